@@ -1,0 +1,136 @@
+package v1beta2
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// EtcdRestore brings a snapshot back into an EtcdCluster of the same namespace.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:path=etcdrestores,shortName=etcdrestore,categories=etcd
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="Cluster",type=string,JSONPath=`.spec.etcdCluster.name`
+// +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
+// +kubebuilder:printcolumn:name="Complete",type=string,JSONPath=`.status.conditions[?(@.type=="Complete")].status`
+// +kubebuilder:printcolumn:name="Revision",type=integer,JSONPath=`.status.snapshot.revision`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Path",type=string,priority=1,JSONPath=`.status.snapshot.path`
+// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
+type EtcdRestore struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec is what the user wants. A restore happens once: to try again, make another EtcdRestore.
+	// +required
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a restore happens once and its spec cannot change: delete this EtcdRestore or make one with another name"
+	Spec EtcdRestoreSpec `json:"spec"`
+	// status is what restore-operator proved and saw. Nobody else writes it.
+	// +optional
+	// +kubebuilder:default={observedGeneration:-1}
+	Status EtcdRestoreStatus `json:"status,omitempty"`
+}
+
+// EtcdRestoreList is a list of EtcdRestores.
+//
+// +kubebuilder:object:root=true
+type EtcdRestoreList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []EtcdRestore `json:"items"`
+}
+
+// EtcdRestoreSpec says which snapshot to bring back, and where.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.backupStorageType) != has(self.etcdBackup)",message="write either backupStorageType with its block (an object in a store) or etcdBackup.name (that EtcdBackup's newest snapshot), and not both"
+// +kubebuilder:validation:XValidation:rule="!has(self.backupStorageType) || self.backupStorageType != 'S3' || has(self.s3)",message="backupStorageType S3 needs an s3 block with path: \"<bucket>/<key>\""
+// +kubebuilder:validation:XValidation:rule="!has(self.backupStorageType) || self.backupStorageType != 'GCS' || has(self.gcs)",message="backupStorageType GCS needs a gcs block with path: \"<bucket>/<key>\""
+// +kubebuilder:validation:XValidation:rule="((has(self.backupStorageType) && self.backupStorageType == 'S3') || !has(self.s3)) && ((has(self.backupStorageType) && self.backupStorageType == 'GCS') || !has(self.gcs)) && ((has(self.backupStorageType) && self.backupStorageType == 'ABS') || !has(self.abs)) && ((has(self.backupStorageType) && self.backupStorageType == 'OSS') || !has(self.oss))",message="only the block that backupStorageType names may be there: remove the others"
+type EtcdRestoreSpec struct {
+	// etcdCluster is the EtcdCluster to restore. Where there is none of that name yet, the restore waits for it.
+	// +required
+	EtcdCluster ClusterReference `json:"etcdCluster"`
+	// backupStorageType is S3 or GCS.
+	// +optional
+	BackupStorageType StorageType `json:"backupStorageType,omitempty"`
+	// etcdBackup takes the newest snapshot of an EtcdBackup, with that EtcdBackup's store and Secret.
+	// +optional
+	EtcdBackup *BackupReference `json:"etcdBackup,omitempty"`
+	// revisionBump is added to the snapshot's revision and everything before is marked compacted, so that no
+	// watcher or cache is ahead of the store. 0 turns both off.
+	// +optional
+	// +kubebuilder:default=1000000000
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000000000000
+	RevisionBump *int64 `json:"revisionBump,omitempty"`
+
+	Storage `json:",inline"`
+}
+
+// DefaultRevisionBump is added to the revision of a restored cluster where the spec has nothing else; etcd's
+// own documentation of disaster recovery uses the same figure.
+const DefaultRevisionBump int64 = 1_000_000_000
+
+// EtcdRestoreStatus is what restore-operator proved and saw.
+type EtcdRestoreStatus struct {
+	// observedGeneration is the generation that this status is about; -1 before the first look.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// conditions: Ready, Verified (the snapshot is proven), Restoring, Complete, Failed.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// succeeded is true when the cluster serves the restored data at its full size, and never before.
+	// +optional
+	Succeeded bool `json:"succeeded"`
+	// reason says why the restore did not succeed.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+
+	// snapshot is what was proven. cluster-operator acts only on a restore whose Verified condition is True.
+	// +optional
+	Snapshot *Snapshot `json:"snapshot,omitempty"`
+	// source is where the proven object is, ready to be read by the seed.
+	// +optional
+	Source *RestoreSource `json:"source,omitempty"`
+	// clusterIDBefore is the etcd cluster that was replaced, 16 hex digits; empty when there was none.
+	// +optional
+	ClusterIDBefore string `json:"clusterIDBefore,omitempty"`
+	// clusterID is the restored etcd cluster, 16 hex digits.
+	// +optional
+	ClusterID string `json:"clusterID,omitempty"`
+	// attempts to read the source, failed ones included.
+	// +optional
+	Attempts int32 `json:"attempts,omitempty"`
+	// startTime is when restore-operator took the restore up.
+	// +optional
+	StartTime *metav1.Time `json:"startTime,omitempty"`
+	// completionTime is when it was complete or had failed.
+	// +optional
+	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
+}
+
+// RestoreSource is one exact object and how to reach it.
+//
+// It is what cluster-operator hands to the seed; everything in it was used by restore-operator's proof.
+type RestoreSource struct {
+	// storageType is S3 or GCS.
+	StorageType StorageType `json:"storageType"`
+	// bucket of the object.
+	Bucket string `json:"bucket"`
+	// key of the object.
+	Key string `json:"key"`
+	// endpoint of the store; empty means the cloud's own.
+	// +optional
+	Endpoint string `json:"endpoint,omitempty"`
+	// region of the bucket.
+	// +optional
+	Region string `json:"region,omitempty"`
+	// forcePathStyle puts the bucket in the path.
+	// +optional
+	ForcePathStyle bool `json:"forcePathStyle,omitempty"`
+	// secret with the credentials, in the restore's namespace; empty means the ambient identity.
+	// +optional
+	Secret string `json:"secret,omitempty"`
+}

@@ -1,0 +1,71 @@
+package v1beta2
+
+import (
+	corev1 "k8s.io/api/core/v1"
+)
+
+// PodPolicy shapes the Pod of every member.
+//
+// +kubebuilder:validation:XValidation:rule="!(has(self.emptyDir) && has(self.persistentVolumeClaimSpec))",message="write either emptyDir (data is lost with the Pod) or persistentVolumeClaimSpec (data is kept), not both"
+type PodPolicy struct {
+	// labels are added to every Pod. The keys app and etcd_* belong to the operator.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=64
+	// +kubebuilder:validation:XValidation:rule="self.all(key, key != 'app' && !key.startsWith('etcd_'))",message="the label keys app and etcd_* belong to the operator: choose other keys"
+	Labels map[string]string `json:"labels,omitempty"`
+	// annotations are added to every Pod. The key etcd.version belongs to the operator.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=64
+	// +kubebuilder:validation:XValidation:rule="!('etcd.version' in self)",message="the annotation etcd.version belongs to the operator: choose another key"
+	Annotations map[string]string `json:"annotations,omitempty"`
+	// nodeSelector of every Pod.
+	// +optional
+	// +mapType=atomic
+	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
+	// affinity of every Pod. Without it, and without antiAffinity, members prefer different hosts.
+	// +optional
+	Affinity *corev1.Affinity `json:"affinity,omitempty"`
+	// antiAffinity true requires every member on a host of its own. Without effect when affinity is given.
+	// +optional
+	AntiAffinity bool `json:"antiAffinity,omitempty"`
+	// tolerations of every Pod.
+	// +optional
+	// +listType=atomic
+	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
+	// resources of the etcd container.
+	// +optional
+	Resources corev1.ResourceRequirements `json:"resources,omitempty"`
+	// etcdEnv is added to the environment of the etcd container; ETCD_* variables set etcd's options. What the
+	// operator sets as a flag wins.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	EtcdEnv []corev1.EnvVar `json:"etcdEnv,omitempty"`
+	// persistentVolumeClaimSpec of every member's volume. Without it, and without emptyDir, a member gets 8Gi
+	// on the default StorageClass.
+	// +optional
+	PersistentVolumeClaimSpec *corev1.PersistentVolumeClaimSpec `json:"persistentVolumeClaimSpec,omitempty"`
+	// emptyDir keeps a member's data only as long as its Pod: for tests and throw-away clusters.
+	// +optional
+	EmptyDir *corev1.EmptyDirVolumeSource `json:"emptyDir,omitempty"`
+	// securityContext of every Pod. Without it Pods run as user 65532, non-root, with the runtime's default
+	// seccomp profile, so that they pass the restricted Pod Security Standard.
+	// +optional
+	SecurityContext *corev1.PodSecurityContext `json:"securityContext,omitempty"`
+	// imagePullSecrets of every Pod.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty"`
+	// DNSTimeoutInSecond was the limit of an init container that is no longer there. Accepted, without effect.
+	// +optional
+	DNSTimeoutInSecond int64 `json:"DNSTimeoutInSecond,omitempty"`
+	// busyboxImage was the image of an init container that is no longer there. Accepted, without effect.
+	// +optional
+	BusyboxImage string `json:"busyboxImage,omitempty"`
+	// ClusterDomain is appended to the members' DNS names, for example ".cluster.local". Without it names end
+	// in .svc and the Pod's search path completes them.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	ClusterDomain string `json:"ClusterDomain,omitempty"`
+}

@@ -1,0 +1,140 @@
+package v1beta2
+
+// StorageType names a kind of object store.
+// +kubebuilder:validation:Enum=S3;GCS;ABS;OSS
+type StorageType string
+
+// The storage types of coreos/etcd-operator. ABS and OSS are accepted, so that old manifests apply, and refused
+// in the status with what to write instead.
+const (
+	StorageS3  StorageType = "S3"
+	StorageGCS StorageType = "GCS"
+	StorageABS StorageType = "ABS"
+	StorageOSS StorageType = "OSS"
+)
+
+// Storage is where snapshots are, in the fields that EtcdBackup and EtcdRestore share.
+type Storage struct {
+	// s3 names a place in Amazon S3 or a store that speaks its protocol.
+	// +optional
+	S3 *S3Source `json:"s3,omitempty"`
+	// gcs names a place in Google Cloud Storage.
+	// +optional
+	GCS *GCSSource `json:"gcs,omitempty"`
+	// abs named a place in Azure Blob Storage. Accepted so that old manifests apply; not supported.
+	// +optional
+	ABS *ABSSource `json:"abs,omitempty"`
+	// oss named a place in Alibaba Cloud OSS. Accepted so that old manifests apply; OSS speaks the S3 protocol: write s3 with an endpoint.
+	// +optional
+	OSS *OSSSource `json:"oss,omitempty"`
+}
+
+// S3Source is a place in S3 or a compatible store.
+type S3Source struct {
+	// path is "<bucket>/<key>", taken literally. For a schedule the key is the folder of the series.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1100
+	Path string `json:"path"`
+	// awsSecret names a Secret with "credentials" and "config" in the formats of the AWS command line, or with
+	// access-key-id, secret-access-key and optionally session-token and region. Without it the ambient identity is used.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	AWSSecret string `json:"awsSecret,omitempty"`
+	// endpoint of an S3-compatible store, for example "https://s3.example.com:9000". Empty means Amazon S3.
+	// +optional
+	// +kubebuilder:validation:MaxLength=2048
+	Endpoint string `json:"endpoint,omitempty"`
+	// forcePathStyle puts the bucket in the path instead of the host name; most compatible stores need it.
+	// +optional
+	ForcePathStyle bool `json:"forcePathStyle,omitempty"`
+	// region of the bucket. Without it the Secret's "config", then the environment, then us-east-1.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Region string `json:"region,omitempty"`
+}
+
+// GCSSource is a place in Google Cloud Storage.
+type GCSSource struct {
+	// path is "<bucket>/<key>", taken literally. For a schedule the key is the folder of the series.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1100
+	Path string `json:"path"`
+	// gcpSecret names a Secret with either "credentials.json" or "access-token". Without it the ambient identity is used.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	GCPSecret string `json:"gcpSecret,omitempty"`
+	// endpoint of a server that speaks the JSON API, for example an emulator: "http://fake-gcs:4443". Empty means Google.
+	// +optional
+	// +kubebuilder:validation:MaxLength=2048
+	Endpoint string `json:"endpoint,omitempty"`
+}
+
+// ABSSource was a place in Azure Blob Storage.
+type ABSSource struct {
+	// path was "<container>/<key>".
+	// +optional
+	Path string `json:"path,omitempty"`
+	// absSecret named the Secret with the account.
+	// +optional
+	ABSSecret string `json:"absSecret,omitempty"`
+}
+
+// OSSSource was a place in Alibaba Cloud OSS.
+type OSSSource struct {
+	// path was "<bucket>/<key>".
+	// +optional
+	Path string `json:"path,omitempty"`
+	// ossSecret named the Secret with the access key.
+	// +optional
+	OSSSecret string `json:"ossSecret,omitempty"`
+	// endpoint of the OSS region.
+	// +optional
+	Endpoint string `json:"endpoint,omitempty"`
+}
+
+// ClusterReference names an EtcdCluster in the same namespace.
+type ClusterReference struct {
+	// name of the EtcdCluster.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=52
+	Name string `json:"name"`
+}
+
+// BackupReference names an EtcdBackup in the same namespace.
+type BackupReference struct {
+	// name of the EtcdBackup.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+}
+
+// Snapshot is what was proven of one snapshot object.
+type Snapshot struct {
+	// path is "<bucket>/<key>" of the object.
+	Path string `json:"path"`
+	// revision of etcd that the snapshot holds.
+	Revision int64 `json:"revision"`
+	// keys is the number of keys that etcdutl counts in the snapshot, all kept revisions together.
+	// +optional
+	Keys int64 `json:"keys,omitempty"`
+	// size of the object in bytes.
+	Size int64 `json:"size"`
+	// sha256 of the object, 64 hex digits.
+	SHA256 string `json:"sha256"`
+	// etcdVersion of the member that the snapshot was taken from; empty where the object does not say.
+	// +optional
+	EtcdVersion string `json:"etcdVersion,omitempty"`
+	// storageVersion of the database, "3.6.0" or newer; empty for older ones, which do not say.
+	// +optional
+	StorageVersion string `json:"storageVersion,omitempty"`
+	// clusterID of the cluster that the snapshot was taken from, 16 hex digits; empty where the object does not say.
+	// +optional
+	ClusterID string `json:"clusterID,omitempty"`
+	// createdAt is when the snapshot was taken, RFC 3339, UTC; empty where the object does not say.
+	// +optional
+	CreatedAt string `json:"createdAt,omitempty"`
+}
