@@ -1,0 +1,129 @@
+package servers
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// EtcdOptions say which etcd to start. The zero value is one member of 3.6.
+type EtcdOptions struct {
+	Minor string   // such as "3.6"
+	Size  int      // members
+	Args  []string // more flags for every member
+}
+
+// EtcdMember is one running member.
+type EtcdMember struct {
+	*Process
+	Name      string
+	ClientURL string
+	PeerURL   string
+	DataDir   string
+}
+
+// EtcdCluster is a running etcd cluster.
+type EtcdCluster struct {
+	Members []*EtcdMember
+	Token   string
+}
+
+// Etcd starts a cluster over plain HTTP and waits until every member is healthy.
+func Etcd(t testing.TB, opts EtcdOptions) *EtcdCluster {
+	t.Helper()
+	if opts.Minor == "" {
+		opts.Minor = "3.6"
+	}
+	if opts.Size == 0 {
+		opts.Size = 1
+	}
+	program := EtcdProgram(t, opts.Minor)
+	addresses := freeAddresses(t, 2*opts.Size)
+	cluster := &EtcdCluster{Token: "test-" + filepath.Base(t.TempDir()) + "-" + addresses[0]}
+	var initial []string
+	for i := range opts.Size {
+		member := &EtcdMember{
+			Name:      fmt.Sprintf("m%d", i),
+			ClientURL: "http://" + addresses[2*i],
+			PeerURL:   "http://" + addresses[2*i+1],
+			DataDir:   filepath.Join(t.TempDir(), "data"),
+		}
+		cluster.Members = append(cluster.Members, member)
+		initial = append(initial, member.Name+"="+member.PeerURL)
+	}
+	for _, member := range cluster.Members {
+		member.Process = member.process(t, program, cluster.Token, strings.Join(initial, ","), opts.Args)
+		member.Start()
+	}
+	for _, member := range cluster.Members {
+		member.AwaitHealthy()
+	}
+	return cluster
+}
+
+// EtcdFromDataDir starts one member on a data directory that a restore has
+// filled for that name, peer URL and token.
+func EtcdFromDataDir(t testing.TB, minor, dataDir, name, peerURL, token string) *EtcdMember {
+	t.Helper()
+	member := &EtcdMember{
+		Name: name, PeerURL: peerURL, DataDir: dataDir,
+		ClientURL: "http://" + freeAddresses(t, 1)[0],
+	}
+	member.Process = member.process(t, EtcdProgram(t, minor), token, name+"="+peerURL, nil)
+	member.Start()
+	member.AwaitHealthy()
+	return member
+}
+
+// PeerURL returns a loopback peer URL that is free.
+func PeerURL(t testing.TB) string {
+	t.Helper()
+	return "http://" + freeAddresses(t, 1)[0]
+}
+
+// Endpoints are the client URLs of all members.
+func (c *EtcdCluster) Endpoints() []string {
+	var endpoints []string
+	for _, member := range c.Members {
+		endpoints = append(endpoints, member.ClientURL)
+	}
+	return endpoints
+}
+
+// AwaitHealthy waits until the member sees a leader and answers a linearizable read.
+func (m *EtcdMember) AwaitHealthy() {
+	m.t.Helper()
+	m.await("become healthy", func(ctx context.Context) error {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, m.ClientURL+"/health", nil)
+		if err != nil {
+			return err
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return err
+		}
+		defer resp.Body.Close()
+		body, err := io.ReadAll(resp.Body)
+		if err != nil {
+			return err
+		}
+		if resp.StatusCode != http.StatusOK {
+			return fmt.Errorf("%s: %s", resp.Status, body)
+		}
+		return nil
+	})
+}
+
+func (m *EtcdMember) process(t testing.TB, program, token, initialCluster string, more []string) *Process {
+	args := []string{
+		"--name", m.Name, "--data-dir", m.DataDir,
+		"--listen-client-urls", m.ClientURL, "--advertise-client-urls", m.ClientURL,
+		"--listen-peer-urls", m.PeerURL, "--initial-advertise-peer-urls", m.PeerURL,
+		"--initial-cluster", initialCluster, "--initial-cluster-token", token,
+	}
+	return newProcess(t, "etcd-"+m.Name, program, nil, append(args, more...)...)
+}

@@ -1,0 +1,56 @@
+package servers
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// GCSServer is a running fake-gcs-server. It asks for no credentials.
+type GCSServer struct {
+	*Process
+	// Host is host:port, as STORAGE_EMULATOR_HOST wants it.
+	Host string
+	// Endpoint is the URL of the JSON API, as the gcs store's Endpoint wants it.
+	Endpoint string
+}
+
+// GCS starts a GCS emulator without buckets, which keeps its objects in memory.
+func GCS(t testing.TB) *GCSServer {
+	t.Helper()
+	program := Program(t, "fake-gcs-server")
+	address := freeAddresses(t, 1)[0]
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		t.Fatalf("split %s: %v", address, err)
+	}
+	s := &GCSServer{Host: address, Endpoint: "http://" + address + "/storage/v1/"}
+	s.Process = newProcess(t, "fake-gcs-server", program, nil,
+		"-backend", "memory", "-scheme", "http", "-host", host, "-port", port,
+		"-public-host", address, "-external-url", "http://"+address)
+	s.Start()
+	s.awaitHTTP(s.Endpoint + "b?project=test")
+	return s
+}
+
+// CreateBucket makes an empty bucket.
+func (s *GCSServer) CreateBucket(t testing.TB, name string) {
+	t.Helper()
+	body := strings.NewReader(`{"name":"` + name + `"}`)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.Endpoint+"b?project=test", body)
+	if err != nil {
+		t.Fatalf("create GCS bucket %s: %v", name, err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatalf("create GCS bucket %s: %v", name, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		answer, _ := io.ReadAll(resp.Body)
+		t.Fatalf("create GCS bucket %s: %s: %s", name, resp.Status, answer)
+	}
+}

@@ -1,0 +1,165 @@
+package servers
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// startDeadline is generous: on a machine of two cores that also compiles, a
+// server may need many times what it needs alone.
+const startDeadline = 60 * time.Second
+
+// logTail is how much of a server's log a failed test shows.
+const logTail = 16 << 10
+
+// Process is one running server.
+type Process struct {
+	t       testing.TB
+	name    string
+	program string
+	args    []string
+	env     []string
+	log     string
+	cmd     *exec.Cmd
+	ended   chan struct{}
+}
+
+// newProcess prepares a server; start runs it, as often as it is stopped.
+func newProcess(t testing.TB, name, program string, env []string, args ...string) *Process {
+	p := &Process{
+		t: t, name: name, program: program, args: args, env: env,
+		log: filepath.Join(t.TempDir(), name+".log"),
+	}
+	t.Cleanup(func() {
+		p.Kill()
+		if t.Failed() {
+			t.Logf("end of the log of %s:\n%s", name, p.tail())
+		}
+	})
+	return p
+}
+
+// Start runs the server with the arguments it had before.
+func (p *Process) Start() {
+	p.t.Helper()
+	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		p.t.Fatalf("open the log of %s: %v", p.name, err)
+	}
+	defer log.Close()
+	cmd := exec.Command(p.program, p.args...)
+	cmd.Env = append(os.Environ(), p.env...)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = attributes()
+	if err := cmd.Start(); err != nil {
+		p.t.Fatalf("start %s: %v", p.name, err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait()
+		close(ended)
+	}()
+	p.cmd, p.ended = cmd, ended
+}
+
+// Stop asks the server to end, and waits until it has.
+func (p *Process) Stop() { p.end(syscall.SIGTERM) }
+
+// Kill ends the server at once, as a crash would.
+func (p *Process) Kill() { p.end(syscall.SIGKILL) }
+
+// Signal sends sig, such as SIGSTOP to freeze the server and SIGCONT to thaw it.
+func (p *Process) Signal(sig syscall.Signal) {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(sig); err != nil {
+		p.t.Fatalf("send %v to %s: %v", sig, p.name, err)
+	}
+}
+
+func (p *Process) end(sig syscall.Signal) {
+	if p.cmd == nil {
+		return
+	}
+	_ = p.cmd.Process.Signal(sig)
+	select {
+	case <-p.ended:
+	case <-time.After(20 * time.Second):
+		_ = p.cmd.Process.Kill()
+		<-p.ended
+	}
+	p.cmd = nil
+}
+
+// awaitHTTP waits until url answers at all; a server that ends instead, or stays
+// silent, fails the test.
+func (p *Process) awaitHTTP(url string) {
+	p.t.Helper()
+	p.await("answer at "+url, func(ctx context.Context) error {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			return err
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return err
+		}
+		return resp.Body.Close()
+	})
+}
+
+func (p *Process) await(what string, ready func(context.Context) error) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), startDeadline)
+	defer cancel()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := ready(ctx)
+		if err == nil {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-p.ended:
+			p.t.Fatalf("%s ended before it could %s:\n%s", p.name, what, p.tail())
+		case <-ctx.Done():
+			p.t.Fatalf("%s did not %s within %s: %v", p.name, what, startDeadline, err)
+		}
+	}
+}
+
+func (p *Process) tail() []byte {
+	log, err := os.ReadFile(p.log)
+	if err != nil {
+		return fmt.Appendf(nil, "(no log: %v)", err)
+	}
+	if len(log) > logTail {
+		log = log[len(log)-logTail:]
+	}
+	return bytes.TrimSpace(log)
+}
+
+// freeAddresses returns n loopback addresses that were free a moment ago, all
+// different. Nobody else picks from the ephemeral range in that moment but tests.
+func freeAddresses(t testing.TB, n int) []string {
+	t.Helper()
+	addresses := make([]string, n)
+	for i := range addresses {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatalf("find a free port: %v", err)
+		}
+		defer listener.Close()
+		addresses[i] = listener.Addr().String()
+	}
+	return addresses
+}

@@ -1,0 +1,47 @@
+package servers_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/etcd-suite/etcd-operator/test/integration/servers"
+)
+
+func TestServers(t *testing.T) {
+	t.Run("the S3 server refuses a request without a signature", func(t *testing.T) {
+		server := servers.S3(t)
+		server.CreateBucket(t, "snapshots")
+		if got := status(t, server.Endpoint+"/snapshots/key"); got != http.StatusForbidden {
+			t.Errorf("status %d, want %d", got, http.StatusForbidden)
+		}
+	})
+	t.Run("the GCS emulator has the bucket that was made", func(t *testing.T) {
+		server := servers.GCS(t)
+		server.CreateBucket(t, "snapshots")
+		if got := status(t, server.Endpoint+"b/snapshots"); got != http.StatusOK {
+			t.Errorf("status %d, want %d", got, http.StatusOK)
+		}
+		if got := status(t, server.Endpoint+"b/other"); got != http.StatusNotFound {
+			t.Errorf("status %d for a bucket that was not made, want %d", got, http.StatusNotFound)
+		}
+	})
+	t.Run("three members of etcd are healthy, and one comes back after a kill", func(t *testing.T) {
+		cluster := servers.Etcd(t, servers.EtcdOptions{Size: 3})
+		if got := len(cluster.Endpoints()); got != 3 {
+			t.Fatalf("%d endpoints, want 3", got)
+		}
+		cluster.Members[1].Kill()
+		cluster.Members[1].Start()
+		cluster.Members[1].AwaitHealthy()
+	})
+}
+
+func status(t *testing.T, url string) int {
+	t.Helper()
+	resp, err := http.Get(url) //nolint:noctx // a test's deadline is the test's
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	return resp.StatusCode
+}
