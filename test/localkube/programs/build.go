@@ -1,0 +1,229 @@
+package programs
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// heartbeat is how often a long build says that it is alive.
+const heartbeat = 15 * time.Second
+
+// Build builds those of the modules that are not in the cache, one after the
+// other, and tells w what it does and how far it is.
+func (c *Cache) Build(ctx context.Context, w io.Writer, modules []Module) error {
+	missing, err := c.missing(modules)
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	fmt.Fprintln(w, announce(missing))
+	begin := time.Now()
+	for _, m := range missing {
+		if err := c.build(ctx, w, m); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(w, "built in %s, kept in %s\n", short(time.Since(begin)), c.root)
+	return nil
+}
+
+func (c *Cache) missing(modules []Module) ([]Module, error) {
+	var missing []Module
+	for _, m := range modules {
+		built, err := c.Built(m)
+		if err != nil {
+			return nil, err
+		}
+		if !built {
+			missing = append(missing, m)
+		}
+	}
+	return missing, nil
+}
+
+// announce says what will be built and how long that may take.
+func announce(missing []Module) string {
+	var total time.Duration
+	var names []string
+	for _, m := range missing {
+		total += m.Cold
+		names = append(names, fmt.Sprintf("%s (%s)", m.Name, count(len(m.Programs), "program")))
+	}
+	return fmt.Sprintf("to build, once: %s; with nothing in Go's build cache about %s on two cores",
+		strings.Join(names, ", "), short(total))
+}
+
+func (c *Cache) build(ctx context.Context, w io.Writer, m Module) error {
+	unlock, err := c.lock(ctx, w, m)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if built, err := c.Built(m); err != nil || built {
+		return err // another process built it while this one waited
+	}
+	dir, err := c.Dir(m)
+	if err != nil {
+		return err
+	}
+	temporary, err := os.MkdirTemp(c.root, ".building-"+m.Name+"-")
+	if err != nil {
+		return fmt.Errorf("make a directory to build %s in: %w", m.Name, err)
+	}
+	defer func() { _ = os.RemoveAll(temporary) }()
+	if err := c.compile(ctx, w, m, temporary); err != nil {
+		return err
+	}
+	for _, p := range m.Programs {
+		if err := os.Rename(filepath.Join(temporary, outputName(p.Package)), filepath.Join(temporary, p.File)); err != nil {
+			return fmt.Errorf("name the program %s: %w", p.File, err)
+		}
+	}
+	if err := os.Chmod(temporary, 0o755); err != nil {
+		return fmt.Errorf("open up the directory of %s: %w", m.Name, err)
+	}
+	if err := os.Rename(temporary, dir); err != nil {
+		return fmt.Errorf("keep the built %s: %w", m.Name, err)
+	}
+	_, err = c.Bin()
+	return err
+}
+
+// outputName is the name that go build gives a package's executable: the last
+// element of the path that is not a major version.
+func outputName(pkg string) string {
+	base := path.Base(pkg)
+	if len(base) > 1 && base[0] == 'v' && strings.Trim(base[1:], "0123456789") == "" {
+		return path.Base(path.Dir(pkg))
+	}
+	return base
+}
+
+func (c *Cache) compile(ctx context.Context, w io.Writer, m Module, out string) error {
+	cmd := exec.CommandContext(ctx, "go", append([]string{"build", "-v", "-o", out + "/"}, arguments(m)...)...)
+	cmd.Dir = filepath.Join(c.source, m.Name)
+	// The caller's GOFLAGS and workspace must not change what is built.
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-buildvcs=false", "GOWORK=off")
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }
+	cmd.WaitDelay = 10 * time.Second
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		return fmt.Errorf("build %s: %w", m.Name, err)
+	}
+	p := &progress{w: w, module: m, begin: time.Now()}
+	fmt.Fprintln(w, p.line())
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("build %s: %w", m.Name, err)
+	}
+	p.follow(stderr)
+	if err := cmd.Wait(); err != nil {
+		return fmt.Errorf("build %s: %w\n%s", m.Name, err, strings.Join(p.other, "\n"))
+	}
+	fmt.Fprintf(w, "%s: done\n", p.line())
+	return nil
+}
+
+// lock makes sure that one process at a time builds a module. The kernel
+// releases the lock when its holder ends, however it ends.
+func (c *Cache) lock(ctx context.Context, w io.Writer, m Module) (func(), error) {
+	if err := os.MkdirAll(c.root, 0o755); err != nil {
+		return nil, fmt.Errorf("make the cache directory: %w", err)
+	}
+	file, err := os.OpenFile(filepath.Join(c.root, "."+m.Name+".lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("open the lock of %s: %w", m.Name, err)
+	}
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for told := false; ; told = true {
+		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return func() { _ = file.Close() }, nil
+		}
+		if !told {
+			fmt.Fprintf(w, "another process is building %s: waiting for it\n", m.Name)
+		}
+		select {
+		case <-ctx.Done():
+			_ = file.Close()
+			return nil, fmt.Errorf("wait for the lock of %s: %w", m.Name, ctx.Err())
+		case <-tick.C:
+		}
+	}
+}
+
+// progress counts what go build -v says.
+type progress struct {
+	w                    io.Writer
+	module               Module
+	begin                time.Time
+	mu                   sync.Mutex
+	downloaded, compiled int
+	other                []string // lines that are neither: the errors
+}
+
+func (p *progress) follow(r io.Reader) {
+	done := make(chan struct{})
+	go func() {
+		tick := time.NewTicker(heartbeat)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+				fmt.Fprintln(p.w, p.line())
+			}
+		}
+	}()
+	for lines := bufio.NewScanner(r); lines.Scan(); {
+		p.note(lines.Text())
+	}
+	close(done)
+}
+
+func (p *progress) note(line string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case strings.HasPrefix(line, "go: downloading "):
+		p.downloaded++
+	case line != "" && !strings.ContainsAny(line, " \t") && !strings.HasPrefix(line, "#"):
+		p.compiled++
+	default:
+		p.other = append(p.other, line)
+	}
+}
+
+func (p *progress) line() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	line := fmt.Sprintf("building %s (%s) ... %s", p.module.Name, count(len(p.module.Programs), "program"), short(time.Since(p.begin)))
+	if p.downloaded > 0 {
+		line += fmt.Sprintf(", %s downloaded", count(p.downloaded, "module"))
+	}
+	if p.compiled > 0 {
+		line += fmt.Sprintf(", %s compiled", count(p.compiled, "package"))
+	}
+	return line
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func short(d time.Duration) string {
+	return d.Round(time.Second).String()
+}

@@ -1,0 +1,141 @@
+// Package programs builds the programs that the local Kubernetes and the
+// tests run, each from a module of its own, and keeps them across clones.
+//
+// A module is a folder beside this file: a go.mod whose tool directives name
+// the packages, and a go.sum. None of it enters the product's own module.
+package programs
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+	"time"
+)
+
+// A Module is one folder of pinned programs, built together.
+type Module struct {
+	Name     string        // the folder's name
+	Programs []Program     // in the order of the go.mod's tool directives
+	LDFlags  string        // added to -s -w
+	Cold     time.Duration // about how long a cold build takes on two cores
+	Suffix   string        // of a second name in the bin directory: "etcd" is also "etcd-3.6"
+	Plain    bool          // whether the bin directory has the programs under their own names
+	Folder   string        // folder inside the bin directory; empty is the top
+	ForUp    bool          // whether the local Kubernetes itself needs it
+}
+
+// A Program is one main package and the name of its executable.
+type Program struct {
+	Package, File string
+}
+
+const kubernetesVersion = "v1.36.3"
+
+// kubernetesLDFlags stamps the version that Kubernetes' own build would have
+// stamped: without it the API server says v0.0.0 and Helm refuses charts that
+// ask for a kubeVersion.
+const kubernetesLDFlags = "-X k8s.io/component-base/version.gitVersion=" + kubernetesVersion +
+	" -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36" +
+	" -X k8s.io/client-go/pkg/version.gitVersion=" + kubernetesVersion
+
+// Modules lists every module, the longest builds of the local Kubernetes first.
+func Modules() []Module {
+	return []Module{
+		{Name: "kubernetes", LDFlags: kubernetesLDFlags, Cold: 7*time.Minute + 30*time.Second, Plain: true, ForUp: true, Programs: []Program{
+			{"k8s.io/kubernetes/cmd/kube-apiserver", "kube-apiserver"},
+			{"k8s.io/kubernetes/cmd/kube-controller-manager", "kube-controller-manager"},
+			{"k8s.io/kubernetes/cmd/kube-proxy", "kube-proxy"},
+			{"k8s.io/kubernetes/cmd/kube-scheduler", "kube-scheduler"},
+			{"k8s.io/kubernetes/cmd/kubectl", "kubectl"},
+			{"k8s.io/kubernetes/cmd/kubelet", "kubelet"},
+		}},
+		{Name: "containerd", Cold: 90 * time.Second, Plain: true, ForUp: true, Programs: []Program{
+			{"github.com/containerd/containerd/v2/cmd/containerd", "containerd"},
+			{"github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2", "containerd-shim-runc-v2"},
+			{"github.com/containerd/containerd/v2/cmd/ctr", "ctr"},
+		}},
+		{Name: "coredns", Cold: 2 * time.Minute, Plain: true, ForUp: true, Programs: []Program{
+			{"github.com/coredns/coredns", "coredns"},
+		}},
+		{Name: "local-path", Cold: time.Minute, Plain: true, ForUp: true, Programs: []Program{
+			{"github.com/rancher/local-path-provisioner", "local-path-provisioner"},
+		}},
+		etcd("3.6", true),
+		{Name: "cni", Cold: 20 * time.Second, Plain: true, Folder: "cni", ForUp: true, Programs: []Program{
+			{"github.com/containernetworking/plugins/plugins/ipam/host-local", "host-local"},
+			{"github.com/containernetworking/plugins/plugins/main/bridge", "bridge"},
+			{"github.com/containernetworking/plugins/plugins/main/loopback", "loopback"},
+			{"github.com/containernetworking/plugins/plugins/meta/portmap", "portmap"},
+		}},
+		{Name: "helm", Cold: 5 * time.Minute, Plain: true, Programs: []Program{{"helm.sh/helm/v4/cmd/helm", "helm"}}},
+		{Name: "versitygw", Cold: 4 * time.Minute, Plain: true, Programs: []Program{{"github.com/versity/versitygw/cmd/versitygw", "versitygw"}}},
+		{Name: "fake-gcs", Cold: 2 * time.Minute, Plain: true, Programs: []Program{{"github.com/fsouza/fake-gcs-server", "fake-gcs-server"}}},
+		etcd("3.5", false),
+		etcd("3.7", false),
+	}
+}
+
+func etcd(minor string, local bool) Module {
+	return Module{
+		Name: "etcd-" + minor, Suffix: "-" + minor, Plain: local, ForUp: local, Cold: time.Minute,
+		Programs: []Program{
+			{"go.etcd.io/etcd/etcdctl/v3", "etcdctl"},
+			{"go.etcd.io/etcd/etcdutl/v3", "etcdutl"},
+			{"go.etcd.io/etcd/server/v3", "etcd"},
+		},
+	}
+}
+
+// Select returns the modules of these names in the order of Modules; no name
+// selects those that the local Kubernetes needs, "all" selects every one.
+func Select(names ...string) ([]Module, error) {
+	want := map[string]bool{}
+	for _, name := range names {
+		want[name] = true
+	}
+	var selected []Module
+	var known []string
+	for _, m := range Modules() {
+		known = append(known, m.Name)
+		if want[m.Name] || want["all"] || (len(names) == 0 && m.ForUp) {
+			selected = append(selected, m)
+		}
+		delete(want, m.Name)
+	}
+	delete(want, "all")
+	if len(want) > 0 {
+		return nil, fmt.Errorf("no program module named %s: there are all, %s", strings.Join(sorted(want), ", "), strings.Join(known, ", "))
+	}
+	return selected, nil
+}
+
+// Links gives the names of the module's programs in the bin directory, and the
+// file in the module's own directory that each leads to.
+func (m Module) Links() map[string]string {
+	links := map[string]string{}
+	for _, p := range m.Programs {
+		if m.Plain {
+			links[m.path(p.File)] = p.File
+		}
+		if m.Suffix != "" {
+			links[m.path(p.File+m.Suffix)] = p.File
+		}
+	}
+	return links
+}
+
+func (m Module) path(file string) string {
+	if m.Folder == "" {
+		return file
+	}
+	return m.Folder + "/" + file
+}
+
+func sorted(set map[string]bool) []string {
+	names := make([]string, 0, len(set))
+	for name := range set {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return names
+}

@@ -1,0 +1,164 @@
+package programs
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestModules(t *testing.T) {
+	for _, m := range Modules() {
+		t.Run(m.Name+" builds exactly the packages its go.mod names as tools", func(t *testing.T) {
+			content, err := os.ReadFile(filepath.Join(m.Name, "go.mod"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, p := range m.Programs {
+				got = append(got, p.Package)
+			}
+			sort.Strings(got)
+			if diff := cmp.Diff(tools(string(content)), got); diff != "" {
+				t.Errorf("go.mod's tools (-) and the table (+) differ:\n%s", diff)
+			}
+		})
+	}
+	t.Run("stamps the version of Kubernetes that go.mod requires", func(t *testing.T) {
+		content, err := os.ReadFile("kubernetes/go.mod")
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := regexp.MustCompile(`(?m)k8s\.io/kubernetes (v\S+)`).FindStringSubmatch(string(content))
+		if found == nil || found[1] != kubernetesVersion {
+			t.Fatalf("go.mod requires %q, the table stamps %q", found, kubernetesVersion)
+		}
+		minor := "gitMinor=" + strings.Split(kubernetesVersion, ".")[1] + " "
+		if !strings.Contains(kubernetesLDFlags, minor) {
+			t.Errorf("the stamps %q lack %q", kubernetesLDFlags, minor)
+		}
+	})
+	t.Run("gives no two programs one name in the bin directory", func(t *testing.T) {
+		owner := map[string]string{}
+		for _, m := range Modules() {
+			for name := range m.Links() {
+				if other, taken := owner[name]; taken {
+					t.Errorf("%s of %s is also of %s", name, m.Name, other)
+				}
+				owner[name] = m.Name
+			}
+		}
+	})
+}
+
+// tools reads the tool directives of a go.mod.
+func tools(goMod string) []string {
+	var found []string
+	inside := false
+	for line := range strings.Lines(goMod) {
+		line = strings.TrimSpace(line)
+		switch {
+		case line == "tool (":
+			inside = true
+		case line == ")":
+			inside = false
+		case inside:
+			found = append(found, line)
+		case strings.HasPrefix(line, "tool "):
+			found = append(found, strings.TrimPrefix(line, "tool "))
+		}
+	}
+	sort.Strings(found)
+	return found
+}
+
+func TestSelect(t *testing.T) {
+	cases := map[string]struct {
+		names, want []string
+	}{
+		"selects what the local Kubernetes needs when nothing is named": {nil, []string{"kubernetes", "containerd", "coredns", "local-path", "etcd-3.6", "cni"}},
+		"selects what is named, in the table's order":                   {[]string{"etcd-3.5", "helm"}, []string{"helm", "etcd-3.5"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			modules, err := Select(c.names...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, m := range modules {
+				got = append(got, m.Name)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	t.Run("selects every module for all", func(t *testing.T) {
+		modules, err := Select("all")
+		if err != nil || len(modules) != len(Modules()) {
+			t.Errorf("got %d of %d modules, error %v", len(modules), len(Modules()), err)
+		}
+	})
+	t.Run("refuses a name it does not know, and says which there are", func(t *testing.T) {
+		_, err := Select("helm", "heml")
+		if err == nil || !strings.Contains(err.Error(), "heml") || !strings.Contains(err.Error(), "versitygw") {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestKey(t *testing.T) {
+	base := Module{Name: "m", Programs: []Program{{"p", "p"}}}
+	flags := base
+	flags.LDFlags = "-X a=b"
+	keys := map[string]string{
+		"nothing":      key(base, "go1", []byte("mod"), []byte("sum")),
+		"go version":   key(base, "go2", []byte("mod"), []byte("sum")),
+		"go.mod":       key(base, "go1", []byte("mod2"), []byte("sum")),
+		"go.sum":       key(base, "go1", []byte("mod"), []byte("sum2")),
+		"flags":        key(flags, "go1", []byte("mod"), []byte("sum")),
+		"the boundary": key(base, "go1", []byte("mods"), []byte("um")),
+	}
+	seen := map[string]string{}
+	for what, k := range keys {
+		if other, taken := seen[k]; taken {
+			t.Errorf("changing %s and changing %s give one key %s", what, other, k)
+		}
+		seen[k] = what
+	}
+}
+
+func TestOutputName(t *testing.T) {
+	for pkg, want := range map[string]string{
+		"go.etcd.io/etcd/server/v3":           "server",
+		"k8s.io/kubernetes/cmd/kubelet":       "kubelet",
+		"github.com/versity/versitygw":        "versitygw",
+		"example.com/containerd-shim-runc-v2": "containerd-shim-runc-v2",
+	} {
+		if got := outputName(pkg); got != want {
+			t.Errorf("%s: got %s, want %s", pkg, got, want)
+		}
+	}
+}
+
+func TestProgress(t *testing.T) {
+	p := &progress{module: Module{Name: "m", Programs: make([]Program, 2)}}
+	for _, line := range []string{"go: downloading a v1", "a/b", "c", "# a/b", "x.go:1: undefined: y"} {
+		p.note(line)
+	}
+	t.Run("counts modules and packages", func(t *testing.T) {
+		if line := p.line(); !strings.HasSuffix(line, ", 1 module downloaded, 2 packages compiled") {
+			t.Error(line)
+		}
+	})
+	t.Run("keeps the compiler's complaints for the error", func(t *testing.T) {
+		if diff := cmp.Diff([]string{"# a/b", "x.go:1: undefined: y"}, p.other); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
