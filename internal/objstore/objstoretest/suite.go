@@ -1,0 +1,194 @@
+// Package objstoretest is the contract of objstore.Store as a test suite. Every
+// store passes Run against a real server; what needs a broken set-up (no bucket,
+// no permission, nobody there) has a function of its own.
+package objstoretest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+)
+
+// Large is more than two parts of any store here, and no multiple of one.
+const Large = 20<<20 + 12345
+
+// deadline of one case, so that a hanging store fails with its name.
+const deadline = 2 * time.Minute
+
+type testCase struct {
+	name string
+	run  func(t *testing.T, ctx context.Context, store objstore.Store)
+}
+
+// Run runs every case on a store of its own that open returns, which must be
+// empty.
+func Run(t *testing.T, open func(t *testing.T) objstore.Store) {
+	cases := []testCase{
+		{"gives back the bytes that were put", roundTrip},
+		{"keeps an empty object", emptyObject},
+		{"keeps a body of several parts", largeObject},
+		{"keeps odd keys apart and lists them as they are", oddKeys},
+		{"says not exist for an absent key", getAbsent},
+		{"keeps the old bytes when the key exists", putExisting},
+		{"keeps the old bytes when the key exists and the body has several parts", putExistingLarge},
+		{"lets exactly one of several writers at once win", racingPuts},
+		{"stores nothing when a small body fails", failingBody(1000)},
+		{"stores nothing when a body fails after several parts", failingBody(Large)},
+		{"stores nothing when a body fails where a part ends", failingBody(16 << 20)},
+		{"stores nothing when a body fails at once", failingBody(0)},
+		{"stores nothing when the context ends in the middle", cancelledPut},
+		{"stores nothing when the context has ended before", endedContext},
+		{"shows nothing of an object before it is complete", halfWritten},
+		{"lists in byte order, and a prefix is no directory", listOrder},
+		{"lists more than one page", listPages},
+		{"stops a list where the reader breaks", listBreak},
+		{"lists nothing where nothing is", listNothing},
+		{"lists while others write and delete", listWhileWriting},
+		{"reports a list whose context has ended", listCancelled},
+		{"says nothing about deleting twice", deleteTwice},
+		{"takes a key again after its deletion", putAfterDelete},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), deadline)
+			defer cancel()
+			c.run(t, ctx, open(t))
+		})
+	}
+}
+
+// RunNoBucket checks what a store says whose bucket does not exist.
+func RunNoBucket(t *testing.T, store objstore.Store, bucket string) {
+	forEachMethod(t, store, func(t *testing.T, err error) {
+		if !errors.Is(err, objstore.ErrNoBucket) {
+			t.Errorf("error %v, want ErrNoBucket", err)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("error %v says that the key does not exist, want only that the bucket does not", err)
+		}
+		wantMention(t, err, bucket)
+	})
+}
+
+// RunDenied checks what a store says whose server refuses its credentials, of
+// which secret is a part that no error may show.
+func RunDenied(t *testing.T, store objstore.Store, bucket, secret string) {
+	forEachMethod(t, store, func(t *testing.T, err error) {
+		if !errors.Is(err, fs.ErrPermission) {
+			t.Errorf("error %v, want fs.ErrPermission", err)
+		}
+		wantMention(t, err, bucket)
+		if err != nil && secret != "" && strings.Contains(err.Error(), secret) {
+			t.Errorf("error shows the secret: %v", err)
+		}
+	})
+}
+
+// RunUnreachable checks what a store says when nobody listens at endpoint.
+func RunUnreachable(t *testing.T, store objstore.Store, endpoint string) {
+	forEachMethod(t, store, func(t *testing.T, err error) {
+		if err == nil {
+			t.Fatal("no error although nobody listens")
+		}
+		for _, kind := range []error{fs.ErrExist, fs.ErrNotExist, fs.ErrPermission, objstore.ErrNoBucket} {
+			if errors.Is(err, kind) {
+				t.Errorf("error %v is %v, want one that may pass", err, kind)
+			}
+		}
+		wantMention(t, err, endpoint)
+	})
+}
+
+func forEachMethod(t *testing.T, store objstore.Store, check func(*testing.T, error)) {
+	const key = "folder/key"
+	methods := map[string]func(context.Context) error{
+		"put":       func(ctx context.Context) error { return store.Put(ctx, key, strings.NewReader("x")) },
+		"put large": func(ctx context.Context) error { return store.Put(ctx, key, pattern(1, Large)) },
+		"get": func(ctx context.Context) error {
+			body, err := store.Get(ctx, key)
+			if err == nil {
+				_ = body.Close()
+			}
+			return err
+		},
+		"list": func(ctx context.Context) error {
+			_, err := keys(ctx, store, "")
+			return err
+		},
+		"delete": func(ctx context.Context) error { return store.Delete(ctx, key) },
+	}
+	for name, call := range methods {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), deadline)
+			defer cancel()
+			check(t, call(ctx))
+		})
+	}
+}
+
+func wantMention(t *testing.T, err error, text string) {
+	t.Helper()
+	if err != nil && !strings.Contains(err.Error(), text) {
+		t.Errorf("error %q does not name %q", err, text)
+	}
+}
+
+// keys lists the keys under prefix.
+func keys(ctx context.Context, store objstore.Store, prefix string) ([]string, error) {
+	var found []string
+	for object, err := range store.List(ctx, prefix) {
+		if err != nil {
+			return found, err
+		}
+		found = append(found, object.Key)
+	}
+	return found, nil
+}
+
+func mustPut(t *testing.T, ctx context.Context, store objstore.Store, key, body string) {
+	t.Helper()
+	if err := store.Put(ctx, key, strings.NewReader(body)); err != nil {
+		t.Fatalf("put %q: %v", key, err)
+	}
+}
+
+func mustGet(t *testing.T, ctx context.Context, store objstore.Store, key string) string {
+	t.Helper()
+	body, err := store.Get(ctx, key)
+	if err != nil {
+		t.Fatalf("get %q: %v", key, err)
+	}
+	defer body.Close()
+	got, err := io.ReadAll(body)
+	if err != nil {
+		t.Fatalf("read %q: %v", key, err)
+	}
+	return string(got)
+}
+
+// wantAbsent checks that neither Get nor List finds anything.
+func wantAbsent(t *testing.T, store objstore.Store, key string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), deadline)
+	defer cancel()
+	body, err := store.Get(ctx, key)
+	if err == nil {
+		_ = body.Close()
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("get %q: error %v, want fs.ErrNotExist", key, err)
+	}
+	found, err := keys(ctx, store, key)
+	if err != nil {
+		t.Errorf("list %q: %v", key, err)
+	}
+	if len(found) != 0 {
+		t.Errorf("list finds %q, want nothing", found)
+	}
+}
