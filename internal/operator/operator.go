@@ -1,0 +1,89 @@
+// Package operator is what the three processes share: flags, the manager, probes, metrics and leader election.
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// Version of the suite, set when it is linked.
+var Version = "dev"
+
+// Setup registers one operator's controller with the manager.
+type Setup func(ctx context.Context, mgr manager.Manager) error
+
+// Run starts the operator called name and blocks until ctx ends. It returns what made the manager stop.
+func Run(ctx context.Context, name string, options Options, setup Setup) error {
+	logger, err := options.logger()
+	if err != nil {
+		return err
+	}
+	ctrl.SetLogger(logger)
+	logger.Info("starting", "operator", name, "version", Version)
+	mgr, err := newManager(name, options, logger)
+	if err != nil {
+		return err
+	}
+	if err := setup(ctx, mgr); err != nil {
+		return fmt.Errorf("set up %s: %w", name, err)
+	}
+	if err := mgr.Start(ctx); err != nil {
+		return fmt.Errorf("run %s: %w", name, err)
+	}
+	return nil
+}
+
+func newManager(name string, options Options, logger logr.Logger) (manager.Manager, error) {
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return nil, fmt.Errorf("find the Kubernetes API (in a Pod, or by KUBECONFIG): %w", err)
+	}
+	scheme, err := Scheme()
+	if err != nil {
+		return nil, err
+	}
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme:                        scheme,
+		Logger:                        logger,
+		Cache:                         cache.Options{DefaultNamespaces: options.namespaces()},
+		Client:                        ClientOptions(),
+		Metrics:                       metricsserver.Options{BindAddress: options.MetricsAddress},
+		HealthProbeBindAddress:        options.ProbeAddress,
+		LeaderElection:                options.LeaderElect,
+		LeaderElectionID:              name + "." + v1beta2.Group,
+		LeaderElectionNamespace:       options.LeaderElectionNamespace,
+		LeaderElectionReleaseOnCancel: true,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make the manager of %s: %w", name, err)
+	}
+	return mgr, errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("ping", healthz.Ping))
+}
+
+// ClientOptions keep Secrets out of the cache: the operators may get a Secret by name, and neither list nor watch them.
+func ClientOptions() client.Options {
+	return client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}}}}
+}
+
+// Scheme knows the built-in kinds and this suite's.
+func Scheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1beta2.AddToScheme(scheme)); err != nil {
+		return nil, fmt.Errorf("register kinds: %w", err)
+	}
+	return scheme, nil
+}

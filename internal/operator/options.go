@@ -1,0 +1,60 @@
+package operator
+
+import (
+	"fmt"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/pflag"
+	"go.uber.org/zap/zapcore"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+)
+
+// Options are the flags that all three operators take.
+type Options struct {
+	WatchNamespaces         []string
+	LeaderElect             bool
+	LeaderElectionNamespace string
+	MetricsAddress          string
+	ProbeAddress            string
+	LogLevel                string
+	LogFormat               string
+}
+
+// AddFlags adds the options to flags, with their defaults.
+func (o *Options) AddFlags(flags *pflag.FlagSet) {
+	flags.StringSliceVar(&o.WatchNamespaces, "watch-namespaces", nil, "namespaces to serve, separated by commas; empty serves all")
+	flags.BoolVar(&o.LeaderElect, "leader-elect", true, "let one replica work at a time")
+	flags.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", "", "namespace of the leader election Lease; empty is the Pod's own")
+	flags.StringVar(&o.MetricsAddress, "metrics-bind-address", ":8080", "address of /metrics; 0 turns it off")
+	flags.StringVar(&o.ProbeAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
+	flags.StringVar(&o.LogLevel, "log-level", "info", "error, info or debug")
+	flags.StringVar(&o.LogFormat, "log-format", "json", "json or text")
+}
+
+func (o *Options) namespaces() map[string]cache.Config {
+	if len(o.WatchNamespaces) == 0 {
+		return nil
+	}
+	namespaces := make(map[string]cache.Config, len(o.WatchNamespaces))
+	for _, name := range o.WatchNamespaces {
+		namespaces[name] = cache.Config{}
+	}
+	return namespaces
+}
+
+func (o *Options) logger() (logr.Logger, error) {
+	level, err := zapcore.ParseLevel(o.LogLevel)
+	if err != nil {
+		return logr.Logger{}, fmt.Errorf("--log-level %q: write error, info or debug", o.LogLevel)
+	}
+	encoder := zap.JSONEncoder()
+	switch o.LogFormat {
+	case "json":
+	case "text":
+		encoder = zap.ConsoleEncoder()
+	default:
+		return logr.Logger{}, fmt.Errorf("--log-format %q: write json or text", o.LogFormat)
+	}
+	return zap.New(zap.Level(level), encoder), nil
+}
