@@ -3,7 +3,6 @@
 package etcd
 
 import (
-	"context"
 	"crypto/tls"
 	"fmt"
 	"time"
