@@ -1,0 +1,51 @@
+// Package seed is the contract of the init container that fills the first member of a restored cluster: its
+// arguments, in both directions, where it finds credentials, and what its exit codes mean. cluster-operator
+// writes the arguments and restore-operator's program reads them, so that neither imports the other.
+package seed
+
+import "github.com/etcd-suite/etcd-operator/api/v1beta2"
+
+// Command is the subcommand of restore-operator that does the work; it is the first of Args.
+const Command = "seed"
+
+// CredentialsDir is where the Secret of Source.Secret is mounted in the init container, one file for each of its
+// keys. Without a Secret nothing is mounted and the ambient identity is used.
+const CredentialsDir = "/var/run/etcd-seed/credentials"
+
+// TerminationLog is where the one line that says why the seed failed is written: the default
+// terminationMessagePath of a container, so that it shows as state.terminated.message.
+const TerminationLog = "/dev/termination-log"
+
+// Exit codes of the init container.
+const (
+	// ExitDone: the data directory is complete.
+	ExitDone = 0
+	// ExitRetry: it failed in a way that may pass, such as a store that does not answer or a disk that is full.
+	ExitRetry = 1
+	// ExitNever: it can never work: the arguments are wrong, or the object is gone or is not what was proven.
+	ExitNever = 3
+)
+
+// Request is what the seed is asked to do.
+type Request struct {
+	// Source is the proven object.
+	Source v1beta2.RestoreSource
+	// SHA256 of the object, 64 hex digits.
+	SHA256 string
+	// Size of the object in bytes.
+	Size int64
+	// Revision that the snapshot holds.
+	Revision int64
+
+	// DataDir is etcd's data directory. It is a directory inside the volume and never the mount point itself,
+	// because it is put in place by one rename.
+	DataDir string
+	// Name of the member.
+	Name string
+	// PeerURL of the member, the only one of the initial cluster.
+	PeerURL string
+	// Token of the initial cluster.
+	Token string
+	// RevisionBump is added to the revision, and everything before is marked compacted. 0 turns both off.
+	RevisionBump int64
+}
