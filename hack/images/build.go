@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+)
+
+// A builder holds what the images of one run share.
+type builder struct {
+	opts   options
+	base   *layer
+	origin origin
+	bins   map[string]string // directory of the compiled operators by architecture
+	stdout io.Writer
+}
+
+func build(ctx context.Context, opts options, targets []target, stdout io.Writer) error {
+	bundle, err := os.ReadFile(opts.caBundle)
+	if err != nil {
+		return fmt.Errorf("read the CA bundle (apt-get install ca-certificates, or give --ca-bundle): %w", err)
+	}
+	b := &builder{opts: opts, bins: map[string]string{}, stdout: stdout}
+	if b.base, err = baseLayer(bundle); err != nil {
+		return fmt.Errorf("make the base layer: %w", err)
+	}
+	tmp, err := os.MkdirTemp("", "images-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	if err := b.compile(ctx, targets, tmp); err != nil {
+		return err
+	}
+	var failed []error
+	for _, t := range targets {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := b.pack(t); err != nil {
+			failed = append(failed, fmt.Errorf("image %s: %w", t.name, err))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// compile builds the operators among targets, all in one go build for each
+// architecture, so that they are linked side by side.
+func (b *builder) compile(ctx context.Context, targets []target, tmp string) error {
+	var packages []string
+	for _, t := range targets {
+		if t.kind == operatorImage {
+			packages = append(packages, "./cmd/"+t.name)
+		}
+	}
+	if len(packages) == 0 {
+		return nil
+	}
+	var err error
+	if b.origin, err = readOrigin(ctx); err != nil {
+		return err
+	}
+	for _, arch := range b.opts.archs {
+		dir := filepath.Join(tmp, arch)
+		fmt.Fprintf(b.stdout, "compile %d operator(s) for linux/%s ...\n", len(packages), arch)
+		start := time.Now()
+		if err := goBuild(ctx, arch, b.opts.version, dir, packages, os.Stderr); err != nil {
+			return err
+		}
+		fmt.Fprintf(b.stdout, "compiled in %s\n", time.Since(start).Round(100*time.Millisecond))
+		b.bins[arch] = dir
+	}
+	return nil
+}
+
+func (b *builder) pack(t target) error {
+	start := time.Now()
+	archs, images, s, err := b.images(&t)
+	if err != nil {
+		return err
+	}
+	archive, err := newArchive(t.ref, archs, images, s)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(b.opts.out, t.name+".tar")
+	size, err := archive.writeFile(path)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(b.stdout, "%s@%s %.1f MB %.1fs %s\n", t.ref, archive.root.Digest, float64(size)/1e6, time.Since(start).Seconds(), path)
+	return nil
+}
+
+// images makes one image of t for each architecture, and names an operator.
+func (b *builder) images(t *target) ([]string, []v1.Image, stamp, error) {
+	s := stamp{title: t.name, version: tagOf(t.ref), created: epoch}
+	if t.kind != operatorImage {
+		arch, err := programArch(t.files)
+		if err != nil {
+			return nil, nil, s, err
+		}
+		img, err := b.image(arch, t.kind, t.files, s)
+		return []string{arch}, []v1.Image{img}, s, err
+	}
+	t.ref = b.opts.registry + "/" + t.name + ":" + b.opts.version
+	s = operatorStamp(t.name, b.opts.version, b.origin)
+	var images []v1.Image
+	for _, arch := range b.opts.archs {
+		file := filepath.Join(b.bins[arch], t.name)
+		got, err := programArch([]string{file})
+		if err != nil {
+			return nil, nil, s, err
+		}
+		if got != arch {
+			return nil, nil, s, fmt.Errorf("compiled for %s, yet it is for %s", arch, got)
+		}
+		img, err := b.image(arch, t.kind, []string{file}, s)
+		if err != nil {
+			return nil, nil, s, err
+		}
+		images = append(images, img)
+	}
+	return b.opts.archs, images, s, nil
+}
+
+func (b *builder) image(arch string, k kind, files []string, s stamp) (v1.Image, error) {
+	programs, err := programLayer(k, files)
+	if err != nil {
+		return nil, err
+	}
+	return newImage(arch, config(k, filepath.Base(files[0])), s, b.base, programs)
+}

@@ -1,0 +1,111 @@
+// Command images builds the project's container images as OCI archives,
+// without Docker and without a base image to download.
+//
+//	go run ./hack/images [flags] NAME...
+//
+// A NAME is an operator (cluster-operator, backup-operator, restore-operator),
+// which is compiled, or etcd-VERSION=DIR, which packs DIR/etcd, DIR/etcdctl and
+// DIR/etcdutl the way upstream's image does. --program packs any other static
+// program. An archive is <out>/<name>.tar, an OCI image layout that
+// `ctr -n k8s.io images import`, `docker load` and `skopeo copy oci-archive:`
+// take; it carries its own name.
+//
+// The same commit, Go toolchain and CA bundle give the same bytes.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/pflag"
+)
+
+type options struct {
+	out      string   // directory of the archives
+	archs    []string // GOARCH values; operators only
+	version  string   // tag of the operators' images
+	registry string   // registry and path before the operators' names
+	caBundle string   // PEM file that becomes /etc/ssl/certs/ca-certificates.crt
+	programs []string // NAME:TAG=FILE[,FILE]
+	names    []string
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := run(ctx, os.Args[1:], os.Stdout)
+	if err != nil && !errors.Is(err, pflag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "images:", err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, stdout io.Writer) error {
+	opts, err := parse(args)
+	if err != nil {
+		return err
+	}
+	targets, err := parseTargets(opts.names, opts.programs)
+	if err != nil {
+		return err
+	}
+	if opts.version == "" {
+		if opts.version, err = appVersion(chartFile); err != nil {
+			return err
+		}
+	}
+	if err := opts.validate(); err != nil {
+		return err
+	}
+	return build(ctx, opts, targets, stdout)
+}
+
+func parse(args []string) (options, error) {
+	var opts options
+	flags := pflag.NewFlagSet("images", pflag.ContinueOnError)
+	flags.StringVar(&opts.out, "out", "dist/images", "directory for the archives")
+	flags.StringSliceVar(&opts.archs, "arch", []string{runtime.GOARCH}, "architectures of the operators; several make one multi-platform image")
+	flags.StringVar(&opts.version, "version", "", "version and tag of the operators (default: the chart's appVersion)")
+	flags.StringVar(&opts.registry, "registry", "ghcr.io/etcd-suite", "registry and path of the operators' images")
+	flags.StringVar(&opts.caBundle, "ca-bundle", "/etc/ssl/certs/ca-certificates.crt", "PEM file with the certificate authorities that images trust")
+	flags.StringArrayVar(&opts.programs, "program", nil, "NAME:TAG=FILE[,FILE]: pack static programs; the first is the entrypoint; may be repeated")
+	flags.Usage = func() {
+		fmt.Fprintf(os.Stderr, "images builds OCI archives without Docker.\n\nUsage: go run ./hack/images [flags] NAME...\n\nNAME: %s, or etcd-VERSION=DIR\n\n%s",
+			strings.Join(operators, ", "), flags.FlagUsages())
+	}
+	if err := flags.Parse(args); err != nil {
+		return opts, err
+	}
+	opts.names = flags.Args()
+	if len(opts.names)+len(opts.programs) == 0 {
+		return opts, fmt.Errorf("name what to build: %s, etcd-VERSION=DIR, or --program", strings.Join(operators, ", "))
+	}
+	return opts, nil
+}
+
+func (o options) validate() error {
+	if !tagPattern.MatchString(o.version) {
+		return fmt.Errorf("--version %q cannot be an image tag", o.version)
+	}
+	if len(o.archs) == 0 {
+		return fmt.Errorf("--arch is empty")
+	}
+	for i, arch := range o.archs {
+		if arch != "amd64" && arch != "arm64" {
+			return fmt.Errorf("--arch %q: want amd64 or arm64", arch)
+		}
+		if slices.Contains(o.archs[:i], arch) {
+			return fmt.Errorf("--arch names %s twice", arch)
+		}
+	}
+	return nil
+}

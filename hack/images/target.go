@@ -1,0 +1,119 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// operators are the programs under cmd/ that have an image.
+var operators = []string{"cluster-operator", "backup-operator", "restore-operator"}
+
+const (
+	etcdRepository = "quay.io/coreos/etcd" // the default of EtcdCluster's spec.repository
+	chartFile      = "charts/etcd-operator/Chart.yaml"
+)
+
+var (
+	etcdTarget = regexp.MustCompile(`^etcd-v?([0-9]+\.[0-9]+\.[0-9]+[-.0-9A-Za-z]*)=(.+)$`)
+	tagPattern = regexp.MustCompile(`^[A-Za-z0-9_][-.A-Za-z0-9_]{0,127}$`)
+)
+
+type kind int
+
+const (
+	operatorImage kind = iota // compiled here
+	etcdImage                 // like upstream's
+	programImage              // anything static
+)
+
+// A target is one image to build.
+type target struct {
+	kind  kind
+	name  string   // of the archive, and of an operator
+	ref   string   // repository:tag; of an operator it is known with the version
+	files []string // programs on disk; none for an operator
+}
+
+func parseTargets(names, programs []string) ([]target, error) {
+	targets := make([]target, 0, len(names)+len(programs))
+	for _, name := range names {
+		t, err := parseName(name)
+		if err != nil {
+			return nil, err
+		}
+		targets = append(targets, t)
+	}
+	for _, program := range programs {
+		t, err := parseProgram(program)
+		if err != nil {
+			return nil, err
+		}
+		targets = append(targets, t)
+	}
+	seen := map[string]bool{}
+	for _, t := range targets {
+		if seen[t.name] {
+			return nil, fmt.Errorf("%s is named twice", t.name)
+		}
+		seen[t.name] = true
+	}
+	return targets, nil
+}
+
+func parseName(name string) (target, error) {
+	if slices.Contains(operators, name) {
+		return target{kind: operatorImage, name: name}, nil
+	}
+	match := etcdTarget.FindStringSubmatch(name)
+	if match == nil {
+		return target{}, fmt.Errorf("no image %q: want %s, or etcd-VERSION=DIR", name, strings.Join(operators, ", "))
+	}
+	t := target{kind: etcdImage, name: "etcd-" + match[1], ref: etcdRepository + ":v" + match[1]}
+	for _, file := range []string{"etcd", "etcdctl", "etcdutl"} {
+		t.files = append(t.files, filepath.Join(match[2], file))
+	}
+	return t, nil
+}
+
+func parseProgram(program string) (target, error) {
+	ref, files, found := strings.Cut(program, "=")
+	repository, tag := ref, ""
+	// A colon before the last slash is a registry's port.
+	if i := strings.LastIndex(ref, ":"); i > strings.LastIndex(ref, "/") {
+		repository, tag = ref[:i], ref[i+1:]
+	}
+	if !found || files == "" || repository == "" || !tagPattern.MatchString(tag) {
+		return target{}, fmt.Errorf("--program %q: want NAME:TAG=FILE[,FILE]", program)
+	}
+	return target{
+		kind:  programImage,
+		name:  repository[strings.LastIndex(repository, "/")+1:] + "-" + tag,
+		ref:   ref,
+		files: strings.Split(files, ","),
+	}, nil
+}
+
+// appVersion reads the version that the chart installs by default, so that the
+// images built with no flag are the ones that the chart asks for.
+func appVersion(chart string) (string, error) {
+	data, err := os.ReadFile(chart)
+	if err != nil {
+		return "", fmt.Errorf("find the default version (run in the repository's root, or give --version): %w", err)
+	}
+	var meta struct {
+		AppVersion string `json:"appVersion"`
+	}
+	if err := yaml.Unmarshal(data, &meta); err != nil {
+		return "", fmt.Errorf("read appVersion of %s: %w", chart, err)
+	}
+	if !tagPattern.MatchString(meta.AppVersion) {
+		return "", fmt.Errorf("appVersion %q of %s cannot be an image tag", meta.AppVersion, chart)
+	}
+	return meta.AppVersion, nil
+}
