@@ -373,6 +373,20 @@ func TestOperatorImages(t *testing.T) {
 	})
 }
 
+func TestAShortNameIsQualifiedAsAKubeletDoes(t *testing.T) {
+	for in, want := range map[string]string{
+		"gateway:v1=f":                "docker.io/library/gateway:v1",
+		"versity/gateway:v1=f":        "docker.io/versity/gateway:v1",
+		"localhost/gateway:v1=f":      "localhost/gateway:v1",
+		"localhost:5000/x/g:v1=f":     "localhost:5000/x/g:v1",
+		"ghcr.io/versity/gateway:1=f": "ghcr.io/versity/gateway:1",
+	} {
+		if got, err := parseProgram(in); err != nil || got.ref != want {
+			t.Errorf("%s is %q, %v, want %q", in, got.ref, err, want)
+		}
+	}
+}
+
 func TestBadInputIsRefusedWithWhatToWrite(t *testing.T) {
 	dir := t.TempDir()
 	script := filepath.Join(dir, "script")

@@ -94,9 +94,23 @@ func parseProgram(program string) (target, error) {
 	return target{
 		kind:  programImage,
 		name:  repository[strings.LastIndex(repository, "/")+1:] + "-" + tag,
-		ref:   ref,
+		ref:   qualify(repository) + ":" + tag,
 		files: strings.Split(files, ","),
 	}, nil
+}
+
+// qualify writes out the registry that a short name stands for. A kubelet does
+// the same before it looks an image up, so under a short name it would not find it.
+func qualify(repository string) string {
+	first, _, slash := strings.Cut(repository, "/")
+	switch {
+	case !slash:
+		return "docker.io/library/" + repository
+	case strings.ContainsAny(first, ".:") || first == "localhost":
+		return repository
+	default:
+		return "docker.io/" + repository
+	}
 }
 
 // appVersion reads the version that the chart installs by default, so that the
