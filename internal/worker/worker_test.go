@@ -1,0 +1,190 @@
+package worker_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/etcd-suite/etcd-operator/internal/worker"
+)
+
+func key(name, uid string) worker.Key {
+	return worker.Key{Object: types.NamespacedName{Namespace: "ns", Name: name}, UID: types.UID(uid)}
+}
+
+// until runs until its context ends, and says that it did.
+func until(ended *atomic.Int32) func(context.Context) (int, error) {
+	return func(ctx context.Context) (int, error) {
+		<-ctx.Done()
+		ended.Add(1)
+		return 0, ctx.Err()
+	}
+}
+
+func value(v int) func(context.Context) (int, error) {
+	return func(context.Context) (int, error) { return v, nil }
+}
+
+func TestAResultStaysUntilItIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pool := worker.New[int](1)
+		if !pool.Start(key("a", "1"), value(7)) {
+			t.Fatal("the first start was refused")
+		}
+		synctest.Wait()
+		if pool.Start(key("a", "1"), value(8)) {
+			t.Error("a second start was accepted while a result is there")
+		}
+		for range 2 {
+			if got, done, err := pool.Result(key("a", "1")); got != 7 || !done || err != nil {
+				t.Errorf("result %d, %v, %v", got, done, err)
+			}
+		}
+		pool.Forget(key("a", "1"))
+		if _, done, _ := pool.Result(key("a", "1")); done {
+			t.Error("a result is there after it was forgotten")
+		}
+		if !pool.Start(key("a", "1"), value(9)) {
+			t.Error("a start was refused after the result was forgotten")
+		}
+		synctest.Wait()
+	})
+}
+
+func TestAtMostSoManyJobsRunAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pool := worker.New[int](2)
+		var running atomic.Int32
+		release := make(chan struct{})
+		for _, name := range []string{"a", "b", "c"} {
+			pool.Start(key(name, "1"), func(context.Context) (int, error) {
+				running.Add(1)
+				<-release
+				return 0, nil
+			})
+		}
+		synctest.Wait()
+		if got := running.Load(); got != 2 {
+			t.Errorf("%d jobs run at once", got)
+		}
+		for _, name := range []string{"a", "b", "c"} {
+			if !pool.Running(key(name, "1")) {
+				t.Errorf("%s neither runs nor waits", name)
+			}
+		}
+		close(release)
+		synctest.Wait()
+		if got := running.Load(); got != 3 {
+			t.Errorf("%d jobs ran in the end", got)
+		}
+	})
+}
+
+func TestAJobEndsWithItsObject(t *testing.T) {
+	for name, test := range map[string]struct {
+		forget func(*worker.Pool[int])
+		left   bool
+	}{
+		"when it is forgotten":                            {func(p *worker.Pool[int]) { p.Forget(key("a", "1")) }, false},
+		"when its name is gone":                           {func(p *worker.Pool[int]) { p.ForgetOthers(key("a", "").Object, "") }, false},
+		"when its name has a new owner":                   {func(p *worker.Pool[int]) { p.ForgetOthers(key("a", "").Object, "2") }, false},
+		"and not when it is that owner":                   {func(p *worker.Pool[int]) { p.ForgetOthers(key("a", "").Object, "1") }, true},
+		"and not when another object of the name is gone": {func(p *worker.Pool[int]) { p.Forget(key("a", "2")) }, true},
+		"and not when another name is gone":               {func(p *worker.Pool[int]) { p.ForgetOthers(key("b", "").Object, "") }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				pool := worker.New[int](1)
+				var ended atomic.Int32
+				pool.Start(key("a", "1"), until(&ended))
+				synctest.Wait()
+				test.forget(pool)
+				synctest.Wait()
+				if got := pool.Running(key("a", "1")); got != test.left {
+					t.Errorf("running is %v", got)
+				}
+				if got := ended.Load() == 0; got != test.left {
+					t.Errorf("the job's context ended %d times", ended.Load())
+				}
+				pool.Forget(key("a", "1"))
+			})
+		})
+	}
+}
+
+func TestTheResultOfAForgottenJobIsNotThatOfItsSuccessor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pool := worker.New[int](2)
+		release := make(chan struct{})
+		pool.Start(key("a", "1"), func(context.Context) (int, error) { <-release; return 1, nil })
+		synctest.Wait()
+		pool.Forget(key("a", "1"))
+		pool.Start(key("a", "1"), value(2))
+		synctest.Wait()
+		close(release)
+		synctest.Wait()
+		if got, _, _ := pool.Result(key("a", "1")); got != 2 {
+			t.Errorf("result %d", got)
+		}
+	})
+}
+
+func TestAPanicIsAnError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pool := worker.New[int](1)
+		pool.Start(key("a", "1"), func(context.Context) (int, error) { panic("boom") })
+		synctest.Wait()
+		_, done, err := pool.Result(key("a", "1"))
+		var caught *worker.PanicError
+		if !done || !errors.As(err, &caught) || caught.Value != "boom" || len(caught.Stack) == 0 {
+			t.Errorf("done %v, error %v", done, err)
+		}
+		pool.Start(key("b", "1"), value(1))
+		synctest.Wait()
+		if _, done, _ := pool.Result(key("b", "1")); !done {
+			t.Error("the panic kept its slot")
+		}
+	})
+}
+
+func TestThePoolEndsWithTheManager(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pool := worker.New[int](1)
+		var ended atomic.Int32
+		pool.Start(key("a", "1"), until(&ended))
+		pool.Start(key("b", "1"), until(&ended))
+		ctx, cancel := context.WithCancel(t.Context())
+		returned := make(chan error, 1)
+		go func() { returned <- pool.Run(ctx) }()
+		synctest.Wait()
+		cancel()
+		if err := <-returned; err != nil {
+			t.Errorf("run: %v", err)
+		}
+		if got := ended.Load(); got != 1 {
+			t.Errorf("%d running jobs ended before Run returned", got)
+		}
+		if pool.Start(key("c", "1"), value(1)) {
+			t.Error("a start was accepted after the end")
+		}
+	})
+}
+
+func TestAFinishedJobMakesItsObjectBeReconciled(t *testing.T) {
+	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+	defer queue.ShutDown()
+	pool := worker.New[int](1)
+	if err := pool.Source().Start(t.Context(), queue); err != nil {
+		t.Fatal(err)
+	}
+	pool.Start(key("a", "1"), value(1))
+	if got, _ := queue.Get(); got.NamespacedName != key("a", "1").Object {
+		t.Errorf("reconciles %v", got)
+	}
+}
