@@ -1,48 +1,196 @@
+// Localkube is a real Kubernetes on one machine, for demo and tests.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
+	"strconv"
+	"strings"
 	"syscall"
 
+	"github.com/etcd-suite/etcd-operator/test/localkube/cluster"
 	"github.com/etcd-suite/etcd-operator/test/localkube/programs"
 )
+
+const usage = `usage: go run ./test/localkube COMMAND
+
+  build [NAME...]      build programs that are not built yet (NAME: a folder in
+                       test/localkube/programs, or all; none: what up needs)
+  bin                  print the directory with the built programs
+  up [--nodes 3]       bring the cluster up; does nothing if it is
+  down                 remove the cluster and all that it made
+  status               show what runs
+  kubeconfig           print the path of the administrator's kubeconfig
+  load FILE...         load image archives into every node
+  node stop N          cut its power           node start N
+  node freeze N        stop its processes      node thaw N
+  node cut N           pull its cable          node join N
+  node fill N [BYTES]  fill its disk           node unfill N
+
+environment: LOCALKUBE_STATE (now %s), LOCALKUBE_CACHE
+`
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	flag.Parse()
-	if err := run(ctx, flag.Args()); err != nil {
+	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "localkube:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, args []string) error {
+func run(ctx context.Context, args []string, w io.Writer) error {
+	commands := map[string]func(context.Context, []string, io.Writer) error{
+		"build": build, "bin": bin, "up": up, "down": down, "status": status,
+		"kubeconfig": kubeconfig, "load": load, "node": node,
+	}
+	if len(args) == 0 {
+		fmt.Fprintf(w, usage, cluster.StateDir())
+		return nil
+	}
+	command, ok := commands[args[0]]
+	if !ok {
+		return fmt.Errorf("no command %q; without any, the commands are shown", args[0])
+	}
+	return command(ctx, args[1:], w)
+}
+
+func build(ctx context.Context, names []string, w io.Writer) error {
+	modules, err := programs.Select(names...)
+	if err != nil {
+		return err
+	}
 	cache, err := programs.Open(ctx)
 	if err != nil {
 		return err
 	}
-	if len(args) == 0 {
-		return fmt.Errorf("want a command: build [NAME...], bin")
+	return cache.Build(ctx, w, modules)
+}
+
+func bin(ctx context.Context, _ []string, w io.Writer) error {
+	cache, err := programs.Open(ctx)
+	if err != nil {
+		return err
 	}
-	switch args[0] {
-	case "build":
-		modules, err := programs.Select(args[1:]...)
-		if err != nil {
-			return err
-		}
-		return cache.Build(ctx, os.Stdout, modules)
-	case "bin":
-		bin, err := cache.Bin()
-		if err != nil {
-			return err
-		}
-		fmt.Println(bin)
-		return nil
+	dir, err := cache.Bin()
+	if err != nil {
+		return err
 	}
-	return fmt.Errorf("no command %q", args[0])
+	_, err = fmt.Fprintln(w, dir)
+	return err
+}
+
+func up(ctx context.Context, args []string, w io.Writer) error {
+	flags := flag.NewFlagSet("up", flag.ContinueOnError)
+	nodes := flags.Int("nodes", 3, "number of nodes")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	say := func(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
+	if err := cluster.Require(ctx, say); err != nil {
+		return err
+	}
+	if err := build(ctx, nil, w); err != nil {
+		return err
+	}
+	cache, err := programs.Open(ctx)
+	if err != nil {
+		return err
+	}
+	dir, err := cache.Bin()
+	if err != nil {
+		return err
+	}
+	c, err := cluster.Up(ctx, cluster.Options{State: cluster.StateDir(), Bin: dir, Nodes: *nodes, Progress: w})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "\n  export KUBECONFIG=%s\n  export PATH=%s:$PATH\n", c.Kubeconfig(), c.Bin())
+	return err
+}
+
+func down(ctx context.Context, _ []string, w io.Writer) error {
+	return cluster.Down(ctx, cluster.StateDir(), w)
+}
+
+func status(ctx context.Context, _ []string, w io.Writer) error {
+	c, err := cluster.Open(cluster.StateDir())
+	if errors.Is(err, cluster.ErrNotUp) {
+		_, err = fmt.Fprintln(w, err)
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	nodes, err := c.Status(ctx)
+	if err != nil {
+		return err
+	}
+	answer := "the API server answers"
+	if err := c.APIReady(ctx); err != nil {
+		answer = err.Error()
+	}
+	fmt.Fprintln(w, answer)
+	for _, n := range nodes {
+		fmt.Fprintln(w, n)
+	}
+	return nil
+}
+
+func kubeconfig(_ context.Context, _ []string, w io.Writer) error {
+	c, err := cluster.Open(cluster.StateDir())
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(w, c.Kubeconfig())
+	return err
+}
+
+func load(ctx context.Context, files []string, _ io.Writer) error {
+	if len(files) == 0 {
+		return errors.New("load wants image archives")
+	}
+	c, err := cluster.Open(cluster.StateDir())
+	if err != nil {
+		return err
+	}
+	return c.Load(ctx, files...)
+}
+
+func node(ctx context.Context, args []string, _ io.Writer) error {
+	if len(args) < 2 {
+		return errors.New("node wants a verb and a number: node stop 2")
+	}
+	number, err := strconv.Atoi(strings.TrimPrefix(args[1], "node-"))
+	if err != nil {
+		return fmt.Errorf("%q is no node: %w", args[1], err)
+	}
+	c, err := cluster.Open(cluster.StateDir())
+	if err != nil {
+		return err
+	}
+	verbs := map[string]func(context.Context, int) error{
+		"stop": c.StopNode, "start": c.StartNode, "freeze": c.FreezeNode, "thaw": c.ThawNode,
+		"cut": c.CutNode, "join": c.JoinNode, "unfill": c.UnfillNode,
+		"fill": func(ctx context.Context, number int) error {
+			if len(args) == 2 {
+				return c.FillNode(ctx, number, 0)
+			}
+			size, err := strconv.ParseInt(args[2], 10, 64)
+			if err != nil || size <= 0 {
+				return fmt.Errorf("%q is no number of bytes", args[2])
+			}
+			return c.FillNode(ctx, number, size)
+		},
+	}
+	verb, ok := verbs[args[0]]
+	if !ok {
+		return fmt.Errorf("no verb %q for a node", args[0])
+	}
+	return verb(ctx, number)
 }

@@ -1,0 +1,132 @@
+package cluster
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+)
+
+// api is the little of Kubernetes' API that bringing a cluster up needs.
+type api struct {
+	client *http.Client
+}
+
+func (c *Cluster) api() (*api, error) {
+	pair, err := tls.LoadX509KeyPair(c.layout.pki("admin.crt"), c.layout.pki("admin.key"))
+	if err != nil {
+		return nil, fmt.Errorf("read the administrator's certificate: %w", err)
+	}
+	authority, err := os.ReadFile(c.layout.pki("ca.crt"))
+	if err != nil {
+		return nil, fmt.Errorf("read the authority's certificate: %w", err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(authority)
+	return &api{client: &http.Client{
+		Timeout:   5 * time.Second,
+		Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{pair}}},
+	}}, nil
+}
+
+// get reads a path; into is nil, or takes the JSON of the answer.
+func (a *api) get(ctx context.Context, path string, into any) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, apiServer+path, nil)
+	if err != nil {
+		return fmt.Errorf("ask the API server for %s: %w", path, err)
+	}
+	response, err := a.client.Do(request)
+	if err != nil {
+		return fmt.Errorf("ask the API server: %w", err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return fmt.Errorf("read the API server's answer to %s: %w", path, err)
+	}
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("the API server says %s to %s", response.Status, path)
+	}
+	if into == nil {
+		return nil
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		return fmt.Errorf("read the API server's answer to %s: %w", path, err)
+	}
+	return nil
+}
+
+type nodeList struct {
+	Items []nodeObject `json:"items"`
+}
+
+type nodeObject struct {
+	Metadata struct {
+		Name string `json:"name"`
+	} `json:"metadata"`
+	Spec struct {
+		Taints []struct {
+			Key string `json:"key"`
+		} `json:"taints"`
+	} `json:"spec"`
+	Status struct {
+		Conditions []struct {
+			Type          string    `json:"type"`
+			Status        string    `json:"status"`
+			Message       string    `json:"message"`
+			LastHeartbeat time.Time `json:"lastHeartbeatTime"`
+		} `json:"conditions"`
+	} `json:"status"`
+}
+
+type daemonSet struct {
+	Status struct {
+		NumberReady int `json:"numberReady"`
+	} `json:"status"`
+}
+
+// notReady says why Pods cannot run on the node, or "" if they can. What the
+// node said before since, when it may have been another life, does not count.
+func (o nodeObject) notReady(since time.Time) string {
+	for _, taint := range o.Spec.Taints {
+		if strings.HasPrefix(taint.Key, "node.kubernetes.io/") {
+			return "has the taint " + taint.Key
+		}
+	}
+	for _, condition := range o.Status.Conditions {
+		if condition.Type != "Ready" {
+			continue
+		}
+		if condition.Status != "True" {
+			return "is not Ready: " + condition.Message
+		}
+		if condition.LastHeartbeat.Before(since.Truncate(time.Second)) {
+			return "has said nothing since it was started"
+		}
+		return ""
+	}
+	return "has said nothing yet"
+}
+
+// unready says which of the nodes are not ready, and why; "" if all are.
+func (l nodeList) unready(nodes []node, since time.Time) string {
+	var reasons []string
+	for _, n := range nodes {
+		reason := "is not registered"
+		for _, o := range l.Items {
+			if o.Metadata.Name == n.String() {
+				reason = o.notReady(since)
+			}
+		}
+		if reason != "" {
+			reasons = append(reasons, n.String()+" "+reason)
+		}
+	}
+	return strings.Join(reasons, "; ")
+}

@@ -1,0 +1,35 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Load imports image archives (docker or OCI format, tar) into every running
+// node, side by side. Nodes that do not run are named in the error; the
+// others have the images nevertheless.
+func (c *Cluster) Load(ctx context.Context, files ...string) error {
+	for _, file := range files {
+		if _, err := os.Stat(file); err != nil {
+			return fmt.Errorf("load an image: %w", err)
+		}
+	}
+	return together(ctx, c.nodes(), func(ctx context.Context, n node) error {
+		return c.importImages(ctx, n, files)
+	})
+}
+
+func (c *Cluster) importImages(ctx context.Context, n node, files []string) error {
+	for _, file := range files {
+		path, err := filepath.Abs(file)
+		if err != nil {
+			return fmt.Errorf("load %s: %w", file, err)
+		}
+		if _, err := execute(ctx, "", filepath.Join(c.bin, "ctr"), "--address", c.layout.socket(n), "--namespace", "k8s.io", "images", "import", path); err != nil {
+			return fmt.Errorf("load %s: %w", file, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,172 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+const netnsDir = "/run/netns"
+
+func netnsPath(name string) string { return filepath.Join(netnsDir, name) }
+
+// A batch is commands for one "ip -batch", in one network namespace.
+type batch struct {
+	namespace string // "" is the host's
+	lines     []string
+}
+
+func (b *batch) add(format string, args ...any) {
+	b.lines = append(b.lines, fmt.Sprintf(format, args...))
+}
+
+func (b *batch) run(ctx context.Context) error {
+	args := []string{"ip", "-batch", "-"}
+	if b.namespace != "" {
+		args = []string{"ip", "-n", b.namespace, "-batch", "-"}
+	}
+	_, err := execute(ctx, strings.Join(b.lines, "\n")+"\n", args...)
+	return err
+}
+
+// network is what makes the network of these nodes, in order.
+//
+// The fabric is a bridge in a namespace of its own; the host, the control
+// plane and every node have a leg on it. No namespace has a default route:
+// what is not in the plan is unreachable.
+func network(nodes []node) []*batch {
+	host := &batch{}
+	bridge := &batch{namespace: fabric}
+	host.add("netns add %s", fabric)
+	bridge.add("link add fabric type bridge")
+	bridge.add("link set fabric up")
+	host.add("link add %s type veth peer name host netns %s", hostLink, fabric)
+	host.add("address add %s/24 dev %s", hostAddress, hostLink)
+	host.add("link set %s up", hostLink)
+	bridge.add("link set host master fabric up")
+
+	legs := []*batch{leg(host, bridge, control, "control", controlAddress)}
+	for _, n := range nodes {
+		l := leg(host, bridge, n.unit(), n.String(), n.address())
+		// kube-proxy rewrites what goes to Services before it leaves, but
+		// only what has a route gets that far: any device will do.
+		l.add("link add services type bridge")
+		l.add("link set services up")
+		l.add("route add %s dev services", services)
+		legs = append(legs, l)
+		host.add("route add %s via %s", n.pods(), n.address())
+	}
+	for i, l := range legs {
+		for j, n := range nodes {
+			if i != j+1 { // legs[0] is the control plane's
+				l.add("route add %s via %s", n.pods(), n.address())
+			}
+		}
+	}
+	host.add("route add %s via %s", services, nodes[0].address())
+	return append([]*batch{host, bridge}, legs...)
+}
+
+// leg connects a namespace to the fabric.
+func leg(host, bridge *batch, namespace, port, address string) *batch {
+	host.add("netns add %s", namespace)
+	host.add("link add eth0 netns %s type veth peer name %s netns %s", namespace, port, fabric)
+	bridge.add("link set %s master fabric up", port)
+	l := &batch{namespace: namespace}
+	l.add("link set lo up")
+	l.add("address add %s/24 dev eth0", address)
+	l.add("link set eth0 up")
+	return l
+}
+
+// makeNetwork makes it all; there must be none of it yet.
+func (c *Cluster) makeNetwork(ctx context.Context) error {
+	routes, err := execute(ctx, "", "ip", "-4", "route", "show", "to", "root", wholeRange)
+	if err != nil {
+		return fmt.Errorf("look for routes in the way: %w", err)
+	}
+	if routes = strings.TrimSpace(routes); routes != "" {
+		return fmt.Errorf("this machine already has routes in %s, which the local cluster needs:\n%s", wholeRange, routes)
+	}
+	for _, b := range network(c.nodes()) {
+		if err := b.run(ctx); err != nil {
+			return fmt.Errorf("make the network: %w", err)
+		}
+	}
+	for _, n := range c.nodes() {
+		if _, err := execute(ctx, "1\n", "nsenter", "--net="+netnsPath(n.unit()), "--", "tee", "/proc/sys/net/ipv4/ip_forward"); err != nil {
+			return fmt.Errorf("let %s forward: %w", n, err)
+		}
+	}
+	return nil
+}
+
+// removeNetwork removes every namespace and link of ours that there is.
+func removeNetwork(ctx context.Context) error {
+	names, err := namespaces()
+	if err != nil {
+		return err
+	}
+	b := &batch{}
+	if _, err := os.Stat("/sys/class/net/" + hostLink); err == nil {
+		b.add("link delete %s", hostLink)
+	}
+	for _, name := range names {
+		b.add("netns delete %s", name)
+	}
+	if len(b.lines) == 0 {
+		return nil
+	}
+	if err := b.run(ctx); err != nil {
+		return fmt.Errorf("remove the network: %w", err)
+	}
+	return nil
+}
+
+func namespaces() ([]string, error) {
+	entries, err := os.ReadDir(netnsDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list the network namespaces: %w", err)
+	}
+	var names []string
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), prefix) {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+// setLink joins the node to the fabric or cuts it off, at the fabric's end:
+// the node sees its cable pulled.
+func setLink(ctx context.Context, n node, up bool) error {
+	state := map[bool]string{true: "up", false: "down"}[up]
+	if _, err := execute(ctx, "", "ip", "-n", fabric, "link", "set", n.String(), state); err != nil {
+		return fmt.Errorf("set the link of %s %s: %w", n, state, err)
+	}
+	return nil
+}
+
+// linkUp says whether the node is joined to the fabric.
+func linkUp(ctx context.Context, n node) (bool, error) {
+	out, err := execute(ctx, "", "ip", "-n", fabric, "-o", "link", "show", "dev", n.String(), "up")
+	if err != nil {
+		return false, fmt.Errorf("look at the link of %s: %w", n, err)
+	}
+	return strings.TrimSpace(out) != "", nil
+}
+
+// routeServices sends the host's traffic for Services through the node.
+func routeServices(ctx context.Context, n node) error {
+	if _, err := execute(ctx, "", "ip", "route", "replace", services, "via", n.address()); err != nil {
+		return fmt.Errorf("route Services through %s: %w", n, err)
+	}
+	return nil
+}

@@ -1,0 +1,154 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// sysctls are those that every kubelet sets for the whole machine, with the
+// values it wants. Each node sees files of its own in their place.
+var sysctls = map[string]string{
+	"vm.overcommit_memory":      "1",
+	"vm.panic_on_oom":           "0",
+	"kernel.panic":              "10",
+	"kernel.panic_on_oops":      "1",
+	"kernel.keys.root_maxkeys":  "1000000",
+	"kernel.keys.root_maxbytes": "25000000",
+}
+
+// configureNode writes the node's files.
+func (c *Cluster) configureNode(n node) error {
+	files := map[string]string{"containerd.toml": "containerd.toml", "kubelet.yaml": "kubelet.yaml", "proxy.yaml": "proxy.yaml", "bridge.conflist": "cni/10-bridge.conflist"}
+	for source, file := range files {
+		content, err := render(source, c.parameters(n))
+		if err != nil {
+			return err
+		}
+		if err := writeFile(c.layout.node(n, file), content, 0o644); err != nil {
+			return err
+		}
+	}
+	for name, value := range sysctls {
+		if err := writeFile(c.layout.node(n, "sysctl/"+name), []byte(value+"\n"), 0o644); err != nil {
+			return err
+		}
+	}
+	// Pods with dnsPolicy Default get this: a server that is not there.
+	return writeFile(c.layout.node(n, "resolv.conf"), []byte("nameserver 127.0.0.1\n"), 0o644)
+}
+
+// startContainerd starts the node's first program, whose mount namespace the
+// others join, and waits until it answers.
+func (c *Cluster) startContainerd(ctx context.Context, n node) (*running, error) {
+	if err := c.cgroups.make(n.unit()); err != nil {
+		return nil, err
+	}
+	// No Pod of an earlier life has its address any more.
+	if err := os.RemoveAll(c.layout.node(n, "lib/cni")); err != nil {
+		return nil, fmt.Errorf("forget the addresses of Pods: %w", err)
+	}
+	mounts, err := render("mounts.sh", c.parameters(n))
+	if err != nil {
+		return nil, err
+	}
+	if err := os.RemoveAll(c.layout.socket(n)); err != nil {
+		return nil, fmt.Errorf("remove the old socket: %w", err)
+	}
+	r, err := c.start(program{name: n.String() + "-containerd", unit: n.unit(), mounts: string(mounts),
+		args: []string{"containerd", "--config", c.layout.node(n, "containerd.toml"), "--log-level", "info"}})
+	if err != nil {
+		return nil, err
+	}
+	err = poll(ctx, time.Minute, 50*time.Millisecond, "containerd", func() (bool, error) {
+		conn, err := net.DialTimeout("unix", c.layout.socket(n), time.Second)
+		if err != nil {
+			return false, r.ended()
+		}
+		return true, conn.Close()
+	})
+	return r, err
+}
+
+// startKubelet starts the node's other programs. The API server has to answer
+// already: a kubelet that finds none tries again only after some seconds.
+func (c *Cluster) startKubelet(n node, containerd *running) ([]*running, error) {
+	programs := []program{
+		{name: n.String() + "-kubelet", join: containerd.pid, args: []string{"kubelet", "--config=" + c.layout.node(n, "kubelet.yaml"),
+			"--kubeconfig=" + c.layout.pki(n.String()+".kubeconfig"), "--hostname-override=" + n.String(), "--node-ip=" + n.address(),
+			"--node-labels=topology.kubernetes.io/region=localkube,topology.kubernetes.io/zone=" + n.zone()}},
+		{name: n.String() + "-kube-proxy", join: containerd.pid, args: []string{"kube-proxy", "--config=" + c.layout.node(n, "proxy.yaml")}},
+	}
+	return c.startAll(n.unit(), programs)
+}
+
+// zone is the node's own: each node is a failure domain.
+func (n node) zone() string { return fmt.Sprintf("zone-%d", int(n)) }
+
+// createNode starts a node for the first time; apiReady is closed when the
+// API server answers.
+func (c *Cluster) createNode(ctx context.Context, n node, apiReady <-chan struct{}) error {
+	if err := c.configureNode(n); err != nil {
+		return err
+	}
+	containerd, err := c.startContainerd(ctx, n)
+	if err != nil {
+		return err
+	}
+	images, err := filepath.Glob(filepath.Join(c.layout.images(), "*.tar"))
+	if err != nil {
+		return fmt.Errorf("list the images: %w", err)
+	}
+	if err := c.importImages(ctx, n, images); err != nil {
+		return err
+	}
+	c.say("%s: containerd runs and has the images", n)
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-apiReady:
+	}
+	_, err = c.startKubelet(n, containerd)
+	return err
+}
+
+// waitReady waits until Pods can run on the nodes and DNS answers. What nodes
+// said of themselves before since does not count.
+func (c *Cluster) waitReady(ctx context.Context, nodes []node, since time.Time, limit time.Duration) error {
+	a, err := c.api()
+	if err != nil {
+		return err
+	}
+	reason := ""
+	told := map[node]bool{}
+	err = poll(ctx, limit, 200*time.Millisecond, "the nodes", func() (bool, error) {
+		var list nodeList
+		if err := a.get(ctx, "/api/v1/nodes", &list); err != nil {
+			reason = err.Error()
+			return false, nil
+		}
+		for _, n := range nodes {
+			if !told[n] && list.unready([]node{n}, since) == "" {
+				told[n] = true
+				c.say("%s: Ready", n)
+			}
+		}
+		if reason = list.unready(nodes, since); reason != "" {
+			return false, nil
+		}
+		var dns daemonSet
+		if err := a.get(ctx, "/apis/apps/v1/namespaces/kube-system/daemonsets/coredns", &dns); err != nil {
+			reason = err.Error()
+			return false, nil
+		}
+		reason = fmt.Sprintf("DNS is ready on %d nodes", dns.Status.NumberReady)
+		return dns.Status.NumberReady >= len(nodes), nil
+	})
+	if err != nil {
+		return fmt.Errorf("%w (%s); logs are in %s", err, reason, filepath.Dir(c.layout.log("x")))
+	}
+	return nil
+}

@@ -1,0 +1,141 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// A program is something to start and leave running.
+type program struct {
+	name   string   // of its log
+	unit   string   // the network namespace and cgroup it belongs to
+	mounts string   // a shell script that makes its mounts, in a mount namespace of its own
+	join   int      // a process whose mount namespace it joins; 0 for none
+	args   []string // the file, found in the bin directory or PATH, and its arguments
+}
+
+// enter joins every cgroup named in LK_CGROUPS, then becomes the command: it
+// has left its starter's cgroups before it has a child.
+const enter = `for f in $LK_CGROUPS; do echo $$ > "$f" || exit 125; done; unset LK_CGROUPS; exec "$@"`
+
+// A running is a program started by this process.
+type running struct {
+	program
+	pid  int
+	log  string
+	done chan struct{} // closed when it has ended
+	err  error         // how; valid once done is closed
+}
+
+// start starts the program. It outlives this process: nothing but its cgroup
+// is needed to find and end it.
+func (c *Cluster) start(p program) (*running, error) {
+	log := c.layout.log(p.name)
+	out, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("open the log of %s: %w", p.name, err)
+	}
+	defer out.Close()
+	cmd := exec.Command("/bin/sh", append([]string{"-c", enter, p.name}, command(p)...)...)
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.Env = []string{
+		"PATH=" + c.bin + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+		"HOME=/root",
+		"TMPDIR=" + c.layout.control("tmp"),
+		stateVariable + "=" + c.layout.state, // says whose it is
+		"LK_CGROUPS=" + strings.Join(c.cgroups.entrances(p.unit), " "),
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", p.name, err)
+	}
+	r := &running{program: p, pid: cmd.Process.Pid, log: log, done: make(chan struct{})}
+	go func() {
+		r.err = cmd.Wait()
+		close(r.done)
+	}()
+	return r, nil
+}
+
+// command wraps the program's arguments in what brings it to its namespaces.
+// nsenter, not "ip netns exec": the latter mounts /sys anew and so hides the
+// cgroups.
+func command(p program) []string {
+	enter := []string{"nsenter", "--net=" + netnsPath(p.unit)}
+	if p.join != 0 {
+		enter = append(enter, fmt.Sprintf("--mount=/proc/%d/ns/mnt", p.join))
+	}
+	enter = append(enter, "--")
+	if p.mounts != "" {
+		enter = append(enter, "unshare", "--mount", "--propagation", "private", "--", "/bin/sh", "-euc", p.mounts+"\nexec \"$@\"", p.name)
+	}
+	return append(enter, p.args...)
+}
+
+// ended returns an error with the log's last lines when the program has ended.
+func (r *running) ended() error {
+	select {
+	case <-r.done:
+		return fmt.Errorf("%s ended (%v); the last of its log %s:\n%s", r.name, r.err, r.log, tail(r.log))
+	default:
+		return nil
+	}
+}
+
+// tail returns the last lines of a file.
+func tail(path string) string {
+	const most = 3000
+	file, err := os.Open(path)
+	if err != nil {
+		return err.Error()
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err == nil && info.Size() > most {
+		_, _ = file.Seek(-most, io.SeekEnd)
+	}
+	content, _ := io.ReadAll(file)
+	lines := strings.Split(strings.TrimSpace(string(content)), "\n")
+	if len(lines) > 12 {
+		lines = lines[len(lines)-12:]
+	}
+	return strings.Join(lines, "\n")
+}
+
+// execute runs a command to its end and returns what it printed; on failure
+// the error holds what it complained of.
+func execute(ctx context.Context, input string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Stdin = strings.NewReader(input)
+	var out, complaint bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &complaint
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("%s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(complaint.String()))
+	}
+	return out.String(), nil
+}
+
+// owner returns the state directory that a process of a local cluster was
+// started with, or "" if it says none.
+func owner(pid int) (string, error) {
+	environ, err := os.ReadFile(filepath.Join("/proc", fmt.Sprint(pid), "environ"))
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read whose process %d is: %w", pid, err)
+	}
+	for _, entry := range strings.Split(string(environ), "\x00") {
+		if value, ok := strings.CutPrefix(entry, stateVariable+"="); ok {
+			return value, nil
+		}
+	}
+	return "", nil
+}

@@ -1,0 +1,103 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A NodeStatus is what is seen of a node on this machine; whether Kubernetes
+// finds it Ready is another question.
+type NodeStatus struct {
+	Name    string
+	Running bool // all its programs run, frozen or not
+	Frozen  bool
+	Joined  bool // to the network
+	Filled  bool // its disk, by FillNode
+}
+
+// String says it in words.
+func (s NodeStatus) String() string {
+	var words []string
+	for word, is := range map[string]bool{"running": s.Running, "stopped": !s.Running, "frozen": s.Frozen, "cut off": s.Running && !s.Joined, "disk filled": s.Filled} {
+		if is {
+			words = append(words, word)
+		}
+	}
+	slices.SortFunc(words, func(a, b string) int { return strings.Compare(b, a) })
+	return s.Name + ": " + strings.Join(words, ", ")
+}
+
+// Status looks at every node.
+func (c *Cluster) Status(ctx context.Context) ([]NodeStatus, error) {
+	var all []NodeStatus
+	for _, n := range c.nodes() {
+		s, err := c.nodeStatus(ctx, n)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+func (c *Cluster) nodeStatus(ctx context.Context, n node) (NodeStatus, error) {
+	s := NodeStatus{Name: n.String()}
+	missing, err := c.missingPrograms(n.unit())
+	if err != nil {
+		return s, err
+	}
+	s.Running = len(missing) == 0
+	if s.Frozen, err = c.cgroups.frozen(n.unit()); err != nil {
+		return s, err
+	}
+	if s.Joined, err = linkUp(ctx, n); err != nil {
+		return s, err
+	}
+	_, err = os.Stat(c.layout.node(n, filepath.Join("volumes", fillFile)))
+	s.Filled = err == nil
+	return s, nil
+}
+
+// APIReady says whether the API server answers, and if not why.
+func (c *Cluster) APIReady(ctx context.Context) error {
+	if missing, err := c.missingPrograms(control); err != nil || len(missing) > 0 {
+		return errors.Join(err, fmt.Errorf("the control plane lacks %s", strings.Join(missing, ", ")))
+	}
+	a, err := c.api()
+	if err != nil {
+		return err
+	}
+	return a.get(ctx, "/readyz", nil)
+}
+
+// missingPrograms names those that should run in the unit and do not.
+func (c *Cluster) missingPrograms(unit string) ([]string, error) {
+	want := []string{"containerd", "kubelet", "kube-proxy"}
+	if unit == control {
+		want = nil
+		for _, p := range append(c.controlPrograms(), c.controlClients()...) {
+			want = append(want, p.args[0])
+		}
+	}
+	if _, err := os.Stat(filepath.Join(c.cgroups.freezer, unit)); errors.Is(err, fs.ErrNotExist) {
+		return want, nil
+	}
+	pids, err := c.cgroups.processes(filepath.Join(unit, "system"))
+	if err != nil {
+		return nil, err
+	}
+	for _, pid := range pids {
+		exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+		if err != nil {
+			continue // it ended
+		}
+		want = slices.DeleteFunc(want, func(name string) bool { return name == filepath.Base(exe) })
+	}
+	return want, nil
+}
