@@ -35,13 +35,13 @@ func (c *Cluster) controlClients() []program {
 	pki := c.layout.pki
 	return []program{
 		{name: "kube-controller-manager", args: []string{"kube-controller-manager", "--kubeconfig=" + pki("controller-manager.kubeconfig"),
-			"--leader-elect=false", "--use-service-account-credentials=true", "--cert-dir=" + c.layout.control("certs"),
+			"--leader-elect=false", "--use-service-account-credentials=true", "--kube-api-qps=300", "--kube-api-burst=600", "--cert-dir=" + c.layout.control("certs"),
 			"--service-account-private-key-file=" + pki("sa.key"), "--root-ca-file=" + pki("ca.crt"),
 			"--cluster-signing-cert-file=" + pki("ca.crt"), "--cluster-signing-key-file=" + pki("ca.key"),
 			"--flex-volume-plugin-dir=" + c.layout.control("volume-plugins"),
 			"--node-monitor-period=2s", "--node-monitor-grace-period=20s"}},
 		{name: "kube-scheduler", args: []string{"kube-scheduler", "--kubeconfig=" + pki("scheduler.kubeconfig"), "--leader-elect=false",
-			"--cert-dir=" + c.layout.control("certs")}},
+			"--kube-api-qps=300", "--kube-api-burst=600", "--cert-dir=" + c.layout.control("certs")}},
 		{name: "local-path-provisioner", args: []string{"local-path-provisioner", "start", "--kubeconfig=" + pki("local-path.kubeconfig"),
 			"--config=" + c.layout.control("local-path.json"), "--helper-pod-file=" + c.layout.control("helper-pod.yaml"),
 			"--namespace=kube-system", "--helper-image=" + shellImage}},
@@ -79,11 +79,10 @@ func (c *Cluster) startControl(ctx context.Context, ready func()) error {
 	}
 	c.say("API server ready at %s", apiServer)
 	ready()
-	if err := c.applyAddons(ctx); err != nil {
+	if _, err := c.startAll(control, c.controlClients()); err != nil {
 		return err
 	}
-	_, err = c.startAll(control, c.controlClients())
-	return err
+	return c.applyAddons(ctx)
 }
 
 func (c *Cluster) startAll(unit string, programs []program) ([]*running, error) {
