@@ -32,6 +32,7 @@ const (
 	ReasonCreating            = "Creating"
 	ReasonSettling            = "Settling"
 	ReasonScaling             = "Scaling"
+	ReasonUpgrading           = "Upgrading"
 	ReasonMemberDown          = "MemberDown"
 	ReasonReplacingMember     = "ReplacingMember"
 	ReasonQuorumLost          = "QuorumLost"

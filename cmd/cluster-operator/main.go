@@ -1,0 +1,35 @@
+// Command cluster-operator creates, heals, resizes, upgrades and restores etcd clusters (EtcdCluster).
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/spf13/pflag"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/etcd-suite/etcd-operator/internal/cluster"
+	"github.com/etcd-suite/etcd-operator/internal/operator"
+)
+
+func main() {
+	var options operator.Options
+	options.AddFlags(pflag.CommandLine)
+	seedImage := pflag.String("seed-image", "ghcr.io/etcd-suite/restore-operator:"+operator.Version,
+		"image of restore-operator, which restores the first member of a restored cluster")
+	version := pflag.Bool("version", false, "print the version and exit")
+	pflag.Parse()
+	if *version {
+		fmt.Println(operator.Version)
+		return
+	}
+	err := operator.Run(ctrl.SetupSignalHandler(), cluster.Name, options, func(_ context.Context, mgr manager.Manager) error {
+		return cluster.Setup(mgr, *seedImage)
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}

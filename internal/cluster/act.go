@@ -1,0 +1,172 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// act does the one effect of a step. It is idempotent: done twice, it is done once. Steps that only record
+// something have their effect in the status.
+func (r *Reconciler) act(ctx context.Context, v *view, step Step) error {
+	switch step := step.(type) {
+	case ApplyServices:
+		return errors.Join(r.apply(ctx, v, headlessService(v.State)), r.apply(ctx, v, clientService(v.State, step.Incarnation, step.ClusterID)))
+	case CreateMembers:
+		return r.createMembers(ctx, v, step)
+	case CreateMember:
+		return r.createMember(ctx, v, step)
+	case ExposeMember:
+		return r.expose(ctx, v, step.Name)
+	case AddLearner:
+		return r.withServing(v, "", func(member Etcd) error {
+			if step.Voter {
+				return member.AddVoter(ctx, step.PeerURL)
+			}
+			return member.AddLearner(ctx, step.PeerURL)
+		})
+	case PromoteLearner:
+		return r.withServing(v, "", func(member Etcd) error { return member.Promote(ctx, step.ID) })
+	case RemoveMember:
+		return r.withServing(v, step.Name, func(member Etcd) error { return member.Remove(ctx, step.ID) })
+	case MoveLeader:
+		return r.with(v, step.From, func(member Etcd) error { return member.MoveLeader(ctx, step.To) })
+	case DeletePod:
+		return r.delete(ctx, v, &corev1.Pod{}, step.Name)
+	case DeleteVolume:
+		return r.delete(ctx, v, &corev1.PersistentVolumeClaim{}, step.Name)
+	case StopMembers:
+		return r.stopMembers(ctx, v, step.Except)
+	}
+	return nil
+}
+
+func (r *Reconciler) createMembers(ctx context.Context, v *view, step CreateMembers) error {
+	var errs []error
+	for _, name := range v.initialNames(step.Incarnation, step.Size) {
+		errs = append(errs, r.createMember(ctx, v, CreateMember{Name: name, Incarnation: step.Incarnation, InitialSize: step.Size, Start: StartNew}))
+	}
+	return errors.Join(errs...)
+}
+
+// createMember makes the volume before the Pod that mounts it.
+func (r *Reconciler) createMember(ctx context.Context, v *view, step CreateMember) error {
+	if v.Durable() {
+		if err := r.create(ctx, v, newVolume(v.State, step)); err != nil {
+			return err
+		}
+	}
+	return r.create(ctx, v, newPod(v.State, step, r.SeedImage))
+}
+
+// create makes an object of the cluster; one that is there already and is the cluster's own is as good.
+func (r *Reconciler) create(ctx context.Context, v *view, object client.Object) error {
+	if err := controllerutil.SetControllerReference(v.cluster, object, r.Client.Scheme()); err != nil {
+		return fmt.Errorf("own %T %s: %w", object, object.GetName(), err)
+	}
+	err := r.Client.Create(ctx, object)
+	if !apierrors.IsAlreadyExists(err) {
+		return wrap("create", object, err)
+	}
+	there, ok := object.DeepCopyObject().(client.Object)
+	if !ok {
+		return wrap("create", object, err)
+	}
+	if getErr := r.APIReader.Get(ctx, client.ObjectKeyFromObject(object), there); getErr != nil {
+		return wrap("read", object, getErr)
+	}
+	if !metav1.IsControlledBy(there, v.cluster) {
+		return fmt.Errorf("%T %s is there and belongs to something else: delete or rename it", object, object.GetName())
+	}
+	return nil
+}
+
+// apply makes an object as wanted and leaves alone what others set on it (server-side apply).
+func (r *Reconciler) apply(ctx context.Context, v *view, object client.Object) error {
+	if err := controllerutil.SetControllerReference(v.cluster, object, r.Client.Scheme()); err != nil {
+		return fmt.Errorf("own %T %s: %w", object, object.GetName(), err)
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		return wrap("convert", object, err)
+	}
+	delete(content, "status")
+	configuration := client.ApplyConfigurationFromUnstructured(&unstructured.Unstructured{Object: content})
+	return wrap("apply", object, r.Client.Apply(ctx, configuration, client.FieldOwner(Name), client.ForceOwnership))
+}
+
+// expose adds the label that the client Service selects.
+func (r *Reconciler) expose(ctx context.Context, v *view, name string) error {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: v.Namespace, Name: name}}
+	patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:"true"}}}`, labelVoter)
+	return wrap("label", pod, r.Client.Patch(ctx, pod, client.RawPatch("application/merge-patch+json", patch)))
+}
+
+// delete deletes an object of the cluster by its UID, so that one made again under the same name is safe.
+func (r *Reconciler) delete(ctx context.Context, v *view, object client.Object, name string) error {
+	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: name}, object); err != nil {
+		return wrap("read", object, client.IgnoreNotFound(err))
+	}
+	if !metav1.IsControlledBy(object, v.cluster) {
+		return fmt.Errorf("%T %s belongs to something else and is not deleted", object, name)
+	}
+	uid := object.GetUID()
+	return wrap("delete", object, client.IgnoreNotFound(r.Client.Delete(ctx, object, client.Preconditions{UID: &uid})))
+}
+
+func (r *Reconciler) stopMembers(ctx context.Context, v *view, except int32) error {
+	var errs []error
+	for _, m := range v.Members {
+		if m.Incarnation != except && m.Pod != PodNone && m.Pod != PodDeleting {
+			errs = append(errs, r.delete(ctx, v, &corev1.Pod{}, m.Name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// errNoAddress is for a member whose Pod has no address to dial.
+var errNoAddress = errors.New("its Pod does not run")
+
+// with talks to one member.
+func (r *Reconciler) with(v *view, member string, do func(Etcd) error) error {
+	if v.addresses[member] == "" {
+		return fmt.Errorf("reach member %s: %w", member, errNoAddress)
+	}
+	connection, err := r.dial(v, member)
+	if err != nil {
+		return fmt.Errorf("reach member %s: %w", member, err)
+	}
+	defer connection.Close()
+	return do(connection)
+}
+
+// withServing talks to a member of the current incarnation that serves, the leader if it can be, but not to the one named.
+func (r *Reconciler) withServing(v *view, not string, do func(Etcd) error) error {
+	chosen := ""
+	for _, m := range v.Current() {
+		if m.Serving && m.Name != not && (chosen == "" || m.Leader) {
+			chosen = m.Name
+		}
+	}
+	if chosen == "" {
+		return fmt.Errorf("no member serves: %w", etcd.ErrNotYet)
+	}
+	return r.with(v, chosen, do)
+}
+
+func wrap(act string, object client.Object, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s %T %s: %w", act, object, object.GetName(), err)
+}

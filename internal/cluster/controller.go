@@ -1,0 +1,120 @@
+package cluster
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/kube"
+)
+
+// Name of the operator: of its controller, its field manager and its leader election.
+const Name = "cluster-operator"
+
+// concurrency is how many EtcdClusters are looked at side by side, so that one that hangs holds up few.
+const concurrency = 8
+
+// passTimeout bounds one pass; each call in it has a shorter limit of its own.
+const passTimeout = 30 * time.Second
+
+// Reconciler brings EtcdClusters to what their specs ask, one step in each pass.
+type Reconciler struct {
+	Client client.Client
+	// APIReader reads past the cache what is read seldom.
+	APIReader client.Reader
+	Events    events.EventRecorder
+	Dial      Dial
+	// SeedImage is the image of restore-operator, which restores the first member of a restored cluster.
+	SeedImage string
+}
+
+// Setup registers the controller with mgr.
+func Setup(mgr manager.Manager, seedImage string) error {
+	r := &Reconciler{
+		Client:    mgr.GetClient(),
+		APIReader: mgr.GetAPIReader(),
+		Events:    mgr.GetEventRecorder(Name),
+		Dial: func(endpoint etcd.Endpoint, config *tls.Config) (Etcd, error) {
+			return etcd.Open(endpoint, config)
+		},
+		SeedImage: seedImage,
+	}
+	err := ctrl.NewControllerManagedBy(mgr).
+		Named(Name).
+		For(&v1beta2.EtcdCluster{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Owns(&corev1.Pod{}).
+		Owns(&corev1.PersistentVolumeClaim{}).
+		Owns(&corev1.Service{}).
+		Watches(&v1beta2.EtcdRestore{}, handler.EnqueueRequestsFromMapFunc(clusterOf)).
+		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
+		Complete(r)
+	if err != nil {
+		return fmt.Errorf("register the EtcdCluster controller: %w", err)
+	}
+	return nil
+}
+
+// clusterOf names the EtcdCluster that an EtcdRestore is for.
+func clusterOf(_ context.Context, object client.Object) []reconcile.Request {
+	restore, ok := object.(*v1beta2.EtcdRestore)
+	if !ok {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: restore.Namespace, Name: restore.Spec.EtcdCluster.Name}}}
+}
+
+// Reconcile does one pass: observe, plan, act, report.
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, passTimeout)
+	defer cancel()
+	var cluster v1beta2.EtcdCluster
+	if err := r.Client.Get(ctx, request.NamespacedName, &cluster); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	v, err := r.observe(ctx, &cluster)
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("observe EtcdCluster %s: %w", request, err)
+	}
+	step := Plan(v.State)
+	log.FromContext(ctx).V(1).Info("planned", "step", fmt.Sprintf("%T", step), "detail", step, "state", v.State)
+	actErr := r.act(ctx, v, step)
+	refused := errors.Is(actErr, etcd.ErrNotYet)
+	if refused {
+		// etcd says "later": that is waiting, not failing.
+		step, actErr = Wait{Why: step.Reason(), Message: messageOf(v.State, step)}, nil
+	}
+	if err := r.report(ctx, v, step, actErr); err != nil || actErr != nil {
+		return ctrl.Result{}, errors.Join(actErr, err)
+	}
+	return ctrl.Result{RequeueAfter: step.Requeue()}, nil
+}
+
+// report writes the status, if it changed, and then says in an event what was done.
+func (r *Reconciler) report(ctx context.Context, v *view, step Step, actErr error) error {
+	after := v.cluster.DeepCopy()
+	after.Status = NewStatus(v.State, step, actErr, v.cluster.Status, v.cluster.Generation)
+	changed, err := kube.PatchStatus(ctx, r.Client, v.cluster, after)
+	if err != nil {
+		return err
+	}
+	for _, event := range eventsOf(v.State, step, actErr, changed) {
+		r.Events.Eventf(after, nil, event.kind, event.reason, event.action, "%s", event.note)
+	}
+	return nil
+}

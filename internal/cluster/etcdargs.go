@@ -1,0 +1,102 @@
+package cluster
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+const (
+	peerTLSDir   = "/etc/etcdtls/member/peer-tls"
+	serverTLSDir = "/etc/etcdtls/member/server-tls"
+)
+
+// etcdArgs are the flags of a member's etcd.
+func (s State) etcdArgs(m CreateMember) []string {
+	args := []string{
+		"--name=" + m.Name,
+		"--data-dir=" + dataDir,
+		"--listen-peer-urls=" + url(s.Spec.TLS.SecurePeer(), "0.0.0.0", v1beta2.PeerPort),
+		"--listen-client-urls=" + url(s.Spec.TLS.SecureClient(), "0.0.0.0", v1beta2.ClientPort),
+		"--listen-metrics-urls=" + url(false, "0.0.0.0", v1beta2.MetricsPort),
+		"--initial-advertise-peer-urls=" + s.peerURL(m.Name),
+		"--advertise-client-urls=" + s.clientURL(m.Name),
+		"--initial-cluster-token=" + s.token(m.Incarnation),
+	}
+	return slices.Concat(args, s.initialCluster(m), s.tlsArgs())
+}
+
+// rejoinOnly names a member that is not this one. etcd looks at --initial-cluster only when it finds no data, and
+// then refuses to start because its own name is missing. So a member that has voted cannot come back empty.
+const rejoinOnly = "this-member-may-only-start-with-its-data=http://127.0.0.1:1"
+
+func (s State) initialCluster(m CreateMember) []string {
+	var members []string
+	state := "existing"
+	switch m.Start {
+	case StartNew:
+		state = "new"
+		for _, name := range s.initialNames(m.Incarnation, m.InitialSize) {
+			members = append(members, name+"="+s.peerURL(name))
+		}
+	case StartJoin:
+		members = append(members, m.Name+"="+s.peerURL(m.Name))
+		for _, other := range s.Current() {
+			if other.InMembership && other.Started && other.Name != m.Name {
+				members = append(members, other.Name+"="+s.peerURL(other.Name))
+			}
+		}
+	default:
+		members = []string{rejoinOnly}
+	}
+	return []string{"--initial-cluster=" + strings.Join(members, ","), "--initial-cluster-state=" + state}
+}
+
+func (s State) tlsArgs() []string {
+	var args []string
+	if s.Spec.TLS.SecurePeer() {
+		args = append(args,
+			"--peer-client-cert-auth=true",
+			"--peer-trusted-ca-file="+peerTLSDir+"/"+v1beta2.PeerCAKey,
+			"--peer-cert-file="+peerTLSDir+"/"+v1beta2.PeerCertKey,
+			"--peer-key-file="+peerTLSDir+"/"+v1beta2.PeerKeyKey,
+		)
+	}
+	if s.Spec.TLS.SecureClient() {
+		args = append(args,
+			"--client-cert-auth=true",
+			"--trusted-ca-file="+serverTLSDir+"/"+v1beta2.ServerCAKey,
+			"--cert-file="+serverTLSDir+"/"+v1beta2.ServerCertKey,
+			"--key-file="+serverTLSDir+"/"+v1beta2.ServerKeyKey,
+		)
+	}
+	return args
+}
+
+func (s State) tlsMounts() []corev1.VolumeMount {
+	var mounts []corev1.VolumeMount
+	if s.Spec.TLS.SecurePeer() {
+		mounts = append(mounts, corev1.VolumeMount{Name: "member-peer-tls", MountPath: peerTLSDir, ReadOnly: true})
+	}
+	if s.Spec.TLS.SecureClient() {
+		mounts = append(mounts, corev1.VolumeMount{Name: "member-server-tls", MountPath: serverTLSDir, ReadOnly: true})
+	}
+	return mounts
+}
+
+func (s State) tlsVolumes() []corev1.Volume {
+	secret := func(name, secret string) corev1.Volume {
+		return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: secret}}}
+	}
+	var volumes []corev1.Volume
+	if s.Spec.TLS.SecurePeer() {
+		volumes = append(volumes, secret("member-peer-tls", s.Spec.TLS.Static.Member.PeerSecret))
+	}
+	if s.Spec.TLS.SecureClient() {
+		volumes = append(volumes, secret("member-server-tls", s.Spec.TLS.Static.Member.ServerSecret))
+	}
+	return volumes
+}

@@ -1,0 +1,82 @@
+package cluster
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"strconv"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// suffixAlphabet has no vowels and no characters that look alike, so that no suffix is a word.
+const suffixAlphabet = "bcdfghjklmnpqrstvwxz2456789"
+
+// suffixLength keeps names as long as those of coreos/etcd-operator: a cluster's name may have 63-1-10 characters.
+const suffixLength = 10
+
+// memberName derives a member's name from the cluster's UID, incarnation and an ordinal, so that a plan made
+// twice makes the same names and two lives of one cluster name never share one.
+func memberName(cluster string, uid types.UID, incarnation int32, ordinal int) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d/%d", uid, incarnation, ordinal))
+	suffix := make([]byte, suffixLength)
+	for i := range suffix {
+		suffix[i] = suffixAlphabet[int(sum[i])%len(suffixAlphabet)]
+	}
+	return cluster + "-" + string(suffix)
+}
+
+// initialNames are the names of the members that form an incarnation.
+func (s State) initialNames(incarnation int32, size int) []string {
+	names := make([]string, size)
+	for ordinal := range names {
+		names[ordinal] = memberName(s.Name, s.UID, incarnation, ordinal)
+	}
+	return names
+}
+
+// nextName is the first name of the current incarnation that nothing carries: no Pod, no volume, no member.
+func (s State) nextName() string {
+	taken := make(map[string]bool, len(s.Members))
+	for _, m := range s.Members {
+		taken[m.Name] = true
+	}
+	for ordinal := 0; ; ordinal++ {
+		if name := memberName(s.Name, s.UID, s.Incarnation, ordinal); !taken[name] {
+			return name
+		}
+	}
+}
+
+// host is a member's DNS name, made by the headless Service.
+func (s State) host(member string) string {
+	domain := ""
+	if s.Spec.Pod != nil {
+		domain = s.Spec.Pod.ClusterDomain
+	}
+	return member + "." + s.Name + "." + s.Namespace + ".svc" + domain
+}
+
+func (s State) peerURL(member string) string {
+	return url(s.Spec.TLS.SecurePeer(), s.host(member), v1beta2.PeerPort)
+}
+
+func (s State) clientURL(member string) string {
+	return url(s.Spec.TLS.SecureClient(), s.host(member), v1beta2.ClientPort)
+}
+
+// token tells two lives of one cluster name apart: etcd hashes it into the cluster's and the members' IDs.
+func (s State) token(incarnation int32) string {
+	return string(s.UID) + "-" + strconv.Itoa(int(incarnation))
+}
+
+// clientService is the name of the Service for clients.
+func (s State) clientService() string { return s.Name + "-client" }
+
+func url(secure bool, host string, port int32) string {
+	scheme := "http"
+	if secure {
+		scheme = "https"
+	}
+	return fmt.Sprintf("%s://%s:%d", scheme, host, port)
+}

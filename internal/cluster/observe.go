@@ -1,0 +1,253 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/kube"
+)
+
+// view is what observe saw: the State to decide on, and what act needs to reach the world with.
+type view struct {
+	State
+	cluster *v1beta2.EtcdCluster
+	// addresses of members' Pods by member name; a member without one cannot be asked.
+	addresses map[string]string
+	tls       *tls.Config
+}
+
+// observe reads Kubernetes and etcd. It decides nothing: an etcd that does not answer is data in the State. Only
+// the Kubernetes API failing is an error.
+func (r *Reconciler) observe(ctx context.Context, cluster *v1beta2.EtcdCluster) (*view, error) {
+	v := &view{State: stateOf(cluster), cluster: cluster, addresses: map[string]string{}}
+	if v.Deleting {
+		return v, nil
+	}
+	if err := errors.Join(
+		r.observeServices(ctx, v),
+		r.observeMembers(ctx, v),
+		r.observeRestores(ctx, v),
+		r.observeStorageClass(ctx, v),
+		r.observeSecrets(ctx, v),
+	); err != nil {
+		return nil, err
+	}
+	r.observeEtcd(ctx, v)
+	slices.SortFunc(v.Members, func(a, b Member) int { return cmp.Compare(a.Name, b.Name) })
+	return v, nil
+}
+
+// stateOf is what the EtcdCluster itself says.
+func stateOf(cluster *v1beta2.EtcdCluster) State {
+	s := State{
+		Namespace:   cluster.Namespace,
+		Name:        cluster.Name,
+		UID:         cluster.UID,
+		Spec:        *cluster.Spec.DeepCopy(),
+		Deleting:    !cluster.DeletionTimestamp.IsZero(),
+		ClusterID:   cluster.Status.ClusterID,
+		Incarnation: cluster.Status.Incarnation,
+		Restore:     cluster.Status.Restore.DeepCopy(),
+	}
+	for _, m := range cluster.Status.MemberStatuses {
+		if m.Role == v1beta2.MemberLeader || m.Role == v1beta2.MemberVoter {
+			s.KnownVoters++
+		}
+	}
+	return s
+}
+
+func (r *Reconciler) observeServices(ctx context.Context, v *view) error {
+	headless, err := r.serviceNamed(ctx, v, v.Name)
+	if err != nil {
+		return err
+	}
+	forClients, err := r.serviceNamed(ctx, v, v.clientService())
+	if err != nil {
+		return err
+	}
+	v.Services.HeadlessCurrent = headless != nil && sameService(headlessService(v.State), headless)
+	if forClients == nil {
+		return nil
+	}
+	incarnation, _ := strconv.Atoi(forClients.Spec.Selector[v1beta2.LabelIncarnation])
+	v.Services.ClientExists = true
+	v.Services.ClientIncarnation = int32(incarnation)
+	v.Services.ClientClusterID = forClients.Annotations[v1beta2.AnnotationClusterID]
+	v.Services.ClientCurrent = sameService(clientService(v.State, v.Services.ClientIncarnation, v.Services.ClientClusterID), forClients)
+	if v.ClusterID == "" && v.Services.ClientClusterID != "" {
+		// The status was lost (a CR restored from a file, say); the Service remembers that the cluster has formed.
+		v.ClusterID, v.Incarnation = v.Services.ClientClusterID, v.Services.ClientIncarnation
+	}
+	return nil
+}
+
+// serviceNamed reads a Service of this cluster; nil when there is none, or only that of an earlier cluster of this name.
+func (r *Reconciler) serviceNamed(ctx context.Context, v *view, name string) (*corev1.Service, error) {
+	var service corev1.Service
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: name}, &service)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read Service %s: %w", name, err)
+	}
+	if !metav1.IsControlledBy(&service, v.cluster) {
+		return nil, nil
+	}
+	return &service, nil
+}
+
+// sameService says whether all that is wanted is there; what others added is left alone.
+func sameService(want, have *corev1.Service) bool {
+	return equality.Semantic.DeepDerivative(want.Spec, have.Spec) && equality.Semantic.DeepEqual(want.Spec.Selector, have.Spec.Selector) &&
+		equality.Semantic.DeepDerivative(want.Labels, have.Labels) && equality.Semantic.DeepDerivative(want.Annotations, have.Annotations)
+}
+
+func (r *Reconciler) observeRestores(ctx context.Context, v *view) error {
+	var restores v1beta2.EtcdRestoreList
+	if err := r.Client.List(ctx, &restores, client.InNamespace(v.Namespace)); err != nil {
+		return fmt.Errorf("list EtcdRestores: %w", err)
+	}
+	slices.SortFunc(restores.Items, func(a, b v1beta2.EtcdRestore) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+	})
+	v.chooseRestore(restores.Items)
+	return nil
+}
+
+// observeStorageClass looks whether a member without a class of its own can get a volume. Without the right to
+// look, it is taken to be there.
+func (r *Reconciler) observeStorageClass(ctx context.Context, v *view) error {
+	if given := v.policy().PersistentVolumeClaimSpec; !v.Durable() || (given != nil && given.StorageClassName != nil) {
+		return nil
+	}
+	var classes storagev1.StorageClassList
+	err := r.APIReader.List(ctx, &classes)
+	if apierrors.IsForbidden(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("list StorageClasses: %w", err)
+	}
+	v.NoStorageClass = !slices.ContainsFunc(classes.Items, func(class storagev1.StorageClass) bool {
+		return class.Annotations["storageclass.kubernetes.io/is-default-class"] == "true"
+	})
+	return nil
+}
+
+// observeSecrets reads the client's certificates and looks that the members' are there.
+func (r *Reconciler) observeSecrets(ctx context.Context, v *view) error {
+	if v.Spec.TLS.SecurePeer() {
+		if err := r.checkSecret(ctx, v, v.Spec.TLS.Static.Member.PeerSecret, v1beta2.PeerCertKey, v1beta2.PeerKeyKey, v1beta2.PeerCAKey); err != nil {
+			return err
+		}
+	}
+	if !v.Spec.TLS.SecureClient() {
+		return nil
+	}
+	if err := r.checkSecret(ctx, v, v.Spec.TLS.Static.Member.ServerSecret, v1beta2.ServerCertKey, v1beta2.ServerKeyKey, v1beta2.ServerCAKey); err != nil {
+		return err
+	}
+	name := v.Spec.TLS.Static.OperatorSecret
+	data, err := kube.SecretData(ctx, r.Client, v.Namespace, name)
+	if err != nil {
+		return v.noteSecret(err)
+	}
+	v.tls, err = etcd.TLSConfig(data[v1beta2.ClientCertKey], data[v1beta2.ClientKeyKey], data[v1beta2.ClientCAKey])
+	if err != nil {
+		v.SecretProblem = fmt.Sprintf("Secret %s (keys %s, %s, %s): %v", name, v1beta2.ClientCertKey, v1beta2.ClientKeyKey, v1beta2.ClientCAKey, err)
+	}
+	return nil
+}
+
+func (r *Reconciler) checkSecret(ctx context.Context, v *view, name string, keys ...string) error {
+	data, err := kube.SecretData(ctx, r.Client, v.Namespace, name)
+	if err != nil {
+		return v.noteSecret(err)
+	}
+	for _, key := range keys {
+		if len(data[key]) == 0 && v.SecretProblem == "" {
+			v.SecretProblem = fmt.Sprintf("Secret %s has no key %s: it needs %v", name, key, keys)
+		}
+	}
+	return nil
+}
+
+// noteSecret turns a Secret that is not there into data, and passes on any other error.
+func (v *view) noteSecret(err error) error {
+	if !errors.Is(err, kube.ErrSecretMissing) {
+		return err
+	}
+	if v.SecretProblem == "" {
+		v.SecretProblem = err.Error()
+	}
+	return nil
+}
+
+// chooseRestore finds the restore to work on among all of the namespace, oldest first: the one under way until
+// its own operator has reported its end, else the oldest verified one.
+func (v *view) chooseRestore(restores []v1beta2.EtcdRestore) {
+	var next *v1beta2.EtcdRestore
+	for i := range restores {
+		restore := &restores[i]
+		if restore.Spec.EtcdCluster.Name != v.Name || !restore.DeletionTimestamp.IsZero() || isTrue(restore, v1beta2.ConditionComplete) {
+			continue
+		}
+		failed := isTrue(restore, v1beta2.ConditionFailed)
+		underWay := v.Restore != nil && v.Restore.UID == restore.UID
+		if v.RestorePending == "" || failed {
+			v.RestorePending = restore.Name
+		}
+		switch verified := isTrue(restore, v1beta2.ConditionVerified) && restore.Status.Snapshot != nil && restore.Status.Source != nil; {
+		case failed || !verified:
+		case underWay:
+			v.Request = requestOf(restore)
+			return
+		case next == nil:
+			next = restore
+		}
+	}
+	if next != nil {
+		v.Request = requestOf(next)
+	}
+}
+
+func requestOf(restore *v1beta2.EtcdRestore) *RestoreRequest {
+	bump := v1beta2.DefaultRevisionBump
+	if restore.Spec.RevisionBump != nil {
+		bump = *restore.Spec.RevisionBump
+	}
+	return &RestoreRequest{
+		Name:         restore.Name,
+		UID:          restore.UID,
+		Source:       *restore.Status.Source,
+		SHA256:       restore.Status.Snapshot.SHA256,
+		Size:         restore.Status.Snapshot.Size,
+		Revision:     restore.Status.Snapshot.Revision,
+		RevisionBump: bump,
+	}
+}
+
+func isTrue(restore *v1beta2.EtcdRestore, condition string) bool {
+	for _, c := range restore.Status.Conditions {
+		if c.Type == condition {
+			return c.Status == metav1.ConditionTrue
+		}
+	}
+	return false
+}

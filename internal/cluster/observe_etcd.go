@@ -1,0 +1,155 @@
+package cluster
+
+import (
+	"context"
+	"crypto/tls"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// Etcd is one member, as far as this operator talks to it. *etcd.Client is one.
+type Etcd interface {
+	Status(ctx context.Context) (etcd.Status, error)
+	Serving(ctx context.Context) error
+	Members(ctx context.Context) ([]etcd.Member, error)
+	AddLearner(ctx context.Context, peerURL string) error
+	AddVoter(ctx context.Context, peerURL string) error
+	Promote(ctx context.Context, id etcd.ID) error
+	Remove(ctx context.Context, id etcd.ID) error
+	MoveLeader(ctx context.Context, to etcd.ID) error
+	Close()
+}
+
+// Dial opens a connection to one member.
+type Dial func(endpoint etcd.Endpoint, config *tls.Config) (Etcd, error)
+
+// askTimeout bounds what one member may take to answer, so that one that hangs is known as such and holds up nobody.
+const askTimeout = 2 * time.Second
+
+// answer is what one member said.
+type answer struct {
+	status     etcd.Status
+	err        error
+	serving    error
+	membership []etcd.Member
+}
+
+// observeEtcd asks every member with an address, side by side.
+func (r *Reconciler) observeEtcd(ctx context.Context, v *view) {
+	answers := make([]answer, len(v.Members))
+	var asking sync.WaitGroup
+	for i, m := range v.Members {
+		if v.addresses[m.Name] == "" || m.Pod != PodRunning {
+			answers[i].err = errNoAddress
+			continue
+		}
+		asking.Go(func() { answers[i] = r.ask(ctx, v, m.Name) })
+	}
+	asking.Wait()
+	for i := range v.Members {
+		v.Members[i].hear(answers[i])
+	}
+	if membership := v.membership(answers); membership != nil {
+		v.MembershipKnown = true
+		v.enroll(membership)
+	}
+}
+
+// ask asks one member for its status, a linearizable read and, when that went well, the membership.
+func (r *Reconciler) ask(ctx context.Context, v *view, member string) (a answer) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	connection, err := r.dial(v, member)
+	if err != nil {
+		return answer{err: err}
+	}
+	defer connection.Close()
+	if a.status, a.err = connection.Status(ctx); a.err != nil || a.status.Learner {
+		return a
+	}
+	if a.serving = connection.Serving(ctx); a.serving != nil {
+		return a
+	}
+	a.membership, a.serving = connection.Members(ctx)
+	return a
+}
+
+// dial reaches a member at its Pod's address, under its DNS name: no DNS cache stands between it and the truth.
+func (r *Reconciler) dial(v *view, member string) (Etcd, error) {
+	return r.Dial(etcd.Endpoint{
+		URL:        url(v.tls != nil, bracket(v.addresses[member]), v1beta2.ClientPort),
+		ServerName: v.host(member),
+	}, v.tls)
+}
+
+// bracket writes an IPv6 address as a URL wants it.
+func bracket(address string) string {
+	if strings.Contains(address, ":") {
+		return "[" + address + "]"
+	}
+	return address
+}
+
+func (m *Member) hear(a answer) {
+	if a.err != nil {
+		if m.Pod == PodRunning {
+			m.Unanswered = a.err.Error()
+		}
+		return
+	}
+	m.Answers = true
+	m.ID, m.ClusterID = a.status.MemberID, a.status.ClusterID
+	m.Learner, m.Leader = a.status.Learner, a.status.Leader()
+	m.Version, m.DBSize, m.Revision = a.status.Version, a.status.DBSize, a.status.Revision
+	m.Serving = a.serving == nil && !a.status.Learner
+	if a.serving != nil {
+		m.Unanswered = a.serving.Error()
+	}
+}
+
+// membership is what a member of the current incarnation, behind which a quorum stands, said of it.
+func (v *view) membership(answers []answer) []etcd.Member {
+	incarnation := max(v.Incarnation, firstIncarnation)
+	for i, a := range answers {
+		if v.Members[i].Incarnation == incarnation && len(a.membership) > 0 {
+			return a.membership
+		}
+	}
+	return nil
+}
+
+// enroll joins the membership with the Pods and volumes. A member that has not started has no name in etcd; its
+// peer URL tells which it is.
+func (v *view) enroll(membership []etcd.Member) {
+	byName := make(map[string]*Member, len(v.Members))
+	for i := range v.Members {
+		byName[v.Members[i].Name] = &v.Members[i]
+	}
+	var missing []Member
+	for _, entry := range membership {
+		m := byName[memberOf(entry)]
+		if m == nil {
+			missing = append(missing, Member{Name: memberOf(entry), Incarnation: max(v.Incarnation, firstIncarnation)})
+			m = &missing[len(missing)-1]
+		}
+		m.InMembership = true
+		m.ID = entry.ID
+		m.Learner = entry.Learner
+		m.Started = entry.Name != ""
+	}
+	v.Members = append(v.Members, missing...)
+}
+
+// memberOf is a member's name: its own word, or the first label of its peer URL's host.
+func memberOf(entry etcd.Member) string {
+	if entry.Name != "" || len(entry.PeerURLs) == 0 {
+		return entry.Name
+	}
+	_, host, _ := strings.Cut(entry.PeerURLs[0], "://")
+	name, _, _ := strings.Cut(host, ".")
+	return name
+}

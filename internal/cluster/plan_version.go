@@ -1,0 +1,92 @@
+package cluster
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/version"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// roll brings one member after another to the image that the spec asks for, the leader last and not before it
+// handed over. The data stays: a member comes back on its volume.
+func roll(s State) Step {
+	var stale []Member
+	for _, m := range s.Current() {
+		if m.InMembership && m.PodImage != s.Spec.Image() {
+			stale = append(stale, m)
+		}
+	}
+	if !s.Formed() || len(stale) == 0 {
+		return nil
+	}
+	if refusal := s.rollRefusal(); refusal != "" {
+		return Wait{Why: v1beta2.ReasonVersionNotSupported, Message: refusal, Stalled: true}
+	}
+	message := "bring it to " + s.Spec.Image()
+	for _, m := range stale {
+		if !m.Leader {
+			return DeletePod{Name: m.Name, Why: v1beta2.ReasonUpgrading, Message: message}
+		}
+	}
+	leader := stale[0]
+	if next, ok := s.anotherVoter(leader.ID); ok {
+		return MoveLeader{From: leader.Name, To: next.ID, Name: next.Name}
+	}
+	return DeletePod{Name: leader.Name, Why: v1beta2.ReasonUpgrading, Message: message}
+}
+
+// rollRefusal says why members may not be brought to the spec's image, or nothing.
+func (s State) rollRefusal() string {
+	if !s.Durable() {
+		return "members with emptyDir lose their data when their Pod is made again: version and repository cannot change; restore a snapshot into a new cluster instead"
+	}
+	return upgradeRefusal(s.lowestVersion(), s.Spec.EtcdVersion())
+}
+
+// upgradeRefusal says why a cluster of version from may not be brought to version to, or nothing. The rules are
+// those of etcd's upgrade guides: one minor at a time, from a late enough patch release.
+func upgradeRefusal(from, to string) string {
+	current, err := version.ParseSemantic(from)
+	if err != nil {
+		return ""
+	}
+	target, err := version.ParseSemantic(to)
+	if err != nil {
+		return fmt.Sprintf("version %q is no version of etcd", to)
+	}
+	switch {
+	case current.Major() != target.Major() || target.Minor() > current.Minor()+1:
+		return fmt.Sprintf("etcd is upgraded one minor version at a time: set version to the newest %d.%d before %s", current.Major(), current.Minor()+1, to)
+	case target.Minor() < current.Minor():
+		return fmt.Sprintf("the cluster runs %s, and etcd's data is not readable by an older minor: set version back to %s", from, from)
+	case target.Minor() == current.Minor():
+		return ""
+	case target.Minor() == 6 && current.LessThan(version.MustParseSemantic("3.5.26")):
+		return "upgrade to 3.5.26 or newer before 3.6, as etcd's upgrade guide asks"
+	case target.Minor() == 7:
+		return "an upgrade in place to 3.7 is not supported yet, because members born on 3.5 or older may not start: make a snapshot and restore it into a cluster of version " + to
+	}
+	return ""
+}
+
+// lowestVersion that a current member says it runs; empty while none answers.
+func (s State) lowestVersion() string {
+	var lowest *version.Version
+	for _, m := range s.Current() {
+		v, err := version.ParseSemantic(m.Version)
+		if err == nil && (lowest == nil || v.LessThan(lowest)) {
+			lowest = v
+		}
+	}
+	if lowest == nil {
+		return ""
+	}
+	return lowest.String()
+}
+
+// supportsLearners: etcd has learners since 3.4. An unknown version is taken for a new one.
+func supportsLearners(v string) bool {
+	parsed, err := version.ParseSemantic(v)
+	return err != nil || !parsed.LessThan(version.MustParseSemantic("3.4.0"))
+}

@@ -1,0 +1,255 @@
+package cluster
+
+import (
+	"maps"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/version"
+	"k8s.io/utils/ptr"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/seed"
+)
+
+const (
+	etcdContainer = "etcd"
+	seedContainer = "restore"
+	dataVolume    = "etcd-data"
+	dataMount     = "/var/etcd"
+	dataDir       = dataMount + "/data"
+	// labelVoter is set once a member votes; the client Service selects it.
+	labelVoter = v1beta2.Group + "/voter"
+	// annotationInitialSize holds with how many members a cluster is bootstrapped.
+	annotationInitialSize = v1beta2.Group + "/initial-size"
+	// annotationStart holds how the member's etcd comes up.
+	annotationStart = v1beta2.Group + "/start"
+	// nonRoot is the user of every container without a security context of the user's.
+	nonRoot int64 = 65532
+)
+
+// newPod is the Pod of a member. seedImage is the image of restore-operator, for StartSeed.
+func newPod(s State, m CreateMember, seedImage string) *corev1.Pod {
+	policy := s.policy()
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace:   s.Namespace,
+			Name:        m.Name,
+			Labels:      s.podLabels(m),
+			Annotations: s.podAnnotations(m),
+		},
+		Spec: corev1.PodSpec{
+			Hostname:                     m.Name,
+			Subdomain:                    s.Name,
+			RestartPolicy:                corev1.RestartPolicyAlways,
+			AutomountServiceAccountToken: ptr.To(false),
+			EnableServiceLinks:           ptr.To(false),
+			NodeSelector:                 policy.NodeSelector,
+			Tolerations:                  policy.Tolerations,
+			Affinity:                     s.affinity(),
+			ImagePullSecrets:             policy.ImagePullSecrets,
+			SecurityContext:              podSecurity(policy),
+			Containers:                   []corev1.Container{s.etcdContainer(m)},
+			Volumes:                      append([]corev1.Volume{s.dataVolume(m.Name)}, s.tlsVolumes()...),
+		},
+	}
+	if m.Start == StartSeed && s.Request != nil {
+		s.addSeed(pod, m, seedImage)
+	}
+	return pod
+}
+
+func (s State) policy() v1beta2.PodPolicy {
+	if s.Spec.Pod == nil {
+		return v1beta2.PodPolicy{}
+	}
+	return *s.Spec.Pod
+}
+
+func (s State) podLabels(m CreateMember) map[string]string {
+	labels := map[string]string{}
+	maps.Copy(labels, s.policy().Labels)
+	maps.Copy(labels, s.memberLabels(m.Name, m.Incarnation))
+	if m.Start != StartJoin {
+		labels[labelVoter] = "true"
+	}
+	return labels
+}
+
+// memberLabels are those of a member's Pod and volume.
+func (s State) memberLabels(member string, incarnation int32) map[string]string {
+	return map[string]string{
+		v1beta2.LabelApp:         v1beta2.AppName,
+		v1beta2.LabelCluster:     s.Name,
+		v1beta2.LabelMember:      member,
+		v1beta2.LabelIncarnation: strconv.Itoa(int(incarnation)),
+	}
+}
+
+func (s State) podAnnotations(m CreateMember) map[string]string {
+	annotations := map[string]string{}
+	maps.Copy(annotations, s.policy().Annotations)
+	annotations[v1beta2.AnnotationVersion] = s.Spec.EtcdVersion()
+	annotations[annotationStart] = string(m.Start)
+	if m.InitialSize > 0 {
+		annotations[annotationInitialSize] = strconv.Itoa(m.InitialSize)
+	}
+	return annotations
+}
+
+func (s State) etcdContainer(m CreateMember) corev1.Container {
+	policy := s.policy()
+	liveness, readiness := probes(s.Spec.EtcdVersion())
+	return corev1.Container{
+		Name:      etcdContainer,
+		Image:     s.Spec.Image(),
+		Command:   append([]string{"/usr/local/bin/etcd"}, s.etcdArgs(m)...),
+		Env:       policy.EtcdEnv,
+		Resources: policy.Resources,
+		Ports: []corev1.ContainerPort{
+			{Name: "server", ContainerPort: v1beta2.PeerPort},
+			{Name: "client", ContainerPort: v1beta2.ClientPort},
+			{Name: "metrics", ContainerPort: v1beta2.MetricsPort},
+		},
+		VolumeMounts:    append([]corev1.VolumeMount{{Name: dataVolume, MountPath: dataMount}}, s.tlsMounts()...),
+		LivenessProbe:   liveness,
+		ReadinessProbe:  readiness,
+		SecurityContext: containerSecurity(),
+	}
+}
+
+// probes ask over plain HTTP. Liveness must not depend on quorum, or losing it would restart every member:
+// /livez is there since 3.6, /health?serializable=true since 3.5.
+func probes(v string) (liveness, readiness *corev1.Probe) {
+	get := func(path string) corev1.ProbeHandler {
+		return corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path, Port: intstr.FromInt32(v1beta2.MetricsPort)}}
+	}
+	live, ready := corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(v1beta2.PeerPort)}}, get("/health")
+	parsed, err := version.ParseSemantic(v)
+	switch {
+	case err == nil && parsed.AtLeast(version.MustParseSemantic("3.6.0")):
+		live, ready = get("/livez"), get("/readyz")
+	case err == nil && parsed.AtLeast(version.MustParseSemantic("3.5.0")):
+		live = get("/health?serializable=true")
+	}
+	return &corev1.Probe{ProbeHandler: live, InitialDelaySeconds: 10, PeriodSeconds: 10, TimeoutSeconds: 10, FailureThreshold: 6},
+		&corev1.Probe{ProbeHandler: ready, PeriodSeconds: 1, TimeoutSeconds: 3, FailureThreshold: 3}
+}
+
+func podSecurity(policy v1beta2.PodPolicy) *corev1.PodSecurityContext {
+	if policy.SecurityContext != nil {
+		return policy.SecurityContext
+	}
+	return &corev1.PodSecurityContext{
+		RunAsNonRoot:        ptr.To(true),
+		RunAsUser:           ptr.To(nonRoot),
+		RunAsGroup:          ptr.To(nonRoot),
+		FSGroup:             ptr.To(nonRoot),
+		FSGroupChangePolicy: ptr.To(corev1.FSGroupChangeOnRootMismatch),
+		SeccompProfile:      &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+	}
+}
+
+func containerSecurity() *corev1.SecurityContext {
+	return &corev1.SecurityContext{
+		AllowPrivilegeEscalation: ptr.To(false),
+		ReadOnlyRootFilesystem:   ptr.To(true),
+		Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+	}
+}
+
+// affinity spreads members over hosts: as a wish by default, as a must with antiAffinity.
+func (s State) affinity() *corev1.Affinity {
+	policy := s.policy()
+	if policy.Affinity != nil {
+		return policy.Affinity
+	}
+	term := corev1.PodAffinityTerm{
+		LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{v1beta2.LabelCluster: s.Name}},
+		TopologyKey:   corev1.LabelHostname,
+	}
+	if policy.AntiAffinity {
+		return &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{term},
+		}}
+	}
+	return &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 100, PodAffinityTerm: term}},
+	}}
+}
+
+func (s State) dataVolume(member string) corev1.Volume {
+	volume := corev1.Volume{Name: dataVolume}
+	if s.Durable() {
+		volume.PersistentVolumeClaim = &corev1.PersistentVolumeClaimVolumeSource{ClaimName: member}
+	} else {
+		volume.EmptyDir = s.Spec.Pod.EmptyDir
+	}
+	return volume
+}
+
+// defaultStorage of a member where the spec says nothing: four times etcd's default quota.
+var defaultStorage = resource.MustParse("8Gi")
+
+// newVolume is the PersistentVolumeClaim of a member.
+func newVolume(s State, m CreateMember) *corev1.PersistentVolumeClaim {
+	spec := corev1.PersistentVolumeClaimSpec{}
+	if given := s.policy().PersistentVolumeClaimSpec; given != nil {
+		given.DeepCopyInto(&spec)
+	}
+	if len(spec.AccessModes) == 0 {
+		spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
+	}
+	if _, ok := spec.Resources.Requests[corev1.ResourceStorage]; !ok {
+		if spec.Resources.Requests == nil {
+			spec.Resources.Requests = corev1.ResourceList{}
+		}
+		spec.Resources.Requests[corev1.ResourceStorage] = defaultStorage
+	}
+	volume := &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: m.Name, Labels: s.memberLabels(m.Name, m.Incarnation)},
+		Spec:       spec,
+	}
+	if m.InitialSize > 0 {
+		volume.Annotations = map[string]string{annotationInitialSize: strconv.Itoa(m.InitialSize)}
+	}
+	return volume
+}
+
+// addSeed puts the init container that restores the snapshot before etcd. The credentials are in this Pod only.
+func (s State) addSeed(pod *corev1.Pod, m CreateMember, image string) {
+	container := corev1.Container{
+		Name:                     seedContainer,
+		Image:                    image,
+		Args:                     s.seedRequest(m).Args(),
+		VolumeMounts:             []corev1.VolumeMount{{Name: dataVolume, MountPath: dataMount}},
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+		SecurityContext:          containerSecurity(),
+		Resources:                s.policy().Resources,
+	}
+	if secret := s.Request.Source.Secret; secret != "" {
+		const name = "store-credentials"
+		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{
+			Secret: &corev1.SecretVolumeSource{SecretName: secret},
+		}})
+		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: seed.CredentialsDir, ReadOnly: true})
+	}
+	pod.Spec.InitContainers = append(pod.Spec.InitContainers, container)
+}
+
+func (s State) seedRequest(m CreateMember) seed.Request {
+	return seed.Request{
+		Source:       s.Request.Source,
+		SHA256:       s.Request.SHA256,
+		Size:         s.Request.Size,
+		Revision:     s.Request.Revision,
+		DataDir:      dataDir,
+		Name:         m.Name,
+		PeerURL:      s.peerURL(m.Name),
+		Token:        s.token(m.Incarnation),
+		RevisionBump: s.Request.RevisionBump,
+	}
+}

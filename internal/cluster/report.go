@@ -1,0 +1,130 @@
+package cluster
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// messageOf says in one sentence what a step does, or what is waited for.
+func messageOf(s State, step Step) string {
+	switch step := step.(type) {
+	case Done:
+		return fmt.Sprintf("%d members serve version %s", len(s.Current()), s.Spec.EtcdVersion())
+	case Idle:
+		return step.Message
+	case Wait:
+		return step.Message
+	case DeletePod:
+		return "member " + step.Name + ": " + step.Message
+	case ApplyServices:
+		return "making the Services"
+	case CreateMembers:
+		return fmt.Sprintf("making %d members", step.Size)
+	case CreateMember:
+		return fmt.Sprintf("making the Pod of member %s (%s)", step.Name, step.Start)
+	case RecordFormed:
+		return "the cluster has formed with ID " + step.ClusterID
+	case ExposeMember:
+		return "letting clients reach member " + step.Name
+	case AddLearner:
+		return "adding member " + step.Name
+	case PromoteLearner:
+		return "member " + step.Name + " is catching up, then it votes"
+	case MoveLeader:
+		return "moving leadership from " + step.From + " to " + step.Name
+	case RemoveMember:
+		return removeMessage(s, step)
+	case DeleteVolume:
+		return "deleting volume " + step.Name + ", which is not needed any more"
+	}
+	return restoreMessage(step)
+}
+
+func restoreMessage(step Step) string {
+	switch step := step.(type) {
+	case BeginRestore:
+		return "restoring EtcdRestore " + step.Restore.Name + " into a seed beside the members that serve"
+	case BeginSwitch:
+		return fmt.Sprintf("the seed is proven at revision %d: the old members stop and it takes over", step.Revision)
+	case StopMembers:
+		return "stopping the old members"
+	case AdoptSeed:
+		return "the seed is the cluster now, with ID " + step.ClusterID
+	case CompleteRestore:
+		return "the restored cluster serves at its full size"
+	case FailRestore:
+		return step.Message
+	}
+	return ""
+}
+
+func removeMessage(s State, step RemoveMember) string {
+	if step.Lost {
+		return "removing member " + step.Name + ", whose data is gone; a new one takes its place"
+	}
+	return fmt.Sprintf("removing member %s to shrink to %d", step.Name, s.Spec.Size)
+}
+
+// event is one line for people, in the words of events.k8s.io: why, and what was done.
+type event struct{ kind, reason, action, note string }
+
+// eventsOf says what a pass did. Waiting is said once, when the status changed with it.
+func eventsOf(s State, step Step, actErr error, statusChanged bool) []event {
+	note := messageOf(s, step)
+	if actErr != nil {
+		if !statusChanged {
+			return nil
+		}
+		return []event{{corev1.EventTypeWarning, v1beta2.ReasonReconcileError, "Reconcile", actErr.Error()}}
+	}
+	switch step := step.(type) {
+	case Wait:
+		if !statusChanged || !step.Stalled {
+			return nil
+		}
+		return []event{{corev1.EventTypeWarning, step.Why, "Wait", note}}
+	case FailRestore:
+		return []event{{corev1.EventTypeWarning, "RestoreFailed", "Restore", note}}
+	}
+	if reason, ok := eventReason(step); ok {
+		return []event{{corev1.EventTypeNormal, reason, step.Reason(), note}}
+	}
+	return nil
+}
+
+// eventReason names the steps that users want to read about.
+func eventReason(step Step) (string, bool) {
+	switch step := step.(type) {
+	case CreateMembers:
+		return "CreatingMembers", true
+	case CreateMember:
+		return "StartingMember", true
+	case RecordFormed:
+		return "ClusterFormed", true
+	case AddLearner:
+		return "AddingMember", true
+	case MoveLeader:
+		return "MovingLeader", true
+	case RemoveMember:
+		if step.Lost {
+			return "ReplacingMember", true
+		}
+		return "RemovingMember", true
+	case DeletePod:
+		return "StoppingMember", true
+	case DeleteVolume:
+		return "DeletingVolume", true
+	case BeginRestore:
+		return "RestoreStarted", true
+	case BeginSwitch:
+		return "RestoreSwitching", true
+	case AdoptSeed:
+		return "RestoreSwitched", true
+	case CompleteRestore:
+		return "RestoreComplete", true
+	}
+	return "", false
+}

@@ -1,0 +1,56 @@
+package cluster
+
+import (
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// headlessService gives every member its DNS name, ready or not, because members must find each other to become ready.
+func headlessService(s State) *corev1.Service {
+	service := s.service(s.Name)
+	service.Spec = corev1.ServiceSpec{
+		ClusterIP:                corev1.ClusterIPNone,
+		PublishNotReadyAddresses: true,
+		Selector:                 map[string]string{v1beta2.LabelApp: v1beta2.AppName, v1beta2.LabelCluster: s.Name},
+		Ports:                    []corev1.ServicePort{port("client", v1beta2.ClientPort), port("peer", v1beta2.PeerPort)},
+	}
+	return service
+}
+
+// clientService selects the ready voters of one incarnation, so that two lives of a cluster never answer together.
+func clientService(s State, incarnation int32, clusterID string) *corev1.Service {
+	service := s.service(s.clientService())
+	if clusterID != "" {
+		service.Annotations = map[string]string{v1beta2.AnnotationClusterID: clusterID}
+	}
+	service.Spec = corev1.ServiceSpec{
+		Selector: map[string]string{
+			v1beta2.LabelApp:         v1beta2.AppName,
+			v1beta2.LabelCluster:     s.Name,
+			v1beta2.LabelIncarnation: strconv.Itoa(int(incarnation)),
+			labelVoter:               "true",
+		},
+		Ports: []corev1.ServicePort{port("client", v1beta2.ClientPort)},
+	}
+	return service
+}
+
+func (s State) service(name string) *corev1.Service {
+	return &corev1.Service{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: s.Namespace,
+			Name:      name,
+			Labels:    map[string]string{v1beta2.LabelApp: v1beta2.AppName, v1beta2.LabelCluster: s.Name},
+		},
+	}
+}
+
+func port(name string, number int32) corev1.ServicePort {
+	return corev1.ServicePort{Name: name, Port: number, TargetPort: intstr.FromInt32(number), Protocol: corev1.ProtocolTCP}
+}

@@ -1,0 +1,179 @@
+package cluster
+
+import (
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// State is all that a decision may look at: one EtcdCluster, what Kubernetes holds for it, and what its members
+// say. It is plain data: it prints as JSON, and Plan of the same State is the same Step.
+type State struct {
+	Namespace, Name string
+	UID             types.UID
+	Spec            v1beta2.EtcdClusterSpec
+	Deleting        bool
+
+	// ClusterID and Incarnation are the facts that cannot be observed again. ClusterID is empty until the
+	// cluster has formed; Incarnation is 0 until then.
+	ClusterID   string
+	Incarnation int32
+	// Restore is the restore that the cluster took up last, nil when there was none.
+	Restore *v1beta2.ClusterRestoreStatus
+	// Request is the verified EtcdRestore to take up or being worked on, nil when there is none.
+	Request *RestoreRequest
+	// RestorePending names an EtcdRestore of this cluster that is neither finished nor verified yet.
+	RestorePending string
+
+	Services Services
+	// NoStorageClass: a volume would need the default StorageClass, and there is none.
+	NoStorageClass bool
+	// SecretProblem says which TLS Secret is missing or wrong, and is empty when all is well.
+	SecretProblem string
+
+	// KnownVoters is how many voters the cluster had when it last answered; 0 when that is not known.
+	KnownVoters int
+	// MembershipKnown: a quorum of the current incarnation answered with the membership.
+	MembershipKnown bool
+	// Members of all incarnations, sorted by name: the union of Pods, volumes and membership.
+	Members []Member
+}
+
+// RestoreRequest is a verified EtcdRestore.
+type RestoreRequest struct {
+	Name   string
+	UID    types.UID
+	Source v1beta2.RestoreSource
+	SHA256 string
+	// Size in bytes of the object, and the Revision in it.
+	Size, Revision int64
+	RevisionBump   int64
+}
+
+// Services says how the two Services stand.
+type Services struct {
+	// HeadlessCurrent: the Service of the members' DNS names is there and as it should be.
+	HeadlessCurrent bool
+	// ClientExists: the Service for clients is there.
+	ClientExists bool
+	// ClientCurrent: it is as it should be for ClientIncarnation.
+	ClientCurrent bool
+	// ClientIncarnation is the incarnation that it selects.
+	ClientIncarnation int32
+	// ClientClusterID is the cluster ID written on it.
+	ClientClusterID string
+}
+
+// Volume is how a member's PersistentVolumeClaim stands.
+type Volume string
+
+// Volumes. A member with an emptyDir has none.
+const (
+	VolumeNone     Volume = ""
+	VolumePresent  Volume = "Present"
+	VolumeDeleting Volume = "Deleting"
+)
+
+// Pod is how a member's Pod stands.
+type Pod string
+
+// Pods. Blocked is a Pod that cannot start, or keeps ending; PodReason says why. Ended is one that the kubelet gave
+// up for good (evicted, say) and that must be made again.
+const (
+	PodNone     Pod = ""
+	PodStarting Pod = "Starting"
+	PodRunning  Pod = "Running"
+	PodBlocked  Pod = "Blocked"
+	PodEnded    Pod = "Ended"
+	PodDeleting Pod = "Deleting"
+)
+
+// Member is one member: its Pod, its volume, its entry in the membership and what it says of itself.
+type Member struct {
+	Name        string
+	Incarnation int32
+	// InitialSize is the number of members that the cluster is bootstrapped with; 0 for members added later.
+	InitialSize int
+
+	Volume Volume
+	Pod    Pod
+	// PodReady is the Pod's Ready condition.
+	PodReady bool
+	// PodReason (one of the API's reasons) and PodMessage say why a Pod is blocked.
+	PodReason, PodMessage string
+	// Start is how the Pod's etcd comes up.
+	Start Start
+	// PodImage is the image of the Pod's etcd container.
+	PodImage string
+	// Exposed: the Pod carries the label that the client Service selects.
+	Exposed bool
+	// Seed is how the seed's init container stands, nil for other members.
+	Seed *Seed
+
+	// InMembership: etcd knows the member. Only meaningful when State.MembershipKnown.
+	InMembership bool
+	ID           etcd.ID
+	Learner      bool
+	// Started: the member has published its name; before that it has no data.
+	Started bool
+
+	// Answers: the member answered for itself. Serving: it served a linearizable read.
+	Answers, Serving bool
+	ClusterID        etcd.ID
+	Leader           bool
+	Version          string
+	DBSize, Revision int64
+	// Unanswered says why the member did not answer.
+	Unanswered string
+}
+
+// Seed is how a seed's init container stands.
+type Seed struct {
+	// Failures counts ended runs that did not succeed.
+	Failures int32
+	// Hopeless: the last run said that trying again cannot help.
+	Hopeless bool
+	// Message is what the last run said.
+	Message string
+}
+
+// Durable says whether members keep their data apart from their Pods.
+func (s State) Durable() bool { return s.Spec.Pod == nil || s.Spec.Pod.EmptyDir == nil }
+
+// Formed says whether the cluster has ever come to life. A formed cluster is never bootstrapped again.
+func (s State) Formed() bool { return s.ClusterID != "" }
+
+// Current are the members of the current incarnation.
+func (s State) Current() []Member { return s.incarnation(s.Incarnation) }
+
+func (s State) incarnation(n int32) []Member {
+	return s.where(func(m Member) bool { return m.Incarnation == n })
+}
+
+func (s State) where(keep func(Member) bool) []Member {
+	var kept []Member
+	for _, m := range s.Members {
+		if keep(m) {
+			kept = append(kept, m)
+		}
+	}
+	return kept
+}
+
+// Voters counts the current membership.
+func (s State) Voters() etcd.Voters {
+	var v etcd.Voters
+	for _, m := range s.Current() {
+		if !m.InMembership || m.Learner {
+			continue
+		}
+		v.Total++
+		if m.Serving {
+			v.Healthy++
+		}
+	}
+	return v
+}
+
+// HoldsData says whether the member has, or may have, data that it can start again with.
+func (m Member) HoldsData() bool { return m.Volume == VolumePresent || m.Pod != PodNone }

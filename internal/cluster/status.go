@@ -1,0 +1,224 @@
+package cluster
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// NewStatus is the status after a pass: what was seen, what was done, and how that went. It is pure; before is the
+// status that is replaced, for the times of transitions and the facts that cannot be seen again.
+func NewStatus(s State, step Step, actErr error, before v1beta2.EtcdClusterStatus, generation int64) v1beta2.EtcdClusterStatus {
+	status := *before.DeepCopy()
+	status.ObservedGeneration = generation
+	status.ControlPaused = s.Spec.Paused
+	status.ServiceName = s.clientService()
+	status.ClientPort = int(v1beta2.ClientPort)
+	status.Selector = v1beta2.LabelApp + "=" + v1beta2.AppName + "," + v1beta2.LabelCluster + "=" + s.Name
+	status.ClientTLSSecret = ""
+	if s.Spec.TLS.SecureClient() {
+		status.ClientTLSSecret = s.Spec.TLS.Static.OperatorSecret
+	}
+	status.ClusterID, status.Incarnation = s.ClusterID, s.Incarnation
+	if actErr == nil {
+		recordFacts(&status, s, step)
+	}
+	if !s.Deleting {
+		setMembers(&status, s)
+	}
+	setConditions(&status, s, step, actErr, generation)
+	return status
+}
+
+// recordFacts keeps what a step made true and nobody could observe later.
+func recordFacts(status *v1beta2.EtcdClusterStatus, s State, step Step) {
+	switch step := step.(type) {
+	case RecordFormed:
+		status.ClusterID, status.Incarnation = step.ClusterID, step.Incarnation
+	case BeginRestore:
+		status.Restore = step.Restore.DeepCopy()
+	case BeginSwitch:
+		status.Restore.Step = v1beta2.RestoreSwitching
+		status.Restore.ClusterID, status.Restore.Revision = step.ClusterID, step.Revision
+		status.Restore.Message = "the seed is proven: the old members stop and the client Service turns to it"
+	case AdoptSeed:
+		status.ClusterID, status.Incarnation = step.ClusterID, step.Incarnation
+		status.Restore.Step = v1beta2.RestoreGrowing
+		status.Restore.Message = fmt.Sprintf("the restored data is served; growing to %d members", s.Spec.Size)
+	case CompleteRestore:
+		status.Restore.Step = v1beta2.RestoreComplete
+		status.Restore.Message = "the restored cluster serves at its full size"
+	case FailRestore:
+		status.Restore.Step = v1beta2.RestoreFailed
+		status.Restore.Message = step.Message
+	case Wait:
+		if s.step() == v1beta2.RestoreSeeding {
+			status.Restore.Message = step.Message
+		}
+	}
+}
+
+// setMembers reports the members of the incarnation that is, or is to be, the cluster.
+func setMembers(status *v1beta2.EtcdClusterStatus, s State) {
+	sizes := make(map[string]int64, len(status.MemberStatuses))
+	for _, m := range status.MemberStatuses {
+		sizes[m.Name] = m.DBSize
+	}
+	before := status.MemberStatuses
+	status.Members, status.MemberStatuses = v1beta2.MembersStatus{}, nil
+	for _, m := range s.incarnation(max(s.Incarnation, firstIncarnation)) {
+		if s.MembershipKnown && !m.InMembership {
+			continue
+		}
+		ready := m.Serving && m.PodReady
+		if ready {
+			status.Members.Ready = append(status.Members.Ready, m.Name)
+		} else {
+			status.Members.Unready = append(status.Members.Unready, m.Name)
+		}
+		status.MemberStatuses = append(status.MemberStatuses, v1beta2.MemberStatus{
+			Name:      m.Name,
+			ID:        idOf(m),
+			Role:      roleOf(s, m, before),
+			Version:   m.Version,
+			ClientURL: s.clientURL(m.Name),
+			DBSize:    steady(sizes[m.Name], m.DBSize),
+			Ready:     ready,
+		})
+	}
+	status.Size = len(status.Members.Ready)
+	if v := s.lowestVersion(); v != "" {
+		status.CurrentVersion = v
+	}
+	status.TargetVersion = ""
+	if status.CurrentVersion != "" && status.CurrentVersion != s.Spec.EtcdVersion() {
+		status.TargetVersion = s.Spec.EtcdVersion()
+	}
+}
+
+func idOf(m Member) string {
+	if m.ID == 0 {
+		return ""
+	}
+	return m.ID.String()
+}
+
+// roleOf keeps the last known role while there is no quorum to ask: how many voters there were tells whether
+// enough of them are left.
+func roleOf(s State, m Member, before []v1beta2.MemberStatus) v1beta2.MemberRole {
+	switch {
+	case m.Leader && m.Answers:
+		return v1beta2.MemberLeader
+	case s.MembershipKnown && m.Learner:
+		return v1beta2.MemberLearner
+	case s.MembershipKnown:
+		return v1beta2.MemberVoter
+	}
+	for _, b := range before {
+		if b.Name == m.Name && b.Role == v1beta2.MemberLeader {
+			return v1beta2.MemberVoter
+		}
+		if b.Name == m.Name {
+			return b.Role
+		}
+	}
+	return ""
+}
+
+// steady keeps a database size that differs by less than a tenth: a busy cluster must not cause a status write
+// at every look.
+func steady(before, now int64) int64 {
+	if now == 0 || abs(now-before)*10 < now {
+		return before
+	}
+	return now
+}
+
+func abs(n int64) int64 { return max(n, -n) }
+
+// setConditions words the pass for people and for tools.
+func setConditions(status *v1beta2.EtcdClusterStatus, s State, step Step, actErr error, generation int64) {
+	set := func(kind string, is bool, reason, message string) {
+		value := metav1.ConditionFalse
+		if is {
+			value = metav1.ConditionTrue
+		}
+		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
+			Type: kind, Status: value, Reason: reason, Message: message, ObservedGeneration: generation,
+		})
+	}
+	reason, message := step.Reason(), messageOf(s, step)
+	wait, waiting := step.(Wait)
+	_, idle := step.(Idle)
+	_, done := step.(Done)
+	if actErr != nil {
+		reason, message, done = v1beta2.ReasonReconcileError, actErr.Error(), false
+	}
+	set(v1beta2.ConditionReady, done, reason, message)
+	set(v1beta2.ConditionProgressing, !done && !idle && !wait.Stalled, reason, message)
+	stalled := waiting && wait.Stalled && actErr == nil
+	set(v1beta2.ConditionStalled, stalled, reason, message)
+	available, whyNot := s.available()
+	if available {
+		set(v1beta2.ConditionAvailable, true, v1beta2.ReasonReady, fmt.Sprintf("a quorum serves; connect to %s:%d", s.clientService(), v1beta2.ClientPort))
+	} else {
+		set(v1beta2.ConditionAvailable, false, unavailableReason(s, reason), whyNot)
+	}
+	degraded, which := s.degraded()
+	if degraded {
+		set(v1beta2.ConditionDegraded, true, v1beta2.ReasonMemberDown, which)
+	} else {
+		set(v1beta2.ConditionDegraded, false, v1beta2.ReasonReady, "")
+	}
+	status.Phase, status.Reason = phaseOf(s, stalled), ""
+	if !done {
+		status.Reason = message
+	}
+}
+
+func unavailableReason(s State, reason string) string {
+	if s.Formed() && reason == v1beta2.ReasonReady {
+		return v1beta2.ReasonMemberDown
+	}
+	return reason
+}
+
+// available: a quorum of the incarnation that clients are led to serves.
+func (s State) available() (bool, string) {
+	if !s.Formed() {
+		return false, "the cluster has not formed yet"
+	}
+	for _, m := range s.Current() {
+		if m.Serving && m.Exposed {
+			return true, ""
+		}
+	}
+	return false, "no member serves: " + unanswered(s.Current())
+}
+
+// degraded: a formed cluster with a voter that does not serve, or with fewer voters than members asked for.
+func (s State) degraded() (bool, string) {
+	if !s.Formed() {
+		return false, ""
+	}
+	down := s.where(func(m Member) bool {
+		return m.Incarnation == s.Incarnation && !m.Learner && !m.Serving && (m.InMembership || !s.MembershipKnown)
+	})
+	if len(down) == 0 {
+		return false, ""
+	}
+	return true, "members that do not serve: " + unanswered(down)
+}
+
+func phaseOf(s State, stalled bool) v1beta2.ClusterPhase {
+	switch {
+	case stalled:
+		return v1beta2.ClusterPhaseFailed
+	case !s.Formed():
+		return v1beta2.ClusterPhaseCreating
+	}
+	return v1beta2.ClusterPhaseRunning
+}

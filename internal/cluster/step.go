@@ -1,0 +1,179 @@
+package cluster
+
+import (
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// Step is one effect. Steps are small comparable structs, so that a test compares what Plan said.
+type Step interface {
+	// Reason is the condition reason while the step is being done, one of the API's constants.
+	Reason() string
+	// Requeue is how long after the step the world should be looked at again; 0 leaves it to watches and the poll.
+	Requeue() time.Duration
+}
+
+const (
+	// soon: the effect shows up by a watch, or at the latest then.
+	soon = time.Second
+	// pollSettling is the pace while members come up, which no watch tells of.
+	pollSettling = 500 * time.Millisecond
+	// pollSettled is the pace of looking at a cluster that is as it should be.
+	pollSettled = 10 * time.Second
+)
+
+// Start is how a member's etcd comes up.
+type Start string
+
+// Starts. Every one but Rejoin makes data; Rejoin refuses to run without it, so that a member that has voted
+// never votes again with an empty data directory.
+const (
+	// StartNew forms a new cluster together with the other initial members.
+	StartNew Start = "New"
+	// StartJoin joins a formed cluster that has just added the member.
+	StartJoin Start = "Join"
+	// StartRejoin goes on with the data on the volume.
+	StartRejoin Start = "Rejoin"
+	// StartSeed goes on with the data that an init container restores from a snapshot.
+	StartSeed Start = "Seed"
+)
+
+type (
+	// Done: the cluster is as asked for.
+	Done struct{}
+	// Idle: nothing may be done (paused, or being deleted).
+	Idle struct{ Why, Message string }
+	// Wait: something must happen first that the operator does not do itself. Stalled: a person must act.
+	Wait struct {
+		Why, Message string
+		Stalled      bool
+	}
+	// ApplyServices makes the headless Service, and the client Service for an incarnation.
+	ApplyServices struct {
+		Incarnation int32
+		ClusterID   string
+	}
+	// CreateMembers makes volumes and Pods of the members that form a cluster; what is there already is left.
+	CreateMembers struct {
+		Incarnation int32
+		Size        int
+	}
+	// CreateMember makes a member's Pod, and before it its volume where it has none.
+	CreateMember struct {
+		Name        string
+		Incarnation int32
+		InitialSize int
+		Start       Start
+	}
+	// RecordFormed keeps the cluster's ID.
+	RecordFormed struct {
+		ClusterID   string
+		Incarnation int32
+	}
+	// ExposeMember lets the client Service select a member that votes.
+	ExposeMember struct{ Name string }
+	// AddLearner adds a member to the membership.
+	AddLearner struct {
+		Name, PeerURL string
+		// Voter adds it with a vote at once, for etcd older than 3.4.
+		Voter bool
+	}
+	// PromoteLearner gives a learner its vote.
+	PromoteLearner struct {
+		ID   etcd.ID
+		Name string
+	}
+	// MoveLeader hands leadership from one member to another.
+	MoveLeader struct {
+		From string
+		To   etcd.ID
+		Name string
+	}
+	// RemoveMember takes a member out of the membership.
+	RemoveMember struct {
+		ID   etcd.ID
+		Name string
+		// Lost: its data is gone; otherwise the cluster shrinks.
+		Lost bool
+	}
+	// DeletePod stops a member; its volume stays.
+	DeletePod struct{ Name, Why, Message string }
+	// DeleteVolume deletes a volume that is proven not to be needed any more.
+	DeleteVolume struct{ Name, Why string }
+
+	// BeginRestore records that a restore is taken up.
+	BeginRestore struct{ Restore v1beta2.ClusterRestoreStatus }
+	// StopMembers stops every member that is not of one incarnation; volumes stay.
+	StopMembers struct{ Except int32 }
+	// BeginSwitch records that the seed is proven; from here there is no way back.
+	BeginSwitch struct {
+		ClusterID string
+		Revision  int64
+	}
+	// AdoptSeed records that the seed is the cluster now.
+	AdoptSeed struct {
+		ClusterID   string
+		Incarnation int32
+	}
+	// CompleteRestore records that the restored cluster is at size and the old volumes are gone.
+	CompleteRestore struct{}
+	// FailRestore records that the seed failed; the old cluster was not touched.
+	FailRestore struct{ Message string }
+)
+
+func (Done) Reason() string            { return v1beta2.ReasonReady }
+func (s Idle) Reason() string          { return s.Why }
+func (s Wait) Reason() string          { return s.Why }
+func (ApplyServices) Reason() string   { return v1beta2.ReasonCreating }
+func (CreateMembers) Reason() string   { return v1beta2.ReasonCreating }
+func (RecordFormed) Reason() string    { return v1beta2.ReasonCreating }
+func (ExposeMember) Reason() string    { return v1beta2.ReasonScaling }
+func (AddLearner) Reason() string      { return v1beta2.ReasonScaling }
+func (PromoteLearner) Reason() string  { return v1beta2.ReasonScaling }
+func (MoveLeader) Reason() string      { return v1beta2.ReasonScaling }
+func (s DeletePod) Reason() string     { return s.Why }
+func (s DeleteVolume) Reason() string  { return s.Why }
+func (BeginRestore) Reason() string    { return v1beta2.ReasonRestoring }
+func (StopMembers) Reason() string     { return v1beta2.ReasonRestoring }
+func (BeginSwitch) Reason() string     { return v1beta2.ReasonRestoring }
+func (AdoptSeed) Reason() string       { return v1beta2.ReasonRestoring }
+func (CompleteRestore) Reason() string { return v1beta2.ReasonRestoring }
+func (FailRestore) Reason() string     { return v1beta2.ReasonRestoring }
+func (s RemoveMember) Reason() string {
+	if s.Lost {
+		return v1beta2.ReasonReplacingMember
+	}
+	return v1beta2.ReasonScaling
+}
+func (s CreateMember) Reason() string {
+	switch s.Start {
+	case StartSeed:
+		return v1beta2.ReasonRestoring
+	case StartJoin:
+		return v1beta2.ReasonScaling
+	}
+	return v1beta2.ReasonMemberDown
+}
+
+func (Done) Requeue() time.Duration            { return pollSettled }
+func (Idle) Requeue() time.Duration            { return pollSettled }
+func (Wait) Requeue() time.Duration            { return pollSettling }
+func (ApplyServices) Requeue() time.Duration   { return soon }
+func (CreateMembers) Requeue() time.Duration   { return soon }
+func (CreateMember) Requeue() time.Duration    { return soon }
+func (RecordFormed) Requeue() time.Duration    { return soon }
+func (ExposeMember) Requeue() time.Duration    { return soon }
+func (AddLearner) Requeue() time.Duration      { return soon }
+func (PromoteLearner) Requeue() time.Duration  { return soon }
+func (MoveLeader) Requeue() time.Duration      { return soon }
+func (RemoveMember) Requeue() time.Duration    { return soon }
+func (DeletePod) Requeue() time.Duration       { return soon }
+func (DeleteVolume) Requeue() time.Duration    { return soon }
+func (BeginRestore) Requeue() time.Duration    { return soon }
+func (StopMembers) Requeue() time.Duration     { return pollSettling }
+func (BeginSwitch) Requeue() time.Duration     { return soon }
+func (AdoptSeed) Requeue() time.Duration       { return soon }
+func (CompleteRestore) Requeue() time.Duration { return soon }
+func (FailRestore) Requeue() time.Duration     { return soon }
