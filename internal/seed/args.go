@@ -108,7 +108,7 @@ func (r Request) validate() error {
 	sum, err := hex.DecodeString(r.SHA256)
 	require(err == nil && len(sum) == 32, "--sha256 must be 64 hex digits")
 	require(r.Size > 0, "--size must be above 0")
-	require(r.Revision > 0, "--revision must be above 0")
+	require(r.Revision >= 0, "--revision must not be negative")
 	require(filepath.IsAbs(r.DataDir) && filepath.Dir(r.DataDir) != "/", "--data-dir must be an absolute path inside a volume")
 	require(r.Name != "", "--name is missing")
 	peer, err := url.Parse(r.PeerURL)

@@ -68,7 +68,7 @@ func TestParseNamesWhatIsWrong(t *testing.T) {
 		"--key":           func(r *seed.Request) { r.Source.Key = "" },
 		"--sha256":        func(r *seed.Request) { r.SHA256 = "abcd" },
 		"--size":          func(r *seed.Request) { r.Size = 0 },
-		"--revision ":     func(r *seed.Request) { r.Revision = 0 },
+		"--revision ":     func(r *seed.Request) { r.Revision = -1 },
 		"--data-dir":      func(r *seed.Request) { r.DataDir = "/data" },
 		"--name":          func(r *seed.Request) { r.Name = "" },
 		"--peer-url":      func(r *seed.Request) { r.PeerURL = "example:2380" },

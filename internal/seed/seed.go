@@ -34,7 +34,7 @@ type Request struct {
 	SHA256 string
 	// Size of the object in bytes.
 	Size int64
-	// Revision that the snapshot holds.
+	// Revision that the snapshot holds; 0 where no key was ever written.
 	Revision int64
 
 	// DataDir is etcd's data directory. It is a directory inside the volume and never the mount point itself,
