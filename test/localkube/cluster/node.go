@@ -22,7 +22,7 @@ var sysctls = map[string]string{
 
 // configureNode writes the node's files.
 func (c *Cluster) configureNode(n node) error {
-	files := map[string]string{"containerd.toml": "containerd.toml", "kubelet.yaml": "kubelet.yaml", "proxy.yaml": "proxy.yaml", "bridge.conflist": "cni/10-bridge.conflist"}
+	files := map[string]string{"containerd.toml": "containerd.toml", "kubelet.yaml": "kubelet.yaml", "proxy.yaml": "proxy.yaml", "pods.conflist": "cni/10-pods.conflist"}
 	for source, file := range files {
 		content, err := render(source, c.parameters(n))
 		if err != nil {

@@ -63,8 +63,8 @@ func Modules() []Module {
 		etcd("3.6", true),
 		{Name: "cni", Cold: 20 * time.Second, Plain: true, Folder: "cni", ForUp: true, Programs: []Program{
 			{"github.com/containernetworking/plugins/plugins/ipam/host-local", "host-local"},
-			{"github.com/containernetworking/plugins/plugins/main/bridge", "bridge"},
 			{"github.com/containernetworking/plugins/plugins/main/loopback", "loopback"},
+			{"github.com/containernetworking/plugins/plugins/main/ptp", "ptp"},
 			{"github.com/containernetworking/plugins/plugins/meta/portmap", "portmap"},
 		}},
 		{Name: "helm", Cold: 5 * time.Minute, Plain: true, Programs: []Program{{"helm.sh/helm/v4/cmd/helm", "helm"}}},
