@@ -125,6 +125,7 @@ func forEachMethod(t *testing.T, store objstore.Store, check func(*testing.T, er
 	}
 	for name, call := range methods {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // a store may take its time before it gives up
 			ctx, cancel := context.WithTimeout(t.Context(), deadline)
 			defer cancel()
 			check(t, call(ctx))

@@ -1,0 +1,110 @@
+package s3
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/smithy-go"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+)
+
+// wrap names what was done, and gives the server's answer a kind.
+func (s *Store) wrap(op, key string, err error) error {
+	if err == nil {
+		return nil
+	}
+	kind, advice := classify(err)
+	if kind != nil {
+		err = objstore.Mark(err, kind)
+	}
+	return &opError{
+		text: fmt.Sprintf("%s %q in S3 bucket %s at %s: %s%s", op, key, s.bucket, s.endpoint, brief(err), advice),
+		err:  err,
+	}
+}
+
+// classify maps the codes that S3 and compatible stores use; they differ more in
+// codes than in HTTP statuses.
+func classify(err error) (kind error, advice string) {
+	var api smithy.APIError
+	code := ""
+	if errors.As(err, &api) {
+		code = api.ErrorCode()
+	}
+	switch code {
+	case "NoSuchBucket":
+		return objstore.ErrNoBucket, ""
+	case "NoSuchKey", "NotFound":
+		return fs.ErrNotExist, ""
+	case "PreconditionFailed":
+		return fs.ErrExist, ""
+	case "NotImplemented":
+		return nil, " (the server must support conditional writes, If-None-Match, which keep existing snapshots safe)"
+	case "PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException":
+		return nil, " (is the bucket in another region?)"
+	case "AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "AccountProblem", "XAdminUserNotFound":
+		return fs.ErrPermission, ""
+	}
+	switch status(err) {
+	case http.StatusForbidden, http.StatusUnauthorized:
+		return fs.ErrPermission, ""
+	case http.StatusPreconditionFailed:
+		return fs.ErrExist, ""
+	}
+	if noCredentials(err) {
+		return fs.ErrPermission, " (name a Secret with credentials, or give the operator's service account an identity)"
+	}
+	return nil, ""
+}
+
+func status(err error) int {
+	var response *awshttp.ResponseError
+	if errors.As(err, &response) {
+		return response.HTTPStatusCode()
+	}
+	return 0
+}
+
+// noCredentials tells the failure to find an identity from a failure to reach
+// the store.
+func noCredentials(err error) bool {
+	var signing *signingError
+	return errors.As(err, &signing)
+}
+
+// brief is the server's code and message where it gave one: the SDK's own text
+// puts its operation names, attempts and request IDs before them.
+func brief(err error) string {
+	var api smithy.APIError
+	if !errors.As(err, &api) {
+		return err.Error()
+	}
+	text := api.ErrorCode()
+	if message := strings.TrimSpace(api.ErrorMessage()); message != "" {
+		text += ": " + message
+	}
+	return text
+}
+
+// opError shows text and unwraps to err.
+type opError struct {
+	text string
+	err  error
+}
+
+func (e *opError) Error() string { return e.text }
+func (e *opError) Unwrap() error { return e.err }
+
+// signingError marks an error of the credentials chain.
+type signingError struct{ err error }
+
+func (e *signingError) Error() string { return "find credentials: " + e.err.Error() }
+func (e *signingError) Unwrap() error { return e.err }
+
+var _ aws.CredentialsProvider = markedCredentials{}

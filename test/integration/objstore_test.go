@@ -1,0 +1,146 @@
+package integration
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/objstore/connect"
+	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
+	"github.com/etcd-suite/etcd-operator/test/integration/servers"
+)
+
+func TestS3Store(t *testing.T) {
+	server := servers.S3(t)
+	var count atomic.Int32
+	location := func(t *testing.T) connect.Location {
+		bucket := fmt.Sprintf("bucket-%d", count.Add(1))
+		server.CreateBucket(t, bucket)
+		return s3Location(server, bucket)
+	}
+	objstoretest.Run(t, func(t *testing.T) objstore.Store { return open(t, location(t)) })
+
+	t.Run("leaves no parts behind when a body fails", func(t *testing.T) {
+		l := location(t)
+		body := &brokenBody{left: objstoretest.Large}
+		if err := open(t, l).Put(t.Context(), "key", body); !errors.Is(err, errBroken) {
+			t.Fatalf("error %v, want the body's", err)
+		}
+		wantNoFiles(t, server.BucketDir(l.Bucket))
+	})
+	t.Run("without its bucket", func(t *testing.T) {
+		objstoretest.RunNoBucket(t, open(t, s3Location(server, "absent-bucket")), "absent-bucket")
+	})
+	t.Run("with a wrong secret", func(t *testing.T) {
+		l := location(t)
+		l.Secret = map[string][]byte{"access-key-id": []byte(server.AccessKey), "secret-access-key": []byte("not-the-secret")}
+		objstoretest.RunDenied(t, open(t, l), l.Bucket, "not-the-secret")
+	})
+	t.Run("with an unknown access key", func(t *testing.T) {
+		l := location(t)
+		l.Secret = map[string][]byte{"access-key-id": []byte("nobody"), "secret-access-key": []byte("not-the-secret")}
+		objstoretest.RunDenied(t, open(t, l), l.Bucket, "not-the-secret")
+	})
+	t.Run("with the Secret of the archived operator", func(t *testing.T) {
+		l := location(t)
+		l.Secret = map[string][]byte{
+			"credentials": fmt.Appendf(nil, "[default]\naws_access_key_id = %s\naws_secret_access_key = %s\n", server.AccessKey, server.SecretKey),
+			"config":      []byte("[default]\nregion = us-east-1\n"),
+		}
+		if err := open(t, l).Put(t.Context(), "key", strings.NewReader("x")); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("with nobody listening", func(t *testing.T) {
+		l := s3Location(server, "bucket")
+		l.Endpoint = servers.PeerURL(t)
+		objstoretest.RunUnreachable(t, open(t, l), l.Endpoint)
+	})
+}
+
+func TestGCSStore(t *testing.T) {
+	server := servers.GCS(t)
+	var count atomic.Int32
+	location := func(t *testing.T) connect.Location {
+		bucket := fmt.Sprintf("bucket-%d", count.Add(1))
+		server.CreateBucket(t, bucket)
+		return gcsLocation(server, bucket)
+	}
+	objstoretest.Run(t, func(t *testing.T) objstore.Store { return open(t, location(t)) })
+
+	t.Run("without its bucket", func(t *testing.T) {
+		objstoretest.RunNoBucket(t, open(t, gcsLocation(server, "absent-bucket")), "absent-bucket")
+	})
+	t.Run("by STORAGE_EMULATOR_HOST, whatever the Secret holds", func(t *testing.T) {
+		l := location(t)
+		l.Endpoint = ""
+		l.Secret = map[string][]byte{"access-token": []byte("token")}
+		t.Setenv("STORAGE_EMULATOR_HOST", server.Host)
+		if err := open(t, l).Put(t.Context(), "key", strings.NewReader("x")); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("with nobody listening", func(t *testing.T) {
+		l := gcsLocation(server, "bucket")
+		l.Endpoint = servers.PeerURL(t)
+		objstoretest.RunUnreachable(t, open(t, l), l.Endpoint)
+	})
+}
+
+func s3Location(server *servers.S3Server, bucket string) connect.Location {
+	return connect.Location{
+		Kind: connect.S3, Bucket: bucket, Endpoint: server.Endpoint, Region: server.Region, ForcePathStyle: true,
+		Secret: map[string][]byte{
+			"access-key-id":     []byte(server.AccessKey),
+			"secret-access-key": []byte(server.SecretKey + "\n"),
+		},
+	}
+}
+
+func gcsLocation(server *servers.GCSServer, bucket string) connect.Location {
+	return connect.Location{Kind: connect.GCS, Bucket: bucket, Endpoint: "http://" + server.Host}
+}
+
+func open(t *testing.T, l connect.Location) objstore.Store {
+	t.Helper()
+	store, err := connect.Open(t.Context(), l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+var errBroken = errors.New("broken on purpose")
+
+// brokenBody yields zero bytes and then an error.
+type brokenBody struct{ left int }
+
+func (b *brokenBody) Read(p []byte) (int, error) {
+	if b.left == 0 {
+		return 0, errBroken
+	}
+	n := min(len(p), b.left)
+	clear(p[:n])
+	b.left -= n
+	return n, nil
+}
+
+func wantNoFiles(t *testing.T, dir string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			info, _ := os.Stat(path)
+			t.Errorf("left behind: %s, %d bytes", path, info.Size())
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
