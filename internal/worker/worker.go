@@ -5,7 +5,6 @@ package worker
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync"
@@ -145,12 +144,17 @@ func (p *Pool[T]) turn(ctx context.Context, run func(context.Context) (T, error)
 		return value, ctx.Err()
 	}
 	defer func() { <-p.slots }()
+	return Try(func() (T, error) { return run(ctx) })
+}
+
+// Try calls run and makes its panic an error.
+func Try[T any](run func() (T, error)) (value T, err error) {
 	defer func() {
 		if caught := recover(); caught != nil {
-			err = errors.Join(err, &PanicError{Value: caught, Stack: debug.Stack()})
+			err = &PanicError{Value: caught, Stack: debug.Stack()}
 		}
 	}()
-	return run(ctx)
+	return run()
 }
 
 // finish keeps the result, unless the job was forgotten meanwhile.
