@@ -40,7 +40,6 @@ type Cluster struct {
 	bin     string // the directory with the programs
 	record  record
 	say     func(format string, args ...any)
-	mu      sync.Mutex // guards writes of the record
 }
 
 // record is what is kept of a cluster: the choices made for it. What its parts
@@ -76,18 +75,23 @@ func find(state string) (*Cluster, error) {
 		return nil, err
 	}
 	c := &Cluster{layout: layout{state: state}, cgroups: groups, say: func(string, ...any) {}}
+	return c, c.readRecord()
+}
+
+func (c *Cluster) readRecord() error {
+	c.record = record{}
 	content, err := os.ReadFile(c.layout.marker())
 	if errors.Is(err, fs.ErrNotExist) {
-		return c, nil
+		return nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read what is known of the cluster: %w", err)
+		return fmt.Errorf("read what is known of the cluster: %w", err)
 	}
 	if err := json.Unmarshal(content, &c.record); err != nil {
-		return nil, fmt.Errorf("read what is known of the cluster in %s: %w", c.layout.marker(), err)
+		return fmt.Errorf("read what is known of the cluster in %s: %w", c.layout.marker(), err)
 	}
 	c.bin = c.record.Bin
-	return c, nil
+	return nil
 }
 
 func (c *Cluster) writeRecord() error {
@@ -178,16 +182,17 @@ func sameFile(open *os.File, path string) bool {
 	return err == nil && os.SameFile(a, b)
 }
 
-// checkState refuses a state directory that would not work, or that holds
-// what is not ours to remove.
-func (c *Cluster) checkState() error {
+// checkPath refuses a state directory that would not work.
+func (c *Cluster) checkPath() error {
+	if len(c.layout.state) > maxStatePath {
+		return fmt.Errorf("the state directory %s is too long: unix sockets in it allow %d bytes", c.layout.state, maxStatePath)
+	}
+	return visible(c.layout.state, "the state directory (set "+stateVariable+")")
+}
+
+// checkContent refuses a state directory that holds what is not ours to remove.
+func (c *Cluster) checkContent() error {
 	state := c.layout.state
-	if len(state) > maxStatePath {
-		return fmt.Errorf("the state directory %s is too long: unix sockets in it allow %d bytes", state, maxStatePath)
-	}
-	if err := visible(state, "the state directory (set "+stateVariable+")"); err != nil {
-		return err
-	}
 	entries, err := os.ReadDir(state)
 	if err != nil {
 		return fmt.Errorf("look into the state directory: %w", err)

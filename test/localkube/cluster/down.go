@@ -16,21 +16,15 @@ func Down(ctx context.Context, state string, w io.Writer) error {
 		return err
 	}
 	c.say = progress(w)
-	if err := c.checkOwner(); err != nil {
-		return err
-	}
 	if _, err := os.Stat(state); err != nil && len(c.cgroups.units()) == 0 {
 		c.say("nothing to remove")
 		return nil
 	}
-	unlock, err := c.lock(ctx)
+	unlock, err := c.own(ctx)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if err := c.checkState(); err != nil {
-		return err
-	}
 	if err := c.clear(ctx); err != nil {
 		return err
 	}

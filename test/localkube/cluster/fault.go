@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -60,6 +61,9 @@ func (c *Cluster) FreezeNode(ctx context.Context, number int) error {
 	n, err := c.pick(number)
 	if err != nil {
 		return err
+	}
+	if missing, err := c.missingPrograms(n.unit()); err != nil || len(missing) > 0 {
+		return errors.Join(err, fmt.Errorf("%s does not run: it lacks %v", n, missing))
 	}
 	return c.cgroups.freeze(ctx, n.unit(), true)
 }

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// Load imports image archives (docker or OCI format, tar) into every running
-// node, side by side. Nodes that do not run are named in the error; the
+// Load imports image archives (docker or OCI format, tar) into every node,
+// side by side. Nodes that are stopped or frozen are named in the error; the
 // others have the images nevertheless.
 func (c *Cluster) Load(ctx context.Context, files ...string) error {
 	for _, file := range files {
@@ -16,8 +16,15 @@ func (c *Cluster) Load(ctx context.Context, files ...string) error {
 			return fmt.Errorf("load an image: %w", err)
 		}
 	}
-	return together(ctx, c.nodes(), func(ctx context.Context, n node) error {
-		return c.importImages(ctx, n, files)
+	return together(ctx, c.nodes(), func(_ context.Context, n node) error {
+		s, err := c.nodeStatus(ctx, n)
+		if err != nil {
+			return err
+		}
+		if !s.Running || s.Frozen {
+			return fmt.Errorf("the images were not loaded: %s", s)
+		}
+		return c.importImages(ctx, n, files) // not cancelled by another node's failure
 	})
 }
 

@@ -131,7 +131,7 @@ func (c *Cluster) waitReady(ctx context.Context, nodes []node, since time.Time, 
 			return false, nil
 		}
 		for _, n := range nodes {
-			if !told[n] && list.unready([]node{n}, since) == "" {
+			if !since.IsZero() && !told[n] && list.unready([]node{n}, since) == "" {
 				told[n] = true
 				c.say("%s: Ready", n)
 			}

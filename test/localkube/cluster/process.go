@@ -117,6 +117,9 @@ func execute(ctx context.Context, input string, args ...string) (string, error) 
 	var out, complaint bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &complaint
 	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			return "", ctx.Err() // its complaints are of no interest
+		}
 		return "", fmt.Errorf("%s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(complaint.String()))
 	}
 	return out.String(), nil

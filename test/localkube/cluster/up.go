@@ -34,17 +34,11 @@ func Up(ctx context.Context, o Options) (*Cluster, error) {
 	if err := visible(o.Bin, "the directory of programs (set LOCALKUBE_CACHE)"); err != nil {
 		return nil, err
 	}
-	unlock, err := c.lock(ctx)
+	unlock, err := c.own(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	if err := c.checkState(); err != nil {
-		return nil, err
-	}
-	if err := c.checkOwner(); err != nil {
-		return nil, err
-	}
 	if c.reusable(o) {
 		err := c.repair(ctx)
 		if err == nil {
@@ -57,6 +51,26 @@ func Up(ctx context.Context, o Options) (*Cluster, error) {
 		return nil, fmt.Errorf("remove what is left of an earlier cluster: %w", err)
 	}
 	return c, c.create(ctx, o)
+}
+
+// own makes this process the only one that changes the cluster. Only then
+// what is known of it counts: another may have changed it meanwhile.
+func (c *Cluster) own(ctx context.Context) (func(), error) {
+	if err := c.checkOwner(); err != nil {
+		return nil, err
+	}
+	if err := c.checkPath(); err != nil {
+		return nil, err
+	}
+	unlock, err := c.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(c.checkContent(), c.readRecord()); err != nil {
+		unlock()
+		return nil, err
+	}
+	return unlock, nil
 }
 
 // reusable says whether the cluster that is there is the one asked for.
