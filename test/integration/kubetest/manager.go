@@ -1,0 +1,86 @@
+package kubetest
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/go-logr/logr/testr"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/etcd-suite/etcd-operator/internal/operator"
+)
+
+// RunManager runs what setup registers, in this process and for one namespace
+// only, with the scheme and the client of the real operators. It is stopped by
+// the function that it returns, and at the latest when the test ends; so a test
+// plays the restart of an operator by stopping one and running another. Its log
+// goes to the test's.
+func RunManager(t testing.TB, namespace string, setup operator.Setup) (stop func()) {
+	t.Helper()
+	logger := &testLog{TB: t}
+	mgr, err := newManager(t, logger, namespace)
+	if err != nil {
+		t.Fatalf("make a manager: %v", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	if err := setup(ctx, mgr); err != nil {
+		cancel()
+		t.Fatalf("set up a manager: %v", err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("run a manager: %v", err)
+		}
+		logger.close()
+	})
+	t.Cleanup(stop)
+	return stop
+}
+
+func newManager(t testing.TB, logger *testLog, namespace string) (manager.Manager, error) {
+	scheme, err := operator.Scheme()
+	if err != nil {
+		return nil, err
+	}
+	twice := true
+	return manager.New(Config(t), manager.Options{
+		Scheme:                 scheme,
+		Logger:                 testr.NewWithInterface(logger, testr.Options{}),
+		Cache:                  cache.Options{DefaultNamespaces: map[string]cache.Config{namespace: {}}},
+		Client:                 operator.ClientOptions(),
+		Metrics:                metricsserver.Options{BindAddress: "0"},
+		HealthProbeBindAddress: "0",
+		// A test binary runs the same controller many times.
+		Controller: config.Controller{SkipNameValidation: &twice},
+	})
+}
+
+// testLog writes to the test's log until it is closed: a goroutine that says
+// something after the end of its test would bring all tests down.
+type testLog struct {
+	testing.TB
+	mu     sync.Mutex
+	closed bool
+}
+
+// Log writes one line.
+func (l *testLog) Log(args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.closed {
+		l.TB.Log(args...)
+	}
+}
+
+func (l *testLog) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+}

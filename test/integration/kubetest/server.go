@@ -1,0 +1,203 @@
+package kubetest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/etcd-suite/etcd-operator/internal/operator"
+	"github.com/etcd-suite/etcd-operator/test/integration/servers"
+)
+
+// startDeadline of etcd and of kube-apiserver, each: alone they need about five
+// seconds, next to a compiler on two cores many times that.
+const startDeadline = 120 * time.Second
+
+// CRDs is where the CRDs are, from the root of the module.
+const CRDs = "charts/etcd-operator/files/crds"
+
+// server is one running kube-apiserver.
+type server struct {
+	dir     string // kubeconfig, logs and kubectl's cache
+	env     *envtest.Environment
+	config  *rest.Config
+	client  client.WithWatch
+	kubectl string
+}
+
+// shared is the server of this test binary. Only Main opens it.
+var shared struct {
+	sync.Mutex
+	open    bool
+	current *server
+	failed  error
+}
+
+// Main runs a package's tests and ends the server that they have started.
+func Main(m *testing.M) {
+	ctrl.SetLogger(logr.Discard())
+	shared.open = true
+	defer func() {
+		if shared.current == nil {
+			return
+		}
+		if err := shared.current.stop(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+	}()
+	m.Run()
+}
+
+// start returns the package's server, and starts it for the first test.
+func start(t testing.TB) *server {
+	t.Helper()
+	shared.Lock()
+	defer shared.Unlock()
+	if !shared.open {
+		t.Fatal("kubetest: the package needs func TestMain(m *testing.M) { kubetest.Main(m) }")
+	}
+	if shared.current == nil && shared.failed == nil {
+		programs := find(t)
+		shared.current, shared.failed = launch(programs)
+	}
+	if shared.failed != nil {
+		t.Fatal(shared.failed)
+	}
+	return shared.current
+}
+
+// programs are the paths of what a server is made of.
+type programs struct{ apiserver, etcd, kubectl, crds string }
+
+func find(t testing.TB) programs {
+	t.Helper()
+	return programs{
+		apiserver: servers.Program(t, "kube-apiserver"),
+		etcd:      servers.Program(t, "etcd", "etcd-3.6"),
+		kubectl:   servers.Program(t, "kubectl"),
+		crds:      filepath.Join(Root(t), CRDs),
+	}
+}
+
+// Root is the directory of the module that the test belongs to.
+func Root(t testing.TB) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		_, err := os.Stat(filepath.Join(dir, "go.mod"))
+		if err == nil {
+			return dir
+		}
+		parent := filepath.Dir(dir)
+		if !errors.Is(err, fs.ErrNotExist) || parent == dir {
+			t.Fatalf("find the module's root above the test: %v", err)
+		}
+		dir = parent
+	}
+}
+
+func launch(p programs) (_ *server, err error) {
+	dir, err := os.MkdirTemp("", "kubetest-")
+	if err != nil {
+		return nil, fmt.Errorf("start kube-apiserver: %w", err)
+	}
+	s := &server{dir: dir, kubectl: p.kubectl}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.stop())
+		}
+	}()
+	if err := s.environment(p); err != nil {
+		return nil, fmt.Errorf("start kube-apiserver: %w", err)
+	}
+	if s.config, err = s.env.Start(); err != nil {
+		return nil, fmt.Errorf("start kube-apiserver: %w\n%s", err, s.logs())
+	}
+	scheme, err := operator.Scheme()
+	if err != nil {
+		return nil, err
+	}
+	if s.client, err = client.NewWithWatch(s.config, client.Options{Scheme: scheme}); err != nil {
+		return nil, fmt.Errorf("make a client: %w", err)
+	}
+	return s, os.WriteFile(s.kubeconfig(), s.env.KubeConfig, 0o600)
+}
+
+// environment says what to start. Nothing of it may come from the caller's
+// environment: USE_EXISTING_CLUSTER would turn the tests on somebody's cluster.
+func (s *server) environment(p programs) error {
+	existing := false
+	s.env = &envtest.Environment{
+		UseExistingCluster:       &existing,
+		CRDDirectoryPaths:        []string{p.crds},
+		ErrorIfCRDPathMissing:    true,
+		ControlPlaneStartTimeout: startDeadline,
+		ControlPlaneStopTimeout:  startDeadline,
+	}
+	apiserver := s.env.ControlPlane.GetAPIServer()
+	s.env.ControlPlane.Etcd = &envtest.Etcd{}
+	var err error
+	if apiserver.Path, err = s.mortal(p.apiserver); err != nil {
+		return err
+	}
+	if s.env.ControlPlane.Etcd.Path, err = s.mortal(p.etcd); err != nil {
+		return err
+	}
+	log, err := os.Create(filepath.Join(s.dir, "kube-apiserver.log"))
+	if err != nil {
+		return err
+	}
+	apiserver.Out, apiserver.Err = log, log
+	return nil
+}
+
+// mortal makes a script that runs program so that it dies with the test binary,
+// also where that is killed or times out and no cleanup runs.
+func (s *server) mortal(program string) (string, error) {
+	setpriv, err := exec.LookPath("setpriv")
+	if err != nil {
+		return program, nil //nolint:nilerr // without it the program is only ended by a test that ends well
+	}
+	path := filepath.Join(s.dir, filepath.Base(program))
+	script := fmt.Sprintf("#!/bin/sh\nexec %q --pdeathsig KILL %q \"$@\"\n", setpriv, program)
+	return path, os.WriteFile(path, []byte(script), 0o700) //nolint:gosec // it is to be run
+}
+
+func (s *server) stop() error {
+	var err error
+	if s.env != nil {
+		err = s.env.Stop()
+	}
+	if err = errors.Join(err, os.RemoveAll(s.dir)); err != nil {
+		return fmt.Errorf("stop kube-apiserver: %w", err)
+	}
+	return nil
+}
+
+func (s *server) kubeconfig() string { return filepath.Join(s.dir, "kubeconfig") }
+
+// logs is the end of kube-apiserver's log.
+func (s *server) logs() []byte {
+	const most = 8 << 10
+	log, err := os.ReadFile(filepath.Join(s.dir, "kube-apiserver.log"))
+	if err != nil {
+		return []byte(err.Error())
+	}
+	return bytes.TrimSpace(log[max(0, len(log)-most):])
+}
