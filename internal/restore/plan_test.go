@@ -1,0 +1,285 @@
+package restore
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+var now = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+
+var (
+	source = v1beta2.RestoreSource{
+		StorageType: v1beta2.StorageS3, Bucket: "backups", Key: "etcd/one.db",
+		Endpoint: "http://s3:7070", Region: "eu-west-1", ForcePathStyle: true, Secret: "aws",
+	}
+	snapshot = v1beta2.Snapshot{
+		Path: "backups/etcd/one.db", Revision: 42, Keys: 7, Size: 20512, SHA256: strings.Repeat("ab", 32),
+		StorageVersion: "3.6.0", EtcdVersion: "3.6.16",
+	}
+)
+
+// given makes a State of a restore from S3 into a cluster that is there, changed by each of changes in turn.
+func given(changes ...func(*State)) State {
+	s := State{
+		Now: now,
+		Restore: v1beta2.EtcdRestore{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "back", UID: "uid-restore", Generation: 1},
+			Spec: v1beta2.EtcdRestoreSpec{
+				EtcdCluster:       v1beta2.ClusterReference{Name: "example"},
+				BackupStorageType: v1beta2.StorageS3,
+				Storage: v1beta2.Storage{S3: &v1beta2.S3Source{
+					Path: "backups/etcd/one.db", AWSSecret: "aws", Endpoint: "http://s3:7070", ForcePathStyle: true, Region: "eu-west-1",
+				}},
+			},
+		},
+		Cluster: &v1beta2.EtcdCluster{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "example"},
+			Spec:       v1beta2.EtcdClusterSpec{Size: 3, Version: "3.6.16"},
+		},
+	}
+	for _, change := range changes {
+		change(&s)
+	}
+	return s
+}
+
+func withProof(p Proof) func(*State) { return func(s *State) { s.Proof = p } }
+
+func withProven(s *State) {
+	s.Restore.Status.Source, s.Restore.Status.Snapshot = source.DeepCopy(), snapshot.DeepCopy()
+}
+
+func withoutCluster(s *State) { s.Cluster = nil }
+
+func withVersion(version string) func(*State) {
+	return func(s *State) { s.Cluster.Spec.Version = version }
+}
+
+func withProgress(step v1beta2.RestoreStep) func(*State) {
+	return func(s *State) { s.Cluster.Status.Restore = progress(step) }
+}
+
+func progress(step v1beta2.RestoreStep) *v1beta2.ClusterRestoreStatus {
+	return &v1beta2.ClusterRestoreStatus{
+		Name: "back", UID: "uid-restore", Step: step, Message: "what the cluster says", Incarnation: 2,
+		ClusterIDBefore: "00000000000000aa", ClusterID: "00000000000000bb", Revision: 1000000042,
+	}
+}
+
+func withStorage(kind v1beta2.StorageType, storage v1beta2.Storage) func(*State) {
+	return func(s *State) { s.Restore.Spec.BackupStorageType, s.Restore.Spec.Storage = kind, storage }
+}
+
+func fromBackup(backup *v1beta2.EtcdBackup) func(*State) {
+	return func(s *State) {
+		s.Restore.Spec.BackupStorageType, s.Restore.Spec.Storage = "", v1beta2.Storage{}
+		s.Restore.Spec.EtcdBackup = &v1beta2.BackupReference{Name: "nightly"}
+		s.Backup = backup
+	}
+}
+
+func backupOf(kind v1beta2.StorageType, storage v1beta2.Storage, path string) *v1beta2.EtcdBackup {
+	b := &v1beta2.EtcdBackup{Spec: v1beta2.EtcdBackupSpec{StorageType: kind, Storage: storage}}
+	if path != "" {
+		b.Status.Snapshot = &v1beta2.Snapshot{Path: path}
+	}
+	return b
+}
+
+func failed(reason string, final bool) Proof {
+	return Proof{Progress: ProofFailed, Source: source, Reason: reason, Message: "what went wrong", Final: final, Ended: now.Add(-4 * time.Second)}
+}
+
+func TestPlanReadsTheSourceBeforeAnythingElse(t *testing.T) {
+	done := Proof{Progress: ProofDone, Source: source, Snapshot: snapshot}
+	for name, test := range map[string]struct {
+		state State
+		want  Step
+	}{
+		"starts reading a source that was not read":        {given(), Verify{Source: source}},
+		"reads it although there is no cluster yet":        {given(withoutCluster), Verify{Source: source}},
+		"lets a reading go on":                             {given(withProof(Proof{Progress: ProofRunning})), Verifying{}},
+		"accepts what was proven":                          {given(withProof(done)), Accept{Source: source, Snapshot: snapshot}},
+		"accepts what was proven without a cluster":        {given(withProof(done), withoutCluster), Accept{Source: source, Snapshot: snapshot}},
+		"ends with a source that can never be good":        {given(withProof(failed(v1beta2.ReasonSnapshotCorrupt, true))), Fail{v1beta2.ReasonSnapshotCorrupt, "what went wrong"}},
+		"reads again at once when the source is another":   {given(withProof(Proof{Progress: ProofFailed, Final: true})), Verify{Source: source}},
+		"does nothing for a restore that is being deleted": {given(func(s *State) { s.Restore.DeletionTimestamp = &metav1.Time{Time: now} }), Done{}},
+		"waits after a fault that may pass": {
+			given(withProof(failed(v1beta2.ReasonStoreUnreachable, false))),
+			Wait{v1beta2.ReasonStoreUnreachable, "what went wrong; the next attempt is at 2026-03-04T05:06:08Z", true, time.Second},
+		},
+		"tries again when that time has come": {
+			given(withProof(failed(v1beta2.ReasonStoreUnreachable, false)), func(s *State) { s.Now = now.Add(time.Second) }),
+			Verify{Source: source},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, Plan(test.state)); diff != "" {
+				t.Errorf("want -, got +:\n%s", diff)
+			}
+		})
+	}
+}
+
+// Defect 19 of coreos/etcd-operator: a failure was final, never tried again.
+func TestFaultsThatMayPassAreTriedAgainLaterEachTime(t *testing.T) {
+	var got []time.Duration
+	for attempts := range int32(10) {
+		got = append(got, backoff(attempts))
+	}
+	s, m := time.Second, time.Minute
+	want := []time.Duration{5 * s, 5 * s, 10 * s, 20 * s, 40 * s, 80 * s, 160 * s, 5 * m, 5 * m, 5 * m}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("want -, got +:\n%s", diff)
+	}
+}
+
+func TestPlanFollowsTheCluster(t *testing.T) {
+	elsewhere := func(s *State) { s.Cluster.Status.Restore.UID, s.Cluster.Status.Restore.Name = "other", "other-restore" }
+	for name, test := range map[string]struct {
+		state State
+		want  Step
+	}{
+		"reports seeding":   {given(withProven, withProgress(v1beta2.RestoreSeeding)), Follow{*progress(v1beta2.RestoreSeeding)}},
+		"reports switching": {given(withProven, withProgress(v1beta2.RestoreSwitching)), Follow{*progress(v1beta2.RestoreSwitching)}},
+		"reports growing":   {given(withProven, withProgress(v1beta2.RestoreGrowing)), Follow{*progress(v1beta2.RestoreGrowing)}},
+		"is complete when the cluster is, and not before": {given(withProven, withProgress(v1beta2.RestoreComplete)), Complete{*progress(v1beta2.RestoreComplete)}},
+		"fails when the seed failed":                      {given(withProven, withProgress(v1beta2.RestoreFailed)), Fail{v1beta2.ReasonSeedFailed, "what the cluster says"}},
+		"follows a cluster whose version was lowered meanwhile": {
+			given(withProven, withProgress(v1beta2.RestoreGrowing), withVersion("3.5.1")), Follow{*progress(v1beta2.RestoreGrowing)},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, Plan(test.state)); diff != "" {
+				t.Errorf("want -, got +:\n%s", diff)
+			}
+		})
+	}
+	for name, test := range map[string]struct {
+		state  State
+		reason string
+		says   string
+	}{
+		"waits for a cluster":                       {given(withProven, withoutCluster), v1beta2.ReasonWaitingForCluster, "no EtcdCluster example"},
+		"waits for the operator to take it up":      {given(withProven), v1beta2.ReasonVerified, "not taken it up yet"},
+		"says that the cluster is paused":           {given(withProven, func(s *State) { s.Cluster.Spec.Paused = true }), v1beta2.ReasonVerified, "spec.paused"},
+		"says which other restore goes on":          {given(withProven, withProgress(v1beta2.RestoreGrowing), elsewhere), v1beta2.ReasonVerified, "busy with EtcdRestore other-restore"},
+		"does not take another's success for its":   {given(withProven, withProgress(v1beta2.RestoreComplete), elsewhere), v1beta2.ReasonVerified, "not taken it up yet"},
+		"does not take another's failure for its":   {given(withProven, withProgress(v1beta2.RestoreFailed), elsewhere), v1beta2.ReasonVerified, "not taken it up yet"},
+		"waits for an EtcdBackup that is not there": {given(fromBackup(nil)), v1beta2.ReasonBackupNotFound, "no EtcdBackup nightly"},
+		"waits for an EtcdBackup's first snapshot":  {given(fromBackup(backupOf("S3", v1beta2.Storage{S3: &v1beta2.S3Source{Path: "b/k"}}, ""))), v1beta2.ReasonPending, "no snapshot yet"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			wait, ok := Plan(test.state).(Wait)
+			if !ok || wait.Reason != test.reason || !strings.Contains(wait.Message, test.says) {
+				t.Errorf("got %#v", Plan(test.state))
+			}
+		})
+	}
+}
+
+func TestAFinishedRestoreIsNeverActedOnAgain(t *testing.T) {
+	ended := func(s *State) { s.Restore.Status.CompletionTime = &metav1.Time{Time: now} }
+	for name, state := range map[string]State{
+		"before its proof":                      given(ended),
+		"after its proof":                       given(ended, withProven),
+		"while its cluster is gone":             given(ended, withProven, withoutCluster),
+		"while its cluster says Growing":        given(ended, withProven, withProgress(v1beta2.RestoreGrowing)),
+		"while a late reading says it is good":  given(ended, withProof(Proof{Progress: ProofDone, Source: source, Snapshot: snapshot})),
+		"while its cluster says that it failed": given(ended, withProven, withProgress(v1beta2.RestoreFailed)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(Step(Done{}), Plan(state)); diff != "" {
+				t.Errorf("want -, got +:\n%s", diff)
+			}
+			if diff := cmp.Diff(state.Restore.Status, Status(state, Plan(state))); diff != "" {
+				t.Errorf("the status changed: want -, got +:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestPlanRefusesASnapshotThatIsNewerThanTheCluster(t *testing.T) {
+	with := func(storage, etcd string) v1beta2.Snapshot {
+		return v1beta2.Snapshot{Path: "b/k", StorageVersion: storage, EtcdVersion: etcd}
+	}
+	for name, test := range map[string]struct {
+		snapshot v1beta2.Snapshot
+		version  string
+		refused  bool
+	}{
+		"3.6 into 3.6":                 {with("3.6.0", "3.6.16"), "3.6.0", false},
+		"3.6 into 3.7":                 {with("3.6.0", "3.6.16"), "v3.7.3", false},
+		"3.7 into 3.6":                 {with("3.7.0", "3.7.3"), "3.6.16", true},
+		"3.6 into 3.5":                 {with("3.6.0", ""), "3.5.35", true},
+		"3.6 into the default version": {with("3.6.0", ""), "", false},
+		"3.5 into 3.5":                 {with("", "3.5.9"), "3.5.35", false},
+		"3.5 into 3.4":                 {with("", "3.5.9"), "3.4.1", true},
+		"a member of 3.6 that keeps the format of 3.5 into 3.5": {with("", "3.6.16"), "3.5.35", false},
+		"a version of two digits":                               {with("3.10.0", ""), "3.9.0", true},
+		"a snapshot that does not say":                          {with("", ""), "3.4.1", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			proof := Proof{Progress: ProofDone, Source: source, Snapshot: test.snapshot}
+			fail, refused := Plan(given(withProof(proof), withVersion(test.version))).(Fail)
+			if refused != test.refused || refused && fail.Reason != v1beta2.ReasonSnapshotTooNew {
+				t.Errorf("before its proof was kept: refused %v, %+v", refused, fail)
+			}
+			late := given(withProven, withVersion(test.version), func(s *State) { s.Restore.Status.Snapshot = &test.snapshot })
+			if fail, refused := Plan(late).(Fail); refused != test.refused || refused && fail.Reason != v1beta2.ReasonSnapshotTooNew {
+				t.Errorf("after its proof was kept: refused %v, %+v", refused, fail)
+			}
+		})
+	}
+}
+
+func TestTheSourceIsOneExactObject(t *testing.T) {
+	s3 := func(path string) v1beta2.Storage { return v1beta2.Storage{S3: &v1beta2.S3Source{Path: path}} }
+	gcs := v1beta2.Storage{GCS: &v1beta2.GCSSource{Path: "b/k", GCPSecret: "gcp", Endpoint: "http://gcs"}}
+	for name, test := range map[string]struct {
+		state State
+		want  Step
+	}{
+		"in GCS":                         {given(withStorage("GCS", gcs)), Verify{v1beta2.RestoreSource{StorageType: "GCS", Bucket: "b", Key: "k", Secret: "gcp", Endpoint: "http://gcs"}}},
+		"with slashes in its key":        {given(withStorage("S3", s3("b//k/l"))), Verify{v1beta2.RestoreSource{StorageType: "S3", Bucket: "b", Key: "/k/l"}}},
+		"of the newest of an EtcdBackup": {given(fromBackup(backupOf("GCS", gcs, "b/k/new.db"))), Verify{v1beta2.RestoreSource{StorageType: "GCS", Bucket: "b", Key: "k/new.db", Secret: "gcp", Endpoint: "http://gcs"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, Plan(test.state)); diff != "" {
+				t.Errorf("want -, got +:\n%s", diff)
+			}
+		})
+	}
+	// Defect 6 of coreos/etcd-operator: an unknown type ended the process, a missing block was a panic.
+	for name, test := range map[string]struct {
+		state  State
+		reason string
+		says   string
+	}{
+		"without a key":                      {given(withStorage("S3", s3("bucket"))), v1beta2.ReasonInvalidSpec, `"bucket"`},
+		"with a folder for a key":            {given(withStorage("S3", s3("bucket/folder/"))), v1beta2.ReasonInvalidSpec, "<bucket>/<key>"},
+		"without a bucket":                   {given(withStorage("S3", s3("/key"))), v1beta2.ReasonInvalidSpec, "<bucket>/<key>"},
+		"with an empty path":                 {given(withStorage("S3", s3(""))), v1beta2.ReasonInvalidSpec, "<bucket>/<key>"},
+		"without an s3 block":                {given(withStorage("S3", v1beta2.Storage{})), v1beta2.ReasonInvalidSpec, "block s3"},
+		"without a gcs block":                {given(withStorage("GCS", v1beta2.Storage{})), v1beta2.ReasonInvalidSpec, "block gcs"},
+		"without anything":                   {given(withStorage("", v1beta2.Storage{})), v1beta2.ReasonStorageNotSupported, "write S3 or GCS"},
+		"of an unknown type":                 {given(withStorage("Tape", v1beta2.Storage{})), v1beta2.ReasonStorageNotSupported, `"Tape"`},
+		"in ABS":                             {given(withStorage("ABS", v1beta2.Storage{ABS: &v1beta2.ABSSource{}})), v1beta2.ReasonStorageNotSupported, "ABS"},
+		"in OSS":                             {given(withStorage("OSS", v1beta2.Storage{})), v1beta2.ReasonStorageNotSupported, "S3 protocol"},
+		"of an EtcdBackup in ABS":            {given(fromBackup(backupOf("ABS", v1beta2.Storage{}, ""))), v1beta2.ReasonStorageNotSupported, "EtcdBackup nightly"},
+		"of an EtcdBackup without its block": {given(fromBackup(backupOf("S3", v1beta2.Storage{}, "b/k"))), v1beta2.ReasonInvalidSpec, "block s3"},
+	} {
+		t.Run("fails "+name, func(t *testing.T) {
+			fail, ok := Plan(test.state).(Fail)
+			if !ok || fail.Reason != test.reason || !strings.Contains(fail.Message, test.says) {
+				t.Errorf("got %#v", Plan(test.state))
+			}
+		})
+	}
+}
