@@ -1,0 +1,67 @@
+{{/*
+Every template of one component takes a dict: root (the chart's context), component ("cluster-operator") and
+values (the component's own values).
+*/}}
+
+{{- define "etcd-operator.prefix" -}}
+{{- .Values.fullnameOverride | default .Release.Name | trunc 46 | trimSuffix "-" -}}
+{{- end -}}
+
+{{/* 46 + "-restore-operator" is 63, the longest name that a Service may have. */}}
+{{- define "etcd-operator.name" -}}
+{{- include "etcd-operator.prefix" .root }}-{{ .component -}}
+{{- end -}}
+
+{{/* Cluster-wide objects carry the namespace: releases of one name may live in several. */}}
+{{- define "etcd-operator.clusterName" -}}
+{{- include "etcd-operator.name" . }}:{{ .root.Release.Namespace -}}
+{{- end -}}
+
+{{- define "etcd-operator.serviceAccountName" -}}
+{{- $account := .values.serviceAccount -}}
+{{- if $account.create -}}
+{{- $account.name | default (include "etcd-operator.name" .) -}}
+{{- else -}}
+{{- required (printf "serviceAccount.create is false for %s: name the account in serviceAccount.name" .component) $account.name -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "etcd-operator.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+app.kubernetes.io/name: {{ .Chart.Name }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/part-of: {{ .Chart.Name }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "etcd-operator.selector" -}}
+app.kubernetes.io/name: {{ .root.Chart.Name }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .component }}
+{{- end -}}
+
+{{- define "etcd-operator.metadata" -}}
+name: {{ include "etcd-operator.name" . }}
+namespace: {{ .root.Release.Namespace }}
+labels:
+  {{- include "etcd-operator.labels" .root | nindent 2 }}
+  app.kubernetes.io/component: {{ .component }}
+{{- end -}}
+
+{{/* An image by digest, else by the component's tag, the chart's tag, or appVersion. */}}
+{{- define "etcd-operator.image" -}}
+{{- $image := .values.image -}}
+{{- $repository := $image.repository -}}
+{{- with .root.Values.image.registry -}}
+{{- $repository = printf "%s/%s" . $repository -}}
+{{- end -}}
+{{- if $image.digest -}}
+{{- printf "%s@%s" $repository $image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" $repository ($image.tag | default .root.Values.image.tag | default .root.Chart.AppVersion) -}}
+{{- end -}}
+{{- end -}}

@@ -1,0 +1,191 @@
+{{/*
+The ServiceAccount, Deployment and metrics Service of one component. Beside root, component and values the dict
+holds args, the flags that only this operator has.
+*/}}
+{{- define "etcd-operator.workload" -}}
+{{- if .values.serviceAccount.create }}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: {{ include "etcd-operator.serviceAccountName" . }}
+  namespace: {{ .root.Release.Namespace }}
+  labels:
+    {{- include "etcd-operator.labels" .root | nindent 4 }}
+    app.kubernetes.io/component: {{ .component }}
+  {{- with .values.serviceAccount.annotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+automountServiceAccountToken: false
+{{- end }}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  {{- include "etcd-operator.metadata" . | nindent 2 }}
+spec:
+  replicas: {{ .values.replicas }}
+  {{- if not .values.leaderElection }}
+  {{- if gt (int .values.replicas) 1 }}
+  {{- fail (printf "%s has %d replicas and leaderElection false: they would work against each other" .component (int .values.replicas)) }}
+  {{- end }}
+  strategy:
+    type: Recreate # without an election two replicas must never overlap
+  {{- end }}
+  selector:
+    matchLabels:
+      {{- include "etcd-operator.selector" . | nindent 6 }}
+  template:
+    metadata:
+      labels:
+        {{- include "etcd-operator.selector" . | nindent 8 }}
+        {{- with .root.Values.commonLabels }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+        {{- with .values.podLabels }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+      {{- with .values.podAnnotations }}
+      annotations:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+    spec:
+      {{- include "etcd-operator.podSpec" . | nindent 6 }}
+{{- if and .values.metrics.enabled .values.metrics.service.enabled }}
+---
+apiVersion: v1
+kind: Service
+metadata:
+  {{- include "etcd-operator.metadata" . | nindent 2 }}
+  {{- with .values.metrics.service.annotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+spec:
+  selector:
+    {{- include "etcd-operator.selector" . | nindent 4 }}
+  ports:
+    - name: metrics
+      port: 8080
+      targetPort: metrics
+      protocol: TCP
+{{- end }}
+{{- end -}}
+
+{{- define "etcd-operator.podSpec" -}}
+serviceAccountName: {{ include "etcd-operator.serviceAccountName" . }}
+automountServiceAccountToken: true
+{{- with .root.Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+# The user is the image's, 65532; a platform such as OpenShift may choose another.
+securityContext:
+  runAsNonRoot: true
+  seccompProfile:
+    type: RuntimeDefault
+containers:
+  - name: {{ .component }}
+    {{- include "etcd-operator.container" . | nindent 4 }}
+{{- if or .values.spool .values.extraVolumes }}
+volumes:
+  {{- with .values.spool }}
+  - name: spool
+    emptyDir:
+      sizeLimit: {{ .sizeLimit }}
+  {{- end }}
+  {{- with .values.extraVolumes }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end }}
+{{- range $field := list "nodeSelector" "tolerations" "affinity" "topologySpreadConstraints" }}
+{{- with get $.values $field }}
+{{ $field }}:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "etcd-operator.container" -}}
+image: {{ include "etcd-operator.image" . | quote }}
+imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+args:
+  - --leader-elect={{ .values.leaderElection }}
+  {{- with .root.Values.watchNamespaces }}
+  - --watch-namespaces={{ join "," . }}
+  {{- end }}
+  - --metrics-bind-address={{ ternary ":8080" "0" .values.metrics.enabled }}
+  - --health-probe-bind-address=:8081
+  - --log-level={{ .root.Values.log.level }}
+  - --log-format={{ .root.Values.log.format }}
+  {{- range concat .args .values.extraArgs }}
+  - {{ . | quote }}
+  {{- end }}
+{{- with concat (include "etcd-operator.env" . | fromYamlArray) .values.extraEnv }}
+env:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+ports:
+  {{- if .values.metrics.enabled }}
+  - name: metrics
+    containerPort: 8080
+    protocol: TCP
+  {{- end }}
+  - name: health
+    containerPort: 8081
+    protocol: TCP
+livenessProbe:
+  httpGet:
+    path: /healthz
+    port: health
+  initialDelaySeconds: 10
+  periodSeconds: 20
+readinessProbe:
+  httpGet:
+    path: /readyz
+    port: health
+  periodSeconds: 5
+{{- with .values.resources }}
+resources:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities:
+    drop: [ALL]
+{{- if or .values.spool .values.extraVolumeMounts }}
+volumeMounts:
+  {{- if .values.spool }}
+  - name: spool
+    mountPath: /spool
+  {{- end }}
+  {{- with .values.extraVolumeMounts }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* The variables that extraEnv does not set: server-side apply refuses a name that comes twice. */}}
+{{- define "etcd-operator.env" -}}
+{{- $taken := list }}
+{{- range .values.extraEnv }}
+{{- $taken = append $taken .name }}
+{{- end }}
+{{- if and (dig "limits" "memory" "" .values.resources) (not (has "GOMEMLIMIT" $taken)) }}
+# The garbage collector works harder near the limit, before the kernel kills.
+- name: GOMEMLIMIT
+  valueFrom:
+    resourceFieldRef:
+      resource: limits.memory
+{{- end }}
+{{- if and .values.spool (not (has "TMPDIR" $taken)) }}
+# The root file system is read-only.
+- name: TMPDIR
+  value: /spool
+{{- end }}
+{{- end -}}

@@ -1,0 +1,269 @@
+package chart
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const group = "etcd.database.coreos.com"
+
+// A right is one verb on one resource: "get pods", "patch etcdclusters/status".
+// rights returns all that component has by objects of the release.
+func (r release) rights(component string) []string {
+	var rights []string
+	for _, rule := range r.rules(component) {
+		for _, resource := range rule.Resources {
+			for _, verb := range rule.Verbs {
+				rights = append(rights, verb+" "+resource)
+			}
+		}
+	}
+	slices.Sort(rights)
+	return slices.Compact(rights)
+}
+
+func (r release) rules(component string) []rbacv1.PolicyRule {
+	var rules []rbacv1.PolicyRule
+	for _, role := range all[*rbacv1.Role](r) {
+		if role.Labels[componentLabel] == component {
+			rules = append(rules, role.Rules...)
+		}
+	}
+	for _, role := range all[*rbacv1.ClusterRole](r) {
+		if role.Labels[componentLabel] == component {
+			rules = append(rules, role.Rules...)
+		}
+	}
+	return rules
+}
+
+func expand(lines ...string) []string {
+	var rights []string
+	for _, line := range lines {
+		resource, verbs, _ := strings.Cut(line, ": ")
+		for _, verb := range strings.Fields(verbs) {
+			rights = append(rights, verb+" "+resource)
+		}
+	}
+	slices.Sort(rights)
+	return rights
+}
+
+func TestRights(t *testing.T) {
+	r := render(t, "")
+	common := []string{"secrets: get", "events: create patch", "leases: create get update patch"}
+	for component, want := range map[string][]string{
+		clusterOperator: {
+			"etcdclusters: get list watch", "etcdclusters/status: get patch update", "etcdclusters/finalizers: update",
+			"etcdrestores: get list watch",
+			"pods: get list watch create patch delete", "persistentvolumeclaims: get list watch create patch delete",
+			"services: get list watch create patch", "poddisruptionbudgets: get list watch create patch",
+			"storageclasses: get list watch",
+		},
+		backupOperator: {
+			"etcdbackups: get list watch patch update", "etcdbackups/status: get patch update",
+			"etcdclusters: get list watch",
+		},
+		restoreOperator: {
+			"etcdrestores: get list watch", "etcdrestores/status: get patch update",
+			"etcdclusters: get list watch", "etcdbackups: get list watch",
+		},
+	} {
+		t.Run(component+" has the rights that it needs and no other", func(t *testing.T) {
+			if diff := cmp.Diff(expand(append(want, common...)...), r.rights(component)); diff != "" {
+				t.Errorf("rights (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestNoRuleIsBroad(t *testing.T) {
+	for name, values := range map[string]string{"all namespaces": "", "two namespaces": "watchNamespaces: [a, b]"} {
+		t.Run(name, func(t *testing.T) {
+			r := render(t, values)
+			for component := range operators {
+				for _, rule := range r.rules(component) {
+					checkRule(t, component, rule)
+				}
+			}
+		})
+	}
+}
+
+func checkRule(t *testing.T, component string, rule rbacv1.PolicyRule) {
+	t.Helper()
+	for _, words := range [][]string{rule.APIGroups, rule.Resources, rule.Verbs} {
+		if slices.Contains(words, "*") || len(words) == 0 {
+			t.Errorf("%s: a wildcard or nothing in %+v", component, rule)
+		}
+	}
+	if slices.Contains(rule.Resources, "secrets") && !slices.Equal(rule.Verbs, []string{"get"}) {
+		t.Errorf("%s may %v Secrets", component, rule.Verbs)
+	}
+	if component == clusterOperator && slices.Contains(rule.Resources, "etcdbackups") {
+		t.Errorf("cluster-operator may %v EtcdBackups", rule.Verbs)
+	}
+	for _, verb := range rule.Verbs {
+		if slices.Contains([]string{"escalate", "bind", "impersonate", "deletecollection"}, verb) {
+			t.Errorf("%s may %s %v", component, verb, rule.Resources)
+		}
+	}
+	for _, resource := range rule.Resources {
+		if strings.HasPrefix(resource, "pods/") || strings.HasPrefix(resource, "serviceaccounts") {
+			t.Errorf("%s has rights on %s", component, resource)
+		}
+	}
+}
+
+func TestEveryBindingTiesARoleOfTheReleaseToItsOwnServiceAccount(t *testing.T) {
+	for name, values := range map[string]string{"all namespaces": "", "two namespaces": "watchNamespaces: [a, b]"} {
+		t.Run(name, func(t *testing.T) {
+			r := render(t, values)
+			accounts := map[string]string{}
+			for _, account := range all[*corev1.ServiceAccount](r) {
+				accounts[account.Name] = account.Labels[componentLabel]
+			}
+			check := func(binding metav1.Object, role metav1.Object, ref rbacv1.RoleRef, subjects []rbacv1.Subject) {
+				component := binding.GetLabels()[componentLabel]
+				if role == nil || role.GetLabels()[componentLabel] != component {
+					t.Errorf("binding %s refers to %s %s, which is not of %s", binding.GetName(), ref.Kind, ref.Name, component)
+				}
+				if len(subjects) != 1 || subjects[0].Namespace != releaseNamespace || accounts[subjects[0].Name] != component {
+					t.Errorf("binding %s has the subjects %+v", binding.GetName(), subjects)
+				}
+			}
+			bindings := 0
+			for _, b := range all[*rbacv1.RoleBinding](r) {
+				bindings++
+				check(b, find(all[*rbacv1.Role](r), b.Namespace, b.RoleRef.Name), b.RoleRef, b.Subjects)
+			}
+			for _, b := range all[*rbacv1.ClusterRoleBinding](r) {
+				bindings++
+				check(b, find(all[*rbacv1.ClusterRole](r), "", b.RoleRef.Name), b.RoleRef, b.Subjects)
+			}
+			if bindings < 7 {
+				t.Errorf("only %d bindings", bindings)
+			}
+		})
+	}
+}
+
+func find[T metav1.Object](objects []T, namespace, name string) metav1.Object {
+	for _, o := range objects {
+		if o.GetNamespace() == namespace && o.GetName() == name {
+			return o
+		}
+	}
+	return nil
+}
+
+func TestWatchNamespaces(t *testing.T) {
+	t.Run("each operator gets a Role in each namespace, and nothing else cluster-wide but StorageClasses", func(t *testing.T) {
+		r := render(t, "watchNamespaces: [a, b]")
+		for component := range operators {
+			var namespaces []string
+			for _, role := range all[*rbacv1.Role](r) {
+				if role.Labels[componentLabel] == component {
+					namespaces = append(namespaces, role.Namespace+"/"+role.Name)
+				}
+			}
+			slices.Sort(namespaces)
+			name := "demo-" + component
+			want := []string{"a/" + name, "b/" + name, releaseNamespace + "/" + name + "-leader-election"}
+			if diff := cmp.Diff(want, namespaces); diff != "" {
+				t.Errorf("Roles (-want +got):\n%s", diff)
+			}
+			if args := r.deployment(t, component).Spec.Template.Spec.Containers[0].Args; !slices.Contains(args, "--watch-namespaces=a,b") {
+				t.Errorf("%s has the arguments %v", component, args)
+			}
+		}
+		bindings := all[*rbacv1.ClusterRoleBinding](r)
+		if len(bindings) != 1 || bindings[0].RoleRef.Name != "demo-cluster-operator-storageclasses:etcd-system" {
+			t.Errorf("ClusterRoleBindings: %v", bindings)
+		}
+		for _, role := range all[*rbacv1.ClusterRole](r) {
+			if role.Labels[componentLabel] == "" {
+				continue // of users
+			}
+			want := []rbacv1.PolicyRule{{APIGroups: []string{"storage.k8s.io"}, Resources: []string{"storageclasses"}, Verbs: []string{"get", "list", "watch"}}}
+			if diff := cmp.Diff(want, role.Rules); diff != "" {
+				t.Errorf("rules of ClusterRole %s (-want +got):\n%s", role.Name, diff)
+			}
+		}
+	})
+
+	t.Run("nothing at all is cluster-wide where StorageClasses, user roles and CRDs are declined", func(t *testing.T) {
+		r := render(t, "watchNamespaces: [a]\nclusterOperator: {readStorageClasses: false}\nuserRoles: {create: false}\ncrds: {install: false}")
+		for _, object := range r.objects {
+			if object.GetNamespace() == "" {
+				t.Errorf("%T %s is cluster-wide", object, object.GetName())
+			}
+		}
+	})
+
+	t.Run("rights on the Lease name that one Lease, apart from making it", func(t *testing.T) {
+		r := render(t, "watchNamespaces: [a]")
+		for component := range operators {
+			for _, rule := range r.rules(component) {
+				if !slices.Contains(rule.Resources, "leases") || slices.Equal(rule.Verbs, []string{"create"}) {
+					continue
+				}
+				if !slices.Equal(rule.ResourceNames, []string{component + "." + group}) {
+					t.Errorf("%s: %+v", component, rule)
+				}
+			}
+		}
+	})
+}
+
+func TestRBACOfOthers(t *testing.T) {
+	t.Run("rbac.create false leaves no role of an operator", func(t *testing.T) {
+		r := render(t, "rbac: {create: false}")
+		for component := range operators {
+			if got := r.rights(component); len(got) > 0 {
+				t.Errorf("%s has the rights %v", component, got)
+			}
+		}
+		if got := len(all[*rbacv1.RoleBinding](r)) + len(all[*rbacv1.ClusterRoleBinding](r)); got != 0 {
+			t.Errorf("%d bindings", got)
+		}
+	})
+
+	t.Run("users who may view see the three kinds, who may edit change them, and nobody writes a status", func(t *testing.T) {
+		r := render(t, "")
+		read, write := []string{"get", "list", "watch"}, []string{"create", "update", "patch", "delete", "deletecollection"}
+		for _, role := range all[*rbacv1.ClusterRole](r) {
+			view := role.Labels["rbac.authorization.k8s.io/aggregate-to-view"] == "true"
+			edit := role.Labels["rbac.authorization.k8s.io/aggregate-to-edit"] == "true"
+			if role.Labels[componentLabel] != "" {
+				if view || edit {
+					t.Errorf("%s, an operator's, is given to users", role.Name)
+				}
+				continue
+			}
+			if !edit || role.Labels["rbac.authorization.k8s.io/aggregate-to-admin"] != "true" {
+				t.Errorf("%s has the labels %v", role.Name, role.Labels)
+			}
+			want := map[bool][]string{true: read, false: write}[view]
+			if got := role.Rules[0]; !slices.Equal(got.Verbs, want) || len(got.Resources) != 3 {
+				t.Errorf("%s: %+v, want %v", role.Name, got, want)
+			}
+			for _, rule := range role.Rules {
+				if !slices.Equal(rule.APIGroups, []string{group}) {
+					t.Errorf("%s: %+v", role.Name, rule)
+				}
+				for _, resource := range rule.Resources {
+					if strings.HasSuffix(resource, "/status") && !slices.Equal(rule.Verbs, []string{"get"}) {
+						t.Errorf("%s lets users %v %s", role.Name, rule.Verbs, resource)
+					}
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,268 @@
+package chart
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+)
+
+func TestBadValuesAreRefused(t *testing.T) {
+	for name, test := range map[string]struct{ values, want string }{
+		"a misspelt value of an operator": {"clusterOperator: {replicaz: 1}", "'replicaz' not allowed"},
+		"an unknown operator":             {"defragOperator: {enabled: true}", "'defragOperator' not allowed"},
+		"a number as a tag":               {"image: {tag: 1.2}", "at '/image/tag': got number, want string"},
+		"namespaces as a text":            {"watchNamespaces: a,b", "at '/watchNamespaces': got string, want array"},
+		"a namespace twice":               {"watchNamespaces: [a, a]", "at '/watchNamespaces'"},
+		"no name of a namespace":          {"watchNamespaces: [Team]", "at '/watchNamespaces/0': 'Team'"},
+		"replicas as a text":              {"backupOperator: {replicas: two}", "at '/backupOperator/replicas'"},
+		"a log level that does not exist": {"log: {level: trace}", "must be one of 'error', 'info', 'debug'"},
+		"a spool without a size":          {"backupOperator: {spool: {sizeLimit: large}}", "at '/backupOperator/spool/sizeLimit'"},
+		"a spool of cluster-operator":     {"clusterOperator: {spool: {sizeLimit: 1Gi}}", "'spool' not allowed"},
+		"a digest that is none":           {"restoreOperator: {image: {digest: latest}}", "at '/restoreOperator/image/digest'"},
+		"a block removed":                 {"clusterOperator: {metrics: null}", "missing property 'metrics'"},
+		"a label that the chart owns":     {"commonLabels: {app.kubernetes.io/name: x}", "'app.kubernetes.io/name'"},
+		"a second volume called spool":    {"backupOperator: {extraVolumes: [{name: spool}]}", "at '/backupOperator/extraVolumes/0/name'"},
+		"two replicas and no election":    {"backupOperator: {replicas: 2, leaderElection: false}", "they would work against each other"},
+		"no account and no name of one":   {"backupOperator: {serviceAccount: {create: false}}", "name the account in serviceAccount.name"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, err := template(t, test.values)
+			if err == nil {
+				t.Fatal("accepted")
+			}
+			if !strings.Contains(out, test.want) {
+				t.Errorf("the error is\n%s\nwant one with %q", out, test.want)
+			}
+		})
+	}
+}
+
+func TestParentChartsMayGiveTheirOwnValues(t *testing.T) {
+	render(t, "global: {region: north}\nenabled: true")
+}
+
+const everything = `
+image: {registry: mirror.example.com/etcd, tag: v9, pullPolicy: Always}
+imagePullSecrets: [{name: pull}]
+fullnameOverride: suite
+commonLabels: {team: storage}
+log: {level: debug, format: text}
+clusterOperator: {seedImage: "mirror.example.com/seed:1"}
+backupOperator:
+  replicas: 2
+  image: {repository: backup, tag: v10}
+  spool: {sizeLimit: 40Gi}
+  serviceAccount: {name: backup, annotations: {eks.amazonaws.com/role-arn: "arn:aws:iam::1:role/backup"}}
+  metrics: {service: {annotations: {prometheus.io/scrape: "true"}}}
+  resources: {limits: {memory: 2Gi, cpu: 2}}
+  podAnnotations: {note: "yes"}
+  podLabels: {tier: data}
+  nodeSelector: {disk: ssd}
+  tolerations: [{key: dedicated, operator: Exists, effect: NoSchedule}]
+  affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: {topologyKey: kubernetes.io/hostname}}]}}
+  topologySpreadConstraints: [{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: ScheduleAnyway}]
+  priorityClassName: system-cluster-critical
+  extraArgs: ["--log-level=error"]
+  extraEnv: [{name: GOMEMLIMIT, value: 1GiB}, {name: SSL_CERT_DIR, value: /ca}]
+  extraVolumes: [{name: ca, configMap: {name: ca}}]
+  extraVolumeMounts: [{name: ca, mountPath: /ca, readOnly: true}]
+restoreOperator:
+  leaderElection: false
+  image: {digest: "sha256:1111111111111111111111111111111111111111111111111111111111111111"}
+  metrics: {enabled: false}
+  serviceAccount: {create: false, name: shared}
+  resources: {limits: null}
+`
+
+func TestValuesTakeEffect(t *testing.T) {
+	r := render(t, everything)
+	backup := r.deployment(t, backupOperator)
+	pod := backup.Spec.Template
+	container := pod.Spec.Containers[0]
+	restore := r.deployment(t, restoreOperator)
+
+	t.Run("images: the component's tag before the chart's, a digest before both, and one registry for all", func(t *testing.T) {
+		var got []string
+		for _, d := range all[*appsv1.Deployment](r) {
+			got = append(got, d.Spec.Template.Spec.Containers[0].Image)
+		}
+		slices.Sort(got)
+		want := []string{
+			"mirror.example.com/etcd/backup:v10",
+			"mirror.example.com/etcd/etcd-suite/cluster-operator:v9",
+			"mirror.example.com/etcd/etcd-suite/restore-operator@sha256:" + strings.Repeat("1", 64),
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("images (-want +got):\n%s", diff)
+		}
+		if args := r.deployment(t, clusterOperator).Spec.Template.Spec.Containers[0].Args; !slices.Contains(args, "--seed-image=mirror.example.com/seed:1") {
+			t.Errorf("cluster-operator has the arguments %v", args)
+		}
+	})
+
+	t.Run("names, accounts and labels", func(t *testing.T) {
+		account := all[*corev1.ServiceAccount](r)[0]
+		if backup.Name != "suite-backup-operator" || pod.Spec.ServiceAccountName != "backup" || account.Name != "backup" ||
+			account.Annotations["eks.amazonaws.com/role-arn"] != "arn:aws:iam::1:role/backup" {
+			t.Errorf("Deployment %s, account %s, made %s %v", backup.Name, pod.Spec.ServiceAccountName, account.Name, account.Annotations)
+		}
+		if pod.Labels["team"] != "storage" || pod.Labels["tier"] != "data" || pod.Annotations["note"] != "yes" || backup.Labels["team"] != "storage" {
+			t.Errorf("labels %v, annotations %v", pod.Labels, pod.Annotations)
+		}
+		if restore.Spec.Template.Spec.ServiceAccountName != "shared" || len(all[*corev1.ServiceAccount](r)) != 2 {
+			t.Errorf("restore-operator runs as %s", restore.Spec.Template.Spec.ServiceAccountName)
+		}
+	})
+
+	t.Run("placement", func(t *testing.T) {
+		s := pod.Spec
+		if *backup.Spec.Replicas != 2 || s.NodeSelector["disk"] != "ssd" || s.Tolerations[0].Key != "dedicated" || s.PriorityClassName != "system-cluster-critical" ||
+			s.Affinity.PodAntiAffinity == nil || s.TopologySpreadConstraints[0].MaxSkew != 1 || s.ImagePullSecrets[0].Name != "pull" || container.ImagePullPolicy != corev1.PullAlways {
+			t.Errorf("Pod is %+v", s)
+		}
+	})
+
+	t.Run("an extra flag comes last, an extra variable replaces the chart's, a volume is added", func(t *testing.T) {
+		if got := container.Args[len(container.Args)-1]; got != "--log-level=error" {
+			t.Errorf("last argument is %s", got)
+		}
+		var env []string
+		for _, e := range container.Env {
+			env = append(env, e.Name+"="+e.Value)
+		}
+		if diff := cmp.Diff([]string{"TMPDIR=/spool", "GOMEMLIMIT=1GiB", "SSL_CERT_DIR=/ca"}, env); diff != "" {
+			t.Errorf("env (-want +got):\n%s", diff)
+		}
+		if len(pod.Spec.Volumes) != 2 || pod.Spec.Volumes[0].EmptyDir.SizeLimit.String() != "40Gi" || container.VolumeMounts[1].MountPath != "/ca" {
+			t.Errorf("volumes %+v, mounts %+v", pod.Spec.Volumes, container.VolumeMounts)
+		}
+	})
+
+	t.Run("without an election the old Pod ends before the new one starts, and no Lease is needed", func(t *testing.T) {
+		if restore.Spec.Strategy.Type != appsv1.RecreateDeploymentStrategyType {
+			t.Errorf("strategy is %q", restore.Spec.Strategy.Type)
+		}
+		if args := restore.Spec.Template.Spec.Containers[0].Args; !slices.Contains(args, "--leader-elect=false") {
+			t.Errorf("arguments are %v", args)
+		}
+		if rights := r.rights(restoreOperator); slices.Contains(rights, "create leases") {
+			t.Errorf("rights are %v", rights)
+		}
+	})
+
+	t.Run("without metrics there is no port, no Service, and nothing listens", func(t *testing.T) {
+		c := restore.Spec.Template.Spec.Containers[0]
+		if len(c.Ports) != 1 || !slices.Contains(c.Args, "--metrics-bind-address=0") || len(all[*corev1.Service](r)) != 2 {
+			t.Errorf("ports %+v, arguments %v", c.Ports, c.Args)
+		}
+	})
+
+	t.Run("without a memory limit there is none for the garbage collector", func(t *testing.T) {
+		for _, e := range restore.Spec.Template.Spec.Containers[0].Env {
+			if e.Name == "GOMEMLIMIT" {
+				t.Errorf("env has %+v", e)
+			}
+		}
+	})
+}
+
+func TestALongReleaseNameStillGivesValidNames(t *testing.T) {
+	r := render(t, "fullnameOverride: "+strings.Repeat("a", 46))
+	for _, s := range all[*corev1.Service](r) {
+		if len(s.Name) > 63 {
+			t.Errorf("the name of Service %s has %d characters", s.Name, len(s.Name))
+		}
+	}
+}
+
+func TestCRDs(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(chartDir, "files/crds/*.yaml"))
+	if err != nil || len(files) != 3 {
+		t.Fatalf("CRD files are %v, %v; run make generate", files, err)
+	}
+	const policy = "helm.sh/resource-policy"
+	for values, want := range map[string]string{"": "keep", "crds: {keep: false}": ""} {
+		t.Run("rendered as generated, with the resource policy '"+want+"'", func(t *testing.T) {
+			crds := all[*apiextensionsv1.CustomResourceDefinition](render(t, values))
+			if len(crds) != 3 {
+				t.Fatalf("%d CRDs, want 3", len(crds))
+			}
+			for _, crd := range crds {
+				if got := crd.Annotations[policy]; got != want {
+					t.Errorf("%s has the policy %q", crd.Name, got)
+				}
+				if crd.Labels["app.kubernetes.io/part-of"] != "etcd-operator" {
+					t.Errorf("%s has the labels %v", crd.Name, crd.Labels)
+				}
+				delete(crd.Annotations, policy)
+				crd.Labels = nil
+				if diff := cmp.Diff(generated(t, crd.Spec.Names.Plural), crd); diff != "" {
+					t.Errorf("%s (-generated +rendered):\n%s", crd.Name, diff)
+				}
+			}
+		})
+	}
+	t.Run("left out when the platform's owner installs them", func(t *testing.T) {
+		if got := len(all[*apiextensionsv1.CustomResourceDefinition](render(t, "crds: {install: false}"))); got != 0 {
+			t.Errorf("%d CRDs", got)
+		}
+	})
+}
+
+func generated(t *testing.T, plural string) *apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(chartDir, "files/crds", group+"_"+plural+".yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var crd apiextensionsv1.CustomResourceDefinition
+	if err := yaml.UnmarshalStrict(raw, &crd); err != nil {
+		t.Fatal(err)
+	}
+	return &crd
+}
+
+func TestTheREADMENamesEveryValue(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join(chartDir, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(filepath.Join(chartDir, "values.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var values map[string]any
+	if err := yaml.Unmarshal(raw, &values); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range leaves("", values) {
+		operator, shared, _ := strings.Cut(path, ".")
+		// The three operators share a table, with the rest of the path in it.
+		inShared := strings.HasSuffix(operator, "Operator") && strings.Contains(string(readme), "| `"+shared+"` |")
+		if !inShared && !strings.Contains(string(readme), "| `"+path+"` |") {
+			t.Errorf("README.md has no row for %s", path)
+		}
+	}
+}
+
+// leaves lists the paths of all values; resources and empty maps are one value.
+func leaves(prefix string, values map[string]any) []string {
+	var paths []string
+	for key, value := range values {
+		path := strings.TrimPrefix(prefix+"."+key, ".")
+		if inner, ok := value.(map[string]any); ok && len(inner) > 0 && key != "resources" {
+			paths = append(paths, leaves(path, inner)...)
+			continue
+		}
+		paths = append(paths, path)
+	}
+	return paths
+}
