@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
@@ -18,9 +18,9 @@ func (r *Reconciler) act(ctx context.Context, state State, step Step) {
 	if verify, ok := step.(Verify); ok {
 		r.proofs.Forget(key)
 		namespace := state.Restore.Namespace
-		log := ctrl.LoggerFrom(ctx)
+		logger := log.FromContext(ctx)
 		r.proofs.Start(key, func(ctx context.Context) (Proof, error) {
-			return r.prove(ctrl.LoggerInto(ctx, log), namespace, verify.Source), nil
+			return r.prove(log.IntoContext(ctx, logger), namespace, verify.Source), nil
 		})
 		return
 	}
@@ -34,7 +34,7 @@ func (r *Reconciler) act(ctx context.Context, state State, step Step) {
 func (r *Reconciler) prove(ctx context.Context, namespace string, source v1beta2.RestoreSource) Proof {
 	snapshot, err := worker.Try(func() (v1beta2.Snapshot, error) { return r.read(ctx, namespace, source) })
 	if caught := (*worker.PanicError)(nil); errors.As(err, &caught) {
-		ctrl.LoggerFrom(ctx).Error(err, "reading a snapshot panicked", "bucket", source.Bucket, "key", source.Key, "stack", string(caught.Stack))
+		log.FromContext(ctx).Error(err, "reading a snapshot panicked", "bucket", source.Bucket, "key", source.Key, "stack", string(caught.Stack))
 	}
 	if err != nil {
 		reason, final := classify(err)

@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -20,21 +21,27 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
-// Name of the controller, in logs, metrics and events.
+// Name of the operator: of its controller, its events and its leader election.
 const Name = "restore-operator"
+
+const (
+	// concurrency is how many EtcdRestores are looked at side by side.
+	concurrency = 4
+	// passTimeout bounds one pass, which talks to Kubernetes only.
+	passTimeout = 30 * time.Second
+	// afterConflict: what was read was too old; the cache has what is there a moment later.
+	afterConflict = time.Second
+)
 
 // Options of the controller.
 type Options struct {
-	// SpoolDir is where a snapshot lies while it is proven. A directory in it is the operator's alone.
-	SpoolDir string
+	// Prover reads sources.
+	Prover Prover
 	// MaxProofs is how many sources are read at once.
 	MaxProofs int
 }
 
-// afterConflict: what was read was too old; the cache has what is there a moment later.
-const afterConflict = time.Second
-
-// Reconciler brings one EtcdRestore a step further.
+// Reconciler brings EtcdRestores to their end, one step in each pass.
 type Reconciler struct {
 	client client.Client
 	events events.EventRecorder
@@ -43,60 +50,77 @@ type Reconciler struct {
 	now    func() time.Time
 }
 
-// Setup registers the controller with the manager.
-func Setup(_ context.Context, mgr manager.Manager, options Options) error {
-	prover, err := NewProver(options.SpoolDir)
-	if err != nil {
-		return err
-	}
+// Setup registers the controller with mgr.
+func Setup(mgr manager.Manager, options Options) error {
 	r := &Reconciler{
 		client: mgr.GetClient(),
 		events: mgr.GetEventRecorder(Name),
-		prover: prover,
+		prover: options.Prover,
 		proofs: worker.New[Proof](options.MaxProofs),
 		now:    time.Now,
 	}
 	if err := mgr.Add(manager.RunnableFunc(r.proofs.Run)); err != nil {
-		return fmt.Errorf("add the proofs to the manager: %w", err)
+		return fmt.Errorf("add the readers of snapshots to the manager: %w", err)
 	}
-	return ctrl.NewControllerManagedBy(mgr).
-		Named("etcdrestore").
+	err := ctrl.NewControllerManagedBy(mgr).
+		Named(Name).
 		For(&v1beta2.EtcdRestore{}).
-		Watches(&v1beta2.EtcdCluster{}, handler.EnqueueRequestsFromMapFunc(r.concerned(func(spec v1beta2.EtcdRestoreSpec, name string) bool {
-			return spec.EtcdCluster.Name == name
-		}))).
-		Watches(&v1beta2.EtcdBackup{}, handler.EnqueueRequestsFromMapFunc(r.concerned(func(spec v1beta2.EtcdRestoreSpec, name string) bool {
-			return spec.EtcdBackup != nil && spec.EtcdBackup.Name == name
-		}))).
+		Watches(&v1beta2.EtcdCluster{}, handler.EnqueueRequestsFromMapFunc(r.concerned(intoCluster))).
+		Watches(&v1beta2.EtcdBackup{}, handler.EnqueueRequestsFromMapFunc(r.concerned(fromBackup))).
 		WatchesRawSource(r.proofs.Source()).
+		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
 		Complete(r)
+	if err != nil {
+		return fmt.Errorf("register the EtcdRestore controller: %w", err)
+	}
+	return nil
 }
 
-// Reconcile makes one pass: observe, plan, act, report.
+func intoCluster(spec v1beta2.EtcdRestoreSpec, name string) bool {
+	return spec.EtcdCluster.Name == name
+}
+
+func fromBackup(spec v1beta2.EtcdRestoreSpec, name string) bool {
+	return spec.EtcdBackup != nil && spec.EtcdBackup.Name == name
+}
+
+// Reconcile does one pass: observe, plan, act, report.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, passTimeout)
+	defer cancel()
 	state, err := r.observe(ctx, request.NamespacedName)
 	if apierrors.IsNotFound(err) {
 		r.proofs.ForgetOthers(request.NamespacedName, "")
 		return reconcile.Result{}, nil
 	}
 	if err != nil {
-		return reconcile.Result{}, err
+		return reconcile.Result{}, fmt.Errorf("observe EtcdRestore %s: %w", request, err)
 	}
 	step := Plan(state)
+	log.FromContext(ctx).V(1).Info("planned", "step", fmt.Sprintf("%T", step), "detail", step, "state", state)
 	r.act(ctx, state, step)
-	after := state.Restore.DeepCopy()
-	after.Status = Status(state, step)
-	changed, err := kube.PatchStatus(ctx, r.client, &state.Restore, after)
+	err = r.report(ctx, state, step)
 	if apierrors.IsConflict(err) {
 		return reconcile.Result{RequeueAfter: afterConflict}, nil
 	}
 	if err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
-	if changed {
-		r.tell(&state.Restore, after)
-	}
 	return reconcile.Result{RequeueAfter: step.Requeue()}, nil
+}
+
+// report writes the status, if it changed, and then says in an event what was done.
+func (r *Reconciler) report(ctx context.Context, state State, step Step) error {
+	after := state.Restore.DeepCopy()
+	after.Status = Status(state, step)
+	changed, err := kube.PatchStatus(ctx, r.client, &state.Restore, after)
+	if err != nil || !changed {
+		return err
+	}
+	if event, ok := eventOf(state.Restore.Status, after.Status); ok {
+		r.events.Eventf(after, nil, event.Kind, event.Reason, "Restore", "%s", event.Message)
+	}
+	return nil
 }
 
 // concerned finds the unfinished restores that an object matters to.
@@ -104,7 +128,7 @@ func (r *Reconciler) concerned(by func(v1beta2.EtcdRestoreSpec, string) bool) ha
 	return func(ctx context.Context, object client.Object) []reconcile.Request {
 		var restores v1beta2.EtcdRestoreList
 		if err := r.client.List(ctx, &restores, client.InNamespace(object.GetNamespace())); err != nil {
-			ctrl.LoggerFrom(ctx).Error(err, "list EtcdRestores", "namespace", object.GetNamespace())
+			log.FromContext(ctx).Error(err, "list EtcdRestores", "namespace", object.GetNamespace())
 			return nil
 		}
 		var requests []reconcile.Request
@@ -115,16 +139,5 @@ func (r *Reconciler) concerned(by func(v1beta2.EtcdRestoreSpec, string) bool) ha
 			}
 		}
 		return requests
-	}
-}
-
-// tell emits the events of a status that was written.
-func (r *Reconciler) tell(before, after *v1beta2.EtcdRestore) {
-	if event, ok := eventOf(before.Status, after.Status); ok {
-		kind := corev1.EventTypeNormal
-		if event.Warning {
-			kind = corev1.EventTypeWarning
-		}
-		r.events.Eventf(after, nil, kind, event.Reason, "Restore", "%s", event.Message)
 	}
 }

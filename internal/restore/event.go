@@ -1,6 +1,7 @@
 package restore
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -8,8 +9,8 @@ import (
 
 // event is what is told when a status has changed.
 type event struct {
-	Warning         bool
-	Reason, Message string
+	// Kind is Normal or Warning.
+	Kind, Reason, Message string
 }
 
 // eventOf tells each new reason of the Ready condition once; a message that alone has changed is no event.
@@ -19,5 +20,9 @@ func eventOf(before, after v1beta2.EtcdRestoreStatus) (event, bool) {
 	if is == nil || was != nil && was.Reason == is.Reason {
 		return event{}, false
 	}
-	return event{Warning: after.Reason != "", Reason: is.Reason, Message: is.Message}, true
+	kind := corev1.EventTypeNormal
+	if after.Reason != "" {
+		kind = corev1.EventTypeWarning
+	}
+	return event{Kind: kind, Reason: is.Reason, Message: is.Message}, true
 }

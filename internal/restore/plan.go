@@ -10,21 +10,27 @@ import (
 // rule looks at a State and says one Step, or nil when it has nothing to say.
 type rule func(State) Step
 
+// namedRule carries its name for TestPlanOrder.
+type namedRule struct {
+	name string
+	say  rule
+}
+
 // rules are asked in order; the first that says something wins. Whatever touches a cluster, cluster-operator
-// does after accept; so every check of the source stands before it.
-var rules = []rule{
-	finished,
-	verify,
-	follow,
-	awaitCluster,
-	refuseTooNew,
-	awaitStart,
+// does after verify has let a proof be kept; so every check of the source is in verify, or before it.
+var rules = []namedRule{
+	{"finished", finished},
+	{"verify", verify},
+	{"follow", follow},
+	{"awaitCluster", awaitCluster},
+	{"refuseTooNew", refuseTooNew},
+	{"awaitStart", awaitStart},
 }
 
 // Plan is the next step. It is pure: the same State gives the same Step.
 func Plan(s State) Step {
-	for _, say := range rules {
-		if step := say(s); step != nil {
+	for _, r := range rules {
+		if step := r.say(s); step != nil {
 			return step
 		}
 	}

@@ -76,7 +76,7 @@ func withStorage(kind v1beta2.StorageType, storage v1beta2.Storage) func(*State)
 	return func(s *State) { s.Restore.Spec.BackupStorageType, s.Restore.Spec.Storage = kind, storage }
 }
 
-func fromBackup(backup *v1beta2.EtcdBackup) func(*State) {
+func givenBackup(backup *v1beta2.EtcdBackup) func(*State) {
 	return func(s *State) {
 		s.Restore.Spec.BackupStorageType, s.Restore.Spec.Storage = "", v1beta2.Storage{}
 		s.Restore.Spec.EtcdBackup = &v1beta2.BackupReference{Name: "nightly"}
@@ -172,8 +172,8 @@ func TestPlanFollowsTheCluster(t *testing.T) {
 		"says which other restore goes on":          {given(withProven, withProgress(v1beta2.RestoreGrowing), elsewhere), v1beta2.ReasonVerified, "busy with EtcdRestore other-restore"},
 		"does not take another's success for its":   {given(withProven, withProgress(v1beta2.RestoreComplete), elsewhere), v1beta2.ReasonVerified, "not taken it up yet"},
 		"does not take another's failure for its":   {given(withProven, withProgress(v1beta2.RestoreFailed), elsewhere), v1beta2.ReasonVerified, "not taken it up yet"},
-		"waits for an EtcdBackup that is not there": {given(fromBackup(nil)), v1beta2.ReasonBackupNotFound, "no EtcdBackup nightly"},
-		"waits for an EtcdBackup's first snapshot":  {given(fromBackup(backupOf("S3", v1beta2.Storage{S3: &v1beta2.S3Source{Path: "b/k"}}, ""))), v1beta2.ReasonPending, "no snapshot yet"},
+		"waits for an EtcdBackup that is not there": {given(givenBackup(nil)), v1beta2.ReasonBackupNotFound, "no EtcdBackup nightly"},
+		"waits for an EtcdBackup's first snapshot":  {given(givenBackup(backupOf("S3", v1beta2.Storage{S3: &v1beta2.S3Source{Path: "b/k"}}, ""))), v1beta2.ReasonPending, "no snapshot yet"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			wait, ok := Plan(test.state).(Wait)
@@ -248,7 +248,7 @@ func TestTheSourceIsOneExactObject(t *testing.T) {
 	}{
 		"in GCS":                         {given(withStorage("GCS", gcs)), Verify{v1beta2.RestoreSource{StorageType: "GCS", Bucket: "b", Key: "k", Secret: "gcp", Endpoint: "http://gcs"}}},
 		"with slashes in its key":        {given(withStorage("S3", s3("b//k/l"))), Verify{v1beta2.RestoreSource{StorageType: "S3", Bucket: "b", Key: "/k/l"}}},
-		"of the newest of an EtcdBackup": {given(fromBackup(backupOf("GCS", gcs, "b/k/new.db"))), Verify{v1beta2.RestoreSource{StorageType: "GCS", Bucket: "b", Key: "k/new.db", Secret: "gcp", Endpoint: "http://gcs"}}},
+		"of the newest of an EtcdBackup": {given(givenBackup(backupOf("GCS", gcs, "b/k/new.db"))), Verify{v1beta2.RestoreSource{StorageType: "GCS", Bucket: "b", Key: "k/new.db", Secret: "gcp", Endpoint: "http://gcs"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, Plan(test.state)); diff != "" {
@@ -272,8 +272,8 @@ func TestTheSourceIsOneExactObject(t *testing.T) {
 		"of an unknown type":                 {given(withStorage("Tape", v1beta2.Storage{})), v1beta2.ReasonStorageNotSupported, `"Tape"`},
 		"in ABS":                             {given(withStorage("ABS", v1beta2.Storage{ABS: &v1beta2.ABSSource{}})), v1beta2.ReasonStorageNotSupported, "ABS"},
 		"in OSS":                             {given(withStorage("OSS", v1beta2.Storage{})), v1beta2.ReasonStorageNotSupported, "S3 protocol"},
-		"of an EtcdBackup in ABS":            {given(fromBackup(backupOf("ABS", v1beta2.Storage{}, ""))), v1beta2.ReasonStorageNotSupported, "EtcdBackup nightly"},
-		"of an EtcdBackup without its block": {given(fromBackup(backupOf("S3", v1beta2.Storage{}, "b/k"))), v1beta2.ReasonInvalidSpec, "block s3"},
+		"of an EtcdBackup in ABS":            {given(givenBackup(backupOf("ABS", v1beta2.Storage{}, ""))), v1beta2.ReasonStorageNotSupported, "EtcdBackup nightly"},
+		"of an EtcdBackup without its block": {given(givenBackup(backupOf("S3", v1beta2.Storage{}, "b/k"))), v1beta2.ReasonInvalidSpec, "block s3"},
 	} {
 		t.Run("fails "+name, func(t *testing.T) {
 			fail, ok := Plan(test.state).(Fail)
@@ -281,5 +281,16 @@ func TestTheSourceIsOneExactObject(t *testing.T) {
 				t.Errorf("got %#v", Plan(test.state))
 			}
 		})
+	}
+}
+
+func TestPlanOrder(t *testing.T) {
+	var got []string
+	for _, r := range rules {
+		got = append(got, r.name)
+	}
+	want := []string{"finished", "verify", "follow", "awaitCluster", "refuseTooNew", "awaitStart"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("want -, got +:\n%s", diff)
 	}
 }

@@ -217,9 +217,9 @@ func TestEachNewReasonIsToldOnce(t *testing.T) {
 		want          event
 		told          bool
 	}{
-		"the first":               {v1beta2.EtcdRestoreStatus{}, ready("Verifying", "reads", ""), event{false, "Verifying", "reads"}, true},
-		"another":                 {ready("Verifying", "reads", ""), ready("Seeding", "goes on", ""), event{false, "Seeding", "goes on"}, true},
-		"a fault, as a warning":   {ready("Verifying", "reads", ""), ready("AccessDenied", "why", "why"), event{true, "AccessDenied", "why"}, true},
+		"the first":               {v1beta2.EtcdRestoreStatus{}, ready("Verifying", "reads", ""), event{"Normal", "Verifying", "reads"}, true},
+		"another":                 {ready("Verifying", "reads", ""), ready("Seeding", "goes on", ""), event{"Normal", "Seeding", "goes on"}, true},
+		"a fault, as a warning":   {ready("Verifying", "reads", ""), ready("AccessDenied", "why", "why"), event{"Warning", "AccessDenied", "why"}, true},
 		"not the same again":      {ready("Seeding", "goes on", ""), ready("Seeding", "still goes on", ""), event{}, false},
 		"not where there is none": {v1beta2.EtcdRestoreStatus{}, v1beta2.EtcdRestoreStatus{}, event{}, false},
 	} {
