@@ -1,0 +1,100 @@
+# make demo and make test do all of their own set-up on a Debian machine with root, Go, make and git.
+
+SHELL       := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+# One set of build flags for everything, so that builds, tests and images share the build cache.
+export GOFLAGS     := -trimpath -buildvcs=false
+export CGO_ENABLED := 0
+# A cluster of yours, instead of the local one: make e2e KUBECONFIG=... [CONTEXT=...]
+KUBECONFIG ?=
+CONTEXT    ?=
+export KUBECONFIG CONTEXT
+
+VERSION    ?= $(shell sed -n 's/^appVersion: *"\{0,1\}\([^"]*\)"\{0,1\}$$/\1/p' charts/etcd-operator/Chart.yaml)
+LOCALKUBE  := go run ./test/localkube
+TEST_BIN    = $(shell $(LOCALKUBE) bin)
+CONTROLLER_GEN := go tool -modfile=hack/tools/controller-gen.mod controller-gen
+GOLANGCI_LINT  := go tool -modfile=hack/tools/golangci-lint.mod golangci-lint
+CRDS       := charts/etcd-operator/files/crds
+
+# What the tests run against: each is built once and kept in the user's cache.
+INTEGRATION_PROGRAMS := kubernetes etcd-3.5 etcd-3.6 etcd-3.7 versitygw fake-gcs
+CHART_PROGRAMS       := helm
+E2E_PROGRAMS         := kubernetes etcd-3.5 etcd-3.6 etcd-3.7 containerd cni coredns local-path helm versitygw fake-gcs
+DEMO_PROGRAMS        := kubernetes etcd-3.6 containerd cni coredns local-path helm versitygw
+
+##@ See it work
+
+.PHONY: help
+help: ## Show this help
+	@awk 'BEGIN {FS = ":.*##"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*##/ {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: deps ## Bring up Kubernetes, install the suite, save and restore a cluster, and say what happens
+	@go run ./test/demo
+
+.PHONY: cluster-up
+cluster-up: deps ## Bring the local Kubernetes up (nothing to do if it is); NODES=3
+	@$(LOCALKUBE) up --nodes $(or $(NODES),3)
+
+.PHONY: cluster-down
+cluster-down: ## Remove the local Kubernetes and all that it made, but not what was built
+	@$(LOCALKUBE) down
+
+##@ Build
+
+.PHONY: build
+build: ## Build the three operators into bin/
+	go build -ldflags '-s -w -X github.com/etcd-suite/etcd-operator/internal/operator.Version=$(VERSION)' -o bin/ ./cmd/...
+
+.PHONY: images
+images: ## Build the three operators' images (amd64, arm64) as OCI archives into dist/images
+	go run ./hack/images --out dist/images --arch amd64,arm64 --version $(VERSION) cluster-operator backup-operator restore-operator
+
+.PHONY: generate
+generate: ## Regenerate deep copies and CRDs from api/
+	$(CONTROLLER_GEN) object paths=./api/...
+	$(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=$(CRDS)
+
+##@ Test
+
+.PHONY: test
+test: unit integration chart e2e ## Run every test
+
+.PHONY: unit
+unit: deps ## Unit tests, with the race detector, in random order
+	CGO_ENABLED=1 go test -race -shuffle=on ./api/... ./cmd/... ./internal/... ./hack/... ./test/localkube/...
+
+.PHONY: integration
+integration: deps ## Tests against a real kube-apiserver, real etcd, a real S3 server and a GCS emulator
+	@$(LOCALKUBE) build $(INTEGRATION_PROGRAMS)
+	TEST_BIN="$(TEST_BIN)" go test -shuffle=on -timeout 20m ./test/integration/...
+
+.PHONY: chart
+chart: ## Tests of the chart, rendered by real Helm
+	@$(LOCALKUBE) build $(CHART_PROGRAMS)
+	TEST_BIN="$(TEST_BIN)" go test -shuffle=on ./test/chart/...
+
+.PHONY: e2e
+e2e: deps ## Tests of the installed suite on a real Kubernetes (the local one, or that of KUBECONFIG)
+	@$(LOCALKUBE) build $(E2E_PROGRAMS)
+	TEST_BIN="$(TEST_BIN)" go test -v -timeout 40m ./test/e2e/...
+
+##@ Check
+
+.PHONY: lint
+lint: ## Run the linters
+	$(GOLANGCI_LINT) run ./...
+
+.PHONY: verify
+verify: generate ## Fail if generated files or go.mod are not what they should be
+	go mod tidy
+	@git diff --exit-code -- api $(CRDS) go.mod go.sum || { echo "generated files differ: run make generate and commit"; exit 1; }
+	@test -z "$$(git ls-files --others --exclude-standard -- api $(CRDS))" || { echo "generated files are not committed"; exit 1; }
+	@! go list -deps ./cmd/cluster-operator | grep -E 'aws-sdk-go|cloud.google.com/go/storage|go.etcd.io/etcd/etcdutl' || { echo "cluster-operator must link no object store and no etcdutl"; exit 1; }
+
+.PHONY: deps
+deps: ## Install what is missing of the system's packages (Debian, root)
+	@hack/deps.sh

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Installs the system packages that demo and tests need and that are missing. Debian and root; elsewhere it names them.
+set -euo pipefail
+
+# command=package
+needs=(ip=iproute2 nft=nftables gcc=gcc busybox=busybox-static runc=runc)
+
+missing=()
+for need in "${needs[@]}"; do
+  command -v "${need%%=*}" >/dev/null || missing+=("${need##*=}")
+done
+[ -e /usr/include/stdlib.h ] || missing+=(libc6-dev)
+[ -e /etc/ssl/certs/ca-certificates.crt ] || missing+=(ca-certificates)
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
+  echo "missing: ${missing[*]} (names of Debian's packages): install them and run this again" >&2
+  exit 1
+fi
+echo "installing ${missing[*]}"
+apt-get update -qq
+DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null

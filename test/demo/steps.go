@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/etcd-suite/etcd-operator/test/stack"
+)
+
+const (
+	namespace = "demo"
+	cluster   = "example"
+	keys      = 1000
+	// patience is for kubectl wait; on an idle machine each takes seconds.
+	patience = "180s"
+)
+
+type demo struct {
+	started time.Time
+	stack   *stack.Stack
+	store   *s3.Client
+	etcd    *clientv3.Client
+	// revision of the cluster when the snapshot was due.
+	revision int64
+}
+
+func (d *demo) kubernetes(ctx context.Context) (err error) {
+	d.stack, err = stack.Open(ctx, os.Stdout, "kubernetes", "containerd", "coredns", "local-path", "etcd-3.6", "cni", "helm", "versitygw")
+	return err
+}
+
+func (d *demo) images(ctx context.Context) error {
+	return d.stack.LoadImages(ctx, "etcd-3.6", "versitygw")
+}
+
+func (d *demo) objectStore(ctx context.Context) (err error) {
+	d.store, err = d.stack.StartS3(ctx)
+	return err
+}
+
+func (d *demo) install(ctx context.Context) error {
+	say("helm upgrade --install %s charts/etcd-operator -n %s", stack.Release, stack.Namespace)
+	return d.stack.Install(ctx)
+}
+
+// createCluster begins with a clean namespace and store, so that the demo can be repeated.
+func (d *demo) createCluster(ctx context.Context) error {
+	if _, err := d.stack.Kubectl(ctx, "delete", "namespace", namespace, "--ignore-not-found"); err != nil {
+		return err
+	}
+	if err := d.emptyStore(ctx); err != nil {
+		return err
+	}
+	if _, err := d.stack.Kubectl(ctx, "create", "namespace", namespace); err != nil {
+		return err
+	}
+	if err := d.apply(ctx, "examples/etcdcluster.yaml"); err != nil {
+		return err
+	}
+	if err := d.wait(ctx, "etcdcluster/"+cluster, "Ready"); err != nil {
+		return err
+	}
+	d.show(ctx, "etcdclusters,pods,pvc")
+	var err error
+	d.etcd, err = d.stack.Etcd(ctx, namespace, cluster, nil)
+	return err
+}
+
+func (d *demo) emptyStore(ctx context.Context) error {
+	objects, err := d.store.ListObjectsV2(ctx, &s3.ListObjectsV2Input{Bucket: aws.String(stack.Bucket)})
+	if err != nil {
+		return fmt.Errorf("list objects of an earlier demo: %w", err)
+	}
+	for _, object := range objects.Contents {
+		if _, err := d.store.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: aws.String(stack.Bucket), Key: object.Key}); err != nil {
+			return fmt.Errorf("delete object of an earlier demo: %w", err)
+		}
+	}
+	return nil
+}
+
+func (d *demo) write(ctx context.Context) error {
+	for i := range keys {
+		response, err := d.etcd.Put(ctx, key(i), value(i))
+		if err != nil {
+			return fmt.Errorf("put %s: %w", key(i), err)
+		}
+		d.revision = response.Header.Revision
+	}
+	say("%d keys, the cluster is at revision %d", keys, d.revision)
+	return nil
+}
+
+func (d *demo) backup(ctx context.Context) error {
+	if err := d.apply(ctx, "examples/secret-s3.yaml", "examples/etcdbackup-s3.yaml"); err != nil {
+		return err
+	}
+	if err := d.wait(ctx, "etcdbackup/example", "Complete"); err != nil {
+		return err
+	}
+	d.show(ctx, "etcdbackups")
+	return nil
+}
+
+func (d *demo) destroy(ctx context.Context) error {
+	deleted, err := d.etcd.Delete(ctx, "", clientv3.WithFromKey())
+	if err != nil {
+		return fmt.Errorf("delete every key: %w", err)
+	}
+	for i := range 10 {
+		if _, err := d.etcd.Put(ctx, fmt.Sprintf("rubbish-%d", i), "x"); err != nil {
+			return fmt.Errorf("write rubbish: %w", err)
+		}
+	}
+	say("%d keys deleted, 10 rubbish keys written", deleted.Deleted)
+	return nil
+}
+
+func (d *demo) restore(ctx context.Context) error {
+	gaps := watchGaps(ctx, d.etcd)
+	if err := d.apply(ctx, "examples/etcdrestore-s3.yaml"); err != nil {
+		return err
+	}
+	if err := d.wait(ctx, "etcdrestore/example", "Complete"); err != nil {
+		return err
+	}
+	longest, questions := gaps()
+	d.show(ctx, "etcdrestores,etcdclusters,pods,pvc")
+	say("meanwhile a client asked %d times; the longest it went without an answer was %s", questions, longest.Round(10*time.Millisecond))
+	return nil
+}
+
+func (d *demo) readBack(ctx context.Context) error {
+	response, err := d.etcd.Get(ctx, "", clientv3.WithFromKey())
+	if err != nil {
+		return fmt.Errorf("read every key: %w", err)
+	}
+	found := make(map[string]string, len(response.Kvs))
+	for _, kv := range response.Kvs {
+		found[string(kv.Key)] = string(kv.Value)
+	}
+	var wrong []error
+	for i := range keys {
+		if found[key(i)] != value(i) {
+			wrong = append(wrong, fmt.Errorf("%s is %q and should be %q", key(i), found[key(i)], value(i)))
+		}
+		delete(found, key(i))
+	}
+	for name := range found {
+		wrong = append(wrong, fmt.Errorf("%s should not be there", name))
+	}
+	if response.Header.Revision <= d.revision {
+		wrong = append(wrong, fmt.Errorf("revision %d is not ahead of %d: watchers would miss changes", response.Header.Revision, d.revision))
+	}
+	if err := errors.Join(wrong...); err != nil {
+		return err
+	}
+	say("all %d keys are back, and nothing else; the revision went from %d to %d, so every watcher notices", keys, d.revision, response.Header.Revision)
+	return nil
+}
+
+func key(i int) string   { return fmt.Sprintf("demo/key-%04d", i) }
+func value(i int) string { return strings.Repeat(fmt.Sprintf("value-%04d ", i), 8) }

@@ -1,0 +1,124 @@
+package stack
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/etcd-suite/etcd-operator/test/localkube/programs"
+)
+
+// Namespace and Release that Install uses.
+const (
+	Namespace = "etcd-operator"
+	Release   = "etcd-operator"
+)
+
+// development is the tag of operator images built here.
+const development = "dev"
+
+// EtcdVersions are the etcd releases whose images tests may use on the local Kubernetes, by program module.
+var EtcdVersions = map[string]string{"etcd-3.5": "3.5.35", "etcd-3.6": "3.6.16", "etcd-3.7": "3.7.3"}
+
+var operators = []string{"cluster-operator", "backup-operator", "restore-operator"}
+
+// LoadImages builds the operators' images and those of the named program modules (an etcd, versitygw, fake-gcs)
+// and loads what changed into the local Kubernetes. On another Kubernetes it does nothing: images come from its
+// registries.
+func (s *Stack) LoadImages(ctx context.Context, modules ...string) error {
+	if s.Local == nil {
+		return nil
+	}
+	args := append([]string{"run", "./hack/images", "--out", s.imageDir(), "--version", development}, operators...)
+	for _, name := range modules {
+		extra, err := s.imageArgs(name)
+		if err != nil {
+			return err
+		}
+		args = append(args, extra...)
+	}
+	if _, err := s.run(ctx, "go", args...); err != nil {
+		return err
+	}
+	files, err := filepath.Glob(filepath.Join(s.imageDir(), "*.tar"))
+	if err != nil {
+		return fmt.Errorf("list images: %w", err)
+	}
+	return s.Local.Load(ctx, files...)
+}
+
+func (s *Stack) imageDir() string { return filepath.Join(s.root, "dist", "images-local") }
+
+// imageArgs are the arguments of the image builder for one program module.
+func (s *Stack) imageArgs(name string) ([]string, error) {
+	modules, err := programs.Select(name)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := s.cache.Dir(modules[0])
+	if err != nil {
+		return nil, err
+	}
+	switch name {
+	case "versitygw":
+		return []string{"--program", "localkube/versitygw:test=" + filepath.Join(dir, "versitygw")}, nil
+	case "fake-gcs":
+		return []string{"--program", "localkube/fake-gcs-server:test=" + filepath.Join(dir, "fake-gcs-server")}, nil
+	}
+	version, ok := EtcdVersions[name]
+	if !ok {
+		return nil, fmt.Errorf("no image is made of program module %s", name)
+	}
+	return []string{"etcd-" + version + "=" + dir}, nil
+}
+
+// Install installs or upgrades the chart as a user would, and waits until all three operators are ready. More
+// arguments go to helm as they are; so does the environment variable HELM_ARGS.
+func (s *Stack) Install(ctx context.Context, more ...string) error {
+	args := []string{
+		"upgrade", "--install", Release, "charts/etcd-operator",
+		"--namespace", Namespace, "--create-namespace", "--wait", "--timeout", "3m",
+	}
+	if s.Local != nil {
+		digests, err := s.imageDigests()
+		if err != nil {
+			return err
+		}
+		args = append(args, "--set", "image.tag="+development)
+		for component, digest := range digests {
+			// The tag stays the same: a changed image must still make new Pods.
+			args = append(args, "--set", component+".podAnnotations.image-digest="+digest)
+		}
+	}
+	args = append(args, strings.Fields(os.Getenv("HELM_ARGS"))...)
+	_, err := s.Helm(ctx, append(args, more...)...)
+	return err
+}
+
+// Uninstall removes the release; CRDs, and with them all clusters, stay.
+func (s *Stack) Uninstall(ctx context.Context) error {
+	_, err := s.Helm(ctx, "uninstall", Release, "--namespace", Namespace, "--wait", "--timeout", "2m")
+	return err
+}
+
+var indexDigest = regexp.MustCompile(`"digest":\s*"sha256:([0-9a-f]{16})`)
+
+// imageDigests are the operators' images by component of the chart.
+func (s *Stack) imageDigests() (map[string]string, error) {
+	digests := map[string]string{}
+	for _, name := range operators {
+		index, err := fileInArchive(filepath.Join(s.imageDir(), name+".tar"), "index.json")
+		if err != nil {
+			return nil, err
+		}
+		found := indexDigest.FindSubmatch(index)
+		if found == nil {
+			return nil, fmt.Errorf("image of %s: no digest in index.json", name)
+		}
+		digests[strings.Replace(name, "-operator", "Operator", 1)] = "d" + string(found[1])
+	}
+	return digests, nil
+}

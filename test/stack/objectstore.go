@@ -1,0 +1,97 @@
+package stack
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
+)
+
+//go:embed manifests
+var manifests embed.FS
+
+// Bucket that both object stores have; S3 credentials are those of examples/.
+const (
+	Bucket       = "etcd-backups"
+	s3AccessKey  = "demo"
+	s3SecretKey  = "demo-secret"
+	storesPlace  = "object-store"
+	rolloutLimit = "90s"
+)
+
+// StartS3 starts the S3 server in the cluster, makes the bucket and returns a client of it.
+func (s *Stack) StartS3(ctx context.Context) (*s3.Client, error) {
+	if err := s.start(ctx, "s3"); err != nil {
+		return nil, err
+	}
+	address, err := s.Address(ctx, storesPlace, "s3", 7070)
+	if err != nil {
+		return nil, err
+	}
+	store := s3.New(s3.Options{
+		BaseEndpoint: aws.String("http://" + address),
+		Region:       "us-east-1",
+		UsePathStyle: true,
+		Credentials:  credentials.NewStaticCredentialsProvider(s3AccessKey, s3SecretKey, ""),
+	})
+	_, err = store.CreateBucket(ctx, &s3.CreateBucketInput{Bucket: aws.String(Bucket)})
+	var owned *s3types.BucketAlreadyOwnedByYou
+	var exists *s3types.BucketAlreadyExists
+	if err != nil && !errors.As(err, &owned) && !errors.As(err, &exists) {
+		return nil, fmt.Errorf("make bucket %s: %w", Bucket, err)
+	}
+	return store, nil
+}
+
+// StartGCS starts the GCS emulator in the cluster, makes the bucket and returns the address of its API.
+func (s *Stack) StartGCS(ctx context.Context) (string, error) {
+	if err := s.start(ctx, "gcs"); err != nil {
+		return "", err
+	}
+	address, err := s.Address(ctx, storesPlace, "gcs", 4443)
+	if err != nil {
+		return "", err
+	}
+	body := strings.NewReader(fmt.Sprintf(`{"name":%q}`, Bucket))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address+"/storage/v1/b?project=test", body)
+	if err != nil {
+		return "", fmt.Errorf("make bucket %s: %w", Bucket, err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return "", fmt.Errorf("make bucket %s: %w", Bucket, err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK && response.StatusCode != http.StatusConflict {
+		return "", fmt.Errorf("make bucket %s: %s", Bucket, response.Status)
+	}
+	return address, nil
+}
+
+// start applies a manifest of this package and waits for its Deployment, which has the same name.
+func (s *Stack) start(ctx context.Context, name string) error {
+	manifest, err := manifests.ReadFile("manifests/" + name + ".yaml")
+	if err != nil {
+		return fmt.Errorf("manifest of %s: %w", name, err)
+	}
+	file := filepath.Join(os.TempDir(), fmt.Sprintf("etcd-operator-%d-%s.yaml", os.Getpid(), name))
+	if err := os.WriteFile(file, manifest, 0o600); err != nil {
+		return fmt.Errorf("manifest of %s: %w", name, err)
+	}
+	defer os.Remove(file)
+	if _, err := s.Kubectl(ctx, "apply", "-f", file); err != nil {
+		return err
+	}
+	_, err = s.Kubectl(ctx, "-n", storesPlace, "rollout", "status", "deployment/"+name, "--timeout", rolloutLimit)
+	return err
+}

@@ -1,0 +1,79 @@
+package stack
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Address is where a Service's port can be reached from this machine: its cluster IP on the local Kubernetes, a
+// forwarded port elsewhere. It is good until ctx ends.
+func (s *Stack) Address(ctx context.Context, namespace, service string, port int32) (string, error) {
+	if s.Local == nil {
+		return s.forward(ctx, namespace, service, port)
+	}
+	var found corev1.Service
+	if err := s.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: service}, &found); err != nil {
+		return "", fmt.Errorf("read Service %s/%s: %w", namespace, service, err)
+	}
+	return found.Spec.ClusterIP + ":" + strconv.Itoa(int(port)), nil
+}
+
+var forwarding = regexp.MustCompile(`Forwarding from (127\.0\.0\.1:\d+)`)
+
+func (s *Stack) forward(ctx context.Context, namespace, service string, port int32) (string, error) {
+	command := exec.CommandContext(ctx, filepath.Join(s.bin, "kubectl"), "-n", namespace, "port-forward", "svc/"+service, fmt.Sprintf(":%d", port))
+	command.Env = s.env
+	output, err := command.StdoutPipe()
+	if err != nil {
+		return "", fmt.Errorf("forward to %s: %w", service, err)
+	}
+	if err := command.Start(); err != nil {
+		return "", fmt.Errorf("forward to %s: %w", service, err)
+	}
+	for lines := bufio.NewScanner(output); lines.Scan(); {
+		if found := forwarding.FindStringSubmatch(lines.Text()); found != nil {
+			go func() { _ = command.Wait() }()
+			return found[1], nil
+		}
+	}
+	return "", fmt.Errorf("forward to %s: kubectl said no address: %w", service, command.Wait())
+}
+
+// Etcd is a client of the cluster behind a client Service. TLS is nil for plain HTTP.
+func (s *Stack) Etcd(ctx context.Context, namespace, cluster string, config *tls.Config) (*clientv3.Client, error) {
+	address, err := s.Address(ctx, namespace, cluster+"-client", 2379)
+	if err != nil {
+		return nil, err
+	}
+	scheme := "http"
+	if config != nil {
+		scheme = "https"
+		config = config.Clone()
+		config.ServerName = cluster + "-client." + namespace + ".svc"
+	}
+	etcd, err := clientv3.New(clientv3.Config{
+		Endpoints:            []string{scheme + "://" + address},
+		TLS:                  config,
+		DialTimeout:          5 * time.Second,
+		DialKeepAliveTime:    2 * time.Second,
+		DialKeepAliveTimeout: 2 * time.Second,
+		Logger:               zap.NewNop(),
+		Context:              ctx,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("connect to etcd at %s: %w", address, err)
+	}
+	return etcd, nil
+}
