@@ -31,6 +31,7 @@ var tools = []tool{
 // systemPath is searched beside PATH: a user's own often lacks sbin.
 var systemPath = []string{"/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/bin", "/bin"}
 
+// findTool resolves the name of a program; a path it takes as it is.
 func findTool(file string) (string, error) {
 	if path, err := exec.LookPath(file); err == nil {
 		return path, nil
@@ -87,14 +88,6 @@ func Require(ctx context.Context, say func(format string, args ...any)) error {
 	if _, err := findCgroups("/sys/fs/cgroup"); err != nil {
 		return err
 	}
-	filesystems, err := os.ReadFile("/proc/filesystems")
-	if err != nil {
-		return fmt.Errorf("ask the kernel for its file systems: %w", err)
-	}
-	if !strings.Contains(string(filesystems), "\toverlay\n") {
-		// A module that is not loaded yet is not listed; mounting loads it.
-		say("the kernel lists no overlay file system; containerd needs it")
-	}
 	missing := missingPackages()
 	if len(missing) == 0 {
 		return nil
@@ -113,16 +106,22 @@ func Require(ctx context.Context, say func(format string, args ...any)) error {
 }
 
 func install(ctx context.Context, packages []string) error {
-	args := append([]string{"env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-y", "-q", "--no-install-recommends"}, packages...)
-	if _, err := execute(ctx, "", args...); err == nil {
+	installation := append([]string{"install", "-y", "-q", "--no-install-recommends"}, packages...)
+	if apt(ctx, installation...) == nil {
 		return nil
 	}
 	// A fresh machine has no package lists yet.
-	if _, err := execute(ctx, "", "apt-get", "update", "-q"); err != nil {
-		return fmt.Errorf("update the package lists: %w", err)
+	if err := apt(ctx, "update", "-q"); err != nil {
+		return err
 	}
-	if _, err := execute(ctx, "", args...); err != nil {
-		return fmt.Errorf("install the packages: %w", err)
+	return apt(ctx, installation...)
+}
+
+func apt(ctx context.Context, args ...string) error {
+	cmd := exec.CommandContext(ctx, "apt-get", args...)
+	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("apt-get %s: %w\n%s", strings.Join(args, " "), err, out)
 	}
 	return nil
 }

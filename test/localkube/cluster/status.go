@@ -23,14 +23,20 @@ type NodeStatus struct {
 
 // String says it in words.
 func (s NodeStatus) String() string {
-	var words []string
-	for word, is := range map[string]bool{"running": s.Running, "stopped": !s.Running, "frozen": s.Frozen, "cut off": s.Running && !s.Joined, "disk filled": s.Filled} {
-		if is {
-			words = append(words, word)
-		}
+	words := "stopped"
+	if s.Running {
+		words = "running"
 	}
-	slices.SortFunc(words, func(a, b string) int { return strings.Compare(b, a) })
-	return s.Name + ": " + strings.Join(words, ", ")
+	if s.Frozen {
+		words += ", frozen"
+	}
+	if s.Running && !s.Joined {
+		words += ", cut off"
+	}
+	if s.Filled {
+		words += ", disk filled"
+	}
+	return s.Name + ": " + words
 }
 
 // Status looks at every node.

@@ -49,7 +49,7 @@ func Modules() []Module {
 			{"k8s.io/kubernetes/cmd/kubectl", "kubectl"},
 			{"k8s.io/kubernetes/cmd/kubelet", "kubelet"},
 		}},
-		{Name: "containerd", Cold: 90 * time.Second, Plain: true, ForUp: true, Programs: []Program{
+		{Name: "containerd", Cold: 65 * time.Second, Plain: true, ForUp: true, Programs: []Program{
 			{"github.com/containerd/containerd/v2/cmd/containerd", "containerd"},
 			{"github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2", "containerd-shim-runc-v2"},
 			{"github.com/containerd/containerd/v2/cmd/ctr", "ctr"},
@@ -57,19 +57,19 @@ func Modules() []Module {
 		{Name: "coredns", Cold: 2 * time.Minute, Plain: true, ForUp: true, Programs: []Program{
 			{"github.com/coredns/coredns", "coredns"},
 		}},
-		{Name: "local-path", Cold: time.Minute, Plain: true, ForUp: true, Programs: []Program{
+		{Name: "local-path", Cold: 2 * time.Minute, Plain: true, ForUp: true, Programs: []Program{
 			{"github.com/rancher/local-path-provisioner", "local-path-provisioner"},
 		}},
 		etcd("3.6", true),
-		{Name: "cni", Cold: 20 * time.Second, Plain: true, Folder: "cni", ForUp: true, Programs: []Program{
+		{Name: "cni", Cold: 5 * time.Second, Plain: true, Folder: "cni", ForUp: true, Programs: []Program{
 			{"github.com/containernetworking/plugins/plugins/ipam/host-local", "host-local"},
 			{"github.com/containernetworking/plugins/plugins/main/loopback", "loopback"},
 			{"github.com/containernetworking/plugins/plugins/main/ptp", "ptp"},
 			{"github.com/containernetworking/plugins/plugins/meta/portmap", "portmap"},
 		}},
-		{Name: "helm", Cold: 5 * time.Minute, Plain: true, Programs: []Program{{"helm.sh/helm/v4/cmd/helm", "helm"}}},
-		{Name: "versitygw", Cold: 4 * time.Minute, Plain: true, Programs: []Program{{"github.com/versity/versitygw/cmd/versitygw", "versitygw"}}},
-		{Name: "fake-gcs", Cold: 2 * time.Minute, Plain: true, Programs: []Program{{"github.com/fsouza/fake-gcs-server", "fake-gcs-server"}}},
+		{Name: "helm", Cold: 3 * time.Minute, Plain: true, Programs: []Program{{"helm.sh/helm/v4/cmd/helm", "helm"}}},
+		{Name: "versitygw", Cold: 90 * time.Second, Plain: true, Programs: []Program{{"github.com/versity/versitygw/cmd/versitygw", "versitygw"}}},
+		{Name: "fake-gcs", Cold: time.Minute, Plain: true, Programs: []Program{{"github.com/fsouza/fake-gcs-server", "fake-gcs-server"}}},
 		etcd("3.5", false),
 		etcd("3.7", false),
 	}
@@ -77,7 +77,7 @@ func Modules() []Module {
 
 func etcd(minor string, local bool) Module {
 	return Module{
-		Name: "etcd-" + minor, Suffix: "-" + minor, Plain: local, ForUp: local, Cold: time.Minute,
+		Name: "etcd-" + minor, Suffix: "-" + minor, Plain: local, ForUp: local, Cold: 30 * time.Second,
 		Programs: []Program{
 			{"go.etcd.io/etcd/etcdctl/v3", "etcdctl"},
 			{"go.etcd.io/etcd/etcdutl/v3", "etcdutl"},
