@@ -1,0 +1,69 @@
+package cluster
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestUnready(t *testing.T) {
+	const start = "2026-01-02T03:04:05Z"
+	since, err := time.Parse(time.RFC3339Nano, "2026-01-02T03:04:05.6Z")
+	if err != nil {
+		t.Fatal(err)
+	}
+	object := func(spec, status, heartbeat string) string {
+		return `{"metadata":{"name":"node-1"},"spec":{` + spec + `},"status":{"conditions":[` +
+			`{"type":"Ready","status":"` + status + `","message":"because","lastHeartbeatTime":"` + heartbeat + `"}]}}`
+	}
+	for name, tc := range map[string]struct{ node, want string }{
+		"takes a node that says so":                                   {object("", "True", start), ""},
+		"not one that is not registered":                              {`{"metadata":{"name":"node-9"}}`, "not registered"},
+		"not one that has said nothing":                               {`{"metadata":{"name":"node-1"}}`, "said nothing yet"},
+		"not one that says no, and passes on why":                     {object("", "False", start), "because"},
+		"not one that takes no Pods yet":                              {object(`"taints":[{"key":"node.kubernetes.io/not-ready"}]`, "True", start), "taint"},
+		"takes one that a user keeps for some Pods":                   {object(`"taints":[{"key":"example.com/mine"}]`, "True", start), ""},
+		"not one that said so before it was started for another life": {object("", "True", "2026-01-02T03:04:04Z"), "since it was started"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var o nodeObject
+			if err := json.Unmarshal([]byte(tc.node), &o); err != nil {
+				t.Fatal(err)
+			}
+			got := nodeList{Items: []nodeObject{o}}.unready(nodesUpTo(1), since)
+			if (tc.want == "") != (got == "") || !strings.Contains(got, tc.want) {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestCommand(t *testing.T) {
+	t.Run("gives the first program of a node mounts of its own, made before it starts", func(t *testing.T) {
+		got := strings.Join(command(program{name: "c", unit: "lk-node-1", mounts: "mount x", args: []string{"containerd", "-v"}}), " ")
+		want := "nsenter --net=/run/netns/lk-node-1 -- unshare --mount --propagation private -- /bin/sh -euc mount x\nexec \"$@\" c containerd -v"
+		if got != want {
+			t.Errorf("got %s", got)
+		}
+	})
+	t.Run("lets the others join them", func(t *testing.T) {
+		got := strings.Join(command(program{name: "k", unit: "lk-node-1", join: 42, args: []string{"kubelet"}}), " ")
+		if want := "nsenter --net=/run/netns/lk-node-1 --mount=/proc/42/ns/mnt -- kubelet"; got != want {
+			t.Errorf("got %s", got)
+		}
+	})
+}
+
+func TestNodeStatus(t *testing.T) {
+	for want, s := range map[string]NodeStatus{
+		"n: running":                       {Name: "n", Running: true, Joined: true},
+		"n: running, cut off, disk filled": {Name: "n", Running: true, Filled: true},
+		"n: running, frozen":               {Name: "n", Running: true, Joined: true, Frozen: true},
+		"n: stopped":                       {Name: "n"},
+	} {
+		if got := s.String(); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}

@@ -1,0 +1,127 @@
+package cluster
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// tree writes files below a new directory.
+func tree(t *testing.T, files map[string]string) string {
+	t.Helper()
+	root := t.TempDir()
+	for name, content := range files {
+		if err := writeFile(filepath.Join(root, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+// version1 is a machine with one hierarchy for each controller.
+func version1(t *testing.T) string {
+	return tree(t, map[string]string{
+		"cpu/cgroup.procs": "", "memory/cgroup.procs": "", "pids/cgroup.procs": "", "systemd/cgroup.procs": "",
+		"freezer/cgroup.procs": "1\n", "cpuset/cgroup.procs": "", "cpuset/cpuset.cpus": "0-1\n", "cpuset/cpuset.mems": "0\n",
+	})
+}
+
+func TestFindCgroups(t *testing.T) {
+	t.Run("takes every hierarchy of version 1, lest a process stay bound to its starter's", func(t *testing.T) {
+		c, err := findCgroups(version1(t))
+		if err != nil || c.v2 || len(c.hierarchies) != 6 {
+			t.Errorf("got %+v, error %v", c, err)
+		}
+	})
+	t.Run("takes the one hierarchy of version 2", func(t *testing.T) {
+		root := tree(t, map[string]string{"cgroup.controllers": "cpu memory"})
+		c, err := findCgroups(root)
+		if err != nil || !c.v2 || !slices.Equal(c.hierarchies, []string{root}) {
+			t.Errorf("got %+v, error %v", c, err)
+		}
+	})
+	t.Run("names the controller that is missing", func(t *testing.T) {
+		root := version1(t)
+		if err := os.RemoveAll(filepath.Join(root, "pids")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := findCgroups(root); err == nil || !strings.Contains(err.Error(), "controller pids") {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestCgroups(t *testing.T) {
+	root := version1(t)
+	c, err := findCgroups(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.make("lk-node-1"); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("fills in a new cpuset, which nothing could enter else", func(t *testing.T) {
+		got, err := os.ReadFile(filepath.Join(root, "cpuset/lk-node-1/system/cpuset.cpus"))
+		if err != nil || string(got) != "0-1\n" {
+			t.Errorf("got %q, error %v", got, err)
+		}
+	})
+	t.Run("lists units of ours only", func(t *testing.T) {
+		if err := os.MkdirAll(filepath.Join(root, "freezer/docker"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.units(); !slices.Equal(got, []string{"lk-node-1"}) {
+			t.Errorf("got %v", got)
+		}
+	})
+	t.Run("finds processes at any depth of the unit and none outside it", func(t *testing.T) {
+		for name, content := range map[string]string{"system": "11\n12\n", "kubepods/pod1/c": "13\n"} {
+			if err := writeFile(filepath.Join(root, "freezer/lk-node-1", name, "cgroup.procs"), []byte(content), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := c.processes("lk-node-1")
+		slices.Sort(got)
+		if err != nil || !slices.Equal(got, []int{11, 12, 13}) {
+			t.Errorf("got %v, error %v", got, err)
+		}
+	})
+	t.Run("finds no process in a unit that does not exist, and has nothing to kill there", func(t *testing.T) {
+		if got, err := c.processes("lk-node-2"); err != nil || len(got) > 0 {
+			t.Errorf("got %v, error %v", got, err)
+		}
+		if err := c.kill(context.Background(), "lk-node-2"); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("waits until the kernel says that all are frozen", func(t *testing.T) {
+		if err := c.freeze(context.Background(), "lk-node-1", true); err != nil {
+			t.Fatal(err)
+		}
+		if frozen, err := c.frozen("lk-node-1"); err != nil || !frozen {
+			t.Errorf("got %v, error %v", frozen, err)
+		}
+	})
+}
+
+func TestDelegate(t *testing.T) {
+	root := tree(t, map[string]string{"cgroup.controllers": "cpu io memory\n"})
+	c, err := findCgroups(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.make("lk-node-1"); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"", "lk-node-1"} {
+		if _, err := os.Stat(filepath.Join(root, dir, "cgroup.subtree_control")); err != nil {
+			t.Errorf("controllers are not passed down from %q: %v", dir, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(root, "lk-node-1/system/cgroup.subtree_control")); err == nil {
+		t.Error("system holds processes, and may pass no controller down")
+	}
+}

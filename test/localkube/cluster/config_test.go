@@ -1,0 +1,114 @@
+package cluster
+
+import (
+	"encoding/json"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+func newTestCluster() *Cluster {
+	return &Cluster{layout: layout{state: "/state"}, bin: "/bin-directory", record: record{Nodes: 3}}
+}
+
+// document renders a file and reads its documents as YAML.
+func documents(t *testing.T, name string) []map[string]any {
+	t.Helper()
+	content, err := render(name, newTestCluster().parameters(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []map[string]any
+	for _, text := range strings.Split(string(content), "\n---\n") {
+		var one map[string]any
+		if err := yaml.UnmarshalStrict([]byte(text), &one); err != nil {
+			t.Fatalf("%s: %v\n%s", name, err, text)
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+func TestRender(t *testing.T) {
+	entries, err := fs.ReadDir(confFiles, "conf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		t.Run(e.Name()+" is filled in and well-formed", func(t *testing.T) {
+			content, err := render(e.Name(), newTestCluster().parameters(2))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(string(content), "{{") || strings.Contains(string(content), "<no value>") {
+				t.Errorf("left open:\n%s", content)
+			}
+			switch {
+			case strings.HasSuffix(e.Name(), ".yaml"):
+				documents(t, e.Name())
+			case strings.HasSuffix(e.Name(), ".json"), strings.HasSuffix(e.Name(), ".conflist"):
+				if !json.Valid(content) {
+					t.Errorf("no JSON:\n%s", content)
+				}
+			}
+		})
+	}
+}
+
+func TestConfiguration(t *testing.T) {
+	kubelet := documents(t, "kubelet.yaml")[0]
+	t.Run("keeps the Pods of a node in the node's own cgroup", func(t *testing.T) {
+		if got := kubelet["cgroupRoot"]; got != "/lk-node-2" {
+			t.Errorf("got %v", got)
+		}
+	})
+	t.Run("lets the kubelet start on cgroups of version 1", func(t *testing.T) {
+		if got := kubelet["failCgroupV1"]; got != false {
+			t.Errorf("got %v", got)
+		}
+	})
+	t.Run("never collects images, which could not be pulled again", func(t *testing.T) {
+		if got := kubelet["imageGCHighThresholdPercent"]; got != float64(100) {
+			t.Errorf("got %v", got)
+		}
+	})
+	t.Run("has the cluster's DNS at the address that Pods are told", func(t *testing.T) {
+		for _, o := range documents(t, "addons.yaml") {
+			if o["kind"] == "Service" && o["spec"].(map[string]any)["clusterIP"] != kubelet["clusterDNS"].([]any)[0] {
+				t.Errorf("the Service has %v, Pods ask %v", o["spec"], kubelet["clusterDNS"])
+			}
+		}
+	})
+	t.Run("has one default StorageClass, which binds where the Pod runs", func(t *testing.T) {
+		found := 0
+		for _, o := range documents(t, "addons.yaml") {
+			if o["kind"] != "StorageClass" {
+				continue
+			}
+			found++
+			annotations := o["metadata"].(map[string]any)["annotations"].(map[string]any)
+			if annotations["storageclass.kubernetes.io/is-default-class"] != "true" || o["volumeBindingMode"] != "WaitForFirstConsumer" {
+				t.Errorf("got %v", o)
+			}
+		}
+		if found != 1 {
+			t.Errorf("found %d", found)
+		}
+	})
+}
+
+func TestOwnImages(t *testing.T) {
+	t.Run("has every image that the configuration names", func(t *testing.T) {
+		names := map[string]bool{}
+		for _, img := range ownImages("coredns", "busybox", nil) {
+			names[img.name] = true
+		}
+		for _, want := range []string{pauseImage, shellImage, dnsImage} {
+			if !names[want] {
+				t.Errorf("no image %s", want)
+			}
+		}
+	})
+}
