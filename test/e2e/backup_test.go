@@ -1,0 +1,208 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/test/stack"
+)
+
+// s3Backup and s3Restore name an object of the S3 server in the cluster.
+func s3Backup(name, source, path string) string {
+	return fmt.Sprintf(`
+apiVersion: etcd.database.coreos.com/v1beta2
+kind: EtcdBackup
+metadata: {name: %s}
+spec:
+  %s
+  storageType: S3
+  s3: {path: %q, awsSecret: s3-credentials, endpoint: "http://s3.object-store.svc:7070", forcePathStyle: true}
+`, name, source, path)
+}
+
+func s3Restore(name, cluster, path string) string {
+	return fmt.Sprintf(`
+apiVersion: etcd.database.coreos.com/v1beta2
+kind: EtcdRestore
+metadata: {name: %s}
+spec:
+  etcdCluster: {name: %s}
+  backupStorageType: S3
+  s3: {path: %q, awsSecret: s3-credentials, endpoint: "http://s3.object-store.svc:7070", forcePathStyle: true}
+`, name, cluster, path)
+}
+
+func ofCluster(name string) string { return "etcdCluster: {name: " + name + "}" }
+
+// object reads an object of the S3 server; nil when there is none.
+func (n *namespaced) object(key string) []byte {
+	n.Helper()
+	response, err := suite.s3.GetObject(n.Context(), &s3.GetObjectInput{Bucket: aws.String(stack.Bucket), Key: &key})
+	var missing *s3types.NoSuchKey
+	if errors.As(err, &missing) {
+		return nil
+	}
+	if err != nil {
+		n.Fatalf("read object %s: %v", key, err)
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	if err != nil {
+		n.Fatalf("read object %s: %v", key, err)
+	}
+	return content
+}
+
+// store writes an object to the S3 server.
+func (n *namespaced) store(key string, content []byte) {
+	n.Helper()
+	_, err := suite.s3.PutObject(n.Context(), &s3.PutObjectInput{Bucket: aws.String(stack.Bucket), Key: &key, Body: strings.NewReader(string(content))})
+	if err != nil {
+		n.Fatalf("write object %s: %v", key, err)
+	}
+}
+
+// etcdutl runs etcdutl of a minor version ("3.6").
+func (n *namespaced) etcdutl(minor string, args ...string) string {
+	n.Helper()
+	output, err := exec.CommandContext(n.Context(), filepath.Join(os.Getenv("TEST_BIN"), "etcdutl-"+minor), args...).CombinedOutput()
+	if err != nil {
+		n.Fatalf("etcdutl-%s %s: %v: %s", minor, strings.Join(args, " "), err, output)
+	}
+	return string(output)
+}
+
+func TestASnapshotIsAPlainFileThatEveryEtcdutlRestores(t *testing.T) {
+	n := begin(t)
+	n.applyFile("examples/secret-s3.yaml")
+	n.apply(three)
+	n.ready("three")
+	n.put(n.etcd("three", nil), "key", 100)
+	key := n.name + "/one-shot.db"
+	n.apply(s3Backup("once", ofCluster("three"), stack.Bucket+"/"+key))
+	backup := becomes(n, &v1beta2.EtcdBackup{}, "once", v1beta2.ConditionComplete)
+	if s := backup.Status; !s.Succeeded || s.Reason != "" || s.EtcdVersion != "3.6.16" || s.EtcdRevision < 100 || s.LastSuccessDate == nil || s.Snapshot == nil {
+		t.Fatalf("status of a proven snapshot: %+v", s)
+	}
+	snapshot := n.object(key)
+	if int64(len(snapshot)) != backup.Status.Snapshot.Size {
+		t.Fatalf("the object has %d bytes, the status says %d", len(snapshot), backup.Status.Snapshot.Size)
+	}
+	file := filepath.Join(t.TempDir(), "snapshot.db")
+	if err := os.WriteFile(file, snapshot, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, minor := range []string{"3.5", "3.6", "3.7"} {
+		n.etcdutl(minor, "snapshot", "restore", file, "--data-dir", filepath.Join(t.TempDir(), "data"))
+	}
+	var status struct {
+		Revision int64 `json:"revision"`
+	}
+	if err := json.Unmarshal([]byte(lastLine(n.etcdutl("3.6", "snapshot", "status", file, "-w", "json"))), &status); err != nil {
+		t.Fatal(err)
+	}
+	if status.Revision != backup.Status.EtcdRevision {
+		t.Errorf("etcdutl reads revision %d, the status says %d", status.Revision, backup.Status.EtcdRevision)
+	}
+}
+
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return lines[len(lines)-1]
+}
+
+func TestABackupByEndpointsAndOneToGCS(t *testing.T) {
+	n := begin(t)
+	n.applyFile("examples/secret-s3.yaml", "examples/secret-gcs.yaml")
+	n.apply(three)
+	n.ready("three")
+	n.put(n.etcd("three", nil), "key", 10)
+	endpoints := fmt.Sprintf(`etcdEndpoints: ["http://nobody.%[1]s.svc:2379", "http://three-client.%[1]s.svc:2379"]`, n.name)
+	n.apply(s3Backup("by-endpoints", endpoints, stack.Bucket+"/"+n.name+"/by-endpoints.db"))
+	n.apply(fmt.Sprintf(`
+apiVersion: etcd.database.coreos.com/v1beta2
+kind: EtcdBackup
+metadata: {name: to-gcs}
+spec:
+  etcdCluster: {name: three}
+  storageType: GCS
+  gcs: {path: "%s/%s/to-gcs.db", gcpSecret: gcs-credentials, endpoint: "http://gcs.object-store.svc:4443"}
+`, stack.Bucket, n.name))
+	becomes(n, &v1beta2.EtcdBackup{}, "by-endpoints", v1beta2.ConditionComplete)
+	becomes(n, &v1beta2.EtcdBackup{}, "to-gcs", v1beta2.ConditionComplete)
+}
+
+// A one-shot backup of the archived operator overwrote what was there (defect 21).
+func TestAOneShotNeverOverwritesAnObject(t *testing.T) {
+	n := begin(t)
+	n.applyFile("examples/secret-s3.yaml")
+	n.apply(three)
+	n.ready("three")
+	key := n.name + "/precious.db"
+	n.store(key, []byte("precious"))
+	n.apply(s3Backup("once", ofCluster("three"), stack.Bucket+"/"+key))
+	says(n, &v1beta2.EtcdBackup{}, "once", v1beta2.ConditionReady, v1beta2.ReasonObjectExists, key)
+	if got := string(n.object(key)); got != "precious" {
+		t.Errorf("the object is now %q", got)
+	}
+}
+
+// One bad CR killed the archived operator for everyone (defect 6).
+func TestBadBackupsSayWhatIsWrongAndHurtNobody(t *testing.T) {
+	n := begin(t)
+	n.applyFile("examples/secret-s3.yaml")
+	n.apply(three)
+	n.ready("three")
+	place := func(what string) string { return stack.Bucket + "/" + n.name + "/" + what }
+	n.apply(
+		s3Backup("no-cluster", ofCluster("nobody"), place("no-cluster")),
+		s3Backup("no-bucket", ofCluster("three"), "no-such-bucket/x"),
+		s3Backup("no-path", ofCluster("three"), "no-slash"),
+		s3Backup("no-endpoint", `etcdEndpoints: ["http://nobody.`+n.name+`.svc:2379"]`, place("no-endpoint")),
+		strings.Replace(s3Backup("no-secret", ofCluster("three"), place("no-secret")), "s3-credentials", "no-such-secret", 1),
+		strings.Replace(s3Backup("no-store", ofCluster("three"), place("no-store")), "s3.object-store", "nobody.object-store", 1),
+	)
+	for name, want := range map[string][]string{
+		"no-cluster":  {v1beta2.ReasonClusterNotFound, "nobody"},
+		"no-bucket":   {v1beta2.ReasonBucketNotFound, "no-such-bucket"},
+		"no-path":     {v1beta2.ReasonInvalidSpec, "no-slash"},
+		"no-endpoint": {v1beta2.ReasonEndpointUnreachable, "nobody"},
+		"no-secret":   {v1beta2.ReasonSecretMissing, "no-such-secret"},
+		"no-store":    {v1beta2.ReasonStoreUnreachable, "nobody.object-store"},
+	} {
+		says(n, &v1beta2.EtcdBackup{}, name, v1beta2.ConditionReady, want[0], want[1])
+	}
+	n.apply(s3Backup("good", ofCluster("three"), place("good")))
+	becomes(n, &v1beta2.EtcdBackup{}, "good", v1beta2.ConditionComplete)
+	n.operatorsNeverRestarted()
+}
+
+// operatorsNeverRestarted checks that no CR made an operator exit.
+func (n *namespaced) operatorsNeverRestarted() {
+	n.Helper()
+	n.eventuallyQuiet(func(ctx context.Context) error {
+		restarts, err := suite.Kubectl(ctx, "-n", stack.Namespace, "get", "pods", "-o", `jsonpath={range .items[*]}{.metadata.name}={.status.containerStatuses[0].restartCount} {end}`)
+		if err != nil {
+			return err
+		}
+		for _, pod := range strings.Fields(restarts) {
+			if !strings.HasSuffix(pod, "=0") {
+				n.Errorf("an operator restarted: %s", pod)
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,218 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// three is the smallest manifest of a cluster, with small volumes.
+const three = `
+apiVersion: etcd.database.coreos.com/v1beta2
+kind: EtcdCluster
+metadata: {name: three}
+spec: {size: 3, version: "3.6.16"}
+`
+
+func TestACreatedClusterHasItsMembersVolumesServicesAndStatus(t *testing.T) {
+	n := begin(t)
+	n.apply(three)
+	cluster := n.ready("three")
+	n.kubectl("wait", "etcdcluster/three", "--for=condition=Available", "--timeout=10s")
+
+	status := cluster.Status
+	if status.Phase != v1beta2.ClusterPhaseRunning || status.Size != 3 || status.ServiceName != "three-client" ||
+		status.ClientPort != 2379 || len(status.Members.Ready) != 3 || len(status.Members.Unready) != 0 ||
+		status.CurrentVersion != "3.6.16" || status.TargetVersion != "" || status.Incarnation != 1 || len(status.ClusterID) != 16 {
+		t.Errorf("status of a settled cluster: %+v", status)
+	}
+	hosts := map[string]bool{}
+	for _, pod := range n.pods("three") {
+		hosts[pod.Spec.NodeName] = true
+	}
+	if suite.Local != nil && len(hosts) != 3 {
+		t.Errorf("three members stand on %d of three hosts", len(hosts))
+	}
+	var volumes corev1.PersistentVolumeClaimList
+	if err := suite.Client.List(t.Context(), &volumes, client.InNamespace(n.name)); err != nil || len(volumes.Items) != 3 {
+		t.Errorf("%d volumes, %v", len(volumes.Items), err)
+	}
+	etcd := n.etcd("three", nil)
+	n.put(etcd, "key", 10)
+	n.has(etcd, "key", 10)
+}
+
+func TestADeletedPodComesBackOnItsVolumeUnderItsIdentity(t *testing.T) {
+	n := begin(t)
+	n.apply(three)
+	before := n.ready("three")
+	etcd := n.etcd("three", nil)
+	n.put(etcd, "key", 50)
+
+	victim := before.Status.MemberStatuses[0].Name
+	old := n.pods("three")[victim]
+	n.kubectl("delete", "pod", victim, "--wait=false")
+	n.eventually("another Pod of "+victim, func(ctx context.Context) error {
+		var pod corev1.Pod
+		if err := suite.Client.Get(ctx, client.ObjectKey{Namespace: n.name, Name: victim}, &pod); err != nil {
+			return err
+		}
+		if pod.UID == old.UID {
+			return fmt.Errorf("the old Pod is still there")
+		}
+		return nil
+	})
+	after := n.ready("three")
+	if diff := cmp.Diff(memberIDs(before), memberIDs(after)); diff != "" {
+		t.Errorf("members changed (-before +after):\n%s", diff)
+	}
+	n.has(etcd, "key", 50)
+}
+
+// The archived operator lost everything when all members restarted (its issues 1323 and 2049).
+func TestAllPodsDeletedAtOnceLoseNothing(t *testing.T) {
+	n := begin(t)
+	n.apply(three)
+	before := n.ready("three")
+	n.put(n.etcd("three", nil), "key", 50)
+
+	n.kubectl("delete", "pods", "-l", "etcd_cluster=three", "--force", "--grace-period=0")
+	n.eventually("the cluster is not ready for a moment", func(ctx context.Context) error {
+		found, err := condition(ctx, n, &v1beta2.EtcdCluster{}, "three", v1beta2.ConditionReady)
+		if err == nil && found.Status == metav1.ConditionTrue {
+			return fmt.Errorf("still ready")
+		}
+		return err
+	})
+	after := n.ready("three")
+	if before.Status.ClusterID != after.Status.ClusterID {
+		t.Errorf("cluster ID was %s and is %s: another cluster", before.Status.ClusterID, after.Status.ClusterID)
+	}
+	if diff := cmp.Diff(memberIDs(before), memberIDs(after)); diff != "" {
+		t.Errorf("members changed (-before +after):\n%s", diff)
+	}
+	n.has(n.etcd("three", nil), "key", 50)
+}
+
+func TestALostVolumeIsReplacedByANewMember(t *testing.T) {
+	n := begin(t)
+	n.apply(three)
+	before := n.ready("three")
+	etcd := n.etcd("three", nil)
+	n.put(etcd, "key", 50)
+
+	victim := before.Status.MemberStatuses[1].Name
+	n.kubectl("delete", "pvc", victim, "--wait=false")
+	n.kubectl("delete", "pod", victim)
+	n.eventually("member "+victim+" is replaced", func(ctx context.Context) error {
+		var cluster v1beta2.EtcdCluster
+		if err := suite.Client.Get(ctx, client.ObjectKey{Namespace: n.name, Name: "three"}, &cluster); err != nil {
+			return err
+		}
+		ids := memberIDs(&cluster)
+		if ids[victim] == memberIDs(before)[victim] || len(cluster.Status.Members.Ready) != 3 {
+			return fmt.Errorf("members %v", ids)
+		}
+		return nil
+	})
+	n.ready("three")
+	n.has(etcd, "key", 50)
+}
+
+func TestAClusterGrowsAndShrinksByKubectlScale(t *testing.T) {
+	n := begin(t)
+	n.apply(three)
+	n.ready("three")
+	etcd := n.etcd("three", nil)
+	n.put(etcd, "key", 50)
+	for _, size := range []int{5, 3, 1} {
+		n.kubectl("scale", "etcdcluster/three", fmt.Sprintf("--replicas=%d", size))
+		cluster := n.ready("three")
+		if len(cluster.Status.Members.Ready) != size || len(n.pods("three")) != size {
+			t.Errorf("at size %d: %v, %d Pods", size, cluster.Status.Members, len(n.pods("three")))
+		}
+		n.has(etcd, "key", 50)
+	}
+	n.eventually("volumes of removed members are gone", func(ctx context.Context) error {
+		var volumes corev1.PersistentVolumeClaimList
+		if err := suite.Client.List(ctx, &volumes, client.InNamespace(n.name)); err != nil {
+			return err
+		}
+		if len(volumes.Items) != 1 {
+			return fmt.Errorf("%d volumes", len(volumes.Items))
+		}
+		return nil
+	})
+}
+
+func TestAnUpgradeFrom35To36KeepsServing(t *testing.T) {
+	n := begin(t)
+	n.apply(`
+apiVersion: etcd.database.coreos.com/v1beta2
+kind: EtcdCluster
+metadata: {name: old}
+spec: {size: 3, version: "3.5.35"}
+`)
+	before := n.ready("old")
+	etcd := n.etcd("old", nil)
+	n.put(etcd, "key", 50)
+	n.kubectl("patch", "etcdcluster/old", "--type=merge", "-p", `{"spec":{"version":"3.6.16"}}`)
+	after := n.ready("old")
+	if after.Status.CurrentVersion != "3.6.16" {
+		t.Errorf("current version %s", after.Status.CurrentVersion)
+	}
+	if diff := cmp.Diff(memberIDs(before), memberIDs(after)); diff != "" {
+		t.Errorf("members changed (-before +after):\n%s", diff)
+	}
+	n.has(etcd, "key", 50)
+	n.kubectl("patch", "etcdcluster/old", "--type=merge", "-p", `{"spec":{"version":"3.5.35"}}`)
+	says(n, &v1beta2.EtcdCluster{}, "old", v1beta2.ConditionStalled, v1beta2.ReasonVersionNotSupported, "3.6.16")
+}
+
+func TestTheOldThreeLineClusterSaysThatItsImageIsMissingAndGoesOnWithAnother(t *testing.T) {
+	if suite.Local == nil {
+		t.Log("on this Kubernetes the image may exist; the status is only checked where it does not")
+	}
+	n := begin(t)
+	n.apply(`
+apiVersion: etcd.database.coreos.com/v1beta2
+kind: EtcdCluster
+metadata: {name: example-etcd-cluster}
+spec:
+  size: 3
+  version: "3.2.13"
+`)
+	if suite.Local != nil {
+		says(n, &v1beta2.EtcdCluster{}, "example-etcd-cluster", v1beta2.ConditionReady, v1beta2.ReasonImageUnavailable, "quay.io/coreos/etcd:v3.2.13", "spec.version")
+	}
+	n.kubectl("patch", "etcdcluster/example-etcd-cluster", "--type=merge", "-p", `{"spec":{"version":"3.6.16"}}`)
+	n.ready("example-etcd-cluster")
+}
+
+func TestADeletedClusterLeavesNothingBehind(t *testing.T) {
+	n := begin(t)
+	n.apply(three)
+	n.ready("three")
+	n.kubectl("delete", "etcdcluster/three")
+	n.eventually("all that it owned is gone", func(ctx context.Context) error {
+		left, err := suite.Kubectl(ctx, "-n", n.name, "get", "pods,pvc,services", "-l", "etcd_cluster=three", "-o", "name", "--ignore-not-found")
+		if err == nil && strings.TrimSpace(left) != "" {
+			return fmt.Errorf("left: %s", left)
+		}
+		if err != nil {
+			return err
+		}
+		return nil
+	})
+	// A cluster of the same name is another cluster, and not a hostage of the first.
+	n.apply(three)
+	n.ready("three")
+}

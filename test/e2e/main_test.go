@@ -1,0 +1,69 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/etcd-suite/etcd-operator/test/stack"
+)
+
+// suite is what all tests share: one Kubernetes with the chart installed and both object stores.
+var suite struct {
+	*stack.Stack
+	s3  *s3.Client
+	gcs string
+}
+
+// programs that the tests need; make e2e has built them.
+var programs = []string{"kubernetes", "containerd", "coredns", "local-path", "etcd-3.6", "cni", "helm", "versitygw", "fake-gcs", "etcd-3.5", "etcd-3.7"}
+
+func TestMain(m *testing.M) {
+	if os.Getenv("TEST_BIN") == "" {
+		fmt.Println("end-to-end tests need a Kubernetes: run make e2e")
+		if os.Getenv("CI") == "true" {
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	err := setUp(ctx)
+	if err != nil {
+		fmt.Println("set up:", err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	cancel()
+	os.Exit(code)
+}
+
+func setUp(ctx context.Context) (err error) {
+	began := time.Now()
+	step := func(what string) {
+		fmt.Printf("set up: %s (%s)\n", what, time.Since(began).Round(time.Second))
+	}
+	if suite.Stack, err = stack.Open(ctx, os.Stdout, programs...); err != nil {
+		return err
+	}
+	step("Kubernetes is up")
+	if err := suite.LoadImages(ctx, "etcd-3.5", "etcd-3.6", "etcd-3.7", "versitygw", "fake-gcs"); err != nil {
+		return err
+	}
+	step("images are loaded")
+	if suite.s3, err = suite.StartS3(ctx); err != nil {
+		return err
+	}
+	if suite.gcs, err = suite.StartGCS(ctx); err != nil {
+		return err
+	}
+	step("object stores are up")
+	if err := suite.Install(ctx); err != nil {
+		return err
+	}
+	step("the chart is installed")
+	return nil
+}
