@@ -57,21 +57,21 @@ func expand(lines ...string) []string {
 
 func TestRights(t *testing.T) {
 	r := render(t, "")
-	common := []string{"secrets: get", "events: create patch", "leases: create get update patch"}
+	common := []string{"secrets: get", "events: create patch", "leases: create get update"}
 	for component, want := range map[string][]string{
 		clusterOperator: {
-			"etcdclusters: get list watch", "etcdclusters/status: get patch update", "etcdclusters/finalizers: update",
+			"etcdclusters: get list watch", "etcdclusters/status: patch", "etcdclusters/finalizers: update",
 			"etcdrestores: get list watch",
 			"pods: get list watch create patch delete", "persistentvolumeclaims: get list watch create patch delete",
 			"services: get list watch create patch", "poddisruptionbudgets: get list watch create patch",
-			"storageclasses: get list watch",
+			"storageclasses: list",
 		},
 		backupOperator: {
-			"etcdbackups: get list watch patch update", "etcdbackups/status: get patch update",
+			"etcdbackups: get list watch patch", "etcdbackups/status: patch",
 			"etcdclusters: get list watch",
 		},
 		restoreOperator: {
-			"etcdrestores: get list watch", "etcdrestores/status: get patch update",
+			"etcdrestores: get list watch", "etcdrestores/status: patch",
 			"etcdclusters: get list watch", "etcdbackups: get list watch",
 		},
 	} {
@@ -191,7 +191,7 @@ func TestWatchNamespaces(t *testing.T) {
 			if role.Labels[componentLabel] == "" {
 				continue // of users
 			}
-			want := []rbacv1.PolicyRule{{APIGroups: []string{"storage.k8s.io"}, Resources: []string{"storageclasses"}, Verbs: []string{"get", "list", "watch"}}}
+			want := []rbacv1.PolicyRule{{APIGroups: []string{"storage.k8s.io"}, Resources: []string{"storageclasses"}, Verbs: []string{"list"}}}
 			if diff := cmp.Diff(want, role.Rules); diff != "" {
 				t.Errorf("rules of ClusterRole %s (-want +got):\n%s", role.Name, diff)
 			}

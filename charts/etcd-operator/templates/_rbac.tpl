@@ -88,7 +88,7 @@ subjects:
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
   resourceNames: [{{ .component }}.etcd.database.coreos.com]
-  verbs: [get, update, patch]
+  verbs: [get, update]
 - apiGroups: [""] # the election's library writes the old kind of event
   resources: [events]
   verbs: [create, patch]
