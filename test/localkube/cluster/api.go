@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 )
@@ -85,10 +86,47 @@ type nodeObject struct {
 	} `json:"status"`
 }
 
-type daemonSet struct {
+type podList struct {
+	Items []podObject `json:"items"`
+}
+
+type podObject struct {
+	Spec struct {
+		NodeName string `json:"nodeName"`
+	} `json:"spec"`
 	Status struct {
-		NumberReady int `json:"numberReady"`
+		Containers []struct {
+			Ready bool `json:"ready"`
+			State struct {
+				Running *struct {
+					StartedAt time.Time `json:"startedAt"`
+				} `json:"running"`
+			} `json:"state"`
+		} `json:"containerStatuses"`
 	} `json:"status"`
+}
+
+// startedSince says whether the Pod's containers are ready, and were started
+// since then: a Pod of a node that was off still looks ready for a while.
+func (o podObject) startedSince(since time.Time) bool {
+	for _, c := range o.Status.Containers {
+		if !c.Ready || c.State.Running == nil || c.State.Running.StartedAt.Before(since.Truncate(time.Second)) {
+			return false
+		}
+	}
+	return len(o.Status.Containers) > 0
+}
+
+// missing says which of the nodes have none of these Pods ready; "" if all do.
+func (l podList) missing(nodes []node, since time.Time) string {
+	var without []string
+	for _, n := range nodes {
+		has := func(o podObject) bool { return o.Spec.NodeName == n.String() && o.startedSince(since) }
+		if !slices.ContainsFunc(l.Items, has) {
+			without = append(without, n.String())
+		}
+	}
+	return strings.Join(without, ", ")
 }
 
 // notReady says why Pods cannot run on the node, or "" if they can. What the

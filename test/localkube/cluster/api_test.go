@@ -39,6 +39,32 @@ func TestUnready(t *testing.T) {
 	}
 }
 
+func TestMissing(t *testing.T) {
+	since := time.Date(2026, 1, 2, 3, 4, 5, 600, time.UTC)
+	pod := func(node, ready, started string) string {
+		return `{"spec":{"nodeName":"` + node + `"},"status":{"containerStatuses":[{"ready":` + ready + `,"state":{"running":{"startedAt":"` + started + `"}}}]}}`
+	}
+	const now, before = "2026-01-02T03:04:05Z", "2026-01-02T03:04:04Z"
+	for name, tc := range map[string]struct{ pods, want string }{
+		"takes a ready Pod on the node":                         {pod("node-1", "true", now), ""},
+		"not one that is not ready":                             {pod("node-1", "false", now), "node-1"},
+		"not one on another node":                               {pod("node-2", "true", now), "node-1"},
+		"not one that was started in an earlier life":           {pod("node-1", "true", before), "node-1"},
+		"not one without containers":                            {`{"spec":{"nodeName":"node-1"}}`, "node-1"},
+		"takes the new one when one of an earlier life remains": {pod("node-1", "true", before) + "," + pod("node-1", "true", now), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var l podList
+			if err := json.Unmarshal([]byte(`{"items":[`+tc.pods+`]}`), &l); err != nil {
+				t.Fatal(err)
+			}
+			if got := l.missing(nodesUpTo(1), since); got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
 func TestCommand(t *testing.T) {
 	t.Run("gives the first program of a node mounts of its own, made before it starts", func(t *testing.T) {
 		got := strings.Join(command(program{name: "c", unit: "lk-node-1", mounts: "mount x", args: []string{"containerd", "-v"}}), " ")

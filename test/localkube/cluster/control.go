@@ -44,7 +44,7 @@ func (c *Cluster) controlClients() []program {
 			"--kube-api-qps=300", "--kube-api-burst=600", "--cert-dir=" + c.layout.control("certs")}},
 		{name: "local-path-provisioner", args: []string{"local-path-provisioner", "start", "--kubeconfig=" + pki("local-path.kubeconfig"),
 			"--config=" + c.layout.control("local-path.json"), "--helper-pod-file=" + c.layout.control("helper-pod.yaml"),
-			"--namespace=kube-system", "--helper-image=" + shellImage}},
+			"--namespace=kube-system", "--helper-image=" + shellImage, "--worker-threads=16"}},
 	}
 }
 

@@ -23,8 +23,10 @@ func (c *Cluster) StopNode(ctx context.Context, number int) error {
 	return c.rerouteServices(ctx)
 }
 
-// StartNode starts a stopped node and returns when it is Ready again. Its
-// containers are made anew; its volumes and images are as they were.
+// StartNode starts a stopped node and returns when it is Ready and has begun
+// to start its Pods again: what Kubernetes says of others may be old for some
+// seconds more. Their containers are made anew; volumes and images are as they
+// were.
 func (c *Cluster) StartNode(ctx context.Context, number int) error {
 	n, err := c.pick(number)
 	if err != nil {

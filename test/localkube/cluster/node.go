@@ -115,8 +115,8 @@ func (c *Cluster) createNode(ctx context.Context, n node, apiReady <-chan struct
 	return err
 }
 
-// waitReady waits until Pods can run on the nodes and DNS answers. What nodes
-// said of themselves before since does not count.
+// waitReady waits until Pods can run on the nodes and DNS answers there. What
+// nodes said of themselves, and what ran on them, before since does not count.
 func (c *Cluster) waitReady(ctx context.Context, nodes []node, since time.Time, limit time.Duration) error {
 	a, err := c.api()
 	if err != nil {
@@ -139,13 +139,14 @@ func (c *Cluster) waitReady(ctx context.Context, nodes []node, since time.Time, 
 		if reason = list.unready(nodes, since); reason != "" {
 			return false, nil
 		}
-		var dns daemonSet
-		if err := a.get(ctx, "/apis/apps/v1/namespaces/kube-system/daemonsets/coredns", &dns); err != nil {
+		var dns podList
+		if err := a.get(ctx, "/api/v1/namespaces/kube-system/pods?labelSelector=k8s-app%3Dkube-dns", &dns); err != nil {
 			reason = err.Error()
 			return false, nil
 		}
-		reason = fmt.Sprintf("DNS is ready on %d nodes", dns.Status.NumberReady)
-		return dns.Status.NumberReady >= len(nodes), nil
+		without := dns.missing(nodes, since)
+		reason = "DNS is not ready on " + without
+		return without == "", nil
 	})
 	if err != nil {
 		return fmt.Errorf("%w (%s); logs are in %s", err, reason, filepath.Dir(c.layout.log("x")))
