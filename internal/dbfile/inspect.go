@@ -1,0 +1,215 @@
+package dbfile
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"hash"
+	"hash/crc32"
+	"hash/maphash"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// Info is what a snapshot holds.
+type Info struct {
+	// Revision of the key-value store that a member started from it would have
+	// without a bump; 0 where nothing was ever written.
+	Revision int64
+	// Keys that exist at that revision.
+	Keys int64
+	// Hash is the CRC-32 (Castagnoli) of all buckets that "etcdutl snapshot
+	// status" prints.
+	Hash uint32
+	// Size of the file in bytes, the trailer included.
+	Size int64
+	// StorageVersion is the etcd version of the database's format, such as
+	// "3.6.0"; empty before etcd 3.6.
+	StorageVersion string
+	// ClusterVersion is the version that the cluster had agreed on, such as
+	// "3.5.0"; empty where the database does not say.
+	ClusterVersion string
+	// MemberIDs of the cluster, ascending as text. No two clusters share one, unless
+	// they were made with the same token.
+	MemberIDs []uint64
+}
+
+// Inspect reads the whole file and checks its structure. The trailer must be
+// there; whether it is right is for Trailer to say, which sees the bytes once.
+func Inspect(path string) (Info, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return Info{}, fmt.Errorf("open snapshot: %w", err)
+	}
+	defer f.Close()
+	stat, err := f.Stat()
+	if err != nil {
+		return Info{}, fmt.Errorf("open snapshot: %w", err)
+	}
+	info, err := InspectReader(f, stat.Size())
+	if err != nil {
+		return Info{}, fmt.Errorf("inspect snapshot %s: %w", path, err)
+	}
+	return info, nil
+}
+
+// InspectReader is Inspect for a file without a name.
+func InspectReader(r io.ReaderAt, size int64) (Info, error) {
+	if !hasTrailer(size) {
+		return Info{}, fmt.Errorf("%d bytes: %w", size, ErrNoTrailer)
+	}
+	f, err := openFile(r, size-sha256.Size)
+	if err != nil {
+		return Info{}, err
+	}
+	c := census{
+		hash: crc32.New(crc32.MakeTable(crc32.Castagnoli)),
+		seed: maphash.MakeSeed(),
+		live: map[uint64]struct{}{},
+		info: Info{Size: size},
+	}
+	w := &walker{file: f, enter: c.enter, visit: c.visit}
+	if err := w.walk(); err != nil {
+		return Info{}, err
+	}
+	if !c.hasMeta {
+		return Info{}, corrupt("there is no bucket \"meta\": not a database of etcd")
+	}
+	c.info.Hash = c.hash.Sum32()
+	c.info.Keys = int64(len(c.live))
+	c.info.Revision = max(c.info.Revision, c.compacted)
+	return c.info, nil
+}
+
+// census gathers an Info from all pairs of a database.
+type census struct {
+	info Info
+	hash hash.Hash32
+	// live holds a 64-bit hash of each key that exists, so that memory does not
+	// grow with the keys' length; that two of ten million share one has odds of
+	// 1 to 370,000.
+	live map[uint64]struct{}
+	seed maphash.Seed
+	// compacted is the revision of the last compaction, which a store does not go
+	// below although the keys of newer revisions may all be gone by it.
+	compacted int64
+	hasMeta   bool
+}
+
+func (c *census) enter(bucket []byte) error {
+	c.hasMeta = c.hasMeta || string(bucket) == "meta"
+	_, err := c.hash.Write(bucket)
+	return err
+}
+
+func (c *census) visit(bucket, key, value []byte) error {
+	c.hash.Write(key)
+	c.hash.Write(value)
+	switch string(bucket) {
+	case "key":
+		return c.revision(key, value)
+	case "meta":
+		return c.setting(string(key), value)
+	case "cluster":
+		if string(key) == "clusterVersion" {
+			c.info.ClusterVersion = versionText(value)
+		}
+	case "members":
+		if id, err := strconv.ParseUint(string(key), 16, 64); err == nil {
+			c.info.MemberIDs = append(c.info.MemberIDs, id)
+		}
+	}
+	return nil
+}
+
+// setting reads what the bucket "meta" holds.
+func (c *census) setting(key string, value []byte) error {
+	switch key {
+	case "storageVersion":
+		c.info.StorageVersion = versionText(value)
+	case "scheduledCompactRev", "finishedCompactRev":
+		main, _, err := parseRevision(value)
+		if err != nil {
+			return err
+		}
+		c.compacted = max(c.compacted, main)
+	}
+	return nil
+}
+
+// revision reads one pair of the bucket "key": a revision, and the key and value
+// that it wrote, or the key that it deleted. They come in ascending order.
+func (c *census) revision(rev, value []byte) error {
+	main, tombstone, err := parseRevision(rev)
+	if err != nil {
+		return err
+	}
+	c.info.Revision = max(c.info.Revision, main)
+	key, err := keyOf(value)
+	if err != nil {
+		return corrupt("revision %d: %w", main, err)
+	}
+	id := maphash.Bytes(c.seed, key)
+	switch {
+	case tombstone:
+		delete(c.live, id)
+	case len(value) > 0: // a revision bump writes an empty one
+		c.live[id] = struct{}{}
+	}
+	return nil
+}
+
+// parseRevision reads main (8 bytes, big endian), '_', sub (8 bytes), and 't'
+// where the revision deleted its key.
+func parseRevision(b []byte) (main int64, tombstone bool, err error) {
+	tombstone = len(b) == 18 && b[17] == 't'
+	if len(b) < 17 || b[8] != '_' || len(b) > 17 && !tombstone {
+		return 0, false, corrupt("%x is no revision", b)
+	}
+	main = int64(binary.BigEndian.Uint64(b))
+	if main < 0 {
+		return 0, false, corrupt("revision %d is negative", main)
+	}
+	return main, tombstone, nil
+}
+
+// keyOf reads field 1 of an mvccpb.KeyValue, and checks that all fields are whole.
+func keyOf(message []byte) (key []byte, err error) {
+	for len(message) > 0 {
+		number, kind, n := protowire.ConsumeTag(message)
+		if n < 0 {
+			return nil, protowire.ParseError(n)
+		}
+		size := protowire.ConsumeFieldValue(number, kind, message[n:])
+		if size < 0 {
+			return nil, protowire.ParseError(size)
+		}
+		if number == 1 && kind == protowire.BytesType {
+			key, _ = protowire.ConsumeBytes(message[n:])
+		}
+		message = message[n+size:]
+	}
+	return key, nil
+}
+
+// versionText is value where it is three numbers, and else empty.
+func versionText(value []byte) string {
+	if len(value) > 32 {
+		return ""
+	}
+	core, _, _ := strings.Cut(string(value), "-")
+	parts := strings.Split(core, ".")
+	if len(parts) != 3 {
+		return ""
+	}
+	for _, part := range parts {
+		if _, err := strconv.ParseUint(part, 10, 32); err != nil {
+			return ""
+		}
+	}
+	return string(value)
+}

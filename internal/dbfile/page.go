@@ -1,0 +1,227 @@
+package dbfile
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"io"
+)
+
+// The layout of a bbolt file, version 2. All numbers are in the byte order of the
+// machine that wrote it.
+const (
+	magic      = 0xED0CDAED
+	version    = 2
+	headerSize = 16 // id 8, flags 2, count 2, overflow 4
+	metaSize   = 64 // magic 4, version 4, page size 4, flags 4, root 16, freelist 8, high water 8, txid 8, checksum 8
+	noFreelist = ^uint64(0)
+
+	flagBranch   = 0x01
+	flagLeaf     = 0x02
+	flagMeta     = 0x04
+	flagFreelist = 0x10
+
+	// elementSize of both kinds: branch is pos 4, key size 4, page 8; leaf is
+	// flags 4, pos 4, key size 4, value size 4.
+	elementSize = 16
+	// bucketFlag marks a leaf element whose value is a bucket: root page 8,
+	// sequence 8, and then the page itself where root is 0.
+	bucketFlag   = 0x01
+	bucketHeader = 16
+)
+
+// maxSpan bounds a page with its overflow. It holds a few values, and etcd takes
+// values of some megabytes: more than this is a broken number.
+const maxSpan = 1 << 30
+
+var order = binary.NativeEndian
+
+// file is a database without trust.
+type file struct {
+	r        io.ReaderAt
+	size     int64 // without the trailer
+	pageSize int64
+	meta     meta
+}
+
+// meta is the newer valid one of the two meta pages.
+type meta struct {
+	root      uint64
+	freelist  uint64
+	highWater uint64 // number of pages
+	txid      uint64
+}
+
+func openFile(r io.ReaderAt, size int64) (*file, error) {
+	f := &file{r: r, size: size}
+	first, firstErr := f.readMeta(0)
+	if firstErr != nil {
+		return nil, firstErr
+	}
+	// With the first in order, the second is where that says.
+	second, err := f.readMeta(f.pageSize)
+	if err != nil {
+		return nil, err
+	}
+	f.meta = first
+	if second.txid > first.txid {
+		f.meta = second
+	}
+	if f.meta.highWater < 3 || f.meta.highWater > uint64(size/f.pageSize) {
+		return nil, corrupt("database claims %d pages of %d bytes and has %d bytes", f.meta.highWater, f.pageSize, size)
+	}
+	return f, nil
+}
+
+func (f *file) readMeta(offset int64) (meta, error) {
+	buf := make([]byte, headerSize+metaSize)
+	if _, err := f.r.ReadAt(buf, offset); err != nil {
+		return meta{}, f.readError("meta page", err)
+	}
+	if flags := order.Uint16(buf[8:]); flags != flagMeta {
+		return meta{}, corrupt("page at byte %d is no meta page (flags %#x)", offset, flags)
+	}
+	if id := order.Uint64(buf); id != min(1, uint64(offset)) {
+		return meta{}, corrupt("page at byte %d calls itself %d", offset, id)
+	}
+	buf = buf[headerSize:]
+	if got := order.Uint32(buf); got != magic {
+		return meta{}, corrupt("not a bbolt database (magic %#x)", got)
+	}
+	if got := order.Uint32(buf[4:]); got != version {
+		return meta{}, corrupt("bbolt version %d, want %d", got, version)
+	}
+	sum := fnv.New64a()
+	sum.Write(buf[:metaSize-8])
+	if got := order.Uint64(buf[metaSize-8:]); got != sum.Sum64() {
+		return meta{}, corrupt("checksum of the meta page at byte %d is wrong", offset)
+	}
+	size := int64(order.Uint32(buf[8:]))
+	if size < 512 || size > 1<<20 || size&(size-1) != 0 || f.pageSize != 0 && size != f.pageSize {
+		return meta{}, corrupt("page size %d is impossible", size)
+	}
+	f.pageSize = size
+	return meta{
+		root:      order.Uint64(buf[16:]),
+		freelist:  order.Uint64(buf[32:]),
+		highWater: order.Uint64(buf[40:]),
+		txid:      order.Uint64(buf[48:]),
+	}, nil
+}
+
+// page is one page with its overflow, or one inside a bucket's value.
+type page struct {
+	id       uint64
+	flags    uint16
+	count    int
+	overflow uint64
+	data     []byte // header included
+}
+
+// read reads the page with this ID into buf, which grows as needed.
+func (f *file) read(id uint64, buf *[]byte) (page, error) {
+	if id < 2 || id >= f.meta.highWater {
+		return page{}, corrupt("page %d is referred to and there are %d", id, f.meta.highWater)
+	}
+	offset := int64(id) * f.pageSize
+	*buf = grow(*buf, f.pageSize)
+	if _, err := f.r.ReadAt(*buf, offset); err != nil {
+		return page{}, f.readError(fmt.Sprintf("page %d", id), err)
+	}
+	p := parseHeader(*buf)
+	if p.id != id {
+		return page{}, corrupt("page %d calls itself %d", id, p.id)
+	}
+	span := int64(p.overflow+1) * f.pageSize
+	if p.overflow >= f.meta.highWater-id || span > maxSpan {
+		return page{}, corrupt("page %d claims %d more of %d", id, p.overflow, f.meta.highWater)
+	}
+	if p.overflow > 0 {
+		*buf = grow(*buf, span)
+		if _, err := f.r.ReadAt((*buf)[f.pageSize:], offset+f.pageSize); err != nil {
+			return page{}, f.readError(fmt.Sprintf("page %d", id), err)
+		}
+	}
+	p.data = *buf
+	return p, nil
+}
+
+func grow(buf []byte, size int64) []byte {
+	if int64(cap(buf)) >= size {
+		return buf[:size]
+	}
+	return append(make([]byte, 0, size), buf...)[:size]
+}
+
+func parseHeader(data []byte) page {
+	return page{
+		id:       order.Uint64(data),
+		flags:    order.Uint16(data[8:]),
+		count:    int(order.Uint16(data[10:])),
+		overflow: uint64(order.Uint32(data[12:])),
+		data:     data,
+	}
+}
+
+// inlinePage is the page inside the value of a small bucket.
+func inlinePage(value []byte) (page, error) {
+	if len(value) < bucketHeader+headerSize {
+		return page{}, corrupt("bucket of %d bytes has no room for its page", len(value))
+	}
+	p := parseHeader(value[bucketHeader:])
+	if p.flags != flagLeaf {
+		return page{}, corrupt("page inside a bucket has flags %#x", p.flags)
+	}
+	return p, nil
+}
+
+// element of a page. A branch has child, a leaf has flags and value.
+type element struct {
+	flags uint32
+	key   []byte
+	value []byte
+	child uint64
+}
+
+// element reads number i, and checks that it lies inside of the page.
+func (p page) element(i int) (element, error) {
+	at := headerSize + i*elementSize
+	if at+elementSize > len(p.data) {
+		return element{}, corrupt("page %d claims %d elements in %d bytes", p.id, p.count, len(p.data))
+	}
+	raw := p.data[at : at+elementSize]
+	var e element
+	var pos, keySize, valueSize uint64
+	if p.flags == flagBranch {
+		pos, keySize = uint64(order.Uint32(raw)), uint64(order.Uint32(raw[4:]))
+		e.child = order.Uint64(raw[8:])
+	} else {
+		e.flags, pos = order.Uint32(raw), uint64(order.Uint32(raw[4:]))
+		keySize, valueSize = uint64(order.Uint32(raw[8:])), uint64(order.Uint32(raw[12:]))
+	}
+	start := uint64(at) + pos
+	if keySize == 0 || start+keySize+valueSize > uint64(len(p.data)) {
+		return element{}, corrupt("element %d of page %d lies outside of it", i, p.id)
+	}
+	e.key = p.data[start : start+keySize]
+	e.value = p.data[start+keySize : start+keySize+valueSize]
+	return e, nil
+}
+
+// within says whether low <= key < high, where nil is no bound.
+func within(key, low, high []byte) bool {
+	return (low == nil || bytes.Compare(low, key) <= 0) && (high == nil || bytes.Compare(key, high) < 0)
+}
+
+func corrupt(format string, args ...any) error {
+	return fmt.Errorf(format+": %w", append(args, ErrCorrupt)...)
+}
+
+// readError tells a file that ends too early from a disk that fails.
+func (f *file) readError(what string, err error) error {
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		return corrupt("%s lies behind the end of the file", what)
+	}
+	return fmt.Errorf("read %s: %w", what, err)
+}

@@ -1,0 +1,182 @@
+package dbfile_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/etcd-suite/etcd-operator/internal/dbfile"
+)
+
+func options(t testing.TB, snapshot []byte) dbfile.Options {
+	t.Helper()
+	return dbfile.Options{
+		SnapshotPath:   write(t, snapshot),
+		DataDir:        filepath.Join(t.TempDir(), "data"),
+		Name:           "seed",
+		PeerURLs:       []string{"http://127.0.0.1:2380"},
+		InitialCluster: "seed=http://127.0.0.1:2380",
+		Token:          "uid-2",
+	}
+}
+
+func TestRestore(t *testing.T) {
+	snapshot := newDatabase(t).put(300, 50).delete("key-000001").snapshot()
+
+	t.Run("makes a data directory with the same keys", func(t *testing.T) {
+		o := options(t, snapshot)
+		if err := dbfile.Restore(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		info := restored(t, o.DataDir)
+		if info.Revision != 302 || info.Keys != 299 {
+			t.Errorf("revision %d, %d keys, want 302 and 299", info.Revision, info.Keys)
+		}
+		if len(info.MemberIDs) != 1 || info.MemberIDs[0] == 0x8e9e05c52164694d {
+			t.Errorf("members %x, want one other than before", info.MemberIDs)
+		}
+		wantOnly(t, filepath.Dir(o.DataDir), "data")
+	})
+	t.Run("bumps the revision", func(t *testing.T) {
+		o := options(t, snapshot)
+		o.RevisionBump, o.MarkCompacted = 1_000_000_000, true
+		if err := dbfile.Restore(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		if info := restored(t, o.DataDir); info.Revision != 1_000_000_302 || info.Keys != 299 {
+			t.Errorf("revision %d, %d keys, want 1000000302 and 299", info.Revision, info.Keys)
+		}
+	})
+	t.Run("takes an empty directory, and removes what an earlier try left", func(t *testing.T) {
+		o := options(t, snapshot)
+		if err := errors.Join(os.Mkdir(o.DataDir, 0o700), os.MkdirAll(o.DataDir+".restoring/member/snap", 0o700),
+			os.WriteFile(o.DataDir+".restoring/member/snap/db", []byte("half"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		if err := dbfile.Restore(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		restored(t, o.DataDir)
+		wantOnly(t, filepath.Dir(o.DataDir), "data")
+	})
+	t.Run("leaves a complete data directory as it is, even without the snapshot", func(t *testing.T) {
+		o := options(t, snapshot)
+		if err := dbfile.Restore(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		before := readFile(t, filepath.Join(o.DataDir, "member/snap/db"))
+		o.SnapshotPath = "/does/not/exist"
+		if err := dbfile.Restore(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(before, readFile(t, filepath.Join(o.DataDir, "member/snap/db"))) {
+			t.Error("the database changed")
+		}
+	})
+	t.Run("does not touch a directory that holds something else", func(t *testing.T) {
+		o := options(t, snapshot)
+		other := filepath.Join(o.DataDir, "member", "precious")
+		if err := errors.Join(os.MkdirAll(filepath.Dir(other), 0o700), os.WriteFile(other, []byte("x"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		wantText(t, dbfile.Restore(t.Context(), o), "neither empty nor complete")
+		if got := readFile(t, other); string(got) != "x" {
+			t.Errorf("the file there holds %q", got)
+		}
+	})
+	t.Run("makes nothing when its context has ended", func(t *testing.T) {
+		o := options(t, snapshot)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := dbfile.Restore(ctx, o); !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v, want context.Canceled", err)
+		}
+		wantOnly(t, filepath.Dir(o.DataDir))
+	})
+}
+
+func TestRestoreRefuses(t *testing.T) {
+	good := newDatabase(t).put(300, 50).snapshot()
+	flipped := bytes.Clone(good)
+	flipped[bytes.Index(flipped, bytes.Repeat([]byte{200}, 50))] ^= 1
+	pointer := bytes.Clone(good)
+	pointer[len(pointer)/2/4096*4096] ^= 1
+	trailer := bytes.Clone(good)
+	trailer[len(trailer)-1] ^= 1
+	for name, test := range map[string]struct {
+		snapshot []byte
+		change   func(*dbfile.Options)
+		want     string
+	}{
+		"a flipped bit in a value":          {snapshot: flipped, want: "sha256"},
+		"a flipped bit in a page's header":  {snapshot: pointer, want: "corrupt"},
+		"a flipped bit in the trailer":      {snapshot: trailer, want: "sha256"},
+		"a cut file":                        {snapshot: good[:len(good)-4096], want: "corrupt"},
+		"an oddly cut file":                 {snapshot: good[:len(good)-1000], want: "member/snap/db"},
+		"a file from a data directory":      {snapshot: unseal(good), want: "member/snap/db"},
+		"a file without a snapshot":         {snapshot: nil, want: "trailer"},
+		"a database of something else":      {snapshot: foreign(t), want: "not a database of etcd"},
+		"half of it under its own trailer":  {snapshot: seal(unseal(good)[:len(good)/2/4096*4096]), want: "corrupt"},
+		"a name that is not in the cluster": {snapshot: good, change: func(o *dbfile.Options) { o.Name = "other" }, want: "other"},
+		"another peer URL":                  {snapshot: good, change: func(o *dbfile.Options) { o.PeerURLs = []string{"http://127.0.0.1:1"} }, want: "127.0.0.1:1"},
+		"a peer URL that is none":           {snapshot: good, change: func(o *dbfile.Options) { o.PeerURLs = []string{"nonsense"} }, want: "nonsense"},
+		"a bump without marking compacted":  {snapshot: good, change: func(o *dbfile.Options) { o.RevisionBump = 1 }, want: "go together"},
+		"a bump beyond all revisions":       {snapshot: good, change: func(o *dbfile.Options) { o.RevisionBump, o.MarkCompacted = 1<<63, true }, want: "more than"},
+		"no token":                          {snapshot: good, change: func(o *dbfile.Options) { o.Token = "" }, want: "token"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := options(t, test.snapshot)
+			if test.change != nil {
+				test.change(&o)
+			}
+			err := dbfile.Restore(t.Context(), o)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %v, want one with %q", err, test.want)
+			}
+			if _, err := os.Stat(filepath.Join(o.DataDir, "member")); err == nil {
+				t.Error("there is a member directory")
+			}
+			if _, err := os.Stat(o.DataDir + ".restoring"); err == nil {
+				t.Error("the working directory was left")
+			}
+		})
+	}
+}
+
+// restored inspects the database of a data directory, as if it were a snapshot.
+func restored(t *testing.T, dir string) dbfile.Info {
+	t.Helper()
+	info, err := inspect(seal(readFile(t, filepath.Join(dir, "member", "snap", "db"))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info
+}
+
+func readFile(t *testing.T, path string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+func wantOnly(t *testing.T, dir string, want ...string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, entry := range entries {
+		got = append(got, entry.Name())
+	}
+	if strings.Join(got, " ") != strings.Join(want, " ") {
+		t.Errorf("%s holds %q, want %q", dir, got, want)
+	}
+}

@@ -1,0 +1,174 @@
+package dbfile
+
+import "slices"
+
+// maxDepth is far beyond any tree that fits a disk.
+const maxDepth = 64
+
+// walker goes through every bucket of a database in the order of its keys, and
+// through every page once.
+type walker struct {
+	*file
+	seen []uint64         // a bit for each page that is reachable or free
+	bufs [maxDepth][]byte // one page for each level that is being read
+	// visit is called for each pair of each bucket, in order. The slices are the
+	// walker's own and change after the call.
+	visit func(bucket, key, value []byte) error
+	// enter is called before the first pair of a bucket.
+	enter func(bucket []byte) error
+}
+
+// walk visits all pairs, then accounts for every page.
+func (w *walker) walk() error {
+	w.seen = make([]uint64, w.meta.highWater/64+1)
+	w.seen[0] = 0b11 // the two meta pages
+	if err := w.tree(w.meta.root, 0, nil, nil, w.bucket); err != nil {
+		return err
+	}
+	return w.freelist()
+}
+
+// bucket goes through one element of the root, which holds buckets only.
+func (w *walker) bucket(e element, depth int) error {
+	if e.flags != bucketFlag || len(e.value) < bucketHeader {
+		return corrupt("%q on the top level is no bucket", e.key)
+	}
+	name := slices.Clone(e.key)
+	if err := w.enter(name); err != nil {
+		return err
+	}
+	pair := func(e element, _ int) error {
+		if e.flags != 0 {
+			return corrupt("bucket %q holds a bucket", name)
+		}
+		return w.visit(name, e.key, e.value)
+	}
+	if root := order.Uint64(e.value); root != 0 {
+		return w.tree(root, depth+1, nil, nil, pair)
+	}
+	inline, err := inlinePage(e.value)
+	if err != nil {
+		return err
+	}
+	return w.leaf(inline, depth+1, nil, nil, pair)
+}
+
+// tree goes through the page with this ID and all below. Its keys must be at
+// least low and less than high.
+func (w *walker) tree(id uint64, depth int, low, high []byte, visit func(element, int) error) error {
+	if depth >= maxDepth {
+		return corrupt("tree is deeper than %d pages", maxDepth)
+	}
+	p, err := w.read(id, &w.bufs[depth])
+	if err != nil {
+		return err
+	}
+	for i := id; i <= id+p.overflow; i++ {
+		if !w.mark(i) {
+			return corrupt("page %d is referred to twice", i)
+		}
+	}
+	switch p.flags {
+	case flagLeaf:
+		return w.leaf(p, depth, low, high, visit)
+	case flagBranch:
+		return w.branch(p, depth, low, high, visit)
+	}
+	return corrupt("page %d of a tree has flags %#x", id, p.flags)
+}
+
+func (w *walker) leaf(p page, depth int, low, high []byte, visit func(element, int) error) error {
+	var last []byte
+	for i := range p.count {
+		e, err := p.element(i)
+		if err != nil {
+			return err
+		}
+		if !within(e.key, low, high) || last != nil && !within(last, nil, e.key) {
+			return corrupt("key %d of page %d is out of order", i, p.id)
+		}
+		if err := visit(e, depth); err != nil {
+			return err
+		}
+		last = e.key
+	}
+	return nil
+}
+
+func (w *walker) branch(p page, depth int, low, high []byte, visit func(element, int) error) error {
+	if p.count == 0 {
+		return corrupt("branch page %d is empty", p.id)
+	}
+	e, err := p.element(0)
+	if err != nil {
+		return err
+	}
+	if !within(e.key, low, high) {
+		return corrupt("key 0 of page %d is out of order", p.id)
+	}
+	for i := range p.count {
+		next := element{key: high}
+		if i+1 < p.count {
+			if next, err = p.element(i + 1); err != nil {
+				return err
+			}
+			if !within(e.key, nil, next.key) || !within(next.key, low, high) {
+				return corrupt("key %d of page %d is out of order", i+1, p.id)
+			}
+		}
+		if err := w.tree(e.child, depth+1, e.key, next.key, visit); err != nil {
+			return err
+		}
+		e = next
+	}
+	return nil
+}
+
+// freelist checks that every page is in a tree or free, where the file says which
+// are free; etcd does not write that down.
+func (w *walker) freelist() error {
+	if w.meta.freelist == noFreelist {
+		return nil
+	}
+	p, err := w.read(w.meta.freelist, &w.bufs[0])
+	if err != nil {
+		return err
+	}
+	if p.flags != flagFreelist {
+		return corrupt("page %d is no freelist (flags %#x)", p.id, p.flags)
+	}
+	for i := p.id; i <= p.id+p.overflow; i++ {
+		if !w.mark(i) {
+			return corrupt("page %d of the freelist is in use", i)
+		}
+	}
+	ids := p.data[headerSize:]
+	count := uint64(p.count)
+	if count == 0xFFFF && len(ids) >= 8 {
+		count, ids = order.Uint64(ids), ids[8:]
+	}
+	if count > uint64(len(ids)/8) {
+		return corrupt("freelist claims %d pages", count)
+	}
+	for i := range count {
+		if id := order.Uint64(ids[8*i:]); id >= w.meta.highWater || !w.mark(id) {
+			return corrupt("page %d is free and in use", id)
+		}
+	}
+	for id := range w.meta.highWater {
+		if w.seen[id/64]&(1<<(id%64)) == 0 {
+			return corrupt("page %d is neither free nor in use", id)
+		}
+	}
+	return nil
+}
+
+// mark notes a page, and returns false where it was noted before.
+func (w *walker) mark(id uint64) bool {
+	bit := uint64(1) << (id % 64)
+	if w.seen[id/64]&bit != 0 {
+		return false
+	}
+	w.seen[id/64] |= bit
+	return true
+}
