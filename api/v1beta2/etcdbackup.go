@@ -7,7 +7,7 @@ import (
 // EtcdBackup is one snapshot of an etcd cluster, or a series of them.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:path=etcdbackups,shortName=etcdbackup,categories=etcd
+// +kubebuilder:resource:path=etcdbackups,shortName=etcdbackup,categories=etcd-operator
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Complete",type=string,JSONPath=`.status.conditions[?(@.type=="Complete")].status`
@@ -44,7 +44,7 @@ type EtcdBackupList struct {
 // +kubebuilder:validation:XValidation:rule="(has(self.etcdCluster) ? 1 : 0) + (has(self.etcdEndpoints) && self.etcdEndpoints.size() > 0 ? 1 : 0) == 1",message="write either etcdCluster.name (a cluster of this operator) or etcdEndpoints (any other etcd), and not both"
 // +kubebuilder:validation:XValidation:rule="self.storageType != 'S3' || has(self.s3)",message="storageType S3 needs an s3 block with path: \"<bucket>/<key>\""
 // +kubebuilder:validation:XValidation:rule="self.storageType != 'GCS' || has(self.gcs)",message="storageType GCS needs a gcs block with path: \"<bucket>/<key>\""
-// +kubebuilder:validation:XValidation:rule="(self.storageType == 'S3' || !has(self.s3)) && (self.storageType == 'GCS' || !has(self.gcs)) && (self.storageType == 'ABS' || !has(self.abs)) && (self.storageType == 'OSS' || !has(self.oss))",message="only the block that storageType names may be there: remove the others"
+// +kubebuilder:validation:XValidation:rule="!(self.storageType in ['S3', 'GCS', 'ABS', 'OSS']) || (self.storageType == 'S3' || !has(self.s3)) && (self.storageType == 'GCS' || !has(self.gcs)) && (self.storageType == 'ABS' || !has(self.abs)) && (self.storageType == 'OSS' || !has(self.oss))",message="only the block that storageType names may be there: remove the others"
 type EtcdBackupSpec struct {
 	// etcdCluster is the EtcdCluster to save; its endpoints and TLS are taken from its status.
 	// +optional

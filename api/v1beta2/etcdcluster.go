@@ -9,7 +9,7 @@ import (
 // EtcdCluster is one etcd cluster.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:path=etcdclusters,shortName=etcd,categories=etcd
+// +kubebuilder:resource:path=etcdclusters,shortName=etcd,categories=etcd-operator
 // +kubebuilder:subresource:status
 // +kubebuilder:subresource:scale:specpath=.spec.size,statuspath=.status.size,selectorpath=.status.selector
 // +kubebuilder:printcolumn:name="Size",type=integer,JSONPath=`.spec.size`
@@ -50,17 +50,16 @@ type EtcdClusterSpec struct {
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self >= 1 && self <= 7",message="size is 1 to 7: write 3 (survives the loss of one member) or 5 (of two)"
 	Size int `json:"size"`
-	// repository is the image without its tag; the tag is "v" and the version.
+	// repository is the image without its tag; the tag is "v" and the version. Empty means the default.
 	// +optional
 	// +kubebuilder:default="quay.io/coreos/etcd"
-	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	Repository string `json:"repository,omitempty"`
-	// version of etcd, for example "3.6.16". A leading "v" is ignored.
+	// version of etcd, for example "3.6.16". A leading "v" is ignored. Empty means the default.
 	// +optional
 	// +kubebuilder:default="3.6.16"
 	// +kubebuilder:validation:MaxLength=64
-	// +kubebuilder:validation:XValidation:rule="self.matches('^v?(0|[1-9][0-9]*)[.](0|[1-9][0-9]*)[.](0|[1-9][0-9]*)(-[0-9A-Za-z.-]+)?$')",message="version is three numbers, for example \"3.6.16\" (quoted)"
+	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^v?(0|[1-9][0-9]*)[.](0|[1-9][0-9]*)[.](0|[1-9][0-9]*)(-[0-9A-Za-z.-]+)?$')",message="version is three numbers, for example \"3.6.16\" (quoted)"
 	Version string `json:"version,omitempty"`
 	// paused true makes the operator keep its hands off this cluster. Deletion still works.
 	// +optional

@@ -7,7 +7,7 @@ import (
 // EtcdRestore brings a snapshot back into an EtcdCluster of the same namespace.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:path=etcdrestores,shortName=etcdrestore,categories=etcd
+// +kubebuilder:resource:path=etcdrestores,shortName=etcdrestore,categories=etcd-operator
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Cluster",type=string,JSONPath=`.spec.etcdCluster.name`
 // +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
@@ -44,7 +44,7 @@ type EtcdRestoreList struct {
 // +kubebuilder:validation:XValidation:rule="has(self.backupStorageType) != has(self.etcdBackup)",message="write either backupStorageType with its block (an object in a store) or etcdBackup.name (that EtcdBackup's newest snapshot), and not both"
 // +kubebuilder:validation:XValidation:rule="!has(self.backupStorageType) || self.backupStorageType != 'S3' || has(self.s3)",message="backupStorageType S3 needs an s3 block with path: \"<bucket>/<key>\""
 // +kubebuilder:validation:XValidation:rule="!has(self.backupStorageType) || self.backupStorageType != 'GCS' || has(self.gcs)",message="backupStorageType GCS needs a gcs block with path: \"<bucket>/<key>\""
-// +kubebuilder:validation:XValidation:rule="((has(self.backupStorageType) && self.backupStorageType == 'S3') || !has(self.s3)) && ((has(self.backupStorageType) && self.backupStorageType == 'GCS') || !has(self.gcs)) && ((has(self.backupStorageType) && self.backupStorageType == 'ABS') || !has(self.abs)) && ((has(self.backupStorageType) && self.backupStorageType == 'OSS') || !has(self.oss))",message="only the block that backupStorageType names may be there: remove the others"
+// +kubebuilder:validation:XValidation:rule="(has(self.backupStorageType) && !(self.backupStorageType in ['S3', 'GCS', 'ABS', 'OSS'])) || ((has(self.backupStorageType) && self.backupStorageType == 'S3') || !has(self.s3)) && ((has(self.backupStorageType) && self.backupStorageType == 'GCS') || !has(self.gcs)) && ((has(self.backupStorageType) && self.backupStorageType == 'ABS') || !has(self.abs)) && ((has(self.backupStorageType) && self.backupStorageType == 'OSS') || !has(self.oss))",message="only the block that backupStorageType names may be there: remove the others"
 type EtcdRestoreSpec struct {
 	// etcdCluster is the EtcdCluster to restore. Where there is none of that name yet, the restore waits for it.
 	// +required

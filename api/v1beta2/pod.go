@@ -8,10 +8,10 @@ import (
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.emptyDir) && has(self.persistentVolumeClaimSpec))",message="write either emptyDir (data is lost with the Pod) or persistentVolumeClaimSpec (data is kept), not both"
 type PodPolicy struct {
-	// labels are added to every Pod. The keys app and etcd_* belong to the operator.
+	// labels are added to every Pod. The keys app, etcd_* and etcd.database.coreos.com/* belong to the operator.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
-	// +kubebuilder:validation:XValidation:rule="self.all(key, key != 'app' && !key.startsWith('etcd_'))",message="the label keys app and etcd_* belong to the operator: choose other keys"
+	// +kubebuilder:validation:XValidation:rule="self.all(key, key != 'app' && !key.startsWith('etcd_') && !key.startsWith('etcd.database.coreos.com/'))",message="the label keys app, etcd_* and etcd.database.coreos.com/* belong to the operator: choose other keys"
 	Labels map[string]string `json:"labels,omitempty"`
 	// annotations are added to every Pod. The key etcd.version belongs to the operator.
 	// +optional

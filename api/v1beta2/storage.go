@@ -1,7 +1,11 @@
 package v1beta2
 
 // StorageType names a kind of object store.
-// +kubebuilder:validation:Enum=S3;GCS;ABS;OSS
+//
+// It is no enum, because the message of an enum would offer all four.
+//
+// +kubebuilder:validation:MaxLength=64
+// +kubebuilder:validation:XValidation:rule="self in ['S3', 'GCS', 'ABS', 'OSS']",message="write S3 (Amazon S3 and whatever speaks its protocol) or GCS, in capital letters"
 type StorageType string
 
 // The storage types of coreos/etcd-operator. ABS and OSS are accepted, so that old manifests apply, and refused

@@ -7,9 +7,10 @@ type TLSPolicy struct {
 	Static *StaticTLS `json:"static,omitempty"`
 }
 
-// StaticTLS names Secrets in the cluster's namespace. The keys inside are those of coreos/etcd-operator.
+// StaticTLS names Secrets in the cluster's namespace. The keys inside are those of coreos/etcd-operator. An empty
+// name is none, so that a template may leave one empty.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.operatorSecret) == (has(self.member) && has(self.member.serverSecret))",message="operatorSecret and member.serverSecret go together: write both (TLS for clients) or neither"
+// +kubebuilder:validation:XValidation:rule="(has(self.operatorSecret) && self.operatorSecret != '') == (has(self.member) && has(self.member.serverSecret) && self.member.serverSecret != '')",message="operatorSecret and member.serverSecret go together: write both (TLS for clients) or neither"
 type StaticTLS struct {
 	// member names the Secrets of the members themselves.
 	// +optional
@@ -17,7 +18,6 @@ type StaticTLS struct {
 	// operatorSecret holds etcd-client.crt, etcd-client.key and etcd-client-ca.crt, with which the operators
 	// talk to the members.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	OperatorSecret string `json:"operatorSecret,omitempty"`
 }
@@ -27,13 +27,11 @@ type MemberSecret struct {
 	// peerSecret holds peer.crt, peer.key and peer-ca.crt for the traffic between members. The certificate
 	// must cover *.<cluster>.<namespace>.svc.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	PeerSecret string `json:"peerSecret,omitempty"`
 	// serverSecret holds server.crt, server.key and server-ca.crt for the traffic with clients. The certificate
 	// must cover *.<cluster>.<namespace>.svc, <cluster>-client.<namespace>.svc and localhost.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	ServerSecret string `json:"serverSecret,omitempty"`
 }

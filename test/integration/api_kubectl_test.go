@@ -1,0 +1,159 @@
+package integration
+
+import (
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
+)
+
+func TestNamesForKubectl(t *testing.T) {
+	namespace := createOneOfEach(t)
+	const group = ".etcd.database.coreos.com/example"
+	for word, want := range map[string]string{
+		// A category of the same name would win, and kubectl delete etcd example would delete the backups, too.
+		"etcd":          "etcdcluster" + group,
+		"etcdcluster":   "etcdcluster" + group,
+		"etcdbackup":    "etcdbackup" + group,
+		"etcdrestore":   "etcdrestore" + group,
+		"etcd-operator": "etcdbackup" + group + " etcdcluster" + group + " etcdrestore" + group,
+	} {
+		t.Run("kubectl get "+word, func(t *testing.T) {
+			got := strings.Join(strings.Fields(kubetest.MustKubectl(t, "", "get", word, "-n", namespace, "-o", "name")), " ")
+			if got != want {
+				t.Errorf("objects %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+func TestPrinterColumns(t *testing.T) {
+	namespace := createOneOfEach(t)
+	for kind, want := range map[string]string{
+		"etcdclusters.etcd.database.coreos.com": `NAME SIZE MEMBERS VERSION AVAILABLE STATUS AGE MESSAGE CLUSTER ID
+example 3 0? ?<age>`,
+		"etcdbackups":  `NAME STATUS COMPLETE REVISION SIZE LAST SUCCESS AGE PATH MESSAGE`,
+		"etcdrestores": `NAME CLUSTER STATUS COMPLETE REVISION AGE PATH MESSAGE`,
+	} {
+		t.Run("kubectl get "+kind+" of a fresh object", func(t *testing.T) {
+			wantTable(t, namespace, kind, want)
+		})
+	}
+	writeStatuses(t, namespace)
+	for kind, want := range map[string]string{
+		"etcdclusters.etcd.database.coreos.com": `example 3 2 3.6.15 True MemberDown <age> one member is down 0123456789abcdef`,
+		"etcdbackups":                           `example Complete True 42 20480 <age> <age> bucket/key taken`,
+		"etcdrestores":                          `example example Seeding False 42 <age> bucket/key the seed starts`,
+	} {
+		t.Run("kubectl get "+kind+" of one with a status", func(t *testing.T) {
+			wantTable(t, namespace, kind, want)
+		})
+	}
+}
+
+var (
+	spaces = regexp.MustCompile(` +`)
+	ages   = regexp.MustCompile(`\b(\d+[smh])+( |$)`)
+)
+
+// wantTable looks for want in what kubectl prints, in which every age is <age>.
+func wantTable(t *testing.T, namespace, kind, want string) {
+	t.Helper()
+	got := kubetest.MustKubectl(t, "", "get", kind, "-n", namespace, "-o", "wide")
+	lines := strings.Split(got, "\n")
+	for i, line := range lines {
+		lines[i] = ages.ReplaceAllString(spaces.ReplaceAllString(strings.TrimSpace(line), " "), "<age>$2")
+	}
+	if !regexp.MustCompile(want).MatchString(strings.Join(lines, "\n")) {
+		t.Errorf("kubectl printed\n%s\nwant\n%s", strings.Join(lines, "\n"), want)
+	}
+}
+
+func writeStatuses(t *testing.T, namespace string) {
+	t.Helper()
+	key := metav1.ObjectMeta{Namespace: namespace, Name: "example"}
+	cluster := &v1beta2.EtcdCluster{ObjectMeta: key, Status: v1beta2.EtcdClusterStatus{
+		Size: 2, CurrentVersion: "3.6.15", ClusterID: "0123456789abcdef", Conditions: []metav1.Condition{
+			condition(v1beta2.ConditionAvailable, metav1.ConditionTrue, v1beta2.ReasonReady, "clients are served"),
+			condition(v1beta2.ConditionReady, metav1.ConditionFalse, v1beta2.ReasonMemberDown, "one member is down"),
+		},
+	}}
+	snapshot := &v1beta2.Snapshot{Path: "bucket/key", Revision: 42, Size: 20480, SHA256: strings.Repeat("0", 64)}
+	date := metav1.NewTime(time.Now().Add(-time.Minute))
+	backup := &v1beta2.EtcdBackup{ObjectMeta: key, Status: v1beta2.EtcdBackupStatus{
+		EtcdRevision: 42, LastSuccessDate: &date, Snapshot: snapshot, Conditions: []metav1.Condition{
+			condition(v1beta2.ConditionComplete, metav1.ConditionTrue, v1beta2.ReasonComplete, "taken"),
+			condition(v1beta2.ConditionReady, metav1.ConditionTrue, v1beta2.ReasonComplete, "taken"),
+		},
+	}}
+	restore := &v1beta2.EtcdRestore{ObjectMeta: key, Status: v1beta2.EtcdRestoreStatus{
+		Snapshot: snapshot, Conditions: []metav1.Condition{
+			condition(v1beta2.ConditionComplete, metav1.ConditionFalse, v1beta2.ReasonSeeding, "the seed starts"),
+			condition(v1beta2.ConditionReady, metav1.ConditionFalse, v1beta2.ReasonSeeding, "the seed starts"),
+		},
+	}}
+	for _, object := range []client.Object{cluster, backup, restore} {
+		if err := kubetest.Client(t).Status().Patch(t.Context(), object, statusOf(object)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func condition(kind string, status metav1.ConditionStatus, reason, message string) metav1.Condition {
+	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message, LastTransitionTime: metav1.Now()}
+}
+
+// statusOf is a patch that writes the whole status of object.
+func statusOf(object client.Object) client.Patch {
+	bare := object.DeepCopyObject().(client.Object)
+	switch bare := bare.(type) {
+	case *v1beta2.EtcdCluster:
+		bare.Status = v1beta2.EtcdClusterStatus{}
+	case *v1beta2.EtcdBackup:
+		bare.Status = v1beta2.EtcdBackupStatus{}
+	case *v1beta2.EtcdRestore:
+		bare.Status = v1beta2.EtcdRestoreStatus{}
+	}
+	return client.MergeFrom(bare)
+}
+
+func TestUnknownFields(t *testing.T) {
+	manifest := func(namespace string) string {
+		return `{apiVersion: etcd.database.coreos.com/v1beta2, kind: EtcdCluster, metadata: {name: example, namespace: ` + namespace + `},
+  spec: {size: 3, replicas: 5, pod: {image: x}}}`
+	}
+	t.Run("kubectl apply names them", func(t *testing.T) {
+		_, err := kubetest.Kubectl(t, manifest(kubetest.Namespace(t)), "apply", "-f", "-")
+		for _, want := range []string{`unknown field "spec.replicas"`, `unknown field "spec.pod.image"`} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("error %v, want %q", err, want)
+			}
+		}
+	})
+	t.Run("they are pruned for a client that does not ask", func(t *testing.T) {
+		namespace := kubetest.Namespace(t)
+		kubetest.MustKubectl(t, manifest(namespace), "apply", "--validate=ignore", "-f", "-")
+		got := kubetest.MustKubectl(t, "", "get", "etcdcluster/example", "-n", namespace, "-o", "jsonpath={.spec.size}{.spec.replicas}{.spec.pod}")
+		if want := "3{}"; got != want {
+			t.Errorf("spec %s, want %s", got, want)
+		}
+	})
+}
+
+// kubectl apply writes the object into an annotation of itself, and annotations
+// end at 262144 bytes: a CRD can outgrow that.
+func TestCRDsCanBeApplied(t *testing.T) {
+	for name, flag := range map[string]string{"by the client": "--server-side=false", "by the server": "--server-side=true"} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(kubetest.Root(t), kubetest.CRDs)
+			kubetest.MustKubectl(t, "", "apply", flag, "--force-conflicts="+flag[len("--server-side="):], "-f", dir)
+		})
+	}
+}

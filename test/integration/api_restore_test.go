@@ -1,0 +1,101 @@
+package integration
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
+)
+
+const (
+	wantSource     = "spec: write either backupStorageType with its block (an object in a store) or etcdBackup.name (that EtcdBackup's newest snapshot), and not both"
+	wantOneSource  = "spec: only the block that backupStorageType names may be there: remove the others"
+	wantSameSource = "spec: a restore happens once and its spec cannot change: delete this EtcdRestore or make one with another name"
+)
+
+func TestEtcdRestoreIsRefused(t *testing.T) {
+	const to = "etcdCluster: {name: example}"
+	runRefused(t, "EtcdRestore", map[string]refused{
+		"no spec":                               {spec: "", want: "spec: Required value"},
+		"no cluster":                            {spec: "{backupStorageType: S3, s3: {path: b/k}}", want: "spec.etcdCluster: Required value"},
+		"a cluster without a name":              {spec: "{etcdCluster: {}, backupStorageType: S3, s3: {path: b/k}}", want: "spec.etcdCluster.name: Required value"},
+		"no source":                             {spec: "{" + to + "}", want: wantSource},
+		"two sources":                           {spec: "{" + to + ", etcdBackup: {name: b}, backupStorageType: S3, s3: {path: b/k}}", want: wantSource},
+		"an unknown storage type":               {spec: "{" + to + ", backupStorageType: Azure, s3: {path: b/k}}", want: "spec.backupStorageType: " + wantType},
+		"an empty storage type":                 {spec: "{" + to + `, backupStorageType: "", s3: {path: b/k}}`, want: "spec.backupStorageType: " + wantType},
+		"S3 without its block":                  {spec: "{" + to + ", backupStorageType: S3}", want: `spec: backupStorageType S3 needs an s3 block with path: "<bucket>/<key>"`},
+		"GCS without its block":                 {spec: "{" + to + ", backupStorageType: GCS}", want: `spec: backupStorageType GCS needs a gcs block with path: "<bucket>/<key>"`},
+		"S3 with a gcs block, too":              {spec: "{" + to + ", backupStorageType: S3, s3: {path: b/k}, gcs: {path: b/k}}", want: wantOneSource},
+		"GCS with an s3 block, too":             {spec: "{" + to + ", backupStorageType: GCS, s3: {path: b/k}, gcs: {path: b/k}}", want: wantOneSource},
+		"S3 with an abs block, too":             {spec: "{" + to + ", backupStorageType: S3, s3: {path: b/k}, abs: {path: b/k}}", want: wantOneSource},
+		"S3 with an oss block, too":             {spec: "{" + to + ", backupStorageType: S3, s3: {path: b/k}, oss: {path: b/k}}", want: wantOneSource},
+		"an EtcdBackup with a block of its own": {spec: "{" + to + ", etcdBackup: {name: b}, s3: {path: b/k}}", want: wantOneSource},
+		"an EtcdBackup without a name":          {spec: "{" + to + ", etcdBackup: {}}", want: "spec.etcdBackup.name: Required value"},
+		"an EtcdBackup with an empty name":      {spec: "{" + to + `, etcdBackup: {name: ""}}`, want: "spec.etcdBackup.name: in body should be at least 1 chars long"},
+		"an EtcdBackup name that cannot be":     {spec: "{" + to + ", etcdBackup: {name: " + strings.Repeat("a", 254) + "}}", want: "spec.etcdBackup.name: may not be more than 253 bytes"},
+		"a negative bump":                       {spec: "{" + to + ", etcdBackup: {name: b}, revisionBump: -1}", want: "spec.revisionBump" + wantMin0},
+		"a bump beyond 10^12":                   {spec: "{" + to + ", etcdBackup: {name: b}, revisionBump: 1000000000001}", want: "spec.revisionBump: in body should be less than or equal to 1000000000000"},
+	})
+}
+
+func TestEtcdRestoreIsAccepted(t *testing.T) {
+	const to = "etcdCluster: {name: example}"
+	runAccepted(t, "EtcdRestore", map[string]accepted{
+		"S3":                            {spec: "{" + to + ", backupStorageType: S3, s3: {path: b/k}}"},
+		"GCS":                           {spec: "{" + to + ", backupStorageType: GCS, gcs: {path: b/k}}"},
+		"an EtcdBackup":                 {spec: "{" + to + ", etcdBackup: {name: b}}"},
+		"no bump":                       {spec: "{" + to + ", etcdBackup: {name: b}, revisionBump: 0}"},
+		"a bump of 10^12":               {spec: "{" + to + ", etcdBackup: {name: b}, revisionBump: 1000000000000}"},
+		"another name than the cluster": {name: "second.try", spec: "{" + to + ", etcdBackup: {name: b}}"},
+		"ABS, to be told in the status": {spec: "{" + to + ", backupStorageType: ABS, abs: {path: b/k, absSecret: s}}"},
+		"OSS, to be told in the status": {spec: "{" + to + ", backupStorageType: OSS, oss: {path: b/k, ossSecret: s}}"},
+	})
+}
+
+func TestEtcdRestoreSpecIsForOnce(t *testing.T) {
+	const spec = "{etcdCluster: {name: example}, backupStorageType: S3, s3: {path: b/k}}"
+	for name, change := range map[string]func(restore *unstructured.Unstructured) error{
+		"another cluster": func(restore *unstructured.Unstructured) error {
+			return unstructured.SetNestedField(restore.Object, "other", "spec", "etcdCluster", "name")
+		},
+		"another path": func(restore *unstructured.Unstructured) error {
+			return unstructured.SetNestedField(restore.Object, "b/other", "spec", "s3", "path")
+		},
+		"another bump": func(restore *unstructured.Unstructured) error {
+			return unstructured.SetNestedField(restore.Object, int64(1), "spec", "revisionBump")
+		},
+		"a Secret": func(restore *unstructured.Unstructured) error {
+			return unstructured.SetNestedField(restore.Object, "s", "spec", "s3", "awsSecret")
+		},
+	} {
+		t.Run("refuses "+name, func(t *testing.T) {
+			restore := object(t, "EtcdRestore", kubetest.Namespace(t), "", spec)
+			kubetest.Create(t, restore)
+			if err := change(restore); err != nil {
+				t.Fatal(err)
+			}
+			wantCause(t, kubetest.Client(t).Update(t.Context(), restore), wantSameSource)
+		})
+	}
+	t.Run("accepts a label", func(t *testing.T) {
+		restore := object(t, "EtcdRestore", kubetest.Namespace(t), "", spec)
+		kubetest.Create(t, restore)
+		restore.SetLabels(map[string]string{"a": "b"})
+		if err := kubetest.Client(t).Update(t.Context(), restore); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("accepts the same manifest again", func(t *testing.T) {
+		namespace := kubetest.Namespace(t)
+		for range 2 {
+			again := object(t, "EtcdRestore", namespace, "", spec)
+			err := kubetest.Client(t).Apply(t.Context(), client.ApplyConfigurationFromUnstructured(again), client.FieldOwner("test"))
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
