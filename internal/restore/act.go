@@ -32,7 +32,7 @@ func (r *Reconciler) act(ctx context.Context, state State, step Step) {
 
 // prove reads the source once, whole. It runs outside of Reconcile.
 func (r *Reconciler) prove(ctx context.Context, namespace string, source v1beta2.RestoreSource) Proof {
-	snapshot, err := worker.Try(func() (v1beta2.Snapshot, error) { return r.read(ctx, namespace, source) })
+	snapshot, err := worker.Try(func() (v1beta2.Snapshot, error) { return r.readSource(ctx, namespace, source) })
 	if caught := (*worker.PanicError)(nil); errors.As(err, &caught) {
 		log.FromContext(ctx).Error(err, "reading a snapshot panicked", "bucket", source.Bucket, "key", source.Key, "stack", string(caught.Stack))
 	}
@@ -46,10 +46,10 @@ func (r *Reconciler) prove(ctx context.Context, namespace string, source v1beta2
 	return Proof{Progress: ProofDone, Source: source, Snapshot: snapshot}
 }
 
-func (r *Reconciler) read(ctx context.Context, namespace string, source v1beta2.RestoreSource) (v1beta2.Snapshot, error) {
+func (r *Reconciler) readSource(ctx context.Context, namespace string, source v1beta2.RestoreSource) (v1beta2.Snapshot, error) {
 	secret, err := kube.SecretData(ctx, r.client, namespace, source.Secret)
 	if err != nil {
 		return v1beta2.Snapshot{}, err
 	}
-	return r.prover.Prove(ctx, source, secret)
+	return r.read(ctx, source, secret)
 }

@@ -35,8 +35,8 @@ const (
 
 // Options of the controller.
 type Options struct {
-	// Prover reads sources.
-	Prover Prover
+	// Prove reads a source.
+	Prove Prove
 	// MaxProofs is how many sources are read at once.
 	MaxProofs int
 }
@@ -45,7 +45,7 @@ type Options struct {
 type Reconciler struct {
 	client client.Client
 	events events.EventRecorder
-	prover Prover
+	read   Prove
 	proofs *worker.Pool[Proof]
 	now    func() time.Time
 }
@@ -55,7 +55,7 @@ func Setup(mgr manager.Manager, options Options) error {
 	r := &Reconciler{
 		client: mgr.GetClient(),
 		events: mgr.GetEventRecorder(Name),
-		prover: options.Prover,
+		read:   options.Prove,
 		proofs: worker.New[Proof](options.MaxProofs),
 		now:    time.Now,
 	}

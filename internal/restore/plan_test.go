@@ -14,11 +14,11 @@ import (
 var now = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 
 var (
-	source = v1beta2.RestoreSource{
+	theSource = v1beta2.RestoreSource{
 		StorageType: v1beta2.StorageS3, Bucket: "backups", Key: "etcd/one.db",
 		Endpoint: "http://s3:7070", Region: "eu-west-1", ForcePathStyle: true, Secret: "aws",
 	}
-	snapshot = v1beta2.Snapshot{
+	theSnapshot = v1beta2.Snapshot{
 		Path: "backups/etcd/one.db", Revision: 42, Keys: 7, Size: 20512, SHA256: strings.Repeat("ab", 32),
 		StorageVersion: "3.6.0", EtcdVersion: "3.6.16",
 	}
@@ -52,7 +52,7 @@ func given(changes ...func(*State)) State {
 func withProof(p Proof) func(*State) { return func(s *State) { s.Proof = p } }
 
 func withProven(s *State) {
-	s.Restore.Status.Source, s.Restore.Status.Snapshot = source.DeepCopy(), snapshot.DeepCopy()
+	s.Restore.Status.Source, s.Restore.Status.Snapshot = theSource.DeepCopy(), theSnapshot.DeepCopy()
 }
 
 func withoutCluster(s *State) { s.Cluster = nil }
@@ -93,22 +93,22 @@ func backupOf(kind v1beta2.StorageType, storage v1beta2.Storage, path string) *v
 }
 
 func failed(reason string, final bool) Proof {
-	return Proof{Progress: ProofFailed, Source: source, Reason: reason, Message: "what went wrong", Final: final, Ended: now.Add(-4 * time.Second)}
+	return Proof{Progress: ProofFailed, Source: theSource, Reason: reason, Message: "what went wrong", Final: final, Ended: now.Add(-4 * time.Second)}
 }
 
 func TestPlanReadsTheSourceBeforeAnythingElse(t *testing.T) {
-	done := Proof{Progress: ProofDone, Source: source, Snapshot: snapshot}
+	done := Proof{Progress: ProofDone, Source: theSource, Snapshot: theSnapshot}
 	for name, test := range map[string]struct {
 		state State
 		want  Step
 	}{
-		"starts reading a source that was not read":        {given(), Verify{Source: source}},
-		"reads it although there is no cluster yet":        {given(withoutCluster), Verify{Source: source}},
+		"starts reading a source that was not read":        {given(), Verify{Source: theSource}},
+		"reads it although there is no cluster yet":        {given(withoutCluster), Verify{Source: theSource}},
 		"lets a reading go on":                             {given(withProof(Proof{Progress: ProofRunning})), Verifying{}},
-		"accepts what was proven":                          {given(withProof(done)), Accept{Source: source, Snapshot: snapshot}},
-		"accepts what was proven without a cluster":        {given(withProof(done), withoutCluster), Accept{Source: source, Snapshot: snapshot}},
+		"accepts what was proven":                          {given(withProof(done)), Accept{Source: theSource, Snapshot: theSnapshot}},
+		"accepts what was proven without a cluster":        {given(withProof(done), withoutCluster), Accept{Source: theSource, Snapshot: theSnapshot}},
 		"ends with a source that can never be good":        {given(withProof(failed(v1beta2.ReasonSnapshotCorrupt, true))), Fail{v1beta2.ReasonSnapshotCorrupt, "what went wrong"}},
-		"reads again at once when the source is another":   {given(withProof(Proof{Progress: ProofFailed, Final: true})), Verify{Source: source}},
+		"reads again at once when the source is another":   {given(withProof(Proof{Progress: ProofFailed, Final: true})), Verify{Source: theSource}},
 		"does nothing for a restore that is being deleted": {given(func(s *State) { s.Restore.DeletionTimestamp = &metav1.Time{Time: now} }), Done{}},
 		"waits after a fault that may pass": {
 			given(withProof(failed(v1beta2.ReasonStoreUnreachable, false))),
@@ -116,7 +116,7 @@ func TestPlanReadsTheSourceBeforeAnythingElse(t *testing.T) {
 		},
 		"tries again when that time has come": {
 			given(withProof(failed(v1beta2.ReasonStoreUnreachable, false)), func(s *State) { s.Now = now.Add(time.Second) }),
-			Verify{Source: source},
+			Verify{Source: theSource},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -191,7 +191,7 @@ func TestAFinishedRestoreIsNeverActedOnAgain(t *testing.T) {
 		"after its proof":                       given(ended, withProven),
 		"while its cluster is gone":             given(ended, withProven, withoutCluster),
 		"while its cluster says Growing":        given(ended, withProven, withProgress(v1beta2.RestoreGrowing)),
-		"while a late reading says it is good":  given(ended, withProof(Proof{Progress: ProofDone, Source: source, Snapshot: snapshot})),
+		"while a late reading says it is good":  given(ended, withProof(Proof{Progress: ProofDone, Source: theSource, Snapshot: theSnapshot})),
 		"while its cluster says that it failed": given(ended, withProven, withProgress(v1beta2.RestoreFailed)),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -210,9 +210,9 @@ func TestPlanRefusesASnapshotThatIsNewerThanTheCluster(t *testing.T) {
 		return v1beta2.Snapshot{Path: "b/k", StorageVersion: storage, EtcdVersion: etcd}
 	}
 	for name, test := range map[string]struct {
-		snapshot v1beta2.Snapshot
-		version  string
-		refused  bool
+		theSnapshot v1beta2.Snapshot
+		version     string
+		refused     bool
 	}{
 		"3.6 into 3.6":                 {with("3.6.0", "3.6.16"), "3.6.0", false},
 		"3.6 into 3.7":                 {with("3.6.0", "3.6.16"), "v3.7.3", false},
@@ -226,12 +226,12 @@ func TestPlanRefusesASnapshotThatIsNewerThanTheCluster(t *testing.T) {
 		"a snapshot that does not say":                          {with("", ""), "3.4.1", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			proof := Proof{Progress: ProofDone, Source: source, Snapshot: test.snapshot}
+			proof := Proof{Progress: ProofDone, Source: theSource, Snapshot: test.theSnapshot}
 			fail, refused := Plan(given(withProof(proof), withVersion(test.version))).(Fail)
 			if refused != test.refused || refused && fail.Reason != v1beta2.ReasonSnapshotTooNew {
 				t.Errorf("before its proof was kept: refused %v, %+v", refused, fail)
 			}
-			late := given(withProven, withVersion(test.version), func(s *State) { s.Restore.Status.Snapshot = &test.snapshot })
+			late := given(withProven, withVersion(test.version), func(s *State) { s.Restore.Status.Snapshot = &test.theSnapshot })
 			if fail, refused := Plan(late).(Fail); refused != test.refused || refused && fail.Reason != v1beta2.ReasonSnapshotTooNew {
 				t.Errorf("after its proof was kept: refused %v, %+v", refused, fail)
 			}

@@ -3,29 +3,56 @@ package restore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/source"
+	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
-// Prover reads a source once, whole, and says what is in it.
-type Prover interface {
-	Prove(ctx context.Context, source v1beta2.RestoreSource, secret map[string][]byte) (v1beta2.Snapshot, error)
-}
+// Prove reads a source once, whole, and says what is in it. secret is nil for the ambient identity.
+type Prove func(ctx context.Context, source v1beta2.RestoreSource, secret map[string][]byte) (v1beta2.Snapshot, error)
 
-func NewProver(string) (Prover, error) { return nil, nil }
+// spoolName is the directory below the spool directory that is the operator's alone.
+const spoolName = "etcd-restore-operator"
+
+// InSpool proves sources by files in a directory below dir. What an earlier process left there is removed.
+func InSpool(dir string) (Prove, error) {
+	spool := filepath.Join(dir, spoolName)
+	if err := errors.Join(os.RemoveAll(spool), os.Mkdir(spool, 0o700)); err != nil {
+		return nil, fmt.Errorf("make a spool for snapshots (--spool-dir): %w", err)
+	}
+	return func(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte) (v1beta2.Snapshot, error) {
+		file, err := os.CreateTemp(spool, "snapshot-*.db")
+		if err != nil {
+			return v1beta2.Snapshot{}, fmt.Errorf("spool a snapshot: %w: %w", source.ErrDisk, err)
+		}
+		defer os.Remove(file.Name())
+		if err := file.Close(); err != nil {
+			return v1beta2.Snapshot{}, fmt.Errorf("spool a snapshot: %w: %w", source.ErrDisk, err)
+		}
+		return source.Read(ctx, src, secret, file.Name())
+	}, nil
+}
 
 // classify gives the reason for an error, and whether the same source can never be good.
 func classify(err error) (reason string, final bool) {
-	switch {
-	case errors.Is(err, kube.ErrSecretMissing):
+	switch panicked := (*worker.PanicError)(nil); {
+	case errors.Is(err, kube.ErrSecretMissing), errors.Is(err, source.ErrConfig):
 		return v1beta2.ReasonSecretMissing, false
+	case source.Corrupt(err):
+		return v1beta2.ReasonSnapshotCorrupt, true
+	case source.Missing(err):
+		return v1beta2.ReasonObjectNotFound, true
+	case errors.Is(err, source.ErrDisk), errors.As(err, &panicked):
+		return v1beta2.ReasonRetrying, false
 	case errors.Is(err, objstore.ErrNoBucket):
 		return v1beta2.ReasonBucketNotFound, false
-	case errors.Is(err, fs.ErrNotExist):
-		return v1beta2.ReasonObjectNotFound, true
 	case errors.Is(err, fs.ErrPermission):
 		return v1beta2.ReasonAccessDenied, false
 	}

@@ -24,7 +24,7 @@ func short(status v1beta2.EtcdRestoreStatus) map[string]string {
 func TestStatusHasEveryConditionFromTheFirstPassOn(t *testing.T) {
 	for name, step := range map[string]Step{
 		"when the source is bad": Fail{v1beta2.ReasonInvalidSpec, "why"},
-		"when it is being read":  Verify{Source: source},
+		"when it is being read":  Verify{Source: theSource},
 		"when it must wait":      Wait{Reason: v1beta2.ReasonBackupNotFound, Message: "why"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -57,7 +57,7 @@ func TestStatusOfEachStep(t *testing.T) {
 			"Ready": "False/Verifying", "Verified": "False/Verifying", "Restoring": "False/Pending",
 			"Complete": "False/Pending", "Failed": "False/Verifying", "Stalled": "False/Verifying",
 		}},
-		"when the source is proven": {Accept{source, snapshot}, map[string]string{
+		"when the source is proven": {Accept{theSource, theSnapshot}, map[string]string{
 			"Ready": "False/Verified", "Verified": "True/Verified", "Restoring": "False/Pending",
 			"Complete": "False/Pending", "Failed": "False/Verified", "Stalled": "False/Verified",
 		}},
@@ -112,7 +112,7 @@ func TestStatusOfEachStep(t *testing.T) {
 // Defect 1 of coreos/etcd-operator: a restore always reported success, and did so before its seed ran.
 func TestSucceededIsNeverSaidBeforeTheClusterIsRestored(t *testing.T) {
 	for name, step := range map[string]Step{
-		"when the source is proven":   Accept{source, snapshot},
+		"when the source is proven":   Accept{theSource, theSnapshot},
 		"while it waits":              Wait{Reason: v1beta2.ReasonVerified},
 		"while the seed is restored":  Follow{*progress(v1beta2.RestoreSeeding)},
 		"while the cluster switches":  Follow{*progress(v1beta2.RestoreSwitching)},
@@ -162,12 +162,12 @@ func TestStatusSaysWhyInTheOldField(t *testing.T) {
 
 func TestAnAttemptKeepsWhatTheOneBeforeSaid(t *testing.T) {
 	s := given()
-	s.Restore.Status = Status(s, Verify{Source: source})
+	s.Restore.Status = Status(s, Verify{Source: theSource})
 	if s.Restore.Status.Attempts != 1 {
 		t.Errorf("attempts is %d after the first", s.Restore.Status.Attempts)
 	}
 	s.Restore.Status = Status(s, Wait{v1beta2.ReasonAccessDenied, "why", true, 0})
-	for _, step := range []Step{Verify{Source: source}, Verifying{}} {
+	for _, step := range []Step{Verify{Source: theSource}, Verifying{}} {
 		s.Restore.Status = Status(s, step)
 		if got := meta.FindStatusCondition(s.Restore.Status.Conditions, "Ready"); got.Reason != v1beta2.ReasonAccessDenied || got.Message != "why" {
 			t.Errorf("during the second attempt Ready is %s: %s", got.Reason, got.Message)
@@ -176,7 +176,7 @@ func TestAnAttemptKeepsWhatTheOneBeforeSaid(t *testing.T) {
 	if s.Restore.Status.Attempts != 2 {
 		t.Errorf("attempts is %d after the second", s.Restore.Status.Attempts)
 	}
-	s.Restore.Status = Status(s, Accept{source, snapshot})
+	s.Restore.Status = Status(s, Accept{theSource, theSnapshot})
 	if s.Restore.Status.Reason != "" || s.Restore.Status.Snapshot == nil {
 		t.Errorf("after it succeeded the status is %+v", s.Restore.Status)
 	}

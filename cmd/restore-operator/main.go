@@ -1,0 +1,45 @@
+// Command restore-operator proves snapshots and follows their restore (EtcdRestore). As "restore-operator seed" it
+// is the init container that fills the first member of a restored cluster.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/spf13/pflag"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/etcd-suite/etcd-operator/internal/operator"
+	"github.com/etcd-suite/etcd-operator/internal/restore"
+	"github.com/etcd-suite/etcd-operator/internal/seed"
+	"github.com/etcd-suite/etcd-operator/internal/seeder"
+)
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == seed.Command {
+		os.Exit(seeder.Main(ctrl.SetupSignalHandler(), os.Args[1:]))
+	}
+	var options operator.Options
+	options.AddFlags(pflag.CommandLine)
+	spoolDir := pflag.String("spool-dir", os.TempDir(), "where a snapshot lies while it is proven; needs room for the largest one")
+	maxProofs := pflag.Int("max-proofs", 2, "how many snapshots are read and proven at once")
+	version := pflag.Bool("version", false, "print the version and exit")
+	pflag.Parse()
+	if *version {
+		fmt.Println(operator.Version)
+		return
+	}
+	err := operator.Run(ctrl.SetupSignalHandler(), restore.Name, options, func(_ context.Context, mgr manager.Manager) error {
+		prove, err := restore.InSpool(*spoolDir)
+		if err != nil {
+			return err
+		}
+		return restore.Setup(mgr, restore.Options{Prove: prove, MaxProofs: *maxProofs})
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}

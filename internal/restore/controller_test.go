@@ -1,0 +1,292 @@
+package restore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/dbfile"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/source"
+	"github.com/etcd-suite/etcd-operator/internal/worker"
+)
+
+// bench runs passes of one restore against a client in memory.
+type bench struct {
+	*testing.T
+	client  client.Client
+	r       *Reconciler
+	queue   workqueue.TypedRateLimitingInterface[reconcile.Request]
+	events  *events.FakeRecorder
+	request reconcile.Request
+	clock   time.Time
+	reads   atomic.Int32
+}
+
+func newBench(t *testing.T, read Prove, hooks interceptor.Funcs, objects ...client.Object) *bench {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(v1beta2.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	state := given()
+	b := &bench{T: t, clock: now, events: events.NewFakeRecorder(100), request: reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&state.Restore)}}
+	b.client = fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(hooks).
+		WithStatusSubresource(&v1beta2.EtcdRestore{}, &v1beta2.EtcdCluster{}).
+		WithObjects(append(objects, &state.Restore)...).Build()
+	b.r = &Reconciler{
+		client: b.client, events: b.events, proofs: worker.New[Proof](1),
+		now: func() time.Time { return b.clock },
+		read: func(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte) (v1beta2.Snapshot, error) {
+			b.reads.Add(1)
+			return read(ctx, src, secret)
+		},
+	}
+	b.queue = workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+	t.Cleanup(b.queue.ShutDown)
+	if err := b.r.proofs.Source().Start(t.Context(), b.queue); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func (b *bench) pass() reconcile.Result {
+	b.Helper()
+	result, err := b.r.Reconcile(b.Context(), b.request)
+	if err != nil {
+		b.Fatalf("pass: %v", err)
+	}
+	return result
+}
+
+// read does the pass that starts reading, and waits until the reading makes the restore be looked at again.
+func (b *bench) read() {
+	b.Helper()
+	b.pass()
+	request, _ := b.queue.Get()
+	b.queue.Done(request)
+	if request != b.request {
+		b.Fatalf("the end of the reading makes %v be looked at", request)
+	}
+}
+
+func (b *bench) restore() *v1beta2.EtcdRestore {
+	b.Helper()
+	var restore v1beta2.EtcdRestore
+	if err := b.client.Get(b.Context(), b.request.NamespacedName, &restore); err != nil {
+		b.Fatal(err)
+	}
+	return &restore
+}
+
+func (b *bench) wantReady(reason string) *v1beta2.EtcdRestore {
+	b.Helper()
+	restore := b.restore()
+	for _, c := range restore.Status.Conditions {
+		if c.Type == v1beta2.ConditionReady && c.Reason == reason {
+			return restore
+		}
+	}
+	b.Fatalf("Ready is not %s: %v", reason, short(restore.Status))
+	return nil
+}
+
+func good(context.Context, v1beta2.RestoreSource, map[string][]byte) (v1beta2.Snapshot, error) {
+	return theSnapshot, nil
+}
+
+func awsSecret() *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "aws"}, Data: map[string][]byte{"access-key-id": []byte("k")}}
+}
+
+func TestARestoreFromFirstToLastPass(t *testing.T) {
+	cluster := given().Cluster
+	read := func(_ context.Context, src v1beta2.RestoreSource, secret map[string][]byte) (v1beta2.Snapshot, error) {
+		if src != theSource || string(secret["access-key-id"]) != "k" {
+			return v1beta2.Snapshot{}, fmt.Errorf("asked for %+v with %d secrets", src, len(secret))
+		}
+		return theSnapshot, nil
+	}
+	b := newBench(t, read, interceptor.Funcs{}, cluster, awsSecret())
+	b.read()
+	b.wantReady(v1beta2.ReasonVerifying)
+	b.pass()
+	restore := b.wantReady(v1beta2.ReasonVerified)
+	if *restore.Status.Source != theSource || *restore.Status.Snapshot != theSnapshot {
+		t.Errorf("the status tells cluster-operator %+v, %+v", restore.Status.Source, restore.Status.Snapshot)
+	}
+	for _, step := range []v1beta2.RestoreStep{"Seeding", "Switching", "Growing", "Complete"} {
+		cluster.Status.Restore = progress(step)
+		if err := b.client.Status().Update(t.Context(), cluster); err != nil {
+			t.Fatal(err)
+		}
+		b.pass()
+		if restore := b.wantReady(string(step)); restore.Status.Succeeded != (step == "Complete") {
+			t.Errorf("at %s succeeded is %v", step, restore.Status.Succeeded)
+		}
+	}
+	b.pass()
+	if b.reads.Load() != 1 {
+		t.Errorf("the source was read %d times", b.reads.Load())
+	}
+	if got := len(b.events.Events); got != 6 {
+		t.Errorf("%d events, want one for each of six reasons", got)
+	}
+}
+
+func TestAFaultThatMayPassIsTriedAgainWhenItsTimeHasCome(t *testing.T) {
+	down := true
+	read := func(ctx context.Context, s v1beta2.RestoreSource, secret map[string][]byte) (v1beta2.Snapshot, error) {
+		if down {
+			return v1beta2.Snapshot{}, errors.New("connection refused")
+		}
+		return good(ctx, s, secret)
+	}
+	b := newBench(t, read, interceptor.Funcs{}, given().Cluster, awsSecret())
+	b.read()
+	if result := b.pass(); result.RequeueAfter != 5*time.Second {
+		t.Errorf("looks again after %s", result.RequeueAfter)
+	}
+	restore := b.wantReady(v1beta2.ReasonStoreUnreachable)
+	if restore.Status.CompletionTime != nil || restore.Status.Attempts != 1 {
+		t.Errorf("status %+v", restore.Status)
+	}
+	down = false
+	b.clock = b.clock.Add(5 * time.Second)
+	b.read()
+	b.pass()
+	if restore := b.wantReady(v1beta2.ReasonVerified); restore.Status.Attempts != 2 {
+		t.Errorf("%d attempts", restore.Status.Attempts)
+	}
+}
+
+func TestEachFaultHasItsReason(t *testing.T) {
+	for reason, test := range map[string]struct {
+		err   error
+		final bool
+	}{
+		v1beta2.ReasonObjectNotFound:   {fmt.Errorf("get: %w", fs.ErrNotExist), true},
+		v1beta2.ReasonAccessDenied:     {fmt.Errorf("get: %w", fs.ErrPermission), false},
+		v1beta2.ReasonBucketNotFound:   {fmt.Errorf("get: %w", objstore.ErrNoBucket), false},
+		v1beta2.ReasonSnapshotCorrupt:  {fmt.Errorf("read: %w", dbfile.ErrCorrupt), true},
+		v1beta2.ReasonStoreUnreachable: {errors.New("no route to host"), false},
+		v1beta2.ReasonRetrying:         {fmt.Errorf("%w: %w", source.ErrDisk, fs.ErrNotExist), false},
+	} {
+		t.Run(reason, func(t *testing.T) {
+			b := newBench(t, func(context.Context, v1beta2.RestoreSource, map[string][]byte) (v1beta2.Snapshot, error) {
+				return v1beta2.Snapshot{}, test.err
+			}, interceptor.Funcs{}, given().Cluster, awsSecret())
+			b.read()
+			b.pass()
+			if restore := b.wantReady(reason); (restore.Status.CompletionTime != nil) != test.final {
+				t.Errorf("completionTime %v", restore.Status.CompletionTime)
+			}
+		})
+	}
+	t.Run("SecretMissing, and the store is not asked", func(t *testing.T) {
+		b := newBench(t, good, interceptor.Funcs{}, given().Cluster)
+		b.read()
+		b.pass()
+		b.wantReady(v1beta2.ReasonSecretMissing)
+		if b.reads.Load() != 0 {
+			t.Error("the store was asked")
+		}
+	})
+}
+
+// Defect 6 of coreos/etcd-operator: one bad CR ended the operator for everyone.
+func TestAPanicWhileReadingFailsThatRestoreOnly(t *testing.T) {
+	b := newBench(t, func(context.Context, v1beta2.RestoreSource, map[string][]byte) (v1beta2.Snapshot, error) {
+		panic("boom")
+	}, interceptor.Funcs{}, given().Cluster, awsSecret())
+	b.read()
+	if result := b.pass(); result.RequeueAfter != 5*time.Second {
+		t.Errorf("looks again after %s", result.RequeueAfter)
+	}
+	b.wantReady(v1beta2.ReasonRetrying)
+}
+
+func TestAProofSurvivesAStatusThatCouldNotBeWritten(t *testing.T) {
+	conflicts := 0
+	hooks := interceptor.Funcs{SubResourcePatch: func(ctx context.Context, c client.Client, sub string, object client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+		if conflicts > 0 {
+			conflicts--
+			return apierrors.NewConflict(schema.GroupResource{Resource: "etcdrestores"}, object.GetName(), errors.New("changed meanwhile"))
+		}
+		return c.SubResource(sub).Patch(ctx, object, patch, opts...)
+	}}
+	b := newBench(t, good, hooks, given().Cluster, awsSecret())
+	b.read()
+	conflicts = 2
+	for range 2 {
+		if result := b.pass(); result.RequeueAfter == 0 {
+			t.Error("a conflict does not lead to another pass")
+		}
+	}
+	b.wantReady(v1beta2.ReasonVerifying)
+	b.pass()
+	b.wantReady(v1beta2.ReasonVerified)
+	if b.reads.Load() != 1 {
+		t.Errorf("the source was read %d times", b.reads.Load())
+	}
+}
+
+func TestReadingEndsWithItsRestore(t *testing.T) {
+	begun, ended := make(chan struct{}), make(chan error, 1)
+	b := newBench(t, func(ctx context.Context, _ v1beta2.RestoreSource, _ map[string][]byte) (v1beta2.Snapshot, error) {
+		close(begun)
+		<-ctx.Done()
+		ended <- ctx.Err()
+		return v1beta2.Snapshot{}, ctx.Err()
+	}, interceptor.Funcs{}, given().Cluster, awsSecret())
+	b.pass()
+	<-begun
+	if err := b.client.Delete(t.Context(), b.restore()); err != nil {
+		t.Fatal(err)
+	}
+	b.pass()
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		t.Error("the reading goes on")
+	}
+}
+
+func TestAClusterConcernsItsUnfinishedRestoresOnly(t *testing.T) {
+	more := func(name, cluster, backup string, finished bool) *v1beta2.EtcdRestore {
+		r := &v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
+		r.Spec.EtcdCluster.Name = cluster
+		if backup != "" {
+			r.Spec.EtcdBackup = &v1beta2.BackupReference{Name: backup}
+		}
+		if finished {
+			r.Status.CompletionTime = &metav1.Time{Time: now}
+		}
+		return r
+	}
+	b := newBench(t, good, interceptor.Funcs{}, more("other", "elsewhere", "nightly", false), more("ended", "example", "nightly", true))
+	cluster := b.r.concerned(intoCluster)(t.Context(), given().Cluster)
+	if len(cluster) != 1 || cluster[0].Name != "back" {
+		t.Errorf("the cluster concerns %v", cluster)
+	}
+	backup := b.r.concerned(fromBackup)(t.Context(), &v1beta2.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "nightly"}})
+	if len(backup) != 1 || backup[0].Name != "other" {
+		t.Errorf("the backup concerns %v", backup)
+	}
+}

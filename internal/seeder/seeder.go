@@ -1,0 +1,133 @@
+// Package seeder is what the init container of a restored cluster's first member does: it fetches the snapshot
+// that restore-operator proved, proves again that it is that one, and makes etcd's data directory from it.
+//
+// The data directory appears by one rename, whole or not at all; so it may be killed at any moment and run again.
+package seeder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/go-logr/logr"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/dbfile"
+	"github.com/etcd-suite/etcd-operator/internal/seed"
+	"github.com/etcd-suite/etcd-operator/internal/source"
+)
+
+// Seeder makes a data directory.
+type Seeder struct {
+	// CredentialsDir holds one file for each key of the Secret, seed.CredentialsDir but in tests.
+	CredentialsDir string
+	// RetryFor is how long faults that may pass are tried again before they are reported.
+	RetryFor time.Duration
+	Log      logr.Logger
+}
+
+// ErrMismatch is in the chain when the object is whole and is not the one that was proven.
+var ErrMismatch = errors.New("the object is not the one that was proven")
+
+// errArguments is in the chain when the arguments are wrong.
+var errArguments = errors.New("wrong arguments")
+
+// stagingName is a directory beside the data directory, on the same volume.
+const stagingName = ".etcd-seed"
+
+// Seed makes r.DataDir, and does nothing where it is complete already.
+func (s *Seeder) Seed(ctx context.Context, r seed.Request) (err error) {
+	if _, err := os.Stat(filepath.Join(r.DataDir, "member")); err == nil {
+		s.Log.Info("the data directory is complete: nothing to do", "dataDir", r.DataDir)
+		return nil
+	}
+	staging := filepath.Join(filepath.Dir(r.DataDir), stagingName)
+	if err := os.RemoveAll(staging); err != nil {
+		return fmt.Errorf("remove what an earlier run left: %w", err)
+	}
+	if err := os.Mkdir(staging, 0o700); err != nil {
+		return fmt.Errorf("make a place on the volume: %w", err)
+	}
+	defer func() {
+		if remove := os.RemoveAll(staging); remove != nil && err == nil {
+			err = fmt.Errorf("remove the fetched snapshot: %w", remove)
+		}
+	}()
+	if err := enoughSpace(staging, r.Size); err != nil {
+		return err
+	}
+	file := filepath.Join(staging, "snapshot.db")
+	if err := s.fetch(ctx, r, file); err != nil {
+		return err
+	}
+	return s.restore(ctx, r, file, filepath.Join(staging, "data"))
+}
+
+// fetch reads the object into file, and again after a fault that may pass.
+func (s *Seeder) fetch(ctx context.Context, r seed.Request, file string) error {
+	secret, err := credentials(s.CredentialsDir, r.Source.Secret)
+	if err != nil {
+		return err
+	}
+	return s.retry(ctx, func() error {
+		started := time.Now()
+		s.Log.Info("fetching", "storageType", r.Source.StorageType, "bucket", r.Source.Bucket, "key", r.Source.Key, "bytes", r.Size)
+		got, err := source.Read(ctx, r.Source, secret, file)
+		if err != nil {
+			return err
+		}
+		s.Log.Info("fetched and proven", "bytes", got.Size, "sha256", got.SHA256, "revision", got.Revision, "took", time.Since(started).String())
+		return match(r, got)
+	})
+}
+
+// match compares what came with what was proven.
+func match(r seed.Request, got v1beta2.Snapshot) error {
+	switch {
+	case got.SHA256 != r.SHA256:
+		return fmt.Errorf("%s has SHA-256 %s and %s was proven: %w", got.Path, got.SHA256, r.SHA256, ErrMismatch)
+	case got.Size != r.Size:
+		return fmt.Errorf("%s has %d bytes and %d were proven: %w", got.Path, got.Size, r.Size, ErrMismatch)
+	case got.Revision != r.Revision:
+		return fmt.Errorf("%s holds revision %d and %d was proven: %w", got.Path, got.Revision, r.Revision, ErrMismatch)
+	}
+	return nil
+}
+
+// restore makes the data directory in data and puts it in its place.
+func (s *Seeder) restore(ctx context.Context, r seed.Request, file, data string) error {
+	started := time.Now()
+	err := dbfile.Restore(ctx, dbfile.Options{
+		SnapshotPath:   file,
+		DataDir:        data,
+		Name:           r.Name,
+		PeerURLs:       []string{r.PeerURL},
+		InitialCluster: r.Name + "=" + r.PeerURL,
+		Token:          r.Token,
+		RevisionBump:   uint64(r.RevisionBump),
+		MarkCompacted:  r.RevisionBump > 0,
+	})
+	if err != nil {
+		return err
+	}
+	if err := replace(data, r.DataDir); err != nil {
+		return fmt.Errorf("put the data directory in place: %w", err)
+	}
+	s.Log.Info("restored", "dataDir", r.DataDir, "member", r.Name, "revisionBump", r.RevisionBump, "took", time.Since(started).String())
+	return nil
+}
+
+// replace renames from to to, which may be an empty directory, and makes that last.
+func replace(from, to string) error {
+	if err := os.Rename(from, to); err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(to))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
