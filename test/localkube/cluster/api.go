@@ -168,3 +168,23 @@ func (l nodeList) unready(nodes []node, since time.Time) string {
 	}
 	return strings.Join(reasons, "; ")
 }
+
+// whyNotReady asks for the nodes and their DNS, and says what is not ready
+// yet; "" if all is.
+func (a *api) whyNotReady(ctx context.Context, nodes []node, since time.Time) (nodeList, string) {
+	var list nodeList
+	if err := a.get(ctx, "/api/v1/nodes", &list); err != nil {
+		return list, err.Error()
+	}
+	if reason := list.unready(nodes, since); reason != "" {
+		return list, reason
+	}
+	var dns podList
+	if err := a.get(ctx, "/api/v1/namespaces/kube-system/pods?labelSelector=k8s-app%3Dkube-dns", &dns); err != nil {
+		return list, err.Error()
+	}
+	if without := dns.missing(nodes, since); without != "" {
+		return list, "DNS is not ready on " + without
+	}
+	return list, ""
+}

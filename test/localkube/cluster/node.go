@@ -64,7 +64,7 @@ func (c *Cluster) startContainerd(ctx context.Context, n node) (*running, error)
 		return nil, err
 	}
 	err = poll(ctx, time.Minute, 50*time.Millisecond, "containerd", func() (bool, error) {
-		conn, err := net.DialTimeout("unix", c.layout.socket(n), time.Second)
+		conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "unix", c.layout.socket(n))
 		if err != nil {
 			return false, r.ended()
 		}
@@ -126,27 +126,14 @@ func (c *Cluster) waitReady(ctx context.Context, nodes []node, since time.Time, 
 	told := map[node]bool{}
 	err = poll(ctx, limit, 200*time.Millisecond, "the nodes", func() (bool, error) {
 		var list nodeList
-		if err := a.get(ctx, "/api/v1/nodes", &list); err != nil {
-			reason = err.Error()
-			return false, nil
-		}
+		list, reason = a.whyNotReady(ctx, nodes, since)
 		for _, n := range nodes {
 			if !since.IsZero() && !told[n] && list.unready([]node{n}, since) == "" {
 				told[n] = true
 				c.say("%s: Ready", n)
 			}
 		}
-		if reason = list.unready(nodes, since); reason != "" {
-			return false, nil
-		}
-		var dns podList
-		if err := a.get(ctx, "/api/v1/namespaces/kube-system/pods?labelSelector=k8s-app%3Dkube-dns", &dns); err != nil {
-			reason = err.Error()
-			return false, nil
-		}
-		without := dns.missing(nodes, since)
-		reason = "DNS is not ready on " + without
-		return without == "", nil
+		return reason == "", nil
 	})
 	if err != nil {
 		return fmt.Errorf("%w (%s); logs are in %s", err, reason, filepath.Dir(c.layout.log("x")))

@@ -44,7 +44,8 @@ func (c *Cluster) start(p program) (*running, error) {
 		return nil, fmt.Errorf("open the log of %s: %w", p.name, err)
 	}
 	defer out.Close()
-	cmd := exec.Command("/bin/sh", append([]string{"-c", enter, p.name}, command(p)...)...)
+	// Not the caller's context: the program outlives it.
+	cmd := exec.CommandContext(context.Background(), "/bin/sh", append([]string{"-c", enter, p.name}, command(p)...)...)
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Env = []string{
@@ -84,7 +85,11 @@ func command(p program) []string {
 func (r *running) ended() error {
 	select {
 	case <-r.done:
-		return fmt.Errorf("%s ended (%v); the last of its log %s:\n%s", r.name, r.err, r.log, tail(r.log))
+		err := r.err
+		if err == nil {
+			err = errors.New("exit status 0")
+		}
+		return fmt.Errorf("%s ended: %w; the last of its log %s:\n%s", r.name, err, r.log, tail(r.log))
 	default:
 		return nil
 	}

@@ -54,7 +54,7 @@ func findStatic(file string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("look into %s: %w", path, err)
 	}
-	defer binary.Close()
+	defer func() { _ = binary.Close() }()
 	for _, p := range binary.Progs {
 		if p.Type == elf.PT_INTERP {
 			return "", fmt.Errorf("%s is linked dynamically, and would not run alone in an image", path)

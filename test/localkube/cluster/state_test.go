@@ -29,8 +29,8 @@ func TestLock(t *testing.T) {
 			second <- err
 		}()
 		select {
-		case <-second:
-			t.Fatal("the second did not wait")
+		case err := <-second:
+			t.Fatalf("the second did not wait, error %v", err)
 		case <-time.After(300 * time.Millisecond):
 		}
 		if err := os.Remove(c.layout.state); err != nil {
