@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -46,14 +47,14 @@ func (s *Seeder) Seed(ctx context.Context, r seed.Request) (err error) {
 	}
 	staging := filepath.Join(filepath.Dir(r.DataDir), stagingName)
 	if err := os.RemoveAll(staging); err != nil {
-		return fmt.Errorf("remove what an earlier run left: %w", err)
+		return fmt.Errorf("remove what an earlier run left: %w: %w", source.ErrDisk, err)
 	}
 	if err := os.Mkdir(staging, 0o700); err != nil {
-		return fmt.Errorf("make a place on the volume: %w", err)
+		return fmt.Errorf("make a place on the volume: %w: %w", source.ErrDisk, err)
 	}
 	defer func() {
 		if remove := os.RemoveAll(staging); remove != nil && err == nil {
-			err = fmt.Errorf("remove the fetched snapshot: %w", remove)
+			err = fmt.Errorf("remove the fetched snapshot: %w: %w", source.ErrDisk, remove)
 		}
 	}()
 	if err := enoughSpace(staging, r.Size); err != nil {
@@ -110,11 +111,14 @@ func (s *Seeder) restore(ctx context.Context, r seed.Request, file, data string)
 		RevisionBump:   uint64(r.RevisionBump),
 		MarkCompacted:  r.RevisionBump > 0,
 	})
+	if err != nil && !source.Corrupt(err) {
+		err = fmt.Errorf("%w: %w", source.ErrDisk, err) // whatever else it says is of files here
+	}
 	if err != nil {
 		return err
 	}
 	if err := replace(data, r.DataDir); err != nil {
-		return fmt.Errorf("put the data directory in place: %w", err)
+		return fmt.Errorf("put the data directory in place: %w: %w", source.ErrDisk, err)
 	}
 	s.Log.Info("restored", "dataDir", r.DataDir, "member", r.Name, "revisionBump", r.RevisionBump, "took", time.Since(started).String())
 	return nil
@@ -122,8 +126,9 @@ func (s *Seeder) restore(ctx context.Context, r seed.Request, file, data string)
 
 // replace renames from to to, which may be an empty directory, and makes that last.
 func replace(from, to string) error {
-	if err := os.Rename(from, to); err != nil {
-		return err
+	// Not os.Rename, which refuses every directory; the call itself refuses those with something in them.
+	if err := syscall.Rename(from, to); err != nil {
+		return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
 	}
 	dir, err := os.Open(filepath.Dir(to))
 	if err != nil {

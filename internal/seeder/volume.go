@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/etcd-suite/etcd-operator/internal/source"
 )
 
 // walSize is what etcd allocates for its first WAL file.
@@ -18,7 +20,7 @@ const walSize = 64 << 20
 func enoughSpace(dir string, size int64) error {
 	var stat syscall.Statfs_t
 	if err := syscall.Statfs(dir, &stat); err != nil {
-		return fmt.Errorf("ask for the free space of %s: %w", dir, err)
+		return fmt.Errorf("ask for the free space of %s: %w: %w", dir, source.ErrDisk, err)
 	}
 	free := int64(stat.Bavail) * stat.Bsize
 	if need := 2*size + walSize; free < need {
@@ -37,7 +39,7 @@ func credentials(dir, secret string) (map[string][]byte, error) {
 		return nil, fmt.Errorf("Secret %s is not mounted at %s", secret, dir)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the mounted Secret %s: %w", secret, err)
+		return nil, fmt.Errorf("read the mounted Secret %s: %w: %w", secret, source.ErrDisk, err)
 	}
 	data := map[string][]byte{}
 	for _, entry := range entries {
@@ -46,7 +48,7 @@ func credentials(dir, secret string) (map[string][]byte, error) {
 		}
 		value, err := os.ReadFile(filepath.Join(dir, entry.Name()))
 		if err != nil {
-			return nil, fmt.Errorf("read the mounted Secret %s: %w", secret, err)
+			return nil, fmt.Errorf("read the mounted Secret %s: %w: %w", secret, source.ErrDisk, err)
 		}
 		data[entry.Name()] = value
 	}

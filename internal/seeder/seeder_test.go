@@ -1,0 +1,302 @@
+package seeder
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr/funcr"
+	"go.etcd.io/bbolt"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/seed"
+)
+
+// snapshotOf is the smallest database that etcd can start from, with one key written so many times.
+func snapshotOf(t *testing.T, revisions int) []byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "db")
+	db, err := bbolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.Update(func(tx *bbolt.Tx) error {
+		for _, name := range []string{"meta", "members", "members_removed", "cluster", "key", "lease", "auth"} {
+			if _, err := tx.CreateBucket([]byte(name)); err != nil {
+				return err
+			}
+		}
+		for i := range revisions {
+			// bytes 8 to 17 of a revision: '_' and the number within the transaction
+			revision := append(binary.BigEndian.AppendUint64(nil, uint64(i+2)), "_\x00\x00\x00\x00\x00\x00\x00\x00"...)
+			value := protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), []byte("key"))
+			if err := tx.Bucket([]byte("key")).Put(revision, value); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(content)
+	return append(content, sum[:]...)
+}
+
+// fixture is an object in a directory that serves as a store, the request for it, and a volume.
+type fixture struct {
+	request seed.Request
+	object  string
+	volume  string
+	log     *bytes.Buffer
+	seeder  Seeder
+}
+
+func given(t *testing.T) *fixture {
+	t.Helper()
+	content := snapshotOf(t, 5)
+	sum := sha256.Sum256(content)
+	bucket, volume := t.TempDir(), t.TempDir()
+	f := &fixture{object: filepath.Join(bucket, "one.db"), volume: volume, log: &bytes.Buffer{}}
+	if err := os.WriteFile(f.object, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f.request = seed.Request{
+		Source: v1beta2.RestoreSource{StorageType: "File", Bucket: bucket, Key: "one.db"},
+		SHA256: hex.EncodeToString(sum[:]), Size: int64(len(content)), Revision: 6,
+		DataDir: filepath.Join(volume, "data"), Name: "m0", PeerURL: "http://m0:2380", Token: "token", RevisionBump: 1000,
+	}
+	f.seeder = Seeder{
+		CredentialsDir: filepath.Join(t.TempDir(), "credentials"), RetryFor: 10 * time.Millisecond,
+		Log: funcr.New(func(_, args string) { fmt.Fprintln(f.log, args) }, funcr.Options{}),
+	}
+	return f
+}
+
+func (f *fixture) run(t *testing.T) error {
+	t.Helper()
+	return f.seeder.Seed(t.Context(), f.request)
+}
+
+// wantVolume fails unless the volume holds these entries and no others.
+func (f *fixture) wantVolume(t *testing.T, want ...string) {
+	t.Helper()
+	entries, err := os.ReadDir(f.volume)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, entry := range entries {
+		got = append(got, entry.Name())
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the volume holds %q, want %q", got, want)
+	}
+}
+
+func TestSeedMakesADataDirectoryAndLeavesNothingElse(t *testing.T) {
+	for name, prepare := range map[string]func(*fixture){
+		"on an empty volume":                func(*fixture) {},
+		"with the bump turned off":          func(f *fixture) { f.request.RevisionBump = 0 },
+		"where an empty directory is there": func(f *fixture) { os.Mkdir(f.request.DataDir, 0o700) },
+		"where an earlier run was killed":   func(f *fixture) { os.MkdirAll(filepath.Join(f.volume, stagingName, "data.restoring"), 0o700) },
+		"with a Secret":                     func(f *fixture) { f.request.Source.Secret = "aws"; os.Mkdir(f.seeder.CredentialsDir, 0o700) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := given(t)
+			prepare(f)
+			if err := f.run(t); err != nil {
+				t.Fatal(err)
+			}
+			f.wantVolume(t, "data")
+			for _, file := range []string{"member/snap/db", "member/wal"} {
+				if _, err := os.Stat(filepath.Join(f.request.DataDir, file)); err != nil {
+					t.Error(err)
+				}
+			}
+			if info, err := os.Stat(f.request.DataDir); err != nil || info.Mode().Perm() != 0o700 {
+				t.Errorf("the data directory has mode %v, %v: etcd wants 0700", info.Mode(), err)
+			}
+		})
+	}
+}
+
+func TestSeedLeavesACompleteDataDirectoryAlone(t *testing.T) {
+	f := given(t)
+	if err := f.run(t); err != nil {
+		t.Fatal(err)
+	}
+	mark := filepath.Join(f.request.DataDir, "member", "mark")
+	if err := os.WriteFile(mark, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(f.object); err != nil { // it is not even asked for
+		t.Fatal(err)
+	}
+	if err := f.run(t); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(mark); err != nil {
+		t.Error(err)
+	}
+}
+
+// Defect 12 of coreos/etcd-operator: the bytes were not checked before a restore.
+func TestSeedRefusesWhatIsNotWhatWasProven(t *testing.T) {
+	rewrite := func(change func([]byte) []byte) func(*testing.T, *fixture) {
+		return func(t *testing.T, f *fixture) {
+			content, err := os.ReadFile(f.object)
+			if err == nil {
+				err = os.WriteFile(f.object, change(content), 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for name, change := range map[string]func(*testing.T, *fixture){
+		"when a bit is flipped":            rewrite(func(b []byte) []byte { b[len(b)/2] ^= 1; return b }),
+		"when its end is missing":          rewrite(func(b []byte) []byte { return b[:len(b)-4096] }),
+		"when it has no trailer":           rewrite(func(b []byte) []byte { return b[:len(b)-sha256.Size] }),
+		"when it is empty":                 rewrite(func([]byte) []byte { return nil }),
+		"when it is another good snapshot": func(t *testing.T, f *fixture) { rewrite(func([]byte) []byte { return snapshotOf(t, 9) })(t, f) },
+		"when its revision is another":     func(_ *testing.T, f *fixture) { f.request.Revision = 7 },
+		"when its size is another":         func(_ *testing.T, f *fixture) { f.request.Size-- },
+		"when it is gone":                  func(_ *testing.T, f *fixture) { os.Remove(f.object) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := given(t)
+			change(t, f)
+			err := f.run(t)
+			if err == nil || Code(err) != seed.ExitNever {
+				t.Errorf("exit code %d: %v", Code(err), err)
+			}
+			f.wantVolume(t)
+		})
+	}
+}
+
+func TestSeedTriesAgainWhatMayPassAndThenSaysSo(t *testing.T) {
+	for name, change := range map[string]func(*fixture){
+		"when the bucket is not there":      func(f *fixture) { f.request.Source.Bucket += "-absent" },
+		"when the Secret is not mounted":    func(f *fixture) { f.request.Source.Secret = "aws" },
+		"when the volume is too small":      func(f *fixture) { f.request.Size = 1 << 60 },
+		"when the volume cannot be written": func(f *fixture) { f.request.DataDir = "/proc/etcd/data" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := given(t)
+			change(f)
+			if err := f.run(t); err == nil || Code(err) != seed.ExitRetry {
+				t.Errorf("exit code %d: %v", Code(err), err)
+			}
+			f.wantVolume(t)
+		})
+	}
+	t.Run("and it works when the store is back", func(t *testing.T) {
+		f := given(t)
+		f.seeder.RetryFor = time.Minute
+		away := f.request.Source.Bucket + "-away"
+		if err := os.Rename(f.request.Source.Bucket, away); err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(100*time.Millisecond, func() { _ = os.Rename(away, f.request.Source.Bucket) })
+		if err := f.run(t); err != nil {
+			t.Fatal(err)
+		}
+		f.wantVolume(t, "data")
+	})
+}
+
+func TestSeedSaysHowMuchSpaceItNeedsBeforeItFetches(t *testing.T) {
+	f := given(t)
+	f.request.Size = 1 << 50
+	if err := f.run(t); err == nil || !strings.Contains(err.Error(), "needs 2147483712 MiB") {
+		t.Errorf("error %v", err)
+	}
+	if strings.Contains(f.log.String(), "fetching") {
+		t.Error("it began to fetch")
+	}
+}
+
+func TestNoCredentialIsLogged(t *testing.T) {
+	f := given(t)
+	f.request.Source.Secret = "aws"
+	if err := os.Mkdir(f.seeder.CredentialsDir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(f.seeder.CredentialsDir, "secret-access-key"), []byte("very-secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := f.run(t)
+	if strings.Contains(f.log.String()+fmt.Sprint(err), "very-secret") {
+		t.Errorf("error %v, log:\n%s", err, f.log)
+	}
+}
+
+func TestCredentialsAreTheFilesOfTheMountedSecret(t *testing.T) {
+	dir := t.TempDir()
+	// as a kubelet mounts it
+	inner := filepath.Join(dir, "..2026_01_01")
+	err := errors.Join(
+		os.Mkdir(inner, 0o700),
+		os.WriteFile(filepath.Join(inner, "access-key-id"), []byte("id\n"), 0o600),
+		os.Symlink("..2026_01_01", filepath.Join(dir, "..data")),
+		os.Symlink("..data/access-key-id", filepath.Join(dir, "access-key-id")),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := credentials(dir, "aws")
+	if err != nil || len(got) != 1 || string(got["access-key-id"]) != "id\n" {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if got, err := credentials(dir, ""); got != nil || err != nil {
+		t.Errorf("without a Secret: %q, %v", got, err)
+	}
+}
+
+func TestTheReasonIsOneLineInTheTerminationLog(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "termination-log")
+	if err := os.WriteFile(path, []byte("what the run before said, which was longer than this\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var stderr bytes.Buffer
+	report(errors.New("first\nsecond "+strings.Repeat("ü", 5000)), &stderr, path)
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := string(content)
+	if !strings.HasPrefix(line, "first second") || strings.Count(line, "\n") != 1 || len(line) > 4096 || strings.ContainsRune(line, '\uFFFD') {
+		t.Errorf("got %q", line)
+	}
+	if stderr.String() != line {
+		t.Error("standard error says something else")
+	}
+	missing := filepath.Join(t.TempDir(), "absent")
+	report(errors.New("x"), &stderr, missing)
+	if _, err := os.Stat(missing); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file was made where no kubelet made one: %v", err)
+	}
+}
+
+func TestWrongArgumentsCanNeverWork(t *testing.T) {
+	if code := Main(t.Context(), []string{seed.Command, "--bucket=b"}); code != seed.ExitNever {
+		t.Errorf("exit code %d", code)
+	}
+}
