@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -40,6 +41,7 @@ type Reconciler struct {
 	APIReader client.Reader
 	Events    events.EventRecorder
 	Dial      Dial
+	Now       func() time.Time
 	// SeedImage is the image of restore-operator, which restores the first member of a restored cluster.
 	SeedImage string
 }
@@ -53,6 +55,7 @@ func Setup(mgr manager.Manager, seedImage string) error {
 		Dial: func(endpoint etcd.Endpoint, config *tls.Config) (Etcd, error) {
 			return etcd.Open(endpoint, config)
 		},
+		Now:       time.Now,
 		SeedImage: seedImage,
 	}
 	err := ctrl.NewControllerManagedBy(mgr).
@@ -99,7 +102,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		// etcd says "later": that is waiting, not failing.
 		step, actErr = Wait{Why: step.Reason(), Message: messageOf(v.State, step)}, nil
 	}
-	if err := r.report(ctx, v, step, actErr); err != nil || actErr != nil {
+	err = r.report(ctx, v, step, actErr)
+	if apierrors.IsConflict(err) && actErr == nil {
+		// The cache was behind. What was done stands, and the next pass sees it.
+		return ctrl.Result{RequeueAfter: pollConflict}, nil
+	}
+	if err != nil || actErr != nil {
 		return ctrl.Result{}, errors.Join(actErr, err)
 	}
 	return ctrl.Result{RequeueAfter: step.Requeue()}, nil

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -44,7 +46,7 @@ func (r *Reconciler) observeMembers(ctx context.Context, v *view) error {
 	}
 	for i := range pods.Items {
 		if pod := &pods.Items[i]; metav1.IsControlledBy(pod, v.cluster) {
-			named(pod).observePod(pod)
+			named(pod).observePod(pod, r.Now())
 			v.addresses[pod.Name] = pod.Status.PodIP
 		}
 	}
@@ -70,7 +72,7 @@ func volumeOf(volume *corev1.PersistentVolumeClaim) Volume {
 	return VolumePresent
 }
 
-func (m *Member) observePod(pod *corev1.Pod) {
+func (m *Member) observePod(pod *corev1.Pod, now time.Time) {
 	m.Exposed = pod.Labels[labelVoter] == "true"
 	m.Start = Start(pod.Annotations[annotationStart])
 	for _, c := range pod.Spec.Containers {
@@ -78,17 +80,27 @@ func (m *Member) observePod(pod *corev1.Pod) {
 			m.PodImage = c.Image
 		}
 	}
+	m.UnreadySince = pod.CreationTimestamp.Time
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodReady {
-			m.PodReady = c.Status == corev1.ConditionTrue
+			m.PodReady, m.UnreadySince = c.Status == corev1.ConditionTrue, c.LastTransitionTime.Time
 		}
 	}
+	if m.PodReady {
+		m.UnreadySince = time.Time{}
+	}
+	if pod.DeletionTimestamp != nil {
+		m.GoneBy = pod.DeletionTimestamp.Time
+	}
 	m.Seed = seedOf(pod)
-	m.Pod, m.PodReason, m.PodMessage = podOf(pod)
+	m.Pod, m.PodReason, m.PodMessage = podOf(pod, now)
 }
 
+// scheduling is how long a scheduler may take to find a place, or to learn of the volume, before it is news.
+const scheduling = 10 * time.Second
+
 // podOf says how a Pod stands and, where it cannot start, why.
-func podOf(pod *corev1.Pod) (state Pod, reason, message string) {
+func podOf(pod *corev1.Pod, now time.Time) (state Pod, reason, message string) {
 	switch {
 	case !pod.DeletionTimestamp.IsZero():
 		return PodDeleting, "", ""
@@ -96,7 +108,7 @@ func podOf(pod *corev1.Pod) (state Pod, reason, message string) {
 		return PodEnded, v1beta2.ReasonPodFailing, strings.TrimSpace(pod.Status.Reason + " " + pod.Status.Message)
 	}
 	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodScheduled && c.Reason == corev1.PodReasonUnschedulable {
+		if c.Type == corev1.PodScheduled && c.Reason == corev1.PodReasonUnschedulable && now.Sub(pod.CreationTimestamp.Time) > scheduling {
 			return PodBlocked, v1beta2.ReasonPodUnschedulable, c.Message
 		}
 	}

@@ -20,6 +20,8 @@ const (
 	soon = time.Second
 	// pollSettling is the pace while members come up, which no watch tells of.
 	pollSettling = 500 * time.Millisecond
+	// pollConflict gives the cache time to catch up.
+	pollConflict = 100 * time.Millisecond
 	// pollSettled is the pace of looking at a cluster that is as it should be.
 	pollSettled = 10 * time.Second
 )
