@@ -3,12 +3,14 @@
 package etcd
 
 import (
+	"context"
 	"crypto/tls"
 	"fmt"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+	"google.golang.org/grpc"
 )
 
 // Endpoint is one member's client URL and the name that its certificate must carry.
@@ -31,6 +33,8 @@ const (
 	keepAliveTimeout = 5 * time.Second
 	// maxReceive is for MemberList and Status; the snapshot stream comes in chunks of 32 KiB.
 	maxReceive = 16 << 20
+	// maxRetries of a call that did not reach the member; callers look again by themselves.
+	maxRetries = 3
 )
 
 // Open prepares a connection to one member; it does not wait for it. TLS is nil for plain HTTP.
@@ -46,12 +50,20 @@ func Open(endpoint Endpoint, tlsConfig *tls.Config) (*Client, error) {
 		DialKeepAliveTime:    keepAliveTime,
 		DialKeepAliveTimeout: keepAliveTimeout,
 		MaxCallRecvMsgSize:   maxReceive,
+		MaxUnaryRetries:      maxRetries,
+		DialOptions:          []grpc.DialOption{grpc.WithChainUnaryInterceptor(failFast)},
 		Logger:               zap.NewNop(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("connect to etcd at %s: %w", endpoint.URL, err)
 	}
 	return &Client{endpoint: endpoint.URL, client: client}, nil
+}
+
+// failFast has a call fail with the cause when no connection comes about. The library's default waits for one
+// until the deadline, and "deadline exceeded" tells a refused connection from a wrong certificate for nobody.
+func failFast(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, call grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	return call(ctx, method, req, reply, conn, append(opts[:len(opts):len(opts)], grpc.WaitForReady(false))...)
 }
 
 // Close ends the connection. Its error says nothing that a caller could act on.
