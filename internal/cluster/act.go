@@ -53,15 +53,15 @@ func (r *Reconciler) act(ctx context.Context, v *view, step Step) error {
 
 func (r *Reconciler) createMembers(ctx context.Context, v *view, step CreateMembers) error {
 	var errs []error
-	for _, name := range v.initialNames(step.Incarnation, step.Size) {
+	for _, name := range v.InitialNames(step.Incarnation, step.Size) {
 		errs = append(errs, r.createMember(ctx, v, CreateMember{Name: name, Incarnation: step.Incarnation, InitialSize: step.Size, Start: StartNew}))
 	}
 	return errors.Join(errs...)
 }
 
-// createMember makes the volume before the Pod that mounts it.
+// createMember makes the volume before the Pod that mounts it. A member that comes back never gets another volume.
 func (r *Reconciler) createMember(ctx context.Context, v *view, step CreateMember) error {
-	if v.Durable() {
+	if v.Durable() && step.Start != StartRejoin {
 		if err := r.create(ctx, v, newVolume(v.State, step)); err != nil {
 			return err
 		}

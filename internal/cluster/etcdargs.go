@@ -39,13 +39,13 @@ func (s State) initialCluster(m CreateMember) []string {
 	switch m.Start {
 	case StartNew:
 		state = "new"
-		for _, name := range s.initialNames(m.Incarnation, m.InitialSize) {
+		for _, name := range s.InitialNames(m.Incarnation, m.InitialSize) {
 			members = append(members, name+"="+s.peerURL(name))
 		}
 	case StartJoin:
 		members = append(members, m.Name+"="+s.peerURL(m.Name))
 		for _, other := range s.Current() {
-			if other.InMembership && other.Started && other.Name != m.Name {
+			if other.InMembership && other.Name != m.Name {
 				members = append(members, other.Name+"="+s.peerURL(other.Name))
 			}
 		}

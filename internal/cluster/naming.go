@@ -26,8 +26,8 @@ func memberName(cluster string, uid types.UID, incarnation int32, ordinal int) s
 	return cluster + "-" + string(suffix)
 }
 
-// initialNames are the names of the members that form an incarnation.
-func (s State) initialNames(incarnation int32, size int) []string {
+// InitialNames are the names of the members that form an incarnation.
+func (s State) InitialNames(incarnation int32, size int) []string {
 	names := make([]string, size)
 	for ordinal := range names {
 		names[ordinal] = memberName(s.Name, s.UID, incarnation, ordinal)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -33,7 +34,7 @@ type view struct {
 // observe reads Kubernetes and etcd. It decides nothing: an etcd that does not answer is data in the State. Only
 // the Kubernetes API failing is an error.
 func (r *Reconciler) observe(ctx context.Context, cluster *v1beta2.EtcdCluster) (*view, error) {
-	v := &view{State: stateOf(cluster), cluster: cluster, addresses: map[string]string{}}
+	v := &view{State: NewState(cluster), cluster: cluster, addresses: map[string]string{}}
 	if v.Deleting {
 		return v, nil
 	}
@@ -47,28 +48,9 @@ func (r *Reconciler) observe(ctx context.Context, cluster *v1beta2.EtcdCluster) 
 		return nil, err
 	}
 	r.observeEtcd(ctx, v)
+	v.Now = time.Now()
 	slices.SortFunc(v.Members, func(a, b Member) int { return cmp.Compare(a.Name, b.Name) })
 	return v, nil
-}
-
-// stateOf is what the EtcdCluster itself says.
-func stateOf(cluster *v1beta2.EtcdCluster) State {
-	s := State{
-		Namespace:   cluster.Namespace,
-		Name:        cluster.Name,
-		UID:         cluster.UID,
-		Spec:        *cluster.Spec.DeepCopy(),
-		Deleting:    !cluster.DeletionTimestamp.IsZero(),
-		ClusterID:   cluster.Status.ClusterID,
-		Incarnation: cluster.Status.Incarnation,
-		Restore:     cluster.Status.Restore.DeepCopy(),
-	}
-	for _, m := range cluster.Status.MemberStatuses {
-		if m.Role == v1beta2.MemberLeader || m.Role == v1beta2.MemberVoter {
-			s.KnownVoters++
-		}
-	}
-	return s
 }
 
 func (r *Reconciler) observeServices(ctx context.Context, v *view) error {
@@ -89,10 +71,7 @@ func (r *Reconciler) observeServices(ctx context.Context, v *view) error {
 	v.Services.ClientIncarnation = int32(incarnation)
 	v.Services.ClientClusterID = forClients.Annotations[v1beta2.AnnotationClusterID]
 	v.Services.ClientCurrent = sameService(clientService(v.State, v.Services.ClientIncarnation, v.Services.ClientClusterID), forClients)
-	if v.ClusterID == "" && v.Services.ClientClusterID != "" {
-		// The status was lost (a CR restored from a file, say); the Service remembers that the cluster has formed.
-		v.ClusterID, v.Incarnation = v.Services.ClientClusterID, v.Services.ClientIncarnation
-	}
+	v.RecogniseFormed()
 	return nil
 }
 

@@ -54,8 +54,7 @@ func (r *Reconciler) observeEtcd(ctx context.Context, v *view) {
 		v.Members[i].hear(answers[i])
 	}
 	if membership := v.membership(answers); membership != nil {
-		v.MembershipKnown = true
-		v.enroll(membership)
+		v.Enroll(membership)
 	}
 }
 
@@ -120,36 +119,4 @@ func (v *view) membership(answers []answer) []etcd.Member {
 		}
 	}
 	return nil
-}
-
-// enroll joins the membership with the Pods and volumes. A member that has not started has no name in etcd; its
-// peer URL tells which it is.
-func (v *view) enroll(membership []etcd.Member) {
-	byName := make(map[string]*Member, len(v.Members))
-	for i := range v.Members {
-		byName[v.Members[i].Name] = &v.Members[i]
-	}
-	var missing []Member
-	for _, entry := range membership {
-		m := byName[memberOf(entry)]
-		if m == nil {
-			missing = append(missing, Member{Name: memberOf(entry), Incarnation: max(v.Incarnation, firstIncarnation)})
-			m = &missing[len(missing)-1]
-		}
-		m.InMembership = true
-		m.ID = entry.ID
-		m.Learner = entry.Learner
-		m.Started = entry.Name != ""
-	}
-	v.Members = append(v.Members, missing...)
-}
-
-// memberOf is a member's name: its own word, or the first label of its peer URL's host.
-func memberOf(entry etcd.Member) string {
-	if entry.Name != "" || len(entry.PeerURLs) == 0 {
-		return entry.Name
-	}
-	_, host, _ := strings.Cut(entry.PeerURLs[0], "://")
-	name, _, _ := strings.Cut(host, ".")
-	return name
 }

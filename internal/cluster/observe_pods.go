@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"

@@ -2,6 +2,8 @@ package cluster
 
 import (
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
@@ -43,7 +45,9 @@ var rules = []namedRule{
 }
 
 // Plan is the next step. It is pure: the same State gives the same Step.
-func Plan(s State) Step {
+func Plan(s State) Step { return planBy(rules, s) }
+
+func planBy(rules []namedRule, s State) Step {
 	for _, r := range rules {
 		if step := r.say(s); step != nil {
 			return step
@@ -75,15 +79,15 @@ func secrets(s State) Step {
 	return Wait{Why: v1beta2.ReasonSecretMissing, Message: s.SecretProblem, Stalled: true}
 }
 
-// services come first: members find each other by the headless one.
+// services come first: members find each other by the headless one. The one for clients selects nobody until the
+// cluster has formed for good, so that nothing is acknowledged to a client that could yet start over.
 func services(s State) Step {
-	incarnation := max(s.Incarnation, firstIncarnation)
 	current := s.Services.HeadlessCurrent && s.Services.ClientCurrent &&
-		s.Services.ClientIncarnation == incarnation && s.Services.ClientClusterID == s.ClusterID
+		s.Services.ClientIncarnation == s.Incarnation && s.Services.ClientClusterID == s.ClusterID
 	if current {
 		return nil
 	}
-	return ApplyServices{Incarnation: incarnation, ClusterID: s.ClusterID}
+	return ApplyServices{Incarnation: s.Incarnation, ClusterID: s.ClusterID}
 }
 
 // unblock makes a Pod again that cannot go on as it is; the volume stays.
@@ -92,14 +96,25 @@ func unblock(s State) Step {
 		if m.Pod == PodEnded {
 			return DeletePod{Name: m.Name, Why: v1beta2.ReasonMemberDown, Message: "make the Pod again: " + m.PodMessage}
 		}
-		if m.Pod == PodBlocked && s.MembershipKnown && m.InMembership && !m.Started && m.Start == StartRejoin {
-			return DeletePod{Name: m.Name, Why: v1beta2.ReasonScaling, Message: "make the Pod again: the member has yet to join"}
+		if m.Pod != PodBlocked {
+			continue
 		}
-		if m.Pod == PodBlocked && m.PodImage != s.Spec.Image() {
-			return DeletePod{Name: m.Name, Why: v1beta2.ReasonSettling, Message: "make the Pod again with image " + s.Spec.Image()}
+		image := s.imageFor(m.Incarnation)
+		switch {
+		case s.Durable() && m.Volume == VolumeNone:
+			return DeletePod{Name: m.Name, Why: v1beta2.ReasonMemberDown, Message: "the volume that it waits for is gone"}
+		case s.MembershipKnown && m.InMembership && !m.Started && m.Start == StartRejoin:
+			return DeletePod{Name: m.Name, Why: v1beta2.ReasonScaling, Message: "make the Pod again: the member has yet to join"}
+		case m.PodImage != image && s.mayLosePod(m):
+			return DeletePod{Name: m.Name, Why: v1beta2.ReasonSettling, Message: "make the Pod again with image " + image}
 		}
 	}
 	return nil
+}
+
+// mayLosePod says whether no data goes with a member's Pod.
+func (s State) mayLosePod(m Member) bool {
+	return s.Durable() || !s.Formed() || (s.MembershipKnown && !m.Started)
 }
 
 // quorum: without one etcd changes nothing, and neither does the operator.
@@ -107,18 +122,54 @@ func quorum(s State) Step {
 	if !s.Formed() || s.MembershipKnown {
 		return nil
 	}
-	holders := s.where(func(m Member) bool { return m.Incarnation == s.Incarnation && m.HoldsData() })
-	if s.KnownVoters > 0 && len(holders) < etcd.Quorum(s.KnownVoters) {
+	holders := 0
+	for _, m := range s.Current() {
+		if s.HoldsData(m) && slices.Contains(s.KnownVoters, m.Name) {
+			holders++
+		}
+	}
+	if needed := etcd.Quorum(len(s.KnownVoters)); len(s.KnownVoters) > 0 && holders < needed {
 		return Wait{
 			Why:     v1beta2.ReasonQuorumLost,
-			Message: fmt.Sprintf("quorum is lost: %d of %d voters still have their data, and %d are needed; nothing is removed: apply an EtcdRestore to go on from a snapshot", len(holders), s.KnownVoters, etcd.Quorum(s.KnownVoters)),
+			Message: fmt.Sprintf("quorum is lost: %d of %d voters still have their data, and %d are needed; nothing is removed: %s", holders, len(s.KnownVoters), needed, s.wayOut()),
 			Stalled: true,
 		}
 	}
 	if wait := blocked(s.Current()); wait != nil {
 		return wait
 	}
+	if s.noElection() {
+		return Wait{
+			Why:     v1beta2.ReasonQuorumLost,
+			Message: "quorum is lost: every member that has data runs, and they are not enough to agree; nothing is removed: " + s.wayOut(),
+			Stalled: true,
+		}
+	}
 	return Wait{Why: v1beta2.ReasonMemberDown, Message: "no quorum of members answers; members that hold data are running or being started: " + unanswered(s.Current())}
+}
+
+// wayOut of a lost quorum. A restore that is under way must go before another is taken up.
+func (s State) wayOut() string {
+	if s.step() == v1beta2.RestoreGrowing {
+		return "delete EtcdRestore " + s.Restore.Name + " and apply another to go on from a snapshot"
+	}
+	return "apply an EtcdRestore to go on from a snapshot"
+}
+
+// electionGrace is how long members that run may take to find a leader; etcd's own election takes a second or two.
+const electionGrace = 15 * time.Second
+
+// noElection: every member that has data has been running for long, and no quorum came of it.
+func (s State) noElection() bool {
+	runs := false
+	for _, m := range s.Current() {
+		long := m.Pod == PodRunning && m.Answers && !m.UnreadySince.IsZero() && s.Now.Sub(m.UnreadySince) > electionGrace
+		if s.HoldsData(m) && !long {
+			return false
+		}
+		runs = runs || long
+	}
+	return runs
 }
 
 // settle: one change at a time, and none on a cluster that is not well.
@@ -134,6 +185,8 @@ func settle(s State) Step {
 			return Wait{Why: v1beta2.ReasonScaling, Message: "member " + m.Name + " is catching up"}
 		case m.Pod == PodStarting:
 			return Wait{Why: v1beta2.ReasonSettling, Message: "member " + m.Name + " is starting"}
+		case m.Pod == PodDeleting:
+			return s.waitGone(m, "member "+m.Name+" is stopping")
 		case !m.Serving || m.Pod != PodRunning || !m.PodReady:
 			return Wait{Why: v1beta2.ReasonMemberDown, Message: "member " + m.Name + " does not serve: " + m.Unanswered}
 		}

@@ -1,13 +1,18 @@
 package cluster
 
-import "github.com/etcd-suite/etcd-operator/api/v1beta2"
+import (
+	"slices"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
 
 // firstIncarnation is the life that a cluster is bootstrapped with.
 const firstIncarnation int32 = 1
 
 // awaitRestore: a cluster that was made together with its restore boots from it and never empty.
 func awaitRestore(s State) Step {
-	if s.Formed() || s.RestorePending == "" || len(s.Members) > 0 {
+	begun := slices.ContainsFunc(s.Members, func(m Member) bool { return m.InitialSize > 0 })
+	if s.Formed() || s.RestorePending == "" || begun {
 		return nil
 	}
 	return Wait{
@@ -22,13 +27,16 @@ func bootstrap(s State) Step {
 		return nil
 	}
 	size := s.Spec.Size
-	for _, m := range s.incarnation(firstIncarnation) {
-		if m.InitialSize > 0 {
-			size = m.InitialSize
-		}
-		if m.Serving {
+	for _, m := range s.Members {
+		switch {
+		case s.Restore != nil && m.Incarnation == s.Restore.Incarnation:
+			continue
+		case m.InitialSize == 0:
+			return unexplained(m)
+		case m.Serving:
 			return RecordFormed{ClusterID: m.ClusterID.String(), Incarnation: firstIncarnation}
 		}
+		size = m.InitialSize
 	}
 	if !s.complete(firstIncarnation, size) {
 		if s.NoStorageClass {
@@ -42,13 +50,23 @@ func bootstrap(s State) Step {
 	return Wait{Why: v1beta2.ReasonCreating, Message: "the members are starting: " + unanswered(s.Members)}
 }
 
+// unexplained: only a formed cluster, or a restore that status tells of, has members that it was not bootstrapped
+// with. Both were asked for before, so the status and the client Service were lost.
+func unexplained(m Member) Step {
+	return Wait{
+		Why:     v1beta2.ReasonMemberDown,
+		Message: "member " + m.Name + " is of a cluster that has formed, and its ID was lost with the status and the client Service: apply an EtcdRestore, or delete the Pods and PersistentVolumeClaims to start empty",
+		Stalled: true,
+	}
+}
+
 // complete says whether every initial member has its Pod and volume.
 func (s State) complete(incarnation int32, size int) bool {
 	have := make(map[string]Member, len(s.Members))
 	for _, m := range s.incarnation(incarnation) {
 		have[m.Name] = m
 	}
-	for _, name := range s.initialNames(incarnation, size) {
+	for _, name := range s.InitialNames(incarnation, size) {
 		m, ok := have[name]
 		if !ok || m.Pod == PodNone || (s.Durable() && m.Volume == VolumeNone) {
 			return false

@@ -15,32 +15,43 @@ func startMember(s State) Step {
 	if !s.Formed() || s.switching() {
 		return nil
 	}
+	noVolume := false
 	for _, m := range s.Current() {
 		start, ok := s.startOf(m)
 		switch {
-		case m.Pod != PodNone || !ok:
+		case m.Pod != PodNone || m.Volume == VolumeDeleting || !ok:
 		case m.Volume == VolumeNone && s.Durable() && s.NoStorageClass:
-			return noStorageClass()
-		case m.Volume != VolumeDeleting:
+			noVolume = true
+		default:
 			return CreateMember{Name: m.Name, Incarnation: m.Incarnation, Start: start}
 		}
+	}
+	if noVolume {
+		return noStorageClass()
 	}
 	return nil
 }
 
 // startOf says how a member without a Pod may come up, and false when it may not.
 func (s State) startOf(m Member) (Start, bool) {
+	held := m.Volume == VolumePresent
 	switch {
 	case !s.MembershipKnown:
 		// No quorum to ask: who holds data goes on with it, nobody else starts.
-		return StartRejoin, m.Volume == VolumePresent
+		return StartRejoin, held
 	case !m.InMembership:
 		return "", false
-	case !m.Started:
-		return StartJoin, true
+	case m.Started:
+		return StartRejoin, held
 	default:
-		return StartRejoin, m.Volume == VolumePresent
+		return StartJoin, held || s.justAdded(m)
 	}
+}
+
+// justAdded says whether a member that has not started was added to a formed cluster, and so has never voted. A
+// voter that was there from the beginning may have voted before it could say that it started.
+func (s State) justAdded(m Member) bool {
+	return m.Learner || !supportsLearners(s.lowestVersion())
 }
 
 // expose lets clients reach a member once it votes: a learner refuses most requests.
@@ -53,14 +64,23 @@ func expose(s State) Step {
 	return nil
 }
 
-// promote gives a learner its vote; etcd itself refuses while the learner has not caught up.
+// promote gives a learner its vote, unless the cluster is to shrink: then the learner is the first to go. etcd
+// itself refuses while the learner has not caught up.
 func promote(s State) Step {
-	for _, m := range s.Current() {
-		if m.InMembership && m.Learner && m.Started && m.Answers {
+	if len(s.membership()) > s.Spec.Size {
+		return nil
+	}
+	for _, m := range s.membership() {
+		if m.Learner && m.Started && m.Answers {
 			return PromoteLearner{ID: m.ID, Name: m.Name}
 		}
 	}
 	return nil
+}
+
+// membership is what etcd knows of the current incarnation.
+func (s State) membership() []Member {
+	return s.where(func(m Member) bool { return m.Incarnation == s.Incarnation && m.InMembership })
 }
 
 // removeOrphanPods stops Pods that are in no membership: of removed members, and of lives that are over.
@@ -79,30 +99,57 @@ func removeOrphanPods(s State) Step {
 
 // replaceLost removes a member whose data is gone, so that a new one can take its place.
 func replaceLost(s State) Step {
-	for _, m := range s.Current() {
-		if !m.InMembership || m.HoldsData() || !m.Started {
-			continue
-		}
-		if m.Learner || s.Voters().KeepsQuorumWithout(false) {
+	lost := s.where(func(m Member) bool {
+		return m.Incarnation == s.Incarnation && m.InMembership && !s.HoldsData(m) && (m.Started || !s.justAdded(m))
+	})
+	for _, m := range lost {
+		if m.Learner {
 			return RemoveMember{ID: m.ID, Name: m.Name, Lost: true}
 		}
-		return Wait{Why: v1beta2.ReasonQuorumLost, Message: "the data of member " + m.Name + " is gone, and removing it would leave no quorum", Stalled: true}
 	}
-	return nil
+	if len(lost) == 0 {
+		return nil
+	}
+	if learner, ok := s.learner(); ok {
+		// One change at a time: the learner gets its vote first, or goes if it cannot start.
+		if learner.Pod == PodBlocked {
+			return RemoveMember{ID: learner.ID, Name: learner.Name, Lost: true}
+		}
+		return nil
+	}
+	victim := lost[0]
+	if !s.Voters().KeepsQuorumWithout(false) {
+		return Wait{Why: v1beta2.ReasonQuorumLost, Message: "the data of member " + victim.Name + " is gone, and removing it would leave no quorum", Stalled: true}
+	}
+	return RemoveMember{ID: victim.ID, Name: victim.Name, Lost: true}
+}
+
+// learner is the member that has no vote yet. There is at most one that the operator added.
+func (s State) learner() (Member, bool) {
+	for _, m := range s.membership() {
+		if m.Learner {
+			return m, true
+		}
+	}
+	return Member{}, false
 }
 
 // scaleDown removes one member too many: a learner, else one that does not serve, else the newest; never the leader.
 func scaleDown(s State) Step {
-	members := s.where(func(m Member) bool { return m.Incarnation == s.Incarnation && m.InMembership })
-	if !s.Formed() || len(members) <= s.Spec.Size {
+	members := s.membership()
+	if !s.Formed() || len(members) <= max(s.Spec.Size, 1) {
 		return nil
 	}
-	members = slices.DeleteFunc(members, func(m Member) bool { return m.Leader })
-	victim := slices.MaxFunc(members, func(a, b Member) int {
+	others := slices.DeleteFunc(slices.Clone(members), func(m Member) bool { return m.Leader })
+	if len(others) == len(members) {
+		return Wait{Why: v1beta2.ReasonScaling, Message: "which member leads is not known for the moment, and it is not the one to go"}
+	}
+	victim := slices.MaxFunc(others, func(a, b Member) int {
 		return cmp.Or(
 			cmp.Compare(rank(a.Learner), rank(b.Learner)),
 			cmp.Compare(rank(!a.Serving), rank(!b.Serving)),
 			cmp.Compare(s.ordinal(a), s.ordinal(b)),
+			cmp.Compare(a.Name, b.Name),
 		)
 	})
 	if !victim.Learner && !s.Voters().KeepsQuorumWithout(victim.Serving) {
@@ -113,8 +160,7 @@ func scaleDown(s State) Step {
 
 // scaleUp adds one learner.
 func scaleUp(s State) Step {
-	members := s.where(func(m Member) bool { return m.Incarnation == s.Incarnation && m.InMembership })
-	if !s.Formed() || len(members) >= s.Spec.Size {
+	if !s.Formed() || len(s.membership()) >= s.Spec.Size {
 		return nil
 	}
 	if s.Durable() && s.NoStorageClass {

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
@@ -37,49 +38,53 @@ func (s State) restoring() bool {
 
 func (s State) switching() bool { return s.step() == v1beta2.RestoreSwitching }
 
-// restore takes a verified EtcdRestore through its steps until the seed is the cluster.
+// restore takes a verified EtcdRestore through its steps until the seed is the cluster. While the restored cluster
+// grows, only another EtcdRestore ends that: the way out when the seed's data is lost before it has company.
 func restore(s State) Step {
 	switch s.step() {
 	case v1beta2.RestoreSeeding:
 		return seeding(s)
 	case v1beta2.RestoreSwitching:
 		return switching(s)
-	case v1beta2.RestoreGrowing:
+	}
+	if s.Request == nil || s.requested() {
 		return nil
 	}
-	if s.Request == nil || (s.Restore != nil && s.Restore.UID == s.Request.UID) {
-		return nil
-	}
-	next := s.Incarnation
+	last := max(s.Incarnation, firstIncarnation)
 	for _, m := range s.Members {
-		next = max(next, m.Incarnation)
+		last = max(last, m.Incarnation)
 	}
 	return BeginRestore{Restore: v1beta2.ClusterRestoreStatus{
 		Name:            s.Request.Name,
 		UID:             s.Request.UID,
 		Step:            v1beta2.RestoreSeeding,
 		Message:         "restoring a seed beside the members that serve",
-		Incarnation:     next + 1,
+		Incarnation:     last + 1,
 		ClusterIDBefore: s.ClusterID,
 	}}
 }
 
+// requested says whether the restore that was taken up last is still asked for.
+func (s State) requested() bool {
+	return s.Request != nil && s.Restore != nil && s.Request.UID == s.Restore.UID
+}
+
 func seeding(s State) Step {
-	if s.Request == nil || s.Request.UID != s.Restore.UID {
+	if !s.requested() {
 		return FailRestore{Message: "EtcdRestore " + s.Restore.Name + " was deleted before the cluster was switched: nothing was changed"}
 	}
 	seed, _ := s.seed()
 	switch {
 	case seed.Pod == PodDeleting || seed.Volume == VolumeDeleting:
-		return Wait{Why: v1beta2.ReasonRestoring, Message: "an earlier seed is being removed"}
+		return s.waitGone(seed, "an earlier seed is being removed")
 	case seed.Pod == PodNone && s.Durable() && seed.Volume == VolumeNone && s.NoStorageClass:
 		return noStorageClass()
 	case seed.Pod == PodNone:
 		return CreateMember{Name: seed.Name, Incarnation: s.Restore.Incarnation, Start: StartSeed}
-	case seed.Seed != nil && (seed.Seed.Hopeless || seed.Seed.Failures >= maxSeedFailures):
+	case seed.hopeless():
 		return FailRestore{Message: "the seed could not be restored: " + seed.Seed.Message + "; the cluster was not touched"}
 	case seed.Pod == PodBlocked:
-		return Wait{Why: seed.PodReason, Message: "seed " + seed.Name + ": " + seed.PodMessage + "; the members go on serving"}
+		return Wait{Why: seed.PodReason, Message: "seed " + seed.Name + ": " + seed.PodMessage + "; the members go on serving", Stalled: true}
 	case !seed.Serving || !seed.PodReady:
 		return Wait{Why: v1beta2.ReasonRestoring, Message: "seed " + seed.Name + " is being restored; the members go on serving"}
 	case seed.Revision < s.Request.Revision:
@@ -88,30 +93,59 @@ func seeding(s State) Step {
 	return BeginSwitch{ClusterID: seed.ClusterID.String(), Revision: seed.Revision}
 }
 
+// hopeless says whether the seed's init container has failed for good.
+func (m Member) hopeless() bool {
+	return m.Seed != nil && (m.Seed.Hopeless || m.Seed.Failures >= maxSeedFailures)
+}
+
+// switching stops the old members before the seed serves. The seed was proven; if its data is lost all the same,
+// it is restored once more, and if that cannot be, the old members start again on their volumes.
 func switching(s State) Step {
 	for _, m := range s.Members {
-		if m.Incarnation == s.Restore.Incarnation {
-			continue
-		}
-		if m.Pod != PodNone && m.Pod != PodDeleting {
+		if m.Incarnation != s.Restore.Incarnation && m.Pod != PodNone && m.Pod != PodDeleting {
 			return StopMembers{Except: s.Restore.Incarnation}
 		}
 	}
 	for _, m := range s.Members {
 		if m.Incarnation != s.Restore.Incarnation && m.Pod == PodDeleting {
-			return Wait{Why: v1beta2.ReasonRestoring, Message: "member " + m.Name + " is stopping; then the seed serves"}
+			return s.waitGone(m, "member "+m.Name+" is stopping; then the seed serves")
 		}
 	}
 	seed, _ := s.seed()
 	switch {
-	case seed.Pod == PodNone && s.Durable():
+	case seed.Pod == PodDeleting || (seed.Pod == PodNone && seed.Volume == VolumeDeleting):
+		return s.waitGone(seed, "seed "+seed.Name+" is being made again")
+	case seed.Pod == PodNone && seed.Volume == VolumePresent:
 		return CreateMember{Name: seed.Name, Incarnation: s.Restore.Incarnation, Start: StartRejoin}
-	case seed.Pod == PodNone && s.Request != nil:
+	case seed.Pod == PodNone && !s.requested():
+		return FailRestore{Message: "the seed was lost, and EtcdRestore " + s.Restore.Name + " is gone: the old members start again"}
+	case seed.Pod == PodNone && s.Durable() && s.NoStorageClass:
+		return noStorageClass()
+	case seed.Pod == PodNone:
 		return CreateMember{Name: seed.Name, Incarnation: s.Restore.Incarnation, Start: StartSeed}
+	case seed.hopeless():
+		return FailRestore{Message: "the seed was lost, and could not be restored again: " + seed.Seed.Message + "; the old members start again"}
+	case seed.Pod == PodBlocked:
+		return Wait{Why: seed.PodReason, Message: "seed " + seed.Name + ": " + seed.PodMessage, Stalled: true}
 	case !seed.Serving:
 		return Wait{Why: v1beta2.ReasonRestoring, Message: "seed " + seed.Name + " does not serve: " + seed.Unanswered}
 	}
 	return AdoptSeed{ClusterID: s.Restore.ClusterID, Incarnation: s.Restore.Incarnation}
+}
+
+// goneGrace is how long a Pod may outlive the end of its grace period before a person is asked.
+const goneGrace = 30 * time.Second
+
+// waitGone waits for a Pod or volume to be gone, and says what to do when that takes too long.
+func (s State) waitGone(m Member, message string) Step {
+	if m.Pod == PodDeleting && !m.GoneBy.IsZero() && s.Now.Sub(m.GoneBy) > goneGrace {
+		return Wait{
+			Why:     v1beta2.ReasonPodFailing,
+			Message: "Pod " + m.Name + " should have stopped and its host does not confirm it: make sure that it has, then delete the Pod with --force --grace-period=0",
+			Stalled: true,
+		}
+	}
+	return Wait{Why: v1beta2.ReasonRestoring, Message: message}
 }
 
 // seed is the first member of the incarnation that a restore makes; false when nothing of it is there yet.
@@ -125,15 +159,14 @@ func (s State) seed() (Member, bool) {
 	return Member{Name: name, Incarnation: s.Restore.Incarnation}, false
 }
 
-// removeStrays removes what a failed restore left: a seed that never served and never will.
+// removeStrays removes what a failed restore left: a seed that never was the cluster and never will be.
 func removeStrays(s State) Step {
 	if s.restoring() {
 		return nil
 	}
 	for _, m := range s.Members {
-		stray := m.Incarnation > s.Incarnation && m.InitialSize == 0
 		switch {
-		case !stray:
+		case !s.stray(m):
 		case m.Pod != PodNone && m.Pod != PodDeleting:
 			return DeletePod{Name: m.Name, Why: v1beta2.ReasonRestoring, Message: "remove the seed of a restore that failed"}
 		case m.Pod == PodNone && m.Volume == VolumePresent:
@@ -141,6 +174,16 @@ func removeStrays(s State) Step {
 		}
 	}
 	return nil
+}
+
+// stray says whether a member is of a life that never came to be. Where the status was lost, only a cluster that
+// serves proves that a later life did not.
+func (s State) stray(m Member) bool {
+	if m.Incarnation <= max(s.Incarnation, firstIncarnation) {
+		return false
+	}
+	failed := s.step() == v1beta2.RestoreFailed && m.Incarnation == s.Restore.Incarnation
+	return failed || (s.Formed() && s.MembershipKnown)
 }
 
 // completeRestore: asked last, so the cluster is at size and well and the old volumes are gone.

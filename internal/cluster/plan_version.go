@@ -36,6 +36,29 @@ func roll(s State) Step {
 	return DeletePod{Name: leader.Name, Why: v1beta2.ReasonUpgrading, Message: message}
 }
 
+// versionFor an incarnation's members. A change that is refused does not slip in with a Pod that is made again.
+// A restored cluster starts with what the spec asks for: that is the way around a refusal.
+func (s State) versionFor(incarnation int32) string {
+	wanted := s.Spec.EtcdVersion()
+	if !s.Formed() || incarnation != s.Incarnation {
+		return wanted
+	}
+	current := s.lowestVersion()
+	if current == "" {
+		current = s.KnownVersion
+	}
+	if upgradeRefusal(current, wanted) != "" {
+		return current
+	}
+	return wanted
+}
+
+// imageFor an incarnation's members.
+func (s State) imageFor(incarnation int32) string {
+	spec := v1beta2.EtcdClusterSpec{Repository: s.Spec.Repository, Version: s.versionFor(incarnation)}
+	return spec.Image()
+}
+
 // rollRefusal says why members may not be brought to the spec's image, or nothing.
 func (s State) rollRefusal() string {
 	if !s.Durable() {

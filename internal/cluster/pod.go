@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"maps"
+	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -73,7 +74,8 @@ func (s State) podLabels(m CreateMember) map[string]string {
 	labels := map[string]string{}
 	maps.Copy(labels, s.policy().Labels)
 	maps.Copy(labels, s.memberLabels(m.Name, m.Incarnation))
-	if m.Start != StartJoin {
+	learner := slices.ContainsFunc(s.Members, func(other Member) bool { return other.Name == m.Name && other.Learner })
+	if m.Start != StartJoin && !learner {
 		labels[labelVoter] = "true"
 	}
 	return labels
@@ -92,7 +94,7 @@ func (s State) memberLabels(member string, incarnation int32) map[string]string 
 func (s State) podAnnotations(m CreateMember) map[string]string {
 	annotations := map[string]string{}
 	maps.Copy(annotations, s.policy().Annotations)
-	annotations[v1beta2.AnnotationVersion] = s.Spec.EtcdVersion()
+	annotations[v1beta2.AnnotationVersion] = s.versionFor(m.Incarnation)
 	annotations[annotationStart] = string(m.Start)
 	if m.InitialSize > 0 {
 		annotations[annotationInitialSize] = strconv.Itoa(m.InitialSize)
@@ -102,10 +104,10 @@ func (s State) podAnnotations(m CreateMember) map[string]string {
 
 func (s State) etcdContainer(m CreateMember) corev1.Container {
 	policy := s.policy()
-	liveness, readiness := probes(s.Spec.EtcdVersion())
+	liveness, readiness := probes(s.versionFor(m.Incarnation))
 	return corev1.Container{
 		Name:      etcdContainer,
-		Image:     s.Spec.Image(),
+		Image:     s.imageFor(m.Incarnation),
 		Command:   append([]string{"/usr/local/bin/etcd"}, s.etcdArgs(m)...),
 		Env:       policy.EtcdEnv,
 		Resources: policy.Resources,

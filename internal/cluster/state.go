@@ -1,6 +1,9 @@
 package cluster
 
 import (
+	"strings"
+	"time"
+
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"k8s.io/apimachinery/pkg/types"
@@ -9,6 +12,8 @@ import (
 // State is all that a decision may look at: one EtcdCluster, what Kubernetes holds for it, and what its members
 // say. It is plain data: it prints as JSON, and Plan of the same State is the same Step.
 type State struct {
+	// Now is when all of this was seen.
+	Now             time.Time
 	Namespace, Name string
 	UID             types.UID
 	Spec            v1beta2.EtcdClusterSpec
@@ -31,8 +36,10 @@ type State struct {
 	// SecretProblem says which TLS Secret is missing or wrong, and is empty when all is well.
 	SecretProblem string
 
-	// KnownVoters is how many voters the cluster had when it last answered; 0 when that is not known.
-	KnownVoters int
+	// KnownVoters names the voters that the cluster had when it last answered; empty when that is not known.
+	KnownVoters []string
+	// KnownVersion is the lowest version that a member said it runs when one last answered; empty before.
+	KnownVersion string
 	// MembershipKnown: a quorum of the current incarnation answered with the membership.
 	MembershipKnown bool
 	// Members of all incarnations, sorted by name: the union of Pods, volumes and membership.
@@ -99,6 +106,10 @@ type Member struct {
 	Pod    Pod
 	// PodReady is the Pod's Ready condition.
 	PodReady bool
+	// UnreadySince is when that condition went false, or when the Pod was made if it was never true; zero while ready.
+	UnreadySince time.Time
+	// GoneBy is when a Pod that is being deleted was to be gone at the latest.
+	GoneBy time.Time
 	// PodReason (one of the API's reasons) and PodMessage say why a Pod is blocked.
 	PodReason, PodMessage string
 	// Start is how the Pod's etcd comes up.
@@ -114,7 +125,7 @@ type Member struct {
 	InMembership bool
 	ID           etcd.ID
 	Learner      bool
-	// Started: the member has published its name; before that it has no data.
+	// Started: the member has published its client URLs. Before that it may have no data.
 	Started bool
 
 	// Answers: the member answered for itself. Serving: it served a linearizable read.
@@ -135,6 +146,68 @@ type Seed struct {
 	Hopeless bool
 	// Message is what the last run said.
 	Message string
+}
+
+// NewState is what the EtcdCluster itself says; what Kubernetes holds and etcd answers is added to it.
+func NewState(cluster *v1beta2.EtcdCluster) State {
+	s := State{
+		Namespace:    cluster.Namespace,
+		Name:         cluster.Name,
+		UID:          cluster.UID,
+		Spec:         *cluster.Spec.DeepCopy(),
+		Deleting:     !cluster.DeletionTimestamp.IsZero(),
+		ClusterID:    cluster.Status.ClusterID,
+		Incarnation:  cluster.Status.Incarnation,
+		Restore:      cluster.Status.Restore.DeepCopy(),
+		KnownVersion: cluster.Status.CurrentVersion,
+	}
+	for _, m := range cluster.Status.MemberStatuses {
+		if m.Role == v1beta2.MemberLeader || m.Role == v1beta2.MemberVoter {
+			s.KnownVoters = append(s.KnownVoters, m.Name)
+		}
+	}
+	return s
+}
+
+// RecogniseFormed takes the cluster's ID from the client Service where the status was lost (a CR restored from a
+// file, say): the Service remembers that the cluster has formed.
+func (s *State) RecogniseFormed() {
+	if s.ClusterID == "" && s.Services.ClientClusterID != "" {
+		s.ClusterID, s.Incarnation = s.Services.ClientClusterID, s.Services.ClientIncarnation
+	}
+}
+
+// Enroll joins the membership, as a quorum of the current incarnation told it, with the Pods and volumes. A member
+// that has not started may have no name in etcd; its peer URL tells which it is.
+func (s *State) Enroll(membership []etcd.Member) {
+	s.MembershipKnown = true
+	at := make(map[string]int, len(s.Members))
+	for i, m := range s.Members {
+		at[m.Name] = i
+	}
+	for _, entry := range membership {
+		name := memberOf(entry)
+		i, ok := at[name]
+		if !ok {
+			i = len(s.Members)
+			s.Members = append(s.Members, Member{Name: name, Incarnation: max(s.Incarnation, firstIncarnation)})
+		}
+		m := &s.Members[i]
+		m.InMembership = true
+		m.ID = entry.ID
+		m.Learner = entry.Learner
+		m.Started = len(entry.ClientURLs) > 0
+	}
+}
+
+// memberOf is a member's name: its own word, or the first label of its peer URL's host.
+func memberOf(entry etcd.Member) string {
+	if entry.Name != "" || len(entry.PeerURLs) == 0 {
+		return entry.Name
+	}
+	_, host, _ := strings.Cut(entry.PeerURLs[0], "://")
+	name, _, _ := strings.Cut(host, ".")
+	return name
 }
 
 // Durable says whether members keep their data apart from their Pods.
@@ -175,5 +248,11 @@ func (s State) Voters() etcd.Voters {
 	return v
 }
 
-// HoldsData says whether the member has, or may have, data that it can start again with.
-func (m Member) HoldsData() bool { return m.Volume == VolumePresent || m.Pod != PodNone }
+// HoldsData says whether a member has, or may have, data that it runs on or can start again with. A volume that
+// is gone under a running Pod is still mounted there; under a Pod that never comes to run it is lost.
+func (s State) HoldsData(m Member) bool {
+	if s.Durable() {
+		return m.Volume == VolumePresent || m.Pod == PodRunning || m.Pod == PodDeleting || (m.Volume == VolumeDeleting && m.Pod == PodStarting)
+	}
+	return m.Pod != PodNone && m.Pod != PodEnded
+}

@@ -1,7 +1,9 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -48,6 +50,9 @@ func recordFacts(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 		status.ClusterID, status.Incarnation = step.ClusterID, step.Incarnation
 		status.Restore.Step = v1beta2.RestoreGrowing
 		status.Restore.Message = fmt.Sprintf("the restored data is served; growing to %d members", s.Spec.Size)
+		if seed, ok := s.seed(); ok {
+			status.CurrentVersion = seed.Version
+		}
 	case CompleteRestore:
 		status.Restore.Step = v1beta2.RestoreComplete
 		status.Restore.Message = "the restored cluster serves at its full size"
@@ -89,6 +94,9 @@ func setMembers(status *v1beta2.EtcdClusterStatus, s State) {
 			Ready:     ready,
 		})
 	}
+	if s.Formed() && !s.MembershipKnown {
+		keepMissing(status, before)
+	}
 	status.Size = len(status.Members.Ready)
 	if v := s.lowestVersion(); v != "" {
 		status.CurrentVersion = v
@@ -97,6 +105,23 @@ func setMembers(status *v1beta2.EtcdClusterStatus, s State) {
 	if status.CurrentVersion != "" && status.CurrentVersion != s.Spec.EtcdVersion() {
 		status.TargetVersion = s.Spec.EtcdVersion()
 	}
+}
+
+// keepMissing keeps members of which neither Pod nor volume is left, while there is no quorum to say that they were
+// removed: how many there were tells whether quorum is lost.
+func keepMissing(status *v1beta2.EtcdClusterStatus, before []v1beta2.MemberStatus) {
+	for _, b := range before {
+		if !slices.ContainsFunc(status.MemberStatuses, func(m v1beta2.MemberStatus) bool { return m.Name == b.Name }) {
+			b.Ready = false
+			if b.Role == v1beta2.MemberLeader {
+				b.Role = v1beta2.MemberVoter
+			}
+			status.Members.Unready = append(status.Members.Unready, b.Name)
+			status.MemberStatuses = append(status.MemberStatuses, b)
+		}
+	}
+	slices.Sort(status.Members.Unready)
+	slices.SortFunc(status.MemberStatuses, func(a, b v1beta2.MemberStatus) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 func idOf(m Member) string {
