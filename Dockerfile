@@ -21,9 +21,8 @@ COPY internal internal
 ARG OPERATOR=cluster-operator
 ARG VERSION=dev
 ARG TARGETARCH
-# Time zones are linked in, as the image has no zoneinfo and schedules name zones.
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
-    CGO_ENABLED=0 GOOS=linux GOARCH=${TARGETARCH} go build -trimpath -buildvcs=false -tags=timetzdata \
+    CGO_ENABLED=0 GOOS=linux GOARCH=${TARGETARCH} go build -trimpath -buildvcs=false \
       -ldflags="-s -w -X github.com/etcd-suite/etcd-operator/internal/operator.Version=${VERSION}" \
       -o /out/operator ./cmd/${OPERATOR}
 RUN mkdir -p /root-fs/etc/ssl/certs /root-fs/tmp /root-fs/usr/local/bin /home-nonroot \

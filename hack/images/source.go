@@ -56,14 +56,14 @@ func git(ctx context.Context, args ...string) (string, bool) {
 }
 
 // goBuild compiles packages for linux/arch into dir, static and without
-// anything of this machine in them. Time zones are linked in, as the images have
-// no zoneinfo and schedules name zones.
+// anything of this machine in them. The flags are those of the Makefile: others,
+// a build tag above all, would compile every dependency a second time.
 func goBuild(ctx context.Context, arch, version, dir string, packages []string, stderr io.Writer) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
 	args := append([]string{
-		"build", "-trimpath", "-buildvcs=false", "-tags=timetzdata",
+		"build", "-trimpath", "-buildvcs=false",
 		"-ldflags=-s -w -X " + versionVariable + "=" + version,
 		"-o", dir + string(filepath.Separator),
 	}, packages...)
