@@ -1,14 +1,10 @@
 #!/usr/bin/env bash
-# Installs the system packages that demo and tests need and that are missing. Debian and root; elsewhere it names them.
+# Installs what is missing of the system packages that the race detector and the images need; the local Kubernetes
+# looks after its own. Debian and root; elsewhere it names them.
 set -euo pipefail
 
-# command=package
-needs=(ip=iproute2 nft=nftables gcc=gcc busybox=busybox-static runc=runc)
-
 missing=()
-for need in "${needs[@]}"; do
-  command -v "${need%%=*}" >/dev/null || missing+=("${need##*=}")
-done
+command -v gcc >/dev/null || missing+=(gcc)
 [ -e /usr/include/stdlib.h ] || missing+=(libc6-dev)
 [ -e /etc/ssl/certs/ca-certificates.crt ] || missing+=(ca-certificates)
 [ ${#missing[@]} -eq 0 ] && exit 0

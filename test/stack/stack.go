@@ -44,6 +44,12 @@ const Nodes = 3
 func Open(ctx context.Context, out io.Writer, names ...string) (*Stack, error) {
 	s := &Stack{out: out}
 	var err error
+	if os.Getenv("KUBECONFIG") == "" {
+		// What is missing of the machine is better said before the long build than after.
+		if err := cluster.Require(ctx, func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) }); err != nil {
+			return nil, err
+		}
+	}
 	if s.cache, err = programs.Open(ctx); err != nil {
 		return nil, err
 	}
