@@ -22,7 +22,12 @@ type EtcdClusterStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// conditions: Ready (as asked for), Available (clients are served), Progressing, Degraded, Stalled (a person must act).
+	//
+	// Those of coreos/etcd-operator had a lastUpdateTime. It has no effect, but kubectl refuses to apply what it
+	// read from such a cluster where the schema does not let it pass.
+	//
 	// +optional
+	// +kubebuilder:validation:items:XPreserveUnknownFields
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
