@@ -12,7 +12,7 @@ import (
 func messageOf(s State, step Step) string {
 	switch step := step.(type) {
 	case Done:
-		return fmt.Sprintf("%d members serve version %s", len(s.Current()), s.Spec.EtcdVersion())
+		return fmt.Sprintf("%d members serve version %s", s.Voters().Total, s.Spec.EtcdVersion())
 	case Idle:
 		return step.Message
 	case Wait:

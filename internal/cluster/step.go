@@ -16,8 +16,8 @@ type Step interface {
 }
 
 const (
-	// soon: the effect shows up by a watch, or at the latest then.
-	soon = time.Second
+	// soon: a step was done and the next may follow; time enough for the cache to hear of it.
+	soon = 100 * time.Millisecond
 	// pollSettling is the pace while members come up, which no watch tells of.
 	pollSettling = 500 * time.Millisecond
 	// pollConflict gives the cache time to catch up.
