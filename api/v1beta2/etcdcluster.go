@@ -59,7 +59,7 @@ type EtcdClusterSpec struct {
 	// +optional
 	// +kubebuilder:default="3.6.16"
 	// +kubebuilder:validation:MaxLength=64
-	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^v?(0|[1-9][0-9]*)[.](0|[1-9][0-9]*)[.](0|[1-9][0-9]*)(-[0-9A-Za-z.-]+)?$')",message="version is three numbers, for example \"3.6.16\" (quoted)"
+	// +kubebuilder:validation:XValidation:rule="self.size() == 0 || self.matches('^v?(0|[1-9][0-9]*)[.](0|[1-9][0-9]*)[.](0|[1-9][0-9]*)(-[0-9A-Za-z.-]+)?$')",message="version is three numbers, for example \"3.6.16\" (quoted)"
 	Version string `json:"version,omitempty"`
 	// paused true makes the operator keep its hands off this cluster. Deletion still works.
 	// +optional

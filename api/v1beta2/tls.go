@@ -10,7 +10,7 @@ type TLSPolicy struct {
 // StaticTLS names Secrets in the cluster's namespace. The keys inside are those of coreos/etcd-operator. An empty
 // name is none, so that a template may leave one empty.
 //
-// +kubebuilder:validation:XValidation:rule="(has(self.operatorSecret) && self.operatorSecret != '') == (has(self.member) && has(self.member.serverSecret) && self.member.serverSecret != '')",message="operatorSecret and member.serverSecret go together: write both (TLS for clients) or neither"
+// +kubebuilder:validation:XValidation:rule="(has(self.operatorSecret) && self.operatorSecret.size() > 0) == (has(self.member) && has(self.member.serverSecret) && self.member.serverSecret.size() > 0)",message="operatorSecret and member.serverSecret go together: write both (TLS for clients) or neither"
 type StaticTLS struct {
 	// member names the Secrets of the members themselves.
 	// +optional
