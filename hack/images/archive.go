@@ -137,7 +137,7 @@ func (a *archive) writeFile(path string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer os.Remove(file.Name())
+	defer func() { _ = os.Remove(file.Name()) }() // after the rename there is nothing to remove
 	defer file.Close()
 	if err := a.write(file); err != nil {
 		return 0, fmt.Errorf("write %s: %w", path, err)

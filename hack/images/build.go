@@ -34,7 +34,7 @@ func build(ctx context.Context, opts options, targets []target, stdout io.Writer
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(tmp)
+	defer func() { _ = os.RemoveAll(tmp) }()
 	if err := b.compile(ctx, targets, tmp); err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func fileArch(path string) (string, error) {
 		}
 		return "", err
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	for _, p := range file.Progs {
 		if p.Type == elf.PT_INTERP {
 			return "", errors.New("dynamically linked; build it with CGO_ENABLED=0")
