@@ -1,0 +1,54 @@
+#!/bin/sh
+# Makes a certificate authority and three certificates for one EtcdCluster with openssl, and prints the three Secrets that
+# its spec.TLS names: <cluster>-peer, <cluster>-server and <cluster>-client. The authority's key is thrown away, so that
+# nobody can add to it later: run this again for new certificates. Good for a try; in production let cert-manager or your
+# own authority issue them, with the names below and one year or less.
+#
+#     tls-secrets.sh CLUSTER [NAMESPACE] | kubectl apply -f -
+set -eu
+cluster=${1:?usage: tls-secrets.sh CLUSTER [NAMESPACE]}
+namespace=${2:-default}
+days=365
+
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir"
+umask 077
+
+key() { openssl ecparam -name prime256v1 -genkey -noout -out "$1.key"; }
+
+key ca
+openssl req -x509 -new -key ca.key -subj "/CN=$cluster etcd CA" -days "$days" -out ca.crt
+
+# certificate FILE COMMON-NAME [SUBJECT-ALTERNATIVE-NAMES]
+certificate() {
+	key "$1"
+	openssl req -new -key "$1.key" -subj "/CN=$2" -out "$1.csr"
+	{
+		echo "keyUsage=critical,digitalSignature"
+		# etcd is a client of itself and of its peers, so a server's certificate has to be good for both.
+		echo "extendedKeyUsage=serverAuth,clientAuth"
+		if [ -n "${3:-}" ]; then echo "subjectAltName=$3"; fi
+	} >"$1.ext"
+	openssl x509 -req -in "$1.csr" -CA ca.crt -CAkey ca.key -CAcreateserial -days "$days" -extfile "$1.ext" -out "$1.crt" 2>openssl.log ||
+		{ cat openssl.log >&2; exit 1; }
+}
+
+# secret NAME FILE AUTHORITY
+secret() {
+	printf -- '---\napiVersion: v1\nkind: Secret\nmetadata:\n  name: %s\n  namespace: %s\nstringData:\n' "$1" "$namespace"
+	for pair in "$2.crt=$2.crt" "$2.key=$2.key" "$3=ca.crt"; do
+		printf '  %s: |\n' "${pair%%=*}"
+		sed 's/^/    /' "${pair#*=}"
+	done
+}
+
+members="DNS:*.$cluster.$namespace.svc,DNS:*.$cluster.$namespace.svc.cluster.local"
+service="DNS:$cluster-client.$namespace.svc,DNS:$cluster-client.$namespace.svc.cluster.local"
+certificate peer "$cluster-peer" "$members"
+certificate server "$cluster-server" "$members,$service,DNS:$cluster-client,DNS:$cluster-client.$namespace,DNS:localhost,IP:127.0.0.1"
+certificate etcd-client "$cluster-client"
+
+secret "$cluster-peer" peer peer-ca.crt
+secret "$cluster-server" server server-ca.crt
+secret "$cluster-client" etcd-client etcd-client-ca.crt
