@@ -1,0 +1,107 @@
+package backup
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/etcd-suite/etcd-operator/internal/worker"
+)
+
+// attempts are those that this process makes: a pool of workers, and how far each one is.
+type attempts struct {
+	pool *worker.Pool[Result]
+
+	mu    sync.Mutex
+	known map[worker.Key]*tracker
+}
+
+// tracker is one attempt while it runs; its progress is written by the worker and read by passes.
+type tracker struct {
+	generation int64
+	number     int32
+	startedAt  time.Time
+
+	mu       sync.Mutex
+	progress Progress
+}
+
+func newAttempts(limit int) *attempts {
+	return &attempts{pool: worker.New[Result](limit), known: map[worker.Key]*tracker{}}
+}
+
+// start begins an attempt, unless there is one already.
+func (a *attempts) start(key worker.Key, t *tracker, run func(context.Context, *tracker) Result) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	started := a.pool.Start(key, func(ctx context.Context) (Result, error) { return run(ctx, t), nil })
+	if started {
+		a.known[key] = t
+	}
+	return started
+}
+
+// find is the attempt of key, nil where there is none.
+func (a *attempts) find(key worker.Key) *Attempt {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	t := a.known[key]
+	if t == nil {
+		return nil
+	}
+	found := &Attempt{Generation: t.generation, Number: t.number, StartedAt: t.startedAt, Progress: t.now()}
+	result, done, err := a.pool.Result(key)
+	switch {
+	case done && err != nil:
+		result.EndedAt, result.Failure = t.startedAt, classify(err, order{}, false)
+		fallthrough
+	case done:
+		found.Result = &result
+	case !a.pool.Running(key): // ended with the manager
+		return nil
+	}
+	return found
+}
+
+// forget ends the attempt of key, or drops its result.
+func (a *attempts) forget(key worker.Key) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.pool.Forget(key)
+	delete(a.known, key)
+}
+
+// forgetOthers does that for earlier objects of that name, and for all of them where except is empty.
+func (a *attempts) forgetOthers(object types.NamespacedName, except types.UID) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.pool.ForgetOthers(object, except)
+	for key := range a.known {
+		if key.Object == object && key.UID != except {
+			delete(a.known, key)
+		}
+	}
+}
+
+func (t *tracker) now() Progress {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.progress
+}
+
+func (t *tracker) stage(stage string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.progress = Progress{Stage: stage}
+}
+
+// streaming says how much of a member's snapshot has come.
+func (t *tracker) streaming(from answer) func(int64) {
+	return func(n int64) {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.progress = Progress{Stage: "streaming from " + from.URL, Bytes: n, About: from.Status.DBSize}
+	}
+}

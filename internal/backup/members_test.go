@@ -1,0 +1,114 @@
+package backup
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+const leaderID = 99
+
+// member is a healthy voter at that revision.
+func member(url string, revision int64, changes ...func(*answer)) answer {
+	a := answer{URL: url, Status: etcd.Status{ClusterID: 1, MemberID: etcd.ID(len(url)), LeaderID: leaderID, Revision: revision}}
+	for _, c := range changes {
+		c(&a)
+	}
+	return a
+}
+
+func leads(a *answer)  { a.Status.MemberID = leaderID }
+func learns(a *answer) { a.Status.Learner = true }
+func isDown(a *answer) {
+	*a = answer{URL: a.URL, Err: errors.New("status at " + a.URL + ": connection refused")}
+}
+func noQuorum(a *answer)   { a.NotServing = errors.New("linearizable read at " + a.URL + ": timed out") }
+func ofCluster2(a *answer) { a.Status.ClusterID = 2 }
+func isCorrupt(a *answer) {
+	a.Status.MemberID = 7
+	a.Status.Errors = []string{"memberID:7 alarm:CORRUPT "}
+}
+func seesCorrupt(a *answer) { a.Status.Errors = []string{"memberID:7 alarm:CORRUPT "} }
+
+func TestChoose(t *testing.T) {
+	const id = "0000000000000001"
+	tests := map[string]struct {
+		answers []answer
+		cluster string
+		want    string
+	}{
+		"takes the only member, though it leads":             {[]answer{member("a", 5, leads)}, "", "a"},
+		"spares the leader where there is a choice":          {[]answer{member("a", 9, leads), member("bb", 5)}, "", "bb"},
+		"takes the voter with the highest revision":          {[]answer{member("a", 5), member("bb", 7), member("ccc", 6)}, "", "bb"},
+		"takes the first of two that are alike":              {[]answer{member("bb", 5), member("a", 5)}, "", "a"},
+		"one endpoint that is down is no failure":            {[]answer{member("a", 9, isDown), member("bb", 5)}, "", "bb"},
+		"takes no learner":                                   {[]answer{member("a", 9, learns), member("bb", 5, leads)}, "", "bb"},
+		"takes no member that the quorum has left behind":    {[]answer{member("a", 9, noQuorum), member("bb", 5, leads)}, "", "bb"},
+		"takes no member whose data differs from the others": {[]answer{member("a", 9, isCorrupt), member("bb", 5, leads, seesCorrupt)}, "", "bb"},
+		"passes over a member of another cluster":            {[]answer{member("a", 9, ofCluster2), member("bb", 5, leads)}, id, "bb"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := choose(test.answers, test.cluster)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.URL != test.want {
+				t.Errorf("chose %s, want %s", got.URL, test.want)
+			}
+		})
+	}
+}
+
+func TestChooseRefuses(t *testing.T) {
+	tests := map[string]struct {
+		answers []answer
+		cluster string
+		reason  string
+		says    []string
+	}{
+		"endpoints none of which answers": {
+			[]answer{member("a", 0, isDown), member("bb", 0, isDown)}, "",
+			"EndpointUnreachable", []string{"none of the 2 endpoints", "status at a: connection refused", "status at bb: connection refused"},
+		},
+		"endpoints of two clusters": {
+			[]answer{member("a", 5), member("bb", 5, ofCluster2)}, "",
+			"InvalidSpec", []string{"a is of cluster 0000000000000001", "bb of cluster 0000000000000002"},
+		},
+		"members of another cluster only": {
+			[]answer{member("a", 5, ofCluster2), member("bb", 0, isDown)}, "0000000000000001",
+			"ClusterNotAvailable", []string{"a is of cluster 0000000000000002", "status at bb"},
+		},
+		"members without quorum": {
+			[]answer{member("a", 5, noQuorum)}, "",
+			"ClusterNotAvailable", []string{"linearizable read at a: timed out", "quorum"},
+		},
+		"learners only": {
+			[]answer{member("a", 5, learns)}, "",
+			"ClusterNotAvailable", []string{"a is a learner"},
+		},
+		"corrupt members only": {
+			[]answer{member("a", 5, isCorrupt)}, "",
+			"ClusterNotAvailable", []string{"a has the alarm CORRUPT"},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := choose(test.answers, test.cluster)
+			var failure *Failure
+			if !errors.As(err, &failure) {
+				t.Fatalf("error %v", err)
+			}
+			if failure.Reason != test.reason {
+				t.Errorf("reason %s, want %s", failure.Reason, test.reason)
+			}
+			for _, part := range test.says {
+				if !strings.Contains(failure.Message, part) {
+					t.Errorf("%q does not say %q", failure.Message, part)
+				}
+			}
+		})
+	}
+}

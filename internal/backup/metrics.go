@@ -1,0 +1,78 @@
+package backup
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// metrics of all EtcdBackups. Labels are the object's name and the API's reasons, so their number is bounded; an
+// object's go with it.
+type metrics struct {
+	newest   *prometheus.GaugeVec
+	bytes    *prometheus.GaugeVec
+	duration *prometheus.HistogramVec
+	failures *prometheus.CounterVec
+}
+
+func newMetrics(registry prometheus.Registerer) (*metrics, error) {
+	object := []string{"namespace", "name"}
+	m := &metrics{
+		newest: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "etcd_backup_newest_snapshot_timestamp_seconds",
+			Help: "When the newest proven snapshot was taken, in Unix time; its age is time() minus this.",
+		}, object),
+		bytes: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "etcd_backup_newest_snapshot_bytes",
+			Help: "Size of the newest proven snapshot.",
+		}, object),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "etcd_backup_duration_seconds",
+			Help:    "How long an attempt took that ended in a proven snapshot.",
+			Buckets: prometheus.ExponentialBuckets(0.25, 2, 12),
+		}, object),
+		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "etcd_backup_failures_total",
+			Help: "Attempts that failed, by the reason in the status.",
+		}, append(object, "reason")),
+	}
+	for _, c := range []prometheus.Collector{m.newest, m.bytes, m.duration, m.failures} {
+		if err := registry.Register(c); err != nil {
+			return nil, fmt.Errorf("register metrics: %w", err)
+		}
+	}
+	return m, nil
+}
+
+// proven says what the newest proven snapshot is, also that of an earlier process.
+func (m *metrics) proven(s State) {
+	snapshot := s.Status.Snapshot
+	if snapshot == nil {
+		return
+	}
+	m.bytes.WithLabelValues(s.Namespace, s.Name).Set(float64(snapshot.Size))
+	if at, err := time.Parse(time.RFC3339, snapshot.CreatedAt); err == nil {
+		m.newest.WithLabelValues(s.Namespace, s.Name).Set(float64(at.Unix()))
+	}
+}
+
+// ended counts an attempt.
+func (m *metrics) ended(s State) {
+	switch r := s.Attempt.Result; {
+	case r.Failure != nil:
+		m.failures.WithLabelValues(s.Namespace, s.Name, r.Failure.Reason).Inc()
+	case !r.Found:
+		m.duration.WithLabelValues(s.Namespace, s.Name).Observe(r.EndedAt.Sub(s.Attempt.StartedAt).Seconds())
+	}
+}
+
+// forget drops what was said of an object that is gone.
+func (m *metrics) forget(name types.NamespacedName) {
+	labels := prometheus.Labels{"namespace": name.Namespace, "name": name.Name}
+	m.newest.DeletePartialMatch(labels)
+	m.bytes.DeletePartialMatch(labels)
+	m.duration.DeletePartialMatch(labels)
+	m.failures.DeletePartialMatch(labels)
+}

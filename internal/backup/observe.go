@@ -1,0 +1,99 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/kube"
+	"github.com/etcd-suite/etcd-operator/internal/worker"
+)
+
+// observe reads all that a decision may look at. It decides nothing. The EtcdBackup is read past the cache: its
+// status holds how the attempts before ended, and a cache that is behind would have one made again.
+func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName) (*v1beta2.EtcdBackup, State, error) {
+	backup := &v1beta2.EtcdBackup{}
+	if err := r.live.Get(ctx, name, backup); err != nil {
+		return nil, State{}, fmt.Errorf("read EtcdBackup %s: %w", name, err)
+	}
+	s := State{
+		Namespace: backup.Namespace, Name: backup.Name, UID: backup.UID, Generation: backup.Generation,
+		CreatedAt: backup.CreationTimestamp.Time, Spec: backup.Spec, Status: backup.Status,
+		Deleting:     !backup.DeletionTimestamp.IsZero(),
+		OldFinalizer: controllerutil.ContainsFinalizer(backup, finalizer),
+		Attempt:      r.attempts.find(keyOf(backup)),
+		Now:          r.now(),
+	}
+	s.Target, s.Problem = target(s.Namespace, s.Name, s.Spec)
+	if s.Deleting || s.Problem != nil || s.Attempt != nil || s.ended() != "" {
+		return backup, s, nil // nothing else is looked at then
+	}
+	var err error
+	if s.Cluster, err = r.cluster(ctx, s); err != nil {
+		return nil, State{}, err
+	}
+	s.SecretProblem, err = r.secretProblem(ctx, s)
+	return backup, s, err
+}
+
+// cluster is the EtcdCluster that the spec names, nil where there is none.
+func (r *Reconciler) cluster(ctx context.Context, s State) (*Cluster, error) {
+	if s.Spec.EtcdCluster == nil {
+		return nil, nil
+	}
+	name := types.NamespacedName{Namespace: s.Namespace, Name: s.Spec.EtcdCluster.Name}
+	var found v1beta2.EtcdCluster
+	err := r.client.Get(ctx, name, &found)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read EtcdCluster %s: %w", name, err)
+	}
+	return clusterOf(&found), nil
+}
+
+// clusterOf is what an EtcdCluster's status says.
+func clusterOf(c *v1beta2.EtcdCluster) *Cluster {
+	out := &Cluster{
+		Name: c.Name, UID: c.UID, ID: c.Status.ClusterID, ClientTLSSecret: c.Status.ClientTLSSecret,
+		Available: meta.IsStatusConditionTrue(c.Status.Conditions, v1beta2.ConditionAvailable),
+	}
+	if condition := meta.FindStatusCondition(c.Status.Conditions, v1beta2.ConditionAvailable); condition == nil {
+		out.Message = "cluster-operator has not looked at it yet"
+	} else if !out.Available {
+		out.Message = condition.Message
+	}
+	for _, m := range c.Status.MemberStatuses {
+		if m.ClientURL != "" {
+			out.ClientURLs = append(out.ClientURLs, m.ClientURL)
+		}
+	}
+	return out
+}
+
+// secretProblem says which of the Secrets that an attempt needs is missing. What is in them is read by the
+// attempt, and never comes into State.
+func (r *Reconciler) secretProblem(ctx context.Context, s State) (string, error) {
+	for _, name := range []string{s.Target.Secret, s.tlsSecret()} {
+		_, err := kube.SecretData(ctx, r.live, s.Namespace, name)
+		if errors.Is(err, kube.ErrSecretMissing) {
+			return err.Error(), nil
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	return "", nil
+}
+
+func keyOf(object client.Object) worker.Key {
+	return worker.Key{Object: client.ObjectKeyFromObject(object), UID: object.GetUID()}
+}

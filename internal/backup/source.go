@@ -1,0 +1,79 @@
+package backup
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+)
+
+// stallTimeout is how long a stream may give no byte while somebody waits for one.
+const stallTimeout = 30 * time.Second
+
+var errStalled = errors.New("the member sent nothing for 30 s")
+
+// source streams the snapshot of one member.
+type source struct {
+	url   string
+	tls   *tls.Config
+	stall time.Duration
+}
+
+func newSource(url string, tlsConfig *tls.Config) snapshot.Source {
+	return source{url: url, tls: tlsConfig, stall: stallTimeout}
+}
+
+// Snapshot opens the stream. A member that dies before its first byte would else be waited for until the end of
+// the attempt's time, since the client library connects for ever.
+func (s source) Snapshot(ctx context.Context) (io.ReadCloser, error) {
+	client, err := etcd.Open(endpoint(s.url), s.tls)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	opened := &stream{close: func() { cancel(context.Canceled); client.Close() }, cancel: cancel, stall: s.stall, ctx: ctx}
+	err = opened.watched(func() (err error) { opened.body, err = client.Snapshot(ctx); return err })
+	if err != nil {
+		opened.close()
+		return nil, err
+	}
+	return opened, nil
+}
+
+// stream is a snapshot that ends with an error when it stalls.
+type stream struct {
+	body   io.ReadCloser
+	close  func()
+	cancel context.CancelCauseFunc
+	stall  time.Duration
+	ctx    context.Context //nolint:containedctx // it is the stream's own, and ends with it
+}
+
+func (s *stream) Read(p []byte) (n int, err error) {
+	err = s.watched(func() (err error) { n, err = s.body.Read(p); return err })
+	return n, err
+}
+
+func (s *stream) Close() error {
+	defer s.close()
+	if err := s.body.Close(); err != nil {
+		return fmt.Errorf("close snapshot stream: %w", err)
+	}
+	return nil
+}
+
+// watched ends the stream when call takes too long.
+func (s *stream) watched(call func() error) error {
+	timer := time.AfterFunc(s.stall, func() { s.cancel(errStalled) })
+	defer timer.Stop()
+	err := call()
+	if err != nil && errors.Is(context.Cause(s.ctx), errStalled) {
+		return errStalled
+	}
+	return err
+}

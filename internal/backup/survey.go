@@ -1,0 +1,63 @@
+package backup
+
+import (
+	"context"
+	"crypto/tls"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// askTimeout is how long one member has for each of its answers.
+const askTimeout = 3 * time.Second
+
+// survey asks all members side by side; one that does not answer is data.
+func survey(ctx context.Context, urls []string, tlsConfig *tls.Config) []answer {
+	answers := make([]answer, len(urls))
+	var asked sync.WaitGroup
+	for i, url := range urls {
+		asked.Go(func() { answers[i] = ask(ctx, url, tlsConfig) })
+	}
+	asked.Wait()
+	return answers
+}
+
+// ask looks at the status again after the linearizable read: its revision then is not older than the cluster's
+// was when the read began.
+func ask(ctx context.Context, url string, tlsConfig *tls.Config) answer {
+	a := answer{URL: url}
+	client, err := etcd.Open(endpoint(url), tlsConfig)
+	if err != nil {
+		a.Err = err
+		return a
+	}
+	defer client.Close()
+	if a.Status, a.Err = within(ctx, client.Status); a.Err != nil {
+		return a
+	}
+	_, a.NotServing = within(ctx, func(ctx context.Context) (struct{}, error) { return struct{}{}, client.Serving(ctx) })
+	if a.NotServing == nil {
+		a.Status, a.Err = within(ctx, client.Status)
+	}
+	return a
+}
+
+func within[T any](ctx context.Context, call func(context.Context) (T, error)) (T, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	return call(ctx)
+}
+
+// endpoint asks for the host's own certificate where the URL has a DNS name.
+func endpoint(url string) etcd.Endpoint {
+	host, err := endpointHost(url)
+	if err != nil {
+		return etcd.Endpoint{URL: url}
+	}
+	if _, err := netip.ParseAddr(host); err == nil {
+		return etcd.Endpoint{URL: url}
+	}
+	return etcd.Endpoint{URL: url, ServerName: host}
+}

@@ -1,0 +1,47 @@
+package backup
+
+import (
+	"context"
+	"net"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestSurveyNamesWhyAnEndpointCannotBeReached(t *testing.T) {
+	answers := survey(t.Context(), []string{"http://127.0.0.1:1", "http://name.invalid:2379"}, nil)
+	for i, want := range []string{"connection refused", "name.invalid"} {
+		if answers[i].Err == nil || !strings.Contains(answers[i].Err.Error(), want) {
+			t.Errorf("%s: %v, want %q", answers[i].URL, answers[i].Err, want)
+		}
+	}
+}
+
+func TestSurveyDoesNotWaitForAMemberThatHangs(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if a := survey(ctx, []string{"http://" + listener.Addr().String()}, nil)[0]; a.Err == nil {
+		t.Error("a listener that says nothing passed for a member")
+	}
+}
+
+// Defect 20: the connection to the member with the highest revision was never closed when another endpoint failed.
+func TestAFailedEndpointLeavesNoConnectionOpen(t *testing.T) {
+	survey(t.Context(), []string{"http://127.0.0.1:1"}, nil) // whatever starts once
+	before := runtime.NumGoroutine()
+	for range 20 {
+		survey(t.Context(), []string{"http://127.0.0.1:1", "127.0.0.1:2"}, nil)
+	}
+	for deadline := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before; {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d goroutines, and %d before", runtime.NumGoroutine(), before)
+		}
+		runtime.Gosched()
+	}
+}
