@@ -1,0 +1,103 @@
+package integration
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
+)
+
+func TestExamplesAreAccepted(t *testing.T) {
+	namespace := kubetest.Namespace(t)
+	seen := map[string]string{}
+	for path, manifest := range manifests(t, filepath.Join(kubetest.Root(t), "examples", "*.yaml")) {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			kubetest.MustKubectl(t, "", "apply", "-n", namespace, "-f", path)
+			// Whoever applies two examples means two objects.
+			name := manifest.GetKind() + "/" + manifest.GetName()
+			if other := seen[name]; other != "" {
+				t.Errorf("%s is in %s, too", name, other)
+			}
+			seen[name] = path
+		})
+	}
+}
+
+// What the examples name is among the examples.
+func TestExamplesNameSecretsThatAreThere(t *testing.T) {
+	secrets, named := map[string]bool{}, map[string]string{}
+	for path, manifest := range manifests(t, filepath.Join(kubetest.Root(t), "examples", "*.yaml")) {
+		if manifest.GetKind() == "Secret" {
+			secrets[manifest.GetName()] = true
+		}
+		spec, _ := manifest.Object["spec"].(map[string]any)
+		for block, field := range map[string]string{"s3": "awsSecret", "gcs": "gcpSecret"} {
+			if values, ok := spec[block].(map[string]any); ok {
+				named[values[field].(string)] = path
+			}
+		}
+	}
+	for name, path := range named {
+		if !secrets[name] {
+			t.Errorf("%s names Secret %s, which no example makes", path, name)
+		}
+	}
+}
+
+func TestExampleOfTLS(t *testing.T) {
+	namespace := kubetest.Namespace(t)
+	script := filepath.Join(kubetest.Root(t), "examples", "tls-secrets.sh")
+	out, err := exec.CommandContext(t.Context(), script, "example-tls", namespace).Output()
+	if err != nil {
+		t.Fatalf("%s: %v", script, err)
+	}
+	kubetest.MustKubectl(t, string(out), "apply", "-f", "-")
+	cluster := &v1beta2.EtcdCluster{}
+	path := filepath.Join(kubetest.Root(t), "examples", "etcdcluster-tls.yaml")
+	kubetest.MustKubectl(t, "", "apply", "-n", namespace, "-f", path)
+	if err := kubetest.Client(t).Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "example-tls"}, cluster); err != nil {
+		t.Fatal(err)
+	}
+	names := cluster.Spec.TLS.Static
+	host := "example-tls-abcdefghij.example-tls." + namespace + ".svc"
+	for name, test := range map[string]struct {
+		secret, cert, key, ca string
+		hosts                 []string
+	}{
+		"peer": {names.Member.PeerSecret, v1beta2.PeerCertKey, v1beta2.PeerKeyKey, v1beta2.PeerCAKey, []string{host, host + ".cluster.local"}},
+		"server": {names.Member.ServerSecret, v1beta2.ServerCertKey, v1beta2.ServerKeyKey, v1beta2.ServerCAKey,
+			[]string{host, host + ".cluster.local", "example-tls-client." + namespace + ".svc", "localhost", "127.0.0.1"}},
+		"client": {names.OperatorSecret, v1beta2.ClientCertKey, v1beta2.ClientKeyKey, v1beta2.ClientCAKey, []string{""}},
+	} {
+		t.Run("the "+name+" Secret proves what it has to", func(t *testing.T) {
+			var secret corev1.Secret
+			if err := kubetest.Client(t).Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: test.secret}, &secret); err != nil {
+				t.Fatal(err)
+			}
+			pair, err := tls.X509KeyPair(secret.Data[test.cert], secret.Data[test.key])
+			if err != nil {
+				t.Fatal(err)
+			}
+			roots := x509.NewCertPool()
+			if !roots.AppendCertsFromPEM(secret.Data[test.ca]) || bytes.Contains(secret.Data[test.ca], []byte("PRIVATE")) {
+				t.Fatalf("%s is not a certificate alone", test.ca)
+			}
+			for _, host := range test.hosts {
+				for _, usage := range []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth} {
+					_, err := pair.Leaf.Verify(x509.VerifyOptions{DNSName: host, Roots: roots, KeyUsages: []x509.ExtKeyUsage{usage}})
+					if err != nil {
+						t.Errorf("for %q: %v", host, err)
+					}
+				}
+			}
+		})
+	}
+}
