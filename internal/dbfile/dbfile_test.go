@@ -3,90 +3,20 @@ package dbfile_test
 import (
 	"bytes"
 	"crypto/sha256"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"go.etcd.io/bbolt"
-	"go.etcd.io/etcd/pkg/v3/traceutil"
-	"go.etcd.io/etcd/server/v3/lease"
-	"go.etcd.io/etcd/server/v3/storage/backend"
-	"go.etcd.io/etcd/server/v3/storage/mvcc"
-	"go.etcd.io/etcd/server/v3/storage/schema"
-	"go.uber.org/zap"
 
-	"github.com/coreos/go-semver/semver"
+	"github.com/etcd-suite/etcd-operator/internal/dbfile/dbfiletest"
 )
 
-// database is a store of etcd without a server around it.
-type database struct {
-	t       testing.TB
-	backend backend.Backend
-	store   mvcc.WatchableKV
-}
+// member of every database here.
+const member = 0x8e9e05c52164694d
 
-func newDatabase(t testing.TB) *database {
-	t.Helper()
-	b := backend.NewDefaultBackend(zap.NewNop(), filepath.Join(t.TempDir(), "db"))
-	tx := b.BatchTx()
-	tx.LockOutsideApply()
-	for _, bucket := range []backend.Bucket{schema.Meta, schema.Members, schema.Cluster, schema.Lease, schema.Alarm} {
-		tx.UnsafeCreateBucket(bucket)
-	}
-	tx.UnsafePut(schema.Members, []byte("8e9e05c52164694d"), []byte(`{"id":10276657743932975437}`))
-	tx.UnsafePut(schema.Cluster, schema.ClusterClusterVersionKeyName, []byte("3.7.0"))
-	schema.UnsafeSetStorageVersion(tx, &semver.Version{Major: 3, Minor: 7})
-	tx.Unlock()
-	d := &database{t: t, backend: b, store: mvcc.New(zap.NewNop(), b, &lease.FakeLessor{}, mvcc.StoreConfig{})}
-	t.Cleanup(func() {
-		d.store.Close()
-		_ = b.Close()
-	})
-	return d
-}
-
-func (d *database) put(count, size int) *database {
-	for i := range count {
-		d.store.Put(fmt.Appendf(nil, "key-%06d", i), bytes.Repeat([]byte{byte(i)}, size), lease.NoLease)
-	}
-	return d
-}
-
-func (d *database) delete(key string) *database {
-	d.store.DeleteRange([]byte(key), nil)
-	return d
-}
-
-func (d *database) compact() *database {
-	d.t.Helper()
-	done, err := d.store.Compact(traceutil.TODO(), d.store.Rev())
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	<-done
-	return d
-}
-
-// snapshot is what a member would stream.
-func (d *database) snapshot() []byte {
-	d.t.Helper()
-	d.store.Commit()
-	s := d.backend.Snapshot()
-	defer s.Close()
-	var buf bytes.Buffer
-	if _, err := s.WriteTo(&buf); err != nil {
-		d.t.Fatal(err)
-	}
-	return seal(buf.Bytes())
-}
-
-// seal appends the SHA-256, as the server does.
-func seal(db []byte) []byte {
-	sum := sha256.Sum256(db)
-	return append(bytes.Clone(db), sum[:]...)
-}
+func newDatabase(t testing.TB) *dbfiletest.Database { return dbfiletest.New(t, member) }
 
 // unseal drops it.
 func unseal(snapshot []byte) []byte { return bytes.Clone(snapshot[:len(snapshot)-sha256.Size]) }
@@ -125,7 +55,7 @@ func foreign(t testing.TB) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return seal(content)
+	return dbfiletest.Seal(content)
 }
 
 func wantText(t *testing.T, err error, text string) {

@@ -17,21 +17,26 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
+	"github.com/etcd-suite/etcd-operator/internal/dbfile/dbfiletest"
 )
 
 func TestInspectAgreesWithEtcdutl(t *testing.T) {
-	for name, fill := range map[string]func(*database) *database{
-		"an empty store":               func(d *database) *database { return d },
-		"one key":                      func(d *database) *database { return d.put(1, 10) },
-		"many small keys":              func(d *database) *database { return d.put(5000, 20) },
-		"values larger than a page":    func(d *database) *database { return d.put(40, 20000) },
-		"several versions of each key": func(d *database) *database { return d.put(100, 10).put(100, 30).put(50, 5) },
-		"deleted keys":                 func(d *database) *database { return d.put(100, 10).delete("key-000007").delete("key-000099") },
-		"a key that came back":         func(d *database) *database { return d.put(3, 10).delete("key-000001").put(2, 9) },
-		"a compacted history":          func(d *database) *database { return d.put(2000, 10).put(2000, 10).compact().put(5, 1) },
+	for name, fill := range map[string]func(*dbfiletest.Database) *dbfiletest.Database{
+		"an empty store":               func(d *dbfiletest.Database) *dbfiletest.Database { return d },
+		"one key":                      func(d *dbfiletest.Database) *dbfiletest.Database { return d.Put(1, 10) },
+		"many small keys":              func(d *dbfiletest.Database) *dbfiletest.Database { return d.Put(5000, 20) },
+		"values larger than a page":    func(d *dbfiletest.Database) *dbfiletest.Database { return d.Put(40, 20000) },
+		"several versions of each key": func(d *dbfiletest.Database) *dbfiletest.Database { return d.Put(100, 10).Put(100, 30).Put(50, 5) },
+		"deleted keys": func(d *dbfiletest.Database) *dbfiletest.Database {
+			return d.Put(100, 10).Delete("key-000007").Delete("key-000099")
+		},
+		"a key that came back": func(d *dbfiletest.Database) *dbfiletest.Database { return d.Put(3, 10).Delete("key-000001").Put(2, 9) },
+		"a compacted history": func(d *dbfiletest.Database) *dbfiletest.Database {
+			return d.Put(2000, 10).Put(2000, 10).Compact().Put(5, 1)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			content := fill(newDatabase(t)).snapshot()
+			content := fill(newDatabase(t)).Snapshot()
 			path := write(t, content)
 			status, err := snapshot.NewV3(zap.NewNop()).Status(path)
 			if err != nil {
@@ -43,7 +48,7 @@ func TestInspectAgreesWithEtcdutl(t *testing.T) {
 			}
 			want := dbfile.Info{
 				Revision: status.Revision, Keys: int64(status.TotalKey), Hash: status.Hash, Size: int64(len(content)),
-				StorageVersion: "3.7.0", ClusterVersion: "3.7.0", MemberIDs: []uint64{0x8e9e05c52164694d},
+				StorageVersion: "3.7.0", ClusterVersion: "3.7.0", MemberIDs: []uint64{member},
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("differs (-want +got):\n%s", diff)
@@ -56,12 +61,12 @@ func TestInspectAgreesWithEtcdutl(t *testing.T) {
 }
 
 func TestInspectSeesTheRevisionOfACompactionThatLeftNothing(t *testing.T) {
-	d := newDatabase(t).put(3, 1)
+	d := newDatabase(t).Put(3, 1)
 	for i := range 3 {
-		d.delete(fmt.Sprintf("key-%06d", i))
+		d.Delete(fmt.Sprintf("key-%06d", i))
 	}
-	want := d.store.Rev()
-	got, err := inspect(d.compact().snapshot())
+	want := d.Revision()
+	got, err := inspect(d.Compact().Snapshot())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +76,7 @@ func TestInspectSeesTheRevisionOfACompactionThatLeftNothing(t *testing.T) {
 }
 
 func TestInspectRefuses(t *testing.T) {
-	good := newDatabase(t).put(3000, 50).snapshot()
+	good := newDatabase(t).Put(3000, 50).Snapshot()
 	noise := make([]byte, 64<<10)
 	_, _ = rand.NewChaCha8([32]byte{}).Read(noise)
 	for name, test := range map[string]struct {
@@ -82,11 +87,11 @@ func TestInspectRefuses(t *testing.T) {
 		"a trailer and nothing else":               {good[:32], dbfile.ErrNoTrailer},
 		"a file from a data directory":             {unseal(good), dbfile.ErrNoTrailer},
 		"a text":                                   {[]byte("<Error><Code>AccessDenied</Code></Error>"), dbfile.ErrNoTrailer},
-		"noise of a fitting size":                  {seal(noise), dbfile.ErrCorrupt},
-		"zeros of a fitting size":                  {seal(make([]byte, 64<<10)), dbfile.ErrCorrupt},
+		"noise of a fitting size":                  {dbfiletest.Seal(noise), dbfile.ErrCorrupt},
+		"zeros of a fitting size":                  {dbfiletest.Seal(make([]byte, 64<<10)), dbfile.ErrCorrupt},
 		"a database of something else":             {foreign(t), dbfile.ErrCorrupt},
-		"the first half, with a trailer of itself": {seal(unseal(good)[:len(good)/2/4096*4096]), dbfile.ErrCorrupt},
-		"one page less, with a trailer of itself":  {seal(unseal(good)[:len(good)-32-4096]), dbfile.ErrCorrupt},
+		"the first half, with a trailer of itself": {dbfiletest.Seal(unseal(good)[:len(good)/2/4096*4096]), dbfile.ErrCorrupt},
+		"one page less, with a trailer of itself":  {dbfiletest.Seal(unseal(good)[:len(good)-32-4096]), dbfile.ErrCorrupt},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := inspect(test.content)
@@ -117,7 +122,7 @@ func (brokenDisk) ReadAt([]byte, int64) (int, error) { return 0, errors.New("I/O
 // a broken disk could send. None may panic or take for ever, and what goes through
 // must be harmless to bbolt, too.
 func TestInspectOfWrongNumbers(t *testing.T) {
-	good := unseal(newDatabase(t).put(300, 50).put(2, 9000).snapshot())
+	good := unseal(newDatabase(t).Put(300, 50).Put(2, 9000).Snapshot())
 	const page = 4096
 	refused := 0
 	for id := range len(good) / page {
@@ -132,14 +137,14 @@ func TestInspectOfWrongNumbers(t *testing.T) {
 				if id < 2 {
 					fixMeta(bad[id*page+16:])
 				}
-				_, err := inspect(seal(bad))
+				_, err := inspect(dbfiletest.Seal(bad))
 				switch {
 				case errors.Is(err, dbfile.ErrCorrupt):
 					refused++
 				case err != nil:
 					t.Errorf("page %d byte %d value %#x: error %v, want ErrCorrupt or none", id, field, value, err)
 				default:
-					if _, err := snapshot.NewV3(zap.NewNop()).Status(write(t, seal(bad))); err != nil {
+					if _, err := snapshot.NewV3(zap.NewNop()).Status(write(t, dbfiletest.Seal(bad))); err != nil {
 						t.Errorf("page %d byte %d value %#x: passed, and etcdutl says %v", id, field, value, err)
 					}
 				}
@@ -159,7 +164,7 @@ func fixMeta(meta []byte) {
 }
 
 func TestTrailer(t *testing.T) {
-	good := newDatabase(t).put(100, 50).snapshot()
+	good := newDatabase(t).Put(100, 50).Snapshot()
 	readers := map[string]func(io.Reader) io.Reader{
 		"in one piece":     func(r io.Reader) io.Reader { return r },
 		"in single bytes":  iotest.OneByteReader,
@@ -227,7 +232,7 @@ func (p pieces) Read(b []byte) (int, error) { return p.r.Read(b[:min(len(b), p.n
 type onlyWriter struct{ io.Writer }
 
 func FuzzInspect(f *testing.F) {
-	good := newDatabase(f).put(200, 30).delete("key-000003").snapshot()
+	good := newDatabase(f).Put(200, 30).Delete("key-000003").Snapshot()
 	f.Add(uint32(0), []byte{}, uint32(len(good)))
 	f.Add(uint32(4096*3+10), []byte{0xFF, 0xFF}, uint32(len(good)))
 	f.Add(uint32(4096*3+16), bytes.Repeat([]byte{0xFF}, 64), uint32(len(good)))
@@ -243,7 +248,7 @@ func FuzzInspect(f *testing.F) {
 				fixMeta(bad[start:])
 			}
 		}
-		if _, err := inspect(seal(bad)); err != nil && !errors.Is(err, dbfile.ErrCorrupt) && !errors.Is(err, dbfile.ErrNoTrailer) {
+		if _, err := inspect(dbfiletest.Seal(bad)); err != nil && !errors.Is(err, dbfile.ErrCorrupt) && !errors.Is(err, dbfile.ErrNoTrailer) {
 			t.Errorf("error %v, want ErrCorrupt or ErrNoTrailer", err)
 		}
 	})

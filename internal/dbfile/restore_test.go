@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
+	"github.com/etcd-suite/etcd-operator/internal/dbfile/dbfiletest"
 )
 
 func options(t testing.TB, snapshot []byte) dbfile.Options {
@@ -25,7 +26,7 @@ func options(t testing.TB, snapshot []byte) dbfile.Options {
 }
 
 func TestRestore(t *testing.T) {
-	snapshot := newDatabase(t).put(300, 50).delete("key-000001").snapshot()
+	snapshot := newDatabase(t).Put(300, 50).Delete("key-000001").Snapshot()
 
 	t.Run("makes a data directory with the same keys", func(t *testing.T) {
 		o := options(t, snapshot)
@@ -36,7 +37,7 @@ func TestRestore(t *testing.T) {
 		if info.Revision != 302 || info.Keys != 299 {
 			t.Errorf("revision %d, %d keys, want 302 and 299", info.Revision, info.Keys)
 		}
-		if len(info.MemberIDs) != 1 || info.MemberIDs[0] == 0x8e9e05c52164694d {
+		if len(info.MemberIDs) != 1 || info.MemberIDs[0] == member {
 			t.Errorf("members %x, want one other than before", info.MemberIDs)
 		}
 		wantOnly(t, filepath.Dir(o.DataDir), "data")
@@ -100,7 +101,7 @@ func TestRestore(t *testing.T) {
 }
 
 func TestRestoreRefuses(t *testing.T) {
-	good := newDatabase(t).put(300, 50).snapshot()
+	good := newDatabase(t).Put(300, 50).Snapshot()
 	flipped := bytes.Clone(good)
 	flipped[bytes.Index(flipped, bytes.Repeat([]byte{200}, 50))] ^= 1
 	pointer := bytes.Clone(good)
@@ -120,7 +121,7 @@ func TestRestoreRefuses(t *testing.T) {
 		"a file from a data directory":      {snapshot: unseal(good), want: "member/snap/db"},
 		"a file without a snapshot":         {snapshot: nil, want: "trailer"},
 		"a database of something else":      {snapshot: foreign(t), want: "not a database of etcd"},
-		"half of it under its own trailer":  {snapshot: seal(unseal(good)[:len(good)/2/4096*4096]), want: "corrupt"},
+		"half of it under its own trailer":  {snapshot: dbfiletest.Seal(unseal(good)[:len(good)/2/4096*4096]), want: "corrupt"},
 		"a name that is not in the cluster": {snapshot: good, change: func(o *dbfile.Options) { o.Name = "other" }, want: "other"},
 		"another peer URL":                  {snapshot: good, change: func(o *dbfile.Options) { o.PeerURLs = []string{"http://127.0.0.1:1"} }, want: "127.0.0.1:1"},
 		"a peer URL that is none":           {snapshot: good, change: func(o *dbfile.Options) { o.PeerURLs = []string{"nonsense"} }, want: "nonsense"},
@@ -150,7 +151,7 @@ func TestRestoreRefuses(t *testing.T) {
 // restored inspects the database of a data directory, as if it were a snapshot.
 func restored(t *testing.T, dir string) dbfile.Info {
 	t.Helper()
-	info, err := inspect(seal(readFile(t, filepath.Join(dir, "member", "snap", "db"))))
+	info, err := inspect(dbfiletest.Seal(readFile(t, filepath.Join(dir, "member", "snap", "db"))))
 	if err != nil {
 		t.Fatal(err)
 	}

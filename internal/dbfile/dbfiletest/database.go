@@ -1,0 +1,94 @@
+// Package dbfiletest makes snapshots for tests, with etcd's own storage code and
+// without a server.
+package dbfiletest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/coreos/go-semver/semver"
+	"go.etcd.io/etcd/pkg/v3/traceutil"
+	"go.etcd.io/etcd/server/v3/lease"
+	"go.etcd.io/etcd/server/v3/storage/backend"
+	"go.etcd.io/etcd/server/v3/storage/mvcc"
+	"go.etcd.io/etcd/server/v3/storage/schema"
+	"go.uber.org/zap"
+)
+
+// Database is a store of etcd without a server around it.
+type Database struct {
+	t       testing.TB
+	backend backend.Backend
+	store   mvcc.WatchableKV
+}
+
+// New makes an empty one of etcd 3.7 whose only member has this ID.
+func New(t testing.TB, member uint64) *Database {
+	t.Helper()
+	b := backend.NewDefaultBackend(zap.NewNop(), filepath.Join(t.TempDir(), "db"))
+	tx := b.BatchTx()
+	tx.LockOutsideApply()
+	for _, bucket := range []backend.Bucket{schema.Meta, schema.Members, schema.Cluster, schema.Lease, schema.Alarm} {
+		tx.UnsafeCreateBucket(bucket)
+	}
+	tx.UnsafePut(schema.Members, fmt.Appendf(nil, "%x", member), fmt.Appendf(nil, `{"id":%d}`, member))
+	tx.UnsafePut(schema.Cluster, schema.ClusterClusterVersionKeyName, []byte("3.7.0"))
+	schema.UnsafeSetStorageVersion(tx, &semver.Version{Major: 3, Minor: 7})
+	tx.Unlock()
+	d := &Database{t: t, backend: b, store: mvcc.New(zap.NewNop(), b, &lease.FakeLessor{}, mvcc.StoreConfig{})}
+	t.Cleanup(func() {
+		d.store.Close()
+		_ = b.Close()
+	})
+	return d
+}
+
+// Put writes count keys, key-000000 and on, with values of size bytes.
+func (d *Database) Put(count, size int) *Database {
+	for i := range count {
+		d.store.Put(fmt.Appendf(nil, "key-%06d", i), bytes.Repeat([]byte{byte(i)}, size), lease.NoLease)
+	}
+	return d
+}
+
+// Delete removes one key.
+func (d *Database) Delete(key string) *Database {
+	d.store.DeleteRange([]byte(key), nil)
+	return d
+}
+
+// Revision of the store.
+func (d *Database) Revision() int64 { return d.store.Rev() }
+
+// Compact forgets what was before the present revision.
+func (d *Database) Compact() *Database {
+	d.t.Helper()
+	done, err := d.store.Compact(traceutil.TODO(), d.store.Rev())
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	<-done
+	return d
+}
+
+// Snapshot is what a member would stream.
+func (d *Database) Snapshot() []byte {
+	d.t.Helper()
+	d.store.Commit()
+	s := d.backend.Snapshot()
+	defer s.Close()
+	var buf bytes.Buffer
+	if _, err := s.WriteTo(&buf); err != nil {
+		d.t.Fatal(err)
+	}
+	return Seal(buf.Bytes())
+}
+
+// Seal appends the SHA-256, as the server does.
+func Seal(db []byte) []byte {
+	sum := sha256.Sum256(db)
+	return append(bytes.Clone(db), sum[:]...)
+}

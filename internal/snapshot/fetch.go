@@ -1,0 +1,168 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/etcd-suite/etcd-operator/internal/dbfile"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+)
+
+// Fetched is a snapshot that was read whole and proven.
+type Fetched struct {
+	// Path of the file. The caller removes it.
+	Path string
+	// Info is what the file holds.
+	Info dbfile.Info
+	// SHA256 of the file, 64 hex digits.
+	SHA256 string
+	// Manifest is nil for an object that has none, because etcdctl or the archived
+	// operator wrote it: its trailer and structure have to do.
+	Manifest *Manifest
+}
+
+// Format is the version that decides which etcd can read the snapshot.
+func (f Fetched) Format() string {
+	m := Manifest{StorageVersion: f.Info.StorageVersion, EtcdVersion: f.Info.ClusterVersion}
+	if f.Manifest != nil && f.Manifest.EtcdVersion != "" {
+		m.EtcdVersion = f.Manifest.EtcdVersion
+	}
+	return m.Format()
+}
+
+// Fetch streams a snapshot into a new file in dir and proves it: size, SHA-256
+// and revision by the manifest, where there is one, the trailer, and the
+// structure of the database. Where it fails no file is left.
+//
+// The error is fs.ErrNotExist where there is no object, dbfile.ErrCorrupt or
+// dbfile.ErrNoTrailer where it is not what it should be, ErrNewerFormat where a
+// newer version of the suite must read it, and ErrDisk for the disk here.
+func Fetch(ctx context.Context, store objstore.Store, key, dir string) (Fetched, error) {
+	fetched, err := fetch(ctx, store, key, dir)
+	if err != nil {
+		return Fetched{}, fmt.Errorf("fetch snapshot %s: %w", key, err)
+	}
+	return fetched, nil
+}
+
+func fetch(ctx context.Context, store objstore.Store, key, dir string) (Fetched, error) {
+	m, err := manifestOf(ctx, store, key)
+	if err != nil {
+		return Fetched{}, err
+	}
+	body, err := store.Get(ctx, key)
+	if err != nil {
+		return Fetched{}, err
+	}
+	defer body.Close()
+	file, err := os.CreateTemp(dir, fetchPattern)
+	if err != nil {
+		return Fetched{}, diskError(err)
+	}
+	f, err := download(body, file, m)
+	if closeErr := file.Close(); err == nil && closeErr != nil {
+		err = diskError(closeErr)
+	}
+	if err != nil {
+		_ = os.Remove(file.Name())
+		return Fetched{}, err
+	}
+	return Fetched{Path: file.Name(), Info: f.Info, SHA256: f.SHA256, Manifest: m}, nil
+}
+
+// manifestOf returns nil where the object has no manifest.
+func manifestOf(ctx context.Context, store objstore.Store, key string) (*Manifest, error) {
+	m, err := readManifest(ctx, store, key)
+	switch {
+	case err == nil:
+		return &m, m.readable()
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, ErrManifest):
+		return nil, nil
+	case errors.Is(err, fs.ErrPermission):
+		// S3's word for an absent key to those who may not list. If it is more than
+		// that, reading the object fails alike.
+		return nil, nil
+	}
+	return nil, err
+}
+
+func download(body io.Reader, file *os.File, m *Manifest) (facts, error) {
+	if m != nil {
+		body = io.LimitReader(body, m.Size+1)
+	}
+	p := newProof(storeBody{body}, file)
+	p.judge = func(f facts) error { return agree(f, m) }
+	_, err := io.Copy(io.Discard, p)
+	if whole := storeError(err) == err && !errors.Is(err, ErrDisk); whole && m != nil && p.trailer.Size() != m.Size {
+		// Said first, since a wrong size also breaks the trailer.
+		return facts{}, fmt.Errorf("object has not the %d bytes that its manifest says: %w", m.Size, dbfile.ErrCorrupt)
+	}
+	if err != nil {
+		return facts{}, storeError(err)
+	}
+	return p.facts, nil
+}
+
+// agree compares what was read with what was written down when it was saved.
+func agree(f facts, m *Manifest) error {
+	switch {
+	case m == nil:
+		return nil
+	case f.SHA256 != m.SHA256:
+		return fmt.Errorf("object has SHA-256 %s and its manifest says %s: %w", f.SHA256, m.SHA256, dbfile.ErrCorrupt)
+	case f.Revision != m.Revision:
+		return fmt.Errorf("object holds revision %d and its manifest says %d: %w", f.Revision, m.Revision, dbfile.ErrCorrupt)
+	}
+	return nil
+}
+
+// readManifest reads the manifest of the snapshot under key.
+func readManifest(ctx context.Context, store objstore.Store, key string) (Manifest, error) {
+	body, err := store.Get(ctx, ManifestKey(key))
+	if err != nil {
+		return Manifest{}, err
+	}
+	defer body.Close()
+	content, err := io.ReadAll(io.LimitReader(body, maxManifest+1))
+	if err != nil {
+		return Manifest{}, fmt.Errorf("read manifest %s: %w", ManifestKey(key), err)
+	}
+	if len(content) > maxManifest {
+		return Manifest{}, fmt.Errorf("%s: %w: it has more than %d bytes", ManifestKey(key), ErrManifest, maxManifest)
+	}
+	m, err := DecodeManifest(content)
+	if err != nil {
+		return Manifest{}, fmt.Errorf("%s: %w", ManifestKey(key), err)
+	}
+	return m, nil
+}
+
+// storeBody marks the errors of a body that comes from a store, which a proof
+// would else lay on etcd.
+type storeBody struct{ io.Reader }
+
+func (b storeBody) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if err != nil && err != io.EOF {
+		err = &bodyError{err}
+	}
+	return n, err
+}
+
+type bodyError struct{ err error }
+
+func (e *bodyError) Error() string { return "read object: " + e.err.Error() }
+func (e *bodyError) Unwrap() error { return e.err }
+
+// storeError takes such an error out of what the proof made of it.
+func storeError(err error) error {
+	var body *bodyError
+	if errors.As(err, &body) {
+		return body
+	}
+	return err
+}

@@ -1,0 +1,209 @@
+package snapshot
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/etcd-suite/etcd-operator/internal/dbfile"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+)
+
+func put(t *testing.T, dir, name string) {
+	t.Helper()
+	if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFetch(t *testing.T) {
+	content := database(t, member, 300)
+	t.Run("brings back what was saved", func(t *testing.T) {
+		store := newBucket(t)
+		saved, err := Save(t.Context(), request(t, store, content, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fetched, err := Fetch(t.Context(), store, key, t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fetched.Manifest == nil || *fetched.Manifest != saved.Manifest {
+			t.Errorf("manifest %+v, want %+v", fetched.Manifest, saved.Manifest)
+		}
+		wantFile(t, fetched.Path, content)
+	})
+	t.Run("takes an object that has no manifest", func(t *testing.T) {
+		store := newBucket(t)
+		store.put("etcd.backup_v301_2026-11-21-12:00:00", content)
+		fetched, err := Fetch(t.Context(), store, "etcd.backup_v301_2026-11-21-12:00:00", t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fetched.Manifest != nil || fetched.Info.Revision != 301 || fetched.Info.Keys != 300 || len(fetched.SHA256) != 64 {
+			t.Errorf("fetched %+v, want what the object itself proves", fetched)
+		}
+		wantFile(t, fetched.Path, content)
+	})
+	t.Run("takes an object whose neighbour is no manifest", func(t *testing.T) {
+		store := newBucket(t)
+		store.put(key, content)
+		store.put(key+".json", []byte(`{"note": "taken by hand"}`))
+		if fetched, err := Fetch(t.Context(), store, key, t.TempDir()); err != nil || fetched.Manifest != nil {
+			t.Errorf("manifest %v, error %v", fetched.Manifest, err)
+		}
+	})
+	t.Run("takes an object of a store that calls absent things forbidden", func(t *testing.T) {
+		store := newBucket(t)
+		store.put(key, content)
+		if _, err := Fetch(t.Context(), secretive{store}, key, t.TempDir()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// secretive is S3 for somebody who may not list.
+type secretive struct{ objstore.Store }
+
+func (s secretive) Get(ctx context.Context, key string) (io.ReadCloser, error) {
+	body, err := s.Store.Get(ctx, key)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fs.ErrPermission
+	}
+	return body, err
+}
+
+func TestFetchRefuses(t *testing.T) {
+	content, other := database(t, member, 300), database(t, member, 301)
+	flipped := bytes.Clone(content)
+	flipped[len(flipped)/2] ^= 1
+	for name, test := range map[string]struct {
+		object []byte // in the place of what was saved
+		edit   [2]string
+		want   error
+		text   string
+	}{
+		"a flipped bit":                  {object: flipped, want: dbfile.ErrCorrupt},
+		"an object that was cut":         {object: content[:len(content)-4096], want: dbfile.ErrCorrupt, text: "manifest"},
+		"an object that has grown":       {object: append(bytes.Clone(content), content...), want: dbfile.ErrCorrupt, text: "manifest"},
+		"an empty object":                {object: []byte{}, want: dbfile.ErrCorrupt},
+		"another sound snapshot":         {object: other, want: dbfile.ErrCorrupt, text: "manifest"},
+		"a manifest of another revision": {edit: [2]string{`"revision": 301`, `"revision": 302`}, want: dbfile.ErrCorrupt, text: "302"},
+		"a manifest of another object":   {edit: [2]string{`"sha256": "`, `"sha256": "` + strings.Repeat("0", 64) + `", "was": "`}, want: dbfile.ErrCorrupt, text: "SHA-256"},
+		"a manifest of a newer format":   {edit: [2]string{`"formatVersion": 1`, `"formatVersion": 2`}, want: ErrNewerFormat},
+		"a compressed object":            {edit: [2]string{`"hash"`, `"compression": "zstd", "hash"`}, want: ErrNewerFormat, text: "zstd"},
+		"an encrypted object":            {edit: [2]string{`"hash"`, `"encryption": "age", "hash"`}, want: ErrNewerFormat, text: "age"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := newBucket(t)
+			if _, err := Save(t.Context(), request(t, store, content, nil)); err != nil {
+				t.Fatal(err)
+			}
+			if test.object != nil {
+				store.replace(key, test.object)
+			}
+			if test.edit[0] != "" {
+				old := string(store.get(key + ".json"))
+				edited := strings.Replace(old, test.edit[0], test.edit[1], 1)
+				if edited == old {
+					t.Fatalf("nothing to edit in %s", old)
+				}
+				store.replace(key+".json", []byte(edited))
+			}
+			wantRefused(t, store, key, test.want, test.text)
+		})
+	}
+	t.Run("an object that is not there", func(t *testing.T) {
+		wantRefused(t, newBucket(t), key, fs.ErrNotExist, key)
+	})
+	t.Run("a manifest without its object", func(t *testing.T) {
+		store := newBucket(t)
+		if _, err := Save(t.Context(), request(t, store, content, nil)); err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Delete(t.Context(), key); err != nil {
+			t.Fatal(err)
+		}
+		wantRefused(t, store, key, fs.ErrNotExist, key)
+	})
+	t.Run("a database that was copied from a data directory", func(t *testing.T) {
+		store := newBucket(t)
+		store.put(key, content[:len(content)-32])
+		wantRefused(t, store, key, dbfile.ErrNoTrailer, "member/snap/db")
+	})
+	t.Run("an access that is denied", func(t *testing.T) {
+		wantRefused(t, secretive{newBucket(t)}, key, fs.ErrPermission, key)
+	})
+	t.Run("a stream that breaks, which is the store's fault and not etcd's", func(t *testing.T) {
+		store := newBucket(t)
+		store.put(key, content)
+		broken := errors.New("connection reset")
+		err := wantRefused(t, breaking{store, broken}, key, broken, "read object")
+		if errors.Is(err, ErrSource) || errors.Is(err, dbfile.ErrCorrupt) {
+			t.Errorf("error %v is of a wrong kind", err)
+		}
+	})
+	t.Run("a directory that is not there, which is no missing object", func(t *testing.T) {
+		store := newBucket(t)
+		store.put(key, content)
+		_, err := Fetch(t.Context(), store, key, "/does/not/exist")
+		if !errors.Is(err, ErrDisk) || errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("error %v, want ErrDisk only", err)
+		}
+	})
+}
+
+// breaking breaks each body in the middle.
+type breaking struct {
+	objstore.Store
+	err error
+}
+
+func (b breaking) Get(ctx context.Context, key string) (io.ReadCloser, error) {
+	body, err := b.Store.Get(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(io.LimitReader(body, 5000), errReader{b.err}), body}, nil
+}
+
+func (b bucket) replace(key string, content []byte) {
+	b.t.Helper()
+	if err := b.Delete(b.t.Context(), key); err != nil {
+		b.t.Fatal(err)
+	}
+	b.put(key, content)
+}
+
+func wantRefused(t *testing.T, store objstore.Store, key string, want error, text string) error {
+	t.Helper()
+	dir := t.TempDir()
+	_, err := Fetch(t.Context(), store, key, dir)
+	if !errors.Is(err, want) || !strings.Contains(err.Error(), text) {
+		t.Errorf("error %v, want %v with %q", err, want, text)
+	}
+	if left := onDisk(t, dir); len(left) != 0 {
+		t.Errorf("left %q on the disk", left)
+	}
+	return err
+}
+
+func wantFile(t *testing.T, path string, want []byte) {
+	t.Helper()
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("the file has %d bytes that differ from the %d saved", len(got), len(want))
+	}
+}

@@ -1,0 +1,187 @@
+package snapshot
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func TestSeriesKey(t *testing.T) {
+	series := Series{Folder: "etcd/prod", Namespace: "ns", Cluster: "example", ClusterID: 0xcdf818194e3a8c32}
+	want := "etcd/prod/ns/example/cdf818194e3a8c32/20261121T120000Z-00000000000000000042.db"
+	if got := series.Key(noon, 42); got != want {
+		t.Errorf("key %q, want %q", got, want)
+	}
+	berlin := time.FixedZone("CET", 3600)
+	if got := series.Key(noon.In(berlin), 42); got != want {
+		t.Errorf("key of the same moment elsewhere %q, want %q", got, want)
+	}
+	if got, want := (Series{Namespace: "ns", Cluster: "c"}).Key(noon, 1), "ns/c/0000000000000000/20261121T120000Z-00000000000000000001.db"; got != want {
+		t.Errorf("key without a folder %q, want %q", got, want)
+	}
+}
+
+func TestKeysSortByTimeAndThenRevision(t *testing.T) {
+	series := Series{Folder: "f", Namespace: "ns", Cluster: "c", ClusterID: 1}
+	// The archived operator put the revision first and unpadded: …_v9_… came after
+	// …_v10_…, and the newest was deleted.
+	ordered := []string{
+		series.Key(noon, 9), series.Key(noon, 10), series.Key(noon, 1<<40),
+		series.Key(noon.Add(time.Second), 1), series.Key(noon.AddDate(1, 0, 0), 0),
+	}
+	for i := 1; i < len(ordered); i++ {
+		if ordered[i-1] >= ordered[i] {
+			t.Errorf("%q sorts after %q", ordered[i-1], ordered[i])
+		}
+	}
+}
+
+func TestPrefixOfASeriesIsOfNoOther(t *testing.T) {
+	// The archived operator's path "a/b" also matched "a/bc_...".
+	series := Series{Folder: "a", Namespace: "b", Cluster: "c", ClusterID: 1}
+	for _, other := range []Series{
+		{Folder: "a", Namespace: "b", Cluster: "cc", ClusterID: 1},
+		{Folder: "a", Namespace: "b", Cluster: "c", ClusterID: 0x10},
+		{Folder: "a", Namespace: "bb", Cluster: "c", ClusterID: 1},
+		{Folder: "aa", Namespace: "b", Cluster: "c", ClusterID: 1},
+	} {
+		if strings.HasPrefix(other.Key(noon, 1), series.Prefix()) {
+			t.Errorf("%q begins with %q", other.Key(noon, 1), series.Prefix())
+		}
+	}
+}
+
+func TestParseKey(t *testing.T) {
+	for name, want := range map[string]SeriesKey{
+		"with a folder":                    {Series{"f", "ns", "c", 1}, noon, 42},
+		"without a folder":                 {Series{"", "ns", "c", 1<<64 - 1}, noon, 0},
+		"with a folder of several parts":   {Series{"a/b c/%d/ü", "ns", "c", 7}, noon, 1 << 62},
+		"with a folder that looks like it": {Series{"ns/c/0000000000000001", "ns", "c", 1}, noon, 42},
+	} {
+		t.Run("is the inverse "+name, func(t *testing.T) {
+			got, ok := ParseKey(want.Key(want.Time, want.Revision))
+			if !ok {
+				t.Fatalf("%q is not taken", want.Key(want.Time, want.Revision))
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("differs (-want +got):\n%s", diff)
+			}
+		})
+	}
+	const good = "f/ns/c/0000000000000001/20261121T120000Z-00000000000000000042.db"
+	if _, ok := ParseKey(good); !ok {
+		t.Fatalf("%q is not taken", good)
+	}
+	for name, key := range map[string]string{
+		"a manifest":                        good + ".json",
+		"a one-shot":                        "f/snapshot.db",
+		"a name of the archived operator":   "f/etcd.backup_v42_2026-11-21-12:00:00",
+		"a name with more after it":         good + ".bak",
+		"a revision of another width":       "f/ns/c/0000000000000001/20261121T120000Z-42.db",
+		"a revision with a sign":            "f/ns/c/0000000000000001/20261121T120000Z-+0000000000000000042.db",
+		"a revision beyond 63 bits":         "f/ns/c/0000000000000001/20261121T120000Z-99999999999999999999.db",
+		"a time that is none":               "f/ns/c/0000000000000001/20261321T120000Z-00000000000000000042.db",
+		"a time with a fraction":            "f/ns/c/0000000000000001/20261121T120000.5Z-00000000000000000042.db",
+		"a cluster ID in capitals":          "f/ns/c/000000000000000A/20261121T120000Z-00000000000000000042.db",
+		"a cluster ID of another width":     "f/ns/c/1/20261121T120000Z-00000000000000000042.db",
+		"no cluster":                        "ns/0000000000000001/20261121T120000Z-00000000000000000042.db",
+		"an empty cluster":                  "f/ns//0000000000000001/20261121T120000Z-00000000000000000042.db",
+		"a slash before it":                 "/" + good,
+		"nothing":                           "",
+		"nothing but the end":               "20261121T120000Z-00000000000000000042.db",
+		"an ending in another case":         "f/ns/c/0000000000000001/20261121T120000Z-00000000000000000042.DB",
+		"two revisions":                     "f/ns/c/0000000000000001/20261121T120000Z-00000000000000000042-1.db",
+		"a key that is longer than any can": strings.Repeat("f", 1000) + "/" + good,
+	} {
+		t.Run("does not take "+name, func(t *testing.T) {
+			if got, ok := ParseKey(key); ok {
+				t.Errorf("took %q as %+v", key, got)
+			}
+		})
+	}
+}
+
+func TestCheckKey(t *testing.T) {
+	for name, key := range map[string]string{
+		"a plain one":             "snapshot.db",
+		"percent signs":           "a/100%/%d%s%n.db", // the archived operator used the path as a format
+		"spaces and unicode":      "my backups/größe/日本.db",
+		"dots that are no parts":  "a/..b/c../...",
+		"an ending of its own":    "a/etcd.backup",
+		"the longest one":         strings.Repeat("x", 1019),
+		"something like a series": "f/ns/c/0000000000000001/20261121T120000Z-00000000000000000042.db",
+	} {
+		t.Run("takes "+name, func(t *testing.T) {
+			if err := CheckKey(key); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for name, key := range map[string]string{
+		"nothing":                    "",
+		"a slash before it":          "/a",
+		"a slash after it":           "a/",
+		"an empty part":              "a//b",
+		"a way up":                   "a/../b",
+		"a dot":                      "./a",
+		"a control character":        "a\nb",
+		"a zero byte":                "a\x00b",
+		"broken UTF-8":               "a\xff",
+		"more than 1,024 characters": strings.Repeat("x", 1025),
+		"no room for the manifest":   strings.Repeat("x", 1020),
+		"the name of a manifest":     "a/b.db.json",
+	} {
+		t.Run("refuses "+name, func(t *testing.T) {
+			if err := CheckKey(key); err == nil {
+				t.Error("no error")
+			}
+		})
+	}
+}
+
+func FuzzParseKey(f *testing.F) {
+	f.Add("f/ns/c/0000000000000001/20261121T120000Z-00000000000000000042.db")
+	f.Add("ns/c/ffffffffffffffff/20261121T120000Z-09223372036854775807.db")
+	f.Add("f/ns/c/0000000000000001/20261121T120000Z-42.db.json")
+	f.Fuzz(func(t *testing.T, key string) {
+		parsed, ok := ParseKey(key)
+		if !ok {
+			return
+		}
+		if got := parsed.Key(parsed.Time, parsed.Revision); got != key {
+			t.Errorf("%q is written as %q", key, got)
+		}
+		if err := CheckKey(key); err != nil {
+			t.Errorf("took %q, which is refused elsewhere: %v", key, err)
+		}
+		if !strings.HasPrefix(key, parsed.Prefix()) {
+			t.Errorf("%q does not begin with its prefix %q", key, parsed.Prefix())
+		}
+	})
+}
+
+func FuzzCheckKey(f *testing.F) {
+	for _, key := range []string{"a", "a/b", "a/../b", "%s", " ", "ä", "a.json", "/"} {
+		f.Add(key)
+	}
+	f.Fuzz(func(t *testing.T, key string) {
+		if CheckKey(key) != nil {
+			return
+		}
+		if back, ok := ofManifest(ManifestKey(key)); !ok || back != key {
+			t.Errorf("the manifest of %q is that of %q", key, back)
+		}
+		if CheckKey(ManifestKey(key)) == nil {
+			t.Errorf("the manifest of %q could be a snapshot", key)
+		}
+		for part := range strings.SplitSeq(key, "/") {
+			if part == "" || part == "." || part == ".." {
+				t.Errorf("took %q with the part %q", key, part)
+			}
+		}
+	})
+}

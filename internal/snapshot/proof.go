@@ -1,0 +1,97 @@
+package snapshot
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/etcd-suite/etcd-operator/internal/dbfile"
+)
+
+// facts are what was proven of a snapshot by reading all of it.
+type facts struct {
+	dbfile.Info
+	SHA256 string // of the whole object, 64 hex digits
+}
+
+// proof passes the bytes of a snapshot on and proves them on the way: each goes
+// into the spool and the trailer's sum, and the end of the stream is passed on
+// only when the trailer fits and the database is whole. So whoever reads a proof
+// to io.EOF has a snapshot, and whoever stops at an error has nothing.
+type proof struct {
+	source   io.Reader
+	spool    *os.File
+	progress func(int64) // may be nil
+	hint     int64
+	judge    func(facts) error // may be nil
+
+	trailer *dbfile.Trailer
+	proven  bool
+	facts   facts
+	err     error // what Read returned last, sticky
+}
+
+func newProof(source io.Reader, spool *os.File) *proof {
+	return &proof{source: source, spool: spool, trailer: dbfile.NewTrailer()}
+}
+
+// SizeHint lets a store choose its part size.
+func (p *proof) SizeHint() int64 { return p.hint }
+
+// Read passes on what the source has.
+func (p *proof) Read(b []byte) (int, error) {
+	if p.err != nil {
+		return 0, p.err
+	}
+	n, err := p.source.Read(b)
+	if n > 0 {
+		if _, diskErr := p.spool.Write(b[:n]); diskErr != nil {
+			p.err = diskError(fmt.Errorf("spool snapshot: %w", diskErr))
+			return 0, p.err
+		}
+		_, _ = p.trailer.Write(b[:n])
+		if p.progress != nil {
+			p.progress(p.trailer.Size())
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		err = p.finish()
+	} else if err != nil {
+		err = fmt.Errorf("%w after %d bytes: %w", ErrSource, p.trailer.Size(), err)
+	}
+	p.err = err
+	return n, err
+}
+
+// finish returns io.EOF when everything is right.
+func (p *proof) finish() error {
+	if err := p.trailer.Check(); err != nil {
+		return err
+	}
+	info, err := dbfile.InspectReader(p.spool, p.trailer.Size())
+	if err != nil && !errors.Is(err, dbfile.ErrCorrupt) && !errors.Is(err, dbfile.ErrNoTrailer) {
+		return diskError(err)
+	}
+	if err != nil {
+		return err
+	}
+	sum := p.trailer.SHA256()
+	p.facts = facts{Info: info, SHA256: hex.EncodeToString(sum[:])}
+	if p.judge != nil {
+		if err := p.judge(p.facts); err != nil {
+			return err
+		}
+	}
+	p.proven = true
+	return io.EOF
+}
+
+// failure is why the proof failed, nil where it did not.
+func (p *proof) failure() error {
+	if p.proven || p.err == nil {
+		return nil
+	}
+	return p.err
+}

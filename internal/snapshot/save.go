@@ -1,0 +1,179 @@
+package snapshot
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+)
+
+// Source is one member of etcd.
+type Source interface {
+	// Snapshot streams the member's database with its SHA-256 appended, and ends
+	// with io.EOF only after all of it. ctx spans the reading too.
+	Snapshot(ctx context.Context) (io.ReadCloser, error)
+}
+
+// Request says what to save where.
+type Request struct {
+	Source Source
+	Store  objstore.Store
+	// Key of the object, as Series.Key makes it or as a user wrote it.
+	Key string
+	// SpoolDir is a directory with room for the database.
+	SpoolDir string
+
+	Cluster Cluster
+	// EtcdVersion of the member that Source asks.
+	EtcdVersion string
+	// MinRevision is a revision that the cluster had before; a snapshot that does
+	// not hold it comes from a member that is behind, and is refused.
+	MinRevision int64
+	// Time of the snapshot.
+	Time time.Time
+	// Attempt names who wants it, the same however often it is tried again. Empty
+	// is nobody: then nothing that exists is ever taken for an earlier try.
+	Attempt string
+	// Since is when Attempt was first made, by a clock that about agrees with the
+	// store's, and MemberIDs are the cluster's members now. By both Save knows
+	// what an earlier try left, see adopt.
+	Since     time.Time
+	MemberIDs []uint64
+	// Tool that saves, with its version.
+	Tool string
+
+	// SizeHint is about how many bytes the snapshot will have; 0 is unknown.
+	SizeHint int64
+	// Progress is told how many bytes have been streamed; nil tells nobody.
+	Progress func(int64)
+}
+
+// Saved is a snapshot in a store.
+type Saved struct {
+	Manifest Manifest
+	// Found says that the object was there already, left by an earlier try.
+	Found bool
+}
+
+// Save takes one snapshot, proves it while it is being uploaded, and commits it by
+// its manifest. It never replaces an object: where there is one that is not of
+// the same attempt, the error is fs.ErrExist and nothing has changed. After any
+// other error the same Request may be tried again.
+func Save(ctx context.Context, r Request) (Saved, error) {
+	if err := CheckKey(r.Key); err != nil {
+		return Saved{}, fmt.Errorf("save snapshot: %w", err)
+	}
+	saved, err := save(ctx, r)
+	if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(err, cause) {
+		err = fmt.Errorf("%w: %w", cause, err) // gRPC has errors of its own for this
+	}
+	if err != nil {
+		return Saved{}, fmt.Errorf("save snapshot %s: %w", r.Key, err)
+	}
+	return saved, nil
+}
+
+func save(ctx context.Context, r Request) (Saved, error) {
+	// Looking first spares a large upload that could only be refused, and keeps
+	// existing objects safe on a store that does not honour create-only.
+	if m, found, err := r.committed(ctx); err != nil || found {
+		return Saved{Manifest: m, Found: true}, err
+	}
+	if exists, err := r.exists(ctx); err != nil {
+		return Saved{}, err
+	} else if exists {
+		return r.adopt(ctx, "")
+	}
+	facts, err := r.upload(ctx)
+	if errors.Is(err, fs.ErrExist) {
+		// Somebody was faster, or the store had done it when its answer was lost.
+		return r.adopt(ctx, facts.SHA256)
+	}
+	if err != nil {
+		return Saved{}, err
+	}
+	m := r.manifest(facts, r.Time)
+	m.EtcdVersion = r.EtcdVersion
+	return r.commit(ctx, Saved{Manifest: m})
+}
+
+// upload streams the snapshot. With fs.ErrExist it returns what was proven of the
+// stream, if it was read at all.
+func (r Request) upload(ctx context.Context) (facts, error) {
+	spool, err := newSpool(r.SpoolDir)
+	if err != nil {
+		return facts{}, err
+	}
+	defer spool.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := r.Source.Snapshot(ctx)
+	if err != nil {
+		return facts{}, fmt.Errorf("%w: %w", ErrSource, err)
+	}
+	defer stream.Close()
+	p := newProof(stream, spool)
+	p.hint, p.progress, p.judge = r.SizeHint, r.Progress, r.judge
+	err = r.Store.Put(ctx, r.Key, p)
+	switch {
+	case p.failure() != nil:
+		return facts{}, p.failure() // the store's error is only its echo
+	case err != nil:
+		return p.facts, err
+	case !p.proven:
+		return facts{}, errors.New("the store did not read the snapshot to its end")
+	}
+	return p.facts, nil
+}
+
+// judge refuses a snapshot that lacks what the cluster had before.
+func (r Request) judge(f facts) error {
+	if f.Revision < r.MinRevision {
+		return fmt.Errorf("%w: it holds revision %d and the cluster was at %d", ErrStale, f.Revision, r.MinRevision)
+	}
+	return nil
+}
+
+func (r Request) manifest(f facts, at time.Time) Manifest {
+	return Manifest{
+		FormatVersion:  FormatVersion,
+		Cluster:        r.Cluster,
+		StorageVersion: f.StorageVersion,
+		Revision:       f.Revision,
+		Keys:           f.Keys,
+		Size:           f.Size,
+		SHA256:         f.SHA256,
+		Hash:           fmt.Sprintf("%08x", f.Hash),
+		CreatedAt:      at.UTC().Truncate(time.Second),
+		Attempt:        r.Attempt,
+		Tool:           r.Tool,
+	}
+}
+
+// commit writes the manifest. Where there is one already it must be about the
+// same object: it is that of a second process, or of this one when the store's
+// answer was lost.
+func (r Request) commit(ctx context.Context, saved Saved) (Saved, error) {
+	content, err := saved.Manifest.Encode()
+	if err != nil {
+		return Saved{}, err
+	}
+	err = r.Store.Put(ctx, ManifestKey(r.Key), bytes.NewReader(content))
+	if !errors.Is(err, fs.ErrExist) {
+		return saved, err
+	}
+	there, readErr := readManifest(ctx, r.Store, r.Key)
+	if readErr != nil {
+		return Saved{}, errors.Join(err, readErr)
+	}
+	if there.SHA256 != saved.Manifest.SHA256 {
+		return Saved{}, err
+	}
+	saved.Manifest = there
+	return saved, nil
+}
