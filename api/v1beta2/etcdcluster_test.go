@@ -1,0 +1,63 @@
+package v1beta2
+
+import "testing"
+
+func TestEtcdVersion(t *testing.T) {
+	for name, test := range map[string]struct{ version, want string }{
+		"is what the spec says":          {"3.5.33", "3.5.33"},
+		"has no v":                       {"v3.5.33", "3.5.33"},
+		"keeps the name of a prerelease": {"v3.7.0-rc.1", "3.7.0-rc.1"},
+		"is the default where none is":   {"", DefaultVersion},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := EtcdClusterSpec{Version: test.version}
+			if got := spec.EtcdVersion(); got != test.want {
+				t.Errorf("version %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestImage(t *testing.T) {
+	for name, test := range map[string]struct {
+		spec EtcdClusterSpec
+		want string
+	}{
+		"has one v, whether the version has it or not": {EtcdClusterSpec{Repository: "example.com/etcd", Version: "v3.6.16"}, "example.com/etcd:v3.6.16"},
+		"adds the v that the version lacks":            {EtcdClusterSpec{Repository: "example.com/etcd", Version: "3.6.16"}, "example.com/etcd:v3.6.16"},
+		"keeps the port of a registry":                 {EtcdClusterSpec{Repository: "example.com:5000/etcd", Version: "3.6.16"}, "example.com:5000/etcd:v3.6.16"},
+		"is the default where nothing is said":         {EtcdClusterSpec{}, DefaultRepository + ":v" + DefaultVersion},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := test.spec.Image(); got != test.want {
+				t.Errorf("image %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestTLSPolicy(t *testing.T) {
+	static := func(member *MemberSecret, operator string) *TLSPolicy {
+		return &TLSPolicy{Static: &StaticTLS{Member: member, OperatorSecret: operator}}
+	}
+	for name, test := range map[string]struct {
+		policy       *TLSPolicy
+		peer, client bool
+	}{
+		"without a policy all is plain":       {nil, false, false},
+		"without static Secrets all is plain": {&TLSPolicy{}, false, false},
+		"without names all is plain":          {static(&MemberSecret{}, ""), false, false},
+		"a peer Secret secures peers only":    {static(&MemberSecret{PeerSecret: "p"}, ""), true, false},
+		"two Secrets secure clients only":     {static(&MemberSecret{ServerSecret: "s"}, "c"), false, true},
+		"three Secrets secure both":           {static(&MemberSecret{PeerSecret: "p", ServerSecret: "s"}, "c"), true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := test.policy.SecurePeer(); got != test.peer {
+				t.Errorf("secure peers %v, want %v", got, test.peer)
+			}
+			if got := test.policy.SecureClient(); got != test.client {
+				t.Errorf("secure clients %v, want %v", got, test.client)
+			}
+		})
+	}
+}
