@@ -8,6 +8,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
+	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
@@ -31,25 +32,25 @@ func (r *Reconciler) act(ctx context.Context, state State, step Step) {
 }
 
 // prove reads the source once, whole. It runs outside of Reconcile.
-func (r *Reconciler) prove(ctx context.Context, namespace string, source v1beta2.RestoreSource) Proof {
-	snapshot, err := worker.Try(func() (v1beta2.Snapshot, error) { return r.readSource(ctx, namespace, source) })
+func (r *Reconciler) prove(ctx context.Context, namespace string, src v1beta2.RestoreSource) Proof {
+	proven, err := worker.Try(func() (source.Proven, error) { return r.readSource(ctx, namespace, src) })
 	if caught := (*worker.PanicError)(nil); errors.As(err, &caught) {
-		log.FromContext(ctx).Error(err, "reading a snapshot panicked", "bucket", source.Bucket, "key", source.Key, "stack", string(caught.Stack))
+		log.FromContext(ctx).Error(err, "reading a snapshot panicked", "bucket", src.Bucket, "key", src.Key, "stack", string(caught.Stack))
 	}
 	if err != nil {
 		reason, final := classify(err)
 		return Proof{
-			Progress: ProofFailed, Source: source,
+			Progress: ProofFailed, Source: src,
 			Reason: reason, Message: err.Error(), Final: final, Ended: r.now(),
 		}
 	}
-	return Proof{Progress: ProofDone, Source: source, Snapshot: snapshot}
+	return Proof{Progress: ProofDone, Source: src, Snapshot: proven.Snapshot, Format: proven.Format}
 }
 
-func (r *Reconciler) readSource(ctx context.Context, namespace string, source v1beta2.RestoreSource) (v1beta2.Snapshot, error) {
-	secret, err := kube.SecretData(ctx, r.client, namespace, source.Secret)
+func (r *Reconciler) readSource(ctx context.Context, namespace string, src v1beta2.RestoreSource) (source.Proven, error) {
+	secret, err := kube.SecretData(ctx, r.client, namespace, src.Secret)
 	if err != nil {
-		return v1beta2.Snapshot{}, err
+		return source.Proven{}, err
 	}
-	return r.read(ctx, source, secret)
+	return r.read(ctx, src, secret)
 }

@@ -53,7 +53,7 @@ func newBench(t *testing.T, read Prove, hooks interceptor.Funcs, objects ...clie
 	b.r = &Reconciler{
 		client: b.client, events: b.events, proofs: worker.New[Proof](1),
 		now: func() time.Time { return b.clock },
-		read: func(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte) (v1beta2.Snapshot, error) {
+		read: func(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte) (source.Proven, error) {
 			b.reads.Add(1)
 			return read(ctx, src, secret)
 		},
@@ -107,8 +107,8 @@ func (b *bench) wantReady(reason string) *v1beta2.EtcdRestore {
 	return nil
 }
 
-func good(context.Context, v1beta2.RestoreSource, map[string][]byte) (v1beta2.Snapshot, error) {
-	return theSnapshot, nil
+func good(context.Context, v1beta2.RestoreSource, map[string][]byte) (source.Proven, error) {
+	return source.Proven{Snapshot: theSnapshot, Format: "3.6.0"}, nil
 }
 
 func awsSecret() *corev1.Secret {
@@ -117,11 +117,11 @@ func awsSecret() *corev1.Secret {
 
 func TestARestoreFromFirstToLastPass(t *testing.T) {
 	cluster := given().Cluster
-	read := func(_ context.Context, src v1beta2.RestoreSource, secret map[string][]byte) (v1beta2.Snapshot, error) {
+	read := func(_ context.Context, src v1beta2.RestoreSource, secret map[string][]byte) (source.Proven, error) {
 		if src != theSource || string(secret["access-key-id"]) != "k" {
-			return v1beta2.Snapshot{}, fmt.Errorf("asked for %+v with %d secrets", src, len(secret))
+			return source.Proven{}, fmt.Errorf("asked for %+v with %d secrets", src, len(secret))
 		}
-		return theSnapshot, nil
+		return source.Proven{Snapshot: theSnapshot, Format: "3.6.0"}, nil
 	}
 	b := newBench(t, read, interceptor.Funcs{}, cluster, awsSecret())
 	b.read()
@@ -152,9 +152,9 @@ func TestARestoreFromFirstToLastPass(t *testing.T) {
 
 func TestAFaultThatMayPassIsTriedAgainWhenItsTimeHasCome(t *testing.T) {
 	down := true
-	read := func(ctx context.Context, s v1beta2.RestoreSource, secret map[string][]byte) (v1beta2.Snapshot, error) {
+	read := func(ctx context.Context, s v1beta2.RestoreSource, secret map[string][]byte) (source.Proven, error) {
 		if down {
-			return v1beta2.Snapshot{}, errors.New("connection refused")
+			return source.Proven{}, errors.New("connection refused")
 		}
 		return good(ctx, s, secret)
 	}
@@ -189,8 +189,8 @@ func TestEachFaultHasItsReason(t *testing.T) {
 		v1beta2.ReasonRetrying:         {fmt.Errorf("%w: %w", source.ErrDisk, fs.ErrNotExist), false},
 	} {
 		t.Run(reason, func(t *testing.T) {
-			b := newBench(t, func(context.Context, v1beta2.RestoreSource, map[string][]byte) (v1beta2.Snapshot, error) {
-				return v1beta2.Snapshot{}, test.err
+			b := newBench(t, func(context.Context, v1beta2.RestoreSource, map[string][]byte) (source.Proven, error) {
+				return source.Proven{}, test.err
 			}, interceptor.Funcs{}, given().Cluster, awsSecret())
 			b.read()
 			b.pass()
@@ -212,7 +212,7 @@ func TestEachFaultHasItsReason(t *testing.T) {
 
 // Defect 6 of coreos/etcd-operator: one bad CR ended the operator for everyone.
 func TestAPanicWhileReadingFailsThatRestoreOnly(t *testing.T) {
-	b := newBench(t, func(context.Context, v1beta2.RestoreSource, map[string][]byte) (v1beta2.Snapshot, error) {
+	b := newBench(t, func(context.Context, v1beta2.RestoreSource, map[string][]byte) (source.Proven, error) {
 		panic("boom")
 	}, interceptor.Funcs{}, given().Cluster, awsSecret())
 	b.read()
@@ -249,11 +249,11 @@ func TestAProofSurvivesAStatusThatCouldNotBeWritten(t *testing.T) {
 
 func TestReadingEndsWithItsRestore(t *testing.T) {
 	begun, ended := make(chan struct{}), make(chan error, 1)
-	b := newBench(t, func(ctx context.Context, _ v1beta2.RestoreSource, _ map[string][]byte) (v1beta2.Snapshot, error) {
+	b := newBench(t, func(ctx context.Context, _ v1beta2.RestoreSource, _ map[string][]byte) (source.Proven, error) {
 		close(begun)
 		<-ctx.Done()
 		ended <- ctx.Err()
-		return v1beta2.Snapshot{}, ctx.Err()
+		return source.Proven{}, ctx.Err()
 	}, interceptor.Funcs{}, given().Cluster, awsSecret())
 	b.pass()
 	<-begun

@@ -66,7 +66,7 @@ func verify(s State) Step {
 }
 
 func accept(s State) Step {
-	if fail := s.tooNew(s.Proof.Snapshot); fail != nil {
+	if fail := s.tooNew(s.Proof.Snapshot.Path, s.Proof.Format); fail != nil {
 		return fail
 	}
 	return Accept{Source: s.Proof.Source, Snapshot: s.Proof.Snapshot}
@@ -136,7 +136,10 @@ func awaitCluster(s State) Step {
 }
 
 // refuseTooNew: a cluster may appear, or change its version, after the snapshot was proven.
-func refuseTooNew(s State) Step { return s.tooNew(*s.Restore.Status.Snapshot) }
+func refuseTooNew(s State) Step {
+	snapshot := s.Restore.Status.Snapshot
+	return s.tooNew(snapshot.Path, formatOf(*snapshot))
+}
 
 // awaitStart: cluster-operator takes the restore up, unless something holds it.
 func awaitStart(s State) Step {

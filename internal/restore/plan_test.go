@@ -210,9 +210,9 @@ func TestPlanRefusesASnapshotThatIsNewerThanTheCluster(t *testing.T) {
 		return v1beta2.Snapshot{Path: "b/k", StorageVersion: storage, EtcdVersion: etcd}
 	}
 	for name, test := range map[string]struct {
-		theSnapshot v1beta2.Snapshot
-		version     string
-		refused     bool
+		snapshot v1beta2.Snapshot
+		version  string
+		refused  bool
 	}{
 		"3.6 into 3.6":                 {with("3.6.0", "3.6.16"), "3.6.0", false},
 		"3.6 into 3.7":                 {with("3.6.0", "3.6.16"), "v3.7.3", false},
@@ -226,12 +226,12 @@ func TestPlanRefusesASnapshotThatIsNewerThanTheCluster(t *testing.T) {
 		"a snapshot that does not say":                          {with("", ""), "3.4.1", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			proof := Proof{Progress: ProofDone, Source: theSource, Snapshot: test.theSnapshot}
+			proof := Proof{Progress: ProofDone, Source: theSource, Snapshot: test.snapshot, Format: formatOf(test.snapshot)}
 			fail, refused := Plan(given(withProof(proof), withVersion(test.version))).(Fail)
 			if refused != test.refused || refused && fail.Reason != v1beta2.ReasonSnapshotTooNew {
 				t.Errorf("before its proof was kept: refused %v, %+v", refused, fail)
 			}
-			late := given(withProven, withVersion(test.version), func(s *State) { s.Restore.Status.Snapshot = &test.theSnapshot })
+			late := given(withProven, withVersion(test.version), func(s *State) { s.Restore.Status.Snapshot = &test.snapshot })
 			if fail, refused := Plan(late).(Fail); refused != test.refused || refused && fail.Reason != v1beta2.ReasonSnapshotTooNew {
 				t.Errorf("after its proof was kept: refused %v, %+v", refused, fail)
 			}

@@ -16,27 +16,27 @@ import (
 )
 
 // Prove reads a source once, whole, and says what is in it. secret is nil for the ambient identity.
-type Prove func(ctx context.Context, source v1beta2.RestoreSource, secret map[string][]byte) (v1beta2.Snapshot, error)
+type Prove func(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte) (source.Proven, error)
 
 // spoolName is the directory below the spool directory that is the operator's alone.
 const spoolName = "etcd-restore-operator"
 
-// InSpool proves sources by files in a directory below dir. What an earlier process left there is removed.
+// InSpool proves sources by files in a directory below dir, which are removed at once. What an earlier process
+// left there is removed now.
 func InSpool(dir string) (Prove, error) {
 	spool := filepath.Join(dir, spoolName)
 	if err := errors.Join(os.RemoveAll(spool), os.Mkdir(spool, 0o700)); err != nil {
 		return nil, fmt.Errorf("make a spool for snapshots (--spool-dir): %w", err)
 	}
-	return func(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte) (v1beta2.Snapshot, error) {
-		file, err := os.CreateTemp(spool, "snapshot-*.db")
+	return func(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte) (source.Proven, error) {
+		proven, err := source.Read(ctx, src, secret, spool)
 		if err != nil {
-			return v1beta2.Snapshot{}, fmt.Errorf("spool a snapshot: %w: %w", source.ErrDisk, err)
+			return source.Proven{}, err
 		}
-		defer os.Remove(file.Name())
-		if err := file.Close(); err != nil {
-			return v1beta2.Snapshot{}, fmt.Errorf("spool a snapshot: %w: %w", source.ErrDisk, err)
+		if err := os.Remove(proven.File); err != nil {
+			return source.Proven{}, fmt.Errorf("remove the spooled snapshot: %w: %w", source.ErrDisk, err)
 		}
-		return source.Read(ctx, src, secret, file.Name())
+		return proven, nil
 	}, nil
 }
 
@@ -47,6 +47,8 @@ func classify(err error) (reason string, final bool) {
 		return v1beta2.ReasonSecretMissing, false
 	case source.Corrupt(err):
 		return v1beta2.ReasonSnapshotCorrupt, true
+	case source.Newer(err):
+		return v1beta2.ReasonSnapshotTooNew, true
 	case source.Missing(err):
 		return v1beta2.ReasonObjectNotFound, true
 	case errors.Is(err, source.ErrDisk), errors.As(err, &panicked):

@@ -35,9 +35,11 @@ const (
 // Proof is what came of reading a source once, whole.
 type Proof struct {
 	Progress Progress
-	// Source that was read, and Snapshot that is in it; both are set when Done.
+	// Source that was read, and Snapshot that is in it when Done.
 	Source   v1beta2.RestoreSource
 	Snapshot v1beta2.Snapshot
+	// Format is the etcd version whose minor says which etcd can read the Snapshot.
+	Format string
 	// Reason (one of the API's) and Message say what is wrong when Failed.
 	Reason, Message string
 	// Final: the same source read again would fail the same way.

@@ -60,29 +60,32 @@ func (s *Seeder) Seed(ctx context.Context, r seed.Request) (err error) {
 	if err := enoughSpace(staging, r.Size); err != nil {
 		return err
 	}
-	file := filepath.Join(staging, "snapshot.db")
-	if err := s.fetch(ctx, r, file); err != nil {
+	file, err := s.fetch(ctx, r, staging)
+	if err != nil {
 		return err
 	}
 	return s.restore(ctx, r, file, filepath.Join(staging, "data"))
 }
 
-// fetch reads the object into file, and again after a fault that may pass.
-func (s *Seeder) fetch(ctx context.Context, r seed.Request, file string) error {
+// fetch reads the object into a file in dir, and again after a fault that may pass.
+func (s *Seeder) fetch(ctx context.Context, r seed.Request, dir string) (file string, err error) {
 	secret, err := credentials(s.CredentialsDir, r.Source.Secret)
 	if err != nil {
-		return err
+		return "", err
 	}
-	return s.retry(ctx, func() error {
+	err = s.retry(ctx, func() error {
 		started := time.Now()
 		s.Log.Info("fetching", "storageType", r.Source.StorageType, "bucket", r.Source.Bucket, "key", r.Source.Key, "bytes", r.Size)
-		got, err := source.Read(ctx, r.Source, secret, file)
+		proven, err := source.Read(ctx, r.Source, secret, dir)
 		if err != nil {
 			return err
 		}
+		got := proven.Snapshot
 		s.Log.Info("fetched and proven", "bytes", got.Size, "sha256", got.SHA256, "revision", got.Revision, "took", time.Since(started).String())
+		file = proven.File
 		return match(r, got)
 	})
+	return file, err
 }
 
 // match compares what came with what was proven.

@@ -4,83 +4,66 @@ package source
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
+	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/connect"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
 
 var (
 	// ErrConfig is in the chain when the store could not be opened: its endpoint or its Secret is wrong.
 	ErrConfig = errors.New("store cannot be opened")
-	// ErrDisk is in the chain when the disk here failed, or is full; the rest of the chain says nothing about the object.
-	ErrDisk = errors.New("local disk")
+	// ErrDisk is in the chain when the disk here failed or is full; the rest of the chain says nothing about the object.
+	ErrDisk = snapshot.ErrDisk
 )
 
-// Read streams the object once into file, which is made or overwritten, and proves it. The caller removes file.
-func Read(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte, file string) (v1beta2.Snapshot, error) {
+// Proven is a source that was read once, whole, and found good.
+type Proven struct {
+	// File is where it lies.
+	File string
+	// Snapshot is what is in it.
+	Snapshot v1beta2.Snapshot
+	// Format is the etcd version whose minor says which etcd can read it.
+	Format string
+}
+
+// Read streams the object once into a new file in dir, and proves it. The caller removes the file; after an error
+// there is none.
+func Read(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte, dir string) (Proven, error) {
 	store, err := connect.Open(ctx, connect.Location{
 		Kind: connect.Kind(src.StorageType), Bucket: src.Bucket, Endpoint: src.Endpoint,
 		Region: src.Region, ForcePathStyle: src.ForcePathStyle, Secret: secret,
 	})
 	if err != nil {
-		return v1beta2.Snapshot{}, fmt.Errorf("%w: %w", ErrConfig, err)
+		return Proven{}, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
-	return read(ctx, store, src, file)
+	return read(ctx, store, src, dir)
 }
 
-func read(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource, file string) (v1beta2.Snapshot, error) {
-	trailer := dbfile.NewTrailer()
-	if err := download(ctx, store, src.Key, file, trailer); err != nil {
-		return v1beta2.Snapshot{}, err
-	}
-	if err := trailer.Check(); err != nil {
-		return v1beta2.Snapshot{}, fmt.Errorf("%s/%s: %w", src.Bucket, src.Key, err)
-	}
-	info, err := dbfile.Inspect(file)
+func read(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource, dir string) (Proven, error) {
+	fetched, err := snapshot.Fetch(ctx, patient{store, patience}, src.Key, dir)
 	if err != nil {
-		return v1beta2.Snapshot{}, fmt.Errorf("%s/%s: %w", src.Bucket, src.Key, err)
+		return Proven{}, err
 	}
-	sum := trailer.SHA256()
-	return v1beta2.Snapshot{
-		Path: src.Bucket + "/" + src.Key, Revision: info.Revision, Keys: info.Keys, Size: info.Size,
-		SHA256: hex.EncodeToString(sum[:]), StorageVersion: info.StorageVersion,
-	}, nil
-}
-
-func download(ctx context.Context, store objstore.Store, key, file string, trailer *dbfile.Trailer) error {
-	body, err := store.Get(ctx, key)
-	if err != nil {
-		return err
+	proven := Proven{File: fetched.Path, Format: fetched.Format(), Snapshot: v1beta2.Snapshot{
+		Path:           src.Bucket + "/" + src.Key,
+		Revision:       fetched.Info.Revision,
+		Keys:           fetched.Info.Keys,
+		Size:           fetched.Info.Size,
+		SHA256:         fetched.SHA256,
+		StorageVersion: fetched.Info.StorageVersion,
+	}}
+	if m := fetched.Manifest; m != nil {
+		proven.Snapshot.EtcdVersion, proven.Snapshot.ClusterID = m.EtcdVersion, m.Cluster.ID
+		proven.Snapshot.CreatedAt = m.CreatedAt.UTC().Format(time.RFC3339)
 	}
-	defer body.Close()
-	out, err := os.OpenFile(file, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrDisk, err)
-	}
-	_, err = io.Copy(io.MultiWriter(disk{out}, trailer), body)
-	if closing := out.Close(); err == nil && closing != nil {
-		err = fmt.Errorf("%w: %w", ErrDisk, closing)
-	}
-	return err
-}
-
-// disk marks the errors of a file.
-type disk struct{ file *os.File }
-
-func (d disk) Write(p []byte) (int, error) {
-	n, err := d.file.Write(p)
-	if err != nil {
-		err = fmt.Errorf("%w: %w", ErrDisk, err)
-	}
-	return n, err
+	return proven, nil
 }
 
 // Corrupt says whether the object was read and is no whole snapshot.
@@ -93,5 +76,8 @@ func Missing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrDisk)
 }
 
+// Newer says whether only a newer version of this suite can read the object.
+func Newer(err error) bool { return errors.Is(err, snapshot.ErrNewerFormat) }
+
 // Final says whether the same object read again would fail the same way.
-func Final(err error) bool { return Corrupt(err) || Missing(err) }
+func Final(err error) bool { return Corrupt(err) || Missing(err) || Newer(err) }
