@@ -1,0 +1,356 @@
+package integration
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/objstore/connect"
+	"github.com/etcd-suite/etcd-operator/internal/restore"
+	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
+	"github.com/etcd-suite/etcd-operator/test/integration/servers"
+)
+
+// restoreBench is a namespace with a running restore-operator, an S3 server with a bucket, its Secret, and an
+// EtcdCluster that nobody works on but the test, which plays cluster-operator.
+type restoreBench struct {
+	*testing.T
+	namespace string
+	server    *servers.S3Server
+	bucket    connect.Location
+	spool     string
+	stop      func()
+}
+
+func newRestoreBench(t *testing.T) *restoreBench {
+	b := &restoreBench{T: t, namespace: kubetest.Namespace(t), server: servers.S3(t), spool: t.TempDir()}
+	b.server.CreateBucket(t, "backups")
+	b.bucket = s3Location(b.server, "backups")
+	kubetest.Create(t, b.secret("aws"))
+	b.start()
+	return b
+}
+
+func (b *restoreBench) start() {
+	b.stop = kubetest.RunManager(b, b.namespace, func(_ context.Context, mgr manager.Manager) error {
+		prove, err := restore.InSpool(b.spool)
+		if err != nil {
+			return err
+		}
+		return restore.Setup(mgr, restore.Options{Prove: prove, MaxProofs: 2})
+	})
+}
+
+func (b *restoreBench) secret(name string) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: name}, Data: b.bucket.Secret}
+}
+
+// put makes an object and returns its path.
+func (b *restoreBench) put(key string, content []byte) string {
+	b.Helper()
+	if err := open(b.T, b.bucket).Put(b.Context(), key, bytes.NewReader(content)); err != nil {
+		b.Fatal(err)
+	}
+	return "backups/" + key
+}
+
+func (b *restoreBench) cluster(name, version string) *v1beta2.EtcdCluster {
+	b.Helper()
+	cluster := &v1beta2.EtcdCluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: name},
+		Spec:       v1beta2.EtcdClusterSpec{Size: 3, Version: version},
+	}
+	kubetest.Create(b, cluster)
+	return cluster
+}
+
+// restore of an object in the bench's bucket.
+func (b *restoreBench) restore(name, path string) *v1beta2.EtcdRestore {
+	return &v1beta2.EtcdRestore{
+		ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: name},
+		Spec: v1beta2.EtcdRestoreSpec{
+			EtcdCluster:       v1beta2.ClusterReference{Name: "example"},
+			BackupStorageType: v1beta2.StorageS3,
+			Storage: v1beta2.Storage{S3: &v1beta2.S3Source{
+				Path: path, AWSSecret: "aws", Endpoint: b.server.Endpoint, ForcePathStyle: true,
+			}},
+		},
+	}
+}
+
+// await waits until Ready has a reason.
+func (b *restoreBench) await(r *v1beta2.EtcdRestore, reason string) {
+	b.Helper()
+	kubetest.Await(b, r, "become "+reason, func(r *v1beta2.EtcdRestore) bool {
+		ready := meta.FindStatusCondition(r.Status.Conditions, v1beta2.ConditionReady)
+		return ready != nil && ready.Reason == reason
+	})
+}
+
+func restoreConditions(r *v1beta2.EtcdRestore) []metav1.Condition { return r.Status.Conditions }
+
+// report writes what cluster-operator would into the cluster's status.
+func (b *restoreBench) report(cluster *v1beta2.EtcdCluster, r *v1beta2.EtcdRestore, step v1beta2.RestoreStep) {
+	b.Helper()
+	cluster.Status.Restore = &v1beta2.ClusterRestoreStatus{
+		Name: r.Name, UID: r.UID, Step: step, Message: "at " + string(step), Incarnation: 2,
+		ClusterIDBefore: "00000000000000aa", ClusterID: "00000000000000bb", Revision: 1000000042,
+	}
+	if err := kubetest.Client(b).Status().Update(b.Context(), cluster); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// etcdctlSnapshot is what etcdctl saves of a cluster with some keys.
+func etcdctlSnapshot(t *testing.T, minor string) []byte {
+	t.Helper()
+	cluster := servers.Etcd(t, servers.EtcdOptions{Minor: minor})
+	for i := range 20 {
+		etcdctl(t, minor, cluster, "put", fmt.Sprintf("key-%02d", i), strings.Repeat("value", i))
+	}
+	return saveByEtcdctl(t, minor, cluster)
+}
+
+func saveByEtcdctl(t *testing.T, minor string, cluster *servers.EtcdCluster) []byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "snapshot.db")
+	etcdctl(t, minor, cluster, "snapshot", "save", path)
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+func etcdctl(t *testing.T, minor string, cluster *servers.EtcdCluster, args ...string) string {
+	t.Helper()
+	args = append([]string{"--endpoints=" + cluster.Members[0].ClientURL}, args...)
+	out, err := exec.CommandContext(t.Context(), servers.EtcdctlProgram(t, minor), args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("etcdctl %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+func TestRestoreOperator(t *testing.T) {
+	snapshot := etcdctlSnapshot(t, "3.6")
+	b := newRestoreBench(t)
+	cluster := b.cluster("example", "3.6.16")
+	good := b.put("good.db", snapshot)
+
+	t.Run("proves what etcdctl saved, and is complete when the cluster is and not before", func(t *testing.T) {
+		r := b.restore("good", good)
+		kubetest.Create(t, r)
+		b.await(r, v1beta2.ReasonVerified)
+		if s := r.Status.Snapshot; s.Path != good || s.Revision != 21 || s.Keys != 20 || s.Size != int64(len(snapshot)) || s.StorageVersion != "3.6.0" {
+			t.Errorf("proved %+v", s)
+		}
+		want := v1beta2.RestoreSource{StorageType: "S3", Bucket: "backups", Key: "good.db", Endpoint: b.server.Endpoint, ForcePathStyle: true, Secret: "aws"}
+		if *r.Status.Source != want {
+			t.Errorf("source %+v", r.Status.Source)
+		}
+		for _, step := range []v1beta2.RestoreStep{v1beta2.RestoreSeeding, v1beta2.RestoreSwitching, v1beta2.RestoreGrowing} {
+			b.report(cluster, r, step)
+			b.await(r, string(step))
+			if r.Status.Succeeded || meta.IsStatusConditionTrue(r.Status.Conditions, v1beta2.ConditionComplete) {
+				t.Fatalf("at %s it says that it succeeded:\n%s", step, kubetest.YAML(r))
+			}
+		}
+		b.report(cluster, r, v1beta2.RestoreComplete)
+		b.await(r, v1beta2.ReasonComplete)
+		if !r.Status.Succeeded || r.Status.CompletionTime == nil || r.Status.ClusterID != "00000000000000bb" {
+			t.Errorf("the end:\n%s", kubetest.YAML(r))
+		}
+		kubetest.MustKubectl(t, "", "-n", b.namespace, "wait", "--for=condition=Complete", "etcdrestore/good", "--timeout=10s")
+	})
+
+	t.Run("fails when the seed failed, and stays so", func(t *testing.T) {
+		r := b.restore("seed-failed", good)
+		kubetest.Create(t, r)
+		b.await(r, v1beta2.ReasonVerified)
+		b.report(cluster, r, v1beta2.RestoreFailed)
+		b.await(r, v1beta2.ReasonSeedFailed)
+		b.report(cluster, r, v1beta2.RestoreComplete)
+		b.stop()
+		b.start()
+		again := b.restore("after", good)
+		kubetest.Create(t, again)
+		b.await(again, v1beta2.ReasonVerified)
+		b.await(r, v1beta2.ReasonSeedFailed)
+	})
+
+	t.Run("leaves nothing in its spool", func(t *testing.T) {
+		kubetest.Eventually(t, "the spool is empty", func(context.Context) error {
+			entries, err := filepath.Glob(filepath.Join(b.spool, "*", "*"))
+			if err == nil && len(entries) > 0 {
+				err = fmt.Errorf("there is %q", entries)
+			}
+			return err
+		})
+	})
+
+	t.Run("waits for a cluster, and goes on when it is there", func(t *testing.T) {
+		r := b.restore("early", good)
+		r.Spec.EtcdCluster.Name = "later"
+		kubetest.Create(t, r)
+		b.await(r, v1beta2.ReasonWaitingForCluster)
+		later := b.cluster("later", "3.6.16")
+		b.await(r, v1beta2.ReasonVerified)
+		b.report(later, r, v1beta2.RestoreComplete)
+		b.await(r, v1beta2.ReasonComplete)
+	})
+
+	t.Run("takes the newest snapshot of an EtcdBackup, when it has one", func(t *testing.T) {
+		r := b.restore("of-backup", "")
+		r.Spec.BackupStorageType, r.Spec.Storage, r.Spec.EtcdBackup = "", v1beta2.Storage{}, &v1beta2.BackupReference{Name: "nightly"}
+		kubetest.Create(t, r)
+		b.await(r, v1beta2.ReasonBackupNotFound)
+		backup := &v1beta2.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: "nightly"}}
+		backup.Spec.EtcdCluster = &v1beta2.ClusterReference{Name: "example"}
+		backup.Spec.StorageType, backup.Spec.Storage = v1beta2.StorageS3, b.restore("", "backups/folder").Spec.Storage
+		kubetest.Create(t, backup)
+		b.await(r, v1beta2.ReasonPending)
+		backup.Status.Snapshot = &v1beta2.Snapshot{Path: good, SHA256: "-"}
+		if err := kubetest.Client(t).Status().Update(t.Context(), backup); err != nil {
+			t.Fatal(err)
+		}
+		b.await(r, v1beta2.ReasonVerified)
+		if r.Status.Source.Key != "good.db" {
+			t.Errorf("source %+v", r.Status.Source)
+		}
+	})
+
+	t.Run("proves a snapshot in GCS", func(t *testing.T) {
+		gcs := servers.GCS(t)
+		gcs.CreateBucket(t, "backups")
+		if err := open(t, gcsLocation(gcs, "backups")).Put(t.Context(), "good.db", bytes.NewReader(snapshot)); err != nil {
+			t.Fatal(err)
+		}
+		r := b.restore("of-gcs", "")
+		r.Spec.BackupStorageType = v1beta2.StorageGCS
+		r.Spec.Storage = v1beta2.Storage{GCS: &v1beta2.GCSSource{Path: good, Endpoint: "http://" + gcs.Host}}
+		kubetest.Create(t, r)
+		b.await(r, v1beta2.ReasonVerified)
+	})
+}
+
+// Defect 12 of coreos/etcd-operator: the bytes were not checked before a restore, which had deleted the cluster by then.
+func TestRestoreOperatorFailsBeforeAnythingIsTouched(t *testing.T) {
+	snapshot := etcdctlSnapshot(t, "3.6")
+	b := newRestoreBench(t)
+	cluster := b.cluster("example", "3.6.16")
+	b.cluster("old", "3.5.35")
+	flipped := bytes.Clone(snapshot)
+	flipped[len(flipped)/2] ^= 1
+
+	for name, test := range map[string]struct {
+		path   string
+		change func(*v1beta2.EtcdRestore)
+		reason string
+	}{
+		"flipped-bit":   {b.put("flipped.db", flipped), nil, v1beta2.ReasonSnapshotCorrupt},
+		"truncated":     {b.put("truncated.db", snapshot[:len(snapshot)-4096]), nil, v1beta2.ReasonSnapshotCorrupt},
+		"no-trailer":    {b.put("no-trailer.db", snapshot[:len(snapshot)-32]), nil, v1beta2.ReasonSnapshotCorrupt},
+		"empty":         {b.put("empty.db", nil), nil, v1beta2.ReasonSnapshotCorrupt},
+		"no-snapshot":   {b.put("text.db", []byte("hello")), nil, v1beta2.ReasonSnapshotCorrupt},
+		"no-object":     {"backups/absent.db", nil, v1beta2.ReasonObjectNotFound},
+		"no-key":        {"backups", nil, v1beta2.ReasonInvalidSpec},
+		"older-cluster": {b.put("good.db", snapshot), func(r *v1beta2.EtcdRestore) { r.Spec.EtcdCluster.Name = "old" }, v1beta2.ReasonSnapshotTooNew},
+		"other-cloud": {"", func(r *v1beta2.EtcdRestore) {
+			r.Spec.BackupStorageType, r.Spec.Storage = v1beta2.StorageABS, v1beta2.Storage{ABS: &v1beta2.ABSSource{Path: "container/key"}}
+		}, v1beta2.ReasonStorageNotSupported},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := b.restore(name, test.path)
+			if test.change != nil {
+				test.change(r)
+			}
+			kubetest.Create(t, r)
+			kubetest.AwaitCondition(t, r, restoreConditions, v1beta2.ConditionFailed, metav1.ConditionTrue, test.reason)
+			if meta.IsStatusConditionTrue(r.Status.Conditions, v1beta2.ConditionVerified) || r.Status.Snapshot != nil || r.Status.Succeeded || r.Status.Reason == "" {
+				t.Errorf("cluster-operator could act on:\n%s", kubetest.YAML(r))
+			}
+		})
+	}
+	t.Run("and the cluster is as it was", func(t *testing.T) {
+		var now v1beta2.EtcdCluster
+		if err := kubetest.Client(t).Get(t.Context(), client.ObjectKeyFromObject(cluster), &now); err != nil {
+			t.Fatal(err)
+		}
+		if now.ResourceVersion != cluster.ResourceVersion {
+			t.Errorf("it was changed:\n%s", kubetest.YAML(&now))
+		}
+	})
+}
+
+// Defect 19 of coreos/etcd-operator: a restore was never tried again.
+func TestRestoreOperatorTriesAgainWhatMayPass(t *testing.T) {
+	snapshot := etcdctlSnapshot(t, "3.6")
+	b := newRestoreBench(t)
+	b.cluster("example", "3.6.16")
+	good := b.put("good.db", snapshot)
+
+	for name, test := range map[string]struct {
+		change func(*v1beta2.EtcdRestore)
+		reason string
+		repair func(*testing.T)
+	}{
+		"secret-missing": {
+			func(r *v1beta2.EtcdRestore) { r.Spec.S3.AWSSecret = "later" }, v1beta2.ReasonSecretMissing,
+			func(t *testing.T) { kubetest.Create(t, b.secret("later")) },
+		},
+		"secret-wrong": {
+			func(r *v1beta2.EtcdRestore) {
+				wrong := b.secret("wrong")
+				wrong.Data = map[string][]byte{"access-key-id": []byte("nobody"), "secret-access-key": []byte("not-the-secret")}
+				kubetest.Create(t, wrong)
+				r.Spec.S3.AWSSecret = "wrong"
+			}, v1beta2.ReasonAccessDenied,
+			func(t *testing.T) {
+				if err := kubetest.Client(t).Update(t.Context(), b.secret("wrong")); err != nil {
+					t.Fatal(err)
+				}
+			},
+		},
+		"bucket-missing": {
+			func(r *v1beta2.EtcdRestore) { r.Spec.S3.Path = "later/good.db" }, v1beta2.ReasonBucketNotFound,
+			func(t *testing.T) {
+				b.server.CreateBucket(t, "later")
+				if err := open(t, s3Location(b.server, "later")).Put(t.Context(), "good.db", bytes.NewReader(snapshot)); err != nil {
+					t.Fatal(err)
+				}
+			},
+		},
+		"store-unreachable": {
+			func(r *v1beta2.EtcdRestore) { b.server.Stop() }, v1beta2.ReasonStoreUnreachable,
+			func(*testing.T) { b.server.Start() },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := b.restore(name, good)
+			test.change(r)
+			kubetest.Create(t, r)
+			b.await(r, test.reason)
+			if r.Status.CompletionTime != nil || r.Status.Reason == "" || strings.Contains(kubetest.YAML(r), "not-the-secret") {
+				t.Errorf("got:\n%s", kubetest.YAML(r))
+			}
+			test.repair(t)
+			b.await(r, v1beta2.ReasonVerified)
+			if r.Status.Attempts < 2 {
+				t.Errorf("%d attempts", r.Status.Attempts)
+			}
+		})
+	}
+}
