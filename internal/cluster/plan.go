@@ -99,7 +99,7 @@ func unblock(s State) Step {
 		if m.Pod != PodBlocked {
 			continue
 		}
-		image := s.imageFor(m.Incarnation)
+		image := s.ImageFor(m.Incarnation)
 		switch {
 		case s.Durable() && m.Volume == VolumeNone:
 			return DeletePod{Name: m.Name, Why: v1beta2.ReasonMemberDown, Message: "the volume that it waits for is gone"}

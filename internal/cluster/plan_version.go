@@ -53,8 +53,8 @@ func (s State) versionFor(incarnation int32) string {
 	return wanted
 }
 
-// imageFor an incarnation's members.
-func (s State) imageFor(incarnation int32) string {
+// ImageFor an incarnation's members.
+func (s State) ImageFor(incarnation int32) string {
 	spec := v1beta2.EtcdClusterSpec{Repository: s.Spec.Repository, Version: s.versionFor(incarnation)}
 	return spec.Image()
 }

@@ -107,7 +107,7 @@ func (s State) etcdContainer(m CreateMember) corev1.Container {
 	liveness, readiness := probes(s.versionFor(m.Incarnation))
 	return corev1.Container{
 		Name:      etcdContainer,
-		Image:     s.imageFor(m.Incarnation),
+		Image:     s.ImageFor(m.Incarnation),
 		Command:   append([]string{"/usr/local/bin/etcd"}, s.etcdArgs(m)...),
 		Env:       policy.EtcdEnv,
 		Resources: policy.Resources,

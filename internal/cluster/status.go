@@ -52,6 +52,7 @@ func recordFacts(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 		status.Restore.Message = fmt.Sprintf("the restored data is served; growing to %d members", s.Spec.Size)
 		if seed, ok := s.seed(); ok {
 			status.CurrentVersion = seed.Version
+			status.MemberStatuses = []v1beta2.MemberStatus{{Name: seed.Name, Role: v1beta2.MemberVoter}}
 		}
 	case CompleteRestore:
 		status.Restore.Step = v1beta2.RestoreComplete

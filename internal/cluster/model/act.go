@@ -1,0 +1,180 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/etcd-suite/etcd-operator/internal/cluster"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// Act does a step's effect, as the operator's own act would. s is what the step was planned from.
+func (w *World) Act(s cluster.State, step cluster.Step) error {
+	defer w.elect()
+	switch step := step.(type) {
+	case cluster.ApplyServices:
+		w.Services = cluster.Services{
+			HeadlessCurrent: true, ClientExists: true, ClientCurrent: true,
+			ClientIncarnation: step.Incarnation, ClientClusterID: step.ClusterID,
+		}
+	case cluster.CreateMembers:
+		for _, name := range s.InitialNames(step.Incarnation, step.Size) {
+			w.create(s, cluster.CreateMember{Name: name, Incarnation: step.Incarnation, InitialSize: step.Size, Start: cluster.StartNew})
+		}
+	case cluster.CreateMember:
+		w.create(s, step)
+	case cluster.ExposeMember:
+		if p := w.pod(step.Name); p != nil {
+			p.exposed = true
+		}
+	case cluster.DeletePod:
+		w.stop(step.Name)
+	case cluster.StopMembers:
+		for _, p := range slices.Clone(w.pods) {
+			if p.incarnation != step.Except {
+				w.stop(p.name)
+			}
+		}
+	case cluster.DeleteVolume:
+		if v := w.volume(step.Name); v != nil {
+			v.deleting = true
+		}
+	default:
+		return w.change(s, step)
+	}
+	return nil
+}
+
+// create makes a member's volume and Pod where they are missing.
+func (w *World) create(s cluster.State, step cluster.CreateMember) {
+	if w.durable() && step.Start != cluster.StartRejoin && w.volume(step.Name) == nil {
+		w.volumes = append(w.volumes, volume{name: step.Name, incarnation: step.Incarnation, initialSize: step.InitialSize})
+	}
+	if w.pod(step.Name) != nil {
+		return
+	}
+	p := pod{
+		name: step.Name, incarnation: step.Incarnation, initialSize: step.InitialSize, start: step.Start,
+		version: versionOf(s.ImageFor(step.Incarnation)), state: cluster.PodStarting,
+		exposed: step.Start != cluster.StartJoin, unreadySince: w.now,
+	}
+	switch {
+	case step.Start == cluster.StartNew:
+		p.peers = s.InitialNames(step.Incarnation, step.InitialSize)
+	case step.Start == cluster.StartSeed && s.Request != nil:
+		p.restore = s.Request.UID
+	case step.Start == cluster.StartJoin:
+		p.peers = []string{step.Name}
+		for _, m := range s.Current() {
+			if m.InMembership && m.Name != step.Name {
+				p.peers = append(p.peers, m.Name)
+			}
+		}
+	}
+	w.pods = append(w.pods, p)
+}
+
+// stop begins the end of a Pod.
+func (w *World) stop(name string) {
+	p := w.pod(name)
+	if p == nil || p.state == cluster.PodDeleting {
+		return
+	}
+	p.state, p.reason, p.wrong = cluster.PodDeleting, "", ""
+	p.goneBy = w.now + 30
+	w.unready(p)
+}
+
+func (w *World) unready(p *pod) {
+	if p.ready {
+		p.ready, p.unreadySince = false, w.now
+	}
+}
+
+var errUnknownMember = errors.New("no such member")
+
+// change is a change of the membership, or of who leads. etcd refuses what it would refuse. A change is a write
+// like any other: a majority of those who were members before has it.
+func (w *World) change(s cluster.State, step cluster.Step) error {
+	l := w.asked(&s)
+	if l == nil {
+		return w.changeless(step)
+	}
+	if l.leader == 0 {
+		return fmt.Errorf("no leader: %w", etcd.ErrNotYet)
+	}
+	switch step := step.(type) {
+	case cluster.AddLearner:
+		return w.add(l, step)
+	case cluster.PromoteLearner:
+		return w.promote(l, step.ID)
+	case cluster.RemoveMember:
+		return w.remove(l, step.ID)
+	case cluster.MoveLeader:
+		to := l.byID(step.To)
+		if to == nil || to.learner || !w.up(l, to) {
+			return fmt.Errorf("move leader to %s: %w", step.To, errUnknownMember)
+		}
+		l.leader = to.id
+	}
+	return nil
+}
+
+// changeless: steps that change nothing but the status need no etcd.
+func (w *World) changeless(step cluster.Step) error {
+	switch step.(type) {
+	case cluster.AddLearner, cluster.PromoteLearner, cluster.RemoveMember, cluster.MoveLeader:
+		return fmt.Errorf("no member serves: %w", etcd.ErrNotYet)
+	}
+	return nil
+}
+
+func (w *World) add(l *life, step cluster.AddLearner) error {
+	if l.entry(step.Name) != nil {
+		return nil
+	}
+	if !strings.Contains(step.PeerURL, step.Name) {
+		return fmt.Errorf("peer URL %s is not that of %s", step.PeerURL, step.Name)
+	}
+	learning := slices.ContainsFunc(l.entries, func(e entry) bool { return e.learner })
+	if l.cooling > 0 || (learning && !step.Voter) {
+		return fmt.Errorf("unhealthy, or too many learners: %w", etcd.ErrNotYet)
+	}
+	w.write(l)
+	w.nextID++
+	l.entries = append(l.entries, entry{id: etcd.ID(w.nextID), name: step.Name, learner: !step.Voter})
+	return nil
+}
+
+func (w *World) promote(l *life, id etcd.ID) error {
+	e := l.byID(id)
+	if e == nil {
+		return fmt.Errorf("promote %s: %w", id, errUnknownMember)
+	}
+	if !e.learner {
+		return nil
+	}
+	if !e.caughtUp || !w.up(l, e) {
+		return fmt.Errorf("the learner has not caught up: %w", etcd.ErrNotYet)
+	}
+	w.write(l)
+	e.learner = false
+	l.cooling = 3
+	return nil
+}
+
+// remove refuses, as etcd's strict reconfiguration does, what would leave the active members without quorum.
+func (w *World) remove(l *life, id etcd.ID) error {
+	e := l.byID(id)
+	if e == nil {
+		return nil
+	}
+	if v := w.voters(l); !e.learner && !v.KeepsQuorumWithout(w.up(l, e)) {
+		return fmt.Errorf("unhealthy cluster: %w", etcd.ErrNotYet)
+	}
+	w.write(l)
+	l.entries = slices.DeleteFunc(l.entries, func(e entry) bool { return e.id == id })
+	return nil
+}

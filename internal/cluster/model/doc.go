@@ -1,0 +1,8 @@
+// Package model is a world small enough to be exhausted: one EtcdCluster, the Pods, volumes and Services that
+// Kubernetes would hold for it, and the etcd that would run in them, each keeping its own rules. The steps of a
+// planner are applied to it until it says that it is done or that a person must act, and the invariants of the
+// planner are checked at each of them. Tests and hack/plan use it; no operator does.
+//
+// Time goes in ticks: at each, what is under way in the world (a Pod that starts, a learner that catches up)
+// gets one step further.
+package model

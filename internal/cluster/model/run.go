@@ -1,0 +1,122 @@
+package model
+
+import (
+	"errors"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// Planner picks a step; cluster.Plan is one.
+type Planner func(cluster.State) cluster.Step
+
+// Pass is one pass of the operator: observe, plan, act, write the status. It returns the State that was seen and
+// the step that was reported.
+func (w *World) Pass(plan Planner) (cluster.State, cluster.Step) {
+	s := w.Observe()
+	step := plan(s)
+	w.Check(step)
+	reported, err := w.Do(s, step)
+	w.Report(s, reported, err)
+	return s, reported
+}
+
+// Do acts. What etcd refuses for now is reported as waiting, as the operator does.
+func (w *World) Do(s cluster.State, step cluster.Step) (cluster.Step, error) {
+	err := w.Act(s, step)
+	if errors.Is(err, etcd.ErrNotYet) {
+		return cluster.Wait{Why: step.Reason(), Message: "etcd says: not yet"}, nil
+	}
+	return step, err
+}
+
+// Report writes the status.
+func (w *World) Report(s cluster.State, step cluster.Step, err error) {
+	w.Cluster.Status = cluster.NewStatus(s, step, err, w.Cluster.Status, w.Cluster.Generation)
+	if l := w.formed(); l != nil {
+		l.adopted = true
+	}
+}
+
+// Outcome of a run.
+type Outcome struct {
+	// Steps that were taken; waits are not among them.
+	Steps []cluster.Step
+	// Passes that it took.
+	Passes int
+	// Last is Done, a Wait or Idle.
+	Last cluster.Step
+	// Settled is false when the run had to be cut short.
+	Settled bool
+}
+
+const (
+	// maxPasses bounds a run: from nothing to seven members by way of a restore takes fewer than a hundred.
+	maxPasses = 400
+	// patience is how many passes in which nothing moves are enough to say that nothing will.
+	patience = 60
+)
+
+// Run lets operator and world go on by themselves until the cluster is done or nothing moves any more. Without
+// chance in the world, each start has one run.
+func (w *World) Run(plan Planner) Outcome {
+	var o Outcome
+	still := 0
+	for o.Passes = 1; o.Passes <= maxPasses; o.Passes++ {
+		_, step := w.Pass(plan)
+		o.Last = step
+		waits := false
+		switch step.(type) {
+		case cluster.Wait, cluster.Idle, cluster.Done:
+			waits = true
+		default:
+			o.Steps = append(o.Steps, step)
+		}
+		moved := w.Tick()
+		if moved || !waits {
+			still = 0
+			continue
+		}
+		still++
+		if enough(step, still) {
+			o.Settled = true
+			break
+		}
+		if len(w.Violations) > 0 {
+			break
+		}
+	}
+	w.checkEnd(o)
+	return o
+}
+
+// enough: done is done at once, and a person is asked for after a moment; a wait may yet turn into something.
+func enough(step cluster.Step, still int) bool {
+	switch step := step.(type) {
+	case cluster.Done:
+		return true
+	case cluster.Wait:
+		return (step.Stalled && still > 5) || still > patience
+	}
+	return still > 5
+}
+
+// checkEnd holds the end of a run against invariant 6: done, or a state that says what a person must do.
+func (w *World) checkEnd(o Outcome) {
+	if len(w.Violations) > 0 {
+		return
+	}
+	switch last := o.Last.(type) {
+	case cluster.Done:
+		w.CheckDone()
+		return
+	case cluster.Idle:
+		return
+	case cluster.Wait:
+		if o.Settled && (last.Stalled || last.Why == v1beta2.ReasonWaitingForRestore) {
+			return
+		}
+	}
+	w.violate(6, "after %d passes the last word is %T %+v", o.Passes, o.Last, o.Last)
+}

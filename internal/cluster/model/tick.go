@@ -1,0 +1,189 @@
+package model
+
+import (
+	"slices"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// Tick lets a second go by: what is under way gets one step further. It says whether anything did. Where nothing
+// did, time flies.
+func (w *World) Tick() (moved bool) {
+	w.now++
+	for i := 0; i < len(w.pods); i++ {
+		before := w.pods[i].state
+		gone := w.tickPod(&w.pods[i])
+		if gone {
+			w.pods = slices.Delete(w.pods, i, i+1)
+			i--
+		}
+		moved = moved || gone || w.pods[i].state != before
+	}
+	w.volumes = slices.DeleteFunc(w.volumes, func(v volume) bool {
+		gone := v.deleting && w.pod(v.name) == nil
+		moved = moved || gone
+		return gone
+	})
+	moved = w.elect() || moved
+	for i := range w.lives {
+		moved = w.tickLife(&w.lives[i]) || moved
+	}
+	if !moved {
+		w.now += 9
+	}
+	return moved
+}
+
+// tickPod says whether the Pod is gone.
+func (w *World) tickPod(p *pod) bool {
+	if w.pick(2) == 1 {
+		return false // not this time
+	}
+	switch p.state {
+	case cluster.PodDeleting:
+		return !p.stuck
+	case cluster.PodStarting, cluster.PodBlocked:
+		p.state, p.reason, p.wrong = cluster.PodRunning, "", ""
+		if reason, wrong := w.boot(p); reason != "" {
+			p.state, p.reason, p.wrong = cluster.PodBlocked, reason, wrong
+		}
+		if p.state == cluster.PodRunning && w.running(p) == nil {
+			p.state = cluster.PodStarting
+		}
+	case cluster.PodRunning:
+		if d := w.running(p); d == nil || w.life(d.cluster).byID(d.member) == nil {
+			p.state, p.reason, p.wrong = cluster.PodBlocked, v1beta2.ReasonPodFailing, "the member was removed"
+			w.unready(p)
+		}
+	}
+	return false
+}
+
+// boot brings a Pod's etcd up, or says why it cannot.
+func (w *World) boot(p *pod) (reason, wrong string) {
+	v := w.volume(p.name)
+	switch {
+	case p.unschedulable:
+		return v1beta2.ReasonPodUnschedulable, "no host takes it"
+	case w.durable() && v == nil:
+		return v1beta2.ReasonPodUnschedulable, "its volume is not there"
+	case w.durable() && v.deleting:
+		return v1beta2.ReasonPodUnschedulable, "its volume is being deleted"
+	case p.broken:
+		return v1beta2.ReasonPodFailing, "container etcd ended 7 times"
+	case w.BadImage != "" && p.version == w.BadImage:
+		return v1beta2.ReasonImageUnavailable, "no such image"
+	}
+	if d := w.running(p); d != nil {
+		if w.life(d.cluster).byID(d.member) == nil {
+			return v1beta2.ReasonPodFailing, "the member was removed"
+		}
+		return "", ""
+	}
+	d, wrong := w.start(p)
+	switch {
+	case wrong != "":
+		return v1beta2.ReasonPodFailing, wrong
+	case w.durable():
+		v.data = d
+	default:
+		p.scratch = d
+	}
+	return "", ""
+}
+
+// start makes the data directory of a member that has none.
+func (w *World) start(p *pod) (d *data, wrong string) {
+	l := w.lifeOf(p.incarnation)
+	switch p.start {
+	case cluster.StartNew:
+		return w.startNew(l, p)
+	case cluster.StartSeed:
+		return w.startSeed(p)
+	case cluster.StartJoin:
+		return w.startJoin(l, p)
+	}
+	return nil, "it refuses to start without its data"
+}
+
+func (w *World) startNew(l *life, p *pod) (*data, string) {
+	if l == nil {
+		if w.formed() != nil {
+			w.violate(3, "%s bootstraps a second cluster", p.name)
+		}
+		w.lives = append(w.lives, life{id: w.lifeID(p.incarnation), incarnation: p.incarnation})
+		l = &w.lives[len(w.lives)-1]
+		for _, name := range p.peers {
+			w.nextID++
+			l.entries = append(l.entries, entry{id: etcd.ID(w.nextID), name: name})
+		}
+	}
+	e := l.entry(p.name)
+	switch {
+	case e == nil:
+		return nil, "the member was removed"
+	case e.ran && w.formed() != nil:
+		w.violate(3, "%s starts again under its old identity without its data", p.name)
+	case e.ran:
+		return nil, "the member has already been bootstrapped"
+	}
+	e.ran = true
+	return &data{cluster: l.id, member: e.id}, ""
+}
+
+// startJoin asks the members that are up for the membership, and compares it with its own flags.
+func (w *World) startJoin(l *life, p *pod) (*data, string) {
+	if l == nil || l.leader == 0 {
+		return nil, "no member to join answers"
+	}
+	e := l.entry(p.name)
+	if e == nil {
+		return nil, "not a member of the cluster"
+	}
+	if len(p.peers) != len(l.entries) || slices.ContainsFunc(l.entries, func(e entry) bool { return !slices.Contains(p.peers, e.name) }) {
+		return nil, "the membership is not that of --initial-cluster"
+	}
+	if e.ran && !e.learner {
+		w.violate(3, "%s joins again under its old identity without its data", p.name)
+	}
+	e.ran, e.caughtUp = true, false
+	return &data{cluster: l.id, member: e.id}, ""
+}
+
+// startSeed restores the snapshot of the restore that the Pod was made for.
+func (w *World) startSeed(p *pod) (*data, string) {
+	for _, r := range w.Restores {
+		if r.UID != p.restore {
+			continue
+		}
+		switch r.Seed {
+		case FateRetry:
+			p.failures++
+			return nil, "the store does not answer"
+		case FateNever:
+			p.hopeless = true
+			return nil, "the object is gone"
+		}
+		revision := r.Revision
+		if r.Seed == FateTooOld {
+			revision--
+		}
+		w.nextID++
+		e := entry{id: etcd.ID(w.nextID), name: p.name, ran: true}
+		id := w.lifeID(p.incarnation)
+		w.lives = slices.DeleteFunc(w.lives, func(l life) bool { return l.incarnation == p.incarnation })
+		w.lives = append(w.lives, life{id: id, incarnation: p.incarnation, entries: []entry{e}, revision: revision})
+		return &data{cluster: id, member: e.id}, ""
+	}
+	return nil, "no snapshot to restore"
+}
+
+// lifeID of an incarnation: its token makes it, so that a seed that is restored again has the same.
+func (w *World) lifeID(incarnation int32) etcd.ID {
+	if l := w.lifeOf(incarnation); l != nil {
+		return l.id
+	}
+	return etcd.ID(0xc0de0000 + int(incarnation))
+}

@@ -1,0 +1,312 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// World is Kubernetes and etcd around one EtcdCluster.
+type World struct {
+	// Cluster as the API server holds it.
+	Cluster  v1beta2.EtcdCluster
+	Services cluster.Services
+	Restores []Restore
+
+	// NoStorageClass, SecretProblem and BadImage are what users and administrators can get wrong.
+	NoStorageClass bool
+	SecretProblem  string
+	BadImage       string
+
+	pods    []pod
+	volumes []volume
+	lives   []life
+
+	// now counts seconds; nextID numbers what etcd numbers.
+	now    int
+	nextID uint64
+	// choose picks one of n; 0 where nothing is left to chance.
+	choose func(n int) int
+
+	// Violations are the invariants that were broken, in words.
+	Violations []string
+}
+
+// Restore is an EtcdRestore of the cluster.
+type Restore struct {
+	UID      types.UID
+	Verified bool
+	Deleted  bool
+	Revision int64
+	// Seed is how its seed will fare.
+	Seed Fate
+}
+
+// Fate of a seed.
+type Fate int
+
+// Fates. FateRetry fails until the world is repaired; FateTooOld restores fewer revisions than were proven.
+const (
+	FateGood Fate = iota
+	FateRetry
+	FateNever
+	FateTooOld
+)
+
+// data is a data directory that etcd has written.
+type data struct {
+	cluster, member etcd.ID
+	// index of the last write in it.
+	index int
+}
+
+type volume struct {
+	name        string
+	incarnation int32
+	initialSize int
+	deleting    bool
+	data        *data
+}
+
+type pod struct {
+	name          string
+	incarnation   int32
+	initialSize   int
+	start         cluster.Start
+	version       string
+	state         cluster.Pod
+	reason, wrong string
+	exposed       bool
+	// peers are the names in its --initial-cluster.
+	peers []string
+	// restore is the UID whose snapshot its init container restores.
+	restore  types.UID
+	failures int32
+	hopeless bool
+	// unschedulable: no host takes it. stuck: its host does not confirm that it stopped.
+	unschedulable, stuck bool
+	// broken: its etcd ends as soon as it starts. hung: it runs and answers nobody.
+	broken, hung         bool
+	ready                bool
+	unreadySince, goneBy int
+	// scratch is the data in its emptyDir.
+	scratch *data
+}
+
+// life is one etcd cluster: what all its members agree on.
+type life struct {
+	id          etcd.ID
+	incarnation int32
+	entries     []entry
+	leader      etcd.ID
+	// index of the last write that was acknowledged to a client; revision where it began.
+	index    int
+	revision int64
+	// quorate: it had a quorum once. adopted: the cluster was this life once.
+	quorate, adopted bool
+	// cooling is how long it refuses changes, as etcd does after one.
+	cooling int
+}
+
+// entry of a membership.
+type entry struct {
+	id      etcd.ID
+	name    string
+	learner bool
+	// started: client URLs are published. caughtUp: a learner may be promoted.
+	started, caughtUp bool
+	// ran: a process ran under this identity, and may have voted.
+	ran bool
+}
+
+const (
+	namespace = "ns"
+	name      = "example"
+	version   = "3.6.16"
+)
+
+// epoch is when the clock of every world begins.
+var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// New is a world in which an EtcdCluster of size has just been made.
+func New(size int, durable bool) *World {
+	w := &World{nextID: 100}
+	w.Cluster = v1beta2.EtcdCluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: "uid-example", Generation: 1},
+		Spec:       v1beta2.EtcdClusterSpec{Size: size, Version: version},
+		Status:     v1beta2.EtcdClusterStatus{ObservedGeneration: -1},
+	}
+	if !durable {
+		w.Cluster.Spec.Pod = &v1beta2.PodPolicy{EmptyDir: &corev1.EmptyDirVolumeSource{}}
+	}
+	return w
+}
+
+func (w *World) durable() bool {
+	return w.Cluster.Spec.Pod == nil || w.Cluster.Spec.Pod.EmptyDir == nil
+}
+
+func (w *World) pick(n int) int {
+	if w.choose == nil || n <= 1 {
+		return 0
+	}
+	return w.choose(n)
+}
+
+func (w *World) violate(invariant int, format string, a ...any) {
+	w.Violations = append(w.Violations, fmt.Sprintf("invariant %d: ", invariant)+fmt.Sprintf(format, a...))
+}
+
+func (w *World) pod(name string) *pod {
+	for i := range w.pods {
+		if w.pods[i].name == name {
+			return &w.pods[i]
+		}
+	}
+	return nil
+}
+
+func (w *World) volume(name string) *volume {
+	for i := range w.volumes {
+		if w.volumes[i].name == name {
+			return &w.volumes[i]
+		}
+	}
+	return nil
+}
+
+// dataOf a member, on its volume or in its Pod; nil when there is none.
+func (w *World) dataOf(name string) *data {
+	if w.durable() {
+		if v := w.volume(name); v != nil {
+			return v.data
+		}
+		return nil
+	}
+	if p := w.pod(name); p != nil {
+		return p.scratch
+	}
+	return nil
+}
+
+func (w *World) life(id etcd.ID) *life {
+	for i := range w.lives {
+		if w.lives[i].id == id {
+			return &w.lives[i]
+		}
+	}
+	return nil
+}
+
+// lifeOf an incarnation: the newest, for a seed may be restored more than once.
+func (w *World) lifeOf(incarnation int32) *life {
+	for i := len(w.lives) - 1; i >= 0; i-- {
+		if w.lives[i].incarnation == incarnation {
+			return &w.lives[i]
+		}
+	}
+	return nil
+}
+
+// formed is the life that the operator has recorded, nil before.
+func (w *World) formed() *life {
+	recorded := w.Cluster.Status.ClusterID
+	if recorded == "" {
+		recorded = w.Services.ClientClusterID
+	}
+	for i := range w.lives {
+		if w.lives[i].id.String() == recorded {
+			return &w.lives[i]
+		}
+	}
+	return nil
+}
+
+func (l *life) entry(name string) *entry {
+	for i := range l.entries {
+		if l.entries[i].name == name {
+			return &l.entries[i]
+		}
+	}
+	return nil
+}
+
+func (l *life) byID(id etcd.ID) *entry {
+	for i := range l.entries {
+		if l.entries[i].id == id {
+			return &l.entries[i]
+		}
+	}
+	return nil
+}
+
+// up says whether a member's process runs on its data.
+func (w *World) up(l *life, e *entry) bool {
+	p := w.pod(e.name)
+	if p == nil || p.state != cluster.PodRunning || p.hung {
+		return false
+	}
+	d := w.running(p)
+	return d != nil && d.cluster == l.id && d.member == e.id
+}
+
+// running is the data that a Pod's process has open.
+func (w *World) running(p *pod) *data {
+	if p.scratch != nil {
+		return p.scratch
+	}
+	if v := w.volume(p.name); v != nil {
+		return v.data
+	}
+	return nil
+}
+
+// voters of a life, and how many of them are up.
+func (w *World) voters(l *life) etcd.Voters {
+	var v etcd.Voters
+	for i := range l.entries {
+		if l.entries[i].learner {
+			continue
+		}
+		v.Total++
+		if w.up(l, &l.entries[i]) {
+			v.Healthy++
+		}
+	}
+	return v
+}
+
+// clone is a world of its own, for what may still happen.
+func (w *World) clone() *World {
+	c := *w
+	c.Cluster = *w.Cluster.DeepCopy()
+	c.Restores = slices.Clone(w.Restores)
+	c.pods, c.volumes, c.lives = slices.Clone(w.pods), slices.Clone(w.volumes), slices.Clone(w.lives)
+	for i := range c.pods {
+		c.pods[i].scratch = copied(c.pods[i].scratch)
+	}
+	for i := range c.volumes {
+		c.volumes[i].data = copied(c.volumes[i].data)
+	}
+	for i := range c.lives {
+		c.lives[i].entries = slices.Clone(c.lives[i].entries)
+	}
+	return &c
+}
+
+func copied(d *data) *data {
+	if d == nil {
+		return nil
+	}
+	c := *d
+	return &c
+}
