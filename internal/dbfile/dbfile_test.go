@@ -30,8 +30,8 @@ func write(t testing.TB, content []byte) string {
 	return path
 }
 
-// foreign is a database of bbolt that etcd did not write.
-func foreign(t testing.TB) []byte {
+// foreign is a database of bbolt that etcd did not write, with one bucket.
+func foreign(t testing.TB, bucket string) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "db")
 	db, err := bbolt.Open(path, 0o600, nil)
@@ -39,7 +39,7 @@ func foreign(t testing.TB) []byte {
 		t.Fatal(err)
 	}
 	err = db.Update(func(tx *bbolt.Tx) error {
-		b, err := tx.CreateBucket([]byte("outer"))
+		b, err := tx.CreateBucket([]byte(bucket))
 		if err != nil {
 			return err
 		}

@@ -113,21 +113,22 @@ func TestRestoreRefuses(t *testing.T) {
 		change   func(*dbfile.Options)
 		want     string
 	}{
-		"a flipped bit in a value":          {snapshot: flipped, want: "sha256"},
-		"a flipped bit in a page's header":  {snapshot: pointer, want: "corrupt"},
-		"a flipped bit in the trailer":      {snapshot: trailer, want: "sha256"},
-		"a cut file":                        {snapshot: good[:len(good)-4096], want: "corrupt"},
-		"an oddly cut file":                 {snapshot: good[:len(good)-1000], want: "member/snap/db"},
-		"a file from a data directory":      {snapshot: unseal(good), want: "member/snap/db"},
-		"a file without a snapshot":         {snapshot: nil, want: "trailer"},
-		"a database of something else":      {snapshot: foreign(t), want: "not a database of etcd"},
-		"half of it under its own trailer":  {snapshot: dbfiletest.Seal(unseal(good)[:len(good)/2/4096*4096]), want: "corrupt"},
-		"a name that is not in the cluster": {snapshot: good, change: func(o *dbfile.Options) { o.Name = "other" }, want: "other"},
-		"another peer URL":                  {snapshot: good, change: func(o *dbfile.Options) { o.PeerURLs = []string{"http://127.0.0.1:1"} }, want: "127.0.0.1:1"},
-		"a peer URL that is none":           {snapshot: good, change: func(o *dbfile.Options) { o.PeerURLs = []string{"nonsense"} }, want: "nonsense"},
-		"a bump without marking compacted":  {snapshot: good, change: func(o *dbfile.Options) { o.RevisionBump = 1 }, want: "go together"},
-		"a bump beyond all revisions":       {snapshot: good, change: func(o *dbfile.Options) { o.RevisionBump, o.MarkCompacted = 1<<63, true }, want: "more than"},
-		"no token":                          {snapshot: good, change: func(o *dbfile.Options) { o.Token = "" }, want: "token"},
+		"a flipped bit in a value":           {snapshot: flipped, want: "sha256"},
+		"a flipped bit in a page's header":   {snapshot: pointer, want: "corrupt"},
+		"what makes etcdutl end its process": {snapshot: foreign(t, "meta"), change: func(o *dbfile.Options) { o.RevisionBump, o.MarkCompacted = 1, true }, want: "etcdutl gave up"},
+		"a flipped bit in the trailer":       {snapshot: trailer, want: "sha256"},
+		"a cut file":                         {snapshot: good[:len(good)-4096], want: "corrupt"},
+		"an oddly cut file":                  {snapshot: good[:len(good)-1000], want: "member/snap/db"},
+		"a file from a data directory":       {snapshot: unseal(good), want: "member/snap/db"},
+		"a file without a snapshot":          {snapshot: nil, want: "trailer"},
+		"a database of something else":       {snapshot: foreign(t, "outer"), want: "not a database of etcd"},
+		"half of it under its own trailer":   {snapshot: dbfiletest.Seal(unseal(good)[:len(good)/2/4096*4096]), want: "corrupt"},
+		"a name that is not in the cluster":  {snapshot: good, change: func(o *dbfile.Options) { o.Name = "other" }, want: "other"},
+		"another peer URL":                   {snapshot: good, change: func(o *dbfile.Options) { o.PeerURLs = []string{"http://127.0.0.1:1"} }, want: "127.0.0.1:1"},
+		"a peer URL that is none":            {snapshot: good, change: func(o *dbfile.Options) { o.PeerURLs = []string{"nonsense"} }, want: "nonsense"},
+		"a bump without marking compacted":   {snapshot: good, change: func(o *dbfile.Options) { o.RevisionBump = 1 }, want: "go together"},
+		"a bump beyond all revisions":        {snapshot: good, change: func(o *dbfile.Options) { o.RevisionBump, o.MarkCompacted = 1<<63, true }, want: "more than"},
+		"no token":                           {snapshot: good, change: func(o *dbfile.Options) { o.Token = "" }, want: "token"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := options(t, test.snapshot)

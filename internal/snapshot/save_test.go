@@ -121,6 +121,25 @@ func TestSaveStoresNothingOfABadSnapshot(t *testing.T) {
 	}
 }
 
+func TestSaveTellsTheCauseAndNotTheStoresEchoOfIt(t *testing.T) {
+	bad := database(t, member, 300)
+	bad[len(bad)/3] ^= 4
+	_, err := Save(t.Context(), request(t, taciturn{newBucket(t)}, bad, nil))
+	if !errors.Is(err, dbfile.ErrCorrupt) {
+		t.Errorf("error %v, want ErrCorrupt", err)
+	}
+}
+
+// taciturn never says what was wrong with a body.
+type taciturn struct{ objstore.Store }
+
+func (s taciturn) Put(ctx context.Context, key string, body io.Reader) error {
+	if s.Store.Put(ctx, key, body) != nil {
+		return errors.New("upload failed")
+	}
+	return nil
+}
+
 func TestSaveRefusesAKeyBeforeItAsksAnybody(t *testing.T) {
 	source := &source{}
 	for _, bad := range []string{"", "/a", "a/../b", "a\n", "a.json", strings.Repeat("x", 2000)} {

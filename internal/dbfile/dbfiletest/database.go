@@ -60,6 +60,15 @@ func (d *Database) Delete(key string) *Database {
 	return d
 }
 
+// PutMeta writes one of etcd's own settings as it stands.
+func (d *Database) PutMeta(key string, value []byte) *Database {
+	tx := d.backend.BatchTx()
+	tx.LockOutsideApply()
+	defer tx.Unlock()
+	tx.UnsafePut(schema.Meta, []byte(key), value)
+	return d
+}
+
 // Revision of the store.
 func (d *Database) Revision() int64 { return d.store.Rev() }
 
