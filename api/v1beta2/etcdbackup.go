@@ -61,7 +61,7 @@ type EtcdBackupSpec struct {
 	// storageType is S3 or GCS.
 	// +required
 	StorageType StorageType `json:"storageType"`
-	// backupPolicy says how long one snapshot may take, how often to take one and how many to keep.
+	// backupPolicy says how long one attempt may take, how often to take one and how many to keep.
 	// +optional
 	BackupPolicy *BackupPolicy `json:"backupPolicy,omitempty"`
 
@@ -70,7 +70,7 @@ type EtcdBackupSpec struct {
 
 // BackupPolicy has the fields of coreos/etcd-operator.
 type BackupPolicy struct {
-	// timeoutInSecond is the limit of one snapshot, all its retries included. 0 means the default of 600 s.
+	// timeoutInSecond is the limit of one attempt at a snapshot. 0 means the default of 600 s.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	TimeoutInSecond int64 `json:"timeoutInSecond,omitempty"`
@@ -84,7 +84,7 @@ type BackupPolicy struct {
 	MaxBackups int `json:"maxBackups,omitempty"`
 }
 
-// DefaultBackupTimeoutSeconds is the limit of one snapshot where the spec has none.
+// DefaultBackupTimeoutSeconds is the limit of one attempt where the spec has none.
 const DefaultBackupTimeoutSeconds int64 = 600
 
 // EtcdBackupStatus is what backup-operator did.
