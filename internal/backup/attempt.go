@@ -171,6 +171,10 @@ func (t *taker) secret(ctx context.Context, namespace, name string) (map[string]
 	if err != nil && !errors.Is(err, kube.ErrSecretMissing) {
 		return nil, &Failure{v1beta2.ReasonRetrying, err.Error()}
 	}
+	if data == nil && name != "" {
+		// The API gives an empty Secret as nil, which stands for the operator's own identity.
+		data = map[string][]byte{}
+	}
 	return data, err
 }
 

@@ -62,6 +62,9 @@ func (o order) seriesOf(id etcd.ID) snapshot.Series {
 	return snapshot.Series{Folder: o.Target.Key, Namespace: o.Namespace, Cluster: o.Cluster, ClusterID: uint64(id)}
 }
 
+// emptyRevision is what a member says of a store that was never written to; its file holds none at all.
+const emptyRevision = 1
+
 // describe fills in what a snapshot is of, taken now from a member.
 func (o order) describe(r *snapshot.Request, from answer, answers []answer, now time.Time) {
 	id := from.Status.ClusterID
@@ -70,7 +73,10 @@ func (o order) describe(r *snapshot.Request, from answer, answers []answer, now 
 		r.Key = o.seriesOf(id).Key(now, from.Status.Revision)
 	}
 	r.Cluster = snapshot.Cluster{Namespace: o.Namespace, Name: o.Cluster, UID: string(o.ClusterUID), ID: id.String()}
-	r.EtcdVersion, r.MinRevision = from.Status.Version, from.Status.Revision
+	r.EtcdVersion = from.Status.Version
+	if from.Status.Revision > emptyRevision {
+		r.MinRevision = from.Status.Revision
+	}
 	r.Time, r.Tool = now, tool()
 	// An earlier try is recognised by these. After an edit of the source the same EtcdBackup wants something else.
 	r.Attempt, r.Since = string(o.UID)+"/"+id.String(), o.Since

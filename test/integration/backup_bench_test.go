@@ -1,0 +1,176 @@
+package integration
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/backup"
+	"github.com/etcd-suite/etcd-operator/internal/objstore/connect"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
+	"github.com/etcd-suite/etcd-operator/test/integration/servers"
+)
+
+// backupBench is a namespace with a running backup-operator, an S3 server with the bucket "backups" and its Secret
+// "aws". The test plays cluster-operator.
+type backupBench struct {
+	*testing.T
+	namespace string
+	server    *servers.S3Server
+	bucket    connect.Location
+	spool     string
+	stop      func()
+}
+
+func newBackupBench(t *testing.T) *backupBench {
+	b := &backupBench{T: t, namespace: kubetest.Namespace(t), server: servers.S3(t), spool: t.TempDir()}
+	b.server.CreateBucket(t, "backups")
+	b.bucket = s3Location(b.server, "backups")
+	kubetest.Create(t, b.secret("aws", b.bucket.Secret))
+	b.start()
+	return b
+}
+
+func (b *backupBench) start() {
+	b.Helper()
+	b.stop = kubetest.RunManager(b, b.namespace, func(_ context.Context, mgr manager.Manager) error {
+		return backup.Setup(mgr, backup.Options{SpoolDir: b.spool, MaxConcurrent: 2, Metrics: prometheus.NewRegistry()})
+	})
+}
+
+func (b *backupBench) secret(name string, data map[string][]byte) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: name}, Data: data}
+}
+
+// backup of endpoints to a path of the bench's S3 server.
+func (b *backupBench) backup(name, path string, endpoints ...string) *v1beta2.EtcdBackup {
+	return &v1beta2.EtcdBackup{
+		ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: name},
+		Spec: v1beta2.EtcdBackupSpec{
+			EtcdEndpoints: endpoints,
+			StorageType:   v1beta2.StorageS3,
+			Storage: v1beta2.Storage{S3: &v1beta2.S3Source{
+				Path: path, AWSSecret: "aws", Endpoint: b.server.Endpoint, ForcePathStyle: true,
+			}},
+		},
+	}
+}
+
+func backupConditions(backup *v1beta2.EtcdBackup) []metav1.Condition { return backup.Status.Conditions }
+
+// ready waits until Ready is that, for that reason, and returns its message.
+func (b *backupBench) ready(backup *v1beta2.EtcdBackup, status metav1.ConditionStatus, reason string) string {
+	b.Helper()
+	kubetest.AwaitCondition(b, backup, backupConditions, v1beta2.ConditionReady, status, reason)
+	return meta.FindStatusCondition(backup.Status.Conditions, v1beta2.ConditionReady).Message
+}
+
+// fails waits for a reason and looks for parts of the message.
+func (b *backupBench) fails(backup *v1beta2.EtcdBackup, reason string, says ...string) {
+	b.Helper()
+	message := b.ready(backup, metav1.ConditionFalse, reason)
+	for _, part := range says {
+		if !strings.Contains(message, part) {
+			b.Errorf("%q does not say %q", message, part)
+		}
+	}
+	text, err := json.Marshal(backup.Status)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if strings.Contains(string(text), b.server.SecretKey) {
+		b.Errorf("the status holds the secret key: %s", text)
+	}
+	if backup.Status.Succeeded {
+		b.Error("status.succeeded is true")
+	}
+}
+
+// proven fetches what the status tells of and compares it.
+func (b *backupBench) proven(backup *v1beta2.EtcdBackup, bucket connect.Location) snapshot.Fetched {
+	b.Helper()
+	told := backup.Status.Snapshot
+	if told == nil {
+		b.Fatalf("no snapshot in the status:\n%s", kubetest.YAML(backup))
+	}
+	key := strings.TrimPrefix(told.Path, bucket.Bucket+"/")
+	fetched, err := snapshot.Fetch(b.Context(), open(b.T, bucket), key, b.TempDir())
+	if err != nil {
+		b.Fatal(err)
+	}
+	switch {
+	case fetched.Manifest == nil:
+		b.Fatalf("%s has no manifest", key)
+	case told.SHA256 != fetched.SHA256, told.Size != fetched.Info.Size, told.Revision != fetched.Info.Revision, told.Keys != fetched.Info.Keys:
+		b.Errorf("the status tells of %+v and the store has %+v", told, fetched)
+	case backup.Status.EtcdRevision != told.Revision || backup.Status.EtcdVersion != told.EtcdVersion || !backup.Status.Succeeded || backup.Status.LastSuccessDate == nil:
+		b.Errorf("the old fields differ:\n%s", kubetest.YAML(backup))
+	}
+	return fetched
+}
+
+// keys of the objects under a prefix of the bench's bucket.
+func (b *backupBench) keys(prefix string) []string {
+	b.Helper()
+	var keys []string
+	for object, err := range open(b.T, b.bucket).List(b.Context(), prefix) {
+		if err != nil {
+			b.Fatal(err)
+		}
+		keys = append(keys, object.Key)
+	}
+	return keys
+}
+
+// cluster makes an EtcdCluster as cluster-operator reports one.
+func (b *backupBench) cluster(name string, available metav1.ConditionStatus, etcd *servers.EtcdCluster) *v1beta2.EtcdCluster {
+	b.Helper()
+	cluster := &v1beta2.EtcdCluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: name},
+		Spec:       v1beta2.EtcdClusterSpec{Size: 3, Version: "3.6.16"},
+	}
+	kubetest.Create(b, cluster)
+	b.report(cluster, available, etcd)
+	return cluster
+}
+
+func (b *backupBench) report(cluster *v1beta2.EtcdCluster, available metav1.ConditionStatus, etcd *servers.EtcdCluster) {
+	b.Helper()
+	cluster.Status.MemberStatuses = nil
+	for _, member := range etcd.Members {
+		cluster.Status.MemberStatuses = append(cluster.Status.MemberStatuses, v1beta2.MemberStatus{Name: member.Name, ClientURL: member.ClientURL})
+	}
+	meta.SetStatusCondition(&cluster.Status.Conditions, metav1.Condition{
+		Type: v1beta2.ConditionAvailable, Status: available, Reason: "Test", Message: "as the test says",
+	})
+	if err := kubetest.Client(b).Status().Update(b.Context(), cluster); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func (b *backupBench) delete(object client.Object) {
+	b.Helper()
+	if err := kubetest.Client(b).Delete(b.Context(), object); err != nil {
+		b.Fatal(err)
+	}
+	kubetest.AwaitGone(b, object)
+}
+
+// in runs one subtest on the bench.
+func (b *backupBench) in(name string, test func(*backupBench)) {
+	b.Run(name, func(t *testing.T) {
+		inner := *b
+		inner.T = t
+		test(&inner)
+	})
+}
