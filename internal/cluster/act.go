@@ -113,7 +113,7 @@ func (r *Reconciler) expose(ctx context.Context, v *view, name string) error {
 }
 
 // delete deletes an object of the cluster by its UID, so that one made again under the same name is safe.
-func (r *Reconciler) delete(ctx context.Context, v *view, object client.Object, name string) error {
+func (r *Reconciler) delete(ctx context.Context, v *view, object client.Object, name string, options ...client.DeleteOption) error {
 	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: name}, object); err != nil {
 		return wrap("read", object, client.IgnoreNotFound(err))
 	}
@@ -121,14 +121,18 @@ func (r *Reconciler) delete(ctx context.Context, v *view, object client.Object, 
 		return fmt.Errorf("%T %s belongs to something else and is not deleted", object, name)
 	}
 	uid := object.GetUID()
-	return wrap("delete", object, client.IgnoreNotFound(r.Client.Delete(ctx, object, client.Preconditions{UID: &uid})))
+	return wrap("delete", object, client.IgnoreNotFound(r.Client.Delete(ctx, object, append(options, client.Preconditions{UID: &uid})...)))
 }
+
+// stopGrace in seconds for members that all stop at once: their leader would wait in vain, for some 7 s, for another
+// to take over. etcd's log is safe against being killed.
+const stopGrace = 1
 
 func (r *Reconciler) stopMembers(ctx context.Context, v *view, except int32) error {
 	var errs []error
 	for _, m := range v.Members {
 		if m.Incarnation != except && m.Pod != PodNone && m.Pod != PodDeleting {
-			errs = append(errs, r.delete(ctx, v, &corev1.Pod{}, m.Name))
+			errs = append(errs, r.delete(ctx, v, &corev1.Pod{}, m.Name, client.GracePeriodSeconds(stopGrace)))
 		}
 	}
 	return errors.Join(errs...)
