@@ -29,11 +29,17 @@ type backupBench struct {
 	server    *servers.S3Server
 	bucket    connect.Location
 	spool     string
-	stop      func()
+	operator  *runningOperator
+}
+
+// runningOperator outlives the subtest that has restarted it.
+type runningOperator struct {
+	t    *testing.T
+	stop func()
 }
 
 func newBackupBench(t *testing.T) *backupBench {
-	b := &backupBench{T: t, namespace: kubetest.Namespace(t), server: servers.S3(t), spool: t.TempDir()}
+	b := &backupBench{T: t, namespace: kubetest.Namespace(t), server: servers.S3(t), spool: t.TempDir(), operator: &runningOperator{t: t}}
 	b.server.CreateBucket(t, "backups")
 	b.bucket = s3Location(b.server, "backups")
 	kubetest.Create(t, b.secret("aws", b.bucket.Secret))
@@ -43,10 +49,12 @@ func newBackupBench(t *testing.T) *backupBench {
 
 func (b *backupBench) start() {
 	b.Helper()
-	b.stop = kubetest.RunManager(b, b.namespace, func(_ context.Context, mgr manager.Manager) error {
+	b.operator.stop = kubetest.RunManager(b.operator.t, b.namespace, func(_ context.Context, mgr manager.Manager) error {
 		return backup.Setup(mgr, backup.Options{SpoolDir: b.spool, MaxConcurrent: 2, Metrics: prometheus.NewRegistry()})
 	})
 }
+
+func (b *backupBench) stop() { b.operator.stop() }
 
 func (b *backupBench) secret(name string, data map[string][]byte) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: name}, Data: data}
