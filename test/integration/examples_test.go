@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,6 +31,21 @@ func TestExamplesAreAccepted(t *testing.T) {
 			}
 			seen[name] = path
 		})
+	}
+}
+
+func TestManifestsInTheDocsAreAccepted(t *testing.T) {
+	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```")
+	for _, page := range []string{"api.md", "migrating-from-coreos.md"} {
+		text, err := os.ReadFile(filepath.Join(kubetest.Root(t), "docs", page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, block := range blocks.FindAllStringSubmatch(string(text), -1) {
+			t.Run(fmt.Sprintf("%s %d", page, i+1), func(t *testing.T) {
+				kubetest.MustKubectl(t, block[1], "apply", "-n", kubetest.Namespace(t), "-f", "-")
+			})
+		}
 	}
 }
 
