@@ -138,10 +138,10 @@ func quorum(s State) Step {
 	if wait := blocked(s.Current()); wait != nil {
 		return wait
 	}
-	if s.noElection() {
+	if s.hopeless() {
 		return Wait{
 			Why:     v1beta2.ReasonQuorumLost,
-			Message: "quorum is lost: every member that has data runs, and they are not enough to agree; nothing is removed: " + s.wayOut(),
+			Message: "quorum is lost: the members that have data have had their time and do not agree (" + unanswered(s.Current()) + "); nothing is removed: " + s.wayOut(),
 			Stalled: true,
 		}
 	}
@@ -156,20 +156,30 @@ func (s State) wayOut() string {
 	return "apply an EtcdRestore to go on from a snapshot"
 }
 
-// electionGrace is how long members that run may take to find a leader; etcd's own election takes a second or two.
-const electionGrace = 15 * time.Second
+const (
+	// electionGrace is how long members that answer may take to find a leader; etcd's own election takes a second or two.
+	electionGrace = 15 * time.Second
+	// startGrace is how long a Pod may take until its member serves: it pulls an image and reads its data before.
+	startGrace = 5 * time.Minute
+)
 
-// noElection: every member that has data has been running for long, and no quorum came of it.
-func (s State) noElection() bool {
-	runs := false
+// hopeless: no member has data, or all that have it have had their time and no quorum came of it.
+func (s State) hopeless() bool {
 	for _, m := range s.Current() {
-		long := m.Pod == PodRunning && m.Answers && !m.UnreadySince.IsZero() && s.Now.Sub(m.UnreadySince) > electionGrace
-		if s.HoldsData(m) && !long {
+		grace := startGrace
+		if m.Answers {
+			grace = electionGrace
+		}
+		if s.HoldsData(m) && !s.unreadyFor(m, grace) {
 			return false
 		}
-		runs = runs || long
 	}
-	return runs
+	return true
+}
+
+// unreadyFor says whether a member's Pod has been there and not ready for longer than grace.
+func (s State) unreadyFor(m Member, grace time.Duration) bool {
+	return m.Pod != PodNone && !m.UnreadySince.IsZero() && s.Now.Sub(m.UnreadySince) > grace
 }
 
 // settle: one change at a time, and none on a cluster that is not well.
@@ -183,11 +193,14 @@ func settle(s State) Step {
 		case s.Formed() && !m.InMembership:
 		case m.Learner:
 			return Wait{Why: v1beta2.ReasonScaling, Message: "member " + m.Name + " is catching up"}
-		case m.Pod == PodStarting:
-			return Wait{Why: v1beta2.ReasonSettling, Message: "member " + m.Name + " is starting"}
 		case m.Pod == PodDeleting:
 			return s.waitGone(m, "member "+m.Name+" is stopping")
-		case !m.Serving || m.Pod != PodRunning || !m.PodReady:
+		case m.Serving && m.Pod == PodRunning && m.PodReady:
+		case s.unreadyFor(m, startGrace):
+			return Wait{Why: v1beta2.ReasonMemberDown, Message: "member " + m.Name + " does not serve for long, see its log; delete its Pod to start it again: " + m.Unanswered, Stalled: true}
+		case m.Pod == PodStarting:
+			return Wait{Why: v1beta2.ReasonSettling, Message: "member " + m.Name + " is starting"}
+		default:
 			return Wait{Why: v1beta2.ReasonMemberDown, Message: "member " + m.Name + " does not serve: " + m.Unanswered}
 		}
 	}

@@ -47,7 +47,7 @@ func (s State) versionFor(incarnation int32) string {
 	if current == "" {
 		current = s.KnownVersion
 	}
-	if upgradeRefusal(current, wanted) != "" {
+	if current != wanted && upgradeRefusal(current, wanted) != "" {
 		return current
 	}
 	return wanted
@@ -95,17 +95,26 @@ func upgradeRefusal(from, to string) string {
 
 // lowestVersion that a current member says it runs; empty while none answers.
 func (s State) lowestVersion() string {
-	var lowest *version.Version
+	lowest := ""
 	for _, m := range s.Current() {
-		v, err := version.ParseSemantic(m.Version)
-		if err == nil && (lowest == nil || v.LessThan(lowest)) {
-			lowest = v
+		if lowest == "" || older(m.Version, lowest) {
+			lowest = m.Version
 		}
 	}
-	if lowest == nil {
-		return ""
+	return lowest
+}
+
+// older says whether version a is before version b. What is no version is not.
+func older(a, b string) bool {
+	if a == "" || a == b {
+		return false
 	}
-	return lowest.String()
+	first, err := version.ParseSemantic(a)
+	if err != nil {
+		return false
+	}
+	second, err := version.ParseSemantic(b)
+	return err != nil || first.LessThan(second)
 }
 
 // supportsLearners: etcd has learners since 3.4. An unknown version is taken for a new one.

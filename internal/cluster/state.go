@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -223,9 +224,14 @@ func (s State) incarnation(n int32) []Member {
 	return s.where(func(m Member) bool { return m.Incarnation == n })
 }
 
+// where are the members that keep says yes to. The result may share memory with s.
 func (s State) where(keep func(Member) bool) []Member {
-	var kept []Member
-	for _, m := range s.Members {
+	first := slices.IndexFunc(s.Members, func(m Member) bool { return !keep(m) })
+	if first < 0 {
+		return s.Members
+	}
+	kept := slices.Clone(s.Members[:first])
+	for _, m := range s.Members[first:] {
 		if keep(m) {
 			kept = append(kept, m)
 		}
