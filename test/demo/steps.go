@@ -34,6 +34,11 @@ type demo struct {
 
 func (d *demo) kubernetes(ctx context.Context) (err error) {
 	d.stack, err = stack.Open(ctx, os.Stdout, "kubernetes", "containerd", "coredns", "local-path", "etcd-3.6", "cni", "helm", "versitygw")
+	if err != nil {
+		return err
+	}
+	// An earlier demo's namespace goes while the images are built.
+	_, err = d.stack.Kubectl(ctx, "delete", "namespace", namespace, "--ignore-not-found", "--wait=false")
 	return err
 }
 
