@@ -1,0 +1,164 @@
+package integration
+
+import (
+	"bytes"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/etcd-suite/etcd-operator/internal/dbfile"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/test/integration/servers"
+)
+
+// TestSnapshotThroughRealServers saves from a real etcd into real stores, fetches,
+// and starts etcd on what was restored, by dbfile and by plain etcdutl.
+func TestSnapshotThroughRealServers(t *testing.T) {
+	s3, gcs := servers.S3(t), servers.GCS(t)
+	s3.CreateBucket(t, "snapshots")
+	gcs.CreateBucket(t, "snapshots")
+	stores := map[string]objstore.Store{
+		"S3":  open(t, s3Location(s3, "snapshots")),
+		"GCS": open(t, gcsLocation(gcs, "snapshots")),
+	}
+	for _, minor := range []string{"3.5", "3.6", "3.7"} {
+		t.Run("etcd "+minor, func(t *testing.T) {
+			servers.EtcdProgram(t, minor)
+			servers.EtcdutlProgram(t, minor)
+			member := servers.Etcd(t, servers.EtcdOptions{Minor: minor}).Members[0]
+			want := writeKeys(t, member)
+			for name, store := range stores {
+				t.Run(name, func(t *testing.T) {
+					fetched := saveAndFetch(t, member, store, minor)
+					restoreAndCompare(t, minor, fetched, want)
+					restoreByEtcdutlAndCompare(t, minor, fetched.Path, want)
+				})
+			}
+		})
+	}
+}
+
+// writeKeys writes keys of which some are written twice and some deleted; together
+// they are more than two parts of an upload.
+func writeKeys(t *testing.T, member *servers.EtcdMember) map[string]string {
+	t.Helper()
+	large := make([]byte, 300<<10)
+	for i := range 90 {
+		member.Put(t, fmt.Sprintf("key-%03d", i), fmt.Sprintf("%d%s", i, large))
+	}
+	for i := 0; i < 90; i += 3 {
+		member.Put(t, fmt.Sprintf("key-%03d", i), "again")
+		member.Delete(t, fmt.Sprintf("key-%03d", i+1))
+	}
+	pairs, _ := member.All(t)
+	if len(pairs) != 60 {
+		t.Fatalf("etcd has %d keys, want 60", len(pairs))
+	}
+	return pairs
+}
+
+func saveAndFetch(t *testing.T, member *servers.EtcdMember, store objstore.Store, minor string) snapshot.Fetched {
+	t.Helper()
+	client, err := etcd.Open(etcd.Endpoint{URL: member.ClientURL}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	status, err := client.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	series := snapshot.Series{Folder: "a folder/100%", Namespace: "ns", Cluster: "etcd-" + minor, ClusterID: uint64(status.ClusterID)}
+	key := series.Key(time.Now(), status.Revision)
+	saved, err := snapshot.Save(t.Context(), snapshot.Request{
+		Source: client, Store: store, Key: key, SpoolDir: t.TempDir(),
+		Cluster:     snapshot.Cluster{Namespace: "ns", Name: "etcd-" + minor, ID: status.ClusterID.String()},
+		EtcdVersion: status.Version, MinRevision: status.Revision, Time: time.Now(), SizeHint: status.DBSize,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if saved.Manifest.Revision != status.Revision || saved.Manifest.Keys != 60 {
+		t.Errorf("saved revision %d with %d keys, want %d with 60", saved.Manifest.Revision, saved.Manifest.Keys, status.Revision)
+	}
+	listing, err := snapshot.List(t.Context(), store, series.Prefix())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if newest, ok := listing.Newest(); !ok || newest.Key != key {
+		t.Errorf("lists %+v, want %s", listing, key)
+	}
+	fetched, err := snapshot.Fetch(t.Context(), store, key, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := snapshot.Compatible(fetched.Format(), status.Version); err != nil {
+		t.Errorf("its own etcd could not read it: %v", err)
+	}
+	wantEtcdutlToAgree(t, minor, fetched)
+	return fetched
+}
+
+// wantEtcdutlToAgree compares what the manifest says with what etcdutl says.
+func wantEtcdutlToAgree(t *testing.T, minor string, fetched snapshot.Fetched) {
+	t.Helper()
+	got := etcdutl(t, minor, "snapshot", "status", fetched.Path, "-w", "fields")
+	for _, line := range []string{
+		fmt.Sprintf("%q : %d\n", "Revision", fetched.Info.Revision),
+		fmt.Sprintf("%q : %d\n", "Hash", fetched.Info.Hash),
+	} {
+		if !strings.Contains(got, line) {
+			t.Errorf("etcdutl %s says\n%s, want %s", minor, got, line)
+		}
+	}
+}
+
+func restoreAndCompare(t *testing.T, minor string, fetched snapshot.Fetched, want map[string]string) {
+	t.Helper()
+	const bump = 1_000_000_000
+	dir, peer := filepath.Join(t.TempDir(), "data"), servers.PeerURL(t)
+	err := dbfile.Restore(t.Context(), dbfile.Options{
+		SnapshotPath: fetched.Path, DataDir: dir, Name: "seed", PeerURLs: []string{peer},
+		InitialCluster: "seed=" + peer, Token: "another-life", RevisionBump: bump, MarkCompacted: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, revision := servers.EtcdFromDataDir(t, minor, dir, "seed", peer, "another-life").All(t)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("restored keys differ (-want +got):\n%s", diff)
+	}
+	if revision != fetched.Info.Revision+bump {
+		t.Errorf("revision %d, want %d and %d", revision, fetched.Info.Revision, bump)
+	}
+}
+
+func restoreByEtcdutlAndCompare(t *testing.T, minor, path string, want map[string]string) {
+	t.Helper()
+	dir, peer := filepath.Join(t.TempDir(), "data"), servers.PeerURL(t)
+	etcdutl(t, minor, "snapshot", "restore", path, "--data-dir", dir, "--name", "seed",
+		"--initial-cluster", "seed="+peer, "--initial-advertise-peer-urls", peer, "--initial-cluster-token", "plain")
+	got, _ := servers.EtcdFromDataDir(t, minor, dir, "seed", peer, "plain").All(t)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("keys restored by etcdutl differ (-want +got):\n%s", diff)
+	}
+}
+
+func etcdutl(t *testing.T, minor string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), servers.EtcdutlProgram(t, minor), args...)
+	var log bytes.Buffer
+	cmd.Stderr = &log
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("etcdutl %v: %v\n%s%s", args, err, out, &log)
+	}
+	return string(out)
+}
