@@ -1,0 +1,396 @@
+package integration
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/objstore/connect"
+	"github.com/etcd-suite/etcd-operator/internal/seed"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/source"
+	"github.com/etcd-suite/etcd-operator/test/integration/servers"
+)
+
+const bump = 1_000_000_000
+
+// seedBench runs restore-operator's real program as the init container is run.
+type seedBench struct {
+	*testing.T
+	program string
+	server  *servers.S3Server
+	bucket  connect.Location
+}
+
+func newSeedBench(t *testing.T) *seedBench {
+	b := &seedBench{T: t, server: servers.S3(t), program: filepath.Join(t.TempDir(), "restore-operator")}
+	b.server.CreateBucket(t, "backups")
+	b.bucket = s3Location(b.server, "backups")
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", b.program, "github.com/etcd-suite/etcd-operator/cmd/restore-operator").CombinedOutput()
+	if err != nil {
+		t.Fatalf("build restore-operator: %v\n%s", err, out)
+	}
+	b.letOthersIn(t, filepath.Dir(b.program))
+	return b
+}
+
+// letOthersIn makes a test's directory reachable for the user that the seed runs as.
+func (b *seedBench) letOthersIn(t *testing.T, dir string) {
+	t.Helper()
+	if err := errors.Join(os.Chmod(dir, 0o755), os.Chmod(filepath.Dir(dir), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// nobody is the user of the seed where the test may choose: not root, as in a Pod.
+const nobody = 65532
+
+// volume is an empty directory that the seed's user owns.
+func (b *seedBench) volume(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	b.letOthersIn(t, dir)
+	if os.Getuid() == 0 {
+		if err := os.Chown(dir, nobody, nobody); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// request is what cluster-operator would write for an object that restore-operator has proven.
+func (b *seedBench) request(t *testing.T, key, volume string) seed.Request {
+	t.Helper()
+	src := v1beta2.RestoreSource{StorageType: "S3", Bucket: "backups", Key: key, Endpoint: b.server.Endpoint, ForcePathStyle: true, Region: b.server.Region}
+	proven, err := source.Read(t.Context(), src, b.bucket.Secret, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return seed.Request{
+		Source: src, SHA256: proven.Snapshot.SHA256, Size: proven.Snapshot.Size, Revision: proven.Snapshot.Revision,
+		DataDir: filepath.Join(volume, "data"), Name: "seed", PeerURL: servers.PeerURL(t), Token: "uid-2", RevisionBump: bump,
+	}
+}
+
+func (b *seedBench) command(t *testing.T, r seed.Request) *exec.Cmd {
+	cmd := exec.CommandContext(t.Context(), b.program, r.Args()...)
+	cmd.Env = []string{"AWS_ACCESS_KEY_ID=" + b.server.AccessKey, "AWS_SECRET_ACCESS_KEY=" + b.server.SecretKey}
+	if os.Getuid() == 0 {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	}
+	return cmd
+}
+
+// run returns the exit code and what the program said.
+func (b *seedBench) run(t *testing.T, r seed.Request) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	cmd := b.command(t, r)
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); cmd.ProcessState == nil {
+		t.Fatalf("run the seed: %v", err)
+	}
+	if strings.Contains(out.String()+errs.String(), b.server.SecretKey) {
+		t.Error("the seed says its credentials")
+	}
+	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
+}
+
+func (b *seedBench) mustRun(t *testing.T, r seed.Request) {
+	t.Helper()
+	if code, stdout, stderr := b.run(t, r); code != seed.ExitDone {
+		t.Fatalf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+	wantEntries(t, filepath.Dir(r.DataDir), "data")
+}
+
+func wantEntries(t *testing.T, dir string, want ...string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, entry := range entries {
+		got = append(got, entry.Name())
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%s holds %q, want %q", dir, got, want)
+	}
+}
+
+// put makes an object of a file's content.
+func (b *seedBench) put(t *testing.T, key string, content []byte) {
+	t.Helper()
+	if err := open(t, b.bucket).Put(t.Context(), key, bytes.NewReader(content)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// save makes an object by snapshot.Save, as backup-operator does.
+func (b *seedBench) save(t *testing.T, key string, cluster *servers.EtcdCluster) {
+	t.Helper()
+	member, err := etcd.Open(etcd.Endpoint{URL: cluster.Members[0].ClientURL}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer member.Close()
+	_, err = snapshot.Save(t.Context(), snapshot.Request{
+		Source: member, Store: open(t, b.bucket), Key: key, SpoolDir: t.TempDir(), Time: time.Now(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func dial(t *testing.T, endpoint string) *clientv3.Client {
+	t.Helper()
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, DialTimeout: 10 * time.Second, Logger: zap.NewNop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+// content is every key with its value and lease, and the revision and ID of the cluster.
+type content struct {
+	keys      map[string]string
+	revision  int64
+	clusterID uint64
+}
+
+func contentOf(t *testing.T, client *clientv3.Client) content {
+	t.Helper()
+	response, err := client.Get(t.Context(), "", clientv3.WithPrefix())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := content{keys: map[string]string{}, revision: response.Header.Revision, clusterID: response.Header.ClusterId}
+	for _, kv := range response.Kvs {
+		sum := sha256.Sum256(kv.Value)
+		c.keys[string(kv.Key)] = fmt.Sprintf("%s lease %x", hex.EncodeToString(sum[:8]), kv.Lease)
+	}
+	return c
+}
+
+// fill writes keys of several sizes, some of them more than once, with a lease, deleted or compacted.
+func fill(t *testing.T, client *clientv3.Client) {
+	t.Helper()
+	ctx := t.Context()
+	do := func(_ any, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 300 {
+		do(client.Put(ctx, fmt.Sprintf("key-%03d", i%200), strings.Repeat(fmt.Sprint(i), 1+i*i/10)))
+	}
+	do(client.Put(ctx, "large", strings.Repeat("x", 1<<20)))
+	lease, err := client.Grant(ctx, 3600)
+	do(lease, err)
+	do(client.Put(ctx, "leased", "value", clientv3.WithLease(lease.ID)))
+	do(client.Delete(ctx, "key-007"))
+	do(client.Compact(ctx, 100))
+	do(client.Put(ctx, "binary\x00key", "\xff\x00"))
+}
+
+func TestSeed(t *testing.T) {
+	b := newSeedBench(t)
+	for _, from := range []string{"3.5", "3.6"} {
+		cluster := servers.Etcd(t, servers.EtcdOptions{Minor: from})
+		client := dial(t, cluster.Members[0].ClientURL)
+		fill(t, client)
+		before := contentOf(t, client)
+		b.save(t, from+"/saved.db", cluster)
+		b.put(t, from+"/etcdctl.db", saveByEtcdctl(t, from, cluster))
+		for _, key := range []string{from + "/saved.db", from + "/etcdctl.db"} {
+			for _, to := range []string{"3.6", "3.7"} {
+				t.Run(fmt.Sprintf("etcd %s starts with every key of %s", to, key), func(t *testing.T) {
+					b.startsWith(t, to, key, before)
+				})
+			}
+		}
+	}
+	t.Run("without a bump the revision is that of the snapshot", func(t *testing.T) {
+		r := b.request(t, "3.6/saved.db", b.volume(t))
+		r.RevisionBump = 0
+		b.mustRun(t, r)
+		member := servers.EtcdFromDataDir(t, "3.6", r.DataDir, r.Name, r.PeerURL, r.Token)
+		if got := contentOf(t, dial(t, member.ClientURL)); got.revision != r.Revision {
+			t.Errorf("revision %d, want %d", got.revision, r.Revision)
+		}
+	})
+	t.Run("an empty cluster can be restored", func(t *testing.T) {
+		b.put(t, "empty.db", saveByEtcdctl(t, "3.6", servers.Etcd(t, servers.EtcdOptions{Minor: "3.6"})))
+		r := b.request(t, "empty.db", b.volume(t))
+		b.mustRun(t, r)
+		member := servers.EtcdFromDataDir(t, "3.6", r.DataDir, r.Name, r.PeerURL, r.Token)
+		if got := contentOf(t, dial(t, member.ClientURL)); len(got.keys) != 0 || got.revision < bump {
+			t.Errorf("it holds %d keys at revision %d", len(got.keys), got.revision)
+		}
+	})
+}
+
+// startsWith seeds a data directory and starts a real etcd on it.
+func (b *seedBench) startsWith(t *testing.T, minor, key string, before content) {
+	r := b.request(t, key, b.volume(t))
+	if r.Revision != before.revision {
+		t.Fatalf("the snapshot holds revision %d and the cluster was at %d", r.Revision, before.revision)
+	}
+	b.mustRun(t, r)
+	b.mustRun(t, r) // again: there is nothing left to do
+	member := servers.EtcdFromDataDir(t, minor, r.DataDir, r.Name, r.PeerURL, r.Token)
+	client := dial(t, member.ClientURL)
+	got := contentOf(t, client)
+	if !maps.Equal(got.keys, before.keys) {
+		t.Errorf("%d keys, want %d, or they differ", len(got.keys), len(before.keys))
+	}
+	if got.revision < before.revision+bump {
+		t.Errorf("revision %d: a client that saw %d may think it is ahead", got.revision, before.revision)
+	}
+	if got.clusterID == before.clusterID {
+		t.Error("it has the ID of the cluster that it was")
+	}
+	if _, err := client.Get(t.Context(), "leased", clientv3.WithRev(before.revision)); !errors.Is(err, rpctypes.ErrCompacted) {
+		t.Errorf("a read of the old revision: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if response := <-client.Watch(ctx, "leased", clientv3.WithRev(before.revision)); !errors.Is(response.Err(), rpctypes.ErrCompacted) {
+		t.Errorf("a watcher of the old revision does not notice: %v", response.Err())
+	}
+	if _, err := client.Put(t.Context(), "after", "value"); err != nil {
+		t.Errorf("a write: %v", err)
+	}
+	member.Stop()
+	member.Start()
+	member.AwaitHealthy()
+	if after := contentOf(t, client); len(after.keys) != len(before.keys)+1 {
+		t.Errorf("after a restart there are %d keys", len(after.keys))
+	}
+}
+
+func TestSeedFaults(t *testing.T) {
+	b := newSeedBench(t)
+	cluster := servers.Etcd(t, servers.EtcdOptions{Minor: "3.6"})
+	client := dial(t, cluster.Members[0].ClientURL)
+	for i := range 32 {
+		if _, err := client.Put(t.Context(), fmt.Sprint(i), strings.Repeat("x", 1<<20)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	good := saveByEtcdctl(t, "3.6", cluster)
+	b.put(t, "good.db", good)
+
+	t.Run("an object that has changed since its proof can never work", func(t *testing.T) {
+		flipped := bytes.Clone(good)
+		flipped[len(flipped)/2] ^= 1
+		b.put(t, "flipped.db", flipped)
+		r := b.request(t, "good.db", b.volume(t))
+		r.Source.Key = "flipped.db"
+		started := time.Now()
+		code, _, stderr := b.run(t, r)
+		if code != seed.ExitNever || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "corrupt") {
+			t.Errorf("exit code %d: %s", code, stderr)
+		}
+		if took := time.Since(started); took > time.Minute {
+			t.Errorf("it took %s to say so", took)
+		}
+		wantEntries(t, filepath.Dir(r.DataDir))
+	})
+
+	t.Run("it goes on when the store is back", func(t *testing.T) {
+		r := b.request(t, "good.db", b.volume(t))
+		b.server.Stop()
+		cmd, said := b.start(t, r, "trying again")
+		b.server.Start()
+		if err := cmd.Wait(); err != nil {
+			t.Fatalf("%v\n%s", err, said)
+		}
+		wantEntries(t, filepath.Dir(r.DataDir), "data")
+	})
+
+	t.Run("killed at any moment it can be run again", func(t *testing.T) {
+		r := b.request(t, "good.db", b.volume(t))
+		for _, moment := range []time.Duration{0, 20, 50, 80, 120, 200} {
+			cmd, _ := b.start(t, r, "fetching")
+			<-time.After(moment * time.Millisecond)
+			_ = cmd.Process.Kill()
+			if err := cmd.Wait(); err == nil {
+				break // it was faster
+			}
+			if _, err := os.Stat(r.DataDir); err == nil {
+				break // killed after the rename
+			}
+		}
+		b.mustRun(t, r)
+		member := servers.EtcdFromDataDir(t, "3.6", r.DataDir, r.Name, r.PeerURL, r.Token)
+		if got := contentOf(t, dial(t, member.ClientURL)); len(got.keys) != 32 {
+			t.Errorf("%d keys", len(got.keys))
+		}
+	})
+}
+
+// lines keeps what a program says, and tells when it has said something.
+type lines struct {
+	until string
+	seen  chan struct{}
+
+	mu   sync.Mutex
+	said strings.Builder
+	done bool
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.said.Write(p)
+	if !l.done && strings.Contains(l.said.String(), l.until) {
+		l.done = true
+		close(l.seen)
+	}
+	return len(p), nil
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.said.String()
+}
+
+// start starts the seed and waits until it has said something.
+func (b *seedBench) start(t *testing.T, r seed.Request, until string) (*exec.Cmd, *lines) {
+	t.Helper()
+	cmd := b.command(t, r)
+	said := &lines{until: until, seen: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr = said, said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-said.seen:
+	case <-time.After(time.Minute):
+		t.Fatalf("it does not say %q:\n%s", until, said)
+	}
+	return cmd, said
+}
