@@ -29,6 +29,7 @@ const (
 const (
 	ReasonReady               = "Ready"
 	ReasonPaused              = "Paused"
+	ReasonDeleting            = "Deleting"
 	ReasonCreating            = "Creating"
 	ReasonSettling            = "Settling"
 	ReasonScaling             = "Scaling"
@@ -44,7 +45,7 @@ const (
 	ReasonRestoring           = "Restoring"
 	ReasonWaitingForRestore   = "WaitingForRestore"
 	ReasonVersionNotSupported = "VersionNotSupported"
-	ReasonChangeNotSupported  = "ChangeNotSupported"
+	ReasonNotOurs             = "NotOurs"
 	ReasonReconcileError      = "ReconcileError"
 )
 

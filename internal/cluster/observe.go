@@ -138,6 +138,11 @@ func (r *Reconciler) observeSecrets(ctx context.Context, v *view) error {
 	if !v.Spec.TLS.SecureClient() {
 		return nil
 	}
+	if v.Spec.TLS.Static.Member == nil || v.Spec.TLS.Static.Member.ServerSecret == "" {
+		// Stored before the schema refused it.
+		v.SecretProblem = "spec.TLS.static has an operatorSecret and no member.serverSecret: write both or neither"
+		return nil
+	}
 	if err := r.checkSecret(ctx, v, v.Spec.TLS.Static.Member.ServerSecret, v1beta2.ServerCertKey, v1beta2.ServerKeyKey, v1beta2.ServerCAKey); err != nil {
 		return err
 	}

@@ -165,6 +165,12 @@ func steady(before, now int64) int64 {
 
 func abs(n int64) int64 { return max(n, -n) }
 
+// conditionTypes are all that an EtcdCluster has. Others are those of the archived operator, which nobody would
+// take back (Scaling, say).
+var conditionTypes = []string{
+	v1beta2.ConditionReady, v1beta2.ConditionAvailable, v1beta2.ConditionProgressing, v1beta2.ConditionDegraded, v1beta2.ConditionStalled,
+}
+
 // setConditions words the pass for people and for tools.
 func setConditions(status *v1beta2.EtcdClusterStatus, s State, step Step, actErr error, generation int64) {
 	set := func(kind string, is bool, reason, message string) {
@@ -176,6 +182,7 @@ func setConditions(status *v1beta2.EtcdClusterStatus, s State, step Step, actErr
 			Type: kind, Status: value, Reason: reason, Message: message, ObservedGeneration: generation,
 		})
 	}
+	status.Conditions = slices.DeleteFunc(status.Conditions, func(c metav1.Condition) bool { return !slices.Contains(conditionTypes, c.Type) })
 	reason, message := step.Reason(), messageOf(s, step)
 	wait, waiting := step.(Wait)
 	_, idle := step.(Idle)

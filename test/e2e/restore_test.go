@@ -76,10 +76,11 @@ kind: EtcdCluster
 metadata: {name: other}
 spec: {size: 1, version: "3.6.16"}
 `)
-	becomes(n, &v1beta2.EtcdRestore{}, "copy", v1beta2.ConditionComplete)
-	if other := n.ready("other"); other.Status.Incarnation != 1 {
-		t.Errorf("incarnation %d: the cluster was empty before it was restored", other.Status.Incarnation)
+	restore := becomes(n, &v1beta2.EtcdRestore{}, "copy", v1beta2.ConditionComplete)
+	if restore.Status.ClusterIDBefore != "" {
+		t.Errorf("cluster %s was there before it was restored: it had been started empty", restore.Status.ClusterIDBefore)
 	}
+	n.ready("other")
 	n.has(n.etcd("other", nil), "key", 100)
 }
 
@@ -98,7 +99,7 @@ func TestAllVolumesLostARestoreBringsTheClusterBack(t *testing.T) {
 // The archived operator said "succeeded" of a restore that had not happened, after it had deleted the cluster (defect 1).
 func TestARestoreThatCannotWorkSaysSoAndTouchesNothing(t *testing.T) {
 	n := begin(t)
-	before, path := n.saved()
+	before, _ := n.saved()
 	pods := n.pods("three")
 	snapshot := n.object(n.name + "/saved.db")
 	flipped := append([]byte(nil), snapshot...)
@@ -132,7 +133,6 @@ func TestARestoreThatCannotWorkSaysSoAndTouchesNothing(t *testing.T) {
 		}
 	}
 	n.has(n.etcd("three", nil), "key", 100)
-	_ = path
 	n.operatorsNeverRestarted()
 }
 
