@@ -24,6 +24,7 @@ var rules = []namedRule{
 	{"deleting", deleting},
 	{"paused", paused},
 	{"secrets", secrets},
+	{"strangers", strangers},
 	{"services", services},
 	{"unblock", unblock},
 	{"removeStrays", removeStrays},
@@ -40,6 +41,7 @@ var rules = []namedRule{
 	{"settle", settle},
 	{"scaleUp", scaleUp},
 	{"roll", roll},
+	{"leave", leave},
 	{"deleteOldVolumes", deleteOldVolumes},
 	{"completeRestore", completeRestore},
 }
@@ -61,7 +63,7 @@ func deleting(s State) Step {
 	if !s.Deleting {
 		return nil
 	}
-	return Idle{Why: v1beta2.ReasonPaused, Message: "being deleted"}
+	return Idle{Why: v1beta2.ReasonDeleting, Message: "being deleted, and with it all that it owns"}
 }
 
 func paused(s State) Step {
@@ -103,6 +105,8 @@ func unblock(s State) Step {
 		switch {
 		case s.Durable() && m.Volume == VolumeNone:
 			return DeletePod{Name: m.Name, Why: v1beta2.ReasonMemberDown, Message: "the volume that it waits for is gone"}
+		case m.Volume == VolumeDeleting && (s.MembershipKnown || !s.Formed()):
+			return DeletePod{Name: m.Name, Why: v1beta2.ReasonMemberDown, Message: "its volume is being deleted and waits for the Pod to go"}
 		case s.MembershipKnown && m.InMembership && !m.Started && m.Start == StartRejoin:
 			return DeletePod{Name: m.Name, Why: v1beta2.ReasonScaling, Message: "make the Pod again: the member has yet to join"}
 		case m.PodImage != image && s.mayLosePod(m):
@@ -122,23 +126,21 @@ func quorum(s State) Step {
 	if !s.Formed() || s.MembershipKnown {
 		return nil
 	}
-	holders := 0
-	for _, m := range s.Current() {
-		if s.HoldsData(m) && slices.Contains(s.KnownVoters, m.Name) {
-			holders++
-		}
-	}
-	if needed := etcd.Quorum(len(s.KnownVoters)); len(s.KnownVoters) > 0 && holders < needed {
+	known := len(s.KnownVoters)
+	holders := s.where(func(m Member) bool {
+		return m.Incarnation == s.Incarnation && s.HoldsData(m) && (known == 0 || slices.Contains(s.KnownVoters, m.Name))
+	})
+	if needed := etcd.Quorum(known); known > 0 && len(holders) < needed {
 		return Wait{
 			Why:     v1beta2.ReasonQuorumLost,
-			Message: fmt.Sprintf("quorum is lost: %d of %d voters still have their data, and %d are needed; nothing is removed: %s", holders, len(s.KnownVoters), needed, s.wayOut()),
+			Message: fmt.Sprintf("quorum is lost: %d of %d voters still have their data, and %d are needed; nothing is removed: %s", len(holders), known, needed, s.wayOut()),
 			Stalled: true,
 		}
 	}
-	if wait := blocked(s.Current()); wait != nil {
+	if wait := blocked(holders); wait != nil {
 		return wait
 	}
-	if s.hopeless() {
+	if s.hopeless(holders) {
 		return Wait{
 			Why:     v1beta2.ReasonQuorumLost,
 			Message: "quorum is lost: the members that have data have had their time and do not agree (" + unanswered(s.Current()) + "); nothing is removed: " + s.wayOut(),
@@ -163,14 +165,14 @@ const (
 	startGrace = 5 * time.Minute
 )
 
-// hopeless: no member has data, or all that have it have had their time and no quorum came of it.
-func (s State) hopeless() bool {
-	for _, m := range s.Current() {
+// hopeless: no member holds data, or all that do have had their time and no quorum came of it.
+func (s State) hopeless(holders []Member) bool {
+	for _, m := range holders {
 		grace := startGrace
 		if m.Answers {
 			grace = electionGrace
 		}
-		if s.HoldsData(m) && !s.unreadyFor(m, grace) {
+		if !s.unreadyFor(m, grace) {
 			return false
 		}
 	}
@@ -194,7 +196,7 @@ func settle(s State) Step {
 		case m.Learner:
 			return Wait{Why: v1beta2.ReasonScaling, Message: "member " + m.Name + " is catching up"}
 		case m.Pod == PodDeleting:
-			return s.waitGone(m, "member "+m.Name+" is stopping")
+			return s.waitGone(m, v1beta2.ReasonMemberDown, "member "+m.Name+" is stopping")
 		case m.Serving && m.Pod == PodRunning && m.PodReady:
 		case s.unreadyFor(m, startGrace):
 			return Wait{Why: v1beta2.ReasonMemberDown, Message: "member " + m.Name + " does not serve for long, see its log; delete its Pod to start it again: " + m.Unanswered, Stalled: true}

@@ -21,6 +21,26 @@ func awaitRestore(s State) Step {
 	}
 }
 
+// strangers: only a formed cluster, or a restore that the status tells of, has members that it was not bootstrapped
+// with. So they are those of another operator, or the status and the client Service were lost. Nothing of them is
+// touched, the Service that their clients use included; a restore may take their place.
+func strangers(s State) Step {
+	if s.Formed() || s.Request != nil || s.restoring() {
+		return nil
+	}
+	for _, m := range s.Members {
+		failedSeed := s.Restore != nil && m.Incarnation == s.Restore.Incarnation
+		if m.InitialSize == 0 && !failedSeed {
+			return Wait{
+				Why:     v1beta2.ReasonNotOurs,
+				Message: "member " + m.Name + " was not made by this operator, or the cluster's ID was lost with its status: nothing is touched; save it with an EtcdBackup by etcdEndpoints, and apply an EtcdRestore of that snapshot",
+				Stalled: true,
+			}
+		}
+	}
+	return nil
+}
+
 // bootstrap forms a cluster that never was: all members at once, then its ID is kept for good.
 func bootstrap(s State) Step {
 	if s.Formed() {
@@ -31,8 +51,6 @@ func bootstrap(s State) Step {
 		switch {
 		case s.Restore != nil && m.Incarnation == s.Restore.Incarnation:
 			continue
-		case m.InitialSize == 0:
-			return unexplained(m)
 		case m.Serving:
 			return RecordFormed{ClusterID: m.ClusterID.String(), Incarnation: firstIncarnation}
 		}
@@ -48,16 +66,6 @@ func bootstrap(s State) Step {
 		return wait
 	}
 	return Wait{Why: v1beta2.ReasonCreating, Message: "the members are starting: " + unanswered(s.Members)}
-}
-
-// unexplained: only a formed cluster, or a restore that status tells of, has members that it was not bootstrapped
-// with. Both were asked for before, so the status and the client Service were lost.
-func unexplained(m Member) Step {
-	return Wait{
-		Why:     v1beta2.ReasonMemberDown,
-		Message: "member " + m.Name + " is of a cluster that has formed, and its ID was lost with the status and the client Service: apply an EtcdRestore, or delete the Pods and PersistentVolumeClaims to start empty",
-		Stalled: true,
-	}
 }
 
 // complete says whether every initial member has its Pod and volume.

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
 // startMember makes the Pod of a member that should run and has none. A member that was started once comes back
@@ -67,7 +66,7 @@ func expose(s State) Step {
 // promote gives a learner its vote, unless the cluster is to shrink: then the learner is the first to go. etcd
 // itself refuses while the learner has not caught up.
 func promote(s State) Step {
-	if len(s.membership()) > s.Spec.Size {
+	if s.surplus() > s.losing() {
 		return nil
 	}
 	for _, m := range s.membership() {
@@ -134,33 +133,58 @@ func (s State) learner() (Member, bool) {
 	return Member{}, false
 }
 
-// scaleDown removes one member too many: a learner, else one that does not serve, else the newest; never the leader.
+// surplus is how many members there are too many.
+func (s State) surplus() int { return len(s.membership()) - max(s.Spec.Size, 1) }
+
+// losing says whether a member runs on a volume that is being deleted: it is lost with its Pod, and replaced before.
+func (m Member) losing() bool { return m.InMembership && m.Volume == VolumeDeleting }
+
+func (s State) losing() int {
+	return len(s.where(func(m Member) bool { return m.Incarnation == s.Incarnation && m.losing() }))
+}
+
+// scaleDown removes one member too many: a learner, else one whose volume is being deleted, else one that does not
+// serve, else the newest; never the leader.
 func scaleDown(s State) Step {
-	members := s.membership()
-	if !s.Formed() || len(members) <= max(s.Spec.Size, 1) {
+	if !s.Formed() || s.surplus() <= 0 {
 		return nil
 	}
-	others := slices.DeleteFunc(slices.Clone(members), func(m Member) bool { return m.Leader })
-	if len(others) == len(members) {
+	candidates := s.membership()
+	if s.surplus() <= s.losing() {
+		if _, ok := s.learner(); ok {
+			return nil // it takes the place of one that is losing its volume
+		}
+		candidates = s.where(func(m Member) bool { return m.Incarnation == s.Incarnation && m.losing() })
+	}
+	leader, ok := s.leader()
+	if !ok {
 		return Wait{Why: v1beta2.ReasonScaling, Message: "which member leads is not known for the moment, and it is not the one to go"}
 	}
-	victim := slices.MaxFunc(others, func(a, b Member) int {
-		return cmp.Or(
-			cmp.Compare(rank(a.Learner), rank(b.Learner)),
-			cmp.Compare(rank(!a.Serving), rank(!b.Serving)),
-			cmp.Compare(s.ordinal(a), s.ordinal(b)),
-			cmp.Compare(a.Name, b.Name),
-		)
-	})
+	candidates = slices.DeleteFunc(slices.Clone(candidates), func(m Member) bool { return m.Leader })
+	if len(candidates) == 0 {
+		return s.moveLeader(leader)
+	}
+	victim := slices.MaxFunc(candidates, s.compareVictims)
 	if !victim.Learner && !s.Voters().KeepsQuorumWithout(victim.Serving) {
 		return Wait{Why: v1beta2.ReasonScaling, Message: fmt.Sprintf("to shrink to %d now would lose quorum: waiting for members to get well", s.Spec.Size)}
 	}
-	return RemoveMember{ID: victim.ID, Name: victim.Name}
+	return RemoveMember{ID: victim.ID, Name: victim.Name, Lost: victim.losing()}
+}
+
+// compareVictims orders members by how well they can be spared.
+func (s State) compareVictims(a, b Member) int {
+	return cmp.Or(
+		cmp.Compare(rank(a.Learner), rank(b.Learner)),
+		cmp.Compare(rank(a.losing()), rank(b.losing())),
+		cmp.Compare(rank(!a.Serving), rank(!b.Serving)),
+		cmp.Compare(s.ordinal(a), s.ordinal(b)),
+		cmp.Compare(a.Name, b.Name),
+	)
 }
 
 // scaleUp adds one learner.
 func scaleUp(s State) Step {
-	if !s.Formed() || len(s.membership()) >= s.Spec.Size {
+	if !s.Formed() || s.surplus() >= s.losing() {
 		return nil
 	}
 	if s.Durable() && s.NoStorageClass {
@@ -168,6 +192,16 @@ func scaleUp(s State) Step {
 	}
 	name := s.nextName()
 	return AddLearner{Name: name, PeerURL: s.peerURL(name), Voter: !supportsLearners(s.lowestVersion())}
+}
+
+// leave waits for the Pods of removed members, so that a cluster that says Ready has as many Pods as members.
+func leave(s State) Step {
+	for _, m := range s.Current() {
+		if s.MembershipKnown && !m.InMembership && m.Pod == PodDeleting {
+			return s.waitGone(m, v1beta2.ReasonScaling, "member "+m.Name+" was removed and its Pod is stopping")
+		}
+	}
+	return nil
 }
 
 // deleteOldVolumes deletes volumes of removed members and of lives that are over: the cluster is at size and well
@@ -205,12 +239,22 @@ func (s State) ordinal(m Member) int {
 	return maxOrdinal
 }
 
-// anotherVoter is a healthy voter other than the leader, to lead next.
-func (s State) anotherVoter(leader etcd.ID) (Member, bool) {
-	for _, m := range s.Current() {
-		if m.InMembership && !m.Learner && m.Serving && m.ID != leader {
+// leader of the current incarnation, as it says itself.
+func (s State) leader() (Member, bool) {
+	for _, m := range s.membership() {
+		if m.Leader {
 			return m, true
 		}
 	}
 	return Member{}, false
+}
+
+// moveLeader hands leadership to a healthy voter that stays.
+func (s State) moveLeader(from Member) Step {
+	for _, m := range s.membership() {
+		if !m.Learner && m.Serving && m.ID != from.ID && !m.losing() {
+			return MoveLeader{From: from.Name, To: m.ID, Name: m.Name}
+		}
+	}
+	return nil
 }

@@ -76,7 +76,7 @@ func seeding(s State) Step {
 	seed, _ := s.seed()
 	switch {
 	case seed.Pod == PodDeleting || seed.Volume == VolumeDeleting:
-		return s.waitGone(seed, "an earlier seed is being removed")
+		return s.waitGone(seed, v1beta2.ReasonRestoring, "an earlier seed is being removed")
 	case seed.Pod == PodNone && s.Durable() && seed.Volume == VolumeNone && s.NoStorageClass:
 		return noStorageClass()
 	case seed.Pod == PodNone:
@@ -108,13 +108,13 @@ func switching(s State) Step {
 	}
 	for _, m := range s.Members {
 		if m.Incarnation != s.Restore.Incarnation && m.Pod == PodDeleting {
-			return s.waitGone(m, "member "+m.Name+" is stopping; then the seed serves")
+			return s.waitGone(m, v1beta2.ReasonRestoring, "member "+m.Name+" is stopping; then the seed serves")
 		}
 	}
 	seed, _ := s.seed()
 	switch {
 	case seed.Pod == PodDeleting || (seed.Pod == PodNone && seed.Volume == VolumeDeleting):
-		return s.waitGone(seed, "seed "+seed.Name+" is being made again")
+		return s.waitGone(seed, v1beta2.ReasonRestoring, "seed "+seed.Name+" is being made again")
 	case seed.Pod == PodNone && seed.Volume == VolumePresent:
 		return CreateMember{Name: seed.Name, Incarnation: s.Restore.Incarnation, Start: StartRejoin}
 	case seed.Pod == PodNone && !s.requested():
@@ -137,7 +137,7 @@ func switching(s State) Step {
 const goneGrace = 30 * time.Second
 
 // waitGone waits for a Pod or volume to be gone, and says what to do when that takes too long.
-func (s State) waitGone(m Member, message string) Step {
+func (s State) waitGone(m Member, why, message string) Step {
 	if m.Pod == PodDeleting && !m.GoneBy.IsZero() && s.Now.Sub(m.GoneBy) > goneGrace {
 		return Wait{
 			Why:     v1beta2.ReasonPodFailing,
@@ -145,7 +145,7 @@ func (s State) waitGone(m Member, message string) Step {
 			Stalled: true,
 		}
 	}
-	return Wait{Why: v1beta2.ReasonRestoring, Message: message}
+	return Wait{Why: why, Message: message}
 }
 
 // seed is the first member of the incarnation that a restore makes; false when nothing of it is there yet.

@@ -30,8 +30,8 @@ func roll(s State) Step {
 		}
 	}
 	leader := stale[0]
-	if next, ok := s.anotherVoter(leader.ID); ok {
-		return MoveLeader{From: leader.Name, To: next.ID, Name: next.Name}
+	if step := s.moveLeader(leader); step != nil {
+		return step
 	}
 	return DeletePod{Name: leader.Name, Why: v1beta2.ReasonUpgrading, Message: message}
 }

@@ -34,6 +34,16 @@ func (w *World) Check(step cluster.Step) {
 	}
 }
 
+// CheckStale holds a step that was planned from an old state against what no old state excuses.
+func (w *World) CheckStale(step cluster.Step) {
+	if step, ok := step.(cluster.DeleteVolume); ok {
+		v := w.volume(step.Name)
+		if l := w.formed(); l != nil && v != nil && v.data != nil && v.data.cluster == l.id && l.byID(v.data.member) != nil {
+			w.violate(4, "volume %s of a member is deleted", step.Name)
+		}
+	}
+}
+
 func (w *World) checkQuorum(l *life, what string) {
 	if l == nil || l.leader == 0 {
 		w.violate(5, "%s while quorum is lost", what)

@@ -32,16 +32,14 @@ func (w *World) at(second int) time.Time { return epoch.Add(time.Duration(second
 
 func (w *World) observeRestores(s *cluster.State) {
 	for _, r := range w.Restores {
-		done := s.Restore != nil && s.Restore.UID == r.UID && s.Restore.Step == v1beta2.RestoreComplete
-		failed := s.Restore != nil && s.Restore.UID == r.UID && s.Restore.Step == v1beta2.RestoreFailed
-		if r.Deleted || done {
+		if r.Deleted || r.Complete {
 			continue
 		}
 		if s.RestorePending == "" {
 			s.RestorePending = string(r.UID)
 		}
 		underWay := s.Restore != nil && s.Restore.UID == r.UID
-		if r.Verified && !failed && (s.Request == nil || underWay) {
+		if r.Verified && !r.Failed && (s.Request == nil || underWay) {
 			s.Request = &cluster.RestoreRequest{Name: string(r.UID), UID: r.UID, Revision: r.Revision}
 		}
 	}

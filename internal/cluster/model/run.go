@@ -37,6 +37,18 @@ func (w *World) Report(s cluster.State, step cluster.Step, err error) {
 	if l := w.formed(); l != nil {
 		l.adopted = true
 	}
+	w.copyRestore()
+}
+
+// copyRestore is what restore-operator does with the status.
+func (w *World) copyRestore() {
+	status := w.Cluster.Status.Restore
+	for i := range w.Restores {
+		if r := &w.Restores[i]; status != nil && r.UID == status.UID {
+			r.Complete = r.Complete || status.Step == v1beta2.RestoreComplete
+			r.Failed = r.Failed || status.Step == v1beta2.RestoreFailed
+		}
+	}
 }
 
 // Outcome of a run.

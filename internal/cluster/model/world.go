@@ -27,6 +27,9 @@ type World struct {
 	SecretProblem  string
 	BadImage       string
 
+	// Gentle: faults leave every quorum its data, so that the world can always be put right.
+	Gentle bool
+
 	pods    []pod
 	volumes []volume
 	lives   []life
@@ -46,7 +49,9 @@ type Restore struct {
 	UID      types.UID
 	Verified bool
 	Deleted  bool
-	Revision int64
+	// Complete and Failed are what restore-operator copied from the cluster's status.
+	Complete, Failed bool
+	Revision         int64
 	// Seed is how its seed will fare.
 	Seed Fate
 }

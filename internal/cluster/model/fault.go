@@ -1,0 +1,318 @@
+package model
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// fault is one thing that users, hosts and clouds do to a cluster. It says what it did, or nothing.
+type fault func(*World, *rand.Rand) string
+
+// faults, each as likely as the others.
+var faults = []fault{
+	deletePod, deletePod, deleteVolume, loseMember, unschedulable, schedulable, evict, crash, hang, restart, restart, restart, loseHost,
+	resize, resize, newVersion, badImage, goodImage, newRestore, verifyRestore, verifyRestore, deleteRestore, changeFate,
+	loseStatus, loseServices, toggleStorageClass, toggleSecret, togglePause, newLeader,
+}
+
+// Chance lets chance into the world: what is under way takes its time, and writes reach some members later.
+func (w *World) Chance(r *rand.Rand) { w.choose = r.IntN }
+
+// Fault does one random thing to the world and says what.
+func (w *World) Fault(r *rand.Rand) string {
+	if r.IntN(3) == 0 {
+		w.Cluster.Spec.Paused, w.SecretProblem = false, ""
+	}
+	said := faults[r.IntN(len(faults))](w, r)
+	w.elect()
+	return said
+}
+
+// spare says whether the data of a member may be lost without loss of quorum. In a world that is not gentle it
+// always may.
+func (w *World) spare(name string) bool {
+	for i := range w.lives {
+		l := &w.lives[i]
+		if e := l.entry(name); !w.Gentle || e == nil {
+			continue
+		}
+		safe := etcd.Voters{}
+		for _, e := range l.entries {
+			if !e.learner {
+				safe.Total++
+				if e.name != name && w.safe(l, e) {
+					safe.Healthy++
+				}
+			}
+		}
+		if !safe.HasQuorum() {
+			return false
+		}
+	}
+	return true
+}
+
+// safe says whether a member has data that is not about to go.
+func (w *World) safe(l *life, e entry) bool {
+	d := w.dataOf(e.name)
+	if d == nil || d.cluster != l.id || d.member != e.id {
+		return false
+	}
+	if w.durable() {
+		return !w.volume(e.name).deleting
+	}
+	state := w.pod(e.name).state
+	return state != cluster.PodDeleting && state != cluster.PodEnded
+}
+
+func (w *World) anyPod(r *rand.Rand) *pod {
+	if len(w.pods) == 0 {
+		return nil
+	}
+	return &w.pods[r.IntN(len(w.pods))]
+}
+
+// onPod does something to a random Pod.
+func onPod(what string, do func(*World, *pod)) fault {
+	return func(w *World, r *rand.Rand) string {
+		p := w.anyPod(r)
+		if p == nil || (!w.durable() && !w.spare(p.name)) {
+			return ""
+		}
+		do(w, p)
+		return what + " " + p.name
+	}
+}
+
+var (
+	deletePod     = onPod("delete Pod", func(w *World, p *pod) { w.stop(p.name) })
+	unschedulable = onPod("no host for", func(_ *World, p *pod) {
+		if p.state == cluster.PodStarting {
+			p.unschedulable = true
+		}
+	})
+	schedulable = onPod("a host for", func(_ *World, p *pod) { p.unschedulable = false })
+	evict       = onPod("evict", func(w *World, p *pod) {
+		if p.state == cluster.PodRunning || p.state == cluster.PodStarting {
+			p.state, p.reason, p.wrong = cluster.PodEnded, v1beta2.ReasonPodFailing, "Evicted"
+			p.scratch = nil
+			w.unready(p)
+		}
+	})
+	crash = onPod("crash", func(w *World, p *pod) {
+		if p.state == cluster.PodRunning {
+			p.state, p.broken = cluster.PodStarting, true
+			w.unready(p)
+		}
+	})
+	hang     = onPod("hang", func(_ *World, p *pod) { p.hung = true })
+	restart  = onPod("recover", func(_ *World, p *pod) { p.hung, p.broken, p.stuck = false, false, false })
+	loseHost = onPod("lose the host of", func(w *World, p *pod) {
+		w.stop(p.name)
+		p.stuck = true
+	})
+)
+
+func deleteVolume(w *World, r *rand.Rand) string {
+	if len(w.volumes) == 0 {
+		return ""
+	}
+	v := &w.volumes[r.IntN(len(w.volumes))]
+	if !w.spare(v.name) {
+		return ""
+	}
+	v.deleting = true
+	return "delete volume " + v.name
+}
+
+// loseMember deletes a Pod and its volume at once.
+func loseMember(w *World, r *rand.Rand) string {
+	p := w.anyPod(r)
+	if p == nil || !w.spare(p.name) {
+		return ""
+	}
+	w.stop(p.name)
+	if v := w.volume(p.name); v != nil {
+		v.deleting = true
+	}
+	return "lose " + p.name
+}
+
+func resize(w *World, r *rand.Rand) string {
+	w.Cluster.Spec.Size = 1 + r.IntN(7)
+	return fmt.Sprintf("size %d", w.Cluster.Spec.Size)
+}
+
+func newVersion(w *World, r *rand.Rand) string {
+	versions := []string{version, version, "3.6.15", "3.6.17", "3.5.20", "3.8.0"}
+	w.Cluster.Spec.Version = versions[r.IntN(len(versions))]
+	return "version " + w.Cluster.Spec.Version
+}
+
+func badImage(w *World, _ *rand.Rand) string {
+	w.BadImage = w.Cluster.Spec.Version
+	return "no image " + w.BadImage
+}
+
+func goodImage(w *World, _ *rand.Rand) string {
+	w.BadImage = ""
+	return "all images"
+}
+
+func newRestore(w *World, r *rand.Rand) string {
+	w.nextID++
+	restore := Restore{UID: types.UID(fmt.Sprintf("restore-%d", w.nextID)), Revision: 1000, Seed: Fate(r.IntN(5) % 4)}
+	w.Restores = append(w.Restores, restore)
+	return fmt.Sprintf("new EtcdRestore %s, fate %d", restore.UID, restore.Seed)
+}
+
+// onRestore does something to a random EtcdRestore.
+func onRestore(w *World, r *rand.Rand, do func(*Restore) string) string {
+	if len(w.Restores) == 0 {
+		return ""
+	}
+	restore := &w.Restores[r.IntN(len(w.Restores))]
+	return do(restore) + " " + string(restore.UID)
+}
+
+func verifyRestore(w *World, r *rand.Rand) string {
+	return onRestore(w, r, func(restore *Restore) string {
+		restore.Verified = true
+		return "verify"
+	})
+}
+
+func deleteRestore(w *World, r *rand.Rand) string {
+	return onRestore(w, r, func(restore *Restore) string {
+		restore.Deleted = true
+		return "delete"
+	})
+}
+
+func changeFate(w *World, r *rand.Rand) string {
+	return onRestore(w, r, func(restore *Restore) string {
+		restore.Seed = Fate(r.IntN(4))
+		return fmt.Sprintf("fate %d of", restore.Seed)
+	})
+}
+
+// loseStatus loses what the operator wrote. The client Service remembers the cluster's ID; losing both at once is
+// more than one fault.
+func loseStatus(w *World, _ *rand.Rand) string {
+	if w.Services.ClientClusterID != w.Cluster.Status.ClusterID {
+		return ""
+	}
+	w.Cluster.Status = v1beta2.EtcdClusterStatus{ObservedGeneration: -1}
+	return "lose the status"
+}
+
+func loseServices(w *World, _ *rand.Rand) string {
+	if w.Cluster.Status.ClusterID != w.Services.ClientClusterID {
+		return ""
+	}
+	w.Services = cluster.Services{}
+	return "lose the Services"
+}
+
+func toggleStorageClass(w *World, _ *rand.Rand) string {
+	w.NoStorageClass = !w.NoStorageClass
+	return fmt.Sprintf("no StorageClass: %v", w.NoStorageClass)
+}
+
+func toggleSecret(w *World, _ *rand.Rand) string {
+	if w.SecretProblem == "" {
+		w.SecretProblem = "Secret x is not there"
+	} else {
+		w.SecretProblem = ""
+	}
+	return "Secret: " + w.SecretProblem
+}
+
+func togglePause(w *World, _ *rand.Rand) string {
+	w.Cluster.Spec.Paused = !w.Cluster.Spec.Paused
+	return fmt.Sprintf("paused: %v", w.Cluster.Spec.Paused)
+}
+
+func newLeader(w *World, r *rand.Rand) string {
+	if len(w.lives) == 0 {
+		return ""
+	}
+	l := &w.lives[r.IntN(len(w.lives))]
+	for i := range l.entries {
+		e := &l.entries[i]
+		if l.leader != 0 && !e.learner && w.up(l, e) && w.dataOf(e.name).index == l.index && r.IntN(2) == 0 {
+			l.leader = e.id
+			return "new leader " + e.name
+		}
+	}
+	return ""
+}
+
+// Repair puts right what is not the operator's to put right, so that nothing is in its way but what it made.
+func (w *World) Repair() {
+	w.choose = nil
+	w.BadImage, w.SecretProblem, w.NoStorageClass = "", "", false
+	w.Cluster.Spec.Paused, w.Cluster.Spec.Version = false, version
+	for i := range w.pods {
+		p := &w.pods[i]
+		p.unschedulable, p.stuck, p.broken, p.hung = false, false, false, false
+	}
+	for i := range w.Restores {
+		r := &w.Restores[i]
+		r.Deleted = r.Deleted || !r.Verified || r.Failed
+		if r.Seed == FateRetry {
+			r.Seed = FateGood
+		}
+	}
+	w.elect()
+}
+
+// CheckLost holds the end of a repaired world against what it says was lost for good.
+func (w *World) CheckLost(o Outcome) {
+	wait, waits := o.Last.(cluster.Wait)
+	if !waits || len(w.Violations) > 0 {
+		return
+	}
+	l := w.formed()
+	if wait.Why == v1beta2.ReasonQuorumLost && !w.Gentle && l != nil && !w.couldHaveQuorum(l) {
+		return
+	}
+	if l == nil && wait.Stalled {
+		return
+	}
+	if wait.Why == v1beta2.ReasonVersionNotSupported && w.runsAnotherMinor() {
+		return
+	}
+	w.violate(6, "in a world put right the last word is %+v", wait)
+}
+
+// runsAnotherMinor says whether a Pod runs a minor version that the spec does not ask for: a restore may have
+// started with what was refused for the cluster before it. With emptyDir every change is refused.
+func (w *World) runsAnotherMinor() bool {
+	if !w.durable() {
+		return slices.ContainsFunc(w.pods, func(p pod) bool { return p.version != w.Cluster.Spec.Version })
+	}
+	return slices.ContainsFunc(w.pods, func(p pod) bool { return p.version[:4] != w.Cluster.Spec.Version[:4] })
+}
+
+// couldHaveQuorum says whether enough voters still have their data.
+func (w *World) couldHaveQuorum(l *life) bool {
+	var v etcd.Voters
+	for _, e := range l.entries {
+		if e.learner {
+			continue
+		}
+		v.Total++
+		if d := w.dataOf(e.name); d != nil && d.cluster == l.id && d.member == e.id {
+			v.Healthy++
+		}
+	}
+	return v.HasQuorum()
+}
