@@ -1,0 +1,282 @@
+package backup
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/dbfile"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/objstore/connect"
+	"github.com/etcd-suite/etcd-operator/internal/objstore/file"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+)
+
+// world is one healthy member, and a directory as the store.
+type world struct {
+	*taker
+	t     *testing.T
+	store objstore.Store
+	// saves are the requests for a snapshot that came.
+	saves []snapshot.Request
+	// opened is where a store was asked for last.
+	opened connect.Location
+}
+
+func newWorld(t *testing.T, secrets ...*corev1.Secret) *world {
+	t.Helper()
+	store, err := file.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := fake.NewClientBuilder()
+	for _, s := range secrets {
+		known = known.WithObjects(s)
+	}
+	w := &world{t: t, store: store}
+	w.taker = &taker{
+		secrets: known.Build(), spoolDir: t.TempDir(), now: func() time.Time { return t0 },
+		survey: func(context.Context, []string, *tls.Config) []answer { return []answer{member("a", 41)} },
+		source: func(string, *tls.Config) snapshot.Source { return nil },
+		open: func(_ context.Context, l connect.Location) (objstore.Store, error) {
+			w.opened = l
+			return w.store, nil
+		},
+		save: w.saved,
+	}
+	return w
+}
+
+// saved stores an object and its manifest without looking at etcd.
+func (w *world) saved(ctx context.Context, r snapshot.Request) (snapshot.Saved, error) {
+	w.saves = append(w.saves, r)
+	m := snapshot.Manifest{
+		FormatVersion: snapshot.FormatVersion, Cluster: r.Cluster, EtcdVersion: r.EtcdVersion, Revision: r.MinRevision + 1,
+		Size: 4, SHA256: strings.Repeat("0", 64), CreatedAt: r.Time.UTC(), Attempt: r.Attempt,
+	}
+	content, err := m.Encode()
+	if err != nil {
+		return snapshot.Saved{}, err
+	}
+	err = errors.Join(w.store.Put(ctx, r.Key, strings.NewReader("data")), w.store.Put(ctx, snapshot.ManifestKey(r.Key), strings.NewReader(string(content))))
+	return snapshot.Saved{Manifest: m}, err
+}
+
+// attempt makes one for a State.
+func (w *world) attempt(s State) Result {
+	w.t.Helper()
+	return w.taker.attempt(w.t.Context(), orderOf(s), &tracker{})
+}
+
+func (w *world) keys() []string {
+	w.t.Helper()
+	var keys []string
+	for object, err := range w.store.List(w.t.Context(), "") {
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		keys = append(keys, object.Key)
+	}
+	return keys
+}
+
+func at(now time.Time) func() time.Time { return func() time.Time { return now } }
+
+func keep(n int) change {
+	return func(s *State) { s.Spec.BackupPolicy.MaxBackups = n }
+}
+
+const seriesFolder = "dir/snap.db/ns/b/0000000000000001/"
+
+func TestAttempt(t *testing.T) {
+	t.Run("a one-shot saves under its very path", func(t *testing.T) {
+		w := newWorld(t)
+		r := w.attempt(one())
+		want := &v1beta2.Snapshot{
+			Path: "bucket/dir/snap.db", Revision: 42, Size: 4, SHA256: strings.Repeat("0", 64),
+			ClusterID: "0000000000000001", CreatedAt: stamp(t0),
+		}
+		if diff := cmp.Diff(want, r.Snapshot); diff != "" || r.Found || r.Failure != nil {
+			t.Errorf("%+v, snapshot (-want +got):\n%s", r, diff)
+		}
+	})
+	t.Run("asks for no less than the cluster had", func(t *testing.T) {
+		w := newWorld(t)
+		w.attempt(one())
+		if got := w.saves[0].MinRevision; got != 41 {
+			t.Errorf("asked for revision %d at least", got)
+		}
+	})
+	t.Run("an empty cluster can be saved, whose file holds no revision", func(t *testing.T) {
+		w := newWorld(t)
+		w.survey = func(context.Context, []string, *tls.Config) []answer { return []answer{member("a", 1)} }
+		w.attempt(one())
+		if got := w.saves[0].MinRevision; got != 0 {
+			t.Errorf("asked for revision %d at least", got)
+		}
+	})
+	t.Run("an earlier try is recognised by EtcdBackup and cluster", func(t *testing.T) {
+		w := newWorld(t)
+		w.attempt(one())
+		r := w.saves[0]
+		if r.Attempt != "u/0000000000000001" || len(r.MemberIDs) != 1 {
+			t.Errorf("attempt %q, members %v", r.Attempt, r.MemberIDs)
+		}
+	})
+	t.Run("a series saves under a key of its own for each time", func(t *testing.T) {
+		w := newWorld(t)
+		r := w.attempt(series())
+		if want := "bucket/" + seriesFolder + "20261121T100000Z-00000000000000000041.db"; r.Snapshot == nil || r.Snapshot.Path != want {
+			t.Errorf("%+v", r)
+		}
+	})
+	t.Run("a series whose status was lost takes none before it is due", func(t *testing.T) {
+		w := newWorld(t)
+		first := w.attempt(series())
+		w.now = at(t0.Add(59 * time.Minute))
+		second := w.attempt(series())
+		if !second.Found || len(w.saves) != 1 || second.Snapshot.Path != first.Snapshot.Path {
+			t.Errorf("%d saves, %+v", len(w.saves), second)
+		}
+	})
+	t.Run("a series takes the next when it is due", func(t *testing.T) {
+		w := newWorld(t)
+		w.attempt(series())
+		w.now = at(t0.Add(time.Hour))
+		if r := w.attempt(series()); r.Found || len(w.saves) != 2 {
+			t.Errorf("%d saves, %+v", len(w.saves), r)
+		}
+	})
+	t.Run("a snapshot from the future holds no series up", func(t *testing.T) {
+		w := newWorld(t)
+		w.now = at(t0.AddDate(1, 0, 0))
+		w.attempt(series())
+		w.now = at(t0)
+		if r := w.attempt(series()); r.Found || r.Failure != nil {
+			t.Errorf("%+v", r)
+		}
+	})
+	t.Run("the operator's identity never stands in for an empty Secret", func(t *testing.T) {
+		w := newWorld(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "empty"}})
+		w.attempt(one(func(s *State) { s.Spec.S3.AWSSecret = "empty" }))
+		if w.opened.Secret == nil {
+			t.Error("the store was opened as the operator")
+		}
+		w.attempt(one())
+		if w.opened.Secret != nil {
+			t.Error("the store was opened with a Secret that nobody named")
+		}
+	})
+}
+
+// Defect 2: maxBackups removed what came first by name, whatever that was.
+func TestAttemptRetains(t *testing.T) {
+	hours := func(w *world, n int, state State) (last Result) {
+		for i := range n {
+			w.now = at(t0.Add(time.Duration(i) * time.Hour))
+			last = w.attempt(state)
+		}
+		return last
+	}
+	t.Run("the newest are kept", func(t *testing.T) {
+		w := newWorld(t)
+		last := hours(w, 4, series(keep(2)))
+		if got := w.keys(); len(got) != 4 || last.Pruned != 1 || !strings.Contains(last.Snapshot.Path, got[2]) {
+			t.Errorf("kept %q, last %+v", got, last)
+		}
+	})
+	t.Run("all are kept without a limit", func(t *testing.T) {
+		w := newWorld(t)
+		hours(w, 4, series())
+		if got := w.keys(); len(got) != 8 {
+			t.Errorf("kept %q", got)
+		}
+	})
+	t.Run("what does not go is no failure of the snapshot", func(t *testing.T) {
+		w := newWorld(t)
+		w.store = undeletable{w.store}
+		last := hours(w, 2, series(keep(1)))
+		if last.Failure != nil || last.Snapshot == nil || last.Pruned != 0 || !strings.Contains(last.PruneProblem, "object lock") {
+			t.Errorf("%+v", last)
+		}
+	})
+	t.Run("a snapshot that was found is a reason to remove older ones, too", func(t *testing.T) {
+		w := newWorld(t)
+		hours(w, 2, series())
+		if r := w.attempt(series(keep(1))); !r.Found || r.Pruned != 1 {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
+type undeletable struct{ objstore.Store }
+
+func (undeletable) Delete(context.Context, string) error { return errors.New("object lock") }
+
+func TestAttemptFails(t *testing.T) {
+	failing := func(err error) func(*world) {
+		return func(w *world) {
+			w.save = func(context.Context, snapshot.Request) (snapshot.Saved, error) {
+				return snapshot.Saved{}, fmt.Errorf("save snapshot k: %w", err)
+			}
+		}
+	}
+	tests := map[string]struct {
+		arrange func(*world)
+		state   State
+		reason  string
+		says    string
+	}{
+		"a panic is the failure of one attempt": {func(w *world) {
+			w.survey = func(context.Context, []string, *tls.Config) []answer { panic("index out of range") }
+		}, one(), "Retrying", "please report this"},
+		"a missing Secret":              {func(*world) {}, one(func(s *State) { s.Spec.S3.AWSSecret = "aws" }), "SecretMissing", "create Secret aws in namespace ns"},
+		"a missing TLS Secret":          {func(*world) {}, one(func(s *State) { s.Spec.ClientTLSSecret = "tls" }), "SecretMissing", "create Secret tls in namespace ns"},
+		"a Secret that opens no store":  {func(w *world) { w.open = noStore }, one(), "AccessDenied", "the Secret has no credentials"},
+		"a bucket that is not there":    {failing(objstore.ErrNoBucket), one(), "BucketNotFound", "create the bucket bucket"},
+		"a store that refuses":          {failing(fs.ErrPermission), one(), "AccessDenied", "the operator's own identity"},
+		"an object that exists":         {failing(fs.ErrExist), one(), "ObjectExists", "nothing that exists is ever overwritten"},
+		"a stream that breaks":          {failing(snapshot.ErrSource), one(), "EndpointUnreachable", "see whether the member"},
+		"a member that lags behind":     {failing(snapshot.ErrStale), one(), "Retrying", "lags behind"},
+		"a spool that is full":          {failing(snapshot.ErrDisk), one(), "Retrying", "room for the database"},
+		"a snapshot that is not whole":  {failing(dbfile.ErrCorrupt), one(), "SnapshotCorrupt", "nothing was stored"},
+		"a snapshot without a trailer":  {failing(dbfile.ErrNoTrailer), one(), "SnapshotCorrupt", "nothing was stored"},
+		"a store that does not answer":  {failing(errors.New("connection reset")), one(), "StoreUnreachable", "connection reset"},
+		"a store that answers too late": {func(w *world) { w.save = tooLate }, one(hasOneSecond), "DeadlineExceeded", "raise backupPolicy.timeoutInSecond"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			test.arrange(w)
+			r := w.attempt(test.state)
+			if r.Failure == nil || r.Snapshot != nil || r.EndedAt.IsZero() {
+				t.Fatalf("%+v", r)
+			}
+			if r.Failure.Reason != test.reason || !strings.Contains(r.Failure.Message, test.says) {
+				t.Errorf("%s: %s\nwant %s with %q", r.Failure.Reason, r.Failure.Message, test.reason, test.says)
+			}
+		})
+	}
+}
+
+func noStore(context.Context, connect.Location) (objstore.Store, error) {
+	return nil, errors.New("the Secret has no credentials")
+}
+
+func hasOneSecond(s *State) { s.Spec.BackupPolicy = &v1beta2.BackupPolicy{TimeoutInSecond: 1} }
+
+func tooLate(ctx context.Context, _ snapshot.Request) (snapshot.Saved, error) {
+	<-ctx.Done()
+	return snapshot.Saved{}, ctx.Err()
+}

@@ -1,0 +1,319 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	kubeevents "k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/operator"
+)
+
+// rig is a Reconciler on a fake API, whose attempts end as the test says.
+type rig struct {
+	*Reconciler
+	t        *testing.T
+	events   *kubeevents.FakeRecorder
+	registry *prometheus.Registry
+	// attempts begun, and how each ends.
+	begun int
+	ends  func(context.Context) Result
+	// patchErr is what the next write of a status fails with.
+	patchErr error
+	writes   int
+}
+
+var request = reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "ns", Name: "b"}}
+
+func newRig(t *testing.T, objects ...client.Object) *rig {
+	t.Helper()
+	scheme, err := operator.Scheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &rig{t: t, events: kubeevents.NewFakeRecorder(100), registry: prometheus.NewRegistry()}
+	api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&v1beta2.EtcdBackup{}).
+		WithInterceptorFuncs(interceptor.Funcs{SubResourcePatch: r.patch}).Build()
+	m, err := newMetrics(r.registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.ends = func(context.Context) Result {
+		return Result{EndedAt: time.Now(), Snapshot: snapshotAt("bucket/dir/snap.db", time.Now())}
+	}
+	r.Reconciler = &Reconciler{
+		client: api, live: api, events: r.events, attempts: newAttempts(1), metrics: m, now: time.Now,
+		attempt: func(ctx context.Context, _ order, _ *tracker) Result { r.begun++; return r.ends(ctx) },
+	}
+	return r
+}
+
+func (r *rig) patch(ctx context.Context, c client.Client, sub string, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
+	if err := r.patchErr; err != nil {
+		r.patchErr = nil
+		return err
+	}
+	r.writes++
+	return c.SubResource(sub).Patch(ctx, object, patch, options...)
+}
+
+// pass makes one, and lets what it has started end.
+func (r *rig) pass() reconcile.Result {
+	r.t.Helper()
+	result, err := r.Reconcile(r.t.Context(), request)
+	if err != nil {
+		r.t.Errorf("pass: %v", err)
+	}
+	synctest.Wait()
+	return result
+}
+
+func (r *rig) backup() *v1beta2.EtcdBackup {
+	r.t.Helper()
+	var b v1beta2.EtcdBackup
+	if err := r.client.Get(r.t.Context(), request.NamespacedName, &b); err != nil {
+		r.t.Fatal(err)
+	}
+	return &b
+}
+
+// isReady says whether Ready is true in the API.
+func (r *rig) isReady() bool {
+	return meta.IsStatusConditionTrue(r.backup().Status.Conditions, v1beta2.ConditionReady)
+}
+
+func object(s State) *v1beta2.EtcdBackup {
+	return &v1beta2.EtcdBackup{
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name, UID: s.UID, Generation: s.Generation},
+		Spec:       s.Spec, Status: s.Status,
+	}
+}
+
+// bubble runs a test in which time passes only when all wait.
+func bubble(t *testing.T, name string, test func(*testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
+}
+
+func TestReconcile(t *testing.T) {
+	bubble(t, "a pass starts an attempt, and the next reports it", func(t *testing.T) {
+		r := newRig(t, object(one()))
+		r.pass()
+		r.pass()
+		if !r.isReady() || r.begun != 1 {
+			t.Errorf("%d attempts\n%s", r.begun, picture(r.backup().Status))
+		}
+		if e := <-r.events.Events; !strings.Contains(e, "SnapshotTaken") {
+			t.Errorf("event %q", e)
+		}
+	})
+	bubble(t, "a result whose status could not be written is not lost, and no second attempt made", func(t *testing.T) {
+		r := newRig(t, object(one()))
+		r.pass()
+		r.patchErr = apierrors.NewConflict(v1beta2.GroupVersion.WithResource("etcdbackups").GroupResource(), "b", errors.New("stale"))
+		r.pass()
+		if r.isReady() || len(r.events.Events) > 0 {
+			t.Fatal("the write did not fail, or its event was told all the same")
+		}
+		r.pass()
+		if !r.isReady() || r.begun != 1 {
+			t.Errorf("%d attempts\n%s", r.begun, picture(r.backup().Status))
+		}
+	})
+	bubble(t, "a settled EtcdBackup causes no write", func(t *testing.T) {
+		r := newRig(t, object(one()))
+		r.pass()
+		r.pass()
+		before := r.writes
+		for range 3 {
+			if result := r.pass(); result.RequeueAfter != 0 {
+				t.Errorf("asked to look again in %s", result.RequeueAfter)
+			}
+		}
+		if r.writes != before {
+			t.Errorf("%d writes", r.writes-before)
+		}
+	})
+	// Defect 19: the first failure of a one-shot was final.
+	bubble(t, "a failed attempt is made again when it is due", func(t *testing.T) {
+		r := newRig(t, object(one()))
+		r.ends = func(context.Context) Result {
+			if r.begun == 1 {
+				return Result{EndedAt: time.Now(), Failure: &Failure{v1beta2.ReasonAccessDenied, "denied"}}
+			}
+			return Result{EndedAt: time.Now(), Snapshot: snapshotAt("bucket/dir/snap.db", time.Now())}
+		}
+		r.pass()
+		r.pass()
+		wait := r.pass().RequeueAfter
+		if wait <= 0 || wait > firstDelay {
+			t.Fatalf("looks again in %s", wait)
+		}
+		time.Sleep(wait)
+		r.pass()
+		r.pass()
+		if !r.isReady() || r.begun != 2 || r.backup().Status.Attempts != 2 {
+			t.Errorf("%d attempts\n%s", r.begun, picture(r.backup().Status))
+		}
+	})
+	// Defect 23: a deleted EtcdBackup left a goroutine behind that went on for ever.
+	bubble(t, "deleting an EtcdBackup ends its attempt", func(t *testing.T) {
+		r := newRig(t, object(one()))
+		ended := false
+		r.ends = func(ctx context.Context) Result {
+			<-ctx.Done()
+			ended = true
+			return Result{}
+		}
+		r.pass()
+		if err := r.client.Delete(t.Context(), r.backup()); err != nil {
+			t.Fatal(err)
+		}
+		r.pass()
+		if !ended || r.attempts.find(keyOf(object(one()))) != nil {
+			t.Errorf("the attempt ended: %v", ended)
+		}
+	})
+	bubble(t, "an attempt of a deleted EtcdBackup is none of its namesake's", func(t *testing.T) {
+		r := newRig(t, object(one()))
+		r.pass()
+		if err := r.client.Delete(t.Context(), r.backup()); err != nil {
+			t.Fatal(err)
+		}
+		again := object(one())
+		again.UID = "other"
+		if err := r.client.Create(t.Context(), again); err != nil {
+			t.Fatal(err)
+		}
+		r.pass()
+		if r.begun != 2 {
+			t.Errorf("%d attempts", r.begun)
+		}
+	})
+	bubble(t, "the finalizer of the archived operator goes, also where nothing is deleted", func(t *testing.T) {
+		held := object(series())
+		held.Finalizers = []string{finalizer, "somebody.else/s"}
+		r := newRig(t, held)
+		r.pass()
+		if got := r.backup().Finalizers; len(got) != 1 || got[0] != "somebody.else/s" {
+			t.Errorf("finalizers %q", got)
+		}
+		r.pass()
+		if r.begun != 1 {
+			t.Errorf("%d attempts", r.begun)
+		}
+	})
+	// Defect 4: a loop went on without a pause after its end.
+	bubble(t, "a series sleeps until its next snapshot is due", func(t *testing.T) {
+		r := newRig(t, object(series()))
+		r.ends = func(context.Context) Result {
+			return Result{EndedAt: time.Now(), Snapshot: snapshotAt("bucket/dir/snap.db/ns/b/1/x.db", time.Now())}
+		}
+		r.pass()
+		r.pass()
+		if wait := r.pass().RequeueAfter; wait < 59*time.Minute || wait > time.Hour {
+			t.Errorf("looks again in %s", wait)
+		}
+	})
+}
+
+// Defect 17: a metric was labelled by the text of errors.
+func TestMetrics(t *testing.T) {
+	bubble(t, "failures are counted by the reason in the status, and go with their object", func(t *testing.T) {
+		r := newRig(t, object(one()))
+		r.ends = func(context.Context) Result {
+			return Result{EndedAt: time.Now(), Failure: &Failure{v1beta2.ReasonAccessDenied, "request 4711 was denied"}}
+		}
+		r.pass()
+		r.pass()
+		if got := r.labels("etcd_backup_failures_total"); got != "name=b namespace=ns reason=AccessDenied" {
+			t.Errorf("labels %q", got)
+		}
+		if err := r.client.Delete(t.Context(), r.backup()); err != nil {
+			t.Fatal(err)
+		}
+		r.pass()
+		if got := r.labels("etcd_backup_failures_total"); got != "" {
+			t.Errorf("labels %q after the object is gone", got)
+		}
+	})
+	bubble(t, "the newest snapshot is known again after a restart", func(t *testing.T) {
+		r := newRig(t, object(series(proven(time.Minute))))
+		r.now = at(t0)
+		r.pass()
+		if got := r.labels("etcd_backup_newest_snapshot_timestamp_seconds"); got != "name=b namespace=ns" {
+			t.Errorf("labels %q", got)
+		}
+	})
+}
+
+// labels of the first series of a metric, empty where there is none.
+func (r *rig) labels(name string) string {
+	r.t.Helper()
+	families, err := r.registry.Gather()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, family := range families {
+		if family.GetName() != name {
+			continue
+		}
+		var out []string
+		for _, label := range family.GetMetric()[0].GetLabel() {
+			out = append(out, label.GetName()+"="+label.GetValue())
+		}
+		return strings.Join(out, " ")
+	}
+	return ""
+}
+
+func TestWatches(t *testing.T) {
+	cluster := func(change func(*v1beta2.EtcdClusterStatus)) *v1beta2.EtcdCluster {
+		c := &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "etcd"}}
+		c.Status.MemberStatuses = []v1beta2.MemberStatus{{Name: "m0", ClientURL: "http://m0:2379", DBSize: 1}}
+		change(&c.Status)
+		return c
+	}
+	same := cluster(func(*v1beta2.EtcdClusterStatus) {})
+	t.Run("a cluster matters to those that name it", func(t *testing.T) {
+		named, other := object(one(of(nil))), object(one())
+		other.Name = "other"
+		r := newRig(t, named, other)
+		if got := r.backupsOf(t.Context(), same); len(got) != 1 || got[0] != request {
+			t.Errorf("%v", got)
+		}
+	})
+	for name, test := range map[string]struct {
+		after *v1beta2.EtcdCluster
+		want  bool
+	}{
+		"that it has become available matters": {cluster(func(s *v1beta2.EtcdClusterStatus) {
+			s.Conditions = []metav1.Condition{{Type: v1beta2.ConditionAvailable, Status: metav1.ConditionTrue}}
+		}), true},
+		"that a member was added matters": {cluster(func(s *v1beta2.EtcdClusterStatus) {
+			s.MemberStatuses = append(s.MemberStatuses, v1beta2.MemberStatus{Name: "m1", ClientURL: "http://m1:2379"})
+		}), true},
+		"that a database has grown does not": {cluster(func(s *v1beta2.EtcdClusterStatus) { s.MemberStatuses[0].DBSize = 2 }), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := clusterChanged().Update(event.UpdateEvent{ObjectOld: same, ObjectNew: test.after}); got != test.want {
+				t.Errorf("%v, want %v", got, test.want)
+			}
+		})
+	}
+}

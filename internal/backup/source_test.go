@@ -1,0 +1,88 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// hangs gives some bytes, and then none until its context ends.
+type hangs struct {
+	ctx   context.Context
+	first io.Reader
+}
+
+func (h hangs) Read(p []byte) (int, error) {
+	if n, err := h.first.Read(p); err == nil {
+		return n, nil
+	}
+	<-h.ctx.Done()
+	return 0, h.ctx.Err()
+}
+
+func (hangs) Close() error { return nil }
+
+func newStream(t *testing.T, first string) *stream {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	return &stream{
+		body: hangs{ctx, strings.NewReader(first)}, ctx: ctx, cancel: cancel, stall: stallTimeout,
+		close: func() { cancel(context.Canceled) },
+	}
+}
+
+func TestStream(t *testing.T) {
+	t.Run("a member that goes silent ends the stream", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStream(t, "bytes")
+			defer s.Close()
+			began := time.Now()
+			if got, err := io.ReadAll(s); !errors.Is(err, errStalled) || string(got) != "bytes" {
+				t.Errorf("read %q, error %v", got, err)
+			}
+			if waited := time.Since(began); waited != stallTimeout {
+				t.Errorf("waited %s", waited)
+			}
+		})
+	})
+	t.Run("a store that is slow to take bytes is not the member's fault", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStream(t, "bytes")
+			defer s.Close()
+			for range len("bytes") {
+				time.Sleep(2 * stallTimeout)
+				if _, err := s.Read(make([]byte, 1)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	})
+	t.Run("an end from outside is not called a stall", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStream(t, "")
+			time.AfterFunc(time.Second, func() { s.cancel(context.Canceled) })
+			if _, err := s.Read(make([]byte, 1)); !errors.Is(err, context.Canceled) {
+				t.Errorf("error %v", err)
+			}
+		})
+	})
+}
+
+func TestEndpoint(t *testing.T) {
+	tests := map[string]struct{ url, serverName string }{
+		"a DNS name is what the certificate must carry": {"https://m-0.etcd.ns.svc:2379", "m-0.etcd.ns.svc"},
+		"also without a scheme":                         {"etcd.example.com:2379", "etcd.example.com"},
+		"an address is left to the client library":      {"https://10.0.0.1:2379", ""},
+		"an IPv6 address too":                           {"https://[fd00::1]:2379", ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := endpoint(test.url); got.URL != test.url || got.ServerName != test.serverName {
+				t.Errorf("%+v, want server name %q", got, test.serverName)
+			}
+		})
+	}
+}
