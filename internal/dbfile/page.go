@@ -3,6 +3,7 @@ package dbfile
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -220,7 +221,7 @@ func corrupt(format string, args ...any) error {
 
 // readError tells a file that ends too early from a disk that fails.
 func (f *file) readError(what string, err error) error {
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return corrupt("%s lies behind the end of the file", what)
 	}
 	return fmt.Errorf("read %s: %w", what, err)

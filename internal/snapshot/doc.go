@@ -28,4 +28,4 @@ var (
 	ErrNewerFormat = errors.New("manifest has a newer format")
 )
 
-func diskError(err error) error { return fmt.Errorf("%w: %v", ErrDisk, err) }
+func diskError(err error) error { return fmt.Errorf("%w: %s", ErrDisk, err.Error()) }

@@ -97,8 +97,9 @@ func download(body io.Reader, file *os.File, m *Manifest) (facts, error) {
 	p := newProof(storeBody{body}, file)
 	p.judge = func(f facts) error { return agree(f, m) }
 	_, err := io.Copy(io.Discard, p)
-	if whole := storeError(err) == err && !errors.Is(err, ErrDisk); whole && m != nil && p.trailer.Size() != m.Size {
-		// Said first, since a wrong size also breaks the trailer.
+	corrupt := errors.Is(err, dbfile.ErrCorrupt) || errors.Is(err, dbfile.ErrNoTrailer)
+	if size := p.trailer.Size(); m != nil && size != m.Size && (err == nil || corrupt) {
+		// Said in the place of err, since a wrong size also breaks the trailer.
 		return facts{}, fmt.Errorf("object has not the %d bytes that its manifest says: %w", m.Size, dbfile.ErrCorrupt)
 	}
 	if err != nil {

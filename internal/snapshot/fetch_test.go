@@ -116,11 +116,11 @@ func TestFetchRefuses(t *testing.T) {
 				}
 				store.replace(key+".json", []byte(edited))
 			}
-			wantRefused(t, store, key, test.want, test.text)
+			_ = wantRefused(t, store, key, test.want, test.text)
 		})
 	}
 	t.Run("an object that is not there", func(t *testing.T) {
-		wantRefused(t, newBucket(t), key, fs.ErrNotExist, key)
+		_ = wantRefused(t, newBucket(t), key, fs.ErrNotExist, key)
 	})
 	t.Run("a manifest without its object", func(t *testing.T) {
 		store := newBucket(t)
@@ -130,15 +130,15 @@ func TestFetchRefuses(t *testing.T) {
 		if err := store.Delete(t.Context(), key); err != nil {
 			t.Fatal(err)
 		}
-		wantRefused(t, store, key, fs.ErrNotExist, key)
+		_ = wantRefused(t, store, key, fs.ErrNotExist, key)
 	})
 	t.Run("a database that was copied from a data directory", func(t *testing.T) {
 		store := newBucket(t)
 		store.put(key, content[:len(content)-32])
-		wantRefused(t, store, key, dbfile.ErrNoTrailer, "member/snap/db")
+		_ = wantRefused(t, store, key, dbfile.ErrNoTrailer, "member/snap/db")
 	})
 	t.Run("an access that is denied", func(t *testing.T) {
-		wantRefused(t, secretive{newBucket(t)}, key, fs.ErrPermission, key)
+		_ = wantRefused(t, secretive{newBucket(t)}, key, fs.ErrPermission, key)
 	})
 	t.Run("a stream that breaks, which is the store's fault and not etcd's", func(t *testing.T) {
 		store := newBucket(t)

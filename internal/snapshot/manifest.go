@@ -71,14 +71,14 @@ func DecodeManifest(content []byte) (Manifest, error) {
 		FormatVersion int `json:"formatVersion"`
 	}
 	if err := json.Unmarshal(content, &head); err != nil {
-		return Manifest{}, fmt.Errorf("%w: %v", ErrManifest, err)
+		return Manifest{}, fmt.Errorf("%w: %w", ErrManifest, err)
 	}
 	if head.FormatVersion > FormatVersion {
 		return Manifest{}, fmt.Errorf("%w: %d, and this version reads up to %d: use a newer version of the operators", ErrNewerFormat, head.FormatVersion, FormatVersion)
 	}
 	var m Manifest
 	if err := json.Unmarshal(content, &m); err != nil {
-		return Manifest{}, fmt.Errorf("%w: %v", ErrManifest, err)
+		return Manifest{}, fmt.Errorf("%w: %w", ErrManifest, err)
 	}
 	return m, m.validate()
 }

@@ -40,7 +40,7 @@ func New(t testing.TB, member uint64) *Database {
 	tx.Unlock()
 	d := &Database{t: t, backend: b, store: mvcc.New(zap.NewNop(), b, &lease.FakeLessor{}, mvcc.StoreConfig{})}
 	t.Cleanup(func() {
-		d.store.Close()
+		_ = d.store.Close()
 		_ = b.Close()
 	})
 	return d
@@ -88,7 +88,7 @@ func (d *Database) Snapshot() []byte {
 	d.t.Helper()
 	d.store.Commit()
 	s := d.backend.Snapshot()
-	defer s.Close()
+	defer func() { _ = s.Close() }()
 	var buf bytes.Buffer
 	if _, err := s.WriteTo(&buf); err != nil {
 		d.t.Fatal(err)

@@ -166,18 +166,21 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 		return s.wrap("delete", key, err)
 	}
 	info, err := s.root.Lstat(key)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || err == nil && info.IsDir() {
+	if err == nil && info.IsDir() {
+		return nil
+	}
+	if err == nil {
+		err = s.root.Remove(key)
+	}
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return s.present("delete", key)
 	}
 	if err != nil {
 		return s.wrap("delete", key, err)
 	}
-	if err := s.root.Remove(key); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return s.wrap("delete", key, err)
-	}
 	for dir := path.Dir(key); dir != "."; dir = path.Dir(dir) {
-		if s.root.Remove(dir) != nil {
-			break // it is not empty
+		if empty := s.root.Remove(dir) == nil; !empty {
+			break
 		}
 	}
 	return nil

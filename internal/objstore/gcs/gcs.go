@@ -182,7 +182,7 @@ func (s *source) Read(p []byte) (int, error) {
 	if ctxErr := s.ctx.Err(); ctxErr != nil {
 		n, err = 0, ctxErr
 	}
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		s.err = err
 	}
 	return n, err

@@ -11,14 +11,14 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
-func listOrder(t *testing.T, ctx context.Context, store objstore.Store) {
+func listOrder(ctx context.Context, t *testing.T, store objstore.Store) {
 	// '-' and '.' come before '/', '0' and '_' after it: a store that walks
 	// directories one by one gets this wrong.
 	want := []string{"p/a-b", "p/a.b", "p/a/b", "p/a/c/d", "p/a0b", "p/a_b", "p/b"}
 	for _, i := range []int{3, 0, 6, 2, 5, 1, 4} {
-		mustPut(t, ctx, store, want[i], "x")
+		mustPut(ctx, t, store, want[i], "x")
 	}
-	mustPut(t, ctx, store, "other", "x")
+	mustPut(ctx, t, store, "other", "x")
 	for prefix, want := range map[string][]string{
 		"p/":     want,
 		"p":      want,
@@ -40,7 +40,7 @@ func listOrder(t *testing.T, ctx context.Context, store objstore.Store) {
 	}
 }
 
-func listPages(t *testing.T, ctx context.Context, store objstore.Store) {
+func listPages(ctx context.Context, t *testing.T, store objstore.Store) {
 	const count, writers = 1050, 16
 	var want []string
 	for i := range count {
@@ -66,9 +66,9 @@ func listPages(t *testing.T, ctx context.Context, store objstore.Store) {
 	}
 }
 
-func listBreak(t *testing.T, ctx context.Context, store objstore.Store) {
+func listBreak(ctx context.Context, t *testing.T, store objstore.Store) {
 	for _, key := range []string{"a", "b", "c"} {
-		mustPut(t, ctx, store, key, "x")
+		mustPut(ctx, t, store, key, "x")
 	}
 	var got []string
 	for object, err := range store.List(ctx, "") {
@@ -85,7 +85,7 @@ func listBreak(t *testing.T, ctx context.Context, store objstore.Store) {
 	}
 }
 
-func listNothing(t *testing.T, ctx context.Context, store objstore.Store) {
+func listNothing(ctx context.Context, t *testing.T, store objstore.Store) {
 	for _, prefix := range []string{"", "absent", "absent/folder/"} {
 		got, err := keys(ctx, store, prefix)
 		if err != nil || len(got) != 0 {
@@ -94,9 +94,9 @@ func listNothing(t *testing.T, ctx context.Context, store objstore.Store) {
 	}
 }
 
-func listWhileWriting(t *testing.T, ctx context.Context, store objstore.Store) {
-	mustPut(t, ctx, store, "kept/0", "x")
-	mustPut(t, ctx, store, "kept/9", "x")
+func listWhileWriting(ctx context.Context, t *testing.T, store objstore.Store) {
+	mustPut(ctx, t, store, "kept/0", "x")
+	mustPut(ctx, t, store, "kept/9", "x")
 	var group sync.WaitGroup
 	for w := range 4 {
 		group.Go(func() {
@@ -123,8 +123,8 @@ func listWhileWriting(t *testing.T, ctx context.Context, store objstore.Store) {
 	group.Wait()
 }
 
-func listCancelled(t *testing.T, ctx context.Context, store objstore.Store) {
-	mustPut(t, ctx, store, "key", "x")
+func listCancelled(ctx context.Context, t *testing.T, store objstore.Store) {
+	mustPut(ctx, t, store, "key", "x")
 	ctx, cancel := context.WithCancel(ctx)
 	cancel()
 	if _, err := keys(ctx, store, ""); err == nil {
@@ -132,9 +132,9 @@ func listCancelled(t *testing.T, ctx context.Context, store objstore.Store) {
 	}
 }
 
-func deleteTwice(t *testing.T, ctx context.Context, store objstore.Store) {
-	mustPut(t, ctx, store, "folder/key", "x")
-	mustPut(t, ctx, store, "folder/key2", "y")
+func deleteTwice(ctx context.Context, t *testing.T, store objstore.Store) {
+	mustPut(ctx, t, store, "folder/key", "x")
+	mustPut(ctx, t, store, "folder/key2", "y")
 	for range 2 {
 		if err := store.Delete(ctx, "folder/key"); err != nil {
 			t.Fatal(err)
@@ -152,13 +152,13 @@ func deleteTwice(t *testing.T, ctx context.Context, store objstore.Store) {
 	}
 }
 
-func putAfterDelete(t *testing.T, ctx context.Context, store objstore.Store) {
-	mustPut(t, ctx, store, "folder/key", "old")
+func putAfterDelete(ctx context.Context, t *testing.T, store objstore.Store) {
+	mustPut(ctx, t, store, "folder/key", "old")
 	if err := store.Delete(ctx, "folder/key"); err != nil {
 		t.Fatal(err)
 	}
-	mustPut(t, ctx, store, "folder/key", "new")
-	if got := mustGet(t, ctx, store, "folder/key"); got != "new" {
+	mustPut(ctx, t, store, "folder/key", "new")
+	if got := mustGet(ctx, t, store, "folder/key"); got != "new" {
 		t.Errorf("holds %q, want the new bytes", got)
 	}
 }

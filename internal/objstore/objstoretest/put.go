@@ -16,9 +16,9 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
-func roundTrip(t *testing.T, ctx context.Context, store objstore.Store) {
-	mustPut(t, ctx, store, "folder/key", "bytes")
-	if got := mustGet(t, ctx, store, "folder/key"); got != "bytes" {
+func roundTrip(ctx context.Context, t *testing.T, store objstore.Store) {
+	mustPut(ctx, t, store, "folder/key", "bytes")
+	if got := mustGet(ctx, t, store, "folder/key"); got != "bytes" {
 		t.Errorf("got %q, want %q", got, "bytes")
 	}
 	for object, err := range store.List(ctx, "folder/") {
@@ -31,31 +31,31 @@ func roundTrip(t *testing.T, ctx context.Context, store objstore.Store) {
 	}
 }
 
-func emptyObject(t *testing.T, ctx context.Context, store objstore.Store) {
-	mustPut(t, ctx, store, "empty", "")
-	if got := mustGet(t, ctx, store, "empty"); got != "" {
+func emptyObject(ctx context.Context, t *testing.T, store objstore.Store) {
+	mustPut(ctx, t, store, "empty", "")
+	if got := mustGet(ctx, t, store, "empty"); got != "" {
 		t.Errorf("got %q, want nothing", got)
 	}
 }
 
-func largeObject(t *testing.T, ctx context.Context, store objstore.Store) {
+func largeObject(ctx context.Context, t *testing.T, store objstore.Store) {
 	if err := store.Put(ctx, "large", pattern(1, Large)); err != nil {
 		t.Fatal(err)
 	}
-	wantPattern(t, ctx, store, "large", 1, Large)
+	wantPattern(ctx, t, store, "large", 1, Large)
 }
 
-func oddKeys(t *testing.T, ctx context.Context, store objstore.Store) {
+func oddKeys(ctx context.Context, t *testing.T, store objstore.Store) {
 	odd := []string{
 		"a b", "a+b", "a%20b", "a%2Fb", "a%", "ä/ö", "日本/語", "e\u0301", "\u00e9", "q?x=1&y=2", "h#x", "a:b", "a'\"b",
 		"(a)[b]{c}", "a~b!c@d$e^f*g=h,i;j|k<l>m", "dots../.x/..y", "UPPER", "upper",
 		strings.Repeat("long/"+strings.Repeat("x", 95)+"/", 9) + "end",
 	}
 	for _, key := range odd {
-		mustPut(t, ctx, store, key, "body of "+key)
+		mustPut(ctx, t, store, key, "body of "+key)
 	}
 	for _, key := range odd {
-		if got, want := mustGet(t, ctx, store, key), "body of "+key; got != want {
+		if got, want := mustGet(ctx, t, store, key), "body of "+key; got != want {
 			t.Errorf("%q holds %q, want %q", key, got, want)
 		}
 	}
@@ -69,8 +69,8 @@ func oddKeys(t *testing.T, ctx context.Context, store objstore.Store) {
 	}
 }
 
-func getAbsent(t *testing.T, ctx context.Context, store objstore.Store) {
-	mustPut(t, ctx, store, "key-and-more", "x")
+func getAbsent(ctx context.Context, t *testing.T, store objstore.Store) {
+	mustPut(ctx, t, store, "key-and-more", "x")
 	body, err := store.Get(ctx, "key")
 	if err == nil {
 		_ = body.Close()
@@ -81,29 +81,29 @@ func getAbsent(t *testing.T, ctx context.Context, store objstore.Store) {
 	wantMention(t, err, "key")
 }
 
-func putExisting(t *testing.T, ctx context.Context, store objstore.Store) {
-	mustPut(t, ctx, store, "key", "old")
+func putExisting(ctx context.Context, t *testing.T, store objstore.Store) {
+	mustPut(ctx, t, store, "key", "old")
 	err := store.Put(ctx, "key", strings.NewReader("new"))
 	if !errors.Is(err, fs.ErrExist) {
 		t.Errorf("error %v, want fs.ErrExist", err)
 	}
 	wantMention(t, err, "key")
-	if got := mustGet(t, ctx, store, "key"); got != "old" {
+	if got := mustGet(ctx, t, store, "key"); got != "old" {
 		t.Errorf("holds %q, want the old bytes", got)
 	}
 }
 
-func putExistingLarge(t *testing.T, ctx context.Context, store objstore.Store) {
-	mustPut(t, ctx, store, "key", "old")
+func putExistingLarge(ctx context.Context, t *testing.T, store objstore.Store) {
+	mustPut(ctx, t, store, "key", "old")
 	if err := store.Put(ctx, "key", pattern(1, Large)); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("error %v, want fs.ErrExist", err)
 	}
-	if got := mustGet(t, ctx, store, "key"); got != "old" {
+	if got := mustGet(ctx, t, store, "key"); got != "old" {
 		t.Errorf("holds %d bytes, want the old 3", len(got))
 	}
 }
 
-func racingPuts(t *testing.T, ctx context.Context, store objstore.Store) {
+func racingPuts(ctx context.Context, t *testing.T, store objstore.Store) {
 	for _, size := range []int64{100, Large} {
 		const writers = 4
 		key := fmt.Sprintf("raced-%d", size)
@@ -127,22 +127,22 @@ func racingPuts(t *testing.T, ctx context.Context, store objstore.Store) {
 		if winner < 0 {
 			t.Fatalf("no writer of %d bytes won", size)
 		}
-		wantPattern(t, ctx, store, key, byte(winner), size)
+		wantPattern(ctx, t, store, key, byte(winner), size)
 	}
 }
 
-func failingBody(good int64) func(*testing.T, context.Context, objstore.Store) {
-	return func(t *testing.T, ctx context.Context, store objstore.Store) {
+func failingBody(good int64) func(context.Context, *testing.T, objstore.Store) {
+	return func(ctx context.Context, t *testing.T, store objstore.Store) {
 		err := store.Put(ctx, "key", &failing{good: pattern(1, good), err: errBody})
 		if !errors.Is(err, errBody) {
 			t.Errorf("error %v, want the body's", err)
 		}
 		wantAbsent(t, store, "key")
-		mustPut(t, ctx, store, "key", "second try")
+		mustPut(ctx, t, store, "key", "second try")
 	}
 }
 
-func cancelledPut(t *testing.T, ctx context.Context, store objstore.Store) {
+func cancelledPut(ctx context.Context, t *testing.T, store objstore.Store) {
 	for _, first := range []int64{1000, Large} {
 		ctx, cancel := context.WithCancel(ctx)
 		body := newGated(pattern(1, first), pattern(2, Large))
@@ -158,7 +158,7 @@ func cancelledPut(t *testing.T, ctx context.Context, store objstore.Store) {
 	}
 }
 
-func endedContext(t *testing.T, ctx context.Context, store objstore.Store) {
+func endedContext(ctx context.Context, t *testing.T, store objstore.Store) {
 	ctx, cancel := context.WithCancel(ctx)
 	cancel()
 	if err := store.Put(ctx, "key", strings.NewReader("x")); !errors.Is(err, context.Canceled) {
@@ -167,7 +167,7 @@ func endedContext(t *testing.T, ctx context.Context, store objstore.Store) {
 	wantAbsent(t, store, "key")
 }
 
-func halfWritten(t *testing.T, ctx context.Context, store objstore.Store) {
+func halfWritten(ctx context.Context, t *testing.T, store objstore.Store) {
 	body := newGated(pattern(1, Large), strings.NewReader("end"))
 	done := make(chan error, 1)
 	go func() { done <- store.Put(ctx, "folder/key", body) }()
@@ -177,12 +177,12 @@ func halfWritten(t *testing.T, ctx context.Context, store objstore.Store) {
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	if got := mustGet(t, ctx, store, "folder/key"); len(got) != Large+3 {
+	if got := mustGet(ctx, t, store, "folder/key"); len(got) != Large+3 {
 		t.Errorf("holds %d bytes, want %d", len(got), Large+3)
 	}
 }
 
-func wantPattern(t *testing.T, ctx context.Context, store objstore.Store, key string, seed byte, size int64) {
+func wantPattern(ctx context.Context, t *testing.T, store objstore.Store, key string, seed byte, size int64) {
 	t.Helper()
 	body, err := store.Get(ctx, key)
 	if err != nil {

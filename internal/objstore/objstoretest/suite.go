@@ -23,7 +23,7 @@ const deadline = 2 * time.Minute
 
 type testCase struct {
 	name string
-	run  func(t *testing.T, ctx context.Context, store objstore.Store)
+	run  func(ctx context.Context, t *testing.T, store objstore.Store)
 }
 
 // Run runs every case on a store of its own that open returns, which must be
@@ -58,7 +58,7 @@ func Run(t *testing.T, open func(t *testing.T) objstore.Store) {
 		t.Run(c.name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), deadline)
 			defer cancel()
-			c.run(t, ctx, open(t))
+			c.run(ctx, t, open(t))
 		})
 	}
 }
@@ -152,14 +152,14 @@ func keys(ctx context.Context, store objstore.Store, prefix string) ([]string, e
 	return found, nil
 }
 
-func mustPut(t *testing.T, ctx context.Context, store objstore.Store, key, body string) {
+func mustPut(ctx context.Context, t *testing.T, store objstore.Store, key, body string) {
 	t.Helper()
 	if err := store.Put(ctx, key, strings.NewReader(body)); err != nil {
 		t.Fatalf("put %q: %v", key, err)
 	}
 }
 
-func mustGet(t *testing.T, ctx context.Context, store objstore.Store, key string) string {
+func mustGet(ctx context.Context, t *testing.T, store objstore.Store, key string) string {
 	t.Helper()
 	body, err := store.Get(ctx, key)
 	if err != nil {

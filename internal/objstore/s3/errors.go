@@ -19,7 +19,7 @@ func (s *Store) wrap(op, key string, err error) error {
 	if err == nil {
 		return nil
 	}
-	kind, advice := classify(err)
+	advice, kind := classify(err)
 	if kind != nil {
 		err = objstore.Mark(err, kind)
 	}
@@ -31,7 +31,7 @@ func (s *Store) wrap(op, key string, err error) error {
 
 // classify maps the codes that S3 and compatible stores use; they differ more in
 // codes than in HTTP statuses.
-func classify(err error) (kind error, advice string) {
+func classify(err error) (advice string, kind error) {
 	var api smithy.APIError
 	code := ""
 	if errors.As(err, &api) {
@@ -39,28 +39,28 @@ func classify(err error) (kind error, advice string) {
 	}
 	switch code {
 	case "NoSuchBucket":
-		return objstore.ErrNoBucket, ""
+		return "", objstore.ErrNoBucket
 	case "NoSuchKey", "NotFound":
-		return fs.ErrNotExist, ""
+		return "", fs.ErrNotExist
 	case "PreconditionFailed":
-		return fs.ErrExist, ""
+		return "", fs.ErrExist
 	case "NotImplemented":
-		return nil, " (the server must support conditional writes, If-None-Match, which keep existing snapshots safe)"
+		return " (the server must support conditional writes, If-None-Match, which keep existing snapshots safe)", nil
 	case "PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException":
-		return nil, " (is the bucket in another region?)"
+		return " (is the bucket in another region?)", nil
 	case "AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "AccountProblem", "XAdminUserNotFound":
-		return fs.ErrPermission, ""
+		return "", fs.ErrPermission
 	}
 	switch status(err) {
 	case http.StatusForbidden, http.StatusUnauthorized:
-		return fs.ErrPermission, ""
+		return "", fs.ErrPermission
 	case http.StatusPreconditionFailed:
-		return fs.ErrExist, ""
+		return "", fs.ErrExist
 	}
 	if noCredentials(err) {
-		return fs.ErrPermission, " (name a Secret with credentials, or give the operator's service account an identity)"
+		return " (name a Secret with credentials, or give the operator's service account an identity)", fs.ErrPermission
 	}
-	return nil, ""
+	return "", nil
 }
 
 func status(err error) int {

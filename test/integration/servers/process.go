@@ -56,7 +56,7 @@ func (p *Process) Start() {
 		p.t.Fatalf("open the log of %s: %v", p.name, err)
 	}
 	defer log.Close()
-	cmd := exec.Command(p.program, p.args...)
+	cmd := exec.CommandContext(context.Background(), p.program, p.args...) // Kill ends it
 	cmd.Env = append(os.Environ(), p.env...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = attributes()
@@ -154,11 +154,12 @@ func freeAddresses(t testing.TB, n int) []string {
 	t.Helper()
 	addresses := make([]string, n)
 	for i := range addresses {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		var config net.ListenConfig
+		listener, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatalf("find a free port: %v", err)
 		}
-		defer listener.Close()
+		defer func() { _ = listener.Close() }() // all at the end, so that none comes twice
 		addresses[i] = listener.Addr().String()
 	}
 	return addresses
