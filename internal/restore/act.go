@@ -38,10 +38,10 @@ func (r *Reconciler) prove(ctx context.Context, namespace string, src v1beta2.Re
 		log.FromContext(ctx).Error(err, "reading a snapshot panicked", "bucket", src.Bucket, "key", src.Key, "stack", string(caught.Stack))
 	}
 	if err != nil {
-		reason, final := classify(err)
+		f := classify(err, src)
 		return Proof{
 			Progress: ProofFailed, Source: src,
-			Reason: reason, Message: err.Error(), Final: final, Ended: r.now(),
+			Reason: f.Reason, Message: f.Message, Final: f.Final, Ended: r.now(),
 		}
 	}
 	return Proof{Progress: ProofDone, Source: src, Snapshot: proven.Snapshot, Format: proven.Format}

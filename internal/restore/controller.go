@@ -106,7 +106,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
-	return reconcile.Result{RequeueAfter: step.Requeue()}, nil
+	return reconcile.Result{RequeueAfter: step.requeue()}, nil
 }
 
 // report writes the status, if it changed, and then says in an event what was done.

@@ -76,6 +76,10 @@ func withStorage(kind v1beta2.StorageType, storage v1beta2.Storage) func(*State)
 	return func(s *State) { s.Restore.Spec.BackupStorageType, s.Restore.Spec.Storage = kind, storage }
 }
 
+func withEndpoint(endpoint string) func(*State) {
+	return func(s *State) { s.Restore.Spec.S3.Endpoint = endpoint }
+}
+
 func givenBackup(backup *v1beta2.EtcdBackup) func(*State) {
 	return func(s *State) {
 		s.Restore.Spec.BackupStorageType, s.Restore.Spec.Storage = "", v1beta2.Storage{}
@@ -266,6 +270,9 @@ func TestTheSourceIsOneExactObject(t *testing.T) {
 		"with a folder for a key":            {given(withStorage("S3", s3("bucket/folder/"))), v1beta2.ReasonInvalidSpec, "<bucket>/<key>"},
 		"without a bucket":                   {given(withStorage("S3", s3("/key"))), v1beta2.ReasonInvalidSpec, "<bucket>/<key>"},
 		"with an empty path":                 {given(withStorage("S3", s3(""))), v1beta2.ReasonInvalidSpec, "<bucket>/<key>"},
+		"with a strange bucket":              {given(withStorage("S3", s3("b?x/key"))), v1beta2.ReasonInvalidSpec, "letters"},
+		"with an endpoint that is no URL":    {given(withEndpoint("s3:7070")), v1beta2.ReasonInvalidSpec, "not a URL"},
+		"with a password in its endpoint":    {given(withEndpoint("http://u:very-secret@s3")), v1beta2.ReasonInvalidSpec, "without user"},
 		"without an s3 block":                {given(withStorage("S3", v1beta2.Storage{})), v1beta2.ReasonInvalidSpec, "block s3"},
 		"without a gcs block":                {given(withStorage("GCS", v1beta2.Storage{})), v1beta2.ReasonInvalidSpec, "block gcs"},
 		"without anything":                   {given(withStorage("", v1beta2.Storage{})), v1beta2.ReasonStorageNotSupported, "write S3 or GCS"},
@@ -277,7 +284,7 @@ func TestTheSourceIsOneExactObject(t *testing.T) {
 	} {
 		t.Run("fails "+name, func(t *testing.T) {
 			fail, ok := Plan(test.state).(Fail)
-			if !ok || fail.Reason != test.reason || !strings.Contains(fail.Message, test.says) {
+			if !ok || fail.Reason != test.reason || !strings.Contains(fail.Message, test.says) || strings.Contains(fail.Message, "very-secret") {
 				t.Errorf("got %#v", Plan(test.state))
 			}
 		})

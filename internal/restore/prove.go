@@ -4,15 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/kube"
-	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/source"
-	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
 // Prove reads a source once, whole, and says what is in it. secret is nil for the ambient identity.
@@ -38,25 +34,4 @@ func InSpool(dir string) (Prove, error) {
 		}
 		return proven, nil
 	}, nil
-}
-
-// classify gives the reason for an error, and whether the same source can never be good.
-func classify(err error) (reason string, final bool) {
-	switch panicked := (*worker.PanicError)(nil); {
-	case errors.Is(err, kube.ErrSecretMissing), errors.Is(err, source.ErrConfig):
-		return v1beta2.ReasonSecretMissing, false
-	case source.Corrupt(err):
-		return v1beta2.ReasonSnapshotCorrupt, true
-	case source.Newer(err):
-		return v1beta2.ReasonSnapshotTooNew, true
-	case source.Missing(err):
-		return v1beta2.ReasonObjectNotFound, true
-	case errors.Is(err, source.ErrDisk), errors.As(err, &panicked):
-		return v1beta2.ReasonRetrying, false
-	case errors.Is(err, objstore.ErrNoBucket):
-		return v1beta2.ReasonBucketNotFound, false
-	case errors.Is(err, fs.ErrPermission):
-		return v1beta2.ReasonAccessDenied, false
-	}
-	return v1beta2.ReasonStoreUnreachable, false
 }

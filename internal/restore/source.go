@@ -2,7 +2,9 @@ package restore
 
 import (
 	"fmt"
+	"net/url"
 	"strings"
+	"unicode"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
@@ -70,8 +72,25 @@ func sourceOf(kind v1beta2.StorageType, storage v1beta2.Storage, path, field str
 	if !ok || bucket == "" || key == "" || strings.HasSuffix(key, "/") {
 		return source, invalid(fmt.Sprintf(`path %q does not name an object: write "<bucket>/<key>"`, path))
 	}
+	if strings.ContainsFunc(bucket, notInBucketName) {
+		return source, invalid(fmt.Sprintf("path %q: the bucket's name may have letters, digits, hyphens, underscores and dots", path))
+	}
+	if source.Endpoint != "" && badURL(source.Endpoint) {
+		return source, invalid("the endpoint of the store is not a URL: write https://host or https://host:port, without user and password")
+	}
 	source.Bucket, source.Key = bucket, key
 	return source, nil
+}
+
+func notInBucketName(r rune) bool {
+	return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_.", r)
+}
+
+// badURL says whether a store's endpoint is something else than scheme, host and port, and perhaps a path. What it
+// holds is repeated nowhere, because it could be a password.
+func badURL(endpoint string) bool {
+	u, err := url.Parse(endpoint)
+	return err != nil || u.User != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.RawQuery != "" || u.Fragment != ""
 }
 
 func invalid(message string) Step {

@@ -50,7 +50,7 @@ func (r report) step(step Step) {
 		r.restoring(string(step.Cluster.Step), progressMessage(step.Cluster))
 	case Complete:
 		r.cluster(step.Cluster)
-		r.complete(fmt.Sprintf("EtcdCluster is restored: cluster %s at revision %d", step.Cluster.ClusterID, step.Cluster.Revision))
+		r.complete(fmt.Sprintf("the cluster is restored and at its size: etcd cluster %s, revision %d", step.Cluster.ClusterID, step.Cluster.Revision))
 	case Fail:
 		r.status.ClusterID = ""
 		r.fail(step.Reason, step.Message)

@@ -36,7 +36,7 @@ func credentials(dir, secret string) (map[string][]byte, error) {
 	}
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("Secret %s is not mounted at %s", secret, dir)
+		return nil, fmt.Errorf("the Secret %s is not mounted at %s", secret, dir)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the mounted Secret %s: %w: %w", secret, source.ErrDisk, err)

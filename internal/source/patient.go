@@ -43,7 +43,7 @@ func (w *watch) start() { w.timer.Reset(w.limit) }
 // stop returns err, with the silence for its cause where that was it.
 func (w *watch) stop(err error) error {
 	w.timer.Stop()
-	if cause := context.Cause(w); err != nil && cause != nil && !errors.Is(err, cause) && err != io.EOF {
+	if cause := context.Cause(w); err != nil && cause != nil && !errors.Is(err, cause) && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("%w: %w", cause, err)
 	}
 	return err

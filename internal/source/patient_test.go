@@ -101,7 +101,7 @@ func TestAStoreMayBeSlowAndNotSilent(t *testing.T) {
 						if err != nil {
 							return err
 						}
-						time.Sleep(2 * limit) // the reader may take its time
+						_ = pause(t.Context(), 2*limit) // the reader may take its time
 					}
 				})
 			})
@@ -117,7 +117,7 @@ func TestAStoreMayBeSlowAndNotSilent(t *testing.T) {
 							return err
 						}
 						io.WriteString(out, object.Key)
-						time.Sleep(2 * limit)
+						_ = pause(t.Context(), 2*limit)
 					}
 					return nil
 				})
