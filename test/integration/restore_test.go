@@ -3,12 +3,15 @@ package integration
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -19,6 +22,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/connect"
 	"github.com/etcd-suite/etcd-operator/internal/restore"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
@@ -64,6 +68,27 @@ func (b *restoreBench) put(key string, content []byte) string {
 		b.Fatal(err)
 	}
 	return "backups/" + key
+}
+
+// manifestOf is what backup-operator would write beside the content of etcdctlSnapshot.
+func manifestOf(content []byte) snapshot.Manifest {
+	sum := sha256.Sum256(content)
+	return snapshot.Manifest{
+		FormatVersion: snapshot.FormatVersion, Cluster: snapshot.Cluster{Name: "example", ID: "00000000000000aa"},
+		EtcdVersion: "3.6.16", StorageVersion: "3.6.0", Revision: 21, Keys: 20,
+		Size: int64(len(content)), SHA256: hex.EncodeToString(sum[:]), CreatedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+	}
+}
+
+// putManifest puts m beside the object of a path, which it returns.
+func (b *restoreBench) putManifest(path string, m snapshot.Manifest) string {
+	b.Helper()
+	text, err := m.Encode()
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.put(snapshot.ManifestKey(strings.TrimPrefix(path, "backups/")), text)
+	return path
 }
 
 func (b *restoreBench) cluster(name, version string) *v1beta2.EtcdCluster {
@@ -145,16 +170,16 @@ func etcdctl(t *testing.T, minor string, cluster *servers.EtcdCluster, args ...s
 }
 
 func TestRestoreOperator(t *testing.T) {
-	snapshot := etcdctlSnapshot(t, "3.6")
+	content := etcdctlSnapshot(t, "3.6")
 	b := newRestoreBench(t)
 	cluster := b.cluster("example", "3.6.16")
-	good := b.put("good.db", snapshot)
+	good := b.put("good.db", content)
 
 	t.Run("proves what etcdctl saved, and is complete when the cluster is and not before", func(t *testing.T) {
 		r := b.restore("good", good)
 		kubetest.Create(t, r)
 		b.await(r, v1beta2.ReasonVerified)
-		if s := r.Status.Snapshot; s.Path != good || s.Revision != 21 || s.Keys != 20 || s.Size != int64(len(snapshot)) || s.StorageVersion != "3.6.0" {
+		if s := r.Status.Snapshot; s.Path != good || s.Revision != 21 || s.Keys != 20 || s.Size != int64(len(content)) || s.StorageVersion != "3.6.0" {
 			t.Errorf("proved %+v", s)
 		}
 		want := v1beta2.RestoreSource{StorageType: "S3", Bucket: "backups", Key: "good.db", Endpoint: b.server.Endpoint, ForcePathStyle: true, Secret: "aws"}
@@ -174,6 +199,15 @@ func TestRestoreOperator(t *testing.T) {
 			t.Errorf("the end:\n%s", kubetest.YAML(r))
 		}
 		kubetest.MustKubectl(t, "", "-n", b.namespace, "wait", "--for=condition=Complete", "etcdrestore/good", "--timeout=10s")
+	})
+
+	t.Run("tells what the manifest says, where there is one", func(t *testing.T) {
+		r := b.restore("with-manifest", b.putManifest(b.put("with-manifest.db", content), manifestOf(content)))
+		kubetest.Create(t, r)
+		b.await(r, v1beta2.ReasonVerified)
+		if s := r.Status.Snapshot; s.EtcdVersion != "3.6.16" || s.ClusterID != "00000000000000aa" || s.CreatedAt != "2026-01-02T03:04:05Z" {
+			t.Errorf("proved %+v", s)
+		}
 	})
 
 	t.Run("fails when the seed failed, and stays so", func(t *testing.T) {
@@ -235,7 +269,7 @@ func TestRestoreOperator(t *testing.T) {
 	t.Run("proves a snapshot in GCS", func(t *testing.T) {
 		gcs := servers.GCS(t)
 		gcs.CreateBucket(t, "backups")
-		if err := open(t, gcsLocation(gcs, "backups")).Put(t.Context(), "good.db", bytes.NewReader(snapshot)); err != nil {
+		if err := open(t, gcsLocation(gcs, "backups")).Put(t.Context(), "good.db", bytes.NewReader(content)); err != nil {
 			t.Fatal(err)
 		}
 		r := b.restore("of-gcs", "")
@@ -248,26 +282,35 @@ func TestRestoreOperator(t *testing.T) {
 
 // Defect 12 of coreos/etcd-operator: the bytes were not checked before a restore, which had deleted the cluster by then.
 func TestRestoreOperatorFailsBeforeAnythingIsTouched(t *testing.T) {
-	snapshot := etcdctlSnapshot(t, "3.6")
+	content := etcdctlSnapshot(t, "3.6")
 	b := newRestoreBench(t)
 	cluster := b.cluster("example", "3.6.16")
 	b.cluster("old", "3.5.35")
-	flipped := bytes.Clone(snapshot)
+	flipped := bytes.Clone(content)
 	flipped[len(flipped)/2] ^= 1
+	claimed := func(key string, change func(*snapshot.Manifest)) string {
+		m := manifestOf(content)
+		change(&m)
+		return b.putManifest(b.put(key, content), m)
+	}
 
 	for name, test := range map[string]struct {
 		path   string
 		change func(*v1beta2.EtcdRestore)
 		reason string
 	}{
-		"flipped-bit":   {b.put("flipped.db", flipped), nil, v1beta2.ReasonSnapshotCorrupt},
-		"truncated":     {b.put("truncated.db", snapshot[:len(snapshot)-4096]), nil, v1beta2.ReasonSnapshotCorrupt},
-		"no-trailer":    {b.put("no-trailer.db", snapshot[:len(snapshot)-32]), nil, v1beta2.ReasonSnapshotCorrupt},
-		"empty":         {b.put("empty.db", nil), nil, v1beta2.ReasonSnapshotCorrupt},
-		"no-snapshot":   {b.put("text.db", []byte("hello")), nil, v1beta2.ReasonSnapshotCorrupt},
-		"no-object":     {"backups/absent.db", nil, v1beta2.ReasonObjectNotFound},
-		"no-key":        {"backups", nil, v1beta2.ReasonInvalidSpec},
-		"older-cluster": {b.put("good.db", snapshot), func(r *v1beta2.EtcdRestore) { r.Spec.EtcdCluster.Name = "old" }, v1beta2.ReasonSnapshotTooNew},
+		"flipped-bit":    {b.put("flipped.db", flipped), nil, v1beta2.ReasonSnapshotCorrupt},
+		"truncated":      {b.put("truncated.db", content[:len(content)-4096]), nil, v1beta2.ReasonSnapshotCorrupt},
+		"no-trailer":     {b.put("no-trailer.db", content[:len(content)-32]), nil, v1beta2.ReasonSnapshotCorrupt},
+		"empty":          {b.put("empty.db", nil), nil, v1beta2.ReasonSnapshotCorrupt},
+		"no-snapshot":    {b.put("text.db", []byte("hello")), nil, v1beta2.ReasonSnapshotCorrupt},
+		"no-object":      {"backups/absent.db", nil, v1beta2.ReasonObjectNotFound},
+		"other-sum":      {claimed("sum.db", func(m *snapshot.Manifest) { m.SHA256 = strings.Repeat("00", 32) }), nil, v1beta2.ReasonSnapshotCorrupt},
+		"other-size":     {claimed("size.db", func(m *snapshot.Manifest) { m.Size += 512 }), nil, v1beta2.ReasonSnapshotCorrupt},
+		"other-revision": {claimed("revision.db", func(m *snapshot.Manifest) { m.Revision++ }), nil, v1beta2.ReasonSnapshotCorrupt},
+		"newer-format":   {claimed("format.db", func(m *snapshot.Manifest) { m.FormatVersion++ }), nil, v1beta2.ReasonSnapshotTooNew},
+		"no-key":         {"backups", nil, v1beta2.ReasonInvalidSpec},
+		"older-cluster":  {b.put("good.db", content), func(r *v1beta2.EtcdRestore) { r.Spec.EtcdCluster.Name = "old" }, v1beta2.ReasonSnapshotTooNew},
 		"other-cloud": {"", func(r *v1beta2.EtcdRestore) {
 			r.Spec.BackupStorageType, r.Spec.Storage = v1beta2.StorageABS, v1beta2.Storage{ABS: &v1beta2.ABSSource{Path: "container/key"}}
 		}, v1beta2.ReasonStorageNotSupported},
@@ -297,10 +340,10 @@ func TestRestoreOperatorFailsBeforeAnythingIsTouched(t *testing.T) {
 
 // Defect 19 of coreos/etcd-operator: a restore was never tried again.
 func TestRestoreOperatorTriesAgainWhatMayPass(t *testing.T) {
-	snapshot := etcdctlSnapshot(t, "3.6")
+	content := etcdctlSnapshot(t, "3.6")
 	b := newRestoreBench(t)
 	b.cluster("example", "3.6.16")
-	good := b.put("good.db", snapshot)
+	good := b.put("good.db", content)
 
 	for name, test := range map[string]struct {
 		change func(*v1beta2.EtcdRestore)
@@ -328,7 +371,7 @@ func TestRestoreOperatorTriesAgainWhatMayPass(t *testing.T) {
 			func(r *v1beta2.EtcdRestore) { r.Spec.S3.Path = "later/good.db" }, v1beta2.ReasonBucketNotFound,
 			func(t *testing.T) {
 				b.server.CreateBucket(t, "later")
-				if err := open(t, s3Location(b.server, "later")).Put(t.Context(), "good.db", bytes.NewReader(snapshot)); err != nil {
+				if err := open(t, s3Location(b.server, "later")).Put(t.Context(), "good.db", bytes.NewReader(content)); err != nil {
 					t.Fatal(err)
 				}
 			},
