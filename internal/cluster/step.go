@@ -43,11 +43,11 @@ const (
 )
 
 type (
-	// Done: the cluster is as asked for.
+	// Done says that the cluster is as asked for.
 	Done struct{}
-	// Idle: nothing may be done (paused, or being deleted).
+	// Idle says that nothing may be done (paused, or being deleted).
 	Idle struct{ Why, Message string }
-	// Wait: something must happen first that the operator does not do itself. Stalled: a person must act.
+	// Wait says that something must happen first that the operator does not do itself. Stalled: a person must act.
 	Wait struct {
 		Why, Message string
 		Stalled      bool
@@ -57,7 +57,14 @@ type (
 		Incarnation int32
 		ClusterID   string
 	}
-	// CreateMembers makes volumes and Pods of the members that form a cluster; what is there already is left.
+	// CreateVolumes makes the volumes of the members that form a cluster; what is there already is left.
+	CreateVolumes struct {
+		Incarnation int32
+		Size        int
+	}
+	// BeginBootstrap records that those volumes are all there, before any Pod is.
+	BeginBootstrap struct{ Incarnation int32 }
+	// CreateMembers makes the Pods of the members that form a cluster, where they have their volume.
 	CreateMembers struct {
 		Incarnation int32
 		Size        int
@@ -129,6 +136,8 @@ func (Done) Reason() string            { return v1beta2.ReasonReady }
 func (s Idle) Reason() string          { return s.Why }
 func (s Wait) Reason() string          { return s.Why }
 func (ApplyServices) Reason() string   { return v1beta2.ReasonCreating }
+func (CreateVolumes) Reason() string   { return v1beta2.ReasonCreating }
+func (BeginBootstrap) Reason() string  { return v1beta2.ReasonCreating }
 func (CreateMembers) Reason() string   { return v1beta2.ReasonCreating }
 func (RecordFormed) Reason() string    { return v1beta2.ReasonCreating }
 func (ExposeMember) Reason() string    { return v1beta2.ReasonScaling }
@@ -163,6 +172,8 @@ func (Done) Requeue() time.Duration            { return pollSettled }
 func (Idle) Requeue() time.Duration            { return pollSettled }
 func (Wait) Requeue() time.Duration            { return pollSettling }
 func (ApplyServices) Requeue() time.Duration   { return soon }
+func (CreateVolumes) Requeue() time.Duration   { return soon }
+func (BeginBootstrap) Requeue() time.Duration  { return soon }
 func (CreateMembers) Requeue() time.Duration   { return soon }
 func (CreateMember) Requeue() time.Duration    { return soon }
 func (RecordFormed) Requeue() time.Duration    { return soon }

@@ -12,7 +12,7 @@ import (
 )
 
 // ErrSecretMissing is in the chain when a Secret that a spec names is not there.
-var ErrSecretMissing = errors.New("Secret not found")
+var ErrSecretMissing = errors.New("no such Secret")
 
 // SecretData reads the data of a Secret. With an empty name there is none: nil and no error.
 func SecretData(ctx context.Context, c client.Reader, namespace, name string) (map[string][]byte, error) {
