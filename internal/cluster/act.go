@@ -22,6 +22,8 @@ func (r *Reconciler) act(ctx context.Context, v *view, step Step) error {
 	switch step := step.(type) {
 	case ApplyServices:
 		return errors.Join(r.apply(ctx, v, headlessService(v.State)), r.apply(ctx, v, clientService(v.State, step.Incarnation, step.ClusterID)))
+	case CreateVolumes:
+		return r.createVolumes(ctx, v, step)
 	case CreateMembers:
 		return r.createMembers(ctx, v, step)
 	case CreateMember:
@@ -51,17 +53,27 @@ func (r *Reconciler) act(ctx context.Context, v *view, step Step) error {
 	return nil
 }
 
-func (r *Reconciler) createMembers(ctx context.Context, v *view, step CreateMembers) error {
+func (r *Reconciler) createVolumes(ctx context.Context, v *view, step CreateVolumes) error {
 	var errs []error
 	for _, name := range v.InitialNames(step.Incarnation, step.Size) {
+		member := CreateMember{Name: name, Incarnation: step.Incarnation, InitialSize: step.Size}
+		errs = append(errs, r.create(ctx, v, newVolume(v.State, member)))
+	}
+	return errors.Join(errs...)
+}
+
+func (r *Reconciler) createMembers(ctx context.Context, v *view, step CreateMembers) error {
+	var errs []error
+	for _, name := range v.Bootable(step.Incarnation, step.Size) {
 		errs = append(errs, r.createMember(ctx, v, CreateMember{Name: name, Incarnation: step.Incarnation, InitialSize: step.Size, Start: StartNew}))
 	}
 	return errors.Join(errs...)
 }
 
-// createMember makes the volume before the Pod that mounts it. A member that comes back never gets another volume.
+// createMember makes a member's Pod, and before it the volume of one that is yet to get data. The volumes of those
+// who form a cluster are there, and a member that comes back never gets another.
 func (r *Reconciler) createMember(ctx context.Context, v *view, step CreateMember) error {
-	if v.Durable() && step.Start != StartRejoin {
+	if v.Durable() && (step.Start == StartJoin || step.Start == StartSeed) {
 		if err := r.create(ctx, v, newVolume(v.State, step)); err != nil {
 			return err
 		}

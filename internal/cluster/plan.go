@@ -84,12 +84,16 @@ func secrets(s State) Step {
 // services come first: members find each other by the headless one. The one for clients selects nobody until the
 // cluster has formed for good, so that nothing is acknowledged to a client that could yet start over.
 func services(s State) Step {
+	var incarnation int32
+	if s.Formed() {
+		incarnation = s.Incarnation
+	}
 	current := s.Services.HeadlessCurrent && s.Services.ClientCurrent &&
-		s.Services.ClientIncarnation == s.Incarnation && s.Services.ClientClusterID == s.ClusterID
+		s.Services.ClientIncarnation == incarnation && s.Services.ClientClusterID == s.ClusterID
 	if current {
 		return nil
 	}
-	return ApplyServices{Incarnation: s.Incarnation, ClusterID: s.ClusterID}
+	return ApplyServices{Incarnation: incarnation, ClusterID: s.ClusterID}
 }
 
 // unblock makes a Pod again that cannot go on as it is; the volume stays.

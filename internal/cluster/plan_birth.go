@@ -1,9 +1,11 @@
 package cluster
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
 // firstIncarnation is the life that a cluster is bootstrapped with.
@@ -41,46 +43,74 @@ func strangers(s State) Step {
 	return nil
 }
 
-// bootstrap forms a cluster that never was: all members at once, then its ID is kept for good.
+// bootstrap forms a cluster that never was: all volumes, then a note that they are there, then all Pods at once,
+// and at last its ID, which is kept for good. The note tells a volume that is yet to be made from one that a member
+// lost after it had voted: no member starts under its old identity without its data.
 func bootstrap(s State) Step {
 	if s.Formed() {
 		return nil
 	}
 	size := s.Spec.Size
-	for _, m := range s.Members {
-		switch {
-		case s.Restore != nil && m.Incarnation == s.Restore.Incarnation:
-			continue
-		case m.Serving:
+	for _, m := range s.initial() {
+		if m.Serving {
 			return RecordFormed{ClusterID: m.ClusterID.String(), Incarnation: firstIncarnation}
 		}
 		size = m.InitialSize
 	}
-	if !s.complete(firstIncarnation, size) {
-		if s.NoStorageClass {
-			return noStorageClass()
-		}
+	if s.Durable() && s.Incarnation == 0 {
+		return beginBootstrap(s, size)
+	}
+	if len(s.Bootable(firstIncarnation, size)) > 0 {
 		return CreateMembers{Incarnation: firstIncarnation, Size: size}
 	}
-	if wait := blocked(s.Members); wait != nil {
-		return wait
-	}
-	return Wait{Why: v1beta2.ReasonCreating, Message: "the members are starting: " + unanswered(s.Members)}
-}
-
-// complete says whether every initial member has its Pod and volume.
-func (s State) complete(incarnation int32, size int) bool {
-	have := make(map[string]Member, len(s.Members))
-	for _, m := range s.incarnation(incarnation) {
-		have[m.Name] = m
-	}
-	for _, name := range s.InitialNames(incarnation, size) {
-		m, ok := have[name]
-		if !ok || m.Pod == PodNone || (s.Durable() && m.Volume == VolumeNone) {
-			return false
+	kept := slices.DeleteFunc(slices.Clone(s.initial()), func(m Member) bool { return !s.HoldsData(m) })
+	if len(kept) < etcd.Quorum(size) && s.Durable() {
+		return Wait{
+			Why:     v1beta2.ReasonQuorumLost,
+			Message: fmt.Sprintf("%d of %d volumes are left of a cluster that never served, too few to form it: delete the EtcdCluster and make it again", len(kept), size),
+			Stalled: true,
 		}
 	}
-	return true
+	if wait := blocked(kept); wait != nil {
+		return wait
+	}
+	return Wait{Why: v1beta2.ReasonCreating, Message: "the members are starting: " + unanswered(kept)}
+}
+
+// beginBootstrap makes the volumes and notes that they are there. Where a Pod is there already, they were, and the
+// note was lost with the status.
+func beginBootstrap(s State, size int) Step {
+	volumes := 0
+	for _, m := range s.initial() {
+		if m.Pod != PodNone {
+			return BeginBootstrap{Incarnation: firstIncarnation}
+		}
+		volumes++
+	}
+	switch {
+	case volumes == size:
+		return BeginBootstrap{Incarnation: firstIncarnation}
+	case s.NoStorageClass:
+		return noStorageClass()
+	}
+	return CreateVolumes{Incarnation: firstIncarnation, Size: size}
+}
+
+// initial are the members that form the cluster.
+func (s State) initial() []Member {
+	return s.where(func(m Member) bool { return m.Incarnation == firstIncarnation && m.InitialSize > 0 })
+}
+
+// Bootable are the initial members that may start and have no Pod: with emptyDir all, else those with a volume.
+func (s State) Bootable(incarnation int32, size int) []string {
+	return slices.DeleteFunc(s.InitialNames(incarnation, size), func(name string) bool {
+		for _, m := range s.Members {
+			if m.Name == name {
+				return m.Pod != PodNone || (s.Durable() && m.Volume != VolumePresent)
+			}
+		}
+		return s.Durable()
+	})
 }
 
 func noStorageClass() Step {

@@ -75,8 +75,10 @@ func seeding(s State) Step {
 	}
 	seed, _ := s.seed()
 	switch {
-	case seed.Pod == PodDeleting || seed.Volume == VolumeDeleting:
+	case seed.Pod == PodDeleting || (seed.Pod == PodNone && seed.Volume == VolumeDeleting):
 		return s.waitGone(seed, v1beta2.ReasonRestoring, "an earlier seed is being removed")
+	case seed.Volume == VolumeDeleting:
+		return DeletePod{Name: seed.Name, Why: v1beta2.ReasonRestoring, Message: "its volume is being deleted: the seed is made again"}
 	case seed.Pod == PodNone && s.Durable() && seed.Volume == VolumeNone && s.NoStorageClass:
 		return noStorageClass()
 	case seed.Pod == PodNone:

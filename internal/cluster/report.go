@@ -21,6 +21,10 @@ func messageOf(s State, step Step) string {
 		return "member " + step.Name + ": " + step.Message
 	case ApplyServices:
 		return "making the Services"
+	case CreateVolumes:
+		return fmt.Sprintf("making the volumes of %d members", step.Size)
+	case BeginBootstrap:
+		return "the volumes are there: the members can start"
 	case CreateMembers:
 		return fmt.Sprintf("making %d members", step.Size)
 	case CreateMember:
@@ -98,6 +102,8 @@ func eventsOf(s State, step Step, actErr error, statusChanged bool) []event {
 // eventReason names the steps that users want to read about.
 func eventReason(step Step) (string, bool) {
 	switch step := step.(type) {
+	case CreateVolumes:
+		return "CreatingVolumes", true
 	case CreateMembers:
 		return "CreatingMembers", true
 	case CreateMember:

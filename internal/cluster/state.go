@@ -255,10 +255,14 @@ func (s State) Voters() etcd.Voters {
 }
 
 // HoldsData says whether a member has, or may have, data that it runs on or can start again with. A volume that
-// is gone under a running Pod is still mounted there; under a Pod that never comes to run it is lost.
+// is being deleted stays as long as a Pod has been placed with it.
 func (s State) HoldsData(m Member) bool {
-	if s.Durable() {
-		return m.Volume == VolumePresent || m.Pod == PodRunning || m.Pod == PodDeleting || (m.Volume == VolumeDeleting && m.Pod == PodStarting)
+	placed := m.Pod == PodStarting || (m.Pod == PodBlocked && m.PodReason != v1beta2.ReasonPodUnschedulable)
+	switch {
+	case !s.Durable():
+		return m.Pod != PodNone && m.Pod != PodEnded
+	case m.Pod == PodRunning || m.Pod == PodDeleting:
+		return true
 	}
-	return m.Pod != PodNone && m.Pod != PodEnded
+	return m.Volume == VolumePresent || (m.Volume == VolumeDeleting && placed)
 }

@@ -38,6 +38,8 @@ func NewStatus(s State, step Step, actErr error, before v1beta2.EtcdClusterStatu
 // recordFacts keeps what a step made true and nobody could observe later.
 func recordFacts(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 	switch step := step.(type) {
+	case BeginBootstrap:
+		status.Incarnation = step.Incarnation
 	case RecordFormed:
 		status.ClusterID, status.Incarnation = step.ClusterID, step.Incarnation
 	case BeginRestore:

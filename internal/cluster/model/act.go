@@ -19,8 +19,12 @@ func (w *World) Act(s cluster.State, step cluster.Step) error {
 			HeadlessCurrent: true, ClientExists: true, ClientCurrent: true,
 			ClientIncarnation: step.Incarnation, ClientClusterID: step.ClusterID,
 		}
-	case cluster.CreateMembers:
+	case cluster.CreateVolumes:
 		for _, name := range s.InitialNames(step.Incarnation, step.Size) {
+			w.provide(volume{name: name, incarnation: step.Incarnation, initialSize: step.Size})
+		}
+	case cluster.CreateMembers:
+		for _, name := range s.Bootable(step.Incarnation, step.Size) {
 			w.create(s, cluster.CreateMember{Name: name, Incarnation: step.Incarnation, InitialSize: step.Size, Start: cluster.StartNew})
 		}
 	case cluster.CreateMember:
@@ -49,8 +53,8 @@ func (w *World) Act(s cluster.State, step cluster.Step) error {
 
 // create makes a member's volume and Pod where they are missing.
 func (w *World) create(s cluster.State, step cluster.CreateMember) {
-	if w.durable() && step.Start != cluster.StartRejoin && w.volume(step.Name) == nil {
-		w.volumes = append(w.volumes, volume{name: step.Name, incarnation: step.Incarnation, initialSize: step.InitialSize})
+	if w.durable() && (step.Start == cluster.StartJoin || step.Start == cluster.StartSeed) {
+		w.provide(volume{name: step.Name, incarnation: step.Incarnation})
 	}
 	if w.pod(step.Name) != nil {
 		return
@@ -74,6 +78,13 @@ func (w *World) create(s cluster.State, step cluster.CreateMember) {
 		}
 	}
 	w.pods = append(w.pods, p)
+}
+
+// provide makes a volume where there is none of that name.
+func (w *World) provide(v volume) {
+	if w.volume(v.name) == nil {
+		w.volumes = append(w.volumes, v)
+	}
 }
 
 // stop begins the end of a Pod.

@@ -204,9 +204,10 @@ func changeFate(w *World, r *rand.Rand) string {
 }
 
 // loseStatus loses what the operator wrote. The client Service remembers the cluster's ID; losing both at once is
-// more than one fault.
+// more than one fault, and so is losing it between two lives that have no volumes, or before the cluster has formed.
 func loseStatus(w *World, _ *rand.Rand) string {
-	if w.Services.ClientClusterID != w.Cluster.Status.ClusterID {
+	between := !w.durable() && w.Cluster.Status.Restore != nil
+	if w.Services.ClientClusterID != w.Cluster.Status.ClusterID || w.formed() == nil || between {
 		return ""
 	}
 	w.Cluster.Status = v1beta2.EtcdClusterStatus{ObservedGeneration: -1}
@@ -281,7 +282,7 @@ func (w *World) CheckLost(o Outcome) {
 		return
 	}
 	l := w.formed()
-	if wait.Why == v1beta2.ReasonQuorumLost && !w.Gentle && l != nil && !w.couldHaveQuorum(l) {
+	if wait.Stalled && !w.Gentle && l != nil && !w.couldHaveQuorum(l) {
 		return
 	}
 	if l == nil && wait.Stalled {

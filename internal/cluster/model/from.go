@@ -99,6 +99,7 @@ func (w *World) putMember(s cluster.State, m *cluster.Member) {
 	if m.Seed != nil {
 		p.failures, p.hopeless = m.Seed.Failures, m.Seed.Hopeless
 	}
+	p.placed = m.Pod != cluster.PodBlocked || m.PodReason != v1beta2.ReasonPodUnschedulable
 	if m.Pod == cluster.PodBlocked {
 		w.block(&p, m)
 	}

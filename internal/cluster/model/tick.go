@@ -22,7 +22,8 @@ func (w *World) Tick() (moved bool) {
 		moved = moved || gone || w.pods[i].state != before
 	}
 	w.volumes = slices.DeleteFunc(w.volumes, func(v volume) bool {
-		gone := v.deleting && w.pod(v.name) == nil
+		p := w.pod(v.name)
+		gone := v.deleting && (p == nil || !p.placed)
 		moved = moved || gone
 		return gone
 	})
@@ -65,12 +66,15 @@ func (w *World) tickPod(p *pod) bool {
 func (w *World) boot(p *pod) (reason, wrong string) {
 	v := w.volume(p.name)
 	switch {
-	case p.unschedulable:
+	case p.unschedulable && !p.placed:
 		return v1beta2.ReasonPodUnschedulable, "no host takes it"
 	case w.durable() && v == nil:
 		return v1beta2.ReasonPodUnschedulable, "its volume is not there"
-	case w.durable() && v.deleting:
+	case w.durable() && v.deleting && !p.placed:
 		return v1beta2.ReasonPodUnschedulable, "its volume is being deleted"
+	}
+	p.placed = true
+	switch {
 	case p.broken:
 		return v1beta2.ReasonPodFailing, "container etcd ended 7 times"
 	case w.BadImage != "" && p.version == w.BadImage:
@@ -124,7 +128,7 @@ func (w *World) startNew(l *life, p *pod) (*data, string) {
 	switch {
 	case e == nil:
 		return nil, "the member was removed"
-	case e.ran && w.formed() != nil:
+	case e.ran && w.durable():
 		w.violate(3, "%s starts again under its old identity without its data", p.name)
 	case e.ran:
 		return nil, "the member has already been bootstrapped"

@@ -99,6 +99,8 @@ type pod struct {
 	hopeless bool
 	// unschedulable: no host takes it. stuck: its host does not confirm that it stopped.
 	unschedulable, stuck bool
+	// placed: it has a host, and its volume is mounted there.
+	placed bool
 	// broken: its etcd ends as soon as it starts. hung: it runs and answers nobody.
 	broken, hung         bool
 	ready                bool
