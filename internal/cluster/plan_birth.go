@@ -20,6 +20,7 @@ func awaitRestore(s State) Step {
 	return Wait{
 		Why:     v1beta2.ReasonWaitingForRestore,
 		Message: "starts from EtcdRestore " + s.RestorePending + ", and not empty; delete that EtcdRestore to start empty",
+		Stalled: s.step() == v1beta2.RestoreFailed,
 	}
 }
 

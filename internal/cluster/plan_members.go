@@ -70,7 +70,7 @@ func promote(s State) Step {
 		return nil
 	}
 	for _, m := range s.membership() {
-		if m.Learner && m.Started && m.Answers {
+		if m.Learner && m.Started && m.Answers && !m.losing() {
 			return PromoteLearner{ID: m.ID, Name: m.Name}
 		}
 	}
@@ -96,10 +96,12 @@ func removeOrphanPods(s State) Step {
 	return nil
 }
 
-// replaceLost removes a member whose data is gone, so that a new one can take its place.
+// replaceLost removes a member whose data is gone, so that a new one can take its place; a learner already when its
+// data is about to go.
 func replaceLost(s State) Step {
 	lost := s.where(func(m Member) bool {
-		return m.Incarnation == s.Incarnation && m.InMembership && !s.HoldsData(m) && (m.Started || !s.justAdded(m))
+		gone := !s.HoldsData(m) && (m.Started || !s.justAdded(m))
+		return m.Incarnation == s.Incarnation && m.InMembership && (gone || (m.Learner && m.losing()))
 	})
 	for _, m := range lost {
 		if m.Learner {
@@ -160,9 +162,12 @@ func scaleDown(s State) Step {
 	if !ok {
 		return Wait{Why: v1beta2.ReasonScaling, Message: "which member leads is not known for the moment, and it is not the one to go"}
 	}
+	if step := s.moveLeader(leader); leader.losing() && step != nil {
+		return step // so that it can be the one to go
+	}
 	candidates = slices.DeleteFunc(slices.Clone(candidates), func(m Member) bool { return m.Leader })
 	if len(candidates) == 0 {
-		return s.moveLeader(leader)
+		return nil
 	}
 	victim := slices.MaxFunc(candidates, s.compareVictims)
 	if !victim.Learner && !s.Voters().KeepsQuorumWithout(victim.Serving) {

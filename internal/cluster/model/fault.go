@@ -45,7 +45,7 @@ func (w *World) spare(name string) bool {
 		}
 		safe := etcd.Voters{}
 		for _, e := range l.entries {
-			if !e.learner {
+			if !e.learner || e.name == name { // a learner may have its vote any moment
 				safe.Total++
 				if e.name != name && w.safe(l, e) {
 					safe.Healthy++
@@ -260,7 +260,10 @@ func newLeader(w *World, r *rand.Rand) string {
 func (w *World) Repair() {
 	w.choose = nil
 	w.BadImage, w.SecretProblem, w.NoStorageClass = "", "", false
-	w.Cluster.Spec.Paused, w.Cluster.Spec.Version = false, version
+	w.Cluster.Spec.Paused = false
+	if running := w.Cluster.Status.CurrentVersion; running != "" {
+		w.Cluster.Spec.Version = running
+	}
 	for i := range w.pods {
 		p := &w.pods[i]
 		p.unschedulable, p.stuck, p.broken, p.hung = false, false, false, false
