@@ -147,7 +147,7 @@ func (t *taker) store(ctx context.Context, o order) (objstore.Store, error) {
 		Region: o.Target.Region, ForcePathStyle: o.Target.ForcePathStyle, Secret: secret,
 	})
 	if err != nil {
-		return nil, &Failure{v1beta2.ReasonAccessDenied, err.Error()}
+		return nil, fail(v1beta2.ReasonAccessDenied, err.Error())
 	}
 	return store, nil
 }
@@ -160,8 +160,8 @@ func (t *taker) tls(ctx context.Context, o order) (*tls.Config, error) {
 	}
 	config, err := etcd.TLSConfig(data[v1beta2.ClientCertKey], data[v1beta2.ClientKeyKey], data[v1beta2.ClientCAKey])
 	if err != nil {
-		return nil, &Failure{v1beta2.ReasonSecretMissing, fmt.Sprintf("Secret %s has no usable %s, %s and %s: %v",
-			o.TLSSecret, v1beta2.ClientCertKey, v1beta2.ClientKeyKey, v1beta2.ClientCAKey, err)}
+		return nil, fail(v1beta2.ReasonSecretMissing, fmt.Sprintf("Secret %s has no usable %s, %s and %s: %v",
+			o.TLSSecret, v1beta2.ClientCertKey, v1beta2.ClientKeyKey, v1beta2.ClientCAKey, err))
 	}
 	return config, nil
 }
@@ -169,7 +169,7 @@ func (t *taker) tls(ctx context.Context, o order) (*tls.Config, error) {
 func (t *taker) secret(ctx context.Context, namespace, name string) (map[string][]byte, error) {
 	data, err := kube.SecretData(ctx, t.secrets, namespace, name)
 	if err != nil && !errors.Is(err, kube.ErrSecretMissing) {
-		return nil, &Failure{v1beta2.ReasonRetrying, err.Error()}
+		return nil, fail(v1beta2.ReasonRetrying, err.Error())
 	}
 	if data == nil && name != "" {
 		// The API gives an empty Secret as nil, which stands for the operator's own identity.

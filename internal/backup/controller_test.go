@@ -174,7 +174,7 @@ func TestReconcile(t *testing.T) {
 		if wait <= 0 || wait > firstDelay {
 			t.Fatalf("looks again in %s", wait)
 		}
-		time.Sleep(wait)
+		<-time.After(wait)
 		r.pass()
 		r.pass()
 		if !r.isReady() || r.begun != 2 || r.backup().Status.Attempts != 2 {

@@ -13,13 +13,17 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
-// Error makes a Failure an error, where its reason is known at the spot.
-func (f *Failure) Error() string { return f.Message }
+// failedError is a Failure on its way, where its reason is known at the spot.
+type failedError struct{ Failure }
+
+func (e *failedError) Error() string { return e.Message }
+
+func fail(reason, message string) error { return &failedError{Failure{reason, message}} }
 
 // classify turns the error of an attempt into one of the API's reasons and what to do about it; expired says that
 // the attempt's time was over. Whatever nothing else is known of is an answer of the store, or none.
 func classify(err error, o order, expired bool) *Failure {
-	var known *Failure
+	var known *failedError
 	var panicked *worker.PanicError
 	say := func(reason, advice string) *Failure { return &Failure{reason, err.Error() + "; " + advice} }
 	switch {
@@ -32,7 +36,7 @@ func classify(err error, o order, expired bool) *Failure {
 	case expired:
 		return say(v1beta2.ReasonDeadlineExceeded, fmt.Sprintf("an attempt may take %s: raise backupPolicy.timeoutInSecond, or see what is slow", o.Timeout))
 	case errors.As(err, &known):
-		return known
+		return &known.Failure
 	case errors.Is(err, kube.ErrSecretMissing):
 		return &Failure{v1beta2.ReasonSecretMissing, err.Error()}
 	case errors.Is(err, snapshot.ErrDisk):

@@ -21,7 +21,7 @@ type answer struct {
 
 // choose picks the member to take the snapshot from: a voter that serves linearizable reads, not the leader where
 // there is a choice, and of those the one with the highest revision. clusterID, 16 hex digits, is the cluster that
-// the members must be of; empty where nothing is known of it. The error is a *Failure.
+// the members must be of; empty where nothing is known of it. The error is a *failedError.
 func choose(answers []answer, clusterID string) (answer, error) {
 	answered, err := sameCluster(answers, clusterID)
 	if err != nil {
@@ -64,17 +64,18 @@ func sameCluster(answers []answer, clusterID string) ([]answer, error) {
 		}
 	}
 	if len(answered) == 0 && len(other) > 0 {
-		return nil, &Failure{v1beta2.ReasonClusterNotAvailable, fmt.Sprintf(
-			"no member of cluster %s answers: %s", clusterID, strings.Join(append(other, silent...), "; "))}
+		return nil, fail(v1beta2.ReasonClusterNotAvailable, fmt.Sprintf(
+			"no member of cluster %s answers: %s", clusterID, strings.Join(append(other, silent...), "; ")))
 	}
 	if len(answered) == 0 {
-		return nil, &Failure{v1beta2.ReasonEndpointUnreachable, fmt.Sprintf(
-			"none of the %d endpoints answers; check their addresses, the network and TLS: %s", len(answers), strings.Join(silent, "; "))}
+		return nil, fail(v1beta2.ReasonEndpointUnreachable, fmt.Sprintf(
+			"none of the %d endpoints answers; check their addresses, the network and TLS: %s", len(answers), strings.Join(silent, "; ")))
 	}
 	for _, a := range answered {
 		if a.Status.ClusterID != answered[0].Status.ClusterID {
-			return nil, invalid("etcdEndpoints are of different etcd clusters: %s is of cluster %s and %s of cluster %s; write those of one",
-				answered[0].URL, answered[0].Status.ClusterID, a.URL, a.Status.ClusterID)
+			return nil, fail(v1beta2.ReasonInvalidSpec, fmt.Sprintf(
+				"etcdEndpoints are of different etcd clusters: %s is of cluster %s and %s of cluster %s; write those of one",
+				answered[0].URL, answered[0].Status.ClusterID, a.URL, a.Status.ClusterID))
 		}
 	}
 	return answered, nil
@@ -96,9 +97,9 @@ func healthyVoters(answered []answer) ([]answer, error) {
 		}
 	}
 	if len(healthy) == 0 {
-		return nil, &Failure{v1beta2.ReasonClusterNotAvailable, fmt.Sprintf(
+		return nil, fail(v1beta2.ReasonClusterNotAvailable, fmt.Sprintf(
 			"no voter of cluster %s is healthy, and the snapshot of any other could be out of date; see that a quorum of members runs: %s",
-			answered[0].Status.ClusterID, strings.Join(why, "; "))}
+			answered[0].Status.ClusterID, strings.Join(why, "; ")))
 	}
 	return healthy, nil
 }

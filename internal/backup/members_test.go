@@ -97,7 +97,7 @@ func TestChooseRefuses(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			_, err := choose(test.answers, test.cluster)
-			var failure *Failure
+			var failure *failedError
 			if !errors.As(err, &failure) {
 				t.Fatalf("error %v", err)
 			}

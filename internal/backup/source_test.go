@@ -53,7 +53,7 @@ func TestStream(t *testing.T) {
 			s := newStream(t, "bytes")
 			defer s.Close()
 			for range len("bytes") {
-				time.Sleep(2 * stallTimeout)
+				<-time.After(2 * stallTimeout)
 				if _, err := s.Read(make([]byte, 1)); err != nil {
 					t.Fatal(err)
 				}

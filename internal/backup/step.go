@@ -24,7 +24,7 @@ const (
 )
 
 type (
-	// Idle: being deleted, nothing is left to do.
+	// Idle does nothing: the EtcdBackup is being deleted.
 	Idle struct{}
 	// RemoveFinalizer lets go of an EtcdBackup that coreos/etcd-operator held.
 	RemoveFinalizer struct{}
@@ -34,23 +34,23 @@ type (
 	Report struct{}
 	// Watch shows how far the attempt is.
 	Watch struct{}
-	// Refuse: the spec can never work; a person must change it.
+	// Refuse says that the spec can never work; a person must change it.
 	Refuse struct{ Why, Message string }
-	// Finished: a one-shot has ended, one way (Complete) or the other.
+	// Finished leaves a one-shot alone that has ended, one way (Complete) or the other.
 	Finished struct{ Complete bool }
-	// Wait: something outside must happen first.
+	// Wait says what must happen first, outside of this operator.
 	Wait struct {
 		Why, Message string
 		// Again is how long to wait at most; 0 where a watch will tell.
 		Again time.Duration
 	}
-	// Backoff: the last attempt failed and the next is not due yet.
+	// Backoff waits until the attempt after a failed one is due.
 	Backoff struct {
 		At time.Time
 		// Interrupted: the attempt's end was not seen, because the operator was stopped.
 		Interrupted bool
 	}
-	// Scheduled: the next snapshot of the series is not due yet.
+	// Scheduled waits until the next snapshot of the series is due.
 	Scheduled struct{ At time.Time }
 	// TakeSnapshot starts an attempt.
 	TakeSnapshot struct{ Number int32 }

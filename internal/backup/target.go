@@ -64,11 +64,16 @@ func split(path string) (Target, *Failure) {
 		return Target{}, invalid("path %q: write \"<bucket>/<key>\", for example \"my-bucket/etcd/snapshot.db\"", path)
 	}
 	for _, r := range bucket {
-		if r > unicode.MaxASCII || !(unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-_.", r)) {
+		if !bucketRune(r) {
 			return Target{}, invalid("path %q: the bucket's name may have letters, digits, hyphens, underscores and dots", path)
 		}
 	}
 	return Target{Bucket: bucket, Key: key}, nil
+}
+
+// bucketRune says whether a bucket's name may have r. Stores differ in what else they want, and say so.
+func bucketRune(r rune) bool {
+	return r <= unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-_.", r))
 }
 
 // badSource says what is wrong with the endpoints.
