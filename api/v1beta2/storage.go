@@ -122,7 +122,7 @@ type Snapshot struct {
 	Path string `json:"path"`
 	// revision of etcd that the snapshot holds.
 	Revision int64 `json:"revision"`
-	// keys is the number of keys that etcdutl counts in the snapshot, all kept revisions together.
+	// keys is the number of live keys in the snapshot, as etcdutl 3.7 counts them.
 	// +optional
 	Keys int64 `json:"keys,omitempty"`
 	// size of the object in bytes.
