@@ -43,16 +43,30 @@ func (s State) initialCluster(m CreateMember) []string {
 			members = append(members, name+"="+s.peerURL(name))
 		}
 	case StartJoin:
-		members = append(members, m.Name+"="+s.peerURL(m.Name))
-		for _, other := range s.Current() {
-			if other.InMembership && other.Name != m.Name {
-				members = append(members, other.Name+"="+s.peerURL(other.Name))
-			}
+		for _, name := range s.JoinPeers(m.Name) {
+			members = append(members, name+"="+s.peerURL(name))
 		}
 	default:
 		members = []string{rejoinOnly}
 	}
-	return []string{"--initial-cluster=" + strings.Join(members, ","), "--initial-cluster-state=" + state}
+	return []string{initialClusterFlag + strings.Join(members, ","), "--initial-cluster-state=" + state}
+}
+
+const initialClusterFlag = "--initial-cluster="
+
+// peersOf reads the names in a container's --initial-cluster, as Member.Peers has them.
+func peersOf(command []string) string {
+	var names []string
+	for _, arg := range command {
+		if list, ok := strings.CutPrefix(arg, initialClusterFlag); ok {
+			for _, member := range strings.Split(list, ",") {
+				name, _, _ := strings.Cut(member, "=")
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(names, ",")
 }
 
 func (s State) tlsArgs() []string {

@@ -3,6 +3,7 @@ package cluster
 import (
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -32,6 +33,18 @@ func (s State) InitialNames(incarnation int32, size int) []string {
 	for ordinal := range names {
 		names[ordinal] = memberName(s.Name, s.UID, incarnation, ordinal)
 	}
+	return names
+}
+
+// JoinPeers are the names that a member needs to join: those of the whole membership, and its own.
+func (s State) JoinPeers(member string) []string {
+	names := []string{member}
+	for _, m := range s.membership() {
+		if m.Name != member {
+			names = append(names, m.Name)
+		}
+	}
+	slices.Sort(names)
 	return names
 }
 

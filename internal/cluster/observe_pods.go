@@ -76,7 +76,7 @@ func (m *Member) observePod(pod *corev1.Pod, now time.Time) {
 	m.Start = Start(pod.Annotations[annotationStart])
 	for _, c := range pod.Spec.Containers {
 		if c.Name == etcdContainer {
-			m.PodImage = c.Image
+			m.PodImage, m.Peers = c.Image, peersOf(c.Command)
 		}
 	}
 	m.UnreadySince = pod.CreationTimestamp.Time

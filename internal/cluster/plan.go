@@ -3,6 +3,7 @@ package cluster
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -113,6 +114,8 @@ func unblock(s State) Step {
 			return DeletePod{Name: m.Name, Why: v1beta2.ReasonMemberDown, Message: "its volume is being deleted and waits for the Pod to go"}
 		case s.MembershipKnown && m.InMembership && !m.Started && m.Start == StartRejoin:
 			return DeletePod{Name: m.Name, Why: v1beta2.ReasonScaling, Message: "make the Pod again: the member has yet to join"}
+		case s.MembershipKnown && m.InMembership && !m.Started && m.Start == StartJoin && m.Peers != strings.Join(s.JoinPeers(m.Name), ","):
+			return DeletePod{Name: m.Name, Why: v1beta2.ReasonScaling, Message: "make the Pod again: the membership that it was to join has changed"}
 		case m.PodImage != image && s.mayLosePod(m):
 			return DeletePod{Name: m.Name, Why: v1beta2.ReasonSettling, Message: "make the Pod again with image " + image}
 		}

@@ -117,6 +117,8 @@ type Member struct {
 	Start Start
 	// PodImage is the image of the Pod's etcd container.
 	PodImage string
+	// Peers are the names in its --initial-cluster, sorted, with commas between.
+	Peers string
 	// Exposed: the Pod carries the label that the client Service selects.
 	Exposed bool
 	// Seed is how the seed's init container stands, nil for other members.

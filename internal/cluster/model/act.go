@@ -70,12 +70,7 @@ func (w *World) create(s cluster.State, step cluster.CreateMember) {
 	case step.Start == cluster.StartSeed && s.Request != nil:
 		p.restore = s.Request.UID
 	case step.Start == cluster.StartJoin:
-		p.peers = []string{step.Name}
-		for _, m := range s.Current() {
-			if m.InMembership && m.Name != step.Name {
-				p.peers = append(p.peers, m.Name)
-			}
-		}
+		p.peers = s.JoinPeers(step.Name)
 	}
 	w.pods = append(w.pods, p)
 }

@@ -3,6 +3,7 @@ package model
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -89,6 +90,9 @@ func (w *World) putMember(s cluster.State, m *cluster.Member) {
 		p.hung = m.Pod == cluster.PodRunning && !m.Answers
 	} else {
 		p.scratch = d
+	}
+	if m.Peers != "" {
+		p.peers = strings.Split(m.Peers, ",")
 	}
 	if m.InitialSize > 0 {
 		p.peers = s.InitialNames(m.Incarnation, m.InitialSize)

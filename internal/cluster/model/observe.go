@@ -69,7 +69,7 @@ func (w *World) observePod(p *pod, m *cluster.Member) {
 	m.InitialSize = max(m.InitialSize, p.initialSize)
 	m.Pod, m.PodReason, m.PodMessage = p.state, p.reason, p.wrong
 	m.PodReady, m.Exposed, m.Start = p.ready, p.exposed, p.start
-	m.PodImage = image(p.version)
+	m.PodImage, m.Peers = image(p.version), strings.Join(p.peers, ",")
 	if !p.ready {
 		m.UnreadySince = w.at(p.unreadySince)
 	}
