@@ -27,5 +27,9 @@ func SecretData(ctx context.Context, c client.Reader, namespace, name string) (m
 	if err != nil {
 		return nil, fmt.Errorf("read Secret %s/%s: %w", namespace, name, err)
 	}
+	if secret.Data == nil {
+		// A Secret that is empty is not the same as none: none means the ambient identity.
+		return map[string][]byte{}, nil
+	}
 	return secret.Data, nil
 }
