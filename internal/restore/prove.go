@@ -25,7 +25,7 @@ func InSpool(dir string) (Prove, error) {
 		return nil, fmt.Errorf("make a spool for snapshots (--spool-dir): %w", err)
 	}
 	return func(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte) (source.Proven, error) {
-		proven, err := source.Read(ctx, src, secret, spool)
+		proven, err := source.Read(ctx, src, secret, spool, nil)
 		if err != nil {
 			return source.Proven{}, err
 		}

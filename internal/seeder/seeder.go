@@ -36,6 +36,9 @@ var ErrMismatch = errors.New("the object is not the one that was proven")
 // errArguments is in the chain when the arguments are wrong.
 var errArguments = errors.New("wrong arguments")
 
+// progressInterval is how often a long download says how far it is.
+const progressInterval = 10 * time.Second
+
 // stagingName is a directory beside the data directory, on the same volume.
 const stagingName = ".etcd-seed"
 
@@ -76,7 +79,7 @@ func (s *Seeder) fetch(ctx context.Context, r seed.Request, dir string) (file st
 	err = s.retry(ctx, func() error {
 		started := time.Now()
 		s.Log.Info("fetching", "storageType", r.Source.StorageType, "bucket", r.Source.Bucket, "key", r.Source.Key, "bytes", r.Size)
-		proven, err := source.Read(ctx, r.Source, secret, dir)
+		proven, err := source.Read(ctx, r.Source, secret, dir, s.progress(r.Size))
 		if err != nil {
 			return err
 		}
@@ -86,6 +89,17 @@ func (s *Seeder) fetch(ctx context.Context, r seed.Request, dir string) (file st
 		return match(r, got)
 	})
 	return file, err
+}
+
+// progress makes a line in the log from time to time.
+func (s *Seeder) progress(size int64) func(int64) {
+	last := time.Now()
+	return func(bytes int64) {
+		if time.Since(last) >= progressInterval {
+			last = time.Now()
+			s.Log.Info("fetching", "bytes", bytes, "of", size)
+		}
+	}
 }
 
 // match compares what came with what was proven.

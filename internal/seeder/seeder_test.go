@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr/funcr"
@@ -232,6 +233,21 @@ func TestSeedSaysHowMuchSpaceItNeedsBeforeItFetches(t *testing.T) {
 	if strings.Contains(f.log.String(), "fetching") {
 		t.Error("it began to fetch")
 	}
+}
+
+func TestALongDownloadSaysHowFarItIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		s := Seeder{Log: funcr.New(func(_, args string) { fmt.Fprintln(&log, args) }, funcr.Options{})}
+		tell := s.progress(100)
+		for i := range 25 {
+			<-time.After(time.Second)
+			tell(int64(i))
+		}
+		if got := strings.Count(log.String(), `"of"=100`); got != 2 {
+			t.Errorf("%d lines in 25 s:\n%s", got, &log)
+		}
+	})
 }
 
 func TestNoCredentialIsLogged(t *testing.T) {

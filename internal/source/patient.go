@@ -19,6 +19,8 @@ const patience = time.Minute
 type patient struct {
 	objstore.Store
 	limit time.Duration
+	// progress is told how many bytes of an object have come; nil tells nobody.
+	progress func(key string, bytes int64)
 }
 
 // watch is a context that is cancelled when nobody calls stop within limit of the last call of start.
@@ -62,17 +64,24 @@ func (p patient) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 		w.close()
 		return nil, err
 	}
-	return &patientBody{ReadCloser: body, watch: w}, nil
+	return &patientBody{ReadCloser: body, watch: w, key: key, progress: p.progress}, nil
 }
 
 type patientBody struct {
 	io.ReadCloser
-	watch *watch
+	watch    *watch
+	key      string
+	bytes    int64
+	progress func(string, int64)
 }
 
 func (b *patientBody) Read(buf []byte) (int, error) {
 	b.watch.start()
 	n, err := b.ReadCloser.Read(buf)
+	b.bytes += int64(n)
+	if b.progress != nil {
+		b.progress(b.key, b.bytes)
+	}
 	return n, b.watch.stop(err)
 }
 

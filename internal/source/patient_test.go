@@ -86,7 +86,7 @@ func TestAStoreMayBeSlowAndNotSilent(t *testing.T) {
 		t.Run("a body, "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				wantSilent(t, test.silent, len(test.store.pauses), func(out io.Writer) error {
-					body, err := patient{&test.store, limit}.Get(t.Context(), "k")
+					body, err := patient{&test.store, limit, nil}.Get(t.Context(), "k")
 					if err != nil {
 						return err
 					}
@@ -112,7 +112,7 @@ func TestAStoreMayBeSlowAndNotSilent(t *testing.T) {
 		t.Run("a list, "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				wantSilent(t, test.silent, len(test.store.pauses), func(out io.Writer) error {
-					for object, err := range (patient{&test.store, limit}).List(t.Context(), "") {
+					for object, err := range (patient{&test.store, limit, nil}).List(t.Context(), "") {
 						if err != nil {
 							return err
 						}
@@ -143,12 +143,12 @@ func wantSilent(t *testing.T, silent bool, want int, read func(io.Writer) error)
 
 func TestOtherErrorsOfAStoreStayAsTheyAre(t *testing.T) {
 	broken := errors.New("broken")
-	if _, err := (patient{&slowStore{err: broken}, time.Minute}).Get(t.Context(), "k"); !errors.Is(err, broken) {
+	if _, err := (patient{&slowStore{err: broken}, time.Minute, nil}).Get(t.Context(), "k"); !errors.Is(err, broken) {
 		t.Errorf("error %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := (patient{&slowStore{open: time.Hour}, time.Minute}).Get(ctx, "k"); !errors.Is(err, context.Canceled) {
+	if _, err := (patient{&slowStore{open: time.Hour}, time.Minute, nil}).Get(ctx, "k"); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 }

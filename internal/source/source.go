@@ -34,8 +34,8 @@ type Proven struct {
 }
 
 // Read streams the object once into a new file in dir, and proves it. The caller removes the file; after an error
-// there is none.
-func Read(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte, dir string) (Proven, error) {
+// there is none. progress is told how many bytes have come; nil tells nobody.
+func Read(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte, dir string, progress func(int64)) (Proven, error) {
 	store, err := connect.Open(ctx, connect.Location{
 		Kind: connect.Kind(src.StorageType), Bucket: src.Bucket, Endpoint: src.Endpoint,
 		Region: src.Region, ForcePathStyle: src.ForcePathStyle, Secret: secret,
@@ -43,11 +43,16 @@ func Read(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]by
 	if err != nil {
 		return Proven{}, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
-	return read(ctx, store, src, dir)
+	of := func(key string, bytes int64) {
+		if progress != nil && key == src.Key {
+			progress(bytes)
+		}
+	}
+	return read(ctx, patient{store, patience, of}, src, dir)
 }
 
 func read(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource, dir string) (Proven, error) {
-	fetched, err := snapshot.Fetch(ctx, patient{store, patience}, src.Key, dir)
+	fetched, err := snapshot.Fetch(ctx, store, src.Key, dir)
 	if err != nil {
 		return Proven{}, err
 	}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -46,7 +47,8 @@ func TestReadTellsWhatIsInASnapshot(t *testing.T) {
 	dir := t.TempDir()
 	check := func(t *testing.T) {
 		t.Helper()
-		got, err := Read(t.Context(), src, nil, dir)
+		var bytes []int64
+		got, err := Read(t.Context(), src, nil, dir, func(n int64) { bytes = append(bytes, n) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,6 +57,9 @@ func TestReadTellsWhatIsInASnapshot(t *testing.T) {
 		}
 		if got.Format != "3.7.0" || filepath.Dir(got.File) != dir {
 			t.Errorf("format %q, file %s", got.Format, got.File)
+		}
+		if !slices.IsSorted(bytes) || bytes[len(bytes)-1] != want.Size {
+			t.Errorf("progress was %v", bytes)
 		}
 		if spooled, err := os.ReadFile(got.File); err != nil || string(spooled) != string(content) {
 			t.Errorf("the file is not the object: %v", err)
@@ -102,7 +107,7 @@ func TestAnErrorSaysWhetherTheObjectIsToBlame(t *testing.T) {
 		"and not when no store opens":     {unknown, t.TempDir(), false, ErrConfig},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := Read(t.Context(), test.src, nil, test.dir)
+			got, err := Read(t.Context(), test.src, nil, test.dir, nil)
 			if err == nil || Final(err) != test.final || test.is != nil && !errors.Is(err, test.is) {
 				t.Errorf("final %v: %v", Final(err), err)
 			}

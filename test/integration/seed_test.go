@@ -80,7 +80,7 @@ func (b *seedBench) volume(t *testing.T) string {
 func (b *seedBench) request(t *testing.T, key, volume string) seed.Request {
 	t.Helper()
 	src := v1beta2.RestoreSource{StorageType: "S3", Bucket: "backups", Key: key, Endpoint: b.server.Endpoint, ForcePathStyle: true, Region: b.server.Region}
-	proven, err := source.Read(t.Context(), src, b.bucket.Secret, t.TempDir())
+	proven, err := source.Read(t.Context(), src, b.bucket.Secret, t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
