@@ -3,6 +3,8 @@ package integration
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -83,15 +85,14 @@ func (b *backupBench) ready(backup *v1beta2.EtcdBackup, status metav1.ConditionS
 	return meta.FindStatusCondition(backup.Status.Conditions, v1beta2.ConditionReady).Message
 }
 
-// fails waits for a reason and looks for parts of the message.
+// fails waits for a reason with all parts in its message: a pass on an older view may have said the reason before.
 func (b *backupBench) fails(backup *v1beta2.EtcdBackup, reason string, says ...string) {
 	b.Helper()
-	message := b.ready(backup, metav1.ConditionFalse, reason)
-	for _, part := range says {
-		if !strings.Contains(message, part) {
-			b.Errorf("%q does not say %q", message, part)
-		}
-	}
+	kubetest.Await(b, backup, fmt.Sprintf("Ready is False: %s, saying %q", reason, says), func(backup *v1beta2.EtcdBackup) bool {
+		found := meta.FindStatusCondition(backup.Status.Conditions, v1beta2.ConditionReady)
+		return found != nil && found.Status == metav1.ConditionFalse && found.Reason == reason && found.ObservedGeneration == backup.Generation &&
+			!slices.ContainsFunc(says, func(part string) bool { return !strings.Contains(found.Message, part) })
+	})
 	text, err := json.Marshal(backup.Status)
 	if err != nil {
 		b.Fatal(err)
