@@ -33,7 +33,8 @@ func strangers(s State) Step {
 	}
 	for _, m := range s.Members {
 		failedSeed := s.Restore != nil && m.Incarnation == s.Restore.Incarnation
-		if m.InitialSize == 0 && !failedSeed {
+		there := m.Pod != PodNone || m.Volume != VolumeNone
+		if m.InitialSize == 0 && there && !failedSeed {
 			return Wait{
 				Why:     v1beta2.ReasonNotOurs,
 				Message: "member " + m.Name + " was not made by this operator, or the cluster's ID was lost with its status: nothing is touched; save it with an EtcdBackup by etcdEndpoints, and apply an EtcdRestore of that snapshot",

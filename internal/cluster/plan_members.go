@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -165,14 +164,13 @@ func scaleDown(s State) Step {
 	if step := s.moveLeader(leader); leader.losing() && step != nil {
 		return step // so that it can be the one to go
 	}
-	candidates = slices.DeleteFunc(slices.Clone(candidates), func(m Member) bool { return m.Leader })
+	candidates = slices.DeleteFunc(slices.Clone(candidates), func(m Member) bool {
+		return m.Leader || (!m.Learner && !s.Voters().KeepsQuorumWithout(m.Serving))
+	})
 	if len(candidates) == 0 {
-		return nil
+		return nil // until members are well that are not; settle says which
 	}
 	victim := slices.MaxFunc(candidates, s.compareVictims)
-	if !victim.Learner && !s.Voters().KeepsQuorumWithout(victim.Serving) {
-		return Wait{Why: v1beta2.ReasonScaling, Message: fmt.Sprintf("to shrink to %d now would lose quorum: waiting for members to get well", s.Spec.Size)}
-	}
 	return RemoveMember{ID: victim.ID, Name: victim.Name, Lost: victim.losing()}
 }
 

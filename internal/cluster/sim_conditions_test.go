@@ -1,15 +1,12 @@
 package cluster_test
 
 import (
-	"fmt"
 	"strings"
-	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/model"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -107,6 +104,17 @@ var (
 		votes(m)
 		m.Learner = true
 	}}
+	losingReady = condition{"losing, ready", func(m *cluster.Member) {
+		votes(m)
+		runs(m)
+		m.Volume = cluster.VolumeDeleting
+	}}
+	learnerLosing = condition{"learner, losing", func(m *cluster.Member) {
+		votes(m)
+		runs(m)
+		m.Volume = cluster.VolumeDeleting
+		m.Learner, m.Serving, m.PodReady, m.Exposed = true, false, false, false
+	}}
 	removed = condition{"removed", func(m *cluster.Member) {
 		has(m, cluster.PodRunning)
 	}}
@@ -156,6 +164,11 @@ func formed(size int, durable bool, conditions []condition) cluster.State {
 		}
 		s.Members = append(s.Members, m)
 	}
+	for i, m := range s.Members {
+		if m.Start == cluster.StartJoin {
+			s.Members[i].Peers = strings.Join(s.JoinPeers(m.Name), ",")
+		}
+	}
 	return s
 }
 
@@ -189,48 +202,4 @@ func words(conditions []condition) string {
 		names = append(names, c.name)
 	}
 	return strings.Join(names, " | ")
-}
-
-func TestEverySmallStartSettles(t *testing.T) {
-	every := []condition{
-		ready, outdatedReady, starting, missing, ended, deleting, unschedulable, crashing, hung, lost, lostWithPod, losing,
-		neverStarted, neverStartedMissing, neverStartedLost, learner, learnerAdded, learnerStarting, learnerLost, removed, removedVolume,
-	}
-	common := []condition{ready, outdatedReady, missing, unschedulable, lost, learner, learnerAdded, removedVolume}
-	runs, passes, failures := 0, 0, 0
-	for _, durable := range []bool{true, false} {
-		for n := 0; n <= 7; n++ {
-			all := every
-			if n > 4 {
-				all = common
-			}
-			for _, size := range []int{1, 3, 5, 7} {
-				multisets(all, n, func(conditions []condition) {
-					w := model.From(formed(size, durable, conditions))
-					o := w.Run(cluster.Plan)
-					runs, passes = runs+1, passes+o.Passes
-					if len(w.Violations) > 0 {
-						failures++
-						if failures <= 40 {
-							t.Errorf("size %d, durable %v, %s: %v\n%s", size, durable, words(conditions), w.Violations[0], trace(o))
-						}
-					}
-				})
-			}
-		}
-	}
-	t.Logf("%d starts, %d passes, %d failures", runs, passes, failures)
-}
-
-func trace(o model.Outcome) string {
-	var b strings.Builder
-	for i, s := range o.Steps {
-		if i > 12 {
-			fmt.Fprintf(&b, "  ... %d more\n", len(o.Steps)-i)
-			break
-		}
-		fmt.Fprintf(&b, "  %T%+v\n", s, s)
-	}
-	fmt.Fprintf(&b, "  last %T%+v", o.Last, o.Last)
-	return b.String()
 }

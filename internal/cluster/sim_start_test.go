@@ -1,0 +1,155 @@
+package cluster_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/model"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// every condition is tried in clusters of up to fewMembers, the common ones in clusters of up to maxMembers.
+var (
+	every = []condition{
+		ready, outdatedReady, starting, missing, ended, deleting, unschedulable, crashing, hung, lost, lostWithPod, losing, losingReady,
+		neverStarted, neverStartedMissing, neverStartedLost,
+		learner, learnerAdded, learnerStarting, learnerLost, learnerLosing, removed, removedVolume,
+	}
+	common = []condition{ready, outdatedReady, missing, unschedulable, lost, learner, learnerAdded, removedVolume}
+)
+
+const (
+	fewMembers = 4
+	maxMembers = 7
+)
+
+// tally runs worlds to their end and counts.
+type tally struct {
+	t              *testing.T
+	starts, passes int
+	failures       int
+	ends           map[string]int
+}
+
+// maxFailures are told; more would say the same.
+const maxFailures = 20
+
+func (c *tally) run(w *model.World, words string) {
+	c.t.Helper()
+	o := w.Run(cluster.Plan)
+	c.starts, c.passes = c.starts+1, c.passes+o.Passes
+	if c.ends == nil {
+		c.ends = map[string]int{}
+	}
+	c.ends[o.Last.Reason()]++
+	if len(w.Violations) == 0 {
+		return
+	}
+	if c.failures++; c.failures <= maxFailures {
+		c.t.Errorf("%s: %s\n%s", words, w.Violations[0], trace(o))
+	}
+}
+
+func (c *tally) tell() {
+	c.t.Helper()
+	c.t.Logf("%d starts, %d passes, %d failures; ends: %v", c.starts, c.passes, c.failures, c.ends)
+}
+
+func TestEverySmallClusterSettles(t *testing.T) {
+	t.Parallel()
+	count := tally{t: t}
+	for _, durable := range []bool{true, false} {
+		for n := range maxMembers + 1 {
+			all := every
+			if n > fewMembers {
+				all = common
+			}
+			if raceEnabled && n > 3 {
+				continue
+			}
+			for _, size := range []int{1, 3, 5, 7} {
+				multisets(all, n, func(conditions []condition) {
+					w := model.From(formed(size, durable, conditions))
+					count.run(w, fmt.Sprintf("size %d, durable %v: %s", size, durable, words(conditions)))
+				})
+			}
+		}
+	}
+	count.tell()
+}
+
+// newborn is one way in which an initial member of a cluster may be found that has not formed.
+var newborns = []condition{
+	{"nothing", func(*cluster.Member) {}},
+	{"volume", func(m *cluster.Member) { m.Volume = cluster.VolumePresent }},
+	{"starting", func(m *cluster.Member) { has(m, cluster.PodStarting) }},
+	{"running", runs},
+	{"stopping", func(m *cluster.Member) { has(m, cluster.PodDeleting) }},
+	{"no host", func(m *cluster.Member) {
+		has(m, cluster.PodBlocked)
+		m.PodReason = v1beta2.ReasonPodUnschedulable
+	}},
+	{"ran, has its volume", func(m *cluster.Member) { m.Started, m.Volume = true, cluster.VolumePresent }},
+	{"ran, volume going", func(m *cluster.Member) { m.Started, m.Volume = true, cluster.VolumeDeleting }},
+	{"ran, lost", func(m *cluster.Member) { m.Started = true }},
+}
+
+func TestEveryBirthSettles(t *testing.T) {
+	t.Parallel()
+	count := tally{t: t}
+	for _, durable := range []bool{true, false} {
+		for n := 1; n <= 5; n++ {
+			for _, size := range []int{n, n%7 + 1} {
+				multisets(newborns, n, func(conditions []condition) {
+					s := unborn(size, durable, conditions)
+					count.run(model.From(s), fmt.Sprintf("size %d, durable %v: %s", size, durable, words(conditions)))
+				})
+			}
+		}
+	}
+	count.tell()
+}
+
+// unborn is a State of a cluster that has not formed. Where a member ran, the volumes had all been made before.
+func unborn(size int, durable bool, conditions []condition) cluster.State {
+	s := formed(size, durable, nil)
+	s.ClusterID, s.Incarnation, s.KnownVersion, s.MembershipKnown = "", 0, "", false
+	s.Services = cluster.Services{}
+	ran := false
+	for i, name := range s.InitialNames(1, len(conditions)) {
+		m := cluster.Member{Name: name, Incarnation: 1, ID: etcd.ID(i + 1)}
+		conditions[i].set(&m)
+		if m.Pod != cluster.PodNone || m.Volume != cluster.VolumeNone {
+			m.InitialSize, m.Start = len(conditions), cluster.StartNew
+		}
+		if !durable {
+			m.Volume = cluster.VolumeNone
+		}
+		m.Started = m.Started || m.Answers
+		ran = ran || m.Started
+		s.Members = append(s.Members, m)
+	}
+	for i := range s.Members {
+		s.Members[i].InMembership = ran
+	}
+	if ran && durable {
+		s.Incarnation = 1
+	}
+	return s
+}
+
+func trace(o model.Outcome) string {
+	var b strings.Builder
+	for i, s := range o.Steps {
+		if i > 12 {
+			fmt.Fprintf(&b, "  ... %d more\n", len(o.Steps)-i)
+			break
+		}
+		fmt.Fprintf(&b, "  %T%+v\n", s, s)
+	}
+	fmt.Fprintf(&b, "  last %T%+v", o.Last, o.Last)
+	return b.String()
+}
