@@ -100,39 +100,57 @@ func (m Member) hopeless() bool {
 	return m.Seed != nil && (m.Seed.Hopeless || m.Seed.Failures >= maxSeedFailures)
 }
 
-// switching stops the old members before the seed serves. The seed was proven; if its data is lost all the same,
-// it is restored once more, and if that cannot be, the old members start again on their volumes.
+// switching stops the old members, and then the seed is the cluster. As long as they run, they stop only for a seed
+// that serves.
 func switching(s State) Step {
+	notYet := s.seedServes()
 	for _, m := range s.Members {
-		if m.Incarnation != s.Restore.Incarnation && m.Pod != PodNone && m.Pod != PodDeleting {
-			return StopMembers{Except: s.Restore.Incarnation}
+		if m.Incarnation == s.Restore.Incarnation || m.Pod == PodNone || m.Pod == PodDeleting {
+			continue
 		}
+		if notYet != nil {
+			return notYet
+		}
+		return StopMembers{Except: s.Restore.Incarnation}
 	}
 	for _, m := range s.Members {
 		if m.Incarnation != s.Restore.Incarnation && m.Pod == PodDeleting {
 			return s.waitGone(m, v1beta2.ReasonRestoring, "member "+m.Name+" is stopping; then the seed serves")
 		}
 	}
+	if notYet != nil {
+		return notYet
+	}
+	return AdoptSeed{ClusterID: s.Restore.ClusterID, Incarnation: s.Restore.Incarnation}
+}
+
+// seedServes says nothing when the proven seed serves. If its data is lost all the same, it is restored once more,
+// and if that cannot be, the old members go on, on their volumes.
+func (s State) seedServes() Step {
 	seed, _ := s.seed()
+	create := CreateMember{Name: seed.Name, Incarnation: s.Restore.Incarnation, Start: StartSeed}
 	switch {
 	case seed.Pod == PodDeleting || (seed.Pod == PodNone && seed.Volume == VolumeDeleting):
 		return s.waitGone(seed, v1beta2.ReasonRestoring, "seed "+seed.Name+" is being made again")
 	case seed.Pod == PodNone && seed.Volume == VolumePresent:
-		return CreateMember{Name: seed.Name, Incarnation: s.Restore.Incarnation, Start: StartRejoin}
+		create.Start = StartRejoin
+		return create
 	case seed.Pod == PodNone && !s.requested():
-		return FailRestore{Message: "the seed was lost, and EtcdRestore " + s.Restore.Name + " is gone: the old members start again"}
+		return FailRestore{Message: "the seed was lost, and EtcdRestore " + s.Restore.Name + " is gone: the old members go on"}
 	case seed.Pod == PodNone && s.Durable() && s.NoStorageClass:
 		return noStorageClass()
 	case seed.Pod == PodNone:
-		return CreateMember{Name: seed.Name, Incarnation: s.Restore.Incarnation, Start: StartSeed}
+		return create
 	case seed.hopeless():
-		return FailRestore{Message: "the seed was lost, and could not be restored again: " + seed.Seed.Message + "; the old members start again"}
+		return FailRestore{Message: "the seed was lost, and could not be restored again: " + seed.Seed.Message + "; the old members go on"}
 	case seed.Pod == PodBlocked:
 		return Wait{Why: seed.PodReason, Message: "seed " + seed.Name + ": " + seed.PodMessage, Stalled: true}
 	case !seed.Serving:
 		return Wait{Why: v1beta2.ReasonRestoring, Message: "seed " + seed.Name + " does not serve: " + seed.Unanswered}
+	case seed.Revision < s.Restore.Revision:
+		return FailRestore{Message: fmt.Sprintf("the seed was lost, and restored again it holds revision %d and not %d; the old members go on", seed.Revision, s.Restore.Revision)}
 	}
-	return AdoptSeed{ClusterID: s.Restore.ClusterID, Incarnation: s.Restore.Incarnation}
+	return nil
 }
 
 // goneGrace is how long a Pod may outlive the end of its grace period before a person is asked.

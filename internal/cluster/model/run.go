@@ -2,6 +2,7 @@ package model
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster"
@@ -126,9 +127,16 @@ func (w *World) checkEnd(o Outcome) {
 	case cluster.Idle:
 		return
 	case cluster.Wait:
+		if l := w.formed(); l != nil && last.Why == v1beta2.ReasonQuorumLost && w.couldHaveQuorum(l) && !w.anyHung() {
+			w.violate(6, "quorum is said to be lost, and it is not: %s", last.Message)
+		}
 		if o.Settled && (last.Stalled || last.Why == v1beta2.ReasonWaitingForRestore) {
 			return
 		}
 	}
 	w.violate(6, "after %d passes the last word is %T %+v", o.Passes, o.Last, o.Last)
+}
+
+func (w *World) anyHung() bool {
+	return slices.ContainsFunc(w.pods, func(p pod) bool { return p.hung })
 }

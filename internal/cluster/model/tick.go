@@ -2,6 +2,7 @@ package model
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster"
@@ -188,6 +189,11 @@ func (w *World) startSeed(p *pod) (*data, string) {
 func (w *World) lifeID(incarnation int32) etcd.ID {
 	if l := w.lifeOf(incarnation); l != nil {
 		return l.id
+	}
+	if r := w.Cluster.Status.Restore; r != nil && r.Incarnation == incarnation {
+		if id, err := strconv.ParseUint(r.ClusterID, 16, 64); err == nil {
+			return etcd.ID(id)
+		}
 	}
 	return etcd.ID(0xc0de0000 + int(incarnation))
 }
