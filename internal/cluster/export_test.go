@@ -16,21 +16,24 @@ func RuleNames() []string {
 	return names
 }
 
+// Change of the rules.
+type Change func([]namedRule) []namedRule
+
 // PlanWith plans by the rules after one change of them.
-func PlanWith(change func([]namedRule) []namedRule) func(State) Step {
+func PlanWith(change Change) func(State) Step {
 	changed := change(slices.Clone(rules))
 	return func(s State) Step { return planBy(changed, s) }
 }
 
 // Without leaves a rule out.
-func Without(name string) func([]namedRule) []namedRule {
+func Without(name string) Change {
 	return func(all []namedRule) []namedRule {
 		return slices.DeleteFunc(all, func(r namedRule) bool { return r.name == name })
 	}
 }
 
 // Before asks one rule before another.
-func Before(name, other string) func([]namedRule) []namedRule {
+func Before(name, other string) Change {
 	return func(all []namedRule) []namedRule {
 		i := slices.IndexFunc(all, func(r namedRule) bool { return r.name == name })
 		moved := all[i]
@@ -41,7 +44,7 @@ func Before(name, other string) func([]namedRule) []namedRule {
 }
 
 // Instead asks another rule in a rule's place.
-func Instead(name string, say Rule) func([]namedRule) []namedRule {
+func Instead(name string, say Rule) Change {
 	return func(all []namedRule) []namedRule {
 		i := slices.IndexFunc(all, func(r namedRule) bool { return r.name == name })
 		all[i].say = say
