@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"reflect"
 	"slices"
 	"strconv"
 	"testing"
@@ -24,9 +25,19 @@ func TestRandomFaultsBreakNothing(t *testing.T) {
 		seed = given
 	}
 	t.Logf("SIM_SEED=%d", seed)
-	steps, worlds, ends := 0, 0, map[string]int{}
-	for ; steps < randomSteps && !t.Failed(); worlds++ {
-		w, o, said := live(cluster.Plan, seed, uint64(worlds), false)
+	t.Parallel()
+	steps, worlds, ends, kinds := 0, 0, map[string]int{}, map[reflect.Type]int{}
+	plan := func(s cluster.State) cluster.Step {
+		step := cluster.Plan(s)
+		kinds[reflect.TypeOf(step)]++
+		return step
+	}
+	wanted := randomSteps
+	if raceEnabled {
+		wanted /= 20
+	}
+	for ; steps < wanted && !t.Failed(); worlds++ {
+		w, o, said := live(plan, seed, uint64(worlds), false)
 		steps += said + o.Passes
 		ends[fmt.Sprintf("%T %s", o.Last, o.Last.Reason())]++
 		if len(w.Violations) > 0 {
@@ -34,7 +45,7 @@ func TestRandomFaultsBreakNothing(t *testing.T) {
 			retell(t, seed, uint64(worlds))
 		}
 	}
-	t.Logf("%d steps in %d worlds, which ended so: %v", steps, worlds, ends)
+	t.Logf("%d steps in %d worlds, which ended so: %v; steps planned: %v", steps, worlds, ends, kinds)
 }
 
 // live is the life of one world: faults, then none.
