@@ -31,7 +31,7 @@ func newSource(url string, tlsConfig *tls.Config) snapshot.Source {
 // Snapshot opens the stream. A member that dies before its first byte would else be waited for until the end of
 // the attempt's time, since the client library connects for ever.
 func (s source) Snapshot(ctx context.Context) (io.ReadCloser, error) {
-	client, err := etcd.Open(endpoint(s.url), s.tls)
+	client, err := etcd.Open(etcd.Endpoint{URL: s.url}, s.tls)
 	if err != nil {
 		return nil, err
 	}

@@ -70,19 +70,3 @@ func TestStream(t *testing.T) {
 		})
 	})
 }
-
-func TestEndpoint(t *testing.T) {
-	tests := map[string]struct{ url, serverName string }{
-		"a DNS name is what the certificate must carry": {"https://m-0.etcd.ns.svc:2379", "m-0.etcd.ns.svc"},
-		"also without a scheme":                         {"etcd.example.com:2379", "etcd.example.com"},
-		"an address is left to the client library":      {"https://10.0.0.1:2379", ""},
-		"an IPv6 address too":                           {"https://[fd00::1]:2379", ""},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			if got := endpoint(test.url); got.URL != test.url || got.ServerName != test.serverName {
-				t.Errorf("%+v, want server name %q", got, test.serverName)
-			}
-		})
-	}
-}

@@ -3,7 +3,6 @@ package backup
 import (
 	"context"
 	"crypto/tls"
-	"net/netip"
 	"sync"
 	"time"
 
@@ -28,7 +27,7 @@ func survey(ctx context.Context, urls []string, tlsConfig *tls.Config) []answer 
 // was when the read began.
 func ask(ctx context.Context, url string, tlsConfig *tls.Config) answer {
 	a := answer{URL: url}
-	client, err := etcd.Open(endpoint(url), tlsConfig)
+	client, err := etcd.Open(etcd.Endpoint{URL: url}, tlsConfig)
 	if err != nil {
 		a.Err = err
 		return a
@@ -48,16 +47,4 @@ func within[T any](ctx context.Context, call func(context.Context) (T, error)) (
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	return call(ctx)
-}
-
-// endpoint asks for the host's own certificate where the URL has a DNS name.
-func endpoint(url string) etcd.Endpoint {
-	host, err := endpointHost(url)
-	if err != nil {
-		return etcd.Endpoint{URL: url}
-	}
-	if _, err := netip.ParseAddr(host); err == nil {
-		return etcd.Endpoint{URL: url}
-	}
-	return etcd.Endpoint{URL: url, ServerName: host}
 }

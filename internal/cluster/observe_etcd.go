@@ -3,7 +3,8 @@ package cluster
 import (
 	"context"
 	"crypto/tls"
-	"strings"
+	"net"
+	"strconv"
 	"sync"
 	"time"
 
@@ -80,17 +81,9 @@ func (r *Reconciler) ask(ctx context.Context, v *view, member string) (a answer)
 // dial reaches a member at its Pod's address, under its DNS name: no DNS cache stands between it and the truth.
 func (r *Reconciler) dial(v *view, member string) (Etcd, error) {
 	return r.Dial(etcd.Endpoint{
-		URL:        url(v.tls != nil, bracket(v.addresses[member]), v1beta2.ClientPort),
-		ServerName: v.host(member),
+		URL:     v.clientURL(member),
+		Address: net.JoinHostPort(v.addresses[member], strconv.Itoa(int(v1beta2.ClientPort))),
 	}, v.tls)
-}
-
-// bracket writes an IPv6 address as a URL wants it.
-func bracket(address string) string {
-	if strings.Contains(address, ":") {
-		return "[" + address + "]"
-	}
-	return address
 }
 
 func (m *Member) hear(a answer) {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"net"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -13,12 +14,12 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Endpoint is one member's client URL and the name that its certificate must carry.
+// Endpoint is one member's client URL and, where it is known better than DNS knows it, its address.
 type Endpoint struct {
-	// URL to dial, for example "https://10.1.2.3:2379".
+	// URL of the member; with https its certificate must carry the URL's host.
 	URL string
-	// ServerName to verify; empty verifies the host of URL.
-	ServerName string
+	// Address to dial in place of the URL's host, for example "10.1.2.3:2379"; empty asks DNS.
+	Address string
 }
 
 // Client talks to one member.
@@ -39,9 +40,11 @@ const (
 
 // Open prepares a connection to one member; it does not wait for it. TLS is nil for plain HTTP.
 func Open(endpoint Endpoint, tlsConfig *tls.Config) (*Client, error) {
-	if tlsConfig != nil && endpoint.ServerName != "" {
-		tlsConfig = tlsConfig.Clone()
-		tlsConfig.ServerName = endpoint.ServerName
+	options := []grpc.DialOption{grpc.WithChainUnaryInterceptor(failFast)}
+	if endpoint.Address != "" {
+		options = append(options, grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "tcp", endpoint.Address)
+		}))
 	}
 	client, err := clientv3.New(clientv3.Config{
 		Endpoints:            []string{endpoint.URL},
@@ -51,7 +54,7 @@ func Open(endpoint Endpoint, tlsConfig *tls.Config) (*Client, error) {
 		DialKeepAliveTimeout: keepAliveTimeout,
 		MaxCallRecvMsgSize:   maxReceive,
 		MaxUnaryRetries:      maxRetries,
-		DialOptions:          []grpc.DialOption{grpc.WithChainUnaryInterceptor(failFast)},
+		DialOptions:          options,
 		Logger:               zap.NewNop(),
 	})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"net"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -13,6 +14,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+	"google.golang.org/grpc"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -60,11 +62,13 @@ func (s *Stack) Etcd(ctx context.Context, namespace, cluster string, config *tls
 	scheme := "http"
 	if config != nil {
 		scheme = "https"
-		config = config.Clone()
-		config.ServerName = cluster + "-client." + namespace + ".svc"
 	}
 	etcd, err := clientv3.New(clientv3.Config{
-		Endpoints:            []string{scheme + "://" + address},
+		// The name is what the certificate carries, the address where it is from here.
+		Endpoints: []string{scheme + "://" + cluster + "-client." + namespace + ".svc:2379"},
+		DialOptions: []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "tcp", address)
+		})},
 		TLS:                  config,
 		DialTimeout:          5 * time.Second,
 		DialKeepAliveTime:    2 * time.Second,

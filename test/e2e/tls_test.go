@@ -1,0 +1,66 @@
+package e2e
+
+import (
+	"context"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/test/stack"
+)
+
+// repository is where this package's examples are.
+const repository = "../.."
+
+func TestAClusterWithTheUsersCertificatesIsServedSavedAndRestored(t *testing.T) {
+	n := begin(t)
+	secrets, err := exec.CommandContext(t.Context(), filepath.Join(repository, "examples/tls-secrets.sh"), "example-tls", n.name).Output()
+	if err != nil {
+		t.Fatalf("make certificates: %v", err)
+	}
+	n.apply(string(secrets))
+	n.applyFile("examples/etcdcluster-tls.yaml", "examples/secret-s3.yaml")
+	cluster := n.ready("example-tls")
+	for _, m := range cluster.Status.MemberStatuses {
+		if !strings.HasPrefix(m.ClientURL, "https://") {
+			t.Errorf("member %s serves clients at %s", m.Name, m.ClientURL)
+		}
+	}
+
+	var secret corev1.Secret
+	if err := suite.Client.Get(t.Context(), client.ObjectKey{Namespace: n.name, Name: cluster.Status.ClientTLSSecret}, &secret); err != nil {
+		t.Fatal(err)
+	}
+	config, err := etcd.TLSConfig(secret.Data[v1beta2.ClientCertKey], secret.Data[v1beta2.ClientKeyKey], secret.Data[v1beta2.ClientCAKey])
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := n.etcd("example-tls", config)
+	n.put(store, "key", 20)
+
+	path := stack.Bucket + "/" + n.name + "/tls.db"
+	n.apply(s3Backup("tls", ofCluster("example-tls"), path))
+	becomes(n, &v1beta2.EtcdBackup{}, "tls", v1beta2.ConditionComplete)
+	n.eventuallyQuiet(func(ctx context.Context) error {
+		_, err := store.Delete(ctx, "key-7")
+		return err
+	})
+	n.apply(s3Restore("tls", "example-tls", path))
+	becomes(n, &v1beta2.EtcdRestore{}, "tls", v1beta2.ConditionComplete)
+	n.has(n.etcd("example-tls", config), "key", 20)
+}
+
+func TestAMissingCertificateIsNamedAndNothingHangs(t *testing.T) {
+	n := begin(t)
+	n.applyFile("examples/etcdcluster-tls.yaml")
+	says(n, &v1beta2.EtcdCluster{}, "example-tls", v1beta2.ConditionStalled, v1beta2.ReasonSecretMissing, "example-tls-peer")
+	if pods := n.pods("example-tls"); len(pods) != 0 {
+		t.Errorf("%d Pods were made that could not start", len(pods))
+	}
+}
