@@ -216,13 +216,14 @@ func requestOf(restore *v1beta2.EtcdRestore) *RestoreRequest {
 		bump = *restore.Spec.RevisionBump
 	}
 	return &RestoreRequest{
-		Name:         restore.Name,
-		UID:          restore.UID,
-		Source:       *restore.Status.Source,
-		SHA256:       restore.Status.Snapshot.SHA256,
-		Size:         restore.Status.Snapshot.Size,
-		Revision:     restore.Status.Snapshot.Revision,
-		RevisionBump: bump,
+		Name:           restore.Name,
+		UID:            restore.UID,
+		Source:         *restore.Status.Source,
+		SHA256:         restore.Status.Snapshot.SHA256,
+		Size:           restore.Status.Snapshot.Size,
+		Revision:       restore.Status.Snapshot.Revision,
+		RevisionBump:   bump,
+		StorageVersion: restore.Status.Snapshot.StorageVersion,
 	}
 }
 

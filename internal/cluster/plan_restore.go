@@ -47,7 +47,7 @@ func restore(s State) Step {
 	case v1beta2.RestoreSwitching:
 		return switching(s)
 	}
-	if s.Request == nil || s.requested() {
+	if s.Request == nil || s.requested() || s.tooNew(s.Request.StorageVersion) {
 		return nil
 	}
 	last := max(s.Incarnation, firstIncarnation)
@@ -132,15 +132,17 @@ func (s State) seedServes() Step {
 	switch {
 	case seed.Pod == PodDeleting || (seed.Pod == PodNone && seed.Volume == VolumeDeleting):
 		return s.waitGone(seed, v1beta2.ReasonRestoring, "seed "+seed.Name+" is being made again")
-	case seed.Pod == PodNone && seed.Volume == VolumePresent:
+	case seed.Pod == PodNone && seed.Volume == VolumePresent && !s.requested():
 		create.Start = StartRejoin
 		return create
 	case seed.Pod == PodNone && !s.requested():
 		return FailRestore{Message: "the seed was lost, and EtcdRestore " + s.Restore.Name + " is gone: the old members go on"}
-	case seed.Pod == PodNone && s.Durable() && s.NoStorageClass:
+	case seed.Pod == PodNone && seed.Volume == VolumeNone && s.Durable() && s.NoStorageClass:
 		return noStorageClass()
 	case seed.Pod == PodNone:
-		return create
+		return create // data that is complete is kept
+	case seed.Pod == PodBlocked && !s.requested():
+		return FailRestore{Message: "the seed does not start, and EtcdRestore " + s.Restore.Name + " is gone: the old members go on"}
 	case seed.hopeless():
 		return FailRestore{Message: "the seed was lost, and could not be restored again: " + seed.Seed.Message + "; the old members go on"}
 	case seed.Pod == PodBlocked:

@@ -122,3 +122,14 @@ func supportsLearners(v string) bool {
 	parsed, err := version.ParseSemantic(v)
 	return err != nil || !parsed.LessThan(version.MustParseSemantic("3.4.0"))
 }
+
+// tooNew says whether a database is of a newer minor than the spec's version, which could not open it. The restore's
+// own operator then says so; it may not have seen this cluster when it proved the snapshot.
+func (s State) tooNew(storageVersion string) bool {
+	snapshot, err := version.ParseSemantic(storageVersion)
+	if err != nil {
+		return false
+	}
+	target, err := version.ParseSemantic(s.Spec.EtcdVersion())
+	return err == nil && snapshot.WithPatch(0).GreaterThan(target.WithPatch(0))
+}

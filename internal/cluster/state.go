@@ -56,6 +56,8 @@ type RestoreRequest struct {
 	// Size in bytes of the object, and the Revision in it.
 	Size, Revision int64
 	RevisionBump   int64
+	// StorageVersion of the snapshot, empty for etcd older than 3.6.
+	StorageVersion string
 }
 
 // Services says how the two Services stand.
