@@ -25,7 +25,8 @@ type StaticTLS struct {
 // MemberSecret names the Secrets mounted into every member.
 type MemberSecret struct {
 	// peerSecret holds peer.crt, peer.key and peer-ca.crt for the traffic between members. The certificate
-	// must cover *.<cluster>.<namespace>.svc.
+	// must cover *.<cluster>.<namespace>.svc and, because members look each other's addresses up, the same with the
+	// cluster's domain: *.<cluster>.<namespace>.svc.cluster.local.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	PeerSecret string `json:"peerSecret,omitempty"`
