@@ -69,7 +69,7 @@ func executable(path string) bool {
 func unavailable(t testing.TB, why string) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {
-		t.Fatal(why + " (CI=true: nothing may be skipped)")
+		t.Fatal(why + ": run make integration, which builds the programs (CI=true: nothing may be skipped)")
 	}
-	t.Skip(why)
+	t.Skip(why + ": run make integration, which builds the programs")
 }

@@ -38,7 +38,7 @@ func TestServers(t *testing.T) {
 
 func status(t *testing.T, url string) int {
 	t.Helper()
-	resp, err := http.Get(url) //nolint:noctx // a test's deadline is the test's
+	resp, err := http.Get(url)
 	if err != nil {
 		t.Fatal(err)
 	}
