@@ -20,7 +20,7 @@ func (w *World) Check(step cluster.Step) {
 	case cluster.DeletePod:
 		w.checkStop(l, step)
 	case cluster.StopMembers:
-		w.checkHandover(l)
+		w.checkHandover()
 	case cluster.DeleteVolume:
 		w.checkDelete(l, step.Name)
 	case cluster.CreateMembers:
@@ -127,7 +127,7 @@ func (w *World) checkLeader(l *life, e *entry) {
 }
 
 // checkHandover: the old members stop only for a seed that is up.
-func (w *World) checkHandover(l *life) {
+func (w *World) checkHandover() {
 	restore := w.Cluster.Status.Restore
 	if restore == nil || restore.Step != v1beta2.RestoreSwitching {
 		w.violate(2, "all members are stopped without a restore")

@@ -35,13 +35,16 @@ func (w *World) Fault(r *rand.Rand) string {
 	return said
 }
 
-// spare says whether the data of a member may be lost without loss of quorum. In a world that is not gentle it
-// always may.
+// spare says whether the data of a member may be lost without loss of quorum, while all others are well: which of
+// two that are not is the better one to keep, nobody can know. In a world that is not gentle it always may.
 func (w *World) spare(name string) bool {
 	for i := range w.lives {
 		l := &w.lives[i]
 		if e := l.entry(name); !w.Gentle || e == nil {
 			continue
+		}
+		if v := w.voters(l); v.Healthy < v.Total {
+			return false
 		}
 		safe := etcd.Voters{}
 		for _, e := range l.entries {
@@ -57,6 +60,11 @@ func (w *World) spare(name string) bool {
 		}
 	}
 	return true
+}
+
+// losing says whether a volume is about to go with its Pod.
+func (w *World) losing() bool {
+	return slices.ContainsFunc(w.volumes, func(v volume) bool { return v.deleting })
 }
 
 // safe says whether a member has data that is not about to go.
@@ -83,7 +91,7 @@ func (w *World) anyPod(r *rand.Rand) *pod {
 func onPod(what string, do func(*World, *pod)) fault {
 	return func(w *World, r *rand.Rand) string {
 		p := w.anyPod(r)
-		if p == nil || (!w.durable() && !w.spare(p.name)) {
+		if p == nil || (!w.durable() && !w.spare(p.name)) || (w.Gentle && w.losing()) {
 			return ""
 		}
 		do(w, p)

@@ -2,7 +2,6 @@ package model
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -290,30 +289,4 @@ func (w *World) voters(l *life) etcd.Voters {
 		}
 	}
 	return v
-}
-
-// clone is a world of its own, for what may still happen.
-func (w *World) clone() *World {
-	c := *w
-	c.Cluster = *w.Cluster.DeepCopy()
-	c.Restores = slices.Clone(w.Restores)
-	c.pods, c.volumes, c.lives = slices.Clone(w.pods), slices.Clone(w.volumes), slices.Clone(w.lives)
-	for i := range c.pods {
-		c.pods[i].scratch = copied(c.pods[i].scratch)
-	}
-	for i := range c.volumes {
-		c.volumes[i].data = copied(c.volumes[i].data)
-	}
-	for i := range c.lives {
-		c.lives[i].entries = slices.Clone(c.lives[i].entries)
-	}
-	return &c
-}
-
-func copied(d *data) *data {
-	if d == nil {
-		return nil
-	}
-	c := *d
-	return &c
 }
