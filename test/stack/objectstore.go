@@ -1,6 +1,7 @@
 package stack
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -78,11 +80,24 @@ func (s *Stack) StartGCS(ctx context.Context) (string, error) {
 	return address, nil
 }
 
+var publicImage = regexp.MustCompile(`localkube/[a-z-]+:test`)
+
+// storeImages are where the stores' images come from on a Kubernetes that is not the local one.
+func storeImages() map[string]string {
+	return map[string]string{
+		"localkube/versitygw:test":       cmp.Or(os.Getenv("S3_IMAGE"), "versity/versitygw:v1.8.0"),
+		"localkube/fake-gcs-server:test": cmp.Or(os.Getenv("GCS_IMAGE"), "fsouza/fake-gcs-server:1.56.1"),
+	}
+}
+
 // start applies a manifest of this package and waits for its Deployment, which has the same name.
 func (s *Stack) start(ctx context.Context, name string) error {
 	manifest, err := manifests.ReadFile("manifests/" + name + ".yaml")
 	if err != nil {
 		return fmt.Errorf("manifest of %s: %w", name, err)
+	}
+	if s.Local == nil {
+		manifest = publicImage.ReplaceAllFunc(manifest, func(local []byte) []byte { return []byte(storeImages()[string(local)]) })
 	}
 	file := filepath.Join(os.TempDir(), fmt.Sprintf("etcd-operator-%d-%s.yaml", os.Getpid(), name))
 	if err := os.WriteFile(file, manifest, 0o600); err != nil {
