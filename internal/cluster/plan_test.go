@@ -62,6 +62,13 @@ func ephemeral(s *State) {
 
 func noClass(s *State) { s.NoStorageClass = true }
 
+func withTLS(s *State) {
+	s.Spec.TLS = &v1beta2.TLSPolicy{Static: &v1beta2.StaticTLS{
+		Member:         &v1beta2.MemberSecret{PeerSecret: "peer-tls", ServerSecret: "server-tls"},
+		OperatorSecret: "operator-tls",
+	}}
+}
+
 // members are n that serve and vote; the first leads.
 func members(n int) change {
 	return func(s *State) {

@@ -24,7 +24,7 @@ func NewStatus(s State, step Step, actErr error, before v1beta2.EtcdClusterStatu
 	if s.Spec.TLS.SecureClient() {
 		status.ClientTLSSecret = s.Spec.TLS.Static.OperatorSecret
 	}
-	status.ClusterID, status.Incarnation = s.ClusterID, s.Incarnation
+	status.ClusterID, status.Incarnation, status.Restore = s.ClusterID, s.Incarnation, s.Restore.DeepCopy()
 	if actErr == nil {
 		recordFacts(&status, s, step)
 	}
@@ -63,7 +63,7 @@ func recordFacts(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 		status.Restore.Step = v1beta2.RestoreFailed
 		status.Restore.Message = step.Message
 	case Wait:
-		if s.step() == v1beta2.RestoreSeeding {
+		if s.restoring() {
 			status.Restore.Message = step.Message
 		}
 	}
@@ -182,6 +182,7 @@ func setConditions(status *v1beta2.EtcdClusterStatus, s State, step Step, actErr
 		}
 		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
 			Type: kind, Status: value, Reason: reason, Message: message, ObservedGeneration: generation,
+			LastTransitionTime: metav1.NewTime(s.Now),
 		})
 	}
 	status.Conditions = slices.DeleteFunc(status.Conditions, func(c metav1.Condition) bool { return !slices.Contains(conditionTypes, c.Type) })
@@ -234,7 +235,7 @@ func (s State) available() (bool, string) {
 	return false, "no member serves: " + unanswered(s.Current())
 }
 
-// degraded: a formed cluster with a voter that does not serve, or with fewer voters than members asked for.
+// degraded: a formed cluster with a voter that does not serve.
 func (s State) degraded() (bool, string) {
 	if !s.Formed() {
 		return false, ""
