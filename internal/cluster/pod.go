@@ -120,6 +120,8 @@ func (s State) etcdContainer(m CreateMember) corev1.Container {
 		LivenessProbe:   liveness,
 		ReadinessProbe:  readiness,
 		SecurityContext: containerSecurity(),
+		// What etcd said last is what the status says of a member that keeps ending.
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 	}
 }
 

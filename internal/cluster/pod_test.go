@@ -1,0 +1,176 @@
+package cluster
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/yaml"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+var update = flag.Bool("update", false, "write testdata anew")
+
+const seedImage = "registry.example/restore-operator:v1"
+
+func policy(p v1beta2.PodPolicy) change { return func(s *State) { s.Spec.Pod = &p } }
+
+// everyField of the archived operator's pod policy.
+var everyField = v1beta2.PodPolicy{
+	Labels:             map[string]string{"team": "storage"},
+	Annotations:        map[string]string{"note": "kept"},
+	NodeSelector:       map[string]string{"disk": "fast"},
+	AntiAffinity:       true,
+	Tolerations:        []corev1.Toleration{{Key: "dedicated", Operator: corev1.TolerationOpExists}},
+	Resources:          corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")}},
+	EtcdEnv:            []corev1.EnvVar{{Name: "ETCD_QUOTA_BACKEND_BYTES", Value: "1073741824"}},
+	SecurityContext:    &corev1.PodSecurityContext{RunAsNonRoot: ptr.To(true), RunAsUser: ptr.To(int64(9000))},
+	ImagePullSecrets:   []corev1.LocalObjectReference{{Name: "registry"}},
+	DNSTimeoutInSecond: 7,
+	BusyboxImage:       "busybox:old",
+	ClusterDomain:      ".cluster.local",
+	PersistentVolumeClaimSpec: &corev1.PersistentVolumeClaimSpec{
+		StorageClassName: ptr.To("fast"),
+		Resources:        corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
+	},
+}
+
+func fromBucket(s *State) {
+	asked(s)
+	s.Request.Source = v1beta2.RestoreSource{
+		StorageType: v1beta2.StorageS3, Bucket: "backups", Key: "etcd/$(HOME).db", Endpoint: "http://s3:7070", Region: "eu-west-1", ForcePathStyle: true, Secret: "aws",
+	}
+	s.Request.SHA256, s.Request.Size, s.Request.RevisionBump = "ab", 20512, 1000000000
+}
+
+// podTests are the Pods that are kept in testdata, each under its name.
+var podTests = map[string]struct {
+	state  State
+	member CreateMember
+}{
+	"new":      {state(initial(3), begun), CreateMember{Name: nameOf(0), Incarnation: 1, InitialSize: 3, Start: StartNew}},
+	"join":     {state(formed, members(2), with(2, justAdded)), CreateMember{Name: nameOf(2), Incarnation: 1, Start: StartJoin}},
+	"rejoin":   {state(formed, members(3), with(1, withoutPod)), CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin}},
+	"seed":     {state(formed, members(3), restored(v1beta2.RestoreSeeding), fromBucket), CreateMember{Name: seedName, Incarnation: 2, Start: StartSeed}},
+	"tls":      {state(formed, members(3), withTLS), CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin}},
+	"emptydir": {state(ephemeral), CreateMember{Name: nameOf(0), Incarnation: 1, InitialSize: 3, Start: StartNew}},
+	"policy":   {state(initial(1), begun, policy(everyField)), CreateMember{Name: nameOf(0), Incarnation: 1, InitialSize: 1, Start: StartNew}},
+	"old-etcd": {state(initial(1), begun, ofVersion("3.2.13")), CreateMember{Name: nameOf(0), Incarnation: 1, InitialSize: 1, Start: StartNew}},
+}
+
+func TestPods(t *testing.T) {
+	for name, test := range podTests {
+		t.Run(name, func(t *testing.T) {
+			golden(t, "pod-"+name, newPod(test.state, test.member, seedImage))
+		})
+	}
+}
+
+func TestVolumes(t *testing.T) {
+	golden(t, "volume-default", newVolume(state(), CreateMember{Name: nameOf(0), Incarnation: 1, InitialSize: 3}))
+	golden(t, "volume-given", newVolume(state(policy(everyField)), CreateMember{Name: nameOf(0), Incarnation: 1}))
+}
+
+func TestServices(t *testing.T) {
+	golden(t, "service-headless", headlessService(state()))
+	golden(t, "service-client", clientService(state(formed), 1, oldID))
+	golden(t, "service-client-unformed", clientService(state(), 0, ""))
+}
+
+// golden compares an object with the file of that name in testdata.
+func golden(t *testing.T, name string, object any) {
+	t.Helper()
+	got, err := yaml.Marshal(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join("testdata", name+".yaml")
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s (-want +got); if it is meant, run the test with -update:\n%s", path, diff)
+	}
+}
+
+// TestPodsAreRestricted holds every Pod against the restricted Pod Security Standard, field by field, as
+// kubernetes.io/docs/concepts/security/pod-security-standards lists them.
+func TestPodsAreRestricted(t *testing.T) {
+	volumes := []string{"configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim", "projected", "secret"}
+	for name, test := range podTests {
+		if name == "policy" {
+			continue // its security context is the user's
+		}
+		t.Run(name, func(t *testing.T) {
+			spec := newPod(test.state, test.member, seedImage).Spec
+			if spec.HostNetwork || spec.HostPID || spec.HostIPC {
+				t.Error("it shares namespaces with its host")
+			}
+			pod := spec.SecurityContext
+			if pod.RunAsNonRoot == nil || !*pod.RunAsNonRoot || pod.RunAsUser == nil || *pod.RunAsUser == 0 {
+				t.Errorf("it may run as root: %+v", pod)
+			}
+			if pod.SeccompProfile == nil || pod.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault {
+				t.Errorf("seccomp profile %+v", pod.SeccompProfile)
+			}
+			for _, c := range slices.Concat(spec.InitContainers, spec.Containers) {
+				restricted(t, c)
+			}
+			for _, v := range spec.Volumes {
+				if kind := kindOf(t, v); !slices.Contains(volumes, kind) {
+					t.Errorf("volume %s is a %s", v.Name, kind)
+				}
+			}
+		})
+	}
+}
+
+func restricted(t *testing.T, c corev1.Container) {
+	t.Helper()
+	s := c.SecurityContext
+	switch {
+	case s == nil || s.AllowPrivilegeEscalation == nil || *s.AllowPrivilegeEscalation:
+		t.Errorf("container %s may gain privileges", c.Name)
+	case s.Privileged != nil && *s.Privileged:
+		t.Errorf("container %s is privileged", c.Name)
+	case s.Capabilities == nil || !slices.Equal(s.Capabilities.Drop, []corev1.Capability{"ALL"}) || len(s.Capabilities.Add) > 0:
+		t.Errorf("container %s has capabilities %+v", c.Name, s.Capabilities)
+	case s.RunAsUser != nil && *s.RunAsUser == 0, s.RunAsNonRoot != nil && !*s.RunAsNonRoot:
+		t.Errorf("container %s runs as root", c.Name)
+	}
+	for _, p := range c.Ports {
+		if p.HostPort != 0 {
+			t.Errorf("container %s takes port %d of its host", c.Name, p.HostPort)
+		}
+	}
+}
+
+// kindOf a volume is the one field of its source that is set.
+func kindOf(t *testing.T, v corev1.Volume) string {
+	t.Helper()
+	text, err := yaml.Marshal(v.VolumeSource)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fields map[string]any
+	if err := yaml.Unmarshal(text, &fields); err != nil {
+		t.Fatal(err)
+	}
+	for field := range fields {
+		return field
+	}
+	return "nothing"
+}
