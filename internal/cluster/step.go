@@ -190,3 +190,6 @@ func (BeginSwitch) Requeue() time.Duration     { return soon }
 func (AdoptSeed) Requeue() time.Duration       { return soon }
 func (CompleteRestore) Requeue() time.Duration { return soon }
 func (FailRestore) Requeue() time.Duration     { return soon }
+
+// Describe says in one sentence what a step does, or what is waited for.
+func Describe(s State, step Step) string { return messageOf(s, step) }

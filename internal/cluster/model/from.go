@@ -7,6 +7,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster"
@@ -34,6 +35,9 @@ func From(s cluster.State) *World {
 	}
 	if s.Request != nil {
 		w.Restores = append(w.Restores, Restore{UID: s.Request.UID, Verified: true, Revision: s.Request.Revision})
+	}
+	if s.Request == nil && s.RestorePending != "" {
+		w.Restores = append(w.Restores, Restore{UID: types.UID(s.RestorePending)})
 	}
 	for _, m := range guessed(s) {
 		w.putMember(s, &m)
