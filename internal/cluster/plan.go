@@ -39,6 +39,7 @@ var rules = []namedRule{
 	{"removeOrphanPods", removeOrphanPods},
 	{"replaceLost", replaceLost},
 	{"scaleDown", scaleDown},
+	{"replaceDead", replaceDead},
 	{"settle", settle},
 	{"scaleUp", scaleUp},
 	{"roll", roll},

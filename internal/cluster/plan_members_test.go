@@ -21,23 +21,23 @@ func TestPlanHeal(t *testing.T) {
 			CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartRejoin},
 		},
 		"does not start a member whose volume is being deleted": {
-			state(formed, members(3), with(1, withoutPod, volume(VolumeDeleting))), RemoveMember{ID: 2, Name: nameOf(1), Lost: true},
+			state(formed, members(3), with(1, withoutPod, volume(VolumeDeleting))), RemoveMember{ID: 2, Name: nameOf(1), Replace: lostData},
 		},
 		"removes a member whose volume is gone": {
-			state(formed, members(3), with(1, gone)), RemoveMember{ID: 2, Name: nameOf(1), Lost: true},
+			state(formed, members(3), with(1, gone)), RemoveMember{ID: 2, Name: nameOf(1), Replace: lostData},
 		},
 		"removes a member with emptyDir whose Pod is gone": {
-			state(formed, members(3), ephemeral, with(1, gone)), RemoveMember{ID: 2, Name: nameOf(1), Lost: true},
+			state(formed, members(3), ephemeral, with(1, gone)), RemoveMember{ID: 2, Name: nameOf(1), Replace: lostData},
 		},
 		"removes an initial member that lost its volume before it said that it started": {
-			state(formed, members(3), with(1, gone, func(m *Member) { m.Started = false })), RemoveMember{ID: 2, Name: nameOf(1), Lost: true},
+			state(formed, members(3), with(1, gone, func(m *Member) { m.Started = false })), RemoveMember{ID: 2, Name: nameOf(1), Replace: lostData},
 		},
 		"lets an initial member join that never started and has its volume": {
 			state(formed, members(3), with(1, withoutPod, func(m *Member) { m.Started = false })),
 			CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartJoin},
 		},
 		"removes a learner whose data is gone": {
-			state(formed, members(3), with(3, learner, gone), size(4)), RemoveMember{ID: 4, Name: nameOf(3), Lost: true},
+			state(formed, members(3), with(3, learner, gone), size(4)), RemoveMember{ID: 4, Name: nameOf(3), Replace: lostData},
 		},
 		"starts a learner that was just added": {
 			state(formed, members(2), with(2, justAdded)), CreateMember{Name: nameOf(2), Incarnation: 1, Start: StartJoin},
@@ -47,7 +47,7 @@ func TestPlanHeal(t *testing.T) {
 		},
 		"takes back a learner that cannot start before it removes a member that is lost": {
 			state(formed, members(3), with(1, gone), with(3, justAdded, blockedBy(v1beta2.ReasonPodUnschedulable), joining(4)), size(4)),
-			RemoveMember{ID: 4, Name: nameOf(3), Lost: true},
+			RemoveMember{ID: 4, Name: nameOf(3), Replace: makesWay},
 		},
 		"stops the Pod of a member that was removed": {
 			state(formed, members(3), with(3, voter, removed)),
@@ -94,9 +94,29 @@ func TestPlanHeal(t *testing.T) {
 			state(formed, members(3), with(1, pod(PodRunning), func(m *Member) { m.Unanswered = "timeout" })),
 			Wait{Why: v1beta2.ReasonMemberDown, Message: "member " + nameOf(1) + " does not serve: timeout"},
 		},
-		"asks a person when it has not answered for long": {
-			state(formed, members(3), with(1, pod(PodRunning), unreadyFor(time.Hour), func(m *Member) { m.Unanswered = "timeout" })),
-			Wait{Why: v1beta2.ReasonMemberDown, Message: "member " + nameOf(1) + " does not serve for long, see its log; delete its Pod to start it again: timeout", Stalled: true},
+		"replaces a member that hangs for long": {
+			state(formed, members(3), with(1, pod(PodRunning), unreadyFor(time.Hour))), RemoveMember{ID: 2, Name: nameOf(1), Replace: isDead},
+		},
+		"replaces a member that keeps ending for long": {
+			state(formed, members(3), with(1, blockedBy(v1beta2.ReasonPodFailing), unreadyFor(time.Hour))), RemoveMember{ID: 2, Name: nameOf(1), Replace: isDead},
+		},
+		"replaces a member whose host is gone for long": {
+			state(formed, members(3), with(1, pod(PodDeleting), unreadyFor(time.Hour))), RemoveMember{ID: 2, Name: nameOf(1), Replace: isDead},
+		},
+		"replaces a learner whose host is gone for long": {
+			state(formed, members(3), with(3, learner, pod(PodDeleting), unreadyFor(time.Hour)), size(4)), RemoveMember{ID: 4, Name: nameOf(3), Replace: isDead},
+		},
+		"replaces no member for an image that the next one would not get either": {
+			state(formed, members(3), with(1, blockedBy(v1beta2.ReasonImageUnavailable), unreadyFor(time.Hour))),
+			Wait{Why: v1beta2.ReasonImageUnavailable, Message: "member " + nameOf(1) + ": why", Stalled: true},
+		},
+		"replaces no learner that cannot start": {
+			state(formed, members(3), with(3, justAdded, blockedBy(v1beta2.ReasonPodUnschedulable), joining(4), unreadyFor(time.Hour)), size(4)),
+			Wait{Why: v1beta2.ReasonPodUnschedulable, Message: "member " + nameOf(3) + ": why", Stalled: true},
+		},
+		"replaces nobody for a moment": {
+			state(formed, members(3), with(1, pod(PodStarting), unreadyFor(4*time.Minute))),
+			Wait{Why: v1beta2.ReasonSettling, Message: "member " + nameOf(1) + " is starting"},
 		},
 	}.run(t)
 }
@@ -177,7 +197,7 @@ func TestPlanScale(t *testing.T) {
 			state(formed, members(5), with(1, pod(PodRunning))), RemoveMember{ID: 2, Name: nameOf(1)},
 		},
 		"removes one whose volume is being deleted first": {
-			state(formed, members(5), with(1, volume(VolumeDeleting))), RemoveMember{ID: 2, Name: nameOf(1), Lost: true},
+			state(formed, members(5), with(1, volume(VolumeDeleting))), RemoveMember{ID: 2, Name: nameOf(1), Replace: losesVolume},
 		},
 		"removes nobody until it is known who leads": {
 			state(formed, members(5), with(0, func(m *Member) { m.Leader = false })),

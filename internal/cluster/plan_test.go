@@ -285,6 +285,8 @@ func TestPlanOrder(t *testing.T) {
 		{"removeOrphanPods", "scaleDown", "one member is gone before the next one goes"},
 		{"replaceLost", "settle", "a member without data never gets well"},
 		{"scaleDown", "settle", "the member that is not well is the one that can be spared"},
+		{"scaleDown", "replaceDead", "a cluster that shrinks loses its dead member that way"},
+		{"replaceDead", "settle", "a dead member never gets well"},
 		{"settle", "scaleUp", "nothing is added to a cluster that is not well"},
 		{"settle", "roll", "no member is stopped while another is down"},
 		{"scaleUp", "roll", "a member more makes a roll safer"},

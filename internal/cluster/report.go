@@ -66,8 +66,8 @@ func restoreMessage(step Step) string {
 }
 
 func removeMessage(s State, step RemoveMember) string {
-	if step.Lost {
-		return "removing member " + step.Name + ", whose data is gone; a new one takes its place"
+	if step.Replace != "" {
+		return "removing member " + step.Name + ", because " + step.Replace + "; a new one takes its place"
 	}
 	return fmt.Sprintf("removing member %s to shrink to %d", step.Name, s.Spec.Size)
 }
@@ -115,7 +115,7 @@ func eventReason(step Step) (string, bool) {
 	case MoveLeader:
 		return "MovingLeader", true
 	case RemoveMember:
-		if step.Lost {
+		if step.Replace != "" {
 			return "ReplacingMember", true
 		}
 		return "RemovingMember", true

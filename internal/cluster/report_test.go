@@ -20,8 +20,8 @@ func TestEvents(t *testing.T) {
 		want    []event
 	}{
 		"what was done is said": {
-			step: RemoveMember{Name: "m", Lost: true},
-			want: []event{{corev1.EventTypeNormal, "ReplacingMember", v1beta2.ReasonReplacingMember, "removing member m, whose data is gone; a new one takes its place"}},
+			step: RemoveMember{Name: "m", Replace: lostData},
+			want: []event{{corev1.EventTypeNormal, "ReplacingMember", v1beta2.ReasonReplacingMember, "removing member m, because its data is gone; a new one takes its place"}},
 		},
 		"what a person must do is said once": {
 			step: stalled, changed: true,

@@ -95,7 +95,7 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 func removeAnyLost(s cluster.State) cluster.Step {
 	for _, m := range s.Current() {
 		if m.InMembership && !m.Learner && !s.HoldsData(m) {
-			return cluster.RemoveMember{ID: m.ID, Name: m.Name, Lost: true}
+			return cluster.RemoveMember{ID: m.ID, Name: m.Name, Replace: "it is lost"}
 		}
 	}
 	return nil

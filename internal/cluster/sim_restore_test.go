@@ -85,6 +85,9 @@ func TestEveryRestoreSettles(t *testing.T) {
 	count := tally{t: t}
 	steps := []v1beta2.RestoreStep{"", v1beta2.RestoreSeeding, v1beta2.RestoreSwitching, v1beta2.RestoreGrowing, v1beta2.RestoreFailed}
 	for _, durable := range []bool{true, false} {
+		if raceEnabled && !durable {
+			continue
+		}
 		for _, step := range steps {
 			for old, conditions := range olds {
 				for asked, ask := range requests {

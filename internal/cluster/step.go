@@ -104,8 +104,8 @@ type (
 	RemoveMember struct {
 		ID   etcd.ID
 		Name string
-		// Lost: its data is gone; otherwise the cluster shrinks.
-		Lost bool
+		// Replace says why another takes its place; it is empty where the cluster shrinks.
+		Replace string
 	}
 	// DeletePod stops a member; its volume stays.
 	DeletePod struct{ Name, Why, Message string }
@@ -153,7 +153,7 @@ func (AdoptSeed) Reason() string       { return v1beta2.ReasonRestoring }
 func (CompleteRestore) Reason() string { return v1beta2.ReasonRestoring }
 func (FailRestore) Reason() string     { return v1beta2.ReasonRestoring }
 func (s RemoveMember) Reason() string {
-	if s.Lost {
+	if s.Replace != "" {
 		return v1beta2.ReasonReplacingMember
 	}
 	return v1beta2.ReasonScaling

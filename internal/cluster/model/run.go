@@ -68,7 +68,7 @@ const (
 	// maxPasses bounds a run: from nothing to seven members by way of a restore takes fewer than a hundred.
 	maxPasses = 400
 	// patience is how many passes in which nothing moves are enough to say that nothing will.
-	patience = 60
+	patience = 15
 )
 
 // Run lets operator and world go on by themselves until the cluster is done or nothing moves any more. Without
@@ -110,9 +110,9 @@ func enough(step cluster.Step, still int) bool {
 	case cluster.Done:
 		return true
 	case cluster.Wait:
-		return (step.Stalled && still > 5) || still > patience
+		return (step.Stalled && still > 7) || still > patience
 	}
-	return still > 5
+	return still > 3
 }
 
 // checkEnd holds the end of a run against invariant 6: done, or a state that says what a person must do.
