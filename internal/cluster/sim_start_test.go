@@ -22,8 +22,9 @@ var (
 )
 
 const (
-	fewMembers = 4
-	maxMembers = 7
+	fewMembers   = 4
+	maxMembers   = 7
+	mostNewborns = 5
 )
 
 // tally runs worlds to their end and counts.
@@ -122,7 +123,10 @@ func TestEveryBirthSettles(t *testing.T) {
 	t.Parallel()
 	count := tally{t: t}
 	for _, durable := range []bool{true, false} {
-		for n := 1; n <= 5 && !(raceEnabled && n > 3); n++ {
+		for n := 1; n <= mostNewborns; n++ {
+			if raceEnabled && n > 3 {
+				continue
+			}
 			for _, size := range []int{n, n%7 + 1} {
 				multisets(newborns, n, func(conditions []condition) {
 					s := unborn(size, durable, conditions)

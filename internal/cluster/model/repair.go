@@ -1,0 +1,74 @@
+package model
+
+import (
+	"slices"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// Repair puts right what is not the operator's to put right, so that nothing is in its way but what it made.
+func (w *World) Repair() {
+	w.choose = nil
+	w.BadImage, w.SecretProblem, w.NoStorageClass = "", "", false
+	w.Cluster.Spec.Paused = false
+	if running := w.Cluster.Status.CurrentVersion; running != "" {
+		w.Cluster.Spec.Version = running
+	}
+	for i := range w.pods {
+		p := &w.pods[i]
+		p.unschedulable, p.stuck, p.broken, p.hung = false, false, false, false
+	}
+	for i := range w.Restores {
+		r := &w.Restores[i]
+		r.Deleted = r.Deleted || !r.Verified || r.Failed
+		if r.Seed == FateRetry {
+			r.Seed = FateGood
+		}
+	}
+	w.elect()
+}
+
+// CheckLost holds the end of a repaired world against what it says was lost for good.
+func (w *World) CheckLost(o Outcome) {
+	wait, waits := o.Last.(cluster.Wait)
+	if !waits || len(w.Violations) > 0 {
+		return
+	}
+	l := w.formed()
+	if wait.Stalled && !w.Gentle && l != nil && !w.couldHaveQuorum(l) {
+		return
+	}
+	if l == nil && wait.Stalled {
+		return
+	}
+	if wait.Why == v1beta2.ReasonVersionNotSupported && w.runsAnotherMinor() {
+		return
+	}
+	w.violate(6, "in a world put right the last word is %+v", wait)
+}
+
+// runsAnotherMinor says whether a Pod runs a minor version that the spec does not ask for: a restore may have
+// started with what was refused for the cluster before it. With emptyDir every change is refused.
+func (w *World) runsAnotherMinor() bool {
+	if !w.durable() {
+		return slices.ContainsFunc(w.pods, func(p pod) bool { return p.version != w.Cluster.Spec.Version })
+	}
+	return slices.ContainsFunc(w.pods, func(p pod) bool { return p.version[:4] != w.Cluster.Spec.Version[:4] })
+}
+
+// couldHaveQuorum says whether enough voters still have their data.
+func (w *World) couldHaveQuorum(l *life) bool {
+	var v etcd.Voters
+	for _, e := range l.entries {
+		if e.learner {
+			continue
+		}
+		v.Total++
+		if d := w.dataOf(e.name); d != nil && d.cluster == l.id && d.member == e.id {
+			v.Healthy++
+		}
+	}
+	return v.HasQuorum()
+}
