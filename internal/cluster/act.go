@@ -31,12 +31,7 @@ func (r *Reconciler) act(ctx context.Context, v *view, step Step) error {
 	case ExposeMember:
 		return r.expose(ctx, v, step.Name)
 	case AddLearner:
-		return r.withServing(v, "", func(member Etcd) error {
-			if step.Voter {
-				return member.AddVoter(ctx, step.PeerURL)
-			}
-			return member.AddLearner(ctx, step.PeerURL)
-		})
+		return r.addMember(ctx, v, step)
 	case PromoteLearner:
 		return r.withServing(v, "", func(member Etcd) error { return member.Promote(ctx, step.ID) })
 	case RemoveMember:
@@ -79,6 +74,22 @@ func (r *Reconciler) createMember(ctx context.Context, v *view, step CreateMembe
 		}
 	}
 	return r.create(ctx, v, newPod(v.State, step, r.SeedImage))
+}
+
+// addMember adds a learner, which is started once it is known. A voter is started first: it counts at once, and with
+// it the first member of a cluster has no quorum until the second runs, nor can it tell who is to be started.
+func (r *Reconciler) addMember(ctx context.Context, v *view, step AddLearner) error {
+	if step.Voter {
+		if err := r.createMember(ctx, v, CreateMember{Name: step.Name, Incarnation: v.Incarnation, Start: StartJoin}); err != nil {
+			return err
+		}
+	}
+	return r.withServing(v, "", func(member Etcd) error {
+		if step.Voter {
+			return member.AddVoter(ctx, step.PeerURL)
+		}
+		return member.AddLearner(ctx, step.PeerURL)
+	})
 }
 
 // create makes an object of the cluster; one that is there already and is the cluster's own is as good.

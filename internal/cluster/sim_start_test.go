@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -85,6 +86,23 @@ func TestEverySmallClusterSettles(t *testing.T) {
 		}
 	}
 	count.tell()
+}
+
+func TestEtcdWithoutLearnersGrows(t *testing.T) {
+	for from := 1; from <= 3; from++ {
+		for size := from; size <= maxMembers; size++ {
+			s := formed(size, true, slices.Repeat([]condition{ready}, from))
+			s.Spec.Version, s.KnownVersion = "3.3.27", "3.3.27"
+			for i := range s.Members {
+				s.Members[i].Version, s.Members[i].PodImage = "3.3.27", image("3.3.27")
+			}
+			w := model.From(s)
+			o := w.Run(cluster.Plan)
+			if _, done := o.Last.(cluster.Done); !done || len(w.Violations) > 0 {
+				t.Errorf("from %d to %d: %v\n%s", from, size, w.Violations, trace(o))
+			}
+		}
+	}
 }
 
 // leaders are the members that may lead: each one that serves in small clusters, and any one in larger ones.

@@ -86,7 +86,7 @@ type (
 	// AddLearner adds a member to the membership.
 	AddLearner struct {
 		Name, PeerURL string
-		// Voter adds it with a vote at once, for etcd older than 3.4.
+		// Voter starts it, and adds it with a vote at once, for etcd older than 3.4.
 		Voter bool
 	}
 	// PromoteLearner gives a learner its vote.

@@ -113,6 +113,9 @@ func (w *World) change(s cluster.State, step cluster.Step) error {
 	}
 	switch step := step.(type) {
 	case cluster.AddLearner:
+		if step.Voter {
+			w.create(s, cluster.CreateMember{Name: step.Name, Incarnation: s.Incarnation, Start: cluster.StartJoin})
+		}
 		return w.add(l, step)
 	case cluster.PromoteLearner:
 		return w.promote(l, step.ID)

@@ -140,7 +140,7 @@ func (w *World) startNew(l *life, p *pod) (*data, string) {
 
 // startJoin asks the members that are up for the membership, and compares it with its own flags.
 func (w *World) startJoin(l *life, p *pod) (*data, string) {
-	if l == nil || l.leader == 0 {
+	if l == nil || !slices.ContainsFunc(l.entries, func(e entry) bool { return w.up(l, &e) }) {
 		return nil, "no member to join answers"
 	}
 	e := l.entry(p.name)
