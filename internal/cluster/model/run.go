@@ -68,7 +68,7 @@ const (
 	// maxPasses bounds a run: from nothing to seven members by way of a restore takes fewer than a hundred.
 	maxPasses = 400
 	// patience is how many passes in which nothing moves are enough to say that nothing will.
-	patience = 15
+	patience = 6
 )
 
 // Run lets operator and world go on by themselves until the cluster is done or nothing moves any more. Without
@@ -110,7 +110,7 @@ func enough(step cluster.Step, still int) bool {
 	case cluster.Done:
 		return true
 	case cluster.Wait:
-		return (step.Stalled && still > 7) || still > patience
+		return (step.Stalled && still > 3) || still > patience
 	}
 	return still > 3
 }

@@ -33,7 +33,7 @@ func (w *World) Tick() (moved bool) {
 		moved = w.tickLife(&w.lives[i]) || moved
 	}
 	if !moved {
-		w.now += 59
+		w.now += 149
 	}
 	return moved
 }
