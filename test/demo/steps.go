@@ -21,6 +21,8 @@ const (
 	keys      = 1000
 	// patience is for kubectl wait; on an idle machine each takes seconds.
 	patience = "180s"
+	// readLimit is for reading every key at once.
+	readLimit = 30 * time.Second
 )
 
 type demo struct {
@@ -138,12 +140,19 @@ func (d *demo) restore(ctx context.Context) error {
 		return err
 	}
 	longest, questions := gaps()
+	// A port that was forwarded to an old member is gone with it.
+	var err error
+	if d.etcd, err = d.stack.Etcd(ctx, namespace, cluster, nil); err != nil {
+		return err
+	}
 	d.show(ctx, "etcdrestores,etcdclusters,pods,pvc")
 	say("meanwhile a client asked %d times; the longest it went without an answer was %s", questions, longest.Round(10*time.Millisecond))
 	return nil
 }
 
 func (d *demo) readBack(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readLimit)
+	defer cancel()
 	response, err := d.etcd.Get(ctx, "", clientv3.WithFromKey())
 	if err != nil {
 		return fmt.Errorf("read every key: %w", err)
