@@ -6,16 +6,19 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 //go:embed manifests
@@ -32,10 +35,7 @@ const (
 
 // StartS3 starts the S3 server in the cluster, makes the bucket and returns a client of it.
 func (s *Stack) StartS3(ctx context.Context) (*s3.Client, error) {
-	if err := s.start(ctx, "s3"); err != nil {
-		return nil, err
-	}
-	address, err := s.Address(ctx, storesPlace, "s3", 7070)
+	address, err := s.start(ctx, "s3", 7070)
 	if err != nil {
 		return nil, err
 	}
@@ -56,10 +56,7 @@ func (s *Stack) StartS3(ctx context.Context) (*s3.Client, error) {
 
 // StartGCS starts the GCS emulator in the cluster, makes the bucket and returns the address of its API.
 func (s *Stack) StartGCS(ctx context.Context) (string, error) {
-	if err := s.start(ctx, "gcs"); err != nil {
-		return "", err
-	}
-	address, err := s.Address(ctx, storesPlace, "gcs", 4443)
+	address, err := s.start(ctx, "gcs", 4443)
 	if err != nil {
 		return "", err
 	}
@@ -90,8 +87,23 @@ func storeImages() map[string]string {
 	}
 }
 
-// start applies a manifest of this package and waits for its Deployment, which has the same name.
-func (s *Stack) start(ctx context.Context, name string) error {
+// start applies a manifest of this package, waits for its Deployment and Service, which have the same name, and
+// returns the address of the Service's port from here.
+func (s *Stack) start(ctx context.Context, name string, port int32) (string, error) {
+	if err := s.applyStore(ctx, name); err != nil {
+		return "", err
+	}
+	if _, err := s.Kubectl(ctx, "-n", storesPlace, "rollout", "status", "deployment/"+name, "--timeout", rolloutLimit); err != nil {
+		return "", err
+	}
+	address, err := s.Address(ctx, storesPlace, name, port)
+	if err != nil {
+		return "", err
+	}
+	return address, answers(ctx, address)
+}
+
+func (s *Stack) applyStore(ctx context.Context, name string) error {
 	manifest, err := manifests.ReadFile("manifests/" + name + ".yaml")
 	if err != nil {
 		return fmt.Errorf("manifest of %s: %w", name, err)
@@ -104,9 +116,24 @@ func (s *Stack) start(ctx context.Context, name string) error {
 		return fmt.Errorf("manifest of %s: %w", name, err)
 	}
 	defer os.Remove(file)
-	if _, err := s.Kubectl(ctx, "apply", "-f", file); err != nil {
-		return err
-	}
-	_, err = s.Kubectl(ctx, "-n", storesPlace, "rollout", "status", "deployment/"+name, "--timeout", rolloutLimit)
+	_, err = s.Kubectl(ctx, "apply", "-f", file)
 	return err
+}
+
+// answers waits until the address takes connections: kube-proxy learns of a ready Pod after the API does, and
+// refuses connections until then.
+func answers(ctx context.Context, address string) error {
+	var last error
+	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
+		connection, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+		if err != nil {
+			last = err
+			return false, nil
+		}
+		return true, connection.Close()
+	})
+	if err != nil {
+		return fmt.Errorf("wait for %s to answer: %w", address, errors.Join(err, last))
+	}
+	return nil
 }
