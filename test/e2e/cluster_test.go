@@ -133,6 +133,7 @@ func TestAClusterGrowsAndShrinksByKubectlScale(t *testing.T) {
 	n.ready("three")
 	etcd := n.etcd("three", nil)
 	n.put(etcd, "key", 50)
+	traffic := n.traffic("three", nil)
 	for _, size := range []int{5, 3, 1} {
 		n.kubectl("scale", "etcdcluster/three", fmt.Sprintf("--replicas=%d", size))
 		cluster := n.ready("three")
@@ -141,6 +142,7 @@ func TestAClusterGrowsAndShrinksByKubectlScale(t *testing.T) {
 		}
 		n.has(etcd, "key", 50)
 	}
+	traffic.stop("scaling 3 to 5 to 3 to 1")
 	n.eventually("volumes of removed members are gone", func(ctx context.Context) error {
 		var volumes corev1.PersistentVolumeClaimList
 		if err := suite.Client.List(ctx, &volumes, client.InNamespace(n.name)); err != nil {
@@ -164,8 +166,10 @@ spec: {size: 3, version: "3.5.35"}
 	before := n.ready("old")
 	etcd := n.etcd("old", nil)
 	n.put(etcd, "key", 50)
+	traffic := n.traffic("old", nil)
 	n.kubectl("patch", "etcdcluster/old", "--type=merge", "-p", `{"spec":{"version":"3.6.16"}}`)
 	after := n.ready("old")
+	traffic.stop("an upgrade from 3.5 to 3.6")
 	if after.Status.CurrentVersion != "3.6.16" {
 		t.Errorf("current version %s", after.Status.CurrentVersion)
 	}
