@@ -142,7 +142,7 @@ func TestAClusterGrowsAndShrinksByKubectlScale(t *testing.T) {
 		}
 		n.has(etcd, "key", 50)
 	}
-	traffic.stop("scaling 3 to 5 to 3 to 1")
+	traffic.stop("scaling 3 to 5 to 3 to 1").without(t, 3)
 	n.eventually("volumes of removed members are gone", func(ctx context.Context) error {
 		var volumes corev1.PersistentVolumeClaimList
 		if err := suite.Client.List(ctx, &volumes, client.InNamespace(n.name)); err != nil {
@@ -169,7 +169,7 @@ spec: {size: 3, version: "3.5.35"}
 	traffic := n.traffic("old", nil)
 	n.kubectl("patch", "etcdcluster/old", "--type=merge", "-p", `{"spec":{"version":"3.6.16"}}`)
 	after := n.ready("old")
-	traffic.stop("an upgrade from 3.5 to 3.6")
+	traffic.stop("an upgrade from 3.5 to 3.6").without(t, 3)
 	if after.Status.CurrentVersion != "3.6.16" {
 		t.Errorf("current version %s", after.Status.CurrentVersion)
 	}

@@ -126,11 +126,8 @@ func answers(ctx context.Context, address string) error {
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
 		connection, err := new(net.Dialer).DialContext(ctx, "tcp", address)
-		if err != nil {
-			last = err
-			return false, nil
-		}
-		return true, connection.Close()
+		last = err
+		return err == nil && connection.Close() == nil, nil
 	})
 	if err != nil {
 		return fmt.Errorf("wait for %s to answer: %w", address, errors.Join(err, last))
