@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
@@ -17,7 +18,8 @@ import (
 func main() {
 	var options operator.Options
 	options.AddFlags(pflag.CommandLine)
-	seedImage := pflag.String("seed-image", "ghcr.io/etcd-suite/restore-operator:"+operator.Version,
+	controller := cluster.Options{Metrics: metrics.Registry}
+	pflag.StringVar(&controller.SeedImage, "seed-image", "ghcr.io/etcd-suite/restore-operator:"+operator.Version,
 		"image of restore-operator, which restores the first member of a restored cluster")
 	version := pflag.Bool("version", false, "print the version and exit")
 	pflag.Parse()
@@ -26,7 +28,7 @@ func main() {
 		return
 	}
 	err := operator.Run(ctrl.SetupSignalHandler(), cluster.Name, options, func(_ context.Context, mgr manager.Manager) error {
-		return cluster.Setup(mgr, *seedImage)
+		return cluster.Setup(mgr, controller)
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
@@ -44,21 +45,35 @@ type Reconciler struct {
 	Now       func() time.Time
 	// SeedImage is the image of restore-operator, which restores the first member of a restored cluster.
 	SeedImage string
+	metrics   *metrics
+}
+
+// Options of the controller.
+type Options struct {
+	// SeedImage is the image of restore-operator, which restores the first member of a restored cluster.
+	SeedImage string
+	// Metrics is where the controller's metrics are registered; nil registers none.
+	Metrics prometheus.Registerer
 }
 
 // Setup registers the controller with mgr.
-func Setup(mgr manager.Manager, seedImage string) error {
+func Setup(mgr manager.Manager, options Options) error {
+	m, err := newMetrics(options.Metrics)
+	if err != nil {
+		return err
+	}
 	r := &Reconciler{
-		Client:    mgr.GetClient(),
+		Client:    countedClient{Client: mgr.GetClient(), writes: m.writes},
 		APIReader: mgr.GetAPIReader(),
 		Events:    mgr.GetEventRecorder(Name),
 		Dial: func(endpoint etcd.Endpoint, config *tls.Config) (Etcd, error) {
 			return etcd.Open(endpoint, config)
 		},
 		Now:       time.Now,
-		SeedImage: seedImage,
+		SeedImage: options.SeedImage,
+		metrics:   m,
 	}
-	err := ctrl.NewControllerManagedBy(mgr).
+	err = ctrl.NewControllerManagedBy(mgr).
 		Named(Name).
 		For(&v1beta2.EtcdCluster{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Owns(&corev1.Pod{}).
@@ -88,12 +103,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	defer cancel()
 	var cluster v1beta2.EtcdCluster
 	if err := r.Client.Get(ctx, request.NamespacedName, &cluster); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.metrics.forget(request.NamespacedName)
+		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	v, err := r.observe(ctx, &cluster)
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("observe EtcdCluster %s: %w", request, err)
 	}
+	r.metrics.saw(v.State, cluster.Status)
 	step := Plan(v.State)
 	log.FromContext(ctx).V(1).Info("planned", "step", fmt.Sprintf("%T", step), "detail", step, "state", v.State)
 	actErr := r.act(ctx, v, step)

@@ -68,6 +68,7 @@ func (r *Reconciler) ask(ctx context.Context, v *view, member string) (a answer)
 		return answer{err: err}
 	}
 	defer connection.Close()
+	r.metrics.polled(v.Namespace, v.Name)
 	if a.status, a.err = connection.Status(ctx); a.err != nil || a.status.Learner {
 		return a
 	}

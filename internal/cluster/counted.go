@@ -1,0 +1,82 @@
+package cluster
+
+import (
+	"context"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+)
+
+// countedClient counts what it writes, by verb and kind, whether the API server took it or not.
+type countedClient struct {
+	client.Client
+	writes *prometheus.CounterVec
+}
+
+func (c countedClient) count(verb string, object runtime.Object) {
+	kind := "Unknown"
+	if gvk, err := apiutil.GVKForObject(object, c.Scheme()); err == nil {
+		kind = gvk.Kind
+	}
+	c.writes.WithLabelValues(verb, kind).Inc()
+}
+
+func (c countedClient) countApplied(configuration runtime.ApplyConfiguration) {
+	kind := "Unknown"
+	if named, ok := configuration.(interface{ GetKind() string }); ok {
+		kind = named.GetKind()
+	}
+	c.writes.WithLabelValues("apply", kind).Inc()
+}
+
+func (c countedClient) Create(ctx context.Context, object client.Object, options ...client.CreateOption) error {
+	c.count("create", object)
+	return c.Client.Create(ctx, object, options...)
+}
+
+func (c countedClient) Update(ctx context.Context, object client.Object, options ...client.UpdateOption) error {
+	c.count("update", object)
+	return c.Client.Update(ctx, object, options...)
+}
+
+func (c countedClient) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.PatchOption) error {
+	c.count("patch", object)
+	return c.Client.Patch(ctx, object, patch, options...)
+}
+
+func (c countedClient) Delete(ctx context.Context, object client.Object, options ...client.DeleteOption) error {
+	c.count("delete", object)
+	return c.Client.Delete(ctx, object, options...)
+}
+
+func (c countedClient) DeleteAllOf(ctx context.Context, object client.Object, options ...client.DeleteAllOfOption) error {
+	c.count("deletecollection", object)
+	return c.Client.DeleteAllOf(ctx, object, options...)
+}
+
+func (c countedClient) Apply(ctx context.Context, object runtime.ApplyConfiguration, options ...client.ApplyOption) error {
+	c.countApplied(object)
+	return c.Client.Apply(ctx, object, options...)
+}
+
+func (c countedClient) Status() client.SubResourceWriter {
+	return countedStatus{c.Client.Status(), c}
+}
+
+// countedStatus counts what it writes into statuses.
+type countedStatus struct {
+	client.SubResourceWriter
+	counted countedClient
+}
+
+func (c countedStatus) Update(ctx context.Context, object client.Object, options ...client.SubResourceUpdateOption) error {
+	c.counted.count("update", object)
+	return c.SubResourceWriter.Update(ctx, object, options...)
+}
+
+func (c countedStatus) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
+	c.counted.count("patch", object)
+	return c.SubResourceWriter.Patch(ctx, object, patch, options...)
+}

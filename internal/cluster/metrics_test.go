@@ -1,0 +1,52 @@
+package cluster
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+func TestMetricsTellWhatWasSeenAndGoWithTheCluster(t *testing.T) {
+	registry := prometheus.NewPedanticRegistry()
+	m, err := newMetrics(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := state(formed, members(3), with(1, silent), with(0, func(m *Member) { m.DBSize = 4096 }))
+	before := v1beta2.EtcdClusterStatus{MemberStatuses: []v1beta2.MemberStatus{{Name: nameOf(2), Role: v1beta2.MemberLeader}}}
+	m.saw(s, before)
+	m.saw(s, v1beta2.EtcdClusterStatus{MemberStatuses: []v1beta2.MemberStatus{{Name: nameOf(0), Role: v1beta2.MemberLeader}}})
+	m.polled("ns", "example")
+	const want = `
+# HELP etcd_cluster_database_bytes Size of the largest database file of a member.
+# TYPE etcd_cluster_database_bytes gauge
+etcd_cluster_database_bytes{name="example",namespace="ns"} 4096
+# HELP etcd_cluster_has_quorum 1 while a quorum of members answers, else 0.
+# TYPE etcd_cluster_has_quorum gauge
+etcd_cluster_has_quorum{name="example",namespace="ns"} 1
+# HELP etcd_cluster_leader_changes_total Times that another member was seen to lead than before.
+# TYPE etcd_cluster_leader_changes_total counter
+etcd_cluster_leader_changes_total{name="example",namespace="ns"} 1
+# HELP etcd_cluster_member_polls_total Times that a member was asked for its status.
+# TYPE etcd_cluster_member_polls_total counter
+etcd_cluster_member_polls_total{name="example",namespace="ns"} 1
+# HELP etcd_cluster_members_ready Members that serve clients.
+# TYPE etcd_cluster_members_ready gauge
+etcd_cluster_members_ready{name="example",namespace="ns"} 2
+# HELP etcd_cluster_members_wanted Members that the spec asks for.
+# TYPE etcd_cluster_members_wanted gauge
+etcd_cluster_members_wanted{name="example",namespace="ns"} 3
+`
+	if err := testutil.GatherAndCompare(registry, strings.NewReader(want)); err != nil {
+		t.Error(err)
+	}
+	m.forget(types.NamespacedName{Namespace: "ns", Name: "example"})
+	if n, err := testutil.GatherAndCount(registry); err != nil || n != 0 {
+		t.Errorf("%d series are left of a cluster that is gone, %v", n, err)
+	}
+}
