@@ -77,4 +77,7 @@ const (
 	ReasonSwitching           = "Switching"
 	ReasonGrowing             = "Growing"
 	ReasonSeedFailed          = "SeedFailed"
+	ReasonQueued              = "Queued"
+	ReasonVolumeTooSmall      = "VolumeTooSmall"
+	ReasonSnapshotAmbiguous   = "SnapshotAmbiguous"
 )

@@ -158,6 +158,9 @@ type ClusterRestoreStatus struct {
 	// message says what is being waited for, or why it failed.
 	// +optional
 	Message string `json:"message,omitempty"`
+	// percent of the snapshot's bytes that the seed has read and restored, or of the members that serve while Growing.
+	// +optional
+	Percent int32 `json:"percent,omitempty"`
 	// incarnation that the restore makes.
 	Incarnation int32 `json:"incarnation"`
 	// clusterIDBefore is the cluster that the restore replaces; empty when there was none.

@@ -12,6 +12,7 @@ import (
 // +kubebuilder:printcolumn:name="Cluster",type=string,JSONPath=`.spec.etcdCluster.name`
 // +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Complete",type=string,JSONPath=`.status.conditions[?(@.type=="Complete")].status`
+// +kubebuilder:printcolumn:name="Percent",type=integer,JSONPath=`.status.percent`,description="how far the step is that Status names"
 // +kubebuilder:printcolumn:name="Revision",type=integer,JSONPath=`.status.snapshot.revision`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Path",type=string,priority=1,JSONPath=`.status.snapshot.path`
@@ -42,6 +43,7 @@ type EtcdRestoreList struct {
 // EtcdRestoreSpec says which snapshot to bring back, and where.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.backupStorageType) != has(self.etcdBackup)",message="write either backupStorageType with its block (an object in a store) or etcdBackup.name (that EtcdBackup's newest snapshot), and not both"
+// +kubebuilder:validation:XValidation:rule="!has(self.select) || !has(self.etcdBackup) || !has(self.etcdBackup.snapshot)",message="etcdBackup.snapshot names one snapshot and select chooses one: write one of the two"
 // +kubebuilder:validation:XValidation:rule="!has(self.backupStorageType) || self.backupStorageType != 'S3' || has(self.s3)",message="backupStorageType S3 needs an s3 block with path: \"<bucket>/<key>\""
 // +kubebuilder:validation:XValidation:rule="!has(self.backupStorageType) || self.backupStorageType != 'GCS' || has(self.gcs)",message="backupStorageType GCS needs a gcs block with path: \"<bucket>/<key>\""
 // +kubebuilder:validation:XValidation:rule="(has(self.backupStorageType) && !(self.backupStorageType in ['S3', 'GCS', 'ABS', 'OSS'])) || ((has(self.backupStorageType) && self.backupStorageType == 'S3') || !has(self.s3)) && ((has(self.backupStorageType) && self.backupStorageType == 'GCS') || !has(self.gcs)) && ((has(self.backupStorageType) && self.backupStorageType == 'ABS') || !has(self.abs)) && ((has(self.backupStorageType) && self.backupStorageType == 'OSS') || !has(self.oss))",message="only the block that backupStorageType names may be there: remove the others"
@@ -52,9 +54,19 @@ type EtcdRestoreSpec struct {
 	// backupStorageType is S3 or GCS.
 	// +optional
 	BackupStorageType StorageType `json:"backupStorageType,omitempty"`
-	// etcdBackup takes the newest snapshot of an EtcdBackup, with that EtcdBackup's store and Secret.
+	// etcdBackup takes a snapshot of an EtcdBackup, the newest unless it says which, with that EtcdBackup's store and Secret.
 	// +optional
 	EtcdBackup *BackupReference `json:"etcdBackup,omitempty"`
+	// select takes the newest snapshot that fits, and an empty one the newest of all. With backupStorageType the
+	// path of the block is then a folder, "<bucket>/<folder>", and with etcdBackup the folder of its series is
+	// looked through. Only snapshots with a manifest count.
+	// +optional
+	Select *SnapshotSelector `json:"select,omitempty"`
+	// ttlSecondsAfterFinished deletes the EtcdRestore so long after it was complete or had failed; without it, it
+	// stays. One that failed stays as long as its cluster, which never was, would else start empty.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
 	// revisionBump is added to the snapshot's revision and everything before is marked compacted, so that no
 	// watcher or cache is ahead of the store. 0 turns both off.
 	// +optional
@@ -64,6 +76,18 @@ type EtcdRestoreSpec struct {
 	RevisionBump *int64 `json:"revisionBump,omitempty"`
 
 	Storage `json:",inline"`
+}
+
+// SnapshotSelector says which of several snapshots fit; the newest of them is taken.
+type SnapshotSelector struct {
+	// before is the time, RFC 3339, after which no snapshot fits.
+	// +optional
+	Before *metav1.Time `json:"before,omitempty"`
+	// clusterID of etcd, 16 hex digits, that the snapshot must be of. A cluster has another one after each restore.
+	// +optional
+	// +kubebuilder:validation:MaxLength=16
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9a-f]{16}$')",message="write the 16 hex digits of status.clusterID of an EtcdCluster"
+	ClusterID string `json:"clusterID,omitempty"`
 }
 
 // DefaultRevisionBump is added to the revision of a restored cluster where the spec has nothing else; etcd's
@@ -88,6 +112,13 @@ type EtcdRestoreStatus struct {
 	// +optional
 	Reason string `json:"reason,omitempty"`
 
+	// percent is how far the step is that the reason of Ready names: of the bytes read while Verifying and Seeding, of
+	// the members while Growing.
+	// +optional
+	Percent int32 `json:"percent,omitempty"`
+	// choice says why this snapshot was taken, where one had to be chosen.
+	// +optional
+	Choice string `json:"choice,omitempty"`
 	// snapshot is what was proven. cluster-operator acts only on a restore whose Verified condition is True.
 	// +optional
 	Snapshot *Snapshot `json:"snapshot,omitempty"`
@@ -100,6 +131,9 @@ type EtcdRestoreStatus struct {
 	// clusterID is the restored etcd cluster, 16 hex digits.
 	// +optional
 	ClusterID string `json:"clusterID,omitempty"`
+	// restoredRevision of the restored etcd cluster when its first member was proven: that of the snapshot and the bump.
+	// +optional
+	RestoredRevision int64 `json:"restoredRevision,omitempty"`
 	// attempts to read the source, failed ones included.
 	// +optional
 	Attempts int32 `json:"attempts,omitempty"`

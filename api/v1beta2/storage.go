@@ -114,6 +114,12 @@ type BackupReference struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
+	// snapshot of the EtcdBackup: its path "<bucket>/<key>" as the EtcdBackup's status tells it, its key, or the last
+	// part of its key. Without it the newest.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1100
+	Snapshot string `json:"snapshot,omitempty"`
 }
 
 // Snapshot is what was proven of one snapshot object.

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/internal/restore"
@@ -36,7 +37,7 @@ func main() {
 		if err != nil {
 			return err
 		}
-		return restore.Setup(mgr, restore.Options{Prove: prove, MaxProofs: *maxProofs})
+		return restore.Setup(mgr, restore.Options{Prove: prove, MaxProofs: *maxProofs, Metrics: metrics.Registry})
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -195,8 +195,7 @@ func (s State) dataVolume(member string) corev1.Volume {
 	return volume
 }
 
-// defaultStorage of a member where the spec says nothing: four times etcd's default quota.
-var defaultStorage = resource.MustParse("8Gi")
+var defaultStorage = resource.MustParse(v1beta2.DefaultMemberStorage)
 
 // newVolume is the PersistentVolumeClaim of a member.
 func newVolume(s State, m CreateMember) *corev1.PersistentVolumeClaim {

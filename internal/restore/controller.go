@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -39,32 +41,42 @@ type Options struct {
 	Prove Prove
 	// MaxProofs is how many sources are read at once.
 	MaxProofs int
+	// Metrics is where the controller's metrics are registered.
+	Metrics prometheus.Registerer
 }
 
 // Reconciler brings EtcdRestores to their end, one step in each pass.
 type Reconciler struct {
-	client client.Client
-	events events.EventRecorder
-	read   Prove
-	proofs *worker.Pool[Proof]
-	now    func() time.Time
+	client   client.Client
+	events   events.EventRecorder
+	read     Prove
+	proofs   *worker.Pool[Proof]
+	readings readings
+	metrics  *metrics
+	now      func() time.Time
 }
 
 // Setup registers the controller with mgr.
 func Setup(mgr manager.Manager, options Options) error {
+	counted, err := newMetrics(options.Metrics)
+	if err != nil {
+		return err
+	}
 	r := &Reconciler{
-		client: mgr.GetClient(),
-		events: mgr.GetEventRecorder(Name),
-		read:   options.Prove,
-		proofs: worker.New[Proof](options.MaxProofs),
-		now:    time.Now,
+		metrics: counted,
+		client:  mgr.GetClient(),
+		events:  mgr.GetEventRecorder(Name),
+		read:    options.Prove,
+		proofs:  worker.New[Proof](options.MaxProofs),
+		now:     time.Now,
 	}
 	if err := mgr.Add(manager.RunnableFunc(r.proofs.Run)); err != nil {
 		return fmt.Errorf("add the readers of snapshots to the manager: %w", err)
 	}
-	err := ctrl.NewControllerManagedBy(mgr).
+	err = ctrl.NewControllerManagedBy(mgr).
 		Named(Name).
 		For(&v1beta2.EtcdRestore{}).
+		Watches(&v1beta2.EtcdRestore{}, handler.EnqueueRequestsFromMapFunc(r.siblings)).
 		Watches(&v1beta2.EtcdCluster{}, handler.EnqueueRequestsFromMapFunc(r.concerned(intoCluster))).
 		Watches(&v1beta2.EtcdBackup{}, handler.EnqueueRequestsFromMapFunc(r.concerned(fromBackup))).
 		WatchesRawSource(r.proofs.Source()).
@@ -91,6 +103,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	state, err := r.observe(ctx, request.NamespacedName)
 	if apierrors.IsNotFound(err) {
 		r.proofs.ForgetOthers(request.NamespacedName, "")
+		r.metrics.forget(request.Namespace, request.Name)
 		return reconcile.Result{}, nil
 	}
 	if err != nil {
@@ -98,7 +111,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	step := Plan(state)
 	log.FromContext(ctx).V(1).Info("planned", "step", fmt.Sprintf("%T", step), "detail", step, "state", state)
-	r.act(ctx, state, step)
+	if err := r.act(ctx, state, step); err != nil {
+		return reconcile.Result{}, err
+	}
 	err = r.report(ctx, state, step)
 	if apierrors.IsConflict(err) {
 		return reconcile.Result{RequeueAfter: afterConflict}, nil
@@ -114,8 +129,12 @@ func (r *Reconciler) report(ctx context.Context, state State, step Step) error {
 	after := state.Restore.DeepCopy()
 	after.Status = Status(state, step)
 	changed, err := kube.PatchStatus(ctx, r.client, &state.Restore, after)
-	if err != nil || !changed {
+	if err != nil {
 		return err
+	}
+	r.metrics.told(&state.Restore, after)
+	if !changed {
+		return nil
 	}
 	if event, ok := eventOf(state.Restore.Status, after.Status); ok {
 		r.events.Eventf(after, nil, event.Kind, event.Reason, "Restore", "%s", event.Message)
@@ -140,4 +159,14 @@ func (r *Reconciler) concerned(by func(v1beta2.EtcdRestoreSpec, string) bool) ha
 		}
 		return requests
 	}
+}
+
+// siblings are the unfinished restores of the same cluster: one may be waiting for another.
+func (r *Reconciler) siblings(ctx context.Context, object client.Object) []reconcile.Request {
+	restore, ok := object.(*v1beta2.EtcdRestore)
+	if !ok {
+		return nil
+	}
+	cluster := &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: restore.Namespace, Name: restore.Spec.EtcdCluster.Name}}
+	return r.concerned(intoCluster)(ctx, cluster)
 }

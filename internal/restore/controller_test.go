@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,13 +33,28 @@ import (
 // bench runs passes of one restore against a client in memory.
 type bench struct {
 	*testing.T
-	client  client.Client
-	r       *Reconciler
-	queue   workqueue.TypedRateLimitingInterface[reconcile.Request]
-	events  *events.FakeRecorder
-	request reconcile.Request
-	clock   time.Time
-	reads   atomic.Int32
+	client   client.Client
+	r        *Reconciler
+	queue    workqueue.TypedRateLimitingInterface[reconcile.Request]
+	events   *events.FakeRecorder
+	request  reconcile.Request
+	clock    time.Time
+	reads    atomic.Int32
+	registry *prometheus.Registry
+}
+
+// measured is how many series each metric has that was said anything of.
+func (b *bench) measured() map[string]int {
+	b.Helper()
+	families, err := b.registry.Gather()
+	if err != nil {
+		b.Fatal(err)
+	}
+	series := map[string]int{}
+	for _, family := range families {
+		series[family.GetName()] = len(family.GetMetric())
+	}
+	return series
 }
 
 func newBench(t *testing.T, read Prove, hooks interceptor.Funcs, objects ...client.Object) *bench {
@@ -51,12 +67,18 @@ func newBench(t *testing.T, read Prove, hooks interceptor.Funcs, objects ...clie
 	b.client = fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(hooks).
 		WithStatusSubresource(&v1beta2.EtcdRestore{}, &v1beta2.EtcdCluster{}).
 		WithObjects(append(objects, &state.Restore)...).Build()
+	b.registry = prometheus.NewRegistry()
+	counted, err := newMetrics(b.registry)
+	if err != nil {
+		t.Fatal(err)
+	}
 	b.r = &Reconciler{
-		client: b.client, events: b.events, proofs: worker.New[Proof](1),
+		metrics: counted,
+		client:  b.client, events: b.events, proofs: worker.New[Proof](1),
 		now: func() time.Time { return b.clock },
-		read: func(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte) (source.Proven, error) {
+		read: func(ctx context.Context, asked Asked) (Found, error) {
 			b.reads.Add(1)
-			return read(ctx, src, secret)
+			return read(ctx, asked)
 		},
 	}
 	b.queue = workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
@@ -108,8 +130,8 @@ func (b *bench) wantReady(reason string) *v1beta2.EtcdRestore {
 	return nil
 }
 
-func good(context.Context, v1beta2.RestoreSource, map[string][]byte) (source.Proven, error) {
-	return source.Proven{Snapshot: theSnapshot, Format: "3.6.0"}, nil
+func good(_ context.Context, asked Asked) (Found, error) {
+	return Found{Source: asked.Source, Proven: source.Proven{Snapshot: theSnapshot, Format: "3.6.0"}}, nil
 }
 
 func awsSecret() *corev1.Secret {
@@ -118,11 +140,11 @@ func awsSecret() *corev1.Secret {
 
 func TestARestoreFromFirstToLastPass(t *testing.T) {
 	cluster := given().Cluster
-	read := func(_ context.Context, src v1beta2.RestoreSource, secret map[string][]byte) (source.Proven, error) {
-		if src != theSource || string(secret["access-key-id"]) != "k" {
-			return source.Proven{}, fmt.Errorf("asked for %+v with %d secrets", src, len(secret))
+	read := func(ctx context.Context, asked Asked) (Found, error) {
+		if asked.Source != theSource || string(asked.Secret["access-key-id"]) != "k" {
+			return Found{}, fmt.Errorf("asked for %+v with %d secrets", asked.Source, len(asked.Secret))
 		}
-		return source.Proven{Snapshot: theSnapshot, Format: "3.6.0"}, nil
+		return good(ctx, asked)
 	}
 	b := newBench(t, read, interceptor.Funcs{}, cluster, awsSecret())
 	b.read()
@@ -143,6 +165,9 @@ func TestARestoreFromFirstToLastPass(t *testing.T) {
 		}
 	}
 	b.pass()
+	if got := b.measured(); got["etcd_restores_finished_total"] != 1 || got["etcd_restore_under_way"] != 0 {
+		t.Errorf("it is over, and the metrics say %v", got)
+	}
 	if b.reads.Load() != 1 {
 		t.Errorf("the source was read %d times", b.reads.Load())
 	}
@@ -153,11 +178,11 @@ func TestARestoreFromFirstToLastPass(t *testing.T) {
 
 func TestAFaultThatMayPassIsTriedAgainWhenItsTimeHasCome(t *testing.T) {
 	down := true
-	read := func(ctx context.Context, s v1beta2.RestoreSource, secret map[string][]byte) (source.Proven, error) {
+	read := func(ctx context.Context, asked Asked) (Found, error) {
 		if down {
-			return source.Proven{}, errors.New("connection refused")
+			return Found{}, errors.New("connection refused")
 		}
-		return good(ctx, s, secret)
+		return good(ctx, asked)
 	}
 	b := newBench(t, read, interceptor.Funcs{}, given().Cluster, awsSecret())
 	b.read()
@@ -190,8 +215,8 @@ func TestEachFaultHasItsReason(t *testing.T) {
 		v1beta2.ReasonRetrying:         {fmt.Errorf("%w: %w", source.ErrDisk, fs.ErrNotExist), false},
 	} {
 		t.Run(reason, func(t *testing.T) {
-			b := newBench(t, func(context.Context, v1beta2.RestoreSource, map[string][]byte) (source.Proven, error) {
-				return source.Proven{}, test.err
+			b := newBench(t, func(context.Context, Asked) (Found, error) {
+				return Found{}, test.err
 			}, interceptor.Funcs{}, given().Cluster, awsSecret())
 			b.read()
 			b.pass()
@@ -213,8 +238,8 @@ func TestEachFaultHasItsReason(t *testing.T) {
 
 // Defect 6 of coreos/etcd-operator: one bad CR ended the operator for everyone.
 func TestAPanicWhileReadingFailsThatRestoreOnly(t *testing.T) {
-	b := newBench(t, func(context.Context, v1beta2.RestoreSource, map[string][]byte) (source.Proven, error) {
-		return source.Proven{Format: os.Args[len(os.Args)]}, nil
+	b := newBench(t, func(context.Context, Asked) (Found, error) {
+		return Found{Why: os.Args[len(os.Args)]}, nil
 	}, interceptor.Funcs{}, given().Cluster, awsSecret())
 	b.read()
 	if result := b.pass(); result.RequeueAfter != 5*time.Second {
@@ -250,11 +275,11 @@ func TestAProofSurvivesAStatusThatCouldNotBeWritten(t *testing.T) {
 
 func TestReadingEndsWithItsRestore(t *testing.T) {
 	begun, ended := make(chan struct{}), make(chan error, 1)
-	b := newBench(t, func(ctx context.Context, _ v1beta2.RestoreSource, _ map[string][]byte) (source.Proven, error) {
+	b := newBench(t, func(ctx context.Context, _ Asked) (Found, error) {
 		close(begun)
 		<-ctx.Done()
 		ended <- ctx.Err()
-		return source.Proven{}, ctx.Err()
+		return Found{}, ctx.Err()
 	}, interceptor.Funcs{}, given().Cluster, awsSecret())
 	b.pass()
 	<-begun
@@ -290,4 +315,45 @@ func TestAClusterConcernsItsUnfinishedRestoresOnly(t *testing.T) {
 	if len(backup) != 1 || backup[0].Name != "other" {
 		t.Errorf("the backup concerns %v", backup)
 	}
+}
+
+func TestAFinishedRestoreIsGoneAfterItsTimeToLive(t *testing.T) {
+	cluster := given().Cluster
+	cluster.Status.ClusterID = "00000000000000aa"
+	b := newBench(t, func(context.Context, Asked) (Found, error) { return Found{}, fs.ErrNotExist }, interceptor.Funcs{}, cluster, awsSecret())
+	restore, ttl := b.restore(), int32(60)
+	restore.Spec.TTLSecondsAfterFinished = &ttl
+	if err := b.client.Update(t.Context(), restore); err != nil {
+		t.Fatal(err)
+	}
+	b.read()
+	b.pass()
+	b.wantReady(v1beta2.ReasonObjectNotFound)
+	if result := b.pass(); result.RequeueAfter != time.Minute {
+		t.Errorf("looks again after %s", result.RequeueAfter)
+	}
+	b.clock = b.clock.Add(time.Minute)
+	b.pass()
+	if err := b.client.Get(t.Context(), b.request.NamespacedName, restore); !apierrors.IsNotFound(err) {
+		t.Errorf("it is still there: %v", err)
+	}
+}
+
+func TestAReadingSaysHowFarItIs(t *testing.T) {
+	begun, end := make(chan struct{}), make(chan struct{})
+	b := newBench(t, func(ctx context.Context, asked Asked) (Found, error) {
+		asked.Progress(48, 100)
+		close(begun)
+		<-end
+		return good(ctx, asked)
+	}, interceptor.Funcs{}, given().Cluster, awsSecret())
+	if result := b.pass(); result.RequeueAfter == 0 {
+		t.Error("nobody looks how far it is")
+	}
+	<-begun
+	b.pass()
+	if restore := b.wantReady(v1beta2.ReasonVerifying); restore.Status.Percent != 45 {
+		t.Errorf("%d %%", restore.Status.Percent)
+	}
+	close(end)
 }

@@ -30,6 +30,8 @@ func classify(err error, src v1beta2.RestoreSource) failure {
 		return passing(v1beta2.ReasonRetrying, "please report this; the operator's log has the stack")
 	case errors.Is(err, kube.ErrSecretMissing):
 		return failure{v1beta2.ReasonSecretMissing, err.Error(), false}
+	case errors.Is(err, source.ErrAmbiguous):
+		return final(v1beta2.ReasonSnapshotAmbiguous, "then make another EtcdRestore; nothing was touched")
 	case errors.Is(err, source.ErrConfig) && src.Secret != "":
 		return passing(v1beta2.ReasonSecretMissing, "correct the Secret "+src.Secret)
 	case source.Corrupt(err):

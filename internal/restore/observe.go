@@ -26,6 +26,9 @@ func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName) (St
 	if found {
 		state.Cluster = &cluster
 	}
+	if state.Ahead, err = r.ahead(ctx, &state); err != nil {
+		return state, err
+	}
 	if reference := state.Restore.Spec.EtcdBackup; reference != nil {
 		var backup v1beta2.EtcdBackup
 		found, err := r.get(ctx, types.NamespacedName{Namespace: name.Namespace, Name: reference.Name}, &backup)
@@ -38,6 +41,19 @@ func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName) (St
 	}
 	state.Proof = r.proof(keyOf(&state.Restore))
 	return state, nil
+}
+
+// ahead names the restore of the same cluster that comes first: the one that the cluster works on, else the oldest one
+// that is not finished. The order is cluster-operator's.
+func (r *Reconciler) ahead(ctx context.Context, state *State) (string, error) {
+	if state.Cluster == nil || state.finished() {
+		return "", nil
+	}
+	var restores v1beta2.EtcdRestoreList
+	if err := r.client.List(ctx, &restores, client.InNamespace(state.Restore.Namespace)); err != nil {
+		return "", fmt.Errorf("list EtcdRestores: %w", err)
+	}
+	return first(restores.Items, state.Cluster, &state.Restore), nil
 }
 
 // get reads an object that need not be there.
@@ -55,7 +71,7 @@ func (r *Reconciler) get(ctx context.Context, name types.NamespacedName, object 
 // proof is how far the reading of a restore's source is.
 func (r *Reconciler) proof(key worker.Key) Proof {
 	if r.proofs.Running(key) {
-		return Proof{Progress: ProofRunning}
+		return Proof{Progress: ProofRunning, Percent: r.readings.percent(key)}
 	}
 	proof, _, _ := r.proofs.Result(key) // its failures are in the proof
 	return proof

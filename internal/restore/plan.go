@@ -24,6 +24,8 @@ var rules = []namedRule{
 	{"follow", follow},
 	{"awaitCluster", awaitCluster},
 	{"refuseTooNew", refuseTooNew},
+	{"refuseTooSmall", refuseTooSmall},
+	{"awaitTurn", awaitTurn},
 	{"awaitStart", awaitStart},
 }
 
@@ -37,12 +39,28 @@ func Plan(s State) Step {
 	return Done{}
 }
 
-// finished: a restore happens once.
+// finished: a restore happens once, and is deleted when its time has come.
 func finished(s State) Step {
-	if s.finished() || !s.Restore.DeletionTimestamp.IsZero() {
+	switch {
+	case !s.Restore.DeletionTimestamp.IsZero():
+		return Done{}
+	case !s.finished():
+		return nil
+	}
+	ttl := s.Restore.Spec.TTLSecondsAfterFinished
+	if ttl == nil || s.keptFromStartingEmpty() {
 		return Done{}
 	}
-	return nil
+	left := s.Restore.Status.CompletionTime.Add(time.Duration(*ttl) * time.Second).Sub(s.Now)
+	if left > 0 {
+		return Done{After: left}
+	}
+	return Expire{}
+}
+
+// keptFromStartingEmpty says whether the cluster would start empty if the restore were not there.
+func (s State) keptFromStartingEmpty() bool {
+	return !s.Restore.Status.Succeeded && s.Cluster != nil && s.Cluster.Status.ClusterID == ""
 }
 
 // verify reads the source until it is proven, or can never be.
@@ -50,39 +68,42 @@ func verify(s State) Step {
 	if s.proven() {
 		return nil
 	}
-	source, none := s.source()
+	wanted, none := s.wanted()
 	if none != nil {
 		return none
 	}
 	switch s.Proof.Progress {
 	case ProofRunning:
-		return Verifying{}
+		return Verifying{Percent: s.Proof.Percent}
 	case ProofDone:
 		return accept(s)
 	case ProofFailed:
-		return again(s, source)
+		return again(s, wanted)
 	}
-	return Verify{Source: source}
+	return wanted
 }
 
 func accept(s State) Step {
 	if fail := s.tooNew(s.Proof.Snapshot.Path, s.Proof.Format); fail != nil {
 		return fail
 	}
-	return Accept{Source: s.Proof.Source, Snapshot: s.Proof.Snapshot}
+	if fail := s.tooSmall(s.Proof.Snapshot); fail != nil {
+		return fail
+	}
+	return Accept{Source: s.Proof.Source, Why: s.Proof.Why, Snapshot: s.Proof.Snapshot}
 }
 
 // again tries once more what may pass, each time later. A source that is another one now is tried at once.
-func again(s State, source v1beta2.RestoreSource) Step {
-	if s.Proof.Source != source {
-		return Verify{Source: source}
+func again(s State, wanted Verify) Step {
+	if s.Proof.Asked != wanted.Source || s.Proof.Choice != wanted.Choice {
+		return wanted
 	}
 	if s.Proof.Final {
 		return Fail{Reason: s.Proof.Reason, Message: s.Proof.Message}
 	}
 	next := s.Proof.Ended.Add(backoff(s.Restore.Status.Attempts))
 	if !s.Now.Before(next) {
-		return Verify{Source: source}
+		return wanted
 	}
 	return Wait{
 		Reason:  s.Proof.Reason,
@@ -141,16 +162,38 @@ func refuseTooNew(s State) Step {
 	return s.tooNew(snapshot.Path, formatOf(*snapshot))
 }
 
+// refuseTooSmall: the same for the size of its volumes.
+func refuseTooSmall(s State) Step { return s.tooSmall(*s.Restore.Status.Snapshot) }
+
+// tooSmall says why the snapshot cannot be restored into the cluster's volumes: it is there twice for a moment, as it
+// was fetched and as the database.
+func (s State) tooSmall(snapshot v1beta2.Snapshot) Step {
+	if s.Cluster == nil {
+		return nil
+	}
+	if has, needs := s.Cluster.Spec.MemberStorage(), 2*snapshot.Size; has > 0 && has < needs {
+		return Fail{Reason: v1beta2.ReasonVolumeTooSmall, Message: fmt.Sprintf(
+			"the members of EtcdCluster %s have volumes of %d MiB, and the restore of snapshot %s with %d MiB needs %d MiB: make them larger in the spec.pod of the cluster, then make another EtcdRestore",
+			s.Cluster.Name, has>>20, snapshot.Path, snapshot.Size>>20, (needs>>20)+1)}
+	}
+	return nil
+}
+
+// awaitTurn: a cluster takes up one restore at a time, the oldest first.
+func awaitTurn(s State) Step {
+	if s.Ahead == "" {
+		return nil
+	}
+	return Wait{Reason: v1beta2.ReasonQueued, Message: fmt.Sprintf(
+		"the snapshot is proven; EtcdCluster %s is restored by one EtcdRestore at a time, and EtcdRestore %s comes before this one: delete one of them if both were not meant", s.Cluster.Name, s.Ahead)}
+}
+
 // awaitStart: cluster-operator takes the restore up, unless something holds it.
 func awaitStart(s State) Step {
 	message := "the snapshot is proven; EtcdCluster " + s.Cluster.Name
-	other := s.Cluster.Status.Restore
-	switch {
-	case s.Cluster.Spec.Paused:
+	if s.Cluster.Spec.Paused {
 		message += " is paused: set its spec.paused to false"
-	case other != nil && other.Step != v1beta2.RestoreComplete && other.Step != v1beta2.RestoreFailed:
-		message += " is busy with EtcdRestore " + other.Name
-	default:
+	} else {
 		message += " has not taken it up yet"
 	}
 	return Wait{Reason: v1beta2.ReasonVerified, Message: message}

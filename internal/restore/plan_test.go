@@ -97,7 +97,7 @@ func backupOf(kind v1beta2.StorageType, storage v1beta2.Storage, path string) *v
 }
 
 func failed(reason string, final bool) Proof {
-	return Proof{Progress: ProofFailed, Source: theSource, Reason: reason, Message: "what went wrong", Final: final, Ended: now.Add(-4 * time.Second)}
+	return Proof{Progress: ProofFailed, Asked: theSource, Reason: reason, Message: "what went wrong", Final: final, Ended: now.Add(-4 * time.Second)}
 }
 
 func TestPlanReadsTheSourceBeforeAnythingElse(t *testing.T) {
@@ -173,7 +173,7 @@ func TestPlanFollowsTheCluster(t *testing.T) {
 		"waits for a cluster":                       {given(withProven, withoutCluster), v1beta2.ReasonWaitingForCluster, "no EtcdCluster example"},
 		"waits for the operator to take it up":      {given(withProven), v1beta2.ReasonVerified, "not taken it up yet"},
 		"says that the cluster is paused":           {given(withProven, func(s *State) { s.Cluster.Spec.Paused = true }), v1beta2.ReasonVerified, "spec.paused"},
-		"says which other restore goes on":          {given(withProven, withProgress(v1beta2.RestoreGrowing), elsewhere), v1beta2.ReasonVerified, "busy with EtcdRestore other-restore"},
+		"says which other restore comes before it":  {given(withProven, func(s *State) { s.Ahead = "other-restore" }), v1beta2.ReasonQueued, "EtcdRestore other-restore comes before"},
 		"does not take another's success for its":   {given(withProven, withProgress(v1beta2.RestoreComplete), elsewhere), v1beta2.ReasonVerified, "not taken it up yet"},
 		"does not take another's failure for its":   {given(withProven, withProgress(v1beta2.RestoreFailed), elsewhere), v1beta2.ReasonVerified, "not taken it up yet"},
 		"waits for an EtcdBackup that is not there": {given(givenBackup(nil)), v1beta2.ReasonBackupNotFound, "no EtcdBackup nightly"},
@@ -250,9 +250,9 @@ func TestTheSourceIsOneExactObject(t *testing.T) {
 		state State
 		want  Step
 	}{
-		"in GCS":                         {given(withStorage("GCS", gcs)), Verify{v1beta2.RestoreSource{StorageType: "GCS", Bucket: "b", Key: "k", Secret: "gcp", Endpoint: "http://gcs"}}},
-		"with slashes in its key":        {given(withStorage("S3", s3("b//k/l"))), Verify{v1beta2.RestoreSource{StorageType: "S3", Bucket: "b", Key: "/k/l"}}},
-		"of the newest of an EtcdBackup": {given(givenBackup(backupOf("GCS", gcs, "b/k/new.db"))), Verify{v1beta2.RestoreSource{StorageType: "GCS", Bucket: "b", Key: "k/new.db", Secret: "gcp", Endpoint: "http://gcs"}}},
+		"in GCS":                         {given(withStorage("GCS", gcs)), Verify{Source: v1beta2.RestoreSource{StorageType: "GCS", Bucket: "b", Key: "k", Secret: "gcp", Endpoint: "http://gcs"}}},
+		"with slashes in its key":        {given(withStorage("S3", s3("b//k/l"))), Verify{Source: v1beta2.RestoreSource{StorageType: "S3", Bucket: "b", Key: "/k/l"}}},
+		"of the newest of an EtcdBackup": {given(givenBackup(backupOf("GCS", gcs, "b/k/new.db"))), Verify{Source: v1beta2.RestoreSource{StorageType: "GCS", Bucket: "b", Key: "k/new.db", Secret: "gcp", Endpoint: "http://gcs"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, Plan(test.state)); diff != "" {
@@ -296,7 +296,7 @@ func TestPlanOrder(t *testing.T) {
 	for _, r := range rules {
 		got = append(got, r.name)
 	}
-	want := []string{"finished", "verify", "follow", "awaitCluster", "refuseTooNew", "awaitStart"}
+	want := []string{"finished", "verify", "follow", "awaitCluster", "refuseTooNew", "refuseTooSmall", "awaitTurn", "awaitStart"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("want -, got +:\n%s", diff)
 	}

@@ -11,8 +11,24 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/source"
 )
 
-// Prove reads a source once, whole, and says what is in it. secret is nil for the ambient identity.
-type Prove func(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte) (source.Proven, error)
+// Asked is a source to prove.
+type Asked struct {
+	Source v1beta2.RestoreSource
+	Choice source.Choice
+	// Secret is nil for the ambient identity.
+	Secret   map[string][]byte
+	Progress source.Progress
+}
+
+// Found is what was read: the exact Source, Why it was chosen where it had to be, and what was proven of it.
+type Found struct {
+	Source v1beta2.RestoreSource
+	Why    string
+	Proven source.Proven
+}
+
+// Prove finds a source and reads it once, whole.
+type Prove func(ctx context.Context, asked Asked) (Found, error)
 
 // spoolName is the directory below the spool directory that is the operator's alone.
 const spoolName = "etcd-restore-operator"
@@ -24,14 +40,20 @@ func InSpool(dir string) (Prove, error) {
 	if err := errors.Join(os.RemoveAll(spool), os.Mkdir(spool, 0o700)); err != nil {
 		return nil, fmt.Errorf("make a spool for snapshots (--spool-dir): %w", err)
 	}
-	return func(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte) (source.Proven, error) {
-		proven, err := source.Read(ctx, src, secret, spool, nil)
-		if err != nil {
-			return source.Proven{}, err
-		}
-		if err := os.Remove(proven.File); err != nil {
-			return source.Proven{}, fmt.Errorf("remove the spooled snapshot: %w: %w", source.ErrDisk, err)
-		}
-		return proven, nil
-	}, nil
+	return func(ctx context.Context, asked Asked) (Found, error) { return prove(ctx, asked, spool) }, nil
+}
+
+func prove(ctx context.Context, asked Asked, spool string) (Found, error) {
+	exact, why, err := source.Find(ctx, asked.Source, asked.Secret, asked.Choice)
+	if err != nil {
+		return Found{}, err
+	}
+	proven, err := source.Read(ctx, exact, asked.Secret, spool, asked.Progress)
+	if err != nil {
+		return Found{}, err
+	}
+	if err := os.Remove(proven.File); err != nil {
+		return Found{}, fmt.Errorf("remove the spooled snapshot: %w: %w", source.ErrDisk, err)
+	}
+	return Found{Source: exact, Why: why, Proven: proven}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/source"
 )
 
 // State is all that a decision may look at. It is plain data: it prints as JSON, and Plan of the same State is
@@ -15,6 +16,8 @@ type State struct {
 	Restore v1beta2.EtcdRestore
 	// Backup that the spec names, nil where there is none of that name or the spec names none.
 	Backup *v1beta2.EtcdBackup
+	// Ahead names the EtcdRestore of the same cluster that comes before this one; empty when it is this one's turn.
+	Ahead string
 	// Cluster to restore, nil where there is none of that name.
 	Cluster *v1beta2.EtcdCluster
 	// Proof of the source, as far as it is.
@@ -35,8 +38,14 @@ const (
 // Proof is what came of reading a source once, whole.
 type Proof struct {
 	Progress Progress
-	// Source that was read, and Snapshot that is in it when Done.
+	// Percent of the bytes that have come while Running.
+	Percent int32
+	// Asked is what was to be read: Source and Choice of the Verify that began it.
+	Asked  v1beta2.RestoreSource
+	Choice source.Choice
+	// Source that was read, Why it was chosen where it had to be, and Snapshot that is in it when Done.
 	Source   v1beta2.RestoreSource
+	Why      string
 	Snapshot v1beta2.Snapshot
 	// Format is the etcd version whose minor says which etcd can read the Snapshot.
 	Format string

@@ -13,7 +13,8 @@ import (
 // Status is what the EtcdRestore says after step was done in s. It is pure.
 func Status(s State, step Step) v1beta2.EtcdRestoreStatus {
 	status := *s.Restore.Status.DeepCopy()
-	if _, done := step.(Done); done {
+	switch step.(type) {
+	case Done, Expire:
 		return status
 	}
 	now := metav1.NewTime(s.Now).Rfc3339Copy()
@@ -36,12 +37,15 @@ func (r report) step(step Step) {
 	switch step := step.(type) {
 	case Verify:
 		r.status.Attempts++
+		r.status.Percent = 0
 		r.verifying()
 	case Verifying:
 		r.verifying()
+		r.status.Percent = step.Percent
 	case Wait:
 		r.wait(step)
 	case Accept:
+		r.status.Percent, r.status.Choice = 100, step.Why
 		r.status.Source, r.status.Snapshot = &step.Source, &step.Snapshot
 		r.status.Reason = ""
 		r.open(v1beta2.ReasonVerified, "the snapshot is proven")
@@ -50,6 +54,7 @@ func (r report) step(step Step) {
 		r.restoring(string(step.Cluster.Step), progressMessage(step.Cluster))
 	case Complete:
 		r.cluster(step.Cluster)
+		r.status.Percent = 100
 		r.complete(fmt.Sprintf("the cluster is restored and at its size: etcd cluster %s, revision %d", step.Cluster.ClusterID, step.Cluster.Revision))
 	case Fail:
 		r.status.ClusterID = ""
@@ -122,7 +127,14 @@ func (r report) verified(reason, message string) {
 		return
 	}
 	r.set(v1beta2.ConditionVerified, true, v1beta2.ReasonVerified, fmt.Sprintf(
-		"%s holds revision %d, %d bytes, sha256 %s", r.status.Snapshot.Path, r.status.Snapshot.Revision, r.status.Snapshot.Size, r.status.Snapshot.SHA256))
+		"%s holds revision %d, %d keys, %d bytes, sha256 %s", r.status.Snapshot.Path, r.status.Snapshot.Revision, r.status.Snapshot.Keys, r.status.Snapshot.Size, r.status.Snapshot.SHA256)+chosen(r.status.Choice))
+}
+
+func chosen(why string) string {
+	if why == "" {
+		return ""
+	}
+	return "; it is " + why
 }
 
 func (r report) notFailed(reason string) {
@@ -133,6 +145,7 @@ func (r report) notFailed(reason string) {
 // cluster copies the facts that the cluster reports.
 func (r report) cluster(c v1beta2.ClusterRestoreStatus) {
 	r.status.ClusterIDBefore, r.status.ClusterID = c.ClusterIDBefore, c.ClusterID
+	r.status.RestoredRevision, r.status.Percent = c.Revision, c.Percent
 }
 
 func progressMessage(c v1beta2.ClusterRestoreStatus) string {

@@ -57,7 +57,7 @@ func TestStatusOfEachStep(t *testing.T) {
 			"Ready": "False/Verifying", "Verified": "False/Verifying", "Restoring": "False/Pending",
 			"Complete": "False/Pending", "Failed": "False/Verifying", "Stalled": "False/Verifying",
 		}},
-		"when the source is proven": {Accept{theSource, theSnapshot}, map[string]string{
+		"when the source is proven": {Accept{theSource, "", theSnapshot}, map[string]string{
 			"Ready": "False/Verified", "Verified": "True/Verified", "Restoring": "False/Pending",
 			"Complete": "False/Pending", "Failed": "False/Verified", "Stalled": "False/Verified",
 		}},
@@ -112,7 +112,7 @@ func TestStatusOfEachStep(t *testing.T) {
 // Defect 1 of coreos/etcd-operator: a restore always reported success, and did so before its seed ran.
 func TestSucceededIsNeverSaidBeforeTheClusterIsRestored(t *testing.T) {
 	for name, step := range map[string]Step{
-		"when the source is proven":   Accept{theSource, theSnapshot},
+		"when the source is proven":   Accept{theSource, "", theSnapshot},
 		"while it waits":              Wait{Reason: v1beta2.ReasonVerified},
 		"while the seed is restored":  Follow{*progress(v1beta2.RestoreSeeding)},
 		"while the cluster switches":  Follow{*progress(v1beta2.RestoreSwitching)},
@@ -176,7 +176,7 @@ func TestAnAttemptKeepsWhatTheOneBeforeSaid(t *testing.T) {
 	if s.Restore.Status.Attempts != 2 {
 		t.Errorf("attempts is %d after the second", s.Restore.Status.Attempts)
 	}
-	s.Restore.Status = Status(s, Accept{theSource, theSnapshot})
+	s.Restore.Status = Status(s, Accept{theSource, "", theSnapshot})
 	if s.Restore.Status.Reason != "" || s.Restore.Status.Snapshot == nil {
 		t.Errorf("after it succeeded the status is %+v", s.Restore.Status)
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/source"
 )
 
 // Step is one effect. Steps are small comparable structs, so that a test compares what Plan said.
@@ -13,12 +14,17 @@ type Step interface {
 }
 
 type (
-	// Done says that nothing is left to do, for good.
-	Done struct{}
-	// Verify starts reading the source.
-	Verify struct{ Source v1beta2.RestoreSource }
+	// Done says that nothing is left to do, for good; After is when the restore is to be deleted, 0 for never.
+	Done struct{ After time.Duration }
+	// Expire deletes a finished restore, as its spec asks.
+	Expire struct{}
+	// Verify starts reading the source, or that which Choice finds below it.
+	Verify struct {
+		Source v1beta2.RestoreSource
+		Choice source.Choice
+	}
 	// Verifying lets the reading of the source go on.
-	Verifying struct{}
+	Verifying struct{ Percent int32 }
 	// Wait is for something that the operator does not do itself. Failure: it is a fault, and not the ordinary
 	// course. For is when to look again; 0 leaves it to watches.
 	Wait struct {
@@ -29,6 +35,7 @@ type (
 	// Accept keeps the proof, which lets cluster-operator act.
 	Accept struct {
 		Source   v1beta2.RestoreSource
+		Why      string
 		Snapshot v1beta2.Snapshot
 	}
 	// Follow reports how far the cluster is.
@@ -39,9 +46,13 @@ type (
 	Fail struct{ Reason, Message string }
 )
 
-func (Done) requeue() time.Duration      { return 0 }
-func (Verify) requeue() time.Duration    { return 0 }
-func (Verifying) requeue() time.Duration { return 0 }
+// pollVerifying is the pace of telling how far a reading is.
+const pollVerifying = 2 * time.Second
+
+func (s Done) requeue() time.Duration    { return s.After }
+func (Expire) requeue() time.Duration    { return 0 }
+func (Verify) requeue() time.Duration    { return pollVerifying }
+func (Verifying) requeue() time.Duration { return pollVerifying }
 func (s Wait) requeue() time.Duration    { return s.For }
 func (Accept) requeue() time.Duration    { return 0 }
 func (Follow) requeue() time.Duration    { return 0 }

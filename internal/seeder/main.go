@@ -34,6 +34,7 @@ func run(ctx context.Context, args []string, log logr.Logger) error {
 		return fmt.Errorf("%w: %w", errArguments, err)
 	}
 	seeder := Seeder{CredentialsDir: seed.CredentialsDir, RetryFor: retryFor, Log: log}
+	defer seeder.serve()()
 	return seeder.Seed(ctx, request)
 }
 

@@ -28,6 +28,8 @@ type Seeder struct {
 	// RetryFor is how long faults that may pass are tried again before they are reported.
 	RetryFor time.Duration
 	Log      logr.Logger
+
+	progress progress
 }
 
 // ErrMismatch is in the chain when the object is whole and is not the one that was proven.
@@ -79,7 +81,7 @@ func (s *Seeder) fetch(ctx context.Context, r seed.Request, dir string) (file st
 	err = s.retry(ctx, func() error {
 		started := time.Now()
 		s.Log.Info("fetching", "storageType", r.Source.StorageType, "bucket", r.Source.Bucket, "key", r.Source.Key, "bytes", r.Size)
-		proven, err := source.Read(ctx, r.Source, secret, dir, s.progress(r.Size))
+		proven, err := source.Read(ctx, r.Source, secret, dir, s.fetching())
 		if err != nil {
 			return err
 		}
@@ -89,17 +91,6 @@ func (s *Seeder) fetch(ctx context.Context, r seed.Request, dir string) (file st
 		return match(r, got)
 	})
 	return file, err
-}
-
-// progress makes a line in the log from time to time.
-func (s *Seeder) progress(size int64) func(int64) {
-	last := time.Now()
-	return func(bytes int64) {
-		if time.Since(last) >= progressInterval {
-			last = time.Now()
-			s.Log.Info("fetching", "bytes", bytes, "of", size)
-		}
-	}
 }
 
 // match compares what came with what was proven.
@@ -118,6 +109,7 @@ func match(r seed.Request, got v1beta2.Snapshot) error {
 // restore makes the data directory in data and puts it in its place.
 func (s *Seeder) restore(ctx context.Context, r seed.Request, file, data string) error {
 	started := time.Now()
+	s.progress.restoring(data, r.Size)
 	err := dbfile.Restore(ctx, dbfile.Options{
 		SnapshotPath:   file,
 		DataDir:        data,
@@ -127,6 +119,7 @@ func (s *Seeder) restore(ctx context.Context, r seed.Request, file, data string)
 		Token:          r.Token,
 		RevisionBump:   uint64(r.RevisionBump),
 		MarkCompacted:  r.RevisionBump > 0,
+		Proven:         true, // a moment ago, and etcdutl compares the trailer again
 	})
 	if err != nil && !source.Corrupt(err) {
 		err = fmt.Errorf("%w: %w", source.ErrDisk, err) // whatever else it says is of files here

@@ -239,10 +239,10 @@ func TestALongDownloadSaysHowFarItIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		s := Seeder{Log: funcr.New(func(_, args string) { fmt.Fprintln(&log, args) }, funcr.Options{})}
-		tell := s.progress(100)
+		tell := s.fetching()
 		for i := range 25 {
 			<-time.After(time.Second)
-			tell(int64(i))
+			tell(int64(i), 100)
 		}
 		if got := strings.Count(log.String(), `"of"=100`); got != 2 {
 			t.Errorf("%d lines in 25 s:\n%s", got, &log)

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/etcd-suite/etcd-operator/internal/source"
 )
@@ -18,11 +17,10 @@ const walSize = 64 << 20
 // enoughSpace says before anything is fetched when the volume of dir cannot hold the snapshot twice, once as it
 // was fetched and once as the database, and the first WAL file.
 func enoughSpace(dir string, size int64) error {
-	var stat syscall.Statfs_t
-	if err := syscall.Statfs(dir, &stat); err != nil {
-		return fmt.Errorf("ask for the free space of %s: %w: %w", dir, source.ErrDisk, err)
+	free, err := source.Free(dir)
+	if err != nil {
+		return err
 	}
-	free := int64(stat.Bavail) * stat.Bsize
 	if need := 2*size + walSize; free < need {
 		return fmt.Errorf("the volume has %d MiB free and the restore of a snapshot of %d MiB needs %d MiB: make the members' volumes larger", free>>20, size>>20, need>>20)
 	}

@@ -117,6 +117,8 @@ func agree(f facts, m *Manifest) error {
 		return fmt.Errorf("object has SHA-256 %s and its manifest says %s: %w", f.SHA256, m.SHA256, dbfile.ErrCorrupt)
 	case f.Revision != m.Revision:
 		return fmt.Errorf("object holds revision %d and its manifest says %d: %w", f.Revision, m.Revision, dbfile.ErrCorrupt)
+	case f.Keys != m.Keys:
+		return fmt.Errorf("object holds %d keys and its manifest says %d: %w", f.Keys, m.Keys, dbfile.ErrCorrupt)
 	}
 	return nil
 }

@@ -33,22 +33,66 @@ type Proven struct {
 	Format string
 }
 
+// Progress is told how many bytes of an object have come, and how many it has; 0 where that is not known.
+type Progress func(bytes, of int64)
+
+// Find is the exact object that a Choice among those below src means, and why it is that one. Without a Choice src is
+// that already. The error is fs.ErrNotExist where none fits, and ErrAmbiguous where those of two clusters do.
+func Find(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte, c Choice) (found v1beta2.RestoreSource, why string, err error) {
+	if !c.Folder {
+		return src, "", nil
+	}
+	store, err := open(ctx, src, secret)
+	if err != nil {
+		return src, "", err
+	}
+	key, why, err := choose(ctx, patient{store, patience, nil}, src, c)
+	if err != nil {
+		return src, "", fmt.Errorf("choose a snapshot: %w", err)
+	}
+	src.Key = key
+	return src, why, nil
+}
+
 // Read streams the object once into a new file in dir, and proves it. The caller removes the file; after an error
-// there is none. progress is told how many bytes have come; nil tells nobody.
-func Read(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte, dir string, progress func(int64)) (Proven, error) {
+// there is none. progress may be nil.
+func Read(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte, dir string, progress Progress) (Proven, error) {
+	store, err := open(ctx, src, secret)
+	if err != nil {
+		return Proven{}, err
+	}
+	size := sizeOf(ctx, patient{store, patience, nil}, src.Key)
+	if err := enough(dir, size); err != nil {
+		return Proven{}, err
+	}
+	of := func(key string, bytes int64) {
+		if progress != nil && key == src.Key {
+			progress(bytes, size)
+		}
+	}
+	return read(ctx, patient{store, patience, of}, src, dir)
+}
+
+func open(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte) (objstore.Store, error) {
 	store, err := connect.Open(ctx, connect.Location{
 		Kind: connect.Kind(src.StorageType), Bucket: src.Bucket, Endpoint: src.Endpoint,
 		Region: src.Region, ForcePathStyle: src.ForcePathStyle, Secret: secret,
 	})
 	if err != nil {
-		return Proven{}, fmt.Errorf("%w: %w", ErrConfig, err)
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
-	of := func(key string, bytes int64) {
-		if progress != nil && key == src.Key {
-			progress(bytes)
+	return store, nil
+}
+
+// sizeOf the object as the store lists it; 0 where it does not, which reading it will explain.
+func sizeOf(ctx context.Context, store objstore.Store, key string) int64 {
+	for object, err := range store.List(ctx, key) {
+		if err == nil && object.Key == key {
+			return object.Size
 		}
+		break // the key itself is the first of all that begin with it
 	}
-	return read(ctx, patient{store, patience, of}, src, dir)
+	return 0
 }
 
 func read(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource, dir string) (Proven, error) {

@@ -48,7 +48,12 @@ func TestReadTellsWhatIsInASnapshot(t *testing.T) {
 	check := func(t *testing.T) {
 		t.Helper()
 		var bytes []int64
-		got, err := Read(t.Context(), src, nil, dir, func(n int64) { bytes = append(bytes, n) })
+		got, err := Read(t.Context(), src, nil, dir, func(n, of int64) {
+			if of != want.Size {
+				t.Errorf("%d bytes of %d", n, of)
+			}
+			bytes = append(bytes, n)
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -138,6 +138,8 @@ func TestTwoReleasesServeTheirOwnNamespacesOnly(t *testing.T) {
 		{backupOperator, "patch", "etcdclusters/status", teamNorth, false},
 		{restoreOperator, "patch", "etcdrestores/status", teamNorth, true},
 		{restoreOperator, "patch", "etcdrestores", teamNorth, false},
+		{restoreOperator, "delete", "etcdrestores", teamNorth, true},
+		{restoreOperator, "delete", "etcdclusters", teamNorth, false},
 		{restoreOperator, "list", "etcdclusters", teamSouth, false},
 	} {
 		if got := allowed(t, test.component, north, test.verb, test.resource, test.namespace); got != test.want {

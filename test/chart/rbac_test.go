@@ -71,7 +71,7 @@ func TestRights(t *testing.T) {
 			"etcdclusters: get list watch",
 		},
 		restoreOperator: {
-			"etcdrestores: get list watch", "etcdrestores/status: patch",
+			"etcdrestores: get list watch delete", "etcdrestores/status: patch",
 			"etcdclusters: get list watch", "etcdbackups: get list watch",
 		},
 	} {

@@ -38,6 +38,11 @@ func TestEtcdRestoreIsRefused(t *testing.T) {
 		"an EtcdBackup name that cannot be":     {spec: "{" + to + ", etcdBackup: {name: " + strings.Repeat("a", 254) + "}}", want: "spec.etcdBackup.name: may not be more than 253 bytes"},
 		"a negative bump":                       {spec: "{" + to + ", etcdBackup: {name: b}, revisionBump: -1}", want: "spec.revisionBump" + wantMin0},
 		"a bump beyond 10^12":                   {spec: "{" + to + ", etcdBackup: {name: b}, revisionBump: 1000000000001}", want: "spec.revisionBump: in body should be less than or equal to 1000000000000"},
+		"a named snapshot and a choice":         {spec: "{" + to + ", etcdBackup: {name: b, snapshot: s.db}, select: {}}", want: "spec: etcdBackup.snapshot names one snapshot and select chooses one: write one of the two"},
+		"a snapshot without a name":             {spec: "{" + to + `, etcdBackup: {name: b, snapshot: ""}}`, want: "spec.etcdBackup.snapshot: in body should be at least 1 chars long"},
+		"a cluster ID that is none":             {spec: "{" + to + `, etcdBackup: {name: b}, select: {clusterID: "00000000000000AA"}}`, want: "spec.select.clusterID: write the 16 hex digits of status.clusterID of an EtcdCluster"},
+		"a time that is none":                   {spec: "{" + to + `, etcdBackup: {name: b}, select: {before: yesterday}}`, want: "spec.select.before: in body must be of type date-time: \"yesterday\""},
+		"a negative time to live":               {spec: "{" + to + ", etcdBackup: {name: b}, ttlSecondsAfterFinished: -1}", want: "spec.ttlSecondsAfterFinished" + wantMin0},
 	})
 }
 
@@ -47,6 +52,10 @@ func TestEtcdRestoreIsAccepted(t *testing.T) {
 		"S3":                            {spec: "{" + to + ", backupStorageType: S3, s3: {path: b/k}}"},
 		"GCS":                           {spec: "{" + to + ", backupStorageType: GCS, gcs: {path: b/k}}"},
 		"an EtcdBackup":                 {spec: "{" + to + ", etcdBackup: {name: b}}"},
+		"the newest below a folder":     {spec: "{" + to + ", backupStorageType: S3, s3: {path: b/folder/}, select: {}}"},
+		"the newest before a time":      {spec: "{" + to + `, etcdBackup: {name: b}, select: {before: "2026-01-02T03:04:05+02:00", clusterID: "00000000000000aa"}}`},
+		"a named snapshot":              {spec: "{" + to + ", etcdBackup: {name: b, snapshot: 20260102T030405Z-00000000000000000021.db}}"},
+		"a time to live":                {spec: "{" + to + ", etcdBackup: {name: b}, ttlSecondsAfterFinished: 0}"},
 		"no bump":                       {spec: "{" + to + ", etcdBackup: {name: b}, revisionBump: 0}"},
 		"a bump of 10^12":               {spec: "{" + to + ", etcdBackup: {name: b}, revisionBump: 1000000000000}"},
 		"another name than the cluster": {name: "second.try", spec: "{" + to + ", etcdBackup: {name: b}}"},

@@ -13,8 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -53,7 +55,7 @@ func (b *restoreBench) start() {
 		if err != nil {
 			return err
 		}
-		return restore.Setup(mgr, restore.Options{Prove: prove, MaxProofs: 2})
+		return restore.Setup(mgr, restore.Options{Prove: prove, MaxProofs: 2, Metrics: prometheus.NewRegistry()})
 	})
 }
 
@@ -115,12 +117,13 @@ func (b *restoreBench) restore(name, path string) *v1beta2.EtcdRestore {
 	}
 }
 
-// await waits until Ready has a reason.
+// await waits until Ready has a reason. What is proven may also be queued behind another restore of the cluster.
 func (b *restoreBench) await(r *v1beta2.EtcdRestore, reason string) {
 	b.Helper()
 	kubetest.Await(b, r, "become "+reason, func(r *v1beta2.EtcdRestore) bool {
 		ready := meta.FindStatusCondition(r.Status.Conditions, v1beta2.ConditionReady)
-		return ready != nil && ready.Reason == reason
+		queued := reason == v1beta2.ReasonVerified && ready != nil && ready.Reason == v1beta2.ReasonQueued
+		return ready != nil && ready.Reason == reason || queued
 	})
 }
 
@@ -266,6 +269,32 @@ func TestRestoreOperator(t *testing.T) {
 		}
 	})
 
+	t.Run("takes the newest below a folder before a time, and says why", func(t *testing.T) {
+		for hour, id := range map[int]string{1: "00000000000000aa", 2: "00000000000000aa", 3: "00000000000000bb"} {
+			m := manifestOf(content)
+			m.Cluster.ID, m.CreatedAt = id, time.Date(2026, 1, 2, hour, 0, 0, 0, time.UTC)
+			b.putManifest(b.put(fmt.Sprintf("series/%d.db", hour), content), m)
+		}
+		b.put("series/9-uncommitted.db", content)
+		r := b.restore("selected", "backups/series")
+		r.Spec.Select = &v1beta2.SnapshotSelector{Before: &metav1.Time{Time: time.Date(2026, 1, 2, 2, 30, 0, 0, time.UTC)}}
+		kubetest.Create(t, r)
+		b.await(r, v1beta2.ReasonVerified)
+		verified := meta.FindStatusCondition(r.Status.Conditions, v1beta2.ConditionVerified)
+		if r.Status.Source.Key != "series/2.db" || r.Status.Snapshot.ClusterID != "00000000000000aa" || !strings.Contains(verified.Message, "the newest of 2 snapshots that fit, of 3") {
+			t.Errorf("got:\n%s", kubetest.YAML(r))
+		}
+	})
+
+	t.Run("is deleted when its time to live is over", func(t *testing.T) {
+		r := b.restore("short-lived", "backups/absent.db")
+		r.Spec.EtcdCluster.Name = "nobody"
+		ttl := int32(1)
+		r.Spec.TTLSecondsAfterFinished = &ttl
+		kubetest.Create(t, r)
+		kubetest.AwaitGone(t, r)
+	})
+
 	t.Run("proves a snapshot in GCS", func(t *testing.T) {
 		gcs := servers.GCS(t)
 		gcs.CreateBucket(t, "backups")
@@ -286,6 +315,15 @@ func TestRestoreOperatorFailsBeforeAnythingIsTouched(t *testing.T) {
 	b := newRestoreBench(t)
 	cluster := b.cluster("example", "3.6.16")
 	b.cluster("old", "3.5.35")
+	small := &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: "small"}, Spec: v1beta2.EtcdClusterSpec{Size: 1, Version: "3.6.16"}}
+	limit := resource.MustParse("1Ki")
+	small.Spec.Pod = &v1beta2.PodPolicy{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &limit}}
+	kubetest.Create(t, small)
+	for _, name := range []string{"one", "another"} {
+		m := manifestOf(content)
+		m.Cluster.Name = name
+		b.putManifest(b.put("two/"+name+".db", content), m)
+	}
 	flipped := bytes.Clone(content)
 	flipped[len(flipped)/2] ^= 1
 	claimed := func(key string, change func(*snapshot.Manifest)) string {
@@ -307,10 +345,16 @@ func TestRestoreOperatorFailsBeforeAnythingIsTouched(t *testing.T) {
 		"no-object":      {"backups/absent.db", nil, v1beta2.ReasonObjectNotFound},
 		"other-sum":      {claimed("sum.db", func(m *snapshot.Manifest) { m.SHA256 = strings.Repeat("00", 32) }), nil, v1beta2.ReasonSnapshotCorrupt},
 		"other-size":     {claimed("size.db", func(m *snapshot.Manifest) { m.Size += 512 }), nil, v1beta2.ReasonSnapshotCorrupt},
+		"other-keys":     {claimed("keys.db", func(m *snapshot.Manifest) { m.Keys-- }), nil, v1beta2.ReasonSnapshotCorrupt},
 		"other-revision": {claimed("revision.db", func(m *snapshot.Manifest) { m.Revision++ }), nil, v1beta2.ReasonSnapshotCorrupt},
 		"newer-format":   {claimed("format.db", func(m *snapshot.Manifest) { m.FormatVersion++ }), nil, v1beta2.ReasonSnapshotTooNew},
-		"no-key":         {"backups", nil, v1beta2.ReasonInvalidSpec},
-		"older-cluster":  {b.put("good.db", content), func(r *v1beta2.EtcdRestore) { r.Spec.EtcdCluster.Name = "old" }, v1beta2.ReasonSnapshotTooNew},
+		"small-volumes":  {b.put("good.db", content), func(r *v1beta2.EtcdRestore) { r.Spec.EtcdCluster.Name = "small" }, v1beta2.ReasonVolumeTooSmall},
+		"two-clusters":   {"backups/two", func(r *v1beta2.EtcdRestore) { r.Spec.Select = &v1beta2.SnapshotSelector{} }, v1beta2.ReasonSnapshotAmbiguous},
+		"nothing-in-time": {"backups/two/", func(r *v1beta2.EtcdRestore) {
+			r.Spec.Select = &v1beta2.SnapshotSelector{Before: &metav1.Time{Time: time.Unix(0, 0)}}
+		}, v1beta2.ReasonObjectNotFound},
+		"no-key":        {"backups", nil, v1beta2.ReasonInvalidSpec},
+		"older-cluster": {b.put("good.db", content), func(r *v1beta2.EtcdRestore) { r.Spec.EtcdCluster.Name = "old" }, v1beta2.ReasonSnapshotTooNew},
 		"other-cloud": {"", func(r *v1beta2.EtcdRestore) {
 			r.Spec.BackupStorageType, r.Spec.Storage = v1beta2.StorageABS, v1beta2.Storage{ABS: &v1beta2.ABSSource{Path: "container/key"}}
 		}, v1beta2.ReasonStorageNotSupported},

@@ -1,0 +1,78 @@
+package restore
+
+import (
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// metrics of all EtcdRestores. Labels are the API's reasons, so their number is bounded.
+type metrics struct {
+	finished *prometheus.CounterVec
+	duration prometheus.Histogram
+	bytes    prometheus.Counter
+	underWay *prometheus.GaugeVec
+}
+
+func newMetrics(registry prometheus.Registerer) (*metrics, error) {
+	m := &metrics{
+		finished: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "etcd_restores_finished_total",
+			Help: "EtcdRestores that ended, by the reason in the status: Complete, or why not.",
+		}, []string{"reason"}),
+		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "etcd_restore_duration_seconds",
+			Help:    "How long an EtcdRestore took from its first look to Complete.",
+			Buckets: prometheus.ExponentialBuckets(4, 2, 12),
+		}),
+		bytes: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "etcd_restore_proven_bytes_total",
+			Help: "Bytes of snapshots that were read and proven.",
+		}),
+		underWay: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "etcd_restore_under_way",
+			Help: "1 for each EtcdRestore that is neither complete nor failed, by the reason that its status has now.",
+		}, []string{"namespace", "name", "reason"}),
+	}
+	for _, c := range []prometheus.Collector{m.finished, m.duration, m.bytes, m.underWay} {
+		if err := registry.Register(c); err != nil {
+			return nil, fmt.Errorf("register metrics: %w", err)
+		}
+	}
+	return m, nil
+}
+
+// told counts what a status says that was just written.
+func (m *metrics) told(before, after *v1beta2.EtcdRestore) {
+	m.forget(after.Namespace, after.Name)
+	reason := readyReason(after.Status)
+	if before.Status.Snapshot == nil && after.Status.Snapshot != nil {
+		m.bytes.Add(float64(after.Status.Snapshot.Size))
+	}
+	switch {
+	case after.Status.CompletionTime == nil:
+		m.underWay.WithLabelValues(after.Namespace, after.Name, reason).Set(1)
+		return
+	case before.Status.CompletionTime != nil:
+		return
+	}
+	m.finished.WithLabelValues(reason).Inc()
+	if after.Status.Succeeded {
+		m.duration.Observe(after.Status.CompletionTime.Sub(after.Status.StartTime.Time).Seconds())
+	}
+}
+
+func (m *metrics) forget(namespace, name string) {
+	m.underWay.DeletePartialMatch(prometheus.Labels{"namespace": namespace, "name": name})
+}
+
+func readyReason(status v1beta2.EtcdRestoreStatus) string {
+	for _, c := range status.Conditions {
+		if c.Type == v1beta2.ConditionReady {
+			return c.Reason
+		}
+	}
+	return ""
+}

@@ -1,0 +1,186 @@
+package restore
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/source"
+)
+
+var emptyDir corev1.EmptyDirVolumeSource
+
+func selecting(selector v1beta2.SnapshotSelector) func(*State) {
+	return func(s *State) { s.Restore.Spec.Select = &selector }
+}
+
+func named(snapshot string) func(*State) {
+	return func(s *State) { s.Restore.Spec.EtcdBackup.Snapshot = snapshot }
+}
+
+func TestPlanLooksForTheSnapshotThatIsMeant(t *testing.T) {
+	s3 := func(path string) v1beta2.Storage { return v1beta2.Storage{S3: &v1beta2.S3Source{Path: path}} }
+	below := func(key string) v1beta2.RestoreSource {
+		return v1beta2.RestoreSource{StorageType: "S3", Bucket: "b", Key: key}
+	}
+	const newest = "b/daily/ns/example/00000000000000aa/20260102T030405Z-00000000000000000021.db"
+	ofCluster := func(s *State) {
+		s.Backup.Spec.EtcdCluster = &v1beta2.ClusterReference{Name: "source"}
+	}
+	at := metav1.NewTime(time.Date(2026, 1, 2, 5, 4, 5, 0, time.FixedZone("", 2*60*60)))
+	for name, test := range map[string]struct {
+		state State
+		want  Step
+	}{
+		"the newest below a folder": {
+			given(withStorage("S3", s3("b/daily")), selecting(v1beta2.SnapshotSelector{})),
+			Verify{below("daily/"), source.Choice{Folder: true}},
+		},
+		"the newest below a folder with a slash at its end": {
+			given(withStorage("S3", s3("b/daily/")), selecting(v1beta2.SnapshotSelector{})),
+			Verify{below("daily/"), source.Choice{Folder: true}},
+		},
+		"the newest of a bucket": {
+			given(withStorage("S3", s3("b")), selecting(v1beta2.SnapshotSelector{})),
+			Verify{below(""), source.Choice{Folder: true}},
+		},
+		"the newest before a time, of one cluster ID": {
+			given(withStorage("S3", s3("b/daily")), selecting(v1beta2.SnapshotSelector{Before: &at, ClusterID: "00000000000000aa"})),
+			Verify{below("daily/"), source.Choice{Folder: true, Before: "2026-01-02T03:04:05Z", ClusterID: "00000000000000aa"}},
+		},
+		"the newest of an EtcdBackup before a time, whichever life of the cluster": {
+			given(givenBackup(backupOf("S3", s3("b/daily"), newest)), selecting(v1beta2.SnapshotSelector{Before: &at})),
+			Verify{below("daily/ns/example/"), source.Choice{Folder: true, Before: "2026-01-02T03:04:05Z"}},
+		},
+		"a named one of an EtcdBackup": {
+			given(givenBackup(backupOf("S3", s3("b/daily"), newest)), named("20260101T030405Z-00000000000000000020.db")),
+			Verify{below("daily/ns/example/"), source.Choice{Folder: true, Name: "20260101T030405Z-00000000000000000020.db"}},
+		},
+		"that of an EtcdBackup whose status was lost with its cluster": {
+			given(givenBackup(backupOf("S3", s3("b/daily"), "")), selecting(v1beta2.SnapshotSelector{}), ofCluster),
+			Verify{below("daily/ns/source/"), source.Choice{Folder: true}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, Plan(test.state)); diff != "" {
+				t.Errorf("want -, got +:\n%s", diff)
+			}
+		})
+	}
+	for name, test := range map[string]struct {
+		state State
+		says  string
+	}{
+		"in a bucket without a name":                {given(withStorage("S3", s3("/daily")), selecting(v1beta2.SnapshotSelector{})), "<bucket>/<folder>"},
+		"below an object of which there is one":     {given(givenBackup(backupOf("S3", s3("b/one.db"), "b/one.db")), selecting(v1beta2.SnapshotSelector{})), "no series"},
+		"by name of an EtcdBackup that has one":     {given(givenBackup(backupOf("S3", s3("b/one.db"), "b/one.db")), named("two.db")), "no series"},
+		"in a folder, which is no object by itself": {given(withStorage("S3", s3("b/daily/"))), "select: {}"},
+	} {
+		t.Run("fails "+name, func(t *testing.T) {
+			fail, ok := Plan(test.state).(Fail)
+			if !ok || fail.Reason != v1beta2.ReasonInvalidSpec || !strings.Contains(fail.Message, test.says) {
+				t.Errorf("got %#v", Plan(test.state))
+			}
+		})
+	}
+	t.Run("and looks again at once when another one is meant", func(t *testing.T) {
+		other := failed(v1beta2.ReasonObjectNotFound, true)
+		other.Choice = source.Choice{Folder: true}
+		if diff := cmp.Diff(Step(Verify{Source: theSource}), Plan(given(withProof(other)))); diff != "" {
+			t.Errorf("want -, got +:\n%s", diff)
+		}
+	})
+}
+
+func TestAFinishedRestoreIsDeletedWhenItsTimeHasCome(t *testing.T) {
+	ended := func(ago time.Duration, succeeded bool) func(*State) {
+		return func(s *State) {
+			ttl := int32(60)
+			s.Restore.Spec.TTLSecondsAfterFinished = &ttl
+			s.Restore.Status.CompletionTime, s.Restore.Status.Succeeded = &metav1.Time{Time: now.Add(-ago)}, succeeded
+		}
+	}
+	formed := func(s *State) { s.Cluster.Status.ClusterID = "00000000000000aa" }
+	for name, test := range map[string]struct {
+		state State
+		want  Step
+	}{
+		"not before":                             {given(ended(20*time.Second, true), formed), Done{After: 40 * time.Second}},
+		"then":                                   {given(ended(time.Minute, true), formed), Expire{}},
+		"also when it failed":                    {given(ended(time.Hour, false), formed), Expire{}},
+		"also when its cluster is gone":          {given(ended(time.Hour, false), withoutCluster), Expire{}},
+		"not when its cluster would start empty": {given(ended(time.Hour, false)), Done{}},
+		"not without a time":                     {given(ended(time.Hour, true), func(s *State) { s.Restore.Spec.TTLSecondsAfterFinished = nil }), Done{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, Plan(test.state)); diff != "" {
+				t.Errorf("want -, got +:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestPlanRefusesASnapshotThatTheVolumesCannotHold(t *testing.T) {
+	large := theSnapshot
+	large.Size = 5 << 30
+	proof := Proof{Progress: ProofDone, Source: theSource, Snapshot: large}
+	proven := func(s *State) { withProven(s); s.Restore.Status.Snapshot.Size = large.Size }
+	for name, state := range map[string]State{"before its proof was kept": given(withProof(proof)), "after it": given(proven)} {
+		fail, ok := Plan(state).(Fail)
+		if !ok || fail.Reason != v1beta2.ReasonVolumeTooSmall || !strings.Contains(fail.Message, "8192 MiB") || !strings.Contains(fail.Message, "10241 MiB") {
+			t.Errorf("%s: %#v", name, Plan(state))
+		}
+	}
+	unlimited := func(s *State) { s.Cluster.Spec.Pod = &v1beta2.PodPolicy{EmptyDir: &emptyDir} }
+	if _, ok := Plan(given(withProof(proof), unlimited)).(Accept); !ok {
+		t.Errorf("a volume without a limit is refused: %#v", Plan(given(withProof(proof), unlimited)))
+	}
+}
+
+func TestOneRestoreOfAClusterAtATimeTheOldestFirst(t *testing.T) {
+	restore := func(name string, age time.Duration, change ...func(*v1beta2.EtcdRestore)) v1beta2.EtcdRestore {
+		r := v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name), CreationTimestamp: metav1.NewTime(now.Add(-age))}}
+		r.Spec.EtcdCluster.Name = "example"
+		r.Status.Source, r.Status.Snapshot = &theSource, &theSnapshot
+		for _, c := range change {
+			c(&r)
+		}
+		return r
+	}
+	unproven := func(r *v1beta2.EtcdRestore) { r.Status.Snapshot = nil }
+	finished := func(r *v1beta2.EtcdRestore) { r.Status.CompletionTime = &metav1.Time{Time: now} }
+	deleted := func(r *v1beta2.EtcdRestore) { r.DeletionTimestamp = &metav1.Time{Time: now} }
+	elsewhere := func(r *v1beta2.EtcdRestore) { r.Spec.EtcdCluster.Name = "other" }
+	mine := restore("mine", time.Minute)
+	for name, test := range map[string]struct {
+		others []v1beta2.EtcdRestore
+		busy   *v1beta2.ClusterRestoreStatus
+		want   string
+	}{
+		"alone":                               {nil, nil, ""},
+		"after an older one":                  {[]v1beta2.EtcdRestore{restore("older", time.Hour)}, nil, "older"},
+		"before a younger one":                {[]v1beta2.EtcdRestore{restore("younger", time.Second)}, nil, ""},
+		"by name where both are as old":       {[]v1beta2.EtcdRestore{restore("another", time.Minute)}, nil, "another"},
+		"not after one that is not proven":    {[]v1beta2.EtcdRestore{restore("older", time.Hour, unproven)}, nil, ""},
+		"not after one that is finished":      {[]v1beta2.EtcdRestore{restore("older", time.Hour, finished)}, nil, ""},
+		"not after one that is being deleted": {[]v1beta2.EtcdRestore{restore("older", time.Hour, deleted)}, nil, ""},
+		"not after that of another cluster":   {[]v1beta2.EtcdRestore{restore("older", time.Hour, elsewhere)}, nil, ""},
+		"after the one that is under way":     {[]v1beta2.EtcdRestore{restore("younger", time.Second)}, &v1beta2.ClusterRestoreStatus{Name: "younger", UID: "uid-younger", Step: v1beta2.RestoreSwitching}, "younger"},
+		"not after one that is over":          {nil, &v1beta2.ClusterRestoreStatus{Name: "gone", UID: "uid-gone", Step: v1beta2.RestoreFailed}, ""},
+		"not after itself":                    {nil, &v1beta2.ClusterRestoreStatus{Name: "mine", UID: "uid-mine", Step: v1beta2.RestoreSeeding}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cluster := &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "example"}}
+			cluster.Status.Restore = test.busy
+			if got := first(append(test.others, mine), cluster, &mine); got != test.want {
+				t.Errorf("%q comes first, want %q", got, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,131 @@
+package source
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/dbfile/dbfiletest"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+)
+
+// shelf is a directory that serves as a bucket.
+type shelf struct {
+	*testing.T
+	bucket  string
+	content []byte
+}
+
+func newShelf(t *testing.T) shelf {
+	return shelf{t, t.TempDir(), dbfiletest.New(t, 1).Put(1, 10).Snapshot()}
+}
+
+var dawn = time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
+
+// file writes any object.
+func (s shelf) file(key string, content []byte) {
+	s.Helper()
+	path := filepath.Join(s.bucket, filepath.FromSlash(key))
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, content, 0o600)); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// saved writes a snapshot of a series with its manifest, taken so many hours after dawn, and returns its key.
+func (s shelf) saved(cluster string, id uint64, hours int) string {
+	s.Helper()
+	series := snapshot.Series{Folder: "daily", Namespace: "ns", Cluster: cluster, ClusterID: id}
+	at := dawn.Add(time.Duration(hours) * time.Hour)
+	key := series.Key(at, int64(hours))
+	s.file(key, s.content)
+	m := snapshot.Manifest{
+		FormatVersion: 1, Revision: 2, Keys: 1, Size: int64(len(s.content)), SHA256: strings.Repeat("ab", 32), CreatedAt: at,
+		Cluster: snapshot.Cluster{Namespace: "ns", Name: cluster, ID: strings.Split(key, "/")[3]},
+	}
+	text, err := m.Encode()
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.file(snapshot.ManifestKey(key), text)
+	return key
+}
+
+func (s shelf) find(c Choice) (key, why string, err error) {
+	c.Folder = true
+	found, why, err := Find(s.Context(), v1beta2.RestoreSource{StorageType: "File", Bucket: s.bucket, Key: "daily/"}, nil, c)
+	return found.Key, why, err
+}
+
+func TestFindTakesTheNewestThatFits(t *testing.T) {
+	s := newShelf(t)
+	older := s.saved("a", 1, 1)
+	middle := s.saved("a", 1, 2)
+	newest := s.saved("a", 2, 3)
+	// None of these is a snapshot that was committed.
+	uncommitted := snapshot.Series{Folder: "daily", Namespace: "ns", Cluster: "a", ClusterID: 2}.Key(dawn.Add(9*time.Hour), 9)
+	s.file(uncommitted, s.content)
+	s.file("daily/zzz.db", s.content)
+	s.file("daily/notes.json", []byte(`{"a": "note"}`))
+	s.file("daily/a_v9_2026-01-02-12:00:00", s.content)
+
+	for name, test := range map[string]struct {
+		choice Choice
+		want   string
+		says   string
+	}{
+		"of all, and says that there are other cluster IDs": {Choice{}, newest, "the newest of 3 snapshots below " + s.bucket + "/daily/: taken at 2026-01-02T06:00:00Z of cluster ID 0000000000000002; there are older ones of 1 other cluster IDs"},
+		"before a time":     {Choice{Before: dawn.Add(150 * time.Minute).Format(time.RFC3339)}, middle, "the newest of 2 snapshots that fit, of 3"},
+		"at that very time": {Choice{Before: dawn.Add(2 * time.Hour).Format(time.RFC3339)}, middle, ""},
+		"of a cluster ID":   {Choice{ClusterID: "0000000000000001"}, middle, "of cluster ID 0000000000000001"},
+		"of a key":          {Choice{Name: older}, older, "that is called"},
+		"of a file's name":  {Choice{Name: filepath.Base(older)}, older, ""},
+		"of a path":         {Choice{Name: s.bucket + "/" + older}, older, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			key, why, err := s.find(test.choice)
+			if err != nil || key != test.want || !strings.Contains(why, test.says) {
+				t.Errorf("%s, because %q, %v", key, why, err)
+			}
+		})
+	}
+	for name, choice := range map[string]Choice{
+		"nothing is old enough":                        {Before: dawn.Format(time.RFC3339)},
+		"nothing is of that ID":                        {ClusterID: "0000000000000009"},
+		"nothing has that name":                        {Name: "absent.db"},
+		"only a file without a manifest has that name": {Name: filepath.Base(uncommitted)},
+	} {
+		t.Run("finds nothing where "+name, func(t *testing.T) {
+			if key, _, err := s.find(choice); !errors.Is(err, fs.ErrNotExist) || !Final(err) {
+				t.Errorf("%s, %v", key, err)
+			}
+		})
+	}
+}
+
+func TestFindGuessesNothing(t *testing.T) {
+	t.Run("between two clusters", func(t *testing.T) {
+		s := newShelf(t)
+		s.saved("a", 1, 1)
+		s.saved("b", 2, 2)
+		if key, _, err := s.find(Choice{}); !errors.Is(err, ErrAmbiguous) || !strings.Contains(err.Error(), "ns/a, ns/b") {
+			t.Errorf("%s, %v", key, err)
+		}
+		if key, _, err := s.find(Choice{ClusterID: "0000000000000001"}); err != nil || !strings.Contains(key, "/a/") {
+			t.Errorf("%s, %v", key, err)
+		}
+	})
+	t.Run("where a newer version of the suite may have written the newest", func(t *testing.T) {
+		s := newShelf(t)
+		s.saved("a", 1, 1)
+		newer := s.saved("a", 1, 2)
+		s.file(snapshot.ManifestKey(newer), []byte(`{"formatVersion": 99}`))
+		if key, _, err := s.find(Choice{}); !Newer(err) || !strings.Contains(err.Error(), newer) {
+			t.Errorf("%s, %v", key, err)
+		}
+	})
+}
