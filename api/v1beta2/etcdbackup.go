@@ -64,6 +64,12 @@ type EtcdBackupSpec struct {
 	// backupPolicy says how long one attempt may take, how often to take one and how many to keep.
 	// +optional
 	BackupPolicy *BackupPolicy `json:"backupPolicy,omitempty"`
+	// compression of the objects: zstd. Without it an object is a plain snapshot file, which etcdutl restores as it is.
+	// +optional
+	Compression Compression `json:"compression,omitempty"`
+	// encryption of the objects before they leave. Without it an object is a plain snapshot file.
+	// +optional
+	Encryption *Encryption `json:"encryption,omitempty"`
 
 	Storage `json:",inline"`
 }

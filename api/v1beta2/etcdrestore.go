@@ -47,6 +47,7 @@ type EtcdRestoreList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.backupStorageType) || self.backupStorageType != 'S3' || has(self.s3)",message="backupStorageType S3 needs an s3 block with path: \"<bucket>/<key>\""
 // +kubebuilder:validation:XValidation:rule="!has(self.backupStorageType) || self.backupStorageType != 'GCS' || has(self.gcs)",message="backupStorageType GCS needs a gcs block with path: \"<bucket>/<key>\""
 // +kubebuilder:validation:XValidation:rule="(has(self.backupStorageType) && !(self.backupStorageType in ['S3', 'GCS', 'ABS', 'OSS'])) || ((has(self.backupStorageType) && self.backupStorageType == 'S3') || !has(self.s3)) && ((has(self.backupStorageType) && self.backupStorageType == 'GCS') || !has(self.gcs)) && ((has(self.backupStorageType) && self.backupStorageType == 'ABS') || !has(self.abs)) && ((has(self.backupStorageType) && self.backupStorageType == 'OSS') || !has(self.oss))",message="only the block that backupStorageType names may be there: remove the others"
+// +kubebuilder:validation:XValidation:rule="(!has(self.s3) || !has(self.s3.storageClass) && !has(self.s3.objectLock) && !has(self.s3.tags)) && (!has(self.gcs) || !has(self.gcs.storageClass) && !has(self.gcs.kmsKeyName))",message="storageClass, objectLock, tags and kmsKeyName are for writing: they belong into an EtcdBackup, remove them here"
 type EtcdRestoreSpec struct {
 	// etcdCluster is the EtcdCluster to restore. Where there is none of that name yet, the restore waits for it.
 	// +required
@@ -164,6 +165,9 @@ type RestoreSource struct {
 	// forcePathStyle puts the bucket in the path.
 	// +optional
 	ForcePathStyle bool `json:"forcePathStyle,omitempty"`
+	// customerKey: the object is encrypted by the key sse-customer-key of the Secret (SSE-C).
+	// +optional
+	CustomerKey bool `json:"customerKey,omitempty"`
 	// secret with the credentials, in the restore's namespace; empty means the ambient identity.
 	// +optional
 	Secret string `json:"secret,omitempty"`

@@ -34,6 +34,9 @@ type Storage struct {
 }
 
 // S3Source is a place in S3 or a compatible store.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.serverSideEncryption) || self.serverSideEncryption.type != 'SSE-C' || has(self.awsSecret) && self.awsSecret.size() > 0",message="serverSideEncryption SSE-C needs awsSecret, a Secret with the key sse-customer-key"
+// +kubebuilder:validation:XValidation:rule="!has(self.serverSideEncryption) || self.serverSideEncryption.type != 'SSE-C' || !has(self.endpoint) || !self.endpoint.startsWith('http:')",message="serverSideEncryption SSE-C sends its key with every request: write an https endpoint"
 type S3Source struct {
 	// path is "<bucket>/<key>", taken literally. For a schedule the key is the folder of the series.
 	// +required
@@ -41,7 +44,9 @@ type S3Source struct {
 	// +kubebuilder:validation:MaxLength=1100
 	Path string `json:"path"`
 	// awsSecret names a Secret with "credentials" and "config" in the formats of the AWS command line, or with
-	// access-key-id, secret-access-key and optionally session-token and region. Without it the ambient identity is used.
+	// access-key-id, secret-access-key and optionally session-token and region. Without it, or without any of these in
+	// it, the ambient identity is used. The Secret may also hold ca.crt (the authority of the endpoint's certificate),
+	// sse-customer-key (32 bytes, or their base64) and age-identity (to read what was encrypted).
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	AWSSecret string `json:"awsSecret,omitempty"`
@@ -56,6 +61,8 @@ type S3Source struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Region string `json:"region,omitempty"`
+
+	S3Options `json:",inline"`
 }
 
 // GCSSource is a place in Google Cloud Storage.
@@ -65,7 +72,8 @@ type GCSSource struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1100
 	Path string `json:"path"`
-	// gcpSecret names a Secret with either "credentials.json" or "access-token". Without it the ambient identity is used.
+	// gcpSecret names a Secret with either "credentials.json" or "access-token". Without it, or without either in it,
+	// the ambient identity is used. The Secret may also hold age-identity (to read what was encrypted).
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	GCPSecret string `json:"gcpSecret,omitempty"`
@@ -73,6 +81,8 @@ type GCSSource struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	Endpoint string `json:"endpoint,omitempty"`
+
+	GCSOptions `json:",inline"`
 }
 
 // ABSSource was a place in Azure Blob Storage.
@@ -133,6 +143,9 @@ type Snapshot struct {
 	Keys int64 `json:"keys,omitempty"`
 	// size of the object in bytes.
 	Size int64 `json:"size"`
+	// plainSize is that of the snapshot inside of a compressed or encrypted object, in bytes; 0 where it is the object.
+	// +optional
+	PlainSize int64 `json:"plainSize,omitempty"`
 	// sha256 of the object, 64 hex digits.
 	SHA256 string `json:"sha256"`
 	// etcdVersion of the member that the snapshot was taken from; empty where the object does not say.

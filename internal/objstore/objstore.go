@@ -57,6 +57,33 @@ type Sized interface {
 	SizeHint() int64
 }
 
+// Rereader is a body that keeps what it has yielded, for example in a file. A store
+// that sends in parts, and sends a part again where that is needed, then holds none
+// of them in memory.
+type Rereader interface {
+	// Reread returns what Read has yielded so far, at offsets from the first byte. It
+	// is good until Put returns, also for several goroutines at once and while Read
+	// goes on.
+	Reread() io.ReaderAt
+}
+
+// Upload is what Put has begun and not completed: parts that cost and are no object.
+type Upload struct {
+	Key     string
+	ID      string    // opaque
+	Started time.Time // by the store's clock
+}
+
+// Unfinished is a Store in whose bucket a killed process leaves the parts of its
+// uploads for ever. A Store that is not one of these forgets them by itself.
+type Unfinished interface {
+	// Uploads yields those of keys that begin with prefix, those of Puts that are
+	// still going on included.
+	Uploads(ctx context.Context, prefix string) iter.Seq2[Upload, error]
+	// Abort removes the parts of one. One that is gone is no error.
+	Abort(ctx context.Context, upload Upload) error
+}
+
 // Mark makes err also answer errors.Is for kind, one of fs.ErrNotExist,
 // fs.ErrExist, fs.ErrPermission and ErrNoBucket, and leaves its text alone.
 func Mark(err, kind error) error { return &marked{err: err, kind: kind} }

@@ -4,6 +4,7 @@
 package connect
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -36,7 +37,28 @@ type Location struct {
 	ForcePathStyle bool   // S3 only
 	// Secret is the data of a Secret; nil means the ambient identity.
 	Secret map[string][]byte
+	// CustomerKey: objects are encrypted by the key in the Secret (SSE-C); S3 only.
+	CustomerKey bool
+	// Options of what is written; nothing of them is needed to read.
+	Options Options
 }
+
+// Options say how a store keeps what is written.
+type Options struct {
+	S3           s3.Options
+	KMSKeyName   string // GCS only
+	StorageClass string // GCS only
+}
+
+// The keys of a Secret beside those with credentials.
+const (
+	caKey       = "ca.crt"
+	customerKey = "sse-customer-key"
+	identityKey = "age-identity"
+)
+
+// Identity is the age identities in a Secret's data, nil where there are none.
+func Identity(secret map[string][]byte) []byte { return secret[identityKey] }
 
 // Open opens the store. Its errors name keys of the Secret, never values.
 func Open(ctx context.Context, l Location) (objstore.Store, error) {
@@ -72,19 +94,26 @@ var styles = []style{
 
 func s3Config(l Location) (s3.Config, error) {
 	config := s3.Config{
-		Bucket: l.Bucket, Endpoint: l.Endpoint, Region: l.Region, ForcePathStyle: l.ForcePathStyle,
-	}
-	if l.Secret == nil {
-		return config, nil
+		Bucket: l.Bucket, Endpoint: l.Endpoint, Region: l.Region, ForcePathStyle: l.ForcePathStyle, Options: l.Options.S3,
 	}
 	secret := secretData(l.Secret)
-	config.CABundle = l.Secret["ca.crt"]
+	config.CABundle = l.Secret[caKey]
+	if l.CustomerKey {
+		key, err := secret.customerKey()
+		if err != nil {
+			return config, err
+		}
+		config.CustomerKey = key
+	}
 	var found []string
 	if secret.has("credentials") {
 		found = append(found, "credentials")
 		config.CredentialsFile, config.ConfigFile = l.Secret["credentials"], l.Secret["config"]
 	}
 	for _, style := range styles {
+		if config.Region == "" {
+			config.Region = secret.text(style.region)
+		}
 		if !secret.has(style.id) && !secret.has(style.key) {
 			continue
 		}
@@ -94,27 +123,27 @@ func s3Config(l Location) (s3.Config, error) {
 		}
 		config.AccessKeyID, config.SecretAccessKey = secret.text(style.id), secret.text(style.key)
 		config.SessionToken = secret.text(style.token)
-		if config.Region == "" {
-			config.Region = secret.text(style.region)
-		}
 	}
-	switch len(found) {
-	case 0:
-		return config, fmt.Errorf("the Secret has no credentials (%s): write the keys access-key-id and secret-access-key, or credentials and config as files of the AWS command line", secret.names())
-	case 1:
+	switch {
+	case len(found) == 1, l.Secret == nil:
 		return config, nil
+	case len(found) == 0 && secret.ambient("region", "AWS_REGION"):
+		return config, nil
+	case len(found) == 0:
+		return config, fmt.Errorf("the Secret has no credentials (%s): write the keys access-key-id and secret-access-key, or credentials and config as files of the AWS command line", secret.names())
 	}
 	return config, fmt.Errorf("the Secret has credentials in more than one form (%s): keep one", strings.Join(found, ", "))
 }
 
 func gcsConfig(l Location) (gcs.Config, error) {
-	config := gcs.Config{Bucket: l.Bucket, Endpoint: l.Endpoint}
-	if l.Secret == nil {
-		return config, nil
+	config := gcs.Config{
+		Bucket: l.Bucket, Endpoint: l.Endpoint, KMSKeyName: l.Options.KMSKeyName, StorageClass: l.Options.StorageClass,
 	}
 	secret := secretData(l.Secret)
 	file, token := secret.has("credentials.json"), secret.has("access-token")
 	switch {
+	case l.Secret == nil, !file && !token && secret.ambient():
+		return config, nil
 	case file && token:
 		return config, fmt.Errorf("the Secret has both credentials.json and access-token: keep one")
 	case !file && !token:
@@ -130,6 +159,33 @@ func gcsConfig(l Location) (gcs.Config, error) {
 type secretData map[string][]byte
 
 func (s secretData) has(key string) bool { return s.text(key) != "" }
+
+// ambient says whether the Secret is meant to be used with the ambient identity: it
+// has something, and nothing but keys that are no credentials. A misspelt one is not
+// among them, and an empty Secret is a mistake.
+func (s secretData) ambient(more ...string) bool {
+	for name := range s {
+		if !slices.Contains(append(more, caKey, customerKey, identityKey), name) {
+			return false
+		}
+	}
+	return len(s) > 0
+}
+
+func (s secretData) customerKey() ([]byte, error) {
+	if len(s[customerKey]) == 0 {
+		return nil, fmt.Errorf("the Secret has no key %s, which SSE-C needs (%s)", customerKey, s.names())
+	}
+	text := s[customerKey]
+	if len(text) != 32 {
+		text = bytes.TrimSpace(text)
+	}
+	key, err := s3.CustomerKey(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s in the Secret: %w", customerKey, err)
+	}
+	return key, nil
+}
 
 // text drops the newline that files and editors leave behind a value.
 func (s secretData) text(key string) string { return strings.TrimSpace(string(s[key])) }

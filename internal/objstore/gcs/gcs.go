@@ -47,13 +47,19 @@ type Config struct {
 	// Google's rules (application default credentials). An emulator gets neither.
 	CredentialsJSON []byte
 	AccessToken     string
+
+	// KMSKeyName and StorageClass of what Put writes; empty leaves them to the bucket.
+	KMSKeyName   string
+	StorageClass string
 }
 
 // Store is a bucket.
 type Store struct {
-	bucket   string
-	endpoint string
-	client   *storage.Client
+	bucket       string
+	endpoint     string
+	client       *storage.Client
+	kmsKeyName   string
+	storageClass string
 }
 
 // Open prepares a store. It does not speak to the server yet.
@@ -71,7 +77,9 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	// not: with these it gives up after some 6 s with the cause.
 	client.SetRetry(storage.WithMaxAttempts(attempts),
 		storage.WithBackoff(gax.Backoff{Initial: 200 * time.Millisecond, Max: 5 * time.Second, Multiplier: 2}))
-	return &Store{bucket: c.Bucket, endpoint: endpoint, client: client}, nil
+	return &Store{
+		bucket: c.Bucket, endpoint: endpoint, client: client, kmsKeyName: c.KMSKeyName, storageClass: c.StorageClass,
+	}, nil
 }
 
 func (c Config) options() ([]option.ClientOption, string, error) {
@@ -155,6 +163,7 @@ func (s *Store) put(ctx context.Context, key string, body io.Reader) error {
 	w.ProgressFunc = func(int64) { failures.Store(0) }
 	w.ChunkSize = chunkSize
 	w.ContentType = "application/octet-stream"
+	w.KMSKeyName, w.StorageClass = s.kmsKeyName, s.storageClass
 	source := &source{ctx: ctx, body: body}
 	_, err := io.Copy(w, source)
 	if err == nil {

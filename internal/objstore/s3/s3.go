@@ -9,41 +9,25 @@
 // existing object; callers that cannot accept that look first.
 //
 // A killed process leaves the parts of its unfinished upload in the bucket. They
-// are no object, but they cost: give the bucket a lifecycle rule that aborts
-// incomplete multipart uploads.
+// are no object, but they cost: Uploads and Abort remove them, for which the
+// identity needs s3:ListBucketMultipartUploads, or give the bucket a lifecycle rule
+// that aborts incomplete multipart uploads.
 package s3
 
 import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
-	"iter"
 	"net/url"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
-	"github.com/aws/aws-sdk-go-v2/feature/s3/transfermanager"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
-
-	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
-const (
-	// partSize and concurrency bound the memory of one Put: concurrency+1 parts,
-	// and twice the first one.
-	partSize    = 8 << 20
-	concurrency = 2
-	// maxParts is a limit of S3.
-	maxParts = 10000
-	// abortTimeout is for removing the parts of a failed upload, for which the
-	// caller's context may be too late.
-	abortTimeout = 10 * time.Second
-	// defaultRegion is what compatible stores expect where nobody chose.
-	defaultRegion = "us-east-1"
-)
+// defaultRegion is what compatible stores expect where nobody chose.
+const defaultRegion = "us-east-1"
 
 // Config says which bucket, and who asks.
 type Config struct {
@@ -65,14 +49,20 @@ type Config struct {
 
 	// CABundle is PEM certificates to trust instead of the system's.
 	CABundle []byte
+
+	// CustomerKey encrypts and decrypts all objects (SSE-C), 32 bytes; nil for none.
+	CustomerKey []byte
+	Options     Options
 }
 
 // Store is a bucket.
 type Store struct {
-	bucket   string
-	endpoint string
-	client   *s3.Client
-	uploader *transfermanager.Client
+	bucket      string
+	endpoint    string
+	client      *s3.Client
+	options     Options
+	customerKey *customerKey
+	checksums   bool
 }
 
 // Open prepares a store. It does not speak to the server yet.
@@ -100,19 +90,16 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		o.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
 		o.DisableLogOutputChecksumValidationSkipped = true
 	})
-	uploader := transfermanager.New(client, func(o *transfermanager.Options) {
-		o.PartSizeBytes = partSize
-		o.MultipartUploadThreshold = partSize
-		o.Concurrency = concurrency
-		o.FailTimeout = abortTimeout
-		// The uploader's own default would override the client's.
-		o.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
-	})
 	endpoint := c.Endpoint
 	if endpoint == "" {
 		endpoint = "Amazon S3 " + cfg.Region
 	}
-	return &Store{bucket: c.Bucket, endpoint: endpoint, client: client, uploader: uploader}, nil
+	return &Store{
+		bucket: c.Bucket, endpoint: endpoint, client: client, options: c.Options, customerKey: customerKeyOf(c.CustomerKey),
+		// Amazon wants a checksum for what is locked, by the bucket's default too; some
+		// compatible stores refuse them.
+		checksums: c.Endpoint == "" || c.Options.LockMode != "",
+	}, nil
 }
 
 func (c Config) loadOptions() []func(*config.LoadOptions) error {
@@ -146,74 +133,4 @@ func checkEndpoint(endpoint string) error {
 		return fmt.Errorf("endpoint %q: write it as https://host:port", endpoint)
 	}
 	return nil
-}
-
-// Put uploads body in parts, the last step of which is conditional.
-func (s *Store) Put(ctx context.Context, key string, body io.Reader) error {
-	_, err := s.uploader.UploadObject(ctx, &transfermanager.UploadObjectInput{
-		Bucket:      &s.bucket,
-		Key:         &key,
-		Body:        onlyReader{body},
-		IfNoneMatch: aws.String("*"),
-	}, func(o *transfermanager.Options) {
-		o.PartSizeBytes = partSizeFor(body)
-		o.MultipartUploadThreshold = o.PartSizeBytes
-	})
-	return s.wrap("put", key, err)
-}
-
-// partSizeFor keeps the number of parts below S3's limit: 8 MiB parts reach
-// 78 GiB, and a body that announces more gets larger ones.
-func partSizeFor(body io.Reader) int64 {
-	sized, ok := body.(objstore.Sized)
-	if !ok {
-		return partSize
-	}
-	// An eighth more than announced, since a database grows meanwhile.
-	hint := sized.SizeHint()
-	need := (hint + hint/8) / maxParts
-	const unit = 1 << 20
-	return max(partSize, (need/unit+1)*unit)
-}
-
-// onlyReader hides Seek, by which the uploader would measure the body.
-type onlyReader struct{ io.Reader }
-
-// Get opens key.
-func (s *Store) Get(ctx context.Context, key string) (io.ReadCloser, error) {
-	out, err := s.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.bucket, Key: &key})
-	if err != nil {
-		return nil, s.wrap("get", key, err)
-	}
-	return out.Body, nil
-}
-
-// List yields the objects whose key begins with prefix.
-func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[objstore.Object, error] {
-	return func(yield func(objstore.Object, error) bool) {
-		pages := s3.NewListObjectsV2Paginator(s.client, &s3.ListObjectsV2Input{Bucket: &s.bucket, Prefix: &prefix})
-		for pages.HasMorePages() {
-			page, err := pages.NextPage(ctx)
-			if err != nil {
-				yield(objstore.Object{}, s.wrap("list", prefix, err))
-				return
-			}
-			for _, object := range page.Contents {
-				found := objstore.Object{
-					Key:     aws.ToString(object.Key),
-					Size:    aws.ToInt64(object.Size),
-					ModTime: aws.ToTime(object.LastModified),
-				}
-				if !yield(found, nil) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// Delete removes key.
-func (s *Store) Delete(ctx context.Context, key string) error {
-	_, err := s.client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &s.bucket, Key: &key})
-	return s.wrap("delete", key, err)
 }

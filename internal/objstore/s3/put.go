@@ -1,0 +1,166 @@
+package s3
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+)
+
+const (
+	// partSize and concurrency bound the memory of one Put: concurrency+1 parts, or
+	// none where the body can be read again.
+	partSize    = 8 << 20
+	concurrency = 2
+	// maxParts is a limit of S3.
+	maxParts = 10000
+	// abortTimeout is for removing the parts of a failed upload, for which the
+	// caller's context may be too late.
+	abortTimeout = 10 * time.Second
+)
+
+// Put uploads body in parts, the last step of which is conditional.
+func (s *Store) Put(ctx context.Context, key string, body io.Reader) error {
+	// The SDK would read the body first.
+	err := ctx.Err()
+	if err == nil {
+		err = s.upload(ctx, key, newParts(body))
+	}
+	return s.wrap("put", key, err)
+}
+
+func (s *Store) upload(ctx context.Context, key string, parts *parts) error {
+	first, err := parts.next(ctx)
+	if err != nil {
+		return err
+	}
+	if first.last {
+		return s.putOne(ctx, key, first)
+	}
+	return s.putParts(ctx, key, first, parts)
+}
+
+// putOne uploads what fits into one part.
+func (s *Store) putOne(ctx context.Context, key string, p part) error {
+	in := &s3.PutObjectInput{
+		Bucket: &s.bucket, Key: &key, Body: p.content(), ContentLength: aws.Int64(p.size), IfNoneMatch: aws.String("*"),
+	}
+	s.put(in, time.Now())
+	if s.checksums {
+		sum, err := p.crc32()
+		if err != nil {
+			return err
+		}
+		in.ChecksumCRC32 = aws.String(sum)
+	}
+	_, err := s.client.PutObject(ctx, in)
+	return err
+}
+
+// putParts uploads the first part and what follows it, and removes all of them
+// where it cannot.
+func (s *Store) putParts(ctx context.Context, key string, first part, parts *parts) error {
+	in := &s3.CreateMultipartUploadInput{Bucket: &s.bucket, Key: &key}
+	s.create(in, time.Now())
+	created, err := s.client.CreateMultipartUpload(ctx, in)
+	if err != nil {
+		return err
+	}
+	m := &multipart{Store: s, key: key, id: aws.ToString(created.UploadId)}
+	if err = m.send(ctx, first, parts); err == nil {
+		err = m.complete(ctx)
+	}
+	if err == nil {
+		return nil
+	}
+	abort, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTimeout)
+	defer cancel()
+	if abortErr := s.Abort(abort, objstore.Upload{Key: key, ID: m.id}); abortErr != nil {
+		err = fmt.Errorf("%w (and its parts are left: %s)", err, abortErr.Error())
+	}
+	return err
+}
+
+// multipart is one upload of several parts.
+type multipart struct {
+	*Store
+	key, id string
+	sent    []*types.CompletedPart
+}
+
+// send reads the body in this goroutine and uploads its parts in others.
+func (m *multipart) send(ctx context.Context, p part, parts *parts) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(concurrency)
+	var err error
+	for number := int32(1); err == nil && !p.beyond(number); number++ {
+		if number > maxParts {
+			err = fmt.Errorf("body has more than %d parts of %d bytes", maxParts, parts.size)
+			break
+		}
+		done, current := &types.CompletedPart{PartNumber: &number}, p
+		m.sent = append(m.sent, done)
+		group.Go(func() error {
+			defer parts.release(current)
+			return m.sendPart(ctx, done, current)
+		})
+		if p.last {
+			break
+		}
+		p, err = parts.next(ctx)
+	}
+	if err != nil {
+		// What is under way is for nothing, but a part that arrives after the upload was
+		// aborted may stay for ever: let it arrive before that.
+		defer time.AfterFunc(abortTimeout, cancel).Stop()
+	}
+	if failed := group.Wait(); err == nil {
+		err = failed
+	}
+	return err
+}
+
+func (m *multipart) sendPart(ctx context.Context, done *types.CompletedPart, p part) error {
+	in := &s3.UploadPartInput{
+		Bucket: &m.bucket, Key: &m.key, UploadId: &m.id, PartNumber: done.PartNumber, Body: p.content(), ContentLength: aws.Int64(p.size),
+		SSECustomerAlgorithm: m.customerKey.algorithm, SSECustomerKey: m.customerKey.key, SSECustomerKeyMD5: m.customerKey.md5,
+	}
+	if m.checksums {
+		sum, err := p.crc32()
+		if err != nil {
+			return err
+		}
+		in.ChecksumCRC32, done.ChecksumCRC32 = &sum, &sum
+	}
+	out, err := m.client.UploadPart(ctx, in)
+	if err == nil {
+		done.ETag = out.ETag
+	}
+	return err
+}
+
+// complete makes the parts an object, unless there is one.
+func (m *multipart) complete(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	list := make([]types.CompletedPart, 0, len(m.sent))
+	for _, part := range m.sent {
+		list = append(list, *part)
+	}
+	_, err := m.client.CompleteMultipartUpload(ctx, &s3.CompleteMultipartUploadInput{
+		Bucket: &m.bucket, Key: &m.key, UploadId: &m.id, IfNoneMatch: aws.String("*"),
+		MultipartUpload:      &types.CompletedMultipartUpload{Parts: list},
+		SSECustomerAlgorithm: m.customerKey.algorithm, SSECustomerKey: m.customerKey.key, SSECustomerKeyMD5: m.customerKey.md5,
+	})
+	return err
+}

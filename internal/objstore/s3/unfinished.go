@@ -1,0 +1,49 @@
+package s3
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+)
+
+var _ objstore.Unfinished = (*Store)(nil)
+
+// Uploads yields the uploads in parts of keys that begin with prefix.
+func (s *Store) Uploads(ctx context.Context, prefix string) iter.Seq2[objstore.Upload, error] {
+	return func(yield func(objstore.Upload, error) bool) {
+		pages := s3.NewListMultipartUploadsPaginator(s.client, &s3.ListMultipartUploadsInput{Bucket: &s.bucket, Prefix: &prefix})
+		for pages.HasMorePages() {
+			page, err := pages.NextPage(ctx)
+			if err != nil {
+				yield(objstore.Upload{}, s.wrap("list unfinished uploads of", prefix, err))
+				return
+			}
+			for _, upload := range page.Uploads {
+				found := objstore.Upload{
+					Key: aws.ToString(upload.Key), ID: aws.ToString(upload.UploadId), Started: aws.ToTime(upload.Initiated),
+				}
+				if !yield(found, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Abort removes the parts of one upload.
+func (s *Store) Abort(ctx context.Context, upload objstore.Upload) error {
+	_, err := s.client.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{
+		Bucket: &s.bucket, Key: &upload.Key, UploadId: &upload.ID,
+	})
+	var api smithy.APIError
+	if errors.As(err, &api) && api.ErrorCode() == "NoSuchUpload" {
+		return nil
+	}
+	return s.wrap("abort the upload of", upload.Key, err)
+}
