@@ -136,6 +136,8 @@ func fields(kind reflect.Type, prefix string) []string {
 		}
 		switch {
 		case inner == sections["Storage"]:
+		case name == "": // its fields are this struct's
+			paths = append(paths, fields(inner, prefix)...)
 		case inner.Kind() != reflect.Struct, inner.PkgPath() != kind.PkgPath(), inner == sections["Snapshot"]:
 			paths = append(paths, path)
 		default:

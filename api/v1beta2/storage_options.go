@@ -32,6 +32,11 @@ type S3Options struct {
 	Tags map[string]string `json:"tags,omitempty"`
 }
 
+// CustomerKey says whether objects are encrypted by a key of the user's (SSE-C), which reading needs, too.
+func (o S3Options) CustomerKey() bool {
+	return o.ServerSideEncryption != nil && o.ServerSideEncryption.Type == SSEC
+}
+
 // S3EncryptionType names who has the key.
 //
 // +kubebuilder:validation:Enum=SSE-S3;SSE-KMS;SSE-C

@@ -145,6 +145,7 @@ func (t *taker) store(ctx context.Context, o order) (objstore.Store, error) {
 	store, err := t.open(ctx, connect.Location{
 		Kind: connect.Kind(o.Target.Storage), Bucket: o.Target.Bucket, Endpoint: o.Target.Endpoint,
 		Region: o.Target.Region, ForcePathStyle: o.Target.ForcePathStyle, Secret: secret,
+		CustomerKey: o.Target.CustomerKey, Options: o.StoreOptions,
 	})
 	if err != nil {
 		return nil, fail(v1beta2.ReasonAccessDenied, err.Error())

@@ -7,6 +7,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/objstore/connect"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
 
@@ -15,9 +16,12 @@ type order struct {
 	Namespace, Name string
 	UID             types.UID
 	// Since is when the EtcdBackup was created.
-	Since   time.Time
-	Target  Target
-	Timeout time.Duration
+	Since  time.Time
+	Target Target
+	// StoreOptions and Encoder say how objects are kept, and how they are made.
+	StoreOptions connect.Options
+	Encoder      snapshot.Encoder
+	Timeout      time.Duration
 
 	// URLs of the members, and the Secret to talk to them; empty without TLS.
 	URLs      []string
@@ -37,6 +41,7 @@ func orderOf(s State) order {
 	o := order{
 		Namespace: s.Namespace, Name: s.Name, UID: s.UID, Since: s.CreatedAt,
 		Target: s.Target, Timeout: s.Timeout(), Interval: s.interval(),
+		StoreOptions: storeOptions(s.Spec.Storage), Encoder: encoder(s.Spec),
 		URLs: s.Spec.EtcdEndpoints, TLSSecret: s.tlsSecret(), Cluster: sourceName(s.Name, s.Spec),
 	}
 	if s.Spec.BackupPolicy != nil {
@@ -68,9 +73,9 @@ const emptyRevision = 1
 // describe fills in what a snapshot is of, taken now from a member.
 func (o order) describe(r *snapshot.Request, from answer, answers []answer, now time.Time) {
 	id := from.Status.ClusterID
-	r.Key = o.Target.Key
+	r.Key, r.Encoder = o.Target.Key, o.Encoder
 	if o.series() {
-		r.Key = o.seriesOf(id).Key(now, from.Status.Revision)
+		r.Key = o.seriesOf(id).EncodedKey(now, from.Status.Revision, o.Encoder.Encoding())
 	}
 	r.Cluster = snapshot.Cluster{Namespace: o.Namespace, Name: o.Cluster, UID: string(o.ClusterUID), ID: id.String()}
 	r.EtcdVersion = from.Status.Version
@@ -91,7 +96,7 @@ func (o order) describe(r *snapshot.Request, from answer, answers []answer, now 
 func (o order) result(key string, saved snapshot.Saved) Result {
 	m := saved.Manifest
 	return Result{Found: saved.Found, Snapshot: &v1beta2.Snapshot{
-		Path: o.Target.Bucket + "/" + key, Revision: m.Revision, Keys: m.Keys, Size: m.Size, SHA256: m.SHA256,
+		Path: o.Target.Bucket + "/" + key, Revision: m.Revision, Keys: m.Keys, Size: m.Size, PlainSize: m.PlainSize, SHA256: m.SHA256,
 		EtcdVersion: m.EtcdVersion, StorageVersion: m.StorageVersion, ClusterID: m.Cluster.ID, CreatedAt: stamp(m.CreatedAt),
 	}}
 }

@@ -67,6 +67,8 @@ type Target struct {
 	ForcePathStyle bool
 	// Secret names the Secret with credentials, empty for the ambient identity.
 	Secret string
+	// CustomerKey: the Secret's sse-customer-key encrypts what is there (SSE-C).
+	CustomerKey bool
 }
 
 // Path is "<bucket>/<key>".

@@ -21,7 +21,7 @@ func target(namespace, name string, spec v1beta2.EtcdBackupSpec) (Target, *Failu
 	key := t.Key
 	if spec.BackupPolicy != nil && spec.BackupPolicy.BackupIntervalInSecond > 0 {
 		series := snapshot.Series{Folder: t.Key, Namespace: namespace, Cluster: sourceName(name, spec)}
-		key = series.Key(time.Time{}, 0) // as long as any
+		key = series.EncodedKey(time.Time{}, 0, encoder(spec).Encoding()) // as long as any
 	}
 	if err := snapshot.CheckKey(key); err != nil {
 		return Target{}, invalid("path: %v: write another path", err)
@@ -41,6 +41,7 @@ func storage(spec v1beta2.EtcdBackupSpec) (Target, *Failure) {
 		t, problem := split(spec.S3.Path)
 		t.Storage, t.Secret, t.Endpoint = spec.StorageType, spec.S3.AWSSecret, spec.S3.Endpoint
 		t.Region, t.ForcePathStyle = spec.S3.Region, spec.S3.ForcePathStyle
+		t.CustomerKey = spec.S3.CustomerKey()
 		return t, problem
 	case spec.StorageType == v1beta2.StorageGCS && spec.GCS != nil:
 		t, problem := split(spec.GCS.Path)

@@ -115,6 +115,7 @@ func sourceOf(kind v1beta2.StorageType, storage v1beta2.Storage, path, field str
 		path = or(path, storage.S3.Path)
 		place.Endpoint, place.Region = storage.S3.Endpoint, storage.S3.Region
 		place.ForcePathStyle, place.Secret = storage.S3.ForcePathStyle, storage.S3.AWSSecret
+		place.CustomerKey = storage.S3.CustomerKey()
 	case v1beta2.StorageGCS:
 		if storage.GCS == nil {
 			return place, missing("gcs")

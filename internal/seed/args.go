@@ -82,6 +82,9 @@ func flagsOf(r *Request) (flags *pflag.FlagSet, storageType *string) {
 	pathStyle := r.Source.ForcePathStyle
 	flags.BoolVar(&r.Source.ForcePathStyle, "force-path-style", false, "put the bucket in the path")
 	r.Source.ForcePathStyle = pathStyle
+	customerKey := r.Source.CustomerKey
+	flags.BoolVar(&r.Source.CustomerKey, "customer-key", false, "the store decrypts by the Secret's sse-customer-key (SSE-C)")
+	r.Source.CustomerKey = customerKey
 	text(&r.Source.Secret, "secret", "Secret whose data is mounted at "+CredentialsDir+"; empty is the ambient identity")
 	text(&r.SHA256, "sha256", "SHA-256 of the object, 64 hex digits")
 	number(&r.Size, "size", "size of the object in bytes")

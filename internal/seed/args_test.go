@@ -15,7 +15,7 @@ func request(change func(*seed.Request)) seed.Request {
 	r := seed.Request{
 		Source: v1beta2.RestoreSource{
 			StorageType: v1beta2.StorageS3, Bucket: "backups", Key: "a/b.db", Endpoint: "http://s3:7070",
-			Region: "eu-west-1", ForcePathStyle: true, Secret: "aws",
+			Region: "eu-west-1", ForcePathStyle: true, CustomerKey: true, Secret: "aws",
 		},
 		SHA256: strings.Repeat("ab", 32), Size: 20 << 30, Revision: 1 << 40,
 		DataDir: "/var/etcd/data", Name: "example-abc", PeerURL: "https://example-abc.example.ns.svc:2380",

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"slices"
 	"time"
@@ -59,30 +58,32 @@ func (r Request) exists(ctx context.Context) (bool, error) {
 // its manifest is written and the snapshot is saved. Anything else is somebody's,
 // and is neither replaced nor given a manifest.
 //
-// sha256 is that of the snapshot just streamed, if one was: an object of the same
-// bytes is that one, because no two snapshots are alike.
-func (r Request) adopt(ctx context.Context, sha256 string) (Saved, error) {
+// sent is what was just uploaded, if anything was: an object of the same bytes is
+// that one, because no two snapshots are alike.
+func (r Request) adopt(ctx context.Context, sent facts) (Saved, error) {
 	object, err := r.stat(ctx)
 	if err != nil {
 		return Saved{}, err
 	}
 	f, err := r.readBack(ctx)
-	if errors.Is(err, dbfile.ErrCorrupt) || errors.Is(err, dbfile.ErrNoTrailer) {
+	if sent.SHA256 != "" && f.object.SHA256 == sent.object.SHA256 {
+		// These are its bytes, whether they can be decrypted here or not.
+		m := r.manifest(sent, r.Time)
+		m.EtcdVersion = r.EtcdVersion
+		return r.commit(ctx, Saved{Manifest: m})
+	}
+	switch {
+	case errors.Is(err, ErrIdentity):
+		return Saved{}, r.taken("it has no manifest and is encrypted")
+	case errors.Is(err, dbfile.ErrCorrupt), errors.Is(err, dbfile.ErrNoTrailer):
 		return Saved{}, r.taken("it is no snapshot: " + err.Error())
-	}
-	if err != nil {
+	case err != nil:
 		return Saved{}, err
-	}
-	saved := Saved{Manifest: r.manifest(f, object.ModTime), Found: true}
-	if sha256 != "" && f.SHA256 == sha256 {
-		saved.Manifest = r.manifest(f, r.Time)
-		saved.Manifest.EtcdVersion, saved.Found = r.EtcdVersion, false
-		return r.commit(ctx, saved)
 	}
 	if why := r.foreign(object, f); why != "" {
 		return Saved{}, r.taken(why)
 	}
-	return r.commit(ctx, saved)
+	return r.commit(ctx, Saved{Manifest: r.manifest(f, object.ModTime), Found: true})
 }
 
 // foreign says why the object is not of an earlier try; empty means that it is.
@@ -118,7 +119,8 @@ func (r Request) stat(ctx context.Context) (objstore.Object, error) {
 	return objstore.Object{}, errors.New("the object was there and is not any more")
 }
 
-// readBack proves what is in the store.
+// readBack proves what is in the store. Of an object that is encrypted it returns the
+// facts of the object alone, with ErrIdentity.
 func (r Request) readBack(ctx context.Context) (facts, error) {
 	spool, err := newSpool(r.SpoolDir)
 	if err != nil {
@@ -130,9 +132,5 @@ func (r Request) readBack(ctx context.Context) (facts, error) {
 		return facts{}, err
 	}
 	defer body.Close()
-	p := newProof(storeBody{body}, spool)
-	if _, err := io.Copy(io.Discard, p); err != nil {
-		return facts{}, storeError(err)
-	}
-	return p.facts, nil
+	return download(body, spool, nil, nil)
 }

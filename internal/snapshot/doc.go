@@ -3,7 +3,7 @@
 // object stores and snapshot files, and nothing of Kubernetes.
 //
 // A snapshot is two objects: the bytes that etcd sent, which plain etcdutl
-// restores, and a manifest in JSON under the same key with ".json" appended. The
+// restores, or these compressed by zstd or encrypted by age; and a manifest in JSON under the same key with ".json" appended. The
 // manifest is written last and removed last, and only both together are a
 // snapshot: whatever was killed in between left nothing that is listed as one.
 package snapshot
@@ -22,6 +22,8 @@ var (
 	ErrDisk = errors.New("local disk")
 	// ErrStale says that the member that was asked is behind its cluster.
 	ErrStale = errors.New("snapshot is older than the cluster was when it was asked for")
+	// ErrIdentity says that the object is encrypted and no identity at hand decrypts it.
+	ErrIdentity = errors.New("no age identity decrypts the object")
 	// ErrManifest says that an object is no manifest of this format.
 	ErrManifest = errors.New("not a manifest")
 	// ErrNewerFormat says that a newer version of the suite wrote the manifest.

@@ -162,6 +162,14 @@ func (b bucket) get(key string) []byte {
 	return content
 }
 
+// remove deletes an object.
+func (b bucket) remove(key string) {
+	b.t.Helper()
+	if err := b.Delete(b.t.Context(), key); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
 // keys lists everything.
 func (b bucket) keys() []string {
 	b.t.Helper()

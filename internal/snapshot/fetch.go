@@ -18,8 +18,12 @@ type Fetched struct {
 	Path string
 	// Info is what the file holds.
 	Info dbfile.Info
-	// SHA256 of the file, 64 hex digits.
+	// SHA256 of the object, 64 hex digits, and Size of it in bytes. A plain object and
+	// the file are the same.
 	SHA256 string
+	Size   int64
+	// Encoding of the object.
+	Encoding Encoding
 	// Manifest is nil for an object that has none, because etcdctl or the archived
 	// operator wrote it: its trailer and structure have to do.
 	Manifest *Manifest
@@ -36,20 +40,22 @@ func (f Fetched) Format() string {
 
 // Fetch streams a snapshot into a new file in dir and proves it: size, SHA-256
 // and revision by the manifest, where there is one, the trailer, and the
-// structure of the database. Where it fails no file is left.
+// structure of the database. Where it fails no file is left. An object that is
+// compressed or encrypted is recognised by its first bytes; identities are age's, one
+// a line, and only needed for one that is encrypted.
 //
-// The error is fs.ErrNotExist where there is no object, dbfile.ErrCorrupt or
+// The error is ErrIdentity where they do not decrypt it, fs.ErrNotExist where there is no object, dbfile.ErrCorrupt or
 // dbfile.ErrNoTrailer where it is not what it should be, ErrNewerFormat where a
 // newer version of the suite must read it, and ErrDisk for the disk here.
-func Fetch(ctx context.Context, store objstore.Store, key, dir string) (Fetched, error) {
-	fetched, err := fetch(ctx, store, key, dir)
+func Fetch(ctx context.Context, store objstore.Store, key, dir string, identities []byte) (Fetched, error) {
+	fetched, err := fetch(ctx, store, key, dir, identities)
 	if err != nil {
 		return Fetched{}, fmt.Errorf("fetch snapshot %s: %w", key, err)
 	}
 	return fetched, nil
 }
 
-func fetch(ctx context.Context, store objstore.Store, key, dir string) (Fetched, error) {
+func fetch(ctx context.Context, store objstore.Store, key, dir string, identities []byte) (Fetched, error) {
 	m, err := manifestOf(ctx, store, key)
 	if err != nil {
 		return Fetched{}, err
@@ -63,7 +69,7 @@ func fetch(ctx context.Context, store objstore.Store, key, dir string) (Fetched,
 	if err != nil {
 		return Fetched{}, diskError(err)
 	}
-	f, err := download(body, file, m)
+	f, err := download(body, file, m, identities)
 	if closeErr := file.Close(); err == nil && closeErr != nil {
 		err = diskError(closeErr)
 	}
@@ -71,7 +77,9 @@ func fetch(ctx context.Context, store objstore.Store, key, dir string) (Fetched,
 		_ = os.Remove(file.Name())
 		return Fetched{}, err
 	}
-	return Fetched{Path: file.Name(), Info: f.Info, SHA256: f.SHA256, Manifest: m}, nil
+	return Fetched{
+		Path: file.Name(), Info: f.Info, SHA256: f.object.SHA256, Size: f.object.Size, Encoding: f.object.Encoding, Manifest: m,
+	}, nil
 }
 
 // manifestOf returns nil where the object has no manifest.
@@ -90,31 +98,56 @@ func manifestOf(ctx context.Context, store objstore.Store, key string) (*Manifes
 	return nil, err
 }
 
-func download(body io.Reader, file *os.File, m *Manifest) (facts, error) {
+// download reads an object into file and proves what is inside of it.
+func download(body io.Reader, file *os.File, m *Manifest, identities []byte) (facts, error) {
 	if m != nil {
 		body = io.LimitReader(body, m.Size+1)
 	}
-	p := newProof(storeBody{body}, file)
-	p.judge = func(f facts) error { return agree(f, m) }
-	_, err := io.Copy(io.Discard, p)
+	whole := newMeasured(storeBody{body})
+	plain, encoding, err := decode(whole, identities)
+	if err != nil {
+		f := facts{}
+		if _, rest := io.Copy(io.Discard, whole); rest == nil {
+			f.object = object{Encoding: encoding, Size: whole.size, SHA256: whole.SHA256()}
+		}
+		return f, storeError(err)
+	}
+	if m != nil {
+		size, _ := m.plain()
+		plain = io.LimitReader(plain, size+1)
+	}
+	p := newProof(plain, file)
+	_, err = io.Copy(io.Discard, p)
 	corrupt := errors.Is(err, dbfile.ErrCorrupt) || errors.Is(err, dbfile.ErrNoTrailer)
-	if size := p.trailer.Size(); m != nil && size != m.Size && (err == nil || corrupt) {
-		// Said in the place of err, since a wrong size also breaks the trailer.
-		return facts{}, fmt.Errorf("object has not the %d bytes that its manifest says: %w", m.Size, dbfile.ErrCorrupt)
+	if err == nil || corrupt {
+		if _, rest := io.Copy(io.Discard, whole); rest != nil {
+			err = rest
+		} else if m != nil && whole.size != m.Size {
+			// Said in the place of err, since a wrong size also breaks the trailer.
+			err = fmt.Errorf("object has not the %d bytes that its manifest says: %w", m.Size, dbfile.ErrCorrupt)
+		}
 	}
 	if err != nil {
 		return facts{}, storeError(err)
 	}
-	return p.facts, nil
+	f := p.facts
+	f.object = object{Encoding: encoding, Size: whole.size, SHA256: whole.SHA256()}
+	return f, agree(f, m)
 }
 
 // agree compares what was read with what was written down when it was saved.
 func agree(f facts, m *Manifest) error {
-	switch {
-	case m == nil:
+	if m == nil {
 		return nil
-	case f.SHA256 != m.SHA256:
-		return fmt.Errorf("object has SHA-256 %s and its manifest says %s: %w", f.SHA256, m.SHA256, dbfile.ErrCorrupt)
+	}
+	_, plain := m.plain()
+	switch {
+	case f.object.SHA256 != m.SHA256:
+		return fmt.Errorf("object has SHA-256 %s and its manifest says %s: %w", f.object.SHA256, m.SHA256, dbfile.ErrCorrupt)
+	case f.object.Encoding != m.Encoding():
+		return fmt.Errorf("object is %+v and its manifest says %+v: %w", f.object.Encoding, m.Encoding(), dbfile.ErrCorrupt)
+	case f.SHA256 != plain:
+		return fmt.Errorf("snapshot has SHA-256 %s and its manifest says %s: %w", f.SHA256, plain, dbfile.ErrCorrupt)
 	case f.Revision != m.Revision:
 		return fmt.Errorf("object holds revision %d and its manifest says %d: %w", f.Revision, m.Revision, dbfile.ErrCorrupt)
 	case f.Keys != m.Keys:

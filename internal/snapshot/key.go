@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -39,12 +40,18 @@ func (s Series) Prefix() string {
 	return prefix
 }
 
-// Key is <folder>/<namespace>/<cluster>/<cluster ID>/<UTC time>-<revision>.db, of
+// Key of a plain snapshot is <folder>/<namespace>/<cluster>/<cluster ID>/<UTC time>-<revision>.db, of
 // which the byte order is the order of time. Time comes first, since a revision
 // goes back in a restore. The revision is what the cluster had just before: the
 // exact one is known only when the snapshot has been read, and is in the manifest.
 func (s Series) Key(at time.Time, revision int64) string {
-	return fmt.Sprintf("%s%s-%020d%s", s.Prefix(), at.UTC().Format(timeLayout), revision, snapshotSuffix)
+	return s.EncodedKey(at, revision, Encoding{})
+}
+
+// EncodedKey is Key with what the object is behind it: ".db.zst", ".db.age" or
+// ".db.zst.age".
+func (s Series) EncodedKey(at time.Time, revision int64, e Encoding) string {
+	return fmt.Sprintf("%s%s-%020d%s%s", s.Prefix(), at.UTC().Format(timeLayout), revision, snapshotSuffix, e.Suffix())
 }
 
 // SeriesKey is a key taken apart.
@@ -52,10 +59,11 @@ type SeriesKey struct {
 	Series
 	Time     time.Time
 	Revision int64
+	Encoding Encoding
 }
 
-// ParseKey takes a key of a series apart. It takes nothing but what Series.Key
-// writes: of any other name false is returned, and it is not ours.
+// ParseKey takes a key of a series apart. It takes nothing but what
+// Series.EncodedKey writes: of any other name false is returned, and it is not ours.
 func ParseKey(key string) (SeriesKey, bool) {
 	segments := strings.Split(key, "/")
 	if len(segments) < 4 || CheckKey(key) != nil {
@@ -66,7 +74,12 @@ func ParseKey(key string) (SeriesKey, bool) {
 	if err != nil {
 		return SeriesKey{}, false
 	}
-	stamp, revision, _ := strings.Cut(strings.TrimSuffix(last[3], snapshotSuffix), "-")
+	name, suffix, _ := strings.Cut(last[3], snapshotSuffix)
+	of := slices.IndexFunc(encodings, func(e Encoding) bool { return e.Suffix() == suffix })
+	if of < 0 {
+		return SeriesKey{}, false
+	}
+	stamp, revision, _ := strings.Cut(name, "-")
 	at, err := time.Parse(timeLayout, stamp)
 	if err != nil {
 		return SeriesKey{}, false
@@ -80,10 +93,10 @@ func ParseKey(key string) (SeriesKey, bool) {
 			Folder:    strings.Join(segments[:len(segments)-4], "/"),
 			Namespace: last[0], Cluster: last[1], ClusterID: id,
 		},
-		Time: at, Revision: number,
+		Time: at, Revision: number, Encoding: encodings[of],
 	}
 	// Numbers can be written in more than one way; only one of them is ours.
-	return parsed, parsed.Key(parsed.Time, parsed.Revision) == key
+	return parsed, parsed.EncodedKey(at, number, parsed.Encoding) == key
 }
 
 // ManifestKey is the key of the manifest of the snapshot under key.

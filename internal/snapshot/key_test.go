@@ -57,15 +57,18 @@ func TestPrefixOfASeriesIsOfNoOther(t *testing.T) {
 
 func TestParseKey(t *testing.T) {
 	for name, want := range map[string]SeriesKey{
-		"with a folder":                    {Series{"f", "ns", "c", 1}, noon, 42},
-		"without a folder":                 {Series{"", "ns", "c", 1<<64 - 1}, noon, 0},
-		"with a folder of several parts":   {Series{"a/b c/%d/ü", "ns", "c", 7}, noon, 1 << 62},
-		"with a folder that looks like it": {Series{"ns/c/0000000000000001", "ns", "c", 1}, noon, 42},
+		"with a folder":                    {Series{"f", "ns", "c", 1}, noon, 42, Encoding{}},
+		"compressed":                       {Series{"f", "ns", "c", 1}, noon, 42, Encoding{Compression: Zstd}},
+		"encrypted":                        {Series{"f", "ns", "c", 1}, noon, 42, Encoding{Encryption: Age}},
+		"compressed and encrypted":         {Series{"f", "ns", "c", 1}, noon, 42, Encoding{Zstd, Age}},
+		"without a folder":                 {Series{"", "ns", "c", 1<<64 - 1}, noon, 0, Encoding{}},
+		"with a folder of several parts":   {Series{"a/b c/%d/ü", "ns", "c", 7}, noon, 1 << 62, Encoding{}},
+		"with a folder that looks like it": {Series{"ns/c/0000000000000001", "ns", "c", 1}, noon, 42, Encoding{}},
 	} {
 		t.Run("is the inverse "+name, func(t *testing.T) {
-			got, ok := ParseKey(want.Key(want.Time, want.Revision))
+			got, ok := ParseKey(want.EncodedKey(want.Time, want.Revision, want.Encoding))
 			if !ok {
-				t.Fatalf("%q is not taken", want.Key(want.Time, want.Revision))
+				t.Fatalf("%q is not taken", want.EncodedKey(want.Time, want.Revision, want.Encoding))
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("differs (-want +got):\n%s", diff)
@@ -81,6 +84,8 @@ func TestParseKey(t *testing.T) {
 		"a one-shot":                        "f/snapshot.db",
 		"a name of the archived operator":   "f/etcd.backup_v42_2026-11-21-12:00:00",
 		"a name with more after it":         good + ".bak",
+		"an encryption before compression":  good + ".age.zst",
+		"a compression that is none":        good + ".gz",
 		"a revision of another width":       "f/ns/c/0000000000000001/20261121T120000Z-42.db",
 		"a revision with a sign":            "f/ns/c/0000000000000001/20261121T120000Z-+0000000000000000042.db",
 		"a revision beyond 63 bits":         "f/ns/c/0000000000000001/20261121T120000Z-99999999999999999999.db",
@@ -147,12 +152,13 @@ func FuzzParseKey(f *testing.F) {
 	f.Add("f/ns/c/0000000000000001/20261121T120000Z-00000000000000000042.db")
 	f.Add("ns/c/ffffffffffffffff/20261121T120000Z-09223372036854775807.db")
 	f.Add("f/ns/c/0000000000000001/20261121T120000Z-42.db.json")
+	f.Add("f/ns/c/0000000000000001/20261121T120000Z-00000000000000000042.db.zst.age")
 	f.Fuzz(func(t *testing.T, key string) {
 		parsed, ok := ParseKey(key)
 		if !ok {
 			return
 		}
-		if got := parsed.Key(parsed.Time, parsed.Revision); got != key {
+		if got := parsed.EncodedKey(parsed.Time, parsed.Revision, parsed.Encoding); got != key {
 			t.Errorf("%q is written as %q", key, got)
 		}
 		if err := CheckKey(key); err != nil {

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -39,9 +40,12 @@ type Manifest struct {
 	Attempt string `json:"attempt,omitempty"`
 	// Tool that wrote it, with its version.
 	Tool string `json:"tool,omitempty"`
-	// Compression and Encryption of the object; this version knows only none.
+	// Compression and Encryption of the object, Zstd and Age; empty for a plain one.
 	Compression string `json:"compression,omitempty"`
 	Encryption  string `json:"encryption,omitempty"`
+	// PlainSize and PlainSHA256 of the snapshot inside of an object that is not plain.
+	PlainSize   int64  `json:"plainSize,omitempty"`
+	PlainSHA256 string `json:"plainSHA256,omitempty"`
 }
 
 // Cluster says which cluster a snapshot is of.
@@ -85,7 +89,8 @@ func DecodeManifest(content []byte) (Manifest, error) {
 
 func (m Manifest) validate() error {
 	wrong := func(field string) error { return fmt.Errorf("%w: field %s is missing or wrong", ErrManifest, field) }
-	sum, err := hex.DecodeString(m.SHA256)
+	// What a later version made of it is not for this one to judge.
+	encoded := slices.Contains(encodings[1:], m.Encoding())
 	switch {
 	case m.FormatVersion < 1:
 		return wrong("formatVersion")
@@ -95,17 +100,39 @@ func (m Manifest) validate() error {
 		return wrong("keys")
 	case m.Size <= 0:
 		return wrong("size")
-	case err != nil || len(sum) != 32:
+	case !isSHA256(m.SHA256):
 		return wrong("sha256")
+	case encoded && m.PlainSize <= 0:
+		return wrong("plainSize")
+	case encoded && !isSHA256(m.PlainSHA256):
+		return wrong("plainSHA256")
 	case m.CreatedAt.IsZero() || m.CreatedAt.Year() > 9999:
 		return wrong("createdAt")
 	}
 	return nil
 }
 
+func isSHA256(text string) bool {
+	sum, err := hex.DecodeString(text)
+	return err == nil && len(sum) == 32
+}
+
+// Encoding of the object.
+func (m Manifest) Encoding() Encoding {
+	return Encoding{Compression: m.Compression, Encryption: m.Encryption}
+}
+
+// plain is size and SHA-256 of the snapshot.
+func (m Manifest) plain() (int64, string) {
+	if m.Encoding().plain() {
+		return m.Size, m.SHA256
+	}
+	return m.PlainSize, m.PlainSHA256
+}
+
 // readable says whether this version can read the object of the manifest.
 func (m Manifest) readable() error {
-	if m.Compression != "" || m.Encryption != "" {
+	if !slices.Contains(encodings, m.Encoding()) {
 		return fmt.Errorf("%w: the object is compressed (%q) or encrypted (%q), which this version cannot read", ErrNewerFormat, m.Compression, m.Encryption)
 	}
 	return nil

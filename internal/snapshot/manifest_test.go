@@ -111,6 +111,11 @@ func FuzzDecodeManifest(f *testing.F) {
 	}
 	f.Add(good)
 	f.Add([]byte(`{"formatVersion":2}`))
+	encoded, err := manifest(func(m *Manifest) { m.Encryption, m.PlainSize, m.PlainSHA256 = Age, 20000, strings.Repeat("cd", 32) }).Encode()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(encoded)
 	f.Fuzz(func(t *testing.T, content []byte) {
 		m, err := DecodeManifest(content)
 		if err != nil {

@@ -13,7 +13,15 @@ import (
 // facts are what was proven of a snapshot by reading all of it.
 type facts struct {
 	dbfile.Info
-	SHA256 string // of the whole object, 64 hex digits
+	SHA256 string // of the whole snapshot, 64 hex digits
+	object object
+}
+
+// object is what a store holds of a snapshot: the same, where it is plain.
+type object struct {
+	Encoding
+	Size   int64
+	SHA256 string
 }
 
 // proof passes the bytes of a snapshot on and proves them on the way: each goes
@@ -39,6 +47,9 @@ func newProof(source io.Reader, spool *os.File) *proof {
 
 // SizeHint lets a store choose its part size.
 func (p *proof) SizeHint() int64 { return p.hint }
+
+// Reread is the spool.
+func (p *proof) Reread() io.ReaderAt { return p.spool }
 
 // Read passes on what the source has.
 func (p *proof) Read(b []byte) (int, error) {
@@ -79,6 +90,7 @@ func (p *proof) finish() error {
 	}
 	sum := p.trailer.SHA256()
 	p.facts = facts{Info: info, SHA256: hex.EncodeToString(sum[:])}
+	p.facts.object = object{Size: info.Size, SHA256: p.facts.SHA256}
 	if p.judge != nil {
 		if err := p.judge(p.facts); err != nil {
 			return err

@@ -46,6 +46,8 @@ type Request struct {
 	MemberIDs []uint64
 	// Tool that saves, with its version.
 	Tool string
+	// Encoder makes the object of the snapshot; the zero value leaves it plain.
+	Encoder Encoder
 
 	// SizeHint is about how many bytes the snapshot will have; 0 is unknown.
 	SizeHint int64
@@ -65,7 +67,7 @@ type Saved struct {
 // the same attempt, the error is fs.ErrExist and nothing has changed. After any
 // other error the same Request may be tried again.
 func Save(ctx context.Context, r Request) (Saved, error) {
-	if err := CheckKey(r.Key); err != nil {
+	if err := errors.Join(CheckKey(r.Key), r.Encoder.Check()); err != nil {
 		return Saved{}, fmt.Errorf("save snapshot: %w", err)
 	}
 	saved, err := save(ctx, r)
@@ -87,12 +89,12 @@ func save(ctx context.Context, r Request) (Saved, error) {
 	if exists, err := r.exists(ctx); err != nil {
 		return Saved{}, err
 	} else if exists {
-		return r.adopt(ctx, "")
+		return r.adopt(ctx, facts{})
 	}
 	facts, err := r.upload(ctx)
 	if errors.Is(err, fs.ErrExist) {
 		// Somebody was faster, or the store had done it when its answer was lost.
-		return r.adopt(ctx, facts.SHA256)
+		return r.adopt(ctx, facts)
 	}
 	if err != nil {
 		return Saved{}, err
@@ -119,16 +121,52 @@ func (r Request) upload(ctx context.Context) (facts, error) {
 	defer stream.Close()
 	p := newProof(stream, spool)
 	p.hint, p.progress, p.judge = r.SizeHint, r.Progress, r.judge
-	err = r.Store.Put(ctx, r.Key, p)
+	body, err := r.encode(p)
+	if err != nil {
+		return facts{}, err
+	}
+	err = r.Store.Put(ctx, r.Key, body)
 	switch {
 	case p.failure() != nil:
 		return facts{}, p.failure() // the store's error is only its echo
+	case err != nil && !p.proven:
+		return facts{}, err
 	case err != nil:
-		return p.facts, err
+		return r.sent(p, body), err
 	case !p.proven:
 		return facts{}, errors.New("the store did not read the snapshot to its end")
 	}
-	return p.facts, nil
+	return r.sent(p, body), nil
+}
+
+// encode makes the object's bytes of the proof's. A plain object is the proof itself,
+// which the store can read again.
+func (r Request) encode(p *proof) (io.Reader, error) {
+	if r.Encoder.Encoding().plain() {
+		return p, nil
+	}
+	encoded, err := r.Encoder.encode(p)
+	if err != nil {
+		return nil, err
+	}
+	return &sized{newMeasured(encoded), p.hint}, nil
+}
+
+type sized struct {
+	*measured
+	hint int64
+}
+
+// SizeHint lets a store choose its part size.
+func (s *sized) SizeHint() int64 { return s.hint }
+
+// sent is what was proven, and what the store was given for it.
+func (r Request) sent(p *proof, body io.Reader) facts {
+	f := p.facts
+	if encoded, ok := body.(*sized); ok {
+		f.object = object{Encoding: r.Encoder.Encoding(), Size: encoded.size, SHA256: encoded.SHA256()}
+	}
+	return f
 }
 
 // judge refuses a snapshot that lacks what the cluster had before.
@@ -140,19 +178,25 @@ func (r Request) judge(f facts) error {
 }
 
 func (r Request) manifest(f facts, at time.Time) Manifest {
-	return Manifest{
+	m := Manifest{
 		FormatVersion:  FormatVersion,
 		Cluster:        r.Cluster,
 		StorageVersion: f.StorageVersion,
 		Revision:       f.Revision,
 		Keys:           f.Keys,
-		Size:           f.Size,
-		SHA256:         f.SHA256,
+		Size:           f.object.Size,
+		SHA256:         f.object.SHA256,
 		Hash:           fmt.Sprintf("%08x", f.Hash),
 		CreatedAt:      at.UTC().Truncate(time.Second),
 		Attempt:        r.Attempt,
 		Tool:           r.Tool,
+		Compression:    f.object.Compression,
+		Encryption:     f.object.Encryption,
 	}
+	if !f.object.plain() {
+		m.PlainSize, m.PlainSHA256 = f.Size, f.SHA256
+	}
+	return m
 }
 
 // commit writes the manifest. Where there is one already it must be about the

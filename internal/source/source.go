@@ -70,13 +70,13 @@ func Read(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]by
 			progress(bytes, size)
 		}
 	}
-	return read(ctx, patient{store, patience, of}, src, dir)
+	return read(ctx, patient{store, patience, of}, src, dir, connect.Identity(secret))
 }
 
 func open(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte) (objstore.Store, error) {
 	store, err := connect.Open(ctx, connect.Location{
 		Kind: connect.Kind(src.StorageType), Bucket: src.Bucket, Endpoint: src.Endpoint,
-		Region: src.Region, ForcePathStyle: src.ForcePathStyle, Secret: secret,
+		Region: src.Region, ForcePathStyle: src.ForcePathStyle, Secret: secret, CustomerKey: src.CustomerKey,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
@@ -95,8 +95,8 @@ func sizeOf(ctx context.Context, store objstore.Store, key string) int64 {
 	return 0
 }
 
-func read(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource, dir string) (Proven, error) {
-	fetched, err := snapshot.Fetch(ctx, store, src.Key, dir)
+func read(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource, dir string, identities []byte) (Proven, error) {
+	fetched, err := snapshot.Fetch(ctx, store, src.Key, dir, identities)
 	if err != nil {
 		return Proven{}, err
 	}
@@ -104,10 +104,13 @@ func read(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource, 
 		Path:           src.Bucket + "/" + src.Key,
 		Revision:       fetched.Info.Revision,
 		Keys:           fetched.Info.Keys,
-		Size:           fetched.Info.Size,
+		Size:           fetched.Size,
 		SHA256:         fetched.SHA256,
 		StorageVersion: fetched.Info.StorageVersion,
 	}}
+	if fetched.Encoding != (snapshot.Encoding{}) {
+		proven.Snapshot.PlainSize = fetched.Info.Size
+	}
 	if m := fetched.Manifest; m != nil {
 		proven.Snapshot.EtcdVersion, proven.Snapshot.ClusterID = m.EtcdVersion, m.Cluster.ID
 		proven.Snapshot.CreatedAt = m.CreatedAt.UTC().Format(time.RFC3339)
@@ -124,6 +127,9 @@ func Corrupt(err error) bool {
 func Missing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrDisk)
 }
+
+// Undecryptable says whether the object is encrypted and the Secret's age-identity does not decrypt it.
+func Undecryptable(err error) bool { return errors.Is(err, snapshot.ErrIdentity) }
 
 // Newer says whether only a newer version of this suite can read the object.
 func Newer(err error) bool { return errors.Is(err, snapshot.ErrNewerFormat) }

@@ -113,7 +113,7 @@ func (b *backupBench) proven(backup *v1beta2.EtcdBackup, bucket connect.Location
 		b.Fatalf("no snapshot in the status:\n%s", kubetest.YAML(backup))
 	}
 	key := strings.TrimPrefix(told.Path, bucket.Bucket+"/")
-	fetched, err := snapshot.Fetch(b.Context(), open(b.T, bucket), key, b.TempDir())
+	fetched, err := snapshot.Fetch(b.Context(), open(b.T, bucket), key, b.TempDir(), nil)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -95,7 +95,7 @@ func saveAndFetch(t *testing.T, member *servers.EtcdMember, store objstore.Store
 	if newest, ok := listing.Newest(); !ok || newest.Key != key {
 		t.Errorf("lists %+v, want %s", listing, key)
 	}
-	fetched, err := snapshot.Fetch(t.Context(), store, key, t.TempDir())
+	fetched, err := snapshot.Fetch(t.Context(), store, key, t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

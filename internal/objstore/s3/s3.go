@@ -21,6 +21,7 @@ import (
 	"net/url"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -103,7 +104,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 }
 
 func (c Config) loadOptions() []func(*config.LoadOptions) error {
-	opts := []func(*config.LoadOptions) error{config.WithDefaultRegion(defaultRegion)}
+	opts := []func(*config.LoadOptions) error{config.WithDefaultRegion(defaultRegion), config.WithRetryer(retryer)}
 	if c.Region != "" {
 		opts = append(opts, config.WithRegion(c.Region))
 	}
@@ -115,6 +116,13 @@ func (c Config) loadOptions() []func(*config.LoadOptions) error {
 		opts = append(opts, config.WithCustomCABundle(bytes.NewReader(c.CABundle)))
 	}
 	return opts
+}
+
+// retryer also tries again what a store could not do because of somebody else's
+// request: S3 says OperationAborted, and versitygw ExistingObjectIsDirectory when a
+// folder went with its last object.
+func retryer() aws.Retryer {
+	return retry.AddWithErrorCodes(retry.NewStandard(), "OperationAborted", "ExistingObjectIsDirectory")
 }
 
 // checkEndpoint refuses what would surprise later, and a password, which would

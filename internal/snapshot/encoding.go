@@ -1,0 +1,252 @@
+package snapshot
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+
+	"filippo.io/age"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/etcd-suite/etcd-operator/internal/dbfile"
+)
+
+// The names of what an object may be beside a plain snapshot, as manifests have them.
+const (
+	Zstd = "zstd" // RFC 8878
+	Age  = "age"  // age-encryption.org/v1
+)
+
+// Encoding says how an object is made of a snapshot: compressed, and then encrypted.
+// Both may be empty.
+type Encoding struct{ Compression, Encryption string }
+
+// plain says whether the object is the snapshot itself.
+func (e Encoding) plain() bool { return e == Encoding{} }
+
+// Suffix that a key of such an object has behind ".db".
+func (e Encoding) Suffix() string {
+	suffix := ""
+	if e.Compression == Zstd {
+		suffix += ".zst"
+	}
+	if e.Encryption == Age {
+		suffix += ".age"
+	}
+	return suffix
+}
+
+// encodings are all that there are.
+var encodings = []Encoding{{}, {Compression: Zstd}, {Encryption: Age}, {Compression: Zstd, Encryption: Age}}
+
+// Encoder makes objects of snapshots. The zero value makes plain ones.
+type Encoder struct {
+	// Compression is Zstd or empty.
+	Compression string
+	// Recipients are age's X25519 public keys, "age1...", each of whom can decrypt;
+	// none leaves the object unencrypted.
+	Recipients []string
+}
+
+// Encoding of the objects.
+func (e Encoder) Encoding() Encoding {
+	encoding := Encoding{Compression: e.Compression}
+	if len(e.Recipients) > 0 {
+		encoding.Encryption = Age
+	}
+	return encoding
+}
+
+// Check says what is wrong with the encoder.
+func (e Encoder) Check() error {
+	if e.Compression != "" && e.Compression != Zstd {
+		return fmt.Errorf("compression %q is not known: write %s", e.Compression, Zstd)
+	}
+	_, err := e.recipients()
+	return err
+}
+
+func (e Encoder) recipients() ([]age.Recipient, error) {
+	recipients := make([]age.Recipient, 0, len(e.Recipients))
+	for i, text := range e.Recipients {
+		recipient, err := age.ParseX25519Recipient(text)
+		if err != nil {
+			// The text is not repeated: it may be an identity, put there by mistake.
+			return nil, fmt.Errorf("recipient %d is no X25519 public key of age (age1...)", i+1)
+		}
+		recipients = append(recipients, recipient)
+	}
+	return recipients, nil
+}
+
+// window is how far back zstd looks; it bounds the memory of both ends.
+const window = 1 << 20
+
+// encode reads a snapshot and yields the object.
+func (e Encoder) encode(body io.Reader) (io.Reader, error) {
+	if e.Compression == Zstd {
+		compressed := &compressor{source: body, chunk: make([]byte, 64<<10)}
+		writer, err := zstd.NewWriter(&compressed.out, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(window),
+			zstd.WithLowerEncoderMem(true), zstd.WithEncoderLevel(zstd.SpeedFastest))
+		if err != nil {
+			return nil, fmt.Errorf("compress: %w", err)
+		}
+		compressed.writer = writer
+		body = compressed
+	}
+	if len(e.Recipients) == 0 {
+		return body, nil
+	}
+	recipients, err := e.recipients()
+	if err != nil {
+		return nil, err
+	}
+	encrypted, err := age.EncryptReader(body, recipients...)
+	if err != nil {
+		return nil, fmt.Errorf("encrypt: %w", err)
+	}
+	return encrypted, nil
+}
+
+// compressor is zstd as a reader.
+type compressor struct {
+	source io.Reader
+	chunk  []byte
+	writer *zstd.Encoder
+	out    bytes.Buffer
+	err    error
+}
+
+func (c *compressor) Read(p []byte) (int, error) {
+	for c.out.Len() == 0 && c.err == nil {
+		n, err := c.source.Read(c.chunk)
+		if _, failed := c.writer.Write(c.chunk[:n]); failed != nil {
+			err = fmt.Errorf("compress: %w", failed)
+		}
+		if errors.Is(err, io.EOF) {
+			if failed := c.writer.Close(); failed != nil {
+				err = fmt.Errorf("compress: %w", failed)
+			}
+		}
+		c.err = err
+	}
+	if c.err != nil && !errors.Is(c.err, io.EOF) {
+		return 0, c.err
+	}
+	if c.out.Len() > 0 {
+		return c.out.Read(p)
+	}
+	return 0, c.err
+}
+
+// measured knows size and SHA-256 of what went through it.
+type measured struct {
+	io.Reader
+	size int64
+	sum  hash.Hash
+}
+
+func newMeasured(r io.Reader) *measured { return &measured{Reader: r, sum: sha256.New()} }
+
+func (m *measured) Read(p []byte) (int, error) {
+	n, err := m.Reader.Read(p)
+	m.sum.Write(p[:n])
+	m.size += int64(n)
+	return n, err
+}
+
+// SHA256 in hex digits.
+func (m *measured) SHA256() string { return hex.EncodeToString(m.sum.Sum(nil)) }
+
+// The first bytes of what an object may be.
+const (
+	ageMagic  = "age-encryption.org/v1\n"
+	zstdMagic = "\x28\xb5\x2f\xfd"
+)
+
+// decode yields the snapshot inside of an object, whatever that is: each kind says so
+// itself. The error is ErrIdentity where the object is encrypted for others.
+func decode(body io.Reader, identities []byte) (io.Reader, Encoding, error) {
+	var found Encoding
+	ahead := bufio.NewReaderSize(body, 64<<10)
+	if is, err := begins(ahead, ageMagic); err != nil {
+		return nil, found, err
+	} else if is {
+		found.Encryption = Age
+		decrypted, err := decrypt(ahead, identities)
+		if err != nil {
+			return nil, found, err
+		}
+		ahead = bufio.NewReaderSize(&decoded{"decrypt", decrypted}, 64<<10)
+	}
+	if is, err := begins(ahead, zstdMagic); err != nil {
+		return nil, found, err
+	} else if is {
+		found.Compression = Zstd
+		// It runs in the caller's goroutine, and so needs no Close.
+		decompressed, err := zstd.NewReader(ahead, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+		if err != nil {
+			return nil, found, fmt.Errorf("decompress: %w", err)
+		}
+		return &decoded{"decompress", decompressed}, found, nil
+	}
+	return ahead, found, nil
+}
+
+// maxWindow is what zstd's own tool takes without being asked, halved: no other tool
+// makes more without being asked.
+const maxWindow = 64 << 20
+
+func begins(r *bufio.Reader, magic string) (bool, error) {
+	head, err := r.Peek(len(magic))
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, err
+	}
+	return string(head) == magic, nil
+}
+
+func decrypt(body io.Reader, identities []byte) (io.Reader, error) {
+	if len(bytes.TrimSpace(identities)) == 0 {
+		return nil, fmt.Errorf("%w: none is given", ErrIdentity)
+	}
+	parsed, err := age.ParseIdentities(bytes.NewReader(identities))
+	if err != nil {
+		return nil, fmt.Errorf("%w: they are no age identities (lines of AGE-SECRET-KEY-1...)", ErrIdentity)
+	}
+	decrypted, err := age.Decrypt(body, parsed...)
+	var none *age.NoIdentityMatchError
+	if errors.As(err, &none) {
+		return nil, fmt.Errorf("%w: it is encrypted for others", ErrIdentity)
+	}
+	if err != nil {
+		return nil, undecodable("decrypt", err)
+	}
+	return decrypted, nil
+}
+
+// decoded lays errors of decoding on the object, and those of reading on the store.
+type decoded struct {
+	step string
+	io.Reader
+}
+
+func (d *decoded) Read(p []byte) (int, error) {
+	n, err := d.Reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = undecodable(d.step, err)
+	}
+	return n, err
+}
+
+func undecodable(step string, err error) error {
+	var body *bodyError
+	if errors.As(err, &body) || errors.Is(err, dbfile.ErrCorrupt) {
+		return err
+	}
+	return &bodyError{fmt.Errorf("%s: %w: %w", step, err, dbfile.ErrCorrupt)}
+}
