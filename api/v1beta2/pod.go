@@ -28,6 +28,13 @@ type PodPolicy struct {
 	// antiAffinity true requires every member on a host of its own. Without effect when affinity is given.
 	// +optional
 	AntiAffinity bool `json:"antiAffinity,omitempty"`
+	// topologySpreadConstraints of every Pod. Without them, and without affinity, members prefer different zones and
+	// different hosts (ScheduleAnyway).
+	// +optional
+	// +listType=map
+	// +listMapKey=topologyKey
+	// +listMapKey=whenUnsatisfiable
+	TopologySpreadConstraints []corev1.TopologySpreadConstraint `json:"topologySpreadConstraints,omitempty"`
 	// tolerations of every Pod.
 	// +optional
 	// +listType=atomic

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -42,6 +43,10 @@ func (r *Reconciler) act(ctx context.Context, v *view, step Step) error {
 		return r.delete(ctx, v, &corev1.Pod{}, step.Name)
 	case DeleteVolume:
 		return r.delete(ctx, v, &corev1.PersistentVolumeClaim{}, step.Name)
+	case ApplyBudget:
+		return r.apply(ctx, v, disruptionBudget(v.State, step))
+	case WithdrawBudget:
+		return r.delete(ctx, v, &policyv1.PodDisruptionBudget{}, v.Name)
 	case StopMembers:
 		return r.stopMembers(ctx, v, step.Except)
 	}

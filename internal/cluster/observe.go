@@ -39,6 +39,7 @@ func (r *Reconciler) observe(ctx context.Context, cluster *v1beta2.EtcdCluster) 
 	}
 	if err := errors.Join(
 		r.observeServices(ctx, v),
+		r.observeBudget(ctx, v),
 		r.observeMembers(ctx, v),
 		r.observeRestores(ctx, v),
 		r.observeStorageClass(ctx, v),

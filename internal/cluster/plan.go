@@ -34,6 +34,7 @@ var rules = []namedRule{
 	{"awaitRestore", awaitRestore},
 	{"bootstrap", bootstrap},
 	{"quorum", quorum},
+	{"budget", budget},
 	{"expose", expose},
 	{"promote", promote},
 	{"removeOrphanPods", removeOrphanPods},

@@ -51,6 +51,7 @@ func newPod(s State, m CreateMember, seedImage string) *corev1.Pod {
 			NodeSelector:                 policy.NodeSelector,
 			Tolerations:                  policy.Tolerations,
 			Affinity:                     s.affinity(),
+			TopologySpreadConstraints:    s.topologySpread(),
 			ImagePullSecrets:             policy.ImagePullSecrets,
 			SecurityContext:              podSecurity(policy),
 			Containers:                   []corev1.Container{s.etcdContainer(m)},

@@ -44,8 +44,14 @@ func messageOf(s State, step Step) string {
 	case DeleteVolume:
 		return "deleting volume " + step.Name + ", which is not needed any more"
 	}
+	if step, ok := step.(speaker); ok {
+		return step.message(s)
+	}
 	return restoreMessage(step)
 }
+
+// speaker is a step that has its own words.
+type speaker interface{ message(s State) string }
 
 func restoreMessage(step Step) string {
 	switch step := step.(type) {

@@ -52,7 +52,7 @@ var everyStep = []Step{
 	Done{}, Idle{Why: v1beta2.ReasonPaused, Message: "paused"}, Wait{Why: v1beta2.ReasonSettling, Message: "waiting"}, ApplyServices{}, CreateVolumes{}, BeginBootstrap{},
 	CreateMembers{}, CreateMember{}, RecordFormed{}, ExposeMember{}, AddLearner{}, PromoteLearner{}, MoveLeader{}, RemoveMember{},
 	DeletePod{Why: v1beta2.ReasonScaling}, DeleteVolume{Why: v1beta2.ReasonScaling}, BeginRestore{}, StopMembers{}, BeginSwitch{},
-	AdoptSeed{}, CompleteRestore{}, FailRestore{Message: seedFailed},
+	ApplyBudget{}, WithdrawBudget{}, AdoptSeed{}, CompleteRestore{}, FailRestore{Message: seedFailed},
 }
 
 func TestEveryStepSpeaks(t *testing.T) {

@@ -29,15 +29,20 @@ func clientService(s State, incarnation int32, clusterID string) *corev1.Service
 		service.Annotations = map[string]string{v1beta2.AnnotationClusterID: clusterID}
 	}
 	service.Spec = corev1.ServiceSpec{
-		Selector: map[string]string{
-			v1beta2.LabelApp:         v1beta2.AppName,
-			v1beta2.LabelCluster:     s.Name,
-			v1beta2.LabelIncarnation: strconv.Itoa(int(incarnation)),
-			labelVoter:               "true",
-		},
-		Ports: []corev1.ServicePort{port("client", v1beta2.ClientPort)},
+		Selector: s.votersOf(incarnation),
+		Ports:    []corev1.ServicePort{port("client", v1beta2.ClientPort)},
 	}
 	return service
+}
+
+// votersOf an incarnation are the Pods with these labels.
+func (s State) votersOf(incarnation int32) map[string]string {
+	return map[string]string{
+		v1beta2.LabelApp:         v1beta2.AppName,
+		v1beta2.LabelCluster:     s.Name,
+		v1beta2.LabelIncarnation: strconv.Itoa(int(incarnation)),
+		labelVoter:               "true",
+	}
 }
 
 func (s State) service(name string) *corev1.Service {

@@ -32,6 +32,7 @@ type State struct {
 	RestorePending string
 
 	Services Services
+	Budget   Budget
 	// NoStorageClass: a volume would need the default StorageClass, and there is none.
 	NoStorageClass bool
 	// SecretProblem says which TLS Secret is missing or wrong, and is empty when all is well.

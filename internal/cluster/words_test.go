@@ -32,7 +32,16 @@ func state(changes ...change) State {
 	for _, c := range changes {
 		c(&s)
 	}
+	if s.MembershipKnown && s.Budget == (Budget{}) {
+		s.Budget = budgetOf(s.minAvailable())
+		s.Budget.Incarnation = s.Incarnation
+	}
 	return s
+}
+
+// budgetOf the first incarnation, as it should be but perhaps for the number.
+func budgetOf(minAvailable int) Budget {
+	return Budget{Exists: true, Current: true, Incarnation: 1, MinAvailable: minAvailable}
 }
 
 func servicesFor(incarnation int32, clusterID string) change {

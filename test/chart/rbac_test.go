@@ -63,7 +63,7 @@ func TestRights(t *testing.T) {
 			"etcdclusters: get list watch", "etcdclusters/status: patch", "etcdclusters/finalizers: update",
 			"etcdrestores: get list watch",
 			"pods: get list watch create patch delete", "persistentvolumeclaims: get list watch create patch delete",
-			"services: get list watch create patch", "poddisruptionbudgets: get list watch create patch",
+			"services: get list watch create patch", "poddisruptionbudgets: get list watch create patch delete",
 			"storageclasses: list",
 		},
 		backupOperator: {

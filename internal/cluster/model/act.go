@@ -19,6 +19,11 @@ func (w *World) Act(s cluster.State, step cluster.Step) error {
 			HeadlessCurrent: true, ClientExists: true, ClientCurrent: true,
 			ClientIncarnation: step.Incarnation, ClientClusterID: step.ClusterID,
 		}
+	case cluster.ApplyBudget:
+		w.budgetSize = s.Spec.Size
+		w.Budget = cluster.Budget{Exists: true, Current: true, Incarnation: step.Incarnation, MinAvailable: step.MinAvailable, Other: w.Budget.Other}
+	case cluster.WithdrawBudget:
+		w.Budget = cluster.Budget{Other: w.Budget.Other}
 	case cluster.CreateVolumes:
 		for _, name := range s.InitialNames(step.Incarnation, step.Size) {
 			w.provide(volume{name: name, incarnation: step.Incarnation, initialSize: step.Size})

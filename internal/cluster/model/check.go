@@ -174,6 +174,7 @@ func (w *World) CheckDone() {
 	if len(l.entries) != w.Cluster.Spec.Size || v != (etcd.Voters{Total: len(l.entries), Healthy: len(l.entries)}) {
 		w.violate(6, "done with %d of %d voters and %d members, and %d are wanted", v.Healthy, v.Total, len(l.entries), w.Cluster.Spec.Size)
 	}
+	w.checkBudget(l)
 	for _, p := range w.pods {
 		e := l.entry(p.name)
 		if e == nil || !p.exposed || p.version != w.Cluster.Spec.Version {

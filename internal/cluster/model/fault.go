@@ -19,7 +19,7 @@ type fault func(*World, *rand.Rand) string
 var faults = []fault{
 	deletePod, deletePod, deleteVolume, loseMember, unschedulable, schedulable, evict, crash, hang, restart, restart, restart, loseHost,
 	resize, resize, newVersion, badImage, goodImage, newRestore, verifyRestore, verifyRestore, deleteRestore, changeFate,
-	loseStatus, loseServices, toggleStorageClass, toggleSecret, togglePause, newLeader,
+	loseStatus, loseServices, toggleStorageClass, toggleSecret, togglePause, newLeader, drain, drain, drain,
 }
 
 // Chance lets chance into the world: what is under way takes its time, and writes reach some members later.

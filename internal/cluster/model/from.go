@@ -20,6 +20,8 @@ func From(s cluster.State) *World {
 	w := &World{
 		nextID:         uint64(len(s.Members)) + 100,
 		Services:       s.Services,
+		Budget:         s.Budget,
+		budgetSize:     s.Spec.Size,
 		NoStorageClass: s.NoStorageClass,
 		SecretProblem:  s.SecretProblem,
 		Cluster: v1beta2.EtcdCluster{

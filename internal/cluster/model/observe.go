@@ -16,6 +16,7 @@ func (w *World) Observe() cluster.State {
 	s := cluster.NewState(&w.Cluster)
 	s.Now = w.at(w.now)
 	s.Services = w.Services
+	s.Budget = w.Budget
 	s.RecogniseFormed()
 	s.NoStorageClass = w.NoStorageClass && w.durable()
 	s.SecretProblem = w.SecretProblem

@@ -19,7 +19,10 @@ type World struct {
 	// Cluster as the API server holds it.
 	Cluster  v1beta2.EtcdCluster
 	Services cluster.Services
-	Restores []Restore
+	Budget   cluster.Budget
+	// budgetSize is the size that was asked for when the budget was made.
+	budgetSize int
+	Restores   []Restore
 
 	// NoStorageClass, SecretProblem and BadImage are what users and administrators can get wrong.
 	NoStorageClass bool

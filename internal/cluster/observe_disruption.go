@@ -1,0 +1,49 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// observeBudget reads the cluster's PodDisruptionBudget, and looks for one of somebody else that is for its Pods.
+func (r *Reconciler) observeBudget(ctx context.Context, v *view) error {
+	var all policyv1.PodDisruptionBudgetList
+	if err := r.Client.List(ctx, &all, client.InNamespace(v.Namespace)); err != nil {
+		return fmt.Errorf("list PodDisruptionBudgets: %w", err)
+	}
+	member := labels.Set(v.podLabels(CreateMember{Incarnation: v.Incarnation}))
+	for i := range all.Items {
+		budget := &all.Items[i]
+		if metav1.IsControlledBy(budget, v.cluster) {
+			v.Budget.see(v.State, budget)
+			continue
+		}
+		selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
+		if err == nil && selector.Matches(member) && budget.DeletionTimestamp.IsZero() {
+			v.Budget.Other = budget.Name
+		}
+	}
+	return nil
+}
+
+func (b *Budget) see(s State, have *policyv1.PodDisruptionBudget) {
+	b.Exists = true
+	if have.Spec.Selector != nil {
+		incarnation, _ := strconv.Atoi(have.Spec.Selector.MatchLabels[v1beta2.LabelIncarnation])
+		b.Incarnation = int32(incarnation)
+	}
+	if have.Spec.MinAvailable != nil {
+		b.MinAvailable = have.Spec.MinAvailable.IntValue()
+	}
+	want := disruptionBudget(s, ApplyBudget{Incarnation: b.Incarnation, MinAvailable: b.MinAvailable})
+	b.Current = equality.Semantic.DeepEqual(want.Spec, have.Spec) && equality.Semantic.DeepDerivative(want.Labels, have.Labels)
+}
