@@ -55,24 +55,36 @@ type Options struct {
 	SeedImage string
 	// Metrics is where the controller's metrics are registered; nil registers none.
 	Metrics prometheus.Registerer
+	// Dial reaches a member; nil does so over the network.
+	Dial Dial
+}
+
+// New makes a Reconciler, for those who run it themselves. reader reads past the cache of c.
+func New(c client.Client, reader client.Reader, recorder events.EventRecorder, options Options) (*Reconciler, error) {
+	m, err := newMetrics(options.Metrics)
+	if err != nil {
+		return nil, err
+	}
+	r := &Reconciler{
+		Client:    countedClient{Client: c, writes: m.writes},
+		APIReader: reader,
+		Events:    recorder,
+		Dial:      options.Dial,
+		Now:       time.Now,
+		SeedImage: options.SeedImage,
+		metrics:   m,
+	}
+	if r.Dial == nil {
+		r.Dial = func(endpoint etcd.Endpoint, config *tls.Config) (Etcd, error) { return etcd.Open(endpoint, config) }
+	}
+	return r, nil
 }
 
 // Setup registers the controller with mgr.
 func Setup(mgr manager.Manager, options Options) error {
-	m, err := newMetrics(options.Metrics)
+	r, err := New(mgr.GetClient(), mgr.GetAPIReader(), mgr.GetEventRecorder(Name), options)
 	if err != nil {
 		return err
-	}
-	r := &Reconciler{
-		Client:    countedClient{Client: mgr.GetClient(), writes: m.writes},
-		APIReader: mgr.GetAPIReader(),
-		Events:    mgr.GetEventRecorder(Name),
-		Dial: func(endpoint etcd.Endpoint, config *tls.Config) (Etcd, error) {
-			return etcd.Open(endpoint, config)
-		},
-		Now:       time.Now,
-		SeedImage: options.SeedImage,
-		metrics:   m,
 	}
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named(Name).

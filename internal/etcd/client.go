@@ -38,9 +38,10 @@ const (
 	maxRetries = 3
 )
 
-// Open prepares a connection to one member; it does not wait for it. TLS is nil for plain HTTP.
-func Open(endpoint Endpoint, tlsConfig *tls.Config) (*Client, error) {
-	options := []grpc.DialOption{grpc.WithChainUnaryInterceptor(failFast)}
+// Open prepares a connection to one member; it does not wait for it. TLS is nil for plain HTTP. More options are for
+// those who watch the calls.
+func Open(endpoint Endpoint, tlsConfig *tls.Config, more ...grpc.DialOption) (*Client, error) {
+	options := append([]grpc.DialOption{grpc.WithChainUnaryInterceptor(failFast)}, more...)
 	if endpoint.Address != "" {
 		options = append(options, grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "tcp", endpoint.Address)

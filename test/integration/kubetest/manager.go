@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"github.com/go-logr/logr/testr"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -18,11 +20,11 @@ import (
 // only, with the scheme and the client of the real operators. It is stopped by
 // the function that it returns, and at the latest when the test ends; so a test
 // plays the restart of an operator by stopping one and running another. Its log
-// goes to the test's.
-func RunManager(t testing.TB, namespace string, setup operator.Setup) (stop func()) {
+// goes to the test's. wrap, if given, is put around its client.
+func RunManager(t testing.TB, namespace string, setup operator.Setup, wrap ...func(client.WithWatch) client.WithWatch) (stop func()) {
 	t.Helper()
 	logger := &testLog{TB: t}
-	mgr, err := newManager(t, logger, namespace)
+	mgr, err := newManager(t, logger, namespace, wrap)
 	if err != nil {
 		t.Fatalf("make a manager: %v", err)
 	}
@@ -44,17 +46,24 @@ func RunManager(t testing.TB, namespace string, setup operator.Setup) (stop func
 	return stop
 }
 
-func newManager(t testing.TB, logger *testLog, namespace string) (manager.Manager, error) {
+func newManager(t testing.TB, logger *testLog, namespace string, wrap []func(client.WithWatch) client.WithWatch) (manager.Manager, error) {
 	scheme, err := operator.Scheme()
 	if err != nil {
 		return nil, err
 	}
 	twice := true
 	return manager.New(Config(t), manager.Options{
-		Scheme:                 scheme,
-		Logger:                 testr.NewWithInterface(logger, testr.Options{}),
-		Cache:                  cache.Options{DefaultNamespaces: map[string]cache.Config{namespace: {}}},
-		Client:                 operator.ClientOptions(),
+		Scheme: scheme,
+		Logger: testr.NewWithInterface(logger, testr.Options{}),
+		Cache:  cache.Options{DefaultNamespaces: map[string]cache.Config{namespace: {}}},
+		Client: operator.ClientOptions(),
+		NewClient: func(config *rest.Config, options client.Options) (client.Client, error) {
+			c, err := client.NewWithWatch(config, options)
+			for _, around := range wrap {
+				c = around(c)
+			}
+			return c, err
+		},
 		Metrics:                metricsserver.Options{BindAddress: "0"},
 		HealthProbeBindAddress: "0",
 		// A test binary runs the same controller many times.

@@ -1,0 +1,242 @@
+package podrunner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const (
+	// firstBackoff before a container that ended is started again; it doubles up to maxBackoff.
+	firstBackoff = 100 * time.Millisecond
+	maxBackoff   = 2 * time.Second
+	// probesPerPeriod is how often a probe is asked in its period.
+	probesPerPeriod = 10
+	terminationLog  = "/dev/termination-log"
+)
+
+// untilDone runs an init container until it ends well.
+func (p *pod) untilDone(container corev1.Container) error {
+	for backoff := firstBackoff; ; backoff = min(2*backoff, maxBackoff) {
+		code, err := p.runOnce(container, nil)
+		if err != nil || code == 0 {
+			return err
+		}
+		if err := p.pause(backoff); err != nil {
+			return err
+		}
+	}
+}
+
+// forever runs a container again and again.
+func (p *pod) forever(container corev1.Container) error {
+	for backoff := firstBackoff; ; backoff = min(2*backoff, maxBackoff) {
+		if _, err := p.runOnce(container, container.ReadinessProbe); err != nil {
+			return err
+		}
+		if err := p.pause(backoff); err != nil {
+			return err
+		}
+	}
+}
+
+// runOnce runs a container to its end and says with which code; an error when the Pod is to stop.
+func (p *pod) runOnce(container corev1.Container, ready *corev1.Probe) (int32, error) {
+	var c child
+	if err := p.await(func() (err error) { c, err = p.prepare(container); return err }); err != nil {
+		return 0, err
+	}
+	log := filepath.Join(p.runner.dir, "logs", p.name+"."+container.Name)
+	if err := os.MkdirAll(filepath.Dir(log), 0o755); err != nil {
+		return 0, err
+	}
+	process, err := c.start(log, environment(container))
+	if err != nil {
+		return 0, err
+	}
+	p.running(process)
+	defer p.running(nil)
+	p.status.started(p.ctx, container.Name)
+	stopped := p.watch(process, ready)
+	if stopped != nil {
+		return 0, stopped
+	}
+	p.status.ended(p.ctx, container.Name, process.exitCode(), terminationMessage(filepath.Join(c.Root, terminationLog), log))
+	return process.exitCode(), nil
+}
+
+// watch asks the probe until the process has ended by itself, or has been ended.
+func (p *pod) watch(process *process, ready *corev1.Probe) error {
+	period := time.Second / probesPerPeriod
+	if ready != nil {
+		period = time.Duration(max(ready.PeriodSeconds, 1)) * time.Second / probesPerPeriod
+	}
+	tick := time.NewTicker(period)
+	defer tick.Stop()
+	failures := int32(0)
+	for {
+		select {
+		case <-process.ended:
+			return nil
+		case <-p.ctx.Done():
+			process.signal(syscall.SIGKILL)
+			<-process.ended
+			return p.ctx.Err()
+		case <-p.stop:
+			p.end(process)
+			return errStopped
+		case <-tick.C:
+			if ready == nil {
+				continue
+			}
+			if err := p.probe(ready); err != nil {
+				failures++
+			} else {
+				failures = 0
+			}
+			p.status.ready(p.ctx, failures == 0, failures >= ready.FailureThreshold)
+		}
+	}
+}
+
+// end asks the process to stop, and kills it after the grace period.
+func (p *pod) end(process *process) {
+	process.signal(syscall.SIGTERM)
+	select {
+	case <-process.ended:
+		return
+	case <-time.After(p.grace):
+	case <-p.ctx.Done():
+	}
+	process.signal(syscall.SIGKILL)
+	<-process.ended
+}
+
+func (p *pod) probe(probe *corev1.Probe) error {
+	ctx, cancel := context.WithTimeout(p.ctx, time.Duration(max(probe.TimeoutSeconds, 1))*time.Second)
+	defer cancel()
+	if probe.TCPSocket != nil {
+		connection, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(p.address.String(), probe.TCPSocket.Port.String()))
+		if err != nil {
+			return err
+		}
+		return connection.Close()
+	}
+	if probe.HTTPGet == nil {
+		return errors.New("a probe that is neither HTTP nor TCP")
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(p.address.String(), probe.HTTPGet.Port.String())+probe.HTTPGet.Path, nil)
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode >= http.StatusBadRequest {
+		return errors.New(response.Status)
+	}
+	return nil
+}
+
+// prepare makes the root directory of a container and the volumes in it.
+func (p *pod) prepare(container corev1.Container) (child, error) {
+	program, ok := p.runner.program(container.Image)
+	if !ok {
+		p.status.waiting(p.ctx, container.Name, "ImagePullBackOff", "there is no image "+container.Image)
+		return child{}, errWaiting
+	}
+	c := child{Root: filepath.Join(p.dir, container.Name), Program: "/program", Args: container.Args}
+	if len(container.Command) > 0 {
+		c.Program, c.Args = container.Command[0], append(container.Command[1:len(container.Command):len(container.Command)], container.Args...)
+	}
+	args := make([]string, len(c.Args))
+	for i, arg := range c.Args {
+		args[i] = strings.ReplaceAll(arg, "0.0.0.0", p.address.String())
+	}
+	c.Args = args
+	c.Binds = []bind{{program, c.Program}}
+	for _, mount := range container.VolumeMounts {
+		from, err := p.volume(mount.Name)
+		if err != nil {
+			p.status.waiting(p.ctx, container.Name, "ContainerCreating", err.Error())
+			return child{}, errWaiting
+		}
+		c.Binds = append(c.Binds, bind{filepath.Join(from, mount.SubPath), mount.MountPath})
+	}
+	return c, furnish(c.Root, p.runner.names.resolvConf())
+}
+
+// furnish makes the files that every container has.
+func furnish(root, resolvConf string) error {
+	var errs []error
+	for _, dir := range []string{"etc", "dev", "tmp"} {
+		errs = append(errs, os.MkdirAll(filepath.Join(root, dir), 0o755))
+	}
+	return errors.Join(append(errs,
+		os.WriteFile(filepath.Join(root, "etc/resolv.conf"), []byte(resolvConf), 0o600),
+		os.WriteFile(filepath.Join(root, "etc/hosts"), []byte("127.0.0.1 localhost\n"), 0o600),
+		os.WriteFile(filepath.Join(root, terminationLog), nil, 0o600),
+	)...)
+}
+
+// volume is the directory of a volume of the Pod.
+func (p *pod) volume(name string) (string, error) {
+	own := filepath.Join(p.dir, "volumes", name)
+	for _, volume := range p.spec.Volumes {
+		switch {
+		case volume.Name != name:
+		case volume.PersistentVolumeClaim != nil:
+			claim, err := p.claim(volume.PersistentVolumeClaim.ClaimName)
+			return p.runner.claimDir(claim), err
+		case volume.EmptyDir != nil:
+			return own, os.MkdirAll(own, 0o700)
+		case volume.Secret != nil:
+			return own, p.writeSecret(own, volume.Secret.SecretName)
+		}
+	}
+	return "", fmt.Errorf("the Pod has no volume %s that podrunner knows", name)
+}
+
+func (p *pod) writeSecret(dir, name string) error {
+	var secret corev1.Secret
+	if err := p.runner.client.Get(p.ctx, client.ObjectKey{Namespace: p.runner.namespace, Name: name}, &secret); err != nil {
+		return err
+	}
+	errs := []error{os.MkdirAll(dir, 0o700)}
+	for key, value := range secret.Data {
+		errs = append(errs, os.WriteFile(filepath.Join(dir, key), value, 0o600))
+	}
+	return errors.Join(errs...)
+}
+
+func environment(container corev1.Container) []string {
+	env := []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOSTNAME=" + container.Name}
+	for _, variable := range container.Env {
+		env = append(env, variable.Name+"="+variable.Value)
+	}
+	return env
+}
+
+// terminationMessage is what the container left there, or else the end of its log.
+func terminationMessage(path, log string) string {
+	message, err := os.ReadFile(path)
+	if err != nil || len(message) == 0 {
+		message, _ = os.ReadFile(log)
+	}
+	return strings.ToValidUTF8(string(message[max(0, len(message)-maxMessage):]), "")
+}
+
+// maxMessage in bytes of a termination message.
+const maxMessage = 2048

@@ -1,0 +1,128 @@
+package podrunner
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"sync"
+
+	"golang.org/x/net/dns/dnsmessage"
+)
+
+// names are a range of loopback addresses, and the DNS server that knows who has which.
+type names struct {
+	subnet byte // 127.77.<subnet>.0/24 is this process's
+	server net.PacketConn
+	done   chan struct{}
+
+	mu   sync.Mutex
+	last byte
+	// hosts by name, without the last dot; taken addresses.
+	hosts map[string]netip.Addr
+	taken map[netip.Addr]bool
+}
+
+// dnsHost is the last part of the server's address; Pods have those from firstHost on.
+const dnsHost, firstHost = 1, 10
+
+// newNames takes the first range that no other process has.
+func newNames() (*names, error) {
+	var last error
+	for subnet := range 250 {
+		server, err := net.ListenPacket("udp4", fmt.Sprintf("127.77.%d.%d:53", subnet, dnsHost))
+		if err != nil {
+			last = err
+			continue
+		}
+		n := &names{
+			subnet: byte(subnet), server: server, done: make(chan struct{}), last: firstHost,
+			hosts: map[string]netip.Addr{}, taken: map[netip.Addr]bool{},
+		}
+		go n.serve()
+		return n, nil
+	}
+	return nil, fmt.Errorf("find a free range of loopback addresses: %w", last)
+}
+
+func (n *names) close() {
+	_ = n.server.Close()
+	<-n.done
+}
+
+// resolvConf is the content of /etc/resolv.conf.
+func (n *names) resolvConf() string {
+	return fmt.Sprintf("nameserver 127.77.%d.%d\noptions timeout:1 attempts:3\n", n.subnet, dnsHost)
+}
+
+// add gives a host an address that has not been used for long.
+func (n *names) add(host string) (netip.Addr, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for range 256 - firstHost {
+		n.last++
+		if n.last < firstHost {
+			n.last = firstHost
+		}
+		address := netip.AddrFrom4([4]byte{127, 77, n.subnet, n.last})
+		if n.last != 255 && !n.taken[address] {
+			n.taken[address], n.hosts[host] = true, address
+			return address, nil
+		}
+	}
+	return netip.Addr{}, fmt.Errorf("no address is left for %s", host)
+}
+
+// remove takes an address back. Its name may be another's by now.
+func (n *names) remove(host string, address netip.Addr) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.taken, address)
+	if n.hosts[host] == address {
+		delete(n.hosts, host)
+	}
+}
+
+func (n *names) serve() {
+	defer close(n.done)
+	buffer := make([]byte, 1500)
+	for {
+		length, from, err := n.server.ReadFrom(buffer)
+		if err != nil {
+			return
+		}
+		if answer, err := n.answer(buffer[:length]); err == nil {
+			_, _ = n.server.WriteTo(answer, from)
+		}
+	}
+}
+
+func (n *names) answer(query []byte) ([]byte, error) {
+	var parser dnsmessage.Parser
+	header, err := parser.Start(query)
+	if err != nil {
+		return nil, err
+	}
+	question, err := parser.Question()
+	if err != nil {
+		return nil, err
+	}
+	host := strings.ToLower(strings.TrimSuffix(question.Name.String(), "."))
+	n.mu.Lock()
+	address, known := n.hosts[host]
+	n.mu.Unlock()
+	message := dnsmessage.Message{
+		Header:    dnsmessage.Header{ID: header.ID, Response: true, Authoritative: true, RecursionDesired: header.RecursionDesired, RecursionAvailable: true},
+		Questions: []dnsmessage.Question{question},
+	}
+	switch {
+	case !known:
+		message.RCode = dnsmessage.RCodeNameError
+	case question.Type == dnsmessage.TypeA:
+		message.Answers = []dnsmessage.Resource{{
+			Header: dnsmessage.ResourceHeader{Name: question.Name, Type: dnsmessage.TypeA, Class: dnsmessage.ClassINET, TTL: 1},
+			Body:   &dnsmessage.AResource{A: address.As4()},
+		}}
+	}
+	return message.Pack()
+}

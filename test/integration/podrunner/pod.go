@@ -1,0 +1,171 @@
+package podrunner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// pod is one Pod from its making to its end.
+type pod struct {
+	runner *Runner
+	name   string
+	spec   corev1.PodSpec
+	dir    string
+	// ctx ends when its processes are to be killed.
+	ctx  context.Context
+	kill context.CancelFunc
+	// stop is closed when the Pod is deleted; grace is set before.
+	stop  chan struct{}
+	grace time.Duration
+	once  sync.Once
+
+	address netip.Addr
+	status  status
+
+	mu      sync.Mutex
+	current *process
+}
+
+var (
+	errStopped = errors.New("the Pod was deleted")
+	errWaiting = errors.New("something that the Pod needs is not there")
+)
+
+func newPod(ctx context.Context, r *Runner, object *corev1.Pod) *pod {
+	p := &pod{
+		runner: r, name: object.Name, spec: *object.Spec.DeepCopy(),
+		dir: filepath.Join(r.dir, "pods", string(object.UID)), stop: make(chan struct{}),
+	}
+	p.ctx, p.kill = context.WithCancel(ctx)
+	p.status = newStatus(r, object)
+	return p
+}
+
+// observe looks whether the Pod was deleted.
+func (p *pod) observe(object *corev1.Pod) {
+	if object.DeletionTimestamp.IsZero() {
+		return
+	}
+	p.once.Do(func() {
+		if object.DeletionGracePeriodSeconds != nil {
+			p.grace = time.Duration(*object.DeletionGracePeriodSeconds) * time.Second
+		}
+		close(p.stop)
+	})
+}
+
+// run is the Pod's life.
+func (p *pod) run() {
+	defer p.kill()
+	err := p.live()
+	if !errors.Is(err, errStopped) && p.ctx.Err() == nil {
+		p.runner.t.Errorf("podrunner: Pod %s: %v", p.name, err)
+	}
+	if p.address.IsValid() {
+		p.runner.names.remove(p.host(), p.address)
+	}
+	if err := os.RemoveAll(p.dir); err != nil {
+		p.runner.t.Errorf("podrunner: Pod %s: %v", p.name, err)
+	}
+	if p.ctx.Err() != nil {
+		return
+	}
+	now, uid := int64(0), p.status.object.UID
+	err = p.runner.client.Delete(p.ctx, p.status.object, &client.DeleteOptions{GracePeriodSeconds: &now, Preconditions: &metav1.Preconditions{UID: &uid}})
+	if client.IgnoreNotFound(err) != nil && p.ctx.Err() == nil {
+		p.runner.t.Errorf("podrunner: let Pod %s go: %v", p.name, err)
+	}
+}
+
+func (p *pod) live() error {
+	if err := p.await(p.place); err != nil {
+		return err
+	}
+	var err error
+	if p.address, err = p.runner.names.add(p.host()); err != nil {
+		return err
+	}
+	p.status.placed(p.ctx, p.address)
+	for _, container := range p.spec.InitContainers {
+		if err := p.untilDone(container); err != nil {
+			return err
+		}
+	}
+	p.status.initialized(p.ctx)
+	return p.forever(p.spec.Containers[0])
+}
+
+func (p *pod) host() string {
+	return p.spec.Hostname + "." + p.spec.Subdomain + "." + p.runner.namespace + ".svc"
+}
+
+// place waits for the claims, as the scheduler does, and then gives the Pod its node.
+func (p *pod) place() error {
+	for _, name := range claimsOf(p.status.object) {
+		claim, err := p.claim(name)
+		if err != nil || !claim.DeletionTimestamp.IsZero() {
+			p.status.unschedulable(p.ctx, fmt.Sprintf("persistentvolumeclaim %q not found or being deleted", name))
+			return errWaiting
+		}
+		if claim.Status.Phase != corev1.ClaimBound {
+			return errWaiting
+		}
+	}
+	binding := &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: "podrunner"}}
+	return client.IgnoreNotFound(p.runner.client.SubResource("binding").Create(p.ctx, p.status.object.DeepCopy(), binding))
+}
+
+func (p *pod) claim(name string) (*corev1.PersistentVolumeClaim, error) {
+	claim := &corev1.PersistentVolumeClaim{}
+	return claim, p.runner.client.Get(p.ctx, client.ObjectKey{Namespace: p.runner.namespace, Name: name}, claim)
+}
+
+// await tries again until what was missing is there.
+func (p *pod) await(try func() error) error {
+	for {
+		if err := try(); !errors.Is(err, errWaiting) {
+			return err
+		}
+		if err := p.pause(interval); err != nil {
+			return err
+		}
+	}
+}
+
+// pause ends early, with an error, when the Pod is to stop.
+func (p *pod) pause(d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-p.stop:
+		return errStopped
+	case <-p.ctx.Done():
+		return p.ctx.Err()
+	}
+}
+
+// crash kills what runs.
+func (p *pod) crash() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.current != nil {
+		p.current.signal(syscall.SIGKILL)
+	}
+}
+
+func (p *pod) running(process *process) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.current = process
+}

@@ -1,0 +1,186 @@
+package podrunner
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
+	"github.com/etcd-suite/etcd-operator/test/integration/servers"
+)
+
+// SeedImage is the image of restore-operator; it is run by the test binary itself.
+const SeedImage = "podrunner/restore-operator:test"
+
+// minors of etcd that Pods may ask for, by the tag of their image.
+var minors = []string{"3.5", "3.6", "3.7"}
+
+// interval between looks at the Pods and claims of the namespace.
+const interval = 50 * time.Millisecond
+
+// Runner runs the Pods of one namespace.
+type Runner struct {
+	t         testing.TB
+	client    client.WithWatch
+	namespace string
+	dir       string
+	programs  map[string]string // by minor
+	self      string
+	names     *names
+
+	mu   sync.Mutex
+	pods map[types.UID]*pod
+}
+
+// Start runs the Pods of namespace until the test ends. It skips the test where it may not: without root.
+func Start(t testing.TB, namespace string) *Runner {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		if os.Getenv("CI") == "true" {
+			t.Fatal("running Pods takes root (CI=true: nothing may be skipped)")
+		}
+		t.Skip("running Pods takes root")
+	}
+	r := &Runner{
+		t: t, client: kubetest.Client(t), namespace: namespace, dir: t.TempDir(),
+		programs: map[string]string{}, pods: map[types.UID]*pod{},
+	}
+	for _, minor := range minors {
+		program, err := filepath.EvalSymlinks(servers.EtcdProgram(t, minor))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.programs[minor] = program
+	}
+	var err error
+	if r.self, err = os.Executable(); err != nil {
+		t.Fatal(err)
+	}
+	if r.names, err = newNames(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		r.run(ctx)
+	}()
+	t.Cleanup(func() {
+		if t.Failed() {
+			r.showLogs()
+		}
+		cancel()
+		<-ended
+		r.names.close()
+	})
+	return r
+}
+
+func (r *Runner) run(ctx context.Context) {
+	var workers sync.WaitGroup
+	defer workers.Wait()
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		if err := r.sync(ctx, &workers); err != nil && ctx.Err() == nil {
+			r.t.Logf("podrunner: %v", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// sync looks once at everything.
+func (r *Runner) sync(ctx context.Context, workers *sync.WaitGroup) error {
+	var pods corev1.PodList
+	if err := r.client.List(ctx, &pods, client.InNamespace(r.namespace)); err != nil {
+		return fmt.Errorf("list Pods: %w", err)
+	}
+	there := map[types.UID]bool{}
+	used := map[string]bool{}
+	for i := range pods.Items {
+		object := &pods.Items[i]
+		there[object.UID] = true
+		for _, claim := range claimsOf(object) {
+			used[claim] = true
+		}
+		r.mu.Lock()
+		p := r.pods[object.UID]
+		if p == nil {
+			p = newPod(ctx, r, object)
+			r.pods[object.UID] = p
+			workers.Go(p.run)
+		}
+		r.mu.Unlock()
+		p.observe(object)
+	}
+	r.mu.Lock()
+	for uid, p := range r.pods {
+		if !there[uid] {
+			p.kill() // deleted by force
+			delete(r.pods, uid)
+		}
+	}
+	r.mu.Unlock()
+	return r.syncClaims(ctx, used)
+}
+
+// program is what an image runs, and false where there is no such image.
+func (r *Runner) program(image string) (string, bool) {
+	if image == SeedImage {
+		return r.self, true
+	}
+	_, tag, _ := strings.Cut(image, ":v")
+	for minor, program := range r.programs {
+		if strings.HasPrefix(tag, minor+".") {
+			return program, true
+		}
+	}
+	return "", false
+}
+
+// Kill ends the processes of a Pod as a crash would; they are started again.
+func (r *Runner) Kill(name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range r.pods {
+		if p.name == name {
+			p.crash()
+		}
+	}
+}
+
+// Log is what the containers of the Pods of that name said so far.
+func (r *Runner) Log(name string) string {
+	var text strings.Builder
+	logs, _ := filepath.Glob(filepath.Join(r.dir, "logs", name+".*"))
+	for _, log := range logs {
+		content, _ := os.ReadFile(log)
+		text.Write(content)
+	}
+	return text.String()
+}
+
+// showLogs puts the end of every container's log into the test's.
+func (r *Runner) showLogs() {
+	logs, _ := filepath.Glob(filepath.Join(r.dir, "logs", "*"))
+	for _, log := range logs {
+		content, _ := os.ReadFile(log)
+		r.t.Logf("end of the log of %s:\n%s", filepath.Base(log), content[max(0, len(content)-logTail):])
+	}
+}
+
+// logTail is how much of a container's log a failed test shows.
+const logTail = 4 << 10
