@@ -8,10 +8,11 @@ import (
 )
 
 // The names of files in a spool directory: of a snapshot that is being saved or
-// looked at, and of one that was fetched.
+// looked at, of one that was fetched, and the directory of a drill.
 const (
 	spoolPattern = "spool-*.db"
 	fetchPattern = "fetch-*.db"
+	drillPattern = "drill-*"
 )
 
 // newSpool makes a file without a name: it takes space while it is open, and
@@ -31,11 +32,11 @@ func newSpool(dir string) (*os.File, error) {
 // it: call it once, at start.
 func CleanSpool(dir string) error {
 	var errs []error
-	for _, pattern := range []string{spoolPattern, fetchPattern} {
+	for _, pattern := range []string{spoolPattern, fetchPattern, drillPattern} {
 		names, err := filepath.Glob(filepath.Join(globEscape(dir), pattern))
 		errs = append(errs, err)
 		for _, name := range names {
-			if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if err := os.RemoveAll(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				errs = append(errs, err)
 			}
 		}

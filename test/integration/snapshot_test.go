@@ -2,6 +2,8 @@ package integration
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -103,7 +105,29 @@ func saveAndFetch(t *testing.T, member *servers.EtcdMember, store objstore.Store
 		t.Errorf("its own etcd could not read it: %v", err)
 	}
 	wantEtcdutlToAgree(t, minor, fetched)
+	drill(t, client, store, key, status.Revision)
 	return fetched
+}
+
+// drill compares with the live cluster, before and after a compaction up to the snapshot and beyond it.
+func drill(t *testing.T, client *etcd.Client, store objstore.Store, key string, revision int64) {
+	t.Helper()
+	request := snapshot.DrillRequest{Store: store, Key: key, ScratchDir: t.TempDir(), Live: client}
+	got, err := snapshot.Drill(t.Context(), request)
+	if err != nil || !got.Compared || got.Info.Revision != revision {
+		t.Errorf("drill: %+v, error %v, want it compared at %d", got, err, revision)
+	}
+	request.Live = elsewhere{client}
+	if _, err := snapshot.Drill(t.Context(), request); !errors.Is(err, snapshot.ErrDiffers) {
+		t.Errorf("drill against another revision: error %v, want ErrDiffers", err)
+	}
+}
+
+// elsewhere answers for the revision before.
+type elsewhere struct{ *etcd.Client }
+
+func (e elsewhere) HashKV(ctx context.Context, revision int64) (uint32, int64, error) {
+	return e.Client.HashKV(ctx, revision-1)
 }
 
 // wantEtcdutlToAgree compares what the manifest says with what etcdutl says.

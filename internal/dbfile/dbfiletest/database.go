@@ -75,12 +75,28 @@ func (d *Database) Revision() int64 { return d.store.Rev() }
 // Compact forgets what was before the present revision.
 func (d *Database) Compact() *Database {
 	d.t.Helper()
-	done, err := d.store.Compact(traceutil.TODO(), d.store.Rev())
+	return d.CompactTo(d.store.Rev())
+}
+
+// CompactTo forgets what was before a revision.
+func (d *Database) CompactTo(revision int64) *Database {
+	d.t.Helper()
+	done, err := d.store.Compact(traceutil.TODO(), revision)
 	if err != nil {
 		d.t.Fatal(err)
 	}
 	<-done
 	return d
+}
+
+// HashKV is what a member would answer for a revision.
+func (d *Database) HashKV(revision int64) uint32 {
+	d.t.Helper()
+	hash, _, err := d.store.HashStorage().HashByRev(revision)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return hash.Hash
 }
 
 // Snapshot is what a member would stream.

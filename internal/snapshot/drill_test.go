@@ -1,0 +1,160 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"iter"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/dbfile"
+	"github.com/etcd-suite/etcd-operator/internal/dbfile/dbfiletest"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+)
+
+// cluster is a Live that answers with what it is given.
+type cluster struct {
+	hash      uint32
+	compacted int64
+	err       error
+	asked     int64
+}
+
+func (c *cluster) HashKV(_ context.Context, revision int64) (uint32, int64, error) {
+	c.asked = revision
+	return c.hash, c.compacted, c.err
+}
+
+func TestDrill(t *testing.T) {
+	alice, aliceKey := keyPair(t)
+	db := dbfiletest.New(t, member).Put(300, 200).Delete("key-000007").Put(20, 10)
+	content := db.Snapshot()
+	hash := db.HashKV(322)
+	compacted := db.CompactTo(310).HashKV(322)
+	if hash == compacted {
+		t.Fatal("compaction changed nothing: does this test compare anything?")
+	}
+	for name, test := range map[string]struct {
+		live     *cluster
+		encoder  Encoder
+		compared bool
+		why      string
+		want     error
+	}{
+		"compares with the live cluster":                     {live: &cluster{hash: hash}, compared: true},
+		"compares with one that was compacted since":         {live: &cluster{hash: compacted, compacted: 310}, compared: true},
+		"decrypts what it compares":                          {live: &cluster{hash: hash}, encoder: Encoder{Zstd, []string{alice}}, compared: true},
+		"finds that it differs":                              {live: &cluster{hash: hash + 1}, want: ErrDiffers},
+		"finds that it differs from a compacted one":         {live: &cluster{hash: hash, compacted: 310}, want: ErrDiffers},
+		"says that the cluster was compacted beyond it":      {live: &cluster{err: errors.New("required revision has been compacted")}, why: "compacted"},
+		"says that the hash is of a compaction beyond it":    {live: &cluster{hash: hash, compacted: 400}, why: "compacted to revision 400"},
+		"says that nobody answers":                           {live: &cluster{err: errors.New("connection refused")}, why: "refused"},
+		"says that there is nobody to compare with":          {why: "no cluster"},
+		"opens what it cannot compare and says so, too":      {live: &cluster{err: errors.New("x")}, why: "x"},
+		"does not compact the one when the other is useless": {live: &cluster{hash: 1, compacted: 310, err: errors.New("x")}, why: "x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store, dir := newBucket(t), t.TempDir()
+			if _, err := Save(t.Context(), request(t, store, content, func(r *Request) { r.Encoder = test.encoder })); err != nil {
+				t.Fatal(err)
+			}
+			var read int64
+			r := DrillRequest{Store: store, Key: key, ScratchDir: dir, Identities: aliceKey, Progress: func(n int64) { read = n }}
+			if test.live != nil {
+				r.Live = test.live
+			}
+			got, err := Drill(t.Context(), r)
+			if !errors.Is(err, test.want) || (err == nil) != (test.want == nil) {
+				t.Fatalf("error %v, want %v", err, test.want)
+			}
+			if got.Compared != test.compared || !strings.Contains(got.Why, test.why) || (got.Why == "") != (test.compared || test.want != nil) {
+				t.Errorf("compared %v, why %q; want %v, %q", got.Compared, got.Why, test.compared, test.why)
+			}
+			if got.Info.Revision != 322 || got.Manifest == nil || got.Restored.Hash == 0 || read != got.Size {
+				t.Errorf("proved %+v after %d bytes", got, read)
+			}
+			if test.live != nil && test.live.asked != 322 {
+				t.Errorf("asked for revision %d", test.live.asked)
+			}
+			if left := onDisk(t, dir); len(left) != 0 {
+				t.Errorf("left %q on the disk", left)
+			}
+		})
+	}
+}
+
+func TestDrillOfAnEmptyStore(t *testing.T) {
+	db := dbfiletest.New(t, member)
+	store := newBucket(t)
+	store.put(key, db.Snapshot())
+	live := &cluster{hash: db.HashKV(1)}
+	got, err := Drill(t.Context(), DrillRequest{Store: store, Key: key, ScratchDir: t.TempDir(), Live: live})
+	if err != nil || !got.Compared || live.asked != 1 {
+		t.Errorf("%+v, error %v, asked for %d; want it to be compared at 1, since 0 means now", got, err, live.asked)
+	}
+}
+
+func TestDrillRefuses(t *testing.T) {
+	content := database(t, member, 300)
+	for name, test := range map[string]struct {
+		object []byte
+		dir    string
+		want   error
+	}{
+		"what is not there":            {want: fs.ErrNotExist},
+		"a damaged object":             {object: append([]byte("x"), content[1:]...), want: dbfile.ErrCorrupt},
+		"to work where it has no disk": {object: content, dir: "/does/not/exist", want: ErrDisk},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store, dir := newBucket(t), t.TempDir()
+			if test.object != nil {
+				store.put(key, test.object)
+			}
+			if test.dir != "" {
+				dir = test.dir
+			}
+			if _, err := Drill(t.Context(), DrillRequest{Store: store, Key: key, ScratchDir: dir}); !errors.Is(err, test.want) {
+				t.Errorf("error %v, want %v", err, test.want)
+			}
+		})
+	}
+}
+
+// uploads is a store with unfinished uploads.
+type uploads struct {
+	objstore.Store
+	kept    []objstore.Upload
+	aborted []string
+}
+
+func (u *uploads) Uploads(_ context.Context, prefix string) iter.Seq2[objstore.Upload, error] {
+	return func(yield func(objstore.Upload, error) bool) {
+		for _, upload := range u.kept {
+			if strings.HasPrefix(upload.Key, prefix) && !yield(upload, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (u *uploads) Abort(_ context.Context, upload objstore.Upload) error {
+	u.aborted = append(u.aborted, upload.ID)
+	return nil
+}
+
+func TestAbortUploadsLeavesOthersAlone(t *testing.T) {
+	store := &uploads{kept: []objstore.Upload{
+		{Key: "a/old", ID: "1", Started: noon.Add(-25 * time.Hour)},
+		{Key: "a/young", ID: "2", Started: noon},
+		{Key: "b/old", ID: "3", Started: noon.Add(-25 * time.Hour)},
+	}}
+	n, err := AbortUploads(t.Context(), store, "a/", func(_ string, started time.Time) bool { return started.Before(noon.Add(-24 * time.Hour)) })
+	if err != nil || n != 1 || len(store.aborted) != 1 || store.aborted[0] != "1" {
+		t.Errorf("aborted %q, error %v, want the first alone", store.aborted, err)
+	}
+	if n, err := AbortUploads(t.Context(), newBucket(t), "", nil); n != 0 || err != nil {
+		t.Errorf("a store without such: %d, error %v", n, err)
+	}
+}
