@@ -15,8 +15,11 @@ const (
 	ConditionStalled = "Stalled"
 	// ConditionRunning (EtcdBackup): a snapshot is being taken.
 	ConditionRunning = "Running"
-	// ConditionVerified (EtcdRestore): the snapshot was read once and is proven.
+	// ConditionVerified (EtcdRestore): the snapshot was read once and is proven. (EtcdBackup): the last snapshot that
+	// was read back from the store could be restored.
 	ConditionVerified = "Verified"
+	// ConditionPruned (EtcdBackup): what maxBackups and retention do not keep is removed.
+	ConditionPruned = "Pruned"
 	// ConditionRestoring (EtcdRestore): the cluster has taken the restore up.
 	ConditionRestoring = "Restoring"
 	// ConditionComplete (EtcdBackup, EtcdRestore): done, and proven.
@@ -54,6 +57,9 @@ const (
 	ReasonPending             = "Pending"
 	ReasonRunning             = "Running"
 	ReasonScheduled           = "Scheduled"
+	ReasonSuspended           = "Suspended"
+	ReasonPruned              = "Pruned"
+	ReasonRemovingSnapshots   = "RemovingSnapshots"
 	ReasonComplete            = "Complete"
 	ReasonRetrying            = "Retrying"
 	ReasonInvalidSpec         = "InvalidSpec"

@@ -160,4 +160,8 @@ type Snapshot struct {
 	// createdAt is when the snapshot was taken, RFC 3339, UTC; empty where the object does not say.
 	// +optional
 	CreatedAt string `json:"createdAt,omitempty"`
+	// noQuorum: no quorum stood behind the member that it was taken from, so that it may lack what was confirmed to
+	// clients, or hold what never was.
+	// +optional
+	NoQuorum bool `json:"noQuorum,omitempty"`
 }

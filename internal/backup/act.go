@@ -15,42 +15,74 @@ import (
 func (r *Reconciler) act(ctx context.Context, backup *v1beta2.EtcdBackup, s State, step Step) error {
 	switch step := step.(type) {
 	case RemoveFinalizer:
-		return r.removeFinalizer(ctx, backup)
+		return r.removeFinalizer(ctx, backup, finalizer)
+	case Hold:
+		return r.addFinalizer(ctx, backup, v1beta2.FinalizerSnapshots)
+	case Release:
+		return r.removeFinalizer(ctx, backup, v1beta2.FinalizerSnapshots)
+	case Expire:
+		return r.expire(ctx, backup)
 	case Cancel:
 		r.attempts.forget(keyOf(backup))
 	case TakeSnapshot:
-		return r.takeSnapshot(ctx, backup, s, step)
+		return r.begin(ctx, backup, s, KindSnapshot, step.Number)
+	case Drill:
+		return r.begin(ctx, backup, s, KindDrill, step.Number)
+	case Purge:
+		return r.begin(ctx, backup, s, KindPurge, step.Number)
 	}
 	return nil
 }
 
 // settle is what may be done only when the status was written: a result that it tells of is no longer needed.
 func (r *Reconciler) settle(backup *v1beta2.EtcdBackup, s State, step Step) {
-	if _, ok := step.(Report); ok {
+	switch step.(type) {
+	case Report:
 		r.metrics.ended(s)
+		r.attempts.forget(keyOf(backup))
+	case Release:
 		r.attempts.forget(keyOf(backup))
 	}
 }
 
-func (r *Reconciler) removeFinalizer(ctx context.Context, backup *v1beta2.EtcdBackup) error {
+func (r *Reconciler) addFinalizer(ctx context.Context, backup *v1beta2.EtcdBackup, name string) error {
 	before := backup.DeepCopy()
-	controllerutil.RemoveFinalizer(backup, finalizer)
+	controllerutil.AddFinalizer(backup, name)
 	if err := r.client.Patch(ctx, backup, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
-		return fmt.Errorf("remove finalizer %s of EtcdBackup %s/%s: %w", finalizer, backup.Namespace, backup.Name, err)
+		return fmt.Errorf("add finalizer %s to EtcdBackup %s/%s: %w", name, backup.Namespace, backup.Name, err)
 	}
 	return nil
 }
 
-// takeSnapshot only starts an attempt.
-func (r *Reconciler) takeSnapshot(ctx context.Context, backup *v1beta2.EtcdBackup, s State, step TakeSnapshot) error {
+func (r *Reconciler) removeFinalizer(ctx context.Context, backup *v1beta2.EtcdBackup, name string) error {
+	before := backup.DeepCopy()
+	controllerutil.RemoveFinalizer(backup, name)
+	if err := r.client.Patch(ctx, backup, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("remove finalizer %s of EtcdBackup %s/%s: %w", name, backup.Namespace, backup.Name, err)
+	}
+	return nil
+}
+
+// expire deletes what was looked at, and nothing that has changed since.
+func (r *Reconciler) expire(ctx context.Context, backup *v1beta2.EtcdBackup) error {
+	preconditions := client.Preconditions{UID: &backup.UID, ResourceVersion: &backup.ResourceVersion}
+	if err := r.client.Delete(ctx, backup, preconditions); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("delete EtcdBackup %s/%s, whose ttlSecondsAfterFinished is over: %w", backup.Namespace, backup.Name, err)
+	}
+	return nil
+}
+
+// begin only starts an attempt.
+func (r *Reconciler) begin(ctx context.Context, backup *v1beta2.EtcdBackup, s State, kind Kind, number int32) error {
 	log := ctrl.LoggerFrom(ctx)
 	o := orderOf(s)
-	t := &tracker{generation: s.Generation, number: step.Number, startedAt: s.Now}
+	o.Kind = kind
+	t := &tracker{kind: kind, request: o.Request, generation: s.Generation, number: number, startedAt: s.Now}
 	started := r.attempts.start(keyOf(backup), t, func(ctx context.Context, t *tracker) Result {
 		return r.attempt(ctrl.LoggerInto(ctx, log), o, t)
 	})
 	if !started {
-		return fmt.Errorf("start attempt %d: the operator is stopping", step.Number)
+		return fmt.Errorf("start attempt %d: the operator is stopping", number)
 	}
 	return nil
 }

@@ -31,6 +31,7 @@ type taker struct {
 	source   func(url string, tlsConfig *tls.Config) snapshot.Source
 	open     func(context.Context, connect.Location) (objstore.Store, error)
 	save     func(context.Context, snapshot.Request) (snapshot.Saved, error)
+	drill    func(context.Context, proofRequest) (proof, error)
 	now      func() time.Time
 }
 
@@ -41,7 +42,7 @@ func newTaker(secrets client.Reader, spoolDir string) (*taker, error) {
 	}
 	return &taker{
 		secrets: secrets, spoolDir: spoolDir,
-		survey: survey, source: newSource, open: connect.Open, save: snapshot.Save, now: time.Now,
+		survey: survey, source: newSource, open: connect.Open, save: snapshot.Save, drill: unproven, now: time.Now,
 	}, nil
 }
 
@@ -49,92 +50,27 @@ func newTaker(secrets client.Reader, spoolDir string) (*taker, error) {
 func (t *taker) attempt(ctx context.Context, o order, progress *tracker) Result {
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
-	result, err := worker.Try(func() (Result, error) { return t.take(ctx, o, progress) })
+	result, err := worker.Try(func() (Result, error) { return t.work(ctx, o, progress) })
 	if caught := (*worker.PanicError)(nil); errors.As(err, &caught) {
 		ctrl.LoggerFrom(ctx).Error(err, "taking a snapshot panicked", "stack", string(caught.Stack))
 	}
 	if err != nil {
 		expired := errors.Is(ctx.Err(), context.DeadlineExceeded)
-		result = Result{Failure: classify(err, o, expired)}
+		result.Failure = classify(err, o, expired)
 	}
 	result.EndedAt = t.now()
 	return result
 }
 
-// take asks the members first: what is in the store means something only for the cluster that they are of.
-func (t *taker) take(ctx context.Context, o order, progress *tracker) (Result, error) {
-	progress.stage("asking the members")
-	tlsConfig, err := t.tls(ctx, o)
-	if err != nil {
-		return Result{}, err
+// work does what the order is for.
+func (t *taker) work(ctx context.Context, o order, progress *tracker) (Result, error) {
+	switch o.Kind {
+	case KindDrill:
+		return t.drillNewest(ctx, o, progress)
+	case KindPurge:
+		return t.purge(ctx, o, progress)
 	}
-	answers := t.survey(ctx, o.URLs, tlsConfig)
-	member, err := choose(answers, o.ClusterID)
-	if err != nil {
-		return Result{}, err
-	}
-	progress.stage("looking into the store")
-	store, err := t.store(ctx, o)
-	if err != nil {
-		return Result{}, err
-	}
-	request := snapshot.Request{
-		Source: t.source(member.URL, tlsConfig), Store: store, SpoolDir: t.spoolDir,
-		SizeHint: member.Status.DBSize, Progress: progress.streaming(member),
-	}
-	o.describe(&request, member, answers, t.now())
-	if o.series() {
-		return t.takeNext(ctx, o, o.seriesOf(member.Status.ClusterID), request)
-	}
-	saved, err := t.save(ctx, request)
-	if err != nil {
-		return Result{}, err
-	}
-	return o.result(request.Key, saved), nil
-}
-
-// takeNext takes the next snapshot of a series, unless the store has one that is young enough: one that was
-// completed and never reported, or that a lost status told of.
-func (t *taker) takeNext(ctx context.Context, o order, series snapshot.Series, request snapshot.Request) (Result, error) {
-	listing, err := snapshot.List(ctx, request.Store, series.Prefix())
-	if err != nil {
-		return Result{}, err
-	}
-	var result Result
-	if newest, found := listing.Newest(); found && !due(newest.Manifest.CreatedAt, o.Interval, t.now()) {
-		result = o.result(newest.Key, snapshot.Saved{Manifest: newest.Manifest, Found: true})
-	} else {
-		saved, err := t.save(ctx, request)
-		if err != nil {
-			return Result{}, err
-		}
-		result = o.result(request.Key, saved)
-		listing.Snapshots = append(listing.Snapshots, snapshot.Entry{Key: request.Key, Manifest: saved.Manifest})
-	}
-	result.Pruned, err = prune(ctx, request.Store, snapshot.Retain(series, listing, snapshot.Policy{MaxBackups: o.Keep}))
-	if err != nil {
-		result.PruneProblem = classify(err, o, false).Message
-	}
-	return result, nil
-}
-
-// due says whether a series wants its next snapshot. One from the future says nothing: some clock was wrong.
-func due(newest time.Time, interval time.Duration, now time.Time) bool {
-	age := now.Sub(newest)
-	return age < 0 || age >= interval
-}
-
-// prune deletes keys in their order and stops at the first that cannot be deleted.
-func prune(ctx context.Context, store objstore.Store, keys []string) (removed int, err error) {
-	for _, key := range keys {
-		if err := store.Delete(ctx, key); err != nil {
-			return removed, fmt.Errorf("remove old snapshot: %w", err)
-		}
-		if _, whole := snapshot.ParseKey(key); whole {
-			removed++
-		}
-	}
-	return removed, nil
+	return t.take(ctx, o, progress)
 }
 
 func (t *taker) store(ctx context.Context, o order) (objstore.Store, error) {

@@ -20,12 +20,16 @@ type attempts struct {
 
 // tracker is one attempt while it runs; its progress is written by the worker and read by passes.
 type tracker struct {
+	kind       Kind
+	request    string
 	generation int64
 	number     int32
 	startedAt  time.Time
 
 	mu       sync.Mutex
 	progress Progress
+	// since is when the stage began.
+	since time.Time
 }
 
 func newAttempts(limit int) *attempts {
@@ -51,7 +55,7 @@ func (a *attempts) find(key worker.Key) *Attempt {
 	if t == nil {
 		return nil
 	}
-	found := &Attempt{Generation: t.generation, Number: t.number, StartedAt: t.startedAt, Progress: t.now()}
+	found := &Attempt{Kind: t.kind, Request: t.request, Generation: t.generation, Number: t.number, StartedAt: t.startedAt, Progress: t.now()}
 	result, done, err := a.pool.Result(key)
 	switch {
 	case done && err != nil:
@@ -94,14 +98,18 @@ func (t *tracker) now() Progress {
 func (t *tracker) stage(stage string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.progress = Progress{Stage: stage}
+	t.progress, t.since = Progress{Stage: stage}, time.Now()
 }
 
-// streaming says how much of a member's snapshot has come.
-func (t *tracker) streaming(from answer) func(int64) {
+// passing begins a stage in which about so many bytes pass, and says how many have.
+func (t *tracker) passing(stage string, about int64) func(int64) {
+	t.stage(stage)
 	return func(n int64) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.progress = Progress{Stage: "streaming from " + from.URL, Bytes: n, About: from.Status.DBSize}
+		t.progress = Progress{Stage: stage, Bytes: n, About: about}
+		if took := time.Since(t.since); took >= time.Second {
+			t.progress.PerSecond = int64(float64(n) / took.Seconds())
+		}
 	}
 }

@@ -71,7 +71,7 @@ func Setup(mgr manager.Manager, options Options) error {
 	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("etcdbackup").
-		For(&v1beta2.EtcdBackup{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		For(&v1beta2.EtcdBackup{}, builder.WithPredicates(specOrRequestChanged())).
 		Watches(&v1beta2.EtcdCluster{}, handler.EnqueueRequestsFromMapFunc(r.backupsOf), builder.WithPredicates(clusterChanged())).
 		WatchesRawSource(r.attempts.pool.Source()).
 		Complete(r)
@@ -93,7 +93,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	step := Plan(state)
 	ctrl.LoggerFrom(ctx).V(1).Info("planned", "state", state, "step", fmt.Sprintf("%T", step))
 	actErr := r.act(ctx, backup, state, step)
-	if _, ok := step.(RemoveFinalizer); ok && state.Deleting && actErr == nil {
+	if last(state, step) && actErr == nil {
+		r.settle(backup, state, step)
+		r.tell(backup, state, step)
 		return reconcile.Result{}, nil // it may be gone with that
 	}
 	changed, err := r.report(ctx, backup, state, step, actErr)
@@ -105,14 +107,30 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	r.settle(backup, state, step)
 	if changed && actErr == nil {
-		for _, e := range events(state, step) {
-			r.events.Eventf(backup, nil, e.Type, e.Reason, e.Action, "%s", e.Text)
-		}
+		r.tell(backup, state, step)
 	}
 	if actErr != nil {
 		return reconcile.Result{}, actErr
 	}
 	return reconcile.Result{RequeueAfter: step.Requeue(r.now())}, nil
+}
+
+// last says whether the step may have made the object go.
+func last(s State, step Step) bool {
+	switch step.(type) {
+	case RemoveFinalizer, Release:
+		return s.Deleting
+	case Expire:
+		return true
+	}
+	return false
+}
+
+// tell emits the events of a step.
+func (r *Reconciler) tell(backup *v1beta2.EtcdBackup, s State, step Step) {
+	for _, e := range events(s, step) {
+		r.events.Eventf(backup, nil, e.Type, e.Reason, e.Action, "%s", e.Text)
+	}
 }
 
 // report writes the status.
@@ -136,6 +154,14 @@ func (r *Reconciler) backupsOf(ctx context.Context, cluster client.Object) []rec
 		}
 	}
 	return requests
+}
+
+// specOrRequestChanged lets through what a person did, and none of the operator's own writes.
+func specOrRequestChanged() predicate.Predicate {
+	request := func(object client.Object) string { return object.GetAnnotations()[v1beta2.AnnotationBackupNow] }
+	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		return e.ObjectOld != nil && e.ObjectNew != nil && request(e.ObjectOld) != request(e.ObjectNew)
+	}})
 }
 
 // clusterChanged lets through what a decision about a backup looks at; the sizes of databases change all the time.

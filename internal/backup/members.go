@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,13 +22,17 @@ type answer struct {
 
 // choose picks the member to take the snapshot from: a voter that serves linearizable reads, not the leader where
 // there is a choice, and of those the one with the highest revision. clusterID, 16 hex digits, is the cluster that
-// the members must be of; empty where nothing is known of it. The error is a *failedError.
-func choose(answers []answer, clusterID string) (answer, error) {
+// the members must be of; empty where nothing is known of it. Without quorum it is an error, or with mark the voter
+// that knows most. The error is a *failedError.
+func choose(answers []answer, clusterID string, mark bool) (answer, error) {
 	answered, err := sameCluster(answers, clusterID)
 	if err != nil {
 		return answer{}, err
 	}
 	healthy, err := healthyVoters(answered)
+	if most, found := mostAdvanced(answered); err != nil && mark && found {
+		return most, nil
+	}
 	if err != nil {
 		return answer{}, err
 	}
@@ -98,10 +103,27 @@ func healthyVoters(answered []answer) ([]answer, error) {
 	}
 	if len(healthy) == 0 {
 		return nil, fail(v1beta2.ReasonClusterNotAvailable, fmt.Sprintf(
-			"no voter of cluster %s is healthy, and the snapshot of any other could be out of date; see that a quorum of members runs: %s",
+			"no voter of cluster %s is healthy, and the snapshot of any other could be out of date; see that a quorum of members runs, or write noQuorum: Mark to save what is left of it: %s",
 			answered[0].Status.ClusterID, strings.Join(why, "; ")))
 	}
 	return healthy, nil
+}
+
+// mostAdvanced is the voter that knows most of what was proposed, though not what of it was confirmed.
+func mostAdvanced(answered []answer) (answer, bool) {
+	var voters []answer
+	for _, a := range answered {
+		if !a.Status.Learner && !corrupt(a.Status) {
+			voters = append(voters, a)
+		}
+	}
+	if len(voters) == 0 {
+		return answer{}, false
+	}
+	return slices.MaxFunc(voters, func(a, b answer) int {
+		return cmp.Or(cmp.Compare(a.Status.RaftTerm, b.Status.RaftTerm), cmp.Compare(a.Status.RaftIndex, b.Status.RaftIndex),
+			cmp.Compare(a.Status.Revision, b.Status.Revision), strings.Compare(b.URL, a.URL))
+	}), true
 }
 
 // corrupt says whether etcd has found this member's data to differ from the others'. Every member lists the

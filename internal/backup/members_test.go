@@ -51,7 +51,7 @@ func TestChoose(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, err := choose(test.answers, test.cluster)
+			got, err := choose(test.answers, test.cluster, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -96,7 +96,7 @@ func TestChooseRefuses(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, err := choose(test.answers, test.cluster)
+			_, err := choose(test.answers, test.cluster, false)
 			var failure *failedError
 			if !errors.As(err, &failure) {
 				t.Fatalf("error %v", err)

@@ -6,6 +6,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
 // metrics of all EtcdBackups. Labels are the object's name and the API's reasons, so their number is bounded; an
@@ -15,6 +17,9 @@ type metrics struct {
 	bytes    *prometheus.GaugeVec
 	duration *prometheus.HistogramVec
 	failures *prometheus.CounterVec
+	drill    *prometheus.GaugeVec
+	passed   *prometheus.GaugeVec
+	next     *prometheus.GaugeVec
 }
 
 func newMetrics(registry prometheus.Registerer) (*metrics, error) {
@@ -37,8 +42,20 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 			Name: "etcd_backup_failures_total",
 			Help: "Attempts that failed, by the reason in the status.",
 		}, append(object, "reason")),
+		drill: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "etcd_backup_last_drill_timestamp_seconds",
+			Help: "When a snapshot was last read back and restored into scratch space, in Unix time.",
+		}, object),
+		passed: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "etcd_backup_last_drill_passed",
+			Help: "1 where that snapshot can be restored, 0 where it cannot.",
+		}, object),
+		next: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "etcd_backup_next_timestamp_seconds",
+			Help: "When the next snapshot or attempt is due, in Unix time; 0 where none is.",
+		}, object),
 	}
-	for _, c := range []prometheus.Collector{m.newest, m.bytes, m.duration, m.failures} {
+	for _, c := range []prometheus.Collector{m.newest, m.bytes, m.duration, m.failures, m.drill, m.passed, m.next} {
 		if err := registry.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
@@ -48,6 +65,21 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 
 // proven says what the newest proven snapshot is, also that of an earlier process.
 func (m *metrics) proven(s State) {
+	if d := s.Status.LastDrill; d != nil {
+		m.drill.WithLabelValues(s.Namespace, s.Name).Set(float64(d.Time.Unix()))
+		passed := 0.0
+		if d.Result == v1beta2.DrillPassed {
+			passed = 1
+		}
+		m.passed.WithLabelValues(s.Namespace, s.Name).Set(passed)
+	}
+	if s.Series() {
+		next := 0.0
+		if s.Status.NextTime != nil {
+			next = float64(s.Status.NextTime.Unix())
+		}
+		m.next.WithLabelValues(s.Namespace, s.Name).Set(next)
+	}
 	snapshot := s.Status.Snapshot
 	if snapshot == nil {
 		return
@@ -63,7 +95,7 @@ func (m *metrics) ended(s State) {
 	switch r := s.Attempt.Result; {
 	case r.Failure != nil:
 		m.failures.WithLabelValues(s.Namespace, s.Name, r.Failure.Reason).Inc()
-	case !r.Found:
+	case s.Attempt.Kind == KindSnapshot && !r.Found:
 		m.duration.WithLabelValues(s.Namespace, s.Name).Observe(r.EndedAt.Sub(s.Attempt.StartedAt).Seconds())
 	}
 }
@@ -75,4 +107,7 @@ func (m *metrics) forget(name types.NamespacedName) {
 	m.bytes.DeletePartialMatch(labels)
 	m.duration.DeletePartialMatch(labels)
 	m.failures.DeletePartialMatch(labels)
+	m.drill.DeletePartialMatch(labels)
+	m.passed.DeletePartialMatch(labels)
+	m.next.DeletePartialMatch(labels)
 }

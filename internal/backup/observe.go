@@ -26,13 +26,18 @@ func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName) (*v
 	s := State{
 		Namespace: backup.Namespace, Name: backup.Name, UID: backup.UID, Generation: backup.Generation,
 		CreatedAt: backup.CreationTimestamp.Time, Spec: backup.Spec, Status: backup.Status,
+		Request:      backup.Annotations[v1beta2.AnnotationBackupNow],
 		Deleting:     !backup.DeletionTimestamp.IsZero(),
+		Held:         controllerutil.ContainsFinalizer(backup, v1beta2.FinalizerSnapshots),
 		OldFinalizer: controllerutil.ContainsFinalizer(backup, finalizer),
 		Attempt:      r.attempts.find(keyOf(backup)),
 		Now:          r.now(),
 	}
+	if s.Deleting {
+		s.DeletedAt = backup.DeletionTimestamp.Time
+	}
 	s.Target, s.Problem = target(s.Namespace, s.Name, s.Spec)
-	if s.Deleting || s.Problem != nil || s.Attempt != nil || s.ended() != "" {
+	if s.Deleting || s.Problem != nil || s.Attempt != nil || s.ended() != "" && !s.drillable() {
 		return backup, s, nil // nothing else is looked at then
 	}
 	var err error

@@ -24,7 +24,11 @@ var rules = []namedRule{
 	{"report", report},
 	{"watch", watch},
 	{"refuse", refuse},
+	{"hold", hold},
+	{"expire", expire},
+	{"drill", drill},
 	{"finished", finished},
+	{"suspend", suspend},
 	{"awaitSchedule", awaitSchedule},
 	{"backoff", backoff},
 	{"awaitCluster", awaitCluster},
@@ -48,16 +52,6 @@ func removeFinalizer(s State) Step {
 		return nil
 	}
 	return RemoveFinalizer{}
-}
-
-func deleting(s State) Step {
-	switch {
-	case !s.Deleting:
-		return nil
-	case s.Attempt != nil:
-		return Cancel{}
-	}
-	return Idle{}
 }
 
 // supersede: what an old spec asked for is of no interest, not even its result. A snapshot that the old attempt
@@ -96,21 +90,43 @@ func finished(s State) Step {
 	if ended == "" {
 		return nil
 	}
-	return Finished{Complete: ended == v1beta2.ConditionComplete}
+	return Finished{Complete: ended == v1beta2.ConditionComplete, Drill: s.drillTurn(), Until: s.expiry()}
 }
 
-// awaitSchedule: due is computed from what was proven and never from a timer, so that a restart changes nothing
-// and any number of missed snapshots are one. Until it is due the source's state is of no interest.
-func awaitSchedule(s State) Step {
-	newest, found := s.newest()
-	if !s.Series() || !found || s.retrying() {
+// drill: the newest snapshot is tried out when that is due and nothing more urgent is.
+func drill(s State) Step {
+	at := s.drillTurn()
+	if at.IsZero() || s.Now.Before(at) || s.retrying() || s.suspended() {
 		return nil
 	}
-	at := newest.Add(s.interval())
+	if s.Series() && !s.Now.Before(s.turn()) || !s.Series() && s.ended() != v1beta2.ConditionComplete {
+		return nil
+	}
+	number := int32(1)
+	if !s.fresh() {
+		number = s.Status.DrillAttempts + 1
+	}
+	return Drill{Number: number, Path: s.Status.Snapshot.Path}
+}
+
+// suspend: nothing is begun, not even again.
+func suspend(s State) Step {
+	if !s.suspended() {
+		return nil
+	}
+	return Suspended{}
+}
+
+// awaitSchedule: until the next snapshot is due the source's state is of no interest.
+func awaitSchedule(s State) Step {
+	if !s.Series() || s.retrying() {
+		return nil
+	}
+	at := s.turn()
 	if !s.Now.Before(at) {
 		return nil
 	}
-	return Scheduled{At: at}
+	return Scheduled{At: at, Drill: s.drillTurn()}
 }
 
 // backoff: an attempt whose end nobody saw counts as failed when it began, so that an operator which dies of a
@@ -142,7 +158,7 @@ func awaitCluster(s State) Step {
 	case s.Cluster == nil:
 		return Wait{Why: v1beta2.ReasonClusterNotFound, Message: fmt.Sprintf(
 			"there is no EtcdCluster %s in namespace %s: create it, correct etcdCluster.name, or write etcdEndpoints for an etcd that is not managed here", name, s.Namespace)}
-	case !s.Cluster.Available:
+	case !s.Cluster.Available && s.Spec.NoQuorum != v1beta2.NoQuorumMark:
 		return Wait{Why: v1beta2.ReasonClusterNotAvailable, Message: fmt.Sprintf("EtcdCluster %s does not serve clients: %s", name, s.Cluster.Message)}
 	case len(s.Cluster.ClientURLs) == 0:
 		return Wait{Why: v1beta2.ReasonClusterNotAvailable, Message: fmt.Sprintf("EtcdCluster %s names no member in its status yet", name)}

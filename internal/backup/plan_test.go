@@ -175,7 +175,11 @@ func TestPlanOrder(t *testing.T) {
 		"report",          // a result is told before anything new begins
 		"watch",           // one attempt at a time
 		"refuse",          // recomputed each time, so a newer operator may see it otherwise
+		"hold",            // before anything is written that would have to go
+		"expire",          // before a drill of what goes
+		"drill",           // a one-shot that ended is still tried out
 		"finished",        // a one-shot ends once
+		"suspend",         // not even what failed is tried again
 		"awaitSchedule",   // until it is due, nothing about the source matters
 		"backoff",         // the failure stays shown until the next attempt is due
 		"awaitCluster",

@@ -22,8 +22,11 @@ type State struct {
 	// Status is what was written last. It holds the facts that cannot be observed again: how many attempts
 	// failed, when the next one is due, what was proven, and how a one-shot ended.
 	Status v1beta2.EtcdBackupStatus
-	// Deleting: the user has deleted it.
-	Deleting bool
+	// Request is the value of the annotation that asks for a snapshot now, empty where nobody does.
+	Request string
+	// Deleting: it was deleted, at DeletedAt. Held: it carries this operator's finalizer.
+	Deleting, Held bool
+	DeletedAt      time.Time
 	// OldFinalizer: it carries the finalizer of coreos/etcd-operator, which nobody else would remove.
 	OldFinalizer bool
 
@@ -77,8 +80,22 @@ func (t Target) Path() string { return t.Bucket + "/" + t.Key }
 // Failure is one of the API's reasons, and what to do about it.
 type Failure struct{ Reason, Message string }
 
-// Attempt is one try at a snapshot.
+// Kind of an attempt.
+type Kind string
+
+// What an attempt does: it takes a snapshot, or reads one back and restores it into scratch space, or removes all
+// that the EtcdBackup wrote.
+const (
+	KindSnapshot Kind = ""
+	KindDrill    Kind = "drill"
+	KindPurge    Kind = "purge"
+)
+
+// Attempt is one try at a snapshot, a drill, or the removal of all snapshots.
 type Attempt struct {
+	Kind Kind
+	// Request that it was started for, see State.
+	Request string
 	// Generation of the spec that it was started for.
 	Generation int64
 	// Number counts the tries at the snapshot that is due, from 1.
@@ -96,6 +113,8 @@ type Progress struct {
 	Stage string
 	// Bytes streamed, of About so many.
 	Bytes, About int64
+	// PerSecond is how many bytes have come in each second since the stage began; 0 in the first.
+	PerSecond int64
 }
 
 // Result is how an attempt ended.
@@ -107,23 +126,18 @@ type Result struct {
 	Found bool
 	// Failure is nil where the attempt succeeded.
 	Failure *Failure
+	// Kept are the newest snapshots of the series that are kept.
+	Kept []v1beta2.Snapshot
 	// Pruned snapshots of the series, and why that did not go well, which is no failure of the snapshot.
 	Pruned       int
 	PruneProblem string
+	PruneReason  string
+	// Drill is what was found where a snapshot was read back; nil where none was.
+	Drill *v1beta2.BackupDrill
 }
 
-// finalizer of coreos/etcd-operator on periodic backups. This operator keeps nothing that needs one.
+// finalizer of coreos/etcd-operator on periodic backups, which nobody else would remove.
 const finalizer = "backup-operator-periodic"
-
-// Series says whether the spec asks for more than one snapshot.
-func (s State) Series() bool { return s.interval() > 0 }
-
-func (s State) interval() time.Duration {
-	if s.Spec.BackupPolicy == nil {
-		return 0
-	}
-	return time.Duration(s.Spec.BackupPolicy.BackupIntervalInSecond) * time.Second
-}
 
 // Timeout of one attempt.
 func (s State) Timeout() time.Duration {
@@ -152,8 +166,16 @@ func (s State) fresh() bool { return s.Status.ObservedGeneration != s.Generation
 func (s State) retrying() bool { return !s.fresh() && s.Status.Attempts > 0 }
 
 // newest is when the newest snapshot of the series was taken; false where none is known. One that lies elsewhere
-// is of another series.
+// is of another series, and one of the future is of a time when some clock was wrong.
 func (s State) newest() (time.Time, bool) {
+	at, found := s.lastTaken()
+	return at, found && !at.After(s.Now.Add(skew))
+}
+
+// skew is how far apart the clocks of two machines may be.
+const skew = time.Minute
+
+func (s State) lastTaken() (time.Time, bool) {
 	snapshot := s.Status.Snapshot
 	if snapshot == nil || !strings.HasPrefix(snapshot.Path, s.Target.Path()+"/") {
 		return time.Time{}, false

@@ -18,12 +18,13 @@ func NewStatus(s State, step Step, err error) v1beta2.EtcdBackupStatus {
 	if s.fresh() {
 		r.out.Attempts, r.out.NextTime = 0, nil
 	}
-	r.out.ObservedGeneration = s.Generation
+	r.out.ObservedGeneration, r.out.Progress = s.Generation, nil
 	if err != nil {
 		r.ready(metav1.ConditionFalse, v1beta2.ReasonRetrying, err.Error())
 	} else {
 		r.apply(step)
 	}
+	r.distrust()
 	r.fill()
 	return r.out
 }
@@ -45,19 +46,30 @@ func (r *reporter) apply(step Step) {
 	case Backoff:
 		r.backoff(step)
 	case Scheduled:
+		r.out.NextDrillTime = secondOrNil(step.Drill)
 		r.scheduled(step.At, "")
+	case Finished:
+		r.out.NextDrillTime = secondOrNil(step.Drill)
+		r.finished(step)
+	case Suspended:
+		r.suspended()
+	case Purge:
+		r.purging(step.Number, r.s.Now)
+	case Drill:
+		r.drilling(Progress{})
 	case TakeSnapshot:
 		r.running(step.Number, r.s.Now, Progress{})
 	case Watch:
-		r.running(r.s.Attempt.Number, r.s.Attempt.StartedAt, r.s.Attempt.Progress)
+		r.watch(*r.s.Attempt)
 	case Report:
-		r.report(*r.s.Attempt)
+		r.ended(*r.s.Attempt)
 	}
 }
 
 // running: what was reported of the attempt before stays until this one has ended.
 func (r *reporter) running(number int32, began time.Time, p Progress) {
 	r.out.Attempts, r.out.LastAttemptTime, r.out.NextTime = number, second(began), nil
+	r.progress(p)
 	message := p.String()
 	r.set(v1beta2.ConditionRunning, metav1.ConditionTrue, v1beta2.ReasonRunning, message)
 	r.set(v1beta2.ConditionComplete, metav1.ConditionFalse, v1beta2.ReasonRunning, "")
@@ -74,11 +86,17 @@ func (r *reporter) running(number int32, began time.Time, p Progress) {
 // report says how an attempt ended.
 func (r *reporter) report(a Attempt) {
 	r.out.Attempts, r.out.LastAttemptTime, r.out.NextTime = a.Number, second(a.StartedAt), nil
+	r.pruned(*a.Result)
+	r.drilled(a.Result.Drill)
 	if a.Result.Failure != nil {
 		r.unsuccessful(a, *a.Result.Failure)
 		return
 	}
 	snapshot := *a.Result.Snapshot
+	r.out.Snapshots = a.Result.Kept
+	if a.Request != "" {
+		r.out.HandledRequest = a.Request
+	}
 	r.out.Succeeded, r.out.Reason = true, ""
 	r.out.Snapshot, r.out.EtcdVersion, r.out.EtcdRevision = &snapshot, snapshot.EtcdVersion, snapshot.Revision
 	r.out.LastSuccessDate = second(a.Result.EndedAt)
@@ -89,11 +107,7 @@ func (r *reporter) report(a Attempt) {
 		r.out.Attempts = 0
 		state := r.s
 		state.Status = r.out
-		at := a.Result.EndedAt.Add(state.interval())
-		if newest, found := state.newest(); found {
-			at = newest.Add(state.interval())
-		}
-		r.scheduled(at, a.Result.PruneProblem)
+		r.scheduled(state.turn(), a.Result.PruneProblem)
 		return
 	}
 	r.set(v1beta2.ConditionComplete, metav1.ConditionTrue, v1beta2.ReasonComplete, describe(snapshot))
@@ -127,7 +141,7 @@ func (r *reporter) backoff(step Backoff) {
 // scheduled: the series is as it should be until its next snapshot is due.
 func (r *reporter) scheduled(at time.Time, problem string) {
 	next := second(at)
-	if next.Equal(r.out.NextTime) && problem == "" {
+	if next.Equal(r.out.NextTime) && problem == "" && meta.IsStatusConditionTrue(r.out.Conditions, v1beta2.ConditionReady) {
 		return // said before, perhaps together with a problem
 	}
 	r.out.NextTime = next

@@ -19,7 +19,7 @@ func target(namespace, name string, spec v1beta2.EtcdBackupSpec) (Target, *Failu
 		return Target{}, problem
 	}
 	key := t.Key
-	if spec.BackupPolicy != nil && spec.BackupPolicy.BackupIntervalInSecond > 0 {
+	if isSeries(spec) {
 		series := snapshot.Series{Folder: t.Key, Namespace: namespace, Cluster: sourceName(name, spec)}
 		key = series.EncodedKey(time.Time{}, 0, encoder(spec).Encoding()) // as long as any
 	}
@@ -31,6 +31,9 @@ func target(namespace, name string, spec v1beta2.EtcdBackupSpec) (Target, *Failu
 	}
 	if problem := badSource(spec); problem != nil {
 		return Target{}, problem
+	}
+	if err := badPolicy(spec); err != nil {
+		return Target{}, invalid("%v", err)
 	}
 	return t, nil
 }

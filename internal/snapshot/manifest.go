@@ -38,6 +38,12 @@ type Manifest struct {
 	CreatedAt time.Time `json:"createdAt"`
 	// Attempt says on whose behalf it was taken, for example an EtcdBackup's UID.
 	Attempt string `json:"attempt,omitempty"`
+	// Backup is the name of the EtcdBackup that it was taken for, in the cluster's
+	// namespace. Two of them may share a folder.
+	Backup string `json:"backup,omitempty"`
+	// NoQuorum: no quorum stood behind the member, so that the snapshot may lack
+	// what was confirmed to clients, or hold what never was.
+	NoQuorum bool `json:"noQuorum,omitempty"`
 	// Tool that wrote it, with its version.
 	Tool string `json:"tool,omitempty"`
 	// Compression and Encryption of the object, Zstd and Age; empty for a plain one.

@@ -1,11 +1,15 @@
 package snapshot
 
 import (
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
 var ours = Series{Folder: "f", Namespace: "ns", Cluster: "example", ClusterID: 1}
@@ -79,4 +83,190 @@ func TestRetainKeepsTheNewestOfEveryNumber(t *testing.T) {
 			}
 		}
 	}
+}
+
+// onDay is a snapshot of a series at a time.
+func onDay(text string) Entry {
+	at, err := time.Parse("2006-01-02 15:04", text)
+	if err != nil {
+		panic(err)
+	}
+	e := entry(ours, 0, 1)
+	e.Key = ours.Key(at, 1)
+	return e
+}
+
+func TestRetainByAge(t *testing.T) {
+	berlin := time.FixedZone("CET", 3600)
+	for name, test := range map[string]struct {
+		policy Policy
+		have   []string
+		keeps  []string
+	}{
+		"keeps what is young enough": {Policy{Within: 48 * time.Hour}, []string{"2026-11-21 10:00", "2026-11-20 10:00", "2026-11-19 10:00", "2026-11-01 10:00"},
+			[]string{"2026-11-21 10:00", "2026-11-20 10:00"}},
+		"keeps the newest however old it is": {Policy{Within: time.Hour}, []string{"2026-01-02 10:00", "2026-01-01 10:00"}, []string{"2026-01-02 10:00"}},
+		"keeps the newest of each hour":      {Policy{Hourly: 2}, []string{"2026-11-21 10:50", "2026-11-21 10:10", "2026-11-21 09:59", "2026-11-21 08:00"}, []string{"2026-11-21 10:50", "2026-11-21 09:59"}},
+		"keeps the newest of each day":       {Policy{Daily: 2}, []string{"2026-11-21 23:00", "2026-11-21 01:00", "2026-11-20 23:00", "2026-11-20 22:00", "2026-11-19 23:00"}, []string{"2026-11-21 23:00", "2026-11-20 23:00"}},
+		"days without a snapshot do not count": {Policy{Daily: 3}, []string{"2026-11-21 10:00", "2026-11-10 10:00", "2026-01-01 10:00", "2025-01-01 10:00"},
+			[]string{"2026-11-21 10:00", "2026-11-10 10:00", "2026-01-01 10:00"}},
+		"days are those of the zone":   {Policy{Daily: 2, Zone: berlin}, []string{"2026-11-21 10:00", "2026-11-20 23:30", "2026-11-20 22:30"}, []string{"2026-11-21 10:00", "2026-11-20 22:30"}},
+		"weeks begin on Monday":        {Policy{Weekly: 2}, []string{"2026-11-16 10:00", "2026-11-15 10:00", "2026-11-09 10:00", "2026-11-08 10:00"}, []string{"2026-11-16 10:00", "2026-11-15 10:00"}},
+		"months are the calendar's":    {Policy{Monthly: 2}, []string{"2026-03-01 00:00", "2026-02-28 23:00", "2026-02-01 00:00", "2026-01-31 00:00"}, []string{"2026-03-01 00:00", "2026-02-28 23:00"}},
+		"what any rule keeps is kept":  {Policy{MaxBackups: 1, Daily: 2}, []string{"2026-11-21 10:00", "2026-11-21 09:00", "2026-11-20 09:00", "2026-11-19 09:00"}, []string{"2026-11-21 10:00", "2026-11-20 09:00"}},
+		"a number beside it is a rule": {Policy{MaxBackups: 2, Monthly: 1}, []string{"2026-11-21 10:00", "2026-11-20 10:00", "2026-11-19 09:00"}, []string{"2026-11-21 10:00", "2026-11-20 10:00"}},
+		"keeps all without a rule":     {Policy{}, []string{"2026-11-21 10:00", "2016-11-20 10:00"}, []string{"2026-11-21 10:00", "2016-11-20 10:00"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.policy.Now = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+			var listing Listing
+			for _, at := range test.have {
+				listing.Snapshots = append(listing.Snapshots, onDay(at))
+			}
+			deleted := Retain(ours, listing, test.policy)
+			var keeps []string
+			for i, e := range listing.Snapshots {
+				if !slices.Contains(deleted, e.Key) {
+					keeps = append(keeps, test.have[i])
+				}
+			}
+			if diff := cmp.Diff(test.keeps, keeps); diff != "" {
+				t.Errorf("keeps (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestRetainKeepsTheLastGoodOne(t *testing.T) {
+	good, marked, suspect := entry(ours, 1, 1), entry(ours, 2, 2), entry(ours, 3, 3)
+	marked.Manifest.NoQuorum = true
+	t.Run("that had a quorum", func(t *testing.T) {
+		newest := entry(ours, 3, 3)
+		newest.Manifest.NoQuorum = true
+		got := Retain(ours, Listing{Snapshots: []Entry{newest, marked, good, entry(ours, 0, 1)}}, Policy{MaxBackups: 1})
+		want := []string{marked.Key, ManifestKey(marked.Key), entry(ours, 0, 1).Key, ManifestKey(entry(ours, 0, 1).Key)}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("deletes (-want +got):\n%s", diff)
+		}
+	})
+	t.Run("that was not found broken", func(t *testing.T) {
+		got := Retain(ours, Listing{Snapshots: []Entry{suspect, good}}, Policy{MaxBackups: 1, Suspect: suspect.Key})
+		if len(got) > 0 {
+			t.Errorf("deletes %q", got)
+		}
+	})
+}
+
+func TestRetainOfTwoSchedulesInOneFolder(t *testing.T) {
+	of := func(backup string, minutes int) Entry {
+		e := entry(ours, minutes, 1)
+		e.Manifest.Backup = backup
+		return e
+	}
+	listing := Listing{Snapshots: []Entry{of("hourly", 5), of("hourly", 4), of("daily", 3), of("", 2), of("daily", 1)}}
+	got := Retain(ours, listing, Policy{MaxBackups: 1, Backup: "hourly"})
+	want := []string{of("hourly", 4).Key, ManifestKey(of("hourly", 4).Key), of("", 2).Key, ManifestKey(of("", 2).Key)}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("deletes (-want +got):\n%s", diff)
+	}
+}
+
+func TestWrittenNamesOnlyWhatThisEtcdBackupWrote(t *testing.T) {
+	by := func(attempt string, minutes int) Entry {
+		e := entry(ours, minutes, 1)
+		e.Manifest.Attempt = attempt
+		return e
+	}
+	listing := Listing{Snapshots: []Entry{by("uid/c", 1), by("uid-2/c", 2), by("", 3), by("uid", 4)}, Headless: []Entry{by("uid/d", 5)}}
+	want := []string{by("", 1).Key, ManifestKey(by("", 1).Key), by("", 5).Key, ManifestKey(by("", 5).Key)}
+	if diff := cmp.Diff(want, Written(listing, "uid")); diff != "" {
+		t.Errorf("wrote (-want +got):\n%s", diff)
+	}
+	if got := Written(listing, ""); len(got) > 0 {
+		t.Errorf("nobody wrote %q", got)
+	}
+}
+
+func TestOrphans(t *testing.T) {
+	reborn, longer := ours, ours
+	reborn.ClusterID, longer.Cluster = 2, "example-2"
+	old, whole := entry(ours, 1, 1).Key, entry(ours, 2, 2).Key
+	object := func(key string, age time.Duration) objstore.Object {
+		return objstore.Object{Key: key, ModTime: noon.Add(-age)}
+	}
+	objects := []objstore.Object{
+		object(old, 25*time.Hour),
+		object(whole, 25*time.Hour), object(ManifestKey(whole), 25*time.Hour),
+		object(entry(ours, 3, 3).Key, 23*time.Hour),
+		object(entry(reborn, 1, 1).Key, 25*time.Hour),
+		object(entry(longer, 1, 1).Key, 25*time.Hour),
+		object("f/ns/example/0000000000000001/mine.db", 25*time.Hour),
+		object("f/ns/example/notes.txt", 25*time.Hour),
+	}
+	want := []string{old, entry(reborn, 1, 1).Key}
+	if diff := cmp.Diff(want, Orphans(ours, objects, noon.Add(-24*time.Hour))); diff != "" {
+		t.Errorf("orphans (-want +got):\n%s", diff)
+	}
+}
+
+// FuzzRetain: whatever is there and whatever the policy, the newest stays, nobody else's goes, and what is kept is
+// kept again.
+func FuzzRetain(f *testing.F) {
+	f.Add(int64(1), uint8(3), uint8(0), uint8(2), uint8(1), uint8(1), int64(3600))
+	f.Add(int64(99), uint8(0), uint8(2), uint8(7), uint8(4), uint8(12), int64(0))
+	f.Add(int64(-7), uint8(1), uint8(0), uint8(0), uint8(0), uint8(0), int64(86400*400))
+	f.Fuzz(func(t *testing.T, seed int64, most, hourly, daily, weekly, monthly uint8, within int64) {
+		policy := Policy{
+			MaxBackups: int(most), Hourly: int(hourly), Daily: int(daily), Weekly: int(weekly), Monthly: int(monthly),
+			Within: time.Duration(within%(1<<30)) * time.Second, Now: noon, Backup: "mine", Zone: time.FixedZone("", int(seed%50400)),
+		}
+		listing := randomListing(seed)
+		deleted := Retain(ours, listing, policy)
+		var left Listing
+		for _, e := range listing.Snapshots {
+			if !slices.Contains(deleted, e.Key) {
+				left.Snapshots = append(left.Snapshots, e)
+				continue
+			}
+			if key, _ := ParseKey(e.Key); key.Series != ours || e.Manifest.Backup == "other" {
+				t.Fatalf("deletes %s of somebody else", e.Key)
+			}
+		}
+		mine, stay := policy.Candidates(ours, listing), policy.Candidates(ours, left)
+		if len(mine) > 0 && (len(stay) == 0 || stay[0].Key != mine[0].Key) {
+			t.Fatalf("the newest of %d is gone", len(mine))
+		}
+		if slices.ContainsFunc(mine, policy.good) && !slices.ContainsFunc(stay, policy.good) {
+			t.Fatal("the last good one is gone")
+		}
+		if want := min(len(mine), int(most)); len(stay) < want {
+			t.Fatalf("%d are left, and maxBackups is %d", len(stay), most)
+		}
+		if again := Retain(ours, left, policy); len(again) > 0 {
+			t.Fatalf("what was kept is deleted next: %q", again)
+		}
+	})
+}
+
+// randomListing has snapshots of two lives and of two EtcdBackups in the last years before noon.
+func randomListing(seed int64) Listing {
+	random := rand.New(rand.NewPCG(uint64(seed), 1))
+	var listing Listing
+	seen := map[string]bool{}
+	for range random.IntN(60) {
+		series := ours
+		if random.IntN(4) == 0 {
+			series.ClusterID = 2
+		}
+		at := noon.Add(-time.Duration(random.Int64N(int64(1000*24*time.Hour) >> random.IntN(12))))
+		e := entry(series, 0, 1)
+		e.Key = series.Key(at, 1)
+		e.Manifest.NoQuorum = random.IntN(5) == 0
+		e.Manifest.Backup = []string{"mine", "other", ""}[random.IntN(3)]
+		if !seen[e.Key] {
+			seen[e.Key] = true
+			listing.Snapshots = append(listing.Snapshots, e)
+		}
+	}
+	return listing
 }

@@ -39,6 +39,10 @@ type Request struct {
 	// Attempt names who wants it, the same however often it is tried again. Empty
 	// is nobody: then nothing that exists is ever taken for an earlier try.
 	Attempt string
+	// Backup is the name of the EtcdBackup that wants it, and NoQuorum says that no
+	// quorum stands behind the member, see Manifest.
+	Backup   string
+	NoQuorum bool
 	// Since is when Attempt was first made, by a clock that about agrees with the
 	// store's, and MemberIDs are the cluster's members now. By both Save knows
 	// what an earlier try left, see adopt.
@@ -189,6 +193,8 @@ func (r Request) manifest(f facts, at time.Time) Manifest {
 		Hash:           fmt.Sprintf("%08x", f.Hash),
 		CreatedAt:      at.UTC().Truncate(time.Second),
 		Attempt:        r.Attempt,
+		Backup:         r.Backup,
+		NoQuorum:       r.NoQuorum,
 		Tool:           r.Tool,
 		Compression:    f.object.Compression,
 		Encryption:     f.object.Encryption,

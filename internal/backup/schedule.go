@@ -1,0 +1,154 @@
+package backup
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/schedule"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+)
+
+// isSeries says whether a spec asks for more than one snapshot.
+func isSeries(spec v1beta2.EtcdBackupSpec) bool {
+	p := spec.BackupPolicy
+	return p != nil && (p.Schedule != "" || p.BackupIntervalInSecond > 0)
+}
+
+// rhythm of a series; it never is due for a one-shot.
+func rhythm(spec v1beta2.EtcdBackupSpec) (schedule.Schedule, error) {
+	switch p := spec.BackupPolicy; {
+	case !isSeries(spec):
+		return schedule.Schedule{}, nil
+	case p.Schedule != "" && p.BackupIntervalInSecond > 0:
+		return schedule.Schedule{}, errors.New("backupPolicy has both a schedule and a backupIntervalInSecond: write one of them")
+	case p.Schedule != "":
+		return schedule.Parse(p.Schedule, p.TimeZone)
+	default:
+		return schedule.Every(time.Duration(p.BackupIntervalInSecond) * time.Second), nil
+	}
+}
+
+// badPolicy says what is wrong with schedules, zones and retention that the API could not see.
+func badPolicy(spec v1beta2.EtcdBackupSpec) error {
+	if _, err := rhythm(spec); err != nil {
+		return fmt.Errorf("backupPolicy: %w", err)
+	}
+	if spec.Drill != nil {
+		if _, err := schedule.Parse(spec.Drill.Schedule, spec.Drill.TimeZone); err != nil {
+			return fmt.Errorf("drill: %w", err)
+		}
+	}
+	if spec.BackupPolicy != nil && spec.BackupPolicy.Retention != nil {
+		if _, err := keepWithin(spec.BackupPolicy.Retention.KeepWithin); err != nil {
+			return fmt.Errorf("backupPolicy.retention.keepWithin: %w", err)
+		}
+	}
+	return nil
+}
+
+// units of keepWithin.
+var units = map[byte]time.Duration{'w': 7 * 24 * time.Hour, 'd': 24 * time.Hour, 'h': time.Hour, 'm': time.Minute, 's': time.Second}
+
+// keepWithin reads numbers with units, such as "1d12h"; nothing is 0.
+func keepWithin(text string) (time.Duration, error) {
+	var total time.Duration
+	for rest := text; rest != ""; {
+		end := strings.IndexAny(rest, "wdhms")
+		if end < 1 {
+			return 0, fmt.Errorf("%q: write numbers with units w, d, h, m and s, such as \"2w\" or \"1d12h\"", text)
+		}
+		number, err := strconv.ParseUint(rest[:end], 10, 32)
+		if err != nil || number > 99999 {
+			return 0, fmt.Errorf("%q: write numbers of at most five digits with units w, d, h, m and s, such as \"2w\"", text)
+		}
+		total += min(time.Duration(number)*units[rest[end]], century)
+		rest = rest[end+1:]
+	}
+	return min(total, century), nil
+}
+
+// century is for ever: longer durations do not fit.
+const century = 100 * 365 * 24 * time.Hour
+
+// policy of retention.
+func policy(name string, spec v1beta2.EtcdBackupSpec) snapshot.Policy {
+	out := snapshot.Policy{Backup: name}
+	p := spec.BackupPolicy
+	if p == nil {
+		return out
+	}
+	out.MaxBackups = p.MaxBackups
+	if zone, err := schedule.Zone(p.TimeZone); err == nil {
+		out.Zone = zone
+	}
+	if r := p.Retention; r != nil {
+		out.Within, _ = keepWithin(r.KeepWithin) // badPolicy has refused any other
+		out.Hourly, out.Daily, out.Weekly, out.Monthly = r.KeepHourly, r.KeepDaily, r.KeepWeekly, r.KeepMonthly
+	}
+	return out
+}
+
+// Series says whether the spec asks for more than one snapshot.
+func (s State) Series() bool { return isSeries(s.Spec) }
+
+// asked says whether somebody wants a snapshot of the series now.
+func (s State) asked() bool {
+	return s.Series() && s.Request != "" && s.Request != s.Status.HandledRequest
+}
+
+func (s State) suspended() bool { return s.Series() && s.Spec.BackupPolicy.Suspend && !s.asked() }
+
+// turn is when the next snapshot of the series is due, not after Now where one is. It is computed from what was
+// proven and never from a timer, so that a restart changes nothing and any number of missed snapshots are one.
+func (s State) turn() time.Time {
+	r, err := rhythm(s.Spec)
+	if err != nil || s.asked() {
+		return s.Now
+	}
+	since, found := s.newest()
+	if !found && s.Spec.BackupPolicy.Schedule == "" {
+		return s.Now // of an interval the first is due at once
+	}
+	if !found {
+		since = s.CreatedAt
+	}
+	last, missed := r.Last(since, s.Now)
+	if !missed {
+		return r.Next(since)
+	}
+	if limit := s.Spec.BackupPolicy.StartingDeadlineSeconds; limit != nil && s.Now.Sub(last) > time.Duration(*limit)*time.Second {
+		return r.Next(last)
+	}
+	return last
+}
+
+// drillable says whether there is a snapshot that drills are wanted of.
+func (s State) drillable() bool {
+	return s.Spec.Drill != nil && s.Status.Snapshot != nil && strings.HasPrefix(s.Status.Snapshot.Path, s.Target.Bucket+"/")
+}
+
+// drillTurn is when the next drill is due; zero where none ever is.
+func (s State) drillTurn() time.Time {
+	if !s.drillable() {
+		return time.Time{}
+	}
+	if !s.fresh() && s.Status.DrillAttempts > 0 && s.Status.NextDrillTime != nil {
+		return s.Status.NextDrillTime.Time
+	}
+	r, err := schedule.Parse(s.Spec.Drill.Schedule, s.Spec.Drill.TimeZone)
+	if err != nil {
+		return time.Time{}
+	}
+	since := s.CreatedAt
+	if d := s.Status.LastDrill; d != nil && !d.Time.After(s.Now.Add(skew)) {
+		since = d.Time.Time
+	}
+	if last, missed := r.Last(since, s.Now); missed {
+		return last
+	}
+	return r.Next(since)
+}

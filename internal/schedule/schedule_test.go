@@ -1,0 +1,181 @@
+package schedule
+
+import (
+	"strings"
+	"testing"
+	"time"
+	_ "time/tzdata" // so that the test needs no files of the system's
+)
+
+func parse(t testing.TB, expression, zone string) Schedule {
+	t.Helper()
+	s, err := Parse(expression, zone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func utc(text string) time.Time {
+	at, err := time.Parse("2006-01-02 15:04:05", text)
+	if err != nil {
+		panic(err)
+	}
+	return at
+}
+
+// local reads a time with its offset, as a clock on the wall of that zone shows it.
+func local(t testing.TB, text string) time.Time {
+	t.Helper()
+	at, err := time.Parse("2006-01-02 15:04 -0700", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+func TestParseSaysWhatToWriteInstead(t *testing.T) {
+	for name, test := range map[string]struct{ expression, zone, says string }{
+		"too few fields":        {"0 3 * *", "", "write five fields"},
+		"too many fields":       {"0 0 3 * * *", "", "write five fields"},
+		"a minute of 60":        {"60 * * * *", "", "write five fields"},
+		"weekday 7":             {"0 0 * * 7", "", "weekday 0-6"},
+		"a range backwards":     {"0 5-3 * * *", "", "write five fields"},
+		"a step of 0":           {"*/0 * * * *", "", "write five fields"},
+		"nothing":               {"", "", "write five fields"},
+		"words":                 {"every day", "", "write five fields"},
+		"a zone in the text":    {"CRON_TZ=Europe/Berlin 0 3 * * *", "", "into timeZone"},
+		"a zone that is cut":    {"TZ=0", "", "into timeZone"},
+		"an interval":           {"@every 5s", "", "backupIntervalInSecond"},
+		"an unknown descriptor": {"@noon", "", "write five fields"},
+		"a day that never is":   {"0 0 30 2 *", "", "never due"},
+		"an unknown zone":       {"0 3 * * *", "Europe/Bonn", "IANA"},
+		"a zone by offset":      {"0 3 * * *", "+02:00", "IANA"},
+		"a path as a zone":      {"0 3 * * *", "../../etc/passwd", "IANA"},
+		"the machine's zone":    {"0 3 * * *", "Local", "Europe/Berlin"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := Parse(test.expression, test.zone); err == nil || !strings.Contains(err.Error(), test.says) {
+				t.Errorf("%v, want %q", err, test.says)
+			}
+		})
+	}
+}
+
+func TestNext(t *testing.T) {
+	for name, test := range map[string]struct {
+		expression, zone string
+		after, want      string
+	}{
+		"each minute":                {"* * * * *", "", "2026-11-21 10:00:30", "2026-11-21 10:01:00"},
+		"never the same time again":  {"0 3 * * *", "", "2026-11-21 03:00:00", "2026-11-22 03:00:00"},
+		"in UTC where no zone is":    {"0 3 * * *", "", "2026-11-21 02:59:59", "2026-11-21 03:00:00"},
+		"in a zone":                  {"0 3 * * *", "Europe/Berlin", "2026-11-21 10:00:00", "2026-11-22 02:00:00"},
+		"in a zone of half an hour":  {"0 3 * * *", "Asia/Kolkata", "2026-11-21 10:00:00", "2026-11-21 21:30:00"},
+		"@hourly":                    {"@hourly", "", "2026-11-21 10:00:00", "2026-11-21 11:00:00"},
+		"@daily in a zone":           {"@daily", "America/New_York", "2026-11-21 10:00:00", "2026-11-22 05:00:00"},
+		"on the 29th of February":    {"0 0 29 2 *", "", "2026-11-21 10:00:00", "2028-02-29 00:00:00"},
+		"on weekdays by their names": {"0 0 * * mon-fri", "", "2026-11-21 10:00:00", "2026-11-23 00:00:00"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := parse(t, test.expression, test.zone).Next(utc(test.after)); !got.Equal(utc(test.want)) {
+				t.Errorf("%s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+func TestDaylightSavingTime(t *testing.T) {
+	// In Berlin the clock went from 02:00 +01:00 to 03:00 +02:00 on 29 March 2026, and from 03:00 +02:00 to 02:00
+	// +01:00 on 25 October 2026.
+	for name, test := range map[string]struct {
+		expression, zone string
+		after            string
+		want             []string
+	}{
+		"a run at an hour that is skipped is made right after": {"30 2 * * *", "Europe/Berlin", "2026-03-28 12:00 +0100",
+			[]string{"2026-03-29 03:00 +0200", "2026-03-30 02:30 +0200"}},
+		"a run at an hour that comes twice is made once": {"30 2 * * *", "Europe/Berlin", "2026-10-24 12:00 +0200",
+			[]string{"2026-10-25 02:30 +0200", "2026-10-26 02:30 +0100"}},
+		"a run each hour goes on each hour in spring": {"0 * * * *", "Europe/Berlin", "2026-03-29 01:00 +0100",
+			[]string{"2026-03-29 03:00 +0200", "2026-03-29 04:00 +0200"}},
+		"a run each hour goes on each hour in autumn": {"15 * * * *", "Europe/Berlin", "2026-10-25 01:30 +0200",
+			[]string{"2026-10-25 02:15 +0200", "2026-10-25 02:15 +0100", "2026-10-25 03:15 +0100"}},
+		"a run at half past is not doubled in spring": {"30 * * * *", "Europe/Berlin", "2026-03-29 01:30 +0100",
+			[]string{"2026-03-29 03:30 +0200", "2026-03-29 04:30 +0200"}},
+		"a run at the end of the skipped hour is one run": {"0 2,3 * * *", "Europe/Berlin", "2026-03-29 01:00 +0100",
+			[]string{"2026-03-29 03:00 +0200", "2026-03-30 02:00 +0200"}},
+		"midnight that does not exist": {"0 0 * * *", "America/Sao_Paulo", "2018-11-03 12:00 -0300",
+			[]string{"2018-11-04 01:00 -0200", "2018-11-05 00:00 -0200"}},
+		"a change by half an hour": {"15 2 * * *", "Australia/Lord_Howe", "2026-10-03 12:00 +1030",
+			[]string{"2026-10-04 02:30 +1100", "2026-10-05 02:15 +1100"}},
+		"a run on another day is not made for a skipped hour": {"30 2 1 * *", "Europe/Berlin", "2026-03-28 12:00 +0100",
+			[]string{"2026-04-01 02:30 +0200"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			at := local(t, test.after)
+			for _, want := range test.want {
+				next := parse(t, test.expression, test.zone).Next(at)
+				if !next.Equal(local(t, want)) {
+					t.Errorf("after %s: %s, want %s", at, next.In(at.Location()), want)
+				}
+				at = next
+			}
+		})
+	}
+}
+
+func TestLast(t *testing.T) {
+	day := parse(t, "0 3 * * *", "")
+	for name, test := range map[string]struct {
+		schedule    Schedule
+		after, now  string
+		want        string
+		quick, none bool
+	}{
+		"none is due before the first":               {schedule: day, after: "2026-11-21 03:00:00", now: "2026-11-22 02:59:59", none: true},
+		"one is due at its very second":              {schedule: day, after: "2026-11-21 03:00:00", now: "2026-11-22 03:00:00", want: "2026-11-22 03:00:00"},
+		"of ten that were missed it is the last":     {schedule: day, after: "2026-11-01 03:00:00", now: "2026-11-11 12:00:00", want: "2026-11-11 03:00:00"},
+		"of years of minutes, and at once":           {schedule: parse(t, "* * * * *", ""), after: "2006-11-01 03:00:00", now: "2026-11-11 12:00:30", want: "2026-11-11 12:00:00"},
+		"of a day in a year":                         {schedule: parse(t, "* 3 1 1 *", ""), after: "1999-01-01 04:00:00", now: "2026-11-11 12:00:30", want: "2026-01-01 03:59:00"},
+		"of an interval, from the run before":        {schedule: Every(time.Hour), after: "2026-11-21 03:07:00", now: "2026-11-21 10:00:00", want: "2026-11-21 09:07:00"},
+		"none of an interval that is not over":       {schedule: Every(time.Hour), after: "2026-11-21 03:07:00", now: "2026-11-21 04:06:59", none: true},
+		"none where the run before is in the future": {schedule: day, after: "2027-11-21 03:00:00", now: "2026-11-22 03:00:00", none: true},
+		"none of no schedule":                        {schedule: Schedule{}, after: "2026-11-21 03:00:00", now: "2026-11-22 03:00:00", none: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, found := test.schedule.Last(utc(test.after), utc(test.now))
+			if found == test.none || found && !got.Equal(utc(test.want)) {
+				t.Errorf("%s %v, want %s", got, found, test.want)
+			}
+		})
+	}
+}
+
+// FuzzParse: whatever is written is refused or gives times that go forward.
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{"0 3 * * *", "*/5 1-3 * jan mon", "@daily", "TZ=0", "30 2 29 2 ?", "0 0 31 4,6 *"} {
+		f.Add(seed, "Europe/Berlin", int64(1774746000))
+		f.Add(seed, "", int64(0))
+	}
+	f.Fuzz(func(t *testing.T, expression, zone string, seconds int64) {
+		s, err := Parse(expression, zone)
+		if err != nil {
+			return
+		}
+		at := time.Unix(seconds%(1<<33), 0)
+		for range 5 {
+			next := s.Next(at)
+			if next.IsZero() {
+				return
+			}
+			if !next.After(at) {
+				t.Fatalf("%q in %q: %s is followed by %s", expression, zone, at, next)
+			}
+			if last, found := s.Last(at, next); !found || !last.Equal(next) {
+				t.Fatalf("%q in %q: the last between %s and %s is %s", expression, zone, at, next, last)
+			}
+			at = next
+		}
+	})
+}
