@@ -48,7 +48,7 @@ type EtcdBackupList struct {
 // +kubebuilder:validation:XValidation:rule="self.storageType != 'S3' || has(self.s3)",message="storageType S3 needs an s3 block with path: \"<bucket>/<key>\""
 // +kubebuilder:validation:XValidation:rule="self.storageType != 'GCS' || has(self.gcs)",message="storageType GCS needs a gcs block with path: \"<bucket>/<key>\""
 // +kubebuilder:validation:XValidation:rule="!(self.storageType in ['S3', 'GCS', 'ABS', 'OSS']) || (self.storageType == 'S3' || !has(self.s3)) && (self.storageType == 'GCS' || !has(self.gcs)) && (self.storageType == 'ABS' || !has(self.abs)) && (self.storageType == 'OSS' || !has(self.oss))",message="only the block that storageType names may be there: remove the others"
-// +kubebuilder:validation:XValidation:rule="!has(self.ttlSecondsAfterFinished) || !has(self.backupPolicy) || (!has(self.backupPolicy.schedule) || self.backupPolicy.schedule == ”) && (!has(self.backupPolicy.backupIntervalInSecond) || self.backupPolicy.backupIntervalInSecond == 0)",message="ttlSecondsAfterFinished is for a single snapshot: a series has no end"
+// +kubebuilder:validation:XValidation:rule="!has(self.ttlSecondsAfterFinished) || !has(self.backupPolicy) || (!has(self.backupPolicy.schedule) || self.backupPolicy.schedule.size() == 0) && (!has(self.backupPolicy.backupIntervalInSecond) || self.backupPolicy.backupIntervalInSecond == 0)",message="ttlSecondsAfterFinished is for a single snapshot: a series has no end"
 type EtcdBackupSpec struct {
 	// etcdCluster is the EtcdCluster to save; its endpoints and TLS are taken from its status.
 	// +optional

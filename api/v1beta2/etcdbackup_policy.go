@@ -11,11 +11,11 @@ const FinalizerSnapshots = Group + "/snapshots"
 
 // BackupPolicy says when snapshots are taken and which are kept. Three of its fields are those of coreos/etcd-operator.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.schedule) || self.schedule == ” || !has(self.backupIntervalInSecond) || self.backupIntervalInSecond == 0",message="write either schedule or backupIntervalInSecond, and not both"
-// +kubebuilder:validation:XValidation:rule="!has(self.timeZone) || self.timeZone == ” || has(self.schedule) && self.schedule != ”",message="timeZone is that of schedule: write both"
+// +kubebuilder:validation:XValidation:rule="!has(self.schedule) || self.schedule.size() == 0 || !has(self.backupIntervalInSecond) || self.backupIntervalInSecond == 0",message="write either schedule or backupIntervalInSecond, and not both"
+// +kubebuilder:validation:XValidation:rule="!has(self.timeZone) || self.timeZone.size() == 0 || has(self.schedule) && self.schedule.size() > 0",message="timeZone is that of schedule: write both"
 // +kubebuilder:validation:XValidation:rule="!has(self.schedule) || !self.schedule.contains('=')",message="write the time zone of the schedule into timeZone"
 // +kubebuilder:validation:XValidation:rule="!has(self.schedule) || !self.schedule.startsWith('@every')",message="for an interval write backupIntervalInSecond instead of schedule"
-// +kubebuilder:validation:XValidation:rule="!has(self.schedule) || self.schedule == ” || self.schedule.matches('^(@(yearly|annually|monthly|weekly|daily|midnight|hourly)|[0-9*?/,-]+ +[0-9*?/,-]+ +[0-9*?/,-]+ +[0-9A-Za-z*?/,-]+ +[0-9A-Za-z*?/,-]+)$')",message="schedule has five fields: minute, hour, day of the month, month, day of the week (0-6), such as \"0 3 * * *\"; or it is one of @hourly, @daily, @weekly, @monthly, @yearly"
+// +kubebuilder:validation:XValidation:rule="!has(self.schedule) || self.schedule.size() == 0 || self.schedule.contains('=') || self.schedule.startsWith('@every') || self.schedule.matches('^(@(yearly|annually|monthly|weekly|daily|midnight|hourly)|[0-9*?/,-]+ +[0-9*?/,-]+ +[0-9*?/,-]+ +[0-9A-Za-z*?/,-]+ +[0-9A-Za-z*?/,-]+)$')",message="schedule has five fields: minute, hour, day of the month, month, day of the week (0-6), such as \"0 3 * * *\"; or it is one of @hourly, @daily, @weekly, @monthly, @yearly"
 // +kubebuilder:validation:XValidation:rule="!has(self.timeZone) || self.timeZone != 'Local'",message="timeZone Local says nothing: write the zone's name, such as Europe/Berlin"
 type BackupPolicy struct {
 	// timeoutInSecond is the limit of one attempt at a snapshot. 0 means the default of 600 s.

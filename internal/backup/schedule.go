@@ -65,10 +65,10 @@ func keepWithin(text string) (time.Duration, error) {
 		if err != nil || number > 99999 {
 			return 0, fmt.Errorf("%q: write numbers of at most five digits with units w, d, h, m and s, such as \"2w\"", text)
 		}
-		total += min(time.Duration(number)*units[rest[end]], century)
+		total = min(total+min(time.Duration(number)*units[rest[end]], century), century)
 		rest = rest[end+1:]
 	}
-	return min(total, century), nil
+	return total, nil
 }
 
 // century is for ever: longer durations do not fit.

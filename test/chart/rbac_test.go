@@ -67,7 +67,7 @@ func TestRights(t *testing.T) {
 			"storageclasses: list",
 		},
 		backupOperator: {
-			"etcdbackups: get list watch patch", "etcdbackups/status: patch",
+			"etcdbackups: delete get list watch patch", "etcdbackups/status: patch",
 			"etcdclusters: get list watch",
 		},
 		restoreOperator: {

@@ -1,0 +1,233 @@
+package backup
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// cron is a series by a schedule, and t0 is 10:00 on a Saturday.
+func cron(expression string, changes ...change) State {
+	return one(append([]change{func(s *State) {
+		s.CreatedAt = t0.Add(-100 * time.Hour)
+		s.Spec.BackupPolicy = &v1beta2.BackupPolicy{Schedule: expression}
+	}}, changes...)...)
+}
+
+func deadline(seconds int64) change {
+	return func(s *State) { s.Spec.BackupPolicy.StartingDeadlineSeconds = &seconds }
+}
+
+func suspends(s *State) { s.Spec.BackupPolicy.Suspend = true }
+func inBerlin(s *State) { s.Spec.BackupPolicy.TimeZone = "Europe/Berlin" }
+func justMade(s *State) { s.CreatedAt = t0 }
+func deletes(s *State)  { s.Spec.DeletionPolicy = v1beta2.DeletionDelete }
+func held(s *State)     { s.Held = true }
+func marks(s *State)    { s.Spec.NoQuorum = v1beta2.NoQuorumMark }
+func drillsAt(at string) change {
+	return func(s *State) { s.Spec.Drill = &v1beta2.DrillPolicy{Schedule: at} }
+}
+
+func asks(value, handled string) change {
+	return func(s *State) { s.Request, s.Status.HandledRequest = value, handled }
+}
+
+// drilledAt: the newest snapshot was tried out so long ago.
+func drilledAt(ago time.Duration, result v1beta2.DrillResult) change {
+	return func(s *State) {
+		s.Status.LastDrill = &v1beta2.BackupDrill{Path: "bucket/dir/snap.db", Result: result, Time: metav1.Time{Time: t0.Add(-ago)}}
+	}
+}
+
+func drillFailed(n int32, in time.Duration) change {
+	return func(s *State) {
+		s.Status.DrillAttempts, s.Status.NextDrillTime = n, &metav1.Time{Time: t0.Add(in)}
+	}
+}
+
+// goes: it was deleted so long ago, holds its snapshots, and is to remove them.
+func goes(ago time.Duration) change {
+	return func(s *State) {
+		deleted(s)
+		held(s)
+		deletes(s)
+		s.DeletedAt = t0.Add(-ago)
+	}
+}
+
+func ttl(seconds int32, endedAgo time.Duration) change {
+	return func(s *State) {
+		condition("Complete", "Complete", 1)(s)
+		s.Status.Conditions[0].LastTransitionTime.Time = t0.Add(-endedAgo)
+		s.Spec.TTLSecondsAfterFinished = &seconds
+	}
+}
+
+func taken(s *State) {
+	s.Status.Snapshot = &v1beta2.Snapshot{Path: "bucket/dir/snap.db", CreatedAt: stamp(t0)}
+}
+
+func TestPlanBySchedule(t *testing.T) {
+	at := func(clock string) time.Time {
+		parsed, err := time.Parse("2006-01-02 15:04", "2026-11-"+clock)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return parsed
+	}
+	tests := map[string]struct {
+		state State
+		want  Step
+	}{
+		"the first snapshot of a schedule is taken at its first time":  {cron("0 12 * * *", justMade), Scheduled{At: at("21 12:00")}},
+		"and not forgotten when the operator was down then":            {cron("0 3 * * *"), TakeSnapshot{Number: 1}},
+		"waits for the next time":                                      {cron("0 12 * * *", proven(22*time.Hour)), Scheduled{At: at("21 12:00")}},
+		"takes it at its very second":                                  {cron("0 10 * * *", proven(24*time.Hour)), TakeSnapshot{Number: 1}},
+		"and once":                                                     {cron("0 10 * * *", proven(0)), Scheduled{At: at("22 10:00")}},
+		"takes one for ten that were missed":                           {cron("0 * * * *", proven(10*time.Hour)), TakeSnapshot{Number: 1}},
+		"reckons in its time zone":                                     {cron("0 12 * * *", inBerlin, proven(22*time.Hour)), Scheduled{At: at("21 11:00")}},
+		"leaves out what is too late":                                  {cron("0 3 * * *", proven(48*time.Hour), deadline(3600)), Scheduled{At: at("22 03:00")}},
+		"makes up for what is not too late":                            {cron("30 9 * * *", proven(48*time.Hour), deadline(3600)), TakeSnapshot{Number: 1}},
+		"leaves out what is too late of an interval":                   {series(proven(90*time.Minute), deadline(60)), Scheduled{At: t0.Add(30 * time.Minute)}},
+		"goes on with what began in time":                              {cron("0 3 * * *", proven(48*time.Hour), deadline(3600), failedTries(2, 0)), TakeSnapshot{Number: 3}},
+		"a snapshot of the next year holds nothing up":                 {cron("0 * * * *", proven(-365*24*time.Hour)), TakeSnapshot{Number: 1}},
+		"nor that of an interval":                                      {series(proven(-365 * 24 * time.Hour)), TakeSnapshot{Number: 1}},
+		"clocks that differ by seconds do not matter":                  {series(proven(-30 * time.Second)), Scheduled{At: t0.Add(time.Hour + 30*time.Second)}},
+		"an unknown time zone is said":                                 {cron("0 3 * * *", func(s *State) { s.Spec.BackupPolicy.TimeZone = "Europe/Bonn" }), Refuse{Why: "InvalidSpec", Message: `backupPolicy: timeZone "Europe/Bonn" is unknown: write a name of the IANA time zone data base, such as Europe/Berlin`}},
+		"a schedule that never comes is said":                          {cron("0 0 30 2 *"), Refuse{Why: "InvalidSpec", Message: `backupPolicy: schedule "0 0 30 2 *" is never due: there is no such date`}},
+		"takes one now when it is asked for":                           {cron("0 12 * * *", proven(time.Minute), asks("a", "")), TakeSnapshot{Number: 1}},
+		"and again for a new value":                                    {cron("0 12 * * *", proven(time.Minute), asks("b", "a")), TakeSnapshot{Number: 1}},
+		"and once for each":                                            {cron("0 12 * * *", proven(time.Minute), asks("a", "a")), Scheduled{At: at("21 12:00")}},
+		"a one-shot cannot be asked again":                             {one(condition("Complete", "Complete", 1), asks("a", "")), Finished{Complete: true}},
+		"takes none while it is suspended":                             {series(proven(2*time.Hour), suspends), Suspended{}},
+		"and tries none again":                                         {series(failedTries(2, 0), suspends), Suspended{}},
+		"but those that are asked for":                                 {series(proven(2*time.Hour), suspends, asks("a", "")), TakeSnapshot{Number: 1}},
+		"a suspended series of a cluster that is gone is not bothered": {series(of(nil), suspends), Suspended{}},
+		"a cluster without quorum is saved where that is wanted":       {one(marks, of(&Cluster{Message: "no quorum", ClientURLs: []string{"http://a:2379"}})), TakeSnapshot{Number: 1}},
+		"holds the EtcdBackup before it writes what would have to go":  {one(deletes), Hold{}},
+		"and lets go when that is no longer wanted":                    {one(held), Release{}},
+		"holds nothing of what cannot be":                              {one(deletes, func(s *State) { s.Spec.StorageType = v1beta2.StorageABS }), Refuse{Why: "StorageNotSupported", Message: problemOf(func(s *State) { s.Spec.StorageType = v1beta2.StorageABS })}},
+		"removes the snapshots of what goes":                           {one(goes(0)), Purge{Number: 1}},
+		"ends the attempt first":                                       {one(goes(0), attempt(Attempt{Generation: 1, Number: 1})), Cancel{}},
+		"watches the removal":                                          {one(goes(0), attempt(Attempt{Kind: KindPurge})), Watch{}},
+		"tells that it failed":                                         {one(goes(0), attempt(Attempt{Kind: KindPurge, Result: &Result{Failure: &Failure{"AccessDenied", "no"}}})), Report{}},
+		"waits before it removes again":                                {one(goes(time.Minute), failedTries(1, time.Second)), Backoff{At: t0.Add(time.Second)}},
+		"then removes again":                                           {one(goes(time.Minute), failedTries(1, 0)), Purge{Number: 2}},
+		"lets go when all are removed":                                 {one(goes(0), attempt(Attempt{Kind: KindPurge, Result: &Result{Pruned: 3}})), Release{Removed: 3}},
+		"a store that is gone does not hang it for ever":               {one(goes(11*time.Minute), attempt(Attempt{Kind: KindPurge, Result: &Result{Failure: &Failure{"StoreUnreachable", "no"}}})), Release{Left: "no"}},
+		"nor does an operator that dies of it":                         {one(goes(11*time.Minute), stopped(3, time.Minute)), Release{Left: "given up after 10m0s"}},
+		"an operator that was down for long still removes them":        {one(goes(24 * time.Hour)), Purge{Number: 1}},
+		"who changes their mind is let go at once":                     {one(goes(0), func(s *State) { s.Spec.DeletionPolicy = v1beta2.DeletionRetain }), Release{}},
+		"a spec that cannot be does not hang it":                       {one(goes(0), func(s *State) { s.Spec.StorageType = v1beta2.StorageABS }), Release{}},
+		"a one-shot goes when its time is over":                        {one(ttl(60, time.Minute)), Expire{}},
+		"and not before":                                               {one(ttl(61, time.Minute)), Finished{Complete: true, Until: t0.Add(time.Second)}},
+		"a one-shot that is tried again does not go":                   {one(ttl(60, time.Hour), edited), TakeSnapshot{Number: 1}},
+		"tries the newest snapshot out when that is due":               {series(proven(time.Minute), drillsAt("0 10 * * *"), drilledAt(time.Hour, "Passed")), Drill{Number: 1, Path: "bucket/dir/snap.db/ns/b/0000000000000001/x.db"}},
+		"tries it out once": {series(proven(time.Minute), drillsAt("0 10 * * *"), drilledAt(0, "Passed")), Scheduled{At: t0.Add(59 * time.Minute), Drill: t0.Add(24 * time.Hour)}},
+		"takes a snapshot first where both are due":                     {series(proven(time.Hour), drillsAt("0 10 * * *")), TakeSnapshot{Number: 1}},
+		"tries nothing out where there is nothing":                      {series(failedTries(1, time.Second), drillsAt("* * * * *")), Backoff{At: t0.Add(time.Second)}},
+		"a drill that could not be carried out is tried again when due": {series(proven(time.Minute), drillsAt("@daily"), drillFailed(2, 0)), Drill{Number: 3, Path: "bucket/dir/snap.db/ns/b/0000000000000001/x.db"}},
+		"and not before then":                                           {series(proven(time.Minute), drillsAt("@daily"), drillFailed(2, time.Second)), Scheduled{At: t0.Add(59 * time.Minute), Drill: t0.Add(time.Second)}},
+		"a one-shot that is complete is tried out, too":                 {one(condition("Complete", "Complete", 1), taken, drillsAt("* * * * *")), Drill{Number: 1, Path: "bucket/dir/snap.db"}},
+		"a suspended series is not tried out":                           {series(proven(time.Minute), suspends, drillsAt("* * * * *")), Suspended{}},
+		"what was tried out in the future says nothing":                 {series(proven(time.Minute), drillsAt("0 10 * * *"), drilledAt(-48*time.Hour, "Passed"), func(s *State) { s.CreatedAt = t0.Add(-time.Hour) }), Drill{Number: 1, Path: "bucket/dir/snap.db/ns/b/0000000000000001/x.db"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, Plan(test.state)); diff != "" {
+				t.Errorf("step (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestSleepsNoLongerThanAClockCanBeTrusted(t *testing.T) {
+	for name, test := range map[string]struct {
+		step Step
+		want time.Duration
+	}{
+		"an hour at most, since a clock that is set moves no timer": {Scheduled{At: t0.Add(24 * time.Hour)}, time.Hour},
+		"until a drill that comes first":                            {Scheduled{At: t0.Add(time.Hour), Drill: t0.Add(time.Minute)}, time.Minute},
+		"until what has ended is to go":                             {Finished{Until: t0.Add(time.Second)}, time.Second},
+		"for ever where nothing comes":                              {Finished{}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := test.step.Requeue(t0); got != test.want {
+				t.Errorf("sleeps %s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+func TestKeepWithin(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"": 0, "2w": 14 * 24 * time.Hour, "1d12h": 36 * time.Hour, "90m30s": 90*time.Minute + 30*time.Second,
+		"99999w": century, "99999w99999w99999w": century,
+	} {
+		if got, err := keepWithin(text); err != nil || got != want {
+			t.Errorf("%q is %s, %v, want %s", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"1", "d", "1y", "-1d", "1.5d", "100000d", "1d 2h"} {
+		if got, err := keepWithin(text); err == nil || !strings.Contains(err.Error(), "2w") {
+			t.Errorf("%q is %s, %v", text, got, err)
+		}
+	}
+}
+
+// TestASeriesRunsOnceForEachTime follows a series through two days in which the operator is down for a while, is
+// asked for a snapshot, and the clock is set back.
+func TestASeriesRunsOnceForEachTime(t *testing.T) {
+	s := cron("0 */6 * * *", justMade)
+	var taken []string
+	for minute := range 48 * 60 {
+		s.Now = t0.Add(time.Duration(minute) * time.Minute)
+		switch {
+		case minute > 10*60 && minute < 25*60:
+			continue // the operator is down
+		case minute == 30*60:
+			s.Request = "now"
+		case minute > 40*60:
+			s.Now = s.Now.Add(-90 * time.Minute) // the clock was set back
+		}
+		if _, due := Plan(s).(TakeSnapshot); !due {
+			continue
+		}
+		taken = append(taken, s.Now.Format("02 15:04"))
+		s.Status.Snapshot = &v1beta2.Snapshot{Path: "bucket/dir/snap.db/ns/b/1/x.db", CreatedAt: stamp(s.Now)}
+		s.Status.HandledRequest = s.Request
+	}
+	want := "21 12:00, 21 18:00, 22 11:00, 22 12:00, 22 16:00, 22 18:00, 23 00:00, 23 06:00"
+	if got := strings.Join(taken, ", "); got != want {
+		t.Errorf("took %s\nwant %s", got, want)
+	}
+}
+
+func FuzzPlanBySchedule(f *testing.F) {
+	f.Add("0 3 * * *", "Europe/Berlin", int64(3600), int64(60), true)
+	f.Add("30 2 29 2 *", "", int64(-3600), int64(0), false)
+	f.Fuzz(func(t *testing.T, expression, zone string, ago, limit int64, known bool) {
+		s := cron(expression, deadline(limit), func(s *State) { s.Spec.BackupPolicy.TimeZone = zone })
+		if s.Problem != nil {
+			return
+		}
+		if known {
+			proven(time.Duration(ago%(1<<28)) * time.Second)(&s)
+		}
+		switch step := Plan(s).(type) {
+		case TakeSnapshot:
+		case Scheduled:
+			if !step.At.After(s.Now) || step.Requeue(s.Now) <= 0 {
+				t.Fatal(fmt.Sprint("waits for ", step.At, " at ", s.Now))
+			}
+		default:
+			t.Fatalf("%T", step)
+		}
+	})
+}

@@ -1,0 +1,68 @@
+package integration
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+const (
+	wantFields = `schedule has five fields: minute, hour, day of the month, month, day of the week (0-6), such as "0 3 * * *"; or it is one of @hourly, @daily, @weekly, @monthly, @yearly`
+	wantZone   = "in body should match '^[A-Za-z0-9_+\\-/]*$'"
+	wantLocal  = "timeZone Local says nothing: write the zone's name, such as Europe/Berlin"
+)
+
+func TestScheduleIsRefused(t *testing.T) {
+	const from = "etcdCluster: {name: example}"
+	refuse := func(fields string) string { return policy(from, fields) }
+	more := func(fields string) string {
+		return fmt.Sprintf("{%s, storageType: S3, s3: {path: b/k}, %s}", from, fields)
+	}
+	const at = "spec.backupPolicy: "
+	tests := map[string]refused{
+		"schedule and interval":                   {spec: refuse(`schedule: "0 3 * * *", backupIntervalInSecond: 60`), want: at + "write either schedule or backupIntervalInSecond, and not both"},
+		"a time zone without a schedule":          {spec: refuse("timeZone: Europe/Berlin"), want: at + "timeZone is that of schedule: write both"},
+		"a time zone in the schedule":             {spec: refuse(`schedule: "CRON_TZ=UTC 0 3 * * *"`), want: at + "write the time zone of the schedule into timeZone"},
+		"an interval as a schedule":               {spec: refuse(`schedule: "@every 5s"`), want: at + "for an interval write backupIntervalInSecond instead of schedule"},
+		"a schedule of four fields":               {spec: refuse(`schedule: "0 3 * *"`), want: at + wantFields},
+		"a schedule of six fields":                {spec: refuse(`schedule: "0 0 3 * * *"`), want: at + wantFields},
+		"a schedule in words":                     {spec: refuse(`schedule: "every night"`), want: at + wantFields},
+		"a schedule without end":                  {spec: refuse(`schedule: "` + strings.Repeat("1,", 129) + ` * * * *"`), want: "spec.backupPolicy.schedule: may not be more than 256 bytes"},
+		"the machine's time zone":                 {spec: refuse(`schedule: "0 3 * * *", timeZone: Local`), want: at + wantLocal},
+		"a time zone with a dot":                  {spec: refuse(`schedule: "0 3 * * *", timeZone: ../etc`), want: "spec.backupPolicy.timeZone: Invalid value: \"../etc\": spec.backupPolicy.timeZone " + wantZone},
+		"a time zone without end":                 {spec: refuse(`schedule: "0 3 * * *", timeZone: ` + strings.Repeat("a", 65)), want: "spec.backupPolicy.timeZone: may not be more than 64 bytes"},
+		"a starting deadline of nothing":          {spec: refuse("startingDeadlineSeconds: 0"), want: "spec.backupPolicy.startingDeadlineSeconds: Invalid value: 0: spec.backupPolicy.startingDeadlineSeconds in body should be greater than or equal to 1"},
+		"a duration in years":                     {spec: refuse("retention: {keepWithin: 1y}"), want: "spec.backupPolicy.retention.keepWithin: Invalid value: \"1y\": spec.backupPolicy.retention.keepWithin in body should match '^([0-9]{1,5}[wdhms])*$'"},
+		"a duration without end":                  {spec: refuse("retention: {keepWithin: " + strings.Repeat("1d", 17) + "}"), want: "spec.backupPolicy.retention.keepWithin: may not be more than 32 bytes"},
+		"a negative number of hours":              {spec: refuse("retention: {keepHourly: -1}"), want: "spec.backupPolicy.retention.keepHourly" + wantMin0},
+		"a negative number of days":               {spec: refuse("retention: {keepDaily: -1}"), want: "spec.backupPolicy.retention.keepDaily" + wantMin0},
+		"a negative number of weeks":              {spec: refuse("retention: {keepWeekly: -1}"), want: "spec.backupPolicy.retention.keepWeekly" + wantMin0},
+		"a negative number of months":             {spec: refuse("retention: {keepMonthly: -1}"), want: "spec.backupPolicy.retention.keepMonthly" + wantMin0},
+		"another word for noQuorum":               {spec: more("noQuorum: Take"), want: `spec.noQuorum: Unsupported value: "Take": supported values: "Refuse", "Mark"`},
+		"another word for verify":                 {spec: more("verify: Twice"), want: `spec.verify: Unsupported value: "Twice": supported values: "Checksum", "Restore"`},
+		"another word for deletionPolicy":         {spec: more("deletionPolicy: Keep"), want: `spec.deletionPolicy: Unsupported value: "Keep": supported values: "Retain", "Delete"`},
+		"a drill without a schedule":              {spec: more("drill: {}"), want: "spec.drill.schedule: Required value"},
+		"a drill with a schedule in words":        {spec: more("drill: {schedule: weekly}"), want: "spec.drill: " + wantFields},
+		"a drill in the machine's time zone":      {spec: more(`drill: {schedule: "@weekly", timeZone: Local}`), want: "spec.drill: " + wantLocal},
+		"a drill in a zone with a dot":            {spec: more(`drill: {schedule: "@weekly", timeZone: a.b}`), want: "spec.drill.timeZone: Invalid value: \"a.b\": spec.drill.timeZone " + wantZone},
+		"a negative time to live":                 {spec: more("ttlSecondsAfterFinished: -1"), want: "spec.ttlSecondsAfterFinished" + wantMin0},
+		"a time to live of a series by cron":      {spec: more(`ttlSecondsAfterFinished: 1, backupPolicy: {schedule: "@daily"}`), want: "spec: ttlSecondsAfterFinished is for a single snapshot: a series has no end"},
+		"a time to live of a series by intervals": {spec: more("ttlSecondsAfterFinished: 1, backupPolicy: {backupIntervalInSecond: 5}"), want: "spec: ttlSecondsAfterFinished is for a single snapshot: a series has no end"},
+	}
+	runRefused(t, "EtcdBackup", tests)
+}
+
+func TestScheduleIsAccepted(t *testing.T) {
+	const from = "etcdCluster: {name: example}"
+	runAccepted(t, "EtcdBackup", map[string]accepted{
+		"five fields":                   {spec: policy(from, `schedule: "*/5 1-3,7 1 jan-mar mon", timeZone: America/Argentina/Buenos_Aires`)},
+		"a zone by its offset":          {spec: policy(from, `schedule: "@daily", timeZone: Etc/GMT+1`)},
+		"a word for a schedule":         {spec: policy(from, `schedule: "@hourly"`)},
+		"an interval and no schedule":   {spec: policy(from, `schedule: "", timeZone: "", backupIntervalInSecond: 5`)},
+		"everything of a series":        {spec: policy(from, `schedule: "0 3 * * *", suspend: true, startingDeadlineSeconds: 1, maxBackups: 3, retention: {keepWithin: 1w2d3h4m5s, keepHourly: 1, keepDaily: 2, keepWeekly: 3, keepMonthly: 4}`)},
+		"a duration of nothing":         {spec: policy(from, `retention: {keepWithin: ""}`)},
+		"everything of a one-shot":      {spec: "{" + from + ", storageType: S3, s3: {path: b/k}, noQuorum: Mark, verify: Restore, deletionPolicy: Delete, ttlSecondsAfterFinished: 0, backupPolicy: {timeoutInSecond: 5}}"},
+		"a drill in a zone":             {spec: "{" + from + `, storageType: S3, s3: {path: b/k}, drill: {schedule: "0 0 * * 0", timeZone: Asia/Tokyo}}`},
+		"what the condition must judge": {spec: policy(from, `schedule: "99 3 30 2 *", timeZone: Europe/Bonn`)},
+	})
+}
