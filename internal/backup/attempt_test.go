@@ -63,7 +63,7 @@ func (w *world) saved(ctx context.Context, r snapshot.Request) (snapshot.Saved, 
 	w.saves = append(w.saves, r)
 	m := snapshot.Manifest{
 		FormatVersion: snapshot.FormatVersion, Cluster: r.Cluster, EtcdVersion: r.EtcdVersion, Revision: r.MinRevision + 1,
-		Size: 4, SHA256: strings.Repeat("0", 64), CreatedAt: r.Time.UTC(), Attempt: r.Attempt,
+		Size: 4, SHA256: strings.Repeat("0", 64), CreatedAt: r.Time.UTC(), Attempt: r.Attempt, Backup: r.Backup, NoQuorum: r.NoQuorum,
 	}
 	content, err := m.Encode()
 	if err != nil {

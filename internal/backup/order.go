@@ -49,8 +49,8 @@ type order struct {
 	// Verify: the snapshot is read back, unless Proven is its path.
 	Verify bool
 	Proven string
-	// Newest is the path of the newest snapshot that is known, for a drill.
-	Newest string
+	// Newest is the newest snapshot that is known, for a drill.
+	Newest v1beta2.Snapshot
 }
 
 func orderOf(s State) order {
@@ -66,7 +66,7 @@ func orderOf(s State) order {
 		o.Request = s.Request
 	}
 	if s.Status.Snapshot != nil {
-		o.Newest = s.Status.Snapshot.Path
+		o.Newest = *s.Status.Snapshot
 	}
 	switch d := s.Status.LastDrill; {
 	case d == nil:

@@ -12,6 +12,9 @@ import (
 // askTimeout is how long one member has for each of its answers.
 const askTimeout = 3 * time.Second
 
+// hashTimeout is how long one has to hash its whole database.
+const hashTimeout = 2 * time.Minute
+
 // survey asks all members side by side; one that does not answer is data.
 func survey(ctx context.Context, urls []string, tlsConfig *tls.Config) []answer {
 	answers := make([]answer, len(urls))

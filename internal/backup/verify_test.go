@@ -1,0 +1,282 @@
+package backup
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/dbfile"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+)
+
+func verifies(s *State) { s.Spec.Verify = v1beta2.VerifyRestore }
+
+// drilling makes every drill end so, and counts them.
+func drilling(w *world, found snapshot.Drilled, err error) *[]string {
+	var keys []string
+	w.drill = func(_ context.Context, r snapshot.DrillRequest) (snapshot.Drilled, error) {
+		keys = append(keys, r.Key)
+		return found, err
+	}
+	return &keys
+}
+
+func TestVerify(t *testing.T) {
+	t.Run("reads the snapshot back that was just taken", func(t *testing.T) {
+		w := newWorld(t)
+		keys := drilling(w, snapshot.Drilled{Compared: true}, nil)
+		r := w.attempt(one(verifies))
+		if r.Failure != nil || r.Snapshot == nil || len(*keys) != 1 || (*keys)[0] != "dir/snap.db" || r.Drill == nil || r.Drill.Result != "Passed" || !r.Drill.Compared {
+			t.Errorf("%q, %+v", *keys, r)
+		}
+	})
+	t.Run("does not where it is not asked to", func(t *testing.T) {
+		w := newWorld(t)
+		keys := drilling(w, snapshot.Drilled{}, nil)
+		if r := w.attempt(one()); len(*keys) > 0 || r.Drill != nil {
+			t.Errorf("%q, %+v", *keys, r)
+		}
+	})
+	t.Run("a snapshot that cannot be restored is no success", func(t *testing.T) {
+		for _, err := range []error{dbfile.ErrCorrupt, dbfile.ErrNoTrailer, snapshot.ErrUnrestorable, snapshot.ErrDiffers, fs.ErrNotExist} {
+			w := newWorld(t)
+			drilling(w, snapshot.Drilled{}, fmt.Errorf("drill: %w", err))
+			r := w.attempt(one(verifies))
+			if r.Failure == nil || r.Failure.Reason != "SnapshotCorrupt" || r.Snapshot != nil || r.Drill == nil || r.Drill.Result != "Failed" {
+				t.Errorf("%v: %+v", err, r)
+			}
+		}
+	})
+	t.Run("a store that does not answer says nothing of the snapshot", func(t *testing.T) {
+		w := newWorld(t)
+		drilling(w, snapshot.Drilled{}, errors.New("connection reset"))
+		r := w.attempt(one(verifies))
+		if r.Failure == nil || r.Failure.Reason != "StoreUnreachable" || r.Drill != nil {
+			t.Errorf("%+v", r)
+		}
+	})
+	t.Run("an identity that is missing is named", func(t *testing.T) {
+		w := newWorld(t)
+		drilling(w, snapshot.Drilled{}, snapshot.ErrIdentity)
+		if r := w.attempt(one(verifies)); r.Failure == nil || r.Failure.Reason != "SecretMissing" || !strings.Contains(r.Failure.Message, "age-identity") {
+			t.Errorf("%+v", r.Failure)
+		}
+	})
+	t.Run("a series takes another in the place of one that cannot be restored", func(t *testing.T) {
+		w := newWorld(t)
+		drilling(w, snapshot.Drilled{}, snapshot.ErrDiffers)
+		broken := w.attempt(series(verifies))
+		w.now = at(t0.Add(time.Minute))
+		drilling(w, snapshot.Drilled{}, nil)
+		r := w.attempt(series(verifies, func(s *State) { s.Status.LastDrill = broken.Drill }))
+		if len(w.saves) != 2 || r.Failure != nil || r.Found {
+			t.Errorf("%d saves, %+v", len(w.saves), r)
+		}
+	})
+	t.Run("a drill tries out the newest, and takes none", func(t *testing.T) {
+		w := newWorld(t)
+		keys := drilling(w, snapshot.Drilled{Why: "the cluster is compacted"}, nil)
+		o := orderOf(series(proven(time.Minute)))
+		o.Kind = KindDrill
+		r := w.taker.attempt(t.Context(), o, &tracker{})
+		if len(w.saves) > 0 || len(*keys) != 1 || r.Drill.Result != "Passed" || !strings.Contains(r.Drill.Message, "not compared with the cluster: the cluster is compacted") {
+			t.Errorf("%d saves, %+v", len(w.saves), r.Drill)
+		}
+	})
+}
+
+func TestLiveClusterIsComparedOnlyWhereItIsTheSame(t *testing.T) {
+	w := newWorld(t)
+	var asked []string
+	w.hash = func(_ context.Context, url string, _ *tls.Config, _ int64) (uint32, int64, error) {
+		asked = append(asked, url)
+		if url == "bb" {
+			return 0, 0, errors.New("future revision")
+		}
+		return 7, 3, nil
+	}
+	l := &live{taker: w.taker, clusterID: "0000000000000001"}
+	w.survey = func(context.Context, []string, *tls.Config) []answer {
+		return []answer{member("a", 9, isDown), member("bb", 9), member("ccc", 9), member("d", 9)}
+	}
+	l.taker = w.taker
+	if hash, compacted, err := l.HashKV(t.Context(), 9); err != nil || hash != 7 || compacted != 3 || strings.Join(asked, " ") != "bb ccc" {
+		t.Errorf("%d %d %v, asked %q", hash, compacted, err, asked)
+	}
+	w.survey = func(context.Context, []string, *tls.Config) []answer {
+		return []answer{member("a", 9, ofCluster2), member("bb", 9, learns), member("ccc", 9, isCorrupt), member("d", 9, noQuorum)}
+	}
+	asked = nil
+	if _, _, err := l.HashKV(t.Context(), 9); err == nil || len(asked) > 0 || !strings.Contains(err.Error(), "cluster 0000000000000002 now") {
+		t.Errorf("%v, asked %q", err, asked)
+	}
+}
+
+func TestNoQuorum(t *testing.T) {
+	lost := func(w *world) {
+		w.survey = func(context.Context, []string, *tls.Config) []answer { return []answer{member("a", 41, noQuorum)} }
+	}
+	t.Run("is refused, and the message names the way out", func(t *testing.T) {
+		w := newWorld(t)
+		lost(w)
+		if r := w.attempt(one()); r.Failure == nil || r.Failure.Reason != "ClusterNotAvailable" || !strings.Contains(r.Failure.Message, "noQuorum: Mark") || len(w.saves) > 0 {
+			t.Errorf("%+v", r)
+		}
+	})
+	t.Run("is marked in manifest and status where that is wanted", func(t *testing.T) {
+		w := newWorld(t)
+		lost(w)
+		if w.attempt(one(marks)); len(w.saves) != 1 || !w.saves[0].NoQuorum {
+			t.Errorf("%+v", w.saves)
+		}
+	})
+	t.Run("a cluster with a quorum is not marked", func(t *testing.T) {
+		w := newWorld(t)
+		if w.attempt(one(marks)); len(w.saves) != 1 || w.saves[0].NoQuorum {
+			t.Errorf("%+v", w.saves)
+		}
+	})
+	t.Run("the most advanced voter is taken", func(t *testing.T) {
+		ahead := func(a *answer) { a.Status.RaftIndex = 100 }
+		got, err := choose([]answer{member("a", 50, noQuorum), member("bb", 40, noQuorum, ahead), member("c", 60, noQuorum, learns)}, "", true)
+		if err != nil || got.URL != "bb" {
+			t.Errorf("%s %v", got.URL, err)
+		}
+	})
+}
+
+func TestNow(t *testing.T) {
+	t.Run("takes one before it is due", func(t *testing.T) {
+		w := newWorld(t)
+		w.attempt(series())
+		w.now = at(t0.Add(time.Minute))
+		if r := w.attempt(series(asks("x", ""))); r.Found || len(w.saves) != 2 {
+			t.Errorf("%d saves, %+v", len(w.saves), r)
+		}
+	})
+	t.Run("takes it once where the operator was killed before it could say so", func(t *testing.T) {
+		w := newWorld(t)
+		w.attempt(series(asks("x", "")))
+		w.now = at(t0.Add(time.Minute))
+		if r := w.attempt(series(asks("x", ""))); !r.Found || len(w.saves) != 1 {
+			t.Errorf("%d saves, %+v", len(w.saves), r)
+		}
+		if r := w.attempt(series(asks("y", "x"))); r.Found || len(w.saves) != 2 {
+			t.Errorf("a new value: %d saves, %+v", len(w.saves), r)
+		}
+	})
+}
+
+func TestTwoSchedulesInOneFolderDoNotCollide(t *testing.T) {
+	w := newWorld(t)
+	by := func(name string, changes ...change) State {
+		return series(append(changes, of(available()), func(s *State) { s.Name, s.UID = name, types.UID("uid-of-"+name) })...)
+	}
+	first, second := w.attempt(by("hourly", keep(1))), w.attempt(by("daily", keep(1)))
+	if first.Failure != nil || second.Failure != nil || first.Found || second.Found || first.Snapshot.Path == second.Snapshot.Path {
+		t.Fatalf("%+v\n%+v", first, second)
+	}
+	w.now = at(t0.Add(time.Hour))
+	if r := w.attempt(by("hourly", keep(1))); r.Pruned != 1 || len(r.Kept) != 1 {
+		t.Errorf("%+v", r)
+	}
+	if keys := strings.Join(w.keys(), " "); !strings.Contains(keys, strings.TrimPrefix(second.Snapshot.Path, "bucket/")) {
+		t.Errorf("the other's snapshot is gone: %s", keys)
+	}
+}
+
+type bucketless struct{ objstore.Store }
+
+func (bucketless) List(context.Context, string) iter.Seq2[objstore.Object, error] {
+	return func(yield func(objstore.Object, error) bool) { yield(objstore.Object{}, objstore.ErrNoBucket) }
+}
+
+func TestPurge(t *testing.T) {
+	purges := func(w *world, s State) Result {
+		o := orderOf(s)
+		o.Kind = KindPurge
+		return w.taker.attempt(t.Context(), o, &tracker{})
+	}
+	t.Run("removes what it wrote, in every life of the cluster, and nothing else", func(t *testing.T) {
+		w := newWorld(t)
+		w.attempt(series())
+		w.survey = func(context.Context, []string, *tls.Config) []answer { return []answer{member("a", 41, ofCluster2)} }
+		w.now = at(t0.Add(time.Hour))
+		w.attempt(series())
+		w.now = at(t0.Add(2 * time.Hour))
+		w.attempt(series(func(s *State) { s.UID = "other" }))
+		if err := w.store.Put(t.Context(), seriesFolder+"notes.txt", strings.NewReader("mine")); err != nil {
+			t.Fatal(err)
+		}
+		if r := purges(w, series()); r.Failure != nil || r.Pruned != 2 {
+			t.Errorf("%+v", r)
+		}
+		if keys := w.keys(); len(keys) != 3 {
+			t.Errorf("left %q", keys)
+		}
+	})
+	t.Run("removes a one-shot's, and not what was there before", func(t *testing.T) {
+		w := newWorld(t)
+		if err := w.store.Put(t.Context(), "dir/snap.db.old", strings.NewReader("mine")); err != nil {
+			t.Fatal(err)
+		}
+		w.attempt(one())
+		if r := purges(w, one()); r.Failure != nil || r.Pruned != 1 || len(w.keys()) != 1 {
+			t.Errorf("%+v, left %q", r, w.keys())
+		}
+	})
+	t.Run("a bucket that is gone is nothing to remove", func(t *testing.T) {
+		w := newWorld(t)
+		w.store = bucketless{}
+		if r := purges(w, series()); r.Failure != nil || r.Pruned != 0 {
+			t.Errorf("%+v", r)
+		}
+	})
+	t.Run("what is locked is a failure that says so", func(t *testing.T) {
+		w := newWorld(t)
+		w.attempt(series())
+		w.store = locked{w.store, ""}
+		if r := purges(w, series()); r.Failure == nil || r.Failure.Reason != "AccessDenied" {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
+type locked struct {
+	objstore.Store
+	only string
+}
+
+func (l locked) Delete(ctx context.Context, key string) error {
+	if strings.Contains(key, l.only) {
+		return objstore.Mark(errors.New("object lock"), fs.ErrPermission)
+	}
+	return l.Store.Delete(ctx, key)
+}
+
+func TestALockedSnapshotIsOneConditionAndKeepsNoOthers(t *testing.T) {
+	w := newWorld(t)
+	for i := range 3 {
+		w.now = at(t0.Add(time.Duration(i) * time.Hour))
+		w.attempt(series())
+	}
+	w.now = at(t0.Add(3 * time.Hour))
+	w.store = locked{w.store, "T100000Z"} // the oldest
+	r := w.attempt(series(keep(1)))
+	if r.Failure != nil || r.Pruned != 2 || r.PruneReason != "AccessDenied" || !strings.Contains(r.PruneProblem, "object lock") {
+		t.Errorf("%+v", r)
+	}
+	if keys := w.keys(); len(keys) != 4 {
+		t.Errorf("left %q: the locked one with its manifest, and the newest", keys)
+	}
+}
