@@ -40,7 +40,7 @@ func TestPrinterColumns(t *testing.T) {
 		"etcdclusters.etcd.database.coreos.com": `NAME SIZE MEMBERS VERSION AVAILABLE STATUS AGE MESSAGE CLUSTER ID
 example 3 0? ?<age>`,
 		"etcdbackups":  `NAME STATUS COMPLETE REVISION SIZE LAST SUCCESS AGE PATH MESSAGE`,
-		"etcdrestores": `NAME CLUSTER STATUS COMPLETE REVISION AGE PATH MESSAGE`,
+		"etcdrestores": `NAME CLUSTER STATUS COMPLETE PERCENT REVISION AGE PATH MESSAGE`,
 	} {
 		t.Run("kubectl get "+kind+" of a fresh object", func(t *testing.T) {
 			wantTable(t, namespace, kind, want)

@@ -348,7 +348,7 @@ func TestRestoreOperatorFailsBeforeAnythingIsTouched(t *testing.T) {
 		"other-keys":     {claimed("keys.db", func(m *snapshot.Manifest) { m.Keys-- }), nil, v1beta2.ReasonSnapshotCorrupt},
 		"other-revision": {claimed("revision.db", func(m *snapshot.Manifest) { m.Revision++ }), nil, v1beta2.ReasonSnapshotCorrupt},
 		"newer-format":   {claimed("format.db", func(m *snapshot.Manifest) { m.FormatVersion++ }), nil, v1beta2.ReasonSnapshotTooNew},
-		"small-volumes":  {b.put("good.db", content), func(r *v1beta2.EtcdRestore) { r.Spec.EtcdCluster.Name = "small" }, v1beta2.ReasonVolumeTooSmall},
+		"small-volumes":  {b.put("large.db", content), func(r *v1beta2.EtcdRestore) { r.Spec.EtcdCluster.Name = "small" }, v1beta2.ReasonVolumeTooSmall},
 		"two-clusters":   {"backups/two", func(r *v1beta2.EtcdRestore) { r.Spec.Select = &v1beta2.SnapshotSelector{} }, v1beta2.ReasonSnapshotAmbiguous},
 		"nothing-in-time": {"backups/two/", func(r *v1beta2.EtcdRestore) {
 			r.Spec.Select = &v1beta2.SnapshotSelector{Before: &metav1.Time{Time: time.Unix(0, 0)}}
