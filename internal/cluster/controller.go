@@ -44,6 +44,8 @@ type Reconciler struct {
 	Events    events.EventRecorder
 	Dial      Dial
 	Now       func() time.Time
+	// SeedPercent asks how far a seed is; nil asks nobody.
+	SeedPercent SeedPercent
 	// SeedImage is the image of restore-operator, which restores the first member of a restored cluster.
 	SeedImage string
 	metrics   *metrics
@@ -51,6 +53,8 @@ type Reconciler struct {
 
 // Options of the controller.
 type Options struct {
+	// SeedPercent asks how far a seed is; nil asks nobody.
+	SeedPercent SeedPercent
 	// SeedImage is the image of restore-operator, which restores the first member of a restored cluster.
 	SeedImage string
 	// Metrics is where the controller's metrics are registered; nil registers none.

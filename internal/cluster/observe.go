@@ -48,6 +48,7 @@ func (r *Reconciler) observe(ctx context.Context, cluster *v1beta2.EtcdCluster) 
 		return nil, err
 	}
 	r.observeEtcd(ctx, v)
+	r.observeSeed(ctx, v)
 	v.Now = r.Now()
 	slices.SortFunc(v.Members, func(a, b Member) int { return cmp.Compare(a.Name, b.Name) })
 	return v, nil

@@ -90,6 +90,9 @@ func (m *Member) observePod(pod *corev1.Pod, now time.Time) {
 	}
 	if pod.DeletionTimestamp != nil {
 		m.GoneBy = pod.DeletionTimestamp.Time
+		// A kubelet gives a Pod that is being deleted a final phase when its containers have ended for good, some time
+		// before the volumes are unmounted and the object goes.
+		m.Stopped = pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
 	}
 	m.Seed = seedOf(pod)
 	m.Pod, m.PodReason, m.PodMessage = podOf(pod, now)
@@ -159,6 +162,9 @@ func seedOf(pod *corev1.Pod) *Seed {
 		if ended != nil && ended.ExitCode != seed.ExitDone {
 			s.Message = lastLine(ended.Message)
 			s.Hopeless = ended.ExitCode == seed.ExitNever
+		}
+		if done := c.State.Terminated; done != nil && done.ExitCode == seed.ExitDone {
+			s.DoneAt = done.FinishedAt.Time
 		}
 		return s
 	}

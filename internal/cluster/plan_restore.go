@@ -74,6 +74,9 @@ func seeding(s State) Step {
 		return FailRestore{Message: "EtcdRestore " + s.Restore.Name + " was deleted before the cluster was switched: nothing was changed"}
 	}
 	seed, _ := s.seed()
+	if why := s.seedStuck(seed); why != "" {
+		return FailRestore{Message: why + "; it is removed, and the cluster was not touched"}
+	}
 	switch {
 	case seed.Pod == PodDeleting || (seed.Pod == PodNone && seed.Volume == VolumeDeleting):
 		return s.waitGone(seed, v1beta2.ReasonRestoring, "an earlier seed is being removed")
@@ -95,6 +98,30 @@ func seeding(s State) Step {
 	return BeginSwitch{ClusterID: seed.ClusterID.String(), Revision: seed.Revision}
 }
 
+const (
+	// imageGrace is how long an image may be missing, which a registry that is down for a moment makes it, too.
+	imageGrace = 5 * time.Minute
+	// seedGrace is how long a seed may be kept from starting by anything else: hosts may be on their way.
+	seedGrace = 15 * time.Minute
+)
+
+// seedStuck says what a seed has been waiting for too long, that no second try of its own ends; empty for nothing.
+func (s State) seedStuck(seed Member) string {
+	grace := seedGrace
+	if seed.PodReason == v1beta2.ReasonImageUnavailable {
+		grace = imageGrace
+	}
+	switch {
+	case s.overdue(seed):
+		return "the host of seed " + seed.Name + " does not confirm that it has stopped"
+	case seed.Pod == PodBlocked && s.unreadyFor(seed, grace):
+		return fmt.Sprintf("seed %s could not start for %s: %s", seed.Name, grace, seed.PodMessage)
+	case seed.Pod == PodRunning && !seed.Serving && seed.Seed != nil && !seed.Seed.DoneAt.IsZero() && s.Now.Sub(seed.Seed.DoneAt) > startGrace && s.unreadyFor(seed, startGrace):
+		return fmt.Sprintf("seed %s was restored and has not served for %s: %s", seed.Name, startGrace, seed.Unanswered)
+	}
+	return ""
+}
+
 // hopeless says whether the seed's init container has failed for good.
 func (m Member) hopeless() bool {
 	return m.Seed != nil && (m.Seed.Hopeless || m.Seed.Failures >= maxSeedFailures)
@@ -114,7 +141,7 @@ func switching(s State) Step {
 		return StopMembers{Except: s.Restore.Incarnation}
 	}
 	for _, m := range s.Members {
-		if m.Incarnation != s.Restore.Incarnation && m.Pod == PodDeleting {
+		if m.Incarnation != s.Restore.Incarnation && m.Pod == PodDeleting && !m.Stopped {
 			return s.waitGone(m, v1beta2.ReasonRestoring, "member "+m.Name+" is stopping; then the seed serves")
 		}
 	}
@@ -129,6 +156,9 @@ func switching(s State) Step {
 func (s State) seedServes() Step {
 	seed, _ := s.seed()
 	create := CreateMember{Name: seed.Name, Incarnation: s.Restore.Incarnation, Start: StartSeed}
+	if why := s.seedStuck(seed); why != "" {
+		return FailRestore{Message: why + "; the old members go on"}
+	}
 	switch {
 	case seed.Pod == PodDeleting || (seed.Pod == PodNone && seed.Volume == VolumeDeleting):
 		return s.waitGone(seed, v1beta2.ReasonRestoring, "seed "+seed.Name+" is being made again")
@@ -160,7 +190,7 @@ const goneGrace = 30 * time.Second
 
 // waitGone waits for a Pod or volume to be gone, and says what to do when that takes too long.
 func (s State) waitGone(m Member, why, message string) Step {
-	if m.Pod == PodDeleting && !m.GoneBy.IsZero() && s.Now.Sub(m.GoneBy) > goneGrace {
+	if s.overdue(m) {
 		return Wait{
 			Why:     v1beta2.ReasonPodFailing,
 			Message: "Pod " + m.Name + " should have stopped and its host does not confirm it: make sure that it has, then delete the Pod with --force --grace-period=0",
@@ -170,15 +200,22 @@ func (s State) waitGone(m Member, why, message string) Step {
 	return Wait{Why: why, Message: message}
 }
 
+// overdue says whether a Pod should have been gone for some time.
+func (s State) overdue(m Member) bool {
+	return m.Pod == PodDeleting && !m.GoneBy.IsZero() && s.Now.Sub(m.GoneBy) > goneGrace
+}
+
 // seed is the first member of the incarnation that a restore makes; false when nothing of it is there yet.
-func (s State) seed() (Member, bool) {
-	name := memberName(s.Name, s.UID, s.Restore.Incarnation, 0)
+func (s State) seed() (Member, bool) { return s.seedOf(s.Restore.Incarnation) }
+
+func (s State) seedOf(incarnation int32) (Member, bool) {
+	name := memberName(s.Name, s.UID, incarnation, 0)
 	for _, m := range s.Members {
 		if m.Name == name {
 			return m, true
 		}
 	}
-	return Member{Name: name, Incarnation: s.Restore.Incarnation}, false
+	return Member{Name: name, Incarnation: incarnation}, false
 }
 
 // removeStrays removes what a failed restore left: a seed that never was the cluster and never will be.
@@ -210,13 +247,19 @@ func (s State) stray(m Member) bool {
 
 // completeRestore: asked last, so the cluster is at size and well and the old volumes are gone.
 func completeRestore(s State) Step {
-	if s.step() != v1beta2.RestoreGrowing {
-		return nil
-	}
+	growing := s.step() == v1beta2.RestoreGrowing
 	for _, m := range s.Members {
-		if m.Incarnation < s.Incarnation {
+		switch {
+		case s.stray(m):
+			return s.waitGone(m, v1beta2.ReasonRestoring, "what is left of seed "+m.Name+" of a restore that failed is being removed")
+		case m.Incarnation < s.Incarnation && m.Pod == PodDeleting:
+			return s.waitGone(m, v1beta2.ReasonRestoring, "the Pod of "+m.Name+" is being deleted")
+		case m.Incarnation < s.Incarnation && growing:
 			return Wait{Why: v1beta2.ReasonRestoring, Message: "the volume of " + m.Name + " is being deleted"}
 		}
+	}
+	if !growing {
+		return nil
 	}
 	return CompleteRestore{}
 }

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -140,6 +141,34 @@ func TestPlanRestoreSeeding(t *testing.T) {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, func(m *Member) { m.Revision = 41 })),
 			FailRestore{Message: "the seed holds revision 41 and the snapshot 42; the cluster was not touched"},
 		},
+		"gives up when the seed's image is missing for long": {
+			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, blockedBy(v1beta2.ReasonImageUnavailable), unreadySince(6*time.Minute))),
+			FailRestore{Message: "seed " + seedName + " could not start for 5m0s: why; it is removed, and the cluster was not touched"},
+		},
+		"waits for hosts longer than for images": {
+			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, blockedBy(v1beta2.ReasonPodUnschedulable), unreadySince(6*time.Minute))),
+			Wait{Why: v1beta2.ReasonPodUnschedulable, Message: "seed " + seedName + ": why; the members go on serving", Stalled: true},
+		},
+		"and not for ever": {
+			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, blockedBy(v1beta2.ReasonPodUnschedulable), unreadySince(16*time.Minute))),
+			FailRestore{Message: "seed " + seedName + " could not start for 15m0s: why; it is removed, and the cluster was not touched"},
+		},
+		"gives up when the seed's host is gone": {
+			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, pod(PodDeleting), func(m *Member) { m.GoneBy = noon.Add(-time.Minute) })),
+			FailRestore{Message: "the host of seed " + seedName + " does not confirm that it has stopped; it is removed, and the cluster was not touched"},
+		},
+		"gives up when the seed's etcd never serves": {
+			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, silent, unreadySince(time.Hour), func(m *Member) { m.Seed = &Seed{DoneAt: noon.Add(-6 * time.Minute)} })),
+			FailRestore{Message: "seed " + seedName + " was restored and has not served for 5m0s: ; it is removed, and the cluster was not touched"},
+		},
+		"does not give up while a large snapshot is restored": {
+			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, pod(PodStarting), silent, unreadySince(time.Hour))),
+			wait("seed " + seedName + " is being restored; the members go on serving"),
+		},
+		"says what is left of a failed seed whose host is gone": {
+			state(formed, members(3), restored(v1beta2.RestoreFailed), aSeed(serving, pod(PodDeleting), func(m *Member) { m.GoneBy = noon.Add(-time.Minute) })),
+			Wait{Why: v1beta2.ReasonPodFailing, Message: "Pod " + seedName + " should have stopped and its host does not confirm it: make sure that it has, then delete the Pod with --force --grace-period=0", Stalled: true},
+		},
 		"gives up when the EtcdRestore is deleted": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), aSeed(serving)),
 			FailRestore{Message: "EtcdRestore back was deleted before the cluster was switched: nothing was changed"},
@@ -177,6 +206,14 @@ func TestPlanRestoreSwitching(t *testing.T) {
 		"waits until the last one has stopped": {
 			state(formed, members(3), stopped, with(2, pod(PodDeleting)), switching, asked, aSeed(serving)),
 			Wait{Why: v1beta2.ReasonRestoring, Message: "member " + nameOf(2) + " is stopping; then the seed serves"},
+		},
+		"does not wait for the objects of Pods that have stopped": {
+			state(formed, members(3), stopped, with(2, pod(PodDeleting), func(m *Member) { m.Stopped = true }), switching, asked, aSeed(serving)),
+			AdoptSeed{ClusterID: seedID, Incarnation: 2},
+		},
+		"lets the old members go on when a lost seed finds no host": {
+			state(formed, members(3), stopped, switching, asked, aSeed(serving, blockedBy(v1beta2.ReasonPodUnschedulable), unreadySince(16*time.Minute))),
+			FailRestore{Message: "seed " + seedName + " could not start for 15m0s: why; the old members go on"},
 		},
 		"asks a person when an old Pod is stuck": {
 			state(formed, members(3), stopped, with(2, pod(PodDeleting), func(m *Member) { m.GoneBy = noon.Add(-time.Minute) }), switching, asked, aSeed(serving)),
@@ -250,4 +287,47 @@ func TestPlanRestoreGrowing(t *testing.T) {
 			}},
 		},
 	}.run(t)
+}
+
+func unreadySince(ago time.Duration) func(*Member) {
+	return func(m *Member) { m.PodReady, m.UnreadySince = false, noon.Add(-ago) }
+}
+
+func TestTheStatusSaysHowFarARestoreIs(t *testing.T) {
+	seeding := func(seed Seed) State {
+		return state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, pod(PodStarting), func(m *Member) { m.Seed = &seed }))
+	}
+	for name, test := range map[string]struct {
+		state  State
+		before int32
+		want   int32
+	}{
+		"in steps of five":             {seeding(Seed{Percent: 48}), 0, 45},
+		"never back":                   {seeding(Seed{}), 45, 45},
+		"at the end of the download":   {seeding(Seed{DoneAt: noon}), 45, 100},
+		"by the members that grow":     {state(restored(v1beta2.RestoreGrowing), aSeed(serving, inSeedMembership)), 100, 33},
+		"at the switch it is all done": {state(formed, members(3), restored(v1beta2.RestoreSwitching), aSeed(serving)), 45, 100},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.state.Restore.Percent = test.before
+			if got := NewStatus(test.state, Wait{}, nil, v1beta2.EtcdClusterStatus{}, 1).Restore.Percent; got != test.want {
+				t.Errorf("%d %%, want %d %%", got, test.want)
+			}
+		})
+	}
+}
+
+func TestARestoreThatIsDeletedTooLateSaysSo(t *testing.T) {
+	const late = "too late to undo it"
+	done := AdoptSeed{ClusterID: seedID, Incarnation: 2}
+	for _, deleted := range []bool{true, false} {
+		s := state(formed, members(3), stopped, restored(v1beta2.RestoreSwitching), aSeed(serving))
+		if !deleted {
+			asked(&s)
+		}
+		said := NewStatus(s, done, nil, v1beta2.EtcdClusterStatus{}, 1).Restore.Message
+		if strings.Contains(said, late) != deleted || strings.Contains(messageOf(s, done), late) != deleted {
+			t.Errorf("deleted %v: %q", deleted, said)
+		}
+	}
 }

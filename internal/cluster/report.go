@@ -47,13 +47,13 @@ func messageOf(s State, step Step) string {
 	if step, ok := step.(speaker); ok {
 		return step.message(s)
 	}
-	return restoreMessage(step)
+	return restoreMessage(s, step)
 }
 
 // speaker is a step that has its own words.
 type speaker interface{ message(s State) string }
 
-func restoreMessage(step Step) string {
+func restoreMessage(s State, step Step) string {
 	switch step := step.(type) {
 	case BeginRestore:
 		return "restoring EtcdRestore " + step.Restore.Name + " into a seed beside the members that serve"
@@ -62,9 +62,9 @@ func restoreMessage(step Step) string {
 	case StopMembers:
 		return "stopping the old members"
 	case AdoptSeed:
-		return "the seed is the cluster now, with ID " + step.ClusterID
+		return "the seed is the cluster now, with ID " + step.ClusterID + s.tooLate()
 	case CompleteRestore:
-		return "the restored cluster serves at its full size"
+		return "the restored cluster serves at its full size" + s.tooLate()
 	case FailRestore:
 		return step.Message
 	}

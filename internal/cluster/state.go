@@ -114,6 +114,8 @@ type Member struct {
 	UnreadySince time.Time
 	// GoneBy is when a Pod that is being deleted was to be gone at the latest.
 	GoneBy time.Time
+	// Stopped: such a Pod's host has confirmed that nothing of it runs any more or will again; only the object is left.
+	Stopped bool
 	// PodReason (one of the API's reasons) and PodMessage say why a Pod is blocked.
 	PodReason, PodMessage string
 	// Start is how the Pod's etcd comes up.
@@ -152,6 +154,10 @@ type Seed struct {
 	Hopeless bool
 	// Message is what the last run said.
 	Message string
+	// Percent that the run under way says it has done.
+	Percent int32
+	// DoneAt is when the data was complete; zero before.
+	DoneAt time.Time
 }
 
 // NewState is what the EtcdCluster itself says; what Kubernetes holds and etcd answers is added to it.

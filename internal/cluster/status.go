@@ -27,6 +27,7 @@ func NewStatus(s State, step Step, actErr error, before v1beta2.EtcdClusterStatu
 	status.ClusterID, status.Incarnation, status.Restore = s.ClusterID, s.Incarnation, s.Restore.DeepCopy()
 	if actErr == nil {
 		recordFacts(&status, s, step)
+		setPercent(status.Restore, s)
 	}
 	if !s.Deleting {
 		setMembers(&status, s)
@@ -51,14 +52,14 @@ func recordFacts(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 	case AdoptSeed:
 		status.ClusterID, status.Incarnation = step.ClusterID, step.Incarnation
 		status.Restore.Step = v1beta2.RestoreGrowing
-		status.Restore.Message = fmt.Sprintf("the restored data is served; growing to %d members", s.Spec.Size)
+		status.Restore.Message = fmt.Sprintf("the restored data is served; growing to %d members", s.Spec.Size) + s.tooLate()
 		if seed, ok := s.seed(); ok {
 			status.CurrentVersion = seed.Version
 			status.MemberStatuses = []v1beta2.MemberStatus{{Name: seed.Name, Role: v1beta2.MemberVoter}}
 		}
 	case CompleteRestore:
 		status.Restore.Step = v1beta2.RestoreComplete
-		status.Restore.Message = "the restored cluster serves at its full size"
+		status.Restore.Message = "the restored cluster serves at its full size" + s.tooLate()
 	case FailRestore:
 		status.Restore.Step = v1beta2.RestoreFailed
 		status.Restore.Message = step.Message

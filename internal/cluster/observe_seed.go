@@ -1,0 +1,57 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/seed"
+)
+
+// SeedPercent asks the init container that restores a snapshot, at its Pod's address, how far it is.
+type SeedPercent func(ctx context.Context, address string) (int32, error)
+
+// seedTimeout is for a question that is asked at every pass while a seed is restored.
+const seedTimeout = 500 * time.Millisecond
+
+// observeSeed adds how far the seed's download and restore are. A seed that does not say costs the percents only.
+func (r *Reconciler) observeSeed(ctx context.Context, v *view) {
+	if v.Restore == nil || !v.restoring() || r.SeedPercent == nil {
+		return
+	}
+	for i := range v.Members {
+		m := &v.Members[i]
+		if m.Seed == nil || m.Pod != PodStarting || !m.Seed.DoneAt.IsZero() || v.addresses[m.Name] == "" {
+			continue
+		}
+		if percent, err := r.SeedPercent(ctx, v.addresses[m.Name]); err == nil {
+			m.Seed.Percent = percent
+		}
+	}
+}
+
+// askSeed is SeedPercent over plain HTTP.
+func askSeed(ctx context.Context, address string) (int32, error) {
+	ctx, cancel := context.WithTimeout(ctx, seedTimeout)
+	defer cancel()
+	url := "http://" + net.JoinHostPort(address, strconv.Itoa(int(seed.ProgressPort))) + seed.ProgressPath
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return 0, fmt.Errorf("ask the seed at %s: %w", address, err)
+	}
+	request.Close = true
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, fmt.Errorf("ask the seed at %s: %w", address, err)
+	}
+	defer response.Body.Close()
+	var said seed.Progress
+	if err := json.NewDecoder(http.MaxBytesReader(nil, response.Body, 1<<10)).Decode(&said); err != nil {
+		return 0, fmt.Errorf("ask the seed at %s: %w", address, err)
+	}
+	return min(max(said.Percent, 0), 100), nil
+}
