@@ -44,6 +44,12 @@ func TestAClusterWithTheUsersCertificatesIsServedSavedAndRestored(t *testing.T) 
 	store := n.etcd("example-tls", config)
 	n.put(store, "key", 20)
 
+	// The most demanding client there is: a kube-apiserver that keeps its world in this cluster.
+	kubernetes := n.kubeAPIServer("example-tls", secret.Data)
+	informer := kubernetes.informer()
+	kubernetes.write("kept", "deleted-by-mistake")
+	kubernetes.sees(informer, "deleted-by-mistake", "kept")
+
 	path := stack.Bucket + "/" + n.name + "/tls.db"
 	n.apply(s3Backup("tls", ofCluster("example-tls"), path))
 	becomes(n, &v1beta2.EtcdBackup{}, "tls", v1beta2.ConditionComplete)
@@ -51,9 +57,18 @@ func TestAClusterWithTheUsersCertificatesIsServedSavedAndRestored(t *testing.T) 
 		_, err := store.Delete(ctx, "key-7")
 		return err
 	})
+	kubernetes.remove("deleted-by-mistake")
+	kubernetes.write("later")
+	kubernetes.sees(informer, "kept", "later")
 	n.apply(s3Restore("tls", "example-tls", path))
 	becomes(n, &v1beta2.EtcdRestore{}, "tls", v1beta2.ConditionComplete)
 	n.has(n.etcd("example-tls", config), "key", 20)
+	// It has its caches in memory, so it is started again after a restore; its informers find out by themselves.
+	kubernetes.stop()
+	kubernetes.start()
+	kubernetes.sees(informer, "deleted-by-mistake", "kept")
+	kubernetes.write("afterwards")
+	kubernetes.sees(informer, "afterwards", "deleted-by-mistake", "kept")
 }
 
 func TestAMissingCertificateIsNamedAndNothingHangs(t *testing.T) {
