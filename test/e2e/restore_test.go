@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -154,8 +156,62 @@ func TestARestoreThatCannotWorkSaysSoAndTouchesNothing(t *testing.T) {
 			t.Errorf("Pod %s was made again", name)
 		}
 	}
+	n.isUndoneWhenDeletedMidway("three", at("saved.db"))
 	n.has(n.etcd("three", nil), "key", 100)
 	n.operatorsNeverRestarted()
+}
+
+// isUndoneWhenDeletedMidway takes a restore as far as its seed, shuts the store to the seed, kills the seed, and deletes
+// the EtcdRestore: the cluster is as it was.
+func (n *namespaced) isUndoneWhenDeletedMidway(cluster, path string) {
+	n.Helper()
+	pause := func(paused bool) {
+		n.kubectl("patch", "etcdcluster", cluster, "--type=merge", "-p", fmt.Sprintf(`{"spec":{"paused":%v}}`, paused))
+	}
+	before := n.ready(cluster)
+	pods := n.pods(cluster)
+	pause(true)
+	n.apply(s3Restore("midway", cluster, path))
+	says(n, &v1beta2.EtcdRestore{}, "midway", v1beta2.ConditionReady, v1beta2.ReasonVerified, "paused")
+	n.kubectl("patch", "secret", "s3-credentials", "--type=merge", "-p", `{"stringData":{"secret-access-key":"not any more"}}`)
+	pause(false)
+	says(n, &v1beta2.EtcdRestore{}, "midway", v1beta2.ConditionRestoring, v1beta2.ReasonSeeding)
+	seed := func(not types.UID) (found *corev1.Pod) {
+		n.eventually("the seed runs and cannot read the store", func(context.Context) error {
+			for name, pod := range n.pods(cluster) {
+				if _, old := pods[name]; !old && pod.UID != not && len(pod.Status.InitContainerStatuses) > 0 && pod.Status.InitContainerStatuses[0].State.Running != nil {
+					found = &pod
+					return nil
+				}
+			}
+			return fmt.Errorf("there is no seed that runs")
+		})
+		return found
+	}
+	first := seed("")
+	n.kubectl("delete", "pod", first.Name, "--force", "--grace-period=0")
+	second := seed(first.UID)
+	if second.Name != first.Name {
+		n.Errorf("the seed was %s and is %s", first.Name, second.Name)
+	}
+	n.kubectl("delete", "etcdrestore", "midway")
+	var after *v1beta2.EtcdCluster
+	n.eventually("the restore is undone", func(context.Context) error {
+		after = n.ready(cluster)
+		if after.Status.Restore == nil || after.Status.Restore.Step != v1beta2.RestoreFailed || len(n.pods(cluster)) != len(pods) {
+			return fmt.Errorf("status %+v, %d Pods", after.Status.Restore, len(n.pods(cluster)))
+		}
+		return nil
+	})
+	if diff := cmp.Diff(memberIDs(before), memberIDs(after)); diff != "" || after.Status.Incarnation != before.Status.Incarnation {
+		n.Errorf("members changed (-before +after):\n%s", diff)
+	}
+	for name, pod := range n.pods(cluster) {
+		if pods[name].UID != pod.UID {
+			n.Errorf("Pod %s was made again", name)
+		}
+	}
+	n.applyFile("examples/secret-s3.yaml")
 }
 
 func TestAnEtcdBackupCanBeNamedAsTheSource(t *testing.T) {

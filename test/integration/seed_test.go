@@ -319,6 +319,20 @@ func TestSeedFaults(t *testing.T) {
 		wantEntries(t, filepath.Dir(r.DataDir))
 	})
 
+	// Defect 12 of coreos/etcd-operator: the bytes were restored without having been looked at.
+	t.Run("a snapshot that is flipped or cut anywhere is never restored", b.flippedOrCut)
+
+	t.Run("a store that goes away midway is waited for", func(t *testing.T) {
+		r := b.request(t, "good.db", b.volume(t))
+		cmd, said := b.start(t, r, "fetching")
+		b.server.Stop()
+		b.server.Start()
+		if err := cmd.Wait(); err != nil {
+			t.Fatalf("%v\n%s", err, said)
+		}
+		wantEntries(t, filepath.Dir(r.DataDir), "data")
+	})
+
 	t.Run("it goes on when the store is back", func(t *testing.T) {
 		r := b.request(t, "good.db", b.volume(t))
 		b.server.Stop()
@@ -393,4 +407,32 @@ func (b *seedBench) start(t *testing.T, r seed.Request, until string) (*exec.Cmd
 		t.Fatalf("it does not say %q:\n%s", until, said)
 	}
 	return cmd, said
+}
+
+// flippedOrCut damages a good snapshot at ten places in two ways. The seed is run as it would be if the object had
+// changed after restore-operator had proven it.
+func (b *seedBench) flippedOrCut(t *testing.T) {
+	good := etcdctlSnapshot(t, "3.6")
+	b.put(t, "small.db", good)
+	proven := b.request(t, "small.db", b.volume(t))
+	damaged := map[string][]byte{}
+	for i := range 10 {
+		at := i * (len(good) - 1) / 9 // the first byte and the last, which is the trailer's
+		flipped := bytes.Clone(good)
+		flipped[at] ^= 1 << (i % 8)
+		damaged[fmt.Sprintf("flipped-%d.db", at)] = flipped
+		damaged[fmt.Sprintf("cut-%d.db", at)] = good[:at]
+	}
+	for key, content := range damaged {
+		b.put(t, key, content)
+		r := proven
+		r.Source.Key, r.DataDir = key, filepath.Join(b.volume(t), "data")
+		if _, err := source.Read(t.Context(), r.Source, b.bucket.Secret, t.TempDir(), nil); !source.Final(err) || !source.Corrupt(err) {
+			t.Errorf("%s: restore-operator says %v", key, err)
+		}
+		if code, _, stderr := b.run(t, r); code != seed.ExitNever {
+			t.Errorf("%s: the seed's exit code is %d: %s", key, code, stderr)
+		}
+		wantEntries(t, filepath.Dir(r.DataDir))
+	}
 }
