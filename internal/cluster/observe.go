@@ -223,6 +223,7 @@ func requestOf(restore *v1beta2.EtcdRestore) *RestoreRequest {
 		Source:         *restore.Status.Source,
 		SHA256:         restore.Status.Snapshot.SHA256,
 		Size:           restore.Status.Snapshot.Size,
+		PlainSize:      restore.Status.Snapshot.PlainSize,
 		Revision:       restore.Status.Snapshot.Revision,
 		RevisionBump:   bump,
 		StorageVersion: restore.Status.Snapshot.StorageVersion,

@@ -249,6 +249,7 @@ func (s State) seedRequest(m CreateMember) seed.Request {
 		Source:       s.Request.Source,
 		SHA256:       s.Request.SHA256,
 		Size:         s.Request.Size,
+		PlainSize:    s.Request.PlainSize,
 		Revision:     s.Request.Revision,
 		DataDir:      dataDir,
 		Name:         m.Name,

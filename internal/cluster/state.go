@@ -54,8 +54,8 @@ type RestoreRequest struct {
 	UID    types.UID
 	Source v1beta2.RestoreSource
 	SHA256 string
-	// Size in bytes of the object, and the Revision in it.
-	Size, Revision int64
+	// Size in bytes of the object, PlainSize of the snapshot in it where that is another, and the Revision in it.
+	Size, PlainSize, Revision int64
 	RevisionBump   int64
 	// StorageVersion of the snapshot, empty for etcd older than 3.6.
 	StorageVersion string

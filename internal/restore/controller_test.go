@@ -26,6 +26,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
@@ -207,12 +208,14 @@ func TestEachFaultHasItsReason(t *testing.T) {
 		err   error
 		final bool
 	}{
-		v1beta2.ReasonObjectNotFound:   {fmt.Errorf("get: %w", fs.ErrNotExist), true},
-		v1beta2.ReasonAccessDenied:     {fmt.Errorf("get: %w", fs.ErrPermission), false},
-		v1beta2.ReasonBucketNotFound:   {fmt.Errorf("get: %w", objstore.ErrNoBucket), false},
-		v1beta2.ReasonSnapshotCorrupt:  {fmt.Errorf("read: %w", dbfile.ErrCorrupt), true},
-		v1beta2.ReasonStoreUnreachable: {errors.New("no route to host"), false},
-		v1beta2.ReasonRetrying:         {fmt.Errorf("%w: %w", source.ErrDisk, fs.ErrNotExist), false},
+		v1beta2.ReasonObjectNotFound:    {fmt.Errorf("get: %w", fs.ErrNotExist), true},
+		v1beta2.ReasonAccessDenied:      {fmt.Errorf("get: %w", fs.ErrPermission), false},
+		v1beta2.ReasonBucketNotFound:    {fmt.Errorf("get: %w", objstore.ErrNoBucket), false},
+		v1beta2.ReasonSecretMissing:     {fmt.Errorf("read: %w", snapshot.ErrIdentity), false},
+		v1beta2.ReasonSnapshotAmbiguous: {fmt.Errorf("choose: %w", source.ErrAmbiguous), true},
+		v1beta2.ReasonSnapshotCorrupt:   {fmt.Errorf("read: %w", dbfile.ErrCorrupt), true},
+		v1beta2.ReasonStoreUnreachable:  {errors.New("no route to host"), false},
+		v1beta2.ReasonRetrying:          {fmt.Errorf("%w: %w", source.ErrDisk, fs.ErrNotExist), false},
 	} {
 		t.Run(reason, func(t *testing.T) {
 			b := newBench(t, func(context.Context, Asked) (Found, error) {

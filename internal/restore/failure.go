@@ -30,6 +30,10 @@ func classify(err error, src v1beta2.RestoreSource) failure {
 		return passing(v1beta2.ReasonRetrying, "please report this; the operator's log has the stack")
 	case errors.Is(err, kube.ErrSecretMissing):
 		return failure{v1beta2.ReasonSecretMissing, err.Error(), false}
+	case source.Undecryptable(err) && src.Secret == "":
+		return passing(v1beta2.ReasonSecretMissing, "the snapshot is encrypted: make an EtcdRestore that names a Secret with the key age-identity")
+	case source.Undecryptable(err):
+		return passing(v1beta2.ReasonSecretMissing, "put the identity that the snapshot was encrypted for into the key age-identity of the Secret "+src.Secret)
 	case errors.Is(err, source.ErrAmbiguous):
 		return final(v1beta2.ReasonSnapshotAmbiguous, "then make another EtcdRestore; nothing was touched")
 	case errors.Is(err, source.ErrConfig) && src.Secret != "":

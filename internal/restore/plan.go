@@ -171,10 +171,11 @@ func (s State) tooSmall(snapshot v1beta2.Snapshot) Step {
 	if s.Cluster == nil {
 		return nil
 	}
-	if has, needs := s.Cluster.Spec.MemberStorage(), 2*snapshot.Size; has > 0 && has < needs {
+	size := max(snapshot.Size, snapshot.PlainSize)
+	if has, needs := s.Cluster.Spec.MemberStorage(), 2*size; has > 0 && has < needs {
 		return Fail{Reason: v1beta2.ReasonVolumeTooSmall, Message: fmt.Sprintf(
 			"the members of EtcdCluster %s have volumes of %d MiB, and the restore of snapshot %s with %d MiB needs %d MiB: make them larger in the spec.pod of the cluster, then make another EtcdRestore",
-			s.Cluster.Name, has>>20, snapshot.Path, snapshot.Size>>20, (needs>>20)+1)}
+			s.Cluster.Name, has>>20, snapshot.Path, size>>20, (needs>>20)+1)}
 	}
 	return nil
 }

@@ -34,6 +34,8 @@ type Request struct {
 	SHA256 string
 	// Size of the object in bytes.
 	Size int64
+	// PlainSize is that of the snapshot inside of a compressed or encrypted object; 0 where it is the object.
+	PlainSize int64
 	// Revision that the snapshot holds; 0 where no key was ever written.
 	Revision int64
 
@@ -48,4 +50,12 @@ type Request struct {
 	Token string
 	// RevisionBump is added to the revision, and everything before is marked compacted. 0 turns both off.
 	RevisionBump int64
+}
+
+// Plain is the size of the snapshot in bytes, whatever it is wrapped in.
+func (r Request) Plain() int64 {
+	if r.PlainSize > 0 {
+		return r.PlainSize
+	}
+	return r.Size
 }

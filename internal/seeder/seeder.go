@@ -33,7 +33,7 @@ type Seeder struct {
 }
 
 // ErrMismatch is in the chain when the object is whole and is not the one that was proven.
-var ErrMismatch = errors.New("the object is not the one that was proven")
+var ErrMismatch = source.ErrChanged
 
 // errArguments is in the chain when the arguments are wrong.
 var errArguments = errors.New("wrong arguments")
@@ -62,7 +62,7 @@ func (s *Seeder) Seed(ctx context.Context, r seed.Request) (err error) {
 			err = fmt.Errorf("remove the fetched snapshot: %w: %w", source.ErrDisk, remove)
 		}
 	}()
-	if err := enoughSpace(staging, r.Size); err != nil {
+	if err := enoughSpace(staging, r.Plain()); err != nil {
 		return err
 	}
 	file, err := s.fetch(ctx, r, staging)
@@ -81,27 +81,23 @@ func (s *Seeder) fetch(ctx context.Context, r seed.Request, dir string) (file st
 	err = s.retry(ctx, func() error {
 		started := time.Now()
 		s.Log.Info("fetching", "storageType", r.Source.StorageType, "bucket", r.Source.Bucket, "key", r.Source.Key, "bytes", r.Size)
-		proven, err := source.Read(ctx, r.Source, secret, dir, s.fetching())
+		proven, err := source.ReadAgain(ctx, r.Source, secret, dir, s.fetching(), r.SHA256)
 		if err != nil {
 			return err
 		}
 		got := proven.Snapshot
-		s.Log.Info("fetched and proven", "bytes", got.Size, "sha256", got.SHA256, "revision", got.Revision, "took", time.Since(started).String())
+		s.Log.Info("fetched and proven", "bytes", got.Size, "sha256", got.SHA256, "took", time.Since(started).String())
 		file = proven.File
 		return match(r, got)
 	})
 	return file, err
 }
 
-// match compares what came with what was proven.
+// match compares what came with what was proven; its SHA-256 was compared already.
 func match(r seed.Request, got v1beta2.Snapshot) error {
 	switch {
-	case got.SHA256 != r.SHA256:
-		return fmt.Errorf("%s has SHA-256 %s and %s was proven: %w", got.Path, got.SHA256, r.SHA256, ErrMismatch)
 	case got.Size != r.Size:
 		return fmt.Errorf("%s has %d bytes and %d were proven: %w", got.Path, got.Size, r.Size, ErrMismatch)
-	case got.Revision != r.Revision:
-		return fmt.Errorf("%s holds revision %d and %d was proven: %w", got.Path, got.Revision, r.Revision, ErrMismatch)
 	}
 	return nil
 }
@@ -109,7 +105,7 @@ func match(r seed.Request, got v1beta2.Snapshot) error {
 // restore makes the data directory in data and puts it in its place.
 func (s *Seeder) restore(ctx context.Context, r seed.Request, file, data string) error {
 	started := time.Now()
-	s.progress.restoring(data, r.Size)
+	s.progress.restoring(data, r.Plain())
 	err := dbfile.Restore(ctx, dbfile.Options{
 		SnapshotPath:   file,
 		DataDir:        data,

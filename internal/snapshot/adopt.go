@@ -132,5 +132,5 @@ func (r Request) readBack(ctx context.Context) (facts, error) {
 		return facts{}, err
 	}
 	defer body.Close()
-	return download(body, spool, nil, nil)
+	return download(body, spool, reading{})
 }

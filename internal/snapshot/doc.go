@@ -24,6 +24,8 @@ var (
 	ErrStale = errors.New("snapshot is older than the cluster was when it was asked for")
 	// ErrIdentity says that the object is encrypted and no identity at hand decrypts it.
 	ErrIdentity = errors.New("no age identity decrypts the object")
+	// ErrChanged says that the object is a snapshot and not the one that was proven.
+	ErrChanged = errors.New("not the snapshot that was proven")
 	// ErrManifest says that an object is no manifest of this format.
 	ErrManifest = errors.New("not a manifest")
 	// ErrNewerFormat says that a newer version of the suite wrote the manifest.

@@ -48,18 +48,36 @@ func (f Fetched) Format() string {
 // dbfile.ErrNoTrailer where it is not what it should be, ErrNewerFormat where a
 // newer version of the suite must read it, and ErrDisk for the disk here.
 func Fetch(ctx context.Context, store objstore.Store, key, dir string, identities []byte) (Fetched, error) {
-	fetched, err := fetch(ctx, store, key, dir, identities)
+	m, err := manifestOf(ctx, store, key)
+	if err != nil {
+		return Fetched{}, fmt.Errorf("fetch snapshot %s: %w", key, err)
+	}
+	fetched, err := fetch(ctx, store, key, dir, reading{manifest: m, identities: identities})
 	if err != nil {
 		return Fetched{}, fmt.Errorf("fetch snapshot %s: %w", key, err)
 	}
 	return fetched, nil
 }
 
-func fetch(ctx context.Context, store objstore.Store, key, dir string, identities []byte) (Fetched, error) {
-	m, err := manifestOf(ctx, store, key)
+// FetchAgain is Fetch for an object that was fetched and proven before, when it had this SHA-256. That it has it still
+// proves all the rest, so that the database is not walked once more, which takes time and memory that grows with its
+// keys: of Info only Size is known. The error is ErrChanged where it is another object now.
+func FetchAgain(ctx context.Context, store objstore.Store, key, dir string, identities []byte, sha256 string) (Fetched, error) {
+	fetched, err := fetch(ctx, store, key, dir, reading{sha256: sha256, identities: identities})
 	if err != nil {
-		return Fetched{}, err
+		return Fetched{}, fmt.Errorf("fetch snapshot %s: %w", key, err)
 	}
+	return fetched, nil
+}
+
+// reading is what is known of an object before it is read.
+type reading struct {
+	manifest   *Manifest // may be nil
+	sha256     string    // of the object that was proven; empty for one that was not
+	identities []byte
+}
+
+func fetch(ctx context.Context, store objstore.Store, key, dir string, known reading) (Fetched, error) {
 	body, err := store.Get(ctx, key)
 	if err != nil {
 		return Fetched{}, err
@@ -69,7 +87,7 @@ func fetch(ctx context.Context, store objstore.Store, key, dir string, identitie
 	if err != nil {
 		return Fetched{}, diskError(err)
 	}
-	f, err := download(body, file, m, identities)
+	f, err := download(body, file, known)
 	if closeErr := file.Close(); err == nil && closeErr != nil {
 		err = diskError(closeErr)
 	}
@@ -78,7 +96,7 @@ func fetch(ctx context.Context, store objstore.Store, key, dir string, identitie
 		return Fetched{}, err
 	}
 	return Fetched{
-		Path: file.Name(), Info: f.Info, SHA256: f.object.SHA256, Size: f.object.Size, Encoding: f.object.Encoding, Manifest: m,
+		Path: file.Name(), Info: f.Info, SHA256: f.object.SHA256, Size: f.object.Size, Encoding: f.object.Encoding, Manifest: known.manifest,
 	}, nil
 }
 
@@ -99,12 +117,13 @@ func manifestOf(ctx context.Context, store objstore.Store, key string) (*Manifes
 }
 
 // download reads an object into file and proves what is inside of it.
-func download(body io.Reader, file *os.File, m *Manifest, identities []byte) (facts, error) {
+func download(body io.Reader, file *os.File, known reading) (facts, error) {
+	m := known.manifest
 	if m != nil {
 		body = io.LimitReader(body, m.Size+1)
 	}
 	whole := newMeasured(storeBody{body})
-	plain, encoding, err := decode(whole, identities)
+	plain, encoding, err := decode(whole, known.identities)
 	if err != nil {
 		f := facts{}
 		if _, rest := io.Copy(io.Discard, whole); rest == nil {
@@ -117,6 +136,7 @@ func download(body io.Reader, file *os.File, m *Manifest, identities []byte) (fa
 		plain = io.LimitReader(plain, size+1)
 	}
 	p := newProof(plain, file)
+	p.again = known.sha256 != ""
 	_, err = io.Copy(io.Discard, p)
 	corrupt := errors.Is(err, dbfile.ErrCorrupt) || errors.Is(err, dbfile.ErrNoTrailer)
 	if err == nil || corrupt {
@@ -132,6 +152,9 @@ func download(body io.Reader, file *os.File, m *Manifest, identities []byte) (fa
 	}
 	f := p.facts
 	f.object = object{Encoding: encoding, Size: whole.size, SHA256: whole.SHA256()}
+	if p.again && f.object.SHA256 != known.sha256 {
+		return facts{}, fmt.Errorf("object has SHA-256 %s and %s was proven: %w", f.object.SHA256, known.sha256, ErrChanged)
+	}
 	return f, agree(f, m)
 }
 

@@ -34,6 +34,7 @@ type proof struct {
 	progress func(int64) // may be nil
 	hint     int64
 	judge    func(facts) error // may be nil
+	again    bool              // the database was walked before: see FetchAgain
 
 	trailer *dbfile.Trailer
 	proven  bool
@@ -81,7 +82,7 @@ func (p *proof) finish() error {
 	if err := p.trailer.Check(); err != nil {
 		return err
 	}
-	info, err := dbfile.InspectReader(p.spool, p.trailer.Size())
+	info, err := p.inspect()
 	if err != nil && !errors.Is(err, dbfile.ErrCorrupt) && !errors.Is(err, dbfile.ErrNoTrailer) {
 		return diskError(err)
 	}
@@ -98,6 +99,13 @@ func (p *proof) finish() error {
 	}
 	p.proven = true
 	return io.EOF
+}
+
+func (p *proof) inspect() (dbfile.Info, error) {
+	if p.again {
+		return dbfile.Info{Size: p.trailer.Size()}, nil
+	}
+	return dbfile.InspectReader(p.spool, p.trailer.Size())
 }
 
 // failure is why the proof failed, nil where it did not.

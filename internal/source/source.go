@@ -21,6 +21,8 @@ var (
 	ErrConfig = errors.New("store cannot be opened")
 	// ErrDisk is in the chain when the disk here failed or is full; the rest of the chain says nothing about the object.
 	ErrDisk = snapshot.ErrDisk
+	// ErrChanged is in the chain when the object is whole and is not the one that was proven before.
+	ErrChanged = snapshot.ErrChanged
 )
 
 // Proven is a source that was read once, whole, and found good.
@@ -57,20 +59,47 @@ func Find(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]by
 // Read streams the object once into a new file in dir, and proves it. The caller removes the file; after an error
 // there is none. progress may be nil.
 func Read(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte, dir string, progress Progress) (Proven, error) {
+	var proven Proven
+	err := withStore(ctx, src, secret, dir, progress, func(store objstore.Store) error {
+		fetched, err := snapshot.Fetch(ctx, store, src.Key, dir, connect.Identity(secret))
+		if err == nil {
+			proven = provenOf(src, fetched)
+		}
+		return err
+	})
+	return proven, err
+}
+
+// ReadAgain does that for an object that was proven before, when it had this SHA-256; of the Snapshot only path,
+// sizes and SHA-256 are told. The error is ErrChanged where it is another one now.
+func ReadAgain(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte, dir string, progress Progress, sha256 string) (Proven, error) {
+	var proven Proven
+	err := withStore(ctx, src, secret, dir, progress, func(store objstore.Store) error {
+		fetched, err := snapshot.FetchAgain(ctx, store, src.Key, dir, connect.Identity(secret), sha256)
+		if err == nil {
+			proven = provenOf(src, fetched)
+		}
+		return err
+	})
+	return proven, err
+}
+
+// withStore opens the store for a reading of src into dir.
+func withStore(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte, dir string, progress Progress, read func(objstore.Store) error) error {
 	store, err := open(ctx, src, secret)
 	if err != nil {
-		return Proven{}, err
+		return err
 	}
 	size := sizeOf(ctx, patient{store, patience, nil}, src.Key)
 	if err := enough(dir, size); err != nil {
-		return Proven{}, err
+		return err
 	}
 	of := func(key string, bytes int64) {
 		if progress != nil && key == src.Key {
 			progress(bytes, size)
 		}
 	}
-	return read(ctx, patient{store, patience, of}, src, dir, connect.Identity(secret))
+	return read(patient{store, patience, of})
 }
 
 func open(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte) (objstore.Store, error) {
@@ -95,11 +124,7 @@ func sizeOf(ctx context.Context, store objstore.Store, key string) int64 {
 	return 0
 }
 
-func read(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource, dir string, identities []byte) (Proven, error) {
-	fetched, err := snapshot.Fetch(ctx, store, src.Key, dir, identities)
-	if err != nil {
-		return Proven{}, err
-	}
+func provenOf(src v1beta2.RestoreSource, fetched snapshot.Fetched) Proven {
 	proven := Proven{File: fetched.Path, Format: fetched.Format(), Snapshot: v1beta2.Snapshot{
 		Path:           src.Bucket + "/" + src.Key,
 		Revision:       fetched.Info.Revision,
@@ -115,7 +140,7 @@ func read(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource, 
 		proven.Snapshot.EtcdVersion, proven.Snapshot.ClusterID = m.EtcdVersion, m.Cluster.ID
 		proven.Snapshot.CreatedAt = m.CreatedAt.UTC().Format(time.RFC3339)
 	}
-	return proven, nil
+	return proven
 }
 
 // Corrupt says whether the object was read and is no whole snapshot.
@@ -135,4 +160,6 @@ func Undecryptable(err error) bool { return errors.Is(err, snapshot.ErrIdentity)
 func Newer(err error) bool { return errors.Is(err, snapshot.ErrNewerFormat) }
 
 // Final says whether the same object read again would fail the same way.
-func Final(err error) bool { return Corrupt(err) || Missing(err) || Newer(err) }
+func Final(err error) bool {
+	return Corrupt(err) || Missing(err) || Newer(err) || errors.Is(err, ErrChanged)
+}

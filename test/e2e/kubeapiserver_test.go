@@ -59,7 +59,7 @@ func (n *namespaced) kubeAPIServer(cluster string, secret map[string][]byte) *ap
 	a.args = []string{
 		"--etcd-servers=https://localhost:" + n.forward(cluster), "--etcd-cafile=" + file("ca.crt"),
 		"--etcd-certfile=" + file("client.crt"), "--etcd-keyfile=" + file("client.key"),
-		"--cert-dir=" + file("serving"), "--bind-address=127.0.0.1", "--secure-port=" + port,
+		"--cert-dir=" + file("serving"), "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", "--secure-port=" + port,
 		"--service-account-issuer=https://e2e", "--service-account-signing-key-file=" + file("sa.key"), "--service-account-key-file=" + file("sa.key"),
 		"--service-cluster-ip-range=10.250.0.0/24", "--authorization-mode=AlwaysAllow", "--token-auth-file=" + file("token"),
 		"--disable-admission-plugins=ServiceAccount", "--shutdown-delay-duration=0s",
