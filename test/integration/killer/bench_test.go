@@ -41,6 +41,8 @@ type bench struct {
 	pods    *podrunner.Runner
 	cluster *v1beta2.EtcdCluster
 	traffic *traffic
+	// atDeath is done after every death of cluster-operator; nil does nothing.
+	atDeath func()
 }
 
 func newBench(t *testing.T, spec v1beta2.EtcdClusterSpec) *bench {
@@ -98,6 +100,9 @@ func (b *bench) operate(policy killer.Policy, what string, met func() error) {
 				return
 			}
 			pause(life.Context(), min(max(result.RequeueAfter, time.Millisecond), longestPause))
+		}
+		if b.atDeath != nil {
+			b.atDeath()
 		}
 	}
 	b.Fatalf("the operator did not %s within %s: %v\nit said last: %v\n%s", what, converge, last, said, b.world())
@@ -158,8 +163,8 @@ func (b *bench) check() {
 func (b *bench) tidy() error {
 	var pods corev1.PodList
 	var claims corev1.PersistentVolumeClaimList
-	ours := client.InNamespace(b.cluster.Namespace)
-	if err := errors.Join(b.client.List(b.Context(), &pods, ours), b.client.List(b.Context(), &claims, ours)); err != nil {
+	ours := []client.ListOption{client.InNamespace(b.cluster.Namespace), client.MatchingLabels{v1beta2.LabelCluster: b.cluster.Name}}
+	if err := errors.Join(b.client.List(b.Context(), &pods, ours...), b.client.List(b.Context(), &claims, ours...)); err != nil {
 		return err
 	}
 	var runs, holds, votes []string

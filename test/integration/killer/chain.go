@@ -7,28 +7,35 @@ import (
 
 // Chain kills at every call of an operation in one run: before each, and after each that may have an effect. Calls
 // are told apart by their name and by how many effects there were before, so that every point between two effects
-// is visited, and each once: the operation always gets on.
+// is visited, and each once: the operation always gets on. What is done anew in each life, such as counting the
+// attempts at something, is died of a few times only.
 type Chain struct {
 	mu      sync.Mutex
 	effects int
 	seen    map[string]bool
-	deaths  []string
+	same    map[string]int
+	deaths  int
 }
+
+// sameDeaths is how often an operator dies at patches that differ in figures only.
+const sameDeaths = 3
 
 // Choose kills where nobody died yet.
 func (c *Chain) Choose(call Call) Moment {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.seen == nil {
+		c.seen, c.same = map[string]bool{}, map[string]int{}
+	}
 	for _, moment := range []Moment{Before, After} {
 		key := fmt.Sprintf("%d %s %d", c.effects, call.Name, moment)
-		if c.seen[key] || (moment == After && !call.Effect) {
+		same := fmt.Sprintf("%s %d %s", call.Name, moment, call.Content)
+		if c.seen[key] || (moment == After && !call.Effect) || (call.Content != "" && c.same[same] == sameDeaths) {
 			continue
 		}
-		if c.seen == nil {
-			c.seen = map[string]bool{}
-		}
 		c.seen[key] = true
-		c.deaths = append(c.deaths, key)
+		c.same[same]++
+		c.deaths++
 		return moment
 	}
 	return Never
@@ -47,7 +54,7 @@ func (c *Chain) Done(_ Call, changed bool) {
 func (c *Chain) Deaths() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.deaths)
+	return c.deaths
 }
 
 // Effects is how many calls had an effect.

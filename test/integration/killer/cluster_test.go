@@ -21,6 +21,7 @@ const (
 // TestAnOperatorThatDiesAtEveryCallLosesNothing takes one cluster through its life. In each operation the operator
 // is killed before and after each of its API writes and calls of etcd, while a client writes.
 func TestAnOperatorThatDiesAtEveryCallLosesNothing(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, v1beta2.EtcdClusterSpec{Size: 3, Version: older})
 	b.traffic.run()
 	kubetest.Create(t, b.cluster)

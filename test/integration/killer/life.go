@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
 	"strings"
 	"sync"
 
@@ -28,6 +29,8 @@ type Call struct {
 	Name string
 	// Effect: the call may change the world.
 	Effect bool
+	// Content of a patch, without its figures, so that counting up is not a new thing each time; empty for others.
+	Content string
 }
 
 // Moment is when an operator dies.
@@ -132,7 +135,7 @@ func (l *Life) Client(c client.WithWatch) client.WithWatch {
 			return l.write(ctx, c, "update", object, func() error { return c.Update(ctx, object, opts...) })
 		},
 		Patch: func(ctx context.Context, c client.WithWatch, object client.Object, patch client.Patch, opts ...client.PatchOption) error {
-			return l.write(ctx, c, "patch", object, func() error { return c.Patch(ctx, object, patch, opts...) })
+			return l.write(ctx, c, "patch", object, func() error { return c.Patch(ctx, object, patch, opts...) }, patch)
 		},
 		Delete: func(ctx context.Context, c client.WithWatch, object client.Object, opts ...client.DeleteOption) error {
 			return l.write(ctx, c, "delete", object, func() error { return c.Delete(ctx, object, opts...) })
@@ -150,7 +153,7 @@ func (l *Life) Client(c client.WithWatch) client.WithWatch {
 			return l.write(ctx, c, "update "+sub+" of", object, func() error { return c.SubResource(sub).Update(ctx, object, opts...) })
 		},
 		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, object client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
-			return l.write(ctx, c, "patch "+sub+" of", object, func() error { return c.SubResource(sub).Patch(ctx, object, patch, opts...) })
+			return l.write(ctx, c, "patch "+sub+" of", object, func() error { return c.SubResource(sub).Patch(ctx, object, patch, opts...) }, patch)
 		},
 		SubResourceApply: func(ctx context.Context, c client.Client, sub string, object runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption) error {
 			return l.apply(ctx, c, "apply "+sub+" of", object, func() error { return c.SubResource(sub).Apply(ctx, object, opts...) })
@@ -166,9 +169,13 @@ func (l *Life) read(do func() error) error {
 }
 
 // write is a call of which the object's version tells whether it changed anything.
-func (l *Life) write(ctx context.Context, c client.Client, verb string, object client.Object, do func() error) error {
+func (l *Life) write(ctx context.Context, c client.Client, verb string, object client.Object, do func() error, patch ...client.Patch) error {
 	before := version(ctx, c, object)
-	call := Call{fmt.Sprintf("%s %s %s", verb, kindOf(c, object).Kind, object.GetName()), true}
+	call := Call{Name: fmt.Sprintf("%s %s %s", verb, kindOf(c, object).Kind, object.GetName()), Effect: true}
+	for _, p := range patch {
+		content, _ := p.Data(object)
+		call.Content += string(figures.ReplaceAll(content, nil))
+	}
 	return l.callThat(call, do, func(error) bool { return version(context.WithoutCancel(ctx), c, object) != before })
 }
 
@@ -177,8 +184,10 @@ func (l *Life) apply(ctx context.Context, c client.Client, verb string, applied 
 	if object, ok := applied.(client.Object); ok {
 		return l.write(ctx, c, verb, object, do)
 	}
-	return l.call(Call{fmt.Sprintf("%s %T", verb, applied), true}, do)
+	return l.call(Call{Name: fmt.Sprintf("%s %T", verb, applied), Effect: true}, do)
 }
+
+var figures = regexp.MustCompile(`[0-9]+`)
 
 func kindOf(c client.Client, object client.Object) schema.GroupVersionKind {
 	kind, _ := apiutil.GVKForObject(object, c.Scheme())

@@ -133,10 +133,7 @@ func (c *traffic) members() ([]member, error) {
 // check looks that no write is lost that the client was told of.
 func (c *traffic) check() {
 	c.b.Helper()
-	c.mu.Lock()
-	want := len(c.acked)
-	c.mu.Unlock()
-	if want == 0 {
+	if c.count() == 0 {
 		c.b.Error("the client has written nothing: nothing was tested")
 	}
 	kubetest.Eventually(c.b, "every write is there that the client was told of", func(ctx context.Context) error {
@@ -146,6 +143,13 @@ func (c *traffic) check() {
 		}
 		return c.lost(have)
 	})
+}
+
+// count is how many writes the client was told of.
+func (c *traffic) count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.acked)
 }
 
 // lost names a write that is not there.
