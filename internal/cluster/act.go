@@ -50,7 +50,7 @@ func (r *Reconciler) act(ctx context.Context, v *view, step Step) error {
 	case StopMembers:
 		return r.stopMembers(ctx, v, step.Except)
 	}
-	return nil
+	return r.actTLS(ctx, v, step)
 }
 
 func (r *Reconciler) createVolumes(ctx context.Context, v *view, step CreateVolumes) error {

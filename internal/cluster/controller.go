@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"time"
@@ -43,7 +44,9 @@ type Reconciler struct {
 	APIReader client.Reader
 	Events    events.EventRecorder
 	Dial      Dial
-	Now       func() time.Time
+	// Shown sees the certificate that a server shows.
+	Shown func(ctx context.Context, address string) (*x509.Certificate, error)
+	Now   func() time.Time
 	// SeedPercent asks how far a seed is; nil asks nobody.
 	SeedPercent SeedPercent
 	// SeedImage is the image of restore-operator, which restores the first member of a restored cluster.
@@ -74,6 +77,7 @@ func New(c client.Client, reader client.Reader, recorder events.EventRecorder, o
 		APIReader: reader,
 		Events:    recorder,
 		Dial:      options.Dial,
+		Shown:     etcd.Shown,
 		Now:       time.Now,
 		SeedImage: options.SeedImage,
 		metrics:   m,
@@ -92,7 +96,7 @@ func Setup(mgr manager.Manager, options Options) error {
 	}
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named(Name).
-		For(&v1beta2.EtcdCluster{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		For(&v1beta2.EtcdCluster{}, builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
 		Owns(&corev1.Pod{}).
 		Owns(&corev1.PersistentVolumeClaim{}).
 		Owns(&corev1.Service{}).

@@ -69,13 +69,27 @@ func peersOf(command []string) string {
 	return strings.Join(names, ",")
 }
 
+// tlsOf reads from a container's command whether its etcd talks TLS to members and to clients.
+func tlsOf(command []string) (peer, client bool) {
+	for _, arg := range command {
+		peer = peer || strings.HasPrefix(arg, peerCertFlag)
+		client = client || strings.HasPrefix(arg, serverCertFlag)
+	}
+	return peer, client
+}
+
+const (
+	peerCertFlag   = "--peer-cert-file="
+	serverCertFlag = "--cert-file="
+)
+
 func (s State) tlsArgs() []string {
 	var args []string
 	if s.Spec.TLS.SecurePeer() {
 		args = append(args,
 			"--peer-client-cert-auth=true",
 			"--peer-trusted-ca-file="+peerTLSDir+"/"+v1beta2.PeerCAKey,
-			"--peer-cert-file="+peerTLSDir+"/"+v1beta2.PeerCertKey,
+			peerCertFlag+peerTLSDir+"/"+v1beta2.PeerCertKey,
 			"--peer-key-file="+peerTLSDir+"/"+v1beta2.PeerKeyKey,
 		)
 	}
@@ -83,7 +97,7 @@ func (s State) tlsArgs() []string {
 		args = append(args,
 			"--client-cert-auth=true",
 			"--trusted-ca-file="+serverTLSDir+"/"+v1beta2.ServerCAKey,
-			"--cert-file="+serverTLSDir+"/"+v1beta2.ServerCertKey,
+			serverCertFlag+serverTLSDir+"/"+v1beta2.ServerCertKey,
 			"--key-file="+serverTLSDir+"/"+v1beta2.ServerKeyKey,
 		)
 	}
@@ -107,10 +121,10 @@ func (s State) tlsVolumes() []corev1.Volume {
 	}
 	var volumes []corev1.Volume
 	if s.Spec.TLS.SecurePeer() {
-		volumes = append(volumes, secret("member-peer-tls", s.Spec.TLS.Static.Member.PeerSecret))
+		volumes = append(volumes, secret("member-peer-tls", s.Spec.TLS.PeerSecret(s.Name)))
 	}
 	if s.Spec.TLS.SecureClient() {
-		volumes = append(volumes, secret("member-server-tls", s.Spec.TLS.Static.Member.ServerSecret))
+		volumes = append(volumes, secret("member-server-tls", s.Spec.TLS.ServerSecret(s.Name)))
 	}
 	return volumes
 }

@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
 )
 
@@ -28,6 +27,7 @@ type view struct {
 	// addresses of members' Pods by member name; a member without one cannot be asked.
 	addresses map[string]string
 	tls       *tls.Config
+	material  material
 }
 
 // observe reads Kubernetes and etcd. It decides nothing: an etcd that does not answer is data in the State. Only
@@ -49,6 +49,7 @@ func (r *Reconciler) observe(ctx context.Context, cluster *v1beta2.EtcdCluster) 
 	}
 	r.observeEtcd(ctx, v)
 	r.observeSeed(ctx, v)
+	r.observeShown(ctx, v)
 	v.Now = r.Now()
 	slices.SortFunc(v.Members, func(a, b Member) int { return cmp.Compare(a.Name, b.Name) })
 	return v, nil
@@ -130,47 +131,18 @@ func (r *Reconciler) observeStorageClass(ctx context.Context, v *view) error {
 	return nil
 }
 
-// observeSecrets reads the client's certificates and looks that the members' are there.
-func (r *Reconciler) observeSecrets(ctx context.Context, v *view) error {
-	if v.Spec.TLS.SecurePeer() {
-		if err := r.checkSecret(ctx, v, v.Spec.TLS.Static.Member.PeerSecret, v1beta2.PeerCertKey, v1beta2.PeerKeyKey, v1beta2.PeerCAKey); err != nil {
-			return err
-		}
-	}
-	if !v.Spec.TLS.SecureClient() {
-		return nil
-	}
-	if v.Spec.TLS.Static.Member == nil || v.Spec.TLS.Static.Member.ServerSecret == "" {
-		// Stored before the schema refused it.
-		v.SecretProblem = "spec.TLS.static has an operatorSecret and no member.serverSecret: write both or neither"
-		return nil
-	}
-	if err := r.checkSecret(ctx, v, v.Spec.TLS.Static.Member.ServerSecret, v1beta2.ServerCertKey, v1beta2.ServerKeyKey, v1beta2.ServerCAKey); err != nil {
-		return err
-	}
-	name := v.Spec.TLS.Static.OperatorSecret
+// checkSecret reads a Secret of the user's and notes what is missing.
+func (r *Reconciler) checkSecret(ctx context.Context, v *view, name string, keys ...string) (map[string][]byte, error) {
 	data, err := kube.SecretData(ctx, r.Client, v.Namespace, name)
 	if err != nil {
-		return v.noteSecret(err)
-	}
-	v.tls, err = etcd.TLSConfig(data[v1beta2.ClientCertKey], data[v1beta2.ClientKeyKey], data[v1beta2.ClientCAKey])
-	if err != nil {
-		v.SecretProblem = fmt.Sprintf("Secret %s (keys %s, %s, %s): %v", name, v1beta2.ClientCertKey, v1beta2.ClientKeyKey, v1beta2.ClientCAKey, err)
-	}
-	return nil
-}
-
-func (r *Reconciler) checkSecret(ctx context.Context, v *view, name string, keys ...string) error {
-	data, err := kube.SecretData(ctx, r.Client, v.Namespace, name)
-	if err != nil {
-		return v.noteSecret(err)
+		return nil, v.noteSecret(err)
 	}
 	for _, key := range keys {
 		if len(data[key]) == 0 && v.SecretProblem == "" {
 			v.SecretProblem = fmt.Sprintf("Secret %s has no key %s: it needs %v", name, key, keys)
 		}
 	}
-	return nil
+	return data, nil
 }
 
 // noteSecret turns a Secret that is not there into data, and passes on any other error.

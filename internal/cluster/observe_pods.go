@@ -74,9 +74,11 @@ func volumeOf(volume *corev1.PersistentVolumeClaim) Volume {
 func (m *Member) observePod(pod *corev1.Pod, now time.Time) {
 	m.Exposed = pod.Labels[labelVoter] == "true"
 	m.Start = Start(pod.Annotations[annotationStart])
+	m.Trust, m.Loaded = pod.Annotations[annotationTrust], pod.Annotations[annotationLoaded]
 	for _, c := range pod.Spec.Containers {
 		if c.Name == etcdContainer {
 			m.PodImage, m.Peers = c.Image, peersOf(c.Command)
+			m.SecurePeer, m.SecureClient = tlsOf(c.Command)
 		}
 	}
 	m.UnreadySince = pod.CreationTimestamp.Time

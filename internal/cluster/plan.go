@@ -24,15 +24,19 @@ type namedRule struct {
 var rules = []namedRule{
 	{"deleting", deleting},
 	{"paused", paused},
+	{"tlsChange", tlsChange},
+	{"certificates", certificates},
 	{"secrets", secrets},
 	{"strangers", strangers},
 	{"services", services},
+	{"loadCertificates", loadCertificates},
 	{"unblock", unblock},
 	{"removeStrays", removeStrays},
 	{"startMember", startMember},
 	{"restore", restore},
 	{"awaitRestore", awaitRestore},
 	{"bootstrap", bootstrap},
+	{"retrust", retrust},
 	{"quorum", quorum},
 	{"budget", budget},
 	{"expose", expose},
@@ -44,9 +48,11 @@ var rules = []namedRule{
 	{"settle", settle},
 	{"scaleUp", scaleUp},
 	{"roll", roll},
+	{"rotate", rotate},
 	{"leave", leave},
 	{"deleteOldVolumes", deleteOldVolumes},
 	{"completeRestore", completeRestore},
+	{"unissued", unissued},
 }
 
 // Plan is the next step. It is pure: the same State gives the same Step.

@@ -13,7 +13,7 @@ import (
 func roll(s State) Step {
 	var stale []Member
 	for _, m := range s.Current() {
-		if m.InMembership && m.PodImage != s.Spec.Image() {
+		if m.InMembership && (m.PodImage != s.Spec.Image() || s.staleTrust(m)) {
 			stale = append(stale, m)
 		}
 	}
@@ -23,17 +23,24 @@ func roll(s State) Step {
 	if refusal := s.rollRefusal(); refusal != "" {
 		return Wait{Why: v1beta2.ReasonVersionNotSupported, Message: refusal, Stalled: true}
 	}
-	message := "bring it to " + s.Spec.Image()
 	for _, m := range stale {
 		if !m.Leader {
-			return DeletePod{Name: m.Name, Why: v1beta2.ReasonUpgrading, Message: message}
+			return s.restart(m)
 		}
 	}
 	leader := stale[0]
 	if step := s.moveLeader(leader); step != nil {
 		return step
 	}
-	return DeletePod{Name: leader.Name, Why: v1beta2.ReasonUpgrading, Message: message}
+	return s.restart(leader)
+}
+
+// restart makes a member's Pod again.
+func (s State) restart(m Member) Step {
+	if m.PodImage == s.Spec.Image() {
+		return DeletePod{Name: m.Name, Why: v1beta2.ReasonRotatingCertificates, Message: "start it with the authorities that its Secrets hold now"}
+	}
+	return DeletePod{Name: m.Name, Why: v1beta2.ReasonUpgrading, Message: "bring it to " + s.Spec.Image()}
 }
 
 // versionFor an incarnation's members. A change that is refused does not slip in with a Pod that is made again.
@@ -62,7 +69,7 @@ func (s State) ImageFor(incarnation int32) string {
 // rollRefusal says why members may not be brought to the spec's image, or nothing.
 func (s State) rollRefusal() string {
 	if !s.Durable() {
-		return "members with emptyDir lose their data when their Pod is made again: version and repository cannot change; restore a snapshot into a new cluster instead"
+		return "members with emptyDir lose their data when their Pod is made again: version, repository and certificate authorities cannot change; restore a snapshot into a new cluster instead"
 	}
 	return upgradeRefusal(s.lowestVersion(), s.Spec.EtcdVersion())
 }

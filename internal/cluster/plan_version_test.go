@@ -51,7 +51,7 @@ func TestPlanRoll(t *testing.T) {
 		},
 		"refuses with emptyDir": {
 			state(formed, members(3), old, ephemeral),
-			Wait{Why: v1beta2.ReasonVersionNotSupported, Message: "members with emptyDir lose their data when their Pod is made again: version and repository cannot change; restore a snapshot into a new cluster instead", Stalled: true},
+			Wait{Why: v1beta2.ReasonVersionNotSupported, Message: "members with emptyDir lose their data when their Pod is made again: version, repository and certificate authorities cannot change; restore a snapshot into a new cluster instead", Stalled: true},
 		},
 		"refuses to jump, and names the path": {
 			state(formed, members(3), ofVersion("3.8.0")),

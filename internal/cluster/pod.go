@@ -28,6 +28,10 @@ const (
 	annotationInitialSize = v1beta2.Group + "/initial-size"
 	// annotationStart holds how the member's etcd comes up.
 	annotationStart = v1beta2.Group + "/start"
+	// annotationTrust holds the fingerprint of the authorities that the member was started with.
+	annotationTrust = v1beta2.Group + "/trust"
+	// annotationLoaded holds the fingerprint of the certificates that the Pod was last marked with; see loadCertificates.
+	annotationLoaded = v1beta2.Group + "/certificates"
 	// nonRoot is the user of every container without a security context of the user's.
 	nonRoot int64 = 65532
 )
@@ -97,6 +101,9 @@ func (s State) podAnnotations(m CreateMember) map[string]string {
 	maps.Copy(annotations, s.policy().Annotations)
 	annotations[v1beta2.AnnotationVersion] = s.versionFor(m.Incarnation)
 	annotations[annotationStart] = string(m.Start)
+	if s.Certificates.Trust != "" {
+		annotations[annotationTrust], annotations[annotationLoaded] = s.Certificates.Trust, s.Certificates.Loaded
+	}
 	if m.InitialSize > 0 {
 		annotations[annotationInitialSize] = strconv.Itoa(m.InitialSize)
 	}

@@ -129,6 +129,14 @@ func eventReason(step Step) (string, bool) {
 		return "StoppingMember", true
 	case DeleteVolume:
 		return "DeletingVolume", true
+	case MakeAuthority:
+		return "MakingAuthority", true
+	case ReplaceAuthority:
+		return "ReplacingAuthority", true
+	case ForgetAuthority:
+		return "ForgettingAuthority", true
+	case HandOutCertificates:
+		return "WritingCertificates", true
 	case BeginRestore:
 		return "RestoreStarted", true
 	case BeginSwitch:

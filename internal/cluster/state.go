@@ -37,6 +37,8 @@ type State struct {
 	NoStorageClass bool
 	// SecretProblem says which TLS Secret is missing or wrong, and is empty when all is well.
 	SecretProblem string
+	// Certificates of members and clients.
+	Certificates Certificates
 
 	// KnownVoters names the voters that the cluster had when it last answered; empty when that is not known.
 	KnownVoters []string
@@ -122,6 +124,13 @@ type Member struct {
 	Start Start
 	// PodImage is the image of the Pod's etcd container.
 	PodImage string
+	// SecurePeer and SecureClient say whether the Pod's etcd talks TLS to members and to clients.
+	SecurePeer, SecureClient bool
+	// Trust is the fingerprint of the authorities that it was started with, and Loaded that of the certificates that
+	// its Pod was last marked with.
+	Trust, Loaded string
+	// ShowsNew: the certificates that it serves with are those in its Secrets. Looked at while an authority is replaced.
+	ShowsNew bool
 	// Peers are the names in its --initial-cluster, sorted, with commas between.
 	Peers string
 	// Exposed: the Pod carries the label that the client Service selects.

@@ -20,10 +20,7 @@ func NewStatus(s State, step Step, actErr error, before v1beta2.EtcdClusterStatu
 	status.ServiceName = s.clientService()
 	status.ClientPort = int(v1beta2.ClientPort)
 	status.Selector = v1beta2.LabelApp + "=" + v1beta2.AppName + "," + v1beta2.LabelCluster + "=" + s.Name
-	status.ClientTLSSecret = ""
-	if s.Spec.TLS.SecureClient() {
-		status.ClientTLSSecret = s.Spec.TLS.Static.OperatorSecret
-	}
+	status.ClientTLSSecret = s.Spec.TLS.ClientSecret(s.Name)
 	status.ClusterID, status.Incarnation, status.Restore = s.ClusterID, s.Incarnation, s.Restore.DeepCopy()
 	if actErr == nil {
 		recordFacts(&status, s, step)

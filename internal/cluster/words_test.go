@@ -74,7 +74,33 @@ func withTLS(s *State) {
 		Member:         &v1beta2.MemberSecret{PeerSecret: "peer-tls", ServerSecret: "server-tls"},
 		OperatorSecret: "operator-tls",
 	}}
+	secure(s)
 }
+
+// managed: the operator issues the certificates, and all is settled.
+func managed(s *State) {
+	s.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}}
+	s.Certificates = Certificates{Trust: "trust", Loaded: "certificates", Authority: Authority{Exists: true}}
+	secure(s)
+}
+
+// fromCertManager: cert-manager issues them, and all is settled.
+func fromCertManager(s *State) {
+	managed(s)
+	s.Spec.TLS = &v1beta2.TLSPolicy{CertManager: &v1beta2.CertManagerTLS{IssuerRef: v1beta2.IssuerRef{Name: "issuer"}}}
+	s.Certificates.Authority, s.Certificates.Requested = Authority{}, true
+}
+
+// secure: the members run with TLS and with what the Secrets hold.
+func secure(s *State) {
+	for i := range s.Members {
+		m := &s.Members[i]
+		m.SecurePeer, m.SecureClient = true, true
+		m.Trust, m.Loaded = s.Certificates.Trust, s.Certificates.Loaded
+	}
+}
+
+func certs(set func(*Certificates)) change { return func(s *State) { set(&s.Certificates) } }
 
 // members are n that serve and vote; the first leads.
 func members(n int) change {

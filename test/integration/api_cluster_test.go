@@ -1,8 +1,11 @@
 package integration
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
 )
 
 const (
@@ -37,23 +40,33 @@ func TestEtcdClusterIsRefused(t *testing.T) {
 		"a name with a dot":               {name: "example.one", spec: "{size: 3}", want: wantName},
 		"a name that starts with a digit": {name: "1example", spec: "{size: 3}", want: wantName},
 
-		"the label app":                      {spec: "{size: 3, pod: {labels: {app: mine}}}", want: wantLabels},
-		"a label etcd_x":                     {spec: "{size: 3, pod: {labels: {etcd_x: mine}}}", want: wantLabels},
-		"a label of this API's group":        {spec: `{size: 3, pod: {labels: {etcd.database.coreos.com/incarnation: "2"}}}`, want: wantLabels},
-		"the annotation etcd.version":        {spec: "{size: 3, pod: {annotations: {etcd.version: 3.6.16}}}", want: "spec.pod.annotations: the annotation etcd.version belongs to the operator: choose another key"},
-		"65 labels":                          {spec: "{size: 3, pod: {labels: {" + pairs(65) + "}}}", want: "spec.pod.labels: must have at most 64 items"},
-		"65 annotations":                     {spec: "{size: 3, pod: {annotations: {" + pairs(65) + "}}}", want: "spec.pod.annotations: must have at most 64 items"},
-		"one environment variable twice":     {spec: "{size: 3, pod: {etcdEnv: [{name: A, value: one}, {name: A, value: two}]}}", want: `spec.pod.etcdEnv[1]: Duplicate value: {"name":"A"}`},
-		"one pull secret twice":              {spec: "{size: 3, pod: {imagePullSecrets: [{name: a}, {name: a}]}}", want: `spec.pod.imagePullSecrets[1]: Duplicate value: {"name":"a"}`},
-		"a cluster domain without end":       {spec: "{size: 3, pod: {ClusterDomain: " + strings.Repeat("a", 254) + "}}", want: "spec.pod.ClusterDomain: may not be more than 253 bytes"},
-		"emptyDir and a claim":               {spec: "{size: 3, pod: {emptyDir: {}, persistentVolumeClaimSpec: {}}}", want: "spec.pod: write either emptyDir (data is lost with the Pod) or persistentVolumeClaimSpec (data is kept), not both"},
-		"a quantity that is none":            {spec: "{size: 3, pod: {resources: {limits: {cpu: much}}}}", want: "spec.pod.resources.limits.cpu: [numkMGTPE]|([eE](\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))))?$'"},
-		"operatorSecret alone":               {spec: "{size: 3, TLS: {static: {operatorSecret: client}}}", want: wantTLS},
-		"operatorSecret with a peerSecret":   {spec: "{size: 3, TLS: {static: {operatorSecret: client, member: {peerSecret: peer}}}}", want: wantTLS},
-		"operatorSecret, serverSecret empty": {spec: `{size: 3, TLS: {static: {operatorSecret: client, member: {serverSecret: ""}}}}`, want: wantTLS},
-		"serverSecret alone":                 {spec: "{size: 3, TLS: {static: {member: {serverSecret: server}}}}", want: wantTLS},
-		"serverSecret, operatorSecret empty": {spec: `{size: 3, TLS: {static: {operatorSecret: "", member: {serverSecret: server}}}}`, want: wantTLS},
-		"a Secret's name without end":        {spec: "{size: 3, TLS: {static: {member: {peerSecret: " + strings.Repeat("a", 254) + "}}}}", want: "spec.TLS.static.member.peerSecret: may not be more than 253 bytes"},
+		"the label app":                            {spec: "{size: 3, pod: {labels: {app: mine}}}", want: wantLabels},
+		"a label etcd_x":                           {spec: "{size: 3, pod: {labels: {etcd_x: mine}}}", want: wantLabels},
+		"a label of this API's group":              {spec: `{size: 3, pod: {labels: {etcd.database.coreos.com/incarnation: "2"}}}`, want: wantLabels},
+		"the annotation etcd.version":              {spec: "{size: 3, pod: {annotations: {etcd.version: 3.6.16}}}", want: "spec.pod.annotations: the annotation etcd.version belongs to the operator: choose another key"},
+		"65 labels":                                {spec: "{size: 3, pod: {labels: {" + pairs(65) + "}}}", want: "spec.pod.labels: must have at most 64 items"},
+		"65 annotations":                           {spec: "{size: 3, pod: {annotations: {" + pairs(65) + "}}}", want: "spec.pod.annotations: must have at most 64 items"},
+		"one environment variable twice":           {spec: "{size: 3, pod: {etcdEnv: [{name: A, value: one}, {name: A, value: two}]}}", want: `spec.pod.etcdEnv[1]: Duplicate value: {"name":"A"}`},
+		"one pull secret twice":                    {spec: "{size: 3, pod: {imagePullSecrets: [{name: a}, {name: a}]}}", want: `spec.pod.imagePullSecrets[1]: Duplicate value: {"name":"a"}`},
+		"a cluster domain without end":             {spec: "{size: 3, pod: {ClusterDomain: " + strings.Repeat("a", 254) + "}}", want: "spec.pod.ClusterDomain: may not be more than 253 bytes"},
+		"emptyDir and a claim":                     {spec: "{size: 3, pod: {emptyDir: {}, persistentVolumeClaimSpec: {}}}", want: "spec.pod: write either emptyDir (data is lost with the Pod) or persistentVolumeClaimSpec (data is kept), not both"},
+		"a quantity that is none":                  {spec: "{size: 3, pod: {resources: {limits: {cpu: much}}}}", want: "spec.pod.resources.limits.cpu: [numkMGTPE]|([eE](\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))))?$'"},
+		"operatorSecret alone":                     {spec: "{size: 3, TLS: {static: {operatorSecret: client}}}", want: wantTLS},
+		"operatorSecret with a peerSecret":         {spec: "{size: 3, TLS: {static: {operatorSecret: client, member: {peerSecret: peer}}}}", want: wantTLS},
+		"operatorSecret, serverSecret empty":       {spec: `{size: 3, TLS: {static: {operatorSecret: client, member: {serverSecret: ""}}}}`, want: wantTLS},
+		"serverSecret alone":                       {spec: "{size: 3, TLS: {static: {member: {serverSecret: server}}}}", want: wantTLS},
+		"serverSecret, operatorSecret empty":       {spec: `{size: 3, TLS: {static: {operatorSecret: "", member: {serverSecret: server}}}}`, want: wantTLS},
+		"certificates from two places":             {spec: "{size: 3, TLS: {managed: {}, certManager: {issuerRef: {name: a}}}}", want: "spec.TLS: certificates come from one place: write one of static, managed and certManager"},
+		"a certificate that is always due":         {spec: "{size: 3, TLS: {managed: {duration: 24h, renewBefore: 24h}}}", want: "spec.TLS.managed: renewBefore must be shorter than duration: certificates would be renewed without end"},
+		"renewBefore longer than the default":      {spec: "{size: 3, TLS: {managed: {renewBefore: 2160h}}}", want: "spec.TLS.managed: renewBefore must be shorter than duration: certificates would be renewed without end"},
+		"renewBefore of seconds":                   {spec: "{size: 3, TLS: {managed: {renewBefore: 59s}}}", want: "spec.TLS.managed: renewBefore must be a minute or more: members need time to load a new certificate"},
+		"an authority that is always due":          {spec: "{size: 3, TLS: {managed: {caDuration: 8760h}}}", want: "spec.TLS.managed: caRenewBefore must be shorter than caDuration: the authority would be replaced without end"},
+		"certificates longer than authority":       {spec: "{size: 3, TLS: {managed: {duration: 8760h}}}", want: "spec.TLS.managed: duration and twice caOverlap must not be longer than caRenewBefore: no certificate may outlive the authority that signed it"},
+		"an issuer without a name":                 {spec: "{size: 3, TLS: {certManager: {issuerRef: {}}}}", want: "spec.TLS.certManager.issuerRef.name: Required value"},
+		"no issuer":                                {spec: "{size: 3, TLS: {certManager: {}}}", want: "spec.TLS.certManager.issuerRef: Required value"},
+		"a duration too short for cert-manager":    {spec: "{size: 3, TLS: {certManager: {issuerRef: {name: a}, duration: 59m}}}", want: "spec.TLS.certManager: duration must be an hour or more, as cert-manager asks"},
+		"a renewBefore too short for cert-manager": {spec: "{size: 3, TLS: {certManager: {issuerRef: {name: a}, renewBefore: 4m}}}", want: "spec.TLS.certManager: renewBefore must be 5m or more, as cert-manager asks, and shorter than duration"},
+		"a Secret's name without end":              {spec: "{size: 3, TLS: {static: {member: {peerSecret: " + strings.Repeat("a", 254) + "}}}}", want: "spec.TLS.static.member.peerSecret: may not be more than 253 bytes"},
 	})
 }
 
@@ -81,6 +94,9 @@ func TestEtcdClusterIsAccepted(t *testing.T) {
 		"static TLS without anything":    {spec: "{size: 3, TLS: {static: {}}}"},
 		"TLS between members only":       {spec: "{size: 3, TLS: {static: {member: {peerSecret: peer}}}}"},
 		"TLS for clients only":           {spec: "{size: 3, TLS: {static: {operatorSecret: client, member: {serverSecret: server}}}}"},
+		"TLS by the operator":            {spec: "{size: 3, TLS: {managed: {}}}"},
+		"TLS by the operator, in short":  {spec: "{size: 3, TLS: {managed: {duration: 1h, renewBefore: 30m, caDuration: 10h, caRenewBefore: 2h, caOverlap: 0s}}}"},
+		"TLS by cert-manager":            {spec: "{size: 3, TLS: {certManager: {issuerRef: {name: ca, kind: ClusterIssuer}, duration: 24h, renewBefore: 8h30m}}}"},
 		"TLS names left empty":           {spec: `{size: 3, TLS: {static: {operatorSecret: "", member: {serverSecret: "", peerSecret: ""}}}}`},
 	})
 }
@@ -92,4 +108,43 @@ func pairs(n int) string {
 		entries[i] = "k" + strings.Repeat("x", i) + ": v"
 	}
 	return strings.Join(entries, ", ")
+}
+
+func TestTLSOfARunningClusterStaysAsItIs(t *testing.T) {
+	const plain, static, managed = "{}", "{static: {member: {peerSecret: peer}}}", "{managed: {}}"
+	const refusal = "spec.TLS cannot be turned on or off, nor can its certificates come from elsewhere, under a running cluster: to change it, save a snapshot and restore it into a new EtcdCluster"
+	tests := map[string]struct {
+		from, to string
+		formed   bool
+		want     string
+	}{
+		"it is not turned on":                          {plain, managed, true, refusal},
+		"nor off":                                      {managed, plain, true, refusal},
+		"nor on for members only":                      {plain, static, true, refusal},
+		"nor from static to managed":                   {static, managed, true, refusal},
+		"nor from managed to cert-manager":             {managed, "{certManager: {issuerRef: {name: a}}}", true, refusal},
+		"a cluster that has not formed may change":     {plain, managed, false, ""},
+		"durations may change":                         {managed, "{managed: {duration: 1000h}}", true, ""},
+		"static Secrets may have other names":          {static, "{static: {member: {peerSecret: other}}}", true, ""},
+		"a cluster without TLS may say so in two ways": {plain, "null", true, ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			namespace := kubetest.Namespace(t)
+			apply := func(tls string) error {
+				_, err := kubetest.Kubectl(t, fmt.Sprintf("{apiVersion: etcd.database.coreos.com/v1beta2, kind: EtcdCluster, metadata: {name: a, namespace: %s}, spec: {size: 3, TLS: %s}}", namespace, tls), "apply", "-f", "-")
+				return err
+			}
+			if err := apply(test.from); err != nil {
+				t.Fatal(err)
+			}
+			if test.formed {
+				kubetest.MustKubectl(t, "", "patch", "etcdcluster/a", "-n", namespace, "--subresource=status", "--type=merge", "-p", `{"status":{"clusterID":"00000000000000aa"}}`)
+			}
+			err := apply(test.to)
+			if (err == nil) != (test.want == "") || (err != nil && !strings.Contains(err.Error(), test.want)) {
+				t.Errorf("error %v, want one with %q", err, test.want)
+			}
+		})
+	}
 }

@@ -1,0 +1,171 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// certManagerVersion is the API of cert-manager's Certificates.
+const certManagerVersion = "cert-manager.io/v1"
+
+// issuedSuffix ends the names of the Secrets that cert-manager writes, after the Certificate's.
+const issuedSuffix = "-issued"
+
+// certificate is cert-manager's Certificate of a usage.
+func (s State) certificate(u usage) *unstructured.Unstructured {
+	request, policy := s.request(u), s.Spec.TLS.CertManager
+	uses := []any{"digital signature"}
+	if request.Server {
+		uses = append(uses, "server auth")
+	}
+	if request.Client {
+		uses = append(uses, "client auth")
+	}
+	names := []any{}
+	for _, name := range request.DNSNames {
+		names = append(names, name)
+	}
+	addresses := []any{}
+	for _, address := range request.Addresses {
+		addresses = append(addresses, address.String())
+	}
+	spec := map[string]any{
+		"secretName": s.Name + u.certificate + issuedSuffix,
+		"commonName": request.CommonName,
+		"usages":     uses,
+		"privateKey": map[string]any{"algorithm": "ECDSA", "size": int64(256), "rotationPolicy": "Always"},
+		"issuerRef":  map[string]any{"name": policy.IssuerRef.Name, "kind": policy.IssuerRef.Kind, "group": policy.IssuerRef.Group},
+	}
+	if len(names) > 0 {
+		spec["dnsNames"] = names
+	}
+	if len(addresses) > 0 {
+		spec["ipAddresses"] = addresses
+	}
+	for field, value := range map[string]*metav1.Duration{"duration": policy.Duration, "renewBefore": policy.RenewBefore} {
+		if value != nil {
+			spec[field] = value.Duration.String()
+		}
+	}
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": certManagerVersion,
+		"kind":       "Certificate",
+		"metadata": map[string]any{
+			"namespace": s.Namespace,
+			"name":      s.Name + u.certificate,
+			"labels":    map[string]any{v1beta2.LabelApp: v1beta2.AppName, v1beta2.LabelCluster: s.Name},
+		},
+		"spec": spec,
+	}}
+}
+
+// observeCertManager reads the Certificates and the Secrets that cert-manager made of them.
+func (r *Reconciler) observeCertManager(ctx context.Context, v *view) error {
+	c := &v.Certificates
+	v.material.issued = map[string]*secret{}
+	c.Requested = true
+	for _, u := range usages {
+		want := v.certificate(u)
+		have := &unstructured.Unstructured{}
+		have.SetGroupVersionKind(want.GroupVersionKind())
+		switch err := r.APIReader.Get(ctx, client.ObjectKeyFromObject(want), have); {
+		case meta.IsNoMatchError(err):
+			c.Unissued, c.UnissuedReason = "spec.TLS.certManager needs cert-manager, and this Kubernetes does not know its Certificates: install cert-manager", v1beta2.ReasonCertManagerMissing
+			return nil
+		case apierrors.IsForbidden(err):
+			c.Unissued, c.UnissuedReason = "the operator may not read cert-manager's Certificates: install its chart with clusterOperator.certManager=true", v1beta2.ReasonCertManagerMissing
+			return nil
+		case apierrors.IsNotFound(err):
+			c.Requested = false
+			continue
+		case err != nil:
+			return fmt.Errorf("read Certificate %s: %w", want.GetName(), err)
+		}
+		if !metav1.IsControlledBy(have, v.cluster) {
+			c.Foreign = "Certificate " + want.GetName() + " is there and was not made by this EtcdCluster: it is not touched; delete or rename it"
+			return nil
+		}
+		c.Requested = c.Requested && equality.Semantic.DeepDerivative(want.Object["spec"], have.Object["spec"])
+		if err := r.observeIssued(ctx, v, u, have); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// observeIssued reads the Secret that cert-manager made, and why it has not.
+func (r *Reconciler) observeIssued(ctx context.Context, v *view, u usage, certificate *unstructured.Unstructured) error {
+	c := &v.Certificates
+	var found corev1.Secret
+	name := certificate.GetName() + issuedSuffix
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: name}, &found)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("read Secret %s: %w", name, err)
+	}
+	ready, why := certificateReady(certificate)
+	if err == nil {
+		v.material.issued[u.name] = &secret{data: found.Data}
+	}
+	_, pairErr := v.material.issuedPair(u).Leaf()
+	switch {
+	case pairErr == nil && len(found.Data[issuedCA]) == 0:
+		c.Unissued = "Secret " + name + " has no " + issuedCA + ": the issuer does not tell its authority, which etcd needs; name one that does (CA, Vault, Venafi)"
+	case pairErr == nil && ready:
+		return nil
+	default:
+		c.Unissued = "Certificate " + certificate.GetName() + " is not ready: " + why
+	}
+	c.UnissuedReason = v1beta2.ReasonCertificateNotReady
+	if pairErr != nil || len(found.Data[issuedCA]) == 0 {
+		delete(v.material.issued, u.name)
+	}
+	return nil
+}
+
+// certificateReady reads cert-manager's verdict.
+func certificateReady(certificate *unstructured.Unstructured) (ready bool, why string) {
+	conditions, _, err := unstructured.NestedSlice(certificate.Object, "status", "conditions")
+	if err != nil {
+		return false, "its status cannot be read"
+	}
+	why = "cert-manager has not looked at it yet: see that it runs and that issuer " + issuerOf(certificate) + " is there"
+	for _, condition := range conditions {
+		fields, ok := condition.(map[string]any)
+		if !ok || fields["type"] != "Ready" {
+			continue
+		}
+		return fields["status"] == "True", fmt.Sprintf("%v: see that issuer %s is there and ready", fields["message"], issuerOf(certificate))
+	}
+	return false, why
+}
+
+func issuerOf(certificate *unstructured.Unstructured) string {
+	name, _, _ := unstructured.NestedString(certificate.Object, "spec", "issuerRef", "name")
+	return name
+}
+
+// requestCertificates makes the Certificates as they should be (server-side apply).
+func (r *Reconciler) requestCertificates(ctx context.Context, v *view) error {
+	for _, u := range usages {
+		certificate := v.certificate(u)
+		if err := controllerutil.SetControllerReference(v.cluster, certificate, r.Client.Scheme()); err != nil {
+			return fmt.Errorf("own Certificate %s: %w", certificate.GetName(), err)
+		}
+		configuration := client.ApplyConfigurationFromUnstructured(certificate)
+		if err := r.Client.Apply(ctx, configuration, client.FieldOwner(Name), client.ForceOwnership); err != nil {
+			return fmt.Errorf("apply Certificate %s: %w", certificate.GetName(), err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,149 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/pki"
+)
+
+// observeSecrets reads all Secrets of the cluster's certificates, the user's or those that the operator writes.
+func (r *Reconciler) observeSecrets(ctx context.Context, v *view) error {
+	if !v.Spec.TLS.Issued() {
+		return r.observeStatic(ctx, v)
+	}
+	v.material = material{handed: map[string]*secret{}, rotate: v.cluster.Annotations[v1beta2.AnnotationRotateCA]}
+	for _, u := range usages {
+		held, err := r.ownSecret(ctx, v, v.Name+u.suffix)
+		if err != nil {
+			return err
+		}
+		if held != nil {
+			v.material.handed[u.name] = held
+		}
+	}
+	if err := r.observeIssuer(ctx, v); err != nil {
+		return err
+	}
+	v.Now = r.Now()
+	v.Certificates = v.material.judge(v.State, v.Certificates)
+	if !v.Certificates.Missing && v.Certificates.Foreign == "" {
+		v.useClientSecret(v.Spec.TLS.ClientSecret(v.Name), v.material.handed["client"].data)
+	}
+	return nil
+}
+
+func (r *Reconciler) observeIssuer(ctx context.Context, v *view) (err error) {
+	if v.Spec.TLS.Managed != nil {
+		v.material.authority, err = r.ownSecret(ctx, v, v.authoritySecret())
+		return err
+	}
+	return r.observeCertManager(ctx, v)
+}
+
+// ownSecret reads a Secret that the operator makes; nil when there is none. One that is somebody else's is noted.
+func (r *Reconciler) ownSecret(ctx context.Context, v *view, name string) (*secret, error) {
+	var found corev1.Secret
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: name}, &found)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read Secret %s: %w", name, err)
+	}
+	if !metav1.IsControlledBy(&found, v.cluster) {
+		v.Certificates.Foreign = "Secret " + name + " is there and was not made by this EtcdCluster: it is not touched; delete or rename it"
+		return nil, nil
+	}
+	return &secret{data: found.Data, annotations: found.Annotations, version: found.ResourceVersion}, nil
+}
+
+// observeStatic looks that the user's Secrets are there and whole.
+func (r *Reconciler) observeStatic(ctx context.Context, v *view) error {
+	tls := v.Spec.TLS
+	var peer, server map[string][]byte
+	var err error
+	if tls.SecurePeer() {
+		if peer, err = r.checkSecret(ctx, v, tls.PeerSecret(v.Name), v1beta2.PeerCertKey, v1beta2.PeerKeyKey, v1beta2.PeerCAKey); err != nil {
+			return err
+		}
+	}
+	if tls.SecureClient() {
+		if tls.ServerSecret(v.Name) == "" {
+			// Stored before the schema refused it.
+			v.SecretProblem = "spec.TLS.static has an operatorSecret and no member.serverSecret: write both or neither"
+			return nil
+		}
+		if server, err = r.checkSecret(ctx, v, tls.ServerSecret(v.Name), v1beta2.ServerCertKey, v1beta2.ServerKeyKey, v1beta2.ServerCAKey); err != nil {
+			return err
+		}
+		data, err := r.checkSecret(ctx, v, tls.ClientSecret(v.Name), v1beta2.ClientCertKey, v1beta2.ClientKeyKey, v1beta2.ClientCAKey)
+		if err != nil {
+			return err
+		}
+		if v.SecretProblem == "" {
+			v.useClientSecret(tls.ClientSecret(v.Name), data)
+		}
+	}
+	v.Certificates.Trust = trustOf(peer[v1beta2.PeerCAKey], server[v1beta2.ServerCAKey])
+	if v.Certificates.Trust != "" {
+		v.Certificates.Loaded = pki.Fingerprint(peer[v1beta2.PeerCertKey], peer[v1beta2.PeerCAKey], server[v1beta2.ServerCertKey], server[v1beta2.ServerCAKey])
+	}
+	return nil
+}
+
+// useClientSecret has the operator talk to the members with a Secret's certificate.
+func (v *view) useClientSecret(name string, data map[string][]byte) {
+	config, err := etcd.TLSConfig(data[v1beta2.ClientCertKey], data[v1beta2.ClientKeyKey], data[v1beta2.ClientCAKey])
+	if err != nil {
+		v.SecretProblem = fmt.Sprintf("Secret %s (keys %s, %s, %s): %v", name, v1beta2.ClientCertKey, v1beta2.ClientKeyKey, v1beta2.ClientCAKey, err)
+		return
+	}
+	v.tls = config
+}
+
+// observeShown looks which certificates the members serve with, while that decides what may be done.
+func (r *Reconciler) observeShown(ctx context.Context, v *view) {
+	if !v.Certificates.Superseded || v.Certificates.Outdated {
+		return
+	}
+	var looking sync.WaitGroup
+	for i := range v.Members {
+		m := &v.Members[i]
+		if address := v.addresses[m.Name]; address != "" && m.Pod == PodRunning {
+			looking.Go(func() {
+				m.ShowsNew = r.shows(ctx, v, address, v1beta2.PeerPort, "peer") && r.shows(ctx, v, address, v1beta2.ClientPort, "server")
+			})
+		}
+	}
+	looking.Wait()
+}
+
+// shows says whether a member serves one of its ports with the certificate that its Secret holds.
+func (r *Reconciler) shows(ctx context.Context, v *view, address string, port int32, usage string) bool {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	for _, u := range usages {
+		if u.name != usage {
+			continue
+		}
+		held, err := v.material.pair(u).Leaf()
+		if err != nil {
+			return false
+		}
+		shown, err := r.Shown(ctx, net.JoinHostPort(address, strconv.Itoa(int(port))))
+		return err == nil && bytes.Equal(shown.Raw, held.Raw)
+	}
+	return false
+}

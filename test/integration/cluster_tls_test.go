@@ -1,0 +1,156 @@
+package integration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/pki"
+	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
+)
+
+// secretOf reads a Secret, which may not be there yet.
+func secretOf(ctx context.Context, t *testing.T, namespace, name string) (*corev1.Secret, error) {
+	secret := &corev1.Secret{}
+	return secret, kubetest.Client(t).Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, secret)
+}
+
+// handedOut waits for the client's Secret of a cluster and checks that it is whole.
+func handedOut(t *testing.T, namespace, name string) (secret *corev1.Secret) {
+	t.Helper()
+	kubetest.Eventually(t, "certificates are handed out", func(ctx context.Context) (err error) {
+		secret, err = secretOf(ctx, t, namespace, name+v1beta2.ClientSecretSuffix)
+		return err
+	})
+	if _, err := etcd.TLSConfig(secret.Data[v1beta2.ClientCertKey], secret.Data[v1beta2.ClientKeyKey], secret.Data[v1beta2.ClientCAKey]); err != nil {
+		t.Fatal(err)
+	}
+	if owner := metav1.GetControllerOf(secret); owner == nil || owner.Name != name {
+		t.Errorf("the Secret belongs to %v", owner)
+	}
+	return secret
+}
+
+func operate(t *testing.T, namespace string) {
+	kubetest.RunManager(t, namespace, func(_ context.Context, mgr manager.Manager) error { return cluster.Setup(mgr, cluster.Options{SeedImage: "seed"}) })
+}
+
+func awaitCluster(t *testing.T, c *v1beta2.EtcdCluster, kind string, status metav1.ConditionStatus, reason string) {
+	t.Helper()
+	kubetest.AwaitCondition(t, c, func(c *v1beta2.EtcdCluster) []metav1.Condition { return c.Status.Conditions }, kind, status, reason)
+}
+
+func newCluster(namespace, name string, tls *v1beta2.TLSPolicy) *v1beta2.EtcdCluster {
+	return &v1beta2.EtcdCluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Spec:       v1beta2.EtcdClusterSpec{Size: 1, Pod: &v1beta2.PodPolicy{EmptyDir: &corev1.EmptyDirVolumeSource{}}, TLS: tls},
+	}
+}
+
+func TestManagedCertificatesAreMadeAndNoSecretOfOthersIsTouched(t *testing.T) {
+	namespace := kubetest.Namespace(t)
+	operate(t, namespace)
+	foreign := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "a-ca"}, StringData: map[string]string{"mine": "precious"}}
+	kubetest.Create(t, foreign)
+	managed := newCluster(namespace, "a", &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}})
+	kubetest.Create(t, managed)
+	awaitCluster(t, managed, v1beta2.ConditionStalled, metav1.ConditionTrue, v1beta2.ReasonNotOurs)
+	if secret, err := secretOf(t.Context(), t, namespace, "a-ca"); err != nil || len(secret.Data) != 1 || string(secret.Data["mine"]) != "precious" {
+		t.Fatalf("somebody else's Secret was changed (%v)", err)
+	}
+	if err := kubetest.Client(t).Delete(t.Context(), foreign); err != nil {
+		t.Fatal(err)
+	}
+	first := handedOut(t, namespace, "a")
+
+	if err := kubetest.Client(t).Delete(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	second := handedOut(t, namespace, "a")
+	if string(first.Data[v1beta2.ClientCAKey]) != string(second.Data[v1beta2.ClientCAKey]) {
+		t.Error("a lost certificate was made by another authority")
+	}
+}
+
+// certificates is the part of cert-manager's definition that the operator uses.
+const certificates = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: certificates.cert-manager.io, annotations: {"api-approved.kubernetes.io": unapproved}}
+spec:
+  group: cert-manager.io
+  names: {kind: Certificate, listKind: CertificateList, plural: certificates, singular: certificate}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+`
+
+func TestCertificatesOfCertManagerAreHandedOn(t *testing.T) {
+	namespace := kubetest.Namespace(t)
+	operate(t, namespace)
+	c := newCluster(namespace, "b", &v1beta2.TLSPolicy{CertManager: &v1beta2.CertManagerTLS{
+		IssuerRef: v1beta2.IssuerRef{Name: "ca"}, Duration: &metav1.Duration{Duration: 48 * time.Hour},
+	}})
+	kubetest.Create(t, c)
+	awaitCluster(t, c, v1beta2.ConditionStalled, metav1.ConditionTrue, v1beta2.ReasonCertManagerMissing)
+
+	kubetest.MustKubectl(t, certificates, "apply", "-f", "-")
+	awaitCluster(t, c, v1beta2.ConditionReady, metav1.ConditionFalse, v1beta2.ReasonCertificateNotReady)
+	authority, err := pki.NewAuthority("issuer", time.Now(), 100*time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, usage := range []string{"peer", "server", "client"} {
+		issue(t, authority, namespace, "b-"+usage)
+	}
+	secret := handedOut(t, namespace, "b")
+	if string(secret.Data[v1beta2.ClientCAKey]) != string(authority.Cert) {
+		t.Error("clients are to trust another authority than the issuer's")
+	}
+	issue(t, authority, namespace, "b-client")
+	kubetest.Eventually(t, "the renewed certificate is handed on", func(ctx context.Context) error {
+		after, err := secretOf(ctx, t, namespace, "b-client-tls")
+		if err == nil && string(after.Data[v1beta2.ClientCertKey]) == string(secret.Data[v1beta2.ClientCertKey]) {
+			return errors.New("it is the one from before")
+		}
+		return err
+	})
+}
+
+// issue does what cert-manager does with a Certificate: it writes the Secret, and says so.
+func issue(t *testing.T, authority *pki.Authority, namespace, name string) {
+	t.Helper()
+	certificate := &unstructured.Unstructured{}
+	certificate.SetAPIVersion("cert-manager.io/v1")
+	certificate.SetKind("Certificate")
+	kubetest.Eventually(t, "Certificate "+name+" is there", func(ctx context.Context) error {
+		return kubetest.Client(t).Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, certificate)
+	})
+	field := func(name string) string {
+		value, _, _ := unstructured.NestedString(certificate.Object, "spec", name)
+		return value
+	}
+	names, _, _ := unstructured.NestedStringSlice(certificate.Object, "spec", "dnsNames")
+	pair, err := authority.Issue(pki.Request{CommonName: field("commonName"), DNSNames: names, Server: true, Client: true}, time.Now(), time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret := fmt.Sprintf("{apiVersion: v1, kind: Secret, metadata: {name: %s}, stringData: {tls.crt: %q, tls.key: %q, ca.crt: %q}}", field("secretName"), pair.Cert, pair.Key, authority.Cert)
+	kubetest.MustKubectl(t, secret, "apply", "-n", namespace, "-f", "-")
+	kubetest.MustKubectl(t, "", "patch", "certificates.cert-manager.io", name, "-n", namespace, "--subresource=status", "--type=merge", "-p", `{"status":{"conditions":[{"type":"Ready","status":"True"}]}}`)
+}
