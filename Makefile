@@ -82,6 +82,11 @@ e2e: deps ## Tests of the installed suite on a real Kubernetes (the local one, o
 	@$(LOCALKUBE) build $(E2E_PROGRAMS)
 	TEST_BIN="$(TEST_BIN)" go test -v -timeout 40m ./test/e2e/...
 
+.PHONY: bench-seed
+bench-seed: deps ## Measure the seed of a restore against a download and etcdutl by hand (BENCH_MIB=1024)
+	@$(LOCALKUBE) build etcd-3.6 versitygw
+	TEST_BIN="$(TEST_BIN)" go test -run '^$$' -bench Seed -benchtime 1x -timeout 30m ./test/bench/seed/
+
 ##@ Check
 
 .PHONY: lint

@@ -72,6 +72,17 @@ func (s *Seeder) serve() (stop func()) {
 		s.Log.Info("progress is told in the log only", "error", err.Error())
 		return func() {}
 	}
+	server := &http.Server{Handler: s.handler(), ReadHeaderTimeout: time.Second, WriteTimeout: time.Second, MaxHeaderBytes: 1 << 12}
+	go func() { _ = server.Serve(listener) }() // it ends with Close
+	return func() {
+		if err := server.Close(); err != nil {
+			s.Log.Info(fmt.Sprintf("close the port of progress: %v", err))
+		}
+	}
+}
+
+// handler answers one question.
+func (s *Seeder) handler() http.Handler {
 	handler := http.NewServeMux()
 	handler.HandleFunc("GET "+seed.ProgressPath, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -79,11 +90,5 @@ func (s *Seeder) serve() (stop func()) {
 			s.Log.Info("tell progress", "error", err.Error())
 		}
 	})
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: time.Second, WriteTimeout: time.Second, MaxHeaderBytes: 1 << 12}
-	go func() { _ = server.Serve(listener) }() // it ends with Close
-	return func() {
-		if err := server.Close(); err != nil {
-			s.Log.Info(fmt.Sprintf("close the port of progress: %v", err))
-		}
-	}
+	return handler
 }

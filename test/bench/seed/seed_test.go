@@ -1,0 +1,244 @@
+// Package seed measures what it costs to fill the first member of a restored cluster, against a download and
+// "etcdutl snapshot restore" by hand, in turns, as a ratio and a difference that mean something on a loaded machine:
+//
+//	make bench-seed            # BENCH_MIB=1024 BENCH_ROUNDS=3
+package seed
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"go.etcd.io/bbolt"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/objstore/connect"
+	"github.com/etcd-suite/etcd-operator/internal/seed"
+	"github.com/etcd-suite/etcd-operator/test/integration/servers"
+)
+
+func setting(b *testing.B, name string, otherwise int) int {
+	b.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return n
+}
+
+// BenchmarkSeed reports the wall time of the seed as a multiple of that by hand, and how much anonymous memory it takes
+// beyond what etcdutl takes.
+func BenchmarkSeed(b *testing.B) {
+	const value = 16 << 10
+	mib := setting(b, "BENCH_MIB", 1024)
+	program := filepath.Join(b.TempDir(), "restore-operator")
+	if out, err := exec.CommandContext(b.Context(), "go", "build", "-o", program, "github.com/etcd-suite/etcd-operator/cmd/restore-operator").CombinedOutput(); err != nil {
+		b.Fatalf("%v: %s", err, out)
+	}
+	etcdutl := servers.Program(b, "etcdutl-3.6", "etcd-3.6")
+	server := servers.S3(b)
+	server.CreateBucket(b, "bench")
+	store, err := connect.Open(b.Context(), connect.Location{
+		Kind: connect.S3, Bucket: "bench", Endpoint: server.Endpoint, Region: server.Region, ForcePathStyle: true,
+		Secret: map[string][]byte{"access-key-id": []byte(server.AccessKey), "secret-access-key": []byte(server.SecretKey)},
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	file := filepath.Join(b.TempDir(), "snapshot.db")
+	sum, size := database(b, file, mib<<20/value, value)
+	upload(b, store, "snapshot.db", file)
+
+	request := seed.Request{
+		Source: v1beta2.RestoreSource{StorageType: "S3", Bucket: "bench", Key: "snapshot.db", Endpoint: server.Endpoint, Region: server.Region, ForcePathStyle: true},
+		SHA256: sum, Size: size, Revision: 2, Name: "seed", PeerURL: "http://127.0.0.1:2380", Token: "bench", RevisionBump: 1_000_000_000,
+	}
+	var ours, byHand []time.Duration
+	var ourPeak, theirPeak int
+	for range setting(b, "BENCH_ROUNDS", 3) {
+		volume := b.TempDir()
+		request.DataDir = filepath.Join(volume, "data")
+		seeding := exec.CommandContext(b.Context(), program, request.Args()...)
+		seeding.Env = []string{"AWS_ACCESS_KEY_ID=" + server.AccessKey, "AWS_SECRET_ACCESS_KEY=" + server.SecretKey}
+		started := time.Now()
+		ourPeak = max(ourPeak, run(b, seeding))
+		ours = append(ours, time.Since(started))
+		clear(b, volume)
+
+		started = time.Now()
+		fetched := filepath.Join(volume, "fetched.db")
+		download(b, store, "snapshot.db", fetched)
+		theirPeak = max(theirPeak, run(b, exec.CommandContext(b.Context(), etcdutl, "snapshot", "restore", fetched, "--data-dir="+request.DataDir,
+			"--name=seed", "--initial-cluster=seed=http://127.0.0.1:2380", "--initial-advertise-peer-urls=http://127.0.0.1:2380", "--initial-cluster-token=bench",
+			"--bump-revision=1000000000", "--mark-compacted")))
+		byHand = append(byHand, time.Since(started))
+		clear(b, volume)
+	}
+	b.Logf("seed %v, %d MiB anonymous; by hand %v, etcdutl %d MiB anonymous", ours, ourPeak>>20, byHand, theirPeak>>20)
+	b.ReportMetric(float64(slices.Min(ours))/float64(slices.Min(byHand)), "seed/by-hand")
+	b.ReportMetric(float64(ourPeak>>20), "MiB-seed")
+	b.ReportMetric(float64(theirPeak>>20), "MiB-etcdutl")
+}
+
+// database writes a snapshot file with keys of one size, and returns its SHA-256 and size.
+func database(b *testing.B, path string, keys, value int) (sum string, size int64) {
+	b.Helper()
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{NoSync: true, NoFreelistSync: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	err = db.Update(func(tx *bbolt.Tx) error {
+		for _, name := range []string{"meta", "members", "members_removed", "cluster", "key", "lease", "auth"} {
+			if _, err := tx.CreateBucket([]byte(name)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	random := rand.NewChaCha8([32]byte{1})
+	content := make([]byte, value)
+	for first := 0; err == nil && first < keys; first += 1000 {
+		err = db.Update(func(tx *bbolt.Tx) error {
+			bucket := tx.Bucket([]byte("key"))
+			bucket.FillPercent = 0.9
+			var errs []error
+			for i := first; i < min(first+1000, keys); i++ {
+				_, _ = random.Read(content)
+				revision := append(binary.BigEndian.AppendUint64(nil, uint64(i+2)), "_\x00\x00\x00\x00\x00\x00\x00\x00"...)
+				pair := protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), fmt.Appendf(nil, "/registry/pods/%09d", i))
+				pair = protowire.AppendBytes(protowire.AppendTag(pair, 5, protowire.BytesType), content)
+				errs = append(errs, bucket.Put(revision, pair))
+			}
+			return errors.Join(errs...)
+		})
+	}
+	if err := errors.Join(err, db.Close()); err != nil {
+		b.Fatal(err)
+	}
+	return trailer(b, path)
+}
+
+// trailer appends what etcd appends, and returns the SHA-256 and size of the whole.
+func trailer(b *testing.B, path string) (sum string, size int64) {
+	b.Helper()
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	hash := sha256.New()
+	n, err := io.Copy(hash, f)
+	if err != nil {
+		b.Fatal(err)
+	}
+	end := hash.Sum(nil)
+	if _, err := f.Write(end); err != nil {
+		b.Fatal(err)
+	}
+	hash.Write(end)
+	return hex.EncodeToString(hash.Sum(nil)), n + int64(len(end))
+}
+
+func upload(b *testing.B, store objstore.Store, key, file string) {
+	b.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	if err := store.Put(b.Context(), key, f); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func download(b *testing.B, store objstore.Store, key, file string) {
+	b.Helper()
+	body, err := store.Get(b.Context(), key)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer body.Close()
+	f, err := os.Create(file)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := io.Copy(f, body); err != nil {
+		b.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// run runs a program and returns how much anonymous memory it had at most, in bytes.
+func run(b *testing.B, cmd *exec.Cmd) (peak int) {
+	b.Helper()
+	var said strings.Builder
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	ticks := time.NewTicker(10 * time.Millisecond)
+	defer ticks.Stop()
+	for {
+		select {
+		case err := <-ended:
+			if err != nil {
+				b.Fatalf("%s: %v: %s", cmd.Path, err, said.String())
+			}
+			return peak
+		case <-ticks.C:
+			peak = max(peak, anonymous(cmd.Process.Pid))
+		}
+	}
+}
+
+// anonymous is a process' RssAnon in bytes; 0 when it has just ended.
+func anonymous(pid int) int {
+	f, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if text, ok := strings.CutPrefix(lines.Text(), "RssAnon:"); ok {
+			kib, _ := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(text, "kB")))
+			return kib << 10
+		}
+	}
+	return 0
+}
+
+func clear(b *testing.B, dir string) {
+	b.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, entry := range entries {
+		if err := os.RemoveAll(filepath.Join(dir, entry.Name())); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
