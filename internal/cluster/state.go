@@ -58,7 +58,7 @@ type RestoreRequest struct {
 	SHA256 string
 	// Size in bytes of the object, PlainSize of the snapshot in it where that is another, and the Revision in it.
 	Size, PlainSize, Revision int64
-	RevisionBump   int64
+	RevisionBump              int64
 	// StorageVersion of the snapshot, empty for etcd older than 3.6.
 	StorageVersion string
 }
