@@ -1,0 +1,64 @@
+package killer_test
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/test/integration/killer"
+	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
+	"github.com/etcd-suite/etcd-operator/test/integration/podrunner"
+)
+
+// TestASettledClusterCostsNoWriteAndOnePollOfEachMemberInAPeriod runs the operator as it is, with its watches.
+func TestASettledClusterCostsNoWriteAndOnePollOfEachMemberInAPeriod(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, v1beta2.EtcdClusterSpec{Size: 3, Version: newer})
+	var count killer.Count
+	life := killer.NewLife(t.Context(), &count)
+	kubetest.RunManager(t, b.cluster.Namespace, func(_ context.Context, mgr manager.Manager) error {
+		return cluster.Setup(mgr, cluster.Options{
+			SeedImage: podrunner.SeedImage,
+			Dial: func(endpoint etcd.Endpoint, config *tls.Config) (cluster.Etcd, error) {
+				return etcd.Open(endpoint, config, life.Dial(endpoint.URL)...)
+			},
+		})
+	}, life.Client)
+	kubetest.Create(t, b.cluster)
+	kubetest.Eventually(t, "the cluster is ready", func(context.Context) error { return b.settled() })
+	// The last events of its making are looked at yet.
+	kubetest.Eventually(t, "the operator leaves it alone", func(ctx context.Context) error {
+		count.Reset()
+		pause(ctx, 2*time.Second)
+		if calls := count.Calls(); len(calls) > 0 {
+			return fmt.Errorf("calls %v", calls)
+		}
+		return nil
+	})
+	count.Reset()
+	const periods = 2
+	pause(t.Context(), periods*settledPeriod)
+	if writes := count.Writes(); len(writes) > 0 {
+		t.Errorf("a settled cluster caused writes: %q", writes)
+	}
+	polls := 0
+	for call, times := range count.Calls() {
+		if !strings.HasPrefix(call, "Maintenance/Status") {
+			continue
+		}
+		if polls++; times > periods+1 { // one at its begin and one at its end
+			t.Errorf("%s: %d times in %d periods", call, times, periods)
+		}
+	}
+	if polls != 3 {
+		t.Errorf("%d members were asked: nothing was tested", polls)
+	}
+}
