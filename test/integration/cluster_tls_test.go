@@ -43,7 +43,9 @@ func handedOut(t *testing.T, namespace, name string) (secret *corev1.Secret) {
 }
 
 func operate(t *testing.T, namespace string) {
-	kubetest.RunManager(t, namespace, func(_ context.Context, mgr manager.Manager) error { return cluster.Setup(mgr, cluster.Options{SeedImage: "seed"}) })
+	kubetest.RunManager(t, namespace, func(_ context.Context, mgr manager.Manager) error {
+		return cluster.Setup(mgr, cluster.Options{SeedImage: "seed"})
+	})
 }
 
 func awaitCluster(t *testing.T, c *v1beta2.EtcdCluster, kind string, status metav1.ConditionStatus, reason string) {

@@ -16,6 +16,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
 )
 
@@ -23,6 +25,8 @@ import (
 // write that it was told of. Each key is written once, so that it holds its value for good.
 type traffic struct {
 	b *bench
+	// secret that the client needs; empty without TLS.
+	secret string
 	// writing is held while a key is written.
 	writing sync.Mutex
 
@@ -31,7 +35,9 @@ type traffic struct {
 	acked map[string]string
 }
 
-func newTraffic(b *bench) *traffic { return &traffic{b: b, acked: map[string]string{}} }
+func newTraffic(b *bench) *traffic {
+	return &traffic{b: b, secret: b.cluster.Spec.TLS.ClientSecret(b.cluster.Name), acked: map[string]string{}}
+}
 
 // run writes until the function that it returns is called.
 func (c *traffic) run() (stop func()) {
@@ -56,7 +62,7 @@ func (c *traffic) write(ctx context.Context) {
 	for _, pod := range c.selected(ctx) {
 		key, value := fmt.Sprintf("key-%06d", c.next), "value-"+strconv.Itoa(c.next)
 		c.next++
-		if err := post(ctx, pod, "kv/put", map[string]any{"key": []byte(key), "value": []byte(value)}, nil); err == nil {
+		if err := c.post(ctx, pod, "kv/put", map[string]any{"key": []byte(key), "value": []byte(value)}, nil); err == nil {
 			c.mu.Lock()
 			c.acked[key] = value
 			c.mu.Unlock()
@@ -101,7 +107,7 @@ func (c *traffic) all(ctx context.Context) (map[string]string, error) {
 		var answer struct {
 			Kvs []struct{ Key, Value []byte }
 		}
-		if err = post(ctx, pod, "kv/range", map[string]any{"key": []byte{0}, "range_end": []byte{0}}, &answer); err != nil {
+		if err = c.post(ctx, pod, "kv/range", map[string]any{"key": []byte{0}, "range_end": []byte{0}}, &answer); err != nil {
 			continue
 		}
 		pairs := map[string]string{}
@@ -123,7 +129,7 @@ func (c *traffic) members() ([]member, error) {
 	err := errors.New("clients are led nowhere")
 	for _, pod := range c.selected(c.b.Context()) {
 		var answer struct{ Members []member }
-		if err = post(c.b.Context(), pod, "cluster/member/list", map[string]any{}, &answer); err == nil {
+		if err = c.post(c.b.Context(), pod, "cluster/member/list", map[string]any{}, &answer); err == nil {
 			return answer.Members, nil
 		}
 	}
@@ -164,19 +170,40 @@ func (c *traffic) lost(have map[string]string) error {
 	return nil
 }
 
+// transport with what the client's Secret holds now, for one request.
+func (c *traffic) transport(ctx context.Context) (scheme string, transport http.RoundTripper, err error) {
+	if c.secret == "" {
+		return "http", http.DefaultTransport, nil
+	}
+	var secret corev1.Secret
+	if err := c.b.client.Get(ctx, client.ObjectKey{Namespace: c.b.cluster.Namespace, Name: c.secret}, &secret); err != nil {
+		return "", nil, err
+	}
+	config, err := etcd.TLSConfig(secret.Data[v1beta2.ClientCertKey], secret.Data[v1beta2.ClientKeyKey], secret.Data[v1beta2.ClientCAKey])
+	if err != nil {
+		return "", nil, err
+	}
+	config.ServerName = "localhost"
+	return "https", &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}, nil
+}
+
 // post calls a member through its JSON gateway.
-func post(ctx context.Context, pod corev1.Pod, method string, request, answer any) error {
+func (c *traffic) post(ctx context.Context, pod corev1.Pod, method string, request, answer any) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	body, err := json.Marshal(request)
 	if err != nil {
 		return err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+net.JoinHostPort(pod.Status.PodIP, "2379")+"/v3/"+method, bytes.NewReader(body))
+	scheme, transport, err := c.transport(ctx)
 	if err != nil {
 		return err
 	}
-	resp, err := http.DefaultClient.Do(req)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, scheme+"://"+net.JoinHostPort(pod.Status.PodIP, "2379")+"/v3/"+method, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	resp, err := (&http.Client{Transport: transport}).Do(req)
 	if err != nil {
 		return err
 	}

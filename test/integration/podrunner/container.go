@@ -175,18 +175,18 @@ func (p *pod) prepare(container corev1.Container) (child, error) {
 		}
 		c.Binds = append(c.Binds, bind{filepath.Join(from, mount.SubPath), mount.MountPath})
 	}
-	return c, furnish(c.Root, p.runner.names.resolvConf())
+	return c, furnish(c.Root, p.runner.names.resolvConf(), "some."+p.spec.Subdomain+"."+p.runner.namespace+".svc")
 }
 
 // furnish makes the files that every container has.
-func furnish(root, resolvConf string) error {
+func furnish(root, resolvConf, loopback string) error {
 	var errs []error
 	for _, dir := range []string{"etc", "dev", "tmp"} {
 		errs = append(errs, os.MkdirAll(filepath.Join(root, dir), 0o755))
 	}
 	return errors.Join(append(errs,
 		os.WriteFile(filepath.Join(root, "etc/resolv.conf"), []byte(resolvConf), 0o600),
-		os.WriteFile(filepath.Join(root, "etc/hosts"), []byte("127.0.0.1 localhost\n"), 0o600),
+		os.WriteFile(filepath.Join(root, "etc/hosts"), []byte("127.0.0.1 localhost "+loopback+"\n"), 0o600),
 		os.WriteFile(filepath.Join(root, terminationLog), nil, 0o600),
 	)...)
 }
@@ -216,7 +216,8 @@ func (p *pod) writeSecret(dir, name string) error {
 	}
 	errs := []error{os.MkdirAll(dir, 0o700)}
 	for key, value := range secret.Data {
-		errs = append(errs, os.WriteFile(filepath.Join(dir, key), value, 0o600))
+		file := filepath.Join(dir, key)
+		errs = append(errs, os.WriteFile(file+".new", value, 0o600), os.Rename(file+".new", file))
 	}
 	return errors.Join(errs...)
 }

@@ -5,6 +5,8 @@
 //     a claim that is deleted stays while a Pod uses it
 //   - every Pod has an address of its own on the loopback interface, and its name in the headless Service resolves to
 //     that address, and to nothing when the Pod is gone
+//   - a Secret that a container mounts is read when it starts, and again when the Pod changes; who connects from the
+//     loopback interface is taken for a Pod of the same Service, as certificates of members ask
 //   - init containers run to their end one after another, containers start anew when they end, later each time
 //   - a container is Ready when its probe says so; probes are asked ten times as often, and liveness is not
 //   - a Pod that is deleted is asked to stop, killed after its grace period, and gone when its processes are

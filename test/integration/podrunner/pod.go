@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -35,6 +36,8 @@ type pod struct {
 
 	mu      sync.Mutex
 	current *process
+	// seen are the Pod's annotations when it was last looked at.
+	seen map[string]string
 }
 
 var (
@@ -52,9 +55,13 @@ func newPod(ctx context.Context, r *Runner, object *corev1.Pod) *pod {
 	return p
 }
 
-// observe looks whether the Pod was deleted.
+// observe looks whether the Pod was deleted, and reads its Secrets again where it was changed.
 func (p *pod) observe(object *corev1.Pod) {
 	if object.DeletionTimestamp.IsZero() {
+		if p.seen != nil && !maps.Equal(p.seen, object.Annotations) {
+			p.reread()
+		}
+		p.seen = object.Annotations
 		return
 	}
 	p.once.Do(func() {
@@ -63,6 +70,18 @@ func (p *pod) observe(object *corev1.Pod) {
 		}
 		close(p.stop)
 	})
+}
+
+// reread brings the Pod's Secrets up to date. One that is gone stays as it was.
+func (p *pod) reread() {
+	for _, volume := range p.spec.Volumes {
+		if volume.Secret == nil {
+			continue
+		}
+		if _, err := p.volume(volume.Name); err != nil && p.ctx.Err() == nil {
+			p.runner.t.Logf("podrunner: Pod %s: read Secret %s again: %v", p.name, volume.Secret.SecretName, err)
+		}
+	}
 }
 
 // run is the Pod's life.

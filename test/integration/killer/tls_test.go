@@ -1,0 +1,118 @@
+package killer_test
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/pki"
+	"github.com/etcd-suite/etcd-operator/test/integration/killer"
+	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
+)
+
+func lasting(d time.Duration) *metav1.Duration { return &metav1.Duration{Duration: d} }
+
+// TestAnOperatorThatDiesAtEveryCallRenewsCertificatesAndReplacesTheirAuthority does so under a client that writes, and
+// that reads its Secret for each request.
+func TestAnOperatorThatDiesAtEveryCallRenewsCertificatesAndReplacesTheirAuthority(t *testing.T) {
+	b := newBench(t, v1beta2.EtcdClusterSpec{Size: 3, Version: newer, TLS: &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{
+		Duration: lasting(time.Hour), RenewBefore: lasting(10 * time.Minute), CAOverlap: lasting(0),
+	}}})
+	b.traffic.run()
+	kubetest.Create(t, b.cluster)
+	b.step("forming a cluster with certificates", func(b *bench) { b.killed(b.settled) })
+	first := b.secret("-ca")["ca.crt"]
+
+	b.step("renewing its certificates without a restart", func(b *bench) {
+		pods, before := b.uids(), string(b.secret(v1beta2.ServerSecretSuffix)[v1beta2.ServerCertKey])
+		b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.TLS.Managed.RenewBefore = lasting(time.Hour - time.Second) })
+		var nobody killer.Count
+		b.operate(&nobody, "renew", func() error {
+			if string(b.secret(v1beta2.ServerSecretSuffix)[v1beta2.ServerCertKey]) == before {
+				return errors.New("the certificate is the one from before")
+			}
+			return nil
+		})
+		b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.TLS.Managed.RenewBefore = lasting(10 * time.Minute) })
+		b.killed(func() error { return errors.Join(b.settled(), b.shown()) })
+		if diff := cmp.Diff(pods, b.uids()); diff != "" {
+			b.Errorf("members were restarted (-before +after):\n%s", diff)
+		}
+	})
+	b.step("replacing the authority", func(b *bench) {
+		kubetest.MustKubectl(b, "", "annotate", "etcdcluster/"+b.cluster.Name, "-n", b.cluster.Namespace, v1beta2.AnnotationRotateCA+"=now")
+		b.killed(func() error { return errors.Join(b.replaced(string(first)), b.settled(), b.shown()) })
+	})
+}
+
+// secret is the data of one of the cluster's Secrets; nothing while it is not there.
+func (b *bench) secret(suffix string) map[string][]byte {
+	var secret corev1.Secret
+	_ = b.client.Get(b.Context(), client.ObjectKey{Namespace: b.cluster.Namespace, Name: b.cluster.Name + suffix}, &secret)
+	return secret.Data
+}
+
+func (b *bench) list() []corev1.Pod {
+	var pods corev1.PodList
+	if err := b.client.List(b.Context(), &pods, client.InNamespace(b.cluster.Namespace)); err != nil {
+		b.Fatal(err)
+	}
+	return pods.Items
+}
+
+func (b *bench) uids() map[string]string {
+	uids := map[string]string{}
+	for _, pod := range b.list() {
+		uids[pod.Name] = string(pod.UID)
+	}
+	return uids
+}
+
+// replaced has no error when nobody trusts the authority from before.
+func (b *bench) replaced(before string) error {
+	authority := b.secret("-ca")
+	if string(authority["ca.crt"]) == before || len(authority["previous-ca.crt"]) > 0 {
+		return errors.New("the authority from before is still there")
+	}
+	for suffix, key := range map[string]string{
+		v1beta2.PeerSecretSuffix: v1beta2.PeerCAKey, v1beta2.ServerSecretSuffix: v1beta2.ServerCAKey, v1beta2.ClientSecretSuffix: v1beta2.ClientCAKey,
+	} {
+		if string(b.secret(suffix)[key]) != string(authority["ca.crt"]) {
+			return fmt.Errorf("Secret %s trusts another", suffix)
+		}
+	}
+	return nil
+}
+
+// shown has no error when every member serves with the certificates that its Secrets hold.
+func (b *bench) shown() error {
+	for _, pod := range b.list() {
+		for _, port := range []struct {
+			number      int32
+			suffix, key string
+		}{{v1beta2.ClientPort, v1beta2.ServerSecretSuffix, v1beta2.ServerCertKey}, {v1beta2.PeerPort, v1beta2.PeerSecretSuffix, v1beta2.PeerCertKey}} {
+			held, err := pki.ParseCertificate(b.secret(port.suffix)[port.key])
+			if err != nil {
+				return err
+			}
+			shown, err := etcd.Shown(b.Context(), net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(int(port.number))))
+			if err != nil {
+				return err
+			}
+			if !shown.Equal(held) {
+				return fmt.Errorf("member %s shows another certificate on port %d", pod.Name, port.number)
+			}
+		}
+	}
+	return nil
+}
