@@ -37,7 +37,7 @@ func (t *taker) tidy(ctx context.Context, o order, store objstore.Store, series 
 	if hour := time.Hour; previous.Truncate(hour).Equal(t.now().Truncate(hour)) {
 		return
 	}
-	result.blame(o, sweep(ctx, store, series, t.now().Add(-leftoverAge)))
+	result.blame(o, sweep(ctx, store, series, t.now().Add(-max(leftoverAge, 2*o.Timeout))))
 }
 
 // blame notes the first thing that could not be removed.

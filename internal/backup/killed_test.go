@@ -1,0 +1,344 @@
+package backup
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	kubeevents "k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/dbfile/dbfiletest"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/objstore/connect"
+	"github.com/etcd-suite/etcd-operator/internal/objstore/file"
+	"github.com/etcd-suite/etcd-operator/internal/operator"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+)
+
+var errKilled = errors.New("killed")
+
+// life of an operator: it ends at a call of its store, or a write to the API, by number.
+type life struct {
+	at   int // 0 is never
+	when string
+
+	mu    sync.Mutex
+	calls int
+	dead  bool
+}
+
+const (
+	diesBefore = "before"
+	diesDuring = "in the middle of"
+	diesAfter  = "after"
+)
+
+// call counts one, and says whether it may be made, and whether it is the last.
+func (l *life) call() (last bool, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.calls++
+	if l.dead || l.calls == l.at && l.when == diesBefore {
+		l.dead = true
+		return false, errKilled
+	}
+	l.dead = l.calls == l.at
+	return l.dead, nil
+}
+
+func (l *life) over() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.dead
+}
+
+// do makes a call that is done or not.
+func (l *life) do(call func() error) error {
+	last, err := l.call()
+	if err != nil {
+		return err
+	}
+	if err := call(); err != nil || !last {
+		return err
+	}
+	return errKilled
+}
+
+// mortalStore is a store that a life uses.
+type mortalStore struct {
+	objstore.Store
+	life *life
+}
+
+func (m mortalStore) Put(ctx context.Context, key string, body io.Reader) error {
+	last, err := m.life.call()
+	if err != nil {
+		return err
+	}
+	if last && m.life.when == diesDuring {
+		body = io.MultiReader(io.LimitReader(body, 100), failing{errKilled})
+	}
+	if err := m.Store.Put(ctx, key, body); err != nil || !last {
+		return err
+	}
+	return errKilled
+}
+
+func (m mortalStore) Get(ctx context.Context, key string) (body io.ReadCloser, err error) {
+	err = m.life.do(func() (err error) { body, err = m.Store.Get(ctx, key); return err })
+	return body, err
+}
+
+func (m mortalStore) Delete(ctx context.Context, key string) error {
+	return m.life.do(func() error { return m.Store.Delete(ctx, key) })
+}
+
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+// steady streams the same database each time.
+type steady []byte
+
+func (s steady) Snapshot(context.Context) (io.ReadCloser, error) {
+	return io.NopCloser(bytes.NewReader(s)), nil
+}
+
+// afterlife is what outlives an operator: the API, the bucket, and the time.
+type afterlife struct {
+	t     *testing.T
+	api   client.WithWatch
+	store objstore.Store
+	dir   string
+	clock time.Time
+	db    steady
+}
+
+// memberOfDatabase is the one member of the cluster that db is of.
+const memberOfDatabase = 7
+
+func newAfterlife(t *testing.T, db steady) *afterlife {
+	t.Helper()
+	scheme, err := operator.Scheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &afterlife{t: t, dir: t.TempDir(), clock: time.Now().UTC(), db: db}
+	if a.store, err = file.Open(a.dir); err != nil {
+		t.Fatal(err)
+	}
+	made := object(series(keep(1), deletes, verifies))
+	a.api = fake.NewClientBuilder().WithScheme(scheme).WithObjects(made).WithStatusSubresource(&v1beta2.EtcdBackup{}).Build()
+	return a
+}
+
+// operator begins a life.
+func (a *afterlife) operator(l *life) *Reconciler {
+	a.t.Helper()
+	now := func() time.Time { return a.clock }
+	mortal := interceptor.NewClient(a.api, interceptor.Funcs{
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, options ...client.PatchOption) error {
+			return l.do(func() error { return c.Patch(ctx, o, p, options...) })
+		},
+		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, options ...client.SubResourcePatchOption) error {
+			return l.do(func() error { return c.SubResource(sub).Patch(ctx, o, p, options...) })
+		},
+	})
+	m, err := newMetrics(prometheus.NewRegistry())
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	from := member("a", 11)
+	from.Status.MemberID = memberOfDatabase
+	take, err := newTaker(mortal, a.t.TempDir())
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	take.now = now
+	take.survey = func(context.Context, []string, *tls.Config) []answer { return []answer{from} }
+	take.drill = func(ctx context.Context, r snapshot.DrillRequest) (snapshot.Drilled, error) {
+		body, err := r.Store.Get(ctx, r.Key)
+		if err != nil {
+			return snapshot.Drilled{}, err
+		}
+		return snapshot.Drilled{}, body.Close()
+	}
+	take.source = func(string, *tls.Config) snapshot.Source { return a.db }
+	take.open = func(context.Context, connect.Location) (objstore.Store, error) { return mortalStore{a.store, l}, nil }
+	return &Reconciler{
+		client: mortal, live: mortal, events: kubeevents.NewFakeRecorder(1000), attempts: newAttempts(1), metrics: m,
+		now: now, attempt: take.attempt,
+	}
+}
+
+// live lets an operator work, while time passes as it asks for, until done says so or the life is over.
+func (a *afterlife) live(l *life, done func() bool) {
+	a.t.Helper()
+	r := a.operator(l)
+	defer r.attempts.forgetOthers(request.NamespacedName, "")
+	for range 200 {
+		result, err := r.Reconcile(a.t.Context(), request)
+		switch {
+		case l.over():
+			return
+		case err != nil:
+			a.t.Fatalf("pass: %v", err)
+		case done():
+			return
+		}
+		if !a.await(r, l) && result.RequeueAfter > 0 {
+			a.clock = a.clock.Add(result.RequeueAfter)
+		}
+	}
+	a.t.Fatal("the operator does not come to an end")
+}
+
+// await waits for the end of an attempt, and says whether there was one.
+func (a *afterlife) await(r *Reconciler, l *life) bool {
+	found := false
+	for !l.over() {
+		attempt := r.attempts.find(keyOf(object(one())))
+		if attempt == nil || attempt.Result != nil {
+			return found || attempt != nil
+		}
+		found = true
+		runtime.Gosched()
+	}
+	return found
+}
+
+func (a *afterlife) backup() *v1beta2.EtcdBackup {
+	a.t.Helper()
+	var b v1beta2.EtcdBackup
+	if err := a.api.Get(a.t.Context(), request.NamespacedName, &b); err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		a.t.Fatal(err)
+	}
+	return &b
+}
+
+// listed are the snapshots in the bucket, each of which must be whole.
+func (a *afterlife) listed() []snapshot.Entry {
+	a.t.Helper()
+	listing, err := snapshot.List(a.t.Context(), a.store, "")
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	for _, entry := range listing.Snapshots {
+		body, err := a.store.Get(a.t.Context(), entry.Key)
+		if err != nil {
+			a.t.Fatal(err)
+		}
+		content, err := io.ReadAll(body)
+		body.Close()
+		if err != nil || !bytes.Equal(content, a.db) {
+			a.t.Errorf("%s is listed as a snapshot and has %d bytes of %d: %v", entry.Key, len(content), len(a.db), err)
+		}
+	}
+	return listing.Snapshots
+}
+
+func (a *afterlife) objects() (keys []string) {
+	a.t.Helper()
+	for o, err := range a.store.List(a.t.Context(), "") {
+		if err != nil {
+			a.t.Fatal(err)
+		}
+		keys = append(keys, o.Key)
+	}
+	return keys
+}
+
+// taken waits for a snapshot that is not older than at.
+func (a *afterlife) taken(at time.Time) func() bool {
+	return func() bool {
+		s := a.backup().Status
+		return s.Succeeded && s.Snapshot.CreatedAt >= stamp(at)
+	}
+}
+
+// age makes all objects in the bucket older than leftovers must be.
+func (a *afterlife) age() {
+	a.t.Helper()
+	old := a.clock.Add(-2 * leftoverAge)
+	err := filepath.WalkDir(a.dir, func(path string, _ os.DirEntry, err error) error {
+		return errors.Join(err, os.Chtimes(path, old, old))
+	})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+// everyDeath runs a scenario with a death at each of its calls, and in each way.
+func everyDeath(t *testing.T, scenario func(*testing.T, *life)) {
+	whole := &life{}
+	scenario(t, whole)
+	if whole.calls < 5 {
+		t.Fatalf("only %d calls", whole.calls)
+	}
+	for _, when := range []string{diesBefore, diesDuring, diesAfter} {
+		for at := 1; at <= whole.calls; at++ {
+			t.Run(fmt.Sprintf("%s call %d of %d", when, at, whole.calls), func(t *testing.T) {
+				scenario(t, &life{at: at, when: when})
+			})
+		}
+	}
+}
+
+func TestAnOperatorThatIsKilledAtAnyPointLeavesNoHalfSnapshotAndNoLeak(t *testing.T) {
+	db := steady(dbfiletest.New(t, memberOfDatabase).Put(10, 200).Snapshot())
+	everyDeath(t, func(t *testing.T, l *life) {
+		a := newAfterlife(t, db)
+		a.live(&life{}, a.taken(a.clock.Add(-time.Hour)))
+		a.clock = a.clock.Add(time.Hour)
+		second := a.clock
+		a.live(l, a.taken(second))
+		if got := len(a.listed()); got < 1 {
+			t.Errorf("%d snapshots are left", got)
+		}
+		a.live(&life{}, a.taken(second))
+		a.listed()
+		a.clock = a.clock.Add(time.Hour)
+		a.age()
+		a.live(&life{}, a.taken(a.clock))
+		if got := a.objects(); len(a.listed()) != 1 || len(got) != 2 {
+			t.Errorf("the next run leaves %q", got)
+		}
+	})
+}
+
+func TestAnOperatorThatIsKilledWhileItRemovesAllSnapshotsRemovesThemAll(t *testing.T) {
+	db := steady(dbfiletest.New(t, memberOfDatabase).Put(10, 200).Snapshot())
+	everyDeath(t, func(t *testing.T, l *life) {
+		a := newAfterlife(t, db)
+		a.live(&life{}, a.taken(a.clock.Add(-time.Hour)))
+		if err := a.api.Delete(t.Context(), a.backup()); err != nil {
+			t.Fatal(err)
+		}
+		gone := func() bool { return a.backup() == nil }
+		a.live(l, gone)
+		a.listed()
+		a.live(&life{}, gone)
+		if got := a.objects(); len(got) > 0 {
+			t.Errorf("left %s", strings.Join(got, ", "))
+		}
+	})
+}
