@@ -40,6 +40,7 @@ const (
 	ReasonMemberDown            = "MemberDown"
 	ReasonReplacingMember       = "ReplacingMember"
 	ReasonQuorumLost            = "QuorumLost"
+	ReasonRecovering            = "Recovering"
 	ReasonNoStorageClass        = "NoStorageClass"
 	ReasonSecretMissing         = "SecretMissing"
 	ReasonIssuingCertificates   = "IssuingCertificates"

@@ -46,6 +46,8 @@ type EtcdClusterList struct {
 }
 
 // EtcdClusterSpec is the desired state of a cluster.
+//
+// +kubebuilder:validation:XValidation:rule="!(has(self.recovery) && has(self.recovery.quorumLoss) && self.recovery.quorumLoss == 'ForceNewCluster' && has(self.pod) && has(self.pod.emptyDir))",message="quorumLoss: ForceNewCluster restarts a member on its volume, and with pod.emptyDir there is none: remove one of the two; an EtcdRestore goes on from a snapshot"
 type EtcdClusterSpec struct {
 	// size is the number of members: 3 survives the loss of one, 5 of two.
 	// +required
@@ -71,6 +73,9 @@ type EtcdClusterSpec struct {
 	// TLS says how members and clients prove who they are. Without it traffic is plain.
 	// +optional
 	TLS *TLSPolicy `json:"TLS,omitempty"`
+	// recovery says what the operator does by itself about members that do not come back.
+	// +optional
+	Recovery *RecoveryPolicy `json:"recovery,omitempty"`
 }
 
 // DefaultRepository and DefaultVersion are the schema's defaults, for objects that were stored before them.

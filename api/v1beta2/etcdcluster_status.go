@@ -80,6 +80,9 @@ type EtcdClusterStatus struct {
 	// restore is how far the cluster is with the EtcdRestore that it took up last.
 	// +optional
 	Restore *ClusterRestoreStatus `json:"restore,omitempty"`
+	// recovery is how far the cluster is with its recovery from the quorum that it lost last.
+	// +optional
+	Recovery *ClusterRecoveryStatus `json:"recovery,omitempty"`
 }
 
 // MembersStatus lists the names of the members' Pods, as coreos/etcd-operator did.

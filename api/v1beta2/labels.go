@@ -18,6 +18,9 @@ const (
 	// AnnotationClusterID holds the etcd cluster ID (16 hex digits) on the client Service. With it a formed
 	// cluster is recognised even when the EtcdCluster's status was lost.
 	AnnotationClusterID = Group + "/cluster-id"
+	// AnnotationRestoreUID holds the UID of the EtcdRestore that made the incarnation, on the client Service: with
+	// it the same EtcdRestore is not run again when the EtcdCluster's status was lost.
+	AnnotationRestoreUID = Group + "/restore-uid"
 	// AnnotationScope was the opt-in to a cluster-wide operator of coreos/etcd-operator. It is accepted and has
 	// no effect: which namespaces an operator serves is said by its --watch-namespaces flag.
 	AnnotationScope = Group + "/scope"

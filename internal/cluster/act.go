@@ -22,12 +22,15 @@ import (
 func (r *Reconciler) act(ctx context.Context, v *view, step Step) error {
 	switch step := step.(type) {
 	case ApplyServices:
-		return errors.Join(r.apply(ctx, v, headlessService(v.State)), r.apply(ctx, v, clientService(v.State, step.Incarnation, step.ClusterID)))
+		return errors.Join(r.apply(ctx, v, headlessService(v.State)), r.apply(ctx, v, clientService(v.State, step)))
 	case CreateVolumes:
 		return r.createVolumes(ctx, v, step)
 	case CreateMembers:
 		return r.createMembers(ctx, v, step)
 	case CreateMember:
+		if err := r.confirmForce(ctx, v, step); err != nil {
+			return err
+		}
 		return r.createMember(ctx, v, step)
 	case ExposeMember:
 		return r.expose(ctx, v, step.Name)
@@ -41,6 +44,8 @@ func (r *Reconciler) act(ctx context.Context, v *view, step Step) error {
 		return r.with(v, step.From, func(member Etcd) error { return member.MoveLeader(ctx, step.To) })
 	case DeletePod:
 		return r.delete(ctx, v, &corev1.Pod{}, step.Name)
+	case ForgetPod:
+		return r.delete(ctx, v, &corev1.Pod{}, step.Name, client.GracePeriodSeconds(0))
 	case DeleteVolume:
 		return r.delete(ctx, v, &corev1.PersistentVolumeClaim{}, step.Name)
 	case ApplyBudget:

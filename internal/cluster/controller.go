@@ -46,7 +46,9 @@ type Reconciler struct {
 	Dial      Dial
 	// Shown sees the certificate that a server shows.
 	Shown func(ctx context.Context, address string) (*x509.Certificate, error)
-	Now   func() time.Time
+	// Applied reads from a member's metrics the index of the last entry that it has applied; nil does not.
+	Applied func(ctx context.Context, address string) (uint64, error)
+	Now     func() time.Time
 	// SeedPercent asks how far a seed is; nil asks nobody.
 	SeedPercent SeedPercent
 	// SeedImage is the image of restore-operator, which restores the first member of a restored cluster.
@@ -83,6 +85,7 @@ func New(c client.Client, reader client.Reader, recorder events.EventRecorder, o
 		metrics:   m,
 	}
 	if r.Dial == nil {
+		r.Applied = etcd.Applied
 		r.Dial = func(endpoint etcd.Endpoint, config *tls.Config) (Etcd, error) { return etcd.Open(endpoint, config) }
 	}
 	return r, nil

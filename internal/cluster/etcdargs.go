@@ -26,6 +26,9 @@ func (s State) etcdArgs(m CreateMember) []string {
 		"--advertise-client-urls=" + s.clientURL(m.Name),
 		"--initial-cluster-token=" + s.token(m.Incarnation),
 	}
+	if m.Start == StartForce {
+		args = append(args, "--force-new-cluster=true")
+	}
 	return slices.Concat(args, s.initialCluster(m), s.tlsArgs())
 }
 

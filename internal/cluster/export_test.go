@@ -51,3 +51,8 @@ func Instead(name string, say Rule) Change {
 		return all
 	}
 }
+
+// Then makes another change after this one.
+func (c Change) Then(next Change) Change {
+	return func(all []namedRule) []namedRule { return next(c(all)) }
+}

@@ -12,8 +12,8 @@ import (
 // metrics of all EtcdClusters, and of what looking after them costs. An EtcdCluster's go with it. A nil *metrics
 // counts nothing.
 type metrics struct {
-	wanted, ready, quorum, database *prometheus.GaugeVec
-	leaderChanges, polls            *prometheus.CounterVec
+	wanted, ready, quorum, lost, database *prometheus.GaugeVec
+	leaderChanges, polls                  *prometheus.CounterVec
 	// writes to the Kubernetes API, of all EtcdClusters together.
 	writes *prometheus.CounterVec
 }
@@ -30,6 +30,7 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 		wanted:        gauge("etcd_cluster_members_wanted", "Members that the spec asks for.", object...),
 		ready:         gauge("etcd_cluster_members_ready", "Members that serve clients.", object...),
 		quorum:        gauge("etcd_cluster_has_quorum", "1 while a quorum of members answers, else 0.", object...),
+		lost:          gauge("etcd_cluster_quorum_lost", "1 while quorum is lost and does not come back by itself, else 0.", object...),
 		database:      gauge("etcd_cluster_database_bytes", "Size of the largest database file of a member.", object...),
 		leaderChanges: counter("etcd_cluster_leader_changes_total", "Times that another member was seen to lead than before.", object...),
 		polls:         counter("etcd_cluster_member_polls_total", "Times that a member was asked for its status.", object...),
@@ -38,7 +39,7 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 	if registry == nil {
 		return m, nil
 	}
-	for _, c := range []prometheus.Collector{m.wanted, m.ready, m.quorum, m.database, m.leaderChanges, m.polls, m.writes} {
+	for _, c := range []prometheus.Collector{m.wanted, m.ready, m.quorum, m.lost, m.database, m.leaderChanges, m.polls, m.writes} {
 		if err := registry.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
@@ -67,6 +68,11 @@ func (m *metrics) saw(s State, before v1beta2.EtcdClusterStatus) {
 	m.wanted.WithLabelValues(s.Namespace, s.Name).Set(float64(s.Spec.Size))
 	m.ready.WithLabelValues(s.Namespace, s.Name).Set(float64(ready))
 	m.quorum.WithLabelValues(s.Namespace, s.Name).Set(quorum)
+	lost := 0.0
+	if s.quorumLost() {
+		lost = 1
+	}
+	m.lost.WithLabelValues(s.Namespace, s.Name).Set(lost)
 	if size > 0 {
 		m.database.WithLabelValues(s.Namespace, s.Name).Set(float64(size))
 	}
@@ -91,7 +97,7 @@ func (m *metrics) forget(name types.NamespacedName) {
 		return
 	}
 	labels := prometheus.Labels{"namespace": name.Namespace, "name": name.Name}
-	for _, v := range []*prometheus.GaugeVec{m.wanted, m.ready, m.quorum, m.database} {
+	for _, v := range []*prometheus.GaugeVec{m.wanted, m.ready, m.quorum, m.lost, m.database} {
 		v.DeletePartialMatch(labels)
 	}
 	m.leaderChanges.DeletePartialMatch(labels)

@@ -41,6 +41,9 @@ etcd_cluster_members_ready{name="example",namespace="ns"} 2
 # HELP etcd_cluster_members_wanted Members that the spec asks for.
 # TYPE etcd_cluster_members_wanted gauge
 etcd_cluster_members_wanted{name="example",namespace="ns"} 3
+# HELP etcd_cluster_quorum_lost 1 while quorum is lost and does not come back by itself, else 0.
+# TYPE etcd_cluster_quorum_lost gauge
+etcd_cluster_quorum_lost{name="example",namespace="ns"} 0
 `
 	if err := testutil.GatherAndCompare(registry, strings.NewReader(want)); err != nil {
 		t.Error(err)
@@ -48,5 +51,28 @@ etcd_cluster_members_wanted{name="example",namespace="ns"} 3
 	m.forget(types.NamespacedName{Namespace: "ns", Name: "example"})
 	if n, err := testutil.GatherAndCount(registry); err != nil || n != 0 {
 		t.Errorf("%d series are left of a cluster that is gone, %v", n, err)
+	}
+}
+
+func TestALostQuorumIsAMetric(t *testing.T) {
+	for name, test := range map[string]struct {
+		state State
+		want  float64
+	}{
+		"held":                                 {state(formed, members(3), with(1, silent)), 0},
+		"members are down":                     {state(formed, members(3), noQuorum, with(1, pod(PodStarting)), with(2, pod(PodStarting))), 0},
+		"volumes are gone":                     {state(formed, members(3), noQuorum, with(1, gone), with(2, gone)), 1},
+		"a survivor is about to be chosen":     {state(formed, members(3), noQuorum, with(0, knows(1, 1)), with(1, gone), with(2, gone), consenting), 1},
+		"a survivor is restarted":              {state(formed, members(3), noQuorum, with(1, gone), with(2, gone), consenting, forcing(0)), 1},
+		"not formed, so there is none to lose": {state(initial(3)), 0},
+	} {
+		m, err := newMetrics(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.saw(test.state, v1beta2.EtcdClusterStatus{})
+		if got := testutil.ToFloat64(m.lost.WithLabelValues("ns", "example")); got != test.want {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -72,7 +73,10 @@ func (r *Reconciler) observeServices(ctx context.Context, v *view) error {
 	v.Services.ClientExists = true
 	v.Services.ClientIncarnation = int32(incarnation)
 	v.Services.ClientClusterID = forClients.Annotations[v1beta2.AnnotationClusterID]
-	v.Services.ClientCurrent = sameService(clientService(v.State, v.Services.ClientIncarnation, v.Services.ClientClusterID), forClients)
+	v.Services.ClientRestoreUID = types.UID(forClients.Annotations[v1beta2.AnnotationRestoreUID])
+	v.Services.ClientCurrent = sameService(clientService(v.State, ApplyServices{
+		Incarnation: v.Services.ClientIncarnation, ClusterID: v.Services.ClientClusterID, RestoreUID: v.Services.ClientRestoreUID,
+	}), forClients)
 	v.RecogniseFormed()
 	return nil
 }
@@ -167,6 +171,9 @@ func (v *view) chooseRestore(restores []v1beta2.EtcdRestore) {
 		}
 		failed := isTrue(restore, v1beta2.ConditionFailed)
 		underWay := v.Restore != nil && v.Restore.UID == restore.UID
+		if underWay && v.Restore.Name == "" {
+			v.Restore.Name = restore.Name
+		}
 		if v.RestorePending == "" || failed {
 			v.RestorePending = restore.Name
 		}

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"strconv"
 	"sync"
@@ -37,6 +38,8 @@ type answer struct {
 	err        error
 	serving    error
 	membership []etcd.Member
+	// applied is the index of the last entry that a member has applied which answers nobody but by its metrics.
+	applied uint64
 }
 
 // observeEtcd asks every member with an address, side by side.
@@ -69,7 +72,11 @@ func (r *Reconciler) ask(ctx context.Context, v *view, member string) (a answer)
 	}
 	defer connection.Close()
 	r.metrics.polled(v.Namespace, v.Name)
-	if a.status, a.err = connection.Status(ctx); a.err != nil || a.status.Learner {
+	if a.status, a.err = connection.Status(ctx); a.err != nil {
+		a.applied = r.applied(ctx, v, member)
+		return a
+	}
+	if a.status.Learner {
 		return a
 	}
 	if a.serving = connection.Serving(ctx); a.serving != nil {
@@ -77,6 +84,18 @@ func (r *Reconciler) ask(ctx context.Context, v *view, member string) (a answer)
 	}
 	a.membership, a.serving = connection.Members(ctx)
 	return a
+}
+
+// applied asks a member's metrics: one that was started without a quorum serves nothing else. 0 when it does not answer.
+func (r *Reconciler) applied(ctx context.Context, v *view, member string) uint64 {
+	if r.Applied == nil {
+		return 0
+	}
+	index, err := r.Applied(ctx, net.JoinHostPort(v.addresses[member], strconv.Itoa(int(v1beta2.MetricsPort))))
+	if err != nil {
+		return 0 // it is as silent as it was
+	}
+	return index
 }
 
 // dial reaches a member at its Pod's address, under its DNS name: no DNS cache stands between it and the truth.
@@ -90,17 +109,22 @@ func (r *Reconciler) dial(v *view, member string) (Etcd, error) {
 func (m *Member) hear(a answer) {
 	if a.err != nil {
 		if m.Pod == PodRunning {
-			m.Unanswered = a.err.Error()
+			m.Unanswered = etcd.Cause(a.err)
 		}
+		m.RaftIndex = a.applied
 		return
 	}
 	m.Answers = true
 	m.ID, m.ClusterID = a.status.MemberID, a.status.ClusterID
 	m.Learner, m.Leader = a.status.Learner, a.status.Leader()
 	m.Version, m.DBSize, m.Revision = a.status.Version, a.status.DBSize, a.status.Revision
+	m.RaftIndex, m.RaftTerm = a.status.RaftIndex, a.status.RaftTerm
 	m.Serving = a.serving == nil && !a.status.Learner
 	if a.serving != nil {
-		m.Unanswered = a.serving.Error()
+		m.Unanswered = "no quorum stands behind it"
+		if errors.Is(a.serving, etcd.ErrCorrupt) {
+			m.Unanswered = etcd.Cause(a.serving)
+		}
 	}
 }
 

@@ -98,6 +98,9 @@ func (m *Member) observePod(pod *corev1.Pod, now time.Time) {
 	}
 	m.Seed = seedOf(pod)
 	m.Pod, m.PodReason, m.PodMessage = podOf(pod, now)
+	for _, c := range pod.Status.ContainerStatuses {
+		m.Corrupt = m.Corrupt || (c.Name == etcdContainer && m.Pod == PodBlocked && corrupt(c))
+	}
 }
 
 // scheduling is how long a scheduler may take to find a place, or to learn of the volume, before it is news.
@@ -139,9 +142,9 @@ func whyWaiting(c corev1.ContainerStatus) (reason, message string) {
 	case "CrashLoopBackOff":
 		said := ""
 		if ended := c.LastTerminationState.Terminated; ended != nil {
-			said = fmt.Sprintf(", last with exit code %d: %s", ended.ExitCode, lastLine(ended.Message))
+			said = fmt.Sprintf(", last with exit code %d: %s", ended.ExitCode, lastWords(ended.Message))
 		}
-		return v1beta2.ReasonPodFailing, fmt.Sprintf("container %s ended %d times%s", c.Name, c.RestartCount, said)
+		return v1beta2.ReasonPodFailing, fmt.Sprintf("container %s keeps ending%s", c.Name, said)
 	case "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
 		return v1beta2.ReasonPodFailing, fmt.Sprintf("container %s: %s: %s", c.Name, waiting.Reason, waiting.Message)
 	}
@@ -181,8 +184,12 @@ func lastLine(text string) string {
 	if i := strings.LastIndexByte(text, '\n'); i >= 0 {
 		text = text[i+1:]
 	}
+	return bounded(text)
+}
+
+func bounded(text string) string {
 	if len(text) > maxMessage {
-		text = text[:maxMessage]
+		return text[:maxMessage]
 	}
 	return text
 }

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -29,6 +28,7 @@ var rules = []namedRule{
 	{"secrets", secrets},
 	{"strangers", strangers},
 	{"services", services},
+	{"forceNewCluster", forceNewCluster},
 	{"loadCertificates", loadCertificates},
 	{"unblock", unblock},
 	{"removeStrays", removeStrays},
@@ -52,6 +52,7 @@ var rules = []namedRule{
 	{"leave", leave},
 	{"deleteOldVolumes", deleteOldVolumes},
 	{"completeRestore", completeRestore},
+	{"completeRecovery", completeRecovery},
 	{"unissued", unissued},
 }
 
@@ -98,11 +99,11 @@ func services(s State) Step {
 		incarnation = s.Incarnation
 	}
 	current := s.Services.HeadlessCurrent && s.Services.ClientCurrent &&
-		s.Services.ClientIncarnation == incarnation && s.Services.ClientClusterID == s.ClusterID
+		s.Services.ClientIncarnation == incarnation && s.Services.ClientClusterID == s.ClusterID && s.Services.ClientRestoreUID == s.madeBy()
 	if current {
 		return nil
 	}
-	return ApplyServices{Incarnation: incarnation, ClusterID: s.ClusterID}
+	return ApplyServices{Incarnation: incarnation, ClusterID: s.ClusterID, RestoreUID: s.madeBy()}
 }
 
 // unblock makes a Pod again that cannot go on as it is; the volume stays.
@@ -145,32 +146,31 @@ func quorum(s State) Step {
 	holders := s.where(func(m Member) bool {
 		return m.Incarnation == s.Incarnation && s.HoldsData(m) && (known == 0 || slices.Contains(s.KnownVoters, m.Name))
 	})
-	if needed := etcd.Quorum(known); known > 0 && len(holders) < needed {
-		return Wait{
-			Why:     v1beta2.ReasonQuorumLost,
-			Message: fmt.Sprintf("quorum is lost: %d of %d voters still have their data, and %d are needed; nothing is removed: %s", len(holders), known, needed, s.wayOut()),
-			Stalled: true,
-		}
+	if known > 0 && len(holders) < etcd.Quorum(known) {
+		return s.lostQuorum(holders, known)
 	}
 	if wait := blocked(holders); wait != nil {
 		return wait
 	}
+	if i := slices.IndexFunc(holders, s.overdue); i >= 0 {
+		return s.waitGone(holders[i], "", "")
+	}
 	if s.hopeless(holders) {
 		return Wait{
 			Why:     v1beta2.ReasonQuorumLost,
-			Message: "quorum is lost: the members that have data have had their time and do not agree (" + unanswered(s.Current()) + "); nothing is removed: " + s.wayOut(),
+			Message: "quorum is lost: the members that have data have had their time and do not agree (" + unanswered(s.Current()) + "); nothing is removed: bring them back, or " + s.giveUp(),
 			Stalled: true,
 		}
 	}
 	return Wait{Why: v1beta2.ReasonMemberDown, Message: "no quorum of members answers; members that hold data are running or being started: " + unanswered(s.Current())}
 }
 
-// wayOut of a lost quorum. A restore that is under way must go before another is taken up.
-func (s State) wayOut() string {
-	if s.step() == v1beta2.RestoreGrowing {
-		return "delete EtcdRestore " + s.Restore.Name + " and apply another to go on from a snapshot"
+// giveUp is the way out where the data is there, and its members cannot be brought back.
+func (s State) giveUp() string {
+	if s.Durable() {
+		return "delete the PersistentVolumeClaims of those that cannot come back, or " + s.wayOut(nil)
 	}
-	return "apply an EtcdRestore to go on from a snapshot"
+	return s.wayOut(nil)
 }
 
 const (

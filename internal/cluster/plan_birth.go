@@ -62,6 +62,9 @@ func bootstrap(s State) Step {
 	if s.Durable() && s.Incarnation == 0 {
 		return beginBootstrap(s, size)
 	}
+	if step := s.birthAnew(size); step != nil {
+		return step
+	}
 	if len(s.Bootable(firstIncarnation, size)) > 0 {
 		return CreateMembers{Incarnation: firstIncarnation, Size: size}
 	}
@@ -96,6 +99,30 @@ func beginBootstrap(s State, size int) Step {
 		return noStorageClass()
 	}
 	return CreateVolumes{Incarnation: firstIncarnation, Size: size}
+}
+
+// birthAnew starts a birth without volumes over when a member is gone after another has run: it may have voted, and
+// would come back empty under the same identity. Nobody has served yet, so nothing is lost. Watches tell of Pods in
+// order: whoever sees one run has heard of all that were made with it.
+func (s State) birthAnew(size int) Step {
+	if s.Durable() {
+		return nil
+	}
+	ran, stopping := false, Member{}
+	for _, m := range s.initial() {
+		ran = ran || m.Pod == PodRunning || m.Pod == PodBlocked && m.PodReason == v1beta2.ReasonPodFailing
+		if m.Pod == PodDeleting {
+			stopping = m
+		}
+	}
+	missing := len(s.Bootable(firstIncarnation, size)) > 0
+	switch {
+	case missing && ran:
+		return StopMembers{}
+	case stopping.Name != "":
+		return s.waitGone(stopping, v1beta2.ReasonCreating, "member "+stopping.Name+" is stopping, before the members start anew")
+	}
+	return nil
 }
 
 // initial are the members that form the cluster.

@@ -14,6 +14,16 @@ func TestPlanBirth(t *testing.T) {
 		m.Start = StartNew
 	}
 	planTests{
+		"starts over without volumes when a member is gone that may have voted": {
+			state(ephemeral, initial(3), ephemeral, with(0, pod(PodRunning)), with(1, pod(PodRunning)), with(2, gone)), StopMembers{},
+		},
+		"starts over only when all have stopped": {
+			state(ephemeral, initial(3), ephemeral, with(0, pod(PodDeleting)), with(1, gone), with(2, gone)),
+			Wait{Why: v1beta2.ReasonCreating, Message: "member " + nameOf(0) + " is stopping, before the members start anew"},
+		},
+		"makes the rest of the members while none has run": {
+			state(ephemeral, initial(3), ephemeral, with(0, pod(PodStarting)), with(1, gone), with(2, gone)), CreateMembers{Incarnation: 1, Size: 3},
+		},
 		"makes all volumes first": {
 			state(), CreateVolumes{Incarnation: 1, Size: 3},
 		},

@@ -52,7 +52,7 @@ func (s State) justAdded(m Member) bool {
 // expose lets clients reach a member once it votes: a learner refuses most requests.
 func expose(s State) Step {
 	for _, m := range s.Current() {
-		if m.InMembership && m.Started && !m.Learner && !m.Exposed && m.Pod == PodRunning {
+		if m.InMembership && m.Started && !m.Learner && !m.Exposed && m.Pod == PodRunning && m.Start != StartForce {
 			return ExposeMember{Name: m.Name}
 		}
 	}
@@ -92,12 +92,18 @@ func removeOrphanPods(s State) Step {
 	return nil
 }
 
-// leave waits for the Pods of removed members, so that a cluster that says Ready has as many Pods as members.
+// leave waits for the Pods of removed members, so that a cluster that says Ready has as many Pods as members. One
+// whose host does not confirm that it stopped is forgotten: the others no longer count its vote, so it can do no harm
+// should it run on.
 func leave(s State) Step {
 	for _, m := range s.Current() {
-		if s.MembershipKnown && !m.InMembership && m.Pod == PodDeleting {
-			return s.waitGone(m, v1beta2.ReasonScaling, "member "+m.Name+" was removed and its Pod is stopping")
+		if !s.MembershipKnown || m.InMembership || m.Pod != PodDeleting {
+			continue
 		}
+		if s.overdue(m) {
+			return ForgetPod{Name: m.Name}
+		}
+		return s.waitGone(m, v1beta2.ReasonScaling, "member "+m.Name+" was removed and its Pod is stopping")
 	}
 	return nil
 }

@@ -7,6 +7,10 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
+const consent = "bring the lost volumes back, or set spec.recovery.quorumLoss: ForceNewCluster to go on from the member that knows most, or apply an EtcdRestore to go on from a snapshot"
+
+const isDead = "it has not served for 5m"
+
 func TestPlanHeal(t *testing.T) {
 	planTests{
 		"starts a member on its volume when its Pod is gone": {
@@ -114,6 +118,42 @@ func TestPlanHeal(t *testing.T) {
 			state(formed, members(3), with(3, justAdded, blockedBy(v1beta2.ReasonPodUnschedulable), joining(4), unreadyFor(time.Hour)), size(4)),
 			Wait{Why: v1beta2.ReasonPodUnschedulable, Message: "member " + nameOf(3) + ": why", Stalled: true},
 		},
+		"replaces a member after the grace that the spec says": {
+			state(formed, members(3), grace(time.Minute), with(1, pod(PodRunning), unreadyFor(61*time.Second))),
+			RemoveMember{ID: 2, Name: nameOf(1), Replace: "it has not served for 60s"},
+		},
+		"replaces nobody before the grace that the spec says": {
+			state(formed, members(3), grace(time.Hour), with(1, pod(PodStarting), unreadyFor(4*time.Minute))),
+			Wait{Why: v1beta2.ReasonSettling, Message: "member " + nameOf(1) + " is starting"},
+		},
+		"replaces a member that no host takes any more, for its volume may be tied to a host that is gone": {
+			state(formed, members(3), with(1, blockedBy(v1beta2.ReasonPodUnschedulable), unreadyFor(time.Hour))), RemoveMember{ID: 2, Name: nameOf(1), Replace: isDead},
+		},
+		"replaces a learner that ran and that no host takes any more": {
+			state(formed, members(3), with(3, learner, blockedBy(v1beta2.ReasonPodUnschedulable), unreadyFor(time.Hour)), size(4)),
+			RemoveMember{ID: 4, Name: nameOf(3), Replace: isDead},
+		},
+		"gives up a learner that cannot start when a voter is dead": {
+			state(formed, members(4), with(1, pod(PodRunning), unreadyFor(time.Hour)), with(4, justAdded, blockedBy(v1beta2.ReasonPodUnschedulable), joining(5), unreadyFor(time.Minute)), size(5)),
+			RemoveMember{ID: 5, Name: nameOf(4), Replace: makesWay},
+		},
+		"replaces a member whose data is corrupt at once": {
+			state(formed, members(3), with(1, blockedBy(v1beta2.ReasonPodFailing), damaged)), RemoveMember{ID: 2, Name: nameOf(1), Replace: corruptData},
+		},
+		"replaces a learner whose data is corrupt at once": {
+			state(formed, members(3), with(3, learner, blockedBy(v1beta2.ReasonPodFailing), damaged), size(4)), RemoveMember{ID: 4, Name: nameOf(3), Replace: corruptData},
+		},
+		"keeps a member with corrupt data where it takes quorum along": {
+			state(formed, members(4), with(1, blockedBy(v1beta2.ReasonPodFailing), damaged), with(2, pod(PodRunning)), with(3, pod(PodRunning)), size(4)),
+			Wait{Why: v1beta2.ReasonQuorumLost, Message: "member " + nameOf(1) + " is to be replaced, because its data is corrupt, and removing it would leave no quorum", Stalled: true},
+		},
+		"forgets the Pod of a removed member whose host does not confirm that it stopped": {
+			state(formed, members(3), with(3, onVolume, pod(PodDeleting), func(m *Member) { m.GoneBy = noon.Add(-time.Minute) })), ForgetPod{Name: nameOf(3)},
+		},
+		"waits for the Pod of a removed member that is stopping": {
+			state(formed, members(3), with(3, onVolume, pod(PodDeleting), func(m *Member) { m.GoneBy = noon.Add(time.Second) })),
+			Wait{Why: v1beta2.ReasonScaling, Message: "member " + nameOf(3) + " was removed and its Pod is stopping"},
+		},
 		"replaces nobody for a moment": {
 			state(formed, members(3), with(1, pod(PodStarting), unreadyFor(4*time.Minute))),
 			Wait{Why: v1beta2.ReasonSettling, Message: "member " + nameOf(1) + " is starting"},
@@ -125,11 +165,11 @@ func TestPlanQuorumLost(t *testing.T) {
 	planTests{
 		"touches nothing when most voters have lost their data": {
 			state(formed, members(3), noQuorum, with(1, gone), with(2, gone)),
-			Wait{Why: v1beta2.ReasonQuorumLost, Message: "quorum is lost: 1 of 3 voters still have their data, and 2 are needed; nothing is removed: apply an EtcdRestore to go on from a snapshot", Stalled: true},
+			Wait{Why: v1beta2.ReasonQuorumLost, Message: "quorum is lost: 1 of 3 voters still have their data, and 2 are needed; nothing is removed: " + consent, Stalled: true},
 		},
 		"counts no volume of a member that never voted": {
 			state(formed, members(3), noQuorum, with(1, gone), with(2, gone), with(3, volume(VolumePresent), pod(PodRunning))),
-			Wait{Why: v1beta2.ReasonQuorumLost, Message: "quorum is lost: 1 of 3 voters still have their data, and 2 are needed; nothing is removed: apply an EtcdRestore to go on from a snapshot", Stalled: true},
+			Wait{Why: v1beta2.ReasonQuorumLost, Message: "quorum is lost: 1 of 3 voters still have their data, and 2 are needed; nothing is removed: " + consent, Stalled: true},
 		},
 		"waits while members that have data come up": {
 			state(formed, members(3), noQuorum, with(0, pod(PodStarting)), with(1, pod(PodStarting)), with(2, gone)),
@@ -141,7 +181,7 @@ func TestPlanQuorumLost(t *testing.T) {
 		},
 		"says so when those who have data run for long and do not agree": {
 			state(formed, members(2), noQuorum, with(0, unreadyFor(time.Minute)), with(1, unreadyFor(time.Minute))),
-			Wait{Why: v1beta2.ReasonQuorumLost, Message: "quorum is lost: the members that have data have had their time and do not agree (" + nameOf(0) + "; " + nameOf(1) + "); nothing is removed: apply an EtcdRestore to go on from a snapshot", Stalled: true},
+			Wait{Why: v1beta2.ReasonQuorumLost, Message: "quorum is lost: the members that have data have had their time and do not agree (" + nameOf(0) + "; " + nameOf(1) + "); nothing is removed: bring them back, or delete the PersistentVolumeClaims of those that cannot come back, or apply an EtcdRestore to go on from a snapshot", Stalled: true},
 		},
 		"names the way out while a restored cluster grows": {
 			state(formed, restored(v1beta2.RestoreGrowing), members(1), noQuorum, with(0, gone)),

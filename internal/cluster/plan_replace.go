@@ -1,7 +1,7 @@
 package cluster
 
 import (
-	"time"
+	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
@@ -9,46 +9,61 @@ import (
 // Why members are replaced.
 const (
 	lostData    = "its data is gone"
+	corruptData = "its data is corrupt"
 	losesVolume = "its volume is being deleted"
 	makesWay    = "it cannot start, and another is to be replaced"
-	isDead      = "it has not served for 5 minutes"
 )
 
-// deadGrace is how long a member may not serve before another takes its place.
-const deadGrace = 5 * time.Minute
+// isDead says why a member is replaced that has not served for as long as the spec bears.
+func (s State) isDead() string {
+	return "it has not served for " + duration.HumanDuration(s.Spec.MemberReplacementGrace())
+}
 
-// replaceDead removes a voter that has not served for long while a quorum does: its host is gone, or its data is
-// no good. Its volume stays until another has taken its place. A learner is replaced only when its host is gone:
-// what keeps one learner from starting keeps the next one, too.
+// replaceDead removes a voter that has not served for long while a quorum does: its host is gone, say. Its volume
+// stays until another has taken its place. Where a Pod is stuck on a dead host, or its volume is tied to one, the
+// identity cannot run elsewhere: it leaves the membership first, and only then may its Pod be forgotten.
 func replaceDead(s State) Step {
 	learner, learning := s.learner()
-	if learning && learner.Pod == PodDeleting && s.unreadyFor(learner, deadGrace) {
-		return RemoveMember{ID: learner.ID, Name: learner.Name, Replace: isDead}
+	if learning && s.stranded(learner) {
+		return RemoveMember{ID: learner.ID, Name: learner.Name, Replace: s.isDead()}
 	}
-	if learning || !s.Voters().KeepsQuorumWithout(false) {
+	if !s.Voters().KeepsQuorumWithout(false) {
 		return nil
 	}
 	for _, m := range s.membership() {
-		if !m.Serving && m.PodReason != v1beta2.ReasonImageUnavailable && s.unreadyFor(m, deadGrace) {
-			return RemoveMember{ID: m.ID, Name: m.Name, Replace: isDead}
+		if m.Learner || m.Serving || m.PodReason == v1beta2.ReasonImageUnavailable || !s.unreadyFor(m, s.Spec.MemberReplacementGrace()) {
+			continue
+		}
+		switch {
+		case !learning:
+			return RemoveMember{ID: m.ID, Name: m.Name, Replace: s.isDead()}
+		case learner.Pod == PodBlocked:
+			return RemoveMember{ID: learner.ID, Name: learner.Name, Replace: makesWay}
 		}
 	}
 	return nil
 }
 
-// replaceLost removes a member whose data is gone, so that a new one can take its place; a learner already when its
-// data is about to go.
+// stranded says whether a learner's host is gone for good, or its volume is tied to one that is: then another learner
+// fares better. What else keeps one learner from starting keeps the next one, too.
+func (s State) stranded(learner Member) bool {
+	tied := learner.Started && learner.Pod == PodBlocked && learner.PodReason == v1beta2.ReasonPodUnschedulable
+	return (learner.Pod == PodDeleting || tied) && s.unreadyFor(learner, s.Spec.MemberReplacementGrace())
+}
+
+// replaceLost removes a member whose data is gone or corrupt, so that a new one can take its place; a learner already
+// when its data is about to go.
 func replaceLost(s State) Step {
 	lost := s.where(func(m Member) bool {
 		gone := !s.HoldsData(m) && (m.Started || !s.justAdded(m))
-		return m.Incarnation == s.Incarnation && m.InMembership && (gone || (m.Learner && m.losing()))
+		return m.Incarnation == s.Incarnation && m.InMembership && (gone || m.Corrupt || (m.Learner && m.losing()))
 	})
 	for _, m := range lost {
 		if m.Learner && m.losing() {
 			return RemoveMember{ID: m.ID, Name: m.Name, Replace: losesVolume}
 		}
 		if m.Learner {
-			return RemoveMember{ID: m.ID, Name: m.Name, Replace: lostData}
+			return RemoveMember{ID: m.ID, Name: m.Name, Replace: m.wrong()}
 		}
 	}
 	if len(lost) == 0 {
@@ -63,7 +78,15 @@ func replaceLost(s State) Step {
 	}
 	victim := lost[0]
 	if !s.Voters().KeepsQuorumWithout(false) {
-		return Wait{Why: v1beta2.ReasonQuorumLost, Message: "the data of member " + victim.Name + " is gone, and removing it would leave no quorum", Stalled: true}
+		return Wait{Why: v1beta2.ReasonQuorumLost, Message: "member " + victim.Name + " is to be replaced, because " + victim.wrong() + ", and removing it would leave no quorum", Stalled: true}
 	}
-	return RemoveMember{ID: victim.ID, Name: victim.Name, Replace: lostData}
+	return RemoveMember{ID: victim.ID, Name: victim.Name, Replace: victim.wrong()}
+}
+
+// wrong says what is wrong with a member's data.
+func (m Member) wrong() string {
+	if m.Corrupt {
+		return corruptData
+	}
+	return lostData
 }

@@ -21,6 +21,7 @@ func restored(step v1beta2.RestoreStep) change {
 			s.Restore.ClusterID, s.Restore.Revision = seedID, 1000000042
 			s.ClusterID, s.Incarnation = seedID, 2
 			servicesFor(2, seedID)(s)
+			s.Services.ClientRestoreUID = "uid-back"
 		}
 	}
 }
@@ -259,7 +260,7 @@ func TestPlanRestoreGrowing(t *testing.T) {
 	planTests{
 		"leads clients to the seed first": {
 			state(formed, members(3), stopped, growing, servicesFor(1, oldID), knows, aSeed(serving, inSeedMembership)),
-			ApplyServices{Incarnation: 2, ClusterID: seedID},
+			ApplyServices{Incarnation: 2, ClusterID: seedID, RestoreUID: "uid-back"},
 		},
 		"grows by learners, and keeps the old volumes": {
 			state(formed, members(3), stopped, growing, asked, knows, with(0, removed), with(1, removed), with(2, removed), aSeed(serving, inSeedMembership)),
@@ -278,6 +279,23 @@ func TestPlanRestoreGrowing(t *testing.T) {
 		},
 		"is done after that": {
 			state(size(1), formed, restored(v1beta2.RestoreComplete), asked, knows, aSeed(serving, inSeedMembership)), Done{},
+		},
+		"does not run the same EtcdRestore again when the status was lost, but ends it": {
+			state(size(1), formed, growing, asked, knows, aSeed(serving, inSeedMembership), lostStatus), CompleteRestore{},
+		},
+		"runs another EtcdRestore when the status was lost": {
+			state(size(1), formed, growing, askedAnother, knows, aSeed(serving, inSeedMembership), lostStatus),
+			BeginRestore{Restore: v1beta2.ClusterRestoreStatus{
+				Name: "again", UID: "uid-again", Step: v1beta2.RestoreSeeding, Message: "restoring a seed beside the members that serve",
+				Incarnation: 3, ClusterIDBefore: seedID,
+			}},
+		},
+		"keeps on the Service which EtcdRestore made the cluster while another is worked on": {
+			state(size(1), formed, growing, askedAnother, knows, aSeed(serving, inSeedMembership), func(s *State) {
+				s.Services.HeadlessCurrent = false
+				s.Restore = &v1beta2.ClusterRestoreStatus{UID: "uid-again", Step: v1beta2.RestoreSeeding, Incarnation: 3}
+			}),
+			ApplyServices{Incarnation: 2, ClusterID: seedID, RestoreUID: "uid-back"},
 		},
 		"begins another restore when the first is deleted before the cluster is at size": {
 			state(size(1), formed, growing, askedAnother, aSeed()),
@@ -330,4 +348,10 @@ func TestARestoreThatIsDeletedTooLateSaysSo(t *testing.T) {
 			t.Errorf("deleted %v: %q", deleted, said)
 		}
 	}
+}
+
+// lostStatus: all that the operator wrote is gone, and the client Service is not.
+func lostStatus(s *State) {
+	s.ClusterID, s.Incarnation, s.Restore, s.Recovery = "", 0, nil, nil
+	s.RecogniseFormed()
 }

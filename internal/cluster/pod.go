@@ -79,6 +79,11 @@ func (s State) podLabels(m CreateMember) map[string]string {
 	labels := map[string]string{}
 	maps.Copy(labels, s.policy().Labels)
 	maps.Copy(labels, s.memberLabels(m.Name, m.Incarnation))
+	if m.Start == StartForce {
+		// No Service selects it: what a client wrote now could be lost if etcd were restarted in place with the flag.
+		delete(labels, v1beta2.LabelApp)
+		return labels
+	}
 	learner := slices.ContainsFunc(s.Members, func(other Member) bool { return other.Name == m.Name && other.Learner })
 	if m.Start != StartJoin && !learner {
 		labels[labelVoter] = "true"

@@ -58,6 +58,7 @@ var podTests = map[string]struct {
 	"new":      {state(initial(3), begun), CreateMember{Name: nameOf(0), Incarnation: 1, InitialSize: 3, Start: StartNew}},
 	"join":     {state(formed, members(2), with(2, justAdded)), CreateMember{Name: nameOf(2), Incarnation: 1, Start: StartJoin}},
 	"rejoin":   {state(formed, members(3), with(1, withoutPod)), CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin}},
+	"force":    {state(formed, members(3), noQuorum, with(0, withoutPod), with(1, gone), with(2, gone), consenting, forcing(0)), CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartForce}},
 	"seed":     {state(formed, members(3), restored(v1beta2.RestoreSeeding), fromBucket), CreateMember{Name: seedName, Incarnation: 2, Start: StartSeed}},
 	"tls":      {state(formed, members(3), withTLS), CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin}},
 	"emptydir": {state(ephemeral), CreateMember{Name: nameOf(0), Incarnation: 1, InitialSize: 3, Start: StartNew}},
@@ -80,8 +81,8 @@ func TestVolumes(t *testing.T) {
 
 func TestServices(t *testing.T) {
 	golden(t, "service-headless", headlessService(state()))
-	golden(t, "service-client", clientService(state(formed), 1, oldID))
-	golden(t, "service-client-unformed", clientService(state(), 0, ""))
+	golden(t, "service-client", clientService(state(formed), ApplyServices{Incarnation: 1, ClusterID: oldID}))
+	golden(t, "service-client-unformed", clientService(state(), ApplyServices{}))
 }
 
 // golden compares an object with the file of that name in testdata.

@@ -60,6 +60,9 @@ func restoreMessage(s State, step Step) string {
 	case BeginSwitch:
 		return fmt.Sprintf("the seed is proven at revision %d: the old members stop and it takes over", step.Revision)
 	case StopMembers:
+		if step.Except == 0 {
+			return "a member was lost before the cluster had formed: stopping the others to start anew"
+		}
 		return "stopping the old members"
 	case AdoptSeed:
 		return "the seed is the cluster now, with ID " + step.ClusterID + s.tooLate()
@@ -67,6 +70,22 @@ func restoreMessage(s State, step Step) string {
 		return "the restored cluster serves at its full size" + s.tooLate()
 	case FailRestore:
 		return step.Message
+	}
+	return recoveryMessage(step)
+}
+
+func recoveryMessage(step Step) string {
+	switch step := step.(type) {
+	case BeginRecovery:
+		return fmt.Sprintf("quorum is lost, and by spec.recovery.quorumLoss the cluster goes on from member %s, which knows most (raft index %d, term %d)", step.Member, step.RaftIndex, step.RaftTerm)
+	case RecordForced:
+		return fmt.Sprintf("the survivor serves alone at revision %d; the cluster grows from it", step.Revision)
+	case CancelRecovery:
+		return "the recovery is called off: " + step.Message
+	case CompleteRecovery:
+		return "the recovered cluster serves at its full size"
+	case ForgetPod:
+		return "member " + step.Name + " was removed and its host does not confirm that it stopped: forgetting its Pod"
 	}
 	return ""
 }
@@ -98,6 +117,10 @@ func eventsOf(s State, step Step, actErr error, statusChanged bool) []event {
 		return []event{{corev1.EventTypeWarning, step.Why, "Wait", note}}
 	case FailRestore:
 		return []event{{corev1.EventTypeWarning, "RestoreFailed", "Restore", note}}
+	case BeginRecovery:
+		return []event{{corev1.EventTypeWarning, "RecoveryStarted", "Recover", note}}
+	case CancelRecovery:
+		return []event{{corev1.EventTypeWarning, "RecoveryCancelled", "Recover", note}}
 	}
 	if reason, ok := eventReason(step); ok {
 		return []event{{corev1.EventTypeNormal, reason, step.Reason(), note}}
@@ -145,6 +168,12 @@ func eventReason(step Step) (string, bool) {
 		return "RestoreSwitched", true
 	case CompleteRestore:
 		return "RestoreComplete", true
+	case RecordForced:
+		return "RecoveryForced", true
+	case CompleteRecovery:
+		return "RecoveryComplete", true
+	case ForgetPod:
+		return "ForgettingPod", true
 	}
 	return "", false
 }

@@ -23,13 +23,16 @@ func headlessService(s State) *corev1.Service {
 }
 
 // clientService selects the ready voters of one incarnation, so that two lives of a cluster never answer together.
-func clientService(s State, incarnation int32, clusterID string) *corev1.Service {
+func clientService(s State, to ApplyServices) *corev1.Service {
 	service := s.service(s.clientService())
-	if clusterID != "" {
-		service.Annotations = map[string]string{v1beta2.AnnotationClusterID: clusterID}
+	if to.ClusterID != "" {
+		service.Annotations = map[string]string{v1beta2.AnnotationClusterID: to.ClusterID}
+	}
+	if to.RestoreUID != "" {
+		service.Annotations[v1beta2.AnnotationRestoreUID] = string(to.RestoreUID)
 	}
 	service.Spec = corev1.ServiceSpec{
-		Selector: s.votersOf(incarnation),
+		Selector: s.votersOf(to.Incarnation),
 		Ports:    []corev1.ServicePort{port("client", v1beta2.ClientPort)},
 	}
 	return service

@@ -18,11 +18,13 @@ var noImage = condition{"no image", func(m *cluster.Member) {
 // TestPlantedBugsAreCaught plants a bug for each invariant in the rules, and shows that the simulation notices.
 func TestPlantedBugsAreCaught(t *testing.T) {
 	tests := map[string]struct {
-		bug       cluster.Change
-		size      int
-		members   []condition
-		durable   bool
-		invariant string
+		bug     cluster.Change
+		size    int
+		members []condition
+		durable bool
+		// consent to go on from one survivor; lag: the members know the less the later their name comes.
+		consent, lag bool
+		invariant    string
 	}{
 		"1: a learner is added while another is": {
 			bug: cluster.Before("scaleUp", "promote"), size: 5, members: []condition{ready, ready, ready, learner}, durable: true, invariant: "1",
@@ -57,6 +59,24 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 		"5: a member is added without quorum": {
 			bug: cluster.Without("quorum"), size: 3, members: []condition{ready, lost, lost}, durable: true, invariant: "5",
 		},
+		"5: a survivor goes on alone without consent": {
+			bug: cluster.Instead("quorum", forceAnyhow), size: 3, members: []condition{hung, lost, lost}, durable: true, invariant: "5",
+		},
+		"5: a survivor goes on alone though a quorum has its data": {
+			bug: cluster.Instead("quorum", forceAnyhow), consent: true, size: 3, members: []condition{missing, crashing, crashing}, durable: true, invariant: "5",
+		},
+		"5: a survivor goes on alone while others run on": {
+			bug: cluster.Instead("forceNewCluster", forceUnfenced), consent: true, size: 5, members: []condition{missing, missing, lost, lost, lost}, durable: true, invariant: "5",
+		},
+		"4: the cluster goes on from the survivor that knows less": {
+			bug: cluster.Instead("quorum", forceLast), consent: true, size: 5, members: []condition{missing, missing, lost, lost, lost}, durable: true, invariant: "4", lag: true,
+		},
+		"6: the flag is never taken off": {
+			bug: cluster.Instead("forceNewCluster", forceForever), consent: true, size: 3, members: []condition{missing, lost, lost}, durable: true, invariant: "6",
+		},
+		"3: the Pod of a member is forgotten that may still vote": {
+			bug: cluster.Before("leave", "quorum").Then(cluster.Instead("leave", forgetAny)), size: 3, members: []condition{ready, ready, deleting}, durable: true, invariant: "3",
+		},
 		"6: a learner never gets its vote": {
 			bug: cluster.Without("promote"), size: 4, members: []condition{ready, ready, ready, learner}, durable: true, invariant: "6",
 		},
@@ -74,12 +94,23 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			sound := model.From(formed(test.size, test.durable, test.members))
+			start := func() *model.World {
+				s := formed(test.size, test.durable, test.members)
+				if test.consent {
+					s.Spec.Recovery = consent()
+				}
+				w := model.From(s)
+				if test.lag {
+					w.Lag()
+				}
+				return w
+			}
+			sound := start()
 			sound.Run(cluster.Plan)
 			if len(sound.Violations) > 0 {
 				t.Fatalf("without the bug: %v", sound.Violations)
 			}
-			w := model.From(formed(test.size, test.durable, test.members))
+			w := start()
 			w.Run(cluster.PlanWith(test.bug))
 			caught := false
 			for _, v := range w.Violations {
@@ -142,6 +173,69 @@ func rollAny(s cluster.State) cluster.Step {
 	for _, m := range s.Current() {
 		if m.PodImage != s.Spec.Image() && m.Leader {
 			return cluster.DeletePod{Name: m.Name, Why: v1beta2.ReasonUpgrading}
+		}
+	}
+	return nil
+}
+
+func consent() *v1beta2.RecoveryPolicy {
+	return &v1beta2.RecoveryPolicy{QuorumLoss: v1beta2.QuorumLossForceNewCluster}
+}
+
+// forceAnyhow asks neither for consent nor who has data.
+func forceAnyhow(s cluster.State) cluster.Step {
+	if s.MembershipKnown || s.Recovery != nil {
+		return nil
+	}
+	return cluster.BeginRecovery{Member: s.Members[0].Name}
+}
+
+// forceLast chooses by name.
+func forceLast(s cluster.State) cluster.Step {
+	if s.MembershipKnown || s.Recovery != nil {
+		return nil
+	}
+	last := ""
+	for _, m := range s.Members {
+		if s.HoldsData(m) {
+			last = m.Name
+		}
+	}
+	return cluster.BeginRecovery{Member: last}
+}
+
+// forceUnfenced stops nobody but the survivor.
+func forceUnfenced(s cluster.State) cluster.Step {
+	if s.Recovery == nil || s.Recovery.Step != v1beta2.RecoveryForcing || s.MembershipKnown {
+		return nil
+	}
+	for _, m := range s.Members {
+		switch {
+		case m.Name != s.Recovery.Member:
+		case m.Pod == cluster.PodNone:
+			return cluster.CreateMember{Name: m.Name, Incarnation: 1, Start: cluster.StartForce}
+		case m.Start != cluster.StartForce:
+			return cluster.DeletePod{Name: m.Name}
+		}
+	}
+	return nil
+}
+
+// forceForever records what happened, and leaves the Pod as it is.
+func forceForever(s cluster.State) cluster.Step {
+	if s.Recovery == nil || s.Recovery.Step != v1beta2.RecoveryForcing {
+		return nil
+	}
+	if s.MembershipKnown {
+		return cluster.RecordForced{}
+	}
+	return forceUnfenced(s)
+}
+
+func forgetAny(s cluster.State) cluster.Step {
+	for _, m := range s.Members {
+		if m.Pod == cluster.PodDeleting {
+			return cluster.ForgetPod{Name: m.Name}
 		}
 	}
 	return nil

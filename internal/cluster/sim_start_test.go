@@ -39,7 +39,7 @@ type tally struct {
 // maxFailures are told; more would say the same.
 const maxFailures = 20
 
-func (c *tally) run(w *model.World, words string) {
+func (c *tally) run(w *model.World, words string) model.Outcome {
 	c.t.Helper()
 	o := w.Run(cluster.Plan)
 	c.starts, c.passes = c.starts+1, c.passes+o.Passes
@@ -48,11 +48,12 @@ func (c *tally) run(w *model.World, words string) {
 	}
 	c.ends[o.Last.Reason()]++
 	if len(w.Violations) == 0 {
-		return
+		return o
 	}
 	if c.failures++; c.failures <= maxFailures {
 		c.t.Errorf("%s: %s\n%s", words, w.Violations[0], trace(o))
 	}
+	return o
 }
 
 func (c *tally) tell() {

@@ -26,6 +26,8 @@ type State struct {
 	Incarnation int32
 	// Restore is the restore that the cluster took up last, nil when there was none.
 	Restore *v1beta2.ClusterRestoreStatus
+	// Recovery is the recovery from a lost quorum that was begun last, nil when there was none.
+	Recovery *v1beta2.ClusterRecoveryStatus
 	// Request is the verified EtcdRestore to take up or being worked on, nil when there is none.
 	Request *RestoreRequest
 	// RestorePending names an EtcdRestore of this cluster that is neither finished nor verified yet.
@@ -75,6 +77,8 @@ type Services struct {
 	ClientIncarnation int32
 	// ClientClusterID is the cluster ID written on it.
 	ClientClusterID string
+	// ClientRestoreUID is the UID written on it of the EtcdRestore that made the incarnation.
+	ClientRestoreUID types.UID
 }
 
 // Volume is how a member's PersistentVolumeClaim stands.
@@ -120,6 +124,8 @@ type Member struct {
 	Stopped bool
 	// PodReason (one of the API's reasons) and PodMessage say why a Pod is blocked.
 	PodReason, PodMessage string
+	// Corrupt: etcd ends again and again, and says that its data is corrupt.
+	Corrupt bool
 	// Start is how the Pod's etcd comes up.
 	Start Start
 	// PodImage is the image of the Pod's etcd container.
@@ -151,6 +157,8 @@ type Member struct {
 	Leader           bool
 	Version          string
 	DBSize, Revision int64
+	// RaftIndex is that of the last entry that the member knows to be committed, in RaftTerm.
+	RaftIndex, RaftTerm uint64
 	// Unanswered says why the member did not answer.
 	Unanswered string
 }
@@ -180,6 +188,7 @@ func NewState(cluster *v1beta2.EtcdCluster) State {
 		ClusterID:    cluster.Status.ClusterID,
 		Incarnation:  cluster.Status.Incarnation,
 		Restore:      cluster.Status.Restore.DeepCopy(),
+		Recovery:     cluster.Status.Recovery.DeepCopy(),
 		KnownVersion: cluster.Status.CurrentVersion,
 	}
 	for _, m := range cluster.Status.MemberStatuses {
@@ -195,7 +204,27 @@ func NewState(cluster *v1beta2.EtcdCluster) State {
 func (s *State) RecogniseFormed() {
 	if s.ClusterID == "" && s.Services.ClientClusterID != "" {
 		s.ClusterID, s.Incarnation = s.Services.ClientClusterID, s.Services.ClientIncarnation
+		if uid := s.Services.ClientRestoreUID; uid != "" && s.Restore == nil {
+			s.Restore = &v1beta2.ClusterRestoreStatus{
+				UID: uid, Step: v1beta2.RestoreGrowing, Incarnation: s.Incarnation, ClusterID: s.ClusterID,
+				Message: "recognised by the client Service after the status was lost",
+			}
+		}
 	}
+}
+
+// madeBy is the UID of the EtcdRestore that made the incarnation; empty for one that was bootstrapped. The client
+// Service still knows when the status tells of a later restore.
+func (s State) madeBy() types.UID {
+	switch {
+	case !s.Formed():
+		return ""
+	case s.Restore != nil && s.Restore.Incarnation == s.Incarnation && s.step() != v1beta2.RestoreFailed:
+		return s.Restore.UID
+	case s.Services.ClientIncarnation == s.Incarnation:
+		return s.Services.ClientRestoreUID
+	}
+	return ""
 }
 
 // Enroll joins the membership, as a quorum of the current incarnation told it, with the Pods and volumes. A member

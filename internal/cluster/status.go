@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
@@ -22,6 +24,7 @@ func NewStatus(s State, step Step, actErr error, before v1beta2.EtcdClusterStatu
 	status.Selector = v1beta2.LabelApp + "=" + v1beta2.AppName + "," + v1beta2.LabelCluster + "=" + s.Name
 	status.ClientTLSSecret = s.Spec.TLS.ClientSecret(s.Name)
 	status.ClusterID, status.Incarnation, status.Restore = s.ClusterID, s.Incarnation, s.Restore.DeepCopy()
+	status.Recovery = s.Recovery.DeepCopy()
 	if actErr == nil {
 		recordFacts(&status, s, step)
 		setPercent(status.Restore, s)
@@ -41,7 +44,7 @@ func recordFacts(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 	case RecordFormed:
 		status.ClusterID, status.Incarnation = step.ClusterID, step.Incarnation
 	case BeginRestore:
-		status.Restore = step.Restore.DeepCopy()
+		status.Restore, status.Recovery = step.Restore.DeepCopy(), nil
 	case BeginSwitch:
 		status.Restore.Step = v1beta2.RestoreSwitching
 		status.Restore.ClusterID, status.Restore.Revision = step.ClusterID, step.Revision
@@ -64,6 +67,28 @@ func recordFacts(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 		if s.restoring() {
 			status.Restore.Message = step.Message
 		}
+	default:
+		recordRecovery(status, s, step)
+	}
+}
+
+// recordRecovery keeps how far a recovery from a lost quorum is.
+func recordRecovery(status *v1beta2.EtcdClusterStatus, s State, step Step) {
+	switch step := step.(type) {
+	case BeginRecovery:
+		status.Recovery = &v1beta2.ClusterRecoveryStatus{
+			Step: v1beta2.RecoveryForcing, Member: step.Member, RaftIndex: int64(step.RaftIndex), RaftTerm: int64(step.RaftTerm),
+			Voters: slices.Clone(s.KnownVoters), StartedAt: ptr.To(metav1.NewTime(s.Now)),
+			Message: "the others stop, and survivor " + step.Member + " is restarted once with --force-new-cluster",
+		}
+	case RecordForced:
+		status.Recovery.Step, status.Recovery.Revision = v1beta2.RecoveryGrowing, step.Revision
+		status.Recovery.Message = fmt.Sprintf("survivor %s serves alone at revision %d; growing to %d members", status.Recovery.Member, step.Revision, s.Spec.Size)
+	case CancelRecovery:
+		status.Recovery = nil
+	case CompleteRecovery:
+		status.Recovery.Step = v1beta2.RecoveryComplete
+		status.Recovery.Message = fmt.Sprintf("recovered from member %s at revision %d", status.Recovery.Member, status.Recovery.Revision)
 	}
 }
 
@@ -233,7 +258,7 @@ func (s State) available() (bool, string) {
 	return false, "no member serves: " + unanswered(s.Current())
 }
 
-// degraded: a formed cluster with a voter that does not serve.
+// degraded: a formed cluster with a voter that does not serve, or with fewer voters than its spec asks for.
 func (s State) degraded() (bool, string) {
 	if !s.Formed() {
 		return false, ""
@@ -241,10 +266,26 @@ func (s State) degraded() (bool, string) {
 	down := s.where(func(m Member) bool {
 		return m.Incarnation == s.Incarnation && !m.Learner && !m.Serving && (m.InMembership || !s.MembershipKnown)
 	})
-	if len(down) == 0 {
-		return false, ""
+	var said []string
+	if len(down) > 0 {
+		said = append(said, "members that do not serve: "+unanswered(down))
 	}
-	return true, "members that do not serve: " + unanswered(down)
+	if missing := s.missing(); missing > 0 {
+		said = append(said, fmt.Sprintf("%d of %d voters are missing", missing, max(s.Spec.Size, len(s.KnownVoters))))
+	}
+	return len(said) > 0, strings.Join(said, "; ")
+}
+
+// missing counts the voters that the spec asks for and that there are not. Without a quorum to tell, those count that
+// there were and of which nothing is left.
+func (s State) missing() int {
+	if s.MembershipKnown {
+		return s.Spec.Size - s.Voters().Total
+	}
+	return len(slices.DeleteFunc(slices.Clone(s.KnownVoters), func(voter string) bool {
+		_, there := s.member(voter)
+		return there
+	}))
 }
 
 func phaseOf(s State, stalled bool) v1beta2.ClusterPhase {

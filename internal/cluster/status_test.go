@@ -55,7 +55,7 @@ func TestConditions(t *testing.T) {
 		},
 		"a cluster that grows": {
 			state: state(formed, members(3), size(5)), phase: v1beta2.ClusterPhaseRunning,
-			want: map[string]string{"Ready": "False Scaling", "Available": "True Ready", "Progressing": "True Scaling", "Degraded": "False Ready", "Stalled": "False Scaling"},
+			want: map[string]string{"Ready": "False Scaling", "Available": "True Ready", "Progressing": "True Scaling", "Degraded": "True MemberDown", "Stalled": "False Scaling"},
 		},
 		"a cluster that is paused": {
 			state: state(formed, members(3), func(s *State) { s.Spec.Paused = true }), phase: v1beta2.ClusterPhaseRunning,
@@ -67,7 +67,7 @@ func TestConditions(t *testing.T) {
 		},
 		"a step that failed": {
 			state: state(formed, members(3), size(5)), err: broken, phase: v1beta2.ClusterPhaseRunning,
-			want: map[string]string{"Ready": "False ReconcileError", "Available": "True Ready", "Progressing": "True ReconcileError", "Degraded": "False Ready", "Stalled": "False ReconcileError"},
+			want: map[string]string{"Ready": "False ReconcileError", "Available": "True Ready", "Progressing": "True ReconcileError", "Degraded": "True MemberDown", "Stalled": "False ReconcileError"},
 		},
 		"a restore beside members that serve": {
 			state: state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, pod(PodStarting))), phase: v1beta2.ClusterPhaseRunning,

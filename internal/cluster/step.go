@@ -3,6 +3,8 @@ package cluster
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
@@ -40,6 +42,9 @@ const (
 	StartRejoin Start = "Rejoin"
 	// StartSeed goes on with the data that an init container restores from a snapshot.
 	StartSeed Start = "Seed"
+	// StartForce goes on with the data on the volume as a cluster of one, all other members removed
+	// (--force-new-cluster). Nobody but the operator is led to such a member, and it is soon made again.
+	StartForce Start = "Force"
 )
 
 type (
@@ -56,6 +61,8 @@ type (
 	ApplyServices struct {
 		Incarnation int32
 		ClusterID   string
+		// RestoreUID is that of the EtcdRestore that made the incarnation.
+		RestoreUID types.UID
 	}
 	// CreateVolumes makes the volumes of the members that form a cluster; what is there already is left.
 	CreateVolumes struct {
@@ -109,12 +116,14 @@ type (
 	}
 	// DeletePod stops a member; its volume stays.
 	DeletePod struct{ Name, Why, Message string }
+	// ForgetPod deletes the Pod of a removed member whose host does not confirm that it stopped.
+	ForgetPod struct{ Name string }
 	// DeleteVolume deletes a volume that is proven not to be needed any more.
 	DeleteVolume struct{ Name, Why string }
 
 	// BeginRestore records that a restore is taken up.
 	BeginRestore struct{ Restore v1beta2.ClusterRestoreStatus }
-	// StopMembers stops every member that is not of one incarnation; volumes stay.
+	// StopMembers stops every member that is not of one incarnation, 0 for none; volumes stay.
 	StopMembers struct{ Except int32 }
 	// BeginSwitch records that the seed is proven; from here there is no way back.
 	BeginSwitch struct {
@@ -130,28 +139,50 @@ type (
 	CompleteRestore struct{}
 	// FailRestore records that the seed failed; the old cluster was not touched.
 	FailRestore struct{ Message string }
+
+	// BeginRecovery records the survivor that the cluster goes on from.
+	BeginRecovery struct {
+		Member              string
+		RaftIndex, RaftTerm uint64
+	}
+	// RecordForced records that the survivor served as a cluster of one.
+	RecordForced struct{ Revision int64 }
+	// CancelRecovery records that the survivor was not restarted, or is lost.
+	CancelRecovery struct{ Message string }
+	// CompleteRecovery records that the cluster is at size again.
+	CompleteRecovery struct{}
 )
 
-func (Done) Reason() string            { return v1beta2.ReasonReady }
-func (s Idle) Reason() string          { return s.Why }
-func (s Wait) Reason() string          { return s.Why }
-func (ApplyServices) Reason() string   { return v1beta2.ReasonCreating }
-func (CreateVolumes) Reason() string   { return v1beta2.ReasonCreating }
-func (BeginBootstrap) Reason() string  { return v1beta2.ReasonCreating }
-func (CreateMembers) Reason() string   { return v1beta2.ReasonCreating }
-func (RecordFormed) Reason() string    { return v1beta2.ReasonCreating }
-func (ExposeMember) Reason() string    { return v1beta2.ReasonScaling }
-func (AddLearner) Reason() string      { return v1beta2.ReasonScaling }
-func (PromoteLearner) Reason() string  { return v1beta2.ReasonScaling }
-func (MoveLeader) Reason() string      { return v1beta2.ReasonScaling }
-func (s DeletePod) Reason() string     { return s.Why }
-func (s DeleteVolume) Reason() string  { return s.Why }
-func (BeginRestore) Reason() string    { return v1beta2.ReasonRestoring }
-func (StopMembers) Reason() string     { return v1beta2.ReasonRestoring }
-func (BeginSwitch) Reason() string     { return v1beta2.ReasonRestoring }
-func (AdoptSeed) Reason() string       { return v1beta2.ReasonRestoring }
-func (CompleteRestore) Reason() string { return v1beta2.ReasonRestoring }
-func (FailRestore) Reason() string     { return v1beta2.ReasonRestoring }
+func (Done) Reason() string             { return v1beta2.ReasonReady }
+func (s Idle) Reason() string           { return s.Why }
+func (s Wait) Reason() string           { return s.Why }
+func (ApplyServices) Reason() string    { return v1beta2.ReasonCreating }
+func (CreateVolumes) Reason() string    { return v1beta2.ReasonCreating }
+func (BeginBootstrap) Reason() string   { return v1beta2.ReasonCreating }
+func (CreateMembers) Reason() string    { return v1beta2.ReasonCreating }
+func (RecordFormed) Reason() string     { return v1beta2.ReasonCreating }
+func (ExposeMember) Reason() string     { return v1beta2.ReasonScaling }
+func (AddLearner) Reason() string       { return v1beta2.ReasonScaling }
+func (PromoteLearner) Reason() string   { return v1beta2.ReasonScaling }
+func (MoveLeader) Reason() string       { return v1beta2.ReasonScaling }
+func (s DeletePod) Reason() string      { return s.Why }
+func (s DeleteVolume) Reason() string   { return s.Why }
+func (BeginRestore) Reason() string     { return v1beta2.ReasonRestoring }
+func (BeginSwitch) Reason() string      { return v1beta2.ReasonRestoring }
+func (AdoptSeed) Reason() string        { return v1beta2.ReasonRestoring }
+func (CompleteRestore) Reason() string  { return v1beta2.ReasonRestoring }
+func (FailRestore) Reason() string      { return v1beta2.ReasonRestoring }
+func (ForgetPod) Reason() string        { return v1beta2.ReasonReplacingMember }
+func (BeginRecovery) Reason() string    { return v1beta2.ReasonRecovering }
+func (RecordForced) Reason() string     { return v1beta2.ReasonRecovering }
+func (CancelRecovery) Reason() string   { return v1beta2.ReasonQuorumLost }
+func (CompleteRecovery) Reason() string { return v1beta2.ReasonRecovering }
+func (s StopMembers) Reason() string {
+	if s.Except == 0 {
+		return v1beta2.ReasonCreating
+	}
+	return v1beta2.ReasonRestoring
+}
 func (s RemoveMember) Reason() string {
 	if s.Replace != "" {
 		return v1beta2.ReasonReplacingMember
@@ -164,32 +195,39 @@ func (s CreateMember) Reason() string {
 		return v1beta2.ReasonRestoring
 	case StartJoin:
 		return v1beta2.ReasonScaling
+	case StartForce:
+		return v1beta2.ReasonRecovering
 	}
 	return v1beta2.ReasonMemberDown
 }
 
-func (Done) Requeue() time.Duration            { return pollSettled }
-func (Idle) Requeue() time.Duration            { return pollSettled }
-func (Wait) Requeue() time.Duration            { return pollSettling }
-func (ApplyServices) Requeue() time.Duration   { return soon }
-func (CreateVolumes) Requeue() time.Duration   { return soon }
-func (BeginBootstrap) Requeue() time.Duration  { return soon }
-func (CreateMembers) Requeue() time.Duration   { return soon }
-func (CreateMember) Requeue() time.Duration    { return soon }
-func (RecordFormed) Requeue() time.Duration    { return soon }
-func (ExposeMember) Requeue() time.Duration    { return soon }
-func (AddLearner) Requeue() time.Duration      { return soon }
-func (PromoteLearner) Requeue() time.Duration  { return soon }
-func (MoveLeader) Requeue() time.Duration      { return soon }
-func (RemoveMember) Requeue() time.Duration    { return soon }
-func (DeletePod) Requeue() time.Duration       { return soon }
-func (DeleteVolume) Requeue() time.Duration    { return soon }
-func (BeginRestore) Requeue() time.Duration    { return soon }
-func (StopMembers) Requeue() time.Duration     { return pollSettling }
-func (BeginSwitch) Requeue() time.Duration     { return soon }
-func (AdoptSeed) Requeue() time.Duration       { return soon }
-func (CompleteRestore) Requeue() time.Duration { return soon }
-func (FailRestore) Requeue() time.Duration     { return soon }
+func (Done) Requeue() time.Duration             { return pollSettled }
+func (Idle) Requeue() time.Duration             { return pollSettled }
+func (Wait) Requeue() time.Duration             { return pollSettling }
+func (ApplyServices) Requeue() time.Duration    { return soon }
+func (CreateVolumes) Requeue() time.Duration    { return soon }
+func (BeginBootstrap) Requeue() time.Duration   { return soon }
+func (CreateMembers) Requeue() time.Duration    { return soon }
+func (CreateMember) Requeue() time.Duration     { return soon }
+func (RecordFormed) Requeue() time.Duration     { return soon }
+func (ExposeMember) Requeue() time.Duration     { return soon }
+func (AddLearner) Requeue() time.Duration       { return soon }
+func (PromoteLearner) Requeue() time.Duration   { return soon }
+func (MoveLeader) Requeue() time.Duration       { return soon }
+func (RemoveMember) Requeue() time.Duration     { return soon }
+func (DeletePod) Requeue() time.Duration        { return soon }
+func (DeleteVolume) Requeue() time.Duration     { return soon }
+func (BeginRestore) Requeue() time.Duration     { return soon }
+func (StopMembers) Requeue() time.Duration      { return pollSettling }
+func (BeginSwitch) Requeue() time.Duration      { return soon }
+func (AdoptSeed) Requeue() time.Duration        { return soon }
+func (CompleteRestore) Requeue() time.Duration  { return soon }
+func (FailRestore) Requeue() time.Duration      { return soon }
+func (ForgetPod) Requeue() time.Duration        { return soon }
+func (BeginRecovery) Requeue() time.Duration    { return soon }
+func (RecordForced) Requeue() time.Duration     { return soon }
+func (CancelRecovery) Requeue() time.Duration   { return pollSettling }
+func (CompleteRecovery) Requeue() time.Duration { return soon }
 
 // Describe says in one sentence what a step does, or what is waited for.
 func Describe(s State, step Step) string { return messageOf(s, step) }

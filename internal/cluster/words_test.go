@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
@@ -64,6 +65,12 @@ func ephemeral(s *State) {
 	s.Spec.Pod = &v1beta2.PodPolicy{EmptyDir: &corev1.EmptyDirVolumeSource{}}
 	for i := range s.Members {
 		s.Members[i].Volume = VolumeNone
+	}
+}
+
+func grace(d time.Duration) change {
+	return func(s *State) {
+		s.Spec.Recovery = &v1beta2.RecoveryPolicy{MemberReplacementGrace: &metav1.Duration{Duration: d}}
 	}
 }
 
@@ -191,6 +198,8 @@ func blockedBy(reason string) func(*Member) {
 		m.PodReason, m.PodMessage = reason, "why"
 	}
 }
+
+func damaged(m *Member) { m.Corrupt = true }
 
 func unreadyFor(d time.Duration) func(*Member) {
 	return func(m *Member) { m.UnreadySince = noon.Add(-d) }

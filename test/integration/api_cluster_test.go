@@ -14,6 +14,8 @@ const (
 	wantLong    = "<nil>: the name of an EtcdCluster has at most 52 characters, because its members' names add 11: choose a shorter one"
 	wantName    = "<nil>: the name of an EtcdCluster is also that of its Services: lower-case letters, digits and '-', and it starts with a letter"
 	wantLabels  = "spec.pod.labels: the label keys app, etcd_* and etcd.database.coreos.com/* belong to the operator: choose other keys"
+	wantGrace   = `spec.recovery.memberReplacementGrace: memberReplacementGrace is at least 30s, which a member that is only restarted needs; for example "5m"`
+	wantVolume  = "spec: quorumLoss: ForceNewCluster restarts a member on its volume, and with pod.emptyDir there is none: remove one of the two; an EtcdRestore goes on from a snapshot"
 	wantTLS     = "spec.TLS.static: operatorSecret and member.serverSecret go together: write both (TLS for clients) or neither"
 )
 
@@ -35,6 +37,10 @@ func TestEtcdClusterIsRefused(t *testing.T) {
 		"a version that YAML has rounded": {spec: "{size: 3, version: 3.6}", want: `spec.version: in body must be of type string: "number"`},
 		"a version without end":           {spec: "{size: 3, version: 3.6.16-" + strings.Repeat("a", 64) + "}", want: "spec.version: may not be more than 64 bytes"},
 		"a repository without end":        {spec: "{size: 3, repository: " + strings.Repeat("a", 513) + "}", want: "spec.repository: may not be more than 512 bytes"},
+
+		"a grace that is too short for a restart": {spec: "{size: 3, recovery: {memberReplacementGrace: 29s}}", want: wantGrace},
+		"another way out of a lost quorum":        {spec: "{size: 3, recovery: {quorumLoss: Always}}", want: `spec.recovery.quorumLoss: Unsupported value: "Always": supported values: "Wait", "ForceNewCluster"`},
+		"a survivor without a volume":             {spec: "{size: 3, pod: {emptyDir: {}}, recovery: {quorumLoss: ForceNewCluster}}", want: wantVolume},
 
 		"a name of 53 characters":         {name: strings.Repeat("a", 53), spec: "{size: 3}", want: wantLong},
 		"a name with a dot":               {name: "example.one", spec: "{size: 3}", want: wantName},
@@ -97,6 +103,7 @@ func TestEtcdClusterIsAccepted(t *testing.T) {
 		"TLS by the operator":            {spec: "{size: 3, TLS: {managed: {}}}"},
 		"TLS by the operator, in short":  {spec: "{size: 3, TLS: {managed: {duration: 1h, renewBefore: 30m, caDuration: 10h, caRenewBefore: 2h, caOverlap: 0s}}}"},
 		"TLS by cert-manager":            {spec: "{size: 3, TLS: {certManager: {issuerRef: {name: ca, kind: ClusterIssuer}, duration: 24h, renewBefore: 8h30m}}}"},
+		"a grace and a consent":          {spec: "{size: 3, recovery: {memberReplacementGrace: 1h30m, quorumLoss: ForceNewCluster}}"},
 		"TLS names left empty":           {spec: `{size: 3, TLS: {static: {operatorSecret: "", member: {serverSecret: "", peerSecret: ""}}}}`},
 	})
 }

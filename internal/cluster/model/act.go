@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
@@ -17,7 +18,7 @@ func (w *World) Act(s cluster.State, step cluster.Step) error {
 	case cluster.ApplyServices:
 		w.Services = cluster.Services{
 			HeadlessCurrent: true, ClientExists: true, ClientCurrent: true,
-			ClientIncarnation: step.Incarnation, ClientClusterID: step.ClusterID,
+			ClientIncarnation: step.Incarnation, ClientClusterID: step.ClusterID, ClientRestoreUID: step.RestoreUID,
 		}
 	case cluster.ApplyBudget:
 		w.budgetSize = s.Spec.Size
@@ -33,6 +34,9 @@ func (w *World) Act(s cluster.State, step cluster.Step) error {
 			w.create(s, cluster.CreateMember{Name: name, Incarnation: step.Incarnation, InitialSize: step.Size, Start: cluster.StartNew})
 		}
 	case cluster.CreateMember:
+		if step.Start == cluster.StartForce && !w.forcing(step.Name) {
+			return errStale
+		}
 		w.create(s, step)
 	case cluster.ExposeMember:
 		if p := w.pod(step.Name); p != nil {
@@ -46,6 +50,8 @@ func (w *World) Act(s cluster.State, step cluster.Step) error {
 				w.stop(p.name)
 			}
 		}
+	case cluster.ForgetPod:
+		w.pods = slices.DeleteFunc(w.pods, func(p pod) bool { return p.name == step.Name })
 	case cluster.DeleteVolume:
 		if v := w.volume(step.Name); v != nil {
 			v.deleting = true
@@ -67,7 +73,7 @@ func (w *World) create(s cluster.State, step cluster.CreateMember) {
 	p := pod{
 		name: step.Name, incarnation: step.Incarnation, initialSize: step.InitialSize, start: step.Start,
 		version: versionOf(s.ImageFor(step.Incarnation)), state: cluster.PodStarting,
-		exposed: step.Start != cluster.StartJoin, unreadySince: w.now,
+		exposed: step.Start != cluster.StartJoin && step.Start != cluster.StartForce, unreadySince: w.now,
 	}
 	switch {
 	case step.Start == cluster.StartNew:
@@ -103,6 +109,14 @@ func (w *World) unready(p *pod) {
 		p.ready, p.unreadySince = false, w.now
 	}
 }
+
+// forcing is what the operator reads past its cache before it starts a Pod with --force-new-cluster.
+func (w *World) forcing(name string) bool {
+	recovery := w.Cluster.Status.Recovery
+	return recovery != nil && recovery.Step == v1beta2.RecoveryForcing && recovery.Member == name && w.company(name) == ""
+}
+
+var errStale = errors.New("the recovery has gone on since")
 
 var errUnknownMember = errors.New("no such member")
 

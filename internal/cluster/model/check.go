@@ -23,6 +23,16 @@ func (w *World) Check(step cluster.Step) {
 		w.checkHandover()
 	case cluster.DeleteVolume:
 		w.checkDelete(l, step.Name)
+	case cluster.ForgetPod:
+		if l != nil && l.entry(step.Name) != nil {
+			w.violate(3, "the Pod of member %s is forgotten, and it may still vote", step.Name)
+		}
+	case cluster.CreateMember:
+		w.checkAlone(step)
+	case cluster.BeginRecovery:
+		w.checkRecovery(l, step)
+	case cluster.BeginRestore:
+		w.checkOnce(step)
 	case cluster.CreateMembers:
 		if l != nil {
 			w.violate(3, "a formed cluster is bootstrapped again")
@@ -98,6 +108,9 @@ func (w *World) checkStop(l *life, step cluster.DeletePod) {
 	if e.learner || !w.up(l, e) {
 		return
 	}
+	if l.leader == 0 {
+		return // without a quorum there is none to take
+	}
 	// A cluster of one or two cannot lose a member for a moment and keep quorum; its members are stopped all the same.
 	if v := w.voters(l); v.Total > 2 && (!v.KeepsQuorumWhileStopped(true) || v.Healthy < v.Total) {
 		w.violate(2, "stopping %s leaves %d of %d voters", e.name, v.Healthy-1, v.Total)
@@ -129,6 +142,9 @@ func (w *World) checkLeader(l *life, e *entry) {
 // checkHandover: the old members stop only for a seed that is up.
 func (w *World) checkHandover() {
 	restore := w.Cluster.Status.Restore
+	if w.formed() == nil && !w.durable() && (restore == nil || restore.Step != v1beta2.RestoreSwitching) {
+		return // nothing has been acknowledged to anybody
+	}
 	if restore == nil || restore.Step != v1beta2.RestoreSwitching {
 		w.violate(2, "all members are stopped without a restore")
 		return
@@ -177,7 +193,7 @@ func (w *World) CheckDone() {
 	w.checkBudget(l)
 	for _, p := range w.pods {
 		e := l.entry(p.name)
-		if e == nil || !p.exposed || p.version != w.Cluster.Spec.Version {
+		if e == nil || !p.exposed || p.start == cluster.StartForce || p.version != w.Cluster.Spec.Version {
 			w.violate(6, "done, and Pod %s is not as it should be", p.name)
 		}
 	}

@@ -19,7 +19,7 @@ type fault func(*World, *rand.Rand) string
 var faults = []fault{
 	deletePod, deletePod, deleteVolume, loseMember, unschedulable, schedulable, evict, crash, hang, restart, restart, restart, loseHost,
 	resize, resize, newVersion, badImage, goodImage, newRestore, verifyRestore, verifyRestore, deleteRestore, changeFate,
-	loseStatus, loseServices, toggleStorageClass, toggleSecret, togglePause, newLeader, drain, drain, drain,
+	corrupt, consent, loseStatus, loseServices, toggleStorageClass, toggleSecret, togglePause, newLeader, drain, drain, drain,
 }
 
 // Chance lets chance into the world: what is under way takes its time, and writes reach some members later.
@@ -70,7 +70,7 @@ func (w *World) losing() bool {
 // safe says whether a member has data that is not about to go.
 func (w *World) safe(l *life, e entry) bool {
 	d := w.dataOf(e.name)
-	if d == nil || d.cluster != l.id || d.member != e.id {
+	if d == nil || d.cluster != l.id || d.member != e.id || d.corrupt {
 		return false
 	}
 	if w.durable() {
@@ -228,6 +228,34 @@ func loseServices(w *World, _ *rand.Rand) string {
 	}
 	w.Services = cluster.Services{}
 	return "lose the Services"
+}
+
+// corrupt spoils the data of a member, which ends when it reads it next. A seed is left alone: it was restored just now.
+func corrupt(w *World, r *rand.Rand) string {
+	p := w.anyPod(r)
+	if p == nil || !w.durable() || !w.spare(p.name) || (w.Gentle && w.losing()) {
+		return ""
+	}
+	d := w.running(p)
+	if d == nil || p.state == cluster.PodDeleting || !w.life(d.cluster).adopted {
+		return ""
+	}
+	d.corrupt = true
+	if p.state == cluster.PodRunning {
+		p.state = cluster.PodStarting
+		w.unready(p)
+	}
+	return "corrupt the data of " + p.name
+}
+
+// consent gives the consent to go on from one survivor, or takes it back.
+func consent(w *World, _ *rand.Rand) string {
+	if w.Cluster.Spec.Recovery == nil && w.durable() {
+		w.Cluster.Spec.Recovery = &v1beta2.RecoveryPolicy{QuorumLoss: v1beta2.QuorumLossForceNewCluster}
+		return "consent"
+	}
+	w.Cluster.Spec.Recovery = nil
+	return "no consent"
 }
 
 func toggleStorageClass(w *World, _ *rand.Rand) string {

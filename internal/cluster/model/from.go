@@ -28,7 +28,7 @@ func From(s cluster.State) *World {
 			ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name, UID: s.UID, Generation: 1},
 			Spec:       s.Spec,
 			Status: v1beta2.EtcdClusterStatus{
-				ClusterID: s.ClusterID, Incarnation: s.Incarnation, Restore: s.Restore.DeepCopy(), CurrentVersion: s.KnownVersion,
+				ClusterID: s.ClusterID, Incarnation: s.Incarnation, Restore: s.Restore.DeepCopy(), Recovery: s.Recovery.DeepCopy(), CurrentVersion: s.KnownVersion,
 			},
 		},
 	}
@@ -150,7 +150,7 @@ func (w *World) putEntry(s cluster.State, m *cluster.Member) *data {
 		return nil
 	}
 	l.revision = max(l.revision, m.Revision)
-	return &data{cluster: l.id, member: e.id}
+	return &data{cluster: l.id, member: e.id, corrupt: m.Corrupt}
 }
 
 func idOf(s cluster.State, m *cluster.Member) etcd.ID {

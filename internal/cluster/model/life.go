@@ -1,6 +1,8 @@
 package model
 
 import (
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/etcd-suite/etcd-operator/internal/cluster"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
@@ -16,6 +18,11 @@ type life struct {
 	revision int64
 	// quorate: it had a quorum once. adopted: the cluster was this life once.
 	quorate, adopted bool
+	// restore is the UID of the EtcdRestore that made it.
+	restore types.UID
+	// consented: a survivor was chosen to go on alone. forced is the one that last did.
+	consented bool
+	forced    etcd.ID
 	// cooling is how long it refuses changes, as etcd does after one.
 	cooling int
 }

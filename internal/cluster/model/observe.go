@@ -80,6 +80,9 @@ func (w *World) observePod(p *pod, m *cluster.Member) {
 	if p.start == cluster.StartSeed {
 		m.Seed = &cluster.Seed{Failures: p.failures, Hopeless: p.hopeless, Message: "what the init container said"}
 	}
+	if d := w.running(p); d != nil {
+		m.Corrupt = d.corrupt && p.state == cluster.PodBlocked && p.placed
+	}
 	w.hear(p, m)
 }
 
@@ -106,6 +109,7 @@ func (w *World) hear(p *pod, m *cluster.Member) {
 	m.Leader = l.leader == e.id
 	m.Version = p.version
 	m.Revision = l.revision + int64(d.index)
+	m.RaftIndex, m.RaftTerm = uint64(d.index)+1, 1
 	m.Serving = !e.learner && l.leader != 0
 	if !m.Serving {
 		m.Unanswered = "no leader"

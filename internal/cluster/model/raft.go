@@ -39,7 +39,7 @@ func (w *World) lead(l *life) {
 	if best < l.index {
 		w.violate(0, "acknowledged writes are lost: the best voter has %d of %d", best, l.index)
 	}
-	l.leader, l.quorate = leader, true
+	l.leader, l.quorate, l.index = leader, true, max(l.index, best)
 }
 
 func (w *World) readiness(p *pod) {

@@ -37,7 +37,7 @@ func (w *World) CheckLost(o Outcome) {
 		return
 	}
 	l := w.formed()
-	if wait.Stalled && !w.Gentle && l != nil && !w.couldHaveQuorum(l) {
+	if wait.Stalled && !w.Gentle && l != nil && !w.couldHaveQuorum(l) && !w.couldRecover(l) {
 		return
 	}
 	if l == nil && wait.Stalled {
@@ -58,6 +58,28 @@ func (w *World) runsAnotherMinor() bool {
 	return slices.ContainsFunc(w.pods, func(p pod) bool { return p.version[:4] != w.Cluster.Spec.Version[:4] })
 }
 
+// couldRecover says whether the consent is there and a voter to go on from, and nothing is in the way of it: a volume
+// that is about to go with its Pod, or corrupt data, which nobody but a person gives up.
+func (w *World) couldRecover(l *life) bool {
+	if !w.Cluster.Spec.ForcesNewCluster() || w.losing() || len(cluster.NewState(&w.Cluster).KnownVoters) == 0 {
+		return false // how many voters there were is lost with the status
+	}
+	survivors, given := 0, 0
+	for _, e := range l.entries {
+		d := w.dataOf(e.name)
+		switch {
+		case e.learner:
+		case d == nil:
+			given++
+		case d.corrupt || d.cluster != l.id || d.member != e.id:
+			return false
+		default:
+			survivors++
+		}
+	}
+	return survivors > 0 && given > survivors
+}
+
 // couldHaveQuorum says whether enough voters still have their data.
 func (w *World) couldHaveQuorum(l *life) bool {
 	var v etcd.Voters
@@ -66,7 +88,7 @@ func (w *World) couldHaveQuorum(l *life) bool {
 			continue
 		}
 		v.Total++
-		if d := w.dataOf(e.name); d != nil && d.cluster == l.id && d.member == e.id {
+		if d := w.dataOf(e.name); d != nil && d.cluster == l.id && d.member == e.id && !d.corrupt {
 			v.Healthy++
 		}
 	}

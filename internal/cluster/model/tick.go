@@ -82,7 +82,12 @@ func (w *World) boot(p *pod) (reason, wrong string) {
 		return v1beta2.ReasonImageUnavailable, "no such image"
 	}
 	if d := w.running(p); d != nil {
-		if w.life(d.cluster).byID(d.member) == nil {
+		switch {
+		case d.corrupt:
+			return v1beta2.ReasonPodFailing, "its data is corrupt"
+		case p.start == cluster.StartForce:
+			w.force(p, d)
+		case w.life(d.cluster).byID(d.member) == nil:
 			return v1beta2.ReasonPodFailing, "the member was removed"
 		}
 		return "", ""
@@ -179,7 +184,7 @@ func (w *World) startSeed(p *pod) (*data, string) {
 		e := entry{id: etcd.ID(w.nextID), name: p.name, ran: true}
 		id := w.lifeID(p.incarnation)
 		w.lives = slices.DeleteFunc(w.lives, func(l life) bool { return l.incarnation == p.incarnation })
-		w.lives = append(w.lives, life{id: id, incarnation: p.incarnation, entries: []entry{e}, revision: revision})
+		w.lives = append(w.lives, life{id: id, incarnation: p.incarnation, entries: []entry{e}, revision: revision, restore: r.UID})
 		return &data{cluster: id, member: e.id}, ""
 	}
 	return nil, "no snapshot to restore"

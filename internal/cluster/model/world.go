@@ -74,6 +74,8 @@ type data struct {
 	cluster, member etcd.ID
 	// index of the last write in it.
 	index int
+	// corrupt: etcd ends when it reads it.
+	corrupt bool
 }
 
 type volume struct {

@@ -1,0 +1,44 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+var (
+	errNoLongerForced = errors.New("the recovery has gone on since")
+	errNotAlone       = errors.New("another Pod of the cluster is there")
+)
+
+// confirmForce reads past the cache that a survivor is still to be restarted with --force-new-cluster, and that nobody
+// else is there: on a cluster that has grown again the flag would drop the other members.
+func (r *Reconciler) confirmForce(ctx context.Context, v *view, step CreateMember) error {
+	if step.Start != StartForce {
+		return nil
+	}
+	var cluster v1beta2.EtcdCluster
+	if err := r.APIReader.Get(ctx, client.ObjectKeyFromObject(v.cluster), &cluster); err != nil {
+		return fmt.Errorf("read EtcdCluster %s: %w", v.Name, err)
+	}
+	recovery := cluster.Status.Recovery
+	if cluster.UID != v.UID || recovery == nil || recovery.Step != v1beta2.RecoveryForcing || recovery.Member != step.Name {
+		return fmt.Errorf("restart member %s with --force-new-cluster: %w", step.Name, errNoLongerForced)
+	}
+	var pods corev1.PodList
+	if err := r.APIReader.List(ctx, &pods, client.InNamespace(v.Namespace), client.MatchingLabels{v1beta2.LabelCluster: v.Name}); err != nil {
+		return fmt.Errorf("list Pods of EtcdCluster %s: %w", v.Name, err)
+	}
+	for i := range pods.Items {
+		if pod := &pods.Items[i]; pod.Name != step.Name && metav1.IsControlledBy(pod, v.cluster) {
+			return fmt.Errorf("restart member %s with --force-new-cluster: %s: %w", step.Name, pod.Name, errNotAlone)
+		}
+	}
+	return nil
+}

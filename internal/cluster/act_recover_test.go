@@ -1,0 +1,54 @@
+package cluster
+
+import (
+	"errors"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/operator"
+)
+
+// A process that was paused for an hour still believes what it last saw. With the flag it would drop the members that
+// the cluster has got since.
+func TestTheFlagIsUsedOnlyWhereTheAPIStillSaysSo(t *testing.T) {
+	scheme, err := operator.Scheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	podOf := func(name, owner string) *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", Name: name, Labels: map[string]string{v1beta2.LabelCluster: "example"},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "EtcdCluster", Name: "example", UID: "uid-" + "example", Controller: ptr.To(owner != "")}},
+		}}
+	}
+	tests := map[string]struct {
+		recovery *v1beta2.ClusterRecoveryStatus
+		pod      *corev1.Pod
+		want     error
+	}{
+		"it is still to be done":       {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "m"}, podOf("m", "us"), nil},
+		"somebody else's Pod is there": {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "m"}, podOf("x", ""), nil},
+		"another member is there":      {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "m"}, podOf("x", "us"), errNotAlone},
+		"it was done":                  {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryGrowing, Member: "m"}, podOf("m", "us"), errNoLongerForced},
+		"another was chosen since":     {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "x"}, podOf("m", "us"), errNoLongerForced},
+		"it was called off":            {nil, podOf("m", "us"), errNoLongerForced},
+	}
+	for name, test := range tests {
+		cluster := &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "example", UID: "uid-example"}}
+		cluster.Status.Recovery = test.recovery
+		api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(cluster, test.pod).Build()
+		r := &Reconciler{Client: api, APIReader: api}
+		v := &view{State: NewState(cluster), cluster: cluster}
+		if err := r.confirmForce(t.Context(), v, CreateMember{Name: "m", Start: StartForce}); !errors.Is(err, test.want) {
+			t.Errorf("%s: %v, want %v", name, err, test.want)
+		}
+		if err := r.confirmForce(t.Context(), v, CreateMember{Name: "m", Start: StartRejoin}); err != nil {
+			t.Errorf("%s, without the flag: %v", name, err)
+		}
+	}
+}
