@@ -58,7 +58,7 @@ type Reconciler struct {
 
 // Options of the controller.
 type Options struct {
-	// SeedPercent asks how far a seed is; nil asks nobody.
+	// SeedPercent asks how far a seed is; nil does so over the network.
 	SeedPercent SeedPercent
 	// SeedImage is the image of restore-operator, which restores the first member of a restored cluster.
 	SeedImage string
@@ -75,14 +75,18 @@ func New(c client.Client, reader client.Reader, recorder events.EventRecorder, o
 		return nil, err
 	}
 	r := &Reconciler{
-		Client:    countedClient{Client: c, writes: m.writes},
-		APIReader: reader,
-		Events:    recorder,
-		Dial:      options.Dial,
-		Shown:     etcd.Shown,
-		Now:       time.Now,
-		SeedImage: options.SeedImage,
-		metrics:   m,
+		Client:      countedClient{Client: c, writes: m.writes},
+		APIReader:   reader,
+		Events:      recorder,
+		Dial:        options.Dial,
+		Shown:       etcd.Shown,
+		Now:         time.Now,
+		SeedPercent: options.SeedPercent,
+		SeedImage:   options.SeedImage,
+		metrics:     m,
+	}
+	if r.SeedPercent == nil {
+		r.SeedPercent = askSeed
 	}
 	if r.Dial == nil {
 		r.Applied = etcd.Applied

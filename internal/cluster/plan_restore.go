@@ -155,22 +155,12 @@ func switching(s State) Step {
 // and if that cannot be, the old members go on, on their volumes.
 func (s State) seedServes() Step {
 	seed, _ := s.seed()
-	create := CreateMember{Name: seed.Name, Incarnation: s.Restore.Incarnation, Start: StartSeed}
 	if why := s.seedStuck(seed); why != "" {
 		return FailRestore{Message: why + "; the old members go on"}
 	}
 	switch {
-	case seed.Pod == PodDeleting || (seed.Pod == PodNone && seed.Volume == VolumeDeleting):
-		return s.waitGone(seed, v1beta2.ReasonRestoring, "seed "+seed.Name+" is being made again")
-	case seed.Pod == PodNone && seed.Volume == VolumePresent && !s.requested():
-		create.Start = StartRejoin
-		return create
-	case seed.Pod == PodNone && !s.requested():
-		return FailRestore{Message: "the seed was lost, and EtcdRestore " + s.Restore.Name + " is gone: the old members go on"}
-	case seed.Pod == PodNone && seed.Volume == VolumeNone && s.Durable() && s.NoStorageClass:
-		return noStorageClass()
-	case seed.Pod == PodNone:
-		return create // data that is complete is kept
+	case seed.Pod == PodNone || seed.Pod == PodDeleting:
+		return s.remakeSeed(seed)
 	case seed.Pod == PodBlocked && !s.requested():
 		return FailRestore{Message: "the seed does not start, and EtcdRestore " + s.Restore.Name + " is gone: the old members go on"}
 	case seed.hopeless():
@@ -183,6 +173,23 @@ func (s State) seedServes() Step {
 		return FailRestore{Message: fmt.Sprintf("the seed was lost, and restored again it holds revision %d and not %d; the old members go on", seed.Revision, s.Restore.Revision)}
 	}
 	return nil
+}
+
+// remakeSeed makes the Pod of a proven seed again, on its volume where that is still there.
+func (s State) remakeSeed(seed Member) Step {
+	create := CreateMember{Name: seed.Name, Incarnation: s.Restore.Incarnation, Start: StartSeed}
+	switch {
+	case seed.Pod == PodDeleting || seed.Volume == VolumeDeleting:
+		return s.waitGone(seed, v1beta2.ReasonRestoring, "seed "+seed.Name+" is being made again")
+	case seed.Volume == VolumePresent && !s.requested():
+		create.Start = StartRejoin
+		return create
+	case !s.requested():
+		return FailRestore{Message: "the seed was lost, and EtcdRestore " + s.Restore.Name + " is gone: the old members go on"}
+	case seed.Volume == VolumeNone && s.Durable() && s.NoStorageClass:
+		return noStorageClass()
+	}
+	return create // data that is complete is kept
 }
 
 // goneGrace is how long a Pod may outlive the end of its grace period before a person is asked.
