@@ -168,6 +168,12 @@ func eventReason(step Step) (string, bool) {
 		return "RestoreSwitched", true
 	case CompleteRestore:
 		return "RestoreComplete", true
+	}
+	return recoveryReason(step)
+}
+
+func recoveryReason(step Step) (string, bool) {
+	switch step.(type) {
 	case RecordForced:
 		return "RecoveryForced", true
 	case CompleteRecovery:
