@@ -56,6 +56,11 @@ const (
 	ReasonVersionNotSupported   = "VersionNotSupported"
 	ReasonNotOurs               = "NotOurs"
 	ReasonReconcileError        = "ReconcileError"
+	ReasonHibernating           = "Hibernating"
+	ReasonHibernated            = "Hibernated"
+	ReasonResizingVolume        = "ResizingVolume"
+	ReasonVolumeCannotGrow      = "VolumeCannotGrow"
+	ReasonNoSpace               = "NoSpace"
 )
 
 // Reasons of an EtcdBackup's and an EtcdRestore's conditions. docs/operations.md has a heading for each.

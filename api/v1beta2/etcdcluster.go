@@ -48,6 +48,8 @@ type EtcdClusterList struct {
 // EtcdClusterSpec is the desired state of a cluster.
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.recovery) && has(self.recovery.quorumLoss) && self.recovery.quorumLoss == 'ForceNewCluster' && has(self.pod) && has(self.pod.emptyDir))",message="quorumLoss: ForceNewCluster restarts a member on its volume, and with pod.emptyDir there is none: remove one of the two; an EtcdRestore goes on from a snapshot"
+// +kubebuilder:validation:XValidation:rule="!(has(self.hibernate) && self.hibernate && has(self.pod) && has(self.pod.emptyDir))",message="hibernate stops all Pods, and with pod.emptyDir all data is lost with them: remove one of the two"
+// +kubebuilder:validation:XValidation:rule="!(has(self.hibernate) && self.hibernate && has(oldSelf.hibernate) && oldSelf.hibernate && has(self.version) && has(oldSelf.version) && self.version != oldSelf.version)",message="the version of a cluster cannot change while it hibernates: set hibernate to false first"
 type EtcdClusterSpec struct {
 	// size is the number of members: 3 survives the loss of one, 5 of two.
 	// +required
@@ -67,6 +69,13 @@ type EtcdClusterSpec struct {
 	// paused true makes the operator keep its hands off this cluster. Deletion still works.
 	// +optional
 	Paused bool `json:"paused,omitempty"`
+	// hibernate true stops all members and keeps their volumes, the cluster's ID and its Services; false wakes it
+	// up with the same members and data.
+	// +optional
+	Hibernate bool `json:"hibernate,omitempty"`
+	// persistentVolumeClaimRetentionPolicy says what becomes of the members' volumes.
+	// +optional
+	VolumeRetention *VolumeRetentionPolicy `json:"persistentVolumeClaimRetentionPolicy,omitempty"`
 	// pod shapes the members' Pods and volumes.
 	// +optional
 	Pod *PodPolicy `json:"pod,omitempty"`

@@ -127,6 +127,9 @@ type MemberStatus struct {
 	// dbSize is the size of the member's database file in bytes.
 	// +optional
 	DBSize int64 `json:"dbSize,omitempty"`
+	// volumeSize is the size of the member's volume in bytes, 0 with emptyDir.
+	// +optional
+	VolumeSize int64 `json:"volumeSize,omitempty"`
 	// ready says whether the member serves clients.
 	// +optional
 	Ready bool `json:"ready,omitempty"`

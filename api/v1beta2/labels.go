@@ -21,6 +21,9 @@ const (
 	// AnnotationRestoreUID holds the UID of the EtcdRestore that made the incarnation, on the client Service: with
 	// it the same EtcdRestore is not run again when the EtcdCluster's status was lost.
 	AnnotationRestoreUID = Group + "/restore-uid"
+	// AnnotationClusterUID holds the UID of the EtcdCluster on a PersistentVolumeClaim, by which a volume that outlives
+	// its EtcdCluster is known to be of it, and of no later one of the same name.
+	AnnotationClusterUID = Group + "/cluster-uid"
 	// AnnotationScope was the opt-in to a cluster-wide operator of coreos/etcd-operator. It is accepted and has
 	// no effect: which namespaces an operator serves is said by its --watch-namespaces flag.
 	AnnotationScope = Group + "/scope"

@@ -49,8 +49,10 @@ type PodPolicy struct {
 	// +listMapKey=name
 	EtcdEnv []corev1.EnvVar `json:"etcdEnv,omitempty"`
 	// persistentVolumeClaimSpec of every member's volume. Without it, and without emptyDir, a member gets 8Gi
-	// on the default StorageClass.
+	// on the default StorageClass. The volumes of running members grow with resources.requests.storage where their
+	// StorageClass allows it.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="!(has(self.resources) && has(self.resources.requests) && 'storage' in self.resources.requests && has(oldSelf.resources) && has(oldSelf.resources.requests) && 'storage' in oldSelf.resources.requests) || quantity(string(self.resources.requests['storage'])).compareTo(quantity(string(oldSelf.resources.requests['storage']))) >= 0",message="a volume can grow and cannot shrink: set resources.requests.storage back to what it was or higher"
 	PersistentVolumeClaimSpec *corev1.PersistentVolumeClaimSpec `json:"persistentVolumeClaimSpec,omitempty"`
 	// emptyDir keeps a member's data only as long as its Pod: for tests and throw-away clusters.
 	// +optional

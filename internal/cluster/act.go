@@ -52,6 +52,10 @@ func (r *Reconciler) act(ctx context.Context, v *view, step Step) error {
 		return r.apply(ctx, v, disruptionBudget(v.State, step))
 	case WithdrawBudget:
 		return r.delete(ctx, v, &policyv1.PodDisruptionBudget{}, v.Name)
+	case KeepVolume:
+		return r.keepVolume(ctx, v, step)
+	case ResizeVolume:
+		return r.resizeVolume(ctx, v, step)
 	case StopMembers:
 		return r.stopMembers(ctx, v, step.Except)
 	}
@@ -118,7 +122,7 @@ func (r *Reconciler) create(ctx context.Context, v *view, object client.Object) 
 	if getErr := r.APIReader.Get(ctx, client.ObjectKeyFromObject(object), there); getErr != nil {
 		return wrap("read", object, getErr)
 	}
-	if !metav1.IsControlledBy(there, v.cluster) {
+	if !v.owns(there) {
 		return fmt.Errorf("%T %s is there and belongs to something else: delete or rename it", object, object.GetName())
 	}
 	return nil
@@ -150,7 +154,7 @@ func (r *Reconciler) delete(ctx context.Context, v *view, object client.Object, 
 	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: name}, object); err != nil {
 		return wrap("read", object, client.IgnoreNotFound(err))
 	}
-	if !metav1.IsControlledBy(object, v.cluster) {
+	if !v.owns(object) {
 		return fmt.Errorf("%T %s belongs to something else and is not deleted", object, name)
 	}
 	uid := object.GetUID()

@@ -27,14 +27,16 @@ type view struct {
 	cluster *v1beta2.EtcdCluster
 	// addresses of members' Pods by member name; a member without one cannot be asked.
 	addresses map[string]string
-	tls       *tls.Config
-	material  material
+	// classes are the StorageClasses of members' volumes by member name.
+	classes  map[string]string
+	tls      *tls.Config
+	material material
 }
 
 // observe reads Kubernetes and etcd. It decides nothing: an etcd that does not answer is data in the State. Only
 // the Kubernetes API failing is an error.
 func (r *Reconciler) observe(ctx context.Context, cluster *v1beta2.EtcdCluster) (*view, error) {
-	v := &view{State: NewState(cluster), cluster: cluster, addresses: map[string]string{}}
+	v := &view{State: NewState(cluster), cluster: cluster, addresses: map[string]string{}, classes: map[string]string{}}
 	if v.Deleting {
 		return v, nil
 	}
@@ -46,6 +48,9 @@ func (r *Reconciler) observe(ctx context.Context, cluster *v1beta2.EtcdCluster) 
 		r.observeStorageClass(ctx, v),
 		r.observeSecrets(ctx, v),
 	); err != nil {
+		return nil, err
+	}
+	if err := r.observeExpansion(ctx, v); err != nil {
 		return nil, err
 	}
 	r.observeEtcd(ctx, v)

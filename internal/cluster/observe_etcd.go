@@ -119,6 +119,7 @@ func (m *Member) hear(a answer) {
 	m.Learner, m.Leader = a.status.Learner, a.status.Leader()
 	m.Version, m.DBSize, m.Revision = a.status.Version, a.status.DBSize, a.status.Revision
 	m.RaftIndex, m.RaftTerm = a.status.RaftIndex, a.status.RaftTerm
+	m.NoSpace = a.status.NoSpace()
 	m.Serving = a.serving == nil && !a.status.Learner
 	if a.serving != nil {
 		m.Unanswered = "no quorum stands behind it"

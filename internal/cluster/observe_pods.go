@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -39,8 +40,9 @@ func (r *Reconciler) observeMembers(ctx context.Context, v *view) error {
 		return m
 	}
 	for i := range volumes.Items {
-		if volume := &volumes.Items[i]; metav1.IsControlledBy(volume, v.cluster) {
-			named(volume).Volume = volumeOf(volume)
+		if volume := &volumes.Items[i]; v.owns(volume) {
+			named(volume).observeVolume(volume)
+			v.classes[volume.Name] = ptr.Deref(volume.Spec.StorageClassName, "")
 		}
 	}
 	for i := range pods.Items {

@@ -23,6 +23,7 @@ type namedRule struct {
 var rules = []namedRule{
 	{"deleting", deleting},
 	{"paused", paused},
+	{"hibernate", hibernate},
 	{"tlsChange", tlsChange},
 	{"certificates", certificates},
 	{"secrets", secrets},
@@ -30,6 +31,8 @@ var rules = []namedRule{
 	{"services", services},
 	{"forceNewCluster", forceNewCluster},
 	{"loadCertificates", loadCertificates},
+	{"retention", retention},
+	{"budget", budget},
 	{"unblock", unblock},
 	{"removeStrays", removeStrays},
 	{"startMember", startMember},
@@ -38,7 +41,6 @@ var rules = []namedRule{
 	{"bootstrap", bootstrap},
 	{"retrust", retrust},
 	{"quorum", quorum},
-	{"budget", budget},
 	{"expose", expose},
 	{"promote", promote},
 	{"removeOrphanPods", removeOrphanPods},
@@ -54,6 +56,8 @@ var rules = []namedRule{
 	{"completeRestore", completeRestore},
 	{"completeRecovery", completeRecovery},
 	{"unissued", unissued},
+	{"growVolumes", growVolumes},
+	{"noSpace", noSpace},
 }
 
 // Plan is the next step. It is pure: the same State gives the same Step.

@@ -139,18 +139,19 @@ func (s State) etcdContainer(m CreateMember) corev1.Container {
 }
 
 // probes ask over plain HTTP. Liveness must not depend on quorum, or losing it would restart every member:
-// /livez is there since 3.6, /health?serializable=true since 3.5.
+// /livez is there since 3.6, /health?serializable=true since 3.5. A member whose space is used up serves reads and
+// deletions, which is the way out: it is neither restarted nor taken from the clients for that.
 func probes(v string) (liveness, readiness *corev1.Probe) {
 	get := func(path string) corev1.ProbeHandler {
 		return corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path, Port: intstr.FromInt32(v1beta2.MetricsPort)}}
 	}
-	live, ready := corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(v1beta2.PeerPort)}}, get("/health")
+	live, ready := corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(v1beta2.PeerPort)}}, get("/health?exclude=NOSPACE")
 	parsed, err := version.ParseSemantic(v)
 	switch {
 	case err == nil && parsed.AtLeast(version.MustParseSemantic("3.6.0")):
 		live, ready = get("/livez"), get("/readyz")
 	case err == nil && parsed.AtLeast(version.MustParseSemantic("3.5.0")):
-		live = get("/health?serializable=true")
+		live = get("/health?serializable=true&exclude=NOSPACE")
 	}
 	return &corev1.Probe{ProbeHandler: live, InitialDelaySeconds: 10, PeriodSeconds: 10, TimeoutSeconds: 10, FailureThreshold: 6},
 		&corev1.Probe{ProbeHandler: ready, PeriodSeconds: 1, TimeoutSeconds: 3, FailureThreshold: 3}
@@ -229,8 +230,9 @@ func newVolume(s State, m CreateMember) *corev1.PersistentVolumeClaim {
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: m.Name, Labels: s.memberLabels(m.Name, m.Incarnation)},
 		Spec:       spec,
 	}
+	volume.Annotations = map[string]string{v1beta2.AnnotationClusterUID: string(s.UID)}
 	if m.InitialSize > 0 {
-		volume.Annotations = map[string]string{annotationInitialSize: strconv.Itoa(m.InitialSize)}
+		volume.Annotations[annotationInitialSize] = strconv.Itoa(m.InitialSize)
 	}
 	return volume
 }

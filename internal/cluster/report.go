@@ -160,6 +160,8 @@ func eventReason(step Step) (string, bool) {
 		return "ForgettingAuthority", true
 	case HandOutCertificates:
 		return "WritingCertificates", true
+	case ResizeVolume:
+		return "GrowingVolume", true
 	case BeginRestore:
 		return "RestoreStarted", true
 	case BeginSwitch:

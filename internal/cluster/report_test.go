@@ -52,7 +52,7 @@ var everyStep = []Step{
 	Done{}, Idle{Why: v1beta2.ReasonPaused, Message: "paused"}, Wait{Why: v1beta2.ReasonSettling, Message: "waiting"}, ApplyServices{}, CreateVolumes{}, BeginBootstrap{},
 	CreateMembers{}, CreateMember{}, RecordFormed{}, ExposeMember{}, AddLearner{}, PromoteLearner{}, MoveLeader{}, RemoveMember{},
 	DeletePod{Why: v1beta2.ReasonScaling}, DeleteVolume{Why: v1beta2.ReasonScaling}, BeginRestore{}, StopMembers{}, BeginSwitch{},
-	ApplyBudget{}, WithdrawBudget{}, AdoptSeed{}, CompleteRestore{}, FailRestore{Message: seedFailed},
+	Asleep{Message: "hibernates"}, KeepVolume{}, KeepVolume{Keep: true}, ResizeVolume{}, AwaitResize{Message: "grows"}, ApplyBudget{}, WithdrawBudget{}, AdoptSeed{}, CompleteRestore{}, FailRestore{Message: seedFailed},
 }
 
 func TestEveryStepSpeaks(t *testing.T) {

@@ -25,6 +25,7 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 		// consent to go on from one survivor; lag: the members know the less the later their name comes.
 		consent, lag bool
 		invariant    string
+		hibernate    bool
 	}{
 		"1: a learner is added while another is": {
 			bug: cluster.Before("scaleUp", "promote"), size: 5, members: []condition{ready, ready, ready, learner}, durable: true, invariant: "1",
@@ -75,7 +76,7 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 			bug: cluster.Instead("forceNewCluster", forceForever), consent: true, size: 3, members: []condition{missing, lost, lost}, durable: true, invariant: "6",
 		},
 		"3: the Pod of a member is forgotten that may still vote": {
-			bug: cluster.Before("leave", "quorum").Then(cluster.Instead("leave", forgetAny)), size: 3, members: []condition{ready, ready, deleting}, durable: true, invariant: "3",
+			bug: cluster.Before("leave", "budget").Then(cluster.Instead("leave", forgetAny)), size: 3, members: []condition{ready, ready, deleting}, durable: true, invariant: "3",
 		},
 		"6: a learner never gets its vote": {
 			bug: cluster.Without("promote"), size: 4, members: []condition{ready, ready, ready, learner}, durable: true, invariant: "6",
@@ -86,6 +87,18 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 		},
 		"6: done is said too early": {
 			bug: cluster.Without("scaleUp"), size: 3, members: []condition{ready, ready}, durable: true, invariant: "6",
+		},
+		"7: the leader is put to sleep first": {
+			bug:  cluster.Instead("hibernate", sleepAny),
+			size: 3, members: []condition{ready, ready, ready}, durable: true, invariant: "7", hibernate: true,
+		},
+		"6: the cluster says that it sleeps and runs": {
+			bug:  cluster.Instead("hibernate", sayAsleep),
+			size: 3, members: []condition{ready, ready, ready}, durable: true, invariant: "6", hibernate: true,
+		},
+		"6: done is said while drains may take quorum": {
+			bug:  cluster.Instead("budget", allowAll),
+			size: 3, members: []condition{ready, ready, ready}, durable: true, invariant: "6",
 		},
 		"7: the leader is stopped before it handed over": {
 			bug:  cluster.Instead("roll", rollAny),
@@ -98,6 +111,10 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 				s := formed(test.size, test.durable, test.members)
 				if test.consent {
 					s.Spec.Recovery = consent()
+				}
+				s.Spec.Hibernate = test.hibernate
+				for i := range s.Members {
+					s.Members[i].Leader = test.hibernate && i == 0
 				}
 				w := model.From(s)
 				if test.lag {
@@ -239,4 +256,22 @@ func forgetAny(s cluster.State) cluster.Step {
 		}
 	}
 	return nil
+}
+
+func sleepAny(s cluster.State) cluster.Step {
+	for _, m := range s.Members {
+		if m.Pod == cluster.PodRunning {
+			return cluster.DeletePod{Name: m.Name, Why: v1beta2.ReasonHibernating}
+		}
+	}
+	return cluster.Asleep{}
+}
+
+func sayAsleep(cluster.State) cluster.Step { return cluster.Asleep{} }
+
+func allowAll(s cluster.State) cluster.Step {
+	if s.Budget.Exists {
+		return nil
+	}
+	return cluster.ApplyBudget{Incarnation: s.Incarnation}
 }

@@ -113,7 +113,14 @@ type Member struct {
 	InitialSize int
 
 	Volume Volume
-	Pod    Pod
+	// VolumeKept: the volume outlives the EtcdCluster.
+	VolumeKept bool
+	// VolumeSize is what the volume was asked to hold, VolumeCapacity what it holds, both in bytes.
+	VolumeSize, VolumeCapacity int64
+	// VolumeFixed: its StorageClass does not let it grow. VolumeProblem is what keeps it from growing all the same.
+	VolumeFixed   bool
+	VolumeProblem string
+	Pod           Pod
 	// PodReady is the Pod's Ready condition.
 	PodReady bool
 	// UnreadySince is when that condition went false, or when the Pod was made if it was never true; zero while ready.
@@ -159,6 +166,8 @@ type Member struct {
 	DBSize, Revision int64
 	// RaftIndex is that of the last entry that the member knows to be committed, in RaftTerm.
 	RaftIndex, RaftTerm uint64
+	// NoSpace: an alarm says that space is used up, and etcd refuses writes.
+	NoSpace bool
 	// Unanswered says why the member did not answer.
 	Unanswered string
 }

@@ -117,7 +117,9 @@ func setMembers(status *v1beta2.EtcdClusterStatus, s State) {
 			Version:   m.Version,
 			ClientURL: s.clientURL(m.Name),
 			DBSize:    steady(sizes[m.Name], m.DBSize),
-			Ready:     ready,
+
+			VolumeSize: m.VolumeCapacity,
+			Ready:      ready,
 		})
 	}
 	if s.Formed() && !s.MembershipKnown {
@@ -213,6 +215,8 @@ func setConditions(status *v1beta2.EtcdClusterStatus, s State, step Step, actErr
 	wait, waiting := step.(Wait)
 	_, idle := step.(Idle)
 	_, done := step.(Done)
+	_, asleep := step.(Asleep)
+	done = done || asleep // as the spec asks
 	if actErr != nil {
 		reason, message, done = v1beta2.ReasonReconcileError, actErr.Error(), false
 	}
@@ -221,13 +225,18 @@ func setConditions(status *v1beta2.EtcdClusterStatus, s State, step Step, actErr
 	stalled := waiting && wait.Stalled && actErr == nil
 	set(v1beta2.ConditionStalled, stalled, reason, message)
 	available, whyNot := s.available()
+	if asleep {
+		whyNot = message
+	}
 	if available {
 		set(v1beta2.ConditionAvailable, true, v1beta2.ReasonReady, fmt.Sprintf("a quorum serves; connect to %s:%d", s.clientService(), v1beta2.ClientPort))
 	} else {
 		set(v1beta2.ConditionAvailable, false, unavailableReason(s, reason), whyNot)
 	}
 	degraded, which := s.degraded()
-	if degraded {
+	if degraded && asleep {
+		set(v1beta2.ConditionDegraded, false, reason, message)
+	} else if degraded {
 		set(v1beta2.ConditionDegraded, true, v1beta2.ReasonMemberDown, which)
 	} else {
 		set(v1beta2.ConditionDegraded, false, v1beta2.ReasonReady, "")

@@ -3,6 +3,8 @@ package etcd
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
@@ -34,6 +36,11 @@ type Status struct {
 
 // Leader says whether the member leads.
 func (s Status) Leader() bool { return s.LeaderID != 0 && s.LeaderID == s.MemberID }
+
+// NoSpace says whether an alarm tells that a member has used up its space quota. etcd then refuses writes.
+func (s Status) NoSpace() bool {
+	return slices.ContainsFunc(s.Errors, func(text string) bool { return strings.Contains(text, "NOSPACE") })
+}
 
 // Status asks the member about itself. A member without quorum answers too.
 func (c *Client) Status(ctx context.Context) (Status, error) {

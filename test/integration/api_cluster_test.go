@@ -73,6 +73,8 @@ func TestEtcdClusterIsRefused(t *testing.T) {
 		"a duration too short for cert-manager":    {spec: "{size: 3, TLS: {certManager: {issuerRef: {name: a}, duration: 59m}}}", want: "spec.TLS.certManager: duration must be an hour or more, as cert-manager asks"},
 		"a renewBefore too short for cert-manager": {spec: "{size: 3, TLS: {certManager: {issuerRef: {name: a}, renewBefore: 4m}}}", want: "spec.TLS.certManager: renewBefore must be 5m or more, as cert-manager asks, and shorter than duration"},
 		"a Secret's name without end":              {spec: "{size: 3, TLS: {static: {member: {peerSecret: " + strings.Repeat("a", 254) + "}}}}", want: "spec.TLS.static.member.peerSecret: may not be more than 253 bytes"},
+		"hibernation with emptyDir":                {spec: "{size: 3, hibernate: true, pod: {emptyDir: {}}}", want: "spec: hibernate stops all Pods, and with pod.emptyDir all data is lost with them: remove one of the two"},
+		"a retention that is none":                 {spec: "{size: 3, persistentVolumeClaimRetentionPolicy: {whenDeleted: Keep}}", want: `spec.persistentVolumeClaimRetentionPolicy.whenDeleted: Unsupported value: "Keep": supported values: "Delete", "Retain"`},
 	})
 }
 
@@ -93,6 +95,9 @@ func TestEtcdClusterIsAccepted(t *testing.T) {
 		"a name with digits and hyphens": {name: "etcd-2-a", spec: "{size: 3}"},
 		"other labels and annotations":   {spec: `{size: 3, pod: {labels: {app.kubernetes.io/part-of: shop, application: x}, annotations: {etcd.versions: x}}}`},
 		"64 labels":                      {spec: "{size: 3, pod: {labels: {" + pairs(64) + "}}}"},
+		"hibernation":                    {spec: "{size: 3, hibernate: true}"},
+		"volumes that stay":              {spec: "{size: 3, persistentVolumeClaimRetentionPolicy: {whenDeleted: Retain}}"},
+		"spread over racks":              {spec: "{size: 3, pod: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: rack, whenUnsatisfiable: DoNotSchedule}]}}"},
 		"emptyDir":                       {spec: "{size: 3, pod: {emptyDir: {}}}"},
 		"emptyDir in memory":             {spec: "{size: 3, pod: {emptyDir: {medium: Memory, sizeLimit: 1Gi}}}"},
 		"a claim":                        {spec: "{size: 3, pod: {persistentVolumeClaimSpec: {resources: {requests: {storage: 1Gi}}}}}"},

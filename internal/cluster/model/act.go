@@ -27,8 +27,14 @@ func (w *World) Act(s cluster.State, step cluster.Step) error {
 		w.Budget = cluster.Budget{Other: w.Budget.Other}
 	case cluster.CreateVolumes:
 		for _, name := range s.InitialNames(step.Incarnation, step.Size) {
-			w.provide(volume{name: name, incarnation: step.Incarnation, initialSize: step.Size})
+			w.provide(volume{size: sizeOf(s), name: name, incarnation: step.Incarnation, initialSize: step.Size})
 		}
+	case cluster.KeepVolume:
+		if v := w.volume(step.Name); v != nil {
+			v.kept = step.Keep
+		}
+	case cluster.ResizeVolume:
+		return w.resizeVolume(step)
 	case cluster.CreateMembers:
 		for _, name := range s.Bootable(step.Incarnation, step.Size) {
 			w.create(s, cluster.CreateMember{Name: name, Incarnation: step.Incarnation, InitialSize: step.Size, Start: cluster.StartNew})
@@ -65,7 +71,7 @@ func (w *World) Act(s cluster.State, step cluster.Step) error {
 // create makes a member's volume and Pod where they are missing.
 func (w *World) create(s cluster.State, step cluster.CreateMember) {
 	if w.durable() && (step.Start == cluster.StartJoin || step.Start == cluster.StartSeed) {
-		w.provide(volume{name: step.Name, incarnation: step.Incarnation})
+		w.provide(volume{size: sizeOf(s), name: step.Name, incarnation: step.Incarnation})
 	}
 	if w.pod(step.Name) != nil {
 		return
@@ -84,6 +90,11 @@ func (w *World) create(s cluster.State, step cluster.CreateMember) {
 		p.peers = s.JoinPeers(step.Name)
 	}
 	w.pods = append(w.pods, p)
+}
+
+func sizeOf(s cluster.State) int64 {
+	request := s.StorageRequest()
+	return request.Value()
 }
 
 // provide makes a volume where there is none of that name.

@@ -98,6 +98,10 @@ func (w *World) checkStop(l *life, step cluster.DeletePod) {
 	if p == nil || l == nil || p.incarnation != l.incarnation {
 		return
 	}
+	if step.Why == v1beta2.ReasonHibernating {
+		w.checkSleep(l, p)
+		return
+	}
 	e := l.entry(step.Name)
 	if e == nil {
 		return
@@ -191,6 +195,7 @@ func (w *World) CheckDone() {
 		w.violate(6, "done with %d of %d voters and %d members, and %d are wanted", v.Healthy, v.Total, len(l.entries), w.Cluster.Spec.Size)
 	}
 	w.checkBudget(l)
+	w.checkVolumes(w.Observe())
 	for _, p := range w.pods {
 		e := l.entry(p.name)
 		if e == nil || !p.exposed || p.start == cluster.StartForce || p.version != w.Cluster.Spec.Version {

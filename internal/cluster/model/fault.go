@@ -19,7 +19,7 @@ type fault func(*World, *rand.Rand) string
 var faults = []fault{
 	deletePod, deletePod, deleteVolume, loseMember, unschedulable, schedulable, evict, crash, hang, restart, restart, restart, loseHost,
 	resize, resize, newVersion, badImage, goodImage, newRestore, verifyRestore, verifyRestore, deleteRestore, changeFate,
-	corrupt, consent, loseStatus, loseServices, toggleStorageClass, toggleSecret, togglePause, newLeader, drain, drain, drain,
+	corrupt, consent, loseStatus, loseServices, toggleStorageClass, toggleSecret, togglePause, newLeader, drain, drain, drain, toggleHibernate, toggleHibernate, toggleRetention, growVolumes,
 }
 
 // Chance lets chance into the world: what is under way takes its time, and writes reach some members later.
@@ -28,7 +28,7 @@ func (w *World) Chance(r *rand.Rand) { w.choose = r.IntN }
 // Fault does one random thing to the world and says what.
 func (w *World) Fault(r *rand.Rand) string {
 	if r.IntN(3) == 0 {
-		w.Cluster.Spec.Paused, w.SecretProblem = false, ""
+		w.Cluster.Spec.Paused, w.SecretProblem, w.Cluster.Spec.Hibernate = false, "", false
 	}
 	said := faults[r.IntN(len(faults))](w, r)
 	w.elect()

@@ -82,6 +82,7 @@ func (w *World) putMember(s cluster.State, m *cluster.Member) {
 	if m.Volume != cluster.VolumeNone {
 		w.volumes = append(w.volumes, volume{
 			name: m.Name, incarnation: m.Incarnation, initialSize: m.InitialSize, deleting: m.Volume == cluster.VolumeDeleting, data: d,
+			kept: m.VolumeKept, size: m.VolumeSize,
 		})
 	}
 	if m.Pod == cluster.PodNone {

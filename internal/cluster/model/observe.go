@@ -49,7 +49,7 @@ func (w *World) observeRestores(s *cluster.State) {
 func (w *World) observeMembers(s *cluster.State) {
 	s.Members = make([]cluster.Member, 0, len(w.volumes)+1)
 	for _, v := range w.volumes {
-		m := cluster.Member{Name: v.name, Incarnation: v.incarnation, InitialSize: v.initialSize, Volume: cluster.VolumePresent}
+		m := cluster.Member{Name: v.name, Incarnation: v.incarnation, InitialSize: v.initialSize, Volume: cluster.VolumePresent, VolumeKept: v.kept, VolumeSize: v.size, VolumeCapacity: v.size}
 		if v.deleting {
 			m.Volume = cluster.VolumeDeleting
 		}

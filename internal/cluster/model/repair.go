@@ -12,7 +12,7 @@ import (
 func (w *World) Repair() {
 	w.choose = nil
 	w.BadImage, w.SecretProblem, w.NoStorageClass = "", "", false
-	w.Cluster.Spec.Paused = false
+	w.Cluster.Spec.Paused, w.Cluster.Spec.Hibernate = false, false
 	if running := w.Cluster.Status.CurrentVersion; running != "" {
 		w.Cluster.Spec.Version = running
 	}

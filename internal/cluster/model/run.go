@@ -81,7 +81,7 @@ func (w *World) Run(plan Planner) Outcome {
 		o.Last = step
 		waits := false
 		switch step.(type) {
-		case cluster.Wait, cluster.Idle, cluster.Done:
+		case cluster.Wait, cluster.Idle, cluster.Done, cluster.Asleep, cluster.AwaitResize:
 			waits = true
 		default:
 			o.Steps = append(o.Steps, step)
@@ -107,7 +107,7 @@ func (w *World) Run(plan Planner) Outcome {
 // enough: done is done at once, and a person is asked for after a moment; a wait may yet turn into something.
 func enough(step cluster.Step, still int) bool {
 	switch step := step.(type) {
-	case cluster.Done:
+	case cluster.Done, cluster.Asleep:
 		return true
 	case cluster.Wait:
 		return (step.Stalled && still > 3) || still > patience
@@ -123,6 +123,9 @@ func (w *World) checkEnd(o Outcome) {
 	switch last := o.Last.(type) {
 	case cluster.Done:
 		w.CheckDone()
+		return
+	case cluster.Asleep:
+		w.checkAsleep()
 		return
 	case cluster.Idle:
 		return

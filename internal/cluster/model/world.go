@@ -83,7 +83,10 @@ type volume struct {
 	incarnation int32
 	initialSize int
 	deleting    bool
-	data        *data
+	// kept: it outlives the EtcdCluster. size is in bytes.
+	kept bool
+	size int64
+	data *data
 }
 
 type pod struct {

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/test/integration/killer"
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
 )
 
@@ -47,6 +48,14 @@ func TestAnOperatorThatDiesAtEveryCallLosesNothing(t *testing.T) {
 	})
 	b.step("growing from one to three", func(b *bench) {
 		b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.Size = 3 })
+		b.killed(b.settled)
+	})
+	b.step("sleeping and waking up", func(b *bench) {
+		b.traffic.still(func() {
+			b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.Hibernate = true })
+			b.operate(&killer.Chain{}, "go to sleep", b.settled)
+		})
+		b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.Hibernate = false })
 		b.killed(b.settled)
 	})
 	if b.cluster.Status.ClusterID != born || b.cluster.Status.Incarnation != 1 {

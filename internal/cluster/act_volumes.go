@@ -1,0 +1,39 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// keepVolume takes a volume from the garbage collector, or gives it back. The UID stays on it either way.
+func (r *Reconciler) keepVolume(ctx context.Context, v *view, step KeepVolume) error {
+	volume := &corev1.PersistentVolumeClaim{}
+	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: step.Name}, volume); err != nil {
+		return wrap("read", volume, client.IgnoreNotFound(err))
+	}
+	if !v.owns(volume) {
+		return fmt.Errorf("PersistentVolumeClaim %s belongs to something else and is left alone", step.Name)
+	}
+	before := volume.DeepCopy()
+	metav1.SetMetaDataAnnotation(&volume.ObjectMeta, v1beta2.AnnotationClusterUID, string(v.UID))
+	if step.Keep {
+		volume.OwnerReferences = slices.DeleteFunc(volume.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == v.UID })
+	} else if err := controllerutil.SetControllerReference(v.cluster, volume, r.Client.Scheme()); err != nil {
+		return fmt.Errorf("own PersistentVolumeClaim %s: %w", step.Name, err)
+	}
+	return wrap("patch", volume, r.Client.Patch(ctx, volume, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})))
+}
+
+func (r *Reconciler) resizeVolume(ctx context.Context, v *view, step ResizeVolume) error {
+	volume := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: v.Namespace, Name: step.Name}}
+	patch := fmt.Appendf(nil, `{"spec":{"resources":{"requests":{"storage":%q}}}}`, step.Size)
+	return wrap("grow", volume, r.Client.Patch(ctx, volume, client.RawPatch("application/merge-patch+json", patch)))
+}

@@ -1,0 +1,73 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// owns says whether an object is of this very EtcdCluster: it controls it, or it is a volume that is to outlive it.
+func (v *view) owns(object client.Object) bool {
+	if metav1.IsControlledBy(object, v.cluster) {
+		return true
+	}
+	_, isVolume := object.(*corev1.PersistentVolumeClaim)
+	return isVolume && metav1.GetControllerOf(object) == nil && object.GetAnnotations()[v1beta2.AnnotationClusterUID] == string(v.UID)
+}
+
+// observeVolume reads how a member's volume stands.
+func (m *Member) observeVolume(volume *corev1.PersistentVolumeClaim) {
+	m.Volume = volumeOf(volume)
+	m.VolumeKept = metav1.GetControllerOf(volume) == nil
+	m.VolumeSize = volume.Spec.Resources.Requests.Storage().Value()
+	m.VolumeCapacity = volume.Status.Capacity.Storage().Value()
+	if state := volume.Status.AllocatedResourceStatuses[corev1.ResourceStorage]; state == corev1.PersistentVolumeClaimControllerResizeInfeasible || state == corev1.PersistentVolumeClaimNodeResizeInfeasible {
+		m.VolumeProblem = string(state)
+	}
+}
+
+// observeExpansion looks, where a volume has to grow, whether its StorageClass lets it. Without the right to look it
+// is taken to: the API server then refuses what it does not.
+func (r *Reconciler) observeExpansion(ctx context.Context, v *view) error {
+	want := v.StorageRequest()
+	grows := false
+	for _, m := range v.Current() {
+		grows = grows || (m.VolumeSize > 0 && m.VolumeSize < want.Value())
+	}
+	if !grows {
+		return nil
+	}
+	var classes storagev1.StorageClassList
+	if err := r.APIReader.List(ctx, &classes); err != nil {
+		if apierrors.IsForbidden(err) {
+			return nil
+		}
+		return fmt.Errorf("list StorageClasses: %w", err)
+	}
+	allowed := map[string]bool{}
+	for _, class := range classes.Items {
+		allowed[class.Name] = ptr.Deref(class.AllowVolumeExpansion, false)
+	}
+	for i := range v.Members {
+		v.Members[i].VolumeFixed = !allowed[v.classes[v.Members[i].Name]]
+	}
+	return nil
+}
+
+// clusterByLabel names the EtcdCluster that a volume belongs to, also one that is to outlive it.
+func clusterByLabel(_ context.Context, object client.Object) []reconcile.Request {
+	name := object.GetLabels()[v1beta2.LabelCluster]
+	if name == "" {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: object.GetNamespace(), Name: name}}}
+}
