@@ -87,6 +87,11 @@ bench-seed: deps ## Measure the seed of a restore against a download and etcdutl
 	@$(LOCALKUBE) build etcd-3.6 versitygw
 	TEST_BIN="$(TEST_BIN)" go test -run '^$$' -bench Seed -benchtime 1x -timeout 30m ./test/bench/seed/
 
+.PHONY: bench-save
+bench-save: deps ## What a save costs: time beside etcdctl and a plain upload, memory; BENCH_MIB=1024 BENCH_VALUE=16384 BENCH_ROUNDS=3
+	@$(LOCALKUBE) build etcd-3.6 versitygw
+	TEST_BIN="$(TEST_BIN)" go test -run '^$$' -bench Save -benchtime 1x -timeout 60m ./test/bench/
+
 ##@ Check
 
 .PHONY: lint

@@ -34,6 +34,23 @@ func TestEtcdBackupIsRefused(t *testing.T) {
 		"a gcs block without path":   {spec: "{" + from + ", storageType: GCS, gcs: {}}", want: "spec.gcs.path: Required value"},
 		"an empty gcs path":          {spec: "{" + from + `, storageType: GCS, gcs: {path: ""}}`, want: "spec.gcs.path: in body should be at least 1 chars long"},
 
+		"SSE-C without its Secret":         {spec: s3With(from, "serverSideEncryption: {type: SSE-C}"), want: "spec.s3: serverSideEncryption SSE-C needs awsSecret, a Secret with the key sse-customer-key"},
+		"SSE-C in plain sight":             {spec: s3With(from, "awsSecret: a, endpoint: 'http://e', serverSideEncryption: {type: SSE-C}"), want: "spec.s3: serverSideEncryption SSE-C sends its key with every request: write an https endpoint"},
+		"an encryption that is none":       {spec: s3With(from, "serverSideEncryption: {type: AES256}"), want: `spec.s3.serverSideEncryption.type: Unsupported value: "AES256": supported values: "SSE-S3", "SSE-KMS", "SSE-C"`},
+		"a key that SSE-S3 has not":        {spec: s3With(from, "serverSideEncryption: {type: SSE-S3, kmsKeyID: k}"), want: "spec.s3.serverSideEncryption: kmsKeyID goes with type SSE-KMS"},
+		"a storage class in small letters": {spec: s3With(from, "storageClass: glacier"), want: "spec.s3.storageClass: write the name of a storage class in capital letters, for example STANDARD_IA"},
+		"a lock without its end":           {spec: s3With(from, "objectLock: {mode: GOVERNANCE}"), want: "spec.s3.objectLock: write either retainDays or retainUntil"},
+		"a lock with two ends":             {spec: s3With(from, "objectLock: {mode: GOVERNANCE, retainDays: 1, retainUntil: '2030-01-01T00:00:00Z'}"), want: "spec.s3.objectLock: write either retainDays or retainUntil"},
+		"a lock of no mode":                {spec: s3With(from, "objectLock: {retainDays: 1}"), want: "spec.s3.objectLock.mode: Required value"},
+		"a lock for no day":                {spec: s3With(from, "objectLock: {mode: COMPLIANCE, retainDays: 0}"), want: "spec.s3.objectLock.retainDays: in body should be greater than or equal to 1"},
+		"a tag without a name":             {spec: s3With(from, "tags: {'': x}"), want: "spec.s3.tags: a tag has a key of 1 to 128 characters and a value of at most 256"},
+		"a GCS key that is no name":        {spec: "{" + from + ", storageType: GCS, gcs: {path: b/k, kmsKeyName: key}}", want: "spec.gcs.kmsKeyName: write projects/<project>/locations/<location>/keyRings/<ring>/cryptoKeys/<key>"},
+		"a GCS class in small letters":     {spec: "{" + from + ", storageType: GCS, gcs: {path: b/k, storageClass: nearline}}", want: "spec.gcs.storageClass: write the name of a storage class in capital letters, for example NEARLINE"},
+		"a compression that is none":       {spec: "{" + from + ", storageType: S3, s3: {path: b/k}, compression: gzip}", want: `spec.compression: Unsupported value: "gzip": supported values: "zstd"`},
+		"an encryption for nobody":         {spec: encrypted(from, ""), want: "spec.encryption.age.recipients: in body should have at least 1 items"},
+		"an encryption for a word":         {spec: encrypted(from, "alice"), want: "spec.encryption.age.recipients: write X25519 recipients, age1 and 58 more characters, as age-keygen prints them; an identity (AGE-SECRET-KEY-1...) belongs into a Secret"},
+		"an identity in the recipients":    {spec: encrypted(from, "AGE-SECRET-KEY-1"+strings.Repeat("Q", 58)), want: "spec.encryption.age.recipients: write X25519 recipients, age1 and 58 more characters, as age-keygen prints them; an identity (AGE-SECRET-KEY-1...) belongs into a Secret"},
+
 		"both endpoints and cluster":      {spec: "{" + from + ", etcdEndpoints: [http://e:2379], storageType: S3, s3: {path: b/k}}", want: wantFrom},
 		"neither endpoints nor cluster":   {spec: "{storageType: S3, s3: {path: b/k}}", want: wantFrom},
 		"an empty list of endpoints":      {spec: "{etcdEndpoints: [], storageType: S3, s3: {path: b/k}}", want: wantFrom},
@@ -59,8 +76,20 @@ func TestEtcdBackupIsAccepted(t *testing.T) {
 		"ABS, to be told in the status": {spec: "{" + from + ", storageType: ABS, abs: {path: b/k, absSecret: s}}"},
 		"OSS, to be told in the status": {spec: "{" + from + ", storageType: OSS, oss: {path: b/k, ossSecret: s, endpoint: http://oss}}"},
 		"zeros in the policy":           {spec: policy(from, "timeoutInSecond: 0, backupIntervalInSecond: 0, maxBackups: 0")},
+		"all of S3's options":           {spec: s3With(from, "awsSecret: a, serverSideEncryption: {type: SSE-KMS, kmsKeyID: alias/k}, storageClass: STANDARD_IA, objectLock: {mode: COMPLIANCE, retainDays: 30}, tags: {team: etcd}")},
+		"SSE-C":                         {spec: s3With(from, "awsSecret: a, endpoint: 'https://e', serverSideEncryption: {type: SSE-C}")},
+		"all of GCS' options":           {spec: "{" + from + ", storageType: GCS, gcs: {path: b/k, kmsKeyName: projects/p/locations/l/keyRings/r/cryptoKeys/k, storageClass: NEARLINE}}"},
+		"compressed and encrypted":      {spec: encrypted(from, "age1"+strings.Repeat("q", 58))},
 		"a name with a dot":             {name: "nightly.example", spec: "{" + from + ", storageType: S3, s3: {path: b/k}}"},
 	})
+}
+
+func s3With(from, fields string) string {
+	return fmt.Sprintf("{%s, storageType: S3, s3: {path: b/k, %s}}", from, fields)
+}
+
+func encrypted(from, recipient string) string {
+	return fmt.Sprintf("{%s, storageType: S3, s3: {path: b/k}, compression: zstd, encryption: {age: {recipients: [%s]}}}", from, recipient)
 }
 
 func policy(from, fields string) string {

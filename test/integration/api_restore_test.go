@@ -20,6 +20,8 @@ func TestEtcdRestoreIsRefused(t *testing.T) {
 	const to = "etcdCluster: {name: example}"
 	runRefused(t, "EtcdRestore", map[string]refused{
 		"no spec":                               {spec: "", want: "spec: Required value"},
+		"an option for writing":                 {spec: "{" + to + ", backupStorageType: S3, s3: {path: b/k, storageClass: STANDARD}}", want: "spec: storageClass, objectLock, tags and kmsKeyName are for writing: they belong into an EtcdBackup, remove them here"},
+		"an option of GCS for writing":          {spec: "{" + to + ", backupStorageType: GCS, gcs: {path: b/k, storageClass: NEARLINE}}", want: "spec: storageClass, objectLock, tags and kmsKeyName are for writing: they belong into an EtcdBackup, remove them here"},
 		"no cluster":                            {spec: "{backupStorageType: S3, s3: {path: b/k}}", want: "spec.etcdCluster: Required value"},
 		"a cluster without a name":              {spec: "{etcdCluster: {}, backupStorageType: S3, s3: {path: b/k}}", want: "spec.etcdCluster.name: Required value"},
 		"no source":                             {spec: "{" + to + "}", want: wantSource},

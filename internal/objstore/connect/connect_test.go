@@ -43,6 +43,22 @@ func TestS3Config(t *testing.T) {
 			Location{Bucket: "b", Region: "spec", Secret: data("access-key-id", "id", "secret-access-key", "key", "region", "secret")},
 			s3.Config{Bucket: "b", AccessKeyID: "id", SecretAccessKey: "key", Region: "spec"},
 		},
+		"a CA alone goes with the ambient identity": {
+			Location{Bucket: "b", Secret: data("ca.crt", "pem", "region", "r", "age-identity", "AGE-SECRET-KEY-1")},
+			s3.Config{Bucket: "b", Region: "r", CABundle: []byte("pem")},
+		},
+		"a customer's key comes along where it is asked for": {
+			Location{Bucket: "b", CustomerKey: true, Secret: data("sse-customer-key", "a2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2s=\n")},
+			s3.Config{Bucket: "b", CustomerKey: []byte("kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk")},
+		},
+		"and is left where it is not": {
+			Location{Bucket: "b", Secret: data("sse-customer-key", "kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk")},
+			s3.Config{Bucket: "b"},
+		},
+		"options are handed on": {
+			Location{Bucket: "b", Options: Options{S3: s3.Options{StorageClass: "GLACIER_IR"}}},
+			s3.Config{Bucket: "b", Options: s3.Options{StorageClass: "GLACIER_IR"}},
+		},
 		"a CA comes along": {
 			Location{Bucket: "b", Secret: data("access-key-id", "id", "secret-access-key", "key", "ca.crt", "pem")},
 			s3.Config{Bucket: "b", AccessKeyID: "id", SecretAccessKey: "key", CABundle: []byte("pem")},
@@ -66,6 +82,7 @@ func TestGCSConfig(t *testing.T) {
 		want   gcs.Config
 	}{
 		"no Secret means the ambient identity": {nil, gcs.Config{Bucket: "b"}},
+		"an identity of age alone":             {data("age-identity", "AGE-SECRET-KEY-1"), gcs.Config{Bucket: "b"}},
 		"a file":                               {data("credentials.json", "{}"), gcs.Config{Bucket: "b", CredentialsJSON: []byte("{}")}},
 		"a token":                              {data("access-token", "t\n"), gcs.Config{Bucket: "b", AccessToken: "t"}},
 	} {

@@ -1,0 +1,284 @@
+// Package bench measures what a save costs, as ratios and differences that mean something on a loaded machine:
+//
+//	make bench-save            # BENCH_MIB=1024 BENCH_VALUE=16384 BENCH_ROUNDS=3
+package bench
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"runtime/pprof"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/objstore/connect"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/test/integration/servers"
+)
+
+func setting(b *testing.B, name string, otherwise int) int {
+	b.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return n
+}
+
+// order is what the process is told that saves.
+type order struct {
+	URL, Dir string
+	Location connect.Location
+	Keys     []string
+}
+
+// BenchmarkSave compares a save with etcdctl's and with a plain upload of the same bytes, in turns, and says how much
+// anonymous memory one save and four at once take above none.
+func BenchmarkSave(b *testing.B) {
+	mib, value := setting(b, "BENCH_MIB", 1024), setting(b, "BENCH_VALUE", 16<<10)
+	member := servers.Etcd(b, servers.EtcdOptions{Args: []string{"--quota-backend-bytes=8589934592", "--snapshot-count=10000", "--unsafe-no-fsync"}}).Members[0]
+	server := servers.S3(b)
+	server.CreateBucket(b, "bench")
+	location := connect.Location{
+		Kind: connect.S3, Bucket: "bench", Endpoint: server.Endpoint, Region: server.Region, ForcePathStyle: true,
+		Secret: map[string][]byte{"access-key-id": []byte(server.AccessKey), "secret-access-key": []byte(server.SecretKey)},
+	}
+	fill(b, member.ClientURL, mib, value)
+	store, err := connect.Open(b.Context(), location)
+	if err != nil {
+		b.Fatal(err)
+	}
+	file := filepath.Join(b.TempDir(), "snapshot.db")
+	times := map[string][]time.Duration{}
+	measure := func(what string, run func()) {
+		started := time.Now()
+		run()
+		times[what] = append(times[what], time.Since(started))
+	}
+	for i := range setting(b, "BENCH_ROUNDS", 3) {
+		b.Logf("round %d", i)
+		measure("etcdctl", func() { etcdctl(b, member.ClientURL, file) })
+		key := fmt.Sprintf("plain-%d", i)
+		measure("upload", func() { upload(b, store, key, file) })
+		remove(b, store, key)
+		key = fmt.Sprintf("saved-%d", i)
+		peak := 0
+		measure("save", func() { peak = child(b, order{URL: member.ClientURL, Dir: b.TempDir(), Location: location, Keys: []string{key}}) })
+		b.Logf("one save: %d MiB of anonymous memory above idle", peak>>20)
+		b.ReportMetric(float64(peak>>20), "MiB-one")
+		remove(b, store, key)
+	}
+	b.Logf("%v", times)
+	larger := max(slices.Min(times["etcdctl"]), slices.Min(times["upload"]))
+	b.ReportMetric(float64(slices.Min(times["save"]))/float64(larger), "save/larger")
+	four := order{URL: member.ClientURL, Dir: b.TempDir(), Location: location, Keys: []string{"four-1", "four-2", "four-3", "four-4"}}
+	peak := child(b, four)
+	b.Logf("four saves at once: %d MiB of anonymous memory above idle", peak>>20)
+	b.ReportMetric(float64(peak>>20), "MiB-four")
+}
+
+func fill(b *testing.B, url string, mib, value int) {
+	b.Helper()
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{url}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer client.Close()
+	total := mib << 20 / value
+	perTxn := min(max(1, 1<<20/(value+64)), 128)
+	var group sync.WaitGroup
+	const writers = 8
+	for w := range writers {
+		group.Go(func() {
+			random := rand.NewChaCha8([32]byte{byte(w)})
+			for first := w * perTxn; first < total; first += writers * perTxn {
+				var ops []clientv3.Op
+				for i := first; i < min(first+perTxn, total); i++ {
+					content := make([]byte, value)
+					_, _ = random.Read(content)
+					ops = append(ops, clientv3.OpPut(fmt.Sprintf("/registry/pods/%09d", i), string(content)))
+				}
+				if _, err := client.Txn(b.Context()).Then(ops...).Commit(); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	if b.Failed() {
+		b.FailNow()
+	}
+}
+
+func etcdctl(b *testing.B, url, file string) {
+	b.Helper()
+	_ = os.Remove(file)
+	cmd := exec.CommandContext(b.Context(), servers.EtcdctlProgram(b, "3.6"), "--endpoints", url, "snapshot", "save", file)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		b.Fatalf("%v: %s", err, out)
+	}
+}
+
+func upload(b *testing.B, store objstore.Store, key, file string) {
+	b.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	if err := store.Put(b.Context(), key, f); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func remove(b *testing.B, store objstore.Store, key string) {
+	b.Helper()
+	for _, key := range []string{key, key + ".json"} {
+		if err := store.Delete(b.Context(), key); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// child saves in a process of its own and returns how much anonymous memory that had at most, above what it had
+// before, in bytes.
+func child(b *testing.B, o order) int {
+	b.Helper()
+	content, err := json.Marshal(o)
+	if err != nil {
+		b.Fatal(err)
+	}
+	cmd := exec.CommandContext(b.Context(), os.Args[0], "-test.run=^TestChild$", "-test.v")
+	cmd.Env = append(os.Environ(), "BENCH_ORDER="+string(content))
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		b.Fatalf("%v: %s", err, out)
+	}
+	for line := range strings.Lines(string(out)) {
+		if text, ok := strings.CutPrefix(strings.TrimSpace(line), "peak above idle: "); ok {
+			peak, err := strconv.Atoi(text)
+			if err != nil {
+				b.Fatal(err)
+			}
+			return peak
+		}
+	}
+	b.Fatalf("no figure in %s", out)
+	return 0
+}
+
+// TestChild is what child runs; alone it has nothing to do.
+func TestChild(t *testing.T) {
+	text := os.Getenv("BENCH_ORDER")
+	if text == "" {
+		return
+	}
+	var o order
+	if err := json.Unmarshal([]byte(text), &o); err != nil {
+		t.Fatal(err)
+	}
+	if path := os.Getenv("BENCH_PROFILE"); path != "" {
+		f, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			t.Fatal(err)
+		}
+		defer pprof.StopCPUProfile()
+	}
+	debug.FreeOSMemory()
+	idle := anonymous(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	peak := make(chan int)
+	go func() { peak <- watch(ctx, t) }()
+	var group sync.WaitGroup
+	for _, key := range o.Keys {
+		group.Go(func() { save(t, o, key) })
+	}
+	group.Wait()
+	cancel()
+	fmt.Printf("peak above idle: %d\n", <-peak-idle)
+}
+
+func save(t *testing.T, o order, key string) {
+	client, err := etcd.Open(etcd.Endpoint{URL: o.URL}, nil)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer client.Close()
+	status, err := client.Status(t.Context())
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	store, err := connect.Open(t.Context(), o.Location)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	_, err = snapshot.Save(t.Context(), snapshot.Request{
+		Source: client, Store: store, Key: key, SpoolDir: o.Dir, EtcdVersion: status.Version,
+		MinRevision: status.Revision, Time: time.Now(), SizeHint: status.DBSize,
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// watch returns the most anonymous memory that it saw.
+func watch(ctx context.Context, t *testing.T) int {
+	ticker := time.NewTicker(10 * time.Millisecond)
+	defer ticker.Stop()
+	peak := 0
+	for {
+		select {
+		case <-ctx.Done():
+			return peak
+		case <-ticker.C:
+			peak = max(peak, anonymous(t))
+		}
+	}
+}
+
+// anonymous is this process' RssAnon in bytes.
+func anonymous(t *testing.T) int {
+	f, err := os.Open("/proc/self/status")
+	if err != nil {
+		t.Error(err)
+		return 0
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if text, ok := strings.CutPrefix(lines.Text(), "RssAnon:"); ok {
+			kib, err := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(text, "kB")))
+			if err != nil {
+				t.Error(err)
+			}
+			return kib << 10
+		}
+	}
+	t.Error("no RssAnon")
+	return 0
+}
