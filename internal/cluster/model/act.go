@@ -25,16 +25,8 @@ func (w *World) Act(s cluster.State, step cluster.Step) error {
 		w.Budget = cluster.Budget{Exists: true, Current: true, Incarnation: step.Incarnation, MinAvailable: step.MinAvailable, Other: w.Budget.Other}
 	case cluster.WithdrawBudget:
 		w.Budget = cluster.Budget{Other: w.Budget.Other}
-	case cluster.CreateVolumes:
-		for _, name := range s.InitialNames(step.Incarnation, step.Size) {
-			w.provide(volume{size: sizeOf(s), name: name, incarnation: step.Incarnation, initialSize: step.Size})
-		}
-	case cluster.KeepVolume:
-		if v := w.volume(step.Name); v != nil {
-			v.kept = step.Keep
-		}
-	case cluster.ResizeVolume:
-		return w.resizeVolume(step)
+	case cluster.CreateVolumes, cluster.KeepVolume, cluster.ResizeVolume, cluster.DeleteVolume:
+		return w.actOnVolume(s, step)
 	case cluster.CreateMembers:
 		for _, name := range s.Bootable(step.Incarnation, step.Size) {
 			w.create(s, cluster.CreateMember{Name: name, Incarnation: step.Incarnation, InitialSize: step.Size, Start: cluster.StartNew})
@@ -58,12 +50,29 @@ func (w *World) Act(s cluster.State, step cluster.Step) error {
 		}
 	case cluster.ForgetPod:
 		w.pods = slices.DeleteFunc(w.pods, func(p pod) bool { return p.name == step.Name })
+	default:
+		return w.change(s, step)
+	}
+	return nil
+}
+
+// actOnVolume does the steps that touch volumes only.
+func (w *World) actOnVolume(s cluster.State, step cluster.Step) error {
+	switch step := step.(type) {
+	case cluster.CreateVolumes:
+		for _, name := range s.InitialNames(step.Incarnation, step.Size) {
+			w.provide(volume{size: sizeOf(s), name: name, incarnation: step.Incarnation, initialSize: step.Size})
+		}
+	case cluster.KeepVolume:
+		if v := w.volume(step.Name); v != nil {
+			v.kept = step.Keep
+		}
+	case cluster.ResizeVolume:
+		return w.resizeVolume(step)
 	case cluster.DeleteVolume:
 		if v := w.volume(step.Name); v != nil {
 			v.deleting = true
 		}
-	default:
-		return w.change(s, step)
 	}
 	return nil
 }

@@ -120,9 +120,13 @@ func (w *World) checkStop(l *life, step cluster.DeletePod) {
 		w.violate(2, "stopping %s leaves %d of %d voters", e.name, v.Healthy-1, v.Total)
 	}
 	w.checkLeader(l, e)
-	if step.Why != v1beta2.ReasonUpgrading || l.leader != e.id {
-		return
+	if step.Why == v1beta2.ReasonUpgrading && l.leader == e.id {
+		w.checkRolledLast(l, e)
 	}
+}
+
+// checkRolledLast: the leader is the last one that a rolling change touches.
+func (w *World) checkRolledLast(l *life, e *entry) {
 	for _, other := range l.entries {
 		if other.id != e.id && w.pod(other.name).version != w.Cluster.Spec.Version {
 			w.violate(7, "the leader %s is rolled before %s", e.name, other.name)
