@@ -43,7 +43,7 @@ func answerTo(t *testing.T, given any) (next string, ahead []string) {
 }
 
 func TestPlanPrintsTheStepsAhead(t *testing.T) {
-	want := "CreateVolumes BeginBootstrap CreateMembers RecordFormed ApplyServices ApplyBudget Done"
+	want := "CreateVolumes BeginBootstrap CreateMembers ApplyBudget RecordFormed ApplyServices Done"
 	t.Run("of a State", func(t *testing.T) {
 		next, ahead := answerTo(t, fresh())
 		if next != "ApplyServices" || strings.Join(ahead, " ") != want {

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -126,9 +127,15 @@ type afterlife struct {
 	api   client.WithWatch
 	store objstore.Store
 	dir   string
-	clock time.Time
+	clock atomicClock
 	db    steady
 }
+
+// atomicClock is read by attempts whose life is over, too.
+type atomicClock struct{ nanoseconds atomic.Int64 }
+
+func (c *atomicClock) now() time.Time  { return time.Unix(0, c.nanoseconds.Load()).UTC() }
+func (c *atomicClock) set(t time.Time) { c.nanoseconds.Store(t.UnixNano()) }
 
 // memberOfDatabase is the one member of the cluster that db is of.
 const memberOfDatabase = 7
@@ -139,7 +146,8 @@ func newAfterlife(t *testing.T, db steady) *afterlife {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &afterlife{t: t, dir: t.TempDir(), clock: time.Now().UTC(), db: db}
+	a := &afterlife{t: t, dir: t.TempDir(), db: db}
+	a.clock.set(time.Now())
 	if a.store, err = file.Open(a.dir); err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +159,7 @@ func newAfterlife(t *testing.T, db steady) *afterlife {
 // operator begins a life.
 func (a *afterlife) operator(l *life) *Reconciler {
 	a.t.Helper()
-	now := func() time.Time { return a.clock }
+	now := a.clock.now
 	mortal := interceptor.NewClient(a.api, interceptor.Funcs{
 		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, options ...client.PatchOption) error {
 			return l.do(func() error { return c.Patch(ctx, o, p, options...) })
@@ -203,7 +211,7 @@ func (a *afterlife) live(l *life, done func() bool) {
 			return
 		}
 		if !a.await(r, l) && result.RequeueAfter > 0 {
-			a.clock = a.clock.Add(result.RequeueAfter)
+			a.clock.set(a.clock.now().Add(result.RequeueAfter))
 		}
 	}
 	a.t.Fatal("the operator does not come to an end")
@@ -278,7 +286,7 @@ func (a *afterlife) taken(at time.Time) func() bool {
 // age makes all objects in the bucket older than leftovers must be.
 func (a *afterlife) age() {
 	a.t.Helper()
-	old := a.clock.Add(-2 * leftoverAge)
+	old := a.clock.now().Add(-2 * leftoverAge)
 	err := filepath.WalkDir(a.dir, func(path string, _ os.DirEntry, err error) error {
 		return errors.Join(err, os.Chtimes(path, old, old))
 	})
@@ -307,18 +315,18 @@ func TestAnOperatorThatIsKilledAtAnyPointLeavesNoHalfSnapshotAndNoLeak(t *testin
 	db := steady(dbfiletest.New(t, memberOfDatabase).Put(10, 200).Snapshot())
 	everyDeath(t, func(t *testing.T, l *life) {
 		a := newAfterlife(t, db)
-		a.live(&life{}, a.taken(a.clock.Add(-time.Hour)))
-		a.clock = a.clock.Add(time.Hour)
-		second := a.clock
+		a.live(&life{}, a.taken(a.clock.now().Add(-time.Hour)))
+		a.clock.set(a.clock.now().Add(time.Hour))
+		second := a.clock.now()
 		a.live(l, a.taken(second))
 		if got := len(a.listed()); got < 1 {
 			t.Errorf("%d snapshots are left", got)
 		}
 		a.live(&life{}, a.taken(second))
 		a.listed()
-		a.clock = a.clock.Add(time.Hour)
+		a.clock.set(a.clock.now().Add(time.Hour))
 		a.age()
-		a.live(&life{}, a.taken(a.clock))
+		a.live(&life{}, a.taken(a.clock.now()))
 		if got := a.objects(); len(a.listed()) != 1 || len(got) != 2 {
 			t.Errorf("the next run leaves %q", got)
 		}
@@ -329,7 +337,7 @@ func TestAnOperatorThatIsKilledWhileItRemovesAllSnapshotsRemovesThemAll(t *testi
 	db := steady(dbfiletest.New(t, memberOfDatabase).Put(10, 200).Snapshot())
 	everyDeath(t, func(t *testing.T, l *life) {
 		a := newAfterlife(t, db)
-		a.live(&life{}, a.taken(a.clock.Add(-time.Hour)))
+		a.live(&life{}, a.taken(a.clock.now().Add(-time.Hour)))
 		if err := a.api.Delete(t.Context(), a.backup()); err != nil {
 			t.Fatal(err)
 		}
