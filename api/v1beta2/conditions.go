@@ -37,6 +37,8 @@ const (
 	ReasonSettling              = "Settling"
 	ReasonScaling               = "Scaling"
 	ReasonUpgrading             = "Upgrading"
+	ReasonRolling               = "Rolling"
+	ReasonRollRefused           = "RollRefused"
 	ReasonMemberDown            = "MemberDown"
 	ReasonReplacingMember       = "ReplacingMember"
 	ReasonQuorumLost            = "QuorumLost"

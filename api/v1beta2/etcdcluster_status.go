@@ -60,6 +60,10 @@ type EtcdClusterStatus struct {
 	// +optional
 	TargetVersion string `json:"targetVersion,omitempty"`
 
+	// versionChange says what the members' data is prepared for, while they are being brought to another minor version.
+	// +optional
+	VersionChange *VersionChangeStatus `json:"versionChange,omitempty"`
+
 	// clusterID of etcd, 16 hex digits. Set once the cluster has formed; a formed cluster is never bootstrapped again.
 	// +optional
 	ClusterID string `json:"clusterID,omitempty"`

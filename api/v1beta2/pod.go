@@ -39,6 +39,15 @@ type PodPolicy struct {
 	// +optional
 	// +listType=atomic
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
+	// priorityClassName of every Pod: what depends on etcd should not preempt it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	PriorityClassName string `json:"priorityClassName,omitempty"`
+	// serviceAccountName of every Pod, where a policy or an image registry goes by it. Its token is not mounted: etcd
+	// has no use for the Kubernetes API.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	ServiceAccountName string `json:"serviceAccountName,omitempty"`
 	// resources of the etcd container.
 	// +optional
 	Resources corev1.ResourceRequirements `json:"resources,omitempty"`

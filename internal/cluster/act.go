@@ -42,6 +42,12 @@ func (r *Reconciler) act(ctx context.Context, v *view, step Step) error {
 		return r.withServing(v, step.Name, func(member Etcd) error { return member.Remove(ctx, step.ID) })
 	case MoveLeader:
 		return r.with(v, step.From, func(member Etcd) error { return member.MoveLeader(ctx, step.To) })
+	case EnableDowngrade:
+		return r.withServing(v, "", func(member Etcd) error { return member.EnableDowngrade(ctx, step.To) })
+	case CancelDowngrade:
+		return r.withServing(v, "", func(member Etcd) error { return member.CancelDowngrade(ctx) })
+	case RelabelPod:
+		return r.relabel(ctx, v, step.Name)
 	case DeletePod:
 		return r.delete(ctx, v, &corev1.Pod{}, step.Name)
 	case ForgetPod:

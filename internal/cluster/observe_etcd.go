@@ -23,6 +23,8 @@ type Etcd interface {
 	Promote(ctx context.Context, id etcd.ID) error
 	Remove(ctx context.Context, id etcd.ID) error
 	MoveLeader(ctx context.Context, to etcd.ID) error
+	EnableDowngrade(ctx context.Context, target string) error
+	CancelDowngrade(ctx context.Context) error
 	Close()
 }
 
@@ -120,6 +122,7 @@ func (m *Member) hear(a answer) {
 	m.Version, m.DBSize, m.Revision = a.status.Version, a.status.DBSize, a.status.Revision
 	m.RaftIndex, m.RaftTerm = a.status.RaftIndex, a.status.RaftTerm
 	m.NoSpace = a.status.NoSpace()
+	m.StorageVersion, m.Downgrade, m.AppliedIndex = a.status.StorageVersion, a.status.Downgrade, int64(a.status.AppliedIndex)
 	m.Serving = a.serving == nil && !a.status.Learner
 	if a.serving != nil {
 		m.Unanswered = "no quorum stands behind it"

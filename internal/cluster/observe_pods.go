@@ -47,7 +47,9 @@ func (r *Reconciler) observeMembers(ctx context.Context, v *view) error {
 	}
 	for i := range pods.Items {
 		if pod := &pods.Items[i]; metav1.IsControlledBy(pod, v.cluster) {
-			named(pod).observePod(pod, r.Now())
+			m := named(pod)
+			m.observePod(pod, r.Now())
+			v.observeTemplate(m, pod)
 			v.addresses[pod.Name] = pod.Status.PodIP
 		}
 	}

@@ -42,13 +42,17 @@ var rules = []namedRule{
 	{"retrust", retrust},
 	{"quorum", quorum},
 	{"expose", expose},
+	{"relabel", relabel},
+	{"endDowngrade", endDowngrade},
 	{"promote", promote},
 	{"removeOrphanPods", removeOrphanPods},
 	{"replaceLost", replaceLost},
 	{"scaleDown", scaleDown},
 	{"replaceDead", replaceDead},
+	{"remake", remake},
 	{"settle", settle},
 	{"scaleUp", scaleUp},
+	{"prepare", prepare},
 	{"roll", roll},
 	{"rotate", rotate},
 	{"leave", leave},
@@ -131,6 +135,8 @@ func unblock(s State) Step {
 			return DeletePod{Name: m.Name, Why: v1beta2.ReasonScaling, Message: "make the Pod again: the membership that it was to join has changed"}
 		case m.PodImage != image && s.mayLosePod(m):
 			return DeletePod{Name: m.Name, Why: v1beta2.ReasonSettling, Message: "make the Pod again with image " + image}
+		case m.Outdated && s.mayLosePod(m):
+			return DeletePod{Name: m.Name, Why: v1beta2.ReasonSettling, Message: "make the Pod again as spec.pod and spec.TLS ask"}
 		}
 	}
 	return nil

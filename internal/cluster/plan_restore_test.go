@@ -266,18 +266,22 @@ func TestPlanRestoreGrowing(t *testing.T) {
 			state(formed, members(3), stopped, growing, asked, knows, with(0, removed), with(1, removed), with(2, removed), aSeed(serving, inSeedMembership)),
 			AddLearner{Name: next, PeerURL: "http://" + next + ".example.ns.svc:2380"},
 		},
-		"deletes the old volumes at size": {
+		"makes the seed's Pod again at size, without the credentials": {
 			state(size(1), formed, members(3), stopped, growing, asked, knows, with(0, removed), with(1, removed), with(2, removed), aSeed(serving, inSeedMembership)),
+			DeletePod{Name: seedName, Why: v1beta2.ReasonRestoring, Message: "make its Pod again without what restored it: the init container and its credentials"},
+		},
+		"deletes the old volumes then": {
+			state(size(1), formed, members(3), stopped, growing, asked, knows, with(0, removed), with(1, removed), with(2, removed), aSeed(serving, inSeedMembership, rejoined)),
 			DeleteVolume{Name: nameOf(0), Why: v1beta2.ReasonScaling},
 		},
 		"waits until they are gone": {
-			state(size(1), formed, members(1), stopped, growing, asked, knows, with(0, removed, volume(VolumeDeleting)), aSeed(serving, inSeedMembership)),
+			state(size(1), formed, members(1), stopped, growing, asked, knows, with(0, removed, volume(VolumeDeleting)), aSeed(serving, inSeedMembership, rejoined)),
 			Wait{Why: v1beta2.ReasonRestoring, Message: "the volume of " + nameOf(0) + " is being deleted"},
 		},
 		"is complete then": {
-			state(size(1), formed, growing, asked, knows, aSeed(serving, inSeedMembership)), CompleteRestore{},
+			state(size(1), formed, growing, asked, knows, aSeed(serving, inSeedMembership, rejoined)), CompleteRestore{},
 		},
-		"is done after that": {
+		"is done after that, and leaves the seed of an earlier release alone": {
 			state(size(1), formed, restored(v1beta2.RestoreComplete), asked, knows, aSeed(serving, inSeedMembership)), Done{},
 		},
 		"does not run the same EtcdRestore again when the status was lost, but ends it": {
@@ -355,3 +359,6 @@ func lostStatus(s *State) {
 	s.ClusterID, s.Incarnation, s.Restore, s.Recovery = "", 0, nil, nil
 	s.RecogniseFormed()
 }
+
+// rejoined: its Pod was made again.
+func rejoined(m *Member) { m.Start, m.Seed = StartRejoin, nil }

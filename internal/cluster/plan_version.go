@@ -8,54 +8,16 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// roll brings one member after another to the image that the spec asks for, the leader last and not before it
-// handed over. The data stays: a member comes back on its volume.
-func roll(s State) Step {
-	var stale []Member
-	for _, m := range s.Current() {
-		if m.InMembership && (m.PodImage != s.Spec.Image() || s.staleTrust(m)) {
-			stale = append(stale, m)
-		}
-	}
-	if !s.Formed() || len(stale) == 0 {
-		return nil
-	}
-	if refusal := s.rollRefusal(); refusal != "" {
-		return Wait{Why: v1beta2.ReasonVersionNotSupported, Message: refusal, Stalled: true}
-	}
-	for _, m := range stale {
-		if !m.Leader {
-			return s.restart(m)
-		}
-	}
-	leader := stale[0]
-	if step := s.moveLeader(leader); step != nil {
-		return step
-	}
-	return s.restart(leader)
-}
-
-// restart makes a member's Pod again.
-func (s State) restart(m Member) Step {
-	if m.PodImage == s.Spec.Image() {
-		return DeletePod{Name: m.Name, Why: v1beta2.ReasonRotatingCertificates, Message: "start it with the authorities that its Secrets hold now"}
-	}
-	return DeletePod{Name: m.Name, Why: v1beta2.ReasonUpgrading, Message: "bring it to " + s.Spec.Image()}
-}
-
-// versionFor an incarnation's members. A change that is refused does not slip in with a Pod that is made again.
-// A restored cluster starts with what the spec asks for: that is the way around a refusal.
+// versionFor an incarnation's members. A change that is refused, or that the data is not ready for, does not slip in
+// with a Pod that is made again. A restored cluster starts with what the spec asks for.
 func (s State) versionFor(incarnation int32) string {
 	wanted := s.Spec.EtcdVersion()
 	if !s.Formed() || incarnation != s.Incarnation {
 		return wanted
 	}
-	current := s.lowestVersion()
-	if current == "" {
-		current = s.KnownVersion
-	}
-	if current != wanted && upgradeRefusal(current, wanted) != "" {
-		return current
+	lowest, highest := s.versions()
+	if lowest != wanted && (upgradeRefusal(lowest, highest, wanted) != "" || !s.readyFor(lowest, highest)) {
+		return lowest
 	}
 	return wanted
 }
@@ -66,38 +28,84 @@ func (s State) ImageFor(incarnation int32) string {
 	return spec.Image()
 }
 
-// rollRefusal says why members may not be brought to the spec's image, or nothing.
-func (s State) rollRefusal() string {
-	if !s.Durable() {
-		return "members with emptyDir lose their data when their Pod is made again: version, repository and certificate authorities cannot change; restore a snapshot into a new cluster instead"
+// versions are the lowest and the highest that members of the cluster run, as far as they answer, or the lowest that
+// was last known; empty when that is not known either.
+func (s State) versions() (lowest, highest string) {
+	for _, m := range s.Current() {
+		if m.Version == "" {
+			continue
+		}
+		if lowest == "" || older(m.Version, lowest) {
+			lowest = m.Version
+		}
+		if highest == "" || older(highest, m.Version) {
+			highest = m.Version
+		}
 	}
-	return upgradeRefusal(s.lowestVersion(), s.Spec.EtcdVersion())
+	if lowest == "" {
+		return s.KnownVersion, s.KnownVersion
+	}
+	return lowest, highest
 }
 
-// upgradeRefusal says why a cluster of version from may not be brought to version to, or nothing. The rules are
-// those of etcd's upgrade guides: one minor at a time, from a late enough patch release.
-func upgradeRefusal(from, to string) string {
-	current, err := version.ParseSemantic(from)
+// What etcd's upgrade guides ask for before a minor version is reached, and, going down, of the version that is
+// reached: the one that may be upgraded again.
+var lateEnough = map[string]string{"3.6": "3.5.26", "3.7": "3.6.11"}
+
+// upgradeRefusal says why a cluster whose members run versions from lowest to highest may not be brought to another,
+// or nothing. The rules are those of etcd's upgrade and downgrade guides: one minor at a time, from a late enough
+// patch release, and down only where etcd has its downgrade API (since 3.6). While members run two minor versions the
+// cluster is of the lower one, and may go to either.
+func upgradeRefusal(lowest, highest, to string) string {
+	low, err := version.ParseSemantic(lowest)
 	if err != nil {
 		return ""
+	}
+	high, err := version.ParseSemantic(highest)
+	if err != nil {
+		high = low
 	}
 	target, err := version.ParseSemantic(to)
 	if err != nil {
 		return fmt.Sprintf("version %q is no version of etcd", to)
 	}
+	mixed := minor(lowest) != minor(highest)
 	switch {
-	case current.Major() != target.Major() || target.Minor() > current.Minor()+1:
-		return fmt.Sprintf("etcd is upgraded one minor version at a time: set version to the newest %d.%d before %s", current.Major(), current.Minor()+1, to)
-	case target.Minor() < current.Minor():
-		return fmt.Sprintf("the cluster runs %s, and etcd's data is not readable by an older minor: set version back to %s", from, from)
-	case target.Minor() == current.Minor():
-		return ""
-	case target.Minor() == 6 && current.LessThan(version.MustParseSemantic("3.5.26")):
-		return "upgrade to 3.5.26 or newer before 3.6, as etcd's upgrade guide asks"
-	case target.Minor() == 7:
-		return "an upgrade in place to 3.7 is not supported yet, because members born on 3.5 or older may not start: make a snapshot and restore it into a cluster of version " + to
+	case minor(to) == minor(lowest):
+		return "" // a patch, or back from an upgrade that is half done
+	case mixed && minor(to) != minor(highest):
+		return fmt.Sprintf("members run %s and %s: set version to either of them first, and to %s when all run the same", lowest, highest, to)
+	case target.LessThan(low) && low.Major() == target.Major():
+		return downgradeRefusal(low, target)
+	case low.Major() != target.Major() || target.Minor() > low.Minor()+1:
+		return fmt.Sprintf("etcd is upgraded one minor version at a time: set version to the newest %d.%d before %s", low.Major(), low.Minor()+1, to)
+	}
+	if needed, ok := lateEnough[minor(to)]; ok && low.LessThan(version.MustParseSemantic(needed)) && high.Major() == low.Major() {
+		return fmt.Sprintf("upgrade to %s or newer before %s, as etcd's upgrade guide asks", needed, minor(to))
 	}
 	return ""
+}
+
+func downgradeRefusal(from, to *version.Version) string {
+	needed, ok := lateEnough[fmt.Sprintf("%d.%d", to.Major(), to.Minor()+1)]
+	switch {
+	case from.Minor() <= 5 || to.Minor() < 5:
+		return fmt.Sprintf("the cluster runs %s, and etcd's data is not readable by %s: set version back to %s", from, to, from)
+	case to.Minor()+1 < from.Minor():
+		return fmt.Sprintf("etcd is downgraded one minor version at a time: set version to the newest %d.%d before %s", from.Major(), from.Minor()-1, to)
+	case ok && to.LessThan(version.MustParseSemantic(needed)):
+		return fmt.Sprintf("downgrade to %s or newer: only from there may the cluster be upgraded again", needed)
+	}
+	return ""
+}
+
+// minor of a version: "3.6" of "3.6.16". What is no version has itself.
+func minor(v string) string {
+	parsed, err := version.ParseSemantic(v)
+	if err != nil {
+		return v
+	}
+	return fmt.Sprintf("%d.%d", parsed.Major(), parsed.Minor())
 }
 
 // lowestVersion that a current member says it runs; empty while none answers.

@@ -57,6 +57,8 @@ func newPod(s State, m CreateMember, seedImage string) *corev1.Pod {
 			Affinity:                     s.affinity(),
 			TopologySpreadConstraints:    s.topologySpread(),
 			ImagePullSecrets:             policy.ImagePullSecrets,
+			PriorityClassName:            policy.PriorityClassName,
+			ServiceAccountName:           policy.ServiceAccountName,
 			SecurityContext:              podSecurity(policy),
 			Containers:                   []corev1.Container{s.etcdContainer(m)},
 			Volumes:                      append([]corev1.Volume{s.dataVolume(m.Name)}, s.tlsVolumes()...),
@@ -109,6 +111,7 @@ func (s State) podAnnotations(m CreateMember) map[string]string {
 	if s.Certificates.Trust != "" {
 		annotations[annotationTrust], annotations[annotationLoaded] = s.Certificates.Trust, s.Certificates.Loaded
 	}
+	annotations[annotationTemplate], annotations[annotationMetadata] = s.template(), text(s.metadata())
 	if m.InitialSize > 0 {
 		annotations[annotationInitialSize] = strconv.Itoa(m.InitialSize)
 	}

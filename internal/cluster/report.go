@@ -41,6 +41,10 @@ func messageOf(s State, step Step) string {
 		return "moving leadership from " + step.From + " to " + step.Name
 	case RemoveMember:
 		return removeMessage(s, step)
+	case RelabelPod:
+		return "bringing labels and annotations of member " + step.Name + " to those of spec.pod"
+	case EnableDowngrade, CancelDowngrade, RecordVersionChange:
+		return versionMessage(step)
 	case DeleteVolume:
 		return "deleting volume " + step.Name + ", which is not needed any more"
 	}
@@ -86,6 +90,24 @@ func recoveryMessage(step Step) string {
 		return "the recovered cluster serves at its full size"
 	case ForgetPod:
 		return "member " + step.Name + " was removed and its host does not confirm that it stopped: forgetting its Pod"
+	}
+	return ""
+}
+
+func versionMessage(step Step) string {
+	switch step := step.(type) {
+	case EnableDowngrade:
+		return fmt.Sprintf("preparing the members' data for %s: etcd takes it down to %s while they serve", step.For, minor(step.To))
+	case CancelDowngrade:
+		return "etcd's data need not stay down at " + step.From + ": taking the cluster's version back up"
+	case RecordVersionChange:
+		switch step.Step {
+		case v1beta2.VersionChangePreparing:
+			return "preparing the members' data for " + step.To
+		case v1beta2.VersionChangeSnapshotted:
+			return "every member has a raft snapshot that " + step.To + " can start from"
+		}
+		return "the members' data is ready for " + step.To
 	}
 	return ""
 }
@@ -150,6 +172,12 @@ func eventReason(step Step) (string, bool) {
 		return "RemovingMember", true
 	case DeletePod:
 		return "StoppingMember", true
+	case EnableDowngrade:
+		return "PreparingVersionChange", true
+	case CancelDowngrade:
+		return "DowngradeCancelled", true
+	case RecordVersionChange:
+		return "VersionChangePrepared", step.Step == v1beta2.VersionChangeReady
 	case DeleteVolume:
 		return "DeletingVolume", true
 	case MakeAuthority:

@@ -24,6 +24,7 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 		durable bool
 		// consent to go on from one survivor; lag: the members know the less the later their name comes.
 		consent, lag bool
+		version      string
 		invariant    string
 		hibernate    bool
 	}{
@@ -100,6 +101,10 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 			bug:  cluster.Instead("budget", allowAll),
 			size: 3, members: []condition{ready, ready, ready}, durable: true, invariant: "6",
 		},
+		"8: a member is started on what cannot read its raft log": {
+			bug:  cluster.Instead("prepare", readyAtOnce),
+			size: 3, members: []condition{ready, ready, ready}, durable: true, version: "3.7.3", invariant: "8",
+		},
 		"7: the leader is stopped before it handed over": {
 			bug:  cluster.Instead("roll", rollAny),
 			size: 3, members: []condition{outdatedReady, outdatedReady, outdatedReady}, durable: true, invariant: "7",
@@ -111,6 +116,9 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 				s := formed(test.size, test.durable, test.members)
 				if test.consent {
 					s.Spec.Recovery = consent()
+				}
+				if test.version != "" {
+					s.Spec.Version = test.version
 				}
 				s.Spec.Hibernate = test.hibernate
 				for i := range s.Members {
@@ -159,6 +167,13 @@ func removeAnyHealthy(s cluster.State) cluster.Step {
 		}
 	}
 	return nil
+}
+
+func readyAtOnce(s cluster.State) cluster.Step {
+	if s.VersionChange != nil {
+		return nil
+	}
+	return cluster.RecordVersionChange{To: "3.7", Step: v1beta2.VersionChangeReady}
 }
 
 func bootstrapAgain(s cluster.State) cluster.Step {

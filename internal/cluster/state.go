@@ -44,6 +44,8 @@ type State struct {
 
 	// KnownVoters names the voters that the cluster had when it last answered; empty when that is not known.
 	KnownVoters []string
+	// VersionChange is what the members' data is prepared for, nil for nothing.
+	VersionChange *v1beta2.VersionChangeStatus
 	// KnownVersion is the lowest version that a member said it runs when one last answered; empty before.
 	KnownVersion string
 	// MembershipKnown: a quorum of the current incarnation answered with the membership.
@@ -144,6 +146,10 @@ type Member struct {
 	Trust, Loaded string
 	// ShowsNew: the certificates that it serves with are those in its Secrets. Looked at while an authority is replaced.
 	ShowsNew bool
+	// Outdated: the Pod was made for another spec.pod or spec.TLS, in a way that takes a new Pod.
+	Outdated bool
+	// Relabel: the Pod's labels, its annotations or the note of what it was made for are not as they should be.
+	Relabel bool
 	// Peers are the names in its --initial-cluster, sorted, with commas between.
 	Peers string
 	// Exposed: the Pod carries the label that the client Service selects.
@@ -168,6 +174,11 @@ type Member struct {
 	RaftIndex, RaftTerm uint64
 	// NoSpace: an alarm says that space is used up, and etcd refuses writes.
 	NoSpace bool
+	// StorageVersion is the version that the member's data is of; empty before etcd 3.6. Downgrade is the version that
+	// etcd is being brought down to; empty when it is not.
+	StorageVersion, Downgrade string
+	// AppliedIndex is how far the member has applied the raft log.
+	AppliedIndex int64
 	// Unanswered says why the member did not answer.
 	Unanswered string
 }
@@ -199,6 +210,8 @@ func NewState(cluster *v1beta2.EtcdCluster) State {
 		Restore:      cluster.Status.Restore.DeepCopy(),
 		Recovery:     cluster.Status.Recovery.DeepCopy(),
 		KnownVersion: cluster.Status.CurrentVersion,
+
+		VersionChange: cluster.Status.VersionChange.DeepCopy(),
 	}
 	for _, m := range cluster.Status.MemberStatuses {
 		if m.Role == v1beta2.MemberLeader || m.Role == v1beta2.MemberVoter {

@@ -25,6 +25,7 @@ func NewStatus(s State, step Step, actErr error, before v1beta2.EtcdClusterStatu
 	status.ClientTLSSecret = s.Spec.TLS.ClientSecret(s.Name)
 	status.ClusterID, status.Incarnation, status.Restore = s.ClusterID, s.Incarnation, s.Restore.DeepCopy()
 	status.Recovery = s.Recovery.DeepCopy()
+	status.VersionChange = s.versionChange()
 	if actErr == nil {
 		recordFacts(&status, s, step)
 		setPercent(status.Restore, s)
@@ -41,6 +42,8 @@ func recordFacts(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 	switch step := step.(type) {
 	case BeginBootstrap:
 		status.Incarnation = step.Incarnation
+	case RecordVersionChange:
+		status.VersionChange = (*v1beta2.VersionChangeStatus)(&step)
 	case RecordFormed:
 		status.ClusterID, status.Incarnation = step.ClusterID, step.Incarnation
 	case BeginRestore:

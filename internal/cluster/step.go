@@ -114,6 +114,14 @@ type (
 		// Replace says why another takes its place; it is empty where the cluster shrinks.
 		Replace string
 	}
+	// RelabelPod brings a Pod's labels and annotations to what the spec asks, while it runs.
+	RelabelPod struct{ Name string }
+	// EnableDowngrade has etcd bring the data of all members down to a minor version, on the way to another.
+	EnableDowngrade struct{ To, For string }
+	// CancelDowngrade calls that off.
+	CancelDowngrade struct{ From string }
+	// RecordVersionChange records what the members' data was proven to be prepared for.
+	RecordVersionChange v1beta2.VersionChangeStatus
 	// DeletePod stops a member; its volume stays.
 	DeletePod struct{ Name, Why, Message string }
 	// ForgetPod deletes the Pod of a removed member whose host does not confirm that it stopped.

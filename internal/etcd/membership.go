@@ -42,14 +42,15 @@ func (c *Client) MoveLeader(ctx context.Context, to ID) error {
 	return c.changed("move leader to "+to.String(), err, nil)
 }
 
-// changed maps the answer to a membership change: done says that it was made before.
+// changed maps the answer to a change: done says that it was made before.
 func (c *Client) changed(act string, err, done error) error {
 	switch {
 	case err == nil, done != nil && errors.Is(err, done):
 		return nil
 	case errors.Is(err, rpctypes.ErrMemberLearnerNotReady), errors.Is(err, rpctypes.ErrUnhealthy),
 		errors.Is(err, rpctypes.ErrMemberNotEnoughStarted), errors.Is(err, rpctypes.ErrTooManyLearners),
-		errors.Is(err, rpctypes.ErrNotLeader), errors.Is(err, rpctypes.ErrNoLeader):
+		errors.Is(err, rpctypes.ErrNotLeader), errors.Is(err, rpctypes.ErrNoLeader),
+		errors.Is(err, rpctypes.ErrClusterVersionUnavailable):
 		return c.wrap(act, errors.Join(ErrNotYet, err))
 	}
 	return c.wrap(act, err)

@@ -29,7 +29,14 @@ type Status struct {
 	Revision int64
 	// RaftTerm and RaftIndex order members by how much they know.
 	RaftTerm, RaftIndex uint64
-	Learner             bool
+	// AppliedIndex is how far of that the member has applied.
+	AppliedIndex uint64
+	// StorageVersion is the version that the member's data is of, for example "3.6.0"; empty before etcd 3.6.
+	StorageVersion string
+	// Downgrade is the version that the cluster is being brought down to, for example "3.5.0"; empty when it is not,
+	// and before etcd 3.6.
+	Downgrade string
+	Learner   bool
 	// Errors as etcd words them, alarms among them.
 	Errors []string
 }
@@ -48,17 +55,22 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	if err != nil {
 		return Status{}, c.wrap("status", err)
 	}
+	downgrade := ""
+	if info := response.DowngradeInfo; info.GetEnabled() {
+		downgrade = info.GetTargetVersion()
+	}
 	return Status{
-		ClusterID: ID(response.Header.GetClusterId()),
-		MemberID:  ID(response.Header.GetMemberId()),
-		LeaderID:  ID(response.Leader),
-		Version:   response.Version,
-		DBSize:    response.DbSize,
-		Revision:  response.Header.GetRevision(),
-		RaftTerm:  response.RaftTerm,
-		RaftIndex: response.RaftIndex,
-		Learner:   response.IsLearner,
-		Errors:    response.Errors,
+		ClusterID:    ID(response.Header.GetClusterId()),
+		MemberID:     ID(response.Header.GetMemberId()),
+		LeaderID:     ID(response.Leader),
+		Version:      response.Version,
+		DBSize:       response.DbSize,
+		Revision:     response.Header.GetRevision(),
+		RaftTerm:     response.RaftTerm,
+		RaftIndex:    response.RaftIndex,
+		AppliedIndex: response.RaftAppliedIndex, StorageVersion: response.StorageVersion, Downgrade: downgrade,
+		Learner: response.IsLearner,
+		Errors:  response.Errors,
 	}, nil
 }
 

@@ -155,32 +155,6 @@ func TestAClusterGrowsAndShrinksByKubectlScale(t *testing.T) {
 	})
 }
 
-func TestAnUpgradeFrom35To36KeepsServing(t *testing.T) {
-	n := begin(t)
-	n.apply(`
-apiVersion: etcd.database.coreos.com/v1beta2
-kind: EtcdCluster
-metadata: {name: old}
-spec: {size: 3, version: "3.5.35"}
-`)
-	before := n.ready("old")
-	etcd := n.etcd("old", nil)
-	n.put(etcd, "key", 50)
-	traffic := n.traffic("old", nil)
-	n.kubectl("patch", "etcdcluster/old", "--type=merge", "-p", `{"spec":{"version":"3.6.16"}}`)
-	after := n.ready("old")
-	traffic.stop("an upgrade from 3.5 to 3.6").without(t, 3)
-	if after.Status.CurrentVersion != "3.6.16" {
-		t.Errorf("current version %s", after.Status.CurrentVersion)
-	}
-	if diff := cmp.Diff(memberIDs(before), memberIDs(after)); diff != "" {
-		t.Errorf("members changed (-before +after):\n%s", diff)
-	}
-	n.has(etcd, "key", 50)
-	n.kubectl("patch", "etcdcluster/old", "--type=merge", "-p", `{"spec":{"version":"3.5.35"}}`)
-	says(n, &v1beta2.EtcdCluster{}, "old", v1beta2.ConditionStalled, v1beta2.ReasonVersionNotSupported, "3.6.16")
-}
-
 func TestTheOldThreeLineClusterSaysThatItsImageIsMissingAndGoesOnWithAnother(t *testing.T) {
 	if suite.Local == nil {
 		t.Log("on this Kubernetes the image may exist; the status is only checked where it does not")

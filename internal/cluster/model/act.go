@@ -36,6 +36,10 @@ func (w *World) Act(s cluster.State, step cluster.Step) error {
 			return errStale
 		}
 		w.create(s, step)
+	case cluster.RelabelPod:
+		if p := w.pod(step.Name); p != nil {
+			p.labels = w.labels
+		}
 	case cluster.ExposeMember:
 		if p := w.pod(step.Name); p != nil {
 			p.exposed = true
@@ -88,7 +92,7 @@ func (w *World) create(s cluster.State, step cluster.CreateMember) {
 	p := pod{
 		name: step.Name, incarnation: step.Incarnation, initialSize: step.InitialSize, start: step.Start,
 		version: versionOf(s.ImageFor(step.Incarnation)), state: cluster.PodStarting,
-		exposed: step.Start != cluster.StartJoin && step.Start != cluster.StartForce, unreadySince: w.now,
+		exposed: step.Start != cluster.StartJoin && step.Start != cluster.StartForce, unreadySince: w.now, template: w.template, labels: w.labels, stale: w.stale,
 	}
 	switch {
 	case step.Start == cluster.StartNew:
@@ -156,6 +160,10 @@ func (w *World) change(s cluster.State, step cluster.Step) error {
 			w.create(s, cluster.CreateMember{Name: step.Name, Incarnation: s.Incarnation, Start: cluster.StartJoin})
 		}
 		return w.add(l, step)
+	case cluster.EnableDowngrade:
+		return w.enableDowngrade(l, step)
+	case cluster.CancelDowngrade:
+		l.downgrade = 0
 	case cluster.PromoteLearner:
 		return w.promote(l, step.ID)
 	case cluster.RemoveMember:
@@ -173,7 +181,7 @@ func (w *World) change(s cluster.State, step cluster.Step) error {
 // changeless: steps that change nothing but the status need no etcd.
 func (w *World) changeless(step cluster.Step) error {
 	switch step.(type) {
-	case cluster.AddLearner, cluster.PromoteLearner, cluster.RemoveMember, cluster.MoveLeader:
+	case cluster.AddLearner, cluster.PromoteLearner, cluster.RemoveMember, cluster.MoveLeader, cluster.EnableDowngrade, cluster.CancelDowngrade:
 		return fmt.Errorf("no member serves: %w", etcd.ErrNotYet)
 	}
 	return nil

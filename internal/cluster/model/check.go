@@ -120,7 +120,7 @@ func (w *World) checkStop(l *life, step cluster.DeletePod) {
 		w.violate(2, "stopping %s leaves %d of %d voters", e.name, v.Healthy-1, v.Total)
 	}
 	w.checkLeader(l, e)
-	if step.Why == v1beta2.ReasonUpgrading && l.leader == e.id {
+	if (step.Why == v1beta2.ReasonUpgrading || step.Why == v1beta2.ReasonRolling) && l.leader == e.id {
 		w.checkRolledLast(l, e)
 	}
 }
@@ -128,7 +128,7 @@ func (w *World) checkStop(l *life, step cluster.DeletePod) {
 // checkRolledLast: the leader is the last one that a rolling change touches.
 func (w *World) checkRolledLast(l *life, e *entry) {
 	for _, other := range l.entries {
-		if other.id != e.id && w.pod(other.name).version != w.Cluster.Spec.Version {
+		if o := w.pod(other.name); other.id != e.id && (o.version != w.Cluster.Spec.Version || o.template != w.template) {
 			w.violate(7, "the leader %s is rolled before %s", e.name, other.name)
 		}
 	}
@@ -200,6 +200,7 @@ func (w *World) CheckDone() {
 	}
 	w.checkBudget(l)
 	w.checkVolumes(w.Observe())
+	w.checkTemplates(l)
 	for _, p := range w.pods {
 		e := l.entry(p.name)
 		if e == nil || !p.exposed || p.start == cluster.StartForce || p.version != w.Cluster.Spec.Version {

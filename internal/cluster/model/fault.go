@@ -18,7 +18,7 @@ type fault func(*World, *rand.Rand) string
 // faults, each as likely as the others.
 var faults = []fault{
 	deletePod, deletePod, deleteVolume, loseMember, unschedulable, schedulable, evict, crash, hang, restart, restart, restart, loseHost,
-	resize, resize, newVersion, badImage, goodImage, newRestore, verifyRestore, verifyRestore, deleteRestore, changeFate,
+	resize, resize, newVersion, newTemplate, newLabels, badTemplate, badImage, goodImage, newRestore, verifyRestore, verifyRestore, deleteRestore, changeFate,
 	corrupt, consent, loseStatus, loseServices, toggleStorageClass, toggleSecret, togglePause, newLeader, drain, drain, drain, toggleHibernate, toggleHibernate, toggleRetention, growVolumes,
 }
 
@@ -159,9 +159,26 @@ func resize(w *World, r *rand.Rand) string {
 }
 
 func newVersion(w *World, r *rand.Rand) string {
-	versions := []string{version, version, "3.6.15", "3.6.17", "3.5.20", "3.8.0"}
+	versions := []string{version, version, "3.6.15", "3.6.17", "3.5.20", "3.5.35", "3.7.3", "3.7.3", "3.8.0"}
 	w.Cluster.Spec.Version = versions[r.IntN(len(versions))]
 	return "version " + w.Cluster.Spec.Version
+}
+
+func newTemplate(w *World, _ *rand.Rand) string {
+	w.template++
+	return fmt.Sprintf("template %d", w.template)
+}
+
+// badTemplate asks for Pods that cannot start.
+func badTemplate(w *World, _ *rand.Rand) string {
+	w.template++
+	w.badTemplate = w.template
+	return fmt.Sprintf("bad template %d", w.template)
+}
+
+func newLabels(w *World, _ *rand.Rand) string {
+	w.labels++
+	return fmt.Sprintf("labels %d", w.labels)
 }
 
 func badImage(w *World, _ *rand.Rand) string {
@@ -219,6 +236,7 @@ func loseStatus(w *World, _ *rand.Rand) string {
 		return ""
 	}
 	w.Cluster.Status = v1beta2.EtcdClusterStatus{ObservedGeneration: -1}
+	w.statusLost = true
 	return "lose the status"
 }
 

@@ -29,6 +29,7 @@ func From(s cluster.State) *World {
 			Spec:       s.Spec,
 			Status: v1beta2.EtcdClusterStatus{
 				ClusterID: s.ClusterID, Incarnation: s.Incarnation, Restore: s.Restore.DeepCopy(), Recovery: s.Recovery.DeepCopy(), CurrentVersion: s.KnownVersion,
+				VersionChange: s.VersionChange.DeepCopy(),
 			},
 		},
 	}
@@ -44,6 +45,7 @@ func From(s cluster.State) *World {
 	for _, m := range guessed(s) {
 		w.putMember(s, &m)
 	}
+	w.guessVersions(s)
 	w.elect()
 	for i := range w.lives {
 		for _, m := range s.Members {
@@ -97,6 +99,12 @@ func (w *World) putMember(s cluster.State, m *cluster.Member) {
 		p.hung = m.Pod == cluster.PodRunning && !m.Answers
 	} else {
 		p.scratch = d
+	}
+	if m.Outdated {
+		p.template--
+	}
+	if m.Relabel {
+		p.labels--
 	}
 	if m.Peers != "" {
 		p.peers = strings.Split(m.Peers, ",")

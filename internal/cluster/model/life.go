@@ -23,6 +23,10 @@ type life struct {
 	// consented: a survivor was chosen to go on alone. forced is the one that last did.
 	consented bool
 	forced    etcd.ID
+	// version is the minor version of the cluster, and downgrade the one that it is to go down to, 0 for none.
+	// changedAt and loweredAt are the index when it last changed, and last went down; lastV2 is up to where the raft
+	// log may hold what etcd before 3.6 wrote.
+	version, downgrade, changedAt, loweredAt, lastV2 int
 	// cooling is how long it refuses changes, as etcd does after one.
 	cooling int
 }

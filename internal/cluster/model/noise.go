@@ -61,7 +61,9 @@ func (n *Noise) stale() {
 	step := n.Plan(s)
 	n.log("%T%+v on an old state", step, step)
 	n.World.CheckStale(step)
+	n.World.stale = true
 	_, _ = n.World.Do(s, step) // the next pass finds out
+	n.World.stale = false
 }
 
 // killed ends the operator between its act and its status write.

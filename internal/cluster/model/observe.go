@@ -70,6 +70,7 @@ func (w *World) observePod(p *pod, m *cluster.Member) {
 	m.InitialSize = max(m.InitialSize, p.initialSize)
 	m.Pod, m.PodReason, m.PodMessage = p.state, p.reason, p.wrong
 	m.PodReady, m.Exposed, m.Start = p.ready, p.exposed, p.start
+	m.Outdated, m.Relabel = p.template != w.template, p.labels != w.labels
 	m.PodImage, m.Peers = image(p.version), strings.Join(p.peers, ",")
 	if !p.ready {
 		m.UnreadySince = w.at(p.unreadySince)
@@ -108,6 +109,13 @@ func (w *World) hear(p *pod, m *cluster.Member) {
 	m.ID, m.ClusterID, m.Learner = e.id, l.id, e.learner
 	m.Leader = l.leader == e.id
 	m.Version = p.version
+	m.AppliedIndex = int64(d.index)
+	if minorOf(p.version) >= downgrades {
+		m.StorageVersion = storage(d.storage)
+		if l.downgrade != 0 {
+			m.Downgrade = storage(l.downgrade)
+		}
+	}
 	m.Revision = l.revision + int64(d.index)
 	m.RaftIndex, m.RaftTerm = uint64(d.index)+1, 1
 	m.Serving = !e.learner && l.leader != 0

@@ -78,6 +78,7 @@ func (w *World) tickLife(l *life) (moved bool) {
 			e.caughtUp, moved = true, true
 		}
 	}
+	moved = w.tickVersion(l) || moved
 	w.write(l)
 	return moved
 }

@@ -16,6 +16,13 @@ func (w *World) Repair() {
 	if running := w.Cluster.Status.CurrentVersion; running != "" {
 		w.Cluster.Spec.Version = running
 	}
+	if change := w.Cluster.Status.VersionChange; change != nil {
+		w.Cluster.Spec.Version = newest[change.To] // where it was going, and members may be
+	}
+	if w.template == w.badTemplate {
+		w.template++
+	}
+	w.badTemplate = 0
 	for i := range w.pods {
 		p := &w.pods[i]
 		p.unschedulable, p.stuck, p.broken, p.hung = false, false, false, false
@@ -41,6 +48,9 @@ func (w *World) CheckLost(o Outcome) {
 		return
 	}
 	if l == nil && wait.Stalled {
+		return
+	}
+	if wait.Why == v1beta2.ReasonRollRefused && !w.durable() {
 		return
 	}
 	if wait.Why == v1beta2.ReasonVersionNotSupported && w.runsAnotherMinor() {

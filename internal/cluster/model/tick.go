@@ -78,6 +78,8 @@ func (w *World) boot(p *pod) (reason, wrong string) {
 	switch {
 	case p.broken:
 		return v1beta2.ReasonPodFailing, "container etcd ended 7 times"
+	case w.badTemplate != 0 && p.template == w.badTemplate:
+		return v1beta2.ReasonPodFailing, "it cannot start as it is asked for"
 	case w.BadImage != "" && p.version == w.BadImage:
 		return v1beta2.ReasonImageUnavailable, "no such image"
 	}
@@ -89,6 +91,12 @@ func (w *World) boot(p *pod) (reason, wrong string) {
 			w.force(p, d)
 		case w.life(d.cluster).byID(d.member) == nil:
 			return v1beta2.ReasonPodFailing, "the member was removed"
+		}
+		if why := w.unreadable(p, d); why != "" {
+			if !p.stale {
+				w.violate(8, "%s is started on %s: %s", p.name, p.version, why)
+			}
+			return v1beta2.ReasonPodFailing, why
 		}
 		return "", ""
 	}
@@ -123,7 +131,7 @@ func (w *World) startNew(l *life, p *pod) (*data, string) {
 		if w.formed() != nil {
 			w.violate(3, "%s bootstraps a second cluster", p.name)
 		}
-		w.lives = append(w.lives, life{id: w.lifeID(p.incarnation), incarnation: p.incarnation})
+		w.lives = append(w.lives, life{id: w.lifeID(p.incarnation), incarnation: p.incarnation, version: minorOf(p.version)})
 		l = &w.lives[len(w.lives)-1]
 		for _, name := range p.peers {
 			w.nextID++
@@ -140,7 +148,7 @@ func (w *World) startNew(l *life, p *pod) (*data, string) {
 		return nil, "the member has already been bootstrapped"
 	}
 	e.ran = true
-	return &data{cluster: l.id, member: e.id}, ""
+	return &data{cluster: l.id, member: e.id, storage: l.version}, ""
 }
 
 // startJoin asks the members that are up for the membership, and compares it with its own flags.
@@ -152,6 +160,12 @@ func (w *World) startJoin(l *life, p *pod) (*data, string) {
 	if e == nil {
 		return nil, "not a member of the cluster"
 	}
+	if l.downgrade != 0 {
+		return nil, "incompatible with the cluster, which is being downgraded"
+	}
+	if n := minorOf(p.version); !w.statusLost && !p.stale && (n < l.version || n > l.version+1) {
+		w.violate(8, "%s joins a cluster of 3.%d with %s", p.name, l.version, p.version)
+	}
 	if len(p.peers) != len(l.entries) || slices.ContainsFunc(l.entries, func(e entry) bool { return !slices.Contains(p.peers, e.name) }) {
 		return nil, "the membership is not that of --initial-cluster"
 	}
@@ -159,7 +173,11 @@ func (w *World) startJoin(l *life, p *pod) (*data, string) {
 		w.violate(3, "%s joins again under its old identity without its data", p.name)
 	}
 	e.ran, e.caughtUp = true, false
-	return &data{cluster: l.id, member: e.id}, ""
+	joined := &data{cluster: l.id, member: e.id, storage: l.version}
+	if led := l.byID(l.leader); led != nil && w.dataOf(led.name).snapshot > 0 {
+		joined.snapshot = l.index // the leader's log begins there
+	}
+	return joined, ""
 }
 
 // startSeed restores the snapshot of the restore that the Pod was made for.
@@ -184,8 +202,8 @@ func (w *World) startSeed(p *pod) (*data, string) {
 		e := entry{id: etcd.ID(w.nextID), name: p.name, ran: true}
 		id := w.lifeID(p.incarnation)
 		w.lives = slices.DeleteFunc(w.lives, func(l life) bool { return l.incarnation == p.incarnation })
-		w.lives = append(w.lives, life{id: id, incarnation: p.incarnation, entries: []entry{e}, revision: revision, restore: r.UID})
-		return &data{cluster: id, member: e.id}, ""
+		w.lives = append(w.lives, life{id: id, incarnation: p.incarnation, entries: []entry{e}, revision: revision, restore: r.UID, version: minorOf(p.version)})
+		return &data{cluster: id, member: e.id, storage: minorOf(p.version)}, ""
 	}
 	return nil, "no snapshot to restore"
 }

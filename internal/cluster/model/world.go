@@ -28,6 +28,10 @@ type World struct {
 	NoStorageClass bool
 	SecretProblem  string
 	BadImage       string
+	// template and labels count what users asked for in their Pods; with badTemplate none starts.
+	template, labels, badTemplate int
+	// statusLost: the operator forgot what it had recorded. stale: it acts on what was true some time ago.
+	statusLost, stale bool
 
 	// Gentle: faults leave every quorum its data, so that the world can always be put right.
 	Gentle bool
@@ -72,8 +76,10 @@ const (
 // data is a data directory that etcd has written.
 type data struct {
 	cluster, member etcd.ID
-	// index of the last write in it.
-	index int
+	// index of the last write in it; snapshot is up to where a raft snapshot on disk covers them.
+	index, snapshot int
+	// storage is the minor version that it is of.
+	storage int
 	// corrupt: etcd ends when it reads it.
 	corrupt bool
 }
@@ -98,6 +104,9 @@ type pod struct {
 	state         cluster.Pod
 	reason, wrong string
 	exposed       bool
+	// template and labels that it was made for. stale: made from what was true some time ago.
+	template, labels int
+	stale            bool
 	// peers are the names in its --initial-cluster.
 	peers []string
 	// restore is the UID whose snapshot its init container restores.

@@ -1,0 +1,89 @@
+package cluster
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+)
+
+// observeTemplate compares a member's Pod with what the spec asks of it.
+func (s State) observeTemplate(m *Member, pod *corev1.Pod) {
+	if t := s.Spec.TLS; t.SecureClient() && t.Static != nil && t.Static.Member == nil {
+		return // stored before the schema refused it, and refused by the plan
+	}
+	made := pod.Annotations[annotationTemplate]
+	adopted := made == "" && s.madeFor(pod)
+	m.Outdated = made != s.template() && !adopted
+	m.Relabel = adopted || (made != "" && pod.Annotations[annotationMetadata] != text(s.metadata()))
+}
+
+// madeFor says whether a Pod without a note of what it was made for is one that the spec asks for, as far as users
+// have a say in it. Such a Pod is of a release before there were notes; one that matches is not restarted for the
+// lack of it. What the API server and admission fill in is not held against it.
+func (s State) madeFor(pod *corev1.Pod) bool {
+	want := newPod(s, CreateMember{Name: pod.Name, Incarnation: incarnationOf(pod), Start: StartRejoin}, "")
+	for _, c := range pod.Spec.Containers {
+		if c.Name != etcdContainer {
+			continue
+		}
+		wanted := want.Spec.Containers[0]
+		return len(c.Env) == len(wanted.Env) &&
+			equality.Semantic.DeepDerivative(wanted.Env, c.Env) &&
+			sameResources(wanted.Resources, c.Resources) &&
+			equality.Semantic.DeepEqual(argsForUsers(wanted.Command), argsForUsers(c.Command)) &&
+			sameScheduling(want.Spec, pod.Spec) && s.sameAffinity(pod) &&
+			equality.Semantic.DeepDerivative(want.Spec.SecurityContext, pod.Spec.SecurityContext) &&
+			equality.Semantic.DeepDerivative(want.Spec.ImagePullSecrets, pod.Spec.ImagePullSecrets) &&
+			slices.Equal(secretsOf(s.tlsVolumes()), secretsOf(pod.Spec.Volumes[:min(len(pod.Spec.Volumes), 1+len(s.tlsVolumes()))])) &&
+			pod.Annotations[annotationRestartedAt] == s.policy().Annotations[annotationRestartedAt]
+	}
+	return false
+}
+
+// sameResources: a request that is not given is filled in from the limit.
+func sameResources(want, have corev1.ResourceRequirements) bool {
+	return equality.Semantic.DeepDerivative(want.Limits, have.Limits) && len(want.Limits) == len(have.Limits) &&
+		equality.Semantic.DeepDerivative(want.Requests, have.Requests)
+}
+
+// argsForUsers are the arguments that follow from what users write: URLs and their scheme, and the files of TLS.
+func argsForUsers(command []string) []string {
+	var kept []string
+	for _, arg := range command {
+		flag, _, _ := strings.Cut(arg, "=")
+		switch flag {
+		case "--listen-peer-urls", "--listen-client-urls", "--initial-advertise-peer-urls", "--advertise-client-urls":
+			kept = append(kept, arg)
+		}
+	}
+	return kept
+}
+
+// filledIn are the tolerations that admission adds to every Pod.
+var filledIn = []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable}
+
+func sameScheduling(want, have corev1.PodSpec) bool {
+	tolerations := slices.DeleteFunc(slices.Clone(have.Tolerations), func(t corev1.Toleration) bool {
+		return slices.Contains(filledIn, t.Key) && !slices.ContainsFunc(want.Tolerations, func(w corev1.Toleration) bool { return w.Key == t.Key })
+	})
+	return equality.Semantic.DeepEqual(want.NodeSelector, have.NodeSelector) &&
+		equality.Semantic.DeepEqual(sorted(want.Tolerations), sorted(tolerations)) &&
+		(want.PriorityClassName == "" || want.PriorityClassName == have.PriorityClassName) &&
+		(want.ServiceAccountName == "" || want.ServiceAccountName == have.ServiceAccountName)
+}
+
+// sameAffinity compares what users ask for. What the operator asks for by itself is only ever a preference.
+func (s State) sameAffinity(pod *corev1.Pod) bool {
+	policy, have := s.policy(), pod.Spec.Affinity
+	if policy.Affinity != nil {
+		return equality.Semantic.DeepEqual(policy.Affinity, have)
+	}
+	required := have != nil && have.PodAntiAffinity != nil && len(have.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0
+	if have != nil && (have.NodeAffinity != nil || have.PodAffinity != nil) {
+		return false
+	}
+	return required == policy.AntiAffinity &&
+		(len(policy.TopologySpreadConstraints) == 0 || equality.Semantic.DeepDerivative(policy.TopologySpreadConstraints, pod.Spec.TopologySpreadConstraints))
+}

@@ -1,0 +1,151 @@
+package cluster
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+const (
+	// annotationTemplate holds the hash of what of the spec a member's Pod was made for.
+	annotationTemplate = v1beta2.Group + "/template"
+	// annotationMetadata holds the labels and annotations of the spec that a Pod was given.
+	annotationMetadata = v1beta2.Group + "/metadata"
+	// annotationRestartedAt is the one annotation whose change restarts members, as with kubectl rollout restart.
+	annotationRestartedAt = "kubectl.kubernetes.io/restartedAt"
+)
+
+// podTemplate is what of the spec shapes a member's Pod and cannot be changed while it runs. It holds what users
+// write and nothing that the operator makes of it, so that another release of the operator, with other defaults,
+// flags or probes, restarts nobody. A field that is not set is left out, so that one that a later release adds
+// changes no hash. The image is compared by itself; labels and annotations are changed in place.
+type podTemplate struct {
+	NodeSelector              map[string]string                 `json:"nodeSelector,omitempty"`
+	Affinity                  *corev1.Affinity                  `json:"affinity,omitempty"`
+	AntiAffinity              bool                              `json:"antiAffinity,omitempty"`
+	TopologySpreadConstraints []corev1.TopologySpreadConstraint `json:"topologySpreadConstraints,omitempty"`
+	Tolerations               []corev1.Toleration               `json:"tolerations,omitempty"`
+	Resources                 *corev1.ResourceRequirements      `json:"resources,omitempty"`
+	EtcdEnv                   []corev1.EnvVar                   `json:"etcdEnv,omitempty"`
+	EmptyDir                  *corev1.EmptyDirVolumeSource      `json:"emptyDir,omitempty"`
+	SecurityContext           *corev1.PodSecurityContext        `json:"securityContext,omitempty"`
+	ImagePullSecrets          []corev1.LocalObjectReference     `json:"imagePullSecrets,omitempty"`
+	PriorityClassName         string                            `json:"priorityClassName,omitempty"`
+	ServiceAccountName        string                            `json:"serviceAccountName,omitempty"`
+	ClusterDomain             string                            `json:"clusterDomain,omitempty"`
+	// TLSSecrets are the Secrets that are mounted, in the order of their volumes.
+	TLSSecrets  []string `json:"tlsSecrets,omitempty"`
+	RestartedAt string   `json:"restartedAt,omitempty"`
+}
+
+// templateVersion is raised when every member has to be made again because of the operator itself.
+const templateVersion = "1"
+
+// template is the hash of what the spec asks of every member's Pod.
+func (s State) template() string {
+	policy := s.policy()
+	t := podTemplate{
+		NodeSelector:              policy.NodeSelector,
+		Affinity:                  policy.Affinity,
+		AntiAffinity:              policy.AntiAffinity && policy.Affinity == nil,
+		TopologySpreadConstraints: policy.TopologySpreadConstraints,
+		Tolerations:               sorted(policy.Tolerations),
+		EtcdEnv:                   policy.EtcdEnv,
+		EmptyDir:                  policy.EmptyDir,
+		SecurityContext:           policy.SecurityContext,
+		ImagePullSecrets:          sorted(policy.ImagePullSecrets),
+		PriorityClassName:         policy.PriorityClassName,
+		ServiceAccountName:        policy.ServiceAccountName,
+		ClusterDomain:             policy.ClusterDomain,
+		TLSSecrets:                secretsOf(s.tlsVolumes()),
+		RestartedAt:               policy.Annotations[annotationRestartedAt],
+	}
+	if len(policy.Resources.Limits)+len(policy.Resources.Requests)+len(policy.Resources.Claims) > 0 {
+		t.Resources = &policy.Resources
+	}
+	return templateVersion + "-" + fmt.Sprintf("%x", sha256.Sum256([]byte(text(t))))[:16]
+}
+
+func secretsOf(volumes []corev1.Volume) []string {
+	var names []string
+	for _, v := range volumes {
+		if v.Secret != nil {
+			names = append(names, v.Secret.SecretName)
+		}
+	}
+	return names
+}
+
+// sorted copies a list whose order means nothing.
+func sorted[T any](list []T) []T {
+	return slices.SortedFunc(slices.Values(list), func(a, b T) int { return cmp.Compare(text(a), text(b)) })
+}
+
+// text of a value: JSON has its maps sorted and its quantities in one notation.
+func text(value any) string {
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Sprintf("%+v", value) // never: all of it came as JSON
+	}
+	return string(encoded)
+}
+
+// podMetadata are the labels and annotations that users ask for on every Pod.
+type podMetadata struct {
+	Labels      map[string]string `json:"labels,omitempty"`
+	Annotations map[string]string `json:"annotations,omitempty"`
+}
+
+func (s State) metadata() podMetadata {
+	policy := s.policy()
+	annotations := maps.Clone(policy.Annotations)
+	delete(annotations, annotationRestartedAt)
+	return podMetadata{Labels: policy.Labels, Annotations: annotations}
+}
+
+// relabel brings labels and annotations of running Pods to what the spec asks, and notes on a Pod of an earlier
+// release what it was made for, where that can be told by looking at it.
+func relabel(s State) Step {
+	for _, m := range s.Current() {
+		if m.Relabel && (m.Pod == PodRunning || m.Pod == PodStarting) && s.Formed() {
+			return RelabelPod{Name: m.Name}
+		}
+	}
+	return nil
+}
+
+// relabelPatch is the merge patch that does it: what was once given and is no longer asked for goes, what others set
+// stays.
+func (s State) relabelPatch(pod *corev1.Pod) map[string]any {
+	var given podMetadata
+	_ = json.Unmarshal([]byte(pod.Annotations[annotationMetadata]), &given) // nothing is known to have been given
+	want := s.metadata()
+	annotations := difference(given.Annotations, want.Annotations)
+	annotations[annotationMetadata] = text(want)
+	if pod.Annotations[annotationTemplate] == "" && s.madeFor(pod) {
+		annotations[annotationTemplate] = s.template()
+	}
+	labels := difference(given.Labels, want.Labels)
+	own := s.memberLabels(pod.Name, incarnationOf(pod))
+	maps.DeleteFunc(labels, func(key string, _ any) bool { return own[key] != "" || key == labelVoter })
+	return map[string]any{"metadata": map[string]any{"labels": labels, "annotations": annotations}}
+}
+
+// difference takes a map from given to want, as a merge patch does.
+func difference(given, want map[string]string) map[string]any {
+	patch := map[string]any{}
+	for key := range given {
+		patch[key] = nil
+	}
+	for key, value := range want {
+		patch[key] = value
+	}
+	return patch
+}

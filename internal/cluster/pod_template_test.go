@@ -1,0 +1,183 @@
+package cluster
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"sigs.k8s.io/yaml"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// fullPolicy sets every field that users have.
+func fullPolicy() v1beta2.PodPolicy {
+	p := *everyField.DeepCopy()
+	p.PriorityClassName, p.ServiceAccountName = "system-cluster-critical", "etcd"
+	p.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: corev1.LabelTopologyZone, WhenUnsatisfiable: corev1.DoNotSchedule}}
+	return p
+}
+
+// TestNoReleaseRestartsMembers pins the hashes: another release of the operator, or of Kubernetes' types, that
+// makes others of the same spec would restart every member of every cluster.
+func TestNoReleaseRestartsMembers(t *testing.T) {
+	tests := map[string]struct {
+		state State
+		want  string
+	}{
+		"nothing asked for": {state(), "1-44136fa355b3678a"},
+		"everything":        {state(policy(fullPolicy())), "1-65f39f6caa5844d6"},
+		"TLS":               {state(withTLS), "1-afc21caf679b9db8"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := test.state.template(); got != test.want {
+				t.Errorf("template() = %s, want %s: with this, an upgrade of the operator restarts every member; raise templateVersion if that is meant", got, test.want)
+			}
+		})
+	}
+}
+
+func TestWhatRestartsMembers(t *testing.T) {
+	tests := map[string]struct {
+		change   func(*v1beta2.PodPolicy)
+		restarts bool
+	}{
+		"resources":                     {func(p *v1beta2.PodPolicy) { p.Resources.Requests[corev1.ResourceMemory] = resource.MustParse("2Gi") }, true},
+		"resources in another notation": {func(p *v1beta2.PodPolicy) { p.Resources.Requests[corev1.ResourceMemory] = resource.MustParse("1024Mi") }, false},
+		"environment":                   {func(p *v1beta2.PodPolicy) { p.EtcdEnv[0].Value = "2" }, true},
+		"tolerations":                   {func(p *v1beta2.PodPolicy) { p.Tolerations = nil }, true},
+		"node selector":                 {func(p *v1beta2.PodPolicy) { p.NodeSelector["disk"] = "faster" }, true},
+		"affinity":                      {func(p *v1beta2.PodPolicy) { p.Affinity = &corev1.Affinity{} }, true},
+		"priority":                      {func(p *v1beta2.PodPolicy) { p.PriorityClassName = "" }, true},
+		"service account":               {func(p *v1beta2.PodPolicy) { p.ServiceAccountName = "other" }, true},
+		"spread":                        {func(p *v1beta2.PodPolicy) { p.TopologySpreadConstraints[0].MaxSkew = 2 }, true},
+		"restartedAt":                   {func(p *v1beta2.PodPolicy) { p.Annotations[annotationRestartedAt] = "now" }, true},
+		"labels":                        {func(p *v1beta2.PodPolicy) { p.Labels["team"] = "data" }, false},
+		"annotations":                   {func(p *v1beta2.PodPolicy) { p.Annotations = nil }, false},
+		"the volume":                    {func(p *v1beta2.PodPolicy) { p.PersistentVolumeClaimSpec = nil }, false},
+		"what has no effect":            {func(p *v1beta2.PodPolicy) { p.BusyboxImage, p.DNSTimeoutInSecond = "", 0 }, false},
+		"the order of pull secrets": {func(p *v1beta2.PodPolicy) {
+			p.ImagePullSecrets[0], p.ImagePullSecrets[1] = p.ImagePullSecrets[1], p.ImagePullSecrets[0]
+		}, false},
+		"anti-affinity": {func(p *v1beta2.PodPolicy) { p.AntiAffinity = false }, true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			before := fullPolicy()
+			before.ImagePullSecrets = append(before.ImagePullSecrets, corev1.LocalObjectReference{Name: "another"})
+			after := *before.DeepCopy()
+			test.change(&after)
+			was, is := state(policy(before)), state(policy(after))
+			if restarts := was.template() != is.template(); restarts != test.restarts {
+				t.Errorf("restarts = %t, want %t", restarts, test.restarts)
+			}
+		})
+	}
+}
+
+// unmarked is a Pod as releases before the note made it, with what API server and admission fill in.
+func unmarked(t *testing.T, name string) *corev1.Pod {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join("testdata", "unmarked-"+name+".yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pod corev1.Pod
+	if err := yaml.UnmarshalStrict(content, &pod); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range filledIn {
+		pod.Spec.Tolerations = append(pod.Spec.Tolerations, corev1.Toleration{Key: key, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute})
+	}
+	pod.Spec.ServiceAccountName, pod.Spec.DNSPolicy, pod.Spec.SchedulerName = "default", corev1.DNSClusterFirst, "default-scheduler"
+	pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: "injected"})
+	pod.Spec.Containers[0].ImagePullPolicy = corev1.PullIfNotPresent
+	pod.Annotations["cni.example/address"] = "10.0.0.7"
+	return &pod
+}
+
+func TestMembersOfEarlierReleasesAreNotRestarted(t *testing.T) {
+	toxic := policy(v1beta2.PodPolicy{Tolerations: []corev1.Toleration{{Key: "dedicated", Operator: corev1.TolerationOpExists}}})
+	tests := map[string]struct {
+		pod     string
+		state   State
+		matches bool
+	}{
+		"a plain one":                          {"rejoin", state(formed, members(3)), true},
+		"one with the old policy":              {"policy", state(policy(everyField)), true},
+		"one with TLS":                         {"tls", state(formed, members(3), withTLS), true},
+		"but one without what is asked for is": {"rejoin", state(formed, members(3), toxic), false},
+		"and one with what is not":             {"policy", state(), false},
+		"and one whose Secrets have changed":   {"rejoin", state(formed, members(3), withTLS), false},
+		"and one without TLS that it had":      {"tls", state(formed, members(3)), false},
+		"and one with other environment": {"policy", state(policy(func() v1beta2.PodPolicy {
+			p := *everyField.DeepCopy()
+			p.EtcdEnv = nil
+			return p
+		}())), false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			var m Member
+			test.state.observeTemplate(&m, unmarked(t, test.pod))
+			if m.Outdated == test.matches || m.Relabel != test.matches {
+				t.Errorf("outdated %t, relabel %t; matches should be %t", m.Outdated, m.Relabel, test.matches)
+			}
+		})
+	}
+}
+
+func TestMarkedPodsAreComparedByTheirNote(t *testing.T) {
+	made := newPod(state(policy(everyField)), CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartRejoin}, "")
+	relabelled := *everyField.DeepCopy()
+	relabelled.Labels = map[string]string{"team": "data"}
+	tests := map[string]struct {
+		state             State
+		outdated, relabel bool
+	}{
+		"as it was made":      {state(policy(everyField)), false, false},
+		"other labels":        {state(policy(relabelled)), false, true},
+		"nothing asked of it": {state(), true, true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			var m Member
+			test.state.observeTemplate(&m, made)
+			if m.Outdated != test.outdated || m.Relabel != test.relabel {
+				t.Errorf("outdated %t, relabel %t, want %t, %t", m.Outdated, m.Relabel, test.outdated, test.relabel)
+			}
+		})
+	}
+}
+
+func TestLabelsOfTheUserGoAndThoseOfOthersStay(t *testing.T) {
+	s := state(policy(everyField))
+	pod := newPod(s, CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartRejoin}, "")
+	pod.Labels["injected"] = "by somebody else"
+	after := *everyField.DeepCopy()
+	after.Labels, after.Annotations = map[string]string{"tier": "data", "app": "stored before it was refused"}, nil
+	got := state(policy(after)).relabelPatch(pod)
+	want := map[string]any{"metadata": map[string]any{
+		"labels":      map[string]any{"team": nil, "tier": "data"},
+		"annotations": map[string]any{"note": nil, annotationMetadata: `{"labels":{"app":"stored before it was refused","tier":"data"}}`},
+	}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("patch (-want +got):\n%s", diff)
+	}
+}
+
+func TestAnEarlierReleasesPodIsMarkedWithoutALabelMore(t *testing.T) {
+	s := state(formed, members(3))
+	got := s.relabelPatch(unmarked(t, "rejoin"))
+	want := map[string]any{"metadata": map[string]any{
+		"labels":      map[string]any{},
+		"annotations": map[string]any{annotationMetadata: "{}", annotationTemplate: s.template()},
+	}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("patch (-want +got):\n%s", diff)
+	}
+}
