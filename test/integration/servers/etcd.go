@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // EtcdOptions say which etcd to start. The zero value is one member of 3.6.
@@ -126,4 +127,42 @@ func (m *EtcdMember) process(t testing.TB, program, token, initialCluster string
 		"--initial-cluster", initialCluster, "--initial-cluster-token", token,
 	}
 	return newProcess(t, "etcd-"+m.Name, program, nil, append(args, more...)...)
+}
+
+// Become restarts the member on its data with another minor version, and does not wait for it.
+func (m *EtcdMember) Become(minor string) {
+	m.t.Helper()
+	m.Stop()
+	m.program = EtcdProgram(m.t, minor)
+	m.Start()
+}
+
+// AwaitEnd waits until the member ends by itself and returns its last words.
+func (m *EtcdMember) AwaitEnd() string {
+	m.t.Helper()
+	select {
+	case <-m.ended:
+	case <-time.After(startDeadline):
+		m.t.Fatalf("%s has not ended within %s:\n%s", m.name, startDeadline, m.tail())
+	}
+	return string(m.tail())
+}
+
+// Join starts one more member, whose peer URL the cluster was told of.
+func (c *EtcdCluster) Join(t testing.TB, minor, peerURL string) *EtcdMember {
+	t.Helper()
+	member := &EtcdMember{
+		Name:      fmt.Sprintf("m%d", len(c.Members)),
+		ClientURL: "http://" + freeAddresses(t, 1)[0],
+		PeerURL:   peerURL,
+		DataDir:   filepath.Join(t.TempDir(), "data"),
+	}
+	c.Members = append(c.Members, member)
+	var initial []string
+	for _, m := range c.Members {
+		initial = append(initial, m.Name+"="+m.PeerURL)
+	}
+	member.Process = member.process(t, EtcdProgram(t, minor), c.Token, strings.Join(initial, ","), []string{"--initial-cluster-state=existing"})
+	member.Start()
+	return member
 }
