@@ -27,6 +27,8 @@ type life struct {
 	// changedAt and loweredAt are the index when it last changed, and last went down; lastV2 is up to where the raft
 	// log may hold what etcd before 3.6 wrote.
 	version, downgrade, changedAt, loweredAt, lastV2 int
+	// motley: its members were born with several versions, because the user changed it meanwhile.
+	motley bool
 	// cooling is how long it refuses changes, as etcd does after one.
 	cooling int
 }

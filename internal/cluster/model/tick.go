@@ -163,7 +163,7 @@ func (w *World) startJoin(l *life, p *pod) (*data, string) {
 	if l.downgrade != 0 {
 		return nil, "incompatible with the cluster, which is being downgraded"
 	}
-	if n := minorOf(p.version); !w.statusLost && !p.stale && (n < l.version || n > l.version+1) {
+	if n := minorOf(p.version); !w.statusLost && !l.motley && !p.stale && (n < l.version || n > l.version+1) {
 		w.violate(8, "%s joins a cluster of 3.%d with %s", p.name, l.version, p.version)
 	}
 	if len(p.peers) != len(l.entries) || slices.ContainsFunc(l.entries, func(e entry) bool { return !slices.Contains(p.peers, e.name) }) {

@@ -46,7 +46,9 @@ func (w *World) tickVersion(l *life) (moved bool) {
 			whole = false
 			continue
 		}
-		if m := minorOf(w.pod(l.entries[i].name).version); lowest == 0 || m < lowest {
+		m := minorOf(w.pod(l.entries[i].name).version)
+		l.motley = l.motley || (!l.adopted && l.version != 0 && m != l.version)
+		if lowest == 0 || m < lowest {
 			lowest = m
 		}
 	}
@@ -90,7 +92,10 @@ func (w *World) follow(l *life, e *entry) (moved bool) {
 // unreadable says why a version of etcd cannot start on a member's data.
 func (w *World) unreadable(p *pod, d *data) string {
 	l, is := w.life(d.cluster), minorOf(p.version)
-	if !l.adopted || w.statusLost {
+	if !l.adopted && is != l.version {
+		l.motley = true
+	}
+	if !l.adopted || w.statusLost || l.motley {
 		// They never served, or what they ran was forgotten and nobody was there to say it.
 		w.beOf(l, min(l.version, is))
 		return ""
