@@ -285,7 +285,7 @@ func TestPlanRestoreGrowing(t *testing.T) {
 			state(size(1), formed, restored(v1beta2.RestoreComplete), asked, knows, aSeed(serving, inSeedMembership)), Done{},
 		},
 		"does not run the same EtcdRestore again when the status was lost, but ends it": {
-			state(size(1), formed, growing, asked, knows, aSeed(serving, inSeedMembership), lostStatus), CompleteRestore{},
+			state(size(1), formed, growing, asked, knows, aSeed(serving, inSeedMembership, rejoined), lostStatus), CompleteRestore{},
 		},
 		"runs another EtcdRestore when the status was lost": {
 			state(size(1), formed, growing, askedAnother, knows, aSeed(serving, inSeedMembership), lostStatus),
