@@ -81,7 +81,9 @@ func BenchmarkSave(b *testing.B) {
 		remove(b, store, key)
 		key = fmt.Sprintf("saved-%d", i)
 		peak := 0
-		measure("save", func() { peak = child(b, order{URL: member.ClientURL, Dir: b.TempDir(), Location: location, Keys: []string{key}}) })
+		measure("save", func() {
+			peak = child(b, order{URL: member.ClientURL, Dir: b.TempDir(), Location: location, Keys: []string{key}})
+		})
 		b.Logf("one save: %d MiB of anonymous memory above idle", peak>>20)
 		b.ReportMetric(float64(peak>>20), "MiB-one")
 		remove(b, store, key)

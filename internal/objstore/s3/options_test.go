@@ -140,7 +140,7 @@ func TestPartsAreTheBody(t *testing.T) {
 				for i := range content {
 					content[i] = byte(i * 7)
 				}
-				var body io.Reader = io.MultiReader(bytes.NewReader(content[:size/3]), bytes.NewReader(content[size/3:]))
+				body := io.MultiReader(bytes.NewReader(content[:size/3]), bytes.NewReader(content[size/3:]))
 				if again {
 					body = spooled{body, bytes.NewReader(content)}
 				}
