@@ -39,7 +39,7 @@ func TestPrinterColumns(t *testing.T) {
 	for kind, want := range map[string]string{
 		"etcdclusters.etcd.database.coreos.com": `NAME SIZE MEMBERS VERSION AVAILABLE STATUS AGE MESSAGE CLUSTER ID
 example 3 0? ?<age>`,
-		"etcdbackups":  `NAME STATUS COMPLETE REVISION SIZE LAST SUCCESS AGE PATH MESSAGE`,
+		"etcdbackups":  `NAME STATUS COMPLETE REVISION SIZE PROGRESS LAST SUCCESS AGE NEXT VERIFIED PATH MESSAGE`,
 		"etcdrestores": `NAME CLUSTER STATUS COMPLETE PERCENT REVISION AGE PATH MESSAGE`,
 	} {
 		t.Run("kubectl get "+kind+" of a fresh object", func(t *testing.T) {
