@@ -4,6 +4,7 @@ package v1beta2
 // +kubebuilder:validation:Enum=Preparing;Snapshotted;Ready
 type VersionChangeStep string
 
+// The steps of a change of version, in order.
 const (
 	// VersionChangePreparing: etcd may be bringing the data to another version from here on.
 	VersionChangePreparing VersionChangeStep = "Preparing"

@@ -23,8 +23,8 @@ func (r *Reconciler) act(ctx context.Context, v *view, step Step) error {
 	switch step := step.(type) {
 	case ApplyServices:
 		return errors.Join(r.apply(ctx, v, headlessService(v.State)), r.apply(ctx, v, clientService(v.State, step)))
-	case CreateVolumes:
-		return r.createVolumes(ctx, v, step)
+	case CreateVolumes, KeepVolume, ResizeVolume, DeleteVolume:
+		return r.actOnVolume(ctx, v, step)
 	case CreateMembers:
 		return r.createMembers(ctx, v, step)
 	case CreateMember:
@@ -52,20 +52,29 @@ func (r *Reconciler) act(ctx context.Context, v *view, step Step) error {
 		return r.delete(ctx, v, &corev1.Pod{}, step.Name)
 	case ForgetPod:
 		return r.delete(ctx, v, &corev1.Pod{}, step.Name, client.GracePeriodSeconds(0))
-	case DeleteVolume:
-		return r.delete(ctx, v, &corev1.PersistentVolumeClaim{}, step.Name)
 	case ApplyBudget:
 		return r.apply(ctx, v, disruptionBudget(v.State, step))
 	case WithdrawBudget:
 		return r.delete(ctx, v, &policyv1.PodDisruptionBudget{}, v.Name)
-	case KeepVolume:
-		return r.keepVolume(ctx, v, step)
-	case ResizeVolume:
-		return r.resizeVolume(ctx, v, step)
 	case StopMembers:
 		return r.stopMembers(ctx, v, step.Except)
 	}
 	return r.actTLS(ctx, v, step)
+}
+
+// actOnVolume does the steps that touch volumes only.
+func (r *Reconciler) actOnVolume(ctx context.Context, v *view, step Step) error {
+	switch step := step.(type) {
+	case CreateVolumes:
+		return r.createVolumes(ctx, v, step)
+	case KeepVolume:
+		return r.keepVolume(ctx, v, step)
+	case ResizeVolume:
+		return r.resizeVolume(ctx, v, step)
+	case DeleteVolume:
+		return r.delete(ctx, v, &corev1.PersistentVolumeClaim{}, step.Name)
+	}
+	return nil
 }
 
 func (r *Reconciler) createVolumes(ctx context.Context, v *view, step CreateVolumes) error {

@@ -123,21 +123,29 @@ func unblock(s State) Step {
 		if m.Pod != PodBlocked {
 			continue
 		}
-		image := s.ImageFor(m.Incarnation)
-		switch {
-		case s.Durable() && m.Volume == VolumeNone:
-			return DeletePod{Name: m.Name, Why: v1beta2.ReasonMemberDown, Message: "the volume that it waits for is gone"}
-		case m.Volume == VolumeDeleting && (s.MembershipKnown || !s.Formed()):
-			return DeletePod{Name: m.Name, Why: v1beta2.ReasonMemberDown, Message: "its volume is being deleted and waits for the Pod to go"}
-		case s.MembershipKnown && m.InMembership && !m.Started && m.Start == StartRejoin:
-			return DeletePod{Name: m.Name, Why: v1beta2.ReasonScaling, Message: "make the Pod again: the member has yet to join"}
-		case s.MembershipKnown && m.InMembership && !m.Started && m.Start == StartJoin && m.Peers != strings.Join(s.JoinPeers(m.Name), ","):
-			return DeletePod{Name: m.Name, Why: v1beta2.ReasonScaling, Message: "make the Pod again: the membership that it was to join has changed"}
-		case m.PodImage != image && s.mayLosePod(m):
-			return DeletePod{Name: m.Name, Why: v1beta2.ReasonSettling, Message: "make the Pod again with image " + image}
-		case m.Outdated && s.mayLosePod(m):
-			return DeletePod{Name: m.Name, Why: v1beta2.ReasonSettling, Message: "make the Pod again as spec.pod and spec.TLS ask"}
+		if step := s.unblockMember(m); step != nil {
+			return step
 		}
+	}
+	return nil
+}
+
+// unblockMember stops a blocked Pod whose cause is gone with it.
+func (s State) unblockMember(m Member) Step {
+	image := s.ImageFor(m.Incarnation)
+	switch {
+	case s.Durable() && m.Volume == VolumeNone:
+		return DeletePod{Name: m.Name, Why: v1beta2.ReasonMemberDown, Message: "the volume that it waits for is gone"}
+	case m.Volume == VolumeDeleting && (s.MembershipKnown || !s.Formed()):
+		return DeletePod{Name: m.Name, Why: v1beta2.ReasonMemberDown, Message: "its volume is being deleted and waits for the Pod to go"}
+	case s.MembershipKnown && m.InMembership && !m.Started && m.Start == StartRejoin:
+		return DeletePod{Name: m.Name, Why: v1beta2.ReasonScaling, Message: "make the Pod again: the member has yet to join"}
+	case s.MembershipKnown && m.InMembership && !m.Started && m.Start == StartJoin && m.Peers != strings.Join(s.JoinPeers(m.Name), ","):
+		return DeletePod{Name: m.Name, Why: v1beta2.ReasonScaling, Message: "make the Pod again: the membership that it was to join has changed"}
+	case m.PodImage != image && s.mayLosePod(m):
+		return DeletePod{Name: m.Name, Why: v1beta2.ReasonSettling, Message: "make the Pod again with image " + image}
+	case m.Outdated && s.mayLosePod(m):
+		return DeletePod{Name: m.Name, Why: v1beta2.ReasonSettling, Message: "make the Pod again as spec.pod and spec.TLS ask"}
 	}
 	return nil
 }

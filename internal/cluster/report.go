@@ -180,14 +180,6 @@ func eventReason(step Step) (string, bool) {
 		return "VersionChangePrepared", step.Step == v1beta2.VersionChangeReady
 	case DeleteVolume:
 		return "DeletingVolume", true
-	case MakeAuthority:
-		return "MakingAuthority", true
-	case ReplaceAuthority:
-		return "ReplacingAuthority", true
-	case ForgetAuthority:
-		return "ForgettingAuthority", true
-	case HandOutCertificates:
-		return "WritingCertificates", true
 	case ResizeVolume:
 		return "GrowingVolume", true
 	case BeginRestore:
@@ -199,7 +191,24 @@ func eventReason(step Step) (string, bool) {
 	case CompleteRestore:
 		return "RestoreComplete", true
 	}
+	if reason, ok := certificateReason(step); ok {
+		return reason, true
+	}
 	return recoveryReason(step)
+}
+
+func certificateReason(step Step) (string, bool) {
+	switch step.(type) {
+	case MakeAuthority:
+		return "MakingAuthority", true
+	case ReplaceAuthority:
+		return "ReplacingAuthority", true
+	case ForgetAuthority:
+		return "ForgettingAuthority", true
+	case HandOutCertificates:
+		return "WritingCertificates", true
+	}
+	return "", false
 }
 
 func recoveryReason(step Step) (string, bool) {

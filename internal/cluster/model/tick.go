@@ -84,21 +84,7 @@ func (w *World) boot(p *pod) (reason, wrong string) {
 		return v1beta2.ReasonImageUnavailable, "no such image"
 	}
 	if d := w.running(p); d != nil {
-		switch {
-		case d.corrupt:
-			return v1beta2.ReasonPodFailing, "its data is corrupt"
-		case p.start == cluster.StartForce:
-			w.force(p, d)
-		case w.life(d.cluster).byID(d.member) == nil:
-			return v1beta2.ReasonPodFailing, "the member was removed"
-		}
-		if why := w.unreadable(p, d); why != "" {
-			if !p.stale {
-				w.violate(8, "%s is started on %s: %s", p.name, p.version, why)
-			}
-			return v1beta2.ReasonPodFailing, why
-		}
-		return "", ""
+		return w.bootOn(p, d)
 	}
 	d, wrong := w.start(p)
 	switch {
@@ -108,6 +94,25 @@ func (w *World) boot(p *pod) (reason, wrong string) {
 		v.data = d
 	default:
 		p.scratch = d
+	}
+	return "", ""
+}
+
+// bootOn brings a Pod's etcd up on data that is there.
+func (w *World) bootOn(p *pod, d *data) (reason, wrong string) {
+	switch {
+	case d.corrupt:
+		return v1beta2.ReasonPodFailing, "its data is corrupt"
+	case p.start == cluster.StartForce:
+		w.force(p, d)
+	case w.life(d.cluster).byID(d.member) == nil:
+		return v1beta2.ReasonPodFailing, "the member was removed"
+	}
+	if why := w.unreadable(p, d); why != "" {
+		if !p.stale {
+			w.violate(8, "%s is started on %s: %s", p.name, p.version, why)
+		}
+		return v1beta2.ReasonPodFailing, why
 	}
 	return "", ""
 }

@@ -40,18 +40,7 @@ func storage(minor int) string { return fmt.Sprintf("3.%d.0", minor) }
 // tickVersion lets the leader decide the cluster's version, and every member follow that has applied it. It says
 // whether anything moved.
 func (w *World) tickVersion(l *life) (moved bool) {
-	lowest, whole := 0, true
-	for i := range l.entries {
-		if !w.up(l, &l.entries[i]) {
-			whole = false
-			continue
-		}
-		m := minorOf(w.pod(l.entries[i].name).version)
-		l.motley = l.motley || (!l.adopted && l.version != 0 && m != l.version)
-		if lowest == 0 || m < lowest {
-			lowest = m
-		}
-	}
+	lowest, whole := w.lowestMinor(l)
 	if lowest > 0 && lowest <= writesV2 {
 		l.lastV2 = l.index
 	}
@@ -72,6 +61,23 @@ func (w *World) tickVersion(l *life) (moved bool) {
 		}
 	}
 	return moved
+}
+
+// lowestMinor is the lowest minor version that a member runs, 0 without any, and whether all members run.
+func (w *World) lowestMinor(l *life) (lowest int, whole bool) {
+	whole = true
+	for i := range l.entries {
+		if !w.up(l, &l.entries[i]) {
+			whole = false
+			continue
+		}
+		m := minorOf(w.pod(l.entries[i].name).version)
+		l.motley = l.motley || (!l.adopted && l.version != 0 && m != l.version)
+		if lowest == 0 || m < lowest {
+			lowest = m
+		}
+	}
+	return lowest, whole
 }
 
 // follow brings a member's data to the cluster's version, and has it take a snapshot when that went down.
