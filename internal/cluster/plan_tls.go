@@ -93,15 +93,22 @@ func loadCertificates(s State) Step {
 	return nil
 }
 
-// retrust restarts members that trust other authorities than their Secrets now hold, where that may be why no quorum
-// answers: a Secret whose authority was replaced with nothing in common, or an authority that ran out while nobody
-// looked. Where a quorum answers, roll does the same with care.
+// retrust restarts members that trust other authorities than their Secrets now hold, where that may be why there is no
+// quorum: a Secret whose authority was replaced with nothing in common, or an authority that ran out while nobody
+// looked. That no quorum answers for a moment is no reason, for it is the least of moments to stop a member: all of
+// them must run and must not have been ready for long. Where a quorum answers, roll does the same with care.
 func retrust(s State) Step {
 	if !s.Formed() || s.MembershipKnown || !s.Durable() || s.Certificates.Trust == "" {
 		return nil
 	}
-	for _, m := range s.Current() {
-		if m.Pod == PodRunning && s.staleTrust(m) && !m.Serving {
+	current := s.Current()
+	for _, m := range current {
+		if m.Pod == PodNone || m.Pod == PodDeleting || m.Serving || (s.staleTrust(m) && !s.unreadyFor(m, startGrace)) {
+			return nil
+		}
+	}
+	for _, m := range current {
+		if m.Pod == PodRunning && s.staleTrust(m) {
 			return DeletePod{Name: m.Name, Why: v1beta2.ReasonRotatingCertificates, Message: "start it again with the authorities that its Secrets hold now: no quorum answers"}
 		}
 	}

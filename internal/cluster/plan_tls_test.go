@@ -93,8 +93,16 @@ func TestPlanTrust(t *testing.T) {
 			state(formed, members(3), managed, trust, with(1, trusts, pod(PodStarting))), Wait{Why: v1beta2.ReasonSettling, Message: "member " + nameOf(1) + " is starting"},
 		},
 		"restarts members that cannot understand each other any more": {
-			state(formed, members(3), withTLS, noQuorum, trust, with(0, trusts)),
+			state(formed, members(3), withTLS, noQuorum, trust, everyoneUnready(6*time.Minute), with(0, trusts, unreadyFor(time.Second))),
 			DeletePod{Name: nameOf(1), Why: v1beta2.ReasonRotatingCertificates, Message: "start it again with the authorities that its Secrets hold now: no quorum answers"},
+		},
+		"restarts nobody because no quorum answers for a moment": {
+			state(formed, members(3), managed, noQuorum, trust, with(0, trusts)),
+			Wait{Why: v1beta2.ReasonMemberDown, Message: "no quorum of members answers; members that hold data are running or being started: " + nameOf(0) + "; " + nameOf(1) + "; " + nameOf(2)},
+		},
+		"restarts nobody while another member is stopping": {
+			state(formed, members(3), managed, noQuorum, trust, everyoneUnready(6*time.Minute), with(0, pod(PodDeleting))),
+			Wait{Why: v1beta2.ReasonMemberDown, Message: "no quorum of members answers; members that hold data are running or being started: " + nameOf(0) + "; " + nameOf(1) + "; " + nameOf(2)},
 		},
 		"changes nothing when TLS is taken from a running cluster": {
 			state(formed, members(3), managed, func(s *State) { s.Spec.TLS = nil }), tlsRefusal("between members is off in the spec and on"),
@@ -103,6 +111,14 @@ func TestPlanTrust(t *testing.T) {
 			state(formed, members(3), managed, with(0, func(m *Member) { m.SecurePeer, m.SecureClient = false, false })), tlsRefusal("between members is on in the spec and off"),
 		},
 	}.run(t)
+}
+
+func everyoneUnready(d time.Duration) change {
+	return func(s *State) {
+		for i := range s.Members {
+			unreadyFor(d)(&s.Members[i])
+		}
+	}
 }
 
 func tlsRefusal(what string) Wait {

@@ -103,12 +103,14 @@ func (w *rotation) issue(names ...string) {
 // judge is what observe sees.
 func (w *rotation) judge() {
 	w.s.Certificates = w.m.judge(w.s, Certificates{Requested: true})
+	w.s.MembershipKnown = w.r.IntN(4) > 0 // else nobody answers in time
 	for i := range w.s.Members {
 		m, l := &w.s.Members[i], w.members[i]
 		m.SecurePeer, m.SecureClient = true, true
-		m.Serving, m.PodReady, m.Pod = l.down == 0, l.down == 0, PodRunning
+		m.Serving, m.PodReady, m.Pod = l.down == 0 && w.s.MembershipKnown, l.down == 0, PodRunning
+		m.UnreadySince = time.Time{}
 		if l.down > 0 {
-			m.Pod = PodStarting
+			m.Pod, m.UnreadySince = PodStarting, w.s.Now.Add(-time.Second)
 		}
 		m.ShowsNew = l.down == 0 && bytes.Equal(l.server, w.m.handed["server"].get(v1beta2.ServerCertKey)) &&
 			bytes.Equal(l.peer, w.m.handed["peer"].get(v1beta2.PeerCertKey))
@@ -180,6 +182,11 @@ func (w *rotation) act(step Step) {
 			w.s.Members[i].Leader = w.s.Members[i].ID == step.To
 		}
 	case DeletePod:
+		for i, l := range w.members {
+			if l.down > 0 && w.wrong == "" {
+				w.wrong = fmt.Sprintf("%s is stopped while %s is down\n%s", step.Name, w.s.Members[i].Name, strings.Join(w.story, "\n"))
+			}
+		}
 		for i := range w.s.Members {
 			if w.s.Members[i].Name == step.Name {
 				w.start(i)
@@ -380,6 +387,14 @@ func TestALostAuthorityIsReplacedAndWhatItSignedStaysTrusted(t *testing.T) {
 // TestThePlantedBugsOfRotation shows that the checks above can fail.
 func TestThePlantedBugsOfRotation(t *testing.T) {
 	bugs := map[string]Change{
+		"members are stopped whenever nobody answers": Instead("retrust", func(s State) Step {
+			for _, m := range s.Members {
+				if !s.MembershipKnown && s.staleTrust(m) {
+					return DeletePod{Name: m.Name}
+				}
+			}
+			return nil
+		}),
 		"members are not restarted with the new authority": Instead("roll", func(State) Step { return nil }),
 		"new certificates before all members trust them": Instead("settle", func(s State) Step {
 			s.Certificates.SwitchAfter = time.Time{}
