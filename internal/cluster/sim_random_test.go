@@ -20,7 +20,8 @@ const (
 )
 
 func TestRandomFaultsBreakNothing(t *testing.T) {
-	seed := rand.Uint64()
+	// The same worlds in every run, so that a failure is the change's; SIM_SEED looks at others.
+	seed := uint64(5)
 	if given, err := strconv.ParseUint(os.Getenv("SIM_SEED"), 10, 64); err == nil {
 		seed = given
 	}

@@ -35,6 +35,7 @@ spec: {size: 3, version: "3.6.16", recovery: {memberReplacementGrace: 30s}}
 // on all the while.
 func TestAClusterHealsWhileClientsWrite(t *testing.T) {
 	n := begin(t)
+	n.bringStoresBack()
 	n.apply(impatient)
 	members := memberIDs(n.ready("healing"))
 	lose := func(what, victim string, tolerated int, fault func(victim string)) {
@@ -45,7 +46,7 @@ func TestAClusterHealsWhileClientsWrite(t *testing.T) {
 		t.Logf("%s: replaced after %s", what, time.Since(began).Round(time.Second))
 		traffic.stop(what).without(t, tolerated)
 	}
-	lose("loss of a volume", n.follower("healing"), 0, func(victim string) {
+	lose("loss of a volume", n.follower("healing"), 2, func(victim string) {
 		n.kubectl("delete", "pvc", victim, "--wait=false")
 		n.kubectl("delete", "pod", victim, "--wait=false")
 	})
@@ -53,7 +54,7 @@ func TestAClusterHealsWhileClientsWrite(t *testing.T) {
 	if suite.Local == nil {
 		return // hosts and processes are out of reach
 	}
-	lose("damage of a database", n.follower("healing"), 0, func(victim string) {
+	lose("damage of a database", n.follower("healing"), 2, func(victim string) {
 		process := n.process(victim)
 		database := filepath.Join("/proc", strconv.Itoa(process), "root/var/etcd/data/member/snap/db")
 		if err := os.WriteFile(database, bytes.Repeat([]byte("garbage."), 1<<16), 0o600); err != nil {
@@ -67,7 +68,7 @@ func TestAClusterHealsWhileClientsWrite(t *testing.T) {
 	n.ready("healing")
 
 	victim, host := n.spareHost("healing")
-	lose("loss of a host", victim, 0, func(string) {
+	lose("loss of a host", victim, 2, func(string) {
 		if err := suite.Local.StopNode(t.Context(), host); err != nil {
 			t.Fatal(err)
 		}
@@ -231,6 +232,7 @@ func TestAllHostsRebootedLoseNothing(t *testing.T) {
 		return
 	}
 	n := begin(t)
+	n.bringStoresBack()
 	n.apply(strings.ReplaceAll(three, "three", "rebooted"))
 	before := n.ready("rebooted")
 	traffic := n.traffic("rebooted", nil)
@@ -264,4 +266,18 @@ func TestAllHostsRebootedLoseNothing(t *testing.T) {
 	}
 	n.has(n.etcd("rebooted", nil), "key", 20)
 	traffic.stop("reboot of all hosts")
+}
+
+// bringStoresBack makes the buckets again when the test is over: the stores keep nothing when their hosts stop.
+func (n *namespaced) bringStoresBack() {
+	n.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), limit)
+		defer cancel()
+		if _, err := suite.StartS3(ctx); err != nil {
+			n.Error(err)
+		}
+		if _, err := suite.StartGCS(ctx); err != nil {
+			n.Error(err)
+		}
+	})
 }

@@ -132,7 +132,7 @@ func (w *World) start(p *pod) (d *data, wrong string) {
 }
 
 func (w *World) startNew(l *life, p *pod) (*data, string) {
-	if l == nil {
+	if l == nil || w.startsAnew(l, p) {
 		if w.formed() != nil {
 			w.violate(3, "%s bootstraps a second cluster", p.name)
 		}
@@ -154,6 +154,15 @@ func (w *World) startNew(l *life, p *pod) (*data, string) {
 	}
 	e.ran = true
 	return &data{cluster: l.id, member: e.id, storage: l.version}, ""
+}
+
+// startsAnew says whether nobody has data of a life that never formed and p is to form one of other members: to etcd
+// that is another cluster, with another ID.
+func (w *World) startsAnew(l *life, p *pod) bool {
+	if w.durable() || w.formed() != nil || slices.ContainsFunc(w.pods, func(p pod) bool { return p.scratch != nil && p.scratch.cluster == l.id }) {
+		return false
+	}
+	return len(p.peers) != len(l.entries) || slices.ContainsFunc(l.entries, func(e entry) bool { return !slices.Contains(p.peers, e.name) })
 }
 
 // startJoin asks the members that are up for the membership, and compares it with its own flags.
