@@ -21,7 +21,7 @@ func TestADrainTakesOneMemberAndNeverQuorum(t *testing.T) {
 		order = append(order, pod.Spec.NodeName)
 	}
 	if len(hosts) != 3 {
-		t.Skipf("three members stand on %d hosts: there is no host to drain alone", len(hosts))
+		t.Fatalf("three members stand on %d hosts: there is no host to drain alone", len(hosts))
 	}
 	drain := func(ctx context.Context, host, limit string) (string, error) {
 		return suite.Kubectl(ctx, "drain", host, "--pod-selector=etcd_cluster=three", "--ignore-daemonsets", "--delete-emptydir-data", "--timeout="+limit)
