@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -188,21 +187,4 @@ func TestBadBackupsSayWhatIsWrongAndHurtNobody(t *testing.T) {
 	n.apply(s3Backup("good", ofCluster("three"), place("good")))
 	becomes(n, &v1beta2.EtcdBackup{}, "good", v1beta2.ConditionComplete)
 	n.operatorsNeverRestarted()
-}
-
-// operatorsNeverRestarted checks that no CR made an operator exit.
-func (n *namespaced) operatorsNeverRestarted() {
-	n.Helper()
-	n.eventuallyQuiet(func(ctx context.Context) error {
-		restarts, err := suite.Kubectl(ctx, "-n", stack.Namespace, "get", "pods", "-o", `jsonpath={range .items[*]}{.metadata.name}={.status.containerStatuses[0].restartCount} {end}`)
-		if err != nil {
-			return err
-		}
-		for _, pod := range strings.Fields(restarts) {
-			if !strings.HasSuffix(pod, "=0") {
-				n.Errorf("an operator restarted: %s", pod)
-			}
-		}
-		return nil
-	})
 }

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/test/stack"
 )
 
 const (
@@ -29,6 +30,8 @@ const (
 type namespaced struct {
 	*testing.T
 	name string
+	// restarts of the operators when the test began.
+	restarts map[string]int32
 }
 
 // begin makes a namespace for the test, gone when it ends well and kept, with its story told, when it fails.
@@ -54,6 +57,7 @@ func begin(t *testing.T) *namespaced {
 			t.Errorf("delete the namespace: %v", err)
 		}
 	})
+	n.restarts = n.operatorRestarts()
 	return n
 }
 
@@ -267,6 +271,33 @@ func (n *namespaced) pods(cluster string) map[string]corev1.Pod {
 		pods[pod.Name] = pod
 	}
 	return pods
+}
+
+// operatorRestarts of the containers of the operators, by the UID of the Pod and the container.
+func (n *namespaced) operatorRestarts() map[string]int32 {
+	n.Helper()
+	var list corev1.PodList
+	if err := suite.Client.List(n.Context(), &list, client.InNamespace(stack.Namespace)); err != nil {
+		n.Fatal(err)
+	}
+	restarts := map[string]int32{}
+	for _, pod := range list.Items {
+		for _, status := range pod.Status.ContainerStatuses {
+			restarts[fmt.Sprintf("%s of Pod %s, %s", status.Name, pod.Name, pod.UID)] = status.RestartCount
+		}
+	}
+	return restarts
+}
+
+// operatorsNeverRestarted checks that nothing in this test made an operator exit. What happened before, such as the
+// reboot of its host, does not count.
+func (n *namespaced) operatorsNeverRestarted() {
+	n.Helper()
+	for container, restarts := range n.operatorRestarts() {
+		if before := n.restarts[container]; restarts != before {
+			n.Errorf("an operator restarted: %s: %d times, and %d before this test", container, restarts, before)
+		}
+	}
 }
 
 // memberIDs by name, as the status tells them.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -112,7 +113,8 @@ func removeNetwork(ctx context.Context) error {
 		return err
 	}
 	b := &batch{}
-	if _, err := os.Stat("/sys/class/net/" + hostLink); err == nil {
+	// Not /sys/class/net, which may show the links of another network namespace.
+	if _, err := net.InterfaceByName(hostLink); err == nil {
 		b.add("link delete %s", hostLink)
 	}
 	for _, name := range names {
