@@ -110,7 +110,7 @@ func (o order) describe(r *snapshot.Request, from answer, answers []answer, now 
 	}
 	r.Time, r.Tool = now, tool()
 	// An earlier try is recognised by these. After an edit of the source the same EtcdBackup wants something else.
-	r.Attempt, r.Since = o.attemptOf(id), o.Since
+	r.Attempt, r.Since, r.Again = o.attemptOf(id), o.Since, !o.Series
 	r.Backup, r.NoQuorum = o.Name, from.NotServing != nil
 	for _, a := range answers {
 		if a.Err == nil && a.Status.ClusterID == id {

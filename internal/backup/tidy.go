@@ -137,6 +137,9 @@ func (t *taker) purgeFrom(ctx context.Context, o order, store objstore.Store) (i
 	}
 	removed := len(keys) / 2
 	if !o.Series {
+		if err := snapshot.DropDrafts(ctx, store, o.Target.Key, o.mark()); err != nil {
+			return removed, err
+		}
 		return removed, sweepUploads(ctx, store, prefix, func(key string, started time.Time) bool {
 			return key == o.Target.Key && !started.Before(o.Since.Truncate(time.Second))
 		})

@@ -55,8 +55,9 @@ func (r Request) exists(ctx context.Context) (bool, error) {
 // earlier try of the same attempt left, killed between object and manifest, when
 // all of this holds: it is a whole snapshot; it was written since the attempt was
 // first made; and it is of this cluster, since it lists one of its members. Then
-// its manifest is written and the snapshot is saved. Anything else is somebody's,
-// and is neither replaced nor given a manifest.
+// its manifest is written and the snapshot is saved. Of an object that is encrypted
+// the earlier try's draft says so. Anything else is somebody's, and is neither replaced
+// nor given a manifest.
 //
 // sent is what was just uploaded, if anything was: an object of the same bytes is
 // that one, because no two snapshots are alike.
@@ -68,13 +69,11 @@ func (r Request) adopt(ctx context.Context, sent facts) (Saved, error) {
 	f, err := r.readBack(ctx)
 	if sent.SHA256 != "" && f.object.SHA256 == sent.object.SHA256 {
 		// These are its bytes, whether they can be decrypted here or not.
-		m := r.manifest(sent, r.Time)
-		m.EtcdVersion = r.EtcdVersion
-		return r.commit(ctx, Saved{Manifest: m})
+		return r.commit(ctx, Saved{Manifest: r.manifestOfSent(sent)})
 	}
 	switch {
 	case errors.Is(err, ErrIdentity):
-		return Saved{}, r.taken("it has no manifest and is encrypted")
+		return r.adoptUnread(ctx, f.object)
 	case errors.Is(err, dbfile.ErrCorrupt), errors.Is(err, dbfile.ErrNoTrailer):
 		return Saved{}, r.taken("it is no snapshot: " + err.Error())
 	case err != nil:
@@ -132,5 +131,5 @@ func (r Request) readBack(ctx context.Context) (facts, error) {
 		return facts{}, err
 	}
 	defer body.Close()
-	return download(body, spool, reading{})
+	return download(body, spool, reading{unread: true})
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"sync"
 	"testing"
@@ -205,3 +206,8 @@ func onDisk(t testing.TB, dir string) []string {
 	}
 	return names
 }
+
+// undeletable is a store whose user may not delete.
+type undeletable struct{ objstore.Store }
+
+func (undeletable) Delete(context.Context, string) error { return fs.ErrPermission }

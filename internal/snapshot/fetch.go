@@ -48,7 +48,7 @@ func (f Fetched) Format() string {
 // dbfile.ErrNoTrailer where it is not what it should be, ErrNewerFormat where a
 // newer version of the suite must read it, and ErrDisk for the disk here.
 func Fetch(ctx context.Context, store objstore.Store, key, dir string, identities []byte) (Fetched, error) {
-	m, err := manifestOf(ctx, store, key)
+	m, err := ManifestOf(ctx, store, key)
 	if err != nil {
 		return Fetched{}, fmt.Errorf("fetch snapshot %s: %w", key, err)
 	}
@@ -75,6 +75,7 @@ type reading struct {
 	manifest   *Manifest // may be nil
 	sha256     string    // of the object that was proven; empty for one that was not
 	identities []byte
+	unread     bool // what cannot be decrypted is read to its end all the same, for its SHA-256
 }
 
 func fetch(ctx context.Context, store objstore.Store, key, dir string, known reading) (Fetched, error) {
@@ -100,8 +101,9 @@ func fetch(ctx context.Context, store objstore.Store, key, dir string, known rea
 	}, nil
 }
 
-// manifestOf returns nil where the object has no manifest.
-func manifestOf(ctx context.Context, store objstore.Store, key string) (*Manifest, error) {
+// ManifestOf returns the manifest of an object, nil where it has none. The error is ErrNewerFormat where a newer version of
+// the suite must read the object.
+func ManifestOf(ctx context.Context, store objstore.Store, key string) (*Manifest, error) {
 	m, err := readManifest(ctx, store, key)
 	switch {
 	case err == nil:
@@ -126,7 +128,10 @@ func download(body io.Reader, file *os.File, known reading) (facts, error) {
 	plain, encoding, err := decode(whole, known.identities)
 	if err != nil {
 		f := facts{}
-		if _, rest := io.Copy(io.Discard, whole); rest == nil {
+		if known.unread && errors.Is(err, ErrIdentity) {
+			if _, rest := io.Copy(io.Discard, whole); rest != nil {
+				return f, storeError(rest)
+			}
 			f.object = object{Encoding: encoding, Size: whole.size, SHA256: whole.SHA256()}
 		}
 		return f, storeError(err)
@@ -181,21 +186,25 @@ func agree(f facts, m *Manifest) error {
 
 // readManifest reads the manifest of the snapshot under key.
 func readManifest(ctx context.Context, store objstore.Store, key string) (Manifest, error) {
-	body, err := store.Get(ctx, ManifestKey(key))
+	return readManifestAt(ctx, store, ManifestKey(key))
+}
+
+func readManifestAt(ctx context.Context, store objstore.Store, name string) (Manifest, error) {
+	body, err := store.Get(ctx, name)
 	if err != nil {
 		return Manifest{}, err
 	}
 	defer body.Close()
 	content, err := io.ReadAll(io.LimitReader(body, maxManifest+1))
 	if err != nil {
-		return Manifest{}, fmt.Errorf("read manifest %s: %w", ManifestKey(key), err)
+		return Manifest{}, fmt.Errorf("read manifest %s: %w", name, err)
 	}
 	if len(content) > maxManifest {
-		return Manifest{}, fmt.Errorf("%s: %w: it has more than %d bytes", ManifestKey(key), ErrManifest, maxManifest)
+		return Manifest{}, fmt.Errorf("%s: %w: it has more than %d bytes", name, ErrManifest, maxManifest)
 	}
 	m, err := DecodeManifest(content)
 	if err != nil {
-		return Manifest{}, fmt.Errorf("%s: %w", ManifestKey(key), err)
+		return Manifest{}, fmt.Errorf("%s: %w", name, err)
 	}
 	return m, nil
 }

@@ -48,6 +48,9 @@ type Request struct {
 	// what an earlier try left, see adopt.
 	Since     time.Time
 	MemberIDs []uint64
+	// Again says that Key stays the same when Attempt is tried again, so that what an
+	// earlier try left under it must be known again, also where nobody here can read it.
+	Again bool
 	// Tool that saves, with its version.
 	Tool string
 	// Encoder makes the object of the snapshot; the zero value leaves it plain.
@@ -75,6 +78,9 @@ func Save(ctx context.Context, r Request) (Saved, error) {
 		return Saved{}, fmt.Errorf("save snapshot: %w", err)
 	}
 	saved, err := save(ctx, r)
+	if err == nil {
+		err = r.dropDrafts(ctx)
+	}
 	if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(err, cause) {
 		err = fmt.Errorf("%w: %w", cause, err) // gRPC has errors of its own for this
 	}
@@ -103,9 +109,7 @@ func save(ctx context.Context, r Request) (Saved, error) {
 	if err != nil {
 		return Saved{}, err
 	}
-	m := r.manifest(facts, r.Time)
-	m.EtcdVersion = r.EtcdVersion
-	return r.commit(ctx, Saved{Manifest: m})
+	return r.commit(ctx, Saved{Manifest: r.manifestOfSent(facts)})
 }
 
 // upload streams the snapshot. With fs.ErrExist it returns what was proven of the
@@ -125,7 +129,7 @@ func (r Request) upload(ctx context.Context) (facts, error) {
 	defer stream.Close()
 	p := newProof(stream, spool)
 	p.hint, p.progress, p.judge = r.SizeHint, r.Progress, r.judge
-	body, err := r.encode(p)
+	body, err := r.encode(ctx, p)
 	if err != nil {
 		return facts{}, err
 	}
@@ -145,7 +149,7 @@ func (r Request) upload(ctx context.Context) (facts, error) {
 
 // encode makes the object's bytes of the proof's. A plain object is the proof itself,
 // which the store can read again.
-func (r Request) encode(p *proof) (io.Reader, error) {
+func (r Request) encode(ctx context.Context, p *proof) (io.Reader, error) {
 	if r.Encoder.Encoding().plain() {
 		return p, nil
 	}
@@ -153,16 +157,29 @@ func (r Request) encode(p *proof) (io.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &sized{newMeasured(encoded), p.hint}, nil
+	body := &sized{measured: newMeasured(encoded), hint: p.hint}
+	body.ended = func() error { return r.draft(ctx, r.sent(p, body)) }
+	return body, nil
 }
 
 type sized struct {
 	*measured
-	hint int64
+	hint  int64
+	ended func() error // is asked before the end is passed on
 }
 
 // SizeHint lets a store choose its part size.
 func (s *sized) SizeHint() int64 { return s.hint }
+
+func (s *sized) Read(b []byte) (int, error) {
+	n, err := s.measured.Read(b)
+	if errors.Is(err, io.EOF) {
+		if failed := s.ended(); failed != nil {
+			err = failed
+		}
+	}
+	return n, err
+}
 
 // sent is what was proven, and what the store was given for it.
 func (r Request) sent(p *proof, body io.Reader) facts {
@@ -179,6 +196,13 @@ func (r Request) judge(f facts) error {
 		return fmt.Errorf("%w: it holds revision %d and the cluster was at %d", ErrStale, f.Revision, r.MinRevision)
 	}
 	return nil
+}
+
+// manifestOfSent is that of what was streamed just now.
+func (r Request) manifestOfSent(f facts) Manifest {
+	m := r.manifest(f, r.Time)
+	m.EtcdVersion = r.EtcdVersion
+	return m
 }
 
 func (r Request) manifest(f facts, at time.Time) Manifest {

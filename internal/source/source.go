@@ -91,7 +91,7 @@ func withStore(ctx context.Context, src v1beta2.RestoreSource, secret map[string
 		return err
 	}
 	size := sizeOf(ctx, patient{store, patience, nil}, src.Key)
-	if err := enough(dir, size); err != nil {
+	if err := enough(dir, max(size, plainSizeOf(ctx, patient{store, patience, nil}, src.Key))); err != nil {
 		return err
 	}
 	of := func(key string, bytes int64) {
@@ -122,6 +122,16 @@ func sizeOf(ctx context.Context, store objstore.Store, key string) int64 {
 		break // the key itself is the first of all that begin with it
 	}
 	return 0
+}
+
+// plainSizeOf the snapshot inside of an object that is compressed or encrypted, as its manifest tells it; 0 where
+// nothing does.
+func plainSizeOf(ctx context.Context, store objstore.Store, key string) int64 {
+	m, err := snapshot.ManifestOf(ctx, store, key)
+	if err != nil || m == nil {
+		return 0 // reading the object will explain
+	}
+	return m.PlainSize
 }
 
 func provenOf(src v1beta2.RestoreSource, fetched snapshot.Fetched) Proven {
@@ -159,7 +169,7 @@ func Undecryptable(err error) bool { return errors.Is(err, snapshot.ErrIdentity)
 // Newer says whether only a newer version of this suite can read the object.
 func Newer(err error) bool { return errors.Is(err, snapshot.ErrNewerFormat) }
 
-// Final says whether the same object read again would fail the same way.
+// Final says whether the same object read again with the same Secret would fail the same way.
 func Final(err error) bool {
-	return Corrupt(err) || Missing(err) || Newer(err) || errors.Is(err, ErrChanged)
+	return Corrupt(err) || Missing(err) || Newer(err) || Undecryptable(err) || errors.Is(err, ErrChanged)
 }

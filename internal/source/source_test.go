@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -85,6 +86,22 @@ func TestReadTellsWhatIsInASnapshot(t *testing.T) {
 	t.Run("with a manifest", check)
 }
 
+func TestAFullSpoolIsSeenByThePlainSizeBeforeAnythingIsRead(t *testing.T) {
+	src := inDirectory(t, []byte("a little that grows"))
+	m := snapshot.Manifest{
+		FormatVersion: 1, Revision: 4, Keys: 3, Size: 19, SHA256: strings.Repeat("ab", 32), CreatedAt: dawn,
+		Compression: snapshot.Zstd, PlainSize: 1 << 60, PlainSHA256: strings.Repeat("cd", 32),
+	}
+	text, err := m.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(src.Bucket, snapshot.ManifestKey(src.Key)), text)
+	if _, err := Read(t.Context(), src, nil, t.TempDir(), nil); !errors.Is(err, ErrDisk) || !strings.Contains(err.Error(), "MiB are free") {
+		t.Errorf("error %v, want ErrDisk that says how much is free", err)
+	}
+}
+
 func TestAnErrorSaysWhetherTheObjectIsToBlame(t *testing.T) {
 	content := dbfiletest.New(t, 1).Put(3, 10).Snapshot()
 	flipped := append([]byte{}, content...)
@@ -106,6 +123,7 @@ func TestAnErrorSaysWhetherTheObjectIsToBlame(t *testing.T) {
 		"when a bit is flipped":           {inDirectory(t, flipped), t.TempDir(), true, nil},
 		"when its end is missing":         {inDirectory(t, content[:len(content)-4096]), t.TempDir(), true, nil},
 		"when it has no trailer":          {inDirectory(t, content[:len(content)-32]), t.TempDir(), true, nil},
+		"when it is encrypted for others": {inDirectory(t, []byte("age-encryption.org/v1\n-> X25519 x\n")), t.TempDir(), true, nil},
 		"when it is not there":            {absent, t.TempDir(), true, fs.ErrNotExist},
 		"and not when the bucket is gone": {nowhere, t.TempDir(), false, objstore.ErrNoBucket},
 		"and not when the spool is gone":  {good, filepath.Join(t.TempDir(), "absent"), false, ErrDisk},

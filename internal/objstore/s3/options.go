@@ -65,28 +65,27 @@ func customerKeyOf(key []byte) *customerKey {
 	}
 }
 
-// put fills in what a single upload is told.
-func (s *Store) put(in *s3.PutObjectInput, now time.Time) {
+// create is the beginning of an upload of several parts.
+func (s *Store) create(key string, now time.Time) *s3.CreateMultipartUploadInput {
 	o := s.options
-	in.ServerSideEncryption = types.ServerSideEncryption(o.Encryption)
-	in.SSEKMSKeyId = optional(o.KMSKeyID)
-	in.SSECustomerAlgorithm, in.SSECustomerKey, in.SSECustomerKeyMD5 = s.customerKey.algorithm, s.customerKey.key, s.customerKey.md5
-	in.StorageClass = types.StorageClass(o.StorageClass)
-	in.ObjectLockMode, in.ObjectLockRetainUntilDate = types.ObjectLockMode(o.LockMode), o.retainUntil(now)
-	in.Tagging = optional(o.tagging())
+	return &s3.CreateMultipartUploadInput{
+		Bucket: &s.bucket, Key: &key,
+		ServerSideEncryption: types.ServerSideEncryption(o.Encryption), SSEKMSKeyId: optional(o.KMSKeyID),
+		SSECustomerAlgorithm: s.customerKey.algorithm, SSECustomerKey: s.customerKey.key, SSECustomerKeyMD5: s.customerKey.md5,
+		StorageClass:   types.StorageClass(o.StorageClass),
+		ObjectLockMode: types.ObjectLockMode(o.LockMode), ObjectLockRetainUntilDate: o.retainUntil(now),
+		Tagging: optional(o.tagging()),
+	}
 }
 
-// create fills in what an upload of several parts is told.
-func (s *Store) create(in *s3.CreateMultipartUploadInput, now time.Time) {
-	o := s.options
-	in.ServerSideEncryption = types.ServerSideEncryption(o.Encryption)
-	in.SSEKMSKeyId = optional(o.KMSKeyID)
-	in.SSECustomerAlgorithm, in.SSECustomerKey, in.SSECustomerKeyMD5 = s.customerKey.algorithm, s.customerKey.key, s.customerKey.md5
-	in.StorageClass = types.StorageClass(o.StorageClass)
-	in.ObjectLockMode, in.ObjectLockRetainUntilDate = types.ObjectLockMode(o.LockMode), o.retainUntil(now)
-	in.Tagging = optional(o.tagging())
-	if s.checksums {
-		in.ChecksumAlgorithm, in.ChecksumType = types.ChecksumAlgorithmCrc32, types.ChecksumTypeComposite
+// put is a single upload, which is told the same.
+func (s *Store) put(key string, now time.Time) *s3.PutObjectInput {
+	c := s.create(key, now)
+	return &s3.PutObjectInput{
+		Bucket: c.Bucket, Key: c.Key, ServerSideEncryption: c.ServerSideEncryption, SSEKMSKeyId: c.SSEKMSKeyId,
+		SSECustomerAlgorithm: c.SSECustomerAlgorithm, SSECustomerKey: c.SSECustomerKey, SSECustomerKeyMD5: c.SSECustomerKeyMD5,
+		StorageClass: c.StorageClass, ObjectLockMode: c.ObjectLockMode, ObjectLockRetainUntilDate: c.ObjectLockRetainUntilDate,
+		Tagging: c.Tagging,
 	}
 }
 

@@ -49,10 +49,8 @@ func (s *Store) upload(ctx context.Context, key string, parts *parts) error {
 
 // putOne uploads what fits into one part.
 func (s *Store) putOne(ctx context.Context, key string, p part) error {
-	in := &s3.PutObjectInput{
-		Bucket: &s.bucket, Key: &key, Body: p.content(), ContentLength: aws.Int64(p.size), IfNoneMatch: aws.String("*"),
-	}
-	s.put(in, time.Now())
+	in := s.put(key, time.Now())
+	in.Body, in.ContentLength, in.IfNoneMatch = p.content(), aws.Int64(p.size), aws.String("*")
 	if s.checksums {
 		sum, err := p.crc32()
 		if err != nil {
@@ -67,8 +65,10 @@ func (s *Store) putOne(ctx context.Context, key string, p part) error {
 // putParts uploads the first part and what follows it, and removes all of them
 // where it cannot.
 func (s *Store) putParts(ctx context.Context, key string, first part, parts *parts) error {
-	in := &s3.CreateMultipartUploadInput{Bucket: &s.bucket, Key: &key}
-	s.create(in, time.Now())
+	in := s.create(key, time.Now())
+	if s.checksums {
+		in.ChecksumAlgorithm, in.ChecksumType = types.ChecksumAlgorithmCrc32, types.ChecksumTypeComposite
+	}
 	created, err := s.client.CreateMultipartUpload(ctx, in)
 	if err != nil {
 		return err

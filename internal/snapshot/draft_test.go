@@ -1,0 +1,132 @@
+package snapshot
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestAnEncryptedOneShotThatWasKilledIsTakenUp kills at each call of the store. The next try cannot read
+// what is there, and must know it as its own all the same; a plain retry was refused for ever.
+func TestAnEncryptedOneShotThatWasKilledIsTakenUp(t *testing.T) {
+	alice, identity := keyPair(t)
+	first, second := database(t, member, 30), database(t, member, 31)
+	encrypted := func(r *Request) { r.Encoder, r.Again = Encoder{Recipients: []string{alice}}, true }
+	for _, when := range []when{before, inBetween, after} {
+		for at := 1; ; at++ {
+			store := newBucket(t)
+			killed := &mortal{Store: store, at: at, when: when}
+			if _, err := Save(t.Context(), request(t, killed, first, encrypted)); err == nil {
+				if at < 6 {
+					t.Errorf("only %d calls: does this test kill anything?", at-1)
+				}
+				break
+			}
+			t.Run(fmt.Sprintf("%s call %d", when, at), func(t *testing.T) {
+				saved, err := Save(t.Context(), request(t, store, second, encrypted))
+				if err != nil {
+					t.Fatalf("the next try: %v", err)
+				}
+				if want := []string{key, key + ".json"}; !slices.Equal(store.keys(), want) {
+					t.Errorf("the bucket holds %q, want %q", store.keys(), want)
+				}
+				fetched, err := Fetch(t.Context(), store, key, t.TempDir(), identity)
+				if err != nil || fetched.SHA256 != saved.Manifest.SHA256 || fetched.Info.Keys != saved.Manifest.Keys {
+					t.Errorf("fetched %+v, error %v, want what was reported: %+v", fetched, err, saved.Manifest)
+				}
+			})
+		}
+	}
+}
+
+func TestAnEncryptedObjectIsOnlyTakenUpByItsDraft(t *testing.T) {
+	alice, _ := keyPair(t)
+	content := database(t, member, 30)
+	encrypted := func(change func(*Request)) func(*Request) {
+		return func(r *Request) {
+			r.Encoder, r.Again = Encoder{Recipients: []string{alice}}, true
+			if change != nil {
+				change(r)
+			}
+		}
+	}
+	for name, test := range map[string]struct {
+		leave func(b bucket, draft string, content []byte)
+		again func(*Request)
+	}{
+		"not without it":                  {leave: func(b bucket, draft string, _ []byte) { b.remove(draft) }},
+		"not by that of another attempt":  {again: func(r *Request) { r.Attempt = "another" }},
+		"not where no attempt is named":   {again: func(r *Request) { r.Attempt = "" }},
+		"not where the key is a series'":  {again: func(r *Request) { r.Again = false }},
+		"not by something that is none":   {leave: func(b bucket, draft string, _ []byte) { b.remove(draft); b.put(draft, []byte("mine")) }},
+		"not where the object is another": {leave: func(b bucket, _ string, _ []byte) { b.remove(key); b.put(key, []byte(ageMagic+"of somebody")) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := newBucket(t)
+			kept := undeletable{store}
+			if _, err := Save(t.Context(), request(t, kept, content, encrypted(nil))); err != nil {
+				t.Fatal(err)
+			}
+			store.remove(key + ".json")
+			left := store.keys()
+			if len(left) != 2 || !ofDraft(key, left[1]) {
+				t.Fatalf("left %q, want the object and its draft", left)
+			}
+			if test.leave != nil {
+				test.leave(store, left[1], content)
+			}
+			before := store.keys()
+			_, err := Save(t.Context(), request(t, store, content, encrypted(test.again)))
+			if !errors.Is(err, fs.ErrExist) {
+				t.Errorf("error %v, want fs.ErrExist", err)
+			}
+			if after := store.keys(); !slices.Equal(before, after) {
+				t.Errorf("the bucket holds %q and held %q", after, before)
+			}
+		})
+	}
+}
+
+func TestDraftsOfOthersStay(t *testing.T) {
+	store := newBucket(t)
+	mine := key + draftMark + strings.Repeat("a", draftDigits)
+	m := manifest(func(m *Manifest) { m.Attempt = "uid-1/cluster" })
+	text, err := m.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	store.put(mine, text)
+	others := []string{
+		key, key + draftMark + strings.Repeat("b", draftDigits), key + draftMark + "notes", key + draftMark + strings.Repeat("z", draftDigits),
+		mine + "0", "other/" + mine,
+	}
+	for _, name := range others {
+		store.put(name, []byte("mine"))
+	}
+	if err := DropDrafts(t.Context(), store, key, "uid-2"); err != nil || len(store.keys()) != len(others)+1 {
+		t.Errorf("error %v, left %q", err, store.keys())
+	}
+	if err := DropDrafts(t.Context(), store, key, "uid-1"); err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(others)
+	if got := store.keys(); !slices.Equal(got, others) {
+		t.Errorf("left %q, want %q", got, others)
+	}
+}
+
+func TestAKeyThatIsTooLongForADraftIsSavedWithoutOne(t *testing.T) {
+	alice, _ := keyPair(t)
+	store := newBucket(t)
+	long := strings.Repeat(strings.Repeat("x", 200)+"/", 5) + strings.Repeat("y", 14)
+	kept := undeletable{store}
+	_, err := Save(t.Context(), request(t, kept, database(t, member, 3), func(r *Request) {
+		r.Key, r.Encoder, r.Again = long, Encoder{Recipients: []string{alice}}, true
+	}))
+	if want := []string{long, long + ".json"}; err != nil || !slices.Equal(store.keys(), want) {
+		t.Errorf("error %v, the bucket holds %q", err, store.keys())
+	}
+}
