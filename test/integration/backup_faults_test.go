@@ -3,6 +3,7 @@ package integration
 import (
 	"bytes"
 	"io"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -66,6 +67,22 @@ func TestBackupFaults(t *testing.T) {
 		backup.Spec.S3.Endpoint = "http://127.0.0.1:1"
 		kubetest.Create(b, backup)
 		b.fails(backup, v1beta2.ReasonStoreUnreachable, "127.0.0.1:1", "connection refused")
+	})
+	b.in("gets through a store that falters, at the first attempt", func(b *backupBench) {
+		proxy := servers.NewFaulty(b, b.server.Endpoint, func(n int, _ *http.Request) servers.Fault {
+			if n%3 == 0 {
+				return servers.Served
+			}
+			return []servers.Fault{servers.Unavailable, servers.ResetInBody, servers.TooMany, servers.ResetAtOnce}[n%4]
+		})
+		backup := b.backup("falters", "backups/falters.db", etcd.Endpoints()...)
+		backup.Spec.S3.Endpoint = proxy.URL
+		kubetest.Create(b, backup)
+		b.ready(backup, metav1.ConditionTrue, v1beta2.ReasonComplete)
+		b.proven(backup, b.bucket)
+		if backup.Status.Attempts != 1 {
+			b.Errorf("%d attempts", backup.Status.Attempts)
+		}
 	})
 	// Defect 21: an existing object was overwritten.
 	b.in("keeps an object that exists, and stalls", func(b *backupBench) {

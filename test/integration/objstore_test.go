@@ -47,6 +47,14 @@ func TestS3Store(t *testing.T) {
 		l.Secret = map[string][]byte{"access-key-id": []byte("nobody"), "secret-access-key": []byte("not-the-secret")}
 		objstoretest.RunDenied(t, open(t, l), l.Bucket, "not-the-secret")
 	})
+	t.Run("with a wrong region", func(t *testing.T) {
+		l := location(t)
+		l.Region = "eu-central-1"
+		err := open(t, l).Put(t.Context(), "key", strings.NewReader("x"))
+		if err == nil || !strings.Contains(err.Error(), "another region") || !strings.Contains(err.Error(), l.Bucket) {
+			t.Errorf("error %v, want one that asks for the region", err)
+		}
+	})
 	t.Run("with the Secret of the archived operator", func(t *testing.T) {
 		l := location(t)
 		l.Secret = map[string][]byte{

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/file"
@@ -39,6 +40,8 @@ type Location struct {
 	Secret map[string][]byte
 	// CustomerKey: objects are encrypted by the key in the Secret (SSE-C); S3 only.
 	CustomerKey bool
+	// Patience is how long the store may be silent before a request is tried again; 0 is stall.DefaultLimit.
+	Patience time.Duration
 	// Options of what is written; nothing of them is needed to read.
 	Options Options
 }
@@ -94,7 +97,7 @@ var styles = []style{
 
 func s3Config(l Location) (s3.Config, error) {
 	config := s3.Config{
-		Bucket: l.Bucket, Endpoint: l.Endpoint, Region: l.Region, ForcePathStyle: l.ForcePathStyle, Options: l.Options.S3,
+		Bucket: l.Bucket, Endpoint: l.Endpoint, Region: l.Region, ForcePathStyle: l.ForcePathStyle, Options: l.Options.S3, Patience: l.Patience,
 	}
 	secret := secretData(l.Secret)
 	config.CABundle = l.Secret[caKey]
@@ -137,7 +140,7 @@ func s3Config(l Location) (s3.Config, error) {
 
 func gcsConfig(l Location) (gcs.Config, error) {
 	config := gcs.Config{
-		Bucket: l.Bucket, Endpoint: l.Endpoint, KMSKeyName: l.Options.KMSKeyName, StorageClass: l.Options.StorageClass,
+		Bucket: l.Bucket, Endpoint: l.Endpoint, Patience: l.Patience, KMSKeyName: l.Options.KMSKeyName, StorageClass: l.Options.StorageClass,
 	}
 	secret := secretData(l.Secret)
 	file, token := secret.has("credentials.json"), secret.has("access-token")

@@ -13,8 +13,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
+	"hash/crc32"
 	"io"
 	"iter"
+	"net/http"
 	"net/url"
 	"os"
 	"strings"
@@ -26,15 +29,24 @@ import (
 	"golang.org/x/oauth2"
 	"google.golang.org/api/iterator"
 	"google.golang.org/api/option"
+	htransport "google.golang.org/api/transport/http"
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/objstore/stall"
 )
 
 // chunkSize is what one Put buffers, to send it again where that is needed.
 const chunkSize = 8 << 20
 
-// attempts of one request, the first included.
-const attempts = 6
+// chunkDeadline is for all attempts at one chunk; a store may be silent for a while in each.
+const chunkDeadline = 5 * time.Minute
+
+// attempts of one request, the first included; chunkAttempts of what is within an upload:
+// much has been sent by then, and a pause of the store of half a minute should not cost it.
+const (
+	attempts      = 6
+	chunkAttempts = 12
+)
 
 // Config says which bucket, and who asks.
 type Config struct {
@@ -51,6 +63,9 @@ type Config struct {
 	// KMSKeyName and StorageClass of what Put writes; empty leaves them to the bucket.
 	KMSKeyName   string
 	StorageClass string
+
+	// Patience is how long the store may be silent before a request is tried again; 0 is stall.DefaultLimit.
+	Patience time.Duration
 }
 
 // Store is a bucket.
@@ -64,12 +79,12 @@ type Store struct {
 
 // Open prepares a store. It does not speak to the server yet.
 func Open(ctx context.Context, c Config) (*Store, error) {
-	opts, endpoint, err := c.options()
+	opts, api, endpoint, err := c.options()
 	if err != nil {
 		return nil, fmt.Errorf("open GCS bucket %s: %w", c.Bucket, err)
 	}
 	// The client outlives this call, and so must its context: it carries tokens.
-	client, err := storage.NewClient(context.WithoutCancel(ctx), opts...)
+	client, err := newClient(context.WithoutCancel(ctx), c.Patience, opts, api)
 	if err != nil {
 		return nil, fmt.Errorf("open GCS bucket %s: %w", c.Bucket, err)
 	}
@@ -82,30 +97,51 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	}, nil
 }
 
-func (c Config) options() ([]option.ClientOption, string, error) {
-	if len(c.CredentialsJSON) > 0 && c.AccessToken != "" {
-		return nil, "", errors.New("both a credentials file and an access token are given: give one")
+// newClient makes the library's with an HTTP client that ends what has gone silent.
+func newClient(ctx context.Context, patience time.Duration, opts []option.ClientOption, api string) (*storage.Client, error) {
+	// The scopes are the library's own.
+	scopes := option.WithScopes(storage.ScopeFullControl, "https://www.googleapis.com/auth/cloud-platform")
+	httpClient, _, err := htransport.NewClient(ctx, append(opts, scopes)...)
+	if err != nil {
+		return nil, err
 	}
+	transport := stall.Transport{Send: httpClient.Transport.RoundTrip}
+	if patience > 0 {
+		transport.Limit = func(*http.Request) time.Duration { return patience }
+	}
+	httpClient.Transport = transport
 	// Reads go the same way as everything else: by default they would use another
 	// protocol (XML) on another path, which emulators serve less well.
-	opts := []option.ClientOption{storage.WithJSONReads()}
+	final := []option.ClientOption{option.WithHTTPClient(httpClient), option.WithoutAuthentication(), storage.WithJSONReads()}
+	if api != "" {
+		final = append(final, option.WithEndpoint(api))
+	}
+	return storage.NewClient(ctx, final...)
+}
+
+// options are those of who asks. api is the URL of the JSON API, empty for Google's, and shown is what errors tell.
+func (c Config) options() (opts []option.ClientOption, api, shown string, err error) {
+	if len(c.CredentialsJSON) > 0 && c.AccessToken != "" {
+		return nil, "", "", errors.New("both a credentials file and an access token are given: give one")
+	}
+	nobody := []option.ClientOption{option.WithoutAuthentication()}
 	if c.Endpoint != "" {
-		endpoint, err := apiURL(c.Endpoint)
-		return append(opts, option.WithEndpoint(endpoint), option.WithoutAuthentication()), c.Endpoint, err
+		api, err = apiURL(c.Endpoint)
+		return nobody, api, c.Endpoint, err
 	}
 	if host := os.Getenv("STORAGE_EMULATOR_HOST"); host != "" {
-		return opts, host, nil
+		return nobody, "", host, nil // the library knows it
 	}
 	const google = "storage.googleapis.com"
 	switch {
 	case len(c.CredentialsJSON) > 0:
 		kind, err := credentialsType(c.CredentialsJSON)
-		return append(opts, option.WithAuthCredentialsJSON(kind, c.CredentialsJSON)), google, err
+		return []option.ClientOption{option.WithAuthCredentialsJSON(kind, c.CredentialsJSON)}, "", google, err
 	case c.AccessToken != "":
 		token := &oauth2.Token{AccessToken: strings.TrimSpace(c.AccessToken)}
-		return append(opts, option.WithTokenSource(oauth2.StaticTokenSource(token))), google, nil
+		return []option.ClientOption{option.WithTokenSource(oauth2.StaticTokenSource(token))}, "", google, nil
 	}
-	return opts, google, nil
+	return nil, "", google, nil
 }
 
 // apiURL makes the URL of the JSON API of that of its server.
@@ -155,19 +191,26 @@ func (s *Store) put(ctx context.Context, key string, body io.Reader) error {
 	}
 	// An upload does not heed the client's number of attempts: count them here, anew
 	// after each chunk that arrived.
-	var failures atomic.Int32
+	var failures, allowed atomic.Int32
+	allowed.Store(attempts)
 	retry := storage.WithErrorFunc(func(err error) bool {
-		return storage.ShouldRetry(err) && failures.Add(1) < attempts
+		return storage.ShouldRetry(err) && failures.Add(1) < allowed.Load()
 	})
 	w := s.client.Bucket(s.bucket).Object(key).Retryer(retry).If(storage.Conditions{DoesNotExist: true}).NewWriter(ctx)
-	w.ProgressFunc = func(int64) { failures.Store(0) }
-	w.ChunkSize = chunkSize
+	w.ProgressFunc = func(int64) {
+		failures.Store(0)
+		allowed.Store(chunkAttempts)
+	}
+	w.ChunkSize, w.ChunkRetryDeadline = chunkSize, chunkDeadline
 	w.ContentType = "application/octet-stream"
 	w.KMSKeyName, w.StorageClass = s.kmsKeyName, s.storageClass
-	source := &source{ctx: ctx, body: body}
+	source := &source{ctx: ctx, body: body, sum: crc32.New(crc32.MakeTable(crc32.Castagnoli))}
 	_, err := io.Copy(w, source)
 	if err == nil {
-		return w.Close()
+		if err = w.Close(); err != nil {
+			return err
+		}
+		return s.check(ctx, w.Attrs(), source)
 	}
 	// Close would commit what was written so far: end the upload first.
 	cancel()
@@ -178,10 +221,22 @@ func (s *Store) put(ctx context.Context, key string, body io.Reader) error {
 	return errors.Join(err, closeErr)
 }
 
-// source remembers that it was the body that failed and not the upload.
+// check compares what the store has with what it was sent, and removes it where that differs.
+func (s *Store) check(ctx context.Context, has *storage.ObjectAttrs, sent *source) error {
+	if has.Size == sent.size && has.CRC32C == sent.sum.Sum32() {
+		return nil
+	}
+	err := fmt.Errorf("the store keeps %d bytes with CRC32C %08x, and was sent %d with %08x", has.Size, has.CRC32C, sent.size, sent.sum.Sum32())
+	object := s.client.Bucket(s.bucket).Object(has.Name).If(storage.Conditions{GenerationMatch: has.Generation})
+	return errors.Join(err, object.Delete(ctx))
+}
+
+// source remembers that it was the body that failed and not the upload, and what it yielded.
 type source struct {
 	ctx  context.Context
 	body io.Reader
+	size int64
+	sum  hash.Hash32
 	err  error
 }
 
@@ -194,6 +249,8 @@ func (s *source) Read(p []byte) (int, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		s.err = err
 	}
+	s.size += int64(n)
+	_, _ = s.sum.Write(p[:n])
 	return n, err
 }
 

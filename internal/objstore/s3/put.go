@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -21,6 +22,9 @@ const (
 	concurrency = 2
 	// maxParts is a limit of S3.
 	maxParts = 10000
+	// partAttempts of what is within an upload: much has been sent by then, and a pause
+	// of the store of half a minute should not cost it.
+	partAttempts = 8
 	// abortTimeout is for removing the parts of a failed upload, for which the
 	// caller's context may be too late.
 	abortTimeout = 10 * time.Second
@@ -141,7 +145,7 @@ func (m *multipart) sendPart(ctx context.Context, done *types.CompletedPart, p p
 		}
 		in.ChecksumCRC32, done.ChecksumCRC32 = &sum, &sum
 	}
-	out, err := m.client.UploadPart(ctx, in)
+	out, err := m.client.UploadPart(ctx, in, patiently)
 	if err == nil {
 		done.ETag = out.ETag
 	}
@@ -161,6 +165,21 @@ func (m *multipart) complete(ctx context.Context) error {
 		Bucket: &m.bucket, Key: &m.key, UploadId: &m.id, IfNoneMatch: aws.String("*"),
 		MultipartUpload:      &types.CompletedMultipartUpload{Parts: list},
 		SSECustomerAlgorithm: m.customerKey.algorithm, SSECustomerKey: m.customerKey.key, SSECustomerKeyMD5: m.customerKey.md5,
-	})
+	}, patiently)
+	if gone(err) && m.exists(ctx) {
+		// Nobody else ends this upload: it was completed, and the answer to that was lost.
+		err = objstore.Mark(err, fs.ErrExist)
+	}
 	return err
 }
+
+// exists says whether the key can be read.
+func (m *multipart) exists(ctx context.Context) bool {
+	body, err := m.Get(ctx, m.key)
+	if err == nil {
+		_ = body.Close()
+	}
+	return err == nil
+}
+
+func patiently(o *s3.Options) { o.RetryMaxAttempts = partAttempts }

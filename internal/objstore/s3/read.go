@@ -2,8 +2,11 @@ package s3
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"iter"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -13,15 +16,64 @@ import (
 
 // Get opens key.
 func (s *Store) Get(ctx context.Context, key string) (io.ReadCloser, error) {
-	out, err := s.client.GetObject(ctx, &s3.GetObjectInput{
-		Bucket: &s.bucket, Key: &key,
-		SSECustomerAlgorithm: s.customerKey.algorithm, SSECustomerKey: s.customerKey.key, SSECustomerKeyMD5: s.customerKey.md5,
-	})
-	if err != nil {
-		return nil, s.wrap("get", key, err)
+	g := &getting{ctx: ctx, store: s, key: key}
+	if err := g.open(); err != nil {
+		return nil, err
 	}
-	return out.Body, nil
+	return g, nil
 }
+
+// getting is the reading of one object, which goes on where a connection broke.
+type getting struct {
+	ctx    context.Context
+	store  *Store
+	key    string
+	body   io.ReadCloser
+	offset int64
+	etag   *string // of the object that was begun with
+	broken int     // connections, since the last byte came
+}
+
+// maxBroken connections in a row are borne.
+const maxBroken = 5
+
+func (g *getting) open() error {
+	in := &s3.GetObjectInput{
+		Bucket: &g.store.bucket, Key: &g.key, IfMatch: g.etag,
+		SSECustomerAlgorithm: g.store.customerKey.algorithm, SSECustomerKey: g.store.customerKey.key, SSECustomerKeyMD5: g.store.customerKey.md5,
+	}
+	if g.offset > 0 {
+		in.Range = aws.String(fmt.Sprintf("bytes=%d-", g.offset))
+	}
+	out, err := g.store.client.GetObject(g.ctx, in)
+	if err != nil {
+		return g.store.wrap("get", g.key, err)
+	}
+	if g.offset > 0 && !strings.HasPrefix(aws.ToString(out.ContentRange), fmt.Sprintf("bytes %d-", g.offset)) {
+		_ = out.Body.Close()
+		return g.store.wrap("get", g.key, errors.New("the store does not go on where a connection broke"))
+	}
+	g.body, g.etag = out.Body, out.ETag
+	return nil
+}
+
+func (g *getting) Read(p []byte) (int, error) {
+	n, err := g.body.Read(p)
+	g.offset += int64(n)
+	if n > 0 {
+		g.broken = 0
+	}
+	if err == nil || errors.Is(err, io.EOF) {
+		return n, err
+	}
+	if g.broken++; g.ctx.Err() != nil || g.etag == nil || g.broken > maxBroken {
+		return n, g.store.wrap("get", g.key, err)
+	}
+	_ = g.body.Close()
+	return n, g.open()
+}
+
+func (g *getting) Close() error { return g.body.Close() }
 
 // List yields the objects whose key begins with prefix.
 func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[objstore.Object, error] {

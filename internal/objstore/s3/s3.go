@@ -17,14 +17,21 @@ package s3
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go/logging"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore/stall"
 )
 
 // defaultRegion is what compatible stores expect where nobody chose.
@@ -54,6 +61,9 @@ type Config struct {
 	// CustomerKey encrypts and decrypts all objects (SSE-C), 32 bytes; nil for none.
 	CustomerKey []byte
 	Options     Options
+
+	// Patience is how long the store may be silent before a request is tried again; 0 is stall.DefaultLimit.
+	Patience time.Duration
 }
 
 // Store is a bucket.
@@ -81,6 +91,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	}
 	cfg.Credentials = markedCredentials{cfg.Credentials}
 	client := s3.NewFromConfig(cfg, func(o *s3.Options) {
+		o.HTTPClient = stall.Transport{Send: cfg.HTTPClient.Do, Limit: patience(c.Patience)}
 		o.UsePathStyle = c.ForcePathStyle
 		if c.Endpoint != "" {
 			o.BaseEndpoint = aws.String(c.Endpoint)
@@ -90,6 +101,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		o.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
 		o.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
 		o.DisableLogOutputChecksumValidationSkipped = true
+		o.Logger = logging.Nop{}
 	})
 	endpoint := c.Endpoint
 	if endpoint == "" {
@@ -120,9 +132,33 @@ func (c Config) loadOptions() []func(*config.LoadOptions) error {
 
 // retryer also tries again what a store could not do because of somebody else's
 // request: S3 says OperationAborted, and versitygw ExistingObjectIsDirectory when a
-// folder went with its last object.
+// folder went with its last object. And it does so when a store, or a proxy before it,
+// says 429, and when an answer breaks off in the middle.
 func retryer() aws.Retryer {
-	return retry.AddWithErrorCodes(retry.NewStandard(), "OperationAborted", "ExistingObjectIsDirectory")
+	standard := retry.NewStandard(func(o *retry.StandardOptions) {
+		o.Retryables = append(o.Retryables,
+			retry.RetryableHTTPStatusCode{Codes: map[int]struct{}{http.StatusTooManyRequests: {}}},
+			retry.IsErrorRetryableFunc(func(err error) aws.Ternary {
+				if errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, new(*stall.Error)) {
+					return aws.TrueTernary
+				}
+				return aws.UnknownTernary
+			}))
+	})
+	return retry.AddWithErrorCodes(standard, "OperationAborted", "ExistingObjectIsDirectory")
+}
+
+// patience gives the end of an upload more time: some stores copy all of its parts before they answer.
+func patience(limit time.Duration) func(*http.Request) time.Duration {
+	if limit == 0 {
+		limit = stall.DefaultLimit
+	}
+	return func(r *http.Request) time.Duration {
+		if r.Method == http.MethodPost && r.URL.Query().Has("uploadId") {
+			return 5 * limit
+		}
+		return limit
+	}
 }
 
 // checkEndpoint refuses what would surprise later, and a password, which would

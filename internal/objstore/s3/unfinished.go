@@ -41,9 +41,14 @@ func (s *Store) Abort(ctx context.Context, upload objstore.Upload) error {
 	_, err := s.client.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{
 		Bucket: &s.bucket, Key: &upload.Key, UploadId: &upload.ID,
 	})
-	var api smithy.APIError
-	if errors.As(err, &api) && api.ErrorCode() == "NoSuchUpload" {
+	if gone(err) {
 		return nil
 	}
 	return s.wrap("abort the upload of", upload.Key, err)
+}
+
+// gone says whether there is no such upload any more.
+func gone(err error) bool {
+	var api smithy.APIError
+	return errors.As(err, &api) && api.ErrorCode() == "NoSuchUpload"
 }

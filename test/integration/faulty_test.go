@@ -1,0 +1,196 @@
+package integration
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/objstore/connect"
+	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
+	"github.com/etcd-suite/etcd-operator/test/integration/servers"
+)
+
+// faultyBench is the same store, through a proxy and without it.
+type faultyBench struct {
+	target string // of the proxy
+	// location of a new bucket.
+	location func(t *testing.T) connect.Location
+	// requests that a round trip takes at least.
+	requests int
+	// appends: the emulator takes a chunk that is sent again for one more, which the real store does not.
+	appends bool
+}
+
+func (b faultyBench) stores(t *testing.T, patience time.Duration, choose func(int, *http.Request) servers.Fault) (faulty, direct objstore.Store, proxy *servers.Faulty) {
+	t.Helper()
+	l := b.location(t)
+	direct = open(t, l)
+	proxy = servers.NewFaulty(t, b.target, choose)
+	l.Endpoint = proxy.URL
+	l.Patience = patience
+	return open(t, l), direct, proxy
+}
+
+func TestStoresThroughAFaultyProxy(t *testing.T) {
+	s3, gcs := servers.S3(t), servers.GCS(t)
+	var count atomic.Int32
+	for name, bench := range map[string]faultyBench{
+		"S3": {s3.Endpoint, func(t *testing.T) connect.Location {
+			bucket := fmt.Sprintf("bucket-%d", count.Add(1))
+			s3.CreateBucket(t, bucket)
+			return s3Location(s3, bucket)
+		}, 8, false},
+		"GCS": {"http://" + gcs.Host, func(t *testing.T) connect.Location {
+			bucket := fmt.Sprintf("bucket-%d", count.Add(1))
+			gcs.CreateBucket(t, bucket)
+			return gcsLocation(gcs, bucket)
+		}, 7, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			t.Run("whichever request breaks", func(t *testing.T) {
+				var group errgroup.Group
+				group.SetLimit(8) // most of them wait
+				for _, fault := range servers.Passing {
+					for broken := 1; broken <= bench.requests; broken++ {
+						group.Go(func() error {
+							bench.breakOne(t, broken, fault)
+							return nil
+						})
+					}
+				}
+				_ = group.Wait()
+			})
+			t.Run("always", func(t *testing.T) { bench.breakAll(t) })
+		})
+	}
+}
+
+// breakOne breaks one request of a round trip, in a bucket of its own.
+func (b faultyBench) breakOne(t *testing.T, broken int, fault servers.Fault) {
+	var patience time.Duration // what is busy on a loaded machine must not look silent
+	if silent(fault) {
+		patience = 4 * time.Second
+	}
+	faulty, direct, proxy := b.stores(t, patience, func(n int, _ *http.Request) servers.Fault {
+		if n == broken {
+			return fault
+		}
+		return servers.Served
+	})
+	if err := b.roundTrip(t, faulty, direct, fault); err != nil {
+		t.Errorf("when request %d %s: %v", broken, fault, err)
+	}
+	if proxy.Count(fault) == 0 {
+		t.Errorf("there is no request %d that %s", broken, fault)
+	}
+}
+
+// roundTrip puts, gets, lists and deletes through faulty, and looks at what is there directly.
+func (b faultyBench) roundTrip(t *testing.T, faulty, direct objstore.Store, fault servers.Fault) error {
+	there := map[string][]byte{}
+	for key, want := range map[string][]byte{"folder/small": small, "folder/large": large} {
+		err := faulty.Put(t.Context(), key, rereader{bytes.NewReader(want), bytes.NewReader(want)})
+		if err != nil && !b.mayFail(t, direct, key, fault) {
+			return err
+		}
+		for name, store := range map[string]objstore.Store{"through the proxy": faulty, "directly": direct} {
+			got, readErr := read(t, store, key)
+			if err != nil && errors.Is(readErr, fs.ErrNotExist) {
+				continue
+			}
+			if there[key] = want; readErr != nil || !bytes.Equal(got, want) {
+				return fmt.Errorf("get %s %s: %d bytes of %d, error %w", key, name, len(got), len(want), readErr)
+			}
+		}
+	}
+	var keys []string
+	for object, err := range faulty.List(t.Context(), "folder/") {
+		if err != nil {
+			return err
+		}
+		keys = append(keys, object.Key)
+	}
+	if len(keys) != len(there) {
+		return fmt.Errorf("lists %q", keys)
+	}
+	if err := faulty.Delete(t.Context(), "folder/large"); err != nil {
+		return err
+	}
+	if _, err := read(t, direct, "folder/large"); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("after the deletion: %w", err)
+	}
+	return nil
+}
+
+// mayFail says whether a Put may fail: where its answer was lost after the deed, and then the object is there; or where
+// the emulator may have got a chunk twice, and then nothing is.
+func (b faultyBench) mayFail(t *testing.T, direct objstore.Store, key string, fault servers.Fault) bool {
+	done := silent(fault) || fault == servers.LostAnswer || fault == servers.CutAnswer
+	_, err := read(t, direct, key)
+	return done && (err == nil || b.appends && errors.Is(err, fs.ErrNotExist))
+}
+
+func silent(fault servers.Fault) bool {
+	return fault == servers.Silence || fault == servers.SilentInBody || fault == servers.SilentAnswers
+}
+
+var small, large = randomBytes(1, 1000), randomBytes(2, 8<<20+1)
+
+// rereader is a body of which a store keeps nothing.
+type rereader struct {
+	io.Reader
+	again io.ReaderAt
+}
+
+func (r rereader) Reread() io.ReaderAt { return r.again }
+
+// breakAll checks what a store says that never works, and that nothing is there afterwards.
+func (b faultyBench) breakAll(t *testing.T) {
+	t.Run("each request is answered 503", func(t *testing.T) {
+		t.Parallel()
+		faulty, direct, proxy := b.stores(t, 0, func(int, *http.Request) servers.Fault { return servers.Unavailable })
+		t.Cleanup(func() {
+			body, err := direct.Get(context.WithoutCancel(t.Context()), "folder/key")
+			if err == nil {
+				_ = body.Close()
+			}
+			if !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("afterwards: %v", err)
+			}
+		})
+		objstoretest.RunUnreachable(t, faulty, proxy.URL)
+	})
+	t.Run("each request is denied", func(t *testing.T) {
+		t.Parallel()
+		faulty, _, _ := b.stores(t, 0, func(int, *http.Request) servers.Fault { return servers.Denied })
+		objstoretest.RunDenied(t, faulty, "bucket-", "")
+	})
+}
+
+func randomBytes(seed byte, size int) []byte {
+	b := make([]byte, size)
+	_, _ = rand.NewChaCha8([32]byte{seed}).Read(b)
+	return b
+}
+
+func read(t *testing.T, store objstore.Store, key string) ([]byte, error) {
+	t.Helper()
+	body, err := store.Get(t.Context(), key)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	return io.ReadAll(body)
+}
