@@ -176,16 +176,26 @@ func (r *Reconciler) delete(ctx context.Context, v *view, object client.Object, 
 	return wrap("delete", object, client.IgnoreNotFound(r.Client.Delete(ctx, object, append(options, client.Preconditions{UID: &uid})...)))
 }
 
-// stopGrace in seconds for members that all stop at once: their leader would wait in vain, for some 7 s, for another
-// to take over. etcd's log is safe against being killed.
+// stopGrace in seconds for members that all stop at once: none of their leaders finds another to take over. etcd's log
+// is safe against being killed.
 const stopGrace = 1
 
+// stopMembers stops the leader last: one that stops while its followers still run tries to hand over to one of them,
+// in vain for 7 s or until it is killed, and one that has lost them ends at once.
 func (r *Reconciler) stopMembers(ctx context.Context, v *view, except int32) error {
-	var errs []error
+	var leaders, stop []Member
 	for _, m := range v.Members {
-		if m.Incarnation != except && m.Pod != PodNone && m.Pod != PodDeleting {
-			errs = append(errs, r.delete(ctx, v, &corev1.Pod{}, m.Name, client.GracePeriodSeconds(stopGrace)))
+		switch {
+		case m.Incarnation == except || m.Pod == PodNone || m.Pod == PodDeleting:
+		case m.Leader:
+			leaders = append(leaders, m)
+		default:
+			stop = append(stop, m)
 		}
+	}
+	var errs []error
+	for _, m := range append(stop, leaders...) {
+		errs = append(errs, r.delete(ctx, v, &corev1.Pod{}, m.Name, client.GracePeriodSeconds(stopGrace)))
 	}
 	return errors.Join(errs...)
 }
