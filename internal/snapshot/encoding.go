@@ -148,14 +148,16 @@ func (c *compressor) Read(p []byte) (int, error) {
 type measured struct {
 	io.Reader
 	size int64
-	sum  hash.Hash
+	sum  hash.Hash // nil where somebody else sums the same bytes
 }
 
 func newMeasured(r io.Reader) *measured { return &measured{Reader: r, sum: sha256.New()} }
 
 func (m *measured) Read(p []byte) (int, error) {
 	n, err := m.Reader.Read(p)
-	m.sum.Write(p[:n])
+	if m.sum != nil {
+		m.sum.Write(p[:n])
+	}
 	m.size += int64(n)
 	return n, err
 }
@@ -167,11 +169,13 @@ func (m *measured) SHA256() string { return hex.EncodeToString(m.sum.Sum(nil)) }
 const (
 	ageMagic  = "age-encryption.org/v1\n"
 	zstdMagic = "\x28\xb5\x2f\xfd"
+	gzipMagic = "\x1f\x8b\x08"
 )
 
 // decode yields the snapshot inside of an object, whatever that is: each kind says so
-// itself. The error is ErrIdentity where the object is encrypted for others.
-func decode(body io.Reader, identities []byte) (io.Reader, Encoding, error) {
+// itself, but for LZW, which only the name tells. The error is ErrIdentity where the
+// object is encrypted for others.
+func decode(body io.Reader, name string, identities []byte) (io.Reader, Encoding, error) {
 	var found Encoding
 	ahead := bufio.NewReaderSize(body, 64<<10)
 	if is, err := begins(ahead, ageMagic); err != nil {
@@ -184,18 +188,12 @@ func decode(body io.Reader, identities []byte) (io.Reader, Encoding, error) {
 		}
 		ahead = bufio.NewReaderSize(&decoded{"decrypt", decrypted}, 64<<10)
 	}
-	if is, err := begins(ahead, zstdMagic); err != nil {
-		return nil, found, err
-	} else if is {
-		found.Compression = Zstd
-		// It runs in the caller's goroutine, and so needs no Close.
-		decompressed, err := zstd.NewReader(ahead, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
-		if err != nil {
-			return nil, found, fmt.Errorf("decompress: %w", err)
-		}
-		return &decoded{"decompress", decompressed}, found, nil
+	decompressed, compression, err := decompress(ahead, name)
+	if err != nil || compression == "" {
+		return ahead, found, err
 	}
-	return ahead, found, nil
+	found.Compression = compression
+	return &decoded{"decompress", decompressed}, found, nil
 }
 
 // maxWindow is what zstd's own tool takes without being asked, halved: no other tool

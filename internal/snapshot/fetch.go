@@ -41,7 +41,7 @@ func (f Fetched) Format() string {
 // Fetch streams a snapshot into a new file in dir and proves it: size, SHA-256
 // and revision by the manifest, where there is one, the trailer, and the
 // structure of the database. Where it fails no file is left. An object that is
-// compressed or encrypted is recognised by its first bytes; identities are age's, one
+// compressed (also by etcd-backup-restore) or encrypted is recognised by its first bytes; identities are age's, one
 // a line, and only needed for one that is encrypted.
 //
 // The error is ErrIdentity where they do not decrypt it, fs.ErrNotExist where there is no object, dbfile.ErrCorrupt or
@@ -52,7 +52,10 @@ func Fetch(ctx context.Context, store objstore.Store, key, dir string, identitie
 	if err != nil {
 		return Fetched{}, fmt.Errorf("fetch snapshot %s: %w", key, err)
 	}
-	fetched, err := fetch(ctx, store, key, dir, reading{manifest: m, identities: identities})
+	fetched, err := fetch(ctx, store, key, dir, reading{name: key, manifest: m, identities: identities})
+	if err != nil && incremental(key) {
+		err = fmt.Errorf("an incremental snapshot holds changes only: name the full one before it (Full-...): %w", err)
+	}
 	if err != nil {
 		return Fetched{}, fmt.Errorf("fetch snapshot %s: %w", key, err)
 	}
@@ -63,7 +66,7 @@ func Fetch(ctx context.Context, store objstore.Store, key, dir string, identitie
 // proves all the rest, so that the database is not walked once more, which takes time and memory that grows with its
 // keys: of Info only Size is known. The error is ErrChanged where it is another object now.
 func FetchAgain(ctx context.Context, store objstore.Store, key, dir string, identities []byte, sha256 string) (Fetched, error) {
-	fetched, err := fetch(ctx, store, key, dir, reading{sha256: sha256, identities: identities})
+	fetched, err := fetch(ctx, store, key, dir, reading{name: key, sha256: sha256, identities: identities})
 	if err != nil {
 		return Fetched{}, fmt.Errorf("fetch snapshot %s: %w", key, err)
 	}
@@ -72,6 +75,7 @@ func FetchAgain(ctx context.Context, store objstore.Store, key, dir string, iden
 
 // reading is what is known of an object before it is read.
 type reading struct {
+	name       string    // its key
 	manifest   *Manifest // may be nil
 	sha256     string    // of the object that was proven; empty for one that was not
 	identities []byte
@@ -125,7 +129,10 @@ func download(body io.Reader, file *os.File, known reading) (facts, error) {
 		body = io.LimitReader(body, m.Size+1)
 	}
 	whole := newMeasured(storeBody{body})
-	plain, encoding, err := decode(whole, known.identities)
+	plain, encoding, err := decode(whole, known.name, known.identities)
+	if err == nil && encoding.plain() {
+		whole.sum = nil // the proof sums the same bytes
+	}
 	if err != nil {
 		f := facts{}
 		if known.unread && errors.Is(err, ErrIdentity) {
@@ -156,7 +163,9 @@ func download(body io.Reader, file *os.File, known reading) (facts, error) {
 		return facts{}, storeError(err)
 	}
 	f := p.facts
-	f.object = object{Encoding: encoding, Size: whole.size, SHA256: whole.SHA256()}
+	if !encoding.plain() {
+		f.object = object{Encoding: encoding, Size: whole.size, SHA256: whole.SHA256()}
+	}
 	if p.again && f.object.SHA256 != known.sha256 {
 		return facts{}, fmt.Errorf("object has SHA-256 %s and %s was proven: %w", f.object.SHA256, known.sha256, ErrChanged)
 	}

@@ -2,7 +2,12 @@ package snapshot
 
 import (
 	"bytes"
+	"compress/gzip"
+	"compress/lzw"
+	"compress/zlib"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"io"
 	"io/fs"
@@ -51,6 +56,51 @@ func TestFetch(t *testing.T) {
 		}
 		wantFile(t, fetched.Path, content)
 	})
+	for name, compress := range map[string]func(io.Writer) io.WriteCloser{
+		"Full-00000000-00000301-1700000000":          nil,
+		"Full-00000000-00000301-1700000000.gz":       func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) },
+		"Full-00000000-00000301-1700000000.gz.final": func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) },
+		"Full-00000000-00000301-1700000000.zlib":     func(w io.Writer) io.WriteCloser { return zlib.NewWriter(w) },
+		"Full-00000000-00000301-1700000000.Z":        func(w io.Writer) io.WriteCloser { return lzw.NewWriter(w, lzw.LSB, 8) },
+	} {
+		t.Run("takes what etcd-backup-restore calls "+name, func(t *testing.T) {
+			object := compressed(t, content, compress)
+			store := newBucket(t)
+			store.put("v2/"+name, object)
+			fetched, err := Fetch(t.Context(), store, "v2/"+name, t.TempDir(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum := sha256.Sum256(object)
+			if fetched.Info.Revision != 301 || fetched.Size != int64(len(object)) || fetched.SHA256 != hex.EncodeToString(sum[:]) {
+				t.Errorf("fetched %+v", fetched)
+			}
+			wantFile(t, fetched.Path, content)
+			again, err := FetchAgain(t.Context(), store, "v2/"+name, t.TempDir(), nil, fetched.SHA256)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantFile(t, again.Path, content)
+			if compress == nil {
+				return
+			}
+			for _, at := range []int{20, len(object) / 2, len(object) - 20} {
+				flipped := bytes.Clone(object)
+				flipped[at] ^= 4
+				for _, damaged := range [][]byte{flipped, object[:at]} {
+					store.replace("v2/"+name, damaged)
+					if _, err := Fetch(t.Context(), store, "v2/"+name, t.TempDir(), nil); !errors.Is(err, dbfile.ErrCorrupt) && !errors.Is(err, dbfile.ErrNoTrailer) {
+						t.Errorf("%d of %d bytes, damaged at %d: %v", len(damaged), len(object), at, err)
+					}
+				}
+			}
+		})
+	}
+	t.Run("says of changes only that they are no snapshot", func(t *testing.T) {
+		store := newBucket(t)
+		store.put("v2/Incr-00000302-00000400-1700000000.gz", compressed(t, []byte(`[{"etcdEvent":{}}]`), func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) }))
+		_ = wantRefused(t, store, "v2/Incr-00000302-00000400-1700000000.gz", dbfile.ErrNoTrailer, "name the full one")
+	})
 	t.Run("takes an object whose neighbour is no manifest", func(t *testing.T) {
 		store := newBucket(t)
 		store.put(key, content)
@@ -66,6 +116,21 @@ func TestFetch(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// compressed is content as another tool writes it; nil does not compress.
+func compressed(t *testing.T, content []byte, compress func(io.Writer) io.WriteCloser) []byte {
+	t.Helper()
+	if compress == nil {
+		return content
+	}
+	var object bytes.Buffer
+	writer := compress(&object)
+	_, err := writer.Write(content)
+	if err := errors.Join(err, writer.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return object.Bytes()
 }
 
 // secretive is S3 for somebody who may not list.

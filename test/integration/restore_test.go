@@ -2,9 +2,11 @@ package integration
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -202,6 +204,28 @@ func TestRestoreOperator(t *testing.T) {
 			t.Errorf("the end:\n%s", kubetest.YAML(r))
 		}
 		kubetest.MustKubectl(t, "", "-n", b.namespace, "wait", "--for=condition=Complete", "etcdrestore/good", "--timeout=10s")
+	})
+
+	t.Run("proves what other tools wrote, which has no manifest", func(t *testing.T) {
+		var zipped bytes.Buffer
+		writer := gzip.NewWriter(&zipped)
+		_, err := writer.Write(content)
+		if err := errors.Join(err, writer.Close()); err != nil {
+			t.Fatal(err)
+		}
+		for name, path := range map[string]string{
+			"archived-once":       b.put("etcd-cluster.backup", content),
+			"archived-periodic":   b.put("etcd.backup_v21_2026-01-02-03:04:05", content),
+			"archived-sidecar":    b.put("v1/default/example/3.1.8_0000000000000015_etcd.backup", content),
+			"etcd-backup-restore": b.put("v2/Full-00000000-00000021-1767323045.gz", zipped.Bytes()),
+		} {
+			r := b.restore(name, path)
+			kubetest.Create(t, r)
+			b.await(r, v1beta2.ReasonVerified)
+			if s := r.Status.Snapshot; s.Path != path || s.Revision != 21 || s.Keys != 20 || s.ClusterID != "" {
+				t.Errorf("%s: proved %+v", path, s)
+			}
+		}
 	})
 
 	t.Run("tells what the manifest says, where there is one", func(t *testing.T) {
