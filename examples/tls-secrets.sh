@@ -1,13 +1,15 @@
 #!/bin/sh
 # Makes a certificate authority and three certificates for one EtcdCluster with openssl, and prints the three Secrets that
 # its spec.TLS names: <cluster>-peer, <cluster>-server and <cluster>-client. The authority's key is thrown away, so that
-# nobody can add to it later: run this again for new certificates. Good for a try; in production let cert-manager or your
-# own authority issue them, with the names below and one year or less.
+# nobody can add to it later, or kept in a folder of yours: run this again with it for new certificates of the same
+# authority, which members load without a restart. Good for a try; in production let cert-manager or your own authority
+# issue them, with the names below and one year or less.
 #
-#     tls-secrets.sh CLUSTER [NAMESPACE] | kubectl apply -f -
+#     tls-secrets.sh CLUSTER [NAMESPACE [AUTHORITY-FOLDER]] | kubectl apply -f -
 set -eu
-cluster=${1:?usage: tls-secrets.sh CLUSTER [NAMESPACE]}
+cluster=${1:?usage: tls-secrets.sh CLUSTER [NAMESPACE [AUTHORITY-FOLDER]]}
 namespace=${2:-default}
+kept=${3:+$(cd "$3" && pwd)}
 days=365
 
 dir=$(mktemp -d)
@@ -17,8 +19,13 @@ umask 077
 
 key() { openssl ecparam -name prime256v1 -genkey -noout -out "$1.key"; }
 
-key ca
-openssl req -x509 -new -key ca.key -subj "/CN=$cluster etcd CA" -days "$days" -out ca.crt
+if [ -n "$kept" ] && [ -e "$kept/ca.key" ]; then
+	cp "$kept/ca.key" "$kept/ca.crt" .
+else
+	key ca
+	openssl req -x509 -new -key ca.key -subj "/CN=$cluster etcd CA" -days "$days" -out ca.crt
+	if [ -n "$kept" ]; then cp ca.key ca.crt "$kept"; fi
+fi
 
 # certificate FILE COMMON-NAME [SUBJECT-ALTERNATIVE-NAMES]
 certificate() {

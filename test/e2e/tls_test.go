@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -20,11 +21,8 @@ const repository = "../.."
 
 func TestAClusterWithTheUsersCertificatesIsServedSavedAndRestored(t *testing.T) {
 	n := begin(t)
-	secrets, err := exec.CommandContext(t.Context(), filepath.Join(repository, "examples/tls-secrets.sh"), "example-tls", n.name).Output()
-	if err != nil {
-		t.Fatalf("make certificates: %v", err)
-	}
-	n.apply(string(secrets))
+	authority := t.TempDir()
+	n.apply(n.certificates(authority))
 	n.applyFile("examples/etcdcluster-tls.yaml", "examples/secret-s3.yaml")
 	cluster := n.ready("example-tls")
 	for _, m := range cluster.Status.MemberStatuses {
@@ -43,6 +41,9 @@ func TestAClusterWithTheUsersCertificatesIsServedSavedAndRestored(t *testing.T) 
 	}
 	store := n.etcd("example-tls", config)
 	n.put(store, "key", 20)
+
+	n.certificatesReplaced(authority)
+	n.neverWithoutTLS()
 
 	// The most demanding client there is: a kube-apiserver that keeps its world in this cluster.
 	kubernetes := n.kubeAPIServer("example-tls", secret.Data)
@@ -69,6 +70,51 @@ func TestAClusterWithTheUsersCertificatesIsServedSavedAndRestored(t *testing.T) 
 	kubernetes.sees(informer, "deleted-by-mistake", "kept")
 	kubernetes.write("afterwards")
 	kubernetes.sees(informer, "afterwards", "deleted-by-mistake", "kept")
+}
+
+// certificates are Secrets made as the example says, by the authority in a folder.
+func (n *namespaced) certificates(authority string) string {
+	n.Helper()
+	secrets, err := exec.CommandContext(n.Context(), filepath.Join(repository, "examples/tls-secrets.sh"), "example-tls", n.name, authority).Output()
+	if err != nil {
+		n.Fatalf("make certificates: %v", err)
+	}
+	return string(secrets)
+}
+
+// certificatesReplaced has the user replace all certificates, and checks that members load them as they run.
+func (n *namespaced) certificatesReplaced(authority string) {
+	n.Helper()
+	pods, before := n.podUIDs("example-tls"), n.secret("example-tls-server")
+	traffic := n.traffic("example-tls", n.rereading("example-tls-client"))
+	n.apply(n.certificates(authority))
+	after := n.secret("example-tls-server")
+	if string(after[v1beta2.ServerCertKey]) == string(before[v1beta2.ServerCertKey]) || string(after[v1beta2.ServerCAKey]) != string(before[v1beta2.ServerCAKey]) {
+		n.Error("the certificate is not another of the same authority")
+	}
+	n.shown("example-tls", "example-tls-server", v1beta2.ServerCertKey, v1beta2.ClientPort)
+	n.shown("example-tls", "example-tls-peer", v1beta2.PeerCertKey, v1beta2.PeerPort)
+	n.ready("example-tls")
+	traffic.stop("a replacement of the user's certificates").without(n, 0)
+	if diff := cmp.Diff(pods, n.podUIDs("example-tls")); diff != "" {
+		n.Errorf("members were restarted (-before +after):\n%s", diff)
+	}
+}
+
+// neverWithoutTLS checks that TLS is neither turned off nor taken from elsewhere under a running cluster.
+func (n *namespaced) neverWithoutTLS() {
+	n.Helper()
+	pods := n.podUIDs("example-tls")
+	for _, tls := range []string{`null`, `{"static":null}`, `{"static":null,"managed":{}}`, `{"static":{"member":{"peerSecret":null}}}`} {
+		_, err := suite.Kubectl(n.Context(), "-n", n.name, "patch", "etcdcluster/example-tls", "--type=merge", "-p", `{"spec":{"TLS":`+tls+`}}`)
+		if err == nil || !strings.Contains(err.Error(), "save a snapshot and restore it into a new EtcdCluster") {
+			n.Errorf("TLS became %s: %v", tls, err)
+		}
+	}
+	n.ready("example-tls")
+	if diff := cmp.Diff(pods, n.podUIDs("example-tls")); diff != "" {
+		n.Errorf("members were restarted (-before +after):\n%s", diff)
+	}
 }
 
 func TestAMissingCertificateIsNamedAndNothingHangs(t *testing.T) {

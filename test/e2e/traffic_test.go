@@ -30,6 +30,8 @@ type traffic struct {
 	acknowledged []string
 	requests     int
 	failures     []string
+	moments      int
+	failedAt     time.Time
 	longest      time.Duration
 }
 
@@ -83,6 +85,10 @@ func (t *traffic) request(ctx context.Context, ask func(context.Context) error) 
 	err := ask(limited)
 	if err != nil && ctx.Err() == nil {
 		t.failures = append(t.failures, err.Error())
+		if time.Since(t.failedAt) > electionTimeout {
+			t.moments++
+		}
+		t.failedAt = time.Now()
 	}
 	return err == nil
 }
@@ -90,6 +96,7 @@ func (t *traffic) request(ctx context.Context, ask func(context.Context) error) 
 // measured is what a client saw.
 type measured struct {
 	requests, failed int
+	moments          int // in which requests failed, each an election timeout or more after the one before
 	longest          time.Duration
 }
 
@@ -99,8 +106,8 @@ func (t *traffic) stop(during string) measured {
 	t.stopIt()
 	t.ended.Wait()
 	t.kept(len(t.acknowledged))
-	saw := measured{requests: t.requests, failed: len(t.failures), longest: t.longest.Round(time.Millisecond)}
-	t.n.Logf("traffic during %s: %d requests, %d failed, longest gap %s (goal %s)", during, saw.requests, saw.failed, saw.longest, electionTimeout)
+	saw := measured{requests: t.requests, failed: len(t.failures), moments: t.moments, longest: t.longest.Round(time.Millisecond)}
+	t.n.Logf("traffic during %s: %d requests, %d failed at %d moments, longest gap %s (goal %s)", during, saw.requests, saw.failed, saw.moments, saw.longest, electionTimeout)
 	if len(t.failures) > 0 {
 		t.n.Logf("failed requests: %s", strings.Join(t.failures[:min(5, len(t.failures))], "; "))
 	}
@@ -137,5 +144,14 @@ func (m measured) without(t testing.TB, tolerated int) {
 	t.Helper()
 	if m.failed > tolerated {
 		t.Errorf("%d of %d requests failed, at most %d may", m.failed, m.requests, tolerated)
+	}
+}
+
+// withoutMoreThan moments fails the test when requests failed at more: each time leadership moves etcd may refuse the
+// writes that come in until it has, which says that they were not made, and which its client does not send again.
+func (m measured) withoutMoreThan(t testing.TB, moments int) {
+	t.Helper()
+	if m.moments > moments {
+		t.Errorf("%d of %d requests failed at %d moments, at most %d may be", m.failed, m.requests, m.moments, moments)
 	}
 }
