@@ -67,6 +67,10 @@ test: unit integration chart e2e ## Run every test
 unit: deps ## Unit tests, with the race detector, in random order
 	CGO_ENABLED=1 go test -race -shuffle=on ./api/... ./cmd/... ./internal/... ./hack/... ./test/localkube/...
 
+.PHONY: simulate
+simulate: ## A million steps of the planner in random worlds, others each time; SIM_SEED=n for those of a run that failed
+	SIM_SEED=$(or $(SIM_SEED),random) go test -count=1 -v -run TestRandomFaultsBreakNothing ./internal/cluster
+
 .PHONY: integration
 integration: deps ## Tests against a real kube-apiserver, real etcd, a real S3 server and a GCS emulator
 	@$(LOCALKUBE) build $(INTEGRATION_PROGRAMS)

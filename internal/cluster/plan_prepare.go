@@ -22,6 +22,8 @@ import (
 const (
 	snapshotsAt  = "3.7"
 	snapshotsVia = "3.5"
+	// silentOfDowngrade is the version that may be gone down to, and whose members do not say that they are.
+	silentOfDowngrade = "3.5"
 )
 
 // preparation is what a State asks for before members may be brought to the spec's version.
@@ -70,12 +72,18 @@ func (s State) prepared(p preparation) v1beta2.VersionChangeStep {
 	return s.VersionChange.Step
 }
 
-// downgrade is the minor version that etcd is bringing its data down to; empty when it is not.
+// downgrade is the minor version that etcd is bringing its data down to; empty when it is not. Members of 3.5 do not say
+// it: until the record of it is gone, it may still be under way.
 func (s State) downgrade() string {
+	tells := false
 	for _, m := range s.Current() {
 		if m.Downgrade != "" {
 			return minor(m.Downgrade)
 		}
+		tells = tells || m.StorageVersion != ""
+	}
+	if !tells && s.answered() && s.VersionChange != nil && s.VersionChange.To == silentOfDowngrade {
+		return silentOfDowngrade
 	}
 	return ""
 }
@@ -90,6 +98,10 @@ func endDowngrade(s State) Step {
 	joins := s.surplus() < s.losing() || slices.ContainsFunc(s.membership(), func(m Member) bool { return !m.Started })
 	if !joins && target == s.wantedDowngrade() {
 		return nil
+	}
+	if c := s.VersionChange; c != nil && c.To == target && c.Step == v1beta2.VersionChangeReady {
+		// Before it stops being true: should all members stop next, none of them may come back on the lower version.
+		return RecordVersionChange{To: c.To, Step: v1beta2.VersionChangePreparing, Index: c.Index}
 	}
 	return CancelDowngrade{From: target}
 }
@@ -126,6 +138,9 @@ func prepare(s State) Step {
 	}
 	record := RecordVersionChange{To: p.to, Step: v1beta2.VersionChangeReady, Index: s.applied()}
 	switch {
+	case s.prepared(p) == v1beta2.VersionChangeReady:
+		record.Step = v1beta2.VersionChangePreparing // etcd is not on the way down any more
+		return record
 	case s.prepared(p) == v1beta2.VersionChangeSnapshotted && s.behind(minor(lowest), s.VersionChange.Index) == "":
 		record.Index = s.VersionChange.Index
 		return record
@@ -174,17 +189,19 @@ func (s State) preparing(what, who string) Step {
 	}
 }
 
-// versionChange is what stays true of what was recorded, as long as nobody answers or etcd is bringing data down:
-// afterwards nothing once the members are there, nor when the spec no longer asks for it.
+// versionChange is what stays true of what was recorded, as long as nobody answers, members run two minor versions or
+// etcd is bringing data down: afterwards nothing once the members are there, nor when the spec no longer asks for it.
 func (s State) versionChange() *v1beta2.VersionChangeStatus {
 	recorded := s.VersionChange.DeepCopy()
 	if recorded == nil || !s.answered() || s.downgrade() != "" {
 		return recorded
 	}
 	lowest, highest := s.versions()
+	if recorded.Step == v1beta2.VersionChangeReady && older(recorded.To+".0", minor(highest)+".0") {
+		recorded.Step = v1beta2.VersionChangePreparing // it was called off, and the data may go up again
+	}
 	p, needed := s.preparation(lowest, highest)
-	halfWay := minor(lowest) != minor(highest) && recorded.To == minor(s.Spec.EtcdVersion())
-	if halfWay || (needed && p.to == recorded.To) {
+	if minor(lowest) != minor(highest) || (needed && p.to == recorded.To) {
 		return recorded
 	}
 	return nil

@@ -92,7 +92,13 @@ func TestPlanPrepare(t *testing.T) {
 			state(formed, members(3), down, data("3.5.0", "3.5.0"), preparedFor("3.5", v1beta2.VersionChangeReady)), stop(1, "3.5.35"),
 		},
 		"does it again when somebody cancelled it": {
-			state(formed, members(3), down, data("3.6.0", ""), preparedFor("3.5", v1beta2.VersionChangeReady)), EnableDowngrade{To: "3.5.0", For: "3.5"},
+			state(formed, members(3), down, data("3.6.0", ""), preparedFor("3.5", v1beta2.VersionChangeReady)), RecordVersionChange{To: "3.5", Step: v1beta2.VersionChangePreparing, Index: 40},
+		},
+		"takes back that it is ready before it calls off the way down": {
+			state(formed, size(4), members(3), down, data("3.5.0", "3.5.0"), preparedFor("3.5", v1beta2.VersionChangeReady)), RecordVersionChange{To: "3.5", Step: v1beta2.VersionChangePreparing, Index: 40},
+		},
+		"ends the way down itself where no member says whether it has ended": {
+			state(formed, members(3), down, everyImage("3.5.35"), preparedFor("3.5", v1beta2.VersionChangePreparing)), CancelDowngrade{From: "3.5"},
 		},
 		"goes back up half way down": {
 			state(formed, members(3), ofVersion("3.6.16"), data("3.5.0", "3.5.0"), with(1, running("3.5.35"))), CancelDowngrade{From: "3.5"},

@@ -227,9 +227,6 @@ func (s State) seedOf(incarnation int32) (Member, bool) {
 
 // removeStrays removes what a failed restore left: a seed that never was the cluster and never will be.
 func removeStrays(s State) Step {
-	if s.restoring() {
-		return nil
-	}
 	for _, m := range s.Members {
 		switch {
 		case !s.stray(m):
@@ -245,7 +242,8 @@ func removeStrays(s State) Step {
 // stray says whether a member is of a life that never came to be. Where the status was lost, only a cluster that
 // serves proves that a later life did not.
 func (s State) stray(m Member) bool {
-	if m.Incarnation <= max(s.Incarnation, firstIncarnation) {
+	underWay := s.restoring() && m.Incarnation == s.Restore.Incarnation
+	if underWay || m.Incarnation <= max(s.Incarnation, firstIncarnation) {
 		return false
 	}
 	failed := s.step() == v1beta2.RestoreFailed && m.Incarnation == s.Restore.Incarnation

@@ -28,24 +28,36 @@ func (s State) ImageFor(incarnation int32) string {
 	return spec.Image()
 }
 
-// versions are the lowest and the highest that members of the cluster run, as far as they answer, or the lowest that
-// was last known; empty when that is not known either.
+// versions are the lowest and the highest that members of the cluster run. As long as not all of them say it, what was
+// known last counts as well: the one that is silent may be the one that has yet to change. What ran before the cluster
+// formed does not count. Empty when nothing is known.
 func (s State) versions() (lowest, highest string) {
+	said := []string{}
+	silent := !s.MembershipKnown
 	for _, m := range s.Current() {
-		if m.Version == "" {
-			continue
+		if m.Version != "" {
+			said = append(said, m.Version)
 		}
-		if lowest == "" || older(m.Version, lowest) {
-			lowest = m.Version
-		}
-		if highest == "" || older(highest, m.Version) {
-			highest = m.Version
-		}
+		silent = silent || (m.InMembership && m.Started && m.Version == "")
 	}
-	if lowest == "" {
-		return s.KnownVersion, s.KnownVersion
+	if silent && s.Formed() && s.KnownVersion != "" {
+		said = append(said, s.KnownVersion)
+	}
+	for _, v := range said {
+		if lowest == "" || older(v, lowest) {
+			lowest = v
+		}
+		if highest == "" || older(highest, v) {
+			highest = v
+		}
 	}
 	return lowest, highest
+}
+
+// lowestVersion that a member of the cluster runs, as far as is known.
+func (s State) lowestVersion() string {
+	lowest, _ := s.versions()
+	return lowest
 }
 
 // What etcd's upgrade guides ask for before a minor version is reached, and, going down, of the version that is
@@ -106,17 +118,6 @@ func minor(v string) string {
 		return v
 	}
 	return fmt.Sprintf("%d.%d", parsed.Major(), parsed.Minor())
-}
-
-// lowestVersion that a current member says it runs; empty while none answers.
-func (s State) lowestVersion() string {
-	lowest := ""
-	for _, m := range s.Current() {
-		if lowest == "" || older(m.Version, lowest) {
-			lowest = m.Version
-		}
-	}
-	return lowest
 }
 
 // older says whether version a is before version b. What is no version is not.

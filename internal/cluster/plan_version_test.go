@@ -152,3 +152,14 @@ func TestImageFor(t *testing.T) {
 		})
 	}
 }
+
+func TestASilentMemberCountsWithWhatItLastRan(t *testing.T) {
+	three := state(formed, members(3), ofVersion("3.7.3"), everyImage("3.7.3"), func(s *State) { s.KnownVersion = "3.6.16" })
+	if lowest, highest := three.versions(); lowest != "3.7.3" || highest != "3.7.3" {
+		t.Errorf("all answer, and the versions are %s and %s", lowest, highest)
+	}
+	three.Members[1].Answers, three.Members[1].Started, three.Members[1].Version = false, true, ""
+	if lowest, highest := three.versions(); lowest != "3.6.16" || highest != "3.7.3" {
+		t.Errorf("one is silent that ran 3.6.16, and the versions are %s and %s", lowest, highest)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster"
@@ -20,9 +21,10 @@ const (
 )
 
 func TestRandomFaultsBreakNothing(t *testing.T) {
-	// One seed that passes: most others meet the known defects in CHANGELOG. To be random again once those are mended.
-	seed := uint64(5)
-	if given, err := strconv.ParseUint(os.Getenv("SIM_SEED"), 10, 64); err == nil {
+	seed := uint64(1) // the same worlds for everybody, so that a build fails for what it changed; make simulate looks at others
+	if os.Getenv("SIM_SEED") == "random" {
+		seed = rand.Uint64()
+	} else if given, err := strconv.ParseUint(os.Getenv("SIM_SEED"), 10, 64); err == nil {
 		seed = given
 	}
 	t.Logf("SIM_SEED=%d", seed)
@@ -34,7 +36,7 @@ func TestRandomFaultsBreakNothing(t *testing.T) {
 		return step
 	}
 	wanted := randomSteps
-	if raceEnabled {
+	if raceEnabled || testing.Short() {
 		wanted /= 20
 	}
 	for ; steps < wanted && !t.Failed(); worlds++ {
@@ -55,6 +57,13 @@ func live(plan model.Planner, seed, number uint64, log bool, logf ...func(string
 	w := model.New(1+r.IntN(7), r.IntN(4) > 0)
 	w.Gentle = r.IntN(3) > 0
 	w.Chance(r)
+	if log {
+		planned := plan
+		plan = func(s cluster.State) cluster.Step {
+			logf[0]("    %s", brief(s))
+			return planned(s)
+		}
+	}
 	n := model.Noise{World: w, Plan: plan, Rand: r}
 	if log {
 		n.Log = logf[0]
@@ -79,6 +88,22 @@ func live(plan model.Planner, seed, number uint64, log bool, logf ...func(string
 	})
 	w.CheckLost(o)
 	return w, o, steps
+}
+
+// brief is what of a State most often explains a Step.
+func brief(s cluster.State) string {
+	line := fmt.Sprintf("%d of %s, known %s", s.Spec.Size, s.Spec.EtcdVersion(), s.KnownVersion)
+	if c := s.VersionChange; c != nil {
+		line += fmt.Sprintf(", %s for %s", c.Step, c.To)
+	}
+	for _, m := range s.Members {
+		_, image, _ := strings.Cut(m.PodImage, ":v")
+		line += fmt.Sprintf(" | %s %d %s%s", strings.TrimPrefix(m.Name, s.Name+"-"), m.Incarnation, m.Volume, strings.Join([]string{"", string(m.Pod), image, string(m.Start)}, " "))
+		if m.Answers {
+			line += fmt.Sprintf(" %s of %s, down %q", m.Version, m.StorageVersion, m.Downgrade)
+		}
+	}
+	return line
 }
 
 // retell logs the end of a world's life.

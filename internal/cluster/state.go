@@ -46,7 +46,8 @@ type State struct {
 	KnownVoters []string
 	// VersionChange is what the members' data is prepared for, nil for nothing.
 	VersionChange *v1beta2.VersionChangeStatus
-	// KnownVersion is the lowest version that a member said it runs when one last answered; empty before.
+	// KnownVersion is the lowest version that a member ran when all of them last answered, or that one said since;
+	// empty before.
 	KnownVersion string
 	// MembershipKnown: a quorum of the current incarnation answered with the membership.
 	MembershipKnown bool

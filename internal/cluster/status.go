@@ -44,6 +44,10 @@ func recordFacts(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 		status.Incarnation = step.Incarnation
 	case RecordVersionChange:
 		status.VersionChange = (*v1beta2.VersionChangeStatus)(&step)
+	case CancelDowngrade:
+		if status.VersionChange != nil && status.VersionChange.To == step.From {
+			status.VersionChange = nil
+		}
 	case RecordFormed:
 		status.ClusterID, status.Incarnation = step.ClusterID, step.Incarnation
 	case BeginRestore:
@@ -53,7 +57,7 @@ func recordFacts(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 		status.Restore.ClusterID, status.Restore.Revision = step.ClusterID, step.Revision
 		status.Restore.Message = "the seed is proven: the old members stop and the client Service turns to it"
 	case AdoptSeed:
-		status.ClusterID, status.Incarnation = step.ClusterID, step.Incarnation
+		status.ClusterID, status.Incarnation, status.VersionChange = step.ClusterID, step.Incarnation, nil
 		status.Restore.Step = v1beta2.RestoreGrowing
 		status.Restore.Message = fmt.Sprintf("the restored data is served; growing to %d members", s.Spec.Size) + s.tooLate()
 		if seed, ok := s.seed(); ok {
@@ -129,7 +133,7 @@ func setMembers(status *v1beta2.EtcdClusterStatus, s State) {
 		keepMissing(status, before)
 	}
 	status.Size = len(status.Members.Ready)
-	if v := s.lowestVersion(); v != "" {
+	if v := s.lowestVersion(); v != "" && s.answered() {
 		status.CurrentVersion = v
 	}
 	status.TargetVersion = ""

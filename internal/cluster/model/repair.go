@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -18,6 +19,9 @@ func (w *World) Repair() {
 	}
 	if change := w.Cluster.Status.VersionChange; change != nil {
 		w.Cluster.Spec.Version = newest[change.To] // where it was going, and members may be
+	}
+	if l := w.formed(); l != nil && l.adopted && l.downgrade == 0 && l.version > minorOf(w.Cluster.Spec.Version) {
+		w.Cluster.Spec.Version = newest[fmt.Sprintf("3.%d", l.version)] // the members say so, who went on before anybody saw it
 	}
 	if w.template == w.badTemplate {
 		w.template++
@@ -53,10 +57,21 @@ func (w *World) CheckLost(o Outcome) {
 	if wait.Why == v1beta2.ReasonRollRefused && !w.durable() {
 		return
 	}
+	if wait.Why == v1beta2.ReasonRecovering && wait.Stalled && w.losesSurvivor() {
+		return
+	}
 	if wait.Why == v1beta2.ReasonVersionNotSupported && w.runsAnotherMinor() {
 		return
 	}
 	w.violate(6, "in a world put right the last word is %+v", wait)
+}
+
+// losesSurvivor says whether the one survivor's volume is being deleted, which only a person may give up.
+func (w *World) losesSurvivor() bool {
+	return slices.ContainsFunc(w.pods, func(p pod) bool {
+		v := w.volume(p.name)
+		return p.start == cluster.StartForce && v != nil && v.deleting
+	})
 }
 
 // runsAnotherMinor says whether a Pod runs a minor version that the spec does not ask for: a restore may have

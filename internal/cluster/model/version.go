@@ -121,9 +121,12 @@ func (w *World) unreadable(p *pod, d *data) string {
 	return ""
 }
 
-// beOf takes a life and all its data for one of a version.
+// beOf takes a life and all its data for one of a version, which is not on its way down to a higher one.
 func (w *World) beOf(l *life, version int) {
 	l.version = version
+	if l.downgrade > version || w.statusLost {
+		l.downgrade = 0
+	}
 	for _, e := range l.entries {
 		if d := w.dataOf(e.name); d != nil && d.cluster == l.id {
 			d.storage = version
@@ -190,7 +193,7 @@ func (w *World) guessVersions(s cluster.State) {
 }
 
 // newest are versions of each minor.
-var newest = map[string]string{"3.5": "3.5.35", "3.6": version, "3.7": "3.7.3"}
+var newest = map[string]string{"3.5": "3.5.35", "3.6": version, "3.7": "3.7.3", "3.8": "3.8.0"}
 
 // checkTemplates: done means that every Pod is what is asked for.
 func (w *World) checkTemplates(l *life) {
