@@ -91,7 +91,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	}
 	cfg.Credentials = markedCredentials{cfg.Credentials}
 	client := s3.NewFromConfig(cfg, func(o *s3.Options) {
-		o.HTTPClient = stall.Transport{Send: cfg.HTTPClient.Do, Limit: patience(c.Patience)}
+		o.HTTPClient = stall.Transport{Send: o.HTTPClient.Do, Limit: patience(c.Patience)}
 		o.UsePathStyle = c.ForcePathStyle
 		if c.Endpoint != "" {
 			o.BaseEndpoint = aws.String(c.Endpoint)
