@@ -1,7 +1,12 @@
 package gcs
 
 import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
 	"errors"
+	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"net/http"
@@ -74,5 +79,60 @@ func TestAnswers(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestOptionsReachTheStore puts an object of one request and one of several chunks.
+func TestOptionsReachTheStore(t *testing.T) {
+	for name, size := range map[string]int{"one request": 10, "several chunks": chunkSize + 1} {
+		t.Run(name, func(t *testing.T) {
+			var told []string
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				if r.URL.Query().Has("ifGenerationMatch") {
+					told = append(told, r.URL.Query().Get("kmsKeyName")+" "+string(body[:min(len(body), 1000)]))
+					w.Header().Set("Location", "http://"+r.Host+"/upload/next")
+				} else if !strings.HasSuffix(r.Header.Get("Content-Range"), "/"+fmt.Sprint(size)) {
+					w.Header().Set("X-Http-Status-Code-Override", "308")
+					w.Header().Set("Range", "bytes=0-"+fmt.Sprint(chunkSize-1))
+					return
+				}
+				sum := crc32.Checksum(make([]byte, size), crc32.MakeTable(crc32.Castagnoli))
+				_, _ = fmt.Fprintf(w, `{"name":"key","size":"%d","crc32c":%q}`, size, base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, sum)))
+			}))
+			defer server.Close()
+			store, err := Open(t.Context(), Config{Bucket: "bucket", Endpoint: server.URL, KMSKeyName: "projects/p/key", StorageClass: "NEARLINE"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := store.Put(t.Context(), "key", bytes.NewReader(make([]byte, size))); err != nil {
+				t.Fatal(err)
+			}
+			if len(told) != 1 || !strings.HasPrefix(told[0], "projects/p/key ") || !strings.Contains(told[0], `"storageClass":"NEARLINE"`) {
+				t.Errorf("told %q, want key and storage class", told)
+			}
+		})
+	}
+}
+
+func TestOtherBytesThanWereSentAreNoObject(t *testing.T) {
+	removed := ""
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodDelete {
+			removed = r.URL.Query().Get("ifGenerationMatch")
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		_, _ = io.Copy(io.Discard, r.Body)
+		_, _ = io.WriteString(w, `{"name":"key","size":"5","crc32c":"AAAAAA==","generation":"42"}`)
+	}))
+	defer server.Close()
+	store, err := Open(t.Context(), Config{Bucket: "bucket", Endpoint: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = store.Put(t.Context(), "key", strings.NewReader("bytes"))
+	if err == nil || !strings.Contains(err.Error(), "was sent") || removed != "42" {
+		t.Errorf("error %v, removed generation %q, want 42 and no other", err, removed)
 	}
 }

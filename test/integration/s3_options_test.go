@@ -1,0 +1,78 @@
+package integration
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore/s3"
+	"github.com/etcd-suite/etcd-operator/test/integration/servers"
+)
+
+// TestS3KeepsWhatItWasTold looks with S3's own client at objects of one part and of several. versitygw keeps tags and
+// locks; it takes, and forgets, encryption and storage class, whose headers internal/objstore/s3 tests.
+func TestS3KeepsWhatItWasTold(t *testing.T) {
+	server := servers.S3(t)
+	client := awss3.New(awss3.Options{
+		BaseEndpoint: &server.Endpoint, Region: server.Region, UsePathStyle: true,
+		Credentials: credentials.NewStaticCredentialsProvider(server.AccessKey, server.SecretKey, ""),
+	})
+	const bucket = "locked"
+	if _, err := client.CreateBucket(t.Context(), &awss3.CreateBucketInput{Bucket: aws.String(bucket), ObjectLockEnabledForBucket: aws.Bool(true)}); err != nil {
+		t.Fatal(err)
+	}
+	until := time.Now().Add(48 * time.Hour).UTC().Truncate(time.Second)
+	for name, options := range map[string]s3.Options{
+		"for days":     {LockMode: "GOVERNANCE", RetainFor: 48 * time.Hour},
+		"until a date": {LockMode: "COMPLIANCE", RetainUntil: until},
+	} {
+		options.Tags = map[string]string{"team": "a b+c=d", "für": "etcd"}
+		options.Encryption, options.StorageClass = s3.SSES3, "STANDARD_IA"
+		l := s3Location(server, bucket)
+		l.Options.S3 = options
+		store := open(t, l)
+		for size, body := range map[string][]byte{"one part": small, "several parts": large} {
+			t.Run(name+", "+size, func(t *testing.T) {
+				key := name + "/" + size
+				if err := store.Put(t.Context(), key, bytes.NewReader(body)); err != nil {
+					t.Fatal(err)
+				}
+				wantTags(t, client, bucket, key, options.Tags)
+				lock, err := client.GetObjectRetention(t.Context(), &awss3.GetObjectRetentionInput{Bucket: aws.String(bucket), Key: &key})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := lock.Retention; string(got.Mode) != options.LockMode || got.RetainUntilDate.Sub(until).Abs() > time.Hour {
+					t.Errorf("locked %s until %s, want %s until %s", got.Mode, got.RetainUntilDate, options.LockMode, until)
+				}
+				if err := store.Delete(t.Context(), key); !errors.Is(err, fs.ErrPermission) {
+					t.Errorf("delete: %v, want that the lock refuses it", err)
+				}
+				if got, err := read(t, store, key); err != nil || !bytes.Equal(got, body) {
+					t.Errorf("%d bytes of %d, error %v", len(got), len(body), err)
+				}
+			})
+		}
+	}
+}
+
+func wantTags(t *testing.T, client *awss3.Client, bucket, key string, want map[string]string) {
+	t.Helper()
+	tags, err := client.GetObjectTagging(t.Context(), &awss3.GetObjectTaggingInput{Bucket: &bucket, Key: &key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for tag, value := range want {
+		if !slices.ContainsFunc(tags.TagSet, func(found types.Tag) bool { return *found.Key == tag && *found.Value == value }) {
+			t.Errorf("tags %+v, want %q: %q", tags.TagSet, tag, value)
+		}
+	}
+}
