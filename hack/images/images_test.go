@@ -302,6 +302,21 @@ func TestProgramImages(t *testing.T) {
 			}
 		}
 	})
+
+	t.Run("etcd 3.4 has no etcdutl", func(t *testing.T) {
+		dir := t.TempDir()
+		for _, name := range []string{"etcd", "etcdctl"} {
+			fakeProgram(t, filepath.Join(dir, name), elf.EM_X86_64, name)
+		}
+		out, err := runImages(t, "etcd-3.4.15="+dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := open(t, filepath.Join(out, "etcd-3.4.15.tar"))
+		if _, _, files := o.image(t, o.index.Manifests[0]); len(files) == 0 {
+			t.Error("no files")
+		}
+	})
 }
 
 func TestOperatorImages(t *testing.T) {

@@ -5,7 +5,7 @@
 //
 // A NAME is an operator (cluster-operator, backup-operator, restore-operator),
 // which is compiled, or etcd-VERSION=DIR, which packs DIR/etcd, DIR/etcdctl and
-// DIR/etcdutl the way upstream's image does. --program packs any other static
+// DIR/etcdutl (since 3.5) the way upstream's image does. --program packs any other static
 // program. An archive is <out>/<name>.tar, an OCI image layout that
 // `ctr -n k8s.io images import`, `docker load` and `skopeo copy oci-archive:`
 // take; it carries its own name.

@@ -75,7 +75,11 @@ func parseName(name string) (target, error) {
 		return target{}, fmt.Errorf("no image %q: want %s, or etcd-VERSION=DIR", name, strings.Join(operators, ", "))
 	}
 	t := target{kind: etcdImage, name: "etcd-" + match[1], ref: etcdRepository + ":v" + match[1]}
-	for _, file := range []string{"etcd", "etcdctl", "etcdutl"} {
+	files := []string{"etcd", "etcdctl", "etcdutl"}
+	if strings.HasPrefix(match[1], "3.4.") {
+		files = files[:2] // etcdutl came with 3.5
+	}
+	for _, file := range files {
 		t.files = append(t.files, filepath.Join(match[2], file))
 	}
 	return t, nil

@@ -143,7 +143,8 @@ func (s State) etcdContainer(m CreateMember) corev1.Container {
 
 // probes ask over plain HTTP. Liveness must not depend on quorum, or losing it would restart every member:
 // /livez is there since 3.6, /health?serializable=true since 3.5. A member whose space is used up serves reads and
-// deletions, which is the way out: it is neither restarted nor taken from the clients for that.
+// deletions, which is the way out: it is neither restarted nor taken from the clients for that. 3.4 is never asked for
+// /health: it writes each such question into its raft log, as a request of the v2 API, over which 3.6 panics.
 func probes(v string) (liveness, readiness *corev1.Probe) {
 	get := func(path string) corev1.ProbeHandler {
 		return corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path, Port: intstr.FromInt32(v1beta2.MetricsPort)}}
@@ -155,6 +156,8 @@ func probes(v string) (liveness, readiness *corev1.Probe) {
 		live, ready = get("/livez"), get("/readyz")
 	case err == nil && parsed.AtLeast(version.MustParseSemantic("3.5.0")):
 		live = get("/health?serializable=true&exclude=NOSPACE")
+	case err == nil:
+		ready = get("/metrics")
 	}
 	return &corev1.Probe{ProbeHandler: live, InitialDelaySeconds: 10, PeriodSeconds: 10, TimeoutSeconds: 10, FailureThreshold: 6},
 		&corev1.Probe{ProbeHandler: ready, PeriodSeconds: 1, TimeoutSeconds: 3, FailureThreshold: 3}

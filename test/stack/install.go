@@ -21,7 +21,7 @@ const (
 const development = "dev"
 
 // EtcdVersions are the etcd releases whose images tests may use on the local Kubernetes, by program module.
-var EtcdVersions = map[string]string{"etcd-3.5": "3.5.35", "etcd-3.6": "3.6.16", "etcd-3.7": "3.7.3"}
+var EtcdVersions = map[string]string{"etcd-3.4": "3.4.15", "etcd-3.5": "3.5.35", "etcd-3.6": "3.6.16", "etcd-3.7": "3.7.3"}
 
 var operators = []string{"cluster-operator", "backup-operator", "restore-operator"}
 
