@@ -4,7 +4,6 @@
 package bench
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -27,21 +26,9 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/connect"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/test/bench/measure"
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
-
-func setting(b *testing.B, name string, otherwise int) int {
-	b.Helper()
-	text := os.Getenv(name)
-	if text == "" {
-		return otherwise
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		b.Fatal(err)
-	}
-	return n
-}
 
 // order is what the process is told that saves.
 type order struct {
@@ -53,14 +40,9 @@ type order struct {
 // BenchmarkSave compares a save with etcdctl's and with a plain upload of the same bytes, in turns, and says how much
 // anonymous memory one save and four at once take above none.
 func BenchmarkSave(b *testing.B) {
-	mib, value := setting(b, "BENCH_MIB", 1024), setting(b, "BENCH_VALUE", 16<<10)
+	mib, value := measure.Setting(b, "BENCH_MIB", 1024), measure.Setting(b, "BENCH_VALUE", 16<<10)
 	member := servers.Etcd(b, servers.EtcdOptions{Args: []string{"--quota-backend-bytes=8589934592", "--snapshot-count=10000", "--unsafe-no-fsync"}}).Members[0]
-	server := servers.S3(b)
-	server.CreateBucket(b, "bench")
-	location := connect.Location{
-		Kind: connect.S3, Bucket: "bench", Endpoint: server.Endpoint, Region: server.Region, ForcePathStyle: true,
-		Secret: map[string][]byte{"access-key-id": []byte(server.AccessKey), "secret-access-key": []byte(server.SecretKey)},
-	}
+	_, location := measure.S3(b)
 	fill(b, member.ClientURL, mib, value)
 	store, err := connect.Open(b.Context(), location)
 	if err != nil {
@@ -68,20 +50,20 @@ func BenchmarkSave(b *testing.B) {
 	}
 	file := filepath.Join(b.TempDir(), "snapshot.db")
 	times := map[string][]time.Duration{}
-	measure := func(what string, run func()) {
+	timed := func(what string, run func()) {
 		started := time.Now()
 		run()
 		times[what] = append(times[what], time.Since(started))
 	}
-	for i := range setting(b, "BENCH_ROUNDS", 3) {
+	for i := range measure.Setting(b, "BENCH_ROUNDS", 3) {
 		b.Logf("round %d", i)
-		measure("etcdctl", func() { etcdctl(b, member.ClientURL, file) })
+		timed("etcdctl", func() { etcdctl(b, member.ClientURL, file) })
 		key := fmt.Sprintf("plain-%d", i)
-		measure("upload", func() { upload(b, store, key, file) })
+		timed("upload", func() { measure.Upload(b, store, key, file) })
 		remove(b, store, key)
 		key = fmt.Sprintf("saved-%d", i)
 		peak := 0
-		measure("save", func() {
+		timed("save", func() {
 			peak = child(b, order{URL: member.ClientURL, Dir: b.TempDir(), Location: location, Keys: []string{key}})
 		})
 		b.Logf("one save: %d MiB of anonymous memory above idle", peak>>20)
@@ -137,18 +119,6 @@ func etcdctl(b *testing.B, url, file string) {
 	cmd := exec.CommandContext(b.Context(), servers.EtcdctlProgram(b, "3.6"), "--endpoints", url, "snapshot", "save", file)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		b.Fatalf("%v: %s", err, out)
-	}
-}
-
-func upload(b *testing.B, store objstore.Store, key, file string) {
-	b.Helper()
-	f, err := os.Open(file)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer f.Close()
-	if err := store.Put(b.Context(), key, f); err != nil {
-		b.Fatal(err)
 	}
 }
 
@@ -210,10 +180,10 @@ func TestChild(t *testing.T) {
 		defer pprof.StopCPUProfile()
 	}
 	debug.FreeOSMemory()
-	idle := anonymous(t)
+	idle := measure.Anonymous(os.Getpid())
 	ctx, cancel := context.WithCancel(t.Context())
 	peak := make(chan int)
-	go func() { peak <- watch(ctx, t) }()
+	go func() { peak <- watch(ctx) }()
 	var group sync.WaitGroup
 	for _, key := range o.Keys {
 		group.Go(func() { save(t, o, key) })
@@ -250,7 +220,7 @@ func save(t *testing.T, o order, key string) {
 }
 
 // watch returns the most anonymous memory that it saw.
-func watch(ctx context.Context, t *testing.T) int {
+func watch(ctx context.Context) int {
 	ticker := time.NewTicker(10 * time.Millisecond)
 	defer ticker.Stop()
 	peak := 0
@@ -259,28 +229,7 @@ func watch(ctx context.Context, t *testing.T) int {
 		case <-ctx.Done():
 			return peak
 		case <-ticker.C:
-			peak = max(peak, anonymous(t))
+			peak = max(peak, measure.Anonymous(os.Getpid()))
 		}
 	}
-}
-
-// anonymous is this process' RssAnon in bytes.
-func anonymous(t *testing.T) int {
-	f, err := os.Open("/proc/self/status")
-	if err != nil {
-		t.Error(err)
-		return 0
-	}
-	defer f.Close()
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		if text, ok := strings.CutPrefix(lines.Text(), "RssAnon:"); ok {
-			kib, err := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(text, "kB")))
-			if err != nil {
-				t.Error(err)
-			}
-			return kib << 10
-		}
-	}
-	t.Error("no RssAnon")
-	return 0
 }

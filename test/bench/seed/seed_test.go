@@ -5,7 +5,6 @@
 package seed
 
 import (
-	"bufio"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -17,7 +16,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -29,44 +27,28 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/connect"
 	"github.com/etcd-suite/etcd-operator/internal/seed"
+	"github.com/etcd-suite/etcd-operator/test/bench/measure"
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
-
-func setting(b *testing.B, name string, otherwise int) int {
-	b.Helper()
-	text := os.Getenv(name)
-	if text == "" {
-		return otherwise
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		b.Fatal(err)
-	}
-	return n
-}
 
 // BenchmarkSeed reports the wall time of the seed as a multiple of that by hand, and how much anonymous memory it takes
 // beyond what etcdutl takes.
 func BenchmarkSeed(b *testing.B) {
 	const value = 16 << 10
-	mib := setting(b, "BENCH_MIB", 1024)
+	mib := measure.Setting(b, "BENCH_MIB", 1024)
 	program := filepath.Join(b.TempDir(), "restore-operator")
 	if out, err := exec.CommandContext(b.Context(), "go", "build", "-o", program, "github.com/etcd-suite/etcd-operator/cmd/restore-operator").CombinedOutput(); err != nil {
 		b.Fatalf("%v: %s", err, out)
 	}
 	etcdutl := servers.Program(b, "etcdutl-3.6", "etcd-3.6")
-	server := servers.S3(b)
-	server.CreateBucket(b, "bench")
-	store, err := connect.Open(b.Context(), connect.Location{
-		Kind: connect.S3, Bucket: "bench", Endpoint: server.Endpoint, Region: server.Region, ForcePathStyle: true,
-		Secret: map[string][]byte{"access-key-id": []byte(server.AccessKey), "secret-access-key": []byte(server.SecretKey)},
-	})
+	server, location := measure.S3(b)
+	store, err := connect.Open(b.Context(), location)
 	if err != nil {
 		b.Fatal(err)
 	}
 	file := filepath.Join(b.TempDir(), "snapshot.db")
 	sum, size := database(b, file, mib<<20/value, value)
-	upload(b, store, "snapshot.db", file)
+	measure.Upload(b, store, "snapshot.db", file)
 
 	request := seed.Request{
 		Source: v1beta2.RestoreSource{StorageType: "S3", Bucket: "bench", Key: "snapshot.db", Endpoint: server.Endpoint, Region: server.Region, ForcePathStyle: true},
@@ -74,7 +56,7 @@ func BenchmarkSeed(b *testing.B) {
 	}
 	var ours, byHand []time.Duration
 	var ourPeak, theirPeak int
-	for range setting(b, "BENCH_ROUNDS", 3) {
+	for range measure.Setting(b, "BENCH_ROUNDS", 3) {
 		volume := b.TempDir()
 		request.DataDir = filepath.Join(volume, "data")
 		seeding := exec.CommandContext(b.Context(), program, request.Args()...)
@@ -158,18 +140,6 @@ func trailer(b *testing.B, path string) (sum string, size int64) {
 	return hex.EncodeToString(hash.Sum(nil)), n + int64(len(end))
 }
 
-func upload(b *testing.B, store objstore.Store, key, file string) {
-	b.Helper()
-	f, err := os.Open(file)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer f.Close()
-	if err := store.Put(b.Context(), key, f); err != nil {
-		b.Fatal(err)
-	}
-}
-
 func download(b *testing.B, store objstore.Store, key, file string) {
 	b.Helper()
 	body, err := store.Get(b.Context(), key)
@@ -209,25 +179,9 @@ func run(b *testing.B, cmd *exec.Cmd) (peak int) {
 			}
 			return peak
 		case <-ticks.C:
-			peak = max(peak, anonymous(cmd.Process.Pid))
+			peak = max(peak, measure.Anonymous(cmd.Process.Pid))
 		}
 	}
-}
-
-// anonymous is a process' RssAnon in bytes; 0 when it has just ended.
-func anonymous(pid int) int {
-	f, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0
-	}
-	defer f.Close()
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		if text, ok := strings.CutPrefix(lines.Text(), "RssAnon:"); ok {
-			kib, _ := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(text, "kB")))
-			return kib << 10
-		}
-	}
-	return 0
 }
 
 func clear(b *testing.B, dir string) {

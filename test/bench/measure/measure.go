@@ -1,0 +1,71 @@
+// Package measure is what the benchmarks share: their settings, a plain upload to compare with, and the anonymous memory
+// of a process.
+package measure
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/objstore/connect"
+	"github.com/etcd-suite/etcd-operator/test/integration/servers"
+)
+
+// Setting is the number in an environment variable.
+func Setting(b *testing.B, name string, otherwise int) int {
+	b.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return n
+}
+
+// S3 starts a server with one empty bucket.
+func S3(b *testing.B) (*servers.S3Server, connect.Location) {
+	b.Helper()
+	const bucket = "bench"
+	server := servers.S3(b)
+	server.CreateBucket(b, bucket)
+	return server, connect.Location{
+		Kind: connect.S3, Bucket: bucket, Endpoint: server.Endpoint, Region: server.Region, ForcePathStyle: true,
+		Secret: map[string][]byte{"access-key-id": []byte(server.AccessKey), "secret-access-key": []byte(server.SecretKey)},
+	}
+}
+
+// Upload puts a file as it is.
+func Upload(b *testing.B, store objstore.Store, key, file string) {
+	b.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	if err := store.Put(b.Context(), key, f); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// Anonymous is a process' RssAnon in bytes; 0 when it has just ended.
+func Anonymous(pid int) int {
+	f, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if text, ok := strings.CutPrefix(lines.Text(), "RssAnon:"); ok {
+			kib, _ := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(text, "kB")))
+			return kib << 10
+		}
+	}
+	return 0
+}
