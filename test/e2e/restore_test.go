@@ -3,11 +3,14 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"filippo.io/age"
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -44,10 +47,18 @@ func TestARestoreInPlaceBringsEverythingBackAndNothingElse(t *testing.T) {
 		}
 		return err
 	})
+	// The object of a Pod may outlive its containers by far: the switch does not wait for it.
+	held := slices.Min(slices.Collect(maps.Keys(n.pods("three"))))
+	n.kubectl("patch", "pod", held, "--type=merge", "-p", `{"metadata":{"finalizers":["example.com/held"]}}`)
 	client := n.traffic("three", nil)
 	n.apply(s3Restore("back", "three", path), s3Restore("second", "three", path))
 	says(n, &v1beta2.EtcdRestore{}, "second", v1beta2.ConditionReady, v1beta2.ReasonQueued, "back")
 	n.kubectl("delete", "etcdrestore", "second")
+	says(n, &v1beta2.EtcdRestore{}, "back", v1beta2.ConditionRestoring, v1beta2.ReasonGrowing)
+	if pod, there := n.pods("three")[held]; !there || pod.DeletionTimestamp == nil {
+		t.Errorf("Pod %s is not held: %+v", held, pod.ObjectMeta)
+	}
+	n.kubectl("patch", "pod", held, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
 	restore := becomes(n, &v1beta2.EtcdRestore{}, "back", v1beta2.ConditionComplete)
 	after := n.ready("three")
 	client.across("an in-place restore", 5*time.Second)
@@ -126,22 +137,9 @@ func TestARestoreThatCannotWorkSaysSoAndTouchesNothing(t *testing.T) {
 	before, _ := n.saved()
 	pods := n.pods("three")
 	snapshot := n.object(n.name + "/saved.db")
-	flipped := append([]byte(nil), snapshot...)
-	flipped[len(flipped)/2] ^= 1
-	n.store(n.name+"/flipped.db", flipped)
-	n.store(n.name+"/truncated.db", snapshot[:len(snapshot)-1000])
-	n.store(n.name+"/text.db", []byte("this is no snapshot"))
 	at := func(name string) string { return stack.Bucket + "/" + n.name + "/" + name }
-	n.apply(
-		s3Restore("flipped", "three", at("flipped.db")),
-		s3Restore("truncated", "three", at("truncated.db")),
-		s3Restore("text", "three", at("text.db")),
-		s3Restore("absent", "three", at("absent.db")),
-	)
-	for name, reason := range map[string]string{
-		"flipped": v1beta2.ReasonSnapshotCorrupt, "truncated": v1beta2.ReasonSnapshotCorrupt,
-		"text": v1beta2.ReasonSnapshotCorrupt, "absent": v1beta2.ReasonObjectNotFound,
-	} {
+	reasons := n.damaged(snapshot, at)
+	for name, reason := range reasons {
 		restore := says(n, &v1beta2.EtcdRestore{}, name, v1beta2.ConditionFailed, reason)
 		if restore.Status.Succeeded || restore.Status.Reason == "" {
 			t.Errorf("%s: succeeded %v, reason %q", name, restore.Status.Succeeded, restore.Status.Reason)
@@ -159,6 +157,30 @@ func TestARestoreThatCannotWorkSaysSoAndTouchesNothing(t *testing.T) {
 	n.isUndoneWhenDeletedMidway("three", at("saved.db"))
 	n.has(n.etcd("three", nil), "key", 100)
 	n.operatorsNeverRestarted()
+}
+
+// damaged applies restores of a snapshot with a bit flipped at ten places, cut at ten, with a wrong manifest, of a text
+// and of nothing, and returns why each must fail.
+func (n *namespaced) damaged(snapshot []byte, at func(string) string) (reasons map[string]string) {
+	n.Helper()
+	objects := map[string][]byte{"text": []byte("this is no snapshot"), "manifest": snapshot}
+	for i := range 10 {
+		place := i * (len(snapshot) - 1) / 9 // from the first byte to the last, which is the checksum's
+		flipped := slices.Clone(snapshot)
+		flipped[place] ^= 1 << (i % 8)
+		objects[fmt.Sprintf("flipped-%d", i)], objects[fmt.Sprintf("cut-%d", i)] = flipped, snapshot[:place]
+	}
+	manifest := string(n.object(n.name + "/saved.db.json"))
+	n.store(n.name+"/manifest.db.json", []byte(strings.Replace(manifest, `"keys": `, `"keys": 1`, 1)))
+	reasons = map[string]string{"absent": v1beta2.ReasonObjectNotFound}
+	manifests := s3Restore("absent", "three", at("absent.db"))
+	for name, content := range objects {
+		n.store(n.name+"/"+name+".db", content)
+		reasons[name] = v1beta2.ReasonSnapshotCorrupt
+		manifests += "---" + s3Restore(name, "three", at(name+".db"))
+	}
+	n.apply(manifests)
+	return reasons
 }
 
 // isUndoneWhenDeletedMidway takes a restore as far as its seed, shuts the store to the seed, kills the seed, and deletes
@@ -214,40 +236,56 @@ func (n *namespaced) isUndoneWhenDeletedMidway(cluster, path string) {
 	n.applyFile("examples/secret-s3.yaml")
 }
 
-func TestAnEtcdBackupCanBeNamedAsTheSource(t *testing.T) {
+func TestSnapshotsOfEveryStoreAndEncodingAreRestored(t *testing.T) {
 	n := begin(t)
-	n.saved()
-	n.apply(`
-apiVersion: etcd.database.coreos.com/v1beta2
-kind: EtcdRestore
-metadata: {name: newest}
-spec:
-  etcdCluster: {name: three}
-  etcdBackup: {name: saved}
-`)
-	becomes(n, &v1beta2.EtcdRestore{}, "newest", v1beta2.ConditionComplete)
-	n.has(n.etcd("three", nil), "key", 100)
-}
-
-func TestARestoreFromGCS(t *testing.T) {
-	n := begin(t)
-	n.saved()
-	gcs := fmt.Sprintf(`{path: "%s/%s/saved.db", gcpSecret: gcs-credentials, endpoint: "http://gcs.object-store.svc:4443"}`, stack.Bucket, n.name)
-	n.apply(`
+	n.applyFile("examples/secret-s3.yaml", "examples/secret-gcs.yaml")
+	n.apply(strings.Replace(three, "size: 3", "size: 1", 1))
+	n.ready("three")
+	n.put(n.etcd("three", nil), "key", 100)
+	pair, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	encoded := fmt.Sprintf("\n  compression: zstd\n  encryption: {age: {recipients: [%s]}}\n", pair.Recipient())
+	folder := stack.Bucket + "/" + n.name
+	gcs := func(path string) string {
+		return fmt.Sprintf(`{path: %q, gcpSecret: gcs-credentials, endpoint: "http://gcs.object-store.svc:4443"}`, folder+path)
+	}
+	n.apply(s3Backup("to-s3", ofCluster("three"), folder+"/encoded.db.zst.age")+encoded, `
 apiVersion: etcd.database.coreos.com/v1beta2
 kind: EtcdBackup
 metadata: {name: to-gcs}
-spec: {etcdCluster: {name: three}, storageType: GCS, gcs: ` + gcs + `}
-`)
+spec:
+  etcdCluster: {name: three}
+  storageType: GCS
+  gcs: `+gcs("/folder/encoded.db.zst.age")+encoded)
+	becomes(n, &v1beta2.EtcdBackup{}, "to-s3", v1beta2.ConditionComplete)
 	becomes(n, &v1beta2.EtcdBackup{}, "to-gcs", v1beta2.ConditionComplete)
-	n.apply(`
-apiVersion: etcd.database.coreos.com/v1beta2
-kind: EtcdRestore
-metadata: {name: from-gcs}
-spec: {etcdCluster: {name: three}, backupStorageType: GCS, gcs: ` + gcs + `}
-`)
-	becomes(n, &v1beta2.EtcdRestore{}, "from-gcs", v1beta2.ConditionComplete)
-	n.has(n.etcd("three", nil), "key", 100)
+	if content := n.object(n.name + "/encoded.db.zst.age"); !strings.HasPrefix(string(content), "age-encryption.org/v1") {
+		t.Errorf("the object begins with %q", content[:min(len(content), 30)])
+	}
+	back := func(name string) {
+		n.put(n.etcd("three", nil), "later", 5)
+		n.apply("apiVersion: etcd.database.coreos.com/v1beta2\nkind: EtcdRestore\nmetadata: {name: " + name + "}\nspec:\n  etcdCluster: {name: three}\n" + map[string]string{
+			"from-gcs": "  select: {}\n  backupStorageType: GCS\n  gcs: " + gcs("/folder"),
+			"by-name":  "  etcdBackup: {name: to-s3}",
+		}[name])
+	}
+	// Without the identity nothing is touched, and with it the same restore goes on.
+	back("by-name")
+	says(n, &v1beta2.EtcdRestore{}, "by-name", v1beta2.ConditionReady, v1beta2.ReasonSecretMissing, "age-identity")
+	n.has(n.etcd("three", nil), "later", 5)
+	identity := fmt.Sprintf(`{"stringData":{"age-identity":%q}}`, pair)
+	n.kubectl("patch", "secret", "s3-credentials", "--type=merge", "-p", identity)
+	n.kubectl("patch", "secret", "gcs-credentials", "--type=merge", "-p", identity)
+	for _, name := range []string{"by-name", "from-gcs"} {
+		if name != "by-name" {
+			back(name)
+		}
+		becomes(n, &v1beta2.EtcdRestore{}, name, v1beta2.ConditionComplete)
+		n.has(n.etcd("three", nil), "key", 100)
+		n.has(n.etcd("three", nil), "later", 0)
+	}
 }
 
 func TestUninstallingTheSuiteLeavesClustersServingAndInstallingTakesThemUpAgain(t *testing.T) {
