@@ -22,7 +22,7 @@ CRDS       := charts/etcd-operator/files/crds
 # What the tests run against: each is built once and kept in the user's cache.
 INTEGRATION_PROGRAMS := kubernetes etcd-3.5 etcd-3.6 etcd-3.7 versitygw fake-gcs
 CHART_PROGRAMS       := kubernetes etcd-3.6 helm
-E2E_PROGRAMS         := kubernetes etcd-3.4 etcd-3.5 etcd-3.6 etcd-3.7 containerd cni coredns local-path helm versitygw fake-gcs
+E2E_PROGRAMS         := kubernetes etcd-3.4 etcd-3.5 etcd-3.6 etcd-3.7 containerd cni coredns local-path helm versitygw fake-gcs cert-manager
 DEMO_PROGRAMS        := kubernetes etcd-3.6 containerd cni coredns local-path helm versitygw
 
 ##@ See it work

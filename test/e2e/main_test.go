@@ -20,7 +20,7 @@ var suite struct {
 }
 
 // programs that the tests need; make e2e has built them.
-var programs = []string{"kubernetes", "containerd", "coredns", "local-path", "etcd-3.6", "cni", "helm", "versitygw", "fake-gcs", "etcd-3.4", "etcd-3.5", "etcd-3.7"}
+var programs = []string{"kubernetes", "containerd", "coredns", "local-path", "etcd-3.6", "cni", "helm", "versitygw", "fake-gcs", "cert-manager", "etcd-3.4", "etcd-3.5", "etcd-3.7"}
 
 func TestMain(m *testing.M) {
 	if os.Getenv("TEST_BIN") == "" {
@@ -50,7 +50,7 @@ func setUp(ctx context.Context) (err error) {
 		return err
 	}
 	step("Kubernetes is up")
-	if err := suite.LoadImages(ctx, "etcd-3.4", "etcd-3.5", "etcd-3.6", "etcd-3.7", "versitygw", "fake-gcs"); err != nil {
+	if err := suite.LoadImages(ctx, "etcd-3.4", "etcd-3.5", "etcd-3.6", "etcd-3.7", "versitygw", "fake-gcs", "cert-manager"); err != nil {
 		return err
 	}
 	step("images are loaded")

@@ -65,6 +65,8 @@ func (s *Stack) imageArgs(name string) ([]string, error) {
 	switch name {
 	case "versitygw":
 		return []string{"--program", "localkube/versitygw:test=" + filepath.Join(dir, "versitygw")}, nil
+	case "cert-manager":
+		return []string{"--program", "localkube/cert-manager:test=" + filepath.Join(dir, "cert-manager")}, nil
 	case "fake-gcs":
 		return []string{"--program", "localkube/fake-gcs-server:test=" + filepath.Join(dir, "fake-gcs-server")}, nil
 	}

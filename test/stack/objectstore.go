@@ -90,7 +90,7 @@ func storeImages() map[string]string {
 // start applies a manifest of this package, waits for its Deployment and Service, which have the same name, and
 // returns the address of the Service's port from here.
 func (s *Stack) start(ctx context.Context, name string, port int32) (string, error) {
-	if err := s.applyStore(ctx, name); err != nil {
+	if err := s.applyManifest(ctx, name); err != nil {
 		return "", err
 	}
 	if _, err := s.Kubectl(ctx, "-n", storesPlace, "rollout", "status", "deployment/"+name, "--timeout", rolloutLimit); err != nil {
@@ -103,7 +103,7 @@ func (s *Stack) start(ctx context.Context, name string, port int32) (string, err
 	return address, answers(ctx, address)
 }
 
-func (s *Stack) applyStore(ctx context.Context, name string) error {
+func (s *Stack) applyManifest(ctx context.Context, name string) error {
 	manifest, err := manifests.ReadFile("manifests/" + name + ".yaml")
 	if err != nil {
 		return fmt.Errorf("manifest of %s: %w", name, err)

@@ -75,13 +75,25 @@ func (c *Cache) Dir(m Module) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read the sums of %s: %w", m.Name, err)
 	}
-	return filepath.Join(c.root, m.Name+"-"+key(m, c.goVersion, goMod, goSum)), nil
+	parts := [][]byte{goMod, goSum}
+	own, err := filepath.Glob(filepath.Join(c.source, m.Name, "*.go"))
+	if err != nil {
+		return "", fmt.Errorf("look for sources of %s: %w", m.Name, err)
+	}
+	for _, file := range own {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			return "", fmt.Errorf("read the source of %s: %w", m.Name, err)
+		}
+		parts = append(parts, source)
+	}
+	return filepath.Join(c.root, m.Name+"-"+key(m, c.goVersion, parts...)), nil
 }
 
 // key is a short hash of everything that a build's result depends on.
-func key(m Module, goVersion string, goMod, goSum []byte) string {
+func key(m Module, goVersion string, files ...[]byte) string {
 	h := sha256.New()
-	for _, part := range []string{goVersion, strings.Join(arguments(m), "\x00"), string(goMod), string(goSum)} {
+	for _, part := range append([][]byte{[]byte(goVersion), []byte(strings.Join(arguments(m), "\x00"))}, files...) {
 		fmt.Fprintf(h, "%d\n%s", len(part), part) // the length keeps neighbours apart
 	}
 	return fmt.Sprintf("%x", h.Sum(nil))[:12]

@@ -70,6 +70,7 @@ func Modules() []Module {
 		{Name: "helm", Cold: 3 * time.Minute, Plain: true, Programs: []Program{{"helm.sh/helm/v4/cmd/helm", "helm"}}},
 		{Name: "versitygw", Cold: 90 * time.Second, Plain: true, Programs: []Program{{"github.com/versity/versitygw/cmd/versitygw", "versitygw"}}},
 		{Name: "fake-gcs", Cold: time.Minute, Plain: true, Programs: []Program{{"github.com/fsouza/fake-gcs-server", "fake-gcs-server"}}},
+		{Name: "cert-manager", Cold: 2 * time.Minute, Programs: []Program{{"localkube/cert-manager", "cert-manager"}}},
 		// From before etcd's modules had their major version in their path; etcdutl came with 3.5.
 		{Name: "etcd-3.4", Suffix: "-3.4", Cold: 40 * time.Second, Programs: []Program{
 			{"go.etcd.io/etcd/etcdctl", "etcdctl"},

@@ -1,0 +1,90 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/test/stack"
+)
+
+// issuers make an authority and then issue by it, as cert-manager's documentation bootstraps one.
+const issuers = `
+apiVersion: cert-manager.io/v1
+kind: Issuer
+metadata: {name: bootstrap}
+spec: {selfSigned: {}}
+---
+apiVersion: cert-manager.io/v1
+kind: Certificate
+metadata: {name: example-ca}
+spec:
+  isCA: true
+  commonName: example-ca
+  secretName: example-ca
+  privateKey: {algorithm: ECDSA, size: 256}
+  issuerRef: {name: bootstrap}
+---
+apiVersion: cert-manager.io/v1
+kind: Issuer
+metadata: {name: example-ca}
+spec: {ca: {secretName: example-ca}}
+`
+
+func TestCertificatesThatCertManagerIssuesAndRenewsAreServedWhileClientsGoOn(t *testing.T) {
+	n := begin(t)
+	if err := suite.StartCertManager(t.Context()); errors.Is(err, stack.ErrNoCertManager) {
+		t.Skip(err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	const name = "example-cert-manager"
+	n.applyFile("examples/etcdcluster-tls-cert-manager.yaml")
+	says(n, &v1beta2.EtcdCluster{}, name, v1beta2.ConditionReady, v1beta2.ReasonCertificateNotReady, "issuer example-ca")
+	n.apply(issuers)
+	cluster := n.ready(name)
+	for _, m := range cluster.Status.MemberStatuses {
+		if m.ClientURL != fmt.Sprintf("https://%s.%s.%s.svc:2379", m.Name, name, n.name) {
+			t.Errorf("member %s serves clients at %s", m.Name, m.ClientURL)
+		}
+	}
+	config := n.rereading(cluster.Status.ClientTLSSecret)
+	n.put(n.etcd(name, config), "key", 20)
+
+	pods, before := n.podUIDs(name), map[string]string{}
+	traffic := n.traffic(name, config)
+	secrets := map[string]string{"peer": v1beta2.PeerCertKey, "server": v1beta2.ServerCertKey, "client": v1beta2.ClientCertKey}
+	for use, key := range secrets {
+		before[use] = string(n.secret(name + "-" + use + "-tls")[key])
+		n.renew(name + "-" + use)
+	}
+	n.eventually("cert-manager's new certificates are handed on", func(context.Context) error {
+		for use, key := range secrets {
+			if string(n.secret(name + "-" + use + "-tls")[key]) == before[use] {
+				return fmt.Errorf("the one for %s is that from before", use)
+			}
+		}
+		return nil
+	})
+	n.shown(name, name+"-server-tls", v1beta2.ServerCertKey, v1beta2.ClientPort)
+	n.shown(name, name+"-peer-tls", v1beta2.PeerCertKey, v1beta2.PeerPort)
+	n.ready(name)
+	traffic.stop("a renewal by cert-manager").without(t, 0)
+	if diff := cmp.Diff(pods, n.podUIDs(name)); diff != "" {
+		t.Errorf("members were restarted (-before +after):\n%s", diff)
+	}
+	n.has(n.etcd(name, config), "key", 20)
+}
+
+// renew has cert-manager renew a Certificate, as its cmctl renew does.
+func (n *namespaced) renew(certificate string) {
+	n.Helper()
+	n.kubectl("patch", "certificate.cert-manager.io/"+certificate, "--subresource=status", "--type=json", "-p", fmt.Sprintf(
+		`[{"op":"add","path":"/status/conditions/-","value":{"type":"Issuing","status":"True","reason":"ManuallyTriggered","message":"asked for by a person","lastTransitionTime":%q}}]`,
+		time.Now().UTC().Format(time.RFC3339)))
+}

@@ -1,0 +1,59 @@
+package stack
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+)
+
+// ErrNoCertManager says that the Kubernetes of KUBECONFIG has no cert-manager: only the local one is given it.
+var ErrNoCertManager = errors.New("cert-manager is not installed")
+
+const certManager = "github.com/cert-manager/cert-manager"
+
+// certManagerCRDs are the files of its release that its issuing controllers watch.
+var certManagerCRDs = []string{"certificaterequests", "certificates", "clusterissuers", "issuers"}
+
+// StartCertManager starts cert-manager in the local Kubernetes; another has its own, or ErrNoCertManager is returned.
+func (s *Stack) StartCertManager(ctx context.Context) error {
+	if s.Local == nil {
+		if _, err := s.Kubectl(ctx, "get", "crd", "certificates.cert-manager.io"); err != nil {
+			return errors.Join(ErrNoCertManager, err)
+		}
+		return nil
+	}
+	crds, err := s.certManagerRelease(ctx)
+	if err != nil {
+		return err
+	}
+	args := []string{"apply", "--server-side"}
+	for _, name := range certManagerCRDs {
+		args = append(args, "-f", filepath.Join(crds, "cert-manager.io_"+name+".yaml"))
+	}
+	if _, err := s.Kubectl(ctx, args...); err != nil {
+		return err
+	}
+	if _, err := s.Kubectl(ctx, "wait", "--for=condition=Established", "--timeout", rolloutLimit, "crd/certificates.cert-manager.io", "crd/issuers.cert-manager.io"); err != nil {
+		return err
+	}
+	if err := s.applyManifest(ctx, "cert-manager"); err != nil {
+		return err
+	}
+	_, err = s.Kubectl(ctx, "-n", "cert-manager", "rollout", "status", "deployment/cert-manager", "--timeout", rolloutLimit)
+	return err
+}
+
+// certManagerRelease is the folder of the CRDs in the module that the program is built from.
+func (s *Stack) certManagerRelease(ctx context.Context) (string, error) {
+	out, err := s.run(ctx, "go", "-C", filepath.Join("test", "localkube", "programs", "cert-manager"), "mod", "download", "-json", certManager)
+	if err != nil {
+		return "", err
+	}
+	var module struct{ Dir string }
+	if err := json.Unmarshal([]byte(out), &module); err != nil {
+		return "", fmt.Errorf("find %s: %w", certManager, err)
+	}
+	return filepath.Join(module.Dir, "deploy", "crds"), nil
+}
