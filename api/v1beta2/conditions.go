@@ -63,6 +63,7 @@ const (
 	ReasonResizingVolume        = "ResizingVolume"
 	ReasonVolumeCannotGrow      = "VolumeCannotGrow"
 	ReasonNoSpace               = "NoSpace"
+	ReasonDefragmenting         = "Defragmenting"
 )
 
 // Reasons of an EtcdBackup's and an EtcdRestore's conditions. docs/operations.md has a heading for each.

@@ -25,6 +25,10 @@ type Etcd interface {
 	MoveLeader(ctx context.Context, to etcd.ID) error
 	EnableDowngrade(ctx context.Context, target string) error
 	CancelDowngrade(ctx context.Context) error
+	Compact(ctx context.Context, revision int64) error
+	Defragment(ctx context.Context) error
+	Disarm(ctx context.Context, alarm etcd.Alarm) error
+	HashKV(ctx context.Context, revision int64) (hash uint32, compactRevision int64, err error)
 	Close()
 }
 
@@ -121,7 +125,7 @@ func (m *Member) hear(a answer) {
 	m.Learner, m.Leader = a.status.Learner, a.status.Leader()
 	m.Version, m.DBSize, m.Revision = a.status.Version, a.status.DBSize, a.status.Revision
 	m.RaftIndex, m.RaftTerm = a.status.RaftIndex, a.status.RaftTerm
-	m.NoSpace = a.status.NoSpace()
+	m.DBSizeInUse, m.DBQuota, m.Alarms = a.status.DBSizeInUse, a.status.DBQuota, a.status.Alarms()
 	m.StorageVersion, m.Downgrade, m.AppliedIndex = a.status.StorageVersion, a.status.Downgrade, int64(a.status.AppliedIndex)
 	m.Serving = a.serving == nil && !a.status.Learner
 	if a.serving != nil {

@@ -52,6 +52,7 @@ var rules = []namedRule{
 	{"remake", remake},
 	{"settle", settle},
 	{"scaleUp", scaleUp},
+	{"reclaim", reclaim},
 	{"prepare", prepare},
 	{"roll", roll},
 	{"rotate", rotate},
@@ -59,9 +60,11 @@ var rules = []namedRule{
 	{"deleteOldVolumes", deleteOldVolumes},
 	{"completeRestore", completeRestore},
 	{"completeRecovery", completeRecovery},
+	{"defragment", defragment},
 	{"unissued", unissued},
 	{"growVolumes", growVolumes},
 	{"noSpace", noSpace},
+	{"badSchedule", badSchedule},
 }
 
 // Plan is the next step. It is pure: the same State gives the same Step.

@@ -194,6 +194,9 @@ func eventReason(step Step) (string, bool) {
 	if reason, ok := certificateReason(step); ok {
 		return reason, true
 	}
+	if reason, ok := spaceReason(step); ok {
+		return reason, true
+	}
 	return recoveryReason(step)
 }
 
@@ -207,6 +210,20 @@ func certificateReason(step Step) (string, bool) {
 		return "ForgettingAuthority", true
 	case HandOutCertificates:
 		return "WritingCertificates", true
+	}
+	return "", false
+}
+
+func spaceReason(step Step) (string, bool) {
+	switch step := step.(type) {
+	case CompactHistory:
+		return "CompactingHistory", true
+	case DefragmentMember:
+		return "DefragmentingMember", true
+	case DisarmAlarm:
+		return "DisarmingAlarm", true
+	case EndDefragmentation:
+		return "DefragmentationLeftOut", step.Late
 	}
 	return "", false
 }

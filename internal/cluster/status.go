@@ -26,12 +26,16 @@ func NewStatus(s State, step Step, actErr error, before v1beta2.EtcdClusterStatu
 	status.ClusterID, status.Incarnation, status.Restore = s.ClusterID, s.Incarnation, s.Restore.DeepCopy()
 	status.Recovery = s.Recovery.DeepCopy()
 	status.VersionChange = s.versionChange()
+	status.Space, status.Defragmentation = s.space(), s.defragmentation()
 	if actErr == nil {
 		recordFacts(&status, s, step)
 		setPercent(status.Restore, s)
 	}
 	if !s.Deleting {
 		setMembers(&status, s)
+	}
+	if actErr == nil {
+		recordSpace(&status, s, step)
 	}
 	setConditions(&status, s, step, actErr, generation)
 	return status
@@ -129,6 +133,7 @@ func setMembers(status *v1beta2.EtcdClusterStatus, s State) {
 			Ready:      ready,
 		})
 	}
+	keepDefragmented(status.MemberStatuses, before)
 	if s.Formed() && !s.MembershipKnown {
 		keepMissing(status, before)
 	}

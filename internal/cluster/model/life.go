@@ -29,6 +29,10 @@ type life struct {
 	version, downgrade, changedAt, loweredAt, lastV2 int
 	// motley: its members were born with several versions, because the user changed it meanwhile.
 	motley bool
+	// noSpace is the member that the alarm was raised for, 0 for none, and fullAt the index from which on nothing is
+	// written but by etcd itself.
+	noSpace etcd.ID
+	fullAt  int
 	// cooling is how long it refuses changes, as etcd does after one.
 	cooling int
 }
