@@ -66,6 +66,7 @@ func (r *Reconciler) observeEtcd(ctx context.Context, v *view) {
 	if membership := v.membership(answers); membership != nil {
 		v.Enroll(membership)
 	}
+	r.observeHashes(ctx, v)
 }
 
 // ask asks one member for its status, a linearizable read and, when that went well, the membership.
@@ -85,10 +86,10 @@ func (r *Reconciler) ask(ctx context.Context, v *view, member string) (a answer)
 	if a.status.Learner {
 		return a
 	}
-	if a.serving = connection.Serving(ctx); a.serving != nil {
+	if a.serving = connection.Serving(ctx); a.serving != nil && !errors.Is(a.serving, etcd.ErrCorrupt) {
 		return a
 	}
-	a.membership, a.serving = connection.Members(ctx)
+	a.membership, a.serving = connection.Members(ctx) // a quorum answers that, whatever alarm is on
 	return a
 }
 
@@ -130,9 +131,6 @@ func (m *Member) hear(a answer) {
 	m.Serving = a.serving == nil && !a.status.Learner
 	if a.serving != nil {
 		m.Unanswered = "no quorum stands behind it"
-		if errors.Is(a.serving, etcd.ErrCorrupt) {
-			m.Unanswered = etcd.Cause(a.serving)
-		}
 	}
 }
 

@@ -45,6 +45,7 @@ var rules = []namedRule{
 	{"relabel", relabel},
 	{"endDowngrade", endDowngrade},
 	{"promote", promote},
+	{"corruptAlarm", corruptAlarm},
 	{"removeOrphanPods", removeOrphanPods},
 	{"replaceLost", replaceLost},
 	{"scaleDown", scaleDown},

@@ -183,6 +183,9 @@ type Member struct {
 	RaftIndex, RaftTerm uint64
 	// Alarms that are on, as far as the member knows.
 	Alarms []etcd.Alarm
+	// Hash of its data at a revision that all voters have, in words that are the same for the same data. Looked at
+	// while a CORRUPT alarm is on; empty where it is not known.
+	Hash string
 	// StorageVersion is the version that the member's data is of; empty before etcd 3.6. Downgrade is the version that
 	// etcd is being brought down to; empty when it is not.
 	StorageVersion, Downgrade string

@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
 // NewStatus is the status after a pass: what was seen, what was done, and how that went. It is pure; before is the
@@ -270,6 +271,9 @@ func unavailableReason(s State, reason string) string {
 func (s State) available() (bool, string) {
 	if !s.Formed() {
 		return false, "the cluster has not formed yet"
+	}
+	if len(s.alarms(etcd.AlarmCorrupt)) > 0 {
+		return false, "etcd refuses requests, because a CORRUPT alarm is on"
 	}
 	for _, m := range s.Current() {
 		if m.Serving && m.Exposed {

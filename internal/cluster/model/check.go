@@ -90,6 +90,7 @@ func (w *World) checkRemove(l *life, step cluster.RemoveMember) {
 			w.violate(1, "%s is removed while %s is added", e.name, other.name)
 		}
 	}
+	w.checkConvicted(l, e, step)
 	if !w.voters(l).KeepsQuorumWithout(w.up(l, e)) {
 		w.violate(2, "removing %s takes quorum", e.name)
 	}

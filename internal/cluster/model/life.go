@@ -33,6 +33,9 @@ type life struct {
 	// written but by etcd itself.
 	noSpace etcd.ID
 	fullAt  int
+	// accused is the member that etcd says is corrupt, 0 for none; with nobody it does not say who.
+	accused etcd.ID
+	nobody  bool
 	// cooling is how long it refuses changes, as etcd does after one.
 	cooling int
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
@@ -21,8 +22,8 @@ const quota = 100
 
 const mib = 1 << 20
 
-// spaceFaults are added to all others in a world that is crowded.
-var spaceFaults = []fault{fillSpace, fillSpace, toggleDefragmentation}
+// spaceFaults, and one of corrupt data, are added to all others in a world that is crowded.
+var spaceFaults = []fault{fillSpace, fillSpace, toggleDefragmentation, taint}
 
 // hearSpace is what a member says of it.
 func hearSpace(l *life, d *data, m *cluster.Member) {
@@ -39,6 +40,10 @@ func guessSpace(l *life, d *data, m *cluster.Member) {
 	for _, alarm := range m.Alarms {
 		if alarm.Kind == etcd.AlarmNoSpace {
 			l.noSpace = alarm.Member
+		}
+		if alarm.Kind == etcd.AlarmCorrupt {
+			l.accused = alarm.Member
+			d.tainted = strings.HasPrefix(m.Hash, "wrong")
 		}
 	}
 }
@@ -60,6 +65,9 @@ func (w *World) changeSpace(l *life, step cluster.Step) error {
 	case cluster.DisarmAlarm:
 		if step.Alarm.Kind == etcd.AlarmNoSpace && step.Alarm.Member == l.noSpace {
 			l.noSpace = 0
+		}
+		if step.Alarm.Kind == etcd.AlarmCorrupt {
+			w.disarmCorrupt(l, step.Alarm)
 		}
 	}
 	return nil
@@ -113,7 +121,11 @@ func (w *World) checkDefragment(l *life, step cluster.DefragmentMember) {
 
 // checkDisarm: the alarm keeps etcd from writing where there is no room.
 func (w *World) checkDisarm(l *life, step cluster.DisarmAlarm) {
-	if l == nil || step.Alarm.Kind != etcd.AlarmNoSpace {
+	if l == nil {
+		return
+	}
+	if step.Alarm.Kind == etcd.AlarmCorrupt {
+		w.checkAcquitted(l)
 		return
 	}
 	for i := range l.entries {
@@ -127,5 +139,8 @@ func (w *World) checkDisarm(l *life, step cluster.DisarmAlarm) {
 func (w *World) checkSpace(l *life) {
 	if l.noSpace != 0 {
 		w.violate(6, "done, and etcd refuses writes")
+	}
+	if l.accused != 0 {
+		w.violate(6, "done, and etcd refuses requests")
 	}
 }

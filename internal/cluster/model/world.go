@@ -85,6 +85,8 @@ type data struct {
 	storage int
 	// corrupt: etcd ends when it reads it.
 	corrupt bool
+	// tainted: it is not what the others have.
+	tainted bool
 	// file is the size of the database in MiB, used how much of it is in use, and keys what is left when history is
 	// forgotten.
 	file, used, keys int
