@@ -194,9 +194,6 @@ func eventReason(step Step) (string, bool) {
 	if reason, ok := certificateReason(step); ok {
 		return reason, true
 	}
-	if reason, ok := spaceReason(step); ok {
-		return reason, true
-	}
 	return recoveryReason(step)
 }
 
@@ -237,5 +234,5 @@ func recoveryReason(step Step) (string, bool) {
 	case ForgetPod:
 		return "ForgettingPod", true
 	}
-	return "", false
+	return spaceReason(step)
 }

@@ -71,9 +71,9 @@ var filling = strings.Repeat("x", 512<<10)
 func (b *bench) fill(key func(i int) string) {
 	b.Helper()
 	for i := range 10_000 {
-		err := errors.New("clients are led nowhere")
 		for _, pod := range b.traffic.selected(b.Context()) {
-			if err = b.traffic.post(b.Context(), pod, "kv/put", map[string]any{"key": []byte(key(i)), "value": []byte(filling)}, nil); err == nil {
+			err := b.traffic.post(b.Context(), pod, "kv/put", map[string]any{"key": []byte(key(i)), "value": []byte(filling)}, nil)
+			if err == nil {
 				break
 			}
 			if strings.Contains(err.Error(), "space exceeded") {
