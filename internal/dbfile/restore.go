@@ -35,7 +35,7 @@ type Options struct {
 	// MarkCompacted makes every revision up to the bumped one compacted, so that
 	// watchers notice that history has changed.
 	MarkCompacted bool
-	// Proven: the caller has read the file whole and found it good, so it is not read once more for that.
+	// Proven: the caller has read the file whole and found it good, trailer and all, so it is not read once more for that.
 	Proven bool
 }
 
@@ -129,6 +129,7 @@ func restore(o Options, dir string) (err error) {
 		InitialClusterToken: o.Token,
 		RevisionBump:        o.RevisionBump,
 		MarkCompacted:       o.MarkCompacted,
+		SkipHashCheck:       o.Proven,
 	})
 }
 

@@ -115,7 +115,7 @@ func (s *Seeder) restore(ctx context.Context, r seed.Request, file, data string)
 		Token:          r.Token,
 		RevisionBump:   uint64(r.RevisionBump),
 		MarkCompacted:  r.RevisionBump > 0,
-		Proven:         true, // a moment ago, and etcdutl compares the trailer again
+		Proven:         true, // a moment ago, while it was written
 	})
 	if err != nil && !source.Corrupt(err) {
 		err = fmt.Errorf("%w: %w", source.ErrDisk, err) // whatever else it says is of files here
