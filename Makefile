@@ -96,6 +96,14 @@ bench-save: deps ## What a save costs: time beside etcdctl and a plain upload, m
 	@$(LOCALKUBE) build etcd-3.6 versitygw
 	TEST_BIN="$(TEST_BIN)" go test -run '^$$' -bench Save -benchtime 1x -timeout 60m ./test/bench/
 
+.PHONY: bench-ready
+bench-ready: deps ## Measure the time to a ready cluster against a bare StatefulSet (local Kubernetes, or that of KUBECONFIG); BENCH_ROUNDS=5
+	@$(LOCALKUBE) build $(DEMO_PROGRAMS)
+	TEST_BIN="$(TEST_BIN)" go test -run '^$$' -bench Ready -benchtime 1x -v -timeout 40m ./test/bench/ready/
+
+.PHONY: bench
+bench: bench-ready bench-seed bench-save ## Measure what the suite costs, each against a floor of the same run
+
 ##@ Check
 
 .PHONY: lint

@@ -59,9 +59,6 @@ func (r *Reconciler) act(ctx context.Context, v *view, step Step) error {
 	case StopMembers:
 		return r.stopMembers(ctx, v, step.Except)
 	}
-	if done, err := r.actOnSpace(ctx, v, step); done {
-		return err
-	}
 	return r.actTLS(ctx, v, step)
 }
 

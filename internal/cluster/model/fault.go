@@ -30,11 +30,7 @@ func (w *World) Fault(r *rand.Rand) string {
 	if r.IntN(3) == 0 {
 		w.Cluster.Spec.Paused, w.SecretProblem, w.Cluster.Spec.Hibernate = false, "", false
 	}
-	all := faults
-	if w.Crowded {
-		all = append(all[:len(all):len(all)], spaceFaults...)
-	}
-	said := all[r.IntN(len(all))](w, r)
+	said := faults[r.IntN(len(faults))](w, r)
 	w.elect()
 	return said
 }

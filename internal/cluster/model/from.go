@@ -159,9 +159,7 @@ func (w *World) putEntry(s cluster.State, m *cluster.Member) *data {
 		return nil
 	}
 	l.revision = max(l.revision, m.Revision)
-	d := &data{cluster: l.id, member: e.id, corrupt: m.Corrupt}
-	guessSpace(l, d, m)
-	return d
+	return &data{cluster: l.id, member: e.id, corrupt: m.Corrupt}
 }
 
 func idOf(s cluster.State, m *cluster.Member) etcd.ID {
