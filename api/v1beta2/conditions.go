@@ -63,6 +63,8 @@ const (
 	ReasonResizingVolume        = "ResizingVolume"
 	ReasonVolumeCannotGrow      = "VolumeCannotGrow"
 	ReasonNoSpace               = "NoSpace"
+	ReasonDefragmenting         = "Defragmenting"
+	ReasonDataCorrupt           = "DataCorrupt"
 )
 
 // Reasons of an EtcdBackup's and an EtcdRestore's conditions. docs/operations.md has a heading for each.

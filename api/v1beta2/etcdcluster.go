@@ -85,6 +85,13 @@ type EtcdClusterSpec struct {
 	// recovery says what the operator does by itself about members that do not come back.
 	// +optional
 	Recovery *RecoveryPolicy `json:"recovery,omitempty"`
+	// noSpace says what the operator does by itself when members have used up their space quota.
+	// +optional
+	NoSpace *NoSpacePolicy `json:"noSpace,omitempty"`
+	// defragmentation says when members give the free space in their database files back. Without it only when the
+	// space quota is used up.
+	// +optional
+	Defragmentation *DefragmentationPolicy `json:"defragmentation,omitempty"`
 }
 
 // DefaultRepository and DefaultVersion are the schema's defaults, for objects that were stored before them.

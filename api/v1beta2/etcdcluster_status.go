@@ -87,6 +87,12 @@ type EtcdClusterStatus struct {
 	// recovery is how far the cluster is with its recovery from the quorum that it lost last.
 	// +optional
 	Recovery *ClusterRecoveryStatus `json:"recovery,omitempty"`
+	// space is what the operator did because members have used up their space quota, while that alarm is on.
+	// +optional
+	Space *SpaceStatus `json:"space,omitempty"`
+	// defragmentation is how far the schedule in spec.defragmentation is.
+	// +optional
+	Defragmentation *DefragmentationStatus `json:"defragmentation,omitempty"`
 }
 
 // MembersStatus lists the names of the members' Pods, as coreos/etcd-operator did.
@@ -137,6 +143,9 @@ type MemberStatus struct {
 	// ready says whether the member serves clients.
 	// +optional
 	Ready bool `json:"ready,omitempty"`
+	// defragmentedAt is when the operator defragmented the member last.
+	// +optional
+	DefragmentedAt *metav1.Time `json:"defragmentedAt,omitempty"`
 }
 
 // RestoreStep is how far a cluster is with a restore.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	_ "time/tzdata" // schedules have time zones, and the image has no files of them
 
 	"github.com/spf13/pflag"
 	ctrl "sigs.k8s.io/controller-runtime"

@@ -59,6 +59,9 @@ func (r *Reconciler) act(ctx context.Context, v *view, step Step) error {
 	case StopMembers:
 		return r.stopMembers(ctx, v, step.Except)
 	}
+	if done, err := r.actOnSpace(ctx, v, step); done {
+		return err
+	}
 	return r.actTLS(ctx, v, step)
 }
 

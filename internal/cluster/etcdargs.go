@@ -29,7 +29,7 @@ func (s State) etcdArgs(m CreateMember) []string {
 	if m.Start == StartForce {
 		args = append(args, "--force-new-cluster=true")
 	}
-	return slices.Concat(args, s.initialCluster(m), s.tlsArgs())
+	return slices.Concat(args, s.initialCluster(m), s.tlsArgs(), s.corruptionChecks(m.Incarnation))
 }
 
 // rejoinOnly names a member that is not this one. etcd looks at --initial-cluster only when it finds no data, and

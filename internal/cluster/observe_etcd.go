@@ -25,6 +25,10 @@ type Etcd interface {
 	MoveLeader(ctx context.Context, to etcd.ID) error
 	EnableDowngrade(ctx context.Context, target string) error
 	CancelDowngrade(ctx context.Context) error
+	Compact(ctx context.Context, revision int64) error
+	Defragment(ctx context.Context) error
+	Disarm(ctx context.Context, alarm etcd.Alarm) error
+	HashKV(ctx context.Context, revision int64) (hash uint32, compactRevision int64, err error)
 	Close()
 }
 
@@ -62,6 +66,7 @@ func (r *Reconciler) observeEtcd(ctx context.Context, v *view) {
 	if membership := v.membership(answers); membership != nil {
 		v.Enroll(membership)
 	}
+	r.observeHashes(ctx, v)
 }
 
 // ask asks one member for its status, a linearizable read and, when that went well, the membership.
@@ -81,10 +86,10 @@ func (r *Reconciler) ask(ctx context.Context, v *view, member string) (a answer)
 	if a.status.Learner {
 		return a
 	}
-	if a.serving = connection.Serving(ctx); a.serving != nil {
+	if a.serving = connection.Serving(ctx); a.serving != nil && !errors.Is(a.serving, etcd.ErrCorrupt) {
 		return a
 	}
-	a.membership, a.serving = connection.Members(ctx)
+	a.membership, a.serving = connection.Members(ctx) // a quorum answers that, whatever alarm is on
 	return a
 }
 
@@ -121,14 +126,11 @@ func (m *Member) hear(a answer) {
 	m.Learner, m.Leader = a.status.Learner, a.status.Leader()
 	m.Version, m.DBSize, m.Revision = a.status.Version, a.status.DBSize, a.status.Revision
 	m.RaftIndex, m.RaftTerm = a.status.RaftIndex, a.status.RaftTerm
-	m.NoSpace = a.status.NoSpace()
+	m.DBSizeInUse, m.DBQuota, m.Alarms = a.status.DBSizeInUse, a.status.DBQuota, a.status.Alarms()
 	m.StorageVersion, m.Downgrade, m.AppliedIndex = a.status.StorageVersion, a.status.Downgrade, int64(a.status.AppliedIndex)
 	m.Serving = a.serving == nil && !a.status.Learner
 	if a.serving != nil {
 		m.Unanswered = "no quorum stands behind it"
-		if errors.Is(a.serving, etcd.ErrCorrupt) {
-			m.Unanswered = etcd.Cause(a.serving)
-		}
 	}
 }
 

@@ -45,6 +45,7 @@ var rules = []namedRule{
 	{"relabel", relabel},
 	{"endDowngrade", endDowngrade},
 	{"promote", promote},
+	{"corruptAlarm", corruptAlarm},
 	{"removeOrphanPods", removeOrphanPods},
 	{"replaceLost", replaceLost},
 	{"scaleDown", scaleDown},
@@ -52,6 +53,7 @@ var rules = []namedRule{
 	{"remake", remake},
 	{"settle", settle},
 	{"scaleUp", scaleUp},
+	{"reclaim", reclaim},
 	{"prepare", prepare},
 	{"roll", roll},
 	{"rotate", rotate},
@@ -59,9 +61,11 @@ var rules = []namedRule{
 	{"deleteOldVolumes", deleteOldVolumes},
 	{"completeRestore", completeRestore},
 	{"completeRecovery", completeRecovery},
+	{"defragment", defragment},
 	{"unissued", unissued},
 	{"growVolumes", growVolumes},
 	{"noSpace", noSpace},
+	{"badSchedule", badSchedule},
 }
 
 // Plan is the next step. It is pure: the same State gives the same Step.

@@ -211,6 +211,20 @@ func certificateReason(step Step) (string, bool) {
 	return "", false
 }
 
+func spaceReason(step Step) (string, bool) {
+	switch step := step.(type) {
+	case CompactHistory:
+		return "CompactingHistory", true
+	case DefragmentMember:
+		return "DefragmentingMember", true
+	case DisarmAlarm:
+		return "DisarmingAlarm", true
+	case EndDefragmentation:
+		return "DefragmentationLeftOut", step.Late
+	}
+	return "", false
+}
+
 func recoveryReason(step Step) (string, bool) {
 	switch step.(type) {
 	case RecordForced:
@@ -220,5 +234,5 @@ func recoveryReason(step Step) (string, bool) {
 	case ForgetPod:
 		return "ForgettingPod", true
 	}
-	return "", false
+	return spaceReason(step)
 }

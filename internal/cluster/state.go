@@ -46,6 +46,12 @@ type State struct {
 	KnownVoters []string
 	// VersionChange is what the members' data is prepared for, nil for nothing.
 	VersionChange *v1beta2.VersionChangeStatus
+	// Space is what was done last because members had used up their space quota, nil for nothing.
+	Space *v1beta2.SpaceStatus
+	// Defragmentation is how far the schedule of defragmentation is, nil without one. Defragmented is when members
+	// were defragmented last, by name.
+	Defragmentation *v1beta2.DefragmentationStatus
+	Defragmented    map[string]time.Time
 	// KnownVersion is the lowest version that a member ran when all of them last answered, or that one said since;
 	// empty before.
 	KnownVersion string
@@ -171,10 +177,15 @@ type Member struct {
 	Leader           bool
 	Version          string
 	DBSize, Revision int64
+	// DBSizeInUse of its database file's bytes. DBQuota is what that may grow to; 0 where the member does not say.
+	DBSizeInUse, DBQuota int64
 	// RaftIndex is that of the last entry that the member knows to be committed, in RaftTerm.
 	RaftIndex, RaftTerm uint64
-	// NoSpace: an alarm says that space is used up, and etcd refuses writes.
-	NoSpace bool
+	// Alarms that are on, as far as the member knows.
+	Alarms []etcd.Alarm
+	// Hash of its data at a revision that all voters have, in words that are the same for the same data. Looked at
+	// while a CORRUPT alarm is on; empty where it is not known.
+	Hash string
 	// StorageVersion is the version that the member's data is of; empty before etcd 3.6. Downgrade is the version that
 	// etcd is being brought down to; empty when it is not.
 	StorageVersion, Downgrade string
@@ -213,6 +224,10 @@ func NewState(cluster *v1beta2.EtcdCluster) State {
 		KnownVersion: cluster.Status.CurrentVersion,
 
 		VersionChange: cluster.Status.VersionChange.DeepCopy(),
+
+		Space:           cluster.Status.Space.DeepCopy(),
+		Defragmentation: cluster.Status.Defragmentation.DeepCopy(),
+		Defragmented:    defragmented(cluster.Status.MemberStatuses),
 	}
 	for _, m := range cluster.Status.MemberStatuses {
 		if m.Role == v1beta2.MemberLeader || m.Role == v1beta2.MemberVoter {

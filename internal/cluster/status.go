@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
 // NewStatus is the status after a pass: what was seen, what was done, and how that went. It is pure; before is the
@@ -26,12 +27,16 @@ func NewStatus(s State, step Step, actErr error, before v1beta2.EtcdClusterStatu
 	status.ClusterID, status.Incarnation, status.Restore = s.ClusterID, s.Incarnation, s.Restore.DeepCopy()
 	status.Recovery = s.Recovery.DeepCopy()
 	status.VersionChange = s.versionChange()
+	status.Space, status.Defragmentation = s.space(), s.defragmentation()
 	if actErr == nil {
 		recordFacts(&status, s, step)
 		setPercent(status.Restore, s)
 	}
 	if !s.Deleting {
 		setMembers(&status, s)
+	}
+	if actErr == nil {
+		recordSpace(&status, s, step)
 	}
 	setConditions(&status, s, step, actErr, generation)
 	return status
@@ -129,6 +134,7 @@ func setMembers(status *v1beta2.EtcdClusterStatus, s State) {
 			Ready:      ready,
 		})
 	}
+	keepDefragmented(status.MemberStatuses, before)
 	if s.Formed() && !s.MembershipKnown {
 		keepMissing(status, before)
 	}
@@ -265,6 +271,9 @@ func unavailableReason(s State, reason string) string {
 func (s State) available() (bool, string) {
 	if !s.Formed() {
 		return false, "the cluster has not formed yet"
+	}
+	if len(s.alarms(etcd.AlarmCorrupt)) > 0 {
+		return false, "etcd refuses requests, because a CORRUPT alarm is on"
 	}
 	for _, m := range s.Current() {
 		if m.Serving && m.Exposed {

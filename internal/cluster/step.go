@@ -56,6 +56,8 @@ type (
 	Wait struct {
 		Why, Message string
 		Stalled      bool
+		// Rarely: a look costs so much that the next one can wait.
+		Rarely bool
 	}
 	// ApplyServices makes the headless Service, and the client Service for an incarnation.
 	ApplyServices struct {
@@ -211,7 +213,6 @@ func (s CreateMember) Reason() string {
 
 func (Done) Requeue() time.Duration             { return pollSettled }
 func (Idle) Requeue() time.Duration             { return pollSettled }
-func (Wait) Requeue() time.Duration             { return pollSettling }
 func (ApplyServices) Requeue() time.Duration    { return soon }
 func (CreateVolumes) Requeue() time.Duration    { return soon }
 func (BeginBootstrap) Requeue() time.Duration   { return soon }
@@ -236,6 +237,14 @@ func (BeginRecovery) Requeue() time.Duration    { return soon }
 func (RecordForced) Requeue() time.Duration     { return soon }
 func (CancelRecovery) Requeue() time.Duration   { return pollSettling }
 func (CompleteRecovery) Requeue() time.Duration { return soon }
+
+// Requeue soon, because no watch tells what is waited for.
+func (s Wait) Requeue() time.Duration {
+	if s.Rarely {
+		return pollDoubt
+	}
+	return pollSettling
+}
 
 // Describe says in one sentence what a step does, or what is waited for.
 func Describe(s State, step Step) string { return messageOf(s, step) }

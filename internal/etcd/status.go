@@ -3,8 +3,6 @@ package etcd
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
@@ -23,8 +21,9 @@ type Status struct {
 	LeaderID ID
 	// Version of the etcd binary, for example "3.6.16".
 	Version string
-	// DBSize in bytes of the database file.
-	DBSize int64
+	// DBSize in bytes of the database file, and how many of them are in use. DBQuota is what it may grow to; 0 where
+	// the member does not say, as before etcd 3.6.
+	DBSize, DBSizeInUse, DBQuota int64
 	// Revision of the member's key-value store.
 	Revision int64
 	// RaftTerm and RaftIndex order members by how much they know.
@@ -44,10 +43,8 @@ type Status struct {
 // Leader says whether the member leads.
 func (s Status) Leader() bool { return s.LeaderID != 0 && s.LeaderID == s.MemberID }
 
-// NoSpace says whether an alarm tells that a member has used up its space quota. etcd then refuses writes.
-func (s Status) NoSpace() bool {
-	return slices.ContainsFunc(s.Errors, func(text string) bool { return strings.Contains(text, "NOSPACE") })
-}
+// Alarms that are on, as far as the member knows.
+func (s Status) Alarms() []Alarm { return alarmsOf(s.Errors) }
 
 // Status asks the member about itself. A member without quorum answers too.
 func (c *Client) Status(ctx context.Context) (Status, error) {
@@ -60,11 +57,12 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 		downgrade = info.GetTargetVersion()
 	}
 	return Status{
-		ClusterID:    ID(response.Header.GetClusterId()),
-		MemberID:     ID(response.Header.GetMemberId()),
-		LeaderID:     ID(response.Leader),
-		Version:      response.Version,
-		DBSize:       response.DbSize,
+		ClusterID:   ID(response.Header.GetClusterId()),
+		MemberID:    ID(response.Header.GetMemberId()),
+		LeaderID:    ID(response.Leader),
+		Version:     response.Version,
+		DBSize:      response.DbSize,
+		DBSizeInUse: response.DbSizeInUse, DBQuota: response.DbSizeQuota,
 		Revision:     response.Header.GetRevision(),
 		RaftTerm:     response.RaftTerm,
 		RaftIndex:    response.RaftIndex,

@@ -42,6 +42,18 @@ func TestEtcdClusterIsRefused(t *testing.T) {
 		"another way out of a lost quorum":        {spec: "{size: 3, recovery: {quorumLoss: Always}}", want: `spec.recovery.quorumLoss: Unsupported value: "Always": supported values: "Wait", "ForceNewCluster"`},
 		"a survivor without a volume":             {spec: "{size: 3, pod: {emptyDir: {}}, recovery: {quorumLoss: ForceNewCluster}}", want: wantVolume},
 
+		"another way out of a used up quota":   {spec: "{size: 3, noSpace: {action: Delete}}", want: `spec.noSpace.action: Unsupported value: "Delete": supported values: "Compact", "Defragment", "Wait"`},
+		"fewer revisions than none":            {spec: "{size: 3, noSpace: {keepRevisions: -1}}", want: "spec.noSpace.keepRevisions: in body should be greater than or equal to 0"},
+		"defragmentation at no time":           {spec: "{size: 3, defragmentation: {}}", want: "spec.defragmentation: write schedule (when), freePercent (from how much free space on), or both"},
+		"a smallest file for no threshold":     {spec: "{size: 3, defragmentation: {schedule: '@daily', minimumSize: 1Gi}}", want: "spec.defragmentation: minimumSize is that of freePercent: write both"},
+		"a time zone of no schedule":           {spec: "{size: 3, defragmentation: {freePercent: 50, timeZone: Europe/Berlin}}", want: "spec.defragmentation: timeZone is that of schedule: write both"},
+		"a deadline of no schedule":            {spec: "{size: 3, defragmentation: {freePercent: 50, startingDeadlineSeconds: 600}}", want: "spec.defragmentation: startingDeadlineSeconds is that of schedule: write both"},
+		"a schedule of six fields":             {spec: "{size: 3, defragmentation: {schedule: '0 0 3 * * 0'}}", want: `spec.defragmentation: schedule has five fields: minute, hour, day of the month, month, day of the week (0-6), such as "0 3 * * 0"; or it is one of @hourly, @daily, @weekly, @monthly, @yearly`},
+		"the machine's time zone":              {spec: "{size: 3, defragmentation: {schedule: '@daily', timeZone: Local}}", want: "spec.defragmentation: timeZone Local says nothing: write the zone's name, such as Europe/Berlin"},
+		"a threshold that is always reached":   {spec: "{size: 3, defragmentation: {freePercent: 5}}", want: "spec.defragmentation.freePercent: in body should be greater than or equal to 10"},
+		"a threshold that never is":            {spec: "{size: 3, defragmentation: {freePercent: 100}}", want: "spec.defragmentation.freePercent: in body should be less than or equal to 95"},
+		"a deadline that is over at its begin": {spec: "{size: 3, defragmentation: {schedule: '@daily', startingDeadlineSeconds: 1}}", want: "spec.defragmentation.startingDeadlineSeconds: in body should be greater than or equal to 60"},
+
 		"a name of 53 characters":         {name: strings.Repeat("a", 53), spec: "{size: 3}", want: wantLong},
 		"a name with a dot":               {name: "example.one", spec: "{size: 3}", want: wantName},
 		"a name that starts with a digit": {name: "1example", spec: "{size: 3}", want: wantName},

@@ -174,6 +174,8 @@ func (w *World) change(s cluster.State, step cluster.Step) error {
 			return fmt.Errorf("move leader to %s: %w", step.To, errUnknownMember)
 		}
 		l.leader = to.id
+	default:
+		return w.changeSpace(l, step)
 	}
 	return nil
 }
@@ -181,7 +183,8 @@ func (w *World) change(s cluster.State, step cluster.Step) error {
 // changeless: steps that change nothing but the status need no etcd.
 func (w *World) changeless(step cluster.Step) error {
 	switch step.(type) {
-	case cluster.AddLearner, cluster.PromoteLearner, cluster.RemoveMember, cluster.MoveLeader, cluster.EnableDowngrade, cluster.CancelDowngrade:
+	case cluster.AddLearner, cluster.PromoteLearner, cluster.RemoveMember, cluster.MoveLeader, cluster.EnableDowngrade, cluster.CancelDowngrade,
+		cluster.CompactHistory, cluster.DefragmentMember, cluster.DisarmAlarm:
 		return fmt.Errorf("no member serves: %w", etcd.ErrNotYet)
 	}
 	return nil

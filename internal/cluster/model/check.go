@@ -19,6 +19,10 @@ func (w *World) Check(step cluster.Step) {
 		w.checkRemove(l, step)
 	case cluster.DeletePod:
 		w.checkStop(l, step)
+	case cluster.DefragmentMember:
+		w.checkDefragment(l, step)
+	case cluster.DisarmAlarm:
+		w.checkDisarm(l, step)
 	case cluster.StopMembers:
 		w.checkHandover()
 	case cluster.DeleteVolume:
@@ -86,6 +90,7 @@ func (w *World) checkRemove(l *life, step cluster.RemoveMember) {
 			w.violate(1, "%s is removed while %s is added", e.name, other.name)
 		}
 	}
+	w.checkConvicted(l, e, step)
 	if !w.voters(l).KeepsQuorumWithout(w.up(l, e)) {
 		w.violate(2, "removing %s takes quorum", e.name)
 	}
@@ -201,6 +206,7 @@ func (w *World) CheckDone() {
 	w.checkBudget(l)
 	w.checkVolumes(w.Observe())
 	w.checkTemplates(l)
+	w.checkSpace(l)
 	for _, p := range w.pods {
 		e := l.entry(p.name)
 		if e == nil || !p.exposed || p.start == cluster.StartForce || p.version != w.Cluster.Spec.Version {

@@ -30,7 +30,11 @@ func (w *World) Fault(r *rand.Rand) string {
 	if r.IntN(3) == 0 {
 		w.Cluster.Spec.Paused, w.SecretProblem, w.Cluster.Spec.Hibernate = false, "", false
 	}
-	said := faults[r.IntN(len(faults))](w, r)
+	all := faults
+	if w.Crowded {
+		all = append(all[:len(all):len(all)], spaceFaults...)
+	}
+	said := all[r.IntN(len(all))](w, r)
 	w.elect()
 	return said
 }

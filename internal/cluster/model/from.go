@@ -159,7 +159,9 @@ func (w *World) putEntry(s cluster.State, m *cluster.Member) *data {
 		return nil
 	}
 	l.revision = max(l.revision, m.Revision)
-	return &data{cluster: l.id, member: e.id, corrupt: m.Corrupt}
+	d := &data{cluster: l.id, member: e.id, corrupt: m.Corrupt}
+	guessSpace(l, d, m)
+	return d
 }
 
 func idOf(s cluster.State, m *cluster.Member) etcd.ID {

@@ -29,6 +29,13 @@ type life struct {
 	version, downgrade, changedAt, loweredAt, lastV2 int
 	// motley: its members were born with several versions, because the user changed it meanwhile.
 	motley bool
+	// noSpace is the member that the alarm was raised for, 0 for none, and fullAt the index from which on nothing is
+	// written but by etcd itself.
+	noSpace etcd.ID
+	fullAt  int
+	// accused is the member that etcd says is corrupt, 0 for none; with nobody it does not say who.
+	accused etcd.ID
+	nobody  bool
 	// cooling is how long it refuses changes, as etcd does after one.
 	cooling int
 }

@@ -118,6 +118,8 @@ func (w *World) hear(p *pod, m *cluster.Member) {
 	}
 	m.Revision = l.revision + int64(d.index)
 	m.RaftIndex, m.RaftTerm = uint64(d.index)+1, 1
+	hearSpace(l, d, m)
+	w.hearCorrupt(l, d, m)
 	m.Serving = !e.learner && l.leader != 0
 	if !m.Serving {
 		m.Unanswered = "no leader"

@@ -47,7 +47,7 @@ func (w *World) readiness(p *pod) {
 	if d := w.running(p); d != nil && p.state == cluster.PodRunning && !p.hung {
 		l := w.life(d.cluster)
 		e := l.byID(d.member)
-		ready = e != nil && !e.learner && l.leader != 0
+		ready = e != nil && !e.learner && l.leader != 0 && l.accused == 0
 	}
 	if ready {
 		p.ready = true

@@ -54,6 +54,9 @@ func (w *World) CheckLost(o Outcome) {
 	if l == nil && wait.Stalled {
 		return
 	}
+	if (wait.Why == v1beta2.ReasonNoSpace || wait.Why == v1beta2.ReasonDataCorrupt) && wait.Stalled {
+		return // what to delete, and whose data is right, is for a person to say
+	}
 	if wait.Why == v1beta2.ReasonRollRefused && !w.durable() {
 		return
 	}

@@ -188,8 +188,12 @@ func (w *World) startJoin(l *life, p *pod) (*data, string) {
 	}
 	e.ran, e.caughtUp = true, false
 	joined := &data{cluster: l.id, member: e.id, storage: l.version}
-	if led := l.byID(l.leader); led != nil && w.dataOf(led.name).snapshot > 0 {
-		joined.snapshot = l.index // the leader's log begins there
+	if led := l.byID(l.leader); led != nil {
+		from := w.dataOf(led.name)
+		joined.file, joined.used, joined.keys, joined.tainted = from.file, from.used, from.keys, from.tainted
+		if from.snapshot > 0 {
+			joined.snapshot = l.index // the leader's log begins there
+		}
 	}
 	return joined, ""
 }

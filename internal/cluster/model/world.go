@@ -36,6 +36,9 @@ type World struct {
 	// Gentle: faults leave every quorum its data, so that the world can always be put right.
 	Gentle bool
 
+	// Crowded: space quotas are used up among other faults.
+	Crowded bool
+
 	pods    []pod
 	volumes []volume
 	lives   []life
@@ -82,6 +85,11 @@ type data struct {
 	storage int
 	// corrupt: etcd ends when it reads it.
 	corrupt bool
+	// tainted: it is not what the others have.
+	tainted bool
+	// file is the size of the database in MiB, used how much of it is in use, and keys what is left when history is
+	// forgotten.
+	file, used, keys int
 }
 
 type volume struct {

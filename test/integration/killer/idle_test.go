@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -21,7 +22,11 @@ import (
 // TestASettledClusterCostsNoWriteAndOnePollOfEachMemberInAPeriod runs the operator as it is, with its watches.
 func TestASettledClusterCostsNoWriteAndOnePollOfEachMemberInAPeriod(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, v1beta2.EtcdClusterSpec{Size: 3, Version: newer})
+	b := newBench(t, v1beta2.EtcdClusterSpec{
+		Size: 3, Version: newer,
+		// What it looks for costs nothing either.
+		Defragmentation: &v1beta2.DefragmentationPolicy{Schedule: "0 3 1 1 *", FreePercent: ptr.To[int32](50)},
+	})
 	var count killer.Count
 	life := killer.NewLife(t.Context(), &count)
 	kubetest.RunManager(t, b.cluster.Namespace, func(_ context.Context, mgr manager.Manager) error {

@@ -1,0 +1,26 @@
+package cluster
+
+import (
+	"context"
+	"time"
+)
+
+// defragmentTimeout is how long a pass looks on: the member goes on by itself, and answers again when it is through.
+const defragmentTimeout = 10 * time.Second
+
+// actOnSpace does the steps that concern the members' databases; false for every other step.
+func (r *Reconciler) actOnSpace(ctx context.Context, v *view, step Step) (bool, error) {
+	switch step := step.(type) {
+	case CompactHistory:
+		return true, r.withServing(v, "", func(member Etcd) error { return member.Compact(ctx, step.Revision) })
+	case DisarmAlarm:
+		return true, r.withServing(v, "", func(member Etcd) error { return member.Disarm(ctx, step.Alarm) })
+	case DefragmentMember:
+		return true, r.with(v, step.Name, func(member Etcd) error {
+			ctx, cancel := context.WithTimeout(ctx, defragmentTimeout)
+			defer cancel()
+			return member.Defragment(ctx)
+		})
+	}
+	return false, nil
+}

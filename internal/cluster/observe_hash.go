@@ -1,0 +1,59 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// hashTimeout is how long members may take to read their whole databases.
+const hashTimeout = 10 * time.Second
+
+// observeHashes asks the voters for hashes of their data, all up to one revision, while a CORRUPT alarm is on: etcd
+// takes no writes then, and the alarm alone does not tell who is right.
+func (r *Reconciler) observeHashes(ctx context.Context, v *view) {
+	if !v.MembershipKnown || len(v.alarms(etcd.AlarmCorrupt)) == 0 {
+		return
+	}
+	revision, ok := v.commonRevision()
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, hashTimeout)
+	defer cancel()
+	var asking sync.WaitGroup
+	for i, m := range v.Members {
+		if !m.comparable(v.Incarnation) {
+			continue
+		}
+		asking.Go(func() {
+			connection, err := r.dial(v, m.Name)
+			if err != nil {
+				return // it is not known
+			}
+			defer connection.Close()
+			if hash, compacted, err := connection.HashKV(ctx, revision); err == nil {
+				v.Members[i].Hash = fmt.Sprintf("%08x at revision %d, compacted at %d", hash, revision, compacted)
+			}
+		})
+	}
+	asking.Wait()
+}
+
+// comparable says whether a member can be asked for its hash.
+func (m Member) comparable(incarnation int32) bool {
+	return m.Incarnation == incarnation && m.InMembership && !m.Learner && m.Answers
+}
+
+// commonRevision is the one that all voters that answer have reached.
+func (s State) commonRevision() (revision int64, ok bool) {
+	for _, m := range s.Members {
+		if m.comparable(s.Incarnation) && (!ok || m.Revision < revision) {
+			revision, ok = m.Revision, true
+		}
+	}
+	return revision, ok
+}

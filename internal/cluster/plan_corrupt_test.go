@@ -1,0 +1,158 @@
+package cluster
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// accused: the alarm is on for the members with these IDs, 0 for none in particular.
+func accused(ids ...etcd.ID) change {
+	return func(s *State) {
+		for i := range s.Members {
+			for _, id := range ids {
+				s.Members[i].Alarms = append(s.Members[i].Alarms, etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: id})
+			}
+			s.Members[i].PodReady = false // as /readyz says with that alarm on
+		}
+	}
+}
+
+// hashing gives each member in turn a hash; empty for unknown.
+func hashing(hashes ...string) change {
+	return func(s *State) {
+		for i, hash := range hashes {
+			s.Members[i].Hash = hash
+		}
+	}
+}
+
+func TestPlanCorruptAlarm(t *testing.T) {
+	const refuses = "etcd says that data is corrupt, and refuses requests: "
+	const ways = "; nothing is touched: restore a snapshot (EtcdRestore), or, if you know which member is wrong, delete its PersistentVolumeClaim and its Pod; then disarm the alarm (etcdctl alarm disarm)"
+	doubt := func(text string) Wait {
+		return Wait{Why: v1beta2.ReasonDataCorrupt, Message: refuses + text, Stalled: true, Rarely: true}
+	}
+	planTests{
+		"removes the member that etcd says is corrupt, where a quorum has other data": {
+			state(formed, members(3), accused(2), hashing("a", "b", "a")), RemoveMember{ID: 2, Name: nameOf(1), Replace: corruptData},
+		},
+		"has it hand over first if it leads": {
+			state(formed, members(3), accused(1), hashing("b", "a", "a")), MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
+		},
+		"disarms the alarm when that member is gone": {
+			state(formed, members(3), accused(77), hashing("a", "a", "a")),
+			DisarmAlarm{Alarm: etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: 77}, Why: v1beta2.ReasonDataCorrupt},
+		},
+		"disarms it before another takes its place, for nobody is served until then": {
+			state(formed, members(2), accused(77), hashing("a", "a")),
+			DisarmAlarm{Alarm: etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: 77}, Why: v1beta2.ReasonDataCorrupt},
+		},
+		"does not disarm it while those that are left differ": {
+			state(formed, members(2), size(2), accused(77), hashing("a", "b")),
+			doubt("no quorum of voters is known to have the same data (" + nameOf(0) + ": a; " + nameOf(1) + ": b)" + ways),
+		},
+		"touches nobody when etcd does not say who is corrupt": {
+			state(formed, members(3), accused(0), hashing("a", "b", "a")),
+			doubt("the alarm is not about member " + nameOf(1) + ", which alone has other data than a quorum" + ways),
+		},
+		"touches nobody when the leader accuses those that agree": {
+			state(formed, members(3), accused(2, 3), hashing("b", "a", "a")),
+			doubt("the alarm is not about member " + nameOf(0) + ", which alone has other data than a quorum" + ways),
+		},
+		"touches nobody when all differ": {
+			state(formed, members(3), accused(2), hashing("a", "b", "c")),
+			doubt("no quorum of voters is known to have the same data (" + nameOf(0) + ": a; " + nameOf(1) + ": b; " + nameOf(2) + ": c)" + ways),
+		},
+		"touches nobody of two that differ": {
+			state(formed, members(2), size(2), accused(2), hashing("a", "b")),
+			doubt("no quorum of voters is known to have the same data (" + nameOf(0) + ": a; " + nameOf(1) + ": b)" + ways),
+		},
+		"touches nobody whose data is not known": {
+			state(formed, members(3), accused(2), hashing("a", "", "a")),
+			doubt("the voters that answer have the same data; nothing is touched: restore a snapshot (EtcdRestore) if you do not trust it, or disarm the alarm (etcdctl alarm disarm)"),
+		},
+		"touches nobody when all have the same data": {
+			state(formed, members(3), accused(2), hashing("a", "a", "a")),
+			doubt("the voters that answer have the same data; nothing is touched: restore a snapshot (EtcdRestore) if you do not trust it, or disarm the alarm (etcdctl alarm disarm)"),
+		},
+		"takes back a learner that cannot start before it removes the corrupt member": {
+			state(formed, members(3), with(3, justAdded, blockedBy(v1beta2.ReasonPodUnschedulable), joining(4)), size(4), accused(2), hashing("a", "b", "a")),
+			RemoveMember{ID: 4, Name: nameOf(3), Replace: makesWay},
+		},
+	}.run(t)
+}
+
+func TestACorruptMemberIsKeptWhereQuorumNeedsIt(t *testing.T) {
+	s := state(formed, members(5), size(5), with(3, silent), with(4, silent), accused(2), hashing("a", "b", "a", "a"))
+	wait, ok := Plan(s).(Wait)
+	if !ok || wait.Why != v1beta2.ReasonDataCorrupt || !strings.Contains(wait.Message, "would leave no quorum") {
+		t.Errorf("%+v", Plan(s))
+	}
+}
+
+func TestAClusterWithACorruptAlarmIsNotAvailable(t *testing.T) {
+	s := state(formed, members(3), accused(2), hashing("a", "a", "a"))
+	status := NewStatus(s, Plan(s), nil, v1beta2.EtcdClusterStatus{}, 1)
+	available := meta.FindStatusCondition(status.Conditions, v1beta2.ConditionAvailable)
+	if available.Status != metav1.ConditionFalse || available.Reason != v1beta2.ReasonDataCorrupt {
+		t.Errorf("%+v", available)
+	}
+}
+
+func TestMembersCheckTheirDataAsTheirVersionCan(t *testing.T) {
+	env := func(pairs ...string) change {
+		var all []corev1.EnvVar
+		for i := 0; i < len(pairs); i += 2 {
+			all = append(all, corev1.EnvVar{Name: pairs[i], Value: pairs[i+1]})
+		}
+		return policy(v1beta2.PodPolicy{EtcdEnv: all})
+	}
+	const initial, compaction = "--experimental-initial-corrupt-check=true", "--experimental-compact-hash-check-enabled=true"
+	for name, test := range map[string]struct {
+		version string
+		env     change
+		want    []string
+	}{
+		"3.4":                             {"3.4.23", env(), nil},
+		"3.5 before the check was right":  {"3.5.4", env(), nil},
+		"3.5":                             {"3.5.35", env(), []string{initial, compaction}},
+		"3.5, and the spec says no":       {"3.5.35", env("ETCD_EXPERIMENTAL_INITIAL_CORRUPT_CHECK", "false"), []string{compaction}},
+		"3.6":                             {"3.6.16", env(), []string{"--feature-gates=InitialCorruptCheck=true,CompactHashCheck=true"}},
+		"3.6, and the spec has gates":     {"3.6.16", env("ETCD_FEATURE_GATES", "LeaseCheckpoint=true"), []string{"--feature-gates=LeaseCheckpoint=true,InitialCorruptCheck=true,CompactHashCheck=true"}},
+		"3.6, and the spec says no":       {"3.6.16", env("ETCD_FEATURE_GATES", "InitialCorruptCheck=false"), []string{"--feature-gates=InitialCorruptCheck=false,CompactHashCheck=true"}},
+		"3.6, with the words of 3.5":      {"3.6.16", env("ETCD_EXPERIMENTAL_INITIAL_CORRUPT_CHECK", "true"), nil},
+		"3.7, and a release candidate":    {"3.7.0-rc.1", env(), []string{"--feature-gates=InitialCorruptCheck=true,CompactHashCheck=true"}},
+		"3.6, whose gates are not known:": {"3.6.16", policy(v1beta2.PodPolicy{EtcdEnv: []corev1.EnvVar{{Name: "ETCD_FEATURE_GATES", ValueFrom: &corev1.EnvVarSource{}}}}), nil},
+	} {
+		s := state(ofVersion(test.version), test.env)
+		if got := s.corruptionChecks(1); !slices.Equal(got, test.want) {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// A Pod that an earlier release made without the checks is what the spec asks for.
+func TestNoMemberRestartsForTheChecks(t *testing.T) {
+	s := state(formed, members(3))
+	pod := newPod(s, CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartRejoin}, "")
+	before := pod.Annotations[annotationTemplate]
+	pod.Spec.Containers[0].Command = slices.DeleteFunc(pod.Spec.Containers[0].Command, func(arg string) bool { return strings.HasPrefix(arg, "--feature-gates") })
+	for _, noted := range []bool{true, false} {
+		if !noted {
+			delete(pod.Annotations, annotationTemplate)
+		}
+		var m Member
+		s.observeTemplate(&m, pod)
+		if m.Outdated || before == "" {
+			t.Errorf("noted %v: it is to be made again", noted)
+		}
+	}
+}
