@@ -21,42 +21,58 @@ const (
 )
 
 func TestRandomFaultsBreakNothing(t *testing.T) {
-	seed := uint64(1) // the same worlds for everybody, so that a build fails for what it changed; make simulate looks at others
-	if os.Getenv("SIM_SEED") == "random" {
-		seed = rand.Uint64()
-	} else if given, err := strconv.ParseUint(os.Getenv("SIM_SEED"), 10, 64); err == nil {
-		seed = given
-	}
-	t.Logf("SIM_SEED=%d", seed)
 	t.Parallel()
+	randomWorlds(t, randomSteps, false)
+}
+
+// TestRandomFaultsOfFullClustersBreakNothing adds used up quotas and corruption to all other faults.
+func TestRandomFaultsOfFullClustersBreakNothing(t *testing.T) {
+	t.Parallel()
+	randomWorlds(t, randomSteps/10, true)
+}
+
+// simSeed is the same for everybody, so that a build fails for what it changed; make simulate looks at other worlds.
+func simSeed() uint64 {
+	if os.Getenv("SIM_SEED") == "random" {
+		return rand.Uint64()
+	}
+	if given, err := strconv.ParseUint(os.Getenv("SIM_SEED"), 10, 64); err == nil {
+		return given
+	}
+	return 1
+}
+
+func randomWorlds(t *testing.T, wanted int, crowded bool) {
+	seed := simSeed()
+	t.Logf("SIM_SEED=%d", seed)
 	steps, worlds, ends, kinds := 0, 0, map[string]int{}, map[reflect.Type]int{}
 	plan := func(s cluster.State) cluster.Step {
 		step := cluster.Plan(s)
 		kinds[reflect.TypeOf(step)]++
 		return step
 	}
-	wanted := randomSteps
 	if raceEnabled || testing.Short() {
 		wanted /= 20
 	}
 	for ; steps < wanted && !t.Failed(); worlds++ {
-		w, o, said := live(plan, seed, uint64(worlds), false)
+		w, o, said := live(plan, seed, uint64(worlds), crowded)
 		steps += said + o.Passes
 		ends[fmt.Sprintf("%T %s", o.Last, o.Last.Reason())]++
 		if len(w.Violations) > 0 {
 			t.Errorf("SIM_SEED=%d, world %d: %s", seed, worlds, w.Violations[0])
-			retell(t, seed, uint64(worlds))
+			retell(t, seed, uint64(worlds), crowded)
 		}
 	}
 	t.Logf("%d steps in %d worlds, which ended so: %v; steps planned: %v", steps, worlds, ends, kinds)
 }
 
 // live is the life of one world: faults, then none.
-func live(plan model.Planner, seed, number uint64, log bool, logf ...func(string, ...any)) (*model.World, model.Outcome, int) {
+func live(plan model.Planner, seed, number uint64, crowded bool, logf ...func(string, ...any)) (*model.World, model.Outcome, int) {
 	r := rand.New(rand.NewPCG(seed, number))
 	w := model.New(1+r.IntN(7), r.IntN(4) > 0)
-	w.Gentle = r.IntN(3) > 0
+	w.Gentle, w.Crowded = r.IntN(3) > 0, crowded
 	w.Chance(r)
+	log := len(logf) > 0
 	if log {
 		planned := plan
 		plan = func(s cluster.State) cluster.Step {
@@ -107,10 +123,10 @@ func brief(s cluster.State) string {
 }
 
 // retell logs the end of a world's life.
-func retell(t *testing.T, seed, number uint64) {
+func retell(t *testing.T, seed, number uint64, crowded bool) {
 	t.Helper()
 	var lines []string
-	live(cluster.Plan, seed, number, true, func(format string, a ...any) {
+	live(cluster.Plan, seed, number, crowded, func(format string, a ...any) {
 		lines = append(lines, fmt.Sprintf(format, a...))
 	})
 	last := 80

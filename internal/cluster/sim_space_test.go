@@ -2,9 +2,7 @@ package cluster_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"k8s.io/utils/ptr"
@@ -166,36 +164,4 @@ func TestPlantedBugsAboutSpaceAreCaught(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestRandomFaultsOfFullClustersBreakNothing adds used up quotas to all other faults.
-func TestRandomFaultsOfFullClustersBreakNothing(t *testing.T) {
-	t.Parallel()
-	const seed = 2
-	ends, steps := map[string]int{}, 0
-	for number := uint64(0); steps < randomSteps/10 && !t.Failed(); number++ {
-		r := rand.New(rand.NewPCG(seed, number))
-		w := model.New(1+r.IntN(7), r.IntN(4) > 0)
-		w.Gentle, w.Crowded = r.IntN(3) > 0, true
-		w.Chance(r)
-		var told []string
-		n := model.Noise{World: w, Plan: cluster.Plan, Rand: r, Log: func(format string, a ...any) { told = append(told, fmt.Sprintf(format, a...)) }}
-		for range stepsWithFaults {
-			if steps++; len(w.Violations) > 0 {
-				break
-			}
-			n.Step()
-		}
-		if len(w.Violations) == 0 {
-			w.Repair()
-			o := w.Run(cluster.Plan)
-			w.CheckLost(o)
-			steps += o.Passes
-			ends[fmt.Sprintf("%T %s", o.Last, o.Last.Reason())]++
-		}
-		if len(w.Violations) > 0 {
-			t.Errorf("world %d: %s\n%s", number, w.Violations[0], strings.Join(told[max(0, len(told)-40):], "\n"))
-		}
-	}
-	t.Logf("%d steps, which ended so: %v", steps, ends)
 }
