@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // ErrNoCertManager says that the Kubernetes of KUBECONFIG has no cert-manager: only the local one is given it.
@@ -35,7 +38,7 @@ func (s *Stack) StartCertManager(ctx context.Context) error {
 	if _, err := s.Kubectl(ctx, args...); err != nil {
 		return err
 	}
-	if _, err := s.Kubectl(ctx, "wait", "--for=condition=Established", "--timeout", rolloutLimit, "crd/certificates.cert-manager.io", "crd/issuers.cert-manager.io"); err != nil {
+	if err := s.established(ctx, "crd/certificates.cert-manager.io", "crd/issuers.cert-manager.io"); err != nil {
 		return err
 	}
 	if err := s.applyManifest(ctx, "cert-manager"); err != nil {
@@ -43,6 +46,20 @@ func (s *Stack) StartCertManager(ctx context.Context) error {
 	}
 	_, err = s.Kubectl(ctx, "-n", "cert-manager", "rollout", "status", "deployment/cert-manager", "--timeout", rolloutLimit)
 	return err
+}
+
+// established waits until the API server serves new kinds. It is asked again because kubectl gives up on one whose status
+// nobody has written yet.
+func (s *Stack) established(ctx context.Context, crds ...string) error {
+	var last error
+	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		_, last = s.Kubectl(ctx, append([]string{"wait", "--for=condition=Established", "--timeout=10s"}, crds...)...)
+		return last == nil, nil
+	})
+	if err != nil {
+		return errors.Join(err, last)
+	}
+	return nil
 }
 
 // certManagerRelease is the folder of the CRDs in the module that the program is built from.
