@@ -79,7 +79,7 @@ func reclaim(s State) Step {
 	if s.compactedFor(compactBegin) || (crowded && s.compactedFor(compactGrace)) {
 		return Wait{Why: v1beta2.ReasonNoSpace, Message: "the space quota is used up: the members free what was forgotten of history"}
 	}
-	if crowded {
+	if crowded && !s.untried() {
 		return nil
 	}
 	return s.defragmentNext(v1beta2.ReasonNoSpace, func(m Member) bool {
@@ -106,6 +106,17 @@ func noSpace(s State) Step {
 			s.Spec.KeepRevisions())
 	}
 	return Wait{Why: v1beta2.ReasonNoSpace, Message: text + "; reads and deletions go on", Stalled: true}
+}
+
+// untried says whether no member shows yet that a compaction was in vain. What they say is in use does not: etcd
+// counts what was freed when it writes next, and it refuses to. The first one that is defragmented tells.
+func (s State) untried() bool {
+	if s.Space == nil || s.Space.CompactedAt == nil {
+		return false
+	}
+	return !slices.ContainsFunc(s.membership(), func(m Member) bool {
+		return s.Defragmented[m.Name].After(s.Space.CompactedAt.Time) && !s.fits(m, m.DBSize, roomInFile)
+	})
 }
 
 // compaction is the revision to compact to, and whether that is due.

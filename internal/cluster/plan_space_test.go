@@ -88,6 +88,13 @@ func TestPlanSpace(t *testing.T) {
 		"then defragments one member": {
 			state(formed, members(3), full, database(100, 60), compacted(4000, 4*time.Second)), DefragmentMember{Name: nameOf(1), Why: v1beta2.ReasonNoSpace},
 		},
+		"tries one that says all is still in use, for etcd counts that when it writes next, and it refuses to": {
+			state(formed, members(3), full, database(100, 95), compacted(4000, time.Minute)), DefragmentMember{Name: nameOf(1), Why: v1beta2.ReasonNoSpace},
+		},
+		"and the others, when that gave room": {
+			state(formed, members(3), full, database(100, 95), compacted(4000, time.Minute), with(1, uses(20, 20)), defragmentedAgo(1, time.Second)),
+			DefragmentMember{Name: nameOf(2), Why: v1beta2.ReasonNoSpace},
+		},
 		"and the next": {
 			state(formed, members(3), full, database(100, 60), compacted(4000, 5*time.Second), with(1, uses(60, 60)), defragmentedAgo(1, time.Second)),
 			DefragmentMember{Name: nameOf(2), Why: v1beta2.ReasonNoSpace},
@@ -103,7 +110,7 @@ func TestPlanSpace(t *testing.T) {
 			state(formed, members(3), full, database(60, 60)), disarm,
 		},
 		"says what to do when forgetting gives no room": {
-			state(formed, members(3), full, database(100, 95), compacted(4000, time.Hour)),
+			state(formed, members(3), full, database(100, 95), compacted(4000, time.Hour), defragmentedAgo(1, time.Minute)),
 			stuck("forgetting all but 1000 revisions gives no room: delete keys, lower spec.noSpace.keepRevisions (0 forgets at once what is deleted), " + raise),
 		},
 		"says so too where there is less history than is kept": {
@@ -139,7 +146,7 @@ func TestPlanSpace(t *testing.T) {
 			}), disarm,
 		},
 		"guesses no quota that the spec takes from elsewhere": {
-			state(formed, members(1), size(1), quotaEnv(""), full, database(95, 95), compacted(4000, time.Hour), with(0, func(m *Member) { m.DBQuota = 0 })),
+			state(formed, members(1), size(1), quotaEnv(""), full, database(95, 95), compacted(4000, time.Hour), defragmentedAgo(0, time.Minute), with(0, func(m *Member) { m.DBQuota = 0 })),
 			Wait{
 				Why: v1beta2.ReasonNoSpace, Stalled: true,
 				Message: "etcd refuses writes: the space quota is used up (the database of member " + nameOf(0) + " has 95Mi, of which 95Mi are in use): forgetting all but 1000 revisions gives no room: delete keys, lower spec.noSpace.keepRevisions (0 forgets at once what is deleted), " + raise + "; reads and deletions go on",

@@ -27,7 +27,7 @@ var spaceFaults = []fault{fillSpace, fillSpace, toggleDefragmentation, taint}
 
 // hearSpace is what a member says of it.
 func hearSpace(l *life, d *data, m *cluster.Member) {
-	m.DBSize, m.DBSizeInUse, m.DBQuota = int64(d.file)*mib, int64(d.used)*mib, quota*mib
+	m.DBSize, m.DBSizeInUse, m.DBQuota = int64(d.file)*mib, int64(d.told)*mib, quota*mib
 	if l.noSpace != 0 {
 		m.Revision = min(m.Revision, l.revision+int64(l.fullAt))
 		m.Alarms = append(m.Alarms, etcd.Alarm{Kind: etcd.AlarmNoSpace, Member: l.noSpace})
@@ -37,6 +37,7 @@ func hearSpace(l *life, d *data, m *cluster.Member) {
 // guessSpace of a member that was put there: half of what it uses is history.
 func guessSpace(l *life, d *data, m *cluster.Member) {
 	d.file, d.used, d.keys = int(m.DBSize/mib), int(m.DBSizeInUse/mib), int(m.DBSizeInUse/mib/2)
+	d.told = d.used
 	for _, alarm := range m.Alarms {
 		if alarm.Kind == etcd.AlarmNoSpace {
 			l.noSpace = alarm.Member
@@ -55,12 +56,15 @@ func (w *World) changeSpace(l *life, step cluster.Step) error {
 		for i := range l.entries {
 			if d := w.dataOf(l.entries[i].name); d != nil {
 				d.used = min(d.used, d.keys)
+				if w.pick(2) == 1 {
+					d.told = d.used // otherwise when it writes next
+				}
 			}
 		}
 	case cluster.DefragmentMember:
 		if e := l.entry(step.Name); e != nil && w.up(l, e) {
 			d := w.dataOf(step.Name)
-			d.file = d.used
+			d.file, d.told = d.used, d.used
 		}
 	case cluster.DisarmAlarm:
 		if step.Alarm.Kind == etcd.AlarmNoSpace && step.Alarm.Member == l.noSpace {
@@ -83,6 +87,7 @@ func fillSpace(w *World, r *rand.Rand) string {
 	for i := range l.entries {
 		if d := w.dataOf(l.entries[i].name); d != nil {
 			d.file, d.used, d.keys = quota, keys+r.IntN(quota-keys), keys
+			d.told = d.used
 		}
 	}
 	l.noSpace, l.fullAt = l.entries[r.IntN(len(l.entries))].id, l.index

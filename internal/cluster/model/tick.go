@@ -191,6 +191,7 @@ func (w *World) startJoin(l *life, p *pod) (*data, string) {
 	if led := l.byID(l.leader); led != nil {
 		from := w.dataOf(led.name)
 		joined.file, joined.used, joined.keys, joined.tainted = from.file, from.used, from.keys, from.tainted
+		joined.told = from.told
 		if from.snapshot > 0 {
 			joined.snapshot = l.index // the leader's log begins there
 		}

@@ -90,6 +90,8 @@ type data struct {
 	// file is the size of the database in MiB, used how much of it is in use, and keys what is left when history is
 	// forgotten.
 	file, used, keys int
+	// told is what the member says is in use, which may be what was before a compaction.
+	told int
 }
 
 type volume struct {
