@@ -98,20 +98,20 @@ func TestAClusterMakesRoomChangesItsMindAndSleepsAndLosesNoKey(t *testing.T) {
 	n.scales("full", 5, 4)
 	n.scales("full", 3, 3)
 	n.scales("full", 5, 5)
-	n.ready("full")
+	five := n.ready("full")
 	client.stop("5 to 3 to 5").without(t, 2)
 
 	n.kubectl("patch", "etcdcluster/full", "--type=merge", "-p", `{"spec":{"pod":{"persistentVolumeClaimSpec":{"resources":{"requests":{"storage":"20Gi"}}}}}}`)
 	says(n, &v1beta2.EtcdCluster{}, "full", v1beta2.ConditionReady, v1beta2.ReasonVolumeCannotGrow, "StorageClass")
 	n.kubectl("patch", "etcdcluster/full", "--type=merge", "-p", `{"spec":{"pod":{"persistentVolumeClaimSpec":null},"hibernate":true}}`)
-	asleep := says(n, &v1beta2.EtcdCluster{}, "full", v1beta2.ConditionReady, v1beta2.ReasonHibernated)
+	says(n, &v1beta2.EtcdCluster{}, "full", v1beta2.ConditionReady, v1beta2.ReasonHibernated)
 	if left := n.pods("full"); len(left) != 0 {
 		t.Errorf("asleep with %d Pods", len(left))
 	}
 	n.kubectl("patch", "etcdcluster/full", "--type=merge", "-p", `{"spec":{"hibernate":false}}`)
 	awake := n.ready("full")
-	if diff := cmp.Diff(memberIDs(asleep), memberIDs(awake)); diff != "" || awake.Status.ClusterID != before.Status.ClusterID {
-		t.Errorf("awake as cluster %s, and not %s (-asleep +awake):\n%s", awake.Status.ClusterID, before.Status.ClusterID, diff)
+	if diff := cmp.Diff(memberIDs(five), memberIDs(awake)); diff != "" || awake.Status.ClusterID != before.Status.ClusterID {
+		t.Errorf("awake as cluster %s, and not %s (-before +after):\n%s", awake.Status.ClusterID, before.Status.ClusterID, diff)
 	}
 	n.has(etcd, "key", 20)
 	n.kubectl("delete", "etcdcluster/full", "--cascade=foreground")
