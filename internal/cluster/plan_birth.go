@@ -11,10 +11,10 @@ import (
 // firstIncarnation is the life that a cluster is bootstrapped with.
 const firstIncarnation int32 = 1
 
-// awaitRestore: a cluster that was made together with its restore boots from it and never empty.
+// awaitRestore: a cluster that was made together with its restore boots from it and never empty, whichever of the two
+// was seen first. Until it has formed it has served nobody, so its birth may still give way.
 func awaitRestore(s State) Step {
-	begun := slices.ContainsFunc(s.Members, func(m Member) bool { return m.InitialSize > 0 })
-	if s.Formed() || s.RestorePending == "" || begun {
+	if s.Formed() || s.RestorePending == "" {
 		return nil
 	}
 	return Wait{

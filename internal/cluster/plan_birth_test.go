@@ -89,8 +89,9 @@ func TestPlanBirth(t *testing.T) {
 			state(restored(v1beta2.RestoreFailed), func(s *State) { s.RestorePending = "back" }),
 			Wait{Why: v1beta2.ReasonWaitingForRestore, Message: "starts from EtcdRestore back, and not empty; delete that EtcdRestore to start empty", Stalled: true},
 		},
-		"goes on forming when a restore appears later": {
-			state(initial(3), begun, func(s *State) { s.RestorePending = "back" }), CreateMembers{Incarnation: 1, Size: 3},
+		"gives way to a restore that was seen when the birth had begun": {
+			state(initial(3), begun, with(0, voter), func(s *State) { s.RestorePending = "back" }),
+			Wait{Why: v1beta2.ReasonWaitingForRestore, Message: "starts from EtcdRestore back, and not empty; delete that EtcdRestore to start empty"},
 		},
 	}.run(t)
 }

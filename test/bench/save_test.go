@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"runtime/pprof"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -71,8 +70,8 @@ func BenchmarkSave(b *testing.B) {
 		remove(b, store, key)
 	}
 	b.Logf("%v", times)
-	larger := max(slices.Min(times["etcdctl"]), slices.Min(times["upload"]))
-	b.ReportMetric(float64(slices.Min(times["save"]))/float64(larger), "save/larger")
+	larger := max(measure.Median(times["etcdctl"]), measure.Median(times["upload"]))
+	b.ReportMetric(float64(measure.Median(times["save"]))/float64(larger), "save/larger")
 	four := order{URL: member.ClientURL, Dir: b.TempDir(), Location: location, Keys: []string{"four-1", "four-2", "four-3", "four-4"}}
 	peak := child(b, four)
 	b.Logf("four saves at once: %d MiB of anonymous memory above idle", peak>>20)

@@ -119,6 +119,19 @@ spec: {size: 1, version: "3.6.16", pod: {emptyDir: {}}}
 	n.has(n.etcd("other", nil), "key", 100)
 }
 
+// Whoever applies the two in one file does not know which one is seen first.
+func TestAClusterAppliedJustBeforeItsRestoreIsNeverServedEmpty(t *testing.T) {
+	n := begin(t)
+	_, path := n.saved()
+	n.apply(strings.NewReplacer("{name: three}", "{name: copy}", "size: 3", "size: 1").Replace(three), s3Restore("copy", "copy", path))
+	restore := becomes(n, &v1beta2.EtcdRestore{}, "copy", v1beta2.ConditionComplete)
+	if restore.Status.ClusterIDBefore != "" {
+		t.Errorf("cluster %s was there before it was restored: it had been started empty", restore.Status.ClusterIDBefore)
+	}
+	n.ready("copy")
+	n.has(n.etcd("copy", nil), "key", 100)
+}
+
 func TestAllVolumesLostARestoreBringsTheClusterBack(t *testing.T) {
 	n := begin(t)
 	_, path := n.saved()

@@ -6,9 +6,11 @@ import (
 	"bufio"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/connect"
@@ -27,6 +29,12 @@ func Setting(b *testing.B, name string, otherwise int) int {
 		b.Fatal(err)
 	}
 	return n
+}
+
+// Median of some times; there is at least one.
+func Median(of []time.Duration) time.Duration {
+	sorted := slices.Sorted(slices.Values(of))
+	return sorted[len(sorted)/2]
 }
 
 // S3 starts a server with one empty bucket.

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/test/bench/measure"
 	"github.com/etcd-suite/etcd-operator/test/stack"
 )
 
@@ -63,10 +64,10 @@ func BenchmarkReady(b *testing.B) {
 		}
 		b.Logf("round %d: StatefulSet %s; EtcdCluster's Pods %s, EtcdCluster %s", round, floor[round], pods[round], cluster[round])
 	}
-	b.ReportMetric(median(floor).Seconds(), "s/statefulset")
-	b.ReportMetric(median(pods).Seconds(), "s/members")
-	b.ReportMetric(median(pods).Seconds()/median(floor).Seconds(), "members/statefulset")
-	b.ReportMetric(median(cluster).Seconds()/median(floor).Seconds(), "cluster/statefulset")
+	b.ReportMetric(measure.Median(floor).Seconds(), "s/statefulset")
+	b.ReportMetric(measure.Median(pods).Seconds(), "s/members")
+	b.ReportMetric(measure.Median(pods).Seconds()/measure.Median(floor).Seconds(), "members/statefulset")
+	b.ReportMetric(measure.Median(cluster).Seconds()/measure.Median(floor).Seconds(), "cluster/statefulset")
 	b.ReportMetric(0, "ns/op") // this one means nothing
 }
 
@@ -112,11 +113,6 @@ func operated(b *testing.B, c client.Client) (members, ready time.Duration) {
 		return nil
 	})
 	return members, time.Since(began)
-}
-
-func median(of []time.Duration) time.Duration {
-	sorted := slices.Sorted(slices.Values(of))
-	return sorted[len(sorted)/2]
 }
 
 // readyPods makes the objects and takes the time until three Pods of the namespace are Ready.

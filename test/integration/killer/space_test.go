@@ -43,8 +43,13 @@ func TestAFullClusterIsGivenRoomAndLosesNoKey(t *testing.T) {
 		}
 	})
 	b.step("full of keys", func(b *bench) {
-		b.fill(func(i int) string { return fmt.Sprintf("large-%d", i) })
-		b.operate(&killer.Count{}, "say what to do", func() error { return b.says(v1beta2.ReasonNoSpace, "gives no room: delete keys") })
+		written := 0
+		b.operate(&killer.Count{}, "say what to do", func() error {
+			if b.settled() == nil { // as long as defragmentation gives room, there is more to write
+				written += b.fill(func(i int) string { return fmt.Sprintf("large-%d", written+i) })
+			}
+			return b.says(v1beta2.ReasonNoSpace, "gives no room: delete keys")
+		})
 		if held, err := b.traffic.all(b.Context()); err != nil || len(held["large-0"]) != len(filling) {
 			b.Errorf("a key is gone, or cannot be read: %v", err)
 		}
@@ -67,8 +72,8 @@ func TestAFullClusterIsGivenRoomAndLosesNoKey(t *testing.T) {
 
 var filling = strings.Repeat("x", 512<<10)
 
-// fill writes until etcd refuses.
-func (b *bench) fill(key func(i int) string) {
+// fill writes until etcd refuses, and says how often it did not.
+func (b *bench) fill(key func(i int) string) int {
 	b.Helper()
 	for i := range 10_000 {
 		for _, pod := range b.traffic.selected(b.Context()) {
@@ -78,11 +83,12 @@ func (b *bench) fill(key func(i int) string) {
 			}
 			if strings.Contains(err.Error(), "space exceeded") {
 				b.Logf("full after %d writes", i)
-				return
+				return i
 			}
 		}
 	}
 	b.Fatal("etcd takes more than its quota")
+	return 0
 }
 
 func (b *bench) everywhere(method string, request any) {
