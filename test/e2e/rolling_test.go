@@ -16,6 +16,9 @@ import (
 // leader is one that is yet to be rolled, twice: "raft proposal dropped" means that a write was not made.
 const leaderMoves = 2
 
+// refusedInMoves is how many requests may fail in them, of a client that sends them one after the other.
+const refusedInMoves = 3
+
 // brokenOff is at how many moments more on the way from 3.4, which ends connections without answering what came last.
 const brokenOff = 1
 
@@ -38,7 +41,11 @@ spec: {size: 3, version: "3.4.15"}
 		traffic := n.traffic("old", nil)
 		n.patch("old", fmt.Sprintf(`{"spec":{"version":%q}}`, version))
 		after := n.ready("old")
-		traffic.stop("the way to "+version).withoutMoreThan(t, tolerated)
+		saw := traffic.stop("the way to " + version)
+		saw.withoutMoreThan(t, tolerated)
+		if tolerated == leaderMoves {
+			saw.without(t, refusedInMoves)
+		}
 		tolerated = leaderMoves
 		if after.Status.CurrentVersion != version || after.Status.VersionChange != nil {
 			t.Errorf("current version %s, %+v", after.Status.CurrentVersion, after.Status.VersionChange)
@@ -79,7 +86,9 @@ spec: {size: 3, version: "3.4.15"}
 		return nil
 	})
 	n.ready("old")
-	traffic.stop("a change of resources").withoutMoreThan(t, leaderMoves)
+	saw := traffic.stop("a change of resources")
+	saw.withoutMoreThan(t, leaderMoves)
+	saw.without(t, refusedInMoves)
 	n.madeAgain("old", pods, true)
 	n.has(etcd, "key", 50)
 }
