@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -38,8 +39,8 @@ spec: {ca: {secretName: example-ca}}
 
 func TestCertificatesThatCertManagerIssuesAndRenewsAreServedWhileClientsGoOn(t *testing.T) {
 	n := begin(t)
-	if err := suite.StartCertManager(t.Context()); errors.Is(err, stack.ErrNoCertManager) {
-		t.Skip(err)
+	if err := suite.StartCertManager(t.Context()); errors.Is(err, stack.ErrNoCertManager) && os.Getenv("CI") != "true" {
+		t.Skip(err) // a cluster of yours; the local one is given it
 	} else if err != nil {
 		t.Fatal(err)
 	}
