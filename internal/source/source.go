@@ -48,7 +48,7 @@ func Find(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]by
 	if err != nil {
 		return src, "", err
 	}
-	key, why, err := choose(ctx, patient{store, patience, nil}, src, c)
+	key, why, err := choose(ctx, store, src, c)
 	if err != nil {
 		return src, "", fmt.Errorf("choose a snapshot: %w", err)
 	}
@@ -90,16 +90,18 @@ func withStore(ctx context.Context, src v1beta2.RestoreSource, secret map[string
 	if err != nil {
 		return err
 	}
-	size := sizeOf(ctx, patient{store, patience, nil}, src.Key)
-	if err := enough(dir, max(size, plainSizeOf(ctx, patient{store, patience, nil}, src.Key))); err != nil {
+	size := sizeOf(ctx, store, src.Key)
+	if err := enough(dir, max(size, plainSizeOf(ctx, store, src.Key))); err != nil {
 		return err
 	}
-	of := func(key string, bytes int64) {
-		if progress != nil && key == src.Key {
+	if progress == nil {
+		return read(store)
+	}
+	return read(counted{store, func(key string, bytes int64) {
+		if key == src.Key {
 			progress(bytes, size)
 		}
-	}
-	return read(patient{store, patience, of})
+	}})
 }
 
 func open(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte) (objstore.Store, error) {
