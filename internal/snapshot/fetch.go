@@ -149,7 +149,7 @@ func download(body io.Reader, file *os.File, known reading) (facts, error) {
 	}
 	p := newProof(plain, file)
 	p.again = known.sha256 != ""
-	_, err = io.Copy(io.Discard, p)
+	err = drain(p)
 	corrupt := errors.Is(err, dbfile.ErrCorrupt) || errors.Is(err, dbfile.ErrNoTrailer)
 	if err == nil || corrupt {
 		if _, rest := io.Copy(io.Discard, whole); rest != nil {

@@ -24,6 +24,8 @@ type object struct {
 	SHA256 string
 }
 
+const drainSize = 256 << 10
+
 // proof passes the bytes of a snapshot on and proves them on the way: each goes
 // into the spool and the trailer's sum, and the end of the stream is passed on
 // only when the trailer fits and the database is whole. So whoever reads a proof
@@ -52,12 +54,13 @@ func (p *proof) SizeHint() int64 { return p.hint }
 // Reread is the spool.
 func (p *proof) Reread() io.ReaderAt { return p.spool }
 
-// Read passes on what the source has.
+// Read passes on what the source has. It fills b, however little the source yields at a time: the larger the writes to
+// the spool, the less they cost.
 func (p *proof) Read(b []byte) (int, error) {
 	if p.err != nil {
 		return 0, p.err
 	}
-	n, err := p.source.Read(b)
+	n, err := fill(p.source, b)
 	if n > 0 {
 		if _, diskErr := p.spool.Write(b[:n]); diskErr != nil {
 			p.err = diskError(fmt.Errorf("spool snapshot: %w", diskErr))
@@ -75,6 +78,29 @@ func (p *proof) Read(b []byte) (int, error) {
 	}
 	p.err = err
 	return n, err
+}
+
+// fill reads until b is full.
+func fill(r io.Reader, b []byte) (n int, err error) {
+	for n < len(b) && err == nil {
+		var read int
+		read, err = r.Read(b[n:])
+		n += read
+	}
+	return n, err
+}
+
+// drain reads r to its end in pieces that suit a disk.
+func drain(r io.Reader) error {
+	b := make([]byte, drainSize)
+	for {
+		if _, err := r.Read(b); err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}
+	}
 }
 
 // finish returns io.EOF when everything is right.

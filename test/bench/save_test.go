@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -41,7 +42,7 @@ type order struct {
 func BenchmarkSave(b *testing.B) {
 	mib, value := measure.Setting(b, "BENCH_MIB", 1024), measure.Setting(b, "BENCH_VALUE", 16<<10)
 	member := servers.Etcd(b, servers.EtcdOptions{Args: []string{"--quota-backend-bytes=8589934592", "--snapshot-count=10000", "--unsafe-no-fsync"}}).Members[0]
-	_, location := measure.S3(b)
+	server, location := measure.S3(b)
 	fill(b, member.ClientURL, mib, value)
 	store, err := connect.Open(b.Context(), location)
 	if err != nil {
@@ -50,9 +51,11 @@ func BenchmarkSave(b *testing.B) {
 	file := filepath.Join(b.TempDir(), "snapshot.db")
 	times := map[string][]time.Duration{}
 	timed := func(what string, run func()) {
-		started := time.Now()
+		started, etcd, s3, own := time.Now(), measure.CPU(member.PID()), measure.CPU(server.PID()), ownCPU(b)
 		run()
 		times[what] = append(times[what], time.Since(started))
+		b.Logf("%s: %v, on a processor: etcd %v, S3 server %v, client %v", what, time.Since(started).Round(10*time.Millisecond),
+			measure.CPU(member.PID())-etcd, measure.CPU(server.PID())-s3, (ownCPU(b) - own).Round(10*time.Millisecond))
 	}
 	for i := range measure.Setting(b, "BENCH_ROUNDS", 3) {
 		b.Logf("round %d", i)
@@ -76,6 +79,20 @@ func BenchmarkSave(b *testing.B) {
 	peak := child(b, four)
 	b.Logf("four saves at once: %d MiB of anonymous memory above idle", peak>>20)
 	b.ReportMetric(float64(peak>>20), "MiB-four")
+}
+
+// ownCPU is how long this process and those of its children that have ended were on a processor.
+func ownCPU(b *testing.B) time.Duration {
+	b.Helper()
+	total := time.Duration(0)
+	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
+		var usage syscall.Rusage
+		if err := syscall.Getrusage(who, &usage); err != nil {
+			b.Fatal(err)
+		}
+		total += time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+	}
+	return total
 }
 
 func fill(b *testing.B, url string, mib, value int) {

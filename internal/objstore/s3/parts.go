@@ -11,6 +11,9 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
+// sieveSize is how much of a body that can be read again is read at a time; it may write that to a disk.
+const sieveSize = 256 << 10
+
 // parts cuts a body. Where the body can be read again they are ranges of it, and
 // otherwise buffers, of which there are never more than concurrency+1.
 type parts struct {
@@ -34,7 +37,7 @@ type part struct {
 func newParts(body io.Reader) *parts {
 	p := &parts{body: body, size: partSizeFor(body)}
 	if r, ok := body.(objstore.Rereader); ok {
-		p.again, p.sieve = r.Reread(), make([]byte, 64<<10)
+		p.again, p.sieve = r.Reread(), make([]byte, sieveSize)
 		return p
 	}
 	p.free = make(chan []byte, concurrency+1)

@@ -62,6 +62,25 @@ func Upload(b *testing.B, store objstore.Store, key, file string) {
 	}
 }
 
+// CPU is how long a running process has been on a processor, its own time and the kernel's for it; 0 when it has ended.
+func CPU(pid int) time.Duration {
+	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	_, after, _ := strings.Cut(string(content), ") ") // the name before may hold anything
+	fields := strings.Fields(after)
+	const user, kernel, tick = 11, 12, 10 * time.Millisecond // proc(5), counted from the state on
+	total := time.Duration(0)
+	for _, at := range []int{user, kernel} {
+		if at < len(fields) {
+			n, _ := strconv.Atoi(fields[at])
+			total += time.Duration(n) * tick
+		}
+	}
+	return total
+}
+
 // Anonymous is a process' RssAnon in bytes; 0 when it has just ended.
 func Anonymous(pid int) int {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))

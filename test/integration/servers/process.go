@@ -77,6 +77,9 @@ func (p *Process) Stop() { p.end(syscall.SIGTERM) }
 // Kill ends the server at once, as a crash would.
 func (p *Process) Kill() { p.end(syscall.SIGKILL) }
 
+// PID of the running program.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
 // Signal sends sig, such as SIGSTOP to freeze the server and SIGCONT to thaw it.
 func (p *Process) Signal(sig syscall.Signal) {
 	p.t.Helper()
