@@ -3,6 +3,7 @@ package killer_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +18,7 @@ import (
 const (
 	older = "3.5.35"
 	newer = "3.6.16"
+	newest = "3.7.3"
 )
 
 // TestAnOperatorThatDiesAtEveryCallLosesNothing takes one cluster through its life. In each operation the operator
@@ -61,6 +63,61 @@ func TestAnOperatorThatDiesAtEveryCallLosesNothing(t *testing.T) {
 	if b.cluster.Status.ClusterID != born || b.cluster.Status.Incarnation != 1 {
 		t.Errorf("it is another cluster: %s, incarnation %d, born as %s", b.cluster.Status.ClusterID, b.cluster.Status.Incarnation, born)
 	}
+}
+
+// TestAnOperatorThatDiesAtEveryCallChangesItsMembersAndGoesOnFromTheLast does so where members are made again as
+// something else, and where but one is left.
+func TestAnOperatorThatDiesAtEveryCallChangesItsMembersAndGoesOnFromTheLast(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, v1beta2.EtcdClusterSpec{Size: 3, Version: newer})
+	b.traffic.run()
+	kubetest.Create(t, b.cluster)
+	b.operate(&killer.Count{}, "form a cluster", b.settled)
+	born := members(b.cluster)
+
+	b.step("giving its Pods another environment", func(b *bench) {
+		b.change(func(spec *v1beta2.EtcdClusterSpec) {
+			spec.Pod = &v1beta2.PodPolicy{EtcdEnv: []corev1.EnvVar{{Name: "ETCD_LOG_LEVEL", Value: "warn"}}}
+		})
+		b.killed(b.settled)
+	})
+	b.step("giving its Pods other labels", func(b *bench) {
+		b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.Pod.Labels = map[string]string{"tier": "data"} })
+		b.killed(b.settled)
+	})
+	for _, version := range []string{newest, newer} {
+		b.step("bringing it to "+version, func(b *bench) {
+			b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.Version = version })
+			b.killed(b.settled)
+			if b.cluster.Status.CurrentVersion != version {
+				t.Errorf("version %s", b.cluster.Status.CurrentVersion)
+			}
+		})
+	}
+	if after := members(b.cluster); after != born {
+		t.Errorf("members were %s, and are %s", born, after)
+	}
+	b.step("going on from the last member by consent", func(b *bench) {
+		survivor := ""
+		b.traffic.still(func() { // so that the leader holds every write that the client was told of
+			for _, m := range b.cluster.Status.MemberStatuses {
+				if m.Role == v1beta2.MemberLeader {
+					survivor = m.ID
+					continue
+				}
+				b.delete(&corev1.PersistentVolumeClaim{}, m.Name)
+				b.delete(&corev1.Pod{}, m.Name)
+			}
+			b.operate(&killer.Count{}, "say that quorum is lost", func() error { return b.says(v1beta2.ReasonQuorumLost, "ForceNewCluster") })
+		})
+		b.change(func(spec *v1beta2.EtcdClusterSpec) {
+			spec.Recovery = &v1beta2.RecoveryPolicy{QuorumLoss: v1beta2.QuorumLossForceNewCluster}
+		})
+		b.killed(b.settled)
+		if !strings.Contains(members(b.cluster), "="+survivor+" ") {
+			b.Errorf("survivor %s is not among %s", survivor, members(b.cluster))
+		}
+	})
 }
 
 // step is one operation of a life; what follows needs it.
