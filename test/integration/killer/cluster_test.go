@@ -16,8 +16,8 @@ import (
 
 // Versions as spec.version takes them: the patch releases that stand behind the programs do not matter here.
 const (
-	older = "3.5.35"
-	newer = "3.6.16"
+	older  = "3.5.35"
+	newer  = "3.6.16"
 	newest = "3.7.3"
 )
 
