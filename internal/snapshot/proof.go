@@ -62,11 +62,10 @@ func (p *proof) Read(b []byte) (int, error) {
 	}
 	n, err := fill(p.source, b)
 	if n > 0 {
-		if _, diskErr := p.spool.Write(b[:n]); diskErr != nil {
+		if diskErr := p.take(b[:n]); diskErr != nil {
 			p.err = diskError(fmt.Errorf("spool snapshot: %w", diskErr))
 			return 0, p.err
 		}
-		_, _ = p.trailer.Write(b[:n])
 		if p.progress != nil {
 			p.progress(p.trailer.Size())
 		}
@@ -78,6 +77,18 @@ func (p *proof) Read(b []byte) (int, error) {
 	}
 	p.err = err
 	return n, err
+}
+
+// take puts b into the spool and the sum at the same time: either takes about as long.
+func (p *proof) take(b []byte) error {
+	summed := make(chan struct{})
+	go func() {
+		_, _ = p.trailer.Write(b)
+		close(summed)
+	}()
+	_, err := p.spool.Write(b)
+	<-summed
+	return err
 }
 
 // fill reads until b is full.
