@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -210,15 +211,20 @@ func (l *Life) Dial(endpoint string) []grpc.DialOption {
 	if u, err := url.Parse(endpoint); err == nil {
 		member, _, _ = strings.Cut(u.Hostname(), ".")
 	}
-	named := func(method string) Call {
-		return Call{Name: strings.TrimPrefix(method, "/etcdserverpb.") + " at " + member, Effect: effects[method]}
+	named := func(method string, request any) Call {
+		call := Call{Name: strings.TrimPrefix(method, "/etcdserverpb.") + " at " + member, Effect: effects[method]}
+		if downgrade, ok := request.(*etcdserverpb.DowngradeRequest); ok {
+			call.Name += " to " + downgrade.Action.String()
+			call.Effect = downgrade.Action != etcdserverpb.DowngradeRequest_VALIDATE
+		}
+		return call
 	}
 	return []grpc.DialOption{
 		grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-			return final(l.call(named(method), func() error { return invoke(ctx, method, req, reply, conn, opts...) }))
+			return final(l.call(named(method, req), func() error { return invoke(ctx, method, req, reply, conn, opts...) }))
 		}),
 		grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (stream grpc.ClientStream, err error) {
-			err = l.call(named(method), func() (err error) { stream, err = open(ctx, desc, conn, method, opts...); return err })
+			err = l.call(named(method, nil), func() (err error) { stream, err = open(ctx, desc, conn, method, opts...); return err })
 			return stream, final(err)
 		}),
 	}
