@@ -38,7 +38,6 @@ const (
 	ReasonScaling               = "Scaling"
 	ReasonUpgrading             = "Upgrading"
 	ReasonRolling               = "Rolling"
-	ReasonRollRefused           = "RollRefused"
 	ReasonMemberDown            = "MemberDown"
 	ReasonReplacingMember       = "ReplacingMember"
 	ReasonQuorumLost            = "QuorumLost"

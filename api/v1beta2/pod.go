@@ -63,7 +63,9 @@ type PodPolicy struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!(has(self.resources) && has(self.resources.requests) && 'storage' in self.resources.requests && has(oldSelf.resources) && has(oldSelf.resources.requests) && 'storage' in oldSelf.resources.requests) || quantity(string(self.resources.requests['storage'])).compareTo(quantity(string(oldSelf.resources.requests['storage']))) >= 0",message="a volume can grow and cannot shrink: set resources.requests.storage back to what it was or higher"
 	PersistentVolumeClaimSpec *corev1.PersistentVolumeClaimSpec `json:"persistentVolumeClaimSpec,omitempty"`
-	// emptyDir keeps a member's data only as long as its Pod: for tests and throw-away clusters.
+	// emptyDir keeps a member's data only as long as its Pod: for tests and throw-away clusters. Where members with a
+	// volume are restarted, for another version say, those without are replaced one by one by new ones. Taken out of
+	// the spec it brings their data onto volumes the same way.
 	// +optional
 	EmptyDir *corev1.EmptyDirVolumeSource `json:"emptyDir,omitempty"`
 	// securityContext of every Pod. Without it Pods run as user 65532, non-root, with the runtime's default

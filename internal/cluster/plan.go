@@ -192,6 +192,9 @@ func (s State) giveUp() string {
 	if s.Durable() {
 		return "delete the PersistentVolumeClaims of those that cannot come back, or " + s.wayOut(nil)
 	}
+	if slices.ContainsFunc(s.Current(), func(m Member) bool { return s.goesWithPod(m) && s.staleTrust(m) }) {
+		return "put the authorities back into the TLS Secrets that the members were started with, for to restart them is to lose their data, or " + s.wayOut(nil)
+	}
 	return s.wayOut(nil)
 }
 
@@ -224,6 +227,9 @@ func (s State) unreadyFor(m Member, grace time.Duration) bool {
 // settle: one change at a time, and none on a cluster that is not well.
 func settle(s State) Step {
 	current := s.Current()
+	if wait := s.crowdedOut(); wait != nil {
+		return wait
+	}
 	if wait := blocked(current); wait != nil {
 		return wait
 	}

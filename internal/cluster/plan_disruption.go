@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -74,7 +75,7 @@ func (s State) minAvailable() int {
 			voters++
 		}
 	}
-	if s.Durable() && s.Spec.Size <= 2 && voters <= 2 {
+	if s.Durable() && s.Spec.Size <= 2 && voters <= 2 && !slices.ContainsFunc(s.Current(), s.goesWithPod) {
 		return max(voters-1, 0) + leaving
 	}
 	return etcd.Quorum(voters) + leaving

@@ -29,7 +29,7 @@ func startMember(s State) Step {
 
 // startOf says how a member without a Pod may come up, and false when it may not.
 func (s State) startOf(m Member) (Start, bool) {
-	held := m.Volume == VolumePresent
+	held := m.Volume == VolumePresent && s.Durable()
 	switch {
 	case !s.MembershipKnown:
 		// No quorum to ask: who holds data goes on with it, nobody else starts.
@@ -62,11 +62,11 @@ func expose(s State) Step {
 // promote gives a learner its vote, unless the cluster is to shrink: then the learner is the first to go. etcd
 // itself refuses while the learner has not caught up.
 func promote(s State) Step {
-	if s.surplus() > s.losing() {
+	if s.surplus() > len(s.losers()) {
 		return nil
 	}
 	for _, m := range s.membership() {
-		if m.Learner && m.Started && m.Answers && !m.losing() {
+		if m.Learner && m.Started && m.Answers && s.losing(m) == "" {
 			return PromoteLearner{ID: m.ID, Name: m.Name}
 		}
 	}
@@ -133,14 +133,21 @@ func (s State) leader() (Member, bool) {
 	return Member{}, false
 }
 
-// moveLeader hands leadership to a healthy voter that stays.
+// moveLeader hands leadership to a healthy voter, to one that stays if there is any.
 func (s State) moveLeader(from Member) Step {
+	var move Step
 	for _, m := range s.membership() {
-		if !m.Learner && m.Serving && m.ID != from.ID && !m.losing() {
+		if m.Learner || !m.Serving || m.ID == from.ID {
+			continue
+		}
+		if s.losing(m) == "" {
 			return MoveLeader{From: from.Name, To: m.ID, Name: m.Name}
 		}
+		if move == nil {
+			move = MoveLeader{From: from.Name, To: m.ID, Name: m.Name}
+		}
 	}
-	return nil
+	return move
 }
 
 // learner is the member that has no vote yet. There is at most one that the operator added.

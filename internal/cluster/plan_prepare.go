@@ -95,7 +95,7 @@ func endDowngrade(s State) Step {
 	if target == "" || !s.MembershipKnown {
 		return nil
 	}
-	joins := s.surplus() < s.losing() || slices.ContainsFunc(s.membership(), func(m Member) bool { return !m.Started })
+	joins := s.surplus() < len(s.losers()) || slices.ContainsFunc(s.membership(), func(m Member) bool { return !m.Started })
 	if !joins && target == s.wantedDowngrade() {
 		return nil
 	}

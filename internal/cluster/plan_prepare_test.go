@@ -116,18 +116,7 @@ func TestPlanPrepare(t *testing.T) {
 		"calls it off for a member that is to join": {
 			state(formed, size(4), members(3), down, data("3.6.0", "3.5.0")), CancelDowngrade{From: "3.5"},
 		},
-		"prepares nothing with emptyDir": {
-			state(formed, members(3), ephemeral2("3.7.3"), data("3.6.0", "")),
-			Wait{Why: v1beta2.ReasonVersionNotSupported, Message: "members with emptyDir lose their data when their Pod is made again: version, repository and certificate authorities cannot change; restore a snapshot into a new cluster instead", Stalled: true},
-		},
 	}.run(t)
-}
-
-func ephemeral2(v string) change {
-	return func(s *State) {
-		ephemeral(s)
-		ofVersion(v)(s)
-	}
 }
 
 func TestPreparationsAreForgotten(t *testing.T) {

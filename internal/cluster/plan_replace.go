@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"cmp"
+
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -10,7 +12,6 @@ import (
 const (
 	lostData    = "its data is gone"
 	corruptData = "its data is corrupt"
-	losesVolume = "its volume is being deleted"
 	makesWay    = "it cannot start, and another is to be replaced"
 )
 
@@ -31,7 +32,8 @@ func replaceDead(s State) Step {
 		return nil
 	}
 	for _, m := range s.membership() {
-		if m.Learner || m.Serving || m.PodReason == v1beta2.ReasonImageUnavailable || !s.unreadyFor(m, s.Spec.MemberReplacementGrace()) {
+		noImage := m.PodReason == v1beta2.ReasonImageUnavailable && m.PodImage == s.ImageFor(m.Incarnation)
+		if m.Learner || m.Serving || noImage || !s.unreadyFor(m, s.Spec.MemberReplacementGrace()) {
 			continue
 		}
 		switch {
@@ -56,14 +58,11 @@ func (s State) stranded(learner Member) bool {
 func replaceLost(s State) Step {
 	lost := s.where(func(m Member) bool {
 		gone := !s.HoldsData(m) && (m.Started || !s.justAdded(m))
-		return m.Incarnation == s.Incarnation && m.InMembership && (gone || m.Corrupt || (m.Learner && m.losing()))
+		return m.Incarnation == s.Incarnation && m.InMembership && (gone || m.Corrupt || (m.Learner && s.losing(m) != ""))
 	})
 	for _, m := range lost {
-		if m.Learner && m.losing() {
-			return RemoveMember{ID: m.ID, Name: m.Name, Replace: losesVolume}
-		}
 		if m.Learner {
-			return RemoveMember{ID: m.ID, Name: m.Name, Replace: m.wrong()}
+			return RemoveMember{ID: m.ID, Name: m.Name, Replace: cmp.Or(s.losing(m), m.wrong())}
 		}
 	}
 	if len(lost) == 0 {

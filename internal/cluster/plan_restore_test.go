@@ -270,6 +270,10 @@ func TestPlanRestoreGrowing(t *testing.T) {
 			state(size(1), formed, members(3), stopped, growing, asked, knows, with(0, removed), with(1, removed), with(2, removed), aSeed(serving, inSeedMembership)),
 			DeletePod{Name: seedName, Why: v1beta2.ReasonRestoring, Message: "make its Pod again without what restored it: the init container and its credentials"},
 		},
+		"replaces the seed at size, where its data is in the Pod that has the credentials": {
+			state(size(1), formed, growing, asked, knows, aSeed(serving, inSeedMembership), ephemeral),
+			AddLearner{Name: next, PeerURL: "http://" + next + ".example.ns.svc:2380"},
+		},
 		"deletes the old volumes then": {
 			state(size(1), formed, members(3), stopped, growing, asked, knows, with(0, removed), with(1, removed), with(2, removed), aSeed(serving, inSeedMembership, rejoined)),
 			DeleteVolume{Name: nameOf(0), Why: v1beta2.ReasonScaling},

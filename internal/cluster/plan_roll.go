@@ -1,13 +1,16 @@
 package cluster
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
 // roll makes the Pods of one member after another again where they are not what the spec asks for, the leader last
-// and not before it handed over. The data stays: a member comes back on its volume.
+// and not before it handed over. The data stays: a member comes back on its volume. Where it would not, the member is
+// replaced (see losing).
 func roll(s State) Step {
 	if !s.Formed() {
 		return nil
@@ -18,6 +21,10 @@ func roll(s State) Step {
 	}
 	if refusal := s.cannotRoll(stale); refusal != nil {
 		return refusal
+	}
+	stale = slices.DeleteFunc(slices.Clone(stale), s.goesWithPod)
+	if len(stale) == 0 {
+		return nil
 	}
 	for _, m := range stale {
 		if step := s.tooNewFor(m); step != nil {
@@ -44,7 +51,7 @@ func (s State) stale(m Member) Step {
 		stop.Why, stop.Message = v1beta2.ReasonRotatingCertificates, "start it with the authorities that its Secrets hold now"
 	case m.Outdated:
 		stop.Why, stop.Message = v1beta2.ReasonRolling, "make its Pod again as spec.pod and spec.TLS ask"
-	case m.Start == StartSeed && m.Volume == VolumePresent && s.step() == v1beta2.RestoreGrowing:
+	case m.Start == StartSeed && (m.Volume == VolumePresent || !s.Durable()) && s.step() == v1beta2.RestoreGrowing:
 		stop.Why, stop.Message = v1beta2.ReasonRestoring, "make its Pod again without what restored it: the init container and its credentials"
 	default:
 		return nil
@@ -72,7 +79,7 @@ func remake(s State) Step {
 	return nil
 }
 
-// cannotRoll says why members may not be made again.
+// cannotRoll says why members may not be brought to what the spec asks for.
 func (s State) cannotRoll(stale []Member) Step {
 	for _, m := range stale {
 		if m.PodImage == s.Spec.Image() {
@@ -82,26 +89,21 @@ func (s State) cannotRoll(stale []Member) Step {
 			return Wait{Why: v1beta2.ReasonVersionNotSupported, Message: refusal, Stalled: true}
 		}
 	}
-	for _, m := range stale {
-		switch {
-		case m.Volume != VolumePresent:
-			return Wait{
-				Why:     v1beta2.ReasonRollRefused,
-				Message: "member " + m.Name + " has its data in its Pod (emptyDir) and would lose it: spec.pod and spec.TLS cannot change; set them back, or restore a snapshot into a new cluster",
-				Stalled: true,
-			}
-		}
-	}
 	return nil
 }
 
 // rollRefusal says why members may not be brought to the spec's image, or nothing.
 func (s State) rollRefusal() string {
-	if !s.Durable() {
-		return "members with emptyDir lose their data when their Pod is made again: version, repository and certificate authorities cannot change; restore a snapshot into a new cluster instead"
-	}
 	lowest, highest := s.versions()
-	return upgradeRefusal(lowest, highest, s.Spec.EtcdVersion())
+	wanted := s.Spec.EtcdVersion()
+	if refusal := upgradeRefusal(lowest, highest, wanted); refusal != "" {
+		return refusal
+	}
+	p, needed := s.preparation(lowest, highest)
+	if needed && p.via == p.to && slices.ContainsFunc(s.membership(), s.goesWithPod) {
+		return fmt.Sprintf("members whose data is in their Pod (emptyDir) are replaced by new ones, and etcd takes no new member while it brings its data down to %s: set version back to %s", p.to, lowest)
+	}
+	return ""
 }
 
 // tooNewFor waits until a member's data can be read by the version that it is to run.

@@ -10,52 +10,45 @@ import (
 // surplus is how many members there are too many.
 func (s State) surplus() int { return len(s.membership()) - max(s.Spec.Size, 1) }
 
-// losing says whether a member runs on a volume that is being deleted: it is lost with its Pod, and replaced before.
-func (m Member) losing() bool { return m.InMembership && m.Volume == VolumeDeleting }
-
-func (s State) losing() int {
-	return len(s.where(func(m Member) bool { return m.Incarnation == s.Incarnation && m.losing() }))
-}
-
-// scaleDown removes one member too many: a learner, else one whose volume is being deleted, else one that does not
+// scaleDown removes one member too many: a learner, else one that is about to lose its data, else one that does not
 // serve, else the newest; never the leader.
 func scaleDown(s State) Step {
 	if !s.Formed() || s.surplus() <= 0 {
 		return nil
 	}
 	candidates := s.membership()
-	if s.surplus() <= s.losing() {
+	if losers := s.losers(); s.surplus() <= len(losers) {
 		if _, ok := s.learner(); ok {
-			return nil // it takes the place of one that is losing its volume
+			return nil // it takes the place of one of them
 		}
-		candidates = s.where(func(m Member) bool { return m.Incarnation == s.Incarnation && m.losing() })
+		candidates = losers
 	}
 	leader, ok := s.leader()
 	if !ok {
 		return Wait{Why: v1beta2.ReasonScaling, Message: "which member leads is not known for the moment, and it is not the one to go"}
 	}
-	if step := s.moveLeader(leader); leader.losing() && step != nil {
-		return step // so that it can be the one to go
-	}
 	candidates = slices.DeleteFunc(slices.Clone(candidates), func(m Member) bool {
-		return m.Leader || (!m.Learner && !s.Voters().KeepsQuorumWithout(m.Serving))
+		return !m.Learner && !s.Voters().KeepsQuorumWithout(m.Serving)
 	})
 	if len(candidates) == 0 {
 		return nil // until members are well that are not; settle says which
 	}
 	victim := slices.MaxFunc(candidates, s.compareVictims)
-	remove := RemoveMember{ID: victim.ID, Name: victim.Name}
-	if victim.losing() {
-		remove.Replace = losesVolume
+	if victim.Leader {
+		return s.moveLeader(leader) // so that it can be the one to go
 	}
-	return remove
+	return RemoveMember{ID: victim.ID, Name: victim.Name, Replace: s.losing(victim)}
 }
 
 // compareVictims orders members by how well they can be spared.
 func (s State) compareVictims(a, b Member) int {
+	losing := func(m Member) bool { return s.losing(m) != "" }
+	spared := func(m Member) bool { return m.Leader && !losing(m) }
 	return cmp.Or(
+		cmp.Compare(rank(!spared(a)), rank(!spared(b))),
 		cmp.Compare(rank(a.Learner), rank(b.Learner)),
-		cmp.Compare(rank(a.losing()), rank(b.losing())),
+		cmp.Compare(rank(losing(a)), rank(losing(b))),
+		cmp.Compare(rank(!a.Leader), rank(!b.Leader)),
 		cmp.Compare(rank(!a.Serving), rank(!b.Serving)),
 		cmp.Compare(s.ordinal(a), s.ordinal(b)),
 		cmp.Compare(a.Name, b.Name),
@@ -64,7 +57,7 @@ func (s State) compareVictims(a, b Member) int {
 
 // scaleUp adds one learner.
 func scaleUp(s State) Step {
-	if !s.Formed() || s.surplus() >= s.losing() {
+	if !s.Formed() || s.surplus() >= len(s.losers()) {
 		return nil
 	}
 	if s.Durable() && s.NoStorageClass {

@@ -72,14 +72,6 @@ func TestPlanRoll(t *testing.T) {
 			state(formed, members(3), with(1, pod(PodRunning), outdated, unreadyFor(20*time.Second))),
 			Wait{Why: v1beta2.ReasonMemberDown, Message: "member " + nameOf(1) + " does not serve: "},
 		},
-		"refuses another spec.pod with emptyDir": {
-			state(formed, members(3), ephemeral, with(1, outdated)),
-			Wait{Why: v1beta2.ReasonRollRefused, Message: "member " + nameOf(1) + " has its data in its Pod (emptyDir) and would lose it: spec.pod and spec.TLS cannot change; set them back, or restore a snapshot into a new cluster", Stalled: true},
-		},
-		"refuses with emptyDir": {
-			state(formed, members(3), old, ephemeral),
-			Wait{Why: v1beta2.ReasonVersionNotSupported, Message: "members with emptyDir lose their data when their Pod is made again: version, repository and certificate authorities cannot change; restore a snapshot into a new cluster instead", Stalled: true},
-		},
 		"refuses to jump, and names the path": {
 			state(formed, members(3), ofVersion("3.8.0")),
 			Wait{Why: v1beta2.ReasonVersionNotSupported, Message: "etcd is upgraded one minor version at a time: set version to the newest 3.7 before 3.8.0", Stalled: true},

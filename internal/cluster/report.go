@@ -34,7 +34,7 @@ func messageOf(s State, step Step) string {
 	case ExposeMember:
 		return "letting clients reach member " + step.Name
 	case AddLearner:
-		return "adding member " + step.Name
+		return "adding member " + step.Name + s.inPlace()
 	case PromoteLearner:
 		return "member " + step.Name + " is catching up, then it votes"
 	case MoveLeader:

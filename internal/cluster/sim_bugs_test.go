@@ -105,6 +105,22 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 			bug:  cluster.Instead("prepare", readyAtOnce),
 			size: 3, members: []condition{ready, ready, ready}, durable: true, version: "3.7.3", invariant: "8",
 		},
+		"8: a member joins on what cannot read the leader's raft log": {
+			bug:  cluster.Instead("prepare", readyAtOnce),
+			size: 3, members: []condition{ready, ready, ready}, durable: false, version: "3.7.3", invariant: "8",
+		},
+		"4: a member with its data in its Pod goes before another has taken its place": {
+			bug:  cluster.Before("scaleDown", "unblock").Then(cluster.Instead("scaleDown", removeStale)),
+			size: 3, members: []condition{outdatedReady, outdatedReady, outdatedReady}, durable: false, invariant: "4",
+		},
+		"4: its Pod is made again as if the data stayed": {
+			bug:  cluster.Before("roll", "unblock").Then(cluster.Instead("roll", stopStale)),
+			size: 3, members: []condition{outdatedReady, outdatedReady, outdatedReady}, durable: false, invariant: "4",
+		},
+		"7: leadership moves before the others are replaced": {
+			bug:  cluster.Instead("scaleDown", moveFirst),
+			size: 3, members: []condition{outdatedReady, outdatedReady, outdatedReady}, durable: false, invariant: "7",
+		},
 		"7: the leader is stopped before it handed over": {
 			bug:  cluster.Instead("roll", rollAny),
 			size: 3, members: []condition{outdatedReady, outdatedReady, outdatedReady}, durable: true, invariant: "7",
@@ -289,4 +305,42 @@ func allowAll(s cluster.State) cluster.Step {
 		return nil
 	}
 	return cluster.ApplyBudget{Incarnation: s.Incarnation}
+}
+
+// isStale says whether a member runs another image than the spec asks for.
+func isStale(s cluster.State, m cluster.Member) bool {
+	return m.InMembership && m.PodImage != s.Spec.Image()
+}
+
+func removeStale(s cluster.State) cluster.Step {
+	for _, m := range s.Current() {
+		if isStale(s, m) && !m.Leader {
+			return cluster.RemoveMember{ID: m.ID, Name: m.Name, Replace: "it is stale"}
+		}
+	}
+	return nil
+}
+
+func stopStale(s cluster.State) cluster.Step {
+	for _, m := range s.Current() {
+		if isStale(s, m) && !m.Leader {
+			return cluster.DeletePod{Name: m.Name, Why: v1beta2.ReasonRolling}
+		}
+	}
+	return nil
+}
+
+// moveFirst hands leadership over as soon as there is one more that could have it.
+func moveFirst(s cluster.State) cluster.Step {
+	if len(s.Members) <= s.Spec.Size {
+		return nil
+	}
+	for _, from := range s.Current() {
+		for _, to := range s.Current() {
+			if from.Leader && isStale(s, from) && to.Serving && !isStale(s, to) {
+				return cluster.MoveLeader{From: from.Name, To: to.ID, Name: to.Name}
+			}
+		}
+	}
+	return nil
 }

@@ -28,12 +28,14 @@ func TestEveryWayBetweenVersionsSettles(t *testing.T) {
 				for raised := range size {
 					for _, note := range notes {
 						for _, wanted := range versions {
-							s := between(size, raised, versions[lower], versions[upper])
-							s.Spec.Version, s.VersionChange = wanted, note.DeepCopy()
 							if note != nil && note.Step == v1beta2.VersionChangeReady && note.To == "3.5" && lower < 1 {
 								continue // nobody ever prepares that
 							}
-							count.run(model.From(s), fmt.Sprintf("%d of %d on %s, others on %s, noted %+v, wanted %s", raised, size, versions[upper], versions[lower], note, wanted))
+							for _, durable := range []bool{true, false} {
+								s := between(size, raised, durable, versions[lower], versions[upper])
+								s.Spec.Version, s.VersionChange = wanted, note.DeepCopy()
+								count.run(model.From(s), fmt.Sprintf("%d of %d on %s, others on %s, durable %v, noted %+v, wanted %s", raised, size, versions[upper], versions[lower], durable, note, wanted))
+							}
 						}
 					}
 				}
@@ -44,12 +46,12 @@ func TestEveryWayBetweenVersionsSettles(t *testing.T) {
 }
 
 // between is a cluster some of whose members run another version than the rest.
-func between(size, raised int, lower, upper string) cluster.State {
+func between(size, raised int, durable bool, lower, upper string) cluster.State {
 	conditions := make([]condition, size)
 	for i := range conditions {
 		conditions[i] = ready
 	}
-	s := formed(size, true, conditions)
+	s := formed(size, durable, conditions)
 	s.KnownVersion = lower
 	for i := range s.Members {
 		runs := lower

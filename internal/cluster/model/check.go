@@ -11,12 +11,8 @@ import (
 func (w *World) Check(step cluster.Step) {
 	l := w.formed()
 	switch step := step.(type) {
-	case cluster.AddLearner:
-		w.checkAdd(l, step)
-	case cluster.PromoteLearner:
-		w.checkQuorum(l, "a learner is promoted")
-	case cluster.RemoveMember:
-		w.checkRemove(l, step)
+	case cluster.AddLearner, cluster.PromoteLearner, cluster.RemoveMember, cluster.MoveLeader:
+		w.checkChange(l, step)
 	case cluster.DeletePod:
 		w.checkStop(l, step)
 	case cluster.DefragmentMember:
@@ -45,6 +41,20 @@ func (w *World) Check(step cluster.Step) {
 		if seed := w.lifeOf(step.Incarnation); seed == nil || seed.leader == 0 {
 			w.violate(4, "a seed that does not serve becomes the cluster")
 		}
+	}
+}
+
+// checkChange: a change of the membership, or of who leads.
+func (w *World) checkChange(l *life, step cluster.Step) {
+	switch step := step.(type) {
+	case cluster.AddLearner:
+		w.checkAdd(l, step)
+	case cluster.PromoteLearner:
+		w.checkQuorum(l, "a learner is promoted")
+	case cluster.RemoveMember:
+		w.checkRemove(l, step)
+	case cluster.MoveLeader:
+		w.checkMove(l)
 	}
 }
 
@@ -91,6 +101,7 @@ func (w *World) checkRemove(l *life, step cluster.RemoveMember) {
 		}
 	}
 	w.checkConvicted(l, e, step)
+	w.checkReplaced(l, e)
 	if !w.voters(l).KeepsQuorumWithout(w.up(l, e)) {
 		w.violate(2, "removing %s takes quorum", e.name)
 	}

@@ -57,9 +57,6 @@ func (w *World) CheckLost(o Outcome) {
 	if (wait.Why == v1beta2.ReasonNoSpace || wait.Why == v1beta2.ReasonDataCorrupt) && wait.Stalled {
 		return // what to delete, and whose data is right, is for a person to say
 	}
-	if wait.Why == v1beta2.ReasonRollRefused && !w.durable() {
-		return
-	}
 	if wait.Why == v1beta2.ReasonRecovering && wait.Stalled && w.losesSurvivor() {
 		return
 	}
@@ -78,11 +75,8 @@ func (w *World) losesSurvivor() bool {
 }
 
 // runsAnotherMinor says whether a Pod runs a minor version that the spec does not ask for: a restore may have
-// started with what was refused for the cluster before it. With emptyDir every change is refused.
+// started with what was refused for the cluster before it.
 func (w *World) runsAnotherMinor() bool {
-	if !w.durable() {
-		return slices.ContainsFunc(w.pods, func(p pod) bool { return p.version != w.Cluster.Spec.Version })
-	}
 	return slices.ContainsFunc(w.pods, func(p pod) bool { return p.version[:4] != w.Cluster.Spec.Version[:4] })
 }
 

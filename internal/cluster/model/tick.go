@@ -186,6 +186,7 @@ func (w *World) startJoin(l *life, p *pod) (*data, string) {
 	if e.ran && !e.learner {
 		w.violate(3, "%s joins again under its old identity without its data", p.name)
 	}
+	w.checkReadable(l, p)
 	e.ran, e.caughtUp = true, false
 	joined := &data{cluster: l.id, member: e.id, storage: l.version}
 	if led := l.byID(l.leader); led != nil {
