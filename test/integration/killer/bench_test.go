@@ -185,6 +185,9 @@ func (b *bench) tidy() error {
 		votes = append(votes, m.Name)
 	}
 	slices.Sort(votes)
+	if pod := b.cluster.Spec.Pod; pod != nil && pod.EmptyDir != nil {
+		holds = append(holds, runs...)
+	}
 	if len(votes) != b.cluster.Spec.Size || !slices.Equal(votes, runs) || !slices.Equal(votes, holds) {
 		return fmt.Errorf("size %d, members %q, Pods %q, volumes %q", b.cluster.Spec.Size, votes, runs, holds)
 	}
