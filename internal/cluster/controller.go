@@ -170,7 +170,7 @@ func (r *Reconciler) report(ctx context.Context, v *view, step Step, actErr erro
 		return err
 	}
 	for _, event := range eventsOf(v.State, step, actErr, changed) {
-		r.Events.Eventf(after, nil, event.kind, event.reason, event.action, "%s", event.note)
+		r.Events.Eventf(after, v.relatedTo(step), event.kind, event.reason, event.action, "%s", event.note)
 	}
 	return nil
 }
