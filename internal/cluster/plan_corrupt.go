@@ -45,7 +45,7 @@ func (s State) replaceConvicted(m Member) Step {
 	}
 	if !s.Voters().KeepsQuorumWithout(m.Serving) {
 		return Wait{
-			Why: v1beta2.ReasonDataCorrupt, Stalled: true, Rarely: true,
+			Why: v1beta2.ReasonDataCorrupt, Stalled: true, Pace: pollDoubt,
 			Message: "the data of member " + m.Name + " is corrupt, and removing it would leave no quorum: bring back the members that are down",
 		}
 	}
@@ -59,7 +59,7 @@ func (s State) replaceConvicted(m Member) Step {
 
 // doubt says what is known of the members' data, and what a person can do.
 func (s State) doubt(agreed bool, odd []Member) Step {
-	wait := Wait{Why: v1beta2.ReasonDataCorrupt, Stalled: true, Rarely: true}
+	wait := Wait{Why: v1beta2.ReasonDataCorrupt, Stalled: true, Pace: pollDoubt}
 	const refuses = "etcd says that data is corrupt, and refuses requests: "
 	const ways = "; nothing is touched: restore a snapshot (EtcdRestore), or, if you know which member is wrong, delete its PersistentVolumeClaim and its Pod; then disarm the alarm (etcdctl alarm disarm)"
 	switch {

@@ -38,7 +38,7 @@ func TestPlanCorruptAlarm(t *testing.T) {
 	const refuses = "etcd says that data is corrupt, and refuses requests: "
 	const ways = "; nothing is touched: restore a snapshot (EtcdRestore), or, if you know which member is wrong, delete its PersistentVolumeClaim and its Pod; then disarm the alarm (etcdctl alarm disarm)"
 	doubt := func(text string) Wait {
-		return Wait{Why: v1beta2.ReasonDataCorrupt, Message: refuses + text, Stalled: true, Rarely: true}
+		return Wait{Why: v1beta2.ReasonDataCorrupt, Message: refuses + text, Stalled: true, Pace: pollDoubt}
 	}
 	planTests{
 		"removes the member that etcd says is corrupt, where a quorum has other data": {

@@ -81,7 +81,7 @@ func badSchedule(s State) Step {
 		return nil
 	}
 	if _, err := schedule.Parse(policy.Schedule, policy.TimeZone); err != nil {
-		return Wait{Why: v1beta2.ReasonInvalidSpec, Message: fmt.Sprintf("spec.defragmentation: %v; the members go on serving", err), Stalled: true}
+		return Wait{Why: v1beta2.ReasonInvalidSpec, Message: fmt.Sprintf("spec.defragmentation: %v; the members go on serving", err), Stalled: true, Pace: pollSettled}
 	}
 	return nil
 }

@@ -93,7 +93,7 @@ func TestPlanDefragmentation(t *testing.T) {
 		},
 		"says what is wrong with a schedule": {
 			state(formed, members(3), database(10, 10), defragmentation(v1beta2.DefragmentationPolicy{Schedule: "0 3 31 2 *"})),
-			Wait{Why: v1beta2.ReasonInvalidSpec, Message: `spec.defragmentation: schedule "0 3 31 2 *" is never due: there is no such date; the members go on serving`, Stalled: true},
+			Wait{Why: v1beta2.ReasonInvalidSpec, Message: `spec.defragmentation: schedule "0 3 31 2 *" is never due: there is no such date; the members go on serving`, Stalled: true, Pace: pollSettled},
 		},
 	}.run(t)
 }

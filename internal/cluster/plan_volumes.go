@@ -29,7 +29,7 @@ func (KeepVolume) Requeue() time.Duration   { return soon }
 func (ResizeVolume) Requeue() time.Duration { return soon }
 func (AwaitResize) Requeue() time.Duration  { return pollSettled } // the claim is watched
 func (s AwaitResize) message(State) string  { return s.Message }
-func (s ResizeVolume) message(State) string { return "growing volume " + s.Name + " to " + s.Size }
+func (s ResizeVolume) message(State) string { return "asking volume " + s.Name + " to hold " + s.Size }
 func (s KeepVolume) message(State) string {
 	if s.Keep {
 		return "letting volume " + s.Name + " outlive the EtcdCluster"
@@ -52,8 +52,9 @@ func (s State) StorageRequest() resource.Quantity {
 	return newVolume(s, CreateMember{}).Spec.Resources.Requests[corev1.ResourceStorage]
 }
 
-// growVolumes grows one volume after the other, while the cluster is well. A volume that is larger than asked for is
-// as good: volumes cannot shrink.
+// growVolumes grows one volume after the other, while the cluster is well. A volume that holds more than asked for is
+// as good: volumes cannot shrink. One that was asked for more than its driver has may be asked for less, as long as
+// that is more than it holds: Kubernetes allows no other way back.
 func growVolumes(s State) Step {
 	want := s.StorageRequest()
 	var small *Member
@@ -64,7 +65,10 @@ func growVolumes(s State) Step {
 			if small == nil {
 				small = &m
 			}
-		case m.VolumeCapacity > 0 && m.VolumeCapacity < m.VolumeSize:
+		case m.VolumeCapacity == 0 || m.VolumeCapacity >= want.Value():
+		case m.VolumeProblem != "" && m.VolumeSize > want.Value():
+			return ResizeVolume{Name: m.Name, Size: want.String()}
+		case m.VolumeCapacity < m.VolumeSize:
 			return s.awaitResize(m)
 		}
 	}
@@ -74,9 +78,9 @@ func growVolumes(s State) Step {
 	case small.VolumeFixed:
 		return Wait{
 			Why: v1beta2.ReasonVolumeCannotGrow,
-			Message: fmt.Sprintf("the StorageClass of volume %s does not allow volumes to grow to %s: set allowVolumeExpansion there, if its driver can, or set spec.pod.persistentVolumeClaimSpec back; the members go on serving",
-				small.Name, want.String()),
-			Stalled: true,
+			Message: fmt.Sprintf("the StorageClass of volume %s does not allow volumes to grow to %s: set allowVolumeExpansion there, if its driver can (it is looked at again every %s), or set spec.pod.persistentVolumeClaimSpec back; the members go on serving",
+				small.Name, want.String(), pollSettled),
+			Stalled: true, Pace: pollSettled,
 		}
 	}
 	return ResizeVolume{Name: small.Name, Size: want.String()}
@@ -85,7 +89,8 @@ func growVolumes(s State) Step {
 func (s State) awaitResize(m Member) Step {
 	message := fmt.Sprintf("volume %s grows from %s to %s", m.Name, bytesOf(m.VolumeCapacity), bytesOf(m.VolumeSize))
 	if m.VolumeProblem != "" {
-		return Wait{Why: v1beta2.ReasonVolumeCannotGrow, Message: message + ", and its driver says: " + m.VolumeProblem, Stalled: true}
+		message += ", and its driver says: " + m.VolumeProblem + "; to ask for less, take resources out of spec.pod.persistentVolumeClaimSpec first; the members go on serving"
+		return Wait{Why: v1beta2.ReasonVolumeCannotGrow, Message: message, Stalled: true, Pace: pollSettled}
 	}
 	return AwaitResize{Message: message}
 }

@@ -29,6 +29,7 @@ func kept(m *Member) { m.VolumeKept = true }
 
 func TestPlanVolumes(t *testing.T) {
 	fixed := func(m *Member) { m.VolumeFixed = true }
+	infeasible := func(m *Member) { m.VolumeProblem = "ControllerResizeInfeasible" }
 	planTests{
 		"grows one volume": {
 			state(formed, members(2), size(2), volumesOf("16Gi"), with(0, holds(8, 8)), with(1, holds(8, 8))),
@@ -49,13 +50,26 @@ func TestPlanVolumes(t *testing.T) {
 			state(formed, members(1), size(1), volumesOf("16Gi"), with(0, holds(8, 8), fixed)),
 			Wait{
 				Why:     v1beta2.ReasonVolumeCannotGrow,
-				Message: "the StorageClass of volume " + nameOf(0) + " does not allow volumes to grow to 16Gi: set allowVolumeExpansion there, if its driver can, or set spec.pod.persistentVolumeClaimSpec back; the members go on serving",
-				Stalled: true,
+				Message: "the StorageClass of volume " + nameOf(0) + " does not allow volumes to grow to 16Gi: set allowVolumeExpansion there, if its driver can (it is looked at again every 10s), or set spec.pod.persistentVolumeClaimSpec back; the members go on serving",
+				Stalled: true, Pace: pollSettled,
 			},
 		},
 		"says what the driver says": {
-			state(formed, members(1), size(1), volumesOf("16Gi"), with(0, holds(16, 8), func(m *Member) { m.VolumeProblem = "ControllerResizeInfeasible" })),
-			Wait{Why: v1beta2.ReasonVolumeCannotGrow, Message: "volume " + nameOf(0) + " grows from 8Gi to 16Gi, and its driver says: ControllerResizeInfeasible", Stalled: true},
+			state(formed, members(1), size(1), volumesOf("16Gi"), with(0, holds(16, 8), infeasible)),
+			Wait{
+				Why:     v1beta2.ReasonVolumeCannotGrow,
+				Message: "volume " + nameOf(0) + " grows from 8Gi to 16Gi, and its driver says: ControllerResizeInfeasible; to ask for less, take resources out of spec.pod.persistentVolumeClaimSpec first; the members go on serving",
+				Stalled: true, Pace: pollSettled,
+			},
+		},
+		"is done when no more is asked for, though a volume was asked for what its driver has not": {
+			state(formed, members(1), size(1), volumesOf("8Gi"), with(0, holds(16, 8), infeasible)), Done{},
+		},
+		"asks for less where the driver has not what was asked for": {
+			state(formed, members(1), size(1), volumesOf("12Gi"), with(0, holds(16, 8), infeasible)), ResizeVolume{Name: nameOf(0), Size: "12Gi"},
+		},
+		"does not ask for less while the driver is at it": {
+			state(formed, members(1), size(1), volumesOf("12Gi"), with(0, holds(16, 8))), AwaitResize{Message: "volume " + nameOf(0) + " grows from 8Gi to 16Gi"},
 		},
 		"does not grow volumes of a cluster that is not well": {
 			state(formed, members(3), volumesOf("16Gi"), with(0, holds(8, 8)), with(1, pod(PodStarting))),

@@ -56,8 +56,8 @@ type (
 	Wait struct {
 		Why, Message string
 		Stalled      bool
-		// Rarely: a look costs so much that the next one can wait.
-		Rarely bool
+		// Pace of looking again, where a look costs much or no user waits for it; 0 is that of members that come up.
+		Pace time.Duration
 	}
 	// ApplyServices makes the headless Service, and the client Service for an incarnation.
 	ApplyServices struct {
@@ -240,8 +240,8 @@ func (CompleteRecovery) Requeue() time.Duration { return soon }
 
 // Requeue soon, because no watch tells what is waited for.
 func (s Wait) Requeue() time.Duration {
-	if s.Rarely {
-		return pollDoubt
+	if s.Pace > 0 {
+		return s.Pace
 	}
 	return pollSettling
 }
