@@ -50,29 +50,41 @@ func certificates(s State) Step {
 }
 
 // tlsChange: members with TLS and members without do not understand each other, and clients would have to change at
-// the same moment.
+// the same moment. In a cluster that is yet to form, members that run have given each other addresses of one kind.
 func tlsChange(s State) Step {
+	members, wayOut := s.Current(), "save a snapshot and restore it into a new EtcdCluster"
 	if !s.Formed() {
-		return nil
+		if s.Request != nil || s.RestorePending != "" || s.restoring() {
+			return nil // they give way to the seed
+		}
+		members, wayOut = s.initial(), "delete the EtcdCluster and make it again: it has served nobody yet"
 	}
-	for _, m := range s.Current() {
-		if m.Pod == PodNone || m.Pod == PodDeleting {
+	for _, m := range members {
+		if m.Pod == PodNone || m.Pod == PodDeleting || (!s.Formed() && m.Pod != PodRunning) {
 			continue
 		}
-		for _, is := range []struct {
-			who     string
-			is, was bool
-		}{{"between members", s.Spec.TLS.SecurePeer(), m.SecurePeer}, {"for clients", s.Spec.TLS.SecureClient(), m.SecureClient}} {
-			if is.is != is.was {
-				return Wait{
-					Why:     v1beta2.ReasonTLSChangeNotSupported,
-					Message: fmt.Sprintf("TLS %s is %s in the spec and %s in member %s, and cannot change under a running cluster: set spec.TLS back; to change it, save a snapshot and restore it into a new EtcdCluster", is.who, onOff(is.is), onOff(is.was), m.Name),
-					Stalled: true,
-				}
+		if changed := s.tlsDiffers(m); changed != "" {
+			return Wait{
+				Why:     v1beta2.ReasonTLSChangeNotSupported,
+				Message: "TLS " + changed + " in member " + m.Name + ", and cannot change under a running cluster: set spec.TLS back; to change it, " + wayOut,
+				Stalled: true,
 			}
 		}
 	}
 	return nil
+}
+
+// tlsDiffers says what of the spec a member was not started with; empty when it was.
+func (s State) tlsDiffers(m Member) string {
+	for _, is := range []struct {
+		who     string
+		is, was bool
+	}{{"between members", s.Spec.TLS.SecurePeer(), m.SecurePeer}, {"for clients", s.Spec.TLS.SecureClient(), m.SecureClient}} {
+		if is.is != is.was {
+			return fmt.Sprintf("%s is %s in the spec and %s", is.who, onOff(is.is), onOff(is.was))
+		}
+	}
+	return ""
 }
 
 func onOff(on bool) string {

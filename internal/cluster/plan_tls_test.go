@@ -107,6 +107,17 @@ func TestPlanTrust(t *testing.T) {
 		"changes nothing when TLS is taken from a running cluster": {
 			state(formed, members(3), managed, func(s *State) { s.Spec.TLS = nil }), tlsRefusal("between members is off in the spec and on"),
 		},
+		"says at once that members which run cannot form with another kind of TLS": {
+			state(initial(3), begun, managed, with(0, startedPlain), with(1, startedPlain), with(2, startedPlain)), tlsRefusalOf("between members is on in the spec and off", "delete the EtcdCluster and make it again: it has served nobody yet"),
+		},
+		"makes a Pod again that never ran without TLS": {
+			state(initial(1), begun, managed, with(0, startedPlain, blockedBy(v1beta2.ReasonPodUnschedulable), outdated)),
+			DeletePod{Name: nameOf(0), Why: v1beta2.ReasonSettling, Message: "make the Pod again as spec.pod and spec.TLS ask"},
+		},
+		"lets members without TLS give way to the restore that is to have it": {
+			state(initial(3), begun, managed, with(0, startedPlain), func(s *State) { s.RestorePending = "back" }),
+			Wait{Why: v1beta2.ReasonWaitingForRestore, Message: "starts from EtcdRestore back, and not empty; delete that EtcdRestore to start empty"},
+		},
 		"changes nothing when a running cluster is to get TLS": {
 			state(formed, members(3), managed, with(0, func(m *Member) { m.SecurePeer, m.SecureClient = false, false })), tlsRefusal("between members is on in the spec and off"),
 		},
@@ -121,10 +132,20 @@ func everyoneUnready(d time.Duration) change {
 	}
 }
 
+// startedPlain is a member whose Pod was made without TLS.
+func startedPlain(m *Member) {
+	onVolume(m)
+	m.Start, m.SecurePeer, m.SecureClient = StartNew, false, false
+}
+
 func tlsRefusal(what string) Wait {
+	return tlsRefusalOf(what, "save a snapshot and restore it into a new EtcdCluster")
+}
+
+func tlsRefusalOf(what, wayOut string) Wait {
 	return Wait{
 		Why:     v1beta2.ReasonTLSChangeNotSupported,
-		Message: "TLS " + what + " in member " + nameOf(0) + ", and cannot change under a running cluster: set spec.TLS back; to change it, save a snapshot and restore it into a new EtcdCluster",
+		Message: "TLS " + what + " in member " + nameOf(0) + ", and cannot change under a running cluster: set spec.TLS back; to change it, " + wayOut,
 		Stalled: true,
 	}
 }
