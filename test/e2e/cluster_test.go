@@ -191,6 +191,46 @@ func TestADeletedClusterLeavesNothingBehind(t *testing.T) {
 		return nil
 	})
 	// A cluster of the same name is another cluster, and not a hostage of the first.
-	n.apply(three)
+	n.apply(slow)
+	n.tlsRefusedAtBirth("three")
 	n.ready("three")
+}
+
+// slow takes its time to elect a leader, and so to form.
+const slow = `
+apiVersion: etcd.database.coreos.com/v1beta2
+kind: EtcdCluster
+metadata: {name: three}
+spec:
+  size: 3
+  version: "3.6.16"
+  pod:
+    etcdEnv:
+    - {name: ETCD_ELECTION_TIMEOUT, value: "5000"}
+    - {name: ETCD_INITIAL_ELECTION_TICK_ADVANCE, value: "false"}
+`
+
+// tlsRefusedAtBirth has a user think of TLS when members run that have yet to form a cluster, and think better of it.
+func (n *namespaced) tlsRefusedAtBirth(cluster string) {
+	n.Helper()
+	n.eventually("three members run", func(context.Context) error {
+		running := 0
+		for _, pod := range n.pods(cluster) {
+			if statuses := pod.Status.ContainerStatuses; len(statuses) > 0 && statuses[0].State.Running != nil {
+				running++
+			}
+		}
+		if running != 3 {
+			return fmt.Errorf("%d run", running)
+		}
+		return nil
+	})
+	pods := n.podUIDs(cluster)
+	n.patch(cluster, `{"spec":{"TLS":{"managed":{}}}}`)
+	says(n, &v1beta2.EtcdCluster{}, cluster, v1beta2.ConditionStalled, v1beta2.ReasonTLSChangeNotSupported, "set spec.TLS back", "it has served nobody yet")
+	n.patch(cluster, `{"spec":{"TLS":null}}`)
+	n.ready(cluster)
+	if diff := cmp.Diff(pods, n.podUIDs(cluster)); diff != "" {
+		n.Errorf("members were restarted (-before +after):\n%s", diff)
+	}
 }

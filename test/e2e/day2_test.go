@@ -19,6 +19,8 @@ func TestADrainTakesOneMemberAndNeverQuorum(t *testing.T) {
 	n.apply(three)
 	before := n.ready("three")
 	client := n.traffic("three", nil)
+	n.tlsRefused("three", `{"managed":{}}`, `{"certManager":{"issuerRef":{"name":"example-ca"}}}`,
+		`{"static":{"member":{"peerSecret":"peer","serverSecret":"server"},"operatorSecret":"client"}}`)
 
 	hosts := map[string]string{} // member of each host
 	var order []string
@@ -101,9 +103,9 @@ func TestAClusterMakesRoomChangesItsMindAndSleepsAndLosesNoKey(t *testing.T) {
 	five := n.ready("full")
 	client.stop("5 to 3 to 5").without(t, 2)
 
-	n.kubectl("patch", "etcdcluster/full", "--type=merge", "-p", `{"spec":{"pod":{"persistentVolumeClaimSpec":{"resources":{"requests":{"storage":"20Gi"}}}}}}`)
-	says(n, &v1beta2.EtcdCluster{}, "full", v1beta2.ConditionReady, v1beta2.ReasonVolumeCannotGrow, "StorageClass")
-	n.kubectl("patch", "etcdcluster/full", "--type=merge", "-p", `{"spec":{"pod":{"persistentVolumeClaimSpec":null},"hibernate":true}}`)
+	n.grows("full")
+
+	n.kubectl("patch", "etcdcluster/full", "--type=merge", "-p", `{"spec":{"hibernate":true}}`)
 	says(n, &v1beta2.EtcdCluster{}, "full", v1beta2.ConditionReady, v1beta2.ReasonHibernated)
 	if left := n.pods("full"); len(left) != 0 {
 		t.Errorf("asleep with %d Pods", len(left))

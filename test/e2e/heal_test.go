@@ -28,15 +28,22 @@ const impatient = `
 apiVersion: etcd.database.coreos.com/v1beta2
 kind: EtcdCluster
 metadata: {name: healing}
-spec: {size: 3, version: "3.6.16", recovery: {memberReplacementGrace: 30s}}
+spec:
+  size: 3
+  version: "3.6.16"
+  recovery: {memberReplacementGrace: 30s}
+  pod:
+    etcdEnv: [{name: ETCD_COMPACT_HASH_CHECK_TIME, value: 1s}] # as soon as a compaction is through
 `
 
-// One life of one cluster, which loses a volume, a process that hangs, the content of a disk and a host. Clients go
-// on all the while.
+// One life of one cluster, which gives free space back, and loses a volume, a process that hangs, the content of a
+// disk, a byte of one and a host. Clients go on all the while.
 func TestAClusterHealsWhileClientsWrite(t *testing.T) {
 	n := begin(t)
 	n.bringStoresBack()
 	n.apply(impatient)
+	n.ready("healing")
+	n.givesSpaceBack("healing")
 	members := memberIDs(n.ready("healing"))
 	lose := func(what, victim string, tolerated int, fault func(victim string)) {
 		t.Helper()
@@ -67,6 +74,9 @@ func TestAClusterHealsWhileClientsWrite(t *testing.T) {
 	lose("a member that hangs", n.follower("healing"), 1, func(victim string) { n.signal(n.process(victim), syscall.SIGSTOP) })
 	n.ready("healing")
 
+	n.changedInSilence("healing")
+	members = memberIDs(n.ready("healing"))
+
 	victim, host := n.spareHost("healing")
 	lose("loss of a host", victim, 2, func(string) {
 		if err := suite.Local.StopNode(t.Context(), host); err != nil {
@@ -77,6 +87,7 @@ func TestAClusterHealsWhileClientsWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	n.ready("healing")
+	n.makesUpForAMissedRun("healing")
 }
 
 // follower names a ready member that does not lead.

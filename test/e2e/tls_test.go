@@ -43,7 +43,7 @@ func TestAClusterWithTheUsersCertificatesIsServedSavedAndRestored(t *testing.T) 
 	n.put(store, "key", 20)
 
 	n.certificatesReplaced(authority)
-	n.neverWithoutTLS()
+	n.tlsRefused("example-tls", `null`, `{"static":null}`, `{"static":null,"managed":{}}`, `{"static":{"member":{"peerSecret":null}}}`)
 
 	// The most demanding client there is: a kube-apiserver that keeps its world in this cluster.
 	kubernetes := n.kubeAPIServer("example-tls", secret.Data)
@@ -101,18 +101,19 @@ func (n *namespaced) certificatesReplaced(authority string) {
 	}
 }
 
-// neverWithoutTLS checks that TLS is neither turned off nor taken from elsewhere under a running cluster.
-func (n *namespaced) neverWithoutTLS() {
+// tlsRefused checks that TLS is neither turned on nor off nor taken from elsewhere under a running cluster, and that
+// asking for it harms nobody.
+func (n *namespaced) tlsRefused(cluster string, changes ...string) {
 	n.Helper()
-	pods := n.podUIDs("example-tls")
-	for _, tls := range []string{`null`, `{"static":null}`, `{"static":null,"managed":{}}`, `{"static":{"member":{"peerSecret":null}}}`} {
-		_, err := suite.Kubectl(n.Context(), "-n", n.name, "patch", "etcdcluster/example-tls", "--type=merge", "-p", `{"spec":{"TLS":`+tls+`}}`)
+	pods := n.podUIDs(cluster)
+	for _, tls := range changes {
+		_, err := suite.Kubectl(n.Context(), "-n", n.name, "patch", "etcdcluster/"+cluster, "--type=merge", "-p", `{"spec":{"TLS":`+tls+`}}`)
 		if err == nil || !strings.Contains(err.Error(), "save a snapshot and restore it into a new EtcdCluster") {
 			n.Errorf("TLS became %s: %v", tls, err)
 		}
 	}
-	n.ready("example-tls")
-	if diff := cmp.Diff(pods, n.podUIDs("example-tls")); diff != "" {
+	n.ready(cluster)
+	if diff := cmp.Diff(pods, n.podUIDs(cluster)); diff != "" {
 		n.Errorf("members were restarted (-before +after):\n%s", diff)
 	}
 }

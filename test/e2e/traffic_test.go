@@ -114,17 +114,17 @@ func (t *traffic) stop(during string) measured {
 	return saw
 }
 
-// kept fails the test unless the first count acknowledged writes are all there.
+// kept fails the test unless the first count acknowledged writes are all there, as they were written.
 func (t *traffic) kept(count int) {
 	t.n.Helper()
 	found := make(map[string]bool, count)
 	t.n.eventuallyQuiet(func(ctx context.Context) error {
-		response, err := t.etcd.Get(ctx, t.prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly())
+		response, err := t.etcd.Get(ctx, t.prefix, clientv3.WithPrefix())
 		if err != nil {
 			return err
 		}
 		for _, kv := range response.Kvs {
-			found[string(kv.Key)] = true
+			found[string(kv.Key)] = string(kv.Value) == string(kv.Key)
 		}
 		return nil
 	})
