@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -57,20 +58,25 @@ func (n *namespaced) asksFor(cluster, size string) {
 	n.patch(cluster, fmt.Sprintf(`{"spec":{"pod":{"persistentVolumeClaimSpec":{"resources":{"requests":{"storage":%q}}}}}}`, size))
 }
 
-// allowsExpansion until the test is over.
-func (n *namespaced) allowsExpansion(class string) {
+// allowsExpansion of the volumes of a StorageClass until the test is over.
+func (n *namespaced) allowsExpansion(name string) {
 	n.Helper()
-	allow := func(ctx context.Context, value string) error {
-		object := &storagev1.StorageClass{}
-		object.Name = class
-		return suite.Client.Patch(ctx, object, client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"allowVolumeExpansion":%s}`, value)))
+	class := &storagev1.StorageClass{}
+	if err := suite.Client.Get(n.Context(), client.ObjectKey{Name: name}, class); err != nil {
+		n.Fatal(err)
 	}
+	allow := func(ctx context.Context, is *bool) error {
+		before := class.DeepCopy()
+		class.AllowVolumeExpansion = is
+		return suite.Client.Patch(ctx, class, client.MergeFrom(before))
+	}
+	was := class.AllowVolumeExpansion
 	n.Cleanup(func() {
-		if err := allow(context.WithoutCancel(n.Context()), "null"); err != nil {
+		if err := allow(context.WithoutCancel(n.Context()), was); err != nil {
 			n.Error(err)
 		}
 	})
-	if err := allow(n.Context(), "true"); err != nil {
+	if err := allow(n.Context(), ptr.To(true)); err != nil {
 		n.Fatal(err)
 	}
 }
