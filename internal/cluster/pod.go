@@ -34,6 +34,9 @@ const (
 	annotationLoaded = v1beta2.Group + "/certificates"
 	// nonRoot is the user of every container without a security context of the user's.
 	nonRoot int64 = 65532
+	// farewell is for how many seconds a member that is asked to stop goes on serving: in that time the client Service
+	// ceases to lead to it, so that a client which loses it then is not led back to it, to wait for its next try.
+	farewell int64 = 3
 )
 
 // newPod is the Pod of a member. seedImage is the image of restore-operator, for StartSeed.
@@ -136,6 +139,7 @@ func (s State) etcdContainer(m CreateMember) corev1.Container {
 		LivenessProbe:   liveness,
 		ReadinessProbe:  readiness,
 		SecurityContext: containerSecurity(),
+		Lifecycle:       &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: farewell}}},
 		// What etcd said last is what the status says of a member that keeps ending.
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 	}
