@@ -6,9 +6,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// relatedTo is the Pod or the volume that a step is about, nil where it is about the whole cluster. Kubernetes counts
-// events for minutes as one that differ in their words only: what is done to one member after the other would be told
-// of the first.
+// relatedTo is the Pod or the volume that a step is about, nil where it is about the whole cluster. It stands in the
+// event beside the EtcdCluster, so that what was done to one member can be found by its name, and client-go never counts
+// it as one with what was done to another.
 func (s State) relatedTo(step Step) runtime.Object {
 	switch step := step.(type) {
 	case CreateMember:

@@ -6,8 +6,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Events of one reason that differ in their words only are counted as one, and the words of the later ones are lost.
-func TestWhatIsDoneToEachMemberIsAnEventOfItsOwn(t *testing.T) {
+// What was done to a member is found by its name, whatever words the event has.
+func TestWhatIsDoneToAMemberIsToldOfItsPodOrVolume(t *testing.T) {
 	s := state(formed, members(3))
 	for _, of := range []func(name string) Step{
 		func(name string) Step { return CreateMember{Name: name} },

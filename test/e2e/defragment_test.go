@@ -57,7 +57,7 @@ func (n *namespaced) givesSpaceBack(cluster string) {
 		}
 	}
 	n.eventually("an event tells of each member", func(ctx context.Context) error {
-		events, err := suite.Kubectl(ctx, "-n", n.name, "get", "events", "--field-selector=reason=DefragmentingMember", "-o", "custom-columns=:.message", "--no-headers")
+		events, err := suite.Kubectl(ctx, "-n", n.name, "get", "events", "--field-selector=reason=DefragmentingMember", "-o", "custom-columns=:.related.name", "--no-headers")
 		for name := range largest {
 			if err == nil && !strings.Contains(events, name) {
 				err = fmt.Errorf("none of member %s: %s", name, events)

@@ -1,0 +1,103 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// eventLimit is how long client-go may take to send an event.
+const eventLimit = 30 * time.Second
+
+// sink is where client-go sends events to, and those that it counts as one with an earlier event.
+type sink struct {
+	events.EventSink
+	arrived chan *eventsv1.Event
+}
+
+func (s sink) Create(_ context.Context, event *eventsv1.Event) (*eventsv1.Event, error) {
+	s.arrived <- event.DeepCopy()
+	return event, nil
+}
+
+func (s sink) Patch(ctx context.Context, event *eventsv1.Event, _ []byte) (*eventsv1.Event, error) {
+	return s.Create(ctx, event)
+}
+
+// next is the words of an event, and what it is related to.
+func (s sink) next(t *testing.T) string {
+	t.Helper()
+	select {
+	case event := <-s.arrived:
+		if event.Related == nil {
+			return event.Note + " | "
+		}
+		return event.Note + " | " + event.Related.Name
+	case <-time.After(eventLimit):
+		t.Fatal("an event never arrived")
+		return ""
+	}
+}
+
+// Whoever reads the events later has to find what was done to each member, and each warning in its own words: client-go
+// counts as one with the first what has the same reason and action and is about the same version of the same object. So
+// an event goes out after the status that it comes with, and is about that.
+func TestEveryMemberAndEveryWarningIsToldOfInAnEventOfItsOwn(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(v1beta2.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	s := state(formed, members(3))
+	object := &v1beta2.EtcdCluster{}
+	object.Namespace, object.Name = s.Namespace, s.Name
+	r := &Reconciler{Client: fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(object).WithObjects(object).Build()}
+	to := sink{arrived: make(chan *eventsv1.Event, 100)}
+	broadcaster := events.NewBroadcaster(to)
+	if err := broadcaster.StartRecordingToSinkWithContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(broadcaster.Shutdown)
+	r.Events = broadcaster.NewRecorder(scheme, Name)
+	var got, want []string
+	for _, pass := range []struct {
+		step    Step
+		related string
+	}{
+		{DefragmentMember{Name: nameOf(1)}, nameOf(1)},
+		{DefragmentMember{Name: nameOf(2)}, nameOf(2)},
+		{DeletePod{Name: nameOf(1), Why: v1beta2.ReasonRolling, Message: "x"}, nameOf(1)},
+		{DeletePod{Name: nameOf(2), Why: v1beta2.ReasonRolling, Message: "x"}, nameOf(2)},
+		{ResizeVolume{Name: nameOf(1), Size: "16Gi"}, nameOf(1)},
+		{Wait{Why: v1beta2.ReasonVolumeCannotGrow, Message: "its class does not let it", Stalled: true}, ""},
+		{Wait{Why: v1beta2.ReasonVolumeCannotGrow, Message: "its driver has not as much", Stalled: true}, ""},
+	} {
+		var cluster v1beta2.EtcdCluster
+		if err := r.Client.Get(t.Context(), client.ObjectKeyFromObject(object), &cluster); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.report(t.Context(), &view{State: s, cluster: &cluster}, pass.step, nil); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, Describe(s, pass.step)+" | "+pass.related)
+	}
+	for range want {
+		got = append(got, to.next(t))
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
