@@ -1,0 +1,95 @@
+package cluster
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// speaking is a member that says what it is given. What it is not asked in a test it cannot.
+type speaking struct {
+	Etcd
+	status     etcd.Status
+	refuses    error
+	membership []etcd.Member
+	hash       uint32
+}
+
+func (m speaking) Status(context.Context) (etcd.Status, error)    { return m.status, nil }
+func (m speaking) Serving(context.Context) error                  { return m.refuses }
+func (m speaking) Members(context.Context) ([]etcd.Member, error) { return m.membership, nil }
+func (m speaking) Close()                                         {}
+func (m speaking) HashKV(context.Context, int64) (hash uint32, compacted int64, err error) {
+	return m.hash, 30, nil
+}
+
+// heard is the State of three members that run, as they say it themselves.
+func heard(t *testing.T, say func(i int, m *speaking)) State {
+	t.Helper()
+	counted, err := newMetrics(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := state(formed, members(3))
+	v := &view{State: state(formed), addresses: map[string]string{}}
+	var membership []etcd.Member
+	byURL := map[string]speaking{}
+	for _, m := range known.Members {
+		membership = append(membership, etcd.Member{ID: m.ID, Name: m.Name, ClientURLs: []string{known.clientURL(m.Name)}})
+		v.Members = append(v.Members, Member{Name: m.Name, Incarnation: 1, Volume: m.Volume, Pod: m.Pod, PodImage: m.PodImage, PodReady: true, Exposed: true, Start: m.Start})
+		v.addresses[m.Name] = "192.0.2.1"
+	}
+	v.Budget = known.Budget
+	for i, m := range known.Members {
+		said := speaking{membership: membership, status: etcd.Status{ClusterID: m.ClusterID, MemberID: m.ID, LeaderID: 1, Version: m.Version, Revision: 40}}
+		say(i, &said)
+		byURL[known.clientURL(m.Name)] = said
+	}
+	r := &Reconciler{metrics: counted, Dial: func(endpoint etcd.Endpoint, _ *tls.Config) (Etcd, error) {
+		if said, ok := byURL[endpoint.URL]; ok {
+			return said, nil
+		}
+		return nil, fmt.Errorf("nobody is at %s", endpoint.URL)
+	}}
+	r.observeEtcd(t.Context(), v)
+	return v.State
+}
+
+func TestMembersThatAgreeAreLeftAlone(t *testing.T) {
+	if diff := cmp.Diff(Step(Done{}), Plan(heard(t, func(int, *speaking) {}))); diff != "" {
+		t.Errorf("Plan (-want +got):\n%s", diff)
+	}
+}
+
+// With a CORRUPT alarm on, etcd refuses the read that shows that a quorum stands behind a member.
+func TestAMemberWithOtherDataIsReplacedThoughEtcdRefusesToServe(t *testing.T) {
+	s := heard(t, func(i int, m *speaking) {
+		m.refuses = fmt.Errorf("linearizable read: %w", etcd.ErrCorrupt)
+		m.status.Errors = []string{"memberID:2 alarm:CORRUPT "}
+		m.hash = 7
+		if i == 1 {
+			m.hash = 8
+		}
+	})
+	want := Step(RemoveMember{ID: 2, Name: nameOf(1), Replace: corruptData})
+	if diff := cmp.Diff(want, Plan(s)); diff != "" {
+		t.Errorf("Plan (-want +got):\n%s", diff)
+	}
+}
+
+// A database that is as large as its quota has etcd refuse writes, and says so by an alarm only.
+func TestAUsedUpQuotaIsSeen(t *testing.T) {
+	s := heard(t, func(_ int, m *speaking) {
+		m.status.Errors = []string{"memberID:1 alarm:NOSPACE "}
+		m.status.DBSize, m.status.DBSizeInUse, m.status.DBQuota = 100, 10, 100
+	})
+	want := Step(DefragmentMember{Name: nameOf(1), Why: "NoSpace"})
+	if diff := cmp.Diff(want, Plan(s)); diff != "" {
+		t.Errorf("Plan (-want +got):\n%s", diff)
+	}
+}
