@@ -121,6 +121,10 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 			bug:  cluster.Instead("scaleDown", moveFirst),
 			size: 3, members: []condition{outdatedReady, outdatedReady, outdatedReady}, durable: false, invariant: "7",
 		},
+		"7: leadership moves before the others are rolled": {
+			bug:  cluster.Instead("roll", moveAny),
+			size: 3, members: []condition{outdatedReady, outdatedReady, outdatedReady}, durable: true, invariant: "7",
+		},
 		"7: the leader is stopped before it handed over": {
 			bug:  cluster.Instead("roll", rollAny),
 			size: 3, members: []condition{outdatedReady, outdatedReady, outdatedReady}, durable: true, invariant: "7",
@@ -220,6 +224,22 @@ func deleteBlocked(s cluster.State) cluster.Step {
 func rollAny(s cluster.State) cluster.Step {
 	for _, m := range s.Current() {
 		if m.PodImage != s.Spec.Image() && m.Leader {
+			return cluster.DeletePod{Name: m.Name, Why: v1beta2.ReasonUpgrading}
+		}
+	}
+	return nil
+}
+
+// moveAny takes the first one, and has it hand over where it leads.
+func moveAny(s cluster.State) cluster.Step {
+	members := s.Current()
+	for i, m := range members {
+		switch {
+		case !isStale(s, m):
+		case m.Leader:
+			to := members[(i+1)%len(members)]
+			return cluster.MoveLeader{From: m.Name, To: to.ID, Name: to.Name}
+		default:
 			return cluster.DeletePod{Name: m.Name, Why: v1beta2.ReasonUpgrading}
 		}
 	}

@@ -109,6 +109,22 @@ func defragmentAny(s cluster.State) cluster.Step {
 	return nil
 }
 
+// moveCrowded takes the first one, and has it hand over where it leads.
+func moveCrowded(s cluster.State) cluster.Step {
+	members := s.Current()
+	for i, m := range members {
+		switch {
+		case !m.Serving || m.DBSize == m.DBSizeInUse:
+		case m.Leader:
+			to := members[(i+1)%len(members)]
+			return cluster.MoveLeader{From: m.Name, To: to.ID, Name: to.Name}
+		default:
+			return cluster.DefragmentMember{Name: m.Name, Why: v1beta2.ReasonNoSpace}
+		}
+	}
+	return nil
+}
+
 func disarmAtOnce(s cluster.State) cluster.Step {
 	for _, m := range s.Current() {
 		for _, alarm := range m.Alarms {
@@ -132,6 +148,9 @@ func TestPlantedBugsAboutSpaceAreCaught(t *testing.T) {
 		},
 		"7: the leader is defragmented before it handed over": {
 			cluster.Instead("reclaim", defragmentAny), slices.Repeat([]condition{crowded(ready, 100, 40)}, 3), "7",
+		},
+		"7: leadership moves before the others are defragmented": {
+			cluster.Instead("reclaim", moveCrowded), slices.Repeat([]condition{crowded(ready, 100, 40)}, 3), "7",
 		},
 		"9: the alarm is disarmed where there is no room": {
 			cluster.Instead("reclaim", disarmAtOnce), slices.Repeat([]condition{crowded(ready, 100, 95)}, 3), "9",
