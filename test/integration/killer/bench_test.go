@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -58,7 +59,7 @@ func newBench(t *testing.T, spec v1beta2.EtcdClusterSpec) *bench {
 func (b *bench) defaultStorageClass() {
 	class := &storagev1.StorageClass{
 		ObjectMeta:  metav1.ObjectMeta{Name: "podrunner", Annotations: map[string]string{"storageclass.kubernetes.io/is-default-class": "true"}},
-		Provisioner: "podrunner",
+		Provisioner: "podrunner", AllowVolumeExpansion: ptr.To(true),
 	}
 	if err := b.client.Create(b.Context(), class); err != nil && !apierrors.IsAlreadyExists(err) {
 		b.Fatal(err)

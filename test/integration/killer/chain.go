@@ -2,6 +2,7 @@ package killer
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 )
 
@@ -68,7 +69,7 @@ func (c *Chain) Effects() int {
 type Count struct {
 	mu    sync.Mutex
 	calls map[string]int
-	// writes were to have an effect.
+	// writes were to have an effect: names and contents.
 	writes []string
 }
 
@@ -84,7 +85,7 @@ func (c *Count) Done(call Call, _ bool) {
 	}
 	c.calls[call.Name]++
 	if call.Effect {
-		c.writes = append(c.writes, call.Name)
+		c.writes = append(c.writes, strings.TrimSpace(call.Name+" "+call.Content))
 	}
 }
 
@@ -99,7 +100,7 @@ func (c *Count) Calls() map[string]int {
 	return calls
 }
 
-// Writes are the calls that were to have an effect, in order.
+// Writes are the calls that were to have an effect, with their contents, in order.
 func (c *Count) Writes() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -53,12 +53,19 @@ func TestAnOperatorThatDiesAtEveryCallLosesNothing(t *testing.T) {
 		b.killed(b.settled)
 	})
 	b.step("sleeping and waking up", func(b *bench) {
+		awake := members(b.cluster)
 		b.traffic.still(func() {
 			b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.Hibernate = true })
 			b.operate(&killer.Chain{}, "go to sleep", b.settled)
+			if pods, volumes := b.list(), b.claims(); len(pods) != 0 || len(volumes) != 3 {
+				t.Errorf("asleep with %d Pods and %d volumes", len(pods), len(volumes))
+			}
 		})
 		b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.Hibernate = false })
 		b.killed(b.settled)
+		if again := members(b.cluster); again != awake {
+			t.Errorf("members were %s, and are %s", awake, again)
+		}
 	})
 	if b.cluster.Status.ClusterID != born || b.cluster.Status.Incarnation != 1 {
 		t.Errorf("it is another cluster: %s, incarnation %d, born as %s", b.cluster.Status.ClusterID, b.cluster.Status.Incarnation, born)

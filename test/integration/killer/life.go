@@ -4,15 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"regexp"
-	"strings"
 	"sync"
 
-	"go.etcd.io/etcd/api/v3/etcdserverpb"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -30,7 +24,8 @@ type Call struct {
 	Name string
 	// Effect: the call may change the world.
 	Effect bool
-	// Content of a patch, without its figures, so that counting up is not a new thing each time; empty for others.
+	// Content of a patch, without its figures, so that counting up is not a new thing each time. It stands, too, with
+	// what is asked of etcd and is known to be done from a status alone; it is empty for others.
 	Content string
 }
 
@@ -203,53 +198,4 @@ func version(ctx context.Context, c client.Client, object client.Object) string 
 		return ""
 	}
 	return string(there.UID) + " " + there.ResourceVersion
-}
-
-// Dial makes every call to an etcd member one of this life, of whatever kind it is.
-func (l *Life) Dial(endpoint string) []grpc.DialOption {
-	member := endpoint
-	if u, err := url.Parse(endpoint); err == nil {
-		member, _, _ = strings.Cut(u.Hostname(), ".")
-	}
-	named := func(method string, request any) Call {
-		call := Call{Name: strings.TrimPrefix(method, "/etcdserverpb.") + " at " + member, Effect: effects[method]}
-		if downgrade, ok := request.(*etcdserverpb.DowngradeRequest); ok {
-			call.Name += " to " + downgrade.Action.String()
-			call.Effect = downgrade.Action != etcdserverpb.DowngradeRequest_VALIDATE
-		}
-		return call
-	}
-	return []grpc.DialOption{
-		grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-			return final(l.call(named(method, req), func() error { return invoke(ctx, method, req, reply, conn, opts...) }))
-		}),
-		grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (stream grpc.ClientStream, err error) {
-			err = l.call(named(method, nil), func() (err error) { stream, err = open(ctx, desc, conn, method, opts...); return err })
-			return stream, final(err)
-		}),
-	}
-}
-
-// effects are the methods that change a cluster. Others are calls, too, but to die after one is to die before the
-// next. (An alarm that is disarmed twice is disarmed once.)
-var effects = map[string]bool{
-	"/etcdserverpb.Cluster/MemberAdd":      true,
-	"/etcdserverpb.Cluster/MemberRemove":   true,
-	"/etcdserverpb.Cluster/MemberUpdate":   true,
-	"/etcdserverpb.Cluster/MemberPromote":  true,
-	"/etcdserverpb.Maintenance/MoveLeader": true,
-	"/etcdserverpb.Maintenance/Defragment": true,
-	"/etcdserverpb.Maintenance/Downgrade":  true,
-	"/etcdserverpb.KV/Put":                 true,
-	"/etcdserverpb.KV/DeleteRange":         true,
-	"/etcdserverpb.KV/Txn":                 true,
-	"/etcdserverpb.KV/Compact":             true,
-}
-
-// final keeps the client from trying again what a dead operator asked.
-func final(err error) error {
-	if errors.Is(err, ErrDead) {
-		return status.Error(codes.Canceled, ErrDead.Error())
-	}
-	return err
 }

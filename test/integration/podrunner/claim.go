@@ -21,8 +21,8 @@ func claimsOf(pod *corev1.Pod) []string {
 	return claims
 }
 
-// claimDir is where the data of a claim lies.
-func (r *Runner) claimDir(claim *corev1.PersistentVolumeClaim) string {
+// ClaimDir is where the data of a claim lies.
+func (r *Runner) ClaimDir(claim *corev1.PersistentVolumeClaim) string {
 	return filepath.Join(r.dir, "claims", string(claim.UID))
 }
 
@@ -48,14 +48,13 @@ func (r *Runner) syncClaims(ctx context.Context, used map[string]bool) error {
 	return nil
 }
 
-// bind gives a claim its directory, and as much room as it asks for.
+// bind gives a claim its directory, and as much room as it asks for. To give it more later is a driver's part, and
+// the test's.
 func (r *Runner) bind(ctx context.Context, claim *corev1.PersistentVolumeClaim) error {
-	want := claim.Spec.Resources.Requests[corev1.ResourceStorage]
-	have := claim.Status.Capacity[corev1.ResourceStorage]
-	if claim.Status.Phase == corev1.ClaimBound && have.Cmp(want) >= 0 {
+	if claim.Status.Phase == corev1.ClaimBound {
 		return nil
 	}
-	if err := os.MkdirAll(r.claimDir(claim), 0o700); err != nil {
+	if err := os.MkdirAll(r.ClaimDir(claim), 0o700); err != nil {
 		return err
 	}
 	if claim.Spec.VolumeName == "" {
@@ -68,13 +67,13 @@ func (r *Runner) bind(ctx context.Context, claim *corev1.PersistentVolumeClaim) 
 	before := claim.DeepCopy()
 	claim.Status.Phase = corev1.ClaimBound
 	claim.Status.AccessModes = claim.Spec.AccessModes
-	claim.Status.Capacity = corev1.ResourceList{corev1.ResourceStorage: want}
+	claim.Status.Capacity = corev1.ResourceList{corev1.ResourceStorage: *claim.Spec.Resources.Requests.Storage()}
 	return r.client.Status().Patch(ctx, claim, client.MergeFrom(before))
 }
 
 // release lets a deleted claim go, and its data.
 func (r *Runner) release(ctx context.Context, claim *corev1.PersistentVolumeClaim) error {
-	if err := os.RemoveAll(r.claimDir(claim)); err != nil {
+	if err := os.RemoveAll(r.ClaimDir(claim)); err != nil {
 		return err
 	}
 	before := claim.DeepCopy()

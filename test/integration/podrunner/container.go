@@ -199,7 +199,7 @@ func (p *pod) volume(name string) (string, error) {
 		case volume.Name != name:
 		case volume.PersistentVolumeClaim != nil:
 			claim, err := p.claim(volume.PersistentVolumeClaim.ClaimName)
-			return p.runner.claimDir(claim), err
+			return p.runner.ClaimDir(claim), err
 		case volume.EmptyDir != nil:
 			return own, os.MkdirAll(own, 0o700)
 		case volume.Secret != nil:

@@ -2,7 +2,8 @@
 // none of them (kubetest). It takes the Pods of one namespace and keeps the rules that operators rely on:
 //
 //   - a Pod is placed when its claims are there; a claim's directory stays as long as the claim, and goes with it;
-//     a claim that is deleted stays while a Pod uses it
+//     a claim that is deleted stays while a Pod uses it; one that asks for more than it has waits for a driver, as
+//     which no more than a test can act
 //   - every Pod has an address of its own on the loopback interface, and its name in the headless Service resolves to
 //     that address, and to nothing when the Pod is gone
 //   - a Secret that a container mounts is read when it starts, and again when the Pod changes; who connects from the
