@@ -12,9 +12,8 @@ import (
 // pollDoubt is the pace at which data is compared that nobody can decide on: each time reads all of it.
 const pollDoubt = 30 * time.Second
 
-// corruptAlarm replaces the member that etcd says has other data than the rest, where a quorum of the rest has the
-// same; then it disarms the alarm, with which etcd refuses all requests. Where it is not clear who is right it
-// touches nothing.
+// corruptAlarm replaces the member that has other data than a quorum, where etcd says so, too; then it disarms the alarm,
+// with which etcd refuses all requests. Where it is not clear who is right it touches nothing.
 func corruptAlarm(s State) Step {
 	alarms := s.alarms(etcd.AlarmCorrupt)
 	if len(alarms) == 0 || !s.MembershipKnown {
@@ -22,17 +21,41 @@ func corruptAlarm(s State) Step {
 	}
 	agreed, odd := s.compareHashes()
 	for _, alarm := range alarms {
-		if alarm.Member != 0 && agreed && len(odd) == 0 && !s.isMember(alarm.Member) {
+		if agreed && len(odd) == 0 && s.baseless(alarm) {
 			return DisarmAlarm{Alarm: alarm, Why: v1beta2.ReasonDataCorrupt}
 		}
 	}
-	convicted := slices.IndexFunc(odd, func(m Member) bool {
-		return slices.Contains(alarms, etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: m.ID})
-	})
-	if !agreed || convicted < 0 {
-		return s.doubt(agreed, odd)
+	if agreed {
+		for _, m := range s.voters() {
+			if s.convicted(m, odd, alarms) {
+				return s.replaceConvicted(m)
+			}
+		}
 	}
-	return s.replaceConvicted(odd[convicted])
+	return s.doubt(agreed, odd)
+}
+
+// baseless says whether an alarm is about nobody whose data could differ: whom it names is gone, or it names nobody,
+// because etcd could not ask a quorum when it compared, and now all voters have said that their data is the same.
+func (s State) baseless(alarm etcd.Alarm) bool {
+	if alarm.Member != 0 {
+		return !s.isMember(alarm.Member)
+	}
+	return !slices.ContainsFunc(s.voters(), func(m Member) bool { return m.Hash == "" })
+}
+
+// convicted says whether a voter is the corrupt one, where a quorum of the others has the same data: it is known to
+// have other data, and an alarm is about it or about nobody in particular; or its etcd ends because it has.
+func (s State) convicted(m Member, odd []Member, alarms []etcd.Alarm) bool {
+	if m.Corrupt && m.Hash == "" {
+		return len(odd) == 0
+	}
+	if !slices.ContainsFunc(odd, func(other Member) bool { return other.ID == m.ID }) {
+		return false
+	}
+	about := func(id etcd.ID) bool { return slices.Contains(alarms, etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: id}) }
+	named := slices.ContainsFunc(alarms, func(alarm etcd.Alarm) bool { return alarm.Member != 0 && s.isMember(alarm.Member) })
+	return about(m.ID) || (about(0) && !named)
 }
 
 // replaceConvicted removes a member whose data is not that of a quorum; a new one takes its place.

@@ -59,9 +59,28 @@ func TestPlanCorruptAlarm(t *testing.T) {
 			state(formed, members(2), size(2), accused(77), hashing("a", "b")),
 			doubt("no quorum of voters is known to have the same data (" + nameOf(0) + ": a; " + nameOf(1) + ": b)" + ways),
 		},
-		"touches nobody when etcd does not say who is corrupt": {
-			state(formed, members(3), accused(0), hashing("a", "b", "a")),
+		"removes the member that a quorum says is corrupt, where etcd could not say who": {
+			state(formed, members(3), accused(0), hashing("a", "b", "a")), RemoveMember{ID: 2, Name: nameOf(1), Replace: corruptData},
+		},
+		"touches nobody when etcd says both that it cannot tell and that it is another": {
+			state(formed, members(3), accused(0, 3), hashing("a", "b", "a")),
 			doubt("the alarm is not about member " + nameOf(1) + ", which alone has other data than a quorum" + ways),
+		},
+		"disarms the alarm that is about nobody once all have the same data": {
+			state(formed, members(2), accused(0), hashing("a", "a")),
+			DisarmAlarm{Alarm: etcd.Alarm{Kind: etcd.AlarmCorrupt}, Why: v1beta2.ReasonDataCorrupt},
+		},
+		"does not disarm it while the data of one is not known": {
+			state(formed, members(3), accused(0), hashing("a", "a", "")),
+			doubt("the voters that answer have the same data; nothing is touched: restore a snapshot (EtcdRestore) if you do not trust it, or disarm the alarm (etcdctl alarm disarm)"),
+		},
+		"removes the member whose etcd ends because its data differs from that of a quorum": {
+			state(formed, members(3), with(1, blockedBy(v1beta2.ReasonPodFailing), damaged), accused(2), hashing("a", "", "a")),
+			RemoveMember{ID: 2, Name: nameOf(1), Replace: corruptData},
+		},
+		"keeps it while no quorum is known to have the same data": {
+			state(formed, members(3), with(1, blockedBy(v1beta2.ReasonPodFailing), damaged), accused(2), hashing("a", "", "b")),
+			doubt("no quorum of voters is known to have the same data (" + nameOf(0) + ": a; " + nameOf(1) + ": not known; " + nameOf(2) + ": b)" + ways),
 		},
 		"touches nobody when the leader accuses those that agree": {
 			state(formed, members(3), accused(2, 3), hashing("b", "a", "a")),
