@@ -13,6 +13,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/retry"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -153,6 +154,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	err = r.report(ctx, v, step, actErr)
 	if apierrors.IsConflict(err) && actErr == nil {
 		// The cache was behind. What was done stands, and the next pass sees it.
+		if err := r.remember(ctx, v, step); err != nil {
+			return ctrl.Result{}, err
+		}
 		return ctrl.Result{RequeueAfter: pollConflict}, nil
 	}
 	if err != nil || actErr != nil {
@@ -169,8 +173,34 @@ func (r *Reconciler) report(ctx context.Context, v *view, step Step, actErr erro
 	if err != nil {
 		return err
 	}
-	for _, event := range eventsOf(v.State, step, actErr, changed) {
-		r.Events.Eventf(after, v.relatedTo(step), event.kind, event.reason, event.action, "%s", event.note)
-	}
+	r.tell(after, v.State, step, eventsOf(v.State, step, actErr, changed))
 	return nil
+}
+
+// remember writes into the newest status what was done and can be seen nowhere else.
+func (r *Reconciler) remember(ctx context.Context, v *view, step Step) error {
+	switch step.(type) {
+	case CompactHistory, DefragmentMember:
+	default:
+		return nil
+	}
+	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		var newest v1beta2.EtcdCluster
+		if err := r.APIReader.Get(ctx, client.ObjectKeyFromObject(v.cluster), &newest); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+		after := newest.DeepCopy()
+		recordSpace(&after.Status, v.State, step)
+		if _, err := kube.PatchStatus(ctx, r.Client, &newest, after); err != nil {
+			return err
+		}
+		r.tell(after, v.State, step, eventsOf(v.State, step, nil, true))
+		return nil
+	})
+}
+
+func (r *Reconciler) tell(of *v1beta2.EtcdCluster, s State, step Step, events []event) {
+	for _, event := range events {
+		r.Events.Eventf(of, s.relatedTo(step), event.kind, event.reason, event.action, "%s", event.note)
+	}
 }
