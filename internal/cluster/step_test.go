@@ -17,7 +17,7 @@ func TestWhatWaitsForAPersonIsNotLookedAtAsOftenAsWhatComesUp(t *testing.T) {
 		want  time.Duration
 	}{
 		"a member that starts":                    {state(formed, members(3), with(1, pod(PodStarting))), 500 * time.Millisecond},
-		"members of which nobody knows who errs":  {state(formed, members(3), accused(0), hashing("a", "b", "a")), 30 * time.Second},
+		"members of which nobody knows who errs":  {state(formed, members(3), accused(3), hashing("a", "b", "a")), 30 * time.Second},
 		"a corrupt member that quorum needs":      {state(formed, members(5), size(5), with(3, silent), with(4, silent), accused(2), hashing("a", "b", "a", "a")), 30 * time.Second},
 		"a StorageClass that lets no volume grow": {state(formed, members(1), size(1), volumesOf("16Gi"), with(0, holds(8, 8), fixed)), 10 * time.Second},
 		"a driver that has not as much":           {state(formed, members(1), size(1), volumesOf("16Gi"), with(0, holds(16, 8), infeasible)), 10 * time.Second},
