@@ -142,7 +142,7 @@ func TestAClusterGrowsAndShrinksByKubectlScale(t *testing.T) {
 		}
 		n.has(etcd, "key", 50)
 	}
-	traffic.stop("scaling 3 to 5 to 3 to 1").withoutMoreThan(t, 4+1) // four removals and a move
+	traffic.stop("scaling 3 to 5 to 3 to 1").without(t, 3)
 	n.eventually("volumes of removed members are gone", func(ctx context.Context) error {
 		var volumes corev1.PersistentVolumeClaimList
 		if err := suite.Client.List(ctx, &volumes, client.InNamespace(n.name)); err != nil {

@@ -75,7 +75,7 @@ func TestCertificatesThatCertManagerIssuesAndRenewsAreServedWhileClientsGoOn(t *
 	n.shown(name, name+"-server-tls", v1beta2.ServerCertKey, v1beta2.ClientPort)
 	n.shown(name, name+"-peer-tls", v1beta2.PeerCertKey, v1beta2.PeerPort)
 	n.ready(name)
-	traffic.stop("a renewal by cert-manager").withoutMoreThan(t, undisturbed)
+	traffic.stop("a renewal by cert-manager").without(t, 0)
 	if diff := cmp.Diff(pods, n.podUIDs(name)); diff != "" {
 		t.Errorf("members were restarted (-before +after):\n%s", diff)
 	}

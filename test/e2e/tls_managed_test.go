@@ -57,7 +57,7 @@ func (n *namespaced) renewed() {
 	n.ready("managed")
 	n.shown("managed", "managed-server-tls", v1beta2.ServerCertKey, v1beta2.ClientPort)
 	n.shown("managed", "managed-peer-tls", v1beta2.PeerCertKey, v1beta2.PeerPort)
-	traffic.stop("a renewal of all certificates").withoutMoreThan(n, undisturbed)
+	traffic.stop("a renewal of all certificates").without(n, 0)
 	if diff := cmp.Diff(pods, n.podUIDs("managed")); diff != "" {
 		n.Errorf("members were restarted (-before +after):\n%s", diff)
 	}

@@ -95,7 +95,7 @@ func (n *namespaced) certificatesReplaced(authority string) {
 	n.shown("example-tls", "example-tls-server", v1beta2.ServerCertKey, v1beta2.ClientPort)
 	n.shown("example-tls", "example-tls-peer", v1beta2.PeerCertKey, v1beta2.PeerPort)
 	n.ready("example-tls")
-	traffic.stop("a replacement of the user's certificates").withoutMoreThan(n, undisturbed)
+	traffic.stop("a replacement of the user's certificates").without(n, 0)
 	if diff := cmp.Diff(pods, n.podUIDs("example-tls")); diff != "" {
 		n.Errorf("members were restarted (-before +after):\n%s", diff)
 	}

@@ -18,16 +18,6 @@ const electionTimeout = time.Second
 // requestLimit is how long a request of the traffic may take with the client's own retries.
 const requestLimit = 10 * time.Second
 
-const (
-	// ledAgain is how many requests of one client may fail when a member falls silent: it notices by the first that its
-	// connection is dead, and while the Service still names the member it may be led there once more, for the 20 s that
-	// gRPC waits for a connection.
-	ledAgain = 3
-	// undisturbed is at how many moments requests may fail where no member stops: a host that is short of processors may
-	// have the members elect anew.
-	undisturbed = 1
-)
-
 // traffic is a client that writes and reads all the while: one request after the other, each write a new key.
 type traffic struct {
 	n      *namespaced

@@ -47,7 +47,7 @@ func (n *namespaced) grows(cluster string) {
 			n.Errorf("the status says that the volume of member %s holds %d bytes", m.Name, m.VolumeSize)
 		}
 	}
-	traffic.stop("growth of all volumes").withoutMoreThan(n, undisturbed)
+	traffic.stop("growth of all volumes").without(n, 0)
 	if diff := cmp.Diff(pods, n.podUIDs(cluster)); diff != "" {
 		n.Errorf("members were restarted (-before +after):\n%s", diff)
 	}
