@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -154,9 +155,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	err = r.report(ctx, v, step, actErr)
 	if apierrors.IsConflict(err) && actErr == nil {
 		// The cache was behind. What was done stands, and the next pass sees it.
-		if err := r.remember(ctx, v, step); err != nil {
-			return ctrl.Result{}, err
-		}
 		return ctrl.Result{RequeueAfter: pollConflict}, nil
 	}
 	if err != nil || actErr != nil {
@@ -165,11 +163,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return ctrl.Result{RequeueAfter: step.Requeue()}, nil
 }
 
-// report writes the status, if it changed, and then says in an event what was done.
+// report writes the status, if it changed, and then says in an event what was done. Where the cache was behind the error
+// is a conflict, and nothing is written but what nothing else tells.
 func (r *Reconciler) report(ctx context.Context, v *view, step Step, actErr error) error {
 	after := v.cluster.DeepCopy()
 	after.Status = NewStatus(v.State, step, actErr, v.cluster.Status, v.cluster.Generation)
 	changed, err := kube.PatchStatus(ctx, r.Client, v.cluster, after)
+	if apierrors.IsConflict(err) && actErr == nil {
+		return cmp.Or(r.remember(ctx, v, step), err)
+	}
 	if err != nil {
 		return err
 	}

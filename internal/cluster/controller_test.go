@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -55,21 +56,15 @@ func (s sink) next(t *testing.T) string {
 // counts as one with the first what has the same reason and action and is about the same version of the same object. So
 // an event goes out after the status that it comes with, and is about that.
 func TestEveryMemberAndEveryWarningIsToldOfInAnEventOfItsOwn(t *testing.T) {
-	scheme := runtime.NewScheme()
-	if err := errors.Join(v1beta2.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
-		t.Fatal(err)
-	}
 	s := state(formed, members(3))
-	object := &v1beta2.EtcdCluster{}
-	object.Namespace, object.Name = s.Namespace, s.Name
-	r := &Reconciler{Client: fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(object).WithObjects(object).Build()}
+	r, object := recorded(t, s, v1beta2.EtcdClusterStatus{})
 	to := sink{arrived: make(chan *eventsv1.Event, 100)}
 	broadcaster := events.NewBroadcaster(to)
 	if err := broadcaster.StartRecordingToSinkWithContext(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(broadcaster.Shutdown)
-	r.Events = broadcaster.NewRecorder(scheme, Name)
+	r.Events = broadcaster.NewRecorder(r.Client.Scheme(), Name)
 	var got, want []string
 	for _, pass := range []struct {
 		step    Step
@@ -100,4 +95,53 @@ func TestEveryMemberAndEveryWarningIsToldOfInAnEventOfItsOwn(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
+}
+
+// A pass that decided on a cache that was behind must not overwrite the newer status; but that a member was defragmented
+// is told by the status alone. Lost was the time, and the event with it.
+func TestADefragmentationIsRememberedThoughTheCacheWasBehind(t *testing.T) {
+	s := state(formed, members(3))
+	r, behind := recorded(t, s, v1beta2.EtcdClusterStatus{MemberStatuses: []v1beta2.MemberStatus{{Name: nameOf(0)}, {Name: nameOf(1)}}})
+	recorder := events.NewFakeRecorder(3)
+	r.Events = recorder
+	newer := behind.DeepCopy()
+	newer.Status.Reason = "newer"
+	if err := r.Client.Status().Update(t.Context(), newer); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []Step{DefragmentMember{Name: nameOf(1), Why: v1beta2.ReasonDefragmenting}, DeletePod{Name: nameOf(0)}} {
+		if err := r.report(t.Context(), &view{State: s, cluster: behind}, step, nil); !apierrors.IsConflict(err) {
+			t.Errorf("%T: %v, want a conflict", step, err)
+		}
+	}
+	var got v1beta2.EtcdCluster
+	if err := r.Client.Get(t.Context(), client.ObjectKeyFromObject(behind), &got); err != nil {
+		t.Fatal(err)
+	}
+	members := got.Status.MemberStatuses
+	if len(members) != 2 || members[0].DefragmentedAt != nil || members[1].DefragmentedAt == nil || !members[1].DefragmentedAt.Time.Equal(s.Now) {
+		t.Errorf("members are %+v", members)
+	}
+	if got.Status.Reason != "newer" {
+		t.Errorf("the newer status was overwritten: %+v", got.Status)
+	}
+	if told := len(recorder.Events); told != 1 {
+		t.Errorf("%d events, want that of the defragmentation", told)
+	}
+}
+
+// recorded is a Reconciler beside an API server that has the EtcdCluster of s, and that object as it was read there.
+func recorded(t *testing.T, s State, status v1beta2.EtcdClusterStatus) (*Reconciler, *v1beta2.EtcdCluster) {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := errors.Join(v1beta2.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	object := &v1beta2.EtcdCluster{Status: status}
+	object.Namespace, object.Name = s.Namespace, s.Name
+	c := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(object).WithObjects(object).Build()
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil {
+		t.Fatal(err)
+	}
+	return &Reconciler{Client: c, APIReader: c}, object
 }
