@@ -59,8 +59,7 @@ func TestARestoreMidwayOfWhichAllIsKilledIsWholeOrNothing(t *testing.T) {
 	n.store(n.name+"/saved.db", k.snapshot)
 	k.streaming("back", "")
 	k.operatorsDie()
-	k.storeDies()
-	n.store(n.name+"/saved.db", k.snapshot)
+	k.storeRestarts()
 	k.waitsWhilePaused("back")
 	says(n, &v1beta2.EtcdRestore{}, "back", v1beta2.ConditionRestoring, v1beta2.ReasonGrowing)
 	k.operatorsDie()
@@ -138,6 +137,15 @@ func (k *killing) storeDies() {
 	if _, err := suite.StartS3(k.Context()); err != nil {
 		k.Fatal(err)
 	}
+}
+
+// storeRestarts takes the store away for a moment: nobody sees it before it has the snapshot again.
+func (k *killing) storeRestarts() {
+	k.Helper()
+	k.gate.allow(0) // or the seed is told that there is no snapshot, which is final
+	k.storeDies()
+	k.store(k.name+"/saved.db", k.snapshot)
+	k.gate.cut() // what the empty store answered never arrives
 }
 
 // operatorsDie kills cluster-operator and restore-operator.
