@@ -117,8 +117,8 @@ func (f failing) Read([]byte) (int, error) { return 0, f.err }
 // steady streams the same database each time.
 type steady []byte
 
-func (s steady) Snapshot(context.Context) (io.ReadCloser, error) {
-	return io.NopCloser(bytes.NewReader(s)), nil
+func (s steady) Snapshot(context.Context) (io.ReadCloser, int64, error) {
+	return io.NopCloser(bytes.NewReader(s)), int64(len(s)), nil
 }
 
 // afterlife is what outlives an operator: the API, the bucket, and the time.

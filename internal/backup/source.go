@@ -30,19 +30,19 @@ func newSource(url string, tlsConfig *tls.Config) snapshot.Source {
 
 // Snapshot opens the stream. A member that dies before its first byte would else be waited for until the end of
 // the attempt's time, since the client library connects for ever.
-func (s source) Snapshot(ctx context.Context) (io.ReadCloser, error) {
+func (s source) Snapshot(ctx context.Context) (_ io.ReadCloser, size int64, _ error) {
 	client, err := etcd.Open(etcd.Endpoint{URL: s.url}, s.tls)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	opened := &stream{close: func() { cancel(context.Canceled); client.Close() }, cancel: cancel, stall: s.stall, ctx: ctx}
-	err = opened.watched(func() (err error) { opened.body, err = client.Snapshot(ctx); return err })
+	err = opened.watched(func() (err error) { opened.body, size, err = client.Snapshot(ctx); return err })
 	if err != nil {
 		opened.close()
-		return nil, err
+		return nil, 0, err
 	}
-	return opened, nil
+	return opened, size, nil
 }
 
 // stream is a snapshot that ends with an error when it stalls.

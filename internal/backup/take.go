@@ -28,7 +28,7 @@ func (t *taker) take(ctx context.Context, o order, progress *tracker) (Result, e
 	}
 	request := snapshot.Request{
 		Source: t.source(member.URL, tlsConfig), Store: store, SpoolDir: t.spoolDir,
-		SizeHint: member.Status.DBSize, Progress: progress.passing("streaming from "+member.URL, member.Status.DBSize),
+		Progress: progress.passing("streaming from "+member.URL, member.Status.DBSize),
 	}
 	o.describe(&request, member, answers, t.now())
 	var result Result

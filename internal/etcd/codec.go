@@ -24,8 +24,11 @@ func newCodec() codec {
 	return codec{encoding.GetCodecV2(encodingproto.Name), mem.NewTieredBufferPool(256, 4<<10, chunkSize, 1<<20)}
 }
 
-// Unmarshal copies what it keeps, as the generated code does with bytes.
+// Unmarshal copies what it keeps, as the generated code does with bytes; only a chunk keeps the buffer itself.
 func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
+	if chunk, ok := v.(*chunk); ok {
+		return chunk.take(data.MaterializeToBuffer(c.pool))
+	}
 	message, ok := v.(proto.Message)
 	if old, isOld := v.(protoadapt.MessageV1); !ok && isOld {
 		message, ok = protoadapt.MessageV2Of(old), true

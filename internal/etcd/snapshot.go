@@ -2,15 +2,67 @@ package etcd
 
 import (
 	"context"
+	"crypto/sha256"
 	"io"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/grpc"
 )
 
-// Snapshot streams the member's database, the SHA-256 of it appended (32 bytes). The member keeps serving. The
-// caller closes the stream.
-func (c *Client) Snapshot(ctx context.Context) (io.ReadCloser, error) {
-	response, err := c.client.SnapshotWithVersion(ctx)
-	if err != nil {
-		return nil, c.wrap("stream snapshot", err)
+// Snapshot streams the member's database, the SHA-256 of it appended (32 bytes). size is of both, as the member
+// announces it; 0 where it does not. The member keeps serving. The caller closes the stream.
+//
+// It is clientv3's Snapshot without the pipe and the copies in between, which were a fifth of what a save costs here, and
+// with the size, which clientv3 does not pass on.
+func (c *Client) Snapshot(ctx context.Context) (stream io.ReadCloser, size int64, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	s := &snapshotStream{cancel: cancel}
+	if s.messages, err = c.askForSnapshot(ctx); err == nil {
+		err = s.next()
 	}
-	return response.Snapshot, nil
+	if err != nil {
+		cancel()
+		return nil, 0, c.wrap("stream snapshot", err)
+	}
+	if s.chunk.remaining > 0 {
+		size = int64(len(s.chunk.blob)) + int64(s.chunk.remaining) + sha256.Size
+	}
+	return s, size, nil
+}
+
+func (c *Client) askForSnapshot(ctx context.Context) (grpc.ClientStream, error) {
+	messages, err := c.client.ActiveConnection().NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, etcdserverpb.Maintenance_Snapshot_FullMethodName)
+	if err != nil {
+		return nil, err
+	}
+	if err := messages.SendMsg(&etcdserverpb.SnapshotRequest{}); err != nil {
+		return nil, err
+	}
+	return messages, messages.CloseSend()
+}
+
+// snapshotStream is the bytes of a stream of messages.
+type snapshotStream struct {
+	messages grpc.ClientStream
+	chunk    chunk
+	cancel   context.CancelFunc
+}
+
+func (s *snapshotStream) next() error { return s.messages.RecvMsg(&s.chunk) }
+
+func (s *snapshotStream) Read(p []byte) (int, error) {
+	for len(s.chunk.blob) == 0 {
+		if err := s.next(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, s.chunk.blob)
+	s.chunk.blob = s.chunk.blob[n:]
+	return n, nil
+}
+
+// Close ends the stream, wherever it is.
+func (s *snapshotStream) Close() error {
+	s.cancel()
+	return nil
 }

@@ -24,8 +24,8 @@ var ErrNoBucket = errors.New("bucket does not exist")
 // in them; any other error may pass if tried again.
 type Store interface {
 	// Put creates key from body, all or nothing, and never replaces: fs.ErrExist
-	// if key exists, whose bytes stay. body is read once, to io.EOF, in one
-	// goroutine, with constant memory. If body fails or ctx ends, key does not
+	// if key exists, whose bytes stay. body is read once, to io.EOF, by one
+	// goroutine at a time, with constant memory. If body fails or ctx ends, key does not
 	// exist afterwards unless it did before. One doubt no store can remove: where
 	// the answer to the very last request is lost, Put fails although the whole
 	// object is there, and a second Put finds fs.ErrExist.
@@ -65,6 +65,9 @@ type Rereader interface {
 	// is good until Put returns, also for several goroutines at once and while Read
 	// goes on.
 	Reread() io.ReaderAt
+	// Size is how many bytes Read will yield in all; 0 is unknown. Where it turns out to be wrong, that costs time and
+	// never bytes.
+	Size() int64
 }
 
 // Upload is what Put has begun and not completed: parts that cost and are no object.

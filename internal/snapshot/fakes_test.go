@@ -36,16 +36,16 @@ type source struct {
 	asked   int
 }
 
-func (s *source) Snapshot(context.Context) (io.ReadCloser, error) {
+func (s *source) Snapshot(context.Context) (io.ReadCloser, int64, error) {
 	s.asked++
 	if s.refuse != nil {
-		return nil, s.refuse
+		return nil, 0, s.refuse
 	}
 	end := s.err
 	if end == nil {
 		end = io.EOF
 	}
-	return io.NopCloser(io.MultiReader(bytes.NewReader(s.content), errReader{end})), nil
+	return io.NopCloser(io.MultiReader(bytes.NewReader(s.content), errReader{end})), int64(len(s.content)), nil
 }
 
 type errReader struct{ err error }

@@ -33,8 +33,8 @@ const drainSize = 256 << 10
 type proof struct {
 	source   io.Reader
 	spool    *os.File
-	progress func(int64) // may be nil
-	hint     int64
+	progress func(int64)       // may be nil
+	size     int64             // that the source announced, or 0
 	judge    func(facts) error // may be nil
 	again    bool              // the database was walked before: see FetchAgain
 
@@ -49,7 +49,10 @@ func newProof(source io.Reader, spool *os.File) *proof {
 }
 
 // SizeHint lets a store choose its part size.
-func (p *proof) SizeHint() int64 { return p.hint }
+func (p *proof) SizeHint() int64 { return p.size }
+
+// Size lets a store send the snapshot in one request.
+func (p *proof) Size() int64 { return p.size }
 
 // Reread is the spool.
 func (p *proof) Reread() io.ReaderAt { return p.spool }

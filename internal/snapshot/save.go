@@ -15,8 +15,9 @@ import (
 // Source is one member of etcd.
 type Source interface {
 	// Snapshot streams the member's database with its SHA-256 appended, and ends
-	// with io.EOF only after all of it. ctx spans the reading too.
-	Snapshot(ctx context.Context) (io.ReadCloser, error)
+	// with io.EOF only after all of it. size is how many bytes that will be, as the
+	// member announces it; 0 is unknown. ctx spans the reading too.
+	Snapshot(ctx context.Context) (stream io.ReadCloser, size int64, err error)
 }
 
 // Request says what to save where.
@@ -56,8 +57,6 @@ type Request struct {
 	// Encoder makes the object of the snapshot; the zero value leaves it plain.
 	Encoder Encoder
 
-	// SizeHint is about how many bytes the snapshot will have; 0 is unknown.
-	SizeHint int64
 	// Progress is told how many bytes have been streamed; nil tells nobody.
 	Progress func(int64)
 }
@@ -122,13 +121,13 @@ func (r Request) upload(ctx context.Context) (facts, error) {
 	defer spool.Close()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, err := r.Source.Snapshot(ctx)
+	stream, size, err := r.Source.Snapshot(ctx)
 	if err != nil {
 		return facts{}, fmt.Errorf("%w: %w", ErrSource, err)
 	}
 	defer stream.Close()
 	p := newProof(stream, spool)
-	p.hint, p.progress, p.judge = r.SizeHint, r.Progress, r.judge
+	p.size, p.progress, p.judge = size, r.Progress, r.judge
 	body, err := r.encode(ctx, p)
 	if err != nil {
 		return facts{}, err
@@ -157,7 +156,7 @@ func (r Request) encode(ctx context.Context, p *proof) (io.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	body := &sized{measured: newMeasured(encoded), hint: p.hint}
+	body := &sized{measured: newMeasured(encoded), hint: p.size}
 	body.ended = func() error { return r.draft(ctx, r.sent(p, body)) }
 	return body, nil
 }

@@ -50,12 +50,12 @@ func TestStoresThroughAFaultyProxy(t *testing.T) {
 			bucket := fmt.Sprintf("bucket-%d", count.Add(1))
 			s3.CreateBucket(t, bucket)
 			return s3Location(s3, bucket)
-		}, 8, false},
+		}, 12, false},
 		"GCS": {"http://" + gcs.Host, func(t *testing.T) connect.Location {
 			bucket := fmt.Sprintf("bucket-%d", count.Add(1))
 			gcs.CreateBucket(t, bucket)
 			return gcsLocation(gcs, bucket)
-		}, 7, true},
+		}, 10, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -100,8 +100,12 @@ func (b faultyBench) breakOne(t *testing.T, broken int, fault servers.Fault) {
 // roundTrip puts, gets, lists and deletes through faulty, and looks at what is there directly.
 func (b faultyBench) roundTrip(t *testing.T, faulty, direct objstore.Store, fault servers.Fault) error {
 	there := map[string][]byte{}
-	for key, want := range map[string][]byte{"folder/small": small, "folder/large": large} {
-		err := faulty.Put(t.Context(), key, rereader{bytes.NewReader(want), bytes.NewReader(want)})
+	for key, body := range map[string]struct {
+		want []byte
+		size int64 // that is announced
+	}{"folder/small": {small, 0}, "folder/large": {large, 0}, "folder/measured": {large, int64(len(large))}} {
+		want := body.want
+		err := faulty.Put(t.Context(), key, rereader{bytes.NewReader(want), bytes.NewReader(want), body.size})
 		if err != nil && !b.mayFail(t, direct, key, fault) {
 			return err
 		}
@@ -152,9 +156,11 @@ var small, large = randomBytes(1, 1000), randomBytes(2, 8<<20+1)
 type rereader struct {
 	io.Reader
 	again io.ReaderAt
+	size  int64
 }
 
 func (r rereader) Reread() io.ReaderAt { return r.again }
+func (r rereader) Size() int64         { return r.size }
 
 // breakAll checks what a store says that never works, and that nothing is there afterwards.
 func (b faultyBench) breakAll(t *testing.T) {

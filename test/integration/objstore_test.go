@@ -1,9 +1,12 @@
 package integration
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,6 +37,34 @@ func TestS3Store(t *testing.T) {
 		}
 		wantNoFiles(t, server.BucketDir(l.Bucket))
 	})
+	for name, test := range map[string]struct {
+		first func(*http.Request)
+		want  int // requests
+	}{
+		"takes a body of known size in one request":                    {func(*http.Request) {}, 2},
+		"takes one in parts of which a byte changed on its way in one": {changeByte, 6},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := location(t)
+			direct := open(t, l)
+			proxy := servers.NewFaulty(t, server.Endpoint, func(n int, r *http.Request) servers.Fault {
+				if n == 1 {
+					test.first(r)
+				}
+				return servers.Served
+			})
+			l.Endpoint = proxy.URL
+			if err := open(t, l).Put(t.Context(), "key", rereader{bytes.NewReader(large), bytes.NewReader(large), int64(len(large))}); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := read(t, direct, "key"); err != nil || !bytes.Equal(got, large) {
+				t.Errorf("holds %d bytes that differ, error %v", len(got), err)
+			}
+			if got := proxy.Count(servers.Served); got != test.want {
+				t.Errorf("%d requests, want %d", got, test.want)
+			}
+		})
+	}
 	t.Run("without its bucket", func(t *testing.T) {
 		objstoretest.RunNoBucket(t, open(t, s3Location(server, "absent-bucket")), "absent-bucket")
 	})
@@ -99,6 +130,25 @@ func TestGCSStore(t *testing.T) {
 		l.Endpoint = servers.PeerURL(t)
 		objstoretest.RunUnreachable(t, open(t, l), l.Endpoint)
 	})
+}
+
+// changeByte changes one in the middle of a request's body.
+func changeByte(r *http.Request) {
+	r.Body = &changing{ReadCloser: r.Body, at: 1 << 20}
+}
+
+type changing struct {
+	io.ReadCloser
+	at int
+}
+
+func (c *changing) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p)
+	if c.at >= 0 && c.at < n {
+		p[c.at] ^= 1
+	}
+	c.at -= n
+	return n, err
 }
 
 func s3Location(server *servers.S3Server, bucket string) connect.Location {

@@ -20,11 +20,14 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
 
-// streamed is a member that streams the same database each time.
-type streamed []byte
+// streamed is a member that streams the same database each time, and says how large it is or 0.
+type streamed struct {
+	content []byte
+	size    int64
+}
 
-func (s streamed) Snapshot(context.Context) (io.ReadCloser, error) {
-	return io.NopCloser(bytes.NewReader(s)), nil
+func (s streamed) Snapshot(context.Context) (io.ReadCloser, int64, error) {
+	return io.NopCloser(bytes.NewReader(s.content)), s.size, nil
 }
 
 // deaths of a process, as a store sees them: at a request that does not reach it, reaches it by half, or is done.
@@ -35,7 +38,7 @@ var deaths = []servers.Fault{servers.ResetAtOnce, servers.ResetInBody, servers.L
 func TestASaveThatIsKilledAtAnyRequestToS3(t *testing.T) {
 	server := servers.S3(t)
 	const member = 7
-	db := streamed(dbfiletest.New(t, member).Put(100, 100<<10).Snapshot()) // two parts
+	content := dbfiletest.New(t, member).Put(100, 100<<10).Snapshot() // two parts
 	identity, err := age.GenerateX25519Identity()
 	if err != nil {
 		t.Fatal(err)
@@ -43,13 +46,15 @@ func TestASaveThatIsKilledAtAnyRequestToS3(t *testing.T) {
 	var count int
 	for name, kind := range map[string]struct {
 		encoder  snapshot.Encoder
+		size     int64
 		requests int // that a save makes, up to the last that changes anything
 	}{
-		"plain":     {snapshot.Encoder{}, 7},
-		"encrypted": {snapshot.Encoder{Recipients: []string{identity.Recipient().String()}}, 11},
+		"in one request":                     {snapshot.Encoder{}, int64(len(content)), 5},
+		"in parts, as its size is not known": {snapshot.Encoder{}, 0, 7},
+		"encrypted":                          {snapshot.Encoder{Recipients: []string{identity.Recipient().String()}}, int64(len(content)), 11},
 	} {
 		request := snapshot.Request{
-			Source: db, Key: "folder/one.db", SpoolDir: t.TempDir(), Time: time.Now(), EtcdVersion: "3.7.0",
+			Source: streamed{content, kind.size}, Key: "folder/one.db", SpoolDir: t.TempDir(), Time: time.Now(), EtcdVersion: "3.7.0",
 			Cluster: snapshot.Cluster{Namespace: "ns", Name: "c", ID: "0000000000000001"},
 			Attempt: "uid/1", Again: true, Since: time.Now().Add(-time.Minute), MemberIDs: []uint64{member}, Encoder: kind.encoder,
 		}

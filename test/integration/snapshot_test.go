@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -38,6 +39,7 @@ func TestSnapshotThroughRealServers(t *testing.T) {
 		t.Run("etcd "+minor, func(t *testing.T) {
 			cluster := servers.Etcd(t, servers.EtcdOptions{Minor: minor})
 			want := writeKeys(t, cluster.Members[0])
+			wantSizeAsAnnounced(t, cluster.Members[0])
 			for name, store := range stores {
 				t.Run(name, func(t *testing.T) {
 					fetched := saveAndFetch(t, cluster.Members[0], store, minor)
@@ -98,6 +100,24 @@ func writeKeys(t *testing.T, member *servers.EtcdMember) map[string]string {
 	return pairs
 }
 
+// wantSizeAsAnnounced reads a snapshot to its end: with another size it would be sent twice, in one request and in parts.
+func wantSizeAsAnnounced(t *testing.T, member *servers.EtcdMember) {
+	t.Helper()
+	client, err := etcd.Open(etcd.Endpoint{URL: member.ClientURL}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	stream, size, err := client.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	if n, err := io.Copy(io.Discard, stream); err != nil || n != size {
+		t.Errorf("%d bytes came, and %d were announced, error %v", n, size, err)
+	}
+}
+
 func saveAndFetch(t *testing.T, member *servers.EtcdMember, store objstore.Store, minor string) snapshot.Fetched {
 	t.Helper()
 	client, err := etcd.Open(etcd.Endpoint{URL: member.ClientURL}, nil)
@@ -114,7 +134,7 @@ func saveAndFetch(t *testing.T, member *servers.EtcdMember, store objstore.Store
 	saved, err := snapshot.Save(t.Context(), snapshot.Request{
 		Source: client, Store: store, Key: key, SpoolDir: t.TempDir(),
 		Cluster:     snapshot.Cluster{Namespace: "ns", Name: "etcd-" + minor, ID: status.ClusterID.String()},
-		EtcdVersion: status.Version, MinRevision: status.Revision, Time: time.Now(), SizeHint: status.DBSize,
+		EtcdVersion: status.Version, MinRevision: status.Revision, Time: time.Now(),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -4,7 +4,45 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
 )
+
+// kind makes a body of a reader of about so many bytes.
+type kind func(t *testing.T, r io.Reader, size int64) io.Reader
+
+// once is read once, by a store that knows nothing about it.
+func once(_ *testing.T, r io.Reader, _ int64) io.Reader { return r }
+
+// kept is a body as a snapshot is one: it can be read again, and announces its size.
+func kept(t *testing.T, r io.Reader, size int64) io.Reader {
+	t.Helper()
+	f, err := os.Create(filepath.Join(t.TempDir(), "kept"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	return &spooled{r, f, size}
+}
+
+// spooled is an objstore.Rereader.
+type spooled struct {
+	body io.Reader
+	file *os.File
+	size int64
+}
+
+func (s *spooled) Size() int64         { return s.size }
+func (s *spooled) Reread() io.ReaderAt { return s.file }
+
+func (s *spooled) Read(p []byte) (int, error) {
+	n, err := s.body.Read(p)
+	if _, writeErr := s.file.Write(p[:n]); writeErr != nil {
+		return 0, writeErr
+	}
+	return n, err
+}
 
 // errBody is what a failing body returns.
 var errBody = errors.New("the body failed on purpose")
@@ -39,6 +77,16 @@ type gated struct {
 
 func newGated(first, rest io.Reader) *gated {
 	return &gated{first: first, rest: rest, reached: make(chan struct{}), gate: make(chan struct{})}
+}
+
+// wait for the end of what comes first.
+func (g *gated) wait(t *testing.T, done <-chan error) {
+	t.Helper()
+	select {
+	case <-g.reached:
+	case err := <-done:
+		t.Fatalf("ended before its body did: %v", err)
+	}
 }
 
 func (g *gated) Read(p []byte) (int, error) {

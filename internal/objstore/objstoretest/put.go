@@ -38,11 +38,13 @@ func emptyObject(ctx context.Context, t *testing.T, store objstore.Store) {
 	}
 }
 
-func largeObject(ctx context.Context, t *testing.T, store objstore.Store) {
-	if err := store.Put(ctx, "large", pattern(1, Large)); err != nil {
-		t.Fatal(err)
+func largeObject(body kind) func(context.Context, *testing.T, objstore.Store) {
+	return func(ctx context.Context, t *testing.T, store objstore.Store) {
+		if err := store.Put(ctx, "large", body(t, pattern(1, Large), Large)); err != nil {
+			t.Fatal(err)
+		}
+		wantPattern(ctx, t, store, "large", 1, Large)
 	}
-	wantPattern(ctx, t, store, "large", 1, Large)
 }
 
 func oddKeys(ctx context.Context, t *testing.T, store objstore.Store) {
@@ -93,47 +95,52 @@ func putExisting(ctx context.Context, t *testing.T, store objstore.Store) {
 	}
 }
 
-func putExistingLarge(ctx context.Context, t *testing.T, store objstore.Store) {
-	mustPut(ctx, t, store, "key", "old")
-	if err := store.Put(ctx, "key", pattern(1, Large)); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("error %v, want fs.ErrExist", err)
-	}
-	if got := mustGet(ctx, t, store, "key"); got != "old" {
-		t.Errorf("holds %d bytes, want the old 3", len(got))
-	}
-}
-
-func racingPuts(ctx context.Context, t *testing.T, store objstore.Store) {
-	for _, size := range []int64{100, Large} {
-		const writers = 4
-		key := fmt.Sprintf("raced-%d", size)
-		errs := make([]error, writers)
-		var group sync.WaitGroup
-		for i := range writers {
-			group.Go(func() { errs[i] = store.Put(ctx, key, pattern(byte(i), size)) })
-		}
-		group.Wait()
-		winner := -1
-		for i, err := range errs {
-			switch {
-			case err == nil && winner >= 0:
-				t.Errorf("writers %d and %d of %d bytes both won", winner, i, size)
-			case err == nil:
-				winner = i
-			case !errors.Is(err, fs.ErrExist):
-				t.Errorf("writer %d of %d bytes: error %v, want fs.ErrExist", i, size, err)
-			}
-		}
-		if winner < 0 {
-			t.Fatalf("no writer of %d bytes won", size)
-		}
-		wantPattern(ctx, t, store, key, byte(winner), size)
-	}
-}
-
-func failingBody(good int64) func(context.Context, *testing.T, objstore.Store) {
+func putExistingLarge(body kind) func(context.Context, *testing.T, objstore.Store) {
 	return func(ctx context.Context, t *testing.T, store objstore.Store) {
-		err := store.Put(ctx, "key", &failing{good: pattern(1, good), err: errBody})
+		mustPut(ctx, t, store, "key", "old")
+		if err := store.Put(ctx, "key", body(t, pattern(1, Large), Large)); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("error %v, want fs.ErrExist", err)
+		}
+		if got := mustGet(ctx, t, store, "key"); got != "old" {
+			t.Errorf("holds %d bytes, want the old 3", len(got))
+		}
+	}
+}
+
+func racingPuts(body kind) func(context.Context, *testing.T, objstore.Store) {
+	return func(ctx context.Context, t *testing.T, store objstore.Store) {
+		for _, size := range []int64{100, Large} {
+			const writers = 4
+			key := fmt.Sprintf("raced-%d", size)
+			errs := make([]error, writers)
+			var group sync.WaitGroup
+			for i := range writers {
+				group.Go(func() { errs[i] = store.Put(ctx, key, body(t, pattern(byte(i), size), size)) })
+			}
+			group.Wait()
+			winner := -1
+			for i, err := range errs {
+				switch {
+				case err == nil && winner >= 0:
+					t.Errorf("writers %d and %d of %d bytes both won", winner, i, size)
+				case err == nil:
+					winner = i
+				case !errors.Is(err, fs.ErrExist):
+					t.Errorf("writer %d of %d bytes: error %v, want fs.ErrExist", i, size, err)
+				}
+			}
+			if winner < 0 {
+				t.Fatalf("no writer of %d bytes won", size)
+			}
+			wantPattern(ctx, t, store, key, byte(winner), size)
+		}
+	}
+}
+
+// failingBody yields good bytes and would have had more.
+func failingBody(body kind, good, more int64) func(context.Context, *testing.T, objstore.Store) {
+	return func(ctx context.Context, t *testing.T, store objstore.Store) {
+		err := store.Put(ctx, "key", body(t, &failing{good: pattern(1, good), err: errBody}, good+more))
 		if !errors.Is(err, errBody) {
 			t.Errorf("error %v, want the body's", err)
 		}
@@ -142,19 +149,30 @@ func failingBody(good int64) func(context.Context, *testing.T, objstore.Store) {
 	}
 }
 
-func cancelledPut(ctx context.Context, t *testing.T, store objstore.Store) {
-	for _, first := range []int64{1000, Large} {
-		ctx, cancel := context.WithCancel(ctx)
-		body := newGated(pattern(1, first), pattern(2, Large))
-		done := make(chan error, 1)
-		go func() { done <- store.Put(ctx, "key", body) }()
-		<-body.reached
-		cancel()
-		close(body.gate)
-		if err := <-done; !errors.Is(err, context.Canceled) {
-			t.Errorf("after %d bytes: error %v, want context.Canceled", first, err)
+func wrongSize(announced int64) func(context.Context, *testing.T, objstore.Store) {
+	return func(ctx context.Context, t *testing.T, store objstore.Store) {
+		if err := store.Put(ctx, "key", kept(t, pattern(1, Large), announced)); err != nil {
+			t.Fatal(err)
 		}
-		wantAbsent(t, store, "key")
+		wantPattern(ctx, t, store, "key", 1, Large)
+	}
+}
+
+func cancelledPut(body kind) func(context.Context, *testing.T, objstore.Store) {
+	return func(ctx context.Context, t *testing.T, store objstore.Store) {
+		for _, first := range []int64{1000, Large} {
+			ctx, cancel := context.WithCancel(ctx)
+			gated := newGated(pattern(1, first), pattern(2, Large))
+			done := make(chan error, 1)
+			go func() { done <- store.Put(ctx, "key", body(t, gated, first+Large)) }()
+			gated.wait(t, done)
+			cancel()
+			close(gated.gate)
+			if err := <-done; !errors.Is(err, context.Canceled) {
+				t.Errorf("after %d bytes: error %v, want context.Canceled", first, err)
+			}
+			wantAbsent(t, store, "key")
+		}
 	}
 }
 
@@ -167,18 +185,20 @@ func endedContext(ctx context.Context, t *testing.T, store objstore.Store) {
 	wantAbsent(t, store, "key")
 }
 
-func halfWritten(ctx context.Context, t *testing.T, store objstore.Store) {
-	body := newGated(pattern(1, Large), strings.NewReader("end"))
-	done := make(chan error, 1)
-	go func() { done <- store.Put(ctx, "folder/key", body) }()
-	<-body.reached
-	wantAbsent(t, store, "folder/key")
-	close(body.gate)
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
-	if got := mustGet(ctx, t, store, "folder/key"); len(got) != Large+3 {
-		t.Errorf("holds %d bytes, want %d", len(got), Large+3)
+func halfWritten(body kind) func(context.Context, *testing.T, objstore.Store) {
+	return func(ctx context.Context, t *testing.T, store objstore.Store) {
+		gated := newGated(pattern(1, Large), strings.NewReader("end"))
+		done := make(chan error, 1)
+		go func() { done <- store.Put(ctx, "folder/key", body(t, gated, Large+3)) }()
+		gated.wait(t, done)
+		wantAbsent(t, store, "folder/key")
+		close(gated.gate)
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		if got := mustGet(ctx, t, store, "folder/key"); len(got) != Large+3 {
+			t.Errorf("holds %d bytes, want %d", len(got), Large+3)
+		}
 	}
 }
 

@@ -32,19 +32,19 @@ func Run(t *testing.T, open func(t *testing.T) objstore.Store) {
 	cases := []testCase{
 		{"gives back the bytes that were put", roundTrip},
 		{"keeps an empty object", emptyObject},
-		{"keeps a body of several parts", largeObject},
 		{"keeps odd keys apart and lists them as they are", oddKeys},
 		{"says not exist for an absent key", getAbsent},
 		{"keeps the old bytes when the key exists", putExisting},
-		{"keeps the old bytes when the key exists and the body has several parts", putExistingLarge},
-		{"lets exactly one of several writers at once win", racingPuts},
-		{"stores nothing when a small body fails", failingBody(1000)},
-		{"stores nothing when a body fails after several parts", failingBody(Large)},
-		{"stores nothing when a body fails where a part ends", failingBody(16 << 20)},
-		{"stores nothing when a body fails at once", failingBody(0)},
-		{"stores nothing when the context ends in the middle", cancelledPut},
+		{"stores nothing when a small body fails", failingBody(once, 1000, 0)},
+		{"stores nothing when a body fails where a part ends", failingBody(once, 16<<20, 0)},
+		{"stores nothing when a body fails at once", failingBody(once, 0, 0)},
+		{"stores nothing when a body of known size fails at once", failingBody(kept, 0, Large)},
+		{"stores nothing when a body fails after the last byte that it announced", failingBody(kept, Large, 0)},
+		{"keeps all of a body that announced less", wrongSize(Large - 1)},
+		{"keeps all of a body that announced a part less", wrongSize(Large - 9<<20)},
+		{"keeps all of a body that announced more", wrongSize(Large + 1)},
+		{"keeps all of a body that announced a part more", wrongSize(Large + 9<<20)},
 		{"stores nothing when the context has ended before", endedContext},
-		{"shows nothing of an object before it is complete", halfWritten},
 		{"lists in byte order, and a prefix is no directory", listOrder},
 		{"lists more than one page", listPages},
 		{"stops a list where the reader breaks", listBreak},
@@ -53,6 +53,16 @@ func Run(t *testing.T, open func(t *testing.T) objstore.Store) {
 		{"reports a list whose context has ended", listCancelled},
 		{"says nothing about deleting twice", deleteTwice},
 		{"takes a key again after its deletion", putAfterDelete},
+	}
+	for of, body := range map[string]kind{"": once, " of known size": kept} {
+		cases = append(cases,
+			testCase{"keeps a large body" + of, largeObject(body)},
+			testCase{"keeps the old bytes when the key exists and there is a large body" + of, putExistingLarge(body)},
+			testCase{"lets exactly one of several writers at once win with a body" + of, racingPuts(body)},
+			testCase{"stores nothing when a large body fails" + of, failingBody(body, Large, 1000)},
+			testCase{"stores nothing when the context ends in the middle of a body" + of, cancelledPut(body)},
+			testCase{"shows nothing of an object before it has the whole body" + of, halfWritten(body)},
+		)
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

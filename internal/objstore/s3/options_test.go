@@ -3,11 +3,9 @@ package s3
 import (
 	"bytes"
 	"encoding/base64"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -22,21 +20,26 @@ type recorder struct {
 
 func (r *recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	_, _ = io.Copy(io.Discard, req.Body)
-	query, kind := req.URL.Query(), req.Method
-	switch {
-	case query.Has("uploads"):
-		kind = "create"
-		_, _ = io.WriteString(w, "<InitiateMultipartUploadResult><UploadId>1</UploadId></InitiateMultipartUploadResult>")
-	case query.Has("partNumber"):
-		kind = "part"
-		w.Header().Set("ETag", `"1"`)
-	case query.Has("uploadId"):
-		kind = "complete"
-		_, _ = io.WriteString(w, "<CompleteMultipartUploadResult><ETag>1</ETag></CompleteMultipartUploadResult>")
-	}
+	kind := takeParts(w, req)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.requests[kind] = req.Header.Clone()
+}
+
+// takeParts answers what an upload in parts asks, and names each request.
+func takeParts(w http.ResponseWriter, r *http.Request) (kind string) {
+	switch query := r.URL.Query(); {
+	case query.Has("uploads"):
+		_, _ = io.WriteString(w, "<InitiateMultipartUploadResult><UploadId>1</UploadId></InitiateMultipartUploadResult>")
+		return "create"
+	case query.Has("partNumber"):
+		w.Header().Set("ETag", `"1"`)
+		return "part"
+	case query.Has("uploadId"):
+		_, _ = io.WriteString(w, "<CompleteMultipartUploadResult><ETag>1</ETag></CompleteMultipartUploadResult>")
+		return "complete"
+	}
+	return r.Method
 }
 
 func TestOptionsReachTheStore(t *testing.T) {
@@ -119,58 +122,6 @@ func TestCustomerKey(t *testing.T) {
 	for _, text := range []string{"", "VERYSECRET", base64.StdEncoding.EncodeToString(raw[:31])} {
 		if _, err := CustomerKey([]byte(text)); err == nil || strings.Contains(err.Error(), "VERYSECRET") {
 			t.Errorf("%q: error %v", text, err)
-		}
-	}
-}
-
-// spooled is a body that can be read again.
-type spooled struct {
-	io.Reader
-	io.ReaderAt
-}
-
-func (s spooled) Reread() io.ReaderAt { return s.ReaderAt }
-
-// TestPartsAreTheBody cuts bodies that are read once and again, at and beside the ends of parts.
-func TestPartsAreTheBody(t *testing.T) {
-	for _, size := range []int{0, 1, partSize - 1, partSize, partSize + 1, 3 * partSize, 5*partSize + 7} {
-		for _, again := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%d bytes, again: %v", size, again), func(t *testing.T) {
-				content := make([]byte, size)
-				for i := range content {
-					content[i] = byte(i * 7)
-				}
-				body := io.MultiReader(bytes.NewReader(content[:size/3]), bytes.NewReader(content[size/3:]))
-				if again {
-					body = spooled{body, bytes.NewReader(content)}
-				}
-				var got []byte
-				p := newParts(body)
-				for number := int32(1); ; number++ {
-					next, err := p.next(t.Context())
-					if err != nil {
-						t.Fatal(err)
-					}
-					if next.beyond(number) {
-						break
-					}
-					piece, err := io.ReadAll(next.content())
-					if err != nil {
-						t.Fatal(err)
-					}
-					if !next.last && len(piece) != partSize {
-						t.Errorf("part %d has %d bytes and is not the last", number, len(piece))
-					}
-					got = append(got, piece...)
-					p.release(next)
-					if next.last {
-						break
-					}
-				}
-				if !slices.Equal(got, content) {
-					t.Errorf("%d bytes differ, want the %d of the body", len(got), size)
-				}
-			})
 		}
 	}
 }

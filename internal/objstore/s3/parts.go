@@ -11,18 +11,15 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
-// sieveSize is how much of a body that can be read again is read at a time; it may write that to a disk.
-const sieveSize = 256 << 10
-
 // parts cuts a body. Where the body can be read again they are ranges of it, and
 // otherwise buffers, of which there are never more than concurrency+1.
 type parts struct {
 	body   io.Reader
 	size   int64
-	again  io.ReaderAt // nil: the body is read once
+	tape   *tape // nil: the body is read once
+	begun  bool  // to be sent, in one request
 	offset int64
 	free   chan []byte // of size, or nil while never used
-	sieve  []byte      // takes what is read again later
 }
 
 // part is one piece of a body.
@@ -34,10 +31,11 @@ type part struct {
 	buffer []byte
 }
 
-func newParts(body io.Reader) *parts {
-	p := &parts{body: body, size: partSizeFor(body)}
-	if r, ok := body.(objstore.Rereader); ok {
-		p.again, p.sieve = r.Reread(), make([]byte, sieveSize)
+// newParts cuts body, from its tape where there is one.
+func newParts(body io.Reader, tape *tape) *parts {
+	p := &parts{body: body, size: partSizeFor(body), tape: tape}
+	if tape != nil {
+		p.begun = tape.begun()
 		return p
 	}
 	p.free = make(chan []byte, concurrency+1)
@@ -67,35 +65,36 @@ func (p part) beyond(number int32) bool { return number > 1 && p.last && p.size 
 
 // next reads the next part. The last one may be empty.
 func (p *parts) next(ctx context.Context) (part, error) {
-	body := &untilDone{ctx, p.body}
-	found := part{at: p.again, offset: p.offset}
-	var err error
-	if p.again != nil {
-		found.size, err = skip(body, p.sieve, p.size)
-		p.offset += found.size
-	} else {
-		select {
-		case found.buffer = <-p.free:
-		case <-ctx.Done():
-			return part{}, context.Cause(ctx)
-		}
-		found.buffer, err = fill(body, found.buffer[:0], p.size)
-		found.at, found.size = bufferAt(found.buffer), int64(len(found.buffer))
+	if p.tape != nil {
+		return p.nextOfTape(ctx)
 	}
+	var found part
+	select {
+	case found.buffer = <-p.free:
+	case <-ctx.Done():
+		return part{}, context.Cause(ctx)
+	}
+	var err error
+	found.buffer, err = fill(untilDone{ctx, p.body}, found.buffer[:0], p.size)
+	found.at, found.size = bufferAt(found.buffer), int64(len(found.buffer))
 	if found.last = errors.Is(err, io.EOF); found.last {
 		err = nil
 	}
 	return found, err
 }
 
-// skip reads up to size bytes.
-func skip(body io.Reader, sieve []byte, size int64) (n int64, err error) {
-	for n < size && err == nil {
-		var read int
-		read, err = body.Read(sieve[:min(size-n, int64(len(sieve)))])
-		n += int64(read)
+func (p *parts) nextOfTape(ctx context.Context) (part, error) {
+	found := part{at: p.tape, offset: p.offset}
+	have, end := p.tape.upTo(ctx, p.offset+p.size)
+	found.size = min(p.size, have-p.offset)
+	p.offset += found.size
+	if found.last = errors.Is(end, io.EOF) && p.offset == have; found.last {
+		end = nil
 	}
-	return n, err
+	if found.size == p.size && !found.last {
+		end = nil // whatever it is comes with the next
+	}
+	return found, end
 }
 
 // fill appends to buffer until it has size bytes. It grows in steps, so that a
@@ -118,7 +117,7 @@ func fill(body io.Reader, buffer []byte, size int64) ([]byte, error) {
 
 // release gives a part's buffer back.
 func (p *parts) release(done part) {
-	if p.again == nil {
+	if p.tape == nil {
 		p.free <- done.buffer
 	}
 }
@@ -152,7 +151,7 @@ type untilDone struct {
 	body io.Reader
 }
 
-func (r *untilDone) Read(p []byte) (int, error) {
+func (r untilDone) Read(p []byte) (int, error) {
 	if r.ctx.Err() != nil {
 		return 0, context.Cause(r.ctx)
 	}

@@ -30,17 +30,42 @@ const (
 	abortTimeout = 10 * time.Second
 )
 
-// Put uploads body in parts, the last step of which is conditional.
+// Put uploads body in one request where it can, and else in parts, the last step of which is conditional.
 func (s *Store) Put(ctx context.Context, key string, body io.Reader) error {
 	// The SDK would read the body first.
 	err := ctx.Err()
 	if err == nil {
-		err = s.upload(ctx, key, newParts(body))
+		err = s.upload(ctx, key, body)
 	}
 	return s.wrap("put", key, err)
 }
 
-func (s *Store) upload(ctx context.Context, key string, parts *parts) error {
+func (s *Store) upload(ctx context.Context, key string, body io.Reader) error {
+	again, ok := body.(objstore.Rereader)
+	if !ok {
+		return s.putCut(ctx, key, newParts(body, nil))
+	}
+	t := newTape(body, again)
+	defer t.stop()
+	if !t.goesLive() {
+		return s.putCut(ctx, key, newParts(body, t))
+	}
+	err := s.putLive(ctx, key, t)
+	switch {
+	case err == nil:
+		return nil
+	case t.broken() != nil:
+		return t.broken() // the store's error is only its echo
+	case !mayGoInParts(ctx, err):
+		return err
+	case s.exists(ctx, key):
+		return objstore.Mark(err, fs.ErrExist) // only the answer was lost
+	}
+	return s.putCut(ctx, key, newParts(body, t))
+}
+
+// putCut uploads what parts cuts, in one request where that is one part.
+func (s *Store) putCut(ctx context.Context, key string, parts *parts) error {
 	first, err := parts.next(ctx)
 	if err != nil {
 		return err
@@ -73,7 +98,11 @@ func (s *Store) putParts(ctx context.Context, key string, first part, parts *par
 	if s.checksums {
 		in.ChecksumAlgorithm, in.ChecksumType = types.ChecksumAlgorithmCrc32, types.ChecksumTypeComposite
 	}
-	created, err := s.client.CreateMultipartUpload(ctx, in)
+	var options []func(*s3.Options)
+	if parts.begun {
+		options = append(options, patiently)
+	}
+	created, err := s.client.CreateMultipartUpload(ctx, in, options...)
 	if err != nil {
 		return err
 	}
@@ -166,7 +195,7 @@ func (m *multipart) complete(ctx context.Context) error {
 		MultipartUpload:      &types.CompletedMultipartUpload{Parts: list},
 		SSECustomerAlgorithm: m.customerKey.algorithm, SSECustomerKey: m.customerKey.key, SSECustomerKeyMD5: m.customerKey.md5,
 	}, patiently)
-	if gone(err) && m.exists(ctx) {
+	if gone(err) && m.exists(ctx, m.key) {
 		// Nobody else ends this upload: it was completed, and the answer to that was lost.
 		err = objstore.Mark(err, fs.ErrExist)
 	}
@@ -174,8 +203,8 @@ func (m *multipart) complete(ctx context.Context) error {
 }
 
 // exists says whether the key can be read.
-func (m *multipart) exists(ctx context.Context) bool {
-	body, err := m.Get(ctx, m.key)
+func (s *Store) exists(ctx context.Context, key string) bool {
+	body, err := s.Get(ctx, key)
 	if err == nil {
 		_ = body.Close()
 	}

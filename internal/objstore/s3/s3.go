@@ -8,6 +8,9 @@
 // single and for multipart uploads. A store that ignores it would replace an
 // existing object; callers that cannot accept that look first.
 //
+// A large body that announces its size goes in one request, and in parts where that
+// fails; other large bodies go in parts.
+//
 // A killed process leaves the parts of its unfinished upload in the bucket. They
 // are no object, but they cost: Uploads and Abort remove them, for which the
 // identity needs s3:ListBucketMultipartUploads, or give the bucket a lifecycle rule

@@ -1,0 +1,201 @@
+package s3
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+const liveSize = partSize + 12345
+
+func liveBody() (content []byte, body io.Reader) {
+	content = bytes.Repeat([]byte("0123456789abcde"), liveSize/15+1)[:liveSize]
+	return content, spooled{bytes.NewReader(content), bytes.NewReader(content), liveSize}
+}
+
+// liveServer is an S3 server that takes parts, and does with a body in one request what put says.
+type liveServer struct {
+	put    func(w http.ResponseWriter, r *http.Request, body []byte) (object []byte)
+	unsaid bool // how large an object is
+
+	mu     sync.Mutex
+	asked  []string
+	header http.Header // of the first PUT
+	sent   []byte      // by it
+	object []byte
+}
+
+func (s *liveServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	kind := takeParts(w, r)
+	switch {
+	case kind == "create" || kind == "complete":
+	case kind == "part":
+		s.object = append(s.object, body...)
+	case kind == http.MethodPut:
+		s.header, s.sent = r.Header.Clone(), body
+		s.object = s.put(w, r, body)
+	case kind == http.MethodDelete:
+		s.object = nil
+		w.WriteHeader(http.StatusNoContent)
+	case s.object == nil:
+		w.WriteHeader(http.StatusNotFound)
+		if kind == http.MethodGet {
+			_, _ = io.WriteString(w, "<Error><Code>NoSuchKey</Code></Error>")
+		}
+	case kind == http.MethodHead && s.unsaid:
+	default:
+		w.Header().Set("Content-Length", fmt.Sprint(len(s.object)))
+		_, _ = w.Write(s.object)
+	}
+	s.asked = append(s.asked, kind)
+}
+
+// seen is what was asked for and is held. It waits for the last answer to have ended, which a client may have before that.
+func (s *liveServer) seen() (asked []string, object []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asked, s.object
+}
+
+func (s *liveServer) open(t *testing.T, o Options) *Store {
+	t.Helper()
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	return openLive(t, Config{Endpoint: server.URL, Options: o})
+}
+
+// openTLS speaks HTTP/2 as well.
+func (s *liveServer) openTLS(t *testing.T, o Options) *Store {
+	t.Helper()
+	server := httptest.NewUnstartedServer(s)
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	bundle := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	return openLive(t, Config{Endpoint: server.URL, CABundle: bundle, Options: o})
+}
+
+func openLive(t *testing.T, c Config) *Store {
+	t.Helper()
+	c.Bucket, c.ForcePathStyle, c.AccessKeyID, c.SecretAccessKey = "bucket", true, "id", "secret"
+	store, err := Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+// What a store gets wrong here is refused by it, or kept as it is: a snapshot with text before it.
+func TestABodyOfKnownSizeIsFramedAsS3HasIt(t *testing.T) {
+	for name, open := range map[string]func(*liveServer, *testing.T, Options) *Store{"over HTTP": (*liveServer).open, "over TLS": (*liveServer).openTLS} {
+		t.Run(name, func(t *testing.T) {
+			content, body := liveBody()
+			server := &liveServer{put: func(http.ResponseWriter, *http.Request, []byte) []byte { return content }}
+			store := open(server, t, Options{Encryption: SSES3, StorageClass: "STANDARD_IA", LockMode: "GOVERNANCE", RetainFor: time.Hour, Tags: map[string]string{"team": "a"}})
+			if err := store.Put(t.Context(), "key", body); err != nil {
+				t.Fatal(err)
+			}
+			sum := base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE(content)))
+			want := fmt.Sprintf("%x\r\n%s\r\n0\r\nx-amz-checksum-crc32:%s\r\n\r\n", len(content), content, sum)
+			if string(server.sent) != want {
+				t.Errorf("sent %d bytes that begin with %q and end with %q", len(server.sent), server.sent[:20], server.sent[len(server.sent)-50:])
+			}
+			for header, want := range map[string]string{
+				"If-None-Match": "*", "Content-Encoding": "aws-chunked", "X-Amz-Decoded-Content-Length": fmt.Sprint(len(content)),
+				"X-Amz-Trailer": "x-amz-checksum-crc32", "X-Amz-Content-Sha256": "STREAMING-UNSIGNED-PAYLOAD-TRAILER",
+				"X-Amz-Server-Side-Encryption": "AES256", "X-Amz-Storage-Class": "STANDARD_IA", "X-Amz-Object-Lock-Mode": "GOVERNANCE", "X-Amz-Tagging": "team=a",
+			} {
+				if got := server.header.Get(header); got != want {
+					t.Errorf("%s: %q, want %q", header, got, want)
+				}
+			}
+			if asked, _ := server.seen(); !slices.Equal(asked, []string{"PUT", "HEAD"}) {
+				t.Errorf("asked for %s", asked)
+			}
+		})
+	}
+}
+
+// A store, or a proxy before it, that cannot take a snapshot in one request must get it in parts.
+func TestWhatOneRequestCannotDoIsDoneInParts(t *testing.T) {
+	refused := func(status int, code string) func(http.ResponseWriter, *http.Request, []byte) []byte {
+		return func(w http.ResponseWriter, _ *http.Request, _ []byte) []byte {
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, "<Error><Code>"+code+"</Code></Error>")
+			return nil
+		}
+	}
+	for name, test := range map[string]struct {
+		put  func(http.ResponseWriter, *http.Request, []byte) []byte
+		asks []string
+	}{
+		"a proxy finds it too large":            {refused(http.StatusRequestEntityTooLarge, "EntityTooLarge"), []string{"PUT", "GET", "create", "part", "part", "complete"}},
+		"trailers are not implemented":          {refused(http.StatusNotImplemented, "NotImplemented"), []string{"PUT", "GET", "create", "part", "part", "complete"}},
+		"it is signed in a way not known":       {refused(http.StatusForbidden, "SignatureDoesNotMatch"), []string{"PUT", "GET", "create", "part", "part", "complete"}},
+		"it arrived with another checksum":      {refused(http.StatusBadRequest, "BadDigest"), []string{"PUT", "GET", "create", "part", "part", "complete"}},
+		"the frame is taken for the snapshot's": {func(_ http.ResponseWriter, _ *http.Request, body []byte) []byte { return body }, []string{"PUT", "HEAD", "DELETE", "GET", "create", "part", "part", "complete"}},
+		"half of it is taken for all":           {func(_ http.ResponseWriter, _ *http.Request, body []byte) []byte { return body[:partSize/2] }, []string{"PUT", "HEAD", "DELETE", "GET", "create", "part", "part", "complete"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			content, body := liveBody()
+			server := &liveServer{put: test.put}
+			if err := server.open(t, Options{}).Put(t.Context(), "key", body); err != nil {
+				t.Fatal(err)
+			}
+			asked, object := server.seen()
+			if !slices.Equal(asked, test.asks) {
+				t.Errorf("asked for %s, want %s", asked, test.asks)
+			}
+			if !inAnyOrder(object, content) {
+				t.Errorf("holds %d bytes that differ, want the %d of the body", len(object), len(content))
+			}
+		})
+	}
+}
+
+// inAnyOrder compares what came in two parts.
+func inAnyOrder(got, want []byte) bool {
+	return bytes.Equal(got, want) || bytes.Equal(got, slices.Concat(want[partSize:], want[:partSize]))
+}
+
+// An object that exists is somebody's snapshot: neither is it replaced, nor are parts sent that could only be refused.
+func TestAnExistingKeyIsNoReasonForParts(t *testing.T) {
+	_, body := liveBody()
+	server := &liveServer{put: func(w http.ResponseWriter, _ *http.Request, _ []byte) []byte {
+		w.WriteHeader(http.StatusPreconditionFailed)
+		_, _ = io.WriteString(w, "<Error><Code>PreconditionFailed</Code></Error>")
+		return []byte("old")
+	}}
+	err := server.open(t, Options{}).Put(t.Context(), "key", body)
+	asked, _ := server.seen()
+	if err == nil || !strings.Contains(err.Error(), "PreconditionFailed") || !slices.Equal(asked, []string{"PUT"}) {
+		t.Errorf("error %v, asked for %s", err, asked)
+	}
+}
+
+// What is not said of an object is no reason to remove it: whoever reads it will see whether it is whole.
+func TestAnObjectOfUnknownSizeStays(t *testing.T) {
+	content, body := liveBody()
+	server := &liveServer{unsaid: true, put: func(http.ResponseWriter, *http.Request, []byte) []byte { return content }}
+	err := server.open(t, Options{}).Put(t.Context(), "key", body)
+	asked, object := server.seen()
+	if !errors.Is(err, fs.ErrExist) || slices.Contains(asked, "DELETE") || !bytes.Equal(object, content) {
+		t.Errorf("error %v, asked for %s, and %d bytes are left, want fs.ErrExist and all", err, asked, len(object))
+	}
+}

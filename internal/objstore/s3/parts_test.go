@@ -1,0 +1,64 @@
+package s3
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"testing"
+)
+
+// spooled is a body that can be read again, and announces size.
+type spooled struct {
+	io.Reader
+	io.ReaderAt
+	size int
+}
+
+func (s spooled) Reread() io.ReaderAt { return s.ReaderAt }
+func (s spooled) Size() int64         { return int64(s.size) }
+
+// TestPartsAreTheBody cuts bodies that are read once and again, at and beside the ends of parts.
+func TestPartsAreTheBody(t *testing.T) {
+	for _, size := range []int{0, 1, partSize - 1, partSize, partSize + 1, 3 * partSize, 5*partSize + 7} {
+		for _, again := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%d bytes, again: %v", size, again), func(t *testing.T) {
+				content := make([]byte, size)
+				for i := range content {
+					content[i] = byte(i * 7)
+				}
+				body := io.MultiReader(bytes.NewReader(content[:size/3]), bytes.NewReader(content[size/3:]))
+				var cut *tape
+				if again {
+					cut = newTape(body, spooled{body, bytes.NewReader(content), 0})
+				}
+				var got []byte
+				p := newParts(body, cut)
+				for number := int32(1); ; number++ {
+					next, err := p.next(t.Context())
+					if err != nil {
+						t.Fatal(err)
+					}
+					if next.beyond(number) {
+						break
+					}
+					piece, err := io.ReadAll(next.content())
+					if err != nil {
+						t.Fatal(err)
+					}
+					if !next.last && len(piece) != partSize {
+						t.Errorf("part %d has %d bytes and is not the last", number, len(piece))
+					}
+					got = append(got, piece...)
+					p.release(next)
+					if next.last {
+						break
+					}
+				}
+				if !slices.Equal(got, content) {
+					t.Errorf("%d bytes differ, want the %d of the body", len(got), size)
+				}
+			})
+		}
+	}
+}
