@@ -4,6 +4,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"time"
 )
 
 // hostAddress is where Pods of the local Kubernetes reach this machine.
@@ -17,6 +18,7 @@ type gate struct {
 	changed *sync.Cond
 	limit   int64
 	cuts    int
+	joined  map[net.Conn]bool // with the store
 }
 
 // open is a limit that holds nothing back.
@@ -29,7 +31,7 @@ func (n *namespaced) gated(target string) *gate {
 	if err != nil {
 		n.Fatal(err)
 	}
-	g := &gate{url: "http://" + listener.Addr().String(), limit: open}
+	g := &gate{url: "http://" + listener.Addr().String(), limit: open, joined: map[net.Conn]bool{}}
 	g.changed = sync.NewCond(&g.mu)
 	n.Cleanup(func() { g.allow(open); _ = listener.Close() })
 	go func() {
@@ -52,26 +54,42 @@ func (g *gate) allow(bytes int64) {
 	g.changed.Broadcast()
 }
 
-// cut ends every connection, with all that is held back.
+// cut ends every connection, with all that is held back, and those to a store that went without a word.
 func (g *gate) cut() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.cuts++
+	for to := range g.joined {
+		_ = to.Close()
+	}
 	g.changed.Broadcast()
 }
 
 // join one connection with the store, until either side has enough.
 func (g *gate) join(from net.Conn, target string) {
 	defer from.Close()
-	to, err := net.Dial("tcp", target)
+	to, err := (&net.Dialer{Timeout: 5 * time.Second}).Dial("tcp", target)
 	if err != nil {
 		return
 	}
+	defer g.leave(to)
 	go func() { defer to.Close(); _, _ = io.Copy(to, from) }()
+	_, _ = io.Copy(g.enter(from, to), to)
+}
+
+// enter remembers a connection until it leaves.
+func (g *gate) enter(from, to net.Conn) *through {
 	g.mu.Lock()
-	back := &through{gate: g, to: from, cuts: g.cuts}
-	g.mu.Unlock()
-	_, _ = io.Copy(back, to)
+	defer g.mu.Unlock()
+	g.joined[to] = true
+	return &through{gate: g, to: from, cuts: g.cuts}
+}
+
+func (g *gate) leave(to net.Conn) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.joined, to)
+	_ = to.Close()
 }
 
 // through is the way back.

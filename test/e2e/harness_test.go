@@ -71,6 +71,11 @@ func (n *namespaced) explain(ctx context.Context) {
 		output, _ := suite.Kubectl(ctx, args...)
 		n.Logf("kubectl %s\n%s", strings.Join(args, " "), output)
 	}
+	pods, _ := suite.Kubectl(ctx, "get", "-n", n.name, "pods", "-o", "name")
+	for _, pod := range strings.Fields(pods) {
+		output, _ := suite.Kubectl(ctx, "logs", "-n", n.name, pod, "--all-containers", "--prefix", "--tail=30")
+		n.Logf("kubectl logs %s\n%s", pod, output)
+	}
 }
 
 // apply applies manifests with kubectl, as a user does.
