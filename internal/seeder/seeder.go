@@ -1,7 +1,8 @@
 // Package seeder is what the init container of a restored cluster's first member does: it fetches the snapshot
 // that restore-operator proved, proves again that it is that one, and makes etcd's data directory from it.
 //
-// The data directory appears by one rename, whole or not at all; so it may be killed at any moment and run again.
+// The data directory appears by one rename, whole or not at all; so it may be killed at any moment and run again. Two
+// runs on one volume come one after the other.
 package seeder
 
 import (
@@ -46,11 +47,17 @@ const stagingName = ".etcd-seed"
 
 // Seed makes r.DataDir, and does nothing where it is complete already.
 func (s *Seeder) Seed(ctx context.Context, r seed.Request) (err error) {
+	volume := filepath.Dir(r.DataDir)
+	release, err := s.claim(ctx, volume)
+	if err != nil {
+		return err
+	}
+	defer release()
 	if _, err := os.Stat(filepath.Join(r.DataDir, "member")); err == nil {
 		s.Log.Info("the data directory is complete: nothing to do", "dataDir", r.DataDir)
 		return nil
 	}
-	staging := filepath.Join(filepath.Dir(r.DataDir), stagingName)
+	staging := filepath.Join(volume, stagingName)
 	if err := os.RemoveAll(staging); err != nil {
 		return fmt.Errorf("remove what an earlier run left: %w: %w", source.ErrDisk, err)
 	}

@@ -1,0 +1,62 @@
+package seeder
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr/funcr"
+
+	"github.com/etcd-suite/etcd-operator/internal/seed"
+)
+
+// A Pod that was deleted by force works on for a while: had the one that replaces it begun at once, each would remove
+// the other's work, or give a half made directory the name of the data directory.
+func TestASeedWaitsForTheOneBeforeIt(t *testing.T) {
+	f := given(t)
+	f.seeder.RetryFor = time.Minute
+	waits := make(chan struct{}, 1)
+	f.seeder.Log = funcr.New(func(_, args string) {
+		if strings.Contains(args, "another seed is at work") {
+			waits <- struct{}{}
+		}
+	}, funcr.Options{})
+	release, err := f.seeder.claim(t.Context(), f.volume)
+	if err != nil {
+		t.Fatal(err)
+	}
+	half := filepath.Join(f.volume, stagingName, "data.restoring")
+	if err := os.MkdirAll(half, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- f.run(t) }()
+	select {
+	case <-waits:
+	case err := <-done:
+		t.Fatalf("it did not wait: %v", err)
+	}
+	if _, err := os.Stat(half); err != nil {
+		t.Errorf("it removed what the one before it is making: %v", err)
+	}
+	release()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	f.wantVolume(t, "data")
+}
+
+func TestASeedThatWaitsForEverSaysForWhat(t *testing.T) {
+	f := given(t)
+	release, err := f.seeder.claim(t.Context(), f.volume)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	if err := f.run(t); err == nil || !strings.Contains(err.Error(), "another seed") || Code(err) != seed.ExitRetry {
+		t.Errorf("exit code %d: %v", Code(err), err)
+	}
+	f.wantVolume(t)
+}
