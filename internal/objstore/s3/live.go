@@ -2,22 +2,15 @@ package s3
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
 	"io/fs"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"github.com/aws/smithy-go/middleware"
-	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
@@ -31,10 +24,10 @@ func (t *tape) goesLive() bool { return t.size > partSize && t.size <= maxLive }
 // putLive sends a body in one request while it is being read, and the last of it once it is whole. It is tried once:
 // what is there of the body is sent again in parts.
 //
-// The body is framed as S3's aws-chunked encoding with a trailing checksum has it, in one chunk, which the SDK does over
-// TLS only. By that a store refuses a body that changed on its way or breaks off; without it versitygw 1.8 takes the
-// first half of one for all of it. Stores that do not know the encoding refuse it, or keep the frame with the body: then
-// the object has another size.
+// The body is framed as S3's aws-chunked encoding with a trailing checksum has it, which the SDK does over TLS only. By
+// that a store refuses a body that changed on its way or breaks off; without it versitygw 1.8 takes the first half of one
+// for all of it. Stores that do not know the encoding refuse it, or keep the frame with the body: then the object has
+// another size.
 func (s *Store) putLive(ctx context.Context, key string, t *tape) error {
 	body, length := newFrame(ctx, t)
 	in := s.put(key, time.Now())
@@ -73,47 +66,6 @@ func (s *Store) arrived(ctx context.Context, key string, size int64) error {
 		return errors.Join(err, s.Delete(ctx, key))
 	}
 	return nil
-}
-
-// trailing says that the body is a frame around size bytes.
-func trailing(size int64) []func(*middleware.Stack) error {
-	const hash = "STREAMING-UNSIGNED-PAYLOAD-TRAILER"
-	unsigned := func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
-		return next.HandleInitialize(v4.SetPayloadHash(ctx, hash), in)
-	}
-	return []func(*middleware.Stack) error{
-		smithyhttp.SetHeaderValue("X-Amz-Decoded-Content-Length", strconv.FormatInt(size, 10)),
-		smithyhttp.SetHeaderValue("X-Amz-Trailer", trailer),
-		func(stack *middleware.Stack) error {
-			return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("TrailingChecksum", unsigned), middleware.After)
-		},
-	}
-}
-
-const trailer = "x-amz-checksum-crc32"
-
-// newFrame is a body with what S3 wants before and after it, and the length of all.
-func newFrame(ctx context.Context, t *tape) (frame io.Reader, length int64) {
-	content := &live{ctx: ctx, tape: t}
-	before, after := fmt.Sprintf("%x\r\n", t.size), func() string {
-		sum := base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, content.sum))
-		return "\r\n0\r\n" + trailer + ":" + sum + "\r\n\r\n"
-	}
-	length = int64(len(before)) + t.size + int64(len(after()))
-	return io.MultiReader(strings.NewReader(before), content, &late{text: after}), length
-}
-
-// late is a text that is not known before it is read.
-type late struct {
-	text func() string
-	io.Reader
-}
-
-func (l *late) Read(p []byte) (int, error) {
-	if l.Reader == nil {
-		l.Reader = strings.NewReader(l.text())
-	}
-	return l.Reader.Read(p)
 }
 
 // live is a body that is sent while its tape grows.
