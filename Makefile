@@ -11,6 +11,8 @@ export CGO_ENABLED := 0
 KUBECONFIG ?=
 CONTEXT    ?=
 export KUBECONFIG CONTEXT
+# An S3 server of yours, for make conformance; its credentials are AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.
+export S3_ENDPOINT S3_REGION S3_CA S3_ENCRYPTION S3_KMS_KEY
 
 VERSION    ?= $(shell sed -n 's/^appVersion: *"\{0,1\}\([^"]*\)"\{0,1\}$$/\1/p' charts/etcd-operator/Chart.yaml)
 LOCALKUBE  := go run ./test/localkube
@@ -74,7 +76,12 @@ simulate: ## A million steps of the planner in random worlds, others each time; 
 .PHONY: integration
 integration: deps ## Tests against a real kube-apiserver, real etcd, a real S3 server and a GCS emulator
 	@$(LOCALKUBE) build $(INTEGRATION_PROGRAMS)
-	TEST_BIN="$(TEST_BIN)" go test -shuffle=on -timeout 20m ./test/integration/...
+	TEST_BIN="$(TEST_BIN)" go test -shuffle=on -timeout 20m ./test/integration/... ./test/conformance/
+
+.PHONY: conformance
+conformance: deps ## Hold your S3 server to what snapshots rely on: S3_ENDPOINT=https://... S3_REGION= S3_CA=ca.crt S3_ENCRYPTION="SSE-S3 SSE-C"
+	@$(if $(S3_ENDPOINT),,$(LOCALKUBE) build versitygw)
+	TEST_BIN="$(TEST_BIN)" go test -count=1 -v -timeout 30m ./test/conformance/
 
 .PHONY: chart
 chart: ## Tests of the chart, rendered by real Helm

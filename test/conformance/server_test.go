@@ -1,0 +1,107 @@
+// Package conformance holds an S3 server to what the suite relies on. Every build looks at the local one; make conformance
+// S3_ENDPOINT=… looks at yours, in buckets that it makes, empties and removes.
+package conformance
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/objstore/connect"
+	"github.com/etcd-suite/etcd-operator/test/integration/servers"
+)
+
+// server is an S3 server.
+type server struct {
+	location connect.Location // without a bucket
+	client   *s3.Client
+}
+
+// theServer is that of S3_ENDPOINT (with AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, S3_REGION, and S3_CA, the path of
+// certificates to trust), or the local one.
+func theServer(t *testing.T) server {
+	t.Helper()
+	endpoint, region, key, secret := os.Getenv("S3_ENDPOINT"), os.Getenv("S3_REGION"), os.Getenv("AWS_ACCESS_KEY_ID"), os.Getenv("AWS_SECRET_ACCESS_KEY")
+	if endpoint == "" {
+		local := servers.S3(t)
+		endpoint, region, key, secret = local.Endpoint, local.Region, local.AccessKey, local.SecretKey
+	}
+	if region == "" {
+		region = "us-east-1"
+	}
+	s := server{location: connect.Location{
+		Kind: connect.S3, Endpoint: endpoint, Region: region, ForcePathStyle: true,
+		Secret: map[string][]byte{"access-key-id": []byte(key), "secret-access-key": []byte(secret)},
+	}}
+	client := http.DefaultClient
+	if path := os.Getenv("S3_CA"); path != "" {
+		bundle, err := os.ReadFile(path)
+		roots := x509.NewCertPool()
+		if err != nil || !roots.AppendCertsFromPEM(bundle) {
+			t.Fatalf("no certificates in S3_CA %s: %v", path, err)
+		}
+		s.location.Secret["ca.crt"] = bundle
+		client = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}}
+	}
+	s.client = s3.New(s3.Options{
+		BaseEndpoint: &endpoint, Region: region, UsePathStyle: true, HTTPClient: client,
+		Credentials: credentials.NewStaticCredentialsProvider(key, secret, ""),
+	})
+	return s
+}
+
+// newBucket makes one that goes with the test.
+func (s server) newBucket(t *testing.T) string {
+	t.Helper()
+	bucket := "etcd-conformance-" + strings.ToLower(rand.Text())
+	if _, err := s.client.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: &bucket}); err != nil {
+		t.Fatalf("make a bucket: %v", err)
+	}
+	t.Cleanup(func() {
+		ctx := context.WithoutCancel(t.Context())
+		l := s.location
+		l.Bucket = bucket
+		store := s.open(t, l)
+		for object, err := range store.List(ctx, "") {
+			if err == nil {
+				err = store.Delete(ctx, object.Key)
+			}
+			if err != nil {
+				t.Errorf("empty bucket %s: %v", bucket, err)
+			}
+		}
+		if _, err := s.client.DeleteBucket(ctx, &s3.DeleteBucketInput{Bucket: &bucket}); err != nil {
+			t.Errorf("remove bucket %s: %v", bucket, err)
+		}
+	})
+	return bucket
+}
+
+func (s server) open(t *testing.T, l connect.Location) objstore.Store {
+	t.Helper()
+	store, err := connect.Open(context.WithoutCancel(t.Context()), l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+// inOneRequest says whether an object was made by one: others tell the number of their parts.
+func (s server) inOneRequest(t *testing.T, bucket, key string) bool {
+	t.Helper()
+	head, err := s.client.HeadObject(t.Context(), &s3.HeadObjectInput{Bucket: &bucket, Key: &key, PartNumber: aws.Int32(1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return head.PartsCount == nil
+}
