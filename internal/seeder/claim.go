@@ -30,7 +30,7 @@ func (s *Seeder) claim(ctx context.Context, dir string) (release func(), err err
 	return release, nil
 }
 
-// lock waits for whoever has the lock on place. A file system that knows no locks is used without one.
+// lock waits for whoever has the lock on place. A file system that does not lock directories, such as NFS, is used without.
 func (s *Seeder) lock(ctx context.Context, place *os.File) error {
 	ctx, cancel := context.WithTimeout(ctx, s.RetryFor)
 	defer cancel()
@@ -39,11 +39,9 @@ func (s *Seeder) lock(ctx context.Context, place *os.File) error {
 		switch {
 		case err == nil:
 			return nil
-		case errors.Is(err, errors.ErrUnsupported), errors.Is(err, syscall.ENOLCK):
-			s.Log.Info("the volume knows no locks: no other run is waited for", "volume", place.Name(), "error", err.Error())
-			return nil
 		case !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR):
-			return fmt.Errorf("lock the volume %s: %w: %w", place.Name(), source.ErrDisk, err)
+			s.Log.Info("the volume cannot be locked: no other run is waited for", "volume", place.Name(), "error", err.Error())
+			return nil
 		}
 		if !waits {
 			s.Log.Info("another seed is at work on this volume: waiting for its end", "volume", place.Name())
