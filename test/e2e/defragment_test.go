@@ -31,13 +31,12 @@ func (n *namespaced) givesSpaceBack(cluster string) {
 		}
 		return err
 	})
+	largest := map[string]int64{}
+	n.eventually("the status tells of large databases", func(context.Context) error { return n.large(cluster, largest) })
 	led := n.leader(cluster)
 	traffic := n.traffic(cluster, nil)
 	n.patch(cluster, `{"spec":{"defragmentation":{"freePercent":30,"minimumSize":"1Mi"}}}`)
-	largest := map[string]int64{}
-	n.eventually("all members are defragmented", func(context.Context) error {
-		return n.smaller(cluster, largest)
-	})
+	n.eventually("all members are defragmented", func(context.Context) error { return n.smaller(cluster) })
 	after := n.ready(cluster)
 	// The leader hands over, and etcd may refuse what comes in at that moment.
 	traffic.stop("a defragmentation of all members").withoutMoreThan(n, 1)
@@ -69,14 +68,22 @@ func (n *namespaced) givesSpaceBack(cluster string) {
 	n.ready(cluster)
 }
 
-// smaller complains until every database was seen large and, after a defragmentation, is small.
-func (n *namespaced) smaller(cluster string, largest map[string]int64) error {
+// large complains until every database is told to be large, and notes how large.
+func (n *namespaced) large(cluster string, sizes map[string]int64) error {
 	for _, m := range n.cluster(cluster).Status.MemberStatuses {
-		largest[m.Name] = max(largest[m.Name], m.DBSize)
+		sizes[m.Name] = m.DBSize
+		if m.DBSize < historyPieces*historyPiece {
+			return fmt.Errorf("member %s has %d bytes", m.Name, m.DBSize)
+		}
 	}
+	return nil
+}
+
+// smaller complains until every database is small after a defragmentation.
+func (n *namespaced) smaller(cluster string) error {
 	for _, m := range n.cluster(cluster).Status.MemberStatuses {
-		if m.DefragmentedAt == nil || largest[m.Name] < historyPieces*historyPiece || m.DBSize > historyPieces*historyPiece/2 {
-			return fmt.Errorf("member %s has %d bytes, %d before, defragmented at %v", m.Name, m.DBSize, largest[m.Name], m.DefragmentedAt)
+		if m.DefragmentedAt == nil || m.DBSize > historyPieces*historyPiece/2 {
+			return fmt.Errorf("member %s has %d bytes, defragmented at %v", m.Name, m.DBSize, m.DefragmentedAt)
 		}
 	}
 	return nil
