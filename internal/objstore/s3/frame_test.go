@@ -2,6 +2,7 @@ package s3
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -19,7 +20,7 @@ func TestAFrameIsAsLongAsItSays(t *testing.T) {
 			if err != nil || int64(len(got)) != length || strings.Count(string(got), "x") != size+len("x") { // of the trailer's name
 				t.Errorf("%d bytes of which %d are the body's, announced %d, error %v", len(got), strings.Count(string(got), "x")-1, length, err)
 			}
-			if n, err := f.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+			if n, err := f.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
 				t.Errorf("after its end come %d bytes, error %v", n, err)
 			}
 		})
