@@ -195,35 +195,26 @@ func (b *bench) tidy() error {
 	return nil
 }
 
-// leftAlone counts what three looks at the settled cluster cost, after those that take in what clients did: etcd writes
-// it to its databases, whose sizes the status tells, a moment after it acknowledged it.
+// leftAlone looks at the settled cluster until three looks in a row cost no write. Before that it takes in what clients and
+// etcd itself did: that goes to databases, whose sizes the status tells, up to seconds after it was acknowledged.
 func (b *bench) leftAlone() {
 	b.Helper()
 	const looks = 3
 	var count killer.Count
 	r := b.operator(killer.NewLife(b.Context(), &count))
-	look := func() {
-		b.Helper()
-		result, err := r.Reconcile(b.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(b.cluster)})
-		if err != nil || result.RequeueAfter < settledPeriod {
-			b.Errorf("a look at a settled cluster: the next in %s, %v", result.RequeueAfter, err)
-		}
-	}
-	kubetest.Eventually(b, "the operator has taken in what clients did", func(context.Context) error {
+	kubetest.Eventually(b, "a settled cluster costs no write", func(context.Context) error {
 		count.Reset()
-		look()
+		for range looks {
+			result, err := r.Reconcile(b.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(b.cluster)})
+			if err != nil || result.RequeueAfter < settledPeriod {
+				b.Errorf("a look at a settled cluster: the next in %s, %v", result.RequeueAfter, err)
+			}
+		}
 		if writes := count.Writes(); len(writes) > 0 {
 			return fmt.Errorf("a settled cluster caused writes: %q", writes)
 		}
 		return nil
 	})
-	count.Reset()
-	for range looks {
-		look()
-	}
-	if writes := count.Writes(); len(writes) > 0 {
-		b.Errorf("a settled cluster caused writes: %q", writes)
-	}
 	for call, times := range count.Calls() {
 		if strings.HasPrefix(call, "Maintenance/Status") && times > looks {
 			b.Errorf("%s: %d times in %d looks", call, times, looks)
