@@ -71,7 +71,7 @@ unit: deps ## Unit tests, with the race detector, in random order
 
 .PHONY: simulate
 simulate: ## A million steps of the planner in random worlds, others each time; SIM_SEED=n for those of a run that failed
-	SIM_SEED=$(or $(SIM_SEED),random) go test -count=1 -v -run TestRandomFaults ./internal/cluster
+	SIM_SEED=$(or $(SIM_SEED),random) go test -count=1 -v -run TestRandomFaults ./internal/cluster/plan
 
 .PHONY: integration
 integration: deps ## Tests against a real kube-apiserver, real etcd, a real S3 server and a GCS emulator

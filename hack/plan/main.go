@@ -14,8 +14,8 @@ import (
 	"os"
 	"reflect"
 
-	"github.com/etcd-suite/etcd-operator/internal/cluster"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/model"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
 )
 
 func main() {
@@ -27,14 +27,14 @@ func main() {
 
 // planned is one step in words for people and for programs.
 type planned struct {
-	Step    string       `json:"step"`
-	Reason  string       `json:"reason"`
-	Message string       `json:"message"`
-	Detail  cluster.Step `json:"detail"`
+	Step    string    `json:"step"`
+	Reason  string    `json:"reason"`
+	Message string    `json:"message"`
+	Detail  plan.Step `json:"detail"`
 }
 
-// plan is the answer.
-type plan struct {
+// answer is what is printed.
+type answer struct {
 	Next planned `json:"next"`
 	// Ahead are the steps that follow in a world where every Pod starts and every learner catches up.
 	Ahead []planned `json:"ahead"`
@@ -47,49 +47,49 @@ func run(in io.Reader, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("read the State from standard input: %w", err)
 	}
-	answer := plan{Next: describe(s, cluster.Plan(s)), Ahead: []planned{}}
+	said := answer{Next: describe(s, plan.Plan(s)), Ahead: []planned{}}
 	w := model.From(s)
-	last := answer.Next
-	w.Run(func(s cluster.State) cluster.Step {
-		step := cluster.Plan(s)
+	last := said.Next
+	w.Run(func(s plan.State) plan.Step {
+		step := plan.Plan(s)
 		if now := describe(s, step); !reflect.DeepEqual(now, last) {
-			answer.Ahead, last = append(answer.Ahead, now), now
+			said.Ahead, last = append(said.Ahead, now), now
 		}
 		return step
 	})
-	answer.Violations = w.Violations
+	said.Violations = w.Violations
 	printer := json.NewEncoder(out)
 	printer.SetEscapeHTML(false)
 	printer.SetIndent("", "  ")
-	return printer.Encode(answer)
+	return printer.Encode(said)
 }
 
 // read takes a State, or anything that has one under the key "state".
-func read(in io.Reader) (cluster.State, error) {
+func read(in io.Reader) (plan.State, error) {
 	text, err := io.ReadAll(in)
 	if err != nil {
-		return cluster.State{}, err
+		return plan.State{}, err
 	}
 	var line struct {
 		State json.RawMessage `json:"state"`
 	}
 	if err := json.Unmarshal(text, &line); err != nil {
-		return cluster.State{}, err
+		return plan.State{}, err
 	}
 	if len(line.State) > 0 {
 		text = line.State
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
-	var s cluster.State
+	var s plan.State
 	return s, decoder.Decode(&s)
 }
 
-func describe(s cluster.State, step cluster.Step) planned {
+func describe(s plan.State, step plan.Step) planned {
 	return planned{
 		Step:    reflect.TypeOf(step).Name(),
 		Reason:  step.Reason(),
-		Message: cluster.Describe(s, step),
+		Message: plan.Describe(s, step),
 		Detail:  step,
 	}
 }

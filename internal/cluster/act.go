@@ -14,49 +14,53 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
 // act does the one effect of a step. It is idempotent: done twice, it is done once. Steps that only record
 // something have their effect in the status.
-func (r *Reconciler) act(ctx context.Context, v *view, step Step) error {
+func (r *Reconciler) act(ctx context.Context, v *view, step plan.Step) error {
 	switch step := step.(type) {
-	case ApplyServices:
-		return errors.Join(r.apply(ctx, v, headlessService(v.State)), r.apply(ctx, v, clientService(v.State, step)))
-	case CreateVolumes, KeepVolume, ResizeVolume, DeleteVolume:
+	case plan.ApplyServices:
+		if err := r.apply(ctx, v, headlessService(v.State)); err != nil {
+			return err
+		}
+		return r.apply(ctx, v, clientService(v.State, step))
+	case plan.CreateVolumes, plan.KeepVolume, plan.ResizeVolume, plan.DeleteVolume:
 		return r.actOnVolume(ctx, v, step)
-	case CreateMembers:
+	case plan.CreateMembers:
 		return r.createMembers(ctx, v, step)
-	case CreateMember:
+	case plan.CreateMember:
 		if err := r.confirmForce(ctx, v, step); err != nil {
 			return err
 		}
 		return r.createMember(ctx, v, step)
-	case ExposeMember:
+	case plan.ExposeMember:
 		return r.expose(ctx, v, step.Name)
-	case AddLearner:
+	case plan.AddLearner:
 		return r.addMember(ctx, v, step)
-	case PromoteLearner:
+	case plan.PromoteLearner:
 		return r.withServing(v, "", func(member Etcd) error { return member.Promote(ctx, step.ID) })
-	case RemoveMember:
+	case plan.RemoveMember:
 		return r.withServing(v, step.Name, func(member Etcd) error { return member.Remove(ctx, step.ID) })
-	case MoveLeader:
+	case plan.MoveLeader:
 		return r.with(v, step.From, func(member Etcd) error { return member.MoveLeader(ctx, step.To) })
-	case EnableDowngrade:
+	case plan.EnableDowngrade:
 		return r.withServing(v, "", func(member Etcd) error { return member.EnableDowngrade(ctx, step.To) })
-	case CancelDowngrade:
+	case plan.CancelDowngrade:
 		return r.withServing(v, "", func(member Etcd) error { return member.CancelDowngrade(ctx) })
-	case RelabelPod:
+	case plan.RelabelPod:
 		return r.relabel(ctx, v, step.Name)
-	case DeletePod:
+	case plan.DeletePod:
 		return r.delete(ctx, v, &corev1.Pod{}, step.Name)
-	case ForgetPod:
+	case plan.ForgetPod:
 		return r.delete(ctx, v, &corev1.Pod{}, step.Name, client.GracePeriodSeconds(0))
-	case ApplyBudget:
+	case plan.ApplyBudget:
 		return r.apply(ctx, v, disruptionBudget(v.State, step))
-	case WithdrawBudget:
+	case plan.WithdrawBudget:
 		return r.delete(ctx, v, &policyv1.PodDisruptionBudget{}, v.Name)
-	case StopMembers:
+	case plan.StopMembers:
 		return r.stopMembers(ctx, v, step.Except)
 	}
 	if done, err := r.actOnSpace(ctx, v, step); done {
@@ -66,41 +70,41 @@ func (r *Reconciler) act(ctx context.Context, v *view, step Step) error {
 }
 
 // actOnVolume does the steps that touch volumes only.
-func (r *Reconciler) actOnVolume(ctx context.Context, v *view, step Step) error {
+func (r *Reconciler) actOnVolume(ctx context.Context, v *view, step plan.Step) error {
 	switch step := step.(type) {
-	case CreateVolumes:
+	case plan.CreateVolumes:
 		return r.createVolumes(ctx, v, step)
-	case KeepVolume:
+	case plan.KeepVolume:
 		return r.keepVolume(ctx, v, step)
-	case ResizeVolume:
+	case plan.ResizeVolume:
 		return r.resizeVolume(ctx, v, step)
-	case DeleteVolume:
+	case plan.DeleteVolume:
 		return r.delete(ctx, v, &corev1.PersistentVolumeClaim{}, step.Name)
 	}
 	return nil
 }
 
-func (r *Reconciler) createVolumes(ctx context.Context, v *view, step CreateVolumes) error {
+func (r *Reconciler) createVolumes(ctx context.Context, v *view, step plan.CreateVolumes) error {
 	var errs []error
 	for _, name := range v.InitialNames(step.Incarnation, step.Size) {
-		member := CreateMember{Name: name, Incarnation: step.Incarnation, InitialSize: step.Size}
+		member := plan.CreateMember{Name: name, Incarnation: step.Incarnation, InitialSize: step.Size}
 		errs = append(errs, r.create(ctx, v, newVolume(v.State, member)))
 	}
 	return errors.Join(errs...)
 }
 
-func (r *Reconciler) createMembers(ctx context.Context, v *view, step CreateMembers) error {
+func (r *Reconciler) createMembers(ctx context.Context, v *view, step plan.CreateMembers) error {
 	var errs []error
 	for _, name := range v.Bootable(step.Incarnation, step.Size) {
-		errs = append(errs, r.createMember(ctx, v, CreateMember{Name: name, Incarnation: step.Incarnation, InitialSize: step.Size, Start: StartNew}))
+		errs = append(errs, r.createMember(ctx, v, plan.CreateMember{Name: name, Incarnation: step.Incarnation, InitialSize: step.Size, Start: plan.StartNew}))
 	}
 	return errors.Join(errs...)
 }
 
 // createMember makes a member's Pod, and before it the volume of one that is yet to get data. The volumes of those
 // who form a cluster are there, and a member that comes back never gets another.
-func (r *Reconciler) createMember(ctx context.Context, v *view, step CreateMember) error {
-	if v.Durable() && (step.Start == StartJoin || step.Start == StartSeed) {
+func (r *Reconciler) createMember(ctx context.Context, v *view, step plan.CreateMember) error {
+	if v.Durable() && (step.Start == plan.StartJoin || step.Start == plan.StartSeed) {
 		if err := r.create(ctx, v, newVolume(v.State, step)); err != nil {
 			return err
 		}
@@ -110,9 +114,9 @@ func (r *Reconciler) createMember(ctx context.Context, v *view, step CreateMembe
 
 // addMember adds a learner, which is started once it is known. A voter is started first: it counts at once, and with
 // it the first member of a cluster has no quorum until the second runs, nor can it tell who is to be started.
-func (r *Reconciler) addMember(ctx context.Context, v *view, step AddLearner) error {
+func (r *Reconciler) addMember(ctx context.Context, v *view, step plan.AddLearner) error {
 	if step.Voter {
-		if err := r.createMember(ctx, v, CreateMember{Name: step.Name, Incarnation: v.Incarnation, Start: StartJoin}); err != nil {
+		if err := r.createMember(ctx, v, plan.CreateMember{Name: step.Name, Incarnation: v.Incarnation, Start: plan.StartJoin}); err != nil {
 			return err
 		}
 	}
@@ -186,10 +190,10 @@ const stopGrace = 1
 // stopMembers stops the leader last: one that stops while its followers still run tries to hand over to one of them,
 // in vain for 7 s or until it is killed, and one that has lost them ends at once.
 func (r *Reconciler) stopMembers(ctx context.Context, v *view, except int32) error {
-	var leaders, stop []Member
+	var leaders, stop []plan.Member
 	for _, m := range v.Members {
 		switch {
-		case m.Incarnation == except || m.Pod == PodNone || m.Pod == PodDeleting:
+		case m.Incarnation == except || m.Pod == plan.PodNone || m.Pod == plan.PodDeleting:
 		case m.Leader:
 			leaders = append(leaders, m)
 		default:

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 )
 
 var (
@@ -19,8 +20,8 @@ var (
 
 // confirmForce reads past the cache that a survivor is still to be restarted with --force-new-cluster, and that nobody
 // else is there: on a cluster that has grown again the flag would drop the other members.
-func (r *Reconciler) confirmForce(ctx context.Context, v *view, step CreateMember) error {
-	if step.Start != StartForce {
+func (r *Reconciler) confirmForce(ctx context.Context, v *view, step plan.CreateMember) error {
+	if step.Start != plan.StartForce {
 		return nil
 	}
 	var cluster v1beta2.EtcdCluster

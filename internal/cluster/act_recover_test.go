@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 )
 
@@ -43,11 +44,11 @@ func TestTheFlagIsUsedOnlyWhereTheAPIStillSaysSo(t *testing.T) {
 		cluster.Status.Recovery = test.recovery
 		api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(cluster, test.pod).Build()
 		r := &Reconciler{Client: api, APIReader: api}
-		v := &view{State: NewState(cluster), cluster: cluster}
-		if err := r.confirmForce(t.Context(), v, CreateMember{Name: "m", Start: StartForce}); !errors.Is(err, test.want) {
+		v := &view{State: plan.NewState(cluster), cluster: cluster}
+		if err := r.confirmForce(t.Context(), v, plan.CreateMember{Name: "m", Start: plan.StartForce}); !errors.Is(err, test.want) {
 			t.Errorf("%s: %v, want %v", name, err, test.want)
 		}
-		if err := r.confirmForce(t.Context(), v, CreateMember{Name: "m", Start: StartRejoin}); err != nil {
+		if err := r.confirmForce(t.Context(), v, plan.CreateMember{Name: "m", Start: plan.StartRejoin}); err != nil {
 			t.Errorf("%s, without the flag: %v", name, err)
 		}
 	}

@@ -16,7 +16,7 @@ func (r *Reconciler) relabel(ctx context.Context, v *view, name string) error {
 	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: name}, &pod); err != nil {
 		return wrap("read", &pod, client.IgnoreNotFound(err))
 	}
-	patch, err := json.Marshal(v.relabelPatch(&pod))
+	patch, err := json.Marshal(relabelPatch(v.State, &pod))
 	if err != nil {
 		return fmt.Errorf("word the labels of Pod %s: %w", name, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 )
 
@@ -23,11 +24,11 @@ func TestOfMembersThatAllStopTheLeaderIsTheLast(t *testing.T) {
 		t.Fatal(err)
 	}
 	cluster := &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "example", UID: "uid"}}
-	v := &view{State: NewState(cluster), cluster: cluster}
+	v := &view{State: plan.NewState(cluster), cluster: cluster}
 	builder := fake.NewClientBuilder().WithScheme(scheme)
-	for _, m := range []Member{
-		{Name: "a", Incarnation: 1, Pod: PodRunning}, {Name: "b", Incarnation: 1, Pod: PodRunning, Leader: true},
-		{Name: "c", Incarnation: 1, Pod: PodStarting}, {Name: "gone", Incarnation: 1}, {Name: "seed", Incarnation: 2, Pod: PodRunning, Leader: true},
+	for _, m := range []plan.Member{
+		{Name: "a", Incarnation: 1, Pod: plan.PodRunning}, {Name: "b", Incarnation: 1, Pod: plan.PodRunning, Leader: true},
+		{Name: "c", Incarnation: 1, Pod: plan.PodStarting}, {Name: "gone", Incarnation: 1}, {Name: "seed", Incarnation: 2, Pod: plan.PodRunning, Leader: true},
 	} {
 		v.Members = append(v.Members, m)
 		builder.WithObjects(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{

@@ -10,23 +10,24 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
 
 // actTLS does the steps of certificates. Each Secret is written as it was read, or not at all.
-func (r *Reconciler) actTLS(ctx context.Context, v *view, step Step) error {
+func (r *Reconciler) actTLS(ctx context.Context, v *view, step plan.Step) error {
 	switch step := step.(type) {
-	case MakeAuthority:
+	case plan.MakeAuthority:
 		return r.makeAuthority(ctx, v)
-	case ReplaceAuthority:
+	case plan.ReplaceAuthority:
 		return r.replaceAuthority(ctx, v)
-	case ForgetAuthority:
+	case plan.ForgetAuthority:
 		return r.forgetAuthority(ctx, v)
-	case RequestCertificates:
+	case plan.RequestCertificates:
 		return r.requestCertificates(ctx, v)
-	case HandOutCertificates:
+	case plan.HandOutCertificates:
 		return r.handOut(ctx, v, step)
-	case LoadCertificates:
+	case plan.LoadCertificates:
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: v.Namespace, Name: step.Name}}
 		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, annotationLoaded, step.Loaded)
 		return wrap("mark", pod, r.Client.Patch(ctx, pod, client.RawPatch("application/merge-patch+json", patch)))
@@ -35,7 +36,7 @@ func (r *Reconciler) actTLS(ctx context.Context, v *view, step Step) error {
 }
 
 func (r *Reconciler) newAuthority(v *view) (*pki.Authority, error) {
-	return pki.NewAuthority(v.Name+"."+v.Namespace+" etcd", r.Now(), v.validity().caDuration)
+	return pki.NewAuthority(v.Name+"."+v.Namespace+" etcd", v.Now, v.Validity().CADuration)
 }
 
 // makeAuthority makes the first authority. One that another pass made meanwhile stays.
@@ -44,9 +45,9 @@ func (r *Reconciler) makeAuthority(ctx context.Context, v *view) error {
 	if err != nil {
 		return err
 	}
-	return r.create(ctx, v, v.newSecret(v.authoritySecret(), &secret{
-		data:        map[string][]byte{authorityCert: authority.Cert, authorityKey: authority.Key},
-		annotations: v.rotated(),
+	return r.create(ctx, v, v.newSecret(v.CASecret(), &plan.Secret{
+		Data:        map[string][]byte{plan.CACertKey: authority.Cert, plan.CAKeyKey: authority.Key},
+		Annotations: v.rotated(),
 	}))
 }
 
@@ -56,44 +57,44 @@ func (r *Reconciler) replaceAuthority(ctx context.Context, v *view) error {
 	if err != nil {
 		return err
 	}
-	before := v.material.authority
-	return r.update(ctx, v, v.authoritySecret(), &secret{
-		data: map[string][]byte{
-			authorityCert: authority.Cert, authorityKey: authority.Key,
-			previousCert: before.get(authorityCert), previousKey: before.get(authorityKey),
+	before := v.material.CA
+	return r.update(ctx, v, v.CASecret(), &plan.Secret{
+		Data: map[string][]byte{
+			plan.CACertKey: authority.Cert, plan.CAKeyKey: authority.Key,
+			plan.PreviousCACertKey: before.Get(plan.CACertKey), plan.PreviousCAKeyKey: before.Get(plan.CAKeyKey),
 		},
-		annotations: v.rotated(),
-		version:     before.version,
+		Annotations: v.rotated(),
+		Version:     before.Version,
 	})
 }
 
 // forgetAuthority removes the previous authority and its key: no Secret of members and clients holds it any more.
 func (r *Reconciler) forgetAuthority(ctx context.Context, v *view) error {
-	before := v.material.authority
-	data := maps.Clone(before.data)
-	delete(data, previousCert)
-	delete(data, previousKey)
-	return r.update(ctx, v, v.authoritySecret(), &secret{data: data, annotations: before.annotations, version: before.version})
+	before := v.material.CA
+	data := maps.Clone(before.Data)
+	delete(data, plan.PreviousCACertKey)
+	delete(data, plan.PreviousCAKeyKey)
+	return r.update(ctx, v, v.CASecret(), &plan.Secret{Data: data, Annotations: before.Annotations, Version: before.Version})
 }
 
 // rotated keeps which wish for another authority has been fulfilled.
 func (v *view) rotated() map[string]string {
-	return map[string]string{v1beta2.AnnotationRotateCA: v.material.rotate}
+	return map[string]string{v1beta2.AnnotationRotateCA: v.material.Rotate}
 }
 
 // handOut writes what differs of the Secrets that members and clients use.
-func (r *Reconciler) handOut(ctx context.Context, v *view, step HandOutCertificates) error {
-	for _, u := range usages {
-		after, err := v.material.handOut(v.State, u, step)
+func (r *Reconciler) handOut(ctx context.Context, v *view, step plan.HandOutCertificates) error {
+	for _, u := range plan.Usages {
+		after, err := v.material.HandOut(v.State, u, step)
 		if err != nil {
 			return err
 		}
-		before := v.material.handed[u.name]
+		before := v.material.HandedOut[u.Name]
 		if before == nil {
-			err = r.create(ctx, v, v.newSecret(v.Name+u.suffix, after))
-		} else if !maps.EqualFunc(before.data, after.data, func(a, b []byte) bool { return string(a) == string(b) }) {
-			after.version = before.version
-			err = r.update(ctx, v, v.Name+u.suffix, after)
+			err = r.create(ctx, v, v.newSecret(v.Name+u.Suffix, after))
+		} else if !maps.EqualFunc(before.Data, after.Data, func(a, b []byte) bool { return string(a) == string(b) }) {
+			after.Version = before.Version
+			err = r.update(ctx, v, v.Name+u.Suffix, after)
 		}
 		if err != nil {
 			return err
@@ -103,28 +104,28 @@ func (r *Reconciler) handOut(ctx context.Context, v *view, step HandOutCertifica
 }
 
 // update replaces a Secret of the cluster's, provided that nobody changed it since it was read.
-func (r *Reconciler) update(ctx context.Context, v *view, name string, after *secret) error {
+func (r *Reconciler) update(ctx context.Context, v *view, name string, after *plan.Secret) error {
 	var object corev1.Secret
 	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: name}, &object); err != nil {
 		return fmt.Errorf("read Secret %s: %w", name, err)
 	}
-	object.ResourceVersion = after.version
-	object.Data = after.data
+	object.ResourceVersion = after.Version
+	object.Data = after.Data
 	if object.Annotations == nil {
 		object.Annotations = map[string]string{}
 	}
-	maps.Copy(object.Annotations, after.annotations)
+	maps.Copy(object.Annotations, after.Annotations)
 	return wrap("update", &object, r.Client.Update(ctx, &object))
 }
 
-func (v *view) newSecret(name string, content *secret) *corev1.Secret {
+func (v *view) newSecret(name string, content *plan.Secret) *corev1.Secret {
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace:   v.Namespace,
 			Name:        name,
 			Labels:      map[string]string{v1beta2.LabelApp: v1beta2.AppName, v1beta2.LabelCluster: v.Name},
-			Annotations: content.annotations,
+			Annotations: content.Annotations,
 		},
-		Data: content.data,
+		Data: content.Data,
 	}
 }

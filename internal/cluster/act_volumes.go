@@ -11,10 +11,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 )
 
 // keepVolume takes a volume from the garbage collector, or gives it back. The UID stays on it either way.
-func (r *Reconciler) keepVolume(ctx context.Context, v *view, step KeepVolume) error {
+func (r *Reconciler) keepVolume(ctx context.Context, v *view, step plan.KeepVolume) error {
 	volume := &corev1.PersistentVolumeClaim{}
 	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: step.Name}, volume); err != nil {
 		return wrap("read", volume, client.IgnoreNotFound(err))
@@ -32,7 +33,7 @@ func (r *Reconciler) keepVolume(ctx context.Context, v *view, step KeepVolume) e
 	return wrap("patch", volume, r.Client.Patch(ctx, volume, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})))
 }
 
-func (r *Reconciler) resizeVolume(ctx context.Context, v *view, step ResizeVolume) error {
+func (r *Reconciler) resizeVolume(ctx context.Context, v *view, step plan.ResizeVolume) error {
 	volume := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: v.Namespace, Name: step.Name}}
 	patch := fmt.Appendf(nil, `{"spec":{"resources":{"requests":{"storage":%q}}}}`, step.Size)
 	return wrap("grow", volume, r.Client.Patch(ctx, volume, client.RawPatch("application/merge-patch+json", patch)))

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 )
 
 // certManagerVersion is the API of cert-manager's Certificates.
@@ -23,8 +24,8 @@ const certManagerVersion = "cert-manager.io/v1"
 const issuedSuffix = "-issued"
 
 // certificate is cert-manager's Certificate of a usage.
-func (s State) certificate(u usage) *unstructured.Unstructured {
-	request, policy := s.request(u), s.Spec.TLS.CertManager
+func certificate(s plan.State, u plan.Usage) *unstructured.Unstructured {
+	request, policy := s.CertificateRequest(u), s.Spec.TLS.CertManager
 	uses := []any{"digital signature"}
 	if request.Server {
 		uses = append(uses, "server auth")
@@ -41,7 +42,7 @@ func (s State) certificate(u usage) *unstructured.Unstructured {
 		addresses = append(addresses, address.String())
 	}
 	spec := map[string]any{
-		"secretName": s.Name + u.certificate + issuedSuffix,
+		"secretName": s.Name + u.Certificate + issuedSuffix,
 		"commonName": request.CommonName,
 		"usages":     uses,
 		"privateKey": map[string]any{"algorithm": "ECDSA", "size": int64(256), "rotationPolicy": "Always"},
@@ -63,7 +64,7 @@ func (s State) certificate(u usage) *unstructured.Unstructured {
 		"kind":       "Certificate",
 		"metadata": map[string]any{
 			"namespace": s.Namespace,
-			"name":      s.Name + u.certificate,
+			"name":      s.Name + u.Certificate,
 			"labels":    map[string]any{v1beta2.LabelApp: v1beta2.AppName, v1beta2.LabelCluster: s.Name},
 		},
 		"spec": spec,
@@ -73,10 +74,10 @@ func (s State) certificate(u usage) *unstructured.Unstructured {
 // observeCertManager reads the Certificates and the Secrets that cert-manager made of them.
 func (r *Reconciler) observeCertManager(ctx context.Context, v *view) error {
 	c := &v.Certificates
-	v.material.issued = map[string]*secret{}
+	v.material.Issued = map[string]*plan.Secret{}
 	c.Requested = true
-	for _, u := range usages {
-		want := v.certificate(u)
+	for _, u := range plan.Usages {
+		want := certificate(v.State, u)
 		have := &unstructured.Unstructured{}
 		have.SetGroupVersionKind(want.GroupVersionKind())
 		switch err := r.APIReader.Get(ctx, client.ObjectKeyFromObject(want), have); {
@@ -105,7 +106,7 @@ func (r *Reconciler) observeCertManager(ctx context.Context, v *view) error {
 }
 
 // observeIssued reads the Secret that cert-manager made, and why it has not.
-func (r *Reconciler) observeIssued(ctx context.Context, v *view, u usage, certificate *unstructured.Unstructured) error {
+func (r *Reconciler) observeIssued(ctx context.Context, v *view, u plan.Usage, certificate *unstructured.Unstructured) error {
 	c := &v.Certificates
 	var found corev1.Secret
 	name := certificate.GetName() + issuedSuffix
@@ -115,20 +116,20 @@ func (r *Reconciler) observeIssued(ctx context.Context, v *view, u usage, certif
 	}
 	ready, why := certificateReady(certificate)
 	if err == nil {
-		v.material.issued[u.name] = &secret{data: found.Data}
+		v.material.Issued[u.Name] = &plan.Secret{Data: found.Data}
 	}
-	_, pairErr := v.material.issuedPair(u).Leaf()
+	_, pairErr := v.material.IssuedPair(u).Leaf()
 	switch {
-	case pairErr == nil && len(found.Data[issuedCA]) == 0:
-		c.Unissued = "Secret " + name + " has no " + issuedCA + ": the issuer does not tell its authority, which etcd needs; name one that does (CA, Vault, Venafi)"
+	case pairErr == nil && len(found.Data[plan.IssuedCAKey]) == 0:
+		c.Unissued = "Secret " + name + " has no " + plan.IssuedCAKey + ": the issuer does not tell its authority, which etcd needs; name one that does (CA, Vault, Venafi)"
 	case pairErr == nil && ready:
 		return nil
 	default:
 		c.Unissued = "Certificate " + certificate.GetName() + " is not ready: " + why
 	}
 	c.UnissuedReason = v1beta2.ReasonCertificateNotReady
-	if pairErr != nil || len(found.Data[issuedCA]) == 0 {
-		delete(v.material.issued, u.name)
+	if pairErr != nil || len(found.Data[plan.IssuedCAKey]) == 0 {
+		delete(v.material.Issued, u.Name)
 	}
 	return nil
 }
@@ -157,8 +158,8 @@ func issuerOf(certificate *unstructured.Unstructured) string {
 
 // requestCertificates makes the Certificates as they should be (server-side apply).
 func (r *Reconciler) requestCertificates(ctx context.Context, v *view) error {
-	for _, u := range usages {
-		certificate := v.certificate(u)
+	for _, u := range plan.Usages {
+		certificate := certificate(v.State, u)
 		if err := controllerutil.SetControllerReference(v.cluster, certificate, r.Client.Scheme()); err != nil {
 			return fmt.Errorf("own Certificate %s: %w", certificate.GetName(), err)
 		}

@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
 )
@@ -144,18 +145,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, fmt.Errorf("observe EtcdCluster %s: %w", request, err)
 	}
 	r.metrics.saw(v.State, cluster.Status)
-	step := Plan(v.State)
+	step := plan.Plan(v.State)
 	log.FromContext(ctx).V(1).Info("planned", "step", fmt.Sprintf("%T", step), "detail", step, "state", v.State)
 	actErr := r.act(ctx, v, step)
 	refused := errors.Is(actErr, etcd.ErrNotYet)
 	if refused {
 		// etcd says "later": that is waiting, not failing.
-		step, actErr = Wait{Why: step.Reason(), Message: messageOf(v.State, step)}, nil
+		step, actErr = plan.Wait{Why: step.Reason(), Message: plan.MessageOf(v.State, step)}, nil
 	}
 	err = r.report(ctx, v, step, actErr)
 	if apierrors.IsConflict(err) && actErr == nil {
 		// The cache was behind. What was done stands, and the next pass sees it.
-		return ctrl.Result{RequeueAfter: pollConflict}, nil
+		return ctrl.Result{RequeueAfter: plan.PollConflict}, nil
 	}
 	if err != nil || actErr != nil {
 		return ctrl.Result{}, errors.Join(actErr, err)
@@ -165,9 +166,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 
 // report writes the status, if it changed, and then says in an event what was done. Where the cache was behind the error
 // is a conflict, and nothing is written but what nothing else tells.
-func (r *Reconciler) report(ctx context.Context, v *view, step Step, actErr error) error {
+func (r *Reconciler) report(ctx context.Context, v *view, step plan.Step, actErr error) error {
 	after := v.cluster.DeepCopy()
-	after.Status = NewStatus(v.State, step, actErr, v.cluster.Status, v.cluster.Generation)
+	after.Status = plan.NewStatus(v.State, step, actErr, v.cluster.Status, v.cluster.Generation)
 	changed, err := kube.PatchStatus(ctx, r.Client, v.cluster, after)
 	if apierrors.IsConflict(err) && actErr == nil {
 		return cmp.Or(r.remember(ctx, v, step), err)
@@ -175,14 +176,14 @@ func (r *Reconciler) report(ctx context.Context, v *view, step Step, actErr erro
 	if err != nil {
 		return err
 	}
-	r.tell(after, v.State, step, eventsOf(v.State, step, actErr, changed))
+	r.tell(after, v.State, step, plan.EventsOf(v.State, step, actErr, changed))
 	return nil
 }
 
 // remember writes into the newest status what was done and can be seen nowhere else.
-func (r *Reconciler) remember(ctx context.Context, v *view, step Step) error {
+func (r *Reconciler) remember(ctx context.Context, v *view, step plan.Step) error {
 	switch step.(type) {
-	case CompactHistory, DefragmentMember:
+	case plan.CompactHistory, plan.DefragmentMember:
 	default:
 		return nil
 	}
@@ -192,17 +193,17 @@ func (r *Reconciler) remember(ctx context.Context, v *view, step Step) error {
 			return client.IgnoreNotFound(err)
 		}
 		after := newest.DeepCopy()
-		recordSpace(&after.Status, v.State, step)
+		plan.RecordSpace(&after.Status, v.State, step)
 		if _, err := kube.PatchStatus(ctx, r.Client, &newest, after); err != nil {
 			return err
 		}
-		r.tell(after, v.State, step, eventsOf(v.State, step, nil, true))
+		r.tell(after, v.State, step, plan.EventsOf(v.State, step, nil, true))
 		return nil
 	})
 }
 
-func (r *Reconciler) tell(of *v1beta2.EtcdCluster, s State, step Step, events []event) {
+func (r *Reconciler) tell(of *v1beta2.EtcdCluster, s plan.State, step plan.Step, events []plan.Event) {
 	for _, event := range events {
-		r.Events.Eventf(of, s.relatedTo(step), event.kind, event.reason, event.action, "%s", event.note)
+		r.Events.Eventf(of, s.RelatedTo(step), event.Kind, event.Reason, event.Action, "%s", event.Note)
 	}
 }

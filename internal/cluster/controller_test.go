@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 )
 
 // eventLimit is how long client-go may take to send an event.
@@ -67,16 +68,16 @@ func TestEveryMemberAndEveryWarningIsToldOfInAnEventOfItsOwn(t *testing.T) {
 	r.Events = broadcaster.NewRecorder(r.Client.Scheme(), Name)
 	var got, want []string
 	for _, pass := range []struct {
-		step    Step
+		step    plan.Step
 		related string
 	}{
-		{DefragmentMember{Name: nameOf(1)}, nameOf(1)},
-		{DefragmentMember{Name: nameOf(2)}, nameOf(2)},
-		{DeletePod{Name: nameOf(1), Why: v1beta2.ReasonRolling, Message: "x"}, nameOf(1)},
-		{DeletePod{Name: nameOf(2), Why: v1beta2.ReasonRolling, Message: "x"}, nameOf(2)},
-		{ResizeVolume{Name: nameOf(1), Size: "16Gi"}, nameOf(1)},
-		{Wait{Why: v1beta2.ReasonVolumeCannotGrow, Message: "its class does not let it", Stalled: true}, ""},
-		{Wait{Why: v1beta2.ReasonVolumeCannotGrow, Message: "its driver has not as much", Stalled: true}, ""},
+		{plan.DefragmentMember{Name: nameOf(1)}, nameOf(1)},
+		{plan.DefragmentMember{Name: nameOf(2)}, nameOf(2)},
+		{plan.DeletePod{Name: nameOf(1), Why: v1beta2.ReasonRolling, Message: "x"}, nameOf(1)},
+		{plan.DeletePod{Name: nameOf(2), Why: v1beta2.ReasonRolling, Message: "x"}, nameOf(2)},
+		{plan.ResizeVolume{Name: nameOf(1), Size: "16Gi"}, nameOf(1)},
+		{plan.Wait{Why: v1beta2.ReasonVolumeCannotGrow, Message: "its class does not let it", Stalled: true}, ""},
+		{plan.Wait{Why: v1beta2.ReasonVolumeCannotGrow, Message: "its driver has not as much", Stalled: true}, ""},
 	} {
 		var cluster v1beta2.EtcdCluster
 		if err := r.Client.Get(t.Context(), client.ObjectKeyFromObject(object), &cluster); err != nil {
@@ -85,7 +86,7 @@ func TestEveryMemberAndEveryWarningIsToldOfInAnEventOfItsOwn(t *testing.T) {
 		if err := r.report(t.Context(), &view{State: s, cluster: &cluster}, pass.step, nil); err != nil {
 			t.Fatal(err)
 		}
-		want = append(want, Describe(s, pass.step)+" | "+pass.related)
+		want = append(want, plan.Describe(s, pass.step)+" | "+pass.related)
 	}
 	for range want {
 		got = append(got, to.next(t))
@@ -109,7 +110,7 @@ func TestADefragmentationIsRememberedThoughTheCacheWasBehind(t *testing.T) {
 	if err := r.Client.Status().Update(t.Context(), newer); err != nil {
 		t.Fatal(err)
 	}
-	for _, step := range []Step{DefragmentMember{Name: nameOf(1), Why: v1beta2.ReasonDefragmenting}, DeletePod{Name: nameOf(0)}} {
+	for _, step := range []plan.Step{plan.DefragmentMember{Name: nameOf(1), Why: v1beta2.ReasonDefragmenting}, plan.DeletePod{Name: nameOf(0)}} {
 		if err := r.report(t.Context(), &view{State: s, cluster: behind}, step, nil); !apierrors.IsConflict(err) {
 			t.Errorf("%T: %v, want a conflict", step, err)
 		}
@@ -131,7 +132,7 @@ func TestADefragmentationIsRememberedThoughTheCacheWasBehind(t *testing.T) {
 }
 
 // recorded is a Reconciler beside an API server that has the EtcdCluster of s, and that object as it was read there.
-func recorded(t *testing.T, s State, status v1beta2.EtcdClusterStatus) (*Reconciler, *v1beta2.EtcdCluster) {
+func recorded(t *testing.T, s plan.State, status v1beta2.EtcdClusterStatus) (*Reconciler, *v1beta2.EtcdCluster) {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	if err := errors.Join(v1beta2.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {

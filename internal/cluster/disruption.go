@@ -8,11 +8,12 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 )
 
 // disruptionBudget covers the voters of one incarnation, as the client Service does. A member that is not ready is
 // no help to quorum, and its eviction is not held up; with emptyDir it is, while quorum needs it, for its data goes along.
-func disruptionBudget(s State, want ApplyBudget) *policyv1.PodDisruptionBudget {
+func disruptionBudget(s plan.State, want plan.ApplyBudget) *policyv1.PodDisruptionBudget {
 	unhealthy := policyv1.AlwaysAllow
 	if !s.Durable() {
 		unhealthy = policyv1.IfHealthyBudget
@@ -26,7 +27,7 @@ func disruptionBudget(s State, want ApplyBudget) *policyv1.PodDisruptionBudget {
 		},
 		Spec: policyv1.PodDisruptionBudgetSpec{
 			MinAvailable:               ptr.To(intstr.FromInt(want.MinAvailable)),
-			Selector:                   &metav1.LabelSelector{MatchLabels: s.votersOf(want.Incarnation)},
+			Selector:                   &metav1.LabelSelector{MatchLabels: votersOf(s, want.Incarnation)},
 			UnhealthyPodEvictionPolicy: ptr.To(unhealthy),
 		},
 	}
@@ -34,8 +35,8 @@ func disruptionBudget(s State, want ApplyBudget) *policyv1.PodDisruptionBudget {
 
 // topologySpread has members prefer different zones and hosts, unless the user says how they are spread. It is a wish
 // and not a must: a member on the zone of another is better than none, and a volume keeps a member where it is.
-func (s State) topologySpread() []corev1.TopologySpreadConstraint {
-	if given := s.policy().TopologySpreadConstraints; len(given) > 0 || s.policy().Affinity != nil {
+func topologySpread(s plan.State) []corev1.TopologySpreadConstraint {
+	if given := s.PodPolicy().TopologySpreadConstraints; len(given) > 0 || s.PodPolicy().Affinity != nil {
 		return given
 	}
 	members := &metav1.LabelSelector{MatchLabels: map[string]string{v1beta2.LabelCluster: s.Name}}

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 )
 
 const (
@@ -15,39 +16,39 @@ const (
 )
 
 // etcdArgs are the flags of a member's etcd.
-func (s State) etcdArgs(m CreateMember) []string {
+func etcdArgs(s plan.State, m plan.CreateMember) []string {
 	args := []string{
 		"--name=" + m.Name,
 		"--data-dir=" + dataDir,
-		"--listen-peer-urls=" + url(s.Spec.TLS.SecurePeer(), "0.0.0.0", v1beta2.PeerPort),
-		"--listen-client-urls=" + url(s.Spec.TLS.SecureClient(), "0.0.0.0", v1beta2.ClientPort),
-		"--listen-metrics-urls=" + url(false, "0.0.0.0", v1beta2.MetricsPort),
-		"--initial-advertise-peer-urls=" + s.peerURL(m.Name),
-		"--advertise-client-urls=" + s.clientURL(m.Name),
-		"--initial-cluster-token=" + s.token(m.Incarnation),
+		"--listen-peer-urls=" + plan.URL(s.Spec.TLS.SecurePeer(), "0.0.0.0", v1beta2.PeerPort),
+		"--listen-client-urls=" + plan.URL(s.Spec.TLS.SecureClient(), "0.0.0.0", v1beta2.ClientPort),
+		"--listen-metrics-urls=" + plan.URL(false, "0.0.0.0", v1beta2.MetricsPort),
+		"--initial-advertise-peer-urls=" + s.PeerURL(m.Name),
+		"--advertise-client-urls=" + s.ClientURL(m.Name),
+		"--initial-cluster-token=" + s.Token(m.Incarnation),
 	}
-	if m.Start == StartForce {
+	if m.Start == plan.StartForce {
 		args = append(args, "--force-new-cluster=true")
 	}
-	return slices.Concat(args, s.initialCluster(m), s.tlsArgs(), s.corruptionChecks(m.Incarnation))
+	return slices.Concat(args, initialCluster(s, m), tlsArgs(s), corruptionChecks(s, m.Incarnation))
 }
 
 // rejoinOnly names a member that is not this one. etcd looks at --initial-cluster only when it finds no data, and
 // then refuses to start because its own name is missing. So a member that has voted cannot come back empty.
 const rejoinOnly = "this-member-may-only-start-with-its-data=http://127.0.0.1:1"
 
-func (s State) initialCluster(m CreateMember) []string {
+func initialCluster(s plan.State, m plan.CreateMember) []string {
 	var members []string
 	state := "existing"
 	switch m.Start {
-	case StartNew:
+	case plan.StartNew:
 		state = "new"
 		for _, name := range s.InitialNames(m.Incarnation, m.InitialSize) {
-			members = append(members, name+"="+s.peerURL(name))
+			members = append(members, name+"="+s.PeerURL(name))
 		}
-	case StartJoin:
+	case plan.StartJoin:
 		for _, name := range s.JoinPeers(m.Name) {
-			members = append(members, name+"="+s.peerURL(name))
+			members = append(members, name+"="+s.PeerURL(name))
 		}
 	default:
 		members = []string{rejoinOnly}
@@ -86,7 +87,7 @@ const (
 	serverCertFlag = "--cert-file="
 )
 
-func (s State) tlsArgs() []string {
+func tlsArgs(s plan.State) []string {
 	var args []string
 	if s.Spec.TLS.SecurePeer() {
 		args = append(args,
@@ -107,7 +108,7 @@ func (s State) tlsArgs() []string {
 	return args
 }
 
-func (s State) tlsMounts() []corev1.VolumeMount {
+func tlsMounts(s plan.State) []corev1.VolumeMount {
 	var mounts []corev1.VolumeMount
 	if s.Spec.TLS.SecurePeer() {
 		mounts = append(mounts, corev1.VolumeMount{Name: "member-peer-tls", MountPath: peerTLSDir, ReadOnly: true})
@@ -118,7 +119,7 @@ func (s State) tlsMounts() []corev1.VolumeMount {
 	return mounts
 }
 
-func (s State) tlsVolumes() []corev1.Volume {
+func tlsVolumes(s plan.State) []corev1.Volume {
 	secret := func(name, secret string) corev1.Volume {
 		return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: secret}}}
 	}

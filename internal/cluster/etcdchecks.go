@@ -5,22 +5,24 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 )
 
 // corruptionChecks have a member compare its data with that of the others before it serves, and the leader compare
 // what each compaction leaves on all members. They are no part of what a Pod is made for: Pods that run without them
 // run on. What the spec says of them itself stays.
-func (s State) corruptionChecks(incarnation int32) []string {
-	v := s.versionFor(incarnation)
-	env := s.policy().EtcdEnv
+func corruptionChecks(s plan.State, incarnation int32) []string {
+	v := s.VersionFor(incarnation)
+	env := s.PodPolicy().EtcdEnv
 	says := func(name string) bool {
 		return slices.ContainsFunc(env, func(e corev1.EnvVar) bool { return e.Name == name })
 	}
 	const initial, compaction = "ETCD_EXPERIMENTAL_INITIAL_CORRUPT_CHECK", "ETCD_EXPERIMENTAL_COMPACT_HASH_CHECK_ENABLED"
 	switch {
-	case older(v, "3.5.5"): // the checks of earlier ones raise false alarms
+	case plan.Older(v, "3.5.5"): // the checks of earlier ones raise false alarms
 		return nil
-	case older(v, "3.6.0-0"):
+	case plan.Older(v, "3.6.0-0"):
 		var args []string
 		if !says(initial) {
 			args = append(args, "--experimental-initial-corrupt-check=true")

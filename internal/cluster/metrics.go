@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 )
 
 // metrics of all EtcdClusters, and of what looking after them costs. An EtcdCluster's go with it. A nil *metrics
@@ -48,7 +49,7 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 }
 
 // saw says what a pass saw. before is the status that the pass began with.
-func (m *metrics) saw(s State, before v1beta2.EtcdClusterStatus) {
+func (m *metrics) saw(s plan.State, before v1beta2.EtcdClusterStatus) {
 	if m == nil || s.Deleting {
 		return
 	}
@@ -69,7 +70,7 @@ func (m *metrics) saw(s State, before v1beta2.EtcdClusterStatus) {
 	m.ready.WithLabelValues(s.Namespace, s.Name).Set(float64(ready))
 	m.quorum.WithLabelValues(s.Namespace, s.Name).Set(quorum)
 	lost := 0.0
-	if s.quorumLost() {
+	if s.QuorumLost() {
 		lost = 1
 	}
 	m.lost.WithLabelValues(s.Namespace, s.Name).Set(lost)

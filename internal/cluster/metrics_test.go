@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 )
 
 func TestMetricsTellWhatWasSeenAndGoWithTheCluster(t *testing.T) {
@@ -17,7 +18,7 @@ func TestMetricsTellWhatWasSeenAndGoWithTheCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := state(formed, members(3), with(1, silent), with(0, func(m *Member) { m.DBSize = 4096 }))
+	s := state(formed, members(3), with(1, silent), with(0, func(m *plan.Member) { m.DBSize = 4096 }))
 	before := v1beta2.EtcdClusterStatus{MemberStatuses: []v1beta2.MemberStatus{{Name: nameOf(2), Role: v1beta2.MemberLeader}}}
 	m.saw(s, before)
 	m.saw(s, v1beta2.EtcdClusterStatus{MemberStatuses: []v1beta2.MemberStatus{{Name: nameOf(0), Role: v1beta2.MemberLeader}}})
@@ -56,11 +57,11 @@ etcd_cluster_quorum_lost{name="example",namespace="ns"} 0
 
 func TestALostQuorumIsAMetric(t *testing.T) {
 	for name, test := range map[string]struct {
-		state State
+		state plan.State
 		want  float64
 	}{
 		"held":                                 {state(formed, members(3), with(1, silent)), 0},
-		"members are down":                     {state(formed, members(3), noQuorum, with(1, pod(PodStarting)), with(2, pod(PodStarting))), 0},
+		"members are down":                     {state(formed, members(3), noQuorum, with(1, pod(plan.PodStarting)), with(2, pod(plan.PodStarting))), 0},
 		"volumes are gone":                     {state(formed, members(3), noQuorum, with(1, gone), with(2, gone)), 1},
 		"a survivor is about to be chosen":     {state(formed, members(3), noQuorum, with(0, knows(1, 1)), with(1, gone), with(2, gone), consenting), 1},
 		"a survivor is restarted":              {state(formed, members(3), noQuorum, with(1, gone), with(2, gone), consenting, forcing(0)), 1},

@@ -18,46 +18,47 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
 )
 
 // view is what observe saw: the State to decide on, and what act needs to reach the world with.
 type view struct {
-	State
+	plan.State
 	cluster *v1beta2.EtcdCluster
 	// addresses of members' Pods by member name; a member without one cannot be asked.
 	addresses map[string]string
 	// classes are the StorageClasses of members' volumes by member name.
 	classes  map[string]string
 	tls      *tls.Config
-	material material
+	material plan.Material
 }
 
 // observe reads Kubernetes and etcd. It decides nothing: an etcd that does not answer is data in the State. Only
 // the Kubernetes API failing is an error.
 func (r *Reconciler) observe(ctx context.Context, cluster *v1beta2.EtcdCluster) (*view, error) {
-	v := &view{State: NewState(cluster), cluster: cluster, addresses: map[string]string{}, classes: map[string]string{}}
+	v := &view{State: plan.NewState(cluster), cluster: cluster, addresses: map[string]string{}, classes: map[string]string{}}
+	v.Now = r.Now()
 	if v.Deleting {
 		return v, nil
 	}
-	if err := errors.Join(
-		r.observeServices(ctx, v),
-		r.observeBudget(ctx, v),
-		r.observeMembers(ctx, v),
-		r.observeRestores(ctx, v),
-		r.observeStorageClass(ctx, v),
-		r.observeSecrets(ctx, v),
-	); err != nil {
-		return nil, err
-	}
-	if err := r.observeExpansion(ctx, v); err != nil {
-		return nil, err
+	for _, read := range []func(context.Context, *view) error{
+		r.observeServices, // first: the client Service tells whether the cluster has formed
+		r.observeBudget,
+		r.observeMembers,
+		r.observeRestores,
+		r.observeStorageClass,
+		r.observeSecrets,
+		r.observeExpansion, // after the members, whose volumes it is about
+	} {
+		if err := read(ctx, v); err != nil {
+			return nil, err
+		}
 	}
 	r.observeEtcd(ctx, v)
 	r.observeSeed(ctx, v)
 	r.observeShown(ctx, v)
-	v.Now = r.Now()
-	slices.SortFunc(v.Members, func(a, b Member) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(v.Members, func(a, b plan.Member) int { return cmp.Compare(a.Name, b.Name) })
 	return v, nil
 }
 
@@ -66,7 +67,7 @@ func (r *Reconciler) observeServices(ctx context.Context, v *view) error {
 	if err != nil {
 		return err
 	}
-	forClients, err := r.serviceNamed(ctx, v, v.clientService())
+	forClients, err := r.serviceNamed(ctx, v, v.ClientService())
 	if err != nil {
 		return err
 	}
@@ -79,7 +80,7 @@ func (r *Reconciler) observeServices(ctx context.Context, v *view) error {
 	v.Services.ClientIncarnation = int32(incarnation)
 	v.Services.ClientClusterID = forClients.Annotations[v1beta2.AnnotationClusterID]
 	v.Services.ClientRestoreUID = types.UID(forClients.Annotations[v1beta2.AnnotationRestoreUID])
-	v.Services.ClientCurrent = sameService(clientService(v.State, ApplyServices{
+	v.Services.ClientCurrent = sameService(clientService(v.State, plan.ApplyServices{
 		Incarnation: v.Services.ClientIncarnation, ClusterID: v.Services.ClientClusterID, RestoreUID: v.Services.ClientRestoreUID,
 	}), forClients)
 	v.RecogniseFormed()
@@ -116,14 +117,14 @@ func (r *Reconciler) observeRestores(ctx context.Context, v *view) error {
 	slices.SortFunc(restores.Items, func(a, b v1beta2.EtcdRestore) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 	})
-	v.chooseRestore(restores.Items)
+	v.ChooseRestore(restores.Items)
 	return nil
 }
 
 // observeStorageClass looks whether a member without a class of its own can get a volume. Without the right to
 // look, it is taken to be there.
 func (r *Reconciler) observeStorageClass(ctx context.Context, v *view) error {
-	if given := v.policy().PersistentVolumeClaimSpec; !v.Durable() || (given != nil && given.StorageClassName != nil) {
+	if given := v.PodPolicy().PersistentVolumeClaimSpec; !v.Durable() || (given != nil && given.StorageClassName != nil) {
 		return nil
 	}
 	var classes storagev1.StorageClassList
@@ -163,62 +164,4 @@ func (v *view) noteSecret(err error) error {
 		v.SecretProblem = err.Error()
 	}
 	return nil
-}
-
-// chooseRestore finds the restore to work on among all of the namespace, oldest first: the one under way until
-// its own operator has reported its end, else the oldest verified one.
-func (v *view) chooseRestore(restores []v1beta2.EtcdRestore) {
-	var next *v1beta2.EtcdRestore
-	for i := range restores {
-		restore := &restores[i]
-		if restore.Spec.EtcdCluster.Name != v.Name || !restore.DeletionTimestamp.IsZero() || isTrue(restore, v1beta2.ConditionComplete) {
-			continue
-		}
-		failed := isTrue(restore, v1beta2.ConditionFailed)
-		underWay := v.Restore != nil && v.Restore.UID == restore.UID
-		if underWay && v.Restore.Name == "" {
-			v.Restore.Name = restore.Name
-		}
-		if v.RestorePending == "" || failed {
-			v.RestorePending = restore.Name
-		}
-		switch verified := isTrue(restore, v1beta2.ConditionVerified) && restore.Status.Snapshot != nil && restore.Status.Source != nil; {
-		case failed || !verified:
-		case underWay:
-			v.Request = requestOf(restore)
-			return
-		case next == nil:
-			next = restore
-		}
-	}
-	if next != nil {
-		v.Request = requestOf(next)
-	}
-}
-
-func requestOf(restore *v1beta2.EtcdRestore) *RestoreRequest {
-	bump := v1beta2.DefaultRevisionBump
-	if restore.Spec.RevisionBump != nil {
-		bump = *restore.Spec.RevisionBump
-	}
-	return &RestoreRequest{
-		Name:           restore.Name,
-		UID:            restore.UID,
-		Source:         *restore.Status.Source,
-		SHA256:         restore.Status.Snapshot.SHA256,
-		Size:           restore.Status.Snapshot.Size,
-		PlainSize:      restore.Status.Snapshot.PlainSize,
-		Revision:       restore.Status.Snapshot.Revision,
-		RevisionBump:   bump,
-		StorageVersion: restore.Status.Snapshot.StorageVersion,
-	}
-}
-
-func isTrue(restore *v1beta2.EtcdRestore, condition string) bool {
-	for _, c := range restore.Status.Conditions {
-		if c.Type == condition {
-			return c.Status == metav1.ConditionTrue
-		}
-	}
-	return false
 }

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 )
 
 // observeBudget reads the cluster's PodDisruptionBudget, and looks for one of somebody else that is for its Pods.
@@ -20,11 +21,11 @@ func (r *Reconciler) observeBudget(ctx context.Context, v *view) error {
 	if err := r.Client.List(ctx, &all, client.InNamespace(v.Namespace)); err != nil {
 		return fmt.Errorf("list PodDisruptionBudgets: %w", err)
 	}
-	member := labels.Set(v.podLabels(CreateMember{Incarnation: v.Incarnation}))
+	member := labels.Set(podLabels(v.State, plan.CreateMember{Incarnation: v.Incarnation}))
 	for i := range all.Items {
 		budget := &all.Items[i]
 		if metav1.IsControlledBy(budget, v.cluster) {
-			v.Budget.see(v.State, budget)
+			see(&v.Budget, v.State, budget)
 			continue
 		}
 		selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
@@ -35,7 +36,7 @@ func (r *Reconciler) observeBudget(ctx context.Context, v *view) error {
 	return nil
 }
 
-func (b *Budget) see(s State, have *policyv1.PodDisruptionBudget) {
+func see(b *plan.Budget, s plan.State, have *policyv1.PodDisruptionBudget) {
 	b.Exists = true
 	if have.Spec.Selector != nil {
 		incarnation, _ := strconv.Atoi(have.Spec.Selector.MatchLabels[v1beta2.LabelIncarnation])
@@ -44,6 +45,6 @@ func (b *Budget) see(s State, have *policyv1.PodDisruptionBudget) {
 	if have.Spec.MinAvailable != nil {
 		b.MinAvailable = have.Spec.MinAvailable.IntValue()
 	}
-	want := disruptionBudget(s, ApplyBudget{Incarnation: b.Incarnation, MinAvailable: b.MinAvailable})
+	want := disruptionBudget(s, plan.ApplyBudget{Incarnation: b.Incarnation, MinAvailable: b.MinAvailable})
 	b.Current = equality.Semantic.DeepEqual(want.Spec, have.Spec) && equality.Semantic.DeepDerivative(want.Labels, have.Labels)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -53,7 +54,7 @@ func (r *Reconciler) observeEtcd(ctx context.Context, v *view) {
 	answers := make([]answer, len(v.Members))
 	var asking sync.WaitGroup
 	for i, m := range v.Members {
-		if v.addresses[m.Name] == "" || m.Pod != PodRunning {
+		if v.addresses[m.Name] == "" || m.Pod != plan.PodRunning {
 			answers[i].err = errNoAddress
 			continue
 		}
@@ -61,7 +62,7 @@ func (r *Reconciler) observeEtcd(ctx context.Context, v *view) {
 	}
 	asking.Wait()
 	for i := range v.Members {
-		v.Members[i].hear(answers[i])
+		hear(&v.Members[i], answers[i])
 	}
 	if membership := v.membership(answers); membership != nil {
 		v.Enroll(membership)
@@ -108,14 +109,14 @@ func (r *Reconciler) applied(ctx context.Context, v *view, member string) uint64
 // dial reaches a member at its Pod's address, under its DNS name: no DNS cache stands between it and the truth.
 func (r *Reconciler) dial(v *view, member string) (Etcd, error) {
 	return r.Dial(etcd.Endpoint{
-		URL:     v.clientURL(member),
+		URL:     v.ClientURL(member),
 		Address: net.JoinHostPort(v.addresses[member], strconv.Itoa(int(v1beta2.ClientPort))),
 	}, v.tls)
 }
 
-func (m *Member) hear(a answer) {
+func hear(m *plan.Member, a answer) {
 	if a.err != nil {
-		if m.Pod == PodRunning {
+		if m.Pod == plan.PodRunning {
 			m.Unanswered = etcd.Cause(a.err)
 		}
 		m.RaftIndex = a.applied
@@ -136,7 +137,7 @@ func (m *Member) hear(a answer) {
 
 // membership is what a member of the current incarnation, behind which a quorum stands, said of it.
 func (v *view) membership(answers []answer) []etcd.Member {
-	incarnation := max(v.Incarnation, firstIncarnation)
+	incarnation := max(v.Incarnation, plan.FirstIncarnation)
 	for i, a := range answers {
 		if v.Members[i].Incarnation == incarnation && len(a.membership) > 0 {
 			return a.membership

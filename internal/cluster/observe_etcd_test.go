@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -29,7 +30,7 @@ func (m speaking) HashKV(context.Context, int64) (hash uint32, compacted int64, 
 }
 
 // heard is the State of three members that run, as they say it themselves.
-func heard(t *testing.T, say func(i int, m *speaking)) State {
+func heard(t *testing.T, say func(i int, m *speaking)) plan.State {
 	t.Helper()
 	counted, err := newMetrics(nil)
 	if err != nil {
@@ -40,15 +41,15 @@ func heard(t *testing.T, say func(i int, m *speaking)) State {
 	var membership []etcd.Member
 	byURL := map[string]speaking{}
 	for _, m := range known.Members {
-		membership = append(membership, etcd.Member{ID: m.ID, Name: m.Name, ClientURLs: []string{known.clientURL(m.Name)}})
-		v.Members = append(v.Members, Member{Name: m.Name, Incarnation: 1, Volume: m.Volume, Pod: m.Pod, PodImage: m.PodImage, PodReady: true, Exposed: true, Start: m.Start})
+		membership = append(membership, etcd.Member{ID: m.ID, Name: m.Name, ClientURLs: []string{known.ClientURL(m.Name)}})
+		v.Members = append(v.Members, plan.Member{Name: m.Name, Incarnation: 1, Volume: m.Volume, Pod: m.Pod, PodImage: m.PodImage, PodReady: true, Exposed: true, Start: m.Start})
 		v.addresses[m.Name] = "192.0.2.1"
 	}
 	v.Budget = known.Budget
 	for i, m := range known.Members {
 		said := speaking{membership: membership, status: etcd.Status{ClusterID: m.ClusterID, MemberID: m.ID, LeaderID: 1, Version: m.Version, Revision: 40}}
 		say(i, &said)
-		byURL[known.clientURL(m.Name)] = said
+		byURL[known.ClientURL(m.Name)] = said
 	}
 	r := &Reconciler{metrics: counted, Dial: func(endpoint etcd.Endpoint, _ *tls.Config) (Etcd, error) {
 		if said, ok := byURL[endpoint.URL]; ok {
@@ -61,7 +62,7 @@ func heard(t *testing.T, say func(i int, m *speaking)) State {
 }
 
 func TestMembersThatAgreeAreLeftAlone(t *testing.T) {
-	if diff := cmp.Diff(Step(Done{}), Plan(heard(t, func(int, *speaking) {}))); diff != "" {
+	if diff := cmp.Diff(plan.Step(plan.Done{}), plan.Plan(heard(t, func(int, *speaking) {}))); diff != "" {
 		t.Errorf("Plan (-want +got):\n%s", diff)
 	}
 }
@@ -76,8 +77,8 @@ func TestAMemberWithOtherDataIsReplacedThoughEtcdRefusesToServe(t *testing.T) {
 			m.hash = 8
 		}
 	})
-	want := Step(RemoveMember{ID: 2, Name: nameOf(1), Replace: corruptData})
-	if diff := cmp.Diff(want, Plan(s)); diff != "" {
+	want := plan.Step(plan.RemoveMember{ID: 2, Name: nameOf(1), Replace: plan.CorruptData})
+	if diff := cmp.Diff(want, plan.Plan(s)); diff != "" {
 		t.Errorf("Plan (-want +got):\n%s", diff)
 	}
 }
@@ -88,8 +89,8 @@ func TestAUsedUpQuotaIsSeen(t *testing.T) {
 		m.status.Errors = []string{"memberID:1 alarm:NOSPACE "}
 		m.status.DBSize, m.status.DBSizeInUse, m.status.DBQuota = 100, 10, 100
 	})
-	want := Step(DefragmentMember{Name: nameOf(1), Why: "NoSpace"})
-	if diff := cmp.Diff(want, Plan(s)); diff != "" {
+	want := plan.Step(plan.DefragmentMember{Name: nameOf(1), Why: "NoSpace"})
+	if diff := cmp.Diff(want, plan.Plan(s)); diff != "" {
 		t.Errorf("Plan (-want +got):\n%s", diff)
 	}
 }

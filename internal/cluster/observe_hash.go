@@ -15,10 +15,10 @@ const hashTimeout = 10 * time.Second
 // observeHashes asks the voters for hashes of their data, all up to one revision, while a CORRUPT alarm is on: etcd
 // takes no writes then, and the alarm alone does not tell who is right.
 func (r *Reconciler) observeHashes(ctx context.Context, v *view) {
-	if !v.MembershipKnown || len(v.alarms(etcd.AlarmCorrupt)) == 0 {
+	if !v.MembershipKnown || len(v.Alarms(etcd.AlarmCorrupt)) == 0 {
 		return
 	}
-	revision, ok := v.commonRevision()
+	revision, ok := v.CommonRevision()
 	if !ok {
 		return
 	}
@@ -26,7 +26,7 @@ func (r *Reconciler) observeHashes(ctx context.Context, v *view) {
 	defer cancel()
 	var asking sync.WaitGroup
 	for i, m := range v.Members {
-		if !m.comparable(v.Incarnation) {
+		if !m.CanCompareData(v.Incarnation) {
 			continue
 		}
 		asking.Go(func() {
@@ -41,19 +41,4 @@ func (r *Reconciler) observeHashes(ctx context.Context, v *view) {
 		})
 	}
 	asking.Wait()
-}
-
-// comparable says whether a member can be asked for its hash.
-func (m Member) comparable(incarnation int32) bool {
-	return m.Incarnation == incarnation && m.InMembership && !m.Learner && m.Answers
-}
-
-// commonRevision is the one that all voters that answer have reached.
-func (s State) commonRevision() (revision int64, ok bool) {
-	for _, m := range s.Members {
-		if m.comparable(s.Incarnation) && (!ok || m.Revision < revision) {
-			revision, ok = m.Revision, true
-		}
-	}
-	return revision, ok
 }

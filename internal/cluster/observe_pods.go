@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/seed"
 )
 
@@ -27,11 +27,11 @@ func (r *Reconciler) observeMembers(ctx context.Context, v *view) error {
 	if err := r.Client.List(ctx, &volumes, ours...); err != nil {
 		return fmt.Errorf("list PersistentVolumeClaims: %w", err)
 	}
-	members := map[string]*Member{}
-	named := func(object client.Object) *Member {
+	members := map[string]*plan.Member{}
+	named := func(object client.Object) *plan.Member {
 		m := members[object.GetName()]
 		if m == nil {
-			m = &Member{Name: object.GetName(), Incarnation: incarnationOf(object)}
+			m = &plan.Member{Name: object.GetName(), Incarnation: incarnationOf(object)}
 			members[object.GetName()] = m
 		}
 		if size, err := strconv.Atoi(object.GetAnnotations()[annotationInitialSize]); err == nil {
@@ -41,15 +41,15 @@ func (r *Reconciler) observeMembers(ctx context.Context, v *view) error {
 	}
 	for i := range volumes.Items {
 		if volume := &volumes.Items[i]; v.owns(volume) {
-			named(volume).observeVolume(volume)
+			observeVolume(named(volume), volume)
 			v.classes[volume.Name] = ptr.Deref(volume.Spec.StorageClassName, "")
 		}
 	}
 	for i := range pods.Items {
 		if pod := &pods.Items[i]; metav1.IsControlledBy(pod, v.cluster) {
 			m := named(pod)
-			m.observePod(pod, r.Now())
-			v.observeTemplate(m, pod)
+			observePod(m, pod, v.Now)
+			observeTemplate(v.State, m, pod)
 			v.addresses[pod.Name] = pod.Status.PodIP
 		}
 	}
@@ -63,24 +63,24 @@ func (r *Reconciler) observeMembers(ctx context.Context, v *view) error {
 func incarnationOf(object client.Object) int32 {
 	n, err := strconv.ParseInt(object.GetLabels()[v1beta2.LabelIncarnation], 10, 32)
 	if err != nil {
-		return firstIncarnation
+		return plan.FirstIncarnation
 	}
 	return int32(n)
 }
 
-func volumeOf(volume *corev1.PersistentVolumeClaim) Volume {
+func volumeOf(volume *corev1.PersistentVolumeClaim) plan.VolumeState {
 	if !volume.DeletionTimestamp.IsZero() {
-		return VolumeDeleting
+		return plan.VolumeDeleting
 	}
-	return VolumePresent
+	return plan.VolumePresent
 }
 
-func (m *Member) observePod(pod *corev1.Pod, now time.Time) {
+func observePod(m *plan.Member, pod *corev1.Pod, now time.Time) {
 	m.Exposed = pod.Labels[labelVoter] == "true"
-	m.Start = Start(pod.Annotations[annotationStart])
+	m.Start = plan.Start(pod.Annotations[annotationStart])
 	m.Trust, m.Loaded = pod.Annotations[annotationTrust], pod.Annotations[annotationLoaded]
 	for _, c := range pod.Spec.Containers {
-		if c.Name == etcdContainer {
+		if c.Name == plan.EtcdContainer {
 			m.PodImage, m.Peers = c.Image, peersOf(c.Command)
 			m.SecurePeer, m.SecureClient = tlsOf(c.Command)
 		}
@@ -101,67 +101,19 @@ func (m *Member) observePod(pod *corev1.Pod, now time.Time) {
 		m.Stopped = pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
 	}
 	m.Seed = seedOf(pod)
-	m.Pod, m.PodReason, m.PodMessage = podOf(pod, now)
+	m.Pod, m.PodReason, m.PodMessage = plan.PodStateOf(pod, now)
 	for _, c := range pod.Status.ContainerStatuses {
-		m.Corrupt = m.Corrupt || (c.Name == etcdContainer && m.Pod == PodBlocked && corrupt(c))
+		m.Corrupt = m.Corrupt || (c.Name == plan.EtcdContainer && m.Pod == plan.PodBlocked && plan.SaysCorrupt(c))
 	}
-}
-
-// scheduling is how long a scheduler may take to find a place, or to learn of the volume, before it is news.
-const scheduling = 10 * time.Second
-
-// podOf says how a Pod stands and, where it cannot start, why.
-func podOf(pod *corev1.Pod, now time.Time) (state Pod, reason, message string) {
-	switch {
-	case !pod.DeletionTimestamp.IsZero():
-		return PodDeleting, "", ""
-	case pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded:
-		return PodEnded, v1beta2.ReasonPodFailing, strings.TrimSpace(pod.Status.Reason + " " + pod.Status.Message)
-	}
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodScheduled && c.Reason == corev1.PodReasonUnschedulable && now.Sub(pod.CreationTimestamp.Time) > scheduling {
-			return PodBlocked, v1beta2.ReasonPodUnschedulable, c.Message
-		}
-	}
-	for _, c := range append(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses...) {
-		if reason, message := whyWaiting(c); reason != "" {
-			return PodBlocked, reason, message
-		}
-		if c.Name == etcdContainer && c.State.Running != nil {
-			return PodRunning, "", ""
-		}
-	}
-	return PodStarting, "", ""
-}
-
-// whyWaiting names what keeps a container from starting, beyond its turn.
-func whyWaiting(c corev1.ContainerStatus) (reason, message string) {
-	waiting := c.State.Waiting
-	if waiting == nil {
-		return "", ""
-	}
-	switch waiting.Reason {
-	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull":
-		return v1beta2.ReasonImageUnavailable, fmt.Sprintf("image %s cannot be had (%s): correct spec.repository or spec.version, or make the image available to the host", c.Image, waiting.Reason)
-	case "CrashLoopBackOff":
-		said := ""
-		if ended := c.LastTerminationState.Terminated; ended != nil {
-			said = fmt.Sprintf(", last with exit code %d: %s", ended.ExitCode, lastWords(ended.Message))
-		}
-		return v1beta2.ReasonPodFailing, fmt.Sprintf("container %s keeps ending%s", c.Name, said)
-	case "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
-		return v1beta2.ReasonPodFailing, fmt.Sprintf("container %s: %s: %s", c.Name, waiting.Reason, waiting.Message)
-	}
-	return "", ""
 }
 
 // seedOf reads how the init container that restores a snapshot fares.
-func seedOf(pod *corev1.Pod) *Seed {
+func seedOf(pod *corev1.Pod) *plan.Seed {
 	for _, c := range pod.Status.InitContainerStatuses {
 		if c.Name != seedContainer {
 			continue
 		}
-		s := &Seed{Failures: c.RestartCount}
+		s := &plan.Seed{Failures: c.RestartCount}
 		ended := c.State.Terminated
 		if ended == nil {
 			ended = c.LastTerminationState.Terminated
@@ -169,7 +121,7 @@ func seedOf(pod *corev1.Pod) *Seed {
 			s.Failures++
 		}
 		if ended != nil && ended.ExitCode != seed.ExitDone {
-			s.Message = lastLine(ended.Message)
+			s.Message = plan.LastLine(ended.Message)
 			s.Hopeless = ended.ExitCode == seed.ExitNever
 		}
 		if done := c.State.Terminated; done != nil && done.ExitCode == seed.ExitDone {
@@ -178,22 +130,4 @@ func seedOf(pod *corev1.Pod) *Seed {
 		return s
 	}
 	return nil
-}
-
-// maxMessage bounds what a container's words take of a condition.
-const maxMessage = 512
-
-func lastLine(text string) string {
-	text = strings.TrimSpace(text)
-	if i := strings.LastIndexByte(text, '\n'); i >= 0 {
-		text = text[i+1:]
-	}
-	return bounded(text)
-}
-
-func bounded(text string) string {
-	if len(text) > maxMessage {
-		return text[:maxMessage]
-	}
-	return text
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/seed"
 )
 
@@ -20,12 +21,12 @@ const seedTimeout = 500 * time.Millisecond
 
 // observeSeed adds how far the seed's download and restore are. A seed that does not say costs the percents only.
 func (r *Reconciler) observeSeed(ctx context.Context, v *view) {
-	if v.Restore == nil || !v.restoring() || r.SeedPercent == nil {
+	if v.Restore == nil || !v.Restoring() || r.SeedPercent == nil {
 		return
 	}
 	for i := range v.Members {
 		m := &v.Members[i]
-		if m.Seed == nil || m.Pod != PodStarting || !m.Seed.DoneAt.IsZero() || v.addresses[m.Name] == "" {
+		if m.Seed == nil || m.Pod != plan.PodStarting || !m.Seed.DoneAt.IsZero() || v.addresses[m.Name] == "" {
 			continue
 		}
 		if percent, err := r.SeedPercent(ctx, v.addresses[m.Name]); err == nil {

@@ -6,26 +6,28 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 )
 
 // observeTemplate compares a member's Pod with what the spec asks of it.
-func (s State) observeTemplate(m *Member, pod *corev1.Pod) {
+func observeTemplate(s plan.State, m *plan.Member, pod *corev1.Pod) {
 	if t := s.Spec.TLS; t.SecureClient() && t.Static != nil && t.Static.Member == nil {
 		return // stored before the schema refused it, and refused by the plan
 	}
 	made := pod.Annotations[annotationTemplate]
-	adopted := made == "" && s.madeFor(pod)
-	m.Outdated = made != s.template() && !adopted
-	m.Relabel = adopted || (made != "" && pod.Annotations[annotationMetadata] != text(s.metadata()))
+	adopted := made == "" && madeFor(s, pod)
+	m.Outdated = made != template(s) && !adopted
+	m.Relabel = adopted || (made != "" && pod.Annotations[annotationMetadata] != text(metadata(s)))
 }
 
 // madeFor says whether a Pod without a note of what it was made for is one that the spec asks for, as far as users
 // have a say in it. Such a Pod is of a release before there were notes; one that matches is not restarted for the
 // lack of it. What the API server and admission fill in is not held against it.
-func (s State) madeFor(pod *corev1.Pod) bool {
-	want := newPod(s, CreateMember{Name: pod.Name, Incarnation: incarnationOf(pod), Start: StartRejoin}, "")
+func madeFor(s plan.State, pod *corev1.Pod) bool {
+	want := newPod(s, plan.CreateMember{Name: pod.Name, Incarnation: incarnationOf(pod), Start: plan.StartRejoin}, "")
 	for _, c := range pod.Spec.Containers {
-		if c.Name != etcdContainer {
+		if c.Name != plan.EtcdContainer {
 			continue
 		}
 		wanted := want.Spec.Containers[0]
@@ -33,11 +35,11 @@ func (s State) madeFor(pod *corev1.Pod) bool {
 			equality.Semantic.DeepDerivative(wanted.Env, c.Env) &&
 			sameResources(wanted.Resources, c.Resources) &&
 			equality.Semantic.DeepEqual(argsForUsers(wanted.Command), argsForUsers(c.Command)) &&
-			sameScheduling(want.Spec, pod.Spec) && s.sameAffinity(pod) &&
+			sameScheduling(want.Spec, pod.Spec) && sameAffinity(s, pod) &&
 			equality.Semantic.DeepDerivative(want.Spec.SecurityContext, pod.Spec.SecurityContext) &&
 			equality.Semantic.DeepDerivative(want.Spec.ImagePullSecrets, pod.Spec.ImagePullSecrets) &&
-			slices.Equal(secretsOf(s.tlsVolumes()), secretsOf(pod.Spec.Volumes[:min(len(pod.Spec.Volumes), 1+len(s.tlsVolumes()))])) &&
-			pod.Annotations[annotationRestartedAt] == s.policy().Annotations[annotationRestartedAt]
+			slices.Equal(secretsOf(tlsVolumes(s)), secretsOf(pod.Spec.Volumes[:min(len(pod.Spec.Volumes), 1+len(tlsVolumes(s)))])) &&
+			pod.Annotations[annotationRestartedAt] == s.PodPolicy().Annotations[annotationRestartedAt]
 	}
 	return false
 }
@@ -75,8 +77,8 @@ func sameScheduling(want, have corev1.PodSpec) bool {
 }
 
 // sameAffinity compares what users ask for. What the operator asks for by itself is only ever a preference.
-func (s State) sameAffinity(pod *corev1.Pod) bool {
-	policy, have := s.policy(), pod.Spec.Affinity
+func sameAffinity(s plan.State, pod *corev1.Pod) bool {
+	policy, have := s.PodPolicy(), pod.Spec.Affinity
 	if policy.Affinity != nil {
 		return equality.Semantic.DeepEqual(policy.Affinity, have)
 	}

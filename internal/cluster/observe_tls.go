@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
@@ -23,37 +24,36 @@ func (r *Reconciler) observeSecrets(ctx context.Context, v *view) error {
 	if !v.Spec.TLS.Issued() {
 		return r.observeStatic(ctx, v)
 	}
-	v.material = material{handed: map[string]*secret{}, rotate: v.cluster.Annotations[v1beta2.AnnotationRotateCA]}
-	for _, u := range usages {
-		held, err := r.ownSecret(ctx, v, v.Name+u.suffix)
+	v.material = plan.Material{HandedOut: map[string]*plan.Secret{}, Rotate: v.cluster.Annotations[v1beta2.AnnotationRotateCA]}
+	for _, u := range plan.Usages {
+		held, err := r.ownSecret(ctx, v, v.Name+u.Suffix)
 		if err != nil {
 			return err
 		}
 		if held != nil {
-			v.material.handed[u.name] = held
+			v.material.HandedOut[u.Name] = held
 		}
 	}
 	if err := r.observeIssuer(ctx, v); err != nil {
 		return err
 	}
-	v.Now = r.Now()
-	v.Certificates = v.material.judge(v.State, v.Certificates)
+	v.Certificates = v.material.Judge(v.State, v.Certificates)
 	if !v.Certificates.Missing && v.Certificates.Foreign == "" {
-		v.useClientSecret(v.Spec.TLS.ClientSecret(v.Name), v.material.handed["client"].data)
+		v.useClientSecret(v.Spec.TLS.ClientSecret(v.Name), v.material.HandedOut["client"].Data)
 	}
 	return nil
 }
 
 func (r *Reconciler) observeIssuer(ctx context.Context, v *view) (err error) {
 	if v.Spec.TLS.Managed != nil {
-		v.material.authority, err = r.ownSecret(ctx, v, v.authoritySecret())
+		v.material.CA, err = r.ownSecret(ctx, v, v.CASecret())
 		return err
 	}
 	return r.observeCertManager(ctx, v)
 }
 
 // ownSecret reads a Secret that the operator makes; nil when there is none. One that is somebody else's is noted.
-func (r *Reconciler) ownSecret(ctx context.Context, v *view, name string) (*secret, error) {
+func (r *Reconciler) ownSecret(ctx context.Context, v *view, name string) (*plan.Secret, error) {
 	var found corev1.Secret
 	err := r.Client.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: name}, &found)
 	if apierrors.IsNotFound(err) {
@@ -66,7 +66,7 @@ func (r *Reconciler) ownSecret(ctx context.Context, v *view, name string) (*secr
 		v.Certificates.Foreign = "Secret " + name + " is there and was not made by this EtcdCluster: it is not touched; delete or rename it"
 		return nil, nil
 	}
-	return &secret{data: found.Data, annotations: found.Annotations, version: found.ResourceVersion}, nil
+	return &plan.Secret{Data: found.Data, Annotations: found.Annotations, Version: found.ResourceVersion}, nil
 }
 
 // observeStatic looks that the user's Secrets are there and whole.
@@ -96,7 +96,7 @@ func (r *Reconciler) observeStatic(ctx context.Context, v *view) error {
 			v.useClientSecret(tls.ClientSecret(v.Name), data)
 		}
 	}
-	v.Certificates.Trust = trustOf(peer[v1beta2.PeerCAKey], server[v1beta2.ServerCAKey])
+	v.Certificates.Trust = plan.TrustOf(peer[v1beta2.PeerCAKey], server[v1beta2.ServerCAKey])
 	if v.Certificates.Trust != "" {
 		v.Certificates.Loaded = pki.Fingerprint(peer[v1beta2.PeerCertKey], peer[v1beta2.PeerCAKey], server[v1beta2.ServerCertKey], server[v1beta2.ServerCAKey])
 	}
@@ -121,7 +121,7 @@ func (r *Reconciler) observeShown(ctx context.Context, v *view) {
 	var looking sync.WaitGroup
 	for i := range v.Members {
 		m := &v.Members[i]
-		if address := v.addresses[m.Name]; address != "" && m.Pod == PodRunning {
+		if address := v.addresses[m.Name]; address != "" && m.Pod == plan.PodRunning {
 			looking.Go(func() {
 				m.ShowsNew = r.shows(ctx, v, address, v1beta2.PeerPort, "peer") && r.shows(ctx, v, address, v1beta2.ClientPort, "server")
 			})
@@ -134,11 +134,11 @@ func (r *Reconciler) observeShown(ctx context.Context, v *view) {
 func (r *Reconciler) shows(ctx context.Context, v *view, address string, port int32, usage string) bool {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	for _, u := range usages {
-		if u.name != usage {
+	for _, u := range plan.Usages {
+		if u.Name != usage {
 			continue
 		}
-		held, err := v.material.pair(u).Leaf()
+		held, err := v.material.Pair(u).Leaf()
 		if err != nil {
 			return false
 		}

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 )
 
 // owns says whether an object is of this very EtcdCluster: it controls it, or it is a volume that is to outlive it.
@@ -25,7 +26,7 @@ func (v *view) owns(object client.Object) bool {
 }
 
 // observeVolume reads how a member's volume stands.
-func (m *Member) observeVolume(volume *corev1.PersistentVolumeClaim) {
+func observeVolume(m *plan.Member, volume *corev1.PersistentVolumeClaim) {
 	m.Volume = volumeOf(volume)
 	m.VolumeKept = metav1.GetControllerOf(volume) == nil
 	m.VolumeSize = volume.Spec.Resources.Requests.Storage().Value()

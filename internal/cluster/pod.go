@@ -6,18 +6,17 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/seed"
 )
 
 const (
-	etcdContainer = "etcd"
 	seedContainer = "restore"
 	dataVolume    = "etcd-data"
 	dataMount     = "/var/etcd"
@@ -40,14 +39,14 @@ const (
 )
 
 // newPod is the Pod of a member. seedImage is the image of restore-operator, for StartSeed.
-func newPod(s State, m CreateMember, seedImage string) *corev1.Pod {
-	policy := s.policy()
+func newPod(s plan.State, m plan.CreateMember, seedImage string) *corev1.Pod {
+	policy := s.PodPolicy()
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace:   s.Namespace,
 			Name:        m.Name,
-			Labels:      s.podLabels(m),
-			Annotations: s.podAnnotations(m),
+			Labels:      podLabels(s, m),
+			Annotations: podAnnotations(s, m),
 		},
 		Spec: corev1.PodSpec{
 			Hostname:                     m.Name,
@@ -57,47 +56,40 @@ func newPod(s State, m CreateMember, seedImage string) *corev1.Pod {
 			EnableServiceLinks:           ptr.To(false),
 			NodeSelector:                 policy.NodeSelector,
 			Tolerations:                  policy.Tolerations,
-			Affinity:                     s.affinity(),
-			TopologySpreadConstraints:    s.topologySpread(),
+			Affinity:                     affinity(s),
+			TopologySpreadConstraints:    topologySpread(s),
 			ImagePullSecrets:             policy.ImagePullSecrets,
 			PriorityClassName:            policy.PriorityClassName,
 			ServiceAccountName:           policy.ServiceAccountName,
 			SecurityContext:              podSecurity(policy),
-			Containers:                   []corev1.Container{s.etcdContainer(m)},
-			Volumes:                      append([]corev1.Volume{s.dataVolume(m.Name)}, s.tlsVolumes()...),
+			Containers:                   []corev1.Container{etcdContainer(s, m)},
+			Volumes:                      append([]corev1.Volume{volumeOfData(s, m.Name)}, tlsVolumes(s)...),
 		},
 	}
-	if m.Start == StartSeed && s.Request != nil {
-		s.addSeed(pod, m, seedImage)
+	if m.Start == plan.StartSeed && s.Request != nil {
+		addSeed(s, pod, m, seedImage)
 	}
 	return pod
 }
 
-func (s State) policy() v1beta2.PodPolicy {
-	if s.Spec.Pod == nil {
-		return v1beta2.PodPolicy{}
-	}
-	return *s.Spec.Pod
-}
-
-func (s State) podLabels(m CreateMember) map[string]string {
+func podLabels(s plan.State, m plan.CreateMember) map[string]string {
 	labels := map[string]string{}
-	maps.Copy(labels, s.policy().Labels)
-	maps.Copy(labels, s.memberLabels(m.Name, m.Incarnation))
-	if m.Start == StartForce {
+	maps.Copy(labels, s.PodPolicy().Labels)
+	maps.Copy(labels, memberLabels(s, m.Name, m.Incarnation))
+	if m.Start == plan.StartForce {
 		// No Service selects it: what a client wrote now could be lost if etcd were restarted in place with the flag.
 		delete(labels, v1beta2.LabelApp)
 		return labels
 	}
-	learner := slices.ContainsFunc(s.Members, func(other Member) bool { return other.Name == m.Name && other.Learner })
-	if m.Start != StartJoin && !learner {
+	learner := slices.ContainsFunc(s.Members, func(other plan.Member) bool { return other.Name == m.Name && other.Learner })
+	if m.Start != plan.StartJoin && !learner {
 		labels[labelVoter] = "true"
 	}
 	return labels
 }
 
 // memberLabels are those of a member's Pod and volume.
-func (s State) memberLabels(member string, incarnation int32) map[string]string {
+func memberLabels(s plan.State, member string, incarnation int32) map[string]string {
 	return map[string]string{
 		v1beta2.LabelApp:         v1beta2.AppName,
 		v1beta2.LabelCluster:     s.Name,
@@ -106,28 +98,28 @@ func (s State) memberLabels(member string, incarnation int32) map[string]string 
 	}
 }
 
-func (s State) podAnnotations(m CreateMember) map[string]string {
+func podAnnotations(s plan.State, m plan.CreateMember) map[string]string {
 	annotations := map[string]string{}
-	maps.Copy(annotations, s.policy().Annotations)
-	annotations[v1beta2.AnnotationVersion] = s.versionFor(m.Incarnation)
+	maps.Copy(annotations, s.PodPolicy().Annotations)
+	annotations[v1beta2.AnnotationVersion] = s.VersionFor(m.Incarnation)
 	annotations[annotationStart] = string(m.Start)
 	if s.Certificates.Trust != "" {
 		annotations[annotationTrust], annotations[annotationLoaded] = s.Certificates.Trust, s.Certificates.Loaded
 	}
-	annotations[annotationTemplate], annotations[annotationMetadata] = s.template(), text(s.metadata())
+	annotations[annotationTemplate], annotations[annotationMetadata] = template(s), text(metadata(s))
 	if m.InitialSize > 0 {
 		annotations[annotationInitialSize] = strconv.Itoa(m.InitialSize)
 	}
 	return annotations
 }
 
-func (s State) etcdContainer(m CreateMember) corev1.Container {
-	policy := s.policy()
-	liveness, readiness := probes(s.versionFor(m.Incarnation))
+func etcdContainer(s plan.State, m plan.CreateMember) corev1.Container {
+	policy := s.PodPolicy()
+	liveness, readiness := probes(s.VersionFor(m.Incarnation))
 	return corev1.Container{
-		Name:      etcdContainer,
+		Name:      plan.EtcdContainer,
 		Image:     s.ImageFor(m.Incarnation),
-		Command:   append([]string{"/usr/local/bin/etcd"}, s.etcdArgs(m)...),
+		Command:   append([]string{"/usr/local/bin/etcd"}, etcdArgs(s, m)...),
 		Env:       policy.EtcdEnv,
 		Resources: policy.Resources,
 		Ports: []corev1.ContainerPort{
@@ -135,7 +127,7 @@ func (s State) etcdContainer(m CreateMember) corev1.Container {
 			{Name: "client", ContainerPort: v1beta2.ClientPort},
 			{Name: "metrics", ContainerPort: v1beta2.MetricsPort},
 		},
-		VolumeMounts:    append([]corev1.VolumeMount{{Name: dataVolume, MountPath: dataMount}}, s.tlsMounts()...),
+		VolumeMounts:    append([]corev1.VolumeMount{{Name: dataVolume, MountPath: dataMount}}, tlsMounts(s)...),
 		LivenessProbe:   liveness,
 		ReadinessProbe:  readiness,
 		SecurityContext: containerSecurity(),
@@ -190,8 +182,8 @@ func containerSecurity() *corev1.SecurityContext {
 }
 
 // affinity spreads members over hosts: as a wish by default, as a must with antiAffinity.
-func (s State) affinity() *corev1.Affinity {
-	policy := s.policy()
+func affinity(s plan.State) *corev1.Affinity {
+	policy := s.PodPolicy()
 	if policy.Affinity != nil {
 		return policy.Affinity
 	}
@@ -209,7 +201,7 @@ func (s State) affinity() *corev1.Affinity {
 	}}
 }
 
-func (s State) dataVolume(member string) corev1.Volume {
+func volumeOfData(s plan.State, member string) corev1.Volume {
 	volume := corev1.Volume{Name: dataVolume}
 	if s.Durable() {
 		volume.PersistentVolumeClaim = &corev1.PersistentVolumeClaimVolumeSource{ClaimName: member}
@@ -219,25 +211,21 @@ func (s State) dataVolume(member string) corev1.Volume {
 	return volume
 }
 
-var defaultStorage = resource.MustParse(v1beta2.DefaultMemberStorage)
-
 // newVolume is the PersistentVolumeClaim of a member.
-func newVolume(s State, m CreateMember) *corev1.PersistentVolumeClaim {
+func newVolume(s plan.State, m plan.CreateMember) *corev1.PersistentVolumeClaim {
 	spec := corev1.PersistentVolumeClaimSpec{}
-	if given := s.policy().PersistentVolumeClaimSpec; given != nil {
+	if given := s.PodPolicy().PersistentVolumeClaimSpec; given != nil {
 		given.DeepCopyInto(&spec)
 	}
 	if len(spec.AccessModes) == 0 {
 		spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
 	}
-	if _, ok := spec.Resources.Requests[corev1.ResourceStorage]; !ok {
-		if spec.Resources.Requests == nil {
-			spec.Resources.Requests = corev1.ResourceList{}
-		}
-		spec.Resources.Requests[corev1.ResourceStorage] = defaultStorage
+	if spec.Resources.Requests == nil {
+		spec.Resources.Requests = corev1.ResourceList{}
 	}
+	spec.Resources.Requests[corev1.ResourceStorage] = s.StorageRequest()
 	volume := &corev1.PersistentVolumeClaim{
-		ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: m.Name, Labels: s.memberLabels(m.Name, m.Incarnation)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: m.Name, Labels: memberLabels(s, m.Name, m.Incarnation)},
 		Spec:       spec,
 	}
 	volume.Annotations = map[string]string{v1beta2.AnnotationClusterUID: string(s.UID)}
@@ -248,15 +236,15 @@ func newVolume(s State, m CreateMember) *corev1.PersistentVolumeClaim {
 }
 
 // addSeed puts the init container that restores the snapshot before etcd. The credentials are in this Pod only.
-func (s State) addSeed(pod *corev1.Pod, m CreateMember, image string) {
+func addSeed(s plan.State, pod *corev1.Pod, m plan.CreateMember, image string) {
 	container := corev1.Container{
 		Name:                     seedContainer,
 		Image:                    image,
-		Args:                     s.seedRequest(m).Args(),
+		Args:                     seedRequest(s, m).Args(),
 		VolumeMounts:             []corev1.VolumeMount{{Name: dataVolume, MountPath: dataMount}},
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 		SecurityContext:          containerSecurity(),
-		Resources:                s.policy().Resources,
+		Resources:                s.PodPolicy().Resources,
 	}
 	if secret := s.Request.Source.Secret; secret != "" {
 		const name = "store-credentials"
@@ -268,7 +256,7 @@ func (s State) addSeed(pod *corev1.Pod, m CreateMember, image string) {
 	pod.Spec.InitContainers = append(pod.Spec.InitContainers, container)
 }
 
-func (s State) seedRequest(m CreateMember) seed.Request {
+func seedRequest(s plan.State, m plan.CreateMember) seed.Request {
 	return seed.Request{
 		Source:       s.Request.Source,
 		SHA256:       s.Request.SHA256,
@@ -277,8 +265,8 @@ func (s State) seedRequest(m CreateMember) seed.Request {
 		Revision:     s.Request.Revision,
 		DataDir:      dataDir,
 		Name:         m.Name,
-		PeerURL:      s.peerURL(m.Name),
-		Token:        s.token(m.Incarnation),
+		PeerURL:      s.PeerURL(m.Name),
+		Token:        s.Token(m.Incarnation),
 		RevisionBump: s.Request.RevisionBump,
 	}
 }

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 )
 
 const (
@@ -49,8 +50,8 @@ type podTemplate struct {
 const templateVersion = "1"
 
 // template is the hash of what the spec asks of every member's Pod.
-func (s State) template() string {
-	policy := s.policy()
+func template(s plan.State) string {
+	policy := s.PodPolicy()
 	t := podTemplate{
 		NodeSelector:              policy.NodeSelector,
 		Affinity:                  policy.Affinity,
@@ -64,7 +65,7 @@ func (s State) template() string {
 		PriorityClassName:         policy.PriorityClassName,
 		ServiceAccountName:        policy.ServiceAccountName,
 		ClusterDomain:             policy.ClusterDomain,
-		TLSSecrets:                secretsOf(s.tlsVolumes()),
+		TLSSecrets:                secretsOf(tlsVolumes(s)),
 		RestartedAt:               policy.Annotations[annotationRestartedAt],
 	}
 	if len(policy.Resources.Limits)+len(policy.Resources.Requests)+len(policy.Resources.Claims) > 0 {
@@ -103,37 +104,26 @@ type podMetadata struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
-func (s State) metadata() podMetadata {
-	policy := s.policy()
+func metadata(s plan.State) podMetadata {
+	policy := s.PodPolicy()
 	annotations := maps.Clone(policy.Annotations)
 	delete(annotations, annotationRestartedAt)
 	return podMetadata{Labels: policy.Labels, Annotations: annotations}
 }
 
-// relabel brings labels and annotations of running Pods to what the spec asks, and notes on a Pod of an earlier
-// release what it was made for, where that can be told by looking at it.
-func relabel(s State) Step {
-	for _, m := range s.Current() {
-		if m.Relabel && (m.Pod == PodRunning || m.Pod == PodStarting) && s.Formed() {
-			return RelabelPod{Name: m.Name}
-		}
-	}
-	return nil
-}
-
 // relabelPatch is the merge patch that does it: what was once given and is no longer asked for goes, what others set
 // stays.
-func (s State) relabelPatch(pod *corev1.Pod) map[string]any {
+func relabelPatch(s plan.State, pod *corev1.Pod) map[string]any {
 	var given podMetadata
 	_ = json.Unmarshal([]byte(pod.Annotations[annotationMetadata]), &given) // nothing is known to have been given
-	want := s.metadata()
+	want := metadata(s)
 	annotations := difference(given.Annotations, want.Annotations)
 	annotations[annotationMetadata] = text(want)
-	if pod.Annotations[annotationTemplate] == "" && s.madeFor(pod) {
-		annotations[annotationTemplate] = s.template()
+	if pod.Annotations[annotationTemplate] == "" && madeFor(s, pod) {
+		annotations[annotationTemplate] = template(s)
 	}
 	labels := difference(given.Labels, want.Labels)
-	own := s.memberLabels(pod.Name, incarnationOf(pod))
+	own := memberLabels(s, pod.Name, incarnationOf(pod))
 	maps.DeleteFunc(labels, func(key string, _ any) bool { return own[key] != "" || key == labelVoter })
 	return map[string]any{"metadata": map[string]any{"labels": labels, "annotations": annotations}}
 }

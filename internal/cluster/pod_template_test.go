@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 )
 
 // fullPolicy sets every field that users have.
@@ -25,7 +26,7 @@ func fullPolicy() v1beta2.PodPolicy {
 // makes others of the same spec would restart every member of every cluster.
 func TestNoReleaseRestartsMembers(t *testing.T) {
 	tests := map[string]struct {
-		state State
+		state plan.State
 		want  string
 	}{
 		"nothing asked for": {state(), "1-44136fa355b3678a"},
@@ -34,7 +35,7 @@ func TestNoReleaseRestartsMembers(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := test.state.template(); got != test.want {
+			if got := template(test.state); got != test.want {
 				t.Errorf("template() = %s, want %s: with this, an upgrade of the operator restarts every member; raise templateVersion if that is meant", got, test.want)
 			}
 		})
@@ -72,7 +73,7 @@ func TestWhatRestartsMembers(t *testing.T) {
 			after := *before.DeepCopy()
 			test.change(&after)
 			was, is := state(policy(before)), state(policy(after))
-			if restarts := was.template() != is.template(); restarts != test.restarts {
+			if restarts := template(was) != template(is); restarts != test.restarts {
 				t.Errorf("restarts = %t, want %t", restarts, test.restarts)
 			}
 		})
@@ -104,7 +105,7 @@ func TestMembersOfEarlierReleasesAreNotRestarted(t *testing.T) {
 	toxic := policy(v1beta2.PodPolicy{Tolerations: []corev1.Toleration{{Key: "dedicated", Operator: corev1.TolerationOpExists}}})
 	tests := map[string]struct {
 		pod     string
-		state   State
+		state   plan.State
 		matches bool
 	}{
 		"a plain one":                          {"rejoin", state(formed, members(3)), true},
@@ -122,8 +123,8 @@ func TestMembersOfEarlierReleasesAreNotRestarted(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			var m Member
-			test.state.observeTemplate(&m, unmarked(t, test.pod))
+			var m plan.Member
+			observeTemplate(test.state, &m, unmarked(t, test.pod))
 			if m.Outdated == test.matches || m.Relabel != test.matches {
 				t.Errorf("outdated %t, relabel %t; matches should be %t", m.Outdated, m.Relabel, test.matches)
 			}
@@ -132,11 +133,11 @@ func TestMembersOfEarlierReleasesAreNotRestarted(t *testing.T) {
 }
 
 func TestMarkedPodsAreComparedByTheirNote(t *testing.T) {
-	made := newPod(state(policy(everyField)), CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartRejoin}, "")
+	made := newPod(state(policy(everyField)), plan.CreateMember{Name: nameOf(0), Incarnation: 1, Start: plan.StartRejoin}, "")
 	relabelled := *everyField.DeepCopy()
 	relabelled.Labels = map[string]string{"team": "data"}
 	tests := map[string]struct {
-		state             State
+		state             plan.State
 		outdated, relabel bool
 	}{
 		"as it was made":      {state(policy(everyField)), false, false},
@@ -145,8 +146,8 @@ func TestMarkedPodsAreComparedByTheirNote(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			var m Member
-			test.state.observeTemplate(&m, made)
+			var m plan.Member
+			observeTemplate(test.state, &m, made)
 			if m.Outdated != test.outdated || m.Relabel != test.relabel {
 				t.Errorf("outdated %t, relabel %t, want %t, %t", m.Outdated, m.Relabel, test.outdated, test.relabel)
 			}
@@ -156,11 +157,11 @@ func TestMarkedPodsAreComparedByTheirNote(t *testing.T) {
 
 func TestLabelsOfTheUserGoAndThoseOfOthersStay(t *testing.T) {
 	s := state(policy(everyField))
-	pod := newPod(s, CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartRejoin}, "")
+	pod := newPod(s, plan.CreateMember{Name: nameOf(0), Incarnation: 1, Start: plan.StartRejoin}, "")
 	pod.Labels["injected"] = "by somebody else"
 	after := *everyField.DeepCopy()
 	after.Labels, after.Annotations = map[string]string{"tier": "data", "app": "stored before it was refused"}, nil
-	got := state(policy(after)).relabelPatch(pod)
+	got := relabelPatch(state(policy(after)), pod)
 	want := map[string]any{"metadata": map[string]any{
 		"labels":      map[string]any{"team": nil, "tier": "data"},
 		"annotations": map[string]any{"note": nil, annotationMetadata: `{"labels":{"app":"stored before it was refused","tier":"data"}}`},
@@ -172,10 +173,10 @@ func TestLabelsOfTheUserGoAndThoseOfOthersStay(t *testing.T) {
 
 func TestAnEarlierReleasesPodIsMarkedWithoutALabelMore(t *testing.T) {
 	s := state(formed, members(3))
-	got := s.relabelPatch(unmarked(t, "rejoin"))
+	got := relabelPatch(s, unmarked(t, "rejoin"))
 	want := map[string]any{"metadata": map[string]any{
 		"labels":      map[string]any{},
-		"annotations": map[string]any{annotationMetadata: "{}", annotationTemplate: s.template()},
+		"annotations": map[string]any{annotationMetadata: "{}", annotationTemplate: template(s)},
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("patch (-want +got):\n%s", diff)

@@ -14,13 +14,12 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 )
 
 var update = flag.Bool("update", false, "write testdata anew")
 
 const seedImage = "registry.example/restore-operator:v1"
-
-func policy(p v1beta2.PodPolicy) change { return func(s *State) { s.Spec.Pod = &p } }
 
 // everyField of the archived operator's pod policy.
 var everyField = v1beta2.PodPolicy{
@@ -42,7 +41,7 @@ var everyField = v1beta2.PodPolicy{
 	},
 }
 
-func fromBucket(s *State) {
+func fromBucket(s *plan.State) {
 	asked(s)
 	s.Request.Source = v1beta2.RestoreSource{
 		StorageType: v1beta2.StorageS3, Bucket: "backups", Key: "etcd/$(HOME).db", Endpoint: "http://s3:7070", Region: "eu-west-1", ForcePathStyle: true, Secret: "aws",
@@ -52,18 +51,18 @@ func fromBucket(s *State) {
 
 // podTests are the Pods that are kept in testdata, each under its name.
 var podTests = map[string]struct {
-	state  State
-	member CreateMember
+	state  plan.State
+	member plan.CreateMember
 }{
-	"new":      {state(initial(3), begun), CreateMember{Name: nameOf(0), Incarnation: 1, InitialSize: 3, Start: StartNew}},
-	"join":     {state(formed, members(2), with(2, justAdded)), CreateMember{Name: nameOf(2), Incarnation: 1, Start: StartJoin}},
-	"rejoin":   {state(formed, members(3), with(1, withoutPod)), CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin}},
-	"force":    {state(formed, members(3), noQuorum, with(0, withoutPod), with(1, gone), with(2, gone), consenting, forcing(0)), CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartForce}},
-	"seed":     {state(formed, members(3), restored(v1beta2.RestoreSeeding), fromBucket), CreateMember{Name: seedName, Incarnation: 2, Start: StartSeed}},
-	"tls":      {state(formed, members(3), withTLS), CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin}},
-	"emptydir": {state(ephemeral), CreateMember{Name: nameOf(0), Incarnation: 1, InitialSize: 3, Start: StartNew}},
-	"policy":   {state(initial(1), begun, policy(everyField)), CreateMember{Name: nameOf(0), Incarnation: 1, InitialSize: 1, Start: StartNew}},
-	"old-etcd": {state(initial(1), begun, ofVersion("3.2.13")), CreateMember{Name: nameOf(0), Incarnation: 1, InitialSize: 1, Start: StartNew}},
+	"new":      {state(initial(3), begun), plan.CreateMember{Name: nameOf(0), Incarnation: 1, InitialSize: 3, Start: plan.StartNew}},
+	"join":     {state(formed, members(2), with(2, justAdded)), plan.CreateMember{Name: nameOf(2), Incarnation: 1, Start: plan.StartJoin}},
+	"rejoin":   {state(formed, members(3), with(1, withoutPod)), plan.CreateMember{Name: nameOf(1), Incarnation: 1, Start: plan.StartRejoin}},
+	"force":    {state(formed, members(3), noQuorum, with(0, withoutPod), with(1, gone), with(2, gone), consenting, forcing(0)), plan.CreateMember{Name: nameOf(0), Incarnation: 1, Start: plan.StartForce}},
+	"seed":     {state(formed, members(3), restored(v1beta2.RestoreSeeding), fromBucket), plan.CreateMember{Name: seedName, Incarnation: 2, Start: plan.StartSeed}},
+	"tls":      {state(formed, members(3), withTLS), plan.CreateMember{Name: nameOf(1), Incarnation: 1, Start: plan.StartRejoin}},
+	"emptydir": {state(ephemeral), plan.CreateMember{Name: nameOf(0), Incarnation: 1, InitialSize: 3, Start: plan.StartNew}},
+	"policy":   {state(initial(1), begun, policy(everyField)), plan.CreateMember{Name: nameOf(0), Incarnation: 1, InitialSize: 1, Start: plan.StartNew}},
+	"old-etcd": {state(initial(1), begun, ofVersion("3.2.13")), plan.CreateMember{Name: nameOf(0), Incarnation: 1, InitialSize: 1, Start: plan.StartNew}},
 }
 
 func TestPods(t *testing.T) {
@@ -75,14 +74,14 @@ func TestPods(t *testing.T) {
 }
 
 func TestVolumes(t *testing.T) {
-	golden(t, "volume-default", newVolume(state(), CreateMember{Name: nameOf(0), Incarnation: 1, InitialSize: 3}))
-	golden(t, "volume-given", newVolume(state(policy(everyField)), CreateMember{Name: nameOf(0), Incarnation: 1}))
+	golden(t, "volume-default", newVolume(state(), plan.CreateMember{Name: nameOf(0), Incarnation: 1, InitialSize: 3}))
+	golden(t, "volume-given", newVolume(state(policy(everyField)), plan.CreateMember{Name: nameOf(0), Incarnation: 1}))
 }
 
 func TestServices(t *testing.T) {
 	golden(t, "service-headless", headlessService(state()))
-	golden(t, "service-client", clientService(state(formed), ApplyServices{Incarnation: 1, ClusterID: oldID}))
-	golden(t, "service-client-unformed", clientService(state(), ApplyServices{}))
+	golden(t, "service-client", clientService(state(formed), plan.ApplyServices{Incarnation: 1, ClusterID: oldID}))
+	golden(t, "service-client-unformed", clientService(state(), plan.ApplyServices{}))
 }
 
 // golden compares an object with the file of that name in testdata.
@@ -174,4 +173,16 @@ func kindOf(t *testing.T, v corev1.Volume) string {
 		return field
 	}
 	return "nothing"
+}
+
+// The archived operator's seed was always on an emptyDir, whatever the spec said, so that the restored data was lost
+// with its first Pod.
+func TestTheSeedIsAsDurableAsTheOthers(t *testing.T) {
+	s := state(formed, members(3), restored(v1beta2.RestoreSeeding), asked)
+	created := newPod(s, plan.CreateMember{Name: seedName, Incarnation: 2, Start: plan.StartSeed}, "image")
+	for _, volume := range created.Spec.Volumes {
+		if volume.Name == dataVolume && (volume.PersistentVolumeClaim == nil || volume.PersistentVolumeClaim.ClaimName != seedName) {
+			t.Errorf("its data is on %+v", volume)
+		}
+	}
 }

@@ -8,11 +8,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 )
 
 // headlessService gives every member its DNS name, ready or not, because members must find each other to become ready.
-func headlessService(s State) *corev1.Service {
-	service := s.service(s.Name)
+func headlessService(s plan.State) *corev1.Service {
+	service := service(s, s.Name)
 	service.Spec = corev1.ServiceSpec{
 		ClusterIP:                corev1.ClusterIPNone,
 		PublishNotReadyAddresses: true,
@@ -23,8 +24,8 @@ func headlessService(s State) *corev1.Service {
 }
 
 // clientService selects the ready voters of one incarnation, so that two lives of a cluster never answer together.
-func clientService(s State, to ApplyServices) *corev1.Service {
-	service := s.service(s.clientService())
+func clientService(s plan.State, to plan.ApplyServices) *corev1.Service {
+	service := service(s, s.ClientService())
 	if to.ClusterID != "" {
 		service.Annotations = map[string]string{v1beta2.AnnotationClusterID: to.ClusterID}
 	}
@@ -32,14 +33,14 @@ func clientService(s State, to ApplyServices) *corev1.Service {
 		service.Annotations[v1beta2.AnnotationRestoreUID] = string(to.RestoreUID)
 	}
 	service.Spec = corev1.ServiceSpec{
-		Selector: s.votersOf(to.Incarnation),
+		Selector: votersOf(s, to.Incarnation),
 		Ports:    []corev1.ServicePort{port("client", v1beta2.ClientPort)},
 	}
 	return service
 }
 
 // votersOf an incarnation are the Pods with these labels.
-func (s State) votersOf(incarnation int32) map[string]string {
+func votersOf(s plan.State, incarnation int32) map[string]string {
 	return map[string]string{
 		v1beta2.LabelApp:         v1beta2.AppName,
 		v1beta2.LabelCluster:     s.Name,
@@ -48,7 +49,7 @@ func (s State) votersOf(incarnation int32) map[string]string {
 	}
 }
 
-func (s State) service(name string) *corev1.Service {
+func service(s plan.State, name string) *corev1.Service {
 	return &corev1.Service{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
 		ObjectMeta: metav1.ObjectMeta{

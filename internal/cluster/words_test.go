@@ -1,31 +1,30 @@
 package cluster
 
 import (
-	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
-// The words that states are built of: state(formed, members(3), with(1, down)).
+// The words that states are built of, as in package plan: state(formed, members(3), with(1, silent)).
 
 const (
 	oldID  = "00000000000000aa"
 	seedID = "00000000000000bb"
+	gi     = int64(1) << 30
 )
 
 var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
-type change func(*State)
+type change func(*plan.State)
 
 // state is an EtcdCluster of three that was just made, changed by each of changes in turn.
-func state(changes ...change) State {
-	s := State{
+func state(changes ...change) plan.State {
+	s := plan.State{
 		Now: noon, Namespace: "ns", Name: "example", UID: "uid-example",
 		Spec: v1beta2.EtcdClusterSpec{Size: 3, Version: "3.6.16"},
 	}
@@ -33,50 +32,34 @@ func state(changes ...change) State {
 	for _, c := range changes {
 		c(&s)
 	}
-	if s.MembershipKnown && s.Budget == (Budget{}) {
-		s.Budget = budgetOf(s.minAvailable())
-		s.Budget.Incarnation = s.Incarnation
+	if s.MembershipKnown {
+		s.Budget = plan.Budget{Exists: true, Current: true, Incarnation: 1, MinAvailable: etcd.Quorum(s.Voters().Total)}
 	}
 	return s
 }
 
-// budgetOf the first incarnation, as it should be but perhaps for the number.
-func budgetOf(minAvailable int) Budget {
-	return Budget{Exists: true, Current: true, Incarnation: 1, MinAvailable: minAvailable}
-}
-
 func servicesFor(incarnation int32, clusterID string) change {
-	return func(s *State) {
-		s.Services = Services{HeadlessCurrent: true, ClientExists: true, ClientCurrent: true, ClientIncarnation: incarnation, ClientClusterID: clusterID}
+	return func(s *plan.State) {
+		s.Services = plan.Services{HeadlessCurrent: true, ClientExists: true, ClientCurrent: true, ClientIncarnation: incarnation, ClientClusterID: clusterID}
 	}
 }
 
 // formed: the cluster has come to life.
-func formed(s *State) {
+func formed(s *plan.State) {
 	s.ClusterID, s.Incarnation, s.KnownVersion = oldID, 1, "3.6.16"
 	servicesFor(1, oldID)(s)
 }
 
-func size(n int) change { return func(s *State) { s.Spec.Size = n } }
+func ofVersion(v string) change { return func(s *plan.State) { s.Spec.Version = v } }
 
-func ofVersion(v string) change { return func(s *State) { s.Spec.Version = v } }
-
-func ephemeral(s *State) {
+func ephemeral(s *plan.State) {
 	s.Spec.Pod = &v1beta2.PodPolicy{EmptyDir: &corev1.EmptyDirVolumeSource{}}
 	for i := range s.Members {
-		s.Members[i].Volume = VolumeNone
+		s.Members[i].Volume = plan.VolumeNone
 	}
 }
 
-func grace(d time.Duration) change {
-	return func(s *State) {
-		s.Spec.Recovery = &v1beta2.RecoveryPolicy{MemberReplacementGrace: &metav1.Duration{Duration: d}}
-	}
-}
-
-func noClass(s *State) { s.NoStorageClass = true }
-
-func withTLS(s *State) {
+func withTLS(s *plan.State) {
 	s.Spec.TLS = &v1beta2.TLSPolicy{Static: &v1beta2.StaticTLS{
 		Member:         &v1beta2.MemberSecret{PeerSecret: "peer-tls", ServerSecret: "server-tls"},
 		OperatorSecret: "operator-tls",
@@ -84,22 +67,8 @@ func withTLS(s *State) {
 	secure(s)
 }
 
-// managed: the operator issues the certificates, and all is settled.
-func managed(s *State) {
-	s.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}}
-	s.Certificates = Certificates{Trust: "trust", Loaded: "certificates", Authority: Authority{Exists: true}}
-	secure(s)
-}
-
-// fromCertManager: cert-manager issues them, and all is settled.
-func fromCertManager(s *State) {
-	managed(s)
-	s.Spec.TLS = &v1beta2.TLSPolicy{CertManager: &v1beta2.CertManagerTLS{IssuerRef: v1beta2.IssuerRef{Name: "issuer"}}}
-	s.Certificates.Authority, s.Certificates.Requested = Authority{}, true
-}
-
 // secure: the members run with TLS and with what the Secrets hold.
-func secure(s *State) {
+func secure(s *plan.State) {
 	for i := range s.Members {
 		m := &s.Members[i]
 		m.SecurePeer, m.SecureClient = true, true
@@ -107,14 +76,12 @@ func secure(s *State) {
 	}
 }
 
-func certs(set func(*Certificates)) change { return func(s *State) { set(&s.Certificates) } }
-
 // members are n that serve and vote; the first leads.
 func members(n int) change {
-	return func(s *State) {
+	return func(s *plan.State) {
 		s.MembershipKnown = true
 		for range n {
-			m := Member{Name: memberName(s.Name, s.UID, 1, len(s.Members)), Incarnation: 1, ID: etcd.ID(len(s.Members) + 1)}
+			m := plan.Member{Name: memberName(1, len(s.Members)), Incarnation: 1, ID: etcd.ID(len(s.Members) + 1)}
 			voter(&m)
 			m.Leader = len(s.Members) == 0
 			s.KnownVoters = append(s.KnownVoters, m.Name)
@@ -123,21 +90,21 @@ func members(n int) change {
 	}
 }
 
-func voter(m *Member) {
+func voter(m *plan.Member) {
 	onVolume(m)
 	m.InMembership, m.Started = true, true
 	m.Answers, m.Serving, m.PodReady, m.Exposed, m.Version, m.ClusterID = true, true, true, true, "3.6.16", 0xaa
 }
 
-func onVolume(m *Member) {
-	m.Volume, m.Pod, m.PodImage, m.Start = VolumePresent, PodRunning, "quay.io/coreos/etcd:v3.6.16", StartRejoin
+func onVolume(m *plan.Member) {
+	m.Volume, m.Pod, m.PodImage, m.Start = plan.VolumePresent, plan.PodRunning, "quay.io/coreos/etcd:v3.6.16", plan.StartRejoin
 }
 
 // with changes the i-th member, or adds it.
-func with(i int, changes ...func(*Member)) change {
-	return func(s *State) {
+func with(i int, changes ...func(*plan.Member)) change {
+	return func(s *plan.State) {
 		if i == len(s.Members) {
-			s.Members = append(s.Members, Member{Name: memberName(s.Name, s.UID, 1, i), Incarnation: 1, ID: etcd.ID(i + 1)})
+			s.Members = append(s.Members, plan.Member{Name: memberName(1, i), Incarnation: 1, ID: etcd.ID(i + 1)})
 		}
 		for _, c := range changes {
 			c(&s.Members[i])
@@ -147,20 +114,20 @@ func with(i int, changes ...func(*Member)) change {
 
 // initial are n members of a cluster that has not formed: volumes and nothing else.
 func initial(n int) change {
-	return func(s *State) {
+	return func(s *plan.State) {
 		for ordinal := range n {
-			s.Members = append(s.Members, Member{
-				Name: memberName(s.Name, s.UID, 1, ordinal), Incarnation: 1, InitialSize: n, Volume: VolumePresent,
+			s.Members = append(s.Members, plan.Member{
+				Name: memberName(1, ordinal), Incarnation: 1, InitialSize: n, Volume: plan.VolumePresent,
 			})
 		}
 	}
 }
 
 // begun: the volumes of the initial members had all been made.
-func begun(s *State) { s.Incarnation = 1 }
+func begun(s *plan.State) { s.Incarnation = 1 }
 
 // noQuorum: nobody serves, and nobody tells the membership.
-func noQuorum(s *State) {
+func noQuorum(s *plan.State) {
 	s.MembershipKnown = false
 	for i := range s.Members {
 		m := &s.Members[i]
@@ -169,76 +136,80 @@ func noQuorum(s *State) {
 	}
 }
 
-func silent(m *Member) {
+func silent(m *plan.Member) {
 	m.Answers, m.Serving, m.PodReady, m.Leader, m.Version = false, false, false, false, ""
 }
 
-func withoutPod(m *Member) {
+func withoutPod(m *plan.Member) {
 	silent(m)
-	m.Pod, m.PodImage, m.Exposed = PodNone, "", false
+	m.Pod, m.PodImage, m.Exposed = plan.PodNone, "", false
 }
 
 // gone: Pod and volume, but not the entry in the membership.
-func gone(m *Member) {
+func gone(m *plan.Member) {
 	withoutPod(m)
-	m.Volume = VolumeNone
+	m.Volume = plan.VolumeNone
 }
 
-func pod(p Pod) func(*Member) {
-	return func(m *Member) {
+// justAdded: a learner that is in the membership and nowhere else.
+func justAdded(m *plan.Member) { m.InMembership, m.Learner = true, true }
+
+// nameOf the i-th member of the first incarnation.
+func nameOf(i int) string { return memberName(1, i) }
+
+func policy(p v1beta2.PodPolicy) change { return func(s *plan.State) { s.Spec.Pod = &p } }
+
+// restored: a restore has got as far as step, into incarnation 2.
+func restored(step v1beta2.RestoreStep) change {
+	return func(s *plan.State) {
+		s.Restore = &v1beta2.ClusterRestoreStatus{Name: "back", UID: "uid-back", Step: step, Incarnation: 2, ClusterIDBefore: s.ClusterID}
+		switch step {
+		case v1beta2.RestoreSwitching:
+			s.Restore.ClusterID, s.Restore.Revision = seedID, 1000000042
+		case v1beta2.RestoreGrowing, v1beta2.RestoreComplete:
+			s.Restore.ClusterID, s.Restore.Revision = seedID, 1000000042
+			s.ClusterID, s.Incarnation = seedID, 2
+			servicesFor(2, seedID)(s)
+			s.Services.ClientRestoreUID = "uid-back"
+		}
+	}
+}
+
+// asked: EtcdRestore back is verified and there.
+func asked(s *plan.State) {
+	s.Request = &plan.RestoreRequest{Name: "back", UID: "uid-back", Revision: 42}
+}
+
+// seedName is the name of the first member of the incarnation that the restore makes.
+var seedName = memberName(2, 0)
+
+// consenting: the spec lets the cluster go on from one survivor.
+func consenting(s *plan.State) {
+	s.Spec.Recovery = &v1beta2.RecoveryPolicy{QuorumLoss: v1beta2.QuorumLossForceNewCluster}
+}
+
+// knows: the member answers without a quorum, and knows so much.
+func knows(index, term uint64) func(*plan.Member) {
+	return func(m *plan.Member) {
+		m.Answers, m.ClusterID, m.RaftIndex, m.RaftTerm = true, 0xaa, index, term
+	}
+}
+
+// forcing: the i-th member was chosen.
+func forcing(i int) change {
+	return func(s *plan.State) {
+		s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: nameOf(i), RaftIndex: 42}
+	}
+}
+
+// memberName is the name of a member of the cluster example.
+func memberName(incarnation int32, ordinal int) string {
+	return plan.State{Name: "example", UID: "uid-example"}.InitialNames(incarnation, ordinal+1)[ordinal]
+}
+
+func pod(p plan.PodState) func(*plan.Member) {
+	return func(m *plan.Member) {
 		silent(m)
 		m.Pod, m.UnreadySince = p, noon.Add(-time.Second)
 	}
 }
-
-func blockedBy(reason string) func(*Member) {
-	return func(m *Member) {
-		onVolume(m)
-		pod(PodBlocked)(m)
-		m.PodReason, m.PodMessage = reason, "why"
-	}
-}
-
-func damaged(m *Member) { m.Corrupt = true }
-
-func unreadyFor(d time.Duration) func(*Member) {
-	return func(m *Member) { m.UnreadySince = noon.Add(-d) }
-}
-
-func volume(v Volume) func(*Member) { return func(m *Member) { m.Volume = v } }
-
-func withImage(v string) func(*Member) {
-	return func(m *Member) { m.PodImage, m.Version = "quay.io/coreos/etcd:v"+v, v }
-}
-
-// learner that runs and has not been promoted.
-func learner(m *Member) {
-	voter(m)
-	m.Learner, m.Serving, m.PodReady, m.Exposed, m.Start = true, false, false, false, StartJoin
-}
-
-// justAdded: a learner that is in the membership and nowhere else.
-func justAdded(m *Member) { m.InMembership, m.Learner = true, true }
-
-// joining: its Pod was made for a membership of the first n.
-func joining(n int) func(*Member) {
-	return func(m *Member) {
-		var names []string
-		for i := range n {
-			names = append(names, nameOf(i))
-		}
-		slices.Sort(names)
-		m.Start, m.Peers = StartJoin, strings.Join(names, ",")
-	}
-}
-
-// removed: no longer in the membership.
-func removed(m *Member) {
-	silent(m)
-	m.InMembership, m.Started = false, false
-}
-
-// nameOf the i-th member of the first incarnation.
-func nameOf(i int) string { return memberName("example", "uid-example", 1, i) }
-
-func peerURLOf(i int) string { return "http://" + nameOf(i) + ".example.ns.svc:2380" }

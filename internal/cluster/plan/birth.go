@@ -1,0 +1,151 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// firstIncarnation is the life that a cluster is bootstrapped with.
+const FirstIncarnation int32 = 1
+
+// awaitRestore: a cluster that was made together with its restore boots from it and never empty, whichever of the two
+// was seen first. Until it has formed it has served nobody, so its birth may still give way.
+func awaitRestore(s State) Step {
+	if s.Formed() || s.RestorePending == "" {
+		return nil
+	}
+	return Wait{
+		Why:     v1beta2.ReasonWaitingForRestore,
+		Message: "starts from EtcdRestore " + s.RestorePending + ", and not empty; delete that EtcdRestore to start empty",
+		Stalled: s.step() == v1beta2.RestoreFailed,
+	}
+}
+
+// strangers: only a formed cluster, or a restore that the status tells of, has members that it was not bootstrapped
+// with. So they are those of another operator, or the status and the client Service were lost. Nothing of them is
+// touched, the Service that their clients use included; a restore may take their place.
+func strangers(s State) Step {
+	if s.Formed() || s.Request != nil || s.Restoring() {
+		return nil
+	}
+	for _, m := range s.Members {
+		failedSeed := s.Restore != nil && m.Incarnation == s.Restore.Incarnation
+		there := m.Pod != PodNone || m.Volume != VolumeNone
+		if m.InitialSize == 0 && there && !failedSeed {
+			return Wait{
+				Why:     v1beta2.ReasonNotOurs,
+				Message: "member " + m.Name + " was not made by this operator, or the cluster's ID was lost with its status: nothing is touched; save it with an EtcdBackup by etcdEndpoints, and apply an EtcdRestore of that snapshot",
+				Stalled: true,
+			}
+		}
+	}
+	return nil
+}
+
+// bootstrap forms a cluster that never was: all volumes, then a note that they are there, then all Pods at once,
+// and at last its ID, which is kept for good. The note tells a volume that is yet to be made from one that a member
+// lost after it had voted: no member starts under its old identity without its data.
+func bootstrap(s State) Step {
+	if s.Formed() {
+		return nil
+	}
+	size := s.Spec.Size
+	for _, m := range s.initial() {
+		if m.Serving {
+			return RecordFormed{ClusterID: m.ClusterID.String(), Incarnation: FirstIncarnation}
+		}
+		size = m.InitialSize
+	}
+	if s.Durable() && s.Incarnation == 0 {
+		return beginBootstrap(s, size)
+	}
+	if step := s.birthAnew(size); step != nil {
+		return step
+	}
+	if len(s.Bootable(FirstIncarnation, size)) > 0 {
+		return CreateMembers{Incarnation: FirstIncarnation, Size: size}
+	}
+	kept := slices.DeleteFunc(slices.Clone(s.initial()), func(m Member) bool { return !s.HoldsData(m) })
+	if len(kept) < etcd.Quorum(size) && s.Durable() {
+		return Wait{
+			Why:     v1beta2.ReasonQuorumLost,
+			Message: fmt.Sprintf("%d of %d volumes are left of a cluster that never served, too few to form it: delete the EtcdCluster and make it again", len(kept), size),
+			Stalled: true,
+		}
+	}
+	if wait := blocked(kept); wait != nil {
+		return wait
+	}
+	return Wait{Why: v1beta2.ReasonCreating, Message: "the members are starting: " + unanswered(kept)}
+}
+
+// beginBootstrap makes the volumes and notes that they are there. Where a Pod is there already, they were, and the
+// note was lost with the status.
+func beginBootstrap(s State, size int) Step {
+	volumes := 0
+	for _, m := range s.initial() {
+		if m.Pod != PodNone {
+			return BeginBootstrap{Incarnation: FirstIncarnation}
+		}
+		volumes++
+	}
+	switch {
+	case volumes == size:
+		return BeginBootstrap{Incarnation: FirstIncarnation}
+	case s.NoStorageClass:
+		return noStorageClass()
+	}
+	return CreateVolumes{Incarnation: FirstIncarnation, Size: size}
+}
+
+// birthAnew starts a birth without volumes over when a member is gone after another has run: it may have voted, and
+// would come back empty under the same identity. Nobody has served yet, so nothing is lost. Watches tell of Pods in
+// order: whoever sees one run has heard of all that were made with it.
+func (s State) birthAnew(size int) Step {
+	if s.Durable() {
+		return nil
+	}
+	ran, stopping := false, Member{}
+	for _, m := range s.initial() {
+		ran = ran || m.Pod == PodRunning || m.Pod == PodBlocked && m.PodReason == v1beta2.ReasonPodFailing
+		if m.Pod == PodDeleting {
+			stopping = m
+		}
+	}
+	missing := len(s.Bootable(FirstIncarnation, size)) > 0
+	switch {
+	case missing && ran:
+		return StopMembers{}
+	case stopping.Name != "":
+		return s.waitGone(stopping, v1beta2.ReasonCreating, "member "+stopping.Name+" is stopping, before the members start anew")
+	}
+	return nil
+}
+
+// initial are the members that form the cluster.
+func (s State) initial() []Member {
+	return s.where(func(m Member) bool { return m.Incarnation == FirstIncarnation && m.InitialSize > 0 })
+}
+
+// Bootable are the initial members that may start and have no Pod: with emptyDir all, else those with a volume.
+func (s State) Bootable(incarnation int32, size int) []string {
+	return slices.DeleteFunc(s.InitialNames(incarnation, size), func(name string) bool {
+		for _, m := range s.Members {
+			if m.Name == name {
+				return m.Pod != PodNone || (s.Durable() && m.Volume != VolumePresent)
+			}
+		}
+		return s.Durable()
+	})
+}
+
+func noStorageClass() Step {
+	return Wait{
+		Why:     v1beta2.ReasonNoStorageClass,
+		Message: "there is no default StorageClass: mark one as default, or name one in spec.pod.persistentVolumeClaimSpec.storageClassName, or accept that data is lost with its Pod by spec.pod.emptyDir: {}",
+		Stalled: true,
+	}
+}

@@ -1,0 +1,97 @@
+package plan
+
+import (
+	"testing"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+const noClassMessage = "there is no default StorageClass: mark one as default, or name one in spec.pod.persistentVolumeClaimSpec.storageClassName, or accept that data is lost with its Pod by spec.pod.emptyDir: {}"
+
+func TestPlanBirth(t *testing.T) {
+	started := func(m *Member) {
+		onVolume(m)
+		m.Start = StartNew
+	}
+	planTests{
+		"starts over without volumes when a member is gone that may have voted": {
+			state(ephemeral, initial(3), ephemeral, with(0, pod(PodRunning)), with(1, pod(PodRunning)), with(2, gone)), StopMembers{},
+		},
+		"starts over only when all have stopped": {
+			state(ephemeral, initial(3), ephemeral, with(0, pod(PodDeleting)), with(1, gone), with(2, gone)),
+			Wait{Why: v1beta2.ReasonCreating, Message: "member " + nameOf(0) + " is stopping, before the members start anew"},
+		},
+		"makes the rest of the members while none has run": {
+			state(ephemeral, initial(3), ephemeral, with(0, pod(PodStarting)), with(1, gone), with(2, gone)), CreateMembers{Incarnation: 1, Size: 3},
+		},
+		"makes all volumes first": {
+			state(), CreateVolumes{Incarnation: 1, Size: 3},
+		},
+		"makes the volumes that a killed operator did not": {
+			state(initial(3), func(s *State) { s.Members = s.Members[1:] }), CreateVolumes{Incarnation: 1, Size: 3},
+		},
+		"keeps the size that it began with when the spec changes meanwhile": {
+			state(initial(3), func(s *State) { s.Members = s.Members[1:] }, size(5)), CreateVolumes{Incarnation: 1, Size: 3},
+		},
+		"records that the volumes are there before it makes Pods": {
+			state(initial(3)), BeginBootstrap{Incarnation: 1},
+		},
+		"records it once more where the status was lost and Pods are there": {
+			state(initial(3), with(0, started), with(1, gone), with(2, gone)), BeginBootstrap{Incarnation: 1},
+		},
+		"makes all Pods at once": {
+			state(initial(3), begun), CreateMembers{Incarnation: 1, Size: 3},
+		},
+		"makes the Pods that are missing": {
+			state(initial(3), begun, with(0, started)), CreateMembers{Incarnation: 1, Size: 3},
+		},
+		"makes no volume anew that a member lost after it could have voted": {
+			state(initial(3), begun, with(0, started), with(1, started), with(2, gone)),
+			Wait{Why: v1beta2.ReasonCreating, Message: "the members are starting: " + nameOf(0) + "; " + nameOf(1)},
+		},
+		"says that it cannot form when too many volumes were lost": {
+			state(initial(3), begun, with(0, started), with(1, gone), with(2, gone)),
+			Wait{Why: v1beta2.ReasonQuorumLost, Message: "1 of 3 volumes are left of a cluster that never served, too few to form it: delete the EtcdCluster and make it again", Stalled: true},
+		},
+		"makes Pods without volumes with emptyDir": {
+			state(ephemeral), CreateMembers{Incarnation: 1, Size: 3},
+		},
+		"waits for the members to start": {
+			state(initial(2), begun, with(0, started), with(1, started)),
+			Wait{Why: v1beta2.ReasonCreating, Message: "the members are starting: " + nameOf(0) + "; " + nameOf(1)},
+		},
+		"names the Pod that cannot start": {
+			state(initial(2), begun, with(0, started), with(1, blockedBy(v1beta2.ReasonPodUnschedulable))),
+			Wait{Why: v1beta2.ReasonPodUnschedulable, Message: "member " + nameOf(1) + ": why", Stalled: true},
+		},
+		"waits for an image that cannot be had": {
+			state(initial(1), begun, with(0, blockedBy(v1beta2.ReasonImageUnavailable))),
+			Wait{Why: v1beta2.ReasonImageUnavailable, Message: "member " + nameOf(0) + ": why", Stalled: true},
+		},
+		"makes the Pod again when the image is corrected": {
+			state(initial(1), begun, with(0, blockedBy(v1beta2.ReasonImageUnavailable)), ofVersion("3.6.17")),
+			DeletePod{Name: nameOf(0), Why: v1beta2.ReasonSettling, Message: "make the Pod again with image quay.io/coreos/etcd:v3.6.17"},
+		},
+		"names both ways out without a default StorageClass": {
+			state(noClass), Wait{Why: v1beta2.ReasonNoStorageClass, Message: noClassMessage, Stalled: true},
+		},
+		"needs no StorageClass once the volumes are there": {
+			state(initial(3), begun, noClass), CreateMembers{Incarnation: 1, Size: 3},
+		},
+		"records the cluster's ID as soon as one member serves": {
+			state(initial(3), begun, with(0, voter), with(1, started), with(2, started)), RecordFormed{ClusterID: oldID, Incarnation: 1},
+		},
+		"waits for the restore that it was made together with": {
+			state(func(s *State) { s.RestorePending = "back" }),
+			Wait{Why: v1beta2.ReasonWaitingForRestore, Message: "starts from EtcdRestore back, and not empty; delete that EtcdRestore to start empty"},
+		},
+		"says that a person must act when that restore has failed": {
+			state(restored(v1beta2.RestoreFailed), func(s *State) { s.RestorePending = "back" }),
+			Wait{Why: v1beta2.ReasonWaitingForRestore, Message: "starts from EtcdRestore back, and not empty; delete that EtcdRestore to start empty", Stalled: true},
+		},
+		"gives way to a restore that was seen when the birth had begun": {
+			state(initial(3), begun, with(0, voter), func(s *State) { s.RestorePending = "back" }),
+			Wait{Why: v1beta2.ReasonWaitingForRestore, Message: "starts from EtcdRestore back, and not empty; delete that EtcdRestore to start empty"},
+		},
+	}.run(t)
+}

@@ -1,0 +1,158 @@
+package plan
+
+import (
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/pki"
+)
+
+// Certificates is how the certificates of a cluster stand. It holds no key and no certificate.
+type Certificates struct {
+	// Trust is the fingerprint of the authorities in the Secrets that members mount; empty without TLS. etcd reads
+	// them when it starts, and never again.
+	Trust string
+	// Loaded is the fingerprint of the certificates in those Secrets, which etcd reads for each connection.
+	Loaded string
+
+	// What follows is about certificates that the operator hands to the members (TLS.managed, TLS.certManager).
+
+	// Foreign says which Secret or Certificate is in the way, and of whom.
+	Foreign string
+	// Authority of the cluster's own, for TLS.managed.
+	Authority Authority
+	// Requested: the Certificates of cert-manager are as they should be.
+	Requested bool
+	// Unissued says what cert-manager has yet to do, or what is missing of it, with the API's reason for it.
+	Unissued, UnissuedReason string
+	// Missing: not all three Secrets are there.
+	Missing bool
+	// Due says which certificate is to be replaced now, and why; empty when none is.
+	Due string
+	// Unknown: an authority that signs certificates is not in the members' Secrets yet.
+	Unknown bool
+	// Outdated: certificates are signed by an authority that is on its way out. They may be replaced after SwitchAfter.
+	Outdated    bool
+	SwitchAfter time.Time
+	// Superseded: the members' Secrets hold authorities that sign nothing any more. They may go after DropAfter.
+	Superseded bool
+	DropAfter  time.Time
+}
+
+// Authority is how the authority stands that a cluster has of its own.
+type Authority struct {
+	// Exists: its Secret is there. Broken says what is wrong with it.
+	Exists bool
+	Broken string
+	// Replace says why another has to take its place; empty when none has.
+	Replace string
+	// Previous: the one before it is still kept.
+	Previous bool
+}
+
+// usage is one of the three things that certificates are for.
+type Usage struct {
+	Name string
+	// suffix of the Secret's name after the cluster's, and the keys in it.
+	Suffix, certKey, keyKey, caKey string
+	// certificate is the suffix of the name of cert-manager's Certificate.
+	Certificate string
+}
+
+var Usages = []Usage{
+	{"peer", v1beta2.PeerSecretSuffix, v1beta2.PeerCertKey, v1beta2.PeerKeyKey, v1beta2.PeerCAKey, "-peer"},
+	{"server", v1beta2.ServerSecretSuffix, v1beta2.ServerCertKey, v1beta2.ServerKeyKey, v1beta2.ServerCAKey, "-server"},
+	{"client", v1beta2.ClientSecretSuffix, v1beta2.ClientCertKey, v1beta2.ClientKeyKey, v1beta2.ClientCAKey, "-client"},
+}
+
+// defaultDomain is the domain of most Kubernetes clusters. Members look each other's addresses up and compare the
+// full names with those in the certificate.
+const defaultDomain = ".cluster.local"
+
+// request says what the certificate of a usage must hold.
+func (s State) CertificateRequest(u Usage) pki.Request {
+	domain := s.PodPolicy().ClusterDomain
+	if domain == "" {
+		domain = defaultDomain
+	}
+	members := "*." + s.Name + "." + s.Namespace + ".svc"
+	service := s.ClientService() + "." + s.Namespace + ".svc"
+	local := []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}
+	switch u.Name {
+	case "peer":
+		return pki.Request{CommonName: s.Name + "-peer", DNSNames: []string{members, members + domain}, Server: true, Client: true}
+	case "server":
+		return pki.Request{
+			CommonName: s.Name + "-server",
+			DNSNames: []string{
+				members, members + domain, service, service + domain,
+				s.ClientService(), s.ClientService() + "." + s.Namespace, "localhost",
+			},
+			Addresses: local,
+			// etcd's own gateway is a client of its server, with the server's certificate.
+			Server: true, Client: true,
+		}
+	}
+	// With etcd's authentication on, the common name is the user: the operators need root.
+	return pki.Request{CommonName: "root", Client: true}
+}
+
+// Defaults of TLS.managed and TLS.certManager, as api/v1beta2 documents them.
+const (
+	defaultDuration      = 90 * 24 * time.Hour
+	defaultRenewBefore   = 30 * 24 * time.Hour
+	defaultCADuration    = 10 * 365 * 24 * time.Hour
+	defaultCARenewBefore = 365 * 24 * time.Hour
+	defaultCAOverlap     = 24 * time.Hour
+)
+
+// validity is how long certificates of TLS.managed are good for, and when they are replaced.
+type validity struct{ duration, renewBefore, CADuration, caRenewBefore, caOverlap time.Duration }
+
+func (s State) Validity() validity {
+	v := validity{defaultDuration, defaultRenewBefore, defaultCADuration, defaultCARenewBefore, defaultCAOverlap}
+	if s.Spec.TLS.Managed == nil {
+		if c := s.Spec.TLS.CertManager; c != nil && c.CAOverlap != nil {
+			v.caOverlap = c.CAOverlap.Duration
+		}
+		return v
+	}
+	m := s.Spec.TLS.Managed
+	if m.Duration != nil {
+		v.duration = m.Duration.Duration
+	}
+	if m.RenewBefore != nil {
+		v.renewBefore = m.RenewBefore.Duration
+	}
+	if m.CADuration != nil {
+		v.CADuration = m.CADuration.Duration
+	}
+	if m.CARenewBefore != nil {
+		v.caRenewBefore = m.CARenewBefore.Duration
+	}
+	if m.CAOverlap != nil {
+		v.caOverlap = m.CAOverlap.Duration
+	}
+	return v
+}
+
+// dueBy says why a certificate is to be replaced by age, or nothing. One that ends with its authority is not: another
+// would end with it, too.
+func (v validity) dueBy(end, authority, now time.Time) string {
+	if now.Before(end.Add(-v.renewBefore)) || !authority.After(end.Add(pki.Backdate)) {
+		return ""
+	}
+	return fmt.Sprintf("it is good until %s", end.UTC().Format(time.RFC3339))
+}
+
+// trustOf is the fingerprint of what members trust: peers and clients may have authorities of their own.
+func TrustOf(peer, server []byte) string {
+	prints := []string{pki.ParseBundle(peer).Fingerprint(), pki.ParseBundle(server).Fingerprint()}
+	if prints[0] == prints[1] {
+		return prints[0]
+	}
+	return strings.Join(prints, "-")
+}

@@ -1,0 +1,143 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// pollDoubt is the pace at which data is compared that nobody can decide on: each time reads all of it.
+const pollDoubt = 30 * time.Second
+
+// corruptAlarm replaces the member that has other data than a quorum, where etcd says so, too; then it disarms the alarm,
+// with which etcd refuses all requests. Where it is not clear who is right it touches nothing.
+func corruptAlarm(s State) Step {
+	alarms := s.Alarms(etcd.AlarmCorrupt)
+	if len(alarms) == 0 || !s.MembershipKnown {
+		return nil
+	}
+	agreed, odd := s.compareHashes()
+	for _, alarm := range alarms {
+		if agreed && len(odd) == 0 && s.baseless(alarm) {
+			return DisarmAlarm{Alarm: alarm, Why: v1beta2.ReasonDataCorrupt}
+		}
+	}
+	if agreed {
+		for _, m := range s.voters() {
+			if s.convicted(m, odd, alarms) {
+				return s.replaceConvicted(m)
+			}
+		}
+	}
+	return s.doubt(agreed, odd)
+}
+
+// baseless says whether an alarm is about nobody whose data could differ: whom it names is gone, or it names nobody,
+// because etcd could not ask a quorum when it compared, and now all voters have said that their data is the same.
+func (s State) baseless(alarm etcd.Alarm) bool {
+	if alarm.Member != 0 {
+		return !s.isMember(alarm.Member)
+	}
+	return !slices.ContainsFunc(s.voters(), func(m Member) bool { return m.Hash == "" })
+}
+
+// convicted says whether a voter is the corrupt one, where a quorum of the others has the same data: it is known to
+// have other data, and an alarm is about it or about nobody in particular; or its etcd ends because it has.
+func (s State) convicted(m Member, odd []Member, alarms []etcd.Alarm) bool {
+	if m.Corrupt && m.Hash == "" {
+		return len(odd) == 0
+	}
+	if !slices.ContainsFunc(odd, func(other Member) bool { return other.ID == m.ID }) {
+		return false
+	}
+	about := func(id etcd.ID) bool { return slices.Contains(alarms, etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: id}) }
+	named := slices.ContainsFunc(alarms, func(alarm etcd.Alarm) bool { return alarm.Member != 0 && s.isMember(alarm.Member) })
+	return about(m.ID) || (about(0) && !named)
+}
+
+// replaceConvicted removes a member whose data is not that of a quorum; a new one takes its place.
+func (s State) replaceConvicted(m Member) Step {
+	if learner, ok := s.learner(); ok {
+		if learner.Pod == PodBlocked {
+			return RemoveMember{ID: learner.ID, Name: learner.Name, Replace: makesWay}
+		}
+		return nil // it gets its vote first
+	}
+	if !s.Voters().KeepsQuorumWithout(m.Serving) {
+		return Wait{
+			Why: v1beta2.ReasonDataCorrupt, Stalled: true, Pace: pollDoubt,
+			Message: "the data of member " + m.Name + " is corrupt, and removing it would leave no quorum: bring back the members that are down",
+		}
+	}
+	if m.Leader {
+		if step := s.moveLeader(m); step != nil {
+			return step
+		}
+	}
+	return RemoveMember{ID: m.ID, Name: m.Name, Replace: CorruptData}
+}
+
+// doubt says what is known of the members' data, and what a person can do.
+func (s State) doubt(agreed bool, odd []Member) Step {
+	wait := Wait{Why: v1beta2.ReasonDataCorrupt, Stalled: true, Pace: pollDoubt}
+	const refuses = "etcd says that data is corrupt, and refuses requests: "
+	const ways = "; nothing is touched: restore a snapshot (EtcdRestore), or, if you know which member is wrong, delete its PersistentVolumeClaim and its Pod; then disarm the alarm (etcdctl alarm disarm)"
+	switch {
+	case agreed && len(odd) == 0:
+		wait.Message = refuses + "the voters that answer have the same data; nothing is touched: restore a snapshot (EtcdRestore) if you do not trust it, or disarm the alarm (etcdctl alarm disarm)"
+	case agreed:
+		wait.Message = refuses + "the alarm is not about member " + odd[0].Name + ", which alone has other data than a quorum" + ways
+	default:
+		wait.Message = refuses + "no quorum of voters is known to have the same data (" + s.hashes() + ")" + ways
+	}
+	return wait
+}
+
+// compareHashes says whether a quorum of all voters has the same data, and who is known to have other data.
+func (s State) compareHashes() (agreed bool, odd []Member) {
+	counts := map[string]int{}
+	for _, m := range s.voters() {
+		if m.Hash != "" {
+			counts[m.Hash]++
+		}
+	}
+	right := ""
+	for hash, n := range counts {
+		if n >= etcd.Quorum(s.Voters().Total) {
+			right = hash
+		}
+	}
+	if right == "" {
+		return false, nil
+	}
+	for _, m := range s.voters() {
+		if m.Hash != "" && m.Hash != right {
+			odd = append(odd, m)
+		}
+	}
+	return true, odd
+}
+
+func (s State) voters() []Member {
+	return s.where(func(m Member) bool { return m.Incarnation == s.Incarnation && m.InMembership && !m.Learner })
+}
+
+func (s State) isMember(id etcd.ID) bool {
+	return slices.ContainsFunc(s.membership(), func(m Member) bool { return m.ID == id })
+}
+
+// hashes of the voters, for a person.
+func (s State) hashes() string {
+	var told []string
+	for _, m := range s.voters() {
+		hash := m.Hash
+		if hash == "" {
+			hash = "not known"
+		}
+		told = append(told, m.Name+": "+hash)
+	}
+	return strings.Join(told, "; ")
+}

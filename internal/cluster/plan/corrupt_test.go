@@ -1,0 +1,125 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// accused: the alarm is on for the members with these IDs, 0 for none in particular.
+func accused(ids ...etcd.ID) change {
+	return func(s *State) {
+		for i := range s.Members {
+			for _, id := range ids {
+				s.Members[i].Alarms = append(s.Members[i].Alarms, etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: id})
+			}
+			s.Members[i].PodReady = false // as /readyz says with that alarm on
+		}
+	}
+}
+
+// hashing gives each member in turn a hash; empty for unknown.
+func hashing(hashes ...string) change {
+	return func(s *State) {
+		for i, hash := range hashes {
+			s.Members[i].Hash = hash
+		}
+	}
+}
+
+func TestPlanCorruptAlarm(t *testing.T) {
+	const refuses = "etcd says that data is corrupt, and refuses requests: "
+	const ways = "; nothing is touched: restore a snapshot (EtcdRestore), or, if you know which member is wrong, delete its PersistentVolumeClaim and its Pod; then disarm the alarm (etcdctl alarm disarm)"
+	doubt := func(text string) Wait {
+		return Wait{Why: v1beta2.ReasonDataCorrupt, Message: refuses + text, Stalled: true, Pace: pollDoubt}
+	}
+	planTests{
+		"removes the member that etcd says is corrupt, where a quorum has other data": {
+			state(formed, members(3), accused(2), hashing("a", "b", "a")), RemoveMember{ID: 2, Name: nameOf(1), Replace: CorruptData},
+		},
+		"has it hand over first if it leads": {
+			state(formed, members(3), accused(1), hashing("b", "a", "a")), MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
+		},
+		"disarms the alarm when that member is gone": {
+			state(formed, members(3), accused(77), hashing("a", "a", "a")),
+			DisarmAlarm{Alarm: etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: 77}, Why: v1beta2.ReasonDataCorrupt},
+		},
+		"disarms it before another takes its place, for nobody is served until then": {
+			state(formed, members(2), accused(77), hashing("a", "a")),
+			DisarmAlarm{Alarm: etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: 77}, Why: v1beta2.ReasonDataCorrupt},
+		},
+		"does not disarm it while those that are left differ": {
+			state(formed, members(2), size(2), accused(77), hashing("a", "b")),
+			doubt("no quorum of voters is known to have the same data (" + nameOf(0) + ": a; " + nameOf(1) + ": b)" + ways),
+		},
+		"removes the member that a quorum says is corrupt, where etcd could not say who": {
+			state(formed, members(3), accused(0), hashing("a", "b", "a")), RemoveMember{ID: 2, Name: nameOf(1), Replace: CorruptData},
+		},
+		"touches nobody when etcd says both that it cannot tell and that it is another": {
+			state(formed, members(3), accused(0, 3), hashing("a", "b", "a")),
+			doubt("the alarm is not about member " + nameOf(1) + ", which alone has other data than a quorum" + ways),
+		},
+		"disarms the alarm that is about nobody once all have the same data": {
+			state(formed, members(2), accused(0), hashing("a", "a")),
+			DisarmAlarm{Alarm: etcd.Alarm{Kind: etcd.AlarmCorrupt}, Why: v1beta2.ReasonDataCorrupt},
+		},
+		"does not disarm it while the data of one is not known": {
+			state(formed, members(3), accused(0), hashing("a", "a", "")),
+			doubt("the voters that answer have the same data; nothing is touched: restore a snapshot (EtcdRestore) if you do not trust it, or disarm the alarm (etcdctl alarm disarm)"),
+		},
+		"removes the member whose etcd ends because its data differs from that of a quorum": {
+			state(formed, members(3), with(1, blockedBy(v1beta2.ReasonPodFailing), damaged), accused(2), hashing("a", "", "a")),
+			RemoveMember{ID: 2, Name: nameOf(1), Replace: CorruptData},
+		},
+		"keeps it while no quorum is known to have the same data": {
+			state(formed, members(3), with(1, blockedBy(v1beta2.ReasonPodFailing), damaged), accused(2), hashing("a", "", "b")),
+			doubt("no quorum of voters is known to have the same data (" + nameOf(0) + ": a; " + nameOf(1) + ": not known; " + nameOf(2) + ": b)" + ways),
+		},
+		"touches nobody when the leader accuses those that agree": {
+			state(formed, members(3), accused(2, 3), hashing("b", "a", "a")),
+			doubt("the alarm is not about member " + nameOf(0) + ", which alone has other data than a quorum" + ways),
+		},
+		"touches nobody when all differ": {
+			state(formed, members(3), accused(2), hashing("a", "b", "c")),
+			doubt("no quorum of voters is known to have the same data (" + nameOf(0) + ": a; " + nameOf(1) + ": b; " + nameOf(2) + ": c)" + ways),
+		},
+		"touches nobody of two that differ": {
+			state(formed, members(2), size(2), accused(2), hashing("a", "b")),
+			doubt("no quorum of voters is known to have the same data (" + nameOf(0) + ": a; " + nameOf(1) + ": b)" + ways),
+		},
+		"touches nobody whose data is not known": {
+			state(formed, members(3), accused(2), hashing("a", "", "a")),
+			doubt("the voters that answer have the same data; nothing is touched: restore a snapshot (EtcdRestore) if you do not trust it, or disarm the alarm (etcdctl alarm disarm)"),
+		},
+		"touches nobody when all have the same data": {
+			state(formed, members(3), accused(2), hashing("a", "a", "a")),
+			doubt("the voters that answer have the same data; nothing is touched: restore a snapshot (EtcdRestore) if you do not trust it, or disarm the alarm (etcdctl alarm disarm)"),
+		},
+		"takes back a learner that cannot start before it removes the corrupt member": {
+			state(formed, members(3), with(3, justAdded, blockedBy(v1beta2.ReasonPodUnschedulable), joining(4)), size(4), accused(2), hashing("a", "b", "a")),
+			RemoveMember{ID: 4, Name: nameOf(3), Replace: makesWay},
+		},
+	}.run(t)
+}
+
+func TestACorruptMemberIsKeptWhereQuorumNeedsIt(t *testing.T) {
+	s := state(formed, members(5), size(5), with(3, silent), with(4, silent), accused(2), hashing("a", "b", "a", "a"))
+	wait, ok := Plan(s).(Wait)
+	if !ok || wait.Why != v1beta2.ReasonDataCorrupt || !strings.Contains(wait.Message, "would leave no quorum") {
+		t.Errorf("%+v", Plan(s))
+	}
+}
+
+func TestAClusterWithACorruptAlarmIsNotAvailable(t *testing.T) {
+	s := state(formed, members(3), accused(2), hashing("a", "a", "a"))
+	status := NewStatus(s, Plan(s), nil, v1beta2.EtcdClusterStatus{}, 1)
+	available := meta.FindStatusCondition(status.Conditions, v1beta2.ConditionAvailable)
+	if available.Status != metav1.ConditionFalse || available.Reason != v1beta2.ReasonDataCorrupt {
+		t.Errorf("%+v", available)
+	}
+}

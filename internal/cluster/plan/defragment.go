@@ -1,0 +1,150 @@
+package plan
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/schedule"
+)
+
+// EndDefragmentation records that a run of the schedule is over.
+type EndDefragmentation struct {
+	// Due is when the run was due. Late: what was left of it is left out.
+	Due  time.Time
+	Late bool
+}
+
+func (EndDefragmentation) Reason() string         { return v1beta2.ReasonDefragmenting }
+func (EndDefragmentation) Requeue() time.Duration { return soon }
+func (s EndDefragmentation) message(State) string {
+	if s.Late {
+		return "the defragmentation that was due at " + s.Due.Format(time.RFC3339) + " is left out: it is later than spec.defragmentation.startingDeadlineSeconds"
+	}
+	return "all members are defragmented that were to be at " + s.Due.Format(time.RFC3339)
+}
+
+// freePause until a member is looked at again for how much of its file is free: a busy cluster frees and uses space
+// all the while.
+const freePause = time.Hour
+
+// defragment has members give free space back when the spec asks for it. The cluster is as asked for when it is asked,
+// and all members are well.
+func defragment(s State) Step {
+	policy := s.Spec.Defragmentation
+	if policy == nil || !s.MembershipKnown || s.Restoring() {
+		return nil
+	}
+	if step := s.defragmentScheduled(policy); step != nil {
+		return step
+	}
+	if policy.FreePercent == nil {
+		return nil
+	}
+	return s.defragmentNext(v1beta2.ReasonDefragmenting, func(m Member) bool {
+		free := m.DBSize - m.DBSizeInUse
+		return m.DBSizeInUse > 0 && m.DBSize >= policy.SmallestFile() && free*100 >= m.DBSize*int64(*policy.FreePercent) &&
+			s.Now.Sub(s.Defragmented[m.Name]) >= freePause
+	})
+}
+
+// defragmentScheduled does a run of the schedule: every member that was not defragmented since it was due.
+func (s State) defragmentScheduled(policy *v1beta2.DefragmentationPolicy) Step {
+	recorded := s.defragmentation()
+	if recorded == nil {
+		return nil
+	}
+	plan, err := schedule.Parse(policy.Schedule, policy.TimeZone)
+	if err != nil {
+		return nil // badSchedule says so
+	}
+	due, is := plan.Last(recorded.LastScheduleTime.Time, s.Now)
+	if !is {
+		return nil
+	}
+	if late := policy.StartingDeadlineSeconds; late != nil && s.Now.Sub(due) > time.Duration(*late)*time.Second {
+		return EndDefragmentation{Due: due, Late: true}
+	}
+	if step := s.defragmentNext(v1beta2.ReasonDefragmenting, func(m Member) bool { return s.Defragmented[m.Name].Before(due) }); step != nil {
+		return step
+	}
+	return EndDefragmentation{Due: due}
+}
+
+// badSchedule says what the schema cannot: that there is no such time or zone.
+func badSchedule(s State) Step {
+	policy := s.Spec.Defragmentation
+	if policy == nil || policy.Schedule == "" {
+		return nil
+	}
+	if _, err := schedule.Parse(policy.Schedule, policy.TimeZone); err != nil {
+		return Wait{Why: v1beta2.ReasonInvalidSpec, Message: fmt.Sprintf("spec.defragmentation: %v; the members go on serving", err), Stalled: true, Pace: pollSettled}
+	}
+	return nil
+}
+
+// defragmentNext defragments one of the members that need it, the leader last and not before it handed over.
+func (s State) defragmentNext(why string, needs func(Member) bool) Step {
+	var leader *Member
+	for _, m := range s.membership() {
+		switch {
+		case !needs(m):
+		case m.Leader:
+			leader = &m
+		default:
+			return DefragmentMember{Name: m.Name, Why: why}
+		}
+	}
+	if leader == nil {
+		return nil
+	}
+	if step := s.moveLeader(*leader); step != nil {
+		return step
+	}
+	return DefragmentMember{Name: leader.Name, Why: why}
+}
+
+// defragmentation is how far the schedule is. One that is new is due from now on.
+func (s State) defragmentation() *v1beta2.DefragmentationStatus {
+	policy := s.Spec.Defragmentation
+	if policy == nil || policy.Schedule == "" {
+		return nil
+	}
+	words := policy.Schedule
+	if policy.TimeZone != "" {
+		words += " " + policy.TimeZone
+	}
+	if s.Defragmentation != nil && s.Defragmentation.Schedule == words && s.Defragmentation.LastScheduleTime != nil {
+		return s.Defragmentation.DeepCopy()
+	}
+	return &v1beta2.DefragmentationStatus{Schedule: words, LastScheduleTime: ptr.To(metav1.NewTime(s.Now))}
+}
+
+// defragmented is when members were defragmented last.
+func defragmented(members []v1beta2.MemberStatus) map[string]time.Time {
+	var at map[string]time.Time
+	for _, m := range members {
+		if m.DefragmentedAt == nil {
+			continue
+		}
+		if at == nil {
+			at = map[string]time.Time{}
+		}
+		at[m.Name] = m.DefragmentedAt.Time
+	}
+	return at
+}
+
+// keepDefragmented carries the time over to the same member.
+func keepDefragmented(members, before []v1beta2.MemberStatus) {
+	for i := range members {
+		for _, b := range before {
+			if b.Name == members[i].Name && (b.ID == members[i].ID || members[i].ID == "") {
+				members[i].DefragmentedAt = b.DefragmentedAt
+			}
+		}
+	}
+}

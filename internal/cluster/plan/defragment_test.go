@@ -1,0 +1,141 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+func defragmentation(p v1beta2.DefragmentationPolicy) change {
+	return func(s *State) { s.Spec.Defragmentation = &p }
+}
+
+// nightly defragmentation at three, last done so long before now, which is noon.
+func nightly(ago time.Duration) change {
+	return func(s *State) {
+		s.Spec.Defragmentation = &v1beta2.DefragmentationPolicy{Schedule: "0 3 * * *", TimeZone: "Europe/Berlin"}
+		s.Defragmentation = &v1beta2.DefragmentationStatus{
+			Schedule: "0 3 * * * Europe/Berlin", LastScheduleTime: ptr.To(metav1.NewTime(s.Now.Add(-ago))),
+		}
+	}
+}
+
+func lateAfter(seconds int64) change {
+	return func(s *State) { s.Spec.Defragmentation.StartingDeadlineSeconds = &seconds }
+}
+
+func TestPlanDefragmentation(t *testing.T) {
+	half := defragmentation(v1beta2.DefragmentationPolicy{FreePercent: ptr.To[int32](50)})
+	three := time.Date(noon.Year(), noon.Month(), noon.Day(), 3, 0, 0, 0, must(t, "Europe/Berlin")).UTC()
+	next := func(i int) DefragmentMember {
+		return DefragmentMember{Name: nameOf(i), Why: v1beta2.ReasonDefragmenting}
+	}
+	planTests{
+		"does nothing unasked": {state(formed, members(3), database(1000, 10)), Done{}},
+		"defragments a member whose file is free by half": {
+			state(formed, members(3), half, database(200, 150), with(2, uses(200, 99))), next(2),
+		},
+		"the leader after all others": {
+			state(formed, members(3), half, database(200, 99)), next(1),
+		},
+		"and not before it handed over": {
+			state(formed, members(3), half, database(200, 150), with(0, uses(200, 99))), MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
+		},
+		"leaves small files alone": {state(formed, members(3), half, database(99, 1)), Done{}},
+		"looks at smaller ones where the spec asks for that": {
+			state(formed, members(3), defragmentation(v1beta2.DefragmentationPolicy{FreePercent: ptr.To[int32](50), MinimumSize: ptr.To(resource.MustParse("64Mi"))}), database(99, 1)), next(1),
+		},
+		"does not so more than once an hour": {
+			state(formed, members(3), half, database(200, 150), with(2, uses(200, 99)), defragmentedAgo(2, 59*time.Minute)), Done{},
+		},
+		"makes no run of a schedule that it sees for the first time": {
+			state(formed, members(3), database(10, 10), defragmentation(v1beta2.DefragmentationPolicy{Schedule: "* * * * *"})), Done{},
+		},
+		"makes a run when it is due": {
+			state(formed, members(3), database(10, 10), nightly(24*time.Hour)), next(1),
+		},
+		"goes on with it": {
+			state(formed, members(3), database(10, 10), nightly(24*time.Hour), defragmentedAgo(1, time.Hour)), next(2),
+		},
+		"has the leader hand over last": {
+			state(formed, members(3), database(10, 10), nightly(24*time.Hour), defragmentedAgo(1, time.Hour), defragmentedAgo(2, time.Hour)),
+			MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
+		},
+		"ends it when all members are through": {
+			state(formed, members(3), database(10, 10), nightly(24*time.Hour), defragmentedAgo(0, time.Hour), defragmentedAgo(1, time.Hour), defragmentedAgo(2, time.Hour)),
+			EndDefragmentation{Due: three},
+		},
+		"makes one run of many that were missed": {
+			state(formed, members(3), database(10, 10), nightly(240*time.Hour), defragmentedAgo(0, time.Hour), defragmentedAgo(1, time.Hour), defragmentedAgo(2, time.Hour)),
+			EndDefragmentation{Due: three},
+		},
+		"is done until the next one is due": {
+			state(formed, members(3), database(10, 10), nightly(noon.Sub(three))), Done{},
+		},
+		"leaves a run out that is too late": {
+			state(formed, members(3), database(10, 10), nightly(24*time.Hour), lateAfter(3600)), EndDefragmentation{Due: three, Late: true},
+		},
+		"waits while a member is down": {
+			state(formed, members(3), database(10, 10), nightly(24*time.Hour), with(2, pod(PodStarting))),
+			Wait{Why: v1beta2.ReasonSettling, Message: "member " + nameOf(2) + " is starting"},
+		},
+		"scales first": {
+			state(formed, members(3), size(2), database(10, 10), nightly(24*time.Hour)), RemoveMember{ID: 3, Name: nameOf(2)},
+		},
+		"rolls first": {
+			state(formed, members(3), database(10, 10), nightly(24*time.Hour), with(2, withImage("3.6.15"))),
+			DeletePod{Name: nameOf(2), Why: v1beta2.ReasonUpgrading, Message: "bring it to quay.io/coreos/etcd:v3.6.16"},
+		},
+		"says what is wrong with a schedule": {
+			state(formed, members(3), database(10, 10), defragmentation(v1beta2.DefragmentationPolicy{Schedule: "0 3 31 2 *"})),
+			Wait{Why: v1beta2.ReasonInvalidSpec, Message: `spec.defragmentation: schedule "0 3 31 2 *" is never due: there is no such date; the members go on serving`, Stalled: true, Pace: pollSettled},
+		},
+	}.run(t)
+}
+
+func must(t *testing.T, zone string) *time.Location {
+	t.Helper()
+	location, err := time.LoadLocation(zone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return location
+}
+
+func TestTheStatusSaysWhenAMemberWasDefragmented(t *testing.T) {
+	s := state(formed, members(3), database(10, 10), nightly(24*time.Hour))
+	first := NewStatus(s, DefragmentMember{Name: nameOf(1)}, nil, v1beta2.EtcdClusterStatus{}, 1)
+	again := NewStatus(s, Done{}, nil, first, 1)
+	for i, m := range again.MemberStatuses {
+		if (m.DefragmentedAt != nil) != (i == 1) {
+			t.Errorf("%s: %v", m.Name, m.DefragmentedAt)
+		}
+	}
+	s.Members[1].ID = 77 // another of the same name
+	if other := NewStatus(s, Done{}, nil, again, 1); other.MemberStatuses[1].DefragmentedAt != nil {
+		t.Error("a new member has the time of the one before")
+	}
+	over := NewStatus(s, EndDefragmentation{Due: noon}, nil, again, 1)
+	if over.Defragmentation == nil || !over.Defragmentation.LastScheduleTime.Time.Equal(noon) {
+		t.Errorf("after the run: %+v", over.Defragmentation)
+	}
+	s.Spec.Defragmentation = nil
+	if none := NewStatus(s, Done{}, nil, over, 1); none.Defragmentation != nil {
+		t.Errorf("without a schedule: %+v", none.Defragmentation)
+	}
+}
+
+func TestAScheduleIsSeenOnceAndWrittenOnce(t *testing.T) {
+	s := state(formed, members(3), defragmentation(v1beta2.DefragmentationPolicy{Schedule: "@daily"}))
+	first := NewStatus(s, Done{}, nil, v1beta2.EtcdClusterStatus{}, 1)
+	s.Now = s.Now.Add(time.Minute)
+	s.Defragmentation = first.Defragmentation
+	if second := NewStatus(s, Done{}, nil, first, 1); !second.Defragmentation.LastScheduleTime.Equal(first.Defragmentation.LastScheduleTime) {
+		t.Errorf("%v, then %v", first.Defragmentation, second.Defragmentation)
+	}
+}

@@ -1,0 +1,87 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+func hibernating(s *State) { s.Spec.Hibernate = true }
+
+var asleep = Asleep{Message: "hibernates: volumes, membership and ID are kept; set spec.hibernate to false to wake it up"}
+
+func stopFor(i int) Step {
+	return DeletePod{Name: nameOf(i), Why: v1beta2.ReasonHibernating, Message: "stopping, for the cluster is to hibernate"}
+}
+
+func TestPlanHibernate(t *testing.T) {
+	sleeping := []change{formed, members(3), with(0, withoutPod), with(1, withoutPod), with(2, withoutPod), noQuorum, hibernating}
+	planTests{
+		"stops the followers first": {
+			state(formed, members(3), hibernating), stopFor(1),
+		},
+		"stops the leader last": {
+			state(formed, members(3), hibernating, with(1, pod(PodDeleting)), with(2, pod(PodDeleting))), stopFor(0),
+		},
+		"replaces a member first whose volume goes with its Pod": {
+			state(formed, members(3), hibernating, with(1, volume(VolumeDeleting))),
+			AddLearner{Name: nameOf(3), PeerURL: peerURLOf(3)},
+		},
+		"waits until all have stopped": {
+			state(formed, members(2), hibernating, with(0, pod(PodDeleting)), with(1, withoutPod)),
+			Wait{Why: v1beta2.ReasonHibernating, Message: "member " + nameOf(0) + " is stopping"},
+		},
+		"asks a person where a host does not confirm it": {
+			state(formed, members(1), hibernating, with(0, pod(PodDeleting), func(m *Member) { m.GoneBy = noon.Add(-time.Hour) })),
+			Wait{Why: v1beta2.ReasonPodFailing, Message: "Pod " + nameOf(0) + " should have stopped and its host does not confirm it: make sure that it has, then delete the Pod with --force --grace-period=0", Stalled: true},
+		},
+		"is asleep, and has lost no quorum": {state(sleeping...), asleep},
+		"sleeps without its Secrets": {
+			state(append(sleeping, func(s *State) { s.SecretProblem = "Secret tls is not there" })...), asleep,
+		},
+		"takes up no restore in its sleep, and says so": {
+			state(append(sleeping, asked, func(s *State) { s.RestorePending = "monday" })...),
+			Asleep{Message: asleep.Message + "; EtcdRestore monday waits for that"},
+		},
+		"ends a restore before it sleeps": {
+			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, hibernating),
+			CreateMember{Name: seedName, Incarnation: 2, Start: StartSeed},
+		},
+		"refuses to sleep with emptyDir": {
+			state(formed, members(3), ephemeral, hibernating),
+			Wait{Why: v1beta2.ReasonInvalidSpec, Message: "hibernate stops all Pods, and with pod.emptyDir all data is lost with them: set spec.hibernate to false", Stalled: true},
+		},
+		"does not stop what it did not make": {
+			state(members(3), servicesFor(0, ""), hibernating),
+			Wait{
+				Why:     v1beta2.ReasonNotOurs,
+				Message: "member " + nameOf(0) + " was not made by this operator, or the cluster's ID was lost with its status: nothing is touched; save it with an EtcdBackup by etcdEndpoints, and apply an EtcdRestore of that snapshot",
+				Stalled: true,
+			},
+		},
+		"starts the members on their data when it wakes up": {
+			state(append(sleeping, func(s *State) { s.Spec.Hibernate = false })...),
+			CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartRejoin},
+		},
+		"sleeps before it was ever born": {state(hibernating), asleep},
+	}.run(t)
+}
+
+func TestASleepingClusterIsReadyAndNotAvailable(t *testing.T) {
+	s := state(formed, members(3), with(0, withoutPod), with(1, withoutPod), with(2, withoutPod), noQuorum, hibernating)
+	before := v1beta2.EtcdClusterStatus{MemberStatuses: []v1beta2.MemberStatus{{Name: nameOf(0), Role: v1beta2.MemberLeader, ID: "1"}}}
+	status := NewStatus(s, Plan(s), nil, before, 7)
+	for _, c := range status.Conditions {
+		want := "False"
+		if c.Type == v1beta2.ConditionReady {
+			want = "True"
+		}
+		if string(c.Status) != want || c.Reason != v1beta2.ReasonHibernated {
+			t.Errorf("condition %s is %s: %s", c.Type, c.Status, c.Reason)
+		}
+	}
+	if status.ClusterID != oldID || len(status.MemberStatuses) != 3 {
+		t.Errorf("what is to be kept: ID %q, members %+v", status.ClusterID, status.MemberStatuses)
+	}
+}

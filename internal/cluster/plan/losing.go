@@ -1,0 +1,79 @@
+package plan
+
+import "github.com/etcd-suite/etcd-operator/api/v1beta2"
+
+// A member that is about to lose its data is replaced while it serves: a learner joins, made as the spec asks now, and
+// gets its vote; only then one such member leaves, the leader after all others. So there are never fewer copies than
+// the spec asks for. Two things take a member's data: its volume is being deleted, or its Pod is to be made again and
+// the data would not be there for the new one, as with emptyDir.
+
+// Why members lose their data.
+const (
+	losesVolume = "its volume is being deleted"
+	losesPod    = "its Pod is to be made again and its data would go with it"
+)
+
+// losing says why a member of the cluster is about to lose its data; empty where it is not.
+func (s State) losing(m Member) string {
+	switch {
+	case !m.InMembership || m.Incarnation != s.Incarnation:
+		return ""
+	case m.Volume == VolumeDeleting:
+		return losesVolume
+	case s.goesWithPod(m) && s.stale(m) != nil && s.mayRoll():
+		return losesPod
+	}
+	return ""
+}
+
+// losers are the members that are about to lose their data.
+func (s State) losers() []Member {
+	return s.where(func(m Member) bool { return s.losing(m) != "" })
+}
+
+// goesWithPod says whether a member has data that is not there for its next Pod: it is in the Pod, or on a volume that
+// the spec no longer asks for.
+func (s State) goesWithPod(m Member) bool {
+	return (!s.Durable() || m.Volume == VolumeNone) && s.HoldsData(m)
+}
+
+// mayRoll says whether members may be brought to what the spec asks for now: a version that is refused, or that their
+// data is not prepared for, keeps all else waiting.
+func (s State) mayRoll() bool {
+	if !s.Formed() || !s.MembershipKnown || s.rollRefusal() != "" {
+		return false
+	}
+	return s.readyFor(s.versions())
+}
+
+// inPlace says whose place a member takes that is added; empty where it takes nobody's.
+func (s State) inPlace() string {
+	losers := s.losers()
+	if len(losers) == 0 || s.surplus() < 0 {
+		return ""
+	}
+	return " in the place of another: member " + losers[0].Name + " is to go, because " + s.losing(losers[0])
+}
+
+// crowdedOut: the learner that is to take the place of such a member finds no host beside all the others, as with
+// antiAffinity and as many hosts as members.
+func (s State) crowdedOut() Step {
+	learner, ok := s.learner()
+	if !ok || learner.Pod != PodBlocked || learner.PodReason != v1beta2.ReasonPodUnschedulable {
+		return nil
+	}
+	losers := s.losers()
+	if len(losers) == 0 {
+		return nil
+	}
+	first, wayOut := losers[0], "add one"
+	if s.losing(first) == losesPod {
+		wayOut += ", or set the change back"
+	}
+	return Wait{
+		Why: learner.PodReason,
+		Message: "member " + learner.Name + ": " + learner.PodMessage + "; it is to take the place of member " + first.Name + ", because " + s.losing(first) +
+			", and needs a host of its own beside all others until then: " + wayOut,
+		Stalled: true,
+	}
+}

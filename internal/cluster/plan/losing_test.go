@@ -1,0 +1,216 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+const (
+	noHost     = "0/3 nodes are available: 3 node(s) didn't match pod anti-affinity rules"
+	noWayDown  = "members whose data is in their Pod (emptyDir) are replaced by new ones, and etcd takes no new member while it brings its data down to 3.5: set version back to 3.6.16"
+	takesPlace = "; it is to take the place of member "
+)
+
+// allOutdated: spec.pod or spec.TLS asks for other Pods.
+func allOutdated(s *State) {
+	for i := range s.Members {
+		s.Members[i].Outdated = true
+	}
+}
+
+func upToDate(m *Member) { m.Outdated = false }
+
+// secureOnly: members talk TLS, whatever they trust.
+func secureOnly(s *State) {
+	for i := range s.Members {
+		s.Members[i].SecurePeer, s.Members[i].SecureClient = true, true
+	}
+}
+
+func leads(m *Member) { m.Leader = true }
+
+func follows(m *Member) { m.Leader = false }
+
+// unplaced: no host takes its Pod.
+func unplaced(m *Member) {
+	justAdded(m)
+	blockedBy(v1beta2.ReasonPodUnschedulable)(m)
+	m.PodMessage = noHost
+	joining(4)(m)
+}
+
+// TestPlanReplaceStale: members whose data is in their Pod are never stopped to be made again.
+func TestPlanReplaceStale(t *testing.T) {
+	old := everyImage("3.6.15")
+	add := func(i int) Step { return AddLearner{Name: nameOf(i), PeerURL: peerURLOf(i)} }
+	remove := func(i int) Step {
+		return RemoveMember{ID: state(members(5)).Members[i].ID, Name: nameOf(i), Replace: losesPod}
+	}
+	planTests{
+		"adds a learner before a member goes that spec.pod asks another Pod of": {
+			state(formed, members(3), with(2, outdated), ephemeral), add(3),
+		},
+		"adds one for another image, too": {
+			state(formed, members(3), old, ephemeral), add(3),
+		},
+		"and for another repository": {
+			state(formed, members(3), ephemeral, func(s *State) { s.Spec.Repository = "mirror/etcd" }), add(3),
+		},
+		"and for other authorities": {
+			state(formed, members(3), managed, with(1, func(m *Member) { m.Trust = "former" }), ephemeral),
+			AddLearner{Name: nameOf(3), PeerURL: "https" + strings.TrimPrefix(peerURLOf(3), "http")},
+		},
+		"does so at size one": {
+			state(size(1), formed, members(1), old, ephemeral), add(1),
+		},
+		"gives the learner its vote before anybody goes": {
+			state(formed, members(3), allOutdated, with(3, learner), ephemeral), PromoteLearner{ID: 4, Name: nameOf(3)},
+		},
+		"removes nobody while the learner is catching up": {
+			state(formed, members(3), allOutdated, with(3, learner, pod(PodStarting)), ephemeral),
+			Wait{Why: v1beta2.ReasonScaling, Message: "member " + nameOf(3) + " is catching up"},
+		},
+		"removes the newest of those that are not as asked for when there is one more that is": {
+			state(formed, members(4), allOutdated, with(3, upToDate), ephemeral), remove(2),
+		},
+		"keeps the leader for last, and moves leadership only once": {
+			state(formed, members(4), allOutdated, with(2, upToDate), with(3, upToDate), ephemeral), remove(1),
+		},
+		"moves leadership to one that stays before the leader goes": {
+			state(formed, members(4), with(0, outdated), ephemeral), MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
+		},
+		"removes the former leader": {
+			state(formed, members(4), with(0, outdated, follows), with(1, leads), ephemeral), remove(0),
+		},
+		"goes from two back to one": {
+			state(size(1), formed, members(2), with(0, outdated, follows), with(1, leads), ephemeral), remove(0),
+		},
+		"adds the next when the first is gone": {
+			state(formed, members(3), allOutdated, with(1, upToDate), ephemeral), add(3),
+		},
+		"adds nobody while a member is down": {
+			state(formed, members(3), allOutdated, with(1, pod(PodStarting)), ephemeral),
+			Wait{Why: v1beta2.ReasonSettling, Message: "member " + nameOf(1) + " is starting"},
+		},
+		"removes the learner that was made for what is no longer asked for": {
+			state(formed, members(3), allOutdated, with(3, learner, outdated), ephemeral), remove(3),
+		},
+		"takes the learner back when the change is": {
+			state(formed, members(3), with(3, learner), ephemeral), RemoveMember{ID: 4, Name: nameOf(3)},
+		},
+		"grows and replaces at once": {
+			state(size(4), formed, members(3), allOutdated, ephemeral), add(3),
+		},
+		"lets those go first that are not as asked for when it shrinks": {
+			state(formed, members(5), with(1, outdated), ephemeral), remove(1),
+		},
+		"says which host a learner lacks that is to take a member's place": {
+			state(formed, members(3), with(1, outdated), with(3, unplaced), ephemeral),
+			Wait{Why: v1beta2.ReasonPodUnschedulable, Stalled: true, Message: "member " + nameOf(3) + ": " + noHost + takesPlace + nameOf(1) +
+				", because its Pod is to be made again and its data would go with it, and needs a host of its own beside all others until then: add one, or set the change back"},
+		},
+		"says it of a member whose volume is being deleted, too": {
+			state(formed, members(3), with(1, volume(VolumeDeleting)), with(3, unplaced)),
+			Wait{Why: v1beta2.ReasonPodUnschedulable, Stalled: true, Message: "member " + nameOf(3) + ": " + noHost + takesPlace + nameOf(1) +
+				", because its volume is being deleted, and needs a host of its own beside all others until then: add one"},
+		},
+		"replaces one whose image cannot be had any more when another is asked for": {
+			state(formed, members(3), with(1, blockedBy(v1beta2.ReasonImageUnavailable), unreadyFor(time.Hour)), ephemeral, func(s *State) { s.Spec.Repository = "mirror/etcd" }),
+			RemoveMember{ID: 2, Name: nameOf(1), Replace: isDead},
+		},
+		"brings members to a volume that had none": {
+			state(formed, members(3), allOutdated, ephemeral, func(s *State) { s.Spec.Pod = nil }), add(3),
+		},
+		"does so before they sleep": {
+			state(formed, members(3), allOutdated, ephemeral, func(s *State) { s.Spec.Pod, s.Spec.Hibernate = nil, true }), add(3),
+		},
+		"lets no drain take the only member while its data is on the way to a volume": {
+			state(size(1), formed, members(1), allOutdated, ephemeral, func(s *State) { s.Spec.Pod, s.Budget = nil, budgetOf(0) }),
+			ApplyBudget{Incarnation: 1, MinAvailable: 1},
+		},
+		"restarts nobody for other authorities without a quorum, and says what to put back": {
+			state(formed, managed, members(1), size(1), noQuorum, with(0, unreadyFor(time.Hour), func(m *Member) { m.Trust, m.Loaded = "former", "certificates" }), ephemeral, secureOnly),
+			Wait{Why: v1beta2.ReasonQuorumLost, Stalled: true, Message: "quorum is lost: the members that have data have had their time and do not agree (" + nameOf(0) +
+				"); nothing is removed: bring them back, or put the authorities back into the TLS Secrets that the members were started with, for to restart them is to lose their data, or apply an EtcdRestore to go on from a snapshot"},
+		},
+		"takes members from their volumes": {
+			state(formed, members(3), ephemeral, func(s *State) {
+				allOutdated(s)
+				for i := range s.Members {
+					s.Members[i].Volume = VolumePresent
+				}
+			}), add(3),
+		},
+	}.run(t)
+}
+
+// TestPlanReplaceStaleVersion: the rules about versions are those of members on volumes.
+func TestPlanReplaceStaleVersion(t *testing.T) {
+	up, down := ofVersion("3.7.3"), ofVersion("3.5.35")
+	add := AddLearner{Name: nameOf(3), PeerURL: peerURLOf(3)}
+	planTests{
+		"replaces nobody by a version that is refused": {
+			state(formed, members(3), ofVersion("3.8.0"), ephemeral),
+			Wait{Why: v1beta2.ReasonVersionNotSupported, Message: "etcd is upgraded one minor version at a time: set version to the newest 3.7 before 3.8.0", Stalled: true},
+		},
+		"nor for another spec.pod before that is settled": {
+			state(formed, members(3), allOutdated, ofVersion("3.8.0"), ephemeral),
+			Wait{Why: v1beta2.ReasonVersionNotSupported, Message: "etcd is upgraded one minor version at a time: set version to the newest 3.7 before 3.8.0", Stalled: true},
+		},
+		"prepares for 3.7 before a member of it joins": {
+			state(formed, members(3), up, data("3.6.0", ""), ephemeral), RecordVersionChange{To: "3.7", Step: v1beta2.VersionChangePreparing, Index: 40},
+		},
+		"does not call the preparation off for those that are to be replaced after it": {
+			state(formed, members(3), up, data("3.5.0", "3.5.0"), preparedFor("3.7", v1beta2.VersionChangePreparing), ephemeral),
+			RecordVersionChange{To: "3.7", Step: v1beta2.VersionChangeSnapshotted, Index: 40},
+		},
+		"adds a member of 3.7 then": {
+			state(formed, members(3), up, data("3.6.0", ""), preparedFor("3.7", v1beta2.VersionChangeReady), ephemeral), add,
+		},
+		"goes on when one runs 3.7": {
+			state(formed, members(3), up, data("3.6.0", ""), with(1, withImage("3.7.3")), ephemeral), add,
+		},
+		"goes back half way up": {
+			state(formed, members(3), everyImage("3.5.35"), down, with(1, withImage("3.6.16")), ephemeral), add,
+		},
+		"refuses to go down a minor version, for nobody could join": {
+			state(formed, members(3), down, data("3.6.0", ""), ephemeral), Wait{Why: v1beta2.ReasonVersionNotSupported, Message: noWayDown, Stalled: true},
+		},
+		"and calls a way down off that was begun": {
+			state(formed, members(3), down, data("3.5.0", "3.5.0"), ephemeral), CancelDowngrade{From: "3.5"},
+		},
+	}.run(t)
+}
+
+func TestANewMemberGetsTheVersionThatIsReplacedTo(t *testing.T) {
+	tests := map[string]struct {
+		state State
+		want  string
+	}{
+		"the one that is asked for":       {state(formed, members(3), ofVersion("3.6.17"), with(3, justAdded), ephemeral), "3.6.17"},
+		"not one that is not prepared":    {state(formed, members(3), ofVersion("3.7.3"), with(3, justAdded), ephemeral), "3.6.16"},
+		"one that is":                     {state(formed, members(3), ofVersion("3.7.3"), preparedFor("3.7", v1beta2.VersionChangeReady), with(3, justAdded), ephemeral), "3.7.3"},
+		"not one that nobody can join on": {state(formed, members(3), ofVersion("3.5.35"), with(3, justAdded), ephemeral), "3.6.16"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := test.state.ImageFor(1); got != v1beta2.DefaultRepository+":v"+test.want {
+				t.Errorf("ImageFor = %s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+func TestALearnerThatTakesAPlaceSaysWhose(t *testing.T) {
+	s := state(formed, members(3), with(1, outdated), ephemeral)
+	want := "adding member " + nameOf(3) + " in the place of another: member " + nameOf(1) + " is to go, because its Pod is to be made again and its data would go with it"
+	if got := Describe(s, Plan(s)); got != want {
+		t.Errorf("message %q, want %q", got, want)
+	}
+	if got := Describe(state(formed, members(3), size(4)), AddLearner{Name: "x"}); strings.Contains(got, "place") {
+		t.Errorf("message %q of a cluster that grows", got)
+	}
+}

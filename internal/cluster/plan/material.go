@@ -1,0 +1,205 @@
+package plan
+
+import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/pki"
+)
+
+// Keys of the authority's Secret, and of those that cert-manager writes.
+const (
+	CACertKey         = "ca.crt"
+	CAKeyKey          = "ca.key"
+	PreviousCACertKey = "previous-ca.crt"
+	PreviousCAKeyKey  = "previous-ca.key"
+	IssuedCertKey     = "tls.crt"
+	IssuedKeyKey      = "tls.key"
+	IssuedCAKey       = "ca.crt"
+)
+
+// Annotations of the Secrets that the operator writes.
+const (
+	// annotationTrustSince holds since when the Secrets hold all authorities that they do (RFC 3339).
+	annotationTrustSince = v1beta2.Group + "/trust-since"
+	// annotationCertificateSince holds since when they hold their certificate (RFC 3339).
+	annotationCertificateSince = v1beta2.Group + "/certificate-since"
+)
+
+// secret is what a Secret holds; nil where there is none.
+type Secret struct {
+	Data        map[string][]byte
+	Annotations map[string]string
+	Version     string
+}
+
+func (s *Secret) Get(key string) []byte {
+	if s == nil {
+		return nil
+	}
+	return s.Data[key]
+}
+
+func (s *Secret) since(annotation string) time.Time {
+	if s == nil {
+		return time.Time{}
+	}
+	at, err := time.Parse(time.RFC3339, s.Annotations[annotation])
+	if err != nil {
+		return time.Time{}
+	}
+	return at
+}
+
+// material is what the Secrets of a cluster's certificates hold. It is kept out of the State, which may be printed.
+type Material struct {
+	// authority of the cluster's own (TLS.managed).
+	CA *Secret
+	// handed are the Secrets that members and clients use, by the name of the usage; issued those of cert-manager.
+	HandedOut, Issued map[string]*Secret
+	// rotate is the value of the annotation that asks for another authority.
+	Rotate string
+}
+
+func (m Material) Pair(u Usage) pki.Pair {
+	s := m.HandedOut[u.Name]
+	return pki.Pair{Cert: s.Get(u.certKey), Key: s.Get(u.keyKey)}
+}
+
+func (m Material) IssuedPair(u Usage) pki.Pair {
+	s := m.Issued[u.Name]
+	return pki.Pair{Cert: s.Get(IssuedCertKey), Key: s.Get(IssuedKeyKey)}
+}
+
+// bundle is all that the Secrets trust together.
+func (m Material) bundle() pki.Bundle {
+	var bundle pki.Bundle
+	for _, u := range Usages {
+		bundle = bundle.With(pki.ParseBundle(m.HandedOut[u.Name].Get(u.caKey)))
+	}
+	return bundle
+}
+
+// wanted are the authorities that sign.
+func (m Material) wanted() pki.Bundle {
+	if m.Issued == nil {
+		return pki.ParseBundle(m.CA.Get(CACertKey))
+	}
+	var bundle pki.Bundle
+	for _, u := range Usages {
+		bundle = bundle.With(pki.ParseBundle(m.Issued[u.Name].Get(IssuedCAKey)))
+	}
+	return bundle
+}
+
+// inUse are the authorities that signed what was handed out.
+func (m Material) inUse() pki.Bundle {
+	var signers pki.Bundle
+	for _, authority := range m.bundle() {
+		for _, u := range Usages {
+			pair := m.Pair(u)
+			if leaf, err := pair.Leaf(); err == nil && (pki.Bundle{authority}).Signed(leaf, pki.ParseBundle(pair.Cert)) {
+				signers = signers.With(pki.Bundle{authority})
+			}
+		}
+	}
+	return signers
+}
+
+func (m Material) current() (*pki.Authority, error) {
+	return pki.ParseAuthority(pki.Pair{Cert: m.CA.Get(CACertKey), Key: m.CA.Get(CAKeyKey)})
+}
+
+func (m Material) previous() *pki.Authority {
+	previous, err := pki.ParseAuthority(pki.Pair{Cert: m.CA.Get(PreviousCACertKey), Key: m.CA.Get(PreviousCAKeyKey)})
+	if err != nil {
+		return nil
+	}
+	return previous
+}
+
+// signerOf a certificate among the authorities whose key is known; nil when it is none of them.
+func (m Material) signerOf(leaf *x509.Certificate) *pki.Authority {
+	if current, err := m.current(); err == nil && leaf.CheckSignatureFrom(current.Certificate()) == nil {
+		return current
+	}
+	if previous := m.previous(); previous != nil && leaf.CheckSignatureFrom(previous.Certificate()) == nil {
+		return previous
+	}
+	return nil
+}
+
+// handOut is the data of a usage's Secret after a step, and since when its authorities and its certificate are so.
+func (m Material) HandOut(s State, u Usage, step HandOutCertificates) (*Secret, error) {
+	before := m.HandedOut[u.Name]
+	after := &Secret{Data: map[string][]byte{}, Annotations: map[string]string{}}
+	bundle := m.bundle().With(m.wanted())
+	if step.Drop {
+		bundle = m.wanted().With(m.inUse())
+	}
+	pair, err := m.pairAfter(s, u, step)
+	if err != nil {
+		return nil, fmt.Errorf("certificate of %ss: %w", u.Name, err)
+	}
+	after.Data[u.certKey], after.Data[u.keyKey], after.Data[u.caKey] = pair.Cert, pair.Key, bundle.PEM()
+	now := s.Now.UTC().Format(time.RFC3339)
+	after.Annotations[annotationTrustSince], after.Annotations[annotationCertificateSince] = now, now
+	if before != nil && pki.ParseBundle(before.Get(u.caKey)).Has(bundle) {
+		after.Annotations[annotationTrustSince] = before.Annotations[annotationTrustSince]
+	}
+	if before != nil && pair.Same(m.Pair(u)) {
+		after.Annotations[annotationCertificateSince] = before.Annotations[annotationCertificateSince]
+	}
+	return after, nil
+}
+
+var errNoAuthority = errors.New("there is no authority to sign it")
+
+// pairAfter is a usage's certificate after a step: the one that is there, unless it is due or outdated.
+func (m Material) pairAfter(s State, u Usage, step HandOutCertificates) (pki.Pair, error) {
+	held := m.Pair(u)
+	if m.Issued != nil {
+		due, outdated := m.judgeIssued(u)
+		if due != "" || (outdated && step.Switch) {
+			held = m.IssuedPair(u)
+		}
+		return held, nil
+	}
+	due, outdated := m.judgeManaged(s, u, m.wanted())
+	if due == "" && (!outdated || !step.Switch) {
+		return held, nil
+	}
+	signer, err := m.current()
+	if err != nil {
+		return pki.Pair{}, errors.Join(errNoAuthority, err)
+	}
+	// What all members trust for sure is the authority that signed the one before.
+	if previous := m.previous(); previous != nil && !step.Switch && m.stillPrevious() && s.Now.Before(previous.Certificate().NotAfter) {
+		signer = previous
+	}
+	return signer.Issue(s.CertificateRequest(u), s.Now, s.Validity().duration)
+}
+
+// stillPrevious says whether certificates of the previous authority are in use.
+func (m Material) stillPrevious() bool {
+	for _, u := range Usages {
+		if leaf, err := m.Pair(u).Leaf(); err == nil {
+			if previous := m.previous(); previous != nil && leaf.CheckSignatureFrom(previous.Certificate()) == nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (s State) CASecret() string { return s.Name + v1beta2.AuthoritySecretSuffix }
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,117 @@
+package plan
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/pki"
+)
+
+// judge says how the certificates stand. What observe found of cert-manager is in c already.
+func (m Material) Judge(s State, c Certificates) Certificates {
+	if s.Spec.TLS.Managed != nil {
+		c.Authority = m.judgeAuthority(s)
+	}
+	peer, server := m.HandedOut["peer"], m.HandedOut["server"]
+	c.Trust = TrustOf(peer.Get(v1beta2.PeerCAKey), server.Get(v1beta2.ServerCAKey))
+	c.Loaded = pki.Fingerprint(peer.Get(v1beta2.PeerCertKey), peer.Get(v1beta2.PeerCAKey), server.Get(v1beta2.ServerCertKey), server.Get(v1beta2.ServerCAKey))
+	if signs := c.Authority.Exists && c.Authority.Broken == ""; m.Issued == nil && !signs {
+		c.Missing = len(m.HandedOut) < len(Usages)
+		return c
+	}
+	bundle, wanted := m.bundle(), m.wanted()
+	needed := wanted.With(m.inUse())
+	var trusted, shown time.Time
+	for _, u := range Usages {
+		held := m.HandedOut[u.Name]
+		c.Missing = c.Missing || held == nil
+		c.Unknown = c.Unknown || !pki.ParseBundle(held.Get(u.caKey)).Has(needed)
+		trusted, shown = later(trusted, held.since(annotationTrustSince)), later(shown, held.since(annotationCertificateSince))
+	}
+	c.Superseded = !needed.Has(bundle)
+	m.judgeLeaves(s, wanted, &c)
+	overlap := s.Validity().caOverlap
+	c.SwitchAfter, c.DropAfter = trusted.Add(overlap), shown.Add(overlap)
+	return c
+}
+
+func (m Material) judgeAuthority(s State) Authority {
+	if m.CA == nil {
+		return Authority{}
+	}
+	a := Authority{Exists: true, Previous: len(m.CA.Get(PreviousCACertKey)) > 0}
+	current, err := m.current()
+	if err != nil {
+		a.Broken = fmt.Sprintf("Secret %s (keys %s, %s): %v: put the right content back, or delete it to have another authority made", s.CASecret(), CACertKey, CAKeyKey, err)
+		return a
+	}
+	end := current.Certificate().NotAfter
+	switch {
+	case a.Previous:
+		// One replacement at a time.
+	case m.Rotate != m.CA.Annotations[v1beta2.AnnotationRotateCA] && m.Rotate != "":
+		a.Replace = "the annotation " + v1beta2.AnnotationRotateCA + " asks for it"
+	case !s.Now.Before(end.Add(-s.Validity().caRenewBefore)):
+		a.Replace = "it is good until " + end.UTC().Format(time.RFC3339)
+	}
+	return a
+}
+
+// judgeLeaves says what is due, and what is outdated.
+func (m Material) judgeLeaves(s State, wanted pki.Bundle, c *Certificates) {
+	for _, u := range Usages {
+		var due string
+		var outdated bool
+		if m.Issued == nil {
+			due, outdated = m.judgeManaged(s, u, wanted)
+		} else {
+			due, outdated = m.judgeIssued(u)
+		}
+		c.Outdated = c.Outdated || outdated
+		if due != "" && c.Due == "" {
+			c.Due = "the certificate of " + u.Name + "s is to be replaced: " + due
+		}
+	}
+}
+
+func (m Material) judgeManaged(s State, u Usage, wanted pki.Bundle) (due string, outdated bool) {
+	pair := m.Pair(u)
+	leaf, err := pair.Leaf()
+	if err == nil {
+		err = s.CertificateRequest(u).Check(pair)
+	}
+	if err != nil {
+		return err.Error(), false
+	}
+	signer := m.signerOf(leaf)
+	if signer == nil {
+		// Whoever signed it is not known by key: it stays until all trust the authority that is.
+		signer, err = m.current()
+		if err != nil {
+			return err.Error(), true
+		}
+	}
+	return s.Validity().dueBy(leaf.NotAfter, signer.Certificate().NotAfter, s.Now), !wanted.Signed(leaf, nil)
+}
+
+// judgeIssued compares what cert-manager issued with what was handed out. A certificate of another authority than the
+// one before waits until all trust that authority.
+func (m Material) judgeIssued(u Usage) (due string, outdated bool) {
+	issued, held := m.IssuedPair(u), m.Pair(u)
+	leaf, err := issued.Leaf()
+	if err != nil || issued.Same(held) {
+		return "", false
+	}
+	before, err := held.Leaf()
+	if err != nil {
+		return err.Error(), false
+	}
+	for _, authority := range pki.ParseBundle(m.HandedOut[u.Name].Get(u.caKey)) {
+		one := pki.Bundle{authority}
+		if one.Signed(before, pki.ParseBundle(held.Cert)) && one.Signed(leaf, pki.ParseBundle(issued.Cert)) {
+			return "cert-manager issued one that is good until " + leaf.NotAfter.UTC().Format(time.RFC3339), false
+		}
+	}
+	return "", true
+}

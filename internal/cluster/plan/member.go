@@ -1,0 +1,126 @@
+package plan
+
+import (
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// Volume is how a member's PersistentVolumeClaim stands.
+type VolumeState string
+
+// Volumes. A member with an emptyDir has none.
+const (
+	VolumeNone     VolumeState = ""
+	VolumePresent  VolumeState = "Present"
+	VolumeDeleting VolumeState = "Deleting"
+)
+
+// Pod is how a member's Pod stands.
+type PodState string
+
+// Pods. Blocked is a Pod that cannot start, or keeps ending; PodReason says why. Ended is one that the kubelet gave
+// up for good (evicted, say) and that must be made again.
+const (
+	PodNone     PodState = ""
+	PodStarting PodState = "Starting"
+	PodRunning  PodState = "Running"
+	PodBlocked  PodState = "Blocked"
+	PodEnded    PodState = "Ended"
+	PodDeleting PodState = "Deleting"
+)
+
+// Member is one member: its Pod, its volume, its entry in the membership and what it says of itself.
+type Member struct {
+	Name        string
+	Incarnation int32
+	// InitialSize is the number of members that the cluster is bootstrapped with; 0 for members added later.
+	InitialSize int
+
+	Volume VolumeState
+	// VolumeKept: the volume outlives the EtcdCluster.
+	VolumeKept bool
+	// VolumeSize is what the volume was asked to hold, VolumeCapacity what it holds, both in bytes.
+	VolumeSize, VolumeCapacity int64
+	// VolumeFixed: its StorageClass does not let it grow. VolumeProblem is what keeps it from growing all the same.
+	VolumeFixed   bool
+	VolumeProblem string
+	Pod           PodState
+	// PodReady is the Pod's Ready condition.
+	PodReady bool
+	// UnreadySince is when that condition went false, or when the Pod was made if it was never true; zero while ready.
+	UnreadySince time.Time
+	// GoneBy is when a Pod that is being deleted was to be gone at the latest.
+	GoneBy time.Time
+	// Stopped: such a Pod's host has confirmed that nothing of it runs any more or will again; only the object is left.
+	Stopped bool
+	// PodReason (one of the API's reasons) and PodMessage say why a Pod is blocked.
+	PodReason, PodMessage string
+	// Corrupt: etcd ends again and again, and says that its data is corrupt.
+	Corrupt bool
+	// Start is how the Pod's etcd comes up.
+	Start Start
+	// PodImage is the image of the Pod's etcd container.
+	PodImage string
+	// SecurePeer and SecureClient say whether the Pod's etcd talks TLS to members and to clients.
+	SecurePeer, SecureClient bool
+	// Trust is the fingerprint of the authorities that it was started with, and Loaded that of the certificates that
+	// its Pod was last marked with.
+	Trust, Loaded string
+	// ShowsNew: the certificates that it serves with are those in its Secrets. Looked at while an authority is replaced.
+	ShowsNew bool
+	// Outdated: the Pod was made for another spec.pod or spec.TLS, in a way that takes a new Pod.
+	Outdated bool
+	// Relabel: the Pod's labels, its annotations or the note of what it was made for are not as they should be.
+	Relabel bool
+	// Peers are the names in its --initial-cluster, sorted, with commas between.
+	Peers string
+	// Exposed: the Pod carries the label that the client Service selects.
+	Exposed bool
+	// Seed is how the seed's init container stands, nil for other members.
+	Seed *Seed
+
+	// InMembership: etcd knows the member. Only meaningful when State.MembershipKnown.
+	InMembership bool
+	ID           etcd.ID
+	Learner      bool
+	// Started: the member has published its client URLs. Before that it may have no data.
+	Started bool
+
+	// Answers: the member answered for itself. Serving: it served a linearizable read.
+	Answers, Serving bool
+	ClusterID        etcd.ID
+	Leader           bool
+	Version          string
+	DBSize, Revision int64
+	// DBSizeInUse of its database file's bytes. DBQuota is what that may grow to; 0 where the member does not say.
+	DBSizeInUse, DBQuota int64
+	// RaftIndex is that of the last entry that the member knows to be committed, in RaftTerm.
+	RaftIndex, RaftTerm uint64
+	// Alarms that are on, as far as the member knows.
+	Alarms []etcd.Alarm
+	// Hash of its data at a revision that all voters have, in words that are the same for the same data. Looked at
+	// while a CORRUPT alarm is on; empty where it is not known.
+	Hash string
+	// StorageVersion is the version that the member's data is of; empty before etcd 3.6. Downgrade is the version that
+	// etcd is being brought down to; empty when it is not.
+	StorageVersion, Downgrade string
+	// AppliedIndex is how far the member has applied the raft log.
+	AppliedIndex int64
+	// Unanswered says why the member did not answer.
+	Unanswered string
+}
+
+// Seed is how a seed's init container stands.
+type Seed struct {
+	// Failures counts ended runs that did not succeed.
+	Failures int32
+	// Hopeless: the last run said that trying again cannot help.
+	Hopeless bool
+	// Message is what the last run said.
+	Message string
+	// Percent that the run under way says it has done.
+	Percent int32
+	// DoneAt is when the data was complete; zero before.
+	DoneAt time.Time
+}

@@ -1,0 +1,159 @@
+package plan
+
+import "github.com/etcd-suite/etcd-operator/api/v1beta2"
+
+// startMember makes the Pod of a member that should run and has none. A member that was started once comes back
+// only with its data.
+func startMember(s State) Step {
+	if !s.Formed() || s.switching() {
+		return nil
+	}
+	noVolume := false
+	for _, m := range s.Current() {
+		start, ok := s.startOf(m)
+		switch {
+		case m.Pod != PodNone || m.Volume == VolumeDeleting || !ok:
+		case m.Volume == VolumeNone && s.Durable() && s.NoStorageClass:
+			noVolume = true
+		default:
+			return CreateMember{Name: m.Name, Incarnation: m.Incarnation, Start: start}
+		}
+	}
+	if noVolume {
+		return noStorageClass()
+	}
+	return nil
+}
+
+// startOf says how a member without a Pod may come up, and false when it may not.
+func (s State) startOf(m Member) (Start, bool) {
+	held := m.Volume == VolumePresent && s.Durable()
+	switch {
+	case !s.MembershipKnown:
+		// No quorum to ask: who holds data goes on with it, nobody else starts.
+		return StartRejoin, held
+	case !m.InMembership:
+		return "", false
+	case m.Started:
+		return StartRejoin, held
+	default:
+		return StartJoin, held || s.justAdded(m)
+	}
+}
+
+// justAdded says whether a member that has not started was added to a formed cluster, and so has never voted. A
+// voter that was there from the beginning may have voted before it could say that it started.
+func (s State) justAdded(m Member) bool {
+	return m.Learner || !supportsLearners(s.lowestVersion())
+}
+
+// expose lets clients reach a member once it votes: a learner refuses most requests.
+func expose(s State) Step {
+	for _, m := range s.Current() {
+		if m.InMembership && m.Started && !m.Learner && !m.Exposed && m.Pod == PodRunning && m.Start != StartForce {
+			return ExposeMember{Name: m.Name}
+		}
+	}
+	return nil
+}
+
+// promote gives a learner its vote, unless the cluster is to shrink: then the learner is the first to go. etcd
+// itself refuses while the learner has not caught up.
+func promote(s State) Step {
+	if s.surplus() > len(s.losers()) {
+		return nil
+	}
+	for _, m := range s.membership() {
+		if m.Learner && m.Started && m.Answers && s.losing(m) == "" {
+			return PromoteLearner{ID: m.ID, Name: m.Name}
+		}
+	}
+	return nil
+}
+
+// membership is what etcd knows of the current incarnation.
+func (s State) membership() []Member {
+	return s.where(func(m Member) bool { return m.Incarnation == s.Incarnation && m.InMembership })
+}
+
+// removeOrphanPods stops Pods that are in no membership: of removed members, and of lives that are over.
+func removeOrphanPods(s State) Step {
+	if !s.MembershipKnown {
+		return nil
+	}
+	for _, m := range s.Members {
+		over := m.Incarnation < s.Incarnation || (m.Incarnation == s.Incarnation && !m.InMembership)
+		if over && m.Pod != PodNone && m.Pod != PodDeleting {
+			return DeletePod{Name: m.Name, Why: v1beta2.ReasonScaling, Message: "no longer a member of the cluster"}
+		}
+	}
+	return nil
+}
+
+// leave waits for the Pods of removed members, so that a cluster that says Ready has as many Pods as members. One
+// whose host does not confirm that it stopped is forgotten: the others no longer count its vote, so it can do no harm
+// should it run on.
+func leave(s State) Step {
+	for _, m := range s.Current() {
+		if !s.MembershipKnown || m.InMembership || m.Pod != PodDeleting {
+			continue
+		}
+		if s.overdue(m) {
+			return ForgetPod{Name: m.Name}
+		}
+		return s.waitGone(m, v1beta2.ReasonScaling, "member "+m.Name+" was removed and its Pod is stopping")
+	}
+	return nil
+}
+
+// deleteOldVolumes deletes volumes of removed members and of lives that are over: the cluster is at size and well
+// when this rule is asked, so what replaces them is proven.
+func deleteOldVolumes(s State) Step {
+	if !s.MembershipKnown {
+		return nil
+	}
+	for _, m := range s.Members {
+		over := m.Incarnation < s.Incarnation || (m.Incarnation == s.Incarnation && !m.InMembership)
+		if over && m.Pod == PodNone && m.Volume == VolumePresent {
+			return DeleteVolume{Name: m.Name, Why: v1beta2.ReasonScaling}
+		}
+	}
+	return nil
+}
+
+// leader of the current incarnation, as it says itself.
+func (s State) leader() (Member, bool) {
+	for _, m := range s.membership() {
+		if m.Leader {
+			return m, true
+		}
+	}
+	return Member{}, false
+}
+
+// moveLeader hands leadership to a healthy voter, to one that stays if there is any.
+func (s State) moveLeader(from Member) Step {
+	var move Step
+	for _, m := range s.membership() {
+		if m.Learner || !m.Serving || m.ID == from.ID {
+			continue
+		}
+		if s.losing(m) == "" {
+			return MoveLeader{From: from.Name, To: m.ID, Name: m.Name}
+		}
+		if move == nil {
+			move = MoveLeader{From: from.Name, To: m.ID, Name: m.Name}
+		}
+	}
+	return move
+}
+
+// learner is the member that has no vote yet. There is at most one that the operator added.
+func (s State) learner() (Member, bool) {
+	for _, m := range s.membership() {
+		if m.Learner {
+			return m, true
+		}
+	}
+	return Member{}, false
+}

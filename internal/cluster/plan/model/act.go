@@ -1,0 +1,239 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// Act does a step's effect, as the operator's own act would. s is what the step was planned from.
+func (w *World) Act(s plan.State, step plan.Step) error {
+	defer w.elect()
+	switch step := step.(type) {
+	case plan.ApplyServices:
+		w.Services = plan.Services{
+			HeadlessCurrent: true, ClientExists: true, ClientCurrent: true,
+			ClientIncarnation: step.Incarnation, ClientClusterID: step.ClusterID, ClientRestoreUID: step.RestoreUID,
+		}
+	case plan.ApplyBudget:
+		w.budgetSize = s.Spec.Size
+		w.Budget = plan.Budget{Exists: true, Current: true, Incarnation: step.Incarnation, MinAvailable: step.MinAvailable, Other: w.Budget.Other}
+	case plan.WithdrawBudget:
+		w.Budget = plan.Budget{Other: w.Budget.Other}
+	case plan.CreateVolumes, plan.KeepVolume, plan.ResizeVolume, plan.DeleteVolume:
+		return w.actOnVolume(s, step)
+	case plan.CreateMembers:
+		for _, name := range s.Bootable(step.Incarnation, step.Size) {
+			w.create(s, plan.CreateMember{Name: name, Incarnation: step.Incarnation, InitialSize: step.Size, Start: plan.StartNew})
+		}
+	case plan.CreateMember:
+		if step.Start == plan.StartForce && !w.forcing(step.Name) {
+			return errStale
+		}
+		w.create(s, step)
+	case plan.RelabelPod:
+		if p := w.pod(step.Name); p != nil {
+			p.labels = w.labels
+		}
+	case plan.ExposeMember:
+		if p := w.pod(step.Name); p != nil {
+			p.exposed = true
+		}
+	case plan.DeletePod:
+		w.stop(step.Name)
+	case plan.StopMembers:
+		for _, p := range slices.Clone(w.pods) {
+			if p.incarnation != step.Except {
+				w.stop(p.name)
+			}
+		}
+	case plan.ForgetPod:
+		w.pods = slices.DeleteFunc(w.pods, func(p pod) bool { return p.name == step.Name })
+	default:
+		return w.change(s, step)
+	}
+	return nil
+}
+
+// actOnVolume does the steps that touch volumes only.
+func (w *World) actOnVolume(s plan.State, step plan.Step) error {
+	switch step := step.(type) {
+	case plan.CreateVolumes:
+		for _, name := range s.InitialNames(step.Incarnation, step.Size) {
+			w.provide(volume{size: sizeOf(s), name: name, incarnation: step.Incarnation, initialSize: step.Size})
+		}
+	case plan.KeepVolume:
+		if v := w.volume(step.Name); v != nil {
+			v.kept = step.Keep
+		}
+	case plan.ResizeVolume:
+		return w.resizeVolume(step)
+	case plan.DeleteVolume:
+		if v := w.volume(step.Name); v != nil {
+			v.deleting = true
+		}
+	}
+	return nil
+}
+
+// create makes a member's volume and Pod where they are missing.
+func (w *World) create(s plan.State, step plan.CreateMember) {
+	if w.durable() && (step.Start == plan.StartJoin || step.Start == plan.StartSeed) {
+		w.provide(volume{size: sizeOf(s), name: step.Name, incarnation: step.Incarnation})
+	}
+	if w.pod(step.Name) != nil {
+		return
+	}
+	p := pod{
+		name: step.Name, incarnation: step.Incarnation, initialSize: step.InitialSize, start: step.Start,
+		version: versionOf(s.ImageFor(step.Incarnation)), state: plan.PodStarting,
+		exposed: step.Start != plan.StartJoin && step.Start != plan.StartForce, unreadySince: w.now, template: w.template, labels: w.labels, stale: w.stale,
+	}
+	switch {
+	case step.Start == plan.StartNew:
+		p.peers = s.InitialNames(step.Incarnation, step.InitialSize)
+	case step.Start == plan.StartSeed && s.Request != nil:
+		p.restore = s.Request.UID
+	case step.Start == plan.StartJoin:
+		p.peers = s.JoinPeers(step.Name)
+	}
+	w.pods = append(w.pods, p)
+}
+
+func sizeOf(s plan.State) int64 {
+	request := s.StorageRequest()
+	return request.Value()
+}
+
+// provide makes a volume where there is none of that name.
+func (w *World) provide(v volume) {
+	if w.volume(v.name) == nil {
+		w.volumes = append(w.volumes, v)
+	}
+}
+
+// stop begins the end of a Pod.
+func (w *World) stop(name string) {
+	p := w.pod(name)
+	if p == nil || p.state == plan.PodDeleting {
+		return
+	}
+	p.state, p.reason, p.wrong = plan.PodDeleting, "", ""
+	p.goneBy = w.now + 30
+	w.unready(p)
+}
+
+func (w *World) unready(p *pod) {
+	if p.ready {
+		p.ready, p.unreadySince = false, w.now
+	}
+}
+
+// forcing is what the operator reads past its cache before it starts a Pod with --force-new-cluster.
+func (w *World) forcing(name string) bool {
+	recovery := w.Cluster.Status.Recovery
+	return recovery != nil && recovery.Step == v1beta2.RecoveryForcing && recovery.Member == name && w.company(name) == ""
+}
+
+var errStale = errors.New("the recovery has gone on since")
+
+var errUnknownMember = errors.New("no such member")
+
+// change is a change of the membership, or of who leads. etcd refuses what it would refuse. A change is a write
+// like any other: a majority of those who were members before has it.
+func (w *World) change(s plan.State, step plan.Step) error {
+	l := w.asked(&s)
+	if l == nil {
+		return w.changeless(step)
+	}
+	if l.leader == 0 {
+		return fmt.Errorf("no leader: %w", etcd.ErrNotYet)
+	}
+	switch step := step.(type) {
+	case plan.AddLearner:
+		if step.Voter {
+			w.create(s, plan.CreateMember{Name: step.Name, Incarnation: s.Incarnation, Start: plan.StartJoin})
+		}
+		return w.add(l, step)
+	case plan.EnableDowngrade:
+		return w.enableDowngrade(l, step)
+	case plan.CancelDowngrade:
+		l.downgrade = 0
+	case plan.PromoteLearner:
+		return w.promote(l, step.ID)
+	case plan.RemoveMember:
+		return w.remove(l, step.ID)
+	case plan.MoveLeader:
+		to := l.byID(step.To)
+		if to == nil || to.learner || !w.up(l, to) {
+			return fmt.Errorf("move leader to %s: %w", step.To, errUnknownMember)
+		}
+		l.leader = to.id
+	default:
+		return w.changeSpace(l, step)
+	}
+	return nil
+}
+
+// changeless: steps that change nothing but the status need no etcd.
+func (w *World) changeless(step plan.Step) error {
+	switch step.(type) {
+	case plan.AddLearner, plan.PromoteLearner, plan.RemoveMember, plan.MoveLeader, plan.EnableDowngrade, plan.CancelDowngrade,
+		plan.CompactHistory, plan.DefragmentMember, plan.DisarmAlarm:
+		return fmt.Errorf("no member serves: %w", etcd.ErrNotYet)
+	}
+	return nil
+}
+
+func (w *World) add(l *life, step plan.AddLearner) error {
+	if l.entry(step.Name) != nil {
+		return nil
+	}
+	if !strings.Contains(step.PeerURL, step.Name) {
+		return fmt.Errorf("peer URL %s is not that of %s", step.PeerURL, step.Name)
+	}
+	learning := slices.ContainsFunc(l.entries, func(e entry) bool { return e.learner })
+	if l.cooling > 0 || (learning && !step.Voter) {
+		return fmt.Errorf("unhealthy, or too many learners: %w", etcd.ErrNotYet)
+	}
+	w.write(l)
+	w.nextID++
+	l.entries = append(l.entries, entry{id: etcd.ID(w.nextID), name: step.Name, learner: !step.Voter})
+	return nil
+}
+
+func (w *World) promote(l *life, id etcd.ID) error {
+	e := l.byID(id)
+	if e == nil {
+		return fmt.Errorf("promote %s: %w", id, errUnknownMember)
+	}
+	if !e.learner {
+		return nil
+	}
+	if !e.caughtUp || !w.up(l, e) {
+		return fmt.Errorf("the learner has not caught up: %w", etcd.ErrNotYet)
+	}
+	w.write(l)
+	e.learner = false
+	l.cooling = 3
+	return nil
+}
+
+// remove refuses, as etcd's strict reconfiguration does, what would leave the active members without quorum.
+func (w *World) remove(l *life, id etcd.ID) error {
+	e := l.byID(id)
+	if e == nil {
+		return nil
+	}
+	if v := w.voters(l); !e.learner && !v.KeepsQuorumWithout(w.up(l, e)) {
+		return fmt.Errorf("unhealthy cluster: %w", etcd.ErrNotYet)
+	}
+	w.write(l)
+	l.entries = slices.DeleteFunc(l.entries, func(e entry) bool { return e.id == id })
+	return nil
+}

@@ -1,0 +1,235 @@
+package model
+
+import (
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// Check holds a step that is about to be done against the invariants of design.md that a single step can break:
+// 1, 2, 4, 5 and 7. What breaks 3 shows when a Pod starts, and what breaks 6 when the world runs on.
+func (w *World) Check(step plan.Step) {
+	l := w.formed()
+	switch step := step.(type) {
+	case plan.AddLearner, plan.PromoteLearner, plan.RemoveMember, plan.MoveLeader:
+		w.checkChange(l, step)
+	case plan.DeletePod:
+		w.checkStop(l, step)
+	case plan.DefragmentMember:
+		w.checkDefragment(l, step)
+	case plan.DisarmAlarm:
+		w.checkDisarm(l, step)
+	case plan.StopMembers:
+		w.checkHandover()
+	case plan.DeleteVolume:
+		w.checkDelete(l, step.Name)
+	case plan.ForgetPod:
+		if l != nil && l.entry(step.Name) != nil {
+			w.violate(3, "the Pod of member %s is forgotten, and it may still vote", step.Name)
+		}
+	case plan.CreateMember:
+		w.checkAlone(step)
+	case plan.BeginRecovery:
+		w.checkRecovery(l, step)
+	case plan.BeginRestore:
+		w.checkOnce(step)
+	case plan.CreateMembers:
+		if l != nil {
+			w.violate(3, "a formed cluster is bootstrapped again")
+		}
+	case plan.AdoptSeed:
+		if seed := w.lifeOf(step.Incarnation); seed == nil || seed.leader == 0 {
+			w.violate(4, "a seed that does not serve becomes the cluster")
+		}
+	}
+}
+
+// checkChange: a change of the membership, or of who leads.
+func (w *World) checkChange(l *life, step plan.Step) {
+	switch step := step.(type) {
+	case plan.AddLearner:
+		w.checkAdd(l, step)
+	case plan.PromoteLearner:
+		w.checkQuorum(l, "a learner is promoted")
+	case plan.RemoveMember:
+		w.checkRemove(l, step)
+	case plan.MoveLeader:
+		w.checkMove(l)
+	}
+}
+
+// CheckStale holds a step that was planned from an old state against what no old state excuses.
+func (w *World) CheckStale(step plan.Step) {
+	if step, ok := step.(plan.DeleteVolume); ok {
+		v := w.volume(step.Name)
+		if l := w.formed(); l != nil && v != nil && v.data != nil && v.data.cluster == l.id && l.byID(v.data.member) != nil {
+			w.violate(4, "volume %s of a member is deleted", step.Name)
+		}
+	}
+}
+
+func (w *World) checkQuorum(l *life, what string) {
+	if l == nil || l.leader == 0 {
+		w.violate(5, "%s while quorum is lost", what)
+	}
+}
+
+func (w *World) checkAdd(l *life, step plan.AddLearner) {
+	w.checkQuorum(l, "a member is added")
+	if l == nil {
+		return
+	}
+	for _, e := range l.entries {
+		if e.learner {
+			w.violate(1, "%s is added while %s is", step.Name, e.name)
+		}
+	}
+}
+
+func (w *World) checkRemove(l *life, step plan.RemoveMember) {
+	w.checkQuorum(l, "a member is removed")
+	if l == nil {
+		return
+	}
+	e := l.byID(step.ID)
+	if e == nil || e.learner {
+		return
+	}
+	for _, other := range l.entries {
+		if other.learner {
+			w.violate(1, "%s is removed while %s is added", e.name, other.name)
+		}
+	}
+	w.checkConvicted(l, e, step)
+	w.checkReplaced(l, e)
+	if !w.voters(l).KeepsQuorumWithout(w.up(l, e)) {
+		w.violate(2, "removing %s takes quorum", e.name)
+	}
+	w.checkLeader(l, e)
+}
+
+// checkStop: a Pod that is stopped on purpose.
+func (w *World) checkStop(l *life, step plan.DeletePod) {
+	p := w.pod(step.Name)
+	if p == nil || l == nil || p.incarnation != l.incarnation {
+		return
+	}
+	if step.Why == v1beta2.ReasonHibernating {
+		w.checkSleep(l, p)
+		return
+	}
+	e := l.entry(step.Name)
+	if e == nil {
+		return
+	}
+	if p.scratch != nil && p.state != plan.PodEnded && p.scratch.member == e.id && e.started {
+		w.violate(4, "the Pod of %s takes its data along", e.name)
+	}
+	if e.learner || !w.up(l, e) {
+		return
+	}
+	if l.leader == 0 {
+		return // without a quorum there is none to take
+	}
+	// A cluster of one or two cannot lose a member for a moment and keep quorum; its members are stopped all the same.
+	if v := w.voters(l); v.Total > 2 && (!v.KeepsQuorumWhileStopped(true) || v.Healthy < v.Total) {
+		w.violate(2, "stopping %s leaves %d of %d voters", e.name, v.Healthy-1, v.Total)
+	}
+	w.checkLeader(l, e)
+	if (step.Why == v1beta2.ReasonUpgrading || step.Why == v1beta2.ReasonRolling) && l.leader == e.id {
+		w.checkRolledLast(l, e)
+	}
+}
+
+// checkRolledLast: the leader is the last one that a rolling change touches.
+func (w *World) checkRolledLast(l *life, e *entry) {
+	for _, other := range l.entries {
+		if o := w.pod(other.name); other.id != e.id && (o.version != w.Cluster.Spec.Version || o.template != w.template) {
+			w.violate(7, "the leader %s is rolled before %s", e.name, other.name)
+		}
+	}
+}
+
+// checkLeader: a member that leads is not stopped while another could lead.
+func (w *World) checkLeader(l *life, e *entry) {
+	if l.leader != e.id {
+		return
+	}
+	for i := range l.entries {
+		if other := &l.entries[i]; other.id != e.id && !other.learner && w.up(l, other) {
+			w.violate(7, "%s is stopped while it leads and %s could", e.name, other.name)
+			return
+		}
+	}
+}
+
+// checkHandover: the old members stop only for a seed that is up.
+func (w *World) checkHandover() {
+	restore := w.Cluster.Status.Restore
+	if w.formed() == nil && !w.durable() && (restore == nil || restore.Step != v1beta2.RestoreSwitching) {
+		return // nothing has been acknowledged to anybody
+	}
+	if restore == nil || restore.Step != v1beta2.RestoreSwitching {
+		w.violate(2, "all members are stopped without a restore")
+		return
+	}
+	if seed := w.lifeOf(restore.Incarnation); seed == nil || !seed.quorate {
+		w.violate(4, "the old members are stopped before the seed is proven")
+	}
+}
+
+// checkDelete: a volume may go when it never was the cluster's, or when the cluster is whole without it.
+func (w *World) checkDelete(l *life, name string) {
+	v := w.volume(name)
+	if v == nil || v.data == nil {
+		return
+	}
+	owner := w.life(v.data.cluster)
+	if l == nil {
+		if owner.adopted {
+			w.violate(4, "volume %s is deleted before a cluster has formed", name)
+		}
+		return
+	}
+	if owner != l && !owner.adopted && owner.incarnation > 1 {
+		return // a seed that never served
+	}
+	if owner == l && l.byID(v.data.member) != nil {
+		w.violate(4, "volume %s of a member is deleted", name)
+	}
+	w.checkQuorum(l, "volume "+name+" is deleted")
+	if v := w.voters(l); v.Healthy < v.Total || v.Total != w.Cluster.Spec.Size {
+		w.violate(4, "volume %s is deleted while %d of %d voters are healthy and %d are wanted", name, v.Healthy, v.Total, w.Cluster.Spec.Size)
+	}
+}
+
+// CheckDone holds the world against what Done claims.
+func (w *World) CheckDone() {
+	l := w.formed()
+	if l == nil {
+		w.violate(6, "done, and no cluster has formed")
+		return
+	}
+	v := w.voters(l)
+	if len(l.entries) != w.Cluster.Spec.Size || v != (etcd.Voters{Total: len(l.entries), Healthy: len(l.entries)}) {
+		w.violate(6, "done with %d of %d voters and %d members, and %d are wanted", v.Healthy, v.Total, len(l.entries), w.Cluster.Spec.Size)
+	}
+	w.checkBudget(l)
+	w.checkVolumes(w.Observe())
+	w.checkTemplates(l)
+	w.checkSpace(l)
+	for _, p := range w.pods {
+		e := l.entry(p.name)
+		if e == nil || !p.exposed || p.start == plan.StartForce || p.version != w.Cluster.Spec.Version {
+			w.violate(6, "done, and Pod %s is not as it should be", p.name)
+		}
+	}
+	for _, v := range w.volumes {
+		if l.entry(v.name) == nil {
+			w.violate(6, "done, and volume %s is left", v.name)
+		}
+	}
+	if w.Services.ClientIncarnation != l.incarnation || w.Services.ClientClusterID != l.id.String() {
+		w.violate(6, "done, and the client Service leads elsewhere")
+	}
+}

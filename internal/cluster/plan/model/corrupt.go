@@ -1,0 +1,82 @@
+package model
+
+import (
+	"math/rand/v2"
+
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// taint gives one member, or two, other data than the rest, which etcd notices. It may be wrong about whose that is.
+func taint(w *World, r *rand.Rand) string {
+	l := w.formed()
+	if l == nil || len(l.entries) == 0 {
+		return ""
+	}
+	said := "other data on"
+	for range 1 + r.IntN(2) {
+		e := &l.entries[r.IntN(len(l.entries))]
+		if d := w.dataOf(e.name); d != nil && !e.learner && w.spare(e.name) {
+			d.tainted = true
+			l.accused = e.id
+			said += " " + e.name
+		}
+	}
+	switch {
+	case l.accused == 0:
+		return ""
+	case r.IntN(6) == 0:
+		l.accused = l.entries[r.IntN(len(l.entries))].id
+	case r.IntN(6) == 0:
+		l.nobody = true
+	}
+	return said
+}
+
+// hearCorrupt is what a member says of the alarm, and its hash while that is on.
+func (w *World) hearCorrupt(l *life, d *data, m *plan.Member) {
+	if l.accused == 0 {
+		return
+	}
+	alarm := etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: l.accused}
+	if l.nobody {
+		alarm.Member = 0
+	}
+	m.Alarms = append(m.Alarms, alarm)
+	m.Hash = "right"
+	if d.tainted {
+		m.Hash = "wrong on " + m.Name
+	}
+}
+
+func (w *World) disarmCorrupt(l *life, alarm etcd.Alarm) {
+	if alarm.Member == l.accused || (alarm.Member == 0 && l.nobody) {
+		l.accused, l.nobody = 0, false
+	}
+}
+
+// checkConvicted: who is removed for its data has other data than the rest.
+func (w *World) checkConvicted(l *life, e *entry, step plan.RemoveMember) {
+	d := w.dataOf(e.name)
+	if l.accused == 0 || d == nil || d.tainted || d.corrupt || d.member != e.id || step.Replace != "its data is corrupt" {
+		return
+	}
+	w.violate(4, "%s is removed for its data, which is right", e.name)
+}
+
+// checkAcquitted: the alarm is not disarmed while data differs that nobody knows about.
+func (w *World) checkAcquitted(l *life) {
+	tainted, voters := 0, 0
+	for i := range l.entries {
+		e := &l.entries[i]
+		if d := w.dataOf(e.name); d != nil && !e.learner && w.up(l, e) {
+			voters++
+			if d.tainted {
+				tainted++
+			}
+		}
+	}
+	if tainted > 0 && voters > 1 {
+		w.violate(9, "the alarm is disarmed while members have different data")
+	}
+}

@@ -1,0 +1,61 @@
+package model
+
+import (
+	"math/rand/v2"
+
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// drain evicts a Pod as kubectl drain does: as long as the PodDisruptionBudget allows it. It never takes quorum from
+// a cluster of three or more, nor the data of one with emptyDir.
+func drain(w *World, r *rand.Rand) string {
+	p := w.anyPod(r)
+	if p == nil || p.state == plan.PodDeleting || !w.mayEvict(p) {
+		return ""
+	}
+	l := w.lifeOf(p.incarnation)
+	if l == nil || l.entry(p.name) == nil {
+		return ""
+	}
+	before := w.voters(l)
+	if w.Gentle && w.losing() {
+		return ""
+	}
+	w.stop(p.name)
+	after := w.voters(l)
+	small := w.durable() && before.Total <= 2 && min(w.budgetSize, w.Cluster.Spec.Size) <= 2
+	if before.HasQuorum() && !after.HasQuorum() && !small && l.accused == 0 { // nobody is served with that alarm on
+		w.violate(2, "a drain that the PodDisruptionBudget allows takes %s and leaves %d of %d voters", p.name, after.Healthy, after.Total)
+	}
+	return "drain " + p.name
+}
+
+// mayEvict is what the eviction API asks of the PodDisruptionBudget.
+func (w *World) mayEvict(p *pod) bool {
+	b := w.Budget
+	if !b.Exists || b.Incarnation != p.incarnation || !p.exposed || b.Other != "" {
+		return false // a Pod without a budget is anybody's to evict, at their own risk
+	}
+	healthy := 0
+	for _, other := range w.pods {
+		if other.exposed && other.ready && other.incarnation == b.Incarnation && other.state != plan.PodDeleting {
+			healthy++
+		}
+	}
+	if !p.ready {
+		return w.durable() || healthy >= b.MinAvailable
+	}
+	return healthy > b.MinAvailable
+}
+
+// checkBudget holds the PodDisruptionBudget of a cluster that is done against what it should allow.
+func (w *World) checkBudget(l *life) {
+	want := etcd.Quorum(len(l.entries))
+	if w.durable() && w.Cluster.Spec.Size <= 2 {
+		want = w.Cluster.Spec.Size - 1
+	}
+	if b := w.Budget; b.Other == "" && (!b.Exists || b.Incarnation != l.incarnation || b.MinAvailable != want) {
+		w.violate(6, "done, and the PodDisruptionBudget is %+v", b)
+	}
+}

@@ -1,0 +1,315 @@
+package model
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// fault is one thing that users, hosts and clouds do to a cluster. It says what it did, or nothing.
+type fault func(*World, *rand.Rand) string
+
+// faults, each as likely as the others.
+var faults = []fault{
+	deletePod, deletePod, deleteVolume, loseMember, unschedulable, schedulable, evict, crash, hang, restart, restart, restart, loseHost,
+	resize, resize, newVersion, newTemplate, newLabels, badTemplate, badImage, goodImage, newRestore, verifyRestore, verifyRestore, deleteRestore, changeFate,
+	SaysCorrupt, consent, loseStatus, loseServices, toggleStorageClass, toggleSecret, togglePause, newLeader, drain, drain, drain, toggleHibernate, toggleHibernate, toggleRetention, growVolumes,
+}
+
+// Chance lets chance into the world: what is under way takes its time, and writes reach some members later.
+func (w *World) Chance(r *rand.Rand) { w.choose = r.IntN }
+
+// Fault does one random thing to the world and says what.
+func (w *World) Fault(r *rand.Rand) string {
+	if r.IntN(3) == 0 {
+		w.Cluster.Spec.Paused, w.SecretProblem, w.Cluster.Spec.Hibernate = false, "", false
+	}
+	all := faults
+	if w.Crowded {
+		all = append(all[:len(all):len(all)], spaceFaults...)
+	}
+	said := all[r.IntN(len(all))](w, r)
+	w.elect()
+	return said
+}
+
+// spare says whether the data of a member may be lost without loss of quorum, while all others are well: which of
+// two that are not is the better one to keep, nobody can know. In a world that is not gentle it always may.
+func (w *World) spare(name string) bool {
+	for i := range w.lives {
+		l := &w.lives[i]
+		if e := l.entry(name); !w.Gentle || e == nil {
+			continue
+		}
+		if v := w.voters(l); v.Healthy < v.Total {
+			return false
+		}
+		safe := etcd.Voters{}
+		for _, e := range l.entries {
+			if !e.learner || e.name == name { // a learner may have its vote any moment
+				safe.Total++
+				if e.name != name && w.safe(l, e) {
+					safe.Healthy++
+				}
+			}
+		}
+		if !safe.HasQuorum() {
+			return false
+		}
+	}
+	return true
+}
+
+// losing says whether a volume is about to go with its Pod.
+func (w *World) losing() bool {
+	return slices.ContainsFunc(w.volumes, func(v volume) bool { return v.deleting })
+}
+
+// safe says whether a member has data that is not about to go.
+func (w *World) safe(l *life, e entry) bool {
+	d := w.dataOf(e.name)
+	if d == nil || d.cluster != l.id || d.member != e.id || d.corrupt {
+		return false
+	}
+	if w.durable() {
+		return !w.volume(e.name).deleting
+	}
+	state := w.pod(e.name).state
+	return state != plan.PodDeleting && state != plan.PodEnded
+}
+
+func (w *World) anyPod(r *rand.Rand) *pod {
+	if len(w.pods) == 0 {
+		return nil
+	}
+	return &w.pods[r.IntN(len(w.pods))]
+}
+
+// onPod does something to a random Pod.
+func onPod(what string, do func(*World, *pod)) fault {
+	return func(w *World, r *rand.Rand) string {
+		p := w.anyPod(r)
+		if p == nil || (!w.durable() && !w.spare(p.name)) || (w.Gentle && w.losing()) {
+			return ""
+		}
+		do(w, p)
+		return what + " " + p.name
+	}
+}
+
+var (
+	deletePod     = onPod("delete Pod", func(w *World, p *pod) { w.stop(p.name) })
+	unschedulable = onPod("no host for", func(_ *World, p *pod) {
+		if p.state == plan.PodStarting {
+			p.unschedulable = true
+		}
+	})
+	schedulable = onPod("a host for", func(_ *World, p *pod) { p.unschedulable = false })
+	evict       = onPod("evict", func(w *World, p *pod) {
+		if p.state == plan.PodRunning || p.state == plan.PodStarting {
+			p.state, p.reason, p.wrong = plan.PodEnded, v1beta2.ReasonPodFailing, "Evicted"
+			p.scratch = nil
+			w.unready(p)
+		}
+	})
+	crash = onPod("crash", func(w *World, p *pod) {
+		if p.state == plan.PodRunning {
+			p.state, p.broken = plan.PodStarting, true
+			w.unready(p)
+		}
+	})
+	hang     = onPod("hang", func(_ *World, p *pod) { p.hung = true })
+	restart  = onPod("recover", func(_ *World, p *pod) { p.hung, p.broken, p.stuck = false, false, false })
+	loseHost = onPod("lose the host of", func(w *World, p *pod) {
+		w.stop(p.name)
+		p.stuck = true
+	})
+)
+
+func deleteVolume(w *World, r *rand.Rand) string {
+	if len(w.volumes) == 0 {
+		return ""
+	}
+	v := &w.volumes[r.IntN(len(w.volumes))]
+	if !w.spare(v.name) {
+		return ""
+	}
+	v.deleting = true
+	return "delete volume " + v.name
+}
+
+// loseMember deletes a Pod and its volume at once.
+func loseMember(w *World, r *rand.Rand) string {
+	p := w.anyPod(r)
+	if p == nil || !w.spare(p.name) {
+		return ""
+	}
+	w.stop(p.name)
+	if v := w.volume(p.name); v != nil {
+		v.deleting = true
+	}
+	return "lose " + p.name
+}
+
+func resize(w *World, r *rand.Rand) string {
+	w.Cluster.Spec.Size = 1 + r.IntN(7)
+	return fmt.Sprintf("size %d", w.Cluster.Spec.Size)
+}
+
+func newVersion(w *World, r *rand.Rand) string {
+	versions := []string{version, version, "3.6.15", "3.6.17", "3.5.20", "3.5.35", "3.7.3", "3.7.3", "3.8.0"}
+	w.Cluster.Spec.Version = versions[r.IntN(len(versions))]
+	return "version " + w.Cluster.Spec.Version
+}
+
+func newTemplate(w *World, _ *rand.Rand) string {
+	w.template++
+	return fmt.Sprintf("template %d", w.template)
+}
+
+// badTemplate asks for Pods that cannot start.
+func badTemplate(w *World, _ *rand.Rand) string {
+	w.template++
+	w.badTemplate = w.template
+	return fmt.Sprintf("bad template %d", w.template)
+}
+
+func newLabels(w *World, _ *rand.Rand) string {
+	w.labels++
+	return fmt.Sprintf("labels %d", w.labels)
+}
+
+func badImage(w *World, _ *rand.Rand) string {
+	w.BadImage = w.Cluster.Spec.Version
+	return "no image " + w.BadImage
+}
+
+func goodImage(w *World, _ *rand.Rand) string {
+	w.BadImage = ""
+	return "all images"
+}
+
+func newRestore(w *World, r *rand.Rand) string {
+	w.nextID++
+	restore := Restore{UID: types.UID(fmt.Sprintf("restore-%d", w.nextID)), Revision: 1000, Seed: Fate(r.IntN(5) % 4)}
+	w.Restores = append(w.Restores, restore)
+	return fmt.Sprintf("new EtcdRestore %s, fate %d", restore.UID, restore.Seed)
+}
+
+// onRestore does something to a random EtcdRestore.
+func onRestore(w *World, r *rand.Rand, do func(*Restore) string) string {
+	if len(w.Restores) == 0 {
+		return ""
+	}
+	restore := &w.Restores[r.IntN(len(w.Restores))]
+	return do(restore) + " " + string(restore.UID)
+}
+
+func verifyRestore(w *World, r *rand.Rand) string {
+	return onRestore(w, r, func(restore *Restore) string {
+		restore.Verified = true
+		return "verify"
+	})
+}
+
+func deleteRestore(w *World, r *rand.Rand) string {
+	return onRestore(w, r, func(restore *Restore) string {
+		restore.Deleted = true
+		return "delete"
+	})
+}
+
+func changeFate(w *World, r *rand.Rand) string {
+	return onRestore(w, r, func(restore *Restore) string {
+		restore.Seed = Fate(r.IntN(4))
+		return fmt.Sprintf("fate %d of", restore.Seed)
+	})
+}
+
+// loseStatus loses what the operator wrote. The client Service remembers the cluster's ID; losing both at once is
+// more than one fault, and so is losing it between two lives that have no volumes, or before the cluster has formed.
+func loseStatus(w *World, _ *rand.Rand) string {
+	between := !w.durable() && w.Cluster.Status.Restore != nil
+	if w.Services.ClientClusterID != w.Cluster.Status.ClusterID || w.formed() == nil || between {
+		return ""
+	}
+	w.Cluster.Status = v1beta2.EtcdClusterStatus{ObservedGeneration: -1}
+	w.statusLost = true
+	return "lose the status"
+}
+
+func loseServices(w *World, _ *rand.Rand) string {
+	if w.Cluster.Status.ClusterID != w.Services.ClientClusterID {
+		return ""
+	}
+	w.Services = plan.Services{}
+	return "lose the Services"
+}
+
+// corrupt spoils the data of a member, which ends when it reads it next. A seed is left alone: it was restored just now.
+func SaysCorrupt(w *World, r *rand.Rand) string {
+	p := w.anyPod(r)
+	if p == nil || !w.durable() || !w.spare(p.name) || (w.Gentle && w.losing()) {
+		return ""
+	}
+	d := w.running(p)
+	if d == nil || p.state == plan.PodDeleting || !w.life(d.cluster).adopted {
+		return ""
+	}
+	d.corrupt = true
+	if p.state == plan.PodRunning {
+		p.state = plan.PodStarting
+		w.unready(p)
+	}
+	return "corrupt the data of " + p.name
+}
+
+// consent gives the consent to go on from one survivor, or takes it back.
+func consent(w *World, _ *rand.Rand) string {
+	if w.Cluster.Spec.Recovery == nil && w.durable() {
+		w.Cluster.Spec.Recovery = &v1beta2.RecoveryPolicy{QuorumLoss: v1beta2.QuorumLossForceNewCluster}
+		return "consent"
+	}
+	w.Cluster.Spec.Recovery = nil
+	return "no consent"
+}
+
+func toggleStorageClass(w *World, _ *rand.Rand) string {
+	w.NoStorageClass = !w.NoStorageClass
+	return fmt.Sprintf("no StorageClass: %v", w.NoStorageClass)
+}
+
+func toggleSecret(w *World, _ *rand.Rand) string {
+	if w.SecretProblem == "" {
+		w.SecretProblem = "Secret x is not there"
+	} else {
+		w.SecretProblem = ""
+	}
+	return "Secret: " + w.SecretProblem
+}
+
+func togglePause(w *World, _ *rand.Rand) string {
+	w.Cluster.Spec.Paused = !w.Cluster.Spec.Paused
+	return fmt.Sprintf("paused: %v", w.Cluster.Spec.Paused)
+}
+
+func newLeader(w *World, r *rand.Rand) string {
+	if len(w.lives) == 0 {
+		return ""
+	}
+	l := &w.lives[r.IntN(len(w.lives))]
+	for i := range l.entries {
+		e := &l.entries[i]
+		if l.leader != 0 && !e.learner && w.up(l, e) && w.dataOf(e.name).index == l.index && r.IntN(2) == 0 {
+			l.leader = e.id
+			return "new leader " + e.name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,87 @@
+package model
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+)
+
+func toggleHibernate(w *World, r *rand.Rand) string {
+	w.Cluster.Spec.Hibernate = w.durable() && r.IntN(3) == 0
+	return fmt.Sprintf("hibernate: %v", w.Cluster.Spec.Hibernate)
+}
+
+func toggleRetention(w *World, r *rand.Rand) string {
+	policy := []v1beta2.RetentionPolicy{v1beta2.RetainVolumes, v1beta2.DeleteVolumes}[r.IntN(2)]
+	w.Cluster.Spec.VolumeRetention = &v1beta2.VolumeRetentionPolicy{WhenDeleted: policy}
+	return "volumes: " + string(policy)
+}
+
+func growVolumes(w *World, r *rand.Rand) string {
+	if !w.durable() {
+		return ""
+	}
+	size := []string{"8Gi", "16Gi", "32Gi"}[r.IntN(3)]
+	w.Cluster.Spec.Pod = &v1beta2.PodPolicy{PersistentVolumeClaimSpec: &corev1.PersistentVolumeClaimSpec{
+		Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(size)}},
+	}}
+	return "volumes of " + size
+}
+
+// resizeVolume is what the API server and the driver make of it.
+func (w *World) resizeVolume(step plan.ResizeVolume) error {
+	size := resource.MustParse(step.Size)
+	v := w.volume(step.Name)
+	if v == nil {
+		return nil
+	}
+	if size.Value() < v.size {
+		return fmt.Errorf("volume %s cannot shrink", v.name)
+	}
+	v.size = size.Value()
+	return nil
+}
+
+// checkSleep: a Pod is stopped for hibernation when that is asked for, and the leader after all others.
+func (w *World) checkSleep(l *life, p *pod) {
+	if !w.Cluster.Spec.Hibernate || !w.durable() {
+		w.violate(2, "%s is stopped to hibernate, and nobody asked for that", p.name)
+	}
+	if e := l.entry(p.name); e == nil || l.leader != e.id {
+		return
+	}
+	for _, other := range w.pods {
+		if other.name != p.name && other.state != plan.PodDeleting && other.incarnation == p.incarnation {
+			w.violate(7, "the leader %s is stopped before %s", p.name, other.name)
+			return
+		}
+	}
+}
+
+// checkAsleep holds the world against what Asleep claims.
+func (w *World) checkAsleep() {
+	if len(w.pods) > 0 {
+		w.violate(6, "asleep, and Pod %s is there", w.pods[0].name)
+	}
+	if !w.Cluster.Spec.Hibernate {
+		w.violate(6, "asleep, and nobody asked for that")
+	}
+}
+
+// checkVolumes of a cluster that is done.
+func (w *World) checkVolumes(s plan.State) {
+	want := s.StorageRequest()
+	for _, v := range w.volumes {
+		if v.kept != w.Cluster.Spec.RetainsVolumes() {
+			w.violate(6, "done, and volume %s is kept: %v", v.name, v.kept)
+		}
+		if v.size > 0 && v.size < want.Value() {
+			w.violate(6, "done, and volume %s has %d bytes", v.name, v.size)
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package model
+
+import (
+	"errors"
+	"math/rand/v2"
+
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+)
+
+// Noise runs the operator in a world of faults, and remembers what it saw for when its caches lag.
+type Noise struct {
+	World *World
+	Plan  Planner
+	Rand  *rand.Rand
+	// Log is told of everything that happens, when it is set.
+	Log func(format string, a ...any)
+
+	seen []plan.State
+}
+
+// errAPI is what a call that fails says.
+var errAPI = errors.New("the API server does not answer")
+
+// lag is how many passes a cache may be behind.
+const lag = 3
+
+// Step is one pass of the operator, with faults before it and in it, and a second of the world.
+func (n *Noise) Step() {
+	w, r := n.World, n.Rand
+	if r.IntN(4) == 0 {
+		if said := w.Fault(r); said != "" {
+			n.log("  fault: %s", said)
+		}
+	}
+	s := w.Observe()
+	if n.seen = append(n.seen, s); len(n.seen) > lag {
+		n.seen = n.seen[1:]
+	}
+	switch r.IntN(24) {
+	case 0:
+		n.stale()
+	case 1:
+		n.killed(s)
+	case 2:
+		step := n.Plan(s)
+		n.log("%T%+v fails", step, step)
+		w.Report(s, step, errAPI)
+	default:
+		step := n.Plan(s)
+		n.log("%T%+v", step, step)
+		w.Check(step)
+		reported, err := w.Do(s, step)
+		w.Report(s, reported, err)
+	}
+	w.Tick()
+}
+
+// stale acts on what was true some passes ago. The status write is refused, for the object has changed since.
+func (n *Noise) stale() {
+	s := n.seen[n.Rand.IntN(len(n.seen))]
+	step := n.Plan(s)
+	n.log("%T%+v on an old state", step, step)
+	n.World.CheckStale(step)
+	n.World.stale = true
+	_, _ = n.World.Do(s, step) // the next pass finds out
+	n.World.stale = false
+}
+
+// killed ends the operator between its act and its status write.
+func (n *Noise) killed(s plan.State) {
+	step := n.Plan(s)
+	n.log("%T%+v, then killed", step, step)
+	n.World.Check(step)
+	_, _ = n.World.Do(s, step) // nobody is left to hear of it
+}
+
+func (n *Noise) log(format string, a ...any) {
+	if n.Log != nil {
+		n.Log(format, a...)
+	}
+}

@@ -1,0 +1,157 @@
+package model
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// Observe is the State that the operator would see.
+func (w *World) Observe() plan.State {
+	s := plan.NewState(&w.Cluster)
+	s.Now = w.at(w.now)
+	s.Services = w.Services
+	s.Budget = w.Budget
+	s.RecogniseFormed()
+	s.NoStorageClass = w.NoStorageClass && w.durable()
+	s.SecretProblem = w.SecretProblem
+	w.observeRestores(&s)
+	w.observeMembers(&s)
+	if l := w.asked(&s); l != nil {
+		s.Enroll(membership(l))
+	}
+	slices.SortFunc(s.Members, func(a, b plan.Member) int { return cmp.Compare(a.Name, b.Name) })
+	return s
+}
+
+func (w *World) at(second int) time.Time { return epoch.Add(time.Duration(second) * time.Second) }
+
+func (w *World) observeRestores(s *plan.State) {
+	for _, r := range w.Restores {
+		if r.Deleted || r.Complete {
+			continue
+		}
+		if s.RestorePending == "" {
+			s.RestorePending = string(r.UID)
+		}
+		underWay := s.Restore != nil && s.Restore.UID == r.UID
+		if r.Verified && !r.Failed && (s.Request == nil || underWay) {
+			s.Request = &plan.RestoreRequest{Name: string(r.UID), UID: r.UID, Revision: r.Revision}
+		}
+	}
+}
+
+func (w *World) observeMembers(s *plan.State) {
+	s.Members = make([]plan.Member, 0, len(w.volumes)+1)
+	for _, v := range w.volumes {
+		m := plan.Member{Name: v.name, Incarnation: v.incarnation, InitialSize: v.initialSize, Volume: plan.VolumePresent, VolumeKept: v.kept, VolumeSize: v.size, VolumeCapacity: v.size}
+		if v.deleting {
+			m.Volume = plan.VolumeDeleting
+		}
+		s.Members = append(s.Members, m)
+	}
+	for i := range w.pods {
+		p := &w.pods[i]
+		at := slices.IndexFunc(s.Members, func(m plan.Member) bool { return m.Name == p.name })
+		if at < 0 {
+			at = len(s.Members)
+			s.Members = append(s.Members, plan.Member{Name: p.name, Incarnation: p.incarnation})
+		}
+		w.observePod(p, &s.Members[at])
+	}
+}
+
+func (w *World) observePod(p *pod, m *plan.Member) {
+	m.InitialSize = max(m.InitialSize, p.initialSize)
+	m.Pod, m.PodReason, m.PodMessage = p.state, p.reason, p.wrong
+	m.PodReady, m.Exposed, m.Start = p.ready, p.exposed, p.start
+	m.Outdated, m.Relabel = p.template != w.template, p.labels != w.labels
+	m.PodImage, m.Peers = image(p.version), strings.Join(p.peers, ",")
+	if !p.ready {
+		m.UnreadySince = w.at(p.unreadySince)
+	}
+	if p.state == plan.PodDeleting {
+		m.GoneBy = w.at(p.goneBy)
+	}
+	if p.start == plan.StartSeed {
+		m.Seed = &plan.Seed{Failures: p.failures, Hopeless: p.hopeless, Message: "what the init container said"}
+	}
+	if d := w.running(p); d != nil {
+		m.Corrupt = d.corrupt && p.state == plan.PodBlocked && p.placed
+	}
+	w.hear(p, m)
+}
+
+// hear is what the member says of itself.
+func (w *World) hear(p *pod, m *plan.Member) {
+	if p.state != plan.PodRunning {
+		return
+	}
+	if p.hung {
+		m.Unanswered = "deadline exceeded"
+		return
+	}
+	d := w.running(p)
+	if d == nil {
+		return
+	}
+	l := w.life(d.cluster)
+	e := l.byID(d.member)
+	if e == nil {
+		return
+	}
+	m.Answers = true
+	m.ID, m.ClusterID, m.Learner = e.id, l.id, e.learner
+	m.Leader = l.leader == e.id
+	m.Version = p.version
+	m.AppliedIndex = int64(d.index)
+	if minorOf(p.version) >= downgrades {
+		m.StorageVersion = storage(d.storage)
+		if l.downgrade != 0 {
+			m.Downgrade = storage(l.downgrade)
+		}
+	}
+	m.Revision = l.revision + int64(d.index)
+	m.RaftIndex, m.RaftTerm = uint64(d.index)+1, 1
+	hearSpace(l, d, m)
+	w.hearCorrupt(l, d, m)
+	m.Serving = !e.learner && l.leader != 0
+	if !m.Serving {
+		m.Unanswered = "no leader"
+	}
+}
+
+// asked is the life that a serving member of the current incarnation tells the membership of.
+func (w *World) asked(s *plan.State) *life {
+	incarnation := max(s.Incarnation, 1)
+	for _, m := range s.Members {
+		if m.Incarnation == incarnation && m.Serving {
+			return w.life(m.ClusterID)
+		}
+	}
+	return nil
+}
+
+func membership(l *life) []etcd.Member {
+	entries := make([]etcd.Member, 0, len(l.entries))
+	for _, e := range l.entries {
+		m := etcd.Member{ID: e.id, Learner: e.learner, Name: e.name}
+		if e.started {
+			m.ClientURLs = published
+		}
+		entries = append(entries, m)
+	}
+	return entries
+}
+
+var published = []string{"http://member:2379"}
+
+// image of a version. The model's clusters use the default repository.
+func image(version string) string { return v1beta2.DefaultRepository + ":v" + version }
+
+func versionOf(image string) string { return strings.TrimPrefix(image, v1beta2.DefaultRepository+":v") }

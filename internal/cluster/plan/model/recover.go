@@ -1,0 +1,105 @@
+package model
+
+import (
+	"slices"
+
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// force is what etcd does with --force-new-cluster: what the member knew is what there is, and it alone is a member.
+// It is held against what no state excuses: company that would be dropped, and another that knew more.
+func (w *World) force(p *pod, d *data) {
+	l := w.life(d.cluster)
+	if l.forced == d.member && len(l.entries) == 1 {
+		return // a second time is harmless
+	}
+	if !l.consented {
+		w.violate(5, "%s goes on alone without consent, or after the cluster had gone on", p.name)
+	}
+	for _, e := range l.entries {
+		if o := w.dataOf(e.name); o != nil && !e.learner && o.member == e.id && !o.corrupt && !w.going(e.name) && o.index > d.index {
+			w.violate(4, "%s goes on with %d writes, and %s has %d", p.name, d.index, e.name, o.index)
+		}
+	}
+	name := p.name
+	l.entries = slices.DeleteFunc(l.entries, func(e entry) bool { return e.id != d.member })
+	if len(l.entries) == 0 {
+		l.entries = append(l.entries, entry{id: d.member, name: name, started: true, ran: true})
+	}
+	l.forced, l.index, l.consented = d.member, d.index, false
+}
+
+// checkAlone: a survivor starts with the flag when nobody else is there.
+func (w *World) checkAlone(step plan.CreateMember) {
+	if other := w.company(step.Name); step.Start == plan.StartForce && other != "" {
+		w.violate(5, "%s goes on alone while %s is there", step.Name, other)
+	}
+}
+
+// company names a Pod of the cluster other than that of the member; empty when there is none.
+func (w *World) company(name string) string {
+	for _, p := range w.pods {
+		if p.name != name {
+			return p.name
+		}
+	}
+	return ""
+}
+
+// checkRecovery: quorum is lost for good, and the user consents.
+func (w *World) checkRecovery(l *life, step plan.BeginRecovery) {
+	if !w.Cluster.Spec.ForcesNewCluster() {
+		w.violate(5, "%s is to go on alone without consent", step.Member)
+	}
+	if l == nil || l.leader != 0 {
+		w.violate(5, "%s is to go on alone, and quorum is not lost", step.Member)
+		return
+	}
+	var v etcd.Voters
+	for _, e := range l.entries {
+		if d := w.dataOf(e.name); !e.learner {
+			v.Total++
+			if d != nil && d.member == e.id && !w.going(e.name) {
+				v.Healthy++
+			}
+		}
+	}
+	if v.HasQuorum() {
+		w.violate(5, "%s is to go on alone, and %d of %d voters have their data", step.Member, v.Healthy, v.Total)
+	}
+	l.consented, l.forced = true, 0
+}
+
+// checkOnce: an EtcdRestore that has become the cluster is not run again.
+func (w *World) checkOnce(step plan.BeginRestore) {
+	for _, l := range w.lives {
+		if l.adopted && l.restore != "" && l.restore == step.Restore.UID {
+			w.violate(4, "EtcdRestore %s is run again", l.restore)
+		}
+	}
+}
+
+// going says whether nothing holds a volume any more that is being deleted.
+func (w *World) going(name string) bool {
+	v, p := w.volume(name), w.pod(name)
+	return v != nil && v.deleting && (p == nil || !p.placed)
+}
+
+// Lag has the data on the volumes end the sooner the later they stand in the list, as after a loss of power.
+func (w *World) Lag() {
+	for i := range w.volumes {
+		if d := w.volumes[i].data; d != nil {
+			d.index = len(w.volumes) - i
+			l := w.life(d.cluster)
+			l.index = 0
+		}
+	}
+}
+
+// Consented is a world in which a survivor was chosen by the user's leave.
+func (w *World) Consented() {
+	for i := range w.lives {
+		w.lives[i].consented = true
+	}
+}

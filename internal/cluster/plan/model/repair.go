@@ -1,0 +1,118 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// Repair puts right what is not the operator's to put right, so that nothing is in its way but what it made.
+func (w *World) Repair() {
+	w.choose = nil
+	w.BadImage, w.SecretProblem, w.NoStorageClass = "", "", false
+	w.Cluster.Spec.Paused, w.Cluster.Spec.Hibernate = false, false
+	if running := w.Cluster.Status.CurrentVersion; running != "" {
+		w.Cluster.Spec.Version = running
+	}
+	if change := w.Cluster.Status.VersionChange; change != nil {
+		w.Cluster.Spec.Version = newest[change.To] // where it was going, and members may be
+	}
+	if l := w.formed(); l != nil && l.adopted && l.downgrade == 0 && l.version > minorOf(w.Cluster.Spec.Version) {
+		w.Cluster.Spec.Version = newest[fmt.Sprintf("3.%d", l.version)] // the members say so, who went on before anybody saw it
+	}
+	if w.template == w.badTemplate {
+		w.template++
+	}
+	w.badTemplate = 0
+	for i := range w.pods {
+		p := &w.pods[i]
+		p.unschedulable, p.stuck, p.broken, p.hung = false, false, false, false
+	}
+	for i := range w.Restores {
+		r := &w.Restores[i]
+		r.Deleted = r.Deleted || !r.Verified || r.Failed
+		if r.Seed == FateRetry {
+			r.Seed = FateGood
+		}
+	}
+	w.elect()
+}
+
+// CheckLost holds the end of a repaired world against what it says was lost for good.
+func (w *World) CheckLost(o Outcome) {
+	wait, waits := o.Last.(plan.Wait)
+	if !waits || len(w.Violations) > 0 {
+		return
+	}
+	l := w.formed()
+	if wait.Stalled && !w.Gentle && l != nil && !w.couldHaveQuorum(l) && !w.couldRecover(l) {
+		return
+	}
+	if l == nil && wait.Stalled {
+		return
+	}
+	if (wait.Why == v1beta2.ReasonNoSpace || wait.Why == v1beta2.ReasonDataCorrupt) && wait.Stalled {
+		return // what to delete, and whose data is right, is for a person to say
+	}
+	if wait.Why == v1beta2.ReasonRecovering && wait.Stalled && w.losesSurvivor() {
+		return
+	}
+	if wait.Why == v1beta2.ReasonVersionNotSupported && w.runsAnotherMinor() {
+		return
+	}
+	w.violate(6, "in a world put right the last word is %+v", wait)
+}
+
+// losesSurvivor says whether the one survivor's volume is being deleted, which only a person may give up.
+func (w *World) losesSurvivor() bool {
+	return slices.ContainsFunc(w.pods, func(p pod) bool {
+		v := w.volume(p.name)
+		return p.start == plan.StartForce && v != nil && v.deleting
+	})
+}
+
+// runsAnotherMinor says whether a Pod runs a minor version that the spec does not ask for: a restore may have
+// started with what was refused for the cluster before it.
+func (w *World) runsAnotherMinor() bool {
+	return slices.ContainsFunc(w.pods, func(p pod) bool { return p.version[:4] != w.Cluster.Spec.Version[:4] })
+}
+
+// couldRecover says whether the consent is there and a voter to go on from, and nothing is in the way of it: a volume
+// that is about to go with its Pod, or corrupt data, which nobody but a person gives up.
+func (w *World) couldRecover(l *life) bool {
+	if !w.Cluster.Spec.ForcesNewCluster() || w.losing() || len(plan.NewState(&w.Cluster).KnownVoters) == 0 {
+		return false // how many voters there were is lost with the status
+	}
+	survivors, given := 0, 0
+	for _, e := range l.entries {
+		d := w.dataOf(e.name)
+		switch {
+		case e.learner:
+		case d == nil:
+			given++
+		case d.corrupt || d.cluster != l.id || d.member != e.id:
+			return false
+		default:
+			survivors++
+		}
+	}
+	return survivors > 0 && given > survivors
+}
+
+// couldHaveQuorum says whether enough voters still have their data.
+func (w *World) couldHaveQuorum(l *life) bool {
+	var v etcd.Voters
+	for _, e := range l.entries {
+		if e.learner {
+			continue
+		}
+		v.Total++
+		if d := w.dataOf(e.name); d != nil && d.cluster == l.id && d.member == e.id && !d.corrupt {
+			v.Healthy++
+		}
+	}
+	return v.HasQuorum()
+}

@@ -1,0 +1,145 @@
+package model
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// Planner picks a step; plan.Plan is one.
+type Planner func(plan.State) plan.Step
+
+// Pass is one pass of the operator: observe, plan, act, write the status. It returns the State that was seen and
+// the step that was reported.
+func (w *World) Pass(planner Planner) (plan.State, plan.Step) {
+	s := w.Observe()
+	step := planner(s)
+	w.Check(step)
+	reported, err := w.Do(s, step)
+	w.Report(s, reported, err)
+	return s, reported
+}
+
+// Do acts. What etcd refuses for now is reported as waiting, as the operator does.
+func (w *World) Do(s plan.State, step plan.Step) (plan.Step, error) {
+	err := w.Act(s, step)
+	if errors.Is(err, etcd.ErrNotYet) {
+		return plan.Wait{Why: step.Reason(), Message: "etcd says: not yet"}, nil
+	}
+	return step, err
+}
+
+// Report writes the status.
+func (w *World) Report(s plan.State, step plan.Step, err error) {
+	w.Cluster.Status = plan.NewStatus(s, step, err, w.Cluster.Status, w.Cluster.Generation)
+	if l := w.formed(); l != nil {
+		l.adopted = true
+	}
+	w.copyRestore()
+}
+
+// copyRestore is what restore-operator does with the status.
+func (w *World) copyRestore() {
+	status := w.Cluster.Status.Restore
+	for i := range w.Restores {
+		if r := &w.Restores[i]; status != nil && r.UID == status.UID {
+			r.Complete = r.Complete || status.Step == v1beta2.RestoreComplete
+			r.Failed = r.Failed || status.Step == v1beta2.RestoreFailed
+		}
+	}
+}
+
+// Outcome of a run.
+type Outcome struct {
+	// Steps that were taken; waits are not among them.
+	Steps []plan.Step
+	// Passes that it took.
+	Passes int
+	// Last is Done, a Wait or Idle.
+	Last plan.Step
+	// Settled is false when the run had to be cut short.
+	Settled bool
+}
+
+const (
+	// maxPasses bounds a run: from nothing to seven members by way of a restore takes fewer than a hundred.
+	maxPasses = 400
+	// patience is how many passes in which nothing moves are enough to say that nothing will.
+	patience = 6
+)
+
+// Run lets operator and world go on by themselves until the cluster is done or nothing moves any more. Without
+// chance in the world, each start has one run.
+func (w *World) Run(planner Planner) Outcome {
+	var o Outcome
+	still := 0
+	for o.Passes = 1; o.Passes <= maxPasses; o.Passes++ {
+		_, step := w.Pass(planner)
+		o.Last = step
+		waits := false
+		switch step.(type) {
+		case plan.Wait, plan.Idle, plan.Done, plan.Asleep, plan.AwaitResize:
+			waits = true
+		default:
+			o.Steps = append(o.Steps, step)
+		}
+		moved := w.Tick()
+		if moved || !waits {
+			still = 0
+			continue
+		}
+		still++
+		if enough(step, still) {
+			o.Settled = true
+			break
+		}
+		if len(w.Violations) > 0 {
+			break
+		}
+	}
+	w.checkEnd(o)
+	return o
+}
+
+// enough: done is done at once, and a person is asked for after a moment; a wait may yet turn into something.
+func enough(step plan.Step, still int) bool {
+	switch step := step.(type) {
+	case plan.Done, plan.Asleep:
+		return true
+	case plan.Wait:
+		return (step.Stalled && still > 3) || still > patience
+	}
+	return still > 3
+}
+
+// checkEnd holds the end of a run against invariant 6: done, or a state that says what a person must do.
+func (w *World) checkEnd(o Outcome) {
+	if len(w.Violations) > 0 {
+		return
+	}
+	switch last := o.Last.(type) {
+	case plan.Done:
+		w.CheckDone()
+		return
+	case plan.Asleep:
+		w.checkAsleep()
+		return
+	case plan.Idle:
+		return
+	case plan.Wait:
+		if l := w.formed(); l != nil && last.Why == v1beta2.ReasonQuorumLost && w.couldHaveQuorum(l) && !w.anyHung() {
+			w.violate(6, "quorum is said to be lost, and it is not: %s", last.Message)
+		}
+		if o.Settled && (last.Stalled || last.Why == v1beta2.ReasonWaitingForRestore) {
+			return
+		}
+	}
+	w.violate(6, "after %d passes the last word is %T %+v", o.Passes, o.Last, o.Last)
+}
+
+func (w *World) anyHung() bool {
+	return slices.ContainsFunc(w.pods, func(p pod) bool { return p.hung })
+}

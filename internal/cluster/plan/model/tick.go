@@ -1,0 +1,242 @@
+package model
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// Tick lets a second go by: what is under way gets one step further. It says whether anything did. Where nothing
+// did, time flies.
+func (w *World) Tick() (moved bool) {
+	w.now++
+	for i := 0; i < len(w.pods); i++ {
+		before := w.pods[i].state
+		gone := w.tickPod(&w.pods[i])
+		if gone {
+			w.pods = slices.Delete(w.pods, i, i+1)
+			i--
+		}
+		moved = moved || gone || w.pods[i].state != before
+	}
+	w.volumes = slices.DeleteFunc(w.volumes, func(v volume) bool {
+		p := w.pod(v.name)
+		gone := v.deleting && (p == nil || !p.placed)
+		moved = moved || gone
+		return gone
+	})
+	moved = w.elect() || moved
+	for i := range w.lives {
+		moved = w.tickLife(&w.lives[i]) || moved
+	}
+	if !moved {
+		w.now += 149
+	}
+	return moved
+}
+
+// tickPod says whether the Pod is gone.
+func (w *World) tickPod(p *pod) bool {
+	if w.pick(2) == 1 {
+		return false // not this time
+	}
+	switch p.state {
+	case plan.PodDeleting:
+		return !p.stuck
+	case plan.PodStarting, plan.PodBlocked:
+		p.state, p.reason, p.wrong = plan.PodRunning, "", ""
+		if reason, wrong := w.boot(p); reason != "" {
+			p.state, p.reason, p.wrong = plan.PodBlocked, reason, wrong
+		}
+		if p.state == plan.PodRunning && w.running(p) == nil {
+			p.state = plan.PodStarting
+		}
+	case plan.PodRunning:
+		if d := w.running(p); d == nil || w.life(d.cluster).byID(d.member) == nil {
+			p.state, p.reason, p.wrong = plan.PodBlocked, v1beta2.ReasonPodFailing, "the member was removed"
+			w.unready(p)
+		}
+	}
+	return false
+}
+
+// boot brings a Pod's etcd up, or says why it cannot.
+func (w *World) boot(p *pod) (reason, wrong string) {
+	v := w.volume(p.name)
+	switch {
+	case p.unschedulable && !p.placed:
+		return v1beta2.ReasonPodUnschedulable, "no host takes it"
+	case w.durable() && v == nil:
+		return v1beta2.ReasonPodUnschedulable, "its volume is not there"
+	case w.durable() && v.deleting && !p.placed:
+		return v1beta2.ReasonPodUnschedulable, "its volume is being deleted"
+	}
+	p.placed = true
+	switch {
+	case p.broken:
+		return v1beta2.ReasonPodFailing, "container etcd ended 7 times"
+	case w.badTemplate != 0 && p.template == w.badTemplate:
+		return v1beta2.ReasonPodFailing, "it cannot start as it is asked for"
+	case w.BadImage != "" && p.version == w.BadImage:
+		return v1beta2.ReasonImageUnavailable, "no such image"
+	}
+	if d := w.running(p); d != nil {
+		return w.bootOn(p, d)
+	}
+	d, wrong := w.start(p)
+	switch {
+	case wrong != "":
+		return v1beta2.ReasonPodFailing, wrong
+	case w.durable():
+		v.data = d
+	default:
+		p.scratch = d
+	}
+	return "", ""
+}
+
+// bootOn brings a Pod's etcd up on data that is there.
+func (w *World) bootOn(p *pod, d *data) (reason, wrong string) {
+	switch {
+	case d.corrupt:
+		return v1beta2.ReasonPodFailing, "its data is corrupt"
+	case p.start == plan.StartForce:
+		w.force(p, d)
+	case w.life(d.cluster).byID(d.member) == nil:
+		return v1beta2.ReasonPodFailing, "the member was removed"
+	}
+	if why := w.unreadable(p, d); why != "" {
+		if !p.stale {
+			w.violate(8, "%s is started on %s: %s", p.name, p.version, why)
+		}
+		return v1beta2.ReasonPodFailing, why
+	}
+	return "", ""
+}
+
+// start makes the data directory of a member that has none.
+func (w *World) start(p *pod) (d *data, wrong string) {
+	l := w.lifeOf(p.incarnation)
+	switch p.start {
+	case plan.StartNew:
+		return w.startNew(l, p)
+	case plan.StartSeed:
+		return w.startSeed(p)
+	case plan.StartJoin:
+		return w.startJoin(l, p)
+	}
+	return nil, "it refuses to start without its data"
+}
+
+func (w *World) startNew(l *life, p *pod) (*data, string) {
+	if l == nil || w.startsAnew(l, p) {
+		if w.formed() != nil {
+			w.violate(3, "%s bootstraps a second cluster", p.name)
+		}
+		w.lives = append(w.lives, life{id: w.lifeID(p.incarnation), incarnation: p.incarnation, version: minorOf(p.version)})
+		l = &w.lives[len(w.lives)-1]
+		for _, name := range p.peers {
+			w.nextID++
+			l.entries = append(l.entries, entry{id: etcd.ID(w.nextID), name: name})
+		}
+	}
+	e := l.entry(p.name)
+	switch {
+	case e == nil:
+		return nil, "the member was removed"
+	case e.ran && w.durable():
+		w.violate(3, "%s starts again under its old identity without its data", p.name)
+	case e.ran:
+		return nil, "the member has already been bootstrapped"
+	}
+	e.ran = true
+	return &data{cluster: l.id, member: e.id, storage: l.version}, ""
+}
+
+// startsAnew says whether nobody has data of a life that never formed and p is to form one of other members: to etcd
+// that is another cluster, with another ID.
+func (w *World) startsAnew(l *life, p *pod) bool {
+	if w.durable() || w.formed() != nil || slices.ContainsFunc(w.pods, func(p pod) bool { return p.scratch != nil && p.scratch.cluster == l.id }) {
+		return false
+	}
+	return len(p.peers) != len(l.entries) || slices.ContainsFunc(l.entries, func(e entry) bool { return !slices.Contains(p.peers, e.name) })
+}
+
+// startJoin asks the members that are up for the membership, and compares it with its own flags.
+func (w *World) startJoin(l *life, p *pod) (*data, string) {
+	if l == nil || !slices.ContainsFunc(l.entries, func(e entry) bool { return w.up(l, &e) }) {
+		return nil, "no member to join answers"
+	}
+	e := l.entry(p.name)
+	if e == nil {
+		return nil, "not a member of the cluster"
+	}
+	if l.downgrade != 0 {
+		return nil, "incompatible with the cluster, which is being downgraded"
+	}
+	if n := minorOf(p.version); !w.statusLost && !l.motley && !p.stale && (n < l.version || n > l.version+1) {
+		w.violate(8, "%s joins a cluster of 3.%d with %s", p.name, l.version, p.version)
+	}
+	if len(p.peers) != len(l.entries) || slices.ContainsFunc(l.entries, func(e entry) bool { return !slices.Contains(p.peers, e.name) }) {
+		return nil, "the membership is not that of --initial-cluster"
+	}
+	if e.ran && !e.learner {
+		w.violate(3, "%s joins again under its old identity without its data", p.name)
+	}
+	w.checkReadable(l, p)
+	e.ran, e.caughtUp = true, false
+	joined := &data{cluster: l.id, member: e.id, storage: l.version}
+	if led := l.byID(l.leader); led != nil {
+		from := w.dataOf(led.name)
+		joined.file, joined.used, joined.keys, joined.tainted = from.file, from.used, from.keys, from.tainted
+		joined.told = from.told
+		if from.snapshot > 0 {
+			joined.snapshot = l.index // the leader's log begins there
+		}
+	}
+	return joined, ""
+}
+
+// startSeed restores the snapshot of the restore that the Pod was made for.
+func (w *World) startSeed(p *pod) (*data, string) {
+	for _, r := range w.Restores {
+		if r.UID != p.restore {
+			continue
+		}
+		switch r.Seed {
+		case FateRetry:
+			p.failures++
+			return nil, "the store does not answer"
+		case FateNever:
+			p.hopeless = true
+			return nil, "the object is gone"
+		}
+		revision := r.Revision
+		if r.Seed == FateTooOld {
+			revision--
+		}
+		w.nextID++
+		e := entry{id: etcd.ID(w.nextID), name: p.name, ran: true}
+		id := w.lifeID(p.incarnation)
+		w.lives = slices.DeleteFunc(w.lives, func(l life) bool { return l.incarnation == p.incarnation })
+		w.lives = append(w.lives, life{id: id, incarnation: p.incarnation, entries: []entry{e}, revision: revision, restore: r.UID, version: minorOf(p.version)})
+		return &data{cluster: id, member: e.id, storage: minorOf(p.version)}, ""
+	}
+	return nil, "no snapshot to restore"
+}
+
+// lifeID of an incarnation: its token makes it, so that a seed that is restored again has the same.
+func (w *World) lifeID(incarnation int32) etcd.ID {
+	if l := w.lifeOf(incarnation); l != nil {
+		return l.id
+	}
+	if r := w.Cluster.Status.Restore; r != nil && r.Incarnation == incarnation {
+		if id, err := strconv.ParseUint(r.ClusterID, 16, 64); err == nil {
+			return etcd.ID(id)
+		}
+	}
+	return etcd.ID(0xc0de0000 + int(incarnation))
+}

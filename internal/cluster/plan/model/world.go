@@ -1,0 +1,205 @@
+package model
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// World is Kubernetes and etcd around one EtcdCluster.
+type World struct {
+	// Cluster as the API server holds it.
+	Cluster  v1beta2.EtcdCluster
+	Services plan.Services
+	Budget   plan.Budget
+	// budgetSize is the size that was asked for when the budget was made.
+	budgetSize int
+	Restores   []Restore
+
+	// NoStorageClass, SecretProblem and BadImage are what users and administrators can get wrong.
+	NoStorageClass bool
+	SecretProblem  string
+	BadImage       string
+	// template and labels count what users asked for in their Pods; with badTemplate none starts.
+	template, labels, badTemplate int
+	// statusLost: the operator forgot what it had recorded. stale: it acts on what was true some time ago.
+	statusLost, stale bool
+
+	// Gentle: faults leave every quorum its data, so that the world can always be put right.
+	Gentle bool
+
+	// Crowded: space quotas are used up among other faults.
+	Crowded bool
+
+	pods    []pod
+	volumes []volume
+	lives   []life
+
+	// now counts seconds; nextID numbers what etcd numbers.
+	now    int
+	nextID uint64
+	// choose picks one of n; 0 where nothing is left to chance.
+	choose func(n int) int
+
+	// Violations are the invariants that were broken, in words.
+	Violations []string
+}
+
+// Restore is an EtcdRestore of the cluster.
+type Restore struct {
+	UID      types.UID
+	Verified bool
+	Deleted  bool
+	// Complete and Failed are what restore-operator copied from the cluster's status.
+	Complete, Failed bool
+	Revision         int64
+	// Seed is how its seed will fare.
+	Seed Fate
+}
+
+// Fate of a seed.
+type Fate int
+
+// Fates. FateRetry fails until the world is repaired; FateTooOld restores fewer revisions than were proven.
+const (
+	FateGood Fate = iota
+	FateRetry
+	FateNever
+	FateTooOld
+)
+
+// data is a data directory that etcd has written.
+type data struct {
+	cluster, member etcd.ID
+	// index of the last write in it; snapshot is up to where a raft snapshot on disk covers them.
+	index, snapshot int
+	// storage is the minor version that it is of.
+	storage int
+	// corrupt: etcd ends when it reads it.
+	corrupt bool
+	// tainted: it is not what the others have.
+	tainted bool
+	// file is the size of the database in MiB, used how much of it is in use, and keys what is left when history is
+	// forgotten.
+	file, used, keys int
+	// told is what the member says is in use, which may be what was before a compaction.
+	told int
+}
+
+type volume struct {
+	name        string
+	incarnation int32
+	initialSize int
+	deleting    bool
+	// kept: it outlives the EtcdCluster. size is in bytes.
+	kept bool
+	size int64
+	data *data
+}
+
+type pod struct {
+	name          string
+	incarnation   int32
+	initialSize   int
+	start         plan.Start
+	version       string
+	state         plan.PodState
+	reason, wrong string
+	exposed       bool
+	// template and labels that it was made for. stale: made from what was true some time ago.
+	template, labels int
+	stale            bool
+	// peers are the names in its --initial-cluster.
+	peers []string
+	// restore is the UID whose snapshot its init container restores.
+	restore  types.UID
+	failures int32
+	hopeless bool
+	// unschedulable: no host takes it. stuck: its host does not confirm that it stopped.
+	unschedulable, stuck bool
+	// placed: it has a host, and its volume is mounted there.
+	placed bool
+	// broken: its etcd ends as soon as it starts. hung: it runs and answers nobody.
+	broken, hung         bool
+	ready                bool
+	unreadySince, goneBy int
+	// scratch is the data in its emptyDir.
+	scratch *data
+}
+
+const (
+	namespace = "ns"
+	name      = "example"
+	version   = "3.6.16"
+)
+
+// epoch is when the clock of every world begins.
+var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// New is a world in which an EtcdCluster of size has just been made.
+func New(size int, durable bool) *World {
+	w := &World{nextID: 100}
+	w.Cluster = v1beta2.EtcdCluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: "uid-example", Generation: 1},
+		Spec:       v1beta2.EtcdClusterSpec{Size: size, Version: version},
+		Status:     v1beta2.EtcdClusterStatus{ObservedGeneration: -1},
+	}
+	if !durable {
+		w.Cluster.Spec.Pod = &v1beta2.PodPolicy{EmptyDir: &corev1.EmptyDirVolumeSource{}}
+	}
+	return w
+}
+
+func (w *World) durable() bool {
+	return w.Cluster.Spec.Pod == nil || w.Cluster.Spec.Pod.EmptyDir == nil
+}
+
+func (w *World) pick(n int) int {
+	if w.choose == nil || n <= 1 {
+		return 0
+	}
+	return w.choose(n)
+}
+
+func (w *World) violate(invariant int, format string, a ...any) {
+	w.Violations = append(w.Violations, fmt.Sprintf("invariant %d: ", invariant)+fmt.Sprintf(format, a...))
+}
+
+func (w *World) pod(name string) *pod {
+	for i := range w.pods {
+		if w.pods[i].name == name {
+			return &w.pods[i]
+		}
+	}
+	return nil
+}
+
+func (w *World) volume(name string) *volume {
+	for i := range w.volumes {
+		if w.volumes[i].name == name {
+			return &w.volumes[i]
+		}
+	}
+	return nil
+}
+
+// dataOf a member, on its volume or in its Pod; nil when there is none.
+func (w *World) dataOf(name string) *data {
+	if w.durable() {
+		if v := w.volume(name); v != nil {
+			return v.data
+		}
+		return nil
+	}
+	if p := w.pod(name); p != nil {
+		return p.scratch
+	}
+	return nil
+}

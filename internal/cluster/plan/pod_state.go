@@ -1,0 +1,80 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// etcdContainer is the name of the container of a member's Pod that etcd runs in.
+const EtcdContainer = "etcd"
+
+// scheduling is how long a scheduler may take to find a place, or to learn of the volume, before it is news.
+const scheduling = 10 * time.Second
+
+// podOf says how a Pod stands and, where it cannot start, why.
+func PodStateOf(pod *corev1.Pod, now time.Time) (state PodState, reason, message string) {
+	switch {
+	case !pod.DeletionTimestamp.IsZero():
+		return PodDeleting, "", ""
+	case pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded:
+		return PodEnded, v1beta2.ReasonPodFailing, strings.TrimSpace(pod.Status.Reason + " " + pod.Status.Message)
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Reason == corev1.PodReasonUnschedulable && now.Sub(pod.CreationTimestamp.Time) > scheduling {
+			return PodBlocked, v1beta2.ReasonPodUnschedulable, c.Message
+		}
+	}
+	for _, c := range append(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses...) {
+		if reason, message := whyWaiting(c); reason != "" {
+			return PodBlocked, reason, message
+		}
+		if c.Name == EtcdContainer && c.State.Running != nil {
+			return PodRunning, "", ""
+		}
+	}
+	return PodStarting, "", ""
+}
+
+// whyWaiting names what keeps a container from starting, beyond its turn.
+func whyWaiting(c corev1.ContainerStatus) (reason, message string) {
+	waiting := c.State.Waiting
+	if waiting == nil {
+		return "", ""
+	}
+	switch waiting.Reason {
+	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull":
+		return v1beta2.ReasonImageUnavailable, fmt.Sprintf("image %s cannot be had (%s): correct spec.repository or spec.version, or make the image available to the host", c.Image, waiting.Reason)
+	case "CrashLoopBackOff":
+		said := ""
+		if ended := c.LastTerminationState.Terminated; ended != nil {
+			said = fmt.Sprintf(", last with exit code %d: %s", ended.ExitCode, lastWords(ended.Message))
+		}
+		return v1beta2.ReasonPodFailing, fmt.Sprintf("container %s keeps ending%s", c.Name, said)
+	case "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
+		return v1beta2.ReasonPodFailing, fmt.Sprintf("container %s: %s: %s", c.Name, waiting.Reason, waiting.Message)
+	}
+	return "", ""
+}
+
+// maxMessage bounds what a container's words take of a condition.
+const maxMessage = 512
+
+func LastLine(text string) string {
+	text = strings.TrimSpace(text)
+	if i := strings.LastIndexByte(text, '\n'); i >= 0 {
+		text = text[i+1:]
+	}
+	return bounded(text)
+}
+
+func bounded(text string) string {
+	if len(text) > maxMessage {
+		return text[:maxMessage]
+	}
+	return text
+}

@@ -1,0 +1,204 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// A recovery from a lost quorum, by consent in the spec:
+//
+//	 survivor   asked ─── chosen │ stop ── start with the flag ── serves alone │ start without it ── grow to size ──▶ complete
+//	 others     asked ─── chosen │ stop, proven gone                           │ removed
+//	 volumes    kept ────────────────────────────────────────────────────────────────────────────────▶ those of others deleted
+//	 step       │ (none)         │ Forcing                                     │ Growing                            │ Complete
+//
+// The choice is the one thing that cannot be observed again once the others have stopped: the status keeps it. A Pod
+// with the flag says so itself, and is made again without it before anything else is done, whatever the status says.
+
+// forcing says whether a survivor was chosen that does not serve alone yet.
+func (s State) forcing() bool {
+	return s.Recovery != nil && s.Recovery.Step == v1beta2.RecoveryForcing
+}
+
+// overruled says whether an EtcdRestore was made since, which goes on from a snapshot instead.
+func (s State) overruled() bool {
+	return s.step() == v1beta2.RestoreSeeding || s.switching() || (s.Request != nil && !s.requested() && !s.tooNew(s.Request.StorageVersion))
+}
+
+// forceNewCluster restarts the chosen survivor with the flag, alone.
+func forceNewCluster(s State) Step {
+	if !s.forcing() || s.overruled() {
+		return dropFlag(s)
+	}
+	survivor, ok := s.member(s.Recovery.Member)
+	flagged := survivor.Start == StartForce && survivor.Pod != PodNone
+	switch {
+	case !flagged && !s.Spec.ForcesNewCluster():
+		return CancelRecovery{Message: "the consent was withdrawn: nothing was changed"}
+	case !ok || (survivor.Pod == PodNone && survivor.Volume != VolumePresent):
+		return CancelRecovery{Message: "the volume of survivor " + s.Recovery.Member + " is gone"}
+	}
+	if step := fence(s, func(m Member) bool { return m.Name == survivor.Name }); step != nil {
+		return step
+	}
+	return s.forceSurvivor(survivor)
+}
+
+// forceSurvivor takes the survivor, when all others are gone, to where it serves alone.
+func (s State) forceSurvivor(m Member) Step {
+	again := DeletePod{Name: m.Name, Why: v1beta2.ReasonRecovering, Message: "start it once with --force-new-cluster"}
+	switch {
+	case m.Pod == PodDeleting:
+		return s.waitGone(m, v1beta2.ReasonRecovering, "survivor "+m.Name+" is being restarted with --force-new-cluster")
+	case m.Pod == PodNone:
+		return CreateMember{Name: m.Name, Incarnation: m.Incarnation, Start: StartForce}
+	case m.Volume != VolumePresent && m.Pod == PodRunning:
+		return losesSurvivor(m)
+	case m.Volume != VolumePresent, m.Start != StartForce, m.Pod == PodEnded:
+		return again
+	case m.Pod == PodBlocked && m.PodImage != s.ImageFor(m.Incarnation):
+		return again
+	case m.Pod == PodBlocked:
+		return Wait{Why: m.PodReason, Message: "survivor " + m.Name + ": " + m.PodMessage + "; to give it up delete its PersistentVolumeClaim, or go on from a snapshot with an EtcdRestore", Stalled: true}
+	case !m.Serving || !s.MembershipKnown || !s.alone(m):
+		return Wait{Why: v1beta2.ReasonRecovering, Message: "survivor " + m.Name + " is being restarted with --force-new-cluster", Stalled: s.unreadyFor(m, startGrace)}
+	}
+	return RecordForced{Revision: m.Revision}
+}
+
+// alone says whether a member is all of the membership.
+func (s State) alone(m Member) bool {
+	membership := s.membership()
+	return len(membership) == 1 && membership[0].Name == m.Name && !m.Learner
+}
+
+// dropFlag makes a Pod again that was started with --force-new-cluster: restarted in place with it, etcd would drop
+// what it had not committed, and later the other members.
+func dropFlag(s State) Step {
+	for _, m := range s.Current() {
+		switch {
+		case m.Start != StartForce || m.Pod == PodNone:
+		case m.Pod == PodDeleting:
+			return s.waitGone(m, v1beta2.ReasonRecovering, "member "+m.Name+" is being restarted without --force-new-cluster")
+		case m.Volume != VolumePresent && m.Pod == PodRunning:
+			return losesSurvivor(m)
+		default:
+			return DeletePod{Name: m.Name, Why: v1beta2.ReasonRecovering, Message: "start it without --force-new-cluster"}
+		}
+	}
+	return nil
+}
+
+func losesSurvivor(m Member) Step {
+	return Wait{
+		Why:     v1beta2.ReasonRecovering,
+		Message: "the volume of survivor " + m.Name + " is being deleted and goes with its Pod: save the data first with an EtcdBackup by etcdEndpoints, then apply an EtcdRestore of that snapshot; or delete the Pod to give the data up",
+		Stalled: true,
+	}
+}
+
+// fence stops the Pods of all members but those that spare says yes to, and waits until each is proven gone.
+func fence(s State, spare func(Member) bool) Step {
+	for _, m := range s.Members {
+		if !spare(m) && m.Pod != PodNone && m.Pod != PodDeleting {
+			return DeletePod{Name: m.Name, Why: v1beta2.ReasonRecovering, Message: "stop it, so that it is out of the way of the survivor"}
+		}
+	}
+	for _, m := range s.Members {
+		if !spare(m) && m.Pod == PodDeleting {
+			return s.waitGone(m, v1beta2.ReasonRecovering, "member "+m.Name+" is stopping, before the survivor goes on alone")
+		}
+	}
+	return nil
+}
+
+// lostQuorum: too few voters hold data ever to agree again. Without consent nothing is changed. With it, all that
+// hold data are asked, and the one that knows most is chosen.
+func (s State) lostQuorum(holders []Member, known int) Step {
+	lost := fmt.Sprintf("quorum is lost: %d of %d voters still have their data, and %d are needed", len(holders), known, etcd.Quorum(known))
+	if !s.Spec.ForcesNewCluster() || !s.Durable() || len(holders) == 0 {
+		return Wait{Why: v1beta2.ReasonQuorumLost, Message: lost + "; nothing is removed: " + s.wayOut(holders), Stalled: true}
+	}
+	if step := fence(s, s.HoldsData); step != nil {
+		return step
+	}
+	for _, m := range holders {
+		if wait := s.unasked(m, lost); wait != nil {
+			return wait
+		}
+	}
+	survivor := slices.MaxFunc(holders, compareKnowledge)
+	if survivor.Volume != VolumePresent {
+		return losesSurvivor(survivor)
+	}
+	return BeginRecovery{Member: survivor.Name, RaftIndex: survivor.RaftIndex, RaftTerm: survivor.RaftTerm}
+}
+
+// quorumLost says whether quorum is lost and does not come back by itself.
+func (s State) QuorumLost() bool {
+	switch step := quorum(s).(type) {
+	case BeginRecovery, DeletePod:
+		return true
+	case Wait:
+		return step.Why == v1beta2.ReasonQuorumLost || step.Why == v1beta2.ReasonRecovering
+	}
+	return s.forcing()
+}
+
+// unasked says what is in the way of asking a member that holds data how much it knows: nobody is passed over that
+// may know more.
+func (s State) unasked(m Member, lost string) Step {
+	giveUp := "; to go on without it, delete its PersistentVolumeClaim"
+	switch {
+	case m.Pod == PodDeleting:
+		return s.waitGone(m, v1beta2.ReasonQuorumLost, lost+"; member "+m.Name+" is stopping")
+	case m.Pod == PodBlocked:
+		return Wait{Why: v1beta2.ReasonQuorumLost, Message: lost + "; member " + m.Name + " holds data, and what it knows must be heard first: " + m.PodMessage + giveUp, Stalled: true}
+	case m.RaftIndex == 0, !m.Answers && !s.unreadyFor(m, electionGrace):
+		return Wait{Why: v1beta2.ReasonQuorumLost, Message: lost + "; member " + m.Name + " holds data, and what it knows must be heard first" + giveUp, Stalled: s.unreadyFor(m, startGrace)}
+	case m.Answers && m.ClusterID.String() != s.ClusterID:
+		return Wait{Why: v1beta2.ReasonQuorumLost, Message: lost + "; member " + m.Name + " is of another cluster (" + m.ClusterID.String() + ")" + giveUp, Stalled: true}
+	}
+	return nil
+}
+
+// compareKnowledge orders survivors by what would be left after --force-new-cluster: all that a member knows to be
+// committed, and nothing else. So the committed index comes first; a term alone may come of a vain candidacy.
+func compareKnowledge(a, b Member) int {
+	return cmp.Or(cmp.Compare(a.RaftIndex, b.RaftIndex), cmp.Compare(a.RaftTerm, b.RaftTerm), strings.Compare(b.Name, a.Name))
+}
+
+// wayOut of a lost quorum. A restore that is under way must go before another is taken up.
+func (s State) wayOut(holders []Member) string {
+	restore := "apply an EtcdRestore to go on from a snapshot"
+	if s.step() == v1beta2.RestoreGrowing {
+		restore = "delete EtcdRestore " + s.Restore.Name + " and apply another to go on from a snapshot"
+	}
+	if s.Durable() && len(holders) > 0 && !s.Spec.ForcesNewCluster() {
+		return "bring the lost volumes back, or set spec.recovery.quorumLoss: ForceNewCluster to go on from the member that knows most, or " + restore
+	}
+	return restore
+}
+
+// completeRecovery: asked last, so the cluster is at size and well and the volumes of the others are gone.
+func completeRecovery(s State) Step {
+	if s.Recovery == nil || s.Recovery.Step != v1beta2.RecoveryGrowing {
+		return nil
+	}
+	return CompleteRecovery{}
+}
+
+// member by its name.
+func (s State) member(name string) (Member, bool) {
+	for _, m := range s.Members {
+		if m.Name == name {
+			return m, true
+		}
+	}
+	return Member{Name: name}, false
+}

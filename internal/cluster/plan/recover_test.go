@@ -1,0 +1,266 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// consenting: the spec lets the cluster go on from one survivor.
+func consenting(s *State) {
+	s.Spec.Recovery = &v1beta2.RecoveryPolicy{QuorumLoss: v1beta2.QuorumLossForceNewCluster}
+}
+
+// knows: the member answers without a quorum, and knows so much.
+func knows(index, term uint64) func(*Member) {
+	return func(m *Member) {
+		m.Answers, m.ClusterID, m.RaftIndex, m.RaftTerm = true, 0xaa, index, term
+	}
+}
+
+// forcing: the i-th member was chosen.
+func forcing(i int) change {
+	return func(s *State) {
+		s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: nameOf(i), RaftIndex: 42}
+	}
+}
+
+func forced(m *Member) { m.Start = StartForce; m.Exposed = false }
+
+// alone: the i-th member is the membership, and serves.
+func alone(i int) change {
+	return func(s *State) {
+		s.MembershipKnown = true
+		m := &s.Members[i]
+		voter(m)
+		m.Start, m.Leader, m.Revision = StartForce, true, 17
+	}
+}
+
+var lostTwo = state(formed, members(3), noQuorum, with(1, gone), with(2, gone), consenting)
+
+func TestPlanRecoveryChooses(t *testing.T) {
+	const two = "quorum is lost: 2 of 5 voters still have their data, and 3 are needed"
+	five := func(changes ...change) State {
+		s := state(formed, members(5), size(5), noQuorum, with(2, gone), with(3, gone), with(4, gone), consenting)
+		for _, c := range changes {
+			c(&s)
+		}
+		return s
+	}
+	changed := func(s State, changes ...change) State {
+		s.Members = append([]Member(nil), s.Members...)
+		for _, c := range changes {
+			c(&s)
+		}
+		return s
+	}
+	planTests{
+		"goes on from the only survivor": {
+			changed(lostTwo, with(0, knows(42, 3))), BeginRecovery{Member: nameOf(0), RaftIndex: 42, RaftTerm: 3},
+		},
+		"goes on from the one that knows most to be committed": {
+			five(with(0, knows(41, 3)), with(1, knows(42, 3))), BeginRecovery{Member: nameOf(1), RaftIndex: 42, RaftTerm: 3},
+		},
+		"goes on from the one that knows most, whoever was a vain candidate later": {
+			five(with(0, knows(42, 3)), with(1, knows(41, 9))), BeginRecovery{Member: nameOf(0), RaftIndex: 42, RaftTerm: 3},
+		},
+		"goes on from the one of the later term when both know as much": {
+			five(with(0, knows(42, 3)), with(1, knows(42, 4))), BeginRecovery{Member: nameOf(1), RaftIndex: 42, RaftTerm: 4},
+		},
+		"takes nobody before all that hold data were heard": {
+			five(with(0, knows(42, 3))),
+			Wait{Why: v1beta2.ReasonQuorumLost, Message: two + "; member " + nameOf(1) + " holds data, and what it knows must be heard first; to go on without it, delete its PersistentVolumeClaim"},
+		},
+		"hears by its metrics one that was restarted and serves nothing else, once it has read its data": {
+			five(with(0, knows(41, 3)), with(1, silent, unreadyFor(time.Minute), func(m *Member) { m.RaftIndex = 42 })),
+			BeginRecovery{Member: nameOf(1), RaftIndex: 42},
+		},
+		"does not hear it while it may be reading": {
+			five(with(0, knows(41, 3)), with(1, silent, unreadyFor(time.Second), func(m *Member) { m.RaftIndex = 2 })),
+			Wait{Why: v1beta2.ReasonQuorumLost, Message: two + "; member " + nameOf(1) + " holds data, and what it knows must be heard first; to go on without it, delete its PersistentVolumeClaim"},
+		},
+		"names a survivor that cannot run to be heard": {
+			five(with(0, knows(42, 3)), with(1, blockedBy(v1beta2.ReasonPodUnschedulable))),
+			Wait{Why: v1beta2.ReasonQuorumLost, Message: two + "; member " + nameOf(1) + " holds data, and what it knows must be heard first: why; to go on without it, delete its PersistentVolumeClaim", Stalled: true},
+		},
+		"starts a survivor that does not run": {
+			five(with(0, knows(42, 3)), with(1, withoutPod)), CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin},
+		},
+		"stops a lost member's Pod first": {
+			changed(lostTwo, with(0, knows(42, 3)), with(1, func(m *Member) { m.Pod = PodStarting })),
+			DeletePod{Name: nameOf(1), Why: v1beta2.ReasonRecovering, Message: "stop it, so that it is out of the way of the survivor"},
+		},
+		"does not believe that a Pod is gone whose host does not confirm it": {
+			changed(lostTwo, with(0, knows(42, 3)), with(1, pod(PodDeleting), func(m *Member) { m.GoneBy = noon.Add(-time.Minute) })),
+			Wait{Why: v1beta2.ReasonPodFailing, Message: "Pod " + nameOf(1) + " should have stopped and its host does not confirm it: make sure that it has, then delete the Pod with --force --grace-period=0", Stalled: true},
+		},
+		"saves a survivor first whose volume is about to go": {
+			changed(lostTwo, with(0, knows(42, 3), volume(VolumeDeleting))),
+			Wait{
+				Why:     v1beta2.ReasonRecovering,
+				Message: "the volume of survivor " + nameOf(0) + " is being deleted and goes with its Pod: save the data first with an EtcdBackup by etcdEndpoints, then apply an EtcdRestore of that snapshot; or delete the Pod to give the data up",
+				Stalled: true,
+			},
+		},
+		"has nobody to go on from when all data is gone": {
+			state(formed, members(3), noQuorum, with(0, gone), with(1, gone), with(2, gone), consenting),
+			Wait{Why: v1beta2.ReasonQuorumLost, Message: "quorum is lost: 0 of 3 voters still have their data, and 2 are needed; nothing is removed: apply an EtcdRestore to go on from a snapshot", Stalled: true},
+		},
+		"forces nothing while enough voters have their data, however long they are down": {
+			state(formed, members(3), noQuorum, with(0, unreadyFor(time.Hour)), with(1, unreadyFor(time.Hour)), with(2, gone), consenting),
+			Wait{
+				Why:     v1beta2.ReasonQuorumLost,
+				Message: "quorum is lost: the members that have data have had their time and do not agree (" + nameOf(0) + "; " + nameOf(1) + "; " + nameOf(2) + "); nothing is removed: bring them back, or delete the PersistentVolumeClaims of those that cannot come back, or apply an EtcdRestore to go on from a snapshot",
+				Stalled: true,
+			},
+		},
+		"goes on from a snapshot instead when there is an EtcdRestore": {
+			changed(lostTwo, with(0, knows(42, 3)), asked), begins("back", "uid-back"),
+		},
+	}.run(t)
+}
+
+func begins(name string, uid string) BeginRestore {
+	return BeginRestore{Restore: v1beta2.ClusterRestoreStatus{
+		Name: name, UID: "uid-back", Step: v1beta2.RestoreSeeding, Message: "restoring a seed beside the members that serve",
+		Incarnation: 2, ClusterIDBefore: oldID,
+	}}
+}
+
+func TestPlanRecoveryForces(t *testing.T) {
+	lost := func(changes ...change) State {
+		return state(append([]change{formed, members(3), noQuorum, with(1, gone), with(2, gone), consenting, forcing(0)}, changes...)...)
+	}
+	again := DeletePod{Name: nameOf(0), Why: v1beta2.ReasonRecovering, Message: "start it once with --force-new-cluster"}
+	without := DeletePod{Name: nameOf(0), Why: v1beta2.ReasonRecovering, Message: "start it without --force-new-cluster"}
+	restarting := Wait{Why: v1beta2.ReasonRecovering, Message: "survivor " + nameOf(0) + " is being restarted with --force-new-cluster"}
+	planTests{
+		"stops other survivors first": {
+			lost(with(1, onVolume)), DeletePod{Name: nameOf(1), Why: v1beta2.ReasonRecovering, Message: "stop it, so that it is out of the way of the survivor"},
+		},
+		"waits until they are proven gone": {
+			lost(with(1, onVolume, pod(PodDeleting))), Wait{Why: v1beta2.ReasonRecovering, Message: "member " + nameOf(1) + " is stopping, before the survivor goes on alone"},
+		},
+		"asks a person when a host does not confirm it": {
+			lost(with(1, onVolume, pod(PodDeleting), func(m *Member) { m.GoneBy = noon.Add(-time.Minute) })),
+			Wait{Why: v1beta2.ReasonPodFailing, Message: "Pod " + nameOf(1) + " should have stopped and its host does not confirm it: make sure that it has, then delete the Pod with --force --grace-period=0", Stalled: true},
+		},
+		"does not start other survivors again": {
+			lost(with(1, volume(VolumePresent))), again,
+		},
+		"stops the survivor to start it with the flag": {
+			lost(), again,
+		},
+		"waits until it has stopped": {
+			lost(with(0, pod(PodDeleting))), restarting,
+		},
+		"starts it with the flag": {
+			lost(with(0, withoutPod)), CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartForce},
+		},
+		"waits until it serves": {
+			lost(with(0, forced)), restarting,
+		},
+		"makes it again with a corrected image": {
+			lost(with(0, forced, blockedBy(v1beta2.ReasonImageUnavailable), withImage("3.6.15"), func(m *Member) { m.Start = StartForce })), again,
+		},
+		"says why it does not start": {
+			lost(with(0, blockedBy(v1beta2.ReasonPodFailing), forced)),
+			Wait{Why: v1beta2.ReasonPodFailing, Message: "survivor " + nameOf(0) + ": why; to give it up delete its PersistentVolumeClaim, or go on from a snapshot with an EtcdRestore", Stalled: true},
+		},
+		"waits while it serves, and others are still members": {
+			lost(alone(0), with(1, func(m *Member) { m.InMembership = true })), restarting,
+		},
+		"goes on though the cluster was still growing from a restore": {
+			lost(func(s *State) {
+				s.Restore = &v1beta2.ClusterRestoreStatus{Name: "back", Step: v1beta2.RestoreGrowing, Incarnation: 1}
+			}, with(0, withoutPod),
+				func(s *State) { s.Services.ClientRestoreUID = "" }),
+			CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartForce},
+		},
+		"records that it serves alone": {
+			lost(alone(0)), RecordForced{Revision: 17},
+		},
+		"goes back to the start when the consent is withdrawn in time": {
+			lost(grace(time.Minute)), CancelRecovery{Message: "the consent was withdrawn: nothing was changed"},
+		},
+		"goes through with it when the consent is withdrawn too late": {
+			lost(alone(0), grace(time.Minute)), RecordForced{Revision: 17},
+		},
+		"goes back to the start when the survivor is lost": {
+			lost(with(0, gone)), CancelRecovery{Message: "the volume of survivor " + nameOf(0) + " is gone"},
+		},
+		"lets go of a volume that is being deleted under a survivor that cannot start": {
+			lost(with(0, blockedBy(v1beta2.ReasonPodFailing), forced, volume(VolumeDeleting))), again,
+		},
+		"makes way for an EtcdRestore, and takes the flag off": {
+			lost(asked, with(0, forced)), without,
+		},
+		"makes way for an EtcdRestore": {
+			lost(asked), begins("back", "uid-back"),
+		},
+		"takes the flag off before anything else": {
+			lost(alone(0), growing), without,
+		},
+		"takes the flag off though the status was lost": {
+			lost(alone(0), lostStatus), without,
+		},
+		"takes the flag off of one that does not start": {
+			lost(with(0, blockedBy(v1beta2.ReasonPodFailing), forced), lostStatus), without,
+		},
+		"waits until it has stopped with the flag": {
+			lost(with(0, pod(PodDeleting), forced), growing),
+			Wait{Why: v1beta2.ReasonRecovering, Message: "member " + nameOf(0) + " is being restarted without --force-new-cluster"},
+		},
+		"starts it without the flag": {
+			lost(with(0, withoutPod), growing), CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartRejoin},
+		},
+		"grows by learners": {
+			lost(alone(0), growing, with(0, voter)), AddLearner{Name: nameOf(3), PeerURL: peerURLOf(3)},
+		},
+		"leads no client to a member with the flag": {
+			lost(alone(0), with(0, func(m *Member) { m.Exposed = false })), RecordForced{Revision: 17},
+		},
+		"deletes the volumes of the others at size": {
+			lost(alone(0), growing, with(0, voter), size(1), with(1, volume(VolumePresent))), DeleteVolume{Name: nameOf(1), Why: v1beta2.ReasonScaling},
+		},
+		"is complete then": {
+			lost(alone(0), growing, with(0, voter), size(1)), CompleteRecovery{},
+		},
+	}.run(t)
+}
+
+// growing: the survivor served alone.
+func growing(s *State) { s.Recovery.Step = v1beta2.RecoveryGrowing }
+
+func TestARecoveryIsToldInTheStatus(t *testing.T) {
+	s := state(formed, members(3), noQuorum, with(1, gone), with(2, gone), consenting, with(0, knows(42, 3)))
+	status := report(s, v1beta2.EtcdClusterStatus{})
+	if got := status.Recovery; got == nil || got.Step != v1beta2.RecoveryForcing || got.Member != nameOf(0) || got.RaftIndex != 42 || got.RaftTerm != 3 ||
+		!cmp.Equal(got.Voters, s.KnownVoters) || !got.StartedAt.Time.Equal(noon) {
+		t.Errorf("begun: %+v", got)
+	}
+	s.Recovery = status.Recovery
+	for i := range s.Members {
+		gone(&s.Members[i])
+	}
+	alone(0)(&s)
+	status = report(s, status)
+	if got := status.Recovery; got.Step != v1beta2.RecoveryGrowing || got.Revision != 17 || got.Member != nameOf(0) || len(got.Voters) != 3 {
+		t.Errorf("forced: %+v", got)
+	}
+	s.Recovery = status.Recovery
+	s.Members, s.Spec.Size = s.Members[:1], 1
+	voter(&s.Members[0])
+	s.Budget = budgetOf(s.minAvailable())
+	if got := report(s, status).Recovery; got.Step != v1beta2.RecoveryComplete || got.Revision != 17 {
+		t.Errorf("complete: %+v", got)
+	}
+	s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "example-another"}
+	if got := report(s, status).Recovery; got != nil {
+		t.Errorf("called off: %+v", got)
+	}
+}

@@ -1,0 +1,65 @@
+package plan
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// chooseRestore finds the restore to work on among all of the namespace, oldest first: the one under way until
+// its own operator has reported its end, else the oldest verified one.
+func (s *State) ChooseRestore(restores []v1beta2.EtcdRestore) {
+	var next *v1beta2.EtcdRestore
+	for i := range restores {
+		restore := &restores[i]
+		if restore.Spec.EtcdCluster.Name != s.Name || !restore.DeletionTimestamp.IsZero() || isTrue(restore, v1beta2.ConditionComplete) {
+			continue
+		}
+		failed := isTrue(restore, v1beta2.ConditionFailed)
+		underWay := s.Restore != nil && s.Restore.UID == restore.UID
+		if underWay && s.Restore.Name == "" {
+			s.Restore.Name = restore.Name
+		}
+		if s.RestorePending == "" || failed {
+			s.RestorePending = restore.Name
+		}
+		switch verified := isTrue(restore, v1beta2.ConditionVerified) && restore.Status.Snapshot != nil && restore.Status.Source != nil; {
+		case failed || !verified:
+		case underWay:
+			s.Request = requestOf(restore)
+			return
+		case next == nil:
+			next = restore
+		}
+	}
+	if next != nil {
+		s.Request = requestOf(next)
+	}
+}
+
+func requestOf(restore *v1beta2.EtcdRestore) *RestoreRequest {
+	bump := v1beta2.DefaultRevisionBump
+	if restore.Spec.RevisionBump != nil {
+		bump = *restore.Spec.RevisionBump
+	}
+	return &RestoreRequest{
+		Name:           restore.Name,
+		UID:            restore.UID,
+		Source:         *restore.Status.Source,
+		SHA256:         restore.Status.Snapshot.SHA256,
+		Size:           restore.Status.Snapshot.Size,
+		PlainSize:      restore.Status.Snapshot.PlainSize,
+		Revision:       restore.Status.Snapshot.Revision,
+		RevisionBump:   bump,
+		StorageVersion: restore.Status.Snapshot.StorageVersion,
+	}
+}
+
+func isTrue(restore *v1beta2.EtcdRestore, condition string) bool {
+	for _, c := range restore.Status.Conditions {
+		if c.Type == condition {
+			return c.Status == metav1.ConditionTrue
+		}
+	}
+	return false
+}

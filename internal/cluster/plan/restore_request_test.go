@@ -1,0 +1,83 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// restoreOf is a verified EtcdRestore of the cluster example, so old.
+func restoreOf(name string, age time.Duration, changes ...func(*v1beta2.EtcdRestore)) v1beta2.EtcdRestore {
+	r := v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name), CreationTimestamp: metav1.NewTime(noon.Add(-age))}}
+	r.Spec.EtcdCluster.Name = "example"
+	r.Status.Source, r.Status.Snapshot = &v1beta2.RestoreSource{}, &v1beta2.Snapshot{}
+	r.Status.Conditions = []metav1.Condition{{Type: v1beta2.ConditionVerified, Status: metav1.ConditionTrue}}
+	for _, change := range changes {
+		change(&r)
+	}
+	return r
+}
+
+func withCondition(kind string) func(*v1beta2.EtcdRestore) {
+	return func(r *v1beta2.EtcdRestore) {
+		r.Status.Conditions = append(r.Status.Conditions, metav1.Condition{Type: kind, Status: metav1.ConditionTrue})
+	}
+}
+
+// The order is restore-operator's as well, which tells those that wait what they wait for.
+func TestOneRestoreIsTakenUpAtATimeTheOldestFirst(t *testing.T) {
+	unproven := func(r *v1beta2.EtcdRestore) { r.Status.Conditions = nil }
+	deleted := func(r *v1beta2.EtcdRestore) { r.DeletionTimestamp = &metav1.Time{Time: noon} }
+	elsewhere := func(r *v1beta2.EtcdRestore) { r.Spec.EtcdCluster.Name = "other" }
+	older, younger := restoreOf("older", time.Hour), restoreOf("younger", time.Minute)
+	for name, test := range map[string]struct {
+		restores []v1beta2.EtcdRestore
+		underWay types.UID
+		want     string
+	}{
+		"the oldest":                       {[]v1beta2.EtcdRestore{older, younger}, "", "older"},
+		"the one under way, whichever age": {[]v1beta2.EtcdRestore{older, younger}, "uid-younger", "younger"},
+		"the next when one is complete":    {[]v1beta2.EtcdRestore{restoreOf("older", time.Hour, withCondition(v1beta2.ConditionComplete)), younger}, "uid-older", "younger"},
+		"the next when one has failed":     {[]v1beta2.EtcdRestore{restoreOf("older", time.Hour, withCondition(v1beta2.ConditionFailed)), younger}, "uid-older", "younger"},
+		"none that is not proven":          {[]v1beta2.EtcdRestore{restoreOf("older", time.Hour, unproven), younger}, "", "younger"},
+		"none that is being deleted":       {[]v1beta2.EtcdRestore{restoreOf("older", time.Hour, deleted), younger}, "", "younger"},
+		"none of another cluster":          {[]v1beta2.EtcdRestore{restoreOf("older", time.Hour, elsewhere)}, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := State{Name: "example"}
+			if test.underWay != "" {
+				v.Restore = &v1beta2.ClusterRestoreStatus{UID: test.underWay}
+			}
+			v.ChooseRestore(test.restores)
+			got := ""
+			if v.Request != nil {
+				got = v.Request.Name
+			}
+			if got != test.want {
+				t.Errorf("takes up %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// Defect 10 of coreos/etcd-operator, and the reason that a bad snapshot cost the cluster: it was deleted first.
+func TestNothingIsStoppedOrDeletedBeforeTheSeedIsProven(t *testing.T) {
+	for name, seed := range map[string]change{
+		"no seed":         func(*State) {},
+		"a volume of it":  aSeed(volume(VolumePresent)),
+		"one that starts": aSeed(serving, pod(PodStarting), silent),
+		"one that fails":  aSeed(failed(Seed{Failures: 2, Message: seedFailed})),
+		"one with less":   aSeed(serving, func(m *Member) { m.Revision = 41 }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			switch step := Plan(state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, seed)).(type) {
+			case StopMembers, DeletePod, DeleteVolume, BeginSwitch, AdoptSeed:
+				t.Errorf("it does %#v", step)
+			}
+		})
+	}
+}

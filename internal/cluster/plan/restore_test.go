@@ -1,0 +1,368 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+const seedFailed = "the object is gone"
+
+// restored: a restore has got as far as step, into incarnation 2.
+func restored(step v1beta2.RestoreStep) change {
+	return func(s *State) {
+		s.Restore = &v1beta2.ClusterRestoreStatus{Name: "back", UID: "uid-back", Step: step, Incarnation: 2, ClusterIDBefore: s.ClusterID}
+		switch step {
+		case v1beta2.RestoreSwitching:
+			s.Restore.ClusterID, s.Restore.Revision = seedID, 1000000042
+		case v1beta2.RestoreGrowing, v1beta2.RestoreComplete:
+			s.Restore.ClusterID, s.Restore.Revision = seedID, 1000000042
+			s.ClusterID, s.Incarnation = seedID, 2
+			servicesFor(2, seedID)(s)
+			s.Services.ClientRestoreUID = "uid-back"
+		}
+	}
+}
+
+// asked: EtcdRestore back is verified and there.
+func asked(s *State) { s.Request = &RestoreRequest{Name: "back", UID: "uid-back", Revision: 42} }
+
+func askedAnother(s *State) {
+	s.Request = &RestoreRequest{Name: "again", UID: "uid-again", Revision: 42}
+}
+
+// seedName is the name of the first member of the incarnation that the restore makes.
+var seedName = memberName("example", "uid-example", 2, 0)
+
+func aSeed(changes ...func(*Member)) change {
+	return func(s *State) {
+		m := Member{Name: seedName, Incarnation: 2}
+		for _, c := range changes {
+			c(&m)
+		}
+		s.Members = append(s.Members, m)
+	}
+}
+
+// serving is a seed that is proven.
+func serving(m *Member) {
+	onVolume(m)
+	m.Start, m.Seed = StartSeed, &Seed{}
+	m.Answers, m.Serving, m.PodReady, m.Exposed, m.Version = true, true, true, true, "3.6.16"
+	m.ClusterID, m.ID, m.Revision = 0xbb, 77, 1000000042
+}
+
+func failed(s Seed) func(*Member) {
+	return func(m *Member) {
+		serving(m)
+		pod(PodStarting)(m)
+		m.Seed = &s
+	}
+}
+
+// stopped: the Pods of the old members are gone.
+func stopped(s *State) {
+	for i := range s.Members {
+		if s.Members[i].Incarnation == 1 {
+			withoutPod(&s.Members[i])
+		}
+	}
+	s.MembershipKnown = false
+}
+
+// inSeedMembership: the seed is the cluster, and says so.
+func inSeedMembership(m *Member) { m.InMembership, m.Started, m.Leader = true, true, true }
+
+func TestPlanRestoreSeeding(t *testing.T) {
+	wait := func(message string) Step { return Wait{Why: v1beta2.ReasonRestoring, Message: message} }
+	begin := func(before string) Step {
+		return BeginRestore{Restore: v1beta2.ClusterRestoreStatus{
+			Name: "back", UID: "uid-back", Step: v1beta2.RestoreSeeding, Message: "restoring a seed beside the members that serve",
+			Incarnation: 2, ClusterIDBefore: before,
+		}}
+	}
+	planTests{
+		"takes up a verified restore": {
+			state(formed, members(3), asked), begin(oldID),
+		},
+		"takes it up with quorum lost": {
+			state(formed, members(3), noQuorum, with(0, gone), with(1, gone), asked), begin(oldID),
+		},
+		"takes it up where no cluster has formed, as its second incarnation": {
+			state(asked, func(s *State) { s.RestorePending = "back" }), begin(""),
+		},
+		"takes up no restore twice": {
+			state(formed, members(3), restored(v1beta2.RestoreFailed), asked), Done{},
+		},
+		"makes the seed beside the old members": {
+			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked), CreateMember{Name: seedName, Incarnation: 2, Start: StartSeed},
+		},
+		"makes it again on the volume of a seed whose Pod is gone": {
+			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(volume(VolumePresent))),
+			CreateMember{Name: seedName, Incarnation: 2, Start: StartSeed},
+		},
+		"makes an old member again meanwhile": {
+			state(formed, members(3), with(1, withoutPod), restored(v1beta2.RestoreSeeding), asked),
+			CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin},
+		},
+		"waits until what is left of an earlier seed is gone": {
+			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(volume(VolumeDeleting))), wait("an earlier seed is being removed"),
+		},
+		"stops a seed whose volume is being deleted": {
+			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, volume(VolumeDeleting))),
+			DeletePod{Name: seedName, Why: v1beta2.ReasonRestoring, Message: "its volume is being deleted: the seed is made again"},
+		},
+		"names both ways out without a default StorageClass": {
+			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, noClass),
+			Wait{Why: v1beta2.ReasonNoStorageClass, Message: noClassMessage, Stalled: true},
+		},
+		"waits while the seed is restored": {
+			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, pod(PodStarting))),
+			wait("seed " + seedName + " is being restored; the members go on serving"),
+		},
+		"names what keeps the seed from starting": {
+			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, blockedBy(v1beta2.ReasonPodUnschedulable))),
+			Wait{Why: v1beta2.ReasonPodUnschedulable, Message: "seed " + seedName + ": why; the members go on serving", Stalled: true},
+		},
+		"gives up when the seed says that it is hopeless": {
+			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(failed(Seed{Failures: 1, Hopeless: true, Message: seedFailed}))),
+			FailRestore{Message: "the seed could not be restored: " + seedFailed + "; the cluster was not touched"},
+		},
+		"gives up when the seed failed three times": {
+			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(failed(Seed{Failures: 3, Message: seedFailed}))),
+			FailRestore{Message: "the seed could not be restored: " + seedFailed + "; the cluster was not touched"},
+		},
+		"lets it try again before": {
+			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(failed(Seed{Failures: 2, Message: seedFailed}))),
+			wait("seed " + seedName + " is being restored; the members go on serving"),
+		},
+		"gives up when the seed holds less than was proven": {
+			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, func(m *Member) { m.Revision = 41 })),
+			FailRestore{Message: "the seed holds revision 41 and the snapshot 42; the cluster was not touched"},
+		},
+		"gives up when the seed's image is missing for long": {
+			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, blockedBy(v1beta2.ReasonImageUnavailable), unreadySince(6*time.Minute))),
+			FailRestore{Message: "seed " + seedName + " could not start for 5m0s: why; it is removed, and the cluster was not touched"},
+		},
+		"waits for hosts longer than for images": {
+			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, blockedBy(v1beta2.ReasonPodUnschedulable), unreadySince(6*time.Minute))),
+			Wait{Why: v1beta2.ReasonPodUnschedulable, Message: "seed " + seedName + ": why; the members go on serving", Stalled: true},
+		},
+		"and not for ever": {
+			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, blockedBy(v1beta2.ReasonPodUnschedulable), unreadySince(16*time.Minute))),
+			FailRestore{Message: "seed " + seedName + " could not start for 15m0s: why; it is removed, and the cluster was not touched"},
+		},
+		"gives up when the seed's host is gone": {
+			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, pod(PodDeleting), func(m *Member) { m.GoneBy = noon.Add(-time.Minute) })),
+			FailRestore{Message: "the host of seed " + seedName + " does not confirm that it has stopped; it is removed, and the cluster was not touched"},
+		},
+		"gives up when the seed's etcd never serves": {
+			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, silent, unreadySince(time.Hour), func(m *Member) { m.Seed = &Seed{DoneAt: noon.Add(-6 * time.Minute)} })),
+			FailRestore{Message: "seed " + seedName + " was restored and has not served for 5m0s: ; it is removed, and the cluster was not touched"},
+		},
+		"does not give up while a large snapshot is restored": {
+			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, pod(PodStarting), silent, unreadySince(time.Hour))),
+			wait("seed " + seedName + " is being restored; the members go on serving"),
+		},
+		"says what is left of a failed seed whose host is gone": {
+			state(formed, members(3), restored(v1beta2.RestoreFailed), aSeed(serving, pod(PodDeleting), func(m *Member) { m.GoneBy = noon.Add(-time.Minute) })),
+			Wait{Why: v1beta2.ReasonPodFailing, Message: "Pod " + seedName + " should have stopped and its host does not confirm it: make sure that it has, then delete the Pod with --force --grace-period=0", Stalled: true},
+		},
+		"gives up when the EtcdRestore is deleted": {
+			state(formed, members(3), restored(v1beta2.RestoreSeeding), aSeed(serving)),
+			FailRestore{Message: "EtcdRestore back was deleted before the cluster was switched: nothing was changed"},
+		},
+		"switches when the seed is proven": {
+			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving)), BeginSwitch{ClusterID: seedID, Revision: 1000000042},
+		},
+		"removes the Pod of a seed that failed": {
+			state(formed, members(3), restored(v1beta2.RestoreFailed), aSeed(serving)),
+			DeletePod{Name: seedName, Why: v1beta2.ReasonRestoring, Message: "remove the seed of a restore that failed"},
+		},
+		"removes its volume after that": {
+			state(formed, members(3), restored(v1beta2.RestoreFailed), aSeed(volume(VolumePresent))), DeleteVolume{Name: seedName, Why: v1beta2.ReasonRestoring},
+		},
+		"keeps the volume of a later life while no quorum proves that it never was": {
+			state(formed, members(3), noQuorum, aSeed(volume(VolumePresent)), with(0, pod(PodStarting))),
+			Wait{Why: v1beta2.ReasonMemberDown, Message: "no quorum of members answers; members that hold data are running or being started: " + nameOf(0) + "; " + nameOf(1) + "; " + nameOf(2)},
+		},
+	}.run(t)
+}
+
+func TestPlanRestoreSwitching(t *testing.T) {
+	switching := restored(v1beta2.RestoreSwitching)
+	planTests{
+		"stops the old members": {
+			state(formed, members(3), switching, asked, aSeed(serving)), StopMembers{Except: 2},
+		},
+		"stops them though the EtcdRestore is deleted midway": {
+			state(formed, members(3), switching, aSeed(serving)), StopMembers{Except: 2},
+		},
+		"stops none while the seed does not serve": {
+			state(formed, members(3), switching, asked, aSeed(serving, silent)),
+			Wait{Why: v1beta2.ReasonRestoring, Message: "seed " + seedName + " does not serve: "},
+		},
+		"waits until the last one has stopped": {
+			state(formed, members(3), stopped, with(2, pod(PodDeleting)), switching, asked, aSeed(serving)),
+			Wait{Why: v1beta2.ReasonRestoring, Message: "member " + nameOf(2) + " is stopping; then the seed serves"},
+		},
+		"does not wait for the objects of Pods that have stopped": {
+			state(formed, members(3), stopped, with(2, pod(PodDeleting), func(m *Member) { m.Stopped = true }), switching, asked, aSeed(serving)),
+			AdoptSeed{ClusterID: seedID, Incarnation: 2},
+		},
+		"lets the old members go on when a lost seed finds no host": {
+			state(formed, members(3), stopped, switching, asked, aSeed(serving, blockedBy(v1beta2.ReasonPodUnschedulable), unreadySince(16*time.Minute))),
+			FailRestore{Message: "seed " + seedName + " could not start for 15m0s: why; the old members go on"},
+		},
+		"asks a person when an old Pod is stuck": {
+			state(formed, members(3), stopped, with(2, pod(PodDeleting), func(m *Member) { m.GoneBy = noon.Add(-time.Minute) }), switching, asked, aSeed(serving)),
+			Wait{Why: v1beta2.ReasonPodFailing, Message: "Pod " + nameOf(2) + " should have stopped and its host does not confirm it: make sure that it has, then delete the Pod with --force --grace-period=0", Stalled: true},
+		},
+		"starts no old member again": {
+			state(formed, members(3), stopped, switching, asked, aSeed(serving)), AdoptSeed{ClusterID: seedID, Incarnation: 2},
+		},
+		"starts the seed again on its volume when its EtcdRestore is deleted": {
+			state(formed, members(3), stopped, switching, aSeed(volume(VolumePresent))), CreateMember{Name: seedName, Incarnation: 2, Start: StartRejoin},
+		},
+		"starts the seed again on its volume, or restores it anew": {
+			state(formed, members(3), stopped, switching, asked, aSeed(volume(VolumePresent))), CreateMember{Name: seedName, Incarnation: 2, Start: StartSeed},
+		},
+		"restores a seed anew that was lost": {
+			state(formed, members(3), stopped, switching, asked), CreateMember{Name: seedName, Incarnation: 2, Start: StartSeed},
+		},
+		"lets the old members go on when a lost seed cannot be restored again": {
+			state(formed, members(3), stopped, switching, asked, aSeed(failed(Seed{Failures: 1, Hopeless: true, Message: seedFailed}))),
+			FailRestore{Message: "the seed was lost, and could not be restored again: " + seedFailed + "; the old members go on"},
+		},
+		"lets the old members go on when a lost seed has no EtcdRestore any more": {
+			state(formed, members(3), stopped, switching), FailRestore{Message: "the seed was lost, and EtcdRestore back is gone: the old members go on"},
+		},
+		"lets the old members go on when the seed does not start and its EtcdRestore is deleted": {
+			state(formed, members(3), stopped, switching, aSeed(serving, blockedBy(v1beta2.ReasonPodFailing))),
+			FailRestore{Message: "the seed does not start, and EtcdRestore back is gone: the old members go on"},
+		},
+		"lets the old members go on when the seed now holds less than was proven": {
+			state(formed, members(3), stopped, switching, asked, aSeed(serving, func(m *Member) { m.Revision = 42 })),
+			FailRestore{Message: "the seed was lost, and restored again it holds revision 42 and not 1000000042; the old members go on"},
+		},
+		"starts the old members again after that": {
+			state(formed, members(3), stopped, restored(v1beta2.RestoreFailed), asked), CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartRejoin},
+		},
+	}.run(t)
+}
+
+func TestPlanRestoreGrowing(t *testing.T) {
+	growing := restored(v1beta2.RestoreGrowing)
+	knows := func(s *State) { s.MembershipKnown = true }
+	next := memberName("example", "uid-example", 2, 1)
+	planTests{
+		"leads clients to the seed first": {
+			state(formed, members(3), stopped, growing, servicesFor(1, oldID), knows, aSeed(serving, inSeedMembership)),
+			ApplyServices{Incarnation: 2, ClusterID: seedID, RestoreUID: "uid-back"},
+		},
+		"grows by learners, and keeps the old volumes": {
+			state(formed, members(3), stopped, growing, asked, knows, with(0, removed), with(1, removed), with(2, removed), aSeed(serving, inSeedMembership)),
+			AddLearner{Name: next, PeerURL: "http://" + next + ".example.ns.svc:2380"},
+		},
+		"makes the seed's Pod again at size, without the credentials": {
+			state(size(1), formed, members(3), stopped, growing, asked, knows, with(0, removed), with(1, removed), with(2, removed), aSeed(serving, inSeedMembership)),
+			DeletePod{Name: seedName, Why: v1beta2.ReasonRestoring, Message: "make its Pod again without what restored it: the init container and its credentials"},
+		},
+		"replaces the seed at size, where its data is in the Pod that has the credentials": {
+			state(size(1), formed, growing, asked, knows, aSeed(serving, inSeedMembership), ephemeral),
+			AddLearner{Name: next, PeerURL: "http://" + next + ".example.ns.svc:2380"},
+		},
+		"deletes the old volumes then": {
+			state(size(1), formed, members(3), stopped, growing, asked, knows, with(0, removed), with(1, removed), with(2, removed), aSeed(serving, inSeedMembership, rejoined)),
+			DeleteVolume{Name: nameOf(0), Why: v1beta2.ReasonScaling},
+		},
+		"waits until they are gone": {
+			state(size(1), formed, members(1), stopped, growing, asked, knows, with(0, removed, volume(VolumeDeleting)), aSeed(serving, inSeedMembership, rejoined)),
+			Wait{Why: v1beta2.ReasonRestoring, Message: "the volume of " + nameOf(0) + " is being deleted"},
+		},
+		"is complete then": {
+			state(size(1), formed, growing, asked, knows, aSeed(serving, inSeedMembership, rejoined)), CompleteRestore{},
+		},
+		"is done after that, and leaves the seed of an earlier release alone": {
+			state(size(1), formed, restored(v1beta2.RestoreComplete), asked, knows, aSeed(serving, inSeedMembership)), Done{},
+		},
+		"does not run the same EtcdRestore again when the status was lost, but ends it": {
+			state(size(1), formed, growing, asked, knows, aSeed(serving, inSeedMembership, rejoined), lostStatus), CompleteRestore{},
+		},
+		"runs another EtcdRestore when the status was lost": {
+			state(size(1), formed, growing, askedAnother, knows, aSeed(serving, inSeedMembership), lostStatus),
+			BeginRestore{Restore: v1beta2.ClusterRestoreStatus{
+				Name: "again", UID: "uid-again", Step: v1beta2.RestoreSeeding, Message: "restoring a seed beside the members that serve",
+				Incarnation: 3, ClusterIDBefore: seedID,
+			}},
+		},
+		"keeps on the Service which EtcdRestore made the cluster while another is worked on": {
+			state(size(1), formed, growing, askedAnother, knows, aSeed(serving, inSeedMembership), func(s *State) {
+				s.Services.HeadlessCurrent = false
+				s.Restore = &v1beta2.ClusterRestoreStatus{UID: "uid-again", Step: v1beta2.RestoreSeeding, Incarnation: 3}
+			}),
+			ApplyServices{Incarnation: 2, ClusterID: seedID, RestoreUID: "uid-back"},
+		},
+		"begins another restore when the first is deleted before the cluster is at size": {
+			state(size(1), formed, growing, askedAnother, aSeed()),
+			BeginRestore{Restore: v1beta2.ClusterRestoreStatus{
+				Name: "again", UID: "uid-again", Step: v1beta2.RestoreSeeding, Message: "restoring a seed beside the members that serve",
+				Incarnation: 3, ClusterIDBefore: seedID,
+			}},
+		},
+	}.run(t)
+}
+
+func unreadySince(ago time.Duration) func(*Member) {
+	return func(m *Member) { m.PodReady, m.UnreadySince = false, noon.Add(-ago) }
+}
+
+func TestTheStatusSaysHowFarARestoreIs(t *testing.T) {
+	seeding := func(seed Seed) State {
+		return state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, pod(PodStarting), func(m *Member) { m.Seed = &seed }))
+	}
+	for name, test := range map[string]struct {
+		state  State
+		before int32
+		want   int32
+	}{
+		"in steps of five":             {seeding(Seed{Percent: 48}), 0, 45},
+		"never back":                   {seeding(Seed{}), 45, 45},
+		"at the end of the download":   {seeding(Seed{DoneAt: noon}), 45, 100},
+		"by the members that grow":     {state(restored(v1beta2.RestoreGrowing), aSeed(serving, inSeedMembership)), 100, 33},
+		"at the switch it is all done": {state(formed, members(3), restored(v1beta2.RestoreSwitching), aSeed(serving)), 45, 100},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.state.Restore.Percent = test.before
+			if got := NewStatus(test.state, Wait{}, nil, v1beta2.EtcdClusterStatus{}, 1).Restore.Percent; got != test.want {
+				t.Errorf("%d %%, want %d %%", got, test.want)
+			}
+		})
+	}
+}
+
+func TestARestoreThatIsDeletedTooLateSaysSo(t *testing.T) {
+	const late = "too late to undo it"
+	done := AdoptSeed{ClusterID: seedID, Incarnation: 2}
+	for _, deleted := range []bool{true, false} {
+		s := state(formed, members(3), stopped, restored(v1beta2.RestoreSwitching), aSeed(serving))
+		if !deleted {
+			asked(&s)
+		}
+		said := NewStatus(s, done, nil, v1beta2.EtcdClusterStatus{}, 1).Restore.Message
+		if strings.Contains(said, late) != deleted || strings.Contains(MessageOf(s, done), late) != deleted {
+			t.Errorf("deleted %v: %q", deleted, said)
+		}
+	}
+}
+
+// lostStatus: all that the operator wrote is gone, and the client Service is not.
+func lostStatus(s *State) {
+	s.ClusterID, s.Incarnation, s.Restore, s.Recovery = "", 0, nil, nil
+	s.RecogniseFormed()
+}
+
+// rejoined: its Pod was made again.
+func rejoined(m *Member) { m.Start, m.Seed = StartRejoin, nil }

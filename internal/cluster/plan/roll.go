@@ -1,0 +1,116 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// roll makes the Pods of one member after another again where they are not what the spec asks for, the leader last
+// and not before it handed over. The data stays: a member comes back on its volume. Where it would not, the member is
+// replaced (see losing).
+func roll(s State) Step {
+	if !s.Formed() {
+		return nil
+	}
+	stale := s.where(func(m Member) bool { return m.Incarnation == s.Incarnation && m.InMembership && s.stale(m) != nil })
+	if len(stale) == 0 {
+		return nil
+	}
+	if refusal := s.cannotRoll(stale); refusal != nil {
+		return refusal
+	}
+	stale = slices.DeleteFunc(slices.Clone(stale), s.goesWithPod)
+	if len(stale) == 0 {
+		return nil
+	}
+	for _, m := range stale {
+		if step := s.tooNewFor(m); step != nil {
+			return step
+		}
+		if !m.Leader {
+			return s.stale(m)
+		}
+	}
+	leader := stale[0]
+	if step := s.moveLeader(leader); step != nil {
+		return step
+	}
+	return s.stale(leader)
+}
+
+// stale says how a member's Pod is to be made again, and nothing where it is as it should be.
+func (s State) stale(m Member) Step {
+	stop := DeletePod{Name: m.Name}
+	switch {
+	case m.PodImage != s.Spec.Image():
+		stop.Why, stop.Message = v1beta2.ReasonUpgrading, "bring it to "+s.Spec.Image()
+	case s.staleTrust(m):
+		stop.Why, stop.Message = v1beta2.ReasonRotatingCertificates, "start it with the authorities that its Secrets hold now"
+	case m.Outdated:
+		stop.Why, stop.Message = v1beta2.ReasonRolling, "make its Pod again as spec.pod and spec.TLS ask"
+	case m.Start == StartSeed && (m.Volume == VolumePresent || !s.Durable()) && s.step() == v1beta2.RestoreGrowing:
+		stop.Why, stop.Message = v1beta2.ReasonRestoring, "make its Pod again without what restored it: the init container and its credentials"
+	default:
+		return nil
+	}
+	return stop
+}
+
+// remakeGrace is how long a member may not serve before what the spec says now is tried on it.
+const remakeGrace = time.Minute
+
+// remake makes the Pod of a member again that does not serve and is not what the spec asks for: what is wrong with it
+// may be what was corrected. Nothing is lost by that, for the data stays.
+func remake(s State) Step {
+	if !s.MembershipKnown {
+		return nil
+	}
+	image := s.ImageFor(s.Incarnation)
+	for _, m := range s.membership() {
+		down := !m.Serving && (m.Pod == PodStarting || m.Pod == PodRunning) && s.unreadyFor(m, remakeGrace)
+		if !down || m.Learner || m.Volume != VolumePresent || (m.PodImage == image && !m.Outdated) {
+			continue
+		}
+		return DeletePod{Name: m.Name, Why: v1beta2.ReasonSettling, Message: "it does not serve: make its Pod again as the spec asks"}
+	}
+	return nil
+}
+
+// cannotRoll says why members may not be brought to what the spec asks for.
+func (s State) cannotRoll(stale []Member) Step {
+	for _, m := range stale {
+		if m.PodImage == s.Spec.Image() {
+			continue
+		}
+		if refusal := s.rollRefusal(); refusal != "" {
+			return Wait{Why: v1beta2.ReasonVersionNotSupported, Message: refusal, Stalled: true}
+		}
+	}
+	return nil
+}
+
+// rollRefusal says why members may not be brought to the spec's image, or nothing.
+func (s State) rollRefusal() string {
+	lowest, highest := s.versions()
+	wanted := s.Spec.EtcdVersion()
+	if refusal := upgradeRefusal(lowest, highest, wanted); refusal != "" {
+		return refusal
+	}
+	p, needed := s.preparation(lowest, highest)
+	if needed && p.via == p.to && slices.ContainsFunc(s.membership(), s.goesWithPod) {
+		return fmt.Sprintf("members whose data is in their Pod (emptyDir) are replaced by new ones, and etcd takes no new member while it brings its data down to %s: set version back to %s", p.to, lowest)
+	}
+	return ""
+}
+
+// tooNewFor waits until a member's data can be read by the version that it is to run.
+func (s State) tooNewFor(m Member) Step {
+	wanted := s.Spec.EtcdVersion()
+	if m.StorageVersion == "" || minor(m.StorageVersion) == minor(wanted) || Older(m.StorageVersion, wanted) {
+		return nil
+	}
+	return Wait{Why: v1beta2.ReasonUpgrading, Message: "the data of member " + m.Name + " is still of " + minor(m.StorageVersion) + ": etcd is bringing it down to " + minor(wanted)}
+}

@@ -1,0 +1,428 @@
+package plan
+
+import (
+	"bytes"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/pki"
+)
+
+// seeds of random lives.
+const seeds uint64 = 12
+
+// rotation is a world of Secrets, members and one client, with real certificates, in which the plan is followed. A
+// member trusts what its Secret held when it started, and shows what the kubelet brought last.
+type rotation struct {
+	*testing.T
+	r       *rand.Rand
+	s       State
+	m       Material
+	members []*loaded
+	client  loaded // trusts and shows what the client's Secret held when it looked last
+	// issuer of cert-manager; nil where the authority is the cluster's own.
+	issuer *pki.Authority
+	// crash is how many writes the operator still does before it is killed; -1 for never.
+	crash int
+	plan  func(State) Step
+	wrong string
+	story []string
+	// lookIn is in how many minutes the client looks at its Secret again.
+	lookIn   int
+	verdicts map[string]verdict
+}
+
+// loaded is what a process read: authorities at its start, and certificates later.
+type loaded struct {
+	trusts, peerTrusts pki.Bundle
+	server, peer       []byte
+	down               int
+}
+
+func newRotation(t *testing.T, seed uint64, tls *v1beta2.TLSPolicy) *rotation {
+	w := &rotation{T: t, r: rand.New(rand.NewPCG(seed, 1)), crash: -1, plan: Plan, m: Material{HandedOut: map[string]*Secret{}}, verdicts: map[string]verdict{}}
+	w.s = state(formed, members(3))
+	w.s.Spec.TLS = tls
+	if tls.CertManager != nil {
+		w.newIssuer()
+		w.issue("peer", "server", "client")
+	}
+	for range w.s.Members {
+		w.members = append(w.members, &loaded{})
+	}
+	for range 3 { // the Secrets of a new cluster, before it has members
+		w.judge()
+		w.act(certificates(w.s))
+	}
+	w.judge()
+	if step := certificates(w.s); step != nil {
+		t.Fatalf("the first certificates need %#v", step)
+	}
+	for i := range w.members {
+		w.start(i)
+	}
+	w.look()
+	return w
+}
+
+func (w *rotation) newIssuer() {
+	authority, err := pki.NewAuthority("issuer", w.s.Now, 10000*time.Hour)
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.issuer = authority
+}
+
+// issue is what cert-manager does when certificates are to be renewed.
+func (w *rotation) issue(names ...string) {
+	if w.m.Issued == nil {
+		w.m.Issued = map[string]*Secret{}
+	}
+	for _, u := range Usages {
+		if !strings.Contains(strings.Join(names, " "), u.Name) {
+			continue
+		}
+		pair, err := w.issuer.Issue(w.s.CertificateRequest(u), w.s.Now, 1000*time.Hour)
+		if err != nil {
+			w.Fatal(err)
+		}
+		w.m.Issued[u.Name] = &Secret{Data: map[string][]byte{IssuedCertKey: pair.Cert, IssuedKeyKey: pair.Key, IssuedCAKey: w.issuer.Cert}}
+	}
+}
+
+// judge is what observe sees.
+func (w *rotation) judge() {
+	w.s.Certificates = w.m.Judge(w.s, Certificates{Requested: true})
+	w.s.MembershipKnown = w.r.IntN(4) > 0 // else nobody answers in time
+	for i := range w.s.Members {
+		m, l := &w.s.Members[i], w.members[i]
+		m.SecurePeer, m.SecureClient = true, true
+		m.Serving, m.PodReady, m.Pod = l.down == 0 && w.s.MembershipKnown, l.down == 0, PodRunning
+		m.UnreadySince = time.Time{}
+		if l.down > 0 {
+			m.Pod, m.UnreadySince = PodStarting, w.s.Now.Add(-time.Second)
+		}
+		m.ShowsNew = l.down == 0 && bytes.Equal(l.server, w.m.HandedOut["server"].Get(v1beta2.ServerCertKey)) &&
+			bytes.Equal(l.peer, w.m.HandedOut["peer"].Get(v1beta2.PeerCertKey))
+	}
+}
+
+// start is a member that starts: it reads everything.
+func (w *rotation) start(i int) {
+	l := w.members[i]
+	l.trusts = pki.ParseBundle(w.m.HandedOut["server"].Get(v1beta2.ServerCAKey))
+	l.peerTrusts = pki.ParseBundle(w.m.HandedOut["peer"].Get(v1beta2.PeerCAKey))
+	w.s.Members[i].Trust, w.s.Members[i].Loaded = w.s.Certificates.Trust, w.s.Certificates.Loaded
+	w.load(i)
+}
+
+// load is a kubelet that brings certificates.
+func (w *rotation) load(i int) {
+	w.members[i].server = w.m.HandedOut["server"].Get(v1beta2.ServerCertKey)
+	w.members[i].peer = w.m.HandedOut["peer"].Get(v1beta2.PeerCertKey)
+}
+
+// look is the client that reads its Secret.
+func (w *rotation) look() {
+	held := w.m.HandedOut["client"]
+	w.client = loaded{trusts: pki.ParseBundle(held.Get(v1beta2.ClientCAKey)), server: held.Get(v1beta2.ClientCertKey)}
+}
+
+// act does a step as the operator does it, or a part of it.
+func (w *rotation) act(step Step) {
+	switch step := step.(type) {
+	case MakeAuthority, ReplaceAuthority:
+		authority, err := pki.NewAuthority("example", w.s.Now, w.s.Validity().CADuration)
+		if err != nil {
+			w.Fatal(err)
+		}
+		after := &Secret{Data: map[string][]byte{CACertKey: authority.Cert, CAKeyKey: authority.Key}, Annotations: map[string]string{v1beta2.AnnotationRotateCA: w.m.Rotate}}
+		if before := w.m.CA; before != nil {
+			after.Data[PreviousCACertKey], after.Data[PreviousCAKeyKey] = before.Get(CACertKey), before.Get(CAKeyKey)
+		}
+		w.m.CA = after
+	case ForgetAuthority:
+		delete(w.m.CA.Data, PreviousCACertKey)
+		delete(w.m.CA.Data, PreviousCAKeyKey)
+	case HandOutCertificates:
+		read := w.m
+		read.HandedOut = maps.Clone(w.m.HandedOut)
+		for _, u := range Usages {
+			after, err := read.HandOut(w.s, u, step)
+			if err != nil {
+				w.Fatal(err)
+			}
+			if w.crash == 0 {
+				w.crash = -1
+				return
+			}
+			if w.crash > 0 {
+				w.crash--
+			}
+			w.m.HandedOut[u.Name] = after
+		}
+	case LoadCertificates:
+		for i := range w.s.Members {
+			if w.s.Members[i].Name == step.Name {
+				w.s.Members[i].Loaded = step.Loaded
+			}
+		}
+	case MoveLeader:
+		for i := range w.s.Members {
+			w.s.Members[i].Leader = w.s.Members[i].ID == step.To
+		}
+	case DeletePod:
+		for i, l := range w.members {
+			if l.down > 0 && w.wrong == "" {
+				w.wrong = fmt.Sprintf("%s is stopped while %s is down\n%s", step.Name, w.s.Members[i].Name, strings.Join(w.story, "\n"))
+			}
+		}
+		for i := range w.s.Members {
+			if w.s.Members[i].Name == step.Name {
+				w.start(i)
+				w.members[i].down = 1 + w.r.IntN(2)
+			}
+		}
+	}
+}
+
+// tick lets time go on: members come up, kubelets look.
+func (w *rotation) tick(minutes int) {
+	w.s.Now = w.s.Now.Add(time.Duration(minutes) * time.Minute)
+	for i, l := range w.members {
+		l.down = max(0, l.down-1)
+		if w.r.IntN(3) == 0 {
+			w.load(i)
+		}
+	}
+	if w.lookIn -= minutes; w.lookIn < 0 {
+		w.look()
+		w.lookIn = w.r.IntN(50) // within the overlap, which is an hour
+	}
+	w.check()
+}
+
+// check: everybody who is up trusts everybody's certificate.
+func (w *rotation) check() {
+	for i, l := range w.members {
+		if l.down > 0 {
+			continue
+		}
+		w.trusted(fmt.Sprintf("the client trusts member %d", i), w.client.trusts, l.server)
+		w.trusted(fmt.Sprintf("member %d trusts the client", i), l.trusts, w.client.server)
+		w.trusted(fmt.Sprintf("member %d trusts the operator", i), l.trusts, w.m.HandedOut["client"].Get(v1beta2.ClientCertKey))
+		w.trusted(fmt.Sprintf("the operator trusts member %d", i), pki.ParseBundle(w.m.HandedOut["client"].Get(v1beta2.ClientCAKey)), l.server)
+		for j, other := range w.members {
+			if other.down == 0 {
+				w.trusted(fmt.Sprintf("member %d trusts member %d", i, j), l.peerTrusts, other.peer)
+			}
+		}
+	}
+}
+
+func (w *rotation) trusted(what string, trusts pki.Bundle, cert []byte) {
+	key := pki.Fingerprint(trusts.PEM(), cert)
+	verdict, known := w.verdicts[key]
+	if !known {
+		verdict = verify(trusts, cert)
+		w.verdicts[key] = verdict
+	}
+	err := verdict.err
+	if err == nil && w.s.Now.After(verdict.end) {
+		err = errors.New("it ran out")
+	}
+	if err != nil && w.wrong == "" {
+		w.wrong = fmt.Sprintf("it is not so that %s: %v\n%s", what, err, strings.Join(w.story, "\n"))
+	}
+}
+
+// verdict on a certificate, whatever the time, and its end.
+type verdict struct {
+	err error
+	end time.Time
+}
+
+func verify(trusts pki.Bundle, cert []byte) verdict {
+	leaf, err := pki.ParseCertificate(cert)
+	if err != nil {
+		return verdict{err: err}
+	}
+	roots := x509.NewCertPool()
+	for _, authority := range trusts {
+		roots.AddCert(authority)
+	}
+	_, err = leaf.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: leaf.NotAfter, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}})
+	return verdict{err, leaf.NotAfter}
+}
+
+// settle follows the plan until it is done, with nothing left of the old.
+func (w *rotation) settle() {
+	for range 1000 {
+		w.judge()
+		c := w.s.Certificates
+		step := w.plan(w.s)
+		w.story = append(w.story, fmt.Sprintf("%s %#v", w.s.Now.Format(time.TimeOnly), step))
+		if step == (Done{}) && !c.Outdated && !c.Superseded && !c.Authority.Previous {
+			return
+		}
+		w.act(step)
+		w.check()
+		if step == (Done{}) {
+			w.tick(9)
+		} else {
+			w.tick(1)
+		}
+		if w.wrong != "" {
+			return
+		}
+	}
+	w.wrong = "it never ends:\n" + strings.Join(w.story[len(w.story)-20:], "\n")
+}
+
+func (w *rotation) report() {
+	w.Helper()
+	if w.wrong != "" {
+		w.Fatal(w.wrong)
+	}
+}
+
+func managedFor(overlap time.Duration) *v1beta2.TLSPolicy {
+	return &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{CAOverlap: &metav1.Duration{Duration: overlap}}}
+}
+
+// TestARotationNeverShowsACertificateThatSomebodyDoesNotTrust replaces the authority with the operator killed before
+// each of its writes, kubelets and clients that look when they like, and members that take their time.
+func TestARotationNeverShowsACertificateThatSomebodyDoesNotTrust(t *testing.T) {
+	for seed := range seeds {
+		t.Run(strconv.Itoa(int(seed)), func(t *testing.T) {
+			w := newRotation(t, seed, managedFor(time.Hour))
+			before := w.m.wanted()
+			for round := range 2 {
+				w.crash = w.r.IntN(9)
+				w.m.Rotate = strconv.Itoa(round)
+				w.settle()
+				w.report()
+			}
+			if bundle := w.m.bundle(); len(bundle) != 1 || bundle.Has(before) || !bundle.Has(w.m.wanted()) {
+				t.Errorf("%d authorities are left, the first among them: %v", len(bundle), bundle.Has(before))
+			}
+		})
+	}
+}
+
+func TestARotationOfCertManagersIssuerNeverShowsACertificateThatSomebodyDoesNotTrust(t *testing.T) {
+	for seed := range seeds {
+		t.Run(strconv.Itoa(int(seed)), func(t *testing.T) {
+			w := newRotation(t, seed, &v1beta2.TLSPolicy{CertManager: &v1beta2.CertManagerTLS{CAOverlap: &metav1.Duration{Duration: time.Hour}}})
+			w.crash = w.r.IntN(9)
+			w.issue("peer", "server", "client") // an ordinary renewal
+			w.settle()
+			w.newIssuer()
+			for _, name := range []string{"server", "client", "peer"} { // cert-manager renews one after the other
+				w.issue(name)
+				for range w.r.IntN(20) {
+					w.judge()
+					step := w.plan(w.s)
+					w.story = append(w.story, fmt.Sprintf("%s issued; %#v", name, step))
+					w.act(step)
+					w.check()
+					w.tick(1)
+				}
+			}
+			w.settle()
+			w.report()
+			if bundle := w.m.bundle(); len(bundle) != 1 || !bundle.Has(w.m.wanted()) {
+				t.Errorf("%d authorities are left", len(bundle))
+			}
+		})
+	}
+}
+
+// TestCertificatesOfYears lives through ten years of renewals, an authority's end among them.
+func TestCertificatesOfYears(t *testing.T) {
+	w := newRotation(t, 1, managedFor(time.Hour))
+	authorities := map[string]bool{}
+	for range 12 * 52 {
+		w.s.Now = w.s.Now.Add(7 * 24 * time.Hour)
+		w.settle()
+		w.report()
+		w.look()
+		for i := range w.members {
+			w.load(i)
+		}
+		authorities[string(w.m.CA.Get(CACertKey))] = true
+		for _, u := range Usages {
+			leaf, err := w.m.Pair(u).Leaf()
+			if err != nil || leaf.NotAfter.Sub(w.s.Now) < 20*24*time.Hour {
+				t.Fatalf("%s: the certificate of %ss is good until %s (%v)", w.s.Now, u.Name, leaf.NotAfter, err)
+			}
+		}
+	}
+	if len(authorities) != 2 {
+		t.Errorf("%d authorities in twelve years, want two", len(authorities))
+	}
+}
+
+func TestALostAuthorityIsReplacedAndWhatItSignedStaysTrusted(t *testing.T) {
+	w := newRotation(t, 1, managedFor(time.Hour))
+	lost := w.m.wanted()
+	w.m.CA = nil
+	w.settle()
+	w.report()
+	if bundle := w.m.bundle(); len(bundle) != 1 || bundle.Has(lost) {
+		t.Errorf("%d authorities are left", len(bundle))
+	}
+}
+
+// TestThePlantedBugsOfRotation shows that the checks above can fail.
+func TestThePlantedBugsOfRotation(t *testing.T) {
+	bugs := map[string]Change{
+		"members are stopped whenever nobody answers": Instead("retrust", func(s State) Step {
+			for _, m := range s.Members {
+				if !s.MembershipKnown && s.staleTrust(m) {
+					return DeletePod{Name: m.Name}
+				}
+			}
+			return nil
+		}),
+		"members are not restarted with the new authority": Instead("roll", func(State) Step { return nil }),
+		"new certificates before all members trust them": Instead("settle", func(s State) Step {
+			s.Certificates.SwitchAfter = time.Time{}
+			return rotate(s)
+		}),
+		"the old authority goes while it is in use": Instead("rotate", func(s State) Step {
+			if s.Certificates.Superseded {
+				return HandOutCertificates{Drop: true}
+			}
+			return rotate(s)
+		}),
+		"clients get no time": Instead("rotate", func(s State) Step {
+			s.Certificates.SwitchAfter, s.Certificates.DropAfter = time.Time{}, time.Time{}
+			return rotate(s)
+		}),
+	}
+	for name, bug := range bugs {
+		t.Run(name, func(t *testing.T) {
+			for seed := range seeds {
+				w := newRotation(t, seed, managedFor(time.Hour))
+				w.plan = PlanWith(bug)
+				w.m.Rotate = "now"
+				w.settle()
+				if w.wrong != "" {
+					return
+				}
+			}
+			t.Error("nothing was found")
+		})
+	}
+}

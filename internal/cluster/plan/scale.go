@@ -1,0 +1,88 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// surplus is how many members there are too many.
+func (s State) surplus() int { return len(s.membership()) - max(s.Spec.Size, 1) }
+
+// scaleDown removes one member too many: a learner, else one that is about to lose its data, else one that does not
+// serve, else the newest; never the leader.
+func scaleDown(s State) Step {
+	if !s.Formed() || s.surplus() <= 0 {
+		return nil
+	}
+	candidates := s.membership()
+	if losers := s.losers(); s.surplus() <= len(losers) {
+		if _, ok := s.learner(); ok {
+			return nil // it takes the place of one of them
+		}
+		candidates = losers
+	}
+	leader, ok := s.leader()
+	if !ok {
+		return Wait{Why: v1beta2.ReasonScaling, Message: "which member leads is not known for the moment, and it is not the one to go"}
+	}
+	candidates = slices.DeleteFunc(slices.Clone(candidates), func(m Member) bool {
+		return !m.Learner && !s.Voters().KeepsQuorumWithout(m.Serving)
+	})
+	if len(candidates) == 0 {
+		return nil // until members are well that are not; settle says which
+	}
+	victim := slices.MaxFunc(candidates, s.compareVictims)
+	if victim.Leader {
+		return s.moveLeader(leader) // so that it can be the one to go
+	}
+	return RemoveMember{ID: victim.ID, Name: victim.Name, Replace: s.losing(victim)}
+}
+
+// compareVictims orders members by how well they can be spared.
+func (s State) compareVictims(a, b Member) int {
+	losing := func(m Member) bool { return s.losing(m) != "" }
+	spared := func(m Member) bool { return m.Leader && !losing(m) }
+	return cmp.Or(
+		cmp.Compare(rank(!spared(a)), rank(!spared(b))),
+		cmp.Compare(rank(a.Learner), rank(b.Learner)),
+		cmp.Compare(rank(losing(a)), rank(losing(b))),
+		cmp.Compare(rank(!a.Leader), rank(!b.Leader)),
+		cmp.Compare(rank(!a.Serving), rank(!b.Serving)),
+		cmp.Compare(s.ordinal(a), s.ordinal(b)),
+		cmp.Compare(a.Name, b.Name),
+	)
+}
+
+// scaleUp adds one learner.
+func scaleUp(s State) Step {
+	if !s.Formed() || s.surplus() >= len(s.losers()) {
+		return nil
+	}
+	if s.Durable() && s.NoStorageClass {
+		return noStorageClass()
+	}
+	name := s.nextName()
+	return AddLearner{Name: name, PeerURL: s.PeerURL(name), Voter: !supportsLearners(s.lowestVersion())}
+}
+
+func rank(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// maxOrdinal bounds the search for a member's ordinal: names are reused from 0, so few are ever taken.
+const maxOrdinal = 64
+
+// ordinal of a member, by its name; members that others named come last.
+func (s State) ordinal(m Member) int {
+	for ordinal := range maxOrdinal {
+		if memberName(s.Name, s.UID, m.Incarnation, ordinal) == m.Name {
+			return ordinal
+		}
+	}
+	return maxOrdinal
+}

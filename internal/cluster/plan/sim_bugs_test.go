@@ -1,0 +1,366 @@
+package plan_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+)
+
+var noImage = condition{"no image", func(m *plan.Member) {
+	votes(m)
+	has(m, plan.PodBlocked)
+	m.PodReason = v1beta2.ReasonImageUnavailable
+}}
+
+// TestPlantedBugsAreCaught plants a bug for each invariant in the rules, and shows that the simulation notices.
+func TestPlantedBugsAreCaught(t *testing.T) {
+	tests := map[string]struct {
+		bug     plan.Change
+		size    int
+		members []condition
+		durable bool
+		// consent to go on from one survivor; lag: the members know the less the later their name comes.
+		consent, lag bool
+		version      string
+		invariant    string
+		hibernate    bool
+	}{
+		"1: a learner is added while another is": {
+			bug: plan.Before("scaleUp", "promote"), size: 5, members: []condition{ready, ready, ready, learner}, durable: true, invariant: "1",
+		},
+		"1: a member is removed while another is added": {
+			bug:  plan.Instead("replaceLost", removeAnyLost),
+			size: 5, members: []condition{ready, ready, ready, lost, learnerStarting}, durable: true, invariant: "1",
+		},
+		"2: a member is stopped while another is down": {
+			bug: plan.Before("roll", "settle"), size: 4, members: []condition{ready, ready, outdatedReady, crashing}, durable: true, invariant: "2",
+		},
+		"2: a healthy member is removed where an unhealthy one should be": {
+			bug:  plan.Instead("scaleDown", removeAnyHealthy),
+			size: 3, members: []condition{ready, ready, ready, crashing, crashing}, durable: true, invariant: "2",
+		},
+		"3: a formed cluster is bootstrapped again": {
+			bug:  plan.Instead("bootstrap", bootstrapAgain),
+			size: 3, members: []condition{lost, lost, lost}, durable: true, invariant: "3",
+		},
+		"3: a member comes back under its old identity without its data": {
+			bug:  plan.Instead("startMember", startAnyhow),
+			size: 3, members: []condition{ready, ready, lost}, durable: true, invariant: "3",
+		},
+		"4: a volume is deleted before the cluster is whole": {
+			bug:  plan.Before("deleteOldVolumes", "settle"),
+			size: 3, members: []condition{ready, ready, unschedulable, removedVolume}, durable: true, invariant: "4",
+		},
+		"4: a Pod is deleted that holds the only copy of its data": {
+			bug:  plan.Instead("unblock", deleteBlocked),
+			size: 3, members: []condition{ready, ready, noImage}, durable: false, invariant: "4",
+		},
+		"5: a member is added without quorum": {
+			bug: plan.Without("quorum"), size: 3, members: []condition{ready, lost, lost}, durable: true, invariant: "5",
+		},
+		"5: a survivor goes on alone without consent": {
+			bug: plan.Instead("quorum", forceAnyhow), size: 3, members: []condition{hung, lost, lost}, durable: true, invariant: "5",
+		},
+		"5: a survivor goes on alone though a quorum has its data": {
+			bug: plan.Instead("quorum", forceAnyhow), consent: true, size: 3, members: []condition{missing, crashing, crashing}, durable: true, invariant: "5",
+		},
+		"5: a survivor goes on alone while others run on": {
+			bug: plan.Instead("forceNewCluster", forceUnfenced), consent: true, size: 5, members: []condition{missing, missing, lost, lost, lost}, durable: true, invariant: "5",
+		},
+		"4: the cluster goes on from the survivor that knows less": {
+			bug: plan.Instead("quorum", forceLast), consent: true, size: 5, members: []condition{missing, missing, lost, lost, lost}, durable: true, invariant: "4", lag: true,
+		},
+		"6: the flag is never taken off": {
+			bug: plan.Instead("forceNewCluster", forceForever), consent: true, size: 3, members: []condition{missing, lost, lost}, durable: true, invariant: "6",
+		},
+		"3: the Pod of a member is forgotten that may still vote": {
+			bug: plan.Before("leave", "budget").Then(plan.Instead("leave", forgetAny)), size: 3, members: []condition{ready, ready, deleting}, durable: true, invariant: "3",
+		},
+		"6: a learner never gets its vote": {
+			bug: plan.Without("promote"), size: 4, members: []condition{ready, ready, ready, learner}, durable: true, invariant: "6",
+		},
+		"6: a Pod is deleted and made again without end": {
+			bug:  plan.Instead("unblock", deleteBlocked),
+			size: 3, members: []condition{ready, ready, noImage}, durable: true, invariant: "6",
+		},
+		"6: done is said too early": {
+			bug: plan.Without("scaleUp"), size: 3, members: []condition{ready, ready}, durable: true, invariant: "6",
+		},
+		"7: the leader is put to sleep first": {
+			bug:  plan.Instead("hibernate", sleepAny),
+			size: 3, members: []condition{ready, ready, ready}, durable: true, invariant: "7", hibernate: true,
+		},
+		"6: the cluster says that it sleeps and runs": {
+			bug:  plan.Instead("hibernate", sayAsleep),
+			size: 3, members: []condition{ready, ready, ready}, durable: true, invariant: "6", hibernate: true,
+		},
+		"6: done is said while drains may take quorum": {
+			bug:  plan.Instead("budget", allowAll),
+			size: 3, members: []condition{ready, ready, ready}, durable: true, invariant: "6",
+		},
+		"8: a member is started on what cannot read its raft log": {
+			bug:  plan.Instead("prepare", readyAtOnce),
+			size: 3, members: []condition{ready, ready, ready}, durable: true, version: "3.7.3", invariant: "8",
+		},
+		"8: a member joins on what cannot read the leader's raft log": {
+			bug:  plan.Instead("prepare", readyAtOnce),
+			size: 3, members: []condition{ready, ready, ready}, durable: false, version: "3.7.3", invariant: "8",
+		},
+		"4: a member with its data in its Pod goes before another has taken its place": {
+			bug:  plan.Before("scaleDown", "unblock").Then(plan.Instead("scaleDown", removeStale)),
+			size: 3, members: []condition{outdatedReady, outdatedReady, outdatedReady}, durable: false, invariant: "4",
+		},
+		"4: its Pod is made again as if the data stayed": {
+			bug:  plan.Before("roll", "unblock").Then(plan.Instead("roll", stopStale)),
+			size: 3, members: []condition{outdatedReady, outdatedReady, outdatedReady}, durable: false, invariant: "4",
+		},
+		"7: leadership moves before the others are replaced": {
+			bug:  plan.Instead("scaleDown", moveFirst),
+			size: 3, members: []condition{outdatedReady, outdatedReady, outdatedReady}, durable: false, invariant: "7",
+		},
+		"7: leadership moves before the others are rolled": {
+			bug:  plan.Instead("roll", moveAny),
+			size: 3, members: []condition{outdatedReady, outdatedReady, outdatedReady}, durable: true, invariant: "7",
+		},
+		"7: the leader is stopped before it handed over": {
+			bug:  plan.Instead("roll", rollAny),
+			size: 3, members: []condition{outdatedReady, outdatedReady, outdatedReady}, durable: true, invariant: "7",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			start := func() *model.World {
+				s := formed(test.size, test.durable, test.members)
+				if test.consent {
+					s.Spec.Recovery = consent()
+				}
+				if test.version != "" {
+					s.Spec.Version = test.version
+				}
+				s.Spec.Hibernate = test.hibernate
+				for i := range s.Members {
+					s.Members[i].Leader = test.hibernate && i == 0
+				}
+				w := model.From(s)
+				if test.lag {
+					w.Lag()
+				}
+				return w
+			}
+			sound := start()
+			sound.Run(plan.Plan)
+			if len(sound.Violations) > 0 {
+				t.Fatalf("without the bug: %v", sound.Violations)
+			}
+			w := start()
+			w.Run(plan.PlanWith(test.bug))
+			caught := false
+			for _, v := range w.Violations {
+				caught = caught || strings.HasPrefix(v, "invariant "+test.invariant)
+			}
+			if !caught {
+				t.Errorf("the bug is not caught: %v", w.Violations)
+			}
+		})
+	}
+}
+
+func removeAnyLost(s plan.State) plan.Step {
+	for _, m := range s.Current() {
+		if m.InMembership && !m.Learner && !s.HoldsData(m) {
+			return plan.RemoveMember{ID: m.ID, Name: m.Name, Replace: "it is lost"}
+		}
+	}
+	return nil
+}
+
+func removeAnyHealthy(s plan.State) plan.Step {
+	if len(s.Members) <= s.Spec.Size {
+		return nil
+	}
+	for _, m := range s.Current() {
+		if m.Serving && !m.Leader {
+			return plan.RemoveMember{ID: m.ID, Name: m.Name}
+		}
+	}
+	return nil
+}
+
+func readyAtOnce(s plan.State) plan.Step {
+	if s.VersionChange != nil {
+		return nil
+	}
+	return plan.RecordVersionChange{To: "3.7", Step: v1beta2.VersionChangeReady}
+}
+
+func bootstrapAgain(s plan.State) plan.Step {
+	if s.Voters().Healthy > 0 {
+		return nil
+	}
+	return plan.CreateMembers{Incarnation: 1, Size: s.Spec.Size}
+}
+
+func startAnyhow(s plan.State) plan.Step {
+	for _, m := range s.Current() {
+		if m.Pod == plan.PodNone {
+			return plan.CreateMember{Name: m.Name, Incarnation: 1, Start: plan.StartJoin}
+		}
+	}
+	return nil
+}
+
+func deleteBlocked(s plan.State) plan.Step {
+	for _, m := range s.Members {
+		if m.Pod == plan.PodBlocked {
+			return plan.DeletePod{Name: m.Name}
+		}
+	}
+	return nil
+}
+
+func rollAny(s plan.State) plan.Step {
+	for _, m := range s.Current() {
+		if m.PodImage != s.Spec.Image() && m.Leader {
+			return plan.DeletePod{Name: m.Name, Why: v1beta2.ReasonUpgrading}
+		}
+	}
+	return nil
+}
+
+// moveAny takes the first one, and has it hand over where it leads.
+func moveAny(s plan.State) plan.Step {
+	members := s.Current()
+	for i, m := range members {
+		switch {
+		case !isStale(s, m):
+		case m.Leader:
+			to := members[(i+1)%len(members)]
+			return plan.MoveLeader{From: m.Name, To: to.ID, Name: to.Name}
+		default:
+			return plan.DeletePod{Name: m.Name, Why: v1beta2.ReasonUpgrading}
+		}
+	}
+	return nil
+}
+
+func consent() *v1beta2.RecoveryPolicy {
+	return &v1beta2.RecoveryPolicy{QuorumLoss: v1beta2.QuorumLossForceNewCluster}
+}
+
+// forceAnyhow asks neither for consent nor who has data.
+func forceAnyhow(s plan.State) plan.Step {
+	if s.MembershipKnown || s.Recovery != nil {
+		return nil
+	}
+	return plan.BeginRecovery{Member: s.Members[0].Name}
+}
+
+// forceLast chooses by name.
+func forceLast(s plan.State) plan.Step {
+	if s.MembershipKnown || s.Recovery != nil {
+		return nil
+	}
+	last := ""
+	for _, m := range s.Members {
+		if s.HoldsData(m) {
+			last = m.Name
+		}
+	}
+	return plan.BeginRecovery{Member: last}
+}
+
+// forceUnfenced stops nobody but the survivor.
+func forceUnfenced(s plan.State) plan.Step {
+	if s.Recovery == nil || s.Recovery.Step != v1beta2.RecoveryForcing || s.MembershipKnown {
+		return nil
+	}
+	for _, m := range s.Members {
+		switch {
+		case m.Name != s.Recovery.Member:
+		case m.Pod == plan.PodNone:
+			return plan.CreateMember{Name: m.Name, Incarnation: 1, Start: plan.StartForce}
+		case m.Start != plan.StartForce:
+			return plan.DeletePod{Name: m.Name}
+		}
+	}
+	return nil
+}
+
+// forceForever records what happened, and leaves the Pod as it is.
+func forceForever(s plan.State) plan.Step {
+	if s.Recovery == nil || s.Recovery.Step != v1beta2.RecoveryForcing {
+		return nil
+	}
+	if s.MembershipKnown {
+		return plan.RecordForced{}
+	}
+	return forceUnfenced(s)
+}
+
+func forgetAny(s plan.State) plan.Step {
+	for _, m := range s.Members {
+		if m.Pod == plan.PodDeleting {
+			return plan.ForgetPod{Name: m.Name}
+		}
+	}
+	return nil
+}
+
+func sleepAny(s plan.State) plan.Step {
+	for _, m := range s.Members {
+		if m.Pod == plan.PodRunning {
+			return plan.DeletePod{Name: m.Name, Why: v1beta2.ReasonHibernating}
+		}
+	}
+	return plan.Asleep{}
+}
+
+func sayAsleep(plan.State) plan.Step { return plan.Asleep{} }
+
+func allowAll(s plan.State) plan.Step {
+	if s.Budget.Exists {
+		return nil
+	}
+	return plan.ApplyBudget{Incarnation: s.Incarnation}
+}
+
+// isStale says whether a member runs another image than the spec asks for.
+func isStale(s plan.State, m plan.Member) bool {
+	return m.InMembership && m.PodImage != s.Spec.Image()
+}
+
+func removeStale(s plan.State) plan.Step {
+	for _, m := range s.Current() {
+		if isStale(s, m) && !m.Leader {
+			return plan.RemoveMember{ID: m.ID, Name: m.Name, Replace: "it is stale"}
+		}
+	}
+	return nil
+}
+
+func stopStale(s plan.State) plan.Step {
+	for _, m := range s.Current() {
+		if isStale(s, m) && !m.Leader {
+			return plan.DeletePod{Name: m.Name, Why: v1beta2.ReasonRolling}
+		}
+	}
+	return nil
+}
+
+// moveFirst hands leadership over as soon as there is one more that could have it.
+func moveFirst(s plan.State) plan.Step {
+	if len(s.Members) <= s.Spec.Size {
+		return nil
+	}
+	for _, from := range s.Current() {
+		for _, to := range s.Current() {
+			if from.Leader && isStale(s, from) && to.Serving && !isStale(s, to) {
+				return plan.MoveLeader{From: from.Name, To: to.ID, Name: to.Name}
+			}
+		}
+	}
+	return nil
+}

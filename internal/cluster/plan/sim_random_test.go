@@ -1,0 +1,140 @@
+package plan_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+)
+
+const (
+	// randomSteps in all, and stepsWithFaults in one life of a world before it is left alone.
+	randomSteps     = 1_000_000
+	stepsWithFaults = 300
+)
+
+func TestRandomFaultsBreakNothing(t *testing.T) {
+	t.Parallel()
+	randomWorlds(t, randomSteps, false)
+}
+
+// TestRandomFaultsOfFullClustersBreakNothing adds used up quotas and corruption to all other faults.
+func TestRandomFaultsOfFullClustersBreakNothing(t *testing.T) {
+	t.Parallel()
+	randomWorlds(t, randomSteps/10, true)
+}
+
+// simSeed is the same for everybody, so that a build fails for what it changed; make simulate looks at other worlds.
+func simSeed() uint64 {
+	if os.Getenv("SIM_SEED") == "random" {
+		return rand.Uint64()
+	}
+	if given, err := strconv.ParseUint(os.Getenv("SIM_SEED"), 10, 64); err == nil {
+		return given
+	}
+	return 1
+}
+
+func randomWorlds(t *testing.T, wanted int, crowded bool) {
+	seed := simSeed()
+	t.Logf("SIM_SEED=%d", seed)
+	steps, worlds, ends, kinds := 0, 0, map[string]int{}, map[reflect.Type]int{}
+	planner := func(s plan.State) plan.Step {
+		step := plan.Plan(s)
+		kinds[reflect.TypeOf(step)]++
+		return step
+	}
+	if raceEnabled || testing.Short() {
+		wanted /= 20
+	}
+	for ; steps < wanted && !t.Failed(); worlds++ {
+		w, o, said := live(planner, seed, uint64(worlds), crowded)
+		steps += said + o.Passes
+		ends[fmt.Sprintf("%T %s", o.Last, o.Last.Reason())]++
+		if len(w.Violations) > 0 {
+			t.Errorf("SIM_SEED=%d, world %d: %s", seed, worlds, w.Violations[0])
+			retell(t, seed, uint64(worlds), crowded)
+		}
+	}
+	t.Logf("%d steps in %d worlds, which ended so: %v; steps planned: %v", steps, worlds, ends, kinds)
+}
+
+// live is the life of one world: faults, then none.
+func live(planner model.Planner, seed, number uint64, crowded bool, logf ...func(string, ...any)) (*model.World, model.Outcome, int) {
+	r := rand.New(rand.NewPCG(seed, number))
+	w := model.New(1+r.IntN(7), r.IntN(4) > 0)
+	w.Gentle, w.Crowded = r.IntN(3) > 0, crowded
+	w.Chance(r)
+	log := len(logf) > 0
+	if log {
+		planned := planner
+		planner = func(s plan.State) plan.Step {
+			logf[0]("    %s", brief(s))
+			return planned(s)
+		}
+	}
+	n := model.Noise{World: w, Plan: planner, Rand: r}
+	if log {
+		n.Log = logf[0]
+	}
+	steps := 0
+	for ; steps < stepsWithFaults && len(w.Violations) == 0; steps++ {
+		n.Step()
+	}
+	if len(w.Violations) > 0 {
+		return w, model.Outcome{Last: plan.Done{}}, steps
+	}
+	w.Repair()
+	if log {
+		logf[0]("--- repaired")
+	}
+	o := w.Run(func(s plan.State) plan.Step {
+		step := planner(s)
+		if log {
+			logf[0]("%T%+v", step, step)
+		}
+		return step
+	})
+	w.CheckLost(o)
+	return w, o, steps
+}
+
+// brief is what of a State most often explains a Step.
+func brief(s plan.State) string {
+	line := fmt.Sprintf("%d of %s, known %s", s.Spec.Size, s.Spec.EtcdVersion(), s.KnownVersion)
+	if c := s.VersionChange; c != nil {
+		line += fmt.Sprintf(", %s for %s", c.Step, c.To)
+	}
+	for _, m := range s.Members {
+		_, image, _ := strings.Cut(m.PodImage, ":v")
+		line += fmt.Sprintf(" | %s %d %s%s", strings.TrimPrefix(m.Name, s.Name+"-"), m.Incarnation, m.Volume, strings.Join([]string{"", string(m.Pod), image, string(m.Start)}, " "))
+		if m.Answers {
+			line += fmt.Sprintf(" %s of %s, down %q", m.Version, m.StorageVersion, m.Downgrade)
+		}
+	}
+	return line
+}
+
+// retell logs the end of a world's life.
+func retell(t *testing.T, seed, number uint64, crowded bool) {
+	t.Helper()
+	var lines []string
+	live(plan.Plan, seed, number, crowded, func(format string, a ...any) {
+		lines = append(lines, fmt.Sprintf(format, a...))
+	})
+	last := 80
+	if os.Getenv("SIM_SEED") != "" {
+		last = len(lines)
+	}
+	told := slices.Compact(lines)
+	for _, line := range told[max(0, len(told)-last):] {
+		t.Log(line)
+	}
+}

@@ -1,0 +1,112 @@
+package plan_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+)
+
+var SaysCorrupt = condition{"corrupt", func(m *plan.Member) {
+	votes(m)
+	has(m, plan.PodBlocked)
+	m.PodReason, m.Corrupt = v1beta2.ReasonPodFailing, true
+}}
+
+// wrecks are the conditions that members of a cluster may be in that has lost its quorum.
+var wrecks = []condition{
+	missing, starting, deleting, ended, hung, unschedulable, SaysCorrupt, lost, lostWithPod, losing, learnerAdded, removedVolume,
+}
+
+// TestEveryLostQuorumSettles with and without consent. Where nothing is in the way, consent brings the cluster back.
+func TestEveryLostQuorumSettles(t *testing.T) {
+	t.Parallel()
+	count := tally{t: t}
+	for n := 1; n <= fewMembers; n++ {
+		if raceEnabled && n > 3 {
+			continue
+		}
+		for _, size := range []int{1, 3, 5} {
+			for _, consents := range []bool{false, true} {
+				multisets(wrecks, n, func(conditions []condition) {
+					s := formed(size, true, conditions)
+					if consents {
+						s.Spec.Recovery = consent()
+					}
+					about := fmt.Sprintf("size %d, consent %v: %s", size, consents, words(conditions))
+					w := model.From(s)
+					w.Lag()
+					o := count.run(w, about)
+					if _, done := o.Last.(plan.Done); consents && recoverable(conditions) && !done {
+						t.Errorf("%s: not recovered\n%s", about, trace(o))
+					}
+				})
+			}
+		}
+	}
+	count.tell()
+}
+
+// recoverable: some voter has data, and none of those that have is in trouble.
+func recoverable(conditions []condition) bool {
+	fine := []string{missing.name, starting.name, deleting.name, lost.name, lostWithPod.name}
+	holds := false
+	for _, c := range conditions {
+		if !slices.Contains(fine, c.name) {
+			return false
+		}
+		holds = holds || (c.name != lost.name && c.name != lostWithPod.name)
+	}
+	return holds
+}
+
+// survivors are the ways in which a chosen survivor may be found.
+var survivors = []condition{
+	missing, starting, deleting, ended, unschedulable, SaysCorrupt, losing, lost,
+	{"with the flag, starting", flagged(starting)},
+	{"with the flag, stopping", flagged(deleting)},
+	{"with the flag, evicted", flagged(ended)},
+	{"with the flag, unschedulable", flagged(unschedulable)},
+	{"with the flag, crashing", flagged(crashing)},
+	{"with the flag, hung", flagged(hung)},
+}
+
+func flagged(c condition) func(*plan.Member) {
+	return func(m *plan.Member) {
+		c.set(m)
+		m.Start, m.Exposed = plan.StartForce, false
+	}
+}
+
+// TestEveryRecoveryMidwaySettles from each half-way point, with the status and without it, with the consent and withdrawn.
+func TestEveryRecoveryMidwaySettles(t *testing.T) {
+	t.Parallel()
+	count := tally{t: t}
+	for _, survivor := range survivors {
+		others := []condition{lost, missing, losing, starting, deleting}
+		if strings.HasPrefix(survivor.name, "with the flag") {
+			others = others[:3] // they were gone before
+		}
+		for _, other := range others {
+			for _, consents := range []bool{false, true} {
+				for _, told := range []bool{false, true} {
+					s := formed(3, true, []condition{survivor, other, lost})
+					if consents {
+						s.Spec.Recovery = consent()
+					}
+					if told {
+						s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: s.Members[0].Name}
+					}
+					w := model.From(s)
+					w.Consented()
+					count.run(w, fmt.Sprintf("survivor %s, another %s, consent %v, in the status %v", survivor.name, other.name, consents, told))
+				}
+			}
+		}
+	}
+	count.tell()
+}

@@ -1,0 +1,145 @@
+package plan_test
+
+import (
+	"fmt"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+const (
+	restoreUID  = "uid-restore"
+	seedCluster = etcd.ID(0xdef)
+	proven      = 1000 // revision of the snapshot
+)
+
+// seeds are the ways in which the seed of a restore may be found.
+var seeds = []condition{
+	{"no seed", func(*plan.Member) {}},
+	{"volume", func(m *plan.Member) { m.Volume = plan.VolumePresent }},
+	{"starting", func(m *plan.Member) { has(m, plan.PodStarting) }},
+	{"serving", serves},
+	{"serving too little", func(m *plan.Member) {
+		serves(m)
+		m.Revision = proven - 1
+	}},
+	{"serving, volume going", func(m *plan.Member) {
+		serves(m)
+		m.Volume = plan.VolumeDeleting
+	}},
+	{"volume going", func(m *plan.Member) { m.Volume = plan.VolumeDeleting }},
+	{"stopping", func(m *plan.Member) { has(m, plan.PodDeleting) }},
+	{"evicted", func(m *plan.Member) { has(m, plan.PodEnded) }},
+	{"no host", func(m *plan.Member) {
+		has(m, plan.PodBlocked)
+		m.PodReason = v1beta2.ReasonPodUnschedulable
+	}},
+	{"waits for its volume", func(m *plan.Member) {
+		has(m, plan.PodBlocked)
+		m.Volume, m.PodReason = plan.VolumeNone, v1beta2.ReasonPodUnschedulable
+	}},
+	{"failed thrice", func(m *plan.Member) {
+		has(m, plan.PodStarting)
+		m.Seed = &plan.Seed{Failures: 3, Message: "the store does not answer"}
+	}},
+	{"hopeless", func(m *plan.Member) {
+		has(m, plan.PodStarting)
+		m.Seed = &plan.Seed{Failures: 1, Hopeless: true, Message: "the object is gone"}
+	}},
+}
+
+func serves(m *plan.Member) {
+	runs(m)
+	m.Revision, m.ClusterID, m.ID, m.Started = proven, seedCluster, 77, true
+}
+
+// olds are the clusters that a restore may find.
+var olds = map[string][]condition{
+	"none":            nil,
+	"well":            {ready, ready, ready},
+	"quorum lost":     {ready, lost, lost},
+	"stopping":        {deleting, deleting, missing},
+	"all lost":        {lost},
+	"outdated":        {outdatedReady, ready, learnerAdded},
+	"already stopped": {missing, missing, missing},
+}
+
+// requests are what may have become of the EtcdRestore.
+var requests = map[string]func(*plan.State){
+	"asked for": func(s *plan.State) { s.Request = request(restoreUID) },
+	"deleted":   func(*plan.State) {},
+	"another":   func(s *plan.State) { s.Request = request("uid-another") },
+}
+
+func request(uid string) *plan.RestoreRequest {
+	return &plan.RestoreRequest{Name: uid, UID: types.UID(uid), Revision: proven}
+}
+
+func TestEveryRestoreSettles(t *testing.T) {
+	t.Parallel()
+	count := tally{t: t}
+	steps := []v1beta2.RestoreStep{"", v1beta2.RestoreSeeding, v1beta2.RestoreSwitching, v1beta2.RestoreGrowing, v1beta2.RestoreFailed}
+	for _, durable := range []bool{true, false} {
+		if raceEnabled && !durable {
+			continue
+		}
+		for _, step := range steps {
+			for old, conditions := range olds {
+				for asked, ask := range requests {
+					for _, seed := range seeds {
+						for fate := model.FateGood; fate <= model.FateTooOld; fate++ {
+							s := restoring(durable, step, conditions, seed)
+							ask(&s)
+							w := model.From(s)
+							for i := range w.Restores {
+								w.Restores[i].Seed = fate
+							}
+							count.run(w, fmt.Sprintf("durable %v, step %q, old cluster %s, seed %s, restore %s, fate %d", durable, step, old, seed.name, asked, fate))
+						}
+					}
+				}
+			}
+		}
+	}
+	count.tell()
+}
+
+// restoring is a State in which a restore has got as far as step.
+func restoring(durable bool, step v1beta2.RestoreStep, conditions []condition, seed condition) plan.State {
+	s := formed(3, durable, conditions)
+	if conditions == nil {
+		s.ClusterID, s.Incarnation, s.KnownVersion, s.MembershipKnown = "", 0, "", false
+		s.Services = plan.Services{}
+	}
+	if step == "" {
+		return s
+	}
+	s.Restore = &v1beta2.ClusterRestoreStatus{Name: restoreUID, UID: restoreUID, Step: step, Incarnation: 2, ClusterIDBefore: s.ClusterID}
+	m := plan.Member{Name: s.InitialNames(2, 1)[0], Incarnation: 2, Start: plan.StartSeed}
+	seed.set(&m)
+	m.Start = plan.StartSeed
+	if !durable {
+		m.Volume = plan.VolumeNone
+	}
+	switch step {
+	case v1beta2.RestoreSwitching:
+		s.Restore.ClusterID, s.Restore.Revision = seedCluster.String(), proven
+		m.ClusterID, m.ID, m.Started = seedCluster, 77, true
+	case v1beta2.RestoreGrowing:
+		s.Restore.ClusterID, s.Restore.Revision = seedCluster.String(), proven
+		s.ClusterID, s.Incarnation, s.KnownVoters, s.MembershipKnown = seedCluster.String(), 2, []string{m.Name}, true
+		for i := range s.Members {
+			s.Members[i].InMembership = false
+		}
+		m.ClusterID, m.ID, m.Started, m.InMembership = seedCluster, 77, true, true
+	}
+	if m.Pod != plan.PodNone || m.Volume != plan.VolumeNone || m.InMembership {
+		s.Members = append(s.Members, m)
+	}
+	return s
+}

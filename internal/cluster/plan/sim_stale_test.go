@@ -1,0 +1,56 @@
+package plan_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+)
+
+// TestMembersWithoutVolumesAreAllReplaced takes clusters of every size through a change of version, and one on the way
+// of which some members are there already. It ends done, with every member made anew and leadership moved once.
+func TestMembersWithoutVolumesAreAllReplaced(t *testing.T) {
+	for _, version := range []string{"3.6.17", "3.7.3"} {
+		for size := 1; size <= 5; size++ {
+			for fresh := range size {
+				for leader := range size {
+					t.Run(fmt.Sprintf("%d, %d of %s, member %d leads", size, fresh, version, leader), func(t *testing.T) {
+						s := formed(size, false, slices.Repeat([]condition{ready}, size))
+						s.Spec.Version = version
+						s.Members[leader].Leader = true
+						for i := range fresh {
+							s.Members[i].PodImage, s.Members[i].Version = image(version), version
+						}
+						replacesAll(t, s, size-fresh)
+					})
+				}
+			}
+		}
+	}
+}
+
+// replacesAll runs a world to its end, where stale members have been replaced and nobody else.
+func replacesAll(t *testing.T, s plan.State, stale int) {
+	t.Helper()
+	w := model.From(s)
+	o := w.Run(plan.Plan)
+	if _, done := o.Last.(plan.Done); !done || len(w.Violations) > 0 {
+		t.Fatalf("%v\n%s", w.Violations, trace(o))
+	}
+	added, removed, moved := 0, 0, 0
+	for _, step := range o.Steps {
+		switch step.(type) {
+		case plan.AddLearner:
+			added++
+		case plan.RemoveMember:
+			removed++
+		case plan.MoveLeader:
+			moved++
+		}
+	}
+	if added != stale || removed != stale || moved > 1 {
+		t.Errorf("%d added, %d removed, want %d; leadership moved %d times\n%s", added, removed, stale, moved, trace(o))
+	}
+}

@@ -1,0 +1,199 @@
+package plan_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// every condition is tried in clusters of up to fewMembers, the common ones in clusters of up to maxMembers.
+var (
+	every = []condition{
+		ready, outdatedReady, starting, missing, ended, deleting, unschedulable, crashing, hung, lost, lostWithPod, losing, losingReady,
+		neverStarted, neverStartedMissing, neverStartedLost,
+		learner, learnerAdded, learnerStarting, learnerLost, learnerLosing, removed, removedVolume,
+	}
+	common = []condition{ready, outdatedReady, missing, unschedulable, lost, learner, learnerAdded, removedVolume}
+)
+
+const (
+	fewMembers   = 4
+	maxMembers   = 7
+	mostNewborns = 5
+)
+
+// tally runs worlds to their end and counts.
+type tally struct {
+	t              *testing.T
+	starts, passes int
+	failures       int
+	ends           map[string]int
+}
+
+// maxFailures are told; more would say the same.
+const maxFailures = 20
+
+func (c *tally) run(w *model.World, words string) model.Outcome {
+	c.t.Helper()
+	o := w.Run(plan.Plan)
+	c.starts, c.passes = c.starts+1, c.passes+o.Passes
+	if c.ends == nil {
+		c.ends = map[string]int{}
+	}
+	c.ends[o.Last.Reason()]++
+	if len(w.Violations) == 0 {
+		return o
+	}
+	if c.failures++; c.failures <= maxFailures {
+		c.t.Errorf("%s: %s\n%s", words, w.Violations[0], trace(o))
+	}
+	return o
+}
+
+func (c *tally) tell() {
+	c.t.Helper()
+	c.t.Logf("%d starts, %d passes, %d failures; ends: %v", c.starts, c.passes, c.failures, c.ends)
+}
+
+func TestEverySmallClusterSettles(t *testing.T) {
+	t.Parallel()
+	count := tally{t: t}
+	for _, durable := range []bool{true, false} {
+		for n := range maxMembers + 1 {
+			all := every
+			if n > fewMembers {
+				all = common
+			}
+			if raceEnabled && n > 3 {
+				continue
+			}
+			for _, size := range []int{1, 3, 5, 7} {
+				multisets(all, n, func(conditions []condition) {
+					for _, leader := range leaders(conditions) {
+						s := formed(size, durable, conditions)
+						if leader >= 0 {
+							s.Members[leader].Leader = true
+						}
+						count.run(model.From(s), fmt.Sprintf("size %d, durable %v, leader %d: %s", size, durable, leader, words(conditions)))
+					}
+				})
+			}
+		}
+	}
+	count.tell()
+}
+
+func TestEtcdWithoutLearnersGrows(t *testing.T) {
+	for from := 1; from <= 3; from++ {
+		for size := from; size <= maxMembers; size++ {
+			s := formed(size, true, slices.Repeat([]condition{ready}, from))
+			s.Spec.Version, s.KnownVersion = "3.3.27", "3.3.27"
+			for i := range s.Members {
+				s.Members[i].Version, s.Members[i].PodImage = "3.3.27", image("3.3.27")
+			}
+			w := model.From(s)
+			o := w.Run(plan.Plan)
+			if _, done := o.Last.(plan.Done); !done || len(w.Violations) > 0 {
+				t.Errorf("from %d to %d: %v\n%s", from, size, w.Violations, trace(o))
+			}
+		}
+	}
+}
+
+// leaders are the members that may lead: each one that serves in small clusters, and any one in larger ones.
+func leaders(conditions []condition) []int {
+	able := []int{-1}
+	for i, c := range conditions {
+		var m plan.Member
+		c.set(&m)
+		if m.Serving && len(conditions) < fewMembers {
+			able = append(able, i)
+		}
+	}
+	if len(able) > 1 {
+		able = able[1:]
+	}
+	return able
+}
+
+// newborn is one way in which an initial member of a cluster may be found that has not formed.
+var newborns = []condition{
+	{"nothing", func(*plan.Member) {}},
+	{"volume", func(m *plan.Member) { m.Volume = plan.VolumePresent }},
+	{"starting", func(m *plan.Member) { has(m, plan.PodStarting) }},
+	{"running", runs},
+	{"stopping", func(m *plan.Member) { has(m, plan.PodDeleting) }},
+	{"no host", func(m *plan.Member) {
+		has(m, plan.PodBlocked)
+		m.PodReason = v1beta2.ReasonPodUnschedulable
+	}},
+	{"ran, has its volume", func(m *plan.Member) { m.Started, m.Volume = true, plan.VolumePresent }},
+	{"ran, volume going", func(m *plan.Member) { m.Started, m.Volume = true, plan.VolumeDeleting }},
+	{"ran, lost", func(m *plan.Member) { m.Started = true }},
+}
+
+func TestEveryBirthSettles(t *testing.T) {
+	t.Parallel()
+	count := tally{t: t}
+	for _, durable := range []bool{true, false} {
+		for n := 1; n <= mostNewborns; n++ {
+			if raceEnabled && n > 3 {
+				continue
+			}
+			for _, size := range []int{n, n%7 + 1} {
+				multisets(newborns, n, func(conditions []condition) {
+					s := unborn(size, durable, conditions)
+					count.run(model.From(s), fmt.Sprintf("size %d, durable %v: %s", size, durable, words(conditions)))
+				})
+			}
+		}
+	}
+	count.tell()
+}
+
+// unborn is a State of a cluster that has not formed. Where a member ran, the volumes had all been made before.
+func unborn(size int, durable bool, conditions []condition) plan.State {
+	s := formed(size, durable, nil)
+	s.ClusterID, s.Incarnation, s.KnownVersion, s.MembershipKnown = "", 0, "", false
+	s.Services = plan.Services{}
+	ran := false
+	for i, name := range s.InitialNames(1, len(conditions)) {
+		m := plan.Member{Name: name, Incarnation: 1, ID: etcd.ID(i + 1)}
+		conditions[i].set(&m)
+		if m.Pod != plan.PodNone || m.Volume != plan.VolumeNone {
+			m.InitialSize, m.Start = len(conditions), plan.StartNew
+		}
+		if !durable {
+			m.Volume = plan.VolumeNone
+		}
+		m.Started = m.Started || m.Answers
+		ran = ran || m.Started
+		s.Members = append(s.Members, m)
+	}
+	for i := range s.Members {
+		s.Members[i].InMembership = ran
+	}
+	if ran && durable {
+		s.Incarnation = 1
+	}
+	return s
+}
+
+func trace(o model.Outcome) string {
+	var b strings.Builder
+	for i, s := range o.Steps {
+		if i > 12 {
+			fmt.Fprintf(&b, "  ... %d more\n", len(o.Steps)-i)
+			break
+		}
+		fmt.Fprintf(&b, "  %T%+v\n", s, s)
+	}
+	fmt.Fprintf(&b, "  last %T%+v", o.Last, o.Last)
+	return b.String()
+}

@@ -1,0 +1,65 @@
+package plan_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+)
+
+// TestEveryWayBetweenVersionsSettles starts half way of every change between minor versions: any number of members
+// on the upper one, the data on its way down or not, and every note of how far that is, true or not. It ends where
+// the spec asks, or in a refusal that names the path.
+func TestEveryWayBetweenVersionsSettles(t *testing.T) {
+	t.Parallel()
+	count := tally{t: t}
+	versions := []string{"3.4.23", "3.5.35", "3.6.16", "3.7.3"}
+	notes := []*v1beta2.VersionChangeStatus{nil}
+	for _, to := range []string{"3.5", "3.6", "3.7"} {
+		for _, step := range []v1beta2.VersionChangeStep{v1beta2.VersionChangePreparing, v1beta2.VersionChangeSnapshotted, v1beta2.VersionChangeReady} {
+			notes = append(notes, &v1beta2.VersionChangeStatus{To: to, Step: step})
+		}
+	}
+	for _, size := range []int{1, 2, 3} {
+		for lower := range versions {
+			for upper := lower; upper < min(lower+2, len(versions)); upper++ {
+				for raised := range size {
+					for _, note := range notes {
+						for _, wanted := range versions {
+							if note != nil && note.Step == v1beta2.VersionChangeReady && note.To == "3.5" && lower < 1 {
+								continue // nobody ever prepares that
+							}
+							for _, durable := range []bool{true, false} {
+								s := between(size, raised, durable, versions[lower], versions[upper])
+								s.Spec.Version, s.VersionChange = wanted, note.DeepCopy()
+								count.run(model.From(s), fmt.Sprintf("%d of %d on %s, others on %s, durable %v, noted %+v, wanted %s", raised, size, versions[upper], versions[lower], durable, note, wanted))
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	count.tell()
+}
+
+// between is a cluster some of whose members run another version than the rest.
+func between(size, raised int, durable bool, lower, upper string) plan.State {
+	conditions := make([]condition, size)
+	for i := range conditions {
+		conditions[i] = ready
+	}
+	s := formed(size, durable, conditions)
+	s.KnownVersion = lower
+	for i := range s.Members {
+		runs := lower
+		if i < raised {
+			runs = upper
+		}
+		s.Members[i].Version, s.Members[i].PodImage = runs, image(runs)
+	}
+	s.Members[0].Leader = true
+	return s
+}

@@ -1,0 +1,212 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// When a database file has reached its space quota, etcd raises an alarm and refuses writes. What is free in the file
+// counts as used, so room is made in three steps, each seen in what the members say:
+//
+//	revisions are forgotten ── less is in use ── members are defragmented ── the files are smaller ── the alarm is disarmed
+//
+// What cannot be made room for by that is a person's to decide, and said.
+
+type (
+	// CompactHistory has etcd forget what was before a revision.
+	CompactHistory struct{ Revision int64 }
+	// DefragmentMember has a member write its database file anew, without the free space in it.
+	DefragmentMember struct{ Name, Why string }
+	// DisarmAlarm takes an alarm off.
+	DisarmAlarm struct {
+		Alarm etcd.Alarm
+		Why   string
+	}
+)
+
+func (CompactHistory) Reason() string           { return v1beta2.ReasonNoSpace }
+func (s DefragmentMember) Reason() string       { return s.Why }
+func (s DisarmAlarm) Reason() string            { return s.Why }
+func (CompactHistory) Requeue() time.Duration   { return pollSettling }
+func (DefragmentMember) Requeue() time.Duration { return pollSettling }
+func (DisarmAlarm) Requeue() time.Duration      { return soon }
+func (s CompactHistory) message(State) string {
+	return fmt.Sprintf("the space quota is used up: forgetting what was before revision %d", s.Revision)
+}
+func (s DefragmentMember) message(State) string {
+	return "defragmenting member " + s.Name
+}
+func (s DisarmAlarm) message(State) string {
+	return "disarming alarm " + string(s.Alarm.Kind) + ", whose cause is gone"
+}
+
+const (
+	// A member has room where its file, or what is in use of it, takes at most this part of the quota, in percent. The
+	// file of one that is defragmented is a little larger than what was in use.
+	roomInFile, roomInUse = 90, 80
+	// compactFrom is how much of the quota must be in use, in percent, for revisions to be forgotten: otherwise the
+	// free space is enough.
+	compactFrom = 50
+	// compactPause between two compactions, while users delete keys to make room. compactGrace is how long members
+	// may take to free what was forgotten, and compactBegin how long it takes at least until that shows.
+	compactPause, compactGrace, compactBegin = 20 * time.Second, 30 * time.Second, 3 * time.Second
+	// defragmentPause until a member is defragmented again for room: it did not help the first time.
+	defragmentPause = 2 * time.Minute
+)
+
+// reclaim makes room where the space quota is used up, as far as the spec lets it, or has nothing to say where it
+// cannot. All members are well when it is asked.
+func reclaim(s State) Step {
+	alarms := s.Alarms(etcd.AlarmNoSpace)
+	if len(alarms) == 0 || !s.MembershipKnown || s.Spec.NoSpaceAction() == v1beta2.NoSpaceWait {
+		return nil
+	}
+	if !slices.ContainsFunc(s.membership(), func(m Member) bool { return !s.fits(m, m.DBSize, roomInFile) }) {
+		return DisarmAlarm{Alarm: alarms[0], Why: v1beta2.ReasonNoSpace}
+	}
+	if revision, due := s.compaction(); due {
+		return CompactHistory{Revision: revision}
+	}
+	crowded := slices.ContainsFunc(s.membership(), func(m Member) bool { return !s.fits(m, m.DBSizeInUse, roomInUse) })
+	if s.compactedFor(compactBegin) || (crowded && s.compactedFor(compactGrace)) {
+		return Wait{Why: v1beta2.ReasonNoSpace, Message: "the space quota is used up: the members free what was forgotten of history"}
+	}
+	if crowded && !s.untried() {
+		return nil
+	}
+	return s.defragmentNext(v1beta2.ReasonNoSpace, func(m Member) bool {
+		return !s.fits(m, m.DBSize, roomInFile) && s.Now.Sub(s.Defragmented[m.Name]) > defragmentPause
+	})
+}
+
+// noSpace says that etcd refuses writes because its space quota is used up, and what to do. What to delete is for
+// those to say whose data it is.
+func noSpace(s State) Step {
+	if len(s.Alarms(etcd.AlarmNoSpace)) == 0 || !s.MembershipKnown {
+		return nil
+	}
+	full := slices.MaxFunc(s.membership(), func(a, b Member) int { return int(a.DBSize - b.DBSize) })
+	text := fmt.Sprintf("etcd refuses writes: the space quota is used up (the database of member %s has %s, of which %s are in use): ",
+		full.Name, bytesOf(full.DBSize), bytesOf(full.DBSizeInUse))
+	switch s.Spec.NoSpaceAction() {
+	case v1beta2.NoSpaceWait:
+		text += "compact, defragment and disarm the alarm, or set spec.noSpace.action to Compact, or raise ETCD_QUOTA_BACKEND_BYTES in spec.pod.etcdEnv"
+	case v1beta2.NoSpaceDefragment:
+		text += "defragmentation alone gives no room: set spec.noSpace.action to Compact, or raise ETCD_QUOTA_BACKEND_BYTES in spec.pod.etcdEnv"
+	default:
+		text += fmt.Sprintf("forgetting all but %d revisions gives no room: delete keys, lower spec.noSpace.keepRevisions (0 forgets at once what is deleted), or raise ETCD_QUOTA_BACKEND_BYTES in spec.pod.etcdEnv",
+			s.Spec.KeepRevisions())
+	}
+	return Wait{Why: v1beta2.ReasonNoSpace, Message: text + "; reads and deletions go on", Stalled: true}
+}
+
+// untried says whether no member shows yet that a compaction was in vain. What they say is in use does not: etcd
+// counts what was freed when it writes next, and it refuses to. The first one that is defragmented tells.
+func (s State) untried() bool {
+	if s.Space == nil || s.Space.CompactedAt == nil {
+		return false
+	}
+	return !slices.ContainsFunc(s.membership(), func(m Member) bool {
+		return s.Defragmented[m.Name].After(s.Space.CompactedAt.Time) && !s.fits(m, m.DBSize, roomInFile)
+	})
+}
+
+// compaction is the revision to compact to, and whether that is due.
+func (s State) compaction() (revision int64, due bool) {
+	members := s.membership()
+	needed := slices.ContainsFunc(members, func(m Member) bool { return !s.fits(m, m.DBSizeInUse, compactFrom) })
+	if len(members) == 0 || !needed || s.Spec.NoSpaceAction() != v1beta2.NoSpaceCompact {
+		return 0, false
+	}
+	oldest := slices.MinFunc(members, func(a, b Member) int { return int(a.Revision - b.Revision) })
+	revision = oldest.Revision - s.Spec.KeepRevisions()
+	if revision <= 0 || s.compactedFor(compactPause) {
+		return 0, false
+	}
+	return revision, s.Space == nil || revision > s.Space.CompactedRevision
+}
+
+// compactedFor says whether the last compaction is no longer ago than a time.
+func (s State) compactedFor(d time.Duration) bool {
+	return s.Space != nil && s.Space.CompactedAt != nil && s.Now.Sub(s.Space.CompactedAt.Time) < d
+}
+
+// fits says whether so many bytes of a member's database take at most a part of its quota, in percent. Of a quota
+// that nobody tells they do not.
+func (s State) fits(m Member, bytes int64, percent int64) bool {
+	quota := s.quotaOf(m)
+	return quota < 0 || bytes <= quota/100*percent
+}
+
+// quotaOf a member: its own word since etcd 3.6, before that what the spec says. Negative for none; 0 where the spec
+// takes it from elsewhere.
+func (s State) quotaOf(m Member) int64 {
+	if m.DBQuota != 0 {
+		return m.DBQuota
+	}
+	for _, env := range s.PodPolicy().EtcdEnv {
+		if env.Name != "ETCD_QUOTA_BACKEND_BYTES" {
+			continue
+		}
+		quota, err := strconv.ParseInt(env.Value, 10, 64)
+		if err != nil {
+			return 0
+		}
+		if quota != 0 {
+			return quota
+		}
+	}
+	return etcd.DefaultQuota
+}
+
+// alarms of a kind that are on, as the leader tells them, or any member while none leads.
+func (s State) Alarms(kind etcd.AlarmKind) []etcd.Alarm {
+	teller, ok := s.leader()
+	var on []etcd.Alarm
+	for _, m := range s.Current() {
+		if ok && m.Name != teller.Name {
+			continue
+		}
+		for _, alarm := range m.Alarms {
+			if alarm.Kind == kind && !slices.Contains(on, alarm) {
+				on = append(on, alarm)
+			}
+		}
+	}
+	return on
+}
+
+// space is what stays true of what was recorded: nothing once no alarm is on.
+func (s State) space() *v1beta2.SpaceStatus {
+	if s.answered() && len(s.Alarms(etcd.AlarmNoSpace)) == 0 {
+		return nil
+	}
+	return s.Space.DeepCopy()
+}
+
+// recordSpace keeps what was compacted and who was defragmented.
+func RecordSpace(status *v1beta2.EtcdClusterStatus, s State, step Step) {
+	at := ptr.To(metav1.NewTime(s.Now))
+	switch step := step.(type) {
+	case CompactHistory:
+		status.Space = &v1beta2.SpaceStatus{CompactedRevision: step.Revision, CompactedAt: at}
+	case DefragmentMember:
+		for i := range status.MemberStatuses {
+			if status.MemberStatuses[i].Name == step.Name {
+				status.MemberStatuses[i].DefragmentedAt = at
+			}
+		}
+	case EndDefragmentation:
+		if status.Defragmentation != nil {
+			status.Defragmentation.LastScheduleTime = ptr.To(metav1.NewTime(step.Due))
+		}
+	}
+}

@@ -1,0 +1,179 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+const mi = int64(1) << 20
+
+// database of every member: its file and what is in use of it, in MiB, of a quota of 100, at revision 5000.
+func database(file, used int64) change {
+	return func(s *State) {
+		for i := range s.Members {
+			uses(file, used)(&s.Members[i])
+		}
+	}
+}
+
+func uses(file, used int64) func(*Member) {
+	return func(m *Member) { m.DBSize, m.DBSizeInUse, m.DBQuota, m.Revision = file*mi, used*mi, 100*mi, 5000 }
+}
+
+// full: the alarm is on, raised for the second member.
+func full(s *State) {
+	for i := range s.Members {
+		s.Members[i].Alarms = []etcd.Alarm{{Kind: etcd.AlarmNoSpace, Member: 2}}
+	}
+}
+
+// compacted to a revision so long ago.
+func compacted(revision int64, ago time.Duration) change {
+	return func(s *State) {
+		s.Space = &v1beta2.SpaceStatus{CompactedRevision: revision, CompactedAt: ptr.To(metav1.NewTime(s.Now.Add(-ago)))}
+	}
+}
+
+func defragmentedAgo(i int, ago time.Duration) change {
+	return func(s *State) {
+		if s.Defragmented == nil {
+			s.Defragmented = map[string]time.Time{}
+		}
+		s.Defragmented[nameOf(i)] = s.Now.Add(-ago)
+	}
+}
+
+func onNoSpace(action v1beta2.NoSpaceAction, keep int64) change {
+	return func(s *State) { s.Spec.NoSpace = &v1beta2.NoSpacePolicy{Action: action, KeepRevisions: &keep} }
+}
+
+func quotaEnv(value string) change {
+	return policy(v1beta2.PodPolicy{EtcdEnv: []corev1.EnvVar{{Name: "ETCD_QUOTA_BACKEND_BYTES", Value: value}}})
+}
+
+func TestPlanSpace(t *testing.T) {
+	disarm := DisarmAlarm{Alarm: etcd.Alarm{Kind: etcd.AlarmNoSpace, Member: 2}, Why: v1beta2.ReasonNoSpace}
+	words := "etcd refuses writes: the space quota is used up (the database of member " + nameOf(0) + " has 100Mi, of which 95Mi are in use): "
+	stuck := func(what string) Wait {
+		return Wait{Why: v1beta2.ReasonNoSpace, Message: words + what + "; reads and deletions go on", Stalled: true}
+	}
+	const raise = "or raise ETCD_QUOTA_BACKEND_BYTES in spec.pod.etcdEnv"
+	freeing := Wait{Why: v1beta2.ReasonNoSpace, Message: "the space quota is used up: the members free what was forgotten of history"}
+	planTests{
+		"forgets all but a thousand revisions when the space quota is used up": {
+			state(formed, members(3), full, database(100, 95)), CompactHistory{Revision: 4000},
+		},
+		"forgets what the member that is behind no longer needs": {
+			state(formed, members(3), full, database(100, 95), with(2, func(m *Member) { m.Revision = 4500 })), CompactHistory{Revision: 3500},
+		},
+		"keeps as many revisions as the spec says": {
+			state(formed, members(3), full, database(100, 95), onNoSpace(v1beta2.NoSpaceCompact, 0)), CompactHistory{Revision: 5000},
+		},
+		"forgets nothing where the free space is enough": {
+			state(formed, members(3), full, database(100, 40)), DefragmentMember{Name: nameOf(1), Why: v1beta2.ReasonNoSpace},
+		},
+		"gives the members time to free what was forgotten": {
+			state(formed, members(3), full, database(100, 95), compacted(4000, 10*time.Second)), freeing,
+		},
+		"takes no half freed space for all that there is": {
+			state(formed, members(3), full, database(100, 79), compacted(4000, time.Second)), freeing,
+		},
+		"then defragments one member": {
+			state(formed, members(3), full, database(100, 60), compacted(4000, 4*time.Second)), DefragmentMember{Name: nameOf(1), Why: v1beta2.ReasonNoSpace},
+		},
+		"tries one that says all is still in use, for etcd counts that when it writes next, and it refuses to": {
+			state(formed, members(3), full, database(100, 95), compacted(4000, time.Minute)), DefragmentMember{Name: nameOf(1), Why: v1beta2.ReasonNoSpace},
+		},
+		"and the others, when that gave room": {
+			state(formed, members(3), full, database(100, 95), compacted(4000, time.Minute), with(1, uses(20, 20)), defragmentedAgo(1, time.Second)),
+			DefragmentMember{Name: nameOf(2), Why: v1beta2.ReasonNoSpace},
+		},
+		"and the next": {
+			state(formed, members(3), full, database(100, 60), compacted(4000, 5*time.Second), with(1, uses(60, 60)), defragmentedAgo(1, time.Second)),
+			DefragmentMember{Name: nameOf(2), Why: v1beta2.ReasonNoSpace},
+		},
+		"has the leader hand over before it is its turn": {
+			state(formed, members(3), full, database(60, 60), with(0, uses(100, 60)), compacted(4000, 5*time.Second)),
+			MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
+		},
+		"defragments the only member there is": {
+			state(formed, members(1), size(1), full, database(100, 60), compacted(4000, 5*time.Second)), DefragmentMember{Name: nameOf(0), Why: v1beta2.ReasonNoSpace},
+		},
+		"disarms the alarm when all members have room": {
+			state(formed, members(3), full, database(60, 60)), disarm,
+		},
+		"says what to do when forgetting gives no room": {
+			state(formed, members(3), full, database(100, 95), compacted(4000, time.Hour), defragmentedAgo(1, time.Minute)),
+			stuck("forgetting all but 1000 revisions gives no room: delete keys, lower spec.noSpace.keepRevisions (0 forgets at once what is deleted), " + raise),
+		},
+		"says so too where there is less history than is kept": {
+			state(formed, members(3), full, database(100, 95), onNoSpace(v1beta2.NoSpaceCompact, 5000)),
+			stuck("forgetting all but 5000 revisions gives no room: delete keys, lower spec.noSpace.keepRevisions (0 forgets at once what is deleted), " + raise),
+		},
+		"looks again when keys were deleted since": {
+			state(formed, members(3), full, database(100, 95), compacted(3900, 2*time.Minute)), CompactHistory{Revision: 4000},
+		},
+		"but not at once again": {
+			state(formed, members(3), full, database(100, 95), compacted(3900, 15*time.Second)), freeing,
+		},
+		"forgets nothing unasked": {
+			state(formed, members(3), full, database(100, 95), onNoSpace(v1beta2.NoSpaceDefragment, 0)),
+			stuck("defragmentation alone gives no room: set spec.noSpace.action to Compact, " + raise),
+		},
+		"touches nothing where the spec says wait": {
+			state(formed, members(3), full, database(100, 95), onNoSpace(v1beta2.NoSpaceWait, 0)),
+			stuck("compact, defragment and disarm the alarm, or set spec.noSpace.action to Compact, " + raise),
+		},
+		"does not defragment again what that did not help": {
+			state(formed, members(1), size(1), full, database(100, 79), onNoSpace(v1beta2.NoSpaceDefragment, 0), defragmentedAgo(0, time.Minute)),
+			Wait{
+				Why: v1beta2.ReasonNoSpace, Stalled: true,
+				Message: "etcd refuses writes: the space quota is used up (the database of member " + nameOf(0) + " has 100Mi, of which 79Mi are in use): defragmentation alone gives no room: set spec.noSpace.action to Compact, " + raise + "; reads and deletions go on",
+			},
+		},
+		"knows the quota of the spec where members do not tell theirs": {
+			state(formed, members(3), quotaEnv("104857600"), full, database(90, 50), func(s *State) {
+				for i := range s.Members {
+					s.Members[i].DBQuota = 0
+				}
+			}), disarm,
+		},
+		"guesses no quota that the spec takes from elsewhere": {
+			state(formed, members(1), size(1), quotaEnv(""), full, database(95, 95), compacted(4000, time.Hour), defragmentedAgo(0, time.Minute), with(0, func(m *Member) { m.DBQuota = 0 })),
+			Wait{
+				Why: v1beta2.ReasonNoSpace, Stalled: true,
+				Message: "etcd refuses writes: the space quota is used up (the database of member " + nameOf(0) + " has 95Mi, of which 95Mi are in use): forgetting all but 1000 revisions gives no room: delete keys, lower spec.noSpace.keepRevisions (0 forgets at once what is deleted), " + raise + "; reads and deletions go on",
+			},
+		},
+		"touches no member while another is down": {
+			state(formed, members(3), full, database(100, 40), with(2, pod(PodStarting))),
+			Wait{Why: v1beta2.ReasonSettling, Message: "member " + nameOf(2) + " is starting"},
+		},
+		"goes on with all else meanwhile": {
+			state(formed, members(3), size(1), full, database(100, 95)), RemoveMember{ID: 3, Name: nameOf(2)},
+		},
+	}.run(t)
+}
+
+func TestWhatWasForgottenIsRememberedAsLongAsTheAlarmIsOn(t *testing.T) {
+	s := state(formed, members(3), full, database(100, 95))
+	after := NewStatus(s, CompactHistory{Revision: 4000}, nil, v1beta2.EtcdClusterStatus{}, 1)
+	if after.Space == nil || after.Space.CompactedRevision != 4000 || !after.Space.CompactedAt.Equal(ptr.To(metav1.NewTime(s.Now))) {
+		t.Errorf("after the compaction: %+v", after.Space)
+	}
+	s.Space = after.Space
+	if still := NewStatus(s, Done{}, nil, after, 1); still.Space == nil {
+		t.Error("forgotten while the alarm is on")
+	}
+	s = state(formed, members(3), database(50, 50), compacted(4000, 0))
+	if over := NewStatus(s, Done{}, nil, after, 1); over.Space != nil {
+		t.Errorf("after the alarm: %+v", over.Space)
+	}
+}

@@ -1,0 +1,245 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// State is all that a decision may look at: one EtcdCluster, what Kubernetes holds for it, and what its members
+// say. It is plain data: it prints as JSON, and Plan of the same State is the same Step.
+type State struct {
+	// Now is when all of this was seen.
+	Now             time.Time
+	Namespace, Name string
+	UID             types.UID
+	Spec            v1beta2.EtcdClusterSpec
+	Deleting        bool
+
+	// ClusterID and Incarnation are the facts that cannot be observed again. ClusterID is empty until the
+	// cluster has formed; Incarnation is 0 until then.
+	ClusterID   string
+	Incarnation int32
+	// Restore is the restore that the cluster took up last, nil when there was none.
+	Restore *v1beta2.ClusterRestoreStatus
+	// Recovery is the recovery from a lost quorum that was begun last, nil when there was none.
+	Recovery *v1beta2.ClusterRecoveryStatus
+	// Request is the verified EtcdRestore to take up or being worked on, nil when there is none.
+	Request *RestoreRequest
+	// RestorePending names an EtcdRestore of this cluster that is neither finished nor verified yet.
+	RestorePending string
+
+	Services Services
+	Budget   Budget
+	// NoStorageClass: a volume would need the default StorageClass, and there is none.
+	NoStorageClass bool
+	// SecretProblem says which TLS Secret is missing or wrong, and is empty when all is well.
+	SecretProblem string
+	// Certificates of members and clients.
+	Certificates Certificates
+
+	// KnownVoters names the voters that the cluster had when it last answered; empty when that is not known.
+	KnownVoters []string
+	// VersionChange is what the members' data is prepared for, nil for nothing.
+	VersionChange *v1beta2.VersionChangeStatus
+	// Space is what was done last because members had used up their space quota, nil for nothing.
+	Space *v1beta2.SpaceStatus
+	// Defragmentation is how far the schedule of defragmentation is, nil without one. Defragmented is when members
+	// were defragmented last, by name.
+	Defragmentation *v1beta2.DefragmentationStatus
+	Defragmented    map[string]time.Time
+	// KnownVersion is the lowest version that a member ran when all of them last answered, or that one said since;
+	// empty before.
+	KnownVersion string
+	// MembershipKnown: a quorum of the current incarnation answered with the membership.
+	MembershipKnown bool
+	// Members of all incarnations, sorted by name: the union of Pods, volumes and membership.
+	Members []Member
+}
+
+// RestoreRequest is a verified EtcdRestore.
+type RestoreRequest struct {
+	Name   string
+	UID    types.UID
+	Source v1beta2.RestoreSource
+	SHA256 string
+	// Size in bytes of the object, PlainSize of the snapshot in it where that is another, and the Revision in it.
+	Size, PlainSize, Revision int64
+	RevisionBump              int64
+	// StorageVersion of the snapshot, empty for etcd older than 3.6.
+	StorageVersion string
+}
+
+// Services says how the two Services stand.
+type Services struct {
+	// HeadlessCurrent: the Service of the members' DNS names is there and as it should be.
+	HeadlessCurrent bool
+	// ClientExists: the Service for clients is there.
+	ClientExists bool
+	// ClientCurrent: it is as it should be for ClientIncarnation.
+	ClientCurrent bool
+	// ClientIncarnation is the incarnation that it selects.
+	ClientIncarnation int32
+	// ClientClusterID is the cluster ID written on it.
+	ClientClusterID string
+	// ClientRestoreUID is the UID written on it of the EtcdRestore that made the incarnation.
+	ClientRestoreUID types.UID
+}
+
+// NewState is what the EtcdCluster itself says; what Kubernetes holds and etcd answers is added to it.
+func NewState(cluster *v1beta2.EtcdCluster) State {
+	s := State{
+		Namespace:    cluster.Namespace,
+		Name:         cluster.Name,
+		UID:          cluster.UID,
+		Spec:         *cluster.Spec.DeepCopy(),
+		Deleting:     !cluster.DeletionTimestamp.IsZero(),
+		ClusterID:    cluster.Status.ClusterID,
+		Incarnation:  cluster.Status.Incarnation,
+		Restore:      cluster.Status.Restore.DeepCopy(),
+		Recovery:     cluster.Status.Recovery.DeepCopy(),
+		KnownVersion: cluster.Status.CurrentVersion,
+
+		VersionChange: cluster.Status.VersionChange.DeepCopy(),
+
+		Space:           cluster.Status.Space.DeepCopy(),
+		Defragmentation: cluster.Status.Defragmentation.DeepCopy(),
+		Defragmented:    defragmented(cluster.Status.MemberStatuses),
+	}
+	for _, m := range cluster.Status.MemberStatuses {
+		if m.Role == v1beta2.MemberLeader || m.Role == v1beta2.MemberVoter {
+			s.KnownVoters = append(s.KnownVoters, m.Name)
+		}
+	}
+	return s
+}
+
+// RecogniseFormed takes the cluster's ID from the client Service where the status was lost (a CR restored from a
+// file, say): the Service remembers that the cluster has formed.
+func (s *State) RecogniseFormed() {
+	if s.ClusterID == "" && s.Services.ClientClusterID != "" {
+		s.ClusterID, s.Incarnation = s.Services.ClientClusterID, s.Services.ClientIncarnation
+		if uid := s.Services.ClientRestoreUID; uid != "" && s.Restore == nil {
+			s.Restore = &v1beta2.ClusterRestoreStatus{
+				UID: uid, Step: v1beta2.RestoreGrowing, Incarnation: s.Incarnation, ClusterID: s.ClusterID,
+				Message: "recognised by the client Service after the status was lost",
+			}
+		}
+	}
+}
+
+// madeBy is the UID of the EtcdRestore that made the incarnation; empty for one that was bootstrapped. The client
+// Service still knows when the status tells of a later restore.
+func (s State) madeBy() types.UID {
+	switch {
+	case !s.Formed():
+		return ""
+	case s.Restore != nil && s.Restore.Incarnation == s.Incarnation && s.step() != v1beta2.RestoreFailed:
+		return s.Restore.UID
+	case s.Services.ClientIncarnation == s.Incarnation:
+		return s.Services.ClientRestoreUID
+	}
+	return ""
+}
+
+// Enroll joins the membership, as a quorum of the current incarnation told it, with the Pods and volumes. A member
+// that has not started may have no name in etcd; its peer URL tells which it is.
+func (s *State) Enroll(membership []etcd.Member) {
+	s.MembershipKnown = true
+	at := make(map[string]int, len(s.Members))
+	for i, m := range s.Members {
+		at[m.Name] = i
+	}
+	for _, entry := range membership {
+		name := memberOf(entry)
+		i, ok := at[name]
+		if !ok {
+			i = len(s.Members)
+			s.Members = append(s.Members, Member{Name: name, Incarnation: max(s.Incarnation, FirstIncarnation)})
+		}
+		m := &s.Members[i]
+		m.InMembership = true
+		m.ID = entry.ID
+		m.Learner = entry.Learner
+		m.Started = len(entry.ClientURLs) > 0
+	}
+}
+
+// memberOf is a member's name: its own word, or the first label of its peer URL's host.
+func memberOf(entry etcd.Member) string {
+	if entry.Name != "" || len(entry.PeerURLs) == 0 {
+		return entry.Name
+	}
+	_, host, _ := strings.Cut(entry.PeerURLs[0], "://")
+	name, _, _ := strings.Cut(host, ".")
+	return name
+}
+
+// Durable says whether members keep their data apart from their Pods.
+func (s State) Durable() bool { return s.Spec.Pod == nil || s.Spec.Pod.EmptyDir == nil }
+
+// Formed says whether the cluster has ever come to life. A formed cluster is never bootstrapped again.
+func (s State) Formed() bool { return s.ClusterID != "" }
+
+// Current are the members of the current incarnation.
+func (s State) Current() []Member { return s.incarnation(s.Incarnation) }
+
+func (s State) incarnation(n int32) []Member {
+	return s.where(func(m Member) bool { return m.Incarnation == n })
+}
+
+// where are the members that keep says yes to. The result may share memory with s.
+func (s State) where(keep func(Member) bool) []Member {
+	first := slices.IndexFunc(s.Members, func(m Member) bool { return !keep(m) })
+	if first < 0 {
+		return s.Members
+	}
+	kept := slices.Clone(s.Members[:first])
+	for _, m := range s.Members[first:] {
+		if keep(m) {
+			kept = append(kept, m)
+		}
+	}
+	return kept
+}
+
+// Voters counts the current membership.
+func (s State) Voters() etcd.Voters {
+	var v etcd.Voters
+	for _, m := range s.Current() {
+		if !m.InMembership || m.Learner {
+			continue
+		}
+		v.Total++
+		if m.Serving {
+			v.Healthy++
+		}
+	}
+	return v
+}
+
+// HoldsData says whether a member has, or may have, data that it runs on or can start again with. A volume that
+// is being deleted stays as long as a Pod has been placed with it.
+func (s State) HoldsData(m Member) bool {
+	placed := m.Pod == PodStarting || (m.Pod == PodBlocked && m.PodReason != v1beta2.ReasonPodUnschedulable)
+	switch {
+	case !s.Durable():
+		return m.Pod != PodNone && m.Pod != PodEnded
+	case m.Pod == PodRunning || m.Pod == PodDeleting:
+		return true
+	}
+	return m.Volume == VolumePresent || (m.Volume == VolumeDeleting && placed)
+}
+
+// policy is spec.pod, empty if the spec has none.
+func (s State) PodPolicy() v1beta2.PodPolicy {
+	if s.Spec.Pod == nil {
+		return v1beta2.PodPolicy{}
+	}
+	return *s.Spec.Pod
+}

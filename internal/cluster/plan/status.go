@@ -1,0 +1,101 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// NewStatus is the status after a pass: what was seen, what was done, and how that went. It is pure; before is the
+// status that is replaced, for the times of transitions and the facts that cannot be seen again.
+func NewStatus(s State, step Step, actErr error, before v1beta2.EtcdClusterStatus, generation int64) v1beta2.EtcdClusterStatus {
+	status := *before.DeepCopy()
+	status.ObservedGeneration = generation
+	status.ControlPaused = s.Spec.Paused
+	status.ServiceName = s.ClientService()
+	status.ClientPort = int(v1beta2.ClientPort)
+	status.Selector = v1beta2.LabelApp + "=" + v1beta2.AppName + "," + v1beta2.LabelCluster + "=" + s.Name
+	status.ClientTLSSecret = s.Spec.TLS.ClientSecret(s.Name)
+	status.ClusterID, status.Incarnation, status.Restore = s.ClusterID, s.Incarnation, s.Restore.DeepCopy()
+	status.Recovery = s.Recovery.DeepCopy()
+	status.VersionChange = s.versionChange()
+	status.Space, status.Defragmentation = s.space(), s.defragmentation()
+	if actErr == nil {
+		recordFacts(&status, s, step)
+		setPercent(status.Restore, s)
+	}
+	if !s.Deleting {
+		setMembers(&status, s)
+	}
+	if actErr == nil {
+		RecordSpace(&status, s, step)
+	}
+	setConditions(&status, s, step, actErr, generation)
+	return status
+}
+
+// recordFacts keeps what a step made true and nobody could observe later.
+func recordFacts(status *v1beta2.EtcdClusterStatus, s State, step Step) {
+	switch step := step.(type) {
+	case BeginBootstrap:
+		status.Incarnation = step.Incarnation
+	case RecordVersionChange:
+		status.VersionChange = (*v1beta2.VersionChangeStatus)(&step)
+	case CancelDowngrade:
+		if status.VersionChange != nil && status.VersionChange.To == step.From {
+			status.VersionChange = nil
+		}
+	case RecordFormed:
+		status.ClusterID, status.Incarnation = step.ClusterID, step.Incarnation
+	case BeginRestore:
+		status.Restore, status.Recovery = step.Restore.DeepCopy(), nil
+	case BeginSwitch:
+		status.Restore.Step = v1beta2.RestoreSwitching
+		status.Restore.ClusterID, status.Restore.Revision = step.ClusterID, step.Revision
+		status.Restore.Message = "the seed is proven: the old members stop and the client Service turns to it"
+	case AdoptSeed:
+		status.ClusterID, status.Incarnation, status.VersionChange = step.ClusterID, step.Incarnation, nil
+		status.Restore.Step = v1beta2.RestoreGrowing
+		status.Restore.Message = fmt.Sprintf("the restored data is served; growing to %d members", s.Spec.Size) + s.tooLate()
+		if seed, ok := s.seed(); ok {
+			status.CurrentVersion = seed.Version
+			status.MemberStatuses = []v1beta2.MemberStatus{{Name: seed.Name, Role: v1beta2.MemberVoter}}
+		}
+	case CompleteRestore:
+		status.Restore.Step = v1beta2.RestoreComplete
+		status.Restore.Message = "the restored cluster serves at its full size" + s.tooLate()
+	case FailRestore:
+		status.Restore.Step = v1beta2.RestoreFailed
+		status.Restore.Message = step.Message
+	case Wait:
+		if s.Restoring() {
+			status.Restore.Message = step.Message
+		}
+	default:
+		recordRecovery(status, s, step)
+	}
+}
+
+// recordRecovery keeps how far a recovery from a lost quorum is.
+func recordRecovery(status *v1beta2.EtcdClusterStatus, s State, step Step) {
+	switch step := step.(type) {
+	case BeginRecovery:
+		status.Recovery = &v1beta2.ClusterRecoveryStatus{
+			Step: v1beta2.RecoveryForcing, Member: step.Member, RaftIndex: int64(step.RaftIndex), RaftTerm: int64(step.RaftTerm),
+			Voters: slices.Clone(s.KnownVoters), StartedAt: ptr.To(metav1.NewTime(s.Now)),
+			Message: "the others stop, and survivor " + step.Member + " is restarted once with --force-new-cluster",
+		}
+	case RecordForced:
+		status.Recovery.Step, status.Recovery.Revision = v1beta2.RecoveryGrowing, step.Revision
+		status.Recovery.Message = fmt.Sprintf("survivor %s serves alone at revision %d; growing to %d members", status.Recovery.Member, step.Revision, s.Spec.Size)
+	case CancelRecovery:
+		status.Recovery = nil
+	case CompleteRecovery:
+		status.Recovery.Step = v1beta2.RecoveryComplete
+		status.Recovery.Message = fmt.Sprintf("recovered from member %s at revision %d", status.Recovery.Member, status.Recovery.Revision)
+	}
+}

@@ -1,0 +1,131 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// conditionTypes are all that an EtcdCluster has. Others are those of the archived operator, which nobody would
+// take back (Scaling, say).
+var conditionTypes = []string{
+	v1beta2.ConditionReady, v1beta2.ConditionAvailable, v1beta2.ConditionProgressing, v1beta2.ConditionDegraded, v1beta2.ConditionStalled,
+}
+
+// setConditions words the pass for people and for tools.
+func setConditions(status *v1beta2.EtcdClusterStatus, s State, step Step, actErr error, generation int64) {
+	set := func(kind string, is bool, reason, message string) {
+		value := metav1.ConditionFalse
+		if is {
+			value = metav1.ConditionTrue
+		}
+		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
+			Type: kind, Status: value, Reason: reason, Message: message, ObservedGeneration: generation,
+			LastTransitionTime: metav1.NewTime(s.Now),
+		})
+	}
+	status.Conditions = slices.DeleteFunc(status.Conditions, func(c metav1.Condition) bool { return !slices.Contains(conditionTypes, c.Type) })
+	reason, message := step.Reason(), MessageOf(s, step)
+	wait, waiting := step.(Wait)
+	_, idle := step.(Idle)
+	_, done := step.(Done)
+	_, asleep := step.(Asleep)
+	done = done || asleep // as the spec asks
+	if actErr != nil {
+		reason, message, done = v1beta2.ReasonReconcileError, actErr.Error(), false
+	}
+	set(v1beta2.ConditionReady, done, reason, message)
+	set(v1beta2.ConditionProgressing, !done && !idle && !wait.Stalled, reason, message)
+	stalled := waiting && wait.Stalled && actErr == nil
+	set(v1beta2.ConditionStalled, stalled, reason, message)
+	available, whyNot := s.available()
+	if asleep {
+		whyNot = message
+	}
+	if available {
+		set(v1beta2.ConditionAvailable, true, v1beta2.ReasonReady, fmt.Sprintf("a quorum serves; connect to %s:%d", s.ClientService(), v1beta2.ClientPort))
+	} else {
+		set(v1beta2.ConditionAvailable, false, unavailableReason(s, reason), whyNot)
+	}
+	degraded, which := s.degraded()
+	if degraded && asleep {
+		set(v1beta2.ConditionDegraded, false, reason, message)
+	} else if degraded {
+		set(v1beta2.ConditionDegraded, true, v1beta2.ReasonMemberDown, which)
+	} else {
+		set(v1beta2.ConditionDegraded, false, v1beta2.ReasonReady, "")
+	}
+	status.Phase, status.Reason = phaseOf(s, stalled), ""
+	if !done {
+		status.Reason = message
+	}
+}
+
+func unavailableReason(s State, reason string) string {
+	if s.Formed() && reason == v1beta2.ReasonReady {
+		return v1beta2.ReasonMemberDown
+	}
+	return reason
+}
+
+// available: a quorum of the incarnation that clients are led to serves.
+func (s State) available() (bool, string) {
+	if !s.Formed() {
+		return false, "the cluster has not formed yet"
+	}
+	if len(s.Alarms(etcd.AlarmCorrupt)) > 0 {
+		return false, "etcd refuses requests, because a CORRUPT alarm is on"
+	}
+	for _, m := range s.Current() {
+		if m.Serving && m.Exposed {
+			return true, ""
+		}
+	}
+	return false, "no member serves: " + unanswered(s.Current())
+}
+
+// degraded: a formed cluster with a voter that does not serve, or with fewer voters than its spec asks for.
+func (s State) degraded() (bool, string) {
+	if !s.Formed() {
+		return false, ""
+	}
+	down := s.where(func(m Member) bool {
+		return m.Incarnation == s.Incarnation && !m.Learner && !m.Serving && (m.InMembership || !s.MembershipKnown)
+	})
+	var said []string
+	if len(down) > 0 {
+		said = append(said, "members that do not serve: "+unanswered(down))
+	}
+	if missing := s.missing(); missing > 0 {
+		said = append(said, fmt.Sprintf("%d of %d voters are missing", missing, max(s.Spec.Size, len(s.KnownVoters))))
+	}
+	return len(said) > 0, strings.Join(said, "; ")
+}
+
+// missing counts the voters that the spec asks for and that there are not. Without a quorum to tell, those count that
+// there were and of which nothing is left.
+func (s State) missing() int {
+	if s.MembershipKnown {
+		return s.Spec.Size - s.Voters().Total
+	}
+	return len(slices.DeleteFunc(slices.Clone(s.KnownVoters), func(voter string) bool {
+		_, there := s.member(voter)
+		return there
+	}))
+}
+
+func phaseOf(s State, stalled bool) v1beta2.ClusterPhase {
+	switch {
+	case stalled:
+		return v1beta2.ClusterPhaseFailed
+	case !s.Formed():
+		return v1beta2.ClusterPhaseCreating
+	}
+	return v1beta2.ClusterPhaseRunning
+}

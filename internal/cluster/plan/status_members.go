@@ -1,0 +1,109 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// setMembers reports the members of the incarnation that is, or is to be, the cluster.
+func setMembers(status *v1beta2.EtcdClusterStatus, s State) {
+	sizes := make(map[string]int64, len(status.MemberStatuses))
+	for _, m := range status.MemberStatuses {
+		sizes[m.Name] = m.DBSize
+	}
+	before := status.MemberStatuses
+	status.Members, status.MemberStatuses = v1beta2.MembersStatus{}, nil
+	for _, m := range s.incarnation(max(s.Incarnation, FirstIncarnation)) {
+		if s.MembershipKnown && !m.InMembership {
+			continue
+		}
+		ready := m.Serving && m.PodReady
+		if ready {
+			status.Members.Ready = append(status.Members.Ready, m.Name)
+		} else {
+			status.Members.Unready = append(status.Members.Unready, m.Name)
+		}
+		status.MemberStatuses = append(status.MemberStatuses, v1beta2.MemberStatus{
+			Name:      m.Name,
+			ID:        idOf(m),
+			Role:      roleOf(s, m, before),
+			Version:   m.Version,
+			ClientURL: s.ClientURL(m.Name),
+			DBSize:    steady(sizes[m.Name], m.DBSize),
+
+			VolumeSize: m.VolumeCapacity,
+			Ready:      ready,
+		})
+	}
+	keepDefragmented(status.MemberStatuses, before)
+	if s.Formed() && !s.MembershipKnown {
+		keepMissing(status, before)
+	}
+	status.Size = len(status.Members.Ready)
+	if v := s.lowestVersion(); v != "" && s.answered() {
+		status.CurrentVersion = v
+	}
+	status.TargetVersion = ""
+	if status.CurrentVersion != "" && status.CurrentVersion != s.Spec.EtcdVersion() {
+		status.TargetVersion = s.Spec.EtcdVersion()
+	}
+}
+
+// keepMissing keeps members of which neither Pod nor volume is left, while there is no quorum to say that they were
+// removed: how many there were tells whether quorum is lost.
+func keepMissing(status *v1beta2.EtcdClusterStatus, before []v1beta2.MemberStatus) {
+	for _, b := range before {
+		if !slices.ContainsFunc(status.MemberStatuses, func(m v1beta2.MemberStatus) bool { return m.Name == b.Name }) {
+			b.Ready = false
+			if b.Role == v1beta2.MemberLeader {
+				b.Role = v1beta2.MemberVoter
+			}
+			status.Members.Unready = append(status.Members.Unready, b.Name)
+			status.MemberStatuses = append(status.MemberStatuses, b)
+		}
+	}
+	slices.Sort(status.Members.Unready)
+	slices.SortFunc(status.MemberStatuses, func(a, b v1beta2.MemberStatus) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+func idOf(m Member) string {
+	if m.ID == 0 {
+		return ""
+	}
+	return m.ID.String()
+}
+
+// roleOf keeps the last known role while there is no quorum to ask: how many voters there were tells whether
+// enough of them are left.
+func roleOf(s State, m Member, before []v1beta2.MemberStatus) v1beta2.MemberRole {
+	switch {
+	case m.Leader && m.Answers:
+		return v1beta2.MemberLeader
+	case s.MembershipKnown && m.Learner:
+		return v1beta2.MemberLearner
+	case s.MembershipKnown:
+		return v1beta2.MemberVoter
+	}
+	for _, b := range before {
+		if b.Name == m.Name && b.Role == v1beta2.MemberLeader {
+			return v1beta2.MemberVoter
+		}
+		if b.Name == m.Name {
+			return b.Role
+		}
+	}
+	return ""
+}
+
+// steady keeps a database size that differs by less than a tenth: a busy cluster must not cause a status write
+// at every look.
+func steady(before, now int64) int64 {
+	if now == 0 || abs(now-before)*10 < now {
+		return before
+	}
+	return now
+}
+
+func abs(n int64) int64 { return max(n, -n) }

@@ -1,0 +1,36 @@
+package plan
+
+import "github.com/etcd-suite/etcd-operator/api/v1beta2"
+
+// coarse is the step of percents that are told, so that a status is not written more than some twenty times.
+const coarse = 5
+
+// setPercent says how far the step is that the restore has got to. A seed that does not answer has not gone back.
+func setPercent(restore *v1beta2.ClusterRestoreStatus, s State) {
+	if restore == nil {
+		return
+	}
+	switch restore.Step {
+	case v1beta2.RestoreSeeding:
+		if seed, ok := s.seedOf(restore.Incarnation); ok && seed.Seed != nil {
+			percent := seed.Seed.Percent
+			if !seed.Seed.DoneAt.IsZero() {
+				percent = 100
+			}
+			restore.Percent = max(restore.Percent, percent/coarse*coarse)
+		}
+	case v1beta2.RestoreGrowing:
+		serving := s.where(func(m Member) bool { return m.Incarnation == restore.Incarnation && m.Serving && m.PodReady })
+		restore.Percent = int32(min(100, 100*len(serving)/max(s.Spec.Size, 1)))
+	case v1beta2.RestoreSwitching, v1beta2.RestoreComplete:
+		restore.Percent = 100
+	}
+}
+
+// tooLate tells whoever deleted the EtcdRestore after the switch had begun that this undid nothing.
+func (s State) tooLate() string {
+	if s.Restore == nil || s.requested() {
+		return ""
+	}
+	return "; EtcdRestore " + s.Restore.Name + " was deleted after the switch had begun, too late to undo it"
+}

@@ -1,0 +1,270 @@
+package plan
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// report is the first status of a cluster, as Plan and NewStatus make it.
+func report(s State, before v1beta2.EtcdClusterStatus) v1beta2.EtcdClusterStatus {
+	return NewStatus(s, Plan(s), nil, before, 7)
+}
+
+// words are the conditions as type: status reason.
+func words(status v1beta2.EtcdClusterStatus) map[string]string {
+	said := map[string]string{}
+	for _, c := range status.Conditions {
+		said[c.Type] = string(c.Status) + " " + c.Reason
+	}
+	return said
+}
+
+func TestConditions(t *testing.T) {
+	broken := errors.New("the API server does not answer")
+	tests := map[string]struct {
+		state State
+		err   error
+		want  map[string]string
+		phase v1beta2.ClusterPhase
+	}{
+		"a cluster that is as asked for": {
+			state: state(formed, members(3)), phase: v1beta2.ClusterPhaseRunning,
+			want: map[string]string{"Ready": "True Ready", "Available": "True Ready", "Progressing": "False Ready", "Degraded": "False Ready", "Stalled": "False Ready"},
+		},
+		"a cluster that is being formed": {
+			state: state(), phase: v1beta2.ClusterPhaseCreating,
+			want: map[string]string{"Ready": "False Creating", "Available": "False Creating", "Progressing": "True Creating", "Degraded": "False Ready", "Stalled": "False Creating"},
+		},
+		"a cluster that cannot be formed without a person": {
+			state: state(noClass), phase: v1beta2.ClusterPhaseFailed,
+			want: map[string]string{"Ready": "False NoStorageClass", "Available": "False NoStorageClass", "Progressing": "False NoStorageClass", "Degraded": "False Ready", "Stalled": "True NoStorageClass"},
+		},
+		"a member is down": {
+			state: state(formed, members(3), with(1, pod(PodStarting))), phase: v1beta2.ClusterPhaseRunning,
+			want: map[string]string{"Ready": "False Settling", "Available": "True Ready", "Progressing": "True Settling", "Degraded": "True MemberDown", "Stalled": "False Settling"},
+		},
+		"quorum is lost": {
+			state: state(formed, members(3), noQuorum, with(1, gone), with(2, gone)), phase: v1beta2.ClusterPhaseFailed,
+			want: map[string]string{"Ready": "False QuorumLost", "Available": "False QuorumLost", "Progressing": "False QuorumLost", "Degraded": "True MemberDown", "Stalled": "True QuorumLost"},
+		},
+		"a cluster that grows": {
+			state: state(formed, members(3), size(5)), phase: v1beta2.ClusterPhaseRunning,
+			want: map[string]string{"Ready": "False Scaling", "Available": "True Ready", "Progressing": "True Scaling", "Degraded": "True MemberDown", "Stalled": "False Scaling"},
+		},
+		"a cluster that is paused": {
+			state: state(formed, members(3), func(s *State) { s.Spec.Paused = true }), phase: v1beta2.ClusterPhaseRunning,
+			want: map[string]string{"Ready": "False Paused", "Available": "True Ready", "Progressing": "False Paused", "Degraded": "False Ready", "Stalled": "False Paused"},
+		},
+		"a refused version": {
+			state: state(formed, members(3), ofVersion("3.8.0")), phase: v1beta2.ClusterPhaseFailed,
+			want: map[string]string{"Ready": "False VersionNotSupported", "Available": "True Ready", "Progressing": "False VersionNotSupported", "Degraded": "False Ready", "Stalled": "True VersionNotSupported"},
+		},
+		"a step that failed": {
+			state: state(formed, members(3), size(5)), err: broken, phase: v1beta2.ClusterPhaseRunning,
+			want: map[string]string{"Ready": "False ReconcileError", "Available": "True Ready", "Progressing": "True ReconcileError", "Degraded": "True MemberDown", "Stalled": "False ReconcileError"},
+		},
+		"a restore beside members that serve": {
+			state: state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, pod(PodStarting))), phase: v1beta2.ClusterPhaseRunning,
+			want: map[string]string{"Ready": "False Restoring", "Available": "True Ready", "Progressing": "True Restoring", "Degraded": "False Ready", "Stalled": "False Restoring"},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			status := NewStatus(test.state, Plan(test.state), test.err, v1beta2.EtcdClusterStatus{ObservedGeneration: -1}, 7)
+			if diff := cmp.Diff(test.want, words(status)); diff != "" {
+				t.Errorf("conditions (-want +got):\n%s", diff)
+			}
+			if status.Phase != test.phase {
+				t.Errorf("phase %q, want %q", status.Phase, test.phase)
+			}
+			for _, c := range status.Conditions {
+				if c.ObservedGeneration != 7 || !c.LastTransitionTime.Time.Equal(noon) {
+					t.Errorf("%s is about generation %d, since %s", c.Type, c.ObservedGeneration, c.LastTransitionTime)
+				}
+			}
+		})
+	}
+}
+
+func TestStatusKeepsTheOldFields(t *testing.T) {
+	s := state(formed, members(3), with(1, pod(PodStarting)), ofVersion("3.6.17"), withTLS)
+	got := report(s, v1beta2.EtcdClusterStatus{ObservedGeneration: -1})
+	got.Conditions = nil
+	member := func(i int, role v1beta2.MemberRole, version string, ready bool) v1beta2.MemberStatus {
+		return v1beta2.MemberStatus{
+			Name: nameOf(i), ID: []string{"0000000000000001", "0000000000000002", "0000000000000003"}[i], Role: role, Version: version,
+			ClientURL: "https://" + nameOf(i) + ".example.ns.svc:2379", Ready: ready,
+		}
+	}
+	want := v1beta2.EtcdClusterStatus{
+		ObservedGeneration: 7,
+		Phase:              v1beta2.ClusterPhaseRunning,
+		Reason:             "member " + nameOf(1) + " is starting",
+		Size:               2,
+		ServiceName:        "example-client",
+		ClientPort:         2379,
+		Members:            v1beta2.MembersStatus{Ready: []string{nameOf(0), nameOf(2)}, Unready: []string{nameOf(1)}},
+		CurrentVersion:     "3.6.16",
+		TargetVersion:      "3.6.17",
+		ClusterID:          oldID,
+		Incarnation:        1,
+		Selector:           "app=etcd,etcd_cluster=example",
+		ClientTLSSecret:    "operator-tls",
+		MemberStatuses: []v1beta2.MemberStatus{
+			member(0, v1beta2.MemberLeader, "3.6.16", true), member(1, v1beta2.MemberVoter, "", false), member(2, v1beta2.MemberVoter, "3.6.16", true),
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("status (-want +got):\n%s", diff)
+	}
+}
+
+// TestStatusIsStable: where nothing changed, nothing is written.
+func TestStatusIsStable(t *testing.T) {
+	states := map[string]State{
+		"done":        state(formed, members(3)),
+		"forming":     state(initial(3), begun),
+		"quorum lost": state(formed, members(3), noQuorum, with(1, gone), with(2, gone)),
+		"seeding":     state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, pod(PodStarting))),
+		"paused":      state(formed, members(3), func(s *State) { s.Spec.Paused = true }),
+	}
+	for name, s := range states {
+		t.Run(name, func(t *testing.T) {
+			before := v1beta2.EtcdClusterStatus{Restore: s.Restore}
+			first := report(s, before)
+			s.Now = s.Now.Add(time.Hour)
+			s.Restore = first.Restore
+			if diff := cmp.Diff(first, report(s, first)); diff != "" {
+				t.Errorf("the second status differs from the first:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestStatusRemembers(t *testing.T) {
+	well := report(state(formed, members(3)), v1beta2.EtcdClusterStatus{})
+	t.Run("the voters while there is no quorum to ask, though nothing is left of them", func(t *testing.T) {
+		lost := state(formed, members(3), noQuorum, with(1, gone), with(2, gone))
+		lost.Members = lost.Members[:1]
+		status := well
+		for range 3 {
+			status = report(lost, status)
+		}
+		cluster := &v1beta2.EtcdCluster{Status: status}
+		if got := len(NewState(cluster).KnownVoters); got != 3 {
+			t.Errorf("%d voters are remembered, want 3: %+v", got, status.MemberStatuses)
+		}
+	})
+	t.Run("no voter that the membership does not have any more", func(t *testing.T) {
+		cluster := &v1beta2.EtcdCluster{Status: report(state(formed, members(2)), well)}
+		if got := len(NewState(cluster).KnownVoters); got != 2 {
+			t.Errorf("%d voters are remembered, want 2", got)
+		}
+	})
+	t.Run("the version while nobody answers", func(t *testing.T) {
+		status := report(state(formed, members(3), noQuorum, everyImage("")), well)
+		if status.CurrentVersion != "3.6.16" {
+			t.Errorf("current version %q, want 3.6.16", status.CurrentVersion)
+		}
+	})
+	t.Run("when a condition changed, and not when it was looked at", func(t *testing.T) {
+		later := state(formed, members(3), func(s *State) { s.Now = noon.Add(time.Hour) })
+		for _, c := range report(later, well).Conditions {
+			if !c.LastTransitionTime.Time.Equal(noon) {
+				t.Errorf("%s changed at %s, want %s", c.Type, c.LastTransitionTime, noon)
+			}
+		}
+	})
+	t.Run("a database size until it differs by a tenth", func(t *testing.T) {
+		for now, want := range map[int64]int64{1000: 1000, 1099: 1000, 1200: 1200, 0: 1000} {
+			if got := steady(1000, now); got != want {
+				t.Errorf("steady(1000, %d) = %d, want %d", now, got, want)
+			}
+		}
+	})
+	t.Run("no condition of the archived operator", func(t *testing.T) {
+		before := v1beta2.EtcdClusterStatus{Conditions: []metav1.Condition{{Type: "Scaling", Status: metav1.ConditionTrue}}}
+		if said := words(report(state(formed, members(3)), before)); said["Scaling"] != "" {
+			t.Errorf("conditions: %v", said)
+		}
+	})
+}
+
+func TestStatusRecords(t *testing.T) {
+	restore := func(step v1beta2.RestoreStep) v1beta2.EtcdClusterStatus {
+		return v1beta2.EtcdClusterStatus{Restore: state(formed, restored(step)).Restore}
+	}
+	seedStatus := v1beta2.EtcdClusterStatus{ClusterID: seedID, Incarnation: 2}
+	tests := map[string]struct {
+		step   Step
+		state  State
+		before v1beta2.EtcdClusterStatus
+		check  func(v1beta2.EtcdClusterStatus) any
+		want   any
+	}{
+		"that the volumes are there": {
+			BeginBootstrap{Incarnation: 1}, state(initial(3)), v1beta2.EtcdClusterStatus{},
+			func(s v1beta2.EtcdClusterStatus) any { return s.Incarnation }, int32(1),
+		},
+		"the ID of a cluster that formed": {
+			RecordFormed{ClusterID: oldID, Incarnation: 1}, state(initial(3), begun), v1beta2.EtcdClusterStatus{},
+			func(s v1beta2.EtcdClusterStatus) any { return s.ClusterID }, oldID,
+		},
+		"that a restore is taken up": {
+			Plan(state(formed, members(3), asked)), state(formed, members(3), asked), v1beta2.EtcdClusterStatus{},
+			func(s v1beta2.EtcdClusterStatus) any { return s.Restore.Step }, v1beta2.RestoreSeeding,
+		},
+		"what is waited for": {
+			Wait{Message: "for this"}, state(formed, members(3), restored(v1beta2.RestoreSwitching)), restore(v1beta2.RestoreSwitching),
+			func(s v1beta2.EtcdClusterStatus) any { return s.Restore.Message }, "for this",
+		},
+		"what the seed has proven": {
+			BeginSwitch{ClusterID: seedID, Revision: 43}, state(formed, members(3), restored(v1beta2.RestoreSeeding)), restore(v1beta2.RestoreSeeding),
+			func(s v1beta2.EtcdClusterStatus) any {
+				return []any{s.Restore.Step, s.Restore.ClusterID, s.Restore.Revision}
+			}, []any{v1beta2.RestoreSwitching, seedID, int64(43)},
+		},
+		"that the seed is the cluster, its version and its one voter": {
+			AdoptSeed{ClusterID: seedID, Incarnation: 2},
+			state(formed, members(3), stopped, restored(v1beta2.RestoreSwitching), aSeed(serving, withImage("3.7.1"))), restore(v1beta2.RestoreSwitching),
+			func(s v1beta2.EtcdClusterStatus) any {
+				voters := NewState(&v1beta2.EtcdCluster{Status: s}).KnownVoters
+				return []any{s.Restore.Step, s.ClusterID, s.Incarnation, s.CurrentVersion, voters}
+			}, []any{v1beta2.RestoreGrowing, seedStatus.ClusterID, seedStatus.Incarnation, "3.7.1", []string{seedName}},
+		},
+		"that a restore is complete": {
+			CompleteRestore{}, state(formed, restored(v1beta2.RestoreGrowing)), restore(v1beta2.RestoreGrowing),
+			func(s v1beta2.EtcdClusterStatus) any { return s.Restore.Step }, v1beta2.RestoreComplete,
+		},
+		"why a restore failed": {
+			FailRestore{Message: seedFailed}, state(formed, members(3), restored(v1beta2.RestoreSeeding)), restore(v1beta2.RestoreSeeding),
+			func(s v1beta2.EtcdClusterStatus) any { return []any{s.Restore.Step, s.Restore.Message} }, []any{v1beta2.RestoreFailed, seedFailed},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := test.check(NewStatus(test.state, test.step, nil, test.before, 7))
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			unchanged := NewStatus(test.state, test.step, errors.New("not done"), test.before, 7)
+			if diff := cmp.Diff(test.want, safely(test.check, unchanged)); diff == "" {
+				t.Error("it is recorded though the step failed")
+			}
+		})
+	}
+}
+
+// safely is what check says, or nothing where there is no restore to look at.
+func safely(check func(v1beta2.EtcdClusterStatus) any, s v1beta2.EtcdClusterStatus) any {
+	if s.Restore == nil {
+		s.Restore = &v1beta2.ClusterRestoreStatus{}
+	}
+	return check(s)
+}

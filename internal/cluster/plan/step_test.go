@@ -1,0 +1,33 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// What a person must mend is looked at again at its own pace: to compare data that nobody can decide on reads every
+// database from end to end, and StorageClasses are listed for all clusters.
+func TestWhatWaitsForAPersonIsNotLookedAtAsOftenAsWhatComesUp(t *testing.T) {
+	fixed := func(m *Member) { m.VolumeFixed = true }
+	infeasible := func(m *Member) { m.VolumeProblem = "ControllerResizeInfeasible" }
+	for name, test := range map[string]struct {
+		state State
+		want  time.Duration
+	}{
+		"a member that starts":                    {state(formed, members(3), with(1, pod(PodStarting))), 500 * time.Millisecond},
+		"members of which nobody knows who errs":  {state(formed, members(3), accused(3), hashing("a", "b", "a")), 30 * time.Second},
+		"a corrupt member that quorum needs":      {state(formed, members(5), size(5), with(3, silent), with(4, silent), accused(2), hashing("a", "b", "a", "a")), 30 * time.Second},
+		"a StorageClass that lets no volume grow": {state(formed, members(1), size(1), volumesOf("16Gi"), with(0, holds(8, 8), fixed)), 10 * time.Second},
+		"a driver that has not as much":           {state(formed, members(1), size(1), volumesOf("16Gi"), with(0, holds(16, 8), infeasible)), 10 * time.Second},
+		"a schedule that is never due":            {state(formed, members(3), defragmentation(v1beta2.DefragmentationPolicy{Schedule: "0 3 31 2 *"})), 10 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			step := Plan(test.state)
+			if _, waits := step.(Wait); !waits || step.Requeue() != test.want {
+				t.Errorf("%T %s is looked at again after %s, want %s", step, Describe(test.state, step), step.Requeue(), test.want)
+			}
+		})
+	}
+}

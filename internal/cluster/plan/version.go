@@ -1,0 +1,151 @@
+package plan
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/version"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// versionFor an incarnation's members. A change that is refused, or that the data is not ready for, does not slip in
+// with a Pod that is made again. A restored cluster starts with what the spec asks for.
+func (s State) VersionFor(incarnation int32) string {
+	wanted := s.Spec.EtcdVersion()
+	if !s.Formed() || incarnation != s.Incarnation {
+		return wanted
+	}
+	lowest, highest := s.versions()
+	if lowest != wanted && (upgradeRefusal(lowest, highest, wanted) != "" || !s.readyFor(lowest, highest)) {
+		return lowest
+	}
+	return wanted
+}
+
+// ImageFor an incarnation's members.
+func (s State) ImageFor(incarnation int32) string {
+	spec := v1beta2.EtcdClusterSpec{Repository: s.Spec.Repository, Version: s.VersionFor(incarnation)}
+	return spec.Image()
+}
+
+// versions are the lowest and the highest that members of the cluster run. As long as not all of them say it, what was
+// known last counts as well: the one that is silent may be the one that has yet to change. What ran before the cluster
+// formed does not count. Empty when nothing is known.
+func (s State) versions() (lowest, highest string) {
+	said := []string{}
+	silent := !s.MembershipKnown
+	for _, m := range s.Current() {
+		if m.Version != "" {
+			said = append(said, m.Version)
+		}
+		silent = silent || (m.InMembership && m.Started && m.Version == "")
+	}
+	if silent && s.Formed() && s.KnownVersion != "" {
+		said = append(said, s.KnownVersion)
+	}
+	for _, v := range said {
+		if lowest == "" || Older(v, lowest) {
+			lowest = v
+		}
+		if highest == "" || Older(highest, v) {
+			highest = v
+		}
+	}
+	return lowest, highest
+}
+
+// lowestVersion that a member of the cluster runs, as far as is known.
+func (s State) lowestVersion() string {
+	lowest, _ := s.versions()
+	return lowest
+}
+
+// What etcd's upgrade guides ask for before a minor version is reached, and, going down, of the version that is
+// reached: the one that may be upgraded again.
+var lateEnough = map[string]string{"3.6": "3.5.26", "3.7": "3.6.11"}
+
+// upgradeRefusal says why a cluster whose members run versions from lowest to highest may not be brought to another,
+// or nothing. The rules are those of etcd's upgrade and downgrade guides: one minor at a time, from a late enough
+// patch release, and down only where etcd has its downgrade API (since 3.6). While members run two minor versions the
+// cluster is of the lower one, and may go to either.
+func upgradeRefusal(lowest, highest, to string) string {
+	low, err := version.ParseSemantic(lowest)
+	if err != nil {
+		return ""
+	}
+	high, err := version.ParseSemantic(highest)
+	if err != nil {
+		high = low
+	}
+	target, err := version.ParseSemantic(to)
+	if err != nil {
+		return fmt.Sprintf("version %q is no version of etcd", to)
+	}
+	mixed := minor(lowest) != minor(highest)
+	switch {
+	case minor(to) == minor(lowest):
+		return "" // a patch, or back from an upgrade that is half done
+	case mixed && minor(to) != minor(highest):
+		return fmt.Sprintf("members run %s and %s: set version to either of them first, and to %s when all run the same", lowest, highest, to)
+	case target.LessThan(low) && low.Major() == target.Major():
+		return downgradeRefusal(low, target)
+	case low.Major() != target.Major() || target.Minor() > low.Minor()+1:
+		return fmt.Sprintf("etcd is upgraded one minor version at a time: set version to the newest %d.%d before %s", low.Major(), low.Minor()+1, to)
+	}
+	if needed, ok := lateEnough[minor(to)]; ok && low.LessThan(version.MustParseSemantic(needed)) && high.Major() == low.Major() {
+		return fmt.Sprintf("upgrade to %s or newer before %s, as etcd's upgrade guide asks", needed, minor(to))
+	}
+	return ""
+}
+
+func downgradeRefusal(from, to *version.Version) string {
+	needed, ok := lateEnough[fmt.Sprintf("%d.%d", to.Major(), to.Minor()+1)]
+	switch {
+	case from.Minor() <= 5 || to.Minor() < 5:
+		return fmt.Sprintf("the cluster runs %s, and etcd's data is not readable by %s: set version back to %s", from, to, from)
+	case to.Minor()+1 < from.Minor():
+		return fmt.Sprintf("etcd is downgraded one minor version at a time: set version to the newest %d.%d before %s", from.Major(), from.Minor()-1, to)
+	case ok && to.LessThan(version.MustParseSemantic(needed)):
+		return fmt.Sprintf("downgrade to %s or newer: only from there may the cluster be upgraded again", needed)
+	}
+	return ""
+}
+
+// minor of a version: "3.6" of "3.6.16". What is no version has itself.
+func minor(v string) string {
+	parsed, err := version.ParseSemantic(v)
+	if err != nil {
+		return v
+	}
+	return fmt.Sprintf("%d.%d", parsed.Major(), parsed.Minor())
+}
+
+// older says whether version a is before version b. What is no version is not.
+func Older(a, b string) bool {
+	if a == "" || a == b {
+		return false
+	}
+	first, err := version.ParseSemantic(a)
+	if err != nil {
+		return false
+	}
+	second, err := version.ParseSemantic(b)
+	return err != nil || first.LessThan(second)
+}
+
+// supportsLearners: etcd has learners since 3.4. An unknown version is taken for a new one.
+func supportsLearners(v string) bool {
+	parsed, err := version.ParseSemantic(v)
+	return err != nil || !parsed.LessThan(version.MustParseSemantic("3.4.0"))
+}
+
+// tooNew says whether a database is of a newer minor than the spec's version, which could not open it. The restore's
+// own operator then says so; it may not have seen this cluster when it proved the snapshot.
+func (s State) tooNew(storageVersion string) bool {
+	snapshot, err := version.ParseSemantic(storageVersion)
+	if err != nil {
+		return false
+	}
+	target, err := version.ParseSemantic(s.Spec.EtcdVersion())
+	return err == nil && snapshot.WithPatch(0).GreaterThan(target.WithPatch(0))
+}
