@@ -14,9 +14,9 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
-	"github.com/etcd-suite/etcd-operator/internal/objstore/connect"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
@@ -29,7 +29,7 @@ type taker struct {
 	spoolDir string
 	survey   func(context.Context, []string, *tls.Config) []answer
 	source   func(url string, tlsConfig *tls.Config) snapshot.Source
-	open     func(context.Context, connect.Location) (objstore.Store, error)
+	open     func(context.Context, connect.Access) (objstore.Store, error)
 	save     func(context.Context, snapshot.Request) (snapshot.Saved, error)
 	drill    func(context.Context, snapshot.DrillRequest) (snapshot.Drilled, error)
 	hash     func(ctx context.Context, url string, tlsConfig *tls.Config, revision int64) (hash uint32, compactRevision int64, err error)
@@ -79,11 +79,7 @@ func (t *taker) store(ctx context.Context, o order) (objstore.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	store, err := t.open(ctx, connect.Location{
-		Kind: connect.Kind(o.Target.Storage), Bucket: o.Target.Bucket, Endpoint: o.Target.Endpoint,
-		Region: o.Target.Region, ForcePathStyle: o.Target.ForcePathStyle, Secret: secret,
-		CustomerKey: o.Target.CustomerKey, Options: o.StoreOptions,
-	})
+	store, err := t.open(ctx, connect.Access{Location: o.Target, Data: secret})
 	if err != nil {
 		return nil, fail(v1beta2.ReasonAccessDenied, err.Error())
 	}

@@ -18,9 +18,9 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
-	"github.com/etcd-suite/etcd-operator/internal/objstore/connect"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/file"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 )
 
 // world is one healthy member, and a directory as the store.
@@ -31,7 +31,7 @@ type world struct {
 	// saves are the requests for a snapshot that came.
 	saves []snapshot.Request
 	// opened is where a store was asked for last.
-	opened connect.Location
+	opened connect.Access
 }
 
 func newWorld(t *testing.T, secrets ...*corev1.Secret) *world {
@@ -49,7 +49,7 @@ func newWorld(t *testing.T, secrets ...*corev1.Secret) *world {
 		secrets: known.Build(), spoolDir: t.TempDir(), now: func() time.Time { return t0 },
 		survey: func(context.Context, []string, *tls.Config) []answer { return []answer{member("a", 41)} },
 		source: func(string, *tls.Config) snapshot.Source { return nil },
-		open: func(_ context.Context, l connect.Location) (objstore.Store, error) {
+		open: func(_ context.Context, l connect.Access) (objstore.Store, error) {
 			w.opened = l
 			return w.store, nil
 		},
@@ -170,11 +170,11 @@ func TestAttempt(t *testing.T) {
 	t.Run("the operator's identity never stands in for an empty Secret", func(t *testing.T) {
 		w := newWorld(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "empty"}})
 		w.attempt(one(func(s *State) { s.Spec.S3.AWSSecret = "empty" }))
-		if w.opened.Secret == nil {
+		if w.opened.Data == nil {
 			t.Error("the store was opened as the operator")
 		}
 		w.attempt(one())
-		if w.opened.Secret != nil {
+		if w.opened.Data != nil {
 			t.Error("the store was opened with a Secret that nobody named")
 		}
 	})
@@ -270,7 +270,7 @@ func TestAttemptFails(t *testing.T) {
 	}
 }
 
-func noStore(context.Context, connect.Location) (objstore.Store, error) {
+func noStore(context.Context, connect.Access) (objstore.Store, error) {
 	return nil, errors.New("the Secret has no credentials")
 }
 

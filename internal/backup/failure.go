@@ -48,15 +48,7 @@ func classify(err error, o order, expired bool) *Failure {
 	case errors.Is(err, objstore.ErrNoBucket):
 		return say(v1beta2.ReasonBucketNotFound, fmt.Sprintf("create the bucket %s, or correct path", o.Target.Bucket))
 	case errors.Is(err, fs.ErrPermission):
-		return say(v1beta2.ReasonAccessDenied, "let "+identity(o.Target)+" list, read, write and delete objects in the bucket "+o.Target.Bucket)
+		return say(v1beta2.ReasonAccessDenied, "let "+o.Target.Identity()+" list, read, write and delete objects in the bucket "+o.Target.Bucket)
 	}
 	return say(v1beta2.ReasonStoreUnreachable, "check the store's endpoint, port and TLS, and the network")
-}
-
-// identity names who is refused.
-func identity(t Target) string {
-	if t.Secret == "" {
-		return "the operator's own identity (no Secret is named)"
-	}
-	return "the identity in Secret " + t.Secret
 }

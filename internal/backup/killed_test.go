@@ -26,10 +26,10 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile/dbfiletest"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
-	"github.com/etcd-suite/etcd-operator/internal/objstore/connect"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/file"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 )
 
 var errKilled = errors.New("killed")
@@ -188,7 +188,7 @@ func (a *afterlife) operator(l *life) *Reconciler {
 		return snapshot.Drilled{}, body.Close()
 	}
 	take.source = func(string, *tls.Config) snapshot.Source { return a.db }
-	take.open = func(context.Context, connect.Location) (objstore.Store, error) { return mortalStore{a.store, l}, nil }
+	take.open = func(context.Context, connect.Access) (objstore.Store, error) { return mortalStore{a.store, l}, nil }
 	return &Reconciler{
 		client: mortal, live: mortal, events: kubeevents.NewFakeRecorder(1000), attempts: newAttempts(1), metrics: m,
 		now: now, attempt: take.attempt,

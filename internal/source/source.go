@@ -12,8 +12,9 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
-	"github.com/etcd-suite/etcd-operator/internal/objstore/connect"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/storage"
+	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 )
 
 var (
@@ -105,10 +106,7 @@ func withStore(ctx context.Context, src v1beta2.RestoreSource, secret map[string
 }
 
 func open(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte) (objstore.Store, error) {
-	store, err := connect.Open(ctx, connect.Location{
-		Kind: connect.Kind(src.StorageType), Bucket: src.Bucket, Endpoint: src.Endpoint,
-		Region: src.Region, ForcePathStyle: src.ForcePathStyle, Secret: secret, CustomerKey: src.CustomerKey,
-	})
+	store, err := connect.Open(ctx, connect.Access{Location: storage.FromSource(src), Data: secret})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}

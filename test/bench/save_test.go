@@ -24,8 +24,8 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
-	"github.com/etcd-suite/etcd-operator/internal/objstore/connect"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 	"github.com/etcd-suite/etcd-operator/test/bench/measure"
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
@@ -33,7 +33,7 @@ import (
 // order is what the process is told that saves.
 type order struct {
 	URL, Dir string
-	Location connect.Location
+	Location connect.Access
 	Keys     []string
 }
 

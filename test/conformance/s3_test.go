@@ -10,10 +10,11 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
-	"github.com/etcd-suite/etcd-operator/internal/objstore/connect"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
-	objs3 "github.com/etcd-suite/etcd-operator/internal/objstore/s3"
+	"github.com/etcd-suite/etcd-operator/internal/storage"
+	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 )
 
 // TestS3 is what a snapshot relies on: whole or not there, never replaced, and found again.
@@ -25,7 +26,7 @@ func TestS3(t *testing.T) {
 	})
 	t.Run("with a wrong secret", func(t *testing.T) {
 		l := s.in(s.newBucket(t))
-		l.Secret["secret-access-key"] = []byte("not-the-secret")
+		l.Data["secret-access-key"] = []byte("not-the-secret")
 		objstoretest.RunDenied(t, s.open(t, l), l.Bucket, "not-the-secret")
 	})
 	t.Run("takes a snapshot in one request", func(t *testing.T) {
@@ -49,11 +50,11 @@ func TestS3Encrypts(t *testing.T) {
 			l := s.in(s.newBucket(t))
 			switch kind {
 			case "SSE-S3":
-				l.Options.S3 = objs3.Options{Encryption: objs3.SSES3}
+				l.Options.S3.ServerSideEncryption = &v1beta2.S3Encryption{Type: v1beta2.SSES3}
 			case "SSE-KMS":
-				l.Options.S3 = objs3.Options{Encryption: objs3.SSEKMS, KMSKeyID: os.Getenv("S3_KMS_KEY")}
+				l.Options.S3.ServerSideEncryption = &v1beta2.S3Encryption{Type: v1beta2.SSEKMS, KMSKeyID: os.Getenv("S3_KMS_KEY")}
 			case "SSE-C":
-				l.CustomerKey, l.Secret["sse-customer-key"] = true, bytes.Repeat([]byte("k"), 32)
+				l.CustomerKey, l.Data["sse-customer-key"] = true, bytes.Repeat([]byte("k"), 32)
 			default:
 				t.Fatal("S3_ENCRYPTION may name SSE-S3, SSE-KMS and SSE-C")
 			}
@@ -71,10 +72,10 @@ func TestS3Encrypts(t *testing.T) {
 }
 
 // wantEncrypted looks at every object of a bucket.
-func (s server) wantEncrypted(t *testing.T, l connect.Location, store objstore.Store) {
+func (s server) wantEncrypted(t *testing.T, l connect.Access, store objstore.Store) {
 	t.Helper()
 	plain := l
-	plain.CustomerKey, plain.Options = false, connect.Options{}
+	plain.CustomerKey, plain.Options = false, storage.Options{}
 	for _, key := range []string{"small", "in one request", "in parts"} {
 		if got := read(t, store, key); len(got) != 1 && !bytes.Equal(got, content(2)) {
 			t.Errorf("%s: %d bytes that differ", key, len(got))
@@ -96,11 +97,11 @@ func (s server) wantEncrypted(t *testing.T, l connect.Location, store objstore.S
 }
 
 // in is the server's bucket.
-func (s server) in(bucket string) connect.Location {
+func (s server) in(bucket string) connect.Access {
 	l := s.location
-	l.Bucket, l.Secret = bucket, map[string][]byte{}
-	for key, value := range s.location.Secret {
-		l.Secret[key] = value
+	l.Bucket, l.Data = bucket, map[string][]byte{}
+	for key, value := range s.location.Data {
+		l.Data[key] = value
 	}
 	return l
 }

@@ -16,14 +16,16 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
-	"github.com/etcd-suite/etcd-operator/internal/objstore/connect"
+	"github.com/etcd-suite/etcd-operator/internal/storage"
+	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
 
 // server is an S3 server.
 type server struct {
-	location connect.Location // without a bucket
+	location connect.Access // without a bucket
 	client   *s3.Client
 }
 
@@ -39,9 +41,9 @@ func theServer(t *testing.T) server {
 	if region == "" {
 		region = "us-east-1"
 	}
-	s := server{location: connect.Location{
-		Kind: connect.S3, Endpoint: endpoint, Region: region, ForcePathStyle: true,
-		Secret: map[string][]byte{"access-key-id": []byte(key), "secret-access-key": []byte(secret)},
+	s := server{location: connect.Access{
+		Location: storage.Location{Provider: v1beta2.StorageS3, Endpoint: endpoint, Region: region, ForcePathStyle: true},
+		Data:     map[string][]byte{"access-key-id": []byte(key), "secret-access-key": []byte(secret)},
 	}}
 	client := http.DefaultClient
 	if path := os.Getenv("S3_CA"); path != "" {
@@ -50,7 +52,7 @@ func theServer(t *testing.T) server {
 		if err != nil || !roots.AppendCertsFromPEM(bundle) {
 			t.Fatalf("no certificates in S3_CA %s: %v", path, err)
 		}
-		s.location.Secret["ca.crt"] = bundle
+		s.location.Data["ca.crt"] = bundle
 		client = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}}
 	}
 	s.client = s3.New(s3.Options{
@@ -87,7 +89,7 @@ func (s server) newBucket(t *testing.T) string {
 	return bucket
 }
 
-func (s server) open(t *testing.T, l connect.Location) objstore.Store {
+func (s server) open(t *testing.T, l connect.Access) objstore.Store {
 	t.Helper()
 	store, err := connect.Open(context.WithoutCancel(t.Context()), l)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/backup"
-	"github.com/etcd-suite/etcd-operator/internal/objstore/connect"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
@@ -29,7 +29,7 @@ type backupBench struct {
 	*testing.T
 	namespace string
 	server    *servers.S3Server
-	bucket    connect.Location
+	bucket    connect.Access
 	spool     string
 	operator  *runningOperator
 }
@@ -44,7 +44,7 @@ func newBackupBench(t *testing.T) *backupBench {
 	b := &backupBench{T: t, namespace: kubetest.Namespace(t), server: servers.S3(t), spool: t.TempDir(), operator: &runningOperator{t: t}}
 	b.server.CreateBucket(t, "backups")
 	b.bucket = s3Location(b.server, "backups")
-	kubetest.Create(t, b.secret("aws", b.bucket.Secret))
+	kubetest.Create(t, b.secret("aws", b.bucket.Data))
 	b.start()
 	return b
 }
@@ -106,7 +106,7 @@ func (b *backupBench) fails(backup *v1beta2.EtcdBackup, reason string, says ...s
 }
 
 // proven fetches what the status tells of and compares it.
-func (b *backupBench) proven(backup *v1beta2.EtcdBackup, bucket connect.Location) snapshot.Fetched {
+func (b *backupBench) proven(backup *v1beta2.EtcdBackup, bucket connect.Access) snapshot.Fetched {
 	b.Helper()
 	told := backup.Status.Snapshot
 	if told == nil {

@@ -24,7 +24,7 @@ func TestBackupFaults(t *testing.T) {
 		backup.Spec.S3.AWSSecret = "late"
 		kubetest.Create(b, backup)
 		b.fails(backup, v1beta2.ReasonSecretMissing, "create Secret late in namespace "+b.namespace)
-		kubetest.Create(b, b.secret("late", b.bucket.Secret))
+		kubetest.Create(b, b.secret("late", b.bucket.Data))
 		b.ready(backup, metav1.ConditionTrue, v1beta2.ReasonComplete)
 	})
 	b.in("names a Secret without credentials", func(b *backupBench) {

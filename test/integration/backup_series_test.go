@@ -167,7 +167,7 @@ func TestBackupSchedule(t *testing.T) {
 		b.server.CreateBucket(b, "vanishing")
 		lost, stuck := b.backup("lost", "vanishing/lost.db", etcd.Endpoints()...), b.backup("stuck", "backups/stuck.db", etcd.Endpoints()...)
 		stuck.Spec.S3.AWSSecret = "vanishing"
-		secret := b.secret("vanishing", b.bucket.Secret)
+		secret := b.secret("vanishing", b.bucket.Data)
 		for _, backup := range []*v1beta2.EtcdBackup{lost, stuck} {
 			backup.Spec.DeletionPolicy = v1beta2.DeletionDelete
 		}

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
-	"github.com/etcd-suite/etcd-operator/internal/objstore/connect"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
+	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
 
@@ -25,7 +25,7 @@ import (
 type faultyBench struct {
 	target string // of the proxy
 	// location of a new bucket.
-	location func(t *testing.T) connect.Location
+	location func(t *testing.T) connect.Access
 	// requests that a round trip takes at least.
 	requests int
 	// appends: the emulator takes a chunk that is sent again for one more, which the real store does not.
@@ -46,12 +46,12 @@ func TestStoresThroughAFaultyProxy(t *testing.T) {
 	s3, gcs := servers.S3(t), servers.GCS(t)
 	var count atomic.Int32
 	for name, bench := range map[string]faultyBench{
-		"S3": {s3.Endpoint, func(t *testing.T) connect.Location {
+		"S3": {s3.Endpoint, func(t *testing.T) connect.Access {
 			bucket := fmt.Sprintf("bucket-%d", count.Add(1))
 			s3.CreateBucket(t, bucket)
 			return s3Location(s3, bucket)
 		}, 12, false},
-		"GCS": {"http://" + gcs.Host, func(t *testing.T) connect.Location {
+		"GCS": {"http://" + gcs.Host, func(t *testing.T) connect.Access {
 			bucket := fmt.Sprintf("bucket-%d", count.Add(1))
 			gcs.CreateBucket(t, bucket)
 			return gcsLocation(gcs, bucket)

@@ -13,9 +13,11 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
-	"github.com/etcd-suite/etcd-operator/internal/objstore/connect"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
+	"github.com/etcd-suite/etcd-operator/internal/storage"
+	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
 
@@ -23,7 +25,7 @@ import (
 func TestS3Store(t *testing.T) {
 	server := servers.S3(t)
 	var count atomic.Int32
-	location := func(t *testing.T) connect.Location {
+	location := func(t *testing.T) connect.Access {
 		bucket := fmt.Sprintf("bucket-%d", count.Add(1))
 		server.CreateBucket(t, bucket)
 		return s3Location(server, bucket)
@@ -66,7 +68,7 @@ func TestS3Store(t *testing.T) {
 	}
 	t.Run("with an unknown access key", func(t *testing.T) {
 		l := location(t)
-		l.Secret = map[string][]byte{"access-key-id": []byte("nobody"), "secret-access-key": []byte("not-the-secret")}
+		l.Data = map[string][]byte{"access-key-id": []byte("nobody"), "secret-access-key": []byte("not-the-secret")}
 		objstoretest.RunDenied(t, open(t, l), l.Bucket, "not-the-secret")
 	})
 	t.Run("with a wrong region", func(t *testing.T) {
@@ -79,7 +81,7 @@ func TestS3Store(t *testing.T) {
 	})
 	t.Run("with the Secret of the archived operator", func(t *testing.T) {
 		l := location(t)
-		l.Secret = map[string][]byte{
+		l.Data = map[string][]byte{
 			"credentials": fmt.Appendf(nil, "[default]\naws_access_key_id = %s\naws_secret_access_key = %s\n", server.AccessKey, server.SecretKey),
 			"config":      []byte("[default]\nregion = us-east-1\n"),
 		}
@@ -97,7 +99,7 @@ func TestS3Store(t *testing.T) {
 func TestGCSStore(t *testing.T) {
 	server := servers.GCS(t)
 	var count atomic.Int32
-	location := func(t *testing.T) connect.Location {
+	location := func(t *testing.T) connect.Access {
 		bucket := fmt.Sprintf("bucket-%d", count.Add(1))
 		server.CreateBucket(t, bucket)
 		return gcsLocation(server, bucket)
@@ -110,7 +112,7 @@ func TestGCSStore(t *testing.T) {
 	t.Run("by STORAGE_EMULATOR_HOST, whatever the Secret holds", func(t *testing.T) {
 		l := location(t)
 		l.Endpoint = ""
-		l.Secret = map[string][]byte{"access-token": []byte("token")}
+		l.Data = map[string][]byte{"access-token": []byte("token")}
 		t.Setenv("STORAGE_EMULATOR_HOST", server.Host)
 		if err := open(t, l).Put(t.Context(), "key", strings.NewReader("x")); err != nil {
 			t.Error(err)
@@ -142,21 +144,21 @@ func (c *changing) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func s3Location(server *servers.S3Server, bucket string) connect.Location {
-	return connect.Location{
-		Kind: connect.S3, Bucket: bucket, Endpoint: server.Endpoint, Region: server.Region, ForcePathStyle: true,
-		Secret: map[string][]byte{
+func s3Location(server *servers.S3Server, bucket string) connect.Access {
+	return connect.Access{
+		Location: storage.Location{Provider: v1beta2.StorageS3, Bucket: bucket, Endpoint: server.Endpoint, Region: server.Region, ForcePathStyle: true},
+		Data: map[string][]byte{
 			"access-key-id":     []byte(server.AccessKey),
 			"secret-access-key": []byte(server.SecretKey + "\n"),
 		},
 	}
 }
 
-func gcsLocation(server *servers.GCSServer, bucket string) connect.Location {
-	return connect.Location{Kind: connect.GCS, Bucket: bucket, Endpoint: "http://" + server.Host}
+func gcsLocation(server *servers.GCSServer, bucket string) connect.Access {
+	return connect.Access{Location: storage.Location{Provider: v1beta2.StorageGCS, Bucket: bucket, Endpoint: "http://" + server.Host}}
 }
 
-func open(t *testing.T, l connect.Location) objstore.Store {
+func open(t *testing.T, l connect.Access) objstore.Store {
 	t.Helper()
 	store, err := connect.Open(t.Context(), l)
 	if err != nil {

@@ -24,9 +24,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/objstore/connect"
 	"github.com/etcd-suite/etcd-operator/internal/restore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
@@ -37,7 +37,7 @@ type restoreBench struct {
 	*testing.T
 	namespace string
 	server    *servers.S3Server
-	bucket    connect.Location
+	bucket    connect.Access
 	spool     string
 	stop      func()
 }
@@ -62,7 +62,7 @@ func (b *restoreBench) start() {
 }
 
 func (b *restoreBench) secret(name string) *corev1.Secret {
-	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: name}, Data: b.bucket.Secret}
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: name}, Data: b.bucket.Data}
 }
 
 // put makes an object and returns its path.

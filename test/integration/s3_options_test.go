@@ -12,8 +12,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-suite/etcd-operator/internal/objstore/s3"
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
 
@@ -30,12 +31,15 @@ func TestS3KeepsWhatItWasTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	until := time.Now().Add(48 * time.Hour).UTC().Truncate(time.Second)
-	for name, options := range map[string]s3.Options{
-		"for days":     {LockMode: "GOVERNANCE", RetainFor: 48 * time.Hour},
-		"until a date": {LockMode: "COMPLIANCE", RetainUntil: until},
+	days := int32(2)
+	for name, lock := range map[string]v1beta2.S3ObjectLock{
+		"for days":     {Mode: "GOVERNANCE", RetainDays: &days},
+		"until a date": {Mode: "COMPLIANCE", RetainUntil: &metav1.Time{Time: until}},
 	} {
-		options.Tags = map[string]string{"team": "a b+c=d", "für": "etcd"}
-		options.Encryption, options.StorageClass = s3.SSES3, "STANDARD_IA"
+		options := v1beta2.S3Options{
+			ObjectLock: &lock, Tags: map[string]string{"team": "a b+c=d", "für": "etcd"}, StorageClass: "STANDARD_IA",
+			ServerSideEncryption: &v1beta2.S3Encryption{Type: v1beta2.SSES3},
+		}
 		l := s3Location(server, bucket)
 		l.Options.S3 = options
 		store := open(t, l)
@@ -46,12 +50,12 @@ func TestS3KeepsWhatItWasTold(t *testing.T) {
 					t.Fatal(err)
 				}
 				wantTags(t, client, bucket, key, options.Tags)
-				lock, err := client.GetObjectRetention(t.Context(), &awss3.GetObjectRetentionInput{Bucket: aws.String(bucket), Key: &key})
+				kept, err := client.GetObjectRetention(t.Context(), &awss3.GetObjectRetentionInput{Bucket: aws.String(bucket), Key: &key})
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got := lock.Retention; string(got.Mode) != options.LockMode || got.RetainUntilDate.Sub(until).Abs() > time.Hour {
-					t.Errorf("locked %s until %s, want %s until %s", got.Mode, got.RetainUntilDate, options.LockMode, until)
+				if got := kept.Retention; string(got.Mode) != string(lock.Mode) || got.RetainUntilDate.Sub(until).Abs() > time.Hour {
+					t.Errorf("locked %s until %s, want %s until %s", got.Mode, got.RetainUntilDate, lock.Mode, until)
 				}
 				if err := store.Delete(t.Context(), key); !errors.Is(err, fs.ErrPermission) {
 					t.Errorf("delete: %v, want that the lock refuses it", err)

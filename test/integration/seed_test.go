@@ -23,10 +23,10 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
-	"github.com/etcd-suite/etcd-operator/internal/objstore/connect"
 	"github.com/etcd-suite/etcd-operator/internal/seed"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/source"
+	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
 
@@ -37,7 +37,7 @@ type seedBench struct {
 	*testing.T
 	program string
 	server  *servers.S3Server
-	bucket  connect.Location
+	bucket  connect.Access
 }
 
 func newSeedBench(t *testing.T) *seedBench {
@@ -80,7 +80,7 @@ func (b *seedBench) volume(t *testing.T) string {
 func (b *seedBench) request(t *testing.T, key, volume string) seed.Request {
 	t.Helper()
 	src := v1beta2.RestoreSource{StorageType: "S3", Bucket: "backups", Key: key, Endpoint: b.server.Endpoint, ForcePathStyle: true, Region: b.server.Region}
-	proven, err := source.Read(t.Context(), src, b.bucket.Secret, t.TempDir(), nil)
+	proven, err := source.Read(t.Context(), src, b.bucket.Data, t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -427,7 +427,7 @@ func (b *seedBench) flippedOrCut(t *testing.T) {
 		b.put(t, key, content)
 		r := proven
 		r.Source.Key, r.DataDir = key, filepath.Join(b.volume(t), "data")
-		if _, err := source.Read(t.Context(), r.Source, b.bucket.Secret, t.TempDir(), nil); !source.Final(err) || !source.Corrupt(err) {
+		if _, err := source.Read(t.Context(), r.Source, b.bucket.Data, t.TempDir(), nil); !source.Final(err) || !source.Corrupt(err) {
 			t.Errorf("%s: restore-operator says %v", key, err)
 		}
 		if code, _, stderr := b.run(t, r); code != seed.ExitNever {

@@ -15,8 +15,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
-	"github.com/etcd-suite/etcd-operator/internal/objstore/connect"
+	"github.com/etcd-suite/etcd-operator/internal/storage"
+	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
 
@@ -41,14 +43,14 @@ func Median(of []time.Duration) time.Duration {
 }
 
 // S3 starts a server with one empty bucket.
-func S3(b *testing.B) (*servers.S3Server, connect.Location) {
+func S3(b *testing.B) (*servers.S3Server, connect.Access) {
 	b.Helper()
 	const bucket = "bench"
 	server := servers.S3(b)
 	server.CreateBucket(b, bucket)
-	return server, connect.Location{
-		Kind: connect.S3, Bucket: bucket, Endpoint: server.Endpoint, Region: server.Region, ForcePathStyle: true,
-		Secret: map[string][]byte{"access-key-id": []byte(server.AccessKey), "secret-access-key": []byte(server.SecretKey)},
+	return server, connect.Access{
+		Location: storage.Location{Provider: v1beta2.StorageS3, Bucket: bucket, Endpoint: server.Endpoint, Region: server.Region, ForcePathStyle: true},
+		Data:     map[string][]byte{"access-key-id": []byte(server.AccessKey), "secret-access-key": []byte(server.SecretKey)},
 	}
 }
 

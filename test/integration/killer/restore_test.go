@@ -19,8 +19,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/objstore/connect"
 	"github.com/etcd-suite/etcd-operator/internal/restore"
+	"github.com/etcd-suite/etcd-operator/internal/storage"
+	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 	"github.com/etcd-suite/etcd-operator/test/integration/killer"
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
@@ -218,8 +219,9 @@ func (s *store) secret(namespace string) *corev1.Secret {
 
 func (s *store) put(t *testing.T, key string, content []byte) {
 	t.Helper()
-	opened, err := connect.Open(t.Context(), connect.Location{
-		Kind: connect.S3, Bucket: bucket, Endpoint: s.server.Endpoint, Region: s.server.Region, ForcePathStyle: true, Secret: s.data(),
+	opened, err := connect.Open(t.Context(), connect.Access{
+		Location: storage.Location{Provider: v1beta2.StorageS3, Bucket: bucket, Endpoint: s.server.Endpoint, Region: s.server.Region, ForcePathStyle: true},
+		Data:     s.data(),
 	})
 	if err == nil {
 		err = opened.Put(t.Context(), key, bytes.NewReader(content))

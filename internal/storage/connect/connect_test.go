@@ -1,0 +1,67 @@
+package connect
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/storage"
+)
+
+func data(pairs ...string) map[string][]byte {
+	secret := map[string][]byte{}
+	for i := 0; i < len(pairs); i += 2 {
+		secret[pairs[i]] = []byte(pairs[i+1])
+	}
+	return secret
+}
+
+func at(provider v1beta2.StorageType, bucket string, secret map[string][]byte) Access {
+	return Access{Location: storage.Location{Provider: provider, Bucket: bucket}, Data: secret}
+}
+
+func TestEveryProviderOfASpecCanBeOpened(t *testing.T) {
+	for _, name := range storage.Providers() {
+		if stores[name] == nil {
+			t.Errorf("%s has no entry", name)
+		}
+	}
+	if storage.Supported(File) {
+		t.Error("a spec can name a directory of the operator")
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	for name, test := range map[string]struct {
+		access Access
+		want   []string
+	}{
+		"an empty S3 Secret":               {at("S3", "b", data()), []string{"access-key-id", "credentials", "empty"}},
+		"a misspelt key":                   {at("S3", "b", data("access_key", "VERYSECRET")), []string{"it has access_key", "access-key-id"}},
+		"half a pair":                      {at("S3", "b", data("access-key-id", "VERYSECRET")), []string{"secret-access-key"}},
+		"an empty value":                   {at("S3", "b", data("access-key-id", "VERYSECRET", "secret-access-key", "\n")), []string{"secret-access-key"}},
+		"two forms at once":                {at("S3", "b", data("credentials", "VERYSECRET", "access-key-id", "x", "secret-access-key", "y")), []string{"keep one"}},
+		"only the old config":              {at("S3", "b", data("config", "[default]")), []string{"access-key-id"}},
+		"an empty GCS Secret":              {at("GCS", "b", data()), []string{"credentials.json", "access-token"}},
+		"both GCS forms":                   {at("GCS", "b", data("credentials.json", "VERYSECRET", "access-token", "x")), []string{"keep one"}},
+		"no bucket":                        {at("S3", "", nil), []string{"<bucket>/<key>"}},
+		"a store that is not supported":    {at("ABS", "b", nil), []string{`"ABS"`, "S3 or GCS"}},
+		"a directory that is not there":    {at(File, "/does/not/exist", nil), []string{"/does/not/exist"}},
+		"a store kind in another spelling": {at("s3", "b", nil), []string{`"s3"`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Open(t.Context(), test.access)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			for _, text := range test.want {
+				if !strings.Contains(err.Error(), text) {
+					t.Errorf("error %q does not say %q", err, text)
+				}
+			}
+			if strings.Contains(err.Error(), "VERYSECRET") {
+				t.Errorf("error shows a value: %v", err)
+			}
+		})
+	}
+}
