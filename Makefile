@@ -19,7 +19,9 @@ LOCALKUBE  := go run ./test/localkube
 TEST_BIN    = $(shell $(LOCALKUBE) bin)
 CONTROLLER_GEN := go tool -modfile=hack/tools/controller-gen.mod controller-gen
 GOLANGCI_LINT  := go tool -modfile=hack/tools/golangci-lint.mod golangci-lint
+CRD_REF_DOCS   := go tool -modfile=hack/tools/crd-ref-docs.mod crd-ref-docs
 CRDS       := charts/etcd-operator/files/crds
+GENERATED  := api $(CRDS) docs/api.md
 
 # What the tests run against: each is built once and kept in the user's cache.
 INTEGRATION_PROGRAMS := kubernetes etcd-3.5 etcd-3.6 etcd-3.7 versitygw fake-gcs
@@ -56,9 +58,11 @@ images: ## Build the three operators' images (amd64, arm64) as OCI archives into
 	go run ./hack/images --out dist/images --arch amd64,arm64 --version $(VERSION) cluster-operator backup-operator restore-operator
 
 .PHONY: generate
-generate: ## Regenerate deep copies and CRDs from api/
+generate: ## Regenerate deep copies, CRDs and docs/api.md from api/
 	$(CONTROLLER_GEN) object paths=./api/...
 	$(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=$(CRDS)
+	$(CRD_REF_DOCS) --log-level ERROR --source-path api --config hack/api-docs/config.yaml \
+		--renderer markdown --templates-dir hack/api-docs/templates --output-path docs/api.md
 
 ##@ Test
 
@@ -120,8 +124,8 @@ lint: ## Run the linters
 .PHONY: verify
 verify: generate ## Fail if generated files or go.mod are not what they should be
 	go mod tidy
-	@git diff --exit-code -- api $(CRDS) go.mod go.sum || { echo "generated files differ: run make generate and commit"; exit 1; }
-	@test -z "$$(git ls-files --others --exclude-standard -- api $(CRDS))" || { echo "generated files are not committed"; exit 1; }
+	@git diff --exit-code -- $(GENERATED) go.mod go.sum || { echo "generated files differ: run make generate and commit"; exit 1; }
+	@test -z "$$(git ls-files --others --exclude-standard -- $(GENERATED))" || { echo "generated files are not committed"; exit 1; }
 	@! go list -deps ./cmd/cluster-operator | grep -E 'aws-sdk-go|cloud.google.com/go/storage|go.etcd.io/etcd/etcdutl' || { echo "cluster-operator must link no object store and no etcdutl"; exit 1; }
 
 .PHONY: deps

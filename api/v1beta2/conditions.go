@@ -1,103 +1,175 @@
 package v1beta2
 
-// Condition types. Ready is on all three kinds, so that kubectl wait, Helm, Flux (kstatus) and Argo CD judge
-// them alike.
+// Condition types. All three kinds have Ready, so that kubectl wait, Helm, Flux (kstatus) and Argo CD treat them alike.
 const (
-	// ConditionReady: the object is as its spec asks, in full.
+	// ConditionReady means that the object matches its spec in full.
 	ConditionReady = "Ready"
-	// ConditionAvailable (EtcdCluster): a quorum of members serves clients.
+	// ConditionAvailable (EtcdCluster) means that a quorum of members serves clients.
 	ConditionAvailable = "Available"
-	// ConditionProgressing (EtcdCluster): the operator is changing something.
+	// ConditionProgressing (EtcdCluster) means that the operator is changing something.
 	ConditionProgressing = "Progressing"
-	// ConditionDegraded (EtcdCluster): a member is missing or does not answer.
+	// ConditionDegraded (EtcdCluster) means that a member is missing or does not answer.
 	ConditionDegraded = "Degraded"
-	// ConditionStalled: nothing goes on until a person acts; the message says how. kstatus reads it as Failed.
+	// ConditionStalled means that the operator cannot continue until the user acts; the message says how. kstatus
+	// reads it as Failed.
 	ConditionStalled = "Stalled"
-	// ConditionRunning (EtcdBackup): a snapshot is being taken.
+	// ConditionRunning (EtcdBackup) means that a snapshot is being taken.
 	ConditionRunning = "Running"
-	// ConditionVerified (EtcdRestore): the snapshot was read once and is proven. (EtcdBackup): the last snapshot that
-	// was read back from the store could be restored.
+	// ConditionVerified means that the snapshot of an EtcdRestore is verified. On an EtcdBackup it means that the last
+	// snapshot that was read back from the store could be restored.
 	ConditionVerified = "Verified"
-	// ConditionPruned (EtcdBackup): what maxBackups and retention do not keep is removed.
+	// ConditionPruned (EtcdBackup) means that all snapshots which maxBackups and retention do not keep are removed.
 	ConditionPruned = "Pruned"
-	// ConditionRestoring (EtcdRestore): the cluster has taken the restore up.
+	// ConditionRestoring (EtcdRestore) means that the cluster has started the restore.
 	ConditionRestoring = "Restoring"
-	// ConditionComplete (EtcdBackup, EtcdRestore): done, and proven.
+	// ConditionComplete (EtcdBackup, EtcdRestore) means that the work is done and verified.
 	ConditionComplete = "Complete"
-	// ConditionFailed (EtcdBackup, EtcdRestore): over without success; the message says what to do.
+	// ConditionFailed (EtcdBackup, EtcdRestore) means that the work ended without success; the message says what to
+	// do.
 	ConditionFailed = "Failed"
 )
 
 // Reasons of an EtcdCluster's conditions. docs/operations.md has a heading for each.
 const (
-	ReasonReady                 = "Ready"
-	ReasonPaused                = "Paused"
-	ReasonDeleting              = "Deleting"
-	ReasonCreating              = "Creating"
-	ReasonSettling              = "Settling"
-	ReasonScaling               = "Scaling"
-	ReasonUpgrading             = "Upgrading"
-	ReasonRolling               = "Rolling"
-	ReasonMemberDown            = "MemberDown"
-	ReasonReplacingMember       = "ReplacingMember"
-	ReasonQuorumLost            = "QuorumLost"
-	ReasonRecovering            = "Recovering"
-	ReasonNoStorageClass        = "NoStorageClass"
-	ReasonSecretMissing         = "SecretMissing"
-	ReasonIssuingCertificates   = "IssuingCertificates"
-	ReasonRotatingCertificates  = "RotatingCertificates"
-	ReasonCertManagerMissing    = "CertManagerMissing"
-	ReasonCertificateNotReady   = "CertificateNotReady"
+	// ReasonReady means that the cluster has the size, version and settings of its spec, and every member serves.
+	ReasonReady = "Ready"
+	// ReasonPaused means that spec.paused is true and the operator changes nothing.
+	ReasonPaused = "Paused"
+	// ReasonDeleting means that the EtcdCluster is being deleted with its Pods, volumes and Services.
+	ReasonDeleting = "Deleting"
+	// ReasonCreating means that the first members are starting and the cluster has not formed yet.
+	ReasonCreating = "Creating"
+	// ReasonSettling means that the operator waits until a starting member serves before it changes anything else.
+	ReasonSettling = "Settling"
+	// ReasonScaling means that the operator adds or removes members, one at a time.
+	ReasonScaling = "Scaling"
+	// ReasonUpgrading means that the operator changes the version or the image of one member at a time.
+	ReasonUpgrading = "Upgrading"
+	// ReasonRolling means that the operator restarts one member at a time because the spec changed.
+	ReasonRolling = "Rolling"
+	// ReasonMemberDown means that a member does not serve.
+	ReasonMemberDown = "MemberDown"
+	// ReasonReplacingMember means that the operator removes a member that lost its data or failed for too long, and
+	// adds a new one.
+	ReasonReplacingMember = "ReplacingMember"
+	// ReasonQuorumLost means that the remaining members cannot form a quorum, so etcd accepts no writes.
+	ReasonQuorumLost = "QuorumLost"
+	// ReasonRecovering means that the operator rebuilds the cluster from one survivor of a lost quorum.
+	ReasonRecovering = "Recovering"
+	// ReasonNoStorageClass means that a member needs a volume and there is no default StorageClass.
+	ReasonNoStorageClass = "NoStorageClass"
+	// ReasonSecretMissing means that a Secret in the spec does not exist, lacks a key, or cannot be parsed.
+	ReasonSecretMissing = "SecretMissing"
+	// ReasonIssuingCertificates means that certificates are being issued, renewed or written into their Secrets.
+	ReasonIssuingCertificates = "IssuingCertificates"
+	// ReasonRotatingCertificates means that the CA of the certificates is being replaced.
+	ReasonRotatingCertificates = "RotatingCertificates"
+	// ReasonCertManagerMissing means that TLS.certManager is set and cert-manager is not installed, or the operator
+	// may not use it.
+	ReasonCertManagerMissing = "CertManagerMissing"
+	// ReasonCertificateNotReady means that cert-manager has not issued a certificate.
+	ReasonCertificateNotReady = "CertificateNotReady"
+	// ReasonTLSChangeNotSupported means that the spec asks for another kind of TLS than the members run with.
 	ReasonTLSChangeNotSupported = "TLSChangeNotSupported"
-	ReasonImageUnavailable      = "ImageUnavailable"
-	ReasonPodUnschedulable      = "PodUnschedulable"
-	ReasonPodFailing            = "PodFailing"
-	ReasonRestoring             = "Restoring"
-	ReasonWaitingForRestore     = "WaitingForRestore"
-	ReasonVersionNotSupported   = "VersionNotSupported"
-	ReasonNotOurs               = "NotOurs"
-	ReasonReconcileError        = "ReconcileError"
-	ReasonHibernating           = "Hibernating"
-	ReasonHibernated            = "Hibernated"
-	ReasonResizingVolume        = "ResizingVolume"
-	ReasonVolumeCannotGrow      = "VolumeCannotGrow"
-	ReasonNoSpace               = "NoSpace"
-	ReasonDefragmenting         = "Defragmenting"
-	ReasonDataCorrupt           = "DataCorrupt"
+	// ReasonImageUnavailable means that a node cannot pull the image of a member.
+	ReasonImageUnavailable = "ImageUnavailable"
+	// ReasonPodUnschedulable means that no node accepts the Pod of a member.
+	ReasonPodUnschedulable = "PodUnschedulable"
+	// ReasonPodFailing means that the container of a member keeps failing, or its Pod does not stop.
+	ReasonPodFailing = "PodFailing"
+	// ReasonRestoring means that an EtcdRestore is bringing a snapshot back into the cluster.
+	ReasonRestoring = "Restoring"
+	// ReasonWaitingForRestore means that a new cluster waits for the snapshot of its EtcdRestore before it starts.
+	ReasonWaitingForRestore = "WaitingForRestore"
+	// ReasonVersionNotSupported means that the version in the spec cannot be reached from the running one.
+	ReasonVersionNotSupported = "VersionNotSupported"
+	// ReasonNotOurs means that Pods, volumes or Secrets with the cluster's names exist that this operator did not
+	// create.
+	ReasonNotOurs = "NotOurs"
+	// ReasonReconcileError means that a call to Kubernetes or etcd failed and is retried.
+	ReasonReconcileError = "ReconcileError"
+	// ReasonHibernating means that spec.hibernate is true and the members are stopping.
+	ReasonHibernating = "Hibernating"
+	// ReasonHibernated means that spec.hibernate is true and no member runs.
+	ReasonHibernated = "Hibernated"
+	// ReasonResizingVolume means that the members' volumes grow to the size in the spec.
+	ReasonResizingVolume = "ResizingVolume"
+	// ReasonVolumeCannotGrow means that the StorageClass or its driver refuses to grow a volume.
+	ReasonVolumeCannotGrow = "VolumeCannotGrow"
+	// ReasonNoSpace means that a member has used up its space quota, so etcd refuses writes.
+	ReasonNoSpace = "NoSpace"
+	// ReasonDefragmenting means that a member is being defragmented and does not answer meanwhile.
+	ReasonDefragmenting = "Defragmenting"
+	// ReasonDataCorrupt means that etcd has raised a CORRUPT alarm because the data of a member differs.
+	ReasonDataCorrupt = "DataCorrupt"
 )
 
 // Reasons of an EtcdBackup's and an EtcdRestore's conditions. docs/operations.md has a heading for each.
 const (
-	ReasonPending             = "Pending"
-	ReasonRunning             = "Running"
-	ReasonScheduled           = "Scheduled"
-	ReasonSuspended           = "Suspended"
-	ReasonPruned              = "Pruned"
-	ReasonRemovingSnapshots   = "RemovingSnapshots"
-	ReasonComplete            = "Complete"
-	ReasonRetrying            = "Retrying"
-	ReasonInvalidSpec         = "InvalidSpec"
+	// ReasonPending means that the work has not started yet.
+	ReasonPending = "Pending"
+	// ReasonRunning means that a snapshot is being taken.
+	ReasonRunning = "Running"
+	// ReasonScheduled means that the newest snapshot of a series is verified and the next one is due later.
+	ReasonScheduled = "Scheduled"
+	// ReasonSuspended means that backupPolicy.suspend is true and no snapshots are taken.
+	ReasonSuspended = "Suspended"
+	// ReasonPruned means that all snapshots which no rule keeps are removed.
+	ReasonPruned = "Pruned"
+	// ReasonRemovingSnapshots means that the snapshots of a deleted EtcdBackup with deletionPolicy Delete are being
+	// removed.
+	ReasonRemovingSnapshots = "RemovingSnapshots"
+	// ReasonComplete means that the snapshot is stored and verified, or that the cluster serves the restored data at
+	// full size.
+	ReasonComplete = "Complete"
+	// ReasonRetrying means that an attempt failed for a cause without a reason of its own, and another one follows.
+	ReasonRetrying = "Retrying"
+	// ReasonInvalidSpec means that the spec cannot work although the API accepted it.
+	ReasonInvalidSpec = "InvalidSpec"
+	// ReasonStorageNotSupported means that the storage type is ABS or OSS, which are accepted for old manifests only.
 	ReasonStorageNotSupported = "StorageNotSupported"
-	ReasonClusterNotFound     = "ClusterNotFound"
+	// ReasonClusterNotFound means that the EtcdCluster to save does not exist in this namespace.
+	ReasonClusterNotFound = "ClusterNotFound"
+	// ReasonClusterNotAvailable means that the etcd cluster does not serve, so no snapshot can be taken.
 	ReasonClusterNotAvailable = "ClusterNotAvailable"
+	// ReasonEndpointUnreachable means that none of the etcd endpoints answered.
 	ReasonEndpointUnreachable = "EndpointUnreachable"
-	ReasonStoreUnreachable    = "StoreUnreachable"
-	ReasonAccessDenied        = "AccessDenied"
-	ReasonBucketNotFound      = "BucketNotFound"
-	ReasonObjectExists        = "ObjectExists"
-	ReasonObjectNotFound      = "ObjectNotFound"
-	ReasonSnapshotCorrupt     = "SnapshotCorrupt"
-	ReasonSnapshotTooNew      = "SnapshotTooNew"
-	ReasonBackupNotFound      = "BackupNotFound"
-	ReasonDeadlineExceeded    = "DeadlineExceeded"
-	ReasonVerifying           = "Verifying"
-	ReasonVerified            = "Verified"
-	ReasonWaitingForCluster   = "WaitingForCluster"
-	ReasonSeeding             = "Seeding"
-	ReasonSwitching           = "Switching"
-	ReasonGrowing             = "Growing"
-	ReasonSeedFailed          = "SeedFailed"
-	ReasonQueued              = "Queued"
-	ReasonVolumeTooSmall      = "VolumeTooSmall"
-	ReasonSnapshotAmbiguous   = "SnapshotAmbiguous"
+	// ReasonStoreUnreachable means that the object store did not answer, or answered with an error of its own.
+	ReasonStoreUnreachable = "StoreUnreachable"
+	// ReasonAccessDenied means that the object store refused the credentials.
+	ReasonAccessDenied = "AccessDenied"
+	// ReasonBucketNotFound means that the bucket does not exist at the endpoint or in the region.
+	ReasonBucketNotFound = "BucketNotFound"
+	// ReasonObjectExists means that another object already exists at the path of a single snapshot.
+	ReasonObjectExists = "ObjectExists"
+	// ReasonObjectNotFound means that no object exists at the path of an EtcdRestore.
+	ReasonObjectNotFound = "ObjectNotFound"
+	// ReasonSnapshotCorrupt means that the snapshot failed a check.
+	ReasonSnapshotCorrupt = "SnapshotCorrupt"
+	// ReasonSnapshotTooNew means that a newer minor version of etcd wrote the snapshot than the cluster is to run.
+	ReasonSnapshotTooNew = "SnapshotTooNew"
+	// ReasonBackupNotFound means that the EtcdBackup in the spec does not exist in this namespace.
+	ReasonBackupNotFound = "BackupNotFound"
+	// ReasonDeadlineExceeded means that an attempt took longer than backupPolicy.timeoutInSecond.
+	ReasonDeadlineExceeded = "DeadlineExceeded"
+	// ReasonVerifying means that a snapshot is being read from the store and verified.
+	ReasonVerifying = "Verifying"
+	// ReasonVerified means that a snapshot is verified.
+	ReasonVerified = "Verified"
+	// ReasonWaitingForCluster means that the snapshot is verified and the EtcdCluster does not exist yet.
+	ReasonWaitingForCluster = "WaitingForCluster"
+	// ReasonSeeding means that the first member of the restored cluster is being filled while the old members serve.
+	ReasonSeeding = "Seeding"
+	// ReasonSwitching means that the old members stop and the client Service changes to the restored member.
+	ReasonSwitching = "Switching"
+	// ReasonGrowing means that the restored data is served and members are being added.
+	ReasonGrowing = "Growing"
+	// ReasonSeedFailed means that the first restored member failed and the old cluster serves as before.
+	ReasonSeedFailed = "SeedFailed"
+	// ReasonQueued means that another EtcdRestore of the same cluster runs first.
+	ReasonQueued = "Queued"
+	// ReasonVolumeTooSmall means that the members' volumes are smaller than twice the snapshot.
+	ReasonVolumeTooSmall = "VolumeTooSmall"
+	// ReasonSnapshotAmbiguous means that the folder holds snapshots of more than one cluster.
+	ReasonSnapshotAmbiguous = "SnapshotAmbiguous"
 )

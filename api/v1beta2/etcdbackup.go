@@ -4,7 +4,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// EtcdBackup is one snapshot of an etcd cluster, or a series of them.
+// EtcdBackup saves one snapshot of an etcd cluster, or a series of snapshots, to an object store.
+//
+// The operator streams each snapshot from one healthy voter and prefers one that is not the leader. It verifies the
+// snapshot before the object appears in the store. Next to the object it writes a manifest, <key>.json, with the
+// revision, the size and the SHA-256. Without compression and encryption the object is a plain file that etcdutl can
+// restore.
+//
+// A single snapshot is stored at the path in the spec. With schedule or backupIntervalInSecond the EtcdBackup is a
+// series, and the path is a folder. The keys are then <path>/<namespace>/<cluster>/<cluster ID>/<UTC
+// time>-<revision>.db. Compressed or encrypted objects have the suffix .zst, .age or .zst.age.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=etcdbackups,shortName=etcdbackup,categories=etcd-operator
@@ -12,8 +21,8 @@ import (
 // +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Complete",type=string,JSONPath=`.status.conditions[?(@.type=="Complete")].status`
 // +kubebuilder:printcolumn:name="Revision",type=integer,JSONPath=`.status.etcdRevision`
-// +kubebuilder:printcolumn:name="Size",type=integer,JSONPath=`.status.snapshot.size`,description="bytes"
-// +kubebuilder:printcolumn:name="Progress",type=integer,JSONPath=`.status.progress.percent`,description="percent of the running attempt"
+// +kubebuilder:printcolumn:name="Size",type=integer,JSONPath=`.status.snapshot.size`,description="size of the newest snapshot in bytes"
+// +kubebuilder:printcolumn:name="Progress",type=integer,JSONPath=`.status.progress.percent`,description="progress of the running attempt in percent"
 // +kubebuilder:printcolumn:name="Last Success",type=date,JSONPath=`.status.lastSuccessDate`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Next",type=string,priority=1,JSONPath=`.status.nextTime`
@@ -24,10 +33,10 @@ type EtcdBackup struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is what the user wants.
+	// Desired snapshots.
 	// +required
 	Spec EtcdBackupSpec `json:"spec"`
-	// status is what backup-operator did. Nobody else writes it.
+	// Observed state of the snapshots. Only backup-operator writes it.
 	// +optional
 	// +kubebuilder:default={observedGeneration:-1}
 	Status EtcdBackupStatus `json:"status,omitempty"`
@@ -42,55 +51,65 @@ type EtcdBackupList struct {
 	Items           []EtcdBackup `json:"items"`
 }
 
-// EtcdBackupSpec says what to save, where, and how often.
+// EtcdBackupSpec describes what to save, where to and how often.
 //
-// +kubebuilder:validation:XValidation:rule="(has(self.etcdCluster) ? 1 : 0) + (has(self.etcdEndpoints) && self.etcdEndpoints.size() > 0 ? 1 : 0) == 1",message="write either etcdCluster.name (a cluster of this operator) or etcdEndpoints (any other etcd), and not both"
-// +kubebuilder:validation:XValidation:rule="self.storageType != 'S3' || has(self.s3)",message="storageType S3 needs an s3 block with path: \"<bucket>/<key>\""
-// +kubebuilder:validation:XValidation:rule="self.storageType != 'GCS' || has(self.gcs)",message="storageType GCS needs a gcs block with path: \"<bucket>/<key>\""
-// +kubebuilder:validation:XValidation:rule="!(self.storageType in ['S3', 'GCS', 'ABS', 'OSS']) || (self.storageType == 'S3' || !has(self.s3)) && (self.storageType == 'GCS' || !has(self.gcs)) && (self.storageType == 'ABS' || !has(self.abs)) && (self.storageType == 'OSS' || !has(self.oss))",message="only the block that storageType names may be there: remove the others"
-// +kubebuilder:validation:XValidation:rule="!has(self.ttlSecondsAfterFinished) || !has(self.backupPolicy) || (!has(self.backupPolicy.schedule) || self.backupPolicy.schedule.size() == 0) && (!has(self.backupPolicy.backupIntervalInSecond) || self.backupPolicy.backupIntervalInSecond == 0)",message="ttlSecondsAfterFinished is for a single snapshot: a series has no end"
+// +kubebuilder:validation:XValidation:rule="(has(self.etcdCluster) ? 1 : 0) + (has(self.etcdEndpoints) && self.etcdEndpoints.size() > 0 ? 1 : 0) == 1",message="exactly one source is required: write either etcdCluster.name (an EtcdCluster in this namespace) or etcdEndpoints (any other etcd)"
+// +kubebuilder:validation:XValidation:rule="self.storageType != 'S3' || has(self.s3)",message="storageType S3 requires an s3 block: write s3.path: \"<bucket>/<key>\""
+// +kubebuilder:validation:XValidation:rule="self.storageType != 'GCS' || has(self.gcs)",message="storageType GCS requires a gcs block: write gcs.path: \"<bucket>/<key>\""
+// +kubebuilder:validation:XValidation:rule="!(self.storageType in ['S3', 'GCS', 'ABS', 'OSS']) || (self.storageType == 'S3' || !has(self.s3)) && (self.storageType == 'GCS' || !has(self.gcs)) && (self.storageType == 'ABS' || !has(self.abs)) && (self.storageType == 'OSS' || !has(self.oss))",message="only the block of the chosen storageType is allowed: remove the other storage blocks"
+// +kubebuilder:validation:XValidation:rule="!has(self.ttlSecondsAfterFinished) || !has(self.backupPolicy) || (!has(self.backupPolicy.schedule) || self.backupPolicy.schedule.size() == 0) && (!has(self.backupPolicy.backupIntervalInSecond) || self.backupPolicy.backupIntervalInSecond == 0)",message="ttlSecondsAfterFinished cannot be used for a series, which never finishes: remove it, or remove schedule and backupIntervalInSecond"
 type EtcdBackupSpec struct {
-	// etcdCluster is the EtcdCluster to save; its endpoints and TLS are taken from its status.
+	// EtcdCluster to save, in the same namespace. The operator reads its endpoints and its TLS Secret from its status.
+	// Write either this or etcdEndpoints.
 	// +optional
 	EtcdCluster *ClusterReference `json:"etcdCluster,omitempty"`
-	// etcdEndpoints are client URLs of one etcd cluster that this suite does not manage, or that it manages and you name directly.
+	// Client URLs of one etcd cluster, at most 32. Use them for an etcd that is not an EtcdCluster in this namespace.
+	// Write either this or etcdCluster.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	EtcdEndpoints []string `json:"etcdEndpoints,omitempty"`
-	// clientTLSSecret holds etcd-client.crt, etcd-client.key and etcd-client-ca.crt for etcdEndpoints with TLS.
+	// Name of the Secret for etcdEndpoints with TLS, with the keys etcd-client.crt, etcd-client.key and
+	// etcd-client-ca.crt. It is ignored with etcdCluster. Default: no TLS.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	ClientTLSSecret string `json:"clientTLSSecret,omitempty"`
-	// storageType is S3 or GCS.
+	// Kind of object store: S3 or GCS. The block of the same name, s3 or gcs, is required. ABS and OSS are accepted
+	// for old manifests, and the status then reports StorageNotSupported.
 	// +required
 	StorageType StorageType `json:"storageType"`
-	// backupPolicy says how long one attempt may take, how often to take one and how many to keep.
+	// Time limit of a snapshot, schedule of a series, and how many snapshots to keep.
 	// +optional
 	BackupPolicy *BackupPolicy `json:"backupPolicy,omitempty"`
-	// compression of the objects: zstd. Without it an object is a plain snapshot file, which etcdutl restores as it is.
+	// Compression of the objects: zstd. A compressed object has to be decompressed before etcdutl can restore it; an
+	// EtcdRestore does that by itself. Default: no compression.
 	// +optional
 	Compression Compression `json:"compression,omitempty"`
-	// encryption of the objects before they leave. Without it an object is a plain snapshot file.
+	// Encryption of the objects in the operator, before they are sent to the store. An EtcdRestore needs the matching
+	// identity in its Secret. Default: no encryption by the operator.
 	// +optional
 	Encryption *Encryption `json:"encryption,omitempty"`
-	// noQuorum says what to do where no quorum stands behind any member: Refuse (the default), or Mark: take what
-	// the most advanced voter has, and say so in the manifest and the status.
+	// What to do if no member can reach a quorum. Refuse takes no snapshot. Mark takes one from the most advanced
+	// voter, and marks it in the manifest and the status. Such a snapshot may lack acknowledged writes. Default:
+	// Refuse.
 	// +optional
 	NoQuorum NoQuorumPolicy `json:"noQuorum,omitempty"`
-	// verify is how each snapshot is proven: Checksum (the default) before it becomes an object; Restore also reads
-	// it back, restores it into scratch space, and compares it with the cluster.
+	// How each snapshot is verified. Checksum checks the checksum and the structure before the object appears in the
+	// store. Restore also reads the object back, restores it into scratch space and compares it with the cluster.
+	// Default: Checksum.
 	// +optional
 	Verify VerifyMode `json:"verify,omitempty"`
-	// drill reads the newest snapshot back and restores it into scratch space on a schedule of its own.
+	// Restore test of the newest snapshot on its own schedule: the operator reads the snapshot back from the store and
+	// restores it into scratch space. Default: no restore tests.
 	// +optional
 	Drill *DrillPolicy `json:"drill,omitempty"`
-	// deletionPolicy says what becomes of the snapshots when this EtcdBackup is deleted: Retain (the default) or
-	// Delete, which removes what it wrote and nothing else.
+	// What happens to the snapshots when this EtcdBackup is deleted. Retain keeps them. Delete removes the snapshots
+	// that this EtcdBackup wrote, and nothing else. Default: Retain.
 	// +optional
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
-	// ttlSecondsAfterFinished after which a one-shot that is complete or has failed is deleted; deletionPolicy says
-	// what becomes of its snapshot. Without it, it stays.
+	// Seconds after which the EtcdBackup is deleted, counted from the end of its single snapshot. The field
+	// deletionPolicy decides whether the object is removed from the store. A series cannot have this field. Default:
+	// the EtcdBackup is kept.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
@@ -98,67 +117,69 @@ type EtcdBackupSpec struct {
 	Storage `json:",inline"`
 }
 
-// DefaultBackupTimeoutSeconds is the limit of one attempt where the spec has none.
+// DefaultBackupTimeoutSeconds is the time limit of one attempt if the spec has none.
 const DefaultBackupTimeoutSeconds int64 = 600
 
-// EtcdBackupStatus is what backup-operator did.
+// EtcdBackupStatus is the observed state of the snapshots.
 type EtcdBackupStatus struct {
-	// observedGeneration is the generation that this status is about; -1 before the first look.
+	// Generation of the spec that this status describes. It is -1 until the operator has seen the object.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// conditions: Ready, Complete (one-shot: the snapshot is proven), Failed (a person must act), Running, Stalled;
-	// Verified where a snapshot was read back; Pruned where old snapshots are removed.
+	// Conditions of the snapshots: Ready, Complete (a single snapshot is stored and verified), Failed (it ended
+	// without a snapshot), Running (a snapshot is being taken), Stalled (you have to act), Verified (result of reading
+	// the last snapshot back) and Pruned (result of removing old snapshots). The reason of Ready is listed in
+	// docs/operations.md.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// succeeded says whether the last attempt did.
+	// Whether the last attempt succeeded.
 	// +optional
 	Succeeded bool `json:"succeeded"`
-	// Reason says why the last attempt did not succeed.
+	// Why the last attempt failed. It is empty after a success.
 	// +optional
 	Reason string `json:"Reason,omitempty"`
-	// etcdVersion of the member that the newest snapshot was taken from.
+	// Version of the member that the newest snapshot was taken from.
 	// +optional
 	EtcdVersion string `json:"etcdVersion,omitempty"`
-	// etcdRevision of the newest snapshot.
+	// Revision of the newest snapshot.
 	// +optional
 	EtcdRevision int64 `json:"etcdRevision,omitempty"`
-	// lastSuccessDate is when the newest snapshot was proven.
+	// Time at which the newest snapshot was verified.
 	// +optional
 	LastSuccessDate *metav1.Time `json:"lastSuccessDate,omitempty"`
 
-	// snapshot is the newest proven one.
+	// Newest verified snapshot.
 	// +optional
 	Snapshot *Snapshot `json:"snapshot,omitempty"`
-	// snapshots that are kept, the newest ten of them, newest first.
+	// The ten newest snapshots that are kept, newest first.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=10
 	Snapshots []Snapshot `json:"snapshots,omitempty"`
-	// progress of the running attempt; absent while none runs.
+	// Progress of the running attempt. It is absent if no attempt is running.
 	// +optional
 	Progress *BackupProgress `json:"progress,omitempty"`
-	// lastDrill is the last time that a snapshot was read back and restored into scratch space.
+	// Result of the last restore test.
 	// +optional
 	LastDrill *BackupDrill `json:"lastDrill,omitempty"`
-	// nextDrillTime is when the next drill, or the next try at one, is due.
+	// Time of the next restore test, or of the next attempt at one.
 	// +optional
 	NextDrillTime *metav1.Time `json:"nextDrillTime,omitempty"`
-	// drillAttempts at the drill that is due which could not be carried out.
+	// Number of attempts at the current restore test that could not be carried out.
 	// +optional
 	DrillAttempts int32 `json:"drillAttempts,omitempty"`
-	// handledRequest is the value of the annotation etcd.database.coreos.com/backup-now that was last satisfied.
+	// Last value of the annotation etcd.database.coreos.com/backup-now for which a snapshot was taken.
 	// +optional
 	HandledRequest string `json:"handledRequest,omitempty"`
-	// attempts of the snapshot that is due, failed ones included.
+	// Number of attempts at the current snapshot, including failed ones.
 	// +optional
 	Attempts int32 `json:"attempts,omitempty"`
-	// lastAttemptTime is when the last attempt began.
+	// Start time of the last attempt.
 	// +optional
 	LastAttemptTime *metav1.Time `json:"lastAttemptTime,omitempty"`
-	// nextTime is when the next snapshot of a series, or the next attempt, is due.
+	// Time of the next snapshot of a series, or of the next attempt at the current one.
 	// +optional
 	NextTime *metav1.Time `json:"nextTime,omitempty"`
 }

@@ -2,183 +2,190 @@ package v1beta2
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// AnnotationBackupNow on an EtcdBackup that is a series asks for a snapshot at once, whatever the schedule says and
-// also while it is suspended. Each new value is one snapshot.
+// AnnotationBackupNow on a series requests a snapshot at once, independent of the schedule and of suspend. Each new value
+// requests one snapshot.
 const AnnotationBackupNow = Group + "/backup-now"
 
-// FinalizerSnapshots holds an EtcdBackup with deletionPolicy Delete until its snapshots are removed.
+// FinalizerSnapshots delays the deletion of an EtcdBackup with deletionPolicy Delete until its snapshots are removed.
 const FinalizerSnapshots = Group + "/snapshots"
 
-// BackupPolicy says when snapshots are taken and which are kept. Three of its fields are those of coreos/etcd-operator.
+// BackupPolicy decides when snapshots are taken and which ones are kept. The fields timeoutInSecond,
+// backupIntervalInSecond and maxBackups come from coreos/etcd-operator.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.schedule) || self.schedule.size() == 0 || !has(self.backupIntervalInSecond) || self.backupIntervalInSecond == 0",message="write either schedule or backupIntervalInSecond, and not both"
-// +kubebuilder:validation:XValidation:rule="!has(self.timeZone) || self.timeZone.size() == 0 || has(self.schedule) && self.schedule.size() > 0",message="timeZone is that of schedule: write both"
-// +kubebuilder:validation:XValidation:rule="!has(self.schedule) || !self.schedule.contains('=')",message="write the time zone of the schedule into timeZone"
-// +kubebuilder:validation:XValidation:rule="!has(self.schedule) || !self.schedule.startsWith('@every')",message="for an interval write backupIntervalInSecond instead of schedule"
-// +kubebuilder:validation:XValidation:rule="!has(self.schedule) || self.schedule.size() == 0 || self.schedule.contains('=') || self.schedule.startsWith('@every') || self.schedule.matches('^(@(yearly|annually|monthly|weekly|daily|midnight|hourly)|[0-9*?/,-]+ +[0-9*?/,-]+ +[0-9*?/,-]+ +[0-9A-Za-z*?/,-]+ +[0-9A-Za-z*?/,-]+)$')",message="schedule has five fields: minute, hour, day of the month, month, day of the week (0-6), such as \"0 3 * * *\"; or it is one of @hourly, @daily, @weekly, @monthly, @yearly"
-// +kubebuilder:validation:XValidation:rule="!has(self.timeZone) || self.timeZone != 'Local'",message="timeZone Local says nothing: write the zone's name, such as Europe/Berlin"
+// +kubebuilder:validation:XValidation:rule="!has(self.schedule) || self.schedule.size() == 0 || !has(self.backupIntervalInSecond) || self.backupIntervalInSecond == 0",message="schedule and backupIntervalInSecond exclude each other: remove one of them"
+// +kubebuilder:validation:XValidation:rule="!has(self.timeZone) || self.timeZone.size() == 0 || has(self.schedule) && self.schedule.size() > 0",message="timeZone requires schedule: write schedule too, or remove timeZone"
+// +kubebuilder:validation:XValidation:rule="!has(self.schedule) || !self.schedule.contains('=')",message="schedule cannot contain a time zone: write it in timeZone instead"
+// +kubebuilder:validation:XValidation:rule="!has(self.schedule) || !self.schedule.startsWith('@every')",message="schedule does not support @every: write backupIntervalInSecond instead"
+// +kubebuilder:validation:XValidation:rule="!has(self.schedule) || self.schedule.size() == 0 || self.schedule.contains('=') || self.schedule.startsWith('@every') || self.schedule.matches('^(@(yearly|annually|monthly|weekly|daily|midnight|hourly)|[0-9*?/,-]+ +[0-9*?/,-]+ +[0-9*?/,-]+ +[0-9A-Za-z*?/,-]+ +[0-9A-Za-z*?/,-]+)$')",message="schedule is not valid: write five fields (minute, hour, day of the month, month, day of the week 0-6), such as \"0 3 * * *\", or one of @hourly, @daily, @weekly, @monthly, @yearly"
+// +kubebuilder:validation:XValidation:rule="!has(self.timeZone) || self.timeZone != 'Local'",message="timeZone Local is not allowed, because it depends on the node: write an IANA name, such as Europe/Berlin"
 type BackupPolicy struct {
-	// timeoutInSecond is the limit of one attempt at a snapshot. 0 means the default of 600 s.
+	// Time limit of one attempt at a snapshot, in seconds. After that the attempt fails with DeadlineExceeded, and the
+	// next one follows. The value 0 means the default. Default: 600.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	TimeoutInSecond int64 `json:"timeoutInSecond,omitempty"`
-	// backupIntervalInSecond between two snapshots of a series. 0 means one snapshot, or those of schedule.
+	// Seconds between two snapshots of a series. The value 0 means a single snapshot, unless schedule is set. Default:
+	// 0.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	BackupIntervalInSecond int64 `json:"backupIntervalInSecond,omitempty"`
-	// maxBackups of a series to keep, the newest. Together with retention, what either keeps is kept. 0 and no
-	// retention keeps all.
+	// Number of snapshots of a series to keep, counted from the newest. If retention is set, too, a snapshot is kept
+	// if either of the two keeps it. The value 0 without retention keeps all. Default: 0.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxBackups int `json:"maxBackups,omitempty"`
 
-	// schedule of a series: five fields of cron (minute, hour, day of the month, month, day of the week), or
-	// @hourly, @daily, @weekly, @monthly, @yearly. Of runs that were missed, one is made.
+	// Schedule of a series in cron format: minute, hour, day of the month, month, day of the week (0-6), for example
+	// "0 3 * * *". The names @hourly, @daily, @weekly, @monthly and @yearly are allowed, too. After any number of
+	// missed runs the operator takes one snapshot. Default: no schedule.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Schedule string `json:"schedule,omitempty"`
-	// timeZone of schedule by its IANA name, such as Europe/Berlin. Without it UTC.
+	// IANA name of the time zone of schedule and of the days, weeks and months of retention, for example
+	// Europe/Berlin. It requires schedule. Default: UTC.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_+\-/]*$`
 	TimeZone string `json:"timeZone,omitempty"`
-	// suspend ends the running attempt and starts no further ones, but those that the annotation
-	// etcd.database.coreos.com/backup-now asks for.
+	// Stops the running attempt and starts no new ones. The annotation etcd.database.coreos.com/backup-now still takes
+	// a snapshot. Default: false.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
-	// startingDeadlineSeconds after which a missed run is left out instead of made late. Without it, it is made
-	// however late.
+	// Seconds by which a missed run may start late. After that the run is skipped. Default: no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	StartingDeadlineSeconds *int64 `json:"startingDeadlineSeconds,omitempty"`
-	// retention says which snapshots of a series are kept. What no rule keeps is removed after the next snapshot,
-	// but never the newest one.
+	// Rules for keeping snapshots of a series. A snapshot is kept if any rule keeps it. After each snapshot the
+	// operator removes those that no rule keeps, but never the newest one. Hours, days, weeks and months are those of
+	// timeZone. Default: maxBackups alone decides.
 	// +optional
 	Retention *Retention `json:"retention,omitempty"`
 }
 
-// Retention keeps a snapshot where any of its rules does. Days, weeks and months are those of the schedule's time
-// zone; of each the newest snapshot is kept.
+// Retention holds the rules for keeping snapshots of a series.
 type Retention struct {
-	// keepWithin keeps all that are not older: numbers with units w (weeks), d (days), h, m (minutes) and s, such as "2w" or "1d12h".
+	// Keeps all snapshots up to this age: numbers with the units w (weeks), d (days), h, m (minutes) and s, for
+	// example "2w" or "1d12h". Default: none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}[wdhms])*$`
 	KeepWithin string `json:"keepWithin,omitempty"`
-	// keepHourly of the last so many hours that have a snapshot.
+	// Keeps the newest snapshot of each of the last N hours that have one. Default: 0.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	KeepHourly int `json:"keepHourly,omitempty"`
-	// keepDaily of the last so many days that have a snapshot.
+	// Keeps the newest snapshot of each of the last N days that have one. Default: 0.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	KeepDaily int `json:"keepDaily,omitempty"`
-	// keepWeekly of the last so many weeks, from Monday, that have a snapshot.
+	// Keeps the newest snapshot of each of the last N weeks, starting on Monday, that have one. Default: 0.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	KeepWeekly int `json:"keepWeekly,omitempty"`
-	// keepMonthly of the last so many months that have a snapshot.
+	// Keeps the newest snapshot of each of the last N months that have one. Default: 0.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	KeepMonthly int `json:"keepMonthly,omitempty"`
 }
 
-// NoQuorumPolicy says what to do where no quorum stands behind any member.
+// NoQuorumPolicy decides what to do if no member can reach a quorum.
 //
 // +kubebuilder:validation:Enum=Refuse;Mark
 type NoQuorumPolicy string
 
-// A cluster without quorum is not saved, or saved from its most advanced voter and marked.
+// Refuse takes no snapshot without a quorum. Mark takes one from the most advanced voter and marks it.
 const (
 	NoQuorumRefuse NoQuorumPolicy = "Refuse"
 	NoQuorumMark   NoQuorumPolicy = "Mark"
 )
 
-// DeletionPolicy says what becomes of the snapshots when the EtcdBackup is deleted.
+// DeletionPolicy decides what happens to the snapshots when the EtcdBackup is deleted.
 //
 // +kubebuilder:validation:Enum=Retain;Delete
 type DeletionPolicy string
 
-// Snapshots stay, or go with their EtcdBackup.
+// Retain keeps the snapshots, Delete removes them with their EtcdBackup.
 const (
 	DeletionRetain DeletionPolicy = "Retain"
 	DeletionDelete DeletionPolicy = "Delete"
 )
 
-// VerifyMode says how a snapshot is proven.
+// VerifyMode is the way in which a snapshot is verified.
 //
 // +kubebuilder:validation:Enum=Checksum;Restore
 type VerifyMode string
 
-// Every snapshot's checksum and structure are checked before it becomes an object. With Restore it is also read
-// back, restored into scratch space, and compared with the cluster.
+// Checksum checks the checksum and the structure of a snapshot before its object appears. Restore also reads the object
+// back, restores it into scratch space and compares it with the cluster.
 const (
 	VerifyChecksum VerifyMode = "Checksum"
 	VerifyRestore  VerifyMode = "Restore"
 )
 
-// DrillPolicy says when the newest snapshot is read back and restored into scratch space.
+// DrillPolicy is the schedule of restore tests.
 //
-// +kubebuilder:validation:XValidation:rule="self.schedule.matches('^(@(yearly|annually|monthly|weekly|daily|midnight|hourly)|[0-9*?/,-]+ +[0-9*?/,-]+ +[0-9*?/,-]+ +[0-9A-Za-z*?/,-]+ +[0-9A-Za-z*?/,-]+)$')",message="schedule has five fields: minute, hour, day of the month, month, day of the week (0-6), such as \"0 3 * * *\"; or it is one of @hourly, @daily, @weekly, @monthly, @yearly"
-// +kubebuilder:validation:XValidation:rule="!has(self.timeZone) || self.timeZone != 'Local'",message="timeZone Local says nothing: write the zone's name, such as Europe/Berlin"
+// +kubebuilder:validation:XValidation:rule="self.schedule.matches('^(@(yearly|annually|monthly|weekly|daily|midnight|hourly)|[0-9*?/,-]+ +[0-9*?/,-]+ +[0-9*?/,-]+ +[0-9A-Za-z*?/,-]+ +[0-9A-Za-z*?/,-]+)$')",message="schedule is not valid: write five fields (minute, hour, day of the month, month, day of the week 0-6), such as \"0 3 * * *\", or one of @hourly, @daily, @weekly, @monthly, @yearly"
+// +kubebuilder:validation:XValidation:rule="!has(self.timeZone) || self.timeZone != 'Local'",message="timeZone Local is not allowed, because it depends on the node: write an IANA name, such as Europe/Berlin"
 type DrillPolicy struct {
-	// schedule in five fields of cron, or @daily and so on. Of drills that were missed, one is made.
+	// Schedule of the restore tests in cron format, for example "0 3 * * 0", or one of @hourly, @daily, @weekly,
+	// @monthly, @yearly. After any number of missed tests the operator runs one.
 	// +required
 	// +kubebuilder:validation:MaxLength=256
 	Schedule string `json:"schedule"`
-	// timeZone of schedule by its IANA name. Without it UTC.
+	// IANA name of the time zone of schedule, for example Europe/Berlin. Default: UTC.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_+\-/]*$`
 	TimeZone string `json:"timeZone,omitempty"`
 }
 
-// BackupProgress is how far the running attempt is.
+// BackupProgress is the progress of the running attempt.
 type BackupProgress struct {
-	// stage in words, for example "streaming from http://10.0.0.1:2379".
+	// Current stage in words, for example "streaming from http://10.0.0.1:2379".
 	// +optional
 	Stage string `json:"stage,omitempty"`
-	// bytes that have passed.
+	// Bytes processed in this stage.
 	// +optional
 	Bytes int64 `json:"bytes,omitempty"`
-	// totalBytes that are expected; 0 where nobody knows.
+	// Bytes expected in this stage. It is 0 if the number is unknown.
 	// +optional
 	TotalBytes int64 `json:"totalBytes,omitempty"`
-	// percent of totalBytes; at most 99 while it runs.
+	// Share of totalBytes that is processed, in percent. It is at most 99 while the attempt is running.
 	// +optional
 	Percent int32 `json:"percent,omitempty"`
-	// bytesPerSecond since the stage began.
+	// Average speed since the stage began, in bytes per second.
 	// +optional
 	BytesPerSecond int64 `json:"bytesPerSecond,omitempty"`
 }
 
-// DrillResult is how a drill ended.
+// DrillResult is the result of a restore test.
 //
 // +kubebuilder:validation:Enum=Passed;Failed
 type DrillResult string
 
-// The snapshot can be restored, or it cannot.
+// Passed means that the snapshot can be restored, Failed that it cannot.
 const (
 	DrillPassed DrillResult = "Passed"
 	DrillFailed DrillResult = "Failed"
 )
 
-// BackupDrill is the last time that a snapshot was read back from the store and restored into scratch space.
+// BackupDrill is the result of one restore test: the snapshot was read back from the store and restored into scratch
+// space.
 type BackupDrill struct {
-	// path is "<bucket>/<key>" of the snapshot.
+	// Location of the snapshot, "<bucket>/<key>".
 	Path string `json:"path"`
-	// result is Passed or Failed.
+	// Result of the test: Passed or Failed.
 	Result DrillResult `json:"result"`
-	// time when the drill ended.
+	// Time at which the test ended.
 	Time metav1.Time `json:"time"`
-	// revision that the restored data holds.
+	// Revision of the restored data.
 	// +optional
 	Revision int64 `json:"revision,omitempty"`
-	// compared says whether the hash of all keys and values at that revision is the running cluster's, too. It is
-	// not compared where the cluster has compacted that revision or does not answer.
+	// Whether the hash of all keys and values equals that of the running cluster at the same revision. It is false if
+	// the cluster has compacted that revision or does not answer.
 	// +optional
 	Compared bool `json:"compared,omitempty"`
-	// message says what was found.
+	// What the test found.
 	// +optional
 	Message string `json:"message,omitempty"`
 }

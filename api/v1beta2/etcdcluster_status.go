@@ -5,10 +5,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// ClusterPhase is the coarse state that coreos/etcd-operator reported. Conditions say more.
+// ClusterPhase is the coarse state that coreos/etcd-operator reported. Conditions are more precise.
 type ClusterPhase string
 
-// The phases of coreos/etcd-operator. Failed is no longer terminal: the operator goes on when the cause is gone.
+// The phases of coreos/etcd-operator. Failed is not final: the operator continues when its cause is fixed.
 const (
 	ClusterPhaseNone     ClusterPhase = ""
 	ClusterPhaseCreating ClusterPhase = "Creating"
@@ -18,177 +18,182 @@ const (
 
 // EtcdClusterStatus is the observed state of a cluster.
 type EtcdClusterStatus struct {
-	// observedGeneration is the generation that this status is about; -1 before the first look.
+	// Generation of the spec that this status describes. It is -1 until the operator has seen the object.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// conditions: Ready (as asked for), Available (clients are served), Progressing, Degraded, Stalled (a person must act).
+	// Conditions of the cluster: Ready (it matches the spec), Available (a quorum serves clients), Progressing (the
+	// operator is changing something), Degraded (a member is missing or does not answer) and Stalled (you have to
+	// act). The reason of Ready is listed in docs/operations.md.
 	//
-	// Those of coreos/etcd-operator had a lastUpdateTime. It has no effect, but kubectl refuses to apply what it
-	// read from such a cluster where the schema does not let it pass.
-	//
+	// Conditions written by coreos/etcd-operator have a field lastUpdateTime. It is accepted and has no effect.
 	// +optional
 	// +kubebuilder:validation:items:XPreserveUnknownFields
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// phase as coreos/etcd-operator reported it: Creating, Running or Failed.
+	// Phase as coreos/etcd-operator reported it: Creating, Running or Failed. Failed is not final.
 	// +optional
 	Phase ClusterPhase `json:"phase,omitempty"`
-	// reason is the message of the condition that keeps the cluster from being ready.
+	// Message of the condition that keeps the cluster from being Ready. It is empty if the cluster is Ready.
 	// +optional
 	Reason string `json:"reason,omitempty"`
-	// controlPaused mirrors spec.paused.
+	// Copy of spec.paused.
 	// +optional
 	ControlPaused bool `json:"controlPaused,omitempty"`
-	// size is the number of ready members.
+	// Number of ready members.
 	// +optional
 	Size int `json:"size"`
-	// serviceName is the Service for clients.
+	// Name of the Service for clients.
 	// +optional
 	ServiceName string `json:"serviceName,omitempty"`
-	// clientPort of that Service.
+	// Port of the Service for clients.
 	// +optional
 	ClientPort int `json:"clientPort,omitempty"`
-	// members by readiness.
+	// Names of the members, grouped by readiness.
 	// +optional
 	Members MembersStatus `json:"members,omitempty"`
-	// currentVersion is the lowest version that a member of the cluster said it runs.
+	// Lowest version of etcd that any member runs.
 	// +optional
 	CurrentVersion string `json:"currentVersion,omitempty"`
-	// targetVersion is spec.version while members are being brought to it.
+	// Version that the operator is rolling out. It is empty if every member runs spec.version.
 	// +optional
 	TargetVersion string `json:"targetVersion,omitempty"`
 
-	// versionChange says what the members' data is prepared for, while they are being brought to another minor version.
+	// Progress of preparing the members' data for another minor version. It is absent at other times.
 	// +optional
 	VersionChange *VersionChangeStatus `json:"versionChange,omitempty"`
 
-	// clusterID of etcd, 16 hex digits. Set once the cluster has formed; a formed cluster is never bootstrapped again.
+	// ID of the etcd cluster, 16 hex digits. The operator sets it once the cluster has formed, and never bootstraps a
+	// formed cluster again.
 	// +optional
 	ClusterID string `json:"clusterID,omitempty"`
-	// incarnation counts the lives of the cluster: 1 when bootstrapped, one more with each restore.
+	// Number of the cluster's incarnation: 1 after the bootstrap, and one more after each restore.
 	// +optional
 	Incarnation int32 `json:"incarnation,omitempty"`
-	// selector of the members' Pods, for the scale subresource.
+	// Label selector of the members' Pods, used by the scale subresource.
 	// +optional
 	Selector string `json:"selector,omitempty"`
-	// clientTLSSecret names the Secret (etcd-client.crt, etcd-client.key, etcd-client-ca.crt) that clients need; empty without TLS.
+	// Name of the Secret that clients need, with the keys etcd-client.crt, etcd-client.key and etcd-client-ca.crt. It
+	// is empty without TLS for clients.
 	// +optional
 	ClientTLSSecret string `json:"clientTLSSecret,omitempty"`
-	// memberStatuses holds what each member said of itself.
+	// State of each member, as the member itself reported it.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	MemberStatuses []MemberStatus `json:"memberStatuses,omitempty"`
-	// restore is how far the cluster is with the EtcdRestore that it took up last.
+	// Progress of the last EtcdRestore that this cluster started.
 	// +optional
 	Restore *ClusterRestoreStatus `json:"restore,omitempty"`
-	// recovery is how far the cluster is with its recovery from the quorum that it lost last.
+	// Progress of the last recovery from a lost quorum.
 	// +optional
 	Recovery *ClusterRecoveryStatus `json:"recovery,omitempty"`
-	// space is what the operator did because members have used up their space quota, while that alarm is on.
+	// Work of the operator against a used-up space quota. It is absent if no NOSPACE alarm is on.
 	// +optional
 	Space *SpaceStatus `json:"space,omitempty"`
-	// defragmentation is how far the schedule in spec.defragmentation is.
+	// Progress of the schedule in spec.defragmentation.
 	// +optional
 	Defragmentation *DefragmentationStatus `json:"defragmentation,omitempty"`
 }
 
-// MembersStatus lists the names of the members' Pods, as coreos/etcd-operator did.
+// MembersStatus lists the names of the members' Pods, in the form that coreos/etcd-operator used.
 type MembersStatus struct {
-	// ready members serve clients.
+	// Names of the members that serve clients.
 	// +optional
 	// +listType=atomic
 	Ready []string `json:"ready,omitempty"`
-	// unready members do not.
+	// Names of the members that do not serve clients.
 	// +optional
 	// +listType=atomic
 	Unready []string `json:"unready,omitempty"`
 }
 
-// MemberRole is a member's part in raft.
+// MemberRole is the role of a member in raft.
+//
 // +kubebuilder:validation:Enum=Leader;Voter;Learner
 type MemberRole string
 
-// The roles of a member. A leader is a voter, too.
+// The roles of a member. A leader is also a voter.
 const (
 	MemberLeader  MemberRole = "Leader"
 	MemberVoter   MemberRole = "Voter"
 	MemberLearner MemberRole = "Learner"
 )
 
-// MemberStatus is what one member said of itself, or what is known of it while it does not answer.
+// MemberStatus is the last known state of one member.
 type MemberStatus struct {
-	// name of the member, its Pod and its PersistentVolumeClaim.
+	// Name of the member, its Pod and its PersistentVolumeClaim.
 	Name string `json:"name"`
-	// id of the member in etcd, 16 hex digits.
+	// ID of the member in etcd, 16 hex digits.
 	// +optional
 	ID string `json:"id,omitempty"`
-	// role in raft; empty while unknown.
+	// Role of the member in raft: Leader, Voter or Learner. It is empty while unknown.
 	// +optional
 	Role MemberRole `json:"role,omitempty"`
-	// version of etcd that the member runs.
+	// Version of etcd that the member runs.
 	// +optional
 	Version string `json:"version,omitempty"`
-	// clientURL is where the member serves clients.
+	// URL at which the member serves clients.
 	// +optional
 	ClientURL string `json:"clientURL,omitempty"`
-	// dbSize is the size of the member's database file in bytes.
+	// Size of the member's database file in bytes.
 	// +optional
 	DBSize int64 `json:"dbSize,omitempty"`
-	// volumeSize is the size of the member's volume in bytes, 0 with emptyDir.
+	// Size of the member's volume in bytes. It is 0 with emptyDir.
 	// +optional
 	VolumeSize int64 `json:"volumeSize,omitempty"`
-	// ready says whether the member serves clients.
+	// Whether the member serves clients.
 	// +optional
 	Ready bool `json:"ready,omitempty"`
-	// defragmentedAt is when the operator defragmented the member last.
+	// Time at which the operator last defragmented the member.
 	// +optional
 	DefragmentedAt *metav1.Time `json:"defragmentedAt,omitempty"`
 }
 
-// RestoreStep is how far a cluster is with a restore.
+// RestoreStep is the step that a restore has reached in the cluster.
+//
 // +kubebuilder:validation:Enum=Seeding;Switching;Growing;Complete;Failed
 type RestoreStep string
 
-// The steps of a restore, in order. Until Seeding ends the old members serve; from Switching on there is no way back.
+// The steps of a restore, in order. The old members serve until Seeding ends. A restore that is Switching cannot be undone.
 const (
-	// RestoreSeeding: a seed of the next incarnation is restored and proven beside the old members.
+	// RestoreSeeding means that a seed of the next incarnation is restored and verified while the old members serve.
 	RestoreSeeding RestoreStep = "Seeding"
-	// RestoreSwitching: the old members stop, then the client Service turns to the seed.
+	// RestoreSwitching means that the old members stop, and then the client Service selects the seed.
 	RestoreSwitching RestoreStep = "Switching"
-	// RestoreGrowing: the seed serves and grows to spec.size; the old volumes are still there.
+	// RestoreGrowing means that the seed serves and members are added up to spec.size. The old volumes are kept.
 	RestoreGrowing RestoreStep = "Growing"
-	// RestoreComplete: at size, and the old volumes are gone.
+	// RestoreComplete means that the cluster has spec.size members, and the old volumes are deleted.
 	RestoreComplete RestoreStep = "Complete"
-	// RestoreFailed: the seed failed and was removed; the old cluster was not touched.
+	// RestoreFailed means that the seed failed and was removed. The old cluster was not changed.
 	RestoreFailed RestoreStep = "Failed"
 )
 
-// ClusterRestoreStatus is how far a cluster is with one EtcdRestore.
+// ClusterRestoreStatus is the progress of one EtcdRestore in the cluster.
 type ClusterRestoreStatus struct {
-	// name of the EtcdRestore.
+	// Name of the EtcdRestore.
 	Name string `json:"name"`
-	// uid of the EtcdRestore: a second one of the same name is another restore.
+	// UID of the EtcdRestore. It distinguishes two EtcdRestores that had the same name.
 	UID types.UID `json:"uid"`
-	// step that was reached.
+	// Step that the restore has reached: Seeding, Switching, Growing, Complete or Failed.
 	Step RestoreStep `json:"step"`
-	// message says what is being waited for, or why it failed.
+	// What the restore is waiting for, or why it failed.
 	// +optional
 	Message string `json:"message,omitempty"`
-	// percent of the snapshot's bytes that the seed has read and restored, or of the members that serve while Growing.
+	// Progress of the step, 0 to 100: the share of the snapshot that the seed has read and restored, or while Growing
+	// the share of members that serve.
 	// +optional
 	Percent int32 `json:"percent,omitempty"`
-	// incarnation that the restore makes.
+	// Number of the incarnation that the restore creates.
 	Incarnation int32 `json:"incarnation"`
-	// clusterIDBefore is the cluster that the restore replaces; empty when there was none.
+	// ID of the etcd cluster that the restore replaces. It is empty if there was none.
 	// +optional
 	ClusterIDBefore string `json:"clusterIDBefore,omitempty"`
-	// clusterID of the restored cluster, once its seed answered.
+	// ID of the restored etcd cluster. It is set once the seed has answered.
 	// +optional
 	ClusterID string `json:"clusterID,omitempty"`
-	// revision of the restored cluster when its seed was proven.
+	// Revision of the restored cluster when its seed was verified.
 	// +optional
 	Revision int64 `json:"revision,omitempty"`
 }

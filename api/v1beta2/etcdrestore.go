@@ -4,7 +4,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// EtcdRestore brings a snapshot back into an EtcdCluster of the same namespace.
+// EtcdRestore restores a snapshot into an EtcdCluster in the same namespace.
+//
+// The operator verifies the snapshot before it changes anything. The old members serve until the first restored member
+// answers. A restore runs once, and its spec cannot change. To try again, create an EtcdRestore with another name.
+//
+// If a cluster has several EtcdRestores, it runs them one at a time, oldest first. If you delete an EtcdRestore before
+// its switch, the operator undoes the restore. If you delete it later, the restore continues. Applying the manifest of
+// a deleted EtcdRestore again starts a new restore.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=etcdrestores,shortName=etcdrestore,categories=etcd-operator
@@ -12,7 +19,7 @@ import (
 // +kubebuilder:printcolumn:name="Cluster",type=string,JSONPath=`.spec.etcdCluster.name`
 // +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Complete",type=string,JSONPath=`.status.conditions[?(@.type=="Complete")].status`
-// +kubebuilder:printcolumn:name="Percent",type=integer,JSONPath=`.status.percent`,description="how far the step is that Status names"
+// +kubebuilder:printcolumn:name="Percent",type=integer,JSONPath=`.status.percent`,description="progress of the step in the column Status, in percent"
 // +kubebuilder:printcolumn:name="Revision",type=integer,JSONPath=`.status.snapshot.revision`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Path",type=string,priority=1,JSONPath=`.status.snapshot.path`
@@ -21,11 +28,11 @@ type EtcdRestore struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is what the user wants. A restore happens once: to try again, make another EtcdRestore.
+	// Desired restore. It cannot change: to try again, create an EtcdRestore with another name.
 	// +required
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a restore happens once and its spec cannot change: delete this EtcdRestore or make one with another name"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a restore runs once, so its spec cannot change: delete this EtcdRestore, or create one with another name"
 	Spec EtcdRestoreSpec `json:"spec"`
-	// status is what restore-operator proved and saw. Nobody else writes it.
+	// Observed state of the restore. Only restore-operator writes it.
 	// +optional
 	// +kubebuilder:default={observedGeneration:-1}
 	Status EtcdRestoreStatus `json:"status,omitempty"`
@@ -40,36 +47,40 @@ type EtcdRestoreList struct {
 	Items           []EtcdRestore `json:"items"`
 }
 
-// EtcdRestoreSpec says which snapshot to bring back, and where.
+// EtcdRestoreSpec names the snapshot to restore and the cluster to restore it into.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.backupStorageType) != has(self.etcdBackup)",message="write either backupStorageType with its block (an object in a store) or etcdBackup.name (that EtcdBackup's newest snapshot), and not both"
-// +kubebuilder:validation:XValidation:rule="!has(self.select) || !has(self.etcdBackup) || !has(self.etcdBackup.snapshot)",message="etcdBackup.snapshot names one snapshot and select chooses one: write one of the two"
-// +kubebuilder:validation:XValidation:rule="!has(self.backupStorageType) || self.backupStorageType != 'S3' || has(self.s3)",message="backupStorageType S3 needs an s3 block with path: \"<bucket>/<key>\""
-// +kubebuilder:validation:XValidation:rule="!has(self.backupStorageType) || self.backupStorageType != 'GCS' || has(self.gcs)",message="backupStorageType GCS needs a gcs block with path: \"<bucket>/<key>\""
-// +kubebuilder:validation:XValidation:rule="(has(self.backupStorageType) && !(self.backupStorageType in ['S3', 'GCS', 'ABS', 'OSS'])) || ((has(self.backupStorageType) && self.backupStorageType == 'S3') || !has(self.s3)) && ((has(self.backupStorageType) && self.backupStorageType == 'GCS') || !has(self.gcs)) && ((has(self.backupStorageType) && self.backupStorageType == 'ABS') || !has(self.abs)) && ((has(self.backupStorageType) && self.backupStorageType == 'OSS') || !has(self.oss))",message="only the block that backupStorageType names may be there: remove the others"
-// +kubebuilder:validation:XValidation:rule="(!has(self.s3) || !has(self.s3.storageClass) && !has(self.s3.objectLock) && !has(self.s3.tags)) && (!has(self.gcs) || !has(self.gcs.storageClass) && !has(self.gcs.kmsKeyName))",message="storageClass, objectLock, tags and kmsKeyName are for writing: they belong into an EtcdBackup, remove them here"
+// +kubebuilder:validation:XValidation:rule="has(self.backupStorageType) != has(self.etcdBackup)",message="exactly one source is required: write either backupStorageType with its block (an object in a store) or etcdBackup.name (a snapshot of that EtcdBackup)"
+// +kubebuilder:validation:XValidation:rule="!has(self.select) || !has(self.etcdBackup) || !has(self.etcdBackup.snapshot)",message="etcdBackup.snapshot names one snapshot and select chooses one: remove one of the two"
+// +kubebuilder:validation:XValidation:rule="!has(self.backupStorageType) || self.backupStorageType != 'S3' || has(self.s3)",message="backupStorageType S3 requires an s3 block: write s3.path: \"<bucket>/<key>\""
+// +kubebuilder:validation:XValidation:rule="!has(self.backupStorageType) || self.backupStorageType != 'GCS' || has(self.gcs)",message="backupStorageType GCS requires a gcs block: write gcs.path: \"<bucket>/<key>\""
+// +kubebuilder:validation:XValidation:rule="(has(self.backupStorageType) && !(self.backupStorageType in ['S3', 'GCS', 'ABS', 'OSS'])) || ((has(self.backupStorageType) && self.backupStorageType == 'S3') || !has(self.s3)) && ((has(self.backupStorageType) && self.backupStorageType == 'GCS') || !has(self.gcs)) && ((has(self.backupStorageType) && self.backupStorageType == 'ABS') || !has(self.abs)) && ((has(self.backupStorageType) && self.backupStorageType == 'OSS') || !has(self.oss))",message="only the block of the chosen backupStorageType is allowed: remove the other storage blocks"
+// +kubebuilder:validation:XValidation:rule="(!has(self.s3) || !has(self.s3.storageClass) && !has(self.s3.objectLock) && !has(self.s3.tags)) && (!has(self.gcs) || !has(self.gcs.storageClass) && !has(self.gcs.kmsKeyName))",message="storageClass, objectLock, tags and kmsKeyName apply only to writing: move them to an EtcdBackup"
 type EtcdRestoreSpec struct {
-	// etcdCluster is the EtcdCluster to restore. Where there is none of that name yet, the restore waits for it.
+	// EtcdCluster to restore. If it does not exist, the restore waits for it, and the new cluster starts from the
+	// snapshot.
 	// +required
 	EtcdCluster ClusterReference `json:"etcdCluster"`
-	// backupStorageType is S3 or GCS.
+	// Kind of object store: S3 or GCS. The block of the same name, s3 or gcs, is required. ABS and OSS are accepted
+	// for old manifests, and the status then reports StorageNotSupported. Write either this or etcdBackup.
 	// +optional
 	BackupStorageType StorageType `json:"backupStorageType,omitempty"`
-	// etcdBackup takes a snapshot of an EtcdBackup, the newest unless it says which, with that EtcdBackup's store and Secret.
+	// EtcdBackup whose snapshot to restore. The restore uses its store and its Secret. It takes the newest snapshot,
+	// unless etcdBackup.snapshot or select says otherwise. Write either this or backupStorageType.
 	// +optional
 	EtcdBackup *BackupReference `json:"etcdBackup,omitempty"`
-	// select takes the newest snapshot that fits, and an empty one the newest of all. With backupStorageType the
-	// path of the block is then a folder, "<bucket>/<folder>", and with etcdBackup the folder of its series is
-	// looked through. Only snapshots with a manifest count.
+	// Restores the newest snapshot that matches. An empty block matches every snapshot. With backupStorageType, the
+	// path is then a folder, "<bucket>/<folder>". With etcdBackup, the operator searches the folder of its series.
+	// Snapshots without a manifest are ignored. If the folder holds snapshots of several clusters, the restore fails
+	// with SnapshotAmbiguous. Default: the path names one object.
 	// +optional
 	Select *SnapshotSelector `json:"select,omitempty"`
-	// ttlSecondsAfterFinished deletes the EtcdRestore so long after it was complete or had failed; without it, it
-	// stays. One that failed stays as long as its cluster, which never was, would else start empty.
+	// Seconds after which a finished EtcdRestore is deleted. A failed one is kept as long as its cluster has never
+	// formed, because that cluster would otherwise start empty. Default: the EtcdRestore is kept.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
-	// revisionBump is added to the snapshot's revision and everything before is marked compacted, so that no
-	// watcher or cache is ahead of the store. 0 turns both off.
+	// Number added to the revision of the snapshot. All revisions before the result are marked as compacted, so no
+	// watcher or cache can be ahead of the restored data. The value 0 turns both off. Default: 1000000000.
 	// +optional
 	// +kubebuilder:default=1000000000
 	// +kubebuilder:validation:Minimum=0
@@ -79,96 +90,100 @@ type EtcdRestoreSpec struct {
 	Storage `json:",inline"`
 }
 
-// SnapshotSelector says which of several snapshots fit; the newest of them is taken.
+// SnapshotSelector matches snapshots. The newest match is restored.
 type SnapshotSelector struct {
-	// before is the time, RFC 3339, after which no snapshot fits.
+	// Latest time at which a matching snapshot was taken, in RFC 3339. Default: no limit.
 	// +optional
 	Before *metav1.Time `json:"before,omitempty"`
-	// clusterID of etcd, 16 hex digits, that the snapshot must be of. A cluster has another one after each restore.
+	// ID of the etcd cluster that a matching snapshot was taken from, 16 hex digits. A cluster gets a new ID with each
+	// restore. Default: any ID of the cluster.
 	// +optional
 	// +kubebuilder:validation:MaxLength=16
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9a-f]{16}$')",message="write the 16 hex digits of status.clusterID of an EtcdCluster"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9a-f]{16}$')",message="clusterID must be 16 hex digits: copy it from status.clusterID of an EtcdCluster"
 	ClusterID string `json:"clusterID,omitempty"`
 }
 
-// DefaultRevisionBump is added to the revision of a restored cluster where the spec has nothing else; etcd's
-// own documentation of disaster recovery uses the same figure.
+// DefaultRevisionBump is added to the revision of a restored cluster if the spec has no other value. The documentation of
+// etcd's disaster recovery uses the same number.
 const DefaultRevisionBump int64 = 1_000_000_000
 
-// EtcdRestoreStatus is what restore-operator proved and saw.
+// EtcdRestoreStatus is the observed state of a restore.
 type EtcdRestoreStatus struct {
-	// observedGeneration is the generation that this status is about; -1 before the first look.
+	// Generation of the spec that this status describes. It is -1 until the operator has seen the object.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// conditions: Ready, Verified (the snapshot is proven), Restoring, Complete, Failed.
+	// Conditions of the restore: Ready, Verified (the snapshot is verified), Restoring (the cluster has started the
+	// restore), Complete, Failed (it ended without a restored cluster) and Stalled (you have to act). The reason of
+	// Ready is listed in docs/operations.md.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// succeeded is true when the cluster serves the restored data at its full size, and never before.
+	// Whether the cluster serves the restored data at its full size.
 	// +optional
 	Succeeded bool `json:"succeeded"`
-	// reason says why the restore did not succeed.
+	// Why the restore did not succeed.
 	// +optional
 	Reason string `json:"reason,omitempty"`
 
-	// percent is how far the step is that the reason of Ready names: of the bytes read while Verifying and Seeding, of
-	// the members while Growing.
+	// Progress of the step that the reason of Ready names, 0 to 100: the share of bytes read while Verifying and
+	// Seeding, or the share of members that serve while Growing.
 	// +optional
 	Percent int32 `json:"percent,omitempty"`
-	// choice says why this snapshot was taken, where one had to be chosen.
+	// Why the operator chose this snapshot. It is empty if the spec names the snapshot.
 	// +optional
 	Choice string `json:"choice,omitempty"`
-	// snapshot is what was proven. cluster-operator acts only on a restore whose Verified condition is True.
+	// Snapshot that was verified. cluster-operator starts a restore only if its Verified condition is True.
 	// +optional
 	Snapshot *Snapshot `json:"snapshot,omitempty"`
-	// source is where the proven object is, ready to be read by the seed.
+	// Location of the verified object and how to reach it.
 	// +optional
 	Source *RestoreSource `json:"source,omitempty"`
-	// clusterIDBefore is the etcd cluster that was replaced, 16 hex digits; empty when there was none.
+	// ID of the etcd cluster that was replaced, 16 hex digits. It is empty if there was none.
 	// +optional
 	ClusterIDBefore string `json:"clusterIDBefore,omitempty"`
-	// clusterID is the restored etcd cluster, 16 hex digits.
+	// ID of the restored etcd cluster, 16 hex digits.
 	// +optional
 	ClusterID string `json:"clusterID,omitempty"`
-	// restoredRevision of the restored etcd cluster when its first member was proven: that of the snapshot and the bump.
+	// Revision of the restored cluster when its first member was verified: the snapshot's revision plus revisionBump.
 	// +optional
 	RestoredRevision int64 `json:"restoredRevision,omitempty"`
-	// attempts to read the source, failed ones included.
+	// Number of attempts to read the snapshot, including failed ones.
 	// +optional
 	Attempts int32 `json:"attempts,omitempty"`
-	// startTime is when restore-operator took the restore up.
+	// Time at which restore-operator started the restore.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
-	// completionTime is when it was complete or had failed.
+	// Time at which the restore completed or failed.
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
 }
 
 // RestoreSource is one exact object and how to reach it.
 //
-// It is what cluster-operator hands to the seed; everything in it was used by restore-operator's proof.
+// cluster-operator passes it to the seed. restore-operator has verified the object with exactly these settings.
 type RestoreSource struct {
-	// storageType is S3 or GCS.
+	// Kind of object store: S3 or GCS.
 	StorageType StorageType `json:"storageType"`
-	// bucket of the object.
+	// Bucket of the object.
 	Bucket string `json:"bucket"`
-	// key of the object.
+	// Key of the object in its bucket.
 	Key string `json:"key"`
-	// endpoint of the store; empty means the cloud's own.
+	// URL of the store. An empty value means the cloud provider's own.
 	// +optional
 	Endpoint string `json:"endpoint,omitempty"`
-	// region of the bucket.
+	// Region of the bucket.
 	// +optional
 	Region string `json:"region,omitempty"`
-	// forcePathStyle puts the bucket in the path.
+	// Whether requests have the bucket in the path instead of the host name.
 	// +optional
 	ForcePathStyle bool `json:"forcePathStyle,omitempty"`
-	// customerKey: the object is encrypted by the key sse-customer-key of the Secret (SSE-C).
+	// Whether the object is encrypted with the key sse-customer-key of the Secret (SSE-C).
 	// +optional
 	CustomerKey bool `json:"customerKey,omitempty"`
-	// secret with the credentials, in the restore's namespace; empty means the ambient identity.
+	// Name of the Secret with the credentials, in the namespace of the EtcdRestore. An empty value means the identity
+	// of the Pod's service account.
 	// +optional
 	Secret string `json:"secret,omitempty"`
 }

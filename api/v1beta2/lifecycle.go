@@ -1,25 +1,26 @@
 package v1beta2
 
-// RetentionPolicy says what becomes of a volume, in the words of a StatefulSet.
+// RetentionPolicy decides what happens to a volume, with the values that a StatefulSet has.
+//
 // +kubebuilder:validation:Enum=Delete;Retain
 type RetentionPolicy string
 
-// What becomes of volumes.
+// Retain keeps the volumes, Delete removes them.
 const (
 	RetainVolumes RetentionPolicy = "Retain"
 	DeleteVolumes RetentionPolicy = "Delete"
 )
 
-// VolumeRetentionPolicy says what becomes of the members' PersistentVolumeClaims. Those of members that were removed
-// are always deleted, once what replaces them is proven.
+// VolumeRetentionPolicy decides what happens to the members' PersistentVolumeClaims.
 type VolumeRetentionPolicy struct {
-	// whenDeleted says what becomes of them when the EtcdCluster is deleted: Delete (the default) or Retain.
+	// What happens to the volumes when the EtcdCluster is deleted. Delete removes them. Retain keeps them, and a later
+	// EtcdCluster of the same name does not use them. Default: Delete.
 	// +optional
 	// +kubebuilder:default=Delete
 	WhenDeleted RetentionPolicy `json:"whenDeleted,omitempty"`
 }
 
-// RetainsVolumes says whether volumes stay when the EtcdCluster is deleted.
+// RetainsVolumes returns whether the volumes are kept when the EtcdCluster is deleted.
 func (s *EtcdClusterSpec) RetainsVolumes() bool {
 	return s.VolumeRetention != nil && s.VolumeRetention.WhenDeleted == RetainVolumes
 }

@@ -4,87 +4,93 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// PodPolicy shapes the Pod of every member.
+// PodPolicy holds the settings of every member's Pod and volume.
 //
-// +kubebuilder:validation:XValidation:rule="!(has(self.emptyDir) && has(self.persistentVolumeClaimSpec))",message="write either emptyDir (data is lost with the Pod) or persistentVolumeClaimSpec (data is kept), not both"
+// +kubebuilder:validation:XValidation:rule="!(has(self.emptyDir) && has(self.persistentVolumeClaimSpec))",message="emptyDir and persistentVolumeClaimSpec exclude each other: write emptyDir (data is lost with the Pod) or persistentVolumeClaimSpec (data is kept)"
 type PodPolicy struct {
-	// labels are added to every Pod. The keys app, etcd_* and etcd.database.coreos.com/* belong to the operator.
+	// Labels to add to every Pod, at most 64. The keys app, etcd_* and etcd.database.coreos.com/* are reserved for the
+	// operator. A change does not restart members. Default: none.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
-	// +kubebuilder:validation:XValidation:rule="self.all(key, key != 'app' && !key.startsWith('etcd_') && !key.startsWith('etcd.database.coreos.com/'))",message="the label keys app, etcd_* and etcd.database.coreos.com/* belong to the operator: choose other keys"
+	// +kubebuilder:validation:XValidation:rule="self.all(key, key != 'app' && !key.startsWith('etcd_') && !key.startsWith('etcd.database.coreos.com/'))",message="the label keys app, etcd_* and etcd.database.coreos.com/* are reserved for the operator: choose other keys"
 	Labels map[string]string `json:"labels,omitempty"`
-	// annotations are added to every Pod. The key etcd.version belongs to the operator.
+	// Annotations to add to every Pod, at most 64. The key etcd.version is reserved for the operator. A change does
+	// not restart members, except of the key kubectl.kubernetes.io/restartedAt, which restarts them one at a time.
+	// Default: none.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
-	// +kubebuilder:validation:XValidation:rule="!('etcd.version' in self)",message="the annotation etcd.version belongs to the operator: choose another key"
+	// +kubebuilder:validation:XValidation:rule="!('etcd.version' in self)",message="the annotation key etcd.version is reserved for the operator: choose another key"
 	Annotations map[string]string `json:"annotations,omitempty"`
-	// nodeSelector of every Pod.
+	// Labels that a node must have to run a member. Default: none.
 	// +optional
 	// +mapType=atomic
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
-	// affinity of every Pod. Without it, and without antiAffinity, members prefer different hosts.
+	// Affinity of every Pod, as in a Pod. It replaces antiAffinity and the default spread. Default: members prefer
+	// different nodes.
 	// +optional
 	Affinity *corev1.Affinity `json:"affinity,omitempty"`
-	// antiAffinity true requires every member on a host of its own. Without effect when affinity is given.
+	// Requires a node of its own for every member. A member without a free node stays Pending. It has no effect
+	// together with affinity. Default: false.
 	// +optional
 	AntiAffinity bool `json:"antiAffinity,omitempty"`
-	// topologySpreadConstraints of every Pod. Without them, and without affinity, members prefer different zones and
-	// different hosts (ScheduleAnyway).
+	// Spread of the Pods over zones and nodes, as in a Pod. Default: without affinity, members prefer different zones
+	// and different nodes (ScheduleAnyway).
 	// +optional
 	// +listType=map
 	// +listMapKey=topologyKey
 	// +listMapKey=whenUnsatisfiable
 	TopologySpreadConstraints []corev1.TopologySpreadConstraint `json:"topologySpreadConstraints,omitempty"`
-	// tolerations of every Pod.
+	// Taints that every Pod tolerates, as in a Pod. Default: none.
 	// +optional
 	// +listType=atomic
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
-	// priorityClassName of every Pod: what depends on etcd should not preempt it.
+	// PriorityClass of every Pod. Choose one that is at least as high as that of the workloads that depend on etcd.
+	// Default: none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	PriorityClassName string `json:"priorityClassName,omitempty"`
-	// serviceAccountName of every Pod, where a policy or an image registry goes by it. Its token is not mounted: etcd
-	// has no use for the Kubernetes API.
+	// ServiceAccount of every Pod, for example for a policy or an image registry. Its token is not mounted, because
+	// etcd does not use the Kubernetes API. Default: the namespace's default ServiceAccount.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
-	// resources of the etcd container.
+	// CPU and memory of the etcd container, as in a Pod. Default: no requests and no limits.
 	// +optional
 	Resources corev1.ResourceRequirements `json:"resources,omitempty"`
-	// etcdEnv is added to the environment of the etcd container; ETCD_* variables set etcd's options. What the
-	// operator sets as a flag wins.
+	// Environment variables of the etcd container. Variables named ETCD_* set options of etcd. If the operator sets
+	// the same option as a flag, the flag wins. Default: none.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	EtcdEnv []corev1.EnvVar `json:"etcdEnv,omitempty"`
-	// persistentVolumeClaimSpec of every member's volume. Without it, and without emptyDir, a member gets 8Gi
-	// on the default StorageClass. The volumes of running members grow with resources.requests.storage where their
-	// StorageClass allows it.
+	// Specification of every member's PersistentVolumeClaim. If resources.requests.storage is raised, the operator
+	// grows the volumes of running members, provided that their StorageClass allows expansion. It cannot be combined
+	// with emptyDir. Default: 8Gi of the default StorageClass.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="!(has(self.resources) && has(self.resources.requests) && 'storage' in self.resources.requests && has(oldSelf.resources) && has(oldSelf.resources.requests) && 'storage' in oldSelf.resources.requests) || quantity(string(self.resources.requests['storage'])).compareTo(quantity(string(oldSelf.resources.requests['storage']))) >= 0",message="a volume can grow and cannot shrink: set resources.requests.storage back to what it was or higher"
+	// +kubebuilder:validation:XValidation:rule="!(has(self.resources) && has(self.resources.requests) && 'storage' in self.resources.requests && has(oldSelf.resources) && has(oldSelf.resources.requests) && 'storage' in oldSelf.resources.requests) || quantity(string(self.resources.requests['storage'])).compareTo(quantity(string(oldSelf.resources.requests['storage']))) >= 0",message="a volume cannot shrink: set resources.requests.storage to its previous value or higher"
 	PersistentVolumeClaimSpec *corev1.PersistentVolumeClaimSpec `json:"persistentVolumeClaimSpec,omitempty"`
-	// emptyDir keeps a member's data only as long as its Pod: for tests and throw-away clusters. Where members with a
-	// volume are restarted, for another version say, those without are replaced one by one by new ones. Taken out of
-	// the spec it brings their data onto volumes the same way.
+	// Stores each member's data in its Pod, so the data is lost with the Pod. Use it for tests and short-lived
+	// clusters. A change that restarts members with a volume replaces members with emptyDir, one at a time. If you
+	// remove this field, the operator moves the data to volumes in the same way. Default: members have volumes.
 	// +optional
 	EmptyDir *corev1.EmptyDirVolumeSource `json:"emptyDir,omitempty"`
-	// securityContext of every Pod. Without it Pods run as user 65532, non-root, with the runtime's default
-	// seccomp profile, so that they pass the restricted Pod Security Standard.
+	// Security context of every Pod. The default meets the restricted Pod Security Standard. Default: user 65532,
+	// non-root, with seccomp profile RuntimeDefault.
 	// +optional
 	SecurityContext *corev1.PodSecurityContext `json:"securityContext,omitempty"`
-	// imagePullSecrets of every Pod.
+	// Secrets with the credentials of the image registry, as in a Pod. Default: none.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty"`
-	// DNSTimeoutInSecond was the limit of an init container that is no longer there. Accepted, without effect.
+	// Kept for old manifests, ignored. It was the time limit of an init container that no longer exists.
 	// +optional
 	DNSTimeoutInSecond int64 `json:"DNSTimeoutInSecond,omitempty"`
-	// busyboxImage was the image of an init container that is no longer there. Accepted, without effect.
+	// Kept for old manifests, ignored. It was the image of an init container that no longer exists.
 	// +optional
 	BusyboxImage string `json:"busyboxImage,omitempty"`
-	// ClusterDomain is appended to the members' DNS names, for example ".cluster.local". Without it names end
-	// in .svc and the Pod's search path completes them.
+	// Suffix of the members' DNS names, for example ".cluster.local". Without it the names end in .svc, and the Pod's
+	// DNS search path completes them. Default: none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	ClusterDomain string `json:"ClusterDomain,omitempty"`

@@ -5,11 +5,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// DefaultMemberStorage is the size of a member's volume where the spec says nothing: four times etcd's default quota.
+// DefaultMemberStorage is the size of a member's volume if the spec has none: four times etcd's default quota.
 const DefaultMemberStorage = "8Gi"
 
-// MemberStorage is how many bytes a member's volume is asked to have, 0 where nothing limits it (an emptyDir without
-// sizeLimit).
+// MemberStorage returns the requested size of a member's volume in bytes. It is 0 if the size is unlimited, as in an
+// emptyDir without sizeLimit.
 func (s EtcdClusterSpec) MemberStorage() int64 {
 	if s.Pod != nil && s.Pod.EmptyDir != nil {
 		if limit := s.Pod.EmptyDir.SizeLimit; limit != nil {

@@ -6,42 +6,43 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// RecoveryPolicy says what the operator does by itself about members that do not come back.
+// RecoveryPolicy decides when the operator replaces members, and what it does if quorum is lost.
 type RecoveryPolicy struct {
-	// memberReplacementGrace is how long a member may not serve before a new one takes its place, while a quorum of
-	// the others serves: its host is gone, say. At least 30s. A member whose data is known to be gone or corrupt is
-	// replaced without waiting.
+	// How long a member may fail to serve before the operator replaces it, at least 30s. The operator waits only while
+	// the other members have a quorum. It replaces a member whose data is lost or corrupt without waiting. Raise the
+	// value if your nodes need longer to restart. Default: 5m.
 	// +optional
 	// +kubebuilder:default="5m"
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^([0-9]+(h|m|s))+$`
-	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('30s')",message="memberReplacementGrace is at least 30s, which a member that is only restarted needs; for example \"5m\""
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('30s')",message="memberReplacementGrace must be at least 30s, because a restarting member needs that long: write for example \"5m\""
 	MemberReplacementGrace *metav1.Duration `json:"memberReplacementGrace,omitempty"`
-	// quorumLoss says what to do when so many voters have lost their data that the rest can never agree again.
-	// Wait changes nothing until somebody decides. ForceNewCluster is the consent to go on from one survivor: the
-	// one that knows most is restarted once with --force-new-cluster, and the cluster grows to size from it. Writes
-	// that only the lost members had are lost.
+	// What to do if so many voters have lost their data that the others can never form a quorum again. Wait changes
+	// nothing until you act. ForceNewCluster restarts the most advanced survivor once with --force-new-cluster, and
+	// grows the cluster from it. Writes that only the lost members had are then lost. ForceNewCluster requires
+	// volumes. Default: Wait.
 	// +optional
 	// +kubebuilder:default=Wait
 	QuorumLoss QuorumLossPolicy `json:"quorumLoss,omitempty"`
 }
 
-// QuorumLossPolicy says what to do when quorum is lost for good.
+// QuorumLossPolicy decides what to do if quorum is lost for good.
+//
 // +kubebuilder:validation:Enum=Wait;ForceNewCluster
 type QuorumLossPolicy string
 
-// The ways to go on from a lost quorum.
+// The reactions to a lost quorum.
 const (
-	// QuorumLossWait changes nothing.
+	// QuorumLossWait changes nothing until the user acts.
 	QuorumLossWait QuorumLossPolicy = "Wait"
-	// QuorumLossForceNewCluster goes on from the survivor that knows most.
+	// QuorumLossForceNewCluster rebuilds the cluster from its most advanced survivor.
 	QuorumLossForceNewCluster QuorumLossPolicy = "ForceNewCluster"
 )
 
-// DefaultMemberReplacementGrace is the schema's default, for clusters without a recovery policy.
+// DefaultMemberReplacementGrace equals the schema's default, for clusters without a recovery policy.
 const DefaultMemberReplacementGrace = 5 * time.Minute
 
-// MemberReplacementGrace is how long a member may not serve before another takes its place.
+// MemberReplacementGrace returns how long a member may fail to serve before the operator replaces it.
 func (s *EtcdClusterSpec) MemberReplacementGrace() time.Duration {
 	if s.Recovery == nil || s.Recovery.MemberReplacementGrace == nil {
 		return DefaultMemberReplacementGrace
@@ -49,47 +50,49 @@ func (s *EtcdClusterSpec) MemberReplacementGrace() time.Duration {
 	return s.Recovery.MemberReplacementGrace.Duration
 }
 
-// ForcesNewCluster says whether the spec consents to going on from one survivor.
+// ForcesNewCluster returns whether the spec allows the operator to rebuild the cluster from one survivor.
 func (s *EtcdClusterSpec) ForcesNewCluster() bool {
 	return s.Recovery != nil && s.Recovery.QuorumLoss == QuorumLossForceNewCluster
 }
 
-// RecoveryStep is how far a cluster is with its recovery from a lost quorum.
+// RecoveryStep is the step that a recovery from a lost quorum has reached.
+//
 // +kubebuilder:validation:Enum=Forcing;Growing;Complete
 type RecoveryStep string
 
 // The steps of a recovery, in order.
 const (
-	// RecoveryForcing: all other members stop, and the survivor is restarted once with --force-new-cluster.
+	// RecoveryForcing means that all other members stop, and the survivor is restarted once with --force-new-cluster.
 	RecoveryForcing RecoveryStep = "Forcing"
-	// RecoveryGrowing: the survivor served as a cluster of one, and it grows to spec.size.
+	// RecoveryGrowing means that the survivor has served as a cluster of one, and members are added up to spec.size.
 	RecoveryGrowing RecoveryStep = "Growing"
-	// RecoveryComplete: at size, and the volumes of the others are gone.
+	// RecoveryComplete means that the cluster has spec.size members, and the volumes of the lost ones are deleted.
 	RecoveryComplete RecoveryStep = "Complete"
 )
 
-// ClusterRecoveryStatus is how far a cluster is with its recovery from a lost quorum.
+// ClusterRecoveryStatus is the progress of a recovery from a lost quorum.
 type ClusterRecoveryStatus struct {
-	// step that was reached.
+	// Step that the recovery has reached: Forcing, Growing or Complete.
 	Step RecoveryStep `json:"step"`
-	// message says what is being done.
+	// What the operator is doing.
 	// +optional
 	Message string `json:"message,omitempty"`
-	// member that the cluster goes on from: the survivor that had the highest raftIndex.
+	// Name of the survivor from which the cluster continues: the one with the highest raftIndex.
 	Member string `json:"member"`
-	// raftIndex of the last entry that it knew to be committed, and raftTerm, when it was chosen.
+	// Index of the last raft entry that the survivor knew to be committed when it was chosen.
 	// +optional
 	RaftIndex int64 `json:"raftIndex,omitempty"`
+	// Raft term of the survivor when it was chosen.
 	// +optional
 	RaftTerm int64 `json:"raftTerm,omitempty"`
-	// revision that it served when it was a cluster of one.
+	// Revision that the survivor served as a cluster of one.
 	// +optional
 	Revision int64 `json:"revision,omitempty"`
-	// voters that there were, by name, the survivor among them.
+	// Names of all voters before the recovery, including the survivor.
 	// +optional
 	// +listType=atomic
 	Voters []string `json:"voters,omitempty"`
-	// startedAt is when the survivor was chosen.
+	// Time at which the survivor was chosen.
 	// +optional
 	StartedAt *metav1.Time `json:"startedAt,omitempty"`
 }

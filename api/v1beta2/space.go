@@ -5,41 +5,41 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// NoSpaceAction says what to do when members have used up their space quota.
+// NoSpaceAction decides what to do if a member has used up its space quota.
+//
 // +kubebuilder:validation:Enum=Compact;Defragment;Wait
 type NoSpaceAction string
 
-// What the operator does by itself when etcd refuses writes because a space quota is used up.
+// The reactions to a used-up space quota.
 const (
-	// NoSpaceCompact forgets old revisions, gives the space back and disarms the alarm.
+	// NoSpaceCompact removes old revisions, defragments and disarms the alarm.
 	NoSpaceCompact NoSpaceAction = "Compact"
-	// NoSpaceDefragment gives back the space that is free already and disarms the alarm; no revision is forgotten.
+	// NoSpaceDefragment keeps all revisions, defragments and disarms the alarm.
 	NoSpaceDefragment NoSpaceAction = "Defragment"
-	// NoSpaceWait changes nothing until somebody has.
+	// NoSpaceWait changes nothing until the user acts.
 	NoSpaceWait NoSpaceAction = "Wait"
 )
 
-// NoSpacePolicy says what the operator does by itself when members have used up their space quota, and etcd refuses
-// writes.
+// NoSpacePolicy decides what the operator does if a member has used up its space quota and etcd refuses writes.
 type NoSpacePolicy struct {
-	// action is Compact (the default), Defragment or Wait. Compact forgets revisions but for the newest keepRevisions,
-	// if that is needed, then defragments one member after the other and disarms the alarm. Defragment forgets nothing.
-	// Keys and their present values are never touched.
+	// What to do if the quota is used up. Compact removes old revisions if that is needed, defragments one member at a
+	// time and disarms the alarm. Defragment does the same without removing revisions. Wait does nothing. Keys and
+	// their current values are never removed. Default: Compact.
 	// +optional
 	// +kubebuilder:default=Compact
 	Action NoSpaceAction `json:"action,omitempty"`
-	// keepRevisions is how many of the newest revisions stay, for those who read or watch from a revision that is not
-	// the present one. With 0 only the present one stays.
+	// Number of newest revisions that Compact keeps. Clients that read or watch an older revision get an error that it
+	// is compacted. The value 0 keeps only the current revision. Default: 1000.
 	// +optional
 	// +kubebuilder:default=1000
 	// +kubebuilder:validation:Minimum=0
 	KeepRevisions *int64 `json:"keepRevisions,omitempty"`
 }
 
-// DefaultKeepRevisions is the schema's default, for clusters without a policy.
+// DefaultKeepRevisions equals the schema's default, for clusters without a policy.
 const DefaultKeepRevisions int64 = 1000
 
-// NoSpaceAction is what to do when members have used up their space quota.
+// NoSpaceAction returns what to do if a member has used up its space quota.
 func (s *EtcdClusterSpec) NoSpaceAction() NoSpaceAction {
 	if s.NoSpace == nil || s.NoSpace.Action == "" {
 		return NoSpaceCompact
@@ -47,7 +47,7 @@ func (s *EtcdClusterSpec) NoSpaceAction() NoSpaceAction {
 	return s.NoSpace.Action
 }
 
-// KeepRevisions is how many revisions a compaction leaves.
+// KeepRevisions returns how many revisions a compaction keeps.
 func (s *EtcdClusterSpec) KeepRevisions() int64 {
 	if s.NoSpace == nil || s.NoSpace.KeepRevisions == nil {
 		return DefaultKeepRevisions
@@ -55,46 +55,46 @@ func (s *EtcdClusterSpec) KeepRevisions() int64 {
 	return *s.NoSpace.KeepRevisions
 }
 
-// DefragmentationPolicy says when members write their database files anew, without the free space in them: one member
-// at a time, the leader last, and only while all members are well and nothing else is going on. A member answers nobody
-// while it does.
+// DefragmentationPolicy decides when members are defragmented.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.schedule) && self.schedule.size() > 0 || has(self.freePercent)",message="write schedule (when), freePercent (from how much free space on), or both"
-// +kubebuilder:validation:XValidation:rule="!has(self.minimumSize) || has(self.freePercent)",message="minimumSize is that of freePercent: write both"
-// +kubebuilder:validation:XValidation:rule="!has(self.timeZone) || self.timeZone.size() == 0 || has(self.schedule) && self.schedule.size() > 0",message="timeZone is that of schedule: write both"
-// +kubebuilder:validation:XValidation:rule="!has(self.startingDeadlineSeconds) || has(self.schedule) && self.schedule.size() > 0",message="startingDeadlineSeconds is that of schedule: write both"
-// +kubebuilder:validation:XValidation:rule="!has(self.schedule) || self.schedule.size() == 0 || self.schedule.matches('^(@(yearly|annually|monthly|weekly|daily|midnight|hourly)|[0-9*?/,-]+ +[0-9*?/,-]+ +[0-9*?/,-]+ +[0-9A-Za-z*?/,-]+ +[0-9A-Za-z*?/,-]+)$')",message="schedule has five fields: minute, hour, day of the month, month, day of the week (0-6), such as \"0 3 * * 0\"; or it is one of @hourly, @daily, @weekly, @monthly, @yearly"
-// +kubebuilder:validation:XValidation:rule="!has(self.timeZone) || self.timeZone != 'Local'",message="timeZone Local says nothing: write the zone's name, such as Europe/Berlin"
+// +kubebuilder:validation:XValidation:rule="has(self.schedule) && self.schedule.size() > 0 || has(self.freePercent)",message="defragmentation needs a trigger: write schedule (a time), freePercent (an amount of free space), or both"
+// +kubebuilder:validation:XValidation:rule="!has(self.minimumSize) || has(self.freePercent)",message="minimumSize requires freePercent: write freePercent too, or remove minimumSize"
+// +kubebuilder:validation:XValidation:rule="!has(self.timeZone) || self.timeZone.size() == 0 || has(self.schedule) && self.schedule.size() > 0",message="timeZone requires schedule: write schedule too, or remove timeZone"
+// +kubebuilder:validation:XValidation:rule="!has(self.startingDeadlineSeconds) || has(self.schedule) && self.schedule.size() > 0",message="startingDeadlineSeconds requires schedule: write schedule too, or remove startingDeadlineSeconds"
+// +kubebuilder:validation:XValidation:rule="!has(self.schedule) || self.schedule.size() == 0 || self.schedule.matches('^(@(yearly|annually|monthly|weekly|daily|midnight|hourly)|[0-9*?/,-]+ +[0-9*?/,-]+ +[0-9*?/,-]+ +[0-9A-Za-z*?/,-]+ +[0-9A-Za-z*?/,-]+)$')",message="schedule is not valid: write five fields (minute, hour, day of the month, month, day of the week 0-6), such as \"0 3 * * 0\", or one of @hourly, @daily, @weekly, @monthly, @yearly"
+// +kubebuilder:validation:XValidation:rule="!has(self.timeZone) || self.timeZone != 'Local'",message="timeZone Local is not allowed, because it depends on the node: write an IANA name, such as Europe/Berlin"
 type DefragmentationPolicy struct {
-	// schedule in five fields of cron, or @weekly and so on, at which every member is defragmented. Of runs that were
-	// missed, one is made.
+	// Schedule on which every member is defragmented, in cron format, for example "0 3 * * 0". The names @hourly,
+	// @daily, @weekly, @monthly and @yearly are allowed, too. After any number of missed runs the operator makes one.
+	// Default: no schedule.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Schedule string `json:"schedule,omitempty"`
-	// timeZone of schedule by its IANA name, such as Europe/Berlin. Without it UTC.
+	// IANA name of the time zone of schedule, for example Europe/Berlin. It requires schedule. Default: UTC.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_+\-/]*$`
 	TimeZone string `json:"timeZone,omitempty"`
-	// startingDeadlineSeconds after which a missed run, or what is left of one, is left out instead of made late.
-	// Without it, it is made however late.
+	// Seconds by which a run, or the rest of one, may start late, at least 60. After that it is skipped. It requires
+	// schedule. Default: no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=60
 	StartingDeadlineSeconds *int64 `json:"startingDeadlineSeconds,omitempty"`
-	// freePercent of a member's database file from which on it is defragmented, at most once an hour.
+	// Share of free space in a member's database file from which it is defragmented, in percent, 10 to 95. A member is
+	// defragmented for this at most once an hour. Default: free space alone is no trigger.
 	// +optional
 	// +kubebuilder:validation:Minimum=10
 	// +kubebuilder:validation:Maximum=95
 	FreePercent *int32 `json:"freePercent,omitempty"`
-	// minimumSize of a database file that freePercent looks at. Without it 100Mi.
+	// Size of a database file below which freePercent is ignored. It requires freePercent. Default: 100Mi.
 	// +optional
 	MinimumSize *resource.Quantity `json:"minimumSize,omitempty"`
 }
 
-// DefaultMinimumSize of a database file that is looked at for free space: 100Mi.
+// DefaultMinimumSize is the default of minimumSize in bytes: 100Mi.
 const DefaultMinimumSize int64 = 100 << 20
 
-// SmallestFile in bytes that is looked at for free space.
+// SmallestFile returns minimumSize in bytes, or its default.
 func (p *DefragmentationPolicy) SmallestFile() int64 {
 	if p.MinimumSize == nil {
 		return DefaultMinimumSize
@@ -102,19 +102,20 @@ func (p *DefragmentationPolicy) SmallestFile() int64 {
 	return p.MinimumSize.Value()
 }
 
-// SpaceStatus is what the operator did because members have used up their space quota.
+// SpaceStatus is the operator's work against a used-up space quota.
 type SpaceStatus struct {
-	// compactedRevision up to which it had etcd forget what was before, and compactedAt when.
+	// Revision up to which the operator had etcd remove the history.
 	CompactedRevision int64 `json:"compactedRevision"`
+	// Time of that compaction.
 	// +optional
 	CompactedAt *metav1.Time `json:"compactedAt,omitempty"`
 }
 
-// DefragmentationStatus is how far a schedule of defragmentation is.
+// DefragmentationStatus is the progress of a defragmentation schedule.
 type DefragmentationStatus struct {
-	// schedule that it is about, with its time zone.
+	// Schedule that this status describes, with its time zone.
 	Schedule string `json:"schedule"`
-	// lastScheduleTime of the last run that is over, or when the schedule was first seen.
+	// Scheduled time of the last finished run, or the time at which the operator first saw the schedule.
 	// +optional
 	LastScheduleTime *metav1.Time `json:"lastScheduleTime,omitempty"`
 }

@@ -8,8 +8,8 @@ import (
 
 const (
 	wantType     = "write S3 (Amazon S3 and whatever speaks its protocol) or GCS, in capital letters"
-	wantFrom     = "spec: write either etcdCluster.name (a cluster of this operator) or etcdEndpoints (any other etcd), and not both"
-	wantOneBlock = "spec: only the block that storageType names may be there: remove the others"
+	wantFrom     = "spec: exactly one source is required: write either etcdCluster.name (an EtcdCluster in this namespace) or etcdEndpoints (any other etcd)"
+	wantOneBlock = "spec: only the block of the chosen storageType is allowed: remove the other storage blocks"
 	wantMin0     = ": in body should be greater than or equal to 0"
 )
 
@@ -22,8 +22,8 @@ func TestEtcdBackupIsRefused(t *testing.T) {
 		"an unknown storage type":    {spec: "{" + from + ", storageType: Azure, s3: {path: b/k}}", want: "spec.storageType: " + wantType},
 		"s3 in small letters":        {spec: "{" + from + ", storageType: s3, s3: {path: b/k}}", want: "spec.storageType: " + wantType},
 		"a storage type without end": {spec: "{" + from + ", storageType: " + strings.Repeat("S", 65) + "}", want: "spec.storageType: may not be more than 64 bytes"},
-		"S3 without its block":       {spec: "{" + from + ", storageType: S3}", want: `spec: storageType S3 needs an s3 block with path: "<bucket>/<key>"`},
-		"GCS without its block":      {spec: "{" + from + ", storageType: GCS}", want: `spec: storageType GCS needs a gcs block with path: "<bucket>/<key>"`},
+		"S3 without its block":       {spec: "{" + from + ", storageType: S3}", want: `spec: storageType S3 requires an s3 block: write s3.path: "<bucket>/<key>"`},
+		"GCS without its block":      {spec: "{" + from + ", storageType: GCS}", want: `spec: storageType GCS requires a gcs block: write gcs.path: "<bucket>/<key>"`},
 		"S3 with a gcs block, too":   {spec: "{" + from + ", storageType: S3, s3: {path: b/k}, gcs: {path: b/k}}", want: wantOneBlock},
 		"GCS with an s3 block, too":  {spec: "{" + from + ", storageType: GCS, s3: {path: b/k}, gcs: {path: b/k}}", want: wantOneBlock},
 		"S3 with an abs block, too":  {spec: "{" + from + ", storageType: S3, s3: {path: b/k}, abs: {path: b/k}}", want: wantOneBlock},

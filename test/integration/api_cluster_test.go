@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	wantSize    = "spec.size: size is 1 to 7: write 3 (survives the loss of one member) or 5 (of two)"
-	wantVersion = `spec.version: version is three numbers, for example "3.6.16" (quoted)`
-	wantLong    = "<nil>: the name of an EtcdCluster has at most 52 characters, because its members' names add 11: choose a shorter one"
-	wantName    = "<nil>: the name of an EtcdCluster is also that of its Services: lower-case letters, digits and '-', and it starts with a letter"
-	wantLabels  = "spec.pod.labels: the label keys app, etcd_* and etcd.database.coreos.com/* belong to the operator: choose other keys"
-	wantGrace   = `spec.recovery.memberReplacementGrace: memberReplacementGrace is at least 30s, which a member that is only restarted needs; for example "5m"`
-	wantVolume  = "spec: quorumLoss: ForceNewCluster restarts a member on its volume, and with pod.emptyDir there is none: remove one of the two; an EtcdRestore goes on from a snapshot"
-	wantTLS     = "spec.TLS.static: operatorSecret and member.serverSecret go together: write both (TLS for clients) or neither"
+	wantSize    = "spec.size: size must be 1 to 7: write 3 (tolerates the loss of one member) or 5 (tolerates the loss of two)"
+	wantVersion = `spec.version: version must be three numbers in quotes: write for example "3.6.16"`
+	wantLong    = "<nil>: the name of an EtcdCluster can have at most 52 characters, because its members' names add 11: choose a shorter name"
+	wantName    = "<nil>: the name of an EtcdCluster is also the name of a Service: use lower-case letters, digits and '-', start with a letter and end with a letter or digit"
+	wantLabels  = "spec.pod.labels: the label keys app, etcd_* and etcd.database.coreos.com/* are reserved for the operator: choose other keys"
+	wantGrace   = `spec.recovery.memberReplacementGrace: memberReplacementGrace must be at least 30s, because a restarting member needs that long: write for example "5m"`
+	wantVolume  = "spec: quorumLoss: ForceNewCluster needs a volume, and pod.emptyDir has none: remove one of the two; without volumes, recover with an EtcdRestore"
+	wantTLS     = "spec.TLS.static: operatorSecret and member.serverSecret require each other: write both to turn on TLS for clients, or neither"
 )
 
 func TestEtcdClusterIsRefused(t *testing.T) {
@@ -44,12 +44,12 @@ func TestEtcdClusterIsRefused(t *testing.T) {
 
 		"another way out of a used up quota":   {spec: "{size: 3, noSpace: {action: Delete}}", want: `spec.noSpace.action: Unsupported value: "Delete": supported values: "Compact", "Defragment", "Wait"`},
 		"fewer revisions than none":            {spec: "{size: 3, noSpace: {keepRevisions: -1}}", want: "spec.noSpace.keepRevisions: in body should be greater than or equal to 0"},
-		"defragmentation at no time":           {spec: "{size: 3, defragmentation: {}}", want: "spec.defragmentation: write schedule (when), freePercent (from how much free space on), or both"},
-		"a smallest file for no threshold":     {spec: "{size: 3, defragmentation: {schedule: '@daily', minimumSize: 1Gi}}", want: "spec.defragmentation: minimumSize is that of freePercent: write both"},
-		"a time zone of no schedule":           {spec: "{size: 3, defragmentation: {freePercent: 50, timeZone: Europe/Berlin}}", want: "spec.defragmentation: timeZone is that of schedule: write both"},
-		"a deadline of no schedule":            {spec: "{size: 3, defragmentation: {freePercent: 50, startingDeadlineSeconds: 600}}", want: "spec.defragmentation: startingDeadlineSeconds is that of schedule: write both"},
-		"a schedule of six fields":             {spec: "{size: 3, defragmentation: {schedule: '0 0 3 * * 0'}}", want: `spec.defragmentation: schedule has five fields: minute, hour, day of the month, month, day of the week (0-6), such as "0 3 * * 0"; or it is one of @hourly, @daily, @weekly, @monthly, @yearly`},
-		"the machine's time zone":              {spec: "{size: 3, defragmentation: {schedule: '@daily', timeZone: Local}}", want: "spec.defragmentation: timeZone Local says nothing: write the zone's name, such as Europe/Berlin"},
+		"defragmentation at no time":           {spec: "{size: 3, defragmentation: {}}", want: "spec.defragmentation: defragmentation needs a trigger: write schedule (a time), freePercent (an amount of free space), or both"},
+		"a smallest file for no threshold":     {spec: "{size: 3, defragmentation: {schedule: '@daily', minimumSize: 1Gi}}", want: "spec.defragmentation: minimumSize requires freePercent: write freePercent too, or remove minimumSize"},
+		"a time zone of no schedule":           {spec: "{size: 3, defragmentation: {freePercent: 50, timeZone: Europe/Berlin}}", want: "spec.defragmentation: timeZone requires schedule: write schedule too, or remove timeZone"},
+		"a deadline of no schedule":            {spec: "{size: 3, defragmentation: {freePercent: 50, startingDeadlineSeconds: 600}}", want: "spec.defragmentation: startingDeadlineSeconds requires schedule: write schedule too, or remove startingDeadlineSeconds"},
+		"a schedule of six fields":             {spec: "{size: 3, defragmentation: {schedule: '0 0 3 * * 0'}}", want: `spec.defragmentation: schedule is not valid: write five fields (minute, hour, day of the month, month, day of the week 0-6), such as "0 3 * * 0", or one of @hourly, @daily, @weekly, @monthly, @yearly`},
+		"the machine's time zone":              {spec: "{size: 3, defragmentation: {schedule: '@daily', timeZone: Local}}", want: "spec.defragmentation: timeZone Local is not allowed, because it depends on the node: write an IANA name, such as Europe/Berlin"},
 		"a threshold that is always reached":   {spec: "{size: 3, defragmentation: {freePercent: 5}}", want: "spec.defragmentation.freePercent: in body should be greater than or equal to 10"},
 		"a threshold that never is":            {spec: "{size: 3, defragmentation: {freePercent: 100}}", want: "spec.defragmentation.freePercent: in body should be less than or equal to 95"},
 		"a deadline that is over at its begin": {spec: "{size: 3, defragmentation: {schedule: '@daily', startingDeadlineSeconds: 1}}", want: "spec.defragmentation.startingDeadlineSeconds: in body should be greater than or equal to 60"},
@@ -61,31 +61,31 @@ func TestEtcdClusterIsRefused(t *testing.T) {
 		"the label app":                            {spec: "{size: 3, pod: {labels: {app: mine}}}", want: wantLabels},
 		"a label etcd_x":                           {spec: "{size: 3, pod: {labels: {etcd_x: mine}}}", want: wantLabels},
 		"a label of this API's group":              {spec: `{size: 3, pod: {labels: {etcd.database.coreos.com/incarnation: "2"}}}`, want: wantLabels},
-		"the annotation etcd.version":              {spec: "{size: 3, pod: {annotations: {etcd.version: 3.6.16}}}", want: "spec.pod.annotations: the annotation etcd.version belongs to the operator: choose another key"},
+		"the annotation etcd.version":              {spec: "{size: 3, pod: {annotations: {etcd.version: 3.6.16}}}", want: "spec.pod.annotations: the annotation key etcd.version is reserved for the operator: choose another key"},
 		"65 labels":                                {spec: "{size: 3, pod: {labels: {" + pairs(65) + "}}}", want: "spec.pod.labels: must have at most 64 items"},
 		"65 annotations":                           {spec: "{size: 3, pod: {annotations: {" + pairs(65) + "}}}", want: "spec.pod.annotations: must have at most 64 items"},
 		"one environment variable twice":           {spec: "{size: 3, pod: {etcdEnv: [{name: A, value: one}, {name: A, value: two}]}}", want: `spec.pod.etcdEnv[1]: Duplicate value: {"name":"A"}`},
 		"one pull secret twice":                    {spec: "{size: 3, pod: {imagePullSecrets: [{name: a}, {name: a}]}}", want: `spec.pod.imagePullSecrets[1]: Duplicate value: {"name":"a"}`},
 		"a cluster domain without end":             {spec: "{size: 3, pod: {ClusterDomain: " + strings.Repeat("a", 254) + "}}", want: "spec.pod.ClusterDomain: may not be more than 253 bytes"},
-		"emptyDir and a claim":                     {spec: "{size: 3, pod: {emptyDir: {}, persistentVolumeClaimSpec: {}}}", want: "spec.pod: write either emptyDir (data is lost with the Pod) or persistentVolumeClaimSpec (data is kept), not both"},
+		"emptyDir and a claim":                     {spec: "{size: 3, pod: {emptyDir: {}, persistentVolumeClaimSpec: {}}}", want: "spec.pod: emptyDir and persistentVolumeClaimSpec exclude each other: write emptyDir (data is lost with the Pod) or persistentVolumeClaimSpec (data is kept)"},
 		"a quantity that is none":                  {spec: "{size: 3, pod: {resources: {limits: {cpu: much}}}}", want: "spec.pod.resources.limits.cpu: [numkMGTPE]|([eE](\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))))?$'"},
 		"operatorSecret alone":                     {spec: "{size: 3, TLS: {static: {operatorSecret: client}}}", want: wantTLS},
 		"operatorSecret with a peerSecret":         {spec: "{size: 3, TLS: {static: {operatorSecret: client, member: {peerSecret: peer}}}}", want: wantTLS},
 		"operatorSecret, serverSecret empty":       {spec: `{size: 3, TLS: {static: {operatorSecret: client, member: {serverSecret: ""}}}}`, want: wantTLS},
 		"serverSecret alone":                       {spec: "{size: 3, TLS: {static: {member: {serverSecret: server}}}}", want: wantTLS},
 		"serverSecret, operatorSecret empty":       {spec: `{size: 3, TLS: {static: {operatorSecret: "", member: {serverSecret: server}}}}`, want: wantTLS},
-		"certificates from two places":             {spec: "{size: 3, TLS: {managed: {}, certManager: {issuerRef: {name: a}}}}", want: "spec.TLS: certificates come from one place: write one of static, managed and certManager"},
-		"a certificate that is always due":         {spec: "{size: 3, TLS: {managed: {duration: 24h, renewBefore: 24h}}}", want: "spec.TLS.managed: renewBefore must be shorter than duration: certificates would be renewed without end"},
-		"renewBefore longer than the default":      {spec: "{size: 3, TLS: {managed: {renewBefore: 2160h}}}", want: "spec.TLS.managed: renewBefore must be shorter than duration: certificates would be renewed without end"},
-		"renewBefore of seconds":                   {spec: "{size: 3, TLS: {managed: {renewBefore: 59s}}}", want: "spec.TLS.managed: renewBefore must be a minute or more: members need time to load a new certificate"},
-		"an authority that is always due":          {spec: "{size: 3, TLS: {managed: {caDuration: 8760h}}}", want: "spec.TLS.managed: caRenewBefore must be shorter than caDuration: the authority would be replaced without end"},
-		"certificates longer than authority":       {spec: "{size: 3, TLS: {managed: {duration: 8760h}}}", want: "spec.TLS.managed: duration and twice caOverlap must not be longer than caRenewBefore: no certificate may outlive the authority that signed it"},
+		"certificates from two places":             {spec: "{size: 3, TLS: {managed: {}, certManager: {issuerRef: {name: a}}}}", want: "spec.TLS: certificates can have only one source: write one of static, managed and certManager"},
+		"a certificate that is always due":         {spec: "{size: 3, TLS: {managed: {duration: 24h, renewBefore: 24h}}}", want: "spec.TLS.managed: renewBefore must be shorter than duration, or certificates would be renewed again and again: lower renewBefore or raise duration"},
+		"renewBefore longer than the default":      {spec: "{size: 3, TLS: {managed: {renewBefore: 2160h}}}", want: "spec.TLS.managed: renewBefore must be shorter than duration, or certificates would be renewed again and again: lower renewBefore or raise duration"},
+		"renewBefore of seconds":                   {spec: "{size: 3, TLS: {managed: {renewBefore: 59s}}}", want: "spec.TLS.managed: renewBefore must be at least 1m, because members need time to load a new certificate: write for example 720h"},
+		"an authority that is always due":          {spec: "{size: 3, TLS: {managed: {caDuration: 8760h}}}", want: "spec.TLS.managed: caRenewBefore must be shorter than caDuration, or the CA would be replaced again and again: lower caRenewBefore or raise caDuration"},
+		"certificates longer than authority":       {spec: "{size: 3, TLS: {managed: {duration: 8760h}}}", want: "spec.TLS.managed: duration plus twice caOverlap must not exceed caRenewBefore, or a certificate would outlive its CA: lower duration or caOverlap, or raise caRenewBefore"},
 		"an issuer without a name":                 {spec: "{size: 3, TLS: {certManager: {issuerRef: {}}}}", want: "spec.TLS.certManager.issuerRef.name: Required value"},
 		"no issuer":                                {spec: "{size: 3, TLS: {certManager: {}}}", want: "spec.TLS.certManager.issuerRef: Required value"},
-		"a duration too short for cert-manager":    {spec: "{size: 3, TLS: {certManager: {issuerRef: {name: a}, duration: 59m}}}", want: "spec.TLS.certManager: duration must be an hour or more, as cert-manager asks"},
-		"a renewBefore too short for cert-manager": {spec: "{size: 3, TLS: {certManager: {issuerRef: {name: a}, renewBefore: 4m}}}", want: "spec.TLS.certManager: renewBefore must be 5m or more, as cert-manager asks, and shorter than duration"},
+		"a duration too short for cert-manager":    {spec: "{size: 3, TLS: {certManager: {issuerRef: {name: a}, duration: 59m}}}", want: "spec.TLS.certManager: duration must be at least 1h, as cert-manager requires: write for example 2160h"},
+		"a renewBefore too short for cert-manager": {spec: "{size: 3, TLS: {certManager: {issuerRef: {name: a}, renewBefore: 4m}}}", want: "spec.TLS.certManager: renewBefore must be at least 5m, as cert-manager requires, and shorter than duration: write for example 720h"},
 		"a Secret's name without end":              {spec: "{size: 3, TLS: {static: {member: {peerSecret: " + strings.Repeat("a", 254) + "}}}}", want: "spec.TLS.static.member.peerSecret: may not be more than 253 bytes"},
-		"hibernation with emptyDir":                {spec: "{size: 3, hibernate: true, pod: {emptyDir: {}}}", want: "spec: hibernate stops all Pods, and with pod.emptyDir all data is lost with them: remove one of the two"},
+		"hibernation with emptyDir":                {spec: "{size: 3, hibernate: true, pod: {emptyDir: {}}}", want: "spec: hibernate stops all Pods, and pod.emptyDir loses its data with its Pod: remove one of the two"},
 		"a retention that is none":                 {spec: "{size: 3, persistentVolumeClaimRetentionPolicy: {whenDeleted: Keep}}", want: `spec.persistentVolumeClaimRetentionPolicy.whenDeleted: Unsupported value: "Keep": supported values: "Delete", "Retain"`},
 	})
 }
@@ -136,7 +136,7 @@ func pairs(n int) string {
 
 func TestTLSOfARunningClusterStaysAsItIs(t *testing.T) {
 	const plain, static, managed = "{}", "{static: {member: {peerSecret: peer}}}", "{managed: {}}"
-	const refusal = "spec.TLS cannot be turned on or off, nor can its certificates come from elsewhere, under a running cluster: to change it, save a snapshot and restore it into a new EtcdCluster"
+	const refusal = "spec.TLS cannot be turned on or off or get another source of certificates after the cluster has formed: save a snapshot and restore it into a new EtcdCluster instead"
 	tests := map[string]struct {
 		from, to string
 		formed   bool

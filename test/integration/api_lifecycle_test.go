@@ -15,8 +15,8 @@ func TestEtcdClusterMayChange(t *testing.T) {
 	for name, test := range map[string]struct{ spec, patch, refusal string }{
 		"a volume grows":                     {claim, `{"pod":{"persistentVolumeClaimSpec":{"resources":{"requests":{"storage":"11Gi"}}}}}`, ""},
 		"a volume is written otherwise":      {claim, `{"pod":{"persistentVolumeClaimSpec":{"resources":{"requests":{"storage":"10240Mi"}}}}}`, ""},
-		"a volume shrinks":                   {claim, `{"pod":{"persistentVolumeClaimSpec":{"resources":{"requests":{"storage":"9Gi"}}}}}`, "a volume can grow and cannot shrink"},
-		"another version in the sleep":       {"{size: 3, version: 3.6.15, hibernate: true}", `{"version":"3.6.16"}`, "cannot change while it hibernates"},
+		"a volume shrinks":                   {claim, `{"pod":{"persistentVolumeClaimSpec":{"resources":{"requests":{"storage":"9Gi"}}}}}`, "a volume cannot shrink"},
+		"another version in the sleep":       {"{size: 3, version: 3.6.15, hibernate: true}", `{"version":"3.6.16"}`, "cannot change while the cluster hibernates"},
 		"another version with the wake-up":   {"{size: 3, version: 3.6.15, hibernate: true}", `{"version":"3.6.16","hibernate":false}`, ""},
 		"to sleep with emptyDir":             {"{size: 3, pod: {emptyDir: {}}}", `{"hibernate":true}`, "all data is lost with them"},
 		"a size in the sleep":                {"{size: 3, hibernate: true}", `{"size":5}`, ""},

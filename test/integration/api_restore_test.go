@@ -11,25 +11,25 @@ import (
 )
 
 const (
-	wantSource     = "spec: write either backupStorageType with its block (an object in a store) or etcdBackup.name (that EtcdBackup's newest snapshot), and not both"
-	wantOneSource  = "spec: only the block that backupStorageType names may be there: remove the others"
-	wantSameSource = "spec: a restore happens once and its spec cannot change: delete this EtcdRestore or make one with another name"
+	wantSource     = "spec: exactly one source is required: write either backupStorageType with its block (an object in a store) or etcdBackup.name (a snapshot of that EtcdBackup)"
+	wantOneSource  = "spec: only the block of the chosen backupStorageType is allowed: remove the other storage blocks"
+	wantSameSource = "spec: a restore runs once, so its spec cannot change: delete this EtcdRestore, or create one with another name"
 )
 
 func TestEtcdRestoreIsRefused(t *testing.T) {
 	const to = "etcdCluster: {name: example}"
 	runRefused(t, "EtcdRestore", map[string]refused{
 		"no spec":                               {spec: "", want: "spec: Required value"},
-		"an option for writing":                 {spec: "{" + to + ", backupStorageType: S3, s3: {path: b/k, storageClass: STANDARD}}", want: "spec: storageClass, objectLock, tags and kmsKeyName are for writing: they belong into an EtcdBackup, remove them here"},
-		"an option of GCS for writing":          {spec: "{" + to + ", backupStorageType: GCS, gcs: {path: b/k, storageClass: NEARLINE}}", want: "spec: storageClass, objectLock, tags and kmsKeyName are for writing: they belong into an EtcdBackup, remove them here"},
+		"an option for writing":                 {spec: "{" + to + ", backupStorageType: S3, s3: {path: b/k, storageClass: STANDARD}}", want: "spec: storageClass, objectLock, tags and kmsKeyName apply only to writing: move them to an EtcdBackup"},
+		"an option of GCS for writing":          {spec: "{" + to + ", backupStorageType: GCS, gcs: {path: b/k, storageClass: NEARLINE}}", want: "spec: storageClass, objectLock, tags and kmsKeyName apply only to writing: move them to an EtcdBackup"},
 		"no cluster":                            {spec: "{backupStorageType: S3, s3: {path: b/k}}", want: "spec.etcdCluster: Required value"},
 		"a cluster without a name":              {spec: "{etcdCluster: {}, backupStorageType: S3, s3: {path: b/k}}", want: "spec.etcdCluster.name: Required value"},
 		"no source":                             {spec: "{" + to + "}", want: wantSource},
 		"two sources":                           {spec: "{" + to + ", etcdBackup: {name: b}, backupStorageType: S3, s3: {path: b/k}}", want: wantSource},
 		"an unknown storage type":               {spec: "{" + to + ", backupStorageType: Azure, s3: {path: b/k}}", want: "spec.backupStorageType: " + wantType},
 		"an empty storage type":                 {spec: "{" + to + `, backupStorageType: "", s3: {path: b/k}}`, want: "spec.backupStorageType: " + wantType},
-		"S3 without its block":                  {spec: "{" + to + ", backupStorageType: S3}", want: `spec: backupStorageType S3 needs an s3 block with path: "<bucket>/<key>"`},
-		"GCS without its block":                 {spec: "{" + to + ", backupStorageType: GCS}", want: `spec: backupStorageType GCS needs a gcs block with path: "<bucket>/<key>"`},
+		"S3 without its block":                  {spec: "{" + to + ", backupStorageType: S3}", want: `spec: backupStorageType S3 requires an s3 block: write s3.path: "<bucket>/<key>"`},
+		"GCS without its block":                 {spec: "{" + to + ", backupStorageType: GCS}", want: `spec: backupStorageType GCS requires a gcs block: write gcs.path: "<bucket>/<key>"`},
 		"S3 with a gcs block, too":              {spec: "{" + to + ", backupStorageType: S3, s3: {path: b/k}, gcs: {path: b/k}}", want: wantOneSource},
 		"GCS with an s3 block, too":             {spec: "{" + to + ", backupStorageType: GCS, s3: {path: b/k}, gcs: {path: b/k}}", want: wantOneSource},
 		"S3 with an abs block, too":             {spec: "{" + to + ", backupStorageType: S3, s3: {path: b/k}, abs: {path: b/k}}", want: wantOneSource},
@@ -40,9 +40,9 @@ func TestEtcdRestoreIsRefused(t *testing.T) {
 		"an EtcdBackup name that cannot be":     {spec: "{" + to + ", etcdBackup: {name: " + strings.Repeat("a", 254) + "}}", want: "spec.etcdBackup.name: may not be more than 253 bytes"},
 		"a negative bump":                       {spec: "{" + to + ", etcdBackup: {name: b}, revisionBump: -1}", want: "spec.revisionBump" + wantMin0},
 		"a bump beyond 10^12":                   {spec: "{" + to + ", etcdBackup: {name: b}, revisionBump: 1000000000001}", want: "spec.revisionBump: in body should be less than or equal to 1000000000000"},
-		"a named snapshot and a choice":         {spec: "{" + to + ", etcdBackup: {name: b, snapshot: s.db}, select: {}}", want: "spec: etcdBackup.snapshot names one snapshot and select chooses one: write one of the two"},
+		"a named snapshot and a choice":         {spec: "{" + to + ", etcdBackup: {name: b, snapshot: s.db}, select: {}}", want: "spec: etcdBackup.snapshot names one snapshot and select chooses one: remove one of the two"},
 		"a snapshot without a name":             {spec: "{" + to + `, etcdBackup: {name: b, snapshot: ""}}`, want: "spec.etcdBackup.snapshot: in body should be at least 1 chars long"},
-		"a cluster ID that is none":             {spec: "{" + to + `, etcdBackup: {name: b}, select: {clusterID: "00000000000000AA"}}`, want: "spec.select.clusterID: write the 16 hex digits of status.clusterID of an EtcdCluster"},
+		"a cluster ID that is none":             {spec: "{" + to + `, etcdBackup: {name: b}, select: {clusterID: "00000000000000AA"}}`, want: "spec.select.clusterID: clusterID must be 16 hex digits: copy it from status.clusterID of an EtcdCluster"},
 		"a time that is none":                   {spec: "{" + to + `, etcdBackup: {name: b}, select: {before: yesterday}}`, want: "spec.select.before: in body must be of type date-time: \"yesterday\""},
 		"a negative time to live":               {spec: "{" + to + ", etcdBackup: {name: b}, ttlSecondsAfterFinished: -1}", want: "spec.ttlSecondsAfterFinished" + wantMin0},
 	})

@@ -7,9 +7,9 @@ import (
 )
 
 const (
-	wantFields = `schedule has five fields: minute, hour, day of the month, month, day of the week (0-6), such as "0 3 * * *"; or it is one of @hourly, @daily, @weekly, @monthly, @yearly`
+	wantFields = `schedule is not valid: write five fields (minute, hour, day of the month, month, day of the week 0-6), such as "0 3 * * *", or one of @hourly, @daily, @weekly, @monthly, @yearly`
 	wantZone   = "in body should match '^[A-Za-z0-9_+\\-/]*$'"
-	wantLocal  = "timeZone Local says nothing: write the zone's name, such as Europe/Berlin"
+	wantLocal  = "timeZone Local is not allowed, because it depends on the node: write an IANA name, such as Europe/Berlin"
 )
 
 func TestScheduleIsRefused(t *testing.T) {
@@ -20,10 +20,10 @@ func TestScheduleIsRefused(t *testing.T) {
 	}
 	const at = "spec.backupPolicy: "
 	tests := map[string]refused{
-		"schedule and interval":                   {spec: refuse(`schedule: "0 3 * * *", backupIntervalInSecond: 60`), want: at + "write either schedule or backupIntervalInSecond, and not both"},
-		"a time zone without a schedule":          {spec: refuse("timeZone: Europe/Berlin"), want: at + "timeZone is that of schedule: write both"},
-		"a time zone in the schedule":             {spec: refuse(`schedule: "CRON_TZ=UTC 0 3 * * *"`), want: at + "write the time zone of the schedule into timeZone"},
-		"an interval as a schedule":               {spec: refuse(`schedule: "@every 5s"`), want: at + "for an interval write backupIntervalInSecond instead of schedule"},
+		"schedule and interval":                   {spec: refuse(`schedule: "0 3 * * *", backupIntervalInSecond: 60`), want: at + "schedule and backupIntervalInSecond exclude each other: remove one of them"},
+		"a time zone without a schedule":          {spec: refuse("timeZone: Europe/Berlin"), want: at + "timeZone requires schedule: write schedule too, or remove timeZone"},
+		"a time zone in the schedule":             {spec: refuse(`schedule: "CRON_TZ=UTC 0 3 * * *"`), want: at + "schedule cannot contain a time zone: write it in timeZone instead"},
+		"an interval as a schedule":               {spec: refuse(`schedule: "@every 5s"`), want: at + "schedule does not support @every: write backupIntervalInSecond instead"},
 		"a schedule of four fields":               {spec: refuse(`schedule: "0 3 * *"`), want: at + wantFields},
 		"a schedule of six fields":                {spec: refuse(`schedule: "0 0 3 * * *"`), want: at + wantFields},
 		"a schedule in words":                     {spec: refuse(`schedule: "every night"`), want: at + wantFields},
@@ -46,8 +46,8 @@ func TestScheduleIsRefused(t *testing.T) {
 		"a drill in the machine's time zone":      {spec: more(`drill: {schedule: "@weekly", timeZone: Local}`), want: "spec.drill: " + wantLocal},
 		"a drill in a zone with a dot":            {spec: more(`drill: {schedule: "@weekly", timeZone: a.b}`), want: "spec.drill.timeZone: Invalid value: \"a.b\": spec.drill.timeZone " + wantZone},
 		"a negative time to live":                 {spec: more("ttlSecondsAfterFinished: -1"), want: "spec.ttlSecondsAfterFinished" + wantMin0},
-		"a time to live of a series by cron":      {spec: more(`ttlSecondsAfterFinished: 1, backupPolicy: {schedule: "@daily"}`), want: "spec: ttlSecondsAfterFinished is for a single snapshot: a series has no end"},
-		"a time to live of a series by intervals": {spec: more("ttlSecondsAfterFinished: 1, backupPolicy: {backupIntervalInSecond: 5}"), want: "spec: ttlSecondsAfterFinished is for a single snapshot: a series has no end"},
+		"a time to live of a series by cron":      {spec: more(`ttlSecondsAfterFinished: 1, backupPolicy: {schedule: "@daily"}`), want: "spec: ttlSecondsAfterFinished cannot be used for a series, which never finishes: remove it, or remove schedule and backupIntervalInSecond"},
+		"a time to live of a series by intervals": {spec: more("ttlSecondsAfterFinished: 1, backupPolicy: {backupIntervalInSecond: 5}"), want: "spec: ttlSecondsAfterFinished cannot be used for a series, which never finishes: remove it, or remove schedule and backupIntervalInSecond"},
 	}
 	runRefused(t, "EtcdBackup", tests)
 }
