@@ -11,61 +11,72 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
+	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
-// act does the step's one effect; only reading a source and deleting the restore have one outside of the status. It
-// never waits.
-func (r *Reconciler) act(ctx context.Context, state State, step Step) error {
+// act does the one effect of the step and never waits. Only Verify and Expire have an effect outside of the status.
+func (r *Reconciler) act(ctx context.Context, state plan.State, step plan.Step) error {
 	key := keyOf(&state.Restore)
 	r.proofs.ForgetOthers(key.Object, key.UID)
 	switch step := step.(type) {
-	case Verify:
+	case plan.Verify:
 		r.begin(ctx, key, step)
 		return nil
-	case Expire:
-		restore := &v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: key.Object.Namespace, Name: key.Object.Name}}
-		if err := r.client.Delete(ctx, restore, client.Preconditions{UID: &key.UID}); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("delete EtcdRestore %s, whose ttlSecondsAfterFinished is over: %w", key.Object, err)
+	case plan.Expire:
+		if err := r.delete(ctx, key); err != nil {
+			return err
 		}
+	case plan.Done, plan.Verifying, plan.Wait, plan.Accept, plan.Follow, plan.Complete, plan.Fail:
+	default:
+		return fmt.Errorf("unknown step %T", step)
 	}
-	// A result is kept until the status that it led to has been read back: writing that may fail.
-	if state.proven() || state.finished() {
+	// The result is kept until the status that it led to has been read back, because writing the status may fail.
+	if state.Proven() || state.Finished() {
 		r.proofs.Forget(key)
 		r.readings.forget(key)
 	}
 	return nil
 }
 
-// begin starts reading what is wanted.
-func (r *Reconciler) begin(ctx context.Context, key worker.Key, wanted Verify) {
+// delete deletes an expired restore, but not another object of the same name.
+func (r *Reconciler) delete(ctx context.Context, key worker.Key) error {
+	restore := &v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: key.Object.Namespace, Name: key.Object.Name}}
+	if err := r.client.Delete(ctx, restore, client.Preconditions{UID: &key.UID}); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("delete EtcdRestore %s, whose ttlSecondsAfterFinished is over: %w", key.Object, err)
+	}
+	return nil
+}
+
+// begin starts to read the source.
+func (r *Reconciler) begin(ctx context.Context, key worker.Key, wanted plan.Verify) {
 	r.proofs.Forget(key)
 	r.readings.forget(key)
 	logger := log.FromContext(ctx)
-	r.proofs.Start(key, func(ctx context.Context) (Proof, error) {
+	r.proofs.Start(key, func(ctx context.Context) (plan.Proof, error) {
 		return r.prove(log.IntoContext(ctx, logger), key, wanted), nil
 	})
 }
 
-// prove finds and reads the source once, whole. It runs outside of Reconcile.
-func (r *Reconciler) prove(ctx context.Context, key worker.Key, wanted Verify) Proof {
-	proof := Proof{Asked: wanted.Source, Choice: wanted.Choice}
+// prove finds the source and reads it once and completely. It runs in a worker, outside of Reconcile.
+func (r *Reconciler) prove(ctx context.Context, key worker.Key, wanted plan.Verify) plan.Proof {
+	proof := plan.Proof{Asked: wanted.Source, Choice: wanted.Choice}
 	found, err := worker.Try(func() (Found, error) { return r.readSource(ctx, key, wanted) })
 	if caught := (*worker.PanicError)(nil); errors.As(err, &caught) {
-		log.FromContext(ctx).Error(err, "reading a snapshot panicked", "bucket", wanted.Source.Bucket, "key", wanted.Source.Key, "stack", string(caught.Stack))
+		log.FromContext(ctx).Error(err, "Reading a snapshot panicked", "bucket", wanted.Source.Bucket, "key", wanted.Source.Key, "stack", string(caught.Stack))
 	}
 	if err != nil {
 		f := classify(err, wanted.Source)
-		proof.Progress, proof.Ended = ProofFailed, r.now()
+		proof.Progress, proof.Ended = plan.ProofFailed, r.now()
 		proof.Reason, proof.Message, proof.Final = f.Reason, f.Message, f.Final
 		return proof
 	}
-	proof.Progress = ProofDone
-	proof.Source, proof.Why, proof.Snapshot, proof.Format = found.Source, found.Why, found.Proven.Snapshot, found.Proven.Format
+	proof.Progress = plan.ProofDone
+	proof.Source, proof.ChosenBecause, proof.Snapshot, proof.Format = found.Source, found.ChosenBecause, found.Proven.Snapshot, found.Proven.Format
 	return proof
 }
 
-func (r *Reconciler) readSource(ctx context.Context, key worker.Key, wanted Verify) (Found, error) {
+func (r *Reconciler) readSource(ctx context.Context, key worker.Key, wanted plan.Verify) (Found, error) {
 	secret, err := kube.SecretData(ctx, r.client, key.Object.Namespace, wanted.Source.Secret)
 	if err != nil {
 		return Found{}, err

@@ -20,6 +20,8 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
+	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
@@ -27,11 +29,11 @@ import (
 const Name = "restore-operator"
 
 const (
-	// concurrency is how many EtcdRestores are looked at side by side.
+	// concurrency is how many EtcdRestores are reconciled at the same time.
 	concurrency = 4
-	// passTimeout bounds one pass, which talks to Kubernetes only.
+	// passTimeout limits one pass, which sends requests to Kubernetes only.
 	passTimeout = 30 * time.Second
-	// afterConflict: what was read was too old; the cache has what is there a moment later.
+	// afterConflict is the pause after a write conflict. By then the cache contains the newer object.
 	afterConflict = time.Second
 )
 
@@ -39,18 +41,18 @@ const (
 type Options struct {
 	// Prove reads a source.
 	Prove Prove
-	// MaxProofs is how many sources are read at once.
+	// MaxProofs is how many sources are read at the same time.
 	MaxProofs int
 	// Metrics is where the controller's metrics are registered.
 	Metrics prometheus.Registerer
 }
 
-// Reconciler brings EtcdRestores to their end, one step in each pass.
+// Reconciler does one step for an EtcdRestore in each pass.
 type Reconciler struct {
 	client   client.Client
 	events   events.EventRecorder
 	read     Prove
-	proofs   *worker.Pool[Proof]
+	proofs   *worker.Pool[plan.Proof]
 	readings readings
 	metrics  *metrics
 	now      func() time.Time
@@ -67,11 +69,11 @@ func Setup(mgr manager.Manager, options Options) error {
 		client:  mgr.GetClient(),
 		events:  mgr.GetEventRecorder(Name),
 		read:    options.Prove,
-		proofs:  worker.New[Proof](options.MaxProofs),
+		proofs:  worker.New[plan.Proof](options.MaxProofs),
 		now:     time.Now,
 	}
 	if err := mgr.Add(manager.RunnableFunc(r.proofs.Run)); err != nil {
-		return fmt.Errorf("add the readers of snapshots to the manager: %w", err)
+		return fmt.Errorf("add the snapshot readers to the manager: %w", err)
 	}
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named(Name).
@@ -96,7 +98,7 @@ func fromBackup(spec v1beta2.EtcdRestoreSpec, name string) bool {
 	return spec.EtcdBackup != nil && spec.EtcdBackup.Name == name
 }
 
-// Reconcile does one pass: observe, plan, act, report.
+// Reconcile does one pass: observe, plan, act and report.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, passTimeout)
 	defer cancel()
@@ -109,45 +111,43 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if err != nil {
 		return reconcile.Result{}, fmt.Errorf("observe EtcdRestore %s: %w", request, err)
 	}
-	step := Plan(state)
-	log.FromContext(ctx).V(1).Info("planned", "step", fmt.Sprintf("%T", step), "detail", step, "state", state)
+	step, rule := plan.Next(state)
+	description := plan.Describe(state, step)
+	log.FromContext(ctx).V(1).Info("Planned the next step", "rule", rule, "step", fmt.Sprintf("%T", step), "detail", step, "state", state)
 	if err := r.act(ctx, state, step); err != nil {
 		return reconcile.Result{}, err
 	}
-	err = r.report(ctx, state, step)
+	err = r.report(ctx, state, step, description.Events)
 	if apierrors.IsConflict(err) {
 		return reconcile.Result{RequeueAfter: afterConflict}, nil
 	}
 	if err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
-	return reconcile.Result{RequeueAfter: step.requeue()}, nil
+	return reconcile.Result{RequeueAfter: description.Requeue}, nil
 }
 
-// report writes the status, if it changed, and then says in an event what was done.
-func (r *Reconciler) report(ctx context.Context, state State, step Step) error {
+// report writes the status and, if it changed, publishes the events of the step.
+func (r *Reconciler) report(ctx context.Context, state plan.State, step plan.Step, published []planning.Event) error {
 	after := state.Restore.DeepCopy()
-	after.Status = Status(state, step)
+	after.Status = plan.NewStatus(state, step, nil)
 	changed, err := kube.PatchStatus(ctx, r.client, &state.Restore, after)
 	if err != nil {
 		return err
 	}
-	r.metrics.told(&state.Restore, after)
-	if !changed {
-		return nil
-	}
-	if event, ok := eventOf(state.Restore.Status, after.Status); ok {
-		r.events.Eventf(after, nil, event.Kind, event.Reason, "Restore", "%s", event.Message)
+	r.metrics.reported(&state.Restore, after)
+	if changed {
+		kube.PublishEvents(r.events, after, published)
 	}
 	return nil
 }
 
-// concerned finds the unfinished restores that an object matters to.
+// concerned returns the function that finds the unfinished restores that depend on an object.
 func (r *Reconciler) concerned(by func(v1beta2.EtcdRestoreSpec, string) bool) handler.MapFunc {
 	return func(ctx context.Context, object client.Object) []reconcile.Request {
 		var restores v1beta2.EtcdRestoreList
 		if err := r.client.List(ctx, &restores, client.InNamespace(object.GetNamespace())); err != nil {
-			log.FromContext(ctx).Error(err, "list EtcdRestores", "namespace", object.GetNamespace())
+			log.FromContext(ctx).Error(err, "Could not list the EtcdRestores", "namespace", object.GetNamespace())
 			return nil
 		}
 		var requests []reconcile.Request
@@ -161,7 +161,7 @@ func (r *Reconciler) concerned(by func(v1beta2.EtcdRestoreSpec, string) bool) ha
 	}
 }
 
-// siblings are the unfinished restores of the same cluster: one may be waiting for another.
+// siblings returns the unfinished restores of the same cluster, because one of them may wait for another.
 func (r *Reconciler) siblings(ctx context.Context, object client.Object) []reconcile.Request {
 	restore, ok := object.(*v1beta2.EtcdRestore)
 	if !ok {

@@ -26,12 +26,13 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
-// bench runs passes of one restore against a client in memory.
+// bench runs passes for one restore against a fake client.
 type bench struct {
 	*testing.T
 	client   client.Client
@@ -44,7 +45,7 @@ type bench struct {
 	registry *prometheus.Registry
 }
 
-// measured is how many series each metric has that was said anything of.
+// measured returns how many time series each metric has.
 func (b *bench) measured() map[string]int {
 	b.Helper()
 	families, err := b.registry.Gather()
@@ -63,11 +64,11 @@ func newBench(t *testing.T, read Prove, hooks interceptor.Funcs, objects ...clie
 	if err := errors.Join(v1beta2.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
 	}
-	state := given()
-	b := &bench{T: t, clock: now, events: events.NewFakeRecorder(100), request: reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&state.Restore)}}
+	restore := theRestore()
+	b := &bench{T: t, clock: now, events: events.NewFakeRecorder(100), request: reconcile.Request{NamespacedName: client.ObjectKeyFromObject(restore)}}
 	b.client = fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(hooks).
 		WithStatusSubresource(&v1beta2.EtcdRestore{}, &v1beta2.EtcdCluster{}).
-		WithObjects(append(objects, &state.Restore)...).Build()
+		WithObjects(append(objects, restore)...).Build()
 	b.registry = prometheus.NewRegistry()
 	counted, err := newMetrics(b.registry)
 	if err != nil {
@@ -75,7 +76,7 @@ func newBench(t *testing.T, read Prove, hooks interceptor.Funcs, objects ...clie
 	}
 	b.r = &Reconciler{
 		metrics: counted,
-		client:  b.client, events: b.events, proofs: worker.New[Proof](1),
+		client:  b.client, events: b.events, proofs: worker.New[plan.Proof](1),
 		now: func() time.Time { return b.clock },
 		read: func(ctx context.Context, asked Asked) (Found, error) {
 			b.reads.Add(1)
@@ -99,14 +100,14 @@ func (b *bench) pass() reconcile.Result {
 	return result
 }
 
-// read does the pass that starts reading, and waits until the reading makes the restore be looked at again.
+// read does the pass that starts the reading, and waits until its end has put the restore into the queue.
 func (b *bench) read() {
 	b.Helper()
 	b.pass()
 	request, _ := b.queue.Get()
 	b.queue.Done(request)
 	if request != b.request {
-		b.Fatalf("the end of the reading makes %v be looked at", request)
+		b.Fatalf("the end of the reading requeues %v", request)
 	}
 }
 
@@ -127,7 +128,7 @@ func (b *bench) wantReady(reason string) *v1beta2.EtcdRestore {
 			return restore
 		}
 	}
-	b.Fatalf("Ready is not %s: %v", reason, short(restore.Status))
+	b.Fatalf("Ready is not %s: %v", reason, restore.Status.Conditions)
 	return nil
 }
 
@@ -139,8 +140,8 @@ func awsSecret() *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "aws"}, Data: map[string][]byte{"access-key-id": []byte("k")}}
 }
 
-func TestARestoreFromFirstToLastPass(t *testing.T) {
-	cluster := given().Cluster
+func TestARestoreRunsFromItsFirstToItsLastPass(t *testing.T) {
+	cluster := theCluster()
 	read := func(ctx context.Context, asked Asked) (Found, error) {
 		if asked.Source != theSource || string(asked.Secret["access-key-id"]) != "k" {
 			return Found{}, fmt.Errorf("asked for %+v with %d secrets", asked.Source, len(asked.Secret))
@@ -153,7 +154,7 @@ func TestARestoreFromFirstToLastPass(t *testing.T) {
 	b.pass()
 	restore := b.wantReady(v1beta2.ReasonVerified)
 	if *restore.Status.Source != theSource || *restore.Status.Snapshot != theSnapshot {
-		t.Errorf("the status tells cluster-operator %+v, %+v", restore.Status.Source, restore.Status.Snapshot)
+		t.Errorf("the status has %+v, %+v", restore.Status.Source, restore.Status.Snapshot)
 	}
 	for _, step := range []v1beta2.RestoreStep{"Seeding", "Switching", "Growing", "Complete"} {
 		cluster.Status.Restore = progress(step)
@@ -167,7 +168,7 @@ func TestARestoreFromFirstToLastPass(t *testing.T) {
 	}
 	b.pass()
 	if got := b.measured(); got["etcd_restores_finished_total"] != 1 || got["etcd_restore_under_way"] != 0 {
-		t.Errorf("it is over, and the metrics say %v", got)
+		t.Errorf("after the end the metrics have %v", got)
 	}
 	if b.reads.Load() != 1 {
 		t.Errorf("the source was read %d times", b.reads.Load())
@@ -177,7 +178,7 @@ func TestARestoreFromFirstToLastPass(t *testing.T) {
 	}
 }
 
-func TestAFaultThatMayPassIsTriedAgainWhenItsTimeHasCome(t *testing.T) {
+func TestATemporaryFailureIsRetriedAfterItsPause(t *testing.T) {
 	down := true
 	read := func(ctx context.Context, asked Asked) (Found, error) {
 		if down {
@@ -185,10 +186,10 @@ func TestAFaultThatMayPassIsTriedAgainWhenItsTimeHasCome(t *testing.T) {
 		}
 		return good(ctx, asked)
 	}
-	b := newBench(t, read, interceptor.Funcs{}, given().Cluster, awsSecret())
+	b := newBench(t, read, interceptor.Funcs{}, theCluster(), awsSecret())
 	b.read()
 	if result := b.pass(); result.RequeueAfter != 5*time.Second {
-		t.Errorf("looks again after %s", result.RequeueAfter)
+		t.Errorf("requeues after %s", result.RequeueAfter)
 	}
 	restore := b.wantReady(v1beta2.ReasonStoreUnreachable)
 	if restore.Status.CompletionTime != nil || restore.Status.Attempts != 1 {
@@ -203,7 +204,7 @@ func TestAFaultThatMayPassIsTriedAgainWhenItsTimeHasCome(t *testing.T) {
 	}
 }
 
-func TestEachFaultHasItsReason(t *testing.T) {
+func TestEachFailureHasItsReason(t *testing.T) {
 	for reason, test := range map[string]struct {
 		err   error
 		final bool
@@ -220,7 +221,7 @@ func TestEachFaultHasItsReason(t *testing.T) {
 		t.Run(reason, func(t *testing.T) {
 			b := newBench(t, func(context.Context, Asked) (Found, error) {
 				return Found{}, test.err
-			}, interceptor.Funcs{}, given().Cluster, awsSecret())
+			}, interceptor.Funcs{}, theCluster(), awsSecret())
 			b.read()
 			b.pass()
 			if restore := b.wantReady(reason); (restore.Status.CompletionTime != nil) != test.final {
@@ -228,8 +229,8 @@ func TestEachFaultHasItsReason(t *testing.T) {
 			}
 		})
 	}
-	t.Run("SecretMissing, and the store is not asked", func(t *testing.T) {
-		b := newBench(t, good, interceptor.Funcs{}, given().Cluster)
+	t.Run("SecretMissing, without a request to the store", func(t *testing.T) {
+		b := newBench(t, good, interceptor.Funcs{}, theCluster())
 		b.read()
 		b.pass()
 		b.wantReady(v1beta2.ReasonSecretMissing)
@@ -242,16 +243,16 @@ func TestEachFaultHasItsReason(t *testing.T) {
 // Defect 6 of coreos/etcd-operator: one bad CR ended the operator for everyone.
 func TestAPanicWhileReadingFailsThatRestoreOnly(t *testing.T) {
 	b := newBench(t, func(context.Context, Asked) (Found, error) {
-		return Found{Why: os.Args[len(os.Args)]}, nil
-	}, interceptor.Funcs{}, given().Cluster, awsSecret())
+		return Found{ChosenBecause: os.Args[len(os.Args)]}, nil
+	}, interceptor.Funcs{}, theCluster(), awsSecret())
 	b.read()
 	if result := b.pass(); result.RequeueAfter != 5*time.Second {
-		t.Errorf("looks again after %s", result.RequeueAfter)
+		t.Errorf("requeues after %s", result.RequeueAfter)
 	}
 	b.wantReady(v1beta2.ReasonRetrying)
 }
 
-func TestAProofSurvivesAStatusThatCouldNotBeWritten(t *testing.T) {
+func TestAResultIsKeptUntilTheStatusIsWritten(t *testing.T) {
 	conflicts := 0
 	hooks := interceptor.Funcs{SubResourcePatch: func(ctx context.Context, c client.Client, sub string, object client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
 		if conflicts > 0 {
@@ -260,7 +261,7 @@ func TestAProofSurvivesAStatusThatCouldNotBeWritten(t *testing.T) {
 		}
 		return c.SubResource(sub).Patch(ctx, object, patch, opts...)
 	}}
-	b := newBench(t, good, hooks, given().Cluster, awsSecret())
+	b := newBench(t, good, hooks, theCluster(), awsSecret())
 	b.read()
 	conflicts = 2
 	for range 2 {
@@ -276,14 +277,14 @@ func TestAProofSurvivesAStatusThatCouldNotBeWritten(t *testing.T) {
 	}
 }
 
-func TestReadingEndsWithItsRestore(t *testing.T) {
+func TestAReadingEndsWhenItsRestoreIsDeleted(t *testing.T) {
 	begun, ended := make(chan struct{}), make(chan error, 1)
 	b := newBench(t, func(ctx context.Context, _ Asked) (Found, error) {
 		close(begun)
 		<-ctx.Done()
 		ended <- ctx.Err()
 		return Found{}, ctx.Err()
-	}, interceptor.Funcs{}, given().Cluster, awsSecret())
+	}, interceptor.Funcs{}, theCluster(), awsSecret())
 	b.pass()
 	<-begun
 	if err := b.client.Delete(t.Context(), b.restore()); err != nil {
@@ -297,7 +298,7 @@ func TestReadingEndsWithItsRestore(t *testing.T) {
 	}
 }
 
-func TestAClusterConcernsItsUnfinishedRestoresOnly(t *testing.T) {
+func TestAClusterRequeuesItsUnfinishedRestoresOnly(t *testing.T) {
 	more := func(name, cluster, backup string, finished bool) *v1beta2.EtcdRestore {
 		r := &v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
 		r.Spec.EtcdCluster.Name = cluster
@@ -310,7 +311,7 @@ func TestAClusterConcernsItsUnfinishedRestoresOnly(t *testing.T) {
 		return r
 	}
 	b := newBench(t, good, interceptor.Funcs{}, more("other", "elsewhere", "nightly", false), more("ended", "example", "nightly", true))
-	cluster := b.r.concerned(intoCluster)(t.Context(), given().Cluster)
+	cluster := b.r.concerned(intoCluster)(t.Context(), theCluster())
 	if len(cluster) != 1 || cluster[0].Name != "back" {
 		t.Errorf("the cluster concerns %v", cluster)
 	}
@@ -320,8 +321,8 @@ func TestAClusterConcernsItsUnfinishedRestoresOnly(t *testing.T) {
 	}
 }
 
-func TestAFinishedRestoreIsGoneAfterItsTimeToLive(t *testing.T) {
-	cluster := given().Cluster
+func TestAFinishedRestoreIsDeletedAfterItsTimeToLive(t *testing.T) {
+	cluster := theCluster()
 	cluster.Status.ClusterID = "00000000000000aa"
 	b := newBench(t, func(context.Context, Asked) (Found, error) { return Found{}, fs.ErrNotExist }, interceptor.Funcs{}, cluster, awsSecret())
 	restore, ttl := b.restore(), int32(60)
@@ -333,25 +334,25 @@ func TestAFinishedRestoreIsGoneAfterItsTimeToLive(t *testing.T) {
 	b.pass()
 	b.wantReady(v1beta2.ReasonObjectNotFound)
 	if result := b.pass(); result.RequeueAfter != time.Minute {
-		t.Errorf("looks again after %s", result.RequeueAfter)
+		t.Errorf("requeues after %s", result.RequeueAfter)
 	}
 	b.clock = b.clock.Add(time.Minute)
 	b.pass()
 	if err := b.client.Get(t.Context(), b.request.NamespacedName, restore); !apierrors.IsNotFound(err) {
-		t.Errorf("it is still there: %v", err)
+		t.Errorf("it still exists: %v", err)
 	}
 }
 
-func TestAReadingSaysHowFarItIs(t *testing.T) {
+func TestTheStatusShowsTheProgressOfAReading(t *testing.T) {
 	begun, end := make(chan struct{}), make(chan struct{})
 	b := newBench(t, func(ctx context.Context, asked Asked) (Found, error) {
 		asked.Progress(48, 100)
 		close(begun)
 		<-end
 		return good(ctx, asked)
-	}, interceptor.Funcs{}, given().Cluster, awsSecret())
+	}, interceptor.Funcs{}, theCluster(), awsSecret())
 	if result := b.pass(); result.RequeueAfter == 0 {
-		t.Error("nobody looks how far it is")
+		t.Error("the progress is never read")
 	}
 	<-begun
 	b.pass()

@@ -1,9 +1,9 @@
-// Package restore is restore-operator: it owns EtcdRestores.
+// Package restore is restore-operator, which owns EtcdRestores.
 //
-// One pass goes one way: observe reads Kubernetes and the running proof into a State, Plan picks one Step from
-// it, act does that step's one effect, and Status computes the status from both. Plan and Status are pure.
+// In one pass, observe reads Kubernetes and the result of the running reading into a plan.State, plan.Next picks one Step,
+// act does the one effect of that Step, and plan.NewStatus computes the status. The package plan is pure.
 //
-// restore-operator reads the whole snapshot once and proves it, and touches no cluster. cluster-operator sees
-// the proof in the status, restores, and reports in the EtcdCluster's status; this controller follows that and
-// says Complete when the cluster does, and never before.
+// restore-operator reads the snapshot once, completely, and verifies it. It changes no cluster. cluster-operator sees the
+// verified snapshot in the status, restores it, and reports its progress in the status of the EtcdCluster. This controller
+// copies that report, and reports Complete only after the cluster does.
 package restore

@@ -2,55 +2,62 @@ package restore
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
-// failure is why a source could not be proven.
+// failure is why a source could not be verified.
 type failure struct {
-	// Reason is one of the API's; Message says what to do.
+	// Reason is one of the API's. Message says what is wrong, what it means and what to do.
 	Reason, Message string
-	// Final: the same source read again would fail the same way.
+	// Final is true if another attempt would fail the same way.
 	Final bool
 }
 
-// classify turns the error of reading src into a failure. Whatever nothing else is known of is an answer of the
-// store, or none.
+// classify turns the error of reading src into a failure. Every error that it does not recognise is an error of the
+// store or of the network.
 func classify(err error, src v1beta2.RestoreSource) failure {
+	reason, advice, final := explain(err, src)
+	return failure{reason, planning.Sentence("The operator could not read the snapshot: ", err.Error()) + " " + advice, final}
+}
+
+// explain returns the reason of an error, what it means and what to do about it, and whether another attempt would fail
+// the same way.
+func explain(err error, src v1beta2.RestoreSource) (reason, advice string, final bool) {
 	var panicked *worker.PanicError
-	passing := func(reason, advice string) failure { return failure{reason, err.Error() + "; " + advice, false} }
-	final := func(reason, advice string) failure { return failure{reason, err.Error() + "; " + advice, true} }
 	switch {
 	case errors.As(err, &panicked):
-		return passing(v1beta2.ReasonRetrying, "please report this; the operator's log has the stack")
+		return v1beta2.ReasonRetrying, "This is a bug. Please report it with the stack trace from the operator's log.", false
 	case errors.Is(err, kube.ErrSecretMissing):
-		return failure{v1beta2.ReasonSecretMissing, err.Error(), false}
+		return v1beta2.ReasonSecretMissing, "The operator continues when the Secret exists.", false
 	case source.Undecryptable(err) && src.Secret == "":
-		return passing(v1beta2.ReasonSecretMissing, "the snapshot is encrypted: make an EtcdRestore that names a Secret with the key age-identity")
+		return v1beta2.ReasonSecretMissing, "The snapshot is encrypted. Create an EtcdRestore that names a Secret with the key age-identity.", false
 	case source.Undecryptable(err):
-		return passing(v1beta2.ReasonSecretMissing, "put the identity that the snapshot was encrypted for into the key age-identity of the Secret "+src.Secret)
+		return v1beta2.ReasonSecretMissing, fmt.Sprintf("Put the identity that the snapshot was encrypted for into the key age-identity of the Secret %s.", src.Secret), false
 	case errors.Is(err, source.ErrAmbiguous):
-		return final(v1beta2.ReasonSnapshotAmbiguous, "then make another EtcdRestore; nothing was touched")
+		return v1beta2.ReasonSnapshotAmbiguous, "The cluster was not changed. Create another EtcdRestore that selects one snapshot.", true
 	case errors.Is(err, source.ErrConfig) && src.Secret != "":
-		return passing(v1beta2.ReasonSecretMissing, "correct the Secret "+src.Secret)
+		return v1beta2.ReasonSecretMissing, fmt.Sprintf("Correct the Secret %s.", src.Secret), false
 	case source.Corrupt(err):
-		return final(v1beta2.ReasonSnapshotCorrupt, "nothing was touched; restore another snapshot")
+		return v1beta2.ReasonSnapshotCorrupt, "The snapshot is damaged, and the cluster was not changed. Restore another snapshot.", true
 	case source.Newer(err):
-		return final(v1beta2.ReasonSnapshotTooNew, "nothing was touched")
+		return v1beta2.ReasonSnapshotTooNew, "The cluster was not changed. Upgrade the operators, then create another EtcdRestore.", true
 	case source.Missing(err):
-		return final(v1beta2.ReasonObjectNotFound, "nothing was touched; see which snapshots there are, then make an EtcdRestore with that path")
+		return v1beta2.ReasonObjectNotFound, "The cluster was not changed. List the objects in the bucket, then create an EtcdRestore with the right path.", true
 	case errors.Is(err, source.ErrDisk):
-		return passing(v1beta2.ReasonRetrying, "the spool volume of the operator must have room for the snapshot, once for each that is read at a time")
+		return v1beta2.ReasonRetrying, "Enlarge the spool volume of restore-operator. It needs room for every snapshot that is read at the same time.", false
 	case errors.Is(err, objstore.ErrNoBucket):
-		return passing(v1beta2.ReasonBucketNotFound, "create the bucket "+src.Bucket+", or make an EtcdRestore with another path")
+		return v1beta2.ReasonBucketNotFound, fmt.Sprintf("Create the bucket %s, or create an EtcdRestore with another path.", src.Bucket), false
 	case errors.Is(err, fs.ErrPermission):
-		return passing(v1beta2.ReasonAccessDenied, "let "+storage.FromSource(src).Identity()+" list and read objects in the bucket "+src.Bucket)
+		return v1beta2.ReasonAccessDenied, fmt.Sprintf("Allow %s to list and read objects in the bucket %s.", storage.FromSource(src).Identity(), src.Bucket), false
 	}
-	return passing(v1beta2.ReasonStoreUnreachable, "check the store's endpoint, port and TLS, and the network")
+	return v1beta2.ReasonStoreUnreachable, "Check the endpoint, the port and the TLS settings of the store, and the network.", false
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// metrics of all EtcdRestores. Labels are the API's reasons, so their number is bounded.
+// metrics of all EtcdRestores. Their labels are names of objects and the API's reasons, so their number is limited.
 type metrics struct {
 	finished *prometheus.CounterVec
 	duration prometheus.Histogram
@@ -20,20 +20,20 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 	m := &metrics{
 		finished: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "etcd_restores_finished_total",
-			Help: "EtcdRestores that ended, by the reason in the status: Complete, or why not.",
+			Help: "Number of finished EtcdRestores, by the reason in their status: Complete, or the reason of the failure.",
 		}, []string{"reason"}),
 		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "etcd_restore_duration_seconds",
-			Help:    "How long an EtcdRestore took from its first look to Complete.",
+			Help:    "How long an EtcdRestore took until it was complete, counted from status.startTime.",
 			Buckets: prometheus.ExponentialBuckets(4, 2, 12),
 		}),
 		bytes: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "etcd_restore_proven_bytes_total",
-			Help: "Bytes of snapshots that were read and proven.",
+			Help: "Total size of the snapshots that were read and verified, in bytes.",
 		}),
 		underWay: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "etcd_restore_under_way",
-			Help: "1 for each EtcdRestore that is neither complete nor failed, by the reason that its status has now.",
+			Help: "1 for each EtcdRestore that has neither completed nor failed, by the reason in its status.",
 		}, []string{"namespace", "name", "reason"}),
 	}
 	for _, c := range []prometheus.Collector{m.finished, m.duration, m.bytes, m.underWay} {
@@ -44,8 +44,8 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 	return m, nil
 }
 
-// told counts what a status says that was just written.
-func (m *metrics) told(before, after *v1beta2.EtcdRestore) {
+// reported updates the metrics after the status was written.
+func (m *metrics) reported(before, after *v1beta2.EtcdRestore) {
 	m.forget(after.Namespace, after.Name)
 	reason := readyReason(after.Status)
 	if before.Status.Snapshot == nil && after.Status.Snapshot != nil {

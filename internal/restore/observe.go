@@ -9,12 +9,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
-// observe reads all that a decision may look at. It decides nothing.
-func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName) (State, error) {
-	state := State{Now: r.now()}
+// observe reads everything that a decision may depend on. It decides nothing.
+func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName) (plan.State, error) {
+	state := plan.State{Now: r.now()}
 	if err := r.client.Get(ctx, name, &state.Restore); err != nil {
 		return state, fmt.Errorf("read EtcdRestore %s: %w", name, err)
 	}
@@ -43,20 +44,19 @@ func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName) (St
 	return state, nil
 }
 
-// ahead names the restore of the same cluster that comes first: the one that the cluster works on, else the oldest one
-// that is not finished. The order is cluster-operator's.
-func (r *Reconciler) ahead(ctx context.Context, state *State) (string, error) {
-	if state.Cluster == nil || state.finished() {
+// ahead returns the name of the restore of the same cluster that comes before this one, if there is one.
+func (r *Reconciler) ahead(ctx context.Context, state *plan.State) (string, error) {
+	if state.Cluster == nil || state.Finished() {
 		return "", nil
 	}
 	var restores v1beta2.EtcdRestoreList
 	if err := r.client.List(ctx, &restores, client.InNamespace(state.Restore.Namespace)); err != nil {
 		return "", fmt.Errorf("list EtcdRestores: %w", err)
 	}
-	return first(restores.Items, state.Cluster, &state.Restore), nil
+	return plan.Ahead(restores.Items, state.Cluster, &state.Restore), nil
 }
 
-// get reads an object that need not be there.
+// get reads an object and returns false if it does not exist.
 func (r *Reconciler) get(ctx context.Context, name types.NamespacedName, object client.Object) (found bool, err error) {
 	err = r.client.Get(ctx, name, object)
 	if apierrors.IsNotFound(err) {
@@ -68,12 +68,12 @@ func (r *Reconciler) get(ctx context.Context, name types.NamespacedName, object 
 	return true, nil
 }
 
-// proof is how far the reading of a restore's source is.
-func (r *Reconciler) proof(key worker.Key) Proof {
+// proof returns the state of the reading of a restore's source.
+func (r *Reconciler) proof(key worker.Key) plan.Proof {
 	if r.proofs.Running(key) {
-		return Proof{Progress: ProofRunning, Percent: r.readings.percent(key)}
+		return plan.Proof{Progress: plan.ProofRunning, Percent: r.readings.percent(key)}
 	}
-	proof, _, _ := r.proofs.Result(key) // its failures are in the proof
+	proof, _, _ := r.proofs.Result(key) // the proof contains its failure
 	return proof
 }
 

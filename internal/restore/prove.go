@@ -15,30 +15,32 @@ import (
 type Asked struct {
 	Source v1beta2.RestoreSource
 	Choice source.Choice
-	// Secret is nil for the ambient identity.
+	// Secret is nil if the operator's own identity is used.
 	Secret   map[string][]byte
 	Progress source.Progress
 }
 
-// Found is what was read: the exact Source, Why it was chosen where it had to be, and what was proven of it.
+// Found is the source that was read and its contents.
 type Found struct {
+	// Source names one object.
 	Source v1beta2.RestoreSource
-	Why    string
-	Proven source.Proven
+	// ChosenBecause explains why Source was chosen. It is empty if the spec names the object.
+	ChosenBecause string
+	Proven        source.Proven
 }
 
-// Prove finds a source and reads it once, whole.
+// Prove finds a source and reads it once and completely.
 type Prove func(ctx context.Context, asked Asked) (Found, error)
 
-// spoolName is the directory below the spool directory that is the operator's alone.
+// spoolName is the directory below the spool directory that only this operator uses.
 const spoolName = "etcd-restore-operator"
 
-// InSpool proves sources by files in a directory below dir, which are removed at once. What an earlier process
-// left there is removed now.
+// InSpool returns a Prove that stores each snapshot as a file in a directory below dir, and deletes it when it is read.
+// InSpool deletes the files that an earlier process has left there.
 func InSpool(dir string) (Prove, error) {
 	spool := filepath.Join(dir, spoolName)
 	if err := errors.Join(os.RemoveAll(spool), os.Mkdir(spool, 0o700)); err != nil {
-		return nil, fmt.Errorf("make a spool for snapshots (--spool-dir): %w", err)
+		return nil, fmt.Errorf("create the spool directory %s (--spool-dir): %w", spool, err)
 	}
 	return func(ctx context.Context, asked Asked) (Found, error) { return prove(ctx, asked, spool) }, nil
 }
@@ -55,5 +57,5 @@ func prove(ctx context.Context, asked Asked, spool string) (Found, error) {
 	if err := os.Remove(proven.File); err != nil {
 		return Found{}, fmt.Errorf("remove the spooled snapshot: %w: %w", source.ErrDisk, err)
 	}
-	return Found{Source: exact, Why: why, Proven: proven}, nil
+	return Found{Source: exact, ChosenBecause: why, Proven: proven}, nil
 }

@@ -6,10 +6,10 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
-// coarse is the step of percents that are told, so that a status is not written more than some twenty times.
+// coarse rounds percentages, so that one reading changes the status at most 20 times.
 const coarse = 5
 
-// readings are how far those are that run, by their key.
+// readings holds the progress of the readings that run.
 type readings struct {
 	mu       sync.Mutex
 	percents map[worker.Key]int32

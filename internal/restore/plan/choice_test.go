@@ -1,4 +1,4 @@
-package restore
+package plan
 
 import (
 	"strings"
@@ -24,7 +24,7 @@ func named(snapshot string) func(*State) {
 	return func(s *State) { s.Restore.Spec.EtcdBackup.Snapshot = snapshot }
 }
 
-func TestPlanLooksForTheSnapshotThatIsMeant(t *testing.T) {
+func TestTheSelectorDecidesWhichSnapshotIsRead(t *testing.T) {
 	s3 := func(path string) v1beta2.Storage { return v1beta2.Storage{S3: &v1beta2.S3Source{Path: path}} }
 	below := func(key string) v1beta2.RestoreSource {
 		return v1beta2.RestoreSource{StorageType: "S3", Bucket: "b", Key: key}
@@ -54,7 +54,7 @@ func TestPlanLooksForTheSnapshotThatIsMeant(t *testing.T) {
 			given(withStorage("S3", s3("b/daily")), selecting(v1beta2.SnapshotSelector{Before: &at, ClusterID: "00000000000000aa"})),
 			Verify{below("daily/"), source.Choice{Folder: true, Before: "2026-01-02T03:04:05Z", ClusterID: "00000000000000aa"}},
 		},
-		"the newest of an EtcdBackup before a time, whichever life of the cluster": {
+		"the newest of an EtcdBackup before a time, of any incarnation of the cluster": {
 			given(givenBackup(backupOf("S3", s3("b/daily"), newest)), selecting(v1beta2.SnapshotSelector{Before: &at})),
 			Verify{below("daily/ns/example/"), source.Choice{Folder: true, Before: "2026-01-02T03:04:05Z"}},
 		},
@@ -62,13 +62,13 @@ func TestPlanLooksForTheSnapshotThatIsMeant(t *testing.T) {
 			given(givenBackup(backupOf("S3", s3("b/daily"), newest)), named("20260101T030405Z-00000000000000000020.db")),
 			Verify{below("daily/ns/example/"), source.Choice{Folder: true, Name: "20260101T030405Z-00000000000000000020.db"}},
 		},
-		"that of an EtcdBackup whose status was lost with its cluster": {
+		"the newest of an EtcdBackup whose status was lost": {
 			given(givenBackup(backupOf("S3", s3("b/daily"), "")), selecting(v1beta2.SnapshotSelector{}), ofCluster),
 			Verify{below("daily/ns/source/"), source.Choice{Folder: true}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, Plan(test.state)); diff != "" {
+			if diff := cmp.Diff(test.want, next(test.state)); diff != "" {
 				t.Errorf("want -, got +:\n%s", diff)
 			}
 		})
@@ -77,28 +77,28 @@ func TestPlanLooksForTheSnapshotThatIsMeant(t *testing.T) {
 		state State
 		says  string
 	}{
-		"in a bucket without a name":                {given(withStorage("S3", s3("/daily")), selecting(v1beta2.SnapshotSelector{})), "<bucket>/<folder>"},
-		"below an object of which there is one":     {given(givenBackup(backupOf("S3", s3("b/one.db"), "b/one.db")), selecting(v1beta2.SnapshotSelector{})), "no series"},
-		"by name of an EtcdBackup that has one":     {given(givenBackup(backupOf("S3", s3("b/one.db"), "b/one.db")), named("two.db")), "no series"},
-		"in a folder, which is no object by itself": {given(withStorage("S3", s3("b/daily/"))), "select: {}"},
+		"if the path has no bucket":                                   {given(withStorage("S3", s3("/daily")), selecting(v1beta2.SnapshotSelector{})), "<bucket>/<folder>"},
+		"if the EtcdBackup takes one snapshot and the spec selects":   {given(givenBackup(backupOf("S3", s3("b/one.db"), "b/one.db")), selecting(v1beta2.SnapshotSelector{})), "no series"},
+		"if the EtcdBackup takes one snapshot and the spec names one": {given(givenBackup(backupOf("S3", s3("b/one.db"), "b/one.db")), named("two.db")), "no series"},
+		"if the path is a folder and the spec does not select":        {given(withStorage("S3", s3("b/daily/"))), "select: {}"},
 	} {
 		t.Run("fails "+name, func(t *testing.T) {
-			fail, ok := Plan(test.state).(Fail)
+			fail, ok := next(test.state).(Fail)
 			if !ok || fail.Reason != v1beta2.ReasonInvalidSpec || !strings.Contains(fail.Message, test.says) {
-				t.Errorf("got %#v", Plan(test.state))
+				t.Errorf("got %#v", next(test.state))
 			}
 		})
 	}
-	t.Run("and looks again at once when another one is meant", func(t *testing.T) {
+	t.Run("reads at once if the spec selects another snapshot", func(t *testing.T) {
 		other := failed(v1beta2.ReasonObjectNotFound, true)
 		other.Choice = source.Choice{Folder: true}
-		if diff := cmp.Diff(Step(Verify{Source: theSource}), Plan(given(withProof(other)))); diff != "" {
+		if diff := cmp.Diff(Step(Verify{Source: theSource}), next(given(withProof(other)))); diff != "" {
 			t.Errorf("want -, got +:\n%s", diff)
 		}
 	})
 }
 
-func TestAFinishedRestoreIsDeletedWhenItsTimeHasCome(t *testing.T) {
+func TestAFinishedRestoreIsDeletedWhenItsTimeToLiveIsOver(t *testing.T) {
 	ended := func(ago time.Duration, succeeded bool) func(*State) {
 		return func(s *State) {
 			ttl := int32(60)
@@ -111,39 +111,39 @@ func TestAFinishedRestoreIsDeletedWhenItsTimeHasCome(t *testing.T) {
 		state State
 		want  Step
 	}{
-		"not before":                             {given(ended(20*time.Second, true), formed), Done{After: 40 * time.Second}},
-		"then":                                   {given(ended(time.Minute, true), formed), Expire{}},
-		"also when it failed":                    {given(ended(time.Hour, false), formed), Expire{}},
-		"also when its cluster is gone":          {given(ended(time.Hour, false), withoutCluster), Expire{}},
-		"not when its cluster would start empty": {given(ended(time.Hour, false)), Done{}},
-		"not without a time":                     {given(ended(time.Hour, true), func(s *State) { s.Restore.Spec.TTLSecondsAfterFinished = nil }), Done{}},
+		"is kept before that":                                 {given(ended(20*time.Second, true), formed), Done{Requeue: 40 * time.Second}},
+		"is deleted then":                                     {given(ended(time.Minute, true), formed), Expire{}},
+		"is deleted even if it failed":                        {given(ended(time.Hour, false), formed), Expire{}},
+		"is deleted even if its cluster does not exist":       {given(ended(time.Hour, false), withoutCluster), Expire{}},
+		"is kept if its cluster would start empty without it": {given(ended(time.Hour, false)), Done{}},
+		"is kept without a time to live":                      {given(ended(time.Hour, true), func(s *State) { s.Restore.Spec.TTLSecondsAfterFinished = nil }), Done{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, Plan(test.state)); diff != "" {
+			if diff := cmp.Diff(test.want, next(test.state)); diff != "" {
 				t.Errorf("want -, got +:\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestPlanRefusesASnapshotThatTheVolumesCannotHold(t *testing.T) {
+func TestARestoreFailsIfTheVolumesAreTooSmall(t *testing.T) {
 	large := theSnapshot
 	large.Size = 5 << 30
 	proof := Proof{Progress: ProofDone, Source: theSource, Snapshot: large}
 	proven := func(s *State) { withProven(s); s.Restore.Status.Snapshot.Size = large.Size }
-	for name, state := range map[string]State{"before its proof was kept": given(withProof(proof)), "after it": given(proven)} {
-		fail, ok := Plan(state).(Fail)
+	for name, state := range map[string]State{"before it was accepted": given(withProof(proof)), "after it was accepted": given(proven)} {
+		fail, ok := next(state).(Fail)
 		if !ok || fail.Reason != v1beta2.ReasonVolumeTooSmall || !strings.Contains(fail.Message, "8192 MiB") || !strings.Contains(fail.Message, "10241 MiB") {
-			t.Errorf("%s: %#v", name, Plan(state))
+			t.Errorf("%s: %#v", name, next(state))
 		}
 	}
 	unlimited := func(s *State) { s.Cluster.Spec.Pod = &v1beta2.PodPolicy{EmptyDir: &emptyDir} }
-	if _, ok := Plan(given(withProof(proof), unlimited)).(Accept); !ok {
-		t.Errorf("a volume without a limit is refused: %#v", Plan(given(withProof(proof), unlimited)))
+	if _, ok := next(given(withProof(proof), unlimited)).(Accept); !ok {
+		t.Errorf("a volume without a limit is refused: %#v", next(given(withProof(proof), unlimited)))
 	}
 }
 
-func TestOneRestoreOfAClusterAtATimeTheOldestFirst(t *testing.T) {
+func TestTheOldestVerifiedRestoreOfAClusterIsFirst(t *testing.T) {
 	restore := func(name string, age time.Duration, change ...func(*v1beta2.EtcdRestore)) v1beta2.EtcdRestore {
 		r := v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name), CreationTimestamp: metav1.NewTime(now.Add(-age))}}
 		r.Spec.EtcdCluster.Name = "example"
@@ -163,22 +163,22 @@ func TestOneRestoreOfAClusterAtATimeTheOldestFirst(t *testing.T) {
 		busy   *v1beta2.ClusterRestoreStatus
 		want   string
 	}{
-		"alone":                               {nil, nil, ""},
-		"after an older one":                  {[]v1beta2.EtcdRestore{restore("older", time.Hour)}, nil, "older"},
-		"before a younger one":                {[]v1beta2.EtcdRestore{restore("younger", time.Second)}, nil, ""},
-		"by name where both are as old":       {[]v1beta2.EtcdRestore{restore("another", time.Minute)}, nil, "another"},
-		"not after one that is not proven":    {[]v1beta2.EtcdRestore{restore("older", time.Hour, unproven)}, nil, ""},
-		"not after one that is finished":      {[]v1beta2.EtcdRestore{restore("older", time.Hour, finished)}, nil, ""},
-		"not after one that is being deleted": {[]v1beta2.EtcdRestore{restore("older", time.Hour, deleted)}, nil, ""},
-		"not after that of another cluster":   {[]v1beta2.EtcdRestore{restore("older", time.Hour, elsewhere)}, nil, ""},
-		"after the one that is under way":     {[]v1beta2.EtcdRestore{restore("younger", time.Second)}, &v1beta2.ClusterRestoreStatus{Name: "younger", UID: "uid-younger", Step: v1beta2.RestoreSwitching}, "younger"},
-		"not after one that is over":          {nil, &v1beta2.ClusterRestoreStatus{Name: "gone", UID: "uid-gone", Step: v1beta2.RestoreFailed}, ""},
-		"not after itself":                    {nil, &v1beta2.ClusterRestoreStatus{Name: "mine", UID: "uid-mine", Step: v1beta2.RestoreSeeding}, ""},
+		"alone":                                       {nil, nil, ""},
+		"after an older one":                          {[]v1beta2.EtcdRestore{restore("older", time.Hour)}, nil, "older"},
+		"before a younger one":                        {[]v1beta2.EtcdRestore{restore("younger", time.Second)}, nil, ""},
+		"after an older name of the same age":         {[]v1beta2.EtcdRestore{restore("another", time.Minute)}, nil, "another"},
+		"before one that is not verified":             {[]v1beta2.EtcdRestore{restore("older", time.Hour, unproven)}, nil, ""},
+		"before one that has finished":                {[]v1beta2.EtcdRestore{restore("older", time.Hour, finished)}, nil, ""},
+		"before one that is being deleted":            {[]v1beta2.EtcdRestore{restore("older", time.Hour, deleted)}, nil, ""},
+		"before one of another cluster":               {[]v1beta2.EtcdRestore{restore("older", time.Hour, elsewhere)}, nil, ""},
+		"after the one in progress":                   {[]v1beta2.EtcdRestore{restore("younger", time.Second)}, &v1beta2.ClusterRestoreStatus{Name: "younger", UID: "uid-younger", Step: v1beta2.RestoreSwitching}, "younger"},
+		"after the cluster's last restore has failed": {nil, &v1beta2.ClusterRestoreStatus{Name: "gone", UID: "uid-gone", Step: v1beta2.RestoreFailed}, ""},
+		"if it is in progress itself":                 {nil, &v1beta2.ClusterRestoreStatus{Name: "mine", UID: "uid-mine", Step: v1beta2.RestoreSeeding}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cluster := &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "example"}}
 			cluster.Status.Restore = test.busy
-			if got := first(append(test.others, mine), cluster, &mine); got != test.want {
+			if got := Ahead(append(test.others, mine), cluster, &mine); got != test.want {
 				t.Errorf("%q comes first, want %q", got, test.want)
 			}
 		})

@@ -1,4 +1,4 @@
-package restore
+package plan
 
 import (
 	"strings"
@@ -24,7 +24,13 @@ var (
 	}
 )
 
-// given makes a State of a restore from S3 into a cluster that is there, changed by each of changes in turn.
+// next returns the step that the rules return.
+func next(s State) Step {
+	step, _ := Next(s)
+	return step
+}
+
+// given returns a State of a restore from S3 into an existing cluster, with the changes applied in order.
 func given(changes ...func(*State)) State {
 	s := State{
 		Now: now,
@@ -100,31 +106,31 @@ func failed(reason string, final bool) Proof {
 	return Proof{Progress: ProofFailed, Asked: theSource, Reason: reason, Message: "what went wrong", Final: final, Ended: now.Add(-4 * time.Second)}
 }
 
-func TestPlanReadsTheSourceBeforeAnythingElse(t *testing.T) {
+func TestTheSourceIsReadBeforeAnythingElse(t *testing.T) {
 	done := Proof{Progress: ProofDone, Source: theSource, Snapshot: theSnapshot}
 	for name, test := range map[string]struct {
 		state State
 		want  Step
 	}{
-		"starts reading a source that was not read":        {given(), Verify{Source: theSource}},
-		"reads it although there is no cluster yet":        {given(withoutCluster), Verify{Source: theSource}},
-		"lets a reading go on":                             {given(withProof(Proof{Progress: ProofRunning})), Verifying{}},
-		"accepts what was proven":                          {given(withProof(done)), Accept{Source: theSource, Snapshot: theSnapshot}},
-		"accepts what was proven without a cluster":        {given(withProof(done), withoutCluster), Accept{Source: theSource, Snapshot: theSnapshot}},
-		"ends with a source that can never be good":        {given(withProof(failed(v1beta2.ReasonSnapshotCorrupt, true))), Fail{v1beta2.ReasonSnapshotCorrupt, "what went wrong"}},
-		"reads again at once when the source is another":   {given(withProof(Proof{Progress: ProofFailed, Final: true})), Verify{Source: theSource}},
-		"does nothing for a restore that is being deleted": {given(func(s *State) { s.Restore.DeletionTimestamp = &metav1.Time{Time: now} }), Done{}},
-		"waits after a fault that may pass": {
+		"starts to read a source that was not read":                      {given(), Verify{Source: theSource}},
+		"reads the source even if the cluster does not exist":            {given(withoutCluster), Verify{Source: theSource}},
+		"waits while the source is read":                                 {given(withProof(Proof{Progress: ProofRunning})), Verifying{}},
+		"accepts a verified snapshot":                                    {given(withProof(done)), Accept{Source: theSource, Snapshot: theSnapshot}},
+		"accepts a verified snapshot even if the cluster does not exist": {given(withProof(done), withoutCluster), Accept{Source: theSource, Snapshot: theSnapshot}},
+		"fails if the snapshot can never be valid":                       {given(withProof(failed(v1beta2.ReasonSnapshotCorrupt, true))), Fail{v1beta2.ReasonSnapshotCorrupt, "what went wrong"}},
+		"reads at once if the spec selects another source":               {given(withProof(Proof{Progress: ProofFailed, Final: true})), Verify{Source: theSource}},
+		"does nothing for a restore that is being deleted":               {given(func(s *State) { s.Restore.DeletionTimestamp = &metav1.Time{Time: now} }), Done{}},
+		"waits after a temporary failure": {
 			given(withProof(failed(v1beta2.ReasonStoreUnreachable, false))),
-			Wait{v1beta2.ReasonStoreUnreachable, "what went wrong; the next attempt is at 2026-03-04T05:06:08Z", true, time.Second},
+			Wait{v1beta2.ReasonStoreUnreachable, "what went wrong The next attempt is at 2026-03-04T05:06:08Z.", true, time.Second},
 		},
-		"tries again when that time has come": {
+		"reads again when the pause is over": {
 			given(withProof(failed(v1beta2.ReasonStoreUnreachable, false)), func(s *State) { s.Now = now.Add(time.Second) }),
 			Verify{Source: theSource},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, Plan(test.state)); diff != "" {
+			if diff := cmp.Diff(test.want, next(test.state)); diff != "" {
 				t.Errorf("want -, got +:\n%s", diff)
 			}
 		})
@@ -132,7 +138,7 @@ func TestPlanReadsTheSourceBeforeAnythingElse(t *testing.T) {
 }
 
 // Defect 19 of coreos/etcd-operator: a failure was final, never tried again.
-func TestFaultsThatMayPassAreTriedAgainLaterEachTime(t *testing.T) {
+func TestThePauseAfterATemporaryFailureDoublesUpToFiveMinutes(t *testing.T) {
 	var got []time.Duration
 	for attempts := range int32(10) {
 		got = append(got, backoff(attempts))
@@ -144,23 +150,23 @@ func TestFaultsThatMayPassAreTriedAgainLaterEachTime(t *testing.T) {
 	}
 }
 
-func TestPlanFollowsTheCluster(t *testing.T) {
+func TestTheRestoreFollowsTheReportOfTheCluster(t *testing.T) {
 	elsewhere := func(s *State) { s.Cluster.Status.Restore.UID, s.Cluster.Status.Restore.Name = "other", "other-restore" }
 	for name, test := range map[string]struct {
 		state State
 		want  Step
 	}{
-		"reports seeding":   {given(withProven, withProgress(v1beta2.RestoreSeeding)), Follow{*progress(v1beta2.RestoreSeeding)}},
-		"reports switching": {given(withProven, withProgress(v1beta2.RestoreSwitching)), Follow{*progress(v1beta2.RestoreSwitching)}},
-		"reports growing":   {given(withProven, withProgress(v1beta2.RestoreGrowing)), Follow{*progress(v1beta2.RestoreGrowing)}},
-		"is complete when the cluster is, and not before": {given(withProven, withProgress(v1beta2.RestoreComplete)), Complete{*progress(v1beta2.RestoreComplete)}},
-		"fails when the seed failed":                      {given(withProven, withProgress(v1beta2.RestoreFailed)), Fail{v1beta2.ReasonSeedFailed, "what the cluster says"}},
-		"follows a cluster whose version was lowered meanwhile": {
+		"reports seeding":                          {given(withProven, withProgress(v1beta2.RestoreSeeding)), Follow{*progress(v1beta2.RestoreSeeding)}},
+		"reports switching":                        {given(withProven, withProgress(v1beta2.RestoreSwitching)), Follow{*progress(v1beta2.RestoreSwitching)}},
+		"reports growing":                          {given(withProven, withProgress(v1beta2.RestoreGrowing)), Follow{*progress(v1beta2.RestoreGrowing)}},
+		"is complete when the cluster is complete": {given(withProven, withProgress(v1beta2.RestoreComplete)), Complete{*progress(v1beta2.RestoreComplete)}},
+		"fails if the seed failed":                 {given(withProven, withProgress(v1beta2.RestoreFailed)), Fail{v1beta2.ReasonSeedFailed, "what the cluster says"}},
+		"follows a cluster whose version was lowered in the meantime": {
 			given(withProven, withProgress(v1beta2.RestoreGrowing), withVersion("3.5.1")), Follow{*progress(v1beta2.RestoreGrowing)},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, Plan(test.state)); diff != "" {
+			if diff := cmp.Diff(test.want, next(test.state)); diff != "" {
 				t.Errorf("want -, got +:\n%s", diff)
 			}
 		})
@@ -170,46 +176,46 @@ func TestPlanFollowsTheCluster(t *testing.T) {
 		reason string
 		says   string
 	}{
-		"waits for a cluster":                       {given(withProven, withoutCluster), v1beta2.ReasonWaitingForCluster, "no EtcdCluster example"},
-		"waits for the operator to take it up":      {given(withProven), v1beta2.ReasonVerified, "not taken it up yet"},
-		"says that the cluster is paused":           {given(withProven, func(s *State) { s.Cluster.Spec.Paused = true }), v1beta2.ReasonVerified, "spec.paused"},
-		"says which other restore comes before it":  {given(withProven, func(s *State) { s.Ahead = "other-restore" }), v1beta2.ReasonQueued, "EtcdRestore other-restore comes before"},
-		"does not take another's success for its":   {given(withProven, withProgress(v1beta2.RestoreComplete), elsewhere), v1beta2.ReasonVerified, "not taken it up yet"},
-		"does not take another's failure for its":   {given(withProven, withProgress(v1beta2.RestoreFailed), elsewhere), v1beta2.ReasonVerified, "not taken it up yet"},
-		"waits for an EtcdBackup that is not there": {given(givenBackup(nil)), v1beta2.ReasonBackupNotFound, "no EtcdBackup nightly"},
-		"waits for an EtcdBackup's first snapshot":  {given(givenBackup(backupOf("S3", v1beta2.Storage{S3: &v1beta2.S3Source{Path: "b/k"}}, ""))), v1beta2.ReasonPending, "no snapshot yet"},
+		"waits for a cluster":                         {given(withProven, withoutCluster), v1beta2.ReasonWaitingForCluster, "no EtcdCluster example"},
+		"waits until cluster-operator starts":         {given(withProven), v1beta2.ReasonVerified, "has not started the restore"},
+		"reports that the cluster is paused":          {given(withProven, func(s *State) { s.Cluster.Spec.Paused = true }), v1beta2.ReasonVerified, "spec.paused"},
+		"names the other restore that comes first":    {given(withProven, func(s *State) { s.Ahead = "other-restore" }), v1beta2.ReasonQueued, "EtcdRestore other-restore is first"},
+		"ignores the success of another restore":      {given(withProven, withProgress(v1beta2.RestoreComplete), elsewhere), v1beta2.ReasonVerified, "has not started the restore"},
+		"ignores the failure of another restore":      {given(withProven, withProgress(v1beta2.RestoreFailed), elsewhere), v1beta2.ReasonVerified, "has not started the restore"},
+		"waits for an EtcdBackup that does not exist": {given(givenBackup(nil)), v1beta2.ReasonBackupNotFound, "no EtcdBackup nightly"},
+		"waits for an EtcdBackup's first snapshot":    {given(givenBackup(backupOf("S3", v1beta2.Storage{S3: &v1beta2.S3Source{Path: "b/k"}}, ""))), v1beta2.ReasonPending, "no snapshot yet"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			wait, ok := Plan(test.state).(Wait)
+			wait, ok := next(test.state).(Wait)
 			if !ok || wait.Reason != test.reason || !strings.Contains(wait.Message, test.says) {
-				t.Errorf("got %#v", Plan(test.state))
+				t.Errorf("got %#v", next(test.state))
 			}
 		})
 	}
 }
 
-func TestAFinishedRestoreIsNeverActedOnAgain(t *testing.T) {
+func TestAFinishedRestoreDoesNothingMore(t *testing.T) {
 	ended := func(s *State) { s.Restore.Status.CompletionTime = &metav1.Time{Time: now} }
 	for name, state := range map[string]State{
-		"before its proof":                      given(ended),
-		"after its proof":                       given(ended, withProven),
-		"while its cluster is gone":             given(ended, withProven, withoutCluster),
-		"while its cluster says Growing":        given(ended, withProven, withProgress(v1beta2.RestoreGrowing)),
-		"while a late reading says it is good":  given(ended, withProof(Proof{Progress: ProofDone, Source: theSource, Snapshot: theSnapshot})),
-		"while its cluster says that it failed": given(ended, withProven, withProgress(v1beta2.RestoreFailed)),
+		"if its snapshot was never verified": given(ended),
+		"if its snapshot was verified":       given(ended, withProven),
+		"if its cluster does not exist":      given(ended, withProven, withoutCluster),
+		"if its cluster reports Growing":     given(ended, withProven, withProgress(v1beta2.RestoreGrowing)),
+		"if a late reading succeeds":         given(ended, withProof(Proof{Progress: ProofDone, Source: theSource, Snapshot: theSnapshot})),
+		"if its cluster reports a failure":   given(ended, withProven, withProgress(v1beta2.RestoreFailed)),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(Step(Done{}), Plan(state)); diff != "" {
+			if diff := cmp.Diff(Step(Done{}), next(state)); diff != "" {
 				t.Errorf("want -, got +:\n%s", diff)
 			}
-			if diff := cmp.Diff(state.Restore.Status, Status(state, Plan(state))); diff != "" {
+			if diff := cmp.Diff(state.Restore.Status, NewStatus(state, next(state), nil)); diff != "" {
 				t.Errorf("the status changed: want -, got +:\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestPlanRefusesASnapshotThatIsNewerThanTheCluster(t *testing.T) {
+func TestARestoreFailsIfTheSnapshotIsNewerThanTheCluster(t *testing.T) {
 	with := func(storage, etcd string) v1beta2.Snapshot {
 		return v1beta2.Snapshot{Path: "b/k", StorageVersion: storage, EtcdVersion: etcd}
 	}
@@ -225,19 +231,19 @@ func TestPlanRefusesASnapshotThatIsNewerThanTheCluster(t *testing.T) {
 		"3.6 into the default version": {with("3.6.0", ""), "", false},
 		"3.5 into 3.5":                 {with("", "3.5.9"), "3.5.35", false},
 		"3.5 into 3.4":                 {with("", "3.5.9"), "3.4.1", true},
-		"a member of 3.6 that keeps the format of 3.5 into 3.5": {with("", "3.6.16"), "3.5.35", false},
-		"a version of two digits":                               {with("3.10.0", ""), "3.9.0", true},
-		"a snapshot that does not say":                          {with("", ""), "3.4.1", false},
+		"a member of 3.6 that still has the format of 3.5 into 3.5": {with("", "3.6.16"), "3.5.35", false},
+		"a minor version of two digits":                             {with("3.10.0", ""), "3.9.0", true},
+		"a snapshot of an unknown version":                          {with("", ""), "3.4.1", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			proof := Proof{Progress: ProofDone, Source: theSource, Snapshot: test.snapshot, Format: formatOf(test.snapshot)}
-			fail, refused := Plan(given(withProof(proof), withVersion(test.version))).(Fail)
+			fail, refused := next(given(withProof(proof), withVersion(test.version))).(Fail)
 			if refused != test.refused || refused && fail.Reason != v1beta2.ReasonSnapshotTooNew {
-				t.Errorf("before its proof was kept: refused %v, %+v", refused, fail)
+				t.Errorf("before it was accepted: refused %v, %+v", refused, fail)
 			}
 			late := given(withProven, withVersion(test.version), func(s *State) { s.Restore.Status.Snapshot = &test.snapshot })
-			if fail, refused := Plan(late).(Fail); refused != test.refused || refused && fail.Reason != v1beta2.ReasonSnapshotTooNew {
-				t.Errorf("after its proof was kept: refused %v, %+v", refused, fail)
+			if fail, refused := next(late).(Fail); refused != test.refused || refused && fail.Reason != v1beta2.ReasonSnapshotTooNew {
+				t.Errorf("after it was accepted: refused %v, %+v", refused, fail)
 			}
 		})
 	}
@@ -255,7 +261,7 @@ func TestTheSourceIsOneExactObject(t *testing.T) {
 		"of the newest of an EtcdBackup": {given(givenBackup(backupOf("GCS", gcs, "b/k/new.db"))), Verify{Source: v1beta2.RestoreSource{StorageType: "GCS", Bucket: "b", Key: "k/new.db", Secret: "gcp", Endpoint: "http://gcs"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, Plan(test.state)); diff != "" {
+			if diff := cmp.Diff(test.want, next(test.state)); diff != "" {
 				t.Errorf("want -, got +:\n%s", diff)
 			}
 		})
@@ -277,20 +283,30 @@ func TestTheSourceIsOneExactObject(t *testing.T) {
 		"of an EtcdBackup without its block": {given(givenBackup(backupOf("S3", v1beta2.Storage{}, "b/k"))), v1beta2.ReasonInvalidSpec, "block s3"},
 	} {
 		t.Run("fails "+name, func(t *testing.T) {
-			fail, ok := Plan(test.state).(Fail)
+			fail, ok := next(test.state).(Fail)
 			if !ok || fail.Reason != test.reason || !strings.Contains(fail.Message, test.says) || strings.Contains(fail.Message, "very-secret") {
-				t.Errorf("got %#v", Plan(test.state))
+				t.Errorf("got %#v", next(test.state))
 			}
 		})
 	}
 }
 
-func TestPlanOrder(t *testing.T) {
+func TestTheOrderOfTheRules(t *testing.T) {
 	var got []string
-	for _, r := range rules {
-		got = append(got, r.name)
+	for _, group := range Rules {
+		if group.Name == "" || !strings.HasSuffix(group.Purpose, ".") {
+			t.Errorf("group %q has the purpose %q", group.Name, group.Purpose)
+		}
+		for _, r := range group.Rules {
+			got = append(got, r.Name)
+		}
 	}
-	want := []string{"finished", "verify", "follow", "awaitCluster", "refuseTooNew", "refuseTooSmall", "awaitTurn", "awaitStart"}
+	want := []string{
+		"restoreIsBeingDeleted", "restoreHasFinished",
+		"snapshotIsNotVerified", // no other rule runs before a snapshot is accepted
+		"clusterReportsThisRestore",
+		"clusterIsMissing", "snapshotIsTooNew", "volumesAreTooSmall", "anotherRestoreIsFirst", "clusterHasNotStarted",
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("want -, got +:\n%s", diff)
 	}

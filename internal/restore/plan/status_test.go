@@ -1,6 +1,7 @@
-package restore
+package plan
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
+	"github.com/etcd-suite/etcd-operator/internal/planning/planningtest"
 )
 
 // conditions in short: "Ready=False/Verifying" and so on.
@@ -21,7 +24,7 @@ func short(status v1beta2.EtcdRestoreStatus) map[string]string {
 	return out
 }
 
-func TestStatusHasEveryConditionFromTheFirstPassOn(t *testing.T) {
+func TestEveryConditionIsSetFromTheFirstPassOn(t *testing.T) {
 	for name, step := range map[string]Step{
 		"when the source is bad": Fail{v1beta2.ReasonInvalidSpec, "why"},
 		"when it is being read":  Verify{Source: theSource},
@@ -31,7 +34,7 @@ func TestStatusHasEveryConditionFromTheFirstPassOn(t *testing.T) {
 			s := given()
 			s.Restore.Generation = 5
 			s.Restore.Status.ObservedGeneration = -1
-			status := Status(s, step)
+			status := NewStatus(s, step, nil)
 			if status.ObservedGeneration != 5 {
 				t.Errorf("observedGeneration is %d", status.ObservedGeneration)
 			}
@@ -48,7 +51,7 @@ func TestStatusHasEveryConditionFromTheFirstPassOn(t *testing.T) {
 	}
 }
 
-func TestStatusOfEachStep(t *testing.T) {
+func TestTheConditionsOfEachStep(t *testing.T) {
 	for name, test := range map[string]struct {
 		step Step
 		want map[string]string
@@ -57,21 +60,21 @@ func TestStatusOfEachStep(t *testing.T) {
 			"Ready": "False/Verifying", "Verified": "False/Verifying", "Restoring": "False/Pending",
 			"Complete": "False/Pending", "Failed": "False/Verifying", "Stalled": "False/Verifying",
 		}},
-		"when the source is proven": {Accept{theSource, "", theSnapshot}, map[string]string{
+		"when the snapshot is verified": {Accept{theSource, "", theSnapshot}, map[string]string{
 			"Ready": "False/Verified", "Verified": "True/Verified", "Restoring": "False/Pending",
 			"Complete": "False/Pending", "Failed": "False/Verified", "Stalled": "False/Verified",
 		}},
-		"after a fault that may pass": {Wait{v1beta2.ReasonAccessDenied, "why", true, 0}, map[string]string{
+		"after a temporary failure": {Wait{v1beta2.ReasonAccessDenied, "why", true, 0}, map[string]string{
 			"Ready": "False/AccessDenied", "Verified": "False/AccessDenied", "Restoring": "False/Pending",
 			"Complete": "False/Pending", "Failed": "False/AccessDenied", "Stalled": "False/AccessDenied",
 		}},
-		"when the source can never be good": {Fail{v1beta2.ReasonSnapshotCorrupt, "why"}, map[string]string{
+		"when the snapshot can never be valid": {Fail{v1beta2.ReasonSnapshotCorrupt, "why"}, map[string]string{
 			"Ready": "False/SnapshotCorrupt", "Verified": "False/SnapshotCorrupt", "Restoring": "False/SnapshotCorrupt",
 			"Complete": "False/SnapshotCorrupt", "Failed": "True/SnapshotCorrupt", "Stalled": "True/SnapshotCorrupt",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, short(Status(given(), test.step))); diff != "" {
+			if diff := cmp.Diff(test.want, short(NewStatus(given(), test.step, nil))); diff != "" {
 				t.Errorf("want -, got +:\n%s", diff)
 			}
 		})
@@ -102,7 +105,7 @@ func TestStatusOfEachStep(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, short(Status(given(withProven), test.step))); diff != "" {
+			if diff := cmp.Diff(test.want, short(NewStatus(given(withProven), test.step, nil))); diff != "" {
 				t.Errorf("want -, got +:\n%s", diff)
 			}
 		})
@@ -110,18 +113,18 @@ func TestStatusOfEachStep(t *testing.T) {
 }
 
 // Defect 1 of coreos/etcd-operator: a restore always reported success, and did so before its seed ran.
-func TestSucceededIsNeverSaidBeforeTheClusterIsRestored(t *testing.T) {
+func TestSucceededIsFalseUntilTheClusterIsRestored(t *testing.T) {
 	for name, step := range map[string]Step{
-		"when the source is proven":   Accept{theSource, "", theSnapshot},
-		"while it waits":              Wait{Reason: v1beta2.ReasonVerified},
-		"while the seed is restored":  Follow{*progress(v1beta2.RestoreSeeding)},
-		"while the cluster switches":  Follow{*progress(v1beta2.RestoreSwitching)},
-		"while the cluster grows":     Follow{*progress(v1beta2.RestoreGrowing)},
-		"when the seed failed":        Fail{v1beta2.ReasonSeedFailed, "why"},
-		"when the snapshot is broken": Fail{v1beta2.ReasonSnapshotCorrupt, "why"},
+		"when the snapshot is verified": Accept{theSource, "", theSnapshot},
+		"while it waits":                Wait{Reason: v1beta2.ReasonVerified},
+		"while the seed is restored":    Follow{*progress(v1beta2.RestoreSeeding)},
+		"while the cluster switches":    Follow{*progress(v1beta2.RestoreSwitching)},
+		"while the cluster grows":       Follow{*progress(v1beta2.RestoreGrowing)},
+		"when the seed failed":          Fail{v1beta2.ReasonSeedFailed, "why"},
+		"when the snapshot is broken":   Fail{v1beta2.ReasonSnapshotCorrupt, "why"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			status := Status(given(withProven), step)
+			status := NewStatus(given(withProven), step, nil)
 			if status.Succeeded || meta.IsStatusConditionTrue(status.Conditions, "Complete") || meta.IsStatusConditionTrue(status.Conditions, "Ready") {
 				t.Errorf("succeeded is %v, conditions are %v", status.Succeeded, short(status))
 			}
@@ -130,8 +133,8 @@ func TestSucceededIsNeverSaidBeforeTheClusterIsRestored(t *testing.T) {
 			}
 		})
 	}
-	t.Run("and it is said then", func(t *testing.T) {
-		status := Status(given(withProven), Complete{*progress(v1beta2.RestoreComplete)})
+	t.Run("and true then", func(t *testing.T) {
+		status := NewStatus(given(withProven), Complete{*progress(v1beta2.RestoreComplete)}, nil)
 		if !status.Succeeded || status.Reason != "" || status.CompletionTime == nil || !status.CompletionTime.Time.Equal(now) {
 			t.Errorf("got %+v", status)
 		}
@@ -141,34 +144,34 @@ func TestSucceededIsNeverSaidBeforeTheClusterIsRestored(t *testing.T) {
 	})
 }
 
-func TestStatusSaysWhyInTheOldField(t *testing.T) {
+func TestTheOldFieldReasonHasTheFailure(t *testing.T) {
 	for name, test := range map[string]struct {
 		step Step
 		want string
 	}{
-		"when it failed":              {Fail{v1beta2.ReasonSnapshotCorrupt, "why"}, "why"},
-		"after a fault that may pass": {Wait{v1beta2.ReasonStoreUnreachable, "why", true, 0}, "why"},
-		"and nothing while it waits":  {Wait{Reason: v1beta2.ReasonWaitingForCluster, Message: "for what"}, ""},
-		"and nothing when it goes on": {Follow{*progress(v1beta2.RestoreSeeding)}, ""},
+		"when it failed":                      {Fail{v1beta2.ReasonSnapshotCorrupt, "why"}, "why"},
+		"after a temporary failure":           {Wait{v1beta2.ReasonStoreUnreachable, "why", true, 0}, "why"},
+		"is empty while it waits":             {Wait{Reason: v1beta2.ReasonWaitingForCluster, Message: "for what"}, ""},
+		"is empty when the restore continues": {Follow{*progress(v1beta2.RestoreSeeding)}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := given(func(s *State) { s.Restore.Status.Reason = "what it was before" })
-			if got := Status(s, test.step).Reason; got != test.want {
+			if got := NewStatus(s, test.step, nil).Reason; got != test.want {
 				t.Errorf("reason is %q", got)
 			}
 		})
 	}
 }
 
-func TestAnAttemptKeepsWhatTheOneBeforeSaid(t *testing.T) {
+func TestARetryKeepsTheConditionOfTheFailedAttempt(t *testing.T) {
 	s := given()
-	s.Restore.Status = Status(s, Verify{Source: theSource})
+	s.Restore.Status = NewStatus(s, Verify{Source: theSource}, nil)
 	if s.Restore.Status.Attempts != 1 {
 		t.Errorf("attempts is %d after the first", s.Restore.Status.Attempts)
 	}
-	s.Restore.Status = Status(s, Wait{v1beta2.ReasonAccessDenied, "why", true, 0})
+	s.Restore.Status = NewStatus(s, Wait{v1beta2.ReasonAccessDenied, "why", true, 0}, nil)
 	for _, step := range []Step{Verify{Source: theSource}, Verifying{}} {
-		s.Restore.Status = Status(s, step)
+		s.Restore.Status = NewStatus(s, step, nil)
 		if got := meta.FindStatusCondition(s.Restore.Status.Conditions, "Ready"); got.Reason != v1beta2.ReasonAccessDenied || got.Message != "why" {
 			t.Errorf("during the second attempt Ready is %s: %s", got.Reason, got.Message)
 		}
@@ -176,13 +179,13 @@ func TestAnAttemptKeepsWhatTheOneBeforeSaid(t *testing.T) {
 	if s.Restore.Status.Attempts != 2 {
 		t.Errorf("attempts is %d after the second", s.Restore.Status.Attempts)
 	}
-	s.Restore.Status = Status(s, Accept{theSource, "", theSnapshot})
+	s.Restore.Status = NewStatus(s, Accept{theSource, "", theSnapshot}, nil)
 	if s.Restore.Status.Reason != "" || s.Restore.Status.Snapshot == nil {
 		t.Errorf("after it succeeded the status is %+v", s.Restore.Status)
 	}
 }
 
-func TestStatusIsTheSameWhenNothingHasChanged(t *testing.T) {
+func TestTheStatusDoesNotChangeIfNothingHasChanged(t *testing.T) {
 	for name, step := range map[string]Step{
 		"while it reads":   Verifying{},
 		"while it waits":   Wait{Reason: v1beta2.ReasonWaitingForCluster, Message: "for what"},
@@ -190,17 +193,17 @@ func TestStatusIsTheSameWhenNothingHasChanged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := given(withProven)
-			s.Restore.Status = Status(s, step)
+			s.Restore.Status = NewStatus(s, step, nil)
 			s.Now = now.Add(time.Hour)
-			if diff := cmp.Diff(s.Restore.Status, Status(s, step)); diff != "" {
+			if diff := cmp.Diff(s.Restore.Status, NewStatus(s, step, nil)); diff != "" {
 				t.Errorf("want -, got +:\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestLongMessagesAreCut(t *testing.T) {
-	status := Status(given(), Fail{v1beta2.ReasonSnapshotCorrupt, strings.Repeat("ü", 5000)})
+func TestLongMessagesAreShortened(t *testing.T) {
+	status := NewStatus(given(), Fail{v1beta2.ReasonSnapshotCorrupt, strings.Repeat("ü", 5000)}, nil)
 	for _, c := range status.Conditions {
 		if len(c.Message) > 1024 || strings.ContainsRune(c.Message, '\uFFFD') {
 			t.Errorf("condition %s has a message of %d bytes", c.Type, len(c.Message))
@@ -208,26 +211,69 @@ func TestLongMessagesAreCut(t *testing.T) {
 	}
 }
 
-func TestEachNewReasonIsToldOnce(t *testing.T) {
-	ready := func(reason, message, old string) v1beta2.EtcdRestoreStatus {
-		return v1beta2.EtcdRestoreStatus{Reason: old, Conditions: []metav1.Condition{{Type: "Ready", Reason: reason, Message: message}}}
+func TestAnEventIsPublishedWhenTheReasonChanges(t *testing.T) {
+	ready := func(reason, old string) func(*State) {
+		return func(s *State) {
+			s.Restore.Status.Attempts, s.Restore.Status.Reason = 1, old
+			s.Restore.Status.Conditions = []metav1.Condition{{Type: "Ready", Reason: reason, Message: "before"}}
+		}
 	}
+	event := func(kind, reason, note string) []planning.Event {
+		return []planning.Event{{Type: kind, Reason: reason, Action: "Restore", Note: note}}
+	}
+	seeding := *progress(v1beta2.RestoreSeeding)
 	for name, test := range map[string]struct {
-		before, after v1beta2.EtcdRestoreStatus
-		want          event
-		told          bool
+		state State
+		step  Step
+		want  []planning.Event
 	}{
-		"the first":               {v1beta2.EtcdRestoreStatus{}, ready("Verifying", "reads", ""), event{"Normal", "Verifying", "reads"}, true},
-		"another":                 {ready("Verifying", "reads", ""), ready("Seeding", "goes on", ""), event{"Normal", "Seeding", "goes on"}, true},
-		"a fault, as a warning":   {ready("Verifying", "reads", ""), ready("AccessDenied", "why", "why"), event{"Warning", "AccessDenied", "why"}, true},
-		"not the same again":      {ready("Seeding", "goes on", ""), ready("Seeding", "still goes on", ""), event{}, false},
-		"not where there is none": {v1beta2.EtcdRestoreStatus{}, v1beta2.EtcdRestoreStatus{}, event{}, false},
+		"for the first reason":                 {given(), Wait{Reason: "Queued", Message: "m"}, event("Normal", "Queued", "m")},
+		"for another reason":                   {given(ready("Verifying", "")), Follow{seeding}, event("Normal", "Seeding", "what the cluster says")},
+		"as a warning for a temporary failure": {given(ready("Verifying", "")), Wait{Reason: "AccessDenied", Message: "m", Failure: true}, event("Warning", "AccessDenied", "m")},
+		"as a warning for a failure":           {given(ready("Verifying", "")), Fail{"SnapshotCorrupt", "m"}, event("Warning", "SnapshotCorrupt", "m")},
+		"but not for another message":          {given(ready("Seeding", "")), Follow{seeding}, nil},
+		"but not for a retry":                  {given(ready("AccessDenied", "why")), Verify{Source: theSource}, nil},
+		"but not for a finished restore":       {given(), Done{}, nil},
+		"but not for an expired restore":       {given(), Expire{}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, told := eventOf(test.before, test.after)
-			if got != test.want || told != test.told {
-				t.Errorf("got %+v, %v", got, told)
+			if diff := cmp.Diff(test.want, Describe(test.state, test.step).Events); diff != "" {
+				t.Errorf("want -, got +:\n%s", diff)
+			}
+			status := NewStatus(test.state, test.step, nil)
+			for _, event := range test.want {
+				if got := meta.FindStatusCondition(status.Conditions, "Ready"); got.Reason != event.Reason || got.Message != event.Note {
+					t.Errorf("Ready is %s: %s", got.Reason, got.Message)
+				}
 			}
 		})
+	}
+}
+
+func TestAFailedEffectLeavesTheStatusAsItIs(t *testing.T) {
+	s := given(withProven)
+	if diff := cmp.Diff(s.Restore.Status, NewStatus(s, Verify{Source: theSource}, errors.New("no answer"))); diff != "" {
+		t.Errorf("want -, got +:\n%s", diff)
+	}
+}
+
+// everyStep has one step of each type.
+var everyStep = []Step{
+	Done{}, Expire{}, Verify{Source: theSource}, Verifying{Percent: 5}, Wait{Reason: "Queued", Message: "A sentence."},
+	Accept{Source: theSource, Snapshot: theSnapshot}, Follow{*progress(v1beta2.RestoreSeeding)},
+	Complete{*progress(v1beta2.RestoreComplete)}, Fail{"SeedFailed", "A sentence."},
+}
+
+func TestEveryStepIsKnownAndDescribesItself(t *testing.T) {
+	if diff := cmp.Diff(planningtest.StepTypes(t, "."), planningtest.TypesOf(everyStep)); diff != "" {
+		t.Errorf("everyStep: source -, list +:\n%s", diff)
+	}
+	ended := given(withProven, func(s *State) {
+		s.Restore.Status.Conditions = []metav1.Condition{{Type: "Ready", Reason: "Complete", Message: "A sentence."}}
+	})
+	for _, step := range everyStep {
+		if d := Describe(ended, step); d.Reason == "" || d.Message == "" {
+			t.Errorf("%T describes itself as %+v", step, d)
+		}
 	}
 }

@@ -1,4 +1,4 @@
-package restore
+package plan
 
 import (
 	"fmt"

@@ -1,0 +1,64 @@
+// Package planningtest helps the tests of the three plans.
+package planningtest
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// StepTypes returns the sorted names of all types in the package in the directory dir that have a method describe, as
+// its source declares them. Tests of that package are not read.
+func StepTypes(t *testing.T, dir string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, declaration := range parsed.Decls {
+			if name := describer(declaration); name != "" {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// describer returns the type that a declaration gives a method describe, and an empty name for any other declaration.
+func describer(declaration ast.Decl) string {
+	method, ok := declaration.(*ast.FuncDecl)
+	if !ok || method.Recv == nil || method.Name.Name != "describe" {
+		return ""
+	}
+	receiver := method.Recv.List[0].Type
+	if pointer, ok := receiver.(*ast.StarExpr); ok {
+		receiver = pointer.X
+	}
+	return fmt.Sprint(receiver)
+}
+
+// TypesOf returns the sorted names of the types of the steps.
+func TypesOf[Step any](steps []Step) []string {
+	var names []string
+	for _, step := range steps {
+		names = append(names, reflect.TypeOf(step).Name())
+	}
+	slices.Sort(names)
+	return names
+}

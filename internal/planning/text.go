@@ -1,0 +1,20 @@
+package planning
+
+import "strings"
+
+// MaxNote is how many bytes of a text an Event's Note may have. events.k8s.io/v1 refuses more than 1 kB.
+const MaxNote = 1000
+
+// Shorten returns text as it is if it has at most limit bytes. Otherwise it cuts the text between two characters and
+// adds an ellipsis. Messages contain the answers of servers, which can be long.
+func Shorten(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit], "") + "…"
+}
+
+// Sentence makes a sentence of an error or of another text: it starts with intro and ends with one full stop.
+func Sentence(intro, text string) string {
+	return intro + strings.TrimRight(text, ". \n") + "."
+}

@@ -1,0 +1,50 @@
+package plan
+
+import (
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/planning"
+)
+
+type (
+	// Done does nothing more. Requeue is how long it is until the restore is to be deleted, and 0 for never.
+	Done struct{ Requeue time.Duration }
+	// Expire deletes a finished restore whose time to live is over.
+	Expire struct{}
+)
+
+func (d Done) describe(s State) planning.Description {
+	return planning.Description{Reason: s.readyReason(), Message: s.readyMessage(), Requeue: d.Requeue}
+}
+
+func (Expire) describe(s State) planning.Description {
+	return planning.Description{Reason: s.readyReason(), Message: s.readyMessage()}
+}
+
+func restoreIsBeingDeleted(s State) Step {
+	if s.Restore.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	return Done{}
+}
+
+func restoreHasFinished(s State) Step {
+	if !s.Finished() {
+		return nil
+	}
+	ttl := s.Restore.Spec.TTLSecondsAfterFinished
+	if ttl == nil || s.keepsClusterFromStartingEmpty() {
+		return Done{}
+	}
+	left := s.Restore.Status.CompletionTime.Add(time.Duration(*ttl) * time.Second).Sub(s.Now)
+	if left > 0 {
+		return Done{Requeue: left}
+	}
+	return Expire{}
+}
+
+// keepsClusterFromStartingEmpty returns whether cluster-operator would create an empty cluster if the restore did not
+// exist.
+func (s State) keepsClusterFromStartingEmpty() bool {
+	return !s.Restore.Status.Succeeded && s.Cluster != nil && s.Cluster.Status.ClusterID == ""
+}

@@ -1,0 +1,55 @@
+package plan
+
+import "github.com/etcd-suite/etcd-operator/internal/planning"
+
+// Step is one effect, which describes itself. Steps are small structs, so that a test compares what Next returns.
+//
+//sumtype:decl
+type Step interface {
+	// describe returns what users and the queue are told about the step in that State.
+	describe(s State) planning.Description
+}
+
+// Rules are asked in order, and the first one that returns a Step wins. cluster-operator changes a cluster only after
+// an Accept. So every check of the snapshot is in the group "prove", or before it.
+var Rules = []planning.Group[State, Step]{
+	{
+		Name:    "finish",
+		Purpose: "A restore happens once, and is deleted when its time to live is over.",
+		Rules: []planning.Rule[State, Step]{
+			{Name: "restoreIsBeingDeleted", Decide: restoreIsBeingDeleted},
+			{Name: "restoreHasFinished", Decide: restoreHasFinished},
+		},
+	},
+	{
+		Name:    "prove",
+		Purpose: "No cluster is changed before its snapshot has been read completely and verified.",
+		Rules: []planning.Rule[State, Step]{
+			{Name: "snapshotIsNotVerified", Decide: snapshotIsNotVerified},
+		},
+	},
+	{
+		Name:    "follow",
+		Purpose: "While the cluster is restored, the status shows its progress.",
+		Rules: []planning.Rule[State, Step]{
+			{Name: "clusterReportsThisRestore", Decide: clusterReportsThisRestore},
+		},
+	},
+	{
+		Name:    "wait",
+		Purpose: "A verified restore waits until its cluster exists, fits the snapshot, and starts the restore.",
+		Rules: []planning.Rule[State, Step]{
+			{Name: "clusterIsMissing", Decide: clusterIsMissing},
+			{Name: "snapshotIsTooNew", Decide: snapshotIsTooNew},
+			{Name: "volumesAreTooSmall", Decide: volumesAreTooSmall},
+			{Name: "anotherRestoreIsFirst", Decide: anotherRestoreIsFirst},
+			{Name: "clusterHasNotStarted", Decide: clusterHasNotStarted},
+		},
+	},
+}
+
+// Next returns the next Step, and the name of the rule that returned it. The same State gives the same Step.
+func Next(s State) (step Step, rule string) { return planning.First(Rules, s, Step(Done{})) }
+
+// Describe returns what users and the queue are told about the step in that State.
+func Describe(s State, step Step) planning.Description { return step.describe(s) }

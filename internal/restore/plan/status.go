@@ -1,0 +1,161 @@
+package plan
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
+)
+
+// NewStatus returns the status after the step. err is the error of the step's effect: it leaves the status as it is,
+// because the next pass repeats the step. NewStatus is pure.
+func NewStatus(s State, step Step, err error) v1beta2.EtcdRestoreStatus {
+	status := *s.Restore.Status.DeepCopy()
+	if err != nil || final(step) {
+		return status
+	}
+	now := metav1.NewTime(s.Now).Rfc3339Copy()
+	status.ObservedGeneration = s.Restore.Generation
+	if status.StartTime == nil {
+		status.StartTime = &now
+	}
+	report{status: &status, generation: s.Restore.Generation, now: now}.step(s, step)
+	return status
+}
+
+// final returns whether the restore had ended before the step, which then changes nothing in the status.
+func final(step Step) bool {
+	switch step.(type) {
+	case Done, Expire:
+		return true
+	}
+	return false
+}
+
+// report writes conditions into a status.
+type report struct {
+	status     *v1beta2.EtcdRestoreStatus
+	generation int64
+	now        metav1.Time
+}
+
+func (r report) step(s State, step Step) {
+	d := step.describe(s)
+	switch step := step.(type) {
+	case Done, Expire:
+	case Verify:
+		r.status.Attempts++
+		r.status.Percent = 0
+		r.verifying(s, d)
+	case Verifying:
+		r.verifying(s, d)
+		r.status.Percent = step.Percent
+	case Wait:
+		r.status.Reason = ""
+		if step.Failure {
+			r.status.Reason = step.Message
+		}
+		r.open(d)
+	case Accept:
+		r.status.Percent, r.status.Choice = 100, step.ChosenBecause
+		r.status.Source, r.status.Snapshot = &step.Source, &step.Snapshot
+		r.status.Reason = ""
+		r.open(d)
+	case Follow:
+		r.cluster(step.Cluster)
+		r.restoring(d)
+	case Complete:
+		r.cluster(step.Cluster)
+		r.status.Percent = 100
+		r.complete(d)
+	case Fail:
+		r.status.ClusterID = ""
+		r.fail(d)
+	}
+}
+
+func (r report) verifying(s State, d planning.Description) {
+	if !s.retries(r.status.Attempts) {
+		r.status.Reason = ""
+	}
+	r.open(d)
+}
+
+// open reports a restore that has neither completed nor failed and that no cluster works on.
+func (r report) open(d planning.Description) {
+	r.set(v1beta2.ConditionReady, false, d.Reason, d.Message)
+	r.verified(d)
+	r.set(v1beta2.ConditionRestoring, false, v1beta2.ReasonPending, "The cluster has not started the restore.")
+	r.set(v1beta2.ConditionComplete, false, v1beta2.ReasonPending, "The cluster is not restored.")
+	r.notFailed(d.Reason)
+}
+
+func (r report) restoring(d planning.Description) {
+	r.status.Reason = ""
+	r.set(v1beta2.ConditionReady, false, d.Reason, d.Message)
+	r.verified(d)
+	r.set(v1beta2.ConditionRestoring, true, d.Reason, d.Message)
+	r.set(v1beta2.ConditionComplete, false, d.Reason, "The cluster is not restored yet.")
+	r.notFailed(d.Reason)
+}
+
+func (r report) complete(d planning.Description) {
+	r.status.Succeeded, r.status.Reason = true, ""
+	r.status.CompletionTime = &r.now
+	r.set(v1beta2.ConditionReady, true, d.Reason, d.Message)
+	r.verified(d)
+	r.set(v1beta2.ConditionRestoring, false, d.Reason, "The cluster is restored.")
+	r.set(v1beta2.ConditionComplete, true, d.Reason, d.Message)
+	r.notFailed(d.Reason)
+}
+
+func (r report) fail(d planning.Description) {
+	r.status.Succeeded, r.status.Reason = false, d.Message
+	r.status.CompletionTime = &r.now
+	r.set(v1beta2.ConditionReady, false, d.Reason, d.Message)
+	r.verified(d)
+	r.set(v1beta2.ConditionRestoring, false, d.Reason, "The restore failed.")
+	r.set(v1beta2.ConditionComplete, false, d.Reason, "The restore failed.")
+	r.set(v1beta2.ConditionFailed, true, d.Reason, d.Message)
+	r.set(v1beta2.ConditionStalled, true, d.Reason, d.Message)
+}
+
+// verified stays true from the moment when the snapshot is verified, even if the restore fails later.
+func (r report) verified(d planning.Description) {
+	snapshot := r.status.Snapshot
+	if snapshot == nil {
+		r.set(v1beta2.ConditionVerified, false, d.Reason, d.Message)
+		return
+	}
+	message := fmt.Sprintf("Snapshot %s is verified: revision %d, %d keys, %d bytes, SHA-256 %s.",
+		snapshot.Path, snapshot.Revision, snapshot.Keys, snapshot.Size, snapshot.SHA256)
+	if r.status.Choice != "" {
+		message += planning.Sentence(" It is ", r.status.Choice)
+	}
+	r.set(v1beta2.ConditionVerified, true, v1beta2.ReasonVerified, message)
+}
+
+func (r report) notFailed(reason string) {
+	r.set(v1beta2.ConditionFailed, false, reason, "")
+	r.set(v1beta2.ConditionStalled, false, reason, "")
+}
+
+// cluster copies the facts that the cluster reports.
+func (r report) cluster(c v1beta2.ClusterRestoreStatus) {
+	r.status.ClusterIDBefore, r.status.ClusterID = c.ClusterIDBefore, c.ClusterID
+	r.status.RestoredRevision, r.status.Percent = c.Revision, c.Percent
+}
+
+func (r report) set(kind string, is bool, reason, message string) {
+	status := metav1.ConditionFalse
+	if is {
+		status = metav1.ConditionTrue
+	}
+	meta.SetStatusCondition(&r.status.Conditions, metav1.Condition{
+		Type: kind, Status: status, Reason: reason, Message: planning.Shorten(message, planning.MaxNote),
+		ObservedGeneration: r.generation, LastTransitionTime: r.now,
+	})
+}
