@@ -11,26 +11,26 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// AlarmKind is what an alarm tells, in etcd's word.
+// AlarmKind is the type of an alarm, as etcd names it.
 type AlarmKind string
 
-// Alarms. With NOSPACE on etcd refuses writes; with CORRUPT on it refuses reads and writes of keys.
+// The kinds of alarms. While NOSPACE is on, etcd refuses writes; while CORRUPT is on, it refuses reads and writes of keys.
 const (
 	AlarmNoSpace AlarmKind = "NOSPACE"
 	AlarmCorrupt AlarmKind = "CORRUPT"
 )
 
-// Alarm is one that is on. Every member knows of all.
+// Alarm is an alarm that is on. Every member reports all alarms of its cluster.
 type Alarm struct {
 	Kind AlarmKind
-	// Member that it was raised for; 0 where etcd could not tell which.
+	// Member that the alarm was raised for; 0 if etcd does not name one.
 	Member ID
 }
 
 var alarmMember = regexp.MustCompile(`memberID:\s*([0-9]+)`)
 
-// alarmsOf reads the alarms from the errors of a status, which has them in the words of protobuf's text format:
-// "memberID:1234 alarm:NOSPACE". The figure 0 is left out there.
+// alarmsOf reads the alarms from the errors of a status, which holds them in protobuf's text format:
+// "memberID:1234 alarm:NOSPACE". That format omits a member ID of 0.
 func alarmsOf(errors []string) []Alarm {
 	var alarms []Alarm
 	for _, text := range errors {
@@ -49,11 +49,11 @@ func alarmsOf(errors []string) []Alarm {
 	return alarms
 }
 
-// Disarm takes an alarm off. One that is not on is no error.
+// Disarm turns an alarm off. It is not an error if the alarm is off already.
 func (c *Client) Disarm(ctx context.Context, alarm Alarm) error {
 	kind, ok := pb.AlarmType_value[string(alarm.Kind)]
 	if !ok || kind == int32(pb.AlarmType_NONE) {
-		return fmt.Errorf("disarm alarm %q: there is no such alarm", alarm.Kind)
+		return fmt.Errorf("disarm alarm %q: unknown kind of alarm", alarm.Kind)
 	}
 	_, err := c.client.AlarmDisarm(ctx, &clientv3.AlarmMember{MemberID: uint64(alarm.Member), Alarm: pb.AlarmType(kind)})
 	return c.wrap("disarm alarm "+string(alarm.Kind), err)

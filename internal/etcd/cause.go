@@ -10,30 +10,30 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// ErrCorrupt is in the chain when a member refuses requests because a CORRUPT alarm is on.
+// ErrCorrupt is in the error chain if a member refuses a request because a CORRUPT alarm is on.
 var ErrCorrupt = rpctypes.ErrCorrupt
 
-// Cause says in stable words why a member did not answer: the same state gives the same words at every look, so that
-// a status that holds them changes only when the state does.
+// Cause returns why a member did not answer. The same state always gives the same text, so that a status with this text
+// is only written when the state changes.
 func Cause(err error) string {
 	text := err.Error()
 	switch {
 	case errors.Is(err, ErrCorrupt), strings.Contains(text, "corrupt cluster"):
-		return "it refuses requests, because a CORRUPT alarm is on"
+		return "it refuses requests because a CORRUPT alarm is on"
 	case strings.Contains(text, "authentication handshake failed"):
 		_, why, _ := strings.Cut(text, "authentication handshake failed")
-		why, _, _ = strings.Cut(why, ": current time") // which is another at every look
+		why, _, _ = strings.Cut(why, ": current time") // the time differs in each error
 		return "the TLS handshake failed" + strings.TrimRight(why, `"`)
 	case errors.Is(err, rpctypes.ErrNoLeader), errors.Is(err, rpctypes.ErrLeaderChanged), errors.Is(err, rpctypes.ErrTimeout),
 		errors.Is(err, rpctypes.ErrTimeoutDueToLeaderFail), errors.Is(err, rpctypes.ErrTimeoutDueToConnectionLost):
-		return "no quorum stands behind it"
+		return "it cannot reach a quorum"
 	case errors.Is(err, context.DeadlineExceeded), status.Code(unwrapped(err)) == codes.DeadlineExceeded, status.Code(unwrapped(err)) == codes.Unavailable:
 		return "it does not answer"
 	}
 	return text
 }
 
-// unwrapped is the error at the end of the chain, which has gRPC's code.
+// unwrapped returns the last error of the chain, which holds gRPC's code.
 func unwrapped(err error) error {
 	for next := errors.Unwrap(err); next != nil; next = errors.Unwrap(err) {
 		err = next

@@ -7,22 +7,22 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// chunk is one etcdserverpb.SnapshotResponse, of which only two fields matter. Its blob is not copied, and good until
-// the next message.
+// chunk holds the two fields of an etcdserverpb.SnapshotResponse that are used here. Its blob is not copied: it is valid
+// until the next message.
 type chunk struct {
 	buffer    mem.Buffer
 	remaining uint64 // bytes of the database after this message
 	blob      []byte
 }
 
-// The numbers of the fields, by etcd's rpc.proto.
+// The field numbers of etcd's rpc.proto.
 const (
 	fieldRemaining protowire.Number = 2
 	fieldBlob      protowire.Number = 3
 )
 
-// take reads a message, and keeps it in the place of the one before.
-func (c *chunk) take(message mem.Buffer) error {
+// unmarshal reads a message and releases the previous one.
+func (c *chunk) unmarshal(message mem.Buffer) error {
 	if c.buffer != nil {
 		c.buffer.Free()
 	}
@@ -30,11 +30,11 @@ func (c *chunk) take(message mem.Buffer) error {
 	for rest := message.ReadOnlyData(); len(rest) > 0; {
 		number, kind, n := protowire.ConsumeTag(rest)
 		if n < 0 {
-			return fmt.Errorf("unmarshal a chunk of a snapshot: %w", protowire.ParseError(n))
+			return fmt.Errorf("unmarshal snapshot chunk: %w", protowire.ParseError(n))
 		}
 		size := protowire.ConsumeFieldValue(number, kind, rest[n:])
 		if size < 0 {
-			return fmt.Errorf("unmarshal a chunk of a snapshot: %w", protowire.ParseError(size))
+			return fmt.Errorf("unmarshal snapshot chunk: %w", protowire.ParseError(size))
 		}
 		switch field := rest[n : n+size]; {
 		case number == fieldRemaining && kind == protowire.VarintType:

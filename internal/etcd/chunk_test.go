@@ -9,8 +9,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// A byte that is read wrong here is one that a snapshot lacks.
-func TestAChunkIsWhatEtcdSent(t *testing.T) {
+// A byte that is misread here would be missing in a snapshot.
+func TestChunkHoldsTheBytesThatEtcdSent(t *testing.T) {
 	whole, err := proto.Marshal(&etcdserverpb.SnapshotResponse{
 		Header: &etcdserverpb.ResponseHeader{ClusterId: 1, Revision: 7}, RemainingBytes: 1 << 40, Blob: []byte("bytes"), Version: "3.7.0",
 	})
@@ -23,9 +23,9 @@ func TestAChunkIsWhatEtcdSent(t *testing.T) {
 		remaining uint64
 		blob      string
 	}{
-		"of today":                    {whole, 1 << 40, "bytes"},
-		"with fields nobody knows":    {append(other, whole...), 1 << 40, "bytes"},
-		"without bytes, such as none": {nil, 0, ""},
+		"a current message":             {whole, 1 << 40, "bytes"},
+		"a message with unknown fields": {append(other, whole...), 1 << 40, "bytes"},
+		"an empty message":              {nil, 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := chunk{remaining: 5, blob: []byte("of the message before")}

@@ -1,5 +1,5 @@
-// Package etcd is one etcd cluster seen over the wire, and the arithmetic of its quorum. It is the only importer
-// of etcd's client library.
+// Package etcd is the client of one etcd cluster, and the arithmetic of its quorum. It is the only importer of etcd's
+// client library.
 package etcd
 
 import (
@@ -14,15 +14,15 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Endpoint is one member's client URL and, where it is known better than DNS knows it, its address.
+// Endpoint is the client URL of a member and optionally its address.
 type Endpoint struct {
-	// URL of the member; with https its certificate must carry the URL's host.
+	// URL of the member. With https, the member's certificate must be valid for the URL's host.
 	URL string
-	// Address to dial in place of the URL's host, for example "10.1.2.3:2379"; empty asks DNS.
+	// Address to dial instead of the URL's host, for example "10.1.2.3:2379". If empty, DNS resolves the host.
 	Address string
 }
 
-// Client talks to one member.
+// Client sends requests to one member.
 type Client struct {
 	endpoint string
 	client   *clientv3.Client
@@ -32,22 +32,22 @@ const (
 	dialTimeout      = 3 * time.Second
 	keepAliveTime    = 10 * time.Second
 	keepAliveTimeout = 5 * time.Second
-	// window is what a member may send ahead of its reader: 1 GB/s at a round trip of 2 ms.
+	// window is how many bytes a member may send before the reader confirms them: 1 GB/s at a round trip of 2 ms.
 	window = 2 << 20
-	// maxReceive is for MemberList and Status; the snapshot stream comes in chunks of 32 KiB.
+	// maxReceive limits answers such as MemberList and Status; snapshots are streamed in chunks of 32 KiB.
 	maxReceive = 16 << 20
-	// maxRetries of a call that did not reach the member; callers look again by themselves.
+	// maxRetries limits retries of a call that did not reach the member; callers retry on their next pass.
 	maxRetries = 3
 )
 
-// Open prepares a connection to one member; it does not wait for it. TLS is nil for plain HTTP. More options are for
-// those who watch the calls.
+// Open prepares a connection to one member and does not wait for it. tlsConfig is nil for plain HTTP. Callers that
+// observe the calls pass more options.
 func Open(endpoint Endpoint, tlsConfig *tls.Config, more ...grpc.DialOption) (*Client, error) {
 	options := append([]grpc.DialOption{
 		grpc.WithChainUnaryInterceptor(failFast),
 		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(newCodec())),
-		// Fixed windows: gRPC's own grow with the speed of the line up to 16 MiB, all of which a slow reader of a
-		// snapshot would hold in memory.
+		// Fixed windows: by default, gRPC increases them up to 16 MiB on a fast network, and a slow reader of a
+		// snapshot would hold all of that in memory.
 		grpc.WithInitialWindowSize(window), grpc.WithInitialConnWindowSize(window),
 	}, more...)
 	if endpoint.Address != "" {
@@ -72,21 +72,21 @@ func Open(endpoint Endpoint, tlsConfig *tls.Config, more ...grpc.DialOption) (*C
 	return &Client{endpoint: endpoint.URL, client: client}, nil
 }
 
-// failFast has a call fail with the cause when no connection comes about. The library's default waits for one
-// until the deadline, and "deadline exceeded" tells a refused connection from a wrong certificate for nobody.
+// failFast makes a call fail with the cause if the connection fails. By default the library waits for a connection until
+// the deadline, and "deadline exceeded" does not distinguish a refused connection from a wrong certificate.
 func failFast(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, call grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	return call(ctx, method, req, reply, conn, append(opts[:len(opts):len(opts)], grpc.WaitForReady(false))...)
 }
 
-// Close ends the connection. Its error says nothing that a caller could act on.
+// Close closes the connection. It returns no error, because a caller could not act on it.
 func (c *Client) Close() {
 	_ = c.client.Close()
 }
 
-// wrap names the act and the member in an error.
-func (c *Client) wrap(act string, err error) error {
+// wrap adds the operation and the member's endpoint to an error.
+func (c *Client) wrap(operation string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s at %s: %w", act, c.endpoint, err)
+	return fmt.Errorf("%s at %s: %w", operation, c.endpoint, err)
 }

@@ -7,20 +7,21 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// EnableDowngrade brings the cluster's version, and with it the data of every member, down to a minor version, such
-// as "3.5.0": one below the one that all members run. The members go on serving. Each takes a raft snapshot on disk
-// when it applies that (etcd 3.6, ClusterVersionSet). A downgrade that is under way already is no error; the status
-// of the members says to what.
+// EnableDowngrade lowers the cluster's version, and with it the data of all members, to target, such as "3.5.0". The
+// target must be one minor version below the version of all members. The members keep serving, and each writes a raft
+// snapshot to its disk (etcd 3.6, ClusterVersionSet). It is not an error if a downgrade is in progress already; the
+// members' status holds its target.
 func (c *Client) EnableDowngrade(ctx context.Context, target string) error {
 	if _, err := c.client.Downgrade(ctx, clientv3.DowngradeValidate, target); err != nil {
-		return c.changed("validate the downgrade to "+target, err, rpctypes.ErrDowngradeInProcess)
+		return c.changed("validate downgrade to "+target, err, rpctypes.ErrDowngradeInProcess)
 	}
 	_, err := c.client.Downgrade(ctx, clientv3.DowngradeEnable, target)
-	return c.changed("enable the downgrade to "+target, err, rpctypes.ErrDowngradeInProcess)
+	return c.changed("enable downgrade to "+target, err, rpctypes.ErrDowngradeInProcess)
 }
 
-// CancelDowngrade lets the cluster's version go back to the lowest that a member runs. None under way is no error.
+// CancelDowngrade lets etcd raise the cluster's version again, to the lowest version among the members. It is not an
+// error if no downgrade is in progress.
 func (c *Client) CancelDowngrade(ctx context.Context) error {
 	_, err := c.client.Downgrade(ctx, clientv3.DowngradeCancel, "")
-	return c.changed("cancel the downgrade", err, rpctypes.ErrNoInflightDowngrade)
+	return c.changed("cancel downgrade", err, rpctypes.ErrNoInflightDowngrade)
 }

@@ -1,15 +1,16 @@
 package etcd
 
-// Quorum is the number of voters that must agree among n: a majority.
+// Quorum returns how many of n voters must agree: a majority.
 func Quorum(n int) int { return n/2 + 1 }
 
-// Voters counts a membership: how many vote, and how many of those are healthy. Learners count as nothing.
+// Voters is the number of voters of a membership, and how many of them are healthy. Learners are not counted.
 type Voters struct{ Total, Healthy int }
 
-// HasQuorum says whether the healthy voters can agree.
+// HasQuorum reports whether the healthy voters are a majority.
 func (v Voters) HasQuorum() bool { return v.Total > 0 && v.Healthy >= Quorum(v.Total) }
 
-// KeepsQuorumWithout says whether the cluster keeps quorum when one voter leaves the membership.
+// KeepsQuorumWithout reports whether the cluster keeps quorum after one voter is removed from the membership.
+// healthy is the state of that voter.
 func (v Voters) KeepsQuorumWithout(healthy bool) bool {
 	after := Voters{Total: v.Total - 1, Healthy: v.Healthy}
 	if healthy {
@@ -18,7 +19,8 @@ func (v Voters) KeepsQuorumWithout(healthy bool) bool {
 	return after.HasQuorum()
 }
 
-// KeepsQuorumWhileStopped says whether the cluster keeps quorum while one voter is stopped and stays a member.
+// KeepsQuorumWhileStopped reports whether the cluster keeps quorum while one voter is stopped but remains a member.
+// healthy is the state of that voter.
 func (v Voters) KeepsQuorumWhileStopped(healthy bool) bool {
 	if healthy {
 		v.Healthy--

@@ -9,15 +9,15 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Snapshot streams the member's database, the SHA-256 of it appended (32 bytes). size is of both, as the member
-// announces it; 0 where it does not. The member keeps serving. The caller closes the stream.
+// Snapshot streams the member's database followed by its SHA-256 (32 bytes). size is the sum of both, as the member
+// announces it; 0 if the member does not announce it. The member keeps serving. The caller closes the stream.
 //
-// It is clientv3's Snapshot without the pipe and the copies in between, which were a fifth of what a save costs here, and
-// with the size, which clientv3 does not pass on.
+// It replaces clientv3's Snapshot, which does not return the size, and whose pipe and copies took a fifth of the time of
+// a save.
 func (c *Client) Snapshot(ctx context.Context) (stream io.ReadCloser, size int64, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &snapshotStream{cancel: cancel}
-	if s.messages, err = c.askForSnapshot(ctx); err == nil {
+	if s.messages, err = c.requestSnapshot(ctx); err == nil {
 		err = s.next()
 	}
 	if err != nil {
@@ -30,7 +30,7 @@ func (c *Client) Snapshot(ctx context.Context) (stream io.ReadCloser, size int64
 	return s, size, nil
 }
 
-func (c *Client) askForSnapshot(ctx context.Context) (grpc.ClientStream, error) {
+func (c *Client) requestSnapshot(ctx context.Context) (grpc.ClientStream, error) {
 	messages, err := c.client.ActiveConnection().NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, etcdserverpb.Maintenance_Snapshot_FullMethodName)
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func (c *Client) askForSnapshot(ctx context.Context) (grpc.ClientStream, error) 
 	return messages, messages.CloseSend()
 }
 
-// snapshotStream is the bytes of a stream of messages.
+// snapshotStream reads the bytes of a stream of messages.
 type snapshotStream struct {
 	messages grpc.ClientStream
 	chunk    chunk
@@ -61,7 +61,7 @@ func (s *snapshotStream) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Close ends the stream, wherever it is.
+// Close ends the stream at any point.
 func (s *snapshotStream) Close() error {
 	s.cancel()
 	return nil

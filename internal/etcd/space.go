@@ -9,18 +9,18 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// DefaultQuota in bytes of a member's database where nothing is said (etcd's --quota-backend-bytes).
+// DefaultQuota is the default of etcd's --quota-backend-bytes, the maximum size of a member's database.
 const DefaultQuota = 2 << 30
 
-// Compact forgets what was before a revision. The members do so by and by, after it has come back. What was forgotten
-// before is no error.
+// Compact discards the history before a revision. It returns before the members have done so. It is not an error if the
+// history is compacted already.
 func (c *Client) Compact(ctx context.Context, revision int64) error {
 	_, err := c.client.Compact(ctx, revision)
 	return c.changed("compact", err, rpctypes.ErrCompacted)
 }
 
-// Defragment has the member write its database anew, without the free space in it. The member answers nobody
-// meanwhile. It goes on when ctx ends, which is no error: how it ended then shows in the member's status.
+// Defragment makes the member rewrite its database without the free space in it. The member answers no requests
+// meanwhile. If ctx ends, the member continues and Defragment returns nil: the result shows in the member's status.
 func (c *Client) Defragment(ctx context.Context) error {
 	_, err := c.client.Defragment(ctx, c.endpoint)
 	if errors.Is(err, context.DeadlineExceeded) || status.Code(err) == codes.DeadlineExceeded {

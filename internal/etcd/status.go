@@ -7,50 +7,50 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// ID is a cluster's or a member's number; etcd prints it in hexadecimal.
+// ID is the ID of a cluster or a member. etcd prints it in hexadecimal.
 type ID uint64
 
-// String is the ID in 16 hex digits.
+// String returns the ID as 16 hex digits.
 func (id ID) String() string { return fmt.Sprintf("%016x", uint64(id)) }
 
-// Status is what one member says of itself.
+// Status is what a member reports about itself.
 type Status struct {
 	ClusterID ID
 	MemberID  ID
-	// LeaderID is 0 while the member knows no leader.
+	// LeaderID is 0 while the member has no leader.
 	LeaderID ID
 	// Version of the etcd binary, for example "3.6.16".
 	Version string
-	// DBSize in bytes of the database file, and how many of them are in use. DBQuota is what it may grow to; 0 where
-	// the member does not say, as before etcd 3.6.
+	// DBSize is the size of the database file in bytes, and DBSizeInUse how many of them are in use. DBQuota is the
+	// maximum of DBSize; 0 if the member does not report it, as before etcd 3.6.
 	DBSize, DBSizeInUse, DBQuota int64
 	// Revision of the member's key-value store.
 	Revision int64
-	// RaftTerm and RaftIndex order members by how much they know.
+	// RaftTerm and RaftIndex tell which of two members is more advanced.
 	RaftTerm, RaftIndex uint64
-	// AppliedIndex is how far of that the member has applied.
+	// AppliedIndex is the index of the last entry that the member has applied.
 	AppliedIndex uint64
-	// StorageVersion is the version that the member's data is of, for example "3.6.0"; empty before etcd 3.6.
+	// StorageVersion is the version of the member's data format, for example "3.6.0"; empty before etcd 3.6.
 	StorageVersion string
-	// Downgrade is the version that the cluster is being brought down to, for example "3.5.0"; empty when it is not,
-	// and before etcd 3.6.
+	// Downgrade is the target of a downgrade in progress, for example "3.5.0"; empty if there is none, and before
+	// etcd 3.6.
 	Downgrade string
 	Learner   bool
-	// Errors as etcd words them, alarms among them.
+	// Errors as etcd reports them, including alarms.
 	Errors []string
 }
 
-// Leader says whether the member leads.
+// Leader reports whether the member is the leader.
 func (s Status) Leader() bool { return s.LeaderID != 0 && s.LeaderID == s.MemberID }
 
-// Alarms that are on, as far as the member knows.
+// Alarms returns the alarms that the member reports.
 func (s Status) Alarms() []Alarm { return alarmsOf(s.Errors) }
 
-// Status asks the member about itself. A member without quorum answers too.
+// Status requests the member's status. A member without quorum answers too.
 func (c *Client) Status(ctx context.Context) (Status, error) {
 	response, err := c.client.Status(ctx, c.endpoint)
 	if err != nil {
-		return Status{}, c.wrap("status", err)
+		return Status{}, c.wrap("read status", err)
 	}
 	downgrade := ""
 	if info := response.DowngradeInfo; info.GetEnabled() {
@@ -72,7 +72,7 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	}, nil
 }
 
-// Serving says whether a linearizable read succeeds, that is, whether a quorum stands behind the member.
+// Serving returns nil if a linearizable read succeeds, which means that the member reaches a quorum.
 func (c *Client) Serving(ctx context.Context) error {
 	_, err := c.client.Get(ctx, "health")
 	return c.wrap("linearizable read", err)
@@ -81,14 +81,14 @@ func (c *Client) Serving(ctx context.Context) error {
 // Member is one entry of the membership.
 type Member struct {
 	ID ID
-	// Name is empty while the member was added and has not started.
+	// Name is empty until the member has started.
 	Name       string
 	PeerURLs   []string
 	ClientURLs []string
 	Learner    bool
 }
 
-// Members is the membership as a quorum knows it. It fails without quorum.
+// Members returns the membership, confirmed by a quorum. It fails without quorum.
 func (c *Client) Members(ctx context.Context) ([]Member, error) {
 	response, err := c.client.MemberList(ctx)
 	if err != nil {

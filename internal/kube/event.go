@@ -9,7 +9,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
-// PublishEvents publishes the events of a step that was carried out for a custom resource.
+// PublishEvents publishes the events of an executed step on a custom resource.
 func PublishEvents(recorder events.EventRecorder, resource client.Object, published []planning.Event) {
 	for _, e := range published {
 		var related runtime.Object

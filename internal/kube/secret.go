@@ -11,10 +11,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// ErrSecretMissing is in the chain when a Secret that a spec names is not there.
-var ErrSecretMissing = errors.New("no such Secret")
+// ErrSecretMissing is in the error chain if a Secret that a spec names does not exist.
+var ErrSecretMissing = errors.New("the Secret does not exist")
 
-// SecretData reads the data of a Secret. With an empty name there is none: nil and no error.
+// SecretData returns the data of a Secret. If name is empty, it returns nil and no error.
 func SecretData(ctx context.Context, c client.Reader, namespace, name string) (map[string][]byte, error) {
 	if name == "" {
 		return nil, nil
@@ -28,7 +28,7 @@ func SecretData(ctx context.Context, c client.Reader, namespace, name string) (m
 		return nil, fmt.Errorf("read Secret %s/%s: %w", namespace, name, err)
 	}
 	if secret.Data == nil {
-		// A Secret that is empty is not the same as none: none means the ambient identity.
+		// Not nil: nil stands for the identity of the Pod's service account.
 		return map[string][]byte{}, nil
 	}
 	return secret.Data, nil

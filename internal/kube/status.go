@@ -1,4 +1,4 @@
-// Package kube holds the few Kubernetes moves that more than one controller makes.
+// Package kube holds the Kubernetes operations that several controllers share.
 package kube
 
 import (
@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// PatchStatus writes what differs between before and after into the status of after, and nothing when nothing
-// differs. It fails on a conflict: the next pass decides on what is there then.
+// PatchStatus writes the difference between before and after to the status. It writes nothing if they are equal. It fails
+// on a conflict, because the next pass must decide on the new state.
 func PatchStatus[T client.Object](ctx context.Context, c client.Client, before, after T) (changed bool, err error) {
 	if equality.Semantic.DeepEqual(before, after) {
 		return false, nil

@@ -1,4 +1,4 @@
-// Package operator is what the three processes share: flags, the manager, probes, metrics and leader election.
+// Package operator holds what the three processes share: flags, the manager, probes, metrics and leader election.
 package operator
 
 import (
@@ -20,13 +20,13 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// Version of the suite, set when it is linked.
+// Version of the suite. The linker sets it.
 var Version = "dev"
 
 // Setup registers one operator's controller with the manager.
 type Setup func(ctx context.Context, mgr manager.Manager) error
 
-// Run starts the operator called name and blocks until ctx ends. It returns what made the manager stop.
+// Run runs the operator with this name until ctx ends or the manager fails.
 func Run(ctx context.Context, name string, options Options, setup Setup) error {
 	logger, err := options.logger()
 	if err != nil {
@@ -50,7 +50,7 @@ func Run(ctx context.Context, name string, options Options, setup Setup) error {
 func newManager(name string, options Options, logger logr.Logger) (manager.Manager, error) {
 	config, err := ctrl.GetConfig()
 	if err != nil {
-		return nil, fmt.Errorf("find the Kubernetes API (in a Pod, or by KUBECONFIG): %w", err)
+		return nil, fmt.Errorf("find the Kubernetes API (run in a Pod or set KUBECONFIG): %w", err)
 	}
 	scheme, err := Scheme()
 	if err != nil {
@@ -69,17 +69,18 @@ func newManager(name string, options Options, logger logr.Logger) (manager.Manag
 		LeaderElectionReleaseOnCancel: true,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("make the manager of %s: %w", name, err)
+		return nil, fmt.Errorf("create the manager of %s: %w", name, err)
 	}
 	return mgr, errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("ping", healthz.Ping))
 }
 
-// ClientOptions keep Secrets out of the cache: the operators may get a Secret by name, and neither list nor watch them.
+// ClientOptions excludes Secrets from the cache. The operators' RBAC rules allow to get a Secret by its name, but not to
+// list or watch Secrets.
 func ClientOptions() client.Options {
 	return client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}}}}
 }
 
-// Scheme knows the built-in kinds and this suite's.
+// Scheme returns a scheme with the built-in kinds and the kinds of this suite.
 func Scheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1beta2.AddToScheme(scheme)); err != nil {

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 )
 
-// Options are the flags that all three operators take.
+// Options are the flags that all three operators have.
 type Options struct {
 	WatchNamespaces         []string
 	LeaderElect             bool
@@ -21,15 +21,15 @@ type Options struct {
 	LogFormat               string
 }
 
-// AddFlags adds the options to flags, with their defaults.
+// AddFlags adds the options with their defaults to flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&o.WatchNamespaces, "watch-namespaces", nil, "namespaces to serve, separated by commas; empty serves all")
-	flags.BoolVar(&o.LeaderElect, "leader-elect", true, "let one replica work at a time")
-	flags.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", "", "namespace of the leader election Lease; empty is the Pod's own")
-	flags.StringVar(&o.MetricsAddress, "metrics-bind-address", ":8080", "address of /metrics; 0 turns it off")
-	flags.StringVar(&o.ProbeAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
-	flags.StringVar(&o.LogLevel, "log-level", "info", "error, info or debug")
-	flags.StringVar(&o.LogFormat, "log-format", "json", "json or text")
+	flags.StringSliceVar(&o.WatchNamespaces, "watch-namespaces", nil, "namespaces to watch, separated by commas; if empty, the operator watches all namespaces")
+	flags.BoolVar(&o.LeaderElect, "leader-elect", true, "elect a leader, so that only one replica works at a time")
+	flags.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", "", "namespace of the leader election Lease; if empty, the namespace of the Pod")
+	flags.StringVar(&o.MetricsAddress, "metrics-bind-address", ":8080", "address of the metrics endpoint /metrics; 0 disables it")
+	flags.StringVar(&o.ProbeAddress, "health-probe-bind-address", ":8081", "address of the probe endpoints /healthz and /readyz")
+	flags.StringVar(&o.LogLevel, "log-level", "info", "log level: error, info or debug")
+	flags.StringVar(&o.LogFormat, "log-format", "json", "log format: json or text")
 }
 
 func (o *Options) namespaces() map[string]cache.Config {
@@ -46,7 +46,7 @@ func (o *Options) namespaces() map[string]cache.Config {
 func (o *Options) logger() (logr.Logger, error) {
 	level, err := zapcore.ParseLevel(o.LogLevel)
 	if err != nil {
-		return logr.Logger{}, fmt.Errorf("--log-level %q: write error, info or debug", o.LogLevel)
+		return logr.Logger{}, fmt.Errorf("invalid --log-level %q: write error, info or debug", o.LogLevel)
 	}
 	encoder := zap.JSONEncoder()
 	switch o.LogFormat {
@@ -54,7 +54,7 @@ func (o *Options) logger() (logr.Logger, error) {
 	case "text":
 		encoder = zap.ConsoleEncoder()
 	default:
-		return logr.Logger{}, fmt.Errorf("--log-format %q: write json or text", o.LogFormat)
+		return logr.Logger{}, fmt.Errorf("invalid --log-format %q: write json or text", o.LogFormat)
 	}
 	return zap.New(zap.Level(level), encoder), nil
 }

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// Bundle is a set of authorities that are trusted: their certificates in the order in which they stand in a file.
+// Bundle is a set of trusted CA certificates, in the order of their file.
 type Bundle []*x509.Certificate
 
-// ParseBundle reads all certificates of PEM content, each once. What is no certificate is left out.
+// ParseBundle reads all certificates in PEM content. It skips repeated certificates and everything else.
 func ParseBundle(contents ...[]byte) Bundle {
 	var bundle Bundle
 	for _, content := range contents {
@@ -33,7 +33,7 @@ func ParseBundle(contents ...[]byte) Bundle {
 	return bundle
 }
 
-// PEM is the bundle as a file.
+// PEM returns the bundle as the content of a PEM file.
 func (b Bundle) PEM() []byte {
 	var content bytes.Buffer
 	for _, cert := range b {
@@ -42,7 +42,7 @@ func (b Bundle) PEM() []byte {
 	return content.Bytes()
 }
 
-// Has says whether all of others are in the bundle.
+// Has reports whether the bundle contains all of others.
 func (b Bundle) Has(others Bundle) bool {
 	for _, other := range others {
 		if !slices.ContainsFunc(b, other.Equal) {
@@ -52,7 +52,7 @@ func (b Bundle) Has(others Bundle) bool {
 	return true
 }
 
-// With is the bundle and those of others that it does not have, after its own.
+// With returns the bundle followed by those of others that it does not contain.
 func (b Bundle) With(others Bundle) Bundle {
 	all := slices.Clone(b)
 	for _, other := range others {
@@ -63,31 +63,31 @@ func (b Bundle) With(others Bundle) Bundle {
 	return all
 }
 
-// Signed says whether one of the bundle signed the certificate, itself or by way of the intermediates. Time, names and
-// uses are not looked at.
+// Signed reports whether a CA of the bundle signed the certificate, directly or through the intermediates. It ignores
+// validity periods, names and key usages.
 func (b Bundle) Signed(cert *x509.Certificate, intermediates Bundle) bool {
 	return b.signed(cert, intermediates, len(intermediates))
 }
 
 func (b Bundle) signed(cert *x509.Certificate, intermediates Bundle, depth int) bool {
-	for _, authority := range b {
-		if cert.CheckSignatureFrom(authority) == nil {
+	for _, ca := range b {
+		if cert.CheckSignatureFrom(ca) == nil {
 			return true
 		}
 	}
 	if depth == 0 {
 		return false
 	}
-	for _, authority := range intermediates {
-		if !authority.Equal(cert) && cert.CheckSignatureFrom(authority) == nil && b.signed(authority, intermediates, depth-1) {
+	for _, ca := range intermediates {
+		if !ca.Equal(cert) && cert.CheckSignatureFrom(ca) == nil && b.signed(ca, intermediates, depth-1) {
 			return true
 		}
 	}
 	return false
 }
 
-// Fingerprint is 16 hex digits that tell bundles apart by what they trust: order and repetition do not matter. That of
-// an empty one is empty.
+// Fingerprint returns 16 hex digits that are equal for bundles of the same certificates, in any order. The fingerprint
+// of an empty bundle is empty.
 func (b Bundle) Fingerprint() string {
 	if len(b) == 0 {
 		return ""
@@ -102,7 +102,7 @@ func (b Bundle) Fingerprint() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Fingerprint is 16 hex digits of any content.
+// Fingerprint returns 16 hex digits of any content.
 func Fingerprint(contents ...[]byte) string {
 	sum := sha256.New()
 	for _, content := range contents {

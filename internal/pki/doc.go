@@ -1,4 +1,4 @@
-// Package pki makes and judges X.509 certificates: an authority, the certificates that it signs, and bundles of
-// authorities. It is pure but for randomness: it knows no Kubernetes, no clock and no files. Everything is PEM, and
-// every key is ECDSA P-256.
+// Package pki issues and checks X.509 certificates: a certificate authority (CA), the certificates that it signs, and
+// bundles of CA certificates. Apart from randomness it is pure: it uses no Kubernetes, no clock and no files. All
+// content is PEM, and all keys are ECDSA P-256.
 package pki

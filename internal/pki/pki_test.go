@@ -12,9 +12,9 @@ import (
 
 var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
-func authority(t *testing.T) *Authority {
+func newTestCA(t *testing.T) *CA {
 	t.Helper()
-	a, err := NewAuthority("example etcd", noon, 100*time.Hour)
+	a, err := NewCA("example etcd", noon, 100*time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,8 +26,8 @@ var server = Request{
 	Server: true, Client: true,
 }
 
-func TestAnIssuedCertificateIsGoodForItsNamesUsesAndTime(t *testing.T) {
-	a := authority(t)
+func TestIssuedCertificateIsValidForItsNamesUsagesAndPeriod(t *testing.T) {
+	a := newTestCA(t)
 	pair, err := a.Issue(server, noon, time.Hour)
 	if err != nil {
 		t.Fatal(err)
@@ -39,11 +39,11 @@ func TestAnIssuedCertificateIsGoodForItsNamesUsesAndTime(t *testing.T) {
 	roots := x509.NewCertPool()
 	roots.AddCert(a.Certificate())
 	for what, options := range map[string]x509.VerifyOptions{
-		"a member":  {DNSName: "one.example.ns.svc", KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}},
-		"a client":  {DNSName: "localhost", KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}},
-		"a number":  {DNSName: "127.0.0.1"},
-		"early":     {CurrentTime: noon.Add(-4 * time.Minute)},
-		"at an end": {CurrentTime: noon.Add(time.Hour)},
+		"server name":          {DNSName: "one.example.ns.svc", KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}},
+		"client":               {DNSName: "localhost", KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}},
+		"IP address":           {DNSName: "127.0.0.1"},
+		"clock 4 minutes slow": {CurrentTime: noon.Add(-4 * time.Minute)},
+		"end of validity":      {CurrentTime: noon.Add(time.Hour)},
 	} {
 		options.Roots = roots
 		if options.CurrentTime.IsZero() {
@@ -54,37 +54,37 @@ func TestAnIssuedCertificateIsGoodForItsNamesUsesAndTime(t *testing.T) {
 		}
 	}
 	for what, options := range map[string]x509.VerifyOptions{
-		"another name": {DNSName: "one.other.ns.svc", CurrentTime: noon},
-		"late":         {CurrentTime: noon.Add(time.Hour + time.Second)},
+		"different name": {DNSName: "one.other.ns.svc", CurrentTime: noon},
+		"after expiry":   {CurrentTime: noon.Add(time.Hour + time.Second)},
 	} {
 		options.Roots = roots
 		if _, err := leaf.Verify(options); err == nil {
-			t.Errorf("%s: the certificate is good for it", what)
+			t.Errorf("%s: the certificate was accepted", what)
 		}
 	}
 }
 
-func TestACertificateNeverOutlivesItsAuthority(t *testing.T) {
-	a := authority(t)
+func TestIssuedCertificateExpiresNoLaterThanItsCA(t *testing.T) {
+	a := newTestCA(t)
 	pair, err := a.Issue(server, noon, 1000*time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
 	leaf, err := pair.Leaf()
 	if err != nil || leaf.NotAfter.After(a.Certificate().NotAfter) {
-		t.Errorf("good until %s, the authority until %s (%v)", leaf.NotAfter, a.Certificate().NotAfter, err)
+		t.Errorf("the certificate expires at %s, the CA at %s (%v)", leaf.NotAfter, a.Certificate().NotAfter, err)
 	}
 }
 
-func TestTwoAuthoritiesOfOneClusterHaveDifferentNames(t *testing.T) {
-	a, b := authority(t), authority(t)
+func TestTwoCAsOfOneClusterHaveDifferentNames(t *testing.T) {
+	a, b := newTestCA(t), newTestCA(t)
 	if a.Certificate().Subject.String() == b.Certificate().Subject.String() {
 		t.Errorf("both are %s", a.Certificate().Subject)
 	}
 }
 
-func TestParseAuthorityRefusesWhatIsNotOne(t *testing.T) {
-	a, b := authority(t), authority(t)
+func TestParseCARejectsInvalidPairs(t *testing.T) {
+	a, b := newTestCA(t), newTestCA(t)
 	leaf, err := a.Issue(server, noon, time.Hour)
 	if err != nil {
 		t.Fatal(err)
@@ -93,28 +93,28 @@ func TestParseAuthorityRefusesWhatIsNotOne(t *testing.T) {
 		pair Pair
 		want string
 	}{
-		"nothing":                    {Pair{}, "no PEM"},
-		"a key of another":           {Pair{Cert: a.Cert, Key: b.Key}, "not that of its certificate"},
-		"a certificate of no CA":     {leaf, "not one of an authority"},
-		"a key that is none":         {Pair{Cert: a.Cert, Key: []byte("secret stuff")}, "no PEM"},
-		"a certificate for a key":    {Pair{Cert: a.Cert, Key: a.Cert}, "no EC private key"},
-		"a certificate that is none": {Pair{Cert: a.Key, Key: a.Key}, "no PEM certificate"},
+		"an empty pair":                  {Pair{}, "no PEM"},
+		"the key of another CA":          {Pair{Cert: a.Cert, Key: b.Key}, "does not belong to its certificate"},
+		"a certificate that is not a CA": {leaf, "not a CA certificate"},
+		"a key that is not PEM":          {Pair{Cert: a.Cert, Key: []byte("secret stuff")}, "not PEM"},
+		"a certificate as the key":       {Pair{Cert: a.Cert, Key: a.Cert}, "not an EC private key"},
+		"a key as the certificate":       {Pair{Cert: a.Key, Key: a.Key}, "no PEM certificate"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, err := ParseAuthority(test.pair)
+			_, err := ParseCA(test.pair)
 			if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "secret stuff") {
 				t.Errorf("error %v, want one with %q", err, test.want)
 			}
 		})
 	}
-	if _, err := ParseAuthority(a.Pair); err != nil {
-		t.Errorf("one that is: %v", err)
+	if _, err := ParseCA(a.Pair); err != nil {
+		t.Errorf("a valid CA: %v", err)
 	}
 }
 
-func TestCheckSaysWhatIsWrong(t *testing.T) {
-	a, b := authority(t), authority(t)
+func TestCheckReportsWhatDiffersFromTheRequest(t *testing.T) {
+	a, b := newTestCA(t), newTestCA(t)
 	pair, err := a.Issue(server, noon, time.Hour)
 	if err != nil {
 		t.Fatal(err)
@@ -129,14 +129,14 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 		pair    Pair
 		want    string
 	}{
-		"all is well":         {server, pair, ""},
-		"another order":       {change(func(r *Request) { r.DNSNames = []string{"localhost", "*.example.ns.svc"} }), pair, ""},
-		"another common name": {change(func(r *Request) { r.CommonName = "x" }), pair, "common name"},
-		"another DNS name":    {change(func(r *Request) { r.DNSNames = []string{"x", "localhost"} }), pair, "DNS names"},
-		"another address":     {change(func(r *Request) { r.Addresses = nil }), pair, "addresses"},
-		"another use":         {change(func(r *Request) { r.Client = false }), pair, "uses"},
-		"another's key":       {server, Pair{Cert: pair.Cert, Key: b.Key}, "certificate and key"},
-		"no key":              {server, Pair{Cert: pair.Cert}, "missing"},
+		"an unchanged request":       {server, pair, ""},
+		"another order of DNS names": {change(func(r *Request) { r.DNSNames = []string{"localhost", "*.example.ns.svc"} }), pair, ""},
+		"another common name":        {change(func(r *Request) { r.CommonName = "x" }), pair, "common name"},
+		"another DNS name":           {change(func(r *Request) { r.DNSNames = []string{"x", "localhost"} }), pair, "DNS names"},
+		"another address":            {change(func(r *Request) { r.Addresses = nil }), pair, "addresses"},
+		"another key usage":          {change(func(r *Request) { r.Client = false }), pair, "key usages"},
+		"another's key":              {server, Pair{Cert: pair.Cert, Key: b.Key}, "certificate and key"},
+		"no key":                     {server, Pair{Cert: pair.Cert}, "missing"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -148,14 +148,14 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestBundles(t *testing.T) {
-	a, b := authority(t), authority(t)
+func TestBundleComparesAndMergesCertificates(t *testing.T) {
+	a, b := newTestCA(t), newTestCA(t)
 	one, both := ParseBundle(a.Cert), ParseBundle(a.Cert, []byte("\nnoise\n"), b.Cert, a.Cert)
 	if len(both) != 2 || !both.Has(one) || one.Has(both) || !one.Has(nil) {
 		t.Errorf("%d in the bundle of two; has %v, %v", len(both), both.Has(one), one.Has(both))
 	}
 	if !bytes.Equal(both.PEM(), append(bytes.Clone(a.Cert), b.Cert...)) {
-		t.Error("a bundle changes when it is read and written")
+		t.Error("a bundle changed when it was parsed and encoded")
 	}
 	if one.Fingerprint() == both.Fingerprint() || both.Fingerprint() != ParseBundle(b.Cert, a.Cert).Fingerprint() || len(one.Fingerprint()) != 16 || (Bundle{}).Fingerprint() != "" {
 		t.Errorf("fingerprints %q, %q", one.Fingerprint(), both.Fingerprint())
@@ -173,8 +173,8 @@ func TestBundles(t *testing.T) {
 	}
 }
 
-func TestACertificateOfAnIntermediateIsSignedByTheRoot(t *testing.T) {
-	root := authority(t)
+func TestCertificateOfAnIntermediateCountsAsSignedByTheRoot(t *testing.T) {
+	root := newTestCA(t)
 	pair, err := sign(&x509.Certificate{
 		SerialNumber: root.Certificate().SerialNumber, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 		NotBefore: noon, NotAfter: noon.Add(time.Hour),
@@ -182,7 +182,7 @@ func TestACertificateOfAnIntermediateIsSignedByTheRoot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	middle, err := ParseAuthority(pair)
+	middle, err := ParseCA(pair)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,8 +200,8 @@ func TestACertificateOfAnIntermediateIsSignedByTheRoot(t *testing.T) {
 	}
 }
 
-func TestAPairIsWhatTLSTakes(t *testing.T) {
-	pair, err := authority(t).Issue(server, noon, time.Hour)
+func TestIssuedPairIsAcceptedByCryptoTLS(t *testing.T) {
+	pair, err := newTestCA(t).Issue(server, noon, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}

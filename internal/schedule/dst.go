@@ -2,9 +2,8 @@ package schedule
 
 import "time"
 
-// next follows the clock on the wall through the changes of daylight saving time as cron does: a run at a fixed
-// hour that the clock skips is made when the clock has skipped it, and one at an hour that comes twice is made
-// once. Where the hour is a star, runs go on by the hour.
+// next handles daylight saving time as cron does. A run at a fixed hour that the wall clock skips is due right after the
+// skip, and a run at an hour that comes twice is due once. If the hour field is a star, runs stay one hour apart.
 func (s Schedule) next(after time.Time) time.Time {
 	at := s.cron.Next(after)
 	if s.hourly {
@@ -19,13 +18,13 @@ func (s Schedule) next(after time.Time) time.Time {
 	return at
 }
 
-// offset from UTC in seconds.
+// offset returns the offset from UTC in seconds.
 func offset(t time.Time) int {
 	_, seconds := t.Zone()
 	return seconds
 }
 
-// repeated says whether the wall clock showed the same an hour ago, before it was set back.
+// repeated reports whether the wall clock showed the same time before, until it was set back.
 func repeated(t time.Time) bool {
 	start, _ := t.ZoneBounds()
 	if start.IsZero() {
@@ -35,8 +34,7 @@ func repeated(t time.Time) bool {
 	return back > 0 && t.Before(start.Add(time.Duration(back)*time.Second))
 }
 
-// skipped finds the first change of the clock after a time, and before the run that is next otherwise, that
-// leaves a run out.
+// skipped returns the first clock change between after and next that skips a run.
 func (s Schedule) skipped(after, next time.Time) (time.Time, bool) {
 	if next.IsZero() {
 		return time.Time{}, false
@@ -47,12 +45,12 @@ func (s Schedule) skipped(after, next time.Time) (time.Time, bool) {
 			return time.Time{}, false
 		}
 		if !change.After(after) {
-			// On the last day of years that only a rule covers, package time knows no end.
+			// Package time returns no later bound on the last day of a year that only a zone's rule covers.
 			after = after.Add(48 * time.Hour)
 			continue
 		}
 		change = change.In(s.zone)
-		// As if the clock had not been changed.
+		// unchanged continues the offset from before the change.
 		unchanged := time.FixedZone("", offset(change.Add(-time.Second)))
 		run := s.cron.Next(change.Add(-time.Second).In(unchanged))
 		if ahead := offset(change) - offset(change.Add(-time.Second)); !run.IsZero() && run.Before(change.Add(time.Duration(ahead)*time.Second)) {

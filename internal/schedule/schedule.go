@@ -1,6 +1,6 @@
-// Package schedule says when runs are due: by five fields of cron in a time zone, or every so often. It computes
-// from times that it is given and keeps no timer, so that a restart changes nothing. It is the only importer of the
-// cron library.
+// Package schedule computes when runs are due: by a cron expression in a time zone, or at an interval. It only computes
+// from the times that it is given and keeps no timer, so a restart changes nothing. It is the only importer of the cron
+// library.
 package schedule
 
 import (
@@ -12,42 +12,42 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// Schedule says when runs are due. The zero value never is.
+// Schedule computes when runs are due. The zero value has no runs.
 type Schedule struct {
 	every  time.Duration
 	cron   *cron.SpecSchedule
 	zone   *time.Location
-	hourly bool // the field of the hour is a star
+	hourly bool // the hour field is a star
 }
 
-// Every is a run in each interval, counted from the run before.
+// Every returns a schedule whose runs are one interval apart, counted from the previous run.
 func Every(interval time.Duration) Schedule { return Schedule{every: interval} }
 
-// parser takes what crontab(5) takes, and @hourly, @daily and so on.
+// parser accepts the expressions of crontab(5), and descriptors such as @hourly and @daily.
 var parser = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.Descriptor)
 
-// Parse reads five fields of cron and the name of a time zone, which is UTC where it is empty. The error says what
-// to write instead.
+// Parse reads a cron expression of five fields and the name of a time zone. An empty name means UTC. The error tells the
+// user what to write instead.
 func Parse(expression, zone string) (Schedule, error) {
 	location, err := Zone(zone)
 	if err != nil {
 		return Schedule{}, err
 	}
 	if strings.Contains(expression, "=") {
-		return Schedule{}, fmt.Errorf("schedule %q: write the time zone into timeZone", expression)
+		return Schedule{}, fmt.Errorf("schedule %q contains a time zone: write the time zone into timeZone", expression)
 	}
 	if strings.HasPrefix(strings.TrimSpace(expression), "@every") {
-		return Schedule{}, fmt.Errorf("schedule %q: for an interval write backupIntervalInSecond", expression)
+		return Schedule{}, fmt.Errorf("schedule %q is an interval: use backupIntervalInSecond instead", expression)
 	}
 	parsed, err := parser.Parse(expression)
 	if err != nil {
-		return Schedule{}, fmt.Errorf("schedule %q: %w: write five fields (minute, hour, day, month, weekday 0-6), such as \"0 3 * * *\"", expression, err)
+		return Schedule{}, fmt.Errorf("schedule %q is invalid: %w: write five fields (minute, hour, day, month, weekday 0-6), such as \"0 3 * * *\"", expression, err)
 	}
 	fields, ok := parsed.(*cron.SpecSchedule)
 	if !ok {
-		return Schedule{}, fmt.Errorf("schedule %q is not understood: write five fields, such as \"0 3 * * *\"", expression)
+		return Schedule{}, fmt.Errorf("schedule %q is invalid: write five fields, such as \"0 3 * * *\"", expression)
 	}
-	fields.Location = time.Local // the library's word for the zone of the time that is asked about
+	fields.Location = time.Local // tells the library to use the zone of Next's argument
 	s := Schedule{cron: fields, zone: location, hourly: fields.Hour&starBit != 0}
 	if s.Next(time.Unix(0, 0)).IsZero() {
 		return Schedule{}, fmt.Errorf("schedule %q is never due: there is no such date", expression)
@@ -55,14 +55,14 @@ func Parse(expression, zone string) (Schedule, error) {
 	return s, nil
 }
 
-// starBit is the library's mark of a field that was a star.
+// starBit is set by the library in a field that was a star.
 const starBit = 1 << 63
 
-// Zone finds a time zone by its name in the IANA data base; an empty name is UTC. "Local" is none, since it would
-// say what the operator's machine is set to.
+// Zone returns a time zone by its name in the IANA database. An empty name means UTC. "Local" is an error, because it
+// would depend on the machine that the operator runs on.
 func Zone(name string) (*time.Location, error) {
 	if name == "Local" {
-		return nil, errors.New("timeZone Local: write the zone's name, such as Europe/Berlin")
+		return nil, errors.New("timeZone Local depends on the machine: write the zone's name, such as Europe/Berlin")
 	}
 	location, err := time.LoadLocation(name)
 	if err != nil {
@@ -71,7 +71,7 @@ func Zone(name string) (*time.Location, error) {
 	return location, nil
 }
 
-// Next is when the first run after a time is due; zero where none ever is.
+// Next returns when the first run after a time is due. It is zero if the schedule has no more runs.
 func (s Schedule) Next(after time.Time) time.Time {
 	switch {
 	case s.cron != nil:
@@ -82,8 +82,8 @@ func (s Schedule) Next(after time.Time) time.Time {
 	return time.Time{}
 }
 
-// Last is when the last run that was due after one time and not after another was due; false where none was. Of
-// any number of missed runs it is the one that is worth making.
+// Last returns when the last run in the interval (after, now] was due, and false if none was. A caller that has missed
+// several runs only makes up for this one.
 func (s Schedule) Last(after, now time.Time) (time.Time, bool) {
 	first := s.Next(after)
 	if first.IsZero() || first.After(now) {
@@ -92,7 +92,7 @@ func (s Schedule) Last(after, now time.Time) (time.Time, bool) {
 	if s.cron == nil {
 		return first.Add(now.Sub(first) / s.every * s.every), true
 	}
-	// Looks back ever further, so that a schedule by the minute is not walked through for years.
+	// Look back from now in doubling steps: walking from first would take too long for years of runs by the minute.
 	at := first
 	for back := time.Minute; now.Add(-back).After(first); back *= 2 {
 		if found := s.Next(now.Add(-back)); !found.IsZero() && !found.After(now) {

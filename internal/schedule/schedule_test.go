@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 	"time"
-	_ "time/tzdata" // so that the test needs no files of the system's
+	_ "time/tzdata" // the test must not depend on the system's zone files
 )
 
 func parse(t testing.TB, expression, zone string) Schedule {
@@ -24,7 +24,7 @@ func utc(text string) time.Time {
 	return at
 }
 
-// local reads a time with its offset, as a clock on the wall of that zone shows it.
+// local parses a wall clock time with its offset.
 func local(t testing.TB, text string) time.Time {
 	t.Helper()
 	at, err := time.Parse("2006-01-02 15:04 -0700", text)
@@ -34,25 +34,25 @@ func local(t testing.TB, text string) time.Time {
 	return at
 }
 
-func TestParseSaysWhatToWriteInstead(t *testing.T) {
+func TestParseTellsWhatToWriteInstead(t *testing.T) {
 	for name, test := range map[string]struct{ expression, zone, says string }{
-		"too few fields":        {"0 3 * *", "", "write five fields"},
-		"too many fields":       {"0 0 3 * * *", "", "write five fields"},
-		"a minute of 60":        {"60 * * * *", "", "write five fields"},
-		"weekday 7":             {"0 0 * * 7", "", "weekday 0-6"},
-		"a range backwards":     {"0 5-3 * * *", "", "write five fields"},
-		"a step of 0":           {"*/0 * * * *", "", "write five fields"},
-		"nothing":               {"", "", "write five fields"},
-		"words":                 {"every day", "", "write five fields"},
-		"a zone in the text":    {"CRON_TZ=Europe/Berlin 0 3 * * *", "", "into timeZone"},
-		"a zone that is cut":    {"TZ=0", "", "into timeZone"},
-		"an interval":           {"@every 5s", "", "backupIntervalInSecond"},
-		"an unknown descriptor": {"@noon", "", "write five fields"},
-		"a day that never is":   {"0 0 30 2 *", "", "never due"},
-		"an unknown zone":       {"0 3 * * *", "Europe/Bonn", "IANA"},
-		"a zone by offset":      {"0 3 * * *", "+02:00", "IANA"},
-		"a path as a zone":      {"0 3 * * *", "../../etc/passwd", "IANA"},
-		"the machine's zone":    {"0 3 * * *", "Local", "Europe/Berlin"},
+		"too few fields":             {"0 3 * *", "", "write five fields"},
+		"too many fields":            {"0 0 3 * * *", "", "write five fields"},
+		"a minute of 60":             {"60 * * * *", "", "write five fields"},
+		"weekday 7":                  {"0 0 * * 7", "", "weekday 0-6"},
+		"a range backwards":          {"0 5-3 * * *", "", "write five fields"},
+		"a step of 0":                {"*/0 * * * *", "", "write five fields"},
+		"an empty expression":        {"", "", "write five fields"},
+		"words":                      {"every day", "", "write five fields"},
+		"a zone in the text":         {"CRON_TZ=Europe/Berlin 0 3 * * *", "", "into timeZone"},
+		"a zone that is cut":         {"TZ=0", "", "into timeZone"},
+		"an interval":                {"@every 5s", "", "backupIntervalInSecond"},
+		"an unknown descriptor":      {"@noon", "", "write five fields"},
+		"a date that does not exist": {"0 0 30 2 *", "", "never due"},
+		"an unknown zone":            {"0 3 * * *", "Europe/Bonn", "IANA"},
+		"a zone by offset":           {"0 3 * * *", "+02:00", "IANA"},
+		"a path as a zone":           {"0 3 * * *", "../../etc/passwd", "IANA"},
+		"the machine's zone":         {"0 3 * * *", "Local", "Europe/Berlin"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := Parse(test.expression, test.zone); err == nil || !strings.Contains(err.Error(), test.says) {
@@ -62,20 +62,20 @@ func TestParseSaysWhatToWriteInstead(t *testing.T) {
 	}
 }
 
-func TestNext(t *testing.T) {
+func TestNextIsTheFirstRunAfterTheGivenTime(t *testing.T) {
 	for name, test := range map[string]struct {
 		expression, zone string
 		after, want      string
 	}{
-		"each minute":                {"* * * * *", "", "2026-11-21 10:00:30", "2026-11-21 10:01:00"},
-		"never the same time again":  {"0 3 * * *", "", "2026-11-21 03:00:00", "2026-11-22 03:00:00"},
-		"in UTC where no zone is":    {"0 3 * * *", "", "2026-11-21 02:59:59", "2026-11-21 03:00:00"},
-		"in a zone":                  {"0 3 * * *", "Europe/Berlin", "2026-11-21 10:00:00", "2026-11-22 02:00:00"},
-		"in a zone of half an hour":  {"0 3 * * *", "Asia/Kolkata", "2026-11-21 10:00:00", "2026-11-21 21:30:00"},
-		"@hourly":                    {"@hourly", "", "2026-11-21 10:00:00", "2026-11-21 11:00:00"},
-		"@daily in a zone":           {"@daily", "America/New_York", "2026-11-21 10:00:00", "2026-11-22 05:00:00"},
-		"on the 29th of February":    {"0 0 29 2 *", "", "2026-11-21 10:00:00", "2028-02-29 00:00:00"},
-		"on weekdays by their names": {"0 0 * * mon-fri", "", "2026-11-21 10:00:00", "2026-11-23 00:00:00"},
+		"every minute":                      {"* * * * *", "", "2026-11-21 10:00:30", "2026-11-21 10:01:00"},
+		"strictly after the given time":     {"0 3 * * *", "", "2026-11-21 03:00:00", "2026-11-22 03:00:00"},
+		"in UTC without a zone":             {"0 3 * * *", "", "2026-11-21 02:59:59", "2026-11-21 03:00:00"},
+		"in a time zone":                    {"0 3 * * *", "Europe/Berlin", "2026-11-21 10:00:00", "2026-11-22 02:00:00"},
+		"in a zone with a half-hour offset": {"0 3 * * *", "Asia/Kolkata", "2026-11-21 10:00:00", "2026-11-21 21:30:00"},
+		"@hourly":                           {"@hourly", "", "2026-11-21 10:00:00", "2026-11-21 11:00:00"},
+		"@daily in a zone":                  {"@daily", "America/New_York", "2026-11-21 10:00:00", "2026-11-22 05:00:00"},
+		"on the 29th of February":           {"0 0 29 2 *", "", "2026-11-21 10:00:00", "2028-02-29 00:00:00"},
+		"on weekdays by their names":        {"0 0 * * mon-fri", "", "2026-11-21 10:00:00", "2026-11-23 00:00:00"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := parse(t, test.expression, test.zone).Next(utc(test.after)); !got.Equal(utc(test.want)) {
@@ -85,7 +85,7 @@ func TestNext(t *testing.T) {
 	}
 }
 
-func TestDaylightSavingTime(t *testing.T) {
+func TestNextHandlesDaylightSavingTimeAsCronDoes(t *testing.T) {
 	// In Berlin the clock went from 02:00 +01:00 to 03:00 +02:00 on 29 March 2026, and from 03:00 +02:00 to 02:00
 	// +01:00 on 25 October 2026.
 	for name, test := range map[string]struct {
@@ -93,23 +93,23 @@ func TestDaylightSavingTime(t *testing.T) {
 		after            string
 		want             []string
 	}{
-		"a run at an hour that is skipped is made right after": {"30 2 * * *", "Europe/Berlin", "2026-03-28 12:00 +0100",
+		"a run in the skipped hour is due right after it": {"30 2 * * *", "Europe/Berlin", "2026-03-28 12:00 +0100",
 			[]string{"2026-03-29 03:00 +0200", "2026-03-30 02:30 +0200"}},
-		"a run at an hour that comes twice is made once": {"30 2 * * *", "Europe/Berlin", "2026-10-24 12:00 +0200",
+		"a run in a repeated hour is due once": {"30 2 * * *", "Europe/Berlin", "2026-10-24 12:00 +0200",
 			[]string{"2026-10-25 02:30 +0200", "2026-10-26 02:30 +0100"}},
-		"a run each hour goes on each hour in spring": {"0 * * * *", "Europe/Berlin", "2026-03-29 01:00 +0100",
+		"an hourly run stays hourly in spring": {"0 * * * *", "Europe/Berlin", "2026-03-29 01:00 +0100",
 			[]string{"2026-03-29 03:00 +0200", "2026-03-29 04:00 +0200"}},
-		"a run each hour goes on each hour in autumn": {"15 * * * *", "Europe/Berlin", "2026-10-25 01:30 +0200",
+		"an hourly run stays hourly in autumn": {"15 * * * *", "Europe/Berlin", "2026-10-25 01:30 +0200",
 			[]string{"2026-10-25 02:15 +0200", "2026-10-25 02:15 +0100", "2026-10-25 03:15 +0100"}},
 		"a run at half past is not doubled in spring": {"30 * * * *", "Europe/Berlin", "2026-03-29 01:30 +0100",
 			[]string{"2026-03-29 03:30 +0200", "2026-03-29 04:30 +0200"}},
-		"a run at the end of the skipped hour is one run": {"0 2,3 * * *", "Europe/Berlin", "2026-03-29 01:00 +0100",
+		"two runs that fall on the end of the skipped hour become one": {"0 2,3 * * *", "Europe/Berlin", "2026-03-29 01:00 +0100",
 			[]string{"2026-03-29 03:00 +0200", "2026-03-30 02:00 +0200"}},
-		"midnight that does not exist": {"0 0 * * *", "America/Sao_Paulo", "2018-11-03 12:00 -0300",
+		"a midnight that is skipped": {"0 0 * * *", "America/Sao_Paulo", "2018-11-03 12:00 -0300",
 			[]string{"2018-11-04 01:00 -0200", "2018-11-05 00:00 -0200"}},
 		"a change by half an hour": {"15 2 * * *", "Australia/Lord_Howe", "2026-10-03 12:00 +1030",
 			[]string{"2026-10-04 02:30 +1100", "2026-10-05 02:15 +1100"}},
-		"a run on another day is not made for a skipped hour": {"30 2 1 * *", "Europe/Berlin", "2026-03-28 12:00 +0100",
+		"a run on another day is not moved to the skip": {"30 2 1 * *", "Europe/Berlin", "2026-03-28 12:00 +0100",
 			[]string{"2026-04-01 02:30 +0200"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -125,7 +125,7 @@ func TestDaylightSavingTime(t *testing.T) {
 	}
 }
 
-func TestLast(t *testing.T) {
+func TestLastIsTheNewestMissedRun(t *testing.T) {
 	day := parse(t, "0 3 * * *", "")
 	for name, test := range map[string]struct {
 		schedule    Schedule
@@ -133,15 +133,15 @@ func TestLast(t *testing.T) {
 		want        string
 		quick, none bool
 	}{
-		"none is due before the first":               {schedule: day, after: "2026-11-21 03:00:00", now: "2026-11-22 02:59:59", none: true},
-		"one is due at its very second":              {schedule: day, after: "2026-11-21 03:00:00", now: "2026-11-22 03:00:00", want: "2026-11-22 03:00:00"},
-		"of ten that were missed it is the last":     {schedule: day, after: "2026-11-01 03:00:00", now: "2026-11-11 12:00:00", want: "2026-11-11 03:00:00"},
-		"of years of minutes, and at once":           {schedule: parse(t, "* * * * *", ""), after: "2006-11-01 03:00:00", now: "2026-11-11 12:00:30", want: "2026-11-11 12:00:00"},
-		"of a day in a year":                         {schedule: parse(t, "* 3 1 1 *", ""), after: "1999-01-01 04:00:00", now: "2026-11-11 12:00:30", want: "2026-01-01 03:59:00"},
-		"of an interval, from the run before":        {schedule: Every(time.Hour), after: "2026-11-21 03:07:00", now: "2026-11-21 10:00:00", want: "2026-11-21 09:07:00"},
-		"none of an interval that is not over":       {schedule: Every(time.Hour), after: "2026-11-21 03:07:00", now: "2026-11-21 04:06:59", none: true},
-		"none where the run before is in the future": {schedule: day, after: "2027-11-21 03:00:00", now: "2026-11-22 03:00:00", none: true},
-		"none of no schedule":                        {schedule: Schedule{}, after: "2026-11-21 03:00:00", now: "2026-11-22 03:00:00", none: true},
+		"no run is due before the first":                 {schedule: day, after: "2026-11-21 03:00:00", now: "2026-11-22 02:59:59", none: true},
+		"a run is due at its exact second":               {schedule: day, after: "2026-11-21 03:00:00", now: "2026-11-22 03:00:00", want: "2026-11-22 03:00:00"},
+		"the last of ten missed runs":                    {schedule: day, after: "2026-11-01 03:00:00", now: "2026-11-11 12:00:00", want: "2026-11-11 03:00:00"},
+		"the last of twenty years of runs by the minute": {schedule: parse(t, "* * * * *", ""), after: "2006-11-01 03:00:00", now: "2026-11-11 12:00:30", want: "2026-11-11 12:00:00"},
+		"a schedule with one day a year":                 {schedule: parse(t, "* 3 1 1 *", ""), after: "1999-01-01 04:00:00", now: "2026-11-11 12:00:30", want: "2026-01-01 03:59:00"},
+		"an interval counts from the previous run":       {schedule: Every(time.Hour), after: "2026-11-21 03:07:00", now: "2026-11-21 10:00:00", want: "2026-11-21 09:07:00"},
+		"an interval that has not passed":                {schedule: Every(time.Hour), after: "2026-11-21 03:07:00", now: "2026-11-21 04:06:59", none: true},
+		"a previous run in the future":                   {schedule: day, after: "2027-11-21 03:00:00", now: "2026-11-22 03:00:00", none: true},
+		"the zero schedule":                              {schedule: Schedule{}, after: "2026-11-21 03:00:00", now: "2026-11-22 03:00:00", none: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, found := test.schedule.Last(utc(test.after), utc(test.now))
@@ -152,7 +152,7 @@ func TestLast(t *testing.T) {
 	}
 }
 
-// FuzzParse: whatever is written is refused or gives times that go forward.
+// FuzzParse checks that every expression is either rejected or has runs in ascending order.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{"0 3 * * *", "*/5 1-3 * jan mon", "@daily", "TZ=0", "30 2 29 2 ?", "0 0 31 4,6 *"} {
 		f.Add(seed, "Europe/Berlin", int64(1774746000))

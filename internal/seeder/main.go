@@ -14,11 +14,12 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/seed"
 )
 
-// retryFor is short enough for a Pod that cannot work to say so soon; the kubelet starts it again.
+// retryFor is how long the seed retries before its container fails, which shows the reason in the Pod's status. The
+// kubelet then restarts the container.
 const retryFor = 2 * time.Minute
 
-// Main runs the init container with its arguments, the first of which is seed.Command, and returns its exit code.
-// Its log goes to standard output; what made it fail is one line on standard error and in the termination log.
+// Main runs the init container and returns its exit code. The first argument is seed.Command. The log is written to
+// standard output. The reason of a failure is one line on standard error and in the termination log.
 func Main(ctx context.Context, args []string) int {
 	log := zap.New(zap.WriteTo(os.Stdout), zap.JSONEncoder())
 	err := run(ctx, args, log)
@@ -38,7 +39,8 @@ func run(ctx context.Context, args []string, log logr.Logger) error {
 	return seeder.Seed(ctx, request)
 }
 
-// report says why in one line. The termination log is a file that a kubelet has made, and is absent elsewhere.
+// report writes the error as one line. The termination log is a file that the kubelet creates; outside of a Pod it is
+// missing and not created.
 func report(err error, stderr io.Writer, terminationLog string) {
 	line := strings.Join(strings.Fields(err.Error()), " ")
 	if len(line) > maxLine {
@@ -51,5 +53,5 @@ func report(err error, stderr io.Writer, terminationLog string) {
 	}
 }
 
-// maxLine is well below the 4096 bytes that a kubelet takes of a termination log.
+// maxLine is well below the 4096 bytes of a termination log that a kubelet reads.
 const maxLine = 2000

@@ -2,7 +2,6 @@ package seeder
 
 import (
 	"encoding/json"
-	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -15,13 +14,13 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/source"
 )
 
-// downloadShare is how many of a hundred percent the download is taken for.
+// downloadShare is the percentage at which the download is complete and the restore begins.
 const downloadShare = 70
 
-// progress is how far a Seeder is. The zero value has not begun.
+// progress is the progress of a Seeder. The zero value is 0 percent.
 type progress struct {
 	fetched atomic.Int32
-	// database is the file that the restore makes, and size what it will have.
+	// database is the file that the restore writes, and size is its final size in bytes.
 	database atomic.Pointer[string]
 	size     atomic.Int64
 }
@@ -39,7 +38,7 @@ func (p *progress) restoring(data string, size int64) {
 	p.database.Store(&database)
 }
 
-// percent is below 100 as long as the work is not done.
+// percent is at most 99: at 100 percent the process has ended.
 func (p *progress) percent() int32 {
 	database := p.database.Load()
 	if database == nil {
@@ -53,41 +52,40 @@ func (p *progress) percent() int32 {
 	return int32(min(most, downloadShare+share*info.Size()/max(p.size.Load(), 1)))
 }
 
-// fetching tells of a download, in the log from time to time.
+// fetching returns a callback that records the progress of a download and logs it every progressInterval.
 func (s *Seeder) fetching() source.Progress {
 	last := time.Now()
 	return func(bytes, of int64) {
 		s.progress.fetching(bytes, of)
 		if time.Since(last) >= progressInterval {
 			last = time.Now()
-			s.Log.Info("fetching", "bytes", bytes, "of", of)
+			s.Log.Info("fetching the snapshot", "bytes", bytes, "of", of)
 		}
 	}
 }
 
-// serve answers on the port of progress until stop is called. A port that cannot be had costs the percents only.
+// serve serves the progress until stop is called. If the port is not available, the restore continues without it.
 func (s *Seeder) serve() (stop func()) {
-	listener, err := net.Listen("tcp", ":"+strconv.Itoa(int(seed.ProgressPort))) //nolint:noctx // it listens at once or not at all
+	listener, err := net.Listen("tcp", ":"+strconv.Itoa(int(seed.ProgressPort))) //nolint:noctx // listening on a local port does not block
 	if err != nil {
-		s.Log.Info("progress is told in the log only", "error", err.Error())
+		s.Log.Info("cannot serve the progress; it is only logged", "error", err.Error())
 		return func() {}
 	}
 	server := &http.Server{Handler: s.handler(), ReadHeaderTimeout: time.Second, WriteTimeout: time.Second, MaxHeaderBytes: 1 << 12}
-	go func() { _ = server.Serve(listener) }() // it ends with Close
+	go func() { _ = server.Serve(listener) }() // returns after Close
 	return func() {
 		if err := server.Close(); err != nil {
-			s.Log.Info(fmt.Sprintf("close the port of progress: %v", err))
+			s.Log.Info("cannot close the progress server", "error", err.Error())
 		}
 	}
 }
 
-// handler answers one question.
 func (s *Seeder) handler() http.Handler {
 	handler := http.NewServeMux()
 	handler.HandleFunc("GET "+seed.ProgressPath, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		if err := json.NewEncoder(w).Encode(seed.Progress{Percent: s.progress.percent()}); err != nil {
-			s.Log.Info("tell progress", "error", err.Error())
+			s.Log.Info("cannot send the progress", "error", err.Error())
 		}
 	})
 	return handler

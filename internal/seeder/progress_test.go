@@ -14,8 +14,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/seed"
 )
 
-// Defect 9 of coreos/etcd-operator: whoever reached its Service was given the whole snapshot.
-func TestTheSeedTellsAPercentAndNothingElse(t *testing.T) {
+// Defect 9 of coreos/etcd-operator: its Service gave the whole snapshot to every client.
+func TestSeedServesItsProgressAndNothingElse(t *testing.T) {
 	s := &Seeder{Log: logr.Discard()}
 	server := httptest.NewServer(s.handler())
 	defer server.Close()
@@ -30,7 +30,7 @@ func TestTheSeedTellsAPercentAndNothingElse(t *testing.T) {
 		return response.StatusCode, strings.TrimSpace(string(body))
 	}
 	if code, body := ask(seed.ProgressPath); code != http.StatusOK || body != `{"percent":35}` {
-		t.Errorf("it says %d %s", code, body)
+		t.Errorf("status %d, body %s", code, body)
 	}
 	for _, path := range []string{"/", "/v1/backup/example", "/debug/pprof/"} {
 		if code, body := ask(path); code != http.StatusNotFound {
@@ -39,7 +39,7 @@ func TestTheSeedTellsAPercentAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestPercentsGoFromTheDownloadToTheRestore(t *testing.T) {
+func TestProgressCoversTheDownloadAndTheRestore(t *testing.T) {
 	var p progress
 	data := filepath.Join(t.TempDir(), "data")
 	check := func(want int32) {

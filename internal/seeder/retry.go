@@ -10,41 +10,41 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/source"
 )
 
-// Code is the exit code for the error that Seed returned.
+// Code returns the exit code for an error of Seed.
 func Code(err error) int {
 	switch {
 	case err == nil:
 		return seed.ExitDone
-	case never(err):
+	case permanent(err):
 		return seed.ExitNever
 	}
 	return seed.ExitRetry
 }
 
-// never says whether the same request would fail the same way again.
-func never(err error) bool {
+// permanent reports whether a retry of the same request would fail in the same way.
+func permanent(err error) bool {
 	return errors.Is(err, errArguments) || errors.Is(err, ErrMismatch) || source.Final(err)
 }
 
 const (
-	firstPause = time.Second
-	lastPause  = 15 * time.Second
+	firstBackoff = time.Second
+	maxBackoff   = 15 * time.Second
 )
 
-// retry runs try until it succeeds, can never, or has been failing for s.RetryFor.
+// retry runs try until it succeeds, fails permanently, or has failed for s.RetryFor.
 func (s *Seeder) retry(ctx context.Context, try func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.RetryFor)
 	defer cancel()
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+	for backoff := firstBackoff; ; backoff = min(2*backoff, maxBackoff) {
 		err := try()
-		if err == nil || never(err) {
+		if err == nil || permanent(err) {
 			return err
 		}
-		s.Log.Info("it did not work: trying again", "error", err.Error(), "in", pause.String())
+		s.Log.Info("cannot fetch the snapshot; trying again", "error", err.Error(), "in", backoff.String())
 		select {
-		case <-time.After(pause):
+		case <-time.After(backoff):
 		case <-ctx.Done():
-			return fmt.Errorf("gave up after %s: %w", s.RetryFor, err)
+			return fmt.Errorf("giving up after %s: %w", s.RetryFor, err)
 		}
 	}
 }

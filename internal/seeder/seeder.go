@@ -1,8 +1,8 @@
-// Package seeder is what the init container of a restored cluster's first member does: it fetches the snapshot
-// that restore-operator proved, proves again that it is that one, and makes etcd's data directory from it.
+// Package seeder is the init container of a restored cluster's first member. It fetches the snapshot that
+// restore-operator has verified, checks that it is unchanged, and creates etcd's data directory from it.
 //
-// The data directory appears by one rename, whole or not at all; so it may be killed at any moment and run again. Two
-// runs on one volume come one after the other.
+// One rename puts the complete data directory into place, so the process may be killed at any point and run again. A
+// lock on the volume prevents two processes from running at the same time.
 package seeder
 
 import (
@@ -22,47 +22,47 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/source"
 )
 
-// Seeder makes a data directory.
+// Seeder creates the data directory of a member.
 type Seeder struct {
-	// CredentialsDir holds one file for each key of the Secret, seed.CredentialsDir but in tests.
+	// CredentialsDir holds one file for each key of the Secret. It is seed.CredentialsDir except in tests.
 	CredentialsDir string
-	// RetryFor is how long faults that may pass are tried again before they are reported.
+	// RetryFor is how long temporary faults are retried before Seed returns them.
 	RetryFor time.Duration
 	Log      logr.Logger
 
 	progress progress
 }
 
-// ErrMismatch is in the chain when the object is whole and is not the one that was proven.
+// ErrMismatch is in the error chain if the object is valid, but is not the verified one.
 var ErrMismatch = source.ErrChanged
 
-// errArguments is in the chain when the arguments are wrong.
-var errArguments = errors.New("wrong arguments")
+// errArguments is in the error chain if the arguments are invalid.
+var errArguments = errors.New("invalid arguments")
 
-// progressInterval is how often a long download says how far it is.
+// progressInterval is how often the progress of a download is logged.
 const progressInterval = 10 * time.Second
 
-// stagingName is a directory beside the data directory, on the same volume.
+// stagingName is a directory beside the data directory. It must be on the same volume for a rename.
 const stagingName = ".etcd-seed"
 
-// Seed makes r.DataDir, and does nothing where it is complete already.
+// Seed creates r.DataDir from the snapshot. It does nothing if the directory is complete already.
 func (s *Seeder) Seed(ctx context.Context, r seed.Request) (err error) {
 	volume := filepath.Dir(r.DataDir)
-	release, err := s.claim(ctx, volume)
+	release, err := s.lockVolume(ctx, volume)
 	if err != nil {
 		return err
 	}
 	defer release()
 	if _, err := os.Stat(filepath.Join(r.DataDir, "member")); err == nil {
-		s.Log.Info("the data directory is complete: nothing to do", "dataDir", r.DataDir)
+		s.Log.Info("the data directory is complete already; nothing to do", "dataDir", r.DataDir)
 		return nil
 	}
 	staging := filepath.Join(volume, stagingName)
 	if err := os.RemoveAll(staging); err != nil {
-		return fmt.Errorf("remove what an earlier run left: %w: %w", source.ErrDisk, err)
+		return fmt.Errorf("remove the files of an earlier run: %w: %w", source.ErrDisk, err)
 	}
 	if err := os.Mkdir(staging, 0o700); err != nil {
-		return fmt.Errorf("make a place on the volume: %w: %w", source.ErrDisk, err)
+		return fmt.Errorf("create a staging directory on the volume: %w: %w", source.ErrDisk, err)
 	}
 	defer func() {
 		if remove := os.RemoveAll(staging); remove != nil && err == nil {
@@ -79,7 +79,7 @@ func (s *Seeder) Seed(ctx context.Context, r seed.Request) (err error) {
 	return s.restore(ctx, r, file, filepath.Join(staging, "data"))
 }
 
-// fetch reads the object into a file in dir, and again after a fault that may pass.
+// fetch downloads the object into a file in dir. It retries after temporary faults.
 func (s *Seeder) fetch(ctx context.Context, r seed.Request, dir string) (file string, err error) {
 	secret, err := credentials(s.CredentialsDir, r.Source.Secret)
 	if err != nil {
@@ -87,29 +87,28 @@ func (s *Seeder) fetch(ctx context.Context, r seed.Request, dir string) (file st
 	}
 	err = s.retry(ctx, func() error {
 		started := time.Now()
-		s.Log.Info("fetching", "storageType", r.Source.StorageType, "bucket", r.Source.Bucket, "key", r.Source.Key, "bytes", r.Size)
+		s.Log.Info("fetching the snapshot", "storageType", r.Source.StorageType, "bucket", r.Source.Bucket, "key", r.Source.Key, "bytes", r.Size)
 		proven, err := source.ReadAgain(ctx, r.Source, secret, dir, s.fetching(), r.SHA256)
 		if err != nil {
 			return err
 		}
 		got := proven.Snapshot
-		s.Log.Info("fetched and proven", "bytes", got.Size, "sha256", got.SHA256, "took", time.Since(started).String())
+		s.Log.Info("fetched and verified the snapshot", "bytes", got.Size, "sha256", got.SHA256, "took", time.Since(started).String())
 		file = proven.File
 		return match(r, got)
 	})
 	return file, err
 }
 
-// match compares what came with what was proven; its SHA-256 was compared already.
+// match compares the fetched object with the verified one. Their SHA-256 was compared before.
 func match(r seed.Request, got v1beta2.Snapshot) error {
-	switch {
-	case got.Size != r.Size:
-		return fmt.Errorf("%s has %d bytes and %d were proven: %w", got.Path, got.Size, r.Size, ErrMismatch)
+	if got.Size != r.Size {
+		return fmt.Errorf("%s has %d bytes, but the verified snapshot has %d: %w", got.Path, got.Size, r.Size, ErrMismatch)
 	}
 	return nil
 }
 
-// restore makes the data directory in data and puts it in its place.
+// restore creates the data directory in data and moves it into place.
 func (s *Seeder) restore(ctx context.Context, r seed.Request, file, data string) error {
 	started := time.Now()
 	s.progress.restoring(data, r.Plain())
@@ -122,24 +121,24 @@ func (s *Seeder) restore(ctx context.Context, r seed.Request, file, data string)
 		Token:          r.Token,
 		RevisionBump:   uint64(r.RevisionBump),
 		MarkCompacted:  r.RevisionBump > 0,
-		Proven:         true, // a moment ago, while it was written
+		Proven:         true, // fetch has verified it
 	})
 	if err != nil && !source.Corrupt(err) {
-		err = fmt.Errorf("%w: %w", source.ErrDisk, err) // whatever else it says is of files here
+		err = fmt.Errorf("%w: %w", source.ErrDisk, err) // all other errors are about local files
 	}
 	if err != nil {
 		return err
 	}
 	if err := replace(data, r.DataDir); err != nil {
-		return fmt.Errorf("put the data directory in place: %w: %w", source.ErrDisk, err)
+		return fmt.Errorf("move the data directory into place: %w: %w", source.ErrDisk, err)
 	}
-	s.Log.Info("restored", "dataDir", r.DataDir, "member", r.Name, "revisionBump", r.RevisionBump, "took", time.Since(started).String())
+	s.Log.Info("restored the data directory", "dataDir", r.DataDir, "member", r.Name, "revisionBump", r.RevisionBump, "took", time.Since(started).String())
 	return nil
 }
 
-// replace renames from to to, which may be an empty directory, and makes that last.
+// replace renames from to to, which may exist as an empty directory, and syncs the parent directory.
 func replace(from, to string) error {
-	// Not os.Rename, which refuses every directory; the call itself refuses those with something in them.
+	// Not os.Rename, which fails if to is a directory. The system call only fails if that directory is not empty.
 	if err := syscall.Rename(from, to); err != nil {
 		return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
 	}

@@ -24,7 +24,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/seed"
 )
 
-// snapshotOf is the smallest database that etcd can start from, with one key written so many times.
+// snapshotOf returns the smallest database that etcd can start from, with one key and this number of revisions.
 func snapshotOf(t *testing.T, revisions int) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "db")
@@ -59,7 +59,7 @@ func snapshotOf(t *testing.T, revisions int) []byte {
 	return append(content, sum[:]...)
 }
 
-// fixture is an object in a directory that serves as a store, the request for it, and a volume.
+// fixture is an object in a file store, a request for it, and a volume.
 type fixture struct {
 	request seed.Request
 	object  string
@@ -94,7 +94,7 @@ func (f *fixture) run(t *testing.T) error {
 	return f.seeder.Seed(t.Context(), f.request)
 }
 
-// wantVolume fails unless the volume holds these entries and no others.
+// wantVolume checks that the volume holds exactly these entries.
 func (f *fixture) wantVolume(t *testing.T, want ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(f.volume)
@@ -110,13 +110,13 @@ func (f *fixture) wantVolume(t *testing.T, want ...string) {
 	}
 }
 
-func TestSeedMakesADataDirectoryAndLeavesNothingElse(t *testing.T) {
+func TestSeedLeavesOnlyADataDirectoryOnTheVolume(t *testing.T) {
 	for name, prepare := range map[string]func(*fixture){
-		"on an empty volume":                func(*fixture) {},
-		"with the bump turned off":          func(f *fixture) { f.request.RevisionBump = 0 },
-		"where an empty directory is there": func(f *fixture) { os.Mkdir(f.request.DataDir, 0o700) },
-		"where an earlier run was killed":   func(f *fixture) { os.MkdirAll(filepath.Join(f.volume, stagingName, "data.restoring"), 0o700) },
-		"with a Secret":                     func(f *fixture) { f.request.Source.Secret = "aws"; os.Mkdir(f.seeder.CredentialsDir, 0o700) },
+		"on an empty volume":               func(*fixture) {},
+		"without a revision bump":          func(f *fixture) { f.request.RevisionBump = 0 },
+		"into an existing empty directory": func(f *fixture) { os.Mkdir(f.request.DataDir, 0o700) },
+		"after an earlier run was killed":  func(f *fixture) { os.MkdirAll(filepath.Join(f.volume, stagingName, "data.restoring"), 0o700) },
+		"with credentials in a Secret":     func(f *fixture) { f.request.Source.Secret = "aws"; os.Mkdir(f.seeder.CredentialsDir, 0o700) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := given(t)
@@ -137,7 +137,7 @@ func TestSeedMakesADataDirectoryAndLeavesNothingElse(t *testing.T) {
 	}
 }
 
-func TestSeedLeavesACompleteDataDirectoryAlone(t *testing.T) {
+func TestSeedKeepsACompleteDataDirectory(t *testing.T) {
 	f := given(t)
 	if err := f.run(t); err != nil {
 		t.Fatal(err)
@@ -146,7 +146,7 @@ func TestSeedLeavesACompleteDataDirectoryAlone(t *testing.T) {
 	if err := os.WriteFile(mark, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(f.object); err != nil { // it is not even asked for
+	if err := os.Remove(f.object); err != nil { // Seed must not read it
 		t.Fatal(err)
 	}
 	if err := f.run(t); err != nil {
@@ -158,7 +158,7 @@ func TestSeedLeavesACompleteDataDirectoryAlone(t *testing.T) {
 }
 
 // Defect 12 of coreos/etcd-operator: the bytes were not checked before a restore.
-func TestSeedRefusesWhatIsNotWhatWasProven(t *testing.T) {
+func TestSeedRejectsAnObjectThatIsNotTheVerifiedOne(t *testing.T) {
 	rewrite := func(change func([]byte) []byte) func(*testing.T, *fixture) {
 		return func(t *testing.T, f *fixture) {
 			content, err := os.ReadFile(f.object)
@@ -171,14 +171,14 @@ func TestSeedRefusesWhatIsNotWhatWasProven(t *testing.T) {
 		}
 	}
 	for name, change := range map[string]func(*testing.T, *fixture){
-		"when a bit is flipped":            rewrite(func(b []byte) []byte { b[len(b)/2] ^= 1; return b }),
-		"when its end is missing":          rewrite(func(b []byte) []byte { return b[:len(b)-4096] }),
-		"when it has no trailer":           rewrite(func(b []byte) []byte { return b[:len(b)-sha256.Size] }),
-		"when it is empty":                 rewrite(func([]byte) []byte { return nil }),
-		"when it is another good snapshot": func(t *testing.T, f *fixture) { rewrite(func([]byte) []byte { return snapshotOf(t, 9) })(t, f) },
-		"when its SHA-256 is another":      func(_ *testing.T, f *fixture) { f.request.SHA256 = strings.Repeat("00", 32) },
-		"when its size is another":         func(_ *testing.T, f *fixture) { f.request.Size-- },
-		"when it is gone":                  func(_ *testing.T, f *fixture) { os.Remove(f.object) },
+		"with a flipped bit":     rewrite(func(b []byte) []byte { b[len(b)/2] ^= 1; return b }),
+		"truncated":              rewrite(func(b []byte) []byte { return b[:len(b)-4096] }),
+		"without a trailer":      rewrite(func(b []byte) []byte { return b[:len(b)-sha256.Size] }),
+		"empty":                  rewrite(func([]byte) []byte { return nil }),
+		"another valid snapshot": func(t *testing.T, f *fixture) { rewrite(func([]byte) []byte { return snapshotOf(t, 9) })(t, f) },
+		"with another SHA-256":   func(_ *testing.T, f *fixture) { f.request.SHA256 = strings.Repeat("00", 32) },
+		"with another size":      func(_ *testing.T, f *fixture) { f.request.Size-- },
+		"deleted":                func(_ *testing.T, f *fixture) { os.Remove(f.object) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := given(t)
@@ -192,12 +192,12 @@ func TestSeedRefusesWhatIsNotWhatWasProven(t *testing.T) {
 	}
 }
 
-func TestSeedTriesAgainWhatMayPassAndThenSaysSo(t *testing.T) {
+func TestSeedRetriesTemporaryFaultsAndThenReportsThem(t *testing.T) {
 	for name, change := range map[string]func(*fixture){
-		"when the bucket is not there":      func(f *fixture) { f.request.Source.Bucket += "-absent" },
-		"when the Secret is not mounted":    func(f *fixture) { f.request.Source.Secret = "aws" },
-		"when the volume is too small":      func(f *fixture) { f.request.Size = 1 << 60 },
-		"when the volume cannot be written": func(f *fixture) { f.request.DataDir = "/proc/etcd/data" },
+		"the bucket does not exist":  func(f *fixture) { f.request.Source.Bucket += "-absent" },
+		"the Secret is not mounted":  func(f *fixture) { f.request.Source.Secret = "aws" },
+		"the volume is too small":    func(f *fixture) { f.request.Size = 1 << 60 },
+		"the volume is not writable": func(f *fixture) { f.request.DataDir = "/proc/etcd/data" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := given(t)
@@ -208,7 +208,7 @@ func TestSeedTriesAgainWhatMayPassAndThenSaysSo(t *testing.T) {
 			f.wantVolume(t)
 		})
 	}
-	t.Run("and it works when the store is back", func(t *testing.T) {
+	t.Run("the store comes back", func(t *testing.T) {
 		f := given(t)
 		f.seeder.RetryFor = time.Minute
 		away := f.request.Source.Bucket + "-away"
@@ -223,25 +223,25 @@ func TestSeedTriesAgainWhatMayPassAndThenSaysSo(t *testing.T) {
 	})
 }
 
-func TestSeedSaysHowMuchSpaceItNeedsBeforeItFetches(t *testing.T) {
+func TestSeedChecksFreeSpaceBeforeItFetches(t *testing.T) {
 	f := given(t)
 	f.request.Size = 1 << 50
 	if err := f.run(t); err == nil || !strings.Contains(err.Error(), "needs 2147483712 MiB") {
 		t.Errorf("error %v", err)
 	}
 	if strings.Contains(f.log.String(), "fetching") {
-		t.Error("it began to fetch")
+		t.Error("the seed started to fetch")
 	}
 }
 
-func TestALongDownloadSaysHowFarItIs(t *testing.T) {
+func TestLongDownloadLogsItsProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		s := Seeder{Log: funcr.New(func(_, args string) { fmt.Fprintln(&log, args) }, funcr.Options{})}
-		tell := s.fetching()
+		report := s.fetching()
 		for i := range 25 {
 			<-time.After(time.Second)
-			tell(int64(i), 100)
+			report(int64(i), 100)
 		}
 		if got := strings.Count(log.String(), `"of"=100`); got != 2 {
 			t.Errorf("%d lines in 25 s:\n%s", got, &log)
@@ -249,7 +249,7 @@ func TestALongDownloadSaysHowFarItIs(t *testing.T) {
 	})
 }
 
-func TestNoCredentialIsLogged(t *testing.T) {
+func TestSeedLogsNoCredentials(t *testing.T) {
 	f := given(t)
 	f.request.Source.Secret = "aws"
 	if err := os.Mkdir(f.seeder.CredentialsDir, 0o700); err != nil {
@@ -264,9 +264,9 @@ func TestNoCredentialIsLogged(t *testing.T) {
 	}
 }
 
-func TestCredentialsAreTheFilesOfTheMountedSecret(t *testing.T) {
+func TestCredentialsAreReadFromTheMountedSecret(t *testing.T) {
 	dir := t.TempDir()
-	// as a kubelet mounts it
+	// the layout of a Secret that a kubelet mounts
 	inner := filepath.Join(dir, "..2026_01_01")
 	err := errors.Join(
 		os.Mkdir(inner, 0o700),
@@ -286,9 +286,9 @@ func TestCredentialsAreTheFilesOfTheMountedSecret(t *testing.T) {
 	}
 }
 
-func TestTheReasonIsOneLineInTheTerminationLog(t *testing.T) {
+func TestFailureIsOneLineInTheTerminationLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "termination-log")
-	if err := os.WriteFile(path, []byte("what the run before said, which was longer than this\n"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("the message of the previous run, which was longer than this one\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var stderr bytes.Buffer
@@ -302,16 +302,16 @@ func TestTheReasonIsOneLineInTheTerminationLog(t *testing.T) {
 		t.Errorf("got %q", line)
 	}
 	if stderr.String() != line {
-		t.Error("standard error says something else")
+		t.Error("standard error and the termination log differ")
 	}
 	missing := filepath.Join(t.TempDir(), "absent")
 	report(errors.New("x"), &stderr, missing)
 	if _, err := os.Stat(missing); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a file was made where no kubelet made one: %v", err)
+		t.Errorf("report created a termination log: %v", err)
 	}
 }
 
-func TestWrongArgumentsCanNeverWork(t *testing.T) {
+func TestInvalidArgumentsFailPermanently(t *testing.T) {
 	if code := Main(t.Context(), []string{seed.Command, "--bucket=b"}); code != seed.ExitNever {
 		t.Errorf("exit code %d", code)
 	}

@@ -12,33 +12,32 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
-// committed looks for the manifest. One of this very attempt is success, reported
-// again; any other is fs.ErrExist.
+// committed looks for the manifest. If it is from the same attempt, the snapshot is saved already. Any other manifest is
+// fs.ErrExist.
 func (r Request) committed(ctx context.Context) (Manifest, bool, error) {
 	m, err := readManifest(ctx, r.Store, r.Key)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
-		// Without the right to list, S3 calls an absent key forbidden. If it is
-		// more than that, Put will say so.
+		// Without the permission to list, S3 answers 403 for a missing key. If the permission to read is missing too,
+		// Put fails later.
 		return Manifest{}, false, nil
 	case errors.Is(err, ErrManifest), errors.Is(err, ErrNewerFormat):
-		return Manifest{}, false, r.taken("something else is where its manifest would go: " + err.Error())
+		return Manifest{}, false, r.taken("there is an unreadable object in place of its manifest: " + err.Error())
 	case err != nil:
 		return Manifest{}, false, err
 	case r.Attempt == "" || m.Attempt != r.Attempt:
-		return Manifest{}, false, r.taken("a snapshot of " + m.CreatedAt.Format(time.RFC3339) + " is there")
+		return Manifest{}, false, r.taken("a snapshot of " + m.CreatedAt.Format(time.RFC3339) + " has this key")
 	}
 	exists, err := r.exists(ctx)
 	if err == nil && !exists {
-		// Somebody removed the object and left the manifest: the snapshot is gone,
-		// and writing another under this manifest would be a lie.
-		err = r.taken("its manifest is there and the object is not")
+		// Another party deleted the object but not its manifest, and this manifest would not describe a new object.
+		err = r.taken("its manifest exists, but the object does not")
 	}
 	return m, err == nil, err
 }
 
-// exists says whether there is an object of the request's key. Opening it is the
-// one way that needs no right to list.
+// exists reports whether the store has an object under the request's key. It opens the object, because that needs no
+// permission to list.
 func (r Request) exists(ctx context.Context) (bool, error) {
 	body, err := r.Store.Get(ctx, r.Key)
 	switch {
@@ -51,16 +50,17 @@ func (r Request) exists(ctx context.Context) (bool, error) {
 	return false, err
 }
 
-// adopt decides about an object that exists without a manifest. It is what an
-// earlier try of the same attempt left, killed between object and manifest, when
-// all of this holds: it is a whole snapshot; it was written since the attempt was
-// first made; and it is of this cluster, since it lists one of its members. Then
-// its manifest is written and the snapshot is saved. Of an object that is encrypted
-// the earlier try's draft says so. Anything else is somebody's, and is neither replaced
-// nor given a manifest.
+// adopt decides about an object that exists without a manifest. An earlier try of the same attempt has written it, and
+// was killed before it wrote the manifest, if all of this holds:
+//   - it is a complete snapshot,
+//   - it was written after the first try began,
+//   - it lists a member of this cluster.
 //
-// sent is what was just uploaded, if anything was: an object of the same bytes is
-// that one, because no two snapshots are alike.
+// adopt then writes the manifest. For an encrypted object, the draft of the earlier try takes the place of these checks.
+// Any other object is foreign: adopt neither replaces it nor writes a manifest.
+//
+// sent is what this try has uploaded, if anything. An object with the same bytes is that upload, because no two
+// snapshots are equal.
 func (r Request) adopt(ctx context.Context, sent facts) (Saved, error) {
 	object, err := r.stat(ctx)
 	if err != nil {
@@ -68,14 +68,14 @@ func (r Request) adopt(ctx context.Context, sent facts) (Saved, error) {
 	}
 	f, err := r.readBack(ctx)
 	if sent.SHA256 != "" && f.object.SHA256 == sent.object.SHA256 {
-		// These are its bytes, whether they can be decrypted here or not.
+		// This try has written the object, even if it cannot decrypt it.
 		return r.commit(ctx, Saved{Manifest: r.manifestOfSent(sent)})
 	}
 	switch {
 	case errors.Is(err, ErrIdentity):
 		return r.adoptUnread(ctx, f.object)
 	case errors.Is(err, dbfile.ErrCorrupt), errors.Is(err, dbfile.ErrNoTrailer):
-		return Saved{}, r.taken("it is no snapshot: " + err.Error())
+		return Saved{}, r.taken("it is not a snapshot: " + err.Error())
 	case err != nil:
 		return Saved{}, err
 	}
@@ -85,26 +85,26 @@ func (r Request) adopt(ctx context.Context, sent facts) (Saved, error) {
 	return r.commit(ctx, Saved{Manifest: r.manifest(f, object.ModTime), Found: true})
 }
 
-// foreign says why the object is not of an earlier try; empty means that it is.
+// foreign returns why the object is not from an earlier try. It returns an empty string if it is.
 func (r Request) foreign(object objstore.Object, f facts) string {
 	switch {
 	case r.Attempt == "" || r.Since.IsZero():
 		return "it has no manifest"
-	// Stores give whole seconds.
+	// Stores report whole seconds.
 	case object.ModTime.Before(r.Since.Truncate(time.Second)):
-		return "it has no manifest and is of " + object.ModTime.UTC().Format(time.RFC3339) + ", before this backup was asked for"
+		return "it has no manifest and was written at " + object.ModTime.UTC().Format(time.RFC3339) + ", before this backup was requested"
 	case !slices.ContainsFunc(r.MemberIDs, func(id uint64) bool { return slices.Contains(f.MemberIDs, id) }):
 		return "it has no manifest and is a snapshot of another cluster"
 	}
 	return ""
 }
 
-// taken is the refusal to touch what is there.
+// taken returns the error for a key that a foreign object uses.
 func (r Request) taken(why string) error {
-	return fmt.Errorf("%w: %s: remove it yourself, or choose another path", fs.ErrExist, why)
+	return fmt.Errorf("%w: %s: delete the object or choose another path", fs.ErrExist, why)
 }
 
-// stat finds what List knows of the object.
+// stat returns the object as List reports it.
 func (r Request) stat(ctx context.Context) (objstore.Object, error) {
 	for object, err := range r.Store.List(ctx, r.Key) {
 		if err != nil {
@@ -113,13 +113,13 @@ func (r Request) stat(ctx context.Context) (objstore.Object, error) {
 		if object.Key == r.Key {
 			return object, nil
 		}
-		break // the key itself would be the first of all that begin with it
+		break // the key itself sorts before all keys that begin with it
 	}
-	return objstore.Object{}, errors.New("the object was there and is not any more")
+	return objstore.Object{}, errors.New("the object was deleted while it was checked")
 }
 
-// readBack proves what is in the store. Of an object that is encrypted it returns the
-// facts of the object alone, with ErrIdentity.
+// readBack downloads and verifies the object. If it is encrypted, readBack returns ErrIdentity and only the facts of the
+// object itself.
 func (r Request) readBack(ctx context.Context) (facts, error) {
 	spool, err := newSpool(r.SpoolDir)
 	if err != nil {

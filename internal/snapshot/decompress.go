@@ -13,22 +13,23 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Compressions of etcd-backup-restore, which are read here and never written.
+// Compressions of etcd-backup-restore. They are only supported for reading.
 const (
 	Gzip = "gzip" // RFC 1952
 	Zlib = "zlib" // RFC 1950
 	LZW  = "lzw"
 )
 
-// etcd-backup-restore gives names like Full-00000000-00000042-1700000000.gz, with first and last revision, time and
-// compression. What is inside is a plain snapshot of etcd; an Incr-... holds changes only.
+// etcd-backup-restore uses names such as Full-00000000-00000042-1700000000.gz: first and last revision, time and
+// compression. The content is a plain snapshot of etcd. Objects named Incr-... only hold changes.
 const (
 	fullPrefix        = "Full-"
 	incrementalPrefix = "Incr-"
 	lzwSuffix         = ".Z"
 )
 
-// decompress yields what is in a body that is compressed, and no compression for one that is not. name is its key's.
+// decompress returns the decompressed body and its compression, which is empty for a body that is not compressed. name
+// is the object's key.
 func decompress(body *bufio.Reader, name string) (plain io.Reader, compression string, err error) {
 	head, err := body.Peek(len(zstdMagic))
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -37,7 +38,7 @@ func decompress(body *bufio.Reader, name string) (plain io.Reader, compression s
 	switch name = path.Base(name); {
 	case strings.HasPrefix(string(head), zstdMagic):
 		compression = Zstd
-		// It runs in the caller's goroutine, and so needs no Close.
+		// With a concurrency of 1 the decoder starts no goroutine, so it needs no Close.
 		plain, err = zstd.NewReader(body, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
 	case strings.HasPrefix(string(head), gzipMagic):
 		compression = Gzip
@@ -45,7 +46,7 @@ func decompress(body *bufio.Reader, name string) (plain io.Reader, compression s
 	case isZlib(head):
 		compression = Zlib
 		plain, err = zlib.NewReader(body)
-	case strings.HasPrefix(name, fullPrefix) && strings.Contains(name, lzwSuffix): // it has no mark of its own
+	case strings.HasPrefix(name, fullPrefix) && strings.Contains(name, lzwSuffix): // LZW has no magic number
 		compression = LZW
 		plain, err = lzw.NewReader(body, lzw.LSB, 8), nil
 	default:
@@ -57,10 +58,11 @@ func decompress(body *bufio.Reader, name string) (plain io.Reader, compression s
 	return plain, compression, nil
 }
 
-// isZlib: a header of deflate with a window of 32 KiB and no dictionary. A database begins with zeros.
+// isZlib reports whether head is a zlib header: deflate with a window of 32 KiB and no dictionary. It cannot be a plain
+// database, which begins with zeros.
 func isZlib(head []byte) bool {
 	return len(head) > 1 && head[0] == 0x78 && head[1]&0x20 == 0 && (int(head[0])<<8|int(head[1]))%31 == 0
 }
 
-// incremental says whether a key is one of changes only.
+// incremental reports whether the key names an object that only holds changes.
 func incremental(key string) bool { return strings.HasPrefix(path.Base(key), incrementalPrefix) }

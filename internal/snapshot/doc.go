@@ -1,11 +1,10 @@
-// Package snapshot is the suite's format of backups: where a snapshot lies, the
-// manifest beside it, and how one is saved, fetched, listed and retired. It knows
-// object stores and snapshot files, and nothing of Kubernetes.
+// Package snapshot implements the suite's backup format: the keys of snapshots, their manifests, and how snapshots are
+// saved, fetched, listed and deleted. It uses object stores and snapshot files, but not Kubernetes.
 //
-// A snapshot is two objects: the bytes that etcd sent, which plain etcdutl
-// restores, or these compressed by zstd or encrypted by age; and a manifest in JSON under the same key with ".json" appended. The
-// manifest is written last and removed last, and only both together are a
-// snapshot: whatever was killed in between left nothing that is listed as one.
+// A snapshot consists of two objects. The first holds the bytes that etcd sent, optionally compressed with zstd and
+// encrypted with age; etcdutl can restore a plain one. The second is the manifest, a JSON object under the same key with
+// ".json" appended. The manifest is written last and deleted last. An object without a manifest is not listed as a
+// snapshot, so a process may be killed at any point.
 package snapshot
 
 import (
@@ -14,22 +13,21 @@ import (
 )
 
 var (
-	// ErrSource says that the stream from etcd failed; the store is not to blame.
-	ErrSource = errors.New("snapshot stream of etcd failed")
-	// ErrDisk says that the disk here failed or is full. Nothing else of such an
-	// error can be asked for by errors.Is, since a missing file here would pass
-	// for a missing object there.
+	// ErrSource means that the stream from etcd failed. The store works.
+	ErrSource = errors.New("the snapshot stream from etcd failed")
+	// ErrDisk means that the local disk failed or is full. It hides its cause from errors.Is, because a missing local
+	// file (fs.ErrNotExist) must not be taken for a missing object.
 	ErrDisk = errors.New("local disk")
-	// ErrStale says that the member that was asked is behind its cluster.
-	ErrStale = errors.New("snapshot is older than the cluster was when it was asked for")
-	// ErrIdentity says that the object is encrypted and no identity at hand decrypts it.
+	// ErrStale means that the member is behind its cluster.
+	ErrStale = errors.New("the snapshot is older than the cluster was when the backup was requested")
+	// ErrIdentity means that the object is encrypted and none of the given identities decrypts it.
 	ErrIdentity = errors.New("no age identity decrypts the object")
-	// ErrChanged says that the object is a snapshot and not the one that was proven.
-	ErrChanged = errors.New("not the snapshot that was proven")
-	// ErrManifest says that an object is no manifest of this format.
+	// ErrChanged means that the object is not the one that was verified before.
+	ErrChanged = errors.New("the object is not the verified snapshot")
+	// ErrManifest means that an object is not a manifest of this format.
 	ErrManifest = errors.New("not a manifest")
-	// ErrNewerFormat says that a newer version of the suite wrote the manifest.
-	ErrNewerFormat = errors.New("manifest has a newer format")
+	// ErrNewerFormat means that a newer version of the suite wrote the manifest.
+	ErrNewerFormat = errors.New("the manifest has a newer format")
 )
 
 func diskError(err error) error { return fmt.Errorf("%w: %s", ErrDisk, err.Error()) }

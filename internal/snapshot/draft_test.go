@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestAnEncryptedOneShotThatWasKilledIsTakenUp kills at each call of the store. The next try cannot read
-// what is there, and must know it as its own all the same; a plain retry was refused for ever.
-func TestAnEncryptedOneShotThatWasKilledIsTakenUp(t *testing.T) {
+// TestEncryptedSaveThatWasKilledIsCompletedByTheNextTry kills a save at each call to the store. The next try cannot
+// decrypt the object, but must recognise it as its own. Without the draft, all later tries failed.
+func TestEncryptedSaveThatWasKilledIsCompletedByTheNextTry(t *testing.T) {
 	alice, identity := keyPair(t)
 	first, second := database(t, member, 30), database(t, member, 31)
 	encrypted := func(r *Request) { r.Encoder, r.Again = Encoder{Recipients: []string{alice}}, true }
@@ -42,7 +42,7 @@ func TestAnEncryptedOneShotThatWasKilledIsTakenUp(t *testing.T) {
 	}
 }
 
-func TestAnEncryptedObjectIsOnlyTakenUpByItsDraft(t *testing.T) {
+func TestEncryptedObjectIsOnlyAdoptedWithItsDraft(t *testing.T) {
 	alice, _ := keyPair(t)
 	content := database(t, member, 30)
 	encrypted := func(change func(*Request)) func(*Request) {
@@ -57,12 +57,12 @@ func TestAnEncryptedObjectIsOnlyTakenUpByItsDraft(t *testing.T) {
 		leave func(b bucket, draft string, content []byte)
 		again func(*Request)
 	}{
-		"not without it":                  {leave: func(b bucket, draft string, _ []byte) { b.remove(draft) }},
-		"not by that of another attempt":  {again: func(r *Request) { r.Attempt = "another" }},
-		"not where no attempt is named":   {again: func(r *Request) { r.Attempt = "" }},
-		"not where the key is a series'":  {again: func(r *Request) { r.Again = false }},
-		"not by something that is none":   {leave: func(b bucket, draft string, _ []byte) { b.remove(draft); b.put(draft, []byte("mine")) }},
-		"not where the object is another": {leave: func(b bucket, _ string, _ []byte) { b.remove(key); b.put(key, []byte(ageMagic+"of somebody")) }},
+		"the draft is missing":            {leave: func(b bucket, draft string, _ []byte) { b.remove(draft) }},
+		"the draft is of another attempt": {again: func(r *Request) { r.Attempt = "another" }},
+		"the request has no attempt":      {again: func(r *Request) { r.Attempt = "" }},
+		"the key is one of a series":      {again: func(r *Request) { r.Again = false }},
+		"the draft is not a manifest":     {leave: func(b bucket, draft string, _ []byte) { b.remove(draft); b.put(draft, []byte("mine")) }},
+		"the object is another":           {leave: func(b bucket, _ string, _ []byte) { b.remove(key); b.put(key, []byte(ageMagic+"of somebody")) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := newBucket(t)
@@ -90,7 +90,7 @@ func TestAnEncryptedObjectIsOnlyTakenUpByItsDraft(t *testing.T) {
 	}
 }
 
-func TestDraftsOfOthersStay(t *testing.T) {
+func TestDropDraftsKeepsForeignObjects(t *testing.T) {
 	store := newBucket(t)
 	mine := key + draftMark + strings.Repeat("a", draftDigits)
 	m := manifest(func(m *Manifest) { m.Attempt = "uid-1/cluster" })
@@ -118,7 +118,7 @@ func TestDraftsOfOthersStay(t *testing.T) {
 	}
 }
 
-func TestAKeyThatIsTooLongForADraftIsSavedWithoutOne(t *testing.T) {
+func TestSaveWritesNoDraftIfItsKeyWouldBeTooLong(t *testing.T) {
 	alice, _ := keyPair(t)
 	store := newBucket(t)
 	long := strings.Repeat(strings.Repeat("x", 200)+"/", 5) + strings.Repeat("y", 14)

@@ -16,20 +16,19 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 )
 
-// The names of what an object may be beside a plain snapshot, as manifests have them.
+// The values of compression and encryption in a manifest.
 const (
 	Zstd = "zstd" // RFC 8878
 	Age  = "age"  // age-encryption.org/v1
 )
 
-// Encoding says how an object is made of a snapshot: compressed, and then encrypted.
-// Both may be empty.
+// Encoding is how an object encodes a snapshot: compressed first, then encrypted. Both may be empty.
 type Encoding struct{ Compression, Encryption string }
 
-// plain says whether the object is the snapshot itself.
+// plain reports whether the object is the snapshot itself.
 func (e Encoding) plain() bool { return e == Encoding{} }
 
-// Suffix that a key of such an object has behind ".db".
+// Suffix returns what follows ".db" in the key of such an object.
 func (e Encoding) Suffix() string {
 	suffix := ""
 	if e.Compression == Zstd {
@@ -41,19 +40,19 @@ func (e Encoding) Suffix() string {
 	return suffix
 }
 
-// encodings are all that there are.
+// encodings are all supported encodings. The first one is plain.
 var encodings = []Encoding{{}, {Compression: Zstd}, {Encryption: Age}, {Compression: Zstd, Encryption: Age}}
 
-// Encoder makes objects of snapshots. The zero value makes plain ones.
+// Encoder encodes snapshots as objects. The zero value writes plain objects.
 type Encoder struct {
 	// Compression is Zstd or empty.
 	Compression string
-	// Recipients are age's X25519 public keys, "age1...", each of whom can decrypt;
-	// none leaves the object unencrypted.
+	// Recipients are X25519 public keys of age, "age1...". The identity of any of them decrypts the object. If empty, the
+	// object is not encrypted.
 	Recipients []string
 }
 
-// Encoding of the objects.
+// Encoding returns the encoding of the objects.
 func (e Encoder) Encoding() Encoding {
 	encoding := Encoding{Compression: e.Compression}
 	if len(e.Recipients) > 0 {
@@ -62,10 +61,10 @@ func (e Encoder) Encoding() Encoding {
 	return encoding
 }
 
-// Check says what is wrong with the encoder.
+// Check returns what is wrong with the encoder's fields.
 func (e Encoder) Check() error {
 	if e.Compression != "" && e.Compression != Zstd {
-		return fmt.Errorf("compression %q is not known: write %s", e.Compression, Zstd)
+		return fmt.Errorf("unknown compression %q: write %s", e.Compression, Zstd)
 	}
 	_, err := e.recipients()
 	return err
@@ -76,18 +75,18 @@ func (e Encoder) recipients() ([]age.Recipient, error) {
 	for i, text := range e.Recipients {
 		recipient, err := age.ParseX25519Recipient(text)
 		if err != nil {
-			// The text is not repeated: it may be an identity, put there by mistake.
-			return nil, fmt.Errorf("recipient %d is no X25519 public key of age (age1...)", i+1)
+			// The error must not contain the text: it may be a secret identity, put there by mistake.
+			return nil, fmt.Errorf("recipient %d is not an X25519 public key of age (age1...)", i+1)
 		}
 		recipients = append(recipients, recipient)
 	}
 	return recipients, nil
 }
 
-// window is how far back zstd looks; it bounds the memory of both ends.
+// window is how far back zstd refers, in bytes. It limits the memory of compression and decompression.
 const window = 1 << 20
 
-// encode reads a snapshot and yields the object.
+// encode returns the object's bytes for a snapshot.
 func (e Encoder) encode(body io.Reader) (io.Reader, error) {
 	if e.Compression == Zstd {
 		compressed := &compressor{source: body, chunk: make([]byte, 64<<10)}
@@ -113,7 +112,7 @@ func (e Encoder) encode(body io.Reader) (io.Reader, error) {
 	return encrypted, nil
 }
 
-// compressor is zstd as a reader.
+// compressor is a reader that compresses its source with zstd.
 type compressor struct {
 	source io.Reader
 	chunk  []byte
@@ -144,11 +143,11 @@ func (c *compressor) Read(p []byte) (int, error) {
 	return 0, c.err
 }
 
-// measured knows size and SHA-256 of what went through it.
+// measured is a reader that computes the size and SHA-256 of what was read.
 type measured struct {
 	io.Reader
 	size int64
-	sum  hash.Hash // nil where somebody else sums the same bytes
+	sum  hash.Hash // nil if the caller computes the SHA-256 elsewhere
 }
 
 func newMeasured(r io.Reader) *measured { return &measured{Reader: r, sum: sha256.New()} }
@@ -162,19 +161,18 @@ func (m *measured) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// SHA256 in hex digits.
+// SHA256 returns the SHA-256 in hex digits.
 func (m *measured) SHA256() string { return hex.EncodeToString(m.sum.Sum(nil)) }
 
-// The first bytes of what an object may be.
+// The first bytes of encrypted and compressed objects.
 const (
 	ageMagic  = "age-encryption.org/v1\n"
 	zstdMagic = "\x28\xb5\x2f\xfd"
 	gzipMagic = "\x1f\x8b\x08"
 )
 
-// decode yields the snapshot inside of an object, whatever that is: each kind says so
-// itself, but for LZW, which only the name tells. The error is ErrIdentity where the
-// object is encrypted for others.
+// decode returns the snapshot in an object of any encoding. It recognises the encoding by the first bytes, except LZW,
+// which it recognises by the name. The error is ErrIdentity if none of the identities decrypts the object.
 func decode(body io.Reader, name string, identities []byte) (io.Reader, Encoding, error) {
 	var found Encoding
 	ahead := bufio.NewReaderSize(body, 64<<10)
@@ -196,8 +194,8 @@ func decode(body io.Reader, name string, identities []byte) (io.Reader, Encoding
 	return &decoded{"decompress", decompressed}, found, nil
 }
 
-// maxWindow is what zstd's own tool takes without being asked, halved: no other tool
-// makes more without being asked.
+// maxWindow limits the memory for decompression. It is half of what the zstd tool accepts by default, and no tool writes
+// larger windows by default.
 const maxWindow = 64 << 20
 
 func begins(r *bufio.Reader, magic string) (bool, error) {
@@ -210,16 +208,16 @@ func begins(r *bufio.Reader, magic string) (bool, error) {
 
 func decrypt(body io.Reader, identities []byte) (io.Reader, error) {
 	if len(bytes.TrimSpace(identities)) == 0 {
-		return nil, fmt.Errorf("%w: none is given", ErrIdentity)
+		return nil, fmt.Errorf("%w: no identity is given", ErrIdentity)
 	}
 	parsed, err := age.ParseIdentities(bytes.NewReader(identities))
 	if err != nil {
-		return nil, fmt.Errorf("%w: they are no age identities (lines of AGE-SECRET-KEY-1...)", ErrIdentity)
+		return nil, fmt.Errorf("%w: the given text has no age identities (lines of AGE-SECRET-KEY-1...)", ErrIdentity)
 	}
 	decrypted, err := age.Decrypt(body, parsed...)
 	var none *age.NoIdentityMatchError
 	if errors.As(err, &none) {
-		return nil, fmt.Errorf("%w: it is encrypted for others", ErrIdentity)
+		return nil, fmt.Errorf("%w: it is encrypted for other recipients", ErrIdentity)
 	}
 	if err != nil {
 		return nil, undecodable("decrypt", err)
@@ -227,7 +225,7 @@ func decrypt(body io.Reader, identities []byte) (io.Reader, error) {
 	return decrypted, nil
 }
 
-// decoded lays errors of decoding on the object, and those of reading on the store.
+// decoded separates decoding errors, which mean that the object is corrupt, from read errors of the store.
 type decoded struct {
 	step string
 	io.Reader

@@ -20,7 +20,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
-// keyPair is somebody who may decrypt.
+// keyPair returns a new recipient and its identity.
 func keyPair(t testing.TB) (recipient string, identity []byte) {
 	t.Helper()
 	pair, err := age.GenerateX25519Identity()
@@ -30,7 +30,7 @@ func keyPair(t testing.TB) (recipient string, identity []byte) {
 	return pair.Recipient().String(), []byte("# made by a test\n" + pair.String() + "\n")
 }
 
-func TestEncodedObjectsComeBack(t *testing.T) {
+func TestEncodedSnapshotsAreFetchedUnchanged(t *testing.T) {
 	content := database(t, member, 300)
 	plain := sha256.Sum256(content)
 	alice, aliceKey := keyPair(t)
@@ -48,16 +48,16 @@ func TestEncodedObjectsComeBack(t *testing.T) {
 			}
 			object, m := store.get(key), saved.Manifest
 			if sum := sha256.Sum256(object); m.SHA256 != hex.EncodeToString(sum[:]) || m.Size != int64(len(object)) {
-				t.Errorf("the manifest does not tell of the object: %+v", m)
+				t.Errorf("the manifest does not describe the object: %+v", m)
 			}
 			if m.PlainSHA256 != hex.EncodeToString(plain[:]) || m.PlainSize != int64(len(content)) || m.Encoding() != encoder.Encoding() {
-				t.Errorf("the manifest does not tell what is inside: %+v", m)
+				t.Errorf("the manifest does not describe the snapshot: %+v", m)
 			}
 			if bytes.Contains(object, content[:4096]) || encoder.Compression != "" && len(object) > len(content)/2 {
-				t.Errorf("the object has %d bytes of %d, or shows them", len(object), len(content))
+				t.Errorf("the object has %d bytes of %d, or is not encoded", len(object), len(content))
 			}
 			if got := byOtherTools(t, object, bobKey); !bytes.Equal(got, content) {
-				t.Error("age and zstd make something else of it")
+				t.Error("age and zstd decode it differently")
 			}
 			wantFetched(t, store, content, append(bobKey, aliceKey...), m)
 			store.remove(key + ".json")
@@ -108,7 +108,7 @@ func byOtherTools(t *testing.T, object, identities []byte) []byte {
 	return content
 }
 
-func TestFetchOfAnEncodedObjectRefuses(t *testing.T) {
+func TestFetchRejectsDamagedEncodedObjects(t *testing.T) {
 	alice, aliceKey := keyPair(t)
 	_, mallory := keyPair(t)
 	content := database(t, member, 300)
@@ -173,7 +173,7 @@ func (s torn) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	return io.NopCloser(io.MultiReader(io.LimitReader(body, 20000), errReader{errors.New("connection reset")})), nil
 }
 
-func TestATornDownloadIsNoCorruptObject(t *testing.T) {
+func TestInterruptedDownloadIsNotReportedAsCorruption(t *testing.T) {
 	alice, aliceKey := keyPair(t)
 	for _, encoder := range []Encoder{{}, {Compression: Zstd}, {Recipients: []string{alice}}, {Compression: Zstd, Recipients: []string{alice}}} {
 		store := newBucket(t)
@@ -187,7 +187,7 @@ func TestATornDownloadIsNoCorruptObject(t *testing.T) {
 	}
 }
 
-func TestSaveOfAnEncodedObjectThatEndsBadly(t *testing.T) {
+func TestSaveOfAnEncodedObjectHandlesFailures(t *testing.T) {
 	alice, _ := keyPair(t)
 	content := database(t, member, 300)
 	for _, encoder := range []Encoder{{Compression: Zstd}, {Recipients: []string{alice}}} {
@@ -206,7 +206,7 @@ func TestSaveOfAnEncodedObjectThatEndsBadly(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a compressed one without its manifest is taken up", func(t *testing.T) {
+	t.Run("adopts a compressed object without a manifest", func(t *testing.T) {
 		store := newBucket(t)
 		r := request(t, store, content, func(r *Request) { r.Encoder = Encoder{Compression: Zstd} })
 		first, err := Save(t.Context(), r)
@@ -219,7 +219,7 @@ func TestSaveOfAnEncodedObjectThatEndsBadly(t *testing.T) {
 			t.Errorf("again %+v, error %v, want what was left", again, err)
 		}
 	})
-	t.Run("an encrypted one without its manifest is left alone", func(t *testing.T) {
+	t.Run("keeps an encrypted object without a manifest", func(t *testing.T) {
 		store := newBucket(t)
 		r := request(t, store, content, func(r *Request) { r.Encoder = Encoder{Recipients: []string{alice}} })
 		if _, err := Save(t.Context(), r); err != nil {
@@ -232,7 +232,7 @@ func TestSaveOfAnEncodedObjectThatEndsBadly(t *testing.T) {
 	})
 }
 
-func TestSaveRefusesAnEncoderBeforeItAsksAnybody(t *testing.T) {
+func TestSaveRejectsAnInvalidEncoderBeforeAnyRequest(t *testing.T) {
 	_, identity := keyPair(t)
 	for name, encoder := range map[string]Encoder{
 		"an unknown compression":     {Compression: "gzip"},
@@ -274,10 +274,10 @@ func FuzzDecode(f *testing.F) {
 			_, err = io.Copy(io.Discard, &io.LimitedReader{R: plain, N: 64 << 20})
 		}
 		if err != nil && encoding.plain() {
-			t.Errorf("bytes that are not encoded cannot be wrong: %v", err)
+			t.Errorf("plain bytes failed to decode: %v", err)
 		}
 		if err != nil && !errors.Is(err, dbfile.ErrCorrupt) && !errors.Is(err, ErrIdentity) {
-			t.Errorf("error %v is of no kind", err)
+			t.Errorf("error %v has no known kind", err)
 		}
 		if ctx.Err() != nil {
 			t.Error("took a minute")

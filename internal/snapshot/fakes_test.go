@@ -16,19 +16,19 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore/file"
 )
 
-// The one member of the clusters that tests save.
+// The only member of each test cluster.
 const (
 	member      = 0x8e9e05c52164694d
 	otherMember = 0x1111111111111111
 )
 
-// database makes the snapshot of a cluster that wrote so many keys.
+// database returns the snapshot of a cluster with this number of keys.
 func database(t testing.TB, member uint64, keys int) []byte {
 	t.Helper()
 	return dbfiletest.New(t, member).Put(keys, 200).Snapshot()
 }
 
-// source streams content, and ends with err in the place of io.EOF.
+// source streams content and ends with err, or io.EOF if err is nil.
 type source struct {
 	content []byte
 	err     error
@@ -52,7 +52,7 @@ type errReader struct{ err error }
 
 func (r errReader) Read([]byte) (int, error) { return 0, r.err }
 
-// errKilled is what a killed process gets from a store ever after.
+// errKilled is the result of all calls after a process was killed.
 var errKilled = errors.New("killed")
 
 // when a call is killed.
@@ -64,7 +64,7 @@ const (
 	after     when = "after"
 )
 
-// mortal is a store that a process uses until it is killed at call number at.
+// mortal is the store of a process that is killed at call number at.
 type mortal struct {
 	objstore.Store
 	at   int
@@ -75,7 +75,7 @@ type mortal struct {
 	dead  bool
 }
 
-// step says whether the call may go on, and whether it is the last.
+// step fails if the process was killed, and reports whether this call is the last.
 func (m *mortal) step() (last bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -140,7 +140,7 @@ func newBucket(t testing.TB) bucket {
 	return bucket{store, t, dir}
 }
 
-// put writes an object that was there before.
+// put writes an object directly.
 func (b bucket) put(key string, content []byte) {
 	b.t.Helper()
 	if err := b.Put(b.t.Context(), key, bytes.NewReader(content)); err != nil {
@@ -171,7 +171,7 @@ func (b bucket) remove(key string) {
 	}
 }
 
-// keys lists everything.
+// keys returns all keys.
 func (b bucket) keys() []string {
 	b.t.Helper()
 	var keys []string
@@ -193,7 +193,7 @@ func (b bucket) age(key string, by time.Duration) {
 	}
 }
 
-// onDisk are the files in a spool directory.
+// onDisk returns the files in a spool directory.
 func onDisk(t testing.TB, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -207,7 +207,7 @@ func onDisk(t testing.TB, dir string) []string {
 	return names
 }
 
-// undeletable is a store whose user may not delete.
+// undeletable is a store whose user has no permission to delete.
 type undeletable struct{ objstore.Store }
 
 func (undeletable) Delete(context.Context, string) error { return fs.ErrPermission }

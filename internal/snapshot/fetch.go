@@ -12,24 +12,23 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
-// Fetched is a snapshot that was read whole and proven.
+// Fetched is a snapshot that was downloaded and verified.
 type Fetched struct {
-	// Path of the file. The caller removes it.
+	// Path of the file. The caller must delete it.
 	Path string
-	// Info is what the file holds.
+	// Info is the content of the file.
 	Info dbfile.Info
-	// SHA256 of the object, 64 hex digits, and Size of it in bytes. A plain object and
-	// the file are the same.
+	// SHA256 (64 hex digits) and Size (bytes) of the object. A plain object and the file have the same content.
 	SHA256 string
 	Size   int64
 	// Encoding of the object.
 	Encoding Encoding
-	// Manifest is nil for an object that has none, because etcdctl or the archived
-	// operator wrote it: its trailer and structure have to do.
+	// Manifest is nil if the object has none, because etcdctl or the archived operator wrote it. Such an object is only
+	// verified by its trailer and structure.
 	Manifest *Manifest
 }
 
-// Format is the version that decides which etcd can read the snapshot.
+// Format returns the etcd version of the snapshot's format, which decides which versions of etcd can read it.
 func (f Fetched) Format() string {
 	m := Manifest{StorageVersion: f.Info.StorageVersion, EtcdVersion: f.Info.ClusterVersion}
 	if f.Manifest != nil && f.Manifest.EtcdVersion != "" {
@@ -38,15 +37,18 @@ func (f Fetched) Format() string {
 	return m.Format()
 }
 
-// Fetch streams a snapshot into a new file in dir and proves it: size, SHA-256
-// and revision by the manifest, where there is one, the trailer, and the
-// structure of the database. Where it fails no file is left. An object that is
-// compressed (also by etcd-backup-restore) or encrypted is recognised by its first bytes; identities are age's, one
-// a line, and only needed for one that is encrypted.
+// Fetch downloads a snapshot into a new file in dir and verifies its trailer and the structure of the database. If the
+// object has a manifest, Fetch also compares size, SHA-256 and revision. It leaves no file if it fails. It recognises
+// compressed (also by etcd-backup-restore) and encrypted objects by their first bytes. identities are those of age, one
+// per line, and only needed for an encrypted object.
 //
-// The error is ErrIdentity where they do not decrypt it, fs.ErrNotExist where there is no object, dbfile.ErrCorrupt or
-// dbfile.ErrNoTrailer where it is not what it should be, ErrNewerFormat where a
-// newer version of the suite must read it, and ErrDisk for the disk here.
+// The error is one of:
+//   - fs.ErrNotExist: there is no object.
+//   - ErrIdentity: none of the identities decrypts the object.
+//   - dbfile.ErrCorrupt or dbfile.ErrNoTrailer: the object is damaged or not a snapshot.
+//   - ErrNewerFormat: only a newer version of the suite can read the object.
+//   - ErrDisk: the local disk failed.
+//   - any other error of the store.
 func Fetch(ctx context.Context, store objstore.Store, key, dir string, identities []byte) (Fetched, error) {
 	m, err := ManifestOf(ctx, store, key)
 	if err != nil {
@@ -54,7 +56,7 @@ func Fetch(ctx context.Context, store objstore.Store, key, dir string, identitie
 	}
 	fetched, err := fetch(ctx, store, key, dir, reading{name: key, manifest: m, identities: identities})
 	if err != nil && incremental(key) {
-		err = fmt.Errorf("an incremental snapshot holds changes only: name the full one before it (Full-...): %w", err)
+		err = fmt.Errorf("an incremental snapshot only holds changes: use the full snapshot before it (Full-...): %w", err)
 	}
 	if err != nil {
 		return Fetched{}, fmt.Errorf("fetch snapshot %s: %w", key, err)
@@ -62,9 +64,9 @@ func Fetch(ctx context.Context, store objstore.Store, key, dir string, identitie
 	return fetched, nil
 }
 
-// FetchAgain is Fetch for an object that was fetched and proven before, when it had this SHA-256. That it has it still
-// proves all the rest, so that the database is not walked once more, which takes time and memory that grows with its
-// keys: of Info only Size is known. The error is ErrChanged where it is another object now.
+// FetchAgain is Fetch for an object that was verified before and had this SHA-256. If the SHA-256 is unchanged, so is the
+// content: FetchAgain does not read the structure of the database again, which saves time and memory for large
+// databases. Info only has Size. The error is ErrChanged if the object has changed.
 func FetchAgain(ctx context.Context, store objstore.Store, key, dir string, identities []byte, sha256 string) (Fetched, error) {
 	fetched, err := fetch(ctx, store, key, dir, reading{name: key, sha256: sha256, identities: identities})
 	if err != nil {
@@ -73,13 +75,13 @@ func FetchAgain(ctx context.Context, store objstore.Store, key, dir string, iden
 	return fetched, nil
 }
 
-// reading is what is known of an object before it is read.
+// reading is what the caller knows about an object before the download.
 type reading struct {
 	name       string    // its key
 	manifest   *Manifest // may be nil
-	sha256     string    // of the object that was proven; empty for one that was not
+	sha256     string    // of the object that was verified before; may be empty
 	identities []byte
-	unread     bool // what cannot be decrypted is read to its end all the same, for its SHA-256
+	unread     bool // compute the SHA-256 even of an object that cannot be decrypted
 }
 
 func fetch(ctx context.Context, store objstore.Store, key, dir string, known reading) (Fetched, error) {
@@ -105,8 +107,8 @@ func fetch(ctx context.Context, store objstore.Store, key, dir string, known rea
 	}, nil
 }
 
-// ManifestOf returns the manifest of an object, nil where it has none. The error is ErrNewerFormat where a newer version of
-// the suite must read the object.
+// ManifestOf returns the manifest of an object, or nil if it has none. The error is ErrNewerFormat if only a newer version
+// of the suite can read the object.
 func ManifestOf(ctx context.Context, store objstore.Store, key string) (*Manifest, error) {
 	m, err := readManifest(ctx, store, key)
 	switch {
@@ -115,14 +117,14 @@ func ManifestOf(ctx context.Context, store objstore.Store, key string) (*Manifes
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, ErrManifest):
 		return nil, nil
 	case errors.Is(err, fs.ErrPermission):
-		// S3's word for an absent key to those who may not list. If it is more than
-		// that, reading the object fails alike.
+		// Without the permission to list, S3 answers 403 for a missing key. If the permission to read is missing too,
+		// reading the object fails later.
 		return nil, nil
 	}
 	return nil, err
 }
 
-// download reads an object into file and proves what is inside of it.
+// download reads an object into file and verifies the snapshot in it.
 func download(body io.Reader, file *os.File, known reading) (facts, error) {
 	m := known.manifest
 	if m != nil {
@@ -131,7 +133,7 @@ func download(body io.Reader, file *os.File, known reading) (facts, error) {
 	whole := newMeasured(storeBody{body})
 	plain, encoding, err := decode(whole, known.name, known.identities)
 	if err == nil && encoding.plain() {
-		whole.sum = nil // the proof sums the same bytes
+		whole.sum = nil // the proof computes the SHA-256 of the same bytes
 	}
 	if err != nil {
 		f := facts{}
@@ -155,8 +157,8 @@ func download(body io.Reader, file *os.File, known reading) (facts, error) {
 		if _, rest := io.Copy(io.Discard, whole); rest != nil {
 			err = rest
 		} else if m != nil && whole.size != m.Size {
-			// Said in the place of err, since a wrong size also breaks the trailer.
-			err = fmt.Errorf("object has not the %d bytes that its manifest says: %w", m.Size, dbfile.ErrCorrupt)
+			// This replaces err, because a wrong size also makes the trailer wrong.
+			err = fmt.Errorf("object does not have the %d bytes that its manifest states: %w", m.Size, dbfile.ErrCorrupt)
 		}
 	}
 	if err != nil {
@@ -167,12 +169,12 @@ func download(body io.Reader, file *os.File, known reading) (facts, error) {
 		f.object = object{Encoding: encoding, Size: whole.size, SHA256: whole.SHA256()}
 	}
 	if p.again && f.object.SHA256 != known.sha256 {
-		return facts{}, fmt.Errorf("object has SHA-256 %s and %s was proven: %w", f.object.SHA256, known.sha256, ErrChanged)
+		return facts{}, fmt.Errorf("object has SHA-256 %s, but the verified one had %s: %w", f.object.SHA256, known.sha256, ErrChanged)
 	}
 	return f, agree(f, m)
 }
 
-// agree compares what was read with what was written down when it was saved.
+// agree compares the downloaded snapshot with its manifest.
 func agree(f facts, m *Manifest) error {
 	if m == nil {
 		return nil
@@ -180,15 +182,15 @@ func agree(f facts, m *Manifest) error {
 	_, plain := m.plain()
 	switch {
 	case f.object.SHA256 != m.SHA256:
-		return fmt.Errorf("object has SHA-256 %s and its manifest says %s: %w", f.object.SHA256, m.SHA256, dbfile.ErrCorrupt)
+		return fmt.Errorf("object has SHA-256 %s, but its manifest states %s: %w", f.object.SHA256, m.SHA256, dbfile.ErrCorrupt)
 	case f.object.Encoding != m.Encoding():
-		return fmt.Errorf("object is %+v and its manifest says %+v: %w", f.object.Encoding, m.Encoding(), dbfile.ErrCorrupt)
+		return fmt.Errorf("object has the encoding %+v, but its manifest states %+v: %w", f.object.Encoding, m.Encoding(), dbfile.ErrCorrupt)
 	case f.SHA256 != plain:
-		return fmt.Errorf("snapshot has SHA-256 %s and its manifest says %s: %w", f.SHA256, plain, dbfile.ErrCorrupt)
+		return fmt.Errorf("snapshot has SHA-256 %s, but its manifest states %s: %w", f.SHA256, plain, dbfile.ErrCorrupt)
 	case f.Revision != m.Revision:
-		return fmt.Errorf("object holds revision %d and its manifest says %d: %w", f.Revision, m.Revision, dbfile.ErrCorrupt)
+		return fmt.Errorf("object has revision %d, but its manifest states %d: %w", f.Revision, m.Revision, dbfile.ErrCorrupt)
 	case f.Keys != m.Keys:
-		return fmt.Errorf("object holds %d keys and its manifest says %d: %w", f.Keys, m.Keys, dbfile.ErrCorrupt)
+		return fmt.Errorf("object has %d keys, but its manifest states %d: %w", f.Keys, m.Keys, dbfile.ErrCorrupt)
 	}
 	return nil
 }
@@ -209,17 +211,16 @@ func readManifestAt(ctx context.Context, store objstore.Store, name string) (Man
 		return Manifest{}, fmt.Errorf("read manifest %s: %w", name, err)
 	}
 	if len(content) > maxManifest {
-		return Manifest{}, fmt.Errorf("%s: %w: it has more than %d bytes", name, ErrManifest, maxManifest)
+		return Manifest{}, fmt.Errorf("read manifest %s: %w: it is larger than %d bytes", name, ErrManifest, maxManifest)
 	}
 	m, err := DecodeManifest(content)
 	if err != nil {
-		return Manifest{}, fmt.Errorf("%s: %w", name, err)
+		return Manifest{}, fmt.Errorf("read manifest %s: %w", name, err)
 	}
 	return m, nil
 }
 
-// storeBody marks the errors of a body that comes from a store, which a proof
-// would else lay on etcd.
+// storeBody marks read errors as errors of the store. Without the mark, a proof would report them as ErrSource.
 type storeBody struct{ io.Reader }
 
 func (b storeBody) Read(p []byte) (int, error) {
@@ -235,7 +236,7 @@ type bodyError struct{ err error }
 func (e *bodyError) Error() string { return "read object: " + e.err.Error() }
 func (e *bodyError) Unwrap() error { return e.err }
 
-// storeError takes such an error out of what the proof made of it.
+// storeError returns the marked error in the chain if there is one.
 func storeError(err error) error {
 	var body *bodyError
 	if errors.As(err, &body) {

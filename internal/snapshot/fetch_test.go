@@ -27,9 +27,9 @@ func put(t *testing.T, dir, name string) {
 	}
 }
 
-func TestFetch(t *testing.T) {
+func TestFetchReturnsTheVerifiedSnapshot(t *testing.T) {
 	content := database(t, member, 300)
-	t.Run("brings back what was saved", func(t *testing.T) {
+	t.Run("of a saved snapshot", func(t *testing.T) {
 		store := newBucket(t)
 		saved, err := Save(t.Context(), request(t, store, content, nil))
 		if err != nil {
@@ -44,7 +44,7 @@ func TestFetch(t *testing.T) {
 		}
 		wantFile(t, fetched.Path, content)
 	})
-	t.Run("takes an object that has no manifest", func(t *testing.T) {
+	t.Run("of an object without a manifest", func(t *testing.T) {
 		store := newBucket(t)
 		store.put("etcd.backup_v301_2026-11-21-12:00:00", content)
 		fetched, err := Fetch(t.Context(), store, "etcd.backup_v301_2026-11-21-12:00:00", t.TempDir(), nil)
@@ -63,7 +63,7 @@ func TestFetch(t *testing.T) {
 		"Full-00000000-00000301-1700000000.zlib":     func(w io.Writer) io.WriteCloser { return zlib.NewWriter(w) },
 		"Full-00000000-00000301-1700000000.Z":        func(w io.Writer) io.WriteCloser { return lzw.NewWriter(w, lzw.LSB, 8) },
 	} {
-		t.Run("takes what etcd-backup-restore calls "+name, func(t *testing.T) {
+		t.Run("of the etcd-backup-restore object "+name, func(t *testing.T) {
 			object := compressed(t, content, compress)
 			store := newBucket(t)
 			store.put("v2/"+name, object)
@@ -96,12 +96,12 @@ func TestFetch(t *testing.T) {
 			}
 		})
 	}
-	t.Run("says of changes only that they are no snapshot", func(t *testing.T) {
+	t.Run("but rejects an incremental snapshot", func(t *testing.T) {
 		store := newBucket(t)
 		store.put("v2/Incr-00000302-00000400-1700000000.gz", compressed(t, []byte(`[{"etcdEvent":{}}]`), func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) }))
-		_ = wantRefused(t, store, "v2/Incr-00000302-00000400-1700000000.gz", dbfile.ErrNoTrailer, "name the full one")
+		_ = wantRefused(t, store, "v2/Incr-00000302-00000400-1700000000.gz", dbfile.ErrNoTrailer, "use the full snapshot")
 	})
-	t.Run("takes an object whose neighbour is no manifest", func(t *testing.T) {
+	t.Run("of an object with a foreign file in place of the manifest", func(t *testing.T) {
 		store := newBucket(t)
 		store.put(key, content)
 		store.put(key+".json", []byte(`{"note": "taken by hand"}`))
@@ -109,7 +109,7 @@ func TestFetch(t *testing.T) {
 			t.Errorf("manifest %v, error %v", fetched.Manifest, err)
 		}
 	})
-	t.Run("takes an object of a store that calls absent things forbidden", func(t *testing.T) {
+	t.Run("from a store that answers 403 for missing keys", func(t *testing.T) {
 		store := newBucket(t)
 		store.put(key, content)
 		if _, err := Fetch(t.Context(), secretive{store}, key, t.TempDir(), nil); err != nil {
@@ -118,7 +118,7 @@ func TestFetch(t *testing.T) {
 	})
 }
 
-// compressed is content as another tool writes it; nil does not compress.
+// compressed returns content as another tool compresses it; nil does not compress.
 func compressed(t *testing.T, content []byte, compress func(io.Writer) io.WriteCloser) []byte {
 	t.Helper()
 	if compress == nil {
@@ -133,7 +133,7 @@ func compressed(t *testing.T, content []byte, compress func(io.Writer) io.WriteC
 	return object.Bytes()
 }
 
-// secretive is S3 for somebody who may not list.
+// secretive is a store that answers as S3 does without the permission to list.
 type secretive struct{ objstore.Store }
 
 func (s secretive) Get(ctx context.Context, key string) (io.ReadCloser, error) {
@@ -144,7 +144,7 @@ func (s secretive) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	return body, err
 }
 
-func TestFetchRefuses(t *testing.T) {
+func TestFetchRejects(t *testing.T) {
 	content, other := database(t, member, 300), database(t, member, 301)
 	flipped := bytes.Clone(content)
 	flipped[len(flipped)/2] ^= 1
@@ -184,7 +184,7 @@ func TestFetchRefuses(t *testing.T) {
 			_ = wantRefused(t, store, key, test.want, test.text)
 		})
 	}
-	t.Run("an object that is not there", func(t *testing.T) {
+	t.Run("a missing object", func(t *testing.T) {
 		_ = wantRefused(t, newBucket(t), key, fs.ErrNotExist, key)
 	})
 	t.Run("a manifest without its object", func(t *testing.T) {
@@ -202,19 +202,19 @@ func TestFetchRefuses(t *testing.T) {
 		store.put(key, content[:len(content)-32])
 		_ = wantRefused(t, store, key, dbfile.ErrNoTrailer, "member/snap/db")
 	})
-	t.Run("an access that is denied", func(t *testing.T) {
+	t.Run("a denied access", func(t *testing.T) {
 		_ = wantRefused(t, secretive{newBucket(t)}, key, fs.ErrPermission, key)
 	})
-	t.Run("a stream that breaks, which is the store's fault and not etcd's", func(t *testing.T) {
+	t.Run("an interrupted download, with the store's error", func(t *testing.T) {
 		store := newBucket(t)
 		store.put(key, content)
 		broken := errors.New("connection reset")
 		err := wantRefused(t, breaking{store, broken}, key, broken, "read object")
 		if errors.Is(err, ErrSource) || errors.Is(err, dbfile.ErrCorrupt) {
-			t.Errorf("error %v is of a wrong kind", err)
+			t.Errorf("error %v has the wrong kind", err)
 		}
 	})
-	t.Run("a directory that is not there, which is no missing object", func(t *testing.T) {
+	t.Run("a missing directory, with ErrDisk", func(t *testing.T) {
 		store := newBucket(t)
 		store.put(key, content)
 		_, err := Fetch(t.Context(), store, key, "/does/not/exist", nil)
@@ -224,7 +224,7 @@ func TestFetchRefuses(t *testing.T) {
 	})
 }
 
-// breaking breaks each body in the middle.
+// breaking is a store whose bodies break off in the middle.
 type breaking struct {
 	objstore.Store
 	err error

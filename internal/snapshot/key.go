@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxKey is the longest key that S3 and GCS take, in bytes.
+// maxKey is the maximum length of a key in S3 and GCS, in bytes.
 const maxKey = 1024
 
 const (
@@ -21,9 +21,8 @@ const (
 	timeLayout     = "20060102T150405Z"
 )
 
-// Series names the snapshots of one life of one cluster. A cluster that is made
-// anew, or restored, has another ID and so another series: what is retired here
-// never touches what was saved there.
+// Series identifies the snapshots of one incarnation of a cluster. A recreated or restored cluster has a new cluster ID
+// and so a new series: retention in one series never deletes snapshots of another.
 type Series struct {
 	Folder    string // may be empty
 	Namespace string
@@ -31,7 +30,7 @@ type Series struct {
 	ClusterID uint64
 }
 
-// Prefix is what all keys of the series begin with, and no other keys.
+// Prefix returns the prefix of all keys of the series. No other keys have this prefix.
 func (s Series) Prefix() string {
 	prefix := fmt.Sprintf("%s/%s/%016x/", s.Namespace, s.Cluster, s.ClusterID)
 	if s.Folder != "" {
@@ -40,21 +39,19 @@ func (s Series) Prefix() string {
 	return prefix
 }
 
-// Key of a plain snapshot is <folder>/<namespace>/<cluster>/<cluster ID>/<UTC time>-<revision>.db, of
-// which the byte order is the order of time. Time comes first, since a revision
-// goes back in a restore. The revision is what the cluster had just before: the
-// exact one is known only when the snapshot has been read, and is in the manifest.
+// Key returns the key of a plain snapshot: <folder>/<namespace>/<cluster>/<cluster ID>/<UTC time>-<revision>.db.
+// The byte order of keys is the order of time. Time comes before the revision, because a restore may decrease the
+// revision. The revision is the cluster's just before the snapshot; the exact one is in the manifest.
 func (s Series) Key(at time.Time, revision int64) string {
 	return s.EncodedKey(at, revision, Encoding{})
 }
 
-// EncodedKey is Key with what the object is behind it: ".db.zst", ".db.age" or
-// ".db.zst.age".
+// EncodedKey is Key with the suffix of an encoding: ".db.zst", ".db.age" or ".db.zst.age".
 func (s Series) EncodedKey(at time.Time, revision int64, e Encoding) string {
 	return fmt.Sprintf("%s%s-%020d%s%s", s.Prefix(), at.UTC().Format(timeLayout), revision, snapshotSuffix, e.Suffix())
 }
 
-// SeriesKey is a key taken apart.
+// SeriesKey holds the parts of a key.
 type SeriesKey struct {
 	Series
 	Time     time.Time
@@ -62,8 +59,7 @@ type SeriesKey struct {
 	Encoding Encoding
 }
 
-// ParseKey takes a key of a series apart. It takes nothing but what
-// Series.EncodedKey writes: of any other name false is returned, and it is not ours.
+// ParseKey parses a key that Series.EncodedKey has written. It returns false for any other name.
 func ParseKey(key string) (SeriesKey, bool) {
 	segments := strings.Split(key, "/")
 	if len(segments) < 4 || CheckKey(key) != nil {
@@ -95,30 +91,30 @@ func ParseKey(key string) (SeriesKey, bool) {
 		},
 		Time: at, Revision: number, Encoding: encodings[of],
 	}
-	// Numbers can be written in more than one way; only one of them is ours.
+	// A number has several spellings, but EncodedKey writes only one of them.
 	return parsed, parsed.EncodedKey(at, number, parsed.Encoding) == key
 }
 
-// ManifestKey is the key of the manifest of the snapshot under key.
+// ManifestKey returns the key of the manifest of the snapshot under key.
 func ManifestKey(key string) string { return key + manifestSuffix }
 
 // ofManifest is the inverse of ManifestKey.
 func ofManifest(key string) (string, bool) { return strings.CutSuffix(key, manifestSuffix) }
 
-// CheckKey says what is wrong with the key of a snapshot. It is meant for keys
-// that users write: whatever they wrote is taken literally, or refused.
+// CheckKey returns what is wrong with the key of a snapshot. It is meant for keys that users write: a valid key is used
+// literally.
 func CheckKey(key string) error {
 	switch {
 	case !utf8.ValidString(key):
 		return errors.New("key is not valid UTF-8")
 	case strings.ContainsFunc(key, unicode.IsControl):
-		return fmt.Errorf("key %q holds a control character", key)
+		return fmt.Errorf("key %q contains a control character", key)
 	case len(ManifestKey(key)) > maxKey:
-		return fmt.Errorf("key has %d bytes: at most %d are possible", len(key), maxKey-len(manifestSuffix))
+		return fmt.Errorf("key has %d bytes: the maximum is %d", len(key), maxKey-len(manifestSuffix))
 	case strings.HasSuffix(key, manifestSuffix):
-		return fmt.Errorf("key %q ends in %q, as only manifests do", key, manifestSuffix)
+		return fmt.Errorf("key %q ends in %q, which is reserved for manifests", key, manifestSuffix)
 	case key == "" || path.Clean("/"+key) != "/"+key:
-		return fmt.Errorf("key %q has an empty, \".\" or \"..\" part, or a slash at an end", key)
+		return fmt.Errorf("key %q has an empty, \".\" or \"..\" part, or begins or ends with a slash", key)
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-func TestSeriesKey(t *testing.T) {
+func TestSeriesKeyHasClusterTimeAndRevision(t *testing.T) {
 	series := Series{Folder: "etcd/prod", Namespace: "ns", Cluster: "example", ClusterID: 0xcdf818194e3a8c32}
 	want := "etcd/prod/ns/example/cdf818194e3a8c32/20261121T120000Z-00000000000000000042.db"
 	if got := series.Key(noon, 42); got != want {
@@ -40,7 +40,7 @@ func TestKeysSortByTimeAndThenRevision(t *testing.T) {
 	}
 }
 
-func TestPrefixOfASeriesIsOfNoOther(t *testing.T) {
+func TestPrefixMatchesOnlyItsOwnSeries(t *testing.T) {
 	// The archived operator's path "a/b" also matched "a/bc_...".
 	series := Series{Folder: "a", Namespace: "b", Cluster: "c", ClusterID: 1}
 	for _, other := range []Series{
@@ -55,7 +55,7 @@ func TestPrefixOfASeriesIsOfNoOther(t *testing.T) {
 	}
 }
 
-func TestParseKey(t *testing.T) {
+func TestParseKeyAcceptsOnlyKeysOfASeries(t *testing.T) {
 	for name, want := range map[string]SeriesKey{
 		"with a folder":                    {Series{"f", "ns", "c", 1}, noon, 42, Encoding{}},
 		"compressed":                       {Series{"f", "ns", "c", 1}, noon, 42, Encoding{Compression: Zstd}},
@@ -65,7 +65,7 @@ func TestParseKey(t *testing.T) {
 		"with a folder of several parts":   {Series{"a/b c/%d/ü", "ns", "c", 7}, noon, 1 << 62, Encoding{}},
 		"with a folder that looks like it": {Series{"ns/c/0000000000000001", "ns", "c", 1}, noon, 42, Encoding{}},
 	} {
-		t.Run("is the inverse "+name, func(t *testing.T) {
+		t.Run("inverts "+name, func(t *testing.T) {
 			got, ok := ParseKey(want.EncodedKey(want.Time, want.Revision, want.Encoding))
 			if !ok {
 				t.Fatalf("%q is not taken", want.EncodedKey(want.Time, want.Revision, want.Encoding))
@@ -102,7 +102,7 @@ func TestParseKey(t *testing.T) {
 		"two revisions":                     "f/ns/c/0000000000000001/20261121T120000Z-00000000000000000042-1.db",
 		"a key that is longer than any can": strings.Repeat("f", 1000) + "/" + good,
 	} {
-		t.Run("does not take "+name, func(t *testing.T) {
+		t.Run("rejects "+name, func(t *testing.T) {
 			if got, ok := ParseKey(key); ok {
 				t.Errorf("took %q as %+v", key, got)
 			}
@@ -110,7 +110,7 @@ func TestParseKey(t *testing.T) {
 	}
 }
 
-func TestCheckKey(t *testing.T) {
+func TestCheckKeyRejectsInvalidKeys(t *testing.T) {
 	for name, key := range map[string]string{
 		"a plain one":             "snapshot.db",
 		"percent signs":           "a/100%/%d%s%n.db", // the archived operator used the path as a format
@@ -120,7 +120,7 @@ func TestCheckKey(t *testing.T) {
 		"the longest one":         strings.Repeat("x", 1019),
 		"something like a series": "f/ns/c/0000000000000001/20261121T120000Z-00000000000000000042.db",
 	} {
-		t.Run("takes "+name, func(t *testing.T) {
+		t.Run("accepts "+name, func(t *testing.T) {
 			if err := CheckKey(key); err != nil {
 				t.Error(err)
 			}
@@ -140,7 +140,7 @@ func TestCheckKey(t *testing.T) {
 		"no room for the manifest":   strings.Repeat("x", 1020),
 		"the name of a manifest":     "a/b.db.json",
 	} {
-		t.Run("refuses "+name, func(t *testing.T) {
+		t.Run("rejects "+name, func(t *testing.T) {
 			if err := CheckKey(key); err == nil {
 				t.Error("no error")
 			}

@@ -12,7 +12,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
-// readers is how many manifests are read at once.
+// readers is how many manifests are read concurrently.
 const readers = 8
 
 // Entry is one snapshot in a store.
@@ -21,23 +21,21 @@ type Entry struct {
 	Manifest Manifest
 }
 
-// Listing is what lies under a prefix.
+// Listing is the content of a prefix.
 type Listing struct {
 	// Snapshots are objects with their manifests, newest first.
 	Snapshots []Entry
-	// Unreadable are manifests that could not be read as one, by key, with the
-	// reason: one of a newer version of the suite may be the newest snapshot.
+	// Unreadable has the keys of invalid manifests and their errors. A newer version of the suite may have written them.
 	Unreadable map[string]error
-	// Headless are snapshots whose object is gone: somebody was killed while
-	// removing them.
+	// Headless are manifests whose object is missing: a process was killed while it deleted the snapshot.
 	Headless []Entry
-	// Uncommitted are objects named like a snapshot of a series, which have no
-	// manifest: one is being written, or somebody was killed while writing it.
+	// Uncommitted are objects without a manifest that are named like a snapshot of a series. Each of them is being
+	// written, or its writer was killed.
 	Uncommitted []objstore.Object
 }
 
-// List reads what lies under a prefix, which is a string and not a directory: end
-// it with a slash, as Series.Prefix does. An unreadable manifest is no error.
+// List reads all manifests under a prefix. A prefix is a string and not a directory: end it with a slash, as
+// Series.Prefix does. An unreadable manifest is not an error.
 func List(ctx context.Context, store objstore.Store, prefix string) (Listing, error) {
 	objects := map[string]objstore.Object{}
 	for object, err := range store.List(ctx, prefix) {
@@ -65,17 +63,17 @@ func List(ctx context.Context, store objstore.Store, prefix string) (Listing, er
 	return listing, nil
 }
 
-// read sorts the manifests of the snapshots under keys into the listing.
+// read reads the manifests of the snapshots under keys and adds them to the listing.
 func (l *Listing) read(ctx context.Context, store objstore.Store, keys []string, objects map[string]objstore.Object) error {
 	manifests, errs := readManifests(ctx, store, keys)
 	for i, key := range keys {
 		object, exists := objects[key]
 		if _, ours := ParseKey(key); !exists && !ours {
-			continue // any other file in JSON
+			continue // a foreign JSON file
 		}
 		err := errs[i]
 		if err == nil && exists && object.Size != manifests[i].Size {
-			err = fmt.Errorf("%w: the object has %d bytes and not %d", ErrManifest, object.Size, manifests[i].Size)
+			err = fmt.Errorf("%w: it states another size than the object's: %d bytes, not %d", ErrManifest, manifests[i].Size, object.Size)
 		}
 		switch entry := (Entry{key, manifests[i]}); {
 		case errors.Is(err, ErrManifest), errors.Is(err, ErrNewerFormat):
@@ -115,7 +113,7 @@ func (l *Listing) sort() {
 	slices.SortFunc(l.Uncommitted, func(a, b objstore.Object) int { return cmp.Compare(a.Key, b.Key) })
 }
 
-// Newest is the snapshot that was taken last; false where there is none.
+// Newest returns the snapshot that was taken last. It returns false if there is none.
 func (l Listing) Newest() (Entry, bool) {
 	if len(l.Snapshots) == 0 {
 		return Entry{}, false

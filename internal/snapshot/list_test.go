@@ -12,7 +12,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
-// commit writes an entry as if it had been saved.
+// commit writes an entry as Save does.
 func (b bucket) commit(e Entry) {
 	b.t.Helper()
 	content, err := e.Manifest.Encode()
@@ -23,7 +23,7 @@ func (b bucket) commit(e Entry) {
 	b.put(ManifestKey(e.Key), content)
 }
 
-func TestList(t *testing.T) {
+func TestListReturnsSnapshotsAndLeftovers(t *testing.T) {
 	store := newBucket(t)
 	oldest, middle, newest := entry(ours, 1, 900), entry(ours, 2, 9), entry(ours, 3, 10)
 	for _, e := range []Entry{middle, newest, oldest, entry(Series{"f", "ns", "example-2", 1}, 9, 1)} {
@@ -71,7 +71,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-func TestListOfNothing(t *testing.T) {
+func TestListOfAnEmptyPrefixIsEmpty(t *testing.T) {
 	got, err := List(t.Context(), newBucket(t), "f/")
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func TestListOfNothing(t *testing.T) {
 	}
 }
 
-func TestListReportsAStoreThatFails(t *testing.T) {
+func TestListReturnsTheStoresError(t *testing.T) {
 	store := newBucket(t)
 	for i := range 20 {
 		store.commit(entry(ours, i, 1))
@@ -100,9 +100,9 @@ type failingGets struct {
 
 func (f failingGets) Get(context.Context, string) (io.ReadCloser, error) { return nil, f.err }
 
-// TestRetainIsKilled removes by a policy and is killed at each call; what is
-// listed is whole at any time, and the next run finishes.
-func TestRetainIsKilled(t *testing.T) {
+// TestRetentionThatWasKilledIsCompletedByTheNextRun kills a retention run at each call. Every listed snapshot must be
+// complete at any time.
+func TestRetentionThatWasKilledIsCompletedByTheNextRun(t *testing.T) {
 	policy := Policy{MaxBackups: 2}
 	prune := func(t *testing.T, store objstore.Store) error {
 		listing, err := List(t.Context(), store, ours.Prefix())

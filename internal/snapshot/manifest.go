@@ -8,15 +8,14 @@ import (
 	"time"
 )
 
-// FormatVersion is that of the manifests which this version writes. It rises when
-// an older reader would misread a newer manifest, and not when a field is added.
+// FormatVersion is the format version of the manifests that this version writes. It is only increased if an older reader
+// would misread a newer manifest, and not if a field is added.
 const FormatVersion = 1
 
-// maxManifest is far beyond any manifest, so that no wrong object fills memory.
+// maxManifest limits the size of a manifest in bytes, so that a wrong object cannot fill the memory.
 const maxManifest = 1 << 20
 
-// Manifest says what the object beside it is. A reader ignores fields that it
-// does not know.
+// Manifest describes the object under the same key. Readers ignore unknown fields.
 type Manifest struct {
 	FormatVersion int     `json:"formatVersion"`
 	Cluster       Cluster `json:"cluster"`
@@ -24,7 +23,7 @@ type Manifest struct {
 	EtcdVersion string `json:"etcdVersion,omitempty"`
 	// StorageVersion of the database, such as "3.6.0"; empty before etcd 3.6.
 	StorageVersion string `json:"storageVersion,omitempty"`
-	// Revision that the snapshot holds.
+	// Revision of the snapshot.
 	Revision int64 `json:"revision"`
 	// Keys that exist at that revision.
 	Keys int64 `json:"keys"`
@@ -34,27 +33,27 @@ type Manifest struct {
 	SHA256 string `json:"sha256"`
 	// Hash of the database as etcdutl prints it, 8 hex digits.
 	Hash string `json:"hash"`
-	// CreatedAt is when the snapshot was asked for; UTC, whole seconds.
+	// CreatedAt is when the snapshot was requested, in UTC and whole seconds.
 	CreatedAt time.Time `json:"createdAt"`
-	// Attempt says on whose behalf it was taken, for example an EtcdBackup's UID.
+	// Attempt identifies the request that the snapshot was taken for, for example by an EtcdBackup's UID.
 	Attempt string `json:"attempt,omitempty"`
-	// Backup is the name of the EtcdBackup that it was taken for, in the cluster's
-	// namespace. Two of them may share a folder.
+	// Backup is the name of the EtcdBackup that the snapshot was taken for, in the cluster's namespace. Several
+	// EtcdBackups may share a folder.
 	Backup string `json:"backup,omitempty"`
-	// NoQuorum: no quorum stood behind the member, so that the snapshot may lack
-	// what was confirmed to clients, or hold what never was.
+	// NoQuorum means that the member could not reach a quorum. The snapshot may lack writes that were confirmed to
+	// clients, and may contain writes that were not.
 	NoQuorum bool `json:"noQuorum,omitempty"`
-	// Tool that wrote it, with its version.
+	// Tool that wrote the snapshot, with its version.
 	Tool string `json:"tool,omitempty"`
 	// Compression and Encryption of the object, Zstd and Age; empty for a plain one.
 	Compression string `json:"compression,omitempty"`
 	Encryption  string `json:"encryption,omitempty"`
-	// PlainSize and PlainSHA256 of the snapshot inside of an object that is not plain.
+	// PlainSize and PlainSHA256 are those of the snapshot in an object that is not plain.
 	PlainSize   int64  `json:"plainSize,omitempty"`
 	PlainSHA256 string `json:"plainSHA256,omitempty"`
 }
 
-// Cluster says which cluster a snapshot is of.
+// Cluster identifies the cluster of a snapshot.
 type Cluster struct {
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name,omitempty"`
@@ -62,7 +61,7 @@ type Cluster struct {
 	ID        string `json:"id,omitempty"`  // of etcd, 16 hex digits
 }
 
-// Encode writes the manifest as people can read it.
+// Encode returns the manifest as indented JSON.
 func (m Manifest) Encode() ([]byte, error) {
 	if err := m.validate(); err != nil {
 		return nil, fmt.Errorf("encode manifest: %w", err)
@@ -74,8 +73,7 @@ func (m Manifest) Encode() ([]byte, error) {
 	return append(content, '\n'), nil
 }
 
-// DecodeManifest reads one. The error is ErrNewerFormat for one of a newer
-// format, whatever else it holds, and ErrManifest for anything else.
+// DecodeManifest decodes a manifest. The error is ErrNewerFormat if it has a newer format, and otherwise ErrManifest.
 func DecodeManifest(content []byte) (Manifest, error) {
 	var head struct {
 		FormatVersion int `json:"formatVersion"`
@@ -84,7 +82,7 @@ func DecodeManifest(content []byte) (Manifest, error) {
 		return Manifest{}, fmt.Errorf("%w: %w", ErrManifest, err)
 	}
 	if head.FormatVersion > FormatVersion {
-		return Manifest{}, fmt.Errorf("%w: %d, and this version reads up to %d: use a newer version of the operators", ErrNewerFormat, head.FormatVersion, FormatVersion)
+		return Manifest{}, fmt.Errorf("%w (%d; this version reads up to %d): use a newer version of the operators", ErrNewerFormat, head.FormatVersion, FormatVersion)
 	}
 	var m Manifest
 	if err := json.Unmarshal(content, &m); err != nil {
@@ -94,8 +92,8 @@ func DecodeManifest(content []byte) (Manifest, error) {
 }
 
 func (m Manifest) validate() error {
-	wrong := func(field string) error { return fmt.Errorf("%w: field %s is missing or wrong", ErrManifest, field) }
-	// What a later version made of it is not for this one to judge.
+	wrong := func(field string) error { return fmt.Errorf("%w: field %s is missing or invalid", ErrManifest, field) }
+	// Encodings of a later version are not checked here; see readable.
 	encoded := slices.Contains(encodings[1:], m.Encoding())
 	switch {
 	case m.FormatVersion < 1:
@@ -123,12 +121,12 @@ func isSHA256(text string) bool {
 	return err == nil && len(sum) == 32
 }
 
-// Encoding of the object.
+// Encoding returns the encoding of the object.
 func (m Manifest) Encoding() Encoding {
 	return Encoding{Compression: m.Compression, Encryption: m.Encryption}
 }
 
-// plain is size and SHA-256 of the snapshot.
+// plain returns size and SHA-256 of the snapshot in the object.
 func (m Manifest) plain() (int64, string) {
 	if m.Encoding().plain() {
 		return m.Size, m.SHA256
@@ -136,10 +134,10 @@ func (m Manifest) plain() (int64, string) {
 	return m.PlainSize, m.PlainSHA256
 }
 
-// readable says whether this version can read the object of the manifest.
+// readable returns ErrNewerFormat if this version cannot read the object of the manifest.
 func (m Manifest) readable() error {
 	if !slices.Contains(encodings, m.Encoding()) {
-		return fmt.Errorf("%w: the object is compressed (%q) or encrypted (%q), which this version cannot read", ErrNewerFormat, m.Compression, m.Encryption)
+		return fmt.Errorf("%w: this version cannot read the object's compression %q or encryption %q: use a newer version of the operators", ErrNewerFormat, m.Compression, m.Encryption)
 	}
 	return nil
 }

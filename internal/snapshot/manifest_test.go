@@ -25,7 +25,7 @@ func manifest(change func(*Manifest)) Manifest {
 	return m
 }
 
-func TestManifestIsWrittenAsBefore(t *testing.T) {
+func TestManifestEncodingIsUnchanged(t *testing.T) {
 	got, err := manifest(nil).Encode()
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func TestManifestIsWrittenAsBefore(t *testing.T) {
 	}
 }
 
-func TestDecodeManifest(t *testing.T) {
+func TestDecodeManifestChecksFormatAndFields(t *testing.T) {
 	good, err := manifest(nil).Encode()
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ func TestDecodeManifest(t *testing.T) {
 			t.Errorf("differs (-want +got):\n%s", diff)
 		}
 	})
-	t.Run("refuses a later format, whatever its fields mean", func(t *testing.T) {
+	t.Run("rejects a newer format with any fields", func(t *testing.T) {
 		_, err := DecodeManifest([]byte(`{"formatVersion": 2, "revision": "forty-two", "size": -1}`))
 		if !errors.Is(err, ErrNewerFormat) || !strings.Contains(err.Error(), "newer version of the operators") {
 			t.Errorf("error %v, want ErrNewerFormat that says what to use", err)
@@ -82,7 +82,7 @@ func TestDecodeManifest(t *testing.T) {
 		"a sum of letters":    strings.Replace(string(good), `abab`, `xyab`, 1),
 		"no time":             strings.Replace(string(good), `"createdAt"`, `"created"`, 1),
 	} {
-		t.Run("refuses "+name, func(t *testing.T) {
+		t.Run("rejects "+name, func(t *testing.T) {
 			if _, err := DecodeManifest([]byte(content)); !errors.Is(err, ErrManifest) {
 				t.Errorf("error %v, want ErrManifest", err)
 			}
@@ -90,7 +90,7 @@ func TestDecodeManifest(t *testing.T) {
 	}
 }
 
-func TestEncodeRefusesAManifestThatNobodyCouldRead(t *testing.T) {
+func TestEncodeRejectsAnInvalidManifest(t *testing.T) {
 	for name, change := range map[string]func(*Manifest){
 		"without a size": func(m *Manifest) { m.Size = 0 },
 		"without a sum":  func(m *Manifest) { m.SHA256 = "" },

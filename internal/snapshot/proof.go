@@ -10,14 +10,14 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 )
 
-// facts are what was proven of a snapshot by reading all of it.
+// facts are the verified properties of a snapshot.
 type facts struct {
 	dbfile.Info
 	SHA256 string // of the whole snapshot, 64 hex digits
 	object object
 }
 
-// object is what a store holds of a snapshot: the same, where it is plain.
+// object has the properties of the stored object, which are those of the snapshot if it is plain.
 type object struct {
 	Encoding
 	Size   int64
@@ -26,22 +26,21 @@ type object struct {
 
 const drainSize = 256 << 10
 
-// proof passes the bytes of a snapshot on and proves them on the way: each goes
-// into the spool and the trailer's sum, and the end of the stream is passed on
-// only when the trailer fits and the database is whole. So whoever reads a proof
-// to io.EOF has a snapshot, and whoever stops at an error has nothing.
+// proof is a reader that verifies a snapshot while it is read. It writes all bytes to the spool and the trailer's
+// SHA-256. It returns io.EOF only if the trailer and the structure of the database are right; otherwise it returns an
+// error at the end, so that a store does not complete the upload.
 type proof struct {
 	source   io.Reader
 	spool    *os.File
 	progress func(int64)       // may be nil
-	size     int64             // that the source announced, or 0
+	size     int64             // announced by the source, or 0
 	judge    func(facts) error // may be nil
-	again    bool              // the database was walked before: see FetchAgain
+	again    bool              // skip the structure of the database: see FetchAgain
 
 	trailer *dbfile.Trailer
 	proven  bool
 	facts   facts
-	err     error // what Read returned last, sticky
+	err     error // the last error of Read; all later calls return it
 }
 
 func newProof(source io.Reader, spool *os.File) *proof {
@@ -54,11 +53,10 @@ func (p *proof) SizeHint() int64 { return p.size }
 // Size lets a store send the snapshot in one request.
 func (p *proof) Size() int64 { return p.size }
 
-// Reread is the spool.
+// Reread returns the spool, from which a store can read the bytes again.
 func (p *proof) Reread() io.ReaderAt { return p.spool }
 
-// Read passes on what the source has. It fills b, however little the source yields at a time: the larger the writes to
-// the spool, the less they cost.
+// Read fills b even if the source returns less per call, because large writes to the spool are faster.
 func (p *proof) Read(b []byte) (int, error) {
 	if p.err != nil {
 		return 0, p.err
@@ -82,7 +80,7 @@ func (p *proof) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// take puts b into the spool and the sum at the same time: either takes about as long.
+// take writes b to the spool and the SHA-256 concurrently, because both take about as long.
 func (p *proof) take(b []byte) error {
 	summed := make(chan struct{})
 	go func() {
@@ -104,7 +102,7 @@ func fill(r io.Reader, b []byte) (n int, err error) {
 	return n, err
 }
 
-// drain reads r to its end in pieces that suit a disk.
+// drain reads r to its end in blocks that suit a disk.
 func drain(r io.Reader) error {
 	b := make([]byte, drainSize)
 	for {
@@ -117,7 +115,7 @@ func drain(r io.Reader) error {
 	}
 }
 
-// finish returns io.EOF when everything is right.
+// finish returns io.EOF if the snapshot is valid.
 func (p *proof) finish() error {
 	if err := p.trailer.Check(); err != nil {
 		return err
@@ -148,7 +146,7 @@ func (p *proof) inspect() (dbfile.Info, error) {
 	return dbfile.InspectReader(p.spool, p.trailer.Size())
 }
 
-// failure is why the proof failed, nil where it did not.
+// failure returns why the snapshot is invalid, or nil if no error was found.
 func (p *proof) failure() error {
 	if p.proven || p.err == nil {
 		return nil

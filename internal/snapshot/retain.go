@@ -9,24 +9,23 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
-// Policy says what to keep of a series. A snapshot is kept where any of its rules
-// keeps it, and all are kept where it has no rule.
+// Policy is the retention policy of a series. A snapshot is kept if any rule keeps it. If there is no rule, all snapshots
+// are kept.
 type Policy struct {
-	// MaxBackups to keep, the newest; 0 is no rule.
+	// MaxBackups keeps this number of newest snapshots; 0 is no rule.
 	MaxBackups int
-	// Within keeps all that are not older than this at Now; 0 is no rule.
+	// Within keeps all snapshots that are not older than this at Now; 0 is no rule.
 	Within time.Duration
 	Now    time.Time
-	// Hourly keeps the newest snapshot of each of the last so many hours that have
-	// one, and Daily, Weekly (from Monday) and Monthly likewise; 0 is no rule.
+	// Hourly keeps the newest snapshot of each of the last Hourly hours that have one. Daily, Weekly (from Monday) and
+	// Monthly do the same for days, weeks and months. 0 is no rule.
 	Hourly, Daily, Weekly, Monthly int
 	// Zone of the hours, days, weeks and months; nil is UTC.
 	Zone *time.Location
-	// Backup is whose snapshots may go: those that carry this name, or none. Empty
-	// is everybody's.
+	// Backup limits deletion to the snapshots of this EtcdBackup, and those without a name. If empty, snapshots of all
+	// EtcdBackups may be deleted.
 	Backup string
-	// Suspect is the key of a snapshot that was found not to restore. It counts as
-	// no good one.
+	// Suspect is the key of a snapshot whose restore test failed. It does not count as good.
 	Suspect string
 }
 
@@ -34,10 +33,9 @@ func (p Policy) keepsAll() bool {
 	return p.MaxBackups < 1 && p.Within <= 0 && p.Hourly < 1 && p.Daily < 1 && p.Weekly < 1 && p.Monthly < 1
 }
 
-// Retain says which keys to delete, in this order: of each snapshot the object and
-// then its manifest, so that what is half deleted is seen as that. It names only
-// keys of this very series whose manifest says the same, and of those never the
-// newest one, nor the newest that is good.
+// Retain returns the keys to delete, in this order. For each snapshot, the object comes before its manifest, so that a
+// killed process leaves a manifest that the next run recognises as Headless. Retain only returns keys of this series
+// whose manifest names the same cluster. It never returns the newest snapshot or the newest good one.
 func Retain(series Series, listing Listing, policy Policy) []string {
 	var keys []string
 	for _, entry := range listing.Headless {
@@ -58,9 +56,8 @@ func Retain(series Series, listing Listing, policy Policy) []string {
 	return keys
 }
 
-// Candidates are the snapshots of the series that the policy speaks of, newest
-// first: by name and not by the manifest's time, so that an object whose manifest
-// was edited does not move.
+// Candidates returns the snapshots of the series that the policy applies to, newest first. It sorts by key and not by the
+// manifest's time, because a user may have edited the manifest.
 func (p Policy) Candidates(series Series, listing Listing) []Entry {
 	var ours []Entry
 	for _, entry := range listing.Snapshots {
@@ -72,7 +69,7 @@ func (p Policy) Candidates(series Series, listing Listing) []Entry {
 	return ours
 }
 
-// kept says of each entry, newest first, whether a rule keeps it.
+// kept reports for each entry, newest first, whether a rule keeps it.
 func (p Policy) kept(ours []Entry) []bool {
 	kept := make([]bool, len(ours))
 	for i := range min(max(p.MaxBackups, 1), len(ours)) {
@@ -88,7 +85,7 @@ func (p Policy) kept(ours []Entry) []bool {
 	}
 	p.keepNewestOfEach(ours, kept, p.Hourly, func(t time.Time) int64 { return floor(t, time.Hour) })
 	p.keepNewestOfEach(ours, kept, p.Daily, func(t time.Time) int64 { return floor(t, day) })
-	// The day 0 was a Thursday.
+	// Day 0 of Unix time was a Thursday.
 	p.keepNewestOfEach(ours, kept, p.Weekly, func(t time.Time) int64 { return floor(t.Add(3*day), 7*day) })
 	p.keepNewestOfEach(ours, kept, p.Monthly, func(t time.Time) int64 { return int64(t.Year())*12 + int64(t.Month()) })
 	return kept
@@ -96,7 +93,7 @@ func (p Policy) kept(ours []Entry) []bool {
 
 const day = 24 * time.Hour
 
-// floor numbers the hours, days or weeks of a time that wall has made.
+// floor returns the number of the hour, day or week of a time that wall has returned.
 func floor(t time.Time, unit time.Duration) int64 {
 	seconds, size := t.Unix(), int64(unit/time.Second)
 	if seconds < 0 {
@@ -105,7 +102,7 @@ func floor(t time.Time, unit time.Duration) int64 {
 	return seconds / size
 }
 
-// keepNewestOfEach keeps the newest of the last so many periods that have one.
+// keepNewestOfEach keeps the newest snapshot of each of the last periods that have one.
 func (p Policy) keepNewestOfEach(ours []Entry, kept []bool, periods int, period func(time.Time) int64) {
 	last, first := int64(0), true
 	for i, entry := range ours {
@@ -120,7 +117,7 @@ func (p Policy) keepNewestOfEach(ours []Entry, kept []bool, periods int, period 
 	}
 }
 
-// wall is what a clock on the wall of the policy's zone shows, as if it were UTC.
+// wall returns the wall clock time in the policy's zone, as if it were UTC.
 func (p Policy) wall(t time.Time) time.Time {
 	if p.Zone == nil {
 		return t
@@ -129,13 +126,13 @@ func (p Policy) wall(t time.Time) time.Time {
 	return t.Add(time.Duration(offset) * time.Second).UTC()
 }
 
-// timeOf is the time in the entry's name, which is one of a series.
+// timeOf returns the time in the entry's key.
 func timeOf(entry Entry) time.Time {
 	key, _ := ParseKey(entry.Key)
 	return key.Time
 }
 
-// good says whether a cluster could be restored to what it had confirmed.
+// good reports whether the snapshot has all confirmed writes and passed its restore test, if it had one.
 func (p Policy) good(entry Entry) bool {
 	return !entry.Manifest.NoQuorum && (p.Suspect == "" || entry.Key != p.Suspect)
 }
@@ -144,14 +141,14 @@ func (p Policy) owns(entry Entry) bool {
 	return p.Backup == "" || entry.Manifest.Backup == "" || entry.Manifest.Backup == p.Backup
 }
 
-// owns says whether the entry is one that a series of this name wrote.
+// owns reports whether the entry belongs to the series, by its key and its manifest.
 func (s Series) owns(entry Entry) bool {
 	key, ok := ParseKey(entry.Key)
 	return ok && key.Series == s && entry.Manifest.Cluster.ID == fmt.Sprintf("%016x", s.ClusterID)
 }
 
-// Written says which keys an EtcdBackup wrote, by the Attempt in the manifests,
-// which begins with its mark: of each snapshot the object and then its manifest.
+// Written returns the keys that an EtcdBackup has written: those whose manifest has an Attempt that begins with mark. For
+// each snapshot, the object comes before its manifest.
 func Written(listing Listing, mark string) []string {
 	var keys []string
 	for _, entry := range slices.Concat(listing.Snapshots, listing.Headless) {
@@ -162,10 +159,9 @@ func Written(listing Listing, mark string) []string {
 	return keys
 }
 
-// Orphans says which objects of a series a killed process left without a manifest:
-// those that are named like its snapshots, of any life of the cluster, and are
-// older than a time. objects are all that lie under the series' folder; one that
-// is being saved just now has its manifest long before it is old.
+// Orphans returns the keys of objects that killed processes have left without a manifest. These are named like snapshots
+// of the series, of any incarnation of the cluster, and were written before a time. That time must be long enough ago
+// for an upload in progress to end. objects is the content of the series' folder.
 func Orphans(series Series, objects []objstore.Object, before time.Time) []string {
 	manifests := map[string]bool{}
 	for _, object := range objects {
@@ -184,8 +180,7 @@ func Orphans(series Series, objects []objstore.Object, before time.Time) []strin
 	return keys
 }
 
-// Lives is what the keys of all lives of the series' cluster begin with, and no
-// other keys.
+// Lives returns the prefix of the keys of all incarnations of the series' cluster. No other keys have this prefix.
 func (s Series) Lives() string {
 	prefix := s.Namespace + "/" + s.Cluster + "/"
 	if s.Folder != "" {

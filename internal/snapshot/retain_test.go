@@ -14,7 +14,7 @@ import (
 
 var ours = Series{Folder: "f", Namespace: "ns", Cluster: "example", ClusterID: 1}
 
-// entry is a snapshot of a series, so many minutes after noon.
+// entry returns a snapshot of a series, a number of minutes after noon.
 func entry(series Series, minutes int, revision int64) Entry {
 	at := noon.Add(time.Duration(minutes) * time.Minute)
 	return Entry{Key: series.Key(at, revision), Manifest: manifest(func(m *Manifest) {
@@ -22,7 +22,7 @@ func entry(series Series, minutes int, revision int64) Entry {
 	})}
 }
 
-func TestRetain(t *testing.T) {
+func TestRetainDeletesTheOldestSnapshotsOfItsSeries(t *testing.T) {
 	reborn := ours
 	reborn.ClusterID = 2
 	foreignID := entry(ours, 0, 1)
@@ -70,7 +70,7 @@ func TestRetain(t *testing.T) {
 	}
 }
 
-func TestRetainKeepsTheNewestOfEveryNumber(t *testing.T) {
+func TestRetainKeepsTheNewestSnapshotsForAnyLimit(t *testing.T) {
 	var listing Listing
 	for i := range 20 {
 		listing.Snapshots = append(listing.Snapshots, entry(ours, i, int64(i)))
@@ -85,7 +85,7 @@ func TestRetainKeepsTheNewestOfEveryNumber(t *testing.T) {
 	}
 }
 
-// onDay is a snapshot of a series at a time.
+// onDay returns a snapshot of a series at a time.
 func onDay(text string) Entry {
 	at, err := time.Parse("2006-01-02 15:04", text)
 	if err != nil {
@@ -96,7 +96,7 @@ func onDay(text string) Entry {
 	return e
 }
 
-func TestRetainByAge(t *testing.T) {
+func TestRetainKeepsSnapshotsByAgeAndPeriod(t *testing.T) {
 	berlin := time.FixedZone("CET", 3600)
 	for name, test := range map[string]struct {
 		policy Policy
@@ -137,10 +137,10 @@ func TestRetainByAge(t *testing.T) {
 	}
 }
 
-func TestRetainKeepsTheLastGoodOne(t *testing.T) {
+func TestRetainKeepsTheNewestGoodSnapshot(t *testing.T) {
 	good, marked, suspect := entry(ours, 1, 1), entry(ours, 2, 2), entry(ours, 3, 3)
 	marked.Manifest.NoQuorum = true
-	t.Run("that had a quorum", func(t *testing.T) {
+	t.Run("of a member with quorum", func(t *testing.T) {
 		newest := entry(ours, 3, 3)
 		newest.Manifest.NoQuorum = true
 		got := Retain(ours, Listing{Snapshots: []Entry{newest, marked, good, entry(ours, 0, 1)}}, Policy{MaxBackups: 1})
@@ -149,7 +149,7 @@ func TestRetainKeepsTheLastGoodOne(t *testing.T) {
 			t.Errorf("deletes (-want +got):\n%s", diff)
 		}
 	})
-	t.Run("that was not found broken", func(t *testing.T) {
+	t.Run("that did not fail its restore test", func(t *testing.T) {
 		got := Retain(ours, Listing{Snapshots: []Entry{suspect, good}}, Policy{MaxBackups: 1, Suspect: suspect.Key})
 		if len(got) > 0 {
 			t.Errorf("deletes %q", got)
@@ -157,7 +157,7 @@ func TestRetainKeepsTheLastGoodOne(t *testing.T) {
 	})
 }
 
-func TestRetainOfTwoSchedulesInOneFolder(t *testing.T) {
+func TestRetainKeepsSnapshotsOfAnotherEtcdBackupInTheFolder(t *testing.T) {
 	of := func(backup string, minutes int) Entry {
 		e := entry(ours, minutes, 1)
 		e.Manifest.Backup = backup
@@ -171,7 +171,7 @@ func TestRetainOfTwoSchedulesInOneFolder(t *testing.T) {
 	}
 }
 
-func TestWrittenNamesOnlyWhatThisEtcdBackupWrote(t *testing.T) {
+func TestWrittenReturnsOnlyKeysOfThisEtcdBackup(t *testing.T) {
 	by := func(attempt string, minutes int) Entry {
 		e := entry(ours, minutes, 1)
 		e.Manifest.Attempt = attempt
@@ -187,7 +187,7 @@ func TestWrittenNamesOnlyWhatThisEtcdBackupWrote(t *testing.T) {
 	}
 }
 
-func TestOrphans(t *testing.T) {
+func TestOrphansReturnsOnlyOldObjectsWithoutManifest(t *testing.T) {
 	reborn, longer := ours, ours
 	reborn.ClusterID, longer.Cluster = 2, "example-2"
 	old, whole := entry(ours, 1, 1).Key, entry(ours, 2, 2).Key
@@ -209,8 +209,8 @@ func TestOrphans(t *testing.T) {
 	}
 }
 
-// FuzzRetain: whatever is there and whatever the policy, the newest stays, nobody else's goes, and what is kept is
-// kept again.
+// FuzzRetain checks for any listing and policy: the newest snapshot is kept, foreign snapshots are kept, and a second run
+// deletes nothing more.
 func FuzzRetain(f *testing.F) {
 	f.Add(int64(1), uint8(3), uint8(0), uint8(2), uint8(1), uint8(1), int64(3600))
 	f.Add(int64(99), uint8(0), uint8(2), uint8(7), uint8(4), uint8(12), int64(0))
@@ -248,7 +248,7 @@ func FuzzRetain(f *testing.F) {
 	})
 }
 
-// randomListing has snapshots of two lives and of two EtcdBackups in the last years before noon.
+// randomListing has snapshots of two incarnations and two EtcdBackups from the years before noon.
 func randomListing(seed int64) Listing {
 	random := rand.New(rand.NewPCG(uint64(seed), 1))
 	var listing Listing

@@ -12,66 +12,61 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
-// Source is one member of etcd.
+// Source is a member of etcd.
 type Source interface {
-	// Snapshot streams the member's database with its SHA-256 appended, and ends
-	// with io.EOF only after all of it. size is how many bytes that will be, as the
-	// member announces it; 0 is unknown. ctx spans the reading too.
+	// Snapshot streams the member's database followed by its SHA-256. The stream ends with io.EOF only if it is complete.
+	// size is the number of bytes that the member announces; 0 if unknown. ctx must not end before the stream is read.
 	Snapshot(ctx context.Context) (stream io.ReadCloser, size int64, err error)
 }
 
-// Request says what to save where.
+// Request is what to save, and where.
 type Request struct {
 	Source Source
 	Store  objstore.Store
-	// Key of the object, as Series.Key makes it or as a user wrote it.
+	// Key of the object, from Series.Key or from a user.
 	Key string
-	// SpoolDir is a directory with room for the database.
+	// SpoolDir is a directory with enough space for the database.
 	SpoolDir string
 
 	Cluster Cluster
-	// EtcdVersion of the member that Source asks.
+	// EtcdVersion of the member behind Source.
 	EtcdVersion string
-	// MinRevision is a revision that the cluster had before; a snapshot that does
-	// not hold it comes from a member that is behind, and is refused.
+	// MinRevision is a revision that the cluster had before. Save rejects an older snapshot with ErrStale, because the
+	// member is behind the cluster.
 	MinRevision int64
 	// Time of the snapshot.
 	Time time.Time
-	// Attempt names who wants it, the same however often it is tried again. Empty
-	// is nobody: then nothing that exists is ever taken for an earlier try.
+	// Attempt identifies the request and is the same in every retry. If empty, Save never adopts an existing object.
 	Attempt string
-	// Backup is the name of the EtcdBackup that wants it, and NoQuorum says that no
-	// quorum stands behind the member, see Manifest.
+	// Backup is the name of the EtcdBackup. NoQuorum means that the member cannot reach a quorum. See Manifest.
 	Backup   string
 	NoQuorum bool
-	// Since is when Attempt was first made, by a clock that about agrees with the
-	// store's, and MemberIDs are the cluster's members now. By both Save knows
-	// what an earlier try left, see adopt.
+	// Since is when the first try began; this clock and the store's must roughly agree. MemberIDs are the cluster's
+	// current members. Save uses both to recognise the object of an earlier try, see adopt.
 	Since     time.Time
 	MemberIDs []uint64
-	// Again says that Key stays the same when Attempt is tried again, so that what an
-	// earlier try left under it must be known again, also where nobody here can read it.
+	// Again means that Key is the same in every retry of Attempt. Save must then recognise the object of an earlier try,
+	// even if it is encrypted, see draft.
 	Again bool
-	// Tool that saves, with its version.
+	// Tool that saves the snapshot, with its version.
 	Tool string
-	// Encoder makes the object of the snapshot; the zero value leaves it plain.
+	// Encoder encodes the object; the zero value writes a plain object.
 	Encoder Encoder
 
-	// Progress is told how many bytes have been streamed; nil tells nobody.
+	// Progress is called with the number of streamed bytes; may be nil.
 	Progress func(int64)
 }
 
 // Saved is a snapshot in a store.
 type Saved struct {
 	Manifest Manifest
-	// Found says that the object was there already, left by an earlier try.
+	// Found means that an earlier try has written the object.
 	Found bool
 }
 
-// Save takes one snapshot, proves it while it is being uploaded, and commits it by
-// its manifest. It never replaces an object: where there is one that is not of
-// the same attempt, the error is fs.ErrExist and nothing has changed. After any
-// other error the same Request may be tried again.
+// Save takes one snapshot, verifies it during the upload, and commits it by writing its manifest. It never replaces an
+// object: if another attempt has written the key, the error is fs.ErrExist and nothing has changed. After any other
+// error the caller may retry the same Request.
 func Save(ctx context.Context, r Request) (Saved, error) {
 	if err := errors.Join(CheckKey(r.Key), r.Encoder.Check()); err != nil {
 		return Saved{}, fmt.Errorf("save snapshot: %w", err)
@@ -81,7 +76,7 @@ func Save(ctx context.Context, r Request) (Saved, error) {
 		err = r.dropDrafts(ctx)
 	}
 	if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(err, cause) {
-		err = fmt.Errorf("%w: %w", cause, err) // gRPC has errors of its own for this
+		err = fmt.Errorf("%w: %w", cause, err) // gRPC replaces the cause with its own error
 	}
 	if err != nil {
 		return Saved{}, fmt.Errorf("save snapshot %s: %w", r.Key, err)
@@ -90,8 +85,8 @@ func Save(ctx context.Context, r Request) (Saved, error) {
 }
 
 func save(ctx context.Context, r Request) (Saved, error) {
-	// Looking first spares a large upload that could only be refused, and keeps
-	// existing objects safe on a store that does not honour create-only.
+	// Check before the upload: it avoids a large upload that the store would reject, and protects existing objects on a
+	// store that ignores the create-only condition.
 	if m, found, err := r.committed(ctx); err != nil || found {
 		return Saved{Manifest: m, Found: true}, err
 	}
@@ -102,7 +97,7 @@ func save(ctx context.Context, r Request) (Saved, error) {
 	}
 	facts, err := r.upload(ctx)
 	if errors.Is(err, fs.ErrExist) {
-		// Somebody was faster, or the store had done it when its answer was lost.
+		// Another process was faster, or the store has created the object and its answer was lost.
 		return r.adopt(ctx, facts)
 	}
 	if err != nil {
@@ -111,8 +106,7 @@ func save(ctx context.Context, r Request) (Saved, error) {
 	return r.commit(ctx, Saved{Manifest: r.manifestOfSent(facts)})
 }
 
-// upload streams the snapshot. With fs.ErrExist it returns what was proven of the
-// stream, if it was read at all.
+// upload streams the snapshot. With fs.ErrExist it also returns the facts of the stream, if the store has read it.
 func (r Request) upload(ctx context.Context) (facts, error) {
 	spool, err := newSpool(r.SpoolDir)
 	if err != nil {
@@ -135,19 +129,18 @@ func (r Request) upload(ctx context.Context) (facts, error) {
 	err = r.Store.Put(ctx, r.Key, body)
 	switch {
 	case p.failure() != nil:
-		return facts{}, p.failure() // the store's error is only its echo
+		return facts{}, p.failure() // the store's error only repeats it
 	case err != nil && !p.proven:
 		return facts{}, err
 	case err != nil:
 		return r.sent(p, body), err
 	case !p.proven:
-		return facts{}, errors.New("the store did not read the snapshot to its end")
+		return facts{}, errors.New("the store did not read the whole snapshot")
 	}
 	return r.sent(p, body), nil
 }
 
-// encode makes the object's bytes of the proof's. A plain object is the proof itself,
-// which the store can read again.
+// encode returns the bytes of the object. A plain object is the proof itself, so that the store can read it again.
 func (r Request) encode(ctx context.Context, p *proof) (io.Reader, error) {
 	if r.Encoder.Encoding().plain() {
 		return p, nil
@@ -164,7 +157,7 @@ func (r Request) encode(ctx context.Context, p *proof) (io.Reader, error) {
 type sized struct {
 	*measured
 	hint  int64
-	ended func() error // is asked before the end is passed on
+	ended func() error // called before Read returns io.EOF
 }
 
 // SizeHint lets a store choose its part size.
@@ -180,7 +173,7 @@ func (s *sized) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// sent is what was proven, and what the store was given for it.
+// sent returns the facts of the snapshot and of the object that was sent.
 func (r Request) sent(p *proof, body io.Reader) facts {
 	f := p.facts
 	if encoded, ok := body.(*sized); ok {
@@ -189,15 +182,15 @@ func (r Request) sent(p *proof, body io.Reader) facts {
 	return f
 }
 
-// judge refuses a snapshot that lacks what the cluster had before.
+// judge rejects a snapshot that is older than the cluster.
 func (r Request) judge(f facts) error {
 	if f.Revision < r.MinRevision {
-		return fmt.Errorf("%w: it holds revision %d and the cluster was at %d", ErrStale, f.Revision, r.MinRevision)
+		return fmt.Errorf("%w: the snapshot has revision %d and the cluster had %d", ErrStale, f.Revision, r.MinRevision)
 	}
 	return nil
 }
 
-// manifestOfSent is that of what was streamed just now.
+// manifestOfSent returns the manifest of the snapshot that this try has streamed.
 func (r Request) manifestOfSent(f facts) Manifest {
 	m := r.manifest(f, r.Time)
 	m.EtcdVersion = r.EtcdVersion
@@ -228,9 +221,8 @@ func (r Request) manifest(f facts, at time.Time) Manifest {
 	return m
 }
 
-// commit writes the manifest. Where there is one already it must be about the
-// same object: it is that of a second process, or of this one when the store's
-// answer was lost.
+// commit writes the manifest. If there is one already, it must describe the same object: another process has written it,
+// or this one has and the store's answer was lost.
 func (r Request) commit(ctx context.Context, saved Saved) (Saved, error) {
 	content, err := saved.Manifest.Encode()
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 
 const key = "backups/before upgrade 100%.db"
 
-// request saves content to store, on behalf of an attempt made a minute ago.
+// request returns a request that saves content to store, with an attempt that began a minute ago.
 func request(t testing.TB, store objstore.Store, content []byte, change func(*Request)) Request {
 	t.Helper()
 	r := Request{
@@ -37,7 +37,7 @@ func request(t testing.TB, store objstore.Store, content []byte, change func(*Re
 	return r
 }
 
-func TestSave(t *testing.T) {
+func TestSaveStoresTheSnapshotAndItsManifest(t *testing.T) {
 	content := database(t, member, 300)
 	sum := sha256.Sum256(content)
 	store := newBucket(t)
@@ -72,7 +72,7 @@ func TestSave(t *testing.T) {
 	}
 }
 
-func TestSaveStoresNothingOfABadSnapshot(t *testing.T) {
+func TestSaveStoresNothingIfTheSnapshotIsInvalid(t *testing.T) {
 	good := database(t, member, 300)
 	flipped := bytes.Clone(good)
 	flipped[len(flipped)/3] ^= 4
@@ -108,7 +108,7 @@ func TestSaveStoresNothingOfABadSnapshot(t *testing.T) {
 			}
 			for _, kind := range []error{fs.ErrExist, fs.ErrNotExist, fs.ErrPermission} {
 				if errors.Is(err, kind) {
-					t.Errorf("error %v passes for the store's %v", err, kind)
+					t.Errorf("error %v must not be the store's %v", err, kind)
 				}
 			}
 			if keys := store.keys(); len(keys) != 0 {
@@ -121,7 +121,7 @@ func TestSaveStoresNothingOfABadSnapshot(t *testing.T) {
 	}
 }
 
-func TestSaveTellsTheCauseAndNotTheStoresEchoOfIt(t *testing.T) {
+func TestSaveReturnsTheCauseAndNotTheStoresError(t *testing.T) {
 	bad := database(t, member, 300)
 	bad[len(bad)/3] ^= 4
 	_, err := Save(t.Context(), request(t, taciturn{newBucket(t)}, bad, nil))
@@ -130,7 +130,7 @@ func TestSaveTellsTheCauseAndNotTheStoresEchoOfIt(t *testing.T) {
 	}
 }
 
-// taciturn never says what was wrong with a body.
+// taciturn is a store that hides the errors of a body.
 type taciturn struct{ objstore.Store }
 
 func (s taciturn) Put(ctx context.Context, key string, body io.Reader) error {
@@ -140,11 +140,11 @@ func (s taciturn) Put(ctx context.Context, key string, body io.Reader) error {
 	return nil
 }
 
-func TestSaveRefusesAKeyBeforeItAsksAnybody(t *testing.T) {
+func TestSaveRejectsAnInvalidKeyBeforeAnyRequest(t *testing.T) {
 	source := &source{}
 	for _, bad := range []string{"", "/a", "a/../b", "a\n", "a.json", strings.Repeat("x", 2000)} {
 		if _, err := Save(t.Context(), request(t, nil, nil, func(r *Request) { r.Key, r.Source = bad, source })); err == nil {
-			t.Errorf("key %q was taken", bad)
+			t.Errorf("key %q was accepted", bad)
 		}
 	}
 	if source.asked != 0 {
@@ -152,7 +152,7 @@ func TestSaveRefusesAKeyBeforeItAsksAnybody(t *testing.T) {
 	}
 }
 
-func TestSaveEndsWithItsContext(t *testing.T) {
+func TestSaveStopsWhenItsContextEnds(t *testing.T) {
 	store := newBucket(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	r := request(t, store, database(t, member, 300), func(r *Request) {
@@ -166,7 +166,7 @@ func TestSaveEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestSaveLeavesWhatIsThere(t *testing.T) {
+func TestSaveNeverChangesForeignObjects(t *testing.T) {
 	content := database(t, member, 300)
 	earlier := database(t, member, 200)
 	foreign := database(t, otherMember, 200)
@@ -178,20 +178,20 @@ func TestSaveLeavesWhatIsThere(t *testing.T) {
 		return encoded
 	}
 	for name, prepare := range map[string]func(bucket, *Request){
-		"some file":                          func(b bucket, _ *Request) { b.put(key, []byte("my thesis")) },
-		"an empty file":                      func(b bucket, _ *Request) { b.put(key, nil) },
-		"a snapshot of another cluster":      func(b bucket, _ *Request) { b.put(key, foreign) },
-		"a snapshot that is older than this": func(b bucket, _ *Request) { b.put(key, earlier); b.age(key, time.Hour) },
-		"half a snapshot":                    func(b bucket, _ *Request) { b.put(key, earlier[:len(earlier)/2]) },
-		"a snapshot with another's manifest": func(b bucket, _ *Request) { b.put(key, earlier); b.put(key+".json", committed("attempt-0")) },
-		"a snapshot with nobody's manifest":  func(b bucket, _ *Request) { b.put(key, earlier); b.put(key+".json", committed("")) },
-		"a manifest alone":                   func(b bucket, _ *Request) { b.put(key+".json", committed("attempt-0")) },
-		"our manifest alone":                 func(b bucket, _ *Request) { b.put(key+".json", committed("attempt-1")) },
-		"a file where the manifest would go": func(b bucket, _ *Request) { b.put(key+".json", []byte("{}")) },
-		"a manifest of a newer version":      func(b bucket, _ *Request) { b.put(key+".json", []byte(`{"formatVersion":9}`)) },
-		"a fresh snapshot, for nobody":       func(b bucket, r *Request) { b.put(key, earlier); r.Attempt = "" },
-		"a fresh snapshot, at no time":       func(b bucket, r *Request) { b.put(key, earlier); r.Since = time.Time{} },
-		"a fresh snapshot, of unknown members": func(b bucket, r *Request) {
+		"a foreign file":                                func(b bucket, _ *Request) { b.put(key, []byte("my thesis")) },
+		"an empty file":                                 func(b bucket, _ *Request) { b.put(key, nil) },
+		"a snapshot of another cluster":                 func(b bucket, _ *Request) { b.put(key, foreign) },
+		"a snapshot from before the request":            func(b bucket, _ *Request) { b.put(key, earlier); b.age(key, time.Hour) },
+		"half a snapshot":                               func(b bucket, _ *Request) { b.put(key, earlier[:len(earlier)/2]) },
+		"a snapshot with a manifest of another attempt": func(b bucket, _ *Request) { b.put(key, earlier); b.put(key+".json", committed("attempt-0")) },
+		"a snapshot with a manifest without an attempt": func(b bucket, _ *Request) { b.put(key, earlier); b.put(key+".json", committed("")) },
+		"a foreign manifest without its object":         func(b bucket, _ *Request) { b.put(key+".json", committed("attempt-0")) },
+		"our manifest without its object":               func(b bucket, _ *Request) { b.put(key+".json", committed("attempt-1")) },
+		"a foreign file in place of the manifest":       func(b bucket, _ *Request) { b.put(key+".json", []byte("{}")) },
+		"a manifest of a newer version":                 func(b bucket, _ *Request) { b.put(key+".json", []byte(`{"formatVersion":9}`)) },
+		"a new snapshot, request without an attempt":    func(b bucket, r *Request) { b.put(key, earlier); r.Attempt = "" },
+		"a new snapshot, request without a start time":  func(b bucket, r *Request) { b.put(key, earlier); r.Since = time.Time{} },
+		"a new snapshot, request without member IDs": func(b bucket, r *Request) {
 			b.put(key, earlier)
 			r.MemberIDs = nil
 		},
@@ -219,9 +219,9 @@ func TestSaveLeavesWhatIsThere(t *testing.T) {
 	}
 }
 
-// TestSaveIsKilled kills a save before, in the middle of and after each of its
-// calls to the store, and lets another process try again.
-func TestSaveIsKilled(t *testing.T) {
+// TestSaveThatWasKilledIsCompletedByTheNextTry kills a save before, during and after each of its calls to the store, and
+// lets another process retry.
+func TestSaveThatWasKilledIsCompletedByTheNextTry(t *testing.T) {
 	first, second := database(t, member, 300), database(t, member, 310)
 	for _, when := range []when{before, inBetween, after} {
 		for at := 1; ; at++ {
@@ -252,7 +252,7 @@ func TestSaveIsKilled(t *testing.T) {
 	}
 }
 
-// wantWhole checks that everything that is listed is one of these snapshots.
+// wantWhole checks that every listed snapshot has one of these contents.
 func wantWhole(t *testing.T, store bucket, contents ...[]byte) []Entry {
 	t.Helper()
 	listing, err := List(t.Context(), store, "")
@@ -265,16 +265,16 @@ func wantWhole(t *testing.T, store bucket, contents ...[]byte) []Entry {
 	for _, entry := range listing.Snapshots {
 		got := store.get(entry.Key)
 		if !slices.ContainsFunc(contents, func(c []byte) bool { return bytes.Equal(c, got) }) {
-			t.Errorf("%s holds %d bytes that nobody sent", entry.Key, len(got))
+			t.Errorf("%s holds %d bytes that were never sent", entry.Key, len(got))
 		}
 		if sum := sha256.Sum256(got); hex.EncodeToString(sum[:]) != entry.Manifest.SHA256 {
-			t.Errorf("%s is not what its manifest says", entry.Key)
+			t.Errorf("%s does not match its manifest", entry.Key)
 		}
 	}
 	return listing.Snapshots
 }
 
-func TestSaveTakesUpWhatAnEarlierTryLeft(t *testing.T) {
+func TestSaveAdoptsTheObjectOfAnEarlierTry(t *testing.T) {
 	left, fresh := database(t, member, 300), database(t, member, 310)
 	store := newBucket(t)
 	store.put(key, left)
@@ -284,11 +284,11 @@ func TestSaveTakesUpWhatAnEarlierTryLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !saved.Found || saved.Manifest.Revision != 301 || source.asked != 0 {
-		t.Errorf("found %v, revision %d, asked %d times; want the one that was left, at 301, and nobody asked",
+		t.Errorf("found %v, revision %d, asked %d times; want the existing one, at 301, and no request to etcd",
 			saved.Found, saved.Manifest.Revision, source.asked)
 	}
 	if saved.Manifest.CreatedAt.Equal(noon) || saved.Manifest.EtcdVersion != "" {
-		t.Errorf("manifest %+v claims to be of now, from the member of now", saved.Manifest)
+		t.Errorf("manifest %+v has the time and version of the retry", saved.Manifest)
 	}
 	again, err := Save(t.Context(), request(t, store, fresh, nil))
 	if err != nil || !again.Found || again.Manifest != saved.Manifest {
@@ -296,8 +296,9 @@ func TestSaveTakesUpWhatAnEarlierTryLeft(t *testing.T) {
 	}
 }
 
-// TestSaveWhoseAnswerIsLost: the store did it, and Put failed or found its own object.
-func TestSaveWhoseAnswerIsLost(t *testing.T) {
+// In TestSaveSucceedsIfTheStoresAnswerIsLost, the store has created the object, but its first answer is lost and the
+// retried request finds the object.
+func TestSaveSucceedsIfTheStoresAnswerIsLost(t *testing.T) {
 	content := database(t, member, 300)
 	for _, lost := range []string{key, key + ".json"} {
 		t.Run(lost, func(t *testing.T) {
@@ -318,7 +319,7 @@ func TestSaveWhoseAnswerIsLost(t *testing.T) {
 	}
 }
 
-// forgetful stores one key twice, as a client does that lost the first answer.
+// forgetful stores one key twice, as a client does if the first answer is lost.
 type forgetful struct {
 	objstore.Store
 	key string
@@ -335,7 +336,7 @@ func (f forgetful) Put(ctx context.Context, key string, body io.Reader) error {
 	return f.Store.Put(ctx, key, &content)
 }
 
-func TestSaveOfTwoAtOnce(t *testing.T) {
+func TestOnlyOneOfTwoConcurrentSavesSucceeds(t *testing.T) {
 	contents := [][]byte{database(t, member, 300), database(t, otherMember, 300)}
 	store := newBucket(t)
 	errs := make(chan error, len(contents))
@@ -362,7 +363,7 @@ func TestSaveOfTwoAtOnce(t *testing.T) {
 	}
 }
 
-func TestCleanSpool(t *testing.T) {
+func TestCleanSpoolOnlyDeletesItsOwnFiles(t *testing.T) {
 	dir := t.TempDir() + "/odd [name]*"
 	for _, name := range []string{"spool-1.db", "fetch-2.db", "mine.db"} {
 		put(t, dir, name)
@@ -374,6 +375,6 @@ func TestCleanSpool(t *testing.T) {
 		t.Errorf("left %q, want mine.db", got)
 	}
 	if err := CleanSpool(dir + "/absent"); err != nil {
-		t.Errorf("a directory that is not there is clean, got %v", err)
+		t.Errorf("a missing directory: error %v, want none", err)
 	}
 }

@@ -7,16 +7,16 @@ import (
 	"path/filepath"
 )
 
-// The names of files in a spool directory: of a snapshot that is being saved or
-// looked at, of one that was fetched, and the directory of a drill.
+// The names in a spool directory: a snapshot that is being saved or read back, a fetched snapshot, and the directory of a
+// restore test.
 const (
-	spoolPattern = "spool-*.db"
-	fetchPattern = "fetch-*.db"
-	drillPattern = "drill-*"
+	spoolPattern       = "spool-*.db"
+	fetchPattern       = "fetch-*.db"
+	restoreTestPattern = "restore-test-*"
 )
 
-// newSpool makes a file without a name: it takes space while it is open, and
-// whoever is killed leaves nothing.
+// newSpool creates a file and deletes its name. The file uses space only while it is open, so a killed process leaves no
+// file behind.
 func newSpool(dir string) (*os.File, error) {
 	f, err := os.CreateTemp(dir, spoolPattern)
 	if err != nil {
@@ -28,11 +28,10 @@ func newSpool(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// CleanSpool removes what killed processes left in dir. Nobody else may be using
-// it: call it once, at start.
+// CleanSpool deletes the files of killed processes in dir. Call it once at start, while no other process uses dir.
 func CleanSpool(dir string) error {
 	var errs []error
-	for _, pattern := range []string{spoolPattern, fetchPattern, drillPattern} {
+	for _, pattern := range []string{spoolPattern, fetchPattern, restoreTestPattern} {
 		names, err := filepath.Glob(filepath.Join(globEscape(dir), pattern))
 		errs = append(errs, err)
 		for _, name := range names {
@@ -47,7 +46,7 @@ func CleanSpool(dir string) error {
 	return nil
 }
 
-// globEscape makes a directory's name mean itself in a pattern.
+// globEscape escapes a directory's name for use in a pattern.
 func globEscape(dir string) string {
 	var escaped []rune
 	for _, r := range dir {

@@ -8,9 +8,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
-// AbortUploads removes the parts of unfinished uploads below a prefix that are stale
-// by key and start, where the store keeps such for ever, and says how many. One that
-// was completed meanwhile is left as it is.
+// AbortUploads deletes the parts of stale unfinished uploads under a prefix and returns how many it has aborted. It does
+// nothing for stores that delete such parts on their own, and for uploads that were completed meanwhile.
 func AbortUploads(ctx context.Context, store objstore.Store, prefix string, stale func(key string, started time.Time) bool) (aborted int, err error) {
 	unfinished, ok := store.(objstore.Unfinished)
 	if !ok {
@@ -19,7 +18,7 @@ func AbortUploads(ctx context.Context, store objstore.Store, prefix string, stal
 	var uploads []objstore.Upload
 	for upload, err := range unfinished.Uploads(ctx, prefix) {
 		if err != nil {
-			return 0, fmt.Errorf("look for unfinished uploads: %w", err)
+			return 0, fmt.Errorf("list unfinished uploads: %w", err)
 		}
 		if stale(upload.Key, upload.Started) {
 			uploads = append(uploads, upload)
@@ -27,7 +26,7 @@ func AbortUploads(ctx context.Context, store objstore.Store, prefix string, stal
 	}
 	for _, upload := range uploads {
 		if err := unfinished.Abort(ctx, upload); err != nil {
-			return aborted, fmt.Errorf("remove an unfinished upload: %w", err)
+			return aborted, fmt.Errorf("abort an unfinished upload: %w", err)
 		}
 		aborted++
 	}

@@ -6,20 +6,19 @@ import (
 	"strings"
 )
 
-// minor is a version without its patch: the format of a database changes with
-// minors only.
+// minor is a version without its patch level: only minor versions change the format of a database.
 type minor struct{ major, minor uint64 }
 
 func (m minor) newerThan(other minor) bool {
 	return m.major > other.major || m.major == other.major && m.minor > other.minor
 }
 
-// versioned is the first minor whose databases say which version they are of.
+// versioned is the first minor version whose databases hold a storage version.
 var versioned = minor{3, 6}
 
-// Format is the version that decides which etcd can read the snapshot. A database
-// without a storage version is of etcd 3.5 or older, whatever the member was: in
-// the midst of an upgrade a newer one keeps the older format.
+// Format returns the etcd version of the database format, which decides which versions of etcd can read the snapshot. A
+// database without a storage version has the format of etcd 3.5 or older, even if the member is newer: during an upgrade
+// a newer member keeps the older format.
 func (m Manifest) Format() string {
 	if m.StorageVersion != "" {
 		return m.StorageVersion
@@ -30,24 +29,22 @@ func (m Manifest) Format() string {
 	return "3.5.0"
 }
 
-// Compatible says whether etcd of version target can start from a snapshot of the
-// format snapshotVersion: its minor must not be older. etcd reads older formats
-// and not newer ones. An unknown version of the snapshot is one before 3.6, which
-// did not say.
+// Compatible returns nil if etcd of version target can start from a snapshot of the format snapshotVersion. etcd reads
+// older formats, but not newer ones. An empty snapshotVersion is a format before 3.6.
 func Compatible(snapshotVersion, target string) error {
 	want, ok := parseMinor(target)
 	if !ok {
-		return fmt.Errorf("etcd version %q is not understood: write it as 3.6.1", target)
+		return fmt.Errorf("invalid etcd version %q: write a version such as 3.6.1", target)
 	}
 	have, ok := parseMinor(snapshotVersion)
 	if snapshotVersion == "" {
 		have, ok = minor{}, true
 	}
 	if !ok {
-		return fmt.Errorf("version %q of the snapshot is not understood", snapshotVersion)
+		return fmt.Errorf("the snapshot has an invalid version %q", snapshotVersion)
 	}
 	if have.newerThan(want) {
-		return fmt.Errorf("snapshot has the format of etcd %d.%d, which etcd %s cannot read: use %d.%d or newer",
+		return fmt.Errorf("the snapshot has the format of etcd %d.%d, which etcd %s cannot read: use etcd %d.%d or newer",
 			have.major, have.minor, target, have.major, have.minor)
 	}
 	return nil

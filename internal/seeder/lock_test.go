@@ -12,18 +12,18 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/seed"
 )
 
-// A Pod that was deleted by force works on for a while: had the one that replaces it begun at once, each would remove
-// the other's work, or give a half made directory the name of the data directory.
-func TestASeedWaitsForTheOneBeforeIt(t *testing.T) {
+// A force-deleted Pod runs until the kubelet ends it. If the seed of the replacement Pod started before, each would remove
+// the files of the other, or rename an unfinished directory to the data directory.
+func TestSeedWaitsForAnotherSeedOnItsVolume(t *testing.T) {
 	f := given(t)
 	f.seeder.RetryFor = time.Minute
 	waits := make(chan struct{}, 1)
 	f.seeder.Log = funcr.New(func(_, args string) {
-		if strings.Contains(args, "another seed is at work") {
+		if strings.Contains(args, "another seed is using this volume") {
 			waits <- struct{}{}
 		}
 	}, funcr.Options{})
-	release, err := f.seeder.claim(t.Context(), f.volume)
+	release, err := f.seeder.lockVolume(t.Context(), f.volume)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,10 +36,10 @@ func TestASeedWaitsForTheOneBeforeIt(t *testing.T) {
 	select {
 	case <-waits:
 	case err := <-done:
-		t.Fatalf("it did not wait: %v", err)
+		t.Fatalf("the second seed did not wait: %v", err)
 	}
 	if _, err := os.Stat(half); err != nil {
-		t.Errorf("it removed what the one before it is making: %v", err)
+		t.Errorf("the second seed removed the files of the first: %v", err)
 	}
 	release()
 	if err := <-done; err != nil {
@@ -48,9 +48,9 @@ func TestASeedWaitsForTheOneBeforeIt(t *testing.T) {
 	f.wantVolume(t, "data")
 }
 
-func TestASeedThatWaitsForEverSaysForWhat(t *testing.T) {
+func TestSeedReportsWhatItWaitedFor(t *testing.T) {
 	f := given(t)
-	release, err := f.seeder.claim(t.Context(), f.volume)
+	release, err := f.seeder.lockVolume(t.Context(), f.volume)
 	if err != nil {
 		t.Fatal(err)
 	}

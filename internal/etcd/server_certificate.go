@@ -9,14 +9,14 @@ import (
 	"fmt"
 )
 
-var errNoneShown = errors.New("the server shows none")
+var errNoCertificate = errors.New("the server sends no certificate")
 
-// Shown is the certificate that a server at address (host and port) shows to whoever connects. It is not judged: the
-// caller compares it with the one that is expected.
+// Shown returns the certificate that the server at address (host and port) presents. It does not verify the certificate:
+// the caller compares it with the expected one.
 func Shown(ctx context.Context, address string) (*x509.Certificate, error) {
 	var shown *x509.Certificate
 	dialer := tls.Dialer{Config: &tls.Config{
-		InsecureSkipVerify: true, // nothing is sent; the certificate is only looked at
+		InsecureSkipVerify: true, // no data is sent; only the certificate is read
 		MinVersion:         tls.VersionTLS12,
 		VerifyConnection: func(state tls.ConnectionState) error {
 			if len(state.PeerCertificates) > 0 {
@@ -30,8 +30,8 @@ func Shown(ctx context.Context, address string) (*x509.Certificate, error) {
 		_ = connection.Close()
 	}
 	if shown != nil {
-		// The server may refuse a client without a certificate, and it may say so at once. It was seen all the same.
+		// The server may refuse a client without a certificate, but it has sent its own before.
 		return shown, nil
 	}
-	return nil, fmt.Errorf("see the certificate of %s: %w", address, cmp.Or(err, errNoneShown))
+	return nil, fmt.Errorf("read the certificate of the server at %s: %w", address, cmp.Or(err, errNoCertificate))
 }

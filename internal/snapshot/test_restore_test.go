@@ -14,7 +14,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
-// cluster is a Live that answers with what it is given.
+// cluster is a fake Live.
 type cluster struct {
 	hash      uint32
 	compacted int64
@@ -27,7 +27,7 @@ func (c *cluster) HashKV(_ context.Context, revision int64) (uint32, int64, erro
 	return c.hash, c.compacted, c.err
 }
 
-func TestDrill(t *testing.T) {
+func TestRestoreTestComparesTheRestoredDataWithTheCluster(t *testing.T) {
 	alice, aliceKey := keyPair(t)
 	db := dbfiletest.New(t, member).Put(300, 200).Delete("key-000007").Put(20, 10)
 	content := db.Snapshot()
@@ -43,17 +43,17 @@ func TestDrill(t *testing.T) {
 		why      string
 		want     error
 	}{
-		"compares with the live cluster":                     {live: &cluster{hash: hash}, compared: true},
-		"compares with one that was compacted since":         {live: &cluster{hash: compacted, compacted: 310}, compared: true},
-		"decrypts what it compares":                          {live: &cluster{hash: hash}, encoder: Encoder{Zstd, []string{alice}}, compared: true},
-		"finds that it differs":                              {live: &cluster{hash: hash + 1}, want: ErrDiffers},
-		"finds that it differs from a compacted one":         {live: &cluster{hash: hash, compacted: 310}, want: ErrDiffers},
-		"says that the cluster was compacted beyond it":      {live: &cluster{err: errors.New("required revision has been compacted")}, why: "compacted"},
-		"says that the hash is of a compaction beyond it":    {live: &cluster{hash: hash, compacted: 400}, why: "compacted to revision 400"},
-		"says that nobody answers":                           {live: &cluster{err: errors.New("connection refused")}, why: "refused"},
-		"says that there is nobody to compare with":          {why: "no cluster"},
-		"opens what it cannot compare and says so, too":      {live: &cluster{err: errors.New("x")}, why: "x"},
-		"does not compact the one when the other is useless": {live: &cluster{hash: 1, compacted: 310, err: errors.New("x")}, why: "x"},
+		"the hashes are equal":                           {live: &cluster{hash: hash}, compared: true},
+		"the cluster was compacted after the snapshot":   {live: &cluster{hash: compacted, compacted: 310}, compared: true},
+		"the object is encrypted":                        {live: &cluster{hash: hash}, encoder: Encoder{Zstd, []string{alice}}, compared: true},
+		"the hashes differ":                              {live: &cluster{hash: hash + 1}, want: ErrDiffers},
+		"the hashes differ after a compaction":           {live: &cluster{hash: hash, compacted: 310}, want: ErrDiffers},
+		"the revision is compacted":                      {live: &cluster{err: errors.New("required revision has been compacted")}, why: "compacted"},
+		"the hash is of a later compaction":              {live: &cluster{hash: hash, compacted: 400}, why: "compacted to revision 400"},
+		"the cluster does not answer":                    {live: &cluster{err: errors.New("connection refused")}, why: "refused"},
+		"there is no cluster":                            {why: "no cluster"},
+		"the comparison fails":                           {live: &cluster{err: errors.New("x")}, why: "x"},
+		"the comparison fails and there is a compaction": {live: &cluster{hash: 1, compacted: 310, err: errors.New("x")}, why: "x"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store, dir := newBucket(t), t.TempDir()
@@ -61,11 +61,11 @@ func TestDrill(t *testing.T) {
 				t.Fatal(err)
 			}
 			var read int64
-			r := DrillRequest{Store: store, Key: key, ScratchDir: dir, Identities: aliceKey, Progress: func(n int64) { read = n }}
+			r := RestoreTestRequest{Store: store, Key: key, ScratchDir: dir, Identities: aliceKey, Progress: func(n int64) { read = n }}
 			if test.live != nil {
 				r.Live = test.live
 			}
-			got, err := Drill(t.Context(), r)
+			got, err := TestRestore(t.Context(), r)
 			if !errors.Is(err, test.want) || (err == nil) != (test.want == nil) {
 				t.Fatalf("error %v, want %v", err, test.want)
 			}
@@ -85,27 +85,27 @@ func TestDrill(t *testing.T) {
 	}
 }
 
-func TestDrillOfAnEmptyStore(t *testing.T) {
+func TestRestoreTestOfAnEmptyStoreComparesAtRevision1(t *testing.T) {
 	db := dbfiletest.New(t, member)
 	store := newBucket(t)
 	store.put(key, db.Snapshot())
 	live := &cluster{hash: db.HashKV(1)}
-	got, err := Drill(t.Context(), DrillRequest{Store: store, Key: key, ScratchDir: t.TempDir(), Live: live})
+	got, err := TestRestore(t.Context(), RestoreTestRequest{Store: store, Key: key, ScratchDir: t.TempDir(), Live: live})
 	if err != nil || !got.Compared || live.asked != 1 {
 		t.Errorf("%+v, error %v, asked for %d; want it to be compared at 1, since 0 means now", got, err, live.asked)
 	}
 }
 
-func TestDrillRefuses(t *testing.T) {
+func TestRestoreTestFails(t *testing.T) {
 	content := database(t, member, 300)
 	for name, test := range map[string]struct {
 		object []byte
 		dir    string
 		want   error
 	}{
-		"what is not there":            {want: fs.ErrNotExist},
-		"a damaged object":             {object: append([]byte("x"), content[1:]...), want: dbfile.ErrCorrupt},
-		"to work where it has no disk": {object: content, dir: "/does/not/exist", want: ErrDisk},
+		"if the object is missing":            {want: fs.ErrNotExist},
+		"if the object is damaged":            {object: append([]byte("x"), content[1:]...), want: dbfile.ErrCorrupt},
+		"if the scratch directory is missing": {object: content, dir: "/does/not/exist", want: ErrDisk},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store, dir := newBucket(t), t.TempDir()
@@ -115,7 +115,7 @@ func TestDrillRefuses(t *testing.T) {
 			if test.dir != "" {
 				dir = test.dir
 			}
-			if _, err := Drill(t.Context(), DrillRequest{Store: store, Key: key, ScratchDir: dir}); !errors.Is(err, test.want) {
+			if _, err := TestRestore(t.Context(), RestoreTestRequest{Store: store, Key: key, ScratchDir: dir}); !errors.Is(err, test.want) {
 				t.Errorf("error %v, want %v", err, test.want)
 			}
 		})
@@ -144,7 +144,7 @@ func (u *uploads) Abort(_ context.Context, upload objstore.Upload) error {
 	return nil
 }
 
-func TestAbortUploadsLeavesOthersAlone(t *testing.T) {
+func TestAbortUploadsOnlyAbortsStaleUploads(t *testing.T) {
 	store := &uploads{kept: []objstore.Upload{
 		{Key: "a/old", ID: "1", Started: noon.Add(-25 * time.Hour)},
 		{Key: "a/young", ID: "2", Started: noon},

@@ -12,26 +12,27 @@ import (
 	"time"
 )
 
-// Request says what a certificate is for.
+// Request is what a certificate is issued for.
 type Request struct {
-	// CommonName is the name that etcd takes for a user's where its authentication is on.
+	// CommonName is the user name that etcd reads from the certificate if its authentication is enabled.
 	CommonName string
-	// DNSNames and Addresses that a server answers under; none for a client.
+	// DNSNames and Addresses are the names of a server; both are empty for a client.
 	DNSNames  []string
 	Addresses []net.IP
-	// Server and Client say which ends of a connection the certificate is good for.
+	// Server and Client are the ends of a connection that the certificate may be used for.
 	Server, Client bool
 }
 
-// Issue makes a key and a certificate for it, good for duration from now on but never longer than the authority.
-func (a *Authority) Issue(r Request, now time.Time, duration time.Duration) (Pair, error) {
+// Issue creates a key and a certificate for it. The certificate is valid for duration from now, but never longer than
+// the CA.
+func (c *CA) Issue(r Request, now time.Time, duration time.Duration) (Pair, error) {
 	serial, err := newSerial()
 	if err != nil {
 		return Pair{}, err
 	}
 	end := now.Add(duration)
-	if end.After(a.cert.NotAfter) {
-		end = a.cert.NotAfter
+	if end.After(c.cert.NotAfter) {
+		end = c.cert.NotAfter
 	}
 	template := &x509.Certificate{
 		SerialNumber:          serial,
@@ -44,7 +45,7 @@ func (a *Authority) Issue(r Request, now time.Time, duration time.Duration) (Pai
 		DNSNames:              r.DNSNames,
 		IPAddresses:           r.Addresses,
 	}
-	pair, err := sign(template, a)
+	pair, err := sign(template, c)
 	if err != nil {
 		return Pair{}, fmt.Errorf("issue the certificate of %s: %w", r.CommonName, err)
 	}
@@ -62,7 +63,7 @@ func (r Request) usages() []x509.ExtKeyUsage {
 	return usages
 }
 
-// Check says what is wrong with a pair for a request: nothing, or why it must be made anew. Time is not looked at.
+// Check returns nil if the pair fits the request, and otherwise why it must be reissued. It ignores the validity period.
 func (r Request) Check(pair Pair) error {
 	cert, err := pair.Leaf()
 	if err != nil {
@@ -70,13 +71,13 @@ func (r Request) Check(pair Pair) error {
 	}
 	switch {
 	case cert.Subject.CommonName != r.CommonName:
-		return errors.New("its common name is another")
+		return errors.New("its common name differs from the requested one")
 	case !sameNames(cert.DNSNames, r.DNSNames):
-		return errors.New("its DNS names are others")
+		return errors.New("its DNS names differ from the requested ones")
 	case !slices.EqualFunc(cert.IPAddresses, r.Addresses, net.IP.Equal):
-		return errors.New("its addresses are others")
+		return errors.New("its addresses differ from the requested ones")
 	case !slices.Equal(cert.ExtKeyUsage, r.usages()):
-		return errors.New("its uses are others")
+		return errors.New("its key usages differ from the requested ones")
 	}
 	return nil
 }
@@ -86,19 +87,19 @@ func sameNames(a, b []string) bool {
 	return slices.Equal(a, b)
 }
 
-// Leaf reads the pair's certificate and checks that the key is its own. Errors never hold content.
+// Leaf reads the pair's certificate and checks that the key belongs to it. Its errors never contain the content.
 func (p Pair) Leaf() (*x509.Certificate, error) {
 	if len(p.Cert) == 0 || len(p.Key) == 0 {
-		return nil, errors.New("certificate or key is missing")
+		return nil, errors.New("the certificate or its key is missing")
 	}
 	pair, err := tls.X509KeyPair(p.Cert, p.Key)
 	if err != nil {
-		return nil, fmt.Errorf("certificate and key: %w", err)
+		return nil, fmt.Errorf("read certificate and key: %w", err)
 	}
 	return pair.Leaf, nil
 }
 
-// Same says whether two pairs hold the same certificate and key.
+// Same reports whether two pairs have the same certificate and key.
 func (p Pair) Same(other Pair) bool {
 	return bytes.Equal(p.Cert, other.Cert) && bytes.Equal(p.Key, other.Key)
 }

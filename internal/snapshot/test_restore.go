@@ -1,0 +1,176 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/etcd-suite/etcd-operator/internal/dbfile"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+)
+
+// Live is a member of the running cluster that the snapshot was taken from.
+type Live interface {
+	// HashKV returns etcd's hash of the member's store up to a revision, and the revision that the store is compacted to.
+	HashKV(ctx context.Context, revision int64) (hash uint32, compactRevision int64, err error)
+}
+
+// RestoreTestRequest says which snapshot to test, and how.
+type RestoreTestRequest struct {
+	Store objstore.Store
+	Key   string
+	// Identities of age, one per line, for an encrypted object.
+	Identities []byte
+	// ScratchDir needs space for twice the database. CleanSpool deletes the files of a killed process in it.
+	ScratchDir string
+	// Live is compared with the restored data at the snapshot's revision; nil skips the comparison. The cluster must not
+	// have compacted that revision, so run the test soon after the snapshot was taken.
+	Live Live
+	// Progress is called with the number of bytes read from the object; may be nil.
+	Progress func(int64)
+}
+
+// RestoreTestResult is what a restore test has verified: the object can be read completely and agrees with its manifest,
+// and etcd's storage opens a data directory that was restored from it.
+type RestoreTestResult struct {
+	// Manifest is nil if the object has none.
+	Manifest *Manifest
+	// Info is the content of the snapshot.
+	Info dbfile.Info
+	// SHA256 and Size of the object.
+	SHA256 string
+	Size   int64
+	// Restored is etcd's hash of the restored store at the snapshot's revision.
+	Restored dbfile.KVHash
+	// Compared means that the live cluster has the same hash at that revision. If false, Why is the reason why the hashes
+	// could not be compared. The snapshot may be good nevertheless.
+	Compared bool
+	Why      string
+}
+
+var (
+	// ErrUnrestorable means that the snapshot is complete, but etcd cannot create or open a data directory from it.
+	ErrUnrestorable = errors.New("etcd cannot restore the snapshot")
+	// ErrDiffers means that the restored store and the live cluster differ at the same revision: one of them is damaged.
+	ErrDiffers = errors.New("the restored data differs from the live cluster's at the same revision")
+)
+
+// TestRestore reads a snapshot from its store, restores it into ScratchDir, opens the data directory with etcd's storage
+// code, and compares its hash with the live cluster's. The errors of a bad snapshot are those of Fetch, ErrUnrestorable
+// and ErrDiffers. ErrDisk is the local disk. Any other error may be temporary.
+func TestRestore(ctx context.Context, r RestoreTestRequest) (RestoreTestResult, error) {
+	result, err := testRestore(ctx, r)
+	if err != nil {
+		return result, fmt.Errorf("restore test of snapshot %s: %w", r.Key, err)
+	}
+	return result, nil
+}
+
+func testRestore(ctx context.Context, r RestoreTestRequest) (_ RestoreTestResult, err error) {
+	dir, err := os.MkdirTemp(r.ScratchDir, restoreTestPattern)
+	if err != nil {
+		return RestoreTestResult{}, diskError(err)
+	}
+	defer func() {
+		if failed := os.RemoveAll(dir); failed != nil && err == nil {
+			err = diskError(failed)
+		}
+	}()
+	fetched, err := Fetch(ctx, counting{r.Store, r.Key, r.Progress}, r.Key, dir, r.Identities)
+	if err != nil {
+		return RestoreTestResult{}, err
+	}
+	result := RestoreTestResult{Manifest: fetched.Manifest, Info: fetched.Info, SHA256: fetched.SHA256, Size: fetched.Size}
+	data := filepath.Join(dir, "data")
+	const member, peer = "restore-test", "http://restore-test.invalid:2380" // the member is never started
+	err = dbfile.Restore(ctx, dbfile.Options{
+		SnapshotPath: fetched.Path, DataDir: data, Name: member, PeerURLs: []string{peer},
+		InitialCluster: member + "=" + peer, Token: member,
+	})
+	if err != nil {
+		return result, unrestorable(ctx, err)
+	}
+	return result, result.compare(ctx, r.Live, data)
+}
+
+// compare compares the hash of the data directory with the live cluster's. The snapshot's revision is 0 if nothing was
+// ever written; etcd itself starts at revision 1, and takes 0 for the current revision.
+func (r *RestoreTestResult) compare(ctx context.Context, live Live, data string) error {
+	at := max(r.Info.Revision, 1)
+	var want dbfile.KVHash
+	if live == nil {
+		r.Why = "there is no cluster to compare with"
+	} else if hash, compacted, err := live.HashKV(ctx, at); err != nil {
+		r.Why = err.Error()
+	} else if want = (dbfile.KVHash{Hash: hash, Revision: at, CompactRevision: compacted}); compacted > at {
+		r.Why = fmt.Sprintf("the cluster is compacted to revision %d", compacted)
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	compactTo := want.CompactRevision
+	if r.Why != "" {
+		compactTo = 0
+	}
+	var err error
+	if r.Restored, err = dbfile.HashKV(ctx, data, at, compactTo); err != nil {
+		return unrestorable(ctx, err)
+	}
+	switch {
+	case r.Why != "":
+	case r.Restored.CompactRevision != want.CompactRevision:
+		// The member may have computed its hash before its last compaction.
+		r.Why = fmt.Sprintf("the cluster's hash was computed at compaction %d and the snapshot's at %d", want.CompactRevision, r.Restored.CompactRevision)
+	case r.Restored.Hash != want.Hash:
+		return fmt.Errorf("%w: at revision %d the restored hash is %d and the cluster's is %d", ErrDiffers, at, r.Restored.Hash, want.Hash)
+	default:
+		r.Compared = true
+	}
+	return nil
+}
+
+// unrestorable separates faults of the snapshot from faults of the local disk.
+func unrestorable(ctx context.Context, err error) error {
+	var path *fs.PathError
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.As(err, &path), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EIO), strings.Contains(err.Error(), syscall.ENOSPC.Error()):
+		return diskError(err)
+	}
+	return fmt.Errorf("%w: %w", ErrUnrestorable, err)
+}
+
+// counting reports how many bytes of one object were read.
+type counting struct {
+	objstore.Store
+	key      string
+	progress func(int64)
+}
+
+func (c counting) Get(ctx context.Context, key string) (io.ReadCloser, error) {
+	body, err := c.Store.Get(ctx, key)
+	if err != nil || key != c.key || c.progress == nil {
+		return body, err
+	}
+	return &countingBody{ReadCloser: body, progress: c.progress}, nil
+}
+
+type countingBody struct {
+	io.ReadCloser
+	read     int64
+	progress func(int64)
+}
+
+func (b *countingBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.read += int64(n)
+	b.progress(b.read)
+	return n, err
+}
