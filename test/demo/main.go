@@ -1,5 +1,6 @@
-// Demo shows the whole promise on real parts: a Kubernetes, an S3 server, the suite installed by Helm, an etcd
-// cluster, a snapshot, a disaster, a restore. It applies examples/ as they stand and fails loudly if anything differs.
+// Demo shows the whole suite on real servers. It starts a Kubernetes and an S3 server and installs the suite with Helm.
+// Then it creates an etcd cluster, takes a snapshot, destroys the data and restores it. It applies the manifests of
+// examples/ unchanged and fails if any key differs afterwards.
 package main
 
 import (
@@ -11,7 +12,7 @@ import (
 	"time"
 )
 
-// limit of the whole demo, the first build included.
+// limit is the time limit of the whole demo, including the first build.
 const limit = 40 * time.Minute
 
 func main() {
@@ -32,14 +33,14 @@ func run(ctx context.Context) error {
 		what string
 		do   func(context.Context) error
 	}{
-		{"Bring up a Kubernetes of three nodes (programs are built once)", d.kubernetes},
-		{"Build the images and load them", d.images},
+		{"Start a Kubernetes with three nodes (its programs are built only once)", d.kubernetes},
+		{"Build the container images and load them into the nodes", d.images},
 		{"Start an S3 server in the cluster", d.objectStore},
 		{"Install the three operators with Helm", d.install},
-		{"Create an etcd cluster of three members", d.createCluster},
+		{"Create an etcd cluster with three members", d.createCluster},
 		{fmt.Sprintf("Write %d keys with an etcd client", keys), d.write},
-		{"Take a snapshot into S3", d.backup},
-		{"Destroy the data: delete every key and write rubbish", d.destroy},
+		{"Back up the cluster to S3", d.backup},
+		{"Destroy the data: delete every key and write other keys", d.destroy},
 		{"Restore the snapshot", d.restore},
 		{"Read every key back", d.readBack},
 	}
@@ -52,6 +53,6 @@ func run(ctx context.Context) error {
 		}
 		fmt.Printf("      done in %s\n", time.Since(began).Round(100*time.Millisecond))
 	}
-	d.farewell()
+	d.showNextSteps()
 	return nil
 }

@@ -11,11 +11,12 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/stack"
 )
 
-func say(format string, args ...any) { fmt.Printf("      "+format+"\n", args...) }
+// printf prints one indented line of the narration.
+func printf(format string, args ...any) { fmt.Printf("      "+format+"\n", args...) }
 
 func (d *demo) apply(ctx context.Context, files ...string) error {
 	for _, file := range files {
-		say("kubectl apply -n %s -f %s", namespace, file)
+		printf("kubectl apply -n %s -f %s", namespace, file)
 		if _, err := d.stack.Kubectl(ctx, "apply", "-n", namespace, "-f", file); err != nil {
 			return err
 		}
@@ -24,12 +25,12 @@ func (d *demo) apply(ctx context.Context, files ...string) error {
 }
 
 func (d *demo) wait(ctx context.Context, object, condition string) error {
-	say("kubectl wait -n %s %s --for=condition=%s", namespace, object, condition)
-	_, err := d.stack.Kubectl(ctx, "wait", "-n", namespace, object, "--for=condition="+condition, "--timeout="+patience)
+	printf("kubectl wait -n %s %s --for=condition=%s", namespace, object, condition)
+	_, err := d.stack.Kubectl(ctx, "wait", "-n", namespace, object, "--for=condition="+condition, "--timeout="+waitLimit)
 	return err
 }
 
-// show prints what kubectl get shows, as far as it can be had.
+// show prints the output of kubectl get. It ignores errors, because the demo does not depend on it.
 func (d *demo) show(ctx context.Context, kinds string) {
 	output, _ := d.stack.Kubectl(ctx, "get", "-n", namespace, kinds)
 	for line := range strings.Lines(output) {
@@ -37,7 +38,7 @@ func (d *demo) show(ctx context.Context, kinds string) {
 	}
 }
 
-// explain prints what a person would look at when a step failed.
+// explain prints the objects, events and logs that a person needs to find out why a step failed.
 func (d *demo) explain(ctx context.Context) {
 	if d.stack == nil {
 		return
@@ -55,39 +56,39 @@ func (d *demo) explain(ctx context.Context) {
 	}
 }
 
-func (d *demo) farewell() {
-	fmt.Printf("\nAll of it in %s. Things to try next:\n\n", time.Since(d.started).Round(time.Second))
+func (d *demo) showNextSteps() {
+	fmt.Printf("\nThe demo succeeded in %s. What to try next:\n\n", time.Since(d.started).Round(time.Second))
 	kubectl := "kubectl"
 	if d.stack.Local != nil {
 		fmt.Printf("  export KUBECONFIG=%s PATH=%s:$PATH\n", d.stack.Local.Kubeconfig(), d.stack.Local.Bin())
 	}
 	fmt.Printf(`  %[1]s -n %[2]s scale etcdcluster/%[3]s --replicas=5
-  %[1]s -n %[2]s delete pods -l etcd_cluster=%[3]s     # all at once: the data stays
+  %[1]s -n %[2]s delete pods -l etcd_cluster=%[3]s     # all Pods at once: the data is kept
   %[1]s -n %[2]s describe etcdcluster/%[3]s
-  make cluster-down                            # remove it all
+  make cluster-down                            # remove everything
 `, kubectl, namespace, cluster)
 }
 
-// pace of the client that watches for gaps, and how long it waits for one answer.
+// The client that measures the outage reads every readInterval and waits at most responseLimit for a response.
 const (
-	pace        = 20 * time.Millisecond
-	answerLimit = 500 * time.Millisecond
+	readInterval  = 20 * time.Millisecond
+	responseLimit = 500 * time.Millisecond
 )
 
-// watchGaps reads in a loop until the returned function is called, which tells the longest time without an answer
-// and how many reads were made.
-func watchGaps(ctx context.Context, etcd *clientv3.Client) func() (longest time.Duration, questions int) {
+// measureOutage reads in a loop until the returned function is called. That function returns the longest time without
+// a response and the number of reads.
+func measureOutage(ctx context.Context, etcd *clientv3.Client) func() (longest time.Duration, reads int) {
 	ctx, stop := context.WithCancel(ctx)
 	done := make(chan struct{})
 	var longest time.Duration
-	questions := 0
+	reads := 0
 	go func() {
 		defer close(done)
 		last := time.Now()
-		for tick := time.NewTicker(pace); ctx.Err() == nil; <-tick.C {
-			questions++
-			asking, cancel := context.WithTimeout(ctx, answerLimit)
-			_, err := etcd.Get(asking, "demo/gap")
+		for tick := time.NewTicker(readInterval); ctx.Err() == nil; <-tick.C {
+			reads++
+			limited, cancel := context.WithTimeout(ctx, responseLimit)
+			_, err := etcd.Get(limited, "demo/outage")
 			cancel()
 			if err == nil {
 				longest = max(longest, time.Since(last))
@@ -98,6 +99,6 @@ func watchGaps(ctx context.Context, etcd *clientv3.Client) func() (longest time.
 	return func() (time.Duration, int) {
 		stop()
 		<-done
-		return longest, questions
+		return longest, reads
 	}
 }

@@ -19,9 +19,9 @@ const (
 	namespace = "demo"
 	cluster   = "example"
 	keys      = 1000
-	// patience is for kubectl wait; on an idle machine each takes seconds.
-	patience = "180s"
-	// readLimit is for reading every key at once.
+	// waitLimit is the timeout of each kubectl wait. On an idle machine each wait takes seconds.
+	waitLimit = "180s"
+	// readLimit is the timeout for reading every key at once.
 	readLimit = 30 * time.Second
 )
 
@@ -30,7 +30,7 @@ type demo struct {
 	stack   *stack.Stack
 	store   *s3.Client
 	etcd    *clientv3.Client
-	// revision of the cluster when the snapshot was due.
+	// revision of the cluster after the last write before the snapshot.
 	revision int64
 }
 
@@ -39,7 +39,7 @@ func (d *demo) kubernetes(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	// An earlier demo's namespace goes while the images are built.
+	// Kubernetes deletes the namespace of an earlier demo while the images are built.
 	_, err = d.stack.Kubectl(ctx, "delete", "namespace", namespace, "--ignore-not-found", "--wait=false")
 	return err
 }
@@ -54,11 +54,11 @@ func (d *demo) objectStore(ctx context.Context) (err error) {
 }
 
 func (d *demo) install(ctx context.Context) error {
-	say("helm upgrade --install %s charts/etcd-operator -n %s", stack.Release, stack.Namespace)
+	printf("helm upgrade --install %s charts/etcd-operator -n %s", stack.Release, stack.Namespace)
 	return d.stack.Install(ctx)
 }
 
-// createCluster begins with a clean namespace and store, so that the demo can be repeated.
+// createCluster first deletes the namespace and the objects of an earlier demo, so that the demo can be repeated.
 func (d *demo) createCluster(ctx context.Context) error {
 	if _, err := d.stack.Kubectl(ctx, "delete", "namespace", namespace, "--ignore-not-found"); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (d *demo) write(ctx context.Context) error {
 		}
 		d.revision = response.Header.Revision
 	}
-	say("%d keys, the cluster is at revision %d", keys, d.revision)
+	printf("%d keys are written; the cluster is at revision %d", keys, d.revision)
 	return nil
 }
 
@@ -123,30 +123,30 @@ func (d *demo) destroy(ctx context.Context) error {
 		return fmt.Errorf("delete every key: %w", err)
 	}
 	for i := range 10 {
-		if _, err := d.etcd.Put(ctx, fmt.Sprintf("rubbish-%d", i), "x"); err != nil {
-			return fmt.Errorf("write rubbish: %w", err)
+		if _, err := d.etcd.Put(ctx, fmt.Sprintf("unwanted-%d", i), "x"); err != nil {
+			return fmt.Errorf("write unwanted key %d: %w", i, err)
 		}
 	}
-	say("%d keys deleted, 10 rubbish keys written", deleted.Deleted)
+	printf("%d keys are deleted, 10 unwanted keys are written", deleted.Deleted)
 	return nil
 }
 
 func (d *demo) restore(ctx context.Context) error {
-	gaps := watchGaps(ctx, d.etcd)
+	outage := measureOutage(ctx, d.etcd)
 	if err := d.apply(ctx, "examples/etcdrestore-s3.yaml"); err != nil {
 		return err
 	}
 	if err := d.wait(ctx, "etcdrestore/example", "Complete"); err != nil {
 		return err
 	}
-	longest, questions := gaps()
-	// A port that was forwarded to an old member is gone with it.
+	longest, reads := outage()
+	// A port that kubectl forwarded to an old member closed with that member.
 	var err error
 	if d.etcd, err = d.stack.Etcd(ctx, namespace, cluster, nil); err != nil {
 		return err
 	}
 	d.show(ctx, "etcdrestores,etcdclusters,pods,pvc")
-	say("meanwhile a client asked %d times; the longest it went without an answer was %s", questions, longest.Round(10*time.Millisecond))
+	printf("a client read %d times during the restore; its longest time without a response was %s", reads, longest.Round(10*time.Millisecond))
 	return nil
 }
 
@@ -164,20 +164,20 @@ func (d *demo) readBack(ctx context.Context) error {
 	var wrong []error
 	for i := range keys {
 		if found[key(i)] != value(i) {
-			wrong = append(wrong, fmt.Errorf("%s is %q and should be %q", key(i), found[key(i)], value(i)))
+			wrong = append(wrong, fmt.Errorf("key %s has the value %q, expected %q", key(i), found[key(i)], value(i)))
 		}
 		delete(found, key(i))
 	}
 	for name := range found {
-		wrong = append(wrong, fmt.Errorf("%s should not be there", name))
+		wrong = append(wrong, fmt.Errorf("key %s exists, but the snapshot does not contain it", name))
 	}
 	if response.Header.Revision <= d.revision {
-		wrong = append(wrong, fmt.Errorf("revision %d is not ahead of %d: watchers would miss changes", response.Header.Revision, d.revision))
+		wrong = append(wrong, fmt.Errorf("the revision after the restore is %d, expected more than %d: watchers would miss changes", response.Header.Revision, d.revision))
 	}
 	if err := errors.Join(wrong...); err != nil {
 		return err
 	}
-	say("all %d keys are back, and nothing else; the revision went from %d to %d, so every watcher notices", keys, d.revision, response.Header.Revision)
+	printf("all %d keys are restored, and no other key exists; the revision rose from %d to %d, so watchers detect the restore", keys, d.revision, response.Header.Revision)
 	return nil
 }
 

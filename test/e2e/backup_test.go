@@ -19,7 +19,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/stack"
 )
 
-// s3Backup and s3Restore name an object of the S3 server in the cluster.
+// s3Backup and s3Restore return manifests that use an object of the S3 server in the cluster.
 func s3Backup(name, source, path string) string {
 	return fmt.Sprintf(`
 apiVersion: etcd.database.coreos.com/v1beta2
@@ -46,7 +46,7 @@ spec:
 
 func ofCluster(name string) string { return "etcdCluster: {name: " + name + "}" }
 
-// object reads an object of the S3 server; nil when there is none.
+// object reads an object from the S3 server. It returns nil if the object does not exist.
 func (n *namespaced) object(key string) []byte {
 	n.Helper()
 	response, err := suite.s3.GetObject(n.Context(), &s3.GetObjectInput{Bucket: aws.String(stack.Bucket), Key: &key})
@@ -84,7 +84,7 @@ func (n *namespaced) etcdutl(minor string, args ...string) string {
 	return string(output)
 }
 
-func TestASnapshotIsAPlainFileThatEveryEtcdutlRestores(t *testing.T) {
+func TestSnapshotsCanBeRestoredWithEtcdutl(t *testing.T) {
 	n := begin(t)
 	n.applyFile("examples/secret-s3.yaml")
 	n.apply(three)
@@ -94,11 +94,11 @@ func TestASnapshotIsAPlainFileThatEveryEtcdutlRestores(t *testing.T) {
 	n.apply(s3Backup("once", ofCluster("three"), stack.Bucket+"/"+key))
 	backup := becomes(n, &v1beta2.EtcdBackup{}, "once", v1beta2.ConditionComplete)
 	if s := backup.Status; !s.Succeeded || s.Reason != "" || s.EtcdVersion != "3.6.16" || s.EtcdRevision < 100 || s.LastSuccessDate == nil || s.Snapshot == nil {
-		t.Fatalf("status of a proven snapshot: %+v", s)
+		t.Fatalf("the status does not report a complete, verified snapshot of etcd 3.6.16 with its revision and date: %+v", s)
 	}
 	snapshot := n.object(key)
 	if int64(len(snapshot)) != backup.Status.Snapshot.Size {
-		t.Fatalf("the object has %d bytes, the status says %d", len(snapshot), backup.Status.Snapshot.Size)
+		t.Fatalf("the object has %d bytes, but the status reports %d", len(snapshot), backup.Status.Snapshot.Size)
 	}
 	file := filepath.Join(t.TempDir(), "snapshot.db")
 	if err := os.WriteFile(file, snapshot, 0o600); err != nil {
@@ -114,7 +114,7 @@ func TestASnapshotIsAPlainFileThatEveryEtcdutlRestores(t *testing.T) {
 		t.Fatal(err)
 	}
 	if status.Revision != backup.Status.EtcdRevision {
-		t.Errorf("etcdutl reads revision %d, the status says %d", status.Revision, backup.Status.EtcdRevision)
+		t.Errorf("the snapshot has revision %d, but the status reports %d", status.Revision, backup.Status.EtcdRevision)
 	}
 }
 
@@ -123,7 +123,7 @@ func lastLine(text string) string {
 	return lines[len(lines)-1]
 }
 
-func TestABackupByEndpointsAndOneToGCS(t *testing.T) {
+func TestBackupsFromEndpointsAndToGCSSucceed(t *testing.T) {
 	n := begin(t)
 	n.applyFile("examples/secret-s3.yaml", "examples/secret-gcs.yaml")
 	n.apply(three)
@@ -144,8 +144,8 @@ spec:
 	becomes(n, &v1beta2.EtcdBackup{}, "to-gcs", v1beta2.ConditionComplete)
 }
 
-// A one-shot backup of the archived operator overwrote what was there (defect 21).
-func TestAOneShotNeverOverwritesAnObject(t *testing.T) {
+// The archived operator overwrote an existing object with a one-shot backup (defect 21).
+func TestOneShotBackupsNeverOverwriteAnObject(t *testing.T) {
 	n := begin(t)
 	n.applyFile("examples/secret-s3.yaml")
 	n.apply(three)
@@ -155,12 +155,12 @@ func TestAOneShotNeverOverwritesAnObject(t *testing.T) {
 	n.apply(s3Backup("once", ofCluster("three"), stack.Bucket+"/"+key))
 	says(n, &v1beta2.EtcdBackup{}, "once", v1beta2.ConditionReady, v1beta2.ReasonObjectExists, key)
 	if got := string(n.object(key)); got != "precious" {
-		t.Errorf("the object is now %q", got)
+		t.Errorf("the backup overwrote an existing object: its content is now %q", got)
 	}
 }
 
-// One bad CR killed the archived operator for everyone (defect 6).
-func TestBadBackupsSayWhatIsWrongAndHurtNobody(t *testing.T) {
+// One invalid resource crashed the archived operator, so all other backups stopped (defect 6).
+func TestInvalidBackupsReportTheCauseAndDoNotAffectOthers(t *testing.T) {
 	n := begin(t)
 	n.applyFile("examples/secret-s3.yaml")
 	n.apply(three)

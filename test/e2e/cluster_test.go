@@ -14,7 +14,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// three is the smallest manifest of a cluster, with small volumes.
+// three is a minimal manifest of a cluster with three members.
 const three = `
 apiVersion: etcd.database.coreos.com/v1beta2
 kind: EtcdCluster
@@ -22,7 +22,7 @@ metadata: {name: three}
 spec: {size: 3, version: "3.6.16"}
 `
 
-func TestACreatedClusterHasItsMembersVolumesServicesAndStatus(t *testing.T) {
+func TestNewClusterGetsMembersVolumesServicesAndStatus(t *testing.T) {
 	n := begin(t)
 	n.apply(three)
 	cluster := n.ready("three")
@@ -32,25 +32,25 @@ func TestACreatedClusterHasItsMembersVolumesServicesAndStatus(t *testing.T) {
 	if status.Phase != v1beta2.ClusterPhaseRunning || status.Size != 3 || status.ServiceName != "three-client" ||
 		status.ClientPort != 2379 || len(status.Members.Ready) != 3 || len(status.Members.Unready) != 0 ||
 		status.CurrentVersion != "3.6.16" || status.TargetVersion != "" || status.Incarnation != 1 || len(status.ClusterID) != 16 {
-		t.Errorf("status of a settled cluster: %+v", status)
+		t.Errorf("the status does not report a complete, running cluster of three members: %+v", status)
 	}
-	hosts := map[string]bool{}
+	nodes := map[string]bool{}
 	for _, pod := range n.pods("three") {
-		hosts[pod.Spec.NodeName] = true
+		nodes[pod.Spec.NodeName] = true
 	}
-	if suite.Local != nil && len(hosts) != 3 {
-		t.Errorf("three members stand on %d of three hosts", len(hosts))
+	if suite.Local != nil && len(nodes) != 3 {
+		t.Errorf("the three members run on %d nodes, expected 3: the loss of one node may break quorum", len(nodes))
 	}
 	var volumes corev1.PersistentVolumeClaimList
 	if err := suite.Client.List(t.Context(), &volumes, client.InNamespace(n.name)); err != nil || len(volumes.Items) != 3 {
-		t.Errorf("%d volumes, %v", len(volumes.Items), err)
+		t.Errorf("found %d volumes, expected 3, error %v", len(volumes.Items), err)
 	}
 	etcd := n.etcd("three", nil)
 	n.put(etcd, "key", 10)
 	n.has(etcd, "key", 10)
 }
 
-func TestADeletedPodComesBackOnItsVolumeUnderItsIdentity(t *testing.T) {
+func TestDeletedPodIsRecreatedWithItsVolumeAndMemberID(t *testing.T) {
 	n := begin(t)
 	n.apply(three)
 	before := n.ready("three")
@@ -60,49 +60,49 @@ func TestADeletedPodComesBackOnItsVolumeUnderItsIdentity(t *testing.T) {
 	victim := before.Status.MemberStatuses[0].Name
 	old := n.pods("three")[victim]
 	n.kubectl("delete", "pod", victim, "--wait=false")
-	n.eventually("another Pod of "+victim, func(ctx context.Context) error {
+	n.eventually("the Pod of "+victim+" is recreated", func(ctx context.Context) error {
 		var pod corev1.Pod
 		if err := suite.Client.Get(ctx, client.ObjectKey{Namespace: n.name, Name: victim}, &pod); err != nil {
 			return err
 		}
 		if pod.UID == old.UID {
-			return fmt.Errorf("the old Pod is still there")
+			return fmt.Errorf("the old Pod still exists")
 		}
 		return nil
 	})
 	after := n.ready("three")
 	if diff := cmp.Diff(memberIDs(before), memberIDs(after)); diff != "" {
-		t.Errorf("members changed (-before +after):\n%s", diff)
+		t.Errorf("the names or IDs of members changed (-before +after):\n%s", diff)
 	}
 	n.has(etcd, "key", 50)
 }
 
-// The archived operator lost everything when all members restarted (its issues 1323 and 2049).
-func TestAllPodsDeletedAtOnceLoseNothing(t *testing.T) {
+// The archived operator lost all data when all members restarted (its issues 1323 and 2049).
+func TestNoDataIsLostIfAllPodsAreDeletedAtOnce(t *testing.T) {
 	n := begin(t)
 	n.apply(three)
 	before := n.ready("three")
 	n.put(n.etcd("three", nil), "key", 50)
 
 	n.kubectl("delete", "pods", "-l", "etcd_cluster=three", "--force", "--grace-period=0")
-	n.eventually("the cluster is not ready for a moment", func(ctx context.Context) error {
+	n.eventually("the cluster is not Ready", func(ctx context.Context) error {
 		found, err := condition(ctx, n, &v1beta2.EtcdCluster{}, "three", v1beta2.ConditionReady)
 		if err == nil && found.Status == metav1.ConditionTrue {
-			return fmt.Errorf("still ready")
+			return fmt.Errorf("the cluster is still Ready")
 		}
 		return err
 	})
 	after := n.ready("three")
 	if before.Status.ClusterID != after.Status.ClusterID {
-		t.Errorf("cluster ID was %s and is %s: another cluster", before.Status.ClusterID, after.Status.ClusterID)
+		t.Errorf("the cluster ID changed from %s to %s: the operator formed a new, empty cluster", before.Status.ClusterID, after.Status.ClusterID)
 	}
 	if diff := cmp.Diff(memberIDs(before), memberIDs(after)); diff != "" {
-		t.Errorf("members changed (-before +after):\n%s", diff)
+		t.Errorf("the names or IDs of members changed (-before +after):\n%s", diff)
 	}
 	n.has(n.etcd("three", nil), "key", 50)
 }
 
-func TestALostVolumeIsReplacedByANewMember(t *testing.T) {
+func TestMemberWithALostVolumeIsReplaced(t *testing.T) {
 	n := begin(t)
 	n.apply(three)
 	before := n.ready("three")
@@ -119,7 +119,7 @@ func TestALostVolumeIsReplacedByANewMember(t *testing.T) {
 		}
 		ids := memberIDs(&cluster)
 		if ids[victim] == memberIDs(before)[victim] || len(cluster.Status.Members.Ready) != 3 {
-			return fmt.Errorf("members %v", ids)
+			return fmt.Errorf("the members are %v, ready %v", ids, cluster.Status.Members.Ready)
 		}
 		return nil
 	})
@@ -127,7 +127,7 @@ func TestALostVolumeIsReplacedByANewMember(t *testing.T) {
 	n.has(etcd, "key", 50)
 }
 
-func TestAClusterGrowsAndShrinksByKubectlScale(t *testing.T) {
+func TestKubectlScaleChangesTheSizeOfACluster(t *testing.T) {
 	n := begin(t)
 	n.apply(three)
 	n.ready("three")
@@ -138,26 +138,26 @@ func TestAClusterGrowsAndShrinksByKubectlScale(t *testing.T) {
 		n.kubectl("scale", "etcdcluster/three", fmt.Sprintf("--replicas=%d", size))
 		cluster := n.ready("three")
 		if len(cluster.Status.Members.Ready) != size || len(n.pods("three")) != size {
-			t.Errorf("at size %d: %v, %d Pods", size, cluster.Status.Members, len(n.pods("three")))
+			t.Errorf("after scaling to %d the members are %v, with %d Pods", size, cluster.Status.Members, len(n.pods("three")))
 		}
 		n.has(etcd, "key", 50)
 	}
-	traffic.stop("scaling 3 to 5 to 3 to 1").without(t, 3)
-	n.eventually("volumes of removed members are gone", func(ctx context.Context) error {
+	traffic.stop("scaling 3 to 5 to 3 to 1").failuresAtMost(t, 3)
+	n.eventually("the volumes of removed members are deleted", func(ctx context.Context) error {
 		var volumes corev1.PersistentVolumeClaimList
 		if err := suite.Client.List(ctx, &volumes, client.InNamespace(n.name)); err != nil {
 			return err
 		}
 		if len(volumes.Items) != 1 {
-			return fmt.Errorf("%d volumes", len(volumes.Items))
+			return fmt.Errorf("%d volumes exist, expected 1", len(volumes.Items))
 		}
 		return nil
 	})
 }
 
-func TestTheOldThreeLineClusterSaysThatItsImageIsMissingAndGoesOnWithAnother(t *testing.T) {
+func TestMissingImageIsReportedAndAnotherVersionFixesIt(t *testing.T) {
 	if suite.Local == nil {
-		t.Log("on this Kubernetes the image may exist; the status is only checked where it does not")
+		t.Log("the nodes of this Kubernetes may be able to pull the image, so the status is not checked")
 	}
 	n := begin(t)
 	n.apply(`
@@ -175,28 +175,28 @@ spec:
 	n.ready("example-etcd-cluster")
 }
 
-func TestADeletedClusterLeavesNothingBehind(t *testing.T) {
+func TestDeletedClusterLeavesNoObjectsBehind(t *testing.T) {
 	n := begin(t)
 	n.apply(three)
 	n.ready("three")
 	n.kubectl("delete", "etcdcluster/three")
-	n.eventually("all that it owned is gone", func(ctx context.Context) error {
+	n.eventually("all objects of the cluster are deleted", func(ctx context.Context) error {
 		left, err := suite.Kubectl(ctx, "-n", n.name, "get", "pods,pvc,services", "-l", "etcd_cluster=three", "-o", "name", "--ignore-not-found")
 		if err == nil && strings.TrimSpace(left) != "" {
-			return fmt.Errorf("left: %s", left)
+			return fmt.Errorf("these objects still exist: %s", left)
 		}
 		if err != nil {
 			return err
 		}
 		return nil
 	})
-	// A cluster of the same name is another cluster, and not a hostage of the first.
+	// A new cluster with the same name is independent of the deleted one.
 	n.apply(slow)
-	n.tlsRefusedAtBirth("three")
+	n.tlsChangeRefusedBeforeFormation("three")
 	n.ready("three")
 }
 
-// slow takes its time to elect a leader, and so to form.
+// slow is a cluster that takes at least 5 seconds to elect its first leader.
 const slow = `
 apiVersion: etcd.database.coreos.com/v1beta2
 kind: EtcdCluster
@@ -210,8 +210,9 @@ spec:
     - {name: ETCD_INITIAL_ELECTION_TICK_ADVANCE, value: "false"}
 `
 
-// tlsRefusedAtBirth has a user think of TLS when members run that have yet to form a cluster, and think better of it.
-func (n *namespaced) tlsRefusedAtBirth(cluster string) {
+// tlsChangeRefusedBeforeFormation turns TLS on while the members are running but have not formed a cluster yet, and
+// turns it off again. No member may restart.
+func (n *namespaced) tlsChangeRefusedBeforeFormation(cluster string) {
 	n.Helper()
 	n.eventually("three members run", func(context.Context) error {
 		running := 0
@@ -221,7 +222,7 @@ func (n *namespaced) tlsRefusedAtBirth(cluster string) {
 			}
 		}
 		if running != 3 {
-			return fmt.Errorf("%d run", running)
+			return fmt.Errorf("%d members run", running)
 		}
 		return nil
 	})

@@ -17,56 +17,57 @@ import (
 )
 
 const (
-	// precious is the key that one member gives another value of than was written.
+	// precious is the key whose value one member returns differently from what was written.
 	precious = "precious"
-	// refusesAtMost is how long etcd may refuse requests because of a CORRUPT alarm, until a member is removed and the
-	// alarm disarmed.
-	refusesAtMost = 30 * time.Second
+	// corruptionOutage is how long etcd may refuse requests because of a CORRUPT alarm. The outage ends when the operator
+	// has removed the member and disarmed the alarm.
+	corruptionOutage = 30 * time.Second
 )
 
 var preciousValue = strings.Repeat("precious.", 8)
 
-// changedInSilence has one member's disk change a value, in a database that is as valid as before. etcd finds it when
-// it compares what a compaction leaves, and refuses all requests; the member on which two do not agree is replaced.
-func (n *namespaced) changedInSilence(cluster string) {
+// replacesACorruptMember changes a value in one member's database, which stays well-formed. etcd detects the difference
+// when it compares hashes after a compaction, and refuses all requests. The operator must replace the member whose hash
+// differs from that of the other two.
+func (n *namespaced) replacesACorruptMember(cluster string) {
 	n.Helper()
 	etcd := n.etcd(cluster, nil)
 	n.eventuallyQuiet(func(ctx context.Context) error {
 		_, err := etcd.Put(ctx, precious, preciousValue)
 		return err
 	})
-	n.put(etcd, "later", 100) // so that its page is one that etcd has written for good
+	n.put(etcd, "later", 100) // so that etcd has flushed the page of the value to the file
 	members, victim := memberIDs(n.cluster(cluster)), n.follower(cluster)
 	traffic := n.traffic(cluster, nil)
-	n.eventually("member "+victim+" gives another value", func(ctx context.Context) error {
+	n.eventually("member "+victim+" returns a corrupt value", func(ctx context.Context) error {
 		n.damage(victim)
 		value, err := n.valueIn(ctx, cluster, victim)
 		if err == nil && value == preciousValue {
-			return errors.New("it gives what was written")
+			return errors.New("it still returns the written value")
 		}
 		return err
 	})
 	began := time.Now()
 	n.compact(etcd)
-	n.eventually("etcd raises the alarm", func(ctx context.Context) error {
+	n.eventually("etcd raises the CORRUPT alarm", func(ctx context.Context) error {
 		response, err := etcd.AlarmList(ctx)
 		if err == nil && len(response.Alarms) == 0 {
-			return errors.New("no alarm")
+			return errors.New("no alarm is raised")
 		}
 		return err
 	})
 	n.replaced(cluster, members, victim)
-	n.Logf("a value changed in silence: its member is replaced after %s", time.Since(began).Round(time.Second))
+	n.Logf("silent corruption: the member is replaced after %s", time.Since(began).Round(time.Second))
 	n.ready(cluster)
-	saw := traffic.stop("a value that changed in silence")
-	if saw.longest > refusesAtMost {
-		n.Errorf("nothing was served for %s, at most %s may be", saw.longest, refusesAtMost)
+	saw := traffic.stop("silent corruption")
+	if saw.longest > corruptionOutage {
+		n.Errorf("the cluster served no request for %s, the limit is %s", saw.longest, corruptionOutage)
 	}
-	n.allTheSame(cluster, etcd)
+	n.membersAgree(cluster, etcd)
 }
 
-// damage changes one byte of the precious value wherever it stands in the database of a member that runs. It has the
-// file mapped, so it reads what is written.
+// damage changes one byte of each copy of the precious value in the database of a running member. etcd maps the file
+// into memory, so it reads the changed byte.
 func (n *namespaced) damage(member string) {
 	n.Helper()
 	path := filepath.Join("/proc", strconv.Itoa(n.process(member)), "root/var/etcd/data/member/snap/db")
@@ -91,7 +92,7 @@ func (n *namespaced) damage(member string) {
 	}
 }
 
-// compact forgets all history.
+// compact removes all history.
 func (n *namespaced) compact(etcd *clientv3.Client) {
 	n.Helper()
 	n.eventuallyQuiet(func(ctx context.Context) error {
@@ -103,13 +104,13 @@ func (n *namespaced) compact(etcd *clientv3.Client) {
 	})
 }
 
-// member is a client of one member alone, to be closed.
+// member returns a client of a single member. The caller closes it.
 func (n *namespaced) member(cluster, name string) (*clientv3.Client, error) {
 	address := "http://" + n.pods(cluster)[name].Status.PodIP + ":2379"
 	return clientv3.New(clientv3.Config{Context: n.Context(), Endpoints: []string{address}, DialTimeout: 5 * time.Second, Logger: zap.NewNop()})
 }
 
-// valueIn is the precious value as one member has it, whatever the others say.
+// valueIn returns the precious value from the database of a single member.
 func (n *namespaced) valueIn(ctx context.Context, cluster, member string) (string, error) {
 	etcd, err := n.member(cluster, member)
 	if err != nil {
@@ -121,13 +122,13 @@ func (n *namespaced) valueIn(ctx context.Context, cluster, member string) (strin
 		return "", err
 	}
 	if len(response.Kvs) != 1 {
-		return "", errors.New("the key is not there")
+		return "", fmt.Errorf("member %s does not have the key %s", member, precious)
 	}
 	return string(response.Kvs[0].Value), nil
 }
 
-// allTheSame fails the test unless all members have the same data, the precious value among it, and no alarm is on.
-func (n *namespaced) allTheSame(cluster string, etcd *clientv3.Client) {
+// membersAgree fails the test unless all members have the same data with the precious value, and no alarm is raised.
+func (n *namespaced) membersAgree(cluster string, etcd *clientv3.Client) {
 	n.Helper()
 	var alarms *clientv3.AlarmResponse
 	var newest *clientv3.GetResponse
@@ -138,7 +139,7 @@ func (n *namespaced) allTheSame(cluster string, etcd *clientv3.Client) {
 		return err
 	})
 	if len(alarms.Alarms) > 0 {
-		n.Errorf("alarms are on: %v", alarms.Alarms)
+		n.Errorf("these alarms are still raised: %v", alarms.Alarms)
 	}
 	var hashes []string
 	for name := range n.pods(cluster) {
@@ -159,6 +160,6 @@ func (n *namespaced) allTheSame(cluster string, etcd *clientv3.Client) {
 	}
 	slices.Sort(hashes)
 	if same := slices.Compact(slices.Clone(hashes)); len(same) != 1 || !strings.HasSuffix(same[0], " "+preciousValue) {
-		n.Errorf("members have other data than each other, or than was written: %q", hashes)
+		n.Errorf("the members do not all have the data that was written: %q", hashes)
 	}
 }

@@ -9,16 +9,16 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// historyPieces of historyPiece bytes are what is written and forgotten: free space in every database.
-const historyPieces, historyPiece = 12, 512 << 10
+// historyWrites writes of historyWriteSize bytes are written and compacted, which leaves free space in every database.
+const historyWrites, historyWriteSize = 12, 512 << 10
 
-// givesSpaceBack has databases hold free space and the spec ask for it: one member after the other gives it back, the
-// leader last and not before it handed over, and clients go on.
-func (n *namespaced) givesSpaceBack(cluster string) {
+// defragments creates free space in every database and enables defragmentation. The operator must defragment one member
+// at a time, and the leader last, after it moved the leadership. Clients keep working.
+func (n *namespaced) defragments(cluster string) {
 	n.Helper()
 	etcd := n.etcd(cluster, nil)
-	value := strings.Repeat("x", historyPiece)
-	for range historyPieces {
+	value := strings.Repeat("x", historyWriteSize)
+	for range historyWrites {
 		n.eventuallyQuiet(func(ctx context.Context) error {
 			_, err := etcd.Put(ctx, "history", value)
 			return err
@@ -32,34 +32,34 @@ func (n *namespaced) givesSpaceBack(cluster string) {
 		return err
 	})
 	largest := map[string]int64{}
-	n.eventually("the status tells of large databases", func(context.Context) error { return n.large(cluster, largest) })
+	n.eventually("the status reports large databases", func(context.Context) error { return n.large(cluster, largest) })
 	led := n.leader(cluster)
 	traffic := n.traffic(cluster, nil)
 	n.patch(cluster, `{"spec":{"defragmentation":{"freePercent":30,"minimumSize":"1Mi"}}}`)
 	n.eventually("all members are defragmented", func(context.Context) error { return n.smaller(cluster) })
 	after := n.ready(cluster)
-	// The leader hands over, and etcd may refuse what comes in at that moment.
-	traffic.stop("a defragmentation of all members").withoutMoreThan(n, 1)
+	// etcd may refuse requests while the leadership moves.
+	traffic.stop("a defragmentation of all members").outagesAtMost(n, 1)
 	var last time.Time
 	for _, m := range after.Status.MemberStatuses {
-		n.Logf("member %s: database of %d bytes, before %d; defragmented at %s", m.Name, m.DBSize, largest[m.Name], m.DefragmentedAt.UTC().Format(time.TimeOnly))
+		n.Logf("member %s: the database shrank to %d bytes from %d; defragmented at %s", m.Name, m.DBSize, largest[m.Name], m.DefragmentedAt.UTC().Format(time.TimeOnly))
 		if m.Name == led {
 			last = m.DefragmentedAt.Time
 			if m.Role == v1beta2.MemberLeader {
-				n.Errorf("member %s was defragmented as the leader", m.Name)
+				n.Errorf("member %s was defragmented while it was the leader, which stops all writes", m.Name)
 			}
 		}
 	}
 	for _, m := range after.Status.MemberStatuses {
 		if m.DefragmentedAt.After(last) {
-			n.Errorf("member %s was defragmented after %s, which had led", m.Name, led)
+			n.Errorf("member %s was defragmented after the leader %s, but the leader must be last", m.Name, led)
 		}
 	}
-	n.eventually("an event tells of each member", func(ctx context.Context) error {
+	n.eventually("an event reports the defragmentation of each member", func(ctx context.Context) error {
 		events, err := suite.Kubectl(ctx, "-n", n.name, "get", "events", "--field-selector=reason=DefragmentingMember", "-o", "custom-columns=:.related.name", "--no-headers")
 		for name := range largest {
 			if err == nil && !strings.Contains(events, name) {
-				err = fmt.Errorf("none of member %s: %s", name, events)
+				err = fmt.Errorf("member %s has no event: %s", name, events)
 			}
 		}
 		return err
@@ -68,29 +68,29 @@ func (n *namespaced) givesSpaceBack(cluster string) {
 	n.ready(cluster)
 }
 
-// large complains until every database is told to be large, and notes how large.
+// large returns an error until the status reports a large database for every member. It stores the sizes in sizes.
 func (n *namespaced) large(cluster string, sizes map[string]int64) error {
 	for _, m := range n.cluster(cluster).Status.MemberStatuses {
 		sizes[m.Name] = m.DBSize
-		if m.DBSize < historyPieces*historyPiece {
-			return fmt.Errorf("member %s has %d bytes", m.Name, m.DBSize)
+		if m.DBSize < historyWrites*historyWriteSize {
+			return fmt.Errorf("the database of member %s has %d bytes", m.Name, m.DBSize)
 		}
 	}
 	return nil
 }
 
-// smaller complains until every database is small after a defragmentation.
+// smaller returns an error until every database is small after a defragmentation.
 func (n *namespaced) smaller(cluster string) error {
 	for _, m := range n.cluster(cluster).Status.MemberStatuses {
-		if m.DefragmentedAt == nil || m.DBSize > historyPieces*historyPiece/2 {
-			return fmt.Errorf("member %s has %d bytes, defragmented at %v", m.Name, m.DBSize, m.DefragmentedAt)
+		if m.DefragmentedAt == nil || m.DBSize > historyWrites*historyWriteSize/2 {
+			return fmt.Errorf("the database of member %s has %d bytes, defragmented at %v", m.Name, m.DBSize, m.DefragmentedAt)
 		}
 	}
 	return nil
 }
 
-// makesUpForAMissedRun has a schedule whose last run was missed, as where no operator ran for three minutes.
-func (n *namespaced) makesUpForAMissedRun(cluster string) {
+// catchesUpOnAMissedRun sets a schedule whose last run was missed, as if no operator had run for three minutes.
+func (n *namespaced) catchesUpOnAMissedRun(cluster string) {
 	n.Helper()
 	traffic := n.traffic(cluster, nil)
 	n.patch(cluster, `{"spec":{"defragmentation":{"schedule":"* * * * *"}}}`)
@@ -99,11 +99,11 @@ func (n *namespaced) makesUpForAMissedRun(cluster string) {
 	n.kubectl("patch", "etcdcluster/"+cluster, "--subresource=status", "--type=merge", "-p",
 		fmt.Sprintf(`{"status":{"defragmentation":{"lastScheduleTime":%q}}}`, missed.Format(time.RFC3339)))
 	n.kubectl("annotate", "etcdcluster/"+cluster, "example.com/look=again")
-	n.eventually("the run that was missed is made", func(context.Context) error {
+	n.eventually("the operator catches up on the missed run", func(context.Context) error {
 		status := n.cluster(cluster).Status
 		run := status.Defragmentation
 		if run == nil || !run.LastScheduleTime.After(missed) {
-			return fmt.Errorf("not since %+v", run)
+			return fmt.Errorf("the last run is %+v", run)
 		}
 		for _, m := range status.MemberStatuses {
 			if m.DefragmentedAt == nil || m.DefragmentedAt.Before(run.LastScheduleTime) {
@@ -114,10 +114,10 @@ func (n *namespaced) makesUpForAMissedRun(cluster string) {
 	})
 	n.patch(cluster, `{"spec":{"defragmentation":null}}`)
 	n.ready(cluster)
-	traffic.stop("a scheduled defragmentation").withoutMoreThan(n, leaderMoves)
+	traffic.stop("a scheduled defragmentation").outagesAtMost(n, leaderMoves)
 }
 
-// leader names the member that leads.
+// leader returns the name of the leader.
 func (n *namespaced) leader(cluster string) string {
 	n.Helper()
 	for _, m := range n.cluster(cluster).Status.MemberStatuses {
@@ -125,6 +125,6 @@ func (n *namespaced) leader(cluster string) string {
 			return m.Name
 		}
 	}
-	n.Fatalf("no leader in %s", cluster)
+	n.Fatalf("the status of %s reports no leader", cluster)
 	return ""
 }

@@ -1,5 +1,5 @@
-// Package e2e holds what the suite promises, seen as its users see it: the chart installed by Helm on a real
-// Kubernetes, real etcd, a real S3 server, the GCS emulator. Each test has a namespace of its own.
+// Package e2e tests the suite as its users see it: installed by Helm on a real Kubernetes, with real etcd, a real S3
+// server and a GCS emulator. Each test has its own namespace.
 //
-// Without TEST_BIN (make e2e sets it) the tests are skipped, but under CI=true that is a failure.
+// The tests need TEST_BIN, which make e2e sets. Without it they are skipped, or fail if CI is true.
 package e2e

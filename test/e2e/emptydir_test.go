@@ -6,13 +6,13 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// departures is at how many moments requests may fail while three members are replaced: leadership moves once, and
-// each member that leaves may be the one that the client talks to.
+// departures is the allowed number of outages while three members are replaced: the leadership moves once, and the
+// client may be connected to each of the three leaving members.
 const departures = 1 + 3
 
-// The data of its members is in their Pods: a change that takes other Pods replaces the members, one by one, while a
-// client writes and reads. It is born where 3.7 cannot read what is in its raft log.
-func TestMembersWithoutVolumesAreReplacedForEveryChangeAndLoseNothing(t *testing.T) {
+// The members keep their data in their Pods, so a change that needs new Pods replaces the members one by one while a
+// client writes and reads. The cluster starts with 3.5, because 3.7 cannot read the raft log of such a cluster.
+func TestMembersWithoutVolumesAreReplacedOnEveryChangeWithoutDataLoss(t *testing.T) {
 	n := begin(t)
 	n.apply(`
 apiVersion: etcd.database.coreos.com/v1beta2
@@ -32,13 +32,13 @@ spec: {size: 3, version: "3.5.35", pod: {emptyDir: {}}}
 		n.patch("scratch", change.patch)
 		after := n.ready("scratch")
 		saw := traffic.stop("a change to " + change.to + " without volumes")
-		saw.withoutMoreThan(t, departures)
-		saw.without(t, departures+refusedInMoves)
+		saw.outagesAtMost(t, departures)
+		saw.failuresAtMost(t, departures+refusedDuringMoves)
 		n.allReplaced(before, after)
 		before = after
 	}
 	if before.Status.CurrentVersion != "3.7.3" || before.Status.Incarnation != 1 {
-		t.Errorf("version %s, incarnation %d", before.Status.CurrentVersion, before.Status.Incarnation)
+		t.Errorf("the status reports version %s and incarnation %d, expected 3.7.3 and 1", before.Status.CurrentVersion, before.Status.Incarnation)
 	}
 	n.has(etcd, "key", 50)
 
@@ -46,7 +46,7 @@ spec: {size: 3, version: "3.5.35", pod: {emptyDir: {}}}
 	says(n, &v1beta2.EtcdCluster{}, "scratch", v1beta2.ConditionStalled, v1beta2.ReasonVersionNotSupported, "emptyDir", "set version back to 3.7.3")
 }
 
-// allReplaced fails the test unless a cluster has as many members as before, and none of them.
+// allReplaced fails the test unless the cluster has the same number of members as before, and all of them are new.
 func (n *namespaced) allReplaced(before, after *v1beta2.EtcdCluster) {
 	n.Helper()
 	left := map[string]bool{}
@@ -55,10 +55,10 @@ func (n *namespaced) allReplaced(before, after *v1beta2.EtcdCluster) {
 	}
 	for _, m := range after.Status.MemberStatuses {
 		if left[m.ID] || m.Role == v1beta2.MemberLearner {
-			n.Errorf("member %s (%s), %s, was there before or has no vote", m.Name, m.ID, m.Role)
+			n.Errorf("member %s (%s), role %s, was not replaced or is still a learner", m.Name, m.ID, m.Role)
 		}
 	}
 	if len(after.Status.MemberStatuses) != len(before.Status.MemberStatuses) {
-		n.Errorf("%d members, and %d before", len(after.Status.MemberStatuses), len(before.Status.MemberStatuses))
+		n.Errorf("the cluster has %d members, expected %d", len(after.Status.MemberStatuses), len(before.Status.MemberStatuses))
 	}
 }

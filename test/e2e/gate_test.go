@@ -7,31 +7,31 @@ import (
 	"time"
 )
 
-// hostAddress is where Pods of the local Kubernetes reach this machine.
-const hostAddress = "198.18.255.253"
+// machineAddress is the address at which Pods of the local Kubernetes reach this machine.
+const machineAddress = "198.18.255.253"
 
-// gate stands before a store: it lets so many bytes of each connection through, and then holds the rest back.
+// gate is a proxy in front of a store. It passes a limited number of bytes of each connection and then blocks it.
 type gate struct {
 	url string
 
-	mu      sync.Mutex
-	changed *sync.Cond
-	limit   int64
-	cuts    int
-	joined  map[net.Conn]bool // with the store
+	mu          sync.Mutex
+	changed     *sync.Cond
+	limit       int64
+	cuts        int
+	connections map[net.Conn]bool // connections to the store
 }
 
-// open is a limit that holds nothing back.
+// open is a limit that never blocks a connection.
 const open = int64(1) << 62
 
-// gated makes a gate before an address, open, that is gone with the test.
+// gated starts an open gate in front of an address. It stops when the test ends.
 func (n *namespaced) gated(target string) *gate {
 	n.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(n.Context(), "tcp", hostAddress+":0")
+	listener, err := (&net.ListenConfig{}).Listen(n.Context(), "tcp", machineAddress+":0")
 	if err != nil {
 		n.Fatal(err)
 	}
-	g := &gate{url: "http://" + listener.Addr().String(), limit: open, joined: map[net.Conn]bool{}}
+	g := &gate{url: "http://" + listener.Addr().String(), limit: open, connections: map[net.Conn]bool{}}
 	g.changed = sync.NewCond(&g.mu)
 	n.Cleanup(func() { g.allow(open); _ = listener.Close() })
 	go func() {
@@ -40,13 +40,13 @@ func (n *namespaced) gated(target string) *gate {
 			if err != nil {
 				return
 			}
-			go g.join(from, target)
+			go g.proxy(from, target)
 		}
 	}()
 	return g
 }
 
-// allow so many bytes of each connection from the store.
+// allow sets how many bytes of each connection pass from the store.
 func (g *gate) allow(bytes int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -54,55 +54,56 @@ func (g *gate) allow(bytes int64) {
 	g.changed.Broadcast()
 }
 
-// cut ends every connection, with all that is held back, and those to a store that went without a word.
+// cut closes every connection and drops the blocked bytes. It also closes connections to a store that was killed, which
+// would otherwise stay open.
 func (g *gate) cut() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.cuts++
-	for to := range g.joined {
+	for to := range g.connections {
 		_ = to.Close()
 	}
 	g.changed.Broadcast()
 }
 
-// join one connection with the store, until either side has enough.
-func (g *gate) join(from net.Conn, target string) {
+// proxy passes one connection on to the store until either side closes it.
+func (g *gate) proxy(from net.Conn, target string) {
 	defer from.Close()
 	to, err := (&net.Dialer{Timeout: 5 * time.Second}).Dial("tcp", target)
 	if err != nil {
 		return
 	}
-	defer g.leave(to)
+	defer g.unregister(to)
 	go func() { defer to.Close(); _, _ = io.Copy(to, from) }()
-	_, _ = io.Copy(g.enter(from, to), to)
+	_, _ = io.Copy(g.register(from, to), to)
 }
 
-// enter remembers a connection until it leaves.
-func (g *gate) enter(from, to net.Conn) *through {
+// register stores a connection until unregister, so that cut can close it.
+func (g *gate) register(from, to net.Conn) *gatedWriter {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.joined[to] = true
-	return &through{gate: g, to: from, cuts: g.cuts}
+	g.connections[to] = true
+	return &gatedWriter{gate: g, to: from, cuts: g.cuts}
 }
 
-func (g *gate) leave(to net.Conn) {
+func (g *gate) unregister(to net.Conn) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	delete(g.joined, to)
+	delete(g.connections, to)
 	_ = to.Close()
 }
 
-// through is the way back.
-type through struct {
+// gatedWriter passes bytes from the store to the client within the limit.
+type gatedWriter struct {
 	gate  *gate
 	to    io.Writer
 	cuts  int
 	bytes int64
 }
 
-func (t *through) Write(p []byte) (done int, err error) {
+func (t *gatedWriter) Write(p []byte) (done int, err error) {
 	for done < len(p) && err == nil {
-		n := t.share(len(p) - done)
+		n := t.allowance(len(p) - done)
 		if n == 0 {
 			return done, net.ErrClosed
 		}
@@ -112,8 +113,8 @@ func (t *through) Write(p []byte) (done int, err error) {
 	return done, err
 }
 
-// share is how many of so many bytes may pass now, none where the connection was cut.
-func (t *through) share(bytes int) int {
+// allowance waits until bytes may pass, and returns how many of them. It returns 0 if the connection was cut.
+func (t *gatedWriter) allowance(bytes int) int {
 	t.gate.mu.Lock()
 	defer t.gate.mu.Unlock()
 	for t.bytes >= t.gate.limit && t.cuts == t.gate.cuts {

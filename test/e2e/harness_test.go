@@ -21,30 +21,31 @@ import (
 )
 
 const (
-	// limit for one thing to come about; on an idle machine it takes seconds.
-	limit = 3 * time.Minute
-	pace  = 200 * time.Millisecond
+	// limit is the timeout of each expected change. On an idle machine a change takes seconds.
+	limit        = 3 * time.Minute
+	pollInterval = 200 * time.Millisecond
 )
 
 // namespaced is one test's namespace.
 type namespaced struct {
 	*testing.T
 	name string
-	// restarts of the operators when the test began.
+	// restarts of the operators before the test.
 	restarts map[string]int32
 }
 
-// begin makes a namespace for the test, gone when it ends well and kept, with its story told, when it fails.
+// begin creates a namespace for the test and deletes it when the test ends. If the test fails, it first prints the state
+// of the namespace.
 func begin(t *testing.T) *namespaced {
 	t.Helper()
 	n := &namespaced{T: t}
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		GenerateName: "e2e-",
-		// What the strictest clusters ask for.
+		// The strictest Pod security standard.
 		Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"},
 	}}
 	if err := suite.Client.Create(t.Context(), namespace); err != nil {
-		t.Fatalf("make a namespace: %v", err)
+		t.Fatalf("create a namespace: %v", err)
 	}
 	n.name = namespace.Name
 	t.Cleanup(func() {
@@ -61,7 +62,7 @@ func begin(t *testing.T) *namespaced {
 	return n
 }
 
-// explain prints what a person would look at.
+// explain prints the objects, events and logs that a person needs to find out why the test failed.
 func (n *namespaced) explain(ctx context.Context) {
 	for _, args := range [][]string{
 		{"get", "-n", n.name, "etcdclusters,etcdbackups,etcdrestores,pods,pvc", "-o", "wide"},
@@ -90,7 +91,7 @@ func (n *namespaced) apply(manifests ...string) {
 	}
 }
 
-// applyFile applies a file of the repository as it stands.
+// applyFile applies files of the repository unchanged.
 func (n *namespaced) applyFile(files ...string) {
 	n.Helper()
 	for _, file := range files {
@@ -107,13 +108,13 @@ func (n *namespaced) kubectl(args ...string) string {
 	return output
 }
 
-// eventually asks until what answers nothing more to complain about.
+// eventually calls what until it returns no error. It fails the test after limit.
 func (n *namespaced) eventually(about string, what func(ctx context.Context) error) {
 	n.Helper()
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(n.Context(), limit)
 	defer cancel()
-	ticks := time.NewTicker(pace)
+	ticks := time.NewTicker(pollInterval)
 	defer ticks.Stop()
 	var last error
 	for {
@@ -127,19 +128,19 @@ func (n *namespaced) eventually(about string, what func(ctx context.Context) err
 		}
 		select {
 		case <-ctx.Done():
-			n.Fatalf("%s: not within %s: %v", about, limit, last)
+			n.Fatalf("%s: this did not happen within %s: %v", about, limit, last)
 		case <-ticks.C:
 		}
 	}
 }
 
-// conditioned is any of the three kinds.
+// conditioned is any of the suite's three kinds.
 type conditioned interface {
 	client.Object
 	*v1beta2.EtcdCluster | *v1beta2.EtcdBackup | *v1beta2.EtcdRestore
 }
 
-// condition reads an object and returns one of its conditions, about its newest generation.
+// condition reads an object and returns one of its conditions. The condition must be about the newest generation.
 func condition[T conditioned](ctx context.Context, n *namespaced, object T, name, kind string) (*metav1.Condition, error) {
 	if err := suite.Client.Get(ctx, client.ObjectKey{Namespace: n.name, Name: name}, object); err != nil {
 		return nil, err
@@ -155,7 +156,7 @@ func condition[T conditioned](ctx context.Context, n *namespaced, object T, name
 	}
 	found := meta.FindStatusCondition(conditions, kind)
 	if found == nil || found.ObservedGeneration != object.GetGeneration() {
-		return nil, fmt.Errorf("no condition %s for generation %d yet", kind, object.GetGeneration())
+		return nil, fmt.Errorf("the status has no condition %s for generation %d yet", kind, object.GetGeneration())
 	}
 	return found, nil
 }
@@ -176,10 +177,10 @@ func becomes[T conditioned](n *namespaced, object T, name, kind string) T {
 	return object
 }
 
-// says waits until a condition has the reason and a message with all of the words.
+// says waits until a condition has the reason and a message that contains all of the words.
 func says[T conditioned](n *namespaced, object T, name, kind, reason string, words ...string) T {
 	n.Helper()
-	n.eventually(fmt.Sprintf("%T %s says %s", object, name, reason), func(ctx context.Context) error {
+	n.eventually(fmt.Sprintf("%T %s reports %s", object, name, reason), func(ctx context.Context) error {
 		found, err := condition(ctx, n, object, name, kind)
 		if err != nil {
 			return err
@@ -189,7 +190,7 @@ func says[T conditioned](n *namespaced, object T, name, kind, reason string, wor
 		}
 		for _, word := range words {
 			if !strings.Contains(found.Message, word) {
-				return fmt.Errorf("the message %q does not say %q", found.Message, word)
+				return fmt.Errorf("the message %q does not contain %q", found.Message, word)
 			}
 		}
 		return nil
@@ -197,13 +198,13 @@ func says[T conditioned](n *namespaced, object T, name, kind, reason string, wor
 	return object
 }
 
-// ready waits until an EtcdCluster is as asked for.
+// ready waits until an EtcdCluster is Ready and returns it.
 func (n *namespaced) ready(name string) *v1beta2.EtcdCluster {
 	n.Helper()
 	return becomes(n, &v1beta2.EtcdCluster{}, name, v1beta2.ConditionReady)
 }
 
-// etcd is a client of the cluster's client Service.
+// etcd returns a client of the cluster's client Service.
 func (n *namespaced) etcd(cluster string, config *tls.Config) *clientv3.Client {
 	n.Helper()
 	etcd, err := suite.Etcd(n.Context(), n.name, cluster, config)
@@ -214,7 +215,7 @@ func (n *namespaced) etcd(cluster string, config *tls.Config) *clientv3.Client {
 	return etcd
 }
 
-// put writes keys prefix-0 to prefix-(count-1), each with its own name as value.
+// put writes the keys prefix-0 to prefix-(count-1). Each value equals its key.
 func (n *namespaced) put(etcd *clientv3.Client, prefix string, count int) {
 	n.Helper()
 	for i := range count {
@@ -226,7 +227,7 @@ func (n *namespaced) put(etcd *clientv3.Client, prefix string, count int) {
 	}
 }
 
-// eventuallyQuiet tries again what a moment without a leader may refuse.
+// eventuallyQuiet retries a request that etcd may refuse while it has no leader. It logs nothing.
 func (n *namespaced) eventuallyQuiet(what func(ctx context.Context) error) {
 	n.Helper()
 	for began := time.Now(); ; {
@@ -242,7 +243,7 @@ func (n *namespaced) eventuallyQuiet(what func(ctx context.Context) error) {
 	}
 }
 
-// has checks that the keys of put are there, all of them, and none other of the prefix.
+// has checks that exactly the keys of put exist with this prefix.
 func (n *namespaced) has(etcd *clientv3.Client, prefix string, count int) {
 	n.Helper()
 	var response *clientv3.GetResponse
@@ -256,15 +257,15 @@ func (n *namespaced) has(etcd *clientv3.Client, prefix string, count int) {
 	}
 	for i := range count {
 		if name := fmt.Sprintf("%s-%d", prefix, i); found[name] != name {
-			n.Errorf("%s is %q", name, found[name])
+			n.Errorf("key %s has the value %q, expected %q", name, found[name], name)
 		}
 	}
 	if len(found) != count {
-		n.Errorf("%d keys with prefix %s-, want %d", len(found), prefix, count)
+		n.Errorf("%d keys have the prefix %s-, expected %d", len(found), prefix, count)
 	}
 }
 
-// pods of a cluster, by name.
+// pods returns the Pods of a cluster by name.
 func (n *namespaced) pods(cluster string) map[string]corev1.Pod {
 	n.Helper()
 	var list corev1.PodList
@@ -278,7 +279,7 @@ func (n *namespaced) pods(cluster string) map[string]corev1.Pod {
 	return pods
 }
 
-// operatorRestarts of the containers of the operators, by the UID of the Pod and the container.
+// operatorRestarts returns how often each container of the operators restarted.
 func (n *namespaced) operatorRestarts() map[string]int32 {
 	n.Helper()
 	var list corev1.PodList
@@ -294,18 +295,18 @@ func (n *namespaced) operatorRestarts() map[string]int32 {
 	return restarts
 }
 
-// operatorsNeverRestarted checks that nothing in this test made an operator exit. What happened before, such as the
-// reboot of its host, does not count.
+// operatorsNeverRestarted checks that no operator restarted during this test. Earlier restarts, such as by the reboot of
+// a node, do not count.
 func (n *namespaced) operatorsNeverRestarted() {
 	n.Helper()
 	for container, restarts := range n.operatorRestarts() {
 		if before := n.restarts[container]; restarts != before {
-			n.Errorf("an operator restarted: %s: %d times, and %d before this test", container, restarts, before)
+			n.Errorf("operator container %s restarted during this test: %d restarts, %d before", container, restarts, before)
 		}
 	}
 }
 
-// memberIDs by name, as the status tells them.
+// memberIDs returns the member IDs in the status by member name.
 func memberIDs(cluster *v1beta2.EtcdCluster) map[string]string {
 	ids := map[string]string{}
 	for _, m := range cluster.Status.MemberStatuses {

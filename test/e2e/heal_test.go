@@ -23,8 +23,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/stack"
 )
 
-// impatient replaces a member as soon as the API lets it.
-const impatient = `
+// quickRecovery is a cluster with the shortest replacement grace that the API allows.
+const quickRecovery = `
 apiVersion: etcd.database.coreos.com/v1beta2
 kind: EtcdCluster
 metadata: {name: healing}
@@ -33,25 +33,25 @@ spec:
   version: "3.6.16"
   recovery: {memberReplacementGrace: 30s}
   pod:
-    etcdEnv: [{name: ETCD_COMPACT_HASH_CHECK_TIME, value: 1s}] # as soon as a compaction is through
+    etcdEnv: [{name: ETCD_COMPACT_HASH_CHECK_TIME, value: 1s}] # compare hashes right after a compaction
 `
 
-// One life of one cluster, which gives free space back, and loses a volume, a process that hangs, the content of a
-// disk, a byte of one and a host. Clients go on all the while.
-func TestAClusterHealsWhileClientsWrite(t *testing.T) {
+// One cluster is defragmented and then has these faults: a lost volume, a damaged database, a process that hangs, one
+// corrupt byte and a lost node. Clients keep working during all of them.
+func TestClusterHealsWhileClientsWrite(t *testing.T) {
 	n := begin(t)
-	n.bringStoresBack()
-	n.apply(impatient)
+	n.recreateBucketsAfterwards()
+	n.apply(quickRecovery)
 	n.ready("healing")
-	n.givesSpaceBack("healing")
+	n.defragments("healing")
 	members := memberIDs(n.ready("healing"))
 	lose := func(what, victim string, tolerated int, fault func(victim string)) {
 		t.Helper()
 		traffic, began := n.traffic("healing", nil), time.Now()
 		fault(victim)
 		members = n.replaced("healing", members, victim)
-		t.Logf("%s: replaced after %s", what, time.Since(began).Round(time.Second))
-		traffic.stop(what).without(t, tolerated)
+		t.Logf("%s: the member is replaced after %s", what, time.Since(began).Round(time.Second))
+		traffic.stop(what).failuresAtMost(t, tolerated)
 	}
 	lose("loss of a volume", n.follower("healing"), 2, func(victim string) {
 		n.kubectl("delete", "pvc", victim, "--wait=false")
@@ -59,7 +59,7 @@ func TestAClusterHealsWhileClientsWrite(t *testing.T) {
 	})
 	n.ready("healing")
 	if suite.Local == nil {
-		return // hosts and processes are out of reach
+		return // the test cannot reach the nodes and processes of another Kubernetes
 	}
 	lose("damage of a database", n.follower("healing"), 2, func(victim string) {
 		process := n.process(victim)
@@ -70,29 +70,29 @@ func TestAClusterHealsWhileClientsWrite(t *testing.T) {
 		n.signal(process, syscall.SIGKILL)
 	})
 	n.ready("healing")
-	// A client that is connected to the one that hangs waits for its own deadline once.
+	// A client that is connected to the hanging member waits for its own deadline once.
 	lose("a member that hangs", n.follower("healing"), 1, func(victim string) { n.signal(n.process(victim), syscall.SIGSTOP) })
 	n.ready("healing")
 
-	n.changedInSilence("healing")
+	n.replacesACorruptMember("healing")
 	members = memberIDs(n.ready("healing"))
 
-	victim, host := n.spareHost("healing")
-	// A client that was connected to it notices by a request, and may be led there once more, for the 20 s that a
-	// connection is waited for: so long its Service still names it.
-	lose("loss of a host", victim, 3, func(string) {
-		if err := suite.Local.StopNode(t.Context(), host); err != nil {
+	victim, node := n.nodeWithoutOperator("healing")
+	// A client that was connected to the member detects the loss by a failed request. It may connect to the member once
+	// more, because the Service still selects it during the 20 s that a connection attempt takes.
+	lose("loss of a node", victim, 3, func(string) {
+		if err := suite.Local.StopNode(t.Context(), node); err != nil {
 			t.Fatal(err)
 		}
 	})
-	if err := suite.Local.StartNode(t.Context(), host); err != nil {
+	if err := suite.Local.StartNode(t.Context(), node); err != nil {
 		t.Fatal(err)
 	}
 	n.ready("healing")
-	n.makesUpForAMissedRun("healing")
+	n.catchesUpOnAMissedRun("healing")
 }
 
-// follower names a ready member that does not lead.
+// follower returns the name of a ready member that is not the leader.
 func (n *namespaced) follower(name string) string {
 	n.Helper()
 	for _, m := range n.cluster(name).Status.MemberStatuses {
@@ -100,7 +100,7 @@ func (n *namespaced) follower(name string) string {
 			return m.Name
 		}
 	}
-	n.Fatalf("no follower in %s", name)
+	n.Fatalf("the status of %s reports no ready follower", name)
 	return ""
 }
 
@@ -113,7 +113,7 @@ func (n *namespaced) cluster(name string) *v1beta2.EtcdCluster {
 	return &cluster
 }
 
-// replaced waits until three members serve and the victim's ID is not among them, and returns them.
+// replaced waits until three members are ready and none has the victim's ID. It returns the new members.
 func (n *namespaced) replaced(name string, before map[string]string, victim string) map[string]string {
 	n.Helper()
 	after := map[string]string{}
@@ -121,14 +121,14 @@ func (n *namespaced) replaced(name string, before map[string]string, victim stri
 		cluster := n.cluster(name)
 		after = memberIDs(cluster)
 		if ids := slices.Collect(maps.Values(after)); slices.Contains(ids, before[victim]) || len(cluster.Status.Members.Ready) != 3 || len(ids) != 3 {
-			return fmt.Errorf("members %v, ready %v", after, cluster.Status.Members.Ready)
+			return fmt.Errorf("the members are %v, ready %v", after, cluster.Status.Members.Ready)
 		}
 		return nil
 	})
 	return after
 }
 
-// process finds the etcd of a member among the processes of this machine.
+// process returns the ID of a member's etcd process on this machine.
 func (n *namespaced) process(member string) int {
 	n.Helper()
 	commands, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -146,7 +146,7 @@ func (n *namespaced) process(member string) int {
 		}
 		return id
 	}
-	n.Fatalf("no process of member %s", member)
+	n.Fatalf("member %s has no process on this machine", member)
 	return 0
 }
 
@@ -157,8 +157,8 @@ func (n *namespaced) signal(process int, signal syscall.Signal) {
 	}
 }
 
-// spareHost is a host with a member and no operator, and its number.
-func (n *namespaced) spareHost(name string) (victim string, number int) {
+// nodeWithoutOperator returns a member on a node without cluster-operator, and the node's number.
+func (n *namespaced) nodeWithoutOperator(name string) (victim string, number int) {
 	n.Helper()
 	var operators corev1.PodList
 	if err := suite.Client.List(n.Context(), &operators, client.InNamespace(stack.Namespace)); err != nil {
@@ -179,13 +179,13 @@ func (n *namespaced) spareHost(name string) (victim string, number int) {
 			return pod.Name, number
 		}
 	}
-	n.Fatal("every host with a member has an operator")
+	n.Fatal("cluster-operator runs on every node with a member")
 	return "", 0
 }
 
-// Two of three volumes go. Nothing is done about it but to say so, until the spec consents; then the cluster goes on
-// with all that the survivor held.
-func TestALostQuorumGoesOnFromTheSurvivorByConsentOnly(t *testing.T) {
+// Two of three volumes are lost. The operator only reports it until the spec consents. Then the cluster continues with
+// the data of the surviving member.
+func TestLostQuorumIsForcedOnlyWithConsent(t *testing.T) {
 	n := begin(t)
 	n.apply(strings.ReplaceAll(three, "three", "broken"))
 	before := n.ready("broken")
@@ -194,7 +194,7 @@ func TestALostQuorumGoesOnFromTheSurvivorByConsentOnly(t *testing.T) {
 	var lost []string
 	for _, m := range before.Status.MemberStatuses {
 		if m.Role == v1beta2.MemberLeader {
-			survivor = m.Name // it knows every write that was acknowledged
+			survivor = m.Name // the leader has every acknowledged write
 		} else {
 			lost = append(lost, m.Name)
 		}
@@ -204,85 +204,86 @@ func TestALostQuorumGoesOnFromTheSurvivorByConsentOnly(t *testing.T) {
 	n.kubectl(append([]string{"delete", "pod", "--wait=false"}, lost...)...)
 	says(n, &v1beta2.EtcdCluster{}, "broken", v1beta2.ConditionStalled, v1beta2.ReasonQuorumLost, "ForceNewCluster", "EtcdRestore")
 	if took := time.Since(began); took > 30*time.Second {
-		t.Errorf("it took %s to say that quorum is lost", took)
+		t.Errorf("the operator reported the lost quorum after %s, the limit is 30s", took)
 	}
-	n.eventually("an event says so", func(ctx context.Context) error {
+	n.eventually("an event reports the lost quorum", func(ctx context.Context) error {
 		events, err := suite.Kubectl(ctx, "-n", n.name, "get", "events", "--field-selector=type=Warning,reason=QuorumLost", "-o", "name")
 		if err == nil && strings.TrimSpace(events) == "" {
-			return fmt.Errorf("no event")
+			return fmt.Errorf("there is no such event")
 		}
 		return err
 	})
 	if pods := n.pods("broken"); len(pods) != 1 || n.cluster("broken").Status.Recovery != nil {
-		t.Errorf("without consent there are %d Pods, recovery %+v", len(pods), n.cluster("broken").Status.Recovery)
+		t.Errorf("the operator acted without consent: %d Pods, expected 1; recovery %+v, expected none", len(pods), n.cluster("broken").Status.Recovery)
 	}
 
 	forced := time.Now()
 	n.kubectl("patch", "etcdcluster/broken", "--type=merge", "-p", `{"spec":{"recovery":{"quorumLoss":"ForceNewCluster"}}}`)
 	after := n.ready("broken")
-	t.Logf("at full size %s after the consent", time.Since(forced).Round(time.Second))
+	t.Logf("the cluster has its full size %s after the consent", time.Since(forced).Round(time.Second))
 	recovery := after.Status.Recovery
 	if recovery == nil || recovery.Step != v1beta2.RecoveryComplete || recovery.Member != survivor || recovery.RaftIndex == 0 || recovery.Revision == 0 {
-		t.Errorf("recovery %+v, want a complete one of %s", recovery, survivor)
+		t.Errorf("the status reports the recovery %+v, expected a complete recovery from member %s", recovery, survivor)
 	}
 	if before.Status.ClusterID != after.Status.ClusterID || memberIDs(before)[survivor] != memberIDs(after)[survivor] {
-		t.Errorf("the survivor has another identity: %s %v, before %s %v", after.Status.ClusterID, memberIDs(after), before.Status.ClusterID, memberIDs(before))
+		t.Errorf("the identity of the surviving member changed: cluster %s, members %v; before: cluster %s, members %v", after.Status.ClusterID, memberIDs(after), before.Status.ClusterID, memberIDs(before))
 	}
 	for _, pod := range n.pods("broken") {
 		for _, arg := range pod.Spec.Containers[0].Command {
 			if strings.Contains(arg, "force-new-cluster") {
-				t.Errorf("Pod %s keeps %s", pod.Name, arg)
+				t.Errorf("Pod %s still has the argument %s, so a restart would remove the other members", pod.Name, arg)
 			}
 		}
 	}
 	traffic.stop("loss of two of three volumes")
 }
 
-// The archived operator lost everything when all members restarted (its issues 1323 and 2049).
-func TestAllHostsRebootedLoseNothing(t *testing.T) {
+// The archived operator lost all data when all members restarted (its issues 1323 and 2049).
+func TestNoDataIsLostIfAllNodesReboot(t *testing.T) {
 	if suite.Local == nil {
-		t.Log("hosts of another Kubernetes are not restarted")
+		t.Log("the test cannot restart the nodes of another Kubernetes")
 		return
 	}
 	n := begin(t)
-	n.bringStoresBack()
+	n.recreateBucketsAfterwards()
 	n.apply(strings.ReplaceAll(three, "three", "rebooted"))
 	before := n.ready("rebooted")
 	traffic := n.traffic("rebooted", nil)
 	n.put(n.etcd("rebooted", nil), "key", 20)
-	for host := 1; host <= stack.Nodes; host++ {
-		if err := suite.Local.StopNode(t.Context(), host); err != nil {
+	for node := 1; node <= stack.Nodes; node++ {
+		if err := suite.Local.StopNode(t.Context(), node); err != nil {
 			t.Fatal(err)
 		}
 	}
 	began := metav1.Now()
-	for host := 1; host <= stack.Nodes; host++ {
-		if err := suite.Local.StartNode(t.Context(), host); err != nil {
+	for node := 1; node <= stack.Nodes; node++ {
+		if err := suite.Local.StartNode(t.Context(), node); err != nil {
 			t.Fatal(err)
 		}
 	}
-	n.eventually("every member was started again", func(context.Context) error {
+	n.eventually("every member restarted and is ready", func(context.Context) error {
 		for name, pod := range n.pods("rebooted") {
 			statuses := pod.Status.ContainerStatuses
 			if len(statuses) == 0 || statuses[0].State.Running == nil || statuses[0].State.Running.StartedAt.Before(&began) || !statuses[0].Ready {
-				return fmt.Errorf("%s is not ready since", name)
+				return fmt.Errorf("member %s is not ready after the restart", name)
 			}
 		}
 		return nil
 	})
 	after := n.ready("rebooted")
 	if before.Status.ClusterID != after.Status.ClusterID {
-		t.Errorf("cluster ID was %s and is %s: another cluster", before.Status.ClusterID, after.Status.ClusterID)
+		t.Errorf("the cluster ID changed from %s to %s: the operator formed a new, empty cluster", before.Status.ClusterID, after.Status.ClusterID)
 	}
 	if diff := cmp.Diff(memberIDs(before), memberIDs(after)); diff != "" {
-		t.Errorf("members changed (-before +after):\n%s", diff)
+		t.Errorf("the names or IDs of members changed (-before +after):\n%s", diff)
 	}
 	n.has(n.etcd("rebooted", nil), "key", 20)
-	traffic.stop("reboot of all hosts")
+	traffic.stop("reboot of all nodes")
 }
 
-// bringStoresBack makes the buckets again when the test is over: the stores keep nothing when their hosts stop.
-func (n *namespaced) bringStoresBack() {
+// recreateBucketsAfterwards recreates the buckets when the test ends, because the stores lose their data when their node
+// stops.
+func (n *namespaced) recreateBucketsAfterwards() {
 	n.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), limit)
 		defer cancel()

@@ -28,7 +28,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// apiserver is a real kube-apiserver whose store is an EtcdCluster with TLS.
+// apiserver is a real kube-apiserver that stores its objects in an EtcdCluster with TLS.
 type apiserver struct {
 	n       *namespaced
 	dir     string
@@ -40,8 +40,8 @@ type apiserver struct {
 
 const apiserverToken = "e2e-only"
 
-// kubeAPIServer starts one on this machine, which reaches the client Service by a forwarded port under the name
-// localhost, as the server's certificate has it. secret holds what clients of the cluster need.
+// kubeAPIServer starts a kube-apiserver on this machine. It connects to a forwarded port of the client Service under the
+// name localhost, which is in the server's certificate. secret is the client TLS Secret of the cluster.
 func (n *namespaced) kubeAPIServer(cluster string, secret map[string][]byte) *apiserver {
 	n.Helper()
 	a := &apiserver{n: n, dir: n.TempDir()}
@@ -102,11 +102,11 @@ func (a *apiserver) stop() {
 	a.process = nil
 	if a.n.Failed() {
 		log, _ := os.ReadFile(filepath.Join(a.dir, "log"))
-		a.n.Logf("kube-apiserver said:\n%s", log[max(0, len(log)-4000):])
+		a.n.Logf("the end of kube-apiserver's log:\n%s", log[max(0, len(log)-4000):])
 	}
 }
 
-// informer keeps the names of the ConfigMaps of the namespace default, as any controller does.
+// informer watches the ConfigMaps of the namespace default, as a controller does.
 func (a *apiserver) informer() listers.ConfigMapLister {
 	a.n.Helper()
 	factory := informers.NewSharedInformerFactoryWithOptions(a.client, 0, informers.WithNamespace("default"))
@@ -134,10 +134,10 @@ func (a *apiserver) remove(name string) {
 	})
 }
 
-// sees waits until an informer has these ConfigMaps and no others.
+// sees waits until the informer has exactly these ConfigMaps.
 func (a *apiserver) sees(lister listers.ConfigMapLister, want ...string) {
 	a.n.Helper()
-	a.n.eventually("an informer sees "+strings.Join(want, ", "), func(context.Context) error {
+	a.n.eventually("the informer has the ConfigMaps "+strings.Join(want, ", "), func(context.Context) error {
 		found, err := lister.List(labels.SelectorFromSet(labels.Set{"e2e": "true"}))
 		if err != nil {
 			return err
@@ -148,13 +148,13 @@ func (a *apiserver) sees(lister listers.ConfigMapLister, want ...string) {
 		}
 		slices.Sort(names)
 		if !slices.Equal(names, want) {
-			return fmt.Errorf("it sees %v", names)
+			return fmt.Errorf("it has %v", names)
 		}
 		return nil
 	})
 }
 
-// forward listens on this machine and passes each connection on to the cluster's client Service.
+// forward listens on this machine and proxies each connection to the cluster's client Service.
 func (n *namespaced) forward(cluster string) (port string) {
 	n.Helper()
 	address, err := suite.Address(n.Context(), n.name, cluster+"-client", 2379)

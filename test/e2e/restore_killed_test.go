@@ -15,70 +15,71 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/stack"
 )
 
-// killing is a cluster that is restored from a store behind a gate.
-type killing struct {
+// interruptedRestore is a restore of a cluster from a store behind a gate.
+type interruptedRestore struct {
 	*namespaced
 	gate     *gate
 	path     string
 	snapshot []byte
 }
 
-// Whatever is killed while a restore is under way, in the end all of the snapshot is there, or all that was.
-func TestARestoreMidwayOfWhichAllIsKilledIsWholeOrNothing(t *testing.T) {
+// The test kills the seed, the store and the operators during restores. In the end the cluster has either all data of
+// the snapshot or all data from before the restore.
+func TestInterruptedRestoreCompletesOrChangesNothing(t *testing.T) {
 	if suite.Local == nil {
-		t.Log("Pods of another Kubernetes do not reach this machine")
+		t.Log("the Pods of another Kubernetes cannot reach the gate on this machine")
 		return
 	}
 	n := begin(t)
-	n.bringStoresBack()
+	n.recreateBucketsAfterwards()
 	before, path := n.saved()
 	n.put(n.etcd("three", nil), "later", 20)
 	address, err := suite.Address(t.Context(), "object-store", "s3", 7070)
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &killing{namespaced: n, gate: n.gated(address), path: path, snapshot: n.object(n.name + "/saved.db")}
+	k := &interruptedRestore{namespaced: n, gate: n.gated(address), path: path, snapshot: n.object(n.name + "/saved.db")}
 
 	first := k.streaming("gone", "")
-	k.percentRises("gone")
+	k.percentIncreases("gone")
 	k.kubectl("delete", "pod", first.Name, "--force", "--grace-period=0")
 	k.seed(first.UID)
-	k.storeDies() // and the snapshot with it
+	k.storeLosesItsData() // and the snapshot with it
 	k.gate.allow(open)
 	failed := says(n, &v1beta2.EtcdRestore{}, "gone", v1beta2.ConditionFailed, v1beta2.ReasonSeedFailed, "not touched")
 	if failed.Status.Succeeded || failed.Status.Reason == "" {
-		t.Errorf("it says %+v", failed.Status)
+		t.Errorf("the status does not report a failed restore with its reason: %+v", failed.Status)
 	}
 	after := n.ready("three")
 	if diff := cmp.Diff(memberIDs(before), memberIDs(after)); diff != "" || after.Status.Incarnation != 1 {
-		t.Errorf("members changed (-before +after):\n%s", diff)
+		t.Errorf("the failed restore changed the members or the incarnation %d (-before +after):\n%s", after.Status.Incarnation, diff)
 	}
 	n.has(n.etcd("three", nil), "key", 100)
 	n.has(n.etcd("three", nil), "later", 20)
 
 	n.store(n.name+"/saved.db", k.snapshot)
 	k.streaming("back", "")
-	k.operatorsDie()
+	k.killOperators()
 	k.storeRestarts()
 	k.waitsWhilePaused("back")
 	says(n, &v1beta2.EtcdRestore{}, "back", v1beta2.ConditionRestoring, v1beta2.ReasonGrowing)
-	k.operatorsDie()
+	k.killOperators()
 	becomes(n, &v1beta2.EtcdRestore{}, "back", v1beta2.ConditionComplete)
 	n.ready("three")
 	n.has(n.etcd("three", nil), "key", 100)
 	n.has(n.etcd("three", nil), "later", 0)
 
-	k.clusterGoes("orphan")
+	k.clusterIsDeleted("orphan")
 }
 
-// pause the cluster, or let it go on.
-func (k *killing) pause(paused bool) {
+// pause pauses or resumes the cluster.
+func (k *interruptedRestore) pause(paused bool) {
 	k.Helper()
 	k.kubectl("patch", "etcdcluster", "three", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"paused":%v}}`, paused))
 }
 
-// streaming begins a restore whose seed has got a part of the snapshot and waits for the rest.
-func (k *killing) streaming(name string, not types.UID) *corev1.Pod {
+// streaming starts a restore whose seed has received a third of the snapshot and waits for the rest.
+func (k *interruptedRestore) streaming(name string, not types.UID) *corev1.Pod {
 	k.Helper()
 	k.gate.allow(open)
 	k.pause(true)
@@ -89,10 +90,10 @@ func (k *killing) streaming(name string, not types.UID) *corev1.Pod {
 	return k.seed(not)
 }
 
-// seed waits for a seed that runs, another than the one named.
-func (k *killing) seed(not types.UID) (found *corev1.Pod) {
+// seed waits for a running seed other than the given one.
+func (k *interruptedRestore) seed(not types.UID) (found *corev1.Pod) {
 	k.Helper()
-	k.eventually("a seed runs", func(context.Context) error {
+	k.eventually("a seed is running", func(context.Context) error {
 		for _, pod := range k.pods("three") {
 			for _, status := range pod.Status.InitContainerStatuses {
 				if status.State.Running != nil && pod.UID != not && pod.DeletionTimestamp == nil {
@@ -101,22 +102,22 @@ func (k *killing) seed(not types.UID) (found *corev1.Pod) {
 				}
 			}
 		}
-		return fmt.Errorf("there is none")
+		return fmt.Errorf("no seed is running")
 	})
 	return found
 }
 
-// percentRises looks at the percents that a user sees while the seed gets more and more.
-func (k *killing) percentRises(name string) {
+// percentIncreases checks that the percentage in the status increases while the seed receives the snapshot.
+func (k *interruptedRestore) percentIncreases(name string) {
 	k.Helper()
 	percent := func(from, to int32) (seen int32) {
-		k.eventually(fmt.Sprintf("more than %d %% are told", from), func(ctx context.Context) error {
+		k.eventually(fmt.Sprintf("the status reports more than %d %%", from), func(ctx context.Context) error {
 			var restore v1beta2.EtcdRestore
 			if err := suite.Client.Get(ctx, client.ObjectKey{Namespace: k.name, Name: name}, &restore); err != nil {
 				return err
 			}
 			if seen = restore.Status.Percent; seen <= from || seen > to {
-				return fmt.Errorf("%d %% are told", seen)
+				return fmt.Errorf("the status reports %d %%", seen)
 			}
 			return nil
 		})
@@ -127,29 +128,29 @@ func (k *killing) percentRises(name string) {
 	percent(third, 70)
 }
 
-// storeDies takes the store's Pod away, with all that it holds, and starts it again.
-func (k *killing) storeDies() {
+// storeLosesItsData deletes the store's Pod with its data and starts the store again.
+func (k *interruptedRestore) storeLosesItsData() {
 	k.Helper()
 	if _, err := suite.Kubectl(k.Context(), "-n", "object-store", "delete", "pod", "-l", "app=s3", "--grace-period=1"); err != nil {
 		k.Fatal(err)
 	}
-	k.gate.cut() // what was on its way is lost as well
+	k.gate.cut() // bytes in transit are lost as well
 	if _, err := suite.StartS3(k.Context()); err != nil {
 		k.Fatal(err)
 	}
 }
 
-// storeRestarts takes the store away for a moment: nobody sees it before it has the snapshot again.
-func (k *killing) storeRestarts() {
+// storeRestarts restarts the store. The gate blocks it until it holds the snapshot again.
+func (k *interruptedRestore) storeRestarts() {
 	k.Helper()
-	k.gate.allow(0) // or the seed is told that there is no snapshot, which is final
-	k.storeDies()
+	k.gate.allow(0) // if the seed read that the snapshot is missing, the restore would fail for good
+	k.storeLosesItsData()
 	k.store(k.name+"/saved.db", k.snapshot)
-	k.gate.cut() // what the empty store answered never arrives
+	k.gate.cut() // drops the responses of the empty store
 }
 
-// operatorsDie kills cluster-operator and restore-operator.
-func (k *killing) operatorsDie() {
+// killOperators deletes the Pods of cluster-operator and restore-operator without a grace period.
+func (k *interruptedRestore) killOperators() {
 	k.Helper()
 	var pods corev1.PodList
 	if err := suite.Client.List(k.Context(), &pods, client.InNamespace(stack.Namespace)); err != nil {
@@ -165,36 +166,36 @@ func (k *killing) operatorsDie() {
 	}
 }
 
-// waitsWhilePaused lets the seed end while the cluster is paused: the old members serve on until it is no more.
-func (k *killing) waitsWhilePaused(name string) {
+// waitsWhilePaused lets the seed finish while the cluster is paused. The old members must serve until it is resumed.
+func (k *interruptedRestore) waitsWhilePaused(name string) {
 	k.Helper()
 	k.pause(true)
 	k.gate.allow(open)
-	k.eventually("the seed serves", func(context.Context) error {
+	k.eventually("the seed is ready", func(context.Context) error {
 		for _, pod := range k.pods("three") {
 			if statuses := pod.Status.ContainerStatuses; len(pod.Spec.InitContainers) > 0 && len(statuses) > 0 && statuses[0].Ready {
 				return nil
 			}
 		}
-		return fmt.Errorf("there is none that is ready")
+		return fmt.Errorf("no seed is ready")
 	})
 	if now := k.cluster("three").Status; now.Incarnation != 1 || now.Restore == nil || now.Restore.Step != v1beta2.RestoreSeeding {
-		k.Errorf("paused, it went on with %s: %+v", name, now)
+		k.Errorf("the paused cluster continued the restore %s: %+v", name, now)
 	}
 	k.has(k.etcd("three", nil), "later", 20)
 	k.pause(false)
 }
 
-// clusterGoes deletes the EtcdCluster in the midst of its restore: nothing of it stays, the EtcdRestore says what it
-// waits for, and a new cluster of that name boots from the snapshot.
-func (k *killing) clusterGoes(name string) {
+// clusterIsDeleted deletes the EtcdCluster during its restore. All of its objects must be deleted, and the EtcdRestore
+// must report that it waits for the cluster. A new cluster with that name starts from the snapshot.
+func (k *interruptedRestore) clusterIsDeleted(name string) {
 	k.Helper()
 	k.streaming(name, "")
 	k.kubectl("delete", "etcdcluster", "three")
-	k.eventually("all that the cluster owned is gone", func(ctx context.Context) error {
+	k.eventually("all objects of the cluster are deleted", func(ctx context.Context) error {
 		left, err := suite.Kubectl(ctx, "-n", k.name, "get", "pods,pvc,services,pdb", "-o", "name")
 		if err == nil && strings.TrimSpace(left) != "" {
-			err = fmt.Errorf("there is %s", left)
+			err = fmt.Errorf("these objects still exist: %s", left)
 		}
 		return err
 	})

@@ -21,7 +21,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/stack"
 )
 
-// saved makes a cluster called three with 100 keys "key" in it and a proven snapshot, and returns the snapshot's path.
+// saved creates the cluster three with 100 keys with the prefix "key", and a verified snapshot. It returns the path of
+// the snapshot.
 func (n *namespaced) saved() (cluster *v1beta2.EtcdCluster, path string) {
 	n.Helper()
 	n.applyFile("examples/secret-s3.yaml", "examples/secret-gcs.yaml")
@@ -34,7 +35,7 @@ func (n *namespaced) saved() (cluster *v1beta2.EtcdCluster, path string) {
 	return cluster, path
 }
 
-func TestARestoreInPlaceBringsEverythingBackAndNothingElse(t *testing.T) {
+func TestInPlaceRestoreBringsBackExactlyTheSnapshot(t *testing.T) {
 	n := begin(t)
 	before, path := n.saved()
 	etcd := n.etcd("three", nil)
@@ -47,7 +48,7 @@ func TestARestoreInPlaceBringsEverythingBackAndNothingElse(t *testing.T) {
 		}
 		return err
 	})
-	// The object of a Pod may outlive its containers by far: the switch does not wait for it.
+	// A finalizer can keep a Pod long after its containers ended. The switch to the new incarnation must not wait for it.
 	held := slices.Min(slices.Collect(maps.Keys(n.pods("three"))))
 	n.kubectl("patch", "pod", held, "--type=merge", "-p", `{"metadata":{"finalizers":["example.com/held"]}}`)
 	client := n.traffic("three", nil)
@@ -56,19 +57,19 @@ func TestARestoreInPlaceBringsEverythingBackAndNothingElse(t *testing.T) {
 	n.kubectl("delete", "etcdrestore", "second")
 	says(n, &v1beta2.EtcdRestore{}, "back", v1beta2.ConditionRestoring, v1beta2.ReasonGrowing)
 	if pod, there := n.pods("three")[held]; !there || pod.DeletionTimestamp == nil {
-		t.Errorf("Pod %s is not held: %+v", held, pod.ObjectMeta)
+		t.Errorf("the finalizer did not keep Pod %s: %+v", held, pod.ObjectMeta)
 	}
 	n.kubectl("patch", "pod", held, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
 	restore := becomes(n, &v1beta2.EtcdRestore{}, "back", v1beta2.ConditionComplete)
 	after := n.ready("three")
-	client.across("an in-place restore", 5*time.Second)
+	client.logOutage("an in-place restore", 5*time.Second)
 
 	if !restore.Status.Succeeded || restore.Status.Reason != "" || restore.Status.ClusterIDBefore != before.Status.ClusterID || restore.Status.ClusterID != after.Status.ClusterID ||
 		restore.Status.Percent != 100 || restore.Status.RestoredRevision <= revision {
-		t.Errorf("status of the restore: %+v", restore.Status)
+		t.Errorf("the status does not report a complete restore from cluster %s to %s with a revision above %d: %+v", before.Status.ClusterID, after.Status.ClusterID, revision, restore.Status)
 	}
 	if after.Status.ClusterID == before.Status.ClusterID || after.Status.Incarnation != 2 || len(after.Status.Members.Ready) != 3 {
-		t.Errorf("status of the cluster: %+v", after.Status)
+		t.Errorf("the status does not report a new cluster ID, incarnation 2 and three ready members: %+v", after.Status)
 	}
 	etcd = n.etcd("three", nil)
 	n.has(etcd, "key", 100)
@@ -76,29 +77,29 @@ func TestARestoreInPlaceBringsEverythingBackAndNothingElse(t *testing.T) {
 	n.eventuallyQuiet(func(ctx context.Context) error {
 		response, err := etcd.Get(ctx, "key-0")
 		if err == nil && response.Header.Revision <= revision {
-			t.Errorf("revision %d is not ahead of %d: watchers would miss changes", response.Header.Revision, revision)
+			t.Errorf("the revision after the restore is %d, expected more than %d: watchers would miss changes", response.Header.Revision, revision)
 		}
 		return err
 	})
-	// Applied again, a finished restore does nothing.
+	// A finished restore that is applied again changes nothing.
 	n.apply(s3Restore("back", "three", path))
 	n.put(etcd, "after", 5)
 	n.has(n.etcd("three", nil), "after", 5)
 }
 
-// across ends the traffic of a client during a restore, which takes back what was written since the snapshot, and
-// prints how long the client got no answer.
-func (t *traffic) across(what string, goal time.Duration) {
+// logOutage ends the traffic of a client during a restore and logs the longest time without a response. It does not
+// check the writes, because the restore removes those since the snapshot.
+func (t *traffic) logOutage(what string, goal time.Duration) {
 	t.n.Helper()
 	t.stopIt()
 	t.ended.Wait()
 	t.n.Logf("traffic during %s: %d requests, %d failed, longest gap %s (goal %s)", what, t.requests, len(t.failures), t.longest.Round(time.Millisecond), goal)
-	if t.longest > 6*goal { // a machine may be slow; a client that waits for half a minute was forgotten
-		t.n.Errorf("a client got no answer for %s", t.longest)
+	if t.longest > 6*goal { // tolerate a slow machine
+		t.n.Errorf("the client got no response for %s, the limit is %s", t.longest, 6*goal)
 	}
 }
 
-func TestAClusterOfAnotherNamespaceSizeAndStorageBootsFromTheSnapshot(t *testing.T) {
+func TestNewClusterWithAnotherNamespaceSizeAndStorageStartsFromASnapshot(t *testing.T) {
 	source := begin(t)
 	_, path := source.saved()
 	n := begin(t)
@@ -113,26 +114,26 @@ spec: {size: 1, version: "3.6.16", pod: {emptyDir: {}}}
 `)
 	restore := becomes(n, &v1beta2.EtcdRestore{}, "copy", v1beta2.ConditionComplete)
 	if restore.Status.ClusterIDBefore != "" {
-		t.Errorf("cluster %s was there before it was restored: it had been started empty", restore.Status.ClusterIDBefore)
+		t.Errorf("cluster %s existed before the restore: the operator started it empty", restore.Status.ClusterIDBefore)
 	}
 	n.ready("other")
 	n.has(n.etcd("other", nil), "key", 100)
 }
 
-// Whoever applies the two in one file does not know which one is seen first.
-func TestAClusterAppliedJustBeforeItsRestoreIsNeverServedEmpty(t *testing.T) {
+// If both are in one file, the order in which the operators see them is undefined.
+func TestClusterAppliedBeforeItsRestoreIsNeverServedEmpty(t *testing.T) {
 	n := begin(t)
 	_, path := n.saved()
 	n.apply(strings.NewReplacer("{name: three}", "{name: copy}", "size: 3", "size: 1").Replace(three), s3Restore("copy", "copy", path))
 	restore := becomes(n, &v1beta2.EtcdRestore{}, "copy", v1beta2.ConditionComplete)
 	if restore.Status.ClusterIDBefore != "" {
-		t.Errorf("cluster %s was there before it was restored: it had been started empty", restore.Status.ClusterIDBefore)
+		t.Errorf("cluster %s existed before the restore: the operator started it empty", restore.Status.ClusterIDBefore)
 	}
 	n.ready("copy")
 	n.has(n.etcd("copy", nil), "key", 100)
 }
 
-func TestAllVolumesLostARestoreBringsTheClusterBack(t *testing.T) {
+func TestRestoreBringsBackAClusterThatLostAllVolumes(t *testing.T) {
 	n := begin(t)
 	_, path := n.saved()
 	n.kubectl("delete", "pvc", "--all", "--wait=false")
@@ -144,8 +145,8 @@ func TestAllVolumesLostARestoreBringsTheClusterBack(t *testing.T) {
 	n.has(n.etcd("three", nil), "key", 100)
 }
 
-// The archived operator said "succeeded" of a restore that had not happened, after it had deleted the cluster (defect 1).
-func TestARestoreThatCannotWorkSaysSoAndTouchesNothing(t *testing.T) {
+// The archived operator deleted the cluster and then reported "succeeded" for a restore that had not happened (defect 1).
+func TestFailedRestoreReportsTheCauseAndChangesNothing(t *testing.T) {
 	n := begin(t)
 	before, _ := n.saved()
 	pods := n.pods("three")
@@ -155,25 +156,25 @@ func TestARestoreThatCannotWorkSaysSoAndTouchesNothing(t *testing.T) {
 	for name, reason := range reasons {
 		restore := says(n, &v1beta2.EtcdRestore{}, name, v1beta2.ConditionFailed, reason)
 		if restore.Status.Succeeded || restore.Status.Reason == "" {
-			t.Errorf("%s: succeeded %v, reason %q", name, restore.Status.Succeeded, restore.Status.Reason)
+			t.Errorf("restore %s must have failed with a reason, but reports succeeded %v, reason %q", name, restore.Status.Succeeded, restore.Status.Reason)
 		}
 	}
 	after := n.ready("three")
 	if diff := cmp.Diff(memberIDs(before), memberIDs(after)); diff != "" || after.Status.Incarnation != 1 {
-		t.Errorf("members changed (-before +after):\n%s", diff)
+		t.Errorf("the failed restores changed the members or the incarnation %d (-before +after):\n%s", after.Status.Incarnation, diff)
 	}
 	for name, pod := range n.pods("three") {
 		if pods[name].UID != pod.UID {
-			t.Errorf("Pod %s was made again", name)
+			t.Errorf("Pod %s was recreated", name)
 		}
 	}
-	n.isUndoneWhenDeletedMidway("three", at("saved.db"))
+	n.undoneIfDeleted("three", at("saved.db"))
 	n.has(n.etcd("three", nil), "key", 100)
 	n.operatorsNeverRestarted()
 }
 
-// damaged applies restores of a snapshot with a bit flipped at ten places, cut at ten, with a wrong manifest, of a text
-// and of nothing, and returns why each must fail.
+// damaged applies restores of invalid snapshots and returns the expected reason of each. The snapshots have a flipped bit
+// at ten positions, are truncated at ten positions, have a wrong manifest, are a text file, or do not exist.
 func (n *namespaced) damaged(snapshot []byte, at func(string) string) (reasons map[string]string) {
 	n.Helper()
 	objects := map[string][]byte{"text": []byte("this is no snapshot"), "manifest": snapshot}
@@ -196,9 +197,9 @@ func (n *namespaced) damaged(snapshot []byte, at func(string) string) (reasons m
 	return reasons
 }
 
-// isUndoneWhenDeletedMidway takes a restore as far as its seed, shuts the store to the seed, kills the seed, and deletes
-// the EtcdRestore: the cluster is as it was.
-func (n *namespaced) isUndoneWhenDeletedMidway(cluster, path string) {
+// undoneIfDeleted starts a restore, makes the store unreadable for the seed, kills the seed and deletes the EtcdRestore.
+// The operators must undo the restore and keep the cluster unchanged.
+func (n *namespaced) undoneIfDeleted(cluster, path string) {
 	n.Helper()
 	pause := func(paused bool) {
 		n.kubectl("patch", "etcdcluster", cluster, "--type=merge", "-p", fmt.Sprintf(`{"spec":{"paused":%v}}`, paused))
@@ -249,7 +250,7 @@ func (n *namespaced) isUndoneWhenDeletedMidway(cluster, path string) {
 	n.applyFile("examples/secret-s3.yaml")
 }
 
-func TestSnapshotsOfEveryStoreAndEncodingAreRestored(t *testing.T) {
+func TestSnapshotsFromEveryStoreAndEncodingCanBeRestored(t *testing.T) {
 	n := begin(t)
 	n.applyFile("examples/secret-s3.yaml", "examples/secret-gcs.yaml")
 	n.apply(strings.Replace(three, "size: 3", "size: 1", 1))
@@ -301,7 +302,7 @@ spec:
 	}
 }
 
-func TestUninstallingTheSuiteLeavesClustersServingAndInstallingTakesThemUpAgain(t *testing.T) {
+func TestClustersServeWhileTheSuiteIsUninstalledAndReinstalled(t *testing.T) {
 	n := begin(t)
 	n.apply(three)
 	n.ready("three")

@@ -12,19 +12,21 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// leaderMoves is at how many moments etcd may refuse writes while leadership moves, once in each roll or, if the new
-// leader is one that is yet to be rolled, twice: "raft proposal dropped" means that a write was not made.
+// leaderMoves is the allowed number of outages in one rolling restart. The leadership moves once, or twice if the new
+// leader restarts later itself. Meanwhile etcd refuses writes with "raft proposal dropped".
 const leaderMoves = 2
 
-// refusedInMoves is how many requests may fail in them, of a client that sends them one after the other.
-const refusedInMoves = 3
+// refusedDuringMoves is how many requests may fail in these outages, for a client that sends one request at a time.
+const refusedDuringMoves = 3
 
-// brokenOff is at how many moments more on the way from 3.4, which ends connections without answering what came last.
-const brokenOff = 1
+// brokenConnections is the number of further outages during an upgrade from 3.4, which closes connections without
+// responding to the last request.
+const brokenConnections = 1
 
-// One cluster is brought through every minor version and back by one, and then given other resources, while a client
-// writes and reads. It is born where 3.6 and 3.7 would panic on its raft log, and holds too little to have a raft snapshot.
-func TestAClusterServesThroughEveryVersionAndChangeOfItsPods(t *testing.T) {
+// One cluster is upgraded through every minor version and downgraded by one. Then its resources change. A client writes
+// and reads meanwhile. The cluster starts with 3.4, because 3.6 and 3.7 would panic on its raft log, and it holds too
+// little data for a raft snapshot.
+func TestClusterServesDuringEveryUpgradeAndPodChange(t *testing.T) {
 	n := begin(t)
 	n.apply(`
 apiVersion: etcd.database.coreos.com/v1beta2
@@ -35,25 +37,25 @@ spec: {size: 3, version: "3.4.15"}
 	before := n.ready("old")
 	etcd := n.etcd("old", nil)
 	n.put(etcd, "key", 50)
-	tolerated := leaderMoves + brokenOff
+	tolerated := leaderMoves + brokenConnections
 	for _, version := range []string{"3.5.35", "3.6.16", "3.7.3", "3.6.16"} {
 		pods := n.pods("old")
 		traffic := n.traffic("old", nil)
 		n.patch("old", fmt.Sprintf(`{"spec":{"version":%q}}`, version))
 		after := n.ready("old")
-		saw := traffic.stop("the way to " + version)
-		saw.withoutMoreThan(t, tolerated)
+		saw := traffic.stop("the change to version " + version)
+		saw.outagesAtMost(t, tolerated)
 		if tolerated == leaderMoves {
-			saw.without(t, refusedInMoves)
+			saw.failuresAtMost(t, refusedDuringMoves)
 		}
 		tolerated = leaderMoves
 		if after.Status.CurrentVersion != version || after.Status.VersionChange != nil {
-			t.Errorf("current version %s, %+v", after.Status.CurrentVersion, after.Status.VersionChange)
+			t.Errorf("the status reports version %s and the change %+v, expected %s and none", after.Status.CurrentVersion, after.Status.VersionChange, version)
 		}
 		if diff := cmp.Diff(memberIDs(before), memberIDs(after)); diff != "" {
-			t.Errorf("members changed (-before +after):\n%s", diff)
+			t.Errorf("the names or IDs of members changed (-before +after):\n%s", diff)
 		}
-		n.madeAgain("old", pods, true)
+		n.podsRecreated("old", pods, true)
 	}
 	n.has(etcd, "key", 50)
 
@@ -64,32 +66,32 @@ spec: {size: 3, version: "3.4.15"}
 
 	pods := n.pods("old")
 	n.patch("old", `{"spec":{"pod":{"labels":{"tier":"data"}}}}`)
-	n.eventually("labels on every Pod", func(context.Context) error {
+	n.eventually("every Pod has the new label", func(context.Context) error {
 		for name, pod := range n.pods("old") {
 			if pod.Labels["tier"] != "data" {
-				return fmt.Errorf("%s has %v", name, pod.Labels)
+				return fmt.Errorf("Pod %s has the labels %v", name, pod.Labels)
 			}
 		}
 		return nil
 	})
 	n.ready("old")
-	n.madeAgain("old", pods, false)
+	n.podsRecreated("old", pods, false)
 
 	traffic := n.traffic("old", nil)
 	n.patch("old", `{"spec":{"pod":{"resources":{"requests":{"memory":"96Mi"}},"etcdEnv":[{"name":"ETCD_LOG_LEVEL","value":"warn"}]}}}`)
-	n.eventually("other resources in every Pod", func(context.Context) error {
+	n.eventually("every Pod has the new resources", func(context.Context) error {
 		for name, pod := range n.pods("old") {
 			if got := pod.Spec.Containers[0].Resources.Requests[corev1.ResourceMemory]; got.String() != "96Mi" {
-				return fmt.Errorf("%s has %s", name, got.String())
+				return fmt.Errorf("Pod %s requests %s of memory", name, got.String())
 			}
 		}
 		return nil
 	})
 	n.ready("old")
 	saw := traffic.stop("a change of resources")
-	saw.withoutMoreThan(t, leaderMoves)
-	saw.without(t, refusedInMoves)
-	n.madeAgain("old", pods, true)
+	saw.outagesAtMost(t, leaderMoves)
+	saw.failuresAtMost(t, refusedDuringMoves)
+	n.podsRecreated("old", pods, true)
 	n.has(etcd, "key", 50)
 }
 
@@ -98,8 +100,8 @@ func (n *namespaced) patch(cluster, patch string) {
 	n.kubectl("patch", "etcdcluster/"+cluster, "--type=merge", "-p", patch)
 }
 
-// madeAgain fails the test unless all Pods are others than before, or none.
-func (n *namespaced) madeAgain(cluster string, before map[string]corev1.Pod, want bool) {
+// podsRecreated fails the test unless all Pods were recreated, or none if want is false.
+func (n *namespaced) podsRecreated(cluster string, before map[string]corev1.Pod, want bool) {
 	n.Helper()
 	uids := func(pods map[string]corev1.Pod) map[types.UID]bool {
 		all := map[types.UID]bool{}
@@ -111,7 +113,7 @@ func (n *namespaced) madeAgain(cluster string, before map[string]corev1.Pod, wan
 	old := uids(before)
 	for name, pod := range n.pods(cluster) {
 		if old[pod.UID] == want {
-			n.Errorf("Pod %s was made again: %t, want %t", name, !old[pod.UID], want)
+			n.Errorf("Pod %s was recreated: %t, expected %t", name, !old[pod.UID], want)
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/stack"
 )
 
-// count says how many objects lie under a prefix of the S3 server's bucket.
+// count returns the number of objects with a prefix in the S3 server's bucket.
 func (n *namespaced) count(ctx context.Context, prefix string) (int, error) {
 	listed, err := suite.s3.ListObjectsV2(ctx, &s3.ListObjectsV2Input{Bucket: aws.String(stack.Bucket), Prefix: &prefix})
 	if err != nil {
@@ -28,7 +28,7 @@ func (n *namespaced) backup(ctx context.Context, name string) (*v1beta2.EtcdBack
 	return &backup, suite.Client.Get(ctx, client.ObjectKey{Namespace: n.name, Name: name}, &backup)
 }
 
-func TestASeriesIsProvenKeepsWhatItShouldAndGoesWithItsSnapshots(t *testing.T) {
+func TestBackupSeriesIsVerifiedPrunedAndDeletedWithItsSnapshots(t *testing.T) {
 	n := begin(t)
 	n.applyFile("examples/secret-s3.yaml")
 	n.apply(strings.Replace(three, "size: 3", "size: 1", 1))
@@ -45,15 +45,15 @@ func TestASeriesIsProvenKeepsWhatItShouldAndGoesWithItsSnapshots(t *testing.T) {
 `)
 	says(n, &v1beta2.EtcdBackup{}, "nightly", v1beta2.ConditionReady, v1beta2.ReasonScheduled)
 	n.kubectl("annotate", "etcdbackup", "nightly", v1beta2.AnnotationBackupNow+"=please")
-	n.eventually("the nightly series takes the snapshot that it was asked for", func(ctx context.Context) error {
+	n.eventually("the nightly series takes the requested snapshot", func(ctx context.Context) error {
 		backup, err := n.backup(ctx, "nightly")
 		if err == nil && (backup.Status.HandledRequest != "please" || len(backup.Status.Snapshots) != 1) {
-			err = fmt.Errorf("status %+v", backup.Status)
+			err = fmt.Errorf("the status is %+v", backup.Status)
 		}
 		return err
 	})
 	first := ""
-	n.eventually("the series has removed its first snapshot and restored the newest into scratch space", func(ctx context.Context) error {
+	n.eventually("the series has deleted its first snapshot, and the restore test of the newest has passed", func(ctx context.Context) error {
 		backup, err := n.backup(ctx, "often")
 		if err != nil {
 			return err
@@ -63,7 +63,7 @@ func TestASeriesIsProvenKeepsWhatItShouldAndGoesWithItsSnapshots(t *testing.T) {
 			first = kept[len(kept)-1].Path
 		}
 		if len(kept) != 2 || kept[1].Path == first || drill == nil || drill.Result != v1beta2.DrillPassed || !drill.Compared {
-			return fmt.Errorf("kept %+v, drill %+v", kept, drill)
+			return fmt.Errorf("the snapshots are %+v, the restore test is %+v", kept, drill)
 		}
 		return nil
 	})
@@ -75,7 +75,7 @@ func TestASeriesIsProvenKeepsWhatItShouldAndGoesWithItsSnapshots(t *testing.T) {
 		}
 		nightly, err := n.count(ctx, n.name+"/nightly/")
 		if often != 0 || nightly != 2 {
-			n.Errorf("%d objects of deletionPolicy Delete are left, and %d of Retain", often, nightly)
+			n.Errorf("the series with deletionPolicy Delete has %d objects, expected 0; the series with Retain has %d, expected 2", often, nightly)
 		}
 		return err
 	})

@@ -14,7 +14,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/stack"
 )
 
-// issuers make an authority and then issue by it, as cert-manager's documentation bootstraps one.
+// issuers create a CA and an Issuer that uses it, as cert-manager's documentation describes.
 const issuers = `
 apiVersion: cert-manager.io/v1
 kind: Issuer
@@ -37,10 +37,10 @@ metadata: {name: example-ca}
 spec: {ca: {secretName: example-ca}}
 `
 
-func TestCertificatesThatCertManagerIssuesAndRenewsAreServedWhileClientsGoOn(t *testing.T) {
+func TestClientsKeepWorkingWhileCertManagerRenewsCertificates(t *testing.T) {
 	n := begin(t)
 	if err := suite.StartCertManager(t.Context()); errors.Is(err, stack.ErrNoCertManager) && os.Getenv("CI") != "true" {
-		t.Skip(err) // a cluster of yours; the local one is given it
+		t.Skip(err) // the cluster of KUBECONFIG; StartCertManager installs it only in the local one
 	} else if err != nil {
 		t.Fatal(err)
 	}
@@ -51,10 +51,10 @@ func TestCertificatesThatCertManagerIssuesAndRenewsAreServedWhileClientsGoOn(t *
 	cluster := n.ready(name)
 	for _, m := range cluster.Status.MemberStatuses {
 		if m.ClientURL != fmt.Sprintf("https://%s.%s.%s.svc:2379", m.Name, name, n.name) {
-			t.Errorf("member %s serves clients at %s", m.Name, m.ClientURL)
+			t.Errorf("the client URL of member %s is %s", m.Name, m.ClientURL)
 		}
 	}
-	config := n.rereading(cluster.Status.ClientTLSSecret)
+	config := n.reloadingConfig(cluster.Status.ClientTLSSecret)
 	n.put(n.etcd(name, config), "key", 20)
 
 	pods, before := n.podUIDs(name), map[string]string{}
@@ -64,25 +64,25 @@ func TestCertificatesThatCertManagerIssuesAndRenewsAreServedWhileClientsGoOn(t *
 		before[use] = string(n.secret(name + "-" + use + "-tls")[key])
 		n.renew(name + "-" + use)
 	}
-	n.eventually("cert-manager's new certificates are handed on", func(context.Context) error {
+	n.eventually("the operator copies cert-manager's new certificates to the members' Secrets", func(context.Context) error {
 		for use, key := range secrets {
 			if string(n.secret(name + "-" + use + "-tls")[key]) == before[use] {
-				return fmt.Errorf("the one for %s is that from before", use)
+				return fmt.Errorf("the Secret for %s still has the old certificate", use)
 			}
 		}
 		return nil
 	})
-	n.shown(name, name+"-server-tls", v1beta2.ServerCertKey, v1beta2.ClientPort)
-	n.shown(name, name+"-peer-tls", v1beta2.PeerCertKey, v1beta2.PeerPort)
+	n.serve(name, name+"-server-tls", v1beta2.ServerCertKey, v1beta2.ClientPort)
+	n.serve(name, name+"-peer-tls", v1beta2.PeerCertKey, v1beta2.PeerPort)
 	n.ready(name)
-	traffic.stop("a renewal by cert-manager").without(t, 0)
+	traffic.stop("a renewal by cert-manager").failuresAtMost(t, 0)
 	if diff := cmp.Diff(pods, n.podUIDs(name)); diff != "" {
-		t.Errorf("members were restarted (-before +after):\n%s", diff)
+		t.Errorf("the renewal restarted members (-before +after):\n%s", diff)
 	}
 	n.has(n.etcd(name, config), "key", 20)
 }
 
-// renew has cert-manager renew a Certificate, as its cmctl renew does.
+// renew makes cert-manager renew a Certificate, as cmctl renew does.
 func (n *namespaced) renew(certificate string) {
 	n.Helper()
 	n.kubectl("patch", "certificate.cert-manager.io/"+certificate, "--subresource=status", "--type=json", "-p", fmt.Sprintf(

@@ -17,7 +17,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/stack"
 )
 
-func TestManagedCertificatesAreRenewedAndTheirAuthorityReplacedWhileClientsGoOn(t *testing.T) {
+func TestClientsKeepWorkingWhileManagedCertificatesAndTheCAAreReplaced(t *testing.T) {
 	n := begin(t)
 	n.applyFile("examples/secret-s3.yaml")
 	n.apply(`
@@ -28,77 +28,78 @@ spec: {size: 3, version: "3.6.16", TLS: {managed: {caOverlap: 0s}}}
 `)
 	cluster := n.ready("managed")
 	if cluster.Status.ClientTLSSecret != "managed-client-tls" {
-		t.Fatalf("clients are sent to Secret %q", cluster.Status.ClientTLSSecret)
+		t.Fatalf("the status names the client Secret %q, expected managed-client-tls", cluster.Status.ClientTLSSecret)
 	}
-	config := n.rereading(cluster.Status.ClientTLSSecret)
+	config := n.reloadingConfig(cluster.Status.ClientTLSSecret)
 	n.put(n.etcd("managed", config), "key", 20)
 
 	n.renewed()
-	n.authorityReplaced(config)
+	n.caReplaced(config)
 
 	n.apply(s3Backup("managed", ofCluster("managed"), stack.Bucket+"/"+n.name+"/managed.db"))
 	becomes(n, &v1beta2.EtcdBackup{}, "managed", v1beta2.ConditionComplete)
 	n.has(n.etcd("managed", config), "key", 20)
 }
 
-// renewed has all certificates renewed, those that are five seconds old, and checks that members load them as they run.
+// renewed makes the operator renew all certificates once they are five seconds old. Members must load the new ones
+// without a restart.
 func (n *namespaced) renewed() {
 	n.Helper()
 	pods, before := n.podUIDs("managed"), n.secret("managed-server-tls")
-	traffic := n.traffic("managed", n.rereading("managed-client-tls"))
+	traffic := n.traffic("managed", n.reloadingConfig("managed-client-tls"))
 	n.kubectl("patch", "etcdcluster/managed", "--type=merge", "-p", `{"spec":{"TLS":{"managed":{"renewBefore":"2159h59m55s"}}}}`)
 	n.eventually("the certificate is renewed", func(context.Context) error {
 		if string(n.secret("managed-server-tls")[v1beta2.ServerCertKey]) == string(before[v1beta2.ServerCertKey]) {
-			return errors.New("it is the one from before")
+			return errors.New("the Secret still has the old certificate")
 		}
 		return nil
 	})
 	n.kubectl("patch", "etcdcluster/managed", "--type=merge", "-p", `{"spec":{"TLS":{"managed":{"renewBefore":"720h"}}}}`)
 	n.ready("managed")
-	n.shown("managed", "managed-server-tls", v1beta2.ServerCertKey, v1beta2.ClientPort)
-	n.shown("managed", "managed-peer-tls", v1beta2.PeerCertKey, v1beta2.PeerPort)
-	traffic.stop("a renewal of all certificates").without(n, 0)
+	n.serve("managed", "managed-server-tls", v1beta2.ServerCertKey, v1beta2.ClientPort)
+	n.serve("managed", "managed-peer-tls", v1beta2.PeerCertKey, v1beta2.PeerPort)
+	traffic.stop("a renewal of all certificates").failuresAtMost(n, 0)
 	if diff := cmp.Diff(pods, n.podUIDs("managed")); diff != "" {
-		n.Errorf("members were restarted (-before +after):\n%s", diff)
+		n.Errorf("the renewal restarted members (-before +after):\n%s", diff)
 	}
 	if string(n.secret("managed-server-tls")[v1beta2.ServerCAKey]) != string(before[v1beta2.ServerCAKey]) {
-		n.Error("a renewal changed the authority")
+		n.Error("the renewal of certificates changed the CA, so other clients would no longer trust the members")
 	}
 }
 
-// authorityReplaced has the authority replaced and checks that clients notice nothing.
-func (n *namespaced) authorityReplaced(config *tls.Config) {
+// caReplaced makes the operator replace the CA. Clients must keep working.
+func (n *namespaced) caReplaced(config *tls.Config) {
 	n.Helper()
 	before := n.secret("managed-ca")["ca.crt"]
 	traffic := n.traffic("managed", config)
 	n.kubectl("annotate", "etcdcluster/managed", v1beta2.AnnotationRotateCA+"=now")
-	n.eventually("nobody trusts the authority from before", func(context.Context) error {
-		authority := n.secret("managed-ca")
-		if string(authority["ca.crt"]) == string(before) || len(authority["previous-ca.crt"]) > 0 {
-			return errors.New("it is still there")
+	n.eventually("no Secret contains the old CA", func(context.Context) error {
+		ca := n.secret("managed-ca")
+		if string(ca["ca.crt"]) == string(before) || len(ca["previous-ca.crt"]) > 0 {
+			return errors.New("the Secret of the CA still contains the old one")
 		}
 		for _, secret := range []struct{ name, key string }{
 			{"managed-client-tls", v1beta2.ClientCAKey}, {"managed-server-tls", v1beta2.ServerCAKey}, {"managed-peer-tls", v1beta2.PeerCAKey},
 		} {
-			if string(n.secret(secret.name)[secret.key]) != string(authority["ca.crt"]) {
-				return fmt.Errorf("Secret %s trusts another", secret.name)
+			if string(n.secret(secret.name)[secret.key]) != string(ca["ca.crt"]) {
+				return fmt.Errorf("Secret %s contains a different CA bundle", secret.name)
 			}
 		}
 		return nil
 	})
 	n.ready("managed")
-	n.shown("managed", "managed-server-tls", v1beta2.ServerCertKey, v1beta2.ClientPort)
-	// Members restart twice, and each time the leader hands over once.
-	traffic.stop("a replacement of the authority").withoutMoreThan(n, 2)
+	n.serve("managed", "managed-server-tls", v1beta2.ServerCertKey, v1beta2.ClientPort)
+	// Members restart twice, and each time the leadership moves once.
+	traffic.stop("a replacement of the CA").outagesAtMost(n, 2)
 }
 
-// shown waits until every member shows the certificate in a Secret on a port.
-func (n *namespaced) shown(cluster, secret, key string, port int32) {
+// serve waits until every member serves the certificate of a Secret on a port.
+func (n *namespaced) serve(cluster, secret, key string, port int32) {
 	n.Helper()
 	if suite.Local == nil {
-		return // Pods are out of reach
+		return // the test cannot reach the Pods of another Kubernetes
 	}
-	n.eventually("every member shows the certificate of "+secret, func(ctx context.Context) error {
+	n.eventually("every member serves the certificate of "+secret, func(ctx context.Context) error {
 		held, err := tls.X509KeyPair(n.secret(secret)[key], n.secret(secret)[key[:len(key)-len("crt")]+"key"])
 		if err != nil {
 			return err
@@ -109,7 +110,7 @@ func (n *namespaced) shown(cluster, secret, key string, port int32) {
 				return err
 			}
 			if !shown.Equal(held.Leaf) {
-				return fmt.Errorf("member %s shows another", name)
+				return fmt.Errorf("member %s serves a different certificate", name)
 			}
 		}
 		return nil
@@ -135,8 +136,9 @@ func (n *namespaced) podUIDs(cluster string) map[string]string {
 	return uids
 }
 
-// rereading is a client that reads its Secret again for each connection, as one does that watches its files.
-func (n *namespaced) rereading(name string) *tls.Config {
+// reloadingConfig returns the TLS configuration of a client that reads its Secret for each connection, like a client
+// that watches its certificate files.
+func (n *namespaced) reloadingConfig(name string) *tls.Config {
 	read := func() (*tls.Config, error) {
 		var secret corev1.Secret
 		if err := suite.Client.Get(n.Context(), client.ObjectKey{Namespace: n.name, Name: name}, &secret); err != nil {
@@ -146,7 +148,7 @@ func (n *namespaced) rereading(name string) *tls.Config {
 	}
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,
-		InsecureSkipVerify: true, // VerifyConnection does it, with what is trusted now
+		InsecureSkipVerify: true, // VerifyConnection verifies the certificate with the current CA bundle
 		VerifyConnection: func(state tls.ConnectionState) error {
 			config, err := read()
 			if err != nil {

@@ -16,13 +16,13 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/stack"
 )
 
-// repository is where this package's examples are.
+// repository is the root of the repository, relative to this package.
 const repository = "../.."
 
-func TestAClusterWithTheUsersCertificatesIsServedSavedAndRestored(t *testing.T) {
+func TestClusterWithUserCertificatesIsServedBackedUpAndRestored(t *testing.T) {
 	n := begin(t)
-	authority := t.TempDir()
-	n.apply(n.certificates(authority))
+	caDir := t.TempDir()
+	n.apply(n.certificates(caDir))
 	n.applyFile("examples/etcdcluster-tls.yaml", "examples/secret-s3.yaml")
 	cluster := n.ready("example-tls")
 	for _, m := range cluster.Status.MemberStatuses {
@@ -42,10 +42,10 @@ func TestAClusterWithTheUsersCertificatesIsServedSavedAndRestored(t *testing.T) 
 	store := n.etcd("example-tls", config)
 	n.put(store, "key", 20)
 
-	n.certificatesReplaced(authority)
-	n.tlsRefused("example-tls", `null`, `{"static":null}`, `{"static":null,"managed":{}}`, `{"static":{"member":{"peerSecret":null}}}`)
+	n.certificatesReplaced(caDir)
+	n.tlsChangeRefused("example-tls", `null`, `{"static":null}`, `{"static":null,"managed":{}}`, `{"static":{"member":{"peerSecret":null}}}`)
 
-	// The most demanding client there is: a kube-apiserver that keeps its world in this cluster.
+	// kube-apiserver is the most demanding client: it stores all of its objects in this cluster.
 	kubernetes := n.kubeAPIServer("example-tls", secret.Data)
 	informer := kubernetes.informer()
 	kubernetes.write("kept", "deleted-by-mistake")
@@ -64,7 +64,7 @@ func TestAClusterWithTheUsersCertificatesIsServedSavedAndRestored(t *testing.T) 
 	n.apply(s3Restore("tls", "example-tls", path))
 	becomes(n, &v1beta2.EtcdRestore{}, "tls", v1beta2.ConditionComplete)
 	n.has(n.etcd("example-tls", config), "key", 20)
-	// It has its caches in memory, so it is started again after a restore; its informers find out by themselves.
+	// kube-apiserver caches objects in memory, so it must restart after a restore. Its informers need no restart.
 	kubernetes.stop()
 	kubernetes.start()
 	kubernetes.sees(informer, "deleted-by-mistake", "kept")
@@ -72,44 +72,44 @@ func TestAClusterWithTheUsersCertificatesIsServedSavedAndRestored(t *testing.T) 
 	kubernetes.sees(informer, "afterwards", "deleted-by-mistake", "kept")
 }
 
-// certificates are Secrets made as the example says, by the authority in a folder.
-func (n *namespaced) certificates(authority string) string {
+// certificates returns Secrets that the example's script creates with the CA in caDir.
+func (n *namespaced) certificates(caDir string) string {
 	n.Helper()
-	secrets, err := exec.CommandContext(n.Context(), filepath.Join(repository, "examples/tls-secrets.sh"), "example-tls", n.name, authority).Output()
+	secrets, err := exec.CommandContext(n.Context(), filepath.Join(repository, "examples/tls-secrets.sh"), "example-tls", n.name, caDir).Output()
 	if err != nil {
-		n.Fatalf("make certificates: %v", err)
+		n.Fatalf("create certificates: %v", err)
 	}
 	return string(secrets)
 }
 
-// certificatesReplaced has the user replace all certificates, and checks that members load them as they run.
-func (n *namespaced) certificatesReplaced(authority string) {
+// certificatesReplaced replaces all certificates, as a user would. Members must load the new ones without a restart.
+func (n *namespaced) certificatesReplaced(caDir string) {
 	n.Helper()
 	pods, before := n.podUIDs("example-tls"), n.secret("example-tls-server")
-	traffic := n.traffic("example-tls", n.rereading("example-tls-client"))
-	n.apply(n.certificates(authority))
+	traffic := n.traffic("example-tls", n.reloadingConfig("example-tls-client"))
+	n.apply(n.certificates(caDir))
 	after := n.secret("example-tls-server")
 	if string(after[v1beta2.ServerCertKey]) == string(before[v1beta2.ServerCertKey]) || string(after[v1beta2.ServerCAKey]) != string(before[v1beta2.ServerCAKey]) {
-		n.Error("the certificate is not another of the same authority")
+		n.Error("the script did not issue a new certificate of the same CA")
 	}
-	n.shown("example-tls", "example-tls-server", v1beta2.ServerCertKey, v1beta2.ClientPort)
-	n.shown("example-tls", "example-tls-peer", v1beta2.PeerCertKey, v1beta2.PeerPort)
+	n.serve("example-tls", "example-tls-server", v1beta2.ServerCertKey, v1beta2.ClientPort)
+	n.serve("example-tls", "example-tls-peer", v1beta2.PeerCertKey, v1beta2.PeerPort)
 	n.ready("example-tls")
-	traffic.stop("a replacement of the user's certificates").without(n, 0)
+	traffic.stop("a replacement of the user's certificates").failuresAtMost(n, 0)
 	if diff := cmp.Diff(pods, n.podUIDs("example-tls")); diff != "" {
 		n.Errorf("members were restarted (-before +after):\n%s", diff)
 	}
 }
 
-// tlsRefused checks that TLS is neither turned on nor off nor taken from elsewhere under a running cluster, and that
-// asking for it harms nobody.
-func (n *namespaced) tlsRefused(cluster string, changes ...string) {
+// tlsChangeRefused checks that the API refuses to turn TLS on or off or to change its source for a running cluster, and
+// that the attempt restarts no member.
+func (n *namespaced) tlsChangeRefused(cluster string, changes ...string) {
 	n.Helper()
 	pods := n.podUIDs(cluster)
 	for _, tls := range changes {
 		_, err := suite.Kubectl(n.Context(), "-n", n.name, "patch", "etcdcluster/"+cluster, "--type=merge", "-p", `{"spec":{"TLS":`+tls+`}}`)
 		if err == nil || !strings.Contains(err.Error(), "save a snapshot and restore it into a new EtcdCluster") {
-			n.Errorf("TLS became %s: %v", tls, err)
+			n.Errorf("the API did not refuse to change TLS to %s: %v", tls, err)
 		}
 	}
 	n.ready(cluster)
@@ -118,11 +118,11 @@ func (n *namespaced) tlsRefused(cluster string, changes ...string) {
 	}
 }
 
-func TestAMissingCertificateIsNamedAndNothingHangs(t *testing.T) {
+func TestMissingCertificateIsReportedAndNoPodIsCreated(t *testing.T) {
 	n := begin(t)
 	n.applyFile("examples/etcdcluster-tls.yaml")
 	says(n, &v1beta2.EtcdCluster{}, "example-tls", v1beta2.ConditionStalled, v1beta2.ReasonSecretMissing, "example-tls-peer")
 	if pods := n.pods("example-tls"); len(pods) != 0 {
-		t.Errorf("%d Pods were made that could not start", len(pods))
+		t.Errorf("the operator created %d Pods that cannot start without their certificate", len(pods))
 	}
 }

@@ -12,13 +12,13 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// electionTimeout of the members: etcd's default, and the goal for the longest gap that a client sees.
+// electionTimeout is etcd's default, and the goal for the longest time without a response.
 const electionTimeout = time.Second
 
-// requestLimit is how long a request of the traffic may take with the client's own retries.
+// requestLimit is the timeout of a request, including the client's own retries.
 const requestLimit = 10 * time.Second
 
-// traffic is a client that writes and reads all the while: one request after the other, each write a new key.
+// traffic is a client that writes and reads during a test, one request at a time. Each write has a new key.
 type traffic struct {
 	n      *namespaced
 	etcd   *clientv3.Client
@@ -26,16 +26,16 @@ type traffic struct {
 	stopIt context.CancelFunc
 	ended  sync.WaitGroup
 
-	// Written by the one goroutine, read after it ended.
+	// One goroutine writes these fields; they are read after it ended.
 	acknowledged []string
 	requests     int
 	failures     []string
-	moments      int
+	outages      int
 	failedAt     time.Time
 	longest      time.Duration
 }
 
-// traffic begins now and ends with stop.
+// traffic starts the traffic, which ends with stop.
 func (n *namespaced) traffic(cluster string, config *tls.Config) *traffic {
 	n.Helper()
 	ctx, cancel := context.WithCancel(n.Context())
@@ -62,7 +62,7 @@ func (t *traffic) run(ctx context.Context) {
 		read := t.request(ctx, func(ctx context.Context) error {
 			response, err := t.etcd.Get(ctx, key)
 			if err == nil && written && len(response.Kvs) == 0 {
-				return fmt.Errorf("%s was acknowledged and is not there", key)
+				return fmt.Errorf("etcd acknowledged %s, but does not return it", key)
 			}
 			return err
 		})
@@ -86,35 +86,35 @@ func (t *traffic) request(ctx context.Context, ask func(context.Context) error) 
 	if err != nil && ctx.Err() == nil {
 		t.failures = append(t.failures, err.Error())
 		if time.Since(t.failedAt) > electionTimeout {
-			t.moments++
+			t.outages++
 		}
 		t.failedAt = time.Now()
 	}
 	return err == nil
 }
 
-// measured is what a client saw.
+// measured is what the client measured.
 type measured struct {
 	requests, failed int
-	moments          int // in which requests failed, each an election timeout or more after the one before
+	outages          int // failures less than an election timeout apart count as one outage
 	longest          time.Duration
 }
 
-// stop ends the traffic, prints what the client saw and fails the test if an acknowledged write is not there.
+// stop ends the traffic and logs what the client measured. It fails the test if an acknowledged write is lost.
 func (t *traffic) stop(during string) measured {
 	t.n.Helper()
 	t.stopIt()
 	t.ended.Wait()
 	t.kept(len(t.acknowledged))
-	saw := measured{requests: t.requests, failed: len(t.failures), moments: t.moments, longest: t.longest.Round(time.Millisecond)}
-	t.n.Logf("traffic during %s: %d requests, %d failed at %d moments, longest gap %s (goal %s)", during, saw.requests, saw.failed, saw.moments, saw.longest, electionTimeout)
+	saw := measured{requests: t.requests, failed: len(t.failures), outages: t.outages, longest: t.longest.Round(time.Millisecond)}
+	t.n.Logf("traffic during %s: %d requests, %d failed in %d outages, longest gap %s (goal %s)", during, saw.requests, saw.failed, saw.outages, saw.longest, electionTimeout)
 	if len(t.failures) > 0 {
 		t.n.Logf("failed requests: %s", strings.Join(t.failures[:min(5, len(t.failures))], "; "))
 	}
 	return saw
 }
 
-// kept fails the test unless the first count acknowledged writes are all there, as they were written.
+// kept fails the test unless the first count acknowledged writes exist with their values.
 func (t *traffic) kept(count int) {
 	t.n.Helper()
 	found := make(map[string]bool, count)
@@ -139,19 +139,19 @@ func (t *traffic) kept(count int) {
 	}
 }
 
-// without fails the test when requests failed that the client's own retry should have carried.
-func (m measured) without(t testing.TB, tolerated int) {
+// failuresAtMost fails the test if more requests failed than tolerated. The client's own retries should hide the rest.
+func (m measured) failuresAtMost(t testing.TB, tolerated int) {
 	t.Helper()
 	if m.failed > tolerated {
-		t.Errorf("%d of %d requests failed, at most %d may", m.failed, m.requests, tolerated)
+		t.Errorf("%d of %d requests failed, the limit is %d", m.failed, m.requests, tolerated)
 	}
 }
 
-// withoutMoreThan moments fails the test when requests failed at more: each time leadership moves etcd may refuse the
-// writes that come in until it has, which says that they were not made, and which its client does not send again.
-func (m measured) withoutMoreThan(t testing.TB, moments int) {
+// outagesAtMost fails the test if there were more outages. While the leadership moves, etcd may refuse writes without
+// applying them, and its client does not retry them.
+func (m measured) outagesAtMost(t testing.TB, outages int) {
 	t.Helper()
-	if m.moments > moments {
-		t.Errorf("%d of %d requests failed at %d moments, at most %d may be", m.failed, m.requests, m.moments, moments)
+	if m.outages > outages {
+		t.Errorf("%d of %d requests failed in %d outages, the limit is %d outages", m.failed, m.requests, m.outages, outages)
 	}
 }

@@ -14,51 +14,51 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// grows has a user ask for larger volumes: their StorageClass does not let them, then their driver has not as much,
-// and then they grow, one after the other, under members that run on.
-func (n *namespaced) grows(cluster string) {
+// expandsVolumes requests larger volumes. First the StorageClass does not allow expansion, then the driver lacks space.
+// Finally the volumes grow one by one, and no member restarts.
+func (n *namespaced) expandsVolumes(cluster string) {
 	n.Helper()
-	n.asksFor(cluster, "40Gi")
+	n.requestVolumeSize(cluster, "40Gi")
 	says(n, &v1beta2.EtcdCluster{}, cluster, v1beta2.ConditionReady, v1beta2.ReasonVolumeCannotGrow, "StorageClass", "set allowVolumeExpansion", "every 10s")
 	if suite.Local == nil {
 		n.kubectl("patch", "etcdcluster/"+cluster, "--type=json", "-p", `[{"op":"remove","path":"/spec/pod/persistentVolumeClaimSpec/resources"}]`)
-		return // drivers of yours do what they do
+		return // the behaviour of another Kubernetes' driver is unknown
 	}
 	pods, traffic := n.podUIDs(cluster), n.traffic(cluster, nil)
 	n.allowsExpansion(*n.claims(cluster)[0].Spec.StorageClassName)
 	var asked corev1.PersistentVolumeClaim
-	n.eventually("the operator sees by itself that the StorageClass allows it", func(context.Context) error {
-		small := n.tooSmall(cluster)
+	n.eventually("the operator detects that the StorageClass allows expansion", func(context.Context) error {
+		small := n.pendingExpansion(cluster)
 		if len(small) != 1 {
-			return fmt.Errorf("%d volumes are asked to grow", len(small))
+			return fmt.Errorf("%d volumes have a pending expansion, expected 1", len(small))
 		}
 		asked = small[0]
 		return nil
 	})
-	n.refuses(&asked)
+	n.reportInfeasible(&asked)
 	says(n, &v1beta2.EtcdCluster{}, cluster, v1beta2.ConditionStalled, v1beta2.ReasonVolumeCannotGrow, "ControllerResizeInfeasible", "take resources out")
 
 	n.kubectl("patch", "etcdcluster/"+cluster, "--type=json", "-p", `[{"op":"remove","path":"/spec/pod/persistentVolumeClaimSpec/resources"}]`)
-	n.ready(cluster) // no more is asked for than there is
-	n.asksFor(cluster, "20Gi")
-	n.eventually("every volume holds 20Gi", func(context.Context) error { return n.expands(cluster, "20Gi") })
+	n.ready(cluster) // the spec no longer requests a larger size
+	n.requestVolumeSize(cluster, "20Gi")
+	n.eventually("every volume has 20Gi", func(context.Context) error { return n.expandPending(cluster, "20Gi") })
 	for _, m := range n.ready(cluster).Status.MemberStatuses {
 		if m.VolumeSize != 20<<30 {
-			n.Errorf("the status says that the volume of member %s holds %d bytes", m.Name, m.VolumeSize)
+			n.Errorf("the status reports a volume of %d bytes for member %s, expected 20Gi", m.VolumeSize, m.Name)
 		}
 	}
-	traffic.stop("growth of all volumes").without(n, 0)
+	traffic.stop("growth of all volumes").failuresAtMost(n, 0)
 	if diff := cmp.Diff(pods, n.podUIDs(cluster)); diff != "" {
-		n.Errorf("members were restarted (-before +after):\n%s", diff)
+		n.Errorf("the expansion restarted members (-before +after):\n%s", diff)
 	}
 }
 
-func (n *namespaced) asksFor(cluster, size string) {
+func (n *namespaced) requestVolumeSize(cluster, size string) {
 	n.Helper()
 	n.patch(cluster, fmt.Sprintf(`{"spec":{"pod":{"persistentVolumeClaimSpec":{"resources":{"requests":{"storage":%q}}}}}}`, size))
 }
 
-// allowsExpansion of the volumes of a StorageClass until the test is over.
+// allowsExpansion makes a StorageClass allow expansion until the test ends.
 func (n *namespaced) allowsExpansion(name string) {
 	n.Helper()
 	class := &storagev1.StorageClass{}
@@ -81,7 +81,7 @@ func (n *namespaced) allowsExpansion(name string) {
 	}
 }
 
-// claims are the volumes of a cluster's members.
+// claims returns the PersistentVolumeClaims of a cluster's members.
 func (n *namespaced) claims(cluster string) []corev1.PersistentVolumeClaim {
 	n.Helper()
 	var list corev1.PersistentVolumeClaimList
@@ -91,8 +91,8 @@ func (n *namespaced) claims(cluster string) []corev1.PersistentVolumeClaim {
 	return list.Items
 }
 
-// tooSmall are those that were asked to hold more than they do.
-func (n *namespaced) tooSmall(cluster string) []corev1.PersistentVolumeClaim {
+// pendingExpansion returns the claims that request more than their capacity.
+func (n *namespaced) pendingExpansion(cluster string) []corev1.PersistentVolumeClaim {
 	n.Helper()
 	var small []corev1.PersistentVolumeClaim
 	for _, claim := range n.claims(cluster) {
@@ -103,13 +103,13 @@ func (n *namespaced) tooSmall(cluster string) []corev1.PersistentVolumeClaim {
 	return small
 }
 
-// The local Kubernetes has no driver that expands, so what follows does what the external-resizer of one does, by the
-// rules of Kubernetes: the API server judges each change.
+// The local Kubernetes has no driver that expands volumes. The functions below make the same API calls as the
+// external-resizer of a driver, and the API server validates them.
 
-// refuses says of a volume that its driver has not what it is asked for.
-func (n *namespaced) refuses(claim *corev1.PersistentVolumeClaim) {
+// reportInfeasible reports that the driver cannot expand a volume.
+func (n *namespaced) reportInfeasible(claim *corev1.PersistentVolumeClaim) {
 	n.Helper()
-	n.report(claim, func(status *corev1.PersistentVolumeClaimStatus) {
+	n.patchClaimStatus(claim, func(status *corev1.PersistentVolumeClaimStatus) {
 		status.AllocatedResources = corev1.ResourceList{corev1.ResourceStorage: *claim.Spec.Resources.Requests.Storage()}
 		status.AllocatedResourceStatuses = map[corev1.ResourceName]corev1.ClaimResourceStatus{
 			corev1.ResourceStorage: corev1.PersistentVolumeClaimControllerResizeInfeasible,
@@ -117,17 +117,17 @@ func (n *namespaced) refuses(claim *corev1.PersistentVolumeClaim) {
 	})
 }
 
-// expands the one volume that is asked to grow, and complains until all hold so much.
-func (n *namespaced) expands(cluster, size string) error {
+// expandPending expands the volume with a pending expansion. It returns an error until all volumes have the size.
+func (n *namespaced) expandPending(cluster, size string) error {
 	n.Helper()
-	small := n.tooSmall(cluster)
+	small := n.pendingExpansion(cluster)
 	if len(small) > 1 {
-		n.Errorf("%d volumes grow at once", len(small))
+		n.Errorf("%d volumes have a pending expansion at the same time, expected 1", len(small))
 	}
 	for _, claim := range small {
 		want := *claim.Spec.Resources.Requests.Storage()
 		if want.Cmp(resource.MustParse(size)) != 0 {
-			return fmt.Errorf("volume %s is asked to hold %s", claim.Name, want.String())
+			return fmt.Errorf("the claim %s requests %s, expected %s", claim.Name, want.String(), size)
 		}
 		volume := &corev1.PersistentVolume{}
 		volume.Name = claim.Spec.VolumeName
@@ -135,20 +135,20 @@ func (n *namespaced) expands(cluster, size string) error {
 		if err := suite.Client.Patch(n.Context(), volume, client.RawPatch("application/merge-patch+json", patch)); err != nil {
 			n.Fatal(err)
 		}
-		n.report(&claim, func(status *corev1.PersistentVolumeClaimStatus) {
+		n.patchClaimStatus(&claim, func(status *corev1.PersistentVolumeClaimStatus) {
 			status.Capacity = corev1.ResourceList{corev1.ResourceStorage: want}
 			status.AllocatedResources, status.AllocatedResourceStatuses = status.Capacity.DeepCopy(), nil
 		})
 	}
 	for _, claim := range n.claims(cluster) {
 		if claim.Status.Capacity.Storage().Cmp(resource.MustParse(size)) < 0 {
-			return fmt.Errorf("volume %s holds %s", claim.Name, claim.Status.Capacity.Storage())
+			return fmt.Errorf("the volume of claim %s has %s, expected %s", claim.Name, claim.Status.Capacity.Storage(), size)
 		}
 	}
 	return nil
 }
 
-func (n *namespaced) report(claim *corev1.PersistentVolumeClaim, change func(*corev1.PersistentVolumeClaimStatus)) {
+func (n *namespaced) patchClaimStatus(claim *corev1.PersistentVolumeClaim, change func(*corev1.PersistentVolumeClaimStatus)) {
 	n.Helper()
 	before := claim.DeepCopy()
 	change(&claim.Status)

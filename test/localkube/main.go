@@ -20,19 +20,20 @@ import (
 const usage = `usage: go run ./test/localkube COMMAND
 
   build [NAME...]      build programs that are not built yet (NAME: a folder in
-                       test/localkube/programs, or all; none: what up needs)
-  bin                  print the directory with the built programs
-  up [--nodes 3]       bring the cluster up; does nothing if it is
-  down                 remove the cluster and all that it made
-  status               show what runs
+                       test/localkube/programs, or all; without a name: the
+                       programs that up needs)
+  bin                  print the directory of the built programs
+  up [--nodes 3]       start the cluster, or repair one that runs
+  down                 remove the cluster and everything that up created
+  status               show the state of the API server and of each node
   kubeconfig           print the path of the administrator's kubeconfig
   load FILE...         load image archives into every node
-  node stop N          cut its power           node start N
-  node freeze N        stop its processes      node thaw N
-  node cut N           pull its cable          node join N
-  node fill N [BYTES]  fill its disk           node unfill N
+  node stop N          power the node off      node start N
+  node freeze N        freeze its processes    node thaw N
+  node cut N           disconnect its network  node join N
+  node fill N [BYTES]  fill its volumes' disk  node unfill N
 
-environment: LOCALKUBE_STATE (now %s), LOCALKUBE_CACHE
+environment: LOCALKUBE_STATE (currently %s), LOCALKUBE_CACHE
 `
 
 func main() {
@@ -55,7 +56,7 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 	}
 	command, ok := commands[args[0]]
 	if !ok {
-		return fmt.Errorf("no command %q; without any, the commands are shown", args[0])
+		return fmt.Errorf("unknown command %q; run without a command to list the commands", args[0])
 	}
 	return command(ctx, args[1:], w)
 }
@@ -91,8 +92,8 @@ func up(ctx context.Context, args []string, w io.Writer) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	say := func(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
-	if err := cluster.Require(ctx, say); err != nil {
+	logf := func(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
+	if err := cluster.Require(ctx, logf); err != nil {
 		return err
 	}
 	if err := build(ctx, nil, w); err != nil {
@@ -131,11 +132,11 @@ func status(ctx context.Context, _ []string, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	answer := "the API server answers"
+	apiServer := "the API server is ready"
 	if err := c.APIReady(ctx); err != nil {
-		answer = err.Error()
+		apiServer = err.Error()
 	}
-	fmt.Fprintln(w, answer)
+	fmt.Fprintln(w, apiServer)
 	for _, n := range nodes {
 		fmt.Fprintln(w, n)
 	}
@@ -153,7 +154,7 @@ func kubeconfig(_ context.Context, _ []string, w io.Writer) error {
 
 func load(ctx context.Context, files []string, _ io.Writer) error {
 	if len(files) == 0 {
-		return errors.New("load wants image archives")
+		return errors.New("load needs at least one image archive: load FILE...")
 	}
 	c, err := cluster.Open(cluster.StateDir())
 	if err != nil {
@@ -164,11 +165,11 @@ func load(ctx context.Context, files []string, _ io.Writer) error {
 
 func node(ctx context.Context, args []string, _ io.Writer) error {
 	if len(args) < 2 {
-		return errors.New("node wants a verb and a number: node stop 2")
+		return errors.New("node needs a verb and a number, for example: node stop 2")
 	}
 	number, err := strconv.Atoi(strings.TrimPrefix(args[1], "node-"))
 	if err != nil {
-		return fmt.Errorf("%q is no node: %w", args[1], err)
+		return fmt.Errorf("%q is not the number of a node: %w", args[1], err)
 	}
 	c, err := cluster.Open(cluster.StateDir())
 	if err != nil {
@@ -183,14 +184,14 @@ func node(ctx context.Context, args []string, _ io.Writer) error {
 			}
 			size, err := strconv.ParseInt(args[2], 10, 64)
 			if err != nil || size <= 0 {
-				return fmt.Errorf("%q is no number of bytes", args[2])
+				return fmt.Errorf("%q is not a positive number of bytes", args[2])
 			}
 			return c.FillNode(ctx, number, size)
 		},
 	}
 	verb, ok := verbs[args[0]]
 	if !ok {
-		return fmt.Errorf("no verb %q for a node", args[0])
+		return fmt.Errorf("unknown verb %q: node has stop, start, freeze, thaw, cut, join, fill and unfill", args[0])
 	}
 	return verb(ctx, number)
 }

@@ -9,7 +9,7 @@ import (
 	"path"
 )
 
-// fileInArchive reads one file out of a tar archive.
+// fileInArchive reads one file from a tar archive.
 func fileInArchive(archive, name string) ([]byte, error) {
 	file, err := os.Open(archive)
 	if err != nil {
@@ -19,7 +19,7 @@ func fileInArchive(archive, name string) ([]byte, error) {
 	for reader := tar.NewReader(file); ; {
 		header, err := reader.Next()
 		if errors.Is(err, io.EOF) {
-			return nil, fmt.Errorf("%s has no %s", archive, name)
+			return nil, fmt.Errorf("archive %s does not contain %s", archive, name)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", archive, err)

@@ -11,15 +11,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// ErrNoCertManager says that the Kubernetes of KUBECONFIG has no cert-manager: only the local one is given it.
+// ErrNoCertManager is returned if the Kubernetes of KUBECONFIG has no cert-manager. StartCertManager installs it only
+// in the local Kubernetes.
 var ErrNoCertManager = errors.New("cert-manager is not installed")
 
 const certManager = "github.com/cert-manager/cert-manager"
 
-// certManagerCRDs are the files of its release that its issuing controllers watch.
+// certManagerCRDs are the CRDs that cert-manager's issuing controllers watch.
 var certManagerCRDs = []string{"certificaterequests", "certificates", "clusterissuers", "issuers"}
 
-// StartCertManager starts cert-manager in the local Kubernetes; another has its own, or ErrNoCertManager is returned.
+// StartCertManager starts cert-manager in the local Kubernetes. If KUBECONFIG names another Kubernetes, it only checks
+// that cert-manager is installed there, and returns ErrNoCertManager if it is not.
 func (s *Stack) StartCertManager(ctx context.Context) error {
 	if s.Local == nil {
 		if _, err := s.Kubectl(ctx, "get", "crd", "certificates.cert-manager.io"); err != nil {
@@ -48,8 +50,8 @@ func (s *Stack) StartCertManager(ctx context.Context) error {
 	return err
 }
 
-// established waits until the API server serves new kinds. It is asked again because kubectl gives up on one whose status
-// nobody has written yet.
+// established waits until the API server serves the new kinds. It retries because kubectl wait fails at once for a CRD
+// that has no status yet.
 func (s *Stack) established(ctx context.Context, crds ...string) error {
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
@@ -62,7 +64,7 @@ func (s *Stack) established(ctx context.Context, crds ...string) error {
 	return nil
 }
 
-// certManagerRelease is the folder of the CRDs in the module that the program is built from.
+// certManagerRelease returns the directory of the CRDs in the Go module from which cert-manager is built.
 func (s *Stack) certManagerRelease(ctx context.Context) (string, error) {
 	out, err := s.run(ctx, "go", "-C", filepath.Join("test", "localkube", "programs", "cert-manager"), "mod", "download", "-json", certManager)
 	if err != nil {

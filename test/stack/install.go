@@ -11,23 +11,22 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/localkube/programs"
 )
 
-// Namespace and Release that Install uses.
+// Namespace and Release are those of the Helm release that Install creates.
 const (
 	Namespace = "etcd-operator"
 	Release   = "etcd-operator"
 )
 
-// development is the tag of operator images built here.
+// development is the tag of the operators' images that LoadImages builds.
 const development = "dev"
 
-// EtcdVersions are the etcd releases whose images tests may use on the local Kubernetes, by program module.
+// EtcdVersions maps a program module to the etcd release of its image on the local Kubernetes.
 var EtcdVersions = map[string]string{"etcd-3.4": "3.4.15", "etcd-3.5": "3.5.35", "etcd-3.6": "3.6.16", "etcd-3.7": "3.7.3"}
 
 var operators = []string{"cluster-operator", "backup-operator", "restore-operator"}
 
-// LoadImages builds the operators' images and those of the named program modules (an etcd, versitygw, fake-gcs)
-// and loads what changed into the local Kubernetes. On another Kubernetes it does nothing: images come from its
-// registries.
+// LoadImages builds the images of the operators and of the named program modules (an etcd, versitygw, fake-gcs) and
+// loads them into the local Kubernetes. On another Kubernetes it does nothing: its nodes pull images from registries.
 func (s *Stack) LoadImages(ctx context.Context, modules ...string) error {
 	if s.Local == nil {
 		return nil
@@ -52,7 +51,7 @@ func (s *Stack) LoadImages(ctx context.Context, modules ...string) error {
 
 func (s *Stack) imageDir() string { return filepath.Join(s.root, "dist", "images-local") }
 
-// imageArgs are the arguments of the image builder for one program module.
+// imageArgs returns the arguments of the image builder for one program module.
 func (s *Stack) imageArgs(name string) ([]string, error) {
 	modules, err := programs.Select(name)
 	if err != nil {
@@ -72,13 +71,13 @@ func (s *Stack) imageArgs(name string) ([]string, error) {
 	}
 	version, ok := EtcdVersions[name]
 	if !ok {
-		return nil, fmt.Errorf("no image is made of program module %s", name)
+		return nil, fmt.Errorf("program module %s has no image", name)
 	}
 	return []string{"etcd-" + version + "=" + dir}, nil
 }
 
-// Install installs or upgrades the chart as a user would, and waits until all three operators are ready. More
-// arguments go to helm as they are; so does the environment variable HELM_ARGS.
+// Install installs or upgrades the chart as a user would, and waits until all three operators are ready. It passes
+// further arguments and the environment variable HELM_ARGS to helm unchanged.
 func (s *Stack) Install(ctx context.Context, more ...string) error {
 	args := []string{
 		"upgrade", "--install", Release, "charts/etcd-operator",
@@ -91,7 +90,7 @@ func (s *Stack) Install(ctx context.Context, more ...string) error {
 		}
 		args = append(args, "--set", "image.tag="+development)
 		for component, digest := range digests {
-			// The tag stays the same: a changed image must still make new Pods.
+			// The tag stays the same, so only a changed annotation makes Kubernetes replace the Pods of a changed image.
 			args = append(args, "--set", component+".podAnnotations.image-digest="+digest)
 		}
 	}
@@ -100,7 +99,7 @@ func (s *Stack) Install(ctx context.Context, more ...string) error {
 	return err
 }
 
-// Uninstall removes the release; CRDs, and with them all clusters, stay.
+// Uninstall removes the release. It keeps the CRDs, and with them all clusters.
 func (s *Stack) Uninstall(ctx context.Context) error {
 	_, err := s.Helm(ctx, "uninstall", Release, "--namespace", Namespace, "--wait", "--timeout", "2m")
 	return err
@@ -108,7 +107,7 @@ func (s *Stack) Uninstall(ctx context.Context) error {
 
 var indexDigest = regexp.MustCompile(`"digest":\s*"sha256:([0-9a-f]{16})`)
 
-// imageDigests are the operators' images by component of the chart.
+// imageDigests maps each component of the chart to the digest of its image.
 func (s *Stack) imageDigests() (map[string]string, error) {
 	digests := map[string]string{}
 	for _, name := range operators {

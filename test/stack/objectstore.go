@@ -24,16 +24,16 @@ import (
 //go:embed manifests
 var manifests embed.FS
 
-// Bucket that both object stores have; S3 credentials are those of examples/.
+// Bucket exists in both object stores. The S3 credentials are those of examples/.
 const (
-	Bucket       = "etcd-backups"
-	s3AccessKey  = "demo"
-	s3SecretKey  = "demo-secret"
-	storesPlace  = "object-store"
-	rolloutLimit = "90s"
+	Bucket          = "etcd-backups"
+	s3AccessKey     = "demo"
+	s3SecretKey     = "demo-secret"
+	storesNamespace = "object-store"
+	rolloutLimit    = "90s"
 )
 
-// StartS3 starts the S3 server in the cluster, makes the bucket and returns a client of it.
+// StartS3 starts the S3 server in the cluster, creates the bucket and returns a client.
 func (s *Stack) StartS3(ctx context.Context) (*s3.Client, error) {
 	address, err := s.start(ctx, "s3", 7070)
 	if err != nil {
@@ -49,12 +49,12 @@ func (s *Stack) StartS3(ctx context.Context) (*s3.Client, error) {
 	var owned *s3types.BucketAlreadyOwnedByYou
 	var exists *s3types.BucketAlreadyExists
 	if err != nil && !errors.As(err, &owned) && !errors.As(err, &exists) {
-		return nil, fmt.Errorf("make bucket %s: %w", Bucket, err)
+		return nil, fmt.Errorf("create bucket %s: %w", Bucket, err)
 	}
 	return store, nil
 }
 
-// StartGCS starts the GCS emulator in the cluster, makes the bucket and returns the address of its API.
+// StartGCS starts the GCS emulator in the cluster, creates the bucket and returns the address of its API.
 func (s *Stack) StartGCS(ctx context.Context) (string, error) {
 	address, err := s.start(ctx, "gcs", 4443)
 	if err != nil {
@@ -63,23 +63,23 @@ func (s *Stack) StartGCS(ctx context.Context) (string, error) {
 	body := strings.NewReader(fmt.Sprintf(`{"name":%q}`, Bucket))
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address+"/storage/v1/b?project=test", body)
 	if err != nil {
-		return "", fmt.Errorf("make bucket %s: %w", Bucket, err)
+		return "", fmt.Errorf("create bucket %s: %w", Bucket, err)
 	}
 	request.Header.Set("Content-Type", "application/json")
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return "", fmt.Errorf("make bucket %s: %w", Bucket, err)
+		return "", fmt.Errorf("create bucket %s: %w", Bucket, err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK && response.StatusCode != http.StatusConflict {
-		return "", fmt.Errorf("make bucket %s: %s", Bucket, response.Status)
+		return "", fmt.Errorf("create bucket %s: %s", Bucket, response.Status)
 	}
 	return address, nil
 }
 
 var publicImage = regexp.MustCompile(`localkube/[a-z-]+:test`)
 
-// storeImages are where the stores' images come from on a Kubernetes that is not the local one.
+// storeImages maps the stores' local images to the public ones that another Kubernetes pulls.
 func storeImages() map[string]string {
 	return map[string]string{
 		"localkube/versitygw:test":       cmp.Or(os.Getenv("S3_IMAGE"), "versity/versitygw:v1.8.0"),
@@ -87,20 +87,20 @@ func storeImages() map[string]string {
 	}
 }
 
-// start applies a manifest of this package, waits for its Deployment and Service, which have the same name, and
-// returns the address of the Service's port from here.
+// start applies a manifest of this package and waits for its Deployment and Service, which have the same name. It
+// returns an address at which this machine reaches the Service's port.
 func (s *Stack) start(ctx context.Context, name string, port int32) (string, error) {
 	if err := s.applyManifest(ctx, name); err != nil {
 		return "", err
 	}
-	if _, err := s.Kubectl(ctx, "-n", storesPlace, "rollout", "status", "deployment/"+name, "--timeout", rolloutLimit); err != nil {
+	if _, err := s.Kubectl(ctx, "-n", storesNamespace, "rollout", "status", "deployment/"+name, "--timeout", rolloutLimit); err != nil {
 		return "", err
 	}
-	address, err := s.Address(ctx, storesPlace, name, port)
+	address, err := s.Address(ctx, storesNamespace, name, port)
 	if err != nil {
 		return "", err
 	}
-	return address, answers(ctx, address)
+	return address, waitForConnection(ctx, address)
 }
 
 func (s *Stack) applyManifest(ctx context.Context, name string) error {
@@ -120,9 +120,9 @@ func (s *Stack) applyManifest(ctx context.Context, name string) error {
 	return err
 }
 
-// answers waits until the address takes connections: kube-proxy learns of a ready Pod after the API does, and
-// refuses connections until then.
-func answers(ctx context.Context, address string) error {
+// waitForConnection waits until the address accepts connections. kube-proxy detects a ready Pod later than the API
+// does, and refuses connections until then.
+func waitForConnection(ctx context.Context, address string) error {
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
 		connection, err := new(net.Dialer).DialContext(ctx, "tcp", address)
@@ -130,7 +130,7 @@ func answers(ctx context.Context, address string) error {
 		return err == nil && connection.Close() == nil, nil
 	})
 	if err != nil {
-		return fmt.Errorf("wait for %s to answer: %w", address, errors.Join(err, last))
+		return fmt.Errorf("wait until %s accepts connections: %w", address, errors.Join(err, last))
 	}
 	return nil
 }

@@ -19,8 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Address is where a Service's port can be reached from this machine: its cluster IP on the local Kubernetes, a
-// forwarded port elsewhere. It is good until ctx ends.
+// Address returns an address at which this machine reaches a Service's port: the cluster IP on the local Kubernetes, a
+// forwarded port on another one. The address is valid until ctx ends.
 func (s *Stack) Address(ctx context.Context, namespace, service string, port int32) (string, error) {
 	if s.Local == nil {
 		return s.forward(ctx, namespace, service, port)
@@ -50,10 +50,10 @@ func (s *Stack) forward(ctx context.Context, namespace, service string, port int
 			return found[1], nil
 		}
 	}
-	return "", fmt.Errorf("forward to %s: kubectl said no address: %w", service, command.Wait())
+	return "", fmt.Errorf("forward to %s: kubectl printed no address: %w", service, command.Wait())
 }
 
-// Etcd is a client of the cluster behind a client Service. TLS is nil for plain HTTP.
+// Etcd returns a client of the cluster behind a client Service. A nil config means plain HTTP.
 func (s *Stack) Etcd(ctx context.Context, namespace, cluster string, config *tls.Config) (*clientv3.Client, error) {
 	address, err := s.Address(ctx, namespace, cluster+"-client", 2379)
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *Stack) Etcd(ctx context.Context, namespace, cluster string, config *tls
 		scheme = "https"
 	}
 	etcd, err := clientv3.New(clientv3.Config{
-		// The name is what the certificate carries, the address where it is from here.
+		// TLS verifies the certificate against this name; the dialer below connects to the address.
 		Endpoints: []string{scheme + "://" + cluster + "-client." + namespace + ".svc:2379"},
 		DialOptions: []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "tcp", address)

@@ -1,6 +1,6 @@
-// Package stack is the whole suite on a Kubernetes, for the demo and the end-to-end tests: it brings the local
-// Kubernetes up (or uses that of KUBECONFIG and CONTEXT), builds and loads images, starts object stores and
-// installs the chart with Helm.
+// Package stack installs the whole suite on a Kubernetes, for the demo and the end-to-end tests. It starts the local
+// Kubernetes, or uses that of KUBECONFIG and CONTEXT. It builds and loads images, starts object stores and installs the
+// chart with Helm.
 package stack
 
 import (
@@ -22,11 +22,11 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/localkube/programs"
 )
 
-// Stack is a Kubernetes that the suite is, or will be, installed on.
+// Stack is a Kubernetes on which the suite is, or will be, installed.
 type Stack struct {
-	// Local is the local Kubernetes, nil where KUBECONFIG names another.
+	// Local is the local Kubernetes, or nil if KUBECONFIG names another.
 	Local *cluster.Cluster
-	// Client reads and writes everything.
+	// Client has the rights of an administrator.
 	Client client.Client
 	Config *rest.Config
 
@@ -37,15 +37,15 @@ type Stack struct {
 	out   io.Writer
 }
 
-// Nodes of the local Kubernetes: one for each member of a cluster of three.
+// Nodes is the number of nodes of the local Kubernetes: one for each member of a cluster of three.
 const Nodes = 3
 
-// Open builds what is missing of the named programs and brings the cluster up. Progress goes to out.
+// Open builds those of the named programs that are not built, and starts the cluster. It writes its progress to out.
 func Open(ctx context.Context, out io.Writer, names ...string) (*Stack, error) {
 	s := &Stack{out: out}
 	var err error
 	if os.Getenv("KUBECONFIG") == "" {
-		// What is missing of the machine is better said before the long build than after.
+		// Report missing packages before the long build, not after it.
 		if err := cluster.Require(ctx, func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) }); err != nil {
 			return nil, err
 		}
@@ -69,7 +69,7 @@ func Open(ctx context.Context, out io.Writer, names ...string) (*Stack, error) {
 	return s, s.connect(ctx)
 }
 
-// repository is the root of this repository, upwards from the working directory.
+// repository returns the root of this repository: the working directory or one of its parents.
 func repository() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -83,13 +83,13 @@ func repository() (string, error) {
 	return "", fmt.Errorf("%s is not inside the repository", dir)
 }
 
-// connect reaches the cluster of KUBECONFIG, or brings up the local one.
+// connect connects to the cluster of KUBECONFIG, or starts the local one.
 func (s *Stack) connect(ctx context.Context) error {
 	kubeconfig, kubecontext := os.Getenv("KUBECONFIG"), os.Getenv("CONTEXT")
 	if kubeconfig == "" {
 		local, err := cluster.Up(ctx, cluster.Options{State: cluster.StateDir(), Bin: s.bin, Nodes: Nodes, Progress: s.out})
 		if err != nil {
-			return fmt.Errorf("bring up the local Kubernetes: %w", err)
+			return fmt.Errorf("start the local Kubernetes: %w", err)
 		}
 		s.Local, kubeconfig = local, local.Kubeconfig()
 	}
@@ -106,14 +106,14 @@ func (s *Stack) connect(ctx context.Context) error {
 		return err
 	}
 	if s.Client, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
-		return fmt.Errorf("reach Kubernetes: %w", err)
+		return fmt.Errorf("connect to Kubernetes: %w", err)
 	}
 	s.Config = config
 	s.env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "HELM_KUBECONTEXT="+kubecontext)
 	return nil
 }
 
-// Kubectl runs kubectl in the repository's root and returns what it printed.
+// Kubectl runs kubectl in the repository's root and returns its output.
 func (s *Stack) Kubectl(ctx context.Context, args ...string) (string, error) {
 	if kubecontext := os.Getenv("CONTEXT"); kubecontext != "" {
 		args = append([]string{"--context", kubecontext}, args...)
@@ -121,12 +121,12 @@ func (s *Stack) Kubectl(ctx context.Context, args ...string) (string, error) {
 	return s.run(ctx, filepath.Join(s.bin, "kubectl"), args...)
 }
 
-// Helm runs helm in the repository's root and returns what it printed.
+// Helm runs helm in the repository's root and returns its output.
 func (s *Stack) Helm(ctx context.Context, args ...string) (string, error) {
 	return s.run(ctx, filepath.Join(s.bin, "helm"), args...)
 }
 
-// run runs a program; its error holds what it printed.
+// run runs a program and returns its output. Its error contains the output, too.
 func (s *Stack) run(ctx context.Context, program string, args ...string) (string, error) {
 	command := exec.CommandContext(ctx, program, args...)
 	command.Dir, command.Env = s.root, s.env

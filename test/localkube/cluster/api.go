@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// api is the little of Kubernetes' API that bringing a cluster up needs.
+// api is a minimal client of the Kubernetes API, for starting a cluster.
 type api struct {
 	client *http.Client
 }
@@ -24,41 +24,41 @@ func (c *Cluster) api() (*api, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the administrator's certificate: %w", err)
 	}
-	authority, err := os.ReadFile(c.layout.pki("ca.crt"))
+	caPEM, err := os.ReadFile(c.layout.pki("ca.crt"))
 	if err != nil {
-		return nil, fmt.Errorf("read the authority's certificate: %w", err)
+		return nil, fmt.Errorf("read the CA's certificate: %w", err)
 	}
 	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(authority)
+	roots.AppendCertsFromPEM(caPEM)
 	return &api{client: &http.Client{
 		Timeout:   5 * time.Second,
 		Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{pair}}},
 	}}, nil
 }
 
-// get reads a path; into is nil, or takes the JSON of the answer.
+// get reads a path and decodes the JSON of the response into into, unless it is nil.
 func (a *api) get(ctx context.Context, path string, into any) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, apiServer+path, nil)
 	if err != nil {
-		return fmt.Errorf("ask the API server for %s: %w", path, err)
+		return fmt.Errorf("request %s from the API server: %w", path, err)
 	}
 	response, err := a.client.Do(request)
 	if err != nil {
-		return fmt.Errorf("ask the API server: %w", err)
+		return fmt.Errorf("connect to the API server: %w", err)
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
 	if err != nil {
-		return fmt.Errorf("read the API server's answer to %s: %w", path, err)
+		return fmt.Errorf("read the API server's response to %s: %w", path, err)
 	}
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("the API server says %s to %s", response.Status, path)
+		return fmt.Errorf("the API server responded %s to %s", response.Status, path)
 	}
 	if into == nil {
 		return nil
 	}
 	if err := json.Unmarshal(body, into); err != nil {
-		return fmt.Errorf("read the API server's answer to %s: %w", path, err)
+		return fmt.Errorf("decode the API server's response to %s: %w", path, err)
 	}
 	return nil
 }
@@ -106,8 +106,8 @@ type podObject struct {
 	} `json:"status"`
 }
 
-// startedSince says whether the Pod's containers are ready, and were started
-// since then: a Pod of a node that was off still looks ready for a while.
+// startedSince reports whether all containers of the Pod are ready and were
+// started after since. A Pod of a stopped node looks ready for up to 20 s.
 func (o podObject) startedSince(since time.Time) bool {
 	for _, c := range o.Status.Containers {
 		if !c.Ready || c.State.Running == nil || c.State.Running.StartedAt.Before(since.Truncate(time.Second)) {
@@ -117,7 +117,7 @@ func (o podObject) startedSince(since time.Time) bool {
 	return len(o.Status.Containers) > 0
 }
 
-// missing says which of the nodes have none of these Pods ready; "" if all do.
+// missing lists the nodes on which none of these Pods is ready, or returns "".
 func (l podList) missing(nodes []node, since time.Time) string {
 	var without []string
 	for _, n := range nodes {
@@ -129,8 +129,8 @@ func (l podList) missing(nodes []node, since time.Time) string {
 	return strings.Join(without, ", ")
 }
 
-// notReady says why Pods cannot run on the node, or "" if they can. What the
-// node said before since, when it may have been another life, does not count.
+// notReady returns why Pods cannot run on the node, or "" if they can. It ignores
+// what the node reported before since, because that may be from before a restart.
 func (o nodeObject) notReady(since time.Time) string {
 	for _, taint := range o.Spec.Taints {
 		if strings.HasPrefix(taint.Key, "node.kubernetes.io/") {
@@ -145,14 +145,14 @@ func (o nodeObject) notReady(since time.Time) string {
 			return "is not Ready: " + condition.Message
 		}
 		if condition.LastHeartbeat.Before(since.Truncate(time.Second)) {
-			return "has said nothing since it was started"
+			return "has not reported its status since it was started"
 		}
 		return ""
 	}
-	return "has said nothing yet"
+	return "has not reported its status yet"
 }
 
-// unready says which of the nodes are not ready, and why; "" if all are.
+// unready returns which of the nodes are not ready and why, or "" if all are ready.
 func (l nodeList) unready(nodes []node, since time.Time) string {
 	var reasons []string
 	for _, n := range nodes {
@@ -169,9 +169,9 @@ func (l nodeList) unready(nodes []node, since time.Time) string {
 	return strings.Join(reasons, "; ")
 }
 
-// whyNotReady asks for the nodes and their DNS, and says what is not ready
-// yet; "" if all is.
-func (a *api) whyNotReady(ctx context.Context, nodes []node, since time.Time) (nodeList, string) {
+// notReadyReason reads the status of the nodes and of their DNS. It returns what
+// is not ready yet, or "" if everything is.
+func (a *api) notReadyReason(ctx context.Context, nodes []node, since time.Time) (nodeList, string) {
 	var list nodeList
 	if err := a.get(ctx, "/api/v1/nodes", &list); err != nil {
 		return list, err.Error()

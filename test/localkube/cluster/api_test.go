@@ -18,13 +18,13 @@ func TestUnready(t *testing.T) {
 			`{"type":"Ready","status":"` + status + `","message":"because","lastHeartbeatTime":"` + heartbeat + `"}]}}`
 	}
 	for name, tc := range map[string]struct{ node, want string }{
-		"takes a node that says so":                                   {object("", "True", start), ""},
-		"not one that is not registered":                              {`{"metadata":{"name":"node-9"}}`, "not registered"},
-		"not one that has said nothing":                               {`{"metadata":{"name":"node-1"}}`, "said nothing yet"},
-		"not one that says no, and passes on why":                     {object("", "False", start), "because"},
-		"not one that takes no Pods yet":                              {object(`"taints":[{"key":"node.kubernetes.io/not-ready"}]`, "True", start), "taint"},
-		"takes one that a user keeps for some Pods":                   {object(`"taints":[{"key":"example.com/mine"}]`, "True", start), ""},
-		"not one that said so before it was started for another life": {object("", "True", "2026-01-02T03:04:04Z"), "since it was started"},
+		"accepts a node that reports Ready":                       {object("", "True", start), ""},
+		"refuses a node that is not registered":                   {`{"metadata":{"name":"node-9"}}`, "not registered"},
+		"refuses a node that has not reported its status":         {`{"metadata":{"name":"node-1"}}`, "has not reported its status yet"},
+		"refuses a node that is not Ready and returns its reason": {object("", "False", start), "because"},
+		"refuses a node that does not accept Pods yet":            {object(`"taints":[{"key":"node.kubernetes.io/not-ready"}]`, "True", start), "taint"},
+		"accepts a node with a taint of a user":                   {object(`"taints":[{"key":"example.com/mine"}]`, "True", start), ""},
+		"refuses a node that was Ready only before its restart":   {object("", "True", "2026-01-02T03:04:04Z"), "since it was started"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var o nodeObject
@@ -46,12 +46,12 @@ func TestMissing(t *testing.T) {
 	}
 	const now, before = "2026-01-02T03:04:05Z", "2026-01-02T03:04:04Z"
 	for name, tc := range map[string]struct{ pods, want string }{
-		"takes a ready Pod on the node":                         {pod("node-1", "true", now), ""},
-		"not one that is not ready":                             {pod("node-1", "false", now), "node-1"},
-		"not one on another node":                               {pod("node-2", "true", now), "node-1"},
-		"not one that was started in an earlier life":           {pod("node-1", "true", before), "node-1"},
-		"not one without containers":                            {`{"spec":{"nodeName":"node-1"}}`, "node-1"},
-		"takes the new one when one of an earlier life remains": {pod("node-1", "true", before) + "," + pod("node-1", "true", now), ""},
+		"accepts a ready Pod on the node":                       {pod("node-1", "true", now), ""},
+		"ignores a Pod that is not ready":                       {pod("node-1", "false", now), "node-1"},
+		"ignores a Pod on another node":                         {pod("node-2", "true", now), "node-1"},
+		"ignores a Pod that was started before the restart":     {pod("node-1", "true", before), "node-1"},
+		"ignores a Pod without containers":                      {`{"spec":{"nodeName":"node-1"}}`, "node-1"},
+		"accepts a new Pod next to one from before the restart": {pod("node-1", "true", before) + "," + pod("node-1", "true", now), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var l podList
@@ -66,14 +66,14 @@ func TestMissing(t *testing.T) {
 }
 
 func TestCommand(t *testing.T) {
-	t.Run("gives the first program of a node mounts of its own, made before it starts", func(t *testing.T) {
+	t.Run("starts the first program of a node in a mount namespace with the node's mounts", func(t *testing.T) {
 		got := strings.Join(command(program{name: "c", unit: "lk-node-1", mounts: "mount x", args: []string{"containerd", "-v"}}), " ")
 		want := "nsenter --net=/run/netns/lk-node-1 -- unshare --mount --propagation private -- /bin/sh -euc mount x\nexec \"$@\" c containerd -v"
 		if got != want {
 			t.Errorf("got %s", got)
 		}
 	})
-	t.Run("lets the others join them", func(t *testing.T) {
+	t.Run("starts the other programs in the mount namespace of the first", func(t *testing.T) {
 		got := strings.Join(command(program{name: "k", unit: "lk-node-1", join: 42, args: []string{"kubelet"}}), " ")
 		if want := "nsenter --net=/run/netns/lk-node-1 --mount=/proc/42/ns/mnt -- kubelet"; got != want {
 			t.Errorf("got %s", got)

@@ -14,48 +14,48 @@ import (
 	"time"
 )
 
-// cgroups is where the machine's cgroups are mounted: one hierarchy (version
-// 2), or one for each controller (version 1), where a process has to be put
-// into each, lest it stay bound to whoever started it.
+// cgroups describes where the machine's cgroups are mounted. Version 2 has one
+// hierarchy. Version 1 has one for each controller, and a process must be moved
+// in each of them, or it stays in the cgroup of its parent.
 type cgroups struct {
 	hierarchies []string // mount points
-	freezer     string   // the one of them that freezes and counts processes
+	freezer     string   // the hierarchy that freezes and lists processes
 	v2          bool
 }
 
-// findCgroups looks below root, which is /sys/fs/cgroup.
+// findCgroups finds the hierarchies below root, which is /sys/fs/cgroup.
 func findCgroups(root string) (cgroups, error) {
 	if _, err := os.Stat(filepath.Join(root, "cgroup.controllers")); err == nil {
 		return cgroups{hierarchies: []string{root}, freezer: root, v2: true}, nil
 	}
 	entries, err := os.ReadDir(root)
 	if err != nil {
-		return cgroups{}, fmt.Errorf("look for cgroups: %w", err)
+		return cgroups{}, fmt.Errorf("find the cgroups: %w", err)
 	}
 	c := cgroups{freezer: filepath.Join(root, "freezer")}
 	for _, e := range entries {
 		dir := filepath.Join(root, e.Name())
-		// A symlink is a second name of a hierarchy (cpu of cpu,cpuacct).
+		// A symlink is a second name of a hierarchy: cpu links to cpu,cpuacct.
 		if _, err := os.Stat(filepath.Join(dir, "cgroup.procs")); err == nil && e.IsDir() {
 			c.hierarchies = append(c.hierarchies, dir)
 		}
 	}
 	for _, need := range []string{"cpu", "cpuset", "memory", "pids", "freezer"} {
 		if _, err := os.Stat(filepath.Join(root, need, "cgroup.procs")); err != nil {
-			return cgroups{}, fmt.Errorf("kubelet and runc need the cgroup controller %s, and %s has none: is /sys/fs/cgroup mounted, and writable in this container?", need, root)
+			return cgroups{}, fmt.Errorf("%s has no cgroup controller %s, which the kubelet and runc need: check that /sys/fs/cgroup is mounted and writable in this container", root, need)
 		}
 	}
 	return c, nil
 }
 
 // make creates a unit's cgroup in every hierarchy, with a child "system" for
-// the node's own programs: Pods get another, since version 2 allows no
-// process in a cgroup that has children with controllers.
+// the node's own programs. Pods get a different child, because version 2 allows
+// no process in a cgroup whose children have controllers.
 func (c cgroups) make(unit string) error {
 	for _, h := range c.hierarchies {
 		system := filepath.Join(h, unit, "system")
 		if err := os.MkdirAll(system, 0o755); err != nil {
-			return fmt.Errorf("make the cgroup %s (is %s writable?): %w", system, h, err)
+			return fmt.Errorf("create the cgroup %s (check that %s is writable): %w", system, h, err)
 		}
 		for _, dir := range []string{filepath.Join(h, unit), system} {
 			if c.v2 {
@@ -72,8 +72,8 @@ func (c cgroups) make(unit string) error {
 	return nil
 }
 
-// inheritCPUSet fills in what version 1 leaves empty in a new cgroup, and
-// without which no process may enter it.
+// inheritCPUSet copies the parent's cpuset into a new cgroup. Version 1 leaves it
+// empty, and no process can enter a cgroup with an empty cpuset.
 func inheritCPUSet(dir string) error {
 	for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
 		parent, err := os.ReadFile(filepath.Join(filepath.Dir(dir), file))
@@ -81,16 +81,16 @@ func inheritCPUSet(dir string) error {
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("read the cpuset above %s: %w", dir, err)
+			return fmt.Errorf("read the parent's %s of %s: %w", file, dir, err)
 		}
 		if err := os.WriteFile(filepath.Join(dir, file), parent, 0o644); err != nil {
-			return fmt.Errorf("fill in %s of %s: %w", file, dir, err)
+			return fmt.Errorf("set %s of %s: %w", file, dir, err)
 		}
 	}
 	return nil
 }
 
-// delegate passes every controller down to the unit's children.
+// delegate enables every controller for the unit's children.
 func (c cgroups) delegate(unit string) error {
 	root := c.hierarchies[0]
 	available, err := os.ReadFile(filepath.Join(root, "cgroup.controllers"))
@@ -108,8 +108,8 @@ func (c cgroups) delegate(unit string) error {
 	return nil
 }
 
-// entrances are the files that a process writes its ID to, to join the unit.
-func (c cgroups) entrances(unit string) []string {
+// procsFiles returns the files to which a process writes its ID to join the unit.
+func (c cgroups) procsFiles(unit string) []string {
 	var files []string
 	for _, h := range c.hierarchies {
 		files = append(files, filepath.Join(h, unit, "system", "cgroup.procs"))
@@ -117,7 +117,7 @@ func (c cgroups) entrances(unit string) []string {
 	return files
 }
 
-// units lists the cgroups of ours that exist, in whatever hierarchy.
+// units lists the cgroups of the local cluster that exist in any hierarchy.
 func (c cgroups) units() []string {
 	var found []string
 	for _, h := range c.hierarchies {
@@ -137,7 +137,7 @@ func (c cgroups) processes(unit string) ([]int, error) {
 	var pids []int
 	err := filepath.WalkDir(filepath.Join(c.freezer, unit), func(path string, e fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // a Pod's cgroup may go while this walks
+			return nil // the kubelet may remove a Pod's cgroup during the walk
 		}
 		if err != nil || !e.IsDir() {
 			return err
@@ -159,7 +159,7 @@ func (c cgroups) processes(unit string) ([]int, error) {
 	return pids, nil
 }
 
-// freeze stops or resumes every process of the unit, present and to come.
+// freeze freezes or thaws every process of the unit, and those that it starts later.
 func (c cgroups) freeze(ctx context.Context, unit string, frozen bool) error {
 	file, value := filepath.Join(c.freezer, unit, "freezer.state"), "THAWED"
 	if frozen {
@@ -177,7 +177,7 @@ func (c cgroups) freeze(ctx context.Context, unit string, frozen bool) error {
 	})
 }
 
-// frozen says whether every process of the unit is stopped by freeze.
+// frozen reports whether every process of the unit is frozen.
 func (c cgroups) frozen(unit string) (bool, error) {
 	file, want := filepath.Join(c.freezer, unit, "freezer.state"), "FROZEN"
 	if c.v2 {
@@ -193,8 +193,8 @@ func (c cgroups) frozen(unit string) (bool, error) {
 	return strings.Contains(string(content), want), nil
 }
 
-// kill ends every process of the unit, at once and without their consent, as
-// a power cut would, and returns when none is left.
+// kill sends SIGKILL to every process of the unit, as in a power failure, and
+// returns when all have ended.
 func (c cgroups) kill(ctx context.Context, unit string) error {
 	if _, err := os.Stat(filepath.Join(c.freezer, unit)); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -205,7 +205,7 @@ func (c cgroups) kill(ctx context.Context, unit string) error {
 	return poll(ctx, time.Minute, 20*time.Millisecond, "the processes of "+unit+" to end", func() (bool, error) {
 		pids, err := c.processes(unit)
 		for _, pid := range pids {
-			// In the cgroup a moment ago: it is ours, and IDs are not reused that fast.
+			// The process was in the cgroup just now, and IDs are not reused that fast.
 			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
 				return false, fmt.Errorf("kill process %d of %s: %w", pid, unit, err)
 			}
@@ -214,10 +214,10 @@ func (c cgroups) kill(ctx context.Context, unit string) error {
 	})
 }
 
-// remove deletes the unit's cgroups, which have no process any more.
+// remove removes the unit's cgroups. They must have no processes.
 func (c cgroups) remove(ctx context.Context, unit string) error {
 	for _, h := range c.hierarchies {
-		err := poll(ctx, 10*time.Second, 50*time.Millisecond, "the cgroup "+filepath.Join(h, unit)+" to go", func() (bool, error) {
+		err := poll(ctx, 10*time.Second, 50*time.Millisecond, "the cgroup "+filepath.Join(h, unit)+" to be removed", func() (bool, error) {
 			removeTree(filepath.Join(h, unit))
 			_, err := os.Stat(filepath.Join(h, unit))
 			return errors.Is(err, fs.ErrNotExist), nil
@@ -229,8 +229,8 @@ func (c cgroups) remove(ctx context.Context, unit string) error {
 	return nil
 }
 
-// removeTree removes the directories below dir, then dir: their files are the
-// kernel's, and go with them. What is still busy stays for another try.
+// removeTree removes the directories below dir, then dir. The kernel removes
+// their files with them. A busy directory is kept, and the caller retries.
 func removeTree(dir string) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {

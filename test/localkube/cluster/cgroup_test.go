@@ -21,7 +21,7 @@ func tree(t *testing.T, files map[string]string) string {
 	return root
 }
 
-// version1 is a machine with one hierarchy for each controller.
+// version1 creates the hierarchies of a machine with cgroups of version 1.
 func version1(t *testing.T) string {
 	return tree(t, map[string]string{
 		"cpu/cgroup.procs": "", "memory/cgroup.procs": "", "pids/cgroup.procs": "", "systemd/cgroup.procs": "",
@@ -30,20 +30,20 @@ func version1(t *testing.T) string {
 }
 
 func TestFindCgroups(t *testing.T) {
-	t.Run("takes every hierarchy of version 1, lest a process stay bound to its starter's", func(t *testing.T) {
+	t.Run("finds every hierarchy of version 1", func(t *testing.T) {
 		c, err := findCgroups(version1(t))
 		if err != nil || c.v2 || len(c.hierarchies) != 6 {
 			t.Errorf("got %+v, error %v", c, err)
 		}
 	})
-	t.Run("takes the one hierarchy of version 2", func(t *testing.T) {
+	t.Run("finds the one hierarchy of version 2", func(t *testing.T) {
 		root := tree(t, map[string]string{"cgroup.controllers": "cpu memory"})
 		c, err := findCgroups(root)
 		if err != nil || !c.v2 || !slices.Equal(c.hierarchies, []string{root}) {
 			t.Errorf("got %+v, error %v", c, err)
 		}
 	})
-	t.Run("names the controller that is missing", func(t *testing.T) {
+	t.Run("names a missing controller in the error", func(t *testing.T) {
 		root := version1(t)
 		if err := os.RemoveAll(filepath.Join(root, "pids")); err != nil {
 			t.Fatal(err)
@@ -63,13 +63,13 @@ func TestCgroups(t *testing.T) {
 	if err := c.make("lk-node-1"); err != nil {
 		t.Fatal(err)
 	}
-	t.Run("fills in a new cpuset, which nothing could enter else", func(t *testing.T) {
+	t.Run("copies the parent's cpuset into a new cgroup", func(t *testing.T) {
 		got, err := os.ReadFile(filepath.Join(root, "cpuset/lk-node-1/system/cpuset.cpus"))
 		if err != nil || string(got) != "0-1\n" {
 			t.Errorf("got %q, error %v", got, err)
 		}
 	})
-	t.Run("lists units of ours only", func(t *testing.T) {
+	t.Run("lists only units of the local cluster", func(t *testing.T) {
 		if err := os.MkdirAll(filepath.Join(root, "freezer/docker"), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +77,7 @@ func TestCgroups(t *testing.T) {
 			t.Errorf("got %v", got)
 		}
 	})
-	t.Run("finds processes at any depth of the unit and none outside it", func(t *testing.T) {
+	t.Run("finds the processes at any depth of the unit", func(t *testing.T) {
 		for name, content := range map[string]string{"system": "11\n12\n", "kubepods/pod1/c": "13\n"} {
 			if err := writeFile(filepath.Join(root, "freezer/lk-node-1", name, "cgroup.procs"), []byte(content), 0o644); err != nil {
 				t.Fatal(err)
@@ -89,7 +89,7 @@ func TestCgroups(t *testing.T) {
 			t.Errorf("got %v, error %v", got, err)
 		}
 	})
-	t.Run("finds no process in a unit that does not exist, and has nothing to kill there", func(t *testing.T) {
+	t.Run("finds and kills no process if the unit does not exist", func(t *testing.T) {
 		if got, err := c.processes("lk-node-2"); err != nil || len(got) > 0 {
 			t.Errorf("got %v, error %v", got, err)
 		}
@@ -97,7 +97,7 @@ func TestCgroups(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	t.Run("waits until the kernel says that all are frozen", func(t *testing.T) {
+	t.Run("waits until the kernel reports that all processes are frozen", func(t *testing.T) {
 		if err := c.freeze(context.Background(), "lk-node-1", true); err != nil {
 			t.Fatal(err)
 		}
@@ -118,10 +118,10 @@ func TestDelegate(t *testing.T) {
 	}
 	for _, dir := range []string{"", "lk-node-1"} {
 		if _, err := os.Stat(filepath.Join(root, dir, "cgroup.subtree_control")); err != nil {
-			t.Errorf("controllers are not passed down from %q: %v", dir, err)
+			t.Errorf("%q does not enable the controllers for its children: %v", dir, err)
 		}
 	}
 	if _, err := os.Stat(filepath.Join(root, "lk-node-1/system/cgroup.subtree_control")); err == nil {
-		t.Error("system holds processes, and may pass no controller down")
+		t.Error("system enables controllers for its children, which version 2 forbids for a cgroup with processes")
 	}
 }

@@ -15,14 +15,14 @@ import (
 	"time"
 )
 
-// stateVariable names the state directory, to this program and in the
-// environment of all that it starts.
+// stateVariable is the environment variable of the state directory. Every program
+// that localkube starts has it, too.
 const (
 	stateVariable = "LOCALKUBE_STATE"
 	defaultState  = "/var/tmp/etcd-operator-localkube"
 )
 
-// ErrNotUp says that there is no cluster in the state directory.
+// ErrNotUp is returned if the state directory holds no cluster.
 var ErrNotUp = errors.New("no local cluster")
 
 // StateDir returns LOCALKUBE_STATE, or the default.
@@ -39,17 +39,17 @@ type Cluster struct {
 	cgroups cgroups
 	bin     string // the directory with the programs
 	record  record
-	say     func(format string, args ...any)
+	logf    func(format string, args ...any)
 }
 
-// record is what is kept of a cluster: the choices made for it. What its parts
-// are doing is never written down, but looked at.
+// record is the part of a cluster's configuration that is stored in a file. The
+// state of its programs is never stored, but observed.
 type record struct {
 	Nodes     int    `json:"nodes"`
 	Bin       string `json:"bin"`
-	Complete  bool   `json:"complete"`  // it was once ready as a whole
-	MadeNetns bool   `json:"madeNetns"` // /run/netns did not exist before
-	Disks     bool   `json:"disks"`     // every node has a disk of its own for volumes
+	Complete  bool   `json:"complete"`  // the whole cluster was ready once
+	MadeNetns bool   `json:"madeNetns"` // localkube created /run/netns
+	Disks     bool   `json:"disks"`     // every node has a separate disk for volumes
 }
 
 // Open returns the cluster of the state directory, or an error that wraps
@@ -65,7 +65,7 @@ func Open(state string) (*Cluster, error) {
 	return c, nil
 }
 
-// find returns what there is of a cluster: its record is zero if nothing is.
+// find returns the cluster of the state directory. Its record is zero if there is none.
 func find(state string) (*Cluster, error) {
 	if !filepath.IsAbs(state) {
 		return nil, fmt.Errorf("the state directory %q must be an absolute path", state)
@@ -74,7 +74,7 @@ func find(state string) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{layout: layout{state: state}, cgroups: groups, say: func(string, ...any) {}}
+	c := &Cluster{layout: layout{state: state}, cgroups: groups, logf: func(string, ...any) {}}
 	return c, c.readRecord()
 }
 
@@ -85,10 +85,10 @@ func (c *Cluster) readRecord() error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("read what is known of the cluster: %w", err)
+		return fmt.Errorf("read the record of the cluster: %w", err)
 	}
 	if err := json.Unmarshal(content, &c.record); err != nil {
-		return fmt.Errorf("read what is known of the cluster in %s: %w", c.layout.marker(), err)
+		return fmt.Errorf("read the record of the cluster in %s: %w", c.layout.marker(), err)
 	}
 	c.bin = c.record.Bin
 	return nil
@@ -97,19 +97,19 @@ func (c *Cluster) readRecord() error {
 func (c *Cluster) writeRecord() error {
 	content, err := json.MarshalIndent(c.record, "", "  ")
 	if err != nil {
-		return fmt.Errorf("encode what is known of the cluster: %w", err)
+		return fmt.Errorf("encode the record of the cluster: %w", err)
 	}
 	return writeFile(c.layout.marker(), append(content, '\n'), 0o644)
 }
 
-// Kubeconfig is the path of the administrator's kubeconfig; it holds all that
-// it refers to.
+// Kubeconfig is the path of the administrator's kubeconfig. It contains its
+// certificates and refers to no other file.
 func (c *Cluster) Kubeconfig() string { return c.layout.kubeconfig() }
 
 // Bin is the directory with kubectl and the other programs.
 func (c *Cluster) Bin() string { return c.bin }
 
-// Nodes gives the names of the nodes in Kubernetes; node N is the Nth.
+// Nodes returns the names of the nodes in Kubernetes. The name of node N is at index N-1.
 func (c *Cluster) Nodes() []string {
 	var names []string
 	for _, n := range c.nodes() {
@@ -123,12 +123,13 @@ func (c *Cluster) nodes() []node { return nodesUpTo(c.record.Nodes) }
 // pick checks a node's number.
 func (c *Cluster) pick(number int) (node, error) {
 	if number < 1 || number > c.record.Nodes {
-		return 0, fmt.Errorf("no node %d: the cluster has 1 to %d", number, c.record.Nodes)
+		return 0, fmt.Errorf("the cluster has no node %d: its nodes are 1 to %d", number, c.record.Nodes)
 	}
 	return node(number), nil
 }
 
-// progress writes lines with the time since its making, whole lines at once.
+// progress returns a function that writes a line with the time since the call of
+// progress. Concurrent calls do not mix their lines.
 func progress(w io.Writer) func(string, ...any) {
 	var mu sync.Mutex
 	begin := time.Now()
@@ -139,13 +140,13 @@ func progress(w io.Writer) func(string, ...any) {
 	}
 }
 
-// lock lets one process at a time make or unmake the cluster. The lock is on
-// the state directory itself, so that nothing is left of it; the kernel
+// lock ensures that only one process at a time creates or removes the cluster. The
+// lock is on the state directory itself, so it leaves no file behind. The kernel
 // releases it when its holder ends.
 func (c *Cluster) lock(ctx context.Context) (func(), error) {
-	told := false
+	reported := false
 	var held *os.File
-	err := poll(ctx, 10*time.Minute, 200*time.Millisecond, "another process that makes or unmakes the cluster", func() (bool, error) {
+	err := poll(ctx, 10*time.Minute, 200*time.Millisecond, "another process that creates or removes the cluster", func() (bool, error) {
 		if err := os.MkdirAll(c.layout.state, 0o755); err != nil {
 			return false, err
 		}
@@ -155,13 +156,13 @@ func (c *Cluster) lock(ctx context.Context) (func(), error) {
 		}
 		if err := syscall.Flock(int(dir.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 			_ = dir.Close()
-			if !told {
-				c.say("another process makes or unmakes this cluster: waiting for it")
+			if !reported {
+				c.logf("another process is creating or removing this cluster; waiting until it is done")
 			}
-			told = true
+			reported = true
 			return false, nil
 		}
-		if !sameFile(dir, c.layout.state) { // the holder before us removed the directory
+		if !sameFile(dir, c.layout.state) { // the previous holder removed the directory
 			return false, dir.Close()
 		}
 		held = dir
@@ -182,33 +183,33 @@ func sameFile(open *os.File, path string) bool {
 	return err == nil && os.SameFile(a, b)
 }
 
-// checkPath refuses a state directory that would not work.
+// checkPath refuses a state directory that cannot work.
 func (c *Cluster) checkPath() error {
 	if len(c.layout.state) > maxStatePath {
-		return fmt.Errorf("the state directory %s is too long: unix sockets in it allow %d bytes", c.layout.state, maxStatePath)
+		return fmt.Errorf("the path of the state directory, %s, is too long: unix sockets in it limit it to %d bytes", c.layout.state, maxStatePath)
 	}
 	return visible(c.layout.state, "the state directory (set "+stateVariable+")")
 }
 
-// checkContent refuses a state directory that holds what is not ours to remove.
+// checkContent refuses a state directory with foreign files, because Down would remove them.
 func (c *Cluster) checkContent() error {
 	state := c.layout.state
 	entries, err := os.ReadDir(state)
 	if err != nil {
-		return fmt.Errorf("look into the state directory: %w", err)
+		return fmt.Errorf("list the state directory: %w", err)
 	}
 	if _, err := os.Stat(c.layout.marker()); err != nil && len(entries) > 0 {
-		return fmt.Errorf("the state directory %s holds something else: it must be empty or absent", state)
+		return fmt.Errorf("the state directory %s contains files of another program: choose an empty directory or one that does not exist (%s)", state, stateVariable)
 	}
 	return nil
 }
 
-// visible refuses paths that a node does not see, since it has directories of
-// its own in their place.
+// visible refuses paths that are hidden in a node's mount namespace, where the
+// node's own directories replace them.
 func visible(path, what string) error {
 	for _, hidden := range []string{"/run", "/var/run", "/var/lib", "/var/log"} {
 		if path == hidden || strings.HasPrefix(path, hidden+"/") {
-			return fmt.Errorf("%s is %s, but nodes have a %s of their own and would not see it: choose another place", what, path, hidden)
+			return fmt.Errorf("%s is %s, but nodes cannot see it because each has its own %s: choose another directory", what, path, hidden)
 		}
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 //go:embed conf
 var confFiles embed.FS
 
-// parameters are what the files in conf leave open.
+// parameters are the values of the templates in conf.
 type parameters struct {
 	Node, Unit, Pods, Socket string
 	Dir, PKI, Bin            string
@@ -28,7 +28,7 @@ func (c *Cluster) parameters(n node) parameters {
 	}
 }
 
-// render fills in one of the files in conf.
+// render executes one of the templates in conf.
 func render(name string, p parameters) ([]byte, error) {
 	content, err := confFiles.ReadFile("conf/" + name)
 	if err != nil {
@@ -40,7 +40,7 @@ func render(name string, p parameters) ([]byte, error) {
 	}
 	var out bytes.Buffer
 	if err := t.Execute(&out, p); err != nil {
-		return nil, fmt.Errorf("fill in %s: %w", name, err)
+		return nil, fmt.Errorf("render %s: %w", name, err)
 	}
 	return out.Bytes(), nil
 }

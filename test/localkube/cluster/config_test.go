@@ -13,7 +13,7 @@ func newTestCluster() *Cluster {
 	return &Cluster{layout: layout{state: "/state"}, bin: "/bin-directory", record: record{Nodes: 3}}
 }
 
-// document renders a file and reads its documents as YAML.
+// documents renders a file and decodes its YAML documents.
 func documents(t *testing.T, name string) []map[string]any {
 	t.Helper()
 	content, err := render(name, newTestCluster().parameters(2))
@@ -37,20 +37,20 @@ func TestRender(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		t.Run(e.Name()+" is filled in and well-formed", func(t *testing.T) {
+		t.Run(e.Name()+" is rendered completely and is well-formed", func(t *testing.T) {
 			content, err := render(e.Name(), newTestCluster().parameters(2))
 			if err != nil {
 				t.Fatal(err)
 			}
 			if strings.Contains(string(content), "{{") || strings.Contains(string(content), "<no value>") {
-				t.Errorf("left open:\n%s", content)
+				t.Errorf("a parameter was not replaced:\n%s", content)
 			}
 			switch {
 			case strings.HasSuffix(e.Name(), ".yaml"):
 				documents(t, e.Name())
 			case strings.HasSuffix(e.Name(), ".json"), strings.HasSuffix(e.Name(), ".conflist"):
 				if !json.Valid(content) {
-					t.Errorf("no JSON:\n%s", content)
+					t.Errorf("the file is not valid JSON:\n%s", content)
 				}
 			}
 		})
@@ -59,29 +59,29 @@ func TestRender(t *testing.T) {
 
 func TestConfiguration(t *testing.T) {
 	kubelet := documents(t, "kubelet.yaml")[0]
-	t.Run("keeps the Pods of a node in the node's own cgroup", func(t *testing.T) {
+	t.Run("runs the Pods of a node in the node's cgroup", func(t *testing.T) {
 		if got := kubelet["cgroupRoot"]; got != "/lk-node-2" {
 			t.Errorf("got %v", got)
 		}
 	})
-	t.Run("lets the kubelet start on cgroups of version 1", func(t *testing.T) {
+	t.Run("allows the kubelet to start on cgroups of version 1", func(t *testing.T) {
 		if got := kubelet["failCgroupV1"]; got != false {
 			t.Errorf("got %v", got)
 		}
 	})
-	t.Run("never collects images, which could not be pulled again", func(t *testing.T) {
+	t.Run("disables image garbage collection, because images cannot be pulled again", func(t *testing.T) {
 		if got := kubelet["imageGCHighThresholdPercent"]; got != float64(100) {
 			t.Errorf("got %v", got)
 		}
 	})
-	t.Run("has the cluster's DNS at the address that Pods are told", func(t *testing.T) {
+	t.Run("gives the DNS Service the address that Pods use", func(t *testing.T) {
 		for _, o := range documents(t, "addons.yaml") {
 			if o["kind"] == "Service" && o["spec"].(map[string]any)["clusterIP"] != kubelet["clusterDNS"].([]any)[0] {
-				t.Errorf("the Service has %v, Pods ask %v", o["spec"], kubelet["clusterDNS"])
+				t.Errorf("the DNS Service has the spec %v, but Pods use %v", o["spec"], kubelet["clusterDNS"])
 			}
 		}
 	})
-	t.Run("has one default StorageClass, which binds where the Pod runs", func(t *testing.T) {
+	t.Run("has one default StorageClass, which binds volumes on the Pod's node", func(t *testing.T) {
 		found := 0
 		for _, o := range documents(t, "addons.yaml") {
 			if o["kind"] != "StorageClass" {
@@ -94,13 +94,13 @@ func TestConfiguration(t *testing.T) {
 			}
 		}
 		if found != 1 {
-			t.Errorf("found %d", found)
+			t.Errorf("found %d StorageClasses, expected 1", found)
 		}
 	})
 }
 
 func TestOwnImages(t *testing.T) {
-	t.Run("has every image that the configuration names", func(t *testing.T) {
+	t.Run("contain every image that the configuration names", func(t *testing.T) {
 		names := map[string]bool{}
 		for _, img := range ownImages("coredns", "busybox", nil) {
 			names[img.name] = true

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// controlPrograms are those of the control plane, which has a namespace of
-// its own and is no node: whatever happens to nodes, the API answers.
+// controlPrograms returns the servers of the control plane. It has its own network
+// namespace and is not a node, so the API stays available whatever happens to nodes.
 func (c *Cluster) controlPrograms() []program {
 	pki := c.layout.pki
 	return []program{
@@ -24,13 +24,13 @@ func (c *Cluster) controlPrograms() []program {
 			"--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction", "--allow-privileged=true",
 			"--kubelet-certificate-authority=" + pki("ca.crt"), "--kubelet-client-certificate=" + pki("apiserver-kubelet.crt"), "--kubelet-client-key=" + pki("apiserver-kubelet.key"),
 			"--kubelet-preferred-address-types=InternalIP", // names would need a DNS server
-			// Pods of a lost node are given up after 30 s instead of five minutes: tests wait for it.
+			// Kubernetes evicts Pods of a lost node after 30 s instead of five minutes, because tests wait for it.
 			"--default-not-ready-toleration-seconds=30", "--default-unreachable-toleration-seconds=30"}},
 	}
 }
 
-// controlClients are the programs of the control plane that only talk to the
-// API server: they start when it answers.
+// controlClients returns the programs of the control plane that are only clients
+// of the API server. They start when it is ready.
 func (c *Cluster) controlClients() []program {
 	pki := c.layout.pki
 	return []program{
@@ -48,8 +48,8 @@ func (c *Cluster) controlClients() []program {
 	}
 }
 
-// startControl starts the control plane, calls ready when the API server is,
-// and sets up what the cluster has from the beginning.
+// startControl starts the control plane, calls ready when the API server is ready,
+// and creates DNS and the StorageClass.
 func (c *Cluster) startControl(ctx context.Context, ready func()) error {
 	if err := c.cgroups.make(control); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (c *Cluster) startControl(ctx context.Context, ready func()) error {
 	if err != nil {
 		return err
 	}
-	c.say("API server ready at %s", apiServer)
+	c.logf("the API server is ready at %s", apiServer)
 	ready()
 	if _, err := c.startAll(control, c.controlClients()); err != nil {
 		return err
@@ -121,7 +121,7 @@ func (c *Cluster) applyAddons(ctx context.Context) error {
 	return nil
 }
 
-// makeDirectories makes those that programs expect to find.
+// makeDirectories creates the directories that the programs need.
 func (c *Cluster) makeDirectories() error {
 	dirs := []string{c.layout.log(""), c.layout.control("tmp"), c.layout.control("volume-plugins")}
 	for _, n := range c.nodes() {
@@ -132,7 +132,7 @@ func (c *Cluster) makeDirectories() error {
 	dirs[0] = filepath.Dir(dirs[0])
 	for _, dir := range dirs {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return fmt.Errorf("make %s: %w", dir, err)
+			return fmt.Errorf("create %s: %w", dir, err)
 		}
 	}
 	return nil

@@ -12,38 +12,38 @@ import (
 	"syscall"
 )
 
-// diskSize is that of each node's disk for volumes. The file is sparse: it
-// takes what is written to it.
+// diskSize is the size of each node's disk for volumes. The file is sparse: it
+// occupies only what is written to it.
 const diskSize = 8 << 30
 
-// fillFile takes up a node's disk; no volume has that name.
+// fillFile is the file that fills a node's disk. No volume has that name.
 const fillFile = ".lk-fill"
 
-// makeDisk gives the node a small file system of its own for volumes, so that
-// it can be filled. It returns false where the machine has no loop devices.
+// makeDisk creates a small file system for the node's volumes, so that a test can
+// fill it. It returns false if the machine has no loop devices.
 func (c *Cluster) makeDisk(ctx context.Context, n node) (bool, error) {
 	volumes, file := c.layout.node(n, "volumes"), c.layout.node(n, "disk.img")
 	if err := os.MkdirAll(volumes, 0o755); err != nil {
-		return false, fmt.Errorf("make the volumes directory: %w", err)
+		return false, fmt.Errorf("create the volumes directory: %w", err)
 	}
 	if err := writeFile(file, nil, 0o600); err != nil {
 		return false, err
 	}
 	if err := os.Truncate(file, diskSize); err != nil {
-		return false, fmt.Errorf("size %s: %w", file, err)
+		return false, fmt.Errorf("resize %s: %w", file, err)
 	}
-	// Without a journal: nothing has to survive a crash of the machine.
+	// No journal is needed, because no data has to survive a crash of the machine.
 	if _, err := execute(ctx, "", "mkfs.ext4", "-q", "-F", "-m", "0", "-O", "^has_journal", "-E", "lazy_itable_init=1,nodiscard", file); err != nil {
 		return false, fmt.Errorf("format the disk: %w", err)
 	}
 	if _, err := execute(ctx, "", "mount", "-o", "loop,noatime", file, volumes); err != nil {
-		c.say("%s has no disk of its own, and cannot be filled: %v", n, err)
+		c.logf("%s has no separate disk for volumes, so node fill will not work: %v", n, err)
 		return false, os.Remove(file)
 	}
 	return true, nil
 }
 
-// unmount unmounts everything below the state directory, the deepest first.
+// unmount unmounts everything below the state directory, deepest mounts first.
 func (c *Cluster) unmount(ctx context.Context) error {
 	content, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -57,8 +57,7 @@ func (c *Cluster) unmount(ctx context.Context) error {
 	return nil
 }
 
-// mountsBelow picks the mount points below dir out of a mountinfo, deepest and
-// latest first.
+// mountsBelow returns the mount points below dir in mountinfo, deepest and latest first.
 func mountsBelow(mountinfo, dir string) []string {
 	var points []string
 	for line := range strings.Lines(mountinfo) {
@@ -71,15 +70,15 @@ func mountsBelow(mountinfo, dir string) []string {
 	return points
 }
 
-// FillNode takes up size bytes of the node's disk for volumes, or all that is
-// left when size is 0. UnfillNode undoes it.
+// FillNode allocates size bytes of the node's disk for volumes, or all free space
+// if size is 0. UnfillNode undoes it.
 func (c *Cluster) FillNode(_ context.Context, number int, size int64) error {
 	n, err := c.pick(number)
 	if err != nil {
 		return err
 	}
 	if !c.record.Disks {
-		return fmt.Errorf("%s has no disk of its own: this machine has no loop devices", n)
+		return fmt.Errorf("%s cannot be filled: it has no separate disk for volumes, because this machine has no loop devices", n)
 	}
 	file, err := os.OpenFile(c.layout.node(n, filepath.Join("volumes", fillFile)), os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -92,8 +91,8 @@ func (c *Cluster) FillNode(_ context.Context, number int, size int64) error {
 	return nil
 }
 
-// fill allocates size more bytes, or, for 0, whatever can be had: in steps
-// that halve whenever one no longer fits.
+// fill allocates size more bytes. If size is 0, it allocates all free space, in
+// steps that it halves whenever one no longer fits.
 func fill(file *os.File, size int64) error {
 	info, err := file.Stat()
 	if err != nil {
@@ -117,7 +116,7 @@ func fill(file *os.File, size int64) error {
 	return nil
 }
 
-// UnfillNode gives the space back that FillNode took.
+// UnfillNode frees the space that FillNode allocated.
 func (c *Cluster) UnfillNode(_ context.Context, number int) error {
 	n, err := c.pick(number)
 	if err != nil {
@@ -125,7 +124,7 @@ func (c *Cluster) UnfillNode(_ context.Context, number int) error {
 	}
 	err = os.Remove(c.layout.node(n, filepath.Join("volumes", fillFile)))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("empty the disk of %s: %w", n, err)
+		return fmt.Errorf("free the disk of %s: %w", n, err)
 	}
 	return nil
 }

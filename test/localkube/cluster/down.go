@@ -8,16 +8,16 @@ import (
 	"syscall"
 )
 
-// Down ends and removes everything that Up made, whole or half, and returns
-// when it is gone. Where there is nothing it does nothing.
+// Down ends and removes everything that Up created, even if Up failed, and returns
+// when everything is removed. If there is no cluster, it does nothing.
 func Down(ctx context.Context, state string, w io.Writer) error {
 	c, err := find(state)
 	if err != nil {
 		return err
 	}
-	c.say = progress(w)
+	c.logf = progress(w)
 	if _, err := os.Stat(state); err != nil && len(c.cgroups.units()) == 0 {
-		c.say("nothing to remove")
+		c.logf("there is no cluster to remove")
 		return nil
 	}
 	unlock, err := c.own(ctx)
@@ -31,13 +31,13 @@ func Down(ctx context.Context, state string, w io.Writer) error {
 	if err := os.Remove(state); err != nil {
 		return fmt.Errorf("remove the state directory: %w", err)
 	}
-	c.say("removed everything in %s", state)
+	c.logf("removed everything in %s", state)
 	return nil
 }
 
-// clear removes everything but the state directory itself, which holds the
-// lock. Nothing is asked to end in an orderly way: all that it would put in
-// order is removed next, and kube-apiserver alone would take 20 s.
+// clear removes everything except the state directory itself, which holds the
+// lock. It kills processes instead of shutting them down, because their data is
+// removed next, and the shutdown of kube-apiserver alone takes 20 s.
 func (c *Cluster) clear(ctx context.Context) error {
 	units := c.cgroups.units()
 	for _, unit := range units {
@@ -46,7 +46,7 @@ func (c *Cluster) clear(ctx context.Context) error {
 		}
 	}
 	if len(units) > 0 {
-		c.say("all processes of %d units have ended", len(units))
+		c.logf("all processes of the control plane and the nodes have ended")
 	}
 	if err := c.unmount(ctx); err != nil {
 		return err
@@ -65,8 +65,8 @@ func (c *Cluster) clear(ctx context.Context) error {
 	return c.empty()
 }
 
-// removeNetnsDir removes what iproute2 makes for the first namespace, if no
-// other has been made meanwhile.
+// removeNetnsDir removes the directory and mount that iproute2 created for the
+// first namespace, unless another namespace exists.
 func removeNetnsDir() {
 	if entries, err := os.ReadDir(netnsDir); err == nil && len(entries) == 0 {
 		_ = syscall.Unmount(netnsDir, 0)
@@ -74,8 +74,8 @@ func removeNetnsDir() {
 	}
 }
 
-// empty removes the content of the state directory, the marker that says that
-// it is ours last.
+// empty removes the content of the state directory. It removes the marker last,
+// because a later Down refuses a directory that has files but no marker.
 func (c *Cluster) empty() error {
 	entries, err := os.ReadDir(c.layout.state)
 	if err != nil {
@@ -97,8 +97,8 @@ func (c *Cluster) empty() error {
 	return nil
 }
 
-// checkOwner refuses to touch a cluster that another state directory owns:
-// there is one to a machine, since names and addresses are the same.
+// checkOwner refuses to touch the cluster of another state directory. A machine
+// can run only one cluster, because names and addresses are fixed.
 func (c *Cluster) checkOwner() error {
 	for _, unit := range c.cgroups.units() {
 		pids, err := c.cgroups.processes(unit)
@@ -111,7 +111,7 @@ func (c *Cluster) checkOwner() error {
 				return err
 			}
 			if state != "" && state != c.layout.state {
-				return fmt.Errorf("a local cluster with its state in %s runs on this machine: first remove it with %s=%s", state, stateVariable, state)
+				return fmt.Errorf("a local cluster with the state directory %[1]s already runs on this machine: remove it first with %[2]s=%[1]s go run ./test/localkube down", state, stateVariable)
 			}
 		}
 	}

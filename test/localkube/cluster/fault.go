@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
-// StopNode cuts the node's power: it is off the network and every process on
-// it ends at once. What it wrote stays.
+// StopNode simulates a power failure: it disconnects the node's network and kills
+// every process on it. The node's files are kept.
 func (c *Cluster) StopNode(ctx context.Context, number int) error {
 	n, err := c.pick(number)
 	if err != nil {
@@ -23,10 +24,9 @@ func (c *Cluster) StopNode(ctx context.Context, number int) error {
 	return c.rerouteServices(ctx)
 }
 
-// StartNode starts a stopped node and returns when it is Ready and has begun
-// to start its Pods again: what Kubernetes says of others may be old for some
-// seconds more. Their containers are made anew; volumes and images are as they
-// were.
+// StartNode starts a stopped node. It returns when the node is Ready and its DNS
+// Pod runs; the status of other Pods may be outdated for a few seconds more. The
+// kubelet recreates all containers. Volumes and images are kept.
 func (c *Cluster) StartNode(ctx context.Context, number int) error {
 	n, err := c.pick(number)
 	if err != nil {
@@ -37,7 +37,7 @@ func (c *Cluster) StartNode(ctx context.Context, number int) error {
 		return err
 	}
 	if len(pids) > 0 {
-		return fmt.Errorf("%s runs already", n)
+		return fmt.Errorf("%s is already running", n)
 	}
 	begin := time.Now()
 	if err := setLink(ctx, n, true); err != nil {
@@ -56,16 +56,15 @@ func (c *Cluster) StartNode(ctx context.Context, number int) error {
 	return c.waitReady(ctx, []node{n}, begin, 2*time.Minute)
 }
 
-// FreezeNode stops every process on the node where it stands, as a machine
-// that hangs: it keeps its connections and answers nothing. ThawNode lets
-// them go on.
+// FreezeNode freezes every process on the node, like a machine that hangs: its
+// connections stay open, but it sends nothing. ThawNode resumes the processes.
 func (c *Cluster) FreezeNode(ctx context.Context, number int) error {
 	n, err := c.pick(number)
 	if err != nil {
 		return err
 	}
 	if missing, err := c.missingPrograms(n.unit()); err != nil || len(missing) > 0 {
-		return errors.Join(err, fmt.Errorf("%s does not run: it lacks %v", n, missing))
+		return errors.Join(err, fmt.Errorf("%s cannot be frozen because these programs are not running: %s", n, strings.Join(missing, ", ")))
 	}
 	return c.cgroups.freeze(ctx, n.unit(), true)
 }
@@ -79,8 +78,8 @@ func (c *Cluster) ThawNode(ctx context.Context, number int) error {
 	return c.cgroups.freeze(ctx, n.unit(), false)
 }
 
-// CutNode takes the node off the network: its processes run on, and reach
-// nothing outside it. JoinNode puts it back.
+// CutNode disconnects the node from the network. Its processes keep running, but
+// reach nothing outside the node. JoinNode reconnects it.
 func (c *Cluster) CutNode(ctx context.Context, number int) error {
 	n, err := c.pick(number)
 	if err != nil {
@@ -104,8 +103,8 @@ func (c *Cluster) JoinNode(ctx context.Context, number int) error {
 	return c.rerouteServices(ctx)
 }
 
-// rerouteServices lets the host reach Services through the first node that is
-// on the network.
+// rerouteServices routes this machine's traffic for Services through the first
+// node that is connected.
 func (c *Cluster) rerouteServices(ctx context.Context) error {
 	for _, n := range c.nodes() {
 		up, err := linkUp(ctx, n)
@@ -119,7 +118,7 @@ func (c *Cluster) rerouteServices(ctx context.Context) error {
 	return nil
 }
 
-// repairNode undoes every fault of the node, and says whether there was one.
+// repairNode undoes every fault of the node and reports whether there was one.
 func (c *Cluster) repairNode(ctx context.Context, n node) (bool, error) {
 	s, err := c.nodeStatus(ctx, n)
 	if err != nil || s == (NodeStatus{Name: n.String(), Running: true, Joined: true}) {
@@ -137,7 +136,7 @@ func (c *Cluster) repairNode(ctx context.Context, n node) (bool, error) {
 		if err := c.StopNode(ctx, number); err != nil {
 			return false, err
 		}
-		c.say("%s: starting it, since it lacks %v", n, missing)
+		c.logf("%s: restarting it because these programs are not running: %s", n, strings.Join(missing, ", "))
 		return true, c.StartNode(ctx, number)
 	}
 	if err := c.ThawNode(ctx, number); err != nil {

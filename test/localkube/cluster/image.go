@@ -13,22 +13,22 @@ import (
 	"strings"
 )
 
-// The images that the cluster itself runs. Two are busybox: the sandbox of a
-// Pod only has to sleep, and volumes are made by a shell.
+// The images that the cluster itself uses. Two contain busybox: a Pod's sandbox
+// only sleeps, and a shell creates the volumes.
 const (
 	pauseImage = "registry.k8s.io/pause:3.10"
 	shellImage = "docker.io/library/busybox:1.36"
 	dnsImage   = "registry.k8s.io/coredns/coredns:localkube"
 )
 
-// An image is one layer of files and how to run it.
+// An image has one layer of files and an entrypoint.
 type image struct {
 	name       string
 	entrypoint []string
 	files      []imageFile
 }
 
-// An imageFile is a copy of a file of the machine, or a symlink.
+// An imageFile is a copy of a file on this machine, or a symlink.
 type imageFile struct {
 	path   string // in the image, without a leading slash
 	source string
@@ -49,8 +49,8 @@ func ownImages(coredns, busybox string, applets []string) []image {
 	}
 }
 
-// writeImages writes the archives of the cluster's own images, as "docker
-// save" would, all into one file each.
+// writeImages writes the cluster's own images as archives in the format of
+// "docker save", one file for each image.
 func (c *Cluster) writeImages(ctx context.Context) error {
 	busybox, err := findStatic("busybox")
 	if err != nil {
@@ -58,12 +58,12 @@ func (c *Cluster) writeImages(ctx context.Context) error {
 	}
 	applets, err := execute(ctx, "", busybox, "--list")
 	if err != nil {
-		return fmt.Errorf("list what busybox can do: %w", err)
+		return fmt.Errorf("list the commands of busybox: %w", err)
 	}
 	for i, img := range ownImages(filepath.Join(c.bin, "coredns"), busybox, strings.Fields(applets)) {
 		content, err := img.archive()
 		if err != nil {
-			return fmt.Errorf("make the image %s: %w", img.name, err)
+			return fmt.Errorf("create the image %s: %w", img.name, err)
 		}
 		if err := writeFile(filepath.Join(c.layout.images(), fmt.Sprintf("%d.tar", i)), content, 0o644); err != nil {
 			return err
@@ -106,7 +106,7 @@ func (img image) archive() ([]byte, error) {
 	return out.Bytes(), t.Close()
 }
 
-// layer returns the tar of the files, the same for the same files.
+// layer returns the files as a tar archive. Equal files give equal archives.
 func (img image) layer() ([]byte, error) {
 	var out bytes.Buffer
 	t := tar.NewWriter(&out)

@@ -53,12 +53,12 @@ func TestArchive(t *testing.T) {
 		t.Fatalf("manifest %s, error %v", files["manifest.json"], err)
 	}
 	layer := files[manifest[0].Layers[0]]
-	t.Run("carries its name", func(t *testing.T) {
+	t.Run("has its name in the manifest", func(t *testing.T) {
 		if got := manifest[0].RepoTags; len(got) != 1 || got[0] != img.name {
 			t.Errorf("got %v", got)
 		}
 	})
-	t.Run("states the layer's digest as it is", func(t *testing.T) {
+	t.Run("has the layer's digest in the configuration", func(t *testing.T) {
 		var config struct {
 			RootFS struct {
 				DiffIDs []string `json:"diff_ids"`
@@ -72,7 +72,7 @@ func TestArchive(t *testing.T) {
 		}
 	})
 	contents, headers := unpack(t, layer)
-	t.Run("makes files executable whatever they were, and keeps symlinks", func(t *testing.T) {
+	t.Run("makes all files executable and keeps symlinks", func(t *testing.T) {
 		if string(contents["bin/program"]) != "content" || headers["bin/program"].Mode != 0o755 {
 			t.Errorf("got %q, mode %o", contents["bin/program"], headers["bin/program"].Mode)
 		}
@@ -80,10 +80,10 @@ func TestArchive(t *testing.T) {
 			t.Errorf("got %+v", h)
 		}
 	})
-	t.Run("is the same for the same files", func(t *testing.T) {
+	t.Run("is equal if the files are equal", func(t *testing.T) {
 		again, err := img.archive()
 		if err != nil || !bytes.Equal(archive, again) {
-			t.Errorf("differs, error %v", err)
+			t.Errorf("a second archive of the same files differs, error %v", err)
 		}
 	})
 }

@@ -1,10 +1,10 @@
 // Package cluster runs a real Kubernetes on one machine: a control plane and
-// up to MaxNodes nodes, each in a network namespace of its own, joined by a
-// bridge that leads nowhere else.
+// up to MaxNodes nodes. Each has its own network namespace. A bridge connects
+// them, and nothing outside the machine is reachable from it.
 //
-// Everything it makes carries the prefix lk- (network namespaces, links,
-// cgroups) or lies in the state directory, and what runs is found again by
-// its cgroup, never by a name or a remembered process ID.
+// The names of network namespaces, links and cgroups have the prefix lk-. All
+// files are in the state directory. The package finds its processes by their
+// cgroup, never by a name or a stored process ID.
 package cluster
 
 import (
@@ -13,11 +13,11 @@ import (
 	"strconv"
 )
 
-// MaxNodes is the most nodes that the address plan is made for.
+// MaxNodes is the largest number of nodes that the address plan allows.
 const MaxNodes = 9
 
-// The address plan. 198.18.0.0/15 is kept for benchmarks (RFC 2544): it is no
-// machine's real network, and nothing routes it.
+// The address plan. 198.18.0.0/15 is reserved for benchmarks (RFC 2544), so no
+// real network uses or routes it.
 const (
 	allPods        = "198.18.0.0/17"
 	services       = "198.19.0.0/16"
@@ -31,15 +31,15 @@ const (
 const (
 	fabric   = "lk-fabric"  // namespace of the bridge
 	control  = "lk-control" // namespace and cgroup of the control plane
-	hostLink = "lk-host"    // the host's leg on the fabric
+	hostLink = "lk-host"    // this machine's link to the bridge
 	prefix   = "lk-"
 )
 
-// A node is known by its number, from 1.
+// A node is identified by its number, starting at 1.
 type node int
 
-func (n node) String() string  { return "node-" + strconv.Itoa(int(n)) } // in Kubernetes, and its port on the fabric
-func (n node) unit() string    { return prefix + n.String() }            // namespace and cgroup
+func (n node) String() string  { return "node-" + strconv.Itoa(int(n)) } // name in Kubernetes, and of its port on the bridge
+func (n node) unit() string    { return prefix + n.String() }            // network namespace and cgroup
 func (n node) address() string { return fmt.Sprintf("198.18.255.%d", int(n)) }
 func (n node) pods() string    { return fmt.Sprintf("198.18.%d.0/24", int(n)) }
 
@@ -51,7 +51,7 @@ func nodesUpTo(count int) []node {
 	return nodes
 }
 
-// layout says where things lie in the state directory.
+// layout has the paths in the state directory.
 type layout struct {
 	state string
 }
@@ -63,11 +63,11 @@ func (l layout) log(name string) string  { return filepath.Join(l.state, "logs",
 func (l layout) images() string          { return filepath.Join(l.state, "images") }
 func (l layout) control(f string) string { return filepath.Join(l.state, "control", f) }
 
-// node gives a path in the node's own directory.
+// node returns a path in the node's own directory.
 func (l layout) node(n node, file string) string { return filepath.Join(l.state, n.String(), file) }
 
-// socket is containerd's. Unix sockets have at most 107 bytes of path, which
-// bounds the state directory's own.
+// socket is the path of containerd's socket. The path of a unix socket has at most
+// 107 bytes, which limits the length of the state directory's path.
 func (l layout) socket(n node) string { return l.node(n, "containerd.sock") }
 
 const maxStatePath = 80

@@ -8,7 +8,7 @@ import (
 
 func TestAddressPlan(t *testing.T) {
 	whole := netip.MustParsePrefix(wholeRange)
-	t.Run("lies within the range kept for benchmarks", func(t *testing.T) {
+	t.Run("is within the range reserved for benchmarks", func(t *testing.T) {
 		addresses := []string{firstService, dnsService, hostAddress, controlAddress}
 		for _, n := range nodesUpTo(MaxNodes) {
 			addresses = append(addresses, n.address(), netip.MustParsePrefix(n.pods()).Addr().String())
@@ -19,23 +19,23 @@ func TestAddressPlan(t *testing.T) {
 				t.Errorf("%s is outside %s", a, whole)
 			}
 			if seen[a] {
-				t.Errorf("%s is given twice", a)
+				t.Errorf("%s is assigned twice", a)
 			}
 			seen[a] = true
 		}
 	})
-	t.Run("has every node's Pods in the range that kube-proxy takes for Pods, and nothing else in it", func(t *testing.T) {
+	t.Run("has exactly the Pods' addresses in the cluster CIDR of kube-proxy", func(t *testing.T) {
 		all := netip.MustParsePrefix(allPods)
 		for _, n := range nodesUpTo(MaxNodes) {
 			if !all.Contains(netip.MustParsePrefix(n.pods()).Addr()) {
-				t.Errorf("Pods of %s have %s, outside %s", n, n.pods(), all)
+				t.Errorf("the Pods of %s have the range %s, which is outside %s", n, n.pods(), all)
 			}
 			if all.Contains(netip.MustParseAddr(n.address())) {
-				t.Errorf("%s itself has %s, inside %s", n, n.address(), all)
+				t.Errorf("%s has the address %s, which is inside %s", n, n.address(), all)
 			}
 		}
 		if all.Overlaps(netip.MustParsePrefix(services)) || all.Contains(netip.MustParseAddr(hostAddress)) {
-			t.Errorf("%s overlaps Services or the host", all)
+			t.Errorf("%s overlaps the addresses of Services or of this machine", all)
 		}
 	})
 }
@@ -44,7 +44,7 @@ func TestSocketPath(t *testing.T) {
 	const most = 107 // of sockaddr_un
 	longest := layout{state: "/" + strings.Repeat("x", maxStatePath-1)}.socket(MaxNodes)
 	if len(longest) > most {
-		t.Errorf("the longest state directory allowed makes a socket path of %d bytes", len(longest))
+		t.Errorf("the longest allowed state directory has a socket path of %d bytes, the limit is %d", len(longest), most)
 	}
 }
 

@@ -7,16 +7,16 @@ import (
 	"path/filepath"
 )
 
-// Load imports image archives (docker or OCI format, tar) into every node,
-// side by side. Nodes that are stopped or frozen are named in the error; the
-// others have the images nevertheless.
+// Load imports image archives (docker or OCI format, tar) into all nodes at once.
+// The error lists the nodes that are stopped or frozen; the other nodes still get
+// the images.
 func (c *Cluster) Load(ctx context.Context, files ...string) error {
 	for _, file := range files {
 		if _, err := os.Stat(file); err != nil {
 			return fmt.Errorf("load an image: %w", err)
 		}
 	}
-	return together(ctx, c.nodes(), func(_ context.Context, n node) error {
+	return forEachNode(ctx, c.nodes(), func(_ context.Context, n node) error {
 		s, err := c.nodeStatus(ctx, n)
 		if err != nil {
 			return err
@@ -24,7 +24,7 @@ func (c *Cluster) Load(ctx context.Context, files ...string) error {
 		if !s.Running || s.Frozen {
 			return fmt.Errorf("the images were not loaded: %s", s)
 		}
-		return c.importImages(ctx, n, files) // not cancelled by another node's failure
+		return c.importImages(ctx, n, files) // its own ctx, so another node's failure does not cancel it
 	})
 }
 

@@ -15,7 +15,7 @@ const netnsDir = "/run/netns"
 
 func netnsPath(name string) string { return filepath.Join(netnsDir, name) }
 
-// A batch is commands for one "ip -batch", in one network namespace.
+// A batch is the input of one "ip -batch" in one network namespace.
 type batch struct {
 	namespace string // "" is the host's
 	lines     []string
@@ -34,11 +34,11 @@ func (b *batch) run(ctx context.Context) error {
 	return err
 }
 
-// network is what makes the network of these nodes, in order.
+// network returns the commands that create the network of these nodes, in order.
 //
-// The fabric is a bridge in a namespace of its own; the host, the control
-// plane and every node have a leg on it. No namespace has a default route:
-// what is not in the plan is unreachable.
+// The fabric is a bridge in its own namespace. This machine, the control plane and
+// every node connect to it. No namespace has a default route, so addresses outside
+// the plan are unreachable.
 func network(nodes []node) []*batch {
 	host := &batch{}
 	bridge := &batch{namespace: fabric}
@@ -50,30 +50,30 @@ func network(nodes []node) []*batch {
 	host.add("link set %s up", hostLink)
 	bridge.add("link set host master fabric up")
 
-	legs := []*batch{leg(host, bridge, control, "control", controlAddress)}
+	links := []*batch{connect(host, bridge, control, "control", controlAddress)}
 	for _, n := range nodes {
-		l := leg(host, bridge, n.unit(), n.String(), n.address())
-		// kube-proxy rewrites what goes to Services before it leaves, but
-		// only what has a route gets that far: any device will do.
+		l := connect(host, bridge, n.unit(), n.String(), n.address())
+		// kube-proxy rewrites packets to Services before they leave the node, but
+		// the kernel drops packets without a route before that. Any device will do.
 		l.add("link add services type bridge")
 		l.add("link set services up")
 		l.add("route add %s dev services", services)
-		legs = append(legs, l)
+		links = append(links, l)
 		host.add("route add %s via %s", n.pods(), n.address())
 	}
-	for i, l := range legs {
+	for i, l := range links {
 		for j, n := range nodes {
-			if i != j+1 { // legs[0] is the control plane's
+			if i != j+1 { // links[0] belongs to the control plane
 				l.add("route add %s via %s", n.pods(), n.address())
 			}
 		}
 	}
 	host.add("route add %s via %s", services, nodes[0].address())
-	return append([]*batch{host, bridge}, legs...)
+	return append([]*batch{host, bridge}, links...)
 }
 
-// leg connects a namespace to the fabric.
-func leg(host, bridge *batch, namespace, port, address string) *batch {
+// connect creates a namespace and connects it to the fabric.
+func connect(host, bridge *batch, namespace, port, address string) *batch {
 	host.add("netns add %s", namespace)
 	host.add("link add eth0 netns %s type veth peer name %s netns %s", namespace, port, fabric)
 	bridge.add("link set %s master fabric up", port)
@@ -84,36 +84,36 @@ func leg(host, bridge *batch, namespace, port, address string) *batch {
 	return l
 }
 
-// makeNetwork makes it all; there must be none of it yet.
+// makeNetwork creates the network. No part of it may exist.
 func (c *Cluster) makeNetwork(ctx context.Context) error {
 	routes, err := execute(ctx, "", "ip", "-4", "route", "show", "to", "root", wholeRange)
 	if err != nil {
-		return fmt.Errorf("look for routes in the way: %w", err)
+		return fmt.Errorf("list the routes in %s: %w", wholeRange, err)
 	}
 	if routes = strings.TrimSpace(routes); routes != "" {
-		return fmt.Errorf("this machine already has routes in %s, which the local cluster needs:\n%s", wholeRange, routes)
+		return fmt.Errorf("this machine already has routes in %s, which the local cluster needs. Disconnect the VPN or network that uses them:\n%s", wholeRange, routes)
 	}
 	for _, b := range network(c.nodes()) {
 		if err := b.run(ctx); err != nil {
-			return fmt.Errorf("make the network: %w", err)
+			return fmt.Errorf("create the network: %w", err)
 		}
 	}
 	for _, n := range c.nodes() {
 		if _, err := execute(ctx, "1\n", "nsenter", "--net="+netnsPath(n.unit()), "--", "tee", "/proc/sys/net/ipv4/ip_forward"); err != nil {
-			return fmt.Errorf("let %s forward: %w", n, err)
+			return fmt.Errorf("enable IP forwarding on %s: %w", n, err)
 		}
 	}
 	return nil
 }
 
-// removeNetwork removes every namespace and link of ours that there is.
+// removeNetwork removes all namespaces and links of the local cluster.
 func removeNetwork(ctx context.Context) error {
 	names, err := namespaces()
 	if err != nil {
 		return err
 	}
 	b := &batch{}
-	// Not /sys/class/net, which may show the links of another network namespace.
+	// /sys/class/net is not used because it may show the links of another network namespace.
 	if _, err := net.InterfaceByName(hostLink); err == nil {
 		b.add("link delete %s", hostLink)
 	}
@@ -146,8 +146,8 @@ func namespaces() ([]string, error) {
 	return names, nil
 }
 
-// setLink joins the node to the fabric or cuts it off, at the fabric's end:
-// the node sees its cable pulled.
+// setLink connects the node to the fabric or disconnects it. It changes the
+// bridge's end of the link, so the node loses its carrier.
 func setLink(ctx context.Context, n node, up bool) error {
 	state := map[bool]string{true: "up", false: "down"}[up]
 	if _, err := execute(ctx, "", "ip", "-n", fabric, "link", "set", n.String(), state); err != nil {
@@ -156,16 +156,16 @@ func setLink(ctx context.Context, n node, up bool) error {
 	return nil
 }
 
-// linkUp says whether the node is joined to the fabric.
+// linkUp reports whether the node is connected to the fabric.
 func linkUp(ctx context.Context, n node) (bool, error) {
 	out, err := execute(ctx, "", "ip", "-n", fabric, "-o", "link", "show", "dev", n.String(), "up")
 	if err != nil {
-		return false, fmt.Errorf("look at the link of %s: %w", n, err)
+		return false, fmt.Errorf("read the link of %s: %w", n, err)
 	}
 	return strings.TrimSpace(out) != "", nil
 }
 
-// routeServices sends the host's traffic for Services through the node.
+// routeServices routes this machine's traffic for Services through the node.
 func routeServices(ctx context.Context, n node) error {
 	if _, err := execute(ctx, "", "ip", "route", "replace", services, "via", n.address()); err != nil {
 		return fmt.Errorf("route Services through %s: %w", n, err)

@@ -11,7 +11,7 @@ func TestNetwork(t *testing.T) {
 	for _, b := range network(nodesUpTo(3)) {
 		batches[b.namespace] = b.lines
 	}
-	t.Run("has no way out of any namespace", func(t *testing.T) {
+	t.Run("has no default route in any namespace", func(t *testing.T) {
 		for namespace, lines := range batches {
 			for _, line := range lines {
 				if strings.Contains(line, "default") || strings.Contains(line, "0.0.0.0") {
@@ -20,7 +20,7 @@ func TestNetwork(t *testing.T) {
 			}
 		}
 	})
-	t.Run("touches nothing of the host's that is not its own", func(t *testing.T) {
+	t.Run("changes only its own links and routes on this machine", func(t *testing.T) {
 		for _, line := range batches[""] {
 			own := strings.HasPrefix(line, "netns add lk-") || strings.Contains(line, hostLink) ||
 				strings.Contains(line, "netns lk-") || strings.HasPrefix(line, "route add 198.1")
@@ -34,7 +34,7 @@ func TestNetwork(t *testing.T) {
 		control:     {"198.18.1.0/24 via 198.18.255.1", "198.18.2.0/24 via 198.18.255.2", "198.18.3.0/24 via 198.18.255.3"},
 		"lk-node-2": {"198.19.0.0/16 dev services", "198.18.1.0/24 via 198.18.255.1", "198.18.3.0/24 via 198.18.255.3"},
 	} {
-		t.Run("routes from "+namespaceName(from)+" exactly what is elsewhere", func(t *testing.T) {
+		t.Run("has exactly the routes to other nodes and Services on "+namespaceName(from), func(t *testing.T) {
 			var got []string
 			for _, line := range batches[from] {
 				if route, ok := strings.CutPrefix(line, "route add "); ok {
@@ -52,7 +52,7 @@ func TestNetwork(t *testing.T) {
 
 func namespaceName(namespace string) string {
 	if namespace == "" {
-		return "the host"
+		return "this machine"
 	}
 	return namespace
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// sysctls are those that every kubelet sets for the whole machine, with the
-// values it wants. Each node sees files of its own in their place.
+// sysctls are the values that a kubelet would set for the whole machine. On each
+// node, files with these values replace the real ones.
 var sysctls = map[string]string{
 	"vm.overcommit_memory":      "1",
 	"vm.panic_on_oom":           "0",
@@ -20,7 +20,7 @@ var sysctls = map[string]string{
 	"kernel.keys.root_maxbytes": "25000000",
 }
 
-// configureNode writes the node's files.
+// configureNode writes the node's configuration files.
 func (c *Cluster) configureNode(n node) error {
 	files := map[string]string{"containerd.toml": "containerd.toml", "kubelet.yaml": "kubelet.yaml", "proxy.yaml": "proxy.yaml", "pods.conflist": "cni/10-pods.conflist"}
 	for source, file := range files {
@@ -37,19 +37,19 @@ func (c *Cluster) configureNode(n node) error {
 			return err
 		}
 	}
-	// Pods with dnsPolicy Default get this: a server that is not there.
+	// Pods with dnsPolicy Default get this file, which names a server that does not exist.
 	return writeFile(c.layout.node(n, "resolv.conf"), []byte("nameserver 127.0.0.1\n"), 0o644)
 }
 
-// startContainerd starts the node's first program, whose mount namespace the
-// others join, and waits until it answers.
+// startContainerd starts the node's first program and waits until it accepts
+// connections. The other programs join its mount namespace.
 func (c *Cluster) startContainerd(ctx context.Context, n node) (*running, error) {
 	if err := c.cgroups.make(n.unit()); err != nil {
 		return nil, err
 	}
-	// No Pod of an earlier life has its address any more.
+	// A restart ends all Pods of the node, so none of them keeps its address.
 	if err := os.RemoveAll(c.layout.node(n, "lib/cni")); err != nil {
-		return nil, fmt.Errorf("forget the addresses of Pods: %w", err)
+		return nil, fmt.Errorf("remove the address reservations of Pods: %w", err)
 	}
 	mounts, err := render("mounts.sh", c.parameters(n))
 	if err != nil {
@@ -73,8 +73,8 @@ func (c *Cluster) startContainerd(ctx context.Context, n node) (*running, error)
 	return r, err
 }
 
-// startKubelet starts the node's other programs. The API server has to answer
-// already: a kubelet that finds none tries again only after some seconds.
+// startKubelet starts the node's other programs. The API server must be ready,
+// because a kubelet that cannot connect waits several seconds before it retries.
 func (c *Cluster) startKubelet(n node, containerd *running) ([]*running, error) {
 	programs := []program{
 		{name: n.String() + "-kubelet", join: containerd.pid, args: []string{"kubelet", "--config=" + c.layout.node(n, "kubelet.yaml"),
@@ -85,11 +85,11 @@ func (c *Cluster) startKubelet(n node, containerd *running) ([]*running, error) 
 	return c.startAll(n.unit(), programs)
 }
 
-// zone is the node's own: each node is a failure domain.
+// zone returns the node's zone. Each node is a separate failure domain.
 func (n node) zone() string { return fmt.Sprintf("zone-%d", int(n)) }
 
-// createNode starts a node for the first time; apiReady is closed when the
-// API server answers.
+// createNode starts a node for the first time. apiReady is closed when the API
+// server is ready.
 func (c *Cluster) createNode(ctx context.Context, n node, apiReady <-chan struct{}) error {
 	if err := c.configureNode(n); err != nil {
 		return err
@@ -105,7 +105,7 @@ func (c *Cluster) createNode(ctx context.Context, n node, apiReady <-chan struct
 	if err := c.importImages(ctx, n, images); err != nil {
 		return err
 	}
-	c.say("%s: containerd runs and has the images", n)
+	c.logf("%s: containerd is running and has the images", n)
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
@@ -115,28 +115,28 @@ func (c *Cluster) createNode(ctx context.Context, n node, apiReady <-chan struct
 	return err
 }
 
-// waitReady waits until Pods can run on the nodes and DNS answers there. What
-// nodes said of themselves, and what ran on them, before since does not count.
+// waitReady waits until Pods can run on the nodes and their DNS is ready. It
+// ignores what nodes and Pods reported before since.
 func (c *Cluster) waitReady(ctx context.Context, nodes []node, since time.Time, limit time.Duration) error {
 	a, err := c.api()
 	if err != nil {
 		return err
 	}
 	reason := ""
-	told := map[node]bool{}
+	reported := map[node]bool{}
 	err = poll(ctx, limit, 200*time.Millisecond, "the nodes", func() (bool, error) {
 		var list nodeList
-		list, reason = a.whyNotReady(ctx, nodes, since)
+		list, reason = a.notReadyReason(ctx, nodes, since)
 		for _, n := range nodes {
-			if !since.IsZero() && !told[n] && list.unready([]node{n}, since) == "" {
-				told[n] = true
-				c.say("%s: Ready", n)
+			if !since.IsZero() && !reported[n] && list.unready([]node{n}, since) == "" {
+				reported[n] = true
+				c.logf("%s is Ready", n)
 			}
 		}
 		return reason == "", nil
 	})
 	if err != nil {
-		return fmt.Errorf("%w (%s); logs are in %s", err, reason, filepath.Dir(c.layout.log("x")))
+		return fmt.Errorf("%w: %s; the logs are in %s", err, reason, filepath.Dir(c.layout.log("x")))
 	}
 	return nil
 }

@@ -18,9 +18,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// An authority signs every certificate of the cluster, of servers and clients
-// alike: it lives and dies with the state directory.
-type authority struct {
+// A ca is the certificate authority that signs every certificate of the cluster, of
+// servers and of clients. It is stored in the state directory.
+type ca struct {
 	key  *ecdsa.PrivateKey
 	cert *x509.Certificate
 	pem  []byte
@@ -28,10 +28,10 @@ type authority struct {
 
 const validity = 10 * 365 * 24 * time.Hour
 
-func newAuthority() (*authority, error) {
+func newCA() (*ca, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, fmt.Errorf("make the authority's key: %w", err)
+		return nil, fmt.Errorf("create the CA's key: %w", err)
 	}
 	template := &x509.Certificate{
 		Subject: pkix.Name{CommonName: "localkube"}, SerialNumber: big.NewInt(1),
@@ -40,20 +40,20 @@ func newAuthority() (*authority, error) {
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
-		return nil, fmt.Errorf("make the authority's certificate: %w", err)
+		return nil, fmt.Errorf("create the CA's certificate: %w", err)
 	}
 	cert, err := x509.ParseCertificate(der)
 	if err != nil {
-		return nil, fmt.Errorf("read the authority's certificate back: %w", err)
+		return nil, fmt.Errorf("parse the CA's certificate: %w", err)
 	}
-	return &authority{key: key, cert: cert, pem: encode("CERTIFICATE", der)}, nil
+	return &ca{key: key, cert: cert, pem: encode("CERTIFICATE", der)}, nil
 }
 
-// An identity is who a certificate speaks for: Kubernetes reads the user name
-// from the common name and the groups from the organizations.
+// An identity is the subject of a certificate. Kubernetes reads the user name from
+// the common name and the groups from the organizations.
 type identity struct {
 	user, group string
-	names       []string // DNS names and IP addresses, of a server
+	names       []string // DNS names and IP addresses of a server
 }
 
 // A pair is a certificate and its key, in PEM.
@@ -61,14 +61,14 @@ type pair struct {
 	cert, key []byte
 }
 
-func (a *authority) issue(id identity) (pair, error) {
+func (a *ca) issue(id identity) (pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return pair{}, fmt.Errorf("make the key of %s: %w", id.user, err)
+		return pair{}, fmt.Errorf("create the key of %s: %w", id.user, err)
 	}
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
 	if err != nil {
-		return pair{}, fmt.Errorf("draw a serial number: %w", err)
+		return pair{}, fmt.Errorf("create a serial number: %w", err)
 	}
 	template := &x509.Certificate{
 		Subject: pkix.Name{CommonName: id.user}, SerialNumber: serial,
@@ -106,8 +106,8 @@ func encodeKey(key crypto.PrivateKey) ([]byte, error) {
 	return encode("PRIVATE KEY", der), nil
 }
 
-// kubeconfig is a file for one user, with all that it needs inside.
-func kubeconfig(a *authority, p pair) ([]byte, error) {
+// kubeconfig returns a kubeconfig for one user that refers to no other file.
+func kubeconfig(a *ca, p pair) ([]byte, error) {
 	type object = map[string]any
 	return yaml.Marshal(object{
 		"apiVersion": "v1", "kind": "Config", "current-context": "localkube",
@@ -119,8 +119,9 @@ func kubeconfig(a *authority, p pair) ([]byte, error) {
 
 const apiServer = "https://" + controlAddress + ":6443"
 
-// identities maps a name in the state directory to who it is. A name of nodes
-// is the node's; "admin" and the control plane's are the others.
+// identities maps a file name in the state directory to the identity of its
+// certificate: one for each node, for the administrator and for each program of
+// the control plane.
 func identities(nodes []node) map[string]identity {
 	ids := map[string]identity{
 		"admin":              {user: "admin", group: "system:masters"},
@@ -138,14 +139,14 @@ func identities(nodes []node) map[string]identity {
 	return ids
 }
 
-// writePKI writes the authority, the service account key, and a certificate,
-// key and kubeconfig for each identity.
+// writePKI writes the CA, the service account key, and a certificate, key and
+// kubeconfig for each identity.
 func (c *Cluster) writePKI() error {
-	a, err := newAuthority()
+	a, err := newCA()
 	if err != nil {
 		return err
 	}
-	authorityKey, err := encodeKey(a.key)
+	caKey, err := encodeKey(a.key)
 	if err != nil {
 		return err
 	}
@@ -153,7 +154,7 @@ func (c *Cluster) writePKI() error {
 	if err != nil {
 		return err
 	}
-	files := map[string][]byte{"ca.crt": a.pem, "ca.key": authorityKey, "sa.crt": accounts.cert, "sa.key": accounts.key}
+	files := map[string][]byte{"ca.crt": a.pem, "ca.key": caKey, "sa.crt": accounts.cert, "sa.key": accounts.key}
 	for name, id := range identities(c.nodes()) {
 		p, err := a.issue(id)
 		if err != nil {
@@ -173,10 +174,10 @@ func (c *Cluster) writePKI() error {
 	return writeFile(c.layout.kubeconfig(), files["admin.kubeconfig"], 0o600)
 }
 
-// writeFile writes a file and the directories above it.
+// writeFile writes a file and creates its parent directories.
 func writeFile(path string, content []byte, mode os.FileMode) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fmt.Errorf("make the directory of %s: %w", path, err)
+		return fmt.Errorf("create the directory of %s: %w", path, err)
 	}
 	if err := os.WriteFile(path, content, mode); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)

@@ -10,7 +10,7 @@ import (
 )
 
 func TestPKI(t *testing.T) {
-	a, err := newAuthority()
+	a, err := newCA()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +23,7 @@ func TestPKI(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := tls.X509KeyPair(p.cert, p.key); err != nil {
-			t.Fatalf("the key does not fit: %v", err)
+			t.Fatalf("the key does not match the certificate: %v", err)
 		}
 		block, _ := pem.Decode(p.cert)
 		cert, err := x509.ParseCertificate(block.Bytes)
@@ -32,7 +32,7 @@ func TestPKI(t *testing.T) {
 		}
 		return cert
 	}
-	t.Run("speaks for the API server under each of its names and addresses", func(t *testing.T) {
+	t.Run("issues a certificate for each name and address of the API server", func(t *testing.T) {
 		cert := certificate(t, "apiserver")
 		for _, name := range []string{"kubernetes.default.svc", firstService, controlAddress, "127.0.0.1"} {
 			if _, err := cert.Verify(x509.VerifyOptions{Roots: roots, DNSName: name, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}); err != nil {
@@ -40,7 +40,7 @@ func TestPKI(t *testing.T) {
 			}
 		}
 	})
-	t.Run("makes a node who the node authorizer takes for one", func(t *testing.T) {
+	t.Run("issues a certificate that the node authorizer accepts for a node", func(t *testing.T) {
 		cert := certificate(t, "node-2")
 		if cert.Subject.CommonName != "system:node:node-2" || len(cert.Subject.Organization) != 1 || cert.Subject.Organization[0] != "system:nodes" {
 			t.Errorf("got %s", cert.Subject)
@@ -49,10 +49,10 @@ func TestPKI(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	t.Run("gives no group to the control plane's programs, whose rights are their names'", func(t *testing.T) {
+	t.Run("gives the control plane's programs no group, because their rights depend on their user names", func(t *testing.T) {
 		for _, name := range []string{"controller-manager", "scheduler", "proxy"} {
 			if got := certificate(t, name).Subject.Organization; len(got) > 0 {
-				t.Errorf("%s has %v", name, got)
+				t.Errorf("%s has the groups %v, expected none", name, got)
 			}
 		}
 	})

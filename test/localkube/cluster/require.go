@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// A tool is a program of the system that the cluster needs.
+// A tool is a system program that the cluster needs.
 type tool struct {
 	file, debianPackage string
 }
 
 var tools = []tool{
 	{"ip", "iproute2"},
-	{"nft", "nftables"}, // kube-proxy's
+	{"nft", "nftables"}, // for kube-proxy
 	{"runc", "runc"},
 	{"busybox", "busybox-static"},
 	{"nsenter", "util-linux"},
@@ -28,10 +28,10 @@ var tools = []tool{
 	{"mkfs.ext4", "e2fsprogs"},
 }
 
-// systemPath is searched beside PATH: a user's own often lacks sbin.
+// systemPath is searched after PATH, because a user's PATH often lacks sbin.
 var systemPath = []string{"/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/bin", "/bin"}
 
-// findTool resolves the name of a program; a path it takes as it is.
+// findTool returns the path of a program. It returns a path unchanged.
 func findTool(file string) (string, error) {
 	if path, err := exec.LookPath(file); err == nil {
 		return path, nil
@@ -41,10 +41,10 @@ func findTool(file string) (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("no program %s in PATH", file)
+	return "", fmt.Errorf("the program %s is not in PATH", file)
 }
 
-// findStatic finds a tool that needs no other file: one that can be an image.
+// findStatic finds a statically linked tool, which can run alone in an image.
 func findStatic(file string) (string, error) {
 	path, err := findTool(file)
 	if err != nil {
@@ -52,18 +52,18 @@ func findStatic(file string) (string, error) {
 	}
 	binary, err := elf.Open(path)
 	if err != nil {
-		return "", fmt.Errorf("look into %s: %w", path, err)
+		return "", fmt.Errorf("read the executable %s: %w", path, err)
 	}
 	defer func() { _ = binary.Close() }()
 	for _, p := range binary.Progs {
 		if p.Type == elf.PT_INTERP {
-			return "", fmt.Errorf("%s is linked dynamically, and would not run alone in an image", path)
+			return "", fmt.Errorf("%s is linked dynamically, so it cannot run alone in an image", path)
 		}
 	}
 	return path, nil
 }
 
-// missingPackages names Debian's packages of the tools that are not there.
+// missingPackages lists the Debian packages of the missing tools.
 func missingPackages() []string {
 	var packages []string
 	for _, t := range tools {
@@ -78,12 +78,12 @@ func missingPackages() []string {
 	return packages
 }
 
-// Require checks that this machine can run a cluster, and on Debian installs
-// the packages it lacks. It comes before anything is built: a build of minutes
-// is no good news where nothing can run.
-func Require(ctx context.Context, say func(format string, args ...any)) error {
+// Require checks that this machine can run a cluster. On Debian it installs the
+// missing packages. Call it before a build, which takes minutes and would be
+// useless on a machine that cannot run a cluster.
+func Require(ctx context.Context, logf func(format string, args ...any)) error {
 	if os.Geteuid() != 0 {
-		return fmt.Errorf("a local cluster needs root (network namespaces, cgroups, mounts): run as root, or give KUBECONFIG of another cluster")
+		return fmt.Errorf("a local cluster needs root for network namespaces, cgroups and mounts: run as root, or set KUBECONFIG to use another cluster")
 	}
 	if _, err := findCgroups("/sys/fs/cgroup"); err != nil {
 		return err
@@ -93,14 +93,14 @@ func Require(ctx context.Context, say func(format string, args ...any)) error {
 		return nil
 	}
 	if _, err := exec.LookPath("apt-get"); err != nil {
-		return fmt.Errorf("programs are missing that Debian has in the packages %s: install them", strings.Join(missing, " "))
+		return fmt.Errorf("this machine lacks programs of these Debian packages: %s. Install them", strings.Join(missing, " "))
 	}
-	say("installing the system's packages %s", strings.Join(missing, " "))
+	logf("installing the system packages %s", strings.Join(missing, " "))
 	if err := install(ctx, missing); err != nil {
 		return err
 	}
 	if still := missingPackages(); len(still) > 0 {
-		return fmt.Errorf("still missing after their installation: %s", strings.Join(still, " "))
+		return fmt.Errorf("the programs of these packages are still missing after their installation: %s", strings.Join(still, " "))
 	}
 	return nil
 }

@@ -10,11 +10,11 @@ import (
 
 func stateCluster(t *testing.T) *Cluster {
 	t.Helper()
-	return &Cluster{layout: layout{state: filepath.Join(t.TempDir(), "state")}, say: func(string, ...any) {}}
+	return &Cluster{layout: layout{state: filepath.Join(t.TempDir(), "state")}, logf: func(string, ...any) {}}
 }
 
 func TestLock(t *testing.T) {
-	t.Run("lets the second wait until the first is done, even if it removed the directory", func(t *testing.T) {
+	t.Run("makes the second process wait for the first, even if the first removes the directory", func(t *testing.T) {
 		c := stateCluster(t)
 		unlock, err := c.lock(t.Context())
 		if err != nil {
@@ -30,7 +30,7 @@ func TestLock(t *testing.T) {
 		}()
 		select {
 		case err := <-second:
-			t.Fatalf("the second did not wait, error %v", err)
+			t.Fatalf("the second process did not wait, error %v", err)
 		case <-time.After(300 * time.Millisecond):
 		}
 		if err := os.Remove(c.layout.state); err != nil {
@@ -41,7 +41,7 @@ func TestLock(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := os.Stat(c.layout.state); err != nil {
-			t.Errorf("the second holds a lock on nothing: %v", err)
+			t.Errorf("the second process has a lock, but the state directory does not exist: %v", err)
 		}
 	})
 }
@@ -51,10 +51,10 @@ func TestCheckContent(t *testing.T) {
 		file string
 		ok   bool
 	}{
-		"takes an empty directory":                          {"", true},
-		"takes one with the marker of a cluster":            {"cluster.json", true},
-		"refuses one that holds something else":             {"thesis.tex", false},
-		"refuses one that holds something else in a folder": {"photos/1.jpg", false},
+		"accepts an empty directory":                      {"", true},
+		"accepts a directory with the marker":             {"cluster.json", true},
+		"refuses a directory with a foreign file":         {"thesis.tex", false},
+		"refuses a directory with a foreign subdirectory": {"photos/1.jpg", false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -75,7 +75,7 @@ func TestCheckContent(t *testing.T) {
 }
 
 func TestEmpty(t *testing.T) {
-	t.Run("removes everything but the directory, which holds the lock", func(t *testing.T) {
+	t.Run("removes everything except the directory, which holds the lock", func(t *testing.T) {
 		c := stateCluster(t)
 		c.record = record{Nodes: 2}
 		if err := c.writeRecord(); err != nil {
@@ -103,7 +103,7 @@ func TestMountsBelow(t *testing.T) {
 	}, "\n")
 	got := strings.Join(mountsBelow(mountinfo, "/state"), " ")
 	if want := "/state/node-1/volumes/deeper /state/node-1/volumes"; got != want {
-		t.Errorf("got %s, want %s: the deepest first, no neighbour, not the directory itself", got, want)
+		t.Errorf("got %s, want %s: only mounts below /state, deepest first", got, want)
 	}
 }
 
@@ -112,10 +112,10 @@ func TestReusable(t *testing.T) {
 		is   record
 		want bool
 	}{
-		"takes the same nodes and programs": {record{Nodes: 3, Bin: "/b", Complete: true}, true},
-		"not one that was never ready":      {record{Nodes: 3, Bin: "/b"}, false},
-		"not one of another size":           {record{Nodes: 1, Bin: "/b", Complete: true}, false},
-		"not one of other programs":         {record{Nodes: 3, Bin: "/old", Complete: true}, false},
+		"accepts the same nodes and programs":       {record{Nodes: 3, Bin: "/b", Complete: true}, true},
+		"refuses a cluster that was never ready":    {record{Nodes: 3, Bin: "/b"}, false},
+		"refuses a cluster of another size":         {record{Nodes: 1, Bin: "/b", Complete: true}, false},
+		"refuses a cluster with different programs": {record{Nodes: 3, Bin: "/old", Complete: true}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := stateCluster(t)

@@ -11,17 +11,17 @@ import (
 	"strings"
 )
 
-// A NodeStatus is what is seen of a node on this machine; whether Kubernetes
-// finds it Ready is another question.
+// A NodeStatus is the state of a node as observed on this machine. It does not
+// include whether the node is Ready in Kubernetes.
 type NodeStatus struct {
 	Name    string
-	Running bool // all its programs run, frozen or not
+	Running bool // all its programs run, even if they are frozen
 	Frozen  bool
-	Joined  bool // to the network
-	Filled  bool // its disk, by FillNode
+	Joined  bool // its network is connected
+	Filled  bool // FillNode filled its disk
 }
 
-// String says it in words.
+// String describes the status in words.
 func (s NodeStatus) String() string {
 	words := "stopped"
 	if s.Running {
@@ -39,7 +39,7 @@ func (s NodeStatus) String() string {
 	return s.Name + ": " + words
 }
 
-// Status looks at every node.
+// Status returns the status of every node.
 func (c *Cluster) Status(ctx context.Context) ([]NodeStatus, error) {
 	var all []NodeStatus
 	for _, n := range c.nodes() {
@@ -70,10 +70,10 @@ func (c *Cluster) nodeStatus(ctx context.Context, n node) (NodeStatus, error) {
 	return s, nil
 }
 
-// APIReady says whether the API server answers, and if not why.
+// APIReady returns nil if the API server is ready, or an error that explains why not.
 func (c *Cluster) APIReady(ctx context.Context) error {
 	if missing, err := c.missingPrograms(control); err != nil || len(missing) > 0 {
-		return errors.Join(err, fmt.Errorf("the control plane lacks %s", strings.Join(missing, ", ")))
+		return errors.Join(err, fmt.Errorf("these programs of the control plane are not running: %s", strings.Join(missing, ", ")))
 	}
 	a, err := c.api()
 	if err != nil {
@@ -82,7 +82,7 @@ func (c *Cluster) APIReady(ctx context.Context) error {
 	return a.get(ctx, "/readyz", nil)
 }
 
-// missingPrograms names those that should run in the unit and do not.
+// missingPrograms lists the programs of the unit that are not running.
 func (c *Cluster) missingPrograms(unit string) ([]string, error) {
 	want := []string{"containerd", "kubelet", "kube-proxy"}
 	if unit == control {
@@ -101,7 +101,7 @@ func (c *Cluster) missingPrograms(unit string) ([]string, error) {
 	for _, pid := range pids {
 		exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
 		if err != nil {
-			continue // it ended
+			continue // the process ended
 		}
 		want = slices.DeleteFunc(want, func(name string) bool { return name == filepath.Base(exe) })
 	}

@@ -8,10 +8,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
-// Options say which cluster to bring up.
+// Options describe the cluster to start.
 type Options struct {
 	State    string    // the state directory
 	Bin      string    // the directory with the programs
@@ -19,19 +20,19 @@ type Options struct {
 	Progress io.Writer // one line for each step
 }
 
-// Up brings a cluster up and returns when it is ready. A cluster that is up
-// already, with the same programs and nodes, is left alone but for the faults
-// that were planted in it; anything else is removed first.
+// Up starts a cluster and returns when it is ready. If a cluster with the same
+// programs and nodes is running, Up keeps it and only undoes injected faults. It
+// removes any other cluster first.
 func Up(ctx context.Context, o Options) (*Cluster, error) {
 	if o.Nodes < 1 || o.Nodes > MaxNodes {
-		return nil, fmt.Errorf("a cluster of %d nodes: the address plan allows 1 to %d", o.Nodes, MaxNodes)
+		return nil, fmt.Errorf("a cluster cannot have %d nodes: the address plan allows 1 to %d", o.Nodes, MaxNodes)
 	}
 	c, err := find(o.State)
 	if err != nil {
 		return nil, err
 	}
-	c.say = progress(o.Progress)
-	if err := visible(o.Bin, "the directory of programs (set LOCALKUBE_CACHE)"); err != nil {
+	c.logf = progress(o.Progress)
+	if err := visible(o.Bin, "the directory of the programs (set LOCALKUBE_CACHE)"); err != nil {
 		return nil, err
 	}
 	unlock, err := c.own(ctx)
@@ -42,19 +43,19 @@ func Up(ctx context.Context, o Options) (*Cluster, error) {
 	if c.reusable(o) {
 		err := c.repair(ctx)
 		if err == nil {
-			c.say("already up")
+			c.logf("the cluster is already running")
 			return c, nil
 		}
-		c.say("a cluster is there, but not whole: %v", err)
+		c.logf("the existing cluster cannot be repaired and is recreated: %v", err)
 	}
 	if err := c.clear(ctx); err != nil {
-		return nil, fmt.Errorf("remove what is left of an earlier cluster: %w", err)
+		return nil, fmt.Errorf("remove an earlier cluster: %w", err)
 	}
 	return c, c.create(ctx, o)
 }
 
-// own makes this process the only one that changes the cluster. Only then
-// what is known of it counts: another may have changed it meanwhile.
+// own locks the cluster for this process and then reads its record, which another
+// process may have changed before.
 func (c *Cluster) own(ctx context.Context) (func(), error) {
 	if err := c.checkOwner(); err != nil {
 		return nil, err
@@ -73,22 +74,22 @@ func (c *Cluster) own(ctx context.Context) (func(), error) {
 	return unlock, nil
 }
 
-// reusable says whether the cluster that is there is the one asked for.
+// reusable reports whether the existing cluster matches the options.
 func (c *Cluster) reusable(o Options) bool {
 	switch {
 	case !c.record.Complete:
 		return false
 	case c.record.Nodes != o.Nodes:
-		c.say("the cluster that is there has %d nodes, not %d: making it anew", c.record.Nodes, o.Nodes)
+		c.logf("the existing cluster has %d nodes instead of %d and is recreated", c.record.Nodes, o.Nodes)
 		return false
 	case c.record.Bin != o.Bin:
-		c.say("the cluster that is there runs other programs: making it anew")
+		c.logf("the existing cluster has different programs and is recreated")
 		return false
 	}
 	return true
 }
 
-// create makes the cluster; there is nothing of it yet.
+// create creates the cluster. No part of it may exist.
 func (c *Cluster) create(ctx context.Context, o Options) error {
 	_, err := os.Stat(netnsDir)
 	c.bin = o.Bin
@@ -99,7 +100,7 @@ func (c *Cluster) create(ctx context.Context, o Options) error {
 	if err := c.makeDirectories(); err != nil {
 		return err
 	}
-	c.say("making certificates, images and a network for %d nodes in %s", o.Nodes, c.layout.state)
+	c.logf("creating certificates, images and the network for %d nodes in %s", o.Nodes, c.layout.state)
 	if err := c.writePKI(); err != nil {
 		return err
 	}
@@ -108,7 +109,7 @@ func (c *Cluster) create(ctx context.Context, o Options) error {
 	}
 	begin := time.Now()
 	if err := c.startEverything(ctx); err != nil {
-		return fmt.Errorf("%w\n(logs are in %s; down removes what there is)", err, filepath.Dir(c.layout.log("x")))
+		return fmt.Errorf("%w\nThe logs are in %s. To remove the incomplete cluster, run go run ./test/localkube down", err, filepath.Dir(c.layout.log("x")))
 	}
 	if err := c.waitReady(ctx, c.nodes(), begin, 3*time.Minute); err != nil {
 		return err
@@ -117,12 +118,12 @@ func (c *Cluster) create(ctx context.Context, o Options) error {
 	if err := c.writeRecord(); err != nil {
 		return err
 	}
-	c.say("the cluster is up")
+	c.logf("the cluster is ready")
 	return nil
 }
 
-// startEverything starts the control plane and the nodes side by side; nodes
-// get as far as they can before the API server answers.
+// startEverything starts the control plane and the nodes at the same time. Nodes
+// start their kubelets when the API server is ready.
 func (c *Cluster) startEverything(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -140,7 +141,7 @@ func (c *Cluster) startEverything(ctx context.Context) error {
 		cancel()
 	}
 	controlErr := <-failed
-	if errors.Is(nodesErr, context.Canceled) { // because of the other
+	if errors.Is(nodesErr, context.Canceled) { // the failure of the control plane cancelled it
 		nodesErr = nil
 	}
 	if errors.Is(controlErr, context.Canceled) {
@@ -156,31 +157,31 @@ func (c *Cluster) startNodes(ctx context.Context, apiReady <-chan struct{}) erro
 	if err := c.writeImages(ctx); err != nil {
 		return err
 	}
-	for _, n := range c.nodes() { // in turn: loop devices are handed out one at a time
+	for _, n := range c.nodes() { // one by one, because loop devices cannot be allocated concurrently
 		ok, err := c.makeDisk(ctx, n)
 		if err != nil {
 			return fmt.Errorf("%s: %w", n, err)
 		}
 		c.record.Disks = c.record.Disks && ok
 	}
-	return together(ctx, c.nodes(), func(ctx context.Context, n node) error {
+	return forEachNode(ctx, c.nodes(), func(ctx context.Context, n node) error {
 		return c.createNode(ctx, n, apiReady)
 	})
 }
 
-// repair undoes every fault that was planted and waits until all is ready.
+// repair undoes every injected fault and waits until everything is ready.
 func (c *Cluster) repair(ctx context.Context) error {
 	if missing, err := c.missingPrograms(control); err != nil || len(missing) > 0 {
-		return errors.Join(err, fmt.Errorf("the control plane lacks %v", missing))
+		return errors.Join(err, fmt.Errorf("these programs of the control plane are not running: %s", strings.Join(missing, ", ")))
 	}
-	begin := time.Time{} // nodes that were not touched need not say anything new
+	begin := time.Time{} // unchanged nodes need not report a new status
 	for _, n := range c.nodes() {
 		touched, err := c.repairNode(ctx, n)
 		if err != nil {
 			return err
 		}
 		if touched {
-			c.say("%s: brought back", n)
+			c.logf("%s is repaired", n)
 		}
 	}
 	return c.waitReady(ctx, c.nodes(), begin, time.Minute)

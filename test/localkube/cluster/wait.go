@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// poll asks done every interval, until it says yes or fails, or the time is
-// up; what says what is waited for.
+// poll calls done every interval until it returns true or an error, or until the
+// limit is exceeded. what names the awaited event in the error.
 func poll(ctx context.Context, limit, interval time.Duration, what string, done func() (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -31,9 +31,9 @@ func poll(ctx context.Context, limit, interval time.Duration, what string, done 
 	}
 }
 
-// together runs f for every node at once. The first failure cancels the
-// others, and all that failed for a reason of their own are returned.
-func together(ctx context.Context, nodes []node, f func(context.Context, node) error) error {
+// forEachNode runs f for all nodes at once. The first failure cancels the others.
+// It returns the errors of all nodes.
+func forEachNode(ctx context.Context, nodes []node, f func(context.Context, node) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	failures := make([]error, len(nodes))

@@ -15,11 +15,11 @@ import (
 	"time"
 )
 
-// heartbeat is how often a long build says that it is alive.
+// heartbeat is the interval at which a long build prints its progress.
 const heartbeat = 15 * time.Second
 
 // Build builds those of the modules that are not in the cache, one after the
-// other, and tells w what it does and how far it is.
+// other, and writes its progress to w.
 func (c *Cache) Build(ctx context.Context, w io.Writer, modules []Module) error {
 	missing, err := c.missing(modules)
 	if err != nil || len(missing) == 0 {
@@ -32,7 +32,7 @@ func (c *Cache) Build(ctx context.Context, w io.Writer, modules []Module) error 
 			return err
 		}
 	}
-	fmt.Fprintf(w, "built in %s, kept in %s\n", short(time.Since(begin)), c.root)
+	fmt.Fprintf(w, "all programs are built after %s; they are kept in %s\n", short(time.Since(begin)), c.root)
 	return nil
 }
 
@@ -50,7 +50,7 @@ func (c *Cache) missing(modules []Module) ([]Module, error) {
 	return missing, nil
 }
 
-// announce says what will be built and how long that may take.
+// announce describes what will be built and how long that may take.
 func announce(missing []Module) string {
 	var total time.Duration
 	var names []string
@@ -58,7 +58,7 @@ func announce(missing []Module) string {
 		total += m.Cold
 		names = append(names, fmt.Sprintf("%s (%s)", m.Name, count(len(m.Programs), "program")))
 	}
-	return fmt.Sprintf("to build, once: %s; with nothing in Go's build cache about %s on two cores",
+	return fmt.Sprintf("building once: %s. With an empty Go build cache this takes about %s on two cores.",
 		strings.Join(names, ", "), short(total))
 }
 
@@ -77,7 +77,7 @@ func (c *Cache) build(ctx context.Context, w io.Writer, m Module) error {
 	}
 	temporary, err := os.MkdirTemp(c.root, ".building-"+m.Name+"-")
 	if err != nil {
-		return fmt.Errorf("make a directory to build %s in: %w", m.Name, err)
+		return fmt.Errorf("create a build directory for %s: %w", m.Name, err)
 	}
 	defer func() { _ = os.RemoveAll(temporary) }()
 	if err := c.compile(ctx, w, m, temporary); err != nil {
@@ -85,14 +85,14 @@ func (c *Cache) build(ctx context.Context, w io.Writer, m Module) error {
 	}
 	for _, p := range m.Programs {
 		if err := os.Rename(filepath.Join(temporary, outputName(p.Package)), filepath.Join(temporary, p.File)); err != nil {
-			return fmt.Errorf("name the program %s: %w", p.File, err)
+			return fmt.Errorf("rename the program %s: %w", p.File, err)
 		}
 	}
 	if err := os.Chmod(temporary, 0o755); err != nil {
-		return fmt.Errorf("open up the directory of %s: %w", m.Name, err)
+		return fmt.Errorf("set the mode of the build directory of %s: %w", m.Name, err)
 	}
 	if err := os.Rename(temporary, dir); err != nil {
-		return fmt.Errorf("keep the built %s: %w", m.Name, err)
+		return fmt.Errorf("move %s into the cache: %w", m.Name, err)
 	}
 	_, err = c.Bin()
 	return err
@@ -132,11 +132,11 @@ func (c *Cache) compile(ctx context.Context, w io.Writer, m Module, out string) 
 	return nil
 }
 
-// lock makes sure that one process at a time builds a module. The kernel
-// releases the lock when its holder ends, however it ends.
+// lock ensures that only one process at a time builds a module. The kernel
+// releases the lock when its holder ends, even if it is killed.
 func (c *Cache) lock(ctx context.Context, w io.Writer, m Module) (func(), error) {
 	if err := os.MkdirAll(c.root, 0o755); err != nil {
-		return nil, fmt.Errorf("make the cache directory: %w", err)
+		return nil, fmt.Errorf("create the cache directory: %w", err)
 	}
 	file, err := os.OpenFile(filepath.Join(c.root, "."+m.Name+".lock"), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
@@ -144,13 +144,13 @@ func (c *Cache) lock(ctx context.Context, w io.Writer, m Module) (func(), error)
 	}
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	for told := false; ; told = true {
+	for reported := false; ; reported = true {
 		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
 			return func() { _ = file.Close() }, nil
 		}
-		if !told {
-			fmt.Fprintf(w, "another process is building %s: waiting for it\n", m.Name)
+		if !reported {
+			fmt.Fprintf(w, "another process is building %s; waiting until it is done\n", m.Name)
 		}
 		select {
 		case <-ctx.Done():
@@ -161,7 +161,7 @@ func (c *Cache) lock(ctx context.Context, w io.Writer, m Module) (func(), error)
 	}
 }
 
-// progress counts what go build -v says.
+// progress counts the modules and packages that go build -v prints.
 type progress struct {
 	w                    io.Writer
 	module               Module

@@ -15,16 +15,15 @@ import (
 // modulePath is the first line of the go.mod at the top of the repository.
 const modulePath = "module github.com/etcd-suite/etcd-operator"
 
-// A Cache keeps built programs. Its folders are named by all that decides
-// their content, so clones and branches share what is alike and never see
-// what is not.
+// A Cache keeps built programs. The name of a folder is a hash of everything
+// that its content depends on, so clones and branches share equal builds only.
 type Cache struct {
-	source    string // the folder with the modules' folders
-	root      string // where built programs are kept
+	source    string // the folder that contains the modules' folders
+	root      string // the folder of the built programs
 	goVersion string // "go1.26.8 linux/amd64"
 }
 
-// Open finds the modules from the working directory upwards and the cache in
+// Open searches the working directory and its parents for the modules. The cache is
 // LOCALKUBE_CACHE, else XDG_CACHE_HOME/etcd-operator, else ~/.cache/etcd-operator.
 func Open(ctx context.Context) (*Cache, error) {
 	source, err := findSource()
@@ -44,7 +43,7 @@ func Open(ctx context.Context) (*Cache, error) {
 	}
 	out, err := exec.CommandContext(ctx, "go", "env", "GOVERSION", "GOOS", "GOARCH").Output()
 	if err != nil {
-		return nil, fmt.Errorf("ask go for its version: %w", err)
+		return nil, fmt.Errorf("read the version of go: %w", err)
 	}
 	return &Cache{source: source, root: filepath.Join(root, "programs"), goVersion: strings.Join(strings.Fields(string(out)), " ")}, nil
 }
@@ -60,7 +59,7 @@ func findSource() (string, error) {
 			return filepath.Join(d, "test", "localkube", "programs"), nil
 		}
 		if d == filepath.Dir(d) {
-			return "", fmt.Errorf("%s is not inside the repository: no go.mod from there upwards starts with %q", dir, modulePath)
+			return "", fmt.Errorf("%s is not inside the repository: neither it nor a parent has a go.mod that starts with %q", dir, modulePath)
 		}
 	}
 }
@@ -69,16 +68,16 @@ func findSource() (string, error) {
 func (c *Cache) Dir(m Module) (string, error) {
 	goMod, err := os.ReadFile(filepath.Join(c.source, m.Name, "go.mod"))
 	if err != nil {
-		return "", fmt.Errorf("read the pins of %s: %w", m.Name, err)
+		return "", fmt.Errorf("read go.mod of %s: %w", m.Name, err)
 	}
 	goSum, err := os.ReadFile(filepath.Join(c.source, m.Name, "go.sum"))
 	if err != nil {
-		return "", fmt.Errorf("read the sums of %s: %w", m.Name, err)
+		return "", fmt.Errorf("read go.sum of %s: %w", m.Name, err)
 	}
 	parts := [][]byte{goMod, goSum}
 	own, err := filepath.Glob(filepath.Join(c.source, m.Name, "*.go"))
 	if err != nil {
-		return "", fmt.Errorf("look for sources of %s: %w", m.Name, err)
+		return "", fmt.Errorf("list the sources of %s: %w", m.Name, err)
 	}
 	for _, file := range own {
 		source, err := os.ReadFile(file)
@@ -94,12 +93,12 @@ func (c *Cache) Dir(m Module) (string, error) {
 func key(m Module, goVersion string, files ...[]byte) string {
 	h := sha256.New()
 	for _, part := range append([][]byte{[]byte(goVersion), []byte(strings.Join(arguments(m), "\x00"))}, files...) {
-		fmt.Fprintf(h, "%d\n%s", len(part), part) // the length keeps neighbours apart
+		fmt.Fprintf(h, "%d\n%s", len(part), part) // the length marks where a part ends
 	}
 	return fmt.Sprintf("%x", h.Sum(nil))[:12]
 }
 
-// arguments are those of the go command, without the output directory.
+// arguments returns the arguments of go build, without the output directory.
 func arguments(m Module) []string {
 	args := []string{"-trimpath", "-ldflags", strings.TrimSpace("-s -w " + m.LDFlags)}
 	for _, p := range m.Programs {
@@ -108,7 +107,7 @@ func arguments(m Module) []string {
 	return args
 }
 
-// Built says whether the module's programs are in the cache.
+// Built reports whether the module's programs are in the cache.
 func (c *Cache) Built(m Module) (bool, error) {
 	dir, err := c.Dir(m)
 	if err != nil {
@@ -119,13 +118,13 @@ func (c *Cache) Built(m Module) (bool, error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("look for built %s: %w", m.Name, err)
+		return false, fmt.Errorf("look for the built programs of %s: %w", m.Name, err)
 	}
 	return true, nil
 }
 
-// Bin returns a directory with a symlink for each program that is built. It is
-// named by all the pins, so that two clones with different pins have two.
+// Bin returns a directory with a symlink for each built program. Its name is a
+// hash of all modules, so two clones with different modules have two directories.
 func (c *Cache) Bin() (string, error) {
 	h := sha256.New()
 	links := map[string]string{}
@@ -154,13 +153,13 @@ func (c *Cache) Bin() (string, error) {
 	return bin, os.MkdirAll(bin, 0o755)
 }
 
-// link makes name a symlink to target, whole at every moment.
+// link makes name a symlink to target. It replaces an old symlink atomically.
 func link(name, target string) error {
 	if old, err := os.Readlink(name); err == nil && old == target {
 		return nil
 	}
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return fmt.Errorf("make the bin directory: %w", err)
+		return fmt.Errorf("create the bin directory: %w", err)
 	}
 	temporary := fmt.Sprintf("%s.%d", name, os.Getpid())
 	if err := os.Symlink(target, temporary); err != nil {

@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// newCache returns a cache over the real pins, with nothing built.
+// newCache returns an empty cache for the real modules.
 func newCache(t *testing.T) *Cache {
 	t.Helper()
 	return &Cache{source: ".", root: t.TempDir(), goVersion: "go1.0 linux/amd64"}
 }
 
-// pretend makes an empty executable for each program of the module.
-func pretend(t *testing.T, c *Cache, m Module) {
+// fakeBuild writes a file for each program of the module, as a build would.
+func fakeBuild(t *testing.T, c *Cache, m Module) {
 	t.Helper()
 	dir, err := c.Dir(m)
 	if err != nil {
@@ -37,28 +37,28 @@ func TestBin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pretend(t, c, modules[0])
-	pretend(t, c, modules[1])
+	fakeBuild(t, c, modules[0])
+	fakeBuild(t, c, modules[1])
 	bin, err := c.Bin()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{"etcd": "etcd-3.6", "etcd-3.6": "etcd-3.6", "etcd-3.5": "etcd-3.5", "etcdutl-3.5": "etcd-3.5"} {
-		t.Run(name+" leads to "+want, func(t *testing.T) {
+		t.Run(name+" is the program of "+want, func(t *testing.T) {
 			got, err := os.ReadFile(filepath.Join(bin, name))
 			if err != nil || string(got) != want {
 				t.Errorf("got %q, error %v", got, err)
 			}
 		})
 	}
-	t.Run("has no link to what is not built", func(t *testing.T) {
+	t.Run("has no link to a program that is not built", func(t *testing.T) {
 		if _, err := os.Lstat(filepath.Join(bin, "helm")); !os.IsNotExist(err) {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("is the same directory when more is built", func(t *testing.T) {
+	t.Run("is the same directory after another module is built", func(t *testing.T) {
 		helm, _ := Select("helm")
-		pretend(t, c, helm[0])
+		fakeBuild(t, c, helm[0])
 		again, err := c.Bin()
 		if err != nil || again != bin {
 			t.Fatalf("got %s, want %s, error %v", again, bin, err)
@@ -70,16 +70,16 @@ func TestBin(t *testing.T) {
 }
 
 func TestBuild(t *testing.T) {
-	t.Run("says and does nothing when all is built", func(t *testing.T) {
+	t.Run("prints nothing if everything is built", func(t *testing.T) {
 		c := newCache(t)
 		modules, _ := Select("helm")
-		pretend(t, c, modules[0])
-		var said strings.Builder
-		if err := c.Build(context.Background(), &said, modules); err != nil || said.String() != "" {
-			t.Errorf("said %q, error %v", said.String(), err)
+		fakeBuild(t, c, modules[0])
+		var output strings.Builder
+		if err := c.Build(context.Background(), &output, modules); err != nil || output.String() != "" {
+			t.Errorf("output %q, error %v", output.String(), err)
 		}
 	})
-	t.Run("leaves nothing behind when a build fails, and shows the compiler's words", func(t *testing.T) {
+	t.Run("returns the compiler's errors and removes its files if a build fails", func(t *testing.T) {
 		c := newCache(t)
 		c.source = t.TempDir()
 		m := Module{Name: "broken", Programs: []Program{{"example.com/broken", "broken"}}}
@@ -92,8 +92,8 @@ func TestBuild(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		var said strings.Builder
-		err := c.Build(context.Background(), &said, []Module{m})
+		var output strings.Builder
+		err := c.Build(context.Background(), &output, []Module{m})
 		if err == nil || !strings.Contains(err.Error(), "undefined: undefinedName") {
 			t.Errorf("got %v", err)
 		}
@@ -101,7 +101,7 @@ func TestBuild(t *testing.T) {
 			t.Errorf("built %v, error %v", built, err)
 		}
 		if left, _ := filepath.Glob(filepath.Join(c.root, ".building-*")); len(left) > 0 {
-			t.Errorf("left %v", left)
+			t.Errorf("the failed build left the directories %v", left)
 		}
 	})
 }

@@ -1,8 +1,8 @@
 // Package programs builds the programs that the local Kubernetes and the
-// tests run, each from a module of its own, and keeps them across clones.
+// tests run, and keeps them in a cache that all clones share.
 //
-// A module is a folder beside this file: a go.mod whose tool directives name
-// the packages, and a go.sum. None of it enters the product's own module.
+// A module is a folder next to this file. It has a go.mod, whose tool directives
+// list the packages, and a go.sum. The product's module depends on none of them.
 package programs
 
 import (
@@ -17,11 +17,11 @@ type Module struct {
 	Name     string        // the folder's name
 	Programs []Program     // in the order of the go.mod's tool directives
 	LDFlags  string        // added to -s -w
-	Cold     time.Duration // about how long a cold build takes on two cores
-	Suffix   string        // of a second name in the bin directory: "etcd" is also "etcd-3.6"
-	Plain    bool          // whether the bin directory has the programs under their own names
-	Folder   string        // folder inside the bin directory; empty is the top
-	ForUp    bool          // whether the local Kubernetes itself needs it
+	Cold     time.Duration // estimated time of a build without a build cache on two cores
+	Suffix   string        // suffix of a second name in the bin directory: "etcd" is also "etcd-3.6"
+	Plain    bool          // whether the bin directory has the programs under their plain names
+	Folder   string        // folder inside the bin directory; empty is the bin directory itself
+	ForUp    bool          // whether the local Kubernetes needs it
 }
 
 // A Program is one main package and the name of its executable.
@@ -31,9 +31,8 @@ type Program struct {
 
 const kubernetesVersion = "v1.36.3"
 
-// kubernetesLDFlags stamps the version that Kubernetes' own build would have
-// stamped: without it the API server says v0.0.0 and Helm refuses charts that
-// ask for a kubeVersion.
+// kubernetesLDFlags sets the version as Kubernetes' own build does. Without it
+// the API server reports v0.0.0, and Helm refuses charts with a kubeVersion.
 const kubernetesLDFlags = "-X k8s.io/component-base/version.gitVersion=" + kubernetesVersion +
 	" -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36" +
 	" -X k8s.io/client-go/pkg/version.gitVersion=" + kubernetesVersion
@@ -71,7 +70,7 @@ func Modules() []Module {
 		{Name: "versitygw", Cold: 90 * time.Second, Plain: true, Programs: []Program{{"github.com/versity/versitygw/cmd/versitygw", "versitygw"}}},
 		{Name: "fake-gcs", Cold: time.Minute, Plain: true, Programs: []Program{{"github.com/fsouza/fake-gcs-server", "fake-gcs-server"}}},
 		{Name: "cert-manager", Cold: 2 * time.Minute, Programs: []Program{{"localkube/cert-manager", "cert-manager"}}},
-		// From before etcd's modules had their major version in their path; etcdutl came with 3.5.
+		// The module paths of 3.4 have no major version, and etcdutl exists since 3.5.
 		{Name: "etcd-3.4", Suffix: "-3.4", Cold: 40 * time.Second, Programs: []Program{
 			{"go.etcd.io/etcd/etcdctl", "etcdctl"},
 			{"go.etcd.io/etcd", "etcd"},
@@ -92,8 +91,8 @@ func etcd(minor string, local bool) Module {
 	}
 }
 
-// Select returns the modules of these names in the order of Modules; no name
-// selects those that the local Kubernetes needs, "all" selects every one.
+// Select returns the modules with these names, in the order of Modules. Without
+// names it returns those that the local Kubernetes needs; "all" selects every one.
 func Select(names ...string) ([]Module, error) {
 	want := map[string]bool{}
 	for _, name := range names {
@@ -110,13 +109,13 @@ func Select(names ...string) ([]Module, error) {
 	}
 	delete(want, "all")
 	if len(want) > 0 {
-		return nil, fmt.Errorf("no program module named %s: there are all, %s", strings.Join(sorted(want), ", "), strings.Join(known, ", "))
+		return nil, fmt.Errorf("unknown program module %s: valid names are all, %s", strings.Join(sorted(want), ", "), strings.Join(known, ", "))
 	}
 	return selected, nil
 }
 
-// Links gives the names of the module's programs in the bin directory, and the
-// file in the module's own directory that each leads to.
+// Links maps each name in the bin directory to the file in the module's own
+// directory that it links to.
 func (m Module) Links() map[string]string {
 	links := map[string]string{}
 	for _, p := range m.Programs {

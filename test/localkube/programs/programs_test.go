@@ -13,7 +13,7 @@ import (
 
 func TestModules(t *testing.T) {
 	for _, m := range Modules() {
-		t.Run(m.Name+" builds exactly the packages its go.mod names as tools", func(t *testing.T) {
+		t.Run(m.Name+" builds exactly the tools of its go.mod", func(t *testing.T) {
 			content, err := os.ReadFile(filepath.Join(m.Name, "go.mod"))
 			if err != nil {
 				t.Fatal(err)
@@ -24,30 +24,30 @@ func TestModules(t *testing.T) {
 			}
 			sort.Strings(got)
 			if diff := cmp.Diff(tools(string(content)), got); diff != "" {
-				t.Errorf("go.mod's tools (-) and the table (+) differ:\n%s", diff)
+				t.Errorf("the tools of go.mod (-) and the table in module.go (+) differ:\n%s", diff)
 			}
 		})
 	}
-	t.Run("stamps the version of Kubernetes that go.mod requires", func(t *testing.T) {
+	t.Run("sets the version of Kubernetes that go.mod requires", func(t *testing.T) {
 		content, err := os.ReadFile("kubernetes/go.mod")
 		if err != nil {
 			t.Fatal(err)
 		}
 		found := regexp.MustCompile(`(?m)k8s\.io/kubernetes (v\S+)`).FindStringSubmatch(string(content))
 		if found == nil || found[1] != kubernetesVersion {
-			t.Fatalf("go.mod requires %q, the table stamps %q", found, kubernetesVersion)
+			t.Fatalf("go.mod requires %q, but module.go sets %q", found, kubernetesVersion)
 		}
 		minor := "gitMinor=" + strings.Split(kubernetesVersion, ".")[1] + " "
 		if !strings.Contains(kubernetesLDFlags, minor) {
-			t.Errorf("the stamps %q lack %q", kubernetesLDFlags, minor)
+			t.Errorf("the flags %q do not contain %q", kubernetesLDFlags, minor)
 		}
 	})
-	t.Run("gives no two programs one name in the bin directory", func(t *testing.T) {
+	t.Run("gives each program its own name in the bin directory", func(t *testing.T) {
 		owner := map[string]string{}
 		for _, m := range Modules() {
 			for name := range m.Links() {
 				if other, taken := owner[name]; taken {
-					t.Errorf("%s of %s is also of %s", name, m.Name, other)
+					t.Errorf("%s and %s both have a program %s", m.Name, other, name)
 				}
 				owner[name] = m.Name
 			}
@@ -80,8 +80,8 @@ func TestSelect(t *testing.T) {
 	cases := map[string]struct {
 		names, want []string
 	}{
-		"selects what the local Kubernetes needs when nothing is named": {nil, []string{"kubernetes", "containerd", "coredns", "local-path", "etcd-3.6", "cni"}},
-		"selects what is named, in the table's order":                   {[]string{"etcd-3.5", "helm"}, []string{"helm", "etcd-3.5"}},
+		"selects what the local Kubernetes needs if no module is named": {nil, []string{"kubernetes", "containerd", "coredns", "local-path", "etcd-3.6", "cni"}},
+		"selects the named modules in the order of the table":           {[]string{"etcd-3.5", "helm"}, []string{"helm", "etcd-3.5"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -98,13 +98,13 @@ func TestSelect(t *testing.T) {
 			}
 		})
 	}
-	t.Run("selects every module for all", func(t *testing.T) {
+	t.Run("selects every module if all is named", func(t *testing.T) {
 		modules, err := Select("all")
 		if err != nil || len(modules) != len(Modules()) {
 			t.Errorf("got %d of %d modules, error %v", len(modules), len(Modules()), err)
 		}
 	})
-	t.Run("refuses a name it does not know, and says which there are", func(t *testing.T) {
+	t.Run("refuses an unknown name and lists the valid ones", func(t *testing.T) {
 		_, err := Select("helm", "heml")
 		if err == nil || !strings.Contains(err.Error(), "heml") || !strings.Contains(err.Error(), "versitygw") {
 			t.Errorf("got %v", err)
@@ -127,7 +127,7 @@ func TestKey(t *testing.T) {
 	seen := map[string]string{}
 	for what, k := range keys {
 		if other, taken := seen[k]; taken {
-			t.Errorf("changing %s and changing %s give one key %s", what, other, k)
+			t.Errorf("a change of %s and a change of %s have the same key %s", what, other, k)
 		}
 		seen[k] = what
 	}
@@ -156,7 +156,7 @@ func TestProgress(t *testing.T) {
 			t.Error(line)
 		}
 	})
-	t.Run("keeps the compiler's complaints for the error", func(t *testing.T) {
+	t.Run("keeps the compiler's messages for the error", func(t *testing.T) {
 		if diff := cmp.Diff([]string{"# a/b", "x.go:1: undefined: y"}, p.other); diff != "" {
 			t.Error(diff)
 		}

@@ -1,10 +1,10 @@
-# The node's own /run, /var/lib, /var/log: its programs write where they always
-# do, and nothing of it is on the host when they are gone.
+# The node has its own /run, /var/lib and /var/log. Its programs write to their
+# usual paths and leave nothing on this machine.
 mount -t tmpfs -o mode=755 lk-run /run
 mkdir /run/lock
 mount --bind {{.Dir}}/lib /var/lib
 mount --bind {{.Dir}}/log /var/log
 mount --bind {{.Dir}}/volumes /var/lib/local-path
-# The kubelet sets these for the whole machine. It finds them as it wants them
-# and leaves the machine's alone.
+# The kubelet would set these for the whole machine. These files already have its
+# values, so it does not change the machine's.
 for s in {{.Dir}}/sysctl/*; do mount --bind "$s" "/proc/sys/$(basename "$s" | tr . /)"; done
