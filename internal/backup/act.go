@@ -11,7 +11,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// act does the step's one effect. It never waits.
+// act does the one effect of the step. It never waits.
 func (r *Reconciler) act(ctx context.Context, backup *v1beta2.EtcdBackup, s State, step Step) error {
 	switch step := step.(type) {
 	case RemoveFinalizer:
@@ -30,11 +30,14 @@ func (r *Reconciler) act(ctx context.Context, backup *v1beta2.EtcdBackup, s Stat
 		return r.begin(ctx, backup, s, KindDrill, step.Number)
 	case Purge:
 		return r.begin(ctx, backup, s, KindPurge, step.Number)
+	case Idle, Report, Watch, Refuse, Finished, Suspended, Wait, Backoff, Scheduled:
+	default:
+		return fmt.Errorf("unknown step %T", step)
 	}
 	return nil
 }
 
-// settle is what may be done only when the status was written: a result that it tells of is no longer needed.
+// settle drops the result of an attempt. It is called after the status that contains the result was written.
 func (r *Reconciler) settle(backup *v1beta2.EtcdBackup, s State, step Step) {
 	switch step.(type) {
 	case Report:
@@ -58,12 +61,12 @@ func (r *Reconciler) removeFinalizer(ctx context.Context, backup *v1beta2.EtcdBa
 	before := backup.DeepCopy()
 	controllerutil.RemoveFinalizer(backup, name)
 	if err := r.client.Patch(ctx, backup, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
-		return fmt.Errorf("remove finalizer %s of EtcdBackup %s/%s: %w", name, backup.Namespace, backup.Name, err)
+		return fmt.Errorf("remove finalizer %s from EtcdBackup %s/%s: %w", name, backup.Namespace, backup.Name, err)
 	}
 	return nil
 }
 
-// expire deletes what was looked at, and nothing that has changed since.
+// expire deletes the EtcdBackup, unless it has changed since it was observed.
 func (r *Reconciler) expire(ctx context.Context, backup *v1beta2.EtcdBackup) error {
 	preconditions := client.Preconditions{UID: &backup.UID, ResourceVersion: &backup.ResourceVersion}
 	if err := r.client.Delete(ctx, backup, preconditions); client.IgnoreNotFound(err) != nil {
@@ -72,7 +75,7 @@ func (r *Reconciler) expire(ctx context.Context, backup *v1beta2.EtcdBackup) err
 	return nil
 }
 
-// begin only starts an attempt.
+// begin starts an attempt, which then runs in a worker.
 func (r *Reconciler) begin(ctx context.Context, backup *v1beta2.EtcdBackup, s State, kind Kind, number int32) error {
 	log := ctrl.LoggerFrom(ctx)
 	o := orderOf(s)

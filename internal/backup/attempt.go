@@ -20,10 +20,10 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
-// attemptFunc makes one attempt. It runs in a worker, until it is done or its context ends.
+// attemptFunc runs one attempt. It runs in a worker, until it is done or its context ends.
 type attemptFunc func(context.Context, order, *tracker) Result
 
-// taker makes attempts. Its functions are the world at its edges.
+// taker runs attempts. Tests replace its functions.
 type taker struct {
 	secrets  client.Reader
 	spoolDir string
@@ -36,7 +36,7 @@ type taker struct {
 	now      func() time.Time
 }
 
-// newTaker cleans up what a killed operator left in spoolDir.
+// newTaker deletes the files that an earlier process has left in spoolDir.
 func newTaker(secrets client.Reader, spoolDir string) (*taker, error) {
 	if err := snapshot.CleanSpool(spoolDir); err != nil {
 		return nil, fmt.Errorf("clean spool directory %s: %w", spoolDir, err)
@@ -47,13 +47,13 @@ func newTaker(secrets client.Reader, spoolDir string) (*taker, error) {
 	}, nil
 }
 
-// attempt tries once, within the order's time. Nothing that goes wrong in it concerns any other EtcdBackup.
+// attempt runs one attempt within its time limit. Its errors and panics affect no other EtcdBackup.
 func (t *taker) attempt(ctx context.Context, o order, progress *tracker) Result {
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	result, err := worker.Try(func() (Result, error) { return t.work(ctx, o, progress) })
 	if caught := (*worker.PanicError)(nil); errors.As(err, &caught) {
-		ctrl.LoggerFrom(ctx).Error(err, "taking a snapshot panicked", "stack", string(caught.Stack))
+		ctrl.LoggerFrom(ctx).Error(err, "An attempt panicked", "stack", string(caught.Stack))
 	}
 	if err != nil {
 		expired := errors.Is(ctx.Err(), context.DeadlineExceeded)
@@ -63,7 +63,7 @@ func (t *taker) attempt(ctx context.Context, o order, progress *tracker) Result 
 	return result
 }
 
-// work does what the order is for.
+// work does what the order asks for.
 func (t *taker) work(ctx context.Context, o order, progress *tracker) (Result, error) {
 	switch o.Kind {
 	case KindDrill:
@@ -86,7 +86,7 @@ func (t *taker) store(ctx context.Context, o order) (objstore.Store, error) {
 	return store, nil
 }
 
-// tls is how the members are talked to; nil where no Secret is named.
+// tls returns the TLS configuration for the members, and nil if the spec names no Secret.
 func (t *taker) tls(ctx context.Context, o order) (*tls.Config, error) {
 	data, err := t.secret(ctx, o.Namespace, o.TLSSecret)
 	if err != nil || o.TLSSecret == "" {
@@ -94,7 +94,7 @@ func (t *taker) tls(ctx context.Context, o order) (*tls.Config, error) {
 	}
 	config, err := etcd.TLSConfig(data[v1beta2.ClientCertKey], data[v1beta2.ClientKeyKey], data[v1beta2.ClientCAKey])
 	if err != nil {
-		return nil, fail(v1beta2.ReasonSecretMissing, fmt.Sprintf("Secret %s has no usable %s, %s and %s: %v",
+		return nil, fail(v1beta2.ReasonSecretMissing, fmt.Sprintf("Secret %s has no usable %s, %s and %s: %v. Correct the Secret.",
 			o.TLSSecret, v1beta2.ClientCertKey, v1beta2.ClientKeyKey, v1beta2.ClientCAKey, err))
 	}
 	return config, nil
@@ -112,5 +112,5 @@ func (t *taker) secret(ctx context.Context, namespace, name string) (map[string]
 	return data, err
 }
 
-// tool names the writer in manifests.
+// tool names the writer of a snapshot in its manifest.
 func tool() string { return Name + " " + operator.Version }

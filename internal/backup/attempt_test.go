@@ -240,20 +240,20 @@ func TestAttemptFails(t *testing.T) {
 	}{
 		"a panic is the failure of one attempt": {func(w *world) {
 			w.survey = func(context.Context, []string, *tls.Config) []answer { panic("index out of range") }
-		}, one(), "Retrying", "please report this"},
+		}, one(), "Retrying", "Please report it"},
 		"a missing Secret":              {func(*world) {}, one(func(s *State) { s.Spec.S3.AWSSecret = "aws" }), "SecretMissing", "create Secret aws in namespace ns"},
 		"a missing TLS Secret":          {func(*world) {}, one(func(s *State) { s.Spec.ClientTLSSecret = "tls" }), "SecretMissing", "create Secret tls in namespace ns"},
 		"a Secret that opens no store":  {func(w *world) { w.open = noStore }, one(), "AccessDenied", "the Secret has no credentials"},
-		"a bucket that is not there":    {failing(objstore.ErrNoBucket), one(), "BucketNotFound", "create the bucket bucket"},
+		"a bucket that is not there":    {failing(objstore.ErrNoBucket), one(), "BucketNotFound", "Create the bucket bucket"},
 		"a store that refuses":          {failing(fs.ErrPermission), one(), "AccessDenied", "the operator's own identity"},
-		"an object that exists":         {failing(fs.ErrExist), one(), "ObjectExists", "nothing that exists is ever overwritten"},
-		"a stream that breaks":          {failing(snapshot.ErrSource), one(), "EndpointUnreachable", "see whether the member"},
+		"an object that exists":         {failing(fs.ErrExist), one(), "ObjectExists", "never overwrites an object"},
+		"a stream that breaks":          {failing(snapshot.ErrSource), one(), "EndpointUnreachable", "Check the member"},
 		"a member that lags behind":     {failing(snapshot.ErrStale), one(), "Retrying", "lags behind"},
 		"a spool that is full":          {failing(snapshot.ErrDisk), one(), "Retrying", "room for the database"},
-		"a snapshot that is not whole":  {failing(dbfile.ErrCorrupt), one(), "SnapshotCorrupt", "nothing was stored"},
-		"a snapshot without a trailer":  {failing(dbfile.ErrNoTrailer), one(), "SnapshotCorrupt", "nothing was stored"},
+		"a snapshot that is not whole":  {failing(dbfile.ErrCorrupt), one(), "SnapshotCorrupt", "stored no snapshot"},
+		"a snapshot without a trailer":  {failing(dbfile.ErrNoTrailer), one(), "SnapshotCorrupt", "stored no snapshot"},
 		"a store that does not answer":  {failing(errors.New("connection reset")), one(), "StoreUnreachable", "connection reset"},
-		"a store that answers too late": {func(w *world) { w.save = tooLate }, one(hasOneSecond), "DeadlineExceeded", "raise backupPolicy.timeoutInSecond"},
+		"a store that answers too late": {func(w *world) { w.save = tooLate }, one(hasOneSecond), "DeadlineExceeded", "Raise backupPolicy.timeoutInSecond"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
-// attempts are those that this process makes: a pool of workers, and how far each one is.
+// attempts holds the attempts of this process: a pool of workers, and the progress of each attempt.
 type attempts struct {
 	pool *worker.Pool[Result]
 
@@ -18,7 +18,7 @@ type attempts struct {
 	known map[worker.Key]*tracker
 }
 
-// tracker is one attempt while it runs; its progress is written by the worker and read by passes.
+// tracker is one running attempt. The worker writes its progress, and passes read it.
 type tracker struct {
 	kind       Kind
 	request    string
@@ -28,7 +28,7 @@ type tracker struct {
 
 	mu       sync.Mutex
 	progress Progress
-	// since is when the stage began.
+	// since is when the stage started.
 	since time.Time
 }
 
@@ -36,7 +36,7 @@ func newAttempts(limit int) *attempts {
 	return &attempts{pool: worker.New[Result](limit), known: map[worker.Key]*tracker{}}
 }
 
-// start begins an attempt, unless there is one already.
+// start starts an attempt, unless one exists already.
 func (a *attempts) start(key worker.Key, t *tracker, run func(context.Context, *tracker) Result) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -47,7 +47,7 @@ func (a *attempts) start(key worker.Key, t *tracker, run func(context.Context, *
 	return started
 }
 
-// find is the attempt of key, nil where there is none.
+// find returns the attempt of key, and nil if there is none.
 func (a *attempts) find(key worker.Key) *Attempt {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -63,13 +63,13 @@ func (a *attempts) find(key worker.Key) *Attempt {
 		fallthrough
 	case done:
 		found.Result = &result
-	case !a.pool.Running(key): // ended with the manager
+	case !a.pool.Running(key): // it ended with the manager
 		return nil
 	}
 	return found
 }
 
-// forget ends the attempt of key, or drops its result.
+// forget stops the attempt of key, or drops its result.
 func (a *attempts) forget(key worker.Key) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -77,7 +77,7 @@ func (a *attempts) forget(key worker.Key) {
 	delete(a.known, key)
 }
 
-// forgetOthers does that for earlier objects of that name, and for all of them where except is empty.
+// forgetOthers does the same for other objects of that name: all of them if except is empty.
 func (a *attempts) forgetOthers(object types.NamespacedName, except types.UID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -101,7 +101,7 @@ func (t *tracker) stage(stage string) {
 	t.progress, t.since = Progress{Stage: stage}, time.Now()
 }
 
-// passing begins a stage in which about so many bytes pass, and says how many have.
+// passing starts a stage that processes about that many bytes. The function that it returns takes the count so far.
 func (t *tracker) passing(stage string, about int64) func(int64) {
 	t.stage(stage)
 	return func(n int64) {

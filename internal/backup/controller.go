@@ -27,18 +27,19 @@ const Name = "backup-operator"
 
 // Options of the controller.
 type Options struct {
-	// SpoolDir is where snapshots lie while they are proven. What a killed operator left in it is removed.
+	// SpoolDir is where snapshots are stored while they are verified. The operator deletes the files of an earlier
+	// process in it when it starts.
 	SpoolDir string
-	// MaxConcurrent is how many snapshots are taken at once.
+	// MaxConcurrent is how many snapshots are taken at the same time.
 	MaxConcurrent int
 	// Metrics is where the controller's metrics are registered.
 	Metrics prometheus.Registerer
 }
 
-// Reconciler brings one EtcdBackup a step further.
+// Reconciler does one step for an EtcdBackup in each pass.
 type Reconciler struct {
 	client client.Client
-	// live reads past the cache.
+	// live reads from the API server, and not from the cache.
 	live     client.Reader
 	events   kubeevents.EventRecorder
 	attempts *attempts
@@ -77,7 +78,7 @@ func Setup(mgr manager.Manager, options Options) error {
 		Complete(r)
 }
 
-// Reconcile makes one pass: observe, plan, act, report.
+// Reconcile does one pass: observe, plan, act and report.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	backup, state, err := r.observe(ctx, request.NamespacedName)
 	if apierrors.IsNotFound(err) {
@@ -90,32 +91,33 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	r.attempts.forgetOthers(request.NamespacedName, state.UID)
 	r.metrics.proven(state)
-	step := Plan(state)
-	ctrl.LoggerFrom(ctx).V(1).Info("planned", "state", state, "step", fmt.Sprintf("%T", step))
+	step, rule := Plan(state)
+	description := step.describe(state)
+	ctrl.LoggerFrom(ctx).V(1).Info("Planned the next step", "rule", rule, "step", fmt.Sprintf("%T", step), "state", state)
 	actErr := r.act(ctx, backup, state, step)
 	if last(state, step) && actErr == nil {
 		r.settle(backup, state, step)
-		r.tell(backup, state, step)
-		return reconcile.Result{}, nil // it may be gone with that
+		kube.PublishEvents(r.events, backup, description.Events)
+		return reconcile.Result{}, nil // the EtcdBackup may not exist any more
 	}
 	changed, err := r.report(ctx, backup, state, step, actErr)
 	if apierrors.IsConflict(err) {
-		return reconcile.Result{RequeueAfter: atOnce}, nil // somebody wrote in between: decide on that
+		return reconcile.Result{RequeueAfter: atOnce}, nil // the next pass decides on the newer object
 	}
 	if err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	r.settle(backup, state, step)
 	if changed && actErr == nil {
-		r.tell(backup, state, step)
+		kube.PublishEvents(r.events, backup, description.Events)
 	}
 	if actErr != nil {
 		return reconcile.Result{}, actErr
 	}
-	return reconcile.Result{RequeueAfter: step.Requeue(r.now())}, nil
+	return reconcile.Result{RequeueAfter: description.Requeue}, nil
 }
 
-// last says whether the step may have made the object go.
+// last returns whether the EtcdBackup may not exist any more after the step.
 func last(s State, step Step) bool {
 	switch step.(type) {
 	case RemoveFinalizer, Release:
@@ -126,13 +128,6 @@ func last(s State, step Step) bool {
 	return false
 }
 
-// tell emits the events of a step.
-func (r *Reconciler) tell(backup *v1beta2.EtcdBackup, s State, step Step) {
-	for _, e := range events(s, step) {
-		r.events.Eventf(backup, nil, e.Type, e.Reason, e.Action, "%s", e.Text)
-	}
-}
-
 // report writes the status.
 func (r *Reconciler) report(ctx context.Context, backup *v1beta2.EtcdBackup, s State, step Step, err error) (bool, error) {
 	after := backup.DeepCopy()
@@ -140,11 +135,11 @@ func (r *Reconciler) report(ctx context.Context, backup *v1beta2.EtcdBackup, s S
 	return kube.PatchStatus(ctx, r.client, backup, after)
 }
 
-// backupsOf are the EtcdBackups that name a cluster.
+// backupsOf returns the EtcdBackups that name a cluster.
 func (r *Reconciler) backupsOf(ctx context.Context, cluster client.Object) []reconcile.Request {
 	var backups v1beta2.EtcdBackupList
 	if err := r.client.List(ctx, &backups, client.InNamespace(cluster.GetNamespace())); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "list EtcdBackups", "namespace", cluster.GetNamespace())
+		ctrl.LoggerFrom(ctx).Error(err, "Could not list the EtcdBackups", "namespace", cluster.GetNamespace())
 		return nil
 	}
 	var requests []reconcile.Request
@@ -156,7 +151,7 @@ func (r *Reconciler) backupsOf(ctx context.Context, cluster client.Object) []rec
 	return requests
 }
 
-// specOrRequestChanged lets through what a person did, and none of the operator's own writes.
+// specOrRequestChanged ignores the operator's own writes to the status.
 func specOrRequestChanged() predicate.Predicate {
 	request := func(object client.Object) string { return object.GetAnnotations()[v1beta2.AnnotationBackupNow] }
 	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
@@ -164,7 +159,7 @@ func specOrRequestChanged() predicate.Predicate {
 	}})
 }
 
-// clusterChanged lets through what a decision about a backup looks at; the sizes of databases change all the time.
+// clusterChanged ignores changes that no decision about a backup depends on, such as the sizes of the databases.
 func clusterChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok := e.ObjectOld.(*v1beta2.EtcdCluster)

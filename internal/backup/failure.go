@@ -9,46 +9,67 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
-// failedError is a Failure on its way, where its reason is known at the spot.
+// failedError is an error whose Failure is known where it occurs.
 type failedError struct{ Failure }
 
 func (e *failedError) Error() string { return e.Message }
 
 func fail(reason, message string) error { return &failedError{Failure{reason, message}} }
 
-// classify turns the error of an attempt into one of the API's reasons and what to do about it; expired says that
-// the attempt's time was over. Whatever nothing else is known of is an answer of the store, or none.
+// classify turns the error of an attempt into a Failure. expired is true if the attempt has used up its time.
 func classify(err error, o order, expired bool) *Failure {
 	var known *failedError
+	reason, advice := explain(err, o, expired)
+	if reason == "" && errors.As(err, &known) {
+		return &known.Failure
+	}
+	if reason == "" {
+		reason, advice = explainStore(err, o)
+	}
+	return &Failure{reason, planning.Sentence(doing[o.Kind]+" failed: ", err.Error()) + " " + advice}
+}
+
+// doing names what an attempt does, at the start of a sentence.
+var doing = map[Kind]string{KindSnapshot: "The snapshot", KindDrill: "The restore test", KindPurge: "Deleting the snapshots"}
+
+// explain returns the reason of an error and what to do about it. The reason is empty if the error says it itself, or if
+// it is an error of the store.
+func explain(err error, o order, expired bool) (reason, advice string) {
 	var panicked *worker.PanicError
-	say := func(reason, advice string) *Failure { return &Failure{reason, err.Error() + "; " + advice} }
 	switch {
 	case errors.As(err, &panicked):
-		return say(v1beta2.ReasonRetrying, "please report this; the operator's log has the stack")
+		return v1beta2.ReasonRetrying, "This is a bug. Please report it with the stack trace from the operator's log."
 	case errors.Is(err, fs.ErrExist):
-		return say(v1beta2.ReasonObjectExists, "nothing that exists is ever overwritten")
+		return v1beta2.ReasonObjectExists, "The operator never overwrites an object."
 	case errors.Is(err, dbfile.ErrCorrupt), errors.Is(err, dbfile.ErrNoTrailer):
-		return say(v1beta2.ReasonSnapshotCorrupt, "nothing was stored; compare the members (etcdutl hashkv) and look at the disk of the one that sent it")
+		return v1beta2.ReasonSnapshotCorrupt, "The operator stored no snapshot. Compare the members with etcdutl hashkv, and check the disk of the member that sent the snapshot."
 	case expired:
-		return say(v1beta2.ReasonDeadlineExceeded, fmt.Sprintf("an attempt may take %s: raise backupPolicy.timeoutInSecond, or see what is slow", o.Timeout))
-	case errors.As(err, &known):
-		return &known.Failure
-	case errors.Is(err, kube.ErrSecretMissing):
-		return &Failure{v1beta2.ReasonSecretMissing, err.Error()}
-	case errors.Is(err, snapshot.ErrDisk):
-		return say(v1beta2.ReasonRetrying, "the spool volume of the operator must have room for the database, once for each snapshot taken at a time")
-	case errors.Is(err, snapshot.ErrSource):
-		return say(v1beta2.ReasonEndpointUnreachable, "see whether the member and the network are well")
-	case errors.Is(err, snapshot.ErrStale):
-		return say(v1beta2.ReasonRetrying, "the member lags behind its cluster")
-	case errors.Is(err, objstore.ErrNoBucket):
-		return say(v1beta2.ReasonBucketNotFound, fmt.Sprintf("create the bucket %s, or correct path", o.Target.Bucket))
-	case errors.Is(err, fs.ErrPermission):
-		return say(v1beta2.ReasonAccessDenied, "let "+o.Target.Identity()+" list, read, write and delete objects in the bucket "+o.Target.Bucket)
+		return v1beta2.ReasonDeadlineExceeded, fmt.Sprintf("The limit for an attempt is %s. Raise backupPolicy.timeoutInSecond, or find out what is slow: the member, the network or the store.", o.Timeout)
 	}
-	return say(v1beta2.ReasonStoreUnreachable, "check the store's endpoint, port and TLS, and the network")
+	return "", ""
+}
+
+// explainStore does the same for the remaining errors. Every error that it does not recognise is an error of the store
+// or of the network.
+func explainStore(err error, o order) (reason, advice string) {
+	switch {
+	case errors.Is(err, kube.ErrSecretMissing):
+		return v1beta2.ReasonSecretMissing, "The operator continues when the Secret exists."
+	case errors.Is(err, snapshot.ErrDisk):
+		return v1beta2.ReasonRetrying, "Enlarge the spool volume of backup-operator. It needs room for the database of every snapshot that is taken at the same time."
+	case errors.Is(err, snapshot.ErrSource):
+		return v1beta2.ReasonEndpointUnreachable, "Check the member and the network."
+	case errors.Is(err, snapshot.ErrStale):
+		return v1beta2.ReasonRetrying, "The member lags behind its cluster. The operator asks another member in the next attempt, if there is a better one."
+	case errors.Is(err, objstore.ErrNoBucket):
+		return v1beta2.ReasonBucketNotFound, fmt.Sprintf("Create the bucket %s, or correct the path.", o.Target.Bucket)
+	case errors.Is(err, fs.ErrPermission):
+		return v1beta2.ReasonAccessDenied, fmt.Sprintf("Allow %s to list, read, write and delete objects in the bucket %s.", o.Target.Identity(), o.Target.Bucket)
+	}
+	return v1beta2.ReasonStoreUnreachable, "Check the endpoint, the port and the TLS settings of the store, and the network."
 }

@@ -10,20 +10,20 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
-// answer is what came back from one endpoint.
+// answer is the answer of one endpoint.
 type answer struct {
 	URL string
-	// Err is why the member said nothing.
+	// Err is why the member did not answer.
 	Err    error
 	Status etcd.Status
-	// NotServing is why a linearizable read failed: no quorum stands behind the member.
+	// NotServing is why a linearizable read failed, for example because the member has no quorum.
 	NotServing error
 }
 
-// choose picks the member to take the snapshot from: a voter that serves linearizable reads, not the leader where
-// there is a choice, and of those the one with the highest revision. clusterID, 16 hex digits, is the cluster that
-// the members must be of; empty where nothing is known of it. Without quorum it is an error, or with mark the voter
-// that knows most. The error is a *failedError.
+// choose picks the member to take the snapshot from. It is a voter that serves linearizable reads. A follower is better
+// than the leader, and a higher revision is better than a lower one. If clusterID (16 hex digits) is not empty, the
+// member must belong to that cluster. If no voter has a quorum, choose returns an error, or with mark the voter with the
+// newest data. The error is a *failedError.
 func choose(answers []answer, clusterID string, mark bool) (answer, error) {
 	answered, err := sameCluster(answers, clusterID)
 	if err != nil {
@@ -54,7 +54,7 @@ func first(yes bool) int {
 	return 1
 }
 
-// sameCluster keeps those that answered, and makes sure that they speak of one cluster.
+// sameCluster returns the members that answered. It fails if they belong to different clusters.
 func sameCluster(answers []answer, clusterID string) ([]answer, error) {
 	var answered []answer
 	var silent, other []string
@@ -63,23 +63,23 @@ func sameCluster(answers []answer, clusterID string) ([]answer, error) {
 		case a.Err != nil:
 			silent = append(silent, a.Err.Error())
 		case clusterID != "" && id != clusterID:
-			other = append(other, a.URL+" is of cluster "+id)
+			other = append(other, a.URL+" is a member of cluster "+id)
 		default:
 			answered = append(answered, a)
 		}
 	}
 	if len(answered) == 0 && len(other) > 0 {
 		return nil, fail(v1beta2.ReasonClusterNotAvailable, fmt.Sprintf(
-			"no member of cluster %s answers: %s", clusterID, strings.Join(append(other, silent...), "; ")))
+			"No member of cluster %s answers, so the operator cannot take a snapshot of it: %s. Check whether the cluster was replaced.", clusterID, strings.Join(append(other, silent...), "; ")))
 	}
 	if len(answered) == 0 {
 		return nil, fail(v1beta2.ReasonEndpointUnreachable, fmt.Sprintf(
-			"none of the %d endpoints answers; check their addresses, the network and TLS: %s", len(answers), strings.Join(silent, "; ")))
+			"None of the %d endpoints answers: %s. Check their addresses, the network and the TLS settings.", len(answers), strings.Join(silent, "; ")))
 	}
 	for _, a := range answered {
 		if a.Status.ClusterID != answered[0].Status.ClusterID {
 			return nil, fail(v1beta2.ReasonInvalidSpec, fmt.Sprintf(
-				"etcdEndpoints are of different etcd clusters: %s is of cluster %s and %s of cluster %s; write those of one",
+				"The etcdEndpoints belong to different etcd clusters: %s is a member of cluster %s, and %s is a member of cluster %s. Write the endpoints of one cluster.",
 				answered[0].URL, answered[0].Status.ClusterID, a.URL, a.Status.ClusterID))
 		}
 	}
@@ -103,13 +103,13 @@ func healthyVoters(answered []answer) ([]answer, error) {
 	}
 	if len(healthy) == 0 {
 		return nil, fail(v1beta2.ReasonClusterNotAvailable, fmt.Sprintf(
-			"no voter of cluster %s is healthy, and the snapshot of any other could be out of date; see that a quorum of members runs, or write noQuorum: Mark to save what is left of it: %s",
+			"No voter of cluster %s is healthy: %s. The operator takes no snapshot, because it could lack confirmed writes. Restore the quorum of the cluster, or write noQuorum: Mark to save the newest data that is left.",
 			answered[0].Status.ClusterID, strings.Join(why, "; ")))
 	}
 	return healthy, nil
 }
 
-// mostAdvanced is the voter that knows most of what was proposed, though not what of it was confirmed.
+// mostAdvanced returns the voter with the newest data. Some of it may not be confirmed.
 func mostAdvanced(answered []answer) (answer, bool) {
 	var voters []answer
 	for _, a := range answered {
@@ -126,8 +126,8 @@ func mostAdvanced(answered []answer) (answer, bool) {
 	}), true
 }
 
-// corrupt says whether etcd has found this member's data to differ from the others'. Every member lists the
-// alarms of all as "memberID:<decimal> alarm:CORRUPT".
+// corrupt returns whether etcd has raised the alarm CORRUPT for this member. Every member lists the alarms of all
+// members, as "memberID:<decimal> alarm:CORRUPT".
 func corrupt(s etcd.Status) bool {
 	own := fmt.Sprintf("memberID:%d ", uint64(s.MemberID))
 	return slices.ContainsFunc(s.Errors, func(e string) bool {

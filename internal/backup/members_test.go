@@ -71,15 +71,15 @@ func TestChooseRefuses(t *testing.T) {
 	}{
 		"endpoints none of which answers": {
 			[]answer{member("a", 0, isDown), member("bb", 0, isDown)}, "",
-			"EndpointUnreachable", []string{"none of the 2 endpoints", "status at a: connection refused", "status at bb: connection refused"},
+			"EndpointUnreachable", []string{"None of the 2 endpoints", "status at a: connection refused", "status at bb: connection refused"},
 		},
 		"endpoints of two clusters": {
 			[]answer{member("a", 5), member("bb", 5, ofCluster2)}, "",
-			"InvalidSpec", []string{"a is of cluster 0000000000000001", "bb of cluster 0000000000000002"},
+			"InvalidSpec", []string{"a is a member of cluster 0000000000000001", "bb is a member of cluster 0000000000000002"},
 		},
 		"members of another cluster only": {
 			[]answer{member("a", 5, ofCluster2), member("bb", 0, isDown)}, "0000000000000001",
-			"ClusterNotAvailable", []string{"a is of cluster 0000000000000002", "status at bb"},
+			"ClusterNotAvailable", []string{"a is a member of cluster 0000000000000002", "status at bb"},
 		},
 		"members without quorum": {
 			[]answer{member("a", 5, noQuorum)}, "",

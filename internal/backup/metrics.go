@@ -10,8 +10,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// metrics of all EtcdBackups. Labels are the object's name and the API's reasons, so their number is bounded; an
-// object's go with it.
+// metrics of all EtcdBackups. Their labels are names of objects and the API's reasons, so their number is limited. The
+// metrics of an object are deleted with it.
 type metrics struct {
 	newest   *prometheus.GaugeVec
 	bytes    *prometheus.GaugeVec
@@ -27,32 +27,32 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 	m := &metrics{
 		newest: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "etcd_backup_newest_snapshot_timestamp_seconds",
-			Help: "When the newest proven snapshot was taken, in Unix time; its age is time() minus this.",
+			Help: "When the newest verified snapshot was taken, in Unix time. Its age is time() minus this value.",
 		}, object),
 		bytes: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "etcd_backup_newest_snapshot_bytes",
-			Help: "Size of the newest proven snapshot.",
+			Help: "Size of the newest verified snapshot, in bytes.",
 		}, object),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "etcd_backup_duration_seconds",
-			Help:    "How long an attempt took that ended in a proven snapshot.",
+			Help:    "How long the attempts took that ended with a verified snapshot.",
 			Buckets: prometheus.ExponentialBuckets(0.25, 2, 12),
 		}, object),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "etcd_backup_failures_total",
-			Help: "Attempts that failed, by the reason in the status.",
+			Help: "Number of failed attempts, by the reason in the status.",
 		}, append(object, "reason")),
 		drill: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "etcd_backup_last_drill_timestamp_seconds",
-			Help: "When a snapshot was last read back and restored into scratch space, in Unix time.",
+			Help: "When the last restore test of a snapshot ended, in Unix time.",
 		}, object),
 		passed: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "etcd_backup_last_drill_passed",
-			Help: "1 where that snapshot can be restored, 0 where it cannot.",
+			Help: "1 if the last restore test passed, 0 if it failed.",
 		}, object),
 		next: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "etcd_backup_next_timestamp_seconds",
-			Help: "When the next snapshot or attempt is due, in Unix time; 0 where none is.",
+			Help: "When the next snapshot or attempt is due, in Unix time. 0 if none is due.",
 		}, object),
 	}
 	for _, c := range []prometheus.Collector{m.newest, m.bytes, m.duration, m.failures, m.drill, m.passed, m.next} {
@@ -63,7 +63,7 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 	return m, nil
 }
 
-// proven says what the newest proven snapshot is, also that of an earlier process.
+// proven updates the metrics of the newest snapshot from the status, which an earlier process may have written.
 func (m *metrics) proven(s State) {
 	if d := s.Status.LastDrill; d != nil {
 		m.drill.WithLabelValues(s.Namespace, s.Name).Set(float64(d.Time.Unix()))
@@ -100,7 +100,7 @@ func (m *metrics) ended(s State) {
 	}
 }
 
-// forget drops what was said of an object that is gone.
+// forget deletes the metrics of an object that does not exist any more.
 func (m *metrics) forget(name types.NamespacedName) {
 	labels := prometheus.Labels{"namespace": name.Namespace, "name": name.Name}
 	m.newest.DeletePartialMatch(labels)

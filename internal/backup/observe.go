@@ -16,8 +16,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
-// observe reads all that a decision may look at. It decides nothing. The EtcdBackup is read past the cache: its
-// status holds how the attempts before ended, and a cache that is behind would have one made again.
+// observe reads everything that a decision may depend on. It decides nothing. It does not read the EtcdBackup from the
+// cache: the status contains the results of earlier attempts, and a stale one would repeat an attempt.
 func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName) (*v1beta2.EtcdBackup, State, error) {
 	backup := &v1beta2.EtcdBackup{}
 	if err := r.live.Get(ctx, name, backup); err != nil {
@@ -38,7 +38,7 @@ func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName) (*v
 	}
 	s.Target, s.Problem = target(s.Namespace, s.Name, s.Spec)
 	if s.Deleting || s.Problem != nil || s.Attempt != nil || s.ended() != "" && !s.drillable() {
-		return backup, s, nil // nothing else is looked at then
+		return backup, s, nil // no rule depends on anything else then
 	}
 	var err error
 	if s.Cluster, err = r.cluster(ctx, s); err != nil {
@@ -48,7 +48,7 @@ func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName) (*v
 	return backup, s, err
 }
 
-// cluster is the EtcdCluster that the spec names, nil where there is none.
+// cluster returns the EtcdCluster that the spec names, and nil if it does not exist.
 func (r *Reconciler) cluster(ctx context.Context, s State) (*Cluster, error) {
 	if s.Spec.EtcdCluster == nil {
 		return nil, nil
@@ -65,14 +65,14 @@ func (r *Reconciler) cluster(ctx context.Context, s State) (*Cluster, error) {
 	return clusterOf(&found), nil
 }
 
-// clusterOf is what an EtcdCluster's status says.
+// clusterOf returns what a decision may depend on from an EtcdCluster.
 func clusterOf(c *v1beta2.EtcdCluster) *Cluster {
 	out := &Cluster{
 		Name: c.Name, UID: c.UID, ID: c.Status.ClusterID, ClientTLSSecret: c.Status.ClientTLSSecret,
 		Available: meta.IsStatusConditionTrue(c.Status.Conditions, v1beta2.ConditionAvailable),
 	}
 	if condition := meta.FindStatusCondition(c.Status.Conditions, v1beta2.ConditionAvailable); condition == nil {
-		out.Message = "cluster-operator has not looked at it yet"
+		out.Message = "cluster-operator has not reported its state yet. If this lasts, check that cluster-operator is running."
 	} else if !out.Available {
 		out.Message = condition.Message
 	}
@@ -84,8 +84,8 @@ func clusterOf(c *v1beta2.EtcdCluster) *Cluster {
 	return out
 }
 
-// secretProblem says which of the Secrets that an attempt needs is missing. What is in them is read by the
-// attempt, and never comes into State.
+// secretProblem returns which of the Secrets that an attempt needs is missing. Only the attempt reads their contents,
+// which are never part of the State.
 func (r *Reconciler) secretProblem(ctx context.Context, s State) (string, error) {
 	for _, name := range []string{s.Target.Secret, s.tlsSecret()} {
 		_, err := kube.SecretData(ctx, r.live, s.Namespace, name)

@@ -15,7 +15,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/storage"
 )
 
-// order is all that an attempt is told: plain data, taken from a State when it starts.
+// order is everything that an attempt needs: plain data, taken from a State when it starts.
 type order struct {
 	Namespace, Name string
 	UID             types.UID
@@ -26,29 +26,29 @@ type order struct {
 	Encoder snapshot.Encoder
 	Timeout time.Duration
 
-	// URLs of the members, and the Secret to talk to them; empty without TLS.
+	// URLs of the members, and the Secret with the client certificate. TLSSecret is empty without TLS.
 	URLs      []string
 	TLSSecret string
-	// ClusterID that the members must be of, empty where nothing is known of it.
+	// ClusterID that the members must have. It is empty if it is unknown.
 	ClusterID string
 	// Cluster names the source in manifests and in the keys of a series.
 	Cluster    string
 	ClusterUID types.UID
 
-	// Series: the snapshot is the next of one, which is due by Rhythm, or since somebody asked by Request. Of the
-	// others it keeps what Keep says.
+	// Series is true if the snapshot is one of a series. Rhythm is the schedule. Request is not empty if a user asked for
+	// the snapshot. Keep decides which older snapshots are kept.
 	Series  bool
 	Rhythm  schedule.Schedule
 	Request string
 	Keep    snapshot.Policy
 
 	Kind Kind
-	// Mark: a cluster without quorum is saved, and the snapshot marked.
+	// Mark is true if a cluster without quorum is saved too, with a marked snapshot.
 	Mark bool
-	// Verify: the snapshot is read back, unless Proven is its path.
+	// Verify is true if the snapshot is tested, unless its path is Proven: that one has passed a test already.
 	Verify bool
 	Proven string
-	// Newest is the newest snapshot that is known, for a drill.
+	// Newest is the newest known snapshot, for a restore test.
 	Newest v1beta2.Snapshot
 }
 
@@ -60,7 +60,7 @@ func orderOf(s State) order {
 		Encoder: encoder(s.Spec),
 		URLs:    s.Spec.EtcdEndpoints, TLSSecret: s.tlsSecret(), Cluster: sourceName(s.Name, s.Spec),
 	}
-	o.Rhythm, _ = rhythm(s.Spec) // badPolicy has refused what is none
+	o.Rhythm, _ = rhythm(s.Spec) // badPolicy has checked it
 	if s.asked() {
 		o.Request = s.Request
 	}
@@ -80,7 +80,7 @@ func orderOf(s State) order {
 	return o
 }
 
-// sourceName is the EtcdCluster's, or the EtcdBackup's own where the source is named by endpoints.
+// sourceName is the name of the EtcdCluster. If the spec names endpoints instead, it is the name of the EtcdBackup.
 func sourceName(backup string, spec v1beta2.EtcdBackupSpec) string {
 	if spec.EtcdCluster != nil {
 		return spec.EtcdCluster.Name
@@ -92,11 +92,11 @@ func (o order) seriesOf(id etcd.ID) snapshot.Series {
 	return snapshot.Series{Folder: o.Target.Key, Namespace: o.Namespace, Cluster: o.Cluster, ClusterID: uint64(id)}
 }
 
-// emptyRevision is what a member says of a store that was never written to; its file holds none at all.
+// emptyRevision is the revision of a database that was never written to. Its file contains no revision.
 const emptyRevision = 1
 
-// describe fills in what a snapshot is of, taken now from a member.
-func (o order) describe(r *snapshot.Request, from answer, answers []answer, now time.Time) {
+// fill adds what is known about a snapshot that is taken now from a member.
+func (o order) fill(r *snapshot.Request, from answer, answers []answer, now time.Time) {
 	id := from.Status.ClusterID
 	r.Key, r.Encoder = o.Target.Key, o.Encoder
 	if o.Series {
@@ -108,7 +108,7 @@ func (o order) describe(r *snapshot.Request, from answer, answers []answer, now 
 		r.MinRevision = from.Status.Revision
 	}
 	r.Time, r.Tool = now, tool()
-	// An earlier try is recognised by these. After an edit of the source the same EtcdBackup wants something else.
+	// These identify an earlier attempt. They change with the source, because that is another snapshot.
 	r.Attempt, r.Since, r.Again = o.attemptOf(id), o.Since, !o.Series
 	r.Backup, r.NoQuorum = o.Name, from.NotServing != nil
 	for _, a := range answers {
@@ -118,8 +118,8 @@ func (o order) describe(r *snapshot.Request, from answer, answers []answer, now 
 	}
 }
 
-// attemptOf is the mark in manifests by which an earlier try is known again. What somebody asked for by an
-// annotation has one of its own, so that it is taken once and not again when the status was lost.
+// attemptOf is the mark in the manifest that identifies an earlier attempt. A snapshot that a user asked for by an
+// annotation has its own mark, so that it is taken once, even if the status is lost.
 func (o order) attemptOf(id etcd.ID) string {
 	mark := o.mark() + "/" + id.String()
 	if o.Request == "" {
@@ -129,10 +129,10 @@ func (o order) attemptOf(id etcd.ID) string {
 	return fmt.Sprintf("%s/now/%x", mark, sum[:8])
 }
 
-// mark is what the Attempt of all snapshots that this EtcdBackup wrote begins with, and of no others.
+// mark is the prefix of the Attempt of all snapshots of this EtcdBackup, and of no others.
 func (o order) mark() string { return string(o.UID) }
 
-// result tells of a snapshot in the words of the API.
+// result is the Result of an attempt that has saved or found a snapshot.
 func (o order) result(key string, saved snapshot.Saved) Result {
 	told := o.tell(key, saved.Manifest)
 	return Result{Found: saved.Found, Snapshot: &told}

@@ -4,16 +4,91 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
-// purgeLimit is how long a deleted EtcdBackup is held at most for the sake of its snapshots.
+type (
+	// Idle does nothing: the EtcdBackup is being deleted.
+	Idle struct{}
+	// RemoveFinalizer removes the finalizer of coreos/etcd-operator.
+	RemoveFinalizer struct{}
+	// Hold adds the finalizer that keeps the EtcdBackup until its snapshots are deleted.
+	Hold struct{}
+	// Release removes that finalizer. Removed is how many snapshots were deleted. Cause is why they were not, if the
+	// operator has given up.
+	Release struct {
+		Removed int
+		Cause   string
+	}
+	// Purge starts to delete all snapshots that the EtcdBackup has written.
+	Purge struct{ Number int32 }
+)
+
+// purgeLimit is how long the snapshots may delay the deletion of their EtcdBackup.
 const purgeLimit = 10 * time.Minute
 
-// deleting: with deletionPolicy Delete the snapshots go first, and the object is held so long; but not for ever.
-func deleting(s State) Step {
+func (Idle) describe(State) planning.Description {
+	return planning.Description{Reason: v1beta2.ReasonPending, Message: "The EtcdBackup is being deleted."}
+}
+
+func (RemoveFinalizer) describe(State) planning.Description {
+	return planning.Description{
+		Reason: v1beta2.ReasonPending, Requeue: atOnce,
+		Message: "The operator removes the finalizer of coreos/etcd-operator.",
+	}
+}
+
+func (Hold) describe(State) planning.Description {
+	return planning.Description{
+		Reason: v1beta2.ReasonPending, Requeue: atOnce,
+		Message: "The operator adds a finalizer, because deletionPolicy is Delete.",
+	}
+}
+
+func (r Release) describe(s State) planning.Description {
+	return planning.Description{
+		Reason: v1beta2.ReasonPending, Requeue: atOnce,
+		Message: "The operator removes its finalizer.",
+		Events:  r.events(s),
+	}
+}
+
+// events reports what happened to the snapshots of a deleted EtcdBackup.
+func (r Release) events(s State) []planning.Event {
+	switch {
+	case !s.Deleting:
+		return nil
+	case r.Cause != "":
+		return []planning.Event{newEvent(corev1.EventTypeWarning, "SnapshotsLeft", actionPrune, fmt.Sprintf(
+			"The snapshots under %s are still in the store. %s If you do not need them, delete them yourself.", s.Target.Path(), r.Cause))}
+	case r.Removed > 0:
+		return []planning.Event{newEvent(corev1.EventTypeNormal, "SnapshotsRemoved", actionPrune,
+			fmt.Sprintf("The operator deleted all snapshots of the EtcdBackup: %d.", r.Removed))}
+	}
+	return nil
+}
+
+func (Purge) describe(State) planning.Description {
+	return planning.Description{
+		Reason: v1beta2.ReasonRemovingSnapshots, Message: purging, Requeue: progressInterval,
+	}
+}
+
+// purging is the message while the snapshots are deleted.
+const purging = "The operator is deleting the snapshots, because deletionPolicy is Delete."
+
+// oldFinalizerIsSet: no other operator removes this finalizer, so the EtcdBackup could never be deleted.
+func oldFinalizerIsSet(s State) Step {
+	if !s.OldFinalizer {
+		return nil
+	}
+	return RemoveFinalizer{}
+}
+
+func backupIsBeingDeleted(s State) Step {
 	if !s.Deleting {
 		return nil
 	}
@@ -37,24 +112,20 @@ func purge(s State) Step {
 	case s.Attempt != nil && s.Attempt.Result.Failure == nil:
 		return Release{Removed: s.Attempt.Result.Pruned}
 	case s.Attempt != nil && s.Now.After(limit):
-		return Release{Left: s.Attempt.Result.Failure.Message}
+		return Release{Cause: s.Attempt.Result.Failure.Message}
 	case s.Attempt != nil:
 		return Report{}
 	case s.retrying() && s.Now.After(limit):
-		return Release{Left: fmt.Sprintf("given up after %s", purgeLimit)}
+		return Release{Cause: fmt.Sprintf("The operator could not delete them within %s.", purgeLimit)}
 	}
-	if step := backoff(s); step != nil {
+	if step := attemptFailedRecently(s); step != nil {
 		return step
 	}
-	number := int32(1)
-	if s.retrying() {
-		number = s.Status.Attempts + 1
-	}
-	return Purge{Number: number}
+	return Purge{Number: s.nextNumber()}
 }
 
-// hold before anything is written, and let go when that is no longer wanted.
-func hold(s State) Step {
+// finalizerDiffersFromPolicy sets the finalizer before anything is written that it protects.
+func finalizerDiffersFromPolicy(s State) Step {
 	switch wanted := s.Spec.DeletionPolicy == v1beta2.DeletionDelete; {
 	case wanted && !s.Held:
 		return Hold{}
@@ -62,23 +133,4 @@ func hold(s State) Step {
 		return Release{}
 	}
 	return nil
-}
-
-// expire: a one-shot that has ended goes when its time is over.
-func expire(s State) Step {
-	at := s.expiry()
-	if at.IsZero() || s.Now.Before(at) {
-		return nil
-	}
-	return Expire{}
-}
-
-// expiry of a one-shot that has ended; zero where it stays.
-func (s State) expiry() time.Time {
-	ended := s.ended()
-	if ended == "" || s.Spec.TTLSecondsAfterFinished == nil {
-		return time.Time{}
-	}
-	since := meta.FindStatusCondition(s.Status.Conditions, ended).LastTransitionTime.Time
-	return since.Add(time.Duration(*s.Spec.TTLSecondsAfterFinished) * time.Second)
 }

@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -8,15 +9,22 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/planning/planningtest"
 )
 
-// t0 is when every test's State is looked at.
+// t0 is when the State of every test is observed.
 var t0 = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+
+// next returns the step that the rules return.
+func next(s State) Step {
+	step, _ := Plan(s)
+	return step
+}
 
 // change makes one State differ from another.
 type change func(*State)
 
-// one is a one-shot by endpoints that was looked at once and never tried.
+// one is a one-shot of endpoints without an attempt.
 func one(changes ...change) State {
 	s := State{
 		Namespace: "ns", Name: "b", UID: "u", Generation: 1,
@@ -46,7 +54,7 @@ func every(d time.Duration) change {
 	}
 }
 
-// proven: the newest snapshot of the series was taken so long ago.
+// proven: the newest snapshot of the series was taken that long ago.
 func proven(ago time.Duration) change {
 	return func(s *State) {
 		at := t0.Add(-ago)
@@ -56,7 +64,7 @@ func proven(ago time.Duration) change {
 	}
 }
 
-// failedTries: so many attempts failed, and the next is due in so long.
+// failedTries: n attempts failed, and the next one is due after that time.
 func failedTries(n int32, in time.Duration) change {
 	return func(s *State) {
 		s.Status.Succeeded, s.Status.Attempts = false, n
@@ -65,7 +73,7 @@ func failedTries(n int32, in time.Duration) change {
 	}
 }
 
-// stopped: the operator was stopped during an attempt that began so long ago.
+// stopped: the operator was stopped during an attempt that started that long ago.
 func stopped(n int32, ago time.Duration) change {
 	return func(s *State) {
 		s.Status.Attempts, s.Status.NextTime = n, nil
@@ -136,8 +144,8 @@ func TestPlan(t *testing.T) {
 		"an attempt that the operator did not survive counts as failed":    {one(stopped(1, time.Second)), Backoff{At: t0.Add(4 * time.Second), Interrupted: true}},
 		"the same in a series that succeeded before":                       {series(proven(2*time.Hour), stopped(1, time.Second)), Backoff{At: t0.Add(4 * time.Second), Interrupted: true}},
 		"tries again after an attempt that the operator did not survive":   {one(stopped(1, time.Minute)), TakeSnapshot{Number: 2}},
-		"waits for a Secret":                           {one(secretMissing), Wait{Why: "SecretMissing", Message: "create Secret aws", Again: secretPeriod}},
-		"refuses before it looks at anything else":     {one(abs, secretMissing), Refuse{Why: "StorageNotSupported", Message: problemOf(abs)}},
+		"waits for a Secret":                           {one(secretMissing), Wait{Reason: "SecretMissing", Message: "The operator cannot take the snapshot: create Secret aws.", Requeue: secretInterval}},
+		"refuses before it looks at anything else":     {one(abs, secretMissing), Refuse{Reason: "StorageNotSupported", Message: problemOf(abs)}},
 		"ends the attempt of an old spec":              {one(running, edited), Cancel{}},
 		"drops the result of an old spec":              {one(ended, edited), Cancel{}},
 		"ends the attempt of what is being deleted":    {one(running, deleted), Cancel{}},
@@ -145,19 +153,19 @@ func TestPlan(t *testing.T) {
 		"starts nothing for what is being deleted":     {one(deleted), Idle{}},
 		"lets go of an old EtcdBackup before all else": {one(deleted, running, oldFinalizer), RemoveFinalizer{}},
 		"waits for an EtcdCluster that does not exist": {one(of(nil)), Wait{
-			Why:     "ClusterNotFound",
-			Message: "there is no EtcdCluster etcd in namespace ns: create it, correct etcdCluster.name, or write etcdEndpoints for an etcd that is not managed here",
+			Reason:  "ClusterNotFound",
+			Message: "There is no EtcdCluster etcd in namespace ns. Create it, or correct etcdCluster.name. For an etcd that cluster-operator does not manage, write etcdEndpoints instead.",
 		}},
 		"waits for an EtcdCluster that serves no clients": {one(of(&Cluster{Message: "no quorum"})), Wait{
-			Why: "ClusterNotAvailable", Message: "EtcdCluster etcd does not serve clients: no quorum",
+			Reason: "ClusterNotAvailable", Message: "EtcdCluster etcd does not serve clients, so the operator takes no snapshot yet. no quorum",
 		}},
 		"waits for an EtcdCluster that has no members yet": {one(of(&Cluster{Available: true})), Wait{
-			Why: "ClusterNotAvailable", Message: "EtcdCluster etcd names no member in its status yet",
+			Reason: "ClusterNotAvailable", Message: "The status of EtcdCluster etcd lists no member yet. The operator takes the snapshot when it does.",
 		}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, Plan(test.state)); diff != "" {
+			if diff := cmp.Diff(test.want, next(test.state)); diff != "" {
 				t.Errorf("step (-want +got):\n%s", diff)
 			}
 		})
@@ -166,32 +174,59 @@ func TestPlan(t *testing.T) {
 
 func problemOf(c change) string { return one(c).Problem.Message }
 
-// TestPlanOrder: the order is part of the contract.
-func TestPlanOrder(t *testing.T) {
+// The order of the rules is part of the contract.
+func TestTheOrderOfTheRules(t *testing.T) {
 	want := []string{
-		"removeFinalizer", // a user's delete must not hang, whatever else is wrong
-		"deleting",        // nothing is started for what goes away
-		"supersede",       // an attempt for another spec is neither shown nor reported
-		"report",          // a result is told before anything new begins
-		"watch",           // one attempt at a time
-		"refuse",          // recomputed each time, so a newer operator may see it otherwise
-		"hold",            // before anything is written that would have to go
-		"expire",          // before a drill of what goes
-		"drill",           // a one-shot that ended is still tried out
-		"finished",        // a one-shot ends once
-		"suspend",         // not even what failed is tried again
-		"awaitSchedule",   // until it is due, nothing about the source matters
-		"backoff",         // the failure stays shown until the next attempt is due
-		"awaitCluster",
-		"awaitSecret",
+		"oldFinalizerIsSet",        // a user can delete the EtcdBackup, whatever else is wrong
+		"backupIsBeingDeleted",     // no attempt starts for an EtcdBackup that is being deleted
+		"specChangedDuringAttempt", // an attempt for another spec is neither shown nor reported
+		"attemptHasEnded",          // a result is reported before the next attempt starts
+		"attemptIsRunning",         // one attempt runs at a time
+		"specIsInvalid",            // every pass checks it again, because a newer operator may accept it
+		"finalizerDiffersFromPolicy",
+		"timeToLiveIsOver", // no restore test starts for an EtcdBackup that is to be deleted
+		"restoreTestIsDue", // a one-shot that has ended is still tested
+		"oneShotHasEnded",  // a one-shot takes one snapshot
+		"seriesIsSuspended",
+		"snapshotIsNotDue",      // until then the state of the source does not matter
+		"attemptFailedRecently", // the failure stays in the status until the next attempt is due
+		"clusterIsNotAvailable",
+		"secretIsMissing",
 		"takeSnapshot",
 	}
 	var got []string
-	for _, r := range rules {
-		got = append(got, r.name)
+	for _, group := range rules {
+		if group.Name == "" || !strings.HasSuffix(group.Purpose, ".") {
+			t.Errorf("group %q has the purpose %q", group.Name, group.Purpose)
+		}
+		for _, r := range group.Rules {
+			got = append(got, r.Name)
+		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("order (-want +got):\n%s", diff)
+	}
+}
+
+// everyStep has one step of each type.
+var everyStep = []Step{
+	Idle{}, RemoveFinalizer{}, Hold{}, Release{}, Purge{Number: 1}, Cancel{}, Report{}, Watch{}, Expire{}, Drill{Number: 1},
+	Finished{Complete: true}, Refuse{"InvalidSpec", "A sentence."}, Suspended{}, Scheduled{At: t0}, Backoff{At: t0},
+	Wait{Reason: "SecretMissing", Message: "A sentence."}, TakeSnapshot{Number: 1},
+}
+
+func TestEveryStepIsKnownAndDescribesItself(t *testing.T) {
+	if diff := cmp.Diff(planningtest.StepTypes(t, "."), planningtest.TypesOf(everyStep)); diff != "" {
+		t.Errorf("everyStep: source -, list +:\n%s", diff)
+	}
+	r := Result{Snapshot: snapshotAt("b/k", t0)}
+	for _, state := range []State{one(ended(1, r)), series(ended(1, r)), one(deleted, ended(1, r))} {
+		for _, step := range everyStep {
+			d := step.describe(state)
+			if d.Reason == "" || !strings.HasSuffix(d.Message, ".") || strings.ToUpper(d.Message[:1]) != d.Message[:1] {
+				t.Errorf("%T describes itself as %+v", step, d)
+			}
+		}
 	}
 }
 
@@ -223,14 +258,14 @@ func TestRequeue(t *testing.T) {
 		"looks again when the next attempt is due":  {Backoff{At: t0.Add(7 * time.Second)}, 7 * time.Second},
 		"looks again when the next snapshot is due": {Scheduled{At: t0.Add(time.Hour)}, time.Hour},
 		"what became due meanwhile is done now":     {Scheduled{At: t0.Add(-time.Second)}, atOnce},
-		"leaves a cluster to its watch":             {Wait{Why: "ClusterNotFound"}, 0},
-		"looks for a Secret again":                  {Wait{Why: "SecretMissing", Again: secretPeriod}, secretPeriod},
+		"leaves a cluster to its watch":             {Wait{Reason: "ClusterNotFound"}, 0},
+		"looks for a Secret again":                  {Wait{Reason: "SecretMissing", Requeue: secretInterval}, secretInterval},
 		"a finished one-shot is left alone":         {Finished{Complete: true}, 0},
 		"a refused one too":                         {Refuse{}, 0},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := test.step.Requeue(t0); got != test.want {
+			if got := test.step.describe(one()).Requeue; got != test.want {
 				t.Errorf("requeue after %s, want %s", got, test.want)
 			}
 		})

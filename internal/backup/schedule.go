@@ -12,19 +12,19 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
 
-// isSeries says whether a spec asks for more than one snapshot.
+// isSeries returns whether the spec asks for more than one snapshot.
 func isSeries(spec v1beta2.EtcdBackupSpec) bool {
 	p := spec.BackupPolicy
 	return p != nil && (p.Schedule != "" || p.BackupIntervalInSecond > 0)
 }
 
-// rhythm of a series; it never is due for a one-shot.
+// rhythm is the schedule of a series. The schedule of a one-shot is never due.
 func rhythm(spec v1beta2.EtcdBackupSpec) (schedule.Schedule, error) {
 	switch p := spec.BackupPolicy; {
 	case !isSeries(spec):
 		return schedule.Schedule{}, nil
 	case p.Schedule != "" && p.BackupIntervalInSecond > 0:
-		return schedule.Schedule{}, errors.New("backupPolicy has both a schedule and a backupIntervalInSecond: write one of them")
+		return schedule.Schedule{}, errors.New("it has both schedule and backupIntervalInSecond: write one of them")
 	case p.Schedule != "":
 		return schedule.Parse(p.Schedule, p.TimeZone)
 	default:
@@ -32,7 +32,7 @@ func rhythm(spec v1beta2.EtcdBackupSpec) (schedule.Schedule, error) {
 	}
 }
 
-// badPolicy says what is wrong with schedules, zones and retention that the API could not see.
+// badPolicy returns what is wrong with schedules, time zones and retention that the API server cannot check.
 func badPolicy(spec v1beta2.EtcdBackupSpec) error {
 	if _, err := rhythm(spec); err != nil {
 		return fmt.Errorf("backupPolicy: %w", err)
@@ -53,7 +53,7 @@ func badPolicy(spec v1beta2.EtcdBackupSpec) error {
 // units of keepWithin.
 var units = map[byte]time.Duration{'w': 7 * 24 * time.Hour, 'd': 24 * time.Hour, 'h': time.Hour, 'm': time.Minute, 's': time.Second}
 
-// keepWithin reads numbers with units, such as "1d12h"; nothing is 0.
+// keepWithin parses numbers with units, such as "1d12h". An empty text is 0.
 func keepWithin(text string) (time.Duration, error) {
 	var total time.Duration
 	for rest := text; rest != ""; {
@@ -71,10 +71,10 @@ func keepWithin(text string) (time.Duration, error) {
 	return total, nil
 }
 
-// century is for ever: longer durations do not fit.
+// century is the longest duration. A time.Duration cannot hold much more.
 const century = 100 * 365 * 24 * time.Hour
 
-// policy of retention.
+// policy returns the retention policy of the spec.
 func policy(name string, spec v1beta2.EtcdBackupSpec) snapshot.Policy {
 	out := snapshot.Policy{Backup: name}
 	p := spec.BackupPolicy
@@ -86,24 +86,24 @@ func policy(name string, spec v1beta2.EtcdBackupSpec) snapshot.Policy {
 		out.Zone = zone
 	}
 	if r := p.Retention; r != nil {
-		out.Within, _ = keepWithin(r.KeepWithin) // badPolicy has refused any other
+		out.Within, _ = keepWithin(r.KeepWithin) // badPolicy has checked it
 		out.Hourly, out.Daily, out.Weekly, out.Monthly = r.KeepHourly, r.KeepDaily, r.KeepWeekly, r.KeepMonthly
 	}
 	return out
 }
 
-// Series says whether the spec asks for more than one snapshot.
+// Series returns whether the spec asks for more than one snapshot.
 func (s State) Series() bool { return isSeries(s.Spec) }
 
-// asked says whether somebody wants a snapshot of the series now.
+// asked returns whether a user has requested a snapshot of the series now.
 func (s State) asked() bool {
 	return s.Series() && s.Request != "" && s.Request != s.Status.HandledRequest
 }
 
 func (s State) suspended() bool { return s.Series() && s.Spec.BackupPolicy.Suspend && !s.asked() }
 
-// turn is when the next snapshot of the series is due, not after Now where one is. It is computed from what was
-// proven and never from a timer, so that a restart changes nothing and any number of missed snapshots are one.
+// turn returns when the next snapshot of the series is due. It is not after Now if one is due. It depends on the newest
+// snapshot and not on a timer: a restart changes nothing, and several missed snapshots are replaced by one.
 func (s State) turn() time.Time {
 	r, err := rhythm(s.Spec)
 	if err != nil || s.asked() {
@@ -111,7 +111,7 @@ func (s State) turn() time.Time {
 	}
 	since, found := s.newest()
 	if !found && s.Spec.BackupPolicy.Schedule == "" {
-		return s.Now // of an interval the first is due at once
+		return s.Now // the first snapshot of an interval is due at once
 	}
 	if !found {
 		since = s.CreatedAt
@@ -126,12 +126,12 @@ func (s State) turn() time.Time {
 	return last
 }
 
-// drillable says whether there is a snapshot that drills are wanted of.
+// drillable returns whether the spec asks for restore tests and there is a snapshot to test.
 func (s State) drillable() bool {
 	return s.Spec.Drill != nil && s.Status.Snapshot != nil && strings.HasPrefix(s.Status.Snapshot.Path, s.Target.Bucket+"/")
 }
 
-// drillTurn is when the next drill is due; zero where none ever is.
+// drillTurn returns when the next restore test is due. It is zero if none ever is.
 func (s State) drillTurn() time.Time {
 	if !s.drillable() {
 		return time.Time{}

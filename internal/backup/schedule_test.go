@@ -99,8 +99,8 @@ func TestPlanBySchedule(t *testing.T) {
 		"a snapshot of the next year holds nothing up":                  {cron("0 * * * *", proven(-365*24*time.Hour)), TakeSnapshot{Number: 1}},
 		"nor that of an interval":                                       {series(proven(-365 * 24 * time.Hour)), TakeSnapshot{Number: 1}},
 		"clocks that differ by seconds do not matter":                   {series(proven(-30 * time.Second)), Scheduled{At: t0.Add(time.Hour + 30*time.Second)}},
-		"an unknown time zone is said":                                  {cron("0 3 * * *", func(s *State) { s.Spec.BackupPolicy.TimeZone = "Europe/Bonn" }), Refuse{Why: "InvalidSpec", Message: `backupPolicy: timeZone "Europe/Bonn" is unknown: write a name of the IANA time zone data base, such as Europe/Berlin`}},
-		"a schedule that never comes is said":                           {cron("0 0 30 2 *"), Refuse{Why: "InvalidSpec", Message: `backupPolicy: schedule "0 0 30 2 *" is never due: there is no such date`}},
+		"an unknown time zone is said":                                  {cron("0 3 * * *", func(s *State) { s.Spec.BackupPolicy.TimeZone = "Europe/Bonn" }), Refuse{Reason: "InvalidSpec", Message: `backupPolicy: timeZone "Europe/Bonn" is unknown: write a name of the IANA time zone data base, such as Europe/Berlin`}},
+		"a schedule that never comes is said":                           {cron("0 0 30 2 *"), Refuse{Reason: "InvalidSpec", Message: `backupPolicy: schedule "0 0 30 2 *" is never due: there is no such date`}},
 		"takes one now when it is asked for":                            {cron("0 12 * * *", proven(time.Minute), asks("a", "")), TakeSnapshot{Number: 1}},
 		"and again for a new value":                                     {cron("0 12 * * *", proven(time.Minute), asks("b", "a")), TakeSnapshot{Number: 1}},
 		"and once for each":                                             {cron("0 12 * * *", proven(time.Minute), asks("a", "a")), Scheduled{At: at("21 12:00")}},
@@ -112,7 +112,7 @@ func TestPlanBySchedule(t *testing.T) {
 		"a cluster without quorum is saved where that is wanted":        {one(marks, of(&Cluster{Message: "no quorum", ClientURLs: []string{"http://a:2379"}})), TakeSnapshot{Number: 1}},
 		"holds the EtcdBackup before it writes what would have to go":   {one(deletes), Hold{}},
 		"and lets go when that is no longer wanted":                     {one(held), Release{}},
-		"holds nothing of what cannot be":                               {one(deletes, func(s *State) { s.Spec.StorageType = v1beta2.StorageABS }), Refuse{Why: "StorageNotSupported", Message: problemOf(func(s *State) { s.Spec.StorageType = v1beta2.StorageABS })}},
+		"holds nothing of what cannot be":                               {one(deletes, func(s *State) { s.Spec.StorageType = v1beta2.StorageABS }), Refuse{Reason: "StorageNotSupported", Message: problemOf(func(s *State) { s.Spec.StorageType = v1beta2.StorageABS })}},
 		"removes the snapshots of what goes":                            {one(goes(0)), Purge{Number: 1}},
 		"ends the attempt first":                                        {one(goes(0), attempt(Attempt{Generation: 1, Number: 1})), Cancel{}},
 		"watches the removal":                                           {one(goes(0), attempt(Attempt{Kind: KindPurge})), Watch{}},
@@ -120,8 +120,8 @@ func TestPlanBySchedule(t *testing.T) {
 		"waits before it removes again":                                 {one(goes(time.Minute), failedTries(1, time.Second)), Backoff{At: t0.Add(time.Second)}},
 		"then removes again":                                            {one(goes(time.Minute), failedTries(1, 0)), Purge{Number: 2}},
 		"lets go when all are removed":                                  {one(goes(0), attempt(Attempt{Kind: KindPurge, Result: &Result{Pruned: 3}})), Release{Removed: 3}},
-		"a store that is gone does not hang it for ever":                {one(goes(11*time.Minute), attempt(Attempt{Kind: KindPurge, Result: &Result{Failure: &Failure{"StoreUnreachable", "no"}}})), Release{Left: "no"}},
-		"nor does an operator that dies of it":                          {one(goes(11*time.Minute), stopped(3, time.Minute)), Release{Left: "given up after 10m0s"}},
+		"a store that is gone does not hang it for ever":                {one(goes(11*time.Minute), attempt(Attempt{Kind: KindPurge, Result: &Result{Failure: &Failure{"StoreUnreachable", "no"}}})), Release{Cause: "no"}},
+		"nor does an operator that dies of it":                          {one(goes(11*time.Minute), stopped(3, time.Minute)), Release{Cause: "The operator could not delete them within 10m0s."}},
 		"an operator that was down for long still removes them":         {one(goes(24 * time.Hour)), Purge{Number: 1}},
 		"who changes their mind is let go at once":                      {one(goes(0), func(s *State) { s.Spec.DeletionPolicy = v1beta2.DeletionRetain }), Release{}},
 		"a spec that cannot be does not hang it":                        {one(goes(0), func(s *State) { s.Spec.StorageType = v1beta2.StorageABS }), Release{}},
@@ -140,7 +140,7 @@ func TestPlanBySchedule(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, Plan(test.state)); diff != "" {
+			if diff := cmp.Diff(test.want, next(test.state)); diff != "" {
 				t.Errorf("step (-want +got):\n%s", diff)
 			}
 		})
@@ -158,7 +158,7 @@ func TestSleepsNoLongerThanAClockCanBeTrusted(t *testing.T) {
 		"for ever where nothing comes":                              {Finished{}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := test.step.Requeue(t0); got != test.want {
+			if got := test.step.describe(one()).Requeue; got != test.want {
 				t.Errorf("sleeps %s, want %s", got, test.want)
 			}
 		})
@@ -196,7 +196,7 @@ func TestASeriesRunsOnceForEachTime(t *testing.T) {
 		case minute > 40*60:
 			s.Now = s.Now.Add(-90 * time.Minute) // the clock was set back
 		}
-		if _, due := Plan(s).(TakeSnapshot); !due {
+		if _, due := next(s).(TakeSnapshot); !due {
 			continue
 		}
 		taken = append(taken, s.Now.Format("02 15:04"))
@@ -220,10 +220,10 @@ func FuzzPlanBySchedule(f *testing.F) {
 		if known {
 			proven(time.Duration(ago%(1<<28)) * time.Second)(&s)
 		}
-		switch step := Plan(s).(type) {
+		switch step := next(s).(type) {
 		case TakeSnapshot:
 		case Scheduled:
-			if !step.At.After(s.Now) || step.Requeue(s.Now) <= 0 {
+			if !step.At.After(s.Now) || step.describe(s).Requeue <= 0 {
 				t.Fatal(fmt.Sprint("waits for ", step.At, " at ", s.Now))
 			}
 		default:

@@ -12,10 +12,10 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
 
-// stallTimeout is how long a stream may give no byte while somebody waits for one.
+// stallTimeout is how long a read may wait for the next byte of the stream.
 const stallTimeout = 30 * time.Second
 
-var errStalled = errors.New("the member sent nothing for 30 s")
+var errStalled = errors.New("the member sent no data for 30 s")
 
 // source streams the snapshot of one member.
 type source struct {
@@ -28,8 +28,8 @@ func newSource(url string, tlsConfig *tls.Config) snapshot.Source {
 	return source{url: url, tls: tlsConfig, stall: stallTimeout}
 }
 
-// Snapshot opens the stream. A member that dies before its first byte would else be waited for until the end of
-// the attempt's time, since the client library connects for ever.
+// Snapshot opens the stream. It has the timeout too, because etcd's client tries to connect without a limit if the
+// member stops before its first byte.
 func (s source) Snapshot(ctx context.Context) (_ io.ReadCloser, size int64, _ error) {
 	client, err := etcd.Open(etcd.Endpoint{URL: s.url}, s.tls)
 	if err != nil {
@@ -45,13 +45,13 @@ func (s source) Snapshot(ctx context.Context) (_ io.ReadCloser, size int64, _ er
 	return opened, size, nil
 }
 
-// stream is a snapshot that ends with an error when it stalls.
+// stream is a snapshot stream that fails if it stalls.
 type stream struct {
 	body   io.ReadCloser
 	close  func()
 	cancel context.CancelCauseFunc
 	stall  time.Duration
-	ctx    context.Context //nolint:containedctx // it is the stream's own, and ends with it
+	ctx    context.Context //nolint:containedctx // the stream owns it
 }
 
 func (s *stream) Read(p []byte) (n int, err error) {
@@ -67,7 +67,7 @@ func (s *stream) Close() error {
 	return nil
 }
 
-// watched ends the stream when call takes too long.
+// watched ends the stream if the call takes longer than the timeout.
 func (s *stream) watched(call func() error) error {
 	timer := time.AfterFunc(s.stall, func() { s.cancel(errStalled) })
 	defer timer.Stop()

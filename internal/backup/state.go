@@ -11,77 +11,75 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/storage"
 )
 
-// State is all that a decision may look at: one EtcdBackup, the EtcdCluster that it names, and the attempt that
-// this process makes for it. It is plain data without any secret: it prints as JSON, and Plan of the same State
-// is the same Step.
+// State is everything that a decision may depend on: one EtcdBackup, the EtcdCluster that it names, and the attempt that
+// this process runs for it. It is plain data without any secret, and prints as JSON.
 type State struct {
 	Namespace, Name string
 	UID             types.UID
 	Generation      int64
 	CreatedAt       time.Time
 	Spec            v1beta2.EtcdBackupSpec
-	// Status is what was written last. It holds the facts that cannot be observed again: how many attempts
-	// failed, when the next one is due, what was proven, and how a one-shot ended.
+	// Status is what the operator wrote last. It has the facts that cannot be observed again: how many attempts failed,
+	// when the next one is due, which snapshot was verified, and how a one-shot ended.
 	Status v1beta2.EtcdBackupStatus
-	// Request is the value of the annotation that asks for a snapshot now, empty where nobody does.
+	// Request is the value of the annotation that asks for a snapshot now. It is empty without the annotation.
 	Request string
-	// Deleting: it was deleted, at DeletedAt. Held: it carries this operator's finalizer.
+	// Deleting is true if it is being deleted, since DeletedAt. Held is true if it has this operator's finalizer.
 	Deleting, Held bool
 	DeletedAt      time.Time
-	// OldFinalizer: it carries the finalizer of coreos/etcd-operator, which nobody else would remove.
+	// OldFinalizer is true if it has the finalizer of coreos/etcd-operator.
 	OldFinalizer bool
 
-	// Target is the object of a one-shot, or the folder of a series. It is set if Problem is nil.
+	// Target is the object of a one-shot, or the folder of a series. It is valid if Problem is nil.
 	Target storage.Location
-	// Problem is what makes the spec impossible, nil when it is fine.
+	// Problem is why the spec can never work. It is nil if the spec is valid.
 	Problem *Failure
-	// Cluster is the EtcdCluster of the spec; nil where there is none, or the spec names endpoints instead.
+	// Cluster is the EtcdCluster of the spec. It is nil if it does not exist or the spec names endpoints instead.
 	Cluster *Cluster
-	// SecretProblem says which Secret is missing, and is empty when all are there.
+	// SecretProblem is which Secret is missing. It is empty if all exist.
 	SecretProblem string
 
-	// Attempt is the one that this process makes, or has made and not yet reported.
+	// Attempt is the one that this process runs, or has ended and not reported yet.
 	Attempt *Attempt
 	Now     time.Time
 }
 
-// Cluster is what the status of an EtcdCluster says.
+// Cluster is the part of an EtcdCluster that decisions depend on.
 type Cluster struct {
 	Name string
 	UID  types.UID
-	// ID of etcd's cluster, 16 hex digits, empty while it has not formed.
+	// ID of the etcd cluster, 16 hex digits. It is empty until the cluster has formed.
 	ID string
-	// Available: a quorum of members serves clients; Message says why not.
+	// Available is true if a quorum of members serves clients. Message is why not.
 	Available bool
 	Message   string
-	// ClientTLSSecret names the Secret that clients need, empty without TLS.
+	// ClientTLSSecret is the name of the Secret that clients need. It is empty without TLS.
 	ClientTLSSecret string
-	// ClientURLs of the members; which of them votes and is well, they are asked themselves.
+	// ClientURLs of the members. The attempt asks each member whether it is a healthy voter.
 	ClientURLs []string
 }
 
-// Failure is one of the API's reasons, and what to do about it.
+// Failure is one of the API's reasons, and a message that says what is wrong and what to do.
 type Failure struct{ Reason, Message string }
 
 // Kind of an attempt.
 type Kind string
 
-// What an attempt does: it takes a snapshot, or reads one back and restores it into scratch space, or removes all
-// that the EtcdBackup wrote.
+// An attempt takes a snapshot, runs a restore test, or deletes all snapshots of the EtcdBackup.
 const (
 	KindSnapshot Kind = ""
 	KindDrill    Kind = "drill"
 	KindPurge    Kind = "purge"
 )
 
-// Attempt is one try at a snapshot, a drill, or the removal of all snapshots.
+// Attempt is one attempt to do what its Kind says.
 type Attempt struct {
 	Kind Kind
 	// Request that it was started for, see State.
 	Request string
 	// Generation of the spec that it was started for.
 	Generation int64
-	// Number counts the tries at the snapshot that is due, from 1.
+	// Number counts the attempts at the snapshot that is due, from 1.
 	Number    int32
 	StartedAt time.Time
 	// Progress while it runs.
@@ -92,34 +90,34 @@ type Attempt struct {
 
 // Progress of an attempt.
 type Progress struct {
-	// Stage in words, for example "streaming from http://10.0.0.1:2379"; empty while it waits for its turn.
+	// Stage in words, for example "streaming from http://10.0.0.1:2379". It is empty while the attempt waits for a worker.
 	Stage string
-	// Bytes streamed, of About so many.
+	// Bytes that were processed, of about that many.
 	Bytes, About int64
-	// PerSecond is how many bytes have come in each second since the stage began; 0 in the first.
+	// PerSecond is the average since the stage started, in bytes per second. It is 0 in the first second.
 	PerSecond int64
 }
 
 // Result is how an attempt ended.
 type Result struct {
 	EndedAt time.Time
-	// Snapshot is the newest proven one, nil where the attempt failed.
+	// Snapshot is the newest verified one. It is nil if the attempt failed.
 	Snapshot *v1beta2.Snapshot
-	// Found: the snapshot was there before the attempt, which took none.
+	// Found is true if the snapshot existed before the attempt, which took none.
 	Found bool
-	// Failure is nil where the attempt succeeded.
+	// Failure is nil if the attempt succeeded.
 	Failure *Failure
 	// Kept are the newest snapshots of the series that are kept.
 	Kept []v1beta2.Snapshot
-	// Pruned snapshots of the series, and why that did not go well, which is no failure of the snapshot.
+	// Pruned is how many old snapshots were deleted. PruneProblem is why others were not. It does not fail the attempt.
 	Pruned       int
 	PruneProblem string
 	PruneReason  string
-	// Drill is what was found where a snapshot was read back; nil where none was.
+	// Drill is the result of a restore test. It is nil if there was none.
 	Drill *v1beta2.BackupDrill
 }
 
-// finalizer of coreos/etcd-operator on periodic backups, which nobody else would remove.
+// finalizer that coreos/etcd-operator adds to periodic backups.
 const finalizer = "backup-operator-periodic"
 
 // Timeout of one attempt.
@@ -131,7 +129,7 @@ func (s State) Timeout() time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// tlsSecret names the Secret that clients of the source need, empty without TLS.
+// tlsSecret returns the name of the Secret that clients of the source need. It is empty without TLS.
 func (s State) tlsSecret() string {
 	if s.Spec.EtcdCluster == nil {
 		return s.Spec.ClientTLSSecret
@@ -142,20 +140,20 @@ func (s State) tlsSecret() string {
 	return s.Cluster.ClientTLSSecret
 }
 
-// fresh says whether the spec was changed since the status was written.
+// fresh returns whether the spec has changed since the status was written.
 func (s State) fresh() bool { return s.Status.ObservedGeneration != s.Generation }
 
-// retrying says whether the snapshot that is due was tried already and is not there.
+// retrying returns whether an attempt at the snapshot that is due has failed already.
 func (s State) retrying() bool { return !s.fresh() && s.Status.Attempts > 0 }
 
-// newest is when the newest snapshot of the series was taken; false where none is known. One that lies elsewhere
-// is of another series, and one of the future is of a time when some clock was wrong.
+// newest returns when the newest snapshot of the series was taken, and false if there is none. It ignores a snapshot in
+// another folder, which belongs to another series, and a time in the future, which comes from a wrong clock.
 func (s State) newest() (time.Time, bool) {
 	at, found := s.lastTaken()
 	return at, found && !at.After(s.Now.Add(skew))
 }
 
-// skew is how far apart the clocks of two machines may be.
+// skew is how much the clocks of two machines may differ.
 const skew = time.Minute
 
 func (s State) lastTaken() (time.Time, bool) {
@@ -164,7 +162,7 @@ func (s State) lastTaken() (time.Time, bool) {
 		return time.Time{}, false
 	}
 	if at, err := time.Parse(time.RFC3339, snapshot.CreatedAt); err == nil {
-		return at.Truncate(time.Second), true // as exact as nextTime in the status
+		return at.Truncate(time.Second), true // with the precision of nextTime in the status
 	}
 	if s.Status.LastSuccessDate == nil {
 		return time.Time{}, false
@@ -172,8 +170,8 @@ func (s State) lastTaken() (time.Time, bool) {
 	return s.Status.LastSuccessDate.Time, true
 }
 
-// ended says how a one-shot ended for good under the present spec. Like a Job's, these two conditions are facts
-// that cannot be observed again, and so the only ones that are read.
+// ended returns the condition with which a one-shot has ended under the current spec: Complete, Failed, or an empty
+// string. As for a Job, these conditions cannot be observed again. They are the only ones that the operator reads.
 func (s State) ended() string {
 	if s.Series() {
 		return ""
@@ -190,8 +188,8 @@ func (s State) ended() string {
 	return ""
 }
 
-// terminal says whether another attempt at a one-shot under the same spec is pointless. What is wrong with the
-// spec itself is not among these: it is seen anew each time.
+// terminal returns whether another attempt under the same spec would fail the same way. Reasons of an invalid spec do not
+// belong here, because every pass checks the spec again.
 func terminal(reason string) bool {
 	return reason == v1beta2.ReasonObjectExists || reason == v1beta2.ReasonSnapshotCorrupt
 }

@@ -2,17 +2,17 @@ package backup
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
-// NewStatus is the status after a step; err is why the step's effect did not come about. It is pure: what a step
-// says nothing about stays as it was.
+// NewStatus returns the status after the step. err is the error of the step's effect. What the step does not concern
+// is kept. NewStatus is pure.
 func NewStatus(s State, step Step, err error) v1beta2.EtcdBackupStatus {
 	r := reporter{s: s, out: *s.Status.DeepCopy()}
 	if s.fresh() {
@@ -22,9 +22,9 @@ func NewStatus(s State, step Step, err error) v1beta2.EtcdBackupStatus {
 	if err != nil {
 		r.ready(metav1.ConditionFalse, v1beta2.ReasonRetrying, err.Error())
 	} else {
-		r.apply(step)
+		r.apply(step, step.describe(s))
 	}
-	r.distrust()
+	r.failTestedSnapshot()
 	r.fill()
 	return r.out
 }
@@ -35,135 +35,136 @@ type reporter struct {
 	out v1beta2.EtcdBackupStatus
 }
 
-func (r *reporter) apply(step Step) {
+func (r *reporter) apply(step Step, d planning.Description) {
 	switch step := step.(type) {
+	case Idle, RemoveFinalizer, Hold, Release, Expire: // they change metadata only
 	case Cancel:
-		r.set(v1beta2.ConditionRunning, metav1.ConditionFalse, v1beta2.ReasonPending, "the attempt was ended, since its spec no longer holds")
+		r.set(v1beta2.ConditionRunning, metav1.ConditionFalse, d.Reason, d.Message)
 	case Refuse:
-		r.failed(Failure{Reason: step.Why, Message: step.Message})
+		r.failed(Failure{Reason: d.Reason, Message: d.Message})
 	case Wait:
-		r.pending(step.Why, step.Message)
+		r.pending(d)
 	case Backoff:
-		r.backoff(step)
+		r.backoff(step, d)
 	case Scheduled:
 		r.out.NextDrillTime = secondOrNil(step.Drill)
-		r.scheduled(step.At, "")
+		r.scheduled(step.At, "", d)
 	case Finished:
 		r.out.NextDrillTime = secondOrNil(step.Drill)
-		r.finished(step)
+		r.finished(step, d)
 	case Suspended:
-		r.suspended()
+		r.suspended(d)
 	case Purge:
-		r.purging(step.Number, r.s.Now)
+		r.purging(step.Number, r.s.Now, d)
 	case Drill:
-		r.drilling(Progress{})
+		r.testing(Progress{}, d)
 	case TakeSnapshot:
-		r.running(step.Number, r.s.Now, Progress{})
+		r.running(step.Number, r.s.Now, Progress{}, d)
 	case Watch:
-		r.watch(*r.s.Attempt)
+		r.watch(*r.s.Attempt, d)
 	case Report:
-		r.ended(*r.s.Attempt)
+		r.ended(*r.s.Attempt, d)
 	}
 }
 
-// running: what was reported of the attempt before stays until this one has ended.
-func (r *reporter) running(number int32, began time.Time, p Progress) {
+// running keeps what was reported about the attempt before, until this one has ended.
+func (r *reporter) running(number int32, began time.Time, p Progress, d planning.Description) {
 	r.out.Attempts, r.out.LastAttemptTime, r.out.NextTime = number, second(began), nil
 	r.progress(p)
-	message := p.String()
-	r.set(v1beta2.ConditionRunning, metav1.ConditionTrue, v1beta2.ReasonRunning, message)
-	r.set(v1beta2.ConditionComplete, metav1.ConditionFalse, v1beta2.ReasonRunning, "")
-	r.calm(v1beta2.ReasonRunning)
+	r.set(v1beta2.ConditionRunning, metav1.ConditionTrue, d.Reason, d.Message)
+	r.set(v1beta2.ConditionComplete, metav1.ConditionFalse, d.Reason, "")
+	r.notFailed(d.Reason)
 	before := meta.FindStatusCondition(r.out.Conditions, v1beta2.ConditionReady)
 	switch {
 	case before != nil && r.s.Series() && before.Status == metav1.ConditionTrue:
 		r.ready(before.Status, before.Reason, before.Message)
 	case before == nil || number == 1:
-		r.ready(metav1.ConditionFalse, v1beta2.ReasonRunning, "the snapshot is being taken")
+		r.ready(metav1.ConditionFalse, d.Reason, "The operator is taking the snapshot.")
 	}
 }
 
-// report says how an attempt ended.
-func (r *reporter) report(a Attempt) {
+// taken reports how an attempt to take a snapshot ended.
+func (r *reporter) taken(a Attempt, d planning.Description) {
 	r.out.Attempts, r.out.LastAttemptTime, r.out.NextTime = a.Number, second(a.StartedAt), nil
 	r.pruned(*a.Result)
-	r.drilled(a.Result.Drill)
+	r.tested(a.Result.Drill)
 	if a.Result.Failure != nil {
-		r.unsuccessful(a, *a.Result.Failure)
+		r.unsuccessful(a, d)
 		return
 	}
-	snapshot := *a.Result.Snapshot
-	r.out.Snapshots = a.Result.Kept
-	if a.Request != "" {
-		r.out.HandledRequest = a.Request
-	}
-	r.out.Succeeded, r.out.Reason = true, ""
-	r.out.Snapshot, r.out.EtcdVersion, r.out.EtcdRevision = &snapshot, snapshot.EtcdVersion, snapshot.Revision
-	r.out.LastSuccessDate = second(a.Result.EndedAt)
-	if at, err := time.Parse(time.RFC3339, snapshot.CreatedAt); err == nil && a.Result.Found {
-		r.out.LastSuccessDate = second(at)
-	}
+	recordSuccess(&r.out, a)
 	if r.s.Series() {
 		r.out.Attempts = 0
 		state := r.s
 		state.Status = r.out
-		r.scheduled(state.turn(), a.Result.PruneProblem)
+		r.scheduled(state.turn(), a.Result.PruneProblem, d)
 		return
 	}
-	r.set(v1beta2.ConditionComplete, metav1.ConditionTrue, v1beta2.ReasonComplete, describe(snapshot))
-	r.set(v1beta2.ConditionRunning, metav1.ConditionFalse, v1beta2.ReasonComplete, "")
-	r.calm(v1beta2.ReasonComplete)
-	r.ready(metav1.ConditionTrue, v1beta2.ReasonComplete, describe(snapshot))
+	r.set(v1beta2.ConditionComplete, metav1.ConditionTrue, d.Reason, d.Message)
+	r.set(v1beta2.ConditionRunning, metav1.ConditionFalse, d.Reason, "")
+	r.notFailed(d.Reason)
+	r.ready(metav1.ConditionTrue, d.Reason, d.Message)
 }
 
-func (r *reporter) unsuccessful(a Attempt, f Failure) {
-	if terminal(f.Reason) && !r.s.Series() {
+// recordSuccess writes the facts of a successful attempt into the status.
+func recordSuccess(out *v1beta2.EtcdBackupStatus, a Attempt) {
+	snapshot := *a.Result.Snapshot
+	out.Snapshots = a.Result.Kept
+	if a.Request != "" {
+		out.HandledRequest = a.Request
+	}
+	out.Succeeded, out.Reason = true, ""
+	out.Snapshot, out.EtcdVersion, out.EtcdRevision = &snapshot, snapshot.EtcdVersion, snapshot.Revision
+	out.LastSuccessDate = second(a.Result.EndedAt)
+	if at, err := time.Parse(time.RFC3339, snapshot.CreatedAt); err == nil && a.Result.Found {
+		out.LastSuccessDate = second(at)
+	}
+}
+
+func (r *reporter) unsuccessful(a Attempt, d planning.Description) {
+	f := *a.Result.Failure
+	if r.s.ends(f) {
 		r.failed(f)
 		return
 	}
-	next := second(a.Result.EndedAt.Add(delay(a.Number)))
-	r.out.NextTime = next
+	r.out.NextTime = second(a.Result.EndedAt.Add(delay(a.Number)))
 	r.unsucceeded(f)
-	r.pending(f.Reason, fmt.Sprintf("%s (attempt %d; the next is due at %s)", f.Message, a.Number, stamp(next.Time)))
+	r.pending(d)
 }
 
-// backoff leaves what was said of the failed attempt, unless nobody saw its end.
-func (r *reporter) backoff(step Backoff) {
+// backoff keeps the report about the failed attempt. If the operator was stopped during it, there is no report yet.
+func (r *reporter) backoff(step Backoff, d planning.Description) {
 	if !step.Interrupted {
 		return
 	}
 	r.out.NextTime = second(step.At)
-	message := fmt.Sprintf("the operator was stopped during attempt %d; the next is due at %s", r.out.Attempts, stamp(step.At))
-	r.unsucceeded(Failure{Reason: v1beta2.ReasonRetrying, Message: message})
-	r.pending(v1beta2.ReasonRetrying, message)
+	r.unsucceeded(Failure{Reason: d.Reason, Message: d.Message})
+	r.pending(d)
 }
 
-// scheduled: the series is as it should be until its next snapshot is due.
-func (r *reporter) scheduled(at time.Time, problem string) {
+// scheduled reports a series that waits for its next snapshot. It keeps an earlier report about the same time, which
+// may mention a problem as well.
+func (r *reporter) scheduled(at time.Time, problem string, d planning.Description) {
 	next := second(at)
 	if next.Equal(r.out.NextTime) && problem == "" && meta.IsStatusConditionTrue(r.out.Conditions, v1beta2.ConditionReady) {
-		return // said before, perhaps together with a problem
+		return
 	}
 	r.out.NextTime = next
-	message := "the next snapshot is due at " + stamp(at)
-	if problem != "" {
-		message += "; old snapshots were not removed: " + problem
-	}
-	r.set(v1beta2.ConditionComplete, metav1.ConditionFalse, v1beta2.ReasonScheduled, "a series has no end")
-	r.set(v1beta2.ConditionRunning, metav1.ConditionFalse, v1beta2.ReasonScheduled, "")
-	r.calm(v1beta2.ReasonScheduled)
-	r.ready(metav1.ConditionTrue, v1beta2.ReasonScheduled, message)
+	r.set(v1beta2.ConditionComplete, metav1.ConditionFalse, d.Reason, "A series is never complete.")
+	r.set(v1beta2.ConditionRunning, metav1.ConditionFalse, d.Reason, "")
+	r.notFailed(d.Reason)
+	r.ready(metav1.ConditionTrue, d.Reason, d.Message)
 }
 
-// pending: not there yet, and the operator goes on by itself.
-func (r *reporter) pending(reason, message string) {
-	r.set(v1beta2.ConditionComplete, metav1.ConditionFalse, reason, "")
-	r.set(v1beta2.ConditionRunning, metav1.ConditionFalse, reason, "")
-	r.calm(reason)
-	r.ready(metav1.ConditionFalse, reason, message)
+// pending reports something that is not there yet and for which the operator waits or tries again.
+func (r *reporter) pending(d planning.Description) {
+	r.set(v1beta2.ConditionComplete, metav1.ConditionFalse, d.Reason, "")
+	r.set(v1beta2.ConditionRunning, metav1.ConditionFalse, d.Reason, "")
+	r.notFailed(d.Reason)
+	r.ready(metav1.ConditionFalse, d.Reason, d.Message)
 }
 
-// failed: over without success until a person acts.
+// failed reports a failure that lasts until a user acts.
 func (r *reporter) failed(f Failure) {
 	r.unsucceeded(f)
 	r.out.NextTime = nil
@@ -178,13 +179,13 @@ func (r *reporter) unsucceeded(f Failure) {
 	r.out.Succeeded, r.out.Reason = false, clip(f.Reason+": "+f.Message)
 }
 
-// calm: nothing that a person would have to act on.
-func (r *reporter) calm(reason string) {
+// notFailed reports that no user needs to act.
+func (r *reporter) notFailed(reason string) {
 	r.set(v1beta2.ConditionFailed, metav1.ConditionFalse, reason, "")
 	r.set(v1beta2.ConditionStalled, metav1.ConditionFalse, reason, "")
 }
 
-// fill gives a value to every condition that has none, so that all are there from the first pass on.
+// fill sets every condition that is not set yet, so that all of them exist from the first pass on.
 func (r *reporter) fill() {
 	for _, kind := range []string{
 		v1beta2.ConditionReady, v1beta2.ConditionComplete, v1beta2.ConditionFailed, v1beta2.ConditionRunning, v1beta2.ConditionStalled,
@@ -206,35 +207,26 @@ func (r *reporter) set(kind string, status metav1.ConditionStatus, reason, messa
 	})
 }
 
-// String is progress in words.
+// String describes the progress in one sentence.
 func (p Progress) String() string {
 	const mib = 1 << 20
 	switch {
 	case p.Stage == "":
-		return "waiting for its turn"
+		return "The attempt starts when a worker of the operator is free."
 	case p.Bytes == 0:
-		return p.Stage
+		return fmt.Sprintf("The operator is %s.", p.Stage)
 	case p.About == 0:
-		return fmt.Sprintf("%s: %.1f MiB", p.Stage, float64(p.Bytes)/mib)
+		return fmt.Sprintf("The operator is %s: %.1f MiB.", p.Stage, float64(p.Bytes)/mib)
 	}
-	return fmt.Sprintf("%s: %.1f MiB of about %.1f MiB", p.Stage, float64(p.Bytes)/mib, float64(p.About)/mib)
+	return fmt.Sprintf("The operator is %s: %.1f MiB of about %.1f MiB.", p.Stage, float64(p.Bytes)/mib, float64(p.About)/mib)
 }
 
-func describe(s v1beta2.Snapshot) string {
-	return fmt.Sprintf("snapshot %s holds revision %d: %d keys, %d bytes", s.Path, s.Revision, s.Keys, s.Size)
-}
-
-// second is a time as the API stores it: what is read back equals what was written.
+// second returns a time with the precision of the API, so that it equals what is read back.
 func second(t time.Time) *metav1.Time { return &metav1.Time{Time: t.Truncate(time.Second)} }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// clip keeps a server's long answer from filling the status.
-func clip(message string) string { return clipTo(message, 1500) }
+// maxMessage limits the length of a message, because it may contain the answer of a server.
+const maxMessage = 1500
 
-func clipTo(message string, limit int) string {
-	if len(message) <= limit {
-		return message
-	}
-	return strings.ToValidUTF8(message[:limit], "") + "..."
-}
+func clip(message string) string { return planning.Shorten(message, maxMessage) }

@@ -1,40 +1,40 @@
 package backup
 
 import (
-	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
-// watch shows how far the attempt is.
-func (r *reporter) watch(a Attempt) {
+// watch shows the progress of the attempt.
+func (r *reporter) watch(a Attempt, d planning.Description) {
 	switch a.Kind {
 	case KindDrill:
-		r.drilling(a.Progress)
+		r.testing(a.Progress, d)
 	case KindPurge:
-		r.purging(a.Number, a.StartedAt)
+		r.purging(a.Number, a.StartedAt, d)
 	default:
-		r.running(a.Number, a.StartedAt, a.Progress)
+		r.running(a.Number, a.StartedAt, a.Progress, d)
 	}
 }
 
-// ended says how the attempt did.
-func (r *reporter) ended(a Attempt) {
+// ended reports how the attempt ended.
+func (r *reporter) ended(a Attempt, d planning.Description) {
 	switch a.Kind {
 	case KindDrill:
-		r.drillEnded(a)
+		r.testEnded(a, d)
 	case KindPurge:
-		r.purgeFailed(a)
+		r.purgeFailed(a, d)
 	default:
-		r.report(a)
+		r.taken(a, d)
 	}
 }
 
-// progress of the running attempt, for scripts and columns.
+// progress of the running attempt, for scripts and for the columns of kubectl get.
 func (r *reporter) progress(p Progress) {
 	out := &v1beta2.BackupProgress{Stage: p.Stage, Bytes: p.Bytes, TotalBytes: p.About, BytesPerSecond: p.PerSecond}
 	if p.About > 0 {
@@ -43,68 +43,66 @@ func (r *reporter) progress(p Progress) {
 	r.out.Progress = out
 }
 
-// drilling changes nothing of what is said about the snapshots.
-func (r *reporter) drilling(p Progress) {
+// testing shows the progress of a restore test. It keeps all other conditions.
+func (r *reporter) testing(p Progress, d planning.Description) {
 	r.progress(p)
-	r.set(v1beta2.ConditionRunning, metav1.ConditionTrue, v1beta2.ReasonVerifying, p.String())
+	r.set(v1beta2.ConditionRunning, metav1.ConditionTrue, d.Reason, d.Message)
 }
 
-func (r *reporter) drillEnded(a Attempt) {
+func (r *reporter) testEnded(a Attempt, d planning.Description) {
 	r.set(v1beta2.ConditionRunning, metav1.ConditionFalse, v1beta2.ReasonVerified, "")
-	if f := a.Result.Failure; f != nil {
-		next := second(a.Result.EndedAt.Add(delay(a.Number)))
-		r.out.DrillAttempts, r.out.NextDrillTime = a.Number, next
-		r.set(v1beta2.ConditionVerified, metav1.ConditionUnknown, f.Reason,
-			fmt.Sprintf("the drill could not be carried out: %s (the next try is due at %s)", f.Message, stamp(next.Time)))
+	if a.Result.Failure != nil {
+		r.out.DrillAttempts, r.out.NextDrillTime = a.Number, second(a.Result.EndedAt.Add(delay(a.Number)))
+		r.set(v1beta2.ConditionVerified, metav1.ConditionUnknown, d.Reason, d.Message)
 		return
 	}
 	r.out.DrillAttempts = 0
-	r.drilled(a.Result.Drill)
+	r.tested(a.Result.Drill)
 	state := r.s
 	state.Status = r.out
 	r.out.NextDrillTime = secondOrNil(state.drillTurn())
 }
 
-// drilled notes what was found where a snapshot was read back.
-func (r *reporter) drilled(d *v1beta2.BackupDrill) {
+// tested records the result of a restore test. It does nothing if d is nil: no snapshot was tested.
+func (r *reporter) tested(d *v1beta2.BackupDrill) {
 	if d == nil {
 		return
 	}
-	noted := *d
-	noted.Time = *second(d.Time.Time)
-	r.out.LastDrill = &noted
+	result := *d
+	result.Time = *second(d.Time.Time)
+	r.out.LastDrill = &result
 	if d.Result == v1beta2.DrillPassed {
 		r.set(v1beta2.ConditionVerified, metav1.ConditionTrue, v1beta2.ReasonVerified, d.Message)
 		return
 	}
-	r.set(v1beta2.ConditionVerified, metav1.ConditionFalse, v1beta2.ReasonSnapshotCorrupt, broken(*d))
+	r.set(v1beta2.ConditionVerified, metav1.ConditionFalse, v1beta2.ReasonSnapshotCorrupt, unusable(*d))
 }
 
-// distrust: nothing is well while the last snapshot that was tried out could not be restored.
-func (r *reporter) distrust() {
+// failTestedSnapshot makes Ready false while the last snapshot that was tested cannot be restored.
+func (r *reporter) failTestedSnapshot() {
 	d := r.out.LastDrill
 	if d != nil && d.Result == v1beta2.DrillFailed && meta.IsStatusConditionTrue(r.out.Conditions, v1beta2.ConditionReady) {
-		r.ready(metav1.ConditionFalse, v1beta2.ReasonSnapshotCorrupt, broken(*d))
+		r.ready(metav1.ConditionFalse, v1beta2.ReasonSnapshotCorrupt, unusable(*d))
 	}
 }
 
-// finished says again what a drill had put in doubt.
-func (r *reporter) finished(step Finished) {
-	d := r.out.LastDrill
-	if step.Complete && d != nil && d.Result == v1beta2.DrillPassed && r.out.Snapshot != nil {
-		r.ready(metav1.ConditionTrue, v1beta2.ReasonComplete, describe(*r.out.Snapshot))
+// finished makes Ready true again after a restore test has passed.
+func (r *reporter) finished(step Finished, d planning.Description) {
+	test := r.out.LastDrill
+	if step.Complete && test != nil && test.Result == v1beta2.DrillPassed && r.out.Snapshot != nil {
+		r.ready(metav1.ConditionTrue, d.Reason, d.Message)
 	}
 }
 
-func (r *reporter) suspended() {
+func (r *reporter) suspended(d planning.Description) {
 	r.out.NextTime, r.out.NextDrillTime = nil, nil
-	r.set(v1beta2.ConditionComplete, metav1.ConditionFalse, v1beta2.ReasonSuspended, "")
-	r.set(v1beta2.ConditionRunning, metav1.ConditionFalse, v1beta2.ReasonSuspended, "")
-	r.calm(v1beta2.ReasonSuspended)
-	r.ready(metav1.ConditionTrue, v1beta2.ReasonSuspended, "no snapshots are taken while backupPolicy.suspend is true")
+	r.set(v1beta2.ConditionComplete, metav1.ConditionFalse, d.Reason, "")
+	r.set(v1beta2.ConditionRunning, metav1.ConditionFalse, d.Reason, "")
+	r.notFailed(d.Reason)
+	r.ready(metav1.ConditionTrue, d.Reason, d.Message)
 }
 
-// pruned says whether what is not kept is gone.
+// pruned reports whether the old snapshots were deleted.
 func (r *reporter) pruned(result Result) {
 	p := r.s.Spec.BackupPolicy
 	switch {
@@ -117,21 +115,19 @@ func (r *reporter) pruned(result Result) {
 	}
 }
 
-// purging: the EtcdBackup was deleted, and its snapshots go first.
-func (r *reporter) purging(number int32, began time.Time) {
+// purging reports that the snapshots of a deleted EtcdBackup are being deleted.
+func (r *reporter) purging(number int32, began time.Time, d planning.Description) {
 	r.out.Attempts, r.out.LastAttemptTime, r.out.NextTime = number, second(began), nil
-	r.ready(metav1.ConditionFalse, v1beta2.ReasonRemovingSnapshots, "the snapshots are being removed, as deletionPolicy says")
+	r.ready(metav1.ConditionFalse, d.Reason, d.Message)
 }
 
-func (r *reporter) purgeFailed(a Attempt) {
+func (r *reporter) purgeFailed(a Attempt, d planning.Description) {
 	next := second(a.Result.EndedAt.Add(delay(a.Number)))
 	r.out.Attempts, r.out.LastAttemptTime, r.out.NextTime = a.Number, second(a.StartedAt), next
-	r.pending(a.Result.Failure.Reason, fmt.Sprintf(
-		"the snapshots were not removed: %s (the next attempt is due at %s; write deletionPolicy: Retain to leave them there; at %s they are left there)",
-		a.Result.Failure.Message, stamp(next.Time), stamp(r.s.DeletedAt.Add(purgeLimit))))
+	r.pending(d)
 }
 
-// secondOrNil is nil for a time that never comes.
+// secondOrNil returns nil for a zero time, which never comes.
 func secondOrNil(t time.Time) *metav1.Time {
 	if t.IsZero() {
 		return nil

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
 // picture is a status in few lines: each condition as "Type=Status Reason", and the fields beside them.
@@ -138,7 +139,7 @@ Running=False Scheduled
 Stalled=False Scheduled
 succeeded=true attempts=0 began=09:59:57 next=10:30:00 success=09:30:00 revision=42 version=3.6.16
 `},
-		"a spec that can never work stalls": {one(), Refuse{Why: "InvalidSpec", Message: "m"}, nil, `
+		"a spec that can never work stalls": {one(), Refuse{Reason: "InvalidSpec", Message: "m"}, nil, `
 Complete=False InvalidSpec
 Failed=True InvalidSpec
 Ready=False InvalidSpec
@@ -146,7 +147,7 @@ Running=False InvalidSpec
 Stalled=True InvalidSpec
 succeeded=false attempts=0
 `},
-		"waiting for a cluster is no failure": {one(), Wait{Why: "ClusterNotFound", Message: "m"}, nil, `
+		"waiting for a cluster is no failure": {one(), Wait{Reason: "ClusterNotFound", Message: "m"}, nil, `
 Complete=False ClusterNotFound
 Failed=False ClusterNotFound
 Ready=False ClusterNotFound
@@ -242,8 +243,8 @@ func TestStatusKeeps(t *testing.T) {
 		}
 	})
 	t.Run("a long answer of a server is cut", func(t *testing.T) {
-		s := after(one(), Wait{Why: "ClusterNotAvailable", Message: strings.Repeat("ü", 5000)})
-		if m := message(s.Status, "Ready"); len(m) > 1600 || !strings.HasSuffix(m, "ü...") {
+		s := after(one(), Wait{Reason: "ClusterNotAvailable", Message: strings.Repeat("ü", 5000)})
+		if m := message(s.Status, "Ready"); len(m) > 1600 || !strings.HasSuffix(m, "ü…") {
 			t.Errorf("%d bytes, ending in %q", len(m), m[len(m)-8:])
 		}
 	})
@@ -252,9 +253,9 @@ func TestStatusKeeps(t *testing.T) {
 // unchanged plans and reports once more, and nothing may differ: a settled EtcdBackup causes no API write.
 func unchanged(t *testing.T, s State) {
 	t.Helper()
-	again := NewStatus(s, Plan(s), nil)
+	again := NewStatus(s, next(s), nil)
 	if !equality.Semantic.DeepEqual(s.Status, again) {
-		t.Errorf("%T changed the status (-before +after):\n%s", Plan(s), cmp.Diff(s.Status, again))
+		t.Errorf("%T changed the status (-before +after):\n%s", next(s), cmp.Diff(s.Status, again))
 	}
 }
 
@@ -274,10 +275,10 @@ func TestProgress(t *testing.T) {
 		progress Progress
 		want     string
 	}{
-		"says that it waits for its turn": {Progress{}, "waiting for its turn"},
-		"says what it does":               {Progress{Stage: "asking the members"}, "asking the members"},
-		"says how far it is":              {Progress{Stage: "streaming", Bytes: 3 << 19, About: 40 << 20}, "streaming: 1.5 MiB of about 40.0 MiB"},
-		"says what is known":              {Progress{Stage: "streaming", Bytes: 1 << 20}, "streaming: 1.0 MiB"},
+		"says that it waits for its turn": {Progress{}, "The attempt starts when a worker of the operator is free."},
+		"says what it does":               {Progress{Stage: "reading"}, "The operator is reading."},
+		"says how far it is":              {Progress{Stage: "streaming", Bytes: 3 << 19, About: 40 << 20}, "The operator is streaming: 1.5 MiB of about 40.0 MiB."},
+		"says what is known":              {Progress{Stage: "streaming", Bytes: 1 << 20}, "The operator is streaming: 1.0 MiB."},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -292,26 +293,26 @@ func TestEvents(t *testing.T) {
 	tests := map[string]struct {
 		state State
 		step  Step
-		want  []note
+		want  []planning.Event
 	}{
-		"tells of a snapshot": {one(ended(1, Result{Snapshot: snapshotAt("b/k", t0)})), Report{}, []note{
-			{"Normal", "SnapshotTaken", "TakeSnapshot", "snapshot b/k holds revision 42: 7 keys, 4096 bytes, in 3s"},
+		"tells of a snapshot": {one(ended(1, Result{Snapshot: snapshotAt("b/k", t0)})), Report{}, []planning.Event{
+			{Type: "Normal", Reason: "SnapshotTaken", Action: "TakeSnapshot", Note: "Snapshot b/k holds revision 42, with 7 keys and 4096 bytes. It took 3s."},
 		}},
 		"tells of no snapshot that was there before": {series(ended(1, Result{Found: true, Snapshot: snapshotAt("b/k", t0)})), Report{}, nil},
-		"warns of a failure": {one(ended(2, Result{Failure: &Failure{"AccessDenied", "denied"}})), Report{}, []note{
-			{"Warning", "AccessDenied", "TakeSnapshot", "attempt 2: denied"},
+		"warns of a failure": {one(ended(2, Result{Failure: &Failure{"AccessDenied", "denied"}})), Report{}, []planning.Event{
+			{Type: "Warning", Reason: "AccessDenied", Action: "TakeSnapshot", Note: "Attempt 2 to take a snapshot failed. denied"},
 		}},
-		"a failed removal is told beside the snapshot": {series(ended(1, Result{Snapshot: snapshotAt("b/k", t0), Pruned: 1, PruneProblem: "locked"})), Report{}, []note{
-			{"Normal", "SnapshotTaken", "TakeSnapshot", "snapshot b/k holds revision 42: 7 keys, 4096 bytes, in 3s"},
-			{"Normal", "SnapshotsRemoved", "RemoveSnapshots", "removed 1 old snapshots"},
-			{"Warning", "RemoveFailed", "RemoveSnapshots", "locked"},
+		"a failed removal is told beside the snapshot": {series(ended(1, Result{Snapshot: snapshotAt("b/k", t0), Pruned: 1, PruneProblem: "locked"})), Report{}, []planning.Event{
+			{Type: "Normal", Reason: "SnapshotTaken", Action: "TakeSnapshot", Note: "Snapshot b/k holds revision 42, with 7 keys and 4096 bytes. It took 3s."},
+			{Type: "Normal", Reason: "SnapshotsRemoved", Action: "RemoveSnapshots", Note: "The operator deleted old snapshots: 1."},
+			{Type: "Warning", Reason: "RemoveFailed", Action: "RemoveSnapshots", Note: "locked"},
 		}},
-		"warns of a spec that can never work": {one(), Refuse{Why: "InvalidSpec", Message: "m"}, []note{{"Warning", "InvalidSpec", "Validate", "m"}}},
-		"waiting is no event":                 {one(), Wait{Why: "SecretMissing"}, nil},
+		"warns of a spec that can never work": {one(), Refuse{Reason: "InvalidSpec", Message: "m"}, []planning.Event{{Type: "Warning", Reason: "InvalidSpec", Action: "Validate", Note: "m"}}},
+		"waiting is no event":                 {one(), Wait{Reason: "SecretMissing"}, nil},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, events(test.state, test.step)); diff != "" {
+			if diff := cmp.Diff(test.want, test.step.describe(test.state).Events); diff != "" {
 				t.Errorf("events (-want +got):\n%s", diff)
 			}
 		})

@@ -9,13 +9,13 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
-// askTimeout is how long one member has for each of its answers.
+// askTimeout limits one request to one member.
 const askTimeout = 3 * time.Second
 
-// hashTimeout is how long one has to hash its whole database.
+// hashTimeout limits how long a member may hash its database.
 const hashTimeout = 2 * time.Minute
 
-// survey asks all members side by side; one that does not answer is data.
+// survey asks all members at the same time. A member that does not answer is part of the result.
 func survey(ctx context.Context, urls []string, tlsConfig *tls.Config) []answer {
 	answers := make([]answer, len(urls))
 	var asked sync.WaitGroup
@@ -26,8 +26,8 @@ func survey(ctx context.Context, urls []string, tlsConfig *tls.Config) []answer 
 	return answers
 }
 
-// ask looks at the status again after the linearizable read: its revision then is not older than the cluster's
-// was when the read began.
+// ask reads the status again after the linearizable read. Its revision is then at least the cluster's revision at the
+// start of the read.
 func ask(ctx context.Context, url string, tlsConfig *tls.Config) answer {
 	a := answer{URL: url}
 	client, err := etcd.Open(etcd.Endpoint{URL: url}, tlsConfig)

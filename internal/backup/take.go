@@ -9,9 +9,9 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
 
-// take asks the members first: what is in the store means something only for the cluster that they are of.
+// take asks the members first, because their cluster ID decides which objects of the store are relevant.
 func (t *taker) take(ctx context.Context, o order, progress *tracker) (Result, error) {
-	progress.stage("asking the members")
+	progress.stage("reading the status of the members")
 	tlsConfig, err := t.tls(ctx, o)
 	if err != nil {
 		return Result{}, err
@@ -21,7 +21,7 @@ func (t *taker) take(ctx context.Context, o order, progress *tracker) (Result, e
 	if err != nil {
 		return Result{}, err
 	}
-	progress.stage("looking into the store")
+	progress.stage("connecting to the store")
 	store, err := t.store(ctx, o)
 	if err != nil {
 		return Result{}, err
@@ -30,7 +30,7 @@ func (t *taker) take(ctx context.Context, o order, progress *tracker) (Result, e
 		Source: t.source(member.URL, tlsConfig), Store: store, SpoolDir: t.spoolDir,
 		Progress: progress.passing("streaming from "+member.URL, member.Status.DBSize),
 	}
-	o.describe(&request, member, answers, t.now())
+	o.fill(&request, member, answers, t.now())
 	var result Result
 	if o.Series {
 		result, err = t.takeNext(ctx, o, o.seriesOf(member.Status.ClusterID), request)
@@ -52,13 +52,13 @@ func (t *taker) takeOne(ctx context.Context, o order, request snapshot.Request) 
 	result := o.result(request.Key, saved)
 	result.Kept = append(result.Kept, *result.Snapshot)
 	result.blame(o, sweepUploads(ctx, request.Store, request.Key, func(key string, _ time.Time) bool {
-		return key == request.Key // which exists, so that no upload can become it any more
+		return key == request.Key // the object exists, so no upload of it is still needed
 	}))
 	return result, nil
 }
 
-// takeNext takes the next snapshot of a series, unless the store has one that is young enough: one that was
-// completed and never reported, or that a lost status told of.
+// takeNext takes the next snapshot of a series, unless the store has one that is new enough. That happens if the operator
+// was stopped before it could report a snapshot, or if the status was lost.
 func (t *taker) takeNext(ctx context.Context, o order, series snapshot.Series, request snapshot.Request) (Result, error) {
 	listing, err := snapshot.List(ctx, request.Store, series.Prefix())
 	if err != nil {
@@ -80,13 +80,13 @@ func (t *taker) takeNext(ctx context.Context, o order, series snapshot.Series, r
 	return result, nil
 }
 
-// satisfied finds the snapshot that makes another one needless: for a request the one that was taken for it, else
-// the newest where the next is not due yet. previous is when the newest was taken.
+// satisfied returns the snapshot that makes another one unnecessary, or nil. For a request it is the snapshot that was
+// taken for it, otherwise the newest one if the next is not due yet. previous is when the newest was taken.
 func (o order) satisfied(ours []snapshot.Entry, attempt string, now time.Time) (found *snapshot.Entry, previous time.Time) {
 	for i, entry := range ours {
 		at := entry.Manifest.CreatedAt
 		if at.After(now.Add(skew)) {
-			continue // some clock was wrong: it says nothing
+			continue // a clock was wrong
 		}
 		if previous.IsZero() {
 			previous = at
@@ -101,7 +101,7 @@ func (o order) satisfied(ours []snapshot.Entry, attempt string, now time.Time) (
 	return nil, previous
 }
 
-// saveNext makes another name where an EtcdBackup of the same folder took this one in the same second.
+// saveNext uses another name if another EtcdBackup with the same folder has used this one in the same second.
 func (t *taker) saveNext(ctx context.Context, request *snapshot.Request, series snapshot.Series) (snapshot.Saved, error) {
 	const tries = 3
 	for try := 1; ; try++ {

@@ -15,18 +15,18 @@ import (
 )
 
 const (
-	// leftoverAge is how old that must be which a killed operator has left, to be told from what is being written.
+	// leftoverAge is the minimum age of a leftover, so that an upload in progress is never taken for one.
 	leftoverAge = 24 * time.Hour
-	// orphanAge is the same where the EtcdBackup goes, and nobody comes after it.
+	// orphanAge is the same if the EtcdBackup is deleted, because no later attempt can do it.
 	orphanAge = 10 * time.Minute
-	// keptShown is how many snapshots the status tells of.
+	// keptShown is how many snapshots the status lists.
 	keptShown = 10
-	// refusals after which no further deletion is tried.
+	// refusals is after how many refused deletions the operator tries no more.
 	refusals = 10
 )
 
-// tidy removes what is not kept, and once an hour what killed operators left. That it does not go well is no
-// failure of the snapshot.
+// tidy deletes the snapshots that retention does not keep, and once an hour the leftovers of killed operators. Its errors
+// do not fail the attempt.
 func (t *taker) tidy(ctx context.Context, o order, store objstore.Store, series snapshot.Series, listing snapshot.Listing, previous time.Time, result *Result) {
 	keep := o.Keep
 	keep.Now = t.now()
@@ -40,7 +40,7 @@ func (t *taker) tidy(ctx context.Context, o order, store objstore.Store, series 
 	result.blame(o, sweep(ctx, store, series, t.now().Add(-max(leftoverAge, 2*o.Timeout))))
 }
 
-// blame notes the first thing that could not be removed.
+// blame records the first error of a deletion.
 func (r *Result) blame(o order, err error) {
 	if err == nil || r.PruneProblem != "" {
 		return
@@ -49,7 +49,7 @@ func (r *Result) blame(o order, err error) {
 	r.PruneReason, r.PruneProblem = f.Reason, f.Message
 }
 
-// kept are the newest of what is left.
+// kept returns the newest snapshots that were not deleted.
 func (o order) kept(series snapshot.Series, listing snapshot.Listing, deleted []string) []v1beta2.Snapshot {
 	var out []v1beta2.Snapshot
 	for _, entry := range o.Keep.Candidates(series, listing) {
@@ -60,9 +60,9 @@ func (o order) kept(series snapshot.Series, listing snapshot.Listing, deleted []
 	return out
 }
 
-// prune deletes keys in their order, of each snapshot the object and then its manifest, and says which snapshots
-// are gone. One that is locked, or not to be removed by us, stays whole and keeps no others; at any other error it
-// stops.
+// prune deletes the keys in order, of each snapshot first the object and then its manifest. It returns the keys of the
+// deleted snapshots. If the store refuses to delete an object, prune keeps its manifest and continues with the next
+// snapshot. It stops at any other error.
 func prune(ctx context.Context, store objstore.Store, keys []string) (deleted []string, err error) {
 	refused, locked := 0, ""
 	for _, key := range keys {
@@ -77,7 +77,7 @@ func prune(ctx context.Context, store objstore.Store, keys []string) (deleted []
 			continue
 		}
 		if err == nil {
-			err = fmt.Errorf("remove old snapshot: %w", failure)
+			err = fmt.Errorf("delete old snapshot: %w", failure)
 		}
 		if refused, locked = refused+1, key; !errors.Is(failure, fs.ErrPermission) || refused == refusals {
 			break
@@ -86,19 +86,19 @@ func prune(ctx context.Context, store objstore.Store, keys []string) (deleted []
 	return deleted, err
 }
 
-// sweep removes objects without a manifest and parts of uploads that killed operators left before a time, in all
-// lives of the series' cluster: only what is named as this operator names its snapshots.
+// sweep deletes objects without a manifest, and unfinished uploads, that killed operators left before that time. It
+// looks at all incarnations of the series' cluster, and only at names that this operator gives to snapshots.
 func sweep(ctx context.Context, store objstore.Store, series snapshot.Series, before time.Time) error {
 	var objects []objstore.Object
 	for object, err := range store.List(ctx, series.Lives()) {
 		if err != nil {
-			return fmt.Errorf("look for leftovers: %w", err)
+			return fmt.Errorf("list the objects to find leftovers: %w", err)
 		}
 		objects = append(objects, object)
 	}
 	for _, key := range snapshot.Orphans(series, objects, before) {
 		if err := store.Delete(ctx, key); err != nil {
-			return fmt.Errorf("remove object without manifest: %w", err)
+			return fmt.Errorf("delete object without manifest: %w", err)
 		}
 	}
 	return sweepUploads(ctx, store, series.Lives(), func(key string, started time.Time) bool {
@@ -107,16 +107,16 @@ func sweep(ctx context.Context, store objstore.Store, series snapshot.Series, be
 	})
 }
 
-// purge removes all that this EtcdBackup wrote, in every life of its cluster.
+// purge deletes all snapshots that this EtcdBackup has written, of every incarnation of its cluster.
 func (t *taker) purge(ctx context.Context, o order, progress *tracker) (Result, error) {
-	progress.stage("removing the snapshots")
+	progress.stage("deleting the snapshots")
 	store, err := t.store(ctx, o)
 	if err != nil {
 		return Result{}, err
 	}
 	removed, err := t.purgeFrom(ctx, o, store)
 	if errors.Is(err, objstore.ErrNoBucket) {
-		return Result{}, nil // and no snapshots
+		return Result{}, nil // without a bucket there are no snapshots
 	}
 	return Result{Pruned: removed}, err
 }

@@ -14,11 +14,12 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 )
 
-// verify reads a snapshot back that was just taken, where the order says so.
+// verify runs the restore test of a snapshot that was just taken, if the spec asks for it.
 func (t *taker) verify(ctx context.Context, o order, store objstore.Store, result Result, progress *tracker) (Result, error) {
 	if !o.Verify || result.Snapshot.Path == o.Proven {
 		return result, nil
@@ -28,18 +29,12 @@ func (t *taker) verify(ctx context.Context, o order, store objstore.Store, resul
 		return Result{}, err
 	}
 	if result.Drill.Result == v1beta2.DrillFailed {
-		return Result{Drill: result.Drill}, fail(v1beta2.ReasonSnapshotCorrupt, broken(*result.Drill))
+		return Result{Drill: result.Drill}, fail(v1beta2.ReasonSnapshotCorrupt, unusable(*result.Drill))
 	}
 	return result, nil
 }
 
-// broken is what to do about a snapshot that cannot be relied on.
-func broken(d v1beta2.BackupDrill) string {
-	return "snapshot " + d.Path + " was read back and cannot be relied on: " + d.Message +
-		"; do not restore from it: take another snapshot, and look at the store and at the members' disks"
-}
-
-// drillNewest tries out the newest snapshot that is known.
+// drillNewest runs the restore test of the newest snapshot.
 func (t *taker) drillNewest(ctx context.Context, o order, progress *tracker) (Result, error) {
 	store, err := t.store(ctx, o)
 	if err != nil {
@@ -49,7 +44,7 @@ func (t *taker) drillNewest(ctx context.Context, o order, progress *tracker) (Re
 	return Result{Drill: drill}, err
 }
 
-// prove drills one snapshot. The error is why that could not be carried out, and says nothing of the snapshot.
+// prove runs the restore test of one snapshot. An error means that the test could not run, not that the snapshot failed.
 func (t *taker) prove(ctx context.Context, o order, store objstore.Store, newest v1beta2.Snapshot, progress *tracker) (*v1beta2.BackupDrill, error) {
 	tlsConfig, err := t.tls(ctx, o)
 	if err != nil {
@@ -61,28 +56,28 @@ func (t *taker) prove(ctx context.Context, o order, store objstore.Store, newest
 	}
 	found, err := t.drill(ctx, snapshot.DrillRequest{
 		Store: store, Key: strings.TrimPrefix(newest.Path, o.Target.Bucket+"/"), ScratchDir: t.spoolDir,
-		Identities: connect.Identity(secret), Progress: progress.passing("reading "+newest.Path+" back", newest.Size),
+		Identities: connect.Identity(secret), Progress: progress.passing("reading back "+newest.Path, newest.Size),
 		Live: &live{taker: t, urls: o.URLs, tls: tlsConfig, clusterID: newest.ClusterID},
 	})
 	drill := &v1beta2.BackupDrill{
 		Path: newest.Path, Result: v1beta2.DrillPassed, Time: metav1.Time{Time: t.now()},
-		Revision: found.Info.Revision, Compared: found.Compared, Message: "it can be restored, and holds what the cluster held at that revision",
+		Revision: found.Info.Revision, Compared: found.Compared, Message: "It can be restored, and its contents match the cluster at that revision.",
 	}
 	switch {
 	case err != nil && condemns(err):
 		drill.Result, drill.Message = v1beta2.DrillFailed, clip(err.Error())
 	case errors.Is(err, snapshot.ErrIdentity):
 		return nil, fail(v1beta2.ReasonSecretMissing, fmt.Sprintf(
-			"%v; put the identity as %s into the Secret with the store's credentials, or do without verify: Restore and drill", err, v1beta2.AgeIdentityKey))
+			"The operator cannot decrypt the snapshot for the restore test: %v. Put the identity into the key %s of the Secret with the store's credentials, or remove verify: Restore and drill from the spec.", err, v1beta2.AgeIdentityKey))
 	case err != nil:
 		return nil, err
 	case !found.Compared:
-		drill.Message = clip("it can be restored; it was not compared with the cluster: " + found.Why)
+		drill.Message = clip(planning.Sentence("It can be restored. It was not compared with the cluster: ", found.Why))
 	}
 	return drill, nil
 }
 
-// condemns says whether the error of a drill is the snapshot's.
+// condemns returns whether the error of a restore test means that the snapshot is unusable.
 func condemns(err error) bool {
 	for _, kind := range []error{dbfile.ErrCorrupt, dbfile.ErrNoTrailer, snapshot.ErrUnrestorable, snapshot.ErrDiffers, fs.ErrNotExist} {
 		if errors.Is(err, kind) && !errors.Is(err, snapshot.ErrDisk) {
@@ -92,7 +87,7 @@ func condemns(err error) bool {
 	return false
 }
 
-// live asks the members of the cluster that the snapshot is of, one after the other.
+// live reads the hash of the snapshot's cluster.
 type live struct {
 	*taker
 	urls      []string
@@ -100,8 +95,8 @@ type live struct {
 	clusterID string
 }
 
-// HashKV takes the first member's that has one. A cluster of another ID, for example after a restore, has another
-// history, with which nothing is to be compared.
+// HashKV returns the hash of the first member that can compute it. A cluster with another ID, for example after a
+// restore, has another history, so it cannot be compared.
 func (l *live) HashKV(ctx context.Context, revision int64) (uint32, int64, error) {
 	var errs []error
 	for _, a := range l.survey(ctx, l.urls, l.tls) {
@@ -109,7 +104,7 @@ func (l *live) HashKV(ctx context.Context, revision int64) (uint32, int64, error
 		case a.Err != nil:
 			errs = append(errs, a.Err)
 		case a.Status.ClusterID.String() != l.clusterID:
-			errs = append(errs, fmt.Errorf("%s is of cluster %s now", a.URL, a.Status.ClusterID))
+			errs = append(errs, fmt.Errorf("%s is a member of cluster %s now", a.URL, a.Status.ClusterID))
 		case a.NotServing != nil, a.Status.Learner, corrupt(a.Status):
 			errs = append(errs, fmt.Errorf("%s is not healthy", a.URL))
 		default:
@@ -121,12 +116,12 @@ func (l *live) HashKV(ctx context.Context, revision int64) (uint32, int64, error
 		}
 	}
 	if len(errs) == 0 {
-		errs = append(errs, errors.New("no member of the cluster is known"))
+		errs = append(errs, errors.New("the operator knows no member of the cluster"))
 	}
 	return 0, 0, errors.Join(errs...)
 }
 
-// hashOf asks one member.
+// hashOf reads the hash of one member.
 func hashOf(ctx context.Context, url string, tlsConfig *tls.Config, revision int64) (uint32, int64, error) {
 	client, err := etcd.Open(etcd.Endpoint{URL: url}, tlsConfig)
 	if err != nil {

@@ -37,7 +37,7 @@ func TestBackupFaults(t *testing.T) {
 	b.in("tries again until the bucket is there", func(b *backupBench) {
 		backup := b.backup("no-bucket", "late-bucket/one.db", etcd.Endpoints()...)
 		kubetest.Create(b, backup)
-		b.fails(backup, v1beta2.ReasonBucketNotFound, "create the bucket late-bucket", "the next is due at")
+		b.fails(backup, v1beta2.ReasonBucketNotFound, "Create the bucket late-bucket", "The next attempt is due at")
 		b.server.CreateBucket(b, "late-bucket")
 		b.ready(backup, metav1.ConditionTrue, v1beta2.ReasonComplete)
 		if backup.Status.Attempts < 2 {

@@ -148,7 +148,7 @@ func TestBackupSchedule(t *testing.T) {
 			b.Fatal(err)
 		}
 		b.edit(backup, func() { backup.Spec.Verify = v1beta2.VerifyRestore })
-		b.fails(backup, v1beta2.ReasonSnapshotCorrupt, "do not restore from it")
+		b.fails(backup, v1beta2.ReasonSnapshotCorrupt, "Do not restore from it")
 		if d := backup.Status.LastDrill; d == nil || d.Result != v1beta2.DrillFailed {
 			b.Errorf("%+v", d)
 		}

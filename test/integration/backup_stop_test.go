@@ -188,7 +188,7 @@ func TestBackupStopped(t *testing.T) {
 		backup.Spec.S3.Endpoint = gate.url()
 		backup.Spec.BackupPolicy = &v1beta2.BackupPolicy{TimeoutInSecond: 2}
 		kubetest.Create(b, backup)
-		b.fails(backup, v1beta2.ReasonDeadlineExceeded, "raise backupPolicy.timeoutInSecond")
+		b.fails(backup, v1beta2.ReasonDeadlineExceeded, "Raise backupPolicy.timeoutInSecond")
 		close(gate.open)
 		b.ready(backup, metav1.ConditionTrue, v1beta2.ReasonComplete)
 	})

@@ -63,7 +63,7 @@ func TestBackupOneShot(t *testing.T) {
 		backup := b.backup("named", "backups/named.db")
 		backup.Spec.EtcdCluster = &v1beta2.ClusterReference{Name: "example"}
 		kubetest.Create(b, backup)
-		b.fails(backup, v1beta2.ReasonClusterNotFound, "there is no EtcdCluster example")
+		b.fails(backup, v1beta2.ReasonClusterNotFound, "There is no EtcdCluster example")
 		cluster := b.cluster("example", metav1.ConditionFalse, etcd)
 		b.fails(backup, v1beta2.ReasonClusterNotAvailable, "as the test says")
 		b.report(cluster, metav1.ConditionTrue, etcd)

@@ -1,0 +1,105 @@
+package backup
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
+)
+
+type (
+	// Expire deletes a one-shot whose time to live is over.
+	Expire struct{}
+	// Drill starts a restore test: it reads the snapshot of that path back and restores it into scratch space.
+	Drill struct {
+		Number int32
+		Path   string
+	}
+	// Finished does nothing for a one-shot that has ended, until a restore test is due (Drill) or its time to live is
+	// over (Until). A zero time never comes.
+	Finished struct {
+		Complete     bool
+		Drill, Until time.Time
+	}
+)
+
+func (Expire) describe(State) planning.Description {
+	return planning.Description{
+		Reason:  v1beta2.ReasonComplete,
+		Message: "The operator deletes the EtcdBackup, because its ttlSecondsAfterFinished is over.",
+		Events: []planning.Event{newEvent(corev1.EventTypeNormal, "Expired", actionExpire,
+			"The operator deleted the EtcdBackup, because its ttlSecondsAfterFinished is over.")},
+	}
+}
+
+func (Drill) describe(State) planning.Description {
+	return planning.Description{Reason: v1beta2.ReasonVerifying, Message: Progress{}.String(), Requeue: progressInterval}
+}
+
+func (f Finished) describe(s State) planning.Description {
+	d := planning.Description{
+		Reason: v1beta2.ReasonComplete, Message: "The EtcdBackup has ended.",
+		Requeue: sleep(s.Now, f.Drill, f.Until),
+	}
+	if f.Complete && s.Status.Snapshot != nil {
+		d.Message = contents(*s.Status.Snapshot)
+	}
+	return d
+}
+
+func timeToLiveIsOver(s State) Step {
+	at := s.expiry()
+	if at.IsZero() || s.Now.Before(at) {
+		return nil
+	}
+	return Expire{}
+}
+
+// expiry is when a one-shot that has ended is to be deleted. It is zero if the EtcdBackup is kept.
+func (s State) expiry() time.Time {
+	ended := s.ended()
+	if ended == "" || s.Spec.TTLSecondsAfterFinished == nil {
+		return time.Time{}
+	}
+	since := meta.FindStatusCondition(s.Status.Conditions, ended).LastTransitionTime.Time
+	return since.Add(time.Duration(*s.Spec.TTLSecondsAfterFinished) * time.Second)
+}
+
+// restoreTestIsDue tests the newest snapshot when the test is due and no snapshot is.
+func restoreTestIsDue(s State) Step {
+	at := s.drillTurn()
+	if at.IsZero() || s.Now.Before(at) || s.retrying() || s.suspended() {
+		return nil
+	}
+	if s.Series() && !s.Now.Before(s.turn()) || !s.Series() && s.ended() != v1beta2.ConditionComplete {
+		return nil
+	}
+	number := int32(1)
+	if !s.fresh() {
+		number = s.Status.DrillAttempts + 1
+	}
+	return Drill{Number: number, Path: s.Status.Snapshot.Path}
+}
+
+func oneShotHasEnded(s State) Step {
+	ended := s.ended()
+	if ended == "" {
+		return nil
+	}
+	return Finished{Complete: ended == v1beta2.ConditionComplete, Drill: s.drillTurn(), Until: s.expiry()}
+}
+
+// contents describes a snapshot in one sentence.
+func contents(s v1beta2.Snapshot) string {
+	return fmt.Sprintf("Snapshot %s holds revision %d, with %d keys and %d bytes.", s.Path, s.Revision, s.Keys, s.Size)
+}
+
+// unusable says what to do about a snapshot that failed its restore test.
+func unusable(d v1beta2.BackupDrill) string {
+	return planning.Sentence("Snapshot "+d.Path+" failed the restore test: ", d.Message) +
+		" Do not restore from it. Take another snapshot, and check the store and the disks of the members."
+}

@@ -1,0 +1,182 @@
+package backup
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
+)
+
+type (
+	// Refuse reports a spec that can never work. A user must change it.
+	Refuse struct{ Reason, Message string }
+	// Suspended starts no attempt, because the spec suspends the series.
+	Suspended struct{}
+	// Scheduled waits until the next snapshot of the series is due (At), or a restore test (Drill). A zero time never
+	// comes.
+	Scheduled struct{ At, Drill time.Time }
+	// Backoff waits until the attempt after a failed one is due. Interrupted is true if the operator was stopped during
+	// the failed attempt and does not know its result.
+	Backoff struct {
+		At          time.Time
+		Interrupted bool
+	}
+	// Wait waits for something that the operator does not do itself. Requeue is when to look again. 0 leaves it to
+	// watches.
+	Wait struct {
+		Reason, Message string
+		Requeue         time.Duration
+	}
+	// TakeSnapshot starts an attempt.
+	TakeSnapshot struct{ Number int32 }
+)
+
+func (r Refuse) describe(State) planning.Description {
+	return planning.Description{
+		Reason: r.Reason, Message: r.Message,
+		Events: []planning.Event{newEvent(corev1.EventTypeWarning, r.Reason, actionValidate, r.Message)},
+	}
+}
+
+func (Suspended) describe(State) planning.Description {
+	return planning.Description{
+		Reason:  v1beta2.ReasonSuspended,
+		Message: "The operator takes no snapshots, because backupPolicy.suspend is true. Set it to false to continue.",
+	}
+}
+
+func (w Scheduled) describe(s State) planning.Description {
+	d := scheduled(w.At, "")
+	d.Requeue = sleep(s.Now, w.At, w.Drill)
+	return d
+}
+
+// scheduled describes a series whose next snapshot is due at that time. problem is why old snapshots were not deleted,
+// and is empty if they were.
+func scheduled(at time.Time, problem string) planning.Description {
+	message := "The next snapshot is due at " + stamp(at) + "."
+	if problem != "" {
+		message += planning.Sentence(" Old snapshots were not deleted: ", problem)
+	}
+	return planning.Description{Reason: v1beta2.ReasonScheduled, Message: message}
+}
+
+func (b Backoff) describe(s State) planning.Description {
+	message := "The next attempt is due at " + stamp(b.At) + "."
+	if b.Interrupted {
+		message = fmt.Sprintf("The operator was stopped during attempt %d. %s", s.Status.Attempts, message)
+	}
+	return planning.Description{Reason: v1beta2.ReasonRetrying, Message: message, Requeue: max(b.At.Sub(s.Now), atOnce)}
+}
+
+func (w Wait) describe(State) planning.Description {
+	return planning.Description{Reason: w.Reason, Message: w.Message, Requeue: w.Requeue}
+}
+
+func (TakeSnapshot) describe(State) planning.Description {
+	return planning.Description{Reason: v1beta2.ReasonRunning, Message: Progress{}.String(), Requeue: progressInterval}
+}
+
+func specIsInvalid(s State) Step {
+	if s.Problem == nil {
+		return nil
+	}
+	return Refuse{Reason: s.Problem.Reason, Message: s.Problem.Message}
+}
+
+func seriesIsSuspended(s State) Step {
+	if !s.suspended() {
+		return nil
+	}
+	return Suspended{}
+}
+
+// snapshotIsNotDue comes before the rules about the cluster, which does not matter until then.
+func snapshotIsNotDue(s State) Step {
+	if !s.Series() || s.retrying() {
+		return nil
+	}
+	at := s.turn()
+	if !s.Now.Before(at) {
+		return nil
+	}
+	return Scheduled{At: at, Drill: s.drillTurn()}
+}
+
+// attemptFailedRecently waits after a failed attempt. An attempt without a result counts as failed when it started, so
+// that an operator that crashes during a snapshot does not repeat it without a pause.
+func attemptFailedRecently(s State) Step {
+	if !s.retrying() {
+		return nil
+	}
+	next := Backoff{}
+	switch {
+	case s.Status.NextTime != nil:
+		next.At = s.Status.NextTime.Time
+	case s.Status.LastAttemptTime != nil:
+		next.At, next.Interrupted = s.Status.LastAttemptTime.Add(delay(s.Status.Attempts)), true
+	}
+	if !s.Now.Before(next.At) {
+		return nil
+	}
+	return next
+}
+
+// clusterIsNotAvailable needs no requeue, because the operator watches the cluster.
+func clusterIsNotAvailable(s State) Step {
+	if s.Spec.EtcdCluster == nil {
+		return nil
+	}
+	name := s.Spec.EtcdCluster.Name
+	switch {
+	case s.Cluster == nil:
+		return Wait{Reason: v1beta2.ReasonClusterNotFound, Message: fmt.Sprintf(
+			"There is no EtcdCluster %s in namespace %s. Create it, or correct etcdCluster.name. For an etcd that cluster-operator does not manage, write etcdEndpoints instead.",
+			name, s.Namespace)}
+	case !s.Cluster.Available && s.Spec.NoQuorum != v1beta2.NoQuorumMark:
+		return Wait{Reason: v1beta2.ReasonClusterNotAvailable, Message: fmt.Sprintf(
+			"EtcdCluster %s does not serve clients, so the operator takes no snapshot yet. %s", name, s.Cluster.Message)}
+	case len(s.Cluster.ClientURLs) == 0:
+		return Wait{Reason: v1beta2.ReasonClusterNotAvailable, Message: fmt.Sprintf(
+			"The status of EtcdCluster %s lists no member yet. The operator takes the snapshot when it does.", name)}
+	}
+	return nil
+}
+
+func secretIsMissing(s State) Step {
+	if s.SecretProblem == "" {
+		return nil
+	}
+	return Wait{
+		Reason:  v1beta2.ReasonSecretMissing,
+		Message: planning.Sentence("The operator cannot take the snapshot: ", s.SecretProblem),
+		Requeue: secretInterval,
+	}
+}
+
+func takeSnapshot(s State) Step { return TakeSnapshot{Number: s.nextNumber()} }
+
+// nextNumber is the number of the next attempt. It starts again at 1 after a success or a change of the spec.
+func (s State) nextNumber() int32 {
+	if s.retrying() {
+		return s.Status.Attempts + 1
+	}
+	return 1
+}
+
+const (
+	firstDelay = 5 * time.Second
+	lastDelay  = 5 * time.Minute
+)
+
+// delay returns the pause after that many failed attempts: 5 s, doubled after each one, at most 5 min.
+func delay(failed int32) time.Duration {
+	d := firstDelay
+	for ; failed > 1 && d < lastDelay; failed-- {
+		d *= 2
+	}
+	return min(d, lastDelay)
+}
