@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 func parse(file string, content []byte) (*token.FileSet, *ast.File, error) {
@@ -79,13 +80,16 @@ func goMessages(file string, content []byte) ([]text, error) {
 		if !ok {
 			return true
 		}
-		if len(strings.Fields(words)) >= 4 && !strings.Contains(words, "\n") {
+		if len(strings.Fields(words)) >= 4 && !strings.ContainsFunc(words, unreadable) {
 			found = append(found, text{file: file, line: files.Position(node.Pos()).Line, words: words})
 		}
 		return false
 	})
 	return found, nil
 }
+
+// unreadable characters are in data and in scripts, and not in a message.
+func unreadable(r rune) bool { return !unicode.IsPrint(r) }
 
 // sum is the text of a string literal, or of a sum that holds one.
 func sum(e ast.Expr) (string, bool) {

@@ -12,6 +12,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -34,33 +35,49 @@ func main() {
 	}
 }
 
-// run prints the findings of every part and a count for each, and returns the number of errors.
+// run prints the findings, and returns the number of errors.
 func run(ctx context.Context, out io.Writer, level string, wanted []string) (int, error) {
 	dir, err := os.MkdirTemp("", "prose-")
 	if err != nil {
 		return 0, err
 	}
 	defer os.RemoveAll(dir)
-	errors := 0
+	copies := map[string]copied{}
 	for _, p := range parts {
 		if len(wanted) > 0 && !slices.Contains(wanted, p.name) {
 			continue
 		}
-		found, err := check(ctx, dir, level, p)
+		texts, err := p.read(".")
 		if err != nil {
-			return 0, fmt.Errorf("check %s: %w", p.name, err)
+			return 0, fmt.Errorf("read %s: %w", p.name, err)
 		}
-		count := 0
-		for _, f := range found {
-			fmt.Fprintln(out, f)
-			if f.Severity == "error" {
-				count++
-			}
+		written, err := write(filepath.Join(dir, p.name), texts)
+		if err != nil {
+			return 0, fmt.Errorf("copy %s: %w", p.name, err)
 		}
-		fmt.Fprintf(out, "prose: %s: %d errors\n", p.name, count)
-		errors += count
+		maps.Copy(copies, written)
 	}
-	return errors, nil
+	alerts, err := vale(ctx, level, dir)
+	if err != nil {
+		return 0, err
+	}
+	found := inSources(alerts, copies)
+	for _, f := range found {
+		fmt.Fprintln(out, f)
+	}
+	return count(out, found), nil
+}
+
+// count prints the number of errors, and returns it.
+func count(out io.Writer, found []finding) int {
+	errors := 0
+	for _, f := range found {
+		if f.Severity == "error" {
+			errors++
+		}
+	}
+	fmt.Fprintf(out, "prose: %d errors\n", errors)
+	return errors
 }
 
 // finding is one alert of Vale, in the words of its JSON.
@@ -74,35 +91,26 @@ func (f finding) String() string {
 	return fmt.Sprintf("%s:%d: %s: %s [%s]", f.file, f.Line, f.Severity, f.Message, f.Check)
 }
 
-// check gives Vale the texts of a part, one Markdown file for each source, and returns its findings in the lines
-// of the sources.
-func check(ctx context.Context, dir, level string, p part) ([]finding, error) {
-	texts, err := p.read(".")
-	if err != nil {
-		return nil, err
+// inSources gives the alerts the files and lines of their sources, in order.
+func inSources(alerts map[string][]finding, copies map[string]copied) []finding {
+	var found []finding
+	for path, alerts := range alerts {
+		c := copies[path]
+		for _, a := range alerts {
+			a.file, a.Line = c.source, c.lines[min(a.Line, len(c.lines))-1]
+			found = append(found, a)
+		}
 	}
-	file := filepath.Join(dir, p.name+".md")
-	lines, err := write(file, texts)
-	if err != nil {
-		return nil, err
-	}
-	alerts, err := vale(ctx, level, file)
-	if err != nil {
-		return nil, err
-	}
-	for i, a := range alerts {
-		at := lines[min(a.Line, len(lines))-1]
-		alerts[i].file, alerts[i].Line = at.file, at.line
-	}
-	slices.SortStableFunc(alerts, func(a, b finding) int {
+	slices.SortStableFunc(found, func(a, b finding) int {
 		return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.Line, b.Line))
 	})
-	return alerts, nil
+	return found
 }
 
-func vale(ctx context.Context, level, file string) ([]finding, error) {
+// vale returns the alerts of the files below a folder, by path.
+func vale(ctx context.Context, level, dir string) (map[string][]finding, error) {
 	command := exec.CommandContext(ctx, "go", "tool", "-modfile=hack/tools/vale.mod", "vale",
-		"--config=hack/prose/vale.ini", "--minAlertLevel="+level, "--no-exit", "--no-global", "--output=JSON", file)
+		"--config=hack/prose/vale.ini", "--minAlertLevel="+level, "--no-exit", "--no-global", "--output=JSON", dir)
 	// Vale parses code with C libraries.
 	command.Env = append(os.Environ(), "CGO_ENABLED=1")
 	command.Stderr = os.Stderr
@@ -114,5 +122,5 @@ func vale(ctx context.Context, level, file string) ([]finding, error) {
 	if err := json.Unmarshal(output, &found); err != nil {
 		return nil, fmt.Errorf("read what vale printed: %w: %s", err, output)
 	}
-	return found[file], nil
+	return found, nil
 }

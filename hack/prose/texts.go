@@ -120,25 +120,39 @@ func yamlComments(file string, content []byte) ([]text, error) {
 
 var placeholder = regexp.MustCompile(`<[^<> ]+>|%[-+#0-9.\[\]]*[a-zA-Z]`)
 
-// write puts texts into one Markdown file, and returns where each of its lines comes from.
-func write(path string, texts []text) ([]text, error) {
-	var b strings.Builder
-	var lines []text
+// copied is a Markdown file for Vale, and the line of the source for each of its lines.
+type copied struct {
+	source string
+	lines  []int
+}
+
+// write makes one Markdown file of the texts of each source, and returns them by their paths.
+func write(dir string, texts []text) (map[string]copied, error) {
+	contents, copies := map[string]string{}, map[string]copied{}
 	for _, t := range texts {
+		path := filepath.Join(dir, t.file+".md")
 		words := t.words
 		if !t.markdown {
-			words = placeholder.ReplaceAllString(strings.Join(strings.Fields(words), " "), "`X`")
+			words = placeholder.ReplaceAllString(strings.Join(strings.Fields(words), " "), "`X`") + "\n"
 		}
-		for i, line := range strings.Split(words, "\n") {
-			b.WriteString(line + "\n")
-			at := text{file: t.file, line: t.line}
+		c := copied{source: t.file, lines: copies[path].lines}
+		for i := range strings.Count(words, "\n") + 1 {
+			at := t.line
 			if t.markdown {
-				at.line += i
+				at += i
 			}
-			lines = append(lines, at)
+			c.lines = append(c.lines, at)
 		}
-		b.WriteString("\n")
-		lines = append(lines, text{file: t.file, line: t.line})
+		contents[path] += words + "\n"
+		copies[path] = c
 	}
-	return lines, os.WriteFile(path, []byte(b.String()), 0o600)
+	for path, content := range contents {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			return nil, err
+		}
+	}
+	return copies, nil
 }

@@ -64,15 +64,20 @@ func TestCommentsOfValuesAreJoinedAndThoseBehindAValueStandAlone(t *testing.T) {
 }
 
 func TestFindingsPointToTheLineOfTheSource(t *testing.T) {
-	lines, err := write(filepath.Join(t.TempDir(), "all.md"), []text{
-		{file: "a.md", line: 1, words: "one\ntwo", markdown: true},
+	dir := t.TempDir()
+	got, err := write(dir, []text{
+		{file: "a.md", line: 1, words: "one\ntwo\n", markdown: true},
 		{file: "b.go", line: 7, words: "three\nfour %s"},
+		{file: "b.go", line: 9, words: "five"},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []text{{file: "a.md", line: 1}, {file: "a.md", line: 2}, {file: "a.md", line: 1}, {file: "b.go", line: 7}, {file: "b.go", line: 7}}
-	if diff := cmp.Diff(want, lines, cmp.AllowUnexported(text{})); diff != "" {
+	want := map[string]copied{
+		filepath.Join(dir, "a.md.md"): {"a.md", []int{1, 2, 3}},
+		filepath.Join(dir, "b.go.md"): {"b.go", []int{7, 7, 9, 9}},
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(copied{})); diff != "" {
 		t.Error(diff)
 	}
 }
