@@ -118,8 +118,12 @@ bench: bench-ready bench-seed bench-save ## Measure what the suite costs, each a
 ##@ Check
 
 .PHONY: lint
-lint: ## Run the linters
+lint: prose ## Run the linters, of code and of prose
 	$(GOLANGCI_LINT) run ./...
+
+.PHONY: prose
+prose: deps ## Check texts against plain English; PROSE="docs chart api messages" names parts, PROSE_LEVEL=suggestion shows hints
+	@go run ./hack/prose -level $(or $(PROSE_LEVEL),error) $(PROSE)
 
 .PHONY: verify
 verify: generate ## Fail if generated files or go.mod are not what they should be

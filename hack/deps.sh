@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Installs what is missing of the system packages that the race detector, the images and the TLS example need; the local Kubernetes
-# looks after its own. Debian and root; elsewhere it names them.
+# Installs the missing system packages that the race detector, the prose linter (Vale is partly C++), the images and the TLS
+# example need. The local Kubernetes installs its own. Needs Debian and root; elsewhere it names the packages.
 set -euo pipefail
 
 missing=()
 command -v gcc >/dev/null || missing+=(gcc)
+command -v g++ >/dev/null || missing+=(g++)
 command -v openssl >/dev/null || missing+=(openssl)
 [ -e /usr/include/stdlib.h ] || missing+=(libc6-dev)
 [ -e /etc/ssl/certs/ca-certificates.crt ] || missing+=(ca-certificates)

@@ -15,21 +15,53 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestEveryReasonIsInTheRunbook(t *testing.T) {
-	reasons, headings := reasons(t), headings(t, "../../docs/operations.md")
-	for _, reason := range reasons {
-		if !slices.Contains(headings, reason) {
-			t.Errorf("docs/operations.md has no heading %q", "## "+reason)
+const runbook = "../../docs/operations.md"
+
+func TestTheRunbookExplainsEveryReason(t *testing.T) {
+	reasons, pages := reasons(t), pages(t)
+	var headings []string
+	for _, page := range pages {
+		headings = append(headings, page.reason)
+	}
+	slices.Sort(reasons)
+	slices.Sort(headings)
+	if diff := cmp.Diff(reasons, headings); diff != "" {
+		t.Errorf("reasons (-of conditions.go +of docs/operations.md):\n%s", diff)
+	}
+}
+
+func TestEachReasonHasMeaningImpactCheckAndFix(t *testing.T) {
+	label := regexp.MustCompile(`(?m)^\*\*(\w+)\.\*\* \S`)
+	for _, page := range pages(t) {
+		var parts []string
+		for _, match := range label.FindAllStringSubmatch(page.text, -1) {
+			parts = append(parts, match[1])
+		}
+		if diff := cmp.Diff([]string{"Meaning", "Impact", "Check", "Fix"}, parts); diff != "" {
+			t.Errorf("paragraphs of %s in docs/operations.md (-want +got):\n%s", page.reason, diff)
 		}
 	}
-	for i, heading := range headings {
-		if !slices.Contains(reasons, heading) {
-			t.Errorf("docs/operations.md has a heading %q, which is no reason in conditions.go", heading)
+}
+
+// page of the runbook explains one reason.
+type page struct{ reason, text string }
+
+// pages are the parts of the runbook under a heading of one word: those of several words are not about one reason.
+func pages(t *testing.T) []page {
+	t.Helper()
+	text := read(t, runbook)
+	headings := regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatchIndex(text, -1)
+	var found []page
+	for i, h := range headings {
+		heading, end := text[h[2]:h[3]], len(text)
+		if i+1 < len(headings) {
+			end = headings[i+1][0]
 		}
-		if slices.Contains(headings[:i], heading) {
-			t.Errorf("docs/operations.md has the heading %q twice", heading)
+		if i > 0 && !strings.Contains(heading, " ") {
+			found = append(found, page{heading, text[h[1]:end]})
 		}
 	}
+	return found
 }
 
 // reasons are the values of all constants in conditions.go whose name begins with Reason.
@@ -56,26 +88,6 @@ func reasons(t *testing.T) []string {
 		t.Fatal("conditions.go has no reasons")
 	}
 	return values
-}
-
-func headings(t *testing.T, path string) []string {
-	t.Helper()
-	var found []string
-	for line := range strings.Lines(read(t, path)) {
-		if heading, ok := strings.CutPrefix(strings.TrimSpace(line), "## "); ok {
-			found = append(found, heading)
-		}
-	}
-	return found
-}
-
-func TestLinksInTheRunbookLead(t *testing.T) {
-	headings := headings(t, "../../docs/operations.md")
-	for _, link := range regexp.MustCompile(`\]\(#([^)]+)\)`).FindAllStringSubmatch(read(t, "../../docs/operations.md"), -1) {
-		if !slices.ContainsFunc(headings, func(heading string) bool { return strings.ToLower(heading) == link[1] }) {
-			t.Errorf("the link #%s leads nowhere", link[1])
-		}
-	}
 }
 
 // sections of docs/api.md, each with a table of the fields of a type. make generate writes that page.
