@@ -1,13 +1,14 @@
 #!/bin/sh
-# Makes a certificate authority and three certificates for one EtcdCluster with openssl, and prints the three Secrets that
-# its spec.TLS names: <cluster>-peer, <cluster>-server and <cluster>-client. The authority's key is thrown away, so that
-# nobody can add to it later, or kept in a folder of yours: run this again with it for new certificates of the same
-# authority, which members load without a restart. Good for a try; in production let cert-manager or your own authority
-# issue them, with the names below and one year or less.
+# Creates a CA and three certificates for one EtcdCluster with openssl. It prints the three Secrets for spec.TLS.static:
+# <cluster>-peer, <cluster>-server and <cluster>-client. All of them are valid for 365 days.
 #
-#     tls-secrets.sh CLUSTER [NAMESPACE [AUTHORITY-FOLDER]] | kubectl apply -f -
+#     tls-secrets.sh CLUSTER [NAMESPACE [CA-FOLDER]] | kubectl apply -f -
+#
+# Without CA-FOLDER the script deletes the key of the CA, so the CA cannot sign another certificate. With CA-FOLDER it keeps
+# the CA there. Run it again with the same folder to get new certificates of the same CA, which members load without a restart.
+# The script is for trying out TLS. In production, issue certificates with the names below from cert-manager or your own CA.
 set -eu
-cluster=${1:?usage: tls-secrets.sh CLUSTER [NAMESPACE [AUTHORITY-FOLDER]]}
+cluster=${1:?usage: tls-secrets.sh CLUSTER [NAMESPACE [CA-FOLDER]]}
 namespace=${2:-default}
 kept=${3:+$(cd "$3" && pwd)}
 days=365
@@ -33,7 +34,7 @@ certificate() {
 	openssl req -new -key "$1.key" -subj "/CN=$2" -out "$1.csr"
 	{
 		echo "keyUsage=critical,digitalSignature"
-		# etcd is a client of itself and of its peers, so a server's certificate has to be good for both.
+		# etcd also connects to itself and to its peers as a client, so its certificate must be valid for servers and clients.
 		echo "extendedKeyUsage=serverAuth,clientAuth"
 		if [ -n "${3:-}" ]; then echo "subjectAltName=$3"; fi
 	} >"$1.ext"
@@ -41,7 +42,7 @@ certificate() {
 		{ cat openssl.log >&2; exit 1; }
 }
 
-# secret NAME FILE AUTHORITY
+# secret NAME FILE CA-KEY
 secret() {
 	printf -- '---\napiVersion: v1\nkind: Secret\nmetadata:\n  name: %s\n  namespace: %s\nstringData:\n' "$1" "$namespace"
 	for pair in "$2.crt=$2.crt" "$2.key=$2.key" "$3=ca.crt"; do

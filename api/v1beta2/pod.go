@@ -64,8 +64,8 @@ type PodPolicy struct {
 	// +listMapKey=name
 	EtcdEnv []corev1.EnvVar `json:"etcdEnv,omitempty"`
 	// Specification of every member's PersistentVolumeClaim. If resources.requests.storage is raised, the operator
-	// grows the volumes of running members, provided that their StorageClass allows expansion. It cannot be combined
-	// with emptyDir. Default: 8Gi of the default StorageClass.
+	// grows the volumes of running members, provided that their StorageClass allows expansion. A volume cannot shrink.
+	// This field cannot be combined with emptyDir. Default: 8Gi of the default StorageClass.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!(has(self.resources) && has(self.resources.requests) && 'storage' in self.resources.requests && has(oldSelf.resources) && has(oldSelf.resources.requests) && 'storage' in oldSelf.resources.requests) || quantity(string(self.resources.requests['storage'])).compareTo(quantity(string(oldSelf.resources.requests['storage']))) >= 0",message="a volume cannot shrink: set resources.requests.storage to its previous value or higher"
 	PersistentVolumeClaimSpec *corev1.PersistentVolumeClaimSpec `json:"persistentVolumeClaimSpec,omitempty"`

@@ -30,7 +30,7 @@ func TestBadValuesAreRefused(t *testing.T) {
 		"a block removed":                 {"clusterOperator: {metrics: null}", "missing property 'metrics'"},
 		"a label that the chart owns":     {"commonLabels: {app.kubernetes.io/name: x}", "'app.kubernetes.io/name'"},
 		"a second volume called spool":    {"backupOperator: {extraVolumes: [{name: spool}]}", "at '/backupOperator/extraVolumes/0/name'"},
-		"two replicas and no election":    {"backupOperator: {replicas: 2, leaderElection: false}", "they would work against each other"},
+		"two replicas and no election":    {"backupOperator: {replicas: 2, leaderElection: false}", "set leaderElection to true or replicas to 1"},
 		"no account and no name of one":   {"backupOperator: {serviceAccount: {create: false}}", "name the account in serviceAccount.name"},
 	} {
 		t.Run(name, func(t *testing.T) {

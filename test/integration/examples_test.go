@@ -36,7 +36,7 @@ func TestExamplesAreAccepted(t *testing.T) {
 
 func TestManifestsInTheDocsAreAccepted(t *testing.T) {
 	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```")
-	for _, page := range []string{"api.md", "backup.md", "migrating-from-coreos.md"} {
+	for _, page := range []string{"backup.md", "migrating-from-coreos.md"} {
 		text, err := os.ReadFile(filepath.Join(kubetest.Root(t), "docs", page))
 		if err != nil {
 			t.Fatal(err)

@@ -1,18 +1,18 @@
 {{/*
-Every template of one component takes a dict: root (the chart's context), component ("cluster-operator") and
-values (the component's own values).
+Every template for one component takes a dict with root (the chart's context), component (for example "cluster-operator")
+and values (the values of that component).
 */}}
 
 {{- define "etcd-operator.prefix" -}}
 {{- .Values.fullnameOverride | default .Release.Name | trunc 46 | trimSuffix "-" -}}
 {{- end -}}
 
-{{/* 46 + "-restore-operator" is 63, the longest name that a Service may have. */}}
+{{/* 46 characters and "-restore-operator" are 63, the maximum length of a Service's name. */}}
 {{- define "etcd-operator.name" -}}
 {{- include "etcd-operator.prefix" .root }}-{{ .component -}}
 {{- end -}}
 
-{{/* Cluster-wide objects carry the namespace: releases of one name may live in several. */}}
+{{/* The names of cluster-wide objects contain the namespace, because several namespaces may have a release of one name. */}}
 {{- define "etcd-operator.clusterName" -}}
 {{- include "etcd-operator.name" . }}:{{ .root.Release.Namespace -}}
 {{- end -}}
@@ -52,7 +52,7 @@ labels:
   app.kubernetes.io/component: {{ .component }}
 {{- end -}}
 
-{{/* An image by digest, else by the component's tag, the chart's tag, or appVersion. */}}
+{{/* The image with its digest, or else with the tag of the component, the tag of the chart, or appVersion. */}}
 {{- define "etcd-operator.image" -}}
 {{- $image := .values.image -}}
 {{- $repository := $image.repository -}}

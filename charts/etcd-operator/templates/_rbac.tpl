@@ -1,6 +1,6 @@
 {{/*
-Binds rules, a YAML list, to one component's ServiceAccount: everywhere, or in each namespace that it serves. The
-Lease of the leader election is in the release's namespace, with the events that tell who leads.
+Grants rules, a YAML list, to the ServiceAccount of one component, either cluster-wide or in each namespace that it serves.
+The Lease of the leader election and its events are in the namespace of the release.
 */}}
 {{- define "etcd-operator.rbac" -}}
 {{- $context := . -}}
@@ -84,17 +84,17 @@ subjects:
 {{- define "etcd-operator.leaderElectionRules" -}}
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
-  verbs: [create] # a name cannot be demanded of what does not exist yet
+  verbs: [create] # create cannot be limited to a name
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
   resourceNames: [{{ .component }}.etcd.database.coreos.com]
   verbs: [get, update]
-- apiGroups: [""] # the election's library writes the old kind of event
+- apiGroups: [""] # the leader election library writes core events
   resources: [events]
   verbs: [create, patch]
 {{- end -}}
 
-{{/* What every operator may do beside its own kind: read the Secrets that a spec names, each by its name, and tell. */}}
+{{/* Rights of every operator: read the Secrets that a spec names, and write events. */}}
 {{- define "etcd-operator.commonRules" -}}
 - apiGroups: [""]
   resources: [secrets]

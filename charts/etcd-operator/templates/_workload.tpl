@@ -1,6 +1,6 @@
 {{/*
-The ServiceAccount, Deployment and metrics Service of one component. Beside root, component and values the dict
-holds args, the flags that only this operator has.
+The ServiceAccount, Deployment and metrics Service of one component. In addition to root, component and values the dict has
+args, the flags of this operator only.
 */}}
 {{- define "etcd-operator.workload" -}}
 {{- if .values.serviceAccount.create }}
@@ -28,10 +28,10 @@ spec:
   replicas: {{ .values.replicas }}
   {{- if not .values.leaderElection }}
   {{- if gt (int .values.replicas) 1 }}
-  {{- fail (printf "%s has %d replicas and leaderElection false: they would work against each other" .component (int .values.replicas)) }}
+  {{- fail (printf "%s has %d replicas and leaderElection is false, so they would work against each other: set leaderElection to true or replicas to 1" .component (int .values.replicas)) }}
   {{- end }}
   strategy:
-    type: Recreate # without an election two replicas must never overlap
+    type: Recreate # without leader election two replicas must not overlap
   {{- end }}
   selector:
     matchLabels:
@@ -83,7 +83,7 @@ imagePullSecrets:
 {{- with .values.priorityClassName }}
 priorityClassName: {{ . }}
 {{- end }}
-# The user is the image's, 65532; a platform such as OpenShift may choose another.
+# The image sets the user, 65532. A platform such as OpenShift may choose another.
 securityContext:
   runAsNonRoot: true
   seccompProfile:
@@ -170,14 +170,14 @@ volumeMounts:
 {{- end }}
 {{- end -}}
 
-{{/* The variables that extraEnv does not set: server-side apply refuses a name that comes twice. */}}
+{{/* The variables that extraEnv does not set, because server-side apply refuses a duplicate name. */}}
 {{- define "etcd-operator.env" -}}
 {{- $taken := list }}
 {{- range .values.extraEnv }}
 {{- $taken = append $taken .name }}
 {{- end }}
 {{- if and (dig "limits" "memory" "" .values.resources) (not (has "GOMEMLIMIT" $taken)) }}
-# The garbage collector works harder near the limit, before the kernel kills.
+# Makes the garbage collector work harder near the limit, before the kernel kills the process.
 - name: GOMEMLIMIT
   valueFrom:
     resourceFieldRef:
