@@ -1,7 +1,7 @@
 # syntax=docker/dockerfile:1
 #
-# One operator's image, for those who have Docker. The project's own images are
-# made by hack/images without it; both hold the same program, user and environment.
+# Builds the image of one operator with Docker. The project's released images are
+# built by hack/images without Docker, with the same program, user and environment.
 #
 #   docker build --build-arg OPERATOR=backup-operator --build-arg VERSION=0.1.0 \
 #     --tag ghcr.io/etcd-suite/backup-operator:0.1.0 .
@@ -10,7 +10,7 @@
 
 ARG GO_VERSION=1.26
 
-# Compiled on the machine's own platform for the target's: nothing is emulated.
+# Cross-compile on the build platform, which is faster than emulation of the target platform.
 FROM --platform=$BUILDPLATFORM golang:${GO_VERSION}-bookworm AS build
 WORKDIR /src
 COPY go.mod go.sum ./
@@ -38,9 +38,9 @@ COPY --from=build /root-fs/ /
 COPY --from=build --chown=65532:65532 /home-nonroot/ /home/nonroot/
 ENV PATH=/usr/local/bin:/usr/bin:/bin HOME=/home/nonroot SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt
 WORKDIR /
-# A number: a kubelet must see that it is not root.
+# A numeric user, so that the kubelet can verify that it is not root.
 USER 65532:65532
-# An entrypoint in exec form expands no variables: the link stands for the operator's own name.
+# An entrypoint in exec form does not expand variables, so it uses a link to the operator.
 ENTRYPOINT ["/usr/local/bin/operator"]
 
 ARG OPERATOR=cluster-operator

@@ -1,17 +1,17 @@
-# make demo and make test do all of their own set-up on a Debian machine with root, Go, make and git.
+# make demo and make test need a Debian machine with root, Go, make and git. They install everything else.
 
 SHELL       := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
-# One set of build flags for everything, so that builds, tests and images share the build cache.
+# All builds use the same flags, so that builds, tests and images share the build cache.
 export GOFLAGS     := -trimpath -buildvcs=false
 export CGO_ENABLED := 0
-# A cluster of yours, instead of the local one: make e2e KUBECONFIG=... [CONTEXT=...]
+# To use your own cluster instead of the local one: make e2e KUBECONFIG=... [CONTEXT=...]
 KUBECONFIG ?=
 CONTEXT    ?=
 export KUBECONFIG CONTEXT
-# An S3 server of yours, for make conformance; its credentials are AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.
+# Your S3 server for make conformance. Its credentials are AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.
 export S3_ENDPOINT S3_REGION S3_CA S3_ENCRYPTION S3_KMS_KEY
 
 VERSION    ?= $(shell sed -n 's/^appVersion: *"\{0,1\}\([^"]*\)"\{0,1\}$$/\1/p' charts/etcd-operator/Chart.yaml)
@@ -23,28 +23,28 @@ CRD_REF_DOCS   := go tool -modfile=hack/tools/crd-ref-docs.mod crd-ref-docs
 CRDS       := charts/etcd-operator/files/crds
 GENERATED  := api $(CRDS) docs/api.md
 
-# What the tests run against: each is built once and kept in the user's cache.
+# Programs that the tests run against. Each is built once and kept in the user's cache.
 INTEGRATION_PROGRAMS := kubernetes etcd-3.5 etcd-3.6 etcd-3.7 versitygw fake-gcs
 CHART_PROGRAMS       := kubernetes etcd-3.6 helm
 E2E_PROGRAMS         := kubernetes etcd-3.4 etcd-3.5 etcd-3.6 etcd-3.7 containerd cni coredns local-path helm versitygw fake-gcs cert-manager
 DEMO_PROGRAMS        := kubernetes etcd-3.6 containerd cni coredns local-path helm versitygw
 
-##@ See it work
+##@ Try it
 
 .PHONY: help
 help: ## Show this help
 	@awk 'BEGIN {FS = ":.*##"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*##/ {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: deps ## Bring up Kubernetes, install the suite, save and restore a cluster, and say what happens
+demo: deps ## Start a local Kubernetes, install the suite, back up and restore a cluster, and print each step
 	@go run ./test/demo
 
 .PHONY: cluster-up
-cluster-up: deps ## Bring the local Kubernetes up (nothing to do if it is); NODES=3
+cluster-up: deps ## Start the local Kubernetes if it is not running; NODES=3
 	@$(LOCALKUBE) up --nodes $(or $(NODES),3)
 
 .PHONY: cluster-down
-cluster-down: ## Remove the local Kubernetes and all that it made, but not what was built
+cluster-down: ## Delete the local Kubernetes and its data, but keep the built programs
 	@$(LOCALKUBE) down
 
 ##@ Build
@@ -70,50 +70,50 @@ generate: ## Regenerate deep copies, CRDs and docs/api.md from api/
 test: unit integration chart e2e ## Run every test
 
 .PHONY: unit
-unit: deps ## Unit tests, with the race detector, in random order
+unit: deps ## Run the unit tests with the race detector, in random order
 	CGO_ENABLED=1 go test -race -shuffle=on ./api/... ./cmd/... ./internal/... ./hack/... ./test/localkube/...
 
 .PHONY: simulate
-simulate: ## A million steps of the planner in random worlds, others each time; SIM_SEED=n for those of a run that failed
+simulate: ## Run a million steps of the planner in random worlds; SIM_SEED=n repeats a failed run
 	SIM_SEED=$(or $(SIM_SEED),random) go test -count=1 -v -run TestRandomFaults ./internal/cluster/plan
 
 .PHONY: integration
-integration: deps ## Tests against a real kube-apiserver, real etcd, a real S3 server and a GCS emulator
+integration: deps ## Run the tests against a real kube-apiserver, real etcd, a real S3 server and a GCS emulator
 	@$(LOCALKUBE) build $(INTEGRATION_PROGRAMS)
 	TEST_BIN="$(TEST_BIN)" go test -shuffle=on -timeout 20m ./test/integration/... ./test/conformance/
 
 .PHONY: conformance
-conformance: deps ## Hold your S3 server to what snapshots rely on: S3_ENDPOINT=https://... S3_REGION= S3_CA=ca.crt S3_ENCRYPTION="SSE-S3 SSE-C"
+conformance: deps ## Check that your S3 server supports what snapshots need: S3_ENDPOINT=https://... S3_REGION= S3_CA=ca.crt S3_ENCRYPTION="SSE-S3 SSE-C"
 	@$(if $(S3_ENDPOINT),,$(LOCALKUBE) build versitygw)
 	TEST_BIN="$(TEST_BIN)" go test -count=1 -v -timeout 30m ./test/conformance/
 
 .PHONY: chart
-chart: ## Tests of the chart, rendered by real Helm
+chart: ## Run the tests of the chart, rendered by Helm
 	@$(LOCALKUBE) build $(CHART_PROGRAMS)
 	TEST_BIN="$(TEST_BIN)" go test -shuffle=on ./test/chart/...
 
 .PHONY: e2e
-e2e: deps ## Tests of the installed suite on a real Kubernetes (the local one, or that of KUBECONFIG)
+e2e: deps ## Run the tests of the installed suite on a real Kubernetes (local, or from KUBECONFIG)
 	@$(LOCALKUBE) build $(E2E_PROGRAMS)
 	TEST_BIN="$(TEST_BIN)" go test -v -timeout 40m ./test/e2e/...
 
 .PHONY: bench-seed
-bench-seed: deps ## Measure the seed of a restore against a download and etcdutl by hand (BENCH_MIB=1024)
+bench-seed: deps ## Measure the seed of a restore and compare it with a download and etcdutl; BENCH_MIB=1024
 	@$(LOCALKUBE) build etcd-3.6 versitygw
 	TEST_BIN="$(TEST_BIN)" go test -run '^$$' -bench Seed -benchtime 1x -timeout 30m ./test/bench/seed/
 
 .PHONY: bench-save
-bench-save: deps ## What a save costs: time beside etcdctl and a plain upload, memory; BENCH_MIB=1024 BENCH_VALUE=16384 BENCH_ROUNDS=3
+bench-save: deps ## Measure time and memory of a save and compare it with etcdctl and a plain upload; BENCH_MIB=1024 BENCH_VALUE=16384 BENCH_ROUNDS=3
 	@$(LOCALKUBE) build etcd-3.6 versitygw
 	TEST_BIN="$(TEST_BIN)" go test -run '^$$' -bench Save -benchtime 1x -timeout 60m ./test/bench/
 
 .PHONY: bench-ready
-bench-ready: deps ## Measure the time to a ready cluster against a bare StatefulSet (local Kubernetes, or that of KUBECONFIG); BENCH_ROUNDS=5
+bench-ready: deps ## Measure the time until a cluster is ready and compare it with a plain StatefulSet (local Kubernetes, or from KUBECONFIG); BENCH_ROUNDS=5
 	@$(LOCALKUBE) build $(DEMO_PROGRAMS)
 	TEST_BIN="$(TEST_BIN)" go test -run '^$$' -bench Ready -benchtime 1x -v -timeout 40m ./test/bench/ready/
 
 .PHONY: bench
-bench: bench-ready bench-seed bench-save ## Measure what the suite costs, each against a floor of the same run
+bench: bench-ready bench-seed bench-save ## Run all benchmarks, each with a baseline from the same run
 
 ##@ Check
 
@@ -126,12 +126,12 @@ prose: deps ## Check texts against plain English; PROSE="docs chart api messages
 	@go run ./hack/prose -level $(or $(PROSE_LEVEL),error) $(PROSE)
 
 .PHONY: verify
-verify: generate ## Fail if generated files or go.mod are not what they should be
+verify: generate ## Fail if generated files or go.mod are out of date
 	go mod tidy
-	@git diff --exit-code -- $(GENERATED) go.mod go.sum || { echo "generated files differ: run make generate and commit"; exit 1; }
-	@test -z "$$(git ls-files --others --exclude-standard -- $(GENERATED))" || { echo "generated files are not committed"; exit 1; }
-	@! go list -deps ./cmd/cluster-operator | grep -E 'aws-sdk-go|cloud.google.com/go/storage|go.etcd.io/etcd/etcdutl' || { echo "cluster-operator must link no object store and no etcdutl"; exit 1; }
+	@git diff --exit-code -- $(GENERATED) go.mod go.sum || { echo "generated files or go.mod are out of date: run make generate and go mod tidy, and commit the result"; exit 1; }
+	@test -z "$$(git ls-files --others --exclude-standard -- $(GENERATED))" || { echo "generated files are not committed: add them to the commit"; exit 1; }
+	@! go list -deps ./cmd/cluster-operator | grep -E 'aws-sdk-go|cloud.google.com/go/storage|go.etcd.io/etcd/etcdutl' || { echo "cluster-operator must not link an object store SDK or etcdutl: remove the import"; exit 1; }
 
 .PHONY: deps
-deps: ## Install what is missing of the system's packages (Debian, root)
+deps: ## Install missing system packages (needs Debian and root)
 	@hack/deps.sh

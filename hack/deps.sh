@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs the missing system packages that the race detector, the prose linter (Vale is partly C++), the images and the TLS
-# example need. The local Kubernetes installs its own. Needs Debian and root; elsewhere it names the packages.
+# Installs the missing system packages for the race detector, the prose linter (Vale is partly C++), the images and the TLS
+# example. The local Kubernetes installs its own. This needs Debian and root; on other systems the script prints the names of
+# the missing packages.
 set -euo pipefail
 
 missing=()
@@ -12,7 +13,7 @@ command -v openssl >/dev/null || missing+=(openssl)
 [ ${#missing[@]} -eq 0 ] && exit 0
 
 if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
-  echo "missing: ${missing[*]} (names of Debian's packages): install them and run this again" >&2
+  echo "missing packages (Debian names): ${missing[*]}. Install them and run this command again." >&2
   exit 1
 fi
 echo "installing ${missing[*]}"

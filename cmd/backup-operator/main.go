@@ -5,7 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
-	_ "time/tzdata" // schedules have time zones, and the image has no files of them
+	_ "time/tzdata" // schedules need time zones, and the image contains no zone files
 
 	"github.com/spf13/pflag"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -21,8 +21,8 @@ func main() {
 	options.AddFlags(pflag.CommandLine)
 	controller := backup.Options{Metrics: metrics.Registry}
 	pflag.StringVar(&controller.SpoolDir, "spool-dir", "/spool",
-		"directory of this process alone, with room for as many databases as snapshots are taken at once")
-	pflag.IntVar(&controller.MaxConcurrent, "max-concurrent-snapshots", 4, "snapshots to take at once; others wait their turn")
+		"directory for snapshots during upload; it must not be shared, and needs space for max-concurrent-snapshots databases")
+	pflag.IntVar(&controller.MaxConcurrent, "max-concurrent-snapshots", 4, "maximum number of concurrent snapshots; further snapshots wait")
 	version := pflag.Bool("version", false, "print the version and exit")
 	pflag.Parse()
 	if *version {

@@ -5,7 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
-	_ "time/tzdata" // schedules have time zones, and the image has no files of them
+	_ "time/tzdata" // schedules need time zones, and the image contains no zone files
 
 	"github.com/spf13/pflag"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -21,7 +21,7 @@ func main() {
 	options.AddFlags(pflag.CommandLine)
 	controller := cluster.Options{Metrics: metrics.Registry}
 	pflag.StringVar(&controller.SeedImage, "seed-image", "ghcr.io/etcd-suite/restore-operator:"+operator.Version,
-		"image of restore-operator, which restores the first member of a restored cluster")
+		"image of restore-operator, whose init container restores the first member of a restored cluster")
 	version := pflag.Bool("version", false, "print the version and exit")
 	pflag.Parse()
 	if *version {

@@ -1,5 +1,5 @@
-// Command restore-operator proves snapshots and follows their restore (EtcdRestore). As "restore-operator seed" it
-// is the init container that fills the first member of a restored cluster.
+// Command restore-operator verifies snapshots and reports the progress of their restore (EtcdRestore). With the argument
+// "seed" it is the init container that restores the data of the first member of a restored cluster.
 package main
 
 import (
@@ -24,8 +24,8 @@ func main() {
 	}
 	var options operator.Options
 	options.AddFlags(pflag.CommandLine)
-	spoolDir := pflag.String("spool-dir", os.TempDir(), "where a snapshot lies while it is proven; needs room for the largest one")
-	maxProofs := pflag.Int("max-proofs", 2, "how many snapshots are read and proven at once")
+	spoolDir := pflag.String("spool-dir", os.TempDir(), "directory for snapshots during verification; it needs space for max-proofs of the largest snapshots")
+	maxProofs := pflag.Int("max-proofs", 2, "maximum number of concurrent verifications; further snapshots wait")
 	version := pflag.Bool("version", false, "print the version and exit")
 	pflag.Parse()
 	if *version {

@@ -14,12 +14,12 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// An archive is one image with its name, ready to be written as an OCI image
-// layout in a tar: oci-layout, index.json, and every blob once.
+// An archive is one named image that can be written as an OCI image layout in a tar file: oci-layout, index.json, and
+// each blob once.
 type archive struct {
 	ref   string
 	root  v1.Descriptor
-	blobs []blob // dependencies before what names them
+	blobs []blob // each blob comes after the blobs that it references
 }
 
 type blob struct {
@@ -28,7 +28,7 @@ type blob struct {
 	open   func() (io.ReadCloser, error)
 }
 
-// newArchive names images: one alone, or several under one index.
+// newArchive returns an archive with a single image, or with an index of several images.
 func newArchive(ref string, archs []string, images []v1.Image, s stamp) (*archive, error) {
 	a := &archive{ref: ref}
 	for _, img := range images {
@@ -58,8 +58,8 @@ func newArchive(ref string, archs []string, images []v1.Image, s stamp) (*archiv
 	return a, nil
 }
 
-// nameAnnotations say under which name a runtime stores the image. containerd
-// reads the first whole; the OCI layout calls the second the tag.
+// nameAnnotations returns the annotations from which a runtime reads the image's name. containerd reads the first, which
+// is the full name. The second is the tag, as the OCI layout defines it.
 func nameAnnotations(ref string) map[string]string {
 	return map[string]string{
 		"io.containerd.image.name":          ref,
@@ -111,7 +111,7 @@ func (a *archive) addRaw(manifest interface {
 	return nil
 }
 
-// add keeps one of two equal blobs: architectures share the base layer.
+// add adds a blob once: all architectures share the base layer.
 func (a *archive) add(b blob) {
 	for _, known := range a.blobs {
 		if known.digest == b.digest {
@@ -127,8 +127,8 @@ func bytesBlob(digest v1.Hash, raw []byte) blob {
 	}}
 }
 
-// writeFile writes the archive to path and replaces an older one at the end, so
-// that a reader never sees half of it. It returns the size in bytes.
+// writeFile writes the archive to a temporary file and renames it to path, so that path is always complete. It returns the
+// size in bytes.
 func (a *archive) writeFile(path string) (int64, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return 0, err
@@ -137,7 +137,7 @@ func (a *archive) writeFile(path string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = os.Remove(file.Name()) }() // after the rename there is nothing to remove
+	defer func() { _ = os.Remove(file.Name()) }() // fails after the rename, when the file is gone
 	defer file.Close()
 	if err := a.write(file); err != nil {
 		return 0, fmt.Errorf("write %s: %w", path, err)

@@ -12,23 +12,23 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// A builder holds what the images of one run share.
+// A builder holds the shared data of all images of one run.
 type builder struct {
 	opts   options
 	base   *layer
 	origin origin
-	bins   map[string]string // directory of the compiled operators by architecture
+	bins   map[string]string // directory of the compiled operators for each architecture
 	stdout io.Writer
 }
 
 func build(ctx context.Context, opts options, targets []target, stdout io.Writer) error {
 	bundle, err := os.ReadFile(opts.caBundle)
 	if err != nil {
-		return fmt.Errorf("read the CA bundle (apt-get install ca-certificates, or give --ca-bundle): %w", err)
+		return fmt.Errorf("read the CA bundle (install the package ca-certificates or set --ca-bundle): %w", err)
 	}
 	b := &builder{opts: opts, bins: map[string]string{}, stdout: stdout}
 	if b.base, err = baseLayer(bundle); err != nil {
-		return fmt.Errorf("make the base layer: %w", err)
+		return fmt.Errorf("create the base layer: %w", err)
 	}
 	tmp, err := os.MkdirTemp("", "images-")
 	if err != nil {
@@ -50,8 +50,7 @@ func build(ctx context.Context, opts options, targets []target, stdout io.Writer
 	return errors.Join(failed...)
 }
 
-// compile builds the operators among targets, all in one go build for each
-// architecture, so that they are linked side by side.
+// compile builds the operators among targets, with one go build for each architecture, which links them in parallel.
 func (b *builder) compile(ctx context.Context, targets []target, tmp string) error {
 	var packages []string
 	for _, t := range targets {
@@ -98,7 +97,7 @@ func (b *builder) pack(t target) error {
 	return nil
 }
 
-// images makes one image of t for each architecture, and names an operator.
+// images creates one image of t for each architecture. It sets the ref of an operator.
 func (b *builder) images(t *target) ([]string, []v1.Image, stamp, error) {
 	s := stamp{title: t.name, version: tagOf(t.ref), created: epoch}
 	if t.kind != operatorImage {
@@ -119,7 +118,7 @@ func (b *builder) images(t *target) ([]string, []v1.Image, stamp, error) {
 			return nil, nil, s, err
 		}
 		if got != arch {
-			return nil, nil, s, fmt.Errorf("compiled for %s, yet it is for %s", arch, got)
+			return nil, nil, s, fmt.Errorf("go build was called for %s, but the program is for %s", arch, got)
 		}
 		img, err := b.image(arch, t.kind, []string{file}, s)
 		if err != nil {

@@ -22,10 +22,10 @@ const (
 	group  = "root:x:0:\nnonroot:x:65532:\n"
 )
 
-// A stamp is what an image says about where it comes from.
+// A stamp is the metadata about the origin of an image.
 type stamp struct {
 	title, description, version string
-	revision                    string // commit; empty for programs that are not this project's
+	revision                    string // commit; empty for programs of other projects
 	created                     time.Time
 	source, licenses            string
 }
@@ -43,8 +43,7 @@ func (s stamp) annotations() map[string]string {
 	return annotations
 }
 
-// baseLayer is the ground under every program: users, certificate authorities,
-// and a /tmp that anyone may write.
+// baseLayer returns the layer below all programs: users, CA certificates, and a world-writable /tmp.
 func baseLayer(caBundle []byte) (*layer, error) {
 	return newLayer([]entry{
 		{path: "/etc/passwd", mode: 0o644, data: []byte(passwd)},
@@ -55,7 +54,7 @@ func baseLayer(caBundle []byte) (*layer, error) {
 	})
 }
 
-// programLayer puts files into /usr/local/bin under their own names.
+// programLayer returns a layer with the files in /usr/local/bin.
 func programLayer(k kind, files []string) (*layer, error) {
 	var entries []entry
 	for _, file := range files {
@@ -69,9 +68,9 @@ func programLayer(k kind, files []string) (*layer, error) {
 	return newLayer(entries)
 }
 
-// config is what a container of the image runs, and as whom. etcd's is that of
-// upstream's Dockerfile, a command without entrypoint and no user, so that a Pod
-// that leans on anything else fails here as it would with upstream's image.
+// config returns the program, user and environment of an image. That of etcd equals upstream's Dockerfile: a command
+// without an entrypoint and without a user. So a Pod that relies on anything else fails in tests as it would with
+// upstream's image.
 func config(k kind, program string) v1.Config {
 	program = path.Join(programDir, program)
 	switch k {
@@ -93,7 +92,7 @@ func config(k kind, program string) v1.Config {
 	}
 }
 
-// newImage is one image for one architecture.
+// newImage returns an image for one architecture.
 func newImage(arch string, cfg v1.Config, s stamp, layers ...v1.Layer) (v1.Image, error) {
 	img := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
 	adds := make([]mutate.Addendum, 0, len(layers))
@@ -125,8 +124,7 @@ func newImage(arch string, cfg v1.Config, s stamp, layers ...v1.Layer) (v1.Image
 	return annotated, nil
 }
 
-// newIndex joins images of one program for several architectures, in the order
-// given.
+// newIndex returns an index of the images of one program for several architectures, in the given order.
 func newIndex(archs []string, images []v1.Image, s stamp) (v1.ImageIndex, error) {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for i, img := range images {

@@ -22,8 +22,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// fakeProgram writes the smallest file that is a static Linux program: an ELF
-// header, and content to tell two of them apart.
+// fakeProgram writes the smallest static Linux program: an ELF header, and content that distinguishes programs.
 func fakeProgram(t *testing.T, path string, machine elf.Machine, content string) string {
 	t.Helper()
 	return writeProgram(t, path, machine, content)
@@ -55,7 +54,7 @@ func writeProgram(t *testing.T, path string, machine elf.Machine, content string
 	return path
 }
 
-// an opened archive, as a runtime would see it.
+// opened is an archive as a runtime reads it.
 type opened struct {
 	index  v1.IndexManifest
 	blobs  map[string][]byte // by hex digest
@@ -157,11 +156,11 @@ func runImages(t *testing.T, args ...string) (string, error) {
 	return out, run(t.Context(), args, io.Discard)
 }
 
-func TestProgramImages(t *testing.T) {
+func TestProgramImageHasProgramConfigAndName(t *testing.T) {
 	dir := t.TempDir()
 	program := fakeProgram(t, filepath.Join(dir, "gateway"), elf.EM_X86_64, "one")
 
-	t.Run("a program is the entrypoint, runs as a numeric user that is not root, and finds a home, /tmp and certificates", func(t *testing.T) {
+	t.Run("the first program is the entrypoint and runs as a numeric non-root user with a home, /tmp and CA certificates", func(t *testing.T) {
 		out, err := runImages(t, "--program", "example.com:5000/gateway:v1="+program)
 		if err != nil {
 			t.Fatal(err)
@@ -204,7 +203,7 @@ func TestProgramImages(t *testing.T) {
 		}
 	})
 
-	t.Run("an archive names its image for containerd whole, and for the OCI layout by its tag", func(t *testing.T) {
+	t.Run("the annotations have the full name for containerd and the tag for the OCI layout", func(t *testing.T) {
 		out, err := runImages(t, "--program", "example.com:5000/gateway:v1="+program)
 		if err != nil {
 			t.Fatal(err)
@@ -222,7 +221,7 @@ func TestProgramImages(t *testing.T) {
 		}
 	})
 
-	t.Run("every blob that is named is there, with the size that is said", func(t *testing.T) {
+	t.Run("all referenced blobs exist with the stated size", func(t *testing.T) {
 		out, err := runImages(t, "--program", "gateway:v1="+program)
 		if err != nil {
 			t.Fatal(err)
@@ -249,7 +248,7 @@ func TestProgramImages(t *testing.T) {
 		}
 	})
 
-	t.Run("the same files at another place and time give the same bytes, and another content other bytes", func(t *testing.T) {
+	t.Run("the bytes depend only on the content of the files", func(t *testing.T) {
 		read := func(file string) string {
 			out, err := runImages(t, "--program", "gateway:v1="+file)
 			if err != nil {
@@ -275,7 +274,7 @@ func TestProgramImages(t *testing.T) {
 		}
 	})
 
-	t.Run("etcd's image is upstream's: a command, no entrypoint, no user, and its data directory", func(t *testing.T) {
+	t.Run("the etcd image has a command, no entrypoint, no user and a data directory, as upstream's", func(t *testing.T) {
 		dir := t.TempDir()
 		for _, name := range []string{"etcd", "etcdctl", "etcdutl"} {
 			fakeProgram(t, filepath.Join(dir, name), elf.EM_AARCH64, name)
@@ -303,7 +302,7 @@ func TestProgramImages(t *testing.T) {
 		}
 	})
 
-	t.Run("etcd 3.4 has no etcdutl", func(t *testing.T) {
+	t.Run("the etcd 3.4 image has no etcdutl", func(t *testing.T) {
 		dir := t.TempDir()
 		for _, name := range []string{"etcd", "etcdctl"} {
 			fakeProgram(t, filepath.Join(dir, name), elf.EM_X86_64, name)
@@ -319,7 +318,7 @@ func TestProgramImages(t *testing.T) {
 	})
 }
 
-func TestOperatorImages(t *testing.T) {
+func TestOperatorImageHasPlatformsAndVersion(t *testing.T) {
 	pack := func(t *testing.T, archs []string) opened {
 		t.Helper()
 		dir, out := t.TempDir(), t.TempDir()
@@ -341,7 +340,7 @@ func TestOperatorImages(t *testing.T) {
 		return open(t, filepath.Join(out, "backup-operator.tar"))
 	}
 
-	t.Run("several architectures are one index that names each platform and shares the base layer", func(t *testing.T) {
+	t.Run("several architectures share one index and the base layer", func(t *testing.T) {
 		o := pack(t, []string{"amd64", "arm64"})
 		root := o.index.Manifests[0]
 		if got := root.Annotations["io.containerd.image.name"]; got != "ghcr.io/etcd-suite/backup-operator:1.2.3" || root.Platform != nil {
@@ -363,7 +362,7 @@ func TestOperatorImages(t *testing.T) {
 		}
 	})
 
-	t.Run("an operator says its version, its commit and the commit's time", func(t *testing.T) {
+	t.Run("the image has version, commit and commit time", func(t *testing.T) {
 		o := pack(t, []string{"amd64"})
 		config, manifest, _ := o.image(t, o.index.Manifests[0])
 		want := map[string]string{
@@ -388,7 +387,7 @@ func TestOperatorImages(t *testing.T) {
 	})
 }
 
-func TestAShortNameIsQualifiedAsAKubeletDoes(t *testing.T) {
+func TestShortNamesGetTheSameRegistryAsInTheKubelet(t *testing.T) {
 	for in, want := range map[string]string{
 		"gateway:v1=f":                "docker.io/library/gateway:v1",
 		"versity/gateway:v1=f":        "docker.io/versity/gateway:v1",
@@ -402,7 +401,7 @@ func TestAShortNameIsQualifiedAsAKubeletDoes(t *testing.T) {
 	}
 }
 
-func TestBadInputIsRefusedWithWhatToWrite(t *testing.T) {
+func TestInvalidArgumentsAreRejectedWithAdvice(t *testing.T) {
 	dir := t.TempDir()
 	script := filepath.Join(dir, "script")
 	if err := os.WriteFile(script, []byte("#!/bin/sh\n"), 0o700); err != nil {
@@ -415,9 +414,9 @@ func TestBadInputIsRefusedWithWhatToWrite(t *testing.T) {
 		args []string
 		want string
 	}{
-		"nothing named":                   {nil, "name what to build"},
+		"no name":                         {nil, "no image is named"},
 		"an unknown name":                 {[]string{"etcd-operator"}, "want cluster-operator, backup-operator, restore-operator, or etcd-VERSION=DIR"},
-		"an etcd version without a patch": {[]string{"etcd-3.6=" + dir}, "no image"},
+		"an etcd version without a patch": {[]string{"etcd-3.6=" + dir}, "unknown image"},
 		"a program without a tag":         {[]string{"--program", "localhost:5000/x=" + x86}, "want NAME:TAG=FILE[,FILE]"},
 		"a program without a file":        {[]string{"--program", "x:v1="}, "want NAME:TAG=FILE[,FILE]"},
 		"a file that does not exist":      {[]string{"--program", "x:v1=" + dir + "/absent"}, "no such file"},
@@ -426,7 +425,7 @@ func TestBadInputIsRefusedWithWhatToWrite(t *testing.T) {
 		"programs of two architectures":   {[]string{"--program", "x:v1=" + x86 + "," + arm}, "is for amd64"},
 		"the same name twice":             {[]string{"backup-operator", "backup-operator"}, "named twice"},
 		"an unknown architecture":         {[]string{"--arch", "s390x", "backup-operator"}, "want amd64 or arm64"},
-		"a version that is no tag":        {[]string{"--version", "1 2", "backup-operator"}, "cannot be an image tag"},
+		"a version that is not a tag":     {[]string{"--version", "1 2", "backup-operator"}, "is not a valid image tag"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := runImages(t, test.args...); err == nil || !strings.Contains(err.Error(), test.want) {
@@ -436,7 +435,7 @@ func TestBadInputIsRefusedWithWhatToWrite(t *testing.T) {
 	}
 }
 
-func TestTheDefaultVersionIsTheChartsAppVersion(t *testing.T) {
+func TestDefaultVersionIsTheChartsAppVersion(t *testing.T) {
 	chart := filepath.Join(t.TempDir(), "Chart.yaml")
 	if err := os.WriteFile(chart, []byte("apiVersion: v2\nversion: 9.9.9\nappVersion: \"0.7.0\"\n"), 0o600); err != nil {
 		t.Fatal(err)

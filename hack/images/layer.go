@@ -18,24 +18,24 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// epoch is the time of every file in an image: a build has no time of its own.
+// epoch is the time of all files in an image, so that a build does not depend on its time.
 var epoch = time.Unix(0, 0).UTC()
 
-// nonroot is the numeric user and group of the operators. It is a number in the
-// image's config too, or a kubelet could not prove that it is not root.
+// nonroot is the user and group ID of the operators. The image's config contains the number and not a name, so that the
+// kubelet can verify that it is not root.
 const nonroot = 65532
 
-// An entry is one directory or file of an image.
+// An entry is a directory or file of an image.
 type entry struct {
-	path  string // absolute; parents are added, root's, mode 0755
+	path  string // absolute; missing parents are added, owned by root with mode 0755
 	mode  int64
 	owner int    // user and group
 	data  []byte // content, unless file is set
-	file  string // content, from disk
+	file  string // path of the content on disk
 	dir   bool
 }
 
-// layer is a gzipped tar held in memory: an image of ours has some 30 MB.
+// layer is a gzipped tar in memory. An operator's layer has about 30 MB.
 type layer struct {
 	digest, diffID v1.Hash
 	bytes          []byte
@@ -52,11 +52,11 @@ func (l *layer) Uncompressed() (io.ReadCloser, error) {
 	return gzip.NewReader(bytes.NewReader(l.bytes))
 }
 
-// newLayer packs entries in one pass: sorted by path, with epoch as their time.
+// newLayer returns a layer of the entries, sorted by path and with epoch as their time.
 func newLayer(entries []entry) (*layer, error) {
 	var compressed bytes.Buffer
 	digest, diffID := sha256.New(), sha256.New()
-	// The fastest level costs a tenth in size, and a demo waits for it.
+	// The fastest level adds a tenth to the size, but a demo waits for the compression.
 	zipped, err := gzip.NewWriterLevel(io.MultiWriter(&compressed, digest), gzip.BestSpeed)
 	if err != nil {
 		return nil, err
@@ -80,8 +80,7 @@ func hash(sum []byte) v1.Hash {
 	return v1.Hash{Algorithm: "sha256", Hex: hex.EncodeToString(sum)}
 }
 
-// withParents adds the directories that entries lie in and sorts by path, which
-// puts every directory before what it holds.
+// withParents adds the parent directories of entries and sorts by path, so that each directory comes before its content.
 func withParents(entries []entry) []entry {
 	all := map[string]entry{}
 	for _, e := range entries {

@@ -3,12 +3,12 @@
 //
 //	go run ./hack/images [flags] NAME...
 //
-// A NAME is an operator (cluster-operator, backup-operator, restore-operator),
-// which is compiled, or etcd-VERSION=DIR, which packs DIR/etcd, DIR/etcdctl and
-// DIR/etcdutl (since 3.5) the way upstream's image does. --program packs any other static
-// program. An archive is <out>/<name>.tar, an OCI image layout that
-// `ctr -n k8s.io images import`, `docker load` and `skopeo copy oci-archive:`
-// take; it carries its own name.
+// A NAME is one of:
+//   - cluster-operator, backup-operator or restore-operator: the command compiles the operator.
+//   - etcd-VERSION=DIR: the command packs DIR/etcd, DIR/etcdctl and DIR/etcdutl (since 3.5) as upstream's image does.
+//
+// --program packs any other static program. Each archive is <out>/<name>.tar. It is an OCI image layout that contains its
+// name, and `ctr -n k8s.io images import`, `docker load` and `skopeo copy oci-archive:` can read it.
 //
 // The same commit, Go toolchain and CA bundle give the same bytes.
 package main
@@ -33,7 +33,7 @@ type options struct {
 	archs    []string // GOARCH values; operators only
 	version  string   // tag of the operators' images
 	registry string   // registry and path before the operators' names
-	caBundle string   // PEM file that becomes /etc/ssl/certs/ca-certificates.crt
+	caBundle string   // PEM file that is copied to /etc/ssl/certs/ca-certificates.crt
 	programs []string // NAME:TAG=FILE[,FILE]
 	names    []string
 }
@@ -73,11 +73,11 @@ func parse(args []string) (options, error) {
 	var opts options
 	flags := pflag.NewFlagSet("images", pflag.ContinueOnError)
 	flags.StringVar(&opts.out, "out", "dist/images", "directory for the archives")
-	flags.StringSliceVar(&opts.archs, "arch", []string{runtime.GOARCH}, "architectures of the operators; several make one multi-platform image")
+	flags.StringSliceVar(&opts.archs, "arch", []string{runtime.GOARCH}, "architectures of the operators; with several, each operator is one multi-platform image")
 	flags.StringVar(&opts.version, "version", "", "version and tag of the operators (default: the chart's appVersion)")
 	flags.StringVar(&opts.registry, "registry", "ghcr.io/etcd-suite", "registry and path of the operators' images")
-	flags.StringVar(&opts.caBundle, "ca-bundle", "/etc/ssl/certs/ca-certificates.crt", "PEM file with the certificate authorities that images trust")
-	flags.StringArrayVar(&opts.programs, "program", nil, "NAME:TAG=FILE[,FILE]: pack static programs; the first is the entrypoint; may be repeated")
+	flags.StringVar(&opts.caBundle, "ca-bundle", "/etc/ssl/certs/ca-certificates.crt", "PEM file with the CA certificates of the images")
+	flags.StringArrayVar(&opts.programs, "program", nil, "NAME:TAG=FILE[,FILE]: pack static programs, of which the first is the entrypoint; may be repeated")
 	flags.Usage = func() {
 		fmt.Fprintf(os.Stderr, "images builds OCI archives without Docker.\n\nUsage: go run ./hack/images [flags] NAME...\n\nNAME: %s, or etcd-VERSION=DIR\n\n%s",
 			strings.Join(operators, ", "), flags.FlagUsages())
@@ -87,14 +87,14 @@ func parse(args []string) (options, error) {
 	}
 	opts.names = flags.Args()
 	if len(opts.names)+len(opts.programs) == 0 {
-		return opts, fmt.Errorf("name what to build: %s, etcd-VERSION=DIR, or --program", strings.Join(operators, ", "))
+		return opts, fmt.Errorf("no image is named: name %s, etcd-VERSION=DIR, or use --program", strings.Join(operators, ", "))
 	}
 	return opts, nil
 }
 
 func (o options) validate() error {
 	if !tagPattern.MatchString(o.version) {
-		return fmt.Errorf("--version %q cannot be an image tag", o.version)
+		return fmt.Errorf("--version %q is not a valid image tag", o.version)
 	}
 	if len(o.archs) == 0 {
 		return fmt.Errorf("--arch is empty")

@@ -12,9 +12,8 @@ var elfArchs = map[elf.Machine]string{
 	elf.EM_AARCH64: "arm64",
 }
 
-// programArch returns the architecture that all files were built for, as GOARCH
-// says it. A file that is no static Linux program is an error: nothing else runs
-// in an image that has no libraries.
+// programArch returns the architecture (GOARCH) of all files. It fails if a file is not a static Linux program, because
+// the images contain no libraries.
 func programArch(files []string) (string, error) {
 	arch := ""
 	for _, file := range files {
@@ -23,7 +22,7 @@ func programArch(files []string) (string, error) {
 			return "", fmt.Errorf("program %s: %w", file, err)
 		}
 		if arch != "" && got != arch {
-			return "", fmt.Errorf("program %s is for %s, %s for %s", files[0], arch, file, got)
+			return "", fmt.Errorf("program %s is for %s, but %s is for %s", files[0], arch, file, got)
 		}
 		arch = got
 	}
@@ -47,7 +46,7 @@ func fileArch(path string) (string, error) {
 	}
 	arch, known := elfArchs[file.Machine]
 	if !known {
-		return "", fmt.Errorf("built for %s; want one for amd64 or arm64", file.Machine)
+		return "", fmt.Errorf("built for %s; want amd64 or arm64", file.Machine)
 	}
 	return arch, nil
 }

@@ -19,12 +19,12 @@ const (
 
 // An origin is the commit that the operators are compiled from.
 type origin struct {
-	revision string // "-dirty" is added where the tree differs from it
+	revision string // with the suffix "-dirty" if the work tree has changes
 	created  time.Time
 }
 
-// readOrigin asks git. Without a repository, as in a source archive, there is no
-// revision and the time is the epoch, or SOURCE_DATE_EPOCH where that is set.
+// readOrigin reads the current commit from git. SOURCE_DATE_EPOCH overrides its time. Without a repository, as in a source
+// archive, the revision is empty and the default time is the epoch.
 func readOrigin(ctx context.Context) (origin, error) {
 	o := origin{created: epoch}
 	if text := os.Getenv("SOURCE_DATE_EPOCH"); text != "" {
@@ -49,15 +49,14 @@ func readOrigin(ctx context.Context) (origin, error) {
 	return o, nil
 }
 
-// git says false where there is no git, no repository, or no commit.
+// git returns false if there is no git, no repository or no commit.
 func git(ctx context.Context, args ...string) (string, bool) {
 	out, err := exec.CommandContext(ctx, "git", args...).Output()
 	return strings.TrimSpace(string(out)), err == nil
 }
 
-// goBuild compiles packages for linux/arch into dir, static and without
-// anything of this machine in them. The flags are those of the Makefile: others,
-// a build tag above all, would compile every dependency a second time.
+// goBuild compiles packages for linux/arch into dir as static programs that do not depend on this machine. The flags are
+// those of the Makefile, because other flags would compile all dependencies again.
 func goBuild(ctx context.Context, arch, version, dir string, packages []string, stderr io.Writer) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

@@ -27,16 +27,16 @@ var (
 type kind int
 
 const (
-	operatorImage kind = iota // compiled here
-	etcdImage                 // like upstream's
-	programImage              // anything static
+	operatorImage kind = iota // compiled by this command
+	etcdImage                 // equal to upstream's image
+	programImage              // any static program
 )
 
 // A target is one image to build.
 type target struct {
 	kind  kind
-	name  string   // of the archive, and of an operator
-	ref   string   // repository:tag; of an operator it is known with the version
+	name  string   // name of the archive and of the operator
+	ref   string   // repository:tag; set for operators once the version is known
 	files []string // programs on disk; none for an operator
 }
 
@@ -72,12 +72,12 @@ func parseName(name string) (target, error) {
 	}
 	match := etcdTarget.FindStringSubmatch(name)
 	if match == nil {
-		return target{}, fmt.Errorf("no image %q: want %s, or etcd-VERSION=DIR", name, strings.Join(operators, ", "))
+		return target{}, fmt.Errorf("unknown image %q: want %s, or etcd-VERSION=DIR", name, strings.Join(operators, ", "))
 	}
 	t := target{kind: etcdImage, name: "etcd-" + match[1], ref: etcdRepository + ":v" + match[1]}
 	files := []string{"etcd", "etcdctl", "etcdutl"}
 	if strings.HasPrefix(match[1], "3.4.") {
-		files = files[:2] // etcdutl came with 3.5
+		files = files[:2] // etcdutl is part of etcd since 3.5
 	}
 	for _, file := range files {
 		t.files = append(t.files, filepath.Join(match[2], file))
@@ -88,7 +88,7 @@ func parseName(name string) (target, error) {
 func parseProgram(program string) (target, error) {
 	ref, files, found := strings.Cut(program, "=")
 	repository, tag := ref, ""
-	// A colon before the last slash is a registry's port.
+	// A colon before the last slash belongs to a registry's port.
 	if i := strings.LastIndex(ref, ":"); i > strings.LastIndex(ref, "/") {
 		repository, tag = ref[:i], ref[i+1:]
 	}
@@ -103,8 +103,8 @@ func parseProgram(program string) (target, error) {
 	}, nil
 }
 
-// qualify writes out the registry that a short name stands for. A kubelet does
-// the same before it looks an image up, so under a short name it would not find it.
+// qualify adds the registry to a short name. The kubelet does the same before it looks for an image, so it would not find
+// the image under its short name.
 func qualify(repository string) string {
 	first, _, slash := strings.Cut(repository, "/")
 	switch {
@@ -117,12 +117,12 @@ func qualify(repository string) string {
 	}
 }
 
-// appVersion reads the version that the chart installs by default, so that the
-// images built with no flag are the ones that the chart asks for.
+// appVersion returns the version that the chart installs by default, so that images that were built without flags are
+// those that the chart uses.
 func appVersion(chart string) (string, error) {
 	data, err := os.ReadFile(chart)
 	if err != nil {
-		return "", fmt.Errorf("find the default version (run in the repository's root, or give --version): %w", err)
+		return "", fmt.Errorf("find the default version (run in the repository's root or set --version): %w", err)
 	}
 	var meta struct {
 		AppVersion string `json:"appVersion"`
@@ -131,7 +131,7 @@ func appVersion(chart string) (string, error) {
 		return "", fmt.Errorf("read appVersion of %s: %w", chart, err)
 	}
 	if !tagPattern.MatchString(meta.AppVersion) {
-		return "", fmt.Errorf("appVersion %q of %s cannot be an image tag", meta.AppVersion, chart)
+		return "", fmt.Errorf("appVersion %q of %s is not a valid image tag", meta.AppVersion, chart)
 	}
 	return meta.AppVersion, nil
 }

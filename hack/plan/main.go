@@ -1,9 +1,9 @@
-// Command plan reads a State of cluster-operator as JSON, prints the step that the planner takes from it, and the
-// steps ahead if nothing else happens:
+// Command plan reads a State of cluster-operator as JSON. It prints the planner's next step, and the steps after it if no
+// other events happen:
 //
 //	go run ./hack/plan < state.json
 //
-// cluster-operator logs the State of each pass at --log-level=debug; a whole line of that log will do.
+// With --log-level=debug, cluster-operator logs the State of each pass. The command also accepts a line of that log.
 package main
 
 import (
@@ -25,7 +25,7 @@ func main() {
 	}
 }
 
-// planned is one step in words for people and for programs.
+// planned is one step, as text and as data.
 type planned struct {
 	Step    string    `json:"step"`
 	Reason  string    `json:"reason"`
@@ -33,12 +33,12 @@ type planned struct {
 	Detail  plan.Step `json:"detail"`
 }
 
-// answer is what is printed.
+// answer is the output of the command.
 type answer struct {
 	Next planned `json:"next"`
-	// Ahead are the steps that follow in a world where every Pod starts and every learner catches up.
+	// Ahead are the following steps if all Pods start and all learners catch up.
 	Ahead []planned `json:"ahead"`
-	// Violations are invariants that those steps would break: a bug of the planner.
+	// Violations are invariants that these steps would break. Each is a bug in the planner.
 	Violations []string `json:"violations,omitempty"`
 }
 
@@ -64,7 +64,7 @@ func run(in io.Reader, out io.Writer) error {
 	return printer.Encode(said)
 }
 
-// read takes a State, or anything that has one under the key "state".
+// read reads a State, or an object with a State under the key "state".
 func read(in io.Reader) (plan.State, error) {
 	text, err := io.ReadAll(in)
 	if err != nil {

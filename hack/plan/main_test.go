@@ -13,7 +13,7 @@ func fresh() plan.State {
 	return plan.State{Namespace: "ns", Name: "example", UID: "uid", Spec: v1beta2.EtcdClusterSpec{Size: 1, Version: "3.6.16"}}
 }
 
-// answerTo runs the command on what is given as JSON.
+// answerTo runs the command with given as JSON.
 func answerTo(t *testing.T, given any) (next string, ahead []string) {
 	t.Helper()
 	in, err := json.Marshal(given)
@@ -58,11 +58,11 @@ func TestPlanPrintsTheStepsAhead(t *testing.T) {
 	})
 }
 
-func TestPlanSaysWhatIsWrong(t *testing.T) {
+func TestPlanRejectsInvalidInput(t *testing.T) {
 	for name, in := range map[string]string{"nothing": "", "no JSON": "state", "no State": `{"members": 3}`} {
 		t.Run(name, func(t *testing.T) {
 			if err := run(strings.NewReader(in), &strings.Builder{}); err == nil {
-				t.Error("it was taken for a State")
+				t.Error("the input was accepted as a State")
 			}
 		})
 	}

@@ -13,12 +13,12 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/dbfile/dbfiletest"
 )
 
-// member of every database here.
+// member is the member ID in all test databases.
 const member = 0x8e9e05c52164694d
 
 func newDatabase(t testing.TB) *dbfiletest.Database { return dbfiletest.New(t, member) }
 
-// unseal drops it.
+// unseal removes the trailer.
 func unseal(snapshot []byte) []byte { return bytes.Clone(snapshot[:len(snapshot)-sha256.Size]) }
 
 func write(t testing.TB, content []byte) string {
@@ -30,7 +30,7 @@ func write(t testing.TB, content []byte) string {
 	return path
 }
 
-// foreign is a database of bbolt that etcd did not write, with one bucket.
+// foreign returns a bbolt database with one bucket that etcd has not written.
 func foreign(t testing.TB, bucket string) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "db")

@@ -16,25 +16,22 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// KVHash is etcd's hash of a key-value store up to Revision. Two are of the same only
-// where both revisions are.
+// KVHash is etcd's hash of a key-value store up to Revision. Two hashes are comparable only if both revisions are equal.
 type KVHash struct {
 	Hash            uint32
 	Revision        int64
 	CompactRevision int64
 }
 
-// HashKV opens a data directory that Restore has made, as a member does when it
-// starts, and hashes its store up to revision, as a member does that is asked to. It
-// first compacts the store to compactRevision, where that is newer than what it is
-// compacted to: the directory is for nothing else afterwards. Memory grows with the
-// number of keys, some 300 bytes each, as in a member.
+// HashKV opens a data directory that Restore has created, as a starting member does, and returns the hash of its store up
+// to revision. If compactRevision is newer than the store's, HashKV first compacts the store to it, after which the
+// directory must not be used for a member. As in a member, it needs about 300 bytes of memory per key.
 func HashKV(ctx context.Context, dataDir string, revision, compactRevision int64) (found KVHash, err error) {
-	// The database is mapped into memory: a fault on it becomes a panic, too.
+	// The database is mapped into memory: turn a fault on it into a panic.
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("open %s as etcd does: it gave up: %v", dataDir, p)
+			err = fmt.Errorf("open %s with etcd's storage code: it panicked: %v", dataDir, p)
 		}
 	}()
 	logger := zap.New(zapcore.NewNopCore(), zap.WithFatalHook(zapcore.WriteThenPanic))
@@ -42,7 +39,7 @@ func HashKV(ctx context.Context, dataDir string, revision, compactRevision int64
 	config.Path, config.UnsafeNoFsync = filepath.Join(dataDir, "member", "snap", "db"), true
 	b := backend.New(config)
 	store := mvcc.NewStore(logger, b, &lease.FakeLessor{}, mvcc.StoreConfig{
-		CompactionBatchLimit: 10_000, CompactionSleepInterval: time.Nanosecond, // nobody else waits for it
+		CompactionBatchLimit: 10_000, CompactionSleepInterval: time.Nanosecond, // no other request needs a pause
 	})
 	defer func() { err = errors.Join(err, store.Close(), b.Close()) }()
 	hash, err := hashKV(ctx, store, revision, compactRevision)

@@ -15,31 +15,27 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Info is what a snapshot holds.
+// Info is the content of a snapshot.
 type Info struct {
-	// Revision of the key-value store that a member started from it would have
-	// without a bump; 0 where nothing was ever written.
+	// Revision of the key-value store, without a bump; 0 if nothing was ever written.
 	Revision int64
 	// Keys that exist at that revision.
 	Keys int64
-	// Hash is the CRC-32 (Castagnoli) of all buckets that "etcdutl snapshot
-	// status" prints.
+	// Hash is the CRC-32 (Castagnoli) of all buckets. "etcdutl snapshot status" prints the same hash.
 	Hash uint32
-	// Size of the file in bytes, the trailer included.
+	// Size of the file in bytes, including the trailer.
 	Size int64
-	// StorageVersion is the etcd version of the database's format, such as
-	// "3.6.0"; empty before etcd 3.6.
+	// StorageVersion is the etcd version of the database format, such as "3.6.0"; empty before etcd 3.6.
 	StorageVersion string
-	// ClusterVersion is the version that the cluster had agreed on, such as
-	// "3.5.0"; empty where the database does not say.
+	// ClusterVersion is the version that the members had agreed on, such as "3.5.0"; empty if the database does not
+	// contain it.
 	ClusterVersion string
-	// MemberIDs of the cluster, ascending as text. No two clusters share one, unless
-	// they were made with the same token.
+	// MemberIDs of the cluster, in ascending order of their text. Two clusters have different member IDs, unless they were
+	// created with the same token.
 	MemberIDs []uint64
 }
 
-// Inspect reads the whole file and checks its structure. The trailer must be
-// there; whether it is right is for Trailer to say, which sees the bytes once.
+// Inspect reads the whole file and checks its structure. It only checks that there is a trailer: type Trailer verifies it.
 func Inspect(path string) (Info, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -57,7 +53,7 @@ func Inspect(path string) (Info, error) {
 	return info, nil
 }
 
-// InspectReader is Inspect for a file without a name.
+// InspectReader is Inspect for an open file.
 func InspectReader(r io.ReaderAt, size int64) (Info, error) {
 	if !hasTrailer(size) {
 		return Info{}, fmt.Errorf("%d bytes: %w", size, ErrNoTrailer)
@@ -77,7 +73,7 @@ func InspectReader(r io.ReaderAt, size int64) (Info, error) {
 		return Info{}, err
 	}
 	if !c.hasMeta {
-		return Info{}, corrupt("there is no bucket \"meta\": not a database of etcd")
+		return Info{}, corrupt("the bucket \"meta\" is missing: not a database of etcd")
 	}
 	c.info.Hash = c.hash.Sum32()
 	c.info.Keys = int64(len(c.live))
@@ -85,17 +81,16 @@ func InspectReader(r io.ReaderAt, size int64) (Info, error) {
 	return c.info, nil
 }
 
-// census gathers an Info from all pairs of a database.
+// census collects an Info from all pairs of a database.
 type census struct {
 	info Info
 	hash hash.Hash32
-	// live holds a 64-bit hash of each key that exists, so that memory does not
-	// grow with the keys' length; that two of ten million share one has odds of
-	// 1 to 370,000.
+	// live holds a 64-bit hash of each existing key, so that the memory does not depend on the keys' length. With ten
+	// million keys, the probability of a collision is 1 in 370,000.
 	live map[uint64]struct{}
 	seed maphash.Seed
-	// compacted is the revision of the last compaction, which a store does not go
-	// below although the keys of newer revisions may all be gone by it.
+	// compacted is the revision of the last compaction. It is the minimum of the store's revision, even if the compaction
+	// has deleted all keys of newer revisions.
 	compacted int64
 	hasMeta   bool
 }
@@ -126,7 +121,7 @@ func (c *census) visit(bucket, key, value []byte) error {
 	return nil
 }
 
-// setting reads what the bucket "meta" holds.
+// setting reads a pair of the bucket "meta".
 func (c *census) setting(key string, value []byte) error {
 	switch key {
 	case "storageVersion":
@@ -141,8 +136,8 @@ func (c *census) setting(key string, value []byte) error {
 	return nil
 }
 
-// revision reads one pair of the bucket "key": a revision, and the key and value
-// that it wrote, or the key that it deleted. They come in ascending order.
+// revision reads a pair of the bucket "key": a revision, and the key and value that it wrote or the key that it deleted.
+// The pairs are in ascending order of revisions.
 func (c *census) revision(rev, value []byte) error {
 	main, tombstone, err := parseRevision(rev)
 	if err != nil {
@@ -157,18 +152,17 @@ func (c *census) revision(rev, value []byte) error {
 	switch {
 	case tombstone:
 		delete(c.live, id)
-	case len(value) > 0: // a revision bump writes an empty one
+	case len(value) > 0: // a revision bump writes an empty value
 		c.live[id] = struct{}{}
 	}
 	return nil
 }
 
-// parseRevision reads main (8 bytes, big endian), '_', sub (8 bytes), and 't'
-// where the revision deleted its key.
+// parseRevision reads main (8 bytes, big endian), '_', sub (8 bytes), and 't' if the revision deleted its key.
 func parseRevision(b []byte) (main int64, tombstone bool, err error) {
 	tombstone = len(b) == 18 && b[17] == 't'
 	if len(b) < 17 || b[8] != '_' || len(b) > 17 && !tombstone {
-		return 0, false, corrupt("%x is no revision", b)
+		return 0, false, corrupt("%x is not a revision", b)
 	}
 	main = int64(binary.BigEndian.Uint64(b))
 	if main < 0 {
@@ -177,7 +171,7 @@ func parseRevision(b []byte) (main int64, tombstone bool, err error) {
 	return main, tombstone, nil
 }
 
-// keyOf reads field 1 of an mvccpb.KeyValue, and checks that all fields are whole.
+// keyOf returns field 1 of an mvccpb.KeyValue, and checks that all fields are complete.
 func keyOf(message []byte) (key []byte, err error) {
 	for len(message) > 0 {
 		number, kind, n := protowire.ConsumeTag(message)
@@ -196,7 +190,7 @@ func keyOf(message []byte) (key []byte, err error) {
 	return key, nil
 }
 
-// versionText is value where it is three numbers, and else empty.
+// versionText returns value if it is a version of three numbers, and otherwise an empty string.
 func versionText(value []byte) string {
 	if len(value) > 32 {
 		return ""

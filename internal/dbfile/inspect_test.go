@@ -59,9 +59,8 @@ func TestInspectAgreesWithEtcdutl(t *testing.T) {
 	}
 }
 
-// etcd before 3.6 removed the last tombstone too when it compacted, and still
-// knew the revision by the compaction's.
-func TestInspectSeesTheRevisionOfACompactionThatLeftLess(t *testing.T) {
+// A compaction of etcd before 3.6 also deletes the last tombstone. The revision is then only in the compaction's record.
+func TestInspectReadsTheRevisionOfTheLastCompaction(t *testing.T) {
 	revision := []byte("\x00\x00\x00\x00\x00\x00\x00\x64_\x00\x00\x00\x00\x00\x00\x00\x00")
 	for _, setting := range []string{"scheduledCompactRev", "finishedCompactRev"} {
 		got, err := inspect(newDatabase(t).Put(3, 1).PutMeta(setting, revision).Snapshot())
@@ -74,7 +73,7 @@ func TestInspectSeesTheRevisionOfACompactionThatLeftLess(t *testing.T) {
 	}
 }
 
-func TestInspectRefuses(t *testing.T) {
+func TestInspectRejectsInvalidFiles(t *testing.T) {
 	good := newDatabase(t).Put(3000, 50).Snapshot()
 	noise := make([]byte, 64<<10)
 	_, _ = rand.NewChaCha8([32]byte{}).Read(noise)
@@ -82,15 +81,15 @@ func TestInspectRefuses(t *testing.T) {
 		content []byte
 		want    error
 	}{
-		"an empty file":                            {nil, dbfile.ErrNoTrailer},
-		"a trailer and nothing else":               {good[:32], dbfile.ErrNoTrailer},
-		"a file from a data directory":             {unseal(good), dbfile.ErrNoTrailer},
-		"a text":                                   {[]byte("<Error><Code>AccessDenied</Code></Error>"), dbfile.ErrNoTrailer},
-		"noise of a fitting size":                  {dbfiletest.Seal(noise), dbfile.ErrCorrupt},
-		"zeros of a fitting size":                  {dbfiletest.Seal(make([]byte, 64<<10)), dbfile.ErrCorrupt},
-		"a database of something else":             {foreign(t, "outer"), dbfile.ErrCorrupt},
-		"the first half, with a trailer of itself": {dbfiletest.Seal(unseal(good)[:len(good)/2/4096*4096]), dbfile.ErrCorrupt},
-		"one page less, with a trailer of itself":  {dbfiletest.Seal(unseal(good)[:len(good)-32-4096]), dbfile.ErrCorrupt},
+		"an empty file":                       {nil, dbfile.ErrNoTrailer},
+		"only a trailer":                      {good[:32], dbfile.ErrNoTrailer},
+		"a file from a data directory":        {unseal(good), dbfile.ErrNoTrailer},
+		"a text":                              {[]byte("<Error><Code>AccessDenied</Code></Error>"), dbfile.ErrNoTrailer},
+		"random bytes of a valid size":        {dbfiletest.Seal(noise), dbfile.ErrCorrupt},
+		"zeros of a valid size":               {dbfiletest.Seal(make([]byte, 64<<10)), dbfile.ErrCorrupt},
+		"a database of something else":        {foreign(t, "outer"), dbfile.ErrCorrupt},
+		"the first half with a valid trailer": {dbfiletest.Seal(unseal(good)[:len(good)/2/4096*4096]), dbfile.ErrCorrupt},
+		"one page less with a valid trailer":  {dbfiletest.Seal(unseal(good)[:len(good)-32-4096]), dbfile.ErrCorrupt},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := inspect(test.content)
@@ -99,12 +98,12 @@ func TestInspectRefuses(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a file that is not there", func(t *testing.T) {
+	t.Run("a missing file", func(t *testing.T) {
 		if _, err := dbfile.Inspect("/does/not/exist"); err == nil {
 			t.Error("no error")
 		}
 	})
-	t.Run("a disk that fails, which is no corruption", func(t *testing.T) {
+	t.Run("a failing disk, which is not corruption", func(t *testing.T) {
 		_, err := dbfile.InspectReader(brokenDisk{}, int64(len(good)))
 		if err == nil || errors.Is(err, dbfile.ErrCorrupt) {
 			t.Errorf("error %v, want one that is not ErrCorrupt", err)
@@ -116,11 +115,10 @@ type brokenDisk struct{}
 
 func (brokenDisk) ReadAt([]byte, int64) (int, error) { return 0, errors.New("I/O error") }
 
-// TestInspectOfWrongNumbers plants one wrong number at a time into the fields
-// that say where things are, under a trailer that fits: such a file a member with
-// a broken disk could send. None may panic or take for ever, and what goes through
-// must be harmless to bbolt, too.
-func TestInspectOfWrongNumbers(t *testing.T) {
+// TestInspectSurvivesDamagedOffsets writes one wrong number at a time to the offsets and sizes of a database with a valid
+// trailer. A member with a broken disk could send such a file. Inspect must not panic or hang, and bbolt must be able to
+// open a file that Inspect accepts.
+func TestInspectSurvivesDamagedOffsets(t *testing.T) {
 	good := unseal(newDatabase(t).Put(300, 50).Put(2, 9000).Snapshot())
 	const page = 4096
 	refused := 0
@@ -155,14 +153,14 @@ func TestInspectOfWrongNumbers(t *testing.T) {
 	}
 }
 
-// fixMeta makes the checksum of a meta page fit.
+// fixMeta updates the checksum of a meta page.
 func fixMeta(meta []byte) {
 	sum := fnv.New64a()
 	sum.Write(meta[:56])
 	binary.NativeEndian.PutUint64(meta[56:], sum.Sum64())
 }
 
-func TestTrailer(t *testing.T) {
+func TestTrailerDetectsDamageAndTruncation(t *testing.T) {
 	good := newDatabase(t).Put(100, 50).Snapshot()
 	readers := map[string]func(io.Reader) io.Reader{
 		"in one piece":     func(r io.Reader) io.Reader { return r },
@@ -174,7 +172,7 @@ func TestTrailer(t *testing.T) {
 		"in pieces of 512": func(r io.Reader) io.Reader { return pieces{r, 512} },
 	}
 	for name, split := range readers {
-		t.Run("passes a whole snapshot "+name, func(t *testing.T) {
+		t.Run("accepts a complete snapshot "+name, func(t *testing.T) {
 			trailer := dbfile.NewTrailer()
 			if _, err := io.Copy(onlyWriter{trailer}, split(bytes.NewReader(good))); err != nil {
 				t.Fatal(err)
@@ -190,7 +188,7 @@ func TestTrailer(t *testing.T) {
 			}
 		})
 	}
-	t.Run("finds every flipped bit", func(t *testing.T) {
+	t.Run("detects any flipped bit", func(t *testing.T) {
 		for range 300 {
 			at, bit := rand.IntN(len(good)), byte(1)<<rand.IntN(8)
 			bad := bytes.Clone(good)
@@ -200,7 +198,7 @@ func TestTrailer(t *testing.T) {
 			}
 		}
 	})
-	t.Run("finds every cut", func(t *testing.T) {
+	t.Run("detects any truncation", func(t *testing.T) {
 		for _, left := range []int{0, 1, 31, 32, 33, 512, 544, len(good) / 2, len(good) - 4096, len(good) - 512, len(good) - 32, len(good) - 1} {
 			err := check(good[:left])
 			if !errors.Is(err, dbfile.ErrCorrupt) && !errors.Is(err, dbfile.ErrNoTrailer) {
@@ -227,7 +225,7 @@ type pieces struct {
 
 func (p pieces) Read(b []byte) (int, error) { return p.r.Read(b[:min(len(b), p.n)]) }
 
-// onlyWriter keeps io.Copy from finding a shortcut.
+// onlyWriter hides the other methods of a writer from io.Copy.
 type onlyWriter struct{ io.Writer }
 
 func FuzzInspect(f *testing.F) {
@@ -235,7 +233,7 @@ func FuzzInspect(f *testing.F) {
 	f.Add(uint32(0), []byte{}, uint32(len(good)))
 	f.Add(uint32(4096*3+10), []byte{0xFF, 0xFF}, uint32(len(good)))
 	f.Add(uint32(4096*3+16), bytes.Repeat([]byte{0xFF}, 64), uint32(len(good)))
-	// A patch at a place, and a cut: noise alone never gets past the first page.
+	// Patch and truncate a valid file: random bytes never get past the first page.
 	f.Fuzz(func(t *testing.T, at uint32, patch []byte, size uint32) {
 		bad := unseal(good)
 		bad = bad[:min(int(size)/512*512, len(bad))]

@@ -9,8 +9,7 @@ import (
 	"io"
 )
 
-// The layout of a bbolt file, version 2. All numbers are in the byte order of the
-// machine that wrote it.
+// The layout of a bbolt file, version 2. Numbers are in the byte order of the machine that wrote the file.
 const (
 	magic      = 0xED0CDAED
 	version    = 2
@@ -23,22 +22,21 @@ const (
 	flagMeta     = 0x04
 	flagFreelist = 0x10
 
-	// elementSize of both kinds: branch is pos 4, key size 4, page 8; leaf is
+	// elementSize is the size of both kinds of elements. A branch element has pos 4, key size 4, page 8. A leaf element has
 	// flags 4, pos 4, key size 4, value size 4.
 	elementSize = 16
-	// bucketFlag marks a leaf element whose value is a bucket: root page 8,
-	// sequence 8, and then the page itself where root is 0.
+	// bucketFlag marks a leaf element whose value is a bucket: root page 8, sequence 8, and the page itself if root is 0.
 	bucketFlag   = 0x01
 	bucketHeader = 16
 )
 
-// maxSpan bounds a page with its overflow. It holds a few values, and etcd takes
-// values of some megabytes: more than this is a broken number.
+// maxSpan limits the size of a page with its overflow. etcd accepts values of a few megabytes, so a larger number is
+// damaged.
 const maxSpan = 1 << 30
 
 var order = binary.NativeEndian
 
-// file is a database without trust.
+// file is a database that is not trusted.
 type file struct {
 	r        io.ReaderAt
 	size     int64 // without the trailer
@@ -60,7 +58,7 @@ func openFile(r io.ReaderAt, size int64) (*file, error) {
 	if firstErr != nil {
 		return nil, firstErr
 	}
-	// With the first in order, the second is where that says.
+	// The first meta page is valid, so its page size gives the offset of the second.
 	second, err := f.readMeta(f.pageSize)
 	if err != nil {
 		return nil, err
@@ -70,7 +68,7 @@ func openFile(r io.ReaderAt, size int64) (*file, error) {
 		f.meta = second
 	}
 	if f.meta.highWater < 3 || f.meta.highWater > uint64(size/f.pageSize) {
-		return nil, corrupt("database claims %d pages of %d bytes and has %d bytes", f.meta.highWater, f.pageSize, size)
+		return nil, corrupt("the database should have %d pages of %d bytes, but has %d bytes", f.meta.highWater, f.pageSize, size)
 	}
 	return f, nil
 }
@@ -81,10 +79,10 @@ func (f *file) readMeta(offset int64) (meta, error) {
 		return meta{}, f.readError("meta page", err)
 	}
 	if flags := order.Uint16(buf[8:]); flags != flagMeta {
-		return meta{}, corrupt("page at byte %d is no meta page (flags %#x)", offset, flags)
+		return meta{}, corrupt("the page at byte %d is not a meta page (flags %#x)", offset, flags)
 	}
 	if id := order.Uint64(buf); id != min(1, uint64(offset)) {
-		return meta{}, corrupt("page at byte %d calls itself %d", offset, id)
+		return meta{}, corrupt("the page at byte %d has the ID %d", offset, id)
 	}
 	buf = buf[headerSize:]
 	if got := order.Uint32(buf); got != magic {
@@ -96,11 +94,11 @@ func (f *file) readMeta(offset int64) (meta, error) {
 	sum := fnv.New64a()
 	sum.Write(buf[:metaSize-8])
 	if got := order.Uint64(buf[metaSize-8:]); got != sum.Sum64() {
-		return meta{}, corrupt("checksum of the meta page at byte %d is wrong", offset)
+		return meta{}, corrupt("the checksum of the meta page at byte %d is wrong", offset)
 	}
 	size := int64(order.Uint32(buf[8:]))
 	if size < 512 || size > 1<<20 || size&(size-1) != 0 || f.pageSize != 0 && size != f.pageSize {
-		return meta{}, corrupt("page size %d is impossible", size)
+		return meta{}, corrupt("invalid page size %d", size)
 	}
 	f.pageSize = size
 	return meta{
@@ -111,7 +109,7 @@ func (f *file) readMeta(offset int64) (meta, error) {
 	}, nil
 }
 
-// page is one page with its overflow, or one inside a bucket's value.
+// page is a page with its overflow, or the inline page in a bucket's value.
 type page struct {
 	id       uint64
 	flags    uint16
@@ -123,7 +121,7 @@ type page struct {
 // read reads the page with this ID into buf, which grows as needed.
 func (f *file) read(id uint64, buf *[]byte) (page, error) {
 	if id < 2 || id >= f.meta.highWater {
-		return page{}, corrupt("page %d is referred to and there are %d", id, f.meta.highWater)
+		return page{}, corrupt("page %d is referenced, but there are %d pages", id, f.meta.highWater)
 	}
 	offset := int64(id) * f.pageSize
 	*buf = grow(*buf, f.pageSize)
@@ -132,11 +130,11 @@ func (f *file) read(id uint64, buf *[]byte) (page, error) {
 	}
 	p := parseHeader(*buf)
 	if p.id != id {
-		return page{}, corrupt("page %d calls itself %d", id, p.id)
+		return page{}, corrupt("page %d has the ID %d", id, p.id)
 	}
 	span := int64(p.overflow+1) * f.pageSize
 	if p.overflow >= f.meta.highWater-id || span > maxSpan {
-		return page{}, corrupt("page %d claims %d more of %d", id, p.overflow, f.meta.highWater)
+		return page{}, corrupt("page %d should have %d overflow pages, but there are %d pages", id, p.overflow, f.meta.highWater)
 	}
 	if p.overflow > 0 {
 		*buf = grow(*buf, span)
@@ -165,19 +163,19 @@ func parseHeader(data []byte) page {
 	}
 }
 
-// inlinePage is the page inside the value of a small bucket.
+// inlinePage returns the page in the value of a small bucket.
 func inlinePage(value []byte) (page, error) {
 	if len(value) < bucketHeader+headerSize {
-		return page{}, corrupt("bucket of %d bytes has no room for its page", len(value))
+		return page{}, corrupt("a bucket of %d bytes is too small for its page", len(value))
 	}
 	p := parseHeader(value[bucketHeader:])
 	if p.flags != flagLeaf {
-		return page{}, corrupt("page inside a bucket has flags %#x", p.flags)
+		return page{}, corrupt("an inline page has flags %#x", p.flags)
 	}
 	return p, nil
 }
 
-// element of a page. A branch has child, a leaf has flags and value.
+// element is an element of a page. Those of a branch have child, and those of a leaf have flags and value.
 type element struct {
 	flags uint32
 	key   []byte
@@ -185,11 +183,11 @@ type element struct {
 	child uint64
 }
 
-// element reads number i, and checks that it lies inside of the page.
+// element returns element i and checks that it is inside the page.
 func (p page) element(i int) (element, error) {
 	at := headerSize + i*elementSize
 	if at+elementSize > len(p.data) {
-		return element{}, corrupt("page %d claims %d elements in %d bytes", p.id, p.count, len(p.data))
+		return element{}, corrupt("page %d should have %d elements, but has %d bytes", p.id, p.count, len(p.data))
 	}
 	raw := p.data[at : at+elementSize]
 	var e element
@@ -203,14 +201,14 @@ func (p page) element(i int) (element, error) {
 	}
 	start := uint64(at) + pos
 	if keySize == 0 || start+keySize+valueSize > uint64(len(p.data)) {
-		return element{}, corrupt("element %d of page %d lies outside of it", i, p.id)
+		return element{}, corrupt("element %d of page %d is outside of the page", i, p.id)
 	}
 	e.key = p.data[start : start+keySize]
 	e.value = p.data[start+keySize : start+keySize+valueSize]
 	return e, nil
 }
 
-// within says whether low <= key < high, where nil is no bound.
+// within reports whether low <= key < high. A nil bound is ignored.
 func within(key, low, high []byte) bool {
 	return (low == nil || bytes.Compare(low, key) <= 0) && (high == nil || bytes.Compare(key, high) < 0)
 }
@@ -219,10 +217,10 @@ func corrupt(format string, args ...any) error {
 	return fmt.Errorf(format+": %w", append(args, ErrCorrupt)...)
 }
 
-// readError tells a file that ends too early from a disk that fails.
+// readError separates a truncated file from a failing disk.
 func (f *file) readError(what string, err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return corrupt("%s lies behind the end of the file", what)
+		return corrupt("%s is beyond the end of the file", what)
 	}
 	return fmt.Errorf("read %s: %w", what, err)
 }

@@ -16,36 +16,34 @@ import (
 
 // Options of a restore.
 type Options struct {
-	// SnapshotPath is the file to restore. It is only read.
+	// SnapshotPath is the file to restore.
 	SnapshotPath string
-	// DataDir is the data directory to make. It gets its name by a rename, so it
-	// is a directory inside of a volume and not the mount point.
+	// DataDir is the data directory to create. Restore renames a directory to it, so it must be inside a volume and not
+	// its mount point.
 	DataDir string
 	// Name of the member.
 	Name string
-	// PeerURLs of the member, as InitialCluster has them.
+	// PeerURLs of the member, equal to those in InitialCluster.
 	PeerURLs []string
 	// InitialCluster is "name=peerURL,..." of all members of the new cluster.
 	InitialCluster string
-	// Token of the new cluster. Another token makes another cluster ID.
+	// Token of the new cluster. Each token gives another cluster ID.
 	Token string
-	// RevisionBump is added to the snapshot's revision, so that no client has seen
-	// a newer one. It goes with MarkCompacted.
+	// RevisionBump is added to the snapshot's revision, so that the new revision is higher than any that a client has
+	// seen. It requires MarkCompacted.
 	RevisionBump uint64
-	// MarkCompacted makes every revision up to the bumped one compacted, so that
-	// watchers notice that history has changed.
+	// MarkCompacted marks all revisions up to the bumped one as compacted, so that watchers detect the changed history.
 	MarkCompacted bool
-	// Proven: the caller has read the file whole and found it good, trailer and all, so it is not read once more for that.
+	// Proven means that the caller has verified the file and its trailer, so Restore does not verify it again.
 	Proven bool
 }
 
-// suffix of the directory beside DataDir in which a restore works.
+// suffix is the suffix of the work directory beside DataDir.
 const suffix = ".restoring"
 
-// Restore makes a data directory of a snapshot: in a directory beside it, which
-// then takes its name, so that it is never half there. A data directory that is
-// complete is left as it is, and that is no error: whoever is killed after the
-// last step does it again.
+// Restore creates a data directory from a snapshot. It works in a directory beside DataDir and renames it at the end, so
+// that DataDir is always complete. If DataDir is complete already, Restore does nothing and returns nil, so that a killed
+// process can run it again.
 func Restore(ctx context.Context, o Options) error {
 	done, err := complete(o.DataDir)
 	if err != nil || done {
@@ -61,7 +59,7 @@ func Restore(ctx context.Context, o Options) error {
 	}
 	work := o.DataDir + suffix
 	if err := os.RemoveAll(work); err != nil {
-		return fmt.Errorf("remove what an earlier restore left: %w", err)
+		return fmt.Errorf("remove the work directory of an earlier restore: %w", err)
 	}
 	err = ctx.Err()
 	if err == nil {
@@ -82,24 +80,24 @@ func Restore(ctx context.Context, o Options) error {
 func (o Options) validate() error {
 	switch {
 	case (o.RevisionBump > 0) != o.MarkCompacted:
-		return errors.New("a revision bump and marking compacted go together")
+		return errors.New("a revision bump and marking compacted go together: set both or neither")
 	case o.RevisionBump > 1<<62:
-		return fmt.Errorf("revision bump %d is more than a revision can take", o.RevisionBump)
+		return fmt.Errorf("revision bump %d is more than the maximum of %d", o.RevisionBump, uint64(1<<62))
 	case o.Name == "" || o.Token == "" || len(o.PeerURLs) == 0 || o.InitialCluster == "":
-		return errors.New("name, token, peer URLs and initial cluster are needed")
+		return errors.New("name, token, peer URLs and initial cluster must be set")
 	}
 	return nil
 }
 
-// complete says whether dir is a data directory already. A directory that holds
-// something else is an error, because nothing here may be lost.
+// complete reports whether dir is a complete data directory. It fails for a directory with other content, because Restore
+// must not delete it.
 func complete(dir string) (bool, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("look at data directory: %w", err)
+		return false, fmt.Errorf("read data directory: %w", err)
 	}
 	for _, name := range []string{"member/snap/db", "member/wal"} {
 		if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(name))); err != nil {
@@ -109,14 +107,14 @@ func complete(dir string) (bool, error) {
 	return true, nil
 }
 
-// restore runs etcdutl's. It reports some errors by panics, and would end the
-// process by its logger.
+// restore runs etcdutl's restore. It turns etcdutl's panics into errors, and also its fatal log lines, which would end the
+// process.
 func restore(o Options, dir string) (err error) {
-	// The database is mapped into memory: a fault on it becomes a panic, too.
+	// The database is mapped into memory: turn a fault on it into a panic.
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("etcdutl gave up: %v", p)
+			err = fmt.Errorf("etcdutl panicked: %v", p)
 		}
 	}()
 	logger := zap.New(zapcore.NewNopCore(), zap.WithFatalHook(zapcore.WriteThenPanic))
@@ -133,8 +131,7 @@ func restore(o Options, dir string) (err error) {
 	})
 }
 
-// commit gives the finished directory its name, after everything in it is on the
-// disk: etcdutl does not sync all that it writes.
+// commit syncs all files of the finished directory, because etcdutl does not sync all of them, and renames it.
 func commit(work, dir string) error {
 	err := filepath.WalkDir(work, func(path string, _ fs.DirEntry, err error) error {
 		if err != nil {
@@ -146,7 +143,7 @@ func commit(work, dir string) error {
 		return err
 	}
 	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err // it was empty a moment ago, and os.Rename replaces no directory
+		return err // complete has found it empty, and os.Rename does not replace a directory
 	}
 	if err := os.Rename(work, dir); err != nil {
 		return err

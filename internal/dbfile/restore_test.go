@@ -25,10 +25,10 @@ func options(t testing.TB, snapshot []byte) dbfile.Options {
 	}
 }
 
-func TestRestore(t *testing.T) {
+func TestRestoreCreatesACompleteDataDirectory(t *testing.T) {
 	snapshot := newDatabase(t).Put(300, 50).Delete("key-000001").Snapshot()
 
-	t.Run("makes a data directory with the same keys", func(t *testing.T) {
+	t.Run("with the same keys", func(t *testing.T) {
 		o := options(t, snapshot)
 		if err := dbfile.Restore(t.Context(), o); err != nil {
 			t.Fatal(err)
@@ -42,7 +42,7 @@ func TestRestore(t *testing.T) {
 		}
 		wantOnly(t, filepath.Dir(o.DataDir), "data")
 	})
-	t.Run("bumps the revision", func(t *testing.T) {
+	t.Run("with a bumped revision", func(t *testing.T) {
 		o := options(t, snapshot)
 		o.RevisionBump, o.MarkCompacted = 1_000_000_000, true
 		if err := dbfile.Restore(t.Context(), o); err != nil {
@@ -52,7 +52,7 @@ func TestRestore(t *testing.T) {
 			t.Errorf("revision %d, %d keys, want 1000000302 and 299", info.Revision, info.Keys)
 		}
 	})
-	t.Run("takes an empty directory, and removes what an earlier try left", func(t *testing.T) {
+	t.Run("in place of an empty directory, after an earlier try", func(t *testing.T) {
 		o := options(t, snapshot)
 		if err := errors.Join(os.Mkdir(o.DataDir, 0o700), os.MkdirAll(o.DataDir+".restoring/member/snap", 0o700),
 			os.WriteFile(o.DataDir+".restoring/member/snap/db", []byte("half"), 0o600)); err != nil {
@@ -64,7 +64,7 @@ func TestRestore(t *testing.T) {
 		restored(t, o.DataDir)
 		wantOnly(t, filepath.Dir(o.DataDir), "data")
 	})
-	t.Run("leaves a complete data directory as it is, even without the snapshot", func(t *testing.T) {
+	t.Run("but keeps an existing one, even without the snapshot", func(t *testing.T) {
 		o := options(t, snapshot)
 		if err := dbfile.Restore(t.Context(), o); err != nil {
 			t.Fatal(err)
@@ -78,7 +78,7 @@ func TestRestore(t *testing.T) {
 			t.Error("the database changed")
 		}
 	})
-	t.Run("does not touch a directory that holds something else", func(t *testing.T) {
+	t.Run("but keeps a directory with other content", func(t *testing.T) {
 		o := options(t, snapshot)
 		other := filepath.Join(o.DataDir, "member", "precious")
 		if err := errors.Join(os.MkdirAll(filepath.Dir(other), 0o700), os.WriteFile(other, []byte("x"), 0o600)); err != nil {
@@ -89,7 +89,7 @@ func TestRestore(t *testing.T) {
 			t.Errorf("the file there holds %q", got)
 		}
 	})
-	t.Run("makes nothing when its context has ended", func(t *testing.T) {
+	t.Run("but nothing if its context has ended", func(t *testing.T) {
 		o := options(t, snapshot)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -100,7 +100,7 @@ func TestRestore(t *testing.T) {
 	})
 }
 
-func TestRestoreRefuses(t *testing.T) {
+func TestRestoreRejectsInvalidInput(t *testing.T) {
 	good := newDatabase(t).Put(300, 50).Snapshot()
 	flipped := bytes.Clone(good)
 	flipped[bytes.Index(flipped, bytes.Repeat([]byte{200}, 50))] ^= 1
@@ -115,19 +115,19 @@ func TestRestoreRefuses(t *testing.T) {
 	}{
 		"a flipped bit in a value":           {snapshot: flipped, want: "sha256"},
 		"a flipped bit in a page's header":   {snapshot: pointer, want: "corrupt"},
-		"what makes etcdutl end its process": {snapshot: foreign(t, "meta"), change: func(o *dbfile.Options) { o.RevisionBump, o.MarkCompacted = 1, true }, want: "etcdutl gave up"},
+		"what makes etcdutl end its process": {snapshot: foreign(t, "meta"), change: func(o *dbfile.Options) { o.RevisionBump, o.MarkCompacted = 1, true }, want: "etcdutl panicked"},
 		"a flipped bit in the trailer":       {snapshot: trailer, want: "sha256"},
-		"a cut file":                         {snapshot: good[:len(good)-4096], want: "corrupt"},
-		"an oddly cut file":                  {snapshot: good[:len(good)-1000], want: "member/snap/db"},
+		"a truncated file":                   {snapshot: good[:len(good)-4096], want: "corrupt"},
+		"a file truncated within a page":     {snapshot: good[:len(good)-1000], want: "member/snap/db"},
 		"a file from a data directory":       {snapshot: unseal(good), want: "member/snap/db"},
-		"a file without a snapshot":          {snapshot: nil, want: "trailer"},
+		"an empty file":                      {snapshot: nil, want: "trailer"},
 		"a database of something else":       {snapshot: foreign(t, "outer"), want: "not a database of etcd"},
 		"half of it under its own trailer":   {snapshot: dbfiletest.Seal(unseal(good)[:len(good)/2/4096*4096]), want: "corrupt"},
 		"a name that is not in the cluster":  {snapshot: good, change: func(o *dbfile.Options) { o.Name = "other" }, want: "other"},
 		"another peer URL":                   {snapshot: good, change: func(o *dbfile.Options) { o.PeerURLs = []string{"http://127.0.0.1:1"} }, want: "127.0.0.1:1"},
-		"a peer URL that is none":            {snapshot: good, change: func(o *dbfile.Options) { o.PeerURLs = []string{"nonsense"} }, want: "nonsense"},
+		"an invalid peer URL":                {snapshot: good, change: func(o *dbfile.Options) { o.PeerURLs = []string{"nonsense"} }, want: "nonsense"},
 		"a bump without marking compacted":   {snapshot: good, change: func(o *dbfile.Options) { o.RevisionBump = 1 }, want: "go together"},
-		"a bump beyond all revisions":        {snapshot: good, change: func(o *dbfile.Options) { o.RevisionBump, o.MarkCompacted = 1<<63, true }, want: "more than"},
+		"a bump above the maximum":           {snapshot: good, change: func(o *dbfile.Options) { o.RevisionBump, o.MarkCompacted = 1<<63, true }, want: "more than"},
 		"no token":                           {snapshot: good, change: func(o *dbfile.Options) { o.Token = "" }, want: "token"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -149,7 +149,7 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 }
 
-// restored inspects the database of a data directory, as if it were a snapshot.
+// restored inspects the database of a data directory as a snapshot.
 func restored(t *testing.T, dir string) dbfile.Info {
 	t.Helper()
 	info, err := inspect(dbfiletest.Seal(readFile(t, filepath.Join(dir, "member", "snap", "db"))))

@@ -7,19 +7,17 @@ import (
 	"hash"
 )
 
-// sector is what the size of a database is a multiple of, by which etcd itself
-// tells a file with a trailer from one without.
+// sector divides the size of every database. etcd also uses this to detect whether a file has a trailer.
 const sector = 512
 
-// Trailer checks the end of a snapshot while its bytes go by: write all of them,
-// then ask.
+// Trailer verifies the SHA-256 at the end of a snapshot. Write all bytes to it, then call Check.
 type Trailer struct {
 	size int64
-	tail []byte // the last 32 bytes, which are not yet known to be content
+	tail []byte // the last 32 bytes, which may be the trailer
 	sum  hash.Hash
 }
 
-// NewTrailer returns a Trailer that has seen nothing.
+// NewTrailer returns an empty Trailer.
 func NewTrailer() *Trailer {
 	return &Trailer{sum: sha256.New(), tail: make([]byte, 0, 2*sha256.Size)}
 }
@@ -41,23 +39,21 @@ func (t *Trailer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Size is the number of bytes seen.
+// Size returns the number of bytes written.
 func (t *Trailer) Size() int64 { return t.size }
 
-// Check says whether what was seen is a whole snapshot: nil, ErrNoTrailer or
-// ErrCorrupt.
+// Check returns nil if the bytes are a complete snapshot, and otherwise ErrNoTrailer or ErrCorrupt.
 func (t *Trailer) Check() error {
 	if !hasTrailer(t.size) {
 		return fmt.Errorf("%d bytes: %w", t.size, ErrNoTrailer)
 	}
 	if got := t.sum.Sum(nil); !bytes.Equal(got, t.tail) {
-		return fmt.Errorf("SHA-256 trailer says %x, the %d bytes before it have %x: %w", t.tail, t.size-sha256.Size, got, ErrCorrupt)
+		return fmt.Errorf("the SHA-256 trailer is %x, but the %d bytes before it have %x: %w", t.tail, t.size-sha256.Size, got, ErrCorrupt)
 	}
 	return nil
 }
 
-// SHA256 is that of everything seen, the trailer included. Nothing may be
-// written after it.
+// SHA256 returns the SHA-256 of all bytes, including the trailer. Do not write after it.
 func (t *Trailer) SHA256() [sha256.Size]byte {
 	t.sum.Write(t.tail)
 	t.tail = t.tail[:0]

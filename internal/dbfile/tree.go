@@ -2,23 +2,21 @@ package dbfile
 
 import "slices"
 
-// maxDepth is far beyond any tree that fits a disk.
+// maxDepth is higher than any tree that fits on a disk.
 const maxDepth = 64
 
-// walker goes through every bucket of a database in the order of its keys, and
-// through every page once.
+// walker visits all buckets of a database in the order of their keys, and each page once.
 type walker struct {
 	*file
-	seen []uint64         // a bit for each page that is reachable or free
-	bufs [maxDepth][]byte // one page for each level that is being read
-	// visit is called for each pair of each bucket, in order. The slices are the
-	// walker's own and change after the call.
+	seen []uint64         // one bit for each page that is in use or free
+	bufs [maxDepth][]byte // one page for each level of the tree
+	// visit is called for each pair of each bucket, in order. The slices are only valid during the call.
 	visit func(bucket, key, value []byte) error
 	// enter is called before the first pair of a bucket.
 	enter func(bucket []byte) error
 }
 
-// walk visits all pairs, then accounts for every page.
+// walk visits all pairs, and then checks that every page is in use or free.
 func (w *walker) walk() error {
 	w.seen = make([]uint64, w.meta.highWater/64+1)
 	w.seen[0] = 0b11 // the two meta pages
@@ -28,10 +26,10 @@ func (w *walker) walk() error {
 	return w.freelist()
 }
 
-// bucket goes through one element of the root, which holds buckets only.
+// bucket visits one element of the root page, which only contains buckets.
 func (w *walker) bucket(e element, depth int) error {
 	if e.flags != bucketFlag || len(e.value) < bucketHeader {
-		return corrupt("%q on the top level is no bucket", e.key)
+		return corrupt("%q at the top level is not a bucket", e.key)
 	}
 	name := slices.Clone(e.key)
 	if err := w.enter(name); err != nil {
@@ -39,7 +37,7 @@ func (w *walker) bucket(e element, depth int) error {
 	}
 	pair := func(e element, _ int) error {
 		if e.flags != 0 {
-			return corrupt("bucket %q holds a bucket", name)
+			return corrupt("bucket %q contains another bucket", name)
 		}
 		return w.visit(name, e.key, e.value)
 	}
@@ -53,11 +51,10 @@ func (w *walker) bucket(e element, depth int) error {
 	return w.leaf(inline, depth+1, nil, nil, pair)
 }
 
-// tree goes through the page with this ID and all below. Its keys must be at
-// least low and less than high.
+// tree visits the page with this ID and all pages below. Their keys must be at least low and less than high.
 func (w *walker) tree(id uint64, depth int, low, high []byte, visit func(element, int) error) error {
 	if depth >= maxDepth {
-		return corrupt("tree is deeper than %d pages", maxDepth)
+		return corrupt("the tree is deeper than %d pages", maxDepth)
 	}
 	p, err := w.read(id, &w.bufs[depth])
 	if err != nil {
@@ -65,7 +62,7 @@ func (w *walker) tree(id uint64, depth int, low, high []byte, visit func(element
 	}
 	for i := id; i <= id+p.overflow; i++ {
 		if !w.mark(i) {
-			return corrupt("page %d is referred to twice", i)
+			return corrupt("page %d is referenced twice", i)
 		}
 	}
 	switch p.flags {
@@ -124,8 +121,7 @@ func (w *walker) branch(p page, depth int, low, high []byte, visit func(element,
 	return nil
 }
 
-// freelist checks that every page is in a tree or free, where the file says which
-// are free; etcd does not write that down.
+// freelist checks that every page is either in a tree or free, if the file has a freelist. Files of etcd have none.
 func (w *walker) freelist() error {
 	if w.meta.freelist == noFreelist {
 		return nil
@@ -135,7 +131,7 @@ func (w *walker) freelist() error {
 		return err
 	}
 	if p.flags != flagFreelist {
-		return corrupt("page %d is no freelist (flags %#x)", p.id, p.flags)
+		return corrupt("page %d is not a freelist (flags %#x)", p.id, p.flags)
 	}
 	for i := p.id; i <= p.id+p.overflow; i++ {
 		if !w.mark(i) {
@@ -148,7 +144,7 @@ func (w *walker) freelist() error {
 		count, ids = order.Uint64(ids), ids[8:]
 	}
 	if count > uint64(len(ids)/8) {
-		return corrupt("freelist claims %d pages", count)
+		return corrupt("the freelist should have %d pages, which is more than it can contain", count)
 	}
 	for i := range count {
 		if id := order.Uint64(ids[8*i:]); id >= w.meta.highWater || !w.mark(id) {
@@ -163,7 +159,7 @@ func (w *walker) freelist() error {
 	return nil
 }
 
-// mark notes a page, and returns false where it was noted before.
+// mark marks a page as seen. It returns false if the page was marked before.
 func (w *walker) mark(id uint64) bool {
 	bit := uint64(1) << (id % 64)
 	if w.seen[id/64]&bit != 0 {

@@ -1,6 +1,5 @@
-// Package objstore keeps immutable objects under flat keys in a bucket: four
-// methods, an error contract, and nothing of any vendor. The packages s3, gcs
-// and file implement it, and objstoretest is the contract as a test suite.
+// Package objstore defines a store of immutable objects under flat keys in a bucket, and its error contract. It depends
+// on no vendor. The packages s3, gcs and file implement it, and objstoretest tests the contract.
 package objstore
 
 import (
@@ -11,83 +10,74 @@ import (
 	"time"
 )
 
-// ErrNoBucket says that the bucket itself does not exist, which is a mistake in
-// the configuration and no statement about any key: such an error is not
-// fs.ErrNotExist.
+// ErrNoBucket means that the bucket itself does not exist, which is a mistake in the configuration. Such an error is never
+// fs.ErrNotExist, which is about a key.
 var ErrNoBucket = errors.New("bucket does not exist")
 
-// Store keeps objects in one bucket. It is safe for concurrent use.
+// Store stores objects in one bucket. It is safe for concurrent use.
 //
-// Errors name the operation, the key, and the bucket, never a credential.
-// errors.Is finds fs.ErrNotExist, fs.ErrExist, fs.ErrPermission and ErrNoBucket
-// in them; any other error may pass if tried again.
+// Errors name the operation, the key and the bucket, and never contain a credential. errors.Is finds fs.ErrNotExist,
+// fs.ErrExist, fs.ErrPermission and ErrNoBucket in them. Any other error may be temporary.
 type Store interface {
-	// Put creates key from body, all or nothing, and never replaces: fs.ErrExist
-	// if key exists, whose bytes stay. body is read once, to io.EOF, by one
-	// goroutine at a time, with constant memory. If body fails or ctx ends, key does not
-	// exist afterwards unless it did before. One doubt no store can remove: where
-	// the answer to the very last request is lost, Put fails although the whole
-	// object is there, and a second Put finds fs.ErrExist.
+	// Put creates key from body, completely or not at all. It never replaces an object: the error is fs.ErrExist if key
+	// exists. Put reads body once until io.EOF, by one goroutine at a time, with constant memory. If body fails or ctx
+	// ends, Put does not create key. One case is undecidable: if the answer to the last request is lost, Put fails
+	// although the complete object exists, and a second Put returns fs.ErrExist.
 	Put(ctx context.Context, key string, body io.Reader) error
 
-	// Get opens key; fs.ErrNotExist if it is absent. The caller closes. ctx spans
-	// the reading too.
+	// Get opens key for reading. The error is fs.ErrNotExist if the key does not exist. The caller closes the reader. ctx
+	// must not end before the object is read.
 	Get(ctx context.Context, key string) (io.ReadCloser, error)
 
-	// List yields every object whose key begins with prefix, in byte order of the
-	// keys, however many pages that takes, until an error or a break. A prefix is
-	// a string and not a directory: "a" also finds "ab".
+	// List yields all objects whose key begins with prefix, in byte order of the keys. It stops after an error. A prefix
+	// is a string and not a directory: "a" also matches "ab".
 	List(ctx context.Context, prefix string) iter.Seq2[Object, error]
 
-	// Delete removes key. An absent key is no error.
+	// Delete deletes key. It is not an error if the key does not exist.
 	Delete(ctx context.Context, key string) error
 }
 
-// Object is what List says about a key.
+// Object is what List reports about a key.
 type Object struct {
 	Key     string
 	Size    int64     // bytes
-	ModTime time.Time // when the store took it in, by the store's clock
+	ModTime time.Time // when the object was created, by the store's clock
 }
 
-// Sized is a body that knows roughly how many bytes it will yield. A store may
-// choose its part size by that; a wrong hint costs memory or time, never bytes.
+// Sized is a body that can estimate its size in bytes. A store may choose its part size by the hint. A wrong hint only
+// costs memory or time.
 type Sized interface {
 	SizeHint() int64
 }
 
-// Rereader is a body that keeps what it has yielded, for example in a file. A store
-// that sends in parts, and sends a part again where that is needed, then holds none
-// of them in memory.
+// Rereader is a body that keeps the bytes that were read, for example in a file. A store that retries parts of an upload
+// can then read them again and needs no buffers.
 type Rereader interface {
-	// Reread returns what Read has yielded so far, at offsets from the first byte. It
-	// is good until Put returns, also for several goroutines at once and while Read
-	// goes on.
+	// Reread returns a reader of the bytes that Read has returned so far, with offsets from the first byte. It is valid
+	// until Put returns, and safe for concurrent use, also with Read.
 	Reread() io.ReaderAt
-	// Size is how many bytes Read will yield in all; 0 is unknown. Where it turns out to be wrong, that costs time and
-	// never bytes.
+	// Size is the total number of bytes that Read will return; 0 if unknown. A wrong size only costs time.
 	Size() int64
 }
 
-// Upload is what Put has begun and not completed: parts that cost and are no object.
+// Upload is an unfinished upload of Put: parts that use space but are not an object.
 type Upload struct {
 	Key     string
 	ID      string    // opaque
 	Started time.Time // by the store's clock
 }
 
-// Unfinished is a Store in whose bucket a killed process leaves the parts of its
-// uploads for ever. A Store that is not one of these forgets them by itself.
+// Unfinished is a Store that keeps the parts of unfinished uploads until a client deletes them. Other stores delete them
+// on their own.
 type Unfinished interface {
-	// Uploads yields those of keys that begin with prefix, those of Puts that are
-	// still going on included.
+	// Uploads yields the unfinished uploads of keys that begin with prefix, including those in progress.
 	Uploads(ctx context.Context, prefix string) iter.Seq2[Upload, error]
-	// Abort removes the parts of one. One that is gone is no error.
+	// Abort deletes the parts of an upload. It is not an error if the upload does not exist.
 	Abort(ctx context.Context, upload Upload) error
 }
 
-// Mark makes err also answer errors.Is for kind, one of fs.ErrNotExist,
-// fs.ErrExist, fs.ErrPermission and ErrNoBucket, and leaves its text alone.
+// Mark returns err with the same text, for which errors.Is(err, kind) is true. kind is one of fs.ErrNotExist, fs.ErrExist,
+// fs.ErrPermission and ErrNoBucket.
 func Mark(err, kind error) error { return &marked{err: err, kind: kind} }
 
 type marked struct{ err, kind error }

@@ -1,6 +1,7 @@
-// Package worker runs what takes longer than a reconcile may: one job for each object, at most so many at once,
-// each ended with its object or with the process. A finished job makes its object be reconciled again, and its
-// result stays until it is forgotten, so that a status that could not be written costs no second run.
+// Package worker runs jobs that take too long for a reconcile. Each object has at most one job, and a limit applies to
+// concurrent jobs. A job is cancelled if its object is deleted or the process ends. When a job finishes, its object is
+// reconciled again. The result is kept until Forget is called, so that the job is not repeated if the status could not be
+// written.
 package worker
 
 import (
@@ -15,13 +16,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// Key names the object that a job is for. A second object of the same name has another UID.
+// Key identifies the object of a job. A recreated object with the same name has another UID.
 type Key struct {
 	Object types.NamespacedName
 	UID    types.UID
 }
 
-// Pool runs jobs that yield a T. Add its Run to the manager, as a manager.RunnableFunc, and watch its Source.
+// Pool runs jobs with results of type T. Add Run to the manager as a manager.RunnableFunc, and watch Source.
 type Pool[T any] struct {
 	slots chan struct{}
 	ended sync.WaitGroup
@@ -47,7 +48,7 @@ type PanicError struct {
 
 func (p *PanicError) Error() string { return fmt.Sprintf("internal error: panic: %v", p.Value) }
 
-// New makes a pool that runs at most limit jobs at once; more of them wait their turn.
+// New creates a pool that runs at most limit jobs concurrently. Other jobs wait.
 func New[T any](limit int) *Pool[T] {
 	return &Pool[T]{
 		slots:  make(chan struct{}, max(limit, 1)),
@@ -56,8 +57,8 @@ func New[T any](limit int) *Pool[T] {
 	}
 }
 
-// Start begins a job. It says false and does nothing where key has a job already, running or finished, or where
-// the pool has ended. The context of run ends with Forget, ForgetOthers and the manager.
+// Start starts a job. It does nothing and returns false if key has a job already, running or finished, or if the pool has
+// ended. Forget, ForgetOthers and the end of the manager cancel the context of run.
 func (p *Pool[T]) Start(key Key, run func(context.Context) (T, error)) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -75,7 +76,7 @@ func (p *Pool[T]) Start(key Key, run func(context.Context) (T, error)) bool {
 	return true
 }
 
-// Running says whether key has a job that runs or waits its turn.
+// Running reports whether key has a job that is running or waiting.
 func (p *Pool[T]) Running(key Key) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -83,7 +84,7 @@ func (p *Pool[T]) Running(key Key) bool {
 	return found != nil && !found.done
 }
 
-// Result is what the finished job of key yielded; done is false where there is none. It stays until Forget.
+// Result returns the result of the finished job of key. done is false if there is none. The result is kept until Forget.
 func (p *Pool[T]) Result(key Key) (value T, done bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -94,17 +95,17 @@ func (p *Pool[T]) Result(key Key) (value T, done bool, err error) {
 	return found.value, true, found.err
 }
 
-// Forget drops the result of key, and ends its job where it still runs.
+// Forget cancels the job of key if it is still running, and deletes its result.
 func (p *Pool[T]) Forget(key Key) {
 	p.forget(func(k Key) bool { return k == key })
 }
 
-// ForgetOthers does that for all earlier objects of a name, and with an empty UID for every one of that name.
+// ForgetOthers calls Forget for all objects of this name whose UID is not except. With an empty except it applies to all.
 func (p *Pool[T]) ForgetOthers(object types.NamespacedName, except types.UID) {
 	p.forget(func(k Key) bool { return k.Object == object && k.UID != except })
 }
 
-// Run is for the manager: it blocks until ctx ends, then ends every job and waits for it.
+// Run blocks until ctx ends, then cancels all jobs and waits for them. The manager calls it.
 func (p *Pool[T]) Run(ctx context.Context) error {
 	<-ctx.Done()
 	p.mu.Lock()
@@ -115,7 +116,7 @@ func (p *Pool[T]) Run(ctx context.Context) error {
 	return nil
 }
 
-// Source makes a controller reconcile an object whose job has finished.
+// Source makes a controller reconcile each object whose job has finished.
 func (p *Pool[T]) Source() source.Source {
 	return source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		p.mu.Lock()
@@ -136,7 +137,7 @@ func (p *Pool[T]) forget(match func(Key) bool) {
 	}
 }
 
-// turn waits for a slot and runs the job in it.
+// turn waits for a free slot and runs the job.
 func (p *Pool[T]) turn(ctx context.Context, run func(context.Context) (T, error)) (value T, err error) {
 	select {
 	case p.slots <- struct{}{}:
@@ -147,7 +148,7 @@ func (p *Pool[T]) turn(ctx context.Context, run func(context.Context) (T, error)
 	return Try(func() (T, error) { return run(ctx) })
 }
 
-// Try calls run and makes its panic an error.
+// Try calls run and turns a panic into a PanicError.
 func Try[T any](run func() (T, error)) (value T, err error) {
 	defer func() {
 		if caught := recover(); caught != nil {
@@ -157,7 +158,7 @@ func Try[T any](run func() (T, error)) (value T, err error) {
 	return run()
 }
 
-// finish keeps the result, unless the job was forgotten meanwhile.
+// finish stores the result, unless Forget was called meanwhile.
 func (p *Pool[T]) finish(key Key, ended *job[T], value T, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -19,7 +19,7 @@ func key(name, uid string) worker.Key {
 	return worker.Key{Object: types.NamespacedName{Namespace: "ns", Name: name}, UID: types.UID(uid)}
 }
 
-// until runs until its context ends, and says that it did.
+// until returns a job that runs until its context ends and then increments ended.
 func until(ended *atomic.Int32) func(context.Context) (int, error) {
 	return func(ctx context.Context) (int, error) {
 		<-ctx.Done()
@@ -32,7 +32,7 @@ func value(v int) func(context.Context) (int, error) {
 	return func(context.Context) (int, error) { return v, nil }
 }
 
-func TestAResultStaysUntilItIsForgotten(t *testing.T) {
+func TestResultIsKeptUntilForget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pool := worker.New[int](1)
 		if !pool.Start(key("a", "1"), value(7)) {
@@ -58,7 +58,7 @@ func TestAResultStaysUntilItIsForgotten(t *testing.T) {
 	})
 }
 
-func TestAtMostSoManyJobsRunAtOnce(t *testing.T) {
+func TestPoolLimitsConcurrentJobs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pool := worker.New[int](2)
 		var running atomic.Int32
@@ -87,17 +87,17 @@ func TestAtMostSoManyJobsRunAtOnce(t *testing.T) {
 	})
 }
 
-func TestAJobEndsWithItsObject(t *testing.T) {
+func TestJobIsCancelledWithItsObject(t *testing.T) {
 	for name, test := range map[string]struct {
 		forget func(*worker.Pool[int])
 		left   bool
 	}{
-		"when it is forgotten":                            {func(p *worker.Pool[int]) { p.Forget(key("a", "1")) }, false},
-		"when its name is gone":                           {func(p *worker.Pool[int]) { p.ForgetOthers(key("a", "").Object, "") }, false},
-		"when its name has a new owner":                   {func(p *worker.Pool[int]) { p.ForgetOthers(key("a", "").Object, "2") }, false},
-		"and not when it is that owner":                   {func(p *worker.Pool[int]) { p.ForgetOthers(key("a", "").Object, "1") }, true},
-		"and not when another object of the name is gone": {func(p *worker.Pool[int]) { p.Forget(key("a", "2")) }, true},
-		"and not when another name is gone":               {func(p *worker.Pool[int]) { p.ForgetOthers(key("b", "").Object, "") }, true},
+		"after Forget":                                     {func(p *worker.Pool[int]) { p.Forget(key("a", "1")) }, false},
+		"after the object was deleted":                     {func(p *worker.Pool[int]) { p.ForgetOthers(key("a", "").Object, "") }, false},
+		"after the object was recreated":                   {func(p *worker.Pool[int]) { p.ForgetOthers(key("a", "").Object, "2") }, false},
+		"not if it belongs to the new object":              {func(p *worker.Pool[int]) { p.ForgetOthers(key("a", "").Object, "1") }, true},
+		"not if an earlier object of the name was deleted": {func(p *worker.Pool[int]) { p.Forget(key("a", "2")) }, true},
+		"not if another object was deleted":                {func(p *worker.Pool[int]) { p.ForgetOthers(key("b", "").Object, "") }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestAJobEndsWithItsObject(t *testing.T) {
 	}
 }
 
-func TestTheResultOfAForgottenJobIsNotThatOfItsSuccessor(t *testing.T) {
+func TestForgottenJobDoesNotOverwriteTheResultOfItsSuccessor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pool := worker.New[int](2)
 		release := make(chan struct{})
@@ -136,7 +136,7 @@ func TestTheResultOfAForgottenJobIsNotThatOfItsSuccessor(t *testing.T) {
 	})
 }
 
-func TestAPanicIsAnError(t *testing.T) {
+func TestPanicOfAJobIsItsError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pool := worker.New[int](1)
 		pool.Start(key("a", "1"), func(context.Context) (int, error) { return len(os.Args[len(os.Args)]), nil })
@@ -154,7 +154,7 @@ func TestAPanicIsAnError(t *testing.T) {
 	})
 }
 
-func TestThePoolEndsWithTheManager(t *testing.T) {
+func TestPoolStopsWithTheManager(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pool := worker.New[int](1)
 		var ended atomic.Int32
@@ -177,7 +177,7 @@ func TestThePoolEndsWithTheManager(t *testing.T) {
 	})
 }
 
-func TestAFinishedJobMakesItsObjectBeReconciled(t *testing.T) {
+func TestFinishedJobTriggersAReconcileOfItsObject(t *testing.T) {
 	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	defer queue.ShutDown()
 	pool := worker.New[int](1)

@@ -1,5 +1,4 @@
-// Package dbfiletest makes snapshots for tests, with etcd's own storage code and
-// without a server.
+// Package dbfiletest creates snapshots for tests with etcd's storage code, without a server.
 package dbfiletest
 
 import (
@@ -18,14 +17,14 @@ import (
 	"go.uber.org/zap"
 )
 
-// Database is a store of etcd without a server around it.
+// Database is a key-value store of etcd without a server.
 type Database struct {
 	t       testing.TB
 	backend backend.Backend
 	store   mvcc.WatchableKV
 }
 
-// New makes an empty one of etcd 3.7 whose only member has this ID.
+// New creates an empty database of etcd 3.7 whose only member has this ID.
 func New(t testing.TB, member uint64) *Database {
 	t.Helper()
 	b := backend.NewDefaultBackend(zap.NewNop(), filepath.Join(t.TempDir(), "db"))
@@ -60,7 +59,7 @@ func (d *Database) Delete(key string) *Database {
 	return d
 }
 
-// PutMeta writes one of etcd's own settings as it stands.
+// PutMeta writes a raw value to the bucket "meta".
 func (d *Database) PutMeta(key string, value []byte) *Database {
 	tx := d.backend.BatchTx()
 	tx.LockOutsideApply()
@@ -69,16 +68,16 @@ func (d *Database) PutMeta(key string, value []byte) *Database {
 	return d
 }
 
-// Revision of the store.
+// Revision returns the current revision of the store.
 func (d *Database) Revision() int64 { return d.store.Rev() }
 
-// Compact forgets what was before the present revision.
+// Compact discards the history before the current revision.
 func (d *Database) Compact() *Database {
 	d.t.Helper()
 	return d.CompactTo(d.store.Rev())
 }
 
-// CompactTo forgets what was before a revision.
+// CompactTo discards the history before a revision.
 func (d *Database) CompactTo(revision int64) *Database {
 	d.t.Helper()
 	done, err := d.store.Compact(traceutil.TODO(), revision)
@@ -89,7 +88,7 @@ func (d *Database) CompactTo(revision int64) *Database {
 	return d
 }
 
-// HashKV is what a member would answer for a revision.
+// HashKV returns the hash that a member returns for a revision.
 func (d *Database) HashKV(revision int64) uint32 {
 	d.t.Helper()
 	hash, _, err := d.store.HashStorage().HashByRev(revision)
@@ -99,7 +98,7 @@ func (d *Database) HashKV(revision int64) uint32 {
 	return hash.Hash
 }
 
-// Snapshot is what a member would stream.
+// Snapshot returns the bytes that a member streams.
 func (d *Database) Snapshot() []byte {
 	d.t.Helper()
 	d.store.Commit()
@@ -112,7 +111,7 @@ func (d *Database) Snapshot() []byte {
 	return Seal(buf.Bytes())
 }
 
-// Seal appends the SHA-256, as the server does.
+// Seal appends the SHA-256, as a member does.
 func Seal(db []byte) []byte {
 	sum := sha256.Sum256(db)
 	return append(bytes.Clone(db), sum[:]...)

@@ -1,10 +1,9 @@
-// Package file is an object store in a directory: for tests, and for clusters
-// without a cloud whose snapshots go to a volume.
+// Package file is an object store in a directory. It is for tests, and for clusters without a cloud that keep snapshots on
+// a volume.
 //
-// A key is a path below the directory. An object is written to a temporary file,
-// synced, and then linked to its name, which fails where the name is taken: so
-// Put is create-only and all-or-nothing, also between processes and across a
-// crash. The file system must have hard links.
+// A key is a path below the directory. Put writes an object to a temporary file, syncs it, and links it to its name, which
+// fails if the name exists. So Put never replaces an object and never creates a part of one, even with several processes
+// or after a crash. The file system must support hard links.
 package file
 
 import (
@@ -23,21 +22,19 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
-// temporary is the directory below the root for bodies that are being written.
-// No key may lie in it, and List passes it by.
+// temporary is the directory below the root for unfinished files. Keys in it are rejected, and List skips it.
 const temporary = ".objstore-incomplete"
 
-// staleAfter is the age from which an unfinished body belongs to nobody.
+// staleAfter is the age after which an unfinished file is deleted: its process was killed.
 const staleAfter = 24 * time.Hour
 
-// Store is a directory as an object store.
+// Store is an objstore.Store in a directory.
 type Store struct {
 	dir  string
 	root *os.Root
 }
 
-// Open opens the directory dir, which must exist: a missing one is most likely a
-// volume that was not mounted.
+// Open opens the directory dir. The directory must exist: if it is missing, most likely the volume is not mounted.
 func Open(dir string) (*Store, error) {
 	root, err := os.OpenRoot(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -89,8 +86,8 @@ func (s *Store) write(ctx context.Context, name string, body io.Reader) error {
 	return errors.Join(err, f.Close())
 }
 
-// commit links the finished file to its key. Delete removes directories that
-// have become empty, so one may vanish between making and using it: then again.
+// commit links the finished file to its key. It retries if a concurrent Delete has removed the empty directory that
+// commit has just created.
 func (s *Store) commit(ctx context.Context, name, key string) error {
 	dir := path.Dir(key)
 	for {
@@ -110,12 +107,12 @@ func (s *Store) commit(ctx context.Context, name, key string) error {
 	}
 }
 
-// syncUp makes the new name last, and those of directories that may be new.
+// syncUp syncs dir and all directories above it, which may be new.
 func (s *Store) syncUp(dir string) error {
 	for {
 		f, err := s.root.Open(dir)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // the new object was deleted again, and its directory too
+			return nil // the new object and its directory were deleted meanwhile
 		}
 		if err != nil {
 			return err
@@ -160,7 +157,7 @@ func (s *Store) open(ctx context.Context, key string) (io.ReadCloser, error) {
 	return &file{reader: reader{ctx: ctx, body: f}, Closer: f}, nil
 }
 
-// Delete removes key, and the directories above it that are empty then.
+// Delete deletes key and the directories above it that become empty.
 func (s *Store) Delete(ctx context.Context, key string) error {
 	if err := errors.Join(checkKey(key), ctx.Err()); err != nil {
 		return s.wrap("delete", key, err)
@@ -186,7 +183,7 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 	return nil
 }
 
-// present says whether the directory itself is still there.
+// present returns an error if the store's directory itself does not exist.
 func (s *Store) present(op, key string) error {
 	if _, err := os.Stat(s.dir); err != nil {
 		return s.wrap(op, key, err)
@@ -215,18 +212,18 @@ func (s *Store) wrap(op, key string, err error) error {
 	return fmt.Errorf("%s %q in directory %s: %w", op, key, s.dir, err)
 }
 
-// checkKey refuses what a path cannot hold or would change.
+// checkKey rejects keys that are not valid as a path, or that a path would change.
 func checkKey(key string) error {
 	if !fs.ValidPath(key) || key == "." || strings.ContainsRune(key, 0) {
-		return fmt.Errorf("key %q is no relative path without empty, \".\" and \"..\" parts", key)
+		return fmt.Errorf("key %q must be a relative path without empty, \".\" and \"..\" parts", key)
 	}
 	if first, _, _ := strings.Cut(key, "/"); first == temporary {
-		return fmt.Errorf("key %q lies in the directory for unfinished objects", key)
+		return fmt.Errorf("key %q is in the directory for unfinished objects", key)
 	}
 	return nil
 }
 
-// reader ends when its context does.
+// reader fails when its context ends.
 type reader struct {
 	ctx  context.Context
 	body io.Reader

@@ -14,19 +14,19 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
 )
 
-func TestStore(t *testing.T) {
+func TestStoreFulfilsTheContract(t *testing.T) {
 	objstoretest.Run(t, func(t *testing.T) objstore.Store { return open(t, t.TempDir()) })
 }
 
-func TestStoreWithoutItsDirectory(t *testing.T) {
-	t.Run("is refused when opened", func(t *testing.T) {
+func TestMissingDirectoryIsErrNoBucket(t *testing.T) {
+	t.Run("when the store is opened", func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "absent")
 		_, err := file.Open(dir)
 		if !errors.Is(err, objstore.ErrNoBucket) || !strings.Contains(err.Error(), dir) {
 			t.Errorf("error %v, want ErrNoBucket that names %s", err, dir)
 		}
 	})
-	t.Run("says so when the directory goes later", func(t *testing.T) {
+	t.Run("when the directory is deleted later", func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "gone")
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)
@@ -39,7 +39,7 @@ func TestStoreWithoutItsDirectory(t *testing.T) {
 	})
 }
 
-func TestKeysThatArePathsOutside(t *testing.T) {
+func TestInvalidKeysAreRejected(t *testing.T) {
 	parent := t.TempDir()
 	dir := filepath.Join(parent, "store")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -53,7 +53,7 @@ func TestKeysThatArePathsOutside(t *testing.T) {
 	}
 	store := open(t, dir)
 	for _, key := range []string{"../outside", "/etc/passwd", "a/../../outside", "", ".", "a//b", "a/", "link/outside", "a\x00b", ".objstore-incomplete/x"} {
-		t.Run("refuses "+key, func(t *testing.T) {
+		t.Run("rejects "+key, func(t *testing.T) {
 			if err := store.Put(t.Context(), key, strings.NewReader("y")); err == nil {
 				t.Error("put succeeded")
 			}
@@ -68,7 +68,7 @@ func TestKeysThatArePathsOutside(t *testing.T) {
 	}
 }
 
-func TestUnfinishedBodies(t *testing.T) {
+func TestOnlyStaleUnfinishedFilesAreDeleted(t *testing.T) {
 	dir := t.TempDir()
 	tmp := filepath.Join(dir, ".objstore-incomplete")
 	if err := os.Mkdir(tmp, 0o700); err != nil {

@@ -22,7 +22,7 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[objstore.Obje
 	}
 }
 
-var errStopped = errors.New("the reader of the list has stopped")
+var errStopped = errors.New("the caller has stopped the listing")
 
 type walk struct {
 	ctx    context.Context
@@ -39,8 +39,7 @@ func (w *walk) dir(dir string) error {
 	if err != nil {
 		return err
 	}
-	// Byte order of whole keys: "a-b" comes before "a/b", so a directory sorts
-	// with the slash that follows its name.
+	// Keys are in byte order: "a-b" comes before "a/b", so a directory sorts as its name with a slash.
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(sortName(a), sortName(b)) })
 	for _, entry := range entries {
 		if err := w.ctx.Err(); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
-// wrap names what was done, and gives the server's answer a kind.
+// wrap adds the operation, key, bucket and endpoint to an error, and marks it with its kind.
 func (s *Store) wrap(ctx context.Context, op, key string, err error) error {
 	if err == nil {
 		return nil
@@ -39,7 +39,7 @@ func (s *Store) kind(ctx context.Context, err error) error {
 	case errors.As(err, &api):
 		code = api.Code
 	case errors.As(err, &token) && token.Response != nil:
-		// The identity provider refused the credentials themselves.
+		// The identity provider rejected the credentials.
 		if token.Response.StatusCode < http.StatusInternalServerError {
 			return fs.ErrPermission
 		}
@@ -58,8 +58,7 @@ func (s *Store) kind(ctx context.Context, err error) error {
 	return nil
 }
 
-// brief is the server's message where it gave one: the library's own text may
-// repeat the whole answer.
+// brief returns the server's message if there is one. The library's text may contain the whole answer.
 func brief(err error) string {
 	var api *googleapi.Error
 	if errors.As(err, &api) && api.Message != "" {
@@ -68,7 +67,7 @@ func brief(err error) string {
 	return err.Error()
 }
 
-// opError shows text and unwraps to err.
+// opError has the text of the operation and unwraps to err.
 type opError struct {
 	text string
 	err  error

@@ -1,11 +1,9 @@
-// Package gcs keeps objects in Google Cloud Storage.
+// Package gcs stores objects in Google Cloud Storage.
 //
-// The identity needs, on the bucket, storage.objects.create, .get, .list and
-// .delete (the role Storage Object User).
+// The identity needs storage.objects.create, .get, .list and .delete on the bucket (the role Storage Object User).
 //
-// Put relies on the precondition that the object has no generation yet, which GCS
-// checks for single and for resumable uploads. An unfinished resumable upload is
-// no object, costs nothing, and is forgotten by GCS after a week.
+// Put relies on the precondition that the object does not exist, which GCS checks for single and resumable uploads. GCS
+// does not charge for unfinished resumable uploads and deletes them after a week.
 package gcs
 
 import (
@@ -35,40 +33,40 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore/stall"
 )
 
-// chunkSize is what one Put buffers, to send it again where that is needed.
+// chunkSize is the size of the buffer of one Put, from which a chunk can be sent again.
 const chunkSize = 8 << 20
 
-// chunkDeadline is for all attempts at one chunk; a store may be silent for a while in each.
+// chunkDeadline limits all attempts of one chunk together. In each of them the store may be silent until the stall limit.
 const chunkDeadline = 5 * time.Minute
 
-// attempts of one request, the first included; chunkAttempts of what is within an upload:
-// much has been sent by then, and a pause of the store of half a minute should not cost it.
+// attempts is the number of attempts of one request. chunkAttempts is that of requests after an upload has begun: it lets
+// the upload survive a store outage of about 30 seconds.
 const (
 	attempts      = 6
 	chunkAttempts = 12
 )
 
-// Config says which bucket, and who asks.
+// Config is the bucket, the endpoint and the credentials of a store.
 type Config struct {
 	Bucket string
-	// Endpoint is the URL of an emulator, such as http://127.0.0.1:4443. Empty is
-	// Google, or what STORAGE_EMULATOR_HOST names.
+	// Endpoint is the URL of an emulator, such as http://127.0.0.1:4443. If empty, STORAGE_EMULATOR_HOST names the
+	// emulator, and without that the endpoint is Google's.
 	Endpoint string
 
-	// At most one of these. With neither, the ambient identity is found by
-	// Google's rules (application default credentials). An emulator gets neither.
+	// At most one of these may be set. Without both, the library uses application default credentials. An emulator gets
+	// no credentials.
 	CredentialsJSON []byte
 	AccessToken     string
 
-	// KMSKeyName and StorageClass of what Put writes; empty leaves them to the bucket.
+	// KMSKeyName and StorageClass of new objects; if empty, the bucket's defaults.
 	KMSKeyName   string
 	StorageClass string
 
-	// Patience is how long the store may be silent before a request is tried again; 0 is stall.DefaultLimit.
+	// Patience is how long a request may make no progress before it is retried. Default: stall.DefaultLimit.
 	Patience time.Duration
 }
 
-// Store is a bucket.
+// Store is an objstore.Store in a bucket.
 type Store struct {
 	bucket       string
 	endpoint     string
@@ -77,19 +75,19 @@ type Store struct {
 	storageClass string
 }
 
-// Open prepares a store. It does not speak to the server yet.
+// Open prepares a store. It does not connect to the server yet.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	opts, api, endpoint, err := c.options()
 	if err != nil {
 		return nil, fmt.Errorf("open GCS bucket %s: %w", c.Bucket, err)
 	}
-	// The client outlives this call, and so must its context: it carries tokens.
+	// The client refreshes tokens with this context, so it must not end with the caller's.
 	client, err := newClient(context.WithoutCancel(ctx), c.Patience, opts, api)
 	if err != nil {
 		return nil, fmt.Errorf("open GCS bucket %s: %w", c.Bucket, err)
 	}
-	// The library would try until the context ends, and then not say why it could
-	// not: with these it gives up after some 6 s with the cause.
+	// By default, the library retries until the context ends and does not return the cause. With these settings it gives
+	// up after about 6 seconds and returns the cause.
 	client.SetRetry(storage.WithMaxAttempts(attempts),
 		storage.WithBackoff(gax.Backoff{Initial: 200 * time.Millisecond, Max: 5 * time.Second, Multiplier: 2}))
 	return &Store{
@@ -97,9 +95,9 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	}, nil
 }
 
-// newClient makes the library's with an HTTP client that ends what has gone silent.
+// newClient returns a client whose requests fail if they make no progress.
 func newClient(ctx context.Context, patience time.Duration, opts []option.ClientOption, api string) (*storage.Client, error) {
-	// The scopes are the library's own.
+	// These are the library's default scopes.
 	scopes := option.WithScopes(storage.ScopeFullControl, "https://www.googleapis.com/auth/cloud-platform")
 	httpClient, _, err := htransport.NewClient(ctx, append(opts, scopes)...)
 	if err != nil {
@@ -110,8 +108,7 @@ func newClient(ctx context.Context, patience time.Duration, opts []option.Client
 		transport.Limit = func(*http.Request) time.Duration { return patience }
 	}
 	httpClient.Transport = transport
-	// Reads go the same way as everything else: by default they would use another
-	// protocol (XML) on another path, which emulators serve less well.
+	// Read with the JSON API too. The library's default is the XML API, which emulators support less well.
 	final := []option.ClientOption{option.WithHTTPClient(httpClient), option.WithoutAuthentication(), storage.WithJSONReads()}
 	if api != "" {
 		final = append(final, option.WithEndpoint(api))
@@ -119,18 +116,19 @@ func newClient(ctx context.Context, patience time.Duration, opts []option.Client
 	return storage.NewClient(ctx, final...)
 }
 
-// options are those of who asks. api is the URL of the JSON API, empty for Google's, and shown is what errors tell.
+// options returns the client options of the credentials. api is the URL of the JSON API, empty for Google's. shown is the
+// endpoint in errors.
 func (c Config) options() (opts []option.ClientOption, api, shown string, err error) {
 	if len(c.CredentialsJSON) > 0 && c.AccessToken != "" {
-		return nil, "", "", errors.New("both a credentials file and an access token are given: give one")
+		return nil, "", "", errors.New("both a credentials file and an access token are set: remove one of them")
 	}
-	nobody := []option.ClientOption{option.WithoutAuthentication()}
+	anonymous := []option.ClientOption{option.WithoutAuthentication()}
 	if c.Endpoint != "" {
 		api, err = apiURL(c.Endpoint)
-		return nobody, api, c.Endpoint, err
+		return anonymous, api, c.Endpoint, err
 	}
 	if host := os.Getenv("STORAGE_EMULATOR_HOST"); host != "" {
-		return nobody, "", host, nil // the library knows it
+		return anonymous, "", host, nil // the library reads the variable itself
 	}
 	const google = "storage.googleapis.com"
 	switch {
@@ -144,16 +142,16 @@ func (c Config) options() (opts []option.ClientOption, api, shown string, err er
 	return nil, "", google, nil
 }
 
-// apiURL makes the URL of the JSON API of that of its server.
+// apiURL returns the URL of the JSON API of a server.
 func apiURL(endpoint string) (string, error) {
 	u, err := url.Parse(endpoint)
 	switch {
 	case err != nil:
-		return "", errors.New("endpoint is no URL: write it as http://host:port")
+		return "", errors.New("endpoint is not a URL: write it as http://host:port")
 	case u.User != nil:
-		return "", errors.New("endpoint holds a user or password: they belong into the Secret")
+		return "", errors.New("endpoint contains a user or password: move them to the Secret")
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return "", fmt.Errorf("endpoint %q: write it as http://host:port", endpoint)
+		return "", fmt.Errorf("endpoint %q is invalid: write it as http://host:port", endpoint)
 	}
 	if u.Path == "" || u.Path == "/" {
 		u.Path = "/storage/v1/"
@@ -161,21 +159,20 @@ func apiURL(endpoint string) (string, error) {
 	return u.String(), nil
 }
 
-// credentialsType takes the two kinds that hold a key. The others name programs
-// to run, files to read or addresses to call, which a Secret must not make an
-// operator do.
+// credentialsType accepts the two types that contain a key. The other types make the operator run programs, read files or
+// call addresses, which a Secret must not do.
 func credentialsType(file []byte) (option.CredentialsType, error) {
 	var head struct {
 		Type string `json:"type"`
 	}
 	if json.Unmarshal(file, &head) != nil {
-		return "", errors.New("credentials.json is no JSON")
+		return "", errors.New("credentials.json is not valid JSON")
 	}
 	switch kind := option.CredentialsType(head.Type); kind {
 	case option.ServiceAccount, option.AuthorizedUser:
 		return kind, nil
 	}
-	return "", fmt.Errorf("credentials.json is of type %q: only service_account and authorized_user are taken; for a workload identity name no Secret", head.Type)
+	return "", fmt.Errorf("credentials.json has the type %q: only service_account and authorized_user are allowed; to use a workload identity, name no Secret", head.Type)
 }
 
 // Put uploads body in chunks of one resumable upload.
@@ -189,8 +186,7 @@ func (s *Store) put(ctx context.Context, key string, body io.Reader) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	// An upload does not heed the client's number of attempts: count them here, anew
-	// after each chunk that arrived.
+	// An upload ignores the client's number of attempts, so count them here. Each successful chunk resets the count.
 	var failures, allowed atomic.Int32
 	allowed.Store(attempts)
 	retry := storage.WithErrorFunc(func(err error) bool {
@@ -212,7 +208,7 @@ func (s *Store) put(ctx context.Context, key string, body io.Reader) error {
 		}
 		return s.check(ctx, w.Attrs(), source)
 	}
-	// Close would commit what was written so far: end the upload first.
+	// End the upload first, because Close would create an object from what was written so far.
 	cancel()
 	closeErr := w.Close()
 	if source.err != nil {
@@ -221,17 +217,17 @@ func (s *Store) put(ctx context.Context, key string, body io.Reader) error {
 	return errors.Join(err, closeErr)
 }
 
-// check compares what the store has with what it was sent, and removes it where that differs.
+// check compares size and checksum of the object with those of the body, and deletes the object if they differ.
 func (s *Store) check(ctx context.Context, has *storage.ObjectAttrs, sent *source) error {
 	if has.Size == sent.size && has.CRC32C == sent.sum.Sum32() {
 		return nil
 	}
-	err := fmt.Errorf("the store keeps %d bytes with CRC32C %08x, and was sent %d with %08x", has.Size, has.CRC32C, sent.size, sent.sum.Sum32())
+	err := fmt.Errorf("the store has %d bytes with CRC32C %08x, but the body has %d with %08x", has.Size, has.CRC32C, sent.size, sent.sum.Sum32())
 	object := s.client.Bucket(s.bucket).Object(has.Name).If(storage.Conditions{GenerationMatch: has.Generation})
 	return errors.Join(err, object.Delete(ctx))
 }
 
-// source remembers that it was the body that failed and not the upload, and what it yielded.
+// source is a body that records its own error, size and checksum.
 type source struct {
 	ctx  context.Context
 	body io.Reader
@@ -290,7 +286,7 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[objstore.Obje
 
 // Delete removes key.
 func (s *Store) Delete(ctx context.Context, key string) error {
-	// Deleting twice is no harm, so it may be tried again.
+	// Delete is idempotent, so it may be retried.
 	object := s.client.Bucket(s.bucket).Object(key).Retryer(storage.WithPolicy(storage.RetryAlways))
 	err := object.Delete(ctx)
 	if errors.Is(err, storage.ErrObjectNotExist) && !s.bucketMissing(ctx) {
@@ -299,9 +295,8 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 	return s.wrap(ctx, "delete", key, err)
 }
 
-// bucketMissing tells an absent bucket from an absent object, for which GCS has
-// one answer. Listing is the one question that needs no right on the bucket's own
-// settings.
+// bucketMissing reports whether the bucket is missing. GCS gives the same answer for a missing bucket and a missing object.
+// Listing needs no permission to read the bucket's settings.
 func (s *Store) bucketMissing(ctx context.Context) bool {
 	objects := s.client.Bucket(s.bucket).Objects(ctx, &storage.Query{Prefix: "\U0010ffff"})
 	_, err := objects.Next()

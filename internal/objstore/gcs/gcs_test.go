@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-func TestOpenRefuses(t *testing.T) {
+func TestOpenRejectsInvalidConfigurations(t *testing.T) {
 	for name, test := range map[string]struct {
 		config Config
 		want   string
@@ -25,8 +25,8 @@ func TestOpenRefuses(t *testing.T) {
 			`"external_account"`,
 		},
 		"credentials without a type":      {Config{CredentialsJSON: []byte(`{"private_key":"VERYSECRET"}`)}, `type ""`},
-		"credentials that are no JSON":    {Config{CredentialsJSON: []byte(`VERYSECRET`)}, "no JSON"},
-		"a file and a token":              {Config{CredentialsJSON: []byte(`{}`), AccessToken: "VERYSECRET"}, "give one"},
+		"credentials that are no JSON":    {Config{CredentialsJSON: []byte(`VERYSECRET`)}, "not valid JSON"},
+		"a file and a token":              {Config{CredentialsJSON: []byte(`{}`), AccessToken: "VERYSECRET"}, "remove one of them"},
 		"an endpoint without a scheme":    {Config{Endpoint: "fake-gcs:4443"}, "endpoint"},
 		"an endpoint with a password":     {Config{Endpoint: "http://user:VERYSECRET@fake-gcs:4443"}, "endpoint"},
 		"an endpoint that is not a URL":   {Config{Endpoint: "http://[VERYSECRET"}, "endpoint"},
@@ -45,7 +45,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-func TestAnswers(t *testing.T) {
+func TestErrorsAreClassifiedByTheServersAnswer(t *testing.T) {
 	for name, test := range map[string]struct {
 		status int
 		want   error
@@ -82,8 +82,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestOptionsReachTheStore puts an object of one request and one of several chunks.
-func TestOptionsReachTheStore(t *testing.T) {
+// TestOptionsAreSentWithUploads puts one object in a single request and one in several chunks.
+func TestOptionsAreSentWithUploads(t *testing.T) {
 	for name, size := range map[string]int{"one request": 10, "several chunks": chunkSize + 1} {
 		t.Run(name, func(t *testing.T) {
 			var told []string
@@ -115,7 +115,7 @@ func TestOptionsReachTheStore(t *testing.T) {
 	}
 }
 
-func TestOtherBytesThanWereSentAreNoObject(t *testing.T) {
+func TestPutDeletesAnObjectThatDiffersFromItsBody(t *testing.T) {
 	removed := ""
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodDelete {
@@ -132,7 +132,7 @@ func TestOtherBytesThanWereSentAreNoObject(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = store.Put(t.Context(), "key", strings.NewReader("bytes"))
-	if err == nil || !strings.Contains(err.Error(), "was sent") || removed != "42" {
+	if err == nil || !strings.Contains(err.Error(), "but the body has") || removed != "42" {
 		t.Errorf("error %v, removed generation %q, want 42 and no other", err, removed)
 	}
 }

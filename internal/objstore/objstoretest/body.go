@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// kind makes a body of a reader of about so many bytes.
+// kind wraps a reader of about size bytes as a body.
 type kind func(t *testing.T, r io.Reader, size int64) io.Reader
 
-// once is read once, by a store that knows nothing about it.
+// once returns a body without any other interface.
 func once(_ *testing.T, r io.Reader, _ int64) io.Reader { return r }
 
-// kept is a body as a snapshot is one: it can be read again, and announces its size.
+// kept returns a body that can be read again and announces its size, as snapshots do.
 func kept(t *testing.T, r io.Reader, size int64) io.Reader {
 	t.Helper()
 	f, err := os.Create(filepath.Join(t.TempDir(), "kept"))
@@ -47,13 +47,12 @@ func (s *spooled) Read(p []byte) (int, error) {
 // errBody is what a failing body returns.
 var errBody = errors.New("the body failed on purpose")
 
-// pattern is n bytes that depend on seed only, so that two can be compared
-// without keeping them.
+// pattern returns n bytes that only depend on seed, so that they can be compared without keeping them in memory.
 func pattern(seed byte, n int64) io.Reader {
 	return io.LimitReader(rand.NewChaCha8([32]byte{seed}), n)
 }
 
-// failing yields n good bytes and then err instead of io.EOF.
+// failing returns the good bytes and then err instead of io.EOF.
 type failing struct {
 	good io.Reader
 	err  error
@@ -67,7 +66,7 @@ func (f *failing) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// gated yields its first bytes, tells that it did, and waits before the rest.
+// gated returns its first bytes, closes reached, and waits for gate before the rest.
 type gated struct {
 	first, rest io.Reader
 	reached     chan struct{}
@@ -79,13 +78,13 @@ func newGated(first, rest io.Reader) *gated {
 	return &gated{first: first, rest: rest, reached: make(chan struct{}), gate: make(chan struct{})}
 }
 
-// wait for the end of what comes first.
+// wait waits until the first bytes were read.
 func (g *gated) wait(t *testing.T, done <-chan error) {
 	t.Helper()
 	select {
 	case <-g.reached:
 	case err := <-done:
-		t.Fatalf("ended before its body did: %v", err)
+		t.Fatalf("the upload ended before its body: %v", err)
 	}
 }
 

@@ -12,8 +12,7 @@ import (
 )
 
 func listOrder(ctx context.Context, t *testing.T, store objstore.Store) {
-	// '-' and '.' come before '/', '0' and '_' after it: a store that walks
-	// directories one by one gets this wrong.
+	// '-' and '.' sort before '/', '0' and '_' after it. A store that lists one directory after the other fails here.
 	want := []string{"p/a-b", "p/a.b", "p/a/b", "p/a/c/d", "p/a0b", "p/a_b", "p/b"}
 	for _, i := range []int{3, 0, 6, 2, 5, 1, 4} {
 		mustPut(ctx, t, store, want[i], "x")
@@ -94,8 +93,8 @@ func listNothing(ctx context.Context, t *testing.T, store objstore.Store) {
 	}
 }
 
-// listWhileWriting keeps to one folder that is never empty: S3 servers that store objects as files may refuse a key
-// at the moment when another one's deletion removes the folder above both.
+// listWhileWriting uses one folder that is never empty. S3 servers that store objects as files may reject a key while they
+// delete the empty folder above it.
 func listWhileWriting(ctx context.Context, t *testing.T, store objstore.Store) {
 	mustPut(ctx, t, store, "kept/0", "x")
 	mustPut(ctx, t, store, "kept/9", "x")

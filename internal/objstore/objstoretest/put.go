@@ -137,7 +137,7 @@ func racingPuts(body kind) func(context.Context, *testing.T, objstore.Store) {
 	}
 }
 
-// failingBody yields good bytes and would have had more.
+// failingBody puts a body that fails after good bytes and has announced more of them.
 func failingBody(body kind, good, more int64) func(context.Context, *testing.T, objstore.Store) {
 	return func(ctx context.Context, t *testing.T, store objstore.Store) {
 		err := store.Put(ctx, "key", body(t, &failing{good: pattern(1, good), err: errBody}, good+more))

@@ -1,6 +1,5 @@
-// Package objstoretest is the contract of objstore.Store as a test suite. Every
-// store passes Run against a real server; what needs a broken set-up (no bucket,
-// no permission, nobody there) has a function of its own.
+// Package objstoretest tests the contract of objstore.Store. Every store must pass Run against a real server. Faulty
+// setups (no bucket, no permission, no server) have their own functions.
 package objstoretest
 
 import (
@@ -15,10 +14,10 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
-// Large is more than two parts of any store here, and no multiple of one.
+// Large is larger than two parts of any store, and not a multiple of a part size.
 const Large = 20<<20 + 12345
 
-// deadline of one case, so that a hanging store fails with its name.
+// deadline of one test case, so that the failure of a hanging store names the case.
 const deadline = 2 * time.Minute
 
 type testCase struct {
@@ -26,42 +25,41 @@ type testCase struct {
 	run  func(ctx context.Context, t *testing.T, store objstore.Store)
 }
 
-// Run runs every case on a store of its own that open returns, which must be
-// empty.
+// Run runs each test case on a new store from open, which must be empty.
 func Run(t *testing.T, open func(t *testing.T) objstore.Store) {
 	cases := []testCase{
-		{"gives back the bytes that were put", roundTrip},
+		{"returns the bytes that were put", roundTrip},
 		{"keeps an empty object", emptyObject},
-		{"keeps odd keys apart and lists them as they are", oddKeys},
-		{"says not exist for an absent key", getAbsent},
+		{"distinguishes and lists unusual keys", oddKeys},
+		{"returns ErrNotExist for a missing key", getAbsent},
 		{"keeps the old bytes when the key exists", putExisting},
 		{"stores nothing when a small body fails", failingBody(once, 1000, 0)},
-		{"stores nothing when a body fails where a part ends", failingBody(once, 16<<20, 0)},
+		{"stores nothing when a body fails at the end of a part", failingBody(once, 16<<20, 0)},
 		{"stores nothing when a body fails at once", failingBody(once, 0, 0)},
 		{"stores nothing when a body of known size fails at once", failingBody(kept, 0, Large)},
 		{"stores nothing when a body fails after the last byte that it announced", failingBody(kept, Large, 0)},
-		{"keeps all of a body that announced less", wrongSize(Large - 1)},
-		{"keeps all of a body that announced a part less", wrongSize(Large - 9<<20)},
-		{"keeps all of a body that announced more", wrongSize(Large + 1)},
-		{"keeps all of a body that announced a part more", wrongSize(Large + 9<<20)},
-		{"stores nothing when the context has ended before", endedContext},
-		{"lists in byte order, and a prefix is no directory", listOrder},
+		{"keeps the whole body if it announced one byte less", wrongSize(Large - 1)},
+		{"keeps the whole body if it announced a part less", wrongSize(Large - 9<<20)},
+		{"keeps the whole body if it announced one byte more", wrongSize(Large + 1)},
+		{"keeps the whole body if it announced a part more", wrongSize(Large + 9<<20)},
+		{"stores nothing when the context has ended before the call", endedContext},
+		{"lists in byte order and treats a prefix as a string", listOrder},
 		{"lists more than one page", listPages},
-		{"stops a list where the reader breaks", listBreak},
-		{"lists nothing where nothing is", listNothing},
-		{"lists while others write and delete", listWhileWriting},
-		{"reports a list whose context has ended", listCancelled},
-		{"says nothing about deleting twice", deleteTwice},
-		{"takes a key again after its deletion", putAfterDelete},
+		{"stops a list when the caller breaks", listBreak},
+		{"lists nothing in an empty store", listNothing},
+		{"lists during concurrent writes and deletes", listWhileWriting},
+		{"returns an error from a list whose context has ended", listCancelled},
+		{"deletes a key twice without an error", deleteTwice},
+		{"accepts a key again after its deletion", putAfterDelete},
 	}
 	for of, body := range map[string]kind{"": once, " of known size": kept} {
 		cases = append(cases,
 			testCase{"keeps a large body" + of, largeObject(body)},
 			testCase{"keeps the old bytes when the key exists and there is a large body" + of, putExistingLarge(body)},
-			testCase{"lets exactly one of several writers at once win with a body" + of, racingPuts(body)},
+			testCase{"lets exactly one of several concurrent writers succeed with a body" + of, racingPuts(body)},
 			testCase{"stores nothing when a large body fails" + of, failingBody(body, Large, 1000)},
 			testCase{"stores nothing when the context ends in the middle of a body" + of, cancelledPut(body)},
-			testCase{"shows nothing of an object before it has the whole body" + of, halfWritten(body)},
+			testCase{"hides an object until it has the whole body" + of, halfWritten(body)},
 		)
 	}
 	for _, c := range cases {
@@ -73,7 +71,7 @@ func Run(t *testing.T, open func(t *testing.T) objstore.Store) {
 	}
 }
 
-// RunNoBucket checks what a store says whose bucket does not exist.
+// RunNoBucket checks the errors of a store whose bucket does not exist.
 func RunNoBucket(t *testing.T, store objstore.Store, bucket string) {
 	forEachMethod(t, store, func(t *testing.T, err error) {
 		if !errors.Is(err, objstore.ErrNoBucket) {
@@ -86,8 +84,8 @@ func RunNoBucket(t *testing.T, store objstore.Store, bucket string) {
 	})
 }
 
-// RunDenied checks what a store says whose server refuses its credentials, of
-// which secret is a part that no error may show.
+// RunDenied checks the errors of a store whose server rejects its credentials. No error may contain secret, which is a
+// part of them.
 func RunDenied(t *testing.T, store objstore.Store, bucket, secret string) {
 	forEachMethod(t, store, func(t *testing.T, err error) {
 		if !errors.Is(err, fs.ErrPermission) {
@@ -100,15 +98,15 @@ func RunDenied(t *testing.T, store objstore.Store, bucket, secret string) {
 	})
 }
 
-// RunUnreachable checks what a store says when nobody listens at endpoint.
+// RunUnreachable checks the errors of a store without a server at endpoint.
 func RunUnreachable(t *testing.T, store objstore.Store, endpoint string) {
 	forEachMethod(t, store, func(t *testing.T, err error) {
 		if err == nil {
-			t.Fatal("no error although nobody listens")
+			t.Fatal("no error without a server")
 		}
 		for _, kind := range []error{fs.ErrExist, fs.ErrNotExist, fs.ErrPermission, objstore.ErrNoBucket} {
 			if errors.Is(err, kind) {
-				t.Errorf("error %v is %v, want one that may pass", err, kind)
+				t.Errorf("error %v is %v, want a temporary error", err, kind)
 			}
 		}
 		wantMention(t, err, endpoint)
@@ -135,7 +133,7 @@ func forEachMethod(t *testing.T, store objstore.Store, check func(*testing.T, er
 	}
 	for name, call := range methods {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // a store may take its time before it gives up
+			t.Parallel() // a store may retry for several seconds
 			ctx, cancel := context.WithTimeout(t.Context(), deadline)
 			defer cancel()
 			check(t, call(ctx))
@@ -183,7 +181,7 @@ func mustGet(ctx context.Context, t *testing.T, store objstore.Store, key string
 	return string(got)
 }
 
-// wantAbsent checks that neither Get nor List finds anything.
+// wantAbsent checks that neither Get nor List finds the key.
 func wantAbsent(t *testing.T, store objstore.Store, key string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), deadline)

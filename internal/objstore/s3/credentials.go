@@ -9,8 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// markedCredentials makes a failure of the provider below recognisable: the SDK
-// only tells it by its text.
+// markedCredentials marks the errors of a provider, because the SDK returns them without a type.
 type markedCredentials struct{ aws.CredentialsProvider }
 
 func (m markedCredentials) Retrieve(ctx context.Context) (aws.Credentials, error) {
@@ -21,7 +20,7 @@ func (m markedCredentials) Retrieve(ctx context.Context) (aws.Credentials, error
 	return found, nil
 }
 
-// withFiles reads the two files of the AWS command line into the plain fields.
+// withFiles sets the credentials and the region from the two files of the AWS CLI.
 func (c Config) withFiles() (Config, error) {
 	if len(c.CredentialsFile) == 0 && len(c.ConfigFile) == 0 {
 		return c, c.complete()
@@ -30,7 +29,7 @@ func (c Config) withFiles() (Config, error) {
 	if err != nil {
 		return c, err
 	}
-	// As with the command line, the credentials file wins.
+	// The credentials file has precedence, as in the AWS CLI.
 	fromCredentials, err := defaultProfile(c.CredentialsFile, "credentials")
 	if err != nil {
 		return c, err
@@ -57,25 +56,23 @@ func (c Config) withFiles() (Config, error) {
 
 func (c Config) complete() error {
 	if (c.AccessKeyID == "") != (c.SecretAccessKey == "") {
-		return errors.New("an access key ID and a secret access key belong together: one is missing")
+		return errors.New("an access key needs both its ID and its secret: one is missing")
 	}
 	return nil
 }
 
-// foreign are settings that the command line knows and a Secret may not use: they
-// run programs, read the operator's files, or borrow its identity.
-var foreign = []string{
+// forbidden are settings of the AWS CLI that a Secret may not use: they run programs, read the operator's files, or use its
+// identity.
+var forbidden = []string{
 	"credential_process", "role_arn", "source_profile", "credential_source",
 	"web_identity_token_file", "sso_session", "sso_start_url", "sso_account_id", "login_session",
 }
 
-// defaultProfile reads the profile "default" of a file in the format of the AWS
-// command line, with its leniency: keys in any case, values in quotes or followed
-// by a comment, lines before the first profile ignored, the last of two equal
-// keys counts. Source: the SDK's "shared configuration file format".
+// defaultProfile reads the profile "default" of a file in the format of the AWS CLI. It accepts what the CLI accepts: keys
+// in any case, and values in quotes or followed by a comment. It ignores lines before the first profile, and the last of
+// two equal keys counts. Source: the SDK's "shared configuration file format".
 //
-// It is read here and not by the SDK because the SDK wants files, and a Secret
-// should not touch a disk.
+// The SDK can only read files, and a Secret must not be written to a disk.
 func defaultProfile(file []byte, name string) (map[string]string, error) {
 	settings := map[string]string{}
 	section, last := "", ""
@@ -95,19 +92,19 @@ func defaultProfile(file []byte, name string) (map[string]string, error) {
 		key, value, ok := property(trimmed)
 		nested := line[0] == ' ' || line[0] == '\t'
 		if !ok || nested && last != "" && settings[last] == "" {
-			continue // a continuation, or a setting inside a setting such as "s3 ="
+			continue // a continuation, or a setting nested in another such as "s3 ="
 		}
 		settings[key], last = value, key
 	}
-	for _, key := range foreign {
+	for _, key := range forbidden {
 		if settings[key] != "" {
-			return nil, fmt.Errorf("file %q uses %s, which a Secret cannot: write aws_access_key_id and aws_secret_access_key", name, key)
+			return nil, fmt.Errorf("file %q sets %s, which is not allowed in a Secret: use aws_access_key_id and aws_secret_access_key", name, key)
 		}
 	}
 	return settings, nil
 }
 
-// sectionName reads "[default]" and "[profile default]", both as "default".
+// sectionName returns "default" for both "[default]" and "[profile default]".
 func sectionName(line string) (string, bool) {
 	line, _, _ = strings.Cut(line, "#")
 	line, _, _ = strings.Cut(line, ";")

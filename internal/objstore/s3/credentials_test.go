@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Each file is also read by the SDK, whose answer is the truth.
+// The test also reads each file with the SDK, whose result is the expected one.
 var files = map[string]struct {
 	credentials, config    string
 	id, key, token, region string
@@ -54,7 +54,7 @@ var files = map[string]struct {
 	},
 }
 
-func TestFilesOfTheCommandLine(t *testing.T) {
+func TestCredentialsFilesAreReadAsTheSDKReadsThem(t *testing.T) {
 	for name, test := range files {
 		t.Run(name, func(t *testing.T) {
 			got, err := Config{CredentialsFile: []byte(test.credentials), ConfigFile: []byte(test.config)}.withFiles()
@@ -95,7 +95,7 @@ func readBySDK(t *testing.T, credentials, configuration string) []string {
 	return []string{c.AccessKeyID, c.SecretAccessKey, c.SessionToken, profile.Region}
 }
 
-func TestFilesThatAreRefused(t *testing.T) {
+func TestOpenRejectsInvalidCredentials(t *testing.T) {
 	const secret = "VERYSECRET"
 	for name, test := range map[string]struct {
 		config Config

@@ -14,7 +14,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
-// wrap names what was done, and gives the server's answer a kind.
+// wrap adds the operation, key, bucket and endpoint to an error, and marks it with its kind.
 func (s *Store) wrap(op, key string, err error) error {
 	if err == nil {
 		return nil
@@ -29,8 +29,7 @@ func (s *Store) wrap(op, key string, err error) error {
 	}
 }
 
-// classify maps the codes that S3 and compatible stores use; they differ more in
-// codes than in HTTP statuses.
+// classify maps the error codes of S3 and compatible stores, and otherwise the HTTP status, to a kind and advice.
 func classify(err error) (advice string, kind error) {
 	var api smithy.APIError
 	code := ""
@@ -45,9 +44,9 @@ func classify(err error) (advice string, kind error) {
 	case "PreconditionFailed":
 		return "", fs.ErrExist
 	case "NotImplemented":
-		return " (the server must support conditional writes, If-None-Match, which keep existing snapshots safe)", nil
+		return " (the server must support conditional writes with If-None-Match, which protect existing snapshots)", nil
 	case "PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException":
-		return " (is the bucket in another region?)", nil
+		return " (check the region: the bucket may be in another region)", nil
 	case "AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "AccountProblem", "XAdminUserNotFound":
 		return "", fs.ErrPermission
 	}
@@ -71,15 +70,14 @@ func status(err error) int {
 	return 0
 }
 
-// noCredentials tells the failure to find an identity from a failure to reach
-// the store.
+// noCredentials reports whether the SDK found no credentials.
 func noCredentials(err error) bool {
 	var signing *signingError
 	return errors.As(err, &signing)
 }
 
-// brief is the server's code and message where it gave one: the SDK's own text
-// puts its operation names, attempts and request IDs before them.
+// brief returns the server's error code and message if there is one. The SDK's text would begin with operation names,
+// attempts and request IDs.
 func brief(err error) string {
 	var api smithy.APIError
 	if !errors.As(err, &api) {
@@ -92,7 +90,7 @@ func brief(err error) string {
 	return text
 }
 
-// opError shows text and unwraps to err.
+// opError has the text of the operation and unwraps to err.
 type opError struct {
 	text string
 	err  error
@@ -101,7 +99,7 @@ type opError struct {
 func (e *opError) Error() string { return e.text }
 func (e *opError) Unwrap() error { return e.err }
 
-// signingError marks an error of the credentials chain.
+// signingError marks an error of the SDK's credentials chain.
 type signingError struct{ err error }
 
 func (e *signingError) Error() string { return "find credentials: " + e.err.Error() }

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// Where no bundle of authorities is given, the SDK makes its client late: a save panicked in every Pod, and worked where
-// the environment named a bundle.
-func TestAStoreOpensWithoutABundleOfAuthorities(t *testing.T) {
+// Without a CA bundle, the SDK creates its HTTP client late. A save panicked in every Pod, but not on machines whose
+// environment sets AWS_CA_BUNDLE.
+func TestOpenSucceedsWithoutACABundle(t *testing.T) {
 	t.Setenv("AWS_CA_BUNDLE", "") // restores it
 	if err := os.Unsetenv("AWS_CA_BUNDLE"); err != nil {
 		t.Fatal(err)

@@ -1,7 +1,7 @@
 package s3
 
 import (
-	"crypto/md5" //nolint:gosec // S3 wants it, as a checksum of the key and for nothing secret
+	"crypto/md5" //nolint:gosec // S3 requires it as a checksum of the key
 	"encoding/base64"
 	"errors"
 	"net/url"
@@ -12,45 +12,44 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 )
 
-// Options say how the store keeps what Put writes. The zero value leaves all to
-// the bucket.
+// Options are the storage settings of objects that Put writes. The zero value uses the bucket's defaults.
 type Options struct {
-	// Encryption by the store: SSES3 or SSEKMS, with KMSKeyID or the account's default
-	// key. With a CustomerKey it must be empty.
+	// Encryption by the store: SSES3, or SSEKMS with KMSKeyID (default: the account's key). It must be empty if there is a
+	// CustomerKey.
 	Encryption string
 	KMSKeyID   string
 	// StorageClass such as "STANDARD_IA".
 	StorageClass string
-	// LockMode is "GOVERNANCE" or "COMPLIANCE"; with it either RetainFor, from the
-	// writing of each object, or RetainUntil.
+	// LockMode is "GOVERNANCE" or "COMPLIANCE". It needs either RetainFor, counted from the upload of each object, or
+	// RetainUntil.
 	LockMode    string
 	RetainFor   time.Duration
 	RetainUntil time.Time
 	Tags        map[string]string
 }
 
-// The kinds of encryption, in S3's words.
+// The kinds of encryption, as S3 names them.
 const (
 	SSES3  = string(types.ServerSideEncryptionAes256)
 	SSEKMS = string(types.ServerSideEncryptionAwsKms)
 )
 
-// customerKeySize is AES-256's.
+// customerKeySize is the key size of AES-256 in bytes.
 const customerKeySize = 32
 
-// CustomerKey reads a key of SSE-C: 32 bytes as they are, or their base64.
+// CustomerKey reads a key for SSE-C: 32 raw bytes or their base64 encoding.
 func CustomerKey(text []byte) ([]byte, error) {
 	if len(text) == customerKeySize {
 		return text, nil
 	}
 	key, err := base64.StdEncoding.DecodeString(string(text))
 	if err != nil || len(key) != customerKeySize {
-		return nil, errors.New("the key of SSE-C must be 32 bytes, or their base64 (openssl rand -base64 32)")
+		return nil, errors.New("the SSE-C key must be 32 bytes or their base64 encoding (openssl rand -base64 32)")
 	}
 	return key, nil
 }
 
-// customerKey is the three headers that each request about such an object has.
+// customerKey holds the three SSE-C headers of each request.
 type customerKey struct{ algorithm, key, md5 *string }
 
 func customerKeyOf(key []byte) *customerKey {
@@ -65,7 +64,7 @@ func customerKeyOf(key []byte) *customerKey {
 	}
 }
 
-// create is the beginning of an upload of several parts.
+// create returns the request that begins a multipart upload.
 func (s *Store) create(key string, now time.Time) *s3.CreateMultipartUploadInput {
 	o := s.options
 	return &s3.CreateMultipartUploadInput{
@@ -78,7 +77,7 @@ func (s *Store) create(key string, now time.Time) *s3.CreateMultipartUploadInput
 	}
 }
 
-// put is a single upload, which is told the same.
+// put returns the request of a single upload with the same settings.
 func (s *Store) put(key string, now time.Time) *s3.PutObjectInput {
 	c := s.create(key, now)
 	return &s3.PutObjectInput{

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// recorder is an S3 server that takes everything and remembers the headers.
+// recorder is an S3 server that accepts everything and records the headers.
 type recorder struct {
 	mu       sync.Mutex
 	requests map[string]http.Header
@@ -26,7 +26,7 @@ func (r *recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.requests[kind] = req.Header.Clone()
 }
 
-// takeParts answers what an upload in parts asks, and names each request.
+// takeParts answers the requests of a multipart upload and returns the kind of each request.
 func takeParts(w http.ResponseWriter, r *http.Request) (kind string) {
 	switch query := r.URL.Query(); {
 	case query.Has("uploads"):
@@ -42,7 +42,7 @@ func takeParts(w http.ResponseWriter, r *http.Request) (kind string) {
 	return r.Method
 }
 
-func TestOptionsReachTheStore(t *testing.T) {
+func TestOptionsAreSentAsHeaders(t *testing.T) {
 	key := bytes.Repeat([]byte("k"), 32)
 	const sse, sum = "X-Amz-Server-Side-Encryption", "X-Amz-Checksum-Crc32"
 	writing := []string{"PUT", "create"}
@@ -101,7 +101,7 @@ func TestOptionsReachTheStore(t *testing.T) {
 	}
 }
 
-func TestRetainFor(t *testing.T) {
+func TestRetainForIsCountedFromTheUpload(t *testing.T) {
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	got := Options{LockMode: "GOVERNANCE", RetainFor: 48 * time.Hour}.retainUntil(noon)
 	if got == nil || !got.Equal(noon.Add(48*time.Hour)) {
@@ -109,7 +109,7 @@ func TestRetainFor(t *testing.T) {
 	}
 }
 
-func TestCustomerKey(t *testing.T) {
+func TestCustomerKeyIs32BytesOrTheirBase64(t *testing.T) {
 	raw := bytes.Repeat([]byte{0xfe}, 32)
 	for name, text := range map[string][]byte{
 		"bytes as they are": raw,

@@ -11,15 +11,15 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
-// parts cuts a body. Where the body can be read again they are ranges of it, and
-// otherwise buffers, of which there are never more than concurrency+1.
+// parts splits a body into parts. The parts of a replayable body are ranges of it. The parts of other bodies are buffers,
+// at most concurrency+1 at a time.
 type parts struct {
-	body   io.Reader
-	size   int64
-	tape   *tape // nil: the body is read once
-	begun  bool  // to be sent, in one request
-	offset int64
-	free   chan []byte // of size, or nil while never used
+	body       io.Reader
+	size       int64
+	replayable *replayableBody // nil if the body can only be read once
+	begun      bool            // a streaming PUT has sent a part of it
+	offset     int64
+	free       chan []byte // of length size, or nil if not used yet
 }
 
 // part is one piece of a body.
@@ -31,11 +31,11 @@ type part struct {
 	buffer []byte
 }
 
-// newParts cuts body, from its tape where there is one.
-func newParts(body io.Reader, tape *tape) *parts {
-	p := &parts{body: body, size: partSizeFor(body), tape: tape}
-	if tape != nil {
-		p.begun = tape.begun()
+// newParts splits body. replayable may be nil.
+func newParts(body io.Reader, replayable *replayableBody) *parts {
+	p := &parts{body: body, size: partSizeFor(body), replayable: replayable}
+	if replayable != nil {
+		p.begun = replayable.begun()
 		return p
 	}
 	p.free = make(chan []byte, concurrency+1)
@@ -45,28 +45,27 @@ func newParts(body io.Reader, tape *tape) *parts {
 	return p
 }
 
-// partSizeFor keeps the number of parts below S3's limit: 8 MiB parts reach
-// 78 GiB, and a body that announces more gets larger ones.
+// partSizeFor keeps the number of parts below S3's limit. Parts of 8 MiB suffice for 78 GiB; a body that announces more
+// gets larger parts.
 func partSizeFor(body io.Reader) int64 {
 	sized, ok := body.(objstore.Sized)
 	if !ok {
 		return partSize
 	}
-	// An eighth more than announced, since a database grows meanwhile.
+	// An eighth more than announced, because the database may grow meanwhile.
 	hint := sized.SizeHint()
 	need := (hint + hint/8) / maxParts
 	const unit = 1 << 20
 	return max(partSize, (need/unit+1)*unit)
 }
 
-// beyond says whether part number is one too many: the body ended where the part
-// before it did.
+// beyond reports whether the part with this number is empty because the body ended with the previous part.
 func (p part) beyond(number int32) bool { return number > 1 && p.last && p.size == 0 }
 
 // next reads the next part. The last one may be empty.
 func (p *parts) next(ctx context.Context) (part, error) {
-	if p.tape != nil {
-		return p.nextOfTape(ctx)
+	if p.replayable != nil {
+		return p.nextReplayable(ctx)
 	}
 	var found part
 	select {
@@ -83,22 +82,21 @@ func (p *parts) next(ctx context.Context) (part, error) {
 	return found, err
 }
 
-func (p *parts) nextOfTape(ctx context.Context) (part, error) {
-	found := part{at: p.tape, offset: p.offset}
-	have, end := p.tape.upTo(ctx, p.offset+p.size)
+func (p *parts) nextReplayable(ctx context.Context) (part, error) {
+	found := part{at: p.replayable, offset: p.offset}
+	have, end := p.replayable.readUpTo(ctx, p.offset+p.size)
 	found.size = min(p.size, have-p.offset)
 	p.offset += found.size
 	if found.last = errors.Is(end, io.EOF) && p.offset == have; found.last {
 		end = nil
 	}
 	if found.size == p.size && !found.last {
-		end = nil // whatever it is comes with the next
+		end = nil // the next call returns it
 	}
 	return found, end
 }
 
-// fill appends to buffer until it has size bytes. It grows in steps, so that a
-// small body takes little.
+// fill reads into buffer until it has size bytes. The buffer grows in steps, so that a small body uses little memory.
 func fill(body io.Reader, buffer []byte, size int64) ([]byte, error) {
 	for int64(len(buffer)) < size {
 		if len(buffer) == cap(buffer) {
@@ -115,22 +113,22 @@ func fill(body io.Reader, buffer []byte, size int64) ([]byte, error) {
 	return buffer, nil
 }
 
-// release gives a part's buffer back.
+// release makes a part's buffer available again.
 func (p *parts) release(done part) {
-	if p.tape == nil {
+	if p.replayable == nil {
 		p.free <- done.buffer
 	}
 }
 
 func (p part) content() io.ReadSeeker { return io.NewSectionReader(p.at, p.offset, p.size) }
 
-// crc32 of the part as S3 writes it.
+// crc32 returns the part's CRC-32 in base64, as S3 expects it.
 func (p part) crc32() (string, error) {
 	sum := crc32.NewIEEE()
 	if n, err := io.Copy(sum, p.content()); err != nil {
 		return "", err
 	} else if n != p.size {
-		return "", errors.New("body yielded other bytes when it was read again")
+		return "", errors.New("the body has another length when it is read again")
 	}
 	return base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, sum.Sum32())), nil
 }
@@ -145,7 +143,7 @@ func (b bufferAt) ReadAt(p []byte, offset int64) (int, error) {
 	return n, nil
 }
 
-// untilDone ends with its context.
+// untilDone is a reader that fails when its context ends.
 type untilDone struct {
 	ctx  context.Context
 	body io.Reader

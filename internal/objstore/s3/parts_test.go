@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// spooled is a body that can be read again, and announces size.
+// spooled is an objstore.Rereader that announces size.
 type spooled struct {
 	io.Reader
 	io.ReaderAt
@@ -18,8 +18,8 @@ type spooled struct {
 func (s spooled) Reread() io.ReaderAt { return s.ReaderAt }
 func (s spooled) Size() int64         { return int64(s.size) }
 
-// TestPartsAreTheBody cuts bodies that are read once and again, at and beside the ends of parts.
-func TestPartsAreTheBody(t *testing.T) {
+// TestPartsContainTheWholeBody splits plain and replayable bodies whose sizes are at and next to the end of a part.
+func TestPartsContainTheWholeBody(t *testing.T) {
 	for _, size := range []int{0, 1, partSize - 1, partSize, partSize + 1, 3 * partSize, 5*partSize + 7} {
 		for _, again := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%d bytes, again: %v", size, again), func(t *testing.T) {
@@ -28,9 +28,9 @@ func TestPartsAreTheBody(t *testing.T) {
 					content[i] = byte(i * 7)
 				}
 				body := io.MultiReader(bytes.NewReader(content[:size/3]), bytes.NewReader(content[size/3:]))
-				var cut *tape
+				var cut *replayableBody
 				if again {
-					cut = newTape(body, spooled{body, bytes.NewReader(content), 0})
+					cut = newReplayableBody(body, spooled{body, bytes.NewReader(content), 0})
 				}
 				var got []byte
 				p := newParts(body, cut)

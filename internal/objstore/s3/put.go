@@ -16,23 +16,22 @@ import (
 )
 
 const (
-	// partSize and concurrency bound the memory of one Put: concurrency+1 parts, or
-	// none where the body can be read again.
+	// partSize and concurrency limit the memory of one Put to concurrency+1 parts. A replayable body needs none.
 	partSize    = 8 << 20
 	concurrency = 2
 	// maxParts is a limit of S3.
 	maxParts = 10000
-	// partAttempts of what is within an upload: much has been sent by then, and a pause
-	// of the store of half a minute should not cost it.
+	// partAttempts is the number of attempts for requests after an upload has begun. It lets the upload survive a store
+	// outage of about 30 seconds.
 	partAttempts = 8
-	// abortTimeout is for removing the parts of a failed upload, for which the
-	// caller's context may be too late.
+	// abortTimeout limits the deletion of the parts of a failed upload. The caller's context may have ended before.
 	abortTimeout = 10 * time.Second
 )
 
-// Put uploads body in one request where it can, and else in parts, the last step of which is conditional.
+// Put uploads body in one streaming PUT if possible, and otherwise in parts. The request that creates the object is
+// conditional.
 func (s *Store) Put(ctx context.Context, key string, body io.Reader) error {
-	// The SDK would read the body first.
+	// The SDK would read the body before it checks the context.
 	err := ctx.Err()
 	if err == nil {
 		err = s.upload(ctx, key, body)
@@ -43,29 +42,29 @@ func (s *Store) Put(ctx context.Context, key string, body io.Reader) error {
 func (s *Store) upload(ctx context.Context, key string, body io.Reader) error {
 	again, ok := body.(objstore.Rereader)
 	if !ok {
-		return s.putCut(ctx, key, newParts(body, nil))
+		return s.putParts(ctx, key, newParts(body, nil))
 	}
-	t := newTape(body, again)
+	t := newReplayableBody(body, again)
 	defer t.stop()
-	if !t.goesLive() {
-		return s.putCut(ctx, key, newParts(body, t))
+	if !t.fitsOneRequest() {
+		return s.putParts(ctx, key, newParts(body, t))
 	}
-	err := s.putLive(ctx, key, t)
+	err := s.streamingPut(ctx, key, t)
 	switch {
 	case err == nil:
 		return nil
-	case t.broken() != nil:
-		return t.broken() // the store's error is only its echo
-	case !mayGoInParts(ctx, err):
+	case t.failure() != nil:
+		return t.failure() // the store's error only repeats it
+	case !partsMayWork(ctx, err):
 		return err
 	case s.exists(ctx, key):
-		return objstore.Mark(err, fs.ErrExist) // only the answer was lost
+		return objstore.Mark(err, fs.ErrExist) // the store has created the object, but its answer was lost
 	}
-	return s.putCut(ctx, key, newParts(body, t))
+	return s.putParts(ctx, key, newParts(body, t))
 }
 
-// putCut uploads what parts cuts, in one request where that is one part.
-func (s *Store) putCut(ctx context.Context, key string, parts *parts) error {
+// putParts uploads parts, or a single object if there is only one part.
+func (s *Store) putParts(ctx context.Context, key string, parts *parts) error {
 	first, err := parts.next(ctx)
 	if err != nil {
 		return err
@@ -73,10 +72,10 @@ func (s *Store) putCut(ctx context.Context, key string, parts *parts) error {
 	if first.last {
 		return s.putOne(ctx, key, first)
 	}
-	return s.putParts(ctx, key, first, parts)
+	return s.putMultipart(ctx, key, first, parts)
 }
 
-// putOne uploads what fits into one part.
+// putOne uploads a body that fits into one part.
 func (s *Store) putOne(ctx context.Context, key string, p part) error {
 	in := s.put(key, time.Now())
 	in.Body, in.ContentLength, in.IfNoneMatch = p.content(), aws.Int64(p.size), aws.String("*")
@@ -91,9 +90,8 @@ func (s *Store) putOne(ctx context.Context, key string, p part) error {
 	return err
 }
 
-// putParts uploads the first part and what follows it, and removes all of them
-// where it cannot.
-func (s *Store) putParts(ctx context.Context, key string, first part, parts *parts) error {
+// putMultipart uploads the first part and the following ones. If it fails, it deletes them.
+func (s *Store) putMultipart(ctx context.Context, key string, first part, parts *parts) error {
 	in := s.create(key, time.Now())
 	if s.checksums {
 		in.ChecksumAlgorithm, in.ChecksumType = types.ChecksumAlgorithmCrc32, types.ChecksumTypeComposite
@@ -116,12 +114,12 @@ func (s *Store) putParts(ctx context.Context, key string, first part, parts *par
 	abort, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTimeout)
 	defer cancel()
 	if abortErr := s.Abort(abort, objstore.Upload{Key: key, ID: m.id}); abortErr != nil {
-		err = fmt.Errorf("%w (and its parts are left: %s)", err, abortErr.Error())
+		err = fmt.Errorf("%w (deleting the uploaded parts also failed: %s)", err, abortErr.Error())
 	}
 	return err
 }
 
-// multipart is one upload of several parts.
+// multipart is one multipart upload.
 type multipart struct {
 	*Store
 	key, id string
@@ -152,8 +150,8 @@ func (m *multipart) send(ctx context.Context, p part, parts *parts) error {
 		p, err = parts.next(ctx)
 	}
 	if err != nil {
-		// What is under way is for nothing, but a part that arrives after the upload was
-		// aborted may stay for ever: let it arrive before that.
+		// Let requests in progress end before the caller aborts the upload: a store may keep a part that arrives after
+		// the abort forever.
 		defer time.AfterFunc(abortTimeout, cancel).Stop()
 	}
 	if failed := group.Wait(); err == nil {
@@ -181,7 +179,7 @@ func (m *multipart) sendPart(ctx context.Context, done *types.CompletedPart, p p
 	return err
 }
 
-// complete makes the parts an object, unless there is one.
+// complete creates the object from the parts, unless the key exists.
 func (m *multipart) complete(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -196,13 +194,13 @@ func (m *multipart) complete(ctx context.Context) error {
 		SSECustomerAlgorithm: m.customerKey.algorithm, SSECustomerKey: m.customerKey.key, SSECustomerKeyMD5: m.customerKey.md5,
 	}, patiently)
 	if gone(err) && m.exists(ctx, m.key) {
-		// Nobody else ends this upload: it was completed, and the answer to that was lost.
+		// No other process ends this upload: the store has completed it, but its answer was lost.
 		err = objstore.Mark(err, fs.ErrExist)
 	}
 	return err
 }
 
-// exists says whether the key can be read.
+// exists reports whether the key can be read.
 func (s *Store) exists(ctx context.Context, key string) bool {
 	body, err := s.Get(ctx, key)
 	if err == nil {

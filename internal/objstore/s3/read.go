@@ -23,18 +23,18 @@ func (s *Store) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	return g, nil
 }
 
-// getting is the reading of one object, which goes on where a connection broke.
+// getting reads one object. If a connection breaks, it continues at the same offset with a new request.
 type getting struct {
 	ctx    context.Context
 	store  *Store
 	key    string
 	body   io.ReadCloser
 	offset int64
-	etag   *string // of the object that was begun with
-	broken int     // connections, since the last byte came
+	etag   *string // of the first response: later ones must be of the same object
+	broken int     // broken connections in a row, without a byte in between
 }
 
-// maxBroken connections in a row are borne.
+// maxBroken is the tolerated number of broken connections in a row.
 const maxBroken = 5
 
 func (g *getting) open() error {
@@ -51,7 +51,7 @@ func (g *getting) open() error {
 	}
 	if g.offset > 0 && !strings.HasPrefix(aws.ToString(out.ContentRange), fmt.Sprintf("bytes %d-", g.offset)) {
 		_ = out.Body.Close()
-		return g.store.wrap("get", g.key, errors.New("the store does not go on where a connection broke"))
+		return g.store.wrap("get", g.key, errors.New("the store ignores the requested range, so a broken download cannot be continued"))
 	}
 	g.body, g.etag = out.Body, out.ETag
 	return nil

@@ -1,20 +1,17 @@
-// Package s3 keeps objects in Amazon S3 or a store that speaks its protocol.
+// Package s3 stores objects in Amazon S3 or a compatible store.
 //
-// The identity needs, on the bucket's objects, s3:PutObject, s3:GetObject,
-// s3:DeleteObject and s3:AbortMultipartUpload, and s3:ListBucket on the bucket:
-// without the last, S3 calls an absent key forbidden.
+// The identity needs s3:PutObject, s3:GetObject, s3:DeleteObject and s3:AbortMultipartUpload on the bucket's objects, and
+// s3:ListBucket on the bucket. Without s3:ListBucket, S3 answers 403 for a missing key.
 //
-// Put relies on If-None-Match: *, which S3 and most compatible stores honour for
-// single and for multipart uploads. A store that ignores it would replace an
-// existing object; callers that cannot accept that look first.
+// Put relies on If-None-Match: *, which S3 and most compatible stores support for single and multipart uploads. A store
+// that ignores it replaces existing objects; callers that cannot accept that check first.
 //
-// A large body that announces its size goes in one request, and in parts where that
-// fails; other large bodies go in parts.
+// Put sends a large body that announces its size as a streaming PUT: one request in aws-chunked encoding. If the store
+// rejects that, and for all other large bodies, it uploads parts.
 //
-// A killed process leaves the parts of its unfinished upload in the bucket. They
-// are no object, but they cost: Uploads and Abort remove them, for which the
-// identity needs s3:ListBucketMultipartUploads, or give the bucket a lifecycle rule
-// that aborts incomplete multipart uploads.
+// A killed process leaves the parts of its unfinished upload in the bucket. They are not an object, but they cost money.
+// Uploads and Abort delete them, for which the identity needs s3:ListBucketMultipartUploads. A lifecycle rule of the
+// bucket that aborts incomplete multipart uploads does the same.
 package s3
 
 import (
@@ -37,39 +34,39 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore/stall"
 )
 
-// defaultRegion is what compatible stores expect where nobody chose.
+// defaultRegion is what most compatible stores expect by default.
 const defaultRegion = "us-east-1"
 
-// Config says which bucket, and who asks.
+// Config is the bucket, the endpoint and the credentials of a store.
 type Config struct {
 	Bucket         string
 	Endpoint       string // URL of a compatible store; empty is Amazon S3
 	Region         string // empty: ConfigFile, then the environment, then us-east-1
 	ForcePathStyle bool   // bucket in the path instead of the host name
 
-	// Static credentials: either these, or a shared credentials file. With
-	// neither, the SDK's default chain finds the ambient identity.
+	// Static credentials: either these, or a shared credentials file. Without both, the SDK's default chain finds the
+	// identity of the environment.
 	AccessKeyID     string
 	SecretAccessKey string
 	SessionToken    string
 
-	// CredentialsFile and ConfigFile are the bytes of the two files of the AWS
-	// command line, of which the profile "default" counts.
+	// CredentialsFile and ConfigFile are the contents of the two files of the AWS CLI. Only their profile "default" is
+	// used.
 	CredentialsFile []byte
 	ConfigFile      []byte
 
-	// CABundle is PEM certificates to trust instead of the system's.
+	// CABundle holds the CA certificates (PEM) to trust instead of the system's.
 	CABundle []byte
 
 	// CustomerKey encrypts and decrypts all objects (SSE-C), 32 bytes; nil for none.
 	CustomerKey []byte
 	Options     Options
 
-	// Patience is how long the store may be silent before a request is tried again; 0 is stall.DefaultLimit.
+	// Patience is how long a request may make no progress before it is retried. Default: stall.DefaultLimit.
 	Patience time.Duration
 }
 
-// Store is a bucket.
+// Store is an objstore.Store in a bucket.
 type Store struct {
 	bucket      string
 	endpoint    string
@@ -79,7 +76,7 @@ type Store struct {
 	checksums   bool
 }
 
-// Open prepares a store. It does not speak to the server yet.
+// Open prepares a store. It does not connect to the server yet.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	if err := checkEndpoint(c.Endpoint); err != nil {
 		return nil, fmt.Errorf("open S3 bucket %s: %w", c.Bucket, err)
@@ -99,8 +96,8 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		if c.Endpoint != "" {
 			o.BaseEndpoint = aws.String(c.Endpoint)
 		}
-		// Older compatible stores refuse the SDK's newer trailing checksums; the
-		// signature covers the payload's SHA-256 without them.
+		// Older compatible stores reject the SDK's trailing checksums. Without them, the signature covers the payload's
+		// SHA-256.
 		o.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
 		o.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
 		o.DisableLogOutputChecksumValidationSkipped = true
@@ -133,10 +130,9 @@ func (c Config) loadOptions() []func(*config.LoadOptions) error {
 	return opts
 }
 
-// retryer also tries again what a store could not do because of somebody else's
-// request: S3 says OperationAborted, and versitygw ExistingObjectIsDirectory when a
-// folder went with its last object. And it does so when a store, or a proxy before it,
-// says 429, and when an answer breaks off in the middle.
+// retryer also retries after conflicts with other requests: S3 answers OperationAborted, and versitygw answers
+// ExistingObjectIsDirectory while it deletes an empty folder. It also retries after status 429 and after an interrupted
+// answer.
 func retryer() aws.Retryer {
 	standard := retry.NewStandard(func(o *retry.StandardOptions) {
 		o.Retryables = append(o.Retryables,
@@ -151,7 +147,7 @@ func retryer() aws.Retryer {
 	return retry.AddWithErrorCodes(standard, "OperationAborted", "ExistingObjectIsDirectory")
 }
 
-// patience gives the end of an upload more time: some stores copy all of its parts before they answer.
+// patience gives the completion of an upload five times the limit: some stores copy all parts before they answer.
 func patience(limit time.Duration) func(*http.Request) time.Duration {
 	if limit == 0 {
 		limit = stall.DefaultLimit
@@ -164,8 +160,7 @@ func patience(limit time.Duration) func(*http.Request) time.Duration {
 	}
 }
 
-// checkEndpoint refuses what would surprise later, and a password, which would
-// show in every error.
+// checkEndpoint rejects an invalid endpoint, and one with a password, which all errors would show.
 func checkEndpoint(endpoint string) error {
 	if endpoint == "" {
 		return nil
@@ -173,11 +168,11 @@ func checkEndpoint(endpoint string) error {
 	u, err := url.Parse(endpoint)
 	switch {
 	case err != nil:
-		return fmt.Errorf("endpoint is no URL: write it as https://host:port")
+		return fmt.Errorf("endpoint is not a URL: write it as https://host:port")
 	case u.User != nil:
-		return fmt.Errorf("endpoint holds a user or password: they belong into the Secret")
+		return fmt.Errorf("endpoint contains a user or password: move them to the Secret")
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return fmt.Errorf("endpoint %q: write it as https://host:port", endpoint)
+		return fmt.Errorf("endpoint %q is invalid: write it as https://host:port", endpoint)
 	}
 	return nil
 }

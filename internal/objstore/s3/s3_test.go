@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-func TestOpenRefusesAnEndpoint(t *testing.T) {
+func TestOpenRejectsAnInvalidEndpoint(t *testing.T) {
 	for name, endpoint := range map[string]string{
 		"without a scheme":  "minio:9000",
 		"of another scheme": "ftp://minio:9000",
@@ -38,7 +38,7 @@ type sizedBody struct {
 
 func (b sizedBody) SizeHint() int64 { return b.hint }
 
-func TestPartSize(t *testing.T) {
+func TestPartSizeKeepsTheNumberOfPartsBelowTheLimit(t *testing.T) {
 	const gib = 1 << 30
 	for name, test := range map[string]struct {
 		body io.Reader
@@ -59,14 +59,14 @@ func TestPartSize(t *testing.T) {
 	}
 }
 
-func TestAnswers(t *testing.T) {
+func TestErrorsAreClassifiedByTheServersAnswer(t *testing.T) {
 	for name, test := range map[string]struct {
 		status int
 		code   string
 		want   error
 		text   string
 	}{
-		"a key that is not there":             {404, "NoSuchKey", fs.ErrNotExist, "NoSuchKey"},
+		"a missing key":                       {404, "NoSuchKey", fs.ErrNotExist, "NoSuchKey"},
 		"a refusal by policy":                 {403, "AccessDenied", fs.ErrPermission, "AccessDenied"},
 		"a refusal of an unknown kind":        {403, "SomethingElse", fs.ErrPermission, "SomethingElse"},
 		"a credential that has expired":       {400, "ExpiredToken", fs.ErrPermission, "ExpiredToken"},
@@ -85,14 +85,14 @@ func TestAnswers(t *testing.T) {
 			}
 			for _, text := range []string{test.text, "because", "key", "bucket", server.URL} {
 				if !strings.Contains(err.Error(), text) {
-					t.Errorf("error %q does not say %q", err, text)
+					t.Errorf("error %q does not contain %q", err, text)
 				}
 			}
 		})
 	}
 }
 
-func TestCABundle(t *testing.T) {
+func TestCABundleReplacesTheSystemsCAs(t *testing.T) {
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "bytes")
 	}))
@@ -100,28 +100,28 @@ func TestCABundle(t *testing.T) {
 	server.Config.ErrorLog = nil
 	bundle := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 
-	t.Run("makes a private CA trusted", func(t *testing.T) {
+	t.Run("accepts a server of the bundle", func(t *testing.T) {
 		body, err := openTest(t, server.URL, bundle).Get(t.Context(), "key")
 		if err != nil {
 			t.Fatal(err)
 		}
 		_ = body.Close()
 	})
-	t.Run("is needed for it", func(t *testing.T) {
+	t.Run("rejects the server without the bundle", func(t *testing.T) {
 		body, err := openTest(t, server.URL, nil).Get(t.Context(), "key")
 		if err == nil {
 			_ = body.Close()
 			t.Fatal("a certificate of an unknown CA was accepted")
 		}
 	})
-	t.Run("must be one", func(t *testing.T) {
+	t.Run("rejects an invalid bundle", func(t *testing.T) {
 		if _, err := Open(t.Context(), Config{Bucket: "bucket", CABundle: []byte("no certificate")}); err == nil {
 			t.Error("no error")
 		}
 	})
 }
 
-func TestWithoutAnyCredentials(t *testing.T) {
+func TestMissingCredentialsAreReportedWithAdvice(t *testing.T) {
 	for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI"} {
 		t.Setenv(name, "")
 	}

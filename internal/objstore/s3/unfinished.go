@@ -14,14 +14,14 @@ import (
 
 var _ objstore.Unfinished = (*Store)(nil)
 
-// Uploads yields the uploads in parts of keys that begin with prefix.
+// Uploads yields the unfinished multipart uploads of keys that begin with prefix.
 func (s *Store) Uploads(ctx context.Context, prefix string) iter.Seq2[objstore.Upload, error] {
 	return func(yield func(objstore.Upload, error) bool) {
 		pages := s3.NewListMultipartUploadsPaginator(s.client, &s3.ListMultipartUploadsInput{Bucket: &s.bucket, Prefix: &prefix})
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if err != nil {
-				yield(objstore.Upload{}, s.wrap("list unfinished uploads of", prefix, err))
+				yield(objstore.Upload{}, s.wrap("list unfinished uploads under", prefix, err))
 				return
 			}
 			for _, upload := range page.Uploads {
@@ -36,7 +36,7 @@ func (s *Store) Uploads(ctx context.Context, prefix string) iter.Seq2[objstore.U
 	}
 }
 
-// Abort removes the parts of one upload.
+// Abort deletes the parts of one upload.
 func (s *Store) Abort(ctx context.Context, upload objstore.Upload) error {
 	_, err := s.client.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{
 		Bucket: &s.bucket, Key: &upload.Key, UploadId: &upload.ID,
@@ -44,10 +44,10 @@ func (s *Store) Abort(ctx context.Context, upload objstore.Upload) error {
 	if gone(err) {
 		return nil
 	}
-	return s.wrap("abort the upload of", upload.Key, err)
+	return s.wrap("abort upload of", upload.Key, err)
 }
 
-// gone says whether there is no such upload any more.
+// gone reports whether err means that the upload does not exist.
 func gone(err error) bool {
 	var api smithy.APIError
 	return errors.As(err, &api) && api.ErrorCode() == "NoSuchUpload"

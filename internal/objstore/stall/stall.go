@@ -1,6 +1,6 @@
-// Package stall ends HTTP requests that have gone silent. A connection that stays open and says nothing would hold a
-// request for ever; with this it fails after a while with an error that the stores' SDKs try again. However slow, a
-// request that goes on is never ended.
+// Package stall cancels HTTP requests that make no progress. Without it, a request on a connection that stays open but
+// transfers nothing would never end. A cancelled request fails with an error that the SDKs of the stores retry. A slow
+// request is never cancelled as long as it transfers bytes.
 package stall
 
 import (
@@ -12,33 +12,35 @@ import (
 	"time"
 )
 
-// DefaultLimit is how long a store may be silent.
+// DefaultLimit is how long a request may transfer nothing.
 const DefaultLimit = time.Minute
 
-// Error says that a request was ended. It is one that may pass, in the words of net.Error.
+// Error is the error of a cancelled request. As a net.Error it is temporary.
 type Error struct{ Limit time.Duration }
 
-func (e *Error) Error() string { return fmt.Sprintf("the store was silent for %s", e.Limit) }
+func (e *Error) Error() string {
+	return fmt.Sprintf("the request to the store made no progress for %s", e.Limit)
+}
 
-// Timeout and Temporary are true.
+// Timeout returns true.
 func (e *Error) Timeout() bool { return true }
 
-// Temporary is true.
+// Temporary returns true.
 func (e *Error) Temporary() bool { return true }
 
 // Sender sends a request, as an http.RoundTripper or an http.Client does.
 type Sender func(*http.Request) (*http.Response, error)
 
-// Transport ends what is silent for longer than Limit says, DefaultLimit where that is nil.
+// Transport cancels requests that transfer nothing for longer than Limit. If Limit is nil, it is DefaultLimit.
 type Transport struct {
 	Send  Sender
 	Limit func(*http.Request) time.Duration
 }
 
-// RoundTrip is for an http.Client.
+// RoundTrip implements http.RoundTripper.
 func (t Transport) RoundTrip(r *http.Request) (*http.Response, error) { return t.Do(r) }
 
-// Do sends r.
+// Do sends r and returns its response.
 func (t Transport) Do(r *http.Request) (*http.Response, error) {
 	limit := DefaultLimit
 	if t.Limit != nil {
@@ -57,7 +59,7 @@ func (t Transport) Do(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// watch is one request.
+// watch holds the timer of one request.
 type watch struct {
 	ctx   context.Context
 	limit time.Duration
@@ -65,7 +67,7 @@ type watch struct {
 	end   context.CancelCauseFunc
 }
 
-// request is r with a body whose reading shows that it goes on.
+// request returns r with a body that restarts the timer on each read.
 func (w *watch) request(r *http.Request) *http.Request {
 	r = r.WithContext(w.ctx)
 	if r.Body == nil || r.Body == http.NoBody {
@@ -84,7 +86,7 @@ func (w *watch) request(r *http.Request) *http.Request {
 	return r
 }
 
-// cause is the silence where it was that.
+// cause returns the stall Error if the request was cancelled for that, and otherwise err.
 func (w *watch) cause(err error) error {
 	var silent *Error
 	if errors.As(context.Cause(w.ctx), &silent) {
@@ -93,7 +95,7 @@ func (w *watch) cause(err error) error {
 	return err
 }
 
-// sent is a body on its way to the store. Its last bytes may be read after the answer has begun.
+// sent is a request body. Its last bytes may be read after the response has begun.
 type sent struct {
 	io.ReadCloser
 	watch *watch
@@ -107,7 +109,7 @@ func (s *sent) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// answer is a body on its way from the store. Only waiting for it counts, and not what its reader does meanwhile.
+// answer is a response body. The timer only runs during reads, so that a slow reader does not cancel the request.
 type answer struct {
 	io.ReadCloser
 	watch *watch

@@ -13,7 +13,7 @@ import (
 
 const limit = 10 * time.Second
 
-// slow is a body, or an answer, that pauses before each byte.
+// slow is a request or response body that pauses before each byte.
 type slow struct {
 	ctx    context.Context
 	pauses []time.Duration
@@ -42,7 +42,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func TestARequestMayBeSlowAndNotSilent(t *testing.T) {
+func TestSilentRequestsAreCancelledAndSlowOnesAreNot(t *testing.T) {
 	const almost, over = limit - time.Second, limit + time.Second
 	for name, test := range map[string]struct {
 		send   []time.Duration
@@ -84,7 +84,7 @@ func TestARequestMayBeSlowAndNotSilent(t *testing.T) {
 	}
 }
 
-// whole sends a request and reads all of its answer.
+// whole sends a request and reads its whole response.
 func whole(t *testing.T, transport Transport, send []time.Duration, read time.Duration) ([]byte, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
@@ -115,7 +115,7 @@ func whole(t *testing.T, transport Transport, send []time.Duration, read time.Du
 	}
 }
 
-func TestTheErrorOfACallerWhoEndsIsHisOwn(t *testing.T) {
+func TestCancellationByTheCallerIsNotAStall(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPut, "http://store", strings.NewReader("x"))

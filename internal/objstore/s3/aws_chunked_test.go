@@ -9,19 +9,19 @@ import (
 	"testing"
 )
 
-// A frame that is longer or shorter than announced is a request that never ends, or that breaks each time.
-func TestAFrameIsAsLongAsItSays(t *testing.T) {
+// With a wrong length, each request would hang or fail.
+func TestChunkedBodyHasTheAnnouncedLength(t *testing.T) {
 	for _, size := range []int{partSize + 1, partSize + chunkSize - 1, partSize + chunkSize, partSize + chunkSize + 1} {
 		t.Run(fmt.Sprintf("%d bytes", size), func(t *testing.T) {
 			content := bytes.Repeat([]byte{'x'}, size)
 			body := spooled{bytes.NewReader(content), bytes.NewReader(content), size}
-			f, length := newFrame(t.Context(), newTape(body, body))
+			f, length := newChunkedBody(t.Context(), newReplayableBody(body, body))
 			got, err := io.ReadAll(f)
 			if err != nil || int64(len(got)) != length || strings.Count(string(got), "x") != size+len("x") { // of the trailer's name
-				t.Errorf("%d bytes of which %d are the body's, announced %d, error %v", len(got), strings.Count(string(got), "x")-1, length, err)
+				t.Errorf("%d bytes with %d bytes of content, announced %d, error %v", len(got), strings.Count(string(got), "x")-1, length, err)
 			}
 			if n, err := f.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
-				t.Errorf("after its end come %d bytes, error %v", n, err)
+				t.Errorf("%d bytes after the end, error %v", n, err)
 			}
 		})
 	}

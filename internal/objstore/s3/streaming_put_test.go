@@ -19,17 +19,17 @@ import (
 	"time"
 )
 
-const liveSize = partSize + 12345
+const streamedSize = partSize + 12345
 
-func liveBody() (content []byte, body io.Reader) {
-	content = bytes.Repeat([]byte("0123456789abcde"), liveSize/15+1)[:liveSize]
-	return content, spooled{bytes.NewReader(content), bytes.NewReader(content), liveSize}
+func streamedBody() (content []byte, body io.Reader) {
+	content = bytes.Repeat([]byte("0123456789abcde"), streamedSize/15+1)[:streamedSize]
+	return content, spooled{bytes.NewReader(content), bytes.NewReader(content), streamedSize}
 }
 
-// liveServer is an S3 server that takes parts, and does with a body in one request what put says.
-type liveServer struct {
-	put    func(w http.ResponseWriter, r *http.Request, body []byte) (object []byte)
-	unsaid bool // how large an object is
+// streamingServer is an S3 server that accepts parts. put decides what it stores of a body in one request.
+type streamingServer struct {
+	put      func(w http.ResponseWriter, r *http.Request, body []byte) (object []byte)
+	hideSize bool // do not report the size of objects
 
 	mu     sync.Mutex
 	asked  []string
@@ -38,7 +38,7 @@ type liveServer struct {
 	object []byte
 }
 
-func (s *liveServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *streamingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,7 +58,7 @@ func (s *liveServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if kind == http.MethodGet {
 			_, _ = io.WriteString(w, "<Error><Code>NoSuchKey</Code></Error>")
 		}
-	case kind == http.MethodHead && s.unsaid:
+	case kind == http.MethodHead && s.hideSize:
 	default:
 		w.Header().Set("Content-Length", fmt.Sprint(len(s.object)))
 		_, _ = w.Write(s.object)
@@ -66,32 +66,32 @@ func (s *liveServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.asked = append(s.asked, kind)
 }
 
-// seen is what was asked for and is held. It waits for the last answer to have ended, which a client may have before that.
-func (s *liveServer) seen() (asked []string, object []byte) {
+// seen returns the requests and the stored object. It waits until the last handler has returned.
+func (s *streamingServer) seen() (asked []string, object []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.asked, s.object
 }
 
-func (s *liveServer) open(t *testing.T, o Options) *Store {
+func (s *streamingServer) open(t *testing.T, o Options) *Store {
 	t.Helper()
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
-	return openLive(t, Config{Endpoint: server.URL, Options: o})
+	return openStore(t, Config{Endpoint: server.URL, Options: o})
 }
 
-// openTLS speaks HTTP/2 as well.
-func (s *liveServer) openTLS(t *testing.T, o Options) *Store {
+// openTLS opens a store on a TLS server that also supports HTTP/2.
+func (s *streamingServer) openTLS(t *testing.T, o Options) *Store {
 	t.Helper()
 	server := httptest.NewUnstartedServer(s)
 	server.EnableHTTP2 = true
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	bundle := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	return openLive(t, Config{Endpoint: server.URL, CABundle: bundle, Options: o})
+	return openStore(t, Config{Endpoint: server.URL, CABundle: bundle, Options: o})
 }
 
-func openLive(t *testing.T, c Config) *Store {
+func openStore(t *testing.T, c Config) *Store {
 	t.Helper()
 	c.Bucket, c.ForcePathStyle, c.AccessKeyID, c.SecretAccessKey = "bucket", true, "id", "secret"
 	store, err := Open(t.Context(), c)
@@ -101,12 +101,12 @@ func openLive(t *testing.T, c Config) *Store {
 	return store
 }
 
-// What a store gets wrong here is refused by it, or kept as it is: a snapshot with text before it.
-func TestABodyOfKnownSizeIsFramedAsS3HasIt(t *testing.T) {
-	for name, open := range map[string]func(*liveServer, *testing.T, Options) *Store{"over HTTP": (*liveServer).open, "over TLS": (*liveServer).openTLS} {
+// A store rejects a wrong encoding, or stores the encoded bytes as the object.
+func TestStreamingPutUsesTheAWSChunkedEncoding(t *testing.T) {
+	for name, open := range map[string]func(*streamingServer, *testing.T, Options) *Store{"over HTTP": (*streamingServer).open, "over TLS": (*streamingServer).openTLS} {
 		t.Run(name, func(t *testing.T) {
-			content, body := liveBody()
-			server := &liveServer{put: func(http.ResponseWriter, *http.Request, []byte) []byte { return content }}
+			content, body := streamedBody()
+			server := &streamingServer{put: func(http.ResponseWriter, *http.Request, []byte) []byte { return content }}
 			store := open(server, t, Options{Encryption: SSES3, StorageClass: "STANDARD_IA", LockMode: "GOVERNANCE", RetainFor: time.Hour, Tags: map[string]string{"team": "a"}})
 			if err := store.Put(t.Context(), "key", body); err != nil {
 				t.Fatal(err)
@@ -136,8 +136,8 @@ func TestABodyOfKnownSizeIsFramedAsS3HasIt(t *testing.T) {
 	}
 }
 
-// A store, or a proxy before it, that cannot take a snapshot in one request must get it in parts.
-func TestWhatOneRequestCannotDoIsDoneInParts(t *testing.T) {
+// A store or a proxy may be unable to accept a snapshot in one request.
+func TestPutFallsBackToPartsIfTheStreamingPutFails(t *testing.T) {
 	refused := func(status int, code string) func(http.ResponseWriter, *http.Request, []byte) []byte {
 		return func(w http.ResponseWriter, _ *http.Request, _ []byte) []byte {
 			w.WriteHeader(status)
@@ -149,16 +149,16 @@ func TestWhatOneRequestCannotDoIsDoneInParts(t *testing.T) {
 		put  func(http.ResponseWriter, *http.Request, []byte) []byte
 		asks []string
 	}{
-		"a proxy finds it too large":            {refused(http.StatusRequestEntityTooLarge, "EntityTooLarge"), []string{"PUT", "GET", "create", "part", "part", "complete"}},
-		"trailers are not implemented":          {refused(http.StatusNotImplemented, "NotImplemented"), []string{"PUT", "GET", "create", "part", "part", "complete"}},
-		"it is signed in a way not known":       {refused(http.StatusForbidden, "SignatureDoesNotMatch"), []string{"PUT", "GET", "create", "part", "part", "complete"}},
-		"it arrived with another checksum":      {refused(http.StatusBadRequest, "BadDigest"), []string{"PUT", "GET", "create", "part", "part", "complete"}},
-		"the frame is taken for the snapshot's": {func(_ http.ResponseWriter, _ *http.Request, body []byte) []byte { return body }, []string{"PUT", "HEAD", "DELETE", "GET", "create", "part", "part", "complete"}},
-		"half of it is taken for all":           {func(_ http.ResponseWriter, _ *http.Request, body []byte) []byte { return body[:partSize/2] }, []string{"PUT", "HEAD", "DELETE", "GET", "create", "part", "part", "complete"}},
+		"a proxy rejects its size":                {refused(http.StatusRequestEntityTooLarge, "EntityTooLarge"), []string{"PUT", "GET", "create", "part", "part", "complete"}},
+		"trailers are not implemented":            {refused(http.StatusNotImplemented, "NotImplemented"), []string{"PUT", "GET", "create", "part", "part", "complete"}},
+		"the signature is not supported":          {refused(http.StatusForbidden, "SignatureDoesNotMatch"), []string{"PUT", "GET", "create", "part", "part", "complete"}},
+		"the checksum differs":                    {refused(http.StatusBadRequest, "BadDigest"), []string{"PUT", "GET", "create", "part", "part", "complete"}},
+		"the store keeps the encoding as content": {func(_ http.ResponseWriter, _ *http.Request, body []byte) []byte { return body }, []string{"PUT", "HEAD", "DELETE", "GET", "create", "part", "part", "complete"}},
+		"the store keeps a truncated object":      {func(_ http.ResponseWriter, _ *http.Request, body []byte) []byte { return body[:partSize/2] }, []string{"PUT", "HEAD", "DELETE", "GET", "create", "part", "part", "complete"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			content, body := liveBody()
-			server := &liveServer{put: test.put}
+			content, body := streamedBody()
+			server := &streamingServer{put: test.put}
 			if err := server.open(t, Options{}).Put(t.Context(), "key", body); err != nil {
 				t.Fatal(err)
 			}
@@ -173,15 +173,15 @@ func TestWhatOneRequestCannotDoIsDoneInParts(t *testing.T) {
 	}
 }
 
-// inAnyOrder compares what came in two parts.
+// inAnyOrder compares an object of two parts that may have arrived in any order.
 func inAnyOrder(got, want []byte) bool {
 	return bytes.Equal(got, want) || bytes.Equal(got, slices.Concat(want[partSize:], want[:partSize]))
 }
 
-// An object that exists is somebody's snapshot: neither is it replaced, nor are parts sent that could only be refused.
-func TestAnExistingKeyIsNoReasonForParts(t *testing.T) {
-	_, body := liveBody()
-	server := &liveServer{put: func(w http.ResponseWriter, _ *http.Request, _ []byte) []byte {
+// An existing object must not be replaced, and the store would reject parts too.
+func TestPutDoesNotSendPartsIfTheKeyExists(t *testing.T) {
+	_, body := streamedBody()
+	server := &streamingServer{put: func(w http.ResponseWriter, _ *http.Request, _ []byte) []byte {
 		w.WriteHeader(http.StatusPreconditionFailed)
 		_, _ = io.WriteString(w, "<Error><Code>PreconditionFailed</Code></Error>")
 		return []byte("old")
@@ -193,10 +193,10 @@ func TestAnExistingKeyIsNoReasonForParts(t *testing.T) {
 	}
 }
 
-// What is not said of an object is no reason to remove it: whoever reads it will see whether it is whole.
-func TestAnObjectOfUnknownSizeStays(t *testing.T) {
-	content, body := liveBody()
-	server := &liveServer{unsaid: true, put: func(http.ResponseWriter, *http.Request, []byte) []byte { return content }}
+// The object may be complete: its reader checks that.
+func TestPutKeepsAnObjectOfUnknownSize(t *testing.T) {
+	content, body := streamedBody()
+	server := &streamingServer{hideSize: true, put: func(http.ResponseWriter, *http.Request, []byte) []byte { return content }}
 	err := server.open(t, Options{}).Put(t.Context(), "key", body)
 	asked, object := server.seen()
 	if !errors.Is(err, fs.ErrExist) || slices.Contains(asked, "DELETE") || !bytes.Equal(object, content) {

@@ -14,7 +14,7 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
-// trailing says that the body is a frame around size bytes.
+// trailing adds the headers of a body in aws-chunked encoding with size bytes of content and a trailing checksum.
 func trailing(size int64) []func(*middleware.Stack) error {
 	const hash = "STREAMING-UNSIGNED-PAYLOAD-TRAILER"
 	unsigned := func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
@@ -31,20 +31,20 @@ func trailing(size int64) []func(*middleware.Stack) error {
 
 const trailer = "x-amz-checksum-crc32"
 
-// chunkSize of what is framed: stores want 8 KiB at least, and MinIO takes 16 MiB at most.
+// chunkSize is the size of a chunk's content. Stores require at least 8 KiB, and MinIO accepts at most 16 MiB.
 const chunkSize = 1 << 20
 
-// frame is a body in chunks, and what S3 wants after them.
-type frame struct {
-	content *live
+// chunkedBody is a body in S3's aws-chunked encoding: chunks of the content, and a trailer with its checksum.
+type chunkedBody struct {
+	content *sequentialReader
 	offset  int64
-	piece   io.Reader // of the frame, that is being sent
+	piece   io.Reader // the encoded bytes that are being sent
 	ended   bool
 }
 
-// newFrame returns a body's, and how long it will be.
-func newFrame(ctx context.Context, t *tape) (f *frame, length int64) {
-	f = &frame{content: &live{ctx: ctx, tape: t}, piece: strings.NewReader("")}
+// newChunkedBody returns the encoded body and its length.
+func newChunkedBody(ctx context.Context, t *replayableBody) (f *chunkedBody, length int64) {
+	f = &chunkedBody{content: &sequentialReader{ctx: ctx, replayable: t}, piece: strings.NewReader("")}
 	full, rest := t.size/chunkSize, t.size%chunkSize
 	length = full*int64(len(chunkHead(chunkSize))+chunkSize+len(crlf)) + int64(len(f.end()))
 	if rest > 0 {
@@ -57,13 +57,13 @@ func chunkHead(chunk int64) string { return strconv.FormatInt(chunk, 16) + crlf 
 
 const crlf = "\r\n"
 
-// end is good when all of the content has been read; its length always is.
-func (f *frame) end() string {
+// end returns the last chunk and the trailer. Its length is constant; its checksum is right once all content was read.
+func (f *chunkedBody) end() string {
 	sum := base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, f.content.sum))
 	return chunkHead(0) + trailer + ":" + sum + crlf + crlf
 }
 
-func (f *frame) Read(p []byte) (int, error) {
+func (f *chunkedBody) Read(p []byte) (int, error) {
 	for {
 		n, err := f.piece.Read(p)
 		if n > 0 || err == nil || !errors.Is(err, io.EOF) || f.ended {
@@ -73,8 +73,8 @@ func (f *frame) Read(p []byte) (int, error) {
 	}
 }
 
-func (f *frame) next() {
-	n := min(chunkSize, f.content.tape.size-f.offset)
+func (f *chunkedBody) next() {
+	n := min(chunkSize, f.content.replayable.size-f.offset)
 	if f.ended = n == 0; f.ended {
 		f.piece = strings.NewReader(f.end())
 		return
