@@ -244,7 +244,7 @@ func (n *namespaced) undoneIfDeleted(cluster, path string) {
 	}
 	for name, pod := range n.pods(cluster) {
 		if pods[name].UID != pod.UID {
-			n.Errorf("Pod %s was made again", name)
+			n.Errorf("Pod %s was recreated", name)
 		}
 	}
 	n.applyFile("examples/secret-s3.yaml")
