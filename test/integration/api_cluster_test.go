@@ -19,7 +19,7 @@ const (
 	wantTLS     = "spec.TLS.static: operatorSecret and member.serverSecret go together: write both (TLS for clients) or neither"
 )
 
-func TestEtcdClusterIsRefused(t *testing.T) {
+func TestInvalidEtcdClusterIsRefused(t *testing.T) {
 	runRefused(t, "EtcdCluster", map[string]refused{
 		"no spec":                         {spec: "", want: "spec: Required value"},
 		"no size":                         {spec: "{}", want: "spec.size: Required value"},
@@ -90,7 +90,7 @@ func TestEtcdClusterIsRefused(t *testing.T) {
 	})
 }
 
-func TestEtcdClusterIsAccepted(t *testing.T) {
+func TestValidEtcdClusterIsAccepted(t *testing.T) {
 	runAccepted(t, "EtcdCluster", map[string]accepted{
 		"size 1":                         {spec: "{size: 1}"},
 		"an even size":                   {spec: "{size: 2}"},
@@ -134,7 +134,7 @@ func pairs(n int) string {
 	return strings.Join(entries, ", ")
 }
 
-func TestTLSOfARunningClusterStaysAsItIs(t *testing.T) {
+func TestTLSOfAFormedClusterCannotChange(t *testing.T) {
 	const plain, static, managed = "{}", "{static: {member: {peerSecret: peer}}}", "{managed: {}}"
 	const refusal = "spec.TLS cannot be turned on or off, nor can its certificates come from elsewhere, under a running cluster: to change it, save a snapshot and restore it into a new EtcdCluster"
 	tests := map[string]struct {
