@@ -125,7 +125,7 @@ func TestValidEtcdClusterIsAccepted(t *testing.T) {
 	})
 }
 
-// pairs is the inside of a YAML map with n entries.
+// pairs returns n entries of a YAML map.
 func pairs(n int) string {
 	entries := make([]string, n)
 	for i := range entries {
@@ -142,15 +142,15 @@ func TestTLSOfAFormedClusterCannotChange(t *testing.T) {
 		formed   bool
 		want     string
 	}{
-		"it is not turned on":                          {plain, managed, true, refusal},
-		"nor off":                                      {managed, plain, true, refusal},
-		"nor on for members only":                      {plain, static, true, refusal},
-		"nor from static to managed":                   {static, managed, true, refusal},
-		"nor from managed to cert-manager":             {managed, "{certManager: {issuerRef: {name: a}}}", true, refusal},
-		"a cluster that has not formed may change":     {plain, managed, false, ""},
-		"durations may change":                         {managed, "{managed: {duration: 1000h}}", true, ""},
-		"static Secrets may have other names":          {static, "{static: {member: {peerSecret: other}}}", true, ""},
-		"a cluster without TLS may say so in two ways": {plain, "null", true, ""},
+		"TLS cannot be turned on":                            {plain, managed, true, refusal},
+		"TLS cannot be turned off":                           {managed, plain, true, refusal},
+		"TLS between members cannot be turned on":            {plain, static, true, refusal},
+		"static cannot become managed":                       {static, managed, true, refusal},
+		"managed cannot become certManager":                  {managed, "{certManager: {issuerRef: {name: a}}}", true, refusal},
+		"TLS can be turned on before the cluster has formed": {plain, managed, false, ""},
+		"durations can change":                               {managed, "{managed: {duration: 1000h}}", true, ""},
+		"the names of static Secrets can change":             {static, "{static: {member: {peerSecret: other}}}", true, ""},
+		"an empty TLS can become null":                       {plain, "null", true, ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -167,7 +167,7 @@ func TestTLSOfAFormedClusterCannotChange(t *testing.T) {
 			}
 			err := apply(test.to)
 			if (err == nil) != (test.want == "") || (err != nil && !strings.Contains(err.Error(), test.want)) {
-				t.Errorf("error %v, want one with %q", err, test.want)
+				t.Errorf("got the error %v, want one with %q", err, test.want)
 			}
 		})
 	}

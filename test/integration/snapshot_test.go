@@ -171,16 +171,16 @@ func drill(t *testing.T, client *etcd.Client, store objstore.Store, key string, 
 	if err != nil || !got.Compared || got.Info.Revision != revision {
 		t.Errorf("the restore test returned %+v, error %v, want a comparison at revision %d", got, err, revision)
 	}
-	request.Live = elsewhere{client}
+	request.Live = otherData{client}
 	if _, err := snapshot.Drill(t.Context(), request); !errors.Is(err, snapshot.ErrDiffers) {
 		t.Errorf("the restore test against a cluster with other data returned the error %v, want ErrDiffers", err)
 	}
 }
 
-// elsewhere returns the hash of the previous revision, as a cluster with other data would.
-type elsewhere struct{ *etcd.Client }
+// otherData returns the hash of the previous revision, as a cluster with other data would.
+type otherData struct{ *etcd.Client }
 
-func (e elsewhere) HashKV(ctx context.Context, revision int64) (uint32, int64, error) {
+func (e otherData) HashKV(ctx context.Context, revision int64) (uint32, int64, error) {
 	return e.Client.HashKV(ctx, revision-1)
 }
 

@@ -111,8 +111,8 @@ func (b *bench) operate(policy killer.Policy, what string, met func() error) {
 	b.Fatalf("the operator did not %s within %s: %v\nlast error of a pass: %v\n%s", what, converge, last, reconcileErr, b.dump())
 }
 
-// settled returns no error if the cluster is Ready for its newest generation.
-func (b *bench) settled() error {
+// isReady returns no error if the cluster is Ready for its newest generation.
+func (b *bench) isReady() error {
 	if err := b.client.Get(b.Context(), client.ObjectKeyFromObject(b.cluster), b.cluster); err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (b *bench) convergeWithKills(met func() error) {
 func (b *bench) check() {
 	b.Helper()
 	var quiet killer.Count
-	b.operate(&quiet, "stay settled", b.settled) // the killed operator may not have updated the status yet
+	b.operate(&quiet, "stay healthy", b.isReady) // the killed operator may not have updated the status yet
 	if err := b.noLeftovers(); err != nil {
 		kubetest.Eventually(b, "the cluster has exactly its Pods and volumes", func(context.Context) error { return b.noLeftovers() })
 	}
@@ -197,23 +197,23 @@ func (b *bench) noLeftovers() error {
 	return nil
 }
 
-// leftAlone runs passes on the settled cluster until three passes in a row write nothing. Earlier passes may write the
+// leftAlone runs passes on the healthy cluster until three passes in a row write nothing. Earlier passes may write the
 // database sizes to the status, which change up to seconds after a client's last write was acknowledged.
 func (b *bench) leftAlone() {
 	b.Helper()
 	const passes = 3
 	var count killer.Count
 	r := b.operator(killer.NewLife(b.Context(), &count))
-	kubetest.Eventually(b, "a settled cluster causes no writes", func(context.Context) error {
+	kubetest.Eventually(b, "a healthy cluster causes no writes", func(context.Context) error {
 		count.Reset()
 		for range passes {
 			result, err := r.Reconcile(b.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(b.cluster)})
-			if err != nil || result.RequeueAfter < settledPeriod {
-				b.Errorf("a pass on a settled cluster asks for the next one after %s, expected at least %s; error %v", result.RequeueAfter, settledPeriod, err)
+			if err != nil || result.RequeueAfter < healthyPeriod {
+				b.Errorf("a pass on a healthy cluster asks for the next one after %s, expected at least %s; error %v", result.RequeueAfter, healthyPeriod, err)
 			}
 		}
 		if writes := count.Writes(); len(writes) > 0 {
-			return fmt.Errorf("the operator wrote to a settled cluster: %q", writes)
+			return fmt.Errorf("the operator wrote to a healthy cluster: %q", writes)
 		}
 		return nil
 	})
@@ -224,8 +224,8 @@ func (b *bench) leftAlone() {
 	}
 }
 
-// settledPeriod is the shortest interval between passes on a settled cluster.
-const settledPeriod = 10 * time.Second
+// healthyPeriod is the shortest interval between passes on a healthy cluster.
+const healthyPeriod = 10 * time.Second
 
 // dump describes the cluster, its Pods and its volumes for the message of a failed test.
 func (b *bench) dump() string {

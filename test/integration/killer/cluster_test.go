@@ -28,47 +28,47 @@ func TestNoDataIsLostIfTheOperatorIsKilledAtEveryCall(t *testing.T) {
 	b := newBench(t, v1beta2.EtcdClusterSpec{Size: 3, Version: older})
 	b.traffic.run()
 	kubetest.Create(t, b.cluster)
-	b.step("forming a cluster", func(b *bench) { b.convergeWithKills(b.settled) })
-	born := b.cluster.Status.ClusterID
+	b.step("forming a cluster", func(b *bench) { b.convergeWithKills(b.isReady) })
+	original := b.cluster.Status.ClusterID
 
 	b.step("replacing a member whose volume was deleted", func(b *bench) {
 		lost := b.cluster.Status.MemberStatuses[0]
 		b.delete(&corev1.PersistentVolumeClaim{}, lost.Name)
 		b.delete(&corev1.Pod{}, lost.Name)
-		b.convergeWithKills(func() error { return b.goneAndSettled(lost) })
+		b.convergeWithKills(func() error { return b.goneAndReady(lost) })
 	})
 	b.step("upgrading to the next minor version", func(b *bench) {
 		b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.Version = newer })
-		b.convergeWithKills(b.settled)
+		b.convergeWithKills(b.isReady)
 		if b.cluster.Status.CurrentVersion != newer {
 			t.Errorf("the status reports version %s, but the upgrade is complete", b.cluster.Status.CurrentVersion)
 		}
 	})
 	b.step("shrinking from three to one", func(b *bench) {
 		b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.Size = 1 })
-		b.convergeWithKills(b.settled)
+		b.convergeWithKills(b.isReady)
 	})
 	b.step("growing from one to three", func(b *bench) {
 		b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.Size = 3 })
-		b.convergeWithKills(b.settled)
+		b.convergeWithKills(b.isReady)
 	})
 	b.step("hibernating and resuming", func(b *bench) {
 		awake := members(b.cluster)
 		b.traffic.paused(func() {
 			b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.Hibernate = true })
-			b.operate(&killer.Chain{}, "hibernate the cluster", b.settled)
+			b.operate(&killer.Chain{}, "hibernate the cluster", b.isReady)
 			if pods, volumes := b.list(), b.claims(); len(pods) != 0 || len(volumes) != 3 {
 				t.Errorf("the hibernated cluster has %d Pods and %d volumes, expected 0 and 3", len(pods), len(volumes))
 			}
 		})
 		b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.Hibernate = false })
-		b.convergeWithKills(b.settled)
+		b.convergeWithKills(b.isReady)
 		if again := members(b.cluster); again != awake {
 			t.Errorf("hibernation changed the members from %s to %s", awake, again)
 		}
 	})
-	if b.cluster.Status.ClusterID != born || b.cluster.Status.Incarnation != 1 {
-		t.Errorf("the cluster ID changed from %s to %s (incarnation %d): the data is lost", born, b.cluster.Status.ClusterID, b.cluster.Status.Incarnation)
+	if b.cluster.Status.ClusterID != original || b.cluster.Status.Incarnation != 1 {
+		t.Errorf("the cluster ID changed from %s to %s (incarnation %d): the data is lost", original, b.cluster.Status.ClusterID, b.cluster.Status.Incarnation)
 	}
 }
 
@@ -79,30 +79,30 @@ func TestPodChangesAndQuorumRecoverySucceedIfTheOperatorIsKilledAtEveryCall(t *t
 	b := newBench(t, v1beta2.EtcdClusterSpec{Size: 3, Version: newer})
 	b.traffic.run()
 	kubetest.Create(t, b.cluster)
-	b.operate(&killer.Count{}, "form a cluster", b.settled)
-	born := members(b.cluster)
+	b.operate(&killer.Count{}, "form a cluster", b.isReady)
+	original := members(b.cluster)
 
 	b.step("changing the environment of the Pods", func(b *bench) {
 		b.change(func(spec *v1beta2.EtcdClusterSpec) {
 			spec.Pod = &v1beta2.PodPolicy{EtcdEnv: []corev1.EnvVar{{Name: "ETCD_LOG_LEVEL", Value: "warn"}}}
 		})
-		b.convergeWithKills(b.settled)
+		b.convergeWithKills(b.isReady)
 	})
 	b.step("changing the labels of the Pods", func(b *bench) {
 		b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.Pod.Labels = map[string]string{"tier": "data"} })
-		b.convergeWithKills(b.settled)
+		b.convergeWithKills(b.isReady)
 	})
 	for _, version := range []string{newest, newer} {
 		b.step("changing the version to "+version, func(b *bench) {
 			b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.Version = version })
-			b.convergeWithKills(b.settled)
+			b.convergeWithKills(b.isReady)
 			if b.cluster.Status.CurrentVersion != version {
 				t.Errorf("the status reports version %s, but the upgrade is complete", b.cluster.Status.CurrentVersion)
 			}
 		})
 	}
-	if after := members(b.cluster); after != born {
-		t.Errorf("the changes replaced members: %s became %s", born, after)
+	if after := members(b.cluster); after != original {
+		t.Errorf("the changes replaced members: %s became %s", original, after)
 	}
 	b.step("recovering from the last member with consent", func(b *bench) {
 		survivor := ""
@@ -120,7 +120,7 @@ func TestPodChangesAndQuorumRecoverySucceedIfTheOperatorIsKilledAtEveryCall(t *t
 		b.change(func(spec *v1beta2.EtcdClusterSpec) {
 			spec.Recovery = &v1beta2.RecoveryPolicy{QuorumLoss: v1beta2.QuorumLossForceNewCluster}
 		})
-		b.convergeWithKills(b.settled)
+		b.convergeWithKills(b.isReady)
 		if !strings.Contains(members(b.cluster), "="+survivor+" ") {
 			b.Errorf("the surviving member %s was replaced; the members are %s", survivor, members(b.cluster))
 		}
@@ -149,10 +149,10 @@ func (b *bench) delete(object client.Object, name string) {
 	}
 }
 
-// goneAndSettled returns no error if the cluster is Ready without a member. It compares IDs, because a new member may
+// goneAndReady returns no error if the cluster is Ready without a member. It compares IDs, because a new member may
 // have the same name.
-func (b *bench) goneAndSettled(gone v1beta2.MemberStatus) error {
-	if err := b.settled(); err != nil {
+func (b *bench) goneAndReady(gone v1beta2.MemberStatus) error {
+	if err := b.isReady(); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(b.cluster.Status.MemberStatuses, func(m v1beta2.MemberStatus) bool { return m.ID == gone.ID }) {

@@ -30,8 +30,8 @@ func TestDefragmentationExpansionAndRepairSucceedIfTheOperatorIsKilledAtEveryCal
 	})
 	b.traffic.run()
 	kubetest.Create(t, b.cluster)
-	b.operate(&killer.Count{}, "form a cluster", b.settled)
-	born, ids, pods := b.cluster.Status.ClusterID, members(b.cluster), b.uids()
+	b.operate(&killer.Count{}, "form a cluster", b.isReady)
+	original, ids, pods := b.cluster.Status.ClusterID, members(b.cluster), b.uids()
 
 	b.step("defragmenting databases with free space", func(b *bench) {
 		b.writeAndCompact()
@@ -53,9 +53,9 @@ func TestDefragmentationExpansionAndRepairSucceedIfTheOperatorIsKilledAtEveryCal
 			return b.says(v1beta2.ReasonVolumeCannotGrow, "ControllerResizeInfeasible")
 		})
 		b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.Pod.PersistentVolumeClaimSpec = nil })
-		b.operate(&killer.Chain{}, "accept the present size", b.settled)
+		b.operate(&killer.Chain{}, "accept the present size", b.isReady)
 		b.requestVolumeSize("20Gi")
-		b.convergeWithKills(func() error { return errors.Join(driver.act(), b.settled()) })
+		b.convergeWithKills(func() error { return errors.Join(driver.act(), b.isReady()) })
 		b.volumesHave(driver.room)
 	})
 	if diff := cmp.Diff(pods, b.uids()); diff != "" || members(b.cluster) != ids {
@@ -72,11 +72,11 @@ func TestDefragmentationExpansionAndRepairSucceedIfTheOperatorIsKilledAtEveryCal
 			return nil
 		})
 		b.afterKill = func() { b.volumeKeptUntilReplaced(victim) }
-		b.convergeWithKills(func() error { return b.goneAndSettled(victim) })
+		b.convergeWithKills(func() error { return b.goneAndReady(victim) })
 		b.membersAgree()
 	})
-	if b.cluster.Status.ClusterID != born || b.cluster.Status.Incarnation != 1 {
-		t.Errorf("the cluster ID changed from %s to %s (incarnation %d): the data is lost", born, b.cluster.Status.ClusterID, b.cluster.Status.Incarnation)
+	if b.cluster.Status.ClusterID != original || b.cluster.Status.Incarnation != 1 {
+		t.Errorf("the cluster ID changed from %s to %s (incarnation %d): the data is lost", original, b.cluster.Status.ClusterID, b.cluster.Status.Incarnation)
 	}
 }
 
@@ -109,7 +109,7 @@ func (b *bench) compact() {
 
 // defragmented returns no error if the cluster is Ready and every member's database is small.
 func (b *bench) defragmented() error {
-	err := b.settled()
+	err := b.isReady()
 	for _, m := range b.cluster.Status.MemberStatuses {
 		if m.DBSize > history*int64(len(filling))/2 {
 			err = errors.Join(err, fmt.Errorf("the database of member %s has %d bytes", m.Name, m.DBSize))
@@ -139,7 +139,7 @@ func (b *bench) simulateMissedRun(schedule string) (last time.Time) {
 // defragmentedSince returns no error if the cluster is Ready and a run after that time is complete. It fails the test if
 // the run skipped a member. An operator that forgets after a kill which members it has defragmented never completes a run.
 func (b *bench) defragmentedSince(last time.Time) error {
-	if err := b.settled(); err != nil {
+	if err := b.isReady(); err != nil {
 		return err
 	}
 	run := b.cluster.Status.Defragmentation

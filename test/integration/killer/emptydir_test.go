@@ -19,17 +19,17 @@ func TestMembersWithoutVolumesAreReplacedWithoutDataLossIfTheOperatorIsKilledAtE
 	})
 	b.traffic.run()
 	kubetest.Create(t, b.cluster)
-	b.operate(&killer.Count{}, "form a cluster", b.settled)
-	born := b.cluster.Status.ClusterID
+	b.operate(&killer.Count{}, "form a cluster", b.isReady)
+	original := b.cluster.Status.ClusterID
 
 	b.step("upgrading to the next minor version", func(b *bench) {
 		before := b.cluster.Status.MemberStatuses
 		b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.Version = newer })
-		b.convergeWithKills(b.settled)
+		b.convergeWithKills(b.isReady)
 		b.allReplaced(before)
 	})
-	if b.cluster.Status.ClusterID != born || b.cluster.Status.CurrentVersion != newer {
-		t.Errorf("the cluster has the ID %s and version %s, expected %s and %s", b.cluster.Status.ClusterID, b.cluster.Status.CurrentVersion, born, newer)
+	if b.cluster.Status.ClusterID != original || b.cluster.Status.CurrentVersion != newer {
+		t.Errorf("the cluster has the ID %s and version %s, expected %s and %s", b.cluster.Status.ClusterID, b.cluster.Status.CurrentVersion, original, newer)
 	}
 }
 
@@ -37,7 +37,7 @@ func TestMembersWithoutVolumesAreReplacedWithoutDataLossIfTheOperatorIsKilledAtE
 func (b *bench) allReplaced(before []v1beta2.MemberStatus) {
 	b.Helper()
 	for _, gone := range before {
-		if err := b.goneAndSettled(gone); err != nil {
+		if err := b.goneAndReady(gone); err != nil {
 			b.Error(err)
 		}
 	}

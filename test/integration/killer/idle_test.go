@@ -19,8 +19,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/integration/podrunner"
 )
 
-// TestSettledClustersAreOnlyPolledAndNeverWritten runs the operator in a manager with its watches.
-func TestSettledClustersAreOnlyPolledAndNeverWritten(t *testing.T) {
+// TestHealthyClustersAreOnlyPolledAndNeverWritten runs the operator in a manager with its watches.
+func TestHealthyClustersAreOnlyPolledAndNeverWritten(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, v1beta2.EtcdClusterSpec{
 		Size: 3, Version: newer,
@@ -38,7 +38,7 @@ func TestSettledClustersAreOnlyPolledAndNeverWritten(t *testing.T) {
 		})
 	}, life.Client)
 	kubetest.Create(t, b.cluster)
-	kubetest.Eventually(t, "the cluster is Ready", func(context.Context) error { return b.settled() })
+	kubetest.Eventually(t, "the cluster is Ready", func(context.Context) error { return b.isReady() })
 	// The operator still processes the last watch events of the cluster's creation.
 	kubetest.Eventually(t, "the operator makes no calls for 2 seconds", func(ctx context.Context) error {
 		count.Reset()
@@ -50,9 +50,9 @@ func TestSettledClustersAreOnlyPolledAndNeverWritten(t *testing.T) {
 	})
 	count.Reset()
 	const periods = 2
-	pause(t.Context(), periods*settledPeriod)
+	pause(t.Context(), periods*healthyPeriod)
 	if writes := count.Writes(); len(writes) > 0 {
-		t.Errorf("the operator wrote to a settled cluster: %q", writes)
+		t.Errorf("the operator wrote to a healthy cluster: %q", writes)
 	}
 	polls := 0
 	for call, times := range count.Calls() {

@@ -35,7 +35,7 @@ func TestRestoreCompletesOrChangesNothingIfTheOperatorsAreKilledAtEveryCall(t *t
 	b := newBench(t, v1beta2.EtcdClusterSpec{Size: 3, Version: newer})
 	kubetest.Create(t, b.cluster, store.secret(b.cluster.Namespace))
 	stop := b.traffic.run()
-	b.operate(&killer.Count{}, "form a cluster", b.settled)
+	b.operate(&killer.Count{}, "form a cluster", b.isReady)
 	stop()
 	b.traffic.check()
 	saved := b.contents()
@@ -47,25 +47,25 @@ func TestRestoreCompletesOrChangesNothingIfTheOperatorsAreKilledAtEveryCall(t *t
 		}
 		return nil
 	})
-	now, born := b.contents(), b.cluster.Status.ClusterID
+	now, original := b.contents(), b.cluster.Status.ClusterID
 
 	b.step("nothing changes if the snapshot is deleted before the seed reads it", func(b *bench) {
 		store.put(t, "gone.db", b.save())
 		r := store.restore(b.cluster, "gone", "gone.db")
 		kubetest.Create(b, r)
-		b.proves(r)
+		b.verify(r)
 		store.remove(t, "gone.db")
-		b.restoring(now, now, func() error { return errors.Join(b.settled(), b.is(r, v1beta2.ConditionFailed)) })
-		if b.cluster.Status.ClusterID != born {
-			b.Errorf("the failed restore changed the cluster ID from %s to %s", born, b.cluster.Status.ClusterID)
+		b.restoring(now, now, func() error { return errors.Join(b.isReady(), b.is(r, v1beta2.ConditionFailed)) })
+		if b.cluster.Status.ClusterID != original {
+			b.Errorf("the failed restore changed the cluster ID from %s to %s", original, b.cluster.Status.ClusterID)
 		}
 	})
 	b.step("a restore in place completes", func(b *bench) {
 		r := store.restore(b.cluster, "good", "good.db")
 		kubetest.Create(b, r)
-		b.restoring(now, saved, func() error { return errors.Join(b.settled(), b.is(r, v1beta2.ConditionComplete)) })
-		if id := b.cluster.Status.ClusterID; id == born || id != r.Status.ClusterID {
-			b.Errorf("the cluster ID is %s, was %s before the restore, and the EtcdRestore reports %s", id, born, r.Status.ClusterID)
+		b.restoring(now, saved, func() error { return errors.Join(b.isReady(), b.is(r, v1beta2.ConditionComplete)) })
+		if id := b.cluster.Status.ClusterID; id == original || id != r.Status.ClusterID {
+			b.Errorf("the cluster ID is %s, was %s before the restore, and the EtcdRestore reports %s", id, original, r.Status.ClusterID)
 		}
 	})
 	b.step("a restore into a cluster that is created together with it completes", func(b *bench) {
@@ -76,7 +76,7 @@ func TestRestoreCompletesOrChangesNothingIfTheOperatorsAreKilledAtEveryCall(t *t
 		b.traffic = newTraffic(b)
 		r := store.restore(b.cluster, "another", "good.db")
 		kubetest.Create(b, r, b.cluster)
-		b.restoring(saved, saved, func() error { return errors.Join(b.settled(), b.is(r, v1beta2.ConditionComplete)) })
+		b.restoring(saved, saved, func() error { return errors.Join(b.isReady(), b.is(r, v1beta2.ConditionComplete)) })
 	})
 }
 
@@ -150,8 +150,8 @@ type quiet struct{ testing.TB }
 
 func (quiet) Log(...any) {}
 
-// proves runs restore-operator without kills until it has verified the source.
-func (b *bench) proves(r *v1beta2.EtcdRestore) {
+// verify runs restore-operator without kills until it has verified the source.
+func (b *bench) verify(r *v1beta2.EtcdRestore) {
 	b.Helper()
 	o := b.restoreOperator(&killer.Count{})
 	defer o.stop()

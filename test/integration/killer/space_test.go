@@ -30,7 +30,7 @@ func TestFullClusterAcceptsWritesAgainWithoutDataLoss(t *testing.T) {
 	})
 	b.traffic.run()
 	kubetest.Create(t, b.cluster)
-	b.operate(&killer.Count{}, "form a cluster", b.settled)
+	b.operate(&killer.Count{}, "form a cluster", b.isReady)
 	ids := members(b.cluster)
 
 	b.step("the quota is used up by history", func(b *bench) {
@@ -45,7 +45,7 @@ func TestFullClusterAcceptsWritesAgainWithoutDataLoss(t *testing.T) {
 	b.step("the quota is used up by keys", func(b *bench) {
 		written := 0
 		b.operate(&killer.Count{}, "tell the user to delete keys", func() error {
-			if b.settled() == nil { // continue to write as long as defragmentation frees space
+			if b.isReady() == nil { // continue to write as long as defragmentation frees space
 				written += b.fill(func(i int) string { return fmt.Sprintf("large-%d", written+i) })
 			}
 			return b.says(v1beta2.ReasonNoSpace, "gives no room: delete keys")
@@ -104,7 +104,7 @@ func (b *bench) callAnyMember(method string, request any) {
 
 // writable returns no error if the cluster is Ready and accepts writes.
 func (b *bench) writable() error {
-	if err := b.settled(); err != nil {
+	if err := b.isReady(); err != nil {
 		return err
 	}
 	err := errors.New("the client Service selects no ready member")
@@ -118,7 +118,7 @@ func (b *bench) writable() error {
 
 // says returns no error if the condition Ready has the reason and a message that contains words.
 func (b *bench) says(reason, words string) error {
-	err := b.settled()
+	err := b.isReady()
 	if ready := meta.FindStatusCondition(b.cluster.Status.Conditions, v1beta2.ConditionReady); ready != nil && ready.Reason == reason && strings.Contains(ready.Message, words) {
 		return nil
 	}

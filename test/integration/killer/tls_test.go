@@ -29,7 +29,7 @@ func TestCertificatesAndCAAreReplacedIfTheOperatorIsKilledAtEveryCall(t *testing
 	}}})
 	b.traffic.run()
 	kubetest.Create(t, b.cluster)
-	b.step("forming a cluster with certificates", func(b *bench) { b.convergeWithKills(b.settled) })
+	b.step("forming a cluster with certificates", func(b *bench) { b.convergeWithKills(b.isReady) })
 	first := b.secret("-ca")["ca.crt"]
 
 	b.step("renewing its certificates without a restart", func(b *bench) {
@@ -42,7 +42,7 @@ func TestCertificatesAndCAAreReplacedIfTheOperatorIsKilledAtEveryCall(t *testing
 			return nil
 		})
 		b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.TLS.Managed.RenewBefore = lasting(10 * time.Minute) })
-		b.convergeWithKills(func() error { return errors.Join(b.settled(), b.serveCurrentCertificates()) })
+		b.convergeWithKills(func() error { return errors.Join(b.isReady(), b.serveCurrentCertificates()) })
 		if diff := cmp.Diff(pods, b.uids()); diff != "" {
 			b.Errorf("the renewal restarted members (-before +after):\n%s", diff)
 		}
@@ -50,7 +50,7 @@ func TestCertificatesAndCAAreReplacedIfTheOperatorIsKilledAtEveryCall(t *testing
 	b.step("replacing the CA", func(b *bench) {
 		kubetest.MustKubectl(b, "", "annotate", "etcdcluster/"+b.cluster.Name, "-n", b.cluster.Namespace, v1beta2.AnnotationRotateCA+"=now")
 		b.convergeWithKills(func() error {
-			return errors.Join(b.caReplaced(string(first)), b.settled(), b.serveCurrentCertificates())
+			return errors.Join(b.caReplaced(string(first)), b.isReady(), b.serveCurrentCertificates())
 		})
 	})
 }
