@@ -1,4 +1,5 @@
-// Package bench measures what a save costs, as ratios and differences that mean something on a loaded machine:
+// Package bench measures the time and memory of a save. It reports ratios and differences, which are meaningful even on a
+// loaded machine:
 //
 //	make bench-save            # BENCH_MIB=1024 BENCH_VALUE=16384 BENCH_ROUNDS=3
 package bench
@@ -30,15 +31,16 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
 
-// order is what the process is told that saves.
-type order struct {
+// job describes the saves of a child process.
+type job struct {
 	URL, Dir string
 	Location connect.Access
 	Keys     []string
 }
 
-// BenchmarkSave compares a save with etcdctl's and with plain uploads of the same bytes, in parts as the common clients of
-// S3 do it and in one request (put), in turns, and says how much anonymous memory one save and four at once take above none.
+// BenchmarkSave compares a save with "etcdctl snapshot save" and with plain uploads of the same bytes: in parts, as common
+// S3 clients do, and in one request (put). It also reports the anonymous memory of one save and of four at once, above
+// that of the idle process.
 func BenchmarkSave(b *testing.B) {
 	mib, value := measure.Setting(b, "BENCH_MIB", 1024), measure.Setting(b, "BENCH_VALUE", 16<<10)
 	member := servers.Etcd(b, servers.EtcdOptions{Args: []string{"--quota-backend-bytes=8589934592", "--snapshot-count=10000", "--unsafe-no-fsync"}}).Members[0]
@@ -54,7 +56,7 @@ func BenchmarkSave(b *testing.B) {
 		started, etcd, s3, own := time.Now(), measure.CPU(member.PID()), measure.CPU(server.PID()), ownCPU(b)
 		run()
 		times[what] = append(times[what], time.Since(started))
-		b.Logf("%s: %v, on a processor: etcd %v, S3 server %v, client %v", what, time.Since(started).Round(10*time.Millisecond),
+		b.Logf("%s took %v; processor time: etcd %v, S3 server %v, client %v", what, time.Since(started).Round(10*time.Millisecond),
 			measure.CPU(member.PID())-etcd, measure.CPU(server.PID())-s3, (ownCPU(b) - own).Round(10*time.Millisecond))
 	}
 	for i := range measure.Setting(b, "BENCH_ROUNDS", 3) {
@@ -69,24 +71,24 @@ func BenchmarkSave(b *testing.B) {
 		key = fmt.Sprintf("saved-%d", i)
 		peak := 0
 		timed("save", func() {
-			peak = child(b, order{URL: member.ClientURL, Dir: b.TempDir(), Location: location, Keys: []string{key}})
+			peak = child(b, job{URL: member.ClientURL, Dir: b.TempDir(), Location: location, Keys: []string{key}})
 		})
-		b.Logf("one save: %d MiB of anonymous memory above idle", peak>>20)
+		b.Logf("one save used %d MiB of anonymous memory above idle", peak>>20)
 		b.ReportMetric(float64(peak>>20), "MiB-one")
 		remove(b, store, key)
 	}
-	b.Logf("%v", times)
+	b.Logf("all times: %v", times)
 	save, ctl := float64(measure.Median(times["save"])), measure.Median(times["etcdctl"])
 	b.ReportMetric(save/float64(max(ctl, measure.Median(times["upload"]))), "save/larger")
 	b.ReportMetric(save/float64(max(ctl, measure.Median(times["put"]))), "save/larger-put")
 	b.ReportMetric(save/float64(ctl), "save/etcdctl")
-	four := order{URL: member.ClientURL, Dir: b.TempDir(), Location: location, Keys: []string{"four-1", "four-2", "four-3", "four-4"}}
+	four := job{URL: member.ClientURL, Dir: b.TempDir(), Location: location, Keys: []string{"four-1", "four-2", "four-3", "four-4"}}
 	peak := child(b, four)
-	b.Logf("four saves at once: %d MiB of anonymous memory above idle", peak>>20)
+	b.Logf("four saves at once used %d MiB of anonymous memory above idle", peak>>20)
 	b.ReportMetric(float64(peak>>20), "MiB-four")
 }
 
-// ownCPU is how long this process and those of its children that have ended were on a processor.
+// ownCPU returns the processor time of this process and its ended children.
 func ownCPU(b *testing.B) time.Duration {
 	b.Helper()
 	total := time.Duration(0)
@@ -152,16 +154,15 @@ func remove(b *testing.B, store objstore.Store, key string) {
 	}
 }
 
-// child saves in a process of its own and returns how much anonymous memory that had at most, above what it had
-// before, in bytes.
-func child(b *testing.B, o order) int {
+// child runs the saves in a separate process. It returns the peak of that process's anonymous memory above idle, in bytes.
+func child(b *testing.B, o job) int {
 	b.Helper()
 	content, err := json.Marshal(o)
 	if err != nil {
 		b.Fatal(err)
 	}
-	cmd := exec.CommandContext(b.Context(), os.Args[0], "-test.run=^TestChild$", "-test.v")
-	cmd.Env = append(os.Environ(), "BENCH_ORDER="+string(content))
+	cmd := exec.CommandContext(b.Context(), os.Args[0], "-test.run=^TestChildSaves$", "-test.v")
+	cmd.Env = append(os.Environ(), "BENCH_JOB="+string(content))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		b.Fatalf("%v: %s", err, out)
@@ -175,17 +176,17 @@ func child(b *testing.B, o order) int {
 			return peak
 		}
 	}
-	b.Fatalf("no figure in %s", out)
+	b.Fatalf("the child process did not report its memory:\n%s", out)
 	return 0
 }
 
-// TestChild is what child runs; alone it has nothing to do.
-func TestChild(t *testing.T) {
-	text := os.Getenv("BENCH_ORDER")
+// TestChildSaves is not a test: child runs it in a separate process. Without BENCH_JOB it does nothing.
+func TestChildSaves(t *testing.T) {
+	text := os.Getenv("BENCH_JOB")
 	if text == "" {
 		return
 	}
-	var o order
+	var o job
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +215,7 @@ func TestChild(t *testing.T) {
 	fmt.Printf("peak above idle: %d\n", <-peak-idle)
 }
 
-func save(t *testing.T, o order, key string) {
+func save(t *testing.T, o job, key string) {
 	client, err := etcd.Open(etcd.Endpoint{URL: o.URL}, nil)
 	if err != nil {
 		t.Error(err)
@@ -240,7 +241,7 @@ func save(t *testing.T, o order, key string) {
 	}
 }
 
-// watch returns the most anonymous memory that it saw.
+// watch returns the peak of this process's anonymous memory until ctx ends.
 func watch(ctx context.Context) int {
 	ticker := time.NewTicker(10 * time.Millisecond)
 	defer ticker.Stop()

@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { kubetest.Main(m) }
 
-// A site is a real kube-apiserver without this suite's CRDs, for Helm to install on.
+// A site is a real kube-apiserver without this suite's CRDs, on which Helm installs the chart.
 type site struct {
 	kubeconfig string
 }
@@ -50,8 +50,8 @@ func (s site) helm(t *testing.T, args ...string) string {
 	return out
 }
 
-// allowed asks the API server whether component of the release in namespace
-// release may do verb on resource in namespace.
+// allowed asks the API server whether a component of the release in the namespace
+// release has the right to do verb on resource in namespace.
 func allowed(t *testing.T, component, release, verb, resource, namespace string) bool {
 	t.Helper()
 	groups := map[string]string{
@@ -61,7 +61,7 @@ func allowed(t *testing.T, component, release, verb, resource, namespace string)
 	resource, sub, _ := strings.Cut(resource, "/")
 	apiGroup, known := groups[resource]
 	if !known {
-		t.Fatalf("no API group of %s", resource)
+		t.Fatalf("the table of API groups in allowed lacks %s", resource)
 	}
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 		User:   "system:serviceaccount:" + release + ":demo-" + component,
@@ -74,14 +74,14 @@ func allowed(t *testing.T, component, release, verb, resource, namespace string)
 	return review.Status.Allowed
 }
 
-func TestUninstallLeavesClustersAndInstallTakesThemUpAgain(t *testing.T) {
+func TestUninstallKeepsClustersAndReinstallManagesThemAgain(t *testing.T) {
 	s, namespace := newSite(t), kubetest.Namespace(t)
 	install := []string{"upgrade", "--install", releaseName, chartDir, "--namespace", namespace, "--wait=hookOnly"}
 
 	notes := s.helm(t, install...)
 	for _, want := range []string{"kind: EtcdCluster", "--selector=app.kubernetes.io/instance=demo", "helm uninstall stops the operators only"} {
 		if !strings.Contains(notes, want) {
-			t.Errorf("the notes do not say %q:\n%s", want, notes)
+			t.Errorf("the notes of helm do not contain %q:\n%s", want, notes)
 		}
 	}
 	cluster := &v1beta2.EtcdCluster{
@@ -94,25 +94,25 @@ func TestUninstallLeavesClustersAndInstallTakesThemUpAgain(t *testing.T) {
 	s.helm(t, "uninstall", releaseName, "--namespace", namespace)
 	var deployments appsv1.DeploymentList
 	if err := kubetest.Client(t).List(t.Context(), &deployments, client.InNamespace(namespace)); err != nil || len(deployments.Items) > 0 {
-		t.Errorf("after helm uninstall there are %d Deployments, %v", len(deployments.Items), err)
+		t.Errorf("after helm uninstall %d Deployments exist, expected none, error %v", len(deployments.Items), err)
 	}
 	after := &v1beta2.EtcdCluster{}
 	if err := kubetest.Client(t).Get(t.Context(), client.ObjectKeyFromObject(cluster), after); err != nil || after.UID != cluster.UID || after.DeletionTimestamp != nil {
-		t.Fatalf("after helm uninstall the EtcdCluster is gone or another: %v", err)
+		t.Fatalf("helm uninstall deleted or replaced the EtcdCluster, error %v", err)
 	}
 
 	s.helm(t, install...)
 	if err := kubetest.Client(t).List(t.Context(), &deployments, client.InNamespace(namespace)); err != nil || len(deployments.Items) != 3 {
-		t.Errorf("after the second install there are %d Deployments, %v", len(deployments.Items), err)
+		t.Errorf("after the second install %d Deployments exist, expected 3, error %v", len(deployments.Items), err)
 	}
 	s.helm(t, "upgrade", releaseName, chartDir, "--namespace", namespace, "--set", "restoreOperator.enabled=false", "--wait=hookOnly")
 	if err := kubetest.Client(t).List(t.Context(), &deployments, client.InNamespace(namespace)); err != nil || len(deployments.Items) != 2 {
-		t.Errorf("with restore-operator switched off there are %d Deployments, %v", len(deployments.Items), err)
+		t.Errorf("with restoreOperator.enabled=false %d Deployments exist, expected 2, error %v", len(deployments.Items), err)
 	}
 	s.helm(t, "uninstall", releaseName, "--namespace", namespace)
 }
 
-func TestTwoReleasesServeTheirOwnNamespacesOnly(t *testing.T) {
+func TestTwoReleasesHaveRightsOnlyInTheirOwnNamespaces(t *testing.T) {
 	s, north, south := newSite(t), kubetest.Namespace(t), kubetest.Namespace(t)
 	teamNorth, teamSouth := kubetest.Namespace(t), kubetest.Namespace(t)
 	s.helm(t, "install", releaseName, chartDir, "--namespace", north, "--set", "watchNamespaces={"+teamNorth+"}", "--wait=hookOnly")
@@ -143,34 +143,34 @@ func TestTwoReleasesServeTheirOwnNamespacesOnly(t *testing.T) {
 		{restoreOperator, "list", "etcdclusters", teamSouth, false},
 	} {
 		if got := allowed(t, test.component, north, test.verb, test.resource, test.namespace); got != test.want {
-			t.Errorf("%s may %s %s in %q: %t, want %t", test.component, test.verb, test.resource, test.namespace, got, test.want)
+			t.Errorf("%s has the right to %s %s in namespace %q: %t, want %t", test.component, test.verb, test.resource, test.namespace, got, test.want)
 		}
 	}
 	if !allowed(t, clusterOperator, south, "create", "pods", teamSouth) {
-		t.Error("the second release has no rights in its own namespace")
+		t.Error("the second release has no right to create Pods in its own namespace")
 	}
 	for _, namespace := range []string{north, south} {
 		s.helm(t, "uninstall", releaseName, "--namespace", namespace)
 	}
 }
 
-func TestPodsAreAdmittedWhereTheRestrictedStandardIsEnforced(t *testing.T) {
+func TestPodsAreAdmittedUnderTheRestrictedPodSecurityStandard(t *testing.T) {
 	r := render(t, "")
 	namespace := kubetest.Namespace(t)
 	kubetest.MustKubectl(t, "", "label", "namespace", namespace, "pod-security.kubernetes.io/enforce=restricted")
 	for component := range operators {
 		template := r.deployment(t, component).Spec.Template
-		// There is no controller here that makes ServiceAccounts' tokens, and none that makes Pods of Deployments.
+		// The test server has no controllers, so ServiceAccounts have no tokens and Deployments get no Pods.
 		template.Spec.ServiceAccountName = ""
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: component, Namespace: namespace}, Spec: template.Spec}
 		if err := kubetest.Client(t).Create(t.Context(), pod, client.DryRunAll); err != nil {
-			t.Errorf("%s is refused: %v", component, err)
+			t.Errorf("the API server refuses the Pod of %s: %v", component, err)
 		}
 		pod.Spec.Containers = slices.Clone(pod.Spec.Containers)
 		pod.Spec.Containers[0].SecurityContext = nil
 		pod.ObjectMeta = metav1.ObjectMeta{Name: component, Namespace: namespace}
 		if err := kubetest.Client(t).Create(t.Context(), pod, client.DryRunAll); err == nil || !strings.Contains(err.Error(), "violates PodSecurity") {
-			t.Fatalf("a Pod without a security context meets no enforcement: %v", err)
+			t.Fatalf("the API server accepts a Pod without a security context, so the test tested nothing: %v", err)
 		}
 	}
 }

@@ -13,8 +13,8 @@ import (
 
 const group = "etcd.database.coreos.com"
 
-// A right is one verb on one resource: "get pods", "patch etcdclusters/status".
-// rights returns all that component has by objects of the release.
+// rights returns all rights of a component. A right is a verb and a resource, for
+// example "get pods" or "patch etcdclusters/status".
 func (r release) rights(component string) []string {
 	var rights []string
 	for _, rule := range r.rules(component) {
@@ -55,7 +55,7 @@ func expand(lines ...string) []string {
 	return rights
 }
 
-func TestRights(t *testing.T) {
+func TestEachOperatorHasExactlyTheRightsThatItNeeds(t *testing.T) {
 	r := render(t, "")
 	common := []string{"secrets: get", "events: create patch", "leases: create get update"}
 	for component, want := range map[string][]string{
@@ -76,15 +76,15 @@ func TestRights(t *testing.T) {
 			"etcdclusters: get list watch", "etcdbackups: get list watch",
 		},
 	} {
-		t.Run(component+" has the rights that it needs and no other", func(t *testing.T) {
+		t.Run(component, func(t *testing.T) {
 			if diff := cmp.Diff(expand(append(want, common...)...), r.rights(component)); diff != "" {
-				t.Errorf("rights (-want +got):\n%s", diff)
+				t.Errorf("the rights of %s differ (-want +got):\n%s", component, diff)
 			}
 		})
 	}
 }
 
-func TestNoRuleIsBroad(t *testing.T) {
+func TestNoRuleHasAWildcardOrASensitiveRight(t *testing.T) {
 	for name, values := range map[string]string{"all namespaces": "", "two namespaces": "watchNamespaces: [a, b]"} {
 		t.Run(name, func(t *testing.T) {
 			r := render(t, values)
@@ -101,19 +101,19 @@ func checkRule(t *testing.T, component string, rule rbacv1.PolicyRule) {
 	t.Helper()
 	for _, words := range [][]string{rule.APIGroups, rule.Resources, rule.Verbs} {
 		if slices.Contains(words, "*") || len(words) == 0 {
-			t.Errorf("%s: a wildcard or nothing in %+v", component, rule)
+			t.Errorf("%s has a rule with a wildcard or an empty list: %+v", component, rule)
 		}
 	}
 	issues := component == clusterOperator && slices.Equal(rule.Verbs, []string{"create", "update"})
 	if slices.Contains(rule.Resources, "secrets") && !slices.Equal(rule.Verbs, []string{"get"}) && !issues {
-		t.Errorf("%s may %v Secrets", component, rule.Verbs)
+		t.Errorf("%s has the rights %v on Secrets", component, rule.Verbs)
 	}
 	if component == clusterOperator && slices.Contains(rule.Resources, "etcdbackups") {
-		t.Errorf("cluster-operator may %v EtcdBackups", rule.Verbs)
+		t.Errorf("cluster-operator has the rights %v on EtcdBackups, but must have none", rule.Verbs)
 	}
 	for _, verb := range rule.Verbs {
 		if slices.Contains([]string{"escalate", "bind", "impersonate", "deletecollection"}, verb) {
-			t.Errorf("%s may %s %v", component, verb, rule.Resources)
+			t.Errorf("%s has the sensitive right to %s %v", component, verb, rule.Resources)
 		}
 	}
 	for _, resource := range rule.Resources {
@@ -123,7 +123,7 @@ func checkRule(t *testing.T, component string, rule rbacv1.PolicyRule) {
 	}
 }
 
-func TestEveryBindingTiesARoleOfTheReleaseToItsOwnServiceAccount(t *testing.T) {
+func TestEveryBindingRefersToTheRoleAndServiceAccountOfItsOperator(t *testing.T) {
 	for name, values := range map[string]string{"all namespaces": "", "two namespaces": "watchNamespaces: [a, b]"} {
 		t.Run(name, func(t *testing.T) {
 			r := render(t, values)
@@ -134,10 +134,10 @@ func TestEveryBindingTiesARoleOfTheReleaseToItsOwnServiceAccount(t *testing.T) {
 			check := func(binding metav1.Object, role metav1.Object, ref rbacv1.RoleRef, subjects []rbacv1.Subject) {
 				component := binding.GetLabels()[componentLabel]
 				if role == nil || role.GetLabels()[componentLabel] != component {
-					t.Errorf("binding %s refers to %s %s, which is not of %s", binding.GetName(), ref.Kind, ref.Name, component)
+					t.Errorf("binding %s refers to %s %s, which does not belong to %s", binding.GetName(), ref.Kind, ref.Name, component)
 				}
 				if len(subjects) != 1 || subjects[0].Namespace != releaseNamespace || accounts[subjects[0].Name] != component {
-					t.Errorf("binding %s has the subjects %+v", binding.GetName(), subjects)
+					t.Errorf("binding %s must have only the ServiceAccount of %s, but has %+v", binding.GetName(), component, subjects)
 				}
 			}
 			bindings := 0
@@ -150,7 +150,7 @@ func TestEveryBindingTiesARoleOfTheReleaseToItsOwnServiceAccount(t *testing.T) {
 				check(b, find(all[*rbacv1.ClusterRole](r), "", b.RoleRef.Name), b.RoleRef, b.Subjects)
 			}
 			if bindings < 7 {
-				t.Errorf("only %d bindings", bindings)
+				t.Errorf("the chart has %d bindings, expected at least 7, so the test tested too little", bindings)
 			}
 		})
 	}
@@ -165,8 +165,8 @@ func find[T metav1.Object](objects []T, namespace, name string) metav1.Object {
 	return nil
 }
 
-func TestWatchNamespaces(t *testing.T) {
-	t.Run("each operator gets a Role in each namespace, and nothing else cluster-wide but StorageClasses", func(t *testing.T) {
+func TestWatchNamespacesLimitsRightsToTheNamespaces(t *testing.T) {
+	t.Run("each operator has a Role in each namespace, and the only cluster-wide right is on StorageClasses", func(t *testing.T) {
 		r := render(t, "watchNamespaces: [a, b]")
 		for component := range operators {
 			var namespaces []string
@@ -191,7 +191,7 @@ func TestWatchNamespaces(t *testing.T) {
 		}
 		for _, role := range all[*rbacv1.ClusterRole](r) {
 			if role.Labels[componentLabel] == "" {
-				continue // of users
+				continue // a role for users
 			}
 			want := []rbacv1.PolicyRule{{APIGroups: []string{"storage.k8s.io"}, Resources: []string{"storageclasses"}, Verbs: []string{"list"}}}
 			if diff := cmp.Diff(want, role.Rules); diff != "" {
@@ -200,7 +200,7 @@ func TestWatchNamespaces(t *testing.T) {
 		}
 	})
 
-	t.Run("nothing at all is cluster-wide where StorageClasses, user roles and CRDs are declined", func(t *testing.T) {
+	t.Run("no object is cluster-wide if StorageClasses, user roles and CRDs are disabled", func(t *testing.T) {
 		r := render(t, "watchNamespaces: [a]\nclusterOperator: {readStorageClasses: false}\nuserRoles: {create: false}\ncrds: {install: false}")
 		for _, object := range r.objects {
 			if object.GetNamespace() == "" {
@@ -209,7 +209,7 @@ func TestWatchNamespaces(t *testing.T) {
 		}
 	})
 
-	t.Run("rights on the Lease name that one Lease, apart from making it", func(t *testing.T) {
+	t.Run("each operator has rights only on its own Lease, except create", func(t *testing.T) {
 		r := render(t, "watchNamespaces: [a]")
 		for component := range operators {
 			for _, rule := range r.rules(component) {
@@ -217,15 +217,15 @@ func TestWatchNamespaces(t *testing.T) {
 					continue
 				}
 				if !slices.Equal(rule.ResourceNames, []string{component + "." + group}) {
-					t.Errorf("%s: %+v", component, rule)
+					t.Errorf("%s has rights on Leases of others: %+v", component, rule)
 				}
 			}
 		}
 	})
 }
 
-func TestRBACOfOthers(t *testing.T) {
-	t.Run("rbac.create false leaves no role of an operator", func(t *testing.T) {
+func TestRolesForUsersAndWithoutRBAC(t *testing.T) {
+	t.Run("rbac.create=false renders no role for an operator", func(t *testing.T) {
 		r := render(t, "rbac: {create: false}")
 		for component := range operators {
 			if got := r.rights(component); len(got) > 0 {
@@ -233,11 +233,11 @@ func TestRBACOfOthers(t *testing.T) {
 			}
 		}
 		if got := len(all[*rbacv1.RoleBinding](r)) + len(all[*rbacv1.ClusterRoleBinding](r)); got != 0 {
-			t.Errorf("%d bindings", got)
+			t.Errorf("the chart has %d bindings, expected none", got)
 		}
 	})
 
-	t.Run("users who may view see the three kinds, who may edit change them, and nobody writes a status", func(t *testing.T) {
+	t.Run("viewers can read the three kinds, editors can change them, and no user can write a status", func(t *testing.T) {
 		r := render(t, "")
 		read, write := []string{"get", "list", "watch"}, []string{"create", "update", "patch", "delete", "deletecollection"}
 		for _, role := range all[*rbacv1.ClusterRole](r) {
@@ -245,7 +245,7 @@ func TestRBACOfOthers(t *testing.T) {
 			edit := role.Labels["rbac.authorization.k8s.io/aggregate-to-edit"] == "true"
 			if role.Labels[componentLabel] != "" {
 				if view || edit {
-					t.Errorf("%s, an operator's, is given to users", role.Name)
+					t.Errorf("the operator's role %s is aggregated to users", role.Name)
 				}
 				continue
 			}
@@ -254,15 +254,15 @@ func TestRBACOfOthers(t *testing.T) {
 			}
 			want := map[bool][]string{true: read, false: write}[view]
 			if got := role.Rules[0]; !slices.Equal(got.Verbs, want) || len(got.Resources) != 3 {
-				t.Errorf("%s: %+v, want %v", role.Name, got, want)
+				t.Errorf("role %s has the rule %+v, want the verbs %v on three resources", role.Name, got, want)
 			}
 			for _, rule := range role.Rules {
 				if !slices.Equal(rule.APIGroups, []string{group}) {
-					t.Errorf("%s: %+v", role.Name, rule)
+					t.Errorf("role %s has rights in other API groups: %+v", role.Name, rule)
 				}
 				for _, resource := range rule.Resources {
 					if strings.HasSuffix(resource, "/status") && !slices.Equal(rule.Verbs, []string{"get"}) {
-						t.Errorf("%s lets users %v %s", role.Name, rule.Verbs, resource)
+						t.Errorf("role %s gives users the rights %v on %s", role.Name, rule.Verbs, resource)
 					}
 				}
 			}

@@ -1,6 +1,6 @@
-// Package chart tests charts/etcd-operator as Helm renders it: the objects are
-// decoded strictly into Kubernetes' own types, so that a field that no API
-// server knows is an error here. It needs the program helm in TEST_BIN.
+// Package chart tests charts/etcd-operator as Helm renders it. It decodes the
+// objects strictly into Kubernetes' own types, so a field that does not exist in
+// the API is an error. It needs the program helm in TEST_BIN.
 package chart
 
 import (
@@ -40,7 +40,7 @@ var operators = map[string]string{
 	restoreOperator: "restoreOperator",
 }
 
-// kinds are all that the chart may render.
+// kinds are all kinds that the chart may render.
 var kinds = map[string]func() metav1.Object{
 	"v1/ServiceAccount":                                func() metav1.Object { return &corev1.ServiceAccount{} },
 	"v1/Service":                                       func() metav1.Object { return &corev1.Service{} },
@@ -52,12 +52,12 @@ var kinds = map[string]func() metav1.Object{
 	"apiextensions.k8s.io/v1/CustomResourceDefinition": func() metav1.Object { return &apiextensionsv1.CustomResourceDefinition{} },
 }
 
-// A release is what one helm template renders.
+// A release has the objects that helm template renders.
 type release struct {
 	objects []metav1.Object
 }
 
-// helm runs helm with stdin and returns both outputs together.
+// helm runs helm with stdin and returns its combined output.
 func helm(t *testing.T, stdin string, args ...string) (string, error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), servers.Program(t, "helm"), args...)
@@ -68,7 +68,7 @@ func helm(t *testing.T, stdin string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// template renders the chart with values, a YAML text.
+// template renders the chart with values, as YAML.
 func template(t *testing.T, values string) (string, error) {
 	t.Helper()
 	return helm(t, values, "template", releaseName, chartDir, "--namespace", releaseNamespace, "--values", "-")
@@ -89,7 +89,7 @@ func render(t *testing.T, values string) release {
 		}
 		key := fmt.Sprintf("%T %s/%s", object, object.GetNamespace(), object.GetName())
 		if seen[key] {
-			t.Errorf("%s is rendered twice", key)
+			t.Errorf("the chart renders %s twice", key)
 		}
 		seen[key] = true
 		r.objects = append(r.objects, object)
@@ -105,13 +105,13 @@ func decode(t *testing.T, document string) metav1.Object {
 	}
 	if meta.Kind == "" {
 		if content := bytes.TrimSpace(uncomment(document)); len(content) > 0 {
-			t.Fatalf("a document without a kind:\n%s", document)
+			t.Fatalf("the chart renders a document without a kind:\n%s", document)
 		}
 		return nil
 	}
 	create, known := kinds[meta.APIVersion+"/"+meta.Kind]
 	if !known {
-		t.Fatalf("the chart renders a %s/%s, which this test does not know", meta.APIVersion, meta.Kind)
+		t.Fatalf("the chart renders the unexpected kind %s/%s", meta.APIVersion, meta.Kind)
 	}
 	object := create()
 	if err := yaml.UnmarshalStrict([]byte(document), object); err != nil {
@@ -141,7 +141,7 @@ func all[T metav1.Object](r release) []T {
 	return found
 }
 
-// deployment returns the Deployment of component, and fails where there is not
+// deployment returns the Deployment of component. It fails the test unless there is
 // exactly one.
 func (r release) deployment(t *testing.T, component string) *appsv1.Deployment {
 	t.Helper()
@@ -152,7 +152,7 @@ func (r release) deployment(t *testing.T, component string) *appsv1.Deployment {
 		}
 	}
 	if len(found) != 1 {
-		t.Fatalf("%d Deployments of %s, want 1", len(found), component)
+		t.Fatalf("%s has %d Deployments, want 1", component, len(found))
 	}
 	return found[0]
 }

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-func TestBadValuesAreRefused(t *testing.T) {
+func TestInvalidValuesAreRefused(t *testing.T) {
 	for name, test := range map[string]struct{ values, want string }{
 		"a misspelt value of an operator": {"clusterOperator: {replicaz: 1}", "'replicaz' not allowed"},
 		"an unknown operator":             {"defragOperator: {enabled: true}", "'defragOperator' not allowed"},
@@ -36,16 +36,16 @@ func TestBadValuesAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			out, err := template(t, test.values)
 			if err == nil {
-				t.Fatal("accepted")
+				t.Fatal("helm accepts the invalid values")
 			}
 			if !strings.Contains(out, test.want) {
-				t.Errorf("the error is\n%s\nwant one with %q", out, test.want)
+				t.Errorf("the error does not contain %q:\n%s", test.want, out)
 			}
 		})
 	}
 }
 
-func TestParentChartsMayGiveTheirOwnValues(t *testing.T) {
+func TestValuesOfAParentChartAreAccepted(t *testing.T) {
 	render(t, "global: {region: north}\nenabled: true")
 }
 
@@ -89,7 +89,7 @@ func TestValuesTakeEffect(t *testing.T) {
 	container := pod.Spec.Containers[0]
 	restore := r.deployment(t, restoreOperator)
 
-	t.Run("images: the component's tag before the chart's, a digest before both, and one registry for all", func(t *testing.T) {
+	t.Run("a component's tag overrides the chart's, a digest overrides both, and the registry applies to all images", func(t *testing.T) {
 		var got []string
 		for _, d := range all[*appsv1.Deployment](r) {
 			got = append(got, d.Spec.Template.Spec.Containers[0].Image)
@@ -108,96 +108,96 @@ func TestValuesTakeEffect(t *testing.T) {
 		}
 	})
 
-	t.Run("names, accounts and labels", func(t *testing.T) {
+	t.Run("names, ServiceAccounts and labels are applied", func(t *testing.T) {
 		account := all[*corev1.ServiceAccount](r)[0]
 		if backup.Name != "suite-backup-operator" || pod.Spec.ServiceAccountName != "backup" || account.Name != "backup" ||
 			account.Annotations["eks.amazonaws.com/role-arn"] != "arn:aws:iam::1:role/backup" {
-			t.Errorf("Deployment %s, account %s, made %s %v", backup.Name, pod.Spec.ServiceAccountName, account.Name, account.Annotations)
+			t.Errorf("Deployment %s uses ServiceAccount %s; the chart renders %s with annotations %v", backup.Name, pod.Spec.ServiceAccountName, account.Name, account.Annotations)
 		}
 		if pod.Labels["team"] != "storage" || pod.Labels["tier"] != "data" || pod.Annotations["note"] != "yes" || backup.Labels["team"] != "storage" {
-			t.Errorf("labels %v, annotations %v", pod.Labels, pod.Annotations)
+			t.Errorf("the Pod has the labels %v and annotations %v", pod.Labels, pod.Annotations)
 		}
 		if restore.Spec.Template.Spec.ServiceAccountName != "shared" || len(all[*corev1.ServiceAccount](r)) != 2 {
-			t.Errorf("restore-operator runs as %s", restore.Spec.Template.Spec.ServiceAccountName)
+			t.Errorf("restore-operator must use the existing ServiceAccount shared, but uses %s", restore.Spec.Template.Spec.ServiceAccountName)
 		}
 	})
 
-	t.Run("placement", func(t *testing.T) {
+	t.Run("replicas and scheduling fields are applied", func(t *testing.T) {
 		s := pod.Spec
 		if *backup.Spec.Replicas != 2 || s.NodeSelector["disk"] != "ssd" || s.Tolerations[0].Key != "dedicated" || s.PriorityClassName != "system-cluster-critical" ||
 			s.Affinity.PodAntiAffinity == nil || s.TopologySpreadConstraints[0].MaxSkew != 1 || s.ImagePullSecrets[0].Name != "pull" || container.ImagePullPolicy != corev1.PullAlways {
-			t.Errorf("Pod is %+v", s)
+			t.Errorf("the Pod lacks a configured field: %+v", s)
 		}
 	})
 
-	t.Run("an extra flag comes last, an extra variable replaces the chart's, a volume is added", func(t *testing.T) {
+	t.Run("an extra flag is last, an extra variable overrides the chart's, and an extra volume is added", func(t *testing.T) {
 		if got := container.Args[len(container.Args)-1]; got != "--log-level=error" {
-			t.Errorf("last argument is %s", got)
+			t.Errorf("the last argument is %s, want --log-level=error", got)
 		}
 		var env []string
 		for _, e := range container.Env {
 			env = append(env, e.Name+"="+e.Value)
 		}
 		if diff := cmp.Diff([]string{"TMPDIR=/spool", "GOMEMLIMIT=1GiB", "SSL_CERT_DIR=/ca"}, env); diff != "" {
-			t.Errorf("env (-want +got):\n%s", diff)
+			t.Errorf("the environment differs (-want +got):\n%s", diff)
 		}
 		if len(pod.Spec.Volumes) != 2 || pod.Spec.Volumes[0].EmptyDir.SizeLimit.String() != "40Gi" || container.VolumeMounts[1].MountPath != "/ca" {
-			t.Errorf("volumes %+v, mounts %+v", pod.Spec.Volumes, container.VolumeMounts)
+			t.Errorf("the Pod has the volumes %+v and mounts %+v", pod.Spec.Volumes, container.VolumeMounts)
 		}
 	})
 
-	t.Run("without an election the old Pod ends before the new one starts, and no Lease is needed", func(t *testing.T) {
+	t.Run("without leader election the old Pod ends before the new one starts, and no Lease is used", func(t *testing.T) {
 		if restore.Spec.Strategy.Type != appsv1.RecreateDeploymentStrategyType {
-			t.Errorf("strategy is %q", restore.Spec.Strategy.Type)
+			t.Errorf("the strategy is %q, want Recreate", restore.Spec.Strategy.Type)
 		}
 		if args := restore.Spec.Template.Spec.Containers[0].Args; !slices.Contains(args, "--leader-elect=false") {
-			t.Errorf("arguments are %v", args)
+			t.Errorf("the arguments lack --leader-elect=false: %v", args)
 		}
 		if rights := r.rights(restoreOperator); slices.Contains(rights, "create leases") {
-			t.Errorf("rights are %v", rights)
+			t.Errorf("the operator still has rights on Leases: %v", rights)
 		}
 	})
 
-	t.Run("without metrics there is no port, no Service, and nothing listens", func(t *testing.T) {
+	t.Run("without metrics there is no port and no Service, and the server is disabled", func(t *testing.T) {
 		c := restore.Spec.Template.Spec.Containers[0]
 		if len(c.Ports) != 1 || !slices.Contains(c.Args, "--metrics-bind-address=0") || len(all[*corev1.Service](r)) != 2 {
-			t.Errorf("ports %+v, arguments %v", c.Ports, c.Args)
+			t.Errorf("the container has the ports %+v and arguments %v", c.Ports, c.Args)
 		}
 	})
 
-	t.Run("without a memory limit there is none for the garbage collector", func(t *testing.T) {
+	t.Run("without a memory limit GOMEMLIMIT is not set", func(t *testing.T) {
 		for _, e := range restore.Spec.Template.Spec.Containers[0].Env {
 			if e.Name == "GOMEMLIMIT" {
-				t.Errorf("env has %+v", e)
+				t.Errorf("the environment has %+v", e)
 			}
 		}
 	})
 }
 
-func TestALongReleaseNameStillGivesValidNames(t *testing.T) {
+func TestALongReleaseNameGivesValidNames(t *testing.T) {
 	r := render(t, "fullnameOverride: "+strings.Repeat("a", 46))
 	for _, s := range all[*corev1.Service](r) {
 		if len(s.Name) > 63 {
-			t.Errorf("the name of Service %s has %d characters", s.Name, len(s.Name))
+			t.Errorf("the name of Service %s has %d characters, the limit is 63", s.Name, len(s.Name))
 		}
 	}
 }
 
-func TestCRDs(t *testing.T) {
+func TestCRDsAreRenderedAsGenerated(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(chartDir, "files/crds/*.yaml"))
 	if err != nil || len(files) != 3 {
-		t.Fatalf("CRD files are %v, %v; run make generate", files, err)
+		t.Fatalf("found the CRD files %v, expected 3, error %v: run make generate", files, err)
 	}
 	const policy = "helm.sh/resource-policy"
 	for values, want := range map[string]string{"": "keep", "crds: {keep: false}": ""} {
-		t.Run("rendered as generated, with the resource policy '"+want+"'", func(t *testing.T) {
+		t.Run("with the resource policy '"+want+"'", func(t *testing.T) {
 			crds := all[*apiextensionsv1.CustomResourceDefinition](render(t, values))
 			if len(crds) != 3 {
-				t.Fatalf("%d CRDs, want 3", len(crds))
+				t.Fatalf("the chart renders %d CRDs, want 3", len(crds))
 			}
 			for _, crd := range crds {
 				if got := crd.Annotations[policy]; got != want {
-					t.Errorf("%s has the policy %q", crd.Name, got)
+					t.Errorf("%s has the resource policy %q, want %q", crd.Name, got, want)
 				}
 				if crd.Labels["app.kubernetes.io/part-of"] != "etcd-operator" {
 					t.Errorf("%s has the labels %v", crd.Name, crd.Labels)
@@ -205,14 +205,14 @@ func TestCRDs(t *testing.T) {
 				delete(crd.Annotations, policy)
 				crd.Labels = nil
 				if diff := cmp.Diff(generated(t, crd.Spec.Names.Plural), crd); diff != "" {
-					t.Errorf("%s (-generated +rendered):\n%s", crd.Name, diff)
+					t.Errorf("the rendered CRD %s differs from the generated one (-generated +rendered):\n%s", crd.Name, diff)
 				}
 			}
 		})
 	}
-	t.Run("left out when the platform's owner installs them", func(t *testing.T) {
+	t.Run("crds.install=false renders no CRDs", func(t *testing.T) {
 		if got := len(all[*apiextensionsv1.CustomResourceDefinition](render(t, "crds: {install: false}"))); got != 0 {
-			t.Errorf("%d CRDs", got)
+			t.Errorf("the chart renders %d CRDs, expected none", got)
 		}
 	})
 }
@@ -230,7 +230,7 @@ func generated(t *testing.T, plural string) *apiextensionsv1.CustomResourceDefin
 	return &crd
 }
 
-func TestTheREADMENamesEveryValue(t *testing.T) {
+func TestREADMEDocumentsEveryValue(t *testing.T) {
 	readme, err := os.ReadFile(filepath.Join(chartDir, "README.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -245,15 +245,15 @@ func TestTheREADMENamesEveryValue(t *testing.T) {
 	}
 	for _, path := range leaves("", values) {
 		operator, shared, _ := strings.Cut(path, ".")
-		// The three operators share a table, with the rest of the path in it.
+		// The three operators share a table, whose rows have the path without the operator.
 		inShared := strings.HasSuffix(operator, "Operator") && strings.Contains(string(readme), "| `"+shared+"` |")
 		if !inShared && !strings.Contains(string(readme), "| `"+path+"` |") {
-			t.Errorf("README.md has no row for %s", path)
+			t.Errorf("the README of the chart has no row for the value %s", path)
 		}
 	}
 }
 
-// leaves lists the paths of all values; resources and empty maps are one value.
+// leaves lists the paths of all values. It treats resources and empty maps as one value.
 func leaves(prefix string, values map[string]any) []string {
 	var paths []string
 	for key, value := range values {

@@ -16,20 +16,20 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 )
 
-func TestLint(t *testing.T) {
+func TestHelmLintAcceptsTheChart(t *testing.T) {
 	if out, err := helm(t, "", "lint", "--strict", chartDir); err != nil {
 		t.Errorf("helm lint --strict: %v\n%s", err, out)
 	}
 }
 
-func TestDefaults(t *testing.T) {
+func TestDefaultValuesRunThreeOperators(t *testing.T) {
 	r := render(t, "")
 
-	t.Run("three operators run, each with the image of the chart's version", func(t *testing.T) {
+	t.Run("each operator has one replica with the image of the chart's version", func(t *testing.T) {
 		got := map[string]string{}
 		for _, d := range all[*appsv1.Deployment](r) {
 			if *d.Spec.Replicas != 1 {
-				t.Errorf("%s has %d replicas", d.Name, *d.Spec.Replicas)
+				t.Errorf("%s has %d replicas, want 1", d.Name, *d.Spec.Replicas)
 			}
 			got[d.Name] = d.Spec.Template.Spec.Containers[0].Image
 		}
@@ -43,7 +43,7 @@ func TestDefaults(t *testing.T) {
 		}
 	})
 
-	t.Run("every namespaced object says the release's namespace", func(t *testing.T) {
+	t.Run("every namespaced object has the release's namespace", func(t *testing.T) {
 		for _, object := range r.objects {
 			kind := fmt.Sprintf("%T", object)
 			clusterWide := strings.Contains(kind, "Cluster") || strings.Contains(kind, "CustomResource")
@@ -53,7 +53,7 @@ func TestDefaults(t *testing.T) {
 		}
 	})
 
-	t.Run("the flags are flags of the operators", func(t *testing.T) {
+	t.Run("the operators accept the flags of their containers", func(t *testing.T) {
 		for component := range operators {
 			container := r.deployment(t, component).Spec.Template.Spec.Containers[0]
 			var options operator.Options
@@ -84,11 +84,11 @@ func TestDefaults(t *testing.T) {
 			}
 		}
 		if diff := cmp.Diff(map[string]string{backupOperator: "spool 16Gi", restoreOperator: "spool 16Gi"}, got); diff != "" {
-			t.Errorf("volumes (-want +got):\n%s", diff)
+			t.Errorf("the volumes differ (-want +got):\n%s", diff)
 		}
 	})
 
-	t.Run("Deployments and Services select the Pods of their own operator and of no other", func(t *testing.T) {
+	t.Run("Deployments and Services select only the Pods of their own operator", func(t *testing.T) {
 		selectors := map[string]labels.Selector{}
 		for _, d := range all[*appsv1.Deployment](r) {
 			selectors["Deployment "+d.Labels[componentLabel]] = labels.SelectorFromSet(d.Spec.Selector.MatchLabels)
@@ -97,7 +97,7 @@ func TestDefaults(t *testing.T) {
 			selectors["Service "+s.Labels[componentLabel]] = labels.SelectorFromSet(s.Spec.Selector)
 		}
 		if len(selectors) != 6 {
-			t.Errorf("%d selectors, want 6", len(selectors))
+			t.Errorf("found %d selectors, want 6", len(selectors))
 		}
 		for name, selector := range selectors {
 			for component := range operators {
@@ -109,7 +109,7 @@ func TestDefaults(t *testing.T) {
 		}
 	})
 
-	t.Run("probes and Services name ports that the container has", func(t *testing.T) {
+	t.Run("probes and Services use ports of the container", func(t *testing.T) {
 		for component := range operators {
 			container := r.deployment(t, component).Spec.Template.Spec.Containers[0]
 			ports := map[string]int32{}
@@ -118,46 +118,46 @@ func TestDefaults(t *testing.T) {
 			}
 			live, ready := container.LivenessProbe.HTTPGet, container.ReadinessProbe.HTTPGet
 			if live.Path != "/healthz" || ports[live.Port.String()] != 8081 || ready.Path != "/readyz" || ports[ready.Port.String()] != 8081 {
-				t.Errorf("%s: probes are %+v and %+v", component, live, ready)
+				t.Errorf("%s has the wrong probes %+v and %+v", component, live, ready)
 			}
 			for _, s := range all[*corev1.Service](r) {
 				if s.Labels[componentLabel] == component && ports[s.Spec.Ports[0].TargetPort.String()] != 8080 {
-					t.Errorf("%s: the Service's port leads to %s", component, s.Spec.Ports[0].TargetPort.String())
+					t.Errorf("%s: the target port of the Service is %s, want the metrics port", component, s.Spec.Ports[0].TargetPort.String())
 				}
 			}
 		}
 	})
 
-	t.Run("every container asks for CPU and memory, and is limited in memory only", func(t *testing.T) {
+	t.Run("every container requests CPU and memory, and limits only memory", func(t *testing.T) {
 		for component := range operators {
 			resources := r.deployment(t, component).Spec.Template.Spec.Containers[0].Resources
 			if got := resources.Requests.Cpu().String() + " " + resources.Requests.Memory().String(); got != "100m 128Mi" {
-				t.Errorf("%s requests %s", component, got)
+				t.Errorf("%s requests %s, want 100m 128Mi", component, got)
 			}
 			if resources.Limits.Memory().IsZero() || !resources.Limits.Cpu().IsZero() {
-				t.Errorf("%s has the limits %v", component, resources.Limits)
+				t.Errorf("%s must limit memory and not CPU, but has the limits %v", component, resources.Limits)
 			}
 		}
 	})
 }
 
-func TestEveryPodMeetsTheRestrictedStandard(t *testing.T) {
+func TestEveryPodMeetsTheRestrictedPodSecurityStandard(t *testing.T) {
 	r := render(t, "")
 	for component := range operators {
 		t.Run(component, func(t *testing.T) {
 			spec := r.deployment(t, component).Spec.Template.Spec
 			if spec.HostNetwork || spec.HostPID || spec.HostIPC {
-				t.Error("uses a namespace of the host")
+				t.Error("the Pod uses a namespace of its node")
 			}
 			if s := spec.SecurityContext; s.RunAsNonRoot == nil || !*s.RunAsNonRoot || s.SeccompProfile == nil || s.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault {
-				t.Errorf("security context of the Pod is %+v", s)
+				t.Errorf("the Pod must run as non-root with the RuntimeDefault seccomp profile, but has the security context %+v", s)
 			}
 			for _, c := range append(spec.InitContainers, spec.Containers...) {
 				checkContainer(t, c)
 			}
 			for _, v := range spec.Volumes {
 				if v.EmptyDir == nil {
-					t.Errorf("volume %s is no emptyDir", v.Name)
+					t.Errorf("volume %s is not an emptyDir", v.Name)
 				}
 			}
 		})
@@ -171,31 +171,31 @@ func checkContainer(t *testing.T, c corev1.Container) {
 	case s == nil:
 		t.Errorf("%s has no security context", c.Name)
 	case s.AllowPrivilegeEscalation == nil || *s.AllowPrivilegeEscalation:
-		t.Errorf("%s may escalate privileges", c.Name)
+		t.Errorf("%s allows privilege escalation", c.Name)
 	case s.ReadOnlyRootFilesystem == nil || !*s.ReadOnlyRootFilesystem:
-		t.Errorf("%s may write its root file system", c.Name)
+		t.Errorf("%s has a writable root file system", c.Name)
 	case s.Capabilities == nil || !slices.Equal(s.Capabilities.Drop, []corev1.Capability{"ALL"}) || len(s.Capabilities.Add) > 0:
-		t.Errorf("%s has the capabilities %+v", c.Name, s.Capabilities)
+		t.Errorf("%s must drop all capabilities, but has %+v", c.Name, s.Capabilities)
 	case s.Privileged != nil && *s.Privileged:
 		t.Errorf("%s is privileged", c.Name)
 	}
 }
 
-func TestAnOperatorThatIsSwitchedOffLeavesNothing(t *testing.T) {
+func TestDisabledOperatorHasNoObjects(t *testing.T) {
 	for component, key := range operators {
 		t.Run(component, func(t *testing.T) {
 			r := render(t, key+": {enabled: false}")
 			if got := len(all[*appsv1.Deployment](r)); got != 2 {
-				t.Errorf("%d Deployments, want 2", got)
+				t.Errorf("the chart renders %d Deployments, want 2", got)
 			}
 			for _, object := range r.objects {
 				if object.GetLabels()[componentLabel] == component || strings.Contains(object.GetName(), component) {
-					t.Errorf("%T %s is still there", object, object.GetName())
+					t.Errorf("the chart still renders %T %s", object, object.GetName())
 				}
 			}
 		})
 	}
-	t.Run("all three: only the CRDs and the roles of users stay", func(t *testing.T) {
+	t.Run("if all three are disabled, only the CRDs and the roles for users remain", func(t *testing.T) {
 		r := render(t, "clusterOperator: {enabled: false}\nbackupOperator: {enabled: false}\nrestoreOperator: {enabled: false}")
 		var got []string
 		for _, object := range r.objects {
@@ -207,7 +207,7 @@ func TestAnOperatorThatIsSwitchedOffLeavesNothing(t *testing.T) {
 			"etcdbackups.etcd.database.coreos.com", "etcdclusters.etcd.database.coreos.com", "etcdrestores.etcd.database.coreos.com",
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("objects (-want +got):\n%s", diff)
+			t.Errorf("the rendered objects differ (-want +got):\n%s", diff)
 		}
 	})
 }

@@ -17,33 +17,33 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 )
 
-// TestS3 is what a snapshot relies on: whole or not there, never replaced, and found again.
-func TestS3(t *testing.T) {
+// Snapshots rely on this contract: an object is complete or does not exist, is never replaced, and can be listed and read.
+func TestS3ServerMeetsTheContract(t *testing.T) {
 	s := theServer(t)
 	objstoretest.Run(t, func(t *testing.T) objstore.Store { return s.open(t, s.in(s.newBucket(t))) })
-	t.Run("without its bucket", func(t *testing.T) {
+	t.Run("reports a missing bucket", func(t *testing.T) {
 		objstoretest.RunNoBucket(t, s.open(t, s.in("etcd-conformance-absent")), "etcd-conformance-absent")
 	})
-	t.Run("with a wrong secret", func(t *testing.T) {
+	t.Run("reports a wrong secret", func(t *testing.T) {
 		l := s.in(s.newBucket(t))
 		l.Data["secret-access-key"] = []byte("not-the-secret")
 		objstoretest.RunDenied(t, s.open(t, l), l.Bucket, "not-the-secret")
 	})
-	t.Run("takes a snapshot in one request", func(t *testing.T) {
+	t.Run("accepts a snapshot in one request", func(t *testing.T) {
 		l := s.in(s.newBucket(t))
 		body := measured(1)
 		if err := s.open(t, l).Put(t.Context(), "key", body); err != nil {
 			t.Fatal(err)
 		}
 		if !s.inOneRequest(t, l.Bucket, "key") {
-			t.Error("it took it in parts only: snapshots are as safe, and take a refused request more")
+			t.Error("the server accepted the snapshot only in parts. Snapshots are equally safe, but each needs one more request")
 		}
 	})
 }
 
-// TestS3Encrypts looks at the kinds that S3_ENCRYPTION names, such as "SSE-S3 SSE-KMS SSE-C" (S3_KMS_KEY is the key's ID):
-// the local server knows none.
-func TestS3Encrypts(t *testing.T) {
+// TestS3ServerEncryptsObjects tests the kinds of encryption in S3_ENCRYPTION, for example "SSE-S3 SSE-KMS SSE-C".
+// S3_KMS_KEY is the ID of the KMS key. The local server supports none.
+func TestS3ServerEncryptsObjects(t *testing.T) {
 	s := theServer(t)
 	for _, kind := range strings.Fields(os.Getenv("S3_ENCRYPTION")) {
 		t.Run(kind, func(t *testing.T) {
@@ -56,14 +56,14 @@ func TestS3Encrypts(t *testing.T) {
 			case "SSE-C":
 				l.CustomerKey, l.Data["sse-customer-key"] = true, bytes.Repeat([]byte("k"), 32)
 			default:
-				t.Fatal("S3_ENCRYPTION may name SSE-S3, SSE-KMS and SSE-C")
+				t.Fatal("S3_ENCRYPTION must be a list of SSE-S3, SSE-KMS and SSE-C, separated by spaces")
 			}
 			store := s.open(t, l)
 			for name, body := range map[string]io.Reader{
 				"small": strings.NewReader("x"), "in one request": measured(2), "in parts": bytes.NewReader(content(2)),
 			} {
 				if err := store.Put(t.Context(), name, body); err != nil {
-					t.Errorf("%s: %v", name, err)
+					t.Errorf("store object %s: %v", name, err)
 				}
 			}
 			s.wantEncrypted(t, l, store)
@@ -71,32 +71,32 @@ func TestS3Encrypts(t *testing.T) {
 	}
 }
 
-// wantEncrypted looks at every object of a bucket.
+// wantEncrypted checks that every object of a bucket is encrypted and readable.
 func (s server) wantEncrypted(t *testing.T, l connect.Access, store objstore.Store) {
 	t.Helper()
 	plain := l
 	plain.CustomerKey, plain.Options = false, storage.Options{}
 	for _, key := range []string{"small", "in one request", "in parts"} {
 		if got := read(t, store, key); len(got) != 1 && !bytes.Equal(got, content(2)) {
-			t.Errorf("%s: %d bytes that differ", key, len(got))
+			t.Errorf("object %s differs from what was stored: %d bytes", key, len(got))
 		}
 		if l.CustomerKey {
 			if body, err := s.open(t, plain).Get(t.Context(), key); err == nil {
 				_ = body.Close()
-				t.Errorf("%s can be read without the key", key)
+				t.Errorf("object %s can be read without the key", key)
 			}
 			continue
 		}
 		head, err := s.client.HeadObject(t.Context(), &s3.HeadObjectInput{Bucket: &l.Bucket, Key: &key})
 		if err != nil || head.ServerSideEncryption == "" {
-			t.Errorf("%s is not encrypted, error %v", key, err)
+			t.Errorf("object %s is not encrypted, error %v", key, err)
 			continue
 		}
-		t.Logf("%s is encrypted by %s", key, head.ServerSideEncryption)
+		t.Logf("object %s is encrypted with %s", key, head.ServerSideEncryption)
 	}
 }
 
-// in is the server's bucket.
+// in returns the location of a bucket.
 func (s server) in(bucket string) connect.Access {
 	l := s.location
 	l.Bucket, l.Data = bucket, map[string][]byte{}
@@ -106,14 +106,14 @@ func (s server) in(bucket string) connect.Access {
 	return l
 }
 
-// content of a large object.
+// content returns the random content of a large object.
 func content(seed uint64) []byte {
 	b := make([]byte, objstoretest.Large)
 	_, _ = rand.NewChaCha8([32]byte{byte(seed)}).Read(b)
 	return b
 }
 
-// measured is such a body as a snapshot is one.
+// measured returns a body of known size that can be read again, as a snapshot is one.
 func measured(seed uint64) io.Reader {
 	b := content(seed)
 	return rereader{bytes.NewReader(b), bytes.NewReader(b), int64(len(b))}

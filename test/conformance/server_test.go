@@ -1,5 +1,5 @@
-// Package conformance holds an S3 server to what the suite relies on. Every build looks at the local one; make conformance
-// S3_ENDPOINT=… looks at yours, in buckets that it makes, empties and removes.
+// Package conformance tests whether an S3 server has all features on which the suite relies. Every build tests the local
+// server. make conformance S3_ENDPOINT=… tests your server. The tests create, empty and delete their own buckets.
 package conformance
 
 import (
@@ -29,8 +29,8 @@ type server struct {
 	client   *s3.Client
 }
 
-// theServer is that of S3_ENDPOINT (with AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, S3_REGION, and S3_CA, the path of
-// certificates to trust), or the local one.
+// theServer returns the server of S3_ENDPOINT, or starts the local one. AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and
+// S3_REGION apply, and S3_CA is the path of a CA bundle.
 func theServer(t *testing.T) server {
 	t.Helper()
 	endpoint, region, key, secret := os.Getenv("S3_ENDPOINT"), os.Getenv("S3_REGION"), os.Getenv("AWS_ACCESS_KEY_ID"), os.Getenv("AWS_SECRET_ACCESS_KEY")
@@ -50,7 +50,7 @@ func theServer(t *testing.T) server {
 		bundle, err := os.ReadFile(path)
 		roots := x509.NewCertPool()
 		if err != nil || !roots.AppendCertsFromPEM(bundle) {
-			t.Fatalf("no certificates in S3_CA %s: %v", path, err)
+			t.Fatalf("S3_CA %s contains no certificates, error %v", path, err)
 		}
 		s.location.Data["ca.crt"] = bundle
 		client = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}}
@@ -62,12 +62,12 @@ func theServer(t *testing.T) server {
 	return s
 }
 
-// newBucket makes one that goes with the test.
+// newBucket creates a bucket and deletes it when the test ends.
 func (s server) newBucket(t *testing.T) string {
 	t.Helper()
 	bucket := "etcd-conformance-" + strings.ToLower(rand.Text())
 	if _, err := s.client.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: &bucket}); err != nil {
-		t.Fatalf("make a bucket: %v", err)
+		t.Fatalf("create a bucket: %v", err)
 	}
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
@@ -83,7 +83,7 @@ func (s server) newBucket(t *testing.T) string {
 			}
 		}
 		if _, err := s.client.DeleteBucket(ctx, &s3.DeleteBucketInput{Bucket: &bucket}); err != nil {
-			t.Errorf("remove bucket %s: %v", bucket, err)
+			t.Errorf("delete bucket %s: %v", bucket, err)
 		}
 	})
 	return bucket
@@ -98,7 +98,7 @@ func (s server) open(t *testing.T, l connect.Access) objstore.Store {
 	return store
 }
 
-// inOneRequest says whether an object was made by one: others tell the number of their parts.
+// inOneRequest reports whether an object was created in one request. Other objects have a number of parts.
 func (s server) inOneRequest(t *testing.T, bucket, key string) bool {
 	t.Helper()
 	head, err := s.client.HeadObject(t.Context(), &s3.HeadObjectInput{Bucket: &bucket, Key: &key, PartNumber: aws.Int32(1)})

@@ -244,7 +244,7 @@ func (n *namespaced) undoneIfDeleted(cluster, path string) {
 	}
 	for name, pod := range n.pods(cluster) {
 		if pods[name].UID != pod.UID {
-			n.Errorf("Pod %s was made again", name)
+			n.Errorf("Pod %s was recreated", name)
 		}
 	}
 	n.applyFile("examples/secret-s3.yaml")
@@ -285,7 +285,7 @@ spec:
 			"by-name":  "  etcdBackup: {name: to-s3}",
 		}[name])
 	}
-	// Without the identity nothing is touched, and with it the same restore goes on.
+	// Without the identity the restore changes nothing. Once the Secret has it, the same restore continues.
 	back("by-name")
 	says(n, &v1beta2.EtcdRestore{}, "by-name", v1beta2.ConditionReady, v1beta2.ReasonSecretMissing, "age-identity")
 	n.has(n.etcd("three", nil), "later", 5)

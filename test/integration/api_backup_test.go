@@ -13,7 +13,7 @@ const (
 	wantMin0     = ": in body should be greater than or equal to 0"
 )
 
-func TestEtcdBackupIsRefused(t *testing.T) {
+func TestInvalidEtcdBackupIsRefused(t *testing.T) {
 	const from = "etcdCluster: {name: example}"
 	runRefused(t, "EtcdBackup", map[string]refused{
 		"no spec":                    {spec: "", want: "spec: Required value"},
@@ -65,7 +65,7 @@ func TestEtcdBackupIsRefused(t *testing.T) {
 	})
 }
 
-func TestEtcdBackupIsAccepted(t *testing.T) {
+func TestValidEtcdBackupIsAccepted(t *testing.T) {
 	const from = "etcdCluster: {name: example}"
 	runAccepted(t, "EtcdBackup", map[string]accepted{
 		"S3 of a cluster":               {spec: "{" + from + ", storageType: S3, s3: {path: b/k}}"},

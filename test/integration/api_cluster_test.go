@@ -19,7 +19,7 @@ const (
 	wantTLS     = "spec.TLS.static: operatorSecret and member.serverSecret require each other: write both to turn on TLS for clients, or neither"
 )
 
-func TestEtcdClusterIsRefused(t *testing.T) {
+func TestInvalidEtcdClusterIsRefused(t *testing.T) {
 	runRefused(t, "EtcdCluster", map[string]refused{
 		"no spec":                         {spec: "", want: "spec: Required value"},
 		"no size":                         {spec: "{}", want: "spec.size: Required value"},
@@ -90,7 +90,7 @@ func TestEtcdClusterIsRefused(t *testing.T) {
 	})
 }
 
-func TestEtcdClusterIsAccepted(t *testing.T) {
+func TestValidEtcdClusterIsAccepted(t *testing.T) {
 	runAccepted(t, "EtcdCluster", map[string]accepted{
 		"size 1":                         {spec: "{size: 1}"},
 		"an even size":                   {spec: "{size: 2}"},
@@ -125,7 +125,7 @@ func TestEtcdClusterIsAccepted(t *testing.T) {
 	})
 }
 
-// pairs is the inside of a YAML map with n entries.
+// pairs returns n entries of a YAML map.
 func pairs(n int) string {
 	entries := make([]string, n)
 	for i := range entries {
@@ -134,7 +134,7 @@ func pairs(n int) string {
 	return strings.Join(entries, ", ")
 }
 
-func TestTLSOfARunningClusterStaysAsItIs(t *testing.T) {
+func TestTLSOfAFormedClusterCannotChange(t *testing.T) {
 	const plain, static, managed = "{}", "{static: {member: {peerSecret: peer}}}", "{managed: {}}"
 	const refusal = "spec.TLS cannot be turned on or off or get another source of certificates after the cluster has formed: save a snapshot and restore it into a new EtcdCluster instead"
 	tests := map[string]struct {
@@ -142,15 +142,15 @@ func TestTLSOfARunningClusterStaysAsItIs(t *testing.T) {
 		formed   bool
 		want     string
 	}{
-		"it is not turned on":                          {plain, managed, true, refusal},
-		"nor off":                                      {managed, plain, true, refusal},
-		"nor on for members only":                      {plain, static, true, refusal},
-		"nor from static to managed":                   {static, managed, true, refusal},
-		"nor from managed to cert-manager":             {managed, "{certManager: {issuerRef: {name: a}}}", true, refusal},
-		"a cluster that has not formed may change":     {plain, managed, false, ""},
-		"durations may change":                         {managed, "{managed: {duration: 1000h}}", true, ""},
-		"static Secrets may have other names":          {static, "{static: {member: {peerSecret: other}}}", true, ""},
-		"a cluster without TLS may say so in two ways": {plain, "null", true, ""},
+		"TLS cannot be turned on":                            {plain, managed, true, refusal},
+		"TLS cannot be turned off":                           {managed, plain, true, refusal},
+		"TLS between members cannot be turned on":            {plain, static, true, refusal},
+		"static cannot become managed":                       {static, managed, true, refusal},
+		"managed cannot become certManager":                  {managed, "{certManager: {issuerRef: {name: a}}}", true, refusal},
+		"TLS can be turned on before the cluster has formed": {plain, managed, false, ""},
+		"durations can change":                               {managed, "{managed: {duration: 1000h}}", true, ""},
+		"the names of static Secrets can change":             {static, "{static: {member: {peerSecret: other}}}", true, ""},
+		"an empty TLS can become null":                       {plain, "null", true, ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -167,7 +167,7 @@ func TestTLSOfARunningClusterStaysAsItIs(t *testing.T) {
 			}
 			err := apply(test.to)
 			if (err == nil) != (test.want == "") || (err != nil && !strings.Contains(err.Error(), test.want)) {
-				t.Errorf("error %v, want one with %q", err, test.want)
+				t.Errorf("got the error %v, want one with %q", err, test.want)
 			}
 		})
 	}

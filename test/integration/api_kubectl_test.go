@@ -14,11 +14,12 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
 )
 
-func TestNamesForKubectl(t *testing.T) {
+func TestKubectlFindsEachKindByItsNames(t *testing.T) {
 	namespace := createOneOfEach(t)
 	const group = ".etcd.database.coreos.com/example"
 	for word, want := range map[string]string{
-		// A category of the same name would win, and kubectl delete etcd example would delete the backups, too.
+		// kubectl prefers a category to a short name. With a category etcd, "kubectl delete etcd example" would delete the
+		// backups, too.
 		"etcd":          "etcdcluster" + group,
 		"etcdcluster":   "etcdcluster" + group,
 		"etcdbackup":    "etcdbackup" + group,
@@ -28,13 +29,13 @@ func TestNamesForKubectl(t *testing.T) {
 		t.Run("kubectl get "+word, func(t *testing.T) {
 			got := strings.Join(strings.Fields(kubetest.MustKubectl(t, "", "get", word, "-n", namespace, "-o", "name")), " ")
 			if got != want {
-				t.Errorf("objects %q, want %q", got, want)
+				t.Errorf("kubectl found the objects %q, want %q", got, want)
 			}
 		})
 	}
 }
 
-func TestPrinterColumns(t *testing.T) {
+func TestKubectlGetShowsTheStatus(t *testing.T) {
 	namespace := createOneOfEach(t)
 	for kind, want := range map[string]string{
 		"etcdclusters.etcd.database.coreos.com": `NAME SIZE MEMBERS VERSION AVAILABLE STATUS AGE MESSAGE CLUSTER ID
@@ -42,7 +43,7 @@ example 3 0? ?<age>`,
 		"etcdbackups":  `NAME STATUS COMPLETE REVISION SIZE PROGRESS LAST SUCCESS AGE NEXT VERIFIED PATH MESSAGE`,
 		"etcdrestores": `NAME CLUSTER STATUS COMPLETE PERCENT REVISION AGE PATH MESSAGE`,
 	} {
-		t.Run("kubectl get "+kind+" of a fresh object", func(t *testing.T) {
+		t.Run("kubectl get "+kind+" of a new object", func(t *testing.T) {
 			wantTable(t, namespace, kind, want)
 		})
 	}
@@ -52,7 +53,7 @@ example 3 0? ?<age>`,
 		"etcdbackups":                           `example Complete True 42 20480 <age> <age> bucket/key taken`,
 		"etcdrestores":                          `example example Seeding False 42 <age> bucket/key the seed starts`,
 	} {
-		t.Run("kubectl get "+kind+" of one with a status", func(t *testing.T) {
+		t.Run("kubectl get "+kind+" of an object with a status", func(t *testing.T) {
 			wantTable(t, namespace, kind, want)
 		})
 	}
@@ -63,7 +64,7 @@ var (
 	ages   = regexp.MustCompile(`\b(\d+[smh])+( |$)`)
 )
 
-// wantTable looks for want in what kubectl prints, in which every age is <age>.
+// wantTable checks that the output of kubectl contains want, after every age is replaced with <age>.
 func wantTable(t *testing.T, namespace, kind, want string) {
 	t.Helper()
 	got := kubetest.MustKubectl(t, "", "get", kind, "-n", namespace, "-o", "wide")
@@ -110,7 +111,7 @@ func condition(kind string, status metav1.ConditionStatus, reason, message strin
 	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message, LastTransitionTime: metav1.Now()}
 }
 
-// statusOf is a patch that writes the whole status of object.
+// statusOf returns a patch that writes the whole status of object.
 func statusOf(object client.Object) client.Patch {
 	bare := object.DeepCopyObject().(client.Object)
 	switch bare := bare.(type) {
@@ -124,12 +125,12 @@ func statusOf(object client.Object) client.Patch {
 	return client.MergeFrom(bare)
 }
 
-func TestUnknownFields(t *testing.T) {
+func TestUnknownFieldsAreReportedOrPruned(t *testing.T) {
 	manifest := func(namespace string) string {
 		return `{apiVersion: etcd.database.coreos.com/v1beta2, kind: EtcdCluster, metadata: {name: example, namespace: ` + namespace + `},
   spec: {size: 3, replicas: 5, pod: {image: x}}}`
 	}
-	t.Run("kubectl apply names them", func(t *testing.T) {
+	t.Run("kubectl apply reports unknown fields", func(t *testing.T) {
 		_, err := kubetest.Kubectl(t, manifest(kubetest.Namespace(t)), "apply", "-f", "-")
 		for _, want := range []string{`unknown field "spec.replicas"`, `unknown field "spec.pod.image"`} {
 			if err == nil || !strings.Contains(err.Error(), want) {
@@ -137,20 +138,20 @@ func TestUnknownFields(t *testing.T) {
 			}
 		}
 	})
-	t.Run("they are pruned for a client that does not ask", func(t *testing.T) {
+	t.Run("the server prunes unknown fields for a client that does not validate", func(t *testing.T) {
 		namespace := kubetest.Namespace(t)
 		kubetest.MustKubectl(t, manifest(namespace), "apply", "--validate=ignore", "-f", "-")
 		got := kubetest.MustKubectl(t, "", "get", "etcdcluster/example", "-n", namespace, "-o", "jsonpath={.spec.size}{.spec.replicas}{.spec.pod}")
 		if want := "3{}"; got != want {
-			t.Errorf("spec %s, want %s", got, want)
+			t.Errorf("the stored spec is %s, want %s", got, want)
 		}
 	})
 }
 
-// kubectl apply writes the object into an annotation of itself, and annotations
-// end at 262144 bytes: a CRD can outgrow that.
-func TestCRDsCanBeApplied(t *testing.T) {
-	for name, flag := range map[string]string{"by the client": "--server-side=false", "by the server": "--server-side=true"} {
+// kubectl apply stores the object in one of its annotations. Annotations are limited
+// to 262144 bytes, and a CRD can be larger.
+func TestCRDsCanBeAppliedWithKubectl(t *testing.T) {
+	for name, flag := range map[string]string{"client-side apply": "--server-side=false", "server-side apply": "--server-side=true"} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(kubetest.Root(t), kubetest.CRDs)
 			kubetest.MustKubectl(t, "", "apply", flag, "--force-conflicts="+flag[len("--server-side="):], "-f", dir)

@@ -9,7 +9,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
 )
 
-func TestEtcdClusterMayChange(t *testing.T) {
+func TestEtcdClusterAllowsOnlySafeChanges(t *testing.T) {
 	const claim = "{size: 3, pod: {persistentVolumeClaimSpec: {resources: {requests: {storage: 10Gi}}}}}"
 	namespace := kubetest.Namespace(t)
 	for name, test := range map[string]struct{ spec, patch, refusal string }{

@@ -16,7 +16,7 @@ const (
 	wantSameSource = "spec: a restore runs once, so its spec cannot change: delete this EtcdRestore, or create one with another name"
 )
 
-func TestEtcdRestoreIsRefused(t *testing.T) {
+func TestInvalidEtcdRestoreIsRefused(t *testing.T) {
 	const to = "etcdCluster: {name: example}"
 	runRefused(t, "EtcdRestore", map[string]refused{
 		"no spec":                               {spec: "", want: "spec: Required value"},
@@ -48,7 +48,7 @@ func TestEtcdRestoreIsRefused(t *testing.T) {
 	})
 }
 
-func TestEtcdRestoreIsAccepted(t *testing.T) {
+func TestValidEtcdRestoreIsAccepted(t *testing.T) {
 	const to = "etcdCluster: {name: example}"
 	runAccepted(t, "EtcdRestore", map[string]accepted{
 		"S3":                            {spec: "{" + to + ", backupStorageType: S3, s3: {path: b/k}}"},
@@ -66,7 +66,7 @@ func TestEtcdRestoreIsAccepted(t *testing.T) {
 	})
 }
 
-func TestEtcdRestoreSpecIsForOnce(t *testing.T) {
+func TestEtcdRestoreSpecIsImmutable(t *testing.T) {
 	const spec = "{etcdCluster: {name: example}, backupStorageType: S3, s3: {path: b/k}}"
 	for name, change := range map[string]func(restore *unstructured.Unstructured) error{
 		"another cluster": func(restore *unstructured.Unstructured) error {
@@ -99,7 +99,7 @@ func TestEtcdRestoreSpecIsForOnce(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	t.Run("accepts the same manifest again", func(t *testing.T) {
+	t.Run("accepts the same manifest a second time", func(t *testing.T) {
 		namespace := kubetest.Namespace(t)
 		for range 2 {
 			again := object(t, "EtcdRestore", namespace, "", spec)

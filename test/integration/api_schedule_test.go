@@ -12,7 +12,7 @@ const (
 	wantLocal  = "timeZone Local is not allowed, because it depends on the node: write an IANA name, such as Europe/Berlin"
 )
 
-func TestScheduleIsRefused(t *testing.T) {
+func TestInvalidBackupScheduleIsRefused(t *testing.T) {
 	const from = "etcdCluster: {name: example}"
 	refuse := func(fields string) string { return policy(from, fields) }
 	more := func(fields string) string {
@@ -52,7 +52,7 @@ func TestScheduleIsRefused(t *testing.T) {
 	runRefused(t, "EtcdBackup", tests)
 }
 
-func TestScheduleIsAccepted(t *testing.T) {
+func TestValidBackupScheduleIsAccepted(t *testing.T) {
 	const from = "etcdCluster: {name: example}"
 	runAccepted(t, "EtcdBackup", map[string]accepted{
 		"five fields":                   {spec: policy(from, `schedule: "*/5 1-3,7 1 jan-mar mon", timeZone: America/Argentina/Buenos_Aires`)},

@@ -22,7 +22,7 @@ const (
 
 func TestDefaults(t *testing.T) {
 	namespace := createOneOfEach(t)
-	t.Run("of an EtcdCluster are the constants of the API", func(t *testing.T) {
+	t.Run("an EtcdCluster gets the default constants of the API", func(t *testing.T) {
 		cluster := v1beta2.EtcdCluster{}
 		get(t, namespace, &cluster)
 		want := v1beta2.EtcdClusterSpec{Size: 3, Repository: v1beta2.DefaultRepository, Version: v1beta2.DefaultVersion}
@@ -33,21 +33,21 @@ func TestDefaults(t *testing.T) {
 			t.Errorf("status (-want +got):\n%s", diff)
 		}
 	})
-	t.Run("of an EtcdBackup leave its spec as it is", func(t *testing.T) {
+	t.Run("an EtcdBackup gets no defaults in its spec", func(t *testing.T) {
 		backup := v1beta2.EtcdBackup{}
 		get(t, namespace, &backup)
 		if backup.Spec.BackupPolicy != nil {
-			t.Errorf("policy %v, want none", backup.Spec.BackupPolicy)
+			t.Errorf("backupPolicy is %v, want none", backup.Spec.BackupPolicy)
 		}
 		if diff := cmp.Diff(v1beta2.EtcdBackupStatus{ObservedGeneration: -1}, backup.Status); diff != "" {
 			t.Errorf("status (-want +got):\n%s", diff)
 		}
 	})
-	t.Run("of an EtcdRestore are the constants of the API", func(t *testing.T) {
+	t.Run("an EtcdRestore gets the default constants of the API", func(t *testing.T) {
 		restore := v1beta2.EtcdRestore{}
 		get(t, namespace, &restore)
 		if bump := restore.Spec.RevisionBump; bump == nil || *bump != v1beta2.DefaultRevisionBump {
-			t.Errorf("revisionBump %v, want %d", bump, v1beta2.DefaultRevisionBump)
+			t.Errorf("revisionBump is %v, want %d", bump, v1beta2.DefaultRevisionBump)
 		}
 		if diff := cmp.Diff(v1beta2.EtcdRestoreStatus{ObservedGeneration: -1}, restore.Status); diff != "" {
 			t.Errorf("status (-want +got):\n%s", diff)
@@ -55,9 +55,9 @@ func TestDefaults(t *testing.T) {
 	})
 }
 
-// kstatus, by which Flux and others judge, takes an object without a Ready
-// condition for done, unless its status is about an older generation.
-func TestFreshObjectIsNotCurrent(t *testing.T) {
+// kstatus, which Flux and other tools use, reports an object without a Ready
+// condition as Current, unless its status is about an older generation.
+func TestNewObjectIsNotReportedAsCurrent(t *testing.T) {
 	namespace := createOneOfEach(t)
 	for kind, spec := range map[string]string{"EtcdCluster": clusterSpec, "EtcdBackup": backupSpec, "EtcdRestore": restoreSpec} {
 		t.Run(kind, func(t *testing.T) {
@@ -66,15 +66,15 @@ func TestFreshObjectIsNotCurrent(t *testing.T) {
 			status, _ := fresh.Object["status"].(map[string]any)
 			observed, ok := status["observedGeneration"].(int64)
 			if !ok || observed >= fresh.GetGeneration() {
-				t.Errorf("observedGeneration %v with generation %d, want an older one", status["observedGeneration"], fresh.GetGeneration())
+				t.Errorf("observedGeneration is %v with generation %d, want an older one: Flux would report the new object as Current", status["observedGeneration"], fresh.GetGeneration())
 			}
 		})
 	}
 }
 
-func TestStatusIsASubresource(t *testing.T) {
+func TestSpecAndStatusAreWrittenSeparately(t *testing.T) {
 	now := metav1.NewTime(time.Now().Truncate(time.Second))
-	t.Run("a write of the status leaves the spec and the generation alone", func(t *testing.T) {
+	t.Run("a write of the status does not change the spec and the generation", func(t *testing.T) {
 		namespace, cluster := createOneOfEach(t), v1beta2.EtcdCluster{}
 		get(t, namespace, &cluster)
 		cluster.Spec.Size, cluster.Status.Size, cluster.Status.ObservedGeneration = 5, 2, 1
@@ -93,7 +93,7 @@ func TestStatusIsASubresource(t *testing.T) {
 			t.Errorf("status (-want +got):\n%s", diff)
 		}
 	})
-	t.Run("a write of the spec leaves the status alone, and counts the generation up", func(t *testing.T) {
+	t.Run("a write of the spec does not change the status and increments the generation", func(t *testing.T) {
 		namespace, cluster := createOneOfEach(t), v1beta2.EtcdCluster{}
 		get(t, namespace, &cluster)
 		cluster.Spec.Size, cluster.Status.Size, cluster.Status.ObservedGeneration = 5, 2, 1
@@ -110,7 +110,7 @@ func TestStatusIsASubresource(t *testing.T) {
 	})
 }
 
-func TestScale(t *testing.T) {
+func TestKubectlScaleSetsTheSize(t *testing.T) {
 	namespace := createOneOfEach(t)
 	scale := func(size string) error {
 		_, err := kubetest.Kubectl(t, "", "scale", "etcd/example", "--replicas="+size, "-n", namespace)
@@ -123,18 +123,18 @@ func TestScale(t *testing.T) {
 		cluster := v1beta2.EtcdCluster{}
 		get(t, namespace, &cluster)
 		if cluster.Spec.Size != 5 {
-			t.Errorf("size %d, want 5", cluster.Spec.Size)
+			t.Errorf("size is %d, want 5", cluster.Spec.Size)
 		}
 	})
 	for _, size := range []string{"0", "12"} {
-		t.Run("kubectl scale to "+size+" is told what is allowed", func(t *testing.T) {
+		t.Run("kubectl scale to "+size+" fails and reports the allowed sizes", func(t *testing.T) {
 			_, want, _ := strings.Cut(wantSize, ": ")
 			if err := scale(size); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("error %v, want %q", err, want)
 			}
 		})
 	}
-	t.Run("the scale shows ready members and their selector", func(t *testing.T) {
+	t.Run("the scale subresource shows the number of ready members and their selector", func(t *testing.T) {
 		cluster := v1beta2.EtcdCluster{}
 		get(t, namespace, &cluster)
 		cluster.Status.Size, cluster.Status.Selector = 4, "app=etcd,etcd_cluster=example"
@@ -149,8 +149,8 @@ func TestScale(t *testing.T) {
 	})
 }
 
-// createOneOfEach makes an EtcdCluster, an EtcdBackup and an EtcdRestore, all
-// named example, in a namespace of their own.
+// createOneOfEach creates an EtcdCluster, an EtcdBackup and an EtcdRestore in a new
+// namespace. All are named example.
 func createOneOfEach(t *testing.T) (namespace string) {
 	t.Helper()
 	namespace = kubetest.Namespace(t)

@@ -11,10 +11,10 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
 )
 
-// The archived operator's CRD had no schema: when this suite's takes its place,
-// objects are there that it would have refused, conditions with a space in
-// their reason among them.
-func TestObjectsStoredBeforeTheSchema(t *testing.T) {
+// The archived operator's CRD had no schema. When this suite's CRD replaces it, there
+// may be objects that the new schema refuses, for example conditions with a space in
+// their reason.
+func TestObjectsStoredWithoutASchemaStayUsable(t *testing.T) {
 	const path = "testdata/coreos/cluster-exported.yaml"
 	stored := func(t *testing.T, change func(spec map[string]any)) *v1beta2.EtcdCluster {
 		t.Helper()
@@ -24,19 +24,19 @@ func TestObjectsStoredBeforeTheSchema(t *testing.T) {
 		change(manifest.Object["spec"].(map[string]any))
 		kubetest.Store(t, "etcdclusters", manifest)
 		cluster := &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: manifest.GetName()}}
-		kubetest.Await(t, cluster, "be there", func(*v1beta2.EtcdCluster) bool { return true })
+		kubetest.Await(t, cluster, "exist", func(*v1beta2.EtcdCluster) bool { return true })
 		return cluster
 	}
-	same := func(map[string]any) {}
+	unchanged := func(map[string]any) {}
 
-	t.Run("keep their status", func(t *testing.T) {
-		cluster := stored(t, same)
+	t.Run("they keep their status", func(t *testing.T) {
+		cluster := stored(t, unchanged)
 		if cluster.Status.Phase != v1beta2.ClusterPhaseRunning || len(cluster.Status.Members.Ready) != 2 || len(cluster.Status.Conditions) != 2 {
-			t.Errorf("status lacks what was stored:\n%s", kubetest.YAML(cluster))
+			t.Errorf("the status lost stored fields:\n%s", kubetest.YAML(cluster))
 		}
 	})
-	t.Run("take a status of the new kind, and are scaled then", func(t *testing.T) {
-		cluster := stored(t, same)
+	t.Run("the operator can write their status, and a user can then scale them", func(t *testing.T) {
+		cluster := stored(t, unchanged)
 		before := cluster.DeepCopy()
 		cluster.Status.ObservedGeneration = cluster.Generation
 		for _, kind := range []string{v1beta2.ConditionAvailable, v1beta2.ConditionReady} {
@@ -49,13 +49,13 @@ func TestObjectsStoredBeforeTheSchema(t *testing.T) {
 		}
 		kubetest.MustKubectl(t, "", "scale", "etcd/"+cluster.Name, "--replicas=5", "-n", cluster.Namespace)
 	})
-	t.Run("get the defaults of the fields that they lack", func(t *testing.T) {
+	t.Run("their missing fields get defaults", func(t *testing.T) {
 		cluster := stored(t, func(spec map[string]any) { delete(spec, "version") })
 		if cluster.Spec.Version != v1beta2.DefaultVersion {
-			t.Errorf("version %q, want %q", cluster.Spec.Version, v1beta2.DefaultVersion)
+			t.Errorf("version is %q, want %q", cluster.Spec.Version, v1beta2.DefaultVersion)
 		}
 	})
-	t.Run("with a size that is refused today take a status, and are told when they are changed", func(t *testing.T) {
+	t.Run("if their size is invalid, the status can be written, and a change of the size is refused", func(t *testing.T) {
 		cluster := stored(t, func(spec map[string]any) { spec["size"] = int64(0) })
 		before := cluster.DeepCopy()
 		cluster.Status = v1beta2.EtcdClusterStatus{ObservedGeneration: cluster.Generation}

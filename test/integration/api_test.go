@@ -15,10 +15,10 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
 )
 
-// refused is an object that kube-apiserver turns away, for one cause only.
+// refused is an object that kube-apiserver refuses for exactly one cause.
 type refused struct {
-	name string // of the object; "example" where empty
-	spec string // YAML; "" for none at all
+	name string // name of the object; "example" if empty
+	spec string // YAML; "" for no spec
 	want string // "<field>: <end of the message>"
 }
 
@@ -33,7 +33,7 @@ func runRefused(t *testing.T, kind string, table map[string]refused) {
 	}
 }
 
-// accepted is an object that kube-apiserver takes.
+// accepted is an object that kube-apiserver accepts.
 type accepted struct{ name, spec string }
 
 func runAccepted(t *testing.T, kind string, table map[string]accepted) {
@@ -45,7 +45,7 @@ func runAccepted(t *testing.T, kind string, table map[string]accepted) {
 	}
 }
 
-// object makes an object of one of the suite's kinds from the YAML of its spec.
+// object returns an object of one of the suite's kinds with the YAML spec.
 func object(t *testing.T, kind, namespace, name, spec string) *unstructured.Unstructured {
 	t.Helper()
 	if name == "" {
@@ -66,23 +66,23 @@ func object(t *testing.T, kind, namespace, name, spec string) *unstructured.Unst
 	return object
 }
 
-// wantCause checks that err is a refusal with this one cause and no other, so
-// that the user reads what to write instead and nothing that leads astray.
+// wantCause checks that err is a refusal with exactly this cause. A user must read
+// what to write instead, and no misleading further cause.
 func wantCause(t *testing.T, err error, want string) {
 	t.Helper()
 	var status *apierrors.StatusError
 	if !errors.As(err, &status) || !apierrors.IsInvalid(err) {
-		t.Fatalf("error %v, want a refusal as invalid: %s", err, want)
+		t.Fatalf("got the error %v, want a refusal as invalid: %s", err, want)
 	}
 	field, message, _ := strings.Cut(want, ": ")
 	causes := slices.DeleteFunc(status.ErrStatus.Details.Causes, ofServer)
 	if len(causes) != 1 || causes[0].Field != field || !strings.HasSuffix(causes[0].Message, message) {
-		t.Errorf("causes:\n%s\nwant only:\n%s", list(causes), want)
+		t.Errorf("the server refuses the object for these causes:\n%s\nwant only:\n%s", list(causes), want)
 	}
 }
 
-// ofServer says whether kube-apiserver adds the cause on its own account: that
-// it skipped CEL rules, or that the scale subresource cannot show the size.
+// ofServer reports whether kube-apiserver added the cause: it skipped CEL rules, or
+// the scale subresource cannot show the size.
 func ofServer(cause metav1.StatusCause) bool {
 	return strings.Contains(cause.Message, "some validation rules were not checked") ||
 		strings.Contains(cause.Message, "Checked value must be of type") ||

@@ -23,8 +23,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
 
-// backupBench is a namespace with a running backup-operator, an S3 server with the bucket "backups" and its Secret
-// "aws". The test plays cluster-operator.
+// backupBench is a test bench: a namespace with a running backup-operator, an S3 server with the bucket "backups" and its
+// Secret "aws". The test acts as cluster-operator.
 type backupBench struct {
 	*testing.T
 	namespace string
@@ -34,7 +34,7 @@ type backupBench struct {
 	operator  *runningOperator
 }
 
-// runningOperator outlives the subtest that has restarted it.
+// runningOperator outlives the subtest that restarted it.
 type runningOperator struct {
 	t    *testing.T
 	stop func()
@@ -62,7 +62,7 @@ func (b *backupBench) secret(name string, data map[string][]byte) *corev1.Secret
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: name}, Data: data}
 }
 
-// backup of endpoints to a path of the bench's S3 server.
+// backup returns an EtcdBackup of endpoints to a path of the bench's S3 server.
 func (b *backupBench) backup(name, path string, endpoints ...string) *v1beta2.EtcdBackup {
 	return &v1beta2.EtcdBackup{
 		ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: name},
@@ -78,17 +78,18 @@ func (b *backupBench) backup(name, path string, endpoints ...string) *v1beta2.Et
 
 func backupConditions(backup *v1beta2.EtcdBackup) []metav1.Condition { return backup.Status.Conditions }
 
-// ready waits until Ready is that, for that reason, and returns its message.
+// ready waits until the condition Ready has the status and the reason, and returns its message.
 func (b *backupBench) ready(backup *v1beta2.EtcdBackup, status metav1.ConditionStatus, reason string) string {
 	b.Helper()
 	kubetest.AwaitCondition(b, backup, backupConditions, v1beta2.ConditionReady, status, reason)
 	return meta.FindStatusCondition(backup.Status.Conditions, v1beta2.ConditionReady).Message
 }
 
-// fails waits for a reason with all parts in its message: a pass on an older view may have said the reason before.
+// fails waits until Ready is False with the reason and a message that contains all parts. An earlier pass may report the
+// reason with a different message.
 func (b *backupBench) fails(backup *v1beta2.EtcdBackup, reason string, says ...string) {
 	b.Helper()
-	kubetest.Await(b, backup, fmt.Sprintf("Ready is False: %s, saying %q", reason, says), func(backup *v1beta2.EtcdBackup) bool {
+	kubetest.Await(b, backup, fmt.Sprintf("become not Ready for the reason %s with a message that contains %q", reason, says), func(backup *v1beta2.EtcdBackup) bool {
 		found := meta.FindStatusCondition(backup.Status.Conditions, v1beta2.ConditionReady)
 		return found != nil && found.Status == metav1.ConditionFalse && found.Reason == reason && found.ObservedGeneration == backup.Generation &&
 			!slices.ContainsFunc(says, func(part string) bool { return !strings.Contains(found.Message, part) })
@@ -98,37 +99,37 @@ func (b *backupBench) fails(backup *v1beta2.EtcdBackup, reason string, says ...s
 		b.Fatal(err)
 	}
 	if strings.Contains(string(text), b.server.SecretKey) {
-		b.Errorf("the status holds the secret key: %s", text)
+		b.Errorf("the status reveals the secret key: %s", text)
 	}
 	if backup.Status.Succeeded {
-		b.Error("status.succeeded is true")
+		b.Error("status.succeeded is true, although the backup failed")
 	}
 }
 
-// proven fetches what the status tells of and compares it.
-func (b *backupBench) proven(backup *v1beta2.EtcdBackup, bucket connect.Access) snapshot.Fetched {
+// fetchReported fetches the snapshot in the status and compares it with the status.
+func (b *backupBench) fetchReported(backup *v1beta2.EtcdBackup, bucket connect.Access) snapshot.Fetched {
 	b.Helper()
-	told := backup.Status.Snapshot
-	if told == nil {
-		b.Fatalf("no snapshot in the status:\n%s", kubetest.YAML(backup))
+	reported := backup.Status.Snapshot
+	if reported == nil {
+		b.Fatalf("the status reports no snapshot:\n%s", kubetest.YAML(backup))
 	}
-	key := strings.TrimPrefix(told.Path, bucket.Bucket+"/")
+	key := strings.TrimPrefix(reported.Path, bucket.Bucket+"/")
 	fetched, err := snapshot.Fetch(b.Context(), open(b.T, bucket), key, b.TempDir(), nil)
 	if err != nil {
 		b.Fatal(err)
 	}
 	switch {
 	case fetched.Manifest == nil:
-		b.Fatalf("%s has no manifest", key)
-	case told.SHA256 != fetched.SHA256, told.Size != fetched.Info.Size, told.Revision != fetched.Info.Revision, told.Keys != fetched.Info.Keys:
-		b.Errorf("the status tells of %+v and the store has %+v", told, fetched)
-	case backup.Status.EtcdRevision != told.Revision || backup.Status.EtcdVersion != told.EtcdVersion || !backup.Status.Succeeded || backup.Status.LastSuccessDate == nil:
-		b.Errorf("the old fields differ:\n%s", kubetest.YAML(backup))
+		b.Fatalf("the snapshot %s has no manifest", key)
+	case reported.SHA256 != fetched.SHA256, reported.Size != fetched.Info.Size, reported.Revision != fetched.Info.Revision, reported.Keys != fetched.Info.Keys:
+		b.Errorf("the status reports %+v, but the store has %+v", reported, fetched)
+	case backup.Status.EtcdRevision != reported.Revision || backup.Status.EtcdVersion != reported.EtcdVersion || !backup.Status.Succeeded || backup.Status.LastSuccessDate == nil:
+		b.Errorf("the status fields of the archived operator differ from status.snapshot:\n%s", kubetest.YAML(backup))
 	}
 	return fetched
 }
 
-// keys of the objects under a prefix of the bench's bucket.
+// keys returns the keys of the objects with a prefix in the bench's bucket.
 func (b *backupBench) keys(prefix string) []string {
 	b.Helper()
 	var keys []string
@@ -141,7 +142,7 @@ func (b *backupBench) keys(prefix string) []string {
 	return keys
 }
 
-// cluster makes an EtcdCluster as cluster-operator reports one.
+// cluster creates an EtcdCluster with a status, as cluster-operator does.
 func (b *backupBench) cluster(name string, available metav1.ConditionStatus, etcd *servers.EtcdCluster) *v1beta2.EtcdCluster {
 	b.Helper()
 	cluster := &v1beta2.EtcdCluster{

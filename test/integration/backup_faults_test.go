@@ -14,12 +14,12 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
 
-func TestBackupFaults(t *testing.T) {
+func TestBackupReportsFailuresAndRetries(t *testing.T) {
 	etcd := servers.Etcd(t, servers.EtcdOptions{})
 	etcdctl(t, "3.6", etcd, "put", "key", "value")
 	b := newBackupBench(t)
 
-	b.in("waits for a Secret and goes on when it is there", func(b *backupBench) {
+	b.in("waits for a missing Secret and continues when it exists", func(b *backupBench) {
 		backup := b.backup("no-secret", "backups/no-secret.db", etcd.Endpoints()...)
 		backup.Spec.S3.AWSSecret = "late"
 		kubetest.Create(b, backup)
@@ -27,24 +27,24 @@ func TestBackupFaults(t *testing.T) {
 		kubetest.Create(b, b.secret("late", b.bucket.Data))
 		b.ready(backup, metav1.ConditionTrue, v1beta2.ReasonComplete)
 	})
-	b.in("names a Secret without credentials", func(b *backupBench) {
+	b.in("reports a Secret without credentials", func(b *backupBench) {
 		backup := b.backup("empty-secret", "backups/empty-secret.db", etcd.Endpoints()...)
 		backup.Spec.S3.AWSSecret = "empty"
 		kubetest.Create(b, b.secret("empty", nil), backup)
 		b.fails(backup, v1beta2.ReasonAccessDenied, "access-key-id")
 	})
-	// Defect 19: the first failure was final.
-	b.in("tries again until the bucket is there", func(b *backupBench) {
+	// Defect 19: the archived operator never retried.
+	b.in("retries until the bucket exists", func(b *backupBench) {
 		backup := b.backup("no-bucket", "late-bucket/one.db", etcd.Endpoints()...)
 		kubetest.Create(b, backup)
 		b.fails(backup, v1beta2.ReasonBucketNotFound, "Create the bucket late-bucket", "The next attempt is due at")
 		b.server.CreateBucket(b, "late-bucket")
 		b.ready(backup, metav1.ConditionTrue, v1beta2.ReasonComplete)
 		if backup.Status.Attempts < 2 {
-			b.Errorf("%d attempts", backup.Status.Attempts)
+			b.Errorf("the status reports %d attempts", backup.Status.Attempts)
 		}
 	})
-	b.in("names the endpoints that do not answer, and why", func(b *backupBench) {
+	b.in("reports the endpoints that do not respond, and the errors", func(b *backupBench) {
 		backup := b.backup("unreachable", "backups/unreachable.db", "http://127.0.0.1:1", "http://127.0.0.1:2")
 		kubetest.Create(b, backup)
 		b.fails(backup, v1beta2.ReasonEndpointUnreachable, "http://127.0.0.1:1", "http://127.0.0.1:2", "connection refused")
@@ -55,20 +55,20 @@ func TestBackupFaults(t *testing.T) {
 		kubetest.Create(b, backup)
 		b.fails(backup, v1beta2.ReasonInvalidSpec, "different etcd clusters")
 	})
-	b.in("says whom the store refuses", func(b *backupBench) {
+	b.in("reports the Secret whose identity the store refuses", func(b *backupBench) {
 		wrong := map[string][]byte{"access-key-id": []byte(b.server.AccessKey), "secret-access-key": []byte("wrong")}
 		backup := b.backup("denied", "backups/denied.db", etcd.Endpoints()...)
 		backup.Spec.S3.AWSSecret = "wrong"
 		kubetest.Create(b, b.secret("wrong", wrong), backup)
 		b.fails(backup, v1beta2.ReasonAccessDenied, "the identity in Secret wrong")
 	})
-	b.in("says that the store cannot be reached", func(b *backupBench) {
+	b.in("reports a store that cannot be reached", func(b *backupBench) {
 		backup := b.backup("no-store", "backups/no-store.db", etcd.Endpoints()...)
 		backup.Spec.S3.Endpoint = "http://127.0.0.1:1"
 		kubetest.Create(b, backup)
 		b.fails(backup, v1beta2.ReasonStoreUnreachable, "127.0.0.1:1", "connection refused")
 	})
-	b.in("gets through a store that falters, at the first attempt", func(b *backupBench) {
+	b.in("succeeds at the first attempt with a store that breaks most requests", func(b *backupBench) {
 		proxy := servers.NewFaulty(b, b.server.Endpoint, func(n int, _ *http.Request) servers.Fault {
 			if n%3 == 0 {
 				return servers.Served
@@ -79,13 +79,13 @@ func TestBackupFaults(t *testing.T) {
 		backup.Spec.S3.Endpoint = proxy.URL
 		kubetest.Create(b, backup)
 		b.ready(backup, metav1.ConditionTrue, v1beta2.ReasonComplete)
-		b.proven(backup, b.bucket)
+		b.fetchReported(backup, b.bucket)
 		if backup.Status.Attempts != 1 {
-			b.Errorf("%d attempts", backup.Status.Attempts)
+			b.Errorf("the status reports %d attempts", backup.Status.Attempts)
 		}
 	})
-	// Defect 21: an existing object was overwritten.
-	b.in("keeps an object that exists, and stalls", func(b *backupBench) {
+	// Defect 21: the archived operator overwrote an existing object.
+	b.in("stalls and keeps an existing object", func(b *backupBench) {
 		store := open(b.T, b.bucket)
 		if err := store.Put(b.Context(), "mine", strings.NewReader("my bytes")); err != nil {
 			b.Fatal(err)
@@ -100,7 +100,7 @@ func TestBackupFaults(t *testing.T) {
 		}
 		defer body.Close()
 		if content, err := io.ReadAll(body); err != nil || !bytes.Equal(content, []byte("my bytes")) {
-			b.Errorf("the object is %q now, error %v", content, err)
+			b.Errorf("the backup changed an existing object: its content is %q, error %v", content, err)
 		}
 		backup.Spec.S3.Path = "backups/other"
 		if err := kubetest.Client(b).Update(b.Context(), backup); err != nil {
@@ -108,8 +108,8 @@ func TestBackupFaults(t *testing.T) {
 		}
 		b.ready(backup, metav1.ConditionTrue, v1beta2.ReasonComplete)
 	})
-	// Defect 6: an unknown storage type ended the operator, for everybody.
-	b.in("a spec that can never work stalls itself and nobody else", func(b *backupBench) {
+	// Defect 6: an unknown storage type crashed the archived operator, so all backups stopped.
+	b.in("an invalid spec stalls only its own EtcdBackup", func(b *backupBench) {
 		abs := b.backup("abs", "", etcd.Endpoints()...)
 		abs.Spec.StorageType = v1beta2.StorageABS
 		abs.Spec.Storage = v1beta2.Storage{ABS: &v1beta2.ABSSource{Path: "container/key"}}
@@ -125,8 +125,8 @@ func TestBackupFaults(t *testing.T) {
 		kubetest.AwaitCondition(b, path, backupConditions, v1beta2.ConditionStalled, metav1.ConditionTrue, v1beta2.ReasonInvalidSpec)
 		b.ready(good, metav1.ConditionTrue, v1beta2.ReasonComplete)
 	})
-	// Defect 23: what coreos/etcd-operator left behind could not be deleted.
-	b.in("lets go of an EtcdBackup that the archived operator held", func(b *backupBench) {
+	// Defect 23: an EtcdBackup with a finalizer of the archived operator could not be deleted.
+	b.in("removes the finalizer of the archived operator from a deleted EtcdBackup", func(b *backupBench) {
 		b.stop()
 		backup := b.backup("held", "backups/held", etcd.Endpoints()...)
 		backup.Finalizers = []string{"backup-operator-periodic"}
@@ -140,7 +140,7 @@ func TestBackupFaults(t *testing.T) {
 	})
 }
 
-func TestBackupSeries(t *testing.T) {
+func TestBackupSeriesKeepsItsIntervalAndRetention(t *testing.T) {
 	etcd := servers.Etcd(t, servers.EtcdOptions{})
 	b := newBackupBench(t)
 	series := func(name, path string, seconds int64, keep int) *v1beta2.EtcdBackup {
@@ -149,11 +149,11 @@ func TestBackupSeries(t *testing.T) {
 		kubetest.Create(b, backup)
 		return backup
 	}
-	// Defect 4: the first snapshot came after a whole interval, and each restart began another one.
-	b.in("takes the first snapshot at once, and none early after a restart or a lost status", func(b *backupBench) {
+	// Defect 4: the archived operator took the first snapshot after a whole interval, and each restart began a new one.
+	b.in("takes the first snapshot at once, and no early one after a restart or the loss of the status", func(b *backupBench) {
 		backup := series("hourly", "backups/hourly", 3600, 0)
 		b.ready(backup, metav1.ConditionTrue, v1beta2.ReasonScheduled)
-		b.proven(backup, b.bucket)
+		b.fetchReported(backup, b.bucket)
 		first, next := backup.Status.Snapshot.Path, backup.Status.NextTime
 		b.stop()
 		b.delete(backup)
@@ -161,11 +161,11 @@ func TestBackupSeries(t *testing.T) {
 		backup = series("hourly", "backups/hourly", 3600, 0)
 		b.ready(backup, metav1.ConditionTrue, v1beta2.ReasonScheduled)
 		if got := b.keys("hourly/"); len(got) != 2 || backup.Status.Snapshot.Path != first || !backup.Status.NextTime.Equal(next) {
-			b.Errorf("keys %q, newest %s, next %s and before %s and %s", got, backup.Status.Snapshot.Path, backup.Status.NextTime, first, next)
+			b.Errorf("the restart changed the schedule: keys %q, newest snapshot %s, next %s; before the restart %s and %s", got, backup.Status.Snapshot.Path, backup.Status.NextTime, first, next)
 		}
 	})
-	// Defect 2: what was removed was chosen by the order of names, beyond the series' own.
-	b.in("keeps the newest of its own and touches no other's", func(b *backupBench) {
+	// Defect 2: the archived operator deleted objects by the order of their names, also objects of other backups.
+	b.in("keeps its newest snapshots and all foreign objects", func(b *backupBench) {
 		store := open(b.T, b.bucket)
 		for _, key := range []string{"many.db", "many-others/x.db", "many/" + b.namespace + "/many/notes.txt"} {
 			if err := store.Put(b.Context(), key, strings.NewReader("mine")); err != nil {
@@ -180,8 +180,8 @@ func TestBackupSeries(t *testing.T) {
 			}
 			return len(taken) == 5
 		})
-		b.stop() // nothing is added while it is looked at
-		kubetest.Await(b, backup, "be there", func(*v1beta2.EtcdBackup) bool { return true })
+		b.stop() // so that no snapshot is added during the checks
+		kubetest.Await(b, backup, "exist", func(*v1beta2.EtcdBackup) bool { return true })
 		var snapshots []string
 		for _, key := range b.keys("many/") {
 			if strings.HasSuffix(key, ".db") {
@@ -189,11 +189,11 @@ func TestBackupSeries(t *testing.T) {
 			}
 		}
 		if len(snapshots) < 2 || len(snapshots) > 3 || snapshots[len(snapshots)-1] < backup.Status.Snapshot.Path {
-			b.Errorf("kept %q, the newest told is %s", snapshots, backup.Status.Snapshot.Path)
+			b.Errorf("the store has the snapshots %q, expected 2 or 3 with the newest, %s", snapshots, backup.Status.Snapshot.Path)
 		}
 		for _, prefix := range []string{"many.db", "many-others/", "many/" + b.namespace + "/many/notes"} {
 			if len(b.keys(prefix)) == 0 {
-				b.Errorf("what begins with %s was removed", prefix)
+				b.Errorf("the series deleted a foreign object with the prefix %s", prefix)
 			}
 		}
 		b.start()

@@ -27,7 +27,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
 
-// gate is a TCP proxy that stops passing on what clients send once they have sent so much, until it is opened.
+// gate is a TCP proxy that blocks after clients have sent limit bytes, until it is opened.
 type gate struct {
 	listener net.Listener
 	target   string
@@ -91,7 +91,7 @@ func (r *gated) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// bigEtcd has a database of more than one part of an upload.
+// bigEtcd starts an etcd whose database is larger than one part of an upload.
 func bigEtcd(t *testing.T) *servers.EtcdCluster {
 	t.Helper()
 	etcd := servers.Etcd(t, servers.EtcdOptions{})
@@ -105,7 +105,7 @@ func bigEtcd(t *testing.T) *servers.EtcdCluster {
 	return etcd
 }
 
-// uploading makes an EtcdBackup whose upload hangs half way.
+// uploading creates an EtcdBackup whose upload blocks in the middle.
 func (b *backupBench) uploading(name string, etcd *servers.EtcdCluster) (*v1beta2.EtcdBackup, *gate) {
 	b.Helper()
 	gate := newGate(b.operator.t, b.server.Endpoint, 2<<20)
@@ -113,24 +113,24 @@ func (b *backupBench) uploading(name string, etcd *servers.EtcdCluster) (*v1beta
 	backup.Spec.S3.Endpoint = gate.url()
 	kubetest.Create(b, backup)
 	kubetest.AwaitCondition(b, backup, backupConditions, v1beta2.ConditionRunning, metav1.ConditionTrue, v1beta2.ReasonRunning)
-	kubetest.Eventually(b, "the upload hangs", func(context.Context) error {
+	kubetest.Eventually(b, "the upload is blocked", func(context.Context) error {
 		gate.mu.Lock()
 		defer gate.mu.Unlock()
 		if gate.passed <= gate.limit {
-			return fmt.Errorf("%d bytes have passed", gate.passed)
+			return fmt.Errorf("only %d bytes have passed", gate.passed)
 		}
 		return nil
 	})
 	return backup, gate
 }
 
-func TestBackupStopped(t *testing.T) {
+func TestInterruptedUploadNeverBecomesASnapshot(t *testing.T) {
 	etcd := bigEtcd(t)
 	b := newBackupBench(t)
 
-	b.in("shows how far it is", func(b *backupBench) {
+	b.in("the status shows the progress", func(b *backupBench) {
 		backup, gate := b.uploading("progress", etcd)
-		kubetest.Await(b, backup, "show how many bytes have come", func(backup *v1beta2.EtcdBackup) bool {
+		kubetest.Await(b, backup, "show the number of received bytes", func(backup *v1beta2.EtcdBackup) bool {
 			for _, c := range backup.Status.Conditions {
 				if c.Type == v1beta2.ConditionRunning && strings.Contains(c.Message, "MiB of about") {
 					return true
@@ -141,21 +141,21 @@ func TestBackupStopped(t *testing.T) {
 		close(gate.open)
 		b.ready(backup, metav1.ConditionTrue, v1beta2.ReasonComplete)
 	})
-	b.in("an operator that is stopped leaves nothing, and the next one takes the snapshot", func(b *backupBench) {
+	b.in("a stopped operator leaves no object, and the next one takes the snapshot", func(b *backupBench) {
 		backup, gate := b.uploading("stopped", etcd)
 		b.stop()
 		if keys := b.keys("stopped"); len(keys) > 0 {
-			b.Errorf("half an upload is an object: %q", keys)
+			b.Errorf("the incomplete upload became an object: %q", keys)
 		}
 		close(gate.open)
 		b.start()
 		b.ready(backup, metav1.ConditionTrue, v1beta2.ReasonComplete)
-		b.proven(backup, b.bucket)
+		b.fetchReported(backup, b.bucket)
 		if backup.Status.Attempts < 2 {
-			b.Errorf("%d attempts", backup.Status.Attempts)
+			b.Errorf("the status reports %d attempts, expected at least 2", backup.Status.Attempts)
 		}
 	})
-	b.in("an EtcdBackup that is deleted ends its upload", func(b *backupBench) {
+	b.in("the deletion of an EtcdBackup aborts its upload", func(b *backupBench) {
 		backup, gate := b.uploading("deleted", etcd)
 		b.delete(backup)
 		close(gate.open)
@@ -163,10 +163,10 @@ func TestBackupStopped(t *testing.T) {
 		kubetest.Create(b, after)
 		b.ready(after, metav1.ConditionTrue, v1beta2.ReasonComplete)
 		if keys := b.keys("deleted"); len(keys) > 0 {
-			b.Errorf("the upload was completed: %q", keys)
+			b.Errorf("the upload of the deleted EtcdBackup was completed: %q", keys)
 		}
 	})
-	b.in("an edit ends the upload of the old spec", func(b *backupBench) {
+	b.in("a change of the spec aborts the upload of the old spec", func(b *backupBench) {
 		backup, gate := b.uploading("edited", etcd)
 		kubetest.Eventually(b, "the spec is edited", func(ctx context.Context) error {
 			if err := kubetest.Client(b).Get(ctx, client.ObjectKeyFromObject(backup), backup); err != nil {
@@ -177,12 +177,12 @@ func TestBackupStopped(t *testing.T) {
 		})
 		b.ready(backup, metav1.ConditionTrue, v1beta2.ReasonComplete)
 		close(gate.open)
-		b.proven(backup, b.bucket)
+		b.fetchReported(backup, b.bucket)
 		if keys := b.keys("edited.db"); len(keys) > 0 {
 			b.Errorf("the upload of the old spec was completed: %q", keys)
 		}
 	})
-	b.in("an upload that takes too long is ended, and the message says what to raise", func(b *backupBench) {
+	b.in("an upload is aborted after its timeout, and the message names the field to raise", func(b *backupBench) {
 		gate := newGate(b.operator.t, b.server.Endpoint, 2<<20)
 		backup := b.backup("slow", "backups/slow.db", etcd.Endpoints()...)
 		backup.Spec.S3.Endpoint = gate.url()
@@ -192,22 +192,22 @@ func TestBackupStopped(t *testing.T) {
 		close(gate.open)
 		b.ready(backup, metav1.ConditionTrue, v1beta2.ReasonComplete)
 	})
-	b.in("an operator that is killed leaves no snapshot, and the next one takes it", func(b *backupBench) {
+	b.in("a killed operator leaves no snapshot, and the next one takes it", func(b *backupBench) {
 		b.stop()
 		killed := b.process()
 		backup, gate := b.uploading("killed", etcd)
 		killed.kill()
 		close(gate.open)
 		if keys := b.keys("killed"); len(keys) > 0 {
-			b.Errorf("half an upload is an object: %q", keys)
+			b.Errorf("the incomplete upload became an object: %q", keys)
 		}
 		b.start()
 		b.ready(backup, metav1.ConditionTrue, v1beta2.ReasonComplete)
-		b.proven(backup, b.bucket)
+		b.fetchReported(backup, b.bucket)
 	})
 }
 
-// process is a backup-operator in a process of its own: this test binary, as TestBackupOperatorProcess.
+// process is a backup-operator in its own process: this test binary, which runs TestBackupOperatorProcess.
 type process struct {
 	cmd *exec.Cmd
 	out *strings.Builder
@@ -235,19 +235,19 @@ func (b *backupBench) process() *process {
 	b.Cleanup(func() {
 		p.kill()
 		if b.Failed() {
-			b.Logf("the process said:\n%s", p.out)
+			b.Logf("output of the backup-operator process:\n%s", p.out)
 		}
 	})
 	return p
 }
 
-// kill ends the process as an out-of-memory killer does.
+// kill sends SIGKILL to the process, as the out-of-memory killer does.
 func (p *process) kill() {
 	_ = p.cmd.Process.Kill()
 	_ = p.cmd.Wait()
 }
 
-// TestBackupOperatorProcess is no test: it is the operator that TestBackupStopped kills.
+// TestBackupOperatorProcess is not a test. It is the operator that TestInterruptedUploadNeverBecomesASnapshot kills.
 func TestBackupOperatorProcess(t *testing.T) {
 	kubeconfig := os.Getenv(processKubeconfig)
 	if kubeconfig == "" {
@@ -266,7 +266,7 @@ func TestBackupOperatorProcess(t *testing.T) {
 	}
 }
 
-// kubeconfigOf writes an administrator's configuration down.
+// kubeconfigOf returns the kubeconfig of a client configuration.
 func kubeconfigOf(c *rest.Config) clientcmdapi.Config {
 	const name = "test"
 	return clientcmdapi.Config{

@@ -22,24 +22,24 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
 
-// authority issues certificates.
-type authority struct {
+// testCA is a certificate authority for tests.
+type testCA struct {
 	t    *testing.T
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
 	pem  []byte
 }
 
-func newAuthority(t *testing.T) *authority {
+func newCA(t *testing.T) *testCA {
 	t.Helper()
-	a := &authority{t: t}
+	a := &testCA{t: t}
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
 	a.pem, _, a.cert, a.key = a.sign(template)
 	return a
 }
 
-// issue makes a certificate and its key for a DNS name, both PEM.
-func (a *authority) issue(name string) (cert, key []byte) {
+// issue returns a certificate for a DNS name and its key, both as PEM.
+func (a *testCA) issue(name string) (cert, key []byte) {
 	a.t.Helper()
 	cert, key, _, _ = a.sign(&x509.Certificate{
 		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
@@ -48,7 +48,7 @@ func (a *authority) issue(name string) (cert, key []byte) {
 	return cert, key
 }
 
-func (a *authority) sign(template *x509.Certificate) (certPEM, keyPEM []byte, cert *x509.Certificate, key *ecdsa.PrivateKey) {
+func (a *testCA) sign(template *x509.Certificate) (certPEM, keyPEM []byte, cert *x509.Certificate, key *ecdsa.PrivateKey) {
 	a.t.Helper()
 	template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -73,8 +73,8 @@ func (a *authority) sign(template *x509.Certificate) (certPEM, keyPEM []byte, ce
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: keyDER}), cert, key
 }
 
-// serveTLS puts mutual TLS before a plain server, with a certificate for localhost, and returns the URL.
-func (a *authority) serveTLS(target string) string {
+// serveTLS starts a proxy with mutual TLS and a certificate for localhost in front of a plain server. It returns its URL.
+func (a *testCA) serveTLS(target string) string {
 	a.t.Helper()
 	cert, key := a.issue("localhost")
 	pair, err := tls.X509KeyPair(cert, key)
@@ -107,7 +107,7 @@ func (a *authority) serveTLS(target string) string {
 	return "https://localhost:" + port
 }
 
-// pass connects a client with a server in both directions.
+// pass copies data between a client and a server in both directions.
 func pass(from net.Conn, target string) {
 	defer from.Close()
 	to, err := net.Dial("tcp", target)
@@ -122,9 +122,9 @@ func pass(from net.Conn, target string) {
 	_, _ = io.Copy(to, from)
 }
 
-func TestBackupTLS(t *testing.T) {
+func TestBackupSupportsMutualTLS(t *testing.T) {
 	etcd := servers.Etcd(t, servers.EtcdOptions{})
-	ca := newAuthority(t)
+	ca := newCA(t)
 	url := ca.serveTLS(etcd.Members[0].ClientURL)
 	cert, key := ca.issue("client")
 	b := newBackupBench(t)
@@ -137,9 +137,9 @@ func TestBackupTLS(t *testing.T) {
 		backup.Spec.ClientTLSSecret = "client-tls"
 		kubetest.Create(b, backup)
 		b.ready(backup, metav1.ConditionTrue, v1beta2.ReasonComplete)
-		b.proven(backup, b.bucket)
+		b.fetchReported(backup, b.bucket)
 	})
-	b.in("saves an EtcdCluster with the Secret that its status names", func(b *backupBench) {
+	b.in("saves an EtcdCluster with the client Secret in its status", func(b *backupBench) {
 		cluster := b.cluster("secure", metav1.ConditionFalse, etcd)
 		cluster.Status.ClientTLSSecret = "client-tls"
 		secure := *etcd
@@ -150,8 +150,8 @@ func TestBackupTLS(t *testing.T) {
 		kubetest.Create(b, backup)
 		b.ready(backup, metav1.ConditionTrue, v1beta2.ReasonComplete)
 	})
-	b.in("names a server whose certificate is not of the authority", func(b *backupBench) {
-		other := newAuthority(b.T)
+	b.in("reports a server whose certificate another CA signed", func(b *backupBench) {
+		other := newCA(b.T)
 		kubetest.Create(b, b.secret("other-ca", map[string][]byte{
 			v1beta2.ClientCertKey: cert, v1beta2.ClientKeyKey: key, v1beta2.ClientCAKey: other.pem,
 		}))
@@ -160,13 +160,13 @@ func TestBackupTLS(t *testing.T) {
 		kubetest.Create(b, backup)
 		b.fails(backup, v1beta2.ReasonEndpointUnreachable, "certificate signed by unknown authority")
 	})
-	b.in("names a server whose certificate is for another name", func(b *backupBench) {
+	b.in("reports a server whose certificate is for another name", func(b *backupBench) {
 		backup := b.backup("other-name", "backups/other-name.db", strings.Replace(url, "localhost", "127.0.0.1", 1))
 		backup.Spec.ClientTLSSecret = "client-tls"
 		kubetest.Create(b, backup)
 		b.fails(backup, v1beta2.ReasonEndpointUnreachable, "127.0.0.1")
 	})
-	b.in("names a Secret that lacks the certificate", func(b *backupBench) {
+	b.in("reports a Secret without a certificate", func(b *backupBench) {
 		kubetest.Create(b, b.secret("half", map[string][]byte{v1beta2.ClientCAKey: ca.pem}))
 		backup := b.backup("half-secret", "backups/half.db", url)
 		backup.Spec.ClientTLSSecret = "half"

@@ -20,16 +20,16 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
 )
 
-// secretOf reads a Secret, which may not be there yet.
+// secretOf reads a Secret. It may not exist yet.
 func secretOf(ctx context.Context, t *testing.T, namespace, name string) (*corev1.Secret, error) {
 	secret := &corev1.Secret{}
 	return secret, kubetest.Client(t).Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, secret)
 }
 
-// handedOut waits for the client's Secret of a cluster and checks that it is whole.
-func handedOut(t *testing.T, namespace, name string) (secret *corev1.Secret) {
+// clientSecret waits for the client TLS Secret of a cluster and checks that it is complete.
+func clientSecret(t *testing.T, namespace, name string) (secret *corev1.Secret) {
 	t.Helper()
-	kubetest.Eventually(t, "certificates are handed out", func(ctx context.Context) (err error) {
+	kubetest.Eventually(t, "the client TLS Secret exists", func(ctx context.Context) (err error) {
 		secret, err = secretOf(ctx, t, namespace, name+v1beta2.ClientSecretSuffix)
 		return err
 	})
@@ -37,7 +37,7 @@ func handedOut(t *testing.T, namespace, name string) (secret *corev1.Secret) {
 		t.Fatal(err)
 	}
 	if owner := metav1.GetControllerOf(secret); owner == nil || owner.Name != name {
-		t.Errorf("the Secret belongs to %v", owner)
+		t.Errorf("the owner of the Secret is %v, expected EtcdCluster %s", owner, name)
 	}
 	return secret
 }
@@ -60,7 +60,7 @@ func newCluster(namespace, name string, tls *v1beta2.TLSPolicy) *v1beta2.EtcdClu
 	}
 }
 
-func TestManagedCertificatesAreMadeAndNoSecretOfOthersIsTouched(t *testing.T) {
+func TestManagedCertificatesAreIssuedWithoutChangingForeignSecrets(t *testing.T) {
 	namespace := kubetest.Namespace(t)
 	operate(t, namespace)
 	foreign := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "a-ca"}, StringData: map[string]string{"mine": "precious"}}
@@ -69,23 +69,23 @@ func TestManagedCertificatesAreMadeAndNoSecretOfOthersIsTouched(t *testing.T) {
 	kubetest.Create(t, managed)
 	awaitCluster(t, managed, v1beta2.ConditionStalled, metav1.ConditionTrue, v1beta2.ReasonNotOurs)
 	if secret, err := secretOf(t.Context(), t, namespace, "a-ca"); err != nil || len(secret.Data) != 1 || string(secret.Data["mine"]) != "precious" {
-		t.Fatalf("somebody else's Secret was changed (%v)", err)
+		t.Fatalf("the operator changed a Secret that it does not own, error %v", err)
 	}
 	if err := kubetest.Client(t).Delete(t.Context(), foreign); err != nil {
 		t.Fatal(err)
 	}
-	first := handedOut(t, namespace, "a")
+	first := clientSecret(t, namespace, "a")
 
 	if err := kubetest.Client(t).Delete(t.Context(), first); err != nil {
 		t.Fatal(err)
 	}
-	second := handedOut(t, namespace, "a")
+	second := clientSecret(t, namespace, "a")
 	if string(first.Data[v1beta2.ClientCAKey]) != string(second.Data[v1beta2.ClientCAKey]) {
-		t.Error("a lost certificate was made by another authority")
+		t.Error("the operator replaced the CA when it reissued a deleted certificate, so other clients no longer trust the members")
 	}
 }
 
-// certificates is the part of cert-manager's definition that the operator uses.
+// certificates is the part of cert-manager's CRD that the operator uses.
 const certificates = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -102,7 +102,7 @@ spec:
     schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
 `
 
-func TestCertificatesOfCertManagerAreHandedOn(t *testing.T) {
+func TestCertificatesOfCertManagerAreCopiedForTheCluster(t *testing.T) {
 	namespace := kubetest.Namespace(t)
 	operate(t, namespace)
 	c := newCluster(namespace, "b", &v1beta2.TLSPolicy{CertManager: &v1beta2.CertManagerTLS{
@@ -120,27 +120,27 @@ func TestCertificatesOfCertManagerAreHandedOn(t *testing.T) {
 	for _, usage := range []string{"peer", "server", "client"} {
 		issue(t, authority, namespace, "b-"+usage)
 	}
-	secret := handedOut(t, namespace, "b")
+	secret := clientSecret(t, namespace, "b")
 	if string(secret.Data[v1beta2.ClientCAKey]) != string(authority.Cert) {
-		t.Error("clients are to trust another authority than the issuer's")
+		t.Error("the client Secret does not contain the CA of the issuer")
 	}
 	issue(t, authority, namespace, "b-client")
-	kubetest.Eventually(t, "the renewed certificate is handed on", func(ctx context.Context) error {
+	kubetest.Eventually(t, "the operator copies the renewed certificate", func(ctx context.Context) error {
 		after, err := secretOf(ctx, t, namespace, "b-client-tls")
 		if err == nil && string(after.Data[v1beta2.ClientCertKey]) == string(secret.Data[v1beta2.ClientCertKey]) {
-			return errors.New("it is the one from before")
+			return errors.New("the Secret still has the old certificate")
 		}
 		return err
 	})
 }
 
-// issue does what cert-manager does with a Certificate: it writes the Secret, and says so.
+// issue acts as cert-manager: it writes the Secret of a Certificate and sets the Certificate to Ready.
 func issue(t *testing.T, authority *pki.Authority, namespace, name string) {
 	t.Helper()
 	certificate := &unstructured.Unstructured{}
 	certificate.SetAPIVersion("cert-manager.io/v1")
 	certificate.SetKind("Certificate")
-	kubetest.Eventually(t, "Certificate "+name+" is there", func(ctx context.Context) error {
+	kubetest.Eventually(t, "Certificate "+name+" exists", func(ctx context.Context) error {
 		return kubetest.Client(t).Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, certificate)
 	})
 	field := func(name string) string {

@@ -16,8 +16,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
 )
 
-// coreosFields are all fields that coreos/etcd-operator v0.9.4 had in a spec, down
-// to where a field is one of Kubernetes' own kinds.
+// coreosFields are all fields of the specs of coreos/etcd-operator v0.9.4, except
+// those inside of Kubernetes' own types.
 var coreosFields = map[string][]string{
 	"EtcdCluster": {
 		"size", "repository", "version", "paused",
@@ -39,9 +39,9 @@ var coreosFields = map[string][]string{
 	},
 }
 
-func TestManifestsOfTheArchivedOperator(t *testing.T) {
+func TestManifestsOfTheArchivedOperatorApplyUnchanged(t *testing.T) {
 	for path, manifest := range manifests(t, "testdata/coreos/*.yaml") {
-		t.Run(filepath.Base(path)+" is applied, and nothing of it is lost", func(t *testing.T) {
+		t.Run(filepath.Base(path)+" can be applied and keeps all of its fields", func(t *testing.T) {
 			namespace := kubetest.Namespace(t)
 			kubetest.MustKubectl(t, "", "apply", "-n", namespace, "-f", path)
 			stored := manifest.DeepCopy()
@@ -58,13 +58,13 @@ func TestManifestsOfTheArchivedOperator(t *testing.T) {
 				t.Fatal(err)
 			}
 			if again.GetGeneration() != stored.GetGeneration() {
-				t.Errorf("applied once more it has generation %d, want %d still", again.GetGeneration(), stored.GetGeneration())
+				t.Errorf("a second apply changed the generation to %d, want %d", again.GetGeneration(), stored.GetGeneration())
 			}
 		})
 	}
 }
 
-func TestManifestsOfTheArchivedOperatorHoldEveryField(t *testing.T) {
+func TestManifestsOfTheArchivedOperatorCoverEveryField(t *testing.T) {
 	seen := map[string][]string{}
 	for _, manifest := range manifests(t, "testdata/coreos/*.yaml") {
 		for _, field := range coreosFields[manifest.GetKind()] {
@@ -77,13 +77,13 @@ func TestManifestsOfTheArchivedOperatorHoldEveryField(t *testing.T) {
 	for kind, fields := range coreosFields {
 		for _, field := range fields {
 			if !slices.Contains(seen[kind], field) {
-				t.Errorf("no manifest has %s spec.%s", kind, field)
+				t.Errorf("no manifest in testdata/coreos has the field spec.%s of %s", field, kind)
 			}
 		}
 	}
 }
 
-// manifests reads the objects in the files that match, by path. A file holds one.
+// manifests reads the matching files and returns their objects by path. Each file has one object.
 func manifests(t *testing.T, pattern string) map[string]*unstructured.Unstructured {
 	t.Helper()
 	paths, err := filepath.Glob(pattern)
@@ -105,8 +105,8 @@ func manifests(t *testing.T, pattern string) map[string]*unstructured.Unstructur
 	return objects
 }
 
-// missing lists what want has and got has not, or has differently. What got has
-// besides, such as defaults, does not count.
+// missing lists the fields of want that got lacks or that differ. It ignores further
+// fields of got, such as defaults.
 func missing(at string, want, got any) []string {
 	var lost []string
 	switch want := want.(type) {
@@ -124,7 +124,7 @@ func missing(at string, want, got any) []string {
 			lost = append(lost, missing(fmt.Sprintf("%s[%d]", at, i), value, got[i])...)
 		}
 	default:
-		// YAML reads whole numbers as float64, the client as int64.
+		// The YAML decoder returns whole numbers as float64, the client as int64.
 		if diff := cmp.Diff(fmt.Sprint(want), fmt.Sprint(got)); diff != "" {
 			lost = append(lost, fmt.Sprintf("%s (-want +got): %s", at, diff))
 		}

@@ -24,10 +24,10 @@ func TestExamplesAreAccepted(t *testing.T) {
 	for path, manifest := range manifests(t, filepath.Join(kubetest.Root(t), "examples", "*.yaml")) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			kubetest.MustKubectl(t, "", "apply", "-n", namespace, "-f", path)
-			// Whoever applies two examples means two objects.
+			// A user who applies two examples expects two objects.
 			name := manifest.GetKind() + "/" + manifest.GetName()
 			if other := seen[name]; other != "" {
-				t.Errorf("%s is in %s, too", name, other)
+				t.Errorf("%s and %s both define %s", path, other, name)
 			}
 			seen[name] = path
 		})
@@ -49,8 +49,7 @@ func TestManifestsInTheDocsAreAccepted(t *testing.T) {
 	}
 }
 
-// What the examples name is among the examples.
-func TestExamplesNameSecretsThatAreThere(t *testing.T) {
+func TestSecretsNamedInExamplesExist(t *testing.T) {
 	secrets, named := map[string]bool{}, map[string]string{}
 	for path, manifest := range manifests(t, filepath.Join(kubetest.Root(t), "examples", "*.yaml")) {
 		if manifest.GetKind() == "Secret" {
@@ -65,12 +64,12 @@ func TestExamplesNameSecretsThatAreThere(t *testing.T) {
 	}
 	for name, path := range named {
 		if !secrets[name] {
-			t.Errorf("%s names Secret %s, which no example makes", path, name)
+			t.Errorf("%s uses Secret %s, but no example creates it", path, name)
 		}
 	}
 }
 
-func TestExampleOfTLS(t *testing.T) {
+func TestTLSExampleCreatesValidCertificates(t *testing.T) {
 	namespace := kubetest.Namespace(t)
 	script := filepath.Join(kubetest.Root(t), "examples", "tls-secrets.sh")
 	out, err := exec.CommandContext(t.Context(), script, "example-tls", namespace).Output()
@@ -95,7 +94,7 @@ func TestExampleOfTLS(t *testing.T) {
 			[]string{host, host + ".cluster.local", "example-tls-client." + namespace + ".svc", "localhost", "127.0.0.1"}},
 		"client": {names.OperatorSecret, v1beta2.ClientCertKey, v1beta2.ClientKeyKey, v1beta2.ClientCAKey, []string{""}},
 	} {
-		t.Run("the "+name+" Secret proves what it has to", func(t *testing.T) {
+		t.Run("the "+name+" Secret has a certificate for all of its names", func(t *testing.T) {
 			var secret corev1.Secret
 			if err := kubetest.Client(t).Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: test.secret}, &secret); err != nil {
 				t.Fatal(err)
@@ -106,13 +105,13 @@ func TestExampleOfTLS(t *testing.T) {
 			}
 			roots := x509.NewCertPool()
 			if !roots.AppendCertsFromPEM(secret.Data[test.ca]) || bytes.Contains(secret.Data[test.ca], []byte("PRIVATE")) {
-				t.Fatalf("%s is not a certificate alone", test.ca)
+				t.Fatalf("%s must contain a certificate and no private key", test.ca)
 			}
 			for _, host := range test.hosts {
 				for _, usage := range []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth} {
 					_, err := pair.Leaf.Verify(x509.VerifyOptions{DNSName: host, Roots: roots, KeyUsages: []x509.ExtKeyUsage{usage}})
 					if err != nil {
-						t.Errorf("for %q: %v", host, err)
+						t.Errorf("the certificate is not valid for %q: %v", host, err)
 					}
 				}
 			}

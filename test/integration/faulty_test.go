@@ -21,14 +21,14 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
 
-// faultyBench is the same store, through a proxy and without it.
+// faultyBench opens a store twice: through a faulty proxy and directly.
 type faultyBench struct {
-	target string // of the proxy
-	// location of a new bucket.
+	target string // URL of the server behind the proxy
+	// location creates a bucket and returns its location.
 	location func(t *testing.T) connect.Access
-	// requests that a round trip takes at least.
+	// requests is the smallest number of requests of a round trip.
 	requests int
-	// appends: the emulator takes a chunk that is sent again for one more, which the real store does not.
+	// appends is true for the emulator, which appends a repeated chunk a second time. The real store does not.
 	appends bool
 }
 
@@ -42,7 +42,7 @@ func (b faultyBench) stores(t *testing.T, patience time.Duration, choose func(in
 	return open(t, l), direct, proxy
 }
 
-func TestStoresThroughAFaultyProxy(t *testing.T) {
+func TestStoresTolerateOneFaultyRequest(t *testing.T) {
 	s3, gcs := servers.S3(t), servers.GCS(t)
 	var count atomic.Int32
 	for name, bench := range map[string]faultyBench{
@@ -59,9 +59,9 @@ func TestStoresThroughAFaultyProxy(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			t.Run("whichever request breaks", func(t *testing.T) {
+			t.Run("a round trip succeeds whichever request breaks", func(t *testing.T) {
 				var group errgroup.Group
-				group.SetLimit(8) // most of them wait
+				group.SetLimit(8) // most round trips wait for a retry
 				for _, fault := range servers.Passing {
 					for broken := 1; broken <= bench.requests; broken++ {
 						group.Go(func() error {
@@ -72,14 +72,14 @@ func TestStoresThroughAFaultyProxy(t *testing.T) {
 				}
 				_ = group.Wait()
 			})
-			t.Run("always", func(t *testing.T) { bench.breakAll(t) })
+			t.Run("every request breaks", func(t *testing.T) { bench.breakAll(t) })
 		})
 	}
 }
 
-// breakOne breaks one request of a round trip, in a bucket of its own.
+// breakOne breaks one request of a round trip in a new bucket.
 func (b faultyBench) breakOne(t *testing.T, broken int, fault servers.Fault) {
-	var patience time.Duration // what is busy on a loaded machine must not look silent
+	var patience time.Duration // the default; a shorter one would abort requests on a loaded machine
 	if silent(fault) {
 		patience = 4 * time.Second
 	}
@@ -90,19 +90,19 @@ func (b faultyBench) breakOne(t *testing.T, broken int, fault servers.Fault) {
 		return servers.Served
 	})
 	if err := b.roundTrip(t, faulty, direct, fault); err != nil {
-		t.Errorf("when request %d %s: %v", broken, fault, err)
+		t.Errorf("the round trip failed when request %d %s: %v", broken, fault, err)
 	}
 	if proxy.Count(fault) == 0 {
-		t.Errorf("there is no request %d that %s", broken, fault)
+		t.Errorf("the round trip has no request %d, so the test did not test that it %s", broken, fault)
 	}
 }
 
-// roundTrip puts, gets, lists and deletes through faulty, and looks at what is there directly.
+// roundTrip puts, gets, lists and deletes objects through faulty, and checks the result directly.
 func (b faultyBench) roundTrip(t *testing.T, faulty, direct objstore.Store, fault servers.Fault) error {
-	there := map[string][]byte{}
+	stored := map[string][]byte{}
 	for key, body := range map[string]struct {
 		want []byte
-		size int64 // that is announced
+		size int64 // announced size, or 0
 	}{"folder/small": {small, 0}, "folder/large": {large, 0}, "folder/measured": {large, int64(len(large))}} {
 		want := body.want
 		err := faulty.Put(t.Context(), key, rereader{bytes.NewReader(want), bytes.NewReader(want), body.size})
@@ -114,8 +114,8 @@ func (b faultyBench) roundTrip(t *testing.T, faulty, direct objstore.Store, faul
 			if err != nil && errors.Is(readErr, fs.ErrNotExist) {
 				continue
 			}
-			if there[key] = want; readErr != nil || !bytes.Equal(got, want) {
-				return fmt.Errorf("get %s %s: %d bytes of %d, error %w", key, name, len(got), len(want), readErr)
+			if stored[key] = want; readErr != nil || !bytes.Equal(got, want) {
+				return fmt.Errorf("get %s %s: got %d bytes, expected %d, error %w", key, name, len(got), len(want), readErr)
 			}
 		}
 	}
@@ -126,20 +126,20 @@ func (b faultyBench) roundTrip(t *testing.T, faulty, direct objstore.Store, faul
 		}
 		keys = append(keys, object.Key)
 	}
-	if len(keys) != len(there) {
-		return fmt.Errorf("lists %q", keys)
+	if len(keys) != len(stored) {
+		return fmt.Errorf("the list has %q, expected %d objects", keys, len(stored))
 	}
 	if err := faulty.Delete(t.Context(), "folder/large"); err != nil {
 		return err
 	}
 	if _, err := read(t, direct, "folder/large"); !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("after the deletion: %w", err)
+		return fmt.Errorf("read a deleted object: got the error %w, expected that it does not exist", err)
 	}
 	return nil
 }
 
-// mayFail says whether a Put may fail: where its answer was lost after the deed, and then the object is there; or where
-// the emulator may have got a chunk twice, and then nothing is.
+// mayFail reports whether a Put may fail. If only its response was lost, the object must exist. If the emulator may have
+// appended a chunk twice, the object must not exist.
 func (b faultyBench) mayFail(t *testing.T, direct objstore.Store, key string, fault servers.Fault) bool {
 	done := silent(fault) || fault == servers.LostAnswer || fault == servers.CutAnswer
 	_, err := read(t, direct, key)
@@ -152,7 +152,7 @@ func silent(fault servers.Fault) bool {
 
 var small, large = randomBytes(1, 1000), randomBytes(2, 8<<20+1)
 
-// rereader is a body of which a store keeps nothing.
+// rereader is a body that a store can read again, so that it need not buffer it.
 type rereader struct {
 	io.Reader
 	again io.ReaderAt
@@ -162,9 +162,9 @@ type rereader struct {
 func (r rereader) Reread() io.ReaderAt { return r.again }
 func (r rereader) Size() int64         { return r.size }
 
-// breakAll checks what a store says that never works, and that nothing is there afterwards.
+// breakAll checks the errors of a store that never responds successfully, and that no object exists afterwards.
 func (b faultyBench) breakAll(t *testing.T) {
-	t.Run("each request is answered 503", func(t *testing.T) {
+	t.Run("each request gets the response 503", func(t *testing.T) {
 		t.Parallel()
 		faulty, direct, proxy := b.stores(t, 0, func(int, *http.Request) servers.Fault { return servers.Unavailable })
 		t.Cleanup(func() {
@@ -173,7 +173,7 @@ func (b faultyBench) breakAll(t *testing.T) {
 				_ = body.Close()
 			}
 			if !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("afterwards: %v", err)
+				t.Errorf("the failed requests stored an object: %v", err)
 			}
 		})
 		objstoretest.RunUnreachable(t, faulty, proxy.URL)

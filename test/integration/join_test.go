@@ -11,20 +11,21 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
 
-// What the replacement of members without volumes rests on: a new one is sent the raft log that its leader has in
-// memory, with what 3.5 wrote in it, and 3.7 panics. After the preparation it is sent a snapshot instead.
-func TestANewMemberOf37IsSentNothingThat35Wrote(t *testing.T) {
+// The replacement of members without volumes depends on this behaviour of etcd. A leader sends a new member the raft log
+// in its memory. If 3.5 wrote entries of it, a member of 3.7 panics. After the operator's preparation, the leader sends a
+// snapshot instead.
+func TestNewMemberOf37JoinsOnlyAfterTheRaftLogOf35IsCleared(t *testing.T) {
 	t.Parallel()
 	cluster := servers.Etcd(t, servers.EtcdOptions{Minor: "3.5"})
 	first := ask(t, cluster.Members[0])
 	second := join(t, cluster, first, "3.6")
-	eventually(t, "a member of 3.6 votes in a cluster of 3.5", func(ctx context.Context) error {
+	eventually(t, "a member of 3.6 becomes a voter in a cluster of 3.5", func(ctx context.Context) error {
 		return promoteIn(ctx, first)
 	})
 	cluster.Members[0].Become("3.6")
 	cluster.Members[0].AwaitHealthy()
 	leads := ask(t, second)
-	eventually(t, "the member leads that was sent the log of 3.5", func(ctx context.Context) error {
+	eventually(t, "the member that received the log of 3.5 is the leader", func(ctx context.Context) error {
 		status, err := leads.Status(ctx)
 		if err != nil || status.Leader() {
 			return err
@@ -34,8 +35,8 @@ func TestANewMemberOf37IsSentNothingThat35Wrote(t *testing.T) {
 	awaitStatus(t, cluster, "data of 3.6", func(s etcd.Status) bool { return s.StorageVersion == "3.6.0" })
 
 	unprepared := join(t, cluster, leads, "3.7")
-	if words := unprepared.AwaitEnd(); !strings.Contains(words, "unmarshal should never fail") {
-		t.Errorf("3.7 ended with other words; is the preparation still needed?\n%s", words)
+	if log := unprepared.AwaitEnd(); !strings.Contains(log, "unmarshal should never fail") {
+		t.Errorf("3.7 ended with a different error; check whether the operator's preparation is still needed\n%s", log)
 	}
 	dropLearner(t, cluster, leads)
 
@@ -48,24 +49,25 @@ func TestANewMemberOf37IsSentNothingThat35Wrote(t *testing.T) {
 	}
 	awaitStatus(t, cluster, "data of 3.6 again", func(s etcd.Status) bool { return s.StorageVersion == "3.6.0" && s.Downgrade == "" })
 	join(t, cluster, leads, "3.7")
-	eventually(t, "a member of 3.7 votes", func(ctx context.Context) error { return promoteIn(ctx, leads) })
+	eventually(t, "a member of 3.7 becomes a voter", func(ctx context.Context) error { return promoteIn(ctx, leads) })
 }
 
-// And why they cannot go down by a minor version: nobody of it can join, neither before the way down nor on it.
-func TestNoMemberOfAnOlderMinorJoinsACluster(t *testing.T) {
+// Members without volumes cannot be downgraded by a minor version, because a member of the older version cannot join:
+// neither before the downgrade is enabled nor afterwards.
+func TestMembersOfAnOlderMinorVersionCannotJoin(t *testing.T) {
 	t.Parallel()
 	cluster := servers.Etcd(t, servers.EtcdOptions{Minor: "3.6"})
 	first := ask(t, cluster.Members[0])
 	awaitStatus(t, cluster, "data of 3.6", func(s etcd.Status) bool { return s.StorageVersion == "3.6.0" })
 	const refused = "incompatible with current running cluster"
-	if words := join(t, cluster, first, "3.5").AwaitEnd(); !strings.Contains(words, refused) {
-		t.Errorf("3.5 ended with other words:\n%s", words)
+	if log := join(t, cluster, first, "3.5").AwaitEnd(); !strings.Contains(log, refused) {
+		t.Errorf("3.5 ended with a different error:\n%s", log)
 	}
 	dropLearner(t, cluster, first)
-	eventually(t, "etcd is to go down to 3.5", func(ctx context.Context) error { return first.EnableDowngrade(ctx, "3.5.0") })
+	eventually(t, "the downgrade to 3.5 is enabled", func(ctx context.Context) error { return first.EnableDowngrade(ctx, "3.5.0") })
 	awaitStatus(t, cluster, "data of 3.5", func(s etcd.Status) bool { return s.StorageVersion == "3.5.0" && s.Downgrade == "3.5.0" })
-	if words := join(t, cluster, first, "3.5").AwaitEnd(); !strings.Contains(words, refused) {
-		t.Errorf("3.5 ended with other words on the way down; may it join now?\n%s", words)
+	if log := join(t, cluster, first, "3.5").AwaitEnd(); !strings.Contains(log, refused) {
+		t.Errorf("3.5 ended with a different error during the downgrade; check whether it can join now\n%s", log)
 	}
 }
 
@@ -77,7 +79,7 @@ func join(t *testing.T, cluster *servers.EtcdCluster, through *etcd.Client, mino
 	return cluster.Join(t, minor, peerURL)
 }
 
-// promoteIn gives the learner its vote.
+// promoteIn promotes the learner to a voter.
 func promoteIn(ctx context.Context, through *etcd.Client) error {
 	members, err := through.Members(ctx)
 	if err != nil {
@@ -85,12 +87,12 @@ func promoteIn(ctx context.Context, through *etcd.Client) error {
 	}
 	i := slices.IndexFunc(members, func(m etcd.Member) bool { return m.Learner })
 	if i < 0 {
-		return errors.New("there is no learner")
+		return errors.New("the cluster has no learner")
 	}
 	return through.Promote(ctx, members[i].ID)
 }
 
-// dropLearner removes the learner that was joined last.
+// dropLearner removes the learner that joined last.
 func dropLearner(t *testing.T, cluster *servers.EtcdCluster, through *etcd.Client) {
 	t.Helper()
 	members, err := through.Members(t.Context())

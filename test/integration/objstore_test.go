@@ -21,8 +21,9 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
 
-// TestS3Store is what test/conformance cannot look at on a server of somebody's.
-func TestS3Store(t *testing.T) {
+// TestS3StoreHandlesFailuresAndCredentials has the tests that need control of the server. test/conformance has those that
+// run on a user's server.
+func TestS3StoreHandlesFailuresAndCredentials(t *testing.T) {
 	server := servers.S3(t)
 	var count atomic.Int32
 	location := func(t *testing.T) connect.Access {
@@ -30,20 +31,20 @@ func TestS3Store(t *testing.T) {
 		server.CreateBucket(t, bucket)
 		return s3Location(server, bucket)
 	}
-	t.Run("leaves no parts behind when a body fails", func(t *testing.T) {
+	t.Run("removes all parts if a body fails", func(t *testing.T) {
 		l := location(t)
 		body := &brokenBody{left: objstoretest.Large}
 		if err := open(t, l).Put(t.Context(), "key", body); !errors.Is(err, errBroken) {
-			t.Fatalf("error %v, want the body's", err)
+			t.Fatalf("got the error %v, want that of the body", err)
 		}
 		wantNoFiles(t, server.BucketDir(l.Bucket))
 	})
 	for name, test := range map[string]struct {
 		first func(*http.Request)
-		want  int // requests
+		want  int // number of requests
 	}{
-		"takes a body of known size in one request":                    {func(*http.Request) {}, 2},
-		"takes one in parts of which a byte changed on its way in one": {changeByte, 6},
+		"sends a body of known size in one request":                           {func(*http.Request) {}, 2},
+		"sends it again in parts if a byte changed in transit of one request": {changeByte, 6},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := location(t)
@@ -59,27 +60,27 @@ func TestS3Store(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got, err := read(t, direct, "key"); err != nil || !bytes.Equal(got, large) {
-				t.Errorf("holds %d bytes that differ, error %v", len(got), err)
+				t.Errorf("the stored object differs from the body: %d bytes, error %v", len(got), err)
 			}
 			if got := proxy.Count(servers.Served); got != test.want {
-				t.Errorf("%d requests, want %d", got, test.want)
+				t.Errorf("the store sent %d requests, want %d", got, test.want)
 			}
 		})
 	}
-	t.Run("with an unknown access key", func(t *testing.T) {
+	t.Run("reports an unknown access key", func(t *testing.T) {
 		l := location(t)
 		l.Data = map[string][]byte{"access-key-id": []byte("nobody"), "secret-access-key": []byte("not-the-secret")}
 		objstoretest.RunDenied(t, open(t, l), l.Bucket, "not-the-secret")
 	})
-	t.Run("with a wrong region", func(t *testing.T) {
+	t.Run("reports a wrong region", func(t *testing.T) {
 		l := location(t)
 		l.Region = "eu-central-1"
 		err := open(t, l).Put(t.Context(), "key", strings.NewReader("x"))
 		if err == nil || !strings.Contains(err.Error(), "another region") || !strings.Contains(err.Error(), l.Bucket) {
-			t.Errorf("error %v, want one that asks for the region", err)
+			t.Errorf("got the error %v, want one that asks for the region", err)
 		}
 	})
-	t.Run("with the Secret of the archived operator", func(t *testing.T) {
+	t.Run("accepts the Secret of the archived operator", func(t *testing.T) {
 		l := location(t)
 		l.Data = map[string][]byte{
 			"credentials": fmt.Appendf(nil, "[default]\naws_access_key_id = %s\naws_secret_access_key = %s\n", server.AccessKey, server.SecretKey),
@@ -89,14 +90,14 @@ func TestS3Store(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	t.Run("with nobody listening", func(t *testing.T) {
+	t.Run("reports a server that does not listen", func(t *testing.T) {
 		l := s3Location(server, "bucket")
 		l.Endpoint = servers.PeerURL(t)
 		objstoretest.RunUnreachable(t, open(t, l), l.Endpoint)
 	})
 }
 
-func TestGCSStore(t *testing.T) {
+func TestGCSStoreMeetsTheContract(t *testing.T) {
 	server := servers.GCS(t)
 	var count atomic.Int32
 	location := func(t *testing.T) connect.Access {
@@ -106,10 +107,10 @@ func TestGCSStore(t *testing.T) {
 	}
 	objstoretest.Run(t, func(t *testing.T) objstore.Store { return open(t, location(t)) })
 
-	t.Run("without its bucket", func(t *testing.T) {
+	t.Run("reports a missing bucket", func(t *testing.T) {
 		objstoretest.RunNoBucket(t, open(t, gcsLocation(server, "absent-bucket")), "absent-bucket")
 	})
-	t.Run("by STORAGE_EMULATOR_HOST, whatever the Secret holds", func(t *testing.T) {
+	t.Run("uses STORAGE_EMULATOR_HOST and ignores the Secret", func(t *testing.T) {
 		l := location(t)
 		l.Endpoint = ""
 		l.Data = map[string][]byte{"access-token": []byte("token")}
@@ -118,14 +119,14 @@ func TestGCSStore(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	t.Run("with nobody listening", func(t *testing.T) {
+	t.Run("reports a server that does not listen", func(t *testing.T) {
 		l := gcsLocation(server, "bucket")
 		l.Endpoint = servers.PeerURL(t)
 		objstoretest.RunUnreachable(t, open(t, l), l.Endpoint)
 	})
 }
 
-// changeByte changes one in the middle of a request's body.
+// changeByte changes one byte in the middle of a request's body.
 func changeByte(r *http.Request) {
 	r.Body = &changing{ReadCloser: r.Body, at: 1 << 20}
 }
@@ -169,7 +170,7 @@ func open(t *testing.T, l connect.Access) objstore.Store {
 
 var errBroken = errors.New("broken on purpose")
 
-// brokenBody yields zero bytes and then an error.
+// brokenBody returns zero bytes and then an error.
 type brokenBody struct{ left int }
 
 func (b *brokenBody) Read(p []byte) (int, error) {
@@ -187,7 +188,7 @@ func wantNoFiles(t *testing.T, dir string) {
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() {
 			info, _ := os.Stat(path)
-			t.Errorf("left behind: %s, %d bytes", path, info.Size())
+			t.Errorf("the file %s with %d bytes is left over", path, info.Size())
 		}
 		return err
 	})

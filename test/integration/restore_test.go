@@ -31,8 +31,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
 
-// restoreBench is a namespace with a running restore-operator, an S3 server with a bucket, its Secret, and an
-// EtcdCluster that nobody works on but the test, which plays cluster-operator.
+// restoreBench is a test bench: a namespace with a running restore-operator, an S3 server with a bucket, and its Secret.
+// The test acts as cluster-operator.
 type restoreBench struct {
 	*testing.T
 	namespace string
@@ -65,7 +65,7 @@ func (b *restoreBench) secret(name string) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: name}, Data: b.bucket.Data}
 }
 
-// put makes an object and returns its path.
+// put creates an object and returns its path.
 func (b *restoreBench) put(key string, content []byte) string {
 	b.Helper()
 	if err := open(b.T, b.bucket).Put(b.Context(), key, bytes.NewReader(content)); err != nil {
@@ -74,7 +74,7 @@ func (b *restoreBench) put(key string, content []byte) string {
 	return "backups/" + key
 }
 
-// manifestOf is what backup-operator would write beside the content of etcdctlSnapshot.
+// manifestOf returns the manifest that backup-operator would write for the content of etcdctlSnapshot.
 func manifestOf(content []byte) snapshot.Manifest {
 	sum := sha256.Sum256(content)
 	return snapshot.Manifest{
@@ -84,7 +84,7 @@ func manifestOf(content []byte) snapshot.Manifest {
 	}
 }
 
-// putManifest puts m beside the object of a path, which it returns.
+// putManifest stores m for the object of a path, and returns the path.
 func (b *restoreBench) putManifest(path string, m snapshot.Manifest) string {
 	b.Helper()
 	text, err := m.Encode()
@@ -105,7 +105,7 @@ func (b *restoreBench) cluster(name, version string) *v1beta2.EtcdCluster {
 	return cluster
 }
 
-// restore of an object in the bench's bucket.
+// restore returns an EtcdRestore of an object in the bench's bucket.
 func (b *restoreBench) restore(name, path string) *v1beta2.EtcdRestore {
 	return &v1beta2.EtcdRestore{
 		ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: name},
@@ -119,7 +119,7 @@ func (b *restoreBench) restore(name, path string) *v1beta2.EtcdRestore {
 	}
 }
 
-// await waits until Ready has a reason. What is proven may also be queued behind another restore of the cluster.
+// await waits until Ready has a reason. Instead of Verified it accepts Queued: another restore of the cluster may be first.
 func (b *restoreBench) await(r *v1beta2.EtcdRestore, reason string) {
 	b.Helper()
 	kubetest.Await(b, r, "become "+reason, func(r *v1beta2.EtcdRestore) bool {
@@ -131,7 +131,7 @@ func (b *restoreBench) await(r *v1beta2.EtcdRestore, reason string) {
 
 func restoreConditions(r *v1beta2.EtcdRestore) []metav1.Condition { return r.Status.Conditions }
 
-// report writes what cluster-operator would into the cluster's status.
+// report writes the cluster's status as cluster-operator would.
 func (b *restoreBench) report(cluster *v1beta2.EtcdCluster, r *v1beta2.EtcdRestore, step v1beta2.RestoreStep) {
 	b.Helper()
 	cluster.Status.Restore = &v1beta2.ClusterRestoreStatus{
@@ -143,7 +143,7 @@ func (b *restoreBench) report(cluster *v1beta2.EtcdCluster, r *v1beta2.EtcdResto
 	}
 }
 
-// etcdctlSnapshot is what etcdctl saves of a cluster with some keys.
+// etcdctlSnapshot returns a snapshot that etcdctl saved of a cluster with 20 keys.
 func etcdctlSnapshot(t *testing.T, minor string) []byte {
 	t.Helper()
 	cluster := servers.Etcd(t, servers.EtcdOptions{Minor: minor})
@@ -174,39 +174,39 @@ func etcdctl(t *testing.T, minor string, cluster *servers.EtcdCluster, args ...s
 	return string(out)
 }
 
-func TestRestoreOperator(t *testing.T) {
+func TestRestoreVerifiesTheSnapshotAndFollowsTheCluster(t *testing.T) {
 	content := etcdctlSnapshot(t, "3.6")
 	b := newRestoreBench(t)
 	cluster := b.cluster("example", "3.6.16")
 	good := b.put("good.db", content)
 
-	t.Run("proves what etcdctl saved, and is complete when the cluster is and not before", func(t *testing.T) {
+	t.Run("verifies a snapshot of etcdctl, and is Complete only after the cluster is", func(t *testing.T) {
 		r := b.restore("good", good)
 		kubetest.Create(t, r)
 		b.await(r, v1beta2.ReasonVerified)
 		if s := r.Status.Snapshot; s.Path != good || s.Revision != 21 || s.Keys != 20 || s.Size != int64(len(content)) || s.StorageVersion != "3.6.0" {
-			t.Errorf("proved %+v", s)
+			t.Errorf("the status reports the wrong snapshot: %+v", s)
 		}
 		want := v1beta2.RestoreSource{StorageType: "S3", Bucket: "backups", Key: "good.db", Endpoint: b.server.Endpoint, ForcePathStyle: true, Secret: "aws"}
 		if *r.Status.Source != want {
-			t.Errorf("source %+v", r.Status.Source)
+			t.Errorf("the status reports the wrong source: %+v", r.Status.Source)
 		}
 		for _, step := range []v1beta2.RestoreStep{v1beta2.RestoreSeeding, v1beta2.RestoreSwitching, v1beta2.RestoreGrowing} {
 			b.report(cluster, r, step)
 			b.await(r, string(step))
 			if r.Status.Succeeded || meta.IsStatusConditionTrue(r.Status.Conditions, v1beta2.ConditionComplete) {
-				t.Fatalf("at %s it says that it succeeded:\n%s", step, kubetest.YAML(r))
+				t.Fatalf("the restore reports success at the step %s, before it is complete:\n%s", step, kubetest.YAML(r))
 			}
 		}
 		b.report(cluster, r, v1beta2.RestoreComplete)
 		b.await(r, v1beta2.ReasonComplete)
 		if !r.Status.Succeeded || r.Status.CompletionTime == nil || r.Status.ClusterID != "00000000000000bb" {
-			t.Errorf("the end:\n%s", kubetest.YAML(r))
+			t.Errorf("the status does not report the complete restore:\n%s", kubetest.YAML(r))
 		}
 		kubetest.MustKubectl(t, "", "-n", b.namespace, "wait", "--for=condition=Complete", "etcdrestore/good", "--timeout=10s")
 	})
 
-	t.Run("proves what other tools wrote, which has no manifest", func(t *testing.T) {
+	t.Run("verifies snapshots of other tools, which have no manifest", func(t *testing.T) {
 		var zipped bytes.Buffer
 		writer := gzip.NewWriter(&zipped)
 		_, err := writer.Write(content)
@@ -223,21 +223,21 @@ func TestRestoreOperator(t *testing.T) {
 			kubetest.Create(t, r)
 			b.await(r, v1beta2.ReasonVerified)
 			if s := r.Status.Snapshot; s.Path != path || s.Revision != 21 || s.Keys != 20 || s.ClusterID != "" {
-				t.Errorf("%s: proved %+v", path, s)
+				t.Errorf("the status reports the wrong snapshot for %s: %+v", path, s)
 			}
 		}
 	})
 
-	t.Run("tells what the manifest says, where there is one", func(t *testing.T) {
+	t.Run("reports the contents of the manifest", func(t *testing.T) {
 		r := b.restore("with-manifest", b.putManifest(b.put("with-manifest.db", content), manifestOf(content)))
 		kubetest.Create(t, r)
 		b.await(r, v1beta2.ReasonVerified)
 		if s := r.Status.Snapshot; s.EtcdVersion != "3.6.16" || s.ClusterID != "00000000000000aa" || s.CreatedAt != "2026-01-02T03:04:05Z" {
-			t.Errorf("proved %+v", s)
+			t.Errorf("the status does not report the contents of the manifest: %+v", s)
 		}
 	})
 
-	t.Run("fails when the seed failed, and stays so", func(t *testing.T) {
+	t.Run("fails for good if the seed fails", func(t *testing.T) {
 		r := b.restore("seed-failed", good)
 		kubetest.Create(t, r)
 		b.await(r, v1beta2.ReasonVerified)
@@ -252,17 +252,17 @@ func TestRestoreOperator(t *testing.T) {
 		b.await(r, v1beta2.ReasonSeedFailed)
 	})
 
-	t.Run("leaves nothing in its spool", func(t *testing.T) {
+	t.Run("leaves no files in its spool", func(t *testing.T) {
 		kubetest.Eventually(t, "the spool is empty", func(context.Context) error {
 			entries, err := filepath.Glob(filepath.Join(b.spool, "*", "*"))
 			if err == nil && len(entries) > 0 {
-				err = fmt.Errorf("there is %q", entries)
+				err = fmt.Errorf("the spool contains %q", entries)
 			}
 			return err
 		})
 	})
 
-	t.Run("waits for a cluster, and goes on when it is there", func(t *testing.T) {
+	t.Run("waits for a missing cluster and continues when it exists", func(t *testing.T) {
 		r := b.restore("early", good)
 		r.Spec.EtcdCluster.Name = "later"
 		kubetest.Create(t, r)
@@ -273,7 +273,7 @@ func TestRestoreOperator(t *testing.T) {
 		b.await(r, v1beta2.ReasonComplete)
 	})
 
-	t.Run("takes the newest snapshot of an EtcdBackup, when it has one", func(t *testing.T) {
+	t.Run("waits for the first snapshot of an EtcdBackup and restores it", func(t *testing.T) {
 		r := b.restore("of-backup", "")
 		r.Spec.BackupStorageType, r.Spec.Storage, r.Spec.EtcdBackup = "", v1beta2.Storage{}, &v1beta2.BackupReference{Name: "nightly"}
 		kubetest.Create(t, r)
@@ -289,11 +289,11 @@ func TestRestoreOperator(t *testing.T) {
 		}
 		b.await(r, v1beta2.ReasonVerified)
 		if r.Status.Source.Key != "good.db" {
-			t.Errorf("source %+v", r.Status.Source)
+			t.Errorf("the status reports the wrong source: %+v", r.Status.Source)
 		}
 	})
 
-	t.Run("takes the newest below a folder before a time, and says why", func(t *testing.T) {
+	t.Run("selects the newest snapshot of a folder before a time, and reports the selection", func(t *testing.T) {
 		for hour, id := range map[int]string{1: "00000000000000aa", 2: "00000000000000aa", 3: "00000000000000bb"} {
 			m := manifestOf(content)
 			m.Cluster.ID, m.CreatedAt = id, time.Date(2026, 1, 2, hour, 0, 0, 0, time.UTC)
@@ -306,11 +306,11 @@ func TestRestoreOperator(t *testing.T) {
 		b.await(r, v1beta2.ReasonVerified)
 		verified := meta.FindStatusCondition(r.Status.Conditions, v1beta2.ConditionVerified)
 		if r.Status.Source.Key != "series/2.db" || r.Status.Snapshot.ClusterID != "00000000000000aa" || !strings.Contains(verified.Message, "the newest of 2 snapshots that fit, of 3") {
-			t.Errorf("got:\n%s", kubetest.YAML(r))
+			t.Errorf("the status does not report the newest snapshot before the time:\n%s", kubetest.YAML(r))
 		}
 	})
 
-	t.Run("is deleted when its time to live is over", func(t *testing.T) {
+	t.Run("is deleted after its TTL", func(t *testing.T) {
 		r := b.restore("short-lived", "backups/absent.db")
 		r.Spec.EtcdCluster.Name = "nobody"
 		ttl := int32(1)
@@ -319,7 +319,7 @@ func TestRestoreOperator(t *testing.T) {
 		kubetest.AwaitGone(t, r)
 	})
 
-	t.Run("proves a snapshot in GCS", func(t *testing.T) {
+	t.Run("verifies a snapshot in GCS", func(t *testing.T) {
 		gcs := servers.GCS(t)
 		gcs.CreateBucket(t, "backups")
 		if err := open(t, gcsLocation(gcs, "backups")).Put(t.Context(), "good.db", bytes.NewReader(content)); err != nil {
@@ -333,8 +333,8 @@ func TestRestoreOperator(t *testing.T) {
 	})
 }
 
-// Defect 12 of coreos/etcd-operator: the bytes were not checked before a restore, which had deleted the cluster by then.
-func TestRestoreOperatorFailsBeforeAnythingIsTouched(t *testing.T) {
+// Defect 12 of coreos/etcd-operator: it did not verify the snapshot before a restore, which first deleted the cluster.
+func TestRestoreOfAnInvalidSnapshotFailsBeforeTheClusterChanges(t *testing.T) {
 	content := etcdctlSnapshot(t, "3.6")
 	b := newRestoreBench(t)
 	cluster := b.cluster("example", "3.6.16")
@@ -391,23 +391,23 @@ func TestRestoreOperatorFailsBeforeAnythingIsTouched(t *testing.T) {
 			kubetest.Create(t, r)
 			kubetest.AwaitCondition(t, r, restoreConditions, v1beta2.ConditionFailed, metav1.ConditionTrue, test.reason)
 			if meta.IsStatusConditionTrue(r.Status.Conditions, v1beta2.ConditionVerified) || r.Status.Snapshot != nil || r.Status.Succeeded || r.Status.Reason == "" {
-				t.Errorf("cluster-operator could act on:\n%s", kubetest.YAML(r))
+				t.Errorf("the status of the failed restore reports a snapshot that cluster-operator would restore:\n%s", kubetest.YAML(r))
 			}
 		})
 	}
-	t.Run("and the cluster is as it was", func(t *testing.T) {
+	t.Run("none of them changes the cluster", func(t *testing.T) {
 		var now v1beta2.EtcdCluster
 		if err := kubetest.Client(t).Get(t.Context(), client.ObjectKeyFromObject(cluster), &now); err != nil {
 			t.Fatal(err)
 		}
 		if now.ResourceVersion != cluster.ResourceVersion {
-			t.Errorf("it was changed:\n%s", kubetest.YAML(&now))
+			t.Errorf("a failed restore changed the cluster:\n%s", kubetest.YAML(&now))
 		}
 	})
 }
 
-// Defect 19 of coreos/etcd-operator: a restore was never tried again.
-func TestRestoreOperatorTriesAgainWhatMayPass(t *testing.T) {
+// Defect 19 of coreos/etcd-operator: it never retried a restore.
+func TestRestoreRetriesTemporaryFailures(t *testing.T) {
 	content := etcdctlSnapshot(t, "3.6")
 	b := newRestoreBench(t)
 	b.cluster("example", "3.6.16")
@@ -455,12 +455,12 @@ func TestRestoreOperatorTriesAgainWhatMayPass(t *testing.T) {
 			kubetest.Create(t, r)
 			b.await(r, test.reason)
 			if r.Status.CompletionTime != nil || r.Status.Reason == "" || strings.Contains(kubetest.YAML(r), "not-the-secret") {
-				t.Errorf("got:\n%s", kubetest.YAML(r))
+				t.Errorf("the status must report a temporary failure without credentials:\n%s", kubetest.YAML(r))
 			}
 			test.repair(t)
 			b.await(r, v1beta2.ReasonVerified)
 			if r.Status.Attempts < 2 {
-				t.Errorf("%d attempts", r.Status.Attempts)
+				t.Errorf("the status reports %d attempts, expected at least 2", r.Status.Attempts)
 			}
 		})
 	}

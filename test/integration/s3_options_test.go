@@ -18,9 +18,9 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
 
-// TestS3KeepsWhatItWasTold looks with S3's own client at objects of one part and of several. versitygw keeps tags and
-// locks; it takes, and forgets, encryption and storage class, whose headers internal/objstore/s3 tests.
-func TestS3KeepsWhatItWasTold(t *testing.T) {
+// TestS3KeepsTagsAndObjectLocks checks objects of one part and of several with AWS's client. versitygw keeps tags and
+// locks. It ignores encryption and storage class; internal/objstore/s3 tests their headers.
+func TestS3KeepsTagsAndObjectLocks(t *testing.T) {
 	server := servers.S3(t)
 	client := awss3.New(awss3.Options{
 		BaseEndpoint: &server.Endpoint, Region: server.Region, UsePathStyle: true,
@@ -55,13 +55,13 @@ func TestS3KeepsWhatItWasTold(t *testing.T) {
 					t.Fatal(err)
 				}
 				if got := kept.Retention; string(got.Mode) != string(lock.Mode) || got.RetainUntilDate.Sub(until).Abs() > time.Hour {
-					t.Errorf("locked %s until %s, want %s until %s", got.Mode, got.RetainUntilDate, lock.Mode, until)
+					t.Errorf("the object has the lock %s until %s, want %s until %s", got.Mode, got.RetainUntilDate, lock.Mode, until)
 				}
 				if err := store.Delete(t.Context(), key); !errors.Is(err, fs.ErrPermission) {
-					t.Errorf("delete: %v, want that the lock refuses it", err)
+					t.Errorf("delete of a locked object returned %v, want a permission error", err)
 				}
 				if got, err := read(t, store, key); err != nil || !bytes.Equal(got, body) {
-					t.Errorf("%d bytes of %d, error %v", len(got), len(body), err)
+					t.Errorf("the object differs from the body: got %d bytes, want %d, error %v", len(got), len(body), err)
 				}
 			})
 		}
@@ -76,7 +76,7 @@ func wantTags(t *testing.T, client *awss3.Client, bucket, key string, want map[s
 	}
 	for tag, value := range want {
 		if !slices.ContainsFunc(tags.TagSet, func(found types.Tag) bool { return *found.Key == tag && *found.Value == value }) {
-			t.Errorf("tags %+v, want %q: %q", tags.TagSet, tag, value)
+			t.Errorf("the object has the tags %+v, want %q: %q", tags.TagSet, tag, value)
 		}
 	}
 }

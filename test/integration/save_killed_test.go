@@ -20,7 +20,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
 
-// streamed is a member that streams the same database each time, and says how large it is or 0.
+// streamed is a member that streams the same database each time. Its size is 0 if it is unknown.
 type streamed struct {
 	content []byte
 	size    int64
@@ -30,12 +30,12 @@ func (s streamed) Snapshot(context.Context) (io.ReadCloser, int64, error) {
 	return io.NopCloser(bytes.NewReader(s.content)), s.size, nil
 }
 
-// deaths of a process, as a store sees them: at a request that does not reach it, reaches it by half, or is done.
-var deaths = []servers.Fault{servers.ResetAtOnce, servers.ResetInBody, servers.LostAnswer}
+// killFaults are the effects of a kill on a request: the store receives nothing, half of it, or all of it.
+var killFaults = []servers.Fault{servers.ResetAtOnce, servers.ResetInBody, servers.LostAnswer}
 
-// TestASaveThatIsKilledAtAnyRequestToS3 lets no request through after one of them, neither a retry nor the removal of
-// parts. The next try must succeed and leave nothing but its snapshot, also where nobody can read what was left.
-func TestASaveThatIsKilledAtAnyRequestToS3(t *testing.T) {
+// TestSaveSucceedsAfterAKillAtAnyRequest blocks all requests after one of them, including retries and the removal of
+// parts. The next attempt must succeed and leave only its snapshot, even if it cannot decrypt the leftover objects.
+func TestSaveSucceedsAfterAKillAtAnyRequest(t *testing.T) {
 	server := servers.S3(t)
 	const member = 7
 	content := dbfiletest.New(t, member).Put(100, 100<<10).Snapshot() // two parts
@@ -47,11 +47,11 @@ func TestASaveThatIsKilledAtAnyRequestToS3(t *testing.T) {
 	for name, kind := range map[string]struct {
 		encoder  snapshot.Encoder
 		size     int64
-		requests int // that a save makes, up to the last that changes anything
+		requests int // number of a save's requests up to the last one that changes the store
 	}{
-		"in one request":                     {snapshot.Encoder{}, int64(len(content)), 5},
-		"in parts, as its size is not known": {snapshot.Encoder{}, 0, 7},
-		"encrypted":                          {snapshot.Encoder{Recipients: []string{identity.Recipient().String()}}, int64(len(content)), 11},
+		"in one request":                  {snapshot.Encoder{}, int64(len(content)), 5},
+		"in parts if its size is unknown": {snapshot.Encoder{}, 0, 7},
+		"encrypted":                       {snapshot.Encoder{Recipients: []string{identity.Recipient().String()}}, int64(len(content)), 11},
 	} {
 		request := snapshot.Request{
 			Source: streamed{content, kind.size}, Key: "folder/one.db", SpoolDir: t.TempDir(), Time: time.Now(), EtcdVersion: "3.7.0",
@@ -60,20 +60,20 @@ func TestASaveThatIsKilledAtAnyRequestToS3(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			var group errgroup.Group
-			group.SetLimit(8) // most of them wait
+			group.SetLimit(8) // most saves wait for a retry
 			for at := 1; at <= kind.requests; at++ {
-				for _, death := range deaths {
+				for _, fault := range killFaults {
 					count++
 					l := s3Location(server, fmt.Sprintf("bucket-%d", count))
 					server.CreateBucket(t, l.Bucket)
-					k := killing{t, open(t, l), request, at, death}
+					k := killing{t, open(t, l), request, at, fault}
 					ctx, kill := context.WithCancel(t.Context())
 					proxy := servers.NewFaulty(t, server.Endpoint, k.choose(kill))
 					l.Endpoint = proxy.URL
-					mortal := open(t, l)
+					killed := open(t, l)
 					group.Go(func() error {
-						if err := k.live(ctx, mortal); err != nil {
-							t.Errorf("killed at request %d, which %s: %v", at, death, err)
+						if err := k.run(ctx, killed); err != nil {
+							t.Errorf("killed at request %d, which %s: %v", at, fault, err)
 						}
 						return nil
 					})
@@ -84,13 +84,13 @@ func TestASaveThatIsKilledAtAnyRequestToS3(t *testing.T) {
 	}
 }
 
-// killing is one death and what comes after it.
+// killing is one killed save and its repetition.
 type killing struct {
 	*testing.T
 	store   objstore.Store
 	request snapshot.Request
 	at      int
-	death   servers.Fault
+	fault   servers.Fault
 }
 
 func (k killing) choose(kill func()) func(int, *http.Request) servers.Fault {
@@ -100,35 +100,35 @@ func (k killing) choose(kill func()) func(int, *http.Request) servers.Fault {
 			return servers.Served
 		case n == k.at:
 			kill()
-			return k.death
+			return k.fault
 		}
 		return servers.ResetAtOnce
 	}
 }
 
-func (k killing) live(ctx context.Context, mortal objstore.Store) error {
+func (k killing) run(ctx context.Context, killed objstore.Store) error {
 	first := k.request
-	first.Store = mortal
-	if _, err := snapshot.Save(ctx, first); err == nil && k.death != servers.LostAnswer {
-		return fmt.Errorf("it lived on")
+	first.Store = killed
+	if _, err := snapshot.Save(ctx, first); err == nil && k.fault != servers.LostAnswer {
+		return fmt.Errorf("the save succeeded, so the kill had no effect")
 	}
-	if err := k.wholeOrNothing(); err != nil {
-		return fmt.Errorf("after its death: %w", err)
+	if err := k.listedAreComplete(); err != nil {
+		return fmt.Errorf("after the kill: %w", err)
 	}
 	second := k.request
 	second.Store = k.store
 	if _, err := snapshot.Save(k.Context(), second); err != nil {
-		return fmt.Errorf("the next try: %w", err)
+		return fmt.Errorf("the next attempt: %w", err)
 	}
 	stale := func(key string, _ time.Time) bool { return key == k.request.Key }
 	if _, err := snapshot.AbortUploads(k.Context(), k.store, k.request.Key, stale); err != nil {
 		return err
 	}
-	return k.nothingElse()
+	return k.noLeftovers()
 }
 
-// wholeOrNothing looks at what is listed.
-func (k killing) wholeOrNothing() error {
+// listedAreComplete returns an error if a listed snapshot is incomplete.
+func (k killing) listedAreComplete() error {
 	listing, err := snapshot.List(k.Context(), k.store, "")
 	if err != nil {
 		return err
@@ -136,14 +136,14 @@ func (k killing) wholeOrNothing() error {
 	for _, entry := range listing.Snapshots {
 		got, err := read(k.T, k.store, entry.Key)
 		if err != nil || int64(len(got)) != entry.Manifest.Size {
-			return fmt.Errorf("%s is listed and has %d bytes of %d: %w", entry.Key, len(got), entry.Manifest.Size, err)
+			return fmt.Errorf("the listed snapshot %s has %d bytes, expected %d: %w", entry.Key, len(got), entry.Manifest.Size, err)
 		}
 	}
 	return nil
 }
 
-func (k killing) nothingElse() error {
-	if err := k.wholeOrNothing(); err != nil {
+func (k killing) noLeftovers() error {
+	if err := k.listedAreComplete(); err != nil {
 		return err
 	}
 	var keys []string
@@ -154,10 +154,10 @@ func (k killing) nothingElse() error {
 		keys = append(keys, object.Key)
 	}
 	if want := []string{k.request.Key, snapshot.ManifestKey(k.request.Key)}; !slices.Equal(keys, want) {
-		return fmt.Errorf("the bucket holds %s", strings.Join(keys, ", "))
+		return fmt.Errorf("the bucket contains %s, expected only %s", strings.Join(keys, ", "), strings.Join(want, ", "))
 	}
 	for upload, err := range k.store.(objstore.Unfinished).Uploads(k.Context(), "") {
-		return fmt.Errorf("parts of %s are left, error %w", upload.Key, err)
+		return fmt.Errorf("an incomplete upload of %s is left over, error %w", upload.Key, err)
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ import (
 
 const bump = 1_000_000_000
 
-// seedBench runs restore-operator's real program as the init container is run.
+// seedBench is a test bench that runs restore-operator's real program, as the init container does.
 type seedBench struct {
 	*testing.T
 	program string
@@ -48,26 +48,26 @@ func newSeedBench(t *testing.T) *seedBench {
 	if err != nil {
 		t.Fatalf("build restore-operator: %v\n%s", err, out)
 	}
-	b.letOthersIn(t, filepath.Dir(b.program))
+	b.makeReachable(t, filepath.Dir(b.program))
 	return b
 }
 
-// letOthersIn makes a test's directory reachable for the user that the seed runs as.
-func (b *seedBench) letOthersIn(t *testing.T, dir string) {
+// makeReachable makes a test's directory accessible for the user of the seed.
+func (b *seedBench) makeReachable(t *testing.T, dir string) {
 	t.Helper()
 	if err := errors.Join(os.Chmod(dir, 0o755), os.Chmod(filepath.Dir(dir), 0o755)); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// nobody is the user of the seed where the test may choose: not root, as in a Pod.
+// nobody is the user of the seed if the test runs as root: as in a Pod, it is not root.
 const nobody = 65532
 
-// volume is an empty directory that the seed's user owns.
+// volume returns an empty directory that the seed's user owns.
 func (b *seedBench) volume(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	b.letOthersIn(t, dir)
+	b.makeReachable(t, dir)
 	if os.Getuid() == 0 {
 		if err := os.Chown(dir, nobody, nobody); err != nil {
 			t.Fatal(err)
@@ -76,7 +76,7 @@ func (b *seedBench) volume(t *testing.T) string {
 	return dir
 }
 
-// request is what cluster-operator would write for an object that restore-operator has proven.
+// request returns the request that cluster-operator would write for a verified object.
 func (b *seedBench) request(t *testing.T, key, volume string) seed.Request {
 	t.Helper()
 	src := v1beta2.RestoreSource{StorageType: "S3", Bucket: "backups", Key: key, Endpoint: b.server.Endpoint, ForcePathStyle: true, Region: b.server.Region}
@@ -99,7 +99,7 @@ func (b *seedBench) command(t *testing.T, r seed.Request) *exec.Cmd {
 	return cmd
 }
 
-// run returns the exit code and what the program said.
+// run runs the seed and returns its exit code and output.
 func (b *seedBench) run(t *testing.T, r seed.Request) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -109,7 +109,7 @@ func (b *seedBench) run(t *testing.T, r seed.Request) (code int, stdout, stderr 
 		t.Fatalf("run the seed: %v", err)
 	}
 	if strings.Contains(out.String()+errs.String(), b.server.SecretKey) {
-		t.Error("the seed says its credentials")
+		t.Error("the output of the seed reveals its credentials")
 	}
 	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
 }
@@ -117,7 +117,7 @@ func (b *seedBench) run(t *testing.T, r seed.Request) (code int, stdout, stderr 
 func (b *seedBench) mustRun(t *testing.T, r seed.Request) {
 	t.Helper()
 	if code, stdout, stderr := b.run(t, r); code != seed.ExitDone {
-		t.Fatalf("exit code %d\n%s%s", code, stdout, stderr)
+		t.Fatalf("the seed ended with exit code %d\n%s%s", code, stdout, stderr)
 	}
 	wantEntries(t, filepath.Dir(r.DataDir), "data")
 }
@@ -133,11 +133,11 @@ func wantEntries(t *testing.T, dir string, want ...string) {
 		got = append(got, entry.Name())
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("%s holds %q, want %q", dir, got, want)
+		t.Errorf("the directory %s contains %q, want %q", dir, got, want)
 	}
 }
 
-// put makes an object of a file's content.
+// put creates an object.
 func (b *seedBench) put(t *testing.T, key string, content []byte) {
 	t.Helper()
 	if err := open(t, b.bucket).Put(t.Context(), key, bytes.NewReader(content)); err != nil {
@@ -145,7 +145,7 @@ func (b *seedBench) put(t *testing.T, key string, content []byte) {
 	}
 }
 
-// save makes an object by snapshot.Save, as backup-operator does.
+// save creates an object with snapshot.Save, as backup-operator does.
 func (b *seedBench) save(t *testing.T, key string, cluster *servers.EtcdCluster) {
 	t.Helper()
 	member, err := etcd.Open(etcd.Endpoint{URL: cluster.Members[0].ClientURL}, nil)
@@ -171,7 +171,7 @@ func dial(t *testing.T, endpoint string) *clientv3.Client {
 	return client
 }
 
-// content is every key with its value and lease, and the revision and ID of the cluster.
+// content has every key with the hash of its value and its lease, and the revision and ID of the cluster.
 type content struct {
 	keys      map[string]string
 	revision  int64
@@ -192,7 +192,7 @@ func contentOf(t *testing.T, client *clientv3.Client) content {
 	return c
 }
 
-// fill writes keys of several sizes, some of them more than once, with a lease, deleted or compacted.
+// fill writes keys of several sizes. Some are overwritten, deleted, compacted or have a lease.
 func fill(t *testing.T, client *clientv3.Client) {
 	t.Helper()
 	ctx := t.Context()
@@ -214,7 +214,7 @@ func fill(t *testing.T, client *clientv3.Client) {
 	do(client.Put(ctx, "binary\x00key", "\xff\x00"))
 }
 
-func TestSeed(t *testing.T) {
+func TestSeedRestoresAllKeysOnEveryVersion(t *testing.T) {
 	b := newSeedBench(t)
 	for _, from := range []string{"3.5", "3.6"} {
 		cluster := servers.Etcd(t, servers.EtcdOptions{Minor: from})
@@ -226,18 +226,18 @@ func TestSeed(t *testing.T) {
 		for _, key := range []string{from + "/saved.db", from + "/etcdctl.db"} {
 			for _, to := range []string{"3.6", "3.7"} {
 				t.Run(fmt.Sprintf("etcd %s starts with every key of %s", to, key), func(t *testing.T) {
-					b.startsWith(t, to, key, before)
+					b.startsWithAllKeys(t, to, key, before)
 				})
 			}
 		}
 	}
-	t.Run("without a bump the revision is that of the snapshot", func(t *testing.T) {
+	t.Run("without revisionBump the revision is that of the snapshot", func(t *testing.T) {
 		r := b.request(t, "3.6/saved.db", b.volume(t))
 		r.RevisionBump = 0
 		b.mustRun(t, r)
 		member := servers.EtcdFromDataDir(t, "3.6", r.DataDir, r.Name, r.PeerURL, r.Token)
 		if got := contentOf(t, dial(t, member.ClientURL)); got.revision != r.Revision {
-			t.Errorf("revision %d, want %d", got.revision, r.Revision)
+			t.Errorf("the revision is %d, want %d", got.revision, r.Revision)
 		}
 	})
 	t.Run("an empty cluster can be restored", func(t *testing.T) {
@@ -246,51 +246,51 @@ func TestSeed(t *testing.T) {
 		b.mustRun(t, r)
 		member := servers.EtcdFromDataDir(t, "3.6", r.DataDir, r.Name, r.PeerURL, r.Token)
 		if got := contentOf(t, dial(t, member.ClientURL)); len(got.keys) != 0 || got.revision < bump {
-			t.Errorf("it holds %d keys at revision %d", len(got.keys), got.revision)
+			t.Errorf("the restored cluster has %d keys at revision %d, want no keys at a revision of at least %d", len(got.keys), got.revision, bump)
 		}
 	})
 }
 
-// startsWith seeds a data directory and starts a real etcd on it.
-func (b *seedBench) startsWith(t *testing.T, minor, key string, before content) {
+// startsWithAllKeys seeds a data directory and starts a real etcd on it.
+func (b *seedBench) startsWithAllKeys(t *testing.T, minor, key string, before content) {
 	r := b.request(t, key, b.volume(t))
 	if r.Revision != before.revision {
-		t.Fatalf("the snapshot holds revision %d and the cluster was at %d", r.Revision, before.revision)
+		t.Fatalf("the snapshot has revision %d, but the cluster was at %d", r.Revision, before.revision)
 	}
 	b.mustRun(t, r)
-	b.mustRun(t, r) // again: there is nothing left to do
+	b.mustRun(t, r) // a second run has nothing to do
 	member := servers.EtcdFromDataDir(t, minor, r.DataDir, r.Name, r.PeerURL, r.Token)
 	client := dial(t, member.ClientURL)
 	got := contentOf(t, client)
 	if !maps.Equal(got.keys, before.keys) {
-		t.Errorf("%d keys, want %d, or they differ", len(got.keys), len(before.keys))
+		t.Errorf("the restored keys differ: %d keys, want %d", len(got.keys), len(before.keys))
 	}
 	if got.revision < before.revision+bump {
-		t.Errorf("revision %d: a client that saw %d may think it is ahead", got.revision, before.revision)
+		t.Errorf("the revision is %d, want at least %d: clients that saw a later revision would miss changes", got.revision, before.revision+bump)
 	}
 	if got.clusterID == before.clusterID {
-		t.Error("it has the ID of the cluster that it was")
+		t.Error("the restored cluster has the old cluster ID, so clients cannot detect the restore")
 	}
 	if _, err := client.Get(t.Context(), "leased", clientv3.WithRev(before.revision)); !errors.Is(err, rpctypes.ErrCompacted) {
-		t.Errorf("a read of the old revision: %v", err)
+		t.Errorf("a read of the old revision returned %v, want that it is compacted", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	if response := <-client.Watch(ctx, "leased", clientv3.WithRev(before.revision)); !errors.Is(response.Err(), rpctypes.ErrCompacted) {
-		t.Errorf("a watcher of the old revision does not notice: %v", response.Err())
+		t.Errorf("a watch from the old revision returned %v, want that it is compacted", response.Err())
 	}
 	if _, err := client.Put(t.Context(), "after", "value"); err != nil {
-		t.Errorf("a write: %v", err)
+		t.Errorf("the restored cluster refuses a write: %v", err)
 	}
 	member.Stop()
 	member.Start()
 	member.AwaitHealthy()
 	if after := contentOf(t, client); len(after.keys) != len(before.keys)+1 {
-		t.Errorf("after a restart there are %d keys", len(after.keys))
+		t.Errorf("after a restart the cluster has %d keys, want %d", len(after.keys), len(before.keys)+1)
 	}
 }
 
-func TestSeedFaults(t *testing.T) {
+func TestSeedRefusesDamagedSnapshotsAndSurvivesOutages(t *testing.T) {
 	b := newSeedBench(t)
 	cluster := servers.Etcd(t, servers.EtcdOptions{Minor: "3.6"})
 	client := dial(t, cluster.Members[0].ClientURL)
@@ -302,7 +302,7 @@ func TestSeedFaults(t *testing.T) {
 	good := saveByEtcdctl(t, "3.6", cluster)
 	b.put(t, "good.db", good)
 
-	t.Run("an object that has changed since its proof can never work", func(t *testing.T) {
+	t.Run("an object that changed after its verification is refused for good", func(t *testing.T) {
 		flipped := bytes.Clone(good)
 		flipped[len(flipped)/2] ^= 1
 		b.put(t, "flipped.db", flipped)
@@ -311,18 +311,18 @@ func TestSeedFaults(t *testing.T) {
 		started := time.Now()
 		code, _, stderr := b.run(t, r)
 		if code != seed.ExitNever || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "corrupt") {
-			t.Errorf("exit code %d: %s", code, stderr)
+			t.Errorf("the seed ended with exit code %d, want %d and one line that says corrupt: %s", code, seed.ExitNever, stderr)
 		}
 		if took := time.Since(started); took > time.Minute {
-			t.Errorf("it took %s to say so", took)
+			t.Errorf("the seed refused the object after %s, the limit is a minute", took)
 		}
 		wantEntries(t, filepath.Dir(r.DataDir))
 	})
 
-	// Defect 12 of coreos/etcd-operator: the bytes were restored without having been looked at.
-	t.Run("a snapshot that is flipped or cut anywhere is never restored", b.flippedOrCut)
+	// Defect 12 of coreos/etcd-operator: it restored snapshots without verification.
+	t.Run("a snapshot with a flipped bit or a truncated one is never restored", b.refusesDamagedSnapshots)
 
-	t.Run("a store that goes away midway is waited for", func(t *testing.T) {
+	t.Run("a store that restarts during the download is retried", func(t *testing.T) {
 		r := b.request(t, "good.db", b.volume(t))
 		cmd, said := b.start(t, r, "fetching")
 		b.server.Stop()
@@ -333,7 +333,7 @@ func TestSeedFaults(t *testing.T) {
 		wantEntries(t, filepath.Dir(r.DataDir), "data")
 	})
 
-	t.Run("it goes on when the store is back", func(t *testing.T) {
+	t.Run("the seed continues when a stopped store runs again", func(t *testing.T) {
 		r := b.request(t, "good.db", b.volume(t))
 		b.server.Stop()
 		cmd, said := b.start(t, r, "trying again")
@@ -344,14 +344,14 @@ func TestSeedFaults(t *testing.T) {
 		wantEntries(t, filepath.Dir(r.DataDir), "data")
 	})
 
-	t.Run("killed at any moment it can be run again", func(t *testing.T) {
+	t.Run("the seed can run again after a kill at any time", func(t *testing.T) {
 		r := b.request(t, "good.db", b.volume(t))
-		for _, moment := range []time.Duration{0, 20, 50, 80, 120, 200} {
+		for _, delay := range []time.Duration{0, 20, 50, 80, 120, 200} {
 			cmd, _ := b.start(t, r, "fetching")
-			<-time.After(moment * time.Millisecond)
+			<-time.After(delay * time.Millisecond)
 			_ = cmd.Process.Kill()
 			if err := cmd.Wait(); err == nil {
-				break // it was faster
+				break // the seed was done before the kill
 			}
 			if _, err := os.Stat(r.DataDir); err == nil {
 				break // killed after the rename
@@ -360,12 +360,12 @@ func TestSeedFaults(t *testing.T) {
 		b.mustRun(t, r)
 		member := servers.EtcdFromDataDir(t, "3.6", r.DataDir, r.Name, r.PeerURL, r.Token)
 		if got := contentOf(t, dial(t, member.ClientURL)); len(got.keys) != 32 {
-			t.Errorf("%d keys", len(got.keys))
+			t.Errorf("the restored cluster has %d keys, want 32", len(got.keys))
 		}
 	})
 }
 
-// lines keeps what a program says, and tells when it has said something.
+// lines stores the output of a program and closes seen when the output contains until.
 type lines struct {
 	until string
 	seen  chan struct{}
@@ -392,7 +392,7 @@ func (l *lines) String() string {
 	return l.said.String()
 }
 
-// start starts the seed and waits until it has said something.
+// start starts the seed and waits until its output contains until.
 func (b *seedBench) start(t *testing.T, r seed.Request, until string) (*exec.Cmd, *lines) {
 	t.Helper()
 	cmd := b.command(t, r)
@@ -404,14 +404,14 @@ func (b *seedBench) start(t *testing.T, r seed.Request, until string) (*exec.Cmd
 	select {
 	case <-said.seen:
 	case <-time.After(time.Minute):
-		t.Fatalf("it does not say %q:\n%s", until, said)
+		t.Fatalf("the output of the seed does not contain %q after a minute:\n%s", until, said)
 	}
 	return cmd, said
 }
 
-// flippedOrCut damages a good snapshot at ten places in two ways. The seed is run as it would be if the object had
-// changed after restore-operator had proven it.
-func (b *seedBench) flippedOrCut(t *testing.T) {
+// refusesDamagedSnapshots damages a good snapshot at ten positions in two ways. Then it runs the seed as if the object
+// had changed after its verification.
+func (b *seedBench) refusesDamagedSnapshots(t *testing.T) {
 	good := etcdctlSnapshot(t, "3.6")
 	b.put(t, "small.db", good)
 	proven := b.request(t, "small.db", b.volume(t))
@@ -428,10 +428,10 @@ func (b *seedBench) flippedOrCut(t *testing.T) {
 		r := proven
 		r.Source.Key, r.DataDir = key, filepath.Join(b.volume(t), "data")
 		if _, err := source.Read(t.Context(), r.Source, b.bucket.Data, t.TempDir(), nil); !source.Final(err) || !source.Corrupt(err) {
-			t.Errorf("%s: restore-operator says %v", key, err)
+			t.Errorf("restore-operator does not refuse the damaged snapshot %s for good: %v", key, err)
 		}
 		if code, _, stderr := b.run(t, r); code != seed.ExitNever {
-			t.Errorf("%s: the seed's exit code is %d: %s", key, code, stderr)
+			t.Errorf("the seed does not refuse the damaged snapshot %s for good: exit code %d, want %d: %s", key, code, seed.ExitNever, stderr)
 		}
 		wantEntries(t, filepath.Dir(r.DataDir))
 	}

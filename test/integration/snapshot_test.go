@@ -21,13 +21,14 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
 
-// minors of etcd, oldest first. A snapshot is read by its own and by newer ones.
+// minors are minor versions of etcd, oldest first. A version can read its own and older snapshots.
 var minors = []string{"3.5", "3.6", "3.7"}
 
-// TestSnapshotThroughRealServers saves from a real etcd into real stores, fetches,
-// and starts etcd on what was restored, by dbfile and by the plain etcdutl of each
-// version; and the same with what plain etcdctl saved.
-func TestSnapshotThroughRealServers(t *testing.T) {
+// TestSnapshotsCanBeRestoredByTheirOwnAndNewerVersions saves a real etcd into real
+// stores and fetches the snapshot. It restores the snapshot with dbfile and with the
+// etcdutl of each version, and starts etcd on the result. It does the same with a
+// snapshot of etcdctl.
+func TestSnapshotsCanBeRestoredByTheirOwnAndNewerVersions(t *testing.T) {
 	s3, gcs := servers.S3(t), servers.GCS(t)
 	s3.CreateBucket(t, "snapshots")
 	gcs.CreateBucket(t, "snapshots")
@@ -52,7 +53,7 @@ func TestSnapshotThroughRealServers(t *testing.T) {
 					}
 				})
 			}
-			t.Run("taken by etcdctl", func(t *testing.T) {
+			t.Run("saved by etcdctl", func(t *testing.T) {
 				fetched := fetchOfEtcdctl(t, cluster, stores["S3"], minor)
 				restoreAndCompare(t, minor, fetched, want)
 			})
@@ -60,7 +61,7 @@ func TestSnapshotThroughRealServers(t *testing.T) {
 	}
 }
 
-// fetchOfEtcdctl brings what plain etcdctl saved into a store and reads it there, without a manifest.
+// fetchOfEtcdctl stores a snapshot of etcdctl, which has no manifest, and fetches it.
 func fetchOfEtcdctl(t *testing.T, cluster *servers.EtcdCluster, store objstore.Store, minor string) snapshot.Fetched {
 	t.Helper()
 	content := saveByEtcdctl(t, minor, cluster)
@@ -76,13 +77,13 @@ func fetchOfEtcdctl(t *testing.T, cluster *servers.EtcdCluster, store objstore.S
 		t.Errorf("%d keys, want 60; manifest %+v, want none", fetched.Info.Keys, fetched.Manifest)
 	}
 	if err := snapshot.Compatible(fetched.Format(), minor+".0"); err != nil {
-		t.Errorf("its own etcd could not read it: %v", err)
+		t.Errorf("the snapshot is reported as incompatible with its own etcd version: %v", err)
 	}
 	return fetched
 }
 
-// writeKeys writes keys of which some are written twice and some deleted; together
-// they are more than two parts of an upload.
+// writeKeys writes keys, overwrites some and deletes some. Together they are larger
+// than two parts of an upload.
 func writeKeys(t *testing.T, member *servers.EtcdMember) map[string]string {
 	t.Helper()
 	large := make([]byte, 300<<10)
@@ -100,7 +101,8 @@ func writeKeys(t *testing.T, member *servers.EtcdMember) map[string]string {
 	return pairs
 }
 
-// wantSizeAsAnnounced reads a snapshot to its end: with another size it would be sent twice, in one request and in parts.
+// wantSizeAsAnnounced checks the announced size of a snapshot. If it were wrong, every upload in one request would fail and
+// be repeated in parts.
 func wantSizeAsAnnounced(t *testing.T, member *servers.EtcdMember) {
 	t.Helper()
 	client, err := etcd.Open(etcd.Endpoint{URL: member.ClientURL}, nil)
@@ -114,7 +116,7 @@ func wantSizeAsAnnounced(t *testing.T, member *servers.EtcdMember) {
 	}
 	defer stream.Close()
 	if n, err := io.Copy(io.Discard, stream); err != nil || n != size {
-		t.Errorf("%d bytes came, and %d were announced, error %v", n, size, err)
+		t.Errorf("the snapshot has %d bytes, but %d were announced, error %v", n, size, err)
 	}
 }
 
@@ -147,42 +149,42 @@ func saveAndFetch(t *testing.T, member *servers.EtcdMember, store objstore.Store
 		t.Fatal(err)
 	}
 	if newest, ok := listing.Newest(); !ok || newest.Key != key {
-		t.Errorf("lists %+v, want %s", listing, key)
+		t.Errorf("the newest listed snapshot is not %s: %+v", key, listing)
 	}
 	fetched, err := snapshot.Fetch(t.Context(), store, key, t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := snapshot.Compatible(fetched.Format(), status.Version); err != nil {
-		t.Errorf("its own etcd could not read it: %v", err)
+		t.Errorf("the snapshot is reported as incompatible with its own etcd version: %v", err)
 	}
 	wantEtcdutlToAgree(t, minor, fetched)
 	drill(t, client, store, key, status.Revision)
 	return fetched
 }
 
-// drill compares with the live cluster, before and after a compaction up to the snapshot and beyond it.
+// drill runs a restore test of a snapshot, and compares it with the live cluster.
 func drill(t *testing.T, client *etcd.Client, store objstore.Store, key string, revision int64) {
 	t.Helper()
 	request := snapshot.DrillRequest{Store: store, Key: key, ScratchDir: t.TempDir(), Live: client}
 	got, err := snapshot.Drill(t.Context(), request)
 	if err != nil || !got.Compared || got.Info.Revision != revision {
-		t.Errorf("drill: %+v, error %v, want it compared at %d", got, err, revision)
+		t.Errorf("the restore test returned %+v, error %v, want a comparison at revision %d", got, err, revision)
 	}
-	request.Live = elsewhere{client}
+	request.Live = otherData{client}
 	if _, err := snapshot.Drill(t.Context(), request); !errors.Is(err, snapshot.ErrDiffers) {
-		t.Errorf("drill against another revision: error %v, want ErrDiffers", err)
+		t.Errorf("the restore test against a cluster with other data returned the error %v, want ErrDiffers", err)
 	}
 }
 
-// elsewhere answers for the revision before.
-type elsewhere struct{ *etcd.Client }
+// otherData returns the hash of the previous revision, as a cluster with other data would.
+type otherData struct{ *etcd.Client }
 
-func (e elsewhere) HashKV(ctx context.Context, revision int64) (uint32, int64, error) {
+func (e otherData) HashKV(ctx context.Context, revision int64) (uint32, int64, error) {
 	return e.Client.HashKV(ctx, revision-1)
 }
 
-// wantEtcdutlToAgree compares what the manifest says with what etcdutl says.
+// wantEtcdutlToAgree compares the manifest with the output of etcdutl.
 func wantEtcdutlToAgree(t *testing.T, minor string, fetched snapshot.Fetched) {
 	t.Helper()
 	got := etcdutl(t, minor, "snapshot", "status", fetched.Path, "-w", "fields")
@@ -191,7 +193,7 @@ func wantEtcdutlToAgree(t *testing.T, minor string, fetched snapshot.Fetched) {
 		fmt.Sprintf("%q : %d\n", "Hash", fetched.Info.Hash),
 	} {
 		if !strings.Contains(got, line) {
-			t.Errorf("etcdutl %s says\n%s, want %s", minor, got, line)
+			t.Errorf("etcdutl %s reports\n%s, want %s", minor, got, line)
 		}
 	}
 }
@@ -202,17 +204,17 @@ func restoreAndCompare(t *testing.T, minor string, fetched snapshot.Fetched, wan
 	dir, peer := filepath.Join(t.TempDir(), "data"), servers.PeerURL(t)
 	err := dbfile.Restore(t.Context(), dbfile.Options{
 		SnapshotPath: fetched.Path, DataDir: dir, Name: "seed", PeerURLs: []string{peer},
-		InitialCluster: "seed=" + peer, Token: "another-life", RevisionBump: bump, MarkCompacted: true,
+		InitialCluster: "seed=" + peer, Token: "restored", RevisionBump: bump, MarkCompacted: true,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, revision := servers.EtcdFromDataDir(t, minor, dir, "seed", peer, "another-life").All(t)
+	got, revision := servers.EtcdFromDataDir(t, minor, dir, "seed", peer, "restored").All(t)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("restored keys differ (-want +got):\n%s", diff)
 	}
 	if revision != fetched.Info.Revision+bump {
-		t.Errorf("revision %d, want %d and %d", revision, fetched.Info.Revision, bump)
+		t.Errorf("the restored revision is %d, want %d plus %d", revision, fetched.Info.Revision, bump)
 	}
 }
 

@@ -11,21 +11,21 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
 
-// What the plan's preparation for 3.7 rests on: a member that was born on 3.5 panics there on its raft log.
-func TestAQuietClusterBornOn35PanicsOn37(t *testing.T) {
+// The operator's preparation for 3.7 depends on this behaviour of etcd: 3.7 panics on a raft log that 3.5 wrote.
+func TestIdleClusterCreatedWith35PanicsOn37(t *testing.T) {
 	t.Parallel()
 	member := servers.Etcd(t, servers.EtcdOptions{Minor: "3.5"}).Members[0]
 	member.Become("3.6")
 	member.AwaitHealthy()
 	member.Become("3.7")
-	if words := member.AwaitEnd(); !strings.Contains(words, "unmarshal should never fail") {
-		t.Errorf("3.7 ended with other words; is the preparation still needed?\n%s", words)
+	if log := member.AwaitEnd(); !strings.Contains(log, "unmarshal should never fail") {
+		t.Errorf("3.7 ended with a different error; check whether the operator's preparation is still needed\n%s", log)
 	}
 }
 
-// And what it does: the data down to 3.5 and up again while all run 3.6 has every member take a raft snapshot, one
-// that was added late and copied the log included. Nobody restarts for it, and no revision is used up.
-func TestADowngradeAndBackLetsAQuietClusterGoTo37(t *testing.T) {
+// The preparation enables and cancels the downgrade of the data to 3.5 while all members run 3.6. Every member then takes
+// a raft snapshot, also a late member that received the old log. No member restarts, and the revision does not change.
+func TestDowngradeAndReturnLetsAnIdleClusterUpgradeTo37(t *testing.T) {
 	t.Parallel()
 	cluster := servers.Etcd(t, servers.EtcdOptions{Minor: "3.5", Size: 3})
 	for _, m := range cluster.Members {
@@ -37,12 +37,12 @@ func TestADowngradeAndBackLetsAQuietClusterGoTo37(t *testing.T) {
 	peerURL := servers.PeerURL(t)
 	eventually(t, "a learner is added", func(ctx context.Context) error { return first.AddLearner(ctx, peerURL) })
 	late := cluster.Join(t, "3.6", peerURL)
-	awaitStatus(t, cluster, "data of 3.6 on the late member, too", func(s etcd.Status) bool { return s.StorageVersion == "3.6.0" })
+	awaitStatus(t, cluster, "data of 3.6, also on the late member", func(s etcd.Status) bool { return s.StorageVersion == "3.6.0" })
 	status, err := ask(t, late).Status(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the late member votes", func(ctx context.Context) error { return first.Promote(ctx, status.MemberID) })
+	eventually(t, "the late member becomes a voter", func(ctx context.Context) error { return first.Promote(ctx, status.MemberID) })
 	revision := status.Revision
 
 	if err := first.EnableDowngrade(t.Context(), "3.5.0"); err != nil {
@@ -51,7 +51,7 @@ func TestADowngradeAndBackLetsAQuietClusterGoTo37(t *testing.T) {
 	awaitStatus(t, cluster, "data of 3.5", func(s etcd.Status) bool { return s.StorageVersion == "3.5.0" && s.Downgrade == "3.5.0" })
 	for range 2 {
 		if err := first.CancelDowngrade(t.Context()); err != nil {
-			t.Errorf("cancelling it once and twice: %v", err)
+			t.Errorf("the downgrade cannot be cancelled, or not a second time: %v", err)
 		}
 	}
 	awaitStatus(t, cluster, "data of 3.6 again", func(s etcd.Status) bool {
@@ -82,14 +82,14 @@ func awaitStatus(t *testing.T, cluster *servers.EtcdCluster, what string, is fun
 		eventually(t, what+" on "+m.Name, func(ctx context.Context) error {
 			status, err := c.Status(ctx)
 			if err == nil && !is(status) {
-				return fmt.Errorf("%+v", status)
+				return fmt.Errorf("the status is %+v", status)
 			}
 			return err
 		})
 	}
 }
 
-// eventually tries until it works, for a minute.
+// eventually calls try until it returns no error. It fails the test after a minute.
 func eventually(t *testing.T, what string, try func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -104,7 +104,7 @@ func eventually(t *testing.T, what string, try func(context.Context) error) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			t.Fatalf("%s: %v", what, err)
+			t.Fatalf("%s: this did not happen within a minute: %v", what, err)
 		}
 	}
 }

@@ -1,5 +1,5 @@
-// Package measure is what the benchmarks share: their settings, a plain upload to compare with, and the anonymous memory
-// of a process.
+// Package measure is shared by the benchmarks. It has their settings, a plain upload to compare with, and the processor
+// time and anonymous memory of a process.
 package measure
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
 
-// Setting is the number in an environment variable.
+// Setting returns the number in an environment variable, or otherwise if it is not set.
 func Setting(b *testing.B, name string, otherwise int) int {
 	b.Helper()
 	text := os.Getenv(name)
@@ -36,13 +36,13 @@ func Setting(b *testing.B, name string, otherwise int) int {
 	return n
 }
 
-// Median of some times; there is at least one.
+// Median returns the median of one or more times.
 func Median(of []time.Duration) time.Duration {
 	sorted := slices.Sorted(slices.Values(of))
 	return sorted[len(sorted)/2]
 }
 
-// S3 starts a server with one empty bucket.
+// S3 starts an S3 server with one empty bucket.
 func S3(b *testing.B) (*servers.S3Server, connect.Access) {
 	b.Helper()
 	const bucket = "bench"
@@ -54,7 +54,7 @@ func S3(b *testing.B) (*servers.S3Server, connect.Access) {
 	}
 }
 
-// Upload puts a file as it is.
+// Upload stores a file without changes.
 func Upload(b *testing.B, store objstore.Store, key, file string) {
 	b.Helper()
 	f, err := os.Open(file)
@@ -67,7 +67,7 @@ func Upload(b *testing.B, store objstore.Store, key, file string) {
 	}
 }
 
-// Put is Upload by S3's own client, in one request.
+// Put stores a file with AWS's client, in one request.
 func Put(b *testing.B, server *servers.S3Server, bucket, key, file string) {
 	b.Helper()
 	f, err := os.Open(file)
@@ -84,15 +84,15 @@ func Put(b *testing.B, server *servers.S3Server, bucket, key, file string) {
 	}
 }
 
-// CPU is how long a running process has been on a processor, its own time and the kernel's for it; 0 when it has ended.
+// CPU returns the processor time of a running process in user and kernel mode, or 0 if it has ended.
 func CPU(pid int) time.Duration {
 	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0
 	}
-	_, after, _ := strings.Cut(string(content), ") ") // the name before may hold anything
+	_, after, _ := strings.Cut(string(content), ") ") // the process name before it may contain any character
 	fields := strings.Fields(after)
-	const user, kernel, tick = 11, 12, 10 * time.Millisecond // proc(5), counted from the state on
+	const user, kernel, tick = 11, 12, 10 * time.Millisecond // indexes of proc(5), starting at the state
 	total := time.Duration(0)
 	for _, at := range []int{user, kernel} {
 		if at < len(fields) {
@@ -103,7 +103,7 @@ func CPU(pid int) time.Duration {
 	return total
 }
 
-// Anonymous is a process' RssAnon in bytes; 0 when it has just ended.
+// Anonymous returns the anonymous memory (RssAnon) of a process in bytes, or 0 if it has ended.
 func Anonymous(pid int) int {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -26,19 +26,19 @@ import (
 )
 
 const (
-	// defaultRounds is how often each of the two is measured; BENCH_ROUNDS says otherwise.
+	// defaultRounds is how often each of the two is measured, unless BENCH_ROUNDS is set.
 	defaultRounds = 5
 	size          = 3
-	// limit for one to become ready, and pace of looking.
-	limit = 3 * time.Minute
-	pace  = 20 * time.Millisecond
+	// limit is the timeout for becoming ready.
+	limit        = 3 * time.Minute
+	pollInterval = 20 * time.Millisecond
 )
 
-// programs that the benchmark needs.
+// programs lists the program modules that the benchmark needs.
 var programs = []string{"kubernetes", "containerd", "coredns", "local-path", "etcd-3.6", "cni", "helm"}
 
-// BenchmarkReady compares the time from apply to three members Ready with that of a StatefulSet of the same image,
-// which starts its Pods all at once too, with the same probes and volumes. Both are asked by the same polls.
+// BenchmarkReady compares the time from creation to three Ready members with that of a StatefulSet. The StatefulSet has
+// the same image, probes and volumes, and also starts all Pods at once. Both are measured with the same polls.
 func BenchmarkReady(b *testing.B) {
 	ctx := b.Context()
 	suite, err := stack.Open(ctx, os.Stderr, programs...)
@@ -53,22 +53,22 @@ func BenchmarkReady(b *testing.B) {
 	}
 	var floor, pods, cluster []time.Duration
 	for round := range rounds(b) {
-		// By turns, so that what the round before left to do falls on both.
+		// Alternate the order, so that leftover work of the previous round affects both equally.
 		for turn := range 2 {
 			if turn == round%2 {
-				floor = append(floor, bare(b, suite.Client))
+				floor = append(floor, statefulSetTime(b, suite.Client))
 				continue
 			}
-			members, ready := operated(b, suite.Client)
+			members, ready := clusterTime(b, suite.Client)
 			pods, cluster = append(pods, members), append(cluster, ready)
 		}
-		b.Logf("round %d: StatefulSet %s; EtcdCluster's Pods %s, EtcdCluster %s", round, floor[round], pods[round], cluster[round])
+		b.Logf("round %d: StatefulSet ready after %s; Pods of the EtcdCluster after %s, EtcdCluster after %s", round, floor[round], pods[round], cluster[round])
 	}
 	b.ReportMetric(measure.Median(floor).Seconds(), "s/statefulset")
 	b.ReportMetric(measure.Median(pods).Seconds(), "s/members")
 	b.ReportMetric(measure.Median(pods).Seconds()/measure.Median(floor).Seconds(), "members/statefulset")
 	b.ReportMetric(measure.Median(cluster).Seconds()/measure.Median(floor).Seconds(), "cluster/statefulset")
-	b.ReportMetric(0, "ns/op") // this one means nothing
+	b.ReportMetric(0, "ns/op") // ns/op has no meaning here
 }
 
 func rounds(b *testing.B) int {
@@ -79,21 +79,21 @@ func rounds(b *testing.B) int {
 	}
 	count, err := strconv.Atoi(asked)
 	if err != nil || count < 1 {
-		b.Fatalf("BENCH_ROUNDS=%q is no number of rounds", asked)
+		b.Fatalf("BENCH_ROUNDS=%q is not a positive number", asked)
 	}
 	return count
 }
 
-// bare is the time that a StatefulSet takes.
-func bare(b *testing.B, c client.Client) time.Duration {
+// statefulSetTime returns the time that a StatefulSet takes.
+func statefulSetTime(b *testing.B, c client.Client) time.Duration {
 	b.Helper()
 	namespace := newNamespace(b, c)
 	defer dropNamespace(b, c, namespace)
 	return readyPods(b, c, namespace, statefulSet(namespace)...)
 }
 
-// operated is the time that an EtcdCluster takes until its Pods are Ready, and until it says so itself.
-func operated(b *testing.B, c client.Client) (members, ready time.Duration) {
+// clusterTime returns the time until the Pods of an EtcdCluster are Ready, and until the EtcdCluster itself is.
+func clusterTime(b *testing.B, c client.Client) (members, ready time.Duration) {
 	b.Helper()
 	namespace := newNamespace(b, c)
 	defer dropNamespace(b, c, namespace)
@@ -108,14 +108,14 @@ func operated(b *testing.B, c client.Client) (members, ready time.Duration) {
 			return err
 		}
 		if !meta.IsStatusConditionTrue(object.Status.Conditions, v1beta2.ConditionReady) {
-			return errors.New("not Ready")
+			return errors.New("the condition Ready is not True")
 		}
 		return nil
 	})
 	return members, time.Since(began)
 }
 
-// readyPods makes the objects and takes the time until three Pods of the namespace are Ready.
+// readyPods creates the objects and returns the time until three Pods of the namespace are Ready.
 func readyPods(b *testing.B, c client.Client, namespace string, objects ...client.Object) time.Duration {
 	b.Helper()
 	began := time.Now()
@@ -145,7 +145,7 @@ func readyPods(b *testing.B, c client.Client, namespace string, objects ...clien
 	return time.Since(began)
 }
 
-// statefulSet is three members of etcd without an operator.
+// statefulSet returns a StatefulSet of three etcd members without an operator, and its Service.
 func statefulSet(namespace string) []client.Object {
 	const name = "bare"
 	labels := map[string]string{"app": name}
@@ -210,18 +210,18 @@ func newNamespace(b *testing.B, c client.Client) string {
 	return namespace.Name
 }
 
-// dropNamespace waits until all of it is gone, so that it does not take from what is measured next.
+// dropNamespace waits until the namespace is deleted, so that its deletion does not slow down the next measurement.
 func dropNamespace(b *testing.B, c client.Client, name string) {
 	b.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	if err := c.Delete(b.Context(), namespace); err != nil {
 		b.Fatal(err)
 	}
-	await(b, "the namespace is gone", func(ctx context.Context) error {
+	await(b, "the namespace is deleted", func(ctx context.Context) error {
 		if err := c.Get(ctx, client.ObjectKeyFromObject(namespace), namespace); err != nil {
 			return client.IgnoreNotFound(err)
 		}
-		return errors.New("it is still there")
+		return errors.New("it still exists")
 	})
 }
 
@@ -229,7 +229,7 @@ func await(b *testing.B, what string, met func(context.Context) error) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), limit)
 	defer cancel()
-	tick := time.NewTicker(pace)
+	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
 		err := met(ctx)
@@ -238,7 +238,7 @@ func await(b *testing.B, what string, met func(context.Context) error) {
 		}
 		select {
 		case <-ctx.Done():
-			b.Fatalf("it did not come true that %s: %v", what, err)
+			b.Fatalf("%s: this did not happen within %s: %v", what, limit, err)
 		case <-tick.C:
 		}
 	}

@@ -1,5 +1,6 @@
-// Package seed measures what it costs to fill the first member of a restored cluster, against a download and
-// "etcdutl snapshot restore" by hand, in turns, as a ratio and a difference that mean something on a loaded machine:
+// Package seed measures how long the seed takes to fill the first member of a restored cluster, and its memory. It
+// compares them with a download and "etcdutl snapshot restore" by hand. Both run alternately, so the ratio is meaningful
+// even on a loaded machine:
 //
 //	make bench-seed            # BENCH_MIB=1024 BENCH_ROUNDS=3
 package seed
@@ -30,8 +31,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
 
-// BenchmarkSeed reports the wall time of the seed as a multiple of that by hand, and how much anonymous memory it takes
-// beyond what etcdutl takes.
+// BenchmarkSeed reports the ratio of the seed's time to that of the manual restore, and the anonymous memory of the seed
+// and of etcdutl.
 func BenchmarkSeed(b *testing.B) {
 	const value = 16 << 10
 	mib := measure.Setting(b, "BENCH_MIB", 1024)
@@ -53,30 +54,30 @@ func BenchmarkSeed(b *testing.B) {
 		Source: v1beta2.RestoreSource{StorageType: "S3", Bucket: "bench", Key: "snapshot.db", Endpoint: server.Endpoint, Region: server.Region, ForcePathStyle: true},
 		SHA256: sum, Size: size, Revision: 2, Name: "seed", PeerURL: "http://127.0.0.1:2380", Token: "bench", RevisionBump: 1_000_000_000,
 	}
-	var ours, byHand []time.Duration
-	var ourPeak, theirPeak int
+	var seedTimes, manualTimes []time.Duration
+	var seedPeak, etcdutlPeak int
 	volume := b.TempDir()
 	request.DataDir = filepath.Join(volume, "data")
 	seeded := func() {
 		seeding := exec.CommandContext(b.Context(), program, request.Args()...)
 		seeding.Env = []string{"AWS_ACCESS_KEY_ID=" + server.AccessKey, "AWS_SECRET_ACCESS_KEY=" + server.SecretKey}
 		started := time.Now()
-		ourPeak = max(ourPeak, run(b, seeding))
-		ours = append(ours, time.Since(started))
+		seedPeak = max(seedPeak, run(b, seeding))
+		seedTimes = append(seedTimes, time.Since(started))
 		clear(b, volume)
 	}
 	restored := func() {
 		started := time.Now()
 		fetched := filepath.Join(volume, "fetched.db")
 		download(b, store, "snapshot.db", fetched)
-		theirPeak = max(theirPeak, run(b, exec.CommandContext(b.Context(), etcdutl, "snapshot", "restore", fetched, "--data-dir="+request.DataDir,
+		etcdutlPeak = max(etcdutlPeak, run(b, exec.CommandContext(b.Context(), etcdutl, "snapshot", "restore", fetched, "--data-dir="+request.DataDir,
 			"--name=seed", "--initial-cluster=seed=http://127.0.0.1:2380", "--initial-advertise-peer-urls=http://127.0.0.1:2380", "--initial-cluster-token=bench",
 			"--bump-revision=1000000000", "--mark-compacted")))
-		byHand = append(byHand, time.Since(started))
+		manualTimes = append(manualTimes, time.Since(started))
 		clear(b, volume)
 	}
 	for round := range measure.Setting(b, "BENCH_ROUNDS", 6) {
-		// Who comes second finds memory that the machine has just used, and a disk that still writes.
+		// Alternate the order, because the second one runs with warm caches and a busy disk.
 		first, second := seeded, restored
 		if round%2 == 1 {
 			first, second = second, first
@@ -84,10 +85,10 @@ func BenchmarkSeed(b *testing.B) {
 		first()
 		second()
 	}
-	b.Logf("seed %v, %d MiB anonymous; by hand %v, etcdutl %d MiB anonymous", ours, ourPeak>>20, byHand, theirPeak>>20)
-	b.ReportMetric(float64(measure.Median(ours))/float64(measure.Median(byHand)), "seed/by-hand")
-	b.ReportMetric(float64(ourPeak>>20), "MiB-seed")
-	b.ReportMetric(float64(theirPeak>>20), "MiB-etcdutl")
+	b.Logf("seed: %v, %d MiB of anonymous memory; by hand: %v, etcdutl %d MiB of anonymous memory", seedTimes, seedPeak>>20, manualTimes, etcdutlPeak>>20)
+	b.ReportMetric(float64(measure.Median(seedTimes))/float64(measure.Median(manualTimes)), "seed/by-hand")
+	b.ReportMetric(float64(seedPeak>>20), "MiB-seed")
+	b.ReportMetric(float64(etcdutlPeak>>20), "MiB-etcdutl")
 }
 
 // database writes a snapshot file with keys of one size, and returns its SHA-256 and size.
@@ -128,7 +129,7 @@ func database(b *testing.B, path string, keys, value int) (sum string, size int6
 	return trailer(b, path)
 }
 
-// trailer appends what etcd appends, and returns the SHA-256 and size of the whole.
+// trailer appends the checksum, as etcd does, and returns the SHA-256 and size of the whole file.
 func trailer(b *testing.B, path string) (sum string, size int64) {
 	b.Helper()
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -168,7 +169,7 @@ func download(b *testing.B, store objstore.Store, key, file string) {
 	}
 }
 
-// run runs a program and returns how much anonymous memory it had at most, in bytes.
+// run runs a program and returns the peak of its anonymous memory in bytes.
 func run(b *testing.B, cmd *exec.Cmd) (peak int) {
 	b.Helper()
 	var said strings.Builder

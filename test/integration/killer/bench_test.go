@@ -29,21 +29,21 @@ import (
 )
 
 const (
-	// converge is how long an operation may take, with all its deaths, on a machine under load; alone it takes seconds.
+	// converge is the timeout of an operation with all its kills, on a machine under load. Without kills it takes seconds.
 	converge = 8 * time.Minute
-	// longestPause between two passes: the tests do not wait for watches, and hurry the polls.
+	// longestPause is the longest time between two passes. The tests have no watches and poll more often than the operator.
 	longestPause = 100 * time.Millisecond
 )
 
-// bench is a namespace whose Pods run, with one EtcdCluster in it.
+// bench is a test bench: a namespace with one EtcdCluster, whose Pods run as processes.
 type bench struct {
 	*testing.T
 	client  client.WithWatch
 	pods    *podrunner.Runner
 	cluster *v1beta2.EtcdCluster
 	traffic *traffic
-	// atDeath is done after every death of cluster-operator; nil does nothing.
-	atDeath func()
+	// afterKill is called after every kill of cluster-operator. It may be nil.
+	afterKill func()
 }
 
 func newBench(t *testing.T, spec v1beta2.EtcdClusterSpec) *bench {
@@ -66,7 +66,8 @@ func (b *bench) defaultStorageClass() {
 	}
 }
 
-// operator is one process of cluster-operator, without a cache that could be behind: what it decides on is there.
+// operator returns one process of cluster-operator. It reads without a cache, so its decisions are never based on
+// outdated objects.
 func (b *bench) operator(life *killer.Life) *cluster.Reconciler {
 	b.Helper()
 	c := life.Client(b.client)
@@ -82,19 +83,20 @@ func (b *bench) operator(life *killer.Life) *cluster.Reconciler {
 	return r
 }
 
-// operate runs cluster-operator, again and again as often as policy kills it, until met has no error.
+// operate runs cluster-operator until met returns no error. It restarts the operator whenever policy kills it. what
+// completes the sentence "the operator did not ...".
 func (b *bench) operate(policy killer.Policy, what string, met func() error) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), converge)
 	defer cancel()
-	var last, said error
+	var last, reconcileErr error
 	for ctx.Err() == nil {
 		life := killer.NewLife(ctx, policy)
 		r := b.operator(life)
 		for life.Context().Err() == nil {
 			result, err := r.Reconcile(life.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(b.cluster)})
-			if life.Death() == "" && err != nil {
-				said = err
+			if life.KilledAt() == "" && err != nil {
+				reconcileErr = err
 			}
 			if last = met(); last == nil {
 				life.End()
@@ -102,21 +104,21 @@ func (b *bench) operate(policy killer.Policy, what string, met func() error) {
 			}
 			pause(life.Context(), min(max(result.RequeueAfter, time.Millisecond), longestPause))
 		}
-		if b.atDeath != nil {
-			b.atDeath()
+		if b.afterKill != nil {
+			b.afterKill()
 		}
 	}
-	b.Fatalf("the operator did not %s within %s: %v\nit said last: %v\n%s", what, converge, last, said, b.world())
+	b.Fatalf("the operator did not %s within %s: %v\nlast error of a pass: %v\n%s", what, converge, last, reconcileErr, b.dump())
 }
 
-// settled has no error when the cluster is ready, as its newest spec asks.
-func (b *bench) settled() error {
+// isReady returns no error if the cluster is Ready for its newest generation.
+func (b *bench) isReady() error {
 	if err := b.client.Get(b.Context(), client.ObjectKeyFromObject(b.cluster), b.cluster); err != nil {
 		return err
 	}
 	ready := meta.FindStatusCondition(b.cluster.Status.Conditions, v1beta2.ConditionReady)
 	if ready == nil || ready.Status != metav1.ConditionTrue || ready.ObservedGeneration != b.cluster.Generation {
-		return fmt.Errorf("condition %+v", ready)
+		return fmt.Errorf("the cluster is not Ready: %+v", ready)
 	}
 	return nil
 }
@@ -134,46 +136,46 @@ func (b *bench) change(change func(*v1beta2.EtcdClusterSpec)) {
 	}
 }
 
-// killed does an operation with an operator that is killed at every call of it, and looks that the end is the right one.
-func (b *bench) killed(met func() error) {
+// convergeWithKills runs an operation, kills the operator at every call of it, and checks the result.
+func (b *bench) convergeWithKills(met func() error) {
 	b.Helper()
 	began := time.Now()
 	var chain killer.Chain
 	b.operate(&chain, "converge", met)
-	b.Logf("%d deaths at the calls around %d effects, %s", chain.Deaths(), chain.Effects(), time.Since(began).Round(time.Second))
+	b.Logf("the operator was killed %d times, %d calls had an effect, %s", chain.Kills(), chain.Effects(), time.Since(began).Round(time.Second))
 	if chain.Effects() == 0 {
-		b.Error("no call had an effect: nothing was tested")
+		b.Error("no call of the operator had an effect, so the test tested nothing")
 	}
 	b.check()
 }
 
-// check looks at the end of an operation: as many members as wanted and nothing left over, every write that a client
-// was told of, and an operator that leaves it at that.
+// check checks the result of an operation: the number of members is right, no object is left over, every acknowledged
+// write exists, and the operator writes nothing more.
 func (b *bench) check() {
 	b.Helper()
 	var quiet killer.Count
-	b.operate(&quiet, "stay settled", b.settled) // what a dead operator has not yet reported
-	if err := b.tidy(); err != nil {
-		kubetest.Eventually(b, "the cluster has its Pods and volumes and no more", func(context.Context) error { return b.tidy() })
+	b.operate(&quiet, "stay healthy", b.isReady) // the killed operator may not have updated the status yet
+	if err := b.noLeftovers(); err != nil {
+		kubetest.Eventually(b, "the cluster has exactly its Pods and volumes", func(context.Context) error { return b.noLeftovers() })
 	}
 	b.traffic.check()
-	b.traffic.still(b.leftAlone)
+	b.traffic.paused(b.leftAlone)
 }
 
-// tidy has no error when members, Pods and volumes are those of a cluster of its size.
-func (b *bench) tidy() error {
+// noLeftovers returns no error if the cluster has exactly as many members, Pods and volumes as its size.
+func (b *bench) noLeftovers() error {
 	var pods corev1.PodList
 	var claims corev1.PersistentVolumeClaimList
-	ours := []client.ListOption{client.InNamespace(b.cluster.Namespace), client.MatchingLabels{v1beta2.LabelCluster: b.cluster.Name}}
-	if err := errors.Join(b.client.List(b.Context(), &pods, ours...), b.client.List(b.Context(), &claims, ours...)); err != nil {
+	owned := []client.ListOption{client.InNamespace(b.cluster.Namespace), client.MatchingLabels{v1beta2.LabelCluster: b.cluster.Name}}
+	if err := errors.Join(b.client.List(b.Context(), &pods, owned...), b.client.List(b.Context(), &claims, owned...)); err != nil {
 		return err
 	}
-	var runs, holds, votes []string
+	var podNames, claimNames, voters []string
 	for _, pod := range pods.Items {
-		runs = append(runs, pod.Name)
+		podNames = append(podNames, pod.Name)
 	}
 	for _, claim := range claims.Items {
-		holds = append(holds, claim.Name)
+		claimNames = append(claimNames, claim.Name)
 	}
 	members, err := b.traffic.members()
 	if err != nil {
@@ -181,52 +183,52 @@ func (b *bench) tidy() error {
 	}
 	for _, m := range members {
 		if m.Learner {
-			return fmt.Errorf("member %s has no vote", m.Name)
+			return fmt.Errorf("member %s is still a learner", m.Name)
 		}
-		votes = append(votes, m.Name)
+		voters = append(voters, m.Name)
 	}
-	slices.Sort(votes)
+	slices.Sort(voters)
 	if pod := b.cluster.Spec.Pod; pod != nil && pod.EmptyDir != nil {
-		holds = append(holds, runs...)
+		claimNames = append(claimNames, podNames...)
 	}
-	if len(votes) != b.cluster.Spec.Size || !slices.Equal(votes, runs) || !slices.Equal(votes, holds) {
-		return fmt.Errorf("size %d, members %q, Pods %q, volumes %q", b.cluster.Spec.Size, votes, runs, holds)
+	if len(voters) != b.cluster.Spec.Size || !slices.Equal(voters, podNames) || !slices.Equal(voters, claimNames) {
+		return fmt.Errorf("size %d, but members %q, Pods %q, volumes %q", b.cluster.Spec.Size, voters, podNames, claimNames)
 	}
 	return nil
 }
 
-// leftAlone looks at the settled cluster until three looks in a row cost no write. Before that it takes in what clients and
-// etcd itself did: that goes to databases, whose sizes the status tells, up to seconds after it was acknowledged.
+// leftAlone runs passes on the healthy cluster until three passes in a row write nothing. Earlier passes may write the
+// database sizes to the status, which change up to seconds after a client's last write was acknowledged.
 func (b *bench) leftAlone() {
 	b.Helper()
-	const looks = 3
+	const passes = 3
 	var count killer.Count
 	r := b.operator(killer.NewLife(b.Context(), &count))
-	kubetest.Eventually(b, "a settled cluster costs no write", func(context.Context) error {
+	kubetest.Eventually(b, "a healthy cluster causes no writes", func(context.Context) error {
 		count.Reset()
-		for range looks {
+		for range passes {
 			result, err := r.Reconcile(b.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(b.cluster)})
-			if err != nil || result.RequeueAfter < settledPeriod {
-				b.Errorf("a look at a settled cluster: the next in %s, %v", result.RequeueAfter, err)
+			if err != nil || result.RequeueAfter < healthyPeriod {
+				b.Errorf("a pass on a healthy cluster asks for the next one after %s, expected at least %s; error %v", result.RequeueAfter, healthyPeriod, err)
 			}
 		}
 		if writes := count.Writes(); len(writes) > 0 {
-			return fmt.Errorf("a settled cluster caused writes: %q", writes)
+			return fmt.Errorf("the operator wrote to a healthy cluster: %q", writes)
 		}
 		return nil
 	})
 	for call, times := range count.Calls() {
-		if strings.HasPrefix(call, "Maintenance/Status") && times > looks {
-			b.Errorf("%s: %d times in %d looks", call, times, looks)
+		if strings.HasPrefix(call, "Maintenance/Status") && times > passes {
+			b.Errorf("the operator called %s %d times in %d passes, expected once each", call, times, passes)
 		}
 	}
 }
 
-// settledPeriod is the least pace of looks at a cluster that is as it should be.
-const settledPeriod = 10 * time.Second
+// healthyPeriod is the shortest interval between passes on a healthy cluster.
+const healthyPeriod = 10 * time.Second
 
-// world is what is there, for a reader of a failed test.
-func (b *bench) world() string {
+// dump describes the cluster, its Pods and its volumes for the message of a failed test.
+func (b *bench) dump() string {
 	var text strings.Builder
 	text.WriteString(kubetest.YAML(b.cluster))
 	var pods corev1.PodList
@@ -242,7 +244,7 @@ func (b *bench) world() string {
 	return text.String()
 }
 
-// pause waits, or until ctx ends.
+// pause waits for d or until ctx ends.
 func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
@@ -250,7 +252,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// discard takes events.
+// discard drops events.
 type discard struct{}
 
 func (discard) Eventf(runtime.Object, runtime.Object, string, string, string, string, ...any) {}

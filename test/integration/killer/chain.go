@@ -6,43 +6,43 @@ import (
 	"sync"
 )
 
-// Chain kills at every call of an operation in one run: before each, and after each that may have an effect. Calls
-// are told apart by their name and by how many effects there were before, so that every point between two effects
-// is visited, and each once: the operation always gets on. What is done anew in each life, such as counting the
-// attempts at something, is died of a few times only.
+// Chain kills the operator at every call of an operation in one run: before each call, and after each that may have an
+// effect. It identifies a call by its name and the number of effects before it. So it kills once at every point between
+// two effects, and the operation always makes progress. It kills only a few times at equal patches that every Life
+// sends, such as a counter of attempts.
 type Chain struct {
 	mu      sync.Mutex
 	effects int
 	seen    map[string]bool
 	same    map[string]int
-	deaths  int
+	kills   int
 }
 
-// sameDeaths is how often an operator dies at patches that differ in figures only.
-const sameDeaths = 3
+// maxEqualPatches limits the kills at patches that differ only in numbers.
+const maxEqualPatches = 3
 
-// Choose kills where nobody died yet.
-func (c *Chain) Choose(call Call) Moment {
+// Choose kills at a call if no Life was killed there yet.
+func (c *Chain) Choose(call Call) KillPoint {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.seen == nil {
 		c.seen, c.same = map[string]bool{}, map[string]int{}
 	}
-	for _, moment := range []Moment{Before, After} {
-		key := fmt.Sprintf("%d %s %d", c.effects, call.Name, moment)
-		same := fmt.Sprintf("%s %d %s", call.Name, moment, call.Content)
-		if c.seen[key] || (moment == After && !call.Effect) || (call.Content != "" && c.same[same] == sameDeaths) {
+	for _, point := range []KillPoint{Before, After} {
+		key := fmt.Sprintf("%d %s %d", c.effects, call.Name, point)
+		same := fmt.Sprintf("%s %d %s", call.Name, point, call.Content)
+		if c.seen[key] || (point == After && !call.Effect) || (call.Content != "" && c.same[same] == maxEqualPatches) {
 			continue
 		}
 		c.seen[key] = true
 		c.same[same]++
-		c.deaths++
-		return moment
+		c.kills++
+		return point
 	}
 	return Never
 }
 
-// Done counts effects. A change that was refused, or was there already, is none.
+// Done counts effects. A change that was refused or changed nothing is no effect.
 func (c *Chain) Done(_ Call, changed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -51,32 +51,32 @@ func (c *Chain) Done(_ Call, changed bool) {
 	}
 }
 
-// Deaths is how often the operator was killed.
-func (c *Chain) Deaths() int {
+// Kills returns how often the operator was killed.
+func (c *Chain) Kills() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.deaths
+	return c.kills
 }
 
-// Effects is how many calls had an effect.
+// Effects returns how many calls had an effect.
 func (c *Chain) Effects() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.effects
 }
 
-// Count is a policy that lets everybody live, and counts.
+// Count is a policy that never kills and counts the calls.
 type Count struct {
 	mu    sync.Mutex
 	calls map[string]int
-	// writes were to have an effect: names and contents.
+	// writes are the names and contents of the calls that may have an effect.
 	writes []string
 }
 
-// Choose lets live.
-func (c *Count) Choose(Call) Moment { return Never }
+// Choose never kills.
+func (c *Count) Choose(Call) KillPoint { return Never }
 
-// Done counts.
+// Done counts a call.
 func (c *Count) Done(call Call, _ bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,7 +89,7 @@ func (c *Count) Done(call Call, _ bool) {
 	}
 }
 
-// Calls is how often each call was made.
+// Calls returns how often each call was made.
 func (c *Count) Calls() map[string]int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -100,14 +100,14 @@ func (c *Count) Calls() map[string]int {
 	return calls
 }
 
-// Writes are the calls that were to have an effect, with their contents, in order.
+// Writes returns the calls that may have had an effect, with their contents, in order.
 func (c *Count) Writes() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]string(nil), c.writes...)
 }
 
-// Reset begins to count anew.
+// Reset sets all counts to zero.
 func (c *Count) Reset() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -14,99 +14,99 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
 )
 
-// Versions as spec.version takes them: the patch releases that stand behind the programs do not matter here.
+// Values of spec.version. Only the minor version matters: Pods run the program of that minor version.
 const (
 	older  = "3.5.35"
 	newer  = "3.6.16"
 	newest = "3.7.3"
 )
 
-// TestAnOperatorThatDiesAtEveryCallLosesNothing takes one cluster through its life. In each operation the operator
-// is killed before and after each of its API writes and calls of etcd, while a client writes.
-func TestAnOperatorThatDiesAtEveryCallLosesNothing(t *testing.T) {
+// TestNoDataIsLostIfTheOperatorIsKilledAtEveryCall runs several operations on one cluster. In each, it kills the operator
+// before and after each of its API writes and calls of etcd, while a client writes.
+func TestNoDataIsLostIfTheOperatorIsKilledAtEveryCall(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, v1beta2.EtcdClusterSpec{Size: 3, Version: older})
 	b.traffic.run()
 	kubetest.Create(t, b.cluster)
-	b.step("forming a cluster", func(b *bench) { b.killed(b.settled) })
-	born := b.cluster.Status.ClusterID
+	b.step("forming a cluster", func(b *bench) { b.convergeWithKills(b.isReady) })
+	original := b.cluster.Status.ClusterID
 
-	b.step("replacing a member whose volume is gone", func(b *bench) {
+	b.step("replacing a member whose volume was deleted", func(b *bench) {
 		lost := b.cluster.Status.MemberStatuses[0]
 		b.delete(&corev1.PersistentVolumeClaim{}, lost.Name)
 		b.delete(&corev1.Pod{}, lost.Name)
-		b.killed(func() error { return b.goneAndSettled(lost) })
+		b.convergeWithKills(func() error { return b.goneAndReady(lost) })
 	})
 	b.step("upgrading to the next minor version", func(b *bench) {
 		b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.Version = newer })
-		b.killed(b.settled)
+		b.convergeWithKills(b.isReady)
 		if b.cluster.Status.CurrentVersion != newer {
-			t.Errorf("version %s", b.cluster.Status.CurrentVersion)
+			t.Errorf("the status reports version %s, but the upgrade is complete", b.cluster.Status.CurrentVersion)
 		}
 	})
 	b.step("shrinking from three to one", func(b *bench) {
 		b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.Size = 1 })
-		b.killed(b.settled)
+		b.convergeWithKills(b.isReady)
 	})
 	b.step("growing from one to three", func(b *bench) {
 		b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.Size = 3 })
-		b.killed(b.settled)
+		b.convergeWithKills(b.isReady)
 	})
-	b.step("sleeping and waking up", func(b *bench) {
+	b.step("hibernating and resuming", func(b *bench) {
 		awake := members(b.cluster)
-		b.traffic.still(func() {
+		b.traffic.paused(func() {
 			b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.Hibernate = true })
-			b.operate(&killer.Chain{}, "go to sleep", b.settled)
+			b.operate(&killer.Chain{}, "hibernate the cluster", b.isReady)
 			if pods, volumes := b.list(), b.claims(); len(pods) != 0 || len(volumes) != 3 {
-				t.Errorf("asleep with %d Pods and %d volumes", len(pods), len(volumes))
+				t.Errorf("the hibernated cluster has %d Pods and %d volumes, expected 0 and 3", len(pods), len(volumes))
 			}
 		})
 		b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.Hibernate = false })
-		b.killed(b.settled)
+		b.convergeWithKills(b.isReady)
 		if again := members(b.cluster); again != awake {
-			t.Errorf("members were %s, and are %s", awake, again)
+			t.Errorf("hibernation changed the members from %s to %s", awake, again)
 		}
 	})
-	if b.cluster.Status.ClusterID != born || b.cluster.Status.Incarnation != 1 {
-		t.Errorf("it is another cluster: %s, incarnation %d, born as %s", b.cluster.Status.ClusterID, b.cluster.Status.Incarnation, born)
+	if b.cluster.Status.ClusterID != original || b.cluster.Status.Incarnation != 1 {
+		t.Errorf("the cluster ID changed from %s to %s (incarnation %d): the data is lost", original, b.cluster.Status.ClusterID, b.cluster.Status.Incarnation)
 	}
 }
 
-// TestAnOperatorThatDiesAtEveryCallChangesItsMembersAndGoesOnFromTheLast does so where members are made again as
-// something else, and where but one is left.
-func TestAnOperatorThatDiesAtEveryCallChangesItsMembersAndGoesOnFromTheLast(t *testing.T) {
+// TestPodChangesAndQuorumRecoverySucceedIfTheOperatorIsKilledAtEveryCall changes the Pods of all members, and recovers a
+// cluster of which only one member is left.
+func TestPodChangesAndQuorumRecoverySucceedIfTheOperatorIsKilledAtEveryCall(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, v1beta2.EtcdClusterSpec{Size: 3, Version: newer})
 	b.traffic.run()
 	kubetest.Create(t, b.cluster)
-	b.operate(&killer.Count{}, "form a cluster", b.settled)
-	born := members(b.cluster)
+	b.operate(&killer.Count{}, "form a cluster", b.isReady)
+	original := members(b.cluster)
 
-	b.step("giving its Pods another environment", func(b *bench) {
+	b.step("changing the environment of the Pods", func(b *bench) {
 		b.change(func(spec *v1beta2.EtcdClusterSpec) {
 			spec.Pod = &v1beta2.PodPolicy{EtcdEnv: []corev1.EnvVar{{Name: "ETCD_LOG_LEVEL", Value: "warn"}}}
 		})
-		b.killed(b.settled)
+		b.convergeWithKills(b.isReady)
 	})
-	b.step("giving its Pods other labels", func(b *bench) {
+	b.step("changing the labels of the Pods", func(b *bench) {
 		b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.Pod.Labels = map[string]string{"tier": "data"} })
-		b.killed(b.settled)
+		b.convergeWithKills(b.isReady)
 	})
 	for _, version := range []string{newest, newer} {
-		b.step("bringing it to "+version, func(b *bench) {
+		b.step("changing the version to "+version, func(b *bench) {
 			b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.Version = version })
-			b.killed(b.settled)
+			b.convergeWithKills(b.isReady)
 			if b.cluster.Status.CurrentVersion != version {
-				t.Errorf("version %s", b.cluster.Status.CurrentVersion)
+				t.Errorf("the status reports version %s, but the upgrade is complete", b.cluster.Status.CurrentVersion)
 			}
 		})
 	}
-	if after := members(b.cluster); after != born {
-		t.Errorf("members were %s, and are %s", born, after)
+	if after := members(b.cluster); after != original {
+		t.Errorf("the changes replaced members: %s became %s", original, after)
 	}
-	b.step("going on from the last member by consent", func(b *bench) {
+	b.step("recovering from the last member with consent", func(b *bench) {
 		survivor := ""
-		b.traffic.still(func() { // so that the leader holds every write that the client was told of
+		b.traffic.paused(func() { // so that the leader has every acknowledged write
 			for _, m := range b.cluster.Status.MemberStatuses {
 				if m.Role == v1beta2.MemberLeader {
 					survivor = m.ID
@@ -115,19 +115,19 @@ func TestAnOperatorThatDiesAtEveryCallChangesItsMembersAndGoesOnFromTheLast(t *t
 				b.delete(&corev1.PersistentVolumeClaim{}, m.Name)
 				b.delete(&corev1.Pod{}, m.Name)
 			}
-			b.operate(&killer.Count{}, "say that quorum is lost", func() error { return b.says(v1beta2.ReasonQuorumLost, "ForceNewCluster") })
+			b.operate(&killer.Count{}, "report the lost quorum", func() error { return b.says(v1beta2.ReasonQuorumLost, "ForceNewCluster") })
 		})
 		b.change(func(spec *v1beta2.EtcdClusterSpec) {
 			spec.Recovery = &v1beta2.RecoveryPolicy{QuorumLoss: v1beta2.QuorumLossForceNewCluster}
 		})
-		b.killed(b.settled)
+		b.convergeWithKills(b.isReady)
 		if !strings.Contains(members(b.cluster), "="+survivor+" ") {
-			b.Errorf("survivor %s is not among %s", survivor, members(b.cluster))
+			b.Errorf("the surviving member %s was replaced; the members are %s", survivor, members(b.cluster))
 		}
 	})
 }
 
-// step is one operation of a life; what follows needs it.
+// step runs one operation as a subtest. If it fails, the test ends, because later steps depend on it.
 func (b *bench) step(name string, do func(*bench)) {
 	b.Helper()
 	ok := b.Run(name, func(t *testing.T) {
@@ -149,13 +149,14 @@ func (b *bench) delete(object client.Object, name string) {
 	}
 }
 
-// goneAndSettled has no error when the cluster is ready without a member. Its name may be another's by then.
-func (b *bench) goneAndSettled(gone v1beta2.MemberStatus) error {
-	if err := b.settled(); err != nil {
+// goneAndReady returns no error if the cluster is Ready without a member. It compares IDs, because a new member may
+// have the same name.
+func (b *bench) goneAndReady(gone v1beta2.MemberStatus) error {
+	if err := b.isReady(); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(b.cluster.Status.MemberStatuses, func(m v1beta2.MemberStatus) bool { return m.ID == gone.ID }) {
-		return errors.New("member " + gone.ID + " is still there")
+		return errors.New("member " + gone.ID + " is not removed yet")
 	}
 	return nil
 }

@@ -19,35 +19,36 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
 )
 
-// precious is a key of which one member comes to give another value than was written.
+// precious is the key whose value one member returns differently from what was written.
 const precious = "precious"
 
 var preciousValue = strings.Repeat("precious.", 8)
 
-// damage has a member's disk change a value, in a database that is as valid as before.
+// damage changes a value in a member's database, which stays well-formed.
 func (b *bench) damage(member v1beta2.MemberStatus) {
 	b.Helper()
-	b.everywhere("kv/put", map[string]any{"key": []byte(precious), "value": []byte(preciousValue)})
-	for i := range 100 { // so that its page is one that etcd has written for good
-		b.everywhere("kv/put", map[string]any{"key": []byte("later-" + strconv.Itoa(i)), "value": []byte(filling[:100])})
+	b.callAnyMember("kv/put", map[string]any{"key": []byte(precious), "value": []byte(preciousValue)})
+	for i := range 100 { // so that etcd has flushed the page of the value to the file
+		b.callAnyMember("kv/put", map[string]any{"key": []byte("later-" + strconv.Itoa(i)), "value": []byte(filling[:100])})
 	}
 	claims := b.claims()
 	claim := slices.IndexFunc(claims, func(c corev1.PersistentVolumeClaim) bool { return c.Name == member.Name })
 	path := filepath.Join(b.pods.ClaimDir(&claims[claim]), "data/member/snap/db")
-	b.traffic.still(func() {
-		kubetest.Eventually(b, "member "+member.Name+" gives another value", func(ctx context.Context) error {
+	b.traffic.paused(func() {
+		kubetest.Eventually(b, "member "+member.Name+" returns a corrupt value", func(ctx context.Context) error {
 			if err := overwrite(path, preciousValue, "P"); err != nil {
 				return err
 			}
 			if value, err := b.valueIn(ctx, member.Name); err != nil || value == preciousValue {
-				return fmt.Errorf("it gives %q: %w", value, err)
+				return fmt.Errorf("it returns %q: %w", value, err)
 			}
 			return nil
 		})
 	})
 }
 
-// overwrite the begin of a text wherever it stands in a file. etcd has its database mapped, and reads what is written.
+// overwrite replaces the beginning of each copy of a text in a file. etcd maps its database into memory, so it reads the
+// new bytes.
 func overwrite(path, text, with string) error {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -70,7 +71,7 @@ func overwrite(path, text, with string) error {
 	}
 }
 
-// valueIn is the precious value as one member has it, whatever the others say.
+// valueIn returns the precious value from the database of a single member.
 func (b *bench) valueIn(ctx context.Context, member string) (string, error) {
 	for _, pod := range b.list() {
 		if pod.Name != member {
@@ -79,14 +80,14 @@ func (b *bench) valueIn(ctx context.Context, member string) (string, error) {
 		var answer struct{ Kvs []struct{ Value []byte } }
 		err := b.traffic.post(ctx, pod, "kv/range", map[string]any{"key": []byte(precious), "serializable": true}, &answer)
 		if err != nil || len(answer.Kvs) != 1 {
-			return "", fmt.Errorf("%d values: %w", len(answer.Kvs), err)
+			return "", fmt.Errorf("found %d values, expected 1: %w", len(answer.Kvs), err)
 		}
 		return string(answer.Kvs[0].Value), nil
 	}
-	return "", errors.New("it has no Pod")
+	return "", fmt.Errorf("member %s has no Pod", member)
 }
 
-// ask one member.
+// ask calls do with a client of a single member.
 func (b *bench) ask(pod corev1.Pod, do func(*etcd.Client) error) error {
 	address := net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(int(v1beta2.ClientPort)))
 	connection, err := etcd.Open(etcd.Endpoint{URL: "http://" + address, Address: address}, nil)
@@ -97,10 +98,10 @@ func (b *bench) ask(pod corev1.Pod, do func(*etcd.Client) error) error {
 	return do(connection)
 }
 
-// leader is the member that says that it leads.
+// leader returns the member that reports itself as the leader.
 func (b *bench) leader() (leader v1beta2.MemberStatus) {
 	b.Helper()
-	kubetest.Eventually(b, "a member leads", func(ctx context.Context) error {
+	kubetest.Eventually(b, "a member is the leader", func(ctx context.Context) error {
 		for _, pod := range b.list() {
 			err := b.ask(pod, func(member *etcd.Client) error {
 				status, err := member.Status(ctx)
@@ -113,14 +114,14 @@ func (b *bench) leader() (leader v1beta2.MemberStatus) {
 				return err
 			}
 		}
-		return errors.New("none says so")
+		return errors.New("no member reports that it is the leader")
 	})
 	return leader
 }
 
-// alarms is how many are on.
+// alarms returns the number of raised alarms.
 func (b *bench) alarms(ctx context.Context) (int, error) {
-	err := errors.New("no member answers")
+	err := errors.New("no member responds")
 	for _, pod := range b.list() {
 		var answer struct{ Alarms []any }
 		if err = b.traffic.post(ctx, pod, "maintenance/alarm", map[string]any{"action": "GET"}, &answer); err == nil {
@@ -130,38 +131,38 @@ func (b *bench) alarms(ctx context.Context) (int, error) {
 	return 0, err
 }
 
-// provenOrKept fails the test if a removed member's volume is deleted before another member votes in its place. Such
-// was a plan that had old volumes deleted as soon as their members were removed.
-func (b *bench) provenOrKept(removed v1beta2.MemberStatus) {
+// volumeKeptUntilReplaced fails the test if a removed member's volume is deleted before a new voter replaced the member.
+// An earlier version of the operator deleted such volumes as soon as it had removed their members.
+func (b *bench) volumeKeptUntilReplaced(removed v1beta2.MemberStatus) {
 	b.Helper()
 	for _, claim := range b.claims() {
 		if claim.Name == removed.Name && claim.DeletionTimestamp.IsZero() {
 			return
 		}
 	}
-	kubetest.Eventually(b, "clients are led to the members", func(context.Context) error {
+	kubetest.Eventually(b, "the client Service selects members", func(context.Context) error {
 		members, err := b.traffic.members()
 		if err != nil {
 			return err
 		}
 		voters := slices.DeleteFunc(slices.Clone(members), func(m member) bool { return m.Learner || m.Name == removed.Name })
 		if len(voters) < b.cluster.Spec.Size {
-			b.Errorf("the volume of member %s is deleted, and the others are %v", removed.Name, members)
+			b.Errorf("the volume of member %s was deleted before a new voter replaced the member; the members are %v", removed.Name, members)
 		}
 		return nil
 	})
 }
 
-// allTheSame fails the test unless all members have the same data, the precious value among it, and no alarm is on.
-func (b *bench) allTheSame() {
+// membersAgree fails the test unless all members have the same data with the precious value, and no alarm is raised.
+func (b *bench) membersAgree() {
 	b.Helper()
 	if alarms, err := b.alarms(b.Context()); err != nil || alarms > 0 {
-		b.Errorf("%d alarms are on: %v", alarms, err)
+		b.Errorf("%d alarms are still raised: %v", alarms, err)
 	}
-	b.traffic.still(func() {
+	b.traffic.paused(func() {
 		var hashes []string
 		for _, pod := range b.list() {
-			kubetest.Eventually(b, "member "+pod.Name+" says what it has", func(ctx context.Context) error {
+			kubetest.Eventually(b, "member "+pod.Name+" returns its hash and value", func(ctx context.Context) error {
 				value, err := b.valueIn(ctx, pod.Name)
 				if err != nil {
 					return err
@@ -174,7 +175,7 @@ func (b *bench) allTheSame() {
 			})
 		}
 		if same := slices.Compact(slices.Clone(hashes)); len(same) != 1 || !strings.HasSuffix(same[0], " "+preciousValue) {
-			b.Errorf("members have other data than each other, or than was written: %q", hashes)
+			b.Errorf("the members do not all have the data that was written: %q", hashes)
 		}
 	})
 }

@@ -19,107 +19,107 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
 )
 
-// TestAnOperatorThatDiesAtEveryCallKeepsARunningClusterSmallRoomyAndSound has one cluster live through what a running
-// one needs: space given back, larger volumes, and a member replaced whose disk changed a value in silence.
-func TestAnOperatorThatDiesAtEveryCallKeepsARunningClusterSmallRoomyAndSound(t *testing.T) {
+// TestDefragmentationExpansionAndRepairSucceedIfTheOperatorIsKilledAtEveryCall runs the maintenance of a running cluster:
+// defragmentation, larger volumes, and the replacement of a member with silent corruption.
+func TestDefragmentationExpansionAndRepairSucceedIfTheOperatorIsKilledAtEveryCall(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, v1beta2.EtcdClusterSpec{
 		Size: 3, Version: newer,
-		// What a compaction leaves is compared each second, and not each minute.
+		// etcd compares hashes after a compaction each second instead of each minute.
 		Pod: &v1beta2.PodPolicy{EtcdEnv: []corev1.EnvVar{{Name: "ETCD_COMPACT_HASH_CHECK_TIME", Value: "1s"}}},
 	})
 	b.traffic.run()
 	kubetest.Create(t, b.cluster)
-	b.operate(&killer.Count{}, "form a cluster", b.settled)
-	born, ids, pods := b.cluster.Status.ClusterID, members(b.cluster), b.uids()
+	b.operate(&killer.Count{}, "form a cluster", b.isReady)
+	original, ids, pods := b.cluster.Status.ClusterID, members(b.cluster), b.uids()
 
-	b.step("giving free space back", func(b *bench) {
-		b.writeAndForget()
+	b.step("defragmenting databases with free space", func(b *bench) {
+		b.writeAndCompact()
 		b.change(func(spec *v1beta2.EtcdClusterSpec) {
 			spec.Defragmentation = &v1beta2.DefragmentationPolicy{FreePercent: ptr.To[int32](30), MinimumSize: ptr.To(resource.MustParse("1Mi"))}
 		})
-		b.killed(b.small)
+		b.convergeWithKills(b.defragmented)
 	})
-	b.step("defragmenting by schedule", func(b *bench) {
-		missed := b.missARun("0 0 1 1 *")
-		b.killed(func() error { return b.defragmentedSince(missed) })
+	b.step("defragmenting on a schedule", func(b *bench) {
+		missed := b.simulateMissedRun("0 0 1 1 *")
+		b.convergeWithKills(func() error { return b.defragmentedSince(missed) })
 	})
-	b.step("asking for larger volumes than the driver has, and then for less", func(b *bench) {
+	b.step("requesting larger volumes than the driver can provide, and then smaller ones", func(b *bench) {
 		driver := &driver{bench: b, room: resource.MustParse("20Gi")}
-		b.atDeath = driver.wait
-		b.asksFor("40Gi")
-		b.operate(&killer.Chain{}, "say that there is no room", func() error {
+		b.afterKill = driver.wait
+		b.requestVolumeSize("40Gi")
+		b.operate(&killer.Chain{}, "report that the driver cannot expand the volume", func() error {
 			_ = driver.act()
 			return b.says(v1beta2.ReasonVolumeCannotGrow, "ControllerResizeInfeasible")
 		})
 		b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.Pod.PersistentVolumeClaimSpec = nil })
-		b.operate(&killer.Chain{}, "be content with what there is", b.settled)
-		b.asksFor("20Gi")
-		b.killed(func() error { return errors.Join(driver.act(), b.settled()) })
-		b.roomy(driver.room)
+		b.operate(&killer.Chain{}, "accept the present size", b.isReady)
+		b.requestVolumeSize("20Gi")
+		b.convergeWithKills(func() error { return errors.Join(driver.act(), b.isReady()) })
+		b.volumesHave(driver.room)
 	})
 	if diff := cmp.Diff(pods, b.uids()); diff != "" || members(b.cluster) != ids {
-		t.Errorf("members were %s, and are %s; their Pods (-before +after):\n%s", ids, members(b.cluster), diff)
+		t.Errorf("the steps replaced or restarted members: %s became %s; Pods (-before +after):\n%s", ids, members(b.cluster), diff)
 	}
-	b.step("replacing the leader, whose disk changed a value", func(b *bench) {
+	b.step("replacing a leader with silent corruption", func(b *bench) {
 		victim := b.leader()
 		b.damage(victim)
-		b.forget()
-		kubetest.Eventually(b, "etcd finds the damage", func(ctx context.Context) error {
+		b.compact()
+		kubetest.Eventually(b, "etcd detects the corruption", func(ctx context.Context) error {
 			if alarms, err := b.alarms(ctx); err != nil || alarms == 0 {
-				return fmt.Errorf("no alarm: %w", err)
+				return fmt.Errorf("no alarm is raised: %w", err)
 			}
 			return nil
 		})
-		b.atDeath = func() { b.provenOrKept(victim) }
-		b.killed(func() error { return b.goneAndSettled(victim) })
-		b.allTheSame()
+		b.afterKill = func() { b.volumeKeptUntilReplaced(victim) }
+		b.convergeWithKills(func() error { return b.goneAndReady(victim) })
+		b.membersAgree()
 	})
-	if b.cluster.Status.ClusterID != born || b.cluster.Status.Incarnation != 1 {
-		t.Errorf("it is another cluster: %s, incarnation %d, born as %s", b.cluster.Status.ClusterID, b.cluster.Status.Incarnation, born)
+	if b.cluster.Status.ClusterID != original || b.cluster.Status.Incarnation != 1 {
+		t.Errorf("the cluster ID changed from %s to %s (incarnation %d): the data is lost", original, b.cluster.Status.ClusterID, b.cluster.Status.Incarnation)
 	}
 }
 
-// history is written in so many pieces of half a MiB.
+// history is the number of writes of half a MiB that create history.
 const history = 12
 
-// writeAndForget leaves every member with a database file that is free space for the most part.
-func (b *bench) writeAndForget() {
+// writeAndCompact leaves every member with a database that is mostly free space.
+func (b *bench) writeAndCompact() {
 	b.Helper()
 	for range history {
-		b.everywhere("kv/put", map[string]any{"key": []byte("history"), "value": []byte(filling)})
+		b.callAnyMember("kv/put", map[string]any{"key": []byte("history"), "value": []byte(filling)})
 	}
-	b.everywhere("kv/put", map[string]any{"key": []byte("history"), "value": []byte("")})
-	b.forget()
+	b.callAnyMember("kv/put", map[string]any{"key": []byte("history"), "value": []byte("")})
+	b.compact()
 }
 
-// forget all revisions but the present one.
-func (b *bench) forget() {
+// compact removes all revisions except the current one.
+func (b *bench) compact() {
 	b.Helper()
-	err := errors.New("clients are led nowhere")
+	err := errors.New("the client Service selects no ready member")
 	for _, pod := range b.traffic.selected(b.Context()) {
 		var now struct{ Header struct{ Revision string } }
 		if err = b.traffic.post(b.Context(), pod, "kv/range", map[string]any{"key": []byte("history")}, &now); err == nil {
-			b.everywhere("kv/compaction", map[string]any{"revision": now.Header.Revision})
+			b.callAnyMember("kv/compaction", map[string]any{"revision": now.Header.Revision})
 			return
 		}
 	}
 	b.Fatal(err)
 }
 
-// small has no error when the cluster is ready and every member's database has given its free space back.
-func (b *bench) small() error {
-	err := b.settled()
+// defragmented returns no error if the cluster is Ready and every member's database is small.
+func (b *bench) defragmented() error {
+	err := b.isReady()
 	for _, m := range b.cluster.Status.MemberStatuses {
 		if m.DBSize > history*int64(len(filling))/2 {
-			err = errors.Join(err, fmt.Errorf("member %s has %d bytes", m.Name, m.DBSize))
+			err = errors.Join(err, fmt.Errorf("the database of member %s has %d bytes", m.Name, m.DBSize))
 		}
 	}
 	return err
 }
 
-// missARun asks for a schedule as if it stood there for two years, and the last run was made then.
-func (b *bench) missARun(schedule string) (last time.Time) {
+// simulateMissedRun sets a schedule and a status whose last run was two years ago.
+func (b *bench) simulateMissedRun(schedule string) (last time.Time) {
 	b.Helper()
 	last = time.Now().AddDate(-2, 0, 0).Truncate(time.Second)
 	b.change(func(spec *v1beta2.EtcdClusterSpec) {
@@ -136,19 +136,19 @@ func (b *bench) missARun(schedule string) (last time.Time) {
 	return last
 }
 
-// defragmentedSince has no error when the cluster is ready, and a run after that time is over. It fails the test where a
-// member was left out. An operator that forgot in its next life whom it had defragmented would never be through.
+// defragmentedSince returns no error if the cluster is Ready and a run after that time is complete. It fails the test if
+// the run skipped a member. An operator that forgets after a kill which members it has defragmented never completes a run.
 func (b *bench) defragmentedSince(last time.Time) error {
-	if err := b.settled(); err != nil {
+	if err := b.isReady(); err != nil {
 		return err
 	}
 	run := b.cluster.Status.Defragmentation
 	if run == nil || !run.LastScheduleTime.After(last) {
-		return fmt.Errorf("no run since %s: %+v", last, run)
+		return fmt.Errorf("no run is complete since %s: %+v", last, run)
 	}
 	for _, m := range b.cluster.Status.MemberStatuses {
 		if m.DefragmentedAt == nil || m.DefragmentedAt.Before(run.LastScheduleTime) {
-			b.Errorf("the run is over, and member %s was left out", m.Name)
+			b.Errorf("the run is complete, but it skipped member %s", m.Name)
 		}
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Dial makes every call to an etcd member one of this life, of whatever kind it is.
+// Dial returns gRPC options that make every call to an etcd member a Call of this Life.
 func (l *Life) Dial(endpoint string) []grpc.DialOption {
 	member := endpoint
 	if u, err := url.Parse(endpoint); err == nil {
@@ -43,8 +43,8 @@ func (l *Life) Dial(endpoint string) []grpc.DialOption {
 	}
 }
 
-// effects are the methods that change a cluster, whatever they ask. Others are calls, too, but to die after one is to
-// die before the next.
+// effects are the methods that always may change a cluster. Other methods are calls, too, but a kill after one of them
+// equals a kill before the next call.
 var effects = map[string]bool{
 	"/etcdserverpb.Cluster/MemberAdd":      true,
 	"/etcdserverpb.Cluster/MemberRemove":   true,
@@ -58,10 +58,10 @@ var effects = map[string]bool{
 	"/etcdserverpb.KV/Compact":             true,
 }
 
-// final keeps the client from trying again what a dead operator asked.
+// final keeps etcd's client from retrying the call of a killed operator.
 func final(err error) error {
-	if errors.Is(err, ErrDead) {
-		return status.Error(codes.Canceled, ErrDead.Error())
+	if errors.Is(err, ErrKilled) {
+		return status.Error(codes.Canceled, ErrKilled.Error())
 	}
 	return err
 }

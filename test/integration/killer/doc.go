@@ -1,7 +1,7 @@
-// Package killer ends operators at chosen calls. A Life is one process of an operator: what it writes to the
-// Kubernetes API and what it asks of etcd goes through it, and at the call that its Policy chooses it is dead, before
-// the call has gone out or after it has had its effect: no later call of that life goes out, and its caller hears
-// nothing but an error. The next Life starts with nothing but what is in Kubernetes and in etcd.
+// Package killer kills operators at chosen calls. A Life is one process of an operator, from its start to its kill. All
+// of its writes to the Kubernetes API and all of its calls of etcd pass through the Life. The Policy chooses a call, and
+// whether the kill is before the call is sent or after it had its effect. After the kill, the Life sends no more calls
+// and returns only errors. The next Life starts with no state except that in Kubernetes and etcd.
 //
-// Chain is the policy of one long run in which the operator is killed at every call there is.
+// Chain is the policy that kills the operator at every call in one run.
 package killer

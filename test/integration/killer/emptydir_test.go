@@ -10,34 +10,34 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
 )
 
-// TestAnOperatorThatDiesWhileItReplacesMembersLosesNothingThatWasInTheirPods: their data goes with their Pods, so
-// that each has to be replaced before it goes.
-func TestAnOperatorThatDiesWhileItReplacesMembersLosesNothingThatWasInTheirPods(t *testing.T) {
+// Members without volumes lose their data with their Pods, so the operator must replace each member before it deletes
+// the Pod.
+func TestMembersWithoutVolumesAreReplacedWithoutDataLossIfTheOperatorIsKilledAtEveryCall(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, v1beta2.EtcdClusterSpec{
 		Size: 3, Version: older, Pod: &v1beta2.PodPolicy{EmptyDir: &corev1.EmptyDirVolumeSource{}},
 	})
 	b.traffic.run()
 	kubetest.Create(t, b.cluster)
-	b.operate(&killer.Count{}, "form a cluster", b.settled)
-	born := b.cluster.Status.ClusterID
+	b.operate(&killer.Count{}, "form a cluster", b.isReady)
+	original := b.cluster.Status.ClusterID
 
-	b.step("another version", func(b *bench) {
+	b.step("upgrading to the next minor version", func(b *bench) {
 		before := b.cluster.Status.MemberStatuses
 		b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.Version = newer })
-		b.killed(b.settled)
-		b.noneLeft(before)
+		b.convergeWithKills(b.isReady)
+		b.allReplaced(before)
 	})
-	if b.cluster.Status.ClusterID != born || b.cluster.Status.CurrentVersion != newer {
-		t.Errorf("cluster %s of %s, born as %s", b.cluster.Status.ClusterID, b.cluster.Status.CurrentVersion, born)
+	if b.cluster.Status.ClusterID != original || b.cluster.Status.CurrentVersion != newer {
+		t.Errorf("the cluster has the ID %s and version %s, expected %s and %s", b.cluster.Status.ClusterID, b.cluster.Status.CurrentVersion, original, newer)
 	}
 }
 
-// noneLeft fails the test if one of those members is.
-func (b *bench) noneLeft(before []v1beta2.MemberStatus) {
+// allReplaced fails the test if one of these members was not replaced.
+func (b *bench) allReplaced(before []v1beta2.MemberStatus) {
 	b.Helper()
 	for _, gone := range before {
-		if err := b.goneAndSettled(gone); err != nil {
+		if err := b.goneAndReady(gone); err != nil {
 			b.Error(err)
 		}
 	}

@@ -10,27 +10,27 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// driver does what the external-resizer of a storage driver does, by the rules of Kubernetes: the API server judges
-// each change.
+// driver makes the same API calls as the external-resizer of a storage driver. The API server validates them.
 type driver struct {
 	*bench
-	// room that it has for a volume.
+	// room is the largest volume size that it can provide.
 	room resource.Quantity
-	// lived is how many passes the operator lived through since it died last.
-	lived int
+	// passes of the operator since it was killed last.
+	passes int
 }
 
-// patience is how many passes a driver lets go by: until the operator has died of all that it does while it waits.
-const patience = 4
+// passesBeforeResize is how many passes the driver waits, so that the operator is killed at every call that it makes
+// while it waits.
+const passesBeforeResize = 4
 
-// wait is for the operator's death.
-func (d *driver) wait() { d.lived = 0 }
+// wait restarts the count of passes after a kill.
+func (d *driver) wait() { d.passes = 0 }
 
-// act gives the one volume room that was asked to grow, or says that there is none. It fails the test where more were
-// asked, and has no error when none is.
+// act expands the volume with a pending expansion, or reports that it cannot. It returns no error if no expansion is
+// pending, and fails the test if several are.
 func (d *driver) act() error {
 	d.Helper()
-	d.lived++
+	d.passes++
 	var small []corev1.PersistentVolumeClaim
 	for _, claim := range d.claims() {
 		if claim.Spec.Resources.Requests.Storage().Cmp(*claim.Status.Capacity.Storage()) > 0 {
@@ -41,13 +41,13 @@ func (d *driver) act() error {
 		return nil
 	}
 	if len(small) > 1 {
-		d.Errorf("%d volumes grow at once", len(small))
+		d.Errorf("%d volumes have a pending expansion at the same time, expected 1", len(small))
 	}
-	if d.lived >= patience {
+	if d.passes >= passesBeforeResize {
 		d.resize(&small[0])
-		d.lived = 0
+		d.passes = 0
 	}
-	return fmt.Errorf("volume %s grows", small[0].Name)
+	return fmt.Errorf("volume %s has a pending expansion", small[0].Name)
 }
 
 func (d *driver) resize(claim *corev1.PersistentVolumeClaim) {
@@ -67,7 +67,7 @@ func (d *driver) resize(claim *corev1.PersistentVolumeClaim) {
 	}
 }
 
-// claims are the volumes of the cluster's members.
+// claims returns the PersistentVolumeClaims of the cluster's members.
 func (b *bench) claims() []corev1.PersistentVolumeClaim {
 	b.Helper()
 	var list corev1.PersistentVolumeClaimList
@@ -77,7 +77,7 @@ func (b *bench) claims() []corev1.PersistentVolumeClaim {
 	return list.Items
 }
 
-func (b *bench) asksFor(size string) {
+func (b *bench) requestVolumeSize(size string) {
 	b.Helper()
 	b.change(func(spec *v1beta2.EtcdClusterSpec) {
 		spec.Pod.PersistentVolumeClaimSpec = &corev1.PersistentVolumeClaimSpec{Resources: corev1.VolumeResourceRequirements{
@@ -86,18 +86,18 @@ func (b *bench) asksFor(size string) {
 	})
 }
 
-// roomy fails the test unless every volume was asked to hold so much, holds it, and the status says so.
-func (b *bench) roomy(size resource.Quantity) {
+// volumesHave fails the test unless every volume has the size in its spec, in its capacity and in the cluster's status.
+func (b *bench) volumesHave(size resource.Quantity) {
 	b.Helper()
 	for _, claim := range b.claims() {
 		asked, holds := claim.Spec.Resources.Requests.Storage(), claim.Status.Capacity.Storage()
 		if asked.Cmp(size) != 0 || holds.Cmp(size) != 0 {
-			b.Errorf("volume %s is asked to hold %s, and holds %s", claim.Name, asked, holds)
+			b.Errorf("volume %s requests %s and has %s, expected %s", claim.Name, asked, holds, size.String())
 		}
 	}
 	for _, m := range b.cluster.Status.MemberStatuses {
 		if m.VolumeSize != size.Value() {
-			b.Errorf("the status says that the volume of member %s holds %d bytes", m.Name, m.VolumeSize)
+			b.Errorf("the status reports a volume of %d bytes for member %s, expected %s", m.VolumeSize, m.Name, size.String())
 		}
 	}
 }

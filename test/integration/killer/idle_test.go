@@ -19,12 +19,12 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/integration/podrunner"
 )
 
-// TestASettledClusterCostsNoWriteAndOnePollOfEachMemberInAPeriod runs the operator as it is, with its watches.
-func TestASettledClusterCostsNoWriteAndOnePollOfEachMemberInAPeriod(t *testing.T) {
+// TestHealthyClustersAreOnlyPolledAndNeverWritten runs the operator in a manager with its watches.
+func TestHealthyClustersAreOnlyPolledAndNeverWritten(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, v1beta2.EtcdClusterSpec{
 		Size: 3, Version: newer,
-		// What it looks for costs nothing either.
+		// Checks for due defragmentation must cause no calls either.
 		Defragmentation: &v1beta2.DefragmentationPolicy{Schedule: "0 3 1 1 *", FreePercent: ptr.To[int32](50)},
 	})
 	var count killer.Count
@@ -38,32 +38,32 @@ func TestASettledClusterCostsNoWriteAndOnePollOfEachMemberInAPeriod(t *testing.T
 		})
 	}, life.Client)
 	kubetest.Create(t, b.cluster)
-	kubetest.Eventually(t, "the cluster is ready", func(context.Context) error { return b.settled() })
-	// The last events of its making are looked at yet.
-	kubetest.Eventually(t, "the operator leaves it alone", func(ctx context.Context) error {
+	kubetest.Eventually(t, "the cluster is Ready", func(context.Context) error { return b.isReady() })
+	// The operator still processes the last watch events of the cluster's creation.
+	kubetest.Eventually(t, "the operator makes no calls for 2 seconds", func(ctx context.Context) error {
 		count.Reset()
 		pause(ctx, 2*time.Second)
 		if calls := count.Calls(); len(calls) > 0 {
-			return fmt.Errorf("calls %v", calls)
+			return fmt.Errorf("it made the calls %v", calls)
 		}
 		return nil
 	})
 	count.Reset()
 	const periods = 2
-	pause(t.Context(), periods*settledPeriod)
+	pause(t.Context(), periods*healthyPeriod)
 	if writes := count.Writes(); len(writes) > 0 {
-		t.Errorf("a settled cluster caused writes: %q", writes)
+		t.Errorf("the operator wrote to a healthy cluster: %q", writes)
 	}
 	polls := 0
 	for call, times := range count.Calls() {
 		if !strings.HasPrefix(call, "Maintenance/Status") {
 			continue
 		}
-		if polls++; times > periods+1 { // one at its begin and one at its end
-			t.Errorf("%s: %d times in %d periods", call, times, periods)
+		if polls++; times > periods+1 { // one poll at the start of the first period, and one at the end of each
+			t.Errorf("the operator called %s %d times in %d periods, the limit is %d", call, times, periods, periods+1)
 		}
 	}
 	if polls != 3 {
-		t.Errorf("%d members were asked: nothing was tested", polls)
+		t.Errorf("the operator polled %d members, expected 3, so the test tested nothing", polls)
 	}
 }

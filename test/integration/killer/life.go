@@ -15,36 +15,37 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
-// ErrDead is what a dead operator hears.
-var ErrDead = errors.New("the operator was killed")
+// ErrKilled is the error of all calls of a killed operator.
+var ErrKilled = errors.New("the operator was killed")
 
 // Call is one call of an operator.
 type Call struct {
-	// Name says what is called on what, for example "create Pod example-bcdf".
+	// Name is the verb and the object, for example "create Pod example-bcdf".
 	Name string
-	// Effect: the call may change the world.
+	// Effect is true if the call may change Kubernetes or etcd.
 	Effect bool
-	// Content of a patch, without its figures, so that counting up is not a new thing each time. It stands, too, with
-	// what is asked of etcd and is known to be done from a status alone; it is empty for others.
+	// Content is a patch without its numbers, so that patches of a counter are equal. It is also set for calls of etcd
+	// whose effect the operator knows only from a status. It is empty for other calls.
 	Content string
 }
 
-// Moment is when an operator dies.
-type Moment int
+// KillPoint is when an operator is killed.
+type KillPoint int
 
-// Moments.
+// The kill points, relative to a call.
 const (
-	Never Moment = iota
+	Never KillPoint = iota
 	Before
 	After
 )
 
-// Policy chooses the calls at which operators die. It is asked by one Life at a time, and may be by several calls
-// of it at once.
+// Policy chooses the calls at which operators are killed. Only one Life uses it at a time, but several of its calls may
+// do so concurrently.
 type Policy interface {
-	// Choose says whether to die at a call.
-	Choose(Call) Moment
-	// Done is told of a call that came back to an operator, or had before it died: whether it changed the world.
+	// Choose returns whether to kill the operator at a call.
+	Choose(Call) KillPoint
+	// Done is called after a call returned, unless another call killed the operator first. changed reports whether the
+	// call had an effect.
 	Done(call Call, changed bool)
 }
 
@@ -54,68 +55,68 @@ type Life struct {
 	ctx    context.Context
 	end    context.CancelCauseFunc
 
-	mu    sync.Mutex
-	death string
+	mu       sync.Mutex
+	killedAt string
 }
 
-// NewLife begins a life, which ends with ctx or when policy says so.
+// NewLife starts a Life. It ends with ctx or when policy kills it.
 func NewLife(ctx context.Context, policy Policy) *Life {
 	l := &Life{policy: policy}
 	l.ctx, l.end = context.WithCancelCause(ctx)
 	return l
 }
 
-// Context ends with the life.
+// Context ends with the Life.
 func (l *Life) Context() context.Context { return l.ctx }
 
-// End ends it, as a process that is stopped.
-func (l *Life) End() { l.end(ErrDead) }
+// End ends the Life without a kill.
+func (l *Life) End() { l.end(ErrKilled) }
 
-// Death says at which call it died; empty while it lives.
-func (l *Life) Death() string {
+// KilledAt returns the call at which the operator was killed, or "" if it was not.
+func (l *Life) KilledAt() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.death
+	return l.killedAt
 }
 
-// call does one call, unless the operator is dead or dies of it.
+// call makes one call, unless the operator is or gets killed.
 func (l *Life) call(call Call, do func() error) error {
-	return l.callThat(call, do, func(err error) bool { return err == nil })
+	return l.callWithEffect(call, do, func(err error) bool { return err == nil })
 }
 
-// callThat is for a call of which changed can tell, when it has come back, whether it changed anything.
-func (l *Life) callThat(call Call, do func() error, changed func(error) bool) error {
+// callWithEffect is call with a function that reports, after the call returned, whether it had an effect.
+func (l *Life) callWithEffect(call Call, do func() error, changed func(error) bool) error {
 	if l.ctx.Err() != nil {
-		return ErrDead
+		return ErrKilled
 	}
-	moment := l.policy.Choose(call)
-	if moment == Before {
-		l.die("before " + call.Name)
-		return ErrDead
+	point := l.policy.Choose(call)
+	if point == Before {
+		l.kill("before " + call.Name)
+		return ErrKilled
 	}
 	err := do()
-	if l.ctx.Err() != nil && moment == Never {
-		return ErrDead // it died of another call meanwhile
+	if l.ctx.Err() != nil && point == Never {
+		return ErrKilled // another call killed it meanwhile
 	}
 	l.policy.Done(call, call.Effect && changed(err))
-	if moment == After {
-		l.die("after " + call.Name)
-		return ErrDead
+	if point == After {
+		l.kill("after " + call.Name)
+		return ErrKilled
 	}
 	return err
 }
 
-func (l *Life) die(of string) {
+func (l *Life) kill(at string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.death == "" {
-		l.death = of
+	if l.killedAt == "" {
+		l.killedAt = at
 	}
-	l.end(ErrDead)
+	l.end(ErrKilled)
 }
 
-// Client is c as the operator has it. Every write is a call; reads are not, because what dies of one has done the
-// same as what dies of the call before.
+// Client wraps c for the operator. Every write is a Call. Reads are not, because a kill at a read equals a kill after
+// the previous call.
 func (l *Life) Client(c client.WithWatch) client.WithWatch {
 	return interceptor.NewClient(c, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
@@ -159,12 +160,12 @@ func (l *Life) Client(c client.WithWatch) client.WithWatch {
 
 func (l *Life) read(do func() error) error {
 	if l.ctx.Err() != nil {
-		return ErrDead
+		return ErrKilled
 	}
 	return do()
 }
 
-// write is a call of which the object's version tells whether it changed anything.
+// write makes a call and compares the object's versions to detect whether it had an effect.
 func (l *Life) write(ctx context.Context, c client.Client, verb string, object client.Object, do func() error, patch ...client.Patch) error {
 	before := version(ctx, c, object)
 	call := Call{Name: fmt.Sprintf("%s %s %s", verb, kindOf(c, object).Kind, object.GetName()), Effect: true}
@@ -172,10 +173,10 @@ func (l *Life) write(ctx context.Context, c client.Client, verb string, object c
 		content, _ := p.Data(object)
 		call.Content += string(figures.ReplaceAll(content, nil))
 	}
-	return l.callThat(call, do, func(error) bool { return version(context.WithoutCancel(ctx), c, object) != before })
+	return l.callWithEffect(call, do, func(error) bool { return version(context.WithoutCancel(ctx), c, object) != before })
 }
 
-// apply is write for what is applied; what tells too little of itself is taken to change something.
+// apply is write for apply configurations. If the object is unknown, it assumes that the call had an effect.
 func (l *Life) apply(ctx context.Context, c client.Client, verb string, applied runtime.ApplyConfiguration, do func() error) error {
 	if object, ok := applied.(client.Object); ok {
 		return l.write(ctx, c, verb, object, do)
@@ -190,7 +191,7 @@ func kindOf(c client.Client, object client.Object) schema.GroupVersionKind {
 	return kind
 }
 
-// version tells two states of an object apart; it is empty while there is none.
+// version identifies the state of an object. It is empty if the object does not exist.
 func version(ctx context.Context, c client.Client, object client.Object) string {
 	var there metav1.PartialObjectMetadata
 	there.SetGroupVersionKind(kindOf(c, object))

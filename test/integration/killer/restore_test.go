@@ -27,16 +27,16 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
 
-// TestARestoreThatDiesAtEveryCallBringsAllBackOrChangesNothing kills cluster-operator and restore-operator before and
-// after each of their API writes and calls of etcd. At every death clients see all of the old data or all of the
-// snapshot's, and never the old again after the snapshot's.
-func TestARestoreThatDiesAtEveryCallBringsAllBackOrChangesNothing(t *testing.T) {
+// TestRestoreCompletesOrChangesNothingIfTheOperatorsAreKilledAtEveryCall kills cluster-operator and restore-operator
+// before and after each of their API writes and calls of etcd. After every kill, clients must see either all of the old
+// data or all of the snapshot's data, and never the old data after the snapshot's.
+func TestRestoreCompletesOrChangesNothingIfTheOperatorsAreKilledAtEveryCall(t *testing.T) {
 	t.Parallel()
 	store := newStore(t)
 	b := newBench(t, v1beta2.EtcdClusterSpec{Size: 3, Version: newer})
 	kubetest.Create(t, b.cluster, store.secret(b.cluster.Namespace))
 	stop := b.traffic.run()
-	b.operate(&killer.Count{}, "form a cluster", b.settled)
+	b.operate(&killer.Count{}, "form a cluster", b.isReady)
 	stop()
 	b.traffic.check()
 	saved := b.contents()
@@ -44,32 +44,32 @@ func TestARestoreThatDiesAtEveryCallBringsAllBackOrChangesNothing(t *testing.T) 
 	kubetest.Eventually(t, "a key is written", func(ctx context.Context) error {
 		before := b.traffic.count()
 		if b.traffic.write(ctx); b.traffic.count() == before {
-			return errors.New("not acknowledged")
+			return errors.New("the write was not acknowledged")
 		}
 		return nil
 	})
-	now, born := b.contents(), b.cluster.Status.ClusterID
+	now, original := b.contents(), b.cluster.Status.ClusterID
 
-	b.step("a snapshot that is gone by the time that the seed reads it changes nothing", func(b *bench) {
+	b.step("nothing changes if the snapshot is deleted before the seed reads it", func(b *bench) {
 		store.put(t, "gone.db", b.save())
 		r := store.restore(b.cluster, "gone", "gone.db")
 		kubetest.Create(b, r)
-		b.proves(r)
+		b.verify(r)
 		store.remove(t, "gone.db")
-		b.restoring(now, now, func() error { return errors.Join(b.settled(), b.is(r, v1beta2.ConditionFailed)) })
-		if b.cluster.Status.ClusterID != born {
-			b.Errorf("the cluster is %s and was %s", b.cluster.Status.ClusterID, born)
+		b.restoring(now, now, func() error { return errors.Join(b.isReady(), b.is(r, v1beta2.ConditionFailed)) })
+		if b.cluster.Status.ClusterID != original {
+			b.Errorf("the failed restore changed the cluster ID from %s to %s", original, b.cluster.Status.ClusterID)
 		}
 	})
-	b.step("in place", func(b *bench) {
+	b.step("a restore in place completes", func(b *bench) {
 		r := store.restore(b.cluster, "good", "good.db")
 		kubetest.Create(b, r)
-		b.restoring(now, saved, func() error { return errors.Join(b.settled(), b.is(r, v1beta2.ConditionComplete)) })
-		if id := b.cluster.Status.ClusterID; id == born || id != r.Status.ClusterID {
-			b.Errorf("the cluster is %s, was %s, and the EtcdRestore says %s", id, born, r.Status.ClusterID)
+		b.restoring(now, saved, func() error { return errors.Join(b.isReady(), b.is(r, v1beta2.ConditionComplete)) })
+		if id := b.cluster.Status.ClusterID; id == original || id != r.Status.ClusterID {
+			b.Errorf("the cluster ID is %s, was %s before the restore, and the EtcdRestore reports %s", id, original, r.Status.ClusterID)
 		}
 	})
-	b.step("into a cluster that is made together with it", func(b *bench) {
+	b.step("a restore into a cluster that is created together with it completes", func(b *bench) {
 		b.cluster = &v1beta2.EtcdCluster{
 			ObjectMeta: metav1.ObjectMeta{Namespace: b.cluster.Namespace, Name: "another"},
 			Spec:       v1beta2.EtcdClusterSpec{Size: 1, Version: newer},
@@ -77,44 +77,45 @@ func TestARestoreThatDiesAtEveryCallBringsAllBackOrChangesNothing(t *testing.T) 
 		b.traffic = newTraffic(b)
 		r := store.restore(b.cluster, "another", "good.db")
 		kubetest.Create(b, r, b.cluster)
-		b.restoring(saved, saved, func() error { return errors.Join(b.settled(), b.is(r, v1beta2.ConditionComplete)) })
+		b.restoring(saved, saved, func() error { return errors.Join(b.isReady(), b.is(r, v1beta2.ConditionComplete)) })
 	})
 }
 
-// restoring runs both operators, killed at every call, until met has no error. Clients see before, or after.
+// restoring runs both operators, kills them at every call, and waits until met returns no error. After every kill,
+// clients must see either before or after.
 func (b *bench) restoring(before, after map[string]string, met func() error) {
 	b.Helper()
 	var chain, other killer.Chain
-	proves := b.restoreOperator(&other)
+	restorer := b.restoreOperator(&other)
 	switched := false
-	b.atDeath = func() {
-		proves.revive()
+	b.afterKill = func() {
+		restorer.restart()
 		seen, err := b.traffic.all(b.Context())
 		switch {
 		case err != nil:
 		case maps.Equal(seen, after):
 			switched = !maps.Equal(before, after)
 		case switched || !maps.Equal(seen, before):
-			b.Errorf("clients see neither the old data nor the snapshot's: %d keys of %d and %d", len(seen), len(before), len(after))
+			b.Errorf("clients see a mix of old and restored data, or old data after restored data: %d keys, old data has %d, the snapshot %d", len(seen), len(before), len(after))
 		}
 	}
-	b.operate(&chain, "restore", func() error { proves.revive(); return met() })
-	b.atDeath = nil
-	proves.stop()
-	b.Logf("cluster-operator died %d times around %d effects, restore-operator %d times around %d", chain.Deaths(), chain.Effects(), other.Deaths(), other.Effects())
+	b.operate(&chain, "restore", func() error { restorer.restart(); return met() })
+	b.afterKill = nil
+	restorer.stop()
+	b.Logf("cluster-operator was killed %d times, %d of its calls had an effect; restore-operator %d times, %d calls", chain.Kills(), chain.Effects(), other.Kills(), other.Effects())
 	if other.Effects() == 0 || chain.Effects() == 0 {
-		b.Error("no call had an effect: nothing was tested")
+		b.Error("no call of an operator had an effect, so the test tested nothing")
 	}
 	if seen := b.contents(); !maps.Equal(seen, after) {
-		b.Errorf("%d keys at the end, and %d were to be there", len(seen), len(after))
+		b.Errorf("the restored cluster does not have the expected data: %d keys, expected %d", len(seen), len(after))
 	}
-	if err := b.tidy(); err != nil {
-		b.operate(&killer.Count{}, "tidy up", b.tidy)
+	if err := b.noLeftovers(); err != nil {
+		b.operate(&killer.Count{}, "delete leftover objects", b.noLeftovers)
 	}
 	b.leftAlone()
 }
 
-// restoreOperator is restore-operator, whose lives follow one another.
+// restoreOperator runs restore-operator, one Life after another.
 type restoreOperator struct {
 	b      *bench
 	policy killer.Policy
@@ -125,12 +126,12 @@ type restoreOperator struct {
 
 func (b *bench) restoreOperator(policy killer.Policy) *restoreOperator {
 	o := &restoreOperator{b: b, policy: policy, spool: b.TempDir(), stop: func() {}}
-	o.revive()
+	o.restart()
 	return o
 }
 
-// revive starts it again if it is dead.
-func (o *restoreOperator) revive() {
+// restart starts a new Life if the last one ended.
+func (o *restoreOperator) restart() {
 	if o.life != nil && o.life.Context().Err() == nil {
 		return
 	}
@@ -145,20 +146,20 @@ func (o *restoreOperator) revive() {
 	}, o.life.Client)
 }
 
-// quiet is a test that keeps to itself what operators say of their deaths.
+// quiet is a test that drops the operators' log messages, which are mostly errors of kills.
 type quiet struct{ testing.TB }
 
 func (quiet) Log(...any) {}
 
-// proves lets restore-operator alone until it has proven the source.
-func (b *bench) proves(r *v1beta2.EtcdRestore) {
+// verify runs restore-operator without kills until it has verified the source.
+func (b *bench) verify(r *v1beta2.EtcdRestore) {
 	b.Helper()
 	o := b.restoreOperator(&killer.Count{})
 	defer o.stop()
-	kubetest.Eventually(b, "the source is proven", func(context.Context) error { return b.is(r, v1beta2.ConditionVerified) })
+	kubetest.Eventually(b, "the source is verified", func(context.Context) error { return b.is(r, v1beta2.ConditionVerified) })
 }
 
-// is has no error when the restore has a condition.
+// is returns no error if a condition of the restore is True.
 func (b *bench) is(r *v1beta2.EtcdRestore, condition string) error {
 	if err := b.client.Get(b.Context(), client.ObjectKeyFromObject(r), r); err != nil {
 		return err
@@ -169,7 +170,7 @@ func (b *bench) is(r *v1beta2.EtcdRestore, condition string) error {
 	return nil
 }
 
-// contents is what clients see.
+// contents returns all keys and values that clients see.
 func (b *bench) contents() (pairs map[string]string) {
 	b.Helper()
 	kubetest.Eventually(b, "clients can read", func(ctx context.Context) (err error) {
@@ -179,13 +180,13 @@ func (b *bench) contents() (pairs map[string]string) {
 	return pairs
 }
 
-// save is a snapshot, as etcdctl makes it.
+// save returns a snapshot that etcdctl saved.
 func (b *bench) save() []byte {
 	b.Helper()
 	path := filepath.Join(b.TempDir(), "snapshot.db")
 	pods := b.traffic.selected(b.Context())
 	if len(pods) == 0 {
-		b.Fatal("clients are led nowhere")
+		b.Fatal("the client Service selects no ready member")
 	}
 	out, err := exec.CommandContext(b.Context(), servers.EtcdctlProgram(b, "3.6"), "--endpoints=http://"+pods[0].Status.PodIP+":2379", "snapshot", "save", path).CombinedOutput()
 	if err != nil {
@@ -231,7 +232,7 @@ func (s *store) put(t *testing.T, key string, content []byte) {
 	}
 }
 
-// remove takes an object away behind everybody's back.
+// remove deletes an object's file, without a request to the S3 server.
 func (s *store) remove(t *testing.T, key string) {
 	t.Helper()
 	if err := os.Remove(filepath.Join(s.server.BucketDir(bucket), key)); err != nil {

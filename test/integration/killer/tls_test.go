@@ -22,40 +22,40 @@ import (
 
 func lasting(d time.Duration) *metav1.Duration { return &metav1.Duration{Duration: d} }
 
-// TestAnOperatorThatDiesAtEveryCallRenewsCertificatesAndReplacesTheirAuthority does so under a client that writes, and
-// that reads its Secret for each request.
-func TestAnOperatorThatDiesAtEveryCallRenewsCertificatesAndReplacesTheirAuthority(t *testing.T) {
+// The client of this test reads its Secret for each request.
+func TestCertificatesAndCAAreReplacedIfTheOperatorIsKilledAtEveryCall(t *testing.T) {
 	b := newBench(t, v1beta2.EtcdClusterSpec{Size: 3, Version: newer, TLS: &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{
 		Duration: lasting(time.Hour), RenewBefore: lasting(10 * time.Minute), CAOverlap: lasting(0),
 	}}})
 	b.traffic.run()
 	kubetest.Create(t, b.cluster)
-	b.step("forming a cluster with certificates", func(b *bench) { b.killed(b.settled) })
+	b.step("forming a cluster with certificates", func(b *bench) { b.convergeWithKills(b.isReady) })
 	first := b.secret("-ca")["ca.crt"]
 
 	b.step("renewing its certificates without a restart", func(b *bench) {
 		pods, before := b.uids(), string(b.secret(v1beta2.ServerSecretSuffix)[v1beta2.ServerCertKey])
 		b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.TLS.Managed.RenewBefore = lasting(time.Hour - time.Second) })
-		var nobody killer.Count
-		b.operate(&nobody, "renew", func() error {
+		b.operate(&killer.Count{}, "renew the certificates", func() error {
 			if string(b.secret(v1beta2.ServerSecretSuffix)[v1beta2.ServerCertKey]) == before {
-				return errors.New("the certificate is the one from before")
+				return errors.New("the Secret still has the old certificate")
 			}
 			return nil
 		})
 		b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.TLS.Managed.RenewBefore = lasting(10 * time.Minute) })
-		b.killed(func() error { return errors.Join(b.settled(), b.shown()) })
+		b.convergeWithKills(func() error { return errors.Join(b.isReady(), b.serveCurrentCertificates()) })
 		if diff := cmp.Diff(pods, b.uids()); diff != "" {
-			b.Errorf("members were restarted (-before +after):\n%s", diff)
+			b.Errorf("the renewal restarted members (-before +after):\n%s", diff)
 		}
 	})
-	b.step("replacing the authority", func(b *bench) {
+	b.step("replacing the CA", func(b *bench) {
 		kubetest.MustKubectl(b, "", "annotate", "etcdcluster/"+b.cluster.Name, "-n", b.cluster.Namespace, v1beta2.AnnotationRotateCA+"=now")
-		b.killed(func() error { return errors.Join(b.replaced(string(first)), b.settled(), b.shown()) })
+		b.convergeWithKills(func() error {
+			return errors.Join(b.caReplaced(string(first)), b.isReady(), b.serveCurrentCertificates())
+		})
 	})
 }
 
-// secret is the data of one of the cluster's Secrets; nothing while it is not there.
+// secret returns the data of one of the cluster's Secrets, or nothing if it does not exist.
 func (b *bench) secret(suffix string) map[string][]byte {
 	var secret corev1.Secret
 	_ = b.client.Get(b.Context(), client.ObjectKey{Namespace: b.cluster.Namespace, Name: b.cluster.Name + suffix}, &secret)
@@ -78,24 +78,24 @@ func (b *bench) uids() map[string]string {
 	return uids
 }
 
-// replaced has no error when nobody trusts the authority from before.
-func (b *bench) replaced(before string) error {
-	authority := b.secret("-ca")
-	if string(authority["ca.crt"]) == before || len(authority["previous-ca.crt"]) > 0 {
-		return errors.New("the authority from before is still there")
+// caReplaced returns no error if no Secret contains the old CA.
+func (b *bench) caReplaced(before string) error {
+	ca := b.secret("-ca")
+	if string(ca["ca.crt"]) == before || len(ca["previous-ca.crt"]) > 0 {
+		return errors.New("the Secret of the CA still contains the old one")
 	}
 	for suffix, key := range map[string]string{
 		v1beta2.PeerSecretSuffix: v1beta2.PeerCAKey, v1beta2.ServerSecretSuffix: v1beta2.ServerCAKey, v1beta2.ClientSecretSuffix: v1beta2.ClientCAKey,
 	} {
-		if string(b.secret(suffix)[key]) != string(authority["ca.crt"]) {
-			return fmt.Errorf("Secret %s trusts another", suffix)
+		if string(b.secret(suffix)[key]) != string(ca["ca.crt"]) {
+			return fmt.Errorf("Secret %s%s contains a different CA bundle", b.cluster.Name, suffix)
 		}
 	}
 	return nil
 }
 
-// shown has no error when every member serves with the certificates that its Secrets hold.
-func (b *bench) shown() error {
+// serveCurrentCertificates returns no error if every member serves the certificates of its Secrets.
+func (b *bench) serveCurrentCertificates() error {
 	for _, pod := range b.list() {
 		for _, port := range []struct {
 			number      int32
@@ -110,7 +110,7 @@ func (b *bench) shown() error {
 				return err
 			}
 			if !shown.Equal(held) {
-				return fmt.Errorf("member %s shows another certificate on port %d", pod.Name, port.number)
+				return fmt.Errorf("member %s serves a different certificate on port %d", pod.Name, port.number)
 			}
 		}
 	}

@@ -21,13 +21,13 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
 )
 
-// traffic is a client that writes all the while, to the Pods that the client Service selects, and remembers every
-// write that it was told of. Each key is written once, so that it holds its value for good.
+// traffic is a client that writes during a test to the Pods that the client Service selects, and stores every
+// acknowledged write. It writes each key only once, so its value never changes.
 type traffic struct {
 	b *bench
-	// secret that the client needs; empty without TLS.
+	// secret is the client TLS Secret; empty without TLS.
 	secret string
-	// writing is held while a key is written.
+	// writing is locked while a key is written.
 	writing sync.Mutex
 
 	mu    sync.Mutex
@@ -57,7 +57,7 @@ func (c *traffic) run() (stop func()) {
 	return stop
 }
 
-// write one key, to any member that clients are led to.
+// write writes one key to any member that the client Service selects.
 func (c *traffic) write(ctx context.Context) {
 	for _, pod := range c.selected(ctx) {
 		key, value := fmt.Sprintf("key-%06d", c.next), "value-"+strconv.Itoa(c.next)
@@ -71,14 +71,14 @@ func (c *traffic) write(ctx context.Context) {
 	}
 }
 
-// still does something while nothing is written.
-func (c *traffic) still(do func()) {
+// paused calls do while no key is written.
+func (c *traffic) paused(do func()) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	do()
 }
 
-// selected are the ready Pods that the client Service leads to.
+// selected returns the ready Pods that the client Service selects.
 func (c *traffic) selected(ctx context.Context) []corev1.Pod {
 	var service corev1.Service
 	namespace := c.b.cluster.Namespace
@@ -100,9 +100,9 @@ func (c *traffic) selected(ctx context.Context) []corev1.Pod {
 	return ready
 }
 
-// all is everything that the members hold which clients are led to.
+// all returns all keys and values of a member that the client Service selects.
 func (c *traffic) all(ctx context.Context) (map[string]string, error) {
-	err := errors.New("clients are led nowhere")
+	err := errors.New("the client Service selects no ready member")
 	for _, pod := range c.selected(ctx) {
 		var answer struct {
 			Kvs []struct{ Key, Value []byte }
@@ -119,14 +119,14 @@ func (c *traffic) all(ctx context.Context) (map[string]string, error) {
 	return nil, err
 }
 
-// member is one of the membership.
+// member is an entry of etcd's member list.
 type member struct {
 	Name    string
 	Learner bool `json:"isLearner"`
 }
 
 func (c *traffic) members() ([]member, error) {
-	err := errors.New("clients are led nowhere")
+	err := errors.New("the client Service selects no ready member")
 	for _, pod := range c.selected(c.b.Context()) {
 		var answer struct{ Members []member }
 		if err = c.post(c.b.Context(), pod, "cluster/member/list", map[string]any{}, &answer); err == nil {
@@ -136,13 +136,13 @@ func (c *traffic) members() ([]member, error) {
 	return nil, err
 }
 
-// check looks that no write is lost that the client was told of.
+// check checks that no acknowledged write is lost.
 func (c *traffic) check() {
 	c.b.Helper()
 	if c.count() == 0 {
-		c.b.Error("the client has written nothing: nothing was tested")
+		c.b.Error("no write of the client was acknowledged, so the test tested nothing")
 	}
-	kubetest.Eventually(c.b, "every write is there that the client was told of", func(ctx context.Context) error {
+	kubetest.Eventually(c.b, "every acknowledged write exists", func(ctx context.Context) error {
 		have, err := c.all(ctx)
 		if err != nil {
 			return err
@@ -151,26 +151,26 @@ func (c *traffic) check() {
 	})
 }
 
-// count is how many writes the client was told of.
+// count returns the number of acknowledged writes.
 func (c *traffic) count() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.acked)
 }
 
-// lost names a write that is not there.
+// lost returns an error if an acknowledged write is missing.
 func (c *traffic) lost(have map[string]string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for key, value := range c.acked {
 		if have[key] != value {
-			return fmt.Errorf("%s is %q and not %q; %d of %d keys are there", key, have[key], value, len(have), len(c.acked))
+			return fmt.Errorf("an acknowledged write is lost: key %s has the value %q, expected %q; found %d keys, %d writes were acknowledged", key, have[key], value, len(have), len(c.acked))
 		}
 	}
 	return nil
 }
 
-// transport with what the client's Secret holds now, for one request.
+// transport returns a transport for one request with the current data of the client's Secret.
 func (c *traffic) transport(ctx context.Context) (scheme string, transport http.RoundTripper, err error) {
 	if c.secret == "" {
 		return "http", http.DefaultTransport, nil

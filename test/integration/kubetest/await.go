@@ -14,15 +14,15 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Deadline of every wait. It is for a machine under load, not a figure to be proud of.
+// Deadline is the timeout of every wait. It tolerates a machine under load; most waits take less than a second.
 const Deadline = 60 * time.Second
 
 const pollInterval = 50 * time.Millisecond
 
-// Await reads object again and again, by its namespace and name, until met says
-// yes; object is then as met saw it. what completes the sentence "the object did
-// not ...", such as "become Ready". An object that is not there is waited for.
-// After Deadline the test ends with the object's YAML.
+// Await reads object by its namespace and name until met returns true. object then
+// has the content that met accepted. what completes the sentence "the object did
+// not ...", such as "become Ready". Await also waits for a missing object. After
+// Deadline the test fails with the object's YAML.
 func Await[T client.Object](t testing.TB, object T, what string, met func(T) bool) {
 	t.Helper()
 	key := client.ObjectKeyFromObject(object)
@@ -43,7 +43,7 @@ func Await[T client.Object](t testing.TB, object T, what string, met func(T) boo
 }
 
 // AwaitCondition waits until object has a condition of that type, status and
-// reason that is about its newest generation. An empty reason takes any.
+// reason for its newest generation. An empty reason matches any.
 func AwaitCondition[T client.Object](t testing.TB, object T, conditions func(T) []metav1.Condition, kind string, status metav1.ConditionStatus, reason string) {
 	t.Helper()
 	Await(t, object, "get the condition "+kind+"="+string(status)+" "+reason, func(object T) bool {
@@ -53,7 +53,7 @@ func AwaitCondition[T client.Object](t testing.TB, object T, conditions func(T) 
 	})
 }
 
-// AwaitGone waits until there is no object of that kind, namespace and name.
+// AwaitGone waits until the object is deleted.
 func AwaitGone(t testing.TB, object client.Object) {
 	t.Helper()
 	key := client.ObjectKeyFromObject(object)
@@ -62,12 +62,12 @@ func AwaitGone(t testing.TB, object client.Object) {
 		return apierrors.IsNotFound(err), fatal(err)
 	})
 	if err != nil {
-		t.Fatalf("%T %s did not go: %v\n%s", object, key, err, YAML(object))
+		t.Fatalf("%T %s was not deleted within %s: %v\n%s", object, key, Deadline, err, YAML(object))
 	}
 }
 
-// Eventually waits until met has no error, for what is not one object. what
-// completes the sentence "it did not come true that ...".
+// Eventually waits until met returns no error. what is a clause that states the
+// expected result, such as "the cluster is ready".
 func Eventually(t testing.TB, what string, met func(context.Context) error) {
 	t.Helper()
 	var last error
@@ -76,11 +76,11 @@ func Eventually(t testing.TB, what string, met func(context.Context) error) {
 		return last == nil, nil
 	})
 	if err != nil {
-		t.Fatalf("it did not come true that %s: %v", what, errors.Join(last, err))
+		t.Fatalf("%s: this did not happen within %s: %v", what, Deadline, errors.Join(last, err))
 	}
 }
 
-// YAML is how object looks to a reader of a failed test.
+// YAML returns object as YAML without managed fields, for the message of a failed test.
 func YAML(object client.Object) string {
 	object.SetManagedFields(nil)
 	text, err := yaml.Marshal(object)
@@ -90,7 +90,7 @@ func YAML(object client.Object) string {
 	return string(text)
 }
 
-// fatal is err where waiting cannot help.
+// fatal returns err if waiting cannot help, else nil.
 func fatal(err error) error {
 	if apierrors.IsNotFound(err) || errors.Is(err, context.DeadlineExceeded) {
 		return nil

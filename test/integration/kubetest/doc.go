@@ -1,15 +1,15 @@
-// Package kubetest gives a test a real kube-apiserver, with etcd behind it and
-// this suite's CRDs in it.
+// Package kubetest starts a real kube-apiserver with etcd and this suite's CRDs
+// for a test.
 //
-// One server is started for all tests of a package, when the first of them asks
-// for it; a package that uses it says so:
+// All tests of a package share one server. The first test that needs the server
+// starts it. A package that uses kubetest declares:
 //
 //	func TestMain(m *testing.M) { kubetest.Main(m) }
 //
-// Every test works in a namespace of its own. There is no scheduler, kubelet or
-// controller-manager: Pods stay Pending until the test writes their status,
-// claims stay unbound, and nothing is deleted because its owner was.
+// Every test has its own namespace. There is no scheduler, kubelet or
+// controller-manager. Pods stay Pending until the test writes their status, claims
+// stay unbound, and Kubernetes does not delete the dependents of deleted objects.
 //
-// The programs come from the directory that TEST_BIN names; where they are
-// missing the test is skipped, and under CI=true it fails.
+// The programs are in the directory TEST_BIN. If one is missing, the test is
+// skipped, or fails if CI is true.
 package kubetest

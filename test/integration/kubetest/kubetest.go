@@ -14,30 +14,30 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Config reaches the server as an administrator. It is a copy: set Impersonate
-// on it to act as somebody with less rights.
+// Config returns a copy of the administrator's configuration. Set Impersonate on
+// it to act as a user with fewer rights.
 func Config(t testing.TB) *rest.Config {
 	t.Helper()
 	return rest.CopyConfig(start(t).config)
 }
 
-// Client reads and writes at the server itself, without a cache.
+// Client returns the administrator's client, which has no cache.
 func Client(t testing.TB) client.WithWatch {
 	t.Helper()
 	return start(t).client
 }
 
-// Namespace makes a namespace that no other test uses.
+// Namespace creates a namespace that no other test uses.
 func Namespace(t testing.TB) string {
 	t.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
 	if err := Client(t).Create(t.Context(), namespace); err != nil {
-		t.Fatalf("make a namespace: %v", err)
+		t.Fatalf("create a namespace: %v", err)
 	}
 	return namespace.Name
 }
 
-// Create makes the objects, and fails the test where one is refused.
+// Create creates the objects, and fails the test if the server refuses one.
 func Create(t testing.TB, objects ...client.Object) {
 	t.Helper()
 	for _, object := range objects {
@@ -47,13 +47,13 @@ func Create(t testing.TB, objects ...client.Object) {
 	}
 }
 
-// Kubectl runs the real kubectl as an administrator, with stdin on its standard
-// input. The error holds what kubectl said on its standard error.
+// Kubectl runs the real kubectl as the administrator, with stdin as its standard
+// input. The error contains its standard error.
 func Kubectl(t testing.TB, stdin string, args ...string) (stdout string, err error) {
 	t.Helper()
 	s := start(t)
 	cmd := exec.CommandContext(t.Context(), s.kubectl, args...)
-	// Nothing of the caller's environment: no plugin, no kuberc, no context of theirs.
+	// Without the caller's environment, kubectl cannot use a plugin, a kuberc or a foreign context.
 	cmd.Env = []string{
 		"KUBECONFIG=" + s.kubeconfig(), "HOME=" + s.dir, "PATH=/usr/bin:/bin", "TZ=UTC",
 		"KUBECACHEDIR=" + filepath.Join(s.dir, "cache"),
@@ -66,7 +66,7 @@ func Kubectl(t testing.TB, stdin string, args ...string) (stdout string, err err
 	return out.String(), nil
 }
 
-// MustKubectl is Kubectl for where it has to succeed.
+// MustKubectl is Kubectl, but fails the test if kubectl fails.
 func MustKubectl(t testing.TB, stdin string, args ...string) string {
 	t.Helper()
 	out, err := Kubectl(t, stdin, args...)

@@ -21,24 +21,24 @@ import (
 func TestMain(m *testing.M) { kubetest.Main(m) }
 
 func TestKubetest(t *testing.T) {
-	t.Run("every test has a namespace of its own", func(t *testing.T) {
+	t.Run("every test has its own namespace", func(t *testing.T) {
 		if a, b := kubetest.Namespace(t), kubetest.Namespace(t); a == b {
-			t.Errorf("the namespace %s twice", a)
+			t.Errorf("two tests got the namespace %s", a)
 		}
 	})
-	t.Run("the server knows the three kinds", func(t *testing.T) {
+	t.Run("the server has the three kinds", func(t *testing.T) {
 		got := strings.Fields(kubetest.MustKubectl(t, "", "api-resources", "--api-group="+v1beta2.Group, "-o", "name"))
 		if len(got) != 3 {
-			t.Errorf("kinds %q, want three", got)
+			t.Errorf("got the kinds %q, want three", got)
 		}
 	})
-	t.Run("kubectl's error holds what it said", func(t *testing.T) {
+	t.Run("the error of kubectl contains its standard error", func(t *testing.T) {
 		_, err := kubetest.Kubectl(t, "", "get", "nonsense")
 		if err == nil || !strings.Contains(err.Error(), `doesn't have a resource type "nonsense"`) {
 			t.Errorf("error %v", err)
 		}
 	})
-	t.Run("a manager works on its namespace only, and a second one goes on where the first stopped", func(t *testing.T) {
+	t.Run("a manager only watches its namespace, and a second one continues after the first stopped", func(t *testing.T) {
 		ours, other := kubetest.Namespace(t), kubetest.Namespace(t)
 		stop := kubetest.RunManager(t, ours, annotate("first"))
 		kubetest.Create(t, configMap(ours, "a"), configMap(other, "a"))
@@ -53,10 +53,10 @@ func TestKubetest(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(untouched.Data) > 0 {
-			t.Errorf("the other namespace was worked on: %v", untouched.Data)
+			t.Errorf("the manager changed an object of another namespace: %v", untouched.Data)
 		}
 	})
-	t.Run("an object that was deleted is awaited to be gone", func(t *testing.T) {
+	t.Run("AwaitGone returns after an object was deleted", func(t *testing.T) {
 		object := configMap(kubetest.Namespace(t), "a")
 		kubetest.Create(t, object)
 		if err := kubetest.Client(t).Delete(t.Context(), object); err != nil {
@@ -66,11 +66,11 @@ func TestKubetest(t *testing.T) {
 	})
 }
 
-// TestMissingPrograms runs this test binary again, without the programs.
-func TestMissingPrograms(t *testing.T) {
+// TestMissingProgramsSkipTestsOrFailThemInCI runs this test binary again without the programs.
+func TestMissingProgramsSkipTestsOrFailThemInCI(t *testing.T) {
 	for name, test := range map[string]struct{ ci, want string }{
-		"skips in one line":   {ci: "", want: "--- SKIP"},
-		"fails under CI=true": {ci: "true", want: "--- FAIL"},
+		"without CI the test is skipped": {ci: "", want: "--- SKIP"},
+		"with CI=true the test fails":    {ci: "true", want: "--- FAIL"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKubetest$/every", "-test.v")
@@ -78,14 +78,14 @@ func TestMissingPrograms(t *testing.T) {
 			out, _ := cmd.CombinedOutput()
 			for _, want := range []string{test.want, "kube-apiserver"} {
 				if !strings.Contains(string(out), want) {
-					t.Errorf("output lacks %q:\n%s", want, out)
+					t.Errorf("the output does not contain %q:\n%s", want, out)
 				}
 			}
 		})
 	}
 }
 
-// annotate sets up a controller that writes value into ConfigMaps which have none.
+// annotate sets up a controller that writes value into ConfigMaps without data.
 func annotate(value string) func(context.Context, manager.Manager) error {
 	return func(_ context.Context, mgr manager.Manager) error {
 		c := mgr.GetClient()

@@ -16,17 +16,17 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 )
 
-// RunManager runs what setup registers, in this process and for one namespace
-// only, with the scheme and the client of the real operators. It is stopped by
-// the function that it returns, and at the latest when the test ends; so a test
-// plays the restart of an operator by stopping one and running another. Its log
-// goes to the test's. wrap, if given, is put around its client.
+// RunManager runs the controllers that setup registers, in this process and for
+// one namespace only. It uses the scheme and the client options of the real
+// operators. The returned function stops it; the end of the test does so, too. To
+// simulate the restart of an operator, a test stops one manager and runs another.
+// The manager logs to the test's log. wrap wraps its client.
 func RunManager(t testing.TB, namespace string, setup operator.Setup, wrap ...func(client.WithWatch) client.WithWatch) (stop func()) {
 	t.Helper()
 	logger := &testLog{TB: t}
 	mgr, err := newManager(t, logger, namespace, wrap)
 	if err != nil {
-		t.Fatalf("make a manager: %v", err)
+		t.Fatalf("create a manager: %v", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	if err := setup(ctx, mgr); err != nil {
@@ -66,13 +66,13 @@ func newManager(t testing.TB, logger *testLog, namespace string, wrap []func(cli
 		},
 		Metrics:                metricsserver.Options{BindAddress: "0"},
 		HealthProbeBindAddress: "0",
-		// A test binary runs the same controller many times.
+		// A test binary runs the same controller several times.
 		Controller: config.Controller{SkipNameValidation: &twice},
 	})
 }
 
-// testLog writes to the test's log until it is closed: a goroutine that says
-// something after the end of its test would bring all tests down.
+// testLog writes to the test's log until it is closed, because the test binary
+// panics if a goroutine logs after the end of its test.
 type testLog struct {
 	testing.TB
 	mu     sync.Mutex

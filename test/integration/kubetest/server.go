@@ -22,11 +22,11 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
 
-// startDeadline of etcd and of kube-apiserver, each: alone they need about five
-// seconds, next to a compiler on two cores many times that.
+// startDeadline is the start timeout of etcd and of kube-apiserver. Alone they need
+// about five seconds, next to a compiler on two cores much longer.
 const startDeadline = 120 * time.Second
 
-// CRDs is where the CRDs are, from the root of the module.
+// CRDs is the directory of the CRDs, relative to the root of the module.
 const CRDs = "charts/etcd-operator/files/crds"
 
 // server is one running kube-apiserver.
@@ -38,7 +38,7 @@ type server struct {
 	kubectl string
 }
 
-// shared is the server of this test binary. Only Main opens it.
+// shared is the server of this test binary. Main must set open.
 var shared struct {
 	sync.Mutex
 	open    bool
@@ -46,7 +46,7 @@ var shared struct {
 	failed  error
 }
 
-// Main runs a package's tests and ends the server that they have started.
+// Main runs a package's tests and then stops the server that they started.
 func Main(m *testing.M) {
 	ctrl.SetLogger(logr.Discard())
 	shared.open = true
@@ -61,7 +61,7 @@ func Main(m *testing.M) {
 	m.Run()
 }
 
-// start returns the package's server, and starts it for the first test.
+// start returns the package's server. The first call starts it.
 func start(t testing.TB) *server {
 	t.Helper()
 	shared.Lock()
@@ -79,7 +79,7 @@ func start(t testing.TB) *server {
 	return shared.current
 }
 
-// programs are the paths of what a server is made of.
+// programs are the paths of the programs and of the CRDs.
 type programs struct{ apiserver, etcd, kubectl, crds string }
 
 func find(t testing.TB) programs {
@@ -92,7 +92,7 @@ func find(t testing.TB) programs {
 	}
 }
 
-// Root is the directory of the module that the test belongs to.
+// Root returns the root directory of the module.
 func Root(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -106,7 +106,7 @@ func Root(t testing.TB) string {
 		}
 		parent := filepath.Dir(dir)
 		if !errors.Is(err, fs.ErrNotExist) || parent == dir {
-			t.Fatalf("find the module's root above the test: %v", err)
+			t.Fatalf("find go.mod in a parent directory of the test: %v", err)
 		}
 		dir = parent
 	}
@@ -134,13 +134,13 @@ func launch(p programs) (_ *server, err error) {
 		return nil, err
 	}
 	if s.client, err = client.NewWithWatch(s.config, client.Options{Scheme: scheme}); err != nil {
-		return nil, fmt.Errorf("make a client: %w", err)
+		return nil, fmt.Errorf("create a client: %w", err)
 	}
 	return s, os.WriteFile(s.kubeconfig(), s.env.KubeConfig, 0o600)
 }
 
-// environment says what to start. Nothing of it may come from the caller's
-// environment: USE_EXISTING_CLUSTER would turn the tests on somebody's cluster.
+// environment configures the servers. It ignores the caller's environment, in which
+// USE_EXISTING_CLUSTER would run the tests on a user's cluster.
 func (s *server) environment(p programs) error {
 	existing := false
 	s.env = &envtest.Environment{
@@ -153,10 +153,10 @@ func (s *server) environment(p programs) error {
 	apiserver := s.env.ControlPlane.GetAPIServer()
 	s.env.ControlPlane.Etcd = &envtest.Etcd{}
 	var err error
-	if apiserver.Path, err = s.mortal(p.apiserver); err != nil {
+	if apiserver.Path, err = s.endWithTest(p.apiserver); err != nil {
 		return err
 	}
-	if s.env.ControlPlane.Etcd.Path, err = s.mortal(p.etcd); err != nil {
+	if s.env.ControlPlane.Etcd.Path, err = s.endWithTest(p.etcd); err != nil {
 		return err
 	}
 	log, err := os.Create(filepath.Join(s.dir, "kube-apiserver.log"))
@@ -167,16 +167,16 @@ func (s *server) environment(p programs) error {
 	return nil
 }
 
-// mortal makes a script that runs program so that it dies with the test binary,
-// also where that is killed or times out and no cleanup runs.
-func (s *server) mortal(program string) (string, error) {
+// endWithTest writes a script that runs program so that it ends with the test
+// binary, even if the binary is killed or times out and no cleanup runs.
+func (s *server) endWithTest(program string) (string, error) {
 	setpriv, err := exec.LookPath("setpriv")
 	if err != nil {
-		return program, nil //nolint:nilerr // without it the program is only ended by a test that ends well
+		return program, nil //nolint:nilerr // without setpriv the program ends only if the cleanup runs
 	}
 	path := filepath.Join(s.dir, filepath.Base(program))
 	script := fmt.Sprintf("#!/bin/sh\nexec %q --pdeathsig KILL %q \"$@\"\n", setpriv, program)
-	return path, os.WriteFile(path, []byte(script), 0o700) //nolint:gosec // it is to be run
+	return path, os.WriteFile(path, []byte(script), 0o700) //nolint:gosec // the script must be executable
 }
 
 func (s *server) stop() error {
@@ -192,7 +192,7 @@ func (s *server) stop() error {
 
 func (s *server) kubeconfig() string { return filepath.Join(s.dir, "kubeconfig") }
 
-// logs is the end of kube-apiserver's log.
+// logs returns the end of kube-apiserver's log.
 func (s *server) logs() []byte {
 	const most = 8 << 10
 	log, err := os.ReadFile(filepath.Join(s.dir, "kube-apiserver.log"))

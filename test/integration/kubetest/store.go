@@ -13,8 +13,9 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
 
-// Store puts a custom resource into etcd behind kube-apiserver's back, as an
-// older CRD, which had no schema, let it in. resource is the plural name.
+// Store writes a custom resource directly into etcd, without validation by
+// kube-apiserver. So it can store an object that an older CRD without a schema
+// accepted. resource is the plural name.
 func Store(t testing.TB, resource string, object *unstructured.Unstructured) {
 	t.Helper()
 	s := start(t)

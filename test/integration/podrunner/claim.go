@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// claimsOf are the names of the claims that a Pod uses.
+// claimsOf returns the names of the claims that a Pod uses.
 func claimsOf(pod *corev1.Pod) []string {
 	var claims []string
 	for _, volume := range pod.Spec.Volumes {
@@ -21,12 +21,12 @@ func claimsOf(pod *corev1.Pod) []string {
 	return claims
 }
 
-// ClaimDir is where the data of a claim lies.
+// ClaimDir returns the directory with the data of a claim.
 func (r *Runner) ClaimDir(claim *corev1.PersistentVolumeClaim) string {
 	return filepath.Join(r.dir, "claims", string(claim.UID))
 }
 
-// syncClaims binds the claims that Pods use, and takes back the data of those that are deleted and used no more.
+// syncClaims binds the claims that Pods use, and removes deleted claims with their data once no Pod uses them.
 func (r *Runner) syncClaims(ctx context.Context, used map[string]bool) error {
 	var claims corev1.PersistentVolumeClaimList
 	if err := r.client.List(ctx, &claims, client.InNamespace(r.namespace)); err != nil {
@@ -48,8 +48,8 @@ func (r *Runner) syncClaims(ctx context.Context, used map[string]bool) error {
 	return nil
 }
 
-// bind gives a claim its directory, and as much room as it asks for. To give it more later is a driver's part, and
-// the test's.
+// bind creates the directory of a claim and sets its capacity to the requested size. It never expands a bound claim:
+// the test acts as the driver.
 func (r *Runner) bind(ctx context.Context, claim *corev1.PersistentVolumeClaim) error {
 	if claim.Status.Phase == corev1.ClaimBound {
 		return nil
@@ -71,7 +71,7 @@ func (r *Runner) bind(ctx context.Context, claim *corev1.PersistentVolumeClaim) 
 	return r.client.Status().Patch(ctx, claim, client.MergeFrom(before))
 }
 
-// release lets a deleted claim go, and its data.
+// release removes a deleted claim and its data.
 func (r *Runner) release(ctx context.Context, claim *corev1.PersistentVolumeClaim) error {
 	if err := os.RemoveAll(r.ClaimDir(claim)); err != nil {
 		return err

@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	// firstBackoff before a container that ended is started again; it doubles up to maxBackoff.
+	// firstBackoff is the delay before the first restart of a container. It doubles up to maxBackoff.
 	firstBackoff = 100 * time.Millisecond
 	maxBackoff   = 2 * time.Second
-	// probesPerPeriod is how often a probe is asked in its period.
+	// probesPerPeriod is how often a probe runs in its period.
 	probesPerPeriod = 10
 	terminationLog  = "/dev/termination-log"
 )
 
-// untilDone runs an init container until it ends well.
+// untilDone runs an init container until it succeeds.
 func (p *pod) untilDone(container corev1.Container) error {
 	for backoff := firstBackoff; ; backoff = min(2*backoff, maxBackoff) {
 		code, err := p.runOnce(container, nil)
@@ -38,7 +38,7 @@ func (p *pod) untilDone(container corev1.Container) error {
 	}
 }
 
-// forever runs a container again and again.
+// forever runs a container and restarts it whenever it ends.
 func (p *pod) forever(container corev1.Container) error {
 	for backoff := firstBackoff; ; backoff = min(2*backoff, maxBackoff) {
 		if _, err := p.runOnce(container, container.ReadinessProbe); err != nil {
@@ -50,7 +50,7 @@ func (p *pod) forever(container corev1.Container) error {
 	}
 }
 
-// runOnce runs a container to its end and says with which code; an error when the Pod is to stop.
+// runOnce runs a container to its end and returns its exit code. It returns an error if the Pod must stop.
 func (p *pod) runOnce(container corev1.Container, ready *corev1.Probe) (int32, error) {
 	var c child
 	if err := p.await(func() (err error) { c, err = p.prepare(container); return err }); err != nil {
@@ -75,7 +75,7 @@ func (p *pod) runOnce(container corev1.Container, ready *corev1.Probe) (int32, e
 	return process.exitCode(), nil
 }
 
-// watch asks the probe until the process has ended by itself, or has been ended.
+// watch runs the probe until the process ends or must stop.
 func (p *pod) watch(process *process, ready *corev1.Probe) error {
 	period := time.Second / probesPerPeriod
 	if ready != nil {
@@ -109,7 +109,7 @@ func (p *pod) watch(process *process, ready *corev1.Probe) error {
 	}
 }
 
-// end asks the process to stop, and kills it after the grace period.
+// end sends SIGTERM to the process, and SIGKILL after the grace period.
 func (p *pod) end(process *process) {
 	process.signal(syscall.SIGTERM)
 	select {
@@ -133,7 +133,7 @@ func (p *pod) probe(probe *corev1.Probe) error {
 		return connection.Close()
 	}
 	if probe.HTTPGet == nil {
-		return errors.New("a probe that is neither HTTP nor TCP")
+		return errors.New("podrunner supports only HTTP and TCP probes")
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(p.address.String(), probe.HTTPGet.Port.String())+probe.HTTPGet.Path, nil)
 	if err != nil {
@@ -150,11 +150,11 @@ func (p *pod) probe(probe *corev1.Probe) error {
 	return nil
 }
 
-// prepare makes the root directory of a container and the volumes in it.
+// prepare creates the root directory of a container and its volumes.
 func (p *pod) prepare(container corev1.Container) (child, error) {
 	program, ok := p.runner.program(container.Image)
 	if !ok {
-		p.status.waiting(p.ctx, container.Name, "ImagePullBackOff", "there is no image "+container.Image)
+		p.status.waiting(p.ctx, container.Name, "ImagePullBackOff", "podrunner has no image "+container.Image)
 		return child{}, errWaiting
 	}
 	c := child{Root: filepath.Join(p.dir, container.Name), Program: "/program", Args: container.Args}
@@ -175,11 +175,11 @@ func (p *pod) prepare(container corev1.Container) (child, error) {
 		}
 		c.Binds = append(c.Binds, bind{filepath.Join(from, mount.SubPath), mount.MountPath})
 	}
-	return c, furnish(c.Root, p.runner.names.resolvConf(), "some."+p.spec.Subdomain+"."+p.runner.namespace+".svc")
+	return c, writeSystemFiles(c.Root, p.runner.names.resolvConf(), "some."+p.spec.Subdomain+"."+p.runner.namespace+".svc")
 }
 
-// furnish makes the files that every container has.
-func furnish(root, resolvConf, loopback string) error {
+// writeSystemFiles writes the files that every container needs.
+func writeSystemFiles(root, resolvConf, loopback string) error {
 	var errs []error
 	for _, dir := range []string{"etc", "dev", "tmp"} {
 		errs = append(errs, os.MkdirAll(filepath.Join(root, dir), 0o755))
@@ -191,7 +191,7 @@ func furnish(root, resolvConf, loopback string) error {
 	)...)
 }
 
-// volume is the directory of a volume of the Pod.
+// volume returns the directory of a volume of the Pod.
 func (p *pod) volume(name string) (string, error) {
 	own := filepath.Join(p.dir, "volumes", name)
 	for _, volume := range p.spec.Volumes {
@@ -206,7 +206,7 @@ func (p *pod) volume(name string) (string, error) {
 			return own, p.writeSecret(own, volume.Secret.SecretName)
 		}
 	}
-	return "", fmt.Errorf("the Pod has no volume %s that podrunner knows", name)
+	return "", fmt.Errorf("volume %s does not exist or has a type that podrunner does not support", name)
 }
 
 func (p *pod) writeSecret(dir, name string) error {
@@ -230,7 +230,7 @@ func environment(container corev1.Container) []string {
 	return env
 }
 
-// terminationMessage is what the container left there, or else the end of its log.
+// terminationMessage returns the container's termination message, or the end of its log if there is none.
 func terminationMessage(path, log string) string {
 	message, err := os.ReadFile(path)
 	if err != nil || len(message) == 0 {
@@ -239,5 +239,5 @@ func terminationMessage(path, log string) string {
 	return strings.ToValidUTF8(string(message[max(0, len(message)-maxMessage):]), "")
 }
 
-// maxMessage in bytes of a termination message.
+// maxMessage is the maximum length of a termination message in bytes.
 const maxMessage = 2048

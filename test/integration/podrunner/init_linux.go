@@ -13,10 +13,10 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/seeder"
 )
 
-// childCommand is the first argument of the test binary when it is to become a container.
+// childCommand is the first argument of a test binary that must become a container.
 const childCommand = "podrunner-container"
 
-// child is what becomes of such a process.
+// child describes the container that such a process becomes.
 type child struct {
 	Root    string
 	Binds   []bind
@@ -24,11 +24,11 @@ type child struct {
 	Args    []string
 }
 
-// bind is a file or directory of the host, and where it is below Root.
+// bind mounts a file or directory of this machine below Root.
 type bind struct{ From, To string }
 
-// Init turns the process into a container, or runs restore-operator's seed, where the test binary was started for
-// that. Otherwise it does nothing.
+// Init turns the process into a container, or runs restore-operator's seed, if the test binary was started for that.
+// Otherwise it does nothing.
 func Init() {
 	if len(os.Args) < 2 {
 		return
@@ -43,7 +43,7 @@ func Init() {
 	}
 }
 
-// become mounts what the container sees, and replaces this process by its program. The mounts end with the process.
+// become mounts the container's files and replaces this process with its program. The mounts end with the process.
 func become(text string) error {
 	var c child
 	if err := json.Unmarshal([]byte(text), &c); err != nil {

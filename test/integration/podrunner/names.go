@@ -10,23 +10,23 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// names are a range of loopback addresses, and the DNS server that knows who has which.
+// names assigns the addresses of a loopback range and serves their names by DNS.
 type names struct {
-	subnet byte // 127.77.<subnet>.0/24 is this process's
+	subnet byte // this process uses 127.77.<subnet>.0/24
 	server net.PacketConn
 	done   chan struct{}
 
 	mu   sync.Mutex
 	last byte
-	// hosts by name, without the last dot; taken addresses.
+	// hosts maps names, without the last dot, to addresses. taken are the addresses in use.
 	hosts map[string]netip.Addr
 	taken map[netip.Addr]bool
 }
 
-// dnsHost is the last part of the server's address; Pods have those from firstHost on.
+// dnsHost is the last byte of the DNS server's address. The addresses of Pods start at firstHost.
 const dnsHost, firstHost = 1, 10
 
-// newNames takes the first range that no other process has.
+// newNames uses the first range that no other process uses.
 func newNames() (*names, error) {
 	var last error
 	for subnet := range 250 {
@@ -55,7 +55,7 @@ func (n *names) resolvConf() string {
 	return fmt.Sprintf("nameserver 127.77.%d.%d\noptions timeout:1 attempts:3\n", n.subnet, dnsHost)
 }
 
-// add gives a host an address that has not been used for long.
+// add assigns the least recently used free address to a host.
 func (n *names) add(host string) (netip.Addr, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -70,10 +70,10 @@ func (n *names) add(host string) (netip.Addr, error) {
 			return address, nil
 		}
 	}
-	return netip.Addr{}, fmt.Errorf("no address is left for %s", host)
+	return netip.Addr{}, fmt.Errorf("no address is free for %s", host)
 }
 
-// remove takes an address back. Its name may be another's by now.
+// remove frees an address. It keeps the name if a new Pod has it already.
 func (n *names) remove(host string, address netip.Addr) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

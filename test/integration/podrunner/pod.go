@@ -17,16 +17,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// pod is one Pod from its making to its end.
+// pod is one Pod from its creation to its deletion.
 type pod struct {
 	runner *Runner
 	name   string
 	spec   corev1.PodSpec
 	dir    string
-	// ctx ends when its processes are to be killed.
+	// ctx ends when its processes must be killed.
 	ctx  context.Context
 	kill context.CancelFunc
-	// stop is closed when the Pod is deleted; grace is set before.
+	// stop is closed when the Pod is deleted, after grace is set.
 	stop  chan struct{}
 	grace time.Duration
 	once  sync.Once
@@ -36,13 +36,13 @@ type pod struct {
 
 	mu      sync.Mutex
 	current *process
-	// seen are the Pod's annotations when it was last looked at.
+	// seen are the Pod's annotations at the last observation.
 	seen map[string]string
 }
 
 var (
 	errStopped = errors.New("the Pod was deleted")
-	errWaiting = errors.New("something that the Pod needs is not there")
+	errWaiting = errors.New("an object that the Pod needs does not exist yet")
 )
 
 func newPod(ctx context.Context, r *Runner, object *corev1.Pod) *pod {
@@ -55,7 +55,7 @@ func newPod(ctx context.Context, r *Runner, object *corev1.Pod) *pod {
 	return p
 }
 
-// observe looks whether the Pod was deleted, and reads its Secrets again where it was changed.
+// observe stops the Pod if it was deleted, and reads its Secrets again if its annotations changed.
 func (p *pod) observe(object *corev1.Pod) {
 	if object.DeletionTimestamp.IsZero() {
 		if p.seen != nil && !maps.Equal(p.seen, object.Annotations) {
@@ -72,7 +72,7 @@ func (p *pod) observe(object *corev1.Pod) {
 	})
 }
 
-// reread brings the Pod's Secrets up to date. One that is gone stays as it was.
+// reread updates the files of the Pod's Secrets. It keeps the files of a deleted Secret.
 func (p *pod) reread() {
 	for _, volume := range p.spec.Volumes {
 		if volume.Secret == nil {
@@ -84,10 +84,10 @@ func (p *pod) reread() {
 	}
 }
 
-// run is the Pod's life.
+// run runs the Pod until it is deleted, and then removes it.
 func (p *pod) run() {
 	defer p.kill()
-	err := p.live()
+	err := p.runContainers()
 	if !errors.Is(err, errStopped) && p.ctx.Err() == nil {
 		p.runner.t.Errorf("podrunner: Pod %s: %v", p.name, err)
 	}
@@ -103,11 +103,11 @@ func (p *pod) run() {
 	now, uid := int64(0), p.status.object.UID
 	err = p.runner.client.Delete(p.ctx, p.status.object, &client.DeleteOptions{GracePeriodSeconds: &now, Preconditions: &metav1.Preconditions{UID: &uid}})
 	if client.IgnoreNotFound(err) != nil && p.ctx.Err() == nil {
-		p.runner.t.Errorf("podrunner: let Pod %s go: %v", p.name, err)
+		p.runner.t.Errorf("podrunner: remove Pod %s: %v", p.name, err)
 	}
 }
 
-func (p *pod) live() error {
+func (p *pod) runContainers() error {
 	if err := p.await(p.place); err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (p *pod) host() string {
 	return p.spec.Hostname + "." + p.spec.Subdomain + "." + p.runner.namespace + ".svc"
 }
 
-// place waits for the claims, as the scheduler does, and then gives the Pod its node.
+// place waits for the claims, as the scheduler does, and then binds the Pod to a node.
 func (p *pod) place() error {
 	for _, name := range claimsOf(p.status.object) {
 		claim, err := p.claim(name)
@@ -150,7 +150,7 @@ func (p *pod) claim(name string) (*corev1.PersistentVolumeClaim, error) {
 	return claim, p.runner.client.Get(p.ctx, client.ObjectKey{Namespace: p.runner.namespace, Name: name}, claim)
 }
 
-// await tries again until what was missing is there.
+// await retries while try returns errWaiting.
 func (p *pod) await(try func() error) error {
 	for {
 		if err := try(); !errors.Is(err, errWaiting) {
@@ -162,7 +162,7 @@ func (p *pod) await(try func() error) error {
 	}
 }
 
-// pause ends early, with an error, when the Pod is to stop.
+// pause waits for d. It returns early with an error if the Pod must stop.
 func (p *pod) pause(d time.Duration) error {
 	select {
 	case <-time.After(d):
@@ -174,7 +174,7 @@ func (p *pod) pause(d time.Duration) error {
 	}
 }
 
-// crash kills what runs.
+// crash kills the current process.
 func (p *pod) crash() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -14,10 +14,10 @@ import (
 // process is one run of a container.
 type process struct {
 	cmd   *exec.Cmd
-	ended chan struct{} // closed when it has
+	ended chan struct{} // closed when the process has ended
 }
 
-// start runs c, with what it says appended to the file log.
+// start starts c and appends its output to the file log.
 func (c child) start(log string, env []string) (*process, error) {
 	for _, b := range c.Binds {
 		if err := mountPoint(b.From, filepath.Join(c.Root, b.To)); err != nil {
@@ -50,7 +50,7 @@ func (c child) start(log string, env []string) (*process, error) {
 	return p, nil
 }
 
-// mountPoint makes an empty file or directory, as from is one.
+// mountPoint creates an empty file if from is a file, or a directory if from is one.
 func mountPoint(from, to string) error {
 	info, err := os.Stat(from)
 	if err != nil {
@@ -59,7 +59,7 @@ func mountPoint(from, to string) error {
 	if info.IsDir() {
 		return os.MkdirAll(to, 0o755)
 	}
-	err = errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, nil, 0o700)) //nolint:gosec // it may be a program
+	err = errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, nil, 0o700)) //nolint:gosec // a program must be executable
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}
@@ -68,7 +68,7 @@ func mountPoint(from, to string) error {
 
 func (p *process) signal(sig syscall.Signal) { _ = p.cmd.Process.Signal(sig) }
 
-// exitCode is that of a process that has ended, 137 for one that was killed.
+// exitCode returns the exit code of an ended process: 137 if it was killed.
 func (p *process) exitCode() int32 {
 	status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if ok && status.Signaled() {

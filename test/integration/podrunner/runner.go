@@ -18,13 +18,13 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
 
-// SeedImage is the image of restore-operator; it is run by the test binary itself.
+// SeedImage is the image of restore-operator. The test binary itself runs it.
 const SeedImage = "podrunner/restore-operator:test"
 
-// minors of etcd that Pods may ask for, by the tag of their image.
+// minors are the minor versions of etcd that the image tags of Pods may name.
 var minors = []string{"3.5", "3.6", "3.7"}
 
-// interval between looks at the Pods and claims of the namespace.
+// interval between two observations of the namespace's Pods and claims.
 const interval = 50 * time.Millisecond
 
 // Runner runs the Pods of one namespace.
@@ -41,14 +41,14 @@ type Runner struct {
 	pods map[types.UID]*pod
 }
 
-// Start runs the Pods of namespace until the test ends. It skips the test where it may not: without root.
+// Start runs the Pods of namespace until the test ends. Without root it skips the test, or fails it if CI is true.
 func Start(t testing.TB, namespace string) *Runner {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		if os.Getenv("CI") == "true" {
-			t.Fatal("running Pods takes root (CI=true: nothing may be skipped)")
+			t.Fatal("podrunner needs root to run Pods (CI=true: no test may be skipped)")
 		}
-		t.Skip("running Pods takes root")
+		t.Skip("podrunner needs root to run Pods")
 	}
 	r := &Runner{
 		t: t, client: kubetest.Client(t), namespace: namespace, dir: t.TempDir(),
@@ -102,7 +102,7 @@ func (r *Runner) run(ctx context.Context) {
 	}
 }
 
-// sync looks once at everything.
+// sync observes all Pods and claims once.
 func (r *Runner) sync(ctx context.Context, workers *sync.WaitGroup) error {
 	var pods corev1.PodList
 	if err := r.client.List(ctx, &pods, client.InNamespace(r.namespace)); err != nil {
@@ -137,7 +137,7 @@ func (r *Runner) sync(ctx context.Context, workers *sync.WaitGroup) error {
 	return r.syncClaims(ctx, used)
 }
 
-// program is what an image runs, and false where there is no such image.
+// program returns the program of an image, or false if the image does not exist.
 func (r *Runner) program(image string) (string, bool) {
 	if image == SeedImage {
 		return r.self, true
@@ -151,7 +151,7 @@ func (r *Runner) program(image string) (string, bool) {
 	return "", false
 }
 
-// Kill ends the processes of a Pod as a crash would; they are started again.
+// Kill kills the current process of a Pod, as in a crash. The Pod restarts it.
 func (r *Runner) Kill(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -162,7 +162,7 @@ func (r *Runner) Kill(name string) {
 	}
 }
 
-// Log is what the containers of the Pods of that name said so far.
+// Log returns the output of the containers of all Pods with that name.
 func (r *Runner) Log(name string) string {
 	var text strings.Builder
 	logs, _ := filepath.Glob(filepath.Join(r.dir, "logs", name+".*"))
@@ -173,7 +173,7 @@ func (r *Runner) Log(name string) string {
 	return text.String()
 }
 
-// showLogs puts the end of every container's log into the test's.
+// showLogs writes the end of every container's log to the test's log.
 func (r *Runner) showLogs() {
 	logs, _ := filepath.Glob(filepath.Join(r.dir, "logs", "*"))
 	for _, log := range logs {
@@ -182,5 +182,5 @@ func (r *Runner) showLogs() {
 	}
 }
 
-// logTail is how much of a container's log a failed test shows.
+// logTail is how many bytes of a container's log a failed test shows.
 const logTail = 4 << 10

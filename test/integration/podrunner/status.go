@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// status writes a Pod's status as it changes. Only the Pod's own goroutine uses it.
+// status writes the changes of a Pod's status. Only the Pod's own goroutine uses it.
 type status struct {
 	runner *Runner
 	object *corev1.Pod
@@ -21,7 +21,7 @@ func newStatus(r *Runner, object *corev1.Pod) status {
 	return status{runner: r, object: object.DeepCopy()}
 }
 
-// write sends the change.
+// write patches the status with a change.
 func (s *status) write(ctx context.Context, change func(*corev1.PodStatus)) {
 	before := s.object.DeepCopy()
 	change(&s.object.Status)
@@ -81,7 +81,7 @@ func (s *status) started(ctx context.Context, container string) {
 	})
 }
 
-// ended says how a container ended, and that it is to be started again, but for an init container that ended well.
+// ended writes how a container ended. Unless it is an init container that succeeded, it waits for its restart.
 func (s *status) ended(ctx context.Context, container string, code int32, message string) {
 	s.write(ctx, func(status *corev1.PodStatus) {
 		c := s.container(status, container)
@@ -98,7 +98,7 @@ func (s *status) ended(ctx context.Context, container string, code int32, messag
 	})
 }
 
-// ready says what the probe says: yes at once, no when it has failed often enough.
+// ready writes the result of the probe: Ready after a success, not Ready after FailureThreshold failures.
 func (s *status) ready(ctx context.Context, yes, no bool) {
 	is := s.condition(corev1.PodReady)
 	switch {
@@ -127,7 +127,7 @@ func (s *status) condition(kind corev1.PodConditionType) *corev1.PodCondition {
 	return nil
 }
 
-// initial says whether a container is an init container.
+// initial reports whether a container is an init container.
 func (s *status) initial(container string) bool {
 	return slices.ContainsFunc(s.object.Spec.InitContainers, func(c corev1.Container) bool { return c.Name == container })
 }

@@ -1,10 +1,9 @@
-// Package servers starts the real programs that integration tests run against:
-// etcd, an S3 server (versitygw) and a GCS emulator (fake-gcs-server). Each
-// listens on free loopback ports, keeps its data in the test's temporary
-// directory, is ended by t.Cleanup, and shows the end of its log when the test
-// has failed.
+// Package servers starts the real servers of the integration tests: etcd, an S3
+// server (versitygw) and a GCS emulator (fake-gcs-server). Each listens on free
+// loopback ports and keeps its data in the test's temporary directory. t.Cleanup
+// ends it. If the test fails, the end of the server's log is shown.
 //
-// The programs are looked up in the directory that TEST_BIN names. Where one is
-// missing the test is skipped with one line; under CI=true it fails instead, so
-// that a missing program never passes for a green run.
+// The programs are in the directory TEST_BIN. If one is missing, the test is
+// skipped. If CI is true, it fails instead, so that a missing program cannot go
+// unnoticed.
 package servers

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// EtcdOptions say which etcd to start. The zero value is one member of 3.6.
+// EtcdOptions describe the etcd cluster to start. The zero value is one member of 3.6.
 type EtcdOptions struct {
 	Minor string   // such as "3.6"
-	Size  int      // members
-	Args  []string // more flags for every member
+	Size  int      // number of members
+	Args  []string // further flags of every member
 }
 
 // EtcdMember is one running member.
@@ -66,8 +66,8 @@ func Etcd(t testing.TB, opts EtcdOptions) *EtcdCluster {
 	return cluster
 }
 
-// EtcdFromDataDir starts one member on a data directory that a restore has
-// filled for that name, peer URL and token.
+// EtcdFromDataDir starts one member on a restored data directory. name, peerURL and
+// token must be those of the restore.
 func EtcdFromDataDir(t testing.TB, minor, dataDir, name, peerURL, token string) *EtcdMember {
 	t.Helper()
 	member := &EtcdMember{
@@ -80,13 +80,13 @@ func EtcdFromDataDir(t testing.TB, minor, dataDir, name, peerURL, token string) 
 	return member
 }
 
-// PeerURL returns a loopback peer URL that is free.
+// PeerURL returns a loopback peer URL with a free port.
 func PeerURL(t testing.TB) string {
 	t.Helper()
 	return "http://" + freeAddresses(t, 1)[0]
 }
 
-// Endpoints are the client URLs of all members.
+// Endpoints returns the client URLs of all members.
 func (c *EtcdCluster) Endpoints() []string {
 	var endpoints []string
 	for _, member := range c.Members {
@@ -95,7 +95,7 @@ func (c *EtcdCluster) Endpoints() []string {
 	return endpoints
 }
 
-// AwaitHealthy waits until the member sees a leader and answers a linearizable read.
+// AwaitHealthy waits until the member has a leader and serves a linearizable read.
 func (m *EtcdMember) AwaitHealthy() {
 	m.t.Helper()
 	m.await("become healthy", func(ctx context.Context) error {
@@ -129,7 +129,7 @@ func (m *EtcdMember) process(t testing.TB, program, token, initialCluster string
 	return newProcess(t, "etcd-"+m.Name, program, nil, append(args, more...)...)
 }
 
-// Become restarts the member on its data with another minor version, and does not wait for it.
+// Become restarts the member with another minor version on the same data. It does not wait until the member is healthy.
 func (m *EtcdMember) Become(minor string) {
 	m.t.Helper()
 	m.Stop()
@@ -137,18 +137,18 @@ func (m *EtcdMember) Become(minor string) {
 	m.Start()
 }
 
-// AwaitEnd waits until the member ends by itself and returns its last words.
+// AwaitEnd waits until the member ends by itself and returns the end of its log.
 func (m *EtcdMember) AwaitEnd() string {
 	m.t.Helper()
 	select {
 	case <-m.ended:
 	case <-time.After(startDeadline):
-		m.t.Fatalf("%s has not ended within %s:\n%s", m.name, startDeadline, m.tail())
+		m.t.Fatalf("%s did not end within %s:\n%s", m.name, startDeadline, m.tail())
 	}
 	return string(m.tail())
 }
 
-// Join starts one more member, whose peer URL the cluster was told of.
+// Join starts a further member. Its peer URL must already be in the cluster's member list.
 func (c *EtcdCluster) Join(t testing.TB, minor, peerURL string) *EtcdMember {
 	t.Helper()
 	member := &EtcdMember{

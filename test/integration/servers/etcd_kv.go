@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// Put writes a key, through the JSON gateway, so that tests need no client of
-// etcd's.
+// Put writes a key through the JSON gateway, so that tests need no etcd client.
 func (m *EtcdMember) Put(t testing.TB, key, value string) {
 	t.Helper()
 	m.call(t, "kv/put", map[string]any{"key": []byte(key), "value": []byte(value)}, nil)
@@ -30,7 +29,7 @@ func (m *EtcdMember) All(t testing.TB) (pairs map[string]string, revision int64)
 		Header struct{ Revision string }
 		Kvs    []struct{ Key, Value []byte }
 	}
-	// From the zero byte to the zero byte is everything.
+	// The range from the zero byte to the zero byte contains all keys.
 	m.call(t, "kv/range", map[string]any{"key": []byte{0}, "range_end": []byte{0}}, &answer)
 	pairs = map[string]string{}
 	for _, kv := range answer.Kvs {
@@ -38,7 +37,7 @@ func (m *EtcdMember) All(t testing.TB) (pairs map[string]string, revision int64)
 	}
 	revision, err := strconv.ParseInt(answer.Header.Revision, 10, 64)
 	if err != nil {
-		t.Fatalf("revision of %s: %v", m.Name, err)
+		t.Fatalf("parse the revision of %s: %v", m.Name, err)
 	}
 	return pairs, revision
 }

@@ -12,29 +12,29 @@ import (
 	"testing"
 )
 
-// Fault is what a Faulty does to a request.
+// Fault is what a Faulty does with a request. Its text completes the sentence "the request ...".
 type Fault string
 
-// The faults. Each passes: the same request is served when it is sent again.
+// The faults. Each is temporary: a retry of the request succeeds.
 const (
 	Served        Fault = "is served"
-	ServerError   Fault = "is answered 500"
-	Unavailable   Fault = "is answered 503"
-	TooMany       Fault = "is answered 429"
-	Denied        Fault = "is answered 403"
-	ResetAtOnce   Fault = "is reset at once"
-	ResetInBody   Fault = "is reset in the middle of its body"
-	CutAnswer     Fault = "is answered by half"
-	LostAnswer    Fault = "is done, and its answer is lost"
-	Silence       Fault = "is never answered"
-	SilentInBody  Fault = "is read by half, and then never answered"
-	SilentAnswers Fault = "is answered by half, and then no more"
+	ServerError   Fault = "gets the response 500"
+	Unavailable   Fault = "gets the response 503"
+	TooMany       Fault = "gets the response 429"
+	Denied        Fault = "gets the response 403"
+	ResetAtOnce   Fault = "is reset before its body is read"
+	ResetInBody   Fault = "is reset after half of its body is read"
+	CutAnswer     Fault = "gets half of the response, and then the connection is closed"
+	LostAnswer    Fault = "has its effect, but its response is lost"
+	Silence       Fault = "gets no response"
+	SilentInBody  Fault = "gets no response after half of its body is read"
+	SilentAnswers Fault = "gets half of the response, and then nothing"
 )
 
-// Passing are the faults of which a store should show nothing.
+// Passing are the faults that a store must hide from its caller.
 var Passing = []Fault{ServerError, Unavailable, TooMany, ResetAtOnce, ResetInBody, CutAnswer, LostAnswer, Silence, SilentInBody, SilentAnswers}
 
-// Faulty is a proxy before an HTTP server that breaks some requests.
+// Faulty is a proxy in front of an HTTP server that breaks some requests.
 type Faulty struct {
 	URL    string // http://127.0.0.1:port
 	target string
@@ -47,8 +47,8 @@ type Faulty struct {
 	done     map[Fault]int
 }
 
-// NewFaulty starts a proxy before the server at target, a URL. choose is asked for each request, which are numbered
-// from 1, and may be called by several goroutines at once.
+// NewFaulty starts a proxy in front of the server with the URL target. It calls choose for each request, possibly
+// concurrently. Requests are numbered from 1.
 func NewFaulty(t testing.TB, target string, choose func(n int, r *http.Request) Fault) *Faulty {
 	t.Helper()
 	u, err := url.Parse(target)
@@ -70,14 +70,14 @@ func NewFaulty(t testing.TB, target string, choose func(n int, r *http.Request) 
 	return f
 }
 
-// Count is how often a fault was done.
+// Count returns how often the proxy applied a fault.
 func (f *Faulty) Count(fault Fault) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.done[fault]
 }
 
-// ServeHTTP passes a request on, or not.
+// ServeHTTP applies the chosen fault to a request.
 func (f *Faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	f.requests++
@@ -111,7 +111,7 @@ func (f *Faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answer with a status, and a body that means nothing to any client.
+// answer sends a response with a status and a body that no client can parse.
 func (f *Faulty) answer(w http.ResponseWriter, r *http.Request, status int) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	w.Header().Set("Content-Type", "text/html")
@@ -119,10 +119,10 @@ func (f *Faulty) answer(w http.ResponseWriter, r *http.Request, status int) {
 	_, _ = fmt.Fprintf(w, "<html>%d by the proxy</html>", status)
 }
 
-// half reads half of a body.
+// half reads half of a request's body.
 func half(r *http.Request) { _, _ = io.CopyN(io.Discard, r.Body, max(0, r.ContentLength/2)) }
 
-// reset ends the connection without a word.
+// reset resets the connection without a response.
 func reset(w http.ResponseWriter) {
 	connection, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -134,7 +134,8 @@ func reset(w http.ResponseWriter) {
 	_ = connection.Close()
 }
 
-// forward asks the server, under the host that the client signed, and passes on its answer or what of it fault lets pass.
+// forward sends the request to the server, with the host name that the client signed. It passes on the response, or the
+// part of it that fault allows.
 func (f *Faulty) forward(w http.ResponseWriter, r *http.Request, fault Fault) {
 	out := r.Clone(r.Context())
 	out.URL.Scheme, out.URL.Host, out.RequestURI = "http", f.target, ""
@@ -150,7 +151,7 @@ func (f *Faulty) forward(w http.ResponseWriter, r *http.Request, fault Fault) {
 	}
 	for name, values := range response.Header {
 		for _, value := range values {
-			// A resumable upload goes on where the server says.
+			// The URL of a resumable upload must lead to the proxy, too.
 			w.Header().Add(name, strings.ReplaceAll(value, f.target, strings.TrimPrefix(f.URL, "http://")))
 		}
 	}
@@ -162,7 +163,7 @@ func (f *Faulty) forward(w http.ResponseWriter, r *http.Request, fault Fault) {
 	f.cut(w, response, fault)
 }
 
-// cut passes on the first half of an answer; of one without a body nothing.
+// cut passes on the first half of a response, or nothing if it has no body.
 func (f *Faulty) cut(w http.ResponseWriter, response *http.Response, fault Fault) {
 	body, _ := io.ReadAll(response.Body)
 	if len(body) > 0 {

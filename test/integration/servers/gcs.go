@@ -8,16 +8,16 @@ import (
 	"testing"
 )
 
-// GCSServer is a running fake-gcs-server. It asks for no credentials.
+// GCSServer is a running fake-gcs-server. It needs no credentials.
 type GCSServer struct {
 	*Process
-	// Host is host:port, as STORAGE_EMULATOR_HOST wants it.
+	// Host is host:port, the format of STORAGE_EMULATOR_HOST.
 	Host string
-	// Endpoint is the URL of the JSON API, as the gcs store's Endpoint wants it.
+	// Endpoint is the URL of the JSON API, the format of the gcs store's Endpoint.
 	Endpoint string
 }
 
-// GCS starts a GCS emulator without buckets, which keeps its objects in memory.
+// GCS starts a GCS emulator without buckets. It keeps its objects in memory.
 func GCS(t testing.TB) *GCSServer {
 	t.Helper()
 	program := Program(t, "fake-gcs-server")
@@ -35,7 +35,7 @@ func GCS(t testing.TB) *GCSServer {
 	return s
 }
 
-// CreateBucket makes an empty bucket.
+// CreateBucket creates an empty bucket.
 func (s *GCSServer) CreateBucket(t testing.TB, name string) {
 	t.Helper()
 	body := strings.NewReader(`{"name":"` + name + `"}`)

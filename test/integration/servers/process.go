@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// startDeadline is generous: on a machine of two cores that also compiles, a
-// server may need many times what it needs alone.
+// startDeadline is the timeout of a start. It is long because a server starts
+// slowly next to a compiler on two cores.
 const startDeadline = 60 * time.Second
 
-// logTail is how much of a server's log a failed test shows.
+// logTail is how many bytes of a server's log a failed test shows.
 const logTail = 16 << 10
 
 // Process is one running server.
@@ -33,7 +33,7 @@ type Process struct {
 	ended   chan struct{}
 }
 
-// newProcess prepares a server; start runs it, as often as it is stopped.
+// newProcess prepares a server. Start runs it, and can run it again after a stop.
 func newProcess(t testing.TB, name, program string, env []string, args ...string) *Process {
 	p := &Process{
 		t: t, name: name, program: program, args: args, env: env,
@@ -48,7 +48,7 @@ func newProcess(t testing.TB, name, program string, env []string, args ...string
 	return p
 }
 
-// Start runs the server with the arguments it had before.
+// Start runs the server with its arguments.
 func (p *Process) Start() {
 	p.t.Helper()
 	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -71,16 +71,16 @@ func (p *Process) Start() {
 	p.cmd, p.ended = cmd, ended
 }
 
-// Stop asks the server to end, and waits until it has.
+// Stop sends SIGTERM to the server and waits until it has ended.
 func (p *Process) Stop() { p.end(syscall.SIGTERM) }
 
-// Kill ends the server at once, as a crash would.
+// Kill sends SIGKILL to the server, as in a crash, and waits until it has ended.
 func (p *Process) Kill() { p.end(syscall.SIGKILL) }
 
-// PID of the running program.
+// PID returns the process ID of the running server.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Signal sends sig, such as SIGSTOP to freeze the server and SIGCONT to thaw it.
+// Signal sends sig, for example SIGSTOP to freeze the server and SIGCONT to resume it.
 func (p *Process) Signal(sig syscall.Signal) {
 	p.t.Helper()
 	if err := p.cmd.Process.Signal(sig); err != nil {
@@ -102,11 +102,11 @@ func (p *Process) end(sig syscall.Signal) {
 	p.cmd = nil
 }
 
-// awaitHTTP waits until url answers at all; a server that ends instead, or stays
-// silent, fails the test.
+// awaitHTTP waits for any response from url. It fails the test if the server ends
+// or does not respond.
 func (p *Process) awaitHTTP(url string) {
 	p.t.Helper()
-	p.await("answer at "+url, func(ctx context.Context) error {
+	p.await("respond at "+url, func(ctx context.Context) error {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 		if err != nil {
 			return err
@@ -151,8 +151,8 @@ func (p *Process) tail() []byte {
 	return bytes.TrimSpace(log)
 }
 
-// freeAddresses returns n loopback addresses that were free a moment ago, all
-// different. Nobody else picks from the ephemeral range in that moment but tests.
+// freeAddresses returns n different loopback addresses that were just free. Another
+// test may still take one before the server listens on it, but that is unlikely.
 func freeAddresses(t testing.TB, n int) []string {
 	t.Helper()
 	addresses := make([]string, n)
@@ -162,7 +162,7 @@ func freeAddresses(t testing.TB, n int) []string {
 		if err != nil {
 			t.Fatalf("find a free port: %v", err)
 		}
-		defer func() { _ = listener.Close() }() // all at the end, so that none comes twice
+		defer func() { _ = listener.Close() }() // closed at the end, so that no address is returned twice
 		addresses[i] = listener.Addr().String()
 	}
 	return addresses

@@ -8,37 +8,37 @@ import (
 	"testing"
 )
 
-// Program returns the path of the first of names that TEST_BIN holds, and ends
-// the test where there is none.
+// Program returns the path of the first of names that exists in TEST_BIN. If none
+// exists, it ends the test.
 func Program(t testing.TB, names ...string) string {
 	t.Helper()
 	dir := os.Getenv("TEST_BIN")
 	if dir == "" {
-		unavailable(t, "TEST_BIN names no directory with "+names[0])
+		unavailable(t, "TEST_BIN is not set, so "+names[0]+" cannot be found")
 	}
 	for _, name := range names {
 		if path := filepath.Join(dir, name); executable(path) {
 			return path
 		}
 	}
-	unavailable(t, "no "+strings.Join(names, " or ")+" in TEST_BIN "+dir)
+	unavailable(t, "TEST_BIN "+dir+" does not contain "+strings.Join(names, " or "))
 	return ""
 }
 
-// EtcdProgram returns the etcd server of a minor version such as "3.6": either
-// TEST_BIN/etcd-3.6, or TEST_BIN/etcd if that is what it says it is.
+// EtcdProgram returns the etcd server of a minor version such as "3.6":
+// TEST_BIN/etcd-3.6, or TEST_BIN/etcd if it reports that version.
 func EtcdProgram(t testing.TB, minor string) string {
 	t.Helper()
 	return versioned(t, "etcd", minor, "--version")
 }
 
-// EtcdutlProgram returns the etcdutl of a minor version, found like etcd's.
+// EtcdutlProgram returns the etcdutl of a minor version, like EtcdProgram.
 func EtcdutlProgram(t testing.TB, minor string) string {
 	t.Helper()
 	return versioned(t, "etcdutl", minor, "version")
 }
 
-// EtcdctlProgram returns the etcdctl of a minor version, found like etcd's.
+// EtcdctlProgram returns the etcdctl of a minor version, like EtcdProgram.
 func EtcdctlProgram(t testing.TB, minor string) string {
 	t.Helper()
 	return versioned(t, "etcdctl", minor, "version")
@@ -52,11 +52,11 @@ func versioned(t testing.TB, name, minor, flag string) string {
 	}
 	out, err := exec.CommandContext(t.Context(), path, flag).CombinedOutput()
 	if err != nil {
-		t.Fatalf("ask %s for its version: %v\n%s", path, err, out)
+		t.Fatalf("read the version of %s: %v\n%s", path, err, out)
 	}
 	first, _, _ := strings.Cut(string(out), "\n")
 	if !strings.Contains(first, ": "+minor+".") {
-		unavailable(t, "no "+name+"-"+minor+" in TEST_BIN, and "+path+" is "+first)
+		unavailable(t, "TEST_BIN does not contain "+name+"-"+minor+", and "+path+" reports "+first)
 	}
 	return path
 }
@@ -69,7 +69,7 @@ func executable(path string) bool {
 func unavailable(t testing.TB, why string) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {
-		t.Fatal(why + ": run make integration, which builds the programs (CI=true: nothing may be skipped)")
+		t.Fatal(why + ": run make integration, which builds the programs (CI=true: no test may be skipped)")
 	}
 	t.Skip(why + ": run make integration, which builds the programs")
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// S3Server is a running versitygw: an S3 server that honours conditional writes,
-// also on multipart uploads, and checks signatures.
+// S3Server is a running versitygw. It checks signatures and supports conditional
+// writes, also for multipart uploads.
 type S3Server struct {
 	*Process
 	Endpoint  string // http://127.0.0.1:port
@@ -37,7 +37,7 @@ func S3(t testing.TB) *S3Server {
 	return s
 }
 
-// CreateBucket makes an empty bucket: for versitygw's posix store a bucket is a
+// CreateBucket creates an empty bucket. In versitygw's posix store a bucket is a
 // directory.
 func (s *S3Server) CreateBucket(t testing.TB, name string) {
 	t.Helper()
@@ -46,6 +46,6 @@ func (s *S3Server) CreateBucket(t testing.TB, name string) {
 	}
 }
 
-// BucketDir is where the server keeps the bucket's objects, each in a file named
-// like its key; unfinished multipart uploads lie in .sgwtmp under it.
+// BucketDir returns the directory of the bucket's objects. Each object is a file
+// with its key as name. Unfinished multipart uploads are in .sgwtmp below it.
 func (s *S3Server) BucketDir(name string) string { return filepath.Join(s.dir, name) }

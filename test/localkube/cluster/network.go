@@ -17,7 +17,7 @@ func netnsPath(name string) string { return filepath.Join(netnsDir, name) }
 
 // A batch is the input of one "ip -batch" in one network namespace.
 type batch struct {
-	namespace string // "" is the host's
+	namespace string // "" is that of this machine
 	lines     []string
 }
 
