@@ -39,11 +39,12 @@ func (r *Reconciler) act(ctx context.Context, backup *v1beta2.EtcdBackup, s Stat
 
 // settle drops the result of an attempt. It is called after the status that contains the result was written.
 func (r *Reconciler) settle(backup *v1beta2.EtcdBackup, s State, step Step) {
-	switch step.(type) {
-	case Report:
+	_, reported := step.(Report)
+	_, released := step.(Release)
+	if reported {
 		r.metrics.ended(s)
-		r.attempts.forget(keyOf(backup))
-	case Release:
+	}
+	if reported || released {
 		r.attempts.forget(keyOf(backup))
 	}
 }

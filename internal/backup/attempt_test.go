@@ -99,8 +99,8 @@ func keep(n int) change {
 
 const seriesFolder = "dir/snap.db/ns/b/0000000000000001/"
 
-func TestAttempt(t *testing.T) {
-	t.Run("a one-shot saves under its very path", func(t *testing.T) {
+func TestAnAttemptSavesOneSnapshot(t *testing.T) {
+	t.Run("a one-shot saves under its path", func(t *testing.T) {
 		w := newWorld(t)
 		r := w.attempt(one())
 		want := &v1beta2.Snapshot{
@@ -111,14 +111,14 @@ func TestAttempt(t *testing.T) {
 			t.Errorf("%+v, snapshot (-want +got):\n%s", r, diff)
 		}
 	})
-	t.Run("asks for no less than the cluster had", func(t *testing.T) {
+	t.Run("asks for at least the revision of the cluster", func(t *testing.T) {
 		w := newWorld(t)
 		w.attempt(one())
 		if got := w.saves[0].MinRevision; got != 41 {
 			t.Errorf("asked for revision %d at least", got)
 		}
 	})
-	t.Run("an empty cluster can be saved, whose file holds no revision", func(t *testing.T) {
+	t.Run("saves an empty cluster, whose file contains no revision", func(t *testing.T) {
 		w := newWorld(t)
 		w.survey = func(context.Context, []string, *tls.Config) []answer { return []answer{member("a", 1)} }
 		w.attempt(one())
@@ -126,7 +126,7 @@ func TestAttempt(t *testing.T) {
 			t.Errorf("asked for revision %d at least", got)
 		}
 	})
-	t.Run("an earlier try is recognised by EtcdBackup and cluster", func(t *testing.T) {
+	t.Run("recognises an earlier attempt by EtcdBackup and cluster", func(t *testing.T) {
 		w := newWorld(t)
 		w.attempt(one())
 		r := w.saves[0]
@@ -134,14 +134,14 @@ func TestAttempt(t *testing.T) {
 			t.Errorf("attempt %q, members %v", r.Attempt, r.MemberIDs)
 		}
 	})
-	t.Run("a series saves under a key of its own for each time", func(t *testing.T) {
+	t.Run("a series saves each snapshot under its own key", func(t *testing.T) {
 		w := newWorld(t)
 		r := w.attempt(series())
 		if want := "bucket/" + seriesFolder + "20261121T100000Z-00000000000000000041.db"; r.Snapshot == nil || r.Snapshot.Path != want {
 			t.Errorf("%+v", r)
 		}
 	})
-	t.Run("a series whose status was lost takes none before it is due", func(t *testing.T) {
+	t.Run("a series whose status was lost takes no snapshot before it is due", func(t *testing.T) {
 		w := newWorld(t)
 		first := w.attempt(series())
 		w.now = at(t0.Add(59 * time.Minute))
@@ -158,7 +158,7 @@ func TestAttempt(t *testing.T) {
 			t.Errorf("%d saves, %+v", len(w.saves), r)
 		}
 	})
-	t.Run("a snapshot from the future holds no series up", func(t *testing.T) {
+	t.Run("a snapshot from the future does not delay a series", func(t *testing.T) {
 		w := newWorld(t)
 		w.now = at(t0.AddDate(1, 0, 0))
 		w.attempt(series())
@@ -167,7 +167,7 @@ func TestAttempt(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	})
-	t.Run("the operator's identity never stands in for an empty Secret", func(t *testing.T) {
+	t.Run("the operator's own identity never replaces an empty Secret", func(t *testing.T) {
 		w := newWorld(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "empty"}})
 		w.attempt(one(func(s *State) { s.Spec.S3.AWSSecret = "empty" }))
 		if w.opened.Data == nil {
@@ -181,7 +181,7 @@ func TestAttempt(t *testing.T) {
 }
 
 // Defect 2: maxBackups removed what came first by name, whatever that was.
-func TestAttemptRetains(t *testing.T) {
+func TestRetentionKeepsTheNewestSnapshots(t *testing.T) {
 	hours := func(w *world, n int, state State) (last Result) {
 		for i := range n {
 			w.now = at(t0.Add(time.Duration(i) * time.Hour))
@@ -203,7 +203,7 @@ func TestAttemptRetains(t *testing.T) {
 			t.Errorf("kept %q", got)
 		}
 	})
-	t.Run("what does not go is no failure of the snapshot", func(t *testing.T) {
+	t.Run("a failed deletion does not fail the snapshot", func(t *testing.T) {
 		w := newWorld(t)
 		w.store = undeletable{w.store}
 		last := hours(w, 2, series(keep(1)))
@@ -211,7 +211,7 @@ func TestAttemptRetains(t *testing.T) {
 			t.Errorf("%+v", last)
 		}
 	})
-	t.Run("a snapshot that was found is a reason to remove older ones, too", func(t *testing.T) {
+	t.Run("older snapshots are deleted after a found snapshot too", func(t *testing.T) {
 		w := newWorld(t)
 		hours(w, 2, series())
 		if r := w.attempt(series(keep(1))); !r.Found || r.Pruned != 1 {
@@ -224,7 +224,7 @@ type undeletable struct{ objstore.Store }
 
 func (undeletable) Delete(context.Context, string) error { return errors.New("object lock") }
 
-func TestAttemptFails(t *testing.T) {
+func TestAnAttemptFailsWithTheReasonOf(t *testing.T) {
 	failing := func(err error) func(*world) {
 		return func(w *world) {
 			w.save = func(context.Context, snapshot.Request) (snapshot.Saved, error) {

@@ -119,13 +119,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 
 // last returns whether the EtcdBackup may not exist any more after the step.
 func last(s State, step Step) bool {
-	switch step.(type) {
-	case RemoveFinalizer, Release:
-		return s.Deleting
-	case Expire:
-		return true
-	}
-	return false
+	_, removed := step.(RemoveFinalizer)
+	_, released := step.(Release)
+	_, expired := step.(Expire)
+	return expired || s.Deleting && (removed || released)
 }
 
 // report writes the status.

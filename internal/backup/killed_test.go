@@ -311,7 +311,7 @@ func everyDeath(t *testing.T, scenario func(*testing.T, *life)) {
 	}
 }
 
-func TestAnOperatorThatIsKilledAtAnyPointLeavesNoHalfSnapshotAndNoLeak(t *testing.T) {
+func TestAKilledOperatorLeavesNoHalfSnapshotAndNoLeak(t *testing.T) {
 	db := steady(dbfiletest.New(t, memberOfDatabase).Put(10, 200).Snapshot())
 	everyDeath(t, func(t *testing.T, l *life) {
 		a := newAfterlife(t, db)
@@ -333,7 +333,7 @@ func TestAnOperatorThatIsKilledAtAnyPointLeavesNoHalfSnapshotAndNoLeak(t *testin
 	})
 }
 
-func TestAnOperatorThatIsKilledWhileItRemovesAllSnapshotsRemovesThemAll(t *testing.T) {
+func TestAnOperatorKilledDuringTheDeletionDeletesAllSnapshotsLater(t *testing.T) {
 	db := steady(dbfiletest.New(t, memberOfDatabase).Put(10, 200).Snapshot())
 	everyDeath(t, func(t *testing.T, l *life) {
 		a := newAfterlife(t, db)

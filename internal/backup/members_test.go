@@ -32,7 +32,7 @@ func isCorrupt(a *answer) {
 }
 func seesCorrupt(a *answer) { a.Status.Errors = []string{"memberID:7 alarm:CORRUPT "} }
 
-func TestChoose(t *testing.T) {
+func TestTheSnapshotIsTakenFromTheBestVoter(t *testing.T) {
 	const id = "0000000000000001"
 	tests := map[string]struct {
 		answers []answer
@@ -40,14 +40,14 @@ func TestChoose(t *testing.T) {
 		want    string
 	}{
 		"takes the only member, though it leads":             {[]answer{member("a", 5, leads)}, "", "a"},
-		"spares the leader where there is a choice":          {[]answer{member("a", 9, leads), member("bb", 5)}, "", "bb"},
+		"prefers a follower to the leader":                   {[]answer{member("a", 9, leads), member("bb", 5)}, "", "bb"},
 		"takes the voter with the highest revision":          {[]answer{member("a", 5), member("bb", 7), member("ccc", 6)}, "", "bb"},
-		"takes the first of two that are alike":              {[]answer{member("bb", 5), member("a", 5)}, "", "a"},
+		"takes the first of two equal voters":                {[]answer{member("bb", 5), member("a", 5)}, "", "a"},
 		"one endpoint that is down is no failure":            {[]answer{member("a", 9, isDown), member("bb", 5)}, "", "bb"},
 		"takes no learner":                                   {[]answer{member("a", 9, learns), member("bb", 5, leads)}, "", "bb"},
-		"takes no member that the quorum has left behind":    {[]answer{member("a", 9, noQuorum), member("bb", 5, leads)}, "", "bb"},
+		"takes no member without a quorum":                   {[]answer{member("a", 9, noQuorum), member("bb", 5, leads)}, "", "bb"},
 		"takes no member whose data differs from the others": {[]answer{member("a", 9, isCorrupt), member("bb", 5, leads, seesCorrupt)}, "", "bb"},
-		"passes over a member of another cluster":            {[]answer{member("a", 9, ofCluster2), member("bb", 5, leads)}, id, "bb"},
+		"ignores a member of another cluster":                {[]answer{member("a", 9, ofCluster2), member("bb", 5, leads)}, id, "bb"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -62,14 +62,14 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-func TestChooseRefuses(t *testing.T) {
+func TestNoMemberIsChosenAmong(t *testing.T) {
 	tests := map[string]struct {
 		answers []answer
 		cluster string
 		reason  string
 		says    []string
 	}{
-		"endpoints none of which answers": {
+		"endpoints that do not answer": {
 			[]answer{member("a", 0, isDown), member("bb", 0, isDown)}, "",
 			"EndpointUnreachable", []string{"None of the 2 endpoints", "status at a: connection refused", "status at bb: connection refused"},
 		},

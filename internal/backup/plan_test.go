@@ -106,7 +106,7 @@ func edited(s *State)       { s.Generation = 2 }
 func deleted(s *State)      { s.Deleting = true }
 func oldFinalizer(s *State) { s.OldFinalizer = true }
 
-func TestPlan(t *testing.T) {
+func TestTheNextStep(t *testing.T) {
 	secretMissing := func(s *State) { s.SecretProblem = "create Secret aws" }
 	running := attempt(Attempt{Generation: 1, Number: 1})
 	ended := attempt(Attempt{Generation: 1, Number: 1, Result: &Result{}})
@@ -116,42 +116,42 @@ func TestPlan(t *testing.T) {
 		state State
 		want  Step
 	}{
-		"takes the snapshot of a one-shot at once":                       {one(), TakeSnapshot{Number: 1}},
-		"takes the first snapshot of a series at once":                   {series(), TakeSnapshot{Number: 1}},
-		"takes the snapshot of an EtcdCluster that is available":         {one(of(available())), TakeSnapshot{Number: 1}},
-		"watches an attempt that runs":                                   {one(running), Watch{}},
-		"reports an attempt that ended":                                  {one(ended), Report{}},
-		"reports before it takes another":                                {series(proven(2*time.Hour), ended), Report{}},
-		"a one-shot that is complete stays so":                           {one(condition("Complete", "Complete", 1)), Finished{Complete: true}},
-		"a one-shot that met an existing object stays failed":            {one(condition("Failed", "ObjectExists", 1)), Finished{}},
-		"a one-shot with a corrupt snapshot stays failed":                {one(condition("Failed", "SnapshotCorrupt", 1)), Finished{}},
-		"a one-shot that is complete is tried again after an edit":       {one(condition("Complete", "Complete", 1), edited), TakeSnapshot{Number: 1}},
-		"a one-shot that failed is tried again after an edit":            {one(condition("Failed", "ObjectExists", 1), edited), TakeSnapshot{Number: 1}},
-		"a spec that an older operator refused is looked at anew":        {one(condition("Failed", "StorageNotSupported", 1)), TakeSnapshot{Number: 1}},
-		"a complete one-shot does not care whether its cluster is there": {one(of(nil), condition("Complete", "Complete", 1)), Finished{Complete: true}},
-		"waits until the next snapshot of a series is due":               {series(proven(20 * time.Minute)), Scheduled{At: t0.Add(40 * time.Minute)}},
-		"takes the next snapshot of a series at its exact time":          {series(proven(time.Hour)), TakeSnapshot{Number: 1}},
-		"takes one snapshot for ten that were missed":                    {series(proven(10 * time.Hour)), TakeSnapshot{Number: 1}},
-		"a shorter interval counts from the newest snapshot":             {series(proven(20*time.Minute), every(30*time.Minute), edited), Scheduled{At: t0.Add(10 * time.Minute)}},
+		"takes the snapshot of a one-shot at once":                 {one(), TakeSnapshot{Number: 1}},
+		"takes the first snapshot of a series at once":             {series(), TakeSnapshot{Number: 1}},
+		"takes the snapshot of an EtcdCluster that is available":   {one(of(available())), TakeSnapshot{Number: 1}},
+		"watches an attempt that runs":                             {one(running), Watch{}},
+		"reports an attempt that ended":                            {one(ended), Report{}},
+		"reports before it takes another":                          {series(proven(2*time.Hour), ended), Report{}},
+		"a complete one-shot does nothing more":                    {one(condition("Complete", "Complete", 1)), Finished{Complete: true}},
+		"a one-shot whose object existed stays failed":             {one(condition("Failed", "ObjectExists", 1)), Finished{}},
+		"a one-shot with a corrupt snapshot stays failed":          {one(condition("Failed", "SnapshotCorrupt", 1)), Finished{}},
+		"a one-shot that is complete is tried again after an edit": {one(condition("Complete", "Complete", 1), edited), TakeSnapshot{Number: 1}},
+		"a one-shot that failed is tried again after an edit":      {one(condition("Failed", "ObjectExists", 1), edited), TakeSnapshot{Number: 1}},
+		"a spec that an older operator refused is checked again":   {one(condition("Failed", "StorageNotSupported", 1)), TakeSnapshot{Number: 1}},
+		"a complete one-shot does not need its cluster":            {one(of(nil), condition("Complete", "Complete", 1)), Finished{Complete: true}},
+		"waits until the next snapshot of a series is due":         {series(proven(20 * time.Minute)), Scheduled{At: t0.Add(40 * time.Minute)}},
+		"takes the next snapshot of a series at its exact time":    {series(proven(time.Hour)), TakeSnapshot{Number: 1}},
+		"takes one snapshot for ten missed ones":                   {series(proven(10 * time.Hour)), TakeSnapshot{Number: 1}},
+		"a shorter interval counts from the newest snapshot":       {series(proven(20*time.Minute), every(30*time.Minute), edited), Scheduled{At: t0.Add(10 * time.Minute)}},
 		"a series that moved to another folder starts at once": {series(proven(time.Minute), func(s *State) {
 			s.Spec.S3 = &v1beta2.S3Source{Path: "bucket/elsewhere"}
 		}), TakeSnapshot{Number: 1}},
-		"an unavailable cluster is of no interest until a snapshot is due": {series(proven(time.Minute), of(nil)), Scheduled{At: t0.Add(59 * time.Minute)}},
-		"waits after a failed attempt until the next is due":               {one(failedTries(2, 7*time.Second)), Backoff{At: t0.Add(7 * time.Second)}},
-		"tries again when it is due":                                       {one(failedTries(2, 0)), TakeSnapshot{Number: 3}},
-		"tries a failed snapshot of a series again before the next one":    {series(proven(90*time.Minute), failedTries(1, 0)), TakeSnapshot{Number: 2}},
-		"tries at once after an edit, whatever failed before":              {one(failedTries(7, 5*time.Minute), edited), TakeSnapshot{Number: 1}},
-		"an attempt that the operator did not survive counts as failed":    {one(stopped(1, time.Second)), Backoff{At: t0.Add(4 * time.Second), Interrupted: true}},
-		"the same in a series that succeeded before":                       {series(proven(2*time.Hour), stopped(1, time.Second)), Backoff{At: t0.Add(4 * time.Second), Interrupted: true}},
-		"tries again after an attempt that the operator did not survive":   {one(stopped(1, time.Minute)), TakeSnapshot{Number: 2}},
-		"waits for a Secret":                           {one(secretMissing), Wait{Reason: "SecretMissing", Message: "The operator cannot take the snapshot: create Secret aws.", Requeue: secretInterval}},
-		"refuses before it looks at anything else":     {one(abs, secretMissing), Refuse{Reason: "StorageNotSupported", Message: problemOf(abs)}},
-		"ends the attempt of an old spec":              {one(running, edited), Cancel{}},
-		"drops the result of an old spec":              {one(ended, edited), Cancel{}},
-		"ends the attempt of what is being deleted":    {one(running, deleted), Cancel{}},
-		"drops the result of what is being deleted":    {one(ended, deleted), Cancel{}},
-		"starts nothing for what is being deleted":     {one(deleted), Idle{}},
-		"lets go of an old EtcdBackup before all else": {one(deleted, running, oldFinalizer), RemoveFinalizer{}},
+		"a series does not need its cluster until a snapshot is due":     {series(proven(time.Minute), of(nil)), Scheduled{At: t0.Add(59 * time.Minute)}},
+		"waits after a failed attempt until the next is due":             {one(failedTries(2, 7*time.Second)), Backoff{At: t0.Add(7 * time.Second)}},
+		"tries again when it is due":                                     {one(failedTries(2, 0)), TakeSnapshot{Number: 3}},
+		"tries a failed snapshot of a series again before the next one":  {series(proven(90*time.Minute), failedTries(1, 0)), TakeSnapshot{Number: 2}},
+		"tries at once after an edit, whatever failed before":            {one(failedTries(7, 5*time.Minute), edited), TakeSnapshot{Number: 1}},
+		"an attempt during which the operator stopped counts as failed":  {one(stopped(1, time.Second)), Backoff{At: t0.Add(4 * time.Second), Interrupted: true}},
+		"also in a series that has succeeded before":                     {series(proven(2*time.Hour), stopped(1, time.Second)), Backoff{At: t0.Add(4 * time.Second), Interrupted: true}},
+		"tries again after an attempt during which the operator stopped": {one(stopped(1, time.Minute)), TakeSnapshot{Number: 2}},
+		"waits for a Secret": {one(secretMissing), Wait{Reason: "SecretMissing", Message: "The operator cannot take the snapshot: create Secret aws.", Requeue: secretInterval}},
+		"refuses an invalid spec before it checks anything else":             {one(abs, secretMissing), Refuse{Reason: "StorageNotSupported", Message: problemOf(abs)}},
+		"stops the attempt of an old spec":                                   {one(running, edited), Cancel{}},
+		"drops the result of an old spec":                                    {one(ended, edited), Cancel{}},
+		"stops the attempt of a deleted EtcdBackup":                          {one(running, deleted), Cancel{}},
+		"drops the result of a deleted EtcdBackup":                           {one(ended, deleted), Cancel{}},
+		"starts no attempt for a deleted EtcdBackup":                         {one(deleted), Idle{}},
+		"removes the finalizer of coreos/etcd-operator before anything else": {one(deleted, running, oldFinalizer), RemoveFinalizer{}},
 		"waits for an EtcdCluster that does not exist": {one(of(nil)), Wait{
 			Reason:  "ClusterNotFound",
 			Message: "There is no EtcdCluster etcd in namespace ns. Create it, or correct etcdCluster.name. For an etcd that cluster-operator does not manage, write etcdEndpoints instead.",
@@ -230,7 +230,7 @@ func TestEveryStepIsKnownAndDescribesItself(t *testing.T) {
 	}
 }
 
-func TestDelay(t *testing.T) {
+func TestThePauseAfterFailedAttemptsDoublesUpToFiveMinutes(t *testing.T) {
 	tests := map[string]struct {
 		failed int32
 		want   time.Duration
@@ -250,18 +250,18 @@ func TestDelay(t *testing.T) {
 	}
 }
 
-func TestRequeue(t *testing.T) {
+func TestEachStepIsRequeuedWhenItIsDue(t *testing.T) {
 	tests := map[string]struct {
 		step Step
 		want time.Duration
 	}{
-		"looks again when the next attempt is due":  {Backoff{At: t0.Add(7 * time.Second)}, 7 * time.Second},
-		"looks again when the next snapshot is due": {Scheduled{At: t0.Add(time.Hour)}, time.Hour},
-		"what became due meanwhile is done now":     {Scheduled{At: t0.Add(-time.Second)}, atOnce},
-		"leaves a cluster to its watch":             {Wait{Reason: "ClusterNotFound"}, 0},
-		"looks for a Secret again":                  {Wait{Reason: "SecretMissing", Requeue: secretInterval}, secretInterval},
-		"a finished one-shot is left alone":         {Finished{Complete: true}, 0},
-		"a refused one too":                         {Refuse{}, 0},
+		"requeues when the next attempt is due":           {Backoff{At: t0.Add(7 * time.Second)}, 7 * time.Second},
+		"requeues when the next snapshot is due":          {Scheduled{At: t0.Add(time.Hour)}, time.Hour},
+		"requeues at once if the snapshot is due already": {Scheduled{At: t0.Add(-time.Second)}, atOnce},
+		"leaves a cluster to the watch":                   {Wait{Reason: "ClusterNotFound"}, 0},
+		"requeues while a Secret is missing":              {Wait{Reason: "SecretMissing", Requeue: secretInterval}, secretInterval},
+		"does not requeue a finished one-shot":            {Finished{Complete: true}, 0},
+		"does not requeue a refused one-shot":             {Refuse{}, 0},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -73,7 +73,7 @@ func taken(s *State) {
 	s.Status.Snapshot = &v1beta2.Snapshot{Path: "bucket/dir/snap.db", CreatedAt: stamp(t0)}
 }
 
-func TestPlanBySchedule(t *testing.T) {
+func TestTheNextStepOfASchedule(t *testing.T) {
 	at := func(clock string) time.Time {
 		parsed, err := time.Parse("2006-01-02 15:04", "2026-11-"+clock)
 		if err != nil {
@@ -85,58 +85,58 @@ func TestPlanBySchedule(t *testing.T) {
 		state State
 		want  Step
 	}{
-		"the first snapshot of a schedule is taken at its first time":   {cron("0 12 * * *", justMade), Scheduled{At: at("21 12:00")}},
-		"and not forgotten when the operator was down then":             {cron("0 3 * * *"), TakeSnapshot{Number: 1}},
-		"waits for the next time":                                       {cron("0 12 * * *", proven(22*time.Hour)), Scheduled{At: at("21 12:00")}},
-		"takes it at its very second":                                   {cron("0 10 * * *", proven(24*time.Hour)), TakeSnapshot{Number: 1}},
-		"and once":                                                      {cron("0 10 * * *", proven(0)), Scheduled{At: at("22 10:00")}},
-		"takes one for ten that were missed":                            {cron("0 * * * *", proven(10*time.Hour)), TakeSnapshot{Number: 1}},
-		"reckons in its time zone":                                      {cron("0 12 * * *", inBerlin, proven(22*time.Hour)), Scheduled{At: at("21 11:00")}},
-		"leaves out what is too late":                                   {cron("0 3 * * *", proven(48*time.Hour), deadline(3600)), Scheduled{At: at("22 03:00")}},
-		"makes up for what is not too late":                             {cron("30 9 * * *", proven(48*time.Hour), deadline(3600)), TakeSnapshot{Number: 1}},
-		"leaves out what is too late of an interval":                    {series(proven(90*time.Minute), deadline(60)), Scheduled{At: t0.Add(30 * time.Minute)}},
-		"goes on with what began in time":                               {cron("0 3 * * *", proven(48*time.Hour), deadline(3600), failedTries(2, 0)), TakeSnapshot{Number: 3}},
-		"a snapshot of the next year holds nothing up":                  {cron("0 * * * *", proven(-365*24*time.Hour)), TakeSnapshot{Number: 1}},
-		"nor that of an interval":                                       {series(proven(-365 * 24 * time.Hour)), TakeSnapshot{Number: 1}},
-		"clocks that differ by seconds do not matter":                   {series(proven(-30 * time.Second)), Scheduled{At: t0.Add(time.Hour + 30*time.Second)}},
-		"an unknown time zone is said":                                  {cron("0 3 * * *", func(s *State) { s.Spec.BackupPolicy.TimeZone = "Europe/Bonn" }), Refuse{Reason: "InvalidSpec", Message: `backupPolicy: timeZone "Europe/Bonn" is unknown: write a name of the IANA time zone data base, such as Europe/Berlin`}},
-		"a schedule that never comes is said":                           {cron("0 0 30 2 *"), Refuse{Reason: "InvalidSpec", Message: `backupPolicy: schedule "0 0 30 2 *" is never due: there is no such date`}},
-		"takes one now when it is asked for":                            {cron("0 12 * * *", proven(time.Minute), asks("a", "")), TakeSnapshot{Number: 1}},
-		"and again for a new value":                                     {cron("0 12 * * *", proven(time.Minute), asks("b", "a")), TakeSnapshot{Number: 1}},
-		"and once for each":                                             {cron("0 12 * * *", proven(time.Minute), asks("a", "a")), Scheduled{At: at("21 12:00")}},
-		"a one-shot cannot be asked again":                              {one(condition("Complete", "Complete", 1), asks("a", "")), Finished{Complete: true}},
-		"takes none while it is suspended":                              {series(proven(2*time.Hour), suspends), Suspended{}},
-		"and tries none again":                                          {series(failedTries(2, 0), suspends), Suspended{}},
-		"but those that are asked for":                                  {series(proven(2*time.Hour), suspends, asks("a", "")), TakeSnapshot{Number: 1}},
-		"a suspended series of a cluster that is gone is not bothered":  {series(of(nil), suspends), Suspended{}},
-		"a cluster without quorum is saved where that is wanted":        {one(marks, of(&Cluster{Message: "no quorum", ClientURLs: []string{"http://a:2379"}})), TakeSnapshot{Number: 1}},
-		"holds the EtcdBackup before it writes what would have to go":   {one(deletes), Hold{}},
-		"and lets go when that is no longer wanted":                     {one(held), Release{}},
-		"holds nothing of what cannot be":                               {one(deletes, func(s *State) { s.Spec.StorageType = v1beta2.StorageABS }), Refuse{Reason: "StorageNotSupported", Message: problemOf(func(s *State) { s.Spec.StorageType = v1beta2.StorageABS })}},
-		"removes the snapshots of what goes":                            {one(goes(0)), Purge{Number: 1}},
-		"ends the attempt first":                                        {one(goes(0), attempt(Attempt{Generation: 1, Number: 1})), Cancel{}},
-		"watches the removal":                                           {one(goes(0), attempt(Attempt{Kind: KindPurge})), Watch{}},
-		"tells that it failed":                                          {one(goes(0), attempt(Attempt{Kind: KindPurge, Result: &Result{Failure: &Failure{"AccessDenied", "no"}}})), Report{}},
-		"waits before it removes again":                                 {one(goes(time.Minute), failedTries(1, time.Second)), Backoff{At: t0.Add(time.Second)}},
-		"then removes again":                                            {one(goes(time.Minute), failedTries(1, 0)), Purge{Number: 2}},
-		"lets go when all are removed":                                  {one(goes(0), attempt(Attempt{Kind: KindPurge, Result: &Result{Pruned: 3}})), Release{Removed: 3}},
-		"a store that is gone does not hang it for ever":                {one(goes(11*time.Minute), attempt(Attempt{Kind: KindPurge, Result: &Result{Failure: &Failure{"StoreUnreachable", "no"}}})), Release{Cause: "no"}},
-		"nor does an operator that dies of it":                          {one(goes(11*time.Minute), stopped(3, time.Minute)), Release{Cause: "The operator could not delete them within 10m0s."}},
-		"an operator that was down for long still removes them":         {one(goes(24 * time.Hour)), Purge{Number: 1}},
-		"who changes their mind is let go at once":                      {one(goes(0), func(s *State) { s.Spec.DeletionPolicy = v1beta2.DeletionRetain }), Release{}},
-		"a spec that cannot be does not hang it":                        {one(goes(0), func(s *State) { s.Spec.StorageType = v1beta2.StorageABS }), Release{}},
-		"a one-shot goes when its time is over":                         {one(ttl(60, time.Minute)), Expire{}},
-		"and not before":                                                {one(ttl(61, time.Minute)), Finished{Complete: true, Until: t0.Add(time.Second)}},
-		"a one-shot that is tried again does not go":                    {one(ttl(60, time.Hour), edited), TakeSnapshot{Number: 1}},
-		"tries the newest snapshot out when that is due":                {series(proven(time.Minute), drillsAt("0 10 * * *"), drilledAt(time.Hour, "Passed")), Drill{Number: 1, Path: "bucket/dir/snap.db/ns/b/0000000000000001/x.db"}},
-		"tries it out once":                                             {series(proven(time.Minute), drillsAt("0 10 * * *"), drilledAt(0, "Passed")), Scheduled{At: t0.Add(59 * time.Minute), Drill: t0.Add(24 * time.Hour)}},
-		"takes a snapshot first where both are due":                     {series(proven(time.Hour), drillsAt("0 10 * * *")), TakeSnapshot{Number: 1}},
-		"tries nothing out where there is nothing":                      {series(failedTries(1, time.Second), drillsAt("* * * * *")), Backoff{At: t0.Add(time.Second)}},
-		"a drill that could not be carried out is tried again when due": {series(proven(time.Minute), drillsAt("@daily"), drillFailed(2, 0)), Drill{Number: 3, Path: "bucket/dir/snap.db/ns/b/0000000000000001/x.db"}},
-		"and not before then":                                           {series(proven(time.Minute), drillsAt("@daily"), drillFailed(2, time.Second)), Scheduled{At: t0.Add(59 * time.Minute), Drill: t0.Add(time.Second)}},
-		"a one-shot that is complete is tried out, too":                 {one(condition("Complete", "Complete", 1), taken, drillsAt("* * * * *")), Drill{Number: 1, Path: "bucket/dir/snap.db"}},
-		"a suspended series is not tried out":                           {series(proven(time.Minute), suspends, drillsAt("* * * * *")), Suspended{}},
-		"what was tried out in the future says nothing":                 {series(proven(time.Minute), drillsAt("0 10 * * *"), drilledAt(-48*time.Hour, "Passed"), func(s *State) { s.CreatedAt = t0.Add(-time.Hour) }), Drill{Number: 1, Path: "bucket/dir/snap.db/ns/b/0000000000000001/x.db"}},
+		"the first snapshot of a schedule is taken at its first time":               {cron("0 12 * * *", justMade), Scheduled{At: at("21 12:00")}},
+		"and not forgotten when the operator was down then":                         {cron("0 3 * * *"), TakeSnapshot{Number: 1}},
+		"waits until the next snapshot is due":                                      {cron("0 12 * * *", proven(22*time.Hour)), Scheduled{At: at("21 12:00")}},
+		"takes a snapshot in the second in which it is due":                         {cron("0 10 * * *", proven(24*time.Hour)), TakeSnapshot{Number: 1}},
+		"takes one snapshot at that time":                                           {cron("0 10 * * *", proven(0)), Scheduled{At: at("22 10:00")}},
+		"takes one snapshot for ten missed ones":                                    {cron("0 * * * *", proven(10*time.Hour)), TakeSnapshot{Number: 1}},
+		"uses the time zone of the schedule":                                        {cron("0 12 * * *", inBerlin, proven(22*time.Hour)), Scheduled{At: at("21 11:00")}},
+		"skips a snapshot after its starting deadline":                              {cron("0 3 * * *", proven(48*time.Hour), deadline(3600)), Scheduled{At: at("22 03:00")}},
+		"takes a missed snapshot before its starting deadline":                      {cron("30 9 * * *", proven(48*time.Hour), deadline(3600)), TakeSnapshot{Number: 1}},
+		"skips a snapshot of an interval after its starting deadline":               {series(proven(90*time.Minute), deadline(60)), Scheduled{At: t0.Add(30 * time.Minute)}},
+		"retries a snapshot that started before its deadline":                       {cron("0 3 * * *", proven(48*time.Hour), deadline(3600), failedTries(2, 0)), TakeSnapshot{Number: 3}},
+		"a snapshot from the future does not delay a schedule":                      {cron("0 * * * *", proven(-365*24*time.Hour)), TakeSnapshot{Number: 1}},
+		"a snapshot from the future does not delay an interval":                     {series(proven(-365 * 24 * time.Hour)), TakeSnapshot{Number: 1}},
+		"clocks that differ by seconds do not matter":                               {series(proven(-30 * time.Second)), Scheduled{At: t0.Add(time.Hour + 30*time.Second)}},
+		"refuses an unknown time zone":                                              {cron("0 3 * * *", func(s *State) { s.Spec.BackupPolicy.TimeZone = "Europe/Bonn" }), Refuse{Reason: "InvalidSpec", Message: `backupPolicy: timeZone "Europe/Bonn" is unknown: write a name of the IANA time zone data base, such as Europe/Berlin`}},
+		"refuses a schedule that is never due":                                      {cron("0 0 30 2 *"), Refuse{Reason: "InvalidSpec", Message: `backupPolicy: schedule "0 0 30 2 *" is never due: there is no such date`}},
+		"takes a snapshot at once if the annotation asks for it":                    {cron("0 12 * * *", proven(time.Minute), asks("a", "")), TakeSnapshot{Number: 1}},
+		"takes another one for a new value of the annotation":                       {cron("0 12 * * *", proven(time.Minute), asks("b", "a")), TakeSnapshot{Number: 1}},
+		"takes one snapshot for each value of the annotation":                       {cron("0 12 * * *", proven(time.Minute), asks("a", "a")), Scheduled{At: at("21 12:00")}},
+		"a one-shot ignores the annotation":                                         {one(condition("Complete", "Complete", 1), asks("a", "")), Finished{Complete: true}},
+		"takes no snapshot while it is suspended":                                   {series(proven(2*time.Hour), suspends), Suspended{}},
+		"retries no snapshot while it is suspended":                                 {series(failedTries(2, 0), suspends), Suspended{}},
+		"takes a snapshot that the annotation asks for while it is suspended":       {series(proven(2*time.Hour), suspends, asks("a", "")), TakeSnapshot{Number: 1}},
+		"a suspended series does not need its cluster":                              {series(of(nil), suspends), Suspended{}},
+		"takes a snapshot without quorum if noQuorum is Mark":                       {one(marks, of(&Cluster{Message: "no quorum", ClientURLs: []string{"http://a:2379"}})), TakeSnapshot{Number: 1}},
+		"sets the finalizer before the first snapshot":                              {one(deletes), Hold{}},
+		"removes the finalizer if deletionPolicy is no longer Delete":               {one(held), Release{}},
+		"sets no finalizer for an invalid spec":                                     {one(deletes, func(s *State) { s.Spec.StorageType = v1beta2.StorageABS }), Refuse{Reason: "StorageNotSupported", Message: problemOf(func(s *State) { s.Spec.StorageType = v1beta2.StorageABS })}},
+		"deletes the snapshots of a deleted EtcdBackup":                             {one(goes(0)), Purge{Number: 1}},
+		"stops a running attempt before it deletes the snapshots":                   {one(goes(0), attempt(Attempt{Generation: 1, Number: 1})), Cancel{}},
+		"watches the deletion of the snapshots":                                     {one(goes(0), attempt(Attempt{Kind: KindPurge})), Watch{}},
+		"reports a failed deletion of the snapshots":                                {one(goes(0), attempt(Attempt{Kind: KindPurge, Result: &Result{Failure: &Failure{"AccessDenied", "no"}}})), Report{}},
+		"waits before it deletes the snapshots again":                               {one(goes(time.Minute), failedTries(1, time.Second)), Backoff{At: t0.Add(time.Second)}},
+		"deletes the snapshots again after the pause":                               {one(goes(time.Minute), failedTries(1, 0)), Purge{Number: 2}},
+		"removes the finalizer when all snapshots are deleted":                      {one(goes(0), attempt(Attempt{Kind: KindPurge, Result: &Result{Pruned: 3}})), Release{Removed: 3}},
+		"gives up after ten minutes if the store does not answer":                   {one(goes(11*time.Minute), attempt(Attempt{Kind: KindPurge, Result: &Result{Failure: &Failure{"StoreUnreachable", "no"}}})), Release{Cause: "no"}},
+		"gives up after ten minutes if the operator was killed during each attempt": {one(goes(11*time.Minute), stopped(3, time.Minute)), Release{Cause: "The operator could not delete them within 10m0s."}},
+		"deletes the snapshots after a long downtime of the operator":               {one(goes(24 * time.Hour)), Purge{Number: 1}},
+		"removes the finalizer if deletionPolicy becomes Retain":                    {one(goes(0), func(s *State) { s.Spec.DeletionPolicy = v1beta2.DeletionRetain }), Release{}},
+		"removes the finalizer if the spec is invalid":                              {one(goes(0), func(s *State) { s.Spec.StorageType = v1beta2.StorageABS }), Release{}},
+		"a one-shot is deleted when its time to live is over":                       {one(ttl(60, time.Minute)), Expire{}},
+		"a one-shot is kept before that":                                            {one(ttl(61, time.Minute)), Finished{Complete: true, Until: t0.Add(time.Second)}},
+		"a one-shot with a changed spec is kept":                                    {one(ttl(60, time.Hour), edited), TakeSnapshot{Number: 1}},
+		"runs the restore test of the newest snapshot when it is due":               {series(proven(time.Minute), drillsAt("0 10 * * *"), drilledAt(time.Hour, "Passed")), Drill{Number: 1, Path: "bucket/dir/snap.db/ns/b/0000000000000001/x.db"}},
+		"runs the restore test once":                                                {series(proven(time.Minute), drillsAt("0 10 * * *"), drilledAt(0, "Passed")), Scheduled{At: t0.Add(59 * time.Minute), Drill: t0.Add(24 * time.Hour)}},
+		"takes a snapshot first if both are due":                                    {series(proven(time.Hour), drillsAt("0 10 * * *")), TakeSnapshot{Number: 1}},
+		"runs no restore test without a snapshot":                                   {series(failedTries(1, time.Second), drillsAt("* * * * *")), Backoff{At: t0.Add(time.Second)}},
+		"retries a restore test that could not run":                                 {series(proven(time.Minute), drillsAt("@daily"), drillFailed(2, 0)), Drill{Number: 3, Path: "bucket/dir/snap.db/ns/b/0000000000000001/x.db"}},
+		"waits before it retries a restore test":                                    {series(proven(time.Minute), drillsAt("@daily"), drillFailed(2, time.Second)), Scheduled{At: t0.Add(59 * time.Minute), Drill: t0.Add(time.Second)}},
+		"runs the restore test of a complete one-shot":                              {one(condition("Complete", "Complete", 1), taken, drillsAt("* * * * *")), Drill{Number: 1, Path: "bucket/dir/snap.db"}},
+		"a suspended series runs no restore test":                                   {series(proven(time.Minute), suspends, drillsAt("* * * * *")), Suspended{}},
+		"ignores a restore test from the future":                                    {series(proven(time.Minute), drillsAt("0 10 * * *"), drilledAt(-48*time.Hour, "Passed"), func(s *State) { s.CreatedAt = t0.Add(-time.Hour) }), Drill{Number: 1, Path: "bucket/dir/snap.db/ns/b/0000000000000001/x.db"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -147,15 +147,15 @@ func TestPlanBySchedule(t *testing.T) {
 	}
 }
 
-func TestSleepsNoLongerThanAClockCanBeTrusted(t *testing.T) {
+func TestNoRequeueIsLongerThanAnHour(t *testing.T) {
 	for name, test := range map[string]struct {
 		step Step
 		want time.Duration
 	}{
-		"an hour at most, since a clock that is set moves no timer": {Scheduled{At: t0.Add(24 * time.Hour)}, time.Hour},
-		"until a drill that comes first":                            {Scheduled{At: t0.Add(time.Hour), Drill: t0.Add(time.Minute)}, time.Minute},
-		"until what has ended is to go":                             {Finished{Until: t0.Add(time.Second)}, time.Second},
-		"for ever where nothing comes":                              {Finished{}, 0},
+		"an hour at most, because a timer does not follow a clock that is set": {Scheduled{At: t0.Add(24 * time.Hour)}, time.Hour},
+		"until a restore test that is due first":                               {Scheduled{At: t0.Add(time.Hour), Drill: t0.Add(time.Minute)}, time.Minute},
+		"until the time to live is over":                                       {Finished{Until: t0.Add(time.Second)}, time.Second},
+		"no requeue if nothing is due":                                         {Finished{}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := test.step.describe(one()).Requeue; got != test.want {
@@ -165,7 +165,7 @@ func TestSleepsNoLongerThanAClockCanBeTrusted(t *testing.T) {
 	}
 }
 
-func TestKeepWithin(t *testing.T) {
+func TestKeepWithinHasNumbersWithUnits(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"": 0, "2w": 14 * 24 * time.Hour, "1d12h": 36 * time.Hour, "90m30s": 90*time.Minute + 30*time.Second,
 		"99999w": century, "99999w99999w99999w": century,
@@ -181,9 +181,9 @@ func TestKeepWithin(t *testing.T) {
 	}
 }
 
-// TestASeriesRunsOnceForEachTime follows a series through two days in which the operator is down for a while, is
+// TestASeriesTakesOneSnapshotForEachTime follows a series through two days in which the operator is down for a while, is
 // asked for a snapshot, and the clock is set back.
-func TestASeriesRunsOnceForEachTime(t *testing.T) {
+func TestASeriesTakesOneSnapshotForEachTime(t *testing.T) {
 	s := cron("0 */6 * * *", justMade)
 	var taken []string
 	for minute := range 48 * 60 {

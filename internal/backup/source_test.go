@@ -34,8 +34,8 @@ func newStream(t *testing.T, first string) *stream {
 	}
 }
 
-func TestStream(t *testing.T) {
-	t.Run("a member that goes silent ends the stream", func(t *testing.T) {
+func TestASnapshotStreamEnds(t *testing.T) {
+	t.Run("if the member sends no data", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newStream(t, "bytes")
 			defer s.Close()
@@ -48,7 +48,7 @@ func TestStream(t *testing.T) {
 			}
 		})
 	})
-	t.Run("a store that is slow to take bytes is not the member's fault", func(t *testing.T) {
+	t.Run("but not if the store is slow", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newStream(t, "bytes")
 			defer s.Close()
@@ -60,7 +60,7 @@ func TestStream(t *testing.T) {
 			}
 		})
 	})
-	t.Run("an end from outside is not called a stall", func(t *testing.T) {
+	t.Run("without the error of a stall if the attempt is cancelled", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newStream(t, "")
 			time.AfterFunc(time.Second, func() { s.cancel(context.Canceled) })

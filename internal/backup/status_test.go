@@ -56,7 +56,7 @@ func snapshotAt(path string, at time.Time) *v1beta2.Snapshot {
 	return &v1beta2.Snapshot{Path: path, Revision: 42, Keys: 7, Size: 4096, EtcdVersion: "3.6.16", CreatedAt: stamp(at)}
 }
 
-func TestStatus(t *testing.T) {
+func TestTheConditionsOfEachStep(t *testing.T) {
 	denied := &Failure{v1beta2.ReasonAccessDenied, "access denied"}
 	exists := &Failure{v1beta2.ReasonObjectExists, "it exists"}
 	seriesPath := "bucket/dir/snap.db/ns/b/1/x.db"
@@ -91,7 +91,7 @@ Running=False Complete
 Stalled=False Complete
 succeeded=true attempts=2 began=09:59:57 success=10:00:00 revision=42 version=3.6.16
 `},
-		"a failure that may pass is retried, and stalls nothing": {one(ended(1, Result{Failure: denied})), Report{}, nil, `
+		"a temporary failure is retried and does not stall": {one(ended(1, Result{Failure: denied})), Report{}, nil, `
 Complete=False AccessDenied
 Failed=False AccessDenied
 Ready=False AccessDenied
@@ -131,7 +131,7 @@ Running=False Scheduled
 Stalled=False Scheduled
 succeeded=true attempts=0 began=09:59:57 next=10:59:58 success=10:00:00 revision=42 version=3.6.16
 `},
-		"a series whose status was lost counts from what is in the store": {series(ended(1, Result{Found: true, Snapshot: snapshotAt(seriesPath, t0.Add(-30*time.Minute))})), Report{}, nil, `
+		"a series whose status was lost counts from the snapshot in the store": {series(ended(1, Result{Found: true, Snapshot: snapshotAt(seriesPath, t0.Add(-30*time.Minute))})), Report{}, nil, `
 Complete=False Scheduled
 Failed=False Scheduled
 Ready=True Scheduled
@@ -155,7 +155,7 @@ Running=False ClusterNotFound
 Stalled=False ClusterNotFound
 succeeded=false attempts=0
 `},
-		"an attempt that the operator did not survive is told, with when the next is due": {one(stopped(1, time.Second)), Backoff{At: t0.Add(4 * time.Second), Interrupted: true}, nil, `
+		"an attempt during which the operator stopped is reported with the next time": {one(stopped(1, time.Second)), Backoff{At: t0.Add(4 * time.Second), Interrupted: true}, nil, `
 Complete=False Retrying
 Failed=False Retrying
 Ready=False Retrying
@@ -163,7 +163,7 @@ Running=False Retrying
 Stalled=False Retrying
 succeeded=false attempts=1 began=09:59:59 next=10:00:04
 `},
-		"an effect that did not come about is told, and counts as no attempt": {one(), TakeSnapshot{Number: 1}, errors.New("stopping"), `
+		"a failed effect is reported and does not count as an attempt": {one(), TakeSnapshot{Number: 1}, errors.New("stopping"), `
 Complete=False Pending
 Failed=False Pending
 Ready=False Retrying
@@ -198,7 +198,7 @@ func with(s State, changes ...change) State {
 	return s
 }
 
-func TestStatusKeeps(t *testing.T) {
+func TestTheStatusKeepsItsFacts(t *testing.T) {
 	idle := func(s *State) { s.Attempt = nil }
 	denied := after(one(ended(1, Result{Failure: &Failure{v1beta2.ReasonAccessDenied, "access denied"}})), Report{}, idle)
 	taken := after(series(ended(1, Result{
@@ -206,10 +206,10 @@ func TestStatusKeeps(t *testing.T) {
 	})), Report{}, idle)
 	complete := after(one(ended(1, Result{Snapshot: snapshotAt("bucket/dir/snap.db", t0)})), Report{}, idle)
 
-	t.Run("a failure stays shown until the next attempt is due", func(t *testing.T) {
+	t.Run("a failure stays in the status until the next attempt is due", func(t *testing.T) {
 		unchanged(t, denied)
 	})
-	t.Run("a schedule that was told is not told again, nor the problem beside it lost", func(t *testing.T) {
+	t.Run("a report about the schedule keeps the problem that it mentions", func(t *testing.T) {
 		unchanged(t, taken)
 		if m := message(taken.Status, "Ready"); !strings.Contains(m, "object lock") {
 			t.Errorf("Ready says %q", m)
@@ -218,7 +218,7 @@ func TestStatusKeeps(t *testing.T) {
 	t.Run("a complete one-shot causes no write", func(t *testing.T) {
 		unchanged(t, complete)
 	})
-	t.Run("the cause of a failure stays shown while the next attempt runs", func(t *testing.T) {
+	t.Run("a failure stays in the status while the next attempt runs", func(t *testing.T) {
 		s := after(denied, TakeSnapshot{Number: 2})
 		if m := message(s.Status, "Ready"); !strings.HasPrefix(m, "access denied") {
 			t.Errorf("Ready says %q", m)
@@ -230,19 +230,19 @@ func TestStatusKeeps(t *testing.T) {
 			t.Error(picture(s.Status))
 		}
 	})
-	t.Run("a complete one-shot under a new spec is not complete any more", func(t *testing.T) {
+	t.Run("a complete one-shot is not complete after a change of its spec", func(t *testing.T) {
 		s := after(with(complete, edited), TakeSnapshot{Number: 1})
 		if !strings.Contains(picture(s.Status), "Complete=False") || !strings.Contains(picture(s.Status), "Ready=False") {
 			t.Error(picture(s.Status))
 		}
 	})
-	t.Run("the last proven snapshot stays shown when the next fails", func(t *testing.T) {
+	t.Run("the last verified snapshot stays in the status when the next attempt fails", func(t *testing.T) {
 		s := after(with(taken, ended(1, Result{Failure: &Failure{v1beta2.ReasonAccessDenied, "access denied"}})), Report{})
 		if s.Status.Snapshot == nil || s.Status.LastSuccessDate == nil || s.Status.Succeeded {
 			t.Error(picture(s.Status))
 		}
 	})
-	t.Run("a long answer of a server is cut", func(t *testing.T) {
+	t.Run("a long answer of a server is shortened", func(t *testing.T) {
 		s := after(one(), Wait{Reason: "ClusterNotAvailable", Message: strings.Repeat("ü", 5000)})
 		if m := message(s.Status, "Ready"); len(m) > 1600 || !strings.HasSuffix(m, "ü…") {
 			t.Errorf("%d bytes, ending in %q", len(m), m[len(m)-8:])
@@ -259,7 +259,7 @@ func unchanged(t *testing.T, s State) {
 	}
 }
 
-func TestOldStatusFields(t *testing.T) {
+func TestTheOldStatusFieldsAreStillWritten(t *testing.T) {
 	failed := after(one(ended(1, Result{Failure: &Failure{v1beta2.ReasonAccessDenied, "access denied"}})), Report{})
 	if failed.Status.Succeeded || failed.Status.Reason != "AccessDenied: access denied" {
 		t.Errorf("succeeded %v, Reason %q", failed.Status.Succeeded, failed.Status.Reason)
@@ -270,15 +270,15 @@ func TestOldStatusFields(t *testing.T) {
 	}
 }
 
-func TestProgress(t *testing.T) {
+func TestProgressIsOneSentence(t *testing.T) {
 	tests := map[string]struct {
 		progress Progress
 		want     string
 	}{
-		"says that it waits for its turn": {Progress{}, "The attempt starts when a worker of the operator is free."},
-		"says what it does":               {Progress{Stage: "reading"}, "The operator is reading."},
-		"says how far it is":              {Progress{Stage: "streaming", Bytes: 3 << 19, About: 40 << 20}, "The operator is streaming: 1.5 MiB of about 40.0 MiB."},
-		"says what is known":              {Progress{Stage: "streaming", Bytes: 1 << 20}, "The operator is streaming: 1.0 MiB."},
+		"while it waits for a worker":            {Progress{}, "The attempt starts when a worker of the operator is free."},
+		"with what it does":                      {Progress{Stage: "reading"}, "The operator is reading."},
+		"with the bytes and the total":           {Progress{Stage: "streaming", Bytes: 3 << 19, About: 40 << 20}, "The operator is streaming: 1.5 MiB of about 40.0 MiB."},
+		"with the bytes if the total is unknown": {Progress{Stage: "streaming", Bytes: 1 << 20}, "The operator is streaming: 1.0 MiB."},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -289,26 +289,26 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-func TestEvents(t *testing.T) {
+func TestTheEventsOfEachStep(t *testing.T) {
 	tests := map[string]struct {
 		state State
 		step  Step
 		want  []planning.Event
 	}{
-		"tells of a snapshot": {one(ended(1, Result{Snapshot: snapshotAt("b/k", t0)})), Report{}, []planning.Event{
+		"reports a snapshot": {one(ended(1, Result{Snapshot: snapshotAt("b/k", t0)})), Report{}, []planning.Event{
 			{Type: "Normal", Reason: "SnapshotTaken", Action: "TakeSnapshot", Note: "Snapshot b/k holds revision 42, with 7 keys and 4096 bytes. It took 3s."},
 		}},
-		"tells of no snapshot that was there before": {series(ended(1, Result{Found: true, Snapshot: snapshotAt("b/k", t0)})), Report{}, nil},
-		"warns of a failure": {one(ended(2, Result{Failure: &Failure{"AccessDenied", "denied"}})), Report{}, []planning.Event{
+		"does not report a snapshot that existed before": {series(ended(1, Result{Found: true, Snapshot: snapshotAt("b/k", t0)})), Report{}, nil},
+		"warns about a failure": {one(ended(2, Result{Failure: &Failure{"AccessDenied", "denied"}})), Report{}, []planning.Event{
 			{Type: "Warning", Reason: "AccessDenied", Action: "TakeSnapshot", Note: "Attempt 2 to take a snapshot failed. denied"},
 		}},
-		"a failed removal is told beside the snapshot": {series(ended(1, Result{Snapshot: snapshotAt("b/k", t0), Pruned: 1, PruneProblem: "locked"})), Report{}, []planning.Event{
+		"reports a failed deletion besides the snapshot": {series(ended(1, Result{Snapshot: snapshotAt("b/k", t0), Pruned: 1, PruneProblem: "locked"})), Report{}, []planning.Event{
 			{Type: "Normal", Reason: "SnapshotTaken", Action: "TakeSnapshot", Note: "Snapshot b/k holds revision 42, with 7 keys and 4096 bytes. It took 3s."},
 			{Type: "Normal", Reason: "SnapshotsRemoved", Action: "RemoveSnapshots", Note: "The operator deleted old snapshots: 1."},
 			{Type: "Warning", Reason: "RemoveFailed", Action: "RemoveSnapshots", Note: "locked"},
 		}},
-		"warns of a spec that can never work": {one(), Refuse{Reason: "InvalidSpec", Message: "m"}, []planning.Event{{Type: "Warning", Reason: "InvalidSpec", Action: "Validate", Note: "m"}}},
-		"waiting is no event":                 {one(), Wait{Reason: "SecretMissing"}, nil},
+		"warns about an invalid spec": {one(), Refuse{Reason: "InvalidSpec", Message: "m"}, []planning.Event{{Type: "Warning", Reason: "InvalidSpec", Action: "Validate", Note: "m"}}},
+		"waiting is no event":         {one(), Wait{Reason: "SecretMissing"}, nil},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

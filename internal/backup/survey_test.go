@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestSurveyNamesWhyAnEndpointCannotBeReached(t *testing.T) {
+func TestTheAnswerHasTheErrorOfAnUnreachableEndpoint(t *testing.T) {
 	answers := survey(t.Context(), []string{"http://127.0.0.1:1", "http://name.invalid:2379"}, nil)
 	for i, want := range []string{"connection refused", "name.invalid"} {
 		if answers[i].Err == nil || !strings.Contains(answers[i].Err.Error(), want) {
@@ -18,7 +18,7 @@ func TestSurveyNamesWhyAnEndpointCannotBeReached(t *testing.T) {
 	}
 }
 
-func TestSurveyDoesNotWaitForAMemberThatHangs(t *testing.T) {
+func TestAMemberThatHangsDoesNotDelayTheOthers(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

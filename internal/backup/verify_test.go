@@ -21,7 +21,7 @@ import (
 
 func verifies(s *State) { s.Spec.Verify = v1beta2.VerifyRestore }
 
-// drilling makes every drill end so, and counts them.
+// drilling makes every restore test end with that result, and records the keys.
 func drilling(w *world, found snapshot.Drilled, err error) *[]string {
 	var keys []string
 	w.drill = func(_ context.Context, r snapshot.DrillRequest) (snapshot.Drilled, error) {
@@ -31,8 +31,8 @@ func drilling(w *world, found snapshot.Drilled, err error) *[]string {
 	return &keys
 }
 
-func TestVerify(t *testing.T) {
-	t.Run("reads the snapshot back that was just taken", func(t *testing.T) {
+func TestVerifyRestoreTestsEachSnapshot(t *testing.T) {
+	t.Run("tests the snapshot that was just taken", func(t *testing.T) {
 		w := newWorld(t)
 		keys := drilling(w, snapshot.Drilled{Compared: true}, nil)
 		r := w.attempt(one(verifies))
@@ -40,14 +40,14 @@ func TestVerify(t *testing.T) {
 			t.Errorf("%q, %+v", *keys, r)
 		}
 	})
-	t.Run("does not where it is not asked to", func(t *testing.T) {
+	t.Run("tests no snapshot if the spec does not ask for it", func(t *testing.T) {
 		w := newWorld(t)
 		keys := drilling(w, snapshot.Drilled{}, nil)
 		if r := w.attempt(one()); len(*keys) > 0 || r.Drill != nil {
 			t.Errorf("%q, %+v", *keys, r)
 		}
 	})
-	t.Run("a snapshot that cannot be restored is no success", func(t *testing.T) {
+	t.Run("the attempt fails if the snapshot cannot be restored", func(t *testing.T) {
 		for _, err := range []error{dbfile.ErrCorrupt, dbfile.ErrNoTrailer, snapshot.ErrUnrestorable, snapshot.ErrDiffers, fs.ErrNotExist} {
 			w := newWorld(t)
 			drilling(w, snapshot.Drilled{}, fmt.Errorf("drill: %w", err))
@@ -57,7 +57,7 @@ func TestVerify(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a store that does not answer says nothing of the snapshot", func(t *testing.T) {
+	t.Run("an unreachable store does not condemn the snapshot", func(t *testing.T) {
 		w := newWorld(t)
 		drilling(w, snapshot.Drilled{}, errors.New("connection reset"))
 		r := w.attempt(one(verifies))
@@ -65,14 +65,14 @@ func TestVerify(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	})
-	t.Run("an identity that is missing is named", func(t *testing.T) {
+	t.Run("the message names a missing identity", func(t *testing.T) {
 		w := newWorld(t)
 		drilling(w, snapshot.Drilled{}, snapshot.ErrIdentity)
 		if r := w.attempt(one(verifies)); r.Failure == nil || r.Failure.Reason != "SecretMissing" || !strings.Contains(r.Failure.Message, "age-identity") {
 			t.Errorf("%+v", r.Failure)
 		}
 	})
-	t.Run("a series takes another in the place of one that cannot be restored", func(t *testing.T) {
+	t.Run("a series takes another snapshot if one cannot be restored", func(t *testing.T) {
 		w := newWorld(t)
 		drilling(w, snapshot.Drilled{}, snapshot.ErrDiffers)
 		broken := w.attempt(series(verifies))
@@ -83,7 +83,7 @@ func TestVerify(t *testing.T) {
 			t.Errorf("%d saves, %+v", len(w.saves), r)
 		}
 	})
-	t.Run("a drill tries out the newest, and takes none", func(t *testing.T) {
+	t.Run("a restore test reads the newest snapshot and takes none", func(t *testing.T) {
 		w := newWorld(t)
 		keys := drilling(w, snapshot.Drilled{Why: "the cluster is compacted"}, nil)
 		o := orderOf(series(proven(time.Minute)))
@@ -95,7 +95,7 @@ func TestVerify(t *testing.T) {
 	})
 }
 
-func TestLiveClusterIsComparedOnlyWhereItIsTheSame(t *testing.T) {
+func TestASnapshotIsComparedWithItsOwnClusterOnly(t *testing.T) {
 	w := newWorld(t)
 	var asked []string
 	w.hash = func(_ context.Context, url string, _ *tls.Config, _ int64) (uint32, int64, error) {
@@ -122,31 +122,31 @@ func TestLiveClusterIsComparedOnlyWhereItIsTheSame(t *testing.T) {
 	}
 }
 
-func TestNoQuorum(t *testing.T) {
+func TestASnapshotWithoutQuorum(t *testing.T) {
 	lost := func(w *world) {
 		w.survey = func(context.Context, []string, *tls.Config) []answer { return []answer{member("a", 41, noQuorum)} }
 	}
-	t.Run("is refused, and the message names the way out", func(t *testing.T) {
+	t.Run("is refused, and the message names noQuorum: Mark", func(t *testing.T) {
 		w := newWorld(t)
 		lost(w)
 		if r := w.attempt(one()); r.Failure == nil || r.Failure.Reason != "ClusterNotAvailable" || !strings.Contains(r.Failure.Message, "noQuorum: Mark") || len(w.saves) > 0 {
 			t.Errorf("%+v", r)
 		}
 	})
-	t.Run("is marked in manifest and status where that is wanted", func(t *testing.T) {
+	t.Run("is marked in its manifest and in the status if noQuorum is Mark", func(t *testing.T) {
 		w := newWorld(t)
 		lost(w)
 		if w.attempt(one(marks)); len(w.saves) != 1 || !w.saves[0].NoQuorum {
 			t.Errorf("%+v", w.saves)
 		}
 	})
-	t.Run("a cluster with a quorum is not marked", func(t *testing.T) {
+	t.Run("is not marked if the cluster has a quorum", func(t *testing.T) {
 		w := newWorld(t)
 		if w.attempt(one(marks)); len(w.saves) != 1 || w.saves[0].NoQuorum {
 			t.Errorf("%+v", w.saves)
 		}
 	})
-	t.Run("the most advanced voter is taken", func(t *testing.T) {
+	t.Run("is taken from the most advanced voter", func(t *testing.T) {
 		ahead := func(a *answer) { a.Status.RaftIndex = 100 }
 		got, err := choose([]answer{member("a", 50, noQuorum), member("bb", 40, noQuorum, ahead), member("c", 60, noQuorum, learns)}, "", true)
 		if err != nil || got.URL != "bb" {
@@ -155,8 +155,8 @@ func TestNoQuorum(t *testing.T) {
 	})
 }
 
-func TestNow(t *testing.T) {
-	t.Run("takes one before it is due", func(t *testing.T) {
+func TestTheAnnotationAsksForOneSnapshot(t *testing.T) {
+	t.Run("takes a snapshot before it is due", func(t *testing.T) {
 		w := newWorld(t)
 		w.attempt(series())
 		w.now = at(t0.Add(time.Minute))
@@ -164,7 +164,7 @@ func TestNow(t *testing.T) {
 			t.Errorf("%d saves, %+v", len(w.saves), r)
 		}
 	})
-	t.Run("takes it once where the operator was killed before it could say so", func(t *testing.T) {
+	t.Run("takes one snapshot if the operator was killed before it could report it", func(t *testing.T) {
 		w := newWorld(t)
 		w.attempt(series(asks("x", "")))
 		w.now = at(t0.Add(time.Minute))
@@ -201,13 +201,13 @@ func (bucketless) List(context.Context, string) iter.Seq2[objstore.Object, error
 	return func(yield func(objstore.Object, error) bool) { yield(objstore.Object{}, objstore.ErrNoBucket) }
 }
 
-func TestPurge(t *testing.T) {
+func TestDeletionPolicyDeleteDeletesTheSnapshots(t *testing.T) {
 	purges := func(w *world, s State) Result {
 		o := orderOf(s)
 		o.Kind = KindPurge
 		return w.taker.attempt(t.Context(), o, &tracker{})
 	}
-	t.Run("removes what it wrote, in every life of the cluster, and nothing else", func(t *testing.T) {
+	t.Run("deletes its own snapshots of every incarnation, and nothing else", func(t *testing.T) {
 		w := newWorld(t)
 		w.attempt(series())
 		w.survey = func(context.Context, []string, *tls.Config) []answer { return []answer{member("a", 41, ofCluster2)} }
@@ -225,7 +225,7 @@ func TestPurge(t *testing.T) {
 			t.Errorf("left %q", keys)
 		}
 	})
-	t.Run("removes a one-shot's, and not what was there before", func(t *testing.T) {
+	t.Run("deletes the snapshot of a one-shot, and no older object", func(t *testing.T) {
 		w := newWorld(t)
 		if err := w.store.Put(t.Context(), "dir/snap.db.old", strings.NewReader("mine")); err != nil {
 			t.Fatal(err)
@@ -235,14 +235,14 @@ func TestPurge(t *testing.T) {
 			t.Errorf("%+v, left %q", r, w.keys())
 		}
 	})
-	t.Run("a bucket that is gone is nothing to remove", func(t *testing.T) {
+	t.Run("succeeds if the bucket does not exist", func(t *testing.T) {
 		w := newWorld(t)
 		w.store = bucketless{}
 		if r := purges(w, series()); r.Failure != nil || r.Pruned != 0 {
 			t.Errorf("%+v", r)
 		}
 	})
-	t.Run("what is locked is a failure that says so", func(t *testing.T) {
+	t.Run("fails if an object is locked", func(t *testing.T) {
 		w := newWorld(t)
 		w.attempt(series())
 		w.store = locked{w.store, ""}
@@ -264,7 +264,7 @@ func (l locked) Delete(ctx context.Context, key string) error {
 	return l.Store.Delete(ctx, key)
 }
 
-func TestALockedSnapshotIsOneConditionAndKeepsNoOthers(t *testing.T) {
+func TestALockedSnapshotDoesNotKeepTheOthers(t *testing.T) {
 	w := newWorld(t)
 	for i := range 3 {
 		w.now = at(t0.Add(time.Duration(i) * time.Hour))

@@ -111,7 +111,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if err != nil {
 		return reconcile.Result{}, fmt.Errorf("observe EtcdRestore %s: %w", request, err)
 	}
-	step, rule := plan.Next(state)
+	step, rule := plan.Plan(state)
 	description := plan.Describe(state, step)
 	log.FromContext(ctx).V(1).Info("Planned the next step", "rule", rule, "step", fmt.Sprintf("%T", step), "detail", step, "state", state)
 	if err := r.act(ctx, state, step); err != nil {

@@ -1,6 +1,6 @@
 // Package restore is restore-operator, which owns EtcdRestores.
 //
-// In one pass, observe reads Kubernetes and the result of the running reading into a plan.State, plan.Next picks one Step,
+// In one pass, observe reads Kubernetes and the result of the running reading into a plan.State, plan.Plan picks one Step,
 // act does the one effect of that Step, and plan.NewStatus computes the status. The package plan is pure.
 //
 // restore-operator reads the snapshot once, completely, and verifies it. It changes no cluster. cluster-operator sees the

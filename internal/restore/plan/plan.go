@@ -2,7 +2,7 @@ package plan
 
 import "github.com/etcd-suite/etcd-operator/internal/planning"
 
-// Step is one effect, which describes itself. Steps are small structs, so that a test compares what Next returns.
+// Step is one effect, which describes itself. Steps are small structs, so that a test compares what Plan returns.
 //
 //sumtype:decl
 type Step interface {
@@ -10,9 +10,9 @@ type Step interface {
 	describe(s State) planning.Description
 }
 
-// Rules are asked in order, and the first one that returns a Step wins. cluster-operator changes a cluster only after
+// rules are asked in order, and the first one that returns a Step wins. cluster-operator changes a cluster only after
 // an Accept. So every check of the snapshot is in the group "prove", or before it.
-var Rules = []planning.Group[State, Step]{
+var rules = []planning.Group[State, Step]{
 	{
 		Name:    "finish",
 		Purpose: "A restore happens once, and is deleted when its time to live is over.",
@@ -48,8 +48,8 @@ var Rules = []planning.Group[State, Step]{
 	},
 }
 
-// Next returns the next Step, and the name of the rule that returned it. The same State gives the same Step.
-func Next(s State) (step Step, rule string) { return planning.First(Rules, s, Step(Done{})) }
+// Plan returns the next Step, and the name of the rule that returned it. The same State gives the same Step.
+func Plan(s State) (step Step, rule string) { return planning.First(rules, s, Step(Done{})) }
 
 // Describe returns what users and the queue are told about the step in that State.
 func Describe(s State, step Step) planning.Description { return step.describe(s) }

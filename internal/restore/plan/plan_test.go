@@ -26,7 +26,7 @@ var (
 
 // next returns the step that the rules return.
 func next(s State) Step {
-	step, _ := Next(s)
+	step, _ := Plan(s)
 	return step
 }
 
@@ -293,7 +293,7 @@ func TestTheSourceIsOneExactObject(t *testing.T) {
 
 func TestTheOrderOfTheRules(t *testing.T) {
 	var got []string
-	for _, group := range Rules {
+	for _, group := range rules {
 		if group.Name == "" || !strings.HasSuffix(group.Purpose, ".") {
 			t.Errorf("group %q has the purpose %q", group.Name, group.Purpose)
 		}

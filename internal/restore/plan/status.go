@@ -28,11 +28,9 @@ func NewStatus(s State, step Step, err error) v1beta2.EtcdRestoreStatus {
 
 // final returns whether the restore had ended before the step, which then changes nothing in the status.
 func final(step Step) bool {
-	switch step.(type) {
-	case Done, Expire:
-		return true
-	}
-	return false
+	_, done := step.(Done)
+	_, expired := step.(Expire)
+	return done || expired
 }
 
 // report writes conditions into a status.
