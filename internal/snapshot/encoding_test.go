@@ -122,19 +122,19 @@ func TestFetchRejectsDamagedEncodedObjects(t *testing.T) {
 		headless   bool
 		want       error
 	}{
-		"no identity":                          {encoder: Encoder{Recipients: []string{alice}}, want: ErrIdentity},
-		"another's identity":                   {encoder: Encoder{Recipients: []string{alice}}, identities: mallory, want: ErrIdentity},
-		"an identity that is none":             {encoder: Encoder{Recipients: []string{alice}}, identities: []byte("hunter2"), want: ErrIdentity},
-		"a cut ciphertext":                     {encoder: Encoder{Recipients: []string{alice}}, identities: aliceKey, change: cut, want: dbfile.ErrCorrupt},
-		"a flipped bit in a ciphertext":        {encoder: Encoder{Recipients: []string{alice}}, identities: aliceKey, change: flip, want: dbfile.ErrCorrupt},
-		"a ciphertext that nobody tells of":    {encoder: Encoder{Recipients: []string{alice}}, identities: aliceKey, change: flip, headless: true, want: dbfile.ErrCorrupt},
-		"two ciphertexts":                      {encoder: Encoder{Recipients: []string{alice}}, identities: aliceKey, change: more, headless: true, want: dbfile.ErrCorrupt},
-		"a cut compression":                    {encoder: Encoder{Compression: Zstd}, change: cut, want: dbfile.ErrCorrupt},
-		"a flipped bit in a compression":       {encoder: Encoder{Compression: Zstd}, change: flip, want: dbfile.ErrCorrupt},
-		"a compression that nobody tells of":   {encoder: Encoder{Compression: Zstd}, change: cut, headless: true, want: dbfile.ErrCorrupt},
-		"a plain object where another was":     {encoder: Encoder{Compression: Zstd}, change: func([]byte) []byte { return content }, want: dbfile.ErrCorrupt},
-		"two compressions behind one another":  {encoder: Encoder{Compression: Zstd}, change: more, headless: true, want: dbfile.ErrNoTrailer},
-		"something else under the same recipe": {encoder: Encoder{Compression: Zstd}, change: func([]byte) []byte { return []byte(zstdMagic + "nonsense") }, headless: true, want: dbfile.ErrCorrupt},
+		"no identity":                                    {encoder: Encoder{Recipients: []string{alice}}, want: ErrIdentity},
+		"another's identity":                             {encoder: Encoder{Recipients: []string{alice}}, identities: mallory, want: ErrIdentity},
+		"an invalid identity":                            {encoder: Encoder{Recipients: []string{alice}}, identities: []byte("hunter2"), want: ErrIdentity},
+		"a cut ciphertext":                               {encoder: Encoder{Recipients: []string{alice}}, identities: aliceKey, change: cut, want: dbfile.ErrCorrupt},
+		"a flipped bit in a ciphertext":                  {encoder: Encoder{Recipients: []string{alice}}, identities: aliceKey, change: flip, want: dbfile.ErrCorrupt},
+		"a ciphertext that the manifest does not state":  {encoder: Encoder{Recipients: []string{alice}}, identities: aliceKey, change: flip, headless: true, want: dbfile.ErrCorrupt},
+		"two ciphertexts":                                {encoder: Encoder{Recipients: []string{alice}}, identities: aliceKey, change: more, headless: true, want: dbfile.ErrCorrupt},
+		"a cut compression":                              {encoder: Encoder{Compression: Zstd}, change: cut, want: dbfile.ErrCorrupt},
+		"a flipped bit in a compression":                 {encoder: Encoder{Compression: Zstd}, change: flip, want: dbfile.ErrCorrupt},
+		"a compression that the manifest does not state": {encoder: Encoder{Compression: Zstd}, change: cut, headless: true, want: dbfile.ErrCorrupt},
+		"a plain object in place of an encoded one":      {encoder: Encoder{Compression: Zstd}, change: func([]byte) []byte { return content }, want: dbfile.ErrCorrupt},
+		"two compressions behind one another":            {encoder: Encoder{Compression: Zstd}, change: more, headless: true, want: dbfile.ErrNoTrailer},
+		"something else under the same recipe":           {encoder: Encoder{Compression: Zstd}, change: func([]byte) []byte { return []byte(zstdMagic + "nonsense") }, headless: true, want: dbfile.ErrCorrupt},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := newBucket(t)
@@ -236,7 +236,7 @@ func TestSaveRejectsAnInvalidEncoderBeforeAnyRequest(t *testing.T) {
 	_, identity := keyPair(t)
 	for name, encoder := range map[string]Encoder{
 		"an unknown compression":     {Compression: "gzip"},
-		"a recipient that is none":   {Recipients: []string{"age1nobody"}},
+		"an invalid recipient":       {Recipients: []string{"age1nobody"}},
 		"an identity as a recipient": {Recipients: []string{strings.TrimSpace(strings.Split(string(identity), "\n")[1])}},
 	} {
 		t.Run(name, func(t *testing.T) {

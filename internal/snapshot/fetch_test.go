@@ -154,16 +154,16 @@ func TestFetchRejects(t *testing.T) {
 		want   error
 		text   string
 	}{
-		"a flipped bit":                  {object: flipped, want: dbfile.ErrCorrupt},
-		"an object that was cut":         {object: content[:len(content)-4096], want: dbfile.ErrCorrupt, text: "manifest"},
-		"an object that has grown":       {object: append(bytes.Clone(content), content...), want: dbfile.ErrCorrupt, text: "manifest"},
-		"an empty object":                {object: []byte{}, want: dbfile.ErrCorrupt},
-		"another sound snapshot":         {object: other, want: dbfile.ErrCorrupt, text: "manifest"},
-		"a manifest of another revision": {edit: [2]string{`"revision": 301`, `"revision": 302`}, want: dbfile.ErrCorrupt, text: "302"},
-		"a manifest of another object":   {edit: [2]string{`"sha256": "`, `"sha256": "` + strings.Repeat("0", 64) + `", "was": "`}, want: dbfile.ErrCorrupt, text: "SHA-256"},
-		"a manifest of a newer format":   {edit: [2]string{`"formatVersion": 1`, `"formatVersion": 2`}, want: ErrNewerFormat},
-		"an object compressed otherwise": {edit: [2]string{`"hash"`, `"compression": "lz9", "hash"`}, want: ErrNewerFormat, text: "lz9"},
-		"an object encrypted otherwise":  {edit: [2]string{`"hash"`, `"encryption": "rot13", "hash"`}, want: ErrNewerFormat, text: "rot13"},
+		"a flipped bit":                   {object: flipped, want: dbfile.ErrCorrupt},
+		"a truncated object":              {object: content[:len(content)-4096], want: dbfile.ErrCorrupt, text: "manifest"},
+		"an object with additional bytes": {object: append(bytes.Clone(content), content...), want: dbfile.ErrCorrupt, text: "manifest"},
+		"an empty object":                 {object: []byte{}, want: dbfile.ErrCorrupt},
+		"another sound snapshot":          {object: other, want: dbfile.ErrCorrupt, text: "manifest"},
+		"a manifest of another revision":  {edit: [2]string{`"revision": 301`, `"revision": 302`}, want: dbfile.ErrCorrupt, text: "302"},
+		"a manifest of another object":    {edit: [2]string{`"sha256": "`, `"sha256": "` + strings.Repeat("0", 64) + `", "was": "`}, want: dbfile.ErrCorrupt, text: "SHA-256"},
+		"a manifest of a newer format":    {edit: [2]string{`"formatVersion": 1`, `"formatVersion": 2`}, want: ErrNewerFormat},
+		"an object compressed otherwise":  {edit: [2]string{`"hash"`, `"compression": "lz9", "hash"`}, want: ErrNewerFormat, text: "lz9"},
+		"an object encrypted otherwise":   {edit: [2]string{`"hash"`, `"encryption": "rot13", "hash"`}, want: ErrNewerFormat, text: "rot13"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := newBucket(t)

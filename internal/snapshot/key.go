@@ -110,7 +110,7 @@ func CheckKey(key string) error {
 	case strings.ContainsFunc(key, unicode.IsControl):
 		return fmt.Errorf("key %q contains a control character", key)
 	case len(ManifestKey(key)) > maxKey:
-		return fmt.Errorf("key has %d bytes: the maximum is %d", len(key), maxKey-len(manifestSuffix))
+		return fmt.Errorf("key has %d bytes: at most %d are allowed", len(key), maxKey-len(manifestSuffix))
 	case strings.HasSuffix(key, manifestSuffix):
 		return fmt.Errorf("key %q ends in %q, which is reserved for manifests", key, manifestSuffix)
 	case key == "" || path.Clean("/"+key) != "/"+key:

@@ -38,21 +38,21 @@ func TestRetainDeletesTheOldestSnapshotsOfItsSeries(t *testing.T) {
 	}{
 		"keeps all by default": {snapshots: []Entry{entry(ours, 1, 1), entry(ours, 2, 2)}},
 		"keeps the newest":     {snapshots: []Entry{entry(ours, 3, 3), entry(ours, 1, 1), entry(ours, 2, 2)}, keep: 2, want: []Entry{entry(ours, 1, 1)}},
-		"keeps the newest although its revision gains a digit":        {snapshots: []Entry{entry(ours, 1, 9), entry(ours, 2, 10)}, keep: 1, want: []Entry{entry(ours, 1, 9)}},
-		"keeps the newest although the revision went back":            {snapshots: []Entry{entry(ours, 1, 900), entry(ours, 2, 5)}, keep: 1, want: []Entry{entry(ours, 1, 900)}},
-		"has nothing to do below the number":                          {snapshots: []Entry{entry(ours, 1, 1)}, keep: 5},
-		"never removes the last one":                                  {snapshots: []Entry{entry(ours, 1, 1)}, keep: 1},
-		"has no negative number":                                      {snapshots: []Entry{entry(ours, 1, 1), entry(ours, 2, 2)}, keep: -1},
-		"does not touch the cluster's earlier life":                   {snapshots: []Entry{entry(reborn, 0, 9), entry(reborn, 1, 10), entry(ours, 2, 1)}, keep: 1},
-		"does not count the cluster's earlier life":                   {snapshots: []Entry{entry(reborn, 5, 9), entry(ours, 1, 1), entry(ours, 2, 2)}, keep: 1, want: []Entry{entry(ours, 1, 1)}},
-		"does not touch a cluster with a longer name":                 {snapshots: []Entry{entry(Series{"f", "ns", "example-2", 1}, 0, 1), entry(ours, 1, 1)}, keep: 1},
-		"does not touch another folder":                               {snapshots: []Entry{entry(Series{"g", "ns", "example", 1}, 0, 1), entry(ours, 1, 1)}, keep: 1},
-		"does not touch another namespace":                            {snapshots: []Entry{entry(Series{"f", "prod", "example", 1}, 0, 1), entry(ours, 1, 1)}, keep: 1},
-		"does not touch a name that it did not write":                 {snapshots: []Entry{oneShot, entry(ours, 1, 1)}, keep: 1},
-		"does not touch what its manifest says is of another cluster": {snapshots: []Entry{foreignID, entry(ours, 1, 1)}, keep: 1},
-		"finishes what was removed by half":                           {snapshots: []Entry{entry(ours, 2, 2)}, headless: []Entry{entry(ours, 1, 1)}, keep: 5, manifests: []Entry{entry(ours, 1, 1)}},
-		"finishes that even where all are kept":                       {headless: []Entry{entry(ours, 1, 1)}, manifests: []Entry{entry(ours, 1, 1)}},
-		"does not finish what others removed by half":                 {headless: []Entry{entry(reborn, 1, 1), oneShot}, keep: 1},
+		"keeps the newest although its revision gains a digit":       {snapshots: []Entry{entry(ours, 1, 9), entry(ours, 2, 10)}, keep: 1, want: []Entry{entry(ours, 1, 9)}},
+		"keeps the newest although the revision went back":           {snapshots: []Entry{entry(ours, 1, 900), entry(ours, 2, 5)}, keep: 1, want: []Entry{entry(ours, 1, 900)}},
+		"keeps all below the limit":                                  {snapshots: []Entry{entry(ours, 1, 1)}, keep: 5},
+		"never removes the last one":                                 {snapshots: []Entry{entry(ours, 1, 1)}, keep: 1},
+		"ignores a negative limit":                                   {snapshots: []Entry{entry(ours, 1, 1), entry(ours, 2, 2)}, keep: -1},
+		"keeps snapshots of an earlier incarnation":                  {snapshots: []Entry{entry(reborn, 0, 9), entry(reborn, 1, 10), entry(ours, 2, 1)}, keep: 1},
+		"does not count snapshots of an earlier incarnation":         {snapshots: []Entry{entry(reborn, 5, 9), entry(ours, 1, 1), entry(ours, 2, 2)}, keep: 1, want: []Entry{entry(ours, 1, 1)}},
+		"keeps snapshots of a cluster with a longer name":            {snapshots: []Entry{entry(Series{"f", "ns", "example-2", 1}, 0, 1), entry(ours, 1, 1)}, keep: 1},
+		"keeps snapshots in another folder":                          {snapshots: []Entry{entry(Series{"g", "ns", "example", 1}, 0, 1), entry(ours, 1, 1)}, keep: 1},
+		"keeps snapshots of another namespace":                       {snapshots: []Entry{entry(Series{"f", "prod", "example", 1}, 0, 1), entry(ours, 1, 1)}, keep: 1},
+		"keeps foreign names":                                        {snapshots: []Entry{oneShot, entry(ours, 1, 1)}, keep: 1},
+		"keeps snapshots whose manifest names another cluster":       {snapshots: []Entry{foreignID, entry(ours, 1, 1)}, keep: 1},
+		"completes a partial deletion":                               {snapshots: []Entry{entry(ours, 2, 2)}, headless: []Entry{entry(ours, 1, 1)}, keep: 5, manifests: []Entry{entry(ours, 1, 1)}},
+		"completes a partial deletion even if all are kept":          {headless: []Entry{entry(ours, 1, 1)}, manifests: []Entry{entry(ours, 1, 1)}},
+		"does not complete a partial deletion of another EtcdBackup": {headless: []Entry{entry(reborn, 1, 1), oneShot}, keep: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var want []string
@@ -103,19 +103,19 @@ func TestRetainKeepsSnapshotsByAgeAndPeriod(t *testing.T) {
 		have   []string
 		keeps  []string
 	}{
-		"keeps what is young enough": {Policy{Within: 48 * time.Hour}, []string{"2026-11-21 10:00", "2026-11-20 10:00", "2026-11-19 10:00", "2026-11-01 10:00"},
+		"keeps snapshots by age": {Policy{Within: 48 * time.Hour}, []string{"2026-11-21 10:00", "2026-11-20 10:00", "2026-11-19 10:00", "2026-11-01 10:00"},
 			[]string{"2026-11-21 10:00", "2026-11-20 10:00"}},
 		"keeps the newest however old it is": {Policy{Within: time.Hour}, []string{"2026-01-02 10:00", "2026-01-01 10:00"}, []string{"2026-01-02 10:00"}},
 		"keeps the newest of each hour":      {Policy{Hourly: 2}, []string{"2026-11-21 10:50", "2026-11-21 10:10", "2026-11-21 09:59", "2026-11-21 08:00"}, []string{"2026-11-21 10:50", "2026-11-21 09:59"}},
 		"keeps the newest of each day":       {Policy{Daily: 2}, []string{"2026-11-21 23:00", "2026-11-21 01:00", "2026-11-20 23:00", "2026-11-20 22:00", "2026-11-19 23:00"}, []string{"2026-11-21 23:00", "2026-11-20 23:00"}},
 		"days without a snapshot do not count": {Policy{Daily: 3}, []string{"2026-11-21 10:00", "2026-11-10 10:00", "2026-01-01 10:00", "2025-01-01 10:00"},
 			[]string{"2026-11-21 10:00", "2026-11-10 10:00", "2026-01-01 10:00"}},
-		"days are those of the zone":   {Policy{Daily: 2, Zone: berlin}, []string{"2026-11-21 10:00", "2026-11-20 23:30", "2026-11-20 22:30"}, []string{"2026-11-21 10:00", "2026-11-20 22:30"}},
-		"weeks begin on Monday":        {Policy{Weekly: 2}, []string{"2026-11-16 10:00", "2026-11-15 10:00", "2026-11-09 10:00", "2026-11-08 10:00"}, []string{"2026-11-16 10:00", "2026-11-15 10:00"}},
-		"months are the calendar's":    {Policy{Monthly: 2}, []string{"2026-03-01 00:00", "2026-02-28 23:00", "2026-02-01 00:00", "2026-01-31 00:00"}, []string{"2026-03-01 00:00", "2026-02-28 23:00"}},
-		"what any rule keeps is kept":  {Policy{MaxBackups: 1, Daily: 2}, []string{"2026-11-21 10:00", "2026-11-21 09:00", "2026-11-20 09:00", "2026-11-19 09:00"}, []string{"2026-11-21 10:00", "2026-11-20 09:00"}},
-		"a number beside it is a rule": {Policy{MaxBackups: 2, Monthly: 1}, []string{"2026-11-21 10:00", "2026-11-20 10:00", "2026-11-19 09:00"}, []string{"2026-11-21 10:00", "2026-11-20 10:00"}},
-		"keeps all without a rule":     {Policy{}, []string{"2026-11-21 10:00", "2016-11-20 10:00"}, []string{"2026-11-21 10:00", "2016-11-20 10:00"}},
+		"days begin at midnight of the zone":      {Policy{Daily: 2, Zone: berlin}, []string{"2026-11-21 10:00", "2026-11-20 23:30", "2026-11-20 22:30"}, []string{"2026-11-21 10:00", "2026-11-20 22:30"}},
+		"weeks begin on Monday":                   {Policy{Weekly: 2}, []string{"2026-11-16 10:00", "2026-11-15 10:00", "2026-11-09 10:00", "2026-11-08 10:00"}, []string{"2026-11-16 10:00", "2026-11-15 10:00"}},
+		"months are calendar months":              {Policy{Monthly: 2}, []string{"2026-03-01 00:00", "2026-02-28 23:00", "2026-02-01 00:00", "2026-01-31 00:00"}, []string{"2026-03-01 00:00", "2026-02-28 23:00"}},
+		"a snapshot is kept if any rule keeps it": {Policy{MaxBackups: 1, Daily: 2}, []string{"2026-11-21 10:00", "2026-11-21 09:00", "2026-11-20 09:00", "2026-11-19 09:00"}, []string{"2026-11-21 10:00", "2026-11-20 09:00"}},
+		"a number is a rule too":                  {Policy{MaxBackups: 2, Monthly: 1}, []string{"2026-11-21 10:00", "2026-11-20 10:00", "2026-11-19 09:00"}, []string{"2026-11-21 10:00", "2026-11-20 10:00"}},
+		"keeps all without a rule":                {Policy{}, []string{"2026-11-21 10:00", "2016-11-20 10:00"}, []string{"2026-11-21 10:00", "2016-11-20 10:00"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.policy.Now = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)

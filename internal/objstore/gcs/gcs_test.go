@@ -25,7 +25,7 @@ func TestOpenRejectsInvalidConfigurations(t *testing.T) {
 			`"external_account"`,
 		},
 		"credentials without a type":      {Config{CredentialsJSON: []byte(`{"private_key":"VERYSECRET"}`)}, `type ""`},
-		"credentials that are no JSON":    {Config{CredentialsJSON: []byte(`VERYSECRET`)}, "not valid JSON"},
+		"credentials that are not JSON":   {Config{CredentialsJSON: []byte(`VERYSECRET`)}, "not valid JSON"},
 		"a file and a token":              {Config{CredentialsJSON: []byte(`{}`), AccessToken: "VERYSECRET"}, "remove one of them"},
 		"an endpoint without a scheme":    {Config{Endpoint: "fake-gcs:4443"}, "endpoint"},
 		"an endpoint with a password":     {Config{Endpoint: "http://user:VERYSECRET@fake-gcs:4443"}, "endpoint"},
@@ -50,9 +50,9 @@ func TestErrorsAreClassifiedByTheServersAnswer(t *testing.T) {
 		status int
 		want   error
 	}{
-		"forbidden is permission":    {http.StatusForbidden, fs.ErrPermission},
-		"unauthorized is permission": {http.StatusUnauthorized, fs.ErrPermission},
-		"not found is not exist":     {http.StatusNotFound, fs.ErrNotExist},
+		"status 403 is ErrPermission": {http.StatusForbidden, fs.ErrPermission},
+		"status 401 is ErrPermission": {http.StatusUnauthorized, fs.ErrPermission},
+		"status 404 is ErrNotExist":   {http.StatusNotFound, fs.ErrNotExist},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

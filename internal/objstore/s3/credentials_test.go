@@ -117,7 +117,7 @@ func TestOpenRejectsInvalidCredentials(t *testing.T) {
 			Config{CredentialsFile: []byte("[default]\ncredential_process = /bin/sh -c 'echo " + secret + "'\n")},
 			"credential_process",
 		},
-		"a role that borrows the operator's identity": {
+		"a role that uses the operator's identity": {
 			Config{
 				CredentialsFile: []byte("[default]\naws_access_key_id = A\naws_secret_access_key = " + secret + "\n"),
 				ConfigFile:      []byte("[default]\nrole_arn = arn:aws:iam::1:role/x\ncredential_source = Environment\n"),

@@ -17,7 +17,7 @@ func TestOpenRejectsAnInvalidEndpoint(t *testing.T) {
 		"of another scheme": "ftp://minio:9000",
 		"without a host":    "https://",
 		"with a password":   "https://user:VERYSECRET@minio:9000",
-		"that is no URL":    "https://[VERYSECRET",
+		"that is not a URL": "https://[VERYSECRET",
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Open(t.Context(), Config{Bucket: "bucket", Endpoint: endpoint})
@@ -44,11 +44,11 @@ func TestPartSizeKeepsTheNumberOfPartsBelowTheLimit(t *testing.T) {
 		body io.Reader
 		want int64
 	}{
-		"is 8 MiB for a body of unknown size": {strings.NewReader(""), 8 << 20},
-		"is 8 MiB for what fits 10,000 parts": {sizedBody{hint: 60 * gib}, 8 << 20},
-		"grows for a body of 100 GiB":         {sizedBody{hint: 100 * gib}, 12 << 20},
-		"grows to S3's limit of 5 TiB and on": {sizedBody{hint: 5 << 40}, 590 << 20},
-		"ignores a hint that makes no sense":  {sizedBody{hint: -1}, 8 << 20},
+		"is 8 MiB for a body of unknown size":             {strings.NewReader(""), 8 << 20},
+		"is 8 MiB for a body that fits into 10,000 parts": {sizedBody{hint: 60 * gib}, 8 << 20},
+		"grows for a body of 100 GiB":                     {sizedBody{hint: 100 * gib}, 12 << 20},
+		"grows to S3's limit of 5 TiB and on":             {sizedBody{hint: 5 << 40}, 590 << 20},
+		"ignores an invalid hint":                         {sizedBody{hint: -1}, 8 << 20},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := partSizeFor(test.body)
@@ -69,7 +69,7 @@ func TestErrorsAreClassifiedByTheServersAnswer(t *testing.T) {
 		"a missing key":                       {404, "NoSuchKey", fs.ErrNotExist, "NoSuchKey"},
 		"a refusal by policy":                 {403, "AccessDenied", fs.ErrPermission, "AccessDenied"},
 		"a refusal of an unknown kind":        {403, "SomethingElse", fs.ErrPermission, "SomethingElse"},
-		"a credential that has expired":       {400, "ExpiredToken", fs.ErrPermission, "ExpiredToken"},
+		"an expired credential":               {400, "ExpiredToken", fs.ErrPermission, "ExpiredToken"},
 		"a bucket in another region":          {301, "PermanentRedirect", nil, "another region"},
 		"a server without conditional writes": {501, "NotImplemented", nil, "If-None-Match"},
 	} {
