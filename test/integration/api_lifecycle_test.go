@@ -18,7 +18,7 @@ func TestEtcdClusterAllowsOnlySafeChanges(t *testing.T) {
 		"a volume shrinks":                   {claim, `{"pod":{"persistentVolumeClaimSpec":{"resources":{"requests":{"storage":"9Gi"}}}}}`, "a volume cannot shrink"},
 		"another version in the sleep":       {"{size: 3, version: 3.6.15, hibernate: true}", `{"version":"3.6.16"}`, "cannot change while the cluster hibernates"},
 		"another version with the wake-up":   {"{size: 3, version: 3.6.15, hibernate: true}", `{"version":"3.6.16","hibernate":false}`, ""},
-		"to sleep with emptyDir":             {"{size: 3, pod: {emptyDir: {}}}", `{"hibernate":true}`, "all data is lost with them"},
+		"to sleep with emptyDir":             {"{size: 3, pod: {emptyDir: {}}}", `{"hibernate":true}`, "pod.emptyDir loses its data with its Pod"},
 		"a size in the sleep":                {"{size: 3, hibernate: true}", `{"size":5}`, ""},
 		"a volume's size for the first time": {"{size: 3}", `{"pod":{"persistentVolumeClaimSpec":{"resources":{"requests":{"storage":"1Gi"}}}}}`, ""},
 	} {
