@@ -23,7 +23,7 @@ type Certificates struct {
 	// Foreign says which Secret or Certificate is in the way, and of whom.
 	Foreign string
 	// Authority of the cluster's own, for TLS.managed.
-	Authority Authority
+	CA CertificateAuthority
 	// Requested: the Certificates of cert-manager are as they should be.
 	Requested bool
 	// Unissued says what cert-manager has yet to do, or what is missing of it, with the API's reason for it.
@@ -43,12 +43,12 @@ type Certificates struct {
 }
 
 // Authority is how the authority stands that a cluster has of its own.
-type Authority struct {
+type CertificateAuthority struct {
 	// Exists: its Secret is there. Broken says what is wrong with it.
 	Exists bool
 	Broken string
 	// Replace says why another has to take its place; empty when none has.
-	Replace string
+	ReplaceCause string
 	// Previous: the one before it is still kept.
 	Previous bool
 }

@@ -76,7 +76,7 @@ type Member struct {
 	// Peers are the names in its --initial-cluster, sorted, with commas between.
 	Peers string
 	// Exposed: the Pod carries the label that the client Service selects.
-	Exposed bool
+	InService bool
 	// Seed is how the seed's init container stands, nil for other members.
 	Seed *Seed
 

@@ -78,7 +78,7 @@ var survivors = []condition{
 func flagged(c condition) func(*plan.Member) {
 	return func(m *plan.Member) {
 		c.set(m)
-		m.Start, m.Exposed = plan.StartForce, false
+		m.Start, m.InService = plan.StartForce, false
 	}
 }
 

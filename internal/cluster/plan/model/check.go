@@ -23,7 +23,7 @@ func (w *World) Check(step plan.Step) {
 		w.checkHandover()
 	case plan.DeleteVolume:
 		w.checkDelete(l, step.Name)
-	case plan.ForgetPod:
+	case plan.ForceDeletePod:
 		if l != nil && l.entry(step.Name) != nil {
 			w.violate(3, "the Pod of member %s is forgotten, and it may still vote", step.Name)
 		}
@@ -114,7 +114,7 @@ func (w *World) checkStop(l *life, step plan.DeletePod) {
 	if p == nil || l == nil || p.incarnation != l.incarnation {
 		return
 	}
-	if step.Why == v1beta2.ReasonHibernating {
+	if step.Reason == v1beta2.ReasonHibernating {
 		w.checkSleep(l, p)
 		return
 	}
@@ -136,7 +136,7 @@ func (w *World) checkStop(l *life, step plan.DeletePod) {
 		w.violate(2, "stopping %s leaves %d of %d voters", e.name, v.Healthy-1, v.Total)
 	}
 	w.checkLeader(l, e)
-	if (step.Why == v1beta2.ReasonUpgrading || step.Why == v1beta2.ReasonRolling) && l.leader == e.id {
+	if (step.Reason == v1beta2.ReasonUpgrading || step.Reason == v1beta2.ReasonRolling) && l.leader == e.id {
 		w.checkRolledLast(l, e)
 	}
 }

@@ -73,7 +73,7 @@ func (w *World) checkRecovery(l *life, step plan.BeginRecovery) {
 
 // checkOnce: an EtcdRestore that has become the cluster is not run again.
 func (w *World) checkOnce(step plan.BeginRestore) {
-	for _, l := range w.lives {
+	for _, l := range w.incarnations {
 		if l.adopted && l.restore != "" && l.restore == step.Restore.UID {
 			w.violate(4, "EtcdRestore %s is run again", l.restore)
 		}
@@ -99,7 +99,7 @@ func (w *World) Lag() {
 
 // Consented is a world in which a survivor was chosen by the user's leave.
 func (w *World) Consented() {
-	for i := range w.lives {
-		w.lives[i].consented = true
+	for i := range w.incarnations {
+		w.incarnations[i].consented = true
 	}
 }

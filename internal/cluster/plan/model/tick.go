@@ -29,8 +29,8 @@ func (w *World) Tick() (moved bool) {
 		return gone
 	})
 	moved = w.elect() || moved
-	for i := range w.lives {
-		moved = w.tickLife(&w.lives[i]) || moved
+	for i := range w.incarnations {
+		moved = w.tickLife(&w.incarnations[i]) || moved
 	}
 	if !moved {
 		w.now += 149
@@ -136,8 +136,8 @@ func (w *World) startNew(l *life, p *pod) (*data, string) {
 		if w.formed() != nil {
 			w.violate(3, "%s bootstraps a second cluster", p.name)
 		}
-		w.lives = append(w.lives, life{id: w.lifeID(p.incarnation), incarnation: p.incarnation, version: minorOf(p.version)})
-		l = &w.lives[len(w.lives)-1]
+		w.incarnations = append(w.incarnations, life{id: w.lifeID(p.incarnation), incarnation: p.incarnation, version: minorOf(p.version)})
+		l = &w.incarnations[len(w.incarnations)-1]
 		for _, name := range p.peers {
 			w.nextID++
 			l.entries = append(l.entries, entry{id: etcd.ID(w.nextID), name: name})
@@ -221,8 +221,8 @@ func (w *World) startSeed(p *pod) (*data, string) {
 		w.nextID++
 		e := entry{id: etcd.ID(w.nextID), name: p.name, ran: true}
 		id := w.lifeID(p.incarnation)
-		w.lives = slices.DeleteFunc(w.lives, func(l life) bool { return l.incarnation == p.incarnation })
-		w.lives = append(w.lives, life{id: id, incarnation: p.incarnation, entries: []entry{e}, revision: revision, restore: r.UID, version: minorOf(p.version)})
+		w.incarnations = slices.DeleteFunc(w.incarnations, func(l life) bool { return l.incarnation == p.incarnation })
+		w.incarnations = append(w.incarnations, life{id: id, incarnation: p.incarnation, entries: []entry{e}, revision: revision, restore: r.UID, version: minorOf(p.version)})
 		return &data{cluster: id, member: e.id, storage: minorOf(p.version)}, ""
 	}
 	return nil, "no snapshot to restore"

@@ -151,8 +151,8 @@ func (w *World) enableDowngrade(l *life, step plan.EnableDowngrade) error {
 // guessVersions are those of a life whose members were put there: that of the lowest, with all that it ever wrote
 // in every raft log.
 func (w *World) guessVersions(s plan.State) {
-	for i := range w.lives {
-		l, highest := &w.lives[i], 0
+	for i := range w.incarnations {
+		l, highest := &w.incarnations[i], 0
 		for _, m := range s.Members {
 			if m.Incarnation != l.incarnation {
 				continue

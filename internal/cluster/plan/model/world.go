@@ -38,9 +38,9 @@ type World struct {
 	// Crowded: space quotas are used up among other faults.
 	Crowded bool
 
-	pods    []pod
-	volumes []volume
-	lives   []life
+	pods         []pod
+	volumes      []volume
+	incarnations []life
 
 	// now counts seconds; nextID numbers what etcd numbers.
 	now    int
