@@ -12,7 +12,7 @@ import (
 // firstIncarnation is the life that a cluster is bootstrapped with.
 const FirstIncarnation int32 = 1
 
-// awaitRestore: a cluster that was made together with its restore boots from it and never empty, whichever of the two
+// waitForRestore: a cluster that was made together with its restore boots from it and never empty, whichever of the two
 // was seen first. Until it has formed it has served nobody, so its birth may still give way.
 func waitForRestore(s State) Step {
 	if s.Formed() || s.RestorePending == "" {
@@ -25,7 +25,7 @@ func waitForRestore(s State) Step {
 	}
 }
 
-// strangers: only a formed cluster, or a restore that the status tells of, has members that it was not bootstrapped
+// foreignMembers: only a formed cluster, or a restore that the status tells of, has members that it was not bootstrapped
 // with. So they are those of another operator, or the status and the client Service were lost. Nothing of them is
 // touched, the Service that their clients use included; a restore may take their place.
 func foreignMembers(s State) Step {
@@ -102,7 +102,7 @@ func beginBootstrap(s State, size int) Step {
 	return CreateVolumes{Incarnation: FirstIncarnation, Size: size}
 }
 
-// birthAnew starts a birth without volumes over when a member is gone after another has run: it may have voted, and
+// restartBootstrap starts a birth without volumes over when a member is gone after another has run: it may have voted, and
 // would come back empty under the same identity. Nobody has served yet, so nothing is lost. Watches tell of Pods in
 // order: whoever sees one run has heard of all that were made with it.
 func (s State) restartBootstrap(size int) Step {

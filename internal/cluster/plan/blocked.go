@@ -6,7 +6,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// unblock makes a Pod again that cannot go on as it is; the volume stays.
+// recreateBlocked makes a Pod again that cannot go on as it is; the volume stays.
 func recreateBlocked(s State) Step {
 	for _, m := range s.Members {
 		if m.Pod == PodEnded {
@@ -22,7 +22,7 @@ func recreateBlocked(s State) Step {
 	return nil
 }
 
-// unblockMember stops a blocked Pod whose cause is gone with it.
+// recreateBlockedMember stops a blocked Pod whose cause is gone with it.
 func (s State) recreateBlockedMember(m Member) Step {
 	image := s.ImageFor(m.Incarnation)
 	switch {

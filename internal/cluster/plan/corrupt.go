@@ -35,7 +35,7 @@ func corruptAlarm(s State) Step {
 	return s.unclearCorruption(agreed, odd)
 }
 
-// baseless says whether an alarm is about nobody whose data could differ: whom it names is gone, or it names nobody,
+// isUnfounded says whether an alarm is about nobody whose data could differ: whom it names is gone, or it names nobody,
 // because etcd could not ask a quorum when it compared, and now all voters have said that their data is the same.
 func (s State) isUnfounded(alarm etcd.Alarm) bool {
 	if alarm.Member != 0 {
@@ -44,7 +44,7 @@ func (s State) isUnfounded(alarm etcd.Alarm) bool {
 	return !slices.ContainsFunc(s.voters(), func(m Member) bool { return m.Hash == "" })
 }
 
-// convicted says whether a voter is the corrupt one, where a quorum of the others has the same data: it is known to
+// isCorrupt says whether a voter is the corrupt one, where a quorum of the others has the same data: it is known to
 // have other data, and an alarm is about it or about nobody in particular; or its etcd ends because it has.
 func (s State) isCorrupt(m Member, odd []Member, alarms []etcd.Alarm) bool {
 	if m.Corrupt && m.Hash == "" {
@@ -58,7 +58,7 @@ func (s State) isCorrupt(m Member, odd []Member, alarms []etcd.Alarm) bool {
 	return about(m.ID) || (about(0) && !named)
 }
 
-// replaceConvicted removes a member whose data is not that of a quorum; a new one takes its place.
+// replaceCorrupt removes a member whose data is not that of a quorum; a new one takes its place.
 func (s State) replaceCorrupt(m Member) Step {
 	if learner, ok := s.learner(); ok {
 		if learner.Pod == PodBlocked {
@@ -80,7 +80,7 @@ func (s State) replaceCorrupt(m Member) Step {
 	return RemoveMember{ID: m.ID, Name: m.Name, Cause: CorruptData}
 }
 
-// doubt says what is known of the members' data, and what a person can do.
+// unclearCorruption says what is known of the members' data, and what a person can do.
 func (s State) unclearCorruption(agreed bool, odd []Member) Step {
 	wait := Wait{Reason: v1beta2.ReasonDataCorrupt, Stalled: true, Requeue: requeueUnclear}
 	const refuses = "etcd says that data is corrupt, and refuses requests: "

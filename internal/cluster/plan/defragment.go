@@ -77,7 +77,7 @@ func (step EndDefragmentation) describe(State) planning.Description {
 	return announced(d, "DefragmentationLeftOut", cluster)
 }
 
-// badSchedule says what the schema cannot: that there is no such time or zone.
+// invalidSchedule says what the schema cannot: that there is no such time or zone.
 func invalidSchedule(s State) Step {
 	policy := s.Spec.Defragmentation
 	if policy == nil || policy.Schedule == "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
-// Budget says how the PodDisruptionBudget stands, which lets a drain take as many members as quorum can spare.
+// Budget says how the PodDisruptionBudget stands, which lets a drain take as many members as quorum tolerates.
 type Budget struct {
 	// Exists: the cluster has one. Current: but for the number it is as it should be for Incarnation.
 	Exists, Current bool
@@ -45,7 +45,7 @@ func (step WithdrawBudget) describe(State) planning.Description {
 	}
 }
 
-// budget keeps drains from taking quorum, and lets them go on. It is asked while a quorum answers, and before the
+// applyBudget keeps drains from taking quorum, and lets them go on. It is asked while a quorum answers, and before the
 // membership changes: a learner that is about to vote is counted as a voter.
 func applyBudget(s State) Step {
 	if !s.MembershipKnown {

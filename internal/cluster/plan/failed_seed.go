@@ -2,7 +2,7 @@ package plan
 
 import "github.com/etcd-suite/etcd-operator/api/v1beta2"
 
-// removeStrays removes what a failed restore left: a seed that never was the cluster and never will be.
+// removeFailedSeed removes what a failed restore left: a seed that never was the cluster and never will be.
 func removeFailedSeed(s State) Step {
 	for _, m := range s.Members {
 		switch {
@@ -16,7 +16,7 @@ func removeFailedSeed(s State) Step {
 	return nil
 }
 
-// stray says whether a member is of a life that never came to be. Where the status was lost, only a cluster that
+// failedSeed says whether a member is of a life that never came to be. Where the status was lost, only a cluster that
 // serves proves that a later life did not.
 func (s State) failedSeed(m Member) bool {
 	underWay := s.Restoring() && m.Incarnation == s.Restore.Incarnation

@@ -17,7 +17,7 @@ func paused(s State) Step {
 	return Idle{Reason: v1beta2.ReasonPaused, Message: "spec.paused is true: set it to false to let the operator go on"}
 }
 
-// secrets: without them Pods would hang and members could not be asked.
+// missingSecrets: without them Pods would hang and members could not be asked.
 func missingSecrets(s State) Step {
 	if s.SecretProblem == "" {
 		return nil

@@ -2,7 +2,7 @@ package plan
 
 import "github.com/etcd-suite/etcd-operator/api/v1beta2"
 
-// settle: one change at a time, and none on a cluster that is not well.
+// waitUntilHealthy: one change at a time, and none on a cluster that is not well.
 func waitUntilHealthy(s State) Step {
 	current := s.Current()
 	if wait := s.replacementUnschedulable(); wait != nil {

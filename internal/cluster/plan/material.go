@@ -29,7 +29,7 @@ const (
 	annotationCertificateSince = v1beta2.Group + "/certificate-since"
 )
 
-// secret is what a Secret holds; nil where there is none.
+// Secret is what a Secret holds; nil where there is none.
 type Secret struct {
 	Data        map[string][]byte
 	Annotations map[string]string
@@ -54,7 +54,7 @@ func (s *Secret) since(annotation string) time.Time {
 	return at
 }
 
-// material is what the Secrets of a cluster's certificates hold. It is kept out of the State, which may be printed.
+// Material is what the Secrets of a cluster's certificates hold. It is kept out of the State, which may be printed.
 type Material struct {
 	// authority of the cluster's own (TLS.managed).
 	CA *Secret

@@ -8,7 +8,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
 
-// judge says how the certificates stand. What observe found of cert-manager is in c already.
+// Judge says how the certificates stand. What observe found of cert-manager is in c already.
 func (m Material) Judge(s State, c Certificates) Certificates {
 	if s.Spec.TLS.Managed != nil {
 		c.CA = m.judgeCA(s)
@@ -58,7 +58,7 @@ func (m Material) judgeCA(s State) CertificateAuthority {
 	return a
 }
 
-// judgeLeaves says what is due, and what is outdated.
+// judgeCertificates says what is due, and what is outdated.
 func (m Material) judgeCertificates(s State, wanted pki.Bundle, c *Certificates) {
 	for _, u := range Usages {
 		var due string

@@ -6,7 +6,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
-// Volume is how a member's PersistentVolumeClaim stands.
+// VolumeState is how a member's PersistentVolumeClaim stands.
 type VolumeState string
 
 // Volumes. A member with an emptyDir has none.
@@ -16,7 +16,7 @@ const (
 	VolumeDeleting VolumeState = "Deleting"
 )
 
-// Pod is how a member's Pod stands.
+// PodState is how a member's Pod stands.
 type PodState string
 
 // Pods. Blocked is a Pod that cannot start, or keeps ending; PodReason says why. Ended is one that the kubelet gave

@@ -93,7 +93,7 @@ func (step PromoteLearner) describe(State) planning.Description {
 	}
 }
 
-// promote gives a learner its vote, unless the cluster is to shrink: then the learner is the first to go. etcd
+// promoteLearner gives a learner its vote, unless the cluster is to shrink: then the learner is the first to go. etcd
 // itself refuses while the learner has not caught up.
 func promoteLearner(s State) Step {
 	if s.surplus() > len(s.leavingMembers()) {
@@ -112,7 +112,7 @@ func (s State) membership() []Member {
 	return s.where(func(m Member) bool { return m.Incarnation == s.Incarnation && m.InMembership })
 }
 
-// removeOrphanPods stops Pods that are in no membership: of removed members, and of lives that are over.
+// removeOrphanPods stops Pods that are in no membership: of removed members, and of incarnations that are over.
 func removeOrphanPods(s State) Step {
 	if !s.MembershipKnown {
 		return nil
@@ -137,7 +137,7 @@ func (step ForceDeletePod) describe(State) planning.Description {
 	}, "ForgettingPod", planning.Pod(step.Name))
 }
 
-// leave waits for the Pods of removed members, so that a cluster that says Ready has as many Pods as members. One
+// waitForRemovedPods waits for the Pods of removed members, so that a cluster that says Ready has as many Pods as members. One
 // whose host does not confirm that it stopped is forgotten: the others no longer count its vote, so it can do no harm
 // should it run on.
 func waitForRemovedPods(s State) Step {
@@ -164,7 +164,7 @@ func (step DeleteVolume) describe(State) planning.Description {
 	}, "DeletingVolume", planning.Volume(step.Name))
 }
 
-// deleteOldVolumes deletes volumes of removed members and of lives that are over: the cluster is at size and well
+// deleteOldVolumes deletes volumes of removed members and of incarnations that are over: the cluster is at size and well
 // when this rule is asked, so what replaces them is proven.
 func deleteOldVolumes(s State) Step {
 	if !s.MembershipKnown {

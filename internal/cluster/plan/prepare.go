@@ -89,7 +89,7 @@ func (s State) downgrade() string {
 	return ""
 }
 
-// endDowngrade cancels a downgrade that nobody wants any more, and one that keeps a new member from joining: etcd
+// cancelDowngrade cancels a downgrade that nobody wants any more, and one that keeps a new member from joining: etcd
 // takes none meanwhile. It stands before the rules that wait for members to be well, which they may not be until then.
 func cancelDowngrade(s State) Step {
 	target := s.downgrade()
@@ -137,7 +137,7 @@ func (s State) wantedDowngrade() string {
 	return ""
 }
 
-// prepare readies the data of all members for another minor version. It is asked when the cluster is well, so that
+// prepareVersionChange readies the data of all members for another minor version. It is asked when the cluster is well, so that
 // all answer.
 func prepareVersionChange(s State) Step {
 	if !s.Formed() || !s.MembershipKnown || s.rollRefusal() != "" {

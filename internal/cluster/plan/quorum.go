@@ -8,7 +8,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
-// quorum: without one etcd changes nothing, and neither does the operator.
+// waitForQuorum: without one etcd changes nothing, and neither does the operator.
 func waitForQuorum(s State) Step {
 	if !s.Formed() || s.MembershipKnown {
 		return nil
@@ -36,7 +36,7 @@ func waitForQuorum(s State) Step {
 	return Wait{Reason: v1beta2.ReasonMemberDown, Message: "no quorum of members answers; members that hold data are running or being started: " + unanswered(s.Current())}
 }
 
-// giveUp is the way out where the data is there, and its members cannot be brought back.
+// waysOnWithData is the way out where the data is there, and its members cannot be brought back.
 func (s State) waysOnWithData() string {
 	if s.Durable() {
 		return "delete the PersistentVolumeClaims of those that cannot come back, or " + s.wayOut(nil)
@@ -54,7 +54,7 @@ const (
 	startGrace = 5 * time.Minute
 )
 
-// hopeless: no member holds data, or all that do have had their time and no quorum came of it.
+// membersHaveHadTheirTime: no member holds data, or all that do have had their time and no quorum came of it.
 func (s State) membersHaveHadTheirTime(holders []Member) bool {
 	for _, m := range holders {
 		grace := startGrace

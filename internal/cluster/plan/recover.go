@@ -125,15 +125,15 @@ func losesSurvivor(m Member) Step {
 	}
 }
 
-// fence stops the Pods of all members but those that spare says yes to, and waits until each is proven gone.
-func fence(s State, spare func(Member) bool) Step {
+// fence stops the Pods of all members but those that keep returns true for, and waits until each is proven gone.
+func fence(s State, keep func(Member) bool) Step {
 	for _, m := range s.Members {
-		if !spare(m) && m.Pod != PodNone && m.Pod != PodDeleting {
+		if !keep(m) && m.Pod != PodNone && m.Pod != PodDeleting {
 			return DeletePod{Name: m.Name, Reason: v1beta2.ReasonRecovering, Message: "stop it, so that it is out of the way of the survivor"}
 		}
 	}
 	for _, m := range s.Members {
-		if !spare(m) && m.Pod == PodDeleting {
+		if !keep(m) && m.Pod == PodDeleting {
 			return s.waitUntilGone(m, v1beta2.ReasonRecovering, "member "+m.Name+" is stopping, before the survivor goes on alone")
 		}
 	}
@@ -176,7 +176,7 @@ func (s State) lostQuorum(holders []Member, known int) Step {
 	return BeginRecovery{Member: survivor.Name, RaftIndex: survivor.RaftIndex, RaftTerm: survivor.RaftTerm}
 }
 
-// quorumLost says whether quorum is lost and does not come back by itself.
+// QuorumLost says whether quorum is lost and does not come back by itself.
 func (s State) QuorumLost() bool {
 	switch step := waitForQuorum(s).(type) {
 	case BeginRecovery, DeletePod:

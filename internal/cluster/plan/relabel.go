@@ -16,7 +16,7 @@ func (step RelabelPod) describe(State) planning.Description {
 	}
 }
 
-// relabel brings labels and annotations of running Pods to what the spec asks, and notes on a Pod of an earlier
+// relabelPods brings labels and annotations of running Pods to what the spec asks, and notes on a Pod of an earlier
 // release what it was made for, where that can be told by looking at it.
 func relabelPods(s State) Step {
 	for _, m := range s.Current() {

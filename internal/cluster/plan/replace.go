@@ -38,7 +38,7 @@ func (step RemoveMember) describe(s State) planning.Description {
 	return announced(d, "ReplacingMember", planning.Pod(step.Name))
 }
 
-// isDead says why a member is replaced that has not served for as long as the spec bears.
+// unresponsiveCause says why a member is replaced that has not served for as long as the spec bears.
 func (s State) unresponsiveCause() string {
 	return "it has not served for " + duration.HumanDuration(s.Spec.MemberReplacementGrace())
 }

@@ -28,7 +28,7 @@ func (s State) step() v1beta2.RestoreStep {
 	return s.Restore.Step
 }
 
-// restoring says whether a restore is under way.
+// Restoring says whether a restore is under way.
 func (s State) Restoring() bool {
 	switch s.step() {
 	case v1beta2.RestoreSeeding, v1beta2.RestoreSwitching, v1beta2.RestoreGrowing:
@@ -141,7 +141,7 @@ func (s State) seedStuck(seed Member) string {
 	return ""
 }
 
-// hopeless says whether the seed's init container has failed for good.
+// seedFailed says whether the seed's init container has failed for good.
 func (m Member) seedFailed() bool {
 	return m.Seed != nil && (m.Seed.Hopeless || m.Seed.Failures >= maxSeedFailures)
 }

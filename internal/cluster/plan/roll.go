@@ -8,9 +8,9 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// roll makes the Pods of one member after another again where they are not what the spec asks for, the leader last
+// rollMembers makes the Pods of one member after another again where they are not what the spec asks for, the leader last
 // and not before it handed over. The data stays: a member comes back on its volume. Where it would not, the member is
-// replaced (see losing).
+// replaced (see leavingCause).
 func rollMembers(s State) Step {
 	if !s.Formed() {
 		return nil
@@ -62,7 +62,7 @@ func (s State) stale(m Member) Step {
 // remakeGrace is how long a member may not serve before what the spec says now is tried on it.
 const recreateGrace = time.Minute
 
-// remake makes the Pod of a member again that does not serve and is not what the spec asks for: what is wrong with it
+// recreateUnhealthy makes the Pod of a member again that does not serve and is not what the spec asks for: what is wrong with it
 // may be what was corrected. Nothing is lost by that, for the data stays.
 func recreateUnhealthy(s State) Step {
 	if !s.MembershipKnown {

@@ -18,11 +18,11 @@ func scaleDown(s State) Step {
 		return nil
 	}
 	candidates := s.membership()
-	if losers := s.leavingMembers(); s.surplus() <= len(losers) {
+	if leaving := s.leavingMembers(); s.surplus() <= len(leaving) {
 		if _, ok := s.learner(); ok {
 			return nil // it takes the place of one of them
 		}
-		candidates = losers
+		candidates = leaving
 	}
 	leader, ok := s.leader()
 	if !ok {
@@ -32,7 +32,7 @@ func scaleDown(s State) Step {
 		return !m.Learner && !s.Voters().KeepsQuorumWithout(m.Serving)
 	})
 	if len(candidates) == 0 {
-		return nil // until members are well that are not; settle says which
+		return nil // until members are well that are not; waitUntilHealthy reports which
 	}
 	victim := slices.MaxFunc(candidates, s.compareForRemoval)
 	if victim.Leader {
@@ -41,14 +41,14 @@ func scaleDown(s State) Step {
 	return RemoveMember{ID: victim.ID, Name: victim.Name, Cause: s.leavingCause(victim)}
 }
 
-// compareVictims orders members by how well they can be spared.
+// compareForRemoval orders members by how well they can be kept.
 func (s State) compareForRemoval(a, b Member) int {
-	losing := func(m Member) bool { return s.leavingCause(m) != "" }
-	spared := func(m Member) bool { return m.Leader && !losing(m) }
+	leaves := func(m Member) bool { return s.leavingCause(m) != "" }
+	kept := func(m Member) bool { return m.Leader && !leaves(m) }
 	return cmp.Or(
-		cmp.Compare(rank(!spared(a)), rank(!spared(b))),
+		cmp.Compare(rank(!kept(a)), rank(!kept(b))),
 		cmp.Compare(rank(a.Learner), rank(b.Learner)),
-		cmp.Compare(rank(losing(a)), rank(losing(b))),
+		cmp.Compare(rank(leaves(a)), rank(leaves(b))),
 		cmp.Compare(rank(!a.Leader), rank(!b.Leader)),
 		cmp.Compare(rank(!a.Serving), rank(!b.Serving)),
 		cmp.Compare(s.ordinal(a), s.ordinal(b)),

@@ -23,7 +23,7 @@ func (ApplyServices) describe(State) planning.Description {
 	}
 }
 
-// services come first: members find each other by the headless one. The one for clients selects nobody until the
+// applyServices come first: members find each other by the headless one. The one for clients selects nobody until the
 // cluster has formed for good, so that nothing is acknowledged to a client that could yet start over.
 func applyServices(s State) Step {
 	var incarnation int32
@@ -49,7 +49,7 @@ func (step AddToService) describe(State) planning.Description {
 	}
 }
 
-// expose lets clients reach a member once it votes: a learner refuses most requests.
+// addToService lets clients reach a member once it votes: a learner refuses most requests.
 func addToService(s State) Step {
 	for _, m := range s.Current() {
 		if m.InMembership && m.Started && !m.Learner && !m.InService && m.Pod == PodRunning && m.Start != StartForce {

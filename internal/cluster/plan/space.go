@@ -35,7 +35,7 @@ const (
 	defragmentPause = 2 * time.Minute
 )
 
-// reclaim makes room where the space quota is used up, as far as the spec lets it, or has nothing to say where it
+// reclaimSpace makes room where the space quota is used up, as far as the spec lets it, or has nothing to say where it
 // cannot. All members are well when it is asked.
 func reclaimSpace(s State) Step {
 	alarms := s.Alarms(etcd.AlarmNoSpace)
@@ -85,7 +85,7 @@ func (step DisarmAlarm) describe(State) planning.Description {
 	}, "DisarmingAlarm", cluster)
 }
 
-// noSpace says that etcd refuses writes because its space quota is used up, and what to do. What to delete is for
+// outOfSpace says that etcd refuses writes because its space quota is used up, and what to do. What to delete is for
 // those to say whose data it is.
 func outOfSpace(s State) Step {
 	if len(s.Alarms(etcd.AlarmNoSpace)) == 0 || !s.MembershipKnown {
@@ -165,7 +165,7 @@ func (s State) quotaOf(m Member) int64 {
 	return etcd.DefaultQuota
 }
 
-// alarms of a kind that are on, as the leader tells them, or any member while none leads.
+// Alarms of a kind that are on, as the leader tells them, or any member while none leads.
 func (s State) Alarms(kind etcd.AlarmKind) []etcd.Alarm {
 	teller, ok := s.leader()
 	var on []etcd.Alarm
@@ -190,7 +190,7 @@ func (s State) space() *v1beta2.SpaceStatus {
 	return s.Space.DeepCopy()
 }
 
-// recordSpace keeps what was compacted and who was defragmented.
+// RecordSpace keeps what was compacted and who was defragmented.
 func RecordSpace(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 	at := ptr.To(metav1.NewTime(s.Now))
 	switch step := step.(type) {

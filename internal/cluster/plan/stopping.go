@@ -9,7 +9,7 @@ import (
 // goneGrace is how long a Pod may outlive the end of its grace period before a person is asked.
 const goneGrace = 30 * time.Second
 
-// waitGone waits for a Pod or volume to be gone, and says what to do when that takes too long.
+// waitUntilGone waits for a Pod or volume to be gone, and says what to do when that takes too long.
 func (s State) waitUntilGone(m Member, why, message string) Step {
 	if s.overdue(m) {
 		return Wait{

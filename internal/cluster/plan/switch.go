@@ -94,7 +94,7 @@ func (s State) seedServes() Step {
 	return nil
 }
 
-// remakeSeed makes the Pod of a proven seed again, on its volume where that is still there.
+// recreateSeed makes the Pod of a proven seed again, on its volume where that is still there.
 func (s State) recreateSeed(seed Member) Step {
 	create := CreateMember{Name: seed.Name, Incarnation: s.Restore.Incarnation, Start: StartSeed}
 	switch {

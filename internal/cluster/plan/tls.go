@@ -16,7 +16,7 @@ import (
 //	4 rotate        the old authority goes from every Secret, once each member was seen to serve a new certificate
 //	5 roll          each member restarts, and trusts the new one only
 
-// certificates has them issued, renewed and handed to the members. It asks for no healthy cluster: certificates that
+// issueCertificates has them issued, renewed and handed to the members. It asks for no healthy cluster: certificates that
 // ran out may be why it is not well.
 func issueCertificates(s State) Step {
 	c := s.Certificates
@@ -101,7 +101,7 @@ func (step WriteCertificates) describe(State) planning.Description {
 	return announced(d, "WritingCertificates", cluster)
 }
 
-// tlsChange: members with TLS and members without do not understand each other, and clients would have to change at
+// refuseTLSChange: members with TLS and members without do not understand each other, and clients would have to change at
 // the same moment. In a cluster that is yet to form, members that run have given each other addresses of one kind.
 func refuseTLSChange(s State) Step {
 	members, wayOut := s.Current(), "save a snapshot and restore it into a new EtcdCluster"
@@ -168,7 +168,7 @@ func (step LoadCertificates) describe(State) planning.Description {
 	}
 }
 
-// retrust restarts members that trust other authorities than their Secrets now hold, where that may be why there is no
+// restartForNewCA restarts members that trust other authorities than their Secrets now hold, where that may be why there is no
 // quorum: a Secret whose authority was replaced with nothing in common, or an authority that ran out while nobody
 // looked. That no quorum answers for a moment is no reason, for it is the least of moments to stop a member: all of
 // them must run and must not have been ready for long. Where a quorum answers, roll does the same with care.
@@ -190,12 +190,12 @@ func restartForNewCA(s State) Step {
 	return nil
 }
 
-// staleTrust says whether a member was started with other authorities than its Secrets hold now.
+// trustsOldCA says whether a member was started with other authorities than its Secrets hold now.
 func (s State) trustsOldCA(m Member) bool {
 	return s.Certificates.Trust != "" && m.Trust != s.Certificates.Trust
 }
 
-// rotate goes on with the replacement of an authority when all members have been restarted with what they are to trust.
+// rotateCA goes on with the replacement of an authority when all members have been restarted with what they are to trust.
 func rotateCA(s State) Step {
 	c := s.Certificates
 	if !s.Spec.TLS.Issued() || !s.Formed() || !s.MembershipKnown || c.CA.Broken != "" {
@@ -238,7 +238,7 @@ func dropOld(s State) Step {
 	return WriteCertificates{Drop: true, Cause: "no certificate of the old authority is in use"}
 }
 
-// unissued says at the end, when all else is well, why certificates cannot be renewed.
+// unissuedCertificates says at the end, when all else is well, why certificates cannot be renewed.
 func unissuedCertificates(s State) Step {
 	c := s.Certificates
 	switch {

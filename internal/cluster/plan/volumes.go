@@ -26,7 +26,7 @@ func (step KeepVolume) describe(State) planning.Description {
 	return d
 }
 
-// retention writes down at every volume what becomes of it when the EtcdCluster is deleted: then it is too late.
+// setRetention writes down at every volume what becomes of it when the EtcdCluster is deleted: then it is too late.
 func setRetention(s State) Step {
 	for _, m := range s.Members {
 		if m.Volume == VolumePresent && m.VolumeKept != s.Spec.RetainsVolumes() {

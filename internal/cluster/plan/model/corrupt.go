@@ -61,7 +61,7 @@ func (w *World) checkConvicted(l *life, e *entry, step plan.RemoveMember) {
 	if l.accused == 0 || d == nil || d.tainted || d.corrupt || d.member != e.id || step.Cause != "its data is corrupt" {
 		return
 	}
-	w.violate(4, "%s is removed for its data, which is right", e.name)
+	w.violate(DataIsKept, "%s is removed for its data, which is right", e.name)
 }
 
 // checkAcquitted: the alarm is not disarmed while data differs that nobody knows about.
@@ -77,6 +77,6 @@ func (w *World) checkAcquitted(l *life) {
 		}
 	}
 	if tainted > 0 && voters > 1 {
-		w.violate(9, "the alarm is disarmed while members have different data")
+		w.violate(AlarmsHaveACause, "the alarm is disarmed while members have different data")
 	}
 }

@@ -252,7 +252,7 @@ func loseServices(w *World, _ *rand.Rand) string {
 	return "lose the Services"
 }
 
-// corrupt spoils the data of a member, which ends when it reads it next. A seed is left alone: it was restored just now.
+// SaysCorrupt spoils the data of a member, which ends when it reads it next. A seed is left alone: it was restored just now.
 func SaysCorrupt(w *World, r *rand.Rand) string {
 	p := w.anyPod(r)
 	if p == nil || !w.durable() || !w.spare(p.name) || (w.Gentle && w.losing()) {

@@ -30,7 +30,7 @@ func (w *World) checkMove(l *life) {
 	}
 	s.Defragmented[m.Name] = s.Now
 	if next, is := plan.Plan(s).(plan.DefragmentMember); is && next.Reason == room {
-		w.violate(7, "leadership moves from %s before %s is defragmented", m.Name, next.Name)
+		w.violate(LeaderLast, "leadership moves from %s before %s is defragmented", m.Name, next.Name)
 	}
 
 	s.Defragmented = asIs
@@ -38,11 +38,11 @@ func (w *World) checkMove(l *life) {
 	switch next := plan.Plan(s).(type) {
 	case plan.RemoveMember:
 		if next.Cause == "its Pod is to be made again and its data would go with it" {
-			w.violate(7, "leadership moves from %s before %s is replaced", m.Name, next.Name)
+			w.violate(LeaderLast, "leadership moves from %s before %s is replaced", m.Name, next.Name)
 		}
 	case plan.DeletePod:
 		if next.Reason == v1beta2.ReasonUpgrading || next.Reason == v1beta2.ReasonRolling {
-			w.violate(7, "leadership moves from %s before %s is rolled", m.Name, next.Name)
+			w.violate(LeaderLast, "leadership moves from %s before %s is rolled", m.Name, next.Name)
 		}
 	}
 }

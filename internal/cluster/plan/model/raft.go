@@ -37,7 +37,7 @@ func (w *World) lead(l *life) {
 		}
 	}
 	if best < l.index {
-		w.violate(0, "acknowledged writes are lost: the best voter has %d of %d", best, l.index)
+		w.violate(AcknowledgedWritesSurvive, "acknowledged writes are lost: the best voter has %d of %d", best, l.index)
 	}
 	l.leader, l.quorate, l.index = leader, true, max(l.index, best)
 }

@@ -198,9 +198,9 @@ var newest = map[string]string{"3.5": "3.5.35", "3.6": version, "3.7": "3.7.3", 
 // checkTemplates: done means that every Pod is what is asked for.
 func (w *World) checkTemplates(l *life) {
 	if l.downgrade != 0 {
-		w.violate(6, "done, and the cluster is on its way down to 3.%d", l.downgrade)
+		w.violate(EveryRunSettles, "done, and the cluster is on its way down to 3.%d", l.downgrade)
 	}
 	if slices.ContainsFunc(w.pods, func(p pod) bool { return p.template != w.template || p.labels != w.labels }) {
-		w.violate(6, "done, and a Pod is not what is asked for")
+		w.violate(EveryRunSettles, "done, and a Pod is not what is asked for")
 	}
 }

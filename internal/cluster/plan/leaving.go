@@ -13,7 +13,7 @@ const (
 	podRecreated  = "its Pod is to be made again and its data would go with it"
 )
 
-// losing says why a member of the cluster is about to lose its data; empty where it is not.
+// leavingCause says why a member of the cluster is about to lose its data; empty where it is not.
 func (s State) leavingCause(m Member) string {
 	switch {
 	case !m.InMembership || m.Incarnation != s.Incarnation:
@@ -26,7 +26,7 @@ func (s State) leavingCause(m Member) string {
 	return ""
 }
 
-// losers are the members that are about to lose their data.
+// leavingMembers are the members that are about to lose their data.
 func (s State) leavingMembers() []Member {
 	return s.where(func(m Member) bool { return s.leavingCause(m) != "" })
 }
@@ -48,25 +48,25 @@ func (s State) mayRoll() bool {
 
 // inPlace says whose place a member takes that is added; empty where it takes nobody's.
 func (s State) inPlace() string {
-	losers := s.leavingMembers()
-	if len(losers) == 0 || s.surplus() < 0 {
+	leaving := s.leavingMembers()
+	if len(leaving) == 0 || s.surplus() < 0 {
 		return ""
 	}
-	return " in the place of another: member " + losers[0].Name + " is to go, because " + s.leavingCause(losers[0])
+	return " in the place of another: member " + leaving[0].Name + " is to go, because " + s.leavingCause(leaving[0])
 }
 
-// crowdedOut: the learner that is to take the place of such a member finds no host beside all the others, as with
+// replacementUnschedulable: the learner that is to take the place of such a member finds no host beside all the others, as with
 // antiAffinity and as many hosts as members.
 func (s State) replacementUnschedulable() Step {
 	learner, ok := s.learner()
 	if !ok || learner.Pod != PodBlocked || learner.PodReason != v1beta2.ReasonPodUnschedulable {
 		return nil
 	}
-	losers := s.leavingMembers()
-	if len(losers) == 0 {
+	leaving := s.leavingMembers()
+	if len(leaving) == 0 {
 		return nil
 	}
-	first, wayOut := losers[0], "add one"
+	first, wayOut := leaving[0], "add one"
 	if s.leavingCause(first) == podRecreated {
 		wayOut += ", or set the change back"
 	}
