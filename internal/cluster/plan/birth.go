@@ -135,7 +135,7 @@ type CreateVolumes struct {
 func (step CreateVolumes) describe(State) planning.Description {
 	return announced(planning.Description{
 		Reason:  v1beta2.ReasonCreating,
-		Message: fmt.Sprintf("making the volumes of %d members", step.Size),
+		Message: fmt.Sprintf("The operator is creating the volumes of %d members.", step.Size),
 		Requeue: requeueSoon,
 	}, "CreatingVolumes", cluster)
 }
@@ -146,7 +146,7 @@ type BeginBootstrap struct{ Incarnation int32 }
 func (BeginBootstrap) describe(State) planning.Description {
 	return planning.Description{
 		Reason:  v1beta2.ReasonCreating,
-		Message: "the volumes are there: the members can start",
+		Message: "All volumes exist. The members can start.",
 		Requeue: requeueSoon,
 	}
 }
@@ -160,7 +160,7 @@ type CreateMembers struct {
 func (step CreateMembers) describe(State) planning.Description {
 	return announced(planning.Description{
 		Reason:  v1beta2.ReasonCreating,
-		Message: fmt.Sprintf("making %d members", step.Size),
+		Message: fmt.Sprintf("The operator is creating the Pods of %d members.", step.Size),
 		Requeue: requeueSoon,
 	}, "CreatingMembers", cluster)
 }
@@ -174,7 +174,7 @@ type RecordFormed struct {
 func (step RecordFormed) describe(State) planning.Description {
 	return announced(planning.Description{
 		Reason:  v1beta2.ReasonCreating,
-		Message: "the cluster has formed with ID " + step.ClusterID,
+		Message: "The cluster has formed with ID " + step.ClusterID + ".",
 		Requeue: requeueSoon,
 	}, "ClusterFormed", cluster)
 }

@@ -70,10 +70,10 @@ func (step EndDefragmentation) describe(State) planning.Description {
 	d := planning.Description{Reason: v1beta2.ReasonDefragmenting, Requeue: requeueSoon}
 	due := step.Due.Format(time.RFC3339)
 	if !step.Late {
-		d.Message = "all members are defragmented that were to be at " + due
+		d.Message = "All members due at " + due + " are defragmented."
 		return d
 	}
-	d.Message = "the defragmentation that was due at " + due + " is left out: it is later than spec.defragmentation.startingDeadlineSeconds"
+	d.Message = "The defragmentation that was due at " + due + " is skipped, because it is later than spec.defragmentation.startingDeadlineSeconds allows."
 	return announced(d, "DefragmentationLeftOut", cluster)
 }
 
@@ -95,7 +95,7 @@ type DefragmentMember struct{ Name, Reason string }
 func (step DefragmentMember) describe(State) planning.Description {
 	return announced(planning.Description{
 		Reason:  step.Reason,
-		Message: "defragmenting member " + step.Name,
+		Message: "The operator is defragmenting member " + step.Name + ".",
 		Requeue: requeueStarting,
 	}, "DefragmentingMember", planning.Pod(step.Name))
 }

@@ -82,7 +82,7 @@ func TestPlanDefragmentation(t *testing.T) {
 		},
 		"waits while a member is down": {
 			state(formed, members(3), database(10, 10), nightly(24*time.Hour), with(2, pod(PodStarting))),
-			Wait{Reason: v1beta2.ReasonSettling, Message: "member " + nameOf(2) + " is starting"},
+			Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(2) + " is starting."},
 		},
 		"scales first": {
 			state(formed, members(3), size(2), database(10, 10), nightly(24*time.Hour)), RemoveMember{ID: 3, Name: nameOf(2)},

@@ -29,7 +29,7 @@ type ApplyBudget struct {
 func (step ApplyBudget) describe(State) planning.Description {
 	return planning.Description{
 		Reason:  v1beta2.ReasonSettling,
-		Message: fmt.Sprintf("letting drains go on as long as %d members are left", step.MinAvailable),
+		Message: fmt.Sprintf("The operator is setting the PodDisruptionBudget: drains must leave %d members.", step.MinAvailable),
 		Requeue: requeueSoon,
 	}
 }
@@ -40,7 +40,7 @@ type WithdrawBudget struct{ Other string }
 func (step WithdrawBudget) describe(State) planning.Description {
 	return planning.Description{
 		Reason:  v1beta2.ReasonSettling,
-		Message: "withdrawing the PodDisruptionBudget: " + step.Other + " is for the same Pods",
+		Message: "The operator is deleting its PodDisruptionBudget, because " + step.Other + " selects the same Pods.",
 		Requeue: requeueSoon,
 	}
 }

@@ -7,14 +7,14 @@ func deleting(s State) Step {
 	if !s.Deleting {
 		return nil
 	}
-	return Idle{Reason: v1beta2.ReasonDeleting, Message: "being deleted, and with it all that it owns"}
+	return Idle{Reason: v1beta2.ReasonDeleting, Message: "The EtcdCluster is being deleted, and Kubernetes deletes what it owns."}
 }
 
 func paused(s State) Step {
 	if !s.Spec.Paused {
 		return nil
 	}
-	return Idle{Reason: v1beta2.ReasonPaused, Message: "spec.paused is true: set it to false to let the operator go on"}
+	return Idle{Reason: v1beta2.ReasonPaused, Message: "spec.paused is true, so the operator changes nothing. Set it to false to resume."}
 }
 
 // missingSecrets: without them Pods would hang and members could not be asked.

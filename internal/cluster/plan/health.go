@@ -15,16 +15,16 @@ func waitUntilHealthy(s State) Step {
 		switch {
 		case s.Formed() && !m.InMembership:
 		case m.Learner:
-			return Wait{Reason: v1beta2.ReasonScaling, Message: "member " + m.Name + " is catching up"}
+			return Wait{Reason: v1beta2.ReasonScaling, Message: "Member " + m.Name + " is catching up with the leader."}
 		case m.Pod == PodDeleting:
 			return s.waitUntilGone(m, v1beta2.ReasonMemberDown, "member "+m.Name+" is stopping")
 		case m.Serving && m.Pod == PodRunning && m.PodReady:
 		case s.unreadyFor(m, startGrace):
-			return Wait{Reason: v1beta2.ReasonMemberDown, Message: "member " + m.Name + " does not serve for long, see its log; delete its Pod to start it again: " + m.Unanswered, Stalled: true}
+			return Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + m.Name + " has not been serving for more than " + startGrace.String() + ": " + m.Unanswered + ". Read the log of its Pod. Delete the Pod to restart the member.", Stalled: true}
 		case m.Pod == PodStarting:
-			return Wait{Reason: v1beta2.ReasonSettling, Message: "member " + m.Name + " is starting"}
+			return Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + m.Name + " is starting."}
 		default:
-			return Wait{Reason: v1beta2.ReasonMemberDown, Message: "member " + m.Name + " does not serve: " + m.Unanswered}
+			return Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + m.Name + " does not serve: " + m.Unanswered}
 		}
 	}
 	return nil

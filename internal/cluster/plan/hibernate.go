@@ -43,9 +43,9 @@ func hibernate(s State) Step {
 			return s.waitUntilGone(m, v1beta2.ReasonHibernating, "member "+m.Name+" is stopping")
 		}
 	}
-	message := "hibernates: volumes, membership and ID are kept; set spec.hibernate to false to wake it up"
+	message := "The cluster hibernates: it has no Pods, and its volumes, membership and ID are kept. Set spec.hibernate to false to start it."
 	if s.RestorePending != "" {
-		message += "; EtcdRestore " + s.RestorePending + " waits for that"
+		message += " EtcdRestore " + s.RestorePending + " waits for that."
 	}
 	return Hibernating{Message: message}
 }

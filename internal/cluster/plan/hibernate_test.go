@@ -9,7 +9,7 @@ import (
 
 func hibernating(s *State) { s.Spec.Hibernate = true }
 
-var asleep = Hibernating{Message: "hibernates: volumes, membership and ID are kept; set spec.hibernate to false to wake it up"}
+var asleep = Hibernating{Message: "The cluster hibernates: it has no Pods, and its volumes, membership and ID are kept. Set spec.hibernate to false to start it."}
 
 func stopFor(i int) Step {
 	return DeletePod{Name: nameOf(i), Reason: v1beta2.ReasonHibernating, Message: "stopping, for the cluster is to hibernate"}
@@ -42,7 +42,7 @@ func TestPlanHibernate(t *testing.T) {
 		},
 		"takes up no restore in its sleep, and says so": {
 			state(append(sleeping, asked, func(s *State) { s.RestorePending = "monday" })...),
-			Hibernating{Message: asleep.Message + "; EtcdRestore monday waits for that"},
+			Hibernating{Message: asleep.Message + " EtcdRestore monday waits for that."},
 		},
 		"ends a restore before it sleeps": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, hibernating),

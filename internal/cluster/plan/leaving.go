@@ -7,10 +7,11 @@ import "github.com/etcd-suite/etcd-operator/api/v1beta2"
 // the spec asks for. Two things take a member's data: its volume is being deleted, or its Pod is to be made again and
 // the data would not be there for the new one, as with emptyDir.
 
-// Why members lose their data.
+// Causes of a loss of data.
 const (
 	volumeDeleted = "its volume is being deleted"
-	podRecreated  = "its Pod is to be made again and its data would go with it"
+	// PodRecreated: the data is in the Pod.
+	PodRecreated = "its Pod is to be recreated and its data would be deleted with it"
 )
 
 // leavingCause says why a member of the cluster is about to lose its data; empty where it is not.
@@ -21,7 +22,7 @@ func (s State) leavingCause(m Member) string {
 	case m.Volume == VolumeDeleting:
 		return volumeDeleted
 	case s.goesWithPod(m) && s.stale(m) != nil && s.mayRoll():
-		return podRecreated
+		return PodRecreated
 	}
 	return ""
 }
@@ -52,7 +53,7 @@ func (s State) inPlace() string {
 	if len(leaving) == 0 || s.surplus() < 0 {
 		return ""
 	}
-	return " in the place of another: member " + leaving[0].Name + " is to go, because " + s.leavingCause(leaving[0])
+	return " to replace member " + leaving[0].Name + ", because " + s.leavingCause(leaving[0])
 }
 
 // replacementUnschedulable: the learner that is to take the place of such a member finds no host beside all the others, as with
@@ -67,7 +68,7 @@ func (s State) replacementUnschedulable() Step {
 		return nil
 	}
 	first, wayOut := leaving[0], "add one"
-	if s.leavingCause(first) == podRecreated {
+	if s.leavingCause(first) == PodRecreated {
 		wayOut += ", or set the change back"
 	}
 	return Wait{

@@ -47,7 +47,7 @@ func TestPlanReplaceStale(t *testing.T) {
 	old := everyImage("3.6.15")
 	add := func(i int) Step { return AddLearner{Name: nameOf(i), PeerURL: peerURLOf(i)} }
 	remove := func(i int) Step {
-		return RemoveMember{ID: state(members(5)).Members[i].ID, Name: nameOf(i), Cause: podRecreated}
+		return RemoveMember{ID: state(members(5)).Members[i].ID, Name: nameOf(i), Cause: PodRecreated}
 	}
 	planTests{
 		"adds a learner before a member goes that spec.pod asks another Pod of": {
@@ -71,7 +71,7 @@ func TestPlanReplaceStale(t *testing.T) {
 		},
 		"removes nobody while the learner is catching up": {
 			state(formed, members(3), allOutdated, with(3, learner, pod(PodStarting)), ephemeral),
-			Wait{Reason: v1beta2.ReasonScaling, Message: "member " + nameOf(3) + " is catching up"},
+			Wait{Reason: v1beta2.ReasonScaling, Message: "Member " + nameOf(3) + " is catching up with the leader."},
 		},
 		"removes the newest of those that are not as asked for when there is one more that is": {
 			state(formed, members(4), allOutdated, with(3, upToDate), ephemeral), remove(2),
@@ -93,7 +93,7 @@ func TestPlanReplaceStale(t *testing.T) {
 		},
 		"adds nobody while a member is down": {
 			state(formed, members(3), allOutdated, with(1, pod(PodStarting)), ephemeral),
-			Wait{Reason: v1beta2.ReasonSettling, Message: "member " + nameOf(1) + " is starting"},
+			Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(1) + " is starting."},
 		},
 		"removes the learner that was made for what is no longer asked for": {
 			state(formed, members(3), allOutdated, with(3, learner, outdated), ephemeral), remove(3),
@@ -110,7 +110,7 @@ func TestPlanReplaceStale(t *testing.T) {
 		"says which host a learner lacks that is to take a member's place": {
 			state(formed, members(3), with(1, outdated), with(3, unplaced), ephemeral),
 			Wait{Reason: v1beta2.ReasonPodUnschedulable, Stalled: true, Message: "member " + nameOf(3) + ": " + noHost + takesPlace + nameOf(1) +
-				", because its Pod is to be made again and its data would go with it, and needs a host of its own beside all others until then: add one, or set the change back"},
+				", because its Pod is to be recreated and its data would be deleted with it, and needs a host of its own beside all others until then: add one, or set the change back"},
 		},
 		"says it of a member whose volume is being deleted, too": {
 			state(formed, members(3), with(1, volume(VolumeDeleting)), with(3, unplaced)),
@@ -206,7 +206,7 @@ func TestANewMemberGetsTheVersionThatIsReplacedTo(t *testing.T) {
 
 func TestALearnerThatTakesAPlaceSaysWhose(t *testing.T) {
 	s := state(formed, members(3), with(1, outdated), ephemeral)
-	want := "adding member " + nameOf(3) + " in the place of another: member " + nameOf(1) + " is to go, because its Pod is to be made again and its data would go with it"
+	want := "The operator is adding member " + nameOf(3) + " to replace member " + nameOf(1) + ", because its Pod is to be recreated and its data would be deleted with it."
 	if got := Describe(s, Plan(s)).Message; got != want {
 		t.Errorf("message %q, want %q", got, want)
 	}

@@ -19,7 +19,7 @@ type CreateMember struct {
 func (step CreateMember) describe(State) planning.Description {
 	d := planning.Description{
 		Reason:  v1beta2.ReasonMemberDown,
-		Message: fmt.Sprintf("making the Pod of member %s (%s)", step.Name, step.Start),
+		Message: fmt.Sprintf("The operator is creating the Pod of member %s (%s).", step.Name, step.Start),
 		Requeue: requeueSoon,
 	}
 	switch step.Start {
@@ -88,7 +88,7 @@ type PromoteLearner struct {
 func (step PromoteLearner) describe(State) planning.Description {
 	return planning.Description{
 		Reason:  v1beta2.ReasonScaling,
-		Message: "member " + step.Name + " is catching up, then it votes",
+		Message: "Member " + step.Name + " is catching up with the leader. It votes after that.",
 		Requeue: requeueSoon,
 	}
 }
@@ -132,7 +132,7 @@ type ForceDeletePod struct{ Name string }
 func (step ForceDeletePod) describe(State) planning.Description {
 	return announced(planning.Description{
 		Reason:  v1beta2.ReasonReplacingMember,
-		Message: "member " + step.Name + " was removed and its host does not confirm that it stopped: forgetting its Pod",
+		Message: "Member " + step.Name + " was removed, and its node does not confirm that it stopped. The operator deletes its Pod by force, because its vote no longer counts.",
 		Requeue: requeueSoon,
 	}, "ForgettingPod", planning.Pod(step.Name))
 }
@@ -159,7 +159,7 @@ type DeleteVolume struct{ Name, Reason string }
 func (step DeleteVolume) describe(State) planning.Description {
 	return announced(planning.Description{
 		Reason:  step.Reason,
-		Message: "deleting volume " + step.Name + ", which is not needed any more",
+		Message: "The operator is deleting volume " + step.Name + ", which is not needed any more.",
 		Requeue: requeueSoon,
 	}, "DeletingVolume", planning.Volume(step.Name))
 }
@@ -199,7 +199,7 @@ type MoveLeader struct {
 func (step MoveLeader) describe(State) planning.Description {
 	return announced(planning.Description{
 		Reason:  v1beta2.ReasonScaling,
-		Message: "moving leadership from " + step.From + " to " + step.Name,
+		Message: "The operator is moving leadership from " + step.From + " to " + step.Name + ".",
 		Requeue: requeueSoon,
 	}, "MovingLeader", planning.Pod(step.From))
 }

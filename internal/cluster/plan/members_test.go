@@ -66,7 +66,7 @@ func TestPlanHeal(t *testing.T) {
 		},
 		"keeps the volume of a removed member while another is down": {
 			state(formed, members(3), with(2, pod(PodStarting)), with(3, volume(VolumePresent))),
-			Wait{Reason: v1beta2.ReasonSettling, Message: "member " + nameOf(2) + " is starting"},
+			Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(2) + " is starting."},
 		},
 		"deletes a Pod that waits for a volume that is gone": {
 			state(formed, members(3), with(1, blockedBy(v1beta2.ReasonPodUnschedulable), volume(VolumeNone))),
@@ -96,7 +96,7 @@ func TestPlanHeal(t *testing.T) {
 		},
 		"waits for a member that does not answer": {
 			state(formed, members(3), with(1, pod(PodRunning), func(m *Member) { m.Unanswered = "timeout" })),
-			Wait{Reason: v1beta2.ReasonMemberDown, Message: "member " + nameOf(1) + " does not serve: timeout"},
+			Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + nameOf(1) + " does not serve: timeout"},
 		},
 		"replaces a member that hangs for long": {
 			state(formed, members(3), with(1, pod(PodRunning), unreadyFor(time.Hour))), RemoveMember{ID: 2, Name: nameOf(1), Cause: isDead},
@@ -124,7 +124,7 @@ func TestPlanHeal(t *testing.T) {
 		},
 		"replaces nobody before the grace that the spec says": {
 			state(formed, members(3), grace(time.Hour), with(1, pod(PodStarting), unreadyFor(4*time.Minute))),
-			Wait{Reason: v1beta2.ReasonSettling, Message: "member " + nameOf(1) + " is starting"},
+			Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(1) + " is starting."},
 		},
 		"replaces a member that no host takes any more, for its volume may be tied to a host that is gone": {
 			state(formed, members(3), with(1, blockedBy(v1beta2.ReasonPodUnschedulable), unreadyFor(time.Hour))), RemoveMember{ID: 2, Name: nameOf(1), Cause: isDead},
@@ -156,7 +156,7 @@ func TestPlanHeal(t *testing.T) {
 		},
 		"replaces nobody for a moment": {
 			state(formed, members(3), with(1, pod(PodStarting), unreadyFor(4*time.Minute))),
-			Wait{Reason: v1beta2.ReasonSettling, Message: "member " + nameOf(1) + " is starting"},
+			Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(1) + " is starting."},
 		},
 	}.run(t)
 }
@@ -173,7 +173,7 @@ func TestPlanQuorumLost(t *testing.T) {
 		},
 		"waits while members that have data come up": {
 			state(formed, members(3), noQuorum, with(0, pod(PodStarting)), with(1, pod(PodStarting)), with(2, gone)),
-			Wait{Reason: v1beta2.ReasonMemberDown, Message: "no quorum of members answers; members that hold data are running or being started: " + nameOf(0) + "; " + nameOf(1) + "; " + nameOf(2)},
+			Wait{Reason: v1beta2.ReasonMemberDown, Message: "Quorum does not answer. Members that hold data are running or starting: " + nameOf(0) + "; " + nameOf(1) + "; " + nameOf(2)},
 		},
 		"names a member that has data and cannot start": {
 			state(formed, members(3), noQuorum, with(1, blockedBy(v1beta2.ReasonPodUnschedulable)), with(2, gone)),
@@ -208,14 +208,14 @@ func TestPlanScale(t *testing.T) {
 		},
 		"waits for a learner that is catching up": {
 			state(formed, members(3), with(3, learner, pod(PodStarting)), size(5)),
-			Wait{Reason: v1beta2.ReasonScaling, Message: "member " + nameOf(3) + " is catching up"},
+			Wait{Reason: v1beta2.ReasonScaling, Message: "Member " + nameOf(3) + " is catching up with the leader."},
 		},
 		"promotes a learner that answers": {
 			state(formed, members(3), with(3, learner), size(4)), PromoteLearner{ID: 4, Name: nameOf(3)},
 		},
 		"adds nobody while a member is down": {
 			state(formed, members(3), with(1, pod(PodStarting)), size(5)),
-			Wait{Reason: v1beta2.ReasonSettling, Message: "member " + nameOf(1) + " is starting"},
+			Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(1) + " is starting."},
 		},
 		"adds nobody without a StorageClass": {
 			state(formed, members(2), noClass), Wait{Reason: v1beta2.ReasonNoStorageClass, Message: noClassMessage, Stalled: true},

@@ -33,11 +33,11 @@ func TestPlanGeneral(t *testing.T) {
 		},
 		"does nothing while the cluster is being deleted": {
 			state(formed, members(3), with(0, gone), func(s *State) { s.Deleting = true }),
-			Idle{Reason: v1beta2.ReasonDeleting, Message: "being deleted, and with it all that it owns"},
+			Idle{Reason: v1beta2.ReasonDeleting, Message: "The EtcdCluster is being deleted, and Kubernetes deletes what it owns."},
 		},
 		"does nothing while paused": {
 			state(formed, members(3), with(0, gone), func(s *State) { s.Spec.Paused = true }),
-			Idle{Reason: v1beta2.ReasonPaused, Message: "spec.paused is true: set it to false to let the operator go on"},
+			Idle{Reason: v1beta2.ReasonPaused, Message: "spec.paused is true, so the operator changes nothing. Set it to false to resume."},
 		},
 		"names the Secret that is missing": {
 			state(func(s *State) { s.SecretProblem = "Secret tls is not there" }),

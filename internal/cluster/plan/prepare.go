@@ -113,7 +113,7 @@ type CancelDowngrade struct{ From string }
 func (step CancelDowngrade) describe(State) planning.Description {
 	return announced(planning.Description{
 		Reason:  v1beta2.ReasonUpgrading,
-		Message: "etcd's data need not stay down at " + step.From + ": taking the cluster's version back up",
+		Message: "The data no longer has to be at " + step.From + ". The operator is taking the version of the cluster back up.",
 		Requeue: requeueStarting,
 	}, "DowngradeCancelled", cluster)
 }
@@ -179,7 +179,7 @@ type EnableDowngrade struct{ To, For string }
 func (step EnableDowngrade) describe(State) planning.Description {
 	return announced(planning.Description{
 		Reason:  v1beta2.ReasonUpgrading,
-		Message: fmt.Sprintf("preparing the members' data for %s: etcd takes it down to %s while they serve", step.For, minor(step.To)),
+		Message: fmt.Sprintf("The operator is preparing the members' data for %s. etcd takes it down to %s while they serve.", step.For, minor(step.To)),
 		Requeue: requeueStarting,
 	}, "PreparingVersionChange", cluster)
 }
@@ -191,13 +191,13 @@ func (step RecordVersionChange) describe(State) planning.Description {
 	d := planning.Description{Reason: v1beta2.ReasonUpgrading, Requeue: requeueSoon}
 	switch step.Step {
 	case v1beta2.VersionChangePreparing:
-		d.Message = "preparing the members' data for " + step.To
+		d.Message = "The operator is preparing the members' data for " + step.To + "."
 		return d
 	case v1beta2.VersionChangeSnapshotted:
-		d.Message = "every member has a raft snapshot that " + step.To + " can start from"
+		d.Message = "Every member has a raft snapshot that " + step.To + " can start from."
 		return d
 	default:
-		d.Message = "the members' data is ready for " + step.To
+		d.Message = "The members' data is ready for " + step.To + "."
 	}
 	if step.Step != v1beta2.VersionChangeReady {
 		return d

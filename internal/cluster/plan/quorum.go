@@ -33,7 +33,7 @@ func waitForQuorum(s State) Step {
 			Stalled: true,
 		}
 	}
-	return Wait{Reason: v1beta2.ReasonMemberDown, Message: "no quorum of members answers; members that hold data are running or being started: " + unanswered(s.Current())}
+	return Wait{Reason: v1beta2.ReasonMemberDown, Message: "Quorum does not answer. Members that hold data are running or starting: " + unanswered(s.Current())}
 }
 
 // waysOnWithData is the way out where the data is there, and its members cannot be brought back.

@@ -56,7 +56,7 @@ type CancelRecovery struct{ Message string }
 func (step CancelRecovery) describe(State) planning.Description {
 	return warned(planning.Description{
 		Reason:  v1beta2.ReasonQuorumLost,
-		Message: "the recovery is called off: " + step.Message,
+		Message: "The recovery is cancelled: " + step.Message,
 		Requeue: requeueStarting,
 	}, "RecoveryCancelled", "Recover")
 }
@@ -89,7 +89,7 @@ type RecordForced struct{ Revision int64 }
 func (step RecordForced) describe(State) planning.Description {
 	return announced(planning.Description{
 		Reason:  v1beta2.ReasonRecovering,
-		Message: fmt.Sprintf("the survivor serves alone at revision %d; the cluster grows from it", step.Revision),
+		Message: fmt.Sprintf("The survivor serves alone at revision %d. The cluster grows from it.", step.Revision),
 		Requeue: requeueSoon,
 	}, "RecoveryForced", cluster)
 }
@@ -149,7 +149,7 @@ type BeginRecovery struct {
 func (step BeginRecovery) describe(State) planning.Description {
 	return warned(planning.Description{
 		Reason:  v1beta2.ReasonRecovering,
-		Message: fmt.Sprintf("quorum is lost, and by spec.recovery.quorumLoss the cluster goes on from member %s, which knows most (raft index %d, term %d)", step.Member, step.RaftIndex, step.RaftTerm),
+		Message: fmt.Sprintf("Quorum is lost. As spec.recovery.quorumLoss asks, the cluster continues from member %s, which has the newest data (raft index %d, term %d).", step.Member, step.RaftIndex, step.RaftTerm),
 		Requeue: requeueSoon,
 	}, "RecoveryStarted", "Recover")
 }
@@ -236,7 +236,7 @@ type CompleteRecovery struct{}
 func (CompleteRecovery) describe(State) planning.Description {
 	return announced(planning.Description{
 		Reason:  v1beta2.ReasonRecovering,
-		Message: "the recovered cluster serves at its full size",
+		Message: "The recovered cluster serves at its full size.",
 		Requeue: requeueSoon,
 	}, "RecoveryComplete", cluster)
 }

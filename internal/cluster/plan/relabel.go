@@ -11,7 +11,7 @@ type RelabelPod struct{ Name string }
 func (step RelabelPod) describe(State) planning.Description {
 	return planning.Description{
 		Reason:  v1beta2.ReasonRolling,
-		Message: "bringing labels and annotations of member " + step.Name + " to those of spec.pod",
+		Message: "The operator is setting the labels and annotations of member " + step.Name + " to those of spec.pod.",
 		Requeue: requeueSoon,
 	}
 }

@@ -11,9 +11,10 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
-// Why members are replaced.
+// Causes of a replacement.
 const (
-	lostData    = "its data is gone"
+	lostData = "its data is gone"
+	// CorruptData: its data differs from that of a quorum, or etcd cannot read it.
 	CorruptData = "its data is corrupt"
 	makesWay    = "it cannot start, and another is to be replaced"
 )
@@ -30,11 +31,11 @@ func (step RemoveMember) describe(s State) planning.Description {
 	d := planning.Description{Requeue: requeueSoon}
 	if step.Cause == "" {
 		d.Reason = v1beta2.ReasonScaling
-		d.Message = fmt.Sprintf("removing member %s to shrink to %d", step.Name, s.Spec.Size)
+		d.Message = fmt.Sprintf("The operator is removing member %s to shrink the cluster to %d members.", step.Name, s.Spec.Size)
 		return announced(d, "RemovingMember", planning.Pod(step.Name))
 	}
 	d.Reason = v1beta2.ReasonReplacingMember
-	d.Message = "removing member " + step.Name + ", because " + step.Cause + "; a new one takes its place"
+	d.Message = "The operator is removing member " + step.Name + ", because " + step.Cause + ". A new member takes its place."
 	return announced(d, "ReplacingMember", planning.Pod(step.Name))
 }
 

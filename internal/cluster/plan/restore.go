@@ -71,7 +71,7 @@ type BeginRestore struct{ Restore v1beta2.ClusterRestoreStatus }
 func (step BeginRestore) describe(State) planning.Description {
 	return announced(planning.Description{
 		Reason:  v1beta2.ReasonRestoring,
-		Message: "restoring EtcdRestore " + step.Restore.Name + " into a seed beside the members that serve",
+		Message: "The operator is restoring EtcdRestore " + step.Restore.Name + " into a seed. The members continue to serve.",
 		Requeue: requeueSoon,
 	}, "RestoreStarted", cluster)
 }
@@ -184,7 +184,7 @@ type CompleteRestore struct{}
 func (CompleteRestore) describe(s State) planning.Description {
 	return announced(planning.Description{
 		Reason:  v1beta2.ReasonRestoring,
-		Message: "the restored cluster serves at its full size" + s.tooLate(),
+		Message: "The restored cluster serves at its full size." + s.tooLate(),
 		Requeue: requeueSoon,
 	}, "RestoreComplete", cluster)
 }

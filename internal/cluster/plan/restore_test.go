@@ -186,7 +186,7 @@ func TestPlanRestoreSeeding(t *testing.T) {
 		},
 		"keeps the volume of a later life while no quorum proves that it never was": {
 			state(formed, members(3), noQuorum, aSeed(volume(VolumePresent)), with(0, pod(PodStarting))),
-			Wait{Reason: v1beta2.ReasonMemberDown, Message: "no quorum of members answers; members that hold data are running or being started: " + nameOf(0) + "; " + nameOf(1) + "; " + nameOf(2)},
+			Wait{Reason: v1beta2.ReasonMemberDown, Message: "Quorum does not answer. Members that hold data are running or starting: " + nameOf(0) + "; " + nameOf(1) + "; " + nameOf(2)},
 		},
 	}.run(t)
 }

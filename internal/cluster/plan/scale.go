@@ -66,7 +66,7 @@ type AddLearner struct {
 func (step AddLearner) describe(s State) planning.Description {
 	return announced(planning.Description{
 		Reason:  v1beta2.ReasonScaling,
-		Message: "adding member " + step.Name + s.inPlace(),
+		Message: "The operator is adding member " + step.Name + s.inPlace() + ".",
 		Requeue: requeueSoon,
 	}, "AddingMember", planning.Pod(step.Name))
 }

@@ -18,7 +18,7 @@ type ApplyServices struct {
 func (ApplyServices) describe(State) planning.Description {
 	return planning.Description{
 		Reason:  v1beta2.ReasonCreating,
-		Message: "making the Services",
+		Message: "The operator is creating the Services.",
 		Requeue: requeueSoon,
 	}
 }
@@ -44,7 +44,7 @@ type AddToService struct{ Name string }
 func (step AddToService) describe(State) planning.Description {
 	return planning.Description{
 		Reason:  v1beta2.ReasonScaling,
-		Message: "letting clients reach member " + step.Name,
+		Message: "The operator is adding member " + step.Name + " to the client Service.",
 		Requeue: requeueSoon,
 	}
 }

@@ -66,7 +66,7 @@ type CompactHistory struct{ Revision int64 }
 func (step CompactHistory) describe(State) planning.Description {
 	return announced(planning.Description{
 		Reason:  v1beta2.ReasonNoSpace,
-		Message: fmt.Sprintf("the space quota is used up: forgetting what was before revision %d", step.Revision),
+		Message: fmt.Sprintf("The space quota is used up. The operator is compacting the history before revision %d.", step.Revision),
 		Requeue: requeueStarting,
 	}, "CompactingHistory", cluster)
 }
@@ -80,7 +80,7 @@ type DisarmAlarm struct {
 func (step DisarmAlarm) describe(State) planning.Description {
 	return announced(planning.Description{
 		Reason:  step.Reason,
-		Message: "disarming alarm " + string(step.Alarm.Kind) + ", whose cause is gone",
+		Message: "The operator is disarming alarm " + string(step.Alarm.Kind) + ", because its cause is removed.",
 		Requeue: requeueSoon,
 	}, "DisarmingAlarm", cluster)
 }

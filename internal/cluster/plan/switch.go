@@ -16,7 +16,7 @@ type BeginSwitch struct {
 func (step BeginSwitch) describe(State) planning.Description {
 	return announced(planning.Description{
 		Reason:  v1beta2.ReasonRestoring,
-		Message: fmt.Sprintf("the seed is proven at revision %d: the old members stop and it takes over", step.Revision),
+		Message: fmt.Sprintf("The seed serves the snapshot at revision %d. The operator stops the old members, and then the seed takes over.", step.Revision),
 		Requeue: requeueSoon,
 	}, "RestoreSwitching", cluster)
 }
@@ -25,9 +25,9 @@ func (step BeginSwitch) describe(State) planning.Description {
 type StopMembers struct{ Except int32 }
 
 func (step StopMembers) describe(State) planning.Description {
-	d := planning.Description{Reason: v1beta2.ReasonRestoring, Message: "stopping the old members", Requeue: requeueStarting}
+	d := planning.Description{Reason: v1beta2.ReasonRestoring, Message: "The operator is stopping the old members.", Requeue: requeueStarting}
 	if step.Except == 0 {
-		d.Reason, d.Message = v1beta2.ReasonCreating, "a member was lost before the cluster had formed: stopping the others to start anew"
+		d.Reason, d.Message = v1beta2.ReasonCreating, "A member was lost before the cluster had formed. The operator is stopping the others to start again."
 	}
 	return d
 }
@@ -41,7 +41,7 @@ type AdoptSeed struct {
 func (step AdoptSeed) describe(s State) planning.Description {
 	return announced(planning.Description{
 		Reason:  v1beta2.ReasonRestoring,
-		Message: "the seed is the cluster now, with ID " + step.ClusterID + s.tooLate(),
+		Message: "The seed is the cluster now, with ID " + step.ClusterID + "." + s.tooLate(),
 		Requeue: requeueSoon,
 	}, "RestoreSwitched", cluster)
 }

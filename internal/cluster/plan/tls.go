@@ -55,7 +55,7 @@ type CreateCA struct{}
 func (CreateCA) describe(State) planning.Description {
 	return announced(planning.Description{
 		Reason:  v1beta2.ReasonIssuingCertificates,
-		Message: "making the cluster's certificate authority",
+		Message: "The operator is creating the certificate authority of the cluster.",
 		Requeue: requeueSoon,
 	}, "MakingAuthority", cluster)
 }
@@ -66,7 +66,7 @@ type ReplaceCA struct{ Cause string }
 func (step ReplaceCA) describe(State) planning.Description {
 	return announced(planning.Description{
 		Reason:  v1beta2.ReasonRotatingCertificates,
-		Message: "making another certificate authority, because " + step.Cause,
+		Message: "The operator is creating a new certificate authority, because " + step.Cause + ".",
 		Requeue: requeueSoon,
 	}, "ReplacingAuthority", cluster)
 }
@@ -77,7 +77,7 @@ type RequestCertificates struct{}
 func (RequestCertificates) describe(State) planning.Description {
 	return planning.Description{
 		Reason:  v1beta2.ReasonIssuingCertificates,
-		Message: "asking cert-manager for certificates",
+		Message: "The operator is requesting certificates from cert-manager.",
 		Requeue: requeueStarting,
 	}
 }
@@ -92,7 +92,7 @@ type WriteCertificates struct {
 func (step WriteCertificates) describe(State) planning.Description {
 	d := planning.Description{
 		Reason:  v1beta2.ReasonIssuingCertificates,
-		Message: "writing the certificates of members and clients: " + step.Cause,
+		Message: "The operator is writing the certificates of members and clients: " + step.Cause + ".",
 		Requeue: requeueSoon,
 	}
 	if step.Switch || step.Drop {
@@ -163,7 +163,7 @@ type LoadCertificates struct{ Name, Loaded string }
 func (step LoadCertificates) describe(State) planning.Description {
 	return planning.Description{
 		Reason:  v1beta2.ReasonRotatingCertificates,
-		Message: "having member " + step.Name + " load its certificates",
+		Message: "The operator is having member " + step.Name + " load its certificates.",
 		Requeue: requeueSoon,
 	}
 }
@@ -220,7 +220,7 @@ type RemovePreviousCA struct{}
 func (RemovePreviousCA) describe(State) planning.Description {
 	return announced(planning.Description{
 		Reason:  v1beta2.ReasonRotatingCertificates,
-		Message: "removing the previous certificate authority, which nobody trusts any more",
+		Message: "The operator is removing the previous certificate authority, which no member trusts any more.",
 		Requeue: requeueSoon,
 	}, "ForgettingAuthority", cluster)
 }

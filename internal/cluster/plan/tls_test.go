@@ -90,7 +90,7 @@ func TestPlanTrust(t *testing.T) {
 			state(formed, members(3), managed, trust, with(1, trusts), with(2, trusts)), MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
 		},
 		"restarts nobody while a member is down": {
-			state(formed, members(3), managed, trust, with(1, trusts, pod(PodStarting))), Wait{Reason: v1beta2.ReasonSettling, Message: "member " + nameOf(1) + " is starting"},
+			state(formed, members(3), managed, trust, with(1, trusts, pod(PodStarting))), Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(1) + " is starting."},
 		},
 		"restarts members that cannot understand each other any more": {
 			state(formed, members(3), withTLS, noQuorum, trust, everyoneUnready(6*time.Minute), with(0, trusts, unreadyFor(time.Second))),
@@ -98,11 +98,11 @@ func TestPlanTrust(t *testing.T) {
 		},
 		"restarts nobody because no quorum answers for a moment": {
 			state(formed, members(3), managed, noQuorum, trust, with(0, trusts)),
-			Wait{Reason: v1beta2.ReasonMemberDown, Message: "no quorum of members answers; members that hold data are running or being started: " + nameOf(0) + "; " + nameOf(1) + "; " + nameOf(2)},
+			Wait{Reason: v1beta2.ReasonMemberDown, Message: "Quorum does not answer. Members that hold data are running or starting: " + nameOf(0) + "; " + nameOf(1) + "; " + nameOf(2)},
 		},
 		"restarts nobody while another member is stopping": {
 			state(formed, members(3), managed, noQuorum, trust, everyoneUnready(6*time.Minute), with(0, pod(PodDeleting))),
-			Wait{Reason: v1beta2.ReasonMemberDown, Message: "no quorum of members answers; members that hold data are running or being started: " + nameOf(0) + "; " + nameOf(1) + "; " + nameOf(2)},
+			Wait{Reason: v1beta2.ReasonMemberDown, Message: "Quorum does not answer. Members that hold data are running or starting: " + nameOf(0) + "; " + nameOf(1) + "; " + nameOf(2)},
 		},
 		"changes nothing when TLS is taken from a running cluster": {
 			state(formed, members(3), managed, func(s *State) { s.Spec.TLS = nil }), tlsRefusal("between members is off in the spec and on"),
@@ -174,7 +174,7 @@ func TestPlanRotate(t *testing.T) {
 			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonRotatingCertificates, Message: "start it with the authorities that its Secrets hold now"},
 		},
 		"not while a member is down": {
-			state(formed, members(3), managed, outdated, with(1, pod(PodStarting))), Wait{Reason: v1beta2.ReasonSettling, Message: "member " + nameOf(1) + " is starting"},
+			state(formed, members(3), managed, outdated, with(1, pod(PodStarting))), Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(1) + " is starting."},
 		},
 		"leaves clients their time to load the new authority": {
 			state(formed, members(3), managed, outdated, set(func(c *Certificates) { c.SwitchAfter = noon.Add(time.Second) })), Done{},

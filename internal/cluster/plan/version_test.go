@@ -30,7 +30,7 @@ func TestPlanRoll(t *testing.T) {
 		},
 		"stops nobody while one is down": {
 			state(formed, members(3), old, with(1, withImage("3.6.16"), pod(PodStarting))),
-			Wait{Reason: v1beta2.ReasonSettling, Message: "member " + nameOf(1) + " is starting"},
+			Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(1) + " is starting."},
 		},
 		"moves leadership before the leader is stopped, last": {
 			state(formed, members(3), old, with(1, withImage("3.6.16")), with(2, withImage("3.6.16"))),
@@ -70,7 +70,7 @@ func TestPlanRoll(t *testing.T) {
 		},
 		"leaves one alone that has yet to serve": {
 			state(formed, members(3), with(1, pod(PodRunning), outdated, unreadyFor(20*time.Second))),
-			Wait{Reason: v1beta2.ReasonMemberDown, Message: "member " + nameOf(1) + " does not serve: "},
+			Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + nameOf(1) + " does not serve: "},
 		},
 		"refuses to jump, and names the path": {
 			state(formed, members(3), ofVersion("3.8.0")),

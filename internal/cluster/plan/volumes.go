@@ -19,9 +19,9 @@ type KeepVolume struct {
 func (step KeepVolume) describe(State) planning.Description {
 	d := planning.Description{Reason: v1beta2.ReasonSettling, Requeue: requeueSoon}
 	if step.Keep {
-		d.Message = "letting volume " + step.Name + " outlive the EtcdCluster"
+		d.Message = "The operator is marking volume " + step.Name + " to be kept when the EtcdCluster is deleted."
 	} else {
-		d.Message = "letting volume " + step.Name + " go with the EtcdCluster"
+		d.Message = "The operator is marking volume " + step.Name + " to be deleted with the EtcdCluster."
 	}
 	return d
 }
@@ -88,7 +88,7 @@ type ResizeVolume struct{ Name, Size string }
 func (step ResizeVolume) describe(State) planning.Description {
 	return announced(planning.Description{
 		Reason:  v1beta2.ReasonResizingVolume,
-		Message: "asking volume " + step.Name + " to hold " + step.Size,
+		Message: "The operator is growing volume " + step.Name + " to " + step.Size + ".",
 		Requeue: requeueSoon,
 	}, "GrowingVolume", planning.Volume(step.Name))
 }

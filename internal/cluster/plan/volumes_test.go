@@ -73,7 +73,7 @@ func TestPlanVolumes(t *testing.T) {
 		},
 		"does not grow volumes of a cluster that is not well": {
 			state(formed, members(3), volumesOf("16Gi"), with(0, holds(8, 8)), with(1, pod(PodStarting))),
-			Wait{Reason: v1beta2.ReasonSettling, Message: "member " + nameOf(1) + " is starting"},
+			Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(1) + " is starting."},
 		},
 		"lets volumes outlive the EtcdCluster": {
 			state(formed, members(3), retained, with(0, kept)), KeepVolume{Name: nameOf(1), Keep: true},

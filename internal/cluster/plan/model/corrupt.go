@@ -58,7 +58,7 @@ func (w *World) disarmCorrupt(l *life, alarm etcd.Alarm) {
 // checkConvicted: who is removed for its data has other data than the rest.
 func (w *World) checkConvicted(l *life, e *entry, step plan.RemoveMember) {
 	d := w.dataOf(e.name)
-	if l.accused == 0 || d == nil || d.tainted || d.corrupt || d.member != e.id || step.Cause != "its data is corrupt" {
+	if l.accused == 0 || d == nil || d.tainted || d.corrupt || d.member != e.id || step.Cause != plan.CorruptData {
 		return
 	}
 	w.violate(DataIsKept, "%s is removed for its data, which is right", e.name)

@@ -37,7 +37,7 @@ func (w *World) checkMove(l *life) {
 	m.PodImage, m.Outdated, m.Start = s.Spec.Image(), false, plan.StartRejoin
 	switch next := plan.Plan(s).(type) {
 	case plan.RemoveMember:
-		if next.Cause == "its Pod is to be made again and its data would go with it" {
+		if next.Cause == plan.PodRecreated {
 			w.violate(LeaderLast, "leadership moves from %s before %s is replaced", m.Name, next.Name)
 		}
 	case plan.DeletePod:
