@@ -88,8 +88,8 @@ func read(in io.Reader) (plan.State, error) {
 func describe(s plan.State, step plan.Step) planned {
 	return planned{
 		Step:    reflect.TypeOf(step).Name(),
-		Reason:  step.Reason(),
-		Message: plan.Describe(s, step),
+		Reason:  plan.Describe(s, step).Reason,
+		Message: plan.Describe(s, step).Message,
 		Detail:  step,
 	}
 }

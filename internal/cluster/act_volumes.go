@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -13,6 +14,31 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 )
+
+// actOnVolumes does the steps that create, change or delete volumes of members.
+func (r *Reconciler) actOnVolumes(ctx context.Context, v *view, step plan.Step) error {
+	switch step := step.(type) {
+	case plan.CreateVolumes:
+		return r.createVolumes(ctx, v, step)
+	case plan.KeepVolume:
+		return r.keepVolume(ctx, v, step)
+	case plan.ResizeVolume:
+		return r.resizeVolume(ctx, v, step)
+	case plan.DeleteVolume:
+		return r.delete(ctx, v, &corev1.PersistentVolumeClaim{}, step.Name)
+	default:
+		return fmt.Errorf("step %T is not about volumes", step)
+	}
+}
+
+func (r *Reconciler) createVolumes(ctx context.Context, v *view, step plan.CreateVolumes) error {
+	var errs []error
+	for _, name := range v.InitialNames(step.Incarnation, step.Size) {
+		member := plan.CreateMember{Name: name, Incarnation: step.Incarnation, InitialSize: step.Size}
+		errs = append(errs, r.create(ctx, v, newVolume(v.State, member)))
+	}
+	return errors.Join(errs...)
+}
 
 // keepVolume takes a volume from the garbage collector, or gives it back. The UID stays on it either way.
 func (r *Reconciler) keepVolume(ctx context.Context, v *view, step plan.KeepVolume) error {

@@ -151,17 +151,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	refused := errors.Is(actErr, etcd.ErrNotYet)
 	if refused {
 		// etcd says "later": that is waiting, not failing.
-		step, actErr = plan.Wait{Why: step.Reason(), Message: plan.MessageOf(v.State, step)}, nil
+		described := plan.Describe(v.State, step)
+		step, actErr = plan.Wait{Reason: described.Reason, Message: described.Message}, nil
 	}
 	err = r.report(ctx, v, step, actErr)
 	if apierrors.IsConflict(err) && actErr == nil {
 		// The cache was behind. What was done stands, and the next pass sees it.
-		return ctrl.Result{RequeueAfter: plan.PollConflict}, nil
+		return ctrl.Result{RequeueAfter: plan.RequeueConflict}, nil
 	}
 	if err != nil || actErr != nil {
 		return ctrl.Result{}, errors.Join(actErr, err)
 	}
-	return ctrl.Result{RequeueAfter: step.Requeue()}, nil
+	return ctrl.Result{RequeueAfter: plan.Describe(v.State, step).Requeue}, nil
 }
 
 // report writes the status, if it changed, and then says in an event what was done. Where the cache was behind the error
@@ -176,7 +177,7 @@ func (r *Reconciler) report(ctx context.Context, v *view, step plan.Step, actErr
 	if err != nil {
 		return err
 	}
-	r.tell(after, v.State, step, plan.EventsOf(v.State, step, actErr, changed))
+	kube.PublishEvents(r.Events, after, plan.Events(v.State, step, actErr, changed))
 	return nil
 }
 
@@ -197,13 +198,7 @@ func (r *Reconciler) remember(ctx context.Context, v *view, step plan.Step) erro
 		if _, err := kube.PatchStatus(ctx, r.Client, &newest, after); err != nil {
 			return err
 		}
-		r.tell(after, v.State, step, plan.EventsOf(v.State, step, nil, true))
+		kube.PublishEvents(r.Events, after, plan.Events(v.State, step, nil, true))
 		return nil
 	})
-}
-
-func (r *Reconciler) tell(of *v1beta2.EtcdCluster, s plan.State, step plan.Step, events []plan.Event) {
-	for _, event := range events {
-		r.Events.Eventf(of, s.RelatedTo(step), event.Kind, event.Reason, event.Action, "%s", event.Note)
-	}
 }

@@ -73,11 +73,11 @@ func TestEveryMemberAndEveryWarningIsToldOfInAnEventOfItsOwn(t *testing.T) {
 	}{
 		{plan.DefragmentMember{Name: nameOf(1)}, nameOf(1)},
 		{plan.DefragmentMember{Name: nameOf(2)}, nameOf(2)},
-		{plan.DeletePod{Name: nameOf(1), Why: v1beta2.ReasonRolling, Message: "x"}, nameOf(1)},
-		{plan.DeletePod{Name: nameOf(2), Why: v1beta2.ReasonRolling, Message: "x"}, nameOf(2)},
+		{plan.DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonRolling, Message: "x"}, nameOf(1)},
+		{plan.DeletePod{Name: nameOf(2), Reason: v1beta2.ReasonRolling, Message: "x"}, nameOf(2)},
 		{plan.ResizeVolume{Name: nameOf(1), Size: "16Gi"}, nameOf(1)},
-		{plan.Wait{Why: v1beta2.ReasonVolumeCannotGrow, Message: "its class does not let it", Stalled: true}, ""},
-		{plan.Wait{Why: v1beta2.ReasonVolumeCannotGrow, Message: "its driver has not as much", Stalled: true}, ""},
+		{plan.Wait{Reason: v1beta2.ReasonVolumeCannotGrow, Message: "its class does not let it", Stalled: true}, ""},
+		{plan.Wait{Reason: v1beta2.ReasonVolumeCannotGrow, Message: "its driver has not as much", Stalled: true}, ""},
 	} {
 		var cluster v1beta2.EtcdCluster
 		if err := r.Client.Get(t.Context(), client.ObjectKeyFromObject(object), &cluster); err != nil {
@@ -86,7 +86,7 @@ func TestEveryMemberAndEveryWarningIsToldOfInAnEventOfItsOwn(t *testing.T) {
 		if err := r.report(t.Context(), &view{State: s, cluster: &cluster}, pass.step, nil); err != nil {
 			t.Fatal(err)
 		}
-		want = append(want, plan.Describe(s, pass.step)+" | "+pass.related)
+		want = append(want, plan.Describe(s, pass.step).Message+" | "+pass.related)
 	}
 	for range want {
 		got = append(got, to.next(t))
@@ -110,7 +110,7 @@ func TestADefragmentationIsRememberedThoughTheCacheWasBehind(t *testing.T) {
 	if err := r.Client.Status().Update(t.Context(), newer); err != nil {
 		t.Fatal(err)
 	}
-	for _, step := range []plan.Step{plan.DefragmentMember{Name: nameOf(1), Why: v1beta2.ReasonDefragmenting}, plan.DeletePod{Name: nameOf(0)}} {
+	for _, step := range []plan.Step{plan.DefragmentMember{Name: nameOf(1), Reason: v1beta2.ReasonDefragmenting}, plan.DeletePod{Name: nameOf(0)}} {
 		if err := r.report(t.Context(), &view{State: s, cluster: behind}, step, nil); !apierrors.IsConflict(err) {
 			t.Errorf("%T: %v, want a conflict", step, err)
 		}

@@ -42,7 +42,7 @@ func heard(t *testing.T, say func(i int, m *speaking)) plan.State {
 	byURL := map[string]speaking{}
 	for _, m := range known.Members {
 		membership = append(membership, etcd.Member{ID: m.ID, Name: m.Name, ClientURLs: []string{known.ClientURL(m.Name)}})
-		v.Members = append(v.Members, plan.Member{Name: m.Name, Incarnation: 1, Volume: m.Volume, Pod: m.Pod, PodImage: m.PodImage, PodReady: true, Exposed: true, Start: m.Start})
+		v.Members = append(v.Members, plan.Member{Name: m.Name, Incarnation: 1, Volume: m.Volume, Pod: m.Pod, PodImage: m.PodImage, PodReady: true, InService: true, Start: m.Start})
 		v.addresses[m.Name] = "192.0.2.1"
 	}
 	v.Budget = known.Budget
@@ -77,7 +77,7 @@ func TestAMemberWithOtherDataIsReplacedThoughEtcdRefusesToServe(t *testing.T) {
 			m.hash = 8
 		}
 	})
-	want := plan.Step(plan.RemoveMember{ID: 2, Name: nameOf(1), Replace: plan.CorruptData})
+	want := plan.Step(plan.RemoveMember{ID: 2, Name: nameOf(1), Cause: plan.CorruptData})
 	if diff := cmp.Diff(want, plan.Plan(s)); diff != "" {
 		t.Errorf("Plan (-want +got):\n%s", diff)
 	}
@@ -89,7 +89,7 @@ func TestAUsedUpQuotaIsSeen(t *testing.T) {
 		m.status.Errors = []string{"memberID:1 alarm:NOSPACE "}
 		m.status.DBSize, m.status.DBSizeInUse, m.status.DBQuota = 100, 10, 100
 	})
-	want := plan.Step(plan.DefragmentMember{Name: nameOf(1), Why: "NoSpace"})
+	want := plan.Step(plan.DefragmentMember{Name: nameOf(1), Reason: "NoSpace"})
 	if diff := cmp.Diff(want, plan.Plan(s)); diff != "" {
 		t.Errorf("Plan (-want +got):\n%s", diff)
 	}

@@ -76,7 +76,7 @@ func volumeOf(volume *corev1.PersistentVolumeClaim) plan.VolumeState {
 }
 
 func observePod(m *plan.Member, pod *corev1.Pod, now time.Time) {
-	m.Exposed = pod.Labels[labelVoter] == "true"
+	m.InService = pod.Labels[labelVoter] == "true"
 	m.Start = plan.Start(pod.Annotations[annotationStart])
 	m.Trust, m.Loaded = pod.Annotations[annotationTrust], pod.Annotations[annotationLoaded]
 	for _, c := range pod.Spec.Containers {

@@ -23,7 +23,7 @@ func headlessService(s plan.State) *corev1.Service {
 	return service
 }
 
-// clientService selects the ready voters of one incarnation, so that two lives of a cluster never answer together.
+// clientService selects the ready voters of one incarnation, so that two incarnations of a cluster never answer together.
 func clientService(s plan.State, to plan.ApplyServices) *corev1.Service {
 	service := service(s, s.ClientService())
 	if to.ClusterID != "" {

@@ -93,7 +93,7 @@ func members(n int) change {
 func voter(m *plan.Member) {
 	onVolume(m)
 	m.InMembership, m.Started = true, true
-	m.Answers, m.Serving, m.PodReady, m.Exposed, m.Version, m.ClusterID = true, true, true, true, "3.6.16", 0xaa
+	m.Answers, m.Serving, m.PodReady, m.InService, m.Version, m.ClusterID = true, true, true, true, "3.6.16", 0xaa
 }
 
 func onVolume(m *plan.Member) {
@@ -142,7 +142,7 @@ func silent(m *plan.Member) {
 
 func withoutPod(m *plan.Member) {
 	silent(m)
-	m.Pod, m.PodImage, m.Exposed = plan.PodNone, "", false
+	m.Pod, m.PodImage, m.InService = plan.PodNone, "", false
 }
 
 // gone: Pod and volume, but not the entry in the membership.

@@ -6,28 +6,29 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
 // firstIncarnation is the life that a cluster is bootstrapped with.
 const FirstIncarnation int32 = 1
 
-// awaitRestore: a cluster that was made together with its restore boots from it and never empty, whichever of the two
+// waitForRestore: a cluster that was made together with its restore boots from it and never empty, whichever of the two
 // was seen first. Until it has formed it has served nobody, so its birth may still give way.
-func awaitRestore(s State) Step {
+func waitForRestore(s State) Step {
 	if s.Formed() || s.RestorePending == "" {
 		return nil
 	}
 	return Wait{
-		Why:     v1beta2.ReasonWaitingForRestore,
+		Reason:  v1beta2.ReasonWaitingForRestore,
 		Message: "starts from EtcdRestore " + s.RestorePending + ", and not empty; delete that EtcdRestore to start empty",
 		Stalled: s.step() == v1beta2.RestoreFailed,
 	}
 }
 
-// strangers: only a formed cluster, or a restore that the status tells of, has members that it was not bootstrapped
+// foreignMembers: only a formed cluster, or a restore that the status tells of, has members that it was not bootstrapped
 // with. So they are those of another operator, or the status and the client Service were lost. Nothing of them is
 // touched, the Service that their clients use included; a restore may take their place.
-func strangers(s State) Step {
+func foreignMembers(s State) Step {
 	if s.Formed() || s.Request != nil || s.Restoring() {
 		return nil
 	}
@@ -36,7 +37,7 @@ func strangers(s State) Step {
 		there := m.Pod != PodNone || m.Volume != VolumeNone
 		if m.InitialSize == 0 && there && !failedSeed {
 			return Wait{
-				Why:     v1beta2.ReasonNotOurs,
+				Reason:  v1beta2.ReasonNotOurs,
 				Message: "member " + m.Name + " was not made by this operator, or the cluster's ID was lost with its status: nothing is touched; save it with an EtcdBackup by etcdEndpoints, and apply an EtcdRestore of that snapshot",
 				Stalled: true,
 			}
@@ -62,7 +63,7 @@ func bootstrap(s State) Step {
 	if s.Durable() && s.Incarnation == 0 {
 		return beginBootstrap(s, size)
 	}
-	if step := s.birthAnew(size); step != nil {
+	if step := s.restartBootstrap(size); step != nil {
 		return step
 	}
 	if len(s.Bootable(FirstIncarnation, size)) > 0 {
@@ -71,7 +72,7 @@ func bootstrap(s State) Step {
 	kept := slices.DeleteFunc(slices.Clone(s.initial()), func(m Member) bool { return !s.HoldsData(m) })
 	if len(kept) < etcd.Quorum(size) && s.Durable() {
 		return Wait{
-			Why:     v1beta2.ReasonQuorumLost,
+			Reason:  v1beta2.ReasonQuorumLost,
 			Message: fmt.Sprintf("%d of %d volumes are left of a cluster that never served, too few to form it: delete the EtcdCluster and make it again", len(kept), size),
 			Stalled: true,
 		}
@@ -79,7 +80,7 @@ func bootstrap(s State) Step {
 	if wait := blocked(kept); wait != nil {
 		return wait
 	}
-	return Wait{Why: v1beta2.ReasonCreating, Message: "the members are starting: " + unanswered(kept)}
+	return Wait{Reason: v1beta2.ReasonCreating, Message: "the members are starting: " + unanswered(kept)}
 }
 
 // beginBootstrap makes the volumes and notes that they are there. Where a Pod is there already, they were, and the
@@ -101,10 +102,10 @@ func beginBootstrap(s State, size int) Step {
 	return CreateVolumes{Incarnation: FirstIncarnation, Size: size}
 }
 
-// birthAnew starts a birth without volumes over when a member is gone after another has run: it may have voted, and
+// restartBootstrap starts a birth without volumes over when a member is gone after another has run: it may have voted, and
 // would come back empty under the same identity. Nobody has served yet, so nothing is lost. Watches tell of Pods in
 // order: whoever sees one run has heard of all that were made with it.
-func (s State) birthAnew(size int) Step {
+func (s State) restartBootstrap(size int) Step {
 	if s.Durable() {
 		return nil
 	}
@@ -120,9 +121,62 @@ func (s State) birthAnew(size int) Step {
 	case missing && ran:
 		return StopMembers{}
 	case stopping.Name != "":
-		return s.waitGone(stopping, v1beta2.ReasonCreating, "member "+stopping.Name+" is stopping, before the members start anew")
+		return s.waitUntilGone(stopping, v1beta2.ReasonCreating, "member "+stopping.Name+" is stopping, before the members start anew")
 	}
 	return nil
+}
+
+// CreateVolumes makes the volumes of the members that form a cluster. It keeps those that exist.
+type CreateVolumes struct {
+	Incarnation int32
+	Size        int
+}
+
+func (step CreateVolumes) describe(State) planning.Description {
+	return announced(planning.Description{
+		Reason:  v1beta2.ReasonCreating,
+		Message: fmt.Sprintf("The operator is creating the volumes of %d members.", step.Size),
+		Requeue: requeueSoon,
+	}, "CreatingVolumes", cluster)
+}
+
+// BeginBootstrap records that those volumes all exist, before any Pod does.
+type BeginBootstrap struct{ Incarnation int32 }
+
+func (BeginBootstrap) describe(State) planning.Description {
+	return planning.Description{
+		Reason:  v1beta2.ReasonCreating,
+		Message: "All volumes exist. The members can start.",
+		Requeue: requeueSoon,
+	}
+}
+
+// CreateMembers makes the Pods of the members that form a cluster and have their volume.
+type CreateMembers struct {
+	Incarnation int32
+	Size        int
+}
+
+func (step CreateMembers) describe(State) planning.Description {
+	return announced(planning.Description{
+		Reason:  v1beta2.ReasonCreating,
+		Message: fmt.Sprintf("The operator is creating the Pods of %d members.", step.Size),
+		Requeue: requeueSoon,
+	}, "CreatingMembers", cluster)
+}
+
+// RecordFormed keeps the cluster's ID.
+type RecordFormed struct {
+	ClusterID   string
+	Incarnation int32
+}
+
+func (step RecordFormed) describe(State) planning.Description {
+	return announced(planning.Description{
+		Reason:  v1beta2.ReasonCreating,
+		Message: "The cluster has formed with ID " + step.ClusterID + ".",
+		Requeue: requeueSoon,
+	}, "ClusterFormed", cluster)
 }
 
 // initial are the members that form the cluster.
@@ -144,7 +198,7 @@ func (s State) Bootable(incarnation int32, size int) []string {
 
 func noStorageClass() Step {
 	return Wait{
-		Why:     v1beta2.ReasonNoStorageClass,
+		Reason:  v1beta2.ReasonNoStorageClass,
 		Message: "there is no default StorageClass: mark one as default, or name one in spec.pod.persistentVolumeClaimSpec.storageClassName, or accept that data is lost with its Pod by spec.pod.emptyDir: {}",
 		Stalled: true,
 	}

@@ -19,7 +19,7 @@ func TestPlanBirth(t *testing.T) {
 		},
 		"starts over only when all have stopped": {
 			state(ephemeral, initial(3), ephemeral, with(0, pod(PodDeleting)), with(1, gone), with(2, gone)),
-			Wait{Why: v1beta2.ReasonCreating, Message: "member " + nameOf(0) + " is stopping, before the members start anew"},
+			Wait{Reason: v1beta2.ReasonCreating, Message: "member " + nameOf(0) + " is stopping, before the members start anew"},
 		},
 		"makes the rest of the members while none has run": {
 			state(ephemeral, initial(3), ephemeral, with(0, pod(PodStarting)), with(1, gone), with(2, gone)), CreateMembers{Incarnation: 1, Size: 3},
@@ -47,33 +47,33 @@ func TestPlanBirth(t *testing.T) {
 		},
 		"makes no volume anew that a member lost after it could have voted": {
 			state(initial(3), begun, with(0, started), with(1, started), with(2, gone)),
-			Wait{Why: v1beta2.ReasonCreating, Message: "the members are starting: " + nameOf(0) + "; " + nameOf(1)},
+			Wait{Reason: v1beta2.ReasonCreating, Message: "the members are starting: " + nameOf(0) + "; " + nameOf(1)},
 		},
 		"says that it cannot form when too many volumes were lost": {
 			state(initial(3), begun, with(0, started), with(1, gone), with(2, gone)),
-			Wait{Why: v1beta2.ReasonQuorumLost, Message: "1 of 3 volumes are left of a cluster that never served, too few to form it: delete the EtcdCluster and make it again", Stalled: true},
+			Wait{Reason: v1beta2.ReasonQuorumLost, Message: "1 of 3 volumes are left of a cluster that never served, too few to form it: delete the EtcdCluster and make it again", Stalled: true},
 		},
 		"makes Pods without volumes with emptyDir": {
 			state(ephemeral), CreateMembers{Incarnation: 1, Size: 3},
 		},
 		"waits for the members to start": {
 			state(initial(2), begun, with(0, started), with(1, started)),
-			Wait{Why: v1beta2.ReasonCreating, Message: "the members are starting: " + nameOf(0) + "; " + nameOf(1)},
+			Wait{Reason: v1beta2.ReasonCreating, Message: "the members are starting: " + nameOf(0) + "; " + nameOf(1)},
 		},
 		"names the Pod that cannot start": {
 			state(initial(2), begun, with(0, started), with(1, blockedBy(v1beta2.ReasonPodUnschedulable))),
-			Wait{Why: v1beta2.ReasonPodUnschedulable, Message: "member " + nameOf(1) + ": why", Stalled: true},
+			Wait{Reason: v1beta2.ReasonPodUnschedulable, Message: "member " + nameOf(1) + ": why", Stalled: true},
 		},
 		"waits for an image that cannot be had": {
 			state(initial(1), begun, with(0, blockedBy(v1beta2.ReasonImageUnavailable))),
-			Wait{Why: v1beta2.ReasonImageUnavailable, Message: "member " + nameOf(0) + ": why", Stalled: true},
+			Wait{Reason: v1beta2.ReasonImageUnavailable, Message: "member " + nameOf(0) + ": why", Stalled: true},
 		},
 		"makes the Pod again when the image is corrected": {
 			state(initial(1), begun, with(0, blockedBy(v1beta2.ReasonImageUnavailable)), ofVersion("3.6.17")),
-			DeletePod{Name: nameOf(0), Why: v1beta2.ReasonSettling, Message: "make the Pod again with image quay.io/coreos/etcd:v3.6.17"},
+			DeletePod{Name: nameOf(0), Reason: v1beta2.ReasonSettling, Message: "make the Pod again with image quay.io/coreos/etcd:v3.6.17"},
 		},
 		"names both ways out without a default StorageClass": {
-			state(noClass), Wait{Why: v1beta2.ReasonNoStorageClass, Message: noClassMessage, Stalled: true},
+			state(noClass), Wait{Reason: v1beta2.ReasonNoStorageClass, Message: noClassMessage, Stalled: true},
 		},
 		"needs no StorageClass once the volumes are there": {
 			state(initial(3), begun, noClass), CreateMembers{Incarnation: 1, Size: 3},
@@ -83,15 +83,15 @@ func TestPlanBirth(t *testing.T) {
 		},
 		"waits for the restore that it was made together with": {
 			state(func(s *State) { s.RestorePending = "back" }),
-			Wait{Why: v1beta2.ReasonWaitingForRestore, Message: "starts from EtcdRestore back, and not empty; delete that EtcdRestore to start empty"},
+			Wait{Reason: v1beta2.ReasonWaitingForRestore, Message: "starts from EtcdRestore back, and not empty; delete that EtcdRestore to start empty"},
 		},
 		"says that a person must act when that restore has failed": {
 			state(restored(v1beta2.RestoreFailed), func(s *State) { s.RestorePending = "back" }),
-			Wait{Why: v1beta2.ReasonWaitingForRestore, Message: "starts from EtcdRestore back, and not empty; delete that EtcdRestore to start empty", Stalled: true},
+			Wait{Reason: v1beta2.ReasonWaitingForRestore, Message: "starts from EtcdRestore back, and not empty; delete that EtcdRestore to start empty", Stalled: true},
 		},
 		"gives way to a restore that was seen when the birth had begun": {
 			state(initial(3), begun, with(0, voter), func(s *State) { s.RestorePending = "back" }),
-			Wait{Why: v1beta2.ReasonWaitingForRestore, Message: "starts from EtcdRestore back, and not empty; delete that EtcdRestore to start empty"},
+			Wait{Reason: v1beta2.ReasonWaitingForRestore, Message: "starts from EtcdRestore back, and not empty; delete that EtcdRestore to start empty"},
 		},
 	}.run(t)
 }

@@ -23,7 +23,7 @@ type Certificates struct {
 	// Foreign says which Secret or Certificate is in the way, and of whom.
 	Foreign string
 	// Authority of the cluster's own, for TLS.managed.
-	Authority Authority
+	CA CertificateAuthority
 	// Requested: the Certificates of cert-manager are as they should be.
 	Requested bool
 	// Unissued says what cert-manager has yet to do, or what is missing of it, with the API's reason for it.
@@ -42,18 +42,18 @@ type Certificates struct {
 	DropAfter  time.Time
 }
 
-// Authority is how the authority stands that a cluster has of its own.
-type Authority struct {
+// CertificateAuthority is how the authority stands that a cluster has of its own.
+type CertificateAuthority struct {
 	// Exists: its Secret is there. Broken says what is wrong with it.
 	Exists bool
 	Broken string
 	// Replace says why another has to take its place; empty when none has.
-	Replace string
+	ReplaceCause string
 	// Previous: the one before it is still kept.
 	Previous bool
 }
 
-// usage is one of the three things that certificates are for.
+// Usage is one of the three things that certificates are for.
 type Usage struct {
 	Name string
 	// suffix of the Secret's name after the cluster's, and the keys in it.
@@ -72,7 +72,7 @@ var Usages = []Usage{
 // full names with those in the certificate.
 const defaultDomain = ".cluster.local"
 
-// request says what the certificate of a usage must hold.
+// CertificateRequest says what the certificate of a usage must hold.
 func (s State) CertificateRequest(u Usage) pki.Request {
 	domain := s.PodPolicy().ClusterDomain
 	if domain == "" {
@@ -148,7 +148,7 @@ func (v validity) dueBy(end, authority, now time.Time) string {
 	return fmt.Sprintf("it is good until %s", end.UTC().Format(time.RFC3339))
 }
 
-// trustOf is the fingerprint of what members trust: peers and clients may have authorities of their own.
+// TrustOf is the fingerprint of what members trust: peers and clients may have authorities of their own.
 func TrustOf(peer, server []byte) string {
 	prints := []string{pki.ParseBundle(peer).Fingerprint(), pki.ParseBundle(server).Fingerprint()}
 	if prints[0] == prints[1] {

@@ -10,7 +10,7 @@ import (
 )
 
 // pollDoubt is the pace at which data is compared that nobody can decide on: each time reads all of it.
-const pollDoubt = 30 * time.Second
+const requeueUnclear = 30 * time.Second
 
 // corruptAlarm replaces the member that has other data than a quorum, where etcd says so, too; then it disarms the alarm,
 // with which etcd refuses all requests. Where it is not clear who is right it touches nothing.
@@ -21,32 +21,32 @@ func corruptAlarm(s State) Step {
 	}
 	agreed, odd := s.compareHashes()
 	for _, alarm := range alarms {
-		if agreed && len(odd) == 0 && s.baseless(alarm) {
-			return DisarmAlarm{Alarm: alarm, Why: v1beta2.ReasonDataCorrupt}
+		if agreed && len(odd) == 0 && s.isUnfounded(alarm) {
+			return DisarmAlarm{Alarm: alarm, Reason: v1beta2.ReasonDataCorrupt}
 		}
 	}
 	if agreed {
 		for _, m := range s.voters() {
-			if s.convicted(m, odd, alarms) {
-				return s.replaceConvicted(m)
+			if s.isCorrupt(m, odd, alarms) {
+				return s.replaceCorrupt(m)
 			}
 		}
 	}
-	return s.doubt(agreed, odd)
+	return s.unclearCorruption(agreed, odd)
 }
 
-// baseless says whether an alarm is about nobody whose data could differ: whom it names is gone, or it names nobody,
+// isUnfounded says whether an alarm is about nobody whose data could differ: whom it names is gone, or it names nobody,
 // because etcd could not ask a quorum when it compared, and now all voters have said that their data is the same.
-func (s State) baseless(alarm etcd.Alarm) bool {
+func (s State) isUnfounded(alarm etcd.Alarm) bool {
 	if alarm.Member != 0 {
 		return !s.isMember(alarm.Member)
 	}
 	return !slices.ContainsFunc(s.voters(), func(m Member) bool { return m.Hash == "" })
 }
 
-// convicted says whether a voter is the corrupt one, where a quorum of the others has the same data: it is known to
+// isCorrupt says whether a voter is the corrupt one, where a quorum of the others has the same data: it is known to
 // have other data, and an alarm is about it or about nobody in particular; or its etcd ends because it has.
-func (s State) convicted(m Member, odd []Member, alarms []etcd.Alarm) bool {
+func (s State) isCorrupt(m Member, odd []Member, alarms []etcd.Alarm) bool {
 	if m.Corrupt && m.Hash == "" {
 		return len(odd) == 0
 	}
@@ -58,17 +58,17 @@ func (s State) convicted(m Member, odd []Member, alarms []etcd.Alarm) bool {
 	return about(m.ID) || (about(0) && !named)
 }
 
-// replaceConvicted removes a member whose data is not that of a quorum; a new one takes its place.
-func (s State) replaceConvicted(m Member) Step {
+// replaceCorrupt removes a member whose data is not that of a quorum; a new one takes its place.
+func (s State) replaceCorrupt(m Member) Step {
 	if learner, ok := s.learner(); ok {
 		if learner.Pod == PodBlocked {
-			return RemoveMember{ID: learner.ID, Name: learner.Name, Replace: makesWay}
+			return RemoveMember{ID: learner.ID, Name: learner.Name, Cause: makesWay}
 		}
 		return nil // it gets its vote first
 	}
 	if !s.Voters().KeepsQuorumWithout(m.Serving) {
 		return Wait{
-			Why: v1beta2.ReasonDataCorrupt, Stalled: true, Pace: pollDoubt,
+			Reason: v1beta2.ReasonDataCorrupt, Stalled: true, Requeue: requeueUnclear,
 			Message: "the data of member " + m.Name + " is corrupt, and removing it would leave no quorum: bring back the members that are down",
 		}
 	}
@@ -77,12 +77,12 @@ func (s State) replaceConvicted(m Member) Step {
 			return step
 		}
 	}
-	return RemoveMember{ID: m.ID, Name: m.Name, Replace: CorruptData}
+	return RemoveMember{ID: m.ID, Name: m.Name, Cause: CorruptData}
 }
 
-// doubt says what is known of the members' data, and what a person can do.
-func (s State) doubt(agreed bool, odd []Member) Step {
-	wait := Wait{Why: v1beta2.ReasonDataCorrupt, Stalled: true, Pace: pollDoubt}
+// unclearCorruption says what is known of the members' data, and what a person can do.
+func (s State) unclearCorruption(agreed bool, odd []Member) Step {
+	wait := Wait{Reason: v1beta2.ReasonDataCorrupt, Stalled: true, Requeue: requeueUnclear}
 	const refuses = "etcd says that data is corrupt, and refuses requests: "
 	const ways = "; nothing is touched: restore a snapshot (EtcdRestore), or, if you know which member is wrong, delete its PersistentVolumeClaim and its Pod; then disarm the alarm (etcdctl alarm disarm)"
 	switch {

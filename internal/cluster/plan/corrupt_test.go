@@ -36,29 +36,29 @@ func TestPlanCorruptAlarm(t *testing.T) {
 	const refuses = "etcd says that data is corrupt, and refuses requests: "
 	const ways = "; nothing is touched: restore a snapshot (EtcdRestore), or, if you know which member is wrong, delete its PersistentVolumeClaim and its Pod; then disarm the alarm (etcdctl alarm disarm)"
 	doubt := func(text string) Wait {
-		return Wait{Why: v1beta2.ReasonDataCorrupt, Message: refuses + text, Stalled: true, Pace: pollDoubt}
+		return Wait{Reason: v1beta2.ReasonDataCorrupt, Message: refuses + text, Stalled: true, Requeue: requeueUnclear}
 	}
 	planTests{
 		"removes the member that etcd says is corrupt, where a quorum has other data": {
-			state(formed, members(3), accused(2), hashing("a", "b", "a")), RemoveMember{ID: 2, Name: nameOf(1), Replace: CorruptData},
+			state(formed, members(3), accused(2), hashing("a", "b", "a")), RemoveMember{ID: 2, Name: nameOf(1), Cause: CorruptData},
 		},
 		"has it hand over first if it leads": {
 			state(formed, members(3), accused(1), hashing("b", "a", "a")), MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
 		},
 		"disarms the alarm when that member is gone": {
 			state(formed, members(3), accused(77), hashing("a", "a", "a")),
-			DisarmAlarm{Alarm: etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: 77}, Why: v1beta2.ReasonDataCorrupt},
+			DisarmAlarm{Alarm: etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: 77}, Reason: v1beta2.ReasonDataCorrupt},
 		},
 		"disarms it before another takes its place, for nobody is served until then": {
 			state(formed, members(2), accused(77), hashing("a", "a")),
-			DisarmAlarm{Alarm: etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: 77}, Why: v1beta2.ReasonDataCorrupt},
+			DisarmAlarm{Alarm: etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: 77}, Reason: v1beta2.ReasonDataCorrupt},
 		},
 		"does not disarm it while those that are left differ": {
 			state(formed, members(2), size(2), accused(77), hashing("a", "b")),
 			doubt("no quorum of voters is known to have the same data (" + nameOf(0) + ": a; " + nameOf(1) + ": b)" + ways),
 		},
 		"removes the member that a quorum says is corrupt, where etcd could not say who": {
-			state(formed, members(3), accused(0), hashing("a", "b", "a")), RemoveMember{ID: 2, Name: nameOf(1), Replace: CorruptData},
+			state(formed, members(3), accused(0), hashing("a", "b", "a")), RemoveMember{ID: 2, Name: nameOf(1), Cause: CorruptData},
 		},
 		"touches nobody when etcd says both that it cannot tell and that it is another": {
 			state(formed, members(3), accused(0, 3), hashing("a", "b", "a")),
@@ -66,7 +66,7 @@ func TestPlanCorruptAlarm(t *testing.T) {
 		},
 		"disarms the alarm that is about nobody once all have the same data": {
 			state(formed, members(2), accused(0), hashing("a", "a")),
-			DisarmAlarm{Alarm: etcd.Alarm{Kind: etcd.AlarmCorrupt}, Why: v1beta2.ReasonDataCorrupt},
+			DisarmAlarm{Alarm: etcd.Alarm{Kind: etcd.AlarmCorrupt}, Reason: v1beta2.ReasonDataCorrupt},
 		},
 		"does not disarm it while the data of one is not known": {
 			state(formed, members(3), accused(0), hashing("a", "a", "")),
@@ -74,7 +74,7 @@ func TestPlanCorruptAlarm(t *testing.T) {
 		},
 		"removes the member whose etcd ends because its data differs from that of a quorum": {
 			state(formed, members(3), with(1, blockedBy(v1beta2.ReasonPodFailing), damaged), accused(2), hashing("a", "", "a")),
-			RemoveMember{ID: 2, Name: nameOf(1), Replace: CorruptData},
+			RemoveMember{ID: 2, Name: nameOf(1), Cause: CorruptData},
 		},
 		"keeps it while no quorum is known to have the same data": {
 			state(formed, members(3), with(1, blockedBy(v1beta2.ReasonPodFailing), damaged), accused(2), hashing("a", "", "b")),
@@ -102,7 +102,7 @@ func TestPlanCorruptAlarm(t *testing.T) {
 		},
 		"takes back a learner that cannot start before it removes the corrupt member": {
 			state(formed, members(3), with(3, justAdded, blockedBy(v1beta2.ReasonPodUnschedulable), joining(4)), size(4), accused(2), hashing("a", "b", "a")),
-			RemoveMember{ID: 4, Name: nameOf(3), Replace: makesWay},
+			RemoveMember{ID: 4, Name: nameOf(3), Cause: makesWay},
 		},
 	}.run(t)
 }
@@ -110,7 +110,7 @@ func TestPlanCorruptAlarm(t *testing.T) {
 func TestACorruptMemberIsKeptWhereQuorumNeedsIt(t *testing.T) {
 	s := state(formed, members(5), size(5), with(3, silent), with(4, silent), accused(2), hashing("a", "b", "a", "a"))
 	wait, ok := Plan(s).(Wait)
-	if !ok || wait.Why != v1beta2.ReasonDataCorrupt || !strings.Contains(wait.Message, "would leave no quorum") {
+	if !ok || wait.Reason != v1beta2.ReasonDataCorrupt || !strings.Contains(wait.Message, "would leave no quorum") {
 		t.Errorf("%+v", Plan(s))
 	}
 }

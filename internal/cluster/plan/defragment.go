@@ -8,24 +8,9 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
 	"github.com/etcd-suite/etcd-operator/internal/schedule"
 )
-
-// EndDefragmentation records that a run of the schedule is over.
-type EndDefragmentation struct {
-	// Due is when the run was due. Late: what was left of it is left out.
-	Due  time.Time
-	Late bool
-}
-
-func (EndDefragmentation) Reason() string         { return v1beta2.ReasonDefragmenting }
-func (EndDefragmentation) Requeue() time.Duration { return soon }
-func (s EndDefragmentation) message(State) string {
-	if s.Late {
-		return "the defragmentation that was due at " + s.Due.Format(time.RFC3339) + " is left out: it is later than spec.defragmentation.startingDeadlineSeconds"
-	}
-	return "all members are defragmented that were to be at " + s.Due.Format(time.RFC3339)
-}
 
 // freePause until a member is looked at again for how much of its file is free: a busy cluster frees and uses space
 // all the while.
@@ -59,7 +44,7 @@ func (s State) defragmentScheduled(policy *v1beta2.DefragmentationPolicy) Step {
 	}
 	plan, err := schedule.Parse(policy.Schedule, policy.TimeZone)
 	if err != nil {
-		return nil // badSchedule says so
+		return nil // invalidSchedule reports it
 	}
 	due, is := plan.Last(recorded.LastScheduleTime.Time, s.Now)
 	if !is {
@@ -74,16 +59,45 @@ func (s State) defragmentScheduled(policy *v1beta2.DefragmentationPolicy) Step {
 	return EndDefragmentation{Due: due}
 }
 
-// badSchedule says what the schema cannot: that there is no such time or zone.
-func badSchedule(s State) Step {
+// EndDefragmentation records that a run of the schedule is over.
+type EndDefragmentation struct {
+	// Due is when the run was due. Late: what was left of it is left out.
+	Due  time.Time
+	Late bool
+}
+
+func (step EndDefragmentation) describe(State) planning.Description {
+	d := planning.Description{Reason: v1beta2.ReasonDefragmenting, Requeue: requeueSoon}
+	due := step.Due.Format(time.RFC3339)
+	if !step.Late {
+		d.Message = "All members due at " + due + " are defragmented."
+		return d
+	}
+	d.Message = "The defragmentation that was due at " + due + " is skipped, because it is later than spec.defragmentation.startingDeadlineSeconds allows."
+	return announced(d, "DefragmentationLeftOut", cluster)
+}
+
+// invalidSchedule says what the schema cannot: that there is no such time or zone.
+func invalidSchedule(s State) Step {
 	policy := s.Spec.Defragmentation
 	if policy == nil || policy.Schedule == "" {
 		return nil
 	}
 	if _, err := schedule.Parse(policy.Schedule, policy.TimeZone); err != nil {
-		return Wait{Why: v1beta2.ReasonInvalidSpec, Message: fmt.Sprintf("spec.defragmentation: %v; the members go on serving", err), Stalled: true, Pace: pollSettled}
+		return Wait{Reason: v1beta2.ReasonInvalidSpec, Message: fmt.Sprintf("spec.defragmentation: %v; the members go on serving", err), Stalled: true, Requeue: requeueSettled}
 	}
 	return nil
+}
+
+// DefragmentMember has a member write its database file anew, without the free space in it.
+type DefragmentMember struct{ Name, Reason string }
+
+func (step DefragmentMember) describe(State) planning.Description {
+	return announced(planning.Description{
+		Reason:  step.Reason,
+		Message: "The operator is defragmenting member " + step.Name + ".",
+		Requeue: requeueStarting,
+	}, "DefragmentingMember", planning.Pod(step.Name))
 }
 
 // defragmentNext defragments one of the members that need it, the leader last and not before it handed over.
@@ -95,7 +109,7 @@ func (s State) defragmentNext(why string, needs func(Member) bool) Step {
 		case m.Leader:
 			leader = &m
 		default:
-			return DefragmentMember{Name: m.Name, Why: why}
+			return DefragmentMember{Name: m.Name, Reason: why}
 		}
 	}
 	if leader == nil {
@@ -104,7 +118,7 @@ func (s State) defragmentNext(why string, needs func(Member) bool) Step {
 	if step := s.moveLeader(*leader); step != nil {
 		return step
 	}
-	return DefragmentMember{Name: leader.Name, Why: why}
+	return DefragmentMember{Name: leader.Name, Reason: why}
 }
 
 // defragmentation is how far the schedule is. One that is new is due from now on.

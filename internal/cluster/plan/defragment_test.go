@@ -33,7 +33,7 @@ func TestPlanDefragmentation(t *testing.T) {
 	half := defragmentation(v1beta2.DefragmentationPolicy{FreePercent: ptr.To[int32](50)})
 	three := time.Date(noon.Year(), noon.Month(), noon.Day(), 3, 0, 0, 0, must(t, "Europe/Berlin")).UTC()
 	next := func(i int) DefragmentMember {
-		return DefragmentMember{Name: nameOf(i), Why: v1beta2.ReasonDefragmenting}
+		return DefragmentMember{Name: nameOf(i), Reason: v1beta2.ReasonDefragmenting}
 	}
 	planTests{
 		"does nothing unasked": {state(formed, members(3), database(1000, 10)), Done{}},
@@ -82,18 +82,18 @@ func TestPlanDefragmentation(t *testing.T) {
 		},
 		"waits while a member is down": {
 			state(formed, members(3), database(10, 10), nightly(24*time.Hour), with(2, pod(PodStarting))),
-			Wait{Why: v1beta2.ReasonSettling, Message: "member " + nameOf(2) + " is starting"},
+			Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(2) + " is starting."},
 		},
 		"scales first": {
 			state(formed, members(3), size(2), database(10, 10), nightly(24*time.Hour)), RemoveMember{ID: 3, Name: nameOf(2)},
 		},
 		"rolls first": {
 			state(formed, members(3), database(10, 10), nightly(24*time.Hour), with(2, withImage("3.6.15"))),
-			DeletePod{Name: nameOf(2), Why: v1beta2.ReasonUpgrading, Message: "bring it to quay.io/coreos/etcd:v3.6.16"},
+			DeletePod{Name: nameOf(2), Reason: v1beta2.ReasonUpgrading, Message: "bring it to quay.io/coreos/etcd:v3.6.16"},
 		},
 		"says what is wrong with a schedule": {
 			state(formed, members(3), database(10, 10), defragmentation(v1beta2.DefragmentationPolicy{Schedule: "0 3 31 2 *"})),
-			Wait{Why: v1beta2.ReasonInvalidSpec, Message: `spec.defragmentation: schedule "0 3 31 2 *" is never due: there is no such date; the members go on serving`, Stalled: true, Pace: pollSettled},
+			Wait{Reason: v1beta2.ReasonInvalidSpec, Message: `spec.defragmentation: schedule "0 3 31 2 *" is never due: there is no such date; the members go on serving`, Stalled: true, Requeue: requeueSettled},
 		},
 	}.run(t)
 }

@@ -3,13 +3,13 @@ package plan
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
-// Budget says how the PodDisruptionBudget stands, which lets a drain take as many members as quorum can spare.
+// Budget says how the PodDisruptionBudget stands, which lets a drain take as many members as quorum tolerates.
 type Budget struct {
 	// Exists: the cluster has one. Current: but for the number it is as it should be for Incarnation.
 	Exists, Current bool
@@ -20,30 +20,34 @@ type Budget struct {
 	Other string
 }
 
-type (
-	// ApplyBudget makes the PodDisruptionBudget as it should be.
-	ApplyBudget struct {
-		Incarnation  int32
-		MinAvailable int
+// ApplyBudget makes the PodDisruptionBudget as it should be.
+type ApplyBudget struct {
+	Incarnation  int32
+	MinAvailable int
+}
+
+func (step ApplyBudget) describe(State) planning.Description {
+	return planning.Description{
+		Reason:  v1beta2.ReasonSettling,
+		Message: fmt.Sprintf("The operator is setting the PodDisruptionBudget: drains must leave %d members.", step.MinAvailable),
+		Requeue: requeueSoon,
 	}
-	// WithdrawBudget deletes it, because somebody else's is for the same Pods.
-	WithdrawBudget struct{ Other string }
-)
-
-func (ApplyBudget) Reason() string            { return v1beta2.ReasonSettling }
-func (WithdrawBudget) Reason() string         { return v1beta2.ReasonSettling }
-func (ApplyBudget) Requeue() time.Duration    { return soon }
-func (WithdrawBudget) Requeue() time.Duration { return soon }
-func (s ApplyBudget) message(State) string {
-	return fmt.Sprintf("letting drains go on as long as %d members are left", s.MinAvailable)
-}
-func (s WithdrawBudget) message(State) string {
-	return "withdrawing the PodDisruptionBudget: " + s.Other + " is for the same Pods"
 }
 
-// budget keeps drains from taking quorum, and lets them go on. It is asked while a quorum answers, and before the
+// WithdrawBudget deletes it, because another one is for the same Pods.
+type WithdrawBudget struct{ Other string }
+
+func (step WithdrawBudget) describe(State) planning.Description {
+	return planning.Description{
+		Reason:  v1beta2.ReasonSettling,
+		Message: "The operator is deleting its PodDisruptionBudget, because " + step.Other + " selects the same Pods.",
+		Requeue: requeueSoon,
+	}
+}
+
+// applyBudget keeps drains from taking quorum, and lets them go on. It is asked while a quorum answers, and before the
 // membership changes: a learner that is about to vote is counted as a voter.
-func budget(s State) Step {
+func applyBudget(s State) Step {
 	if !s.MembershipKnown {
 		return nil
 	}
@@ -69,7 +73,7 @@ func (s State) minAvailable() int {
 	voters, leaving := 0, 0
 	for _, m := range s.Current() {
 		switch {
-		case !m.InMembership && m.Exposed && m.Pod == PodRunning:
+		case !m.InMembership && m.InService && m.Pod == PodRunning:
 			leaving++
 		case m.InMembership && (!m.Learner || (m.Started && m.Answers)):
 			voters++

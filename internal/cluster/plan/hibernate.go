@@ -1,28 +1,31 @@
 package plan
 
 import (
-	"time"
-
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
-// Asleep says that the cluster hibernates, as its spec asks: no Pods, and everything else is kept.
-type Asleep struct{ Message string }
+// Hibernating says that the cluster hibernates, as its spec asks: it has no Pods, and all else is kept.
+type Hibernating struct{ Message string }
 
-func (Asleep) Reason() string         { return v1beta2.ReasonHibernated }
-func (Asleep) Requeue() time.Duration { return pollSettled }
-func (s Asleep) message(State) string { return s.Message }
+func (step Hibernating) describe(State) planning.Description {
+	return planning.Description{
+		Reason:  v1beta2.ReasonHibernated,
+		Message: step.Message,
+		Requeue: requeueSettled,
+	}
+}
 
 // hibernate stops all members, the leader last, so that what is asked of it until then is answered by a member that
 // has all there is. That nobody is left then is no loss of quorum. A restore or a recovery that
 // is under way ends first.
 func hibernate(s State) Step {
-	if !s.Spec.Hibernate || s.Restoring() || s.forcing() || strangers(s) != nil {
+	if !s.Spec.Hibernate || s.Restoring() || s.forcing() || foreignMembers(s) != nil {
 		return nil
 	}
 	if !s.Durable() {
 		return Wait{
-			Why:     v1beta2.ReasonInvalidSpec,
+			Reason:  v1beta2.ReasonInvalidSpec,
 			Message: "hibernate stops all Pods, and with pod.emptyDir all data is lost with them: set spec.hibernate to false",
 			Stalled: true,
 		}
@@ -33,18 +36,18 @@ func hibernate(s State) Step {
 		}
 	}
 	if m, ok := s.nextToStop(); ok {
-		return DeletePod{Name: m.Name, Why: v1beta2.ReasonHibernating, Message: "stopping, for the cluster is to hibernate"}
+		return DeletePod{Name: m.Name, Reason: v1beta2.ReasonHibernating, Message: "stopping, for the cluster is to hibernate"}
 	}
 	for _, m := range s.Members {
 		if m.Pod == PodDeleting {
-			return s.waitGone(m, v1beta2.ReasonHibernating, "member "+m.Name+" is stopping")
+			return s.waitUntilGone(m, v1beta2.ReasonHibernating, "member "+m.Name+" is stopping")
 		}
 	}
-	message := "hibernates: volumes, membership and ID are kept; set spec.hibernate to false to wake it up"
+	message := "The cluster hibernates: it has no Pods, and its volumes, membership and ID are kept. Set spec.hibernate to false to start it."
 	if s.RestorePending != "" {
-		message += "; EtcdRestore " + s.RestorePending + " waits for that"
+		message += " EtcdRestore " + s.RestorePending + " waits for that."
 	}
-	return Asleep{Message: message}
+	return Hibernating{Message: message}
 }
 
 // nextToStop is a member that runs, the leader after all others.

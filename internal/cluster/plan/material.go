@@ -29,7 +29,7 @@ const (
 	annotationCertificateSince = v1beta2.Group + "/certificate-since"
 )
 
-// secret is what a Secret holds; nil where there is none.
+// Secret is what a Secret holds; nil where there is none.
 type Secret struct {
 	Data        map[string][]byte
 	Annotations map[string]string
@@ -54,7 +54,7 @@ func (s *Secret) since(annotation string) time.Time {
 	return at
 }
 
-// material is what the Secrets of a cluster's certificates hold. It is kept out of the State, which may be printed.
+// Material is what the Secrets of a cluster's certificates hold. It is kept out of the State, which may be printed.
 type Material struct {
 	// authority of the cluster's own (TLS.managed).
 	CA *Secret
@@ -133,7 +133,7 @@ func (m Material) signerOf(leaf *x509.Certificate) *pki.Authority {
 }
 
 // handOut is the data of a usage's Secret after a step, and since when its authorities and its certificate are so.
-func (m Material) HandOut(s State, u Usage, step HandOutCertificates) (*Secret, error) {
+func (m Material) NewSecret(s State, u Usage, step WriteCertificates) (*Secret, error) {
 	before := m.HandedOut[u.Name]
 	after := &Secret{Data: map[string][]byte{}, Annotations: map[string]string{}}
 	bundle := m.bundle().With(m.wanted())
@@ -159,7 +159,7 @@ func (m Material) HandOut(s State, u Usage, step HandOutCertificates) (*Secret, 
 var errNoAuthority = errors.New("there is no authority to sign it")
 
 // pairAfter is a usage's certificate after a step: the one that is there, unless it is due or outdated.
-func (m Material) pairAfter(s State, u Usage, step HandOutCertificates) (pki.Pair, error) {
+func (m Material) pairAfter(s State, u Usage, step WriteCertificates) (pki.Pair, error) {
 	held := m.Pair(u)
 	if m.Issued != nil {
 		due, outdated := m.judgeIssued(u)

@@ -8,15 +8,15 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
 
-// judge says how the certificates stand. What observe found of cert-manager is in c already.
+// Judge says how the certificates stand. What observe found of cert-manager is in c already.
 func (m Material) Judge(s State, c Certificates) Certificates {
 	if s.Spec.TLS.Managed != nil {
-		c.Authority = m.judgeAuthority(s)
+		c.CA = m.judgeCA(s)
 	}
 	peer, server := m.HandedOut["peer"], m.HandedOut["server"]
 	c.Trust = TrustOf(peer.Get(v1beta2.PeerCAKey), server.Get(v1beta2.ServerCAKey))
 	c.Loaded = pki.Fingerprint(peer.Get(v1beta2.PeerCertKey), peer.Get(v1beta2.PeerCAKey), server.Get(v1beta2.ServerCertKey), server.Get(v1beta2.ServerCAKey))
-	if signs := c.Authority.Exists && c.Authority.Broken == ""; m.Issued == nil && !signs {
+	if signs := c.CA.Exists && c.CA.Broken == ""; m.Issued == nil && !signs {
 		c.Missing = len(m.HandedOut) < len(Usages)
 		return c
 	}
@@ -30,17 +30,17 @@ func (m Material) Judge(s State, c Certificates) Certificates {
 		trusted, shown = later(trusted, held.since(annotationTrustSince)), later(shown, held.since(annotationCertificateSince))
 	}
 	c.Superseded = !needed.Has(bundle)
-	m.judgeLeaves(s, wanted, &c)
+	m.judgeCertificates(s, wanted, &c)
 	overlap := s.Validity().caOverlap
 	c.SwitchAfter, c.DropAfter = trusted.Add(overlap), shown.Add(overlap)
 	return c
 }
 
-func (m Material) judgeAuthority(s State) Authority {
+func (m Material) judgeCA(s State) CertificateAuthority {
 	if m.CA == nil {
-		return Authority{}
+		return CertificateAuthority{}
 	}
-	a := Authority{Exists: true, Previous: len(m.CA.Get(PreviousCACertKey)) > 0}
+	a := CertificateAuthority{Exists: true, Previous: len(m.CA.Get(PreviousCACertKey)) > 0}
 	current, err := m.current()
 	if err != nil {
 		a.Broken = fmt.Sprintf("Secret %s (keys %s, %s): %v: put the right content back, or delete it to have another authority made", s.CASecret(), CACertKey, CAKeyKey, err)
@@ -51,15 +51,15 @@ func (m Material) judgeAuthority(s State) Authority {
 	case a.Previous:
 		// One replacement at a time.
 	case m.Rotate != m.CA.Annotations[v1beta2.AnnotationRotateCA] && m.Rotate != "":
-		a.Replace = "the annotation " + v1beta2.AnnotationRotateCA + " asks for it"
+		a.ReplaceCause = "the annotation " + v1beta2.AnnotationRotateCA + " asks for it"
 	case !s.Now.Before(end.Add(-s.Validity().caRenewBefore)):
-		a.Replace = "it is good until " + end.UTC().Format(time.RFC3339)
+		a.ReplaceCause = "it is good until " + end.UTC().Format(time.RFC3339)
 	}
 	return a
 }
 
-// judgeLeaves says what is due, and what is outdated.
-func (m Material) judgeLeaves(s State, wanted pki.Bundle, c *Certificates) {
+// judgeCertificates says what is due, and what is outdated.
+func (m Material) judgeCertificates(s State, wanted pki.Bundle, c *Certificates) {
 	for _, u := range Usages {
 		var due string
 		var outdated bool

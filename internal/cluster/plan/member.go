@@ -6,7 +6,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
-// Volume is how a member's PersistentVolumeClaim stands.
+// VolumeState is how a member's PersistentVolumeClaim stands.
 type VolumeState string
 
 // Volumes. A member with an emptyDir has none.
@@ -16,7 +16,7 @@ const (
 	VolumeDeleting VolumeState = "Deleting"
 )
 
-// Pod is how a member's Pod stands.
+// PodState is how a member's Pod stands.
 type PodState string
 
 // Pods. Blocked is a Pod that cannot start, or keeps ending; PodReason says why. Ended is one that the kubelet gave
@@ -76,7 +76,7 @@ type Member struct {
 	// Peers are the names in its --initial-cluster, sorted, with commas between.
 	Peers string
 	// Exposed: the Pod carries the label that the client Service selects.
-	Exposed bool
+	InService bool
 	// Seed is how the seed's init container stands, nil for other members.
 	Seed *Seed
 

@@ -1,6 +1,38 @@
 package plan
 
-import "github.com/etcd-suite/etcd-operator/api/v1beta2"
+import (
+	"fmt"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
+)
+
+// CreateMember makes a member's Pod, and its volume first if it has none.
+type CreateMember struct {
+	Name        string
+	Incarnation int32
+	InitialSize int
+	Start       Start
+}
+
+func (step CreateMember) describe(State) planning.Description {
+	d := planning.Description{
+		Reason:  v1beta2.ReasonMemberDown,
+		Message: fmt.Sprintf("The operator is creating the Pod of member %s (%s).", step.Name, step.Start),
+		Requeue: requeueSoon,
+	}
+	switch step.Start {
+	case StartSeed:
+		d.Reason = v1beta2.ReasonRestoring
+	case StartJoin:
+		d.Reason = v1beta2.ReasonScaling
+	case StartForce:
+		d.Reason = v1beta2.ReasonRecovering
+	case StartNew, StartRejoin:
+	}
+	return announced(d, "StartingMember", planning.Pod(step.Name))
+}
 
 // startMember makes the Pod of a member that should run and has none. A member that was started once comes back
 // only with its data.
@@ -47,24 +79,28 @@ func (s State) justAdded(m Member) bool {
 	return m.Learner || !supportsLearners(s.lowestVersion())
 }
 
-// expose lets clients reach a member once it votes: a learner refuses most requests.
-func expose(s State) Step {
-	for _, m := range s.Current() {
-		if m.InMembership && m.Started && !m.Learner && !m.Exposed && m.Pod == PodRunning && m.Start != StartForce {
-			return ExposeMember{Name: m.Name}
-		}
-	}
-	return nil
+// PromoteLearner gives a learner its vote.
+type PromoteLearner struct {
+	ID   etcd.ID
+	Name string
 }
 
-// promote gives a learner its vote, unless the cluster is to shrink: then the learner is the first to go. etcd
+func (step PromoteLearner) describe(State) planning.Description {
+	return planning.Description{
+		Reason:  v1beta2.ReasonScaling,
+		Message: "Member " + step.Name + " is catching up with the leader. It votes after that.",
+		Requeue: requeueSoon,
+	}
+}
+
+// promoteLearner gives a learner its vote, unless the cluster is to shrink: then the learner is the first to go. etcd
 // itself refuses while the learner has not caught up.
-func promote(s State) Step {
-	if s.surplus() > len(s.losers()) {
+func promoteLearner(s State) Step {
+	if s.surplus() > len(s.leavingMembers()) {
 		return nil
 	}
 	for _, m := range s.membership() {
-		if m.Learner && m.Started && m.Answers && s.losing(m) == "" {
+		if m.Learner && m.Started && m.Answers && s.leavingCause(m) == "" {
 			return PromoteLearner{ID: m.ID, Name: m.Name}
 		}
 	}
@@ -76,7 +112,7 @@ func (s State) membership() []Member {
 	return s.where(func(m Member) bool { return m.Incarnation == s.Incarnation && m.InMembership })
 }
 
-// removeOrphanPods stops Pods that are in no membership: of removed members, and of lives that are over.
+// removeOrphanPods stops Pods that are in no membership: of removed members, and of incarnations that are over.
 func removeOrphanPods(s State) Step {
 	if !s.MembershipKnown {
 		return nil
@@ -84,29 +120,51 @@ func removeOrphanPods(s State) Step {
 	for _, m := range s.Members {
 		over := m.Incarnation < s.Incarnation || (m.Incarnation == s.Incarnation && !m.InMembership)
 		if over && m.Pod != PodNone && m.Pod != PodDeleting {
-			return DeletePod{Name: m.Name, Why: v1beta2.ReasonScaling, Message: "no longer a member of the cluster"}
+			return DeletePod{Name: m.Name, Reason: v1beta2.ReasonScaling, Message: "no longer a member of the cluster"}
 		}
 	}
 	return nil
 }
 
-// leave waits for the Pods of removed members, so that a cluster that says Ready has as many Pods as members. One
+// ForceDeletePod deletes the Pod of a removed member although its node does not confirm that it stopped.
+type ForceDeletePod struct{ Name string }
+
+func (step ForceDeletePod) describe(State) planning.Description {
+	return announced(planning.Description{
+		Reason:  v1beta2.ReasonReplacingMember,
+		Message: "Member " + step.Name + " was removed, and its node does not confirm that it stopped. The operator deletes its Pod by force, because its vote no longer counts.",
+		Requeue: requeueSoon,
+	}, "ForgettingPod", planning.Pod(step.Name))
+}
+
+// waitForRemovedPods waits for the Pods of removed members, so that a cluster that says Ready has as many Pods as members. One
 // whose host does not confirm that it stopped is forgotten: the others no longer count its vote, so it can do no harm
 // should it run on.
-func leave(s State) Step {
+func waitForRemovedPods(s State) Step {
 	for _, m := range s.Current() {
 		if !s.MembershipKnown || m.InMembership || m.Pod != PodDeleting {
 			continue
 		}
 		if s.overdue(m) {
-			return ForgetPod{Name: m.Name}
+			return ForceDeletePod{Name: m.Name}
 		}
-		return s.waitGone(m, v1beta2.ReasonScaling, "member "+m.Name+" was removed and its Pod is stopping")
+		return s.waitUntilGone(m, v1beta2.ReasonScaling, "member "+m.Name+" was removed and its Pod is stopping")
 	}
 	return nil
 }
 
-// deleteOldVolumes deletes volumes of removed members and of lives that are over: the cluster is at size and well
+// DeleteVolume deletes a volume that is proven not to be needed any more.
+type DeleteVolume struct{ Name, Reason string }
+
+func (step DeleteVolume) describe(State) planning.Description {
+	return announced(planning.Description{
+		Reason:  step.Reason,
+		Message: "The operator is deleting volume " + step.Name + ", which is not needed any more.",
+		Requeue: requeueSoon,
+	}, "DeletingVolume", planning.Volume(step.Name))
+}
+
+// deleteOldVolumes deletes volumes of removed members and of incarnations that are over: the cluster is at size and well
 // when this rule is asked, so what replaces them is proven.
 func deleteOldVolumes(s State) Step {
 	if !s.MembershipKnown {
@@ -115,7 +173,7 @@ func deleteOldVolumes(s State) Step {
 	for _, m := range s.Members {
 		over := m.Incarnation < s.Incarnation || (m.Incarnation == s.Incarnation && !m.InMembership)
 		if over && m.Pod == PodNone && m.Volume == VolumePresent {
-			return DeleteVolume{Name: m.Name, Why: v1beta2.ReasonScaling}
+			return DeleteVolume{Name: m.Name, Reason: v1beta2.ReasonScaling}
 		}
 	}
 	return nil
@@ -131,6 +189,21 @@ func (s State) leader() (Member, bool) {
 	return Member{}, false
 }
 
+// MoveLeader hands leadership from one member to another.
+type MoveLeader struct {
+	From string
+	To   etcd.ID
+	Name string
+}
+
+func (step MoveLeader) describe(State) planning.Description {
+	return announced(planning.Description{
+		Reason:  v1beta2.ReasonScaling,
+		Message: "The operator is moving leadership from " + step.From + " to " + step.Name + ".",
+		Requeue: requeueSoon,
+	}, "MovingLeader", planning.Pod(step.From))
+}
+
 // moveLeader hands leadership to a healthy voter, to one that stays if there is any.
 func (s State) moveLeader(from Member) Step {
 	var move Step
@@ -138,7 +211,7 @@ func (s State) moveLeader(from Member) Step {
 		if m.Learner || !m.Serving || m.ID == from.ID {
 			continue
 		}
-		if s.losing(m) == "" {
+		if s.leavingCause(m) == "" {
 			return MoveLeader{From: from.Name, To: m.ID, Name: m.Name}
 		}
 		if move == nil {

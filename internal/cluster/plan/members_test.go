@@ -18,30 +18,30 @@ func TestPlanHeal(t *testing.T) {
 		},
 		"starts a member again that was evicted": {
 			state(formed, members(3), with(1, pod(PodEnded))),
-			DeletePod{Name: nameOf(1), Why: v1beta2.ReasonMemberDown, Message: "make the Pod again: "},
+			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonMemberDown, Message: "make the Pod again: "},
 		},
 		"starts every member that has data when all Pods are gone": {
 			state(formed, members(3), noQuorum, with(0, withoutPod), with(1, withoutPod), with(2, withoutPod)),
 			CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartRejoin},
 		},
 		"does not start a member whose volume is being deleted": {
-			state(formed, members(3), with(1, withoutPod, volume(VolumeDeleting))), RemoveMember{ID: 2, Name: nameOf(1), Replace: lostData},
+			state(formed, members(3), with(1, withoutPod, volume(VolumeDeleting))), RemoveMember{ID: 2, Name: nameOf(1), Cause: lostData},
 		},
 		"removes a member whose volume is gone": {
-			state(formed, members(3), with(1, gone)), RemoveMember{ID: 2, Name: nameOf(1), Replace: lostData},
+			state(formed, members(3), with(1, gone)), RemoveMember{ID: 2, Name: nameOf(1), Cause: lostData},
 		},
 		"removes a member with emptyDir whose Pod is gone": {
-			state(formed, members(3), ephemeral, with(1, gone)), RemoveMember{ID: 2, Name: nameOf(1), Replace: lostData},
+			state(formed, members(3), ephemeral, with(1, gone)), RemoveMember{ID: 2, Name: nameOf(1), Cause: lostData},
 		},
 		"removes an initial member that lost its volume before it said that it started": {
-			state(formed, members(3), with(1, gone, func(m *Member) { m.Started = false })), RemoveMember{ID: 2, Name: nameOf(1), Replace: lostData},
+			state(formed, members(3), with(1, gone, func(m *Member) { m.Started = false })), RemoveMember{ID: 2, Name: nameOf(1), Cause: lostData},
 		},
 		"lets an initial member join that never started and has its volume": {
 			state(formed, members(3), with(1, withoutPod, func(m *Member) { m.Started = false })),
 			CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartJoin},
 		},
 		"removes a learner whose data is gone": {
-			state(formed, members(3), with(3, learner, gone), size(4)), RemoveMember{ID: 4, Name: nameOf(3), Replace: lostData},
+			state(formed, members(3), with(3, learner, gone), size(4)), RemoveMember{ID: 4, Name: nameOf(3), Cause: lostData},
 		},
 		"starts a learner that was just added": {
 			state(formed, members(2), with(2, justAdded)), CreateMember{Name: nameOf(2), Incarnation: 1, Start: StartJoin},
@@ -51,112 +51,112 @@ func TestPlanHeal(t *testing.T) {
 		},
 		"takes back a learner that cannot start before it removes a member that is lost": {
 			state(formed, members(3), with(1, gone), with(3, justAdded, blockedBy(v1beta2.ReasonPodUnschedulable), joining(4)), size(4)),
-			RemoveMember{ID: 4, Name: nameOf(3), Replace: makesWay},
+			RemoveMember{ID: 4, Name: nameOf(3), Cause: makesWay},
 		},
 		"stops the Pod of a member that was removed": {
 			state(formed, members(3), with(3, voter, removed)),
-			DeletePod{Name: nameOf(3), Why: v1beta2.ReasonScaling, Message: "no longer a member of the cluster"},
+			DeletePod{Name: nameOf(3), Reason: v1beta2.ReasonScaling, Message: "no longer a member of the cluster"},
 		},
 		"waits for that Pod to be gone": {
 			state(formed, members(3), with(3, voter, removed, pod(PodDeleting))),
-			Wait{Why: v1beta2.ReasonScaling, Message: "member " + nameOf(3) + " was removed and its Pod is stopping"},
+			Wait{Reason: v1beta2.ReasonScaling, Message: "member " + nameOf(3) + " was removed and its Pod is stopping"},
 		},
 		"deletes the volume of a removed member when the cluster is whole": {
-			state(formed, members(3), with(3, volume(VolumePresent))), DeleteVolume{Name: nameOf(3), Why: v1beta2.ReasonScaling},
+			state(formed, members(3), with(3, volume(VolumePresent))), DeleteVolume{Name: nameOf(3), Reason: v1beta2.ReasonScaling},
 		},
 		"keeps the volume of a removed member while another is down": {
 			state(formed, members(3), with(2, pod(PodStarting)), with(3, volume(VolumePresent))),
-			Wait{Why: v1beta2.ReasonSettling, Message: "member " + nameOf(2) + " is starting"},
+			Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(2) + " is starting."},
 		},
 		"deletes a Pod that waits for a volume that is gone": {
 			state(formed, members(3), with(1, blockedBy(v1beta2.ReasonPodUnschedulable), volume(VolumeNone))),
-			DeletePod{Name: nameOf(1), Why: v1beta2.ReasonMemberDown, Message: "the volume that it waits for is gone"},
+			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonMemberDown, Message: "the volume that it waits for is gone"},
 		},
 		"makes a Pod again that came up as if it had data, and has yet to join": {
 			state(formed, members(3), with(1, blockedBy(v1beta2.ReasonPodFailing), func(m *Member) { m.Started = false })),
-			DeletePod{Name: nameOf(1), Why: v1beta2.ReasonScaling, Message: "make the Pod again: the member has yet to join"},
+			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonScaling, Message: "make the Pod again: the member has yet to join"},
 		},
 		"makes a Pod again that was to join a membership that has changed": {
 			state(formed, members(2), with(2, justAdded, blockedBy(v1beta2.ReasonPodFailing), func(m *Member) { m.Start, m.Peers = StartJoin, nameOf(2) })),
-			DeletePod{Name: nameOf(2), Why: v1beta2.ReasonScaling, Message: "make the Pod again: the membership that it was to join has changed"},
+			DeletePod{Name: nameOf(2), Reason: v1beta2.ReasonScaling, Message: "make the Pod again: the membership that it was to join has changed"},
 		},
 		"keeps a Pod with emptyDir that may hold data, whatever its image": {
 			state(formed, members(3), ephemeral, with(1, blockedBy(v1beta2.ReasonPodFailing), withImage("3.6.15"), silent, volume(VolumeNone))),
-			Wait{Why: v1beta2.ReasonPodFailing, Message: "member " + nameOf(1) + ": why", Stalled: true},
+			Wait{Reason: v1beta2.ReasonPodFailing, Message: "member " + nameOf(1) + ": why", Stalled: true},
 		},
 		"exposes a member that votes": {
-			state(formed, members(3), with(1, func(m *Member) { m.Exposed = false })), ExposeMember{Name: nameOf(1)},
+			state(formed, members(3), with(1, func(m *Member) { m.InService = false })), AddToService{Name: nameOf(1)},
 		},
 		"waits while a member stops": {
-			state(formed, members(3), with(1, pod(PodDeleting))), Wait{Why: v1beta2.ReasonMemberDown, Message: "member " + nameOf(1) + " is stopping"},
+			state(formed, members(3), with(1, pod(PodDeleting))), Wait{Reason: v1beta2.ReasonMemberDown, Message: "member " + nameOf(1) + " is stopping"},
 		},
 		"asks a person when a host does not confirm that a Pod has stopped": {
 			state(formed, members(3), with(1, pod(PodDeleting), func(m *Member) { m.GoneBy = noon.Add(-time.Minute) })),
-			Wait{Why: v1beta2.ReasonPodFailing, Message: "Pod " + nameOf(1) + " should have stopped and its host does not confirm it: make sure that it has, then delete the Pod with --force --grace-period=0", Stalled: true},
+			Wait{Reason: v1beta2.ReasonPodFailing, Message: "Pod " + nameOf(1) + " should have stopped and its host does not confirm it: make sure that it has, then delete the Pod with --force --grace-period=0", Stalled: true},
 		},
 		"waits for a member that does not answer": {
 			state(formed, members(3), with(1, pod(PodRunning), func(m *Member) { m.Unanswered = "timeout" })),
-			Wait{Why: v1beta2.ReasonMemberDown, Message: "member " + nameOf(1) + " does not serve: timeout"},
+			Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + nameOf(1) + " does not serve: timeout"},
 		},
 		"replaces a member that hangs for long": {
-			state(formed, members(3), with(1, pod(PodRunning), unreadyFor(time.Hour))), RemoveMember{ID: 2, Name: nameOf(1), Replace: isDead},
+			state(formed, members(3), with(1, pod(PodRunning), unreadyFor(time.Hour))), RemoveMember{ID: 2, Name: nameOf(1), Cause: isDead},
 		},
 		"replaces a member that keeps ending for long": {
-			state(formed, members(3), with(1, blockedBy(v1beta2.ReasonPodFailing), unreadyFor(time.Hour))), RemoveMember{ID: 2, Name: nameOf(1), Replace: isDead},
+			state(formed, members(3), with(1, blockedBy(v1beta2.ReasonPodFailing), unreadyFor(time.Hour))), RemoveMember{ID: 2, Name: nameOf(1), Cause: isDead},
 		},
 		"replaces a member whose host is gone for long": {
-			state(formed, members(3), with(1, pod(PodDeleting), unreadyFor(time.Hour))), RemoveMember{ID: 2, Name: nameOf(1), Replace: isDead},
+			state(formed, members(3), with(1, pod(PodDeleting), unreadyFor(time.Hour))), RemoveMember{ID: 2, Name: nameOf(1), Cause: isDead},
 		},
 		"replaces a learner whose host is gone for long": {
-			state(formed, members(3), with(3, learner, pod(PodDeleting), unreadyFor(time.Hour)), size(4)), RemoveMember{ID: 4, Name: nameOf(3), Replace: isDead},
+			state(formed, members(3), with(3, learner, pod(PodDeleting), unreadyFor(time.Hour)), size(4)), RemoveMember{ID: 4, Name: nameOf(3), Cause: isDead},
 		},
 		"replaces no member for an image that the next one would not get either": {
 			state(formed, members(3), with(1, blockedBy(v1beta2.ReasonImageUnavailable), unreadyFor(time.Hour))),
-			Wait{Why: v1beta2.ReasonImageUnavailable, Message: "member " + nameOf(1) + ": why", Stalled: true},
+			Wait{Reason: v1beta2.ReasonImageUnavailable, Message: "member " + nameOf(1) + ": why", Stalled: true},
 		},
 		"replaces no learner that cannot start": {
 			state(formed, members(3), with(3, justAdded, blockedBy(v1beta2.ReasonPodUnschedulable), joining(4), unreadyFor(time.Hour)), size(4)),
-			Wait{Why: v1beta2.ReasonPodUnschedulable, Message: "member " + nameOf(3) + ": why", Stalled: true},
+			Wait{Reason: v1beta2.ReasonPodUnschedulable, Message: "member " + nameOf(3) + ": why", Stalled: true},
 		},
 		"replaces a member after the grace that the spec says": {
 			state(formed, members(3), grace(time.Minute), with(1, pod(PodRunning), unreadyFor(61*time.Second))),
-			RemoveMember{ID: 2, Name: nameOf(1), Replace: "it has not served for 60s"},
+			RemoveMember{ID: 2, Name: nameOf(1), Cause: "it has not served for 60s"},
 		},
 		"replaces nobody before the grace that the spec says": {
 			state(formed, members(3), grace(time.Hour), with(1, pod(PodStarting), unreadyFor(4*time.Minute))),
-			Wait{Why: v1beta2.ReasonSettling, Message: "member " + nameOf(1) + " is starting"},
+			Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(1) + " is starting."},
 		},
 		"replaces a member that no host takes any more, for its volume may be tied to a host that is gone": {
-			state(formed, members(3), with(1, blockedBy(v1beta2.ReasonPodUnschedulable), unreadyFor(time.Hour))), RemoveMember{ID: 2, Name: nameOf(1), Replace: isDead},
+			state(formed, members(3), with(1, blockedBy(v1beta2.ReasonPodUnschedulable), unreadyFor(time.Hour))), RemoveMember{ID: 2, Name: nameOf(1), Cause: isDead},
 		},
 		"replaces a learner that ran and that no host takes any more": {
 			state(formed, members(3), with(3, learner, blockedBy(v1beta2.ReasonPodUnschedulable), unreadyFor(time.Hour)), size(4)),
-			RemoveMember{ID: 4, Name: nameOf(3), Replace: isDead},
+			RemoveMember{ID: 4, Name: nameOf(3), Cause: isDead},
 		},
 		"gives up a learner that cannot start when a voter is dead": {
 			state(formed, members(4), with(1, pod(PodRunning), unreadyFor(time.Hour)), with(4, justAdded, blockedBy(v1beta2.ReasonPodUnschedulable), joining(5), unreadyFor(time.Minute)), size(5)),
-			RemoveMember{ID: 5, Name: nameOf(4), Replace: makesWay},
+			RemoveMember{ID: 5, Name: nameOf(4), Cause: makesWay},
 		},
 		"replaces a member whose data is corrupt at once": {
-			state(formed, members(3), with(1, blockedBy(v1beta2.ReasonPodFailing), damaged)), RemoveMember{ID: 2, Name: nameOf(1), Replace: CorruptData},
+			state(formed, members(3), with(1, blockedBy(v1beta2.ReasonPodFailing), damaged)), RemoveMember{ID: 2, Name: nameOf(1), Cause: CorruptData},
 		},
 		"replaces a learner whose data is corrupt at once": {
-			state(formed, members(3), with(3, learner, blockedBy(v1beta2.ReasonPodFailing), damaged), size(4)), RemoveMember{ID: 4, Name: nameOf(3), Replace: CorruptData},
+			state(formed, members(3), with(3, learner, blockedBy(v1beta2.ReasonPodFailing), damaged), size(4)), RemoveMember{ID: 4, Name: nameOf(3), Cause: CorruptData},
 		},
 		"keeps a member with corrupt data where it takes quorum along": {
 			state(formed, members(4), with(1, blockedBy(v1beta2.ReasonPodFailing), damaged), with(2, pod(PodRunning)), with(3, pod(PodRunning)), size(4)),
-			Wait{Why: v1beta2.ReasonQuorumLost, Message: "member " + nameOf(1) + " is to be replaced, because its data is corrupt, and removing it would leave no quorum", Stalled: true},
+			Wait{Reason: v1beta2.ReasonQuorumLost, Message: "member " + nameOf(1) + " is to be replaced, because its data is corrupt, and removing it would leave no quorum", Stalled: true},
 		},
 		"forgets the Pod of a removed member whose host does not confirm that it stopped": {
-			state(formed, members(3), with(3, onVolume, pod(PodDeleting), func(m *Member) { m.GoneBy = noon.Add(-time.Minute) })), ForgetPod{Name: nameOf(3)},
+			state(formed, members(3), with(3, onVolume, pod(PodDeleting), func(m *Member) { m.GoneBy = noon.Add(-time.Minute) })), ForceDeletePod{Name: nameOf(3)},
 		},
 		"waits for the Pod of a removed member that is stopping": {
 			state(formed, members(3), with(3, onVolume, pod(PodDeleting), func(m *Member) { m.GoneBy = noon.Add(time.Second) })),
-			Wait{Why: v1beta2.ReasonScaling, Message: "member " + nameOf(3) + " was removed and its Pod is stopping"},
+			Wait{Reason: v1beta2.ReasonScaling, Message: "member " + nameOf(3) + " was removed and its Pod is stopping"},
 		},
 		"replaces nobody for a moment": {
 			state(formed, members(3), with(1, pod(PodStarting), unreadyFor(4*time.Minute))),
-			Wait{Why: v1beta2.ReasonSettling, Message: "member " + nameOf(1) + " is starting"},
+			Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(1) + " is starting."},
 		},
 	}.run(t)
 }
@@ -165,27 +165,27 @@ func TestPlanQuorumLost(t *testing.T) {
 	planTests{
 		"touches nothing when most voters have lost their data": {
 			state(formed, members(3), noQuorum, with(1, gone), with(2, gone)),
-			Wait{Why: v1beta2.ReasonQuorumLost, Message: "quorum is lost: 1 of 3 voters still have their data, and 2 are needed; nothing is removed: " + consent, Stalled: true},
+			Wait{Reason: v1beta2.ReasonQuorumLost, Message: "quorum is lost: 1 of 3 voters still have their data, and 2 are needed; nothing is removed: " + consent, Stalled: true},
 		},
 		"counts no volume of a member that never voted": {
 			state(formed, members(3), noQuorum, with(1, gone), with(2, gone), with(3, volume(VolumePresent), pod(PodRunning))),
-			Wait{Why: v1beta2.ReasonQuorumLost, Message: "quorum is lost: 1 of 3 voters still have their data, and 2 are needed; nothing is removed: " + consent, Stalled: true},
+			Wait{Reason: v1beta2.ReasonQuorumLost, Message: "quorum is lost: 1 of 3 voters still have their data, and 2 are needed; nothing is removed: " + consent, Stalled: true},
 		},
 		"waits while members that have data come up": {
 			state(formed, members(3), noQuorum, with(0, pod(PodStarting)), with(1, pod(PodStarting)), with(2, gone)),
-			Wait{Why: v1beta2.ReasonMemberDown, Message: "no quorum of members answers; members that hold data are running or being started: " + nameOf(0) + "; " + nameOf(1) + "; " + nameOf(2)},
+			Wait{Reason: v1beta2.ReasonMemberDown, Message: "Quorum does not answer. Members that hold data are running or starting: " + nameOf(0) + "; " + nameOf(1) + "; " + nameOf(2)},
 		},
 		"names a member that has data and cannot start": {
 			state(formed, members(3), noQuorum, with(1, blockedBy(v1beta2.ReasonPodUnschedulable)), with(2, gone)),
-			Wait{Why: v1beta2.ReasonPodUnschedulable, Message: "member " + nameOf(1) + ": why", Stalled: true},
+			Wait{Reason: v1beta2.ReasonPodUnschedulable, Message: "member " + nameOf(1) + ": why", Stalled: true},
 		},
 		"says so when those who have data run for long and do not agree": {
 			state(formed, members(2), noQuorum, with(0, unreadyFor(time.Minute)), with(1, unreadyFor(time.Minute))),
-			Wait{Why: v1beta2.ReasonQuorumLost, Message: "quorum is lost: the members that have data have had their time and do not agree (" + nameOf(0) + "; " + nameOf(1) + "); nothing is removed: bring them back, or delete the PersistentVolumeClaims of those that cannot come back, or apply an EtcdRestore to go on from a snapshot", Stalled: true},
+			Wait{Reason: v1beta2.ReasonQuorumLost, Message: "quorum is lost: the members that have data have had their time and do not agree (" + nameOf(0) + "; " + nameOf(1) + "); nothing is removed: bring them back, or delete the PersistentVolumeClaims of those that cannot come back, or apply an EtcdRestore to go on from a snapshot", Stalled: true},
 		},
 		"names the way out while a restored cluster grows": {
 			state(formed, restored(v1beta2.RestoreGrowing), members(1), noQuorum, with(0, gone)),
-			Wait{Why: v1beta2.ReasonQuorumLost, Message: "quorum is lost: 0 of 1 voters still have their data, and 1 are needed; nothing is removed: delete EtcdRestore back and apply another to go on from a snapshot", Stalled: true},
+			Wait{Reason: v1beta2.ReasonQuorumLost, Message: "quorum is lost: 0 of 1 voters still have their data, and 1 are needed; nothing is removed: delete EtcdRestore back and apply another to go on from a snapshot", Stalled: true},
 		},
 	}.run(t)
 }
@@ -208,17 +208,17 @@ func TestPlanScale(t *testing.T) {
 		},
 		"waits for a learner that is catching up": {
 			state(formed, members(3), with(3, learner, pod(PodStarting)), size(5)),
-			Wait{Why: v1beta2.ReasonScaling, Message: "member " + nameOf(3) + " is catching up"},
+			Wait{Reason: v1beta2.ReasonScaling, Message: "Member " + nameOf(3) + " is catching up with the leader."},
 		},
 		"promotes a learner that answers": {
 			state(formed, members(3), with(3, learner), size(4)), PromoteLearner{ID: 4, Name: nameOf(3)},
 		},
 		"adds nobody while a member is down": {
 			state(formed, members(3), with(1, pod(PodStarting)), size(5)),
-			Wait{Why: v1beta2.ReasonSettling, Message: "member " + nameOf(1) + " is starting"},
+			Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(1) + " is starting."},
 		},
 		"adds nobody without a StorageClass": {
-			state(formed, members(2), noClass), Wait{Why: v1beta2.ReasonNoStorageClass, Message: noClassMessage, Stalled: true},
+			state(formed, members(2), noClass), Wait{Reason: v1beta2.ReasonNoStorageClass, Message: noClassMessage, Stalled: true},
 		},
 		"takes back the learner on a change of mind": {
 			state(formed, members(3), with(3, learner)), RemoveMember{ID: 4, Name: nameOf(3)},
@@ -237,11 +237,11 @@ func TestPlanScale(t *testing.T) {
 			state(formed, members(5), with(1, pod(PodRunning))), RemoveMember{ID: 2, Name: nameOf(1)},
 		},
 		"removes one whose volume is being deleted first": {
-			state(formed, members(5), with(1, volume(VolumeDeleting))), RemoveMember{ID: 2, Name: nameOf(1), Replace: losesVolume},
+			state(formed, members(5), with(1, volume(VolumeDeleting))), RemoveMember{ID: 2, Name: nameOf(1), Cause: volumeDeleted},
 		},
 		"removes nobody until it is known who leads": {
 			state(formed, members(5), with(0, func(m *Member) { m.Leader = false })),
-			Wait{Why: v1beta2.ReasonScaling, Message: "which member leads is not known for the moment, and it is not the one to go"},
+			Wait{Reason: v1beta2.ReasonScaling, Message: "which member leads is not known for the moment, and it is not the one to go"},
 		},
 		"stops growing on a change of mind and shrinks again": {
 			state(formed, members(4)), RemoveMember{ID: 4, Name: nameOf(3)},

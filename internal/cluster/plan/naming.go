@@ -18,7 +18,7 @@ const suffixAlphabet = "bcdfghjklmnpqrstvwxz2456789"
 const suffixLength = 10
 
 // memberName derives a member's name from the cluster's UID, incarnation and an ordinal, so that a plan made
-// twice makes the same names and two lives of one cluster name never share one.
+// twice makes the same names and two incarnations of one cluster name never share one.
 func memberName(cluster string, uid types.UID, incarnation int32, ordinal int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d/%d", uid, incarnation, ordinal))
 	suffix := make([]byte, suffixLength)
@@ -79,12 +79,12 @@ func (s State) ClientURL(member string) string {
 	return URL(s.Spec.TLS.SecureClient(), s.host(member), v1beta2.ClientPort)
 }
 
-// token tells two lives of one cluster name apart: etcd hashes it into the cluster's and the members' IDs.
+// Token tells two incarnations of one cluster name apart: etcd hashes it into the cluster's and the members' IDs.
 func (s State) Token(incarnation int32) string {
 	return string(s.UID) + "-" + strconv.Itoa(int(incarnation))
 }
 
-// clientService is the name of the Service for clients.
+// ClientService is the name of the Service for clients.
 func (s State) ClientService() string { return s.Name + "-client" }
 
 func URL(secure bool, host string, port int32) string {

@@ -24,7 +24,7 @@ var corruptSigns = []string{
 // diskFull is no damage, though etcd panics.
 const diskFull = "no space left on device"
 
-// corrupt says whether a container keeps ending because of its data.
+// SaysCorrupt says whether a container keeps ending because of its data.
 func SaysCorrupt(c corev1.ContainerStatus) bool {
 	ended := c.LastTerminationState.Terminated
 	if c.State.Terminated != nil {

@@ -16,7 +16,7 @@ const EtcdContainer = "etcd"
 // scheduling is how long a scheduler may take to find a place, or to learn of the volume, before it is news.
 const scheduling = 10 * time.Second
 
-// podOf says how a Pod stands and, where it cannot start, why.
+// PodStateOf says how a Pod stands and, where it cannot start, why.
 func PodStateOf(pod *corev1.Pod, now time.Time) (state PodState, reason, message string) {
 	switch {
 	case !pod.DeletionTimestamp.IsZero():

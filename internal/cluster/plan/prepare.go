@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
 // Before the first member is brought to another minor version, the data of all may have to be prepared. etcd does
@@ -88,14 +89,14 @@ func (s State) downgrade() string {
 	return ""
 }
 
-// endDowngrade cancels a downgrade that nobody wants any more, and one that keeps a new member from joining: etcd
+// cancelDowngrade cancels a downgrade that nobody wants any more, and one that keeps a new member from joining: etcd
 // takes none meanwhile. It stands before the rules that wait for members to be well, which they may not be until then.
-func endDowngrade(s State) Step {
+func cancelDowngrade(s State) Step {
 	target := s.downgrade()
 	if target == "" || !s.MembershipKnown {
 		return nil
 	}
-	joins := s.surplus() < len(s.losers()) || slices.ContainsFunc(s.membership(), func(m Member) bool { return !m.Started })
+	joins := s.surplus() < len(s.leavingMembers()) || slices.ContainsFunc(s.membership(), func(m Member) bool { return !m.Started })
 	if !joins && target == s.wantedDowngrade() {
 		return nil
 	}
@@ -104,6 +105,17 @@ func endDowngrade(s State) Step {
 		return RecordVersionChange{To: c.To, Step: v1beta2.VersionChangePreparing, Index: c.Index}
 	}
 	return CancelDowngrade{From: target}
+}
+
+// CancelDowngrade calls that off.
+type CancelDowngrade struct{ From string }
+
+func (step CancelDowngrade) describe(State) planning.Description {
+	return announced(planning.Description{
+		Reason:  v1beta2.ReasonUpgrading,
+		Message: "The data no longer has to be at " + step.From + ". The operator is taking the version of the cluster back up.",
+		Requeue: requeueStarting,
+	}, "DowngradeCancelled", cluster)
 }
 
 // wantedDowngrade is the minor version that the data should be on its way down to; empty for none.
@@ -125,9 +137,9 @@ func (s State) wantedDowngrade() string {
 	return ""
 }
 
-// prepare readies the data of all members for another minor version. It is asked when the cluster is well, so that
+// prepareVersionChange readies the data of all members for another minor version. It is asked when the cluster is well, so that
 // all answer.
-func prepare(s State) Step {
+func prepareVersionChange(s State) Step {
 	if !s.Formed() || !s.MembershipKnown || s.rollRefusal() != "" {
 		return nil
 	}
@@ -161,6 +173,38 @@ func prepare(s State) Step {
 	return record
 }
 
+// EnableDowngrade has etcd bring the data of all members down to a minor version, on the way to another.
+type EnableDowngrade struct{ To, For string }
+
+func (step EnableDowngrade) describe(State) planning.Description {
+	return announced(planning.Description{
+		Reason:  v1beta2.ReasonUpgrading,
+		Message: fmt.Sprintf("The operator is preparing the members' data for %s. etcd takes it down to %s while they serve.", step.For, minor(step.To)),
+		Requeue: requeueStarting,
+	}, "PreparingVersionChange", cluster)
+}
+
+// RecordVersionChange records what the members' data was proven to be prepared for.
+type RecordVersionChange v1beta2.VersionChangeStatus
+
+func (step RecordVersionChange) describe(State) planning.Description {
+	d := planning.Description{Reason: v1beta2.ReasonUpgrading, Requeue: requeueSoon}
+	switch step.Step {
+	case v1beta2.VersionChangePreparing:
+		d.Message = "The operator is preparing the members' data for " + step.To + "."
+		return d
+	case v1beta2.VersionChangeSnapshotted:
+		d.Message = "Every member has a raft snapshot that " + step.To + " can start from."
+		return d
+	default:
+		d.Message = "The members' data is ready for " + step.To + "."
+	}
+	if step.Step != v1beta2.VersionChangeReady {
+		return d
+	}
+	return announced(d, "VersionChangePrepared", cluster)
+}
+
 // applied is the highest index in the raft log that a member has applied.
 func (s State) applied() int64 {
 	var highest int64
@@ -183,7 +227,7 @@ func (s State) behind(data string, index int64) string {
 
 func (s State) preparing(what, who string) Step {
 	return Wait{
-		Why: v1beta2.ReasonUpgrading,
+		Reason: v1beta2.ReasonUpgrading,
 		Message: fmt.Sprintf("preparing for %s, no member is stopped yet: etcd is %s on %s; to call it off, set version back to %s",
 			s.Spec.EtcdVersion(), what, who, s.lowestVersion()),
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
 // A recovery from a lost quorum, by consent in the spec:
@@ -49,12 +50,23 @@ func forceNewCluster(s State) Step {
 	return s.forceSurvivor(survivor)
 }
 
+// CancelRecovery records that the survivor was not restarted, or is lost.
+type CancelRecovery struct{ Message string }
+
+func (step CancelRecovery) describe(State) planning.Description {
+	return warned(planning.Description{
+		Reason:  v1beta2.ReasonQuorumLost,
+		Message: "The recovery is cancelled: " + step.Message,
+		Requeue: requeueStarting,
+	}, "RecoveryCancelled", "Recover")
+}
+
 // forceSurvivor takes the survivor, when all others are gone, to where it serves alone.
 func (s State) forceSurvivor(m Member) Step {
-	again := DeletePod{Name: m.Name, Why: v1beta2.ReasonRecovering, Message: "start it once with --force-new-cluster"}
+	again := DeletePod{Name: m.Name, Reason: v1beta2.ReasonRecovering, Message: "start it once with --force-new-cluster"}
 	switch {
 	case m.Pod == PodDeleting:
-		return s.waitGone(m, v1beta2.ReasonRecovering, "survivor "+m.Name+" is being restarted with --force-new-cluster")
+		return s.waitUntilGone(m, v1beta2.ReasonRecovering, "survivor "+m.Name+" is being restarted with --force-new-cluster")
 	case m.Pod == PodNone:
 		return CreateMember{Name: m.Name, Incarnation: m.Incarnation, Start: StartForce}
 	case m.Volume != VolumePresent && m.Pod == PodRunning:
@@ -64,11 +76,22 @@ func (s State) forceSurvivor(m Member) Step {
 	case m.Pod == PodBlocked && m.PodImage != s.ImageFor(m.Incarnation):
 		return again
 	case m.Pod == PodBlocked:
-		return Wait{Why: m.PodReason, Message: "survivor " + m.Name + ": " + m.PodMessage + "; to give it up delete its PersistentVolumeClaim, or go on from a snapshot with an EtcdRestore", Stalled: true}
+		return Wait{Reason: m.PodReason, Message: "survivor " + m.Name + ": " + m.PodMessage + "; to give it up delete its PersistentVolumeClaim, or go on from a snapshot with an EtcdRestore", Stalled: true}
 	case !m.Serving || !s.MembershipKnown || !s.alone(m):
-		return Wait{Why: v1beta2.ReasonRecovering, Message: "survivor " + m.Name + " is being restarted with --force-new-cluster", Stalled: s.unreadyFor(m, startGrace)}
+		return Wait{Reason: v1beta2.ReasonRecovering, Message: "survivor " + m.Name + " is being restarted with --force-new-cluster", Stalled: s.unreadyFor(m, startGrace)}
 	}
 	return RecordForced{Revision: m.Revision}
+}
+
+// RecordForced records that the survivor served as a cluster of one.
+type RecordForced struct{ Revision int64 }
+
+func (step RecordForced) describe(State) planning.Description {
+	return announced(planning.Description{
+		Reason:  v1beta2.ReasonRecovering,
+		Message: fmt.Sprintf("The survivor serves alone at revision %d. The cluster grows from it.", step.Revision),
+		Requeue: requeueSoon,
+	}, "RecoveryForced", cluster)
 }
 
 // alone says whether a member is all of the membership.
@@ -84,11 +107,11 @@ func dropFlag(s State) Step {
 		switch {
 		case m.Start != StartForce || m.Pod == PodNone:
 		case m.Pod == PodDeleting:
-			return s.waitGone(m, v1beta2.ReasonRecovering, "member "+m.Name+" is being restarted without --force-new-cluster")
+			return s.waitUntilGone(m, v1beta2.ReasonRecovering, "member "+m.Name+" is being restarted without --force-new-cluster")
 		case m.Volume != VolumePresent && m.Pod == PodRunning:
 			return losesSurvivor(m)
 		default:
-			return DeletePod{Name: m.Name, Why: v1beta2.ReasonRecovering, Message: "start it without --force-new-cluster"}
+			return DeletePod{Name: m.Name, Reason: v1beta2.ReasonRecovering, Message: "start it without --force-new-cluster"}
 		}
 	}
 	return nil
@@ -96,25 +119,39 @@ func dropFlag(s State) Step {
 
 func losesSurvivor(m Member) Step {
 	return Wait{
-		Why:     v1beta2.ReasonRecovering,
+		Reason:  v1beta2.ReasonRecovering,
 		Message: "the volume of survivor " + m.Name + " is being deleted and goes with its Pod: save the data first with an EtcdBackup by etcdEndpoints, then apply an EtcdRestore of that snapshot; or delete the Pod to give the data up",
 		Stalled: true,
 	}
 }
 
-// fence stops the Pods of all members but those that spare says yes to, and waits until each is proven gone.
-func fence(s State, spare func(Member) bool) Step {
+// fence stops the Pods of all members but those that keep returns true for, and waits until each is proven gone.
+func fence(s State, keep func(Member) bool) Step {
 	for _, m := range s.Members {
-		if !spare(m) && m.Pod != PodNone && m.Pod != PodDeleting {
-			return DeletePod{Name: m.Name, Why: v1beta2.ReasonRecovering, Message: "stop it, so that it is out of the way of the survivor"}
+		if !keep(m) && m.Pod != PodNone && m.Pod != PodDeleting {
+			return DeletePod{Name: m.Name, Reason: v1beta2.ReasonRecovering, Message: "stop it, so that it is out of the way of the survivor"}
 		}
 	}
 	for _, m := range s.Members {
-		if !spare(m) && m.Pod == PodDeleting {
-			return s.waitGone(m, v1beta2.ReasonRecovering, "member "+m.Name+" is stopping, before the survivor goes on alone")
+		if !keep(m) && m.Pod == PodDeleting {
+			return s.waitUntilGone(m, v1beta2.ReasonRecovering, "member "+m.Name+" is stopping, before the survivor goes on alone")
 		}
 	}
 	return nil
+}
+
+// BeginRecovery records the survivor that the cluster goes on from.
+type BeginRecovery struct {
+	Member              string
+	RaftIndex, RaftTerm uint64
+}
+
+func (step BeginRecovery) describe(State) planning.Description {
+	return warned(planning.Description{
+		Reason:  v1beta2.ReasonRecovering,
+		Message: fmt.Sprintf("Quorum is lost. As spec.recovery.quorumLoss asks, the cluster continues from member %s, which has the newest data (raft index %d, term %d).", step.Member, step.RaftIndex, step.RaftTerm),
+		Requeue: requeueSoon,
+	}, "RecoveryStarted", "Recover")
 }
 
 // lostQuorum: too few voters hold data ever to agree again. Without consent nothing is changed. With it, all that
@@ -122,7 +159,7 @@ func fence(s State, spare func(Member) bool) Step {
 func (s State) lostQuorum(holders []Member, known int) Step {
 	lost := fmt.Sprintf("quorum is lost: %d of %d voters still have their data, and %d are needed", len(holders), known, etcd.Quorum(known))
 	if !s.Spec.ForcesNewCluster() || !s.Durable() || len(holders) == 0 {
-		return Wait{Why: v1beta2.ReasonQuorumLost, Message: lost + "; nothing is removed: " + s.wayOut(holders), Stalled: true}
+		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: lost + "; nothing is removed: " + s.wayOut(holders), Stalled: true}
 	}
 	if step := fence(s, s.HoldsData); step != nil {
 		return step
@@ -139,13 +176,13 @@ func (s State) lostQuorum(holders []Member, known int) Step {
 	return BeginRecovery{Member: survivor.Name, RaftIndex: survivor.RaftIndex, RaftTerm: survivor.RaftTerm}
 }
 
-// quorumLost says whether quorum is lost and does not come back by itself.
+// QuorumLost says whether quorum is lost and does not come back by itself.
 func (s State) QuorumLost() bool {
-	switch step := quorum(s).(type) {
+	switch step := waitForQuorum(s).(type) {
 	case BeginRecovery, DeletePod:
 		return true
 	case Wait:
-		return step.Why == v1beta2.ReasonQuorumLost || step.Why == v1beta2.ReasonRecovering
+		return step.Reason == v1beta2.ReasonQuorumLost || step.Reason == v1beta2.ReasonRecovering
 	}
 	return s.forcing()
 }
@@ -156,13 +193,13 @@ func (s State) unasked(m Member, lost string) Step {
 	giveUp := "; to go on without it, delete its PersistentVolumeClaim"
 	switch {
 	case m.Pod == PodDeleting:
-		return s.waitGone(m, v1beta2.ReasonQuorumLost, lost+"; member "+m.Name+" is stopping")
+		return s.waitUntilGone(m, v1beta2.ReasonQuorumLost, lost+"; member "+m.Name+" is stopping")
 	case m.Pod == PodBlocked:
-		return Wait{Why: v1beta2.ReasonQuorumLost, Message: lost + "; member " + m.Name + " holds data, and what it knows must be heard first: " + m.PodMessage + giveUp, Stalled: true}
+		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: lost + "; member " + m.Name + " holds data, and what it knows must be heard first: " + m.PodMessage + giveUp, Stalled: true}
 	case m.RaftIndex == 0, !m.Answers && !s.unreadyFor(m, electionGrace):
-		return Wait{Why: v1beta2.ReasonQuorumLost, Message: lost + "; member " + m.Name + " holds data, and what it knows must be heard first" + giveUp, Stalled: s.unreadyFor(m, startGrace)}
+		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: lost + "; member " + m.Name + " holds data, and what it knows must be heard first" + giveUp, Stalled: s.unreadyFor(m, startGrace)}
 	case m.Answers && m.ClusterID.String() != s.ClusterID:
-		return Wait{Why: v1beta2.ReasonQuorumLost, Message: lost + "; member " + m.Name + " is of another cluster (" + m.ClusterID.String() + ")" + giveUp, Stalled: true}
+		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: lost + "; member " + m.Name + " is of another cluster (" + m.ClusterID.String() + ")" + giveUp, Stalled: true}
 	}
 	return nil
 }
@@ -191,6 +228,17 @@ func completeRecovery(s State) Step {
 		return nil
 	}
 	return CompleteRecovery{}
+}
+
+// CompleteRecovery records that the cluster is at size again.
+type CompleteRecovery struct{}
+
+func (CompleteRecovery) describe(State) planning.Description {
+	return announced(planning.Description{
+		Reason:  v1beta2.ReasonRecovering,
+		Message: "The recovered cluster serves at its full size.",
+		Requeue: requeueSoon,
+	}, "RecoveryComplete", cluster)
 }
 
 // member by its name.

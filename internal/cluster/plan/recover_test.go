@@ -28,7 +28,7 @@ func forcing(i int) change {
 	}
 }
 
-func forced(m *Member) { m.Start = StartForce; m.Exposed = false }
+func forced(m *Member) { m.Start = StartForce; m.InService = false }
 
 // alone: the i-th member is the membership, and serves.
 func alone(i int) change {
@@ -73,7 +73,7 @@ func TestPlanRecoveryChooses(t *testing.T) {
 		},
 		"takes nobody before all that hold data were heard": {
 			five(with(0, knows(42, 3))),
-			Wait{Why: v1beta2.ReasonQuorumLost, Message: two + "; member " + nameOf(1) + " holds data, and what it knows must be heard first; to go on without it, delete its PersistentVolumeClaim"},
+			Wait{Reason: v1beta2.ReasonQuorumLost, Message: two + "; member " + nameOf(1) + " holds data, and what it knows must be heard first; to go on without it, delete its PersistentVolumeClaim"},
 		},
 		"hears by its metrics one that was restarted and serves nothing else, once it has read its data": {
 			five(with(0, knows(41, 3)), with(1, silent, unreadyFor(time.Minute), func(m *Member) { m.RaftIndex = 42 })),
@@ -81,39 +81,39 @@ func TestPlanRecoveryChooses(t *testing.T) {
 		},
 		"does not hear it while it may be reading": {
 			five(with(0, knows(41, 3)), with(1, silent, unreadyFor(time.Second), func(m *Member) { m.RaftIndex = 2 })),
-			Wait{Why: v1beta2.ReasonQuorumLost, Message: two + "; member " + nameOf(1) + " holds data, and what it knows must be heard first; to go on without it, delete its PersistentVolumeClaim"},
+			Wait{Reason: v1beta2.ReasonQuorumLost, Message: two + "; member " + nameOf(1) + " holds data, and what it knows must be heard first; to go on without it, delete its PersistentVolumeClaim"},
 		},
 		"names a survivor that cannot run to be heard": {
 			five(with(0, knows(42, 3)), with(1, blockedBy(v1beta2.ReasonPodUnschedulable))),
-			Wait{Why: v1beta2.ReasonQuorumLost, Message: two + "; member " + nameOf(1) + " holds data, and what it knows must be heard first: why; to go on without it, delete its PersistentVolumeClaim", Stalled: true},
+			Wait{Reason: v1beta2.ReasonQuorumLost, Message: two + "; member " + nameOf(1) + " holds data, and what it knows must be heard first: why; to go on without it, delete its PersistentVolumeClaim", Stalled: true},
 		},
 		"starts a survivor that does not run": {
 			five(with(0, knows(42, 3)), with(1, withoutPod)), CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin},
 		},
 		"stops a lost member's Pod first": {
 			changed(lostTwo, with(0, knows(42, 3)), with(1, func(m *Member) { m.Pod = PodStarting })),
-			DeletePod{Name: nameOf(1), Why: v1beta2.ReasonRecovering, Message: "stop it, so that it is out of the way of the survivor"},
+			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonRecovering, Message: "stop it, so that it is out of the way of the survivor"},
 		},
 		"does not believe that a Pod is gone whose host does not confirm it": {
 			changed(lostTwo, with(0, knows(42, 3)), with(1, pod(PodDeleting), func(m *Member) { m.GoneBy = noon.Add(-time.Minute) })),
-			Wait{Why: v1beta2.ReasonPodFailing, Message: "Pod " + nameOf(1) + " should have stopped and its host does not confirm it: make sure that it has, then delete the Pod with --force --grace-period=0", Stalled: true},
+			Wait{Reason: v1beta2.ReasonPodFailing, Message: "Pod " + nameOf(1) + " should have stopped and its host does not confirm it: make sure that it has, then delete the Pod with --force --grace-period=0", Stalled: true},
 		},
 		"saves a survivor first whose volume is about to go": {
 			changed(lostTwo, with(0, knows(42, 3), volume(VolumeDeleting))),
 			Wait{
-				Why:     v1beta2.ReasonRecovering,
+				Reason:  v1beta2.ReasonRecovering,
 				Message: "the volume of survivor " + nameOf(0) + " is being deleted and goes with its Pod: save the data first with an EtcdBackup by etcdEndpoints, then apply an EtcdRestore of that snapshot; or delete the Pod to give the data up",
 				Stalled: true,
 			},
 		},
 		"has nobody to go on from when all data is gone": {
 			state(formed, members(3), noQuorum, with(0, gone), with(1, gone), with(2, gone), consenting),
-			Wait{Why: v1beta2.ReasonQuorumLost, Message: "quorum is lost: 0 of 3 voters still have their data, and 2 are needed; nothing is removed: apply an EtcdRestore to go on from a snapshot", Stalled: true},
+			Wait{Reason: v1beta2.ReasonQuorumLost, Message: "quorum is lost: 0 of 3 voters still have their data, and 2 are needed; nothing is removed: apply an EtcdRestore to go on from a snapshot", Stalled: true},
 		},
 		"forces nothing while enough voters have their data, however long they are down": {
 			state(formed, members(3), noQuorum, with(0, unreadyFor(time.Hour)), with(1, unreadyFor(time.Hour)), with(2, gone), consenting),
 			Wait{
-				Why:     v1beta2.ReasonQuorumLost,
+				Reason:  v1beta2.ReasonQuorumLost,
 				Message: "quorum is lost: the members that have data have had their time and do not agree (" + nameOf(0) + "; " + nameOf(1) + "; " + nameOf(2) + "); nothing is removed: bring them back, or delete the PersistentVolumeClaims of those that cannot come back, or apply an EtcdRestore to go on from a snapshot",
 				Stalled: true,
 			},
@@ -135,19 +135,19 @@ func TestPlanRecoveryForces(t *testing.T) {
 	lost := func(changes ...change) State {
 		return state(append([]change{formed, members(3), noQuorum, with(1, gone), with(2, gone), consenting, forcing(0)}, changes...)...)
 	}
-	again := DeletePod{Name: nameOf(0), Why: v1beta2.ReasonRecovering, Message: "start it once with --force-new-cluster"}
-	without := DeletePod{Name: nameOf(0), Why: v1beta2.ReasonRecovering, Message: "start it without --force-new-cluster"}
-	restarting := Wait{Why: v1beta2.ReasonRecovering, Message: "survivor " + nameOf(0) + " is being restarted with --force-new-cluster"}
+	again := DeletePod{Name: nameOf(0), Reason: v1beta2.ReasonRecovering, Message: "start it once with --force-new-cluster"}
+	without := DeletePod{Name: nameOf(0), Reason: v1beta2.ReasonRecovering, Message: "start it without --force-new-cluster"}
+	restarting := Wait{Reason: v1beta2.ReasonRecovering, Message: "survivor " + nameOf(0) + " is being restarted with --force-new-cluster"}
 	planTests{
 		"stops other survivors first": {
-			lost(with(1, onVolume)), DeletePod{Name: nameOf(1), Why: v1beta2.ReasonRecovering, Message: "stop it, so that it is out of the way of the survivor"},
+			lost(with(1, onVolume)), DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonRecovering, Message: "stop it, so that it is out of the way of the survivor"},
 		},
 		"waits until they are proven gone": {
-			lost(with(1, onVolume, pod(PodDeleting))), Wait{Why: v1beta2.ReasonRecovering, Message: "member " + nameOf(1) + " is stopping, before the survivor goes on alone"},
+			lost(with(1, onVolume, pod(PodDeleting))), Wait{Reason: v1beta2.ReasonRecovering, Message: "member " + nameOf(1) + " is stopping, before the survivor goes on alone"},
 		},
 		"asks a person when a host does not confirm it": {
 			lost(with(1, onVolume, pod(PodDeleting), func(m *Member) { m.GoneBy = noon.Add(-time.Minute) })),
-			Wait{Why: v1beta2.ReasonPodFailing, Message: "Pod " + nameOf(1) + " should have stopped and its host does not confirm it: make sure that it has, then delete the Pod with --force --grace-period=0", Stalled: true},
+			Wait{Reason: v1beta2.ReasonPodFailing, Message: "Pod " + nameOf(1) + " should have stopped and its host does not confirm it: make sure that it has, then delete the Pod with --force --grace-period=0", Stalled: true},
 		},
 		"does not start other survivors again": {
 			lost(with(1, volume(VolumePresent))), again,
@@ -169,7 +169,7 @@ func TestPlanRecoveryForces(t *testing.T) {
 		},
 		"says why it does not start": {
 			lost(with(0, blockedBy(v1beta2.ReasonPodFailing), forced)),
-			Wait{Why: v1beta2.ReasonPodFailing, Message: "survivor " + nameOf(0) + ": why; to give it up delete its PersistentVolumeClaim, or go on from a snapshot with an EtcdRestore", Stalled: true},
+			Wait{Reason: v1beta2.ReasonPodFailing, Message: "survivor " + nameOf(0) + ": why; to give it up delete its PersistentVolumeClaim, or go on from a snapshot with an EtcdRestore", Stalled: true},
 		},
 		"waits while it serves, and others are still members": {
 			lost(alone(0), with(1, func(m *Member) { m.InMembership = true })), restarting,
@@ -213,7 +213,7 @@ func TestPlanRecoveryForces(t *testing.T) {
 		},
 		"waits until it has stopped with the flag": {
 			lost(with(0, pod(PodDeleting), forced), growing),
-			Wait{Why: v1beta2.ReasonRecovering, Message: "member " + nameOf(0) + " is being restarted without --force-new-cluster"},
+			Wait{Reason: v1beta2.ReasonRecovering, Message: "member " + nameOf(0) + " is being restarted without --force-new-cluster"},
 		},
 		"starts it without the flag": {
 			lost(with(0, withoutPod), growing), CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartRejoin},
@@ -222,10 +222,10 @@ func TestPlanRecoveryForces(t *testing.T) {
 			lost(alone(0), growing, with(0, voter)), AddLearner{Name: nameOf(3), PeerURL: peerURLOf(3)},
 		},
 		"leads no client to a member with the flag": {
-			lost(alone(0), with(0, func(m *Member) { m.Exposed = false })), RecordForced{Revision: 17},
+			lost(alone(0), with(0, func(m *Member) { m.InService = false })), RecordForced{Revision: 17},
 		},
 		"deletes the volumes of the others at size": {
-			lost(alone(0), growing, with(0, voter), size(1), with(1, volume(VolumePresent))), DeleteVolume{Name: nameOf(1), Why: v1beta2.ReasonScaling},
+			lost(alone(0), growing, with(0, voter), size(1), with(1, volume(VolumePresent))), DeleteVolume{Name: nameOf(1), Reason: v1beta2.ReasonScaling},
 		},
 		"is complete then": {
 			lost(alone(0), growing, with(0, voter), size(1)), CompleteRecovery{},

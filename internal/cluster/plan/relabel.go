@@ -1,8 +1,24 @@
 package plan
 
-// relabel brings labels and annotations of running Pods to what the spec asks, and notes on a Pod of an earlier
+import (
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
+)
+
+// RelabelPod brings the labels and annotations of a running Pod to those that the spec asks for.
+type RelabelPod struct{ Name string }
+
+func (step RelabelPod) describe(State) planning.Description {
+	return planning.Description{
+		Reason:  v1beta2.ReasonRolling,
+		Message: "The operator is setting the labels and annotations of member " + step.Name + " to those of spec.pod.",
+		Requeue: requeueSoon,
+	}
+}
+
+// relabelPods brings labels and annotations of running Pods to what the spec asks, and notes on a Pod of an earlier
 // release what it was made for, where that can be told by looking at it.
-func relabel(s State) Step {
+func relabelPods(s State) Step {
 	for _, m := range s.Current() {
 		if m.Relabel && (m.Pod == PodRunning || m.Pod == PodStarting) && s.Formed() {
 			return RelabelPod{Name: m.Name}

@@ -2,21 +2,45 @@ package plan
 
 import (
 	"cmp"
+	"fmt"
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
-// Why members are replaced.
+// Causes of a replacement.
 const (
-	lostData    = "its data is gone"
+	lostData = "its data is gone"
+	// CorruptData: its data differs from that of a quorum, or etcd cannot read it.
 	CorruptData = "its data is corrupt"
 	makesWay    = "it cannot start, and another is to be replaced"
 )
 
-// isDead says why a member is replaced that has not served for as long as the spec bears.
-func (s State) isDead() string {
+// RemoveMember takes a member out of the membership.
+type RemoveMember struct {
+	ID   etcd.ID
+	Name string
+	// Cause says why another takes its place. It is empty if the cluster shrinks.
+	Cause string
+}
+
+func (step RemoveMember) describe(s State) planning.Description {
+	d := planning.Description{Requeue: requeueSoon}
+	if step.Cause == "" {
+		d.Reason = v1beta2.ReasonScaling
+		d.Message = fmt.Sprintf("The operator is removing member %s to shrink the cluster to %d members.", step.Name, s.Spec.Size)
+		return announced(d, "RemovingMember", planning.Pod(step.Name))
+	}
+	d.Reason = v1beta2.ReasonReplacingMember
+	d.Message = "The operator is removing member " + step.Name + ", because " + step.Cause + ". A new member takes its place."
+	return announced(d, "ReplacingMember", planning.Pod(step.Name))
+}
+
+// unresponsiveCause says why a member is replaced that has not served for as long as the spec bears.
+func (s State) unresponsiveCause() string {
 	return "it has not served for " + duration.HumanDuration(s.Spec.MemberReplacementGrace())
 }
 
@@ -26,7 +50,7 @@ func (s State) isDead() string {
 func replaceDead(s State) Step {
 	learner, learning := s.learner()
 	if learning && s.stranded(learner) {
-		return RemoveMember{ID: learner.ID, Name: learner.Name, Replace: s.isDead()}
+		return RemoveMember{ID: learner.ID, Name: learner.Name, Cause: s.unresponsiveCause()}
 	}
 	if !s.Voters().KeepsQuorumWithout(false) {
 		return nil
@@ -38,9 +62,9 @@ func replaceDead(s State) Step {
 		}
 		switch {
 		case !learning:
-			return RemoveMember{ID: m.ID, Name: m.Name, Replace: s.isDead()}
+			return RemoveMember{ID: m.ID, Name: m.Name, Cause: s.unresponsiveCause()}
 		case learner.Pod == PodBlocked:
-			return RemoveMember{ID: learner.ID, Name: learner.Name, Replace: makesWay}
+			return RemoveMember{ID: learner.ID, Name: learner.Name, Cause: makesWay}
 		}
 	}
 	return nil
@@ -58,11 +82,11 @@ func (s State) stranded(learner Member) bool {
 func replaceLost(s State) Step {
 	lost := s.where(func(m Member) bool {
 		gone := !s.HoldsData(m) && (m.Started || !s.justAdded(m))
-		return m.Incarnation == s.Incarnation && m.InMembership && (gone || m.Corrupt || (m.Learner && s.losing(m) != ""))
+		return m.Incarnation == s.Incarnation && m.InMembership && (gone || m.Corrupt || (m.Learner && s.leavingCause(m) != ""))
 	})
 	for _, m := range lost {
 		if m.Learner {
-			return RemoveMember{ID: m.ID, Name: m.Name, Replace: cmp.Or(s.losing(m), m.wrong())}
+			return RemoveMember{ID: m.ID, Name: m.Name, Cause: cmp.Or(s.leavingCause(m), m.wrong())}
 		}
 	}
 	if len(lost) == 0 {
@@ -71,15 +95,15 @@ func replaceLost(s State) Step {
 	if learner, ok := s.learner(); ok {
 		// One change at a time: the learner gets its vote first, or goes if it cannot start.
 		if learner.Pod == PodBlocked {
-			return RemoveMember{ID: learner.ID, Name: learner.Name, Replace: makesWay}
+			return RemoveMember{ID: learner.ID, Name: learner.Name, Cause: makesWay}
 		}
 		return nil
 	}
 	victim := lost[0]
 	if !s.Voters().KeepsQuorumWithout(false) {
-		return Wait{Why: v1beta2.ReasonQuorumLost, Message: "member " + victim.Name + " is to be replaced, because " + victim.wrong() + ", and removing it would leave no quorum", Stalled: true}
+		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: "member " + victim.Name + " is to be replaced, because " + victim.wrong() + ", and removing it would leave no quorum", Stalled: true}
 	}
-	return RemoveMember{ID: victim.ID, Name: victim.Name, Replace: victim.wrong()}
+	return RemoveMember{ID: victim.ID, Name: victim.Name, Cause: victim.wrong()}
 }
 
 // wrong says what is wrong with a member's data.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
 // A restore, as the cluster sees it:
@@ -27,7 +28,7 @@ func (s State) step() v1beta2.RestoreStep {
 	return s.Restore.Step
 }
 
-// restoring says whether a restore is under way.
+// Restoring says whether a restore is under way.
 func (s State) Restoring() bool {
 	switch s.step() {
 	case v1beta2.RestoreSeeding, v1beta2.RestoreSwitching, v1beta2.RestoreGrowing:
@@ -64,6 +65,17 @@ func restore(s State) Step {
 	}}
 }
 
+// BeginRestore records that a restore is taken up.
+type BeginRestore struct{ Restore v1beta2.ClusterRestoreStatus }
+
+func (step BeginRestore) describe(State) planning.Description {
+	return announced(planning.Description{
+		Reason:  v1beta2.ReasonRestoring,
+		Message: "The operator is restoring EtcdRestore " + step.Restore.Name + " into a seed. The members continue to serve.",
+		Requeue: requeueSoon,
+	}, "RestoreStarted", cluster)
+}
+
 // requested says whether the restore that was taken up last is still asked for.
 func (s State) requested() bool {
 	return s.Request != nil && s.Restore != nil && s.Request.UID == s.Restore.UID
@@ -79,23 +91,30 @@ func seeding(s State) Step {
 	}
 	switch {
 	case seed.Pod == PodDeleting || (seed.Pod == PodNone && seed.Volume == VolumeDeleting):
-		return s.waitGone(seed, v1beta2.ReasonRestoring, "an earlier seed is being removed")
+		return s.waitUntilGone(seed, v1beta2.ReasonRestoring, "an earlier seed is being removed")
 	case seed.Volume == VolumeDeleting:
-		return DeletePod{Name: seed.Name, Why: v1beta2.ReasonRestoring, Message: "its volume is being deleted: the seed is made again"}
+		return DeletePod{Name: seed.Name, Reason: v1beta2.ReasonRestoring, Message: "its volume is being deleted: the seed is made again"}
 	case seed.Pod == PodNone && s.Durable() && seed.Volume == VolumeNone && s.NoStorageClass:
 		return noStorageClass()
 	case seed.Pod == PodNone:
 		return CreateMember{Name: seed.Name, Incarnation: s.Restore.Incarnation, Start: StartSeed}
-	case seed.hopeless():
+	case seed.seedFailed():
 		return FailRestore{Message: "the seed could not be restored: " + seed.Seed.Message + "; the cluster was not touched"}
 	case seed.Pod == PodBlocked:
-		return Wait{Why: seed.PodReason, Message: "seed " + seed.Name + ": " + seed.PodMessage + "; the members go on serving", Stalled: true}
+		return Wait{Reason: seed.PodReason, Message: "seed " + seed.Name + ": " + seed.PodMessage + "; the members go on serving", Stalled: true}
 	case !seed.Serving || !seed.PodReady:
-		return Wait{Why: v1beta2.ReasonRestoring, Message: "seed " + seed.Name + " is being restored; the members go on serving"}
+		return Wait{Reason: v1beta2.ReasonRestoring, Message: "seed " + seed.Name + " is being restored; the members go on serving"}
 	case seed.Revision < s.Request.Revision:
 		return FailRestore{Message: fmt.Sprintf("the seed holds revision %d and the snapshot %d; the cluster was not touched", seed.Revision, s.Request.Revision)}
 	}
 	return BeginSwitch{ClusterID: seed.ClusterID.String(), Revision: seed.Revision}
+}
+
+// FailRestore records that the seed failed. The old cluster was not touched.
+type FailRestore struct{ Message string }
+
+func (step FailRestore) describe(State) planning.Description {
+	return warned(planning.Description{Reason: v1beta2.ReasonRestoring, Message: step.Message, Requeue: requeueSoon}, "RestoreFailed", "Restore")
 }
 
 const (
@@ -122,94 +141,9 @@ func (s State) seedStuck(seed Member) string {
 	return ""
 }
 
-// hopeless says whether the seed's init container has failed for good.
-func (m Member) hopeless() bool {
+// seedFailed says whether the seed's init container has failed for good.
+func (m Member) seedFailed() bool {
 	return m.Seed != nil && (m.Seed.Hopeless || m.Seed.Failures >= maxSeedFailures)
-}
-
-// switching stops the old members, and then the seed is the cluster. As long as they run, they stop only for a seed
-// that serves.
-func switching(s State) Step {
-	notYet := s.seedServes()
-	for _, m := range s.Members {
-		if m.Incarnation == s.Restore.Incarnation || m.Pod == PodNone || m.Pod == PodDeleting {
-			continue
-		}
-		if notYet != nil {
-			return notYet
-		}
-		return StopMembers{Except: s.Restore.Incarnation}
-	}
-	for _, m := range s.Members {
-		if m.Incarnation != s.Restore.Incarnation && m.Pod == PodDeleting && !m.Stopped {
-			return s.waitGone(m, v1beta2.ReasonRestoring, "member "+m.Name+" is stopping; then the seed serves")
-		}
-	}
-	if notYet != nil {
-		return notYet
-	}
-	return AdoptSeed{ClusterID: s.Restore.ClusterID, Incarnation: s.Restore.Incarnation}
-}
-
-// seedServes says nothing when the proven seed serves. If its data is lost all the same, it is restored once more,
-// and if that cannot be, the old members go on, on their volumes.
-func (s State) seedServes() Step {
-	seed, _ := s.seed()
-	if why := s.seedStuck(seed); why != "" {
-		return FailRestore{Message: why + "; the old members go on"}
-	}
-	switch {
-	case seed.Pod == PodNone || seed.Pod == PodDeleting:
-		return s.remakeSeed(seed)
-	case seed.Pod == PodBlocked && !s.requested():
-		return FailRestore{Message: "the seed does not start, and EtcdRestore " + s.Restore.Name + " is gone: the old members go on"}
-	case seed.hopeless():
-		return FailRestore{Message: "the seed was lost, and could not be restored again: " + seed.Seed.Message + "; the old members go on"}
-	case seed.Pod == PodBlocked:
-		return Wait{Why: seed.PodReason, Message: "seed " + seed.Name + ": " + seed.PodMessage, Stalled: true}
-	case !seed.Serving:
-		return Wait{Why: v1beta2.ReasonRestoring, Message: "seed " + seed.Name + " does not serve: " + seed.Unanswered}
-	case seed.Revision < s.Restore.Revision:
-		return FailRestore{Message: fmt.Sprintf("the seed was lost, and restored again it holds revision %d and not %d; the old members go on", seed.Revision, s.Restore.Revision)}
-	}
-	return nil
-}
-
-// remakeSeed makes the Pod of a proven seed again, on its volume where that is still there.
-func (s State) remakeSeed(seed Member) Step {
-	create := CreateMember{Name: seed.Name, Incarnation: s.Restore.Incarnation, Start: StartSeed}
-	switch {
-	case seed.Pod == PodDeleting || seed.Volume == VolumeDeleting:
-		return s.waitGone(seed, v1beta2.ReasonRestoring, "seed "+seed.Name+" is being made again")
-	case seed.Volume == VolumePresent && !s.requested():
-		create.Start = StartRejoin
-		return create
-	case !s.requested():
-		return FailRestore{Message: "the seed was lost, and EtcdRestore " + s.Restore.Name + " is gone: the old members go on"}
-	case seed.Volume == VolumeNone && s.Durable() && s.NoStorageClass:
-		return noStorageClass()
-	}
-	return create // data that is complete is kept
-}
-
-// goneGrace is how long a Pod may outlive the end of its grace period before a person is asked.
-const goneGrace = 30 * time.Second
-
-// waitGone waits for a Pod or volume to be gone, and says what to do when that takes too long.
-func (s State) waitGone(m Member, why, message string) Step {
-	if s.overdue(m) {
-		return Wait{
-			Why:     v1beta2.ReasonPodFailing,
-			Message: "Pod " + m.Name + " should have stopped and its host does not confirm it: make sure that it has, then delete the Pod with --force --grace-period=0",
-			Stalled: true,
-		}
-	}
-	return Wait{Why: why, Message: message}
-}
-
-// overdue says whether a Pod should have been gone for some time.
-func (s State) overdue(m Member) bool {
-	return m.Pod == PodDeleting && !m.GoneBy.IsZero() && s.Now.Sub(m.GoneBy) > goneGrace
 }
 
 // seed is the first member of the incarnation that a restore makes; false when nothing of it is there yet.
@@ -225,46 +159,32 @@ func (s State) seedOf(incarnation int32) (Member, bool) {
 	return Member{Name: name, Incarnation: incarnation}, false
 }
 
-// removeStrays removes what a failed restore left: a seed that never was the cluster and never will be.
-func removeStrays(s State) Step {
-	for _, m := range s.Members {
-		switch {
-		case !s.stray(m):
-		case m.Pod != PodNone && m.Pod != PodDeleting:
-			return DeletePod{Name: m.Name, Why: v1beta2.ReasonRestoring, Message: "remove the seed of a restore that failed"}
-		case m.Pod == PodNone && m.Volume == VolumePresent:
-			return DeleteVolume{Name: m.Name, Why: v1beta2.ReasonRestoring}
-		}
-	}
-	return nil
-}
-
-// stray says whether a member is of a life that never came to be. Where the status was lost, only a cluster that
-// serves proves that a later life did not.
-func (s State) stray(m Member) bool {
-	underWay := s.Restoring() && m.Incarnation == s.Restore.Incarnation
-	if underWay || m.Incarnation <= max(s.Incarnation, FirstIncarnation) {
-		return false
-	}
-	failed := s.step() == v1beta2.RestoreFailed && m.Incarnation == s.Restore.Incarnation
-	return failed || (s.Formed() && s.MembershipKnown)
-}
-
 // completeRestore: asked last, so the cluster is at size and well and the old volumes are gone.
 func completeRestore(s State) Step {
 	growing := s.step() == v1beta2.RestoreGrowing
 	for _, m := range s.Members {
 		switch {
-		case s.stray(m):
-			return s.waitGone(m, v1beta2.ReasonRestoring, "what is left of seed "+m.Name+" of a restore that failed is being removed")
+		case s.failedSeed(m):
+			return s.waitUntilGone(m, v1beta2.ReasonRestoring, "what is left of seed "+m.Name+" of a restore that failed is being removed")
 		case m.Incarnation < s.Incarnation && m.Pod == PodDeleting:
-			return s.waitGone(m, v1beta2.ReasonRestoring, "the Pod of "+m.Name+" is being deleted")
+			return s.waitUntilGone(m, v1beta2.ReasonRestoring, "the Pod of "+m.Name+" is being deleted")
 		case m.Incarnation < s.Incarnation && growing:
-			return Wait{Why: v1beta2.ReasonRestoring, Message: "the volume of " + m.Name + " is being deleted"}
+			return Wait{Reason: v1beta2.ReasonRestoring, Message: "the volume of " + m.Name + " is being deleted"}
 		}
 	}
 	if !growing {
 		return nil
 	}
 	return CompleteRestore{}
+}
+
+// CompleteRestore records that the restored cluster is at size and the old volumes are gone.
+type CompleteRestore struct{}
+
+func (CompleteRestore) describe(s State) planning.Description {
+	return announced(planning.Description{
+		Reason:  v1beta2.ReasonRestoring,
+		Message: "The restored cluster serves at its full size." + s.tooLate(),
+		Requeue: requeueSoon,
+	}, "RestoreComplete", cluster)
 }

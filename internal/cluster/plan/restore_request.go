@@ -6,7 +6,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// chooseRestore finds the restore to work on among all of the namespace, oldest first: the one under way until
+// ChooseRestore finds the restore to work on among all of the namespace, oldest first: the one under way until
 // its own operator has reported its end, else the oldest verified one.
 func (s *State) ChooseRestore(restores []v1beta2.EtcdRestore) {
 	var next *v1beta2.EtcdRestore

@@ -50,7 +50,7 @@ func aSeed(changes ...func(*Member)) change {
 func serving(m *Member) {
 	onVolume(m)
 	m.Start, m.Seed = StartSeed, &Seed{}
-	m.Answers, m.Serving, m.PodReady, m.Exposed, m.Version = true, true, true, true, "3.6.16"
+	m.Answers, m.Serving, m.PodReady, m.InService, m.Version = true, true, true, true, "3.6.16"
 	m.ClusterID, m.ID, m.Revision = 0xbb, 77, 1000000042
 }
 
@@ -76,7 +76,7 @@ func stopped(s *State) {
 func inSeedMembership(m *Member) { m.InMembership, m.Started, m.Leader = true, true, true }
 
 func TestPlanRestoreSeeding(t *testing.T) {
-	wait := func(message string) Step { return Wait{Why: v1beta2.ReasonRestoring, Message: message} }
+	wait := func(message string) Step { return Wait{Reason: v1beta2.ReasonRestoring, Message: message} }
 	begin := func(before string) Step {
 		return BeginRestore{Restore: v1beta2.ClusterRestoreStatus{
 			Name: "back", UID: "uid-back", Step: v1beta2.RestoreSeeding, Message: "restoring a seed beside the members that serve",
@@ -112,11 +112,11 @@ func TestPlanRestoreSeeding(t *testing.T) {
 		},
 		"stops a seed whose volume is being deleted": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, volume(VolumeDeleting))),
-			DeletePod{Name: seedName, Why: v1beta2.ReasonRestoring, Message: "its volume is being deleted: the seed is made again"},
+			DeletePod{Name: seedName, Reason: v1beta2.ReasonRestoring, Message: "its volume is being deleted: the seed is made again"},
 		},
 		"names both ways out without a default StorageClass": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, noClass),
-			Wait{Why: v1beta2.ReasonNoStorageClass, Message: noClassMessage, Stalled: true},
+			Wait{Reason: v1beta2.ReasonNoStorageClass, Message: noClassMessage, Stalled: true},
 		},
 		"waits while the seed is restored": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, pod(PodStarting))),
@@ -124,7 +124,7 @@ func TestPlanRestoreSeeding(t *testing.T) {
 		},
 		"names what keeps the seed from starting": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, blockedBy(v1beta2.ReasonPodUnschedulable))),
-			Wait{Why: v1beta2.ReasonPodUnschedulable, Message: "seed " + seedName + ": why; the members go on serving", Stalled: true},
+			Wait{Reason: v1beta2.ReasonPodUnschedulable, Message: "seed " + seedName + ": why; the members go on serving", Stalled: true},
 		},
 		"gives up when the seed says that it is hopeless": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(failed(Seed{Failures: 1, Hopeless: true, Message: seedFailed}))),
@@ -148,7 +148,7 @@ func TestPlanRestoreSeeding(t *testing.T) {
 		},
 		"waits for hosts longer than for images": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, blockedBy(v1beta2.ReasonPodUnschedulable), unreadySince(6*time.Minute))),
-			Wait{Why: v1beta2.ReasonPodUnschedulable, Message: "seed " + seedName + ": why; the members go on serving", Stalled: true},
+			Wait{Reason: v1beta2.ReasonPodUnschedulable, Message: "seed " + seedName + ": why; the members go on serving", Stalled: true},
 		},
 		"and not for ever": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, blockedBy(v1beta2.ReasonPodUnschedulable), unreadySince(16*time.Minute))),
@@ -168,7 +168,7 @@ func TestPlanRestoreSeeding(t *testing.T) {
 		},
 		"says what is left of a failed seed whose host is gone": {
 			state(formed, members(3), restored(v1beta2.RestoreFailed), aSeed(serving, pod(PodDeleting), func(m *Member) { m.GoneBy = noon.Add(-time.Minute) })),
-			Wait{Why: v1beta2.ReasonPodFailing, Message: "Pod " + seedName + " should have stopped and its host does not confirm it: make sure that it has, then delete the Pod with --force --grace-period=0", Stalled: true},
+			Wait{Reason: v1beta2.ReasonPodFailing, Message: "Pod " + seedName + " should have stopped and its host does not confirm it: make sure that it has, then delete the Pod with --force --grace-period=0", Stalled: true},
 		},
 		"gives up when the EtcdRestore is deleted": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), aSeed(serving)),
@@ -179,14 +179,14 @@ func TestPlanRestoreSeeding(t *testing.T) {
 		},
 		"removes the Pod of a seed that failed": {
 			state(formed, members(3), restored(v1beta2.RestoreFailed), aSeed(serving)),
-			DeletePod{Name: seedName, Why: v1beta2.ReasonRestoring, Message: "remove the seed of a restore that failed"},
+			DeletePod{Name: seedName, Reason: v1beta2.ReasonRestoring, Message: "remove the seed of a restore that failed"},
 		},
 		"removes its volume after that": {
-			state(formed, members(3), restored(v1beta2.RestoreFailed), aSeed(volume(VolumePresent))), DeleteVolume{Name: seedName, Why: v1beta2.ReasonRestoring},
+			state(formed, members(3), restored(v1beta2.RestoreFailed), aSeed(volume(VolumePresent))), DeleteVolume{Name: seedName, Reason: v1beta2.ReasonRestoring},
 		},
 		"keeps the volume of a later life while no quorum proves that it never was": {
 			state(formed, members(3), noQuorum, aSeed(volume(VolumePresent)), with(0, pod(PodStarting))),
-			Wait{Why: v1beta2.ReasonMemberDown, Message: "no quorum of members answers; members that hold data are running or being started: " + nameOf(0) + "; " + nameOf(1) + "; " + nameOf(2)},
+			Wait{Reason: v1beta2.ReasonMemberDown, Message: "Quorum does not answer. Members that hold data are running or starting: " + nameOf(0) + "; " + nameOf(1) + "; " + nameOf(2)},
 		},
 	}.run(t)
 }
@@ -202,11 +202,11 @@ func TestPlanRestoreSwitching(t *testing.T) {
 		},
 		"stops none while the seed does not serve": {
 			state(formed, members(3), switching, asked, aSeed(serving, silent)),
-			Wait{Why: v1beta2.ReasonRestoring, Message: "seed " + seedName + " does not serve: "},
+			Wait{Reason: v1beta2.ReasonRestoring, Message: "seed " + seedName + " does not serve: "},
 		},
 		"waits until the last one has stopped": {
 			state(formed, members(3), stopped, with(2, pod(PodDeleting)), switching, asked, aSeed(serving)),
-			Wait{Why: v1beta2.ReasonRestoring, Message: "member " + nameOf(2) + " is stopping; then the seed serves"},
+			Wait{Reason: v1beta2.ReasonRestoring, Message: "member " + nameOf(2) + " is stopping; then the seed serves"},
 		},
 		"does not wait for the objects of Pods that have stopped": {
 			state(formed, members(3), stopped, with(2, pod(PodDeleting), func(m *Member) { m.Stopped = true }), switching, asked, aSeed(serving)),
@@ -218,7 +218,7 @@ func TestPlanRestoreSwitching(t *testing.T) {
 		},
 		"asks a person when an old Pod is stuck": {
 			state(formed, members(3), stopped, with(2, pod(PodDeleting), func(m *Member) { m.GoneBy = noon.Add(-time.Minute) }), switching, asked, aSeed(serving)),
-			Wait{Why: v1beta2.ReasonPodFailing, Message: "Pod " + nameOf(2) + " should have stopped and its host does not confirm it: make sure that it has, then delete the Pod with --force --grace-period=0", Stalled: true},
+			Wait{Reason: v1beta2.ReasonPodFailing, Message: "Pod " + nameOf(2) + " should have stopped and its host does not confirm it: make sure that it has, then delete the Pod with --force --grace-period=0", Stalled: true},
 		},
 		"starts no old member again": {
 			state(formed, members(3), stopped, switching, asked, aSeed(serving)), AdoptSeed{ClusterID: seedID, Incarnation: 2},
@@ -268,7 +268,7 @@ func TestPlanRestoreGrowing(t *testing.T) {
 		},
 		"makes the seed's Pod again at size, without the credentials": {
 			state(size(1), formed, members(3), stopped, growing, asked, knows, with(0, removed), with(1, removed), with(2, removed), aSeed(serving, inSeedMembership)),
-			DeletePod{Name: seedName, Why: v1beta2.ReasonRestoring, Message: "make its Pod again without what restored it: the init container and its credentials"},
+			DeletePod{Name: seedName, Reason: v1beta2.ReasonRestoring, Message: "make its Pod again without what restored it: the init container and its credentials"},
 		},
 		"replaces the seed at size, where its data is in the Pod that has the credentials": {
 			state(size(1), formed, growing, asked, knows, aSeed(serving, inSeedMembership), ephemeral),
@@ -276,11 +276,11 @@ func TestPlanRestoreGrowing(t *testing.T) {
 		},
 		"deletes the old volumes then": {
 			state(size(1), formed, members(3), stopped, growing, asked, knows, with(0, removed), with(1, removed), with(2, removed), aSeed(serving, inSeedMembership, rejoined)),
-			DeleteVolume{Name: nameOf(0), Why: v1beta2.ReasonScaling},
+			DeleteVolume{Name: nameOf(0), Reason: v1beta2.ReasonScaling},
 		},
 		"waits until they are gone": {
 			state(size(1), formed, members(1), stopped, growing, asked, knows, with(0, removed, volume(VolumeDeleting)), aSeed(serving, inSeedMembership, rejoined)),
-			Wait{Why: v1beta2.ReasonRestoring, Message: "the volume of " + nameOf(0) + " is being deleted"},
+			Wait{Reason: v1beta2.ReasonRestoring, Message: "the volume of " + nameOf(0) + " is being deleted"},
 		},
 		"is complete then": {
 			state(size(1), formed, growing, asked, knows, aSeed(serving, inSeedMembership, rejoined)), CompleteRestore{},
@@ -352,7 +352,7 @@ func TestARestoreThatIsDeletedTooLateSaysSo(t *testing.T) {
 			asked(&s)
 		}
 		said := NewStatus(s, done, nil, v1beta2.EtcdClusterStatus{}, 1).Restore.Message
-		if strings.Contains(said, late) != deleted || strings.Contains(MessageOf(s, done), late) != deleted {
+		if strings.Contains(said, late) != deleted || strings.Contains(Describe(s, done).Message, late) != deleted {
 			t.Errorf("deleted %v: %q", deleted, said)
 		}
 	}

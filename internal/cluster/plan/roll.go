@@ -8,10 +8,10 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// roll makes the Pods of one member after another again where they are not what the spec asks for, the leader last
+// rollMembers makes the Pods of one member after another again where they are not what the spec asks for, the leader last
 // and not before it handed over. The data stays: a member comes back on its volume. Where it would not, the member is
-// replaced (see losing).
-func roll(s State) Step {
+// replaced (see leavingCause).
+func rollMembers(s State) Step {
 	if !s.Formed() {
 		return nil
 	}
@@ -46,13 +46,13 @@ func (s State) stale(m Member) Step {
 	stop := DeletePod{Name: m.Name}
 	switch {
 	case m.PodImage != s.Spec.Image():
-		stop.Why, stop.Message = v1beta2.ReasonUpgrading, "bring it to "+s.Spec.Image()
-	case s.staleTrust(m):
-		stop.Why, stop.Message = v1beta2.ReasonRotatingCertificates, "start it with the authorities that its Secrets hold now"
+		stop.Reason, stop.Message = v1beta2.ReasonUpgrading, "bring it to "+s.Spec.Image()
+	case s.trustsOldCA(m):
+		stop.Reason, stop.Message = v1beta2.ReasonRotatingCertificates, "start it with the authorities that its Secrets hold now"
 	case m.Outdated:
-		stop.Why, stop.Message = v1beta2.ReasonRolling, "make its Pod again as spec.pod and spec.TLS ask"
+		stop.Reason, stop.Message = v1beta2.ReasonRolling, "make its Pod again as spec.pod and spec.TLS ask"
 	case m.Start == StartSeed && (m.Volume == VolumePresent || !s.Durable()) && s.step() == v1beta2.RestoreGrowing:
-		stop.Why, stop.Message = v1beta2.ReasonRestoring, "make its Pod again without what restored it: the init container and its credentials"
+		stop.Reason, stop.Message = v1beta2.ReasonRestoring, "make its Pod again without what restored it: the init container and its credentials"
 	default:
 		return nil
 	}
@@ -60,21 +60,21 @@ func (s State) stale(m Member) Step {
 }
 
 // remakeGrace is how long a member may not serve before what the spec says now is tried on it.
-const remakeGrace = time.Minute
+const recreateGrace = time.Minute
 
-// remake makes the Pod of a member again that does not serve and is not what the spec asks for: what is wrong with it
+// recreateUnhealthy makes the Pod of a member again that does not serve and is not what the spec asks for: what is wrong with it
 // may be what was corrected. Nothing is lost by that, for the data stays.
-func remake(s State) Step {
+func recreateUnhealthy(s State) Step {
 	if !s.MembershipKnown {
 		return nil
 	}
 	image := s.ImageFor(s.Incarnation)
 	for _, m := range s.membership() {
-		down := !m.Serving && (m.Pod == PodStarting || m.Pod == PodRunning) && s.unreadyFor(m, remakeGrace)
+		down := !m.Serving && (m.Pod == PodStarting || m.Pod == PodRunning) && s.unreadyFor(m, recreateGrace)
 		if !down || m.Learner || m.Volume != VolumePresent || (m.PodImage == image && !m.Outdated) {
 			continue
 		}
-		return DeletePod{Name: m.Name, Why: v1beta2.ReasonSettling, Message: "it does not serve: make its Pod again as the spec asks"}
+		return DeletePod{Name: m.Name, Reason: v1beta2.ReasonSettling, Message: "it does not serve: make its Pod again as the spec asks"}
 	}
 	return nil
 }
@@ -86,7 +86,7 @@ func (s State) cannotRoll(stale []Member) Step {
 			continue
 		}
 		if refusal := s.rollRefusal(); refusal != "" {
-			return Wait{Why: v1beta2.ReasonVersionNotSupported, Message: refusal, Stalled: true}
+			return Wait{Reason: v1beta2.ReasonVersionNotSupported, Message: refusal, Stalled: true}
 		}
 	}
 	return nil
@@ -112,5 +112,5 @@ func (s State) tooNewFor(m Member) Step {
 	if m.StorageVersion == "" || minor(m.StorageVersion) == minor(wanted) || Older(m.StorageVersion, wanted) {
 		return nil
 	}
-	return Wait{Why: v1beta2.ReasonUpgrading, Message: "the data of member " + m.Name + " is still of " + minor(m.StorageVersion) + ": etcd is bringing it down to " + minor(wanted)}
+	return Wait{Reason: v1beta2.ReasonUpgrading, Message: "the data of member " + m.Name + " is still of " + minor(m.StorageVersion) + ": etcd is bringing it down to " + minor(wanted)}
 }

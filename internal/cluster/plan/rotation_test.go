@@ -62,10 +62,10 @@ func newRotation(t *testing.T, seed uint64, tls *v1beta2.TLSPolicy) *rotation {
 	}
 	for range 3 { // the Secrets of a new cluster, before it has members
 		w.judge()
-		w.act(certificates(w.s))
+		w.act(issueCertificates(w.s))
 	}
 	w.judge()
-	if step := certificates(w.s); step != nil {
+	if step := issueCertificates(w.s); step != nil {
 		t.Fatalf("the first certificates need %#v", step)
 	}
 	for i := range w.members {
@@ -141,7 +141,7 @@ func (w *rotation) look() {
 // act does a step as the operator does it, or a part of it.
 func (w *rotation) act(step Step) {
 	switch step := step.(type) {
-	case MakeAuthority, ReplaceAuthority:
+	case CreateCA, ReplaceCA:
 		authority, err := pki.NewAuthority("example", w.s.Now, w.s.Validity().CADuration)
 		if err != nil {
 			w.Fatal(err)
@@ -151,14 +151,14 @@ func (w *rotation) act(step Step) {
 			after.Data[PreviousCACertKey], after.Data[PreviousCAKeyKey] = before.Get(CACertKey), before.Get(CAKeyKey)
 		}
 		w.m.CA = after
-	case ForgetAuthority:
+	case RemovePreviousCA:
 		delete(w.m.CA.Data, PreviousCACertKey)
 		delete(w.m.CA.Data, PreviousCAKeyKey)
-	case HandOutCertificates:
+	case WriteCertificates:
 		read := w.m
 		read.HandedOut = maps.Clone(w.m.HandedOut)
 		for _, u := range Usages {
-			after, err := read.HandOut(w.s, u, step)
+			after, err := read.NewSecret(w.s, u, step)
 			if err != nil {
 				w.Fatal(err)
 			}
@@ -272,7 +272,7 @@ func (w *rotation) settle() {
 		c := w.s.Certificates
 		step := w.plan(w.s)
 		w.story = append(w.story, fmt.Sprintf("%s %#v", w.s.Now.Format(time.TimeOnly), step))
-		if step == (Done{}) && !c.Outdated && !c.Superseded && !c.Authority.Previous {
+		if step == (Done{}) && !c.Outdated && !c.Superseded && !c.CA.Previous {
 			return
 		}
 		w.act(step)
@@ -387,28 +387,28 @@ func TestALostAuthorityIsReplacedAndWhatItSignedStaysTrusted(t *testing.T) {
 // TestThePlantedBugsOfRotation shows that the checks above can fail.
 func TestThePlantedBugsOfRotation(t *testing.T) {
 	bugs := map[string]Change{
-		"members are stopped whenever nobody answers": Instead("retrust", func(s State) Step {
+		"members are stopped whenever nobody answers": Instead("restartForNewCA", func(s State) Step {
 			for _, m := range s.Members {
-				if !s.MembershipKnown && s.staleTrust(m) {
+				if !s.MembershipKnown && s.trustsOldCA(m) {
 					return DeletePod{Name: m.Name}
 				}
 			}
 			return nil
 		}),
-		"members are not restarted with the new authority": Instead("roll", func(State) Step { return nil }),
-		"new certificates before all members trust them": Instead("settle", func(s State) Step {
+		"members are not restarted with the new authority": Instead("rollMembers", func(State) Step { return nil }),
+		"new certificates before all members trust them": Instead("waitUntilHealthy", func(s State) Step {
 			s.Certificates.SwitchAfter = time.Time{}
-			return rotate(s)
+			return rotateCA(s)
 		}),
-		"the old authority goes while it is in use": Instead("rotate", func(s State) Step {
+		"the old authority goes while it is in use": Instead("rotateCA", func(s State) Step {
 			if s.Certificates.Superseded {
-				return HandOutCertificates{Drop: true}
+				return WriteCertificates{Drop: true}
 			}
-			return rotate(s)
+			return rotateCA(s)
 		}),
-		"clients get no time": Instead("rotate", func(s State) Step {
+		"clients get no time": Instead("rotateCA", func(s State) Step {
 			s.Certificates.SwitchAfter, s.Certificates.DropAfter = time.Time{}, time.Time{}
-			return rotate(s)
+			return rotateCA(s)
 		}),
 	}
 	for name, bug := range bugs {

@@ -1,72 +1,100 @@
 package plan
 
-// rule looks at a State and says one Step, or nil when it has nothing to say.
-type rule func(State) Step
+import "github.com/etcd-suite/etcd-operator/internal/planning"
 
-// namedRule carries its name for TestPlanOrder and for logs.
-type namedRule struct {
-	name string
-	say  rule
+type (
+	rule  = planning.Rule[State, Step]
+	group = planning.Group[State, Step]
+)
+
+// Rules are asked in order, and the first that returns a step wins. The order is part of the contract: what must not go
+// on while something else is wrong stands after it. A heading occurs again where the order demands it.
+var Rules = []group{
+	{Name: "gates", Purpose: "While one of these holds, no member is touched.", Rules: []rule{
+		{Name: "deleting", Decide: deleting},
+		{Name: "paused", Decide: paused},
+		{Name: "hibernate", Decide: hibernate},
+		{Name: "refuseTLSChange", Decide: refuseTLSChange},
+		{Name: "issueCertificates", Decide: issueCertificates},
+		{Name: "missingSecrets", Decide: missingSecrets},
+		{Name: "foreignMembers", Decide: foreignMembers},
+	}},
+	{Name: "surroundings", Purpose: "Members find each other, and clients find them, by Services.", Rules: []rule{
+		{Name: "applyServices", Decide: applyServices},
+	}},
+	{Name: "quorum", Purpose: "A recovery from a lost quorum ends before anything else is done to members.", Rules: []rule{
+		{Name: "forceNewCluster", Decide: forceNewCluster},
+	}},
+	{Name: "surroundings", Purpose: "Objects around the members are kept current while the members run.", Rules: []rule{
+		{Name: "loadCertificates", Decide: loadCertificates},
+		{Name: "setRetention", Decide: setRetention},
+		{Name: "applyBudget", Decide: applyBudget},
+	}},
+	{Name: "start", Purpose: "Members that should run do run, with their data.", Rules: []rule{
+		{Name: "recreateBlocked", Decide: recreateBlocked},
+		{Name: "removeFailedSeed", Decide: removeFailedSeed},
+		{Name: "startMember", Decide: startMember},
+	}},
+	{Name: "birth", Purpose: "A cluster starts from a snapshot, or empty, and only once.", Rules: []rule{
+		{Name: "restore", Decide: restore},
+		{Name: "waitForRestore", Decide: waitForRestore},
+		{Name: "bootstrap", Decide: bootstrap},
+	}},
+	{Name: "quorum", Purpose: "Without a quorum etcd changes nothing, and the operator goes no further.", Rules: []rule{
+		{Name: "restartForNewCA", Decide: restartForNewCA},
+		{Name: "waitForQuorum", Decide: waitForQuorum},
+	}},
+	{Name: "members", Purpose: "Members that are well take part fully.", Rules: []rule{
+		{Name: "addToService", Decide: addToService},
+		{Name: "relabelPods", Decide: relabelPods},
+		{Name: "cancelDowngrade", Decide: cancelDowngrade},
+		{Name: "promoteLearner", Decide: promoteLearner},
+	}},
+	{Name: "repair", Purpose: "Members with wrong or lost data are replaced.", Rules: []rule{
+		{Name: "corruptAlarm", Decide: corruptAlarm},
+		{Name: "removeOrphanPods", Decide: removeOrphanPods},
+		{Name: "replaceLost", Decide: replaceLost},
+	}},
+	{Name: "shape", Purpose: "A surplus member leaves before others are mended: it may be the one that is not well.", Rules: []rule{
+		{Name: "scaleDown", Decide: scaleDown},
+	}},
+	{Name: "repair", Purpose: "Members that do not serve are mended or replaced, and nothing below goes on until all serve.", Rules: []rule{
+		{Name: "replaceDead", Decide: replaceDead},
+		{Name: "recreateUnhealthy", Decide: recreateUnhealthy},
+		{Name: "waitUntilHealthy", Decide: waitUntilHealthy},
+	}},
+	{Name: "shape", Purpose: "The cluster has as many members as its spec asks for.", Rules: []rule{
+		{Name: "scaleUp", Decide: scaleUp},
+	}},
+	{Name: "repair", Purpose: "The cluster takes writes again after its space quota was used up.", Rules: []rule{
+		{Name: "reclaimSpace", Decide: reclaimSpace},
+	}},
+	{Name: "roll", Purpose: "Members are brought to what the spec asks for, one at a time.", Rules: []rule{
+		{Name: "prepareVersionChange", Decide: prepareVersionChange},
+		{Name: "rollMembers", Decide: rollMembers},
+		{Name: "rotateCA", Decide: rotateCA},
+	}},
+	{Name: "tidy", Purpose: "What is proven not to be needed any more is removed, and what is finished is recorded.", Rules: []rule{
+		{Name: "waitForRemovedPods", Decide: waitForRemovedPods},
+		{Name: "deleteOldVolumes", Decide: deleteOldVolumes},
+		{Name: "completeRestore", Decide: completeRestore},
+		{Name: "completeRecovery", Decide: completeRecovery},
+		{Name: "defragment", Decide: defragment},
+	}},
+	{Name: "advice", Purpose: "The cluster is well, and a person should know why certificates are not renewed.", Rules: []rule{
+		{Name: "unissuedCertificates", Decide: unissuedCertificates},
+	}},
+	{Name: "shape", Purpose: "Volumes are as large as the spec asks for.", Rules: []rule{
+		{Name: "growVolumes", Decide: growVolumes},
+	}},
+	{Name: "advice", Purpose: "The cluster is well, and a person should correct something.", Rules: []rule{
+		{Name: "outOfSpace", Decide: outOfSpace},
+		{Name: "invalidSchedule", Decide: invalidSchedule},
+	}},
 }
 
-// rules are asked in order; the first that says something wins. The order is part of the contract: what must
-// not go on while something else is wrong stands after it.
-var rules = []namedRule{
-	{"deleting", deleting},
-	{"paused", paused},
-	{"hibernate", hibernate},
-	{"tlsChange", tlsChange},
-	{"certificates", certificates},
-	{"secrets", secrets},
-	{"strangers", strangers},
-	{"services", services},
-	{"forceNewCluster", forceNewCluster},
-	{"loadCertificates", loadCertificates},
-	{"retention", retention},
-	{"budget", budget},
-	{"unblock", unblock},
-	{"removeStrays", removeStrays},
-	{"startMember", startMember},
-	{"restore", restore},
-	{"awaitRestore", awaitRestore},
-	{"bootstrap", bootstrap},
-	{"retrust", retrust},
-	{"quorum", quorum},
-	{"expose", expose},
-	{"relabel", relabel},
-	{"endDowngrade", endDowngrade},
-	{"promote", promote},
-	{"corruptAlarm", corruptAlarm},
-	{"removeOrphanPods", removeOrphanPods},
-	{"replaceLost", replaceLost},
-	{"scaleDown", scaleDown},
-	{"replaceDead", replaceDead},
-	{"remake", remake},
-	{"settle", settle},
-	{"scaleUp", scaleUp},
-	{"reclaim", reclaim},
-	{"prepare", prepare},
-	{"roll", roll},
-	{"rotate", rotate},
-	{"leave", leave},
-	{"deleteOldVolumes", deleteOldVolumes},
-	{"completeRestore", completeRestore},
-	{"completeRecovery", completeRecovery},
-	{"defragment", defragment},
-	{"unissued", unissued},
-	{"growVolumes", growVolumes},
-	{"noSpace", noSpace},
-	{"badSchedule", badSchedule},
-}
-
-// Plan is the next step. It is pure: the same State gives the same Step.
-func Plan(s State) Step { return planBy(rules, s) }
-
-func planBy(rules []namedRule, s State) Step {
-	for _, r := range rules {
-		if step := r.say(s); step != nil {
-			return step
-		}
-	}
-	return Done{}
+// Plan returns the next step. It is pure: the same State gives the same Step.
+func Plan(s State) Step {
+	step, _ := planning.First(Rules, s, Step(Done{}))
+	return step
 }

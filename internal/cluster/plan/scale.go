@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
 // surplus is how many members there are too many.
@@ -17,37 +18,37 @@ func scaleDown(s State) Step {
 		return nil
 	}
 	candidates := s.membership()
-	if losers := s.losers(); s.surplus() <= len(losers) {
+	if leaving := s.leavingMembers(); s.surplus() <= len(leaving) {
 		if _, ok := s.learner(); ok {
 			return nil // it takes the place of one of them
 		}
-		candidates = losers
+		candidates = leaving
 	}
 	leader, ok := s.leader()
 	if !ok {
-		return Wait{Why: v1beta2.ReasonScaling, Message: "which member leads is not known for the moment, and it is not the one to go"}
+		return Wait{Reason: v1beta2.ReasonScaling, Message: "which member leads is not known for the moment, and it is not the one to go"}
 	}
 	candidates = slices.DeleteFunc(slices.Clone(candidates), func(m Member) bool {
 		return !m.Learner && !s.Voters().KeepsQuorumWithout(m.Serving)
 	})
 	if len(candidates) == 0 {
-		return nil // until members are well that are not; settle says which
+		return nil // until members are well that are not; waitUntilHealthy reports which
 	}
-	victim := slices.MaxFunc(candidates, s.compareVictims)
+	victim := slices.MaxFunc(candidates, s.compareForRemoval)
 	if victim.Leader {
 		return s.moveLeader(leader) // so that it can be the one to go
 	}
-	return RemoveMember{ID: victim.ID, Name: victim.Name, Replace: s.losing(victim)}
+	return RemoveMember{ID: victim.ID, Name: victim.Name, Cause: s.leavingCause(victim)}
 }
 
-// compareVictims orders members by how well they can be spared.
-func (s State) compareVictims(a, b Member) int {
-	losing := func(m Member) bool { return s.losing(m) != "" }
-	spared := func(m Member) bool { return m.Leader && !losing(m) }
+// compareForRemoval orders members by how well they can be kept.
+func (s State) compareForRemoval(a, b Member) int {
+	leaves := func(m Member) bool { return s.leavingCause(m) != "" }
+	kept := func(m Member) bool { return m.Leader && !leaves(m) }
 	return cmp.Or(
-		cmp.Compare(rank(!spared(a)), rank(!spared(b))),
+		cmp.Compare(rank(!kept(a)), rank(!kept(b))),
 		cmp.Compare(rank(a.Learner), rank(b.Learner)),
-		cmp.Compare(rank(losing(a)), rank(losing(b))),
+		cmp.Compare(rank(leaves(a)), rank(leaves(b))),
 		cmp.Compare(rank(!a.Leader), rank(!b.Leader)),
 		cmp.Compare(rank(!a.Serving), rank(!b.Serving)),
 		cmp.Compare(s.ordinal(a), s.ordinal(b)),
@@ -55,9 +56,24 @@ func (s State) compareVictims(a, b Member) int {
 	)
 }
 
+// AddLearner adds a member to the membership.
+type AddLearner struct {
+	Name, PeerURL string
+	// Voter starts it, and adds it with a vote at once, for etcd older than 3.4.
+	Voter bool
+}
+
+func (step AddLearner) describe(s State) planning.Description {
+	return announced(planning.Description{
+		Reason:  v1beta2.ReasonScaling,
+		Message: "The operator is adding member " + step.Name + s.inPlace() + ".",
+		Requeue: requeueSoon,
+	}, "AddingMember", planning.Pod(step.Name))
+}
+
 // scaleUp adds one learner.
 func scaleUp(s State) Step {
-	if !s.Formed() || s.surplus() >= len(s.losers()) {
+	if !s.Formed() || s.surplus() >= len(s.leavingMembers()) {
 		return nil
 	}
 	if s.Durable() && s.NoStorageClass {

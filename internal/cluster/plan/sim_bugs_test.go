@@ -29,14 +29,14 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 		hibernate    bool
 	}{
 		"1: a learner is added while another is": {
-			bug: plan.Before("scaleUp", "promote"), size: 5, members: []condition{ready, ready, ready, learner}, durable: true, invariant: "1",
+			bug: plan.Before("scaleUp", "promoteLearner"), size: 5, members: []condition{ready, ready, ready, learner}, durable: true, invariant: "1",
 		},
 		"1: a member is removed while another is added": {
 			bug:  plan.Instead("replaceLost", removeAnyLost),
 			size: 5, members: []condition{ready, ready, ready, lost, learnerStarting}, durable: true, invariant: "1",
 		},
 		"2: a member is stopped while another is down": {
-			bug: plan.Before("roll", "settle"), size: 4, members: []condition{ready, ready, outdatedReady, crashing}, durable: true, invariant: "2",
+			bug: plan.Before("rollMembers", "waitUntilHealthy"), size: 4, members: []condition{ready, ready, outdatedReady, crashing}, durable: true, invariant: "2",
 		},
 		"2: a healthy member is removed where an unhealthy one should be": {
 			bug:  plan.Instead("scaleDown", removeAnyHealthy),
@@ -51,39 +51,39 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 			size: 3, members: []condition{ready, ready, lost}, durable: true, invariant: "3",
 		},
 		"4: a volume is deleted before the cluster is whole": {
-			bug:  plan.Before("deleteOldVolumes", "settle"),
+			bug:  plan.Before("deleteOldVolumes", "waitUntilHealthy"),
 			size: 3, members: []condition{ready, ready, unschedulable, removedVolume}, durable: true, invariant: "4",
 		},
 		"4: a Pod is deleted that holds the only copy of its data": {
-			bug:  plan.Instead("unblock", deleteBlocked),
+			bug:  plan.Instead("recreateBlocked", deleteBlocked),
 			size: 3, members: []condition{ready, ready, noImage}, durable: false, invariant: "4",
 		},
 		"5: a member is added without quorum": {
-			bug: plan.Without("quorum"), size: 3, members: []condition{ready, lost, lost}, durable: true, invariant: "5",
+			bug: plan.Without("waitForQuorum"), size: 3, members: []condition{ready, lost, lost}, durable: true, invariant: "5",
 		},
 		"5: a survivor goes on alone without consent": {
-			bug: plan.Instead("quorum", forceAnyhow), size: 3, members: []condition{hung, lost, lost}, durable: true, invariant: "5",
+			bug: plan.Instead("waitForQuorum", forceAnyhow), size: 3, members: []condition{hung, lost, lost}, durable: true, invariant: "5",
 		},
 		"5: a survivor goes on alone though a quorum has its data": {
-			bug: plan.Instead("quorum", forceAnyhow), consent: true, size: 3, members: []condition{missing, crashing, crashing}, durable: true, invariant: "5",
+			bug: plan.Instead("waitForQuorum", forceAnyhow), consent: true, size: 3, members: []condition{missing, crashing, crashing}, durable: true, invariant: "5",
 		},
 		"5: a survivor goes on alone while others run on": {
 			bug: plan.Instead("forceNewCluster", forceUnfenced), consent: true, size: 5, members: []condition{missing, missing, lost, lost, lost}, durable: true, invariant: "5",
 		},
 		"4: the cluster goes on from the survivor that knows less": {
-			bug: plan.Instead("quorum", forceLast), consent: true, size: 5, members: []condition{missing, missing, lost, lost, lost}, durable: true, invariant: "4", lag: true,
+			bug: plan.Instead("waitForQuorum", forceLast), consent: true, size: 5, members: []condition{missing, missing, lost, lost, lost}, durable: true, invariant: "4", lag: true,
 		},
 		"6: the flag is never taken off": {
 			bug: plan.Instead("forceNewCluster", forceForever), consent: true, size: 3, members: []condition{missing, lost, lost}, durable: true, invariant: "6",
 		},
 		"3: the Pod of a member is forgotten that may still vote": {
-			bug: plan.Before("leave", "budget").Then(plan.Instead("leave", forgetAny)), size: 3, members: []condition{ready, ready, deleting}, durable: true, invariant: "3",
+			bug: plan.Before("waitForRemovedPods", "applyBudget").Then(plan.Instead("waitForRemovedPods", forgetAny)), size: 3, members: []condition{ready, ready, deleting}, durable: true, invariant: "3",
 		},
 		"6: a learner never gets its vote": {
-			bug: plan.Without("promote"), size: 4, members: []condition{ready, ready, ready, learner}, durable: true, invariant: "6",
+			bug: plan.Without("promoteLearner"), size: 4, members: []condition{ready, ready, ready, learner}, durable: true, invariant: "6",
 		},
 		"6: a Pod is deleted and made again without end": {
-			bug:  plan.Instead("unblock", deleteBlocked),
+			bug:  plan.Instead("recreateBlocked", deleteBlocked),
 			size: 3, members: []condition{ready, ready, noImage}, durable: true, invariant: "6",
 		},
 		"6: done is said too early": {
@@ -98,23 +98,23 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 			size: 3, members: []condition{ready, ready, ready}, durable: true, invariant: "6", hibernate: true,
 		},
 		"6: done is said while drains may take quorum": {
-			bug:  plan.Instead("budget", allowAll),
+			bug:  plan.Instead("applyBudget", allowAll),
 			size: 3, members: []condition{ready, ready, ready}, durable: true, invariant: "6",
 		},
 		"8: a member is started on what cannot read its raft log": {
-			bug:  plan.Instead("prepare", readyAtOnce),
+			bug:  plan.Instead("prepareVersionChange", readyAtOnce),
 			size: 3, members: []condition{ready, ready, ready}, durable: true, version: "3.7.3", invariant: "8",
 		},
 		"8: a member joins on what cannot read the leader's raft log": {
-			bug:  plan.Instead("prepare", readyAtOnce),
+			bug:  plan.Instead("prepareVersionChange", readyAtOnce),
 			size: 3, members: []condition{ready, ready, ready}, durable: false, version: "3.7.3", invariant: "8",
 		},
 		"4: a member with its data in its Pod goes before another has taken its place": {
-			bug:  plan.Before("scaleDown", "unblock").Then(plan.Instead("scaleDown", removeStale)),
+			bug:  plan.Before("scaleDown", "recreateBlocked").Then(plan.Instead("scaleDown", removeStale)),
 			size: 3, members: []condition{outdatedReady, outdatedReady, outdatedReady}, durable: false, invariant: "4",
 		},
 		"4: its Pod is made again as if the data stayed": {
-			bug:  plan.Before("roll", "unblock").Then(plan.Instead("roll", stopStale)),
+			bug:  plan.Before("rollMembers", "recreateBlocked").Then(plan.Instead("rollMembers", stopStale)),
 			size: 3, members: []condition{outdatedReady, outdatedReady, outdatedReady}, durable: false, invariant: "4",
 		},
 		"7: leadership moves before the others are replaced": {
@@ -122,11 +122,11 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 			size: 3, members: []condition{outdatedReady, outdatedReady, outdatedReady}, durable: false, invariant: "7",
 		},
 		"7: leadership moves before the others are rolled": {
-			bug:  plan.Instead("roll", moveAny),
+			bug:  plan.Instead("rollMembers", moveAny),
 			size: 3, members: []condition{outdatedReady, outdatedReady, outdatedReady}, durable: true, invariant: "7",
 		},
 		"7: the leader is stopped before it handed over": {
-			bug:  plan.Instead("roll", rollAny),
+			bug:  plan.Instead("rollMembers", rollAny),
 			size: 3, members: []condition{outdatedReady, outdatedReady, outdatedReady}, durable: true, invariant: "7",
 		},
 	}
@@ -171,7 +171,7 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 func removeAnyLost(s plan.State) plan.Step {
 	for _, m := range s.Current() {
 		if m.InMembership && !m.Learner && !s.HoldsData(m) {
-			return plan.RemoveMember{ID: m.ID, Name: m.Name, Replace: "it is lost"}
+			return plan.RemoveMember{ID: m.ID, Name: m.Name, Cause: "it is lost"}
 		}
 	}
 	return nil
@@ -224,7 +224,7 @@ func deleteBlocked(s plan.State) plan.Step {
 func rollAny(s plan.State) plan.Step {
 	for _, m := range s.Current() {
 		if m.PodImage != s.Spec.Image() && m.Leader {
-			return plan.DeletePod{Name: m.Name, Why: v1beta2.ReasonUpgrading}
+			return plan.DeletePod{Name: m.Name, Reason: v1beta2.ReasonUpgrading}
 		}
 	}
 	return nil
@@ -240,7 +240,7 @@ func moveAny(s plan.State) plan.Step {
 			to := members[(i+1)%len(members)]
 			return plan.MoveLeader{From: m.Name, To: to.ID, Name: to.Name}
 		default:
-			return plan.DeletePod{Name: m.Name, Why: v1beta2.ReasonUpgrading}
+			return plan.DeletePod{Name: m.Name, Reason: v1beta2.ReasonUpgrading}
 		}
 	}
 	return nil
@@ -303,7 +303,7 @@ func forceForever(s plan.State) plan.Step {
 func forgetAny(s plan.State) plan.Step {
 	for _, m := range s.Members {
 		if m.Pod == plan.PodDeleting {
-			return plan.ForgetPod{Name: m.Name}
+			return plan.ForceDeletePod{Name: m.Name}
 		}
 	}
 	return nil
@@ -312,13 +312,13 @@ func forgetAny(s plan.State) plan.Step {
 func sleepAny(s plan.State) plan.Step {
 	for _, m := range s.Members {
 		if m.Pod == plan.PodRunning {
-			return plan.DeletePod{Name: m.Name, Why: v1beta2.ReasonHibernating}
+			return plan.DeletePod{Name: m.Name, Reason: v1beta2.ReasonHibernating}
 		}
 	}
-	return plan.Asleep{}
+	return plan.Hibernating{}
 }
 
-func sayAsleep(plan.State) plan.Step { return plan.Asleep{} }
+func sayAsleep(plan.State) plan.Step { return plan.Hibernating{} }
 
 func allowAll(s plan.State) plan.Step {
 	if s.Budget.Exists {
@@ -335,7 +335,7 @@ func isStale(s plan.State, m plan.Member) bool {
 func removeStale(s plan.State) plan.Step {
 	for _, m := range s.Current() {
 		if isStale(s, m) && !m.Leader {
-			return plan.RemoveMember{ID: m.ID, Name: m.Name, Replace: "it is stale"}
+			return plan.RemoveMember{ID: m.ID, Name: m.Name, Cause: "it is stale"}
 		}
 	}
 	return nil
@@ -344,7 +344,7 @@ func removeStale(s plan.State) plan.Step {
 func stopStale(s plan.State) plan.Step {
 	for _, m := range s.Current() {
 		if isStale(s, m) && !m.Leader {
-			return plan.DeletePod{Name: m.Name, Why: v1beta2.ReasonRolling}
+			return plan.DeletePod{Name: m.Name, Reason: v1beta2.ReasonRolling}
 		}
 	}
 	return nil

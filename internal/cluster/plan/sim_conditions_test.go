@@ -89,7 +89,7 @@ var (
 	learner = condition{"learner", func(m *plan.Member) {
 		votes(m)
 		runs(m)
-		m.Learner, m.Serving, m.PodReady, m.Exposed = true, false, false, false
+		m.Learner, m.Serving, m.PodReady, m.InService = true, false, false, false
 	}}
 	learnerAdded = condition{"learner, just added", func(m *plan.Member) {
 		votes(m)
@@ -113,7 +113,7 @@ var (
 		votes(m)
 		runs(m)
 		m.Volume = plan.VolumeDeleting
-		m.Learner, m.Serving, m.PodReady, m.Exposed = true, false, false, false
+		m.Learner, m.Serving, m.PodReady, m.InService = true, false, false, false
 	}}
 	removed = condition{"removed", func(m *plan.Member) {
 		has(m, plan.PodRunning)
@@ -126,7 +126,7 @@ var (
 func votes(m *plan.Member) { m.InMembership, m.Started = true, true }
 
 func has(m *plan.Member, pod plan.PodState) {
-	m.Pod, m.Volume, m.PodImage, m.Start, m.Exposed = pod, plan.VolumePresent, image(version), plan.StartRejoin, true
+	m.Pod, m.Volume, m.PodImage, m.Start, m.InService = pod, plan.VolumePresent, image(version), plan.StartRejoin, true
 }
 
 func runs(m *plan.Member) {

@@ -57,7 +57,7 @@ func randomWorlds(t *testing.T, wanted int, crowded bool) {
 	for ; steps < wanted && !t.Failed(); worlds++ {
 		w, o, said := live(planner, seed, uint64(worlds), crowded)
 		steps += said + o.Passes
-		ends[fmt.Sprintf("%T %s", o.Last, o.Last.Reason())]++
+		ends[fmt.Sprintf("%T %s", o.Last, plan.Describe(plan.State{}, o.Last).Reason)]++
 		if len(w.Violations) > 0 {
 			t.Errorf("SIM_SEED=%d, world %d: %s", seed, worlds, w.Violations[0])
 			retell(t, seed, uint64(worlds), crowded)

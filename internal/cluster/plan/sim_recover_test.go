@@ -11,7 +11,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
 )
 
-var SaysCorrupt = condition{"corrupt", func(m *plan.Member) {
+var corrupt = condition{"corrupt", func(m *plan.Member) {
 	votes(m)
 	has(m, plan.PodBlocked)
 	m.PodReason, m.Corrupt = v1beta2.ReasonPodFailing, true
@@ -19,7 +19,7 @@ var SaysCorrupt = condition{"corrupt", func(m *plan.Member) {
 
 // wrecks are the conditions that members of a cluster may be in that has lost its quorum.
 var wrecks = []condition{
-	missing, starting, deleting, ended, hung, unschedulable, SaysCorrupt, lost, lostWithPod, losing, learnerAdded, removedVolume,
+	missing, starting, deleting, ended, hung, unschedulable, corrupt, lost, lostWithPod, losing, learnerAdded, removedVolume,
 }
 
 // TestEveryLostQuorumSettles with and without consent. Where nothing is in the way, consent brings the cluster back.
@@ -66,7 +66,7 @@ func recoverable(conditions []condition) bool {
 
 // survivors are the ways in which a chosen survivor may be found.
 var survivors = []condition{
-	missing, starting, deleting, ended, unschedulable, SaysCorrupt, losing, lost,
+	missing, starting, deleting, ended, unschedulable, corrupt, losing, lost,
 	{"with the flag, starting", flagged(starting)},
 	{"with the flag, stopping", flagged(deleting)},
 	{"with the flag, evicted", flagged(ended)},
@@ -78,7 +78,7 @@ var survivors = []condition{
 func flagged(c condition) func(*plan.Member) {
 	return func(m *plan.Member) {
 		c.set(m)
-		m.Start, m.Exposed = plan.StartForce, false
+		m.Start, m.InService = plan.StartForce, false
 	}
 }
 

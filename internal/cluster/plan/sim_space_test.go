@@ -92,7 +92,7 @@ func removeAccused(s plan.State) plan.Step {
 	for _, m := range s.Current() {
 		for _, alarm := range m.Alarms {
 			if alarm.Member == m.ID && m.InMembership {
-				return plan.RemoveMember{ID: m.ID, Name: m.Name, Replace: "its data is corrupt"}
+				return plan.RemoveMember{ID: m.ID, Name: m.Name, Cause: "its data is corrupt"}
 			}
 		}
 	}
@@ -103,7 +103,7 @@ func removeAccused(s plan.State) plan.Step {
 func defragmentAny(s plan.State) plan.Step {
 	for _, m := range s.Current() {
 		if m.Serving && m.DBSize > m.DBSizeInUse {
-			return plan.DefragmentMember{Name: m.Name, Why: v1beta2.ReasonNoSpace}
+			return plan.DefragmentMember{Name: m.Name, Reason: v1beta2.ReasonNoSpace}
 		}
 	}
 	return nil
@@ -119,7 +119,7 @@ func moveCrowded(s plan.State) plan.Step {
 			to := members[(i+1)%len(members)]
 			return plan.MoveLeader{From: m.Name, To: to.ID, Name: to.Name}
 		default:
-			return plan.DefragmentMember{Name: m.Name, Why: v1beta2.ReasonNoSpace}
+			return plan.DefragmentMember{Name: m.Name, Reason: v1beta2.ReasonNoSpace}
 		}
 	}
 	return nil
@@ -128,7 +128,7 @@ func moveCrowded(s plan.State) plan.Step {
 func disarmAtOnce(s plan.State) plan.Step {
 	for _, m := range s.Current() {
 		for _, alarm := range m.Alarms {
-			return plan.DisarmAlarm{Alarm: alarm, Why: v1beta2.ReasonNoSpace}
+			return plan.DisarmAlarm{Alarm: alarm, Reason: v1beta2.ReasonNoSpace}
 		}
 	}
 	return nil
@@ -141,19 +141,19 @@ func TestPlantedBugsAboutSpaceAreCaught(t *testing.T) {
 		invariant string
 	}{
 		"2: a member is defragmented while another is down": {
-			plan.Before("reclaim", "settle").Then(plan.Instead("reclaim", defragmentAny)), []condition{crowded(ready, 100, 40), crowded(ready, 100, 40), crowded(crashing, 100, 40)}, "2",
+			plan.Before("reclaimSpace", "waitUntilHealthy").Then(plan.Instead("reclaimSpace", defragmentAny)), []condition{crowded(ready, 100, 40), crowded(ready, 100, 40), crowded(crashing, 100, 40)}, "2",
 		},
 		"1: a member is defragmented while another is added": {
-			plan.Before("reclaim", "promote").Then(plan.Instead("reclaim", defragmentAny)), []condition{crowded(ready, 100, 40), crowded(ready, 100, 40), crowded(learner, 100, 40)}, "1",
+			plan.Before("reclaimSpace", "promoteLearner").Then(plan.Instead("reclaimSpace", defragmentAny)), []condition{crowded(ready, 100, 40), crowded(ready, 100, 40), crowded(learner, 100, 40)}, "1",
 		},
 		"7: the leader is defragmented before it handed over": {
-			plan.Instead("reclaim", defragmentAny), slices.Repeat([]condition{crowded(ready, 100, 40)}, 3), "7",
+			plan.Instead("reclaimSpace", defragmentAny), slices.Repeat([]condition{crowded(ready, 100, 40)}, 3), "7",
 		},
 		"7: leadership moves before the others are defragmented": {
-			plan.Instead("reclaim", moveCrowded), slices.Repeat([]condition{crowded(ready, 100, 40)}, 3), "7",
+			plan.Instead("reclaimSpace", moveCrowded), slices.Repeat([]condition{crowded(ready, 100, 40)}, 3), "7",
 		},
 		"9: the alarm is disarmed where there is no room": {
-			plan.Instead("reclaim", disarmAtOnce), slices.Repeat([]condition{crowded(ready, 100, 95)}, 3), "9",
+			plan.Instead("reclaimSpace", disarmAtOnce), slices.Repeat([]condition{crowded(ready, 100, 95)}, 3), "9",
 		},
 		"4: the member is removed that the alarm is about, whose data is right": {
 			plan.Instead("corruptAlarm", removeAccused), []condition{accusedOf(ready, "right"), accusedOf(ready, "wrong"), accusedOf(ready, "right")}, "4",
@@ -162,7 +162,7 @@ func TestPlantedBugsAboutSpaceAreCaught(t *testing.T) {
 			plan.Instead("corruptAlarm", disarmAtOnce), []condition{accusedOf(ready, "wrong"), accusedOf(ready, "right"), accusedOf(ready, "right")}, "9",
 		},
 		"6: the alarm stays on where there is room": {
-			plan.Without("reclaim").Then(plan.Without("noSpace")), slices.Repeat([]condition{crowded(ready, 60, 60)}, 3), "6",
+			plan.Without("reclaimSpace").Then(plan.Without("outOfSpace")), slices.Repeat([]condition{crowded(ready, 60, 60)}, 3), "6",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -46,7 +46,7 @@ func (c *tally) run(w *model.World, words string) model.Outcome {
 	if c.ends == nil {
 		c.ends = map[string]int{}
 	}
-	c.ends[o.Last.Reason()]++
+	c.ends[plan.Describe(plan.State{}, o.Last).Reason]++
 	if len(w.Violations) == 0 {
 		return o
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
 // When a database file has reached its space quota, etcd raises an alarm and refuses writes. What is free in the file
@@ -19,34 +20,6 @@ import (
 //	revisions are forgotten ── less is in use ── members are defragmented ── the files are smaller ── the alarm is disarmed
 //
 // What cannot be made room for by that is a person's to decide, and said.
-
-type (
-	// CompactHistory has etcd forget what was before a revision.
-	CompactHistory struct{ Revision int64 }
-	// DefragmentMember has a member write its database file anew, without the free space in it.
-	DefragmentMember struct{ Name, Why string }
-	// DisarmAlarm takes an alarm off.
-	DisarmAlarm struct {
-		Alarm etcd.Alarm
-		Why   string
-	}
-)
-
-func (CompactHistory) Reason() string           { return v1beta2.ReasonNoSpace }
-func (s DefragmentMember) Reason() string       { return s.Why }
-func (s DisarmAlarm) Reason() string            { return s.Why }
-func (CompactHistory) Requeue() time.Duration   { return pollSettling }
-func (DefragmentMember) Requeue() time.Duration { return pollSettling }
-func (DisarmAlarm) Requeue() time.Duration      { return soon }
-func (s CompactHistory) message(State) string {
-	return fmt.Sprintf("the space quota is used up: forgetting what was before revision %d", s.Revision)
-}
-func (s DefragmentMember) message(State) string {
-	return "defragmenting member " + s.Name
-}
-func (s DisarmAlarm) message(State) string {
-	return "disarming alarm " + string(s.Alarm.Kind) + ", whose cause is gone"
-}
 
 const (
 	// A member has room where its file, or what is in use of it, takes at most this part of the quota, in percent. The
@@ -62,22 +35,22 @@ const (
 	defragmentPause = 2 * time.Minute
 )
 
-// reclaim makes room where the space quota is used up, as far as the spec lets it, or has nothing to say where it
+// reclaimSpace makes room where the space quota is used up, as far as the spec lets it, or has nothing to say where it
 // cannot. All members are well when it is asked.
-func reclaim(s State) Step {
+func reclaimSpace(s State) Step {
 	alarms := s.Alarms(etcd.AlarmNoSpace)
 	if len(alarms) == 0 || !s.MembershipKnown || s.Spec.NoSpaceAction() == v1beta2.NoSpaceWait {
 		return nil
 	}
 	if !slices.ContainsFunc(s.membership(), func(m Member) bool { return !s.fits(m, m.DBSize, roomInFile) }) {
-		return DisarmAlarm{Alarm: alarms[0], Why: v1beta2.ReasonNoSpace}
+		return DisarmAlarm{Alarm: alarms[0], Reason: v1beta2.ReasonNoSpace}
 	}
 	if revision, due := s.compaction(); due {
 		return CompactHistory{Revision: revision}
 	}
 	crowded := slices.ContainsFunc(s.membership(), func(m Member) bool { return !s.fits(m, m.DBSizeInUse, roomInUse) })
 	if s.compactedFor(compactBegin) || (crowded && s.compactedFor(compactGrace)) {
-		return Wait{Why: v1beta2.ReasonNoSpace, Message: "the space quota is used up: the members free what was forgotten of history"}
+		return Wait{Reason: v1beta2.ReasonNoSpace, Message: "the space quota is used up: the members free what was forgotten of history"}
 	}
 	if crowded && !s.untried() {
 		return nil
@@ -87,9 +60,34 @@ func reclaim(s State) Step {
 	})
 }
 
-// noSpace says that etcd refuses writes because its space quota is used up, and what to do. What to delete is for
+// CompactHistory has etcd forget what was before a revision.
+type CompactHistory struct{ Revision int64 }
+
+func (step CompactHistory) describe(State) planning.Description {
+	return announced(planning.Description{
+		Reason:  v1beta2.ReasonNoSpace,
+		Message: fmt.Sprintf("The space quota is used up. The operator is compacting the history before revision %d.", step.Revision),
+		Requeue: requeueStarting,
+	}, "CompactingHistory", cluster)
+}
+
+// DisarmAlarm takes an alarm off.
+type DisarmAlarm struct {
+	Alarm  etcd.Alarm
+	Reason string
+}
+
+func (step DisarmAlarm) describe(State) planning.Description {
+	return announced(planning.Description{
+		Reason:  step.Reason,
+		Message: "The operator is disarming alarm " + string(step.Alarm.Kind) + ", because its cause is removed.",
+		Requeue: requeueSoon,
+	}, "DisarmingAlarm", cluster)
+}
+
+// outOfSpace says that etcd refuses writes because its space quota is used up, and what to do. What to delete is for
 // those to say whose data it is.
-func noSpace(s State) Step {
+func outOfSpace(s State) Step {
 	if len(s.Alarms(etcd.AlarmNoSpace)) == 0 || !s.MembershipKnown {
 		return nil
 	}
@@ -105,7 +103,7 @@ func noSpace(s State) Step {
 		text += fmt.Sprintf("forgetting all but %d revisions gives no room: delete keys, lower spec.noSpace.keepRevisions (0 forgets at once what is deleted), or raise ETCD_QUOTA_BACKEND_BYTES in spec.pod.etcdEnv",
 			s.Spec.KeepRevisions())
 	}
-	return Wait{Why: v1beta2.ReasonNoSpace, Message: text + "; reads and deletions go on", Stalled: true}
+	return Wait{Reason: v1beta2.ReasonNoSpace, Message: text + "; reads and deletions go on", Stalled: true}
 }
 
 // untried says whether no member shows yet that a compaction was in vain. What they say is in use does not: etcd
@@ -167,7 +165,7 @@ func (s State) quotaOf(m Member) int64 {
 	return etcd.DefaultQuota
 }
 
-// alarms of a kind that are on, as the leader tells them, or any member while none leads.
+// Alarms of a kind that are on, as the leader tells them, or any member while none leads.
 func (s State) Alarms(kind etcd.AlarmKind) []etcd.Alarm {
 	teller, ok := s.leader()
 	var on []etcd.Alarm
@@ -192,7 +190,7 @@ func (s State) space() *v1beta2.SpaceStatus {
 	return s.Space.DeepCopy()
 }
 
-// recordSpace keeps what was compacted and who was defragmented.
+// RecordSpace keeps what was compacted and who was defragmented.
 func RecordSpace(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 	at := ptr.To(metav1.NewTime(s.Now))
 	switch step := step.(type) {

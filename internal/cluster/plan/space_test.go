@@ -59,13 +59,13 @@ func quotaEnv(value string) change {
 }
 
 func TestPlanSpace(t *testing.T) {
-	disarm := DisarmAlarm{Alarm: etcd.Alarm{Kind: etcd.AlarmNoSpace, Member: 2}, Why: v1beta2.ReasonNoSpace}
+	disarm := DisarmAlarm{Alarm: etcd.Alarm{Kind: etcd.AlarmNoSpace, Member: 2}, Reason: v1beta2.ReasonNoSpace}
 	words := "etcd refuses writes: the space quota is used up (the database of member " + nameOf(0) + " has 100Mi, of which 95Mi are in use): "
 	stuck := func(what string) Wait {
-		return Wait{Why: v1beta2.ReasonNoSpace, Message: words + what + "; reads and deletions go on", Stalled: true}
+		return Wait{Reason: v1beta2.ReasonNoSpace, Message: words + what + "; reads and deletions go on", Stalled: true}
 	}
 	const raise = "or raise ETCD_QUOTA_BACKEND_BYTES in spec.pod.etcdEnv"
-	freeing := Wait{Why: v1beta2.ReasonNoSpace, Message: "the space quota is used up: the members free what was forgotten of history"}
+	freeing := Wait{Reason: v1beta2.ReasonNoSpace, Message: "the space quota is used up: the members free what was forgotten of history"}
 	planTests{
 		"forgets all but a thousand revisions when the space quota is used up": {
 			state(formed, members(3), full, database(100, 95)), CompactHistory{Revision: 4000},
@@ -77,7 +77,7 @@ func TestPlanSpace(t *testing.T) {
 			state(formed, members(3), full, database(100, 95), onNoSpace(v1beta2.NoSpaceCompact, 0)), CompactHistory{Revision: 5000},
 		},
 		"forgets nothing where the free space is enough": {
-			state(formed, members(3), full, database(100, 40)), DefragmentMember{Name: nameOf(1), Why: v1beta2.ReasonNoSpace},
+			state(formed, members(3), full, database(100, 40)), DefragmentMember{Name: nameOf(1), Reason: v1beta2.ReasonNoSpace},
 		},
 		"gives the members time to free what was forgotten": {
 			state(formed, members(3), full, database(100, 95), compacted(4000, 10*time.Second)), freeing,
@@ -86,25 +86,25 @@ func TestPlanSpace(t *testing.T) {
 			state(formed, members(3), full, database(100, 79), compacted(4000, time.Second)), freeing,
 		},
 		"then defragments one member": {
-			state(formed, members(3), full, database(100, 60), compacted(4000, 4*time.Second)), DefragmentMember{Name: nameOf(1), Why: v1beta2.ReasonNoSpace},
+			state(formed, members(3), full, database(100, 60), compacted(4000, 4*time.Second)), DefragmentMember{Name: nameOf(1), Reason: v1beta2.ReasonNoSpace},
 		},
 		"tries one that says all is still in use, for etcd counts that when it writes next, and it refuses to": {
-			state(formed, members(3), full, database(100, 95), compacted(4000, time.Minute)), DefragmentMember{Name: nameOf(1), Why: v1beta2.ReasonNoSpace},
+			state(formed, members(3), full, database(100, 95), compacted(4000, time.Minute)), DefragmentMember{Name: nameOf(1), Reason: v1beta2.ReasonNoSpace},
 		},
 		"and the others, when that gave room": {
 			state(formed, members(3), full, database(100, 95), compacted(4000, time.Minute), with(1, uses(20, 20)), defragmentedAgo(1, time.Second)),
-			DefragmentMember{Name: nameOf(2), Why: v1beta2.ReasonNoSpace},
+			DefragmentMember{Name: nameOf(2), Reason: v1beta2.ReasonNoSpace},
 		},
 		"and the next": {
 			state(formed, members(3), full, database(100, 60), compacted(4000, 5*time.Second), with(1, uses(60, 60)), defragmentedAgo(1, time.Second)),
-			DefragmentMember{Name: nameOf(2), Why: v1beta2.ReasonNoSpace},
+			DefragmentMember{Name: nameOf(2), Reason: v1beta2.ReasonNoSpace},
 		},
 		"has the leader hand over before it is its turn": {
 			state(formed, members(3), full, database(60, 60), with(0, uses(100, 60)), compacted(4000, 5*time.Second)),
 			MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
 		},
 		"defragments the only member there is": {
-			state(formed, members(1), size(1), full, database(100, 60), compacted(4000, 5*time.Second)), DefragmentMember{Name: nameOf(0), Why: v1beta2.ReasonNoSpace},
+			state(formed, members(1), size(1), full, database(100, 60), compacted(4000, 5*time.Second)), DefragmentMember{Name: nameOf(0), Reason: v1beta2.ReasonNoSpace},
 		},
 		"disarms the alarm when all members have room": {
 			state(formed, members(3), full, database(60, 60)), disarm,
@@ -134,7 +134,7 @@ func TestPlanSpace(t *testing.T) {
 		"does not defragment again what that did not help": {
 			state(formed, members(1), size(1), full, database(100, 79), onNoSpace(v1beta2.NoSpaceDefragment, 0), defragmentedAgo(0, time.Minute)),
 			Wait{
-				Why: v1beta2.ReasonNoSpace, Stalled: true,
+				Reason: v1beta2.ReasonNoSpace, Stalled: true,
 				Message: "etcd refuses writes: the space quota is used up (the database of member " + nameOf(0) + " has 100Mi, of which 79Mi are in use): defragmentation alone gives no room: set spec.noSpace.action to Compact, " + raise + "; reads and deletions go on",
 			},
 		},
@@ -148,13 +148,13 @@ func TestPlanSpace(t *testing.T) {
 		"guesses no quota that the spec takes from elsewhere": {
 			state(formed, members(1), size(1), quotaEnv(""), full, database(95, 95), compacted(4000, time.Hour), defragmentedAgo(0, time.Minute), with(0, func(m *Member) { m.DBQuota = 0 })),
 			Wait{
-				Why: v1beta2.ReasonNoSpace, Stalled: true,
+				Reason: v1beta2.ReasonNoSpace, Stalled: true,
 				Message: "etcd refuses writes: the space quota is used up (the database of member " + nameOf(0) + " has 95Mi, of which 95Mi are in use): forgetting all but 1000 revisions gives no room: delete keys, lower spec.noSpace.keepRevisions (0 forgets at once what is deleted), " + raise + "; reads and deletions go on",
 			},
 		},
 		"touches no member while another is down": {
 			state(formed, members(3), full, database(100, 40), with(2, pod(PodStarting))),
-			Wait{Why: v1beta2.ReasonSettling, Message: "member " + nameOf(2) + " is starting"},
+			Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(2) + " is starting."},
 		},
 		"goes on with all else meanwhile": {
 			state(formed, members(3), size(1), full, database(100, 95)), RemoveMember{ID: 3, Name: nameOf(2)},

@@ -236,7 +236,7 @@ func (s State) HoldsData(m Member) bool {
 	return m.Volume == VolumePresent || (m.Volume == VolumeDeleting && placed)
 }
 
-// policy is spec.pod, empty if the spec has none.
+// PodPolicy is spec.pod, empty if the spec has none.
 func (s State) PodPolicy() v1beta2.PodPolicy {
 	if s.Spec.Pod == nil {
 		return v1beta2.PodPolicy{}

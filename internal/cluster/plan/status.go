@@ -56,18 +56,18 @@ func recordFacts(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 	case BeginSwitch:
 		status.Restore.Step = v1beta2.RestoreSwitching
 		status.Restore.ClusterID, status.Restore.Revision = step.ClusterID, step.Revision
-		status.Restore.Message = "the seed is proven: the old members stop and the client Service turns to it"
+		status.Restore.Message = "The seed serves the snapshot. The old members stop, and then the client Service selects the seed."
 	case AdoptSeed:
 		status.ClusterID, status.Incarnation, status.VersionChange = step.ClusterID, step.Incarnation, nil
 		status.Restore.Step = v1beta2.RestoreGrowing
-		status.Restore.Message = fmt.Sprintf("the restored data is served; growing to %d members", s.Spec.Size) + s.tooLate()
+		status.Restore.Message = fmt.Sprintf("The restored data is served. The cluster is growing to %d members.", s.Spec.Size) + s.tooLate()
 		if seed, ok := s.seed(); ok {
 			status.CurrentVersion = seed.Version
 			status.MemberStatuses = []v1beta2.MemberStatus{{Name: seed.Name, Role: v1beta2.MemberVoter}}
 		}
 	case CompleteRestore:
 		status.Restore.Step = v1beta2.RestoreComplete
-		status.Restore.Message = "the restored cluster serves at its full size" + s.tooLate()
+		status.Restore.Message = "The restored cluster serves at its full size." + s.tooLate()
 	case FailRestore:
 		status.Restore.Step = v1beta2.RestoreFailed
 		status.Restore.Message = step.Message
@@ -87,15 +87,15 @@ func recordRecovery(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 		status.Recovery = &v1beta2.ClusterRecoveryStatus{
 			Step: v1beta2.RecoveryForcing, Member: step.Member, RaftIndex: int64(step.RaftIndex), RaftTerm: int64(step.RaftTerm),
 			Voters: slices.Clone(s.KnownVoters), StartedAt: ptr.To(metav1.NewTime(s.Now)),
-			Message: "the others stop, and survivor " + step.Member + " is restarted once with --force-new-cluster",
+			Message: "The other members stop, and survivor " + step.Member + " is restarted once with --force-new-cluster.",
 		}
 	case RecordForced:
 		status.Recovery.Step, status.Recovery.Revision = v1beta2.RecoveryGrowing, step.Revision
-		status.Recovery.Message = fmt.Sprintf("survivor %s serves alone at revision %d; growing to %d members", status.Recovery.Member, step.Revision, s.Spec.Size)
+		status.Recovery.Message = fmt.Sprintf("Survivor %s serves alone at revision %d. The cluster is growing to %d members.", status.Recovery.Member, step.Revision, s.Spec.Size)
 	case CancelRecovery:
 		status.Recovery = nil
 	case CompleteRecovery:
 		status.Recovery.Step = v1beta2.RecoveryComplete
-		status.Recovery.Message = fmt.Sprintf("recovered from member %s at revision %d", status.Recovery.Member, status.Recovery.Revision)
+		status.Recovery.Message = fmt.Sprintf("The cluster recovered from member %s at revision %d.", status.Recovery.Member, status.Recovery.Revision)
 	}
 }

@@ -31,11 +31,12 @@ func setConditions(status *v1beta2.EtcdClusterStatus, s State, step Step, actErr
 		})
 	}
 	status.Conditions = slices.DeleteFunc(status.Conditions, func(c metav1.Condition) bool { return !slices.Contains(conditionTypes, c.Type) })
-	reason, message := step.Reason(), MessageOf(s, step)
+	description := Describe(s, step)
+	reason, message := description.Reason, description.Message
 	wait, waiting := step.(Wait)
 	_, idle := step.(Idle)
 	_, done := step.(Done)
-	_, asleep := step.(Asleep)
+	_, asleep := step.(Hibernating)
 	done = done || asleep // as the spec asks
 	if actErr != nil {
 		reason, message, done = v1beta2.ReasonReconcileError, actErr.Error(), false
@@ -83,7 +84,7 @@ func (s State) available() (bool, string) {
 		return false, "etcd refuses requests, because a CORRUPT alarm is on"
 	}
 	for _, m := range s.Current() {
-		if m.Serving && m.Exposed {
+		if m.Serving && m.InService {
 			return true, ""
 		}
 	}

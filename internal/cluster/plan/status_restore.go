@@ -32,5 +32,5 @@ func (s State) tooLate() string {
 	if s.Restore == nil || s.requested() {
 		return ""
 	}
-	return "; EtcdRestore " + s.Restore.Name + " was deleted after the switch had begun, too late to undo it"
+	return " EtcdRestore " + s.Restore.Name + " was deleted after the switch had begun, too late to undo it."
 }

@@ -105,7 +105,7 @@ func TestStatusKeepsTheOldFields(t *testing.T) {
 	want := v1beta2.EtcdClusterStatus{
 		ObservedGeneration: 7,
 		Phase:              v1beta2.ClusterPhaseRunning,
-		Reason:             "member " + nameOf(1) + " is starting",
+		Reason:             "Member " + nameOf(1) + " is starting.",
 		Size:               2,
 		ServiceName:        "example-client",
 		ClientPort:         2379,

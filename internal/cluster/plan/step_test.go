@@ -25,8 +25,9 @@ func TestWhatWaitsForAPersonIsNotLookedAtAsOftenAsWhatComesUp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			step := Plan(test.state)
-			if _, waits := step.(Wait); !waits || step.Requeue() != test.want {
-				t.Errorf("%T %s is looked at again after %s, want %s", step, Describe(test.state, step), step.Requeue(), test.want)
+			got := Describe(test.state, step)
+			if _, waits := step.(Wait); !waits || got.Requeue != test.want {
+				t.Errorf("%T %s is looked at again after %s, want %s", step, got.Message, got.Requeue, test.want)
 			}
 		})
 	}

@@ -2,9 +2,9 @@ package plan
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
 // An authority is replaced in steps, each recognised by what the Secrets hold, so that at no time a member or a client
@@ -16,9 +16,9 @@ import (
 //	4 rotate        the old authority goes from every Secret, once each member was seen to serve a new certificate
 //	5 roll          each member restarts, and trusts the new one only
 
-// certificates has them issued, renewed and handed to the members. It asks for no healthy cluster: certificates that
+// issueCertificates has them issued, renewed and handed to the members. It asks for no healthy cluster: certificates that
 // ran out may be why it is not well.
-func certificates(s State) Step {
+func issueCertificates(s State) Step {
 	c := s.Certificates
 	if !s.Spec.TLS.Issued() {
 		return nil
@@ -26,32 +26,84 @@ func certificates(s State) Step {
 	managed := s.Spec.TLS.Managed != nil
 	switch {
 	case c.Foreign != "":
-		return Wait{Why: v1beta2.ReasonNotOurs, Message: c.Foreign, Stalled: true}
-	case c.Authority.Broken != "" && c.Missing:
-		return Wait{Why: v1beta2.ReasonSecretMissing, Message: c.Authority.Broken, Stalled: true}
-	case c.Authority.Broken != "":
+		return Wait{Reason: v1beta2.ReasonNotOurs, Message: c.Foreign, Stalled: true}
+	case c.CA.Broken != "" && c.Missing:
+		return Wait{Reason: v1beta2.ReasonSecretMissing, Message: c.CA.Broken, Stalled: true}
+	case c.CA.Broken != "":
 		return nil // what was handed out is good for a while
-	case managed && !c.Authority.Exists:
-		return MakeAuthority{}
-	case managed && c.Authority.Replace != "":
-		return ReplaceAuthority{Because: c.Authority.Replace}
+	case managed && !c.CA.Exists:
+		return CreateCA{}
+	case managed && c.CA.ReplaceCause != "":
+		return ReplaceCA{Cause: c.CA.ReplaceCause}
 	case !managed && !c.Requested && c.UnissuedReason != v1beta2.ReasonCertManagerMissing:
 		return RequestCertificates{}
 	case c.Missing && c.Unissued != "":
-		return Wait{Why: c.UnissuedReason, Message: c.Unissued, Stalled: c.UnissuedReason == v1beta2.ReasonCertManagerMissing}
+		return Wait{Reason: c.UnissuedReason, Message: c.Unissued, Stalled: c.UnissuedReason == v1beta2.ReasonCertManagerMissing}
 	case c.Missing:
-		return HandOutCertificates{Because: "there are none yet"}
+		return WriteCertificates{Cause: "there are none yet"}
 	case c.Due != "":
-		return HandOutCertificates{Because: c.Due}
+		return WriteCertificates{Cause: c.Due}
 	case c.Unknown:
-		return HandOutCertificates{Because: "a new authority is to be trusted beside the old one"}
+		return WriteCertificates{Cause: "a new authority is to be trusted beside the old one"}
 	}
 	return nil
 }
 
-// tlsChange: members with TLS and members without do not understand each other, and clients would have to change at
+// CreateCA makes the certificate authority of a cluster (TLS.managed). If one was lost, what it signed stays trusted.
+type CreateCA struct{}
+
+func (CreateCA) describe(State) planning.Description {
+	return announced(planning.Description{
+		Reason:  v1beta2.ReasonIssuingCertificates,
+		Message: "The operator is creating the certificate authority of the cluster.",
+		Requeue: requeueSoon,
+	}, "MakingAuthority", cluster)
+}
+
+// ReplaceCA puts another certificate authority beside the current one, which it keeps as the previous one with its key.
+type ReplaceCA struct{ Cause string }
+
+func (step ReplaceCA) describe(State) planning.Description {
+	return announced(planning.Description{
+		Reason:  v1beta2.ReasonRotatingCertificates,
+		Message: "The operator is creating a new certificate authority, because " + step.Cause + ".",
+		Requeue: requeueSoon,
+	}, "ReplacingAuthority", cluster)
+}
+
+// RequestCertificates makes the Certificates of cert-manager.
+type RequestCertificates struct{}
+
+func (RequestCertificates) describe(State) planning.Description {
+	return planning.Description{
+		Reason:  v1beta2.ReasonIssuingCertificates,
+		Message: "The operator is requesting certificates from cert-manager.",
+		Requeue: requeueStarting,
+	}
+}
+
+// WriteCertificates writes the three Secrets: what is missing or due, and all certificate authorities that sign. With
+// Switch the newest one signs all certificates. With Drop only those that sign are kept.
+type WriteCertificates struct {
+	Switch, Drop bool
+	Cause        string
+}
+
+func (step WriteCertificates) describe(State) planning.Description {
+	d := planning.Description{
+		Reason:  v1beta2.ReasonIssuingCertificates,
+		Message: "The operator is writing the certificates of members and clients: " + step.Cause + ".",
+		Requeue: requeueSoon,
+	}
+	if step.Switch || step.Drop {
+		d.Reason = v1beta2.ReasonRotatingCertificates
+	}
+	return announced(d, "WritingCertificates", cluster)
+}
+
+// refuseTLSChange: members with TLS and members without do not understand each other, and clients would have to change at
 // the same moment. In a cluster that is yet to form, members that run have given each other addresses of one kind.
-func tlsChange(s State) Step {
+func refuseTLSChange(s State) Step {
 	members, wayOut := s.Current(), "save a snapshot and restore it into a new EtcdCluster"
 	if !s.Formed() {
 		if s.Request != nil || s.RestorePending != "" || s.Restoring() {
@@ -65,7 +117,7 @@ func tlsChange(s State) Step {
 		}
 		if changed := s.tlsDiffers(m); changed != "" {
 			return Wait{
-				Why:     v1beta2.ReasonTLSChangeNotSupported,
+				Reason:  v1beta2.ReasonTLSChangeNotSupported,
 				Message: "TLS " + changed + " in member " + m.Name + ", and cannot change under a running cluster: set spec.TLS back; to change it, " + wayOut,
 				Stalled: true,
 			}
@@ -105,128 +157,97 @@ func loadCertificates(s State) Step {
 	return nil
 }
 
-// retrust restarts members that trust other authorities than their Secrets now hold, where that may be why there is no
+// LoadCertificates marks a Pod, so that its kubelet reads its Secrets.
+type LoadCertificates struct{ Name, Loaded string }
+
+func (step LoadCertificates) describe(State) planning.Description {
+	return planning.Description{
+		Reason:  v1beta2.ReasonRotatingCertificates,
+		Message: "The operator is having member " + step.Name + " load its certificates.",
+		Requeue: requeueSoon,
+	}
+}
+
+// restartForNewCA restarts members that trust other authorities than their Secrets now hold, where that may be why there is no
 // quorum: a Secret whose authority was replaced with nothing in common, or an authority that ran out while nobody
 // looked. That no quorum answers for a moment is no reason, for it is the least of moments to stop a member: all of
 // them must run and must not have been ready for long. Where a quorum answers, roll does the same with care.
-func retrust(s State) Step {
+func restartForNewCA(s State) Step {
 	if !s.Formed() || s.MembershipKnown || !s.Durable() || s.Certificates.Trust == "" {
 		return nil
 	}
 	current := s.Current()
 	for _, m := range current {
-		if m.Pod == PodNone || m.Pod == PodDeleting || m.Serving || (s.staleTrust(m) && !s.unreadyFor(m, startGrace)) {
+		if m.Pod == PodNone || m.Pod == PodDeleting || m.Serving || (s.trustsOldCA(m) && !s.unreadyFor(m, startGrace)) {
 			return nil
 		}
 	}
 	for _, m := range current {
-		if m.Pod == PodRunning && s.staleTrust(m) {
-			return DeletePod{Name: m.Name, Why: v1beta2.ReasonRotatingCertificates, Message: "start it again with the authorities that its Secrets hold now: no quorum answers"}
+		if m.Pod == PodRunning && s.trustsOldCA(m) {
+			return DeletePod{Name: m.Name, Reason: v1beta2.ReasonRotatingCertificates, Message: "start it again with the authorities that its Secrets hold now: no quorum answers"}
 		}
 	}
 	return nil
 }
 
-// staleTrust says whether a member was started with other authorities than its Secrets hold now.
-func (s State) staleTrust(m Member) bool {
+// trustsOldCA says whether a member was started with other authorities than its Secrets hold now.
+func (s State) trustsOldCA(m Member) bool {
 	return s.Certificates.Trust != "" && m.Trust != s.Certificates.Trust
 }
 
-// rotate goes on with the replacement of an authority when all members have been restarted with what they are to trust.
-func rotate(s State) Step {
+// rotateCA goes on with the replacement of an authority when all members have been restarted with what they are to trust.
+func rotateCA(s State) Step {
 	c := s.Certificates
-	if !s.Spec.TLS.Issued() || !s.Formed() || !s.MembershipKnown || c.Authority.Broken != "" {
+	if !s.Spec.TLS.Issued() || !s.Formed() || !s.MembershipKnown || c.CA.Broken != "" {
 		return nil
 	}
 	switch {
 	case c.Outdated && s.Now.Before(c.SwitchAfter):
 		return nil
 	case c.Outdated:
-		return HandOutCertificates{Switch: true, Because: "all members trust the new authority"}
+		return WriteCertificates{Switch: true, Cause: "all members trust the new authority"}
 	case c.Superseded:
 		return dropOld(s)
-	case c.Authority.Previous:
-		return ForgetAuthority{}
+	case c.CA.Previous:
+		return RemovePreviousCA{}
 	}
 	return nil
+}
+
+// RemovePreviousCA removes the previous certificate authority, which no process trusts any more.
+type RemovePreviousCA struct{}
+
+func (RemovePreviousCA) describe(State) planning.Description {
+	return announced(planning.Description{
+		Reason:  v1beta2.ReasonRotatingCertificates,
+		Message: "The operator is removing the previous certificate authority, which no member trusts any more.",
+		Requeue: requeueSoon,
+	}, "ForgettingAuthority", cluster)
 }
 
 // dropOld takes out the old authority when nobody shows a certificate of it any more.
 func dropOld(s State) Step {
 	for _, m := range s.Members {
 		if m.Pod == PodRunning && !m.ShowsNew {
-			return Wait{Why: v1beta2.ReasonRotatingCertificates, Message: "member " + m.Name + " has yet to load its new certificates; the kubelet brings them within two minutes"}
+			return Wait{Reason: v1beta2.ReasonRotatingCertificates, Message: "member " + m.Name + " has yet to load its new certificates; the kubelet brings them within two minutes"}
 		}
 	}
 	if s.Now.Before(s.Certificates.DropAfter) {
 		return nil
 	}
-	return HandOutCertificates{Drop: true, Because: "no certificate of the old authority is in use"}
+	return WriteCertificates{Drop: true, Cause: "no certificate of the old authority is in use"}
 }
 
-// unissued says at the end, when all else is well, why certificates cannot be renewed.
-func unissued(s State) Step {
+// unissuedCertificates says at the end, when all else is well, why certificates cannot be renewed.
+func unissuedCertificates(s State) Step {
 	c := s.Certificates
 	switch {
 	case !s.Spec.TLS.Issued():
 		return nil
-	case c.Authority.Broken != "":
-		return Wait{Why: v1beta2.ReasonSecretMissing, Message: c.Authority.Broken, Stalled: true}
+	case c.CA.Broken != "":
+		return Wait{Reason: v1beta2.ReasonSecretMissing, Message: c.CA.Broken, Stalled: true}
 	case c.Unissued != "":
-		return Wait{Why: c.UnissuedReason, Message: c.Unissued}
+		return Wait{Reason: c.UnissuedReason, Message: c.Unissued}
 	}
 	return nil
-}
-
-type (
-	// MakeAuthority makes the authority of a cluster (TLS.managed). Where one was lost, what it signed stays trusted.
-	MakeAuthority struct{}
-	// ReplaceAuthority puts another beside it, and keeps it as the previous one with its key.
-	ReplaceAuthority struct{ Because string }
-	// ForgetAuthority removes the previous authority, which nobody trusts any more.
-	ForgetAuthority struct{}
-	// RequestCertificates makes the Certificates of cert-manager.
-	RequestCertificates struct{}
-	// HandOutCertificates writes the three Secrets: what is missing or due, and all authorities that sign. With Switch all
-	// certificates are made by the newest authority; with Drop only authorities that sign stay.
-	HandOutCertificates struct {
-		Switch, Drop bool
-		Because      string
-	}
-	// LoadCertificates marks a Pod, so that its kubelet looks at its Secrets.
-	LoadCertificates struct{ Name, Loaded string }
-)
-
-func (MakeAuthority) Reason() string       { return v1beta2.ReasonIssuingCertificates }
-func (RequestCertificates) Reason() string { return v1beta2.ReasonIssuingCertificates }
-func (ReplaceAuthority) Reason() string    { return v1beta2.ReasonRotatingCertificates }
-func (ForgetAuthority) Reason() string     { return v1beta2.ReasonRotatingCertificates }
-func (LoadCertificates) Reason() string    { return v1beta2.ReasonRotatingCertificates }
-func (s HandOutCertificates) Reason() string {
-	if s.Switch || s.Drop {
-		return v1beta2.ReasonRotatingCertificates
-	}
-	return v1beta2.ReasonIssuingCertificates
-}
-
-func (MakeAuthority) Requeue() time.Duration       { return soon }
-func (RequestCertificates) Requeue() time.Duration { return pollSettling }
-func (ReplaceAuthority) Requeue() time.Duration    { return soon }
-func (ForgetAuthority) Requeue() time.Duration     { return soon }
-func (HandOutCertificates) Requeue() time.Duration { return soon }
-func (LoadCertificates) Requeue() time.Duration    { return soon }
-
-func (MakeAuthority) message(State) string { return "making the cluster's certificate authority" }
-func (s ReplaceAuthority) message(State) string {
-	return "making another certificate authority, because " + s.Because
-}
-func (ForgetAuthority) message(State) string {
-	return "removing the previous certificate authority, which nobody trusts any more"
-}
-func (RequestCertificates) message(State) string { return "asking cert-manager for certificates" }
-func (s HandOutCertificates) message(State) string {
-	return "writing the certificates of members and clients: " + s.Because
-}
-func (s LoadCertificates) message(State) string {
-	return "having member " + s.Name + " load its certificates"
 }

@@ -11,35 +11,35 @@ func TestPlanCertificates(t *testing.T) {
 	planTests{
 		"leaves a managed cluster alone that is as it should be": {state(formed, members(3), managed), Done{}},
 		"makes the authority before anything else": {
-			state(managed, certs(func(c *Certificates) { *c = Certificates{Missing: true} })), MakeAuthority{},
+			state(managed, certs(func(c *Certificates) { *c = Certificates{Missing: true} })), CreateCA{},
 		},
 		"makes the certificates next": {
-			state(managed, certs(func(c *Certificates) { c.Missing, c.Due = true, "x" })), HandOutCertificates{Because: "there are none yet"},
+			state(managed, certs(func(c *Certificates) { c.Missing, c.Due = true, "x" })), WriteCertificates{Cause: "there are none yet"},
 		},
 		"touches no Secret of somebody else's": {
 			state(managed, certs(func(c *Certificates) { c.Missing, c.Foreign = true, "Secret x is there" })),
-			Wait{Why: v1beta2.ReasonNotOurs, Message: "Secret x is there", Stalled: true},
+			Wait{Reason: v1beta2.ReasonNotOurs, Message: "Secret x is there", Stalled: true},
 		},
 		"renews a certificate though quorum is lost: it may be why": {
-			state(formed, members(3), managed, noQuorum, certs(func(c *Certificates) { c.Due = "it ran out" })), HandOutCertificates{Because: "it ran out"},
+			state(formed, members(3), managed, noQuorum, certs(func(c *Certificates) { c.Due = "it ran out" })), WriteCertificates{Cause: "it ran out"},
 		},
 		"has members load a renewed certificate at once": {
 			state(formed, members(3), managed, certs(func(c *Certificates) { c.Loaded = "new" })), LoadCertificates{Name: nameOf(0), Loaded: "new"},
 		},
 		"replaces an authority before it ends": {
-			state(formed, members(3), managed, certs(func(c *Certificates) { c.Authority.Replace = "of age" })), ReplaceAuthority{Because: "of age"},
+			state(formed, members(3), managed, certs(func(c *Certificates) { c.CA.ReplaceCause = "of age" })), ReplaceCA{Cause: "of age"},
 		},
 		"goes on with the members when the authority's Secret is spoilt, and says so": {
-			state(formed, members(3), managed, with(1, withoutPod), certs(func(c *Certificates) { c.Authority.Broken = "Secret x" })),
+			state(formed, members(3), managed, with(1, withoutPod), certs(func(c *Certificates) { c.CA.Broken = "Secret x" })),
 			CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin},
 		},
 		"says at last that the authority's Secret is spoilt": {
-			state(formed, members(3), managed, certs(func(c *Certificates) { c.Authority.Broken = "Secret x" })),
-			Wait{Why: v1beta2.ReasonSecretMissing, Message: "Secret x", Stalled: true},
+			state(formed, members(3), managed, certs(func(c *Certificates) { c.CA.Broken = "Secret x" })),
+			Wait{Reason: v1beta2.ReasonSecretMissing, Message: "Secret x", Stalled: true},
 		},
 		"makes no certificates with an authority that is spoilt": {
-			state(managed, certs(func(c *Certificates) { c.Missing, c.Authority.Broken = true, "Secret x" })),
-			Wait{Why: v1beta2.ReasonSecretMissing, Message: "Secret x", Stalled: true},
+			state(managed, certs(func(c *Certificates) { c.Missing, c.CA.Broken = true, "Secret x" })),
+			Wait{Reason: v1beta2.ReasonSecretMissing, Message: "Secret x", Stalled: true},
 		},
 	}.run(t)
 }
@@ -59,10 +59,10 @@ func TestPlanCertManager(t *testing.T) {
 		},
 		"says that cert-manager is not there, which a person must mend": {
 			state(fromCertManager, missing, unissued(v1beta2.ReasonCertManagerMissing), certs(func(c *Certificates) { c.Requested = false })),
-			Wait{Why: v1beta2.ReasonCertManagerMissing, Message: "words", Stalled: true},
+			Wait{Reason: v1beta2.ReasonCertManagerMissing, Message: "words", Stalled: true},
 		},
 		"waits for the first certificates": {
-			state(fromCertManager, missing, unissued(v1beta2.ReasonCertificateNotReady)), Wait{Why: v1beta2.ReasonCertificateNotReady, Message: "words"},
+			state(fromCertManager, missing, unissued(v1beta2.ReasonCertificateNotReady)), Wait{Reason: v1beta2.ReasonCertificateNotReady, Message: "words"},
 		},
 		"heals a member while cert-manager is away": {
 			state(formed, members(3), fromCertManager, with(1, withoutPod), unissued(v1beta2.ReasonCertManagerMissing)),
@@ -70,7 +70,7 @@ func TestPlanCertManager(t *testing.T) {
 		},
 		"says at last that a certificate was not renewed": {
 			state(formed, members(3), fromCertManager, unissued(v1beta2.ReasonCertificateNotReady)),
-			Wait{Why: v1beta2.ReasonCertificateNotReady, Message: "words"},
+			Wait{Reason: v1beta2.ReasonCertificateNotReady, Message: "words"},
 		},
 	}.run(t)
 }
@@ -81,28 +81,28 @@ func TestPlanTrust(t *testing.T) {
 	message := "start it with the authorities that its Secrets hold now"
 	planTests{
 		"restarts one member that does not trust a new authority, and not the leader": {
-			state(formed, members(3), managed, trust), DeletePod{Name: nameOf(1), Why: v1beta2.ReasonRotatingCertificates, Message: message},
+			state(formed, members(3), managed, trust), DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonRotatingCertificates, Message: message},
 		},
 		"restarts members of static TLS, too": {
-			state(formed, members(3), withTLS, trust, with(1, trusts)), DeletePod{Name: nameOf(2), Why: v1beta2.ReasonRotatingCertificates, Message: message},
+			state(formed, members(3), withTLS, trust, with(1, trusts)), DeletePod{Name: nameOf(2), Reason: v1beta2.ReasonRotatingCertificates, Message: message},
 		},
 		"moves leadership before the last one": {
 			state(formed, members(3), managed, trust, with(1, trusts), with(2, trusts)), MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
 		},
 		"restarts nobody while a member is down": {
-			state(formed, members(3), managed, trust, with(1, trusts, pod(PodStarting))), Wait{Why: v1beta2.ReasonSettling, Message: "member " + nameOf(1) + " is starting"},
+			state(formed, members(3), managed, trust, with(1, trusts, pod(PodStarting))), Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(1) + " is starting."},
 		},
 		"restarts members that cannot understand each other any more": {
 			state(formed, members(3), withTLS, noQuorum, trust, everyoneUnready(6*time.Minute), with(0, trusts, unreadyFor(time.Second))),
-			DeletePod{Name: nameOf(1), Why: v1beta2.ReasonRotatingCertificates, Message: "start it again with the authorities that its Secrets hold now: no quorum answers"},
+			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonRotatingCertificates, Message: "start it again with the authorities that its Secrets hold now: no quorum answers"},
 		},
 		"restarts nobody because no quorum answers for a moment": {
 			state(formed, members(3), managed, noQuorum, trust, with(0, trusts)),
-			Wait{Why: v1beta2.ReasonMemberDown, Message: "no quorum of members answers; members that hold data are running or being started: " + nameOf(0) + "; " + nameOf(1) + "; " + nameOf(2)},
+			Wait{Reason: v1beta2.ReasonMemberDown, Message: "Quorum does not answer. Members that hold data are running or starting: " + nameOf(0) + "; " + nameOf(1) + "; " + nameOf(2)},
 		},
 		"restarts nobody while another member is stopping": {
 			state(formed, members(3), managed, noQuorum, trust, everyoneUnready(6*time.Minute), with(0, pod(PodDeleting))),
-			Wait{Why: v1beta2.ReasonMemberDown, Message: "no quorum of members answers; members that hold data are running or being started: " + nameOf(0) + "; " + nameOf(1) + "; " + nameOf(2)},
+			Wait{Reason: v1beta2.ReasonMemberDown, Message: "Quorum does not answer. Members that hold data are running or starting: " + nameOf(0) + "; " + nameOf(1) + "; " + nameOf(2)},
 		},
 		"changes nothing when TLS is taken from a running cluster": {
 			state(formed, members(3), managed, func(s *State) { s.Spec.TLS = nil }), tlsRefusal("between members is off in the spec and on"),
@@ -112,11 +112,11 @@ func TestPlanTrust(t *testing.T) {
 		},
 		"makes a Pod again that never ran without TLS": {
 			state(initial(1), begun, managed, with(0, startedPlain, blockedBy(v1beta2.ReasonPodUnschedulable), outdated)),
-			DeletePod{Name: nameOf(0), Why: v1beta2.ReasonSettling, Message: "make the Pod again as spec.pod and spec.TLS ask"},
+			DeletePod{Name: nameOf(0), Reason: v1beta2.ReasonSettling, Message: "make the Pod again as spec.pod and spec.TLS ask"},
 		},
 		"lets members without TLS give way to the restore that is to have it": {
 			state(initial(3), begun, managed, with(0, startedPlain), func(s *State) { s.RestorePending = "back" }),
-			Wait{Why: v1beta2.ReasonWaitingForRestore, Message: "starts from EtcdRestore back, and not empty; delete that EtcdRestore to start empty"},
+			Wait{Reason: v1beta2.ReasonWaitingForRestore, Message: "starts from EtcdRestore back, and not empty; delete that EtcdRestore to start empty"},
 		},
 		"changes nothing when a running cluster is to get TLS": {
 			state(formed, members(3), managed, with(0, func(m *Member) { m.SecurePeer, m.SecureClient = false, false })), tlsRefusal("between members is on in the spec and off"),
@@ -144,7 +144,7 @@ func tlsRefusal(what string) Wait {
 
 func tlsRefusalOf(what, wayOut string) Wait {
 	return Wait{
-		Why:     v1beta2.ReasonTLSChangeNotSupported,
+		Reason:  v1beta2.ReasonTLSChangeNotSupported,
 		Message: "TLS " + what + " in member " + nameOf(0) + ", and cannot change under a running cluster: set spec.TLS back; to change it, " + wayOut,
 		Stalled: true,
 	}
@@ -154,11 +154,11 @@ func TestPlanRotate(t *testing.T) {
 	set := func(f func(*Certificates)) change { return certs(f) }
 	outdated := set(func(c *Certificates) {
 		c.Outdated, c.SwitchAfter, c.Superseded = true, noon, false
-		c.Authority.Previous = true
+		c.CA.Previous = true
 	})
 	superseded := set(func(c *Certificates) {
 		c.Superseded, c.DropAfter = true, noon
-		c.Authority.Previous = true
+		c.CA.Previous = true
 	})
 	everyone := func(s *State) {
 		for i := range s.Members {
@@ -167,30 +167,30 @@ func TestPlanRotate(t *testing.T) {
 	}
 	planTests{
 		"signs by the new authority once every member trusts it": {
-			state(formed, members(3), managed, outdated), HandOutCertificates{Switch: true, Because: "all members trust the new authority"},
+			state(formed, members(3), managed, outdated), WriteCertificates{Switch: true, Cause: "all members trust the new authority"},
 		},
 		"not before every member does": {
 			state(formed, members(3), managed, outdated, with(1, func(m *Member) { m.Trust = "old" })),
-			DeletePod{Name: nameOf(1), Why: v1beta2.ReasonRotatingCertificates, Message: "start it with the authorities that its Secrets hold now"},
+			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonRotatingCertificates, Message: "start it with the authorities that its Secrets hold now"},
 		},
 		"not while a member is down": {
-			state(formed, members(3), managed, outdated, with(1, pod(PodStarting))), Wait{Why: v1beta2.ReasonSettling, Message: "member " + nameOf(1) + " is starting"},
+			state(formed, members(3), managed, outdated, with(1, pod(PodStarting))), Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(1) + " is starting."},
 		},
 		"leaves clients their time to load the new authority": {
 			state(formed, members(3), managed, outdated, set(func(c *Certificates) { c.SwitchAfter = noon.Add(time.Second) })), Done{},
 		},
 		"drops the old authority when no member shows a certificate of it": {
-			state(formed, members(3), managed, superseded, everyone), HandOutCertificates{Drop: true, Because: "no certificate of the old authority is in use"},
+			state(formed, members(3), managed, superseded, everyone), WriteCertificates{Drop: true, Cause: "no certificate of the old authority is in use"},
 		},
 		"not while a member does": {
 			state(formed, members(3), managed, superseded, everyone, with(2, func(m *Member) { m.ShowsNew = false })),
-			Wait{Why: v1beta2.ReasonRotatingCertificates, Message: "member " + nameOf(2) + " has yet to load its new certificates; the kubelet brings them within two minutes"},
+			Wait{Reason: v1beta2.ReasonRotatingCertificates, Message: "member " + nameOf(2) + " has yet to load its new certificates; the kubelet brings them within two minutes"},
 		},
 		"leaves clients their time to load new certificates": {
 			state(formed, members(3), managed, superseded, everyone, set(func(c *Certificates) { c.DropAfter = noon.Add(time.Second) })), Done{},
 		},
 		"forgets the old authority at the end": {
-			state(formed, members(3), managed, set(func(c *Certificates) { c.Authority.Previous = true })), ForgetAuthority{},
+			state(formed, members(3), managed, set(func(c *Certificates) { c.CA.Previous = true })), RemovePreviousCA{},
 		},
 	}.run(t)
 }

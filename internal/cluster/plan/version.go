@@ -8,7 +8,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// versionFor an incarnation's members. A change that is refused, or that the data is not ready for, does not slip in
+// VersionFor an incarnation's members. A change that is refused, or that the data is not ready for, does not slip in
 // with a Pod that is made again. A restored cluster starts with what the spec asks for.
 func (s State) VersionFor(incarnation int32) string {
 	wanted := s.Spec.EtcdVersion()
@@ -120,7 +120,7 @@ func minor(v string) string {
 	return fmt.Sprintf("%d.%d", parsed.Major(), parsed.Minor())
 }
 
-// older says whether version a is before version b. What is no version is not.
+// Older says whether version a is before version b. What is no version is not.
 func Older(a, b string) bool {
 	if a == "" || a == b {
 		return false

@@ -19,7 +19,7 @@ func everyImage(v string) change {
 func TestPlanRoll(t *testing.T) {
 	old := everyImage("3.6.15")
 	stop := func(i int) Step {
-		return DeletePod{Name: nameOf(i), Why: v1beta2.ReasonUpgrading, Message: "bring it to quay.io/coreos/etcd:v3.6.16"}
+		return DeletePod{Name: nameOf(i), Reason: v1beta2.ReasonUpgrading, Message: "bring it to quay.io/coreos/etcd:v3.6.16"}
 	}
 	planTests{
 		"stops one member, and not the leader": {
@@ -30,7 +30,7 @@ func TestPlanRoll(t *testing.T) {
 		},
 		"stops nobody while one is down": {
 			state(formed, members(3), old, with(1, withImage("3.6.16"), pod(PodStarting))),
-			Wait{Why: v1beta2.ReasonSettling, Message: "member " + nameOf(1) + " is starting"},
+			Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(1) + " is starting."},
 		},
 		"moves leadership before the leader is stopped, last": {
 			state(formed, members(3), old, with(1, withImage("3.6.16")), with(2, withImage("3.6.16"))),
@@ -48,11 +48,11 @@ func TestPlanRoll(t *testing.T) {
 		},
 		"brings members to another repository": {
 			state(formed, members(3), func(s *State) { s.Spec.Repository = "mirror/etcd" }),
-			DeletePod{Name: nameOf(1), Why: v1beta2.ReasonUpgrading, Message: "bring it to mirror/etcd:v3.6.16"},
+			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonUpgrading, Message: "bring it to mirror/etcd:v3.6.16"},
 		},
 		"makes a Pod again that was made for another spec.pod": {
 			state(formed, members(3), with(2, outdated)),
-			DeletePod{Name: nameOf(2), Why: v1beta2.ReasonRolling, Message: "make its Pod again as spec.pod and spec.TLS ask"},
+			DeletePod{Name: nameOf(2), Reason: v1beta2.ReasonRolling, Message: "make its Pod again as spec.pod and spec.TLS ask"},
 		},
 		"moves leadership before that, too": {
 			state(formed, members(3), with(0, outdated)), MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
@@ -62,19 +62,19 @@ func TestPlanRoll(t *testing.T) {
 		},
 		"makes a Pod again at once that cannot start as it was asked for": {
 			state(formed, members(3), with(1, blockedBy(v1beta2.ReasonPodUnschedulable), outdated)),
-			DeletePod{Name: nameOf(1), Why: v1beta2.ReasonSettling, Message: "make the Pod again as spec.pod and spec.TLS ask"},
+			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonSettling, Message: "make the Pod again as spec.pod and spec.TLS ask"},
 		},
 		"makes a member again that does not serve as it was asked for": {
 			state(formed, members(3), with(1, pod(PodRunning), outdated, unreadyFor(2*time.Minute))),
-			DeletePod{Name: nameOf(1), Why: v1beta2.ReasonSettling, Message: "it does not serve: make its Pod again as the spec asks"},
+			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonSettling, Message: "it does not serve: make its Pod again as the spec asks"},
 		},
 		"leaves one alone that has yet to serve": {
 			state(formed, members(3), with(1, pod(PodRunning), outdated, unreadyFor(20*time.Second))),
-			Wait{Why: v1beta2.ReasonMemberDown, Message: "member " + nameOf(1) + " does not serve: "},
+			Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + nameOf(1) + " does not serve: "},
 		},
 		"refuses to jump, and names the path": {
 			state(formed, members(3), ofVersion("3.8.0")),
-			Wait{Why: v1beta2.ReasonVersionNotSupported, Message: "etcd is upgraded one minor version at a time: set version to the newest 3.7 before 3.8.0", Stalled: true},
+			Wait{Reason: v1beta2.ReasonVersionNotSupported, Message: "etcd is upgraded one minor version at a time: set version to the newest 3.7 before 3.8.0", Stalled: true},
 		},
 	}.run(t)
 }

@@ -2,43 +2,32 @@ package plan
 
 import (
 	"fmt"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
-type (
-	// KeepVolume lets a volume outlive its EtcdCluster, or go with it.
-	KeepVolume struct {
-		Name string
-		Keep bool
-	}
-	// ResizeVolume asks for a larger volume. Size is a quantity.
-	ResizeVolume struct{ Name, Size string }
-	// AwaitResize says that a volume has yet to become as large as was asked for.
-	AwaitResize struct{ Message string }
-)
-
-func (KeepVolume) Reason() string           { return v1beta2.ReasonSettling }
-func (ResizeVolume) Reason() string         { return v1beta2.ReasonResizingVolume }
-func (AwaitResize) Reason() string          { return v1beta2.ReasonResizingVolume }
-func (KeepVolume) Requeue() time.Duration   { return soon }
-func (ResizeVolume) Requeue() time.Duration { return soon }
-func (AwaitResize) Requeue() time.Duration  { return pollSettled } // the claim is watched
-func (s AwaitResize) message(State) string  { return s.Message }
-func (s ResizeVolume) message(State) string { return "asking volume " + s.Name + " to hold " + s.Size }
-func (s KeepVolume) message(State) string {
-	if s.Keep {
-		return "letting volume " + s.Name + " outlive the EtcdCluster"
-	}
-	return "letting volume " + s.Name + " go with the EtcdCluster"
+// KeepVolume lets a volume outlive its EtcdCluster, or be deleted with it.
+type KeepVolume struct {
+	Name string
+	Keep bool
 }
 
-// retention writes down at every volume what becomes of it when the EtcdCluster is deleted: then it is too late.
-func retention(s State) Step {
+func (step KeepVolume) describe(State) planning.Description {
+	d := planning.Description{Reason: v1beta2.ReasonSettling, Requeue: requeueSoon}
+	if step.Keep {
+		d.Message = "The operator is marking volume " + step.Name + " to be kept when the EtcdCluster is deleted."
+	} else {
+		d.Message = "The operator is marking volume " + step.Name + " to be deleted with the EtcdCluster."
+	}
+	return d
+}
+
+// setRetention writes down at every volume what becomes of it when the EtcdCluster is deleted: then it is too late.
+func setRetention(s State) Step {
 	for _, m := range s.Members {
 		if m.Volume == VolumePresent && m.VolumeKept != s.Spec.RetainsVolumes() {
 			return KeepVolume{Name: m.Name, Keep: s.Spec.RetainsVolumes()}
@@ -84,20 +73,42 @@ func growVolumes(s State) Step {
 		return nil
 	case small.VolumeFixed:
 		return Wait{
-			Why: v1beta2.ReasonVolumeCannotGrow,
+			Reason: v1beta2.ReasonVolumeCannotGrow,
 			Message: fmt.Sprintf("the StorageClass of volume %s does not allow volumes to grow to %s: set allowVolumeExpansion there, if its driver can (it is looked at again every %s), or set spec.pod.persistentVolumeClaimSpec back; the members go on serving",
-				small.Name, want.String(), pollSettled),
-			Stalled: true, Pace: pollSettled,
+				small.Name, want.String(), requeueSettled),
+			Stalled: true, Requeue: requeueSettled,
 		}
 	}
 	return ResizeVolume{Name: small.Name, Size: want.String()}
+}
+
+// ResizeVolume asks for a larger volume. Size is a quantity.
+type ResizeVolume struct{ Name, Size string }
+
+func (step ResizeVolume) describe(State) planning.Description {
+	return announced(planning.Description{
+		Reason:  v1beta2.ReasonResizingVolume,
+		Message: "The operator is growing volume " + step.Name + " to " + step.Size + ".",
+		Requeue: requeueSoon,
+	}, "GrowingVolume", planning.Volume(step.Name))
+}
+
+// AwaitResize says that a volume is not yet as large as was asked for. The claim is watched.
+type AwaitResize struct{ Message string }
+
+func (step AwaitResize) describe(State) planning.Description {
+	return planning.Description{
+		Reason:  v1beta2.ReasonResizingVolume,
+		Message: step.Message,
+		Requeue: requeueSettled,
+	}
 }
 
 func (s State) awaitResize(m Member) Step {
 	message := fmt.Sprintf("volume %s grows from %s to %s", m.Name, bytesOf(m.VolumeCapacity), bytesOf(m.VolumeSize))
 	if m.VolumeProblem != "" {
 		message += ", and its driver says: " + m.VolumeProblem + "; to ask for less, take resources out of spec.pod.persistentVolumeClaimSpec first; the members go on serving"
-		return Wait{Why: v1beta2.ReasonVolumeCannotGrow, Message: message, Stalled: true, Pace: pollSettled}
+		return Wait{Reason: v1beta2.ReasonVolumeCannotGrow, Message: message, Stalled: true, Requeue: requeueSettled}
 	}
 	return AwaitResize{Message: message}
 }

@@ -49,17 +49,17 @@ func TestPlanVolumes(t *testing.T) {
 		"says what to do where the class does not let it": {
 			state(formed, members(1), size(1), volumesOf("16Gi"), with(0, holds(8, 8), fixed)),
 			Wait{
-				Why:     v1beta2.ReasonVolumeCannotGrow,
+				Reason:  v1beta2.ReasonVolumeCannotGrow,
 				Message: "the StorageClass of volume " + nameOf(0) + " does not allow volumes to grow to 16Gi: set allowVolumeExpansion there, if its driver can (it is looked at again every 10s), or set spec.pod.persistentVolumeClaimSpec back; the members go on serving",
-				Stalled: true, Pace: pollSettled,
+				Stalled: true, Requeue: requeueSettled,
 			},
 		},
 		"says what the driver says": {
 			state(formed, members(1), size(1), volumesOf("16Gi"), with(0, holds(16, 8), infeasible)),
 			Wait{
-				Why:     v1beta2.ReasonVolumeCannotGrow,
+				Reason:  v1beta2.ReasonVolumeCannotGrow,
 				Message: "volume " + nameOf(0) + " grows from 8Gi to 16Gi, and its driver says: ControllerResizeInfeasible; to ask for less, take resources out of spec.pod.persistentVolumeClaimSpec first; the members go on serving",
-				Stalled: true, Pace: pollSettled,
+				Stalled: true, Requeue: requeueSettled,
 			},
 		},
 		"is done when no more is asked for, though a volume was asked for what its driver has not": {
@@ -73,7 +73,7 @@ func TestPlanVolumes(t *testing.T) {
 		},
 		"does not grow volumes of a cluster that is not well": {
 			state(formed, members(3), volumesOf("16Gi"), with(0, holds(8, 8)), with(1, pod(PodStarting))),
-			Wait{Why: v1beta2.ReasonSettling, Message: "member " + nameOf(1) + " is starting"},
+			Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(1) + " is starting."},
 		},
 		"lets volumes outlive the EtcdCluster": {
 			state(formed, members(3), retained, with(0, kept)), KeepVolume{Name: nameOf(1), Keep: true},

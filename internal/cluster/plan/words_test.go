@@ -87,7 +87,7 @@ func withTLS(s *State) {
 // managed: the operator issues the certificates, and all is settled.
 func managed(s *State) {
 	s.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}}
-	s.Certificates = Certificates{Trust: "trust", Loaded: "certificates", Authority: Authority{Exists: true}}
+	s.Certificates = Certificates{Trust: "trust", Loaded: "certificates", CA: CertificateAuthority{Exists: true}}
 	secure(s)
 }
 
@@ -95,7 +95,7 @@ func managed(s *State) {
 func fromCertManager(s *State) {
 	managed(s)
 	s.Spec.TLS = &v1beta2.TLSPolicy{CertManager: &v1beta2.CertManagerTLS{IssuerRef: v1beta2.IssuerRef{Name: "issuer"}}}
-	s.Certificates.Authority, s.Certificates.Requested = Authority{}, true
+	s.Certificates.CA, s.Certificates.Requested = CertificateAuthority{}, true
 }
 
 // secure: the members run with TLS and with what the Secrets hold.
@@ -126,7 +126,7 @@ func members(n int) change {
 func voter(m *Member) {
 	onVolume(m)
 	m.InMembership, m.Started = true, true
-	m.Answers, m.Serving, m.PodReady, m.Exposed, m.Version, m.ClusterID = true, true, true, true, "3.6.16", 0xaa
+	m.Answers, m.Serving, m.PodReady, m.InService, m.Version, m.ClusterID = true, true, true, true, "3.6.16", 0xaa
 }
 
 func onVolume(m *Member) {
@@ -175,7 +175,7 @@ func silent(m *Member) {
 
 func withoutPod(m *Member) {
 	silent(m)
-	m.Pod, m.PodImage, m.Exposed = PodNone, "", false
+	m.Pod, m.PodImage, m.InService = PodNone, "", false
 }
 
 // gone: Pod and volume, but not the entry in the membership.
@@ -214,7 +214,7 @@ func withImage(v string) func(*Member) {
 // learner that runs and has not been promoted.
 func learner(m *Member) {
 	voter(m)
-	m.Learner, m.Serving, m.PodReady, m.Exposed, m.Start = true, false, false, false, StartJoin
+	m.Learner, m.Serving, m.PodReady, m.InService, m.Start = true, false, false, false, StartJoin
 }
 
 // justAdded: a learner that is in the membership and nowhere else.

@@ -40,7 +40,7 @@ func (w *World) Act(s plan.State, step plan.Step) error {
 		if p := w.pod(step.Name); p != nil {
 			p.labels = w.labels
 		}
-	case plan.ExposeMember:
+	case plan.AddToService:
 		if p := w.pod(step.Name); p != nil {
 			p.exposed = true
 		}
@@ -52,7 +52,7 @@ func (w *World) Act(s plan.State, step plan.Step) error {
 				w.stop(p.name)
 			}
 		}
-	case plan.ForgetPod:
+	case plan.ForceDeletePod:
 		w.pods = slices.DeleteFunc(w.pods, func(p pod) bool { return p.name == step.Name })
 	default:
 		return w.change(s, step)

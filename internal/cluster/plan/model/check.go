@@ -6,8 +6,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
-// Check holds a step that is about to be done against the invariants of design.md that a single step can break:
-// 1, 2, 4, 5 and 7. What breaks 3 shows when a Pod starts, and what breaks 6 when the world runs on.
+// Check compares a step that is about to be done with the invariants that a single step can break:
+// 1, 2, 4, 5 and 7. A breach of 3 shows when a Pod starts, and one of 6 when the world runs on.
 func (w *World) Check(step plan.Step) {
 	l := w.formed()
 	switch step := step.(type) {
@@ -23,9 +23,9 @@ func (w *World) Check(step plan.Step) {
 		w.checkHandover()
 	case plan.DeleteVolume:
 		w.checkDelete(l, step.Name)
-	case plan.ForgetPod:
+	case plan.ForceDeletePod:
 		if l != nil && l.entry(step.Name) != nil {
-			w.violate(3, "the Pod of member %s is forgotten, and it may still vote", step.Name)
+			w.violate(OneIdentityOneHistory, "the Pod of member %s is forgotten, and it may still vote", step.Name)
 		}
 	case plan.CreateMember:
 		w.checkAlone(step)
@@ -35,11 +35,11 @@ func (w *World) Check(step plan.Step) {
 		w.checkOnce(step)
 	case plan.CreateMembers:
 		if l != nil {
-			w.violate(3, "a formed cluster is bootstrapped again")
+			w.violate(OneIdentityOneHistory, "a formed cluster is bootstrapped again")
 		}
 	case plan.AdoptSeed:
 		if seed := w.lifeOf(step.Incarnation); seed == nil || seed.leader == 0 {
-			w.violate(4, "a seed that does not serve becomes the cluster")
+			w.violate(DataIsKept, "a seed that does not serve becomes the cluster")
 		}
 	}
 }
@@ -63,14 +63,14 @@ func (w *World) CheckStale(step plan.Step) {
 	if step, ok := step.(plan.DeleteVolume); ok {
 		v := w.volume(step.Name)
 		if l := w.formed(); l != nil && v != nil && v.data != nil && v.data.cluster == l.id && l.byID(v.data.member) != nil {
-			w.violate(4, "volume %s of a member is deleted", step.Name)
+			w.violate(DataIsKept, "volume %s of a member is deleted", step.Name)
 		}
 	}
 }
 
 func (w *World) checkQuorum(l *life, what string) {
 	if l == nil || l.leader == 0 {
-		w.violate(5, "%s while quorum is lost", what)
+		w.violate(NoActionWithoutQuorum, "%s while quorum is lost", what)
 	}
 }
 
@@ -81,7 +81,7 @@ func (w *World) checkAdd(l *life, step plan.AddLearner) {
 	}
 	for _, e := range l.entries {
 		if e.learner {
-			w.violate(1, "%s is added while %s is", step.Name, e.name)
+			w.violate(OneChangeAtATime, "%s is added while %s is", step.Name, e.name)
 		}
 	}
 }
@@ -97,13 +97,13 @@ func (w *World) checkRemove(l *life, step plan.RemoveMember) {
 	}
 	for _, other := range l.entries {
 		if other.learner {
-			w.violate(1, "%s is removed while %s is added", e.name, other.name)
+			w.violate(OneChangeAtATime, "%s is removed while %s is added", e.name, other.name)
 		}
 	}
 	w.checkConvicted(l, e, step)
 	w.checkReplaced(l, e)
 	if !w.voters(l).KeepsQuorumWithout(w.up(l, e)) {
-		w.violate(2, "removing %s takes quorum", e.name)
+		w.violate(QuorumIsKept, "removing %s takes quorum", e.name)
 	}
 	w.checkLeader(l, e)
 }
@@ -114,7 +114,7 @@ func (w *World) checkStop(l *life, step plan.DeletePod) {
 	if p == nil || l == nil || p.incarnation != l.incarnation {
 		return
 	}
-	if step.Why == v1beta2.ReasonHibernating {
+	if step.Reason == v1beta2.ReasonHibernating {
 		w.checkSleep(l, p)
 		return
 	}
@@ -123,7 +123,7 @@ func (w *World) checkStop(l *life, step plan.DeletePod) {
 		return
 	}
 	if p.scratch != nil && p.state != plan.PodEnded && p.scratch.member == e.id && e.started {
-		w.violate(4, "the Pod of %s takes its data along", e.name)
+		w.violate(DataIsKept, "the Pod of %s takes its data along", e.name)
 	}
 	if e.learner || !w.up(l, e) {
 		return
@@ -133,10 +133,10 @@ func (w *World) checkStop(l *life, step plan.DeletePod) {
 	}
 	// A cluster of one or two cannot lose a member for a moment and keep quorum; its members are stopped all the same.
 	if v := w.voters(l); v.Total > 2 && (!v.KeepsQuorumWhileStopped(true) || v.Healthy < v.Total) {
-		w.violate(2, "stopping %s leaves %d of %d voters", e.name, v.Healthy-1, v.Total)
+		w.violate(QuorumIsKept, "stopping %s leaves %d of %d voters", e.name, v.Healthy-1, v.Total)
 	}
 	w.checkLeader(l, e)
-	if (step.Why == v1beta2.ReasonUpgrading || step.Why == v1beta2.ReasonRolling) && l.leader == e.id {
+	if (step.Reason == v1beta2.ReasonUpgrading || step.Reason == v1beta2.ReasonRolling) && l.leader == e.id {
 		w.checkRolledLast(l, e)
 	}
 }
@@ -145,7 +145,7 @@ func (w *World) checkStop(l *life, step plan.DeletePod) {
 func (w *World) checkRolledLast(l *life, e *entry) {
 	for _, other := range l.entries {
 		if o := w.pod(other.name); other.id != e.id && (o.version != w.Cluster.Spec.Version || o.template != w.template) {
-			w.violate(7, "the leader %s is rolled before %s", e.name, other.name)
+			w.violate(LeaderLast, "the leader %s is rolled before %s", e.name, other.name)
 		}
 	}
 }
@@ -157,7 +157,7 @@ func (w *World) checkLeader(l *life, e *entry) {
 	}
 	for i := range l.entries {
 		if other := &l.entries[i]; other.id != e.id && !other.learner && w.up(l, other) {
-			w.violate(7, "%s is stopped while it leads and %s could", e.name, other.name)
+			w.violate(LeaderLast, "%s is stopped while it leads and %s could", e.name, other.name)
 			return
 		}
 	}
@@ -170,11 +170,11 @@ func (w *World) checkHandover() {
 		return // nothing has been acknowledged to anybody
 	}
 	if restore == nil || restore.Step != v1beta2.RestoreSwitching {
-		w.violate(2, "all members are stopped without a restore")
+		w.violate(QuorumIsKept, "all members are stopped without a restore")
 		return
 	}
 	if seed := w.lifeOf(restore.Incarnation); seed == nil || !seed.quorate {
-		w.violate(4, "the old members are stopped before the seed is proven")
+		w.violate(DataIsKept, "the old members are stopped before the seed is proven")
 	}
 }
 
@@ -187,7 +187,7 @@ func (w *World) checkDelete(l *life, name string) {
 	owner := w.life(v.data.cluster)
 	if l == nil {
 		if owner.adopted {
-			w.violate(4, "volume %s is deleted before a cluster has formed", name)
+			w.violate(DataIsKept, "volume %s is deleted before a cluster has formed", name)
 		}
 		return
 	}
@@ -195,11 +195,11 @@ func (w *World) checkDelete(l *life, name string) {
 		return // a seed that never served
 	}
 	if owner == l && l.byID(v.data.member) != nil {
-		w.violate(4, "volume %s of a member is deleted", name)
+		w.violate(DataIsKept, "volume %s of a member is deleted", name)
 	}
 	w.checkQuorum(l, "volume "+name+" is deleted")
 	if v := w.voters(l); v.Healthy < v.Total || v.Total != w.Cluster.Spec.Size {
-		w.violate(4, "volume %s is deleted while %d of %d voters are healthy and %d are wanted", name, v.Healthy, v.Total, w.Cluster.Spec.Size)
+		w.violate(DataIsKept, "volume %s is deleted while %d of %d voters are healthy and %d are wanted", name, v.Healthy, v.Total, w.Cluster.Spec.Size)
 	}
 }
 
@@ -207,12 +207,12 @@ func (w *World) checkDelete(l *life, name string) {
 func (w *World) CheckDone() {
 	l := w.formed()
 	if l == nil {
-		w.violate(6, "done, and no cluster has formed")
+		w.violate(EveryRunSettles, "done, and no cluster has formed")
 		return
 	}
 	v := w.voters(l)
 	if len(l.entries) != w.Cluster.Spec.Size || v != (etcd.Voters{Total: len(l.entries), Healthy: len(l.entries)}) {
-		w.violate(6, "done with %d of %d voters and %d members, and %d are wanted", v.Healthy, v.Total, len(l.entries), w.Cluster.Spec.Size)
+		w.violate(EveryRunSettles, "done with %d of %d voters and %d members, and %d are wanted", v.Healthy, v.Total, len(l.entries), w.Cluster.Spec.Size)
 	}
 	w.checkBudget(l)
 	w.checkVolumes(w.Observe())
@@ -221,15 +221,15 @@ func (w *World) CheckDone() {
 	for _, p := range w.pods {
 		e := l.entry(p.name)
 		if e == nil || !p.exposed || p.start == plan.StartForce || p.version != w.Cluster.Spec.Version {
-			w.violate(6, "done, and Pod %s is not as it should be", p.name)
+			w.violate(EveryRunSettles, "done, and Pod %s is not as it should be", p.name)
 		}
 	}
 	for _, v := range w.volumes {
 		if l.entry(v.name) == nil {
-			w.violate(6, "done, and volume %s is left", v.name)
+			w.violate(EveryRunSettles, "done, and volume %s is left", v.name)
 		}
 	}
 	if w.Services.ClientIncarnation != l.incarnation || w.Services.ClientClusterID != l.id.String() {
-		w.violate(6, "done, and the client Service leads elsewhere")
+		w.violate(EveryRunSettles, "done, and the client Service leads elsewhere")
 	}
 }

@@ -58,10 +58,10 @@ func (w *World) disarmCorrupt(l *life, alarm etcd.Alarm) {
 // checkConvicted: who is removed for its data has other data than the rest.
 func (w *World) checkConvicted(l *life, e *entry, step plan.RemoveMember) {
 	d := w.dataOf(e.name)
-	if l.accused == 0 || d == nil || d.tainted || d.corrupt || d.member != e.id || step.Replace != "its data is corrupt" {
+	if l.accused == 0 || d == nil || d.tainted || d.corrupt || d.member != e.id || step.Cause != plan.CorruptData {
 		return
 	}
-	w.violate(4, "%s is removed for its data, which is right", e.name)
+	w.violate(DataIsKept, "%s is removed for its data, which is right", e.name)
 }
 
 // checkAcquitted: the alarm is not disarmed while data differs that nobody knows about.
@@ -77,6 +77,6 @@ func (w *World) checkAcquitted(l *life) {
 		}
 	}
 	if tainted > 0 && voters > 1 {
-		w.violate(9, "the alarm is disarmed while members have different data")
+		w.violate(AlarmsHaveACause, "the alarm is disarmed while members have different data")
 	}
 }

@@ -26,7 +26,7 @@ func drain(w *World, r *rand.Rand) string {
 	after := w.voters(l)
 	small := w.durable() && before.Total <= 2 && min(w.budgetSize, w.Cluster.Spec.Size) <= 2
 	if before.HasQuorum() && !after.HasQuorum() && !small && l.accused == 0 { // nobody is served with that alarm on
-		w.violate(2, "a drain that the PodDisruptionBudget allows takes %s and leaves %d of %d voters", p.name, after.Healthy, after.Total)
+		w.violate(QuorumIsKept, "a drain that the PodDisruptionBudget allows takes %s and leaves %d of %d voters", p.name, after.Healthy, after.Total)
 	}
 	return "drain " + p.name
 }
@@ -56,6 +56,6 @@ func (w *World) checkBudget(l *life) {
 		want = w.Cluster.Spec.Size - 1
 	}
 	if b := w.Budget; b.Other == "" && (!b.Exists || b.Incarnation != l.incarnation || b.MinAvailable != want) {
-		w.violate(6, "done, and the PodDisruptionBudget is %+v", b)
+		w.violate(EveryRunSettles, "done, and the PodDisruptionBudget is %+v", b)
 	}
 }

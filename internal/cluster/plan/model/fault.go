@@ -42,8 +42,8 @@ func (w *World) Fault(r *rand.Rand) string {
 // spare says whether the data of a member may be lost without loss of quorum, while all others are well: which of
 // two that are not is the better one to keep, nobody can know. In a world that is not gentle it always may.
 func (w *World) spare(name string) bool {
-	for i := range w.lives {
-		l := &w.lives[i]
+	for i := range w.incarnations {
+		l := &w.incarnations[i]
 		if e := l.entry(name); !w.Gentle || e == nil {
 			continue
 		}
@@ -252,7 +252,7 @@ func loseServices(w *World, _ *rand.Rand) string {
 	return "lose the Services"
 }
 
-// corrupt spoils the data of a member, which ends when it reads it next. A seed is left alone: it was restored just now.
+// SaysCorrupt spoils the data of a member, which ends when it reads it next. A seed is left alone: it was restored just now.
 func SaysCorrupt(w *World, r *rand.Rand) string {
 	p := w.anyPod(r)
 	if p == nil || !w.durable() || !w.spare(p.name) || (w.Gentle && w.losing()) {
@@ -300,10 +300,10 @@ func togglePause(w *World, _ *rand.Rand) string {
 }
 
 func newLeader(w *World, r *rand.Rand) string {
-	if len(w.lives) == 0 {
+	if len(w.incarnations) == 0 {
 		return ""
 	}
-	l := &w.lives[r.IntN(len(w.lives))]
+	l := &w.incarnations[r.IntN(len(w.incarnations))]
 	for i := range l.entries {
 		e := &l.entries[i]
 		if l.leader != 0 && !e.learner && w.up(l, e) && w.dataOf(e.name).index == l.index && r.IntN(2) == 0 {

@@ -47,13 +47,13 @@ func From(s plan.State) *World {
 	}
 	w.guessVersions(s)
 	w.elect()
-	for i := range w.lives {
+	for i := range w.incarnations {
 		for _, m := range s.Members {
-			if e := w.lives[i].entry(m.Name); e != nil && m.Leader && w.up(&w.lives[i], e) {
-				w.lives[i].leader = e.id
+			if e := w.incarnations[i].entry(m.Name); e != nil && m.Leader && w.up(&w.incarnations[i], e) {
+				w.incarnations[i].leader = e.id
 			}
 		}
-		w.lives[i].adopted = w.lives[i].incarnation <= s.Incarnation
+		w.incarnations[i].adopted = w.incarnations[i].incarnation <= s.Incarnation
 	}
 	return w
 }
@@ -92,7 +92,7 @@ func (w *World) putMember(s plan.State, m *plan.Member) {
 	}
 	p := pod{
 		name: m.Name, incarnation: m.Incarnation, initialSize: m.InitialSize, start: m.Start, version: versionOf(m.PodImage),
-		state: m.Pod, reason: m.PodReason, wrong: m.PodMessage, exposed: m.Exposed, ready: m.PodReady, goneBy: 30,
+		state: m.Pod, reason: m.PodReason, wrong: m.PodMessage, exposed: m.InService, ready: m.PodReady, goneBy: 30,
 		stuck: !m.GoneBy.IsZero() && s.Now.Sub(m.GoneBy) > time.Minute,
 	}
 	if s.Durable() {
@@ -141,8 +141,8 @@ func (w *World) block(p *pod, m *plan.Member) {
 func (w *World) putEntry(s plan.State, m *plan.Member) *data {
 	l := w.lifeOf(m.Incarnation)
 	if l == nil && (m.InMembership || m.Answers || m.Started || m.Incarnation < s.Incarnation) {
-		w.lives = append(w.lives, life{id: idOf(s, m), incarnation: m.Incarnation, quorate: true})
-		l = &w.lives[len(w.lives)-1]
+		w.incarnations = append(w.incarnations, life{id: idOf(s, m), incarnation: m.Incarnation, quorate: true})
+		l = &w.incarnations[len(w.incarnations)-1]
 	}
 	if l == nil {
 		return nil

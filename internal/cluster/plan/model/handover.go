@@ -29,20 +29,20 @@ func (w *World) checkMove(l *life) {
 		s.Defragmented = map[string]time.Time{}
 	}
 	s.Defragmented[m.Name] = s.Now
-	if next, is := plan.Plan(s).(plan.DefragmentMember); is && next.Why == room {
-		w.violate(7, "leadership moves from %s before %s is defragmented", m.Name, next.Name)
+	if next, is := plan.Plan(s).(plan.DefragmentMember); is && next.Reason == room {
+		w.violate(LeaderLast, "leadership moves from %s before %s is defragmented", m.Name, next.Name)
 	}
 
 	s.Defragmented = asIs
 	m.PodImage, m.Outdated, m.Start = s.Spec.Image(), false, plan.StartRejoin
 	switch next := plan.Plan(s).(type) {
 	case plan.RemoveMember:
-		if next.Replace == "its Pod is to be made again and its data would go with it" {
-			w.violate(7, "leadership moves from %s before %s is replaced", m.Name, next.Name)
+		if next.Cause == plan.PodRecreated {
+			w.violate(LeaderLast, "leadership moves from %s before %s is replaced", m.Name, next.Name)
 		}
 	case plan.DeletePod:
-		if next.Why == v1beta2.ReasonUpgrading || next.Why == v1beta2.ReasonRolling {
-			w.violate(7, "leadership moves from %s before %s is rolled", m.Name, next.Name)
+		if next.Reason == v1beta2.ReasonUpgrading || next.Reason == v1beta2.ReasonRolling {
+			w.violate(LeaderLast, "leadership moves from %s before %s is rolled", m.Name, next.Name)
 		}
 	}
 }

@@ -52,9 +52,9 @@ type entry struct {
 }
 
 func (w *World) life(id etcd.ID) *life {
-	for i := range w.lives {
-		if w.lives[i].id == id {
-			return &w.lives[i]
+	for i := range w.incarnations {
+		if w.incarnations[i].id == id {
+			return &w.incarnations[i]
 		}
 	}
 	return nil
@@ -62,9 +62,9 @@ func (w *World) life(id etcd.ID) *life {
 
 // lifeOf an incarnation: the newest, for a seed may be restored more than once.
 func (w *World) lifeOf(incarnation int32) *life {
-	for i := len(w.lives) - 1; i >= 0; i-- {
-		if w.lives[i].incarnation == incarnation {
-			return &w.lives[i]
+	for i := len(w.incarnations) - 1; i >= 0; i-- {
+		if w.incarnations[i].incarnation == incarnation {
+			return &w.incarnations[i]
 		}
 	}
 	return nil
@@ -76,9 +76,9 @@ func (w *World) formed() *life {
 	if recorded == "" {
 		recorded = w.Services.ClientClusterID
 	}
-	for i := range w.lives {
-		if w.lives[i].id.String() == recorded {
-			return &w.lives[i]
+	for i := range w.incarnations {
+		if w.incarnations[i].id.String() == recorded {
+			return &w.incarnations[i]
 		}
 	}
 	return nil

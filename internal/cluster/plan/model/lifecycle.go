@@ -50,14 +50,14 @@ func (w *World) resizeVolume(step plan.ResizeVolume) error {
 // checkSleep: a Pod is stopped for hibernation when that is asked for, and the leader after all others.
 func (w *World) checkSleep(l *life, p *pod) {
 	if !w.Cluster.Spec.Hibernate || !w.durable() {
-		w.violate(2, "%s is stopped to hibernate, and nobody asked for that", p.name)
+		w.violate(QuorumIsKept, "%s is stopped to hibernate, and nobody asked for that", p.name)
 	}
 	if e := l.entry(p.name); e == nil || l.leader != e.id {
 		return
 	}
 	for _, other := range w.pods {
 		if other.name != p.name && other.state != plan.PodDeleting && other.incarnation == p.incarnation {
-			w.violate(7, "the leader %s is stopped before %s", p.name, other.name)
+			w.violate(LeaderLast, "the leader %s is stopped before %s", p.name, other.name)
 			return
 		}
 	}
@@ -66,10 +66,10 @@ func (w *World) checkSleep(l *life, p *pod) {
 // checkAsleep holds the world against what Asleep claims.
 func (w *World) checkAsleep() {
 	if len(w.pods) > 0 {
-		w.violate(6, "asleep, and Pod %s is there", w.pods[0].name)
+		w.violate(EveryRunSettles, "asleep, and Pod %s is there", w.pods[0].name)
 	}
 	if !w.Cluster.Spec.Hibernate {
-		w.violate(6, "asleep, and nobody asked for that")
+		w.violate(EveryRunSettles, "asleep, and nobody asked for that")
 	}
 }
 
@@ -78,10 +78,10 @@ func (w *World) checkVolumes(s plan.State) {
 	want := s.StorageRequest()
 	for _, v := range w.volumes {
 		if v.kept != w.Cluster.Spec.RetainsVolumes() {
-			w.violate(6, "done, and volume %s is kept: %v", v.name, v.kept)
+			w.violate(EveryRunSettles, "done, and volume %s is kept: %v", v.name, v.kept)
 		}
 		if v.size > 0 && v.size < want.Value() {
-			w.violate(6, "done, and volume %s has %d bytes", v.name, v.size)
+			w.violate(EveryRunSettles, "done, and volume %s has %d bytes", v.name, v.size)
 		}
 	}
 }

@@ -69,7 +69,7 @@ func (w *World) observeMembers(s *plan.State) {
 func (w *World) observePod(p *pod, m *plan.Member) {
 	m.InitialSize = max(m.InitialSize, p.initialSize)
 	m.Pod, m.PodReason, m.PodMessage = p.state, p.reason, p.wrong
-	m.PodReady, m.Exposed, m.Start = p.ready, p.exposed, p.start
+	m.PodReady, m.InService, m.Start = p.ready, p.exposed, p.start
 	m.Outdated, m.Relabel = p.template != w.template, p.labels != w.labels
 	m.PodImage, m.Peers = image(p.version), strings.Join(p.peers, ",")
 	if !p.ready {

@@ -7,8 +7,8 @@ import (
 
 // elect lets every life with a quorum have a leader, and lets none without one. It says whether that changed.
 func (w *World) elect() (moved bool) {
-	for i := range w.lives {
-		l := &w.lives[i]
+	for i := range w.incarnations {
+		l := &w.incarnations[i]
 		before := l.leader
 		if !w.voters(l).HasQuorum() {
 			l.leader = 0
@@ -37,7 +37,7 @@ func (w *World) lead(l *life) {
 		}
 	}
 	if best < l.index {
-		w.violate(0, "acknowledged writes are lost: the best voter has %d of %d", best, l.index)
+		w.violate(AcknowledgedWritesSurvive, "acknowledged writes are lost: the best voter has %d of %d", best, l.index)
 	}
 	l.leader, l.quorate, l.index = leader, true, max(l.index, best)
 }

@@ -54,16 +54,16 @@ func (w *World) CheckLost(o Outcome) {
 	if l == nil && wait.Stalled {
 		return
 	}
-	if (wait.Why == v1beta2.ReasonNoSpace || wait.Why == v1beta2.ReasonDataCorrupt) && wait.Stalled {
+	if (wait.Reason == v1beta2.ReasonNoSpace || wait.Reason == v1beta2.ReasonDataCorrupt) && wait.Stalled {
 		return // what to delete, and whose data is right, is for a person to say
 	}
-	if wait.Why == v1beta2.ReasonRecovering && wait.Stalled && w.losesSurvivor() {
+	if wait.Reason == v1beta2.ReasonRecovering && wait.Stalled && w.losesSurvivor() {
 		return
 	}
-	if wait.Why == v1beta2.ReasonVersionNotSupported && w.runsAnotherMinor() {
+	if wait.Reason == v1beta2.ReasonVersionNotSupported && w.runsAnotherMinor() {
 		return
 	}
-	w.violate(6, "in a world put right the last word is %+v", wait)
+	w.violate(EveryRunSettles, "in a world put right the last word is %+v", wait)
 }
 
 // losesSurvivor says whether the one survivor's volume is being deleted, which only a person may give up.

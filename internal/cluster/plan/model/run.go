@@ -27,7 +27,7 @@ func (w *World) Pass(planner Planner) (plan.State, plan.Step) {
 func (w *World) Do(s plan.State, step plan.Step) (plan.Step, error) {
 	err := w.Act(s, step)
 	if errors.Is(err, etcd.ErrNotYet) {
-		return plan.Wait{Why: step.Reason(), Message: "etcd says: not yet"}, nil
+		return plan.Wait{Reason: plan.Describe(s, step).Reason, Message: "etcd says: not yet"}, nil
 	}
 	return step, err
 }
@@ -81,7 +81,7 @@ func (w *World) Run(planner Planner) Outcome {
 		o.Last = step
 		waits := false
 		switch step.(type) {
-		case plan.Wait, plan.Idle, plan.Done, plan.Asleep, plan.AwaitResize:
+		case plan.Wait, plan.Idle, plan.Done, plan.Hibernating, plan.AwaitResize:
 			waits = true
 		default:
 			o.Steps = append(o.Steps, step)
@@ -107,7 +107,7 @@ func (w *World) Run(planner Planner) Outcome {
 // enough: done is done at once, and a person is asked for after a moment; a wait may yet turn into something.
 func enough(step plan.Step, still int) bool {
 	switch step := step.(type) {
-	case plan.Done, plan.Asleep:
+	case plan.Done, plan.Hibernating:
 		return true
 	case plan.Wait:
 		return (step.Stalled && still > 3) || still > patience
@@ -124,20 +124,20 @@ func (w *World) checkEnd(o Outcome) {
 	case plan.Done:
 		w.CheckDone()
 		return
-	case plan.Asleep:
+	case plan.Hibernating:
 		w.checkAsleep()
 		return
 	case plan.Idle:
 		return
 	case plan.Wait:
-		if l := w.formed(); l != nil && last.Why == v1beta2.ReasonQuorumLost && w.couldHaveQuorum(l) && !w.anyHung() {
-			w.violate(6, "quorum is said to be lost, and it is not: %s", last.Message)
+		if l := w.formed(); l != nil && last.Reason == v1beta2.ReasonQuorumLost && w.couldHaveQuorum(l) && !w.anyHung() {
+			w.violate(EveryRunSettles, "quorum is said to be lost, and it is not: %s", last.Message)
 		}
-		if o.Settled && (last.Stalled || last.Why == v1beta2.ReasonWaitingForRestore) {
+		if o.Settled && (last.Stalled || last.Reason == v1beta2.ReasonWaitingForRestore) {
 			return
 		}
 	}
-	w.violate(6, "after %d passes the last word is %T %+v", o.Passes, o.Last, o.Last)
+	w.violate(EveryRunSettles, "after %d passes the last word is %T %+v", o.Passes, o.Last, o.Last)
 }
 
 func (w *World) anyHung() bool {

@@ -116,10 +116,10 @@ func (w *World) checkDefragment(l *life, step plan.DefragmentMember) {
 		return
 	}
 	if v := w.voters(l); v.Healthy < v.Total {
-		w.violate(2, "%s is defragmented while %d of %d voters are healthy", step.Name, v.Healthy, v.Total)
+		w.violate(QuorumIsKept, "%s is defragmented while %d of %d voters are healthy", step.Name, v.Healthy, v.Total)
 	}
 	if slices.ContainsFunc(l.entries, func(e entry) bool { return e.learner }) {
-		w.violate(1, "%s is defragmented while a member is added", step.Name)
+		w.violate(OneChangeAtATime, "%s is defragmented while a member is added", step.Name)
 	}
 	w.checkLeader(l, l.entry(step.Name))
 }
@@ -135,7 +135,7 @@ func (w *World) checkDisarm(l *life, step plan.DisarmAlarm) {
 	}
 	for i := range l.entries {
 		if d := w.dataOf(l.entries[i].name); d != nil && d.file >= quota {
-			w.violate(9, "the alarm is disarmed, and %s has no room", l.entries[i].name)
+			w.violate(AlarmsHaveACause, "the alarm is disarmed, and %s has no room", l.entries[i].name)
 		}
 	}
 }
@@ -143,9 +143,9 @@ func (w *World) checkDisarm(l *life, step plan.DisarmAlarm) {
 // checkSpace of a cluster that is done.
 func (w *World) checkSpace(l *life) {
 	if l.noSpace != 0 {
-		w.violate(6, "done, and etcd refuses writes")
+		w.violate(EveryRunSettles, "done, and etcd refuses writes")
 	}
 	if l.accused != 0 {
-		w.violate(6, "done, and etcd refuses requests")
+		w.violate(EveryRunSettles, "done, and etcd refuses requests")
 	}
 }

@@ -29,8 +29,8 @@ func (w *World) Tick() (moved bool) {
 		return gone
 	})
 	moved = w.elect() || moved
-	for i := range w.lives {
-		moved = w.tickLife(&w.lives[i]) || moved
+	for i := range w.incarnations {
+		moved = w.tickLife(&w.incarnations[i]) || moved
 	}
 	if !moved {
 		w.now += 149
@@ -110,7 +110,7 @@ func (w *World) bootOn(p *pod, d *data) (reason, wrong string) {
 	}
 	if why := w.unreadable(p, d); why != "" {
 		if !p.stale {
-			w.violate(8, "%s is started on %s: %s", p.name, p.version, why)
+			w.violate(DataIsReadable, "%s is started on %s: %s", p.name, p.version, why)
 		}
 		return v1beta2.ReasonPodFailing, why
 	}
@@ -134,10 +134,10 @@ func (w *World) start(p *pod) (d *data, wrong string) {
 func (w *World) startNew(l *life, p *pod) (*data, string) {
 	if l == nil || w.startsAnew(l, p) {
 		if w.formed() != nil {
-			w.violate(3, "%s bootstraps a second cluster", p.name)
+			w.violate(OneIdentityOneHistory, "%s bootstraps a second cluster", p.name)
 		}
-		w.lives = append(w.lives, life{id: w.lifeID(p.incarnation), incarnation: p.incarnation, version: minorOf(p.version)})
-		l = &w.lives[len(w.lives)-1]
+		w.incarnations = append(w.incarnations, life{id: w.lifeID(p.incarnation), incarnation: p.incarnation, version: minorOf(p.version)})
+		l = &w.incarnations[len(w.incarnations)-1]
 		for _, name := range p.peers {
 			w.nextID++
 			l.entries = append(l.entries, entry{id: etcd.ID(w.nextID), name: name})
@@ -148,7 +148,7 @@ func (w *World) startNew(l *life, p *pod) (*data, string) {
 	case e == nil:
 		return nil, "the member was removed"
 	case e.ran && w.durable():
-		w.violate(3, "%s starts again under its old identity without its data", p.name)
+		w.violate(OneIdentityOneHistory, "%s starts again under its old identity without its data", p.name)
 	case e.ran:
 		return nil, "the member has already been bootstrapped"
 	}
@@ -178,13 +178,13 @@ func (w *World) startJoin(l *life, p *pod) (*data, string) {
 		return nil, "incompatible with the cluster, which is being downgraded"
 	}
 	if n := minorOf(p.version); !w.statusLost && !l.motley && !p.stale && (n < l.version || n > l.version+1) {
-		w.violate(8, "%s joins a cluster of 3.%d with %s", p.name, l.version, p.version)
+		w.violate(DataIsReadable, "%s joins a cluster of 3.%d with %s", p.name, l.version, p.version)
 	}
 	if len(p.peers) != len(l.entries) || slices.ContainsFunc(l.entries, func(e entry) bool { return !slices.Contains(p.peers, e.name) }) {
 		return nil, "the membership is not that of --initial-cluster"
 	}
 	if e.ran && !e.learner {
-		w.violate(3, "%s joins again under its old identity without its data", p.name)
+		w.violate(OneIdentityOneHistory, "%s joins again under its old identity without its data", p.name)
 	}
 	w.checkReadable(l, p)
 	e.ran, e.caughtUp = true, false
@@ -221,8 +221,8 @@ func (w *World) startSeed(p *pod) (*data, string) {
 		w.nextID++
 		e := entry{id: etcd.ID(w.nextID), name: p.name, ran: true}
 		id := w.lifeID(p.incarnation)
-		w.lives = slices.DeleteFunc(w.lives, func(l life) bool { return l.incarnation == p.incarnation })
-		w.lives = append(w.lives, life{id: id, incarnation: p.incarnation, entries: []entry{e}, revision: revision, restore: r.UID, version: minorOf(p.version)})
+		w.incarnations = slices.DeleteFunc(w.incarnations, func(l life) bool { return l.incarnation == p.incarnation })
+		w.incarnations = append(w.incarnations, life{id: id, incarnation: p.incarnation, entries: []entry{e}, revision: revision, restore: r.UID, version: minorOf(p.version)})
 		return &data{cluster: id, member: e.id, storage: minorOf(p.version)}, ""
 	}
 	return nil, "no snapshot to restore"

@@ -151,8 +151,8 @@ func (w *World) enableDowngrade(l *life, step plan.EnableDowngrade) error {
 // guessVersions are those of a life whose members were put there: that of the lowest, with all that it ever wrote
 // in every raft log.
 func (w *World) guessVersions(s plan.State) {
-	for i := range w.lives {
-		l, highest := &w.lives[i], 0
+	for i := range w.incarnations {
+		l, highest := &w.incarnations[i], 0
 		for _, m := range s.Members {
 			if m.Incarnation != l.incarnation {
 				continue
@@ -198,9 +198,9 @@ var newest = map[string]string{"3.5": "3.5.35", "3.6": version, "3.7": "3.7.3", 
 // checkTemplates: done means that every Pod is what is asked for.
 func (w *World) checkTemplates(l *life) {
 	if l.downgrade != 0 {
-		w.violate(6, "done, and the cluster is on its way down to 3.%d", l.downgrade)
+		w.violate(EveryRunSettles, "done, and the cluster is on its way down to 3.%d", l.downgrade)
 	}
 	if slices.ContainsFunc(w.pods, func(p pod) bool { return p.template != w.template || p.labels != w.labels }) {
-		w.violate(6, "done, and a Pod is not what is asked for")
+		w.violate(EveryRunSettles, "done, and a Pod is not what is asked for")
 	}
 }

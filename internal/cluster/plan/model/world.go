@@ -38,9 +38,9 @@ type World struct {
 	// Crowded: space quotas are used up among other faults.
 	Crowded bool
 
-	pods    []pod
-	volumes []volume
-	lives   []life
+	pods         []pod
+	volumes      []volume
+	incarnations []life
 
 	// now counts seconds; nextID numbers what etcd numbers.
 	now    int
@@ -168,8 +168,8 @@ func (w *World) pick(n int) int {
 	return w.choose(n)
 }
 
-func (w *World) violate(invariant int, format string, a ...any) {
-	w.Violations = append(w.Violations, fmt.Sprintf("invariant %d: ", invariant)+fmt.Sprintf(format, a...))
+func (w *World) violate(invariant Invariant, format string, a ...any) {
+	w.Violations = append(w.Violations, fmt.Sprintf("%s: ", invariant)+fmt.Sprintf(format, a...))
 }
 
 func (w *World) pod(name string) *pod {

@@ -7,28 +7,29 @@ import "github.com/etcd-suite/etcd-operator/api/v1beta2"
 // the spec asks for. Two things take a member's data: its volume is being deleted, or its Pod is to be made again and
 // the data would not be there for the new one, as with emptyDir.
 
-// Why members lose their data.
+// Causes of a loss of data.
 const (
-	losesVolume = "its volume is being deleted"
-	losesPod    = "its Pod is to be made again and its data would go with it"
+	volumeDeleted = "its volume is being deleted"
+	// PodRecreated: the data is in the Pod.
+	PodRecreated = "its Pod is to be recreated and its data would be deleted with it"
 )
 
-// losing says why a member of the cluster is about to lose its data; empty where it is not.
-func (s State) losing(m Member) string {
+// leavingCause says why a member of the cluster is about to lose its data; empty where it is not.
+func (s State) leavingCause(m Member) string {
 	switch {
 	case !m.InMembership || m.Incarnation != s.Incarnation:
 		return ""
 	case m.Volume == VolumeDeleting:
-		return losesVolume
+		return volumeDeleted
 	case s.goesWithPod(m) && s.stale(m) != nil && s.mayRoll():
-		return losesPod
+		return PodRecreated
 	}
 	return ""
 }
 
-// losers are the members that are about to lose their data.
-func (s State) losers() []Member {
-	return s.where(func(m Member) bool { return s.losing(m) != "" })
+// leavingMembers are the members that are about to lose their data.
+func (s State) leavingMembers() []Member {
+	return s.where(func(m Member) bool { return s.leavingCause(m) != "" })
 }
 
 // goesWithPod says whether a member has data that is not there for its next Pod: it is in the Pod, or on a volume that
@@ -48,31 +49,31 @@ func (s State) mayRoll() bool {
 
 // inPlace says whose place a member takes that is added; empty where it takes nobody's.
 func (s State) inPlace() string {
-	losers := s.losers()
-	if len(losers) == 0 || s.surplus() < 0 {
+	leaving := s.leavingMembers()
+	if len(leaving) == 0 || s.surplus() < 0 {
 		return ""
 	}
-	return " in the place of another: member " + losers[0].Name + " is to go, because " + s.losing(losers[0])
+	return " to replace member " + leaving[0].Name + ", because " + s.leavingCause(leaving[0])
 }
 
-// crowdedOut: the learner that is to take the place of such a member finds no host beside all the others, as with
+// replacementUnschedulable: the learner that is to take the place of such a member finds no host beside all the others, as with
 // antiAffinity and as many hosts as members.
-func (s State) crowdedOut() Step {
+func (s State) replacementUnschedulable() Step {
 	learner, ok := s.learner()
 	if !ok || learner.Pod != PodBlocked || learner.PodReason != v1beta2.ReasonPodUnschedulable {
 		return nil
 	}
-	losers := s.losers()
-	if len(losers) == 0 {
+	leaving := s.leavingMembers()
+	if len(leaving) == 0 {
 		return nil
 	}
-	first, wayOut := losers[0], "add one"
-	if s.losing(first) == losesPod {
+	first, wayOut := leaving[0], "add one"
+	if s.leavingCause(first) == PodRecreated {
 		wayOut += ", or set the change back"
 	}
 	return Wait{
-		Why: learner.PodReason,
-		Message: "member " + learner.Name + ": " + learner.PodMessage + "; it is to take the place of member " + first.Name + ", because " + s.losing(first) +
+		Reason: learner.PodReason,
+		Message: "member " + learner.Name + ": " + learner.PodMessage + "; it is to take the place of member " + first.Name + ", because " + s.leavingCause(first) +
 			", and needs a host of its own beside all others until then: " + wayOut,
 		Stalled: true,
 	}

@@ -47,7 +47,7 @@ func TestPlanReplaceStale(t *testing.T) {
 	old := everyImage("3.6.15")
 	add := func(i int) Step { return AddLearner{Name: nameOf(i), PeerURL: peerURLOf(i)} }
 	remove := func(i int) Step {
-		return RemoveMember{ID: state(members(5)).Members[i].ID, Name: nameOf(i), Replace: losesPod}
+		return RemoveMember{ID: state(members(5)).Members[i].ID, Name: nameOf(i), Cause: PodRecreated}
 	}
 	planTests{
 		"adds a learner before a member goes that spec.pod asks another Pod of": {
@@ -71,7 +71,7 @@ func TestPlanReplaceStale(t *testing.T) {
 		},
 		"removes nobody while the learner is catching up": {
 			state(formed, members(3), allOutdated, with(3, learner, pod(PodStarting)), ephemeral),
-			Wait{Why: v1beta2.ReasonScaling, Message: "member " + nameOf(3) + " is catching up"},
+			Wait{Reason: v1beta2.ReasonScaling, Message: "Member " + nameOf(3) + " is catching up with the leader."},
 		},
 		"removes the newest of those that are not as asked for when there is one more that is": {
 			state(formed, members(4), allOutdated, with(3, upToDate), ephemeral), remove(2),
@@ -93,7 +93,7 @@ func TestPlanReplaceStale(t *testing.T) {
 		},
 		"adds nobody while a member is down": {
 			state(formed, members(3), allOutdated, with(1, pod(PodStarting)), ephemeral),
-			Wait{Why: v1beta2.ReasonSettling, Message: "member " + nameOf(1) + " is starting"},
+			Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(1) + " is starting."},
 		},
 		"removes the learner that was made for what is no longer asked for": {
 			state(formed, members(3), allOutdated, with(3, learner, outdated), ephemeral), remove(3),
@@ -109,17 +109,17 @@ func TestPlanReplaceStale(t *testing.T) {
 		},
 		"says which host a learner lacks that is to take a member's place": {
 			state(formed, members(3), with(1, outdated), with(3, unplaced), ephemeral),
-			Wait{Why: v1beta2.ReasonPodUnschedulable, Stalled: true, Message: "member " + nameOf(3) + ": " + noHost + takesPlace + nameOf(1) +
-				", because its Pod is to be made again and its data would go with it, and needs a host of its own beside all others until then: add one, or set the change back"},
+			Wait{Reason: v1beta2.ReasonPodUnschedulable, Stalled: true, Message: "member " + nameOf(3) + ": " + noHost + takesPlace + nameOf(1) +
+				", because its Pod is to be recreated and its data would be deleted with it, and needs a host of its own beside all others until then: add one, or set the change back"},
 		},
 		"says it of a member whose volume is being deleted, too": {
 			state(formed, members(3), with(1, volume(VolumeDeleting)), with(3, unplaced)),
-			Wait{Why: v1beta2.ReasonPodUnschedulable, Stalled: true, Message: "member " + nameOf(3) + ": " + noHost + takesPlace + nameOf(1) +
+			Wait{Reason: v1beta2.ReasonPodUnschedulable, Stalled: true, Message: "member " + nameOf(3) + ": " + noHost + takesPlace + nameOf(1) +
 				", because its volume is being deleted, and needs a host of its own beside all others until then: add one"},
 		},
 		"replaces one whose image cannot be had any more when another is asked for": {
 			state(formed, members(3), with(1, blockedBy(v1beta2.ReasonImageUnavailable), unreadyFor(time.Hour)), ephemeral, func(s *State) { s.Spec.Repository = "mirror/etcd" }),
-			RemoveMember{ID: 2, Name: nameOf(1), Replace: isDead},
+			RemoveMember{ID: 2, Name: nameOf(1), Cause: isDead},
 		},
 		"brings members to a volume that had none": {
 			state(formed, members(3), allOutdated, ephemeral, func(s *State) { s.Spec.Pod = nil }), add(3),
@@ -133,7 +133,7 @@ func TestPlanReplaceStale(t *testing.T) {
 		},
 		"restarts nobody for other authorities without a quorum, and says what to put back": {
 			state(formed, managed, members(1), size(1), noQuorum, with(0, unreadyFor(time.Hour), func(m *Member) { m.Trust, m.Loaded = "former", "certificates" }), ephemeral, secureOnly),
-			Wait{Why: v1beta2.ReasonQuorumLost, Stalled: true, Message: "quorum is lost: the members that have data have had their time and do not agree (" + nameOf(0) +
+			Wait{Reason: v1beta2.ReasonQuorumLost, Stalled: true, Message: "quorum is lost: the members that have data have had their time and do not agree (" + nameOf(0) +
 				"); nothing is removed: bring them back, or put the authorities back into the TLS Secrets that the members were started with, for to restart them is to lose their data, or apply an EtcdRestore to go on from a snapshot"},
 		},
 		"takes members from their volumes": {
@@ -154,11 +154,11 @@ func TestPlanReplaceStaleVersion(t *testing.T) {
 	planTests{
 		"replaces nobody by a version that is refused": {
 			state(formed, members(3), ofVersion("3.8.0"), ephemeral),
-			Wait{Why: v1beta2.ReasonVersionNotSupported, Message: "etcd is upgraded one minor version at a time: set version to the newest 3.7 before 3.8.0", Stalled: true},
+			Wait{Reason: v1beta2.ReasonVersionNotSupported, Message: "etcd is upgraded one minor version at a time: set version to the newest 3.7 before 3.8.0", Stalled: true},
 		},
 		"nor for another spec.pod before that is settled": {
 			state(formed, members(3), allOutdated, ofVersion("3.8.0"), ephemeral),
-			Wait{Why: v1beta2.ReasonVersionNotSupported, Message: "etcd is upgraded one minor version at a time: set version to the newest 3.7 before 3.8.0", Stalled: true},
+			Wait{Reason: v1beta2.ReasonVersionNotSupported, Message: "etcd is upgraded one minor version at a time: set version to the newest 3.7 before 3.8.0", Stalled: true},
 		},
 		"prepares for 3.7 before a member of it joins": {
 			state(formed, members(3), up, data("3.6.0", ""), ephemeral), RecordVersionChange{To: "3.7", Step: v1beta2.VersionChangePreparing, Index: 40},
@@ -177,7 +177,7 @@ func TestPlanReplaceStaleVersion(t *testing.T) {
 			state(formed, members(3), everyImage("3.5.35"), down, with(1, withImage("3.6.16")), ephemeral), add,
 		},
 		"refuses to go down a minor version, for nobody could join": {
-			state(formed, members(3), down, data("3.6.0", ""), ephemeral), Wait{Why: v1beta2.ReasonVersionNotSupported, Message: noWayDown, Stalled: true},
+			state(formed, members(3), down, data("3.6.0", ""), ephemeral), Wait{Reason: v1beta2.ReasonVersionNotSupported, Message: noWayDown, Stalled: true},
 		},
 		"and calls a way down off that was begun": {
 			state(formed, members(3), down, data("3.5.0", "3.5.0"), ephemeral), CancelDowngrade{From: "3.5"},
@@ -206,11 +206,11 @@ func TestANewMemberGetsTheVersionThatIsReplacedTo(t *testing.T) {
 
 func TestALearnerThatTakesAPlaceSaysWhose(t *testing.T) {
 	s := state(formed, members(3), with(1, outdated), ephemeral)
-	want := "adding member " + nameOf(3) + " in the place of another: member " + nameOf(1) + " is to go, because its Pod is to be made again and its data would go with it"
-	if got := Describe(s, Plan(s)); got != want {
+	want := "The operator is adding member " + nameOf(3) + " to replace member " + nameOf(1) + ", because its Pod is to be recreated and its data would be deleted with it."
+	if got := Describe(s, Plan(s)).Message; got != want {
 		t.Errorf("message %q, want %q", got, want)
 	}
-	if got := Describe(state(formed, members(3), size(4)), AddLearner{Name: "x"}); strings.Contains(got, "place") {
+	if got := Describe(state(formed, members(3), size(4)), AddLearner{Name: "x"}).Message; strings.Contains(got, "place") {
 		t.Errorf("message %q of a cluster that grows", got)
 	}
 }

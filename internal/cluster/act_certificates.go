@@ -14,34 +14,31 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
 
-// actTLS does the steps of certificates. Each Secret is written as it was read, or not at all.
-func (r *Reconciler) actTLS(ctx context.Context, v *view, step plan.Step) error {
+// actOnCertificates does the steps of certificates. Each Secret is written as it was read, or not at all.
+func (r *Reconciler) actOnCertificates(ctx context.Context, v *view, step plan.Step) error {
 	switch step := step.(type) {
-	case plan.MakeAuthority:
-		return r.makeAuthority(ctx, v)
-	case plan.ReplaceAuthority:
-		return r.replaceAuthority(ctx, v)
-	case plan.ForgetAuthority:
-		return r.forgetAuthority(ctx, v)
+	case plan.CreateCA:
+		return r.createCA(ctx, v)
+	case plan.ReplaceCA:
+		return r.replaceCA(ctx, v)
+	case plan.RemovePreviousCA:
+		return r.removePreviousCA(ctx, v)
 	case plan.RequestCertificates:
 		return r.requestCertificates(ctx, v)
-	case plan.HandOutCertificates:
-		return r.handOut(ctx, v, step)
-	case plan.LoadCertificates:
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: v.Namespace, Name: step.Name}}
-		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, annotationLoaded, step.Loaded)
-		return wrap("mark", pod, r.Client.Patch(ctx, pod, client.RawPatch("application/merge-patch+json", patch)))
+	case plan.WriteCertificates:
+		return r.writeCertificates(ctx, v, step)
+	default:
+		return fmt.Errorf("step %T is not about certificates", step)
 	}
-	return nil
 }
 
-func (r *Reconciler) newAuthority(v *view) (*pki.Authority, error) {
+func (r *Reconciler) newCA(v *view) (*pki.Authority, error) {
 	return pki.NewAuthority(v.Name+"."+v.Namespace+" etcd", v.Now, v.Validity().CADuration)
 }
 
-// makeAuthority makes the first authority. One that another pass made meanwhile stays.
-func (r *Reconciler) makeAuthority(ctx context.Context, v *view) error {
-	authority, err := r.newAuthority(v)
+// createCA makes the first authority. One that another pass made meanwhile stays.
+func (r *Reconciler) createCA(ctx context.Context, v *view) error {
+	authority, err := r.newCA(v)
 	if err != nil {
 		return err
 	}
@@ -51,9 +48,9 @@ func (r *Reconciler) makeAuthority(ctx context.Context, v *view) error {
 	}))
 }
 
-// replaceAuthority adds another authority; the one before stays beside it, with its key, in the same write.
-func (r *Reconciler) replaceAuthority(ctx context.Context, v *view) error {
-	authority, err := r.newAuthority(v)
+// replaceCA adds another authority; the one before stays beside it, with its key, in the same write.
+func (r *Reconciler) replaceCA(ctx context.Context, v *view) error {
+	authority, err := r.newCA(v)
 	if err != nil {
 		return err
 	}
@@ -68,8 +65,8 @@ func (r *Reconciler) replaceAuthority(ctx context.Context, v *view) error {
 	})
 }
 
-// forgetAuthority removes the previous authority and its key: no Secret of members and clients holds it any more.
-func (r *Reconciler) forgetAuthority(ctx context.Context, v *view) error {
+// removePreviousCA removes the previous authority and its key: no Secret of members and clients holds it any more.
+func (r *Reconciler) removePreviousCA(ctx context.Context, v *view) error {
 	before := v.material.CA
 	data := maps.Clone(before.Data)
 	delete(data, plan.PreviousCACertKey)
@@ -82,10 +79,10 @@ func (v *view) rotated() map[string]string {
 	return map[string]string{v1beta2.AnnotationRotateCA: v.material.Rotate}
 }
 
-// handOut writes what differs of the Secrets that members and clients use.
-func (r *Reconciler) handOut(ctx context.Context, v *view, step plan.HandOutCertificates) error {
+// writeCertificates writes what differs of the Secrets that members and clients use.
+func (r *Reconciler) writeCertificates(ctx context.Context, v *view, step plan.WriteCertificates) error {
 	for _, u := range plan.Usages {
-		after, err := v.material.HandOut(v.State, u, step)
+		after, err := v.material.NewSecret(v.State, u, step)
 		if err != nil {
 			return err
 		}

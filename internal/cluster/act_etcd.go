@@ -1,0 +1,42 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+)
+
+// defragmentTimeout is how long a pass waits. The member goes on by itself, and answers again when it is through.
+const defragmentTimeout = 10 * time.Second
+
+// actOnEtcd does the steps that ask something of etcd.
+func (r *Reconciler) actOnEtcd(ctx context.Context, v *view, step plan.Step) error {
+	switch step := step.(type) {
+	case plan.AddLearner:
+		return r.addMember(ctx, v, step)
+	case plan.PromoteLearner:
+		return r.withServing(v, "", func(member Etcd) error { return member.Promote(ctx, step.ID) })
+	case plan.RemoveMember:
+		return r.withServing(v, step.Name, func(member Etcd) error { return member.Remove(ctx, step.ID) })
+	case plan.MoveLeader:
+		return r.with(v, step.From, func(member Etcd) error { return member.MoveLeader(ctx, step.To) })
+	case plan.EnableDowngrade:
+		return r.withServing(v, "", func(member Etcd) error { return member.EnableDowngrade(ctx, step.To) })
+	case plan.CancelDowngrade:
+		return r.withServing(v, "", func(member Etcd) error { return member.CancelDowngrade(ctx) })
+	case plan.CompactHistory:
+		return r.withServing(v, "", func(member Etcd) error { return member.Compact(ctx, step.Revision) })
+	case plan.DisarmAlarm:
+		return r.withServing(v, "", func(member Etcd) error { return member.Disarm(ctx, step.Alarm) })
+	case plan.DefragmentMember:
+		return r.with(v, step.Name, func(member Etcd) error {
+			ctx, cancel := context.WithTimeout(ctx, defragmentTimeout)
+			defer cancel()
+			return member.Defragment(ctx)
+		})
+	default:
+		return fmt.Errorf("step %T asks nothing of etcd", step)
+	}
+}

@@ -1,0 +1,26 @@
+package plan
+
+import "github.com/etcd-suite/etcd-operator/api/v1beta2"
+
+// deleting: the garbage collector takes what the cluster owns.
+func deleting(s State) Step {
+	if !s.Deleting {
+		return nil
+	}
+	return Idle{Reason: v1beta2.ReasonDeleting, Message: "The EtcdCluster is being deleted, and Kubernetes deletes what it owns."}
+}
+
+func paused(s State) Step {
+	if !s.Spec.Paused {
+		return nil
+	}
+	return Idle{Reason: v1beta2.ReasonPaused, Message: "spec.paused is true, so the operator changes nothing. Set it to false to resume."}
+}
+
+// missingSecrets: without them Pods would hang and members could not be asked.
+func missingSecrets(s State) Step {
+	if s.SecretProblem == "" {
+		return nil
+	}
+	return Wait{Reason: v1beta2.ReasonSecretMissing, Message: s.SecretProblem, Stalled: true}
+}

@@ -1,0 +1,60 @@
+package plan
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
+)
+
+// ApplyServices makes the headless Service, and the client Service for an incarnation.
+type ApplyServices struct {
+	Incarnation int32
+	ClusterID   string
+	// RestoreUID is that of the EtcdRestore that made the incarnation.
+	RestoreUID types.UID
+}
+
+func (ApplyServices) describe(State) planning.Description {
+	return planning.Description{
+		Reason:  v1beta2.ReasonCreating,
+		Message: "The operator is creating the Services.",
+		Requeue: requeueSoon,
+	}
+}
+
+// applyServices come first: members find each other by the headless one. The one for clients selects nobody until the
+// cluster has formed for good, so that nothing is acknowledged to a client that could yet start over.
+func applyServices(s State) Step {
+	var incarnation int32
+	if s.Formed() {
+		incarnation = s.Incarnation
+	}
+	current := s.Services.HeadlessCurrent && s.Services.ClientCurrent &&
+		s.Services.ClientIncarnation == incarnation && s.Services.ClientClusterID == s.ClusterID && s.Services.ClientRestoreUID == s.madeBy()
+	if current {
+		return nil
+	}
+	return ApplyServices{Incarnation: incarnation, ClusterID: s.ClusterID, RestoreUID: s.madeBy()}
+}
+
+// AddToService lets the client Service select a member that votes.
+type AddToService struct{ Name string }
+
+func (step AddToService) describe(State) planning.Description {
+	return planning.Description{
+		Reason:  v1beta2.ReasonScaling,
+		Message: "The operator is adding member " + step.Name + " to the client Service.",
+		Requeue: requeueSoon,
+	}
+}
+
+// addToService lets clients reach a member once it votes: a learner refuses most requests.
+func addToService(s State) Step {
+	for _, m := range s.Current() {
+		if m.InMembership && m.Started && !m.Learner && !m.InService && m.Pod == PodRunning && m.Start != StartForce {
+			return AddToService{Name: m.Name}
+		}
+	}
+	return nil
+}
