@@ -9,7 +9,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
-// firstIncarnation is the life that a cluster is bootstrapped with.
+// FirstIncarnation is the incarnation that a cluster is bootstrapped with.
 const FirstIncarnation int32 = 1
 
 // waitForRestore: a cluster that was made together with its restore boots from it and never empty, whichever of the two

@@ -62,6 +62,7 @@ type Usage struct {
 	Certificate string
 }
 
+// Usages are all of them.
 var Usages = []Usage{
 	{"peer", v1beta2.PeerSecretSuffix, v1beta2.PeerCertKey, v1beta2.PeerKeyKey, v1beta2.PeerCAKey, "-peer"},
 	{"server", v1beta2.ServerSecretSuffix, v1beta2.ServerCertKey, v1beta2.ServerKeyKey, v1beta2.ServerCAKey, "-server"},

@@ -87,6 +87,7 @@ func (s State) Token(incarnation int32) string {
 // ClientService is the name of the Service for clients.
 func (s State) ClientService() string { return s.Name + "-client" }
 
+// URL is an address of a member.
 func URL(secure bool, host string, port int32) string {
 	scheme := "http"
 	if secure {

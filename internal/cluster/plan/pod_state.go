@@ -10,7 +10,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// etcdContainer is the name of the container of a member's Pod that etcd runs in.
+// EtcdContainer is the name of the container of a member's Pod that etcd runs in.
 const EtcdContainer = "etcd"
 
 // scheduling is how long a scheduler may take to find a place, or to learn of the volume, before it is news.
@@ -64,6 +64,7 @@ func whyWaiting(c corev1.ContainerStatus) (reason, message string) {
 // maxMessage bounds what a container's words take of a condition.
 const maxMessage = 512
 
+// LastLine is the last line that a container wrote, bounded so that it fits into a condition.
 func LastLine(text string) string {
 	text = strings.TrimSpace(text)
 	if i := strings.LastIndexByte(text, '\n'); i >= 0 {
