@@ -98,7 +98,7 @@ const (
 	ReasonVolumeCannotGrow = "VolumeCannotGrow"
 	// ReasonNoSpace means that a member has used up its space quota, so etcd refuses writes.
 	ReasonNoSpace = "NoSpace"
-	// ReasonDefragmenting means that a member is being defragmented and does not answer meanwhile.
+	// ReasonDefragmenting means that a member is being defragmented. It does not answer until that is done.
 	ReasonDefragmenting = "Defragmenting"
 	// ReasonDataCorrupt means that etcd has raised a CORRUPT alarm because the data of a member differs.
 	ReasonDataCorrupt = "DataCorrupt"

@@ -125,10 +125,9 @@ type EtcdBackupStatus struct {
 	// Generation of the spec that this status describes. It is -1 until the operator has seen the object.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// Conditions of the snapshots: Ready, Complete (a single snapshot is stored and verified), Failed (it ended
-	// without a snapshot), Running (a snapshot is being taken), Stalled (you have to act), Verified (result of reading
-	// the last snapshot back) and Pruned (result of removing old snapshots). The reason of Ready is listed in
-	// docs/operations.md.
+	// Conditions of the snapshots. Ready: see its reason in docs/operations.md. Complete: a single snapshot is stored
+	// and verified. Failed: it ended without a snapshot. Running: a snapshot is being taken. Stalled: you have to act.
+	// Verified: the result of reading the last snapshot back. Pruned: the result of removing old snapshots.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -35,8 +35,8 @@ type BackupPolicy struct {
 	// +kubebuilder:validation:Minimum=0
 	MaxBackups int `json:"maxBackups,omitempty"`
 
-	// Schedule of a series in cron format: minute, hour, day of the month, month, day of the week (0-6), for example
-	// "0 3 * * *". The names @hourly, @daily, @weekly, @monthly and @yearly are allowed, too. After any number of
+	// Schedule of a series in cron format. The five fields are minute, hour, day of the month, month and day of the
+	// week (0-6). Example: "0 3 * * *". The names @hourly, @daily, @weekly, @monthly and @yearly are allowed, too. After any number of
 	// missed runs the operator takes one snapshot. Default: no schedule.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256

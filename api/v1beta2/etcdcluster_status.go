@@ -21,9 +21,9 @@ type EtcdClusterStatus struct {
 	// Generation of the spec that this status describes. It is -1 until the operator has seen the object.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// Conditions of the cluster: Ready (it matches the spec), Available (a quorum serves clients), Progressing (the
-	// operator is changing something), Degraded (a member is missing or does not answer) and Stalled (you have to
-	// act). The reason of Ready is listed in docs/operations.md.
+	// Conditions of the cluster. Ready: it matches the spec; see its reason in docs/operations.md. Available: a quorum
+	// serves clients. Progressing: the operator is changing something. Degraded: a member is missing or does not
+	// answer. Stalled: you have to act.
 	//
 	// Conditions written by coreos/etcd-operator have a field lastUpdateTime. It is accepted and has no effect.
 	// +optional
@@ -181,8 +181,8 @@ type ClusterRestoreStatus struct {
 	// What the restore is waiting for, or why it failed.
 	// +optional
 	Message string `json:"message,omitempty"`
-	// Progress of the step, 0 to 100: the share of the snapshot that the seed has read and restored, or while Growing
-	// the share of members that serve.
+	// Progress of the step, 0 to 100. While Seeding it is the share of the snapshot that is read and restored. While
+	// Growing it is the share of members that serve.
 	// +optional
 	Percent int32 `json:"percent,omitempty"`
 	// Number of the incarnation that the restore creates.

@@ -112,9 +112,9 @@ type EtcdRestoreStatus struct {
 	// Generation of the spec that this status describes. It is -1 until the operator has seen the object.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// Conditions of the restore: Ready, Verified (the snapshot is verified), Restoring (the cluster has started the
-	// restore), Complete, Failed (it ended without a restored cluster) and Stalled (you have to act). The reason of
-	// Ready is listed in docs/operations.md.
+	// Conditions of the restore. Ready: see its reason in docs/operations.md. Verified: the snapshot is verified.
+	// Restoring: the cluster has started the restore. Complete: the cluster is restored. Failed: the restore ended
+	// without a restored cluster. Stalled: you have to act.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -127,8 +127,8 @@ type EtcdRestoreStatus struct {
 	// +optional
 	Reason string `json:"reason,omitempty"`
 
-	// Progress of the step that the reason of Ready names, 0 to 100: the share of bytes read while Verifying and
-	// Seeding, or the share of members that serve while Growing.
+	// Progress of the step that the reason of Ready names, 0 to 100. While Verifying and Seeding it is the share of
+	// bytes read. While Growing it is the share of members that serve.
 	// +optional
 	Percent int32 `json:"percent,omitempty"`
 	// Why the operator chose this snapshot. It is empty if the spec names the snapshot.

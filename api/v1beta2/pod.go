@@ -29,7 +29,7 @@ type PodPolicy struct {
 	// different nodes.
 	// +optional
 	Affinity *corev1.Affinity `json:"affinity,omitempty"`
-	// Requires a node of its own for every member. A member without a free node stays Pending. It has no effect
+	// Requires a node of its own for every member. A member without a free node remains Pending. It has no effect
 	// together with affinity. Default: false.
 	// +optional
 	AntiAffinity bool `json:"antiAffinity,omitempty"`

@@ -12,7 +12,7 @@ const (
 	wantSize    = "spec.size: size must be 1 to 7: write 3 (tolerates the loss of one member) or 5 (tolerates the loss of two)"
 	wantVersion = `spec.version: version must be three numbers in quotes: write for example "3.6.16"`
 	wantLong    = "<nil>: the name of an EtcdCluster can have at most 52 characters, because its members' names add 11: choose a shorter name"
-	wantName    = "<nil>: the name of an EtcdCluster is also the name of a Service: use lower-case letters, digits and '-', start with a letter and end with a letter or digit"
+	wantName    = "<nil>: the name of an EtcdCluster is also the name of a Service. Use lower-case letters, digits and '-'. Start with a letter, and end with a letter or digit"
 	wantLabels  = "spec.pod.labels: the label keys app, etcd_* and etcd.database.coreos.com/* are reserved for the operator: choose other keys"
 	wantGrace   = `spec.recovery.memberReplacementGrace: memberReplacementGrace must be at least 30s, because a restarting member needs that long: write for example "5m"`
 	wantVolume  = "spec: quorumLoss: ForceNewCluster needs a volume, and pod.emptyDir has none: remove one of the two; without volumes, recover with an EtcdRestore"
@@ -136,7 +136,7 @@ func pairs(n int) string {
 
 func TestTLSOfAFormedClusterCannotChange(t *testing.T) {
 	const plain, static, managed = "{}", "{static: {member: {peerSecret: peer}}}", "{managed: {}}"
-	const refusal = "spec.TLS cannot be turned on or off or get another source of certificates after the cluster has formed: save a snapshot and restore it into a new EtcdCluster instead"
+	const refusal = "after the cluster has formed, spec.TLS cannot be turned on or off or get another source of certificates. Save a snapshot and restore it into a new EtcdCluster instead"
 	tests := map[string]struct {
 		from, to string
 		formed   bool
