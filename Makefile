@@ -22,7 +22,7 @@ GOLANGCI_LINT  := go tool -modfile=hack/tools/golangci-lint.mod golangci-lint
 CRDS       := charts/etcd-operator/files/crds
 
 # What the tests run against: each is built once and kept in the user's cache.
-INTEGRATION_PROGRAMS := kubernetes etcd-3.5 etcd-3.6 etcd-3.7 versitygw fake-gcs
+INTEGRATION_PROGRAMS := kubernetes etcd-3.5 etcd-3.6 etcd-3.7 versitygw fake-gcs azurite
 CHART_PROGRAMS       := kubernetes etcd-3.6 helm
 E2E_PROGRAMS         := kubernetes etcd-3.4 etcd-3.5 etcd-3.6 etcd-3.7 containerd cni coredns local-path helm versitygw fake-gcs cert-manager
 DEMO_PROGRAMS        := kubernetes etcd-3.6 containerd cni coredns local-path helm versitygw
@@ -74,7 +74,8 @@ simulate: ## A million steps of the planner in random worlds, others each time; 
 	SIM_SEED=$(or $(SIM_SEED),random) go test -count=1 -v -run TestRandomFaults ./internal/cluster
 
 .PHONY: integration
-integration: deps ## Tests against a real kube-apiserver, real etcd, a real S3 server and a GCS emulator
+integration: deps ## Tests against a real kube-apiserver, real etcd, a real S3 server, and emulators of GCS and Azure
+	@hack/deps.sh node
 	@$(LOCALKUBE) build $(INTEGRATION_PROGRAMS)
 	TEST_BIN="$(TEST_BIN)" go test -shuffle=on -timeout 20m ./test/integration/... ./test/conformance/
 
@@ -122,7 +123,7 @@ verify: generate ## Fail if generated files or go.mod are not what they should b
 	go mod tidy
 	@git diff --exit-code -- api $(CRDS) go.mod go.sum || { echo "generated files differ: run make generate and commit"; exit 1; }
 	@test -z "$$(git ls-files --others --exclude-standard -- api $(CRDS))" || { echo "generated files are not committed"; exit 1; }
-	@! go list -deps ./cmd/cluster-operator | grep -E 'aws-sdk-go|cloud.google.com/go/storage|go.etcd.io/etcd/etcdutl' || { echo "cluster-operator must link no object store and no etcdutl"; exit 1; }
+	@! go list -deps ./cmd/cluster-operator | grep -E 'aws-sdk-go|cloud.google.com/go/storage|Azure/azure-sdk-for-go|go.etcd.io/etcd/etcdutl' || { echo "cluster-operator must link no object store and no etcdutl"; exit 1; }
 
 .PHONY: deps
 deps: ## Install what is missing of the system's packages (Debian, root)

@@ -102,7 +102,7 @@ func TestPlan(t *testing.T) {
 	secretMissing := func(s *State) { s.SecretProblem = "create Secret aws" }
 	running := attempt(Attempt{Generation: 1, Number: 1})
 	ended := attempt(Attempt{Generation: 1, Number: 1, Result: &Result{}})
-	abs := func(s *State) { s.Spec.StorageType = v1beta2.StorageABS }
+	oss := func(s *State) { s.Spec.StorageType = v1beta2.StorageOSS }
 
 	tests := map[string]struct {
 		state State
@@ -137,7 +137,7 @@ func TestPlan(t *testing.T) {
 		"the same in a series that succeeded before":                       {series(proven(2*time.Hour), stopped(1, time.Second)), Backoff{At: t0.Add(4 * time.Second), Interrupted: true}},
 		"tries again after an attempt that the operator did not survive":   {one(stopped(1, time.Minute)), TakeSnapshot{Number: 2}},
 		"waits for a Secret":                           {one(secretMissing), Wait{Why: "SecretMissing", Message: "create Secret aws", Again: secretPeriod}},
-		"refuses before it looks at anything else":     {one(abs, secretMissing), Refuse{Why: "StorageNotSupported", Message: problemOf(abs)}},
+		"refuses before it looks at anything else":     {one(oss, secretMissing), Refuse{Why: "StorageNotSupported", Message: problemOf(oss)}},
 		"ends the attempt of an old spec":              {one(running, edited), Cancel{}},
 		"drops the result of an old spec":              {one(ended, edited), Cancel{}},
 		"ends the attempt of what is being deleted":    {one(running, deleted), Cancel{}},

@@ -1,6 +1,6 @@
 // Package objstore keeps immutable objects under flat keys in a bucket: four
-// methods, an error contract, and nothing of any vendor. The packages s3, gcs
-// and file implement it, and objstoretest is the contract as a test suite.
+// methods, an error contract, and nothing of any vendor. The packages s3, gcs,
+// abs and file implement it, and objstoretest is the contract as a test suite.
 package objstore
 
 import (

@@ -1,5 +1,6 @@
 // Package servers starts the real programs that integration tests run against:
-// etcd, an S3 server (versitygw) and a GCS emulator (fake-gcs-server). Each
+// etcd, an S3 server (versitygw), a GCS emulator (fake-gcs-server) and one of Azure
+// (azurite). Each
 // listens on free loopback ports, keeps its data in the test's temporary
 // directory, is ended by t.Cleanup, and shows the end of its log when the test
 // has failed.
