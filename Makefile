@@ -24,7 +24,7 @@ CRDS       := charts/etcd-operator/files/crds
 GENERATED  := api $(CRDS) docs/api.md
 
 # Programs that the tests run against. Each is built once and kept in the user's cache.
-INTEGRATION_PROGRAMS := kubernetes etcd-3.5 etcd-3.6 etcd-3.7 versitygw fake-gcs
+INTEGRATION_PROGRAMS := kubernetes etcd-3.5 etcd-3.6 etcd-3.7 versitygw fake-gcs azurite
 CHART_PROGRAMS       := kubernetes etcd-3.6 helm
 E2E_PROGRAMS         := kubernetes etcd-3.4 etcd-3.5 etcd-3.6 etcd-3.7 containerd cni coredns local-path helm versitygw fake-gcs cert-manager
 DEMO_PROGRAMS        := kubernetes etcd-3.6 containerd cni coredns local-path helm versitygw
@@ -78,7 +78,8 @@ simulate: ## Run a million steps of the planner in random worlds; SIM_SEED=n rep
 	SIM_SEED=$(or $(SIM_SEED),random) go test -count=1 -v -run TestRandomFaults ./internal/cluster/plan
 
 .PHONY: integration
-integration: deps ## Run the tests against a real kube-apiserver, real etcd, a real S3 server and a GCS emulator
+integration: deps ## Run the tests against a real kube-apiserver, real etcd, a real S3 server, and emulators of GCS and Azure
+	@hack/deps.sh node
 	@$(LOCALKUBE) build $(INTEGRATION_PROGRAMS)
 	TEST_BIN="$(TEST_BIN)" go test -shuffle=on -timeout 20m ./test/integration/... ./test/conformance/
 
@@ -130,7 +131,7 @@ verify: generate ## Fail if generated files or go.mod are out of date
 	go mod tidy
 	@git diff --exit-code -- $(GENERATED) go.mod go.sum || { echo "generated files or go.mod are out of date: run make generate and go mod tidy, and commit the result"; exit 1; }
 	@test -z "$$(git ls-files --others --exclude-standard -- $(GENERATED))" || { echo "generated files are not committed: add them to the commit"; exit 1; }
-	@! go list -deps ./cmd/cluster-operator | grep -E 'aws-sdk-go|cloud.google.com/go/storage|go.etcd.io/etcd/etcdutl' || { echo "cluster-operator must not link an object store SDK or etcdutl: remove the import"; exit 1; }
+	@! go list -deps ./cmd/cluster-operator | grep -E 'aws-sdk-go|cloud.google.com/go/storage|Azure/azure-sdk-for-go|go.etcd.io/etcd/etcdutl' || { echo "cluster-operator must not link an object store SDK or etcdutl: remove the import"; exit 1; }
 
 .PHONY: deps
 deps: ## Install missing system packages (needs Debian and root)

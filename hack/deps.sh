@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the missing system packages for the race detector, the prose linter (Vale is partly C++), the images and the TLS
 # example. The local Kubernetes installs its own. This needs Debian and root; on other systems the script prints the names of
-# the missing packages.
+# the missing packages. With the argument node it also installs Node.js and npm, for the Azure emulator of the integration tests.
 set -euo pipefail
 
 missing=()
@@ -10,6 +10,10 @@ command -v g++ >/dev/null || missing+=(g++)
 command -v openssl >/dev/null || missing+=(openssl)
 [ -e /usr/include/stdlib.h ] || missing+=(libc6-dev)
 [ -e /etc/ssl/certs/ca-certificates.crt ] || missing+=(ca-certificates)
+if [ "${1:-}" = node ]; then # the integration tests' Azure emulator
+  command -v node >/dev/null || missing+=(nodejs)
+  command -v npm >/dev/null || missing+=(npm)
+fi
 [ ${#missing[@]} -eq 0 ] && exit 0
 
 if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
@@ -17,5 +21,6 @@ if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
   exit 1
 fi
 echo "installing ${missing[*]}"
-apt-get update -qq
-DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+patience=(-o Acquire::http::Timeout=30 -o Acquire::Retries=3) # a stalled download ends, and is tried again
+apt-get "${patience[@]}" update -qq
+DEBIAN_FRONTEND=noninteractive apt-get "${patience[@]}" install -y -qq --no-install-recommends "${missing[@]}" >/dev/null

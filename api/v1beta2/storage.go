@@ -1,15 +1,15 @@
 package v1beta2
 
-// StorageType names a kind of object store.
+// StorageType is the provider of an object store.
 //
-// It is no enum, because the message of an enum would offer all four.
+// It is not an enum, because the message of an enum would offer OSS.
 //
 // +kubebuilder:validation:MaxLength=64
-// +kubebuilder:validation:XValidation:rule="self in ['S3', 'GCS', 'ABS', 'OSS']",message="write S3 (Amazon S3 and whatever speaks its protocol) or GCS, in capital letters"
+// +kubebuilder:validation:XValidation:rule="self in ['S3', 'GCS', 'ABS', 'OSS']",message="write S3 (Amazon S3 and every store that speaks its protocol), GCS or ABS, in capital letters"
 type StorageType string
 
-// The storage types of coreos/etcd-operator. ABS and OSS are accepted, so that old manifests apply, and refused
-// in the status with what to write instead.
+// The storage types of coreos/etcd-operator. The API accepts OSS so that old manifests apply. The operators refuse it
+// in the status, with what to write instead.
 const (
 	StorageS3  StorageType = "S3"
 	StorageGCS StorageType = "GCS"
@@ -17,47 +17,48 @@ const (
 	StorageOSS StorageType = "OSS"
 )
 
-// Storage is where snapshots are, in the fields that EtcdBackup and EtcdRestore share.
+// Storage is the location of snapshots. EtcdBackup and EtcdRestore share these fields.
 type Storage struct {
-	// s3 names a place in Amazon S3 or a store that speaks its protocol.
+	// The location in Amazon S3, or in a store that speaks its protocol. Required for storage type S3.
 	// +optional
 	S3 *S3Source `json:"s3,omitempty"`
-	// gcs names a place in Google Cloud Storage.
+	// The location in Google Cloud Storage. Required for storage type GCS.
 	// +optional
 	GCS *GCSSource `json:"gcs,omitempty"`
-	// abs named a place in Azure Blob Storage. Accepted so that old manifests apply; not supported.
+	// The location in Azure Blob Storage. Required for storage type ABS.
 	// +optional
 	ABS *ABSSource `json:"abs,omitempty"`
-	// oss named a place in Alibaba Cloud OSS. Accepted so that old manifests apply; OSS speaks the S3 protocol: write s3 with an endpoint.
+	// Not supported. The API accepts this block of coreos/etcd-operator so that old manifests apply. Alibaba Cloud OSS
+	// speaks the S3 protocol: write storage type S3 and an s3 block with an endpoint.
 	// +optional
 	OSS *OSSSource `json:"oss,omitempty"`
 }
 
-// S3Source is a place in S3 or a compatible store.
+// S3Source is a location in S3 or a compatible store.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.serverSideEncryption) || self.serverSideEncryption.type != 'SSE-C' || has(self.awsSecret) && self.awsSecret.size() > 0",message="serverSideEncryption SSE-C needs awsSecret, a Secret with the key sse-customer-key"
 // +kubebuilder:validation:XValidation:rule="!has(self.serverSideEncryption) || self.serverSideEncryption.type != 'SSE-C' || !has(self.endpoint) || !self.endpoint.startsWith('http:')",message="serverSideEncryption SSE-C sends its key with every request: write an https endpoint"
 type S3Source struct {
-	// path is "<bucket>/<key>", taken literally. For a schedule the key is the folder of the series.
+	// The path "<bucket>/<key>" of the snapshot, taken literally. For a schedule, the key is the folder of the series.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1100
 	Path string `json:"path"`
-	// awsSecret names a Secret with "credentials" and "config" in the formats of the AWS command line, or with
-	// access-key-id, secret-access-key and optionally session-token and region. Without it, or without any of these in
-	// it, the ambient identity is used. The Secret may also hold ca.crt (the authority of the endpoint's certificate),
-	// sse-customer-key (32 bytes, or their base64) and age-identity (to read what was encrypted).
+	// The name of a Secret with the keys "credentials" and "config" in the formats of the AWS command line, or
+	// access-key-id, secret-access-key and optionally session-token and region. The Secret may also have ca.crt (the CA of
+	// the endpoint's certificate), sse-customer-key (32 bytes, or their base64) and age-identity (decrypts snapshots).
+	// Default: the ambient identity of the operator, which is also used if the Secret has no credentials.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	AWSSecret string `json:"awsSecret,omitempty"`
-	// endpoint of an S3-compatible store, for example "https://s3.example.com:9000". Empty means Amazon S3.
+	// The URL of an S3-compatible store, for example "https://s3.example.com:9000". Default: Amazon S3.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	Endpoint string `json:"endpoint,omitempty"`
-	// forcePathStyle puts the bucket in the path instead of the host name; most compatible stores need it.
+	// Whether requests have the bucket in the path instead of the host name. Most compatible stores need it. Default: false.
 	// +optional
 	ForcePathStyle bool `json:"forcePathStyle,omitempty"`
-	// region of the bucket. Without it the Secret's "config", then the environment, then us-east-1.
+	// The region of the bucket. Default: that of the Secret's "config", then of the environment, then us-east-1.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Region string `json:"region,omitempty"`
@@ -65,19 +66,20 @@ type S3Source struct {
 	S3Options `json:",inline"`
 }
 
-// GCSSource is a place in Google Cloud Storage.
+// GCSSource is a location in Google Cloud Storage.
 type GCSSource struct {
-	// path is "<bucket>/<key>", taken literally. For a schedule the key is the folder of the series.
+	// The path "<bucket>/<key>" of the snapshot, taken literally. For a schedule, the key is the folder of the series.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1100
 	Path string `json:"path"`
-	// gcpSecret names a Secret with either "credentials.json" or "access-token". Without it, or without either in it,
-	// the ambient identity is used. The Secret may also hold age-identity (to read what was encrypted).
+	// The name of a Secret with either the key "credentials.json" or "access-token". The Secret may also have
+	// age-identity (decrypts snapshots). Default: the ambient identity of the operator, which is also used if the Secret
+	// has no credentials.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	GCPSecret string `json:"gcpSecret,omitempty"`
-	// endpoint of a server that speaks the JSON API, for example an emulator: "http://fake-gcs:4443". Empty means Google.
+	// The URL of a server that speaks the JSON API, for example of an emulator: "http://fake-gcs:4443". Default: Google.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	Endpoint string `json:"endpoint,omitempty"`
@@ -85,32 +87,44 @@ type GCSSource struct {
 	GCSOptions `json:",inline"`
 }
 
-// ABSSource was a place in Azure Blob Storage.
+// ABSSource is a location in Azure Blob Storage.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.endpoint) && self.endpoint.size() > 0 || has(self.absSecret) && self.absSecret.size() > 0",message="abs needs a storage account: write absSecret, a Secret with the key storage-account, or endpoint, its URL https://<account>.blob.core.windows.net"
 type ABSSource struct {
-	// path was "<container>/<key>".
+	// The path "<container>/<key>" of the snapshot, taken literally. For a schedule, the key is the folder of the series.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1100
+	Path string `json:"path"`
+	// The name of a Secret with the keys storage-account and storage-key, and optionally cloud (AzurePublicCloud,
+	// AzureChinaCloud or AzureUSGovernmentCloud; default AzurePublicCloud). The Secret may also have age-identity
+	// (decrypts snapshots). Without storage-key, or without a Secret, the ambient identity of the operator is used.
 	// +optional
-	Path string `json:"path,omitempty"`
-	// absSecret named the Secret with the account.
-	// +optional
+	// +kubebuilder:validation:MaxLength=253
 	ABSSecret string `json:"absSecret,omitempty"`
+	// The URL of the account's blob service, for example "https://example.blob.core.windows.net", or of an emulator:
+	// "http://azurite:10000/example". Default: that of the account in absSecret.
+	// +optional
+	// +kubebuilder:validation:MaxLength=2048
+	Endpoint string `json:"endpoint,omitempty"`
 }
 
-// OSSSource was a place in Alibaba Cloud OSS.
+// OSSSource is a location in Alibaba Cloud OSS, in the fields of coreos/etcd-operator. It is not supported.
 type OSSSource struct {
-	// path was "<bucket>/<key>".
+	// Not supported. The path "<bucket>/<key>" of the snapshot.
 	// +optional
 	Path string `json:"path,omitempty"`
-	// ossSecret named the Secret with the access key.
+	// Not supported. The name of a Secret with the access key.
 	// +optional
 	OSSSecret string `json:"ossSecret,omitempty"`
-	// endpoint of the OSS region.
+	// Not supported. The URL of the OSS region.
 	// +optional
 	Endpoint string `json:"endpoint,omitempty"`
 }
 
 // ClusterReference names an EtcdCluster in the same namespace.
 type ClusterReference struct {
-	// name of the EtcdCluster.
+	// The name of the EtcdCluster.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=52
@@ -119,49 +133,49 @@ type ClusterReference struct {
 
 // BackupReference names an EtcdBackup in the same namespace.
 type BackupReference struct {
-	// name of the EtcdBackup.
+	// The name of the EtcdBackup.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
-	// snapshot of the EtcdBackup: its path "<bucket>/<key>" as the EtcdBackup's status tells it, its key, or the last
-	// part of its key. Without it the newest.
+	// The snapshot to restore: its path "<bucket>/<key>" as in the EtcdBackup's status, its key, or the last part of its
+	// key. Default: the newest snapshot.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1100
 	Snapshot string `json:"snapshot,omitempty"`
 }
 
-// Snapshot is what was proven of one snapshot object.
+// Snapshot describes one snapshot object whose content was verified.
 type Snapshot struct {
-	// path is "<bucket>/<key>" of the object.
+	// The path "<bucket>/<key>" of the object.
 	Path string `json:"path"`
-	// revision of etcd that the snapshot holds.
+	// The revision of etcd at which the snapshot was taken.
 	Revision int64 `json:"revision"`
-	// keys is the number of live keys in the snapshot, as etcdutl 3.7 counts them.
+	// The number of live keys in the snapshot, as etcdutl 3.7 counts them.
 	// +optional
 	Keys int64 `json:"keys,omitempty"`
-	// size of the object in bytes.
+	// The size of the object in bytes.
 	Size int64 `json:"size"`
-	// plainSize is that of the snapshot inside of a compressed or encrypted object, in bytes; 0 where it is the object.
+	// The size in bytes of the snapshot in a compressed or encrypted object. 0 if the object is neither.
 	// +optional
 	PlainSize int64 `json:"plainSize,omitempty"`
-	// sha256 of the object, 64 hex digits.
+	// The SHA-256 of the object, 64 hex digits.
 	SHA256 string `json:"sha256"`
-	// etcdVersion of the member that the snapshot was taken from; empty where the object does not say.
+	// The etcd version of the member that the snapshot was taken from. Empty if the object does not record it.
 	// +optional
 	EtcdVersion string `json:"etcdVersion,omitempty"`
-	// storageVersion of the database, "3.6.0" or newer; empty for older ones, which do not say.
+	// The storage version of the database, "3.6.0" or newer. Empty for older databases, which do not record it.
 	// +optional
 	StorageVersion string `json:"storageVersion,omitempty"`
-	// clusterID of the cluster that the snapshot was taken from, 16 hex digits; empty where the object does not say.
+	// The ID of the cluster that the snapshot was taken from, 16 hex digits. Empty if the object does not record it.
 	// +optional
 	ClusterID string `json:"clusterID,omitempty"`
-	// createdAt is when the snapshot was taken, RFC 3339, UTC; empty where the object does not say.
+	// The time at which the snapshot was taken, RFC 3339, UTC. Empty if the object does not record it.
 	// +optional
 	CreatedAt string `json:"createdAt,omitempty"`
-	// noQuorum: no quorum stood behind the member that it was taken from, so that it may lack what was confirmed to
-	// clients, or hold what never was.
+	// Whether the snapshot was taken from a member that could not reach a quorum. Such a snapshot may lack writes that
+	// were confirmed to clients, and may hold writes that never were.
 	// +optional
 	NoQuorum bool `json:"noQuorum,omitempty"`
 }

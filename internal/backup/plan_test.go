@@ -110,7 +110,7 @@ func TestTheNextStep(t *testing.T) {
 	secretMissing := func(s *State) { s.SecretProblem = "create Secret aws" }
 	running := attempt(Attempt{Generation: 1, Number: 1})
 	ended := attempt(Attempt{Generation: 1, Number: 1, Result: &Result{}})
-	abs := func(s *State) { s.Spec.StorageType = v1beta2.StorageABS }
+	oss := func(s *State) { s.Spec.StorageType = v1beta2.StorageOSS }
 
 	tests := map[string]struct {
 		state State
@@ -145,7 +145,7 @@ func TestTheNextStep(t *testing.T) {
 		"also in a series that has succeeded before":                     {series(proven(2*time.Hour), stopped(1, time.Second)), Backoff{At: t0.Add(4 * time.Second), Interrupted: true}},
 		"tries again after an attempt during which the operator stopped": {one(stopped(1, time.Minute)), TakeSnapshot{Number: 2}},
 		"waits for a Secret": {one(secretMissing), Wait{Reason: "SecretMissing", Message: "The operator cannot take the snapshot: create Secret aws.", Requeue: secretInterval}},
-		"refuses an invalid spec before it checks anything else":             {one(abs, secretMissing), Refuse{Reason: "StorageNotSupported", Message: problemOf(abs)}},
+		"refuses an invalid spec before it checks anything else":             {one(oss, secretMissing), Refuse{Reason: "StorageNotSupported", Message: problemOf(oss)}},
 		"stops the attempt of an old spec":                                   {one(running, edited), Cancel{}},
 		"drops the result of an old spec":                                    {one(ended, edited), Cancel{}},
 		"stops the attempt of a deleted EtcdBackup":                          {one(running, deleted), Cancel{}},

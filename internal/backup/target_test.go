@@ -73,7 +73,7 @@ func TestTargetRefuses(t *testing.T) {
 		"a key that is too long":                {s3At("b/" + strings.Repeat("k", 1024)), "InvalidSpec", "1024 bytes"},
 		"a series whose keys would be too long": {with(func(s *v1beta2.EtcdBackupSpec) { s.S3.Path = "b/" + strings.Repeat("k", 980); s.BackupPolicy = hourly }), "InvalidSpec", "at most"},
 		"S3 without its block":                  {with(func(s *v1beta2.EtcdBackupSpec) { s.S3 = nil }), "InvalidSpec", "the block s3"},
-		"Azure":                                 {with(func(s *v1beta2.EtcdBackupSpec) { s.StorageType = "ABS" }), "StorageNotSupported", "Write S3"},
+		"Alibaba":                               {with(func(s *v1beta2.EtcdBackupSpec) { s.StorageType = "OSS" }), "StorageNotSupported", "s3.endpoint"},
 		"no source":                             {endpoints(), "InvalidSpec", "etcdCluster.name or etcdEndpoints"},
 		"a socket of the operator's own":        {endpoints("unix:///run/etcd.sock"), "InvalidSpec", "https://host:2379"},
 		"an endpoint without a host":            {endpoints("http://:2379"), "InvalidSpec", "https://host:2379"},

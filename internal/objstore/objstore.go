@@ -1,5 +1,5 @@
 // Package objstore defines a store of immutable objects under flat keys in a bucket, and its error contract. It depends
-// on no vendor. The packages s3, gcs and file implement it, and objstoretest tests the contract.
+// on no vendor. The packages s3, gcs, abs and file implement it, and objstoretest tests the contract.
 package objstore
 
 import (

@@ -63,7 +63,7 @@ func TestArgsHoldNothingThatAKubeletExpands(t *testing.T) {
 
 func TestParseNamesWhatIsWrong(t *testing.T) {
 	for flag, change := range map[string]func(*seed.Request){
-		"--storage-type":  func(r *seed.Request) { r.Source.StorageType = "ABS" },
+		"--storage-type":  func(r *seed.Request) { r.Source.StorageType = "OSS" },
 		"--bucket":        func(r *seed.Request) { r.Source.Bucket = "" },
 		"--key":           func(r *seed.Request) { r.Source.Key = "" },
 		"--sha256":        func(r *seed.Request) { r.SHA256 = "abcd" },

@@ -18,12 +18,11 @@ type provider struct {
 }
 
 // providers are the supported ones.
-var providers = []provider{s3, gcs}
+var providers = []provider{s3, gcs, abs}
 
 // refused are the storage types that the API accepts only so that old manifests
 // apply, with what to write instead.
 var refused = map[v1beta2.StorageType]string{
-	v1beta2.StorageABS: "ABS (Azure Blob Storage) is not supported. Write S3 (Amazon S3, or with s3.endpoint a store that speaks its protocol) or GCS.",
 	v1beta2.StorageOSS: "OSS is not supported. Alibaba Cloud OSS speaks the S3 protocol: write S3, and in s3.endpoint its S3-compatible endpoint, " +
 		"for example https://s3.oss-cn-hangzhou.aliyuncs.com.",
 }

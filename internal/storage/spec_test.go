@@ -46,6 +46,12 @@ func TestABlockIsTranslatedIntoALocation(t *testing.T) {
 				Options: Options{GCS: v1beta2.GCSOptions{StorageClass: "NEARLINE"}},
 			},
 		},
+		"every field of ABS": {
+			Spec{Type: v1beta2.StorageABS, Block: v1beta2.Storage{ABS: &v1beta2.ABSSource{
+				Path: "container/k", ABSSecret: "azure", Endpoint: "http://azurite:10000/account",
+			}}},
+			Location{Provider: "ABS", Bucket: "container", Key: "k", Secret: "azure", Endpoint: "http://azurite:10000/account"},
+		},
 		"a path that is taken literally":   {s3At("my-bucket/a b/%d%s/ü+&=.db"), Location{Provider: "S3", Bucket: "my-bucket", Key: "a b/%d%s/ü+&=.db"}},
 		"another path than the block's":    {instead, Location{Provider: "S3", Bucket: "b", Key: "newest.db"}},
 		"a folder":                         {folderAt("b/daily"), Location{Provider: "S3", Bucket: "b", Key: "daily/"}},
@@ -91,10 +97,10 @@ func TestARefusalSaysWhatToWrite(t *testing.T) {
 		"an endpoint without a scheme":  {at("minio:9000"), v1beta2.ReasonInvalidSpec, "Write https://host"},
 		"an endpoint with a password":   {at("https://root:hunter2@s3:9000"), v1beta2.ReasonInvalidSpec, "without user and password"},
 		"an endpoint with a query":      {at("https://s3?a=b"), v1beta2.ReasonInvalidSpec, "Write https://host"},
-		"Azure":                         {of("ABS"), v1beta2.ReasonStorageNotSupported, "Write S3"},
+		"ABS without its block":         {of("ABS"), v1beta2.ReasonInvalidSpec, "needs the block abs"},
 		"Alibaba":                       {of("OSS"), v1beta2.ReasonStorageNotSupported, "s3.endpoint"},
-		"an unknown storage type":       {of("Tape"), v1beta2.ReasonStorageNotSupported, `backupStorageType "Tape" is not supported. Write S3 or GCS.`},
-		"no storage type":               {of(""), v1beta2.ReasonStorageNotSupported, "Write S3 or GCS."},
+		"an unknown storage type":       {of("Tape"), v1beta2.ReasonStorageNotSupported, `backupStorageType "Tape" is not supported. Write S3, GCS or ABS.`},
+		"no storage type":               {of(""), v1beta2.ReasonStorageNotSupported, "Write S3, GCS or ABS."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, problem := test.spec.Location()

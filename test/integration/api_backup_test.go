@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	wantType     = "write S3 (Amazon S3 and whatever speaks its protocol) or GCS, in capital letters"
+	wantType     = "write S3 (Amazon S3 and every store that speaks its protocol), GCS or ABS, in capital letters"
 	wantFrom     = "spec: exactly one source is required: write either etcdCluster.name (an EtcdCluster in this namespace) or etcdEndpoints (any other etcd)"
 	wantOneBlock = "spec: only the block of the chosen storageType is allowed: remove the other storage blocks"
 	wantMin0     = ": in body should be greater than or equal to 0"
@@ -26,7 +26,9 @@ func TestInvalidEtcdBackupIsRefused(t *testing.T) {
 		"GCS without its block":      {spec: "{" + from + ", storageType: GCS}", want: `spec: storageType GCS requires a gcs block: write gcs.path: "<bucket>/<key>"`},
 		"S3 with a gcs block, too":   {spec: "{" + from + ", storageType: S3, s3: {path: b/k}, gcs: {path: b/k}}", want: wantOneBlock},
 		"GCS with an s3 block, too":  {spec: "{" + from + ", storageType: GCS, s3: {path: b/k}, gcs: {path: b/k}}", want: wantOneBlock},
-		"S3 with an abs block, too":  {spec: "{" + from + ", storageType: S3, s3: {path: b/k}, abs: {path: b/k}}", want: wantOneBlock},
+		"S3 with an abs block, too":  {spec: "{" + from + ", storageType: S3, s3: {path: b/k}, abs: {path: b/k, absSecret: s}}", want: wantOneBlock},
+		"ABS without an account":     {spec: "{" + from + ", storageType: ABS, abs: {path: b/k}}", want: "abs needs a storage account"},
+		"ABS without a path":         {spec: "{" + from + ", storageType: ABS, abs: {absSecret: s}}", want: "spec.abs.path"},
 		"S3 with an oss block, too":  {spec: "{" + from + ", storageType: S3, s3: {path: b/k}, oss: {path: b/k}}", want: wantOneBlock},
 		"an s3 block without path":   {spec: "{" + from + ", storageType: S3, s3: {}}", want: "spec.s3.path: Required value"},
 		"an empty s3 path":           {spec: "{" + from + `, storageType: S3, s3: {path: ""}}`, want: "spec.s3.path: in body should be at least 1 chars long"},
@@ -73,7 +75,8 @@ func TestValidEtcdBackupIsAccepted(t *testing.T) {
 		"S3 of endpoints":               {spec: "{etcdEndpoints: [http://e:2379], storageType: S3, s3: {path: b/k}}"},
 		"32 endpoints":                  {spec: "{etcdEndpoints: [" + strings.TrimSuffix(strings.Repeat("http://e:2379,", 32), ",") + "], storageType: S3, s3: {path: b/k}}"},
 		"a cluster and no endpoints":    {spec: "{" + from + ", etcdEndpoints: [], storageType: S3, s3: {path: b/k}}"},
-		"ABS, to be told in the status": {spec: "{" + from + ", storageType: ABS, abs: {path: b/k, absSecret: s}}"},
+		"ABS":                           {spec: "{" + from + ", storageType: ABS, abs: {path: b/k, absSecret: s}}"},
+		"ABS without a Secret":          {spec: "{" + from + ", storageType: ABS, abs: {path: b/k, endpoint: 'https://example.blob.core.windows.net'}}"},
 		"OSS, to be told in the status": {spec: "{" + from + ", storageType: OSS, oss: {path: b/k, ossSecret: s, endpoint: http://oss}}"},
 		"zeros in the policy":           {spec: policy(from, "timeoutInSecond: 0, backupIntervalInSecond: 0, maxBackups: 0")},
 		"all of S3's options":           {spec: s3With(from, "awsSecret: a, serverSideEncryption: {type: SSE-KMS, kmsKeyID: alias/k}, storageClass: STANDARD_IA, objectLock: {mode: COMPLIANCE, retainDays: 30}, tags: {team: etcd}")},

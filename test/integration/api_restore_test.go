@@ -32,7 +32,7 @@ func TestInvalidEtcdRestoreIsRefused(t *testing.T) {
 		"GCS without its block":                 {spec: "{" + to + ", backupStorageType: GCS}", want: `spec: backupStorageType GCS requires a gcs block: write gcs.path: "<bucket>/<key>"`},
 		"S3 with a gcs block, too":              {spec: "{" + to + ", backupStorageType: S3, s3: {path: b/k}, gcs: {path: b/k}}", want: wantOneSource},
 		"GCS with an s3 block, too":             {spec: "{" + to + ", backupStorageType: GCS, s3: {path: b/k}, gcs: {path: b/k}}", want: wantOneSource},
-		"S3 with an abs block, too":             {spec: "{" + to + ", backupStorageType: S3, s3: {path: b/k}, abs: {path: b/k}}", want: wantOneSource},
+		"S3 with an abs block, too":             {spec: "{" + to + ", backupStorageType: S3, s3: {path: b/k}, abs: {path: b/k, absSecret: s}}", want: wantOneSource},
 		"S3 with an oss block, too":             {spec: "{" + to + ", backupStorageType: S3, s3: {path: b/k}, oss: {path: b/k}}", want: wantOneSource},
 		"an EtcdBackup with a block of its own": {spec: "{" + to + ", etcdBackup: {name: b}, s3: {path: b/k}}", want: wantOneSource},
 		"an EtcdBackup without a name":          {spec: "{" + to + ", etcdBackup: {}}", want: "spec.etcdBackup.name: Required value"},
@@ -61,7 +61,7 @@ func TestValidEtcdRestoreIsAccepted(t *testing.T) {
 		"no bump":                       {spec: "{" + to + ", etcdBackup: {name: b}, revisionBump: 0}"},
 		"a bump of 10^12":               {spec: "{" + to + ", etcdBackup: {name: b}, revisionBump: 1000000000000}"},
 		"another name than the cluster": {name: "second.try", spec: "{" + to + ", etcdBackup: {name: b}}"},
-		"ABS, to be told in the status": {spec: "{" + to + ", backupStorageType: ABS, abs: {path: b/k, absSecret: s}}"},
+		"ABS":                           {spec: "{" + to + ", backupStorageType: ABS, abs: {path: b/k, absSecret: s}}"},
 		"OSS, to be told in the status": {spec: "{" + to + ", backupStorageType: OSS, oss: {path: b/k, ossSecret: s}}"},
 	})
 }

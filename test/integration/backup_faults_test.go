@@ -110,16 +110,12 @@ func TestBackupReportsFailuresAndRetries(t *testing.T) {
 	})
 	// Defect 6: an unknown storage type crashed the archived operator, so all backups stopped.
 	b.in("an invalid spec stalls only its own EtcdBackup", func(b *backupBench) {
-		abs := b.backup("abs", "", etcd.Endpoints()...)
-		abs.Spec.StorageType = v1beta2.StorageABS
-		abs.Spec.Storage = v1beta2.Storage{ABS: &v1beta2.ABSSource{Path: "container/key"}}
 		oss := b.backup("oss", "", etcd.Endpoints()...)
 		oss.Spec.StorageType = v1beta2.StorageOSS
 		oss.Spec.Storage = v1beta2.Storage{OSS: &v1beta2.OSSSource{Path: "bucket/key"}}
 		path := b.backup("path", "no-key", etcd.Endpoints()...)
 		good := b.backup("good", "backups/good.db", etcd.Endpoints()...)
-		kubetest.Create(b, abs, oss, path, good)
-		b.fails(abs, v1beta2.ReasonStorageNotSupported, "write storageType S3")
+		kubetest.Create(b, oss, path, good)
 		b.fails(oss, v1beta2.ReasonStorageNotSupported, "S3-compatible endpoint")
 		b.fails(path, v1beta2.ReasonInvalidSpec, "<bucket>/<key>")
 		kubetest.AwaitCondition(b, path, backupConditions, v1beta2.ConditionStalled, metav1.ConditionTrue, v1beta2.ReasonInvalidSpec)

@@ -56,7 +56,7 @@ func TestSecretsNamedInExamplesExist(t *testing.T) {
 			secrets[manifest.GetName()] = true
 		}
 		spec, _ := manifest.Object["spec"].(map[string]any)
-		for block, field := range map[string]string{"s3": "awsSecret", "gcs": "gcpSecret"} {
+		for block, field := range map[string]string{"s3": "awsSecret", "gcs": "gcpSecret", "abs": "absSecret"} {
 			if values, ok := spec[block].(map[string]any); ok {
 				named[values[field].(string)] = path
 			}

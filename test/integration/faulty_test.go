@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -37,13 +38,13 @@ func (b faultyBench) stores(t *testing.T, patience time.Duration, choose func(in
 	l := b.location(t)
 	direct = open(t, l)
 	proxy = servers.NewFaulty(t, b.target, choose)
-	l.Endpoint = proxy.URL
+	l.Endpoint = strings.Replace(l.Endpoint, b.target, proxy.URL, 1)
 	l.Patience = patience
 	return open(t, l), direct, proxy
 }
 
 func TestStoresTolerateOneFaultyRequest(t *testing.T) {
-	s3, gcs := servers.S3(t), servers.GCS(t)
+	s3, gcs, azurite := servers.S3(t), servers.GCS(t), servers.Azurite(t)
 	var count atomic.Int32
 	for name, bench := range map[string]faultyBench{
 		"S3": {s3.Endpoint, func(t *testing.T) connect.Access {
@@ -56,6 +57,11 @@ func TestStoresTolerateOneFaultyRequest(t *testing.T) {
 			gcs.CreateBucket(t, bucket)
 			return gcsLocation(gcs, bucket)
 		}, 10, true},
+		"ABS": {azurite.URL, func(t *testing.T) connect.Access {
+			container := fmt.Sprintf("bucket-%d", count.Add(1))
+			azurite.CreateContainer(t, container)
+			return absLocation(azurite, container)
+		}, 15, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -380,7 +380,7 @@ func TestRestoreOfAnInvalidSnapshotFailsBeforeTheClusterChanges(t *testing.T) {
 		"no-key":        {"backups", nil, v1beta2.ReasonInvalidSpec},
 		"older-cluster": {b.put("good.db", content), func(r *v1beta2.EtcdRestore) { r.Spec.EtcdCluster.Name = "old" }, v1beta2.ReasonSnapshotTooNew},
 		"other-cloud": {"", func(r *v1beta2.EtcdRestore) {
-			r.Spec.BackupStorageType, r.Spec.Storage = v1beta2.StorageABS, v1beta2.Storage{ABS: &v1beta2.ABSSource{Path: "container/key"}}
+			r.Spec.BackupStorageType, r.Spec.Storage = v1beta2.StorageOSS, v1beta2.Storage{OSS: &v1beta2.OSSSource{Path: "bucket/key"}}
 		}, v1beta2.ReasonStorageNotSupported},
 	} {
 		t.Run(name, func(t *testing.T) {

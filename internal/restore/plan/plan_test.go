@@ -276,10 +276,9 @@ func TestTheSourceIsOneExactObject(t *testing.T) {
 		"with a folder for a key":            {given(withStorage("S3", s3("bucket/folder/"))), v1beta2.ReasonInvalidSpec, "add select: {}"},
 		"with a password in its endpoint":    {given(withEndpoint("http://u:very-secret@s3")), v1beta2.ReasonInvalidSpec, "without user"},
 		"without an s3 block":                {given(withStorage("S3", v1beta2.Storage{})), v1beta2.ReasonInvalidSpec, "block s3"},
-		"without anything":                   {given(withStorage("", v1beta2.Storage{})), v1beta2.ReasonStorageNotSupported, "Write S3 or GCS"},
-		"in ABS":                             {given(withStorage("ABS", v1beta2.Storage{ABS: &v1beta2.ABSSource{}})), v1beta2.ReasonStorageNotSupported, "ABS"},
+		"without anything":                   {given(withStorage("", v1beta2.Storage{})), v1beta2.ReasonStorageNotSupported, "Write S3, GCS or ABS"},
 		"in OSS":                             {given(withStorage("OSS", v1beta2.Storage{})), v1beta2.ReasonStorageNotSupported, "S3 protocol"},
-		"of an EtcdBackup in ABS":            {given(givenBackup(backupOf("ABS", v1beta2.Storage{}, ""))), v1beta2.ReasonStorageNotSupported, "EtcdBackup nightly"},
+		"of an EtcdBackup in OSS":            {given(givenBackup(backupOf("OSS", v1beta2.Storage{}, ""))), v1beta2.ReasonStorageNotSupported, "EtcdBackup nightly"},
 		"of an EtcdBackup without its block": {given(givenBackup(backupOf("S3", v1beta2.Storage{}, "b/k"))), v1beta2.ReasonInvalidSpec, "block s3"},
 	} {
 		t.Run("fails "+name, func(t *testing.T) {

@@ -26,6 +26,7 @@ type Access struct {
 var stores = map[v1beta2.StorageType]func(context.Context, Access) (objstore.Store, error){
 	v1beta2.StorageS3:  openS3,
 	v1beta2.StorageGCS: openGCS,
+	v1beta2.StorageABS: openABS,
 	File:               openFile,
 }
 

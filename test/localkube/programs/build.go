@@ -80,13 +80,12 @@ func (c *Cache) build(ctx context.Context, w io.Writer, m Module) error {
 		return fmt.Errorf("create a build directory for %s: %w", m.Name, err)
 	}
 	defer func() { _ = os.RemoveAll(temporary) }()
-	if err := c.compile(ctx, w, m, temporary); err != nil {
-		return err
+	produce := c.compile
+	if m.NPM {
+		produce = c.installNPM
 	}
-	for _, p := range m.Programs {
-		if err := os.Rename(filepath.Join(temporary, outputName(p.Package)), filepath.Join(temporary, p.File)); err != nil {
-			return fmt.Errorf("rename the program %s: %w", p.File, err)
-		}
+	if err := produce(ctx, w, m, temporary); err != nil {
+		return err
 	}
 	if err := os.Chmod(temporary, 0o755); err != nil {
 		return fmt.Errorf("set the mode of the build directory of %s: %w", m.Name, err)
@@ -129,6 +128,11 @@ func (c *Cache) compile(ctx context.Context, w io.Writer, m Module, out string) 
 		return fmt.Errorf("build %s: %w\n%s", m.Name, err, strings.Join(p.other, "\n"))
 	}
 	fmt.Fprintf(w, "%s: done\n", p.line())
+	for _, p := range m.Programs {
+		if err := os.Rename(filepath.Join(out, outputName(p.Package)), filepath.Join(out, p.File)); err != nil {
+			return fmt.Errorf("name the program %s: %w", p.File, err)
+		}
+	}
 	return nil
 }
 

@@ -66,11 +66,12 @@ func findSource() (string, error) {
 
 // Dir returns the directory that holds, or will hold, the module's programs.
 func (c *Cache) Dir(m Module) (string, error) {
-	goMod, err := os.ReadFile(filepath.Join(c.source, m.Name, "go.mod"))
+	list, sums := m.pins()
+	goMod, err := os.ReadFile(filepath.Join(c.source, m.Name, list))
 	if err != nil {
 		return "", fmt.Errorf("read go.mod of %s: %w", m.Name, err)
 	}
-	goSum, err := os.ReadFile(filepath.Join(c.source, m.Name, "go.sum"))
+	goSum, err := os.ReadFile(filepath.Join(c.source, m.Name, sums))
 	if err != nil {
 		return "", fmt.Errorf("read go.sum of %s: %w", m.Name, err)
 	}

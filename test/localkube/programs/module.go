@@ -22,9 +22,10 @@ type Module struct {
 	Plain    bool          // whether the bin directory has the programs under their plain names
 	Folder   string        // folder inside the bin directory; empty is the bin directory itself
 	ForUp    bool          // whether the local Kubernetes needs it
+	NPM      bool          // whether npm installs it: the folder has a package.json and a package-lock.json
 }
 
-// A Program is one main package and the name of its executable.
+// A Program is one main package, or one command of an npm package, and the name of its executable.
 type Program struct {
 	Package, File string
 }
@@ -69,6 +70,7 @@ func Modules() []Module {
 		{Name: "helm", Cold: 3 * time.Minute, Plain: true, Programs: []Program{{"helm.sh/helm/v4/cmd/helm", "helm"}}},
 		{Name: "versitygw", Cold: 90 * time.Second, Plain: true, Programs: []Program{{"github.com/versity/versitygw/cmd/versitygw", "versitygw"}}},
 		{Name: "fake-gcs", Cold: time.Minute, Plain: true, Programs: []Program{{"github.com/fsouza/fake-gcs-server", "fake-gcs-server"}}},
+		{Name: "azurite", Cold: 90 * time.Second, Plain: true, NPM: true, Programs: []Program{{"azurite-blob", "azurite-blob"}}},
 		{Name: "cert-manager", Cold: 2 * time.Minute, Programs: []Program{{"localkube/cert-manager", "cert-manager"}}},
 		// The module paths of 3.4 have no major version, and etcdutl exists since 3.5.
 		{Name: "etcd-3.4", Suffix: "-3.4", Cold: 40 * time.Second, Programs: []Program{

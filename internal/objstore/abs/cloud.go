@@ -1,0 +1,52 @@
+package abs
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/cloud"
+)
+
+// azureCloud is one of Azure's clouds.
+type azureCloud struct {
+	name string
+	// suffix of the host names of storage, after "<account>.blob.".
+	suffix        string
+	configuration cloud.Configuration
+}
+
+// clouds by the names that coreos/etcd-operator took. The first is the default.
+var clouds = []azureCloud{
+	{"AzurePublicCloud", "core.windows.net", cloud.AzurePublic},
+	{"AzureChinaCloud", "core.chinacloudapi.cn", cloud.AzureChina},
+	{"AzureUSGovernmentCloud", "core.usgovcloudapi.net", cloud.AzureGovernment},
+}
+
+// cloudOf finds a cloud by its name, and else by the host of an endpoint.
+func cloudOf(name, endpoint string) (azureCloud, error) {
+	var names []string
+	for _, c := range clouds {
+		if strings.EqualFold(name, c.name) {
+			return c, nil
+		}
+		names = append(names, c.name)
+	}
+	if name != "" {
+		return azureCloud{}, fmt.Errorf("the Secret's cloud is not known: write %s, or leave it out and write abs.endpoint", strings.Join(names, ", "))
+	}
+	if u, err := url.Parse(endpoint); err == nil {
+		for _, c := range clouds {
+			if c.has(u.Hostname()) {
+				return c, nil
+			}
+		}
+	}
+	return clouds[0], nil
+}
+
+// has reports whether a host serves blobs in the cloud.
+func (c azureCloud) has(host string) bool {
+	account, found := strings.CutSuffix(host, ".blob."+c.suffix)
+	return found && accountName.MatchString(account)
+}

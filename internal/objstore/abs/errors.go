@@ -1,0 +1,107 @@
+package abs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+)
+
+// wrap names what was done, and gives the server's answer a kind.
+func (s *Store) wrap(op, key string, err error) error {
+	if err == nil {
+		return nil
+	}
+	advice, kind := classify(err)
+	if kind != nil {
+		err = objstore.Mark(err, kind)
+	}
+	return &opError{
+		text: fmt.Sprintf("%s %q in ABS container %s at %s: %s%s", op, key, s.container, s.endpoint, brief(err), advice),
+		err:  err,
+	}
+}
+
+func classify(err error) (advice string, kind error) {
+	var unknown *identityError
+	if errors.As(err, &unknown) {
+		return " (name a Secret with storage-account and storage-key, or give the operator's service account an identity)", unknown.kind()
+	}
+	var answer *azcore.ResponseError
+	if !errors.As(err, &answer) {
+		return "", nil
+	}
+	switch bloberror.Code(answer.ErrorCode) {
+	case bloberror.ContainerNotFound:
+		return "", objstore.ErrNoBucket
+	case bloberror.BlobNotFound:
+		return "", fs.ErrNotExist
+	case bloberror.BlobAlreadyExists, bloberror.ConditionNotMet:
+		return "", fs.ErrExist
+	case bloberror.BlobImmutableDueToPolicy:
+		return " (a policy of the container keeps it)", fs.ErrPermission
+	}
+	switch answer.StatusCode {
+	case http.StatusForbidden, http.StatusUnauthorized:
+		return "", fs.ErrPermission
+	}
+	return "", nil
+}
+
+// brief is the server's status and code: the SDK's own text repeats the whole answer.
+func brief(err error) string {
+	var answer *azcore.ResponseError
+	if !errors.As(err, &answer) {
+		return err.Error()
+	}
+	text := fmt.Sprintf("%d %s", answer.StatusCode, http.StatusText(answer.StatusCode))
+	if answer.ErrorCode != "" {
+		text += ": " + answer.ErrorCode
+	}
+	return text
+}
+
+// opError shows text and unwraps to err.
+type opError struct {
+	text string
+	err  error
+}
+
+func (e *opError) Error() string { return e.text }
+func (e *opError) Unwrap() error { return e.err }
+
+// identified marks the errors of an identity, so that they are not taken for the store's.
+type identified struct{ azcore.TokenCredential }
+
+func (i identified) GetToken(ctx context.Context, options policy.TokenRequestOptions) (azcore.AccessToken, error) {
+	token, err := i.TokenCredential.GetToken(ctx, options)
+	if err != nil {
+		err = &identityError{err}
+	}
+	return token, err
+}
+
+type identityError struct{ err error }
+
+func (e *identityError) Error() string { return "find credentials: " + e.err.Error() }
+func (e *identityError) Unwrap() error { return e.err }
+
+// NonRetriable tells the SDK that the identity has been asked often enough.
+func (e *identityError) NonRetriable() {}
+
+// kind is fs.ErrPermission, unless the identity provider itself is unwell.
+func (e *identityError) kind() error {
+	var refused *azidentity.AuthenticationFailedError
+	if errors.As(e.err, &refused) && refused.RawResponse != nil && refused.RawResponse.StatusCode >= http.StatusInternalServerError {
+		return nil
+	}
+	return fs.ErrPermission
+}
