@@ -44,9 +44,10 @@ type S3Source struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1100
 	Path string `json:"path"`
-	// The name of a Secret with the keys "credentials" and "config" in the formats of the AWS command line, or
-	// access-key-id, secret-access-key and optionally session-token and region. The Secret may also have ca.crt (the CA of
-	// the endpoint's certificate), sse-customer-key (32 bytes, or their base64) and age-identity (decrypts snapshots).
+	// The name of a Secret with the credentials. Its keys are "credentials" and "config" in the formats of the AWS command
+	// line. It may have access-key-id, secret-access-key, session-token and region instead; the last two are optional.
+	// The Secret may also have ca.crt (the CA of the endpoint's certificate), sse-customer-key (32 bytes, or their base64)
+	// and age-identity (decrypts snapshots).
 	// Default: the ambient identity of the operator, which is also used if the Secret has no credentials.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253

@@ -52,7 +52,7 @@ const (
 
 // S3Encryption is encryption by the store.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.kmsKeyID) || self.kmsKeyID.size() == 0 || self.type == 'SSE-KMS'",message="kmsKeyID goes with type SSE-KMS"
+// +kubebuilder:validation:XValidation:rule="!has(self.kmsKeyID) || self.kmsKeyID.size() == 0 || self.type == 'SSE-KMS'",message="kmsKeyID requires type SSE-KMS"
 type S3Encryption struct {
 	// The owner of the key: SSE-S3 (the store itself), SSE-KMS (the store's key management) or SSE-C (the user). The key
 	// of SSE-C is sse-customer-key in awsSecret, and a restore needs it, too.

@@ -41,7 +41,7 @@ func run(ctx context.Context, out io.Writer, level string, wanted []string) (int
 	if err != nil {
 		return 0, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	copies := map[string]copied{}
 	for _, p := range parts {
 		if len(wanted) > 0 && !slices.Contains(wanted, p.name) {

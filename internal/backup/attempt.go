@@ -31,7 +31,7 @@ type taker struct {
 	source   func(url string, tlsConfig *tls.Config) snapshot.Source
 	open     func(context.Context, connect.Access) (objstore.Store, error)
 	save     func(context.Context, snapshot.Request) (snapshot.Saved, error)
-	drill    func(context.Context, snapshot.DrillRequest) (snapshot.Drilled, error)
+	drill    func(context.Context, snapshot.RestoreTestRequest) (snapshot.RestoreTestResult, error)
 	hash     func(ctx context.Context, url string, tlsConfig *tls.Config, revision int64) (hash uint32, compactRevision int64, err error)
 	now      func() time.Time
 }
@@ -43,7 +43,7 @@ func newTaker(secrets client.Reader, spoolDir string) (*taker, error) {
 	}
 	return &taker{
 		secrets: secrets, spoolDir: spoolDir,
-		survey: survey, source: newSource, open: connect.Open, save: snapshot.Save, drill: snapshot.Drill, hash: hashOf, now: time.Now,
+		survey: survey, source: newSource, open: connect.Open, save: snapshot.Save, drill: snapshot.RunRestoreTest, hash: hashOf, now: time.Now,
 	}, nil
 }
 

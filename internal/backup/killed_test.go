@@ -180,12 +180,12 @@ func (a *afterlife) operator(l *life) *Reconciler {
 	}
 	take.now = now
 	take.survey = func(context.Context, []string, *tls.Config) []answer { return []answer{from} }
-	take.drill = func(ctx context.Context, r snapshot.DrillRequest) (snapshot.Drilled, error) {
+	take.drill = func(ctx context.Context, r snapshot.RestoreTestRequest) (snapshot.RestoreTestResult, error) {
 		body, err := r.Store.Get(ctx, r.Key)
 		if err != nil {
-			return snapshot.Drilled{}, err
+			return snapshot.RestoreTestResult{}, err
 		}
-		return snapshot.Drilled{}, body.Close()
+		return snapshot.RestoreTestResult{}, body.Close()
 	}
 	take.source = func(string, *tls.Config) snapshot.Source { return a.db }
 	take.open = func(context.Context, connect.Access) (objstore.Store, error) { return mortalStore{a.store, l}, nil }

@@ -54,7 +54,7 @@ func (t *taker) prove(ctx context.Context, o order, store objstore.Store, newest
 	if err != nil {
 		return nil, err
 	}
-	found, err := t.drill(ctx, snapshot.DrillRequest{
+	found, err := t.drill(ctx, snapshot.RestoreTestRequest{
 		Store: store, Key: strings.TrimPrefix(newest.Path, o.Target.Bucket+"/"), ScratchDir: t.spoolDir,
 		Identities: connect.Identity(secret), Progress: progress.passing("reading back "+newest.Path, newest.Size),
 		Live: &live{taker: t, urls: o.URLs, tls: tlsConfig, clusterID: newest.ClusterID},

@@ -22,9 +22,9 @@ import (
 func verifies(s *State) { s.Spec.Verify = v1beta2.VerifyRestore }
 
 // drilling makes every restore test end with that result, and records the keys.
-func drilling(w *world, found snapshot.Drilled, err error) *[]string {
+func drilling(w *world, found snapshot.RestoreTestResult, err error) *[]string {
 	var keys []string
-	w.drill = func(_ context.Context, r snapshot.DrillRequest) (snapshot.Drilled, error) {
+	w.drill = func(_ context.Context, r snapshot.RestoreTestRequest) (snapshot.RestoreTestResult, error) {
 		keys = append(keys, r.Key)
 		return found, err
 	}
@@ -34,7 +34,7 @@ func drilling(w *world, found snapshot.Drilled, err error) *[]string {
 func TestVerifyRestoreTestsEachSnapshot(t *testing.T) {
 	t.Run("tests the snapshot that was just taken", func(t *testing.T) {
 		w := newWorld(t)
-		keys := drilling(w, snapshot.Drilled{Compared: true}, nil)
+		keys := drilling(w, snapshot.RestoreTestResult{Compared: true}, nil)
 		r := w.attempt(one(verifies))
 		if r.Failure != nil || r.Snapshot == nil || len(*keys) != 1 || (*keys)[0] != "dir/snap.db" || r.Drill == nil || r.Drill.Result != "Passed" || !r.Drill.Compared {
 			t.Errorf("%q, %+v", *keys, r)
@@ -42,7 +42,7 @@ func TestVerifyRestoreTestsEachSnapshot(t *testing.T) {
 	})
 	t.Run("tests no snapshot if the spec does not ask for it", func(t *testing.T) {
 		w := newWorld(t)
-		keys := drilling(w, snapshot.Drilled{}, nil)
+		keys := drilling(w, snapshot.RestoreTestResult{}, nil)
 		if r := w.attempt(one()); len(*keys) > 0 || r.Drill != nil {
 			t.Errorf("%q, %+v", *keys, r)
 		}
@@ -50,7 +50,7 @@ func TestVerifyRestoreTestsEachSnapshot(t *testing.T) {
 	t.Run("the attempt fails if the snapshot cannot be restored", func(t *testing.T) {
 		for _, err := range []error{dbfile.ErrCorrupt, dbfile.ErrNoTrailer, snapshot.ErrUnrestorable, snapshot.ErrDiffers, fs.ErrNotExist} {
 			w := newWorld(t)
-			drilling(w, snapshot.Drilled{}, fmt.Errorf("drill: %w", err))
+			drilling(w, snapshot.RestoreTestResult{}, fmt.Errorf("drill: %w", err))
 			r := w.attempt(one(verifies))
 			if r.Failure == nil || r.Failure.Reason != "SnapshotCorrupt" || r.Snapshot != nil || r.Drill == nil || r.Drill.Result != "Failed" {
 				t.Errorf("%v: %+v", err, r)
@@ -59,7 +59,7 @@ func TestVerifyRestoreTestsEachSnapshot(t *testing.T) {
 	})
 	t.Run("an unreachable store does not condemn the snapshot", func(t *testing.T) {
 		w := newWorld(t)
-		drilling(w, snapshot.Drilled{}, errors.New("connection reset"))
+		drilling(w, snapshot.RestoreTestResult{}, errors.New("connection reset"))
 		r := w.attempt(one(verifies))
 		if r.Failure == nil || r.Failure.Reason != "StoreUnreachable" || r.Drill != nil {
 			t.Errorf("%+v", r)
@@ -67,17 +67,17 @@ func TestVerifyRestoreTestsEachSnapshot(t *testing.T) {
 	})
 	t.Run("the message names a missing identity", func(t *testing.T) {
 		w := newWorld(t)
-		drilling(w, snapshot.Drilled{}, snapshot.ErrIdentity)
+		drilling(w, snapshot.RestoreTestResult{}, snapshot.ErrIdentity)
 		if r := w.attempt(one(verifies)); r.Failure == nil || r.Failure.Reason != "SecretMissing" || !strings.Contains(r.Failure.Message, "age-identity") {
 			t.Errorf("%+v", r.Failure)
 		}
 	})
 	t.Run("a series takes another snapshot if one cannot be restored", func(t *testing.T) {
 		w := newWorld(t)
-		drilling(w, snapshot.Drilled{}, snapshot.ErrDiffers)
+		drilling(w, snapshot.RestoreTestResult{}, snapshot.ErrDiffers)
 		broken := w.attempt(series(verifies))
 		w.now = at(t0.Add(time.Minute))
-		drilling(w, snapshot.Drilled{}, nil)
+		drilling(w, snapshot.RestoreTestResult{}, nil)
 		r := w.attempt(series(verifies, func(s *State) { s.Status.LastDrill = broken.Drill }))
 		if len(w.saves) != 2 || r.Failure != nil || r.Found {
 			t.Errorf("%d saves, %+v", len(w.saves), r)
@@ -85,7 +85,7 @@ func TestVerifyRestoreTestsEachSnapshot(t *testing.T) {
 	})
 	t.Run("a restore test reads the newest snapshot and takes none", func(t *testing.T) {
 		w := newWorld(t)
-		keys := drilling(w, snapshot.Drilled{Why: "the cluster is compacted"}, nil)
+		keys := drilling(w, snapshot.RestoreTestResult{Why: "the cluster is compacted"}, nil)
 		o := orderOf(series(proven(time.Minute)))
 		o.Kind = KindDrill
 		r := w.taker.attempt(t.Context(), o, &tracker{})

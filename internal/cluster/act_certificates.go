@@ -32,8 +32,8 @@ func (r *Reconciler) actOnCertificates(ctx context.Context, v *view, step plan.S
 	}
 }
 
-func (r *Reconciler) newCA(v *view) (*pki.Authority, error) {
-	return pki.NewAuthority(v.Name+"."+v.Namespace+" etcd", v.Now, v.Validity().CADuration)
+func (r *Reconciler) newCA(v *view) (*pki.CA, error) {
+	return pki.NewCA(v.Name+"."+v.Namespace+" etcd", v.Now, v.Validity().CADuration)
 }
 
 // createCA makes the first authority. One that another pass made meanwhile stays.

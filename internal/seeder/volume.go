@@ -34,7 +34,7 @@ func credentials(dir, secret string) (map[string][]byte, error) {
 	}
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("Secret %s is not mounted at %s", secret, dir)
+		return nil, fmt.Errorf("read Secret %s: it is not mounted at %s", secret, dir)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read mounted Secret %s: %w: %w", secret, source.ErrDisk, err)

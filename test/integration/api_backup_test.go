@@ -39,7 +39,7 @@ func TestInvalidEtcdBackupIsRefused(t *testing.T) {
 		"SSE-C without its Secret":         {spec: s3With(from, "serverSideEncryption: {type: SSE-C}"), want: "spec.s3: serverSideEncryption SSE-C needs awsSecret, a Secret with the key sse-customer-key"},
 		"SSE-C in plain sight":             {spec: s3With(from, "awsSecret: a, endpoint: 'http://e', serverSideEncryption: {type: SSE-C}"), want: "spec.s3: serverSideEncryption SSE-C sends its key with every request: write an https endpoint"},
 		"an encryption that is none":       {spec: s3With(from, "serverSideEncryption: {type: AES256}"), want: `spec.s3.serverSideEncryption.type: Unsupported value: "AES256": supported values: "SSE-S3", "SSE-KMS", "SSE-C"`},
-		"a key that SSE-S3 has not":        {spec: s3With(from, "serverSideEncryption: {type: SSE-S3, kmsKeyID: k}"), want: "spec.s3.serverSideEncryption: kmsKeyID goes with type SSE-KMS"},
+		"a key that SSE-S3 has not":        {spec: s3With(from, "serverSideEncryption: {type: SSE-S3, kmsKeyID: k}"), want: "spec.s3.serverSideEncryption: kmsKeyID requires type SSE-KMS"},
 		"a storage class in small letters": {spec: s3With(from, "storageClass: glacier"), want: "spec.s3.storageClass: write the name of a storage class in capital letters, for example STANDARD_IA"},
 		"a lock without its end":           {spec: s3With(from, "objectLock: {mode: GOVERNANCE}"), want: "spec.s3.objectLock: write either retainDays or retainUntil"},
 		"a lock with two ends":             {spec: s3With(from, "objectLock: {mode: GOVERNANCE, retainDays: 1, retainUntil: '2030-01-01T00:00:00Z'}"), want: "spec.s3.objectLock: write either retainDays or retainUntil"},

@@ -113,7 +113,7 @@ func TestCertificatesOfCertManagerAreCopiedForTheCluster(t *testing.T) {
 
 	kubetest.MustKubectl(t, certificates, "apply", "-f", "-")
 	awaitCluster(t, c, v1beta2.ConditionReady, metav1.ConditionFalse, v1beta2.ReasonCertificateNotReady)
-	authority, err := pki.NewAuthority("issuer", time.Now(), 100*time.Hour)
+	authority, err := pki.NewCA("issuer", time.Now(), 100*time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestCertificatesOfCertManagerAreCopiedForTheCluster(t *testing.T) {
 }
 
 // issue acts as cert-manager: it writes the Secret of a Certificate and sets the Certificate to Ready.
-func issue(t *testing.T, authority *pki.Authority, namespace, name string) {
+func issue(t *testing.T, authority *pki.CA, namespace, name string) {
 	t.Helper()
 	certificate := &unstructured.Unstructured{}
 	certificate.SetAPIVersion("cert-manager.io/v1")

@@ -166,13 +166,13 @@ func saveAndFetch(t *testing.T, member *servers.EtcdMember, store objstore.Store
 // drill runs a restore test of a snapshot, and compares it with the live cluster.
 func drill(t *testing.T, client *etcd.Client, store objstore.Store, key string, revision int64) {
 	t.Helper()
-	request := snapshot.DrillRequest{Store: store, Key: key, ScratchDir: t.TempDir(), Live: client}
-	got, err := snapshot.Drill(t.Context(), request)
+	request := snapshot.RestoreTestRequest{Store: store, Key: key, ScratchDir: t.TempDir(), Live: client}
+	got, err := snapshot.RunRestoreTest(t.Context(), request)
 	if err != nil || !got.Compared || got.Info.Revision != revision {
 		t.Errorf("the restore test returned %+v, error %v, want a comparison at revision %d", got, err, revision)
 	}
 	request.Live = otherData{client}
-	if _, err := snapshot.Drill(t.Context(), request); !errors.Is(err, snapshot.ErrDiffers) {
+	if _, err := snapshot.RunRestoreTest(t.Context(), request); !errors.Is(err, snapshot.ErrDiffers) {
 		t.Errorf("the restore test against a cluster with other data returned the error %v, want ErrDiffers", err)
 	}
 }

@@ -154,7 +154,7 @@ func kubeconfig(_ context.Context, _ []string, w io.Writer) error {
 
 func load(ctx context.Context, files []string, _ io.Writer) error {
 	if len(files) == 0 {
-		return errors.New("load needs at least one image archive: load FILE...")
+		return errors.New("load needs at least one image archive: load FILE")
 	}
 	c, err := cluster.Open(cluster.StateDir())
 	if err != nil {

@@ -109,12 +109,12 @@ func (m Material) inUse() pki.Bundle {
 	return signers
 }
 
-func (m Material) current() (*pki.Authority, error) {
-	return pki.ParseAuthority(pki.Pair{Cert: m.CA.Get(CACertKey), Key: m.CA.Get(CAKeyKey)})
+func (m Material) current() (*pki.CA, error) {
+	return pki.ParseCA(pki.Pair{Cert: m.CA.Get(CACertKey), Key: m.CA.Get(CAKeyKey)})
 }
 
-func (m Material) previous() *pki.Authority {
-	previous, err := pki.ParseAuthority(pki.Pair{Cert: m.CA.Get(PreviousCACertKey), Key: m.CA.Get(PreviousCAKeyKey)})
+func (m Material) previous() *pki.CA {
+	previous, err := pki.ParseCA(pki.Pair{Cert: m.CA.Get(PreviousCACertKey), Key: m.CA.Get(PreviousCAKeyKey)})
 	if err != nil {
 		return nil
 	}
@@ -122,7 +122,7 @@ func (m Material) previous() *pki.Authority {
 }
 
 // signerOf a certificate among the authorities whose key is known; nil when it is none of them.
-func (m Material) signerOf(leaf *x509.Certificate) *pki.Authority {
+func (m Material) signerOf(leaf *x509.Certificate) *pki.CA {
 	if current, err := m.current(); err == nil && leaf.CheckSignatureFrom(current.Certificate()) == nil {
 		return current
 	}

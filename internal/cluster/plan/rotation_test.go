@@ -31,7 +31,7 @@ type rotation struct {
 	members []*loaded
 	client  loaded // trusts and shows what the client's Secret held when it looked last
 	// issuer of cert-manager; nil where the authority is the cluster's own.
-	issuer *pki.Authority
+	issuer *pki.CA
 	// crash is how many writes the operator still does before it is killed; -1 for never.
 	crash int
 	plan  func(State) Step
@@ -76,7 +76,7 @@ func newRotation(t *testing.T, seed uint64, tls *v1beta2.TLSPolicy) *rotation {
 }
 
 func (w *rotation) newIssuer() {
-	authority, err := pki.NewAuthority("issuer", w.s.Now, 10000*time.Hour)
+	authority, err := pki.NewCA("issuer", w.s.Now, 10000*time.Hour)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func (w *rotation) look() {
 func (w *rotation) act(step Step) {
 	switch step := step.(type) {
 	case CreateCA, ReplaceCA:
-		authority, err := pki.NewAuthority("example", w.s.Now, w.s.Validity().CADuration)
+		authority, err := pki.NewCA("example", w.s.Now, w.s.Validity().CADuration)
 		if err != nil {
 			w.Fatal(err)
 		}

@@ -65,7 +65,7 @@ func TestRestoreTestComparesTheRestoredDataWithTheCluster(t *testing.T) {
 			if test.live != nil {
 				r.Live = test.live
 			}
-			got, err := TestRestore(t.Context(), r)
+			got, err := RunRestoreTest(t.Context(), r)
 			if !errors.Is(err, test.want) || (err == nil) != (test.want == nil) {
 				t.Fatalf("error %v, want %v", err, test.want)
 			}
@@ -90,7 +90,7 @@ func TestRestoreTestOfAnEmptyStoreComparesAtRevision1(t *testing.T) {
 	store := newBucket(t)
 	store.put(key, db.Snapshot())
 	live := &cluster{hash: db.HashKV(1)}
-	got, err := TestRestore(t.Context(), RestoreTestRequest{Store: store, Key: key, ScratchDir: t.TempDir(), Live: live})
+	got, err := RunRestoreTest(t.Context(), RestoreTestRequest{Store: store, Key: key, ScratchDir: t.TempDir(), Live: live})
 	if err != nil || !got.Compared || live.asked != 1 {
 		t.Errorf("%+v, error %v, asked for %d; want it to be compared at 1, since 0 means now", got, err, live.asked)
 	}
@@ -115,7 +115,7 @@ func TestRestoreTestFails(t *testing.T) {
 			if test.dir != "" {
 				dir = test.dir
 			}
-			if _, err := TestRestore(t.Context(), RestoreTestRequest{Store: store, Key: key, ScratchDir: dir}); !errors.Is(err, test.want) {
+			if _, err := RunRestoreTest(t.Context(), RestoreTestRequest{Store: store, Key: key, ScratchDir: dir}); !errors.Is(err, test.want) {
 				t.Errorf("error %v, want %v", err, test.want)
 			}
 		})

@@ -61,10 +61,10 @@ var (
 	ErrDiffers = errors.New("the restored data differs from the live cluster's at the same revision")
 )
 
-// TestRestore reads a snapshot from its store, restores it into ScratchDir, opens the data directory with etcd's storage
+// RunRestoreTest reads a snapshot from its store, restores it into ScratchDir, opens the data directory with etcd's storage
 // code, and compares its hash with the live cluster's. The errors of a bad snapshot are those of Fetch, ErrUnrestorable
 // and ErrDiffers. ErrDisk is the local disk. Any other error may be temporary.
-func TestRestore(ctx context.Context, r RestoreTestRequest) (RestoreTestResult, error) {
+func RunRestoreTest(ctx context.Context, r RestoreTestRequest) (RestoreTestResult, error) {
 	result, err := testRestore(ctx, r)
 	if err != nil {
 		return result, fmt.Errorf("restore test of snapshot %s: %w", r.Key, err)
