@@ -7,6 +7,7 @@ import (
 )
 
 const (
+	wantAccount  = "abs needs a storage account: write absSecret, a Secret with the key storage-account, or endpoint, its URL https://<account>.blob.core.windows.net"
 	wantType     = "write S3 (Amazon S3 and every store that speaks its protocol), GCS or ABS, in capital letters"
 	wantFrom     = "spec: exactly one source is required: write either etcdCluster.name (an EtcdCluster in this namespace) or etcdEndpoints (any other etcd)"
 	wantOneBlock = "spec: only the block of the chosen storageType is allowed: remove the other storage blocks"
@@ -27,7 +28,7 @@ func TestInvalidEtcdBackupIsRefused(t *testing.T) {
 		"S3 with a gcs block, too":   {spec: "{" + from + ", storageType: S3, s3: {path: b/k}, gcs: {path: b/k}}", want: wantOneBlock},
 		"GCS with an s3 block, too":  {spec: "{" + from + ", storageType: GCS, s3: {path: b/k}, gcs: {path: b/k}}", want: wantOneBlock},
 		"S3 with an abs block, too":  {spec: "{" + from + ", storageType: S3, s3: {path: b/k}, abs: {path: b/k, absSecret: s}}", want: wantOneBlock},
-		"ABS without an account":     {spec: "{" + from + ", storageType: ABS, abs: {path: b/k}}", want: "abs needs a storage account"},
+		"ABS without an account":     {spec: "{" + from + ", storageType: ABS, abs: {path: b/k}}", want: "spec.abs: Invalid value: " + wantAccount},
 		"ABS without a path":         {spec: "{" + from + ", storageType: ABS, abs: {absSecret: s}}", want: "spec.abs.path"},
 		"S3 with an oss block, too":  {spec: "{" + from + ", storageType: S3, s3: {path: b/k}, oss: {path: b/k}}", want: wantOneBlock},
 		"an s3 block without path":   {spec: "{" + from + ", storageType: S3, s3: {}}", want: "spec.s3.path: Required value"},
