@@ -52,7 +52,7 @@ func (r *Reconciler) act(ctx context.Context, v *view, step plan.Step) error {
 // create makes an object of the cluster; one that is there already and is the cluster's own is as good.
 func (r *Reconciler) create(ctx context.Context, v *view, object client.Object) error {
 	if err := controllerutil.SetControllerReference(v.cluster, object, r.Client.Scheme()); err != nil {
-		return fmt.Errorf("own %T %s: %w", object, object.GetName(), err)
+		return fmt.Errorf("set the owner of %T %s: %w", object, object.GetName(), err)
 	}
 	err := r.Client.Create(ctx, object)
 	if !apierrors.IsAlreadyExists(err) {
@@ -66,7 +66,7 @@ func (r *Reconciler) create(ctx context.Context, v *view, object client.Object) 
 		return wrap("read", object, getErr)
 	}
 	if !v.owns(there) {
-		return fmt.Errorf("%T %s is there and belongs to something else: delete or rename it", object, object.GetName())
+		return fmt.Errorf("%T %s exists, but this EtcdCluster does not own it: delete or rename it", object, object.GetName())
 	}
 	return nil
 }
@@ -74,7 +74,7 @@ func (r *Reconciler) create(ctx context.Context, v *view, object client.Object) 
 // apply makes an object as wanted and leaves alone what others set on it (server-side apply).
 func (r *Reconciler) apply(ctx context.Context, v *view, object client.Object) error {
 	if err := controllerutil.SetControllerReference(v.cluster, object, r.Client.Scheme()); err != nil {
-		return fmt.Errorf("own %T %s: %w", object, object.GetName(), err)
+		return fmt.Errorf("set the owner of %T %s: %w", object, object.GetName(), err)
 	}
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {
@@ -91,7 +91,7 @@ func (r *Reconciler) delete(ctx context.Context, v *view, object client.Object, 
 		return wrap("read", object, client.IgnoreNotFound(err))
 	}
 	if !v.owns(object) {
-		return fmt.Errorf("%T %s belongs to something else and is not deleted", object, name)
+		return fmt.Errorf("%T %s is not deleted, because this EtcdCluster does not own it", object, name)
 	}
 	uid := object.GetUID()
 	return wrap("delete", object, client.IgnoreNotFound(r.Client.Delete(ctx, object, append(options, client.Preconditions{UID: &uid})...)))

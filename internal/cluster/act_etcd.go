@@ -37,6 +37,6 @@ func (r *Reconciler) actOnEtcd(ctx context.Context, v *view, step plan.Step) err
 			return member.Defragment(ctx)
 		})
 	default:
-		return fmt.Errorf("step %T asks nothing of etcd", step)
+		return fmt.Errorf("step %T is not about etcd", step)
 	}
 }

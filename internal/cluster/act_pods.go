@@ -49,7 +49,7 @@ func (r *Reconciler) relabel(ctx context.Context, v *view, name string) error {
 	}
 	patch, err := json.Marshal(relabelPatch(v.State, &pod))
 	if err != nil {
-		return fmt.Errorf("word the labels of Pod %s: %w", name, err)
+		return fmt.Errorf("encode the labels of Pod %s: %w", name, err)
 	}
 	return wrap("label", &pod, r.Client.Patch(ctx, &pod, client.RawPatch(types.MergePatchType, patch)))
 }

@@ -14,12 +14,12 @@ import (
 )
 
 var (
-	errNoLongerForced = errors.New("the recovery has gone on since")
-	errNotAlone       = errors.New("another Pod of the cluster is there")
+	errNoLongerForced = errors.New("the recovery is at another step by now")
+	errNotAlone       = errors.New("another Pod of the cluster exists")
 )
 
-// confirmForce reads past the cache that a survivor is still to be restarted with --force-new-cluster, and that nobody
-// else is there: on a cluster that has grown again the flag would drop the other members.
+// confirmForce reads past the cache. It returns an error unless the recovery is still at its first step and the survivor
+// is alone: on a cluster that has grown again the flag would remove the other members.
 func (r *Reconciler) confirmForce(ctx context.Context, v *view, step plan.CreateMember) error {
 	if step.Start != plan.StartForce {
 		return nil

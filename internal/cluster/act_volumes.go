@@ -47,14 +47,14 @@ func (r *Reconciler) keepVolume(ctx context.Context, v *view, step plan.KeepVolu
 		return wrap("read", volume, client.IgnoreNotFound(err))
 	}
 	if !v.owns(volume) {
-		return fmt.Errorf("PersistentVolumeClaim %s belongs to something else and is left alone", step.Name)
+		return fmt.Errorf("PersistentVolumeClaim %s is not changed, because this EtcdCluster does not own it", step.Name)
 	}
 	before := volume.DeepCopy()
 	metav1.SetMetaDataAnnotation(&volume.ObjectMeta, v1beta2.AnnotationClusterUID, string(v.UID))
 	if step.Keep {
 		volume.OwnerReferences = slices.DeleteFunc(volume.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == v.UID })
 	} else if err := controllerutil.SetControllerReference(v.cluster, volume, r.Client.Scheme()); err != nil {
-		return fmt.Errorf("own PersistentVolumeClaim %s: %w", step.Name, err)
+		return fmt.Errorf("set the owner of PersistentVolumeClaim %s: %w", step.Name, err)
 	}
 	return wrap("patch", volume, r.Client.Patch(ctx, volume, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})))
 }

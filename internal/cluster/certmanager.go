@@ -15,6 +15,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
 // certManagerVersion is the API of cert-manager's Certificates.
@@ -71,7 +72,7 @@ func certificate(s plan.State, u plan.Usage) *unstructured.Unstructured {
 	}}
 }
 
-// observeCertManager reads the Certificates and the Secrets that cert-manager made of them.
+// observeCertManager reads the Certificates, and the Secrets that cert-manager wrote for them.
 func (r *Reconciler) observeCertManager(ctx context.Context, v *view) error {
 	c := &v.Certificates
 	v.material.Issued = map[string]*plan.Secret{}
@@ -82,10 +83,10 @@ func (r *Reconciler) observeCertManager(ctx context.Context, v *view) error {
 		have.SetGroupVersionKind(want.GroupVersionKind())
 		switch err := r.APIReader.Get(ctx, client.ObjectKeyFromObject(want), have); {
 		case meta.IsNoMatchError(err):
-			c.Unissued, c.UnissuedReason = "spec.TLS.certManager needs cert-manager, and this Kubernetes does not know its Certificates: install cert-manager", v1beta2.ReasonCertManagerMissing
+			c.Unissued, c.UnissuedReason = "spec.TLS.certManager needs cert-manager, but this Kubernetes does not serve its Certificates. Install cert-manager.", v1beta2.ReasonCertManagerMissing
 			return nil
 		case apierrors.IsForbidden(err):
-			c.Unissued, c.UnissuedReason = "the operator may not read cert-manager's Certificates: install its chart with clusterOperator.certManager=true", v1beta2.ReasonCertManagerMissing
+			c.Unissued, c.UnissuedReason = "The operator has no right to read cert-manager's Certificates. Install the operator's chart with clusterOperator.certManager=true.", v1beta2.ReasonCertManagerMissing
 			return nil
 		case apierrors.IsNotFound(err):
 			c.Requested = false
@@ -94,7 +95,7 @@ func (r *Reconciler) observeCertManager(ctx context.Context, v *view) error {
 			return fmt.Errorf("read Certificate %s: %w", want.GetName(), err)
 		}
 		if !metav1.IsControlledBy(have, v.cluster) {
-			c.Foreign = "Certificate " + want.GetName() + " is there and was not made by this EtcdCluster: it is not touched; delete or rename it"
+			c.Foreign = "Certificate " + want.GetName() + " exists, but this EtcdCluster does not own it. The operator does not change it. Delete or rename it."
 			return nil
 		}
 		c.Requested = c.Requested && equality.Semantic.DeepDerivative(want.Object["spec"], have.Object["spec"])
@@ -105,7 +106,7 @@ func (r *Reconciler) observeCertManager(ctx context.Context, v *view) error {
 	return nil
 }
 
-// observeIssued reads the Secret that cert-manager made, and why it has not.
+// observeIssued reads the Secret that cert-manager wrote, or why it has not written one.
 func (r *Reconciler) observeIssued(ctx context.Context, v *view, u plan.Usage, certificate *unstructured.Unstructured) error {
 	c := &v.Certificates
 	var found corev1.Secret
@@ -121,11 +122,11 @@ func (r *Reconciler) observeIssued(ctx context.Context, v *view, u plan.Usage, c
 	_, pairErr := v.material.IssuedPair(u).Leaf()
 	switch {
 	case pairErr == nil && len(found.Data[plan.IssuedCAKey]) == 0:
-		c.Unissued = "Secret " + name + " has no " + plan.IssuedCAKey + ": the issuer does not tell its authority, which etcd needs; name one that does (CA, Vault, Venafi)"
+		c.Unissued = "Secret " + name + " has no key " + plan.IssuedCAKey + ". The issuer does not write its CA, which etcd needs. Use an issuer that does (CA, Vault, Venafi)."
 	case pairErr == nil && ready:
 		return nil
 	default:
-		c.Unissued = "Certificate " + certificate.GetName() + " is not ready: " + why
+		c.Unissued = "Certificate " + certificate.GetName() + " is not ready: " + why + "."
 	}
 	c.UnissuedReason = v1beta2.ReasonCertificateNotReady
 	if pairErr != nil || len(found.Data[plan.IssuedCAKey]) == 0 {
@@ -134,19 +135,20 @@ func (r *Reconciler) observeIssued(ctx context.Context, v *view, u plan.Usage, c
 	return nil
 }
 
-// certificateReady reads cert-manager's verdict.
+// certificateReady reads the condition Ready that cert-manager writes.
 func certificateReady(certificate *unstructured.Unstructured) (ready bool, why string) {
 	conditions, _, err := unstructured.NestedSlice(certificate.Object, "status", "conditions")
 	if err != nil {
 		return false, "its status cannot be read"
 	}
-	why = "cert-manager has not looked at it yet: see that it runs and that issuer " + issuerOf(certificate) + " is there"
+	why = "cert-manager has not processed it yet. Check that cert-manager runs and that issuer " + issuerOf(certificate) + " exists"
 	for _, condition := range conditions {
 		fields, ok := condition.(map[string]any)
 		if !ok || fields["type"] != "Ready" {
 			continue
 		}
-		return fields["status"] == "True", fmt.Sprintf("%v: see that issuer %s is there and ready", fields["message"], issuerOf(certificate))
+		why = planning.Sentence("", fmt.Sprint(fields["message"])) + " Check that issuer " + issuerOf(certificate) + " exists and is ready"
+		return fields["status"] == "True", why
 	}
 	return false, why
 }
@@ -156,12 +158,12 @@ func issuerOf(certificate *unstructured.Unstructured) string {
 	return name
 }
 
-// requestCertificates makes the Certificates as they should be (server-side apply).
+// requestCertificates creates or corrects the Certificates (server-side apply).
 func (r *Reconciler) requestCertificates(ctx context.Context, v *view) error {
 	for _, u := range plan.Usages {
 		certificate := certificate(v.State, u)
 		if err := controllerutil.SetControllerReference(v.cluster, certificate, r.Client.Scheme()); err != nil {
-			return fmt.Errorf("own Certificate %s: %w", certificate.GetName(), err)
+			return fmt.Errorf("set the owner of Certificate %s: %w", certificate.GetName(), err)
 		}
 		configuration := client.ApplyConfigurationFromUnstructured(certificate)
 		if err := r.Client.Apply(ctx, configuration, client.FieldOwner(Name), client.ForceOwnership); err != nil {

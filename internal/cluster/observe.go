@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -20,6 +21,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
 // view is what observe saw: the State to decide on, and what act needs to reach the world with.
@@ -121,8 +123,8 @@ func (r *Reconciler) observeRestores(ctx context.Context, v *view) error {
 	return nil
 }
 
-// observeStorageClass looks whether a member without a class of its own can get a volume. Without the right to
-// look, it is taken to be there.
+// observeStorageClass checks whether a member without a class of its own can get a volume. If the operator has no right
+// to read StorageClasses, it assumes that there is a default one.
 func (r *Reconciler) observeStorageClass(ctx context.Context, v *view) error {
 	if given := v.PodPolicy().PersistentVolumeClaimSpec; !v.Durable() || (given != nil && given.StorageClassName != nil) {
 		return nil
@@ -141,7 +143,7 @@ func (r *Reconciler) observeStorageClass(ctx context.Context, v *view) error {
 	return nil
 }
 
-// checkSecret reads a Secret of the user's and notes what is missing.
+// checkSecret reads a Secret of the user and records what is missing.
 func (r *Reconciler) checkSecret(ctx context.Context, v *view, name string, keys ...string) (map[string][]byte, error) {
 	data, err := kube.SecretData(ctx, r.Client, v.Namespace, name)
 	if err != nil {
@@ -149,19 +151,19 @@ func (r *Reconciler) checkSecret(ctx context.Context, v *view, name string, keys
 	}
 	for _, key := range keys {
 		if len(data[key]) == 0 && v.SecretProblem == "" {
-			v.SecretProblem = fmt.Sprintf("Secret %s has no key %s: it needs %v", name, key, keys)
+			v.SecretProblem = fmt.Sprintf("Secret %s has no key %s. It needs the keys %s.", name, key, strings.Join(keys, ", "))
 		}
 	}
 	return data, nil
 }
 
-// noteSecret turns a Secret that is not there into data, and passes on any other error.
+// noteSecret records a missing Secret in SecretProblem. It returns any other error.
 func (v *view) noteSecret(err error) error {
 	if !errors.Is(err, kube.ErrSecretMissing) {
 		return err
 	}
 	if v.SecretProblem == "" {
-		v.SecretProblem = err.Error()
+		v.SecretProblem = planning.Sentence("The operator cannot read a TLS Secret: ", err.Error())
 	}
 	return nil
 }

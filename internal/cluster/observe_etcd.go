@@ -131,7 +131,7 @@ func hear(m *plan.Member, a answer) {
 	m.StorageVersion, m.Downgrade, m.AppliedIndex = a.status.StorageVersion, a.status.Downgrade, int64(a.status.AppliedIndex)
 	m.Serving = a.serving == nil && !a.status.Learner
 	if a.serving != nil {
-		m.Unanswered = "no quorum stands behind it"
+		m.Unanswered = "it cannot reach a quorum"
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
 
-// observeSecrets reads all Secrets of the cluster's certificates, the user's or those that the operator writes.
+// observeSecrets reads all Secrets of the cluster's certificates: those of the user, or those that the operator writes.
 func (r *Reconciler) observeSecrets(ctx context.Context, v *view) error {
 	if !v.Spec.TLS.Issued() {
 		return r.observeStatic(ctx, v)
@@ -52,7 +52,8 @@ func (r *Reconciler) observeIssuer(ctx context.Context, v *view) (err error) {
 	return r.observeCertManager(ctx, v)
 }
 
-// ownSecret reads a Secret that the operator makes; nil when there is none. One that is somebody else's is noted.
+// ownSecret reads a Secret that the operator writes. It returns nil if there is none. If another owner has it, ownSecret
+// records that in Certificates.Foreign.
 func (r *Reconciler) ownSecret(ctx context.Context, v *view, name string) (*plan.Secret, error) {
 	var found corev1.Secret
 	err := r.Client.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: name}, &found)
@@ -63,13 +64,13 @@ func (r *Reconciler) ownSecret(ctx context.Context, v *view, name string) (*plan
 		return nil, fmt.Errorf("read Secret %s: %w", name, err)
 	}
 	if !metav1.IsControlledBy(&found, v.cluster) {
-		v.Certificates.Foreign = "Secret " + name + " is there and was not made by this EtcdCluster: it is not touched; delete or rename it"
+		v.Certificates.Foreign = "Secret " + name + " exists, but this EtcdCluster does not own it. The operator does not change it. Delete or rename it."
 		return nil, nil
 	}
 	return &plan.Secret{Data: found.Data, Annotations: found.Annotations, Version: found.ResourceVersion}, nil
 }
 
-// observeStatic looks that the user's Secrets are there and whole.
+// observeStatic checks that the user's Secrets exist and are complete.
 func (r *Reconciler) observeStatic(ctx context.Context, v *view) error {
 	tls := v.Spec.TLS
 	var peer, server map[string][]byte
@@ -82,7 +83,7 @@ func (r *Reconciler) observeStatic(ctx context.Context, v *view) error {
 	if tls.SecureClient() {
 		if tls.ServerSecret(v.Name) == "" {
 			// Stored before the schema refused it.
-			v.SecretProblem = "spec.TLS.static has an operatorSecret and no member.serverSecret: write both or neither"
+			v.SecretProblem = "spec.TLS.static has an operatorSecret and no member.serverSecret. Set both or neither."
 			return nil
 		}
 		if server, err = r.checkSecret(ctx, v, tls.ServerSecret(v.Name), v1beta2.ServerCertKey, v1beta2.ServerKeyKey, v1beta2.ServerCAKey); err != nil {
@@ -103,17 +104,17 @@ func (r *Reconciler) observeStatic(ctx context.Context, v *view) error {
 	return nil
 }
 
-// useClientSecret has the operator talk to the members with a Secret's certificate.
+// useClientSecret makes the operator connect to the members with the certificate in a Secret.
 func (v *view) useClientSecret(name string, data map[string][]byte) {
 	config, err := etcd.TLSConfig(data[v1beta2.ClientCertKey], data[v1beta2.ClientKeyKey], data[v1beta2.ClientCAKey])
 	if err != nil {
-		v.SecretProblem = fmt.Sprintf("Secret %s (keys %s, %s, %s): %v", name, v1beta2.ClientCertKey, v1beta2.ClientKeyKey, v1beta2.ClientCAKey, err)
+		v.SecretProblem = fmt.Sprintf("Secret %s (keys %s, %s, %s) is invalid: %v.", name, v1beta2.ClientCertKey, v1beta2.ClientKeyKey, v1beta2.ClientCAKey, err)
 		return
 	}
 	v.tls = config
 }
 
-// observeShown looks which certificates the members serve with, while that decides what may be done.
+// observeShown reads which certificates the members serve with. The plan needs it only while a CA is replaced.
 func (r *Reconciler) observeShown(ctx context.Context, v *view) {
 	if !v.Certificates.Superseded || v.Certificates.Outdated {
 		return

@@ -228,7 +228,7 @@ func (n *namespaced) tlsChangeRefusedBeforeFormation(cluster string) {
 	})
 	pods := n.podUIDs(cluster)
 	n.patch(cluster, `{"spec":{"TLS":{"managed":{}}}}`)
-	says(n, &v1beta2.EtcdCluster{}, cluster, v1beta2.ConditionStalled, v1beta2.ReasonTLSChangeNotSupported, "set spec.TLS back", "it has served nobody yet")
+	says(n, &v1beta2.EtcdCluster{}, cluster, v1beta2.ConditionStalled, v1beta2.ReasonTLSChangeNotSupported, "set spec.TLS back", "it has served no client yet")
 	n.patch(cluster, `{"spec":{"TLS":null}}`)
 	n.ready(cluster)
 	if diff := cmp.Diff(pods, n.podUIDs(cluster)); diff != "" {

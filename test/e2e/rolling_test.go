@@ -60,7 +60,7 @@ spec: {size: 3, version: "3.4.15"}
 	n.has(etcd, "key", 50)
 
 	n.patch("old", `{"spec":{"version":"3.4.23"}}`)
-	says(n, &v1beta2.EtcdCluster{}, "old", v1beta2.ConditionStalled, v1beta2.ReasonVersionNotSupported, "set version back to 3.6.16")
+	says(n, &v1beta2.EtcdCluster{}, "old", v1beta2.ConditionStalled, v1beta2.ReasonVersionNotSupported, "Set spec.version back to 3.6.16")
 	n.patch("old", `{"spec":{"version":"3.6.16"}}`)
 	n.ready("old")
 

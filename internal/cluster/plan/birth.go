@@ -20,7 +20,7 @@ func waitForRestore(s State) Step {
 	}
 	return Wait{
 		Reason:  v1beta2.ReasonWaitingForRestore,
-		Message: "starts from EtcdRestore " + s.RestorePending + ", and not empty; delete that EtcdRestore to start empty",
+		Message: "The cluster starts from EtcdRestore " + s.RestorePending + " and serves no client until then. To start it empty, delete that EtcdRestore.",
 		Stalled: s.step() == v1beta2.RestoreFailed,
 	}
 }
@@ -37,8 +37,9 @@ func foreignMembers(s State) Step {
 		there := m.Pod != PodNone || m.Volume != VolumeNone
 		if m.InitialSize == 0 && there && !failedSeed {
 			return Wait{
-				Reason:  v1beta2.ReasonNotOurs,
-				Message: "member " + m.Name + " was not made by this operator, or the cluster's ID was lost with its status: nothing is touched; save it with an EtcdBackup by etcdEndpoints, and apply an EtcdRestore of that snapshot",
+				Reason: v1beta2.ReasonNotOurs,
+				Message: "Member " + m.Name + " was not created by this operator, or the ID of the cluster was lost with its status. " +
+					"The operator changes nothing. Save the data with an EtcdBackup by etcdEndpoints. Then apply an EtcdRestore of that snapshot.",
 				Stalled: true,
 			}
 		}
@@ -73,14 +74,14 @@ func bootstrap(s State) Step {
 	if len(kept) < etcd.Quorum(size) && s.Durable() {
 		return Wait{
 			Reason:  v1beta2.ReasonQuorumLost,
-			Message: fmt.Sprintf("%d of %d volumes are left of a cluster that never served, too few to form it: delete the EtcdCluster and make it again", len(kept), size),
+			Message: fmt.Sprintf("Only %d of %d volumes exist, too few to form the cluster. It has served no client, so no data is lost. Delete the EtcdCluster and create it again.", len(kept), size),
 			Stalled: true,
 		}
 	}
-	if wait := blocked(kept); wait != nil {
+	if wait := s.blocked(kept); wait != nil {
 		return wait
 	}
-	return Wait{Reason: v1beta2.ReasonCreating, Message: "the members are starting: " + unanswered(kept)}
+	return Wait{Reason: v1beta2.ReasonCreating, Message: planning.Sentence("The members are starting. These do not serve yet: ", unanswered(kept))}
 }
 
 // beginBootstrap makes the volumes and notes that they are there. Where a Pod is there already, they were, and the
@@ -121,7 +122,7 @@ func (s State) restartBootstrap(size int) Step {
 	case missing && ran:
 		return StopMembers{}
 	case stopping.Name != "":
-		return s.waitUntilGone(stopping, v1beta2.ReasonCreating, "member "+stopping.Name+" is stopping, before the members start anew")
+		return s.waitUntilGone(stopping, v1beta2.ReasonCreating, "Member "+stopping.Name+" is stopping. Then all members start again.")
 	}
 	return nil
 }
@@ -198,8 +199,10 @@ func (s State) Bootable(incarnation int32, size int) []string {
 
 func noStorageClass() Step {
 	return Wait{
-		Reason:  v1beta2.ReasonNoStorageClass,
-		Message: "there is no default StorageClass: mark one as default, or name one in spec.pod.persistentVolumeClaimSpec.storageClassName, or accept that data is lost with its Pod by spec.pod.emptyDir: {}",
+		Reason: v1beta2.ReasonNoStorageClass,
+		Message: "Kubernetes has no default StorageClass, so a member gets no volume and does not start. " +
+			"Mark a class as the default, or name one in spec.pod.persistentVolumeClaimSpec.storageClassName. " +
+			"For tests, set spec.pod.emptyDir: {} and accept that data is lost with its Pod.",
 		Stalled: true,
 	}
 }

@@ -6,7 +6,9 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-const noClassMessage = "there is no default StorageClass: mark one as default, or name one in spec.pod.persistentVolumeClaimSpec.storageClassName, or accept that data is lost with its Pod by spec.pod.emptyDir: {}"
+const noClassMessage = "Kubernetes has no default StorageClass, so a member gets no volume and does not start. " +
+	"Mark a class as the default, or name one in spec.pod.persistentVolumeClaimSpec.storageClassName. " +
+	"For tests, set spec.pod.emptyDir: {} and accept that data is lost with its Pod."
 
 func TestPlanBirth(t *testing.T) {
 	started := func(m *Member) {
@@ -19,7 +21,7 @@ func TestPlanBirth(t *testing.T) {
 		},
 		"starts over only when all have stopped": {
 			state(ephemeral, initial(3), ephemeral, with(0, pod(PodDeleting)), with(1, gone), with(2, gone)),
-			Wait{Reason: v1beta2.ReasonCreating, Message: "member " + nameOf(0) + " is stopping, before the members start anew"},
+			Wait{Reason: v1beta2.ReasonCreating, Message: "Member " + nameOf(0) + " is stopping. Then all members start again."},
 		},
 		"makes the rest of the members while none has run": {
 			state(ephemeral, initial(3), ephemeral, with(0, pod(PodStarting)), with(1, gone), with(2, gone)), CreateMembers{Incarnation: 1, Size: 3},
@@ -47,30 +49,30 @@ func TestPlanBirth(t *testing.T) {
 		},
 		"makes no volume anew that a member lost after it could have voted": {
 			state(initial(3), begun, with(0, started), with(1, started), with(2, gone)),
-			Wait{Reason: v1beta2.ReasonCreating, Message: "the members are starting: " + nameOf(0) + "; " + nameOf(1)},
+			Wait{Reason: v1beta2.ReasonCreating, Message: "The members are starting. These do not serve yet: " + nameOf(0) + ", " + nameOf(1) + "."},
 		},
 		"says that it cannot form when too many volumes were lost": {
 			state(initial(3), begun, with(0, started), with(1, gone), with(2, gone)),
-			Wait{Reason: v1beta2.ReasonQuorumLost, Message: "1 of 3 volumes are left of a cluster that never served, too few to form it: delete the EtcdCluster and make it again", Stalled: true},
+			Wait{Reason: v1beta2.ReasonQuorumLost, Message: "Only 1 of 3 volumes exist, too few to form the cluster. It has served no client, so no data is lost. Delete the EtcdCluster and create it again.", Stalled: true},
 		},
 		"makes Pods without volumes with emptyDir": {
 			state(ephemeral), CreateMembers{Incarnation: 1, Size: 3},
 		},
 		"waits for the members to start": {
 			state(initial(2), begun, with(0, started), with(1, started)),
-			Wait{Reason: v1beta2.ReasonCreating, Message: "the members are starting: " + nameOf(0) + "; " + nameOf(1)},
+			Wait{Reason: v1beta2.ReasonCreating, Message: "The members are starting. These do not serve yet: " + nameOf(0) + ", " + nameOf(1) + "."},
 		},
 		"names the Pod that cannot start": {
 			state(initial(2), begun, with(0, started), with(1, blockedBy(v1beta2.ReasonPodUnschedulable))),
-			Wait{Reason: v1beta2.ReasonPodUnschedulable, Message: "member " + nameOf(1) + ": why", Stalled: true},
+			Wait{Reason: v1beta2.ReasonPodUnschedulable, Message: "Member " + nameOf(1) + " does not run: why. The cluster has not formed yet.", Stalled: true},
 		},
 		"waits for an image that cannot be had": {
 			state(initial(1), begun, with(0, blockedBy(v1beta2.ReasonImageUnavailable))),
-			Wait{Reason: v1beta2.ReasonImageUnavailable, Message: "member " + nameOf(0) + ": why", Stalled: true},
+			Wait{Reason: v1beta2.ReasonImageUnavailable, Message: "Member " + nameOf(0) + " does not run: why. The cluster has not formed yet.", Stalled: true},
 		},
 		"makes the Pod again when the image is corrected": {
 			state(initial(1), begun, with(0, blockedBy(v1beta2.ReasonImageUnavailable)), ofVersion("3.6.17")),
-			DeletePod{Name: nameOf(0), Reason: v1beta2.ReasonSettling, Message: "make the Pod again with image quay.io/coreos/etcd:v3.6.17"},
+			DeletePod{Name: nameOf(0), Reason: v1beta2.ReasonSettling, Message: "it must run image quay.io/coreos/etcd:v3.6.17"},
 		},
 		"names both ways out without a default StorageClass": {
 			state(noClass), Wait{Reason: v1beta2.ReasonNoStorageClass, Message: noClassMessage, Stalled: true},
@@ -83,15 +85,15 @@ func TestPlanBirth(t *testing.T) {
 		},
 		"waits for the restore that it was made together with": {
 			state(func(s *State) { s.RestorePending = "back" }),
-			Wait{Reason: v1beta2.ReasonWaitingForRestore, Message: "starts from EtcdRestore back, and not empty; delete that EtcdRestore to start empty"},
+			Wait{Reason: v1beta2.ReasonWaitingForRestore, Message: "The cluster starts from EtcdRestore back and serves no client until then. To start it empty, delete that EtcdRestore."},
 		},
 		"says that a person must act when that restore has failed": {
 			state(restored(v1beta2.RestoreFailed), func(s *State) { s.RestorePending = "back" }),
-			Wait{Reason: v1beta2.ReasonWaitingForRestore, Message: "starts from EtcdRestore back, and not empty; delete that EtcdRestore to start empty", Stalled: true},
+			Wait{Reason: v1beta2.ReasonWaitingForRestore, Message: "The cluster starts from EtcdRestore back and serves no client until then. To start it empty, delete that EtcdRestore.", Stalled: true},
 		},
 		"gives way to a restore that was seen when the birth had begun": {
 			state(initial(3), begun, with(0, voter), func(s *State) { s.RestorePending = "back" }),
-			Wait{Reason: v1beta2.ReasonWaitingForRestore, Message: "starts from EtcdRestore back, and not empty; delete that EtcdRestore to start empty"},
+			Wait{Reason: v1beta2.ReasonWaitingForRestore, Message: "The cluster starts from EtcdRestore back and serves no client until then. To start it empty, delete that EtcdRestore."},
 		},
 	}.run(t)
 }

@@ -10,7 +10,7 @@ import (
 func recreateBlocked(s State) Step {
 	for _, m := range s.Members {
 		if m.Pod == PodEnded {
-			return DeletePod{Name: m.Name, Reason: v1beta2.ReasonMemberDown, Message: "make the Pod again: " + m.PodMessage}
+			return DeletePod{Name: m.Name, Reason: v1beta2.ReasonMemberDown, Message: "it has ended: " + m.PodMessage}
 		}
 		if m.Pod != PodBlocked {
 			continue
@@ -27,17 +27,17 @@ func (s State) recreateBlockedMember(m Member) Step {
 	image := s.ImageFor(m.Incarnation)
 	switch {
 	case s.Durable() && m.Volume == VolumeNone:
-		return DeletePod{Name: m.Name, Reason: v1beta2.ReasonMemberDown, Message: "the volume that it waits for is gone"}
+		return DeletePod{Name: m.Name, Reason: v1beta2.ReasonMemberDown, Message: "the volume that it waits for does not exist"}
 	case m.Volume == VolumeDeleting && (s.MembershipKnown || !s.Formed()):
-		return DeletePod{Name: m.Name, Reason: v1beta2.ReasonMemberDown, Message: "its volume is being deleted and waits for the Pod to go"}
+		return DeletePod{Name: m.Name, Reason: v1beta2.ReasonMemberDown, Message: "its volume is being deleted and waits for the Pod to end"}
 	case s.MembershipKnown && m.InMembership && !m.Started && m.Start == StartRejoin:
-		return DeletePod{Name: m.Name, Reason: v1beta2.ReasonScaling, Message: "make the Pod again: the member has yet to join"}
+		return DeletePod{Name: m.Name, Reason: v1beta2.ReasonScaling, Message: "the member has not joined the cluster yet"}
 	case s.MembershipKnown && m.InMembership && !m.Started && m.Start == StartJoin && m.Peers != strings.Join(s.JoinPeers(m.Name), ","):
-		return DeletePod{Name: m.Name, Reason: v1beta2.ReasonScaling, Message: "make the Pod again: the membership that it was to join has changed"}
+		return DeletePod{Name: m.Name, Reason: v1beta2.ReasonScaling, Message: "the membership has changed since the Pod was created to join it"}
 	case m.PodImage != image && s.mayLosePod(m):
-		return DeletePod{Name: m.Name, Reason: v1beta2.ReasonSettling, Message: "make the Pod again with image " + image}
+		return DeletePod{Name: m.Name, Reason: v1beta2.ReasonSettling, Message: "it must run image " + image}
 	case m.Outdated && s.mayLosePod(m):
-		return DeletePod{Name: m.Name, Reason: v1beta2.ReasonSettling, Message: "make the Pod again as spec.pod and spec.TLS ask"}
+		return DeletePod{Name: m.Name, Reason: v1beta2.ReasonSettling, Message: "spec.pod or spec.TLS has changed"}
 	}
 	return nil
 }

@@ -146,7 +146,7 @@ func (v validity) dueBy(end, authority, now time.Time) string {
 	if now.Before(end.Add(-v.renewBefore)) || !authority.After(end.Add(pki.Backdate)) {
 		return ""
 	}
-	return fmt.Sprintf("it is good until %s", end.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("it expires at %s", end.UTC().Format(time.RFC3339))
 }
 
 // TrustOf is the fingerprint of what members trust: peers and clients may have authorities of their own.

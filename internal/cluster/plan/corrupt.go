@@ -69,7 +69,8 @@ func (s State) replaceCorrupt(m Member) Step {
 	if !s.Voters().KeepsQuorumWithout(m.Serving) {
 		return Wait{
 			Reason: v1beta2.ReasonDataCorrupt, Stalled: true, Requeue: requeueUnclear,
-			Message: "the data of member " + m.Name + " is corrupt, and removing it would leave no quorum: bring back the members that are down",
+			Message: "The data of member " + m.Name + " is corrupt, and etcd refuses requests. Removing the member would leave no quorum, so the operator waits. " +
+				"Recover the members that are down.",
 		}
 	}
 	if m.Leader {
@@ -83,15 +84,17 @@ func (s State) replaceCorrupt(m Member) Step {
 // unclearCorruption says what is known of the members' data, and what a person can do.
 func (s State) unclearCorruption(agreed bool, odd []Member) Step {
 	wait := Wait{Reason: v1beta2.ReasonDataCorrupt, Stalled: true, Requeue: requeueUnclear}
-	const refuses = "etcd says that data is corrupt, and refuses requests: "
-	const ways = "; nothing is touched: restore a snapshot (EtcdRestore), or, if you know which member is wrong, delete its PersistentVolumeClaim and its Pod; then disarm the alarm (etcdctl alarm disarm)"
+	const refuses = "A CORRUPT alarm is on, and etcd refuses requests. "
+	const ways = " The operator changes nothing. Restore a snapshot with an EtcdRestore. " +
+		"If you know which member is wrong, you can delete its PersistentVolumeClaim and its Pod instead. Then disarm the alarm: etcdctl alarm disarm."
 	switch {
 	case agreed && len(odd) == 0:
-		wait.Message = refuses + "the voters that answer have the same data; nothing is touched: restore a snapshot (EtcdRestore) if you do not trust it, or disarm the alarm (etcdctl alarm disarm)"
+		wait.Message = refuses + "The voters that answer have the same data. The operator changes nothing. " +
+			"If you trust that data, disarm the alarm: etcdctl alarm disarm. Otherwise restore a snapshot with an EtcdRestore."
 	case agreed:
-		wait.Message = refuses + "the alarm is not about member " + odd[0].Name + ", which alone has other data than a quorum" + ways
+		wait.Message = refuses + "Member " + odd[0].Name + " has other data than a quorum, but the alarm names another member." + ways
 	default:
-		wait.Message = refuses + "no quorum of voters is known to have the same data (" + s.hashes() + ")" + ways
+		wait.Message = refuses + "No quorum of voters is known to have the same data (" + s.hashes() + ")." + ways
 	}
 	return wait
 }
@@ -135,7 +138,7 @@ func (s State) hashes() string {
 	for _, m := range s.voters() {
 		hash := m.Hash
 		if hash == "" {
-			hash = "not known"
+			hash = "no hash"
 		}
 		told = append(told, m.Name+": "+hash)
 	}

@@ -33,8 +33,9 @@ func hashing(hashes ...string) change {
 }
 
 func TestPlanCorruptAlarm(t *testing.T) {
-	const refuses = "etcd says that data is corrupt, and refuses requests: "
-	const ways = "; nothing is touched: restore a snapshot (EtcdRestore), or, if you know which member is wrong, delete its PersistentVolumeClaim and its Pod; then disarm the alarm (etcdctl alarm disarm)"
+	const refuses = "A CORRUPT alarm is on, and etcd refuses requests. "
+	const ways = " The operator changes nothing. Restore a snapshot with an EtcdRestore. " +
+		"If you know which member is wrong, you can delete its PersistentVolumeClaim and its Pod instead. Then disarm the alarm: etcdctl alarm disarm."
 	doubt := func(text string) Wait {
 		return Wait{Reason: v1beta2.ReasonDataCorrupt, Message: refuses + text, Stalled: true, Requeue: requeueUnclear}
 	}
@@ -55,14 +56,14 @@ func TestPlanCorruptAlarm(t *testing.T) {
 		},
 		"does not disarm it while those that are left differ": {
 			state(formed, members(2), size(2), accused(77), hashing("a", "b")),
-			doubt("no quorum of voters is known to have the same data (" + nameOf(0) + ": a; " + nameOf(1) + ": b)" + ways),
+			doubt("No quorum of voters is known to have the same data (" + nameOf(0) + ": a; " + nameOf(1) + ": b)." + ways),
 		},
 		"removes the member that a quorum says is corrupt, where etcd could not say who": {
 			state(formed, members(3), accused(0), hashing("a", "b", "a")), RemoveMember{ID: 2, Name: nameOf(1), Cause: CorruptData},
 		},
 		"touches nobody when etcd says both that it cannot tell and that it is another": {
 			state(formed, members(3), accused(0, 3), hashing("a", "b", "a")),
-			doubt("the alarm is not about member " + nameOf(1) + ", which alone has other data than a quorum" + ways),
+			doubt("Member " + nameOf(1) + " has other data than a quorum, but the alarm names another member." + ways),
 		},
 		"disarms the alarm that is about nobody once all have the same data": {
 			state(formed, members(2), accused(0), hashing("a", "a")),
@@ -70,7 +71,7 @@ func TestPlanCorruptAlarm(t *testing.T) {
 		},
 		"does not disarm it while the data of one is not known": {
 			state(formed, members(3), accused(0), hashing("a", "a", "")),
-			doubt("the voters that answer have the same data; nothing is touched: restore a snapshot (EtcdRestore) if you do not trust it, or disarm the alarm (etcdctl alarm disarm)"),
+			doubt("The voters that answer have the same data. The operator changes nothing. If you trust that data, disarm the alarm: etcdctl alarm disarm. Otherwise restore a snapshot with an EtcdRestore."),
 		},
 		"removes the member whose etcd ends because its data differs from that of a quorum": {
 			state(formed, members(3), with(1, blockedBy(v1beta2.ReasonPodFailing), damaged), accused(2), hashing("a", "", "a")),
@@ -78,27 +79,27 @@ func TestPlanCorruptAlarm(t *testing.T) {
 		},
 		"keeps it while no quorum is known to have the same data": {
 			state(formed, members(3), with(1, blockedBy(v1beta2.ReasonPodFailing), damaged), accused(2), hashing("a", "", "b")),
-			doubt("no quorum of voters is known to have the same data (" + nameOf(0) + ": a; " + nameOf(1) + ": not known; " + nameOf(2) + ": b)" + ways),
+			doubt("No quorum of voters is known to have the same data (" + nameOf(0) + ": a; " + nameOf(1) + ": no hash; " + nameOf(2) + ": b)." + ways),
 		},
 		"touches nobody when the leader accuses those that agree": {
 			state(formed, members(3), accused(2, 3), hashing("b", "a", "a")),
-			doubt("the alarm is not about member " + nameOf(0) + ", which alone has other data than a quorum" + ways),
+			doubt("Member " + nameOf(0) + " has other data than a quorum, but the alarm names another member." + ways),
 		},
 		"touches nobody when all differ": {
 			state(formed, members(3), accused(2), hashing("a", "b", "c")),
-			doubt("no quorum of voters is known to have the same data (" + nameOf(0) + ": a; " + nameOf(1) + ": b; " + nameOf(2) + ": c)" + ways),
+			doubt("No quorum of voters is known to have the same data (" + nameOf(0) + ": a; " + nameOf(1) + ": b; " + nameOf(2) + ": c)." + ways),
 		},
 		"touches nobody of two that differ": {
 			state(formed, members(2), size(2), accused(2), hashing("a", "b")),
-			doubt("no quorum of voters is known to have the same data (" + nameOf(0) + ": a; " + nameOf(1) + ": b)" + ways),
+			doubt("No quorum of voters is known to have the same data (" + nameOf(0) + ": a; " + nameOf(1) + ": b)." + ways),
 		},
 		"touches nobody whose data is not known": {
 			state(formed, members(3), accused(2), hashing("a", "", "a")),
-			doubt("the voters that answer have the same data; nothing is touched: restore a snapshot (EtcdRestore) if you do not trust it, or disarm the alarm (etcdctl alarm disarm)"),
+			doubt("The voters that answer have the same data. The operator changes nothing. If you trust that data, disarm the alarm: etcdctl alarm disarm. Otherwise restore a snapshot with an EtcdRestore."),
 		},
 		"touches nobody when all have the same data": {
 			state(formed, members(3), accused(2), hashing("a", "a", "a")),
-			doubt("the voters that answer have the same data; nothing is touched: restore a snapshot (EtcdRestore) if you do not trust it, or disarm the alarm (etcdctl alarm disarm)"),
+			doubt("The voters that answer have the same data. The operator changes nothing. If you trust that data, disarm the alarm: etcdctl alarm disarm. Otherwise restore a snapshot with an EtcdRestore."),
 		},
 		"takes back a learner that cannot start before it removes the corrupt member": {
 			state(formed, members(3), with(3, justAdded, blockedBy(v1beta2.ReasonPodUnschedulable), joining(4)), size(4), accused(2), hashing("a", "b", "a")),

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -84,7 +83,7 @@ func invalidSchedule(s State) Step {
 		return nil
 	}
 	if _, err := schedule.Parse(policy.Schedule, policy.TimeZone); err != nil {
-		return Wait{Reason: v1beta2.ReasonInvalidSpec, Message: fmt.Sprintf("spec.defragmentation: %v; the members go on serving", err), Stalled: true, Requeue: requeueSettled}
+		return Wait{Reason: v1beta2.ReasonInvalidSpec, Message: planning.Sentence("spec.defragmentation is invalid: ", err.Error()) + " No scheduled run starts until you correct it. The members continue to serve.", Stalled: true, Requeue: requeueSettled}
 	}
 	return nil
 }

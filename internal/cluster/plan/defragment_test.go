@@ -89,11 +89,11 @@ func TestPlanDefragmentation(t *testing.T) {
 		},
 		"rolls first": {
 			state(formed, members(3), database(10, 10), nightly(24*time.Hour), with(2, withImage("3.6.15"))),
-			DeletePod{Name: nameOf(2), Reason: v1beta2.ReasonUpgrading, Message: "bring it to quay.io/coreos/etcd:v3.6.16"},
+			DeletePod{Name: nameOf(2), Reason: v1beta2.ReasonUpgrading, Message: "it must run image quay.io/coreos/etcd:v3.6.16"},
 		},
 		"says what is wrong with a schedule": {
 			state(formed, members(3), database(10, 10), defragmentation(v1beta2.DefragmentationPolicy{Schedule: "0 3 31 2 *"})),
-			Wait{Reason: v1beta2.ReasonInvalidSpec, Message: `spec.defragmentation: schedule "0 3 31 2 *" is never due: there is no such date; the members go on serving`, Stalled: true, Requeue: requeueSettled},
+			Wait{Reason: v1beta2.ReasonInvalidSpec, Message: `spec.defragmentation is invalid: schedule "0 3 31 2 *" is never due: there is no such date. No scheduled run starts until you correct it. The members continue to serve.`, Stalled: true, Requeue: requeueSettled},
 		},
 	}.run(t)
 }

@@ -8,7 +8,7 @@ func removeFailedSeed(s State) Step {
 		switch {
 		case !s.failedSeed(m):
 		case m.Pod != PodNone && m.Pod != PodDeleting:
-			return DeletePod{Name: m.Name, Reason: v1beta2.ReasonRestoring, Message: "remove the seed of a restore that failed"}
+			return DeletePod{Name: m.Name, Reason: v1beta2.ReasonRestoring, Message: "its restore failed"}
 		case m.Pod == PodNone && m.Volume == VolumePresent:
 			return DeleteVolume{Name: m.Name, Reason: v1beta2.ReasonRestoring}
 		}

@@ -22,5 +22,5 @@ func missingSecrets(s State) Step {
 	if s.SecretProblem == "" {
 		return nil
 	}
-	return Wait{Reason: v1beta2.ReasonSecretMissing, Message: s.SecretProblem, Stalled: true}
+	return Wait{Reason: v1beta2.ReasonSecretMissing, Message: s.SecretProblem + " Until it is corrected, the operator changes nothing. Members that run continue to serve.", Stalled: true}
 }

@@ -1,6 +1,12 @@
 package plan
 
-import "github.com/etcd-suite/etcd-operator/api/v1beta2"
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
+)
 
 // waitUntilHealthy: one change at a time, and none on a cluster that is not well.
 func waitUntilHealthy(s State) Step {
@@ -8,7 +14,7 @@ func waitUntilHealthy(s State) Step {
 	if wait := s.replacementUnschedulable(); wait != nil {
 		return wait
 	}
-	if wait := blocked(current); wait != nil {
+	if wait := s.blocked(current); wait != nil {
 		return wait
 	}
 	for _, m := range current {
@@ -17,29 +23,44 @@ func waitUntilHealthy(s State) Step {
 		case m.Learner:
 			return Wait{Reason: v1beta2.ReasonScaling, Message: "Member " + m.Name + " is catching up with the leader."}
 		case m.Pod == PodDeleting:
-			return s.waitUntilGone(m, v1beta2.ReasonMemberDown, "member "+m.Name+" is stopping")
+			return s.waitUntilGone(m, v1beta2.ReasonMemberDown, "Member "+m.Name+" is stopping.")
 		case m.Serving && m.Pod == PodRunning && m.PodReady:
 		case s.unreadyFor(m, startGrace):
-			return Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + m.Name + " has not been serving for more than " + startGrace.String() + ": " + m.Unanswered + ". Read the log of its Pod. Delete the Pod to restart the member.", Stalled: true}
+			return Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + m.Name + " has not been serving for more than " + startGrace.String() + ": " + m.cause() + ". " + s.impact() + " Read the log of its Pod. Delete the Pod to restart the member.", Stalled: true}
 		case m.Pod == PodStarting:
 			return Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + m.Name + " is starting."}
 		default:
-			return Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + m.Name + " does not serve: " + m.Unanswered}
+			return Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + m.Name + " does not serve: " + m.cause() + "."}
 		}
 	}
 	return nil
 }
 
 // blocked names the first Pod that cannot start, and why.
-func blocked(members []Member) Step {
+func (s State) blocked(members []Member) Step {
 	for _, m := range members {
 		if m.Pod == PodBlocked {
-			return Wait{Reason: m.PodReason, Message: "member " + m.Name + ": " + m.PodMessage, Stalled: true}
+			return Wait{Reason: m.PodReason, Message: planning.Sentence("Member "+m.Name+" does not run: ", m.PodMessage) + " " + s.impact(), Stalled: true}
 		}
 	}
 	return nil
 }
 
+// impact says whether clients are served while a member is down.
+func (s State) impact() string {
+	switch v := s.Voters(); {
+	case !s.Formed():
+		return "The cluster has not formed yet."
+	case s.MembershipKnown:
+		return fmt.Sprintf("Quorum holds (%d of %d).", v.Healthy, v.Total)
+	}
+	return "No quorum answers, so etcd accepts no writes."
+}
+
+// cause says why a member does not serve, as a clause.
+func (m Member) cause() string { return cmp.Or(m.Unanswered, "its Pod is not ready") }
+
+// unanswered lists the members that do not serve, each with the cause if the member's answer named one.
 func unanswered(members []Member) string {
 	text := ""
 	for _, m := range members {
@@ -47,7 +68,7 @@ func unanswered(members []Member) string {
 			continue
 		}
 		if text != "" {
-			text += "; "
+			text += ", "
 		}
 		text += m.Name
 		if m.Unanswered != "" {

@@ -26,7 +26,7 @@ func hibernate(s State) Step {
 	if !s.Durable() {
 		return Wait{
 			Reason:  v1beta2.ReasonInvalidSpec,
-			Message: "hibernate stops all Pods, and with pod.emptyDir all data is lost with them: set spec.hibernate to false",
+			Message: "With spec.pod.emptyDir all data is lost when all Pods stop. The operator stops none of them. Set spec.hibernate to false.",
 			Stalled: true,
 		}
 	}
@@ -36,16 +36,16 @@ func hibernate(s State) Step {
 		}
 	}
 	if m, ok := s.nextToStop(); ok {
-		return DeletePod{Name: m.Name, Reason: v1beta2.ReasonHibernating, Message: "stopping, for the cluster is to hibernate"}
+		return DeletePod{Name: m.Name, Reason: v1beta2.ReasonHibernating, Message: "spec.hibernate is true"}
 	}
 	for _, m := range s.Members {
 		if m.Pod == PodDeleting {
-			return s.waitUntilGone(m, v1beta2.ReasonHibernating, "member "+m.Name+" is stopping")
+			return s.waitUntilGone(m, v1beta2.ReasonHibernating, "Member "+m.Name+" is stopping.")
 		}
 	}
 	message := "The cluster hibernates: it has no Pods, and its volumes, membership and ID are kept. Set spec.hibernate to false to start it."
 	if s.RestorePending != "" {
-		message += " EtcdRestore " + s.RestorePending + " waits for that."
+		message += " EtcdRestore " + s.RestorePending + " starts after that."
 	}
 	return Hibernating{Message: message}
 }

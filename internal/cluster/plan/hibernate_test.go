@@ -12,7 +12,7 @@ func hibernating(s *State) { s.Spec.Hibernate = true }
 var asleep = Hibernating{Message: "The cluster hibernates: it has no Pods, and its volumes, membership and ID are kept. Set spec.hibernate to false to start it."}
 
 func stopFor(i int) Step {
-	return DeletePod{Name: nameOf(i), Reason: v1beta2.ReasonHibernating, Message: "stopping, for the cluster is to hibernate"}
+	return DeletePod{Name: nameOf(i), Reason: v1beta2.ReasonHibernating, Message: "spec.hibernate is true"}
 }
 
 func TestPlanHibernate(t *testing.T) {
@@ -30,11 +30,11 @@ func TestPlanHibernate(t *testing.T) {
 		},
 		"waits until all have stopped": {
 			state(formed, members(2), hibernating, with(0, pod(PodDeleting)), with(1, withoutPod)),
-			Wait{Reason: v1beta2.ReasonHibernating, Message: "member " + nameOf(0) + " is stopping"},
+			Wait{Reason: v1beta2.ReasonHibernating, Message: "Member " + nameOf(0) + " is stopping."},
 		},
 		"asks a person where a host does not confirm it": {
 			state(formed, members(1), hibernating, with(0, pod(PodDeleting), func(m *Member) { m.GoneBy = noon.Add(-time.Hour) })),
-			Wait{Reason: v1beta2.ReasonPodFailing, Message: "Pod " + nameOf(0) + " should have stopped and its host does not confirm it: make sure that it has, then delete the Pod with --force --grace-period=0", Stalled: true},
+			Wait{Reason: v1beta2.ReasonPodFailing, Message: stillRuns(nameOf(0)), Stalled: true},
 		},
 		"is asleep, and has lost no quorum": {state(sleeping...), asleep},
 		"sleeps without its Secrets": {
@@ -42,7 +42,7 @@ func TestPlanHibernate(t *testing.T) {
 		},
 		"takes up no restore in its sleep, and says so": {
 			state(append(sleeping, asked, func(s *State) { s.RestorePending = "monday" })...),
-			Hibernating{Message: asleep.Message + " EtcdRestore monday waits for that."},
+			Hibernating{Message: asleep.Message + " EtcdRestore monday starts after that."},
 		},
 		"ends a restore before it sleeps": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, hibernating),
@@ -50,13 +50,14 @@ func TestPlanHibernate(t *testing.T) {
 		},
 		"refuses to sleep with emptyDir": {
 			state(formed, members(3), ephemeral, hibernating),
-			Wait{Reason: v1beta2.ReasonInvalidSpec, Message: "hibernate stops all Pods, and with pod.emptyDir all data is lost with them: set spec.hibernate to false", Stalled: true},
+			Wait{Reason: v1beta2.ReasonInvalidSpec, Message: "With spec.pod.emptyDir all data is lost when all Pods stop. The operator stops none of them. Set spec.hibernate to false.", Stalled: true},
 		},
 		"does not stop what it did not make": {
 			state(members(3), servicesFor(0, ""), hibernating),
 			Wait{
-				Reason:  v1beta2.ReasonNotOurs,
-				Message: "member " + nameOf(0) + " was not made by this operator, or the cluster's ID was lost with its status: nothing is touched; save it with an EtcdBackup by etcdEndpoints, and apply an EtcdRestore of that snapshot",
+				Reason: v1beta2.ReasonNotOurs,
+				Message: "Member " + nameOf(0) + " was not created by this operator, or the ID of the cluster was lost with its status. " +
+					"The operator changes nothing. Save the data with an EtcdBackup by etcdEndpoints. Then apply an EtcdRestore of that snapshot.",
 				Stalled: true,
 			},
 		},

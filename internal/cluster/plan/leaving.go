@@ -1,6 +1,9 @@
 package plan
 
-import "github.com/etcd-suite/etcd-operator/api/v1beta2"
+import (
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
+)
 
 // A member that is about to lose its data is replaced while it serves: a learner joins, made as the spec asks now, and
 // gets its vote; only then one such member leaves, the leader after all others. So there are never fewer copies than
@@ -11,7 +14,7 @@ import "github.com/etcd-suite/etcd-operator/api/v1beta2"
 const (
 	volumeDeleted = "its volume is being deleted"
 	// PodRecreated: the data is in the Pod.
-	PodRecreated = "its Pod is to be recreated and its data would be deleted with it"
+	PodRecreated = "its Pod must be recreated and its data would be deleted with it"
 )
 
 // leavingCause says why a member of the cluster is about to lose its data; empty where it is not.
@@ -67,14 +70,14 @@ func (s State) replacementUnschedulable() Step {
 	if len(leaving) == 0 {
 		return nil
 	}
-	first, wayOut := leaving[0], "add one"
+	first, wayOut := leaving[0], "Add a node."
 	if s.leavingCause(first) == PodRecreated {
-		wayOut += ", or set the change back"
+		wayOut = "Add a node, or undo the change in the spec."
 	}
 	return Wait{
 		Reason: learner.PodReason,
-		Message: "member " + learner.Name + ": " + learner.PodMessage + "; it is to take the place of member " + first.Name + ", because " + s.leavingCause(first) +
-			", and needs a host of its own beside all others until then: " + wayOut,
+		Message: planning.Sentence("Member "+learner.Name+" cannot be scheduled: ", learner.PodMessage) + " It replaces member " + first.Name +
+			", because " + s.leavingCause(first) + ". " + s.impact() + " Until then all members need a node of their own. " + wayOut,
 		Stalled: true,
 	}
 }

@@ -10,8 +10,8 @@ import (
 
 const (
 	noHost     = "0/3 nodes are available: 3 node(s) didn't match pod anti-affinity rules"
-	noWayDown  = "members whose data is in their Pod (emptyDir) are replaced by new ones, and etcd takes no new member while it brings its data down to 3.5: set version back to 3.6.16"
-	takesPlace = "; it is to take the place of member "
+	noWayDown  = "The data of the members is in their Pods (emptyDir), so an upgrade or downgrade replaces them. etcd accepts no new member while it brings its data down to 3.5. Set spec.version back to 3.6.16. The members keep their version until then."
+	takesPlace = ". It replaces member "
 )
 
 // allOutdated: spec.pod or spec.TLS asks for other Pods.
@@ -109,13 +109,13 @@ func TestPlanReplaceStale(t *testing.T) {
 		},
 		"says which host a learner lacks that is to take a member's place": {
 			state(formed, members(3), with(1, outdated), with(3, unplaced), ephemeral),
-			Wait{Reason: v1beta2.ReasonPodUnschedulable, Stalled: true, Message: "member " + nameOf(3) + ": " + noHost + takesPlace + nameOf(1) +
-				", because its Pod is to be recreated and its data would be deleted with it, and needs a host of its own beside all others until then: add one, or set the change back"},
+			Wait{Reason: v1beta2.ReasonPodUnschedulable, Stalled: true, Message: "Member " + nameOf(3) + " cannot be scheduled: " + noHost + takesPlace + nameOf(1) +
+				", because its Pod must be recreated and its data would be deleted with it. Quorum holds (3 of 3). Until then all members need a node of their own. Add a node, or undo the change in the spec."},
 		},
 		"says it of a member whose volume is being deleted, too": {
 			state(formed, members(3), with(1, volume(VolumeDeleting)), with(3, unplaced)),
-			Wait{Reason: v1beta2.ReasonPodUnschedulable, Stalled: true, Message: "member " + nameOf(3) + ": " + noHost + takesPlace + nameOf(1) +
-				", because its volume is being deleted, and needs a host of its own beside all others until then: add one"},
+			Wait{Reason: v1beta2.ReasonPodUnschedulable, Stalled: true, Message: "Member " + nameOf(3) + " cannot be scheduled: " + noHost + takesPlace + nameOf(1) +
+				", because its volume is being deleted. Quorum holds (3 of 3). Until then all members need a node of their own. Add a node."},
 		},
 		"replaces one whose image cannot be had any more when another is asked for": {
 			state(formed, members(3), with(1, blockedBy(v1beta2.ReasonImageUnavailable), unreadyFor(time.Hour)), ephemeral, func(s *State) { s.Spec.Repository = "mirror/etcd" }),
@@ -133,8 +133,8 @@ func TestPlanReplaceStale(t *testing.T) {
 		},
 		"restarts nobody for other authorities without a quorum, and says what to put back": {
 			state(formed, managed, members(1), size(1), noQuorum, with(0, unreadyFor(time.Hour), func(m *Member) { m.Trust, m.Loaded = "former", "certificates" }), ephemeral, secureOnly),
-			Wait{Reason: v1beta2.ReasonQuorumLost, Stalled: true, Message: "quorum is lost: the members that have data have had their time and do not agree (" + nameOf(0) +
-				"); nothing is removed: bring them back, or put the authorities back into the TLS Secrets that the members were started with, for to restart them is to lose their data, or apply an EtcdRestore to go on from a snapshot"},
+			Wait{Reason: v1beta2.ReasonQuorumLost, Stalled: true, Message: "Quorum is lost, and etcd accepts no writes. The members that have data did not form a quorum in time: " + nameOf(0) +
+				". The operator removes nothing. Recover these members. Their data is in the Pods, and a restart would delete it. Put the previous CA back into the TLS Secrets. To continue from a snapshot, apply an EtcdRestore."},
 		},
 		"takes members from their volumes": {
 			state(formed, members(3), ephemeral, func(s *State) {
@@ -154,11 +154,11 @@ func TestPlanReplaceStaleVersion(t *testing.T) {
 	planTests{
 		"replaces nobody by a version that is refused": {
 			state(formed, members(3), ofVersion("3.8.0"), ephemeral),
-			Wait{Reason: v1beta2.ReasonVersionNotSupported, Message: "etcd is upgraded one minor version at a time: set version to the newest 3.7 before 3.8.0", Stalled: true},
+			Wait{Reason: v1beta2.ReasonVersionNotSupported, Message: "etcd is upgraded one minor version at a time. Set spec.version to the newest 3.7 before 3.8.0. The members keep their version until then.", Stalled: true},
 		},
 		"nor for another spec.pod before that is settled": {
 			state(formed, members(3), allOutdated, ofVersion("3.8.0"), ephemeral),
-			Wait{Reason: v1beta2.ReasonVersionNotSupported, Message: "etcd is upgraded one minor version at a time: set version to the newest 3.7 before 3.8.0", Stalled: true},
+			Wait{Reason: v1beta2.ReasonVersionNotSupported, Message: "etcd is upgraded one minor version at a time. Set spec.version to the newest 3.7 before 3.8.0. The members keep their version until then.", Stalled: true},
 		},
 		"prepares for 3.7 before a member of it joins": {
 			state(formed, members(3), up, data("3.6.0", ""), ephemeral), RecordVersionChange{To: "3.7", Step: v1beta2.VersionChangePreparing, Index: 40},

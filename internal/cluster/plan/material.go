@@ -142,7 +142,7 @@ func (m Material) NewSecret(s State, u Usage, step WriteCertificates) (*Secret, 
 	}
 	pair, err := m.pairAfter(s, u, step)
 	if err != nil {
-		return nil, fmt.Errorf("certificate of %ss: %w", u.Name, err)
+		return nil, fmt.Errorf("issue the certificate of %ss: %w", u.Name, err)
 	}
 	after.Data[u.certKey], after.Data[u.keyKey], after.Data[u.caKey] = pair.Cert, pair.Key, bundle.PEM()
 	now := s.Now.UTC().Format(time.RFC3339)
@@ -156,7 +156,7 @@ func (m Material) NewSecret(s State, u Usage, step WriteCertificates) (*Secret, 
 	return after, nil
 }
 
-var errNoAuthority = errors.New("there is no authority to sign it")
+var errNoAuthority = errors.New("there is no CA to sign it")
 
 // pairAfter is a usage's certificate after a step: the one that is there, unless it is due or outdated.
 func (m Material) pairAfter(s State, u Usage, step WriteCertificates) (pki.Pair, error) {

@@ -43,7 +43,7 @@ func (m Material) judgeCA(s State) CertificateAuthority {
 	a := CertificateAuthority{Exists: true, Previous: len(m.CA.Get(PreviousCACertKey)) > 0}
 	current, err := m.current()
 	if err != nil {
-		a.Broken = fmt.Sprintf("Secret %s (keys %s, %s): %v: put the right content back, or delete it to have another authority made", s.CASecret(), CACertKey, CAKeyKey, err)
+		a.Broken = fmt.Sprintf("Secret %s (keys %s, %s) is invalid: %v. The operator cannot renew certificates. Put the right content back. If you delete the Secret, the operator creates another CA.", s.CASecret(), CACertKey, CAKeyKey, err)
 		return a
 	}
 	end := current.Certificate().NotAfter
@@ -51,9 +51,9 @@ func (m Material) judgeCA(s State) CertificateAuthority {
 	case a.Previous:
 		// One replacement at a time.
 	case m.Rotate != m.CA.Annotations[v1beta2.AnnotationRotateCA] && m.Rotate != "":
-		a.ReplaceCause = "the annotation " + v1beta2.AnnotationRotateCA + " asks for it"
+		a.ReplaceCause = "the annotation " + v1beta2.AnnotationRotateCA + " requests it"
 	case !s.Now.Before(end.Add(-s.Validity().caRenewBefore)):
-		a.ReplaceCause = "it is good until " + end.UTC().Format(time.RFC3339)
+		a.ReplaceCause = "the current one expires at " + end.UTC().Format(time.RFC3339)
 	}
 	return a
 }
@@ -70,7 +70,7 @@ func (m Material) judgeCertificates(s State, wanted pki.Bundle, c *Certificates)
 		}
 		c.Outdated = c.Outdated || outdated
 		if due != "" && c.Due == "" {
-			c.Due = "the certificate of " + u.Name + "s is to be replaced: " + due
+			c.Due = "the certificate of " + u.Name + "s must be replaced: " + due
 		}
 	}
 }
@@ -110,7 +110,7 @@ func (m Material) judgeIssued(u Usage) (due string, outdated bool) {
 	for _, authority := range pki.ParseBundle(m.HandedOut[u.Name].Get(u.caKey)) {
 		one := pki.Bundle{authority}
 		if one.Signed(before, pki.ParseBundle(held.Cert)) && one.Signed(leaf, pki.ParseBundle(issued.Cert)) {
-			return "cert-manager issued one that is good until " + leaf.NotAfter.UTC().Format(time.RFC3339), false
+			return "cert-manager issued a new one that expires at " + leaf.NotAfter.UTC().Format(time.RFC3339), false
 		}
 	}
 	return "", true

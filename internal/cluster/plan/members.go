@@ -120,7 +120,7 @@ func removeOrphanPods(s State) Step {
 	for _, m := range s.Members {
 		over := m.Incarnation < s.Incarnation || (m.Incarnation == s.Incarnation && !m.InMembership)
 		if over && m.Pod != PodNone && m.Pod != PodDeleting {
-			return DeletePod{Name: m.Name, Reason: v1beta2.ReasonScaling, Message: "no longer a member of the cluster"}
+			return DeletePod{Name: m.Name, Reason: v1beta2.ReasonScaling, Message: "it is no longer a member of the cluster"}
 		}
 	}
 	return nil
@@ -148,7 +148,7 @@ func waitForRemovedPods(s State) Step {
 		if s.overdue(m) {
 			return ForceDeletePod{Name: m.Name}
 		}
-		return s.waitUntilGone(m, v1beta2.ReasonScaling, "member "+m.Name+" was removed and its Pod is stopping")
+		return s.waitUntilGone(m, v1beta2.ReasonScaling, "Member "+m.Name+" was removed, and its Pod is stopping.")
 	}
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-const consent = "bring the lost volumes back, or set spec.recovery.quorumLoss: ForceNewCluster to go on from the member that knows most, or apply an EtcdRestore to go on from a snapshot"
+const consent = "Recover the lost volumes, or set spec.recovery.quorumLoss to ForceNewCluster to continue from the member with the newest data. To continue from a snapshot, apply an EtcdRestore."
 
 const isDead = "it has not served for 5m"
 
@@ -18,7 +18,7 @@ func TestPlanHeal(t *testing.T) {
 		},
 		"starts a member again that was evicted": {
 			state(formed, members(3), with(1, pod(PodEnded))),
-			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonMemberDown, Message: "make the Pod again: "},
+			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonMemberDown, Message: "it has ended: "},
 		},
 		"starts every member that has data when all Pods are gone": {
 			state(formed, members(3), noQuorum, with(0, withoutPod), with(1, withoutPod), with(2, withoutPod)),
@@ -55,11 +55,11 @@ func TestPlanHeal(t *testing.T) {
 		},
 		"stops the Pod of a member that was removed": {
 			state(formed, members(3), with(3, voter, removed)),
-			DeletePod{Name: nameOf(3), Reason: v1beta2.ReasonScaling, Message: "no longer a member of the cluster"},
+			DeletePod{Name: nameOf(3), Reason: v1beta2.ReasonScaling, Message: "it is no longer a member of the cluster"},
 		},
 		"waits for that Pod to be gone": {
 			state(formed, members(3), with(3, voter, removed, pod(PodDeleting))),
-			Wait{Reason: v1beta2.ReasonScaling, Message: "member " + nameOf(3) + " was removed and its Pod is stopping"},
+			Wait{Reason: v1beta2.ReasonScaling, Message: "Member " + nameOf(3) + " was removed, and its Pod is stopping."},
 		},
 		"deletes the volume of a removed member when the cluster is whole": {
 			state(formed, members(3), with(3, volume(VolumePresent))), DeleteVolume{Name: nameOf(3), Reason: v1beta2.ReasonScaling},
@@ -70,33 +70,33 @@ func TestPlanHeal(t *testing.T) {
 		},
 		"deletes a Pod that waits for a volume that is gone": {
 			state(formed, members(3), with(1, blockedBy(v1beta2.ReasonPodUnschedulable), volume(VolumeNone))),
-			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonMemberDown, Message: "the volume that it waits for is gone"},
+			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonMemberDown, Message: "the volume that it waits for does not exist"},
 		},
 		"makes a Pod again that came up as if it had data, and has yet to join": {
 			state(formed, members(3), with(1, blockedBy(v1beta2.ReasonPodFailing), func(m *Member) { m.Started = false })),
-			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonScaling, Message: "make the Pod again: the member has yet to join"},
+			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonScaling, Message: "the member has not joined the cluster yet"},
 		},
 		"makes a Pod again that was to join a membership that has changed": {
 			state(formed, members(2), with(2, justAdded, blockedBy(v1beta2.ReasonPodFailing), func(m *Member) { m.Start, m.Peers = StartJoin, nameOf(2) })),
-			DeletePod{Name: nameOf(2), Reason: v1beta2.ReasonScaling, Message: "make the Pod again: the membership that it was to join has changed"},
+			DeletePod{Name: nameOf(2), Reason: v1beta2.ReasonScaling, Message: "the membership has changed since the Pod was created to join it"},
 		},
 		"keeps a Pod with emptyDir that may hold data, whatever its image": {
 			state(formed, members(3), ephemeral, with(1, blockedBy(v1beta2.ReasonPodFailing), withImage("3.6.15"), silent, volume(VolumeNone))),
-			Wait{Reason: v1beta2.ReasonPodFailing, Message: "member " + nameOf(1) + ": why", Stalled: true},
+			Wait{Reason: v1beta2.ReasonPodFailing, Message: "Member " + nameOf(1) + " does not run: why. Quorum holds (2 of 3).", Stalled: true},
 		},
 		"exposes a member that votes": {
 			state(formed, members(3), with(1, func(m *Member) { m.InService = false })), AddToService{Name: nameOf(1)},
 		},
 		"waits while a member stops": {
-			state(formed, members(3), with(1, pod(PodDeleting))), Wait{Reason: v1beta2.ReasonMemberDown, Message: "member " + nameOf(1) + " is stopping"},
+			state(formed, members(3), with(1, pod(PodDeleting))), Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + nameOf(1) + " is stopping."},
 		},
 		"asks a person when a host does not confirm that a Pod has stopped": {
 			state(formed, members(3), with(1, pod(PodDeleting), func(m *Member) { m.GoneBy = noon.Add(-time.Minute) })),
-			Wait{Reason: v1beta2.ReasonPodFailing, Message: "Pod " + nameOf(1) + " should have stopped and its host does not confirm it: make sure that it has, then delete the Pod with --force --grace-period=0", Stalled: true},
+			Wait{Reason: v1beta2.ReasonPodFailing, Message: stillRuns(nameOf(1)), Stalled: true},
 		},
 		"waits for a member that does not answer": {
 			state(formed, members(3), with(1, pod(PodRunning), func(m *Member) { m.Unanswered = "timeout" })),
-			Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + nameOf(1) + " does not serve: timeout"},
+			Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + nameOf(1) + " does not serve: timeout."},
 		},
 		"replaces a member that hangs for long": {
 			state(formed, members(3), with(1, pod(PodRunning), unreadyFor(time.Hour))), RemoveMember{ID: 2, Name: nameOf(1), Cause: isDead},
@@ -112,11 +112,11 @@ func TestPlanHeal(t *testing.T) {
 		},
 		"replaces no member for an image that the next one would not get either": {
 			state(formed, members(3), with(1, blockedBy(v1beta2.ReasonImageUnavailable), unreadyFor(time.Hour))),
-			Wait{Reason: v1beta2.ReasonImageUnavailable, Message: "member " + nameOf(1) + ": why", Stalled: true},
+			Wait{Reason: v1beta2.ReasonImageUnavailable, Message: "Member " + nameOf(1) + " does not run: why. Quorum holds (2 of 3).", Stalled: true},
 		},
 		"replaces no learner that cannot start": {
 			state(formed, members(3), with(3, justAdded, blockedBy(v1beta2.ReasonPodUnschedulable), joining(4), unreadyFor(time.Hour)), size(4)),
-			Wait{Reason: v1beta2.ReasonPodUnschedulable, Message: "member " + nameOf(3) + ": why", Stalled: true},
+			Wait{Reason: v1beta2.ReasonPodUnschedulable, Message: "Member " + nameOf(3) + " does not run: why. Quorum holds (3 of 3).", Stalled: true},
 		},
 		"replaces a member after the grace that the spec says": {
 			state(formed, members(3), grace(time.Minute), with(1, pod(PodRunning), unreadyFor(61*time.Second))),
@@ -145,14 +145,14 @@ func TestPlanHeal(t *testing.T) {
 		},
 		"keeps a member with corrupt data where it takes quorum along": {
 			state(formed, members(4), with(1, blockedBy(v1beta2.ReasonPodFailing), damaged), with(2, pod(PodRunning)), with(3, pod(PodRunning)), size(4)),
-			Wait{Reason: v1beta2.ReasonQuorumLost, Message: "member " + nameOf(1) + " is to be replaced, because its data is corrupt, and removing it would leave no quorum", Stalled: true},
+			Wait{Reason: v1beta2.ReasonQuorumLost, Message: "Member " + nameOf(1) + " must be replaced, because its data is corrupt. Removing it would leave no quorum, so the operator waits. Recover the members that are down.", Stalled: true},
 		},
 		"forgets the Pod of a removed member whose host does not confirm that it stopped": {
 			state(formed, members(3), with(3, onVolume, pod(PodDeleting), func(m *Member) { m.GoneBy = noon.Add(-time.Minute) })), ForceDeletePod{Name: nameOf(3)},
 		},
 		"waits for the Pod of a removed member that is stopping": {
 			state(formed, members(3), with(3, onVolume, pod(PodDeleting), func(m *Member) { m.GoneBy = noon.Add(time.Second) })),
-			Wait{Reason: v1beta2.ReasonScaling, Message: "member " + nameOf(3) + " was removed and its Pod is stopping"},
+			Wait{Reason: v1beta2.ReasonScaling, Message: "Member " + nameOf(3) + " was removed, and its Pod is stopping."},
 		},
 		"replaces nobody for a moment": {
 			state(formed, members(3), with(1, pod(PodStarting), unreadyFor(4*time.Minute))),
@@ -165,27 +165,28 @@ func TestPlanQuorumLost(t *testing.T) {
 	planTests{
 		"touches nothing when most voters have lost their data": {
 			state(formed, members(3), noQuorum, with(1, gone), with(2, gone)),
-			Wait{Reason: v1beta2.ReasonQuorumLost, Message: "quorum is lost: 1 of 3 voters still have their data, and 2 are needed; nothing is removed: " + consent, Stalled: true},
+			Wait{Reason: v1beta2.ReasonQuorumLost, Message: "Quorum is lost: 1 of 3 voters have their data, and 2 are needed. etcd accepts no writes. The operator removes nothing. " + consent, Stalled: true},
 		},
 		"counts no volume of a member that never voted": {
 			state(formed, members(3), noQuorum, with(1, gone), with(2, gone), with(3, volume(VolumePresent), pod(PodRunning))),
-			Wait{Reason: v1beta2.ReasonQuorumLost, Message: "quorum is lost: 1 of 3 voters still have their data, and 2 are needed; nothing is removed: " + consent, Stalled: true},
+			Wait{Reason: v1beta2.ReasonQuorumLost, Message: "Quorum is lost: 1 of 3 voters have their data, and 2 are needed. etcd accepts no writes. The operator removes nothing. " + consent, Stalled: true},
 		},
 		"waits while members that have data come up": {
 			state(formed, members(3), noQuorum, with(0, pod(PodStarting)), with(1, pod(PodStarting)), with(2, gone)),
-			Wait{Reason: v1beta2.ReasonMemberDown, Message: "Quorum does not answer. Members that hold data are running or starting: " + nameOf(0) + "; " + nameOf(1) + "; " + nameOf(2)},
+			Wait{Reason: v1beta2.ReasonMemberDown, Message: "No quorum answers. Members that hold data are running or starting: " + nameOf(0) + ", " + nameOf(1) + ", " + nameOf(2) + "."},
 		},
 		"names a member that has data and cannot start": {
 			state(formed, members(3), noQuorum, with(1, blockedBy(v1beta2.ReasonPodUnschedulable)), with(2, gone)),
-			Wait{Reason: v1beta2.ReasonPodUnschedulable, Message: "member " + nameOf(1) + ": why", Stalled: true},
+			Wait{Reason: v1beta2.ReasonPodUnschedulable, Message: "Member " + nameOf(1) + " does not run: why. No quorum answers, so etcd accepts no writes.", Stalled: true},
 		},
 		"says so when those who have data run for long and do not agree": {
 			state(formed, members(2), noQuorum, with(0, unreadyFor(time.Minute)), with(1, unreadyFor(time.Minute))),
-			Wait{Reason: v1beta2.ReasonQuorumLost, Message: "quorum is lost: the members that have data have had their time and do not agree (" + nameOf(0) + "; " + nameOf(1) + "); nothing is removed: bring them back, or delete the PersistentVolumeClaims of those that cannot come back, or apply an EtcdRestore to go on from a snapshot", Stalled: true},
+			Wait{Reason: v1beta2.ReasonQuorumLost, Message: "Quorum is lost, and etcd accepts no writes. The members that have data did not form a quorum in time: " + nameOf(0) + ", " + nameOf(1) +
+				". The operator removes nothing. Recover these members. If some of them are lost for good, delete their PersistentVolumeClaims. To continue from a snapshot, apply an EtcdRestore.", Stalled: true},
 		},
 		"names the way out while a restored cluster grows": {
 			state(formed, restored(v1beta2.RestoreGrowing), members(1), noQuorum, with(0, gone)),
-			Wait{Reason: v1beta2.ReasonQuorumLost, Message: "quorum is lost: 0 of 1 voters still have their data, and 1 are needed; nothing is removed: delete EtcdRestore back and apply another to go on from a snapshot", Stalled: true},
+			Wait{Reason: v1beta2.ReasonQuorumLost, Message: "Quorum is lost: 0 of 1 voters have their data, and 1 are needed. etcd accepts no writes. The operator removes nothing. To continue from a snapshot, delete EtcdRestore back and apply another.", Stalled: true},
 		},
 	}.run(t)
 }
@@ -241,7 +242,7 @@ func TestPlanScale(t *testing.T) {
 		},
 		"removes nobody until it is known who leads": {
 			state(formed, members(5), with(0, func(m *Member) { m.Leader = false })),
-			Wait{Reason: v1beta2.ReasonScaling, Message: "which member leads is not known for the moment, and it is not the one to go"},
+			Wait{Reason: v1beta2.ReasonScaling, Message: "No member reports to be the leader, which the operator does not remove. It waits until there is one."},
 		},
 		"stops growing on a change of mind and shrinks again": {
 			state(formed, members(4)), RemoveMember{ID: 4, Name: nameOf(3)},

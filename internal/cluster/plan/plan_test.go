@@ -40,8 +40,8 @@ func TestPlanGeneral(t *testing.T) {
 			Idle{Reason: v1beta2.ReasonPaused, Message: "spec.paused is true, so the operator changes nothing. Set it to false to resume."},
 		},
 		"names the Secret that is missing": {
-			state(func(s *State) { s.SecretProblem = "Secret tls is not there" }),
-			Wait{Reason: v1beta2.ReasonSecretMissing, Message: "Secret tls is not there", Stalled: true},
+			state(func(s *State) { s.SecretProblem = "Secret tls does not exist." }),
+			Wait{Reason: v1beta2.ReasonSecretMissing, Message: "Secret tls does not exist. Until it is corrected, the operator changes nothing. Members that run continue to serve.", Stalled: true},
 		},
 		"makes the Services first, and leads clients to nobody": {
 			state(func(s *State) { s.Services = Services{} }), ApplyServices{},
@@ -58,8 +58,9 @@ func TestPlanGeneral(t *testing.T) {
 		"touches nothing of members that it did not make": {
 			state(members(3), servicesFor(0, "")),
 			Wait{
-				Reason:  v1beta2.ReasonNotOurs,
-				Message: "member " + nameOf(0) + " was not made by this operator, or the cluster's ID was lost with its status: nothing is touched; save it with an EtcdBackup by etcdEndpoints, and apply an EtcdRestore of that snapshot",
+				Reason: v1beta2.ReasonNotOurs,
+				Message: "Member " + nameOf(0) + " was not created by this operator, or the ID of the cluster was lost with its status. " +
+					"The operator changes nothing. Save the data with an EtcdBackup by etcdEndpoints. Then apply an EtcdRestore of that snapshot.",
 				Stalled: true,
 			},
 		},

@@ -48,13 +48,13 @@ func whyWaiting(c corev1.ContainerStatus) (reason, message string) {
 	}
 	switch waiting.Reason {
 	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull":
-		return v1beta2.ReasonImageUnavailable, fmt.Sprintf("image %s cannot be had (%s): correct spec.repository or spec.version, or make the image available to the host", c.Image, waiting.Reason)
+		return v1beta2.ReasonImageUnavailable, fmt.Sprintf("image %s cannot be pulled (%s). Correct spec.repository or spec.version, or make the image available to the node.", c.Image, waiting.Reason)
 	case "CrashLoopBackOff":
 		said := ""
 		if ended := c.LastTerminationState.Terminated; ended != nil {
 			said = fmt.Sprintf(", last with exit code %d: %s", ended.ExitCode, lastWords(ended.Message))
 		}
-		return v1beta2.ReasonPodFailing, fmt.Sprintf("container %s keeps ending%s", c.Name, said)
+		return v1beta2.ReasonPodFailing, fmt.Sprintf("container %s exits repeatedly%s", c.Name, said)
 	case "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
 		return v1beta2.ReasonPodFailing, fmt.Sprintf("container %s: %s: %s", c.Name, waiting.Reason, waiting.Message)
 	}

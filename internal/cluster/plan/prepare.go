@@ -228,7 +228,7 @@ func (s State) behind(data string, index int64) string {
 func (s State) preparing(what, who string) Step {
 	return Wait{
 		Reason: v1beta2.ReasonUpgrading,
-		Message: fmt.Sprintf("preparing for %s, no member is stopped yet: etcd is %s on %s; to call it off, set version back to %s",
+		Message: fmt.Sprintf("The operator is preparing the data for %s, and has stopped no member yet. etcd is %s on %s. To cancel, set spec.version back to %s.",
 			s.Spec.EtcdVersion(), what, who, s.lowestVersion()),
 	}
 }

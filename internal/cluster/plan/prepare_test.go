@@ -31,10 +31,10 @@ func running(v string) func(*Member) {
 func TestPlanPrepare(t *testing.T) {
 	up, down := ofVersion("3.7.3"), ofVersion("3.5.35")
 	stop := func(i int, v string) Step {
-		return DeletePod{Name: nameOf(i), Reason: v1beta2.ReasonUpgrading, Message: "bring it to quay.io/coreos/etcd:v" + v}
+		return DeletePod{Name: nameOf(i), Reason: v1beta2.ReasonUpgrading, Message: "it must run image quay.io/coreos/etcd:v" + v}
 	}
 	preparing := func(to, what, who string) Step {
-		return Wait{Reason: v1beta2.ReasonUpgrading, Message: "preparing for " + to + ", no member is stopped yet: etcd is " + what + " on " + who + "; to call it off, set version back to 3.6.16"}
+		return Wait{Reason: v1beta2.ReasonUpgrading, Message: "The operator is preparing the data for " + to + ", and has stopped no member yet. etcd is " + what + " on " + who + ". To cancel, set spec.version back to 3.6.16."}
 	}
 	late := func(m *Member) { m.AppliedIndex = 39 }
 	planTests{
@@ -111,7 +111,7 @@ func TestPlanPrepare(t *testing.T) {
 		},
 		"waits for data that is not down half way back": {
 			state(formed, members(3), everyImage("3.5.35"), down, data("", ""), with(1, running("3.6.16"))),
-			Wait{Reason: v1beta2.ReasonUpgrading, Message: "the data of member " + nameOf(1) + " is still of 3.6: etcd is bringing it down to 3.5"},
+			Wait{Reason: v1beta2.ReasonUpgrading, Message: "The data of member " + nameOf(1) + " is still at 3.6. etcd is bringing it down to 3.5."},
 		},
 		"calls it off for a member that is to join": {
 			state(formed, size(4), members(3), down, data("3.6.0", "3.5.0")), CancelDowngrade{From: "3.5"},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
 // waitForQuorum: without one etcd changes nothing, and neither does the operator.
@@ -20,7 +21,7 @@ func waitForQuorum(s State) Step {
 	if known > 0 && len(holders) < etcd.Quorum(known) {
 		return s.lostQuorum(holders, known)
 	}
-	if wait := blocked(holders); wait != nil {
+	if wait := s.blocked(holders); wait != nil {
 		return wait
 	}
 	if i := slices.IndexFunc(holders, s.overdue); i >= 0 {
@@ -28,21 +29,22 @@ func waitForQuorum(s State) Step {
 	}
 	if s.membersHaveHadTheirTime(holders) {
 		return Wait{
-			Reason:  v1beta2.ReasonQuorumLost,
-			Message: "quorum is lost: the members that have data have had their time and do not agree (" + unanswered(s.Current()) + "); nothing is removed: bring them back, or " + s.waysOnWithData(),
+			Reason: v1beta2.ReasonQuorumLost,
+			Message: "Quorum is lost, and etcd accepts no writes. The members that have data did not form a quorum in time: " + unanswered(s.Current()) +
+				". The operator removes nothing. Recover these members. " + s.waysOnWithData(),
 			Stalled: true,
 		}
 	}
-	return Wait{Reason: v1beta2.ReasonMemberDown, Message: "Quorum does not answer. Members that hold data are running or starting: " + unanswered(s.Current())}
+	return Wait{Reason: v1beta2.ReasonMemberDown, Message: planning.Sentence("No quorum answers. Members that hold data are running or starting: ", unanswered(s.Current()))}
 }
 
 // waysOnWithData is the way out where the data is there, and its members cannot be brought back.
 func (s State) waysOnWithData() string {
 	if s.Durable() {
-		return "delete the PersistentVolumeClaims of those that cannot come back, or " + s.wayOut(nil)
+		return "If some of them are lost for good, delete their PersistentVolumeClaims. " + s.wayOut(nil)
 	}
 	if slices.ContainsFunc(s.Current(), func(m Member) bool { return s.goesWithPod(m) && s.trustsOldCA(m) }) {
-		return "put the authorities back into the TLS Secrets that the members were started with, for to restart them is to lose their data, or " + s.wayOut(nil)
+		return "Their data is in the Pods, and a restart would delete it. Put the previous CA back into the TLS Secrets. " + s.wayOut(nil)
 	}
 	return s.wayOut(nil)
 }

@@ -40,9 +40,9 @@ func forceNewCluster(s State) Step {
 	flagged := survivor.Start == StartForce && survivor.Pod != PodNone
 	switch {
 	case !flagged && !s.Spec.ForcesNewCluster():
-		return CancelRecovery{Message: "the consent was withdrawn: nothing was changed"}
+		return CancelRecovery{Message: "spec.recovery.quorumLoss no longer allows it. Nothing was changed."}
 	case !ok || (survivor.Pod == PodNone && survivor.Volume != VolumePresent):
-		return CancelRecovery{Message: "the volume of survivor " + s.Recovery.Member + " is gone"}
+		return CancelRecovery{Message: "The volume of survivor " + s.Recovery.Member + " does not exist."}
 	}
 	if step := fence(s, func(m Member) bool { return m.Name == survivor.Name }); step != nil {
 		return step
@@ -56,17 +56,17 @@ type CancelRecovery struct{ Message string }
 func (step CancelRecovery) describe(State) planning.Description {
 	return warned(planning.Description{
 		Reason:  v1beta2.ReasonQuorumLost,
-		Message: "The recovery is cancelled: " + step.Message,
+		Message: "The recovery is cancelled. " + step.Message,
 		Requeue: requeueStarting,
 	}, "RecoveryCancelled", "Recover")
 }
 
 // forceSurvivor takes the survivor, when all others are gone, to where it serves alone.
 func (s State) forceSurvivor(m Member) Step {
-	again := DeletePod{Name: m.Name, Reason: v1beta2.ReasonRecovering, Message: "start it once with --force-new-cluster"}
+	again := DeletePod{Name: m.Name, Reason: v1beta2.ReasonRecovering, Message: "it must start once with --force-new-cluster"}
 	switch {
 	case m.Pod == PodDeleting:
-		return s.waitUntilGone(m, v1beta2.ReasonRecovering, "survivor "+m.Name+" is being restarted with --force-new-cluster")
+		return s.waitUntilGone(m, v1beta2.ReasonRecovering, "Survivor "+m.Name+" is restarting with --force-new-cluster.")
 	case m.Pod == PodNone:
 		return CreateMember{Name: m.Name, Incarnation: m.Incarnation, Start: StartForce}
 	case m.Volume != VolumePresent && m.Pod == PodRunning:
@@ -76,9 +76,9 @@ func (s State) forceSurvivor(m Member) Step {
 	case m.Pod == PodBlocked && m.PodImage != s.ImageFor(m.Incarnation):
 		return again
 	case m.Pod == PodBlocked:
-		return Wait{Reason: m.PodReason, Message: "survivor " + m.Name + ": " + m.PodMessage + "; to give it up delete its PersistentVolumeClaim, or go on from a snapshot with an EtcdRestore", Stalled: true}
+		return Wait{Reason: m.PodReason, Message: planning.Sentence("Survivor "+m.Name+" does not run: ", m.PodMessage) + " To give it up, delete its PersistentVolumeClaim. To continue from a snapshot, apply an EtcdRestore.", Stalled: true}
 	case !m.Serving || !s.MembershipKnown || !s.alone(m):
-		return Wait{Reason: v1beta2.ReasonRecovering, Message: "survivor " + m.Name + " is being restarted with --force-new-cluster", Stalled: s.unreadyFor(m, startGrace)}
+		return Wait{Reason: v1beta2.ReasonRecovering, Message: "Survivor " + m.Name + " is restarting with --force-new-cluster.", Stalled: s.unreadyFor(m, startGrace)}
 	}
 	return RecordForced{Revision: m.Revision}
 }
@@ -107,11 +107,11 @@ func dropFlag(s State) Step {
 		switch {
 		case m.Start != StartForce || m.Pod == PodNone:
 		case m.Pod == PodDeleting:
-			return s.waitUntilGone(m, v1beta2.ReasonRecovering, "member "+m.Name+" is being restarted without --force-new-cluster")
+			return s.waitUntilGone(m, v1beta2.ReasonRecovering, "Member "+m.Name+" is restarting without --force-new-cluster.")
 		case m.Volume != VolumePresent && m.Pod == PodRunning:
 			return losesSurvivor(m)
 		default:
-			return DeletePod{Name: m.Name, Reason: v1beta2.ReasonRecovering, Message: "start it without --force-new-cluster"}
+			return DeletePod{Name: m.Name, Reason: v1beta2.ReasonRecovering, Message: "it must start without --force-new-cluster"}
 		}
 	}
 	return nil
@@ -119,8 +119,9 @@ func dropFlag(s State) Step {
 
 func losesSurvivor(m Member) Step {
 	return Wait{
-		Reason:  v1beta2.ReasonRecovering,
-		Message: "the volume of survivor " + m.Name + " is being deleted and goes with its Pod: save the data first with an EtcdBackup by etcdEndpoints, then apply an EtcdRestore of that snapshot; or delete the Pod to give the data up",
+		Reason: v1beta2.ReasonRecovering,
+		Message: "The volume of survivor " + m.Name + " is being deleted, and its data is lost when its Pod ends. " +
+			"Save the data first with an EtcdBackup by etcdEndpoints. Then apply an EtcdRestore of that snapshot. To give the data up, delete the Pod.",
 		Stalled: true,
 	}
 }
@@ -129,12 +130,12 @@ func losesSurvivor(m Member) Step {
 func fence(s State, keep func(Member) bool) Step {
 	for _, m := range s.Members {
 		if !keep(m) && m.Pod != PodNone && m.Pod != PodDeleting {
-			return DeletePod{Name: m.Name, Reason: v1beta2.ReasonRecovering, Message: "stop it, so that it is out of the way of the survivor"}
+			return DeletePod{Name: m.Name, Reason: v1beta2.ReasonRecovering, Message: "only the survivor may run while it restarts with --force-new-cluster"}
 		}
 	}
 	for _, m := range s.Members {
 		if !keep(m) && m.Pod == PodDeleting {
-			return s.waitUntilGone(m, v1beta2.ReasonRecovering, "member "+m.Name+" is stopping, before the survivor goes on alone")
+			return s.waitUntilGone(m, v1beta2.ReasonRecovering, "Member "+m.Name+" is stopping. Then the survivor continues alone.")
 		}
 	}
 	return nil
@@ -157,9 +158,9 @@ func (step BeginRecovery) describe(State) planning.Description {
 // lostQuorum: too few voters hold data ever to agree again. Without consent nothing is changed. With it, all that
 // hold data are asked, and the one that knows most is chosen.
 func (s State) lostQuorum(holders []Member, known int) Step {
-	lost := fmt.Sprintf("quorum is lost: %d of %d voters still have their data, and %d are needed", len(holders), known, etcd.Quorum(known))
+	lost := fmt.Sprintf("Quorum is lost: %d of %d voters have their data, and %d are needed. etcd accepts no writes.", len(holders), known, etcd.Quorum(known))
 	if !s.Spec.ForcesNewCluster() || !s.Durable() || len(holders) == 0 {
-		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: lost + "; nothing is removed: " + s.wayOut(holders), Stalled: true}
+		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: lost + " The operator removes nothing. " + s.wayOut(holders), Stalled: true}
 	}
 	if step := fence(s, s.HoldsData); step != nil {
 		return step
@@ -190,16 +191,17 @@ func (s State) QuorumLost() bool {
 // unasked says what is in the way of asking a member that holds data how much it knows: nobody is passed over that
 // may know more.
 func (s State) unasked(m Member, lost string) Step {
-	giveUp := "; to go on without it, delete its PersistentVolumeClaim"
+	giveUp := " To continue without this member, delete its PersistentVolumeClaim."
+	const mustCompare = " The operator must compare it with the others first."
 	switch {
 	case m.Pod == PodDeleting:
-		return s.waitUntilGone(m, v1beta2.ReasonQuorumLost, lost+"; member "+m.Name+" is stopping")
+		return s.waitUntilGone(m, v1beta2.ReasonQuorumLost, lost+" Member "+m.Name+" is stopping.")
 	case m.Pod == PodBlocked:
-		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: lost + "; member " + m.Name + " holds data, and what it knows must be heard first: " + m.PodMessage + giveUp, Stalled: true}
+		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: planning.Sentence(lost+" Member "+m.Name+" holds data, but does not run: ", m.PodMessage) + mustCompare + giveUp, Stalled: true}
 	case m.RaftIndex == 0, !m.Answers && !s.unreadyFor(m, electionGrace):
-		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: lost + "; member " + m.Name + " holds data, and what it knows must be heard first" + giveUp, Stalled: s.unreadyFor(m, startGrace)}
+		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: lost + " Member " + m.Name + " holds data, but has not answered yet." + mustCompare + giveUp, Stalled: s.unreadyFor(m, startGrace)}
 	case m.Answers && m.ClusterID.String() != s.ClusterID:
-		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: lost + "; member " + m.Name + " is of another cluster (" + m.ClusterID.String() + ")" + giveUp, Stalled: true}
+		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: lost + " Member " + m.Name + " belongs to another cluster (" + m.ClusterID.String() + ")." + giveUp, Stalled: true}
 	}
 	return nil
 }
@@ -212,12 +214,12 @@ func compareKnowledge(a, b Member) int {
 
 // wayOut of a lost quorum. A restore that is under way must go before another is taken up.
 func (s State) wayOut(holders []Member) string {
-	restore := "apply an EtcdRestore to go on from a snapshot"
+	restore := "To continue from a snapshot, apply an EtcdRestore."
 	if s.step() == v1beta2.RestoreGrowing {
-		restore = "delete EtcdRestore " + s.Restore.Name + " and apply another to go on from a snapshot"
+		restore = "To continue from a snapshot, delete EtcdRestore " + s.Restore.Name + " and apply another."
 	}
 	if s.Durable() && len(holders) > 0 && !s.Spec.ForcesNewCluster() {
-		return "bring the lost volumes back, or set spec.recovery.quorumLoss: ForceNewCluster to go on from the member that knows most, or " + restore
+		return "Recover the lost volumes, or set spec.recovery.quorumLoss to ForceNewCluster to continue from the member with the newest data. " + restore
 	}
 	return restore
 }

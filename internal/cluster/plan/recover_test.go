@@ -43,7 +43,8 @@ func alone(i int) change {
 var lostTwo = state(formed, members(3), noQuorum, with(1, gone), with(2, gone), consenting)
 
 func TestPlanRecoveryChooses(t *testing.T) {
-	const two = "quorum is lost: 2 of 5 voters still have their data, and 3 are needed"
+	const two = "Quorum is lost: 2 of 5 voters have their data, and 3 are needed. etcd accepts no writes."
+	const compared = " The operator must compare it with the others first. To continue without this member, delete its PersistentVolumeClaim."
 	five := func(changes ...change) State {
 		s := state(formed, members(5), size(5), noQuorum, with(2, gone), with(3, gone), with(4, gone), consenting)
 		for _, c := range changes {
@@ -73,7 +74,7 @@ func TestPlanRecoveryChooses(t *testing.T) {
 		},
 		"takes nobody before all that hold data were heard": {
 			five(with(0, knows(42, 3))),
-			Wait{Reason: v1beta2.ReasonQuorumLost, Message: two + "; member " + nameOf(1) + " holds data, and what it knows must be heard first; to go on without it, delete its PersistentVolumeClaim"},
+			Wait{Reason: v1beta2.ReasonQuorumLost, Message: two + " Member " + nameOf(1) + " holds data, but has not answered yet." + compared},
 		},
 		"hears by its metrics one that was restarted and serves nothing else, once it has read its data": {
 			five(with(0, knows(41, 3)), with(1, silent, unreadyFor(time.Minute), func(m *Member) { m.RaftIndex = 42 })),
@@ -81,40 +82,42 @@ func TestPlanRecoveryChooses(t *testing.T) {
 		},
 		"does not hear it while it may be reading": {
 			five(with(0, knows(41, 3)), with(1, silent, unreadyFor(time.Second), func(m *Member) { m.RaftIndex = 2 })),
-			Wait{Reason: v1beta2.ReasonQuorumLost, Message: two + "; member " + nameOf(1) + " holds data, and what it knows must be heard first; to go on without it, delete its PersistentVolumeClaim"},
+			Wait{Reason: v1beta2.ReasonQuorumLost, Message: two + " Member " + nameOf(1) + " holds data, but has not answered yet." + compared},
 		},
 		"names a survivor that cannot run to be heard": {
 			five(with(0, knows(42, 3)), with(1, blockedBy(v1beta2.ReasonPodUnschedulable))),
-			Wait{Reason: v1beta2.ReasonQuorumLost, Message: two + "; member " + nameOf(1) + " holds data, and what it knows must be heard first: why; to go on without it, delete its PersistentVolumeClaim", Stalled: true},
+			Wait{Reason: v1beta2.ReasonQuorumLost, Message: two + " Member " + nameOf(1) + " holds data, but does not run: why." + compared, Stalled: true},
 		},
 		"starts a survivor that does not run": {
 			five(with(0, knows(42, 3)), with(1, withoutPod)), CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin},
 		},
 		"stops a lost member's Pod first": {
 			changed(lostTwo, with(0, knows(42, 3)), with(1, func(m *Member) { m.Pod = PodStarting })),
-			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonRecovering, Message: "stop it, so that it is out of the way of the survivor"},
+			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonRecovering, Message: "only the survivor may run while it restarts with --force-new-cluster"},
 		},
 		"does not believe that a Pod is gone whose host does not confirm it": {
 			changed(lostTwo, with(0, knows(42, 3)), with(1, pod(PodDeleting), func(m *Member) { m.GoneBy = noon.Add(-time.Minute) })),
-			Wait{Reason: v1beta2.ReasonPodFailing, Message: "Pod " + nameOf(1) + " should have stopped and its host does not confirm it: make sure that it has, then delete the Pod with --force --grace-period=0", Stalled: true},
+			Wait{Reason: v1beta2.ReasonPodFailing, Message: stillRuns(nameOf(1)), Stalled: true},
 		},
 		"saves a survivor first whose volume is about to go": {
 			changed(lostTwo, with(0, knows(42, 3), volume(VolumeDeleting))),
 			Wait{
-				Reason:  v1beta2.ReasonRecovering,
-				Message: "the volume of survivor " + nameOf(0) + " is being deleted and goes with its Pod: save the data first with an EtcdBackup by etcdEndpoints, then apply an EtcdRestore of that snapshot; or delete the Pod to give the data up",
+				Reason: v1beta2.ReasonRecovering,
+				Message: "The volume of survivor " + nameOf(0) + " is being deleted, and its data is lost when its Pod ends. " +
+					"Save the data first with an EtcdBackup by etcdEndpoints. Then apply an EtcdRestore of that snapshot. To give the data up, delete the Pod.",
 				Stalled: true,
 			},
 		},
 		"has nobody to go on from when all data is gone": {
 			state(formed, members(3), noQuorum, with(0, gone), with(1, gone), with(2, gone), consenting),
-			Wait{Reason: v1beta2.ReasonQuorumLost, Message: "quorum is lost: 0 of 3 voters still have their data, and 2 are needed; nothing is removed: apply an EtcdRestore to go on from a snapshot", Stalled: true},
+			Wait{Reason: v1beta2.ReasonQuorumLost, Message: "Quorum is lost: 0 of 3 voters have their data, and 2 are needed. etcd accepts no writes. The operator removes nothing. To continue from a snapshot, apply an EtcdRestore.", Stalled: true},
 		},
 		"forces nothing while enough voters have their data, however long they are down": {
 			state(formed, members(3), noQuorum, with(0, unreadyFor(time.Hour)), with(1, unreadyFor(time.Hour)), with(2, gone), consenting),
 			Wait{
-				Reason:  v1beta2.ReasonQuorumLost,
-				Message: "quorum is lost: the members that have data have had their time and do not agree (" + nameOf(0) + "; " + nameOf(1) + "; " + nameOf(2) + "); nothing is removed: bring them back, or delete the PersistentVolumeClaims of those that cannot come back, or apply an EtcdRestore to go on from a snapshot",
+				Reason: v1beta2.ReasonQuorumLost,
+				Message: "Quorum is lost, and etcd accepts no writes. The members that have data did not form a quorum in time: " + nameOf(0) + ", " + nameOf(1) + ", " + nameOf(2) +
+					". The operator removes nothing. Recover these members. If some of them are lost for good, delete their PersistentVolumeClaims. To continue from a snapshot, apply an EtcdRestore.",
 				Stalled: true,
 			},
 		},
@@ -126,7 +129,7 @@ func TestPlanRecoveryChooses(t *testing.T) {
 
 func begins(name string, uid string) BeginRestore {
 	return BeginRestore{Restore: v1beta2.ClusterRestoreStatus{
-		Name: name, UID: "uid-back", Step: v1beta2.RestoreSeeding, Message: "restoring a seed beside the members that serve",
+		Name: name, UID: "uid-back", Step: v1beta2.RestoreSeeding, Message: "The operator is restoring a seed. The members continue to serve.",
 		Incarnation: 2, ClusterIDBefore: oldID,
 	}}
 }
@@ -135,19 +138,19 @@ func TestPlanRecoveryForces(t *testing.T) {
 	lost := func(changes ...change) State {
 		return state(append([]change{formed, members(3), noQuorum, with(1, gone), with(2, gone), consenting, forcing(0)}, changes...)...)
 	}
-	again := DeletePod{Name: nameOf(0), Reason: v1beta2.ReasonRecovering, Message: "start it once with --force-new-cluster"}
-	without := DeletePod{Name: nameOf(0), Reason: v1beta2.ReasonRecovering, Message: "start it without --force-new-cluster"}
-	restarting := Wait{Reason: v1beta2.ReasonRecovering, Message: "survivor " + nameOf(0) + " is being restarted with --force-new-cluster"}
+	again := DeletePod{Name: nameOf(0), Reason: v1beta2.ReasonRecovering, Message: "it must start once with --force-new-cluster"}
+	without := DeletePod{Name: nameOf(0), Reason: v1beta2.ReasonRecovering, Message: "it must start without --force-new-cluster"}
+	restarting := Wait{Reason: v1beta2.ReasonRecovering, Message: "Survivor " + nameOf(0) + " is restarting with --force-new-cluster."}
 	planTests{
 		"stops other survivors first": {
-			lost(with(1, onVolume)), DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonRecovering, Message: "stop it, so that it is out of the way of the survivor"},
+			lost(with(1, onVolume)), DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonRecovering, Message: "only the survivor may run while it restarts with --force-new-cluster"},
 		},
 		"waits until they are proven gone": {
-			lost(with(1, onVolume, pod(PodDeleting))), Wait{Reason: v1beta2.ReasonRecovering, Message: "member " + nameOf(1) + " is stopping, before the survivor goes on alone"},
+			lost(with(1, onVolume, pod(PodDeleting))), Wait{Reason: v1beta2.ReasonRecovering, Message: "Member " + nameOf(1) + " is stopping. Then the survivor continues alone."},
 		},
 		"asks a person when a host does not confirm it": {
 			lost(with(1, onVolume, pod(PodDeleting), func(m *Member) { m.GoneBy = noon.Add(-time.Minute) })),
-			Wait{Reason: v1beta2.ReasonPodFailing, Message: "Pod " + nameOf(1) + " should have stopped and its host does not confirm it: make sure that it has, then delete the Pod with --force --grace-period=0", Stalled: true},
+			Wait{Reason: v1beta2.ReasonPodFailing, Message: stillRuns(nameOf(1)), Stalled: true},
 		},
 		"does not start other survivors again": {
 			lost(with(1, volume(VolumePresent))), again,
@@ -169,7 +172,7 @@ func TestPlanRecoveryForces(t *testing.T) {
 		},
 		"says why it does not start": {
 			lost(with(0, blockedBy(v1beta2.ReasonPodFailing), forced)),
-			Wait{Reason: v1beta2.ReasonPodFailing, Message: "survivor " + nameOf(0) + ": why; to give it up delete its PersistentVolumeClaim, or go on from a snapshot with an EtcdRestore", Stalled: true},
+			Wait{Reason: v1beta2.ReasonPodFailing, Message: "Survivor " + nameOf(0) + " does not run: why. To give it up, delete its PersistentVolumeClaim. To continue from a snapshot, apply an EtcdRestore.", Stalled: true},
 		},
 		"waits while it serves, and others are still members": {
 			lost(alone(0), with(1, func(m *Member) { m.InMembership = true })), restarting,
@@ -185,13 +188,13 @@ func TestPlanRecoveryForces(t *testing.T) {
 			lost(alone(0)), RecordForced{Revision: 17},
 		},
 		"goes back to the start when the consent is withdrawn in time": {
-			lost(grace(time.Minute)), CancelRecovery{Message: "the consent was withdrawn: nothing was changed"},
+			lost(grace(time.Minute)), CancelRecovery{Message: "spec.recovery.quorumLoss no longer allows it. Nothing was changed."},
 		},
 		"goes through with it when the consent is withdrawn too late": {
 			lost(alone(0), grace(time.Minute)), RecordForced{Revision: 17},
 		},
 		"goes back to the start when the survivor is lost": {
-			lost(with(0, gone)), CancelRecovery{Message: "the volume of survivor " + nameOf(0) + " is gone"},
+			lost(with(0, gone)), CancelRecovery{Message: "The volume of survivor " + nameOf(0) + " does not exist."},
 		},
 		"lets go of a volume that is being deleted under a survivor that cannot start": {
 			lost(with(0, blockedBy(v1beta2.ReasonPodFailing), forced, volume(VolumeDeleting))), again,
@@ -213,7 +216,7 @@ func TestPlanRecoveryForces(t *testing.T) {
 		},
 		"waits until it has stopped with the flag": {
 			lost(with(0, pod(PodDeleting), forced), growing),
-			Wait{Reason: v1beta2.ReasonRecovering, Message: "member " + nameOf(0) + " is being restarted without --force-new-cluster"},
+			Wait{Reason: v1beta2.ReasonRecovering, Message: "Member " + nameOf(0) + " is restarting without --force-new-cluster."},
 		},
 		"starts it without the flag": {
 			lost(with(0, withoutPod), growing), CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartRejoin},

@@ -13,10 +13,10 @@ import (
 
 // Causes of a replacement.
 const (
-	lostData = "its data is gone"
+	lostData = "its data is lost"
 	// CorruptData: its data differs from that of a quorum, or etcd cannot read it.
 	CorruptData = "its data is corrupt"
-	makesWay    = "it cannot start, and another is to be replaced"
+	makesWay    = "it cannot start, and another member must be replaced"
 )
 
 // RemoveMember takes a member out of the membership.
@@ -101,7 +101,7 @@ func replaceLost(s State) Step {
 	}
 	victim := lost[0]
 	if !s.Voters().KeepsQuorumWithout(false) {
-		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: "member " + victim.Name + " is to be replaced, because " + victim.wrong() + ", and removing it would leave no quorum", Stalled: true}
+		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: "Member " + victim.Name + " must be replaced, because " + victim.wrong() + ". Removing it would leave no quorum, so the operator waits. Recover the members that are down.", Stalled: true}
 	}
 	return RemoveMember{ID: victim.ID, Name: victim.Name, Cause: victim.wrong()}
 }

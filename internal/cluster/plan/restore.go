@@ -59,7 +59,7 @@ func restore(s State) Step {
 		Name:            s.Request.Name,
 		UID:             s.Request.UID,
 		Step:            v1beta2.RestoreSeeding,
-		Message:         "restoring a seed beside the members that serve",
+		Message:         "The operator is restoring a seed. The members continue to serve.",
 		Incarnation:     last + 1,
 		ClusterIDBefore: s.ClusterID,
 	}}
@@ -83,29 +83,29 @@ func (s State) requested() bool {
 
 func seeding(s State) Step {
 	if !s.requested() {
-		return FailRestore{Message: "EtcdRestore " + s.Restore.Name + " was deleted before the cluster was switched: nothing was changed"}
+		return FailRestore{Message: "EtcdRestore " + s.Restore.Name + " was deleted before the seed took over. The cluster was not touched."}
 	}
 	seed, _ := s.seed()
 	if why := s.seedStuck(seed); why != "" {
-		return FailRestore{Message: why + "; it is removed, and the cluster was not touched"}
+		return FailRestore{Message: why + " The operator removes the seed. The cluster was not touched."}
 	}
 	switch {
 	case seed.Pod == PodDeleting || (seed.Pod == PodNone && seed.Volume == VolumeDeleting):
-		return s.waitUntilGone(seed, v1beta2.ReasonRestoring, "an earlier seed is being removed")
+		return s.waitUntilGone(seed, v1beta2.ReasonRestoring, "An earlier seed is being removed.")
 	case seed.Volume == VolumeDeleting:
-		return DeletePod{Name: seed.Name, Reason: v1beta2.ReasonRestoring, Message: "its volume is being deleted: the seed is made again"}
+		return DeletePod{Name: seed.Name, Reason: v1beta2.ReasonRestoring, Message: "its volume is being deleted, and the seed must be restored again"}
 	case seed.Pod == PodNone && s.Durable() && seed.Volume == VolumeNone && s.NoStorageClass:
 		return noStorageClass()
 	case seed.Pod == PodNone:
 		return CreateMember{Name: seed.Name, Incarnation: s.Restore.Incarnation, Start: StartSeed}
 	case seed.seedFailed():
-		return FailRestore{Message: "the seed could not be restored: " + seed.Seed.Message + "; the cluster was not touched"}
+		return FailRestore{Message: planning.Sentence("The seed could not be restored: ", seed.Seed.Message) + " The cluster was not touched."}
 	case seed.Pod == PodBlocked:
-		return Wait{Reason: seed.PodReason, Message: "seed " + seed.Name + ": " + seed.PodMessage + "; the members go on serving", Stalled: true}
+		return Wait{Reason: seed.PodReason, Message: planning.Sentence("Seed "+seed.Name+" does not run: ", seed.PodMessage) + " The members continue to serve.", Stalled: true}
 	case !seed.Serving || !seed.PodReady:
-		return Wait{Reason: v1beta2.ReasonRestoring, Message: "seed " + seed.Name + " is being restored; the members go on serving"}
+		return Wait{Reason: v1beta2.ReasonRestoring, Message: "Seed " + seed.Name + " is being restored. The members continue to serve."}
 	case seed.Revision < s.Request.Revision:
-		return FailRestore{Message: fmt.Sprintf("the seed holds revision %d and the snapshot %d; the cluster was not touched", seed.Revision, s.Request.Revision)}
+		return FailRestore{Message: fmt.Sprintf("The seed holds revision %d, but the snapshot holds revision %d. The cluster was not touched.", seed.Revision, s.Request.Revision)}
 	}
 	return BeginSwitch{ClusterID: seed.ClusterID.String(), Revision: seed.Revision}
 }
@@ -132,11 +132,11 @@ func (s State) seedStuck(seed Member) string {
 	}
 	switch {
 	case s.overdue(seed):
-		return "the host of seed " + seed.Name + " does not confirm that it has stopped"
+		return "The node of seed " + seed.Name + " does not confirm that its Pod has stopped."
 	case seed.Pod == PodBlocked && s.unreadyFor(seed, grace):
-		return fmt.Sprintf("seed %s could not start for %s: %s", seed.Name, grace, seed.PodMessage)
+		return planning.Sentence(fmt.Sprintf("Seed %s has not started for %s: ", seed.Name, grace), seed.PodMessage)
 	case seed.Pod == PodRunning && !seed.Serving && seed.Seed != nil && !seed.Seed.DoneAt.IsZero() && s.Now.Sub(seed.Seed.DoneAt) > startGrace && s.unreadyFor(seed, startGrace):
-		return fmt.Sprintf("seed %s was restored and has not served for %s: %s", seed.Name, startGrace, seed.Unanswered)
+		return planning.Sentence(fmt.Sprintf("Seed %s was restored, but has not served for %s: ", seed.Name, startGrace), seed.cause())
 	}
 	return ""
 }
@@ -165,11 +165,11 @@ func completeRestore(s State) Step {
 	for _, m := range s.Members {
 		switch {
 		case s.failedSeed(m):
-			return s.waitUntilGone(m, v1beta2.ReasonRestoring, "what is left of seed "+m.Name+" of a restore that failed is being removed")
+			return s.waitUntilGone(m, v1beta2.ReasonRestoring, "Seed "+m.Name+" of a failed restore is being removed.")
 		case m.Incarnation < s.Incarnation && m.Pod == PodDeleting:
-			return s.waitUntilGone(m, v1beta2.ReasonRestoring, "the Pod of "+m.Name+" is being deleted")
+			return s.waitUntilGone(m, v1beta2.ReasonRestoring, "The Pod of old member "+m.Name+" is being deleted.")
 		case m.Incarnation < s.Incarnation && growing:
-			return Wait{Reason: v1beta2.ReasonRestoring, Message: "the volume of " + m.Name + " is being deleted"}
+			return Wait{Reason: v1beta2.ReasonRestoring, Message: "The volume of old member " + m.Name + " is being deleted."}
 		}
 	}
 	if !growing {

@@ -8,7 +8,10 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-const seedFailed = "the object is gone"
+const (
+	seedFailed  = "the object does not exist"
+	seedRemoved = " The operator removes the seed. The cluster was not touched."
+)
 
 // restored: a restore has got as far as step, into incarnation 2.
 func restored(step v1beta2.RestoreStep) change {
@@ -79,7 +82,7 @@ func TestPlanRestoreSeeding(t *testing.T) {
 	wait := func(message string) Step { return Wait{Reason: v1beta2.ReasonRestoring, Message: message} }
 	begin := func(before string) Step {
 		return BeginRestore{Restore: v1beta2.ClusterRestoreStatus{
-			Name: "back", UID: "uid-back", Step: v1beta2.RestoreSeeding, Message: "restoring a seed beside the members that serve",
+			Name: "back", UID: "uid-back", Step: v1beta2.RestoreSeeding, Message: "The operator is restoring a seed. The members continue to serve.",
 			Incarnation: 2, ClusterIDBefore: before,
 		}}
 	}
@@ -108,11 +111,11 @@ func TestPlanRestoreSeeding(t *testing.T) {
 			CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin},
 		},
 		"waits until what is left of an earlier seed is gone": {
-			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(volume(VolumeDeleting))), wait("an earlier seed is being removed"),
+			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(volume(VolumeDeleting))), wait("An earlier seed is being removed."),
 		},
 		"stops a seed whose volume is being deleted": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, volume(VolumeDeleting))),
-			DeletePod{Name: seedName, Reason: v1beta2.ReasonRestoring, Message: "its volume is being deleted: the seed is made again"},
+			DeletePod{Name: seedName, Reason: v1beta2.ReasonRestoring, Message: "its volume is being deleted, and the seed must be restored again"},
 		},
 		"names both ways out without a default StorageClass": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, noClass),
@@ -120,73 +123,73 @@ func TestPlanRestoreSeeding(t *testing.T) {
 		},
 		"waits while the seed is restored": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, pod(PodStarting))),
-			wait("seed " + seedName + " is being restored; the members go on serving"),
+			wait("Seed " + seedName + " is being restored. The members continue to serve."),
 		},
 		"names what keeps the seed from starting": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, blockedBy(v1beta2.ReasonPodUnschedulable))),
-			Wait{Reason: v1beta2.ReasonPodUnschedulable, Message: "seed " + seedName + ": why; the members go on serving", Stalled: true},
+			Wait{Reason: v1beta2.ReasonPodUnschedulable, Message: "Seed " + seedName + " does not run: why. The members continue to serve.", Stalled: true},
 		},
 		"gives up when the seed says that it is hopeless": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(failed(Seed{Failures: 1, Hopeless: true, Message: seedFailed}))),
-			FailRestore{Message: "the seed could not be restored: " + seedFailed + "; the cluster was not touched"},
+			FailRestore{Message: "The seed could not be restored: " + seedFailed + ". The cluster was not touched."},
 		},
 		"gives up when the seed failed three times": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(failed(Seed{Failures: 3, Message: seedFailed}))),
-			FailRestore{Message: "the seed could not be restored: " + seedFailed + "; the cluster was not touched"},
+			FailRestore{Message: "The seed could not be restored: " + seedFailed + ". The cluster was not touched."},
 		},
 		"lets it try again before": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(failed(Seed{Failures: 2, Message: seedFailed}))),
-			wait("seed " + seedName + " is being restored; the members go on serving"),
+			wait("Seed " + seedName + " is being restored. The members continue to serve."),
 		},
 		"gives up when the seed holds less than was proven": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, func(m *Member) { m.Revision = 41 })),
-			FailRestore{Message: "the seed holds revision 41 and the snapshot 42; the cluster was not touched"},
+			FailRestore{Message: "The seed holds revision 41, but the snapshot holds revision 42. The cluster was not touched."},
 		},
 		"gives up when the seed's image is missing for long": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, blockedBy(v1beta2.ReasonImageUnavailable), unreadySince(6*time.Minute))),
-			FailRestore{Message: "seed " + seedName + " could not start for 5m0s: why; it is removed, and the cluster was not touched"},
+			FailRestore{Message: "Seed " + seedName + " has not started for 5m0s: why." + seedRemoved},
 		},
 		"waits for hosts longer than for images": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, blockedBy(v1beta2.ReasonPodUnschedulable), unreadySince(6*time.Minute))),
-			Wait{Reason: v1beta2.ReasonPodUnschedulable, Message: "seed " + seedName + ": why; the members go on serving", Stalled: true},
+			Wait{Reason: v1beta2.ReasonPodUnschedulable, Message: "Seed " + seedName + " does not run: why. The members continue to serve.", Stalled: true},
 		},
 		"and not for ever": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, blockedBy(v1beta2.ReasonPodUnschedulable), unreadySince(16*time.Minute))),
-			FailRestore{Message: "seed " + seedName + " could not start for 15m0s: why; it is removed, and the cluster was not touched"},
+			FailRestore{Message: "Seed " + seedName + " has not started for 15m0s: why." + seedRemoved},
 		},
 		"gives up when the seed's host is gone": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, pod(PodDeleting), func(m *Member) { m.GoneBy = noon.Add(-time.Minute) })),
-			FailRestore{Message: "the host of seed " + seedName + " does not confirm that it has stopped; it is removed, and the cluster was not touched"},
+			FailRestore{Message: "The node of seed " + seedName + " does not confirm that its Pod has stopped." + seedRemoved},
 		},
 		"gives up when the seed's etcd never serves": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, silent, unreadySince(time.Hour), func(m *Member) { m.Seed = &Seed{DoneAt: noon.Add(-6 * time.Minute)} })),
-			FailRestore{Message: "seed " + seedName + " was restored and has not served for 5m0s: ; it is removed, and the cluster was not touched"},
+			FailRestore{Message: "Seed " + seedName + " was restored, but has not served for 5m0s: its Pod is not ready." + seedRemoved},
 		},
 		"does not give up while a large snapshot is restored": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, pod(PodStarting), silent, unreadySince(time.Hour))),
-			wait("seed " + seedName + " is being restored; the members go on serving"),
+			wait("Seed " + seedName + " is being restored. The members continue to serve."),
 		},
 		"says what is left of a failed seed whose host is gone": {
 			state(formed, members(3), restored(v1beta2.RestoreFailed), aSeed(serving, pod(PodDeleting), func(m *Member) { m.GoneBy = noon.Add(-time.Minute) })),
-			Wait{Reason: v1beta2.ReasonPodFailing, Message: "Pod " + seedName + " should have stopped and its host does not confirm it: make sure that it has, then delete the Pod with --force --grace-period=0", Stalled: true},
+			Wait{Reason: v1beta2.ReasonPodFailing, Message: stillRuns(seedName), Stalled: true},
 		},
 		"gives up when the EtcdRestore is deleted": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), aSeed(serving)),
-			FailRestore{Message: "EtcdRestore back was deleted before the cluster was switched: nothing was changed"},
+			FailRestore{Message: "EtcdRestore back was deleted before the seed took over. The cluster was not touched."},
 		},
 		"switches when the seed is proven": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving)), BeginSwitch{ClusterID: seedID, Revision: 1000000042},
 		},
 		"removes the Pod of a seed that failed": {
 			state(formed, members(3), restored(v1beta2.RestoreFailed), aSeed(serving)),
-			DeletePod{Name: seedName, Reason: v1beta2.ReasonRestoring, Message: "remove the seed of a restore that failed"},
+			DeletePod{Name: seedName, Reason: v1beta2.ReasonRestoring, Message: "its restore failed"},
 		},
 		"removes its volume after that": {
 			state(formed, members(3), restored(v1beta2.RestoreFailed), aSeed(volume(VolumePresent))), DeleteVolume{Name: seedName, Reason: v1beta2.ReasonRestoring},
 		},
 		"keeps the volume of a later life while no quorum proves that it never was": {
 			state(formed, members(3), noQuorum, aSeed(volume(VolumePresent)), with(0, pod(PodStarting))),
-			Wait{Reason: v1beta2.ReasonMemberDown, Message: "Quorum does not answer. Members that hold data are running or starting: " + nameOf(0) + "; " + nameOf(1) + "; " + nameOf(2)},
+			Wait{Reason: v1beta2.ReasonMemberDown, Message: "No quorum answers. Members that hold data are running or starting: " + nameOf(0) + ", " + nameOf(1) + ", " + nameOf(2) + "."},
 		},
 	}.run(t)
 }
@@ -202,11 +205,11 @@ func TestPlanRestoreSwitching(t *testing.T) {
 		},
 		"stops none while the seed does not serve": {
 			state(formed, members(3), switching, asked, aSeed(serving, silent)),
-			Wait{Reason: v1beta2.ReasonRestoring, Message: "seed " + seedName + " does not serve: "},
+			Wait{Reason: v1beta2.ReasonRestoring, Message: "Seed " + seedName + " does not serve: its Pod is not ready."},
 		},
 		"waits until the last one has stopped": {
 			state(formed, members(3), stopped, with(2, pod(PodDeleting)), switching, asked, aSeed(serving)),
-			Wait{Reason: v1beta2.ReasonRestoring, Message: "member " + nameOf(2) + " is stopping; then the seed serves"},
+			Wait{Reason: v1beta2.ReasonRestoring, Message: "Member " + nameOf(2) + " is stopping. Then the seed takes over."},
 		},
 		"does not wait for the objects of Pods that have stopped": {
 			state(formed, members(3), stopped, with(2, pod(PodDeleting), func(m *Member) { m.Stopped = true }), switching, asked, aSeed(serving)),
@@ -214,11 +217,11 @@ func TestPlanRestoreSwitching(t *testing.T) {
 		},
 		"lets the old members go on when a lost seed finds no host": {
 			state(formed, members(3), stopped, switching, asked, aSeed(serving, blockedBy(v1beta2.ReasonPodUnschedulable), unreadySince(16*time.Minute))),
-			FailRestore{Message: "seed " + seedName + " could not start for 15m0s: why; the old members go on"},
+			FailRestore{Message: "Seed " + seedName + " has not started for 15m0s: why." + oldContinue},
 		},
 		"asks a person when an old Pod is stuck": {
 			state(formed, members(3), stopped, with(2, pod(PodDeleting), func(m *Member) { m.GoneBy = noon.Add(-time.Minute) }), switching, asked, aSeed(serving)),
-			Wait{Reason: v1beta2.ReasonPodFailing, Message: "Pod " + nameOf(2) + " should have stopped and its host does not confirm it: make sure that it has, then delete the Pod with --force --grace-period=0", Stalled: true},
+			Wait{Reason: v1beta2.ReasonPodFailing, Message: stillRuns(nameOf(2)), Stalled: true},
 		},
 		"starts no old member again": {
 			state(formed, members(3), stopped, switching, asked, aSeed(serving)), AdoptSeed{ClusterID: seedID, Incarnation: 2},
@@ -234,18 +237,18 @@ func TestPlanRestoreSwitching(t *testing.T) {
 		},
 		"lets the old members go on when a lost seed cannot be restored again": {
 			state(formed, members(3), stopped, switching, asked, aSeed(failed(Seed{Failures: 1, Hopeless: true, Message: seedFailed}))),
-			FailRestore{Message: "the seed was lost, and could not be restored again: " + seedFailed + "; the old members go on"},
+			FailRestore{Message: "The seed was lost, and could not be restored again: " + seedFailed + "." + oldContinue},
 		},
 		"lets the old members go on when a lost seed has no EtcdRestore any more": {
-			state(formed, members(3), stopped, switching), FailRestore{Message: "the seed was lost, and EtcdRestore back is gone: the old members go on"},
+			state(formed, members(3), stopped, switching), FailRestore{Message: "The seed was lost, and EtcdRestore back was deleted." + oldContinue},
 		},
 		"lets the old members go on when the seed does not start and its EtcdRestore is deleted": {
 			state(formed, members(3), stopped, switching, aSeed(serving, blockedBy(v1beta2.ReasonPodFailing))),
-			FailRestore{Message: "the seed does not start, and EtcdRestore back is gone: the old members go on"},
+			FailRestore{Message: "The seed does not start, and EtcdRestore back was deleted." + oldContinue},
 		},
 		"lets the old members go on when the seed now holds less than was proven": {
 			state(formed, members(3), stopped, switching, asked, aSeed(serving, func(m *Member) { m.Revision = 42 })),
-			FailRestore{Message: "the seed was lost, and restored again it holds revision 42 and not 1000000042; the old members go on"},
+			FailRestore{Message: "The seed was lost. After another restore it holds revision 42 instead of 1000000042." + oldContinue},
 		},
 		"starts the old members again after that": {
 			state(formed, members(3), stopped, restored(v1beta2.RestoreFailed), asked), CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartRejoin},
@@ -268,7 +271,7 @@ func TestPlanRestoreGrowing(t *testing.T) {
 		},
 		"makes the seed's Pod again at size, without the credentials": {
 			state(size(1), formed, members(3), stopped, growing, asked, knows, with(0, removed), with(1, removed), with(2, removed), aSeed(serving, inSeedMembership)),
-			DeletePod{Name: seedName, Reason: v1beta2.ReasonRestoring, Message: "make its Pod again without what restored it: the init container and its credentials"},
+			DeletePod{Name: seedName, Reason: v1beta2.ReasonRestoring, Message: "it must run without the init container that restored it"},
 		},
 		"replaces the seed at size, where its data is in the Pod that has the credentials": {
 			state(size(1), formed, growing, asked, knows, aSeed(serving, inSeedMembership), ephemeral),
@@ -280,7 +283,7 @@ func TestPlanRestoreGrowing(t *testing.T) {
 		},
 		"waits until they are gone": {
 			state(size(1), formed, members(1), stopped, growing, asked, knows, with(0, removed, volume(VolumeDeleting)), aSeed(serving, inSeedMembership, rejoined)),
-			Wait{Reason: v1beta2.ReasonRestoring, Message: "the volume of " + nameOf(0) + " is being deleted"},
+			Wait{Reason: v1beta2.ReasonRestoring, Message: "The volume of old member " + nameOf(0) + " is being deleted."},
 		},
 		"is complete then": {
 			state(size(1), formed, growing, asked, knows, aSeed(serving, inSeedMembership, rejoined)), CompleteRestore{},
@@ -294,7 +297,7 @@ func TestPlanRestoreGrowing(t *testing.T) {
 		"runs another EtcdRestore when the status was lost": {
 			state(size(1), formed, growing, askedAnother, knows, aSeed(serving, inSeedMembership), lostStatus),
 			BeginRestore{Restore: v1beta2.ClusterRestoreStatus{
-				Name: "again", UID: "uid-again", Step: v1beta2.RestoreSeeding, Message: "restoring a seed beside the members that serve",
+				Name: "again", UID: "uid-again", Step: v1beta2.RestoreSeeding, Message: "The operator is restoring a seed. The members continue to serve.",
 				Incarnation: 3, ClusterIDBefore: seedID,
 			}},
 		},
@@ -308,7 +311,7 @@ func TestPlanRestoreGrowing(t *testing.T) {
 		"begins another restore when the first is deleted before the cluster is at size": {
 			state(size(1), formed, growing, askedAnother, aSeed()),
 			BeginRestore{Restore: v1beta2.ClusterRestoreStatus{
-				Name: "again", UID: "uid-again", Step: v1beta2.RestoreSeeding, Message: "restoring a seed beside the members that serve",
+				Name: "again", UID: "uid-again", Step: v1beta2.RestoreSeeding, Message: "The operator is restoring a seed. The members continue to serve.",
 				Incarnation: 3, ClusterIDBefore: seedID,
 			}},
 		},

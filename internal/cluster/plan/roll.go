@@ -46,13 +46,13 @@ func (s State) stale(m Member) Step {
 	stop := DeletePod{Name: m.Name}
 	switch {
 	case m.PodImage != s.Spec.Image():
-		stop.Reason, stop.Message = v1beta2.ReasonUpgrading, "bring it to "+s.Spec.Image()
+		stop.Reason, stop.Message = v1beta2.ReasonUpgrading, "it must run image "+s.Spec.Image()
 	case s.trustsOldCA(m):
-		stop.Reason, stop.Message = v1beta2.ReasonRotatingCertificates, "start it with the authorities that its Secrets hold now"
+		stop.Reason, stop.Message = v1beta2.ReasonRotatingCertificates, "it must trust the CA that its Secrets hold now"
 	case m.Outdated:
-		stop.Reason, stop.Message = v1beta2.ReasonRolling, "make its Pod again as spec.pod and spec.TLS ask"
+		stop.Reason, stop.Message = v1beta2.ReasonRolling, "spec.pod or spec.TLS has changed"
 	case m.Start == StartSeed && (m.Volume == VolumePresent || !s.Durable()) && s.step() == v1beta2.RestoreGrowing:
-		stop.Reason, stop.Message = v1beta2.ReasonRestoring, "make its Pod again without what restored it: the init container and its credentials"
+		stop.Reason, stop.Message = v1beta2.ReasonRestoring, "it must run without the init container that restored it"
 	default:
 		return nil
 	}
@@ -74,7 +74,7 @@ func recreateUnhealthy(s State) Step {
 		if !down || m.Learner || m.Volume != VolumePresent || (m.PodImage == image && !m.Outdated) {
 			continue
 		}
-		return DeletePod{Name: m.Name, Reason: v1beta2.ReasonSettling, Message: "it does not serve: make its Pod again as the spec asks"}
+		return DeletePod{Name: m.Name, Reason: v1beta2.ReasonSettling, Message: "it does not serve and differs from the spec"}
 	}
 	return nil
 }
@@ -86,7 +86,7 @@ func (s State) cannotRoll(stale []Member) Step {
 			continue
 		}
 		if refusal := s.rollRefusal(); refusal != "" {
-			return Wait{Reason: v1beta2.ReasonVersionNotSupported, Message: refusal, Stalled: true}
+			return Wait{Reason: v1beta2.ReasonVersionNotSupported, Message: refusal + " The members keep their version until then.", Stalled: true}
 		}
 	}
 	return nil
@@ -101,7 +101,7 @@ func (s State) rollRefusal() string {
 	}
 	p, needed := s.preparation(lowest, highest)
 	if needed && p.via == p.to && slices.ContainsFunc(s.membership(), s.goesWithPod) {
-		return fmt.Sprintf("members whose data is in their Pod (emptyDir) are replaced by new ones, and etcd takes no new member while it brings its data down to %s: set version back to %s", p.to, lowest)
+		return fmt.Sprintf("The data of the members is in their Pods (emptyDir), so an upgrade or downgrade replaces them. etcd accepts no new member while it brings its data down to %s. Set spec.version back to %s.", p.to, lowest)
 	}
 	return ""
 }
@@ -112,5 +112,5 @@ func (s State) tooNewFor(m Member) Step {
 	if m.StorageVersion == "" || minor(m.StorageVersion) == minor(wanted) || Older(m.StorageVersion, wanted) {
 		return nil
 	}
-	return Wait{Reason: v1beta2.ReasonUpgrading, Message: "the data of member " + m.Name + " is still of " + minor(m.StorageVersion) + ": etcd is bringing it down to " + minor(wanted)}
+	return Wait{Reason: v1beta2.ReasonUpgrading, Message: "The data of member " + m.Name + " is still at " + minor(m.StorageVersion) + ". etcd is bringing it down to " + minor(wanted) + "."}
 }

@@ -7,8 +7,8 @@ type (
 	group = planning.Group[State, Step]
 )
 
-// Rules are asked in order, and the first that returns a step wins. The order is part of the contract: what must not go
-// on while something else is wrong stands after it. A heading occurs again where the order demands it.
+// Rules are asked in order, and the first that returns a step wins. The order is part of the contract: a rule that
+// must wait for another one stands after it. A heading occurs again if the order demands it.
 var Rules = []group{
 	{Name: "gates", Purpose: "While one of these holds, no member is touched.", Rules: []rule{
 		{Name: "deleting", Decide: deleting},
@@ -40,11 +40,11 @@ var Rules = []group{
 		{Name: "waitForRestore", Decide: waitForRestore},
 		{Name: "bootstrap", Decide: bootstrap},
 	}},
-	{Name: "quorum", Purpose: "Without a quorum etcd changes nothing, and the operator goes no further.", Rules: []rule{
+	{Name: "quorum", Purpose: "Without a quorum etcd changes nothing, and no rule below is asked.", Rules: []rule{
 		{Name: "restartForNewCA", Decide: restartForNewCA},
 		{Name: "waitForQuorum", Decide: waitForQuorum},
 	}},
-	{Name: "members", Purpose: "Members that are well take part fully.", Rules: []rule{
+	{Name: "members", Purpose: "Healthy members vote and serve clients.", Rules: []rule{
 		{Name: "addToService", Decide: addToService},
 		{Name: "relabelPods", Decide: relabelPods},
 		{Name: "cancelDowngrade", Decide: cancelDowngrade},
@@ -55,10 +55,10 @@ var Rules = []group{
 		{Name: "removeOrphanPods", Decide: removeOrphanPods},
 		{Name: "replaceLost", Decide: replaceLost},
 	}},
-	{Name: "shape", Purpose: "A surplus member leaves before others are mended: it may be the one that is not well.", Rules: []rule{
+	{Name: "shape", Purpose: "A surplus member is removed before others are repaired: it may be the unhealthy one.", Rules: []rule{
 		{Name: "scaleDown", Decide: scaleDown},
 	}},
-	{Name: "repair", Purpose: "Members that do not serve are mended or replaced, and nothing below goes on until all serve.", Rules: []rule{
+	{Name: "repair", Purpose: "Members that do not serve are repaired or replaced. No rule below is asked until all serve.", Rules: []rule{
 		{Name: "replaceDead", Decide: replaceDead},
 		{Name: "recreateUnhealthy", Decide: recreateUnhealthy},
 		{Name: "waitUntilHealthy", Decide: waitUntilHealthy},
@@ -74,20 +74,20 @@ var Rules = []group{
 		{Name: "rollMembers", Decide: rollMembers},
 		{Name: "rotateCA", Decide: rotateCA},
 	}},
-	{Name: "tidy", Purpose: "What is proven not to be needed any more is removed, and what is finished is recorded.", Rules: []rule{
+	{Name: "tidy", Purpose: "Objects that are proven not to be needed are removed, and finished operations are recorded.", Rules: []rule{
 		{Name: "waitForRemovedPods", Decide: waitForRemovedPods},
 		{Name: "deleteOldVolumes", Decide: deleteOldVolumes},
 		{Name: "completeRestore", Decide: completeRestore},
 		{Name: "completeRecovery", Decide: completeRecovery},
 		{Name: "defragment", Decide: defragment},
 	}},
-	{Name: "advice", Purpose: "The cluster is well, and a person should know why certificates are not renewed.", Rules: []rule{
+	{Name: "advice", Purpose: "The cluster is healthy, and a person should know why certificates are not renewed.", Rules: []rule{
 		{Name: "unissuedCertificates", Decide: unissuedCertificates},
 	}},
 	{Name: "shape", Purpose: "Volumes are as large as the spec asks for.", Rules: []rule{
 		{Name: "growVolumes", Decide: growVolumes},
 	}},
-	{Name: "advice", Purpose: "The cluster is well, and a person should correct something.", Rules: []rule{
+	{Name: "advice", Purpose: "The cluster is healthy, and a person should correct something.", Rules: []rule{
 		{Name: "outOfSpace", Decide: outOfSpace},
 		{Name: "invalidSchedule", Decide: invalidSchedule},
 	}},

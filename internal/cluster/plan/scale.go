@@ -26,7 +26,7 @@ func scaleDown(s State) Step {
 	}
 	leader, ok := s.leader()
 	if !ok {
-		return Wait{Reason: v1beta2.ReasonScaling, Message: "which member leads is not known for the moment, and it is not the one to go"}
+		return Wait{Reason: v1beta2.ReasonScaling, Message: "No member reports to be the leader, which the operator does not remove. It waits until there is one."}
 	}
 	candidates = slices.DeleteFunc(slices.Clone(candidates), func(m Member) bool {
 		return !m.Learner && !s.Voters().KeepsQuorumWithout(m.Serving)

@@ -50,7 +50,7 @@ func reclaimSpace(s State) Step {
 	}
 	crowded := slices.ContainsFunc(s.membership(), func(m Member) bool { return !s.fits(m, m.DBSizeInUse, roomInUse) })
 	if s.compactedFor(compactBegin) || (crowded && s.compactedFor(compactGrace)) {
-		return Wait{Reason: v1beta2.ReasonNoSpace, Message: "the space quota is used up: the members free what was forgotten of history"}
+		return Wait{Reason: v1beta2.ReasonNoSpace, Message: "The space quota is used up, and etcd refuses writes. The members are freeing the compacted history."}
 	}
 	if crowded && !s.untried() {
 		return nil
@@ -92,18 +92,18 @@ func outOfSpace(s State) Step {
 		return nil
 	}
 	full := slices.MaxFunc(s.membership(), func(a, b Member) int { return int(a.DBSize - b.DBSize) })
-	text := fmt.Sprintf("etcd refuses writes: the space quota is used up (the database of member %s has %s, of which %s are in use): ",
+	text := fmt.Sprintf("The space quota is used up, and etcd refuses writes. The database of member %s has %s, of which %s are in use. ",
 		full.Name, bytesOf(full.DBSize), bytesOf(full.DBSizeInUse))
 	switch s.Spec.NoSpaceAction() {
 	case v1beta2.NoSpaceWait:
-		text += "compact, defragment and disarm the alarm, or set spec.noSpace.action to Compact, or raise ETCD_QUOTA_BACKEND_BYTES in spec.pod.etcdEnv"
+		text += "Set spec.noSpace.action to Compact, or raise ETCD_QUOTA_BACKEND_BYTES in spec.pod.etcdEnv. You can also compact, defragment and disarm the alarm yourself."
 	case v1beta2.NoSpaceDefragment:
-		text += "defragmentation alone gives no room: set spec.noSpace.action to Compact, or raise ETCD_QUOTA_BACKEND_BYTES in spec.pod.etcdEnv"
+		text += "Defragmentation alone does not make room. Set spec.noSpace.action to Compact, or raise ETCD_QUOTA_BACKEND_BYTES in spec.pod.etcdEnv."
 	default:
-		text += fmt.Sprintf("forgetting all but %d revisions gives no room: delete keys, lower spec.noSpace.keepRevisions (0 forgets at once what is deleted), or raise ETCD_QUOTA_BACKEND_BYTES in spec.pod.etcdEnv",
+		text += fmt.Sprintf("Compacting all but %d revisions does not make room. Delete keys, or lower spec.noSpace.keepRevisions (0 frees deleted keys at once), or raise ETCD_QUOTA_BACKEND_BYTES in spec.pod.etcdEnv.",
 			s.Spec.KeepRevisions())
 	}
-	return Wait{Reason: v1beta2.ReasonNoSpace, Message: text + "; reads and deletions go on", Stalled: true}
+	return Wait{Reason: v1beta2.ReasonNoSpace, Message: text + " Reads and deletions still work.", Stalled: true}
 }
 
 // untried says whether no member shows yet that a compaction was in vain. What they say is in use does not: etcd

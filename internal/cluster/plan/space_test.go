@@ -60,12 +60,12 @@ func quotaEnv(value string) change {
 
 func TestPlanSpace(t *testing.T) {
 	disarm := DisarmAlarm{Alarm: etcd.Alarm{Kind: etcd.AlarmNoSpace, Member: 2}, Reason: v1beta2.ReasonNoSpace}
-	words := "etcd refuses writes: the space quota is used up (the database of member " + nameOf(0) + " has 100Mi, of which 95Mi are in use): "
+	words := "The space quota is used up, and etcd refuses writes. The database of member " + nameOf(0) + " has 100Mi, of which 95Mi are in use. "
 	stuck := func(what string) Wait {
-		return Wait{Reason: v1beta2.ReasonNoSpace, Message: words + what + "; reads and deletions go on", Stalled: true}
+		return Wait{Reason: v1beta2.ReasonNoSpace, Message: words + what + " Reads and deletions still work.", Stalled: true}
 	}
-	const raise = "or raise ETCD_QUOTA_BACKEND_BYTES in spec.pod.etcdEnv"
-	freeing := Wait{Reason: v1beta2.ReasonNoSpace, Message: "the space quota is used up: the members free what was forgotten of history"}
+	const raise = "or raise ETCD_QUOTA_BACKEND_BYTES in spec.pod.etcdEnv."
+	freeing := Wait{Reason: v1beta2.ReasonNoSpace, Message: "The space quota is used up, and etcd refuses writes. The members are freeing the compacted history."}
 	planTests{
 		"forgets all but a thousand revisions when the space quota is used up": {
 			state(formed, members(3), full, database(100, 95)), CompactHistory{Revision: 4000},
@@ -111,11 +111,11 @@ func TestPlanSpace(t *testing.T) {
 		},
 		"says what to do when forgetting gives no room": {
 			state(formed, members(3), full, database(100, 95), compacted(4000, time.Hour), defragmentedAgo(1, time.Minute)),
-			stuck("forgetting all but 1000 revisions gives no room: delete keys, lower spec.noSpace.keepRevisions (0 forgets at once what is deleted), " + raise),
+			stuck("Compacting all but 1000 revisions does not make room. Delete keys, or lower spec.noSpace.keepRevisions (0 frees deleted keys at once), " + raise),
 		},
 		"says so too where there is less history than is kept": {
 			state(formed, members(3), full, database(100, 95), onNoSpace(v1beta2.NoSpaceCompact, 5000)),
-			stuck("forgetting all but 5000 revisions gives no room: delete keys, lower spec.noSpace.keepRevisions (0 forgets at once what is deleted), " + raise),
+			stuck("Compacting all but 5000 revisions does not make room. Delete keys, or lower spec.noSpace.keepRevisions (0 frees deleted keys at once), " + raise),
 		},
 		"looks again when keys were deleted since": {
 			state(formed, members(3), full, database(100, 95), compacted(3900, 2*time.Minute)), CompactHistory{Revision: 4000},
@@ -125,17 +125,17 @@ func TestPlanSpace(t *testing.T) {
 		},
 		"forgets nothing unasked": {
 			state(formed, members(3), full, database(100, 95), onNoSpace(v1beta2.NoSpaceDefragment, 0)),
-			stuck("defragmentation alone gives no room: set spec.noSpace.action to Compact, " + raise),
+			stuck("Defragmentation alone does not make room. Set spec.noSpace.action to Compact, " + raise),
 		},
 		"touches nothing where the spec says wait": {
 			state(formed, members(3), full, database(100, 95), onNoSpace(v1beta2.NoSpaceWait, 0)),
-			stuck("compact, defragment and disarm the alarm, or set spec.noSpace.action to Compact, " + raise),
+			stuck("Set spec.noSpace.action to Compact, " + raise + " You can also compact, defragment and disarm the alarm yourself."),
 		},
 		"does not defragment again what that did not help": {
 			state(formed, members(1), size(1), full, database(100, 79), onNoSpace(v1beta2.NoSpaceDefragment, 0), defragmentedAgo(0, time.Minute)),
 			Wait{
 				Reason: v1beta2.ReasonNoSpace, Stalled: true,
-				Message: "etcd refuses writes: the space quota is used up (the database of member " + nameOf(0) + " has 100Mi, of which 79Mi are in use): defragmentation alone gives no room: set spec.noSpace.action to Compact, " + raise + "; reads and deletions go on",
+				Message: "The space quota is used up, and etcd refuses writes. The database of member " + nameOf(0) + " has 100Mi, of which 79Mi are in use. Defragmentation alone does not make room. Set spec.noSpace.action to Compact, " + raise + " Reads and deletions still work.",
 			},
 		},
 		"knows the quota of the spec where members do not tell theirs": {
@@ -149,7 +149,7 @@ func TestPlanSpace(t *testing.T) {
 			state(formed, members(1), size(1), quotaEnv(""), full, database(95, 95), compacted(4000, time.Hour), defragmentedAgo(0, time.Minute), with(0, func(m *Member) { m.DBQuota = 0 })),
 			Wait{
 				Reason: v1beta2.ReasonNoSpace, Stalled: true,
-				Message: "etcd refuses writes: the space quota is used up (the database of member " + nameOf(0) + " has 95Mi, of which 95Mi are in use): forgetting all but 1000 revisions gives no room: delete keys, lower spec.noSpace.keepRevisions (0 forgets at once what is deleted), " + raise + "; reads and deletions go on",
+				Message: "The space quota is used up, and etcd refuses writes. The database of member " + nameOf(0) + " has 95Mi, of which 95Mi are in use. Compacting all but 1000 revisions does not make room. Delete keys, or lower spec.noSpace.keepRevisions (0 frees deleted keys at once), " + raise + " Reads and deletions still work.",
 			},
 		},
 		"touches no member while another is down": {

@@ -127,7 +127,7 @@ func (s *State) RecogniseFormed() {
 		if uid := s.Services.ClientRestoreUID; uid != "" && s.Restore == nil {
 			s.Restore = &v1beta2.ClusterRestoreStatus{
 				UID: uid, Step: v1beta2.RestoreGrowing, Incarnation: s.Incarnation, ClusterID: s.ClusterID,
-				Message: "recognised by the client Service after the status was lost",
+				Message: "The status was lost. The operator recognised the restore by the client Service.",
 			}
 		}
 	}

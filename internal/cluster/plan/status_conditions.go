@@ -10,6 +10,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
 // conditionTypes are all that an EtcdCluster has. Others are those of the archived operator, which nobody would
@@ -50,7 +51,7 @@ func setConditions(status *v1beta2.EtcdClusterStatus, s State, step Step, actErr
 		whyNot = message
 	}
 	if available {
-		set(v1beta2.ConditionAvailable, true, v1beta2.ReasonReady, fmt.Sprintf("a quorum serves; connect to %s:%d", s.ClientService(), v1beta2.ClientPort))
+		set(v1beta2.ConditionAvailable, true, v1beta2.ReasonReady, fmt.Sprintf("A quorum serves. Connect to %s:%d.", s.ClientService(), v1beta2.ClientPort))
 	} else {
 		set(v1beta2.ConditionAvailable, false, unavailableReason(s, reason), whyNot)
 	}
@@ -78,17 +79,17 @@ func unavailableReason(s State, reason string) string {
 // available: a quorum of the incarnation that clients are led to serves.
 func (s State) available() (bool, string) {
 	if !s.Formed() {
-		return false, "the cluster has not formed yet"
+		return false, "The cluster has not formed yet."
 	}
 	if len(s.Alarms(etcd.AlarmCorrupt)) > 0 {
-		return false, "etcd refuses requests, because a CORRUPT alarm is on"
+		return false, "A CORRUPT alarm is on, and etcd refuses requests."
 	}
 	for _, m := range s.Current() {
 		if m.Serving && m.InService {
 			return true, ""
 		}
 	}
-	return false, "no member serves: " + unanswered(s.Current())
+	return false, planning.Sentence("No member serves: ", unanswered(s.Current()))
 }
 
 // degraded: a formed cluster with a voter that does not serve, or with fewer voters than its spec asks for.
@@ -101,12 +102,12 @@ func (s State) degraded() (bool, string) {
 	})
 	var said []string
 	if len(down) > 0 {
-		said = append(said, "members that do not serve: "+unanswered(down))
+		said = append(said, planning.Sentence("These members do not serve: ", unanswered(down)))
 	}
 	if missing := s.missing(); missing > 0 {
-		said = append(said, fmt.Sprintf("%d of %d voters are missing", missing, max(s.Spec.Size, len(s.KnownVoters))))
+		said = append(said, fmt.Sprintf("%d of %d voters are missing.", missing, max(s.Spec.Size, len(s.KnownVoters))))
 	}
-	return len(said) > 0, strings.Join(said, "; ")
+	return len(said) > 0, strings.Join(said, " ")
 }
 
 // missing counts the voters that the spec asks for and that there are not. Without a quorum to tell, those count that

@@ -104,13 +104,13 @@ func (step Wait) describe(State) planning.Description {
 	return warned(d, step.Reason, "Wait")
 }
 
-// DeletePod stops a member. Its volume is kept.
+// DeletePod stops a member and keeps its volume. Message is the cause: what follows "because".
 type DeletePod struct{ Name, Reason, Message string }
 
 func (step DeletePod) describe(State) planning.Description {
 	return announced(planning.Description{
 		Reason:  step.Reason,
-		Message: "member " + step.Name + ": " + step.Message,
+		Message: planning.Sentence("The operator is stopping the Pod of member "+step.Name+", because ", step.Message),
 		Requeue: requeueSoon,
 	}, "StoppingMember", planning.Pod(step.Name))
 }

@@ -61,7 +61,7 @@ func switching(s State) Step {
 	}
 	for _, m := range s.Members {
 		if m.Incarnation != s.Restore.Incarnation && m.Pod == PodDeleting && !m.Stopped {
-			return s.waitUntilGone(m, v1beta2.ReasonRestoring, "member "+m.Name+" is stopping; then the seed serves")
+			return s.waitUntilGone(m, v1beta2.ReasonRestoring, "Member "+m.Name+" is stopping. Then the seed takes over.")
 		}
 	}
 	if notYet != nil {
@@ -70,26 +70,29 @@ func switching(s State) Step {
 	return AdoptSeed{ClusterID: s.Restore.ClusterID, Incarnation: s.Restore.Incarnation}
 }
 
+// oldContinue ends the message of a restore that fails while it switches.
+const oldContinue = " The old members continue with their data."
+
 // seedServes says nothing when the proven seed serves. If its data is lost all the same, it is restored once more,
 // and if that cannot be, the old members go on, on their volumes.
 func (s State) seedServes() Step {
 	seed, _ := s.seed()
 	if why := s.seedStuck(seed); why != "" {
-		return FailRestore{Message: why + "; the old members go on"}
+		return FailRestore{Message: why + oldContinue}
 	}
 	switch {
 	case seed.Pod == PodNone || seed.Pod == PodDeleting:
 		return s.recreateSeed(seed)
 	case seed.Pod == PodBlocked && !s.requested():
-		return FailRestore{Message: "the seed does not start, and EtcdRestore " + s.Restore.Name + " is gone: the old members go on"}
+		return FailRestore{Message: "The seed does not start, and EtcdRestore " + s.Restore.Name + " was deleted." + oldContinue}
 	case seed.seedFailed():
-		return FailRestore{Message: "the seed was lost, and could not be restored again: " + seed.Seed.Message + "; the old members go on"}
+		return FailRestore{Message: planning.Sentence("The seed was lost, and could not be restored again: ", seed.Seed.Message) + oldContinue}
 	case seed.Pod == PodBlocked:
-		return Wait{Reason: seed.PodReason, Message: "seed " + seed.Name + ": " + seed.PodMessage, Stalled: true}
+		return Wait{Reason: seed.PodReason, Message: planning.Sentence("Seed "+seed.Name+" does not run: ", seed.PodMessage) + " The restore continues when it serves.", Stalled: true}
 	case !seed.Serving:
-		return Wait{Reason: v1beta2.ReasonRestoring, Message: "seed " + seed.Name + " does not serve: " + seed.Unanswered}
+		return Wait{Reason: v1beta2.ReasonRestoring, Message: planning.Sentence("Seed "+seed.Name+" does not serve: ", seed.cause())}
 	case seed.Revision < s.Restore.Revision:
-		return FailRestore{Message: fmt.Sprintf("the seed was lost, and restored again it holds revision %d and not %d; the old members go on", seed.Revision, s.Restore.Revision)}
+		return FailRestore{Message: fmt.Sprintf("The seed was lost. After another restore it holds revision %d instead of %d."+oldContinue, seed.Revision, s.Restore.Revision)}
 	}
 	return nil
 }
@@ -99,12 +102,12 @@ func (s State) recreateSeed(seed Member) Step {
 	create := CreateMember{Name: seed.Name, Incarnation: s.Restore.Incarnation, Start: StartSeed}
 	switch {
 	case seed.Pod == PodDeleting || seed.Volume == VolumeDeleting:
-		return s.waitUntilGone(seed, v1beta2.ReasonRestoring, "seed "+seed.Name+" is being made again")
+		return s.waitUntilGone(seed, v1beta2.ReasonRestoring, "Seed "+seed.Name+" is being recreated.")
 	case seed.Volume == VolumePresent && !s.requested():
 		create.Start = StartRejoin
 		return create
 	case !s.requested():
-		return FailRestore{Message: "the seed was lost, and EtcdRestore " + s.Restore.Name + " is gone: the old members go on"}
+		return FailRestore{Message: "The seed was lost, and EtcdRestore " + s.Restore.Name + " was deleted." + oldContinue}
 	case seed.Volume == VolumeNone && s.Durable() && s.NoStorageClass:
 		return noStorageClass()
 	}

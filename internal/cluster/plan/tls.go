@@ -40,11 +40,11 @@ func issueCertificates(s State) Step {
 	case c.Missing && c.Unissued != "":
 		return Wait{Reason: c.UnissuedReason, Message: c.Unissued, Stalled: c.UnissuedReason == v1beta2.ReasonCertManagerMissing}
 	case c.Missing:
-		return WriteCertificates{Cause: "there are none yet"}
+		return WriteCertificates{Cause: "none exist yet"}
 	case c.Due != "":
 		return WriteCertificates{Cause: c.Due}
 	case c.Unknown:
-		return WriteCertificates{Cause: "a new authority is to be trusted beside the old one"}
+		return WriteCertificates{Cause: "members and clients must trust a new CA in addition to the old one"}
 	}
 	return nil
 }
@@ -109,7 +109,7 @@ func refuseTLSChange(s State) Step {
 		if s.Request != nil || s.RestorePending != "" || s.Restoring() {
 			return nil // they give way to the seed
 		}
-		members, wayOut = s.initial(), "delete the EtcdCluster and make it again: it has served nobody yet"
+		members, wayOut = s.initial(), "delete the EtcdCluster and create it again: it has served no client yet"
 	}
 	for _, m := range members {
 		if m.Pod == PodNone || m.Pod == PodDeleting || (!s.Formed() && m.Pod != PodRunning) {
@@ -117,8 +117,9 @@ func refuseTLSChange(s State) Step {
 		}
 		if changed := s.tlsDiffers(m); changed != "" {
 			return Wait{
-				Reason:  v1beta2.ReasonTLSChangeNotSupported,
-				Message: "TLS " + changed + " in member " + m.Name + ", and cannot change under a running cluster: set spec.TLS back; to change it, " + wayOut,
+				Reason: v1beta2.ReasonTLSChangeNotSupported,
+				Message: "TLS " + changed + " in member " + m.Name + ". A running cluster cannot change it. " +
+					"The operator changes nothing until you set spec.TLS back. To change it, " + wayOut + ".",
 				Stalled: true,
 			}
 		}
@@ -184,7 +185,7 @@ func restartForNewCA(s State) Step {
 	}
 	for _, m := range current {
 		if m.Pod == PodRunning && s.trustsOldCA(m) {
-			return DeletePod{Name: m.Name, Reason: v1beta2.ReasonRotatingCertificates, Message: "start it again with the authorities that its Secrets hold now: no quorum answers"}
+			return DeletePod{Name: m.Name, Reason: v1beta2.ReasonRotatingCertificates, Message: "no quorum answers, and it must trust the CA that its Secrets hold now"}
 		}
 	}
 	return nil
@@ -205,7 +206,7 @@ func rotateCA(s State) Step {
 	case c.Outdated && s.Now.Before(c.SwitchAfter):
 		return nil
 	case c.Outdated:
-		return WriteCertificates{Switch: true, Cause: "all members trust the new authority"}
+		return WriteCertificates{Switch: true, Cause: "all members trust the new CA"}
 	case c.Superseded:
 		return dropOld(s)
 	case c.CA.Previous:
@@ -229,13 +230,13 @@ func (RemovePreviousCA) describe(State) planning.Description {
 func dropOld(s State) Step {
 	for _, m := range s.Members {
 		if m.Pod == PodRunning && !m.ShowsNew {
-			return Wait{Reason: v1beta2.ReasonRotatingCertificates, Message: "member " + m.Name + " has yet to load its new certificates; the kubelet brings them within two minutes"}
+			return Wait{Reason: v1beta2.ReasonRotatingCertificates, Message: "Member " + m.Name + " has not loaded its new certificates yet. The kubelet writes them within two minutes."}
 		}
 	}
 	if s.Now.Before(s.Certificates.DropAfter) {
 		return nil
 	}
-	return WriteCertificates{Drop: true, Cause: "no certificate of the old authority is in use"}
+	return WriteCertificates{Drop: true, Cause: "no certificate of the old CA is in use"}
 }
 
 // unissuedCertificates says at the end, when all else is well, why certificates cannot be renewed.

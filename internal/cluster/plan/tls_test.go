@@ -14,7 +14,7 @@ func TestPlanCertificates(t *testing.T) {
 			state(managed, certs(func(c *Certificates) { *c = Certificates{Missing: true} })), CreateCA{},
 		},
 		"makes the certificates next": {
-			state(managed, certs(func(c *Certificates) { c.Missing, c.Due = true, "x" })), WriteCertificates{Cause: "there are none yet"},
+			state(managed, certs(func(c *Certificates) { c.Missing, c.Due = true, "x" })), WriteCertificates{Cause: "none exist yet"},
 		},
 		"touches no Secret of somebody else's": {
 			state(managed, certs(func(c *Certificates) { c.Missing, c.Foreign = true, "Secret x is there" })),
@@ -78,7 +78,7 @@ func TestPlanCertManager(t *testing.T) {
 func TestPlanTrust(t *testing.T) {
 	trust := certs(func(c *Certificates) { c.Trust = "both" })
 	trusts := func(m *Member) { m.Trust = "both" }
-	message := "start it with the authorities that its Secrets hold now"
+	message := "it must trust the CA that its Secrets hold now"
 	planTests{
 		"restarts one member that does not trust a new authority, and not the leader": {
 			state(formed, members(3), managed, trust), DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonRotatingCertificates, Message: message},
@@ -94,29 +94,29 @@ func TestPlanTrust(t *testing.T) {
 		},
 		"restarts members that cannot understand each other any more": {
 			state(formed, members(3), withTLS, noQuorum, trust, everyoneUnready(6*time.Minute), with(0, trusts, unreadyFor(time.Second))),
-			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonRotatingCertificates, Message: "start it again with the authorities that its Secrets hold now: no quorum answers"},
+			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonRotatingCertificates, Message: "no quorum answers, and it must trust the CA that its Secrets hold now"},
 		},
 		"restarts nobody because no quorum answers for a moment": {
 			state(formed, members(3), managed, noQuorum, trust, with(0, trusts)),
-			Wait{Reason: v1beta2.ReasonMemberDown, Message: "Quorum does not answer. Members that hold data are running or starting: " + nameOf(0) + "; " + nameOf(1) + "; " + nameOf(2)},
+			Wait{Reason: v1beta2.ReasonMemberDown, Message: "No quorum answers. Members that hold data are running or starting: " + nameOf(0) + ", " + nameOf(1) + ", " + nameOf(2) + "."},
 		},
 		"restarts nobody while another member is stopping": {
 			state(formed, members(3), managed, noQuorum, trust, everyoneUnready(6*time.Minute), with(0, pod(PodDeleting))),
-			Wait{Reason: v1beta2.ReasonMemberDown, Message: "Quorum does not answer. Members that hold data are running or starting: " + nameOf(0) + "; " + nameOf(1) + "; " + nameOf(2)},
+			Wait{Reason: v1beta2.ReasonMemberDown, Message: "No quorum answers. Members that hold data are running or starting: " + nameOf(0) + ", " + nameOf(1) + ", " + nameOf(2) + "."},
 		},
 		"changes nothing when TLS is taken from a running cluster": {
 			state(formed, members(3), managed, func(s *State) { s.Spec.TLS = nil }), tlsRefusal("between members is off in the spec and on"),
 		},
 		"says at once that members which run cannot form with another kind of TLS": {
-			state(initial(3), begun, managed, with(0, startedPlain), with(1, startedPlain), with(2, startedPlain)), tlsRefusalOf("between members is on in the spec and off", "delete the EtcdCluster and make it again: it has served nobody yet"),
+			state(initial(3), begun, managed, with(0, startedPlain), with(1, startedPlain), with(2, startedPlain)), tlsRefusalOf("between members is on in the spec and off", "delete the EtcdCluster and create it again: it has served no client yet"),
 		},
 		"makes a Pod again that never ran without TLS": {
 			state(initial(1), begun, managed, with(0, startedPlain, blockedBy(v1beta2.ReasonPodUnschedulable), outdated)),
-			DeletePod{Name: nameOf(0), Reason: v1beta2.ReasonSettling, Message: "make the Pod again as spec.pod and spec.TLS ask"},
+			DeletePod{Name: nameOf(0), Reason: v1beta2.ReasonSettling, Message: "spec.pod or spec.TLS has changed"},
 		},
 		"lets members without TLS give way to the restore that is to have it": {
 			state(initial(3), begun, managed, with(0, startedPlain), func(s *State) { s.RestorePending = "back" }),
-			Wait{Reason: v1beta2.ReasonWaitingForRestore, Message: "starts from EtcdRestore back, and not empty; delete that EtcdRestore to start empty"},
+			Wait{Reason: v1beta2.ReasonWaitingForRestore, Message: "The cluster starts from EtcdRestore back and serves no client until then. To start it empty, delete that EtcdRestore."},
 		},
 		"changes nothing when a running cluster is to get TLS": {
 			state(formed, members(3), managed, with(0, func(m *Member) { m.SecurePeer, m.SecureClient = false, false })), tlsRefusal("between members is on in the spec and off"),
@@ -145,7 +145,7 @@ func tlsRefusal(what string) Wait {
 func tlsRefusalOf(what, wayOut string) Wait {
 	return Wait{
 		Reason:  v1beta2.ReasonTLSChangeNotSupported,
-		Message: "TLS " + what + " in member " + nameOf(0) + ", and cannot change under a running cluster: set spec.TLS back; to change it, " + wayOut,
+		Message: "TLS " + what + " in member " + nameOf(0) + ". A running cluster cannot change it. The operator changes nothing until you set spec.TLS back. To change it, " + wayOut + ".",
 		Stalled: true,
 	}
 }
@@ -167,11 +167,11 @@ func TestPlanRotate(t *testing.T) {
 	}
 	planTests{
 		"signs by the new authority once every member trusts it": {
-			state(formed, members(3), managed, outdated), WriteCertificates{Switch: true, Cause: "all members trust the new authority"},
+			state(formed, members(3), managed, outdated), WriteCertificates{Switch: true, Cause: "all members trust the new CA"},
 		},
 		"not before every member does": {
 			state(formed, members(3), managed, outdated, with(1, func(m *Member) { m.Trust = "old" })),
-			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonRotatingCertificates, Message: "start it with the authorities that its Secrets hold now"},
+			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonRotatingCertificates, Message: "it must trust the CA that its Secrets hold now"},
 		},
 		"not while a member is down": {
 			state(formed, members(3), managed, outdated, with(1, pod(PodStarting))), Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(1) + " is starting."},
@@ -180,11 +180,11 @@ func TestPlanRotate(t *testing.T) {
 			state(formed, members(3), managed, outdated, set(func(c *Certificates) { c.SwitchAfter = noon.Add(time.Second) })), Done{},
 		},
 		"drops the old authority when no member shows a certificate of it": {
-			state(formed, members(3), managed, superseded, everyone), WriteCertificates{Drop: true, Cause: "no certificate of the old authority is in use"},
+			state(formed, members(3), managed, superseded, everyone), WriteCertificates{Drop: true, Cause: "no certificate of the old CA is in use"},
 		},
 		"not while a member does": {
 			state(formed, members(3), managed, superseded, everyone, with(2, func(m *Member) { m.ShowsNew = false })),
-			Wait{Reason: v1beta2.ReasonRotatingCertificates, Message: "member " + nameOf(2) + " has yet to load its new certificates; the kubelet brings them within two minutes"},
+			Wait{Reason: v1beta2.ReasonRotatingCertificates, Message: "Member " + nameOf(2) + " has not loaded its new certificates yet. The kubelet writes them within two minutes."},
 		},
 		"leaves clients their time to load new certificates": {
 			state(formed, members(3), managed, superseded, everyone, set(func(c *Certificates) { c.DropAfter = noon.Add(time.Second) })), Done{},

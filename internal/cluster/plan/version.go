@@ -79,21 +79,21 @@ func upgradeRefusal(lowest, highest, to string) string {
 	}
 	target, err := version.ParseSemantic(to)
 	if err != nil {
-		return fmt.Sprintf("version %q is no version of etcd", to)
+		return fmt.Sprintf("Version %q is not a version of etcd. Correct spec.version.", to)
 	}
 	mixed := minor(lowest) != minor(highest)
 	switch {
 	case minor(to) == minor(lowest):
 		return "" // a patch, or back from an upgrade that is half done
 	case mixed && minor(to) != minor(highest):
-		return fmt.Sprintf("members run %s and %s: set version to either of them first, and to %s when all run the same", lowest, highest, to)
+		return fmt.Sprintf("Members run %s and %s. Set spec.version to one of these two. When all members run the same version, set it to %s.", lowest, highest, to)
 	case target.LessThan(low) && low.Major() == target.Major():
 		return downgradeRefusal(low, target)
 	case low.Major() != target.Major() || target.Minor() > low.Minor()+1:
-		return fmt.Sprintf("etcd is upgraded one minor version at a time: set version to the newest %d.%d before %s", low.Major(), low.Minor()+1, to)
+		return fmt.Sprintf("etcd is upgraded one minor version at a time. Set spec.version to the newest %d.%d before %s.", low.Major(), low.Minor()+1, to)
 	}
 	if needed, ok := lateEnough[minor(to)]; ok && low.LessThan(version.MustParseSemantic(needed)) && high.Major() == low.Major() {
-		return fmt.Sprintf("upgrade to %s or newer before %s, as etcd's upgrade guide asks", needed, minor(to))
+		return fmt.Sprintf("etcd's upgrade guide requires %s or newer before %s. Upgrade to that version first.", needed, minor(to))
 	}
 	return ""
 }
@@ -102,11 +102,11 @@ func downgradeRefusal(from, to *version.Version) string {
 	needed, ok := lateEnough[fmt.Sprintf("%d.%d", to.Major(), to.Minor()+1)]
 	switch {
 	case from.Minor() <= 5 || to.Minor() < 5:
-		return fmt.Sprintf("the cluster runs %s, and etcd's data is not readable by %s: set version back to %s", from, to, from)
+		return fmt.Sprintf("The cluster runs %s, and %s cannot read its data. Set spec.version back to %s.", from, to, from)
 	case to.Minor()+1 < from.Minor():
-		return fmt.Sprintf("etcd is downgraded one minor version at a time: set version to the newest %d.%d before %s", from.Major(), from.Minor()-1, to)
+		return fmt.Sprintf("etcd is downgraded one minor version at a time. Set spec.version to the newest %d.%d before %s.", from.Major(), from.Minor()-1, to)
 	case ok && to.LessThan(version.MustParseSemantic(needed)):
-		return fmt.Sprintf("downgrade to %s or newer: only from there may the cluster be upgraded again", needed)
+		return fmt.Sprintf("Downgrade to %s or newer. From an older version the cluster could not be upgraded again.", needed)
 	}
 	return ""
 }

@@ -19,7 +19,7 @@ func everyImage(v string) change {
 func TestPlanRoll(t *testing.T) {
 	old := everyImage("3.6.15")
 	stop := func(i int) Step {
-		return DeletePod{Name: nameOf(i), Reason: v1beta2.ReasonUpgrading, Message: "bring it to quay.io/coreos/etcd:v3.6.16"}
+		return DeletePod{Name: nameOf(i), Reason: v1beta2.ReasonUpgrading, Message: "it must run image quay.io/coreos/etcd:v3.6.16"}
 	}
 	planTests{
 		"stops one member, and not the leader": {
@@ -48,11 +48,11 @@ func TestPlanRoll(t *testing.T) {
 		},
 		"brings members to another repository": {
 			state(formed, members(3), func(s *State) { s.Spec.Repository = "mirror/etcd" }),
-			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonUpgrading, Message: "bring it to mirror/etcd:v3.6.16"},
+			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonUpgrading, Message: "it must run image mirror/etcd:v3.6.16"},
 		},
 		"makes a Pod again that was made for another spec.pod": {
 			state(formed, members(3), with(2, outdated)),
-			DeletePod{Name: nameOf(2), Reason: v1beta2.ReasonRolling, Message: "make its Pod again as spec.pod and spec.TLS ask"},
+			DeletePod{Name: nameOf(2), Reason: v1beta2.ReasonRolling, Message: "spec.pod or spec.TLS has changed"},
 		},
 		"moves leadership before that, too": {
 			state(formed, members(3), with(0, outdated)), MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
@@ -62,19 +62,19 @@ func TestPlanRoll(t *testing.T) {
 		},
 		"makes a Pod again at once that cannot start as it was asked for": {
 			state(formed, members(3), with(1, blockedBy(v1beta2.ReasonPodUnschedulable), outdated)),
-			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonSettling, Message: "make the Pod again as spec.pod and spec.TLS ask"},
+			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonSettling, Message: "spec.pod or spec.TLS has changed"},
 		},
 		"makes a member again that does not serve as it was asked for": {
 			state(formed, members(3), with(1, pod(PodRunning), outdated, unreadyFor(2*time.Minute))),
-			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonSettling, Message: "it does not serve: make its Pod again as the spec asks"},
+			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonSettling, Message: "it does not serve and differs from the spec"},
 		},
 		"leaves one alone that has yet to serve": {
 			state(formed, members(3), with(1, pod(PodRunning), outdated, unreadyFor(20*time.Second))),
-			Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + nameOf(1) + " does not serve: "},
+			Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + nameOf(1) + " does not serve: its Pod is not ready."},
 		},
 		"refuses to jump, and names the path": {
 			state(formed, members(3), ofVersion("3.8.0")),
-			Wait{Reason: v1beta2.ReasonVersionNotSupported, Message: "etcd is upgraded one minor version at a time: set version to the newest 3.7 before 3.8.0", Stalled: true},
+			Wait{Reason: v1beta2.ReasonVersionNotSupported, Message: "etcd is upgraded one minor version at a time. Set spec.version to the newest 3.7 before 3.8.0. The members keep their version until then.", Stalled: true},
 		},
 	}.run(t)
 }
@@ -88,28 +88,28 @@ func TestUpgradeRefusal(t *testing.T) {
 		"the next minor is allowed":     {"3.5.26", "3.5.26", "3.6.16", ""},
 		"3.4 goes to 3.5":               {"3.4.23", "3.4.23", "3.5.35", ""},
 		"an unknown version is allowed": {"", "", "3.6.16", ""},
-		"3.6 needs a late 3.5":          {"3.5.25", "3.5.25", "3.6.16", "upgrade to 3.5.26 or newer before 3.6, as etcd's upgrade guide asks"},
-		"3.7 needs a late 3.6":          {"3.6.10", "3.6.10", "3.7.3", "upgrade to 3.6.11 or newer before 3.7, as etcd's upgrade guide asks"},
+		"3.6 needs a late 3.5":          {"3.5.25", "3.5.25", "3.6.16", "etcd's upgrade guide requires 3.5.26 or newer before 3.6. Upgrade to that version first."},
+		"3.7 needs a late 3.6":          {"3.6.10", "3.6.10", "3.7.3", "etcd's upgrade guide requires 3.6.11 or newer before 3.7. Upgrade to that version first."},
 		"3.7 is allowed from one":       {"3.6.11", "3.6.11", "3.7.3", ""},
 		"a jump of two minors is refused": {
-			"3.4.30", "3.4.30", "3.6.16", "etcd is upgraded one minor version at a time: set version to the newest 3.5 before 3.6.16",
+			"3.4.30", "3.4.30", "3.6.16", "etcd is upgraded one minor version at a time. Set spec.version to the newest 3.5 before 3.6.16.",
 		},
 		"another major is refused": {
-			"3.6.16", "3.6.16", "4.0.0", "etcd is upgraded one minor version at a time: set version to the newest 3.7 before 4.0.0",
+			"3.6.16", "3.6.16", "4.0.0", "etcd is upgraded one minor version at a time. Set spec.version to the newest 3.7 before 4.0.0.",
 		},
 		"half way up it may go back":            {"3.5.35", "3.6.16", "3.5.35", ""},
 		"and to another patch of the lower":     {"3.5.35", "3.6.16", "3.5.34", ""},
 		"half way up it may go on":              {"3.5.35", "3.6.16", "3.6.15", ""},
 		"half way down it may go back up":       {"3.6.16", "3.7.3", "3.7.3", ""},
-		"half way it may not start on the next": {"3.5.35", "3.6.16", "3.7.3", "members run 3.5.35 and 3.6.16: set version to either of them first, and to 3.7.3 when all run the same"},
-		"nor turn to an older one":              {"3.5.35", "3.6.16", "3.4.23", "members run 3.5.35 and 3.6.16: set version to either of them first, and to 3.4.23 when all run the same"},
+		"half way it may not start on the next": {"3.5.35", "3.6.16", "3.7.3", "Members run 3.5.35 and 3.6.16. Set spec.version to one of these two. When all members run the same version, set it to 3.7.3."},
+		"nor turn to an older one":              {"3.5.35", "3.6.16", "3.4.23", "Members run 3.5.35 and 3.6.16. Set spec.version to one of these two. When all members run the same version, set it to 3.4.23."},
 		"a minor down is allowed by its API":    {"3.7.3", "3.7.3", "3.6.16", ""},
 		"from 3.6, too":                         {"3.6.16", "3.6.16", "3.5.35", ""},
-		"not to where there is no way up again": {"3.6.16", "3.6.16", "3.5.20", "downgrade to 3.5.26 or newer: only from there may the cluster be upgraded again"},
-		"two minors down are refused":           {"3.7.3", "3.7.3", "3.5.35", "etcd is downgraded one minor version at a time: set version to the newest 3.6 before 3.5.35"},
-		"before 3.6 there is no way down":       {"3.5.35", "3.5.35", "3.4.23", "the cluster runs 3.5.35, and etcd's data is not readable by 3.4.23: set version back to 3.5.35"},
-		"nor from 3.6 to what has no way up":    {"3.6.16", "3.6.16", "3.4.23", "the cluster runs 3.6.16, and etcd's data is not readable by 3.4.23: set version back to 3.6.16"},
-		"what is no version is refused":         {"3.6.16", "3.6.16", "newest", `version "newest" is no version of etcd`},
+		"not to where there is no way up again": {"3.6.16", "3.6.16", "3.5.20", "Downgrade to 3.5.26 or newer. From an older version the cluster could not be upgraded again."},
+		"two minors down are refused":           {"3.7.3", "3.7.3", "3.5.35", "etcd is downgraded one minor version at a time. Set spec.version to the newest 3.6 before 3.5.35."},
+		"before 3.6 there is no way down":       {"3.5.35", "3.5.35", "3.4.23", "The cluster runs 3.5.35, and 3.4.23 cannot read its data. Set spec.version back to 3.5.35."},
+		"nor from 3.6 to what has no way up":    {"3.6.16", "3.6.16", "3.4.23", "The cluster runs 3.6.16, and 3.4.23 cannot read its data. Set spec.version back to 3.6.16."},
+		"what is no version is refused":         {"3.6.16", "3.6.16", "newest", `Version "newest" is not a version of etcd. Correct spec.version.`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -74,7 +74,9 @@ func growVolumes(s State) Step {
 	case small.VolumeFixed:
 		return Wait{
 			Reason: v1beta2.ReasonVolumeCannotGrow,
-			Message: fmt.Sprintf("the StorageClass of volume %s does not allow volumes to grow to %s: set allowVolumeExpansion there, if its driver can (it is looked at again every %s), or set spec.pod.persistentVolumeClaimSpec back; the members go on serving",
+			Message: fmt.Sprintf("The StorageClass of volume %s does not allow it to grow to %s. The members continue to serve. "+
+				"If the driver can grow volumes, set allowVolumeExpansion in the class. The operator checks it every %s. "+
+				"Otherwise set spec.pod.persistentVolumeClaimSpec back.",
 				small.Name, want.String(), requeueSettled),
 			Stalled: true, Requeue: requeueSettled,
 		}
@@ -105,9 +107,10 @@ func (step AwaitResize) describe(State) planning.Description {
 }
 
 func (s State) awaitResize(m Member) Step {
-	message := fmt.Sprintf("volume %s grows from %s to %s", m.Name, bytesOf(m.VolumeCapacity), bytesOf(m.VolumeSize))
+	message := fmt.Sprintf("Volume %s is growing from %s to %s.", m.Name, bytesOf(m.VolumeCapacity), bytesOf(m.VolumeSize))
 	if m.VolumeProblem != "" {
-		message += ", and its driver says: " + m.VolumeProblem + "; to ask for less, take resources out of spec.pod.persistentVolumeClaimSpec first; the members go on serving"
+		message += planning.Sentence(" Its driver reports: ", m.VolumeProblem) +
+			" The members continue to serve. To request less, take resources out of spec.pod.persistentVolumeClaimSpec first."
 		return Wait{Reason: v1beta2.ReasonVolumeCannotGrow, Message: message, Stalled: true, Requeue: requeueSettled}
 	}
 	return AwaitResize{Message: message}

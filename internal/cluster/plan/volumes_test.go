@@ -37,7 +37,7 @@ func TestPlanVolumes(t *testing.T) {
 		},
 		"waits until it has grown before it touches the next": {
 			state(formed, members(2), size(2), volumesOf("16Gi"), with(0, holds(16, 8)), with(1, holds(8, 8))),
-			AwaitResize{Message: "volume " + nameOf(0) + " grows from 8Gi to 16Gi"},
+			AwaitResize{Message: "Volume " + nameOf(0) + " is growing from 8Gi to 16Gi."},
 		},
 		"goes on with the next": {
 			state(formed, members(2), size(2), volumesOf("16Gi"), with(0, holds(16, 16)), with(1, holds(8, 8))),
@@ -50,7 +50,7 @@ func TestPlanVolumes(t *testing.T) {
 			state(formed, members(1), size(1), volumesOf("16Gi"), with(0, holds(8, 8), fixed)),
 			Wait{
 				Reason:  v1beta2.ReasonVolumeCannotGrow,
-				Message: "the StorageClass of volume " + nameOf(0) + " does not allow volumes to grow to 16Gi: set allowVolumeExpansion there, if its driver can (it is looked at again every 10s), or set spec.pod.persistentVolumeClaimSpec back; the members go on serving",
+				Message: "The StorageClass of volume " + nameOf(0) + " does not allow it to grow to 16Gi. The members continue to serve. If the driver can grow volumes, set allowVolumeExpansion in the class. The operator checks it every 10s. Otherwise set spec.pod.persistentVolumeClaimSpec back.",
 				Stalled: true, Requeue: requeueSettled,
 			},
 		},
@@ -58,7 +58,7 @@ func TestPlanVolumes(t *testing.T) {
 			state(formed, members(1), size(1), volumesOf("16Gi"), with(0, holds(16, 8), infeasible)),
 			Wait{
 				Reason:  v1beta2.ReasonVolumeCannotGrow,
-				Message: "volume " + nameOf(0) + " grows from 8Gi to 16Gi, and its driver says: ControllerResizeInfeasible; to ask for less, take resources out of spec.pod.persistentVolumeClaimSpec first; the members go on serving",
+				Message: "Volume " + nameOf(0) + " is growing from 8Gi to 16Gi. Its driver reports: ControllerResizeInfeasible. The members continue to serve. To request less, take resources out of spec.pod.persistentVolumeClaimSpec first.",
 				Stalled: true, Requeue: requeueSettled,
 			},
 		},
@@ -69,7 +69,7 @@ func TestPlanVolumes(t *testing.T) {
 			state(formed, members(1), size(1), volumesOf("12Gi"), with(0, holds(16, 8), infeasible)), ResizeVolume{Name: nameOf(0), Size: "12Gi"},
 		},
 		"does not ask for less while the driver is at it": {
-			state(formed, members(1), size(1), volumesOf("12Gi"), with(0, holds(16, 8))), AwaitResize{Message: "volume " + nameOf(0) + " grows from 8Gi to 16Gi"},
+			state(formed, members(1), size(1), volumesOf("12Gi"), with(0, holds(16, 8))), AwaitResize{Message: "Volume " + nameOf(0) + " is growing from 8Gi to 16Gi."},
 		},
 		"does not grow volumes of a cluster that is not well": {
 			state(formed, members(3), volumesOf("16Gi"), with(0, holds(8, 8)), with(1, pod(PodStarting))),

@@ -244,3 +244,9 @@ func nameOf(i int) string { return memberName("example", "uid-example", 1, i) }
 func peerURLOf(i int) string { return "http://" + nameOf(i) + ".example.ns.svc:2380" }
 
 func policy(p v1beta2.PodPolicy) change { return func(s *State) { s.Spec.Pod = &p } }
+
+// stillRuns is the message about a Pod whose node does not confirm that it has stopped.
+func stillRuns(pod string) string {
+	return "Pod " + pod + " should have stopped, but its node does not confirm it. It may still run, so the operator waits. " +
+		"Make sure that the node is off. Then delete the Pod with --force --grace-period=0."
+}

@@ -48,7 +48,7 @@ func TestFullClusterAcceptsWritesAgainWithoutDataLoss(t *testing.T) {
 			if b.isReady() == nil { // continue to write as long as defragmentation frees space
 				written += b.fill(func(i int) string { return fmt.Sprintf("large-%d", written+i) })
 			}
-			return b.says(v1beta2.ReasonNoSpace, "gives no room: delete keys")
+			return b.says(v1beta2.ReasonNoSpace, "does not make room. Delete keys")
 		})
 		if held, err := b.traffic.all(b.Context()); err != nil || len(held["large-0"]) != len(filling) {
 			b.Errorf("the key large-0 is lost or cannot be read: %v", err)
