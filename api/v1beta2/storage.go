@@ -164,4 +164,7 @@ type Snapshot struct {
 	// clients, or hold what never was.
 	// +optional
 	NoQuorum bool `json:"noQuorum,omitempty"`
+	// Result of the last restore test of this snapshot: Passed or Failed. It is empty if the snapshot was not tested.
+	// +optional
+	RestoreTest DrillResult `json:"restoreTest,omitempty"`
 }
