@@ -116,6 +116,8 @@ const (
 	ReasonSuspended = "Suspended"
 	// ReasonPruned means that all snapshots which no rule keeps are removed.
 	ReasonPruned = "Pruned"
+	// ReasonSnapshotsKept means that the operator keeps snapshots which no rule keeps, because deleting them is not safe.
+	ReasonSnapshotsKept = "SnapshotsKept"
 	// ReasonRemovingSnapshots means that the snapshots of a deleted EtcdBackup with deletionPolicy Delete are being
 	// removed.
 	ReasonRemovingSnapshots = "RemovingSnapshots"

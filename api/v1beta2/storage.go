@@ -179,4 +179,7 @@ type Snapshot struct {
 	// were confirmed to clients, and may hold writes that never were.
 	// +optional
 	NoQuorum bool `json:"noQuorum,omitempty"`
+	// Result of the last restore test of this snapshot: Passed or Failed. It is empty if the snapshot was not tested.
+	// +optional
+	RestoreTest DrillResult `json:"restoreTest,omitempty"`
 }

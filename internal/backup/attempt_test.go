@@ -32,6 +32,8 @@ type world struct {
 	saves []snapshot.Request
 	// opened is where a store was asked for last.
 	opened connect.Access
+	// content is the number of keys in each snapshot.
+	content int64
 }
 
 func newWorld(t *testing.T, secrets ...*corev1.Secret) *world {
@@ -62,7 +64,7 @@ func newWorld(t *testing.T, secrets ...*corev1.Secret) *world {
 func (w *world) saved(ctx context.Context, r snapshot.Request) (snapshot.Saved, error) {
 	w.saves = append(w.saves, r)
 	m := snapshot.Manifest{
-		FormatVersion: snapshot.FormatVersion, Cluster: r.Cluster, EtcdVersion: r.EtcdVersion, Revision: r.MinRevision + 1,
+		FormatVersion: snapshot.FormatVersion, Cluster: r.Cluster, EtcdVersion: r.EtcdVersion, Revision: r.MinRevision + 1, Keys: w.content,
 		Size: 4, SHA256: strings.Repeat("0", 64), CreatedAt: r.Time.UTC(), Attempt: r.Attempt, Backup: r.Backup, NoQuorum: r.NoQuorum,
 	}
 	content, err := m.Encode()

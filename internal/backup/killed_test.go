@@ -327,7 +327,7 @@ func TestAKilledOperatorLeavesNoHalfSnapshotAndNoLeak(t *testing.T) {
 		a.clock.set(a.clock.now().Add(time.Hour))
 		a.age()
 		a.live(&life{}, a.taken(a.clock.now()))
-		if got := a.objects(); len(a.listed()) != 1 || len(got) != 2 {
+		if got := a.objects(); len(a.listed()) != 1 || len(got) != 3 {
 			t.Errorf("the next run leaves %q", got)
 		}
 	})

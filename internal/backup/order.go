@@ -3,7 +3,6 @@ package backup
 import (
 	"crypto/sha256"
 	"fmt"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -45,7 +44,8 @@ type order struct {
 	Kind Kind
 	// Mark is true if a cluster without quorum is saved too, with a marked snapshot.
 	Mark bool
-	// Verify is true if the snapshot is tested, unless its path is Proven: that one has passed a test already.
+	// Verify is true if the snapshot is tested. A one-shot is not tested again if its path is Proven. In a series the store
+	// has the results.
 	Verify bool
 	Proven string
 	// Newest is the newest known snapshot, for a restore test.
@@ -67,12 +67,8 @@ func orderOf(s State) order {
 	if s.Status.Snapshot != nil {
 		o.Newest = *s.Status.Snapshot
 	}
-	switch d := s.Status.LastDrill; {
-	case d == nil:
-	case d.Result == v1beta2.DrillPassed:
+	if d := s.Status.LastDrill; d != nil && d.Result == v1beta2.DrillPassed {
 		o.Proven = d.Path
-	default:
-		o.Keep.Suspect = strings.TrimPrefix(d.Path, s.Target.Bucket+"/")
 	}
 	if s.Spec.EtcdCluster != nil && s.Cluster != nil {
 		o.URLs, o.ClusterID, o.ClusterUID = s.Cluster.ClientURLs, s.Cluster.ID, s.Cluster.UID

@@ -76,7 +76,7 @@ const century = 100 * 365 * 24 * time.Hour
 
 // policy returns the retention policy of the spec.
 func policy(name string, spec v1beta2.EtcdBackupSpec) snapshot.Policy {
-	out := snapshot.Policy{Backup: name}
+	out := snapshot.Policy{Backup: name, Verify: spec.Verify == v1beta2.VerifyRestore, Tests: spec.Drill != nil}
 	p := spec.BackupPolicy
 	if p == nil {
 		return out

@@ -31,14 +31,12 @@ func (t *taker) take(ctx context.Context, o order, progress *tracker) (Result, e
 		Progress: progress.passing("streaming from "+member.URL, member.Status.DBSize),
 	}
 	o.fill(&request, member, answers, t.now())
-	var result Result
 	if o.Series {
-		result, err = t.takeNext(ctx, o, o.seriesOf(member.Status.ClusterID), request)
-	} else {
-		result, err = t.takeOne(ctx, o, request)
+		return t.takeNext(ctx, o, o.seriesOf(member.Status.ClusterID), request, progress)
 	}
-	if err != nil {
-		return Result{}, err
+	result, err := t.takeOne(ctx, o, request)
+	if err != nil || result.Snapshot.Path == o.Proven {
+		return result, err
 	}
 	return t.verify(ctx, o, store, result, progress)
 }
@@ -58,47 +56,42 @@ func (t *taker) takeOne(ctx context.Context, o order, request snapshot.Request) 
 }
 
 // takeNext takes the next snapshot of a series, unless the store has one that is new enough. That happens if the operator
-// was stopped before it could report a snapshot, or if the status was lost.
-func (t *taker) takeNext(ctx context.Context, o order, series snapshot.Series, request snapshot.Request) (Result, error) {
-	listing, err := snapshot.List(ctx, request.Store, series.Prefix())
+// was stopped before it could report a snapshot, or if the status was lost. It deletes old snapshots only after the new
+// one is verified.
+func (t *taker) takeNext(ctx context.Context, o order, series snapshot.Series, request snapshot.Request, progress *tracker) (Result, error) {
+	index, err := snapshot.Scan(ctx, request.Store, series.Prefix())
+	if err != nil {
+		return Result{}, err
+	}
+	s := stored{store: request.Store, series: series, index: index, known: snapshot.Known{}}
+	item, err := s.satisfied(ctx, o, request.Attempt, t.now())
 	if err != nil {
 		return Result{}, err
 	}
 	var result Result
-	found, previous := o.satisfied(o.Keep.Candidates(series, listing), request.Attempt, t.now())
-	if found != nil {
-		result = o.result(found.Key, snapshot.Saved{Manifest: found.Manifest, Found: true})
+	if item != nil {
+		result = o.result(item.Key, snapshot.Saved{Manifest: s.known[item.Key].Manifest, Found: true})
 	} else {
 		saved, err := t.saveNext(ctx, &request, series)
 		if err != nil {
 			return Result{}, err
 		}
 		result = o.result(request.Key, saved)
-		listing.Snapshots = append(listing.Snapshots, snapshot.Entry{Key: request.Key, Manifest: saved.Manifest})
+		item = s.add(request.Key, saved.Manifest)
 	}
-	t.tidy(ctx, o, request.Store, series, listing, previous, &result)
+	switch {
+	case o.Verify && item.Verdict == snapshot.Failed:
+		return failedBefore(ctx, s.store, *item, result, t.now())
+	case o.Verify && item.Verdict == "":
+		if result, err = t.verify(ctx, o, s.store, result, progress); err != nil {
+			return result, err
+		}
+		item.Verdict = snapshot.Passed
+		s.index.Judge(item.Key, item.Verdict)
+	}
+	result.Snapshot.RestoreTest = testResults[item.Verdict]
+	t.tidy(ctx, o, s, item.Key, &result)
 	return result, nil
-}
-
-// satisfied returns the snapshot that makes another one unnecessary, or nil. For a request it is the snapshot that was
-// taken for it, otherwise the newest one if the next is not due yet. previous is when the newest was taken.
-func (o order) satisfied(ours []snapshot.Entry, attempt string, now time.Time) (found *snapshot.Entry, previous time.Time) {
-	for i, entry := range ours {
-		at := entry.Manifest.CreatedAt
-		if at.After(now.Add(skew)) {
-			continue // a clock was wrong
-		}
-		if previous.IsZero() {
-			previous = at
-			if o.Request == "" && entry.Key != o.Keep.Suspect && o.Rhythm.Next(at).After(now) {
-				return &ours[i], previous
-			}
-		}
-		if o.Request != "" && entry.Manifest.Attempt == attempt {
-			return &ours[i], previous
-		}
-	}
-	return nil, previous
 }
 
 // saveNext uses another name if another EtcdBackup with the same folder has used this one in the same second.

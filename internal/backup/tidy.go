@@ -27,17 +27,21 @@ const (
 
 // tidy deletes the snapshots that retention does not keep, and once an hour the leftovers of killed operators. Its errors
 // do not fail the attempt.
-func (t *taker) tidy(ctx context.Context, o order, store objstore.Store, series snapshot.Series, listing snapshot.Listing, previous time.Time, result *Result) {
+func (t *taker) tidy(ctx context.Context, o order, s stored, saved string, result *Result) {
 	keep := o.Keep
-	keep.Now = t.now()
-	gone := snapshot.Retain(series, listing, keep)
-	deleted, err := prune(ctx, store, gone)
+	keep.Now, keep.Saved = t.now(), saved
+	decision, err := snapshot.Retain(ctx, s.store, s.series, s.index, s.known, keep)
 	result.blame(o, err)
-	result.Pruned, result.Kept = len(deleted), o.kept(series, listing, deleted)
-	if hour := time.Hour; previous.Truncate(hour).Equal(t.now().Truncate(hour)) {
+	deleted, err := prune(ctx, s.store, decision.Delete)
+	result.blame(o, err)
+	result.Pruned, result.Kept = len(deleted), t.kept(ctx, o, s, deleted)
+	if result.PruneProblem == "" && len(decision.Notices) > 0 {
+		result.PruneReason, result.PruneProblem = v1beta2.ReasonSnapshotsKept, clip(strings.Join(decision.Notices, " "))
+	}
+	if hour := time.Hour; s.previous.Truncate(hour).Equal(t.now().Truncate(hour)) {
 		return
 	}
-	result.blame(o, sweep(ctx, store, series, t.now().Add(-max(leftoverAge, 2*o.Timeout))))
+	result.blame(o, sweep(ctx, s.store, s.series, t.now().Add(-max(leftoverAge, 2*o.Timeout))))
 }
 
 // blame records the first error of a deletion.
@@ -50,28 +54,37 @@ func (r *Result) blame(o order, err error) {
 }
 
 // kept returns the newest snapshots that were not deleted.
-func (o order) kept(series snapshot.Series, listing snapshot.Listing, deleted []string) []v1beta2.Snapshot {
+func (t *taker) kept(ctx context.Context, o order, s stored, deleted []string) []v1beta2.Snapshot {
+	items, err := s.newest(ctx, o, t.now(), keptShown+len(deleted))
+	if err != nil {
+		return nil
+	}
 	var out []v1beta2.Snapshot
-	for _, entry := range o.Keep.Candidates(series, listing) {
-		if len(out) < keptShown && !slices.Contains(deleted, entry.Key) {
-			out = append(out, o.tell(entry.Key, entry.Manifest))
+	for _, item := range items {
+		if len(out) < keptShown && !slices.Contains(deleted, item.Key) {
+			told := o.tell(item.Key, s.known[item.Key].Manifest)
+			told.RestoreTest = testResults[item.Verdict]
+			out = append(out, told)
 		}
 	}
 	return out
 }
 
-// prune deletes the keys in order, of each snapshot first the object and then its manifest. It returns the keys of the
-// deleted snapshots. If the store refuses to delete an object, prune keeps its manifest and continues with the next
-// snapshot. It stops at any other error.
+// testResults are the results of restore tests as the status shows them.
+var testResults = map[snapshot.Result]v1beta2.DrillResult{snapshot.Passed: v1beta2.DrillPassed, snapshot.Failed: v1beta2.DrillFailed}
+
+// prune deletes the keys in order, of each snapshot first the object, then its verdict, then its manifest. It returns the
+// keys of the deleted snapshots. If the store refuses to delete an object, prune keeps the others and continues with the
+// next snapshot. It stops at any other error.
 func prune(ctx context.Context, store objstore.Store, keys []string) (deleted []string, err error) {
 	refused, locked := 0, ""
 	for _, key := range keys {
-		if locked != "" && key == snapshot.ManifestKey(locked) {
+		if locked != "" && strings.HasPrefix(key, locked+".") {
 			continue
 		}
 		failure := store.Delete(ctx, key)
 		if failure == nil {
-			if !strings.HasSuffix(key, snapshot.ManifestKey("")) {
+			if !strings.HasSuffix(key, snapshot.ManifestKey("")) && !snapshot.IsVerdict(key) {
 				deleted = append(deleted, key)
 			}
 			continue
@@ -131,11 +144,16 @@ func (t *taker) purgeFrom(ctx context.Context, o order, store objstore.Store) (i
 	if err != nil {
 		return 0, err
 	}
-	keys := snapshot.Written(listing, o.mark())
-	if _, err := prune(ctx, store, keys); err != nil {
+	deleted, err := prune(ctx, store, snapshot.Written(listing, o.mark()))
+	if err != nil {
 		return 0, err
 	}
-	removed := len(keys) / 2
+	removed := len(deleted)
+	for name, err := range listing.Unreadable {
+		if !errors.Is(err, snapshot.ErrManifest) && !errors.Is(err, snapshot.ErrNewerFormat) {
+			return removed, fmt.Errorf("read the manifest %s, which may be of this EtcdBackup: %w", name, err)
+		}
+	}
 	if !o.Series {
 		if err := snapshot.DropDrafts(ctx, store, o.Target.Key, o.mark()); err != nil {
 			return removed, err

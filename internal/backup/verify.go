@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -21,7 +22,7 @@ import (
 
 // verify runs the restore test of a snapshot that was just taken, if the spec asks for it.
 func (t *taker) verify(ctx context.Context, o order, store objstore.Store, result Result, progress *tracker) (Result, error) {
-	if !o.Verify || result.Snapshot.Path == o.Proven {
+	if !o.Verify {
 		return result, nil
 	}
 	var err error
@@ -32,6 +33,19 @@ func (t *taker) verify(ctx context.Context, o order, store objstore.Store, resul
 		return Result{Drill: result.Drill}, fail(v1beta2.ReasonSnapshotCorrupt, unusable(*result.Drill))
 	}
 	return result, nil
+}
+
+// failedBefore reports a snapshot that failed its restore test in an earlier attempt. It does not repeat the test: the
+// series takes another snapshot when the next one is due.
+func failedBefore(ctx context.Context, store objstore.Store, item snapshot.Item, result Result, now time.Time) (Result, error) {
+	drill := v1beta2.BackupDrill{
+		Path: result.Snapshot.Path, Result: v1beta2.DrillFailed, Time: metav1.Time{Time: now}, Revision: result.Snapshot.Revision,
+		Message: "An earlier attempt has tested it. The details of the result cannot be read.",
+	}
+	if v, err := snapshot.ReadVerdict(ctx, store, item.Key, item.Verdict); err == nil {
+		drill.Time, drill.Message = metav1.Time{Time: v.Time}, clip(v.Message)
+	}
+	return Result{Drill: &drill}, fail(v1beta2.ReasonSnapshotCorrupt, unusable(drill))
 }
 
 // drillNewest runs the restore test of the newest snapshot.
@@ -74,7 +88,21 @@ func (t *taker) prove(ctx context.Context, o order, store objstore.Store, newest
 	case !found.Compared:
 		drill.Message = clip(planning.Sentence("It can be restored. It was not compared with the cluster: ", found.Why))
 	}
-	return drill, nil
+	if errors.Is(err, fs.ErrNotExist) {
+		return drill, nil // a missing snapshot has no place for a verdict
+	}
+	return drill, o.record(ctx, store, *drill, found.SHA256)
+}
+
+// record writes the result of a restore test beside the snapshot, where retention and restores find it.
+func (o order) record(ctx context.Context, store objstore.Store, d v1beta2.BackupDrill, sha256 string) error {
+	verdict := snapshot.Verdict{
+		Result: snapshot.Passed, Time: d.Time.UTC().Truncate(time.Second), SHA256: sha256, Backup: o.Name, Tool: tool(), Message: d.Message,
+	}
+	if d.Result == v1beta2.DrillFailed {
+		verdict.Result = snapshot.Failed
+	}
+	return snapshot.WriteVerdict(ctx, store, strings.TrimPrefix(d.Path, o.Target.Bucket+"/"), verdict)
 }
 
 // condemns returns whether the error of a restore test means that the snapshot is unusable.

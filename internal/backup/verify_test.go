@@ -76,7 +76,7 @@ func TestVerifyRestoreTestsEachSnapshot(t *testing.T) {
 		w := newWorld(t)
 		drilling(w, snapshot.RestoreTestResult{}, snapshot.ErrDiffers)
 		broken := w.attempt(series(verifies))
-		w.now = at(t0.Add(time.Minute))
+		w.now = at(t0.Add(time.Hour))
 		drilling(w, snapshot.RestoreTestResult{}, nil)
 		r := w.attempt(series(verifies, func(s *State) { s.Status.LastDrill = broken.Drill }))
 		if len(w.saves) != 2 || r.Failure != nil || r.Found {

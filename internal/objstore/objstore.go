@@ -3,6 +3,7 @@
 package objstore
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -59,6 +60,13 @@ type Rereader interface {
 	// Size is the total number of bytes that Read will return; 0 if unknown. A wrong size only costs time.
 	Size() int64
 }
+
+// Metadata is a small body that describes another object. A Store writes it in the bucket's default storage class, so
+// that it can be read at once although the other object is in an archive.
+type Metadata struct{ *bytes.Reader }
+
+// NewMetadata returns the body of a small object that describes another one.
+func NewMetadata(content []byte) Metadata { return Metadata{bytes.NewReader(content)} }
 
 // Upload is an unfinished upload of Put: parts that use space but are not an object.
 type Upload struct {

@@ -4,7 +4,7 @@
 // A snapshot consists of two objects. The first holds the bytes that etcd sent, optionally compressed with zstd and
 // encrypted with age; etcdutl can restore a plain one. The second is the manifest, a JSON object under the same key with
 // ".json" appended. The manifest is written last and deleted last. An object without a manifest is not listed as a
-// snapshot, so a process may be killed at any point.
+// snapshot, so a process may be killed at any point. A restore test adds a third object, the verdict.
 package snapshot
 
 import (

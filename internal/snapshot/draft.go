@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"bytes"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -51,7 +50,7 @@ func (r Request) draft(ctx context.Context, f facts) error {
 	if err != nil {
 		return err
 	}
-	err = r.Store.Put(ctx, name, bytes.NewReader(content))
+	err = r.Store.Put(ctx, name, objstore.NewMetadata(content))
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("write draft of the manifest: %w", err)
 	}

@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -25,69 +24,29 @@ type Policy struct {
 	// Backup limits deletion to the snapshots of this EtcdBackup, and those without a name. If empty, snapshots of all
 	// EtcdBackups may be deleted.
 	Backup string
-	// Suspect is the key of a snapshot whose restore test failed. It does not count as good.
-	Suspect string
+	// Saved is the key of the snapshot that was just saved. It is always kept.
+	Saved string
+	// Verify means that every snapshot is tested by a restore. Tests means that the newest one is tested from time to
+	// time. With either of them, a snapshot counts as good only if it has passed a test.
+	Verify, Tests bool
 }
 
 func (p Policy) keepsAll() bool {
 	return p.MaxBackups < 1 && p.Within <= 0 && p.Hourly < 1 && p.Daily < 1 && p.Weekly < 1 && p.Monthly < 1
 }
 
-// Retain returns the keys to delete, in this order. For each snapshot, the object comes before its manifest, so that a
-// killed process leaves a manifest that the next run recognises as Headless. Retain only returns keys of this series
-// whose manifest names the same cluster. It never returns the newest snapshot or the newest good one.
-func Retain(series Series, listing Listing, policy Policy) []string {
-	var keys []string
-	for _, entry := range listing.Headless {
-		if series.owns(entry) && policy.owns(entry) {
-			keys = append(keys, ManifestKey(entry.Key))
-		}
-	}
-	if policy.keepsAll() {
-		return keys
-	}
-	ours := policy.Candidates(series, listing)
-	kept := policy.kept(ours)
-	for i, entry := range ours {
-		if !kept[i] {
-			keys = append(keys, entry.Key, ManifestKey(entry.Key))
-		}
-	}
-	return keys
-}
-
-// Candidates returns the snapshots of the series that the policy applies to, newest first. It sorts by key and not by the
-// manifest's time, because a user may have edited the manifest.
-func (p Policy) Candidates(series Series, listing Listing) []Entry {
-	var ours []Entry
-	for _, entry := range listing.Snapshots {
-		if series.owns(entry) && p.owns(entry) {
-			ours = append(ours, entry)
-		}
-	}
-	slices.SortFunc(ours, func(a, b Entry) int { return cmp.Compare(b.Key, a.Key) })
-	return ours
-}
-
-// kept reports for each entry, newest first, whether a rule keeps it.
-func (p Policy) kept(ours []Entry) []bool {
-	kept := make([]bool, len(ours))
-	for i := range min(max(p.MaxBackups, 1), len(ours)) {
+// keptByRules reports for each item, newest first, whether a rule other than Within keeps it. The newest item is always
+// kept.
+func (p Policy) keptByRules(items []Item) []bool {
+	kept := make([]bool, len(items))
+	for i := range min(max(p.MaxBackups, 1), len(items)) {
 		kept[i] = true
 	}
-	if good := slices.IndexFunc(ours, p.good); good >= 0 {
-		kept[good] = true
-	}
-	for i, entry := range ours {
-		if p.Within > 0 && timeOf(entry).After(p.Now.Add(-p.Within)) {
-			kept[i] = true
-		}
-	}
-	p.keepNewestOfEach(ours, kept, p.Hourly, func(t time.Time) int64 { return floor(t, time.Hour) })
-	p.keepNewestOfEach(ours, kept, p.Daily, func(t time.Time) int64 { return floor(t, day) })
+	p.keepNewestOfEach(items, kept, p.Hourly, func(t time.Time) int64 { return floor(t, time.Hour) })
+	p.keepNewestOfEach(items, kept, p.Daily, func(t time.Time) int64 { return floor(t, day) })
 	// Day 0 of Unix time was a Thursday.
-	p.keepNewestOfEach(ours, kept, p.Weekly, func(t time.Time) int64 { return floor(t.Add(3*day), 7*day) })
-	p.keepNewestOfEach(ours, kept, p.Monthly, func(t time.Time) int64 { return int64(t.Year())*12 + int64(t.Month()) })
+	p.keepNewestOfEach(items, kept, p.Weekly, func(t time.Time) int64 { return floor(t.Add(3*day), 7*day) })
+	p.keepNewestOfEach(items, kept, p.Monthly, func(t time.Time) int64 { return int64(t.Year())*12 + int64(t.Month()) })
 	return kept
 }
 
@@ -103,10 +62,10 @@ func floor(t time.Time, unit time.Duration) int64 {
 }
 
 // keepNewestOfEach keeps the newest snapshot of each of the last periods that have one.
-func (p Policy) keepNewestOfEach(ours []Entry, kept []bool, periods int, period func(time.Time) int64) {
+func (p Policy) keepNewestOfEach(items []Item, kept []bool, periods int, period func(time.Time) int64) {
 	last, first := int64(0), true
-	for i, entry := range ours {
-		number := period(p.wall(timeOf(entry)))
+	for i, item := range items {
+		number := period(p.wall(item.Time))
 		if !first && number == last {
 			continue
 		}
@@ -126,41 +85,24 @@ func (p Policy) wall(t time.Time) time.Time {
 	return t.Add(time.Duration(offset) * time.Second).UTC()
 }
 
-// timeOf returns the time in the entry's key.
-func timeOf(entry Entry) time.Time {
-	key, _ := ParseKey(entry.Key)
-	return key.Time
-}
-
-// good reports whether the snapshot has all confirmed writes and passed its restore test, if it had one.
-func (p Policy) good(entry Entry) bool {
-	return !entry.Manifest.NoQuorum && (p.Suspect == "" || entry.Key != p.Suspect)
-}
-
-func (p Policy) owns(entry Entry) bool {
-	return p.Backup == "" || entry.Manifest.Backup == "" || entry.Manifest.Backup == p.Backup
-}
-
-// owns reports whether the entry belongs to the series, by its key and its manifest.
-func (s Series) owns(entry Entry) bool {
-	key, ok := ParseKey(entry.Key)
-	return ok && key.Series == s && entry.Manifest.Cluster.ID == fmt.Sprintf("%016x", s.ClusterID)
+// Owns reports whether the policy applies to a snapshot of the series, by its manifest.
+func (p Policy) Owns(series Series, m Manifest) bool {
+	return m.Cluster.ID == fmt.Sprintf("%016x", series.ClusterID) && (p.Backup == "" || m.Backup == "" || m.Backup == p.Backup)
 }
 
 // Written returns the keys that an EtcdBackup has written: those whose manifest has an Attempt that begins with mark. For
-// each snapshot, the object comes before its manifest.
-func Written(listing Listing, mark string) []string {
-	var keys []string
+// each snapshot, the object is the first and the manifest is the last of its names.
+func Written(listing Listing, mark string) (keys []string) {
 	for _, entry := range slices.Concat(listing.Snapshots, listing.Headless) {
 		if attempt := entry.Manifest.Attempt; mark != "" && len(attempt) > len(mark) && attempt[:len(mark)+1] == mark+"/" {
-			keys = append(keys, entry.Key, ManifestKey(entry.Key))
+			keys = append(keys, listing.index.names(entry.Key)...)
 		}
 	}
 	return keys
 }
 
-// Orphans returns the keys of objects that killed processes have left without a manifest. These are named like snapshots
-// of the series, of any incarnation of the cluster, and were written before a time. That time must be long enough ago
+// Orphans returns the keys of objects that killed processes have left without a manifest, and of verdicts whose snapshot
+// another party has deleted. These are named like snapshots of the series, of any incarnation of the cluster, and were written before a time. That time must be long enough ago
 // for an upload in progress to end. objects is the content of the series' folder.
 func Orphans(series Series, objects []objstore.Object, before time.Time) []string {
 	manifests := map[string]bool{}
@@ -171,9 +113,13 @@ func Orphans(series Series, objects []objstore.Object, before time.Time) []strin
 	}
 	var keys []string
 	for _, object := range objects {
-		key, ours := ParseKey(object.Key)
+		name := object.Key
+		if of, _, verdict := ofVerdict(name); verdict {
+			name = of
+		}
+		key, ours := ParseKey(name)
 		key.ClusterID = series.ClusterID
-		if ours && key.Series == series && !manifests[object.Key] && object.ModTime.Before(before) {
+		if ours && key.Series == series && !manifests[name] && object.ModTime.Before(before) {
 			keys = append(keys, object.Key)
 		}
 	}

@@ -22,6 +22,63 @@ func entry(series Series, minutes int, revision int64) Entry {
 	})}
 }
 
+// indexOf returns the names of a listing.
+func indexOf(l Listing) Index {
+	index := Index{objects: map[string]objstore.Object{}}
+	names := map[string]int64{}
+	for _, e := range l.Snapshots {
+		names[e.Key], names[ManifestKey(e.Key)] = e.Manifest.Size, 1
+		if e.Verdict != "" {
+			names[VerdictKey(e.Key, e.Verdict)] = 1
+		}
+	}
+	for _, e := range l.Headless {
+		names[ManifestKey(e.Key)] = 1
+	}
+	for name, size := range names {
+		index.objects[name] = objstore.Object{Key: name, Size: size}
+	}
+	for name, object := range index.objects {
+		index.sort(name, object)
+	}
+	slices.SortFunc(index.Items, func(a, b Item) int { return b.Time.Compare(a.Time) })
+	slices.Sort(index.Headless)
+	return index
+}
+
+// decided returns the decision about a listing, and which manifests were read for it.
+func decided(t testing.TB, series Series, l Listing, p Policy) (Decision, Known) {
+	t.Helper()
+	index, known, all := indexOf(l), Known{}, Known{}
+	for _, e := range slices.Concat(l.Snapshots, l.Headless) {
+		all[e.Key] = Reading{e.Manifest, l.Unreadable[ManifestKey(e.Key)]}
+	}
+	for range 100 {
+		d := Decide(series, index, known, p)
+		if len(d.Need) == 0 {
+			return d, known
+		}
+		for _, item := range d.Need {
+			if _, again := known[item.Key]; again {
+				t.Fatalf("%s is needed twice", item.Key)
+			}
+			known[item.Key] = all[item.Key]
+		}
+	}
+	t.Fatal("100 rounds are not enough")
+	return Decision{}, nil
+}
+
+// retained returns the keys that retention deletes.
+func retained(t testing.TB, series Series, l Listing, p Policy) []string {
+	t.Helper()
+	if p.Now.IsZero() {
+		p.Now = noon.Add(24 * time.Hour)
+	}
+	d, _ := decided(t, series, l, p)
+	return d.Delete
+}
+
 func TestRetainDeletesTheOldestSnapshotsOfItsSeries(t *testing.T) {
 	reborn := ours
 	reborn.ClusterID = 2
@@ -62,7 +119,7 @@ func TestRetainDeletesTheOldestSnapshotsOfItsSeries(t *testing.T) {
 			for _, e := range test.want {
 				want = append(want, e.Key, ManifestKey(e.Key))
 			}
-			got := Retain(ours, Listing{Snapshots: test.snapshots, Headless: test.headless}, Policy{MaxBackups: test.keep})
+			got := retained(t, ours, Listing{Snapshots: test.snapshots, Headless: test.headless}, Policy{MaxBackups: test.keep})
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("deletes (-want +got):\n%s", diff)
 			}
@@ -76,7 +133,7 @@ func TestRetainKeepsTheNewestSnapshotsForAnyLimit(t *testing.T) {
 		listing.Snapshots = append(listing.Snapshots, entry(ours, i, int64(i)))
 	}
 	for keep := 1; keep <= 25; keep++ {
-		deleted := strings.Join(Retain(ours, listing, Policy{MaxBackups: keep}), "\n")
+		deleted := strings.Join(retained(t, ours, listing, Policy{MaxBackups: keep}), "\n")
 		for i, e := range listing.Snapshots {
 			if gone, want := strings.Contains(deleted, e.Key), i < len(listing.Snapshots)-keep; gone != want {
 				t.Errorf("keeping %d of 20: number %d deleted %v, want %v", keep, i, gone, want)
@@ -118,12 +175,12 @@ func TestRetainKeepsSnapshotsByAgeAndPeriod(t *testing.T) {
 		"keeps all without a rule":                {Policy{}, []string{"2026-11-21 10:00", "2016-11-20 10:00"}, []string{"2026-11-21 10:00", "2016-11-20 10:00"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			test.policy.Now = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+			test.policy.Now = time.Date(2026, 11, 21, 23, 59, 0, 0, time.UTC)
 			var listing Listing
 			for _, at := range test.have {
 				listing.Snapshots = append(listing.Snapshots, onDay(at))
 			}
-			deleted := Retain(ours, listing, test.policy)
+			deleted := retained(t, ours, listing, test.policy)
 			var keeps []string
 			for i, e := range listing.Snapshots {
 				if !slices.Contains(deleted, e.Key) {
@@ -143,14 +200,15 @@ func TestRetainKeepsTheNewestGoodSnapshot(t *testing.T) {
 	t.Run("of a member with quorum", func(t *testing.T) {
 		newest := entry(ours, 3, 3)
 		newest.Manifest.NoQuorum = true
-		got := Retain(ours, Listing{Snapshots: []Entry{newest, marked, good, entry(ours, 0, 1)}}, Policy{MaxBackups: 1})
+		got := retained(t, ours, Listing{Snapshots: []Entry{newest, marked, good, entry(ours, 0, 1)}}, Policy{MaxBackups: 1})
 		want := []string{marked.Key, ManifestKey(marked.Key), entry(ours, 0, 1).Key, ManifestKey(entry(ours, 0, 1).Key)}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("deletes (-want +got):\n%s", diff)
 		}
 	})
 	t.Run("that did not fail its restore test", func(t *testing.T) {
-		got := Retain(ours, Listing{Snapshots: []Entry{suspect, good}}, Policy{MaxBackups: 1, Suspect: suspect.Key})
+		suspect.Verdict = Failed
+		got := retained(t, ours, Listing{Snapshots: []Entry{suspect, good}}, Policy{MaxBackups: 1})
 		if len(got) > 0 {
 			t.Errorf("deletes %q", got)
 		}
@@ -164,7 +222,7 @@ func TestRetainKeepsSnapshotsOfAnotherEtcdBackupInTheFolder(t *testing.T) {
 		return e
 	}
 	listing := Listing{Snapshots: []Entry{of("hourly", 5), of("hourly", 4), of("daily", 3), of("", 2), of("daily", 1)}}
-	got := Retain(ours, listing, Policy{MaxBackups: 1, Backup: "hourly"})
+	got := retained(t, ours, listing, Policy{MaxBackups: 1, Backup: "hourly"})
 	want := []string{of("hourly", 4).Key, ManifestKey(of("hourly", 4).Key), of("", 2).Key, ManifestKey(of("", 2).Key)}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("deletes (-want +got):\n%s", diff)
@@ -221,7 +279,7 @@ func FuzzRetain(f *testing.F) {
 			Within: time.Duration(within%(1<<30)) * time.Second, Now: noon, Backup: "mine", Zone: time.FixedZone("", int(seed%50400)),
 		}
 		listing := randomListing(seed)
-		deleted := Retain(ours, listing, policy)
+		deleted := retained(t, ours, listing, policy)
 		var left Listing
 		for _, e := range listing.Snapshots {
 			if !slices.Contains(deleted, e.Key) {
@@ -232,17 +290,18 @@ func FuzzRetain(f *testing.F) {
 				t.Fatalf("deletes %s of somebody else", e.Key)
 			}
 		}
-		mine, stay := policy.Candidates(ours, listing), policy.Candidates(ours, left)
+		mine, stay := policy.candidates(listing), policy.candidates(left)
 		if len(mine) > 0 && (len(stay) == 0 || stay[0].Key != mine[0].Key) {
 			t.Fatalf("the newest of %d is gone", len(mine))
 		}
-		if slices.ContainsFunc(mine, policy.good) && !slices.ContainsFunc(stay, policy.good) {
+		good := func(e Entry) bool { return !e.Manifest.NoQuorum && e.Verdict != Failed }
+		if slices.ContainsFunc(mine, good) && !slices.ContainsFunc(stay, good) {
 			t.Fatal("the last good one is gone")
 		}
 		if want := min(len(mine), int(most)); len(stay) < want {
 			t.Fatalf("%d are left, and maxBackups is %d", len(stay), most)
 		}
-		if again := Retain(ours, left, policy); len(again) > 0 {
+		if again := retained(t, ours, left, policy); len(again) > 0 {
 			t.Fatalf("what was kept is deleted next: %q", again)
 		}
 	})
@@ -269,4 +328,15 @@ func randomListing(seed int64) Listing {
 		}
 	}
 	return listing
+}
+
+// candidates returns the snapshots that the policy applies to, newest first.
+func (p Policy) candidates(l Listing) (mine []Entry) {
+	for _, e := range l.Snapshots {
+		if key, _ := ParseKey(e.Key); key.Series == ours && p.Owns(ours, e.Manifest) {
+			mine = append(mine, e)
+		}
+	}
+	slices.SortFunc(mine, func(a, b Entry) int { return strings.Compare(b.Key, a.Key) })
+	return mine
 }

@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -228,7 +227,7 @@ func (r Request) commit(ctx context.Context, saved Saved) (Saved, error) {
 	if err != nil {
 		return Saved{}, err
 	}
-	err = r.Store.Put(ctx, ManifestKey(r.Key), bytes.NewReader(content))
+	err = r.Store.Put(ctx, ManifestKey(r.Key), objstore.NewMetadata(content))
 	if !errors.Is(err, fs.ErrExist) {
 		return saved, err
 	}

@@ -29,35 +29,107 @@ type Choice struct {
 	ClusterID string
 	// Name is the path, the key or the last part of the key of the one that fits; empty for any.
 	Name string
+	// Fallback is a folder. If the source's object does not exist or failed its restore test, the newest snapshot below
+	// the folder is meant instead. Empty for none. It is only used without Folder.
+	Fallback string
 }
 
-// choose finds the object that is meant and says why it is that one. Only what has a manifest counts. Among the lives
-// of one cluster the newest snapshot is taken, and said; between two clusters nothing is guessed.
-func choose(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource, c Choice) (key, why string, err error) {
+// exact finds the object that the source names, or the newest one below the fallback.
+func exact(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource, c Choice, now time.Time) (key, why string, err error) {
+	index, err := snapshot.Scan(ctx, store, src.Key)
+	if err != nil {
+		return "", "", err
+	}
+	problem := " does not exist"
+	if item, found := index.Find(src.Key); found {
+		if item.Verdict != snapshot.Failed {
+			return src.Key, "", nil
+		}
+		problem = " failed its restore test"
+	}
+	named := src.Bucket + "/" + src.Key
+	src.Key = c.Fallback
+	key, why, err = choose(ctx, store, src, Choice{Folder: true}, now)
+	if err != nil {
+		return "", "", fmt.Errorf("the snapshot %s, which the EtcdBackup names,%s, and there is no other: %w", named, problem, err)
+	}
+	return key, "the snapshot " + named + ", which the EtcdBackup names," + problem + "; instead of it " + why, nil
+}
+
+// choose finds the object that is meant and explains why. Only objects with a manifest count. Of the incarnations of one
+// cluster it takes the newest snapshot, and says so. Between two clusters it does not choose. It reads as few manifests
+// as possible: names have the time, the cluster and the verdict of a snapshot.
+func choose(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource, c Choice, now time.Time) (key, why string, err error) {
 	folder := src.Bucket + "/" + src.Key
-	listing, err := snapshot.List(ctx, store, src.Key)
+	all, err := candidates(ctx, store, src.Key)
 	if err != nil {
 		return "", "", err
 	}
-	fitting, err := c.fitting(src.Bucket, listing.Snapshots)
+	fitting, err := c.fitting(src.Bucket, all)
 	if err != nil {
 		return "", "", err
 	}
+	none := fmt.Errorf("%s: of %d snapshots %s: %w", folder, len(all), c.none(), fs.ErrNotExist)
 	if len(fitting) == 0 {
-		return "", "", fmt.Errorf("%s: of %d snapshots %s: %w", folder, len(listing.Snapshots), c.none(), fs.ErrNotExist)
+		return "", "", none
 	}
-	chosen := fitting[0]
 	if clusters := clustersOf(fitting); len(clusters) > 1 {
 		return "", "", fmt.Errorf("%s: %w: %s: write the folder of one of them", folder, ErrAmbiguous, strings.Join(clusters, ", "))
 	}
-	if name, err := newerUnreadable(listing, chosen); err != nil {
-		return "", "", fmt.Errorf("%s: %s may be newer than %s: %w", folder, name, chosen.Key, err)
+	p := pick{choice: c, folder: folder, all: len(all), fitting: fitting}
+	if err := p.best(ctx, store, now); err != nil {
+		return "", "", fmt.Errorf("%s: %w", folder, err)
 	}
-	return chosen.Key, because(c, folder, chosen, fitting, listing), nil
+	if p.chosen.Key == "" {
+		return "", "", none
+	}
+	return p.chosen.Key, p.because(), nil
 }
 
-// fitting are the snapshots that the choice admits, newest first as they come.
-func (c Choice) fitting(bucket string, all []snapshot.Entry) ([]snapshot.Entry, error) {
+// candidate is a snapshot with its cluster.
+type candidate struct {
+	snapshot.Item
+	cluster, clusterID string
+}
+
+// foreignLimit is the maximum number of manifests of snapshots with free names that are read.
+const foreignLimit = 1000
+
+// candidates returns the snapshots below a prefix, newest first. The manifests of those whose name has no time and no
+// cluster are read.
+func candidates(ctx context.Context, store objstore.Store, prefix string) ([]candidate, error) {
+	index, err := snapshot.Scan(ctx, store, prefix)
+	if err != nil {
+		return nil, err
+	}
+	var named []snapshot.Item
+	for _, item := range index.Items {
+		if !item.InSeries() && len(named) < foreignLimit {
+			named = append(named, item)
+		}
+	}
+	known := snapshot.Known{}
+	if err := known.Read(ctx, store, named); err != nil {
+		return nil, err
+	}
+	var all []candidate
+	for _, item := range index.Items {
+		reading, read := known[item.Key]
+		m := reading.Manifest
+		switch {
+		case item.InSeries():
+			all = append(all, candidate{item, item.Series.Namespace + "/" + item.Series.Cluster, fmt.Sprintf("%016x", item.Series.ClusterID)})
+		case read && reading.Err == nil:
+			item.Time = m.CreatedAt
+			all = append(all, candidate{item, m.Cluster.Namespace + "/" + m.Cluster.Name, m.Cluster.ID})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b candidate) int { return b.Time.Compare(a.Time) })
+	return all, nil
+}
+
+// fitting returns the snapshots that the choice admits, in their order.
+func (c Choice) fitting(bucket string, all []candidate) ([]candidate, error) {
 	var before time.Time
 	if c.Before != "" {
 		var err error
@@ -65,10 +137,10 @@ func (c Choice) fitting(bucket string, all []snapshot.Entry) ([]snapshot.Entry, 
 			return nil, fmt.Errorf("%w: %q is no time", ErrConfig, c.Before)
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(e snapshot.Entry) bool {
+	return slices.DeleteFunc(slices.Clone(all), func(e candidate) bool {
 		named := c.Name == "" || c.Name == e.Key || c.Name == bucket+"/"+e.Key || c.Name == path.Base(e.Key)
-		late := !before.IsZero() && e.Manifest.CreatedAt.After(before)
-		return !named || late || c.ClusterID != "" && e.Manifest.Cluster.ID != c.ClusterID
+		late := !before.IsZero() && e.Time.After(before)
+		return !named || late || c.ClusterID != "" && e.clusterID != c.ClusterID
 	}), nil
 }
 
@@ -90,48 +162,12 @@ func (c Choice) none() string {
 	return "none " + strings.Join(asked, " and ")
 }
 
-// clustersOf names the clusters, as namespace/name, whatever their etcd IDs.
-func clustersOf(entries []snapshot.Entry) []string {
+// clustersOf returns the clusters, as namespace/name, whatever their etcd IDs.
+func clustersOf(entries []candidate) []string {
 	var names []string
 	for _, e := range entries {
-		names = append(names, e.Manifest.Cluster.Namespace+"/"+e.Manifest.Cluster.Name)
+		names = append(names, e.cluster)
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
-}
-
-// newerUnreadable finds a snapshot that a newer version of the suite wrote after the chosen one, as far as its key
-// tells: it might be the one that is meant.
-func newerUnreadable(listing snapshot.Listing, chosen snapshot.Entry) (name string, err error) {
-	for manifest, err := range listing.Unreadable {
-		parsed, ok := snapshot.ParseKey(strings.TrimSuffix(manifest, ".json"))
-		if ok && errors.Is(err, snapshot.ErrNewerFormat) && parsed.Time.After(chosen.Manifest.CreatedAt) {
-			return manifest, err
-		}
-	}
-	return "", nil
-}
-
-// because says in one sentence what was chosen among what.
-func because(c Choice, folder string, chosen snapshot.Entry, fitting []snapshot.Entry, listing snapshot.Listing) string {
-	text := fmt.Sprintf("the newest of %d snapshots below %s", len(fitting), folder)
-	if c.Name != "" {
-		text = "the one below " + folder + " that is called " + c.Name
-	} else if len(fitting) < len(listing.Snapshots) {
-		text = fmt.Sprintf("the newest of %d snapshots that fit, of %d below %s", len(fitting), len(listing.Snapshots), folder)
-	}
-	text += fmt.Sprintf(": taken at %s of cluster ID %s", chosen.Manifest.CreatedAt.UTC().Format(time.RFC3339), chosen.Manifest.Cluster.ID)
-	others := map[string]int{}
-	for _, e := range fitting {
-		if e.Manifest.Cluster.ID != chosen.Manifest.Cluster.ID {
-			others[e.Manifest.Cluster.ID]++
-		}
-	}
-	if len(others) > 0 {
-		text += fmt.Sprintf("; there are older ones of %d other cluster IDs of the same cluster name: select.clusterID chooses among them", len(others))
-	}
-	if n := len(listing.Unreadable); n > 0 {
-		text += fmt.Sprintf("; %d manifests could not be read and do not count", n)
-	}
-	return text
 }

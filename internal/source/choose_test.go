@@ -129,3 +129,74 @@ func TestFindGuessesNothing(t *testing.T) {
 		}
 	})
 }
+
+// verdict records the result of a restore test of a snapshot.
+func (s shelf) verdict(key string, result snapshot.Result) {
+	s.file(snapshot.VerdictKey(key, result), []byte("{"))
+}
+
+func TestFindChoosesTheBestSnapshotThatExists(t *testing.T) {
+	t.Run("not one that failed its restore test", func(t *testing.T) {
+		s := newShelf(t)
+		good, bad := s.saved("a", 1, 1), s.saved("a", 1, 2)
+		s.verdict(bad, snapshot.Failed)
+		if key, why, err := s.find(Choice{}); err != nil || key != good || !strings.Contains(why, "1 failed their restore tests") {
+			t.Errorf("%s, because %q, %v", key, why, err)
+		}
+		if key, why, err := s.find(Choice{Name: bad}); err != nil || key != bad || !strings.Contains(why, "it failed its restore test") {
+			t.Errorf("by name: %s, because %q, %v", key, why, err)
+		}
+		s.verdict(good, snapshot.Failed)
+		if key, _, err := s.find(Choice{}); !Final(err) || !strings.Contains(err.Error(), "all 2 snapshots that fit failed") {
+			t.Errorf("all failed: %s, %v", key, err)
+		}
+	})
+	t.Run("a newer one without a verdict, and names the newest verified one", func(t *testing.T) {
+		s := newShelf(t)
+		good, newest := s.saved("a", 1, 1), s.saved("a", 1, 2)
+		s.verdict(good, snapshot.Passed)
+		if key, why, err := s.find(Choice{}); err != nil || key != newest || !strings.Contains(why, "the newest that passed one is "+good) {
+			t.Errorf("%s, because %q, %v", key, why, err)
+		}
+	})
+	t.Run("not one from the future", func(t *testing.T) {
+		s := newShelf(t)
+		good := s.saved("a", 1, 1)
+		s.saved("a", 1, 1_000_000)
+		if key, why, err := s.find(Choice{}); err != nil || key != good || !strings.Contains(why, "1 have a time in the future") {
+			t.Errorf("%s, because %q, %v", key, why, err)
+		}
+	})
+	t.Run("not one whose manifest cannot be read", func(t *testing.T) {
+		s := newShelf(t)
+		good, bad := s.saved("a", 1, 1), s.saved("a", 1, 2)
+		s.file(snapshot.ManifestKey(bad), []byte("{"))
+		if key, why, err := s.find(Choice{}); err != nil || key != good || !strings.Contains(why, "1 manifests cannot be read") {
+			t.Errorf("%s, because %q, %v", key, why, err)
+		}
+	})
+}
+
+func TestFindFallsBackToTheNewestThatExists(t *testing.T) {
+	s := newShelf(t)
+	good, named := s.saved("a", 1, 1), s.saved("a", 1, 2)
+	find := func() (string, string, error) {
+		found, why, err := Find(s.Context(), v1beta2.RestoreSource{StorageType: "File", Bucket: s.bucket, Key: named}, nil, Choice{Fallback: "daily/ns/a/"})
+		return found.Key, why, err
+	}
+	if key, why, err := find(); err != nil || key != named || why != "" {
+		t.Errorf("it exists: %s, because %q, %v", key, why, err)
+	}
+	s.verdict(named, snapshot.Failed)
+	if key, why, err := find(); err != nil || key != good || !strings.Contains(why, "failed its restore test") {
+		t.Errorf("it failed: %s, because %q, %v", key, why, err)
+	}
+	for _, name := range []string{named, snapshot.ManifestKey(named), snapshot.VerdictKey(named, snapshot.Failed)} {
+		if err := os.Remove(filepath.Join(s.bucket, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if key, why, err := find(); err != nil || key != good || !strings.Contains(why, "does not exist; instead of it the newest of 1 snapshots") {
+		t.Errorf("it is gone: %s, because %q, %v", key, why, err)
+	}
+}

@@ -42,14 +42,18 @@ type Progress func(bytes, of int64)
 // Find is the exact object that a Choice among those below src means, and why it is that one. Without a Choice src is
 // that already. The error is fs.ErrNotExist where none fits, and ErrAmbiguous where those of two clusters do.
 func Find(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte, c Choice) (found v1beta2.RestoreSource, why string, err error) {
-	if !c.Folder {
+	if !c.Folder && c.Fallback == "" {
 		return src, "", nil
 	}
 	store, err := open(ctx, src, secret)
 	if err != nil {
 		return src, "", err
 	}
-	key, why, err := choose(ctx, store, src, c)
+	find := choose
+	if !c.Folder {
+		find = exact
+	}
+	key, why, err := find(ctx, store, src, c, time.Now())
 	if err != nil {
 		return src, "", fmt.Errorf("choose a snapshot: %w", err)
 	}

@@ -200,6 +200,9 @@ func (s *Store) put(ctx context.Context, key string, body io.Reader) error {
 	w.ChunkSize, w.ChunkRetryDeadline = chunkSize, chunkDeadline
 	w.ContentType = "application/octet-stream"
 	w.KMSKeyName, w.StorageClass = s.kmsKeyName, s.storageClass
+	if _, metadata := body.(objstore.Metadata); metadata {
+		w.StorageClass = ""
+	}
 	source := &source{ctx: ctx, body: body, sum: crc32.New(crc32.MakeTable(crc32.Castagnoli))}
 	_, err := io.Copy(w, source)
 	if err == nil {

@@ -13,6 +13,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
 func TestOpenRejectsInvalidConfigurations(t *testing.T) {
@@ -134,5 +136,27 @@ func TestPutDeletesAnObjectThatDiffersFromItsBody(t *testing.T) {
 	err = store.Put(t.Context(), "key", strings.NewReader("bytes"))
 	if err == nil || !strings.Contains(err.Error(), "but the body has") || removed != "42" {
 		t.Errorf("error %v, removed generation %q, want 42 and no other", err, removed)
+	}
+}
+
+func TestMetadataIsNeverPutIntoAnArchive(t *testing.T) {
+	var sent string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		sent += string(body)
+		sum := crc32.Checksum([]byte("{}"), crc32.MakeTable(crc32.Castagnoli))
+		_, _ = fmt.Fprintf(w, `{"name":"key","size":"2","crc32c":%q}`, base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, sum)))
+		w.Header().Set("Location", "http://"+r.Host+"/upload/next")
+	}))
+	defer server.Close()
+	store, err := Open(t.Context(), Config{Bucket: "bucket", Endpoint: server.URL, StorageClass: "ARCHIVE"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Put(t.Context(), "key.json", objstore.NewMetadata([]byte("{}"))); err != nil {
+		t.Fatal(err)
+	}
+	if sent == "" || strings.Contains(sent, "ARCHIVE") {
+		t.Errorf("sent %q", sent)
 	}
 }

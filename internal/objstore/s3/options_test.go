@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
 // recorder is an S3 server that accepts everything and records the headers.
@@ -123,5 +125,24 @@ func TestCustomerKeyIs32BytesOrTheirBase64(t *testing.T) {
 		if _, err := CustomerKey([]byte(text)); err == nil || strings.Contains(err.Error(), "VERYSECRET") {
 			t.Errorf("%q: error %v", text, err)
 		}
+	}
+}
+
+func TestMetadataIsNeverPutIntoAnArchive(t *testing.T) {
+	r := &recorder{requests: map[string]http.Header{}}
+	server := httptest.NewServer(r)
+	defer server.Close()
+	store, err := Open(t.Context(), Config{
+		Bucket: "bucket", Endpoint: server.URL, ForcePathStyle: true, AccessKeyID: "id", SecretAccessKey: "secret",
+		Options: Options{StorageClass: "GLACIER", Encryption: SSES3},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Put(t.Context(), "key.json", objstore.NewMetadata([]byte("{}"))); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.requests["PUT"]; got.Get("X-Amz-Storage-Class") != "" || got.Get("X-Amz-Server-Side-Encryption") != "AES256" {
+		t.Errorf("sent %v", got)
 	}
 }

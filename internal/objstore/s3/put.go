@@ -34,9 +34,19 @@ func (s *Store) Put(ctx context.Context, key string, body io.Reader) error {
 	// The SDK would read the body before it checks the context.
 	err := ctx.Err()
 	if err == nil {
-		err = s.upload(ctx, key, body)
+		err = s.classed(body).upload(ctx, key, body)
 	}
 	return s.wrap("put", key, err)
+}
+
+// classed returns the store for a body: metadata has the bucket's default storage class.
+func (s *Store) classed(body io.Reader) *Store {
+	if _, metadata := body.(objstore.Metadata); !metadata {
+		return s
+	}
+	plain := *s
+	plain.options.StorageClass = ""
+	return &plain
 }
 
 func (s *Store) upload(ctx context.Context, key string, body io.Reader) error {

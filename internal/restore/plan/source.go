@@ -49,7 +49,10 @@ func (s State) wantedOfBackup(reference *v1beta2.BackupReference) (Verify, Step)
 	field := "storageType of EtcdBackup " + name
 	if !choice.Folder {
 		found, none := sourceOf(s.Backup.Spec.StorageType, s.Backup.Spec.Storage, newest, field, false)
-		return Verify{Source: found}, none
+		if _, series := snapshot.ParseKey(found.Key); none == nil && series {
+			choice.Fallback, _ = s.seriesOf(found, newest)
+		}
+		return Verify{Source: found, Choice: choice}, none
 	}
 	found, none := sourceOf(s.Backup.Spec.StorageType, s.Backup.Spec.Storage, "", field, true)
 	if none != nil {

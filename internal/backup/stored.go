@@ -1,0 +1,79 @@
+package backup
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+)
+
+// lookback is how many of the newest snapshots in a folder an attempt reads to find its own.
+const lookback = 64
+
+// stored is a series in its store, and the manifests that the attempt has read.
+type stored struct {
+	store  objstore.Store
+	series snapshot.Series
+	index  snapshot.Index
+	known  snapshot.Known
+	// previous is when the newest snapshot was taken. It is zero if there is none.
+	previous time.Time
+}
+
+// newest returns at most n of the newest snapshots of the EtcdBackup, newest first. It ignores those from the future.
+func (s stored) newest(ctx context.Context, o order, now time.Time, n int) ([]snapshot.Item, error) {
+	items := slices.DeleteFunc(slices.Clone(s.index.Items), func(i snapshot.Item) bool {
+		return i.Series != s.series || i.Future(now)
+	})
+	var out []snapshot.Item
+	for chunk := range slices.Chunk(items[:min(len(items), lookback+n)], 8) {
+		if err := s.known.Read(ctx, s.store, chunk); err != nil {
+			return nil, err
+		}
+		for _, item := range chunk {
+			if reading := s.known[item.Key]; reading.Err == nil && o.Keep.Owns(s.series, reading.Manifest) {
+				out = append(out, item)
+			}
+		}
+		if len(out) >= n {
+			return out[:n], nil
+		}
+	}
+	return out, nil
+}
+
+// satisfied returns the snapshot that makes another one unnecessary, or nil. For a request it is the snapshot that was
+// taken for it, otherwise the newest one if the next is not due yet. The result of its restore test does not matter: a
+// failed snapshot is replaced when the next one is due, and not before.
+func (s *stored) satisfied(ctx context.Context, o order, attempt string, now time.Time) (*snapshot.Item, error) {
+	n := 1
+	if o.Request != "" {
+		n = lookback
+	}
+	items, err := s.newest(ctx, o, now, n)
+	if err != nil || len(items) == 0 {
+		return nil, err
+	}
+	s.previous = items[0].Time
+	for _, item := range items {
+		young := o.Rhythm.Next(item.Time).After(now)
+		if o.Request == "" && young {
+			return &item, nil
+		}
+		taken := o.Request != "" && s.known[item.Key].Manifest.Attempt == attempt
+		if taken && (young || item.Verdict != snapshot.Failed) {
+			return &item, nil
+		}
+	}
+	return nil, nil
+}
+
+// add adds the snapshot that was just saved.
+func (s *stored) add(key string, m snapshot.Manifest) *snapshot.Item {
+	s.index.Add(key, m)
+	s.known[key] = snapshot.Reading{Manifest: m}
+	item, _ := s.index.Find(key)
+	return &item
+}

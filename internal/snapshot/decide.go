@@ -1,0 +1,196 @@
+package snapshot
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+)
+
+const (
+	// deleteBatch is the maximum number of snapshots that one run deletes. The next run continues.
+	deleteBatch = 500
+	// foreignBatch is the maximum number of manifests of other EtcdBackups that one run reads.
+	foreignBatch = 1000
+	// Skew is the largest difference between two clocks that is normal. A snapshot with a later time is from the future.
+	Skew = time.Minute
+	// A snapshot with less than one shrinkFactor-th of the keys of an earlier one does not replace it.
+	shrinkFactor = 10
+)
+
+// Decision is what retention does next.
+type Decision struct {
+	// Need are the snapshots whose manifests must be read before anything is decided. It is empty if all else is valid.
+	Need []Item
+	// Delete are the keys to delete, in this order.
+	Delete []string
+	// Notices describe in sentences why snapshots are kept that no rule keeps.
+	Notices []string
+}
+
+// Decide applies a policy to the snapshots of a series. It is pure: the caller reads the manifests in Need, adds them to
+// known, and calls again. The number of manifests depends on the policy and not on the length of the series.
+//
+// Decide only deletes snapshots whose key and manifest are of this series and policy. It never deletes:
+//   - the newest snapshot, the one just saved, and the newest good one,
+//   - anything, while the newest restore test failed, or Verify is set and the newest snapshot has not passed,
+//   - an unreadable snapshot, or one from the future,
+//   - a snapshot, and all earlier ones, with over 90 % more keys than the newest one.
+//
+// Decide also completes deletions that a killed process has begun.
+func Decide(series Series, index Index, known Known, p Policy) Decision {
+	var d Decision
+	d.complete(series, index, known, p)
+	v := newView(series, index, known, p)
+	if len(d.Need) == 0 && !p.keepsAll() && len(v.items) > 0 {
+		d.prune(v, index)
+	}
+	if len(d.Need) > 0 {
+		return Decision{Need: d.Need}
+	}
+	d.Notices = append(d.Notices, v.notices()...)
+	return d
+}
+
+// Retain decides about a store: it reads the manifests that Decide needs, and adds them to known.
+func Retain(ctx context.Context, store objstore.Store, series Series, index Index, known Known, p Policy) (Decision, error) {
+	for {
+		d := Decide(series, index, known, p)
+		if len(d.Need) == 0 {
+			return d, nil
+		}
+		if err := known.Read(ctx, store, d.Need); err != nil {
+			return Decision{}, err
+		}
+	}
+}
+
+// complete finishes deletions that a killed process has begun.
+func (d *Decision) complete(series Series, index Index, known Known, p Policy) {
+	left := deleteBatch
+	for _, key := range index.Headless {
+		parsed, _ := ParseKey(key)
+		if left == 0 || parsed.Series != series {
+			continue
+		}
+		left--
+		reading, ok := known[key]
+		switch {
+		case !ok:
+			d.Need = append(d.Need, Item{Key: key, Series: parsed.Series, Time: parsed.Time})
+		case reading.Err == nil && p.Owns(series, reading.Manifest):
+			d.Delete = append(d.Delete, index.names(key)[1:]...)
+		}
+	}
+}
+
+// prune deletes what no rule keeps.
+func (d *Decision) prune(v *view, index Index) {
+	kept := v.rules()
+	if d.need(v, kept); len(d.Need) > 0 && v.foreign > foreignBatch {
+		d.Need = nil
+		d.note(fmt.Sprintf("No snapshot is deleted: over %d snapshots in the folder belong to other EtcdBackups. Give this EtcdBackup a folder of its own.", foreignBatch))
+	} else if len(d.Need) == 0 {
+		d.deleteUnkept(v, kept, index)
+	}
+}
+
+// deleteUnkept deletes items that no rule keeps, unless something else keeps them.
+func (d *Decision) deleteUnkept(v *view, kept []bool, index Index) {
+	if why := v.held(d); why != "" || len(d.Need) > 0 {
+		d.note(why)
+		return
+	}
+	if v.protect(d, kept); len(d.Need) > 0 {
+		return
+	}
+	candidates := v.candidates(kept)
+	for _, i := range candidates {
+		if _, known := v.manifest(i); !known {
+			d.Need = append(d.Need, v.items[i])
+		}
+	}
+	if len(d.Need) > 0 {
+		return
+	}
+	border, why := v.shrunk()
+	d.note(why)
+	for _, i := range candidates {
+		if border < 0 || i < border {
+			d.Delete = append(d.Delete, index.names(v.items[i].Key)...)
+		}
+	}
+}
+
+func (d *Decision) note(text string) {
+	if text != "" {
+		d.Notices = append(d.Notices, text)
+	}
+}
+
+// need asks for the unknown manifests of the kept items and of the two newest, which are compared. If some manifests
+// were of other EtcdBackups, it asks for as many more, so that the number of calls grows with the logarithm of their
+// number.
+func (d *Decision) need(v *view, kept []bool) {
+	more := v.foreign
+	for i, keep := range kept {
+		_, known := v.manifest(i)
+		keep = keep || i <= 1
+		if known || !keep && (more == 0 || len(d.Need) == 0) {
+			continue
+		}
+		if !keep {
+			more--
+		}
+		d.Need = append(d.Need, v.items[i])
+	}
+}
+
+// view is the part of a series that a policy decides about.
+type view struct {
+	policy Policy
+	known  Known
+	// items may be deleted, newest first, as far as is known.
+	items []Item
+	// foreign is the number of snapshots of other EtcdBackups that were read.
+	foreign int
+	future  []Item
+	// unreadable are snapshots whose manifests cannot be read.
+	unreadable []Item
+}
+
+func newView(series Series, index Index, known Known, p Policy) *view {
+	v := &view{policy: p, known: known}
+	for _, item := range index.Items {
+		reading, read := known[item.Key]
+		switch {
+		case item.Series != series:
+		case item.Key != p.Saved && item.Future(p.Now):
+			v.future = append(v.future, item)
+		case !read:
+			v.items = append(v.items, item)
+		case reading.unreadable():
+			v.unreadable = append(v.unreadable, item)
+		case reading.Err != nil: // deleted meanwhile
+		case !p.Owns(series, reading.Manifest):
+			v.foreign++
+		default:
+			v.items = append(v.items, item)
+		}
+	}
+	slices.SortFunc(v.items, byKey)
+	return v
+}
+
+// Future reports whether the key has a time that has not come yet. Its clock, or the present one, is wrong.
+func (i Item) Future(now time.Time) bool {
+	return !now.IsZero() && i.InSeries() && i.Time.After(now.Add(Skew))
+}
+
+// manifest returns the manifest of an item, if it was read.
+func (v *view) manifest(i int) (Manifest, bool) {
+	reading, known := v.known[v.items[i].Key]
+	return reading.Manifest, known
+}

@@ -1,0 +1,139 @@
+package snapshot
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+)
+
+// Item is a snapshot as a listing of names describes it: an object with a manifest that has not been read.
+type Item struct {
+	Key string
+	// Series is that of the key. It is the zero Series if the key is not one of a series.
+	Series Series
+	// Time is that of the key. If the key is not one of a series, Time is when the store received the object.
+	Time time.Time
+	// Size of the object in bytes.
+	Size int64
+	// Verdict is the result of the last restore test.
+	Verdict Result
+}
+
+// InSeries reports whether the key is one of a series.
+func (i Item) InSeries() bool { return i.Series != Series{} }
+
+// Index is the content of a prefix as far as names describe it.
+type Index struct {
+	// Items are the snapshots, newest first.
+	Items []Item
+	// Headless are keys of a series with a manifest and no object: a process was killed while it deleted the snapshot.
+	Headless []string
+	// Uncommitted are objects without a manifest that are named like a snapshot of a series. Each of them is being
+	// written, or its writer was killed.
+	Uncommitted []objstore.Object
+	// manifests are the keys of all names that end like a manifest.
+	manifests []string
+	// objects are all objects by name.
+	objects map[string]objstore.Object
+}
+
+// Scan lists a prefix and reads no object. A prefix is a string and not a directory: end it with a slash, as
+// Series.Prefix does.
+func Scan(ctx context.Context, store objstore.Store, prefix string) (Index, error) {
+	index := Index{objects: map[string]objstore.Object{}}
+	for object, err := range store.List(ctx, prefix) {
+		if err != nil {
+			return Index{}, fmt.Errorf("list snapshots: %w", err)
+		}
+		index.objects[object.Key] = object
+	}
+	for name, object := range index.objects {
+		index.sort(name, object)
+	}
+	slices.SortFunc(index.Items, func(a, b Item) int { return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(b.Key, a.Key)) })
+	slices.Sort(index.Headless)
+	slices.SortFunc(index.Uncommitted, func(a, b objstore.Object) int { return cmp.Compare(a.Key, b.Key) })
+	return index, nil
+}
+
+// sort adds one object to the list that its name belongs to.
+func (x *Index) sort(name string, object objstore.Object) {
+	if key, ok := ofManifest(name); ok {
+		x.manifests = append(x.manifests, key)
+		_, series := ParseKey(key)
+		if _, exists := x.objects[key]; !exists && series {
+			x.Headless = append(x.Headless, key)
+		}
+		return
+	}
+	parsed, series := ParseKey(name)
+	_, committed := x.objects[ManifestKey(name)]
+	switch {
+	case committed && series:
+		x.Items = append(x.Items, Item{Key: name, Series: parsed.Series, Time: parsed.Time, Size: object.Size, Verdict: x.verdict(name)})
+	case committed:
+		x.Items = append(x.Items, Item{Key: name, Time: object.ModTime, Size: object.Size, Verdict: x.verdict(name)})
+	case series:
+		x.Uncommitted = append(x.Uncommitted, object)
+	}
+}
+
+// verdict returns the result of the restore test of a snapshot. A failed one stands until the next test. A passed one
+// counts only if it is not older than the manifest: otherwise it describes an earlier object under the same key.
+func (x *Index) verdict(key string) Result {
+	if _, failed := x.objects[VerdictKey(key, Failed)]; failed {
+		return Failed
+	}
+	passed, ok := x.objects[VerdictKey(key, Passed)]
+	if ok && !passed.ModTime.Before(x.objects[ManifestKey(key)].ModTime) {
+		return Passed
+	}
+	return ""
+}
+
+// Add adds a snapshot that was saved after the scan.
+func (x *Index) Add(key string, m Manifest) {
+	parsed, _ := ParseKey(key)
+	item := Item{Key: key, Series: parsed.Series, Time: parsed.Time, Size: m.Size}
+	at, _ := slices.BinarySearchFunc(x.Items, item, func(a, b Item) int { return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(b.Key, a.Key)) })
+	x.Items = slices.Insert(x.Items, at, item)
+}
+
+// Judge sets the verdict of a snapshot that was tested after the scan.
+func (x *Index) Judge(key string, result Result) {
+	for i := range x.Items {
+		if x.Items[i].Key != key {
+			continue
+		}
+		x.Items[i].Verdict = result
+		for _, r := range results {
+			delete(x.objects, VerdictKey(key, r))
+		}
+		x.objects[VerdictKey(key, result)] = objstore.Object{Key: VerdictKey(key, result)}
+	}
+}
+
+// Find returns the item of a key.
+func (x Index) Find(key string) (Item, bool) {
+	i := slices.IndexFunc(x.Items, func(i Item) bool { return i.Key == key })
+	if i < 0 {
+		return Item{}, false
+	}
+	return x.Items[i], true
+}
+
+// names returns all names of a snapshot in the order in which they are deleted. The manifest is the last, so that a
+// killed process leaves a manifest that the next run recognises as Headless.
+func (x Index) names(key string) []string {
+	names := []string{key}
+	for _, result := range results {
+		if _, exists := x.objects[VerdictKey(key, result)]; exists {
+			names = append(names, VerdictKey(key, result))
+		}
+	}
+	return append(names, ManifestKey(key))
+}

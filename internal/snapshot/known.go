@@ -1,0 +1,64 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+)
+
+// readers is how many manifests are read concurrently.
+const readers = 8
+
+// Known holds the manifests that were read, by the key of the snapshot.
+type Known map[string]Reading
+
+// Reading is a manifest, or why it cannot be read.
+type Reading struct {
+	Manifest Manifest
+	Err      error
+}
+
+// Read reads the manifests that are not known yet. The error of one manifest is part of its Reading: an archived
+// manifest, or one that was encrypted with a lost key, concerns no other snapshot. Read only fails if ctx has ended.
+func (k Known) Read(ctx context.Context, store objstore.Store, items []Item) error {
+	var missing []Item
+	for _, item := range items {
+		if _, known := k[item.Key]; !known {
+			missing = append(missing, item)
+		}
+	}
+	found := make([]Reading, len(missing))
+	var group sync.WaitGroup
+	for first := range min(readers, len(missing)) {
+		group.Go(func() {
+			for i := first; i < len(missing); i += readers {
+				found[i] = readItem(ctx, store, missing[i])
+			}
+		})
+	}
+	group.Wait()
+	if ctx.Err() != nil {
+		return fmt.Errorf("read manifests: %w", context.Cause(ctx))
+	}
+	for i, item := range missing {
+		k[item.Key] = found[i]
+	}
+	return nil
+}
+
+// readItem reads the manifest of a snapshot. A manifest that describes another object is not valid. A size of 0 means
+// that the object is missing.
+func readItem(ctx context.Context, store objstore.Store, item Item) Reading {
+	m, err := readManifest(ctx, store, item.Key)
+	if err == nil && item.Size > 0 && item.Size != m.Size {
+		err = fmt.Errorf("%w: it states another size than the object's: %d bytes, not %d", ErrManifest, m.Size, item.Size)
+	}
+	return Reading{m, err}
+}
+
+// unreadable reports whether the manifest exists and cannot be read.
+func (r Reading) unreadable() bool { return r.Err != nil && !errors.Is(r.Err, fs.ErrNotExist) }

@@ -1,0 +1,246 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+)
+
+// memory is a store whose writer may be killed, and whose answers may be lost.
+type memory struct {
+	now     func() time.Time
+	objects map[string][]byte
+	times   map[string]time.Time
+	// broken are objects that cannot be read.
+	broken map[string]bool
+	// left is the number of writes until the writer is killed; negative is never.
+	left     int
+	requests int
+}
+
+var errKilled = errors.New("killed")
+
+// write does one write, unless the writer is killed before it or its answer is lost.
+func (m *memory) write(do func() error) error {
+	m.requests++
+	if m.left == 0 {
+		return errKilled
+	}
+	m.left--
+	err := do()
+	if m.left == 0 && err == nil {
+		return errKilled // the answer is lost
+	}
+	return err
+}
+
+func (m *memory) Put(_ context.Context, key string, body io.Reader) error {
+	return m.write(func() error {
+		if _, exists := m.objects[key]; exists {
+			return fs.ErrExist
+		}
+		content, err := io.ReadAll(body)
+		m.objects[key], m.times[key] = content, m.now()
+		return err
+	})
+}
+
+func (m *memory) Delete(_ context.Context, key string) error {
+	return m.write(func() error { delete(m.objects, key); return nil })
+}
+
+func (m *memory) Get(_ context.Context, key string) (io.ReadCloser, error) {
+	content, exists := m.objects[key]
+	switch {
+	case !exists:
+		return nil, fs.ErrNotExist
+	case m.broken[key]:
+		return nil, errors.New("403 InvalidObjectState")
+	}
+	return io.NopCloser(strings.NewReader(string(content))), nil
+}
+
+func (m *memory) List(_ context.Context, prefix string) iter.Seq2[objstore.Object, error] {
+	return func(yield func(objstore.Object, error) bool) {
+		for _, key := range slices.Sorted(maps.Keys(m.objects)) {
+			if strings.HasPrefix(key, prefix) && !yield(objstore.Object{Key: key, Size: int64(len(m.objects[key])), ModTime: m.times[key]}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// writer is one EtcdBackup.
+type writer struct {
+	name   string
+	series snapshot.Series
+	policy snapshot.Policy
+	status string // the key that its status names
+}
+
+// history is a random history of several EtcdBackups of several clusters in one folder.
+type history struct {
+	*testing.T
+	*rand.Rand
+	store memory
+	// real is the store's time. The operator's clock differs from it by drift.
+	real    time.Time
+	drift   time.Duration
+	writers []*writer
+	owners  map[string]*writer
+}
+
+func newHistory(t *testing.T, seed uint64) *history {
+	h := &history{T: t, Rand: rand.New(rand.NewPCG(seed, 7)), real: dawn, owners: map[string]*writer{}}
+	h.store = memory{now: func() time.Time { return h.real }, objects: map[string][]byte{}, times: map[string]time.Time{}, broken: map[string]bool{}, left: -1}
+	for i, of := range []struct {
+		namespace, cluster string
+		id                 uint64
+	}{{"ns", "a", 1}, {"ns", "a", 1}, {"ns", "a", 2}, {"ns", "a-2", 3}, {"prod", "a", 4}} {
+		h.writers = append(h.writers, &writer{
+			name:   fmt.Sprintf("backup-%d", i),
+			series: snapshot.Series{Folder: "daily", Namespace: of.namespace, Cluster: of.cluster, ClusterID: of.id},
+			policy: snapshot.Policy{MaxBackups: h.IntN(4), Hourly: h.IntN(3), Daily: h.IntN(3), Verify: h.IntN(3) > 0, Tests: h.IntN(2) == 0},
+		})
+	}
+	return h
+}
+
+// run is one run of an EtcdBackup: save, test, record, prune, report. It may be killed at any write.
+func (h *history) run(w *writer) {
+	h.real = h.real.Add(time.Duration(1+h.IntN(90)) * time.Minute)
+	if h.IntN(15) == 0 {
+		h.drift = time.Duration(h.IntN(3)-1) * time.Duration(h.IntN(400)) * time.Hour
+	}
+	now := h.real.Add(h.drift)
+	if h.store.left = -1; h.IntN(3) == 0 {
+		h.store.left = 1 + h.IntN(8)
+	}
+	key := w.series.Key(now, int64(h.store.requests))
+	m := snapshot.Manifest{
+		FormatVersion: 1, Revision: 2, Keys: []int64{1000, 1000, 1000, 1000, 10}[h.IntN(5)], Size: 1, SHA256: strings.Repeat("ab", 32),
+		CreatedAt: now.Truncate(time.Second), Cluster: snapshot.Cluster{Namespace: w.series.Namespace, Name: w.series.Cluster, ID: fmt.Sprintf("%016x", w.series.ClusterID)},
+		Backup: w.name, NoQuorum: h.IntN(8) == 0,
+	}
+	text, err := m.Encode()
+	if err != nil {
+		h.Fatal(err)
+	}
+	h.owners[key] = w
+	ctx := h.Context()
+	if h.store.Put(ctx, key, strings.NewReader("x")) != nil || h.store.Put(ctx, snapshot.ManifestKey(key), strings.NewReader(string(text))) != nil {
+		return
+	}
+	if w.policy.Verify || h.IntN(4) == 0 {
+		result := []snapshot.Result{snapshot.Passed, snapshot.Passed, snapshot.Failed, ""}[h.IntN(4)]
+		if result == "" || snapshot.WriteVerdict(ctx, &h.store, key, snapshot.Verdict{Result: result}) != nil || result == snapshot.Failed {
+			return // the test failed, or could not run: the run ends
+		}
+	}
+	if w.status = ""; h.prune(w, key, now) {
+		w.status = key // a killed run reports nothing: a restore then falls back, see TestFindFallsBackToTheNewestThatExists
+	}
+}
+
+// prune applies the policy, and checks each deletion. It returns whether the run was not killed.
+func (h *history) prune(w *writer, saved string, now time.Time) bool {
+	ctx := h.Context()
+	index, err := snapshot.Scan(ctx, &h.store, w.series.Prefix())
+	if err != nil {
+		h.Fatal(err)
+	}
+	verified := h.newestVerified(w, index, now)
+	p := w.policy
+	p.Backup, p.Now, p.Saved = w.name, now, saved
+	d, err := snapshot.Retain(ctx, &h.store, w.series, index, snapshot.Known{}, p)
+	if err != nil {
+		h.Fatal(err)
+	}
+	for _, key := range d.Delete {
+		object, _, _ := strings.Cut(key, ".db")
+		object += ".db"
+		switch {
+		case h.owners[object] != w:
+			h.Fatalf("%s deletes %s of %s", w.name, key, h.owners[object].name)
+		case h.store.broken[snapshot.ManifestKey(object)]:
+			h.Fatalf("%s deletes %s, whose manifest cannot be read", w.name, key)
+		case object == verified && (w.policy.Verify || w.policy.Tests):
+			h.Fatalf("%s deletes %s, the newest verified snapshot", w.name, key)
+		case object == saved:
+			h.Fatalf("%s deletes %s, which it has just saved", w.name, key)
+		}
+		if h.store.Delete(ctx, key) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// newestVerified returns the newest snapshot of a writer that passed its test and can be read.
+func (h *history) newestVerified(w *writer, index snapshot.Index, now time.Time) string {
+	for _, item := range index.Items {
+		if h.owners[item.Key] == w && item.Verdict == snapshot.Passed && !item.Future(now) && !h.store.broken[snapshot.ManifestKey(item.Key)] {
+			return item.Key
+		}
+	}
+	return ""
+}
+
+// check compares what a restore would choose with all that exists.
+func (h *history) check(w *writer) {
+	now := h.real.Add(h.drift)
+	if _, exists := h.store.objects[w.status]; w.status != "" && !exists {
+		h.Fatalf("the status of %s names %s, which does not exist", w.name, w.status)
+	}
+	index, err := snapshot.Scan(h.Context(), &h.store, w.series.Prefix())
+	if err != nil {
+		h.Fatal(err)
+	}
+	best := ""
+	for _, later := range []bool{false, true} {
+		for _, item := range index.Items {
+			readable := !h.store.broken[snapshot.ManifestKey(item.Key)]
+			if best == "" && item.Verdict != snapshot.Failed && readable && item.Future(now) == later {
+				best = item.Key
+			}
+		}
+	}
+	src := v1beta2.RestoreSource{Bucket: "bucket", Key: w.series.Prefix()}
+	key, _, err := choose(h.Context(), &h.store, src, Choice{Folder: true}, now)
+	if key != best || (err == nil) != (best != "") {
+		h.Fatalf("a restore from %s chooses %q (%v), the best that exists is %q", src.Key, key, err, best)
+	}
+}
+
+func TestNoHistoryOfFailuresDeletesTheBestSnapshot(t *testing.T) {
+	for seed := range uint64(60) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			h := newHistory(t, seed)
+			for range 120 {
+				w := h.writers[h.IntN(len(h.writers))]
+				h.run(w)
+				if h.IntN(10) == 0 {
+					keys := slices.Sorted(maps.Keys(h.store.objects))
+					if key := keys[h.IntN(len(keys))]; strings.HasSuffix(key, ".json") {
+						h.store.broken[key] = !h.store.broken[key]
+					}
+				}
+				h.store.left = -1
+				h.check(w)
+			}
+		})
+	}
+}

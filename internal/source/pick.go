@@ -1,0 +1,117 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+)
+
+// pick chooses among the snapshots that fit, newest first, and records what it has passed over.
+type pick struct {
+	choice  Choice
+	folder  string
+	all     int // snapshots below the folder
+	fitting []candidate
+
+	chosen     candidate
+	future     int
+	failed     int
+	unreadable []string
+}
+
+// best chooses the newest snapshot that can be read and did not fail its restore test. One from the future is only
+// chosen if there is no other. A snapshot that the choice names is chosen whatever its verdict is. Without any readable
+// snapshot chosen is empty, and the error is the store's.
+func (p *pick) best(ctx context.Context, store objstore.Store, now time.Time) error {
+	var past, future []candidate
+	for _, e := range p.fitting {
+		switch {
+		case e.Verdict == snapshot.Failed && p.choice.Name == "":
+			p.failed++
+		case e.Future(now):
+			future = append(future, e)
+		default:
+			past = append(past, e)
+		}
+	}
+	if len(past)+len(future) == 0 {
+		return fmt.Errorf("all %d snapshots that fit failed their restore tests: name one of them to restore it nevertheless: %w", p.failed, fs.ErrNotExist)
+	}
+	p.future = len(future)
+	var first error
+	for _, e := range append(past, future...) {
+		reading, err := read(ctx, store, e.Item)
+		switch {
+		case err != nil:
+			return err
+		case reading.Err == nil:
+			p.chosen = e
+			return nil
+		case errors.Is(reading.Err, snapshot.ErrNewerFormat):
+			return fmt.Errorf("%s may be the newest snapshot: %w", snapshot.ManifestKey(e.Key), reading.Err)
+		case errors.Is(reading.Err, fs.ErrNotExist): // removed meanwhile
+		default:
+			p.unreadable = append(p.unreadable, e.Key)
+			if first == nil && !errors.Is(reading.Err, snapshot.ErrManifest) {
+				first = reading.Err
+			}
+		}
+	}
+	return first
+}
+
+// read reads a manifest. It tries a second time, because the newest snapshot must not be passed over for a short fault.
+func read(ctx context.Context, store objstore.Store, item snapshot.Item) (snapshot.Reading, error) {
+	for try := 1; ; try++ {
+		known := snapshot.Known{}
+		err := known.Read(ctx, store, []snapshot.Item{item})
+		reading := known[item.Key]
+		if err != nil || reading.Err == nil || try == 2 {
+			return reading, err
+		}
+	}
+}
+
+// because explains in one sentence what was chosen.
+func (p *pick) because() string {
+	text := fmt.Sprintf("the newest of %d snapshots below %s", len(p.fitting), p.folder)
+	if p.choice.Name != "" {
+		text = "the one below " + p.folder + " that is called " + p.choice.Name
+	} else if len(p.fitting) < p.all {
+		text = fmt.Sprintf("the newest of %d snapshots that fit, of %d below %s", len(p.fitting), p.all, p.folder)
+	}
+	text += fmt.Sprintf(": taken at %s of cluster ID %s", p.chosen.Time.UTC().Format(time.RFC3339), p.chosen.clusterID)
+	others, verified := map[string]bool{}, ""
+	for _, e := range p.fitting {
+		if e.clusterID != p.chosen.clusterID {
+			others[e.clusterID] = true
+		}
+		if verified == "" && e.Verdict == snapshot.Passed {
+			verified = e.Key
+		}
+	}
+	if len(others) > 0 {
+		text += fmt.Sprintf("; there are older ones of %d other cluster IDs of the same cluster name: select.clusterID chooses among them", len(others))
+	}
+	switch {
+	case p.chosen.Verdict == snapshot.Failed:
+		text += "; it failed its restore test"
+	case p.chosen.Verdict == "" && verified != "":
+		text += "; it has had no restore test, and the newest that passed one is " + verified
+	}
+	if p.failed > 0 {
+		text += fmt.Sprintf("; %d failed their restore tests and do not count", p.failed)
+	}
+	if p.future > 0 {
+		text += fmt.Sprintf("; %d have a time in the future", p.future)
+	}
+	if n := len(p.unreadable); n > 0 {
+		text += fmt.Sprintf("; %d manifests cannot be read and do not count, the newest is that of %s", n, p.unreadable[0])
+	}
+	return text
+}
