@@ -10,8 +10,14 @@ type (
 // Rules are asked in order, and the first that returns a step wins. The order is part of the contract: what must not go
 // on while something else is wrong stands after it. A heading occurs again where the order demands it.
 var Rules = []group{
-	{Name: "gates", Purpose: "While one of these holds, no member is touched.", Rules: []rule{
+	{Name: "gates", Purpose: "What is being deleted is not touched.", Rules: []rule{
 		{Name: "deleting", Decide: deleting},
+	}},
+	{Name: "protection", Purpose: "What protects data and needs no healthy cluster is done in every state.", Rules: []rule{
+		{Name: "setRetention", Decide: setRetention},
+		{Name: "renewCertificates", Decide: renewCertificates},
+	}},
+	{Name: "gates", Purpose: "While one of these holds, no member is touched.", Rules: []rule{
 		{Name: "paused", Decide: paused},
 		{Name: "hibernate", Decide: hibernate},
 		{Name: "refuseTLSChange", Decide: refuseTLSChange},
@@ -27,7 +33,6 @@ var Rules = []group{
 	}},
 	{Name: "surroundings", Purpose: "Objects around the members are kept current while the members run.", Rules: []rule{
 		{Name: "loadCertificates", Decide: loadCertificates},
-		{Name: "setRetention", Decide: setRetention},
 		{Name: "applyBudget", Decide: applyBudget},
 	}},
 	{Name: "start", Purpose: "Members that should run do run, with their data.", Rules: []rule{

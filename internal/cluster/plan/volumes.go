@@ -26,11 +26,16 @@ func (step KeepVolume) describe(State) planning.Description {
 	return d
 }
 
-// setRetention writes down at every volume what becomes of it when the EtcdCluster is deleted: then it is too late.
+// setRetention writes down at every volume what becomes of it when the EtcdCluster is deleted: then it is too late. While
+// the operator is paused, it only keeps volumes: to give one up can wait.
 func setRetention(s State) Step {
+	keep := s.Spec.RetainsVolumes()
+	if (s.Spec.Paused && !keep) || foreignMembers(s) != nil {
+		return nil
+	}
 	for _, m := range s.Members {
-		if m.Volume == VolumePresent && m.VolumeKept != s.Spec.RetainsVolumes() {
-			return KeepVolume{Name: m.Name, Keep: s.Spec.RetainsVolumes()}
+		if m.Volume == VolumePresent && m.VolumeKept != keep {
+			return KeepVolume{Name: m.Name, Keep: keep}
 		}
 	}
 	return nil
