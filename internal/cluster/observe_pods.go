@@ -76,7 +76,7 @@ func volumeOf(volume *corev1.PersistentVolumeClaim) plan.VolumeState {
 }
 
 func observePod(m *plan.Member, pod *corev1.Pod, now time.Time) {
-	m.InService = pod.Labels[labelVoter] == "true"
+	m.InService, m.PodCreated = pod.Labels[labelVoter] == "true", pod.CreationTimestamp.Time
 	m.Start = plan.Start(pod.Annotations[annotationStart])
 	m.Trust, m.Loaded = pod.Annotations[annotationTrust], pod.Annotations[annotationLoaded]
 	for _, c := range pod.Spec.Containers {

@@ -16,6 +16,12 @@ var update = flag.Bool("update", false, "write the table of ARCHITECTURE.md anew
 
 func due(c *Certificates) { c.CA.Exists, c.Due = true, "it runs out" }
 
+// small: a volume is smaller than the spec asks for.
+func small(s *State) {
+	volumesOf("16Gi")(s)
+	holds(8, 8)(&s.Members[0])
+}
+
 // protecting are the rules that protect data, and two that only keep the surroundings current. Each has a change of a
 // state after which the rule must act, and the step that it then returns.
 var protecting = []struct {
@@ -26,6 +32,7 @@ var protecting = []struct {
 	returns Step
 }{
 	{"volumes are kept", "setRetention", true, retained, KeepVolume{}},
+	{"volumes grow", "requestGrowth", true, small, ResizeVolume{}},
 	{"certificates are renewed", "renewCertificates", true, func(s *State) { managed(s); due(&s.Certificates) }, WriteCertificates{}},
 	{"Services are corrected", "applyServices", false, func(s *State) { s.Services.HeadlessCurrent = false }, ApplyServices{}},
 	{"drains are bounded", "applyBudget", false, func(s *State) { s.Budget.MinAvailable++ }, ApplyBudget{}},

@@ -15,6 +15,7 @@ var Rules = []group{
 	}},
 	{Name: "protection", Purpose: "What protects data and needs no healthy cluster is done in every state.", Rules: []rule{
 		{Name: "setRetention", Decide: setRetention},
+		{Name: "requestGrowth", Decide: requestGrowth},
 		{Name: "renewCertificates", Decide: renewCertificates},
 	}},
 	{Name: "gates", Purpose: "While one of these holds, no member is touched.", Rules: []rule{
@@ -37,6 +38,7 @@ var Rules = []group{
 	}},
 	{Name: "start", Purpose: "Members that should run do run, with their data.", Rules: []rule{
 		{Name: "recreateBlocked", Decide: recreateBlocked},
+		{Name: "restartForFileSystem", Decide: restartForFileSystem},
 		{Name: "removeFailedSeed", Decide: removeFailedSeed},
 		{Name: "startMember", Decide: startMember},
 	}},
@@ -89,12 +91,13 @@ var Rules = []group{
 	{Name: "advice", Purpose: "The cluster is well, and a person should know why certificates are not renewed.", Rules: []rule{
 		{Name: "unissuedCertificates", Decide: unissuedCertificates},
 	}},
-	{Name: "shape", Purpose: "Volumes are as large as the spec asks for.", Rules: []rule{
+	{Name: "shape", Purpose: "Volumes have become as large as the spec asks for.", Rules: []rule{
 		{Name: "growVolumes", Decide: growVolumes},
 	}},
 	{Name: "advice", Purpose: "The cluster is well, and a person should correct something.", Rules: []rule{
 		{Name: "outOfSpace", Decide: outOfSpace},
 		{Name: "invalidSchedule", Decide: invalidSchedule},
+		{Name: "warnOfFullVolumes", Decide: warnOfFullVolumes},
 	}},
 }
 

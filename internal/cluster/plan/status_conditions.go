@@ -37,7 +37,8 @@ func setConditions(status *v1beta2.EtcdClusterStatus, s State, step Step, actErr
 	_, idle := step.(Idle)
 	_, done := step.(Done)
 	_, atRest := step.(Hibernating)
-	done = done || atRest                       // as the spec asks
+	_, warns := step.(VolumeMayFill)
+	done = done || atRest || warns              // as the spec asks
 	sleep, asleep := hibernate(s).(Hibernating) // also while a volume of a cluster that hibernates is protected
 	if actErr != nil {
 		reason, message, done = v1beta2.ReasonReconcileError, actErr.Error(), false
