@@ -51,6 +51,8 @@ type Member struct {
 	// when it does not.
 	FileSystemPendingSince time.Time
 	Pod                    PodState
+	// StartupBudget is how long the Pod's etcd may take to start; zero unless it is still starting.
+	StartupBudget time.Duration
 	// PodCreated is when the Pod was made.
 	PodCreated time.Time
 	// PodReady is the Pod's Ready condition.
