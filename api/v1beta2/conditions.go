@@ -96,6 +96,8 @@ const (
 	ReasonResizingVolume = "ResizingVolume"
 	// ReasonVolumeCannotGrow means that the StorageClass or its driver refuses to grow a volume.
 	ReasonVolumeCannotGrow = "VolumeCannotGrow"
+	// ReasonVolumeMayFill means that the cluster is ready, and a member's volume can become full.
+	ReasonVolumeMayFill = "VolumeMayFill"
 	// ReasonNoSpace means that a member has used up its space quota, so etcd refuses writes.
 	ReasonNoSpace = "NoSpace"
 	// ReasonDefragmenting means that a member is being defragmented. It does not answer until that is done.

@@ -75,7 +75,8 @@ type EtcdClusterSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.size() == 0 || self.matches('^v?(0|[1-9][0-9]*)[.](0|[1-9][0-9]*)[.](0|[1-9][0-9]*)(-[0-9A-Za-z.-]+)?$')",message="version must be three numbers in quotes: write for example \"3.6.16\""
 	Version string `json:"version,omitempty"`
 	// Stops the operator from changing this cluster. Members keep serving, but the operator does not replace a lost
-	// one. Deleting the EtcdCluster still works. Default: false.
+	// one. It still keeps and grows volumes as the spec asks, and renews certificates. Deleting the EtcdCluster still
+	// works. Default: false.
 	// +optional
 	Paused bool `json:"paused,omitempty"`
 	// Stops all members and keeps their volumes, the cluster ID and the Services. Set it to false to start the same

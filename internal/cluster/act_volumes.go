@@ -7,12 +7,14 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
 // actOnVolumes does the steps that create, change or delete volumes of members.
@@ -62,5 +64,9 @@ func (r *Reconciler) keepVolume(ctx context.Context, v *view, step plan.KeepVolu
 func (r *Reconciler) resizeVolume(ctx context.Context, v *view, step plan.ResizeVolume) error {
 	volume := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: v.Namespace, Name: step.Name}}
 	patch := fmt.Appendf(nil, `{"spec":{"resources":{"requests":{"storage":%q}}}}`, step.Size)
-	return wrap("grow", volume, r.Client.Patch(ctx, volume, client.RawPatch("application/merge-patch+json", patch)))
+	err := r.Client.Patch(ctx, volume, client.RawPatch("application/merge-patch+json", patch))
+	if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) {
+		r.refusals.note(client.ObjectKey{Namespace: v.Namespace, Name: step.Name}, step.Size, planning.Shorten(err.Error(), 300), v.Now)
+	}
+	return wrap("grow", volume, client.IgnoreNotFound(err))
 }

@@ -57,6 +57,7 @@ type Reconciler struct {
 	// SeedImage is the image of restore-operator, which restores the first member of a restored cluster.
 	SeedImage string
 	metrics   *metrics
+	refusals  refusals
 }
 
 // Options of the controller.

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -76,7 +77,7 @@ func volumeOf(volume *corev1.PersistentVolumeClaim) plan.VolumeState {
 }
 
 func observePod(m *plan.Member, pod *corev1.Pod, now time.Time) {
-	m.InService = pod.Labels[labelVoter] == "true"
+	m.InService, m.PodCreated = pod.Labels[labelVoter] == "true", pod.CreationTimestamp.Time
 	m.Start = plan.Start(pod.Annotations[annotationStart])
 	m.Trust, m.Loaded = pod.Annotations[annotationTrust], pod.Annotations[annotationLoaded]
 	for _, c := range pod.Spec.Containers {
@@ -100,11 +101,25 @@ func observePod(m *plan.Member, pod *corev1.Pod, now time.Time) {
 		// before the volumes are unmounted and the object goes.
 		m.Stopped = pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
 	}
+	m.StartupBudget = startupBudget(pod)
 	m.Seed = seedOf(pod)
 	m.Pod, m.PodReason, m.PodMessage = plan.PodStateOf(pod, now)
 	for _, c := range pod.Status.ContainerStatuses {
 		m.Corrupt = m.Corrupt || (c.Name == plan.EtcdContainer && m.Pod == plan.PodBlocked && plan.SaysCorrupt(c))
 	}
+}
+
+// startupBudget is how long the startup probe of etcd lets it take, while that probe has not succeeded; 0 afterwards.
+func startupBudget(pod *corev1.Pod) time.Duration {
+	starting := slices.ContainsFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
+		return c.Name == plan.EtcdContainer && c.State.Running != nil && !ptr.Deref(c.Started, true)
+	})
+	for _, c := range pod.Spec.Containers {
+		if starting && c.Name == plan.EtcdContainer && c.StartupProbe != nil {
+			return time.Duration(c.StartupProbe.FailureThreshold*c.StartupProbe.PeriodSeconds) * time.Second
+		}
+	}
+	return 0
 }
 
 // seedOf reads how the init container that restores a snapshot fares.

@@ -34,6 +34,11 @@ func observeVolume(m *plan.Member, volume *corev1.PersistentVolumeClaim) {
 	if state := volume.Status.AllocatedResourceStatuses[corev1.ResourceStorage]; state == corev1.PersistentVolumeClaimControllerResizeInfeasible || state == corev1.PersistentVolumeClaimNodeResizeInfeasible {
 		m.VolumeProblem = string(state)
 	}
+	for _, c := range volume.Status.Conditions {
+		if c.Type == corev1.PersistentVolumeClaimFileSystemResizePending && c.Status == corev1.ConditionTrue {
+			m.FileSystemPendingSince = c.LastTransitionTime.Time
+		}
+	}
 }
 
 // observeExpansion looks, where a volume has to grow, whether its StorageClass lets it. Without the right to look it
@@ -41,7 +46,9 @@ func observeVolume(m *plan.Member, volume *corev1.PersistentVolumeClaim) {
 func (r *Reconciler) observeExpansion(ctx context.Context, v *view) error {
 	want := v.StorageRequest()
 	grows := false
-	for _, m := range v.Current() {
+	for i := range v.Members {
+		m := &v.Members[i]
+		m.VolumeRefused = r.refusals.of(client.ObjectKey{Namespace: v.Namespace, Name: m.Name}, want.String(), v.Now)
 		grows = grows || (m.VolumeSize > 0 && m.VolumeSize < want.Value())
 	}
 	if !grows {

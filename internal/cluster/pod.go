@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -115,7 +116,7 @@ func podAnnotations(s plan.State, m plan.CreateMember) map[string]string {
 
 func etcdContainer(s plan.State, m plan.CreateMember) corev1.Container {
 	policy := s.PodPolicy()
-	liveness, readiness := probes(s.VersionFor(m.Incarnation))
+	startup, liveness, readiness := probes(s, m.Incarnation)
 	return corev1.Container{
 		Name:      plan.EtcdContainer,
 		Image:     s.ImageFor(m.Incarnation),
@@ -128,6 +129,7 @@ func etcdContainer(s plan.State, m plan.CreateMember) corev1.Container {
 			{Name: "metrics", ContainerPort: v1beta2.MetricsPort},
 		},
 		VolumeMounts:    append([]corev1.VolumeMount{{Name: dataVolume, MountPath: dataMount}}, tlsMounts(s)...),
+		StartupProbe:    startup,
 		LivenessProbe:   liveness,
 		ReadinessProbe:  readiness,
 		SecurityContext: containerSecurity(),
@@ -141,12 +143,14 @@ func etcdContainer(s plan.State, m plan.CreateMember) corev1.Container {
 // /livez is there since 3.6, /health?serializable=true since 3.5. A member whose space is used up serves reads and
 // deletions, which is the way out: it is neither restarted nor taken from the clients for that. 3.4 is never asked for
 // /health: it writes each such question into its raft log, as a request of the v2 API, over which 3.6 panics.
-func probes(v string) (liveness, readiness *corev1.Probe) {
+// A member that reads its database when it starts, or is defragmented, answers nobody: how long it may is for the plan to say.
+// Probes are no part of what a Pod is made for: Pods with other ones run on.
+func probes(s plan.State, incarnation int32) (startup, liveness, readiness *corev1.Probe) {
 	get := func(path string) corev1.ProbeHandler {
 		return corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path, Port: intstr.FromInt32(v1beta2.MetricsPort)}}
 	}
 	live, ready := corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(v1beta2.PeerPort)}}, get("/health?exclude=NOSPACE")
-	parsed, err := version.ParseSemantic(v)
+	parsed, err := version.ParseSemantic(s.VersionFor(incarnation))
 	switch {
 	case err == nil && parsed.AtLeast(version.MustParseSemantic("3.6.0")):
 		live, ready = get("/livez"), get("/readyz")
@@ -155,8 +159,15 @@ func probes(v string) (liveness, readiness *corev1.Probe) {
 	case err == nil:
 		ready = get("/metrics")
 	}
-	return &corev1.Probe{ProbeHandler: live, InitialDelaySeconds: 10, PeriodSeconds: 10, TimeoutSeconds: 10, FailureThreshold: 6},
+	const everySecond, everyTen = 1, 10
+	return &corev1.Probe{ProbeHandler: live, PeriodSeconds: everySecond, TimeoutSeconds: 3, FailureThreshold: failures(s.StartupBudget(), everySecond)},
+		&corev1.Probe{ProbeHandler: live, PeriodSeconds: everyTen, TimeoutSeconds: 10, FailureThreshold: failures(s.LivenessBudget(), everyTen)},
 		&corev1.Probe{ProbeHandler: ready, PeriodSeconds: 1, TimeoutSeconds: 3, FailureThreshold: 3}
+}
+
+// failures are how many probes may fail within a time.
+func failures(budget time.Duration, period int32) int32 {
+	return int32(budget/time.Second)/period + 1
 }
 
 func podSecurity(policy v1beta2.PodPolicy) *corev1.PodSecurityContext {

@@ -14,7 +14,7 @@ func paused(s State) Step {
 	if !s.Spec.Paused {
 		return nil
 	}
-	return Idle{Reason: v1beta2.ReasonPaused, Message: "spec.paused is true, so the operator changes nothing. Set it to false to resume."}
+	return Idle{Reason: v1beta2.ReasonPaused, Message: "spec.paused is true, so the operator changes nothing but what protects data: it keeps and grows volumes, and renews certificates. Set it to false to resume all else."}
 }
 
 // missingSecrets: without them Pods would hang and members could not be asked.

@@ -27,6 +27,8 @@ func waitUntilHealthy(s State) Step {
 		case m.Serving && m.Pod == PodRunning && m.PodReady:
 		case s.unreadyFor(m, startGrace):
 			return Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + m.Name + " has not been serving for more than " + startGrace.String() + ": " + m.cause() + ". " + s.impact() + " Read the log of its Pod. Delete the Pod to restart the member.", Stalled: true}
+		case m.StartupBudget > 0:
+			return Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + m.Name + " is starting: it reads its database. It may take up to " + m.StartupBudget.String() + " for that."}
 		case m.Pod == PodStarting:
 			return Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + m.Name + " is starting."}
 		default:

@@ -36,6 +36,9 @@ func TestPlanHibernate(t *testing.T) {
 			state(formed, members(1), hibernating, with(0, pod(PodDeleting), func(m *Member) { m.GoneBy = noon.Add(-time.Hour) })),
 			Wait{Reason: v1beta2.ReasonPodFailing, Message: stillRuns(nameOf(0)), Stalled: true},
 		},
+		"keeps the volumes of a cluster that hibernates when it is deleted": {
+			state(append(sleeping, retained)...), KeepVolume{Name: nameOf(0), Keep: true},
+		},
 		"is asleep, and has lost no quorum": {state(sleeping...), asleep},
 		"sleeps without its Secrets": {
 			state(append(sleeping, func(s *State) { s.SecretProblem = "Secret tls is not there" })...), asleep,

@@ -45,7 +45,16 @@ type Member struct {
 	// VolumeFixed: its StorageClass does not let it grow. VolumeProblem is what keeps it from growing all the same.
 	VolumeFixed   bool
 	VolumeProblem string
-	Pod           PodState
+	// VolumeRefused is why Kubernetes refused to let it grow to what the spec asks for; empty when it did not lately.
+	VolumeRefused string
+	// FileSystemPendingSince is since when a volume that has grown waits for a Pod to grow the file system on it; zero
+	// when it does not.
+	FileSystemPendingSince time.Time
+	Pod                    PodState
+	// StartupBudget is how long the Pod's etcd may take to start; zero unless it is still starting.
+	StartupBudget time.Duration
+	// PodCreated is when the Pod was made.
+	PodCreated time.Time
 	// PodReady is the Pod's Ready condition.
 	PodReady bool
 	// UnreadySince is when that condition went false, or when the Pod was made if it was never true; zero while ready.

@@ -11,6 +11,9 @@ const consent = "Recover the lost volumes, or set spec.recovery.quorumLoss to Fo
 
 const isDead = "it has not served for 5m"
 
+// loading: the startup probe of its Pod still runs, and has ten minutes.
+func loading(m *Member) { m.StartupBudget = 10 * time.Minute }
+
 func TestPlanHeal(t *testing.T) {
 	planTests{
 		"starts a member on its volume when its Pod is gone": {
@@ -100,6 +103,17 @@ func TestPlanHeal(t *testing.T) {
 		},
 		"replaces a member that hangs for long": {
 			state(formed, members(3), with(1, pod(PodRunning), unreadyFor(time.Hour))), RemoveMember{ID: 2, Name: nameOf(1), Cause: isDead},
+		},
+		"does not replace a member that still reads a large database": {
+			state(formed, members(3), with(1, pod(PodRunning), unreadyFor(10*time.Minute), loading)),
+			Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(1) + " is starting: it reads its database. It may take up to 10m0s for that."},
+		},
+		"replaces a member that takes longer to start than it may": {
+			state(formed, members(3), with(1, pod(PodRunning), unreadyFor(16*time.Minute), loading)), RemoveMember{ID: 2, Name: nameOf(1), Cause: isDead},
+		},
+		"waits for members that still read their databases, and does not call quorum lost": {
+			state(formed, members(3), noQuorum, with(0, silent, unreadyFor(10*time.Minute), loading), with(1, silent, unreadyFor(10*time.Minute)), with(2, silent, unreadyFor(10*time.Minute))),
+			Wait{Reason: v1beta2.ReasonMemberDown, Message: "Quorum does not answer. Members that hold data are running or starting: " + nameOf(0) + "; " + nameOf(1) + "; " + nameOf(2)},
 		},
 		"replaces a member that keeps ending for long": {
 			state(formed, members(3), with(1, blockedBy(v1beta2.ReasonPodFailing), unreadyFor(time.Hour))), RemoveMember{ID: 2, Name: nameOf(1), Cause: isDead},

@@ -26,6 +26,8 @@ func (tests planTests) run(t *testing.T) {
 	}
 }
 
+const pausedMessage = "spec.paused is true, so the operator changes nothing but what protects data: it keeps and grows volumes, and renews certificates. Set it to false to resume all else."
+
 func TestPlanGeneral(t *testing.T) {
 	planTests{
 		"is done when the cluster is as asked for": {
@@ -37,7 +39,20 @@ func TestPlanGeneral(t *testing.T) {
 		},
 		"does nothing while paused": {
 			state(formed, members(3), with(0, gone), func(s *State) { s.Spec.Paused = true }),
-			Idle{Reason: v1beta2.ReasonPaused, Message: "spec.paused is true, so the operator changes nothing. Set it to false to resume."},
+			Idle{Reason: v1beta2.ReasonPaused, Message: pausedMessage},
+		},
+		"keeps the volumes of a paused cluster when it is deleted": {
+			state(formed, members(3), retained, func(s *State) { s.Spec.Paused = true }), KeepVolume{Name: nameOf(0), Keep: true},
+		},
+		"gives no volume up while paused": {
+			state(formed, members(3), with(0, kept), func(s *State) { s.Spec.Paused = true }),
+			Idle{Reason: v1beta2.ReasonPaused, Message: pausedMessage},
+		},
+		"keeps the volumes of a cluster whose Secret is missing when it is deleted": {
+			state(formed, members(3), retained, func(s *State) { s.SecretProblem = "Secret tls is not there" }), KeepVolume{Name: nameOf(0), Keep: true},
+		},
+		"renews the certificates of a paused cluster before they run out": {
+			state(formed, members(3), managed, certs(due), func(s *State) { s.Spec.Paused = true }), WriteCertificates{Cause: "it runs out"},
 		},
 		"names the Secret that is missing": {
 			state(func(s *State) { s.SecretProblem = "Secret tls does not exist." }),
@@ -71,13 +86,17 @@ func TestPlanGeneral(t *testing.T) {
 func TestPlanOrder(t *testing.T) {
 	pairs := []struct{ first, second, because string }{
 		{"deleting", "paused", "deletion works while paused"},
+		{"deleting", "setRetention", "a volume that is being deleted with its cluster is not taken back"},
+		{"setRetention", "paused", "a cluster that is paused may be deleted"},
+		{"setRetention", "hibernate", "a cluster that hibernates may be deleted"},
+		{"setRetention", "missingSecrets", "a cluster whose Secrets are missing may be deleted"},
+		{"renewCertificates", "paused", "certificates run out while the operator is paused"},
 		{"paused", "hibernate", "paused means hands off"},
 		{"hibernate", "missingSecrets", "nobody has to be asked to be stopped"},
 		{"hibernate", "startMember", "what hibernates is not started"},
 		{"hibernate", "waitForQuorum", "that all members are gone on purpose is no loss of quorum"},
 		{"hibernate", "restore", "a cluster that hibernates takes up no restore"},
 		{"setRetention", "waitForQuorum", "a cluster may be deleted while it is not well"},
-		{"foreignMembers", "setRetention", "nothing of somebody else's is touched"},
 		{"rollMembers", "outOfSpace", "a larger quota comes with a roll"},
 		{"waitUntilHealthy", "reclaimSpace", "a member that is defragmented answers nobody, so all others have to"},
 		{"scaleUp", "reclaimSpace", "a member that is to take the place of another comes first"},
@@ -87,6 +106,11 @@ func TestPlanOrder(t *testing.T) {
 		{"defragment", "growVolumes", "a volume that cannot grow holds nothing else up"},
 		{"outOfSpace", "invalidSchedule", "that etcd refuses writes is worse than that it is not tidied up"},
 		{"completeRestore", "growVolumes", "a volume that cannot grow holds nothing else up"},
+		{"requestGrowth", "paused", "volumes fill while the operator is paused"},
+		{"requestGrowth", "hibernate", "a cluster that hibernates may wake up with larger volumes"},
+		{"requestGrowth", "waitForQuorum", "members whose volumes are full have no quorum until these grow"},
+		{"restartForFileSystem", "waitForQuorum", "a file system that waits for a Pod may be why there is no quorum"},
+		{"invalidSchedule", "warnOfFullVolumes", "what keeps the cluster from being ready comes before advice"},
 		{"paused", "missingSecrets", "paused means hands off, whatever is wrong"},
 		{"paused", "refuseTLSChange", "paused means hands off, whatever is wrong"},
 		{"refuseTLSChange", "issueCertificates", "no certificates are made for members that may not use them"},

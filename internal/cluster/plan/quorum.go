@@ -70,7 +70,8 @@ func (s State) membersHaveHadTheirTime(holders []Member) bool {
 	return true
 }
 
-// unreadyFor says whether a member's Pod has been there and not ready for longer than grace.
+// unreadyFor says whether a member's Pod has been there and not ready for longer than grace. A member that still reads its
+// database may take its startup budget, too.
 func (s State) unreadyFor(m Member, grace time.Duration) bool {
-	return m.Pod != PodNone && !m.UnreadySince.IsZero() && s.Now.Sub(m.UnreadySince) > grace
+	return m.Pod != PodNone && !m.UnreadySince.IsZero() && s.Now.Sub(m.UnreadySince) > grace+m.StartupBudget
 }

@@ -10,8 +10,15 @@ type (
 // Rules are asked in order, and the first that returns a step wins. The order is part of the contract: a rule that
 // must wait for another one stands after it. A heading occurs again if the order demands it.
 var Rules = []group{
-	{Name: "gates", Purpose: "While one of these holds, no member is touched.", Rules: []rule{
+	{Name: "gates", Purpose: "What is being deleted is not touched.", Rules: []rule{
 		{Name: "deleting", Decide: deleting},
+	}},
+	{Name: "protection", Purpose: "What protects data and needs no healthy cluster is done in every state.", Rules: []rule{
+		{Name: "setRetention", Decide: setRetention},
+		{Name: "requestGrowth", Decide: requestGrowth},
+		{Name: "renewCertificates", Decide: renewCertificates},
+	}},
+	{Name: "gates", Purpose: "While one of these holds, no member is touched.", Rules: []rule{
 		{Name: "paused", Decide: paused},
 		{Name: "hibernate", Decide: hibernate},
 		{Name: "refuseTLSChange", Decide: refuseTLSChange},
@@ -27,11 +34,11 @@ var Rules = []group{
 	}},
 	{Name: "surroundings", Purpose: "Objects around the members are kept current while the members run.", Rules: []rule{
 		{Name: "loadCertificates", Decide: loadCertificates},
-		{Name: "setRetention", Decide: setRetention},
 		{Name: "applyBudget", Decide: applyBudget},
 	}},
 	{Name: "start", Purpose: "Members that should run do run, with their data.", Rules: []rule{
 		{Name: "recreateBlocked", Decide: recreateBlocked},
+		{Name: "restartForFileSystem", Decide: restartForFileSystem},
 		{Name: "removeFailedSeed", Decide: removeFailedSeed},
 		{Name: "startMember", Decide: startMember},
 	}},
@@ -84,12 +91,13 @@ var Rules = []group{
 	{Name: "advice", Purpose: "The cluster is healthy, and a person should know why certificates are not renewed.", Rules: []rule{
 		{Name: "unissuedCertificates", Decide: unissuedCertificates},
 	}},
-	{Name: "shape", Purpose: "Volumes are as large as the spec asks for.", Rules: []rule{
+	{Name: "shape", Purpose: "Volumes have become as large as the spec asks for.", Rules: []rule{
 		{Name: "growVolumes", Decide: growVolumes},
 	}},
 	{Name: "advice", Purpose: "The cluster is healthy, and a person should correct something.", Rules: []rule{
 		{Name: "outOfSpace", Decide: outOfSpace},
 		{Name: "invalidSchedule", Decide: invalidSchedule},
+		{Name: "warnOfFullVolumes", Decide: warnOfFullVolumes},
 	}},
 }
 

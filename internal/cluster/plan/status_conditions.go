@@ -37,8 +37,10 @@ func setConditions(status *v1beta2.EtcdClusterStatus, s State, step Step, actErr
 	wait, waiting := step.(Wait)
 	_, idle := step.(Idle)
 	_, done := step.(Done)
-	_, asleep := step.(Hibernating)
-	done = done || asleep // as the spec asks
+	_, atRest := step.(Hibernating)
+	_, warns := step.(VolumeMayFill)
+	done = done || atRest || warns              // as the spec asks
+	sleep, asleep := hibernate(s).(Hibernating) // also while a volume of a cluster that hibernates is protected
 	if actErr != nil {
 		reason, message, done = v1beta2.ReasonReconcileError, actErr.Error(), false
 	}
@@ -47,17 +49,18 @@ func setConditions(status *v1beta2.EtcdClusterStatus, s State, step Step, actErr
 	stalled := waiting && wait.Stalled && actErr == nil
 	set(v1beta2.ConditionStalled, stalled, reason, message)
 	available, whyNot := s.available()
-	if asleep {
-		whyNot = message
+	whyNotReason := unavailableReason(s, reason)
+	if asleep = asleep && !s.Deleting; asleep {
+		whyNotReason, whyNot = v1beta2.ReasonHibernated, sleep.Message
 	}
 	if available {
 		set(v1beta2.ConditionAvailable, true, v1beta2.ReasonReady, fmt.Sprintf("A quorum serves. Connect to %s:%d.", s.ClientService(), v1beta2.ClientPort))
 	} else {
-		set(v1beta2.ConditionAvailable, false, unavailableReason(s, reason), whyNot)
+		set(v1beta2.ConditionAvailable, false, whyNotReason, whyNot)
 	}
 	degraded, which := s.degraded()
 	if degraded && asleep {
-		set(v1beta2.ConditionDegraded, false, reason, message)
+		set(v1beta2.ConditionDegraded, false, v1beta2.ReasonHibernated, sleep.Message)
 	} else if degraded {
 		set(v1beta2.ConditionDegraded, true, v1beta2.ReasonMemberDown, which)
 	} else {

@@ -37,8 +37,11 @@ func Events(s State, step Step, actErr error, statusChanged bool) []planning.Eve
 		}
 		return []planning.Event{failed}
 	}
-	if _, waits := step.(Wait); waits && !statusChanged {
-		return nil
+	switch step.(type) {
+	case Wait, VolumeMayFill:
+		if !statusChanged {
+			return nil
+		}
 	}
 	return events
 }

@@ -2,6 +2,8 @@ package plan
 
 import (
 	"fmt"
+	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -26,11 +28,16 @@ func (step KeepVolume) describe(State) planning.Description {
 	return d
 }
 
-// setRetention writes down at every volume what becomes of it when the EtcdCluster is deleted: then it is too late.
+// setRetention writes down at every volume what becomes of it when the EtcdCluster is deleted: then it is too late. While
+// the operator is paused, it only keeps volumes: to give one up can wait.
 func setRetention(s State) Step {
+	keep := s.Spec.RetainsVolumes()
+	if (s.Spec.Paused && !keep) || foreignMembers(s) != nil {
+		return nil
+	}
 	for _, m := range s.Members {
-		if m.Volume == VolumePresent && m.VolumeKept != s.Spec.RetainsVolumes() {
-			return KeepVolume{Name: m.Name, Keep: s.Spec.RetainsVolumes()}
+		if m.Volume == VolumePresent && m.VolumeKept != keep {
+			return KeepVolume{Name: m.Name, Keep: keep}
 		}
 	}
 	return nil
@@ -48,41 +55,71 @@ func (s State) StorageRequest() resource.Quantity {
 	return defaultStorage
 }
 
-// growVolumes grows one volume after the other, while the cluster is well. A volume that holds more than asked for is
-// as good: volumes cannot shrink. One that was asked for more than its driver has may be asked for less, as long as
-// that is more than it holds: Kubernetes allows no other way back.
+// requestGrowth asks for volumes of the size that the spec asks for. It needs no healthy cluster: members whose volumes are
+// full cannot start, and larger volumes are their way out. Volumes of members that serve grow one after the other, so that
+// a size that the driver does not have is asked for once. A volume that was asked for more than its driver has may be asked
+// for less, as long as that is more than it holds: Kubernetes allows no other way back.
+func requestGrowth(s State) Step {
+	if foreignMembers(s) != nil {
+		return nil
+	}
+	want := s.StorageRequest()
+	kept := s.where(s.keepsVolume)
+	growing := slices.ContainsFunc(kept, func(m Member) bool { return m.VolumeCapacity < m.VolumeSize && m.VolumeCapacity < want.Value() })
+	for _, m := range kept {
+		small := m.VolumeSize < want.Value() && !m.VolumeFixed
+		tooMuch := m.VolumeProblem != "" && m.VolumeSize > want.Value() && m.VolumeCapacity < want.Value()
+		serves := m.Serving || m.PodReady
+		if m.VolumeRefused == "" && (tooMuch || (small && !(serves && growing))) {
+			return ResizeVolume{Name: m.Name, Size: want.String()}
+		}
+	}
+	return nil
+}
+
+// keepsVolume says whether a member has a volume that its data stays on: it is bound, and its member was not removed.
+func (s State) keepsVolume(m Member) bool {
+	current := max(s.Incarnation, FirstIncarnation)
+	removed := s.MembershipKnown && m.Incarnation == s.Incarnation && !m.InMembership
+	return m.Volume == VolumePresent && m.VolumeSize > 0 && m.VolumeCapacity > 0 && m.Incarnation >= current && !removed
+}
+
+// growVolumes waits for volumes that were asked to grow, and says why one does not. A volume that holds more than asked for
+// is as good: volumes cannot shrink.
 func growVolumes(s State) Step {
 	want := s.StorageRequest()
-	var small *Member
 	for _, m := range s.Current() {
-		switch {
-		case m.Volume != VolumePresent || m.VolumeSize == 0:
-		case m.VolumeSize < want.Value():
-			if small == nil {
-				small = &m
-			}
-		case m.VolumeCapacity == 0 || m.VolumeCapacity >= want.Value():
-		case m.VolumeProblem != "" && m.VolumeSize > want.Value():
-			return ResizeVolume{Name: m.Name, Size: want.String()}
-		case m.VolumeCapacity < m.VolumeSize:
+		if m.Volume == VolumePresent && m.VolumeCapacity > 0 && m.VolumeCapacity < min(m.VolumeSize, want.Value()) {
 			return s.awaitResize(m)
 		}
 	}
-	switch {
-	case small == nil:
-		return nil
-	case small.VolumeFixed:
-		return Wait{
-			Reason: v1beta2.ReasonVolumeCannotGrow,
-			Message: fmt.Sprintf("The StorageClass of volume %s does not allow it to grow to %s. The members continue to serve. "+
-				"If the driver can grow volumes, set allowVolumeExpansion in the class. The operator checks it every %s. "+
-				"Otherwise set spec.pod.persistentVolumeClaimSpec back.",
-				small.Name, want.String(), requeueSettled),
-			Stalled: true, Requeue: requeueSettled,
+	for _, m := range s.Current() {
+		if m.Volume == VolumePresent && m.VolumeSize > 0 && m.VolumeSize < want.Value() {
+			return s.cannotGrow(m, want.String())
 		}
 	}
-	return ResizeVolume{Name: small.Name, Size: want.String()}
+	return nil
 }
+
+// cannotGrow says why a volume was not asked to grow; nothing if it cannot be asked yet.
+func (s State) cannotGrow(m Member, want string) Step {
+	wait := Wait{Reason: v1beta2.ReasonVolumeCannotGrow, Stalled: true, Requeue: requeueSettled}
+	switch {
+	case m.VolumeFixed:
+		wait.Message = fmt.Sprintf("The StorageClass of volume %s does not allow it to grow to %s. The members continue to serve. "+
+			"If the driver can grow volumes, set allowVolumeExpansion in the class. The operator checks it every %s. "+
+			"Otherwise set spec.pod.persistentVolumeClaimSpec back.", m.Name, want, requeueSettled)
+	case m.VolumeRefused != "":
+		wait.Message = fmt.Sprintf("Kubernetes refuses to grow volume %s to %s: %s. The members keep the volumes that they have. Remove what refuses it, or set spec.pod.persistentVolumeClaimSpec back. The operator asks again every %s.",
+			m.Name, want, m.VolumeRefused, RefusalKept)
+	default:
+		return nil
+	}
+	return wait
+}
+
+// RefusalKept is how long the operator does not repeat a request for a larger volume that Kubernetes refused.
+const RefusalKept = 5 * time.Minute
 
 // ResizeVolume asks for a larger volume. Size is a quantity.
 type ResizeVolume struct{ Name, Size string }
@@ -113,7 +150,23 @@ func (s State) awaitResize(m Member) Step {
 			" The members continue to serve. To request less, take resources out of spec.pod.persistentVolumeClaimSpec first."
 		return Wait{Reason: v1beta2.ReasonVolumeCannotGrow, Message: message, Stalled: true, Requeue: requeueSettled}
 	}
+	if !m.FileSystemPendingSince.IsZero() {
+		message += " Its file system grows when its Pod restarts. Delete Pod " + m.Name + ": the operator restarts the member with its data."
+	}
 	return AwaitResize{Message: message}
+}
+
+// restartForFileSystem restarts a member that does not serve and whose file system grows only with the next Pod: the volume
+// may be full, and then no restart of the container helps. A Pod that is newer than the request is not restarted again.
+func restartForFileSystem(s State) Step {
+	for _, m := range s.Members {
+		pending := !m.FileSystemPendingSince.IsZero() && m.PodCreated.Before(m.FileSystemPendingSince)
+		stopped := !m.Serving && !m.Answers && !m.PodReady && (m.Pod == PodStarting || m.Pod == PodRunning || m.Pod == PodBlocked)
+		if pending && stopped && m.Volume == VolumePresent && s.Now.Sub(m.FileSystemPendingSince) > recreateGrace && s.unreadyFor(m, recreateGrace) {
+			return DeletePod{Name: m.Name, Reason: v1beta2.ReasonResizingVolume, Message: "it does not serve, and the file system of its larger volume grows when its Pod restarts"}
+		}
+	}
+	return nil
 }
 
 func bytesOf(n int64) string { return resource.NewQuantity(n, resource.BinarySI).String() }

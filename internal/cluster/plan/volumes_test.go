@@ -2,6 +2,7 @@ package plan
 
 import (
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -19,6 +20,15 @@ func volumesOf(size string) change {
 
 func holds(asked, capacity int64) func(*Member) {
 	return func(m *Member) { m.VolumeSize, m.VolumeCapacity = asked*gi, capacity*gi }
+}
+
+func refused(m *Member) { m.VolumeRefused = "exceeded quota" }
+
+// fileSystemPending: the volume has waited for a Pod for so long, and the Pod has been there for so long.
+func fileSystemPending(since, pod time.Duration) func(*Member) {
+	return func(m *Member) {
+		m.FileSystemPendingSince, m.PodCreated = noon.Add(-since), noon.Add(-pod)
+	}
 }
 
 func retained(s *State) {
@@ -71,9 +81,53 @@ func TestPlanVolumes(t *testing.T) {
 		"does not ask for less while the driver is at it": {
 			state(formed, members(1), size(1), volumesOf("12Gi"), with(0, holds(16, 8))), AwaitResize{Message: "Volume " + nameOf(0) + " is growing from 8Gi to 16Gi."},
 		},
-		"does not grow volumes of a cluster that is not well": {
+		"grows a volume while another member starts": {
 			state(formed, members(3), volumesOf("16Gi"), with(0, holds(8, 8)), with(1, pod(PodStarting))),
-			Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(1) + " is starting."},
+			ResizeVolume{Name: nameOf(0), Size: "16Gi"},
+		},
+		"grows the volumes of members that cannot start, without waiting for one after the other": {
+			state(formed, members(3), noQuorum, volumesOf("16Gi"), with(0, holds(16, 8), blockedBy(v1beta2.ReasonPodFailing)), with(1, holds(8, 8), blockedBy(v1beta2.ReasonPodFailing))),
+			ResizeVolume{Name: nameOf(1), Size: "16Gi"},
+		},
+		"grows a volume while paused": {
+			state(formed, members(3), volumesOf("16Gi"), with(0, holds(8, 8)), func(s *State) { s.Spec.Paused = true }),
+			ResizeVolume{Name: nameOf(0), Size: "16Gi"},
+		},
+		"does not ask for a volume to grow that is not bound yet": {
+			state(formed, members(3), volumesOf("16Gi"), with(0, holds(8, 0), pod(PodStarting))),
+			Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(0) + " is starting."},
+		},
+		"does not grow volumes of members that it did not make": {
+			state(members(3), servicesFor(0, ""), volumesOf("16Gi"), with(0, holds(8, 8))),
+			foreignMembers(state(members(3), servicesFor(0, ""))),
+		},
+		"heals a cluster whose larger volumes Kubernetes refuses": {
+			state(formed, members(3), volumesOf("16Gi"), with(0, holds(8, 8), refused), with(1, withoutPod)),
+			CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin},
+		},
+		"says what Kubernetes refuses": {
+			state(formed, members(1), size(1), volumesOf("16Gi"), with(0, holds(8, 8), refused)),
+			Wait{
+				Reason:  v1beta2.ReasonVolumeCannotGrow,
+				Message: "Kubernetes refuses to grow volume " + nameOf(0) + " to 16Gi: exceeded quota. The members keep the volumes that they have. Remove what refuses it, or set spec.pod.persistentVolumeClaimSpec back. The operator asks again every 5m0s.",
+				Stalled: true, Requeue: requeueSettled,
+			},
+		},
+		"restarts a member that cannot start until its file system grows with a new Pod": {
+			state(formed, members(3), noQuorum, volumesOf("16Gi"), with(0, holds(16, 8), blockedBy(v1beta2.ReasonPodFailing), unreadyFor(time.Hour), fileSystemPending(2*time.Minute, time.Hour))),
+			DeletePod{Name: nameOf(0), Reason: v1beta2.ReasonResizingVolume, Message: "it does not serve, and the file system of its larger volume grows when its Pod restarts"},
+		},
+		"does not restart it again and again": {
+			state(formed, members(3), volumesOf("16Gi"), with(0, holds(16, 8), blockedBy(v1beta2.ReasonPodFailing), unreadyFor(2*time.Minute), fileSystemPending(5*time.Minute, 2*time.Minute))),
+			Wait{Reason: v1beta2.ReasonPodFailing, Message: "member " + nameOf(0) + ": why", Stalled: true},
+		},
+		"warns that a volume can become full before the quota is reached": {
+			state(formed, members(1), size(1), volumesOf("3Gi"), with(0, holds(3, 3))),
+			VolumeMayFill{Name: nameOf(0), Message: "Volume " + nameOf(0) + " of 3Gi can become full before the database reaches its space quota of 2Gi: that needs about 3584Mi. A member whose volume is full cannot start. Raise spec.pod.persistentVolumeClaimSpec.resources.requests.storage, or lower ETCD_QUOTA_BACKEND_BYTES in spec.pod.etcdEnv."},
+		},
+		"warns of a volume that is nearly full": {
+			state(formed, members(1), size(1), volumesOf("8Gi"), with(0, holds(8, 8), func(m *Member) { m.DBSize, m.DBQuota = 7*gi+1, 16*gi })),
+			VolumeMayFill{Name: nameOf(0), Message: "Volume " + nameOf(0) + " of 8Gi is nearly full: the database has more than half of it, and the logs of etcd need about 1Gi. A member whose volume is full cannot start. Raise spec.pod.persistentVolumeClaimSpec.resources.requests.storage."},
 		},
 		"lets volumes outlive the EtcdCluster": {
 			state(formed, members(3), retained, with(0, kept)), KeepVolume{Name: nameOf(1), Keep: true},

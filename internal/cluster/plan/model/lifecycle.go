@@ -43,9 +43,26 @@ func (w *World) resizeVolume(step plan.ResizeVolume) error {
 	if size.Value() < v.size {
 		return fmt.Errorf("volume %s cannot shrink", v.name)
 	}
+	v.full = v.full && v.size == size.Value()
 	v.size = size.Value()
 	return nil
 }
+
+// FillVolumes fills the volumes of all members, which end and cannot start again until their volumes grow.
+func (w *World) FillVolumes() {
+	for i := range w.volumes {
+		w.volumes[i].full = true
+	}
+	for i := range w.pods {
+		if p := &w.pods[i]; p.state == plan.PodRunning {
+			p.state, p.reason, p.wrong = plan.PodBlocked, v1beta2.ReasonPodFailing, noSpaceLeft
+			w.unready(p)
+		}
+	}
+	w.elect()
+}
+
+const noSpaceLeft = "no space left on device"
 
 // checkSleep: a Pod is stopped for hibernation when that is asked for, and the leader after all others.
 func (w *World) checkSleep(l *life, p *pod) {

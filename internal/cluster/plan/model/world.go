@@ -101,6 +101,8 @@ type volume struct {
 	// kept: it outlives the EtcdCluster. size is in bytes.
 	kept bool
 	size int64
+	// full: nothing can be written to it until it grows.
+	full bool
 	data *data
 }
 

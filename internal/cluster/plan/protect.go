@@ -1,0 +1,19 @@
+package plan
+
+// The rules of the group "protection" run before every rule that waits, so that no pause, hibernation or outage keeps the
+// operator from protecting data. Each must be safe in every state: it stops no member, and needs no answer of etcd.
+
+// renewCertificates replaces certificates that run out, also while the cluster is paused or hibernates: members and clients
+// with expired certificates do not reach each other. All else about certificates is left to issueCertificates.
+func renewCertificates(s State) Step {
+	c := s.Certificates
+	switch {
+	case c.Due == "" || !s.Spec.TLS.Issued() || c.Foreign != "" || c.Missing || c.CA.Broken != "" || c.CA.ReplaceCause != "":
+		return nil
+	case s.Spec.TLS.Managed != nil && !c.CA.Exists, s.Spec.TLS.Managed == nil && !c.Requested:
+		return nil
+	case foreignMembers(s) != nil || refuseTLSChange(s) != nil:
+		return nil
+	}
+	return WriteCertificates{Cause: c.Due}
+}

@@ -1,0 +1,107 @@
+package plan
+
+import (
+	"flag"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+var update = flag.Bool("update", false, "write the table of ARCHITECTURE.md anew")
+
+func due(c *Certificates) { c.CA.Exists, c.Due = true, "it runs out" }
+
+// small: a volume is smaller than the spec asks for.
+func small(s *State) {
+	volumesOf("16Gi")(s)
+	holds(8, 8)(&s.Members[0])
+}
+
+// protecting are the rules that protect data, and two that only keep the surroundings current. Each has a change of a
+// state after which the rule must act, and the step that it then returns.
+var protecting = []struct {
+	what    string
+	rule    string
+	always  bool
+	calls   change
+	returns Step
+}{
+	{"volumes are kept", "setRetention", true, retained, KeepVolume{}},
+	{"volumes grow", "requestGrowth", true, small, ResizeVolume{}},
+	{"certificates are renewed", "renewCertificates", true, func(s *State) { managed(s); due(&s.Certificates) }, WriteCertificates{}},
+	{"Services are corrected", "applyServices", false, func(s *State) { s.Services.HeadlessCurrent = false }, ApplyServices{}},
+	{"drains are bounded", "applyBudget", false, func(s *State) { s.Budget.MinAvailable++ }, ApplyBudget{}},
+}
+
+// waitingStates are those in which the plan waits, or does nothing else.
+var waitingStates = []struct {
+	name    string
+	exempt  bool
+	changes []change
+}{
+	{"the EtcdCluster is being deleted", true, []change{formed, members(3), func(s *State) { s.Deleting = true }}},
+	{"the members are foreign", true, []change{members(3), servicesFor(0, "")}},
+	{"paused", false, []change{formed, members(3), func(s *State) { s.Spec.Paused = true }}},
+	{"hibernated", false, []change{formed, members(3), noQuorum, with(0, withoutPod), with(1, withoutPod), with(2, withoutPod), hibernating}},
+	{"a Secret is missing", false, []change{formed, members(3), func(s *State) { s.SecretProblem = "Secret tls is not there" }}},
+	{"the cluster has not formed", false, []change{initial(3), begun}},
+	{"no quorum answers", false, []change{formed, members(3), noQuorum}},
+	{"a member is starting", false, []change{formed, members(3), with(1, pod(PodStarting))}},
+	{"a member keeps ending", false, []change{formed, members(3), with(1, blockedBy(v1beta2.ReasonPodFailing))}},
+	{"a restore is under way", false, []change{formed, members(3), restored(v1beta2.RestoreSeeding), asked}},
+	{"a recovery is under way", false, []change{formed, members(3), noQuorum, with(1, gone), with(2, gone), consenting, forcing(0)}},
+}
+
+// TestWhatProtectsDataRunsInEveryState builds each state and looks whether each rule acts in it. What it finds is the table
+// in ARCHITECTURE.md: run the test with -update to write it.
+func TestWhatProtectsDataRunsInEveryState(t *testing.T) {
+	var table strings.Builder
+	table.WriteString("| state |")
+	for _, p := range protecting {
+		table.WriteString(" " + p.what + " |")
+	}
+	table.WriteString("\n|---|" + strings.Repeat("---|", len(protecting)) + "\n")
+	for _, w := range waitingStates {
+		table.WriteString("| " + w.name + " |")
+		for _, p := range protecting {
+			s := state(append(w.changes, p.calls)...)
+			acts := reflect.TypeOf(Plan(s)) == reflect.TypeOf(p.returns)
+			ofVolumes := strings.HasPrefix(p.what, "volumes")
+			if (p.always && !w.exempt && !acts) || (w.exempt && ofVolumes && acts) {
+				t.Errorf("%s: %s acts: %v; the step is %#v", w.name, p.rule, acts, Plan(s))
+			}
+			table.WriteString(map[bool]string{true: " yes |", false: " no |"}[acts])
+		}
+		table.WriteString("\n")
+	}
+	compareTable(t, "../../../ARCHITECTURE.md", table.String())
+}
+
+// compareTable holds the text between the markers of a document against a table, or writes it there.
+func compareTable(t *testing.T, path, table string) {
+	t.Helper()
+	const begin, end = "<!-- protection: begin -->\n", "<!-- protection: end -->"
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(text), begin)
+	have, after, ended := strings.Cut(rest, end)
+	if !found || !ended {
+		t.Fatalf("%s has no %q and %q", path, begin, end)
+	}
+	if *update {
+		if err := os.WriteFile(path, []byte(before+begin+table+end+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(table, have); diff != "" {
+		t.Errorf("%s (-want +got); run the test with -update:\n%s", path, diff)
+	}
+}

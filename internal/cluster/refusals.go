@@ -1,0 +1,46 @@
+package cluster
+
+import (
+	"sync"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+)
+
+// refusals remembers which larger volumes Kubernetes refused, so that the operator goes on with other work and does not
+// ask for the same again at once. After a restart of the operator it asks once more. The zero value is ready for use.
+type refusals struct {
+	mutex sync.Mutex
+	last  map[client.ObjectKey]refusal
+}
+
+type refusal struct {
+	size, why string
+	at        time.Time
+}
+
+func (r *refusals) note(volume client.ObjectKey, size, why string, now time.Time) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if r.last == nil {
+		r.last = map[client.ObjectKey]refusal{}
+	}
+	r.last[volume] = refusal{size: size, why: why, at: now}
+}
+
+// of returns why a volume of a size was refused; empty if it was not, or some time ago.
+func (r *refusals) of(volume client.ObjectKey, size string, now time.Time) string {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	last, ok := r.last[volume]
+	if ok && now.Sub(last.at) > plan.RefusalKept {
+		delete(r.last, volume)
+		return ""
+	}
+	if last.size != size {
+		return ""
+	}
+	return last.why
+}
