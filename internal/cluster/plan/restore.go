@@ -107,6 +107,9 @@ func seeding(s State) Step {
 	case seed.Revision < s.Request.Revision:
 		return FailRestore{Message: fmt.Sprintf("the seed holds revision %d and the snapshot %d; the cluster was not touched", seed.Revision, s.Request.Revision)}
 	}
+	if step := unstoppable(s); step != nil {
+		return step
+	}
 	return BeginSwitch{ClusterID: seed.ClusterID.String(), Revision: seed.Revision}
 }
 
@@ -166,6 +169,8 @@ func completeRestore(s State) Step {
 		switch {
 		case s.failedSeed(m):
 			return s.waitUntilGone(m, v1beta2.ReasonRestoring, "what is left of seed "+m.Name+" of a restore that failed is being removed")
+		case m.Incarnation < s.Incarnation && s.overdue(m):
+			return ForceDeletePod{Name: m.Name}
 		case m.Incarnation < s.Incarnation && m.Pod == PodDeleting:
 			return s.waitUntilGone(m, v1beta2.ReasonRestoring, "the Pod of "+m.Name+" is being deleted")
 		case m.Incarnation < s.Incarnation && growing:

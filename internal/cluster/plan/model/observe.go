@@ -78,6 +78,7 @@ func (w *World) observePod(p *pod, m *plan.Member) {
 	if p.state == plan.PodDeleting {
 		m.GoneBy = w.at(p.goneBy)
 	}
+	m.NodeSilent = p.stuck
 	if p.start == plan.StartSeed {
 		m.Seed = &plan.Seed{Failures: p.failures, Hopeless: p.hopeless, Message: "what the init container said"}
 	}
