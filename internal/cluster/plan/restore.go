@@ -62,6 +62,8 @@ func restore(s State) Step {
 		Message:         "restoring a seed beside the members that serve",
 		Incarnation:     last + 1,
 		ClusterIDBefore: s.ClusterID,
+		RevisionBefore:  s.highestRevision(),
+		RevisionBump:    s.bumpOf(*s.Request),
 	}}
 }
 
@@ -106,6 +108,8 @@ func seeding(s State) Step {
 		return Wait{Reason: v1beta2.ReasonRestoring, Message: "seed " + seed.Name + " is being restored; the members go on serving"}
 	case seed.Revision < s.Request.Revision:
 		return FailRestore{Message: fmt.Sprintf("the seed holds revision %d and the snapshot %d; the cluster was not touched", seed.Revision, s.Request.Revision)}
+	case s.Restore.RevisionBump > 0 && seed.Revision <= s.Restore.RevisionBefore:
+		return FailRestore{Message: fmt.Sprintf("the seed holds revision %d, and the cluster has had revision %d, so clients would read older revisions; the cluster was not touched", seed.Revision, s.Restore.RevisionBefore)}
 	}
 	if step := unstoppable(s); step != nil {
 		return step

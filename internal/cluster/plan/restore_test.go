@@ -142,6 +142,12 @@ func TestPlanRestoreSeeding(t *testing.T) {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, func(m *Member) { m.Revision = 41 })),
 			FailRestore{Message: "the seed holds revision 41 and the snapshot 42; the cluster was not touched"},
 		},
+		"gives up when the revision of the seed is not above what the cluster has had": {
+			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), func(s *State) {
+				s.Restore.RevisionBefore, s.Restore.RevisionBump = 1000000042, 1
+			}),
+			FailRestore{Message: "the seed holds revision 1000000042, and the cluster has had revision 1000000042, so clients would read older revisions; the cluster was not touched"},
+		},
 		"gives up when the seed's image is missing for long": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, blockedBy(v1beta2.ReasonImageUnavailable), unreadySince(6*time.Minute))),
 			FailRestore{Message: "seed " + seedName + " could not start for 5m0s: why; it is removed, and the cluster was not touched"},
@@ -320,7 +326,7 @@ func TestPlanRestoreGrowing(t *testing.T) {
 			state(size(1), formed, growing, askedAnother, knows, aSeed(serving, inSeedMembership), lostStatus),
 			BeginRestore{Restore: v1beta2.ClusterRestoreStatus{
 				Name: "again", UID: "uid-again", Step: v1beta2.RestoreSeeding, Message: "restoring a seed beside the members that serve",
-				Incarnation: 3, ClusterIDBefore: seedID,
+				Incarnation: 3, ClusterIDBefore: seedID, RevisionBefore: 1000000042,
 			}},
 		},
 		"keeps on the Service which EtcdRestore made the cluster while another is worked on": {
@@ -334,7 +340,7 @@ func TestPlanRestoreGrowing(t *testing.T) {
 			state(size(1), formed, growing, askedAnother, aSeed()),
 			BeginRestore{Restore: v1beta2.ClusterRestoreStatus{
 				Name: "again", UID: "uid-again", Step: v1beta2.RestoreSeeding, Message: "restoring a seed beside the members that serve",
-				Incarnation: 3, ClusterIDBefore: seedID,
+				Incarnation: 3, ClusterIDBefore: seedID, RevisionBefore: 1000000042,
 			}},
 		},
 	}.run(t)

@@ -41,7 +41,7 @@ func (w *World) observeRestores(s *plan.State) {
 		}
 		underWay := s.Restore != nil && s.Restore.UID == r.UID
 		if r.Verified && !r.Failed && (s.Request == nil || underWay) {
-			s.Request = &plan.RestoreRequest{Name: string(r.UID), UID: r.UID, Revision: r.Revision}
+			s.Request = &plan.RestoreRequest{Name: string(r.UID), UID: r.UID, Revision: r.Revision, RevisionBump: revisionBump}
 		}
 	}
 }
