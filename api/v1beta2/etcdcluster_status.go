@@ -196,4 +196,11 @@ type ClusterRestoreStatus struct {
 	// Revision of the restored cluster when its seed was verified.
 	// +optional
 	Revision int64 `json:"revision,omitempty"`
+	// Highest revision that the cluster is known to have had before the restore.
+	// +optional
+	RevisionBefore int64 `json:"revisionBefore,omitempty"`
+	// Number that the restore adds to the revision of the snapshot: spec.revisionBump of the EtcdRestore, and the
+	// distance from the snapshot to revisionBefore. It is 0 if spec.revisionBump is 0.
+	// +optional
+	RevisionBump int64 `json:"revisionBump,omitempty"`
 }

@@ -79,8 +79,9 @@ type EtcdRestoreSpec struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
-	// Number added to the revision of the snapshot. All revisions before the result are marked as compacted, so no
-	// watcher or cache can be ahead of the restored data. The value 0 turns both off. Default: 1000000000.
+	// Number added to the revision of the snapshot. If the cluster has had a higher revision than the snapshot, the
+	// difference is added too. All revisions before the result are marked as compacted, so no watcher or cache can be
+	// ahead of the restored data. The value 0 turns all of this off. Default: 1000000000.
 	// +optional
 	// +kubebuilder:default=1000000000
 	// +kubebuilder:validation:Minimum=0
@@ -146,7 +147,8 @@ type EtcdRestoreStatus struct {
 	// ID of the restored etcd cluster, 16 hex digits.
 	// +optional
 	ClusterID string `json:"clusterID,omitempty"`
-	// Revision of the restored cluster when its first member was verified: the snapshot's revision plus revisionBump.
+	// Revision of the restored cluster when its first member was verified: the snapshot's revision plus revisionBump, or
+	// more if the cluster had a higher revision.
 	// +optional
 	RestoredRevision int64 `json:"restoredRevision,omitempty"`
 	// Number of attempts to read the snapshot, including failed ones.

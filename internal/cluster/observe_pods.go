@@ -102,6 +102,7 @@ func observePod(m *plan.Member, pod *corev1.Pod, now time.Time) {
 		m.Stopped = pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
 	}
 	m.StartupBudget = startupBudget(pod)
+	m.NodeSilent = nodeSilent(pod)
 	m.Seed = seedOf(pod)
 	m.Pod, m.PodReason, m.PodMessage = plan.PodStateOf(pod, now)
 	for _, c := range pod.Status.ContainerStatuses {
@@ -120,6 +121,16 @@ func startupBudget(pod *corev1.Pod) time.Duration {
 		}
 	}
 	return 0
+}
+
+// nodeSilent returns whether the Pod's node does not answer. Kubernetes then makes the condition Ready False and leaves
+// ContainersReady as it is. A kubelet always writes both, and a member has no readiness gates.
+func nodeSilent(pod *corev1.Pod) bool {
+	conditions := map[corev1.PodConditionType]corev1.ConditionStatus{}
+	for _, c := range pod.Status.Conditions {
+		conditions[c.Type] = c.Status
+	}
+	return pod.Status.Phase == corev1.PodRunning && conditions[corev1.PodReady] == corev1.ConditionFalse && conditions[corev1.ContainersReady] == corev1.ConditionTrue
 }
 
 // seedOf reads how the init container that restores a snapshot fares.

@@ -278,6 +278,6 @@ func seedRequest(s plan.State, m plan.CreateMember) seed.Request {
 		Name:         m.Name,
 		PeerURL:      s.PeerURL(m.Name),
 		Token:        s.Token(m.Incarnation),
-		RevisionBump: s.Request.RevisionBump,
+		RevisionBump: s.SeedRevisionBump(),
 	}
 }

@@ -62,6 +62,8 @@ func restore(s State) Step {
 		Message:         "The operator is restoring a seed. The members continue to serve.",
 		Incarnation:     last + 1,
 		ClusterIDBefore: s.ClusterID,
+		RevisionBefore:  s.highestRevision(),
+		RevisionBump:    s.bumpOf(*s.Request),
 	}}
 }
 
@@ -106,6 +108,11 @@ func seeding(s State) Step {
 		return Wait{Reason: v1beta2.ReasonRestoring, Message: "Seed " + seed.Name + " is being restored. The members continue to serve."}
 	case seed.Revision < s.Request.Revision:
 		return FailRestore{Message: fmt.Sprintf("The seed holds revision %d, but the snapshot holds revision %d. The cluster was not touched.", seed.Revision, s.Request.Revision)}
+	case s.Restore.RevisionBump > 0 && seed.Revision <= s.Restore.RevisionBefore:
+		return FailRestore{Message: fmt.Sprintf("The seed holds revision %d, but the cluster has had revision %d, so clients would read older revisions. The cluster was not touched.", seed.Revision, s.Restore.RevisionBefore)}
+	}
+	if step := unstoppable(s); step != nil {
+		return step
 	}
 	return BeginSwitch{ClusterID: seed.ClusterID.String(), Revision: seed.Revision}
 }
@@ -166,6 +173,8 @@ func completeRestore(s State) Step {
 		switch {
 		case s.failedSeed(m):
 			return s.waitUntilGone(m, v1beta2.ReasonRestoring, "Seed "+m.Name+" of a failed restore is being removed.")
+		case m.Incarnation < s.Incarnation && s.overdue(m):
+			return ForceDeletePod{Name: m.Name}
 		case m.Incarnation < s.Incarnation && m.Pod == PodDeleting:
 			return s.waitUntilGone(m, v1beta2.ReasonRestoring, "The Pod of old member "+m.Name+" is being deleted.")
 		case m.Incarnation < s.Incarnation && growing:

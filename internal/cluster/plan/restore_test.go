@@ -145,6 +145,12 @@ func TestPlanRestoreSeeding(t *testing.T) {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, func(m *Member) { m.Revision = 41 })),
 			FailRestore{Message: "The seed holds revision 41, but the snapshot holds revision 42. The cluster was not touched."},
 		},
+		"gives up when the revision of the seed is not above what the cluster has had": {
+			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), func(s *State) {
+				s.Restore.RevisionBefore, s.Restore.RevisionBump = 1000000042, 1
+			}),
+			FailRestore{Message: "The seed holds revision 1000000042, but the cluster has had revision 1000000042, so clients would read older revisions. The cluster was not touched."},
+		},
 		"gives up when the seed's image is missing for long": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, blockedBy(v1beta2.ReasonImageUnavailable), unreadySince(6*time.Minute))),
 			FailRestore{Message: "Seed " + seedName + " has not started for 5m0s: why." + seedRemoved},
@@ -179,6 +185,15 @@ func TestPlanRestoreSeeding(t *testing.T) {
 		},
 		"switches when the seed is proven": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving)), BeginSwitch{ClusterID: seedID, Revision: 1000000042},
+		},
+		"switches when one node of three is dead, because that member alone acknowledges nothing": {
+			state(formed, members(3), with(2, silent, nodeDown), restored(v1beta2.RestoreSeeding), asked, aSeed(serving)),
+			BeginSwitch{ClusterID: seedID, Revision: 1000000042},
+		},
+		"lets the old members serve when two nodes of three are dead": {
+			state(formed, members(3), noQuorum, with(1, silent, nodeDown), with(2, overdue), restored(v1beta2.RestoreSeeding), asked, aSeed(serving)),
+			Wait{Reason: v1beta2.ReasonPodFailing, Message: "The seed of EtcdRestore back serves, but the nodes of 2 of 3 old members do not answer: " + nameOf(1) + ", " + nameOf(2) +
+				". The members may still accept writes, so the restore does not continue. The members that serve continue to serve. Make sure that these nodes are off, then delete the Pods with --force --grace-period=0. To cancel, delete the EtcdRestore.", Stalled: true},
 		},
 		"removes the Pod of a seed that failed": {
 			state(formed, members(3), restored(v1beta2.RestoreFailed), aSeed(serving)),
@@ -219,8 +234,20 @@ func TestPlanRestoreSwitching(t *testing.T) {
 			state(formed, members(3), stopped, switching, asked, aSeed(serving, blockedBy(v1beta2.ReasonPodUnschedulable), unreadySince(16*time.Minute))),
 			FailRestore{Message: "Seed " + seedName + " has not started for 15m0s: why." + oldContinue},
 		},
-		"asks a person when an old Pod is stuck": {
-			state(formed, members(3), stopped, with(2, pod(PodDeleting), func(m *Member) { m.GoneBy = noon.Add(-time.Minute) }), switching, asked, aSeed(serving)),
+		"does not wait for one old member whose node is dead": {
+			state(formed, members(3), stopped, with(2, overdue), switching, asked, aSeed(serving)),
+			AdoptSeed{ClusterID: seedID, Incarnation: 2},
+		},
+		"does not wait for one whose node was known to be dead before it was stopped": {
+			state(formed, members(3), stopped, with(2, pod(PodDeleting), nodeDown), switching, asked, aSeed(serving)),
+			AdoptSeed{ClusterID: seedID, Incarnation: 2},
+		},
+		"asks a person when the nodes of two old members are dead: they are a quorum": {
+			state(formed, members(3), stopped, with(1, overdue), with(2, overdue), switching, asked, aSeed(serving)),
+			Wait{Reason: v1beta2.ReasonPodFailing, Message: stillRuns(nameOf(1)), Stalled: true},
+		},
+		"waits for every old member if the number of old voters is not known": {
+			state(formed, members(3), stopped, func(s *State) { s.KnownVoters = nil }, with(2, overdue), switching, asked, aSeed(serving)),
 			Wait{Reason: v1beta2.ReasonPodFailing, Message: stillRuns(nameOf(2)), Stalled: true},
 		},
 		"starts no old member again": {
@@ -285,6 +312,10 @@ func TestPlanRestoreGrowing(t *testing.T) {
 			state(size(1), formed, members(1), stopped, growing, asked, knows, with(0, removed, volume(VolumeDeleting)), aSeed(serving, inSeedMembership, rejoined)),
 			Wait{Reason: v1beta2.ReasonRestoring, Message: "The volume of old member " + nameOf(0) + " is being deleted."},
 		},
+		"deletes the Pod of an old member by force when its node is dead and the cluster is whole": {
+			state(size(1), formed, members(1), stopped, growing, asked, knows, with(0, removed, overdue), aSeed(serving, inSeedMembership, rejoined)),
+			ForceDeletePod{Name: nameOf(0)},
+		},
 		"is complete then": {
 			state(size(1), formed, growing, asked, knows, aSeed(serving, inSeedMembership, rejoined)), CompleteRestore{},
 		},
@@ -298,7 +329,7 @@ func TestPlanRestoreGrowing(t *testing.T) {
 			state(size(1), formed, growing, askedAnother, knows, aSeed(serving, inSeedMembership), lostStatus),
 			BeginRestore{Restore: v1beta2.ClusterRestoreStatus{
 				Name: "again", UID: "uid-again", Step: v1beta2.RestoreSeeding, Message: "The operator is restoring a seed. The members continue to serve.",
-				Incarnation: 3, ClusterIDBefore: seedID,
+				Incarnation: 3, ClusterIDBefore: seedID, RevisionBefore: 1000000042,
 			}},
 		},
 		"keeps on the Service which EtcdRestore made the cluster while another is worked on": {
@@ -312,11 +343,19 @@ func TestPlanRestoreGrowing(t *testing.T) {
 			state(size(1), formed, growing, askedAnother, aSeed()),
 			BeginRestore{Restore: v1beta2.ClusterRestoreStatus{
 				Name: "again", UID: "uid-again", Step: v1beta2.RestoreSeeding, Message: "The operator is restoring a seed. The members continue to serve.",
-				Incarnation: 3, ClusterIDBefore: seedID,
+				Incarnation: 3, ClusterIDBefore: seedID, RevisionBefore: 1000000042,
 			}},
 		},
 	}.run(t)
 }
+
+// overdue: its Pod was to be gone a minute ago, and its node does not confirm that.
+func overdue(m *Member) {
+	pod(PodDeleting)(m)
+	m.GoneBy = noon.Add(-time.Minute)
+}
+
+func nodeDown(m *Member) { m.NodeSilent = true }
 
 func unreadySince(ago time.Duration) func(*Member) {
 	return func(m *Member) { m.PodReady, m.UnreadySince = false, noon.Add(-ago) }

@@ -2,7 +2,9 @@ package plan_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -142,4 +144,31 @@ func restoring(durable bool, step v1beta2.RestoreStep, conditions []condition, s
 		s.Members = append(s.Members, m)
 	}
 	return s
+}
+
+// TestARestoreOfAClusterWithDeadNodesEndsOrTouchesNothing restores clusters of which some nodes are dead. Without a
+// quorum on dead nodes the restore completes. With one, the old members that serve are never stopped.
+func TestARestoreOfAClusterWithDeadNodesEndsOrTouchesNothing(t *testing.T) {
+	for size := 1; size <= 5; size++ {
+		for dead := range size + 1 {
+			for _, durable := range []bool{true, false} {
+				s := formed(size, durable, slices.Repeat([]condition{ready}, size))
+				s.Now = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+				s.MembershipKnown = size-dead >= etcd.Quorum(size)
+				for i := range dead {
+					has(&s.Members[i], plan.PodDeleting)
+					s.Members[i].GoneBy = s.Now.Add(-time.Hour)
+					s.Members[i].Answers, s.Members[i].Serving, s.Members[i].PodReady = false, false, false
+				}
+				s.Request = request(restoreUID)
+				w := model.From(s)
+				o := w.Run(plan.Plan)
+				_, done := o.Last.(plan.Done)
+				stops := slices.ContainsFunc(o.Steps, func(step plan.Step) bool { _, is := step.(plan.StopMembers); return is })
+				if wants := dead < etcd.Quorum(size); done != wants || stops != wants || len(w.Violations) > 0 {
+					t.Errorf("%d of %d nodes dead, durable %v: %v\n%s\n%+v", dead, size, durable, w.Violations, trace(o), o.Last)
+				}
+			}
+		}
+	}
 }

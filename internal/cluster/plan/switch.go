@@ -59,10 +59,8 @@ func switching(s State) Step {
 		}
 		return StopMembers{Except: s.Restore.Incarnation}
 	}
-	for _, m := range s.Members {
-		if m.Incarnation != s.Restore.Incarnation && m.Pod == PodDeleting && !m.Stopped {
-			return s.waitUntilGone(m, v1beta2.ReasonRestoring, "Member "+m.Name+" is stopping. Then the seed takes over.")
-		}
+	if step := oldMemberStops(s); step != nil {
+		return step
 	}
 	if notYet != nil {
 		return notYet

@@ -98,7 +98,7 @@ func (w *World) create(s plan.State, step plan.CreateMember) {
 	case step.Start == plan.StartNew:
 		p.peers = s.InitialNames(step.Incarnation, step.InitialSize)
 	case step.Start == plan.StartSeed && s.Request != nil:
-		p.restore = s.Request.UID
+		p.restore, p.bump = s.Request.UID, s.SeedRevisionBump()
 	case step.Start == plan.StartJoin:
 		p.peers = s.JoinPeers(step.Name)
 	}

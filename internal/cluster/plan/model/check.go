@@ -41,6 +41,7 @@ func (w *World) Check(step plan.Step) {
 		if seed := w.lifeOf(step.Incarnation); seed == nil || seed.leader == 0 {
 			w.violate(DataIsKept, "a seed that does not serve becomes the cluster")
 		}
+		w.checkReplacedLives(step.Incarnation)
 	}
 }
 

@@ -41,7 +41,7 @@ func (w *World) observeRestores(s *plan.State) {
 		}
 		underWay := s.Restore != nil && s.Restore.UID == r.UID
 		if r.Verified && !r.Failed && (s.Request == nil || underWay) {
-			s.Request = &plan.RestoreRequest{Name: string(r.UID), UID: r.UID, Revision: r.Revision}
+			s.Request = &plan.RestoreRequest{Name: string(r.UID), UID: r.UID, Revision: r.Revision, RevisionBump: revisionBump}
 		}
 	}
 }
@@ -78,6 +78,7 @@ func (w *World) observePod(p *pod, m *plan.Member) {
 	if p.state == plan.PodDeleting {
 		m.GoneBy = w.at(p.goneBy)
 	}
+	m.NodeSilent = p.stuck
 	if p.start == plan.StartSeed {
 		m.Seed = &plan.Seed{Failures: p.failures, Hopeless: p.hopeless, Message: "what the init container said"}
 	}

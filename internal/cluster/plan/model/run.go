@@ -39,6 +39,7 @@ func (w *World) Report(s plan.State, step plan.Step, err error) {
 		l.adopted = true
 	}
 	w.copyRestore()
+	w.checkOneLife()
 }
 
 // copyRestore is what restore-operator does with the status.

@@ -216,9 +216,9 @@ func (w *World) startSeed(p *pod) (*data, string) {
 			p.hopeless = true
 			return nil, "the object is gone"
 		}
-		revision := r.Revision
-		if r.Seed == FateTooOld {
-			revision--
+		revision := r.Revision - 1
+		if r.Seed != FateTooOld {
+			revision = r.Revision + p.bump
 		}
 		w.nextID++
 		e := entry{id: etcd.ID(w.nextID), name: p.name, ran: true}

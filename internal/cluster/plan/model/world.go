@@ -64,6 +64,9 @@ type Restore struct {
 	Seed Fate
 }
 
+// revisionBump of every EtcdRestore: more than a world writes.
+const revisionBump = 1_000_000
+
 // Fate of a seed.
 type Fate int
 
@@ -121,7 +124,9 @@ type pod struct {
 	// peers are the names in its --initial-cluster.
 	peers []string
 	// restore is the UID whose snapshot its init container restores.
-	restore  types.UID
+	restore types.UID
+	// bump is what it adds to the revision.
+	bump     int64
 	failures int32
 	hopeless bool
 	// unschedulable: no host takes it. stuck: its host does not confirm that it stopped.

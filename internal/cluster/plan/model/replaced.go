@@ -1,0 +1,46 @@
+package model
+
+import (
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// checkReplacedLives: when a seed becomes the cluster, no cluster before it may have a quorum of processes that run on,
+// on nodes that do not answer too. Otherwise both would acknowledge writes.
+func (w *World) checkReplacedLives(incarnation int32) {
+	for i := range w.incarnations {
+		l := &w.incarnations[i]
+		if l.incarnation == incarnation || !l.adopted {
+			continue
+		}
+		v := etcd.Voters{}
+		for _, e := range l.entries {
+			if e.learner {
+				continue
+			}
+			v.Total++
+			if p := w.pod(e.name); p != nil && p.state != plan.PodEnded && w.running(p) != nil {
+				v.Healthy++
+			}
+		}
+		if seed := w.lifeOf(incarnation); seed != nil && w.Cluster.Status.Restore.RevisionBump > 0 && !w.statusLost && seed.revision <= l.revision+int64(l.index) {
+			w.violate(OneIdentityOneHistory, "the revision goes back from %d to %d", l.revision+int64(l.index), seed.revision)
+		}
+		if v.Total > 0 && v.HasQuorum() {
+			w.violate(AcknowledgedWritesSurvive, "the seed becomes the cluster while %d of %d voters of the one before it may run", v.Healthy, v.Total)
+		}
+	}
+}
+
+// checkOneLife: once a restored cluster has taken over, none before it has a leader.
+func (w *World) checkOneLife() {
+	now := w.formed()
+	if now == nil || !now.adopted {
+		return
+	}
+	for i := range w.incarnations {
+		if l := &w.incarnations[i]; l.adopted && l.incarnation < now.incarnation && l.leader != 0 {
+			w.violate(AcknowledgedWritesSurvive, "the cluster of incarnation %d acknowledges writes beside incarnation %d", l.incarnation, now.incarnation)
+		}
+	}
+}

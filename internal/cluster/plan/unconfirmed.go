@@ -1,0 +1,86 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// A restore replaces the old members only if they can acknowledge no more writes. A member has stopped for certain if it
+// has no Pod, or if its node reports that the Pod has ended. Members on a node that does not answer may run on. If they
+// are too few for a quorum of the old voters, they acknowledge no write, and the client Service does not select them.
+
+// unconfirmed returns whether a member's Pod may run on, and nobody can see or stop it.
+func (s State) unconfirmed(m Member) bool {
+	return m.Pod != PodNone && m.Pod != PodEnded && !m.Stopped && (m.NodeSilent || s.overdue(m))
+}
+
+// mayVote returns whether a member may be a voter of the cluster that a restore replaces.
+func (s State) mayVote(m Member) bool {
+	return m.Incarnation == max(s.Incarnation, FirstIncarnation) && (!s.MembershipKnown || (m.InMembership && !m.Learner))
+}
+
+// oldVoters returns how many voters that cluster has, and 0 if that is not known.
+func (s State) oldVoters() int {
+	if s.MembershipKnown {
+		return s.Voters().Total
+	}
+	return len(s.KnownVoters)
+}
+
+// haveQuorum returns whether these members of the old cluster could acknowledge writes among themselves. A survivor of a
+// lost quorum is a quorum of its own.
+func (s State) haveQuorum(members []Member) bool {
+	voters := s.oldVoters()
+	alone := slices.ContainsFunc(members, func(m Member) bool { return m.Start == StartForce })
+	return len(members) > 0 && (voters == 0 || alone || len(members) >= etcd.Quorum(voters))
+}
+
+// unstoppable waits for a person if the operator could not stop the old cluster: the members that nobody can stop are a
+// quorum of it.
+func unstoppable(s State) Step {
+	unconfirmed := s.where(func(m Member) bool { return s.mayVote(m) && s.unconfirmed(m) })
+	if !s.haveQuorum(unconfirmed) {
+		return nil
+	}
+	of := ""
+	if voters := s.oldVoters(); voters > 0 {
+		of = fmt.Sprintf(" of %d", voters)
+	}
+	return Wait{
+		Reason: v1beta2.ReasonPodFailing,
+		Message: fmt.Sprintf("The seed of EtcdRestore %s serves, but the nodes of %d%s old members do not answer: %s. The members may still accept writes, so the restore does not continue. The members that serve continue to serve. Make sure that these nodes are off, then delete the Pods with --force --grace-period=0. To cancel, delete the EtcdRestore.",
+			s.Restore.Name, len(unconfirmed), of, strings.Join(namesOf(unconfirmed), ", ")),
+		Stalled: true,
+	}
+}
+
+// oldMemberStops waits for an old member that has not stopped yet. It does not wait for members on nodes that do not
+// answer, unless they are a quorum.
+func oldMemberStops(s State) Step {
+	var stuck []Member
+	for _, m := range s.Members {
+		switch {
+		case m.Incarnation == s.Restore.Incarnation || m.Pod != PodDeleting || m.Stopped:
+		case !s.unconfirmed(m):
+			return s.waitUntilGone(m, v1beta2.ReasonRestoring, "Member "+m.Name+" is stopping. Then the seed takes over.")
+		case s.mayVote(m):
+			stuck = append(stuck, m)
+		}
+	}
+	if !s.haveQuorum(stuck) {
+		return nil
+	}
+	return s.waitUntilGone(stuck[0], v1beta2.ReasonRestoring, "The node of member "+stuck[0].Name+" has not confirmed that it stopped. Then the seed takes over.")
+}
+
+func namesOf(members []Member) []string {
+	names := make([]string, len(members))
+	for i, m := range members {
+		names[i] = m.Name
+	}
+	return names
+}
