@@ -7,8 +7,6 @@ import (
 
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -30,10 +28,7 @@ func (r *Reconciler) act(ctx context.Context, v *view, step plan.Step) error {
 	case plan.CreateCA, plan.ReplaceCA, plan.RemovePreviousCA, plan.RequestCertificates, plan.WriteCertificates:
 		return r.actOnCertificates(ctx, v, step)
 	case plan.ApplyServices:
-		if err := r.apply(ctx, v, headlessService(v.State)); err != nil {
-			return err
-		}
-		return r.apply(ctx, v, clientService(v.State, step))
+		return r.applyServices(ctx, v, step)
 	case plan.ApplyBudget:
 		return r.apply(ctx, v, disruptionBudget(v.State, step))
 	case plan.WithdrawBudget:
@@ -58,10 +53,7 @@ func (r *Reconciler) create(ctx context.Context, v *view, object client.Object) 
 	if !apierrors.IsAlreadyExists(err) {
 		return wrap("create", object, err)
 	}
-	there, ok := object.DeepCopyObject().(client.Object)
-	if !ok {
-		return wrap("create", object, err)
-	}
+	there := blank(object)
 	if getErr := r.APIReader.Get(ctx, client.ObjectKeyFromObject(object), there); getErr != nil {
 		return wrap("read", object, getErr)
 	}
@@ -69,20 +61,6 @@ func (r *Reconciler) create(ctx context.Context, v *view, object client.Object) 
 		return fmt.Errorf("%T %s is there and belongs to something else: delete or rename it", object, object.GetName())
 	}
 	return nil
-}
-
-// apply makes an object as wanted and leaves alone what others set on it (server-side apply).
-func (r *Reconciler) apply(ctx context.Context, v *view, object client.Object) error {
-	if err := controllerutil.SetControllerReference(v.cluster, object, r.Client.Scheme()); err != nil {
-		return fmt.Errorf("own %T %s: %w", object, object.GetName(), err)
-	}
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
-	if err != nil {
-		return wrap("convert", object, err)
-	}
-	delete(content, "status")
-	configuration := client.ApplyConfigurationFromUnstructured(&unstructured.Unstructured{Object: content})
-	return wrap("apply", object, r.Client.Apply(ctx, configuration, client.FieldOwner(Name), client.ForceOwnership))
 }
 
 // delete deletes an object of the cluster by its UID, so that one made again under the same name is safe.

@@ -18,6 +18,7 @@ var Rules = []group{
 		{Name: "issueCertificates", Decide: issueCertificates},
 		{Name: "missingSecrets", Decide: missingSecrets},
 		{Name: "foreignMembers", Decide: foreignMembers},
+		{Name: "refuseForeignServices", Decide: refuseForeignServices},
 	}},
 	{Name: "surroundings", Purpose: "Members find each other, and clients find them, by Services.", Rules: []rule{
 		{Name: "applyServices", Decide: applyServices},
@@ -88,6 +89,7 @@ var Rules = []group{
 		{Name: "growVolumes", Decide: growVolumes},
 	}},
 	{Name: "advice", Purpose: "The cluster is well, and a person should correct something.", Rules: []rule{
+		{Name: "reportForeignObjects", Decide: reportForeignObjects},
 		{Name: "outOfSpace", Decide: outOfSpace},
 		{Name: "invalidSchedule", Decide: invalidSchedule},
 	}},

@@ -30,9 +30,10 @@ func applyServices(s State) Step {
 	if s.Formed() {
 		incarnation = s.Incarnation
 	}
-	current := s.Services.HeadlessCurrent && s.Services.ClientCurrent &&
+	headless := s.Services.HeadlessCurrent || s.IsForeign("Service", s.Name)
+	forClients := s.Services.ClientCurrent &&
 		s.Services.ClientIncarnation == incarnation && s.Services.ClientClusterID == s.ClusterID && s.Services.ClientRestoreUID == s.madeBy()
-	if current {
+	if headless && (forClients || s.IsForeign("Service", s.ClientService())) {
 		return nil
 	}
 	return ApplyServices{Incarnation: incarnation, ClusterID: s.ClusterID, RestoreUID: s.madeBy()}

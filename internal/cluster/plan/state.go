@@ -36,6 +36,8 @@ type State struct {
 
 	Services Services
 	Budget   Budget
+	// Foreign are objects that have a name which the cluster needs, and belong to something else.
+	Foreign []ForeignObject
 	// NoStorageClass: a volume would need the default StorageClass, and there is none.
 	NoStorageClass bool
 	// SecretProblem says which TLS Secret is missing or wrong, and is empty when all is well.

@@ -50,7 +50,7 @@ func setConditions(status *v1beta2.EtcdClusterStatus, s State, step Step, actErr
 		whyNot = message
 	}
 	if available {
-		set(v1beta2.ConditionAvailable, true, v1beta2.ReasonReady, fmt.Sprintf("a quorum serves; connect to %s:%d", s.ClientService(), v1beta2.ClientPort))
+		set(v1beta2.ConditionAvailable, true, v1beta2.ReasonReady, s.whereToConnect())
 	} else {
 		set(v1beta2.ConditionAvailable, false, unavailableReason(s, reason), whyNot)
 	}
@@ -66,6 +66,13 @@ func setConditions(status *v1beta2.EtcdClusterStatus, s State, step Step, actErr
 	if !done {
 		status.Reason = message
 	}
+}
+
+func (s State) whereToConnect() string {
+	if s.IsForeign("Service", s.ClientService()) {
+		return "a quorum serves; Service " + s.ClientService() + " belongs to something else and does not lead to it"
+	}
+	return fmt.Sprintf("a quorum serves; connect to %s:%d", s.ClientService(), v1beta2.ClientPort)
 }
 
 func unavailableReason(s State, reason string) string {
