@@ -16,6 +16,9 @@ import (
 
 // act does the one effect of a step. It is idempotent: done twice, it is done once.
 func (r *Reconciler) act(ctx context.Context, v *view, step plan.Step) error {
+	if err := r.confirmData(ctx, v, step); err != nil {
+		return err
+	}
 	switch step := step.(type) {
 	case plan.AddLearner, plan.PromoteLearner, plan.RemoveMember, plan.MoveLeader, plan.EnableDowngrade, plan.CancelDowngrade,
 		plan.CompactHistory, plan.DefragmentMember, plan.DisarmAlarm:
@@ -23,6 +26,8 @@ func (r *Reconciler) act(ctx context.Context, v *view, step plan.Step) error {
 	case plan.CreateMembers, plan.CreateMember, plan.AddToService, plan.RelabelPod, plan.LoadCertificates, plan.DeletePod,
 		plan.ForceDeletePod, plan.StopMembers:
 		return r.actOnPods(ctx, v, step)
+	case plan.RestoreLabels:
+		return r.restoreLabels(ctx, v, step)
 	case plan.CreateVolumes, plan.KeepVolume, plan.ResizeVolume, plan.DeleteVolume:
 		return r.actOnVolumes(ctx, v, step)
 	case plan.CreateCA, plan.ReplaceCA, plan.RemovePreviousCA, plan.RequestCertificates, plan.WriteCertificates:

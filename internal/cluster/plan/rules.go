@@ -22,6 +22,7 @@ var Rules = []group{
 	}},
 	{Name: "surroundings", Purpose: "Members find each other, and clients find them, by Services.", Rules: []rule{
 		{Name: "applyServices", Decide: applyServices},
+		{Name: "restoreLabels", Decide: restoreLabels},
 	}},
 	{Name: "quorum", Purpose: "A recovery from a lost quorum ends before anything else is done to members.", Rules: []rule{
 		{Name: "forceNewCluster", Decide: forceNewCluster},
