@@ -196,10 +196,10 @@ func (s State) unasked(m Member, lost string) Step {
 		return s.waitUntilGone(m, v1beta2.ReasonQuorumLost, lost+"; member "+m.Name+" is stopping")
 	case m.Pod == PodBlocked:
 		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: lost + "; member " + m.Name + " holds data, and what it knows must be heard first: " + m.PodMessage + giveUp, Stalled: true}
+	case m.ClusterID != 0 && m.ClusterID.String() != s.ClusterID:
+		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: lost + "; member " + m.Name + " is of another cluster (" + m.ClusterID.String() + ")" + giveUp, Stalled: true}
 	case m.RaftIndex == 0, !m.Answers && !s.unreadyFor(m, electionGrace):
 		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: lost + "; member " + m.Name + " holds data, and what it knows must be heard first" + giveUp, Stalled: s.unreadyFor(m, startGrace)}
-	case m.Answers && m.ClusterID.String() != s.ClusterID:
-		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: lost + "; member " + m.Name + " is of another cluster (" + m.ClusterID.String() + ")" + giveUp, Stalled: true}
 	}
 	return nil
 }

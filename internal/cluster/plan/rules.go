@@ -19,6 +19,7 @@ var Rules = []group{
 		{Name: "missingSecrets", Decide: missingSecrets},
 		{Name: "foreignMembers", Decide: foreignMembers},
 		{Name: "refuseForeignServices", Decide: refuseForeignServices},
+		{Name: "contradictedService", Decide: contradictedService},
 	}},
 	{Name: "surroundings", Purpose: "Members find each other, and clients find them, by Services.", Rules: []rule{
 		{Name: "applyServices", Decide: applyServices},

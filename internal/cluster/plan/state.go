@@ -25,6 +25,10 @@ type State struct {
 	// cluster has formed; Incarnation is 0 until then.
 	ClusterID   string
 	Incarnation int32
+	// ClusterIDProven: a quorum of the members answered with ClusterID.
+	ClusterIDProven bool
+	// Corrected are sentences on what of the status was replaced by what members and Services show.
+	Corrected []string
 	// Restore is the restore that the cluster took up last, nil when there was none.
 	Restore *v1beta2.ClusterRestoreStatus
 	// Recovery is the recovery from a lost quorum that was begun last, nil when there was none.
@@ -158,7 +162,7 @@ func (s *State) Enroll(membership []etcd.Member) {
 		at[m.Name] = i
 	}
 	for _, entry := range membership {
-		name := memberOf(entry)
+		name := MemberOf(entry)
 		i, ok := at[name]
 		if !ok {
 			i = len(s.Members)
@@ -172,8 +176,8 @@ func (s *State) Enroll(membership []etcd.Member) {
 	}
 }
 
-// memberOf is a member's name: its own word, or the first label of its peer URL's host.
-func memberOf(entry etcd.Member) string {
+// MemberOf is a member's name: its own word, or the first label of its peer URL's host.
+func MemberOf(entry etcd.Member) string {
 	if entry.Name != "" || len(entry.PeerURLs) == 0 {
 		return entry.Name
 	}
