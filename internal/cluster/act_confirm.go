@@ -9,11 +9,31 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 )
 
 // errBehind is for a step that was planned on a cache that was behind. Nothing was done, and the next pass plans again.
 var errBehind = errors.New("the API server has a newer state")
+
+// confirm reads past the cache, before an irreversible step, whether the EtcdCluster is still what the step was planned on.
+func (r *Reconciler) confirm(ctx context.Context, v *view, step plan.Step) error {
+	if !v.Irreversible(step) {
+		return nil
+	}
+	var live v1beta2.EtcdCluster
+	err := r.APIReader.Get(ctx, client.ObjectKeyFromObject(v.cluster), &live)
+	if apierrors.IsNotFound(err) {
+		return fmt.Errorf("EtcdCluster %s is deleted: %w", v.Name, errBehind)
+	}
+	if err != nil {
+		return fmt.Errorf("read EtcdCluster %s: %w", v.Name, err)
+	}
+	if changed := plan.Outdated(v.cluster, &live); changed != "" {
+		return fmt.Errorf("%s of EtcdCluster %s has changed: %w", changed, v.Name, errBehind)
+	}
+	return nil
+}
 
 // confirmData reads past the cache whether data that a step takes to be missing is missing: of a member that is to be
 // removed for that, and of one that is to be added under a new name.
