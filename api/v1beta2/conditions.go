@@ -86,6 +86,8 @@ const (
 	// ReasonNotOurs means that Pods, volumes or Secrets with the cluster's names exist that this operator did not
 	// create.
 	ReasonNotOurs = "NotOurs"
+	// ReasonContradiction means that the status or the client Service contradicts what the members show.
+	ReasonContradiction = "Contradiction"
 	// ReasonReconcileError means that a call to Kubernetes or etcd failed and is retried.
 	ReasonReconcileError = "ReconcileError"
 	// ReasonHibernating means that spec.hibernate is true and the members are stopping.

@@ -7,8 +7,6 @@ import (
 
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -18,6 +16,12 @@ import (
 
 // act does the one effect of a step. It is idempotent: done twice, it is done once.
 func (r *Reconciler) act(ctx context.Context, v *view, step plan.Step) error {
+	if err := r.confirm(ctx, v, step); err != nil {
+		return err
+	}
+	if err := r.confirmData(ctx, v, step); err != nil {
+		return err
+	}
 	switch step := step.(type) {
 	case plan.AddLearner, plan.PromoteLearner, plan.RemoveMember, plan.MoveLeader, plan.EnableDowngrade, plan.CancelDowngrade,
 		plan.CompactHistory, plan.DefragmentMember, plan.DisarmAlarm:
@@ -25,15 +29,14 @@ func (r *Reconciler) act(ctx context.Context, v *view, step plan.Step) error {
 	case plan.CreateMembers, plan.CreateMember, plan.AddToService, plan.RelabelPod, plan.LoadCertificates, plan.DeletePod,
 		plan.ForceDeletePod, plan.StopMembers:
 		return r.actOnPods(ctx, v, step)
+	case plan.RestoreLabels:
+		return r.restoreLabels(ctx, v, step)
 	case plan.CreateVolumes, plan.KeepVolume, plan.ResizeVolume, plan.DeleteVolume:
 		return r.actOnVolumes(ctx, v, step)
 	case plan.CreateCA, plan.ReplaceCA, plan.RemovePreviousCA, plan.RequestCertificates, plan.WriteCertificates:
 		return r.actOnCertificates(ctx, v, step)
 	case plan.ApplyServices:
-		if err := r.apply(ctx, v, headlessService(v.State)); err != nil {
-			return err
-		}
-		return r.apply(ctx, v, clientService(v.State, step))
+		return r.applyServices(ctx, v, step)
 	case plan.ApplyBudget:
 		return r.apply(ctx, v, disruptionBudget(v.State, step))
 	case plan.WithdrawBudget:
@@ -58,10 +61,7 @@ func (r *Reconciler) create(ctx context.Context, v *view, object client.Object) 
 	if !apierrors.IsAlreadyExists(err) {
 		return wrap("create", object, err)
 	}
-	there, ok := object.DeepCopyObject().(client.Object)
-	if !ok {
-		return wrap("create", object, err)
-	}
+	there := blank(object)
 	if getErr := r.APIReader.Get(ctx, client.ObjectKeyFromObject(object), there); getErr != nil {
 		return wrap("read", object, getErr)
 	}
@@ -69,20 +69,6 @@ func (r *Reconciler) create(ctx context.Context, v *view, object client.Object) 
 		return fmt.Errorf("%T %s exists, but this EtcdCluster does not own it: delete or rename it", object, object.GetName())
 	}
 	return nil
-}
-
-// apply makes an object as wanted and leaves alone what others set on it (server-side apply).
-func (r *Reconciler) apply(ctx context.Context, v *view, object client.Object) error {
-	if err := controllerutil.SetControllerReference(v.cluster, object, r.Client.Scheme()); err != nil {
-		return fmt.Errorf("set the owner of %T %s: %w", object, object.GetName(), err)
-	}
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
-	if err != nil {
-		return wrap("convert", object, err)
-	}
-	delete(content, "status")
-	configuration := client.ApplyConfigurationFromUnstructured(&unstructured.Unstructured{Object: content})
-	return wrap("apply", object, r.Client.Apply(ctx, configuration, client.FieldOwner(Name), client.ForceOwnership))
 }
 
 // delete deletes an object of the cluster by its UID, so that one made again under the same name is safe.

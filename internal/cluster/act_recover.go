@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -33,11 +32,11 @@ func (r *Reconciler) confirmForce(ctx context.Context, v *view, step plan.Create
 		return fmt.Errorf("restart member %s with --force-new-cluster: %w", step.Name, errNoLongerForced)
 	}
 	var pods corev1.PodList
-	if err := r.APIReader.List(ctx, &pods, client.InNamespace(v.Namespace), client.MatchingLabels{v1beta2.LabelCluster: v.Name}); err != nil {
+	if err := r.APIReader.List(ctx, &pods, client.InNamespace(v.Namespace)); err != nil { // all: a Pod can lose its labels
 		return fmt.Errorf("list Pods of EtcdCluster %s: %w", v.Name, err)
 	}
 	for i := range pods.Items {
-		if pod := &pods.Items[i]; pod.Name != step.Name && metav1.IsControlledBy(pod, v.cluster) {
+		if pod := &pods.Items[i]; pod.Name != step.Name && v.owns(pod) {
 			return fmt.Errorf("restart member %s with --force-new-cluster: %s: %w", step.Name, pod.Name, errNotAlone)
 		}
 	}

@@ -58,6 +58,8 @@ type Reconciler struct {
 	SeedImage string
 	metrics   *metrics
 	refusals  refusals
+	// indexed: the cache of Client has the indexes of addIndexes.
+	indexed bool
 }
 
 // Options of the controller.
@@ -105,6 +107,10 @@ func Setup(mgr manager.Manager, options Options) error {
 	if err != nil {
 		return err
 	}
+	if err := addIndexes(context.Background(), mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	r.indexed = true
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named(Name).
 		For(&v1beta2.EtcdCluster{}, builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
@@ -149,6 +155,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	step := plan.Plan(v.State)
 	log.FromContext(ctx).V(1).Info("planned", "step", fmt.Sprintf("%T", step), "detail", step, "state", v.State)
 	actErr := r.act(ctx, v, step)
+	if errors.Is(actErr, errBehind) {
+		log.FromContext(ctx).V(1).Info("the cache was behind, nothing was done", "cause", actErr)
+		return ctrl.Result{RequeueAfter: plan.RequeueConflict}, nil
+	}
 	refused := errors.Is(actErr, etcd.ErrNotYet)
 	if refused {
 		// etcd says "later": that is waiting, not failing.

@@ -57,6 +57,7 @@ func (r *Reconciler) observe(ctx context.Context, cluster *v1beta2.EtcdCluster) 
 			return nil, err
 		}
 	}
+	v.CorrectIncarnation()
 	r.observeEtcd(ctx, v)
 	r.observeSeed(ctx, v)
 	r.observeShown(ctx, v)
@@ -89,7 +90,7 @@ func (r *Reconciler) observeServices(ctx context.Context, v *view) error {
 	return nil
 }
 
-// serviceNamed reads a Service of this cluster; nil when there is none, or only that of an earlier cluster of this name.
+// serviceNamed reads a Service of this cluster; nil when there is none, or only one that belongs to something else.
 func (r *Reconciler) serviceNamed(ctx context.Context, v *view, name string) (*corev1.Service, error) {
 	var service corev1.Service
 	err := r.Client.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: name}, &service)
@@ -100,6 +101,7 @@ func (r *Reconciler) serviceNamed(ctx context.Context, v *view, name string) (*c
 		return nil, fmt.Errorf("read Service %s: %w", name, err)
 	}
 	if !metav1.IsControlledBy(&service, v.cluster) {
+		v.noteForeign("Service", &service)
 		return nil, nil
 	}
 	return &service, nil

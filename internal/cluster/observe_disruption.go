@@ -28,6 +28,9 @@ func (r *Reconciler) observeBudget(ctx context.Context, v *view) error {
 			see(&v.Budget, v.State, budget)
 			continue
 		}
+		if budget.Name == v.Name {
+			v.noteForeign("PodDisruptionBudget", budget)
+		}
 		selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
 		if err == nil && selector.Matches(member) && budget.DeletionTimestamp.IsZero() {
 			v.Budget.Other = budget.Name

@@ -61,6 +61,7 @@ func (r *Reconciler) observeEtcd(ctx context.Context, v *view) {
 		asking.Go(func() { answers[i] = r.ask(ctx, v, m.Name) })
 	}
 	asking.Wait()
+	v.identify(answers)
 	for i := range v.Members {
 		hear(&v.Members[i], answers[i])
 	}

@@ -32,12 +32,18 @@ func (m speaking) HashKV(context.Context, int64) (hash uint32, compacted int64, 
 // heard is the State of three members that run, as they say it themselves.
 func heard(t *testing.T, say func(i int, m *speaking)) plan.State {
 	t.Helper()
+	return heardOf(t, state(formed), say)
+}
+
+// heardOf is heard of a cluster of which the status has as much as in before.
+func heardOf(t *testing.T, before plan.State, say func(i int, m *speaking)) plan.State {
+	t.Helper()
 	counted, err := newMetrics(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	known := state(formed, members(3))
-	v := &view{State: state(formed), addresses: map[string]string{}}
+	v := &view{State: before, addresses: map[string]string{}}
 	var membership []etcd.Member
 	byURL := map[string]speaking{}
 	for _, m := range known.Members {

@@ -2,13 +2,11 @@ package cluster
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -19,20 +17,19 @@ import (
 
 // observeMembers reads the Pods and volumes that belong to the cluster.
 func (r *Reconciler) observeMembers(ctx context.Context, v *view) error {
-	ours := []client.ListOption{client.InNamespace(v.Namespace), client.MatchingLabels{v1beta2.LabelCluster: v.Name}}
-	var pods corev1.PodList
-	if err := r.Client.List(ctx, &pods, ours...); err != nil {
-		return fmt.Errorf("list Pods: %w", err)
+	pods, err := r.candidates(ctx, v, &corev1.PodList{})
+	if err != nil {
+		return err
 	}
-	var volumes corev1.PersistentVolumeClaimList
-	if err := r.Client.List(ctx, &volumes, ours...); err != nil {
-		return fmt.Errorf("list PersistentVolumeClaims: %w", err)
+	volumes, err := r.candidates(ctx, v, &corev1.PersistentVolumeClaimList{})
+	if err != nil {
+		return err
 	}
 	members := map[string]*plan.Member{}
 	named := func(object client.Object) *plan.Member {
 		m := members[object.GetName()]
 		if m == nil {
-			m = &plan.Member{Name: object.GetName(), Incarnation: incarnationOf(object)}
+			m = &plan.Member{Name: object.GetName(), Incarnation: incarnationOf(v.State, object)}
 			members[object.GetName()] = m
 		}
 		if size, err := strconv.Atoi(object.GetAnnotations()[annotationInitialSize]); err == nil {
@@ -40,17 +37,20 @@ func (r *Reconciler) observeMembers(ctx context.Context, v *view) error {
 		}
 		return m
 	}
-	for i := range volumes.Items {
-		if volume := &volumes.Items[i]; v.owns(volume) {
-			observeVolume(named(volume), volume)
+	for _, object := range volumes {
+		if volume, ok := object.(*corev1.PersistentVolumeClaim); ok && v.owns(volume) {
+			m := named(volume)
+			observeVolume(m, volume)
+			m.VolumeUnlabelled = v.unlabelled(volume)
 			v.classes[volume.Name] = ptr.Deref(volume.Spec.StorageClassName, "")
 		}
 	}
-	for i := range pods.Items {
-		if pod := &pods.Items[i]; metav1.IsControlledBy(pod, v.cluster) {
+	for _, object := range pods {
+		if pod, ok := object.(*corev1.Pod); ok && v.owns(pod) {
 			m := named(pod)
 			observePod(m, pod, v.Now)
 			observeTemplate(v.State, m, pod)
+			m.Unlabelled = v.unlabelled(pod)
 			v.addresses[pod.Name] = pod.Status.PodIP
 		}
 	}
@@ -60,9 +60,16 @@ func (r *Reconciler) observeMembers(ctx context.Context, v *view) error {
 	return nil
 }
 
-// incarnationOf an object without the label is the first: no operator before this one made others.
-func incarnationOf(object client.Object) int32 {
+// incarnationOf an object is in its name, and else in its label. Without both it is the first: no operator before this
+// one made others.
+func incarnationOf(s plan.State, object client.Object) int32 {
 	n, err := strconv.ParseInt(object.GetLabels()[v1beta2.LabelIncarnation], 10, 32)
+	if err == nil && s.Named(object.GetName(), int32(n)) {
+		return int32(n)
+	}
+	if named, ok := s.IncarnationNamed(object.GetName()); ok {
+		return named
+	}
 	if err != nil {
 		return plan.FirstIncarnation
 	}

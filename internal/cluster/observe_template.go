@@ -25,7 +25,7 @@ func observeTemplate(s plan.State, m *plan.Member, pod *corev1.Pod) {
 // have a say in it. Such a Pod is of a release before there were notes; one that matches is not restarted for the
 // lack of it. What the API server and admission fill in is not held against it.
 func madeFor(s plan.State, pod *corev1.Pod) bool {
-	want := newPod(s, plan.CreateMember{Name: pod.Name, Incarnation: incarnationOf(pod), Start: plan.StartRejoin}, "")
+	want := newPod(s, plan.CreateMember{Name: pod.Name, Incarnation: incarnationOf(s, pod), Start: plan.StartRejoin}, "")
 	for _, c := range pod.Spec.Containers {
 		if c.Name != plan.EtcdContainer {
 			continue

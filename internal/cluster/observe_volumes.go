@@ -16,13 +16,22 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 )
 
-// owns says whether an object is of this very EtcdCluster: it controls it, or it is a volume that is to outlive it.
+// owns says whether an object is of this very EtcdCluster: it controls it, or it is a volume that is to outlive it, or a
+// Pod or volume that lost its owner and has a name that was made from the EtcdCluster's UID.
 func (v *view) owns(object client.Object) bool {
 	if metav1.IsControlledBy(object, v.cluster) {
 		return true
 	}
 	_, isVolume := object.(*corev1.PersistentVolumeClaim)
-	return isVolume && metav1.GetControllerOf(object) == nil && object.GetAnnotations()[v1beta2.AnnotationClusterUID] == string(v.UID)
+	_, isPod := object.(*corev1.Pod)
+	if metav1.GetControllerOf(object) != nil || (!isVolume && !isPod) {
+		return false
+	}
+	if uid, marked := object.GetAnnotations()[v1beta2.AnnotationClusterUID]; marked {
+		return isVolume && uid == string(v.UID)
+	}
+	_, named := v.IncarnationNamed(object.GetName())
+	return named
 }
 
 // observeVolume reads how a member's volume stands.
@@ -71,9 +80,12 @@ func (r *Reconciler) observeExpansion(ctx context.Context, v *view) error {
 	return nil
 }
 
-// clusterByLabel names the EtcdCluster that a volume belongs to, also one that is to outlive it.
+// clusterByLabel names the EtcdCluster that a volume belongs to, by its owner or, if it is to outlive that, by its label.
 func clusterByLabel(_ context.Context, object client.Object) []reconcile.Request {
 	name := object.GetLabels()[v1beta2.LabelCluster]
+	if owner := metav1.GetControllerOf(object); owner != nil && owner.Kind == "EtcdCluster" {
+		name = owner.Name
+	}
 	if name == "" {
 		return nil
 	}

@@ -123,7 +123,7 @@ func relabelPatch(s plan.State, pod *corev1.Pod) map[string]any {
 		annotations[annotationTemplate] = template(s)
 	}
 	labels := difference(given.Labels, want.Labels)
-	own := memberLabels(s, pod.Name, incarnationOf(pod))
+	own := memberLabels(s, pod.Name, incarnationOf(s, pod))
 	maps.DeleteFunc(labels, func(key string, _ any) bool { return own[key] != "" || key == labelVoter })
 	return map[string]any{"metadata": map[string]any{"labels": labels, "annotations": annotations}}
 }

@@ -13,6 +13,7 @@ const (
 	wantVersion = `spec.version: version must be three numbers in quotes: write for example "3.6.16"`
 	wantLong    = "<nil>: the name of an EtcdCluster can have at most 52 characters, because its members' names add 11: choose a shorter name"
 	wantName    = "<nil>: the name of an EtcdCluster is also the name of a Service. Use lower-case letters, digits and '-'. Start with a letter, and end with a letter or digit"
+	wantSuffix  = "<nil>: the name of a new EtcdCluster cannot end in -client, because <name>-client is the Service of another EtcdCluster: choose another name"
 	wantLabels  = "spec.pod.labels: the label keys app, etcd_* and etcd.database.coreos.com/* are reserved for the operator: choose other keys"
 	wantGrace   = `spec.recovery.memberReplacementGrace: memberReplacementGrace must be at least 30s, because a restarting member needs that long: write for example "5m"`
 	wantVolume  = "spec: quorumLoss: ForceNewCluster needs a volume, and pod.emptyDir has none: remove one of the two; without volumes, recover with an EtcdRestore"
@@ -55,6 +56,7 @@ func TestInvalidEtcdClusterIsRefused(t *testing.T) {
 		"a deadline that is over at its begin": {spec: "{size: 3, defragmentation: {schedule: '@daily', startingDeadlineSeconds: 1}}", want: "spec.defragmentation.startingDeadlineSeconds: in body should be greater than or equal to 60"},
 
 		"a name of 53 characters":         {name: strings.Repeat("a", 53), spec: "{size: 3}", want: wantLong},
+		"the name of a client Service":    {name: "example-client", spec: "{size: 3}", want: wantSuffix},
 		"a name with a dot":               {name: "example.one", spec: "{size: 3}", want: wantName},
 		"a name that starts with a digit": {name: "1example", spec: "{size: 3}", want: wantName},
 

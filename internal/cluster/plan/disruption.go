@@ -48,7 +48,7 @@ func (step WithdrawBudget) describe(State) planning.Description {
 // applyBudget keeps drains from taking quorum, and lets them go on. It is asked while a quorum answers, and before the
 // membership changes: a learner that is about to vote is counted as a voter.
 func applyBudget(s State) Step {
-	if !s.MembershipKnown {
+	if !s.MembershipKnown || s.IsForeign("PodDisruptionBudget", s.Name) {
 		return nil
 	}
 	b := s.Budget

@@ -84,6 +84,8 @@ type Member struct {
 	Outdated bool
 	// Relabel: the Pod's labels, its annotations or the note of what it was made for are not as they should be.
 	Relabel bool
+	// Unlabelled and VolumeUnlabelled: the Pod, or the volume, lost labels, annotations or its owner.
+	Unlabelled, VolumeUnlabelled bool
 	// Peers are the names in its --initial-cluster, sorted, with commas between.
 	Peers string
 	// Exposed: the Pod carries the label that the client Service selects.

@@ -25,9 +25,12 @@ var Rules = []group{
 		{Name: "issueCertificates", Decide: issueCertificates},
 		{Name: "missingSecrets", Decide: missingSecrets},
 		{Name: "foreignMembers", Decide: foreignMembers},
+		{Name: "refuseForeignServices", Decide: refuseForeignServices},
+		{Name: "contradictedService", Decide: contradictedService},
 	}},
 	{Name: "surroundings", Purpose: "Members find each other, and clients find them, by Services.", Rules: []rule{
 		{Name: "applyServices", Decide: applyServices},
+		{Name: "restoreLabels", Decide: restoreLabels},
 	}},
 	{Name: "quorum", Purpose: "A recovery from a lost quorum ends before anything else is done to members.", Rules: []rule{
 		{Name: "forceNewCluster", Decide: forceNewCluster},
@@ -95,6 +98,7 @@ var Rules = []group{
 		{Name: "growVolumes", Decide: growVolumes},
 	}},
 	{Name: "advice", Purpose: "The cluster is healthy, and a person should correct something.", Rules: []rule{
+		{Name: "reportForeignObjects", Decide: reportForeignObjects},
 		{Name: "outOfSpace", Decide: outOfSpace},
 		{Name: "invalidSchedule", Decide: invalidSchedule},
 		{Name: "warnOfFullVolumes", Decide: warnOfFullVolumes},

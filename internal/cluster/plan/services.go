@@ -30,12 +30,17 @@ func applyServices(s State) Step {
 	if s.Formed() {
 		incarnation = s.Incarnation
 	}
-	current := s.Services.HeadlessCurrent && s.Services.ClientCurrent &&
-		s.Services.ClientIncarnation == incarnation && s.Services.ClientClusterID == s.ClusterID && s.Services.ClientRestoreUID == s.madeBy()
-	if current {
+	headless := s.Services.HeadlessCurrent || s.IsForeign("Service", s.Name)
+	id := s.ClusterID
+	if written := s.Services.ClientClusterID; written != "" && s.Services.ClientIncarnation == incarnation && !s.ClusterIDProven {
+		id = written // a cluster never changes its ID, so one of the two is wrong, and the members decide which
+	}
+	forClients := s.Services.ClientCurrent &&
+		s.Services.ClientIncarnation == incarnation && s.Services.ClientClusterID == id && s.Services.ClientRestoreUID == s.madeBy()
+	if headless && (forClients || s.IsForeign("Service", s.ClientService())) {
 		return nil
 	}
-	return ApplyServices{Incarnation: incarnation, ClusterID: s.ClusterID, RestoreUID: s.madeBy()}
+	return ApplyServices{Incarnation: incarnation, ClusterID: id, RestoreUID: s.madeBy()}
 }
 
 // AddToService lets the client Service select a member that votes.

@@ -25,6 +25,10 @@ type State struct {
 	// cluster has formed; Incarnation is 0 until then.
 	ClusterID   string
 	Incarnation int32
+	// ClusterIDProven: a quorum of the members answered with ClusterID.
+	ClusterIDProven bool
+	// Corrected are sentences on what of the status was replaced by what members and Services show.
+	Corrected []string
 	// Restore is the restore that the cluster took up last, nil when there was none.
 	Restore *v1beta2.ClusterRestoreStatus
 	// Recovery is the recovery from a lost quorum that was begun last, nil when there was none.
@@ -36,6 +40,8 @@ type State struct {
 
 	Services Services
 	Budget   Budget
+	// Foreign are objects that have a name which the cluster needs, and belong to something else.
+	Foreign []ForeignObject
 	// NoStorageClass: a volume would need the default StorageClass, and there is none.
 	NoStorageClass bool
 	// SecretProblem says which TLS Secret is missing or wrong, and is empty when all is well.
@@ -156,7 +162,7 @@ func (s *State) Enroll(membership []etcd.Member) {
 		at[m.Name] = i
 	}
 	for _, entry := range membership {
-		name := memberOf(entry)
+		name := MemberOf(entry)
 		i, ok := at[name]
 		if !ok {
 			i = len(s.Members)
@@ -170,8 +176,8 @@ func (s *State) Enroll(membership []etcd.Member) {
 	}
 }
 
-// memberOf is a member's name: its own word, or the first label of its peer URL's host.
-func memberOf(entry etcd.Member) string {
+// MemberOf is a member's name: its own word, or the first label of its peer URL's host.
+func MemberOf(entry etcd.Member) string {
 	if entry.Name != "" || len(entry.PeerURLs) == 0 {
 		return entry.Name
 	}

@@ -54,7 +54,7 @@ func setConditions(status *v1beta2.EtcdClusterStatus, s State, step Step, actErr
 		whyNotReason, whyNot = v1beta2.ReasonHibernated, sleep.Message
 	}
 	if available {
-		set(v1beta2.ConditionAvailable, true, v1beta2.ReasonReady, fmt.Sprintf("A quorum serves. Connect to %s:%d.", s.ClientService(), v1beta2.ClientPort))
+		set(v1beta2.ConditionAvailable, true, v1beta2.ReasonReady, s.whereToConnect())
 	} else {
 		set(v1beta2.ConditionAvailable, false, whyNotReason, whyNot)
 	}
@@ -70,6 +70,13 @@ func setConditions(status *v1beta2.EtcdClusterStatus, s State, step Step, actErr
 	if !done {
 		status.Reason = message
 	}
+}
+
+func (s State) whereToConnect() string {
+	if s.IsForeign("Service", s.ClientService()) {
+		return "A quorum serves. Service " + s.ClientService() + " belongs to something else, so it does not select the members."
+	}
+	return fmt.Sprintf("A quorum serves. Connect to %s:%d.", s.ClientService(), v1beta2.ClientPort)
 }
 
 func unavailableReason(s State, reason string) string {

@@ -27,6 +27,9 @@ func Describe(s State, step Step) planning.Description { return step.describe(s)
 // and an error, is announced when the status changed with it.
 func Events(s State, step Step, actErr error, statusChanged bool) []planning.Event {
 	events := Describe(s, step).Events
+	if statusChanged {
+		events = append(corrections(s), events...)
+	}
 	if actErr != nil {
 		if !statusChanged {
 			return nil

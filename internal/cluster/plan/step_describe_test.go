@@ -75,6 +75,7 @@ var everyStep = []Step{
 	Hibernating{Message: "hibernates"}, Idle{Reason: v1beta2.ReasonPaused, Message: "paused"}, KeepVolume{Name: "m"}, KeepVolume{Name: "m", Keep: true},
 	LoadCertificates{Name: "m"}, MoveLeader{From: "m"}, PromoteLearner{Name: "m"}, RecordForced{}, RecordFormed{}, RecordVersionChange{},
 	RelabelPod{Name: "m"}, RemoveMember{Name: "m"}, RemoveMember{Name: "m", Cause: lostData}, RemovePreviousCA{}, ReplaceCA{}, RequestCertificates{},
+	RestoreLabels{Name: "m"}, RestoreLabels{Name: "m", Volume: true},
 	ResizeVolume{Name: "m"}, StopMembers{}, StopMembers{Except: 1}, VolumeMayFill{Name: "m", Message: "may fill"}, Wait{Reason: v1beta2.ReasonSettling, Message: "waiting"}, WithdrawBudget{},
 	WriteCertificates{}, WriteCertificates{Switch: true},
 }

@@ -53,7 +53,7 @@ func unstoppable(s State) Step {
 	return Wait{
 		Reason: v1beta2.ReasonPodFailing,
 		Message: fmt.Sprintf("The seed of EtcdRestore %s serves, but the nodes of %d%s old members do not answer: %s. The members may still accept writes, so the restore does not continue. The members that serve continue to serve. Make sure that these nodes are off, then delete the Pods with --force --grace-period=0. To cancel, delete the EtcdRestore.",
-			s.Restore.Name, len(unconfirmed), of, strings.Join(namesOf(unconfirmed), ", ")),
+			s.Restore.Name, len(unconfirmed), of, strings.Join(memberNames(unconfirmed), ", ")),
 		Stalled: true,
 	}
 }
@@ -77,7 +77,7 @@ func oldMemberStops(s State) Step {
 	return s.waitUntilGone(stuck[0], v1beta2.ReasonRestoring, "The node of member "+stuck[0].Name+" has not confirmed that it stopped. Then the seed takes over.")
 }
 
-func namesOf(members []Member) []string {
+func memberNames(members []Member) []string {
 	names := make([]string, len(members))
 	for i, m := range members {
 		names[i] = m.Name

@@ -22,6 +22,7 @@ func (w *World) Observe() plan.State {
 	s.SecretProblem = w.SecretProblem
 	w.observeRestores(&s)
 	w.observeMembers(&s)
+	s.CorrectIncarnation()
 	if l := w.asked(&s); l != nil {
 		s.Enroll(membership(l))
 	}

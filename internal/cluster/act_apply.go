@@ -1,0 +1,74 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+)
+
+// errForeign is for an object that has a name which the cluster needs, and belongs to something else.
+var errForeign = errors.New("it exists and does not belong to this EtcdCluster: delete or rename it")
+
+// applyServices brings both Services to what the step asks, but for one that belongs to something else.
+func (r *Reconciler) applyServices(ctx context.Context, v *view, step plan.ApplyServices) error {
+	for _, service := range []*corev1.Service{headlessService(v.State), clientService(v.State, step)} {
+		if v.IsForeign("Service", service.Name) {
+			continue
+		}
+		if err := r.apply(ctx, v, service); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// apply makes an object as wanted and leaves alone what others set on it (server-side apply). It creates what does not
+// exist, and changes only what a read past the cache shows to be controlled by this EtcdCluster.
+func (r *Reconciler) apply(ctx context.Context, v *view, object client.Object) error {
+	if err := controllerutil.SetControllerReference(v.cluster, object, r.Client.Scheme()); err != nil {
+		return fmt.Errorf("own %T %s: %w", object, object.GetName(), err)
+	}
+	live := blank(object)
+	err := r.APIReader.Get(ctx, client.ObjectKeyFromObject(object), live)
+	switch {
+	case apierrors.IsNotFound(err):
+		return wrap("create", object, r.Client.Create(ctx, object, client.FieldOwner(Name)))
+	case err != nil:
+		return wrap("read", object, err)
+	case !metav1.IsControlledBy(live, v.cluster):
+		return wrap("apply", object, errForeign)
+	}
+	object.SetUID(live.GetUID()) // the API server refuses to apply to one that was created since
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		return wrap("convert", object, err)
+	}
+	delete(content, "status")
+	configuration := client.ApplyConfigurationFromUnstructured(&unstructured.Unstructured{Object: content})
+	return wrap("apply", object, r.Client.Apply(ctx, configuration, client.FieldOwner(Name), client.ForceOwnership))
+}
+
+// blank is an empty object of the same type. A read into an object that is not empty keeps what the answer lacks, such
+// as owner references.
+func blank(object client.Object) client.Object {
+	return reflect.New(reflect.TypeOf(object).Elem()).Interface().(client.Object)
+}
+
+// noteForeign records an object that has a name which the cluster needs. That of an earlier EtcdCluster of the same name
+// is about to be deleted with it.
+func (v *view) noteForeign(kind string, object client.Object) {
+	owner := metav1.GetControllerOf(object)
+	earlier := owner != nil && owner.Kind == "EtcdCluster" && owner.Name == v.Name
+	v.Foreign = append(v.Foreign, plan.ForeignObject{Kind: kind, Name: object.GetName(), Leaving: earlier || !object.GetDeletionTimestamp().IsZero()})
+}

@@ -1,0 +1,69 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+)
+
+// errBehind is for a step that was planned on a cache that was behind. Nothing was done, and the next pass plans again.
+var errBehind = errors.New("the API server has a newer state")
+
+// confirm reads past the cache, before an irreversible step, whether the EtcdCluster is still what the step was planned on.
+func (r *Reconciler) confirm(ctx context.Context, v *view, step plan.Step) error {
+	if !v.Irreversible(step) {
+		return nil
+	}
+	var live v1beta2.EtcdCluster
+	err := r.APIReader.Get(ctx, client.ObjectKeyFromObject(v.cluster), &live)
+	if apierrors.IsNotFound(err) {
+		return fmt.Errorf("EtcdCluster %s is deleted: %w", v.Name, errBehind)
+	}
+	if err != nil {
+		return fmt.Errorf("read EtcdCluster %s: %w", v.Name, err)
+	}
+	if changed := plan.Outdated(v.cluster, &live); changed != "" {
+		return fmt.Errorf("%s of EtcdCluster %s has changed: %w", changed, v.Name, errBehind)
+	}
+	return nil
+}
+
+// confirmData reads past the cache whether data that a step takes to be missing is missing: of a member that is to be
+// removed for that, and of one that is to be added under a new name.
+func (r *Reconciler) confirmData(ctx context.Context, v *view, step plan.Step) error {
+	switch step := step.(type) {
+	case plan.RemoveMember:
+		if step.DataGone() && v.Durable() {
+			return r.confirmAbsent(ctx, v, &corev1.PersistentVolumeClaim{}, step.Name)
+		}
+	case plan.AddLearner:
+		if err := r.confirmAbsent(ctx, v, &corev1.PersistentVolumeClaim{}, step.Name); err != nil {
+			return err
+		}
+		return r.confirmAbsent(ctx, v, &corev1.Pod{}, step.Name)
+	}
+	return nil
+}
+
+// confirmAbsent fails if an object exists and is not being deleted.
+func (r *Reconciler) confirmAbsent(ctx context.Context, v *view, object client.Object, name string) error {
+	err := r.APIReader.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: name}, object)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("read %T %s: %w", object, name, err)
+	case !object.GetDeletionTimestamp().IsZero():
+		return nil
+	case v.owns(object):
+		return fmt.Errorf("%T %s exists: %w", object, name, errBehind)
+	}
+	return fmt.Errorf("%T %s has the name of a member: %w", object, name, errForeign)
+}

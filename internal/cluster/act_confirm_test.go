@@ -1,0 +1,59 @@
+package cluster
+
+import (
+	"errors"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+)
+
+// A new leader acts on a cache that shows what was true an hour ago.
+func TestNothingIsDestroyedOnAnOldCache(t *testing.T) {
+	old := nameOf(0)
+	for name, change := range map[string]func(*v1beta2.EtcdCluster){
+		"it was paused":           func(c *v1beta2.EtcdCluster) { c.Generation++ },
+		"it was restored":         func(c *v1beta2.EtcdCluster) { c.Status.Incarnation, c.Status.ClusterID = 2, seedID },
+		"its restore has gone on": func(c *v1beta2.EtcdCluster) { c.Status.Restore = &v1beta2.ClusterRestoreStatus{UID: "uid-back"} },
+		"its recovery has gone on": func(c *v1beta2.EtcdCluster) {
+			c.Status.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing}
+		},
+		"another one has taken over":  func(c *v1beta2.EtcdCluster) { c.UID = "uid-later" },
+		"its members are found there": nil,
+	} {
+		r, v := beside(t, &corev1.PersistentVolumeClaim{ObjectMeta: controlled("uid-example", old, nil)}, &corev1.Pod{ObjectMeta: controlled("uid-example", old, nil)})
+		v.Services = plan.Services{ClientExists: true, ClientIncarnation: 2, ClientClusterID: seedID}
+		v.Spec.Pod = &v1beta2.PodPolicy{EmptyDir: &corev1.EmptyDirVolumeSource{}}
+		v.Members = []plan.Member{{Name: old, Incarnation: 1, Pod: plan.PodRunning}}
+		if change != nil {
+			behind := v.cluster.DeepCopy()
+			change(v.cluster)
+			live := v.cluster
+			v.cluster = behind
+			r.APIReader = besideOnly(t, r, live)
+		}
+		for _, step := range []plan.Step{
+			plan.DeleteVolume{Name: old}, plan.StopMembers{Except: 2}, plan.DeletePod{Name: old}, plan.ForceDeletePod{Name: old},
+			plan.RemoveMember{Name: old}, plan.BeginSwitch{}, plan.AdoptSeed{}, plan.ApplyServices{Incarnation: 1, ClusterID: oldID},
+		} {
+			err := r.confirm(t.Context(), v, step)
+			if change == nil && err != nil || change != nil && !errors.Is(err, errBehind) {
+				t.Errorf("%s: %T: %v", name, step, err)
+			}
+		}
+		if err := r.confirm(t.Context(), v, plan.AddToService{Name: old}); err != nil {
+			t.Errorf("%s: a step that can be undone is held up: %v", name, err)
+		}
+	}
+}
+
+// besideOnly reads an API server that has one EtcdCluster and nothing else.
+func besideOnly(t *testing.T, r *Reconciler, cluster *v1beta2.EtcdCluster) client.Reader {
+	t.Helper()
+	cluster.ResourceVersion = ""
+	return fake.NewClientBuilder().WithScheme(r.Client.Scheme()).WithObjects(cluster).Build()
+}

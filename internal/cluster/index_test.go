@@ -1,0 +1,104 @@
+package cluster
+
+import (
+	"errors"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+)
+
+// besideIndexed is beside with the indexes that the cache of a real operator has.
+func besideIndexed(t *testing.T, objects ...client.Object) (*Reconciler, *view) {
+	t.Helper()
+	r, v := beside(t)
+	c := fake.NewClientBuilder().WithScheme(r.Client.Scheme()).WithObjects(v.cluster.DeepCopy()).WithObjects(objects...).
+		WithIndex(&corev1.Pod{}, indexCluster, keysOf).WithIndex(&corev1.PersistentVolumeClaim{}, indexCluster, keysOf).Build()
+	r.Client, r.APIReader, r.indexed = c, c, true
+	return r, v
+}
+
+func TestAPodOrVolumeWithoutLabelsIsStillTheMembersAndGetsThemBack(t *testing.T) {
+	second := memberName(2, 0)
+	for name, object := range map[string]metav1.ObjectMeta{
+		"without labels":                           controlled("uid-example", second, nil),
+		"without the cluster's label":              controlled("uid-example", second, map[string]string{v1beta2.LabelApp: "etcd", v1beta2.LabelMember: second, v1beta2.LabelIncarnation: "2"}),
+		"with the label of another cluster":        controlled("uid-example", second, map[string]string{v1beta2.LabelCluster: "other"}),
+		"with the number of another incarnation":   controlled("uid-example", second, map[string]string{v1beta2.LabelCluster: "example", v1beta2.LabelIncarnation: "1"}),
+		"without owner, labels and annotations":    {Namespace: "ns", Name: second},
+		"without owner and with the cluster label": {Namespace: "ns", Name: second, Labels: map[string]string{v1beta2.LabelCluster: "example"}},
+	} {
+		for which, make := range map[string]func(*testing.T, ...client.Object) (*Reconciler, *view){"no index": beside, "an index": besideIndexed} {
+			t.Run(name+", "+which, func(t *testing.T) {
+				r, v := make(t, &corev1.Pod{ObjectMeta: object}, &corev1.PersistentVolumeClaim{ObjectMeta: object})
+				v.ClusterID, v.Incarnation = seedID, 2
+				if err := r.observeMembers(t.Context(), v); err != nil {
+					t.Fatal(err)
+				}
+				if len(v.Members) != 1 || v.Members[0].Incarnation != 2 || v.Members[0].Volume != plan.VolumePresent || v.Members[0].Pod == plan.PodNone {
+					t.Fatalf("the members are %+v", v.Members)
+				}
+				if !v.Members[0].Unlabelled || !v.Members[0].VolumeUnlabelled {
+					t.Fatalf("the loss is not seen: %+v", v.Members)
+				}
+				for _, volume := range []bool{false, true} {
+					if err := r.act(t.Context(), v, plan.RestoreLabels{Name: second, Volume: volume}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				v.Members = nil
+				if err := r.observeMembers(t.Context(), v); err != nil {
+					t.Fatal(err)
+				}
+				if len(v.Members) != 1 || v.Members[0].Unlabelled || v.Members[0].VolumeUnlabelled {
+					t.Errorf("the members are %+v", v.Members)
+				}
+			})
+		}
+	}
+}
+
+func TestPodsAndVolumesOfOthersAreNoMembers(t *testing.T) {
+	first := nameOf(0)
+	labels := map[string]string{v1beta2.LabelCluster: "example"}
+	for name, object := range map[string]metav1.ObjectMeta{
+		"of an earlier cluster":                  controlled("uid-earlier", first, labels),
+		"orphaned by an earlier cluster":         {Namespace: "ns", Name: plan.State{Name: "example", UID: "uid-earlier"}.InitialNames(1, 1)[0], Labels: labels},
+		"of the user, with a name that is alike": {Namespace: "ns", Name: "example-backup", Labels: labels},
+	} {
+		r, v := besideIndexed(t, &corev1.Pod{ObjectMeta: object}, &corev1.PersistentVolumeClaim{ObjectMeta: object})
+		if err := r.observeMembers(t.Context(), v); err != nil {
+			t.Fatal(err)
+		}
+		if len(v.Members) > 0 {
+			t.Errorf("%s: the members are %+v", name, v.Members)
+		}
+	}
+}
+
+func TestDataIsNotCalledGoneAndNoNameIsReusedWhileTheVolumeExists(t *testing.T) {
+	name := nameOf(0)
+	gone := plan.RemoveMember{ID: 1, Name: name, Cause: "its data is gone"}
+	added := plan.AddLearner{Name: name}
+	for sentence, test := range map[string]struct {
+		object client.Object
+		step   plan.Step
+		want   error
+	}{
+		"the volume exists":                    {&corev1.PersistentVolumeClaim{ObjectMeta: controlled("uid-example", name, nil)}, gone, errBehind},
+		"the volume of another has its name":   {&corev1.PersistentVolumeClaim{ObjectMeta: controlled("uid-other", name, nil)}, gone, errForeign},
+		"the name's volume exists":             {&corev1.PersistentVolumeClaim{ObjectMeta: controlled("uid-example", name, nil)}, added, errBehind},
+		"the name's Pod exists":                {&corev1.Pod{ObjectMeta: controlled("uid-example", name, nil)}, added, errBehind},
+		"nothing exists but another's objects": {&corev1.Pod{ObjectMeta: controlled("uid-other", "other", nil)}, added, nil},
+	} {
+		r, v := beside(t, test.object)
+		if err := r.confirmData(t.Context(), v, test.step); !errors.Is(err, test.want) {
+			t.Errorf("%s: %v, want %v", sentence, err, test.want)
+		}
+	}
+}

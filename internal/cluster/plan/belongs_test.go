@@ -1,0 +1,35 @@
+package plan
+
+import (
+	"testing"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+func TestLostLabelsArePutBackFirst(t *testing.T) {
+	unlabelled := func(m *Member) { m.Unlabelled = true }
+	planTests{
+		"of a Pod, though no quorum answers": {
+			state(formed, members(3), noQuorum, with(1, unlabelled)), RestoreLabels{Name: nameOf(1)},
+		},
+		"of a volume": {
+			state(formed, members(3), with(2, withoutPod, func(m *Member) { m.VolumeUnlabelled = true })), RestoreLabels{Name: nameOf(2), Volume: true},
+		},
+		"but not of a Pod that is being deleted": {
+			state(formed, members(3), with(1, unlabelled, pod(PodDeleting))),
+			Wait{Reason: v1beta2.ReasonMemberDown, Message: "member " + nameOf(1) + " is stopping"},
+		},
+	}.run(t)
+}
+
+func TestTheIncarnationOfAMemberIsInItsName(t *testing.T) {
+	s := state(formed, func(s *State) { s.Incarnation = 2_000_000_000 }) // whatever the status holds
+	for name, want := range map[string]int32{
+		nameOf(0): 1, memberName("example", "uid-example", 7, 5): 7,
+		memberName("example", "uid-earlier", 1, 0): 0, "example-backup": 0, "": 0,
+	} {
+		if got, ok := s.IncarnationNamed(name); got != want || ok != (want > 0) {
+			t.Errorf("%q is of incarnation %d (%v), want %d", name, got, ok, want)
+		}
+	}
+}

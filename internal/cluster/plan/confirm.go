@@ -1,0 +1,57 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// Irreversible reports whether a step destroys something, or leads clients elsewhere. Such a step is taken only if a read
+// past the cache shows the EtcdCluster that it was planned on: a new leader's cache can be hours old.
+func (s State) Irreversible(step Step) bool {
+	switch step := step.(type) {
+	case RemoveMember, DeleteVolume, StopMembers, ForceDeletePod, BeginSwitch, AdoptSeed, CreateMembers, RestoreLabels:
+		return true
+	case ApplyServices:
+		return s.Services.ClientExists && (step.Incarnation != s.Services.ClientIncarnation || step.ClusterID != s.Services.ClientClusterID)
+	case DeletePod:
+		return slices.ContainsFunc(s.Members, func(m Member) bool { return m.Name == step.Name && s.goesWithPod(m) })
+	}
+	return false
+}
+
+// Outdated names what of an EtcdCluster has changed since it was planned on; empty if nothing has that an irreversible
+// step depends on.
+func Outdated(planned, live *v1beta2.EtcdCluster) string {
+	restore := func(c *v1beta2.EtcdCluster) (uid string, step v1beta2.RestoreStep) {
+		if c.Status.Restore == nil {
+			return "", ""
+		}
+		return string(c.Status.Restore.UID), c.Status.Restore.Step
+	}
+	recovery := func(c *v1beta2.EtcdCluster) v1beta2.RecoveryStep {
+		if c.Status.Recovery == nil {
+			return ""
+		}
+		return c.Status.Recovery.Step
+	}
+	plannedRestore, plannedStep := restore(planned)
+	liveRestore, liveStep := restore(live)
+	switch {
+	case live.UID != planned.UID:
+		return "metadata.uid"
+	case !live.DeletionTimestamp.IsZero():
+		return "metadata.deletionTimestamp"
+	case live.Generation != planned.Generation:
+		return "spec"
+	case live.Status.Incarnation != planned.Status.Incarnation:
+		return "status.incarnation"
+	case live.Status.ClusterID != planned.Status.ClusterID:
+		return "status.clusterID"
+	case liveRestore != plannedRestore || liveStep != plannedStep:
+		return "status.restore"
+	case recovery(live) != recovery(planned):
+		return "status.recovery"
+	}
+	return ""
+}

@@ -1,0 +1,92 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
+)
+
+// What members, volumes and Services show outranks the status, because anyone with the right to do so can edit it, and
+// a backup tool can put back an old one.
+
+// CorrectClusterID takes the cluster ID that a quorum answered with. 0 means that no quorum answered.
+func (s *State) CorrectClusterID(proven etcd.ID) {
+	if !s.Formed() || proven == 0 {
+		return
+	}
+	s.ClusterIDProven = true
+	if s.ClusterID == proven.String() {
+		return
+	}
+	s.Corrected = append(s.Corrected, fmt.Sprintf("The status had cluster ID %s, and a quorum of the members has %s. The operator continues with that of the members.", s.ClusterID, proven))
+	s.ClusterID = proven.String()
+}
+
+// CorrectIncarnation takes the incarnation that the client Service selects, or else the only one that there are members
+// of, if the status has one without members. It is never lower than that of the Service, if that has members.
+func (s *State) CorrectIncarnation() {
+	if !s.Formed() {
+		return
+	}
+	there := s.incarnationsThere()
+	selected := s.Services.ClientIncarnation
+	is := s.Incarnation
+	justRestored := s.Restore != nil && s.Restore.Incarnation == is && (s.step() == v1beta2.RestoreGrowing || s.step() == v1beta2.RestoreComplete)
+	switch {
+	case selected > is && slices.Contains(there, selected):
+		is = selected
+	case selected == is || slices.Contains(there, is) || justRestored:
+	case slices.Contains(there, selected) || (len(there) == 0 && selected != 0):
+		is = selected
+	case len(there) == 1:
+		is = there[0]
+	}
+	if is == s.Incarnation {
+		return
+	}
+	s.Corrected = append(s.Corrected, fmt.Sprintf("The status had incarnation %d, and the members and the client Service are of incarnation %d. The operator continues with that.", s.Incarnation, is))
+	s.Incarnation = is
+	if is == selected && s.Services.ClientClusterID != "" {
+		s.ClusterID = s.Services.ClientClusterID
+	}
+}
+
+// incarnationsThere are those of which there are Pods or volumes, but for the seed of a restore that has not switched.
+func (s State) incarnationsThere() []int32 {
+	var there []int32
+	for _, m := range s.Members {
+		isSeed := s.Restore != nil && m.Incarnation == s.Restore.Incarnation && m.Incarnation > s.Services.ClientIncarnation && m.Incarnation != s.Incarnation
+		if !isSeed && (m.Pod != PodNone || m.Volume != VolumeNone) && !slices.Contains(there, m.Incarnation) {
+			there = append(there, m.Incarnation)
+		}
+	}
+	return there
+}
+
+// contradictedService stops before the client Service goes back to an earlier incarnation: which of the two holds the
+// newest data cannot be seen.
+func contradictedService(s State) Step {
+	if !s.Formed() || s.Services.ClientIncarnation <= s.Incarnation {
+		return nil
+	}
+	return Wait{
+		Reason: v1beta2.ReasonContradiction,
+		Message: fmt.Sprintf("Service %s selects incarnation %d, and the members are of incarnation %d. The operator changes nothing until that is resolved. "+
+			"If the members hold the newest data, delete the Service: the operator creates it again.", s.ClientService(), s.Services.ClientIncarnation, s.Incarnation),
+		Stalled: true, Requeue: requeueForeign,
+	}
+}
+
+// corrections are the events on what was wrong with the status.
+func corrections(s State) []planning.Event {
+	var events []planning.Event
+	for _, note := range s.Corrected {
+		events = append(events, planning.Event{Type: corev1.EventTypeWarning, Reason: v1beta2.ReasonContradiction, Action: "CorrectStatus", Note: note})
+	}
+	return events
+}

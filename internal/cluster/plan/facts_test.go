@@ -1,0 +1,70 @@
+package plan
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+func TestTheMembersOutrankTheStatus(t *testing.T) {
+	incarnation := func(n int32) change { return func(s *State) { s.Incarnation = n } }
+	seedThere := func(s *State) {
+		s.Members = append(s.Members, Member{Name: seedName, Incarnation: 2, Volume: VolumePresent, Pod: PodRunning})
+	}
+	for name, test := range map[string]struct {
+		state State
+		want  int32
+	}{
+		"both agree": {state(formed, members(3)), 1},
+		"the status has an incarnation that never was": {state(formed, members(3), incarnation(7)), 1},
+		"the same without a client Service":            {state(formed, members(3), incarnation(7), servicesFor(0, "")), 1},
+		"the same without members":                     {state(formed, incarnation(7)), 1},
+		"the status lost the incarnation":              {state(formed, members(3), incarnation(0)), 1},
+		"an old status was put back after a restore":   {state(formed, members(3), seedThere, servicesFor(2, seedID)), 2},
+		"the seed was just adopted":                    {state(formed, members(3), seedThere, incarnation(2)), 2},
+		"the seed was just adopted and lost its Pod":   {state(formed, members(3), restored(v1beta2.RestoreGrowing), servicesFor(1, oldID)), 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := test.state.Incarnation
+			test.state.CorrectIncarnation()
+			if got := test.state.Incarnation; got != test.want || (len(test.state.Corrected) > 0) != (before != got) {
+				t.Errorf("incarnation %d, want %d; %q", got, test.want, test.state.Corrected)
+			}
+		})
+	}
+}
+
+func TestAQuorumOutranksTheClusterIDOfTheStatus(t *testing.T) {
+	s := state(formed, members(3), func(s *State) { s.ClusterID = "deadbeef" })
+	if step, applies := Plan(s).(ApplyServices); applies {
+		t.Errorf("an unproven cluster ID is written on the client Service: %+v", step)
+	}
+	s.CorrectClusterID(0xaa)
+	if s.ClusterID != oldID || len(s.Corrected) != 1 {
+		t.Errorf("cluster ID %s; %q", s.ClusterID, s.Corrected)
+	}
+	if diff := cmp.Diff(Step(Done{}), Plan(s)); diff != "" {
+		t.Errorf("Plan (-want +got):\n%s", diff)
+	}
+	events := Events(s, Done{}, nil, true)
+	if len(events) != 1 || events[0].Reason != v1beta2.ReasonContradiction {
+		t.Errorf("events are %+v", events)
+	}
+	if again := Events(s, Done{}, nil, false); len(again) > 0 {
+		t.Errorf("the events are repeated: %+v", again)
+	}
+}
+
+func TestTheClientServiceNeverGoesBackToAnEarlierIncarnation(t *testing.T) {
+	s := state(formed, members(3), servicesFor(7, oldID))
+	s.CorrectIncarnation()
+	if wait, ok := Plan(s).(Wait); !ok || !wait.Stalled || wait.Reason != v1beta2.ReasonContradiction {
+		t.Errorf("Plan returned %+v", Plan(s))
+	}
+	s.Services = Services{}
+	if diff := cmp.Diff(Step(ApplyServices{Incarnation: 1, ClusterID: oldID}), Plan(s)); diff != "" {
+		t.Errorf("once the Service is deleted (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,65 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// requeueForeign is the interval while a person has to delete or rename an object.
+const requeueForeign = 30 * time.Second
+
+// ForeignObject has a name that the cluster needs, and does not belong to it.
+type ForeignObject struct {
+	Kind, Name string
+	// Leaving: Kubernetes is about to delete it.
+	Leaving bool
+}
+
+// IsForeign reports whether the object with that name belongs to something else.
+func (s State) IsForeign(kind, name string) bool {
+	return slices.ContainsFunc(s.Foreign, func(o ForeignObject) bool { return o.Kind == kind && o.Name == name })
+}
+
+// refuseForeignServices keeps a cluster from being born behind a Service of somebody else.
+func refuseForeignServices(s State) Step {
+	if s.Formed() {
+		return nil
+	}
+	services := slices.DeleteFunc(slices.Clone(s.Foreign), func(o ForeignObject) bool { return o.Kind != "Service" })
+	return waitForForeign(services, "The operator does not change it, and does not start the cluster.")
+}
+
+// reportForeignObjects comes last: a formed cluster is kept well without the object.
+func reportForeignObjects(s State) Step {
+	return waitForForeign(s.Foreign, "The operator does not change it. The members are kept well, but clients and drains do not find the cluster by that name.")
+}
+
+func waitForForeign(foreign []ForeignObject, means string) Step {
+	if len(foreign) == 0 {
+		return nil
+	}
+	if leaving := slices.IndexFunc(foreign, func(o ForeignObject) bool { return !o.Leaving }) < 0; leaving {
+		return Wait{
+			Reason:  v1beta2.ReasonCreating,
+			Message: namesOf(foreign) + " belongs to an earlier EtcdCluster. The operator waits until Kubernetes has deleted it.",
+		}
+	}
+	staying := slices.DeleteFunc(slices.Clone(foreign), func(o ForeignObject) bool { return o.Leaving })
+	return Wait{
+		Reason:  v1beta2.ReasonNotOurs,
+		Message: namesOf(staying) + " exists and does not belong to this EtcdCluster. " + means + " Delete or rename the object.",
+		Stalled: true,
+		Requeue: requeueForeign,
+	}
+}
+
+func namesOf(foreign []ForeignObject) string {
+	var names []string
+	for _, o := range foreign {
+		names = append(names, o.Kind+" "+o.Name)
+	}
+	return strings.Join(names, " and ")
+}
