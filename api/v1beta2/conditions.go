@@ -86,6 +86,9 @@ const (
 	// ReasonNotOurs means that Pods, volumes or Secrets with the cluster's names exist that this operator did not
 	// create.
 	ReasonNotOurs = "NotOurs"
+	// ReasonChangedByOthers means that something else reverses what the operator sets on a Service, a
+	// PodDisruptionBudget, a Pod or a volume.
+	ReasonChangedByOthers = "ChangedByOthers"
 	// ReasonReconcileError means that a call to Kubernetes or etcd failed and is retried.
 	ReasonReconcileError = "ReconcileError"
 	// ReasonHibernating means that spec.hibernate is true and the members are stopping.

@@ -57,6 +57,7 @@ type Reconciler struct {
 	// SeedImage is the image of restore-operator, which restores the first member of a restored cluster.
 	SeedImage string
 	metrics   *metrics
+	memory    memory
 }
 
 // Options of the controller.
@@ -137,6 +138,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err := r.Client.Get(ctx, request.NamespacedName, &cluster); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.metrics.forget(request.NamespacedName)
+			r.memory.forget(request.NamespacedName)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
@@ -148,6 +150,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	step := plan.Plan(v.State)
 	log.FromContext(ctx).V(1).Info("planned", "step", fmt.Sprintf("%T", step), "detail", step, "state", v.State)
 	actErr := r.act(ctx, v, step)
+	if actErr == nil {
+		v.known.repeats.Did(step, cluster.Generation, v.Now)
+	}
 	refused := errors.Is(actErr, etcd.ErrNotYet)
 	if refused {
 		// etcd says "later": that is waiting, not failing.

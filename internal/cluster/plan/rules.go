@@ -95,6 +95,6 @@ var Rules = []group{
 
 // Plan returns the next step. It is pure: the same State gives the same Step.
 func Plan(s State) Step {
-	step, _ := planning.First(Rules, s, Step(Done{}))
+	step, _ := Choose(s, nil)
 	return step
 }

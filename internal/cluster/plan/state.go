@@ -58,6 +58,8 @@ type State struct {
 	KnownVersion string
 	// MembershipKnown: a quorum of the current incarnation answered with the membership.
 	MembershipKnown bool
+	// Held are the steps that have no effect and are not to be repeated now.
+	Held []Held
 	// Members of all incarnations, sorted by name: the union of Pods, volumes and membership.
 	Members []Member
 }

@@ -50,6 +50,9 @@ const (
 	requeueStarting = 500 * time.Millisecond
 	// RequeueConflict gives the cache time to catch up.
 	RequeueConflict = 100 * time.Millisecond
+	// requeueStalled is the interval of a cluster that waits for a person. What the person does mostly comes with a
+	// watch event.
+	requeueStalled = 30 * time.Second
 	// requeueSettled is the interval of a cluster that is as its spec asks, or that waits for a person.
 	requeueSettled = 10 * time.Second
 )
