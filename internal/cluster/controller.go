@@ -113,7 +113,7 @@ func Setup(mgr manager.Manager, options Options) error {
 		Owns(&corev1.Service{}).
 		Owns(&policyv1.PodDisruptionBudget{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1beta2.EtcdRestore{}, handler.EnqueueRequestsFromMapFunc(clusterOf)).
-		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency, RateLimiter: kube.Retries()}).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("register the EtcdCluster controller: %w", err)

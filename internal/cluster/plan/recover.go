@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
@@ -187,6 +188,10 @@ func (s State) QuorumLost() bool {
 	return s.forcing()
 }
 
+// requeueUnasked is the interval at which a member without a quorum is asked what it knows. Its Pod does not become ready,
+// so no watch reports that it answers.
+const requeueUnasked = time.Second
+
 // unasked says what is in the way of asking a member that holds data how much it knows: nobody is passed over that
 // may know more.
 func (s State) unasked(m Member, lost string) Step {
@@ -197,7 +202,7 @@ func (s State) unasked(m Member, lost string) Step {
 	case m.Pod == PodBlocked:
 		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: lost + "; member " + m.Name + " holds data, and what it knows must be heard first: " + m.PodMessage + giveUp, Stalled: true}
 	case m.RaftIndex == 0, !m.Answers && !s.unreadyFor(m, electionGrace):
-		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: lost + "; member " + m.Name + " holds data, and what it knows must be heard first" + giveUp, Stalled: s.unreadyFor(m, startGrace)}
+		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: lost + "; member " + m.Name + " holds data, and what it knows must be heard first" + giveUp, Stalled: s.unreadyFor(m, startGrace), Requeue: requeueUnasked}
 	case m.Answers && m.ClusterID.String() != s.ClusterID:
 		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: lost + "; member " + m.Name + " is of another cluster (" + m.ClusterID.String() + ")" + giveUp, Stalled: true}
 	}
