@@ -75,6 +75,9 @@ const (
 	ReasonImageUnavailable = "ImageUnavailable"
 	// ReasonPodUnschedulable means that no node accepts the Pod of a member.
 	ReasonPodUnschedulable = "PodUnschedulable"
+	// ReasonPodRefused means that the API server or an admission webhook refuses the Pods that the spec asks for, so the
+	// operator keeps those that run.
+	ReasonPodRefused = "PodRefused"
 	// ReasonPodFailing means that the container of a member keeps failing, or its Pod does not stop.
 	ReasonPodFailing = "PodFailing"
 	// ReasonRestoring means that an EtcdRestore is bringing a snapshot back into the cluster.

@@ -159,6 +159,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		described := plan.Describe(v.State, step)
 		step, actErr = plan.Wait{Reason: described.Reason, Message: described.Message}, nil
 	}
+	if wait, is := refusedStep(actErr); is {
+		step, actErr = wait, nil
+	}
 	err = r.report(ctx, v, step, actErr)
 	if apierrors.IsConflict(err) && actErr == nil {
 		// The cache was behind. What was done stands, and the next pass sees it.

@@ -19,6 +19,9 @@ type memory struct {
 type remembered struct {
 	uid     types.UID
 	repeats plan.Repeats
+	// refused is the newest refusal of a dry run of a Pod, and volume that of a volume.
+	refused lastRefusal
+	volume  volumeRehearsal
 }
 
 // of returns what is remembered of an EtcdCluster: nothing of an earlier one with the same name.

@@ -58,6 +58,7 @@ func (r *Reconciler) observe(ctx context.Context, cluster *v1beta2.EtcdCluster) 
 			return nil, err
 		}
 	}
+	r.observeVolumeTemplate(ctx, v)
 	r.observeEtcd(ctx, v)
 	r.observeSeed(ctx, v)
 	r.observeShown(ctx, v)

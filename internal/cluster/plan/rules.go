@@ -89,6 +89,7 @@ var Rules = []group{
 	}},
 	{Name: "advice", Purpose: "The cluster is well, and a person should correct something.", Rules: []rule{
 		{Name: "outOfSpace", Decide: outOfSpace},
+		{Name: "volumeTemplateRefused", Decide: volumeTemplateRefused},
 		{Name: "invalidSchedule", Decide: invalidSchedule},
 	}},
 }

@@ -38,6 +38,8 @@ type State struct {
 	Budget   Budget
 	// NoStorageClass: a volume would need the default StorageClass, and there is none.
 	NoStorageClass bool
+	// VolumeTemplateProblem says why the API server refuses a volume of the spec's template. It is empty if all is well.
+	VolumeTemplateProblem string
 	// SecretProblem says which TLS Secret is missing or wrong, and is empty when all is well.
 	SecretProblem string
 	// Certificates of members and clients.
