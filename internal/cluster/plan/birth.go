@@ -77,6 +77,9 @@ func bootstrap(s State) Step {
 			Stalled: true,
 		}
 	}
+	if wait := s.waitForAttempt(s.initial()); wait != nil {
+		return wait
+	}
 	if wait := blocked(kept); wait != nil {
 		return wait
 	}

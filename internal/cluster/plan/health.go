@@ -8,6 +8,9 @@ func waitUntilHealthy(s State) Step {
 	if wait := s.replacementUnschedulable(); wait != nil {
 		return wait
 	}
+	if wait := s.waitForAttempt(current); wait != nil {
+		return wait
+	}
 	if wait := blocked(current); wait != nil {
 		return wait
 	}

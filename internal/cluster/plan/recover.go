@@ -66,6 +66,8 @@ func (step CancelRecovery) describe(State) planning.Description {
 func (s State) forceSurvivor(m Member) Step {
 	again := DeletePod{Name: m.Name, Reason: v1beta2.ReasonRecovering, Message: "start it once with --force-new-cluster"}
 	switch {
+	case s.backsOff(m):
+		return s.waitForAttempt([]Member{m})
 	case m.Pod == PodDeleting:
 		return s.waitUntilGone(m, v1beta2.ReasonRecovering, "survivor "+m.Name+" is being restarted with --force-new-cluster")
 	case m.Pod == PodNone:

@@ -60,6 +60,8 @@ type State struct {
 	KnownVersion string
 	// MembershipKnown: a quorum of the current incarnation answered with the membership.
 	MembershipKnown bool
+	// PodFailures are the members whose Pods failed in a row.
+	PodFailures []v1beta2.PodFailure
 	// Held are the steps that have no effect and are not to be repeated now.
 	Held []Held
 	// Members of all incarnations, sorted by name: the union of Pods, volumes and membership.
@@ -110,6 +112,7 @@ func NewState(cluster *v1beta2.EtcdCluster) State {
 		KnownVersion: cluster.Status.CurrentVersion,
 
 		VersionChange: cluster.Status.VersionChange.DeepCopy(),
+		PodFailures:   slices.Clone(cluster.Status.PodFailures),
 
 		Space:           cluster.Status.Space.DeepCopy(),
 		Defragmentation: cluster.Status.Defragmentation.DeepCopy(),
