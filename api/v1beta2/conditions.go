@@ -75,6 +75,9 @@ const (
 	ReasonImageUnavailable = "ImageUnavailable"
 	// ReasonPodUnschedulable means that no node accepts the Pod of a member.
 	ReasonPodUnschedulable = "PodUnschedulable"
+	// ReasonPodRefused means that the API server or an admission webhook refuses the Pods that the spec asks for, so the
+	// operator keeps those that run.
+	ReasonPodRefused = "PodRefused"
 	// ReasonPodFailing means that the container of a member keeps failing, or its Pod does not stop.
 	ReasonPodFailing = "PodFailing"
 	// ReasonRestoring means that an EtcdRestore is bringing a snapshot back into the cluster.
@@ -88,6 +91,9 @@ const (
 	ReasonNotOurs = "NotOurs"
 	// ReasonContradiction means that the status or the client Service contradicts what the members show.
 	ReasonContradiction = "Contradiction"
+	// ReasonChangedByOthers means that something else reverses what the operator sets on a Service, a
+	// PodDisruptionBudget, a Pod or a volume.
+	ReasonChangedByOthers = "ChangedByOthers"
 	// ReasonReconcileError means that a call to Kubernetes or etcd failed and is retried.
 	ReasonReconcileError = "ReconcileError"
 	// ReasonHibernating means that spec.hibernate is true and the members are stopping.

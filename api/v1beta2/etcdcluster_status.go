@@ -83,6 +83,12 @@ type EtcdClusterStatus struct {
 	// +listType=map
 	// +listMapKey=name
 	MemberStatuses []MemberStatus `json:"memberStatuses,omitempty"`
+	// Members whose Pods failed several times in a row: a node rejected or evicted them. The operator recreates such a
+	// Pod after a delay that doubles from 1 s to 5 min.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	PodFailures []PodFailure `json:"podFailures,omitempty"`
 	// Progress of the last EtcdRestore that this cluster started.
 	// +optional
 	Restore *ClusterRestoreStatus `json:"restore,omitempty"`
@@ -149,6 +155,16 @@ type MemberStatus struct {
 	// Time at which the operator last defragmented the member.
 	// +optional
 	DefragmentedAt *metav1.Time `json:"defragmentedAt,omitempty"`
+}
+
+// PodFailure counts the Pods of one member that failed in a row. It is removed once the member serves.
+type PodFailure struct {
+	// Name of the member.
+	Name string `json:"name"`
+	// Number of Pods that the operator recreated because they failed.
+	Count int32 `json:"count"`
+	// Time at which the operator last recreated the Pod.
+	LastTime metav1.Time `json:"lastTime"`
 }
 
 // RestoreStep is the step that a restore has reached in the cluster.

@@ -68,6 +68,7 @@ type PodPolicy struct {
 	// This field cannot be combined with emptyDir. Default: 8Gi of the default StorageClass.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!(has(self.resources) && has(self.resources.requests) && 'storage' in self.resources.requests && has(oldSelf.resources) && has(oldSelf.resources.requests) && 'storage' in oldSelf.resources.requests) || quantity(string(self.resources.requests['storage'])).compareTo(quantity(string(oldSelf.resources.requests['storage']))) >= 0",message="a volume cannot shrink: set resources.requests.storage to its previous value or higher"
+	// +kubebuilder:validation:XValidation:rule="!has(self.volumeMode) || self.volumeMode == 'Filesystem'",message="etcd needs a file system: remove volumeMode, or set it to Filesystem"
 	PersistentVolumeClaimSpec *corev1.PersistentVolumeClaimSpec `json:"persistentVolumeClaimSpec,omitempty"`
 	// Stores each member's data in its Pod, so the data is lost with the Pod. Use it for tests and short-lived
 	// clusters. A change that restarts members with a volume replaces members with emptyDir, one at a time. If you

@@ -12,6 +12,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -75,6 +76,7 @@ func Setup(mgr manager.Manager, options Options) error {
 		For(&v1beta2.EtcdBackup{}, builder.WithPredicates(specOrRequestChanged())).
 		Watches(&v1beta2.EtcdCluster{}, handler.EnqueueRequestsFromMapFunc(r.backupsOf), builder.WithPredicates(clusterChanged())).
 		WatchesRawSource(r.attempts.pool.Source()).
+		WithOptions(controller.Options{RateLimiter: kube.Retries()}).
 		Complete(r)
 }
 

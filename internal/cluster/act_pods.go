@@ -31,6 +31,11 @@ func (r *Reconciler) actOnPods(ctx context.Context, v *view, step plan.Step) err
 	case plan.LoadCertificates:
 		return r.markLoaded(ctx, v, step)
 	case plan.DeletePod:
+		if causedBySpec(step) {
+			if err := r.rehearse(ctx, v, step.Name, plan.StartRejoin); err != nil {
+				return err
+			}
+		}
 		return r.delete(ctx, v, &corev1.Pod{}, step.Name)
 	case plan.ForceDeletePod:
 		return r.delete(ctx, v, &corev1.Pod{}, step.Name, client.GracePeriodSeconds(0))
@@ -85,6 +90,11 @@ func (r *Reconciler) createMember(ctx context.Context, v *view, step plan.Create
 func (r *Reconciler) addMember(ctx context.Context, v *view, step plan.AddLearner) error {
 	if step.Voter {
 		if err := r.createMember(ctx, v, plan.CreateMember{Name: step.Name, Incarnation: v.Incarnation, Start: plan.StartJoin}); err != nil {
+			return err
+		}
+	}
+	if !step.Voter {
+		if err := r.rehearse(ctx, v, step.Name, plan.StartJoin); err != nil {
 			return err
 		}
 	}

@@ -60,6 +60,7 @@ type Reconciler struct {
 	refusals  refusals
 	// indexed: the cache of Client has the indexes of addIndexes.
 	indexed bool
+	memory  memory
 }
 
 // Options of the controller.
@@ -119,7 +120,7 @@ func Setup(mgr manager.Manager, options Options) error {
 		Owns(&corev1.Service{}).
 		Owns(&policyv1.PodDisruptionBudget{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1beta2.EtcdRestore{}, handler.EnqueueRequestsFromMapFunc(clusterOf)).
-		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency, RateLimiter: kube.Retries()}).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("register the EtcdCluster controller: %w", err)
@@ -144,6 +145,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err := r.Client.Get(ctx, request.NamespacedName, &cluster); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.metrics.forget(request.NamespacedName)
+			r.memory.forget(request.NamespacedName)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
@@ -159,11 +161,17 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		log.FromContext(ctx).V(1).Info("the cache was behind, nothing was done", "cause", actErr)
 		return ctrl.Result{RequeueAfter: plan.RequeueConflict}, nil
 	}
+	if actErr == nil {
+		v.known.repeats.Did(step, cluster.Generation, v.Now)
+	}
 	refused := errors.Is(actErr, etcd.ErrNotYet)
 	if refused {
 		// etcd says "later": that is waiting, not failing.
 		described := plan.Describe(v.State, step)
 		step, actErr = plan.Wait{Reason: described.Reason, Message: described.Message}, nil
+	}
+	if wait, is := refusedStep(actErr); is {
+		step, actErr = wait, nil
 	}
 	err = r.report(ctx, v, step, actErr)
 	if apierrors.IsConflict(err) && actErr == nil {

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -32,7 +33,9 @@ func (c countedClient) countApplied(configuration runtime.ApplyConfiguration) {
 }
 
 func (c countedClient) Create(ctx context.Context, object client.Object, options ...client.CreateOption) error {
-	c.count("create", object)
+	if !slices.Contains(options, client.CreateOption(client.DryRunAll)) {
+		c.count("create", object)
+	}
 	return c.Client.Create(ctx, object, options...)
 }
 

@@ -34,6 +34,8 @@ type view struct {
 	classes  map[string]string
 	tls      *tls.Config
 	material plan.Material
+	// known is what earlier passes remembered.
+	known *remembered
 }
 
 // observe reads Kubernetes and etcd. It decides nothing: an etcd that does not answer is data in the State. Only
@@ -41,6 +43,7 @@ type view struct {
 func (r *Reconciler) observe(ctx context.Context, cluster *v1beta2.EtcdCluster) (*view, error) {
 	v := &view{State: plan.NewState(cluster), cluster: cluster, addresses: map[string]string{}, classes: map[string]string{}}
 	v.Now = r.Now()
+	v.known = r.memory.of(client.ObjectKeyFromObject(cluster), cluster.UID)
 	if v.Deleting {
 		return v, nil
 	}
@@ -58,9 +61,11 @@ func (r *Reconciler) observe(ctx context.Context, cluster *v1beta2.EtcdCluster) 
 		}
 	}
 	v.CorrectIncarnation()
+	r.observeVolumeTemplate(ctx, v)
 	r.observeEtcd(ctx, v)
 	r.observeSeed(ctx, v)
 	r.observeShown(ctx, v)
+	v.Held = v.known.repeats.Held(cluster.Generation, v.Now)
 	slices.SortFunc(v.Members, func(a, b plan.Member) int { return cmp.Compare(a.Name, b.Name) })
 	return v, nil
 }
@@ -73,6 +78,9 @@ func (r *Reconciler) observeServices(ctx context.Context, v *view) error {
 	forClients, err := r.serviceNamed(ctx, v, v.ClientService())
 	if err != nil {
 		return err
+	}
+	if headless == nil || forClients == nil {
+		v.known.repeats.Forget(plan.ApplyServices{})
 	}
 	v.Services.HeadlessCurrent = headless != nil && sameService(headlessService(v.State), headless)
 	if forClients == nil {

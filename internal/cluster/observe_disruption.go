@@ -36,6 +36,9 @@ func (r *Reconciler) observeBudget(ctx context.Context, v *view) error {
 			v.Budget.Other = budget.Name
 		}
 	}
+	if !v.Budget.Exists {
+		v.known.repeats.Forget(plan.ApplyBudget{})
+	}
 	return nil
 }
 

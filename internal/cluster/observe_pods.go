@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -89,7 +90,7 @@ func observePod(m *plan.Member, pod *corev1.Pod, now time.Time) {
 	m.Trust, m.Loaded = pod.Annotations[annotationTrust], pod.Annotations[annotationLoaded]
 	for _, c := range pod.Spec.Containers {
 		if c.Name == plan.EtcdContainer {
-			m.PodImage, m.Peers = c.Image, peersOf(c.Command)
+			m.PodImage, m.Peers = cmp.Or(pod.Annotations[annotationImage], c.Image), peersOf(c.Command)
 			m.SecurePeer, m.SecureClient = tlsOf(c.Command)
 		}
 	}

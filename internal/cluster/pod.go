@@ -28,6 +28,9 @@ const (
 	annotationInitialSize = v1beta2.Group + "/initial-size"
 	// annotationStart holds how the member's etcd comes up.
 	annotationStart = v1beta2.Group + "/start"
+	// annotationImage holds the image that the operator asked for. Admission may set another one: that of a mirror, or a
+	// digest.
+	annotationImage = v1beta2.Group + "/image"
 	// annotationTrust holds the fingerprint of the authorities that the member was started with.
 	annotationTrust = v1beta2.Group + "/trust"
 	// annotationLoaded holds the fingerprint of the certificates that the Pod was last marked with; see loadCertificates.
@@ -104,6 +107,7 @@ func podAnnotations(s plan.State, m plan.CreateMember) map[string]string {
 	maps.Copy(annotations, s.PodPolicy().Annotations)
 	annotations[v1beta2.AnnotationVersion] = s.VersionFor(m.Incarnation)
 	annotations[annotationStart] = string(m.Start)
+	annotations[annotationImage] = s.ImageFor(m.Incarnation)
 	if s.Certificates.Trust != "" {
 		annotations[annotationTrust], annotations[annotationLoaded] = s.Certificates.Trust, s.Certificates.Loaded
 	}

@@ -13,10 +13,11 @@ import (
 // ask for the same again at once. After a restart of the operator it asks once more. The zero value is ready for use.
 type refusals struct {
 	mutex sync.Mutex
-	last  map[client.ObjectKey]refusal
+	last  map[client.ObjectKey]sizeRefusal
 }
 
-type refusal struct {
+// sizeRefusal is why Kubernetes refused a size of a volume, and when.
+type sizeRefusal struct {
 	size, why string
 	at        time.Time
 }
@@ -25,9 +26,9 @@ func (r *refusals) note(volume client.ObjectKey, size, why string, now time.Time
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	if r.last == nil {
-		r.last = map[client.ObjectKey]refusal{}
+		r.last = map[client.ObjectKey]sizeRefusal{}
 	}
-	r.last[volume] = refusal{size: size, why: why, at: now}
+	r.last[volume] = sizeRefusal{size: size, why: why, at: now}
 }
 
 // of returns why a volume of a size was refused; empty if it was not, or some time ago.

@@ -26,9 +26,14 @@ type Group[State, Step any] struct {
 // First returns the step of the first rule that returns one, and the name of that rule. It returns otherwise and an
 // empty name if no rule does.
 func First[State, Step any](groups []Group[State, Step], s State, otherwise Step) (Step, string) {
+	return FirstExcept(groups, s, otherwise, func(string, Step) bool { return false })
+}
+
+// FirstExcept is First without the steps that skip returns true for. skip gets the name of the rule and its step.
+func FirstExcept[State, Step any](groups []Group[State, Step], s State, otherwise Step, skip func(string, Step) bool) (Step, string) {
 	for _, group := range groups {
 		for _, rule := range group.Rules {
-			if step := rule.Decide(s); any(step) != nil {
+			if step := rule.Decide(s); any(step) != nil && !skip(rule.Name, step) {
 				return step, rule.Name
 			}
 		}

@@ -69,6 +69,7 @@ func TestInvalidEtcdClusterIsRefused(t *testing.T) {
 		"one environment variable twice":           {spec: "{size: 3, pod: {etcdEnv: [{name: A, value: one}, {name: A, value: two}]}}", want: `spec.pod.etcdEnv[1]: Duplicate value: {"name":"A"}`},
 		"one pull secret twice":                    {spec: "{size: 3, pod: {imagePullSecrets: [{name: a}, {name: a}]}}", want: `spec.pod.imagePullSecrets[1]: Duplicate value: {"name":"a"}`},
 		"a cluster domain without end":             {spec: "{size: 3, pod: {ClusterDomain: " + strings.Repeat("a", 254) + "}}", want: "spec.pod.ClusterDomain: may not be more than 253 bytes"},
+		"a claim for a block volume":               {spec: "{size: 3, pod: {persistentVolumeClaimSpec: {volumeMode: Block}}}", want: "spec.pod.persistentVolumeClaimSpec: etcd needs a file system: remove volumeMode, or set it to Filesystem"},
 		"emptyDir and a claim":                     {spec: "{size: 3, pod: {emptyDir: {}, persistentVolumeClaimSpec: {}}}", want: "spec.pod: emptyDir and persistentVolumeClaimSpec exclude each other: write emptyDir (data is lost with the Pod) or persistentVolumeClaimSpec (data is kept)"},
 		"a quantity that is none":                  {spec: "{size: 3, pod: {resources: {limits: {cpu: much}}}}", want: "spec.pod.resources.limits.cpu: [numkMGTPE]|([eE](\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))))?$'"},
 		"operatorSecret alone":                     {spec: "{size: 3, TLS: {static: {operatorSecret: client}}}", want: wantTLS},

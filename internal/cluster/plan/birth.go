@@ -78,6 +78,9 @@ func bootstrap(s State) Step {
 			Stalled: true,
 		}
 	}
+	if wait := s.waitForAttempt(s.initial()); wait != nil {
+		return wait
+	}
 	if wait := s.blocked(kept); wait != nil {
 		return wait
 	}

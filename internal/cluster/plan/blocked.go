@@ -9,6 +9,9 @@ import (
 // recreateBlocked makes a Pod again that cannot go on as it is; the volume stays.
 func recreateBlocked(s State) Step {
 	for _, m := range s.Members {
+		if s.backsOff(m) {
+			continue // waitForAttempt reports it
+		}
 		if m.Pod == PodEnded {
 			return DeletePod{Name: m.Name, Reason: v1beta2.ReasonMemberDown, Message: "it has ended: " + m.PodMessage}
 		}

@@ -14,6 +14,9 @@ func waitUntilHealthy(s State) Step {
 	if wait := s.replacementUnschedulable(); wait != nil {
 		return wait
 	}
+	if wait := s.waitForAttempt(current); wait != nil {
+		return wait
+	}
 	if wait := s.blocked(current); wait != nil {
 		return wait
 	}

@@ -71,7 +71,7 @@ type Member struct {
 	Corrupt bool
 	// Start is how the Pod's etcd comes up.
 	Start Start
-	// PodImage is the image of the Pod's etcd container.
+	// PodImage is the image that the operator asked for in the Pod's etcd container. Admission may have changed it.
 	PodImage string
 	// SecurePeer and SecureClient say whether the Pod's etcd talks TLS to members and to clients.
 	SecurePeer, SecureClient bool

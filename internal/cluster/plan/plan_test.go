@@ -105,6 +105,7 @@ func TestPlanOrder(t *testing.T) {
 		{"completeRecovery", "defragment", "space is tidied up when nothing else is going on"},
 		{"defragment", "growVolumes", "a volume that cannot grow holds nothing else up"},
 		{"outOfSpace", "invalidSchedule", "that etcd refuses writes is worse than that it is not tidied up"},
+		{"outOfSpace", "volumeTemplateRefused", "writes that etcd refuses are worse than volumes that a later member could not get"},
 		{"completeRestore", "growVolumes", "a volume that cannot grow holds nothing else up"},
 		{"requestGrowth", "paused", "volumes fill while the operator is paused"},
 		{"requestGrowth", "hibernate", "a cluster that hibernates may wake up with larger volumes"},

@@ -21,6 +21,9 @@ func waitForQuorum(s State) Step {
 	if known > 0 && len(holders) < etcd.Quorum(known) {
 		return s.lostQuorum(holders, known)
 	}
+	if wait := s.waitForAttempt(s.Current()); wait != nil {
+		return wait
+	}
 	if wait := s.blocked(holders); wait != nil {
 		return wait
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
@@ -65,6 +66,8 @@ func (step CancelRecovery) describe(State) planning.Description {
 func (s State) forceSurvivor(m Member) Step {
 	again := DeletePod{Name: m.Name, Reason: v1beta2.ReasonRecovering, Message: "it must start once with --force-new-cluster"}
 	switch {
+	case s.backsOff(m):
+		return s.waitForAttempt([]Member{m})
 	case m.Pod == PodDeleting:
 		return s.waitUntilGone(m, v1beta2.ReasonRecovering, "Survivor "+m.Name+" is restarting with --force-new-cluster.")
 	case m.Pod == PodNone:
@@ -188,6 +191,10 @@ func (s State) QuorumLost() bool {
 	return s.forcing()
 }
 
+// requeueUnasked is the interval at which a member without a quorum is asked what it knows. Its Pod does not become ready,
+// so no watch reports that it answers.
+const requeueUnasked = time.Second
+
 // unasked says what is in the way of asking a member that holds data how much it knows: nobody is passed over that
 // may know more.
 func (s State) unasked(m Member, lost string) Step {
@@ -201,7 +208,7 @@ func (s State) unasked(m Member, lost string) Step {
 	case m.ClusterID != 0 && m.ClusterID.String() != s.ClusterID:
 		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: lost + " Member " + m.Name + " belongs to another cluster (" + m.ClusterID.String() + ")." + giveUp, Stalled: true}
 	case m.RaftIndex == 0, !m.Answers && !s.unreadyFor(m, electionGrace):
-		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: lost + " Member " + m.Name + " holds data, but has not answered yet." + mustCompare + giveUp, Stalled: s.unreadyFor(m, startGrace)}
+		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: lost + " Member " + m.Name + " holds data, but has not answered yet." + mustCompare + giveUp, Stalled: s.unreadyFor(m, startGrace), Requeue: requeueUnasked}
 	}
 	return nil
 }

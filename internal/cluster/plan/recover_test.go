@@ -74,7 +74,7 @@ func TestPlanRecoveryChooses(t *testing.T) {
 		},
 		"takes nobody before all that hold data were heard": {
 			five(with(0, knows(42, 3))),
-			Wait{Reason: v1beta2.ReasonQuorumLost, Message: two + " Member " + nameOf(1) + " holds data, but has not answered yet." + compared},
+			Wait{Reason: v1beta2.ReasonQuorumLost, Message: two + " Member " + nameOf(1) + " holds data, but has not answered yet." + compared, Requeue: requeueUnasked},
 		},
 		"hears by its metrics one that was restarted and serves nothing else, once it has read its data": {
 			five(with(0, knows(41, 3)), with(1, silent, unreadyFor(time.Minute), func(m *Member) { m.RaftIndex = 42 })),
@@ -82,7 +82,7 @@ func TestPlanRecoveryChooses(t *testing.T) {
 		},
 		"does not hear it while it may be reading": {
 			five(with(0, knows(41, 3)), with(1, silent, unreadyFor(time.Second), func(m *Member) { m.RaftIndex = 2 })),
-			Wait{Reason: v1beta2.ReasonQuorumLost, Message: two + " Member " + nameOf(1) + " holds data, but has not answered yet." + compared},
+			Wait{Reason: v1beta2.ReasonQuorumLost, Message: two + " Member " + nameOf(1) + " holds data, but has not answered yet." + compared, Requeue: requeueUnasked},
 		},
 		"names a survivor that cannot run to be heard": {
 			five(with(0, knows(42, 3)), with(1, blockedBy(v1beta2.ReasonPodUnschedulable))),

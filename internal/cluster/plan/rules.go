@@ -100,6 +100,7 @@ var Rules = []group{
 	{Name: "advice", Purpose: "The cluster is healthy, and a person should correct something.", Rules: []rule{
 		{Name: "reportForeignObjects", Decide: reportForeignObjects},
 		{Name: "outOfSpace", Decide: outOfSpace},
+		{Name: "volumeTemplateRefused", Decide: volumeTemplateRefused},
 		{Name: "invalidSchedule", Decide: invalidSchedule},
 		{Name: "warnOfFullVolumes", Decide: warnOfFullVolumes},
 	}},
@@ -107,6 +108,6 @@ var Rules = []group{
 
 // Plan returns the next step. It is pure: the same State gives the same Step.
 func Plan(s State) Step {
-	step, _ := planning.First(Rules, s, Step(Done{}))
+	step, _ := Choose(s, nil)
 	return step
 }

@@ -44,6 +44,8 @@ type State struct {
 	Foreign []ForeignObject
 	// NoStorageClass: a volume would need the default StorageClass, and there is none.
 	NoStorageClass bool
+	// VolumeTemplateProblem says why the API server refuses a volume of the spec's template. It is empty if all is well.
+	VolumeTemplateProblem string
 	// SecretProblem says which TLS Secret is missing or wrong, and is empty when all is well.
 	SecretProblem string
 	// Certificates of members and clients.
@@ -64,6 +66,10 @@ type State struct {
 	KnownVersion string
 	// MembershipKnown: a quorum of the current incarnation answered with the membership.
 	MembershipKnown bool
+	// PodFailures are the members whose Pods failed in a row.
+	PodFailures []v1beta2.PodFailure
+	// Held are the steps that have no effect and are not to be repeated now.
+	Held []Held
 	// Members of all incarnations, sorted by name: the union of Pods, volumes and membership.
 	Members []Member
 }
@@ -112,6 +118,7 @@ func NewState(cluster *v1beta2.EtcdCluster) State {
 		KnownVersion: cluster.Status.CurrentVersion,
 
 		VersionChange: cluster.Status.VersionChange.DeepCopy(),
+		PodFailures:   slices.Clone(cluster.Status.PodFailures),
 
 		Space:           cluster.Status.Space.DeepCopy(),
 		Defragmentation: cluster.Status.Defragmentation.DeepCopy(),

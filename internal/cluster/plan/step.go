@@ -56,6 +56,9 @@ const (
 	requeueStarting = 500 * time.Millisecond
 	// RequeueConflict gives the cache time to catch up.
 	RequeueConflict = 100 * time.Millisecond
+	// requeueStalled is the interval of a cluster that waits for a person. What the person does mostly comes with a
+	// watch event.
+	requeueStalled = 30 * time.Second
 	// requeueSettled is the interval of a cluster that is as its spec asks, or that waits for a person.
 	requeueSettled = 10 * time.Second
 )
@@ -98,16 +101,35 @@ type Wait struct {
 	Reason, Message string
 	// Stalled: a person must act.
 	Stalled bool
-	// Requeue is when to look again, if a look costs much or no user waits for it. 0 is the interval of starting members.
+	// Requeue is when to look again, if a look costs much or no user waits for it. 0 is the interval of starting members,
+	// or of a cluster that waits for a person.
 	Requeue time.Duration
 }
 
-func (step Wait) describe(State) planning.Description {
+func (step Wait) describe(s State) planning.Description {
 	d := planning.Description{Reason: step.Reason, Message: step.Message, Requeue: cmp.Or(step.Requeue, requeueStarting)}
 	if !step.Stalled {
 		return d
 	}
+	d.Requeue = cmp.Or(step.Requeue, s.requeueStalled())
 	return warned(d, step.Reason, "Wait")
+}
+
+// requeueStalled returns when to look again at a cluster that waits for a person: every 30 s, because watches report what
+// happens to its objects, and when the time of a member that does not serve ends, because no watch reports that.
+func (s State) requeueStalled() time.Duration {
+	next := requeueStalled
+	for _, m := range s.Members {
+		if m.Pod == PodNone || m.UnreadySince.IsZero() {
+			continue
+		}
+		for _, grace := range []time.Duration{s.Spec.MemberReplacementGrace(), recreateGrace, startGrace} {
+			if left := m.UnreadySince.Add(grace).Sub(s.Now); left >= 0 {
+				next = min(next, left+requeueStarting)
+			}
+		}
+	}
+	return next
 }
 
 // DeletePod stops a member and keeps its volume. Message is the cause: what follows "because".

@@ -22,6 +22,10 @@ func TestWhatWaitsForAPersonIsNotLookedAtAsOftenAsWhatComesUp(t *testing.T) {
 		"a StorageClass that lets no volume grow": {state(formed, members(1), size(1), volumesOf("16Gi"), with(0, holds(8, 8), fixed)), 10 * time.Second},
 		"a driver that has not as much":           {state(formed, members(1), size(1), volumesOf("16Gi"), with(0, holds(16, 8), infeasible)), 10 * time.Second},
 		"a schedule that is never due":            {state(formed, members(3), defragmentation(v1beta2.DefragmentationPolicy{Schedule: "0 3 31 2 *"})), 10 * time.Second},
+		"a Secret that is missing":                {state(formed, members(3), func(s *State) { s.SecretProblem = "Secret tls is not there" }), 30 * time.Second},
+		"a member that is due to be replaced soon": {state(formed, members(3), with(1, pod(PodBlocked), func(m *Member) {
+			m.PodReason, m.UnreadySince = v1beta2.ReasonPodFailing, noon.Add(time.Second-5*time.Minute)
+		})), 1500 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			step := Plan(test.state)

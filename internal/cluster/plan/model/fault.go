@@ -22,6 +22,16 @@ var faults = []fault{
 	SaysCorrupt, consent, loseStatus, loseServices, toggleStorageClass, toggleSecret, togglePause, newLeader, drain, drain, drain, toggleHibernate, toggleHibernate, toggleRetention, growVolumes,
 }
 
+// Inflict does the fault of this number, and reports false if there is none.
+func (w *World) Inflict(number int, r *rand.Rand) (said string, ok bool) {
+	if number >= len(faults) {
+		return "", false
+	}
+	said = faults[number](w, r)
+	w.elect()
+	return said, true
+}
+
 // Chance lets chance into the world: what is under way takes its time, and writes reach some members later.
 func (w *World) Chance(r *rand.Rand) { w.choose = r.IntN }
 

@@ -47,6 +47,10 @@ func (w *World) tickPod(p *pod) bool {
 	case plan.PodDeleting:
 		return !p.stuck
 	case plan.PodStarting, plan.PodBlocked:
+		if w.Rejecting && !p.placed {
+			p.state, p.reason, p.wrong = plan.PodEnded, v1beta2.ReasonPodFailing, "OutOfcpu: the node has no room"
+			return false
+		}
 		p.state, p.reason, p.wrong = plan.PodRunning, "", ""
 		if reason, wrong := w.boot(p); reason != "" {
 			p.state, p.reason, p.wrong = plan.PodBlocked, reason, wrong

@@ -27,6 +27,8 @@ type World struct {
 	NoStorageClass bool
 	SecretProblem  string
 	BadImage       string
+	// Rejecting: kubelets reject every Pod that is made for a node, for want of room.
+	Rejecting bool
 	// template and labels count what users asked for in their Pods; with badTemplate none starts.
 	template, labels, badTemplate int
 	// statusLost: the operator forgot what it had recorded. stale: it acts on what was true some time ago.

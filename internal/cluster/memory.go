@@ -1,0 +1,45 @@
+package cluster
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+)
+
+// memory is what the operator remembers of each EtcdCluster between passes and may forget when it restarts. Its zero value
+// is ready to use.
+type memory struct {
+	lock     sync.Mutex
+	clusters map[types.NamespacedName]*remembered
+}
+
+// remembered is about one EtcdCluster. Passes for one EtcdCluster never run at the same time, so it needs no lock.
+type remembered struct {
+	uid     types.UID
+	repeats plan.Repeats
+	// refused is the newest refusal of a dry run of a Pod, and volume that of a volume.
+	refused lastRefusal
+	volume  volumeRehearsal
+}
+
+// of returns what is remembered of an EtcdCluster: nothing of an earlier one with the same name.
+func (m *memory) of(name types.NamespacedName, uid types.UID) *remembered {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	if m.clusters == nil {
+		m.clusters = map[types.NamespacedName]*remembered{}
+	}
+	if known := m.clusters[name]; known != nil && known.uid == uid {
+		return known
+	}
+	m.clusters[name] = &remembered{uid: uid}
+	return m.clusters[name]
+}
+
+func (m *memory) forget(name types.NamespacedName) {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	delete(m.clusters, name)
+}

@@ -1,0 +1,51 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+func TestAFailedPodIsRecreatedAfterADelayThatDoubles(t *testing.T) {
+	for failures, want := range map[int32]time.Duration{0: 0, 1: time.Second, 4: 8 * time.Second, 9: 256 * time.Second, 10: 5 * time.Minute, 99: 5 * time.Minute} {
+		s := state(formed, members(3), with(1, pod(PodEnded)))
+		s.Members[1].PodMessage = "OutOfcpu"
+		s.PodFailures = []v1beta2.PodFailure{{Name: nameOf(1), Count: failures, LastTime: metav1.NewTime(noon)}}
+		if want > 0 {
+			s.Now = noon.Add(want - time.Second)
+			wait, waits := Plan(s).(Wait)
+			if !waits || !strings.Contains(wait.Message, noon.Add(want).Format(time.RFC3339)) || wait.Stalled != (failures >= 2) {
+				t.Errorf("after %d failures the plan is %+v, want a wait until %s later", failures, wait, want)
+			}
+		}
+		s.Now = noon.Add(want)
+		step := Plan(s)
+		if deleted, is := step.(DeletePod); !is || deleted.Name != nameOf(1) {
+			t.Errorf("after %d failures and %s the plan is %+v, want the Pod recreated", failures, want, step)
+		}
+		after := NewStatus(s, step, nil, v1beta2.EtcdClusterStatus{}, 1).PodFailures
+		if len(after) != 1 || after[0].Count != failures+1 || !after[0].LastTime.Time.Equal(s.Now) {
+			t.Errorf("recorded after %d failures: %+v", failures, after)
+		}
+	}
+}
+
+func TestFailedPodsAreForgottenOnceTheMemberServes(t *testing.T) {
+	s := state(formed, members(3))
+	s.PodFailures = []v1beta2.PodFailure{{Name: nameOf(1), Count: 4, LastTime: metav1.NewTime(noon)}, {Name: "removed", Count: 1}}
+	if got := NewStatus(s, Done{}, nil, v1beta2.EtcdClusterStatus{}, 1).PodFailures; len(got) > 0 {
+		t.Errorf("recorded: %+v", got)
+	}
+}
+
+func TestACorrectedSpecIsTriedAtOnceOnAPodThatFailed(t *testing.T) {
+	s := state(formed, members(3), with(1, pod(PodEnded), func(m *Member) { m.Outdated = true }))
+	s.PodFailures = []v1beta2.PodFailure{{Name: nameOf(1), Count: 9, LastTime: metav1.NewTime(noon)}}
+	if step, is := Plan(s).(DeletePod); !is {
+		t.Errorf("the plan is %+v", step)
+	}
+}

@@ -1,0 +1,72 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// An admission webhook that changes the Services must not make the operator write them without end, nor keep it from
+// looking after the members.
+func TestAServiceThatAdmissionChangesIsWrittenAtMostFourTimesInTenMinutes(t *testing.T) {
+	var repeats Repeats
+	s := state(formed, members(3), func(s *State) { s.Services.HeadlessCurrent = false })
+	writes := 0
+	for range 10 * 60 {
+		s.Held = repeats.Held(1, s.Now)
+		step := Plan(s)
+		if _, applies := step.(ApplyServices); applies {
+			writes++
+		}
+		repeats.Did(step, 1, s.Now)
+		s.Now = s.Now.Add(time.Second)
+	}
+	if writes != repeatsBeforeHold {
+		t.Errorf("%d writes in 10 minutes, want %d", writes, repeatsBeforeHold)
+	}
+	wait, waits := Plan(s).(Wait)
+	if !waits || wait.Reason != v1beta2.ReasonChangedByOthers || !wait.Stalled || !strings.Contains(wait.Message, "12:10:02Z") {
+		t.Errorf("the plan is %+v, want a stalled wait that names the next attempt", wait)
+	}
+	again := 0
+	for range 20 * 60 {
+		s.Held = repeats.Held(1, s.Now)
+		step := Plan(s)
+		if _, applies := step.(ApplyServices); applies {
+			again++
+		}
+		repeats.Did(step, 1, s.Now)
+		s.Now = s.Now.Add(time.Second)
+	}
+	if again != 2 {
+		t.Errorf("%d writes in the 20 minutes after, want 2", again)
+	}
+}
+
+func TestAHeldStepKeepsNothingElseFromBeingDone(t *testing.T) {
+	s := state(formed, members(3), size(4), func(s *State) { s.Services.HeadlessCurrent = false })
+	s.Held = []Held{{Step: repeatKey(Plan(s)), Times: 3, Until: s.Now.Add(time.Minute)}}
+	if step, is := Plan(s).(AddLearner); !is {
+		t.Errorf("the plan is %T, want a new member", step)
+	}
+}
+
+func TestWhatTheUserChangesIsNeverHeld(t *testing.T) {
+	var repeats Repeats
+	for i := range 9 {
+		repeats.Did(ApplyBudget{Incarnation: 1, MinAvailable: 2 + i%2}, 1, noon)
+		repeats.Did(RelabelPod{Name: "m"}, int64(i), noon)
+	}
+	if held := append(repeats.Held(1, noon), repeats.Held(8, noon)...); len(held) > 0 {
+		t.Errorf("held: %+v", held)
+	}
+	for range 3 {
+		repeats.Did(ApplyServices{}, 8, noon)
+	}
+	repeats.Forget(ApplyServices{Incarnation: 1})
+	if held := repeats.Held(8, noon); len(held) > 0 {
+		t.Errorf("a deleted Service is held: %+v", held)
+	}
+}

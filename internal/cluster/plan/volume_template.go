@@ -1,0 +1,37 @@
+package plan
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// volumeTemplateRefused reports a template of volumes that no new member could use. Those that exist are not affected.
+func volumeTemplateRefused(s State) Step {
+	problem := s.volumeTemplateProblem()
+	if problem == "" {
+		return nil
+	}
+	return Wait{
+		Reason: v1beta2.ReasonInvalidSpec,
+		Message: "spec.pod.persistentVolumeClaimSpec cannot be used: " + problem + ". The members serve on the volumes that they have, but a member that is added or replaced would get none. " +
+			"Correct spec.pod.persistentVolumeClaimSpec.",
+		Stalled: true, Requeue: requeueStalled,
+	}
+}
+
+// volumeTemplateProblem says why members could not use volumes of the spec's template. Specs that were stored before the
+// schema refused them are among those.
+func (s State) volumeTemplateProblem() string {
+	given := s.PodPolicy().PersistentVolumeClaimSpec
+	switch {
+	case given == nil || !s.Durable():
+		return ""
+	case ptr.Deref(given.VolumeMode, corev1.PersistentVolumeFilesystem) != corev1.PersistentVolumeFilesystem:
+		return "volumeMode is " + string(*given.VolumeMode) + ", and etcd needs a file system"
+	case given.VolumeName != "" && s.Spec.Size > 1:
+		return "volumeName is " + given.VolumeName + ", and each member needs a volume of its own"
+	}
+	return s.VolumeTemplateProblem
+}

@@ -1,0 +1,120 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+)
+
+// rehearsalName ends the name of an object that exists in a dry run only. Names of members never end like this: their
+// suffixes have no vowels.
+const rehearsalName = "-rehearsal"
+
+// rehearseAgain is how long a refusal counts for the same spec. A Pod that changes more often causes no more dry runs.
+const rehearseAgain = 30 * time.Second
+
+// refusal says that a dry run found a reason not to carry out a step. Nothing was changed.
+type refusal struct{ message string }
+
+func (r *refusal) Error() string { return r.message }
+
+// refusedStep is the wait that reports a refusal; false if err is none.
+func refusedStep(err error) (plan.Step, bool) {
+	var refused *refusal
+	if !errors.As(err, &refused) {
+		return nil, false
+	}
+	return plan.Wait{Reason: v1beta2.ReasonPodRefused, Message: refused.message, Stalled: true, Requeue: rehearseAgain}, true
+}
+
+// lastRefusal is the newest refusal of a cluster's Pods.
+type lastRefusal struct {
+	generation int64
+	at         time.Time
+	err        *refusal
+}
+
+// rehearse creates the Pod that is to take the place of a member's Pod in a dry run. It is called before a Pod is deleted,
+// or a member is added, because the spec changed. It returns a refusal if the API server refuses the Pod, or if admission
+// would make another Pod of it that has to be recreated again.
+func (r *Reconciler) rehearse(ctx context.Context, v *view, member string, start plan.Start) error {
+	last := v.known.refused
+	if last.err != nil && last.generation == v.cluster.Generation && v.Now.Sub(last.at) < rehearseAgain {
+		return last.err
+	}
+	create := plan.CreateMember{Name: member, Incarnation: v.incarnationOf(member), Start: start}
+	pod := newPod(v.State, create, r.SeedImage)
+	pod.Name = v.Name + rehearsalName
+	if err := controllerutil.SetControllerReference(v.cluster, pod, r.Client.Scheme()); err != nil {
+		return fmt.Errorf("own %T %s: %w", pod, pod.Name, err)
+	}
+	said, err := refusedBy(r.Client.Create(ctx, pod, client.DryRunAll))
+	if err != nil {
+		return wrap("create in a dry run", pod, err)
+	}
+	v.known.refused = lastRefusal{}
+	switch {
+	case said != "":
+		said = "The API server refuses the Pod that the spec asks for: " + said + ". No Pod was deleted, and the members go on as they are. " +
+			"Correct spec.pod, or create what it names; the operator tries again every 30 s."
+	case v.againStale(pod, create):
+		said = "Admission changes the Pods that the operator creates, so that they would not be what the spec asks for: it rewrites the annotations etcd.database.coreos.com/* or the image. " +
+			"A restart would be in vain, so no Pod was deleted. Exempt the Pods of this cluster from the webhook; the operator tries again every 30 s."
+	default:
+		return nil
+	}
+	v.known.refused = lastRefusal{generation: v.cluster.Generation, at: v.Now, err: &refusal{said}}
+	return v.known.refused.err
+}
+
+// againStale reports whether a Pod as admission would make it had to be recreated at once.
+func (v *view) againStale(pod *corev1.Pod, create plan.CreateMember) bool {
+	var m plan.Member
+	observePod(&m, pod, v.Now)
+	observeTemplate(v.State, &m, pod)
+	return m.Outdated || m.PodImage != v.ImageFor(create.Incarnation) || m.Trust != v.Certificates.Trust
+}
+
+// incarnationOf a member; a member that does not exist yet is one of the current incarnation.
+func (v *view) incarnationOf(member string) int32 {
+	for _, m := range v.Members {
+		if m.Name == member {
+			return m.Incarnation
+		}
+	}
+	return v.Incarnation
+}
+
+// refusedBy returns why the API server refuses an object for good. It returns the error if the API server may accept
+// the same object later, and nothing for an answer that does not tell: a webhook that cannot take part in a dry run,
+// and a quota, which counts the old object beside the new one.
+func refusedBy(err error) (said string, other error) {
+	switch {
+	case err == nil:
+		return "", nil
+	case strings.Contains(err.Error(), "exceeded quota"), strings.Contains(err.Error(), "does not support dry run"):
+		return "", nil
+	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
+		return strings.TrimRight(err.Error(), ". \n"), nil
+	}
+	return "", err
+}
+
+// causedBySpec reports whether a Pod is deleted so that another one is made as the spec asks.
+func causedBySpec(step plan.DeletePod) bool {
+	switch step.Reason {
+	case v1beta2.ReasonUpgrading, v1beta2.ReasonRolling, v1beta2.ReasonRotatingCertificates, v1beta2.ReasonSettling:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,145 @@
+package cluster
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/operator"
+)
+
+// rehearsal is a cluster with one Pod behind an API server whose admission answers creations with answer.
+type rehearsal struct {
+	r       *Reconciler
+	v       *view
+	created int
+}
+
+func newRehearsal(t *testing.T, answer func(client.Object) error) *rehearsal {
+	t.Helper()
+	scheme, err := operator.Scheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := state(formed, members(1))
+	cluster := &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name, UID: s.UID, Generation: 1}}
+	on := &rehearsal{v: &view{State: s, cluster: cluster, known: &remembered{}}}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: s.Namespace, Name: nameOf(0), UID: "pod", OwnerReferences: []metav1.OwnerReference{{UID: s.UID, Controller: ptr.To(true)}},
+	}}
+	api := interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).WithObjects(pod).Build(), interceptor.Funcs{
+		Create: func(_ context.Context, _ client.WithWatch, object client.Object, options ...client.CreateOption) error {
+			on.created++
+			if len(options) != 1 || options[0] != client.CreateOption(client.DryRunAll) || object.GetName() == nameOf(0) {
+				t.Errorf("%s is created with %v, want a dry run of another name", object.GetName(), options)
+			}
+			return answer(object)
+		},
+	})
+	on.r = &Reconciler{Client: api, APIReader: api}
+	return on
+}
+
+// roll deletes the Pod because the spec changed, and reports whether it is gone.
+func (on *rehearsal) roll(t *testing.T) (gone bool, err error) {
+	t.Helper()
+	err = on.r.act(t.Context(), on.v, plan.DeletePod{Name: nameOf(0), Reason: v1beta2.ReasonRolling})
+	got := on.r.Client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: nameOf(0)}, &corev1.Pod{})
+	return apierrors.IsNotFound(got), err
+}
+
+var pods = schema.GroupResource{Resource: "pods"}
+
+func TestNoMemberIsStoppedForAPodThatCannotReplaceIt(t *testing.T) {
+	tests := map[string]struct {
+		answer func(client.Object) error
+		gone   bool
+		says   string
+	}{
+		"an unknown service account": {
+			func(o client.Object) error {
+				return apierrors.NewForbidden(pods, o.GetName(), errText(`error looking up service account ns/x: serviceaccount "x" not found`))
+			}, false, `serviceaccount "x" not found`,
+		},
+		"an invalid Pod":            {func(client.Object) error { return apierrors.NewBadRequest("maxSkew must not be zero") }, false, "maxSkew must not be zero"},
+		"a webhook that takes away": {func(o client.Object) error { o.SetAnnotations(nil); return nil }, false, "Admission changes the Pods"},
+		"an API server that fails":  {func(client.Object) error { return apierrors.NewInternalError(errText("no webhook")) }, false, ""},
+		"a webhook that rewrites images": {func(o client.Object) error {
+			o.(*corev1.Pod).Spec.Containers[0].Image = "mirror.example/etcd"
+			return nil
+		}, true, ""},
+		"a quota, which the deletion frees": {func(o client.Object) error {
+			return apierrors.NewForbidden(pods, o.GetName(), errText("exceeded quota: pods=3"))
+		}, true, ""},
+		"a webhook without dry runs": {func(client.Object) error {
+			return apierrors.NewBadRequest(`admission webhook "x" does not support dry run`)
+		}, true, ""},
+		"a Pod that is accepted": {func(client.Object) error { return nil }, true, ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			gone, err := newRehearsal(t, test.answer).roll(t)
+			if gone != test.gone || (err == nil) != test.gone {
+				t.Fatalf("gone is %t after %v, want %t", gone, err, test.gone)
+			}
+			step, refused := refusedStep(err)
+			if refused != (test.says != "") {
+				t.Fatalf("%v is a refusal: %t", err, refused)
+			}
+			if refused {
+				wait := step.(plan.Wait)
+				if !wait.Stalled || wait.Reason != v1beta2.ReasonPodRefused || !strings.Contains(wait.Message, test.says) || wait.Requeue != rehearseAgain {
+					t.Errorf("reported as %+v", wait)
+				}
+			}
+		})
+	}
+}
+
+func TestARefusedPodIsRehearsedEvery30SecondsAndAtOnceForANewSpec(t *testing.T) {
+	on := newRehearsal(t, func(client.Object) error { return apierrors.NewBadRequest("no") })
+	for range 3 {
+		if gone, err := on.roll(t); gone || err == nil {
+			t.Fatalf("gone is %t after %v", gone, err)
+		}
+	}
+	if on.created != 1 {
+		t.Errorf("%d dry runs within a second, want 1", on.created)
+	}
+	on.v.Now = on.v.Now.Add(30 * time.Second)
+	_, _ = on.roll(t)
+	on.v.cluster.Generation++
+	_, _ = on.roll(t)
+	if on.created != 3 {
+		t.Errorf("%d dry runs, want one more after 30 s and one more for a new spec", on.created)
+	}
+}
+
+func TestATemplateOfVolumesThatCannotWorkIsReportedBeforeAMemberNeedsIt(t *testing.T) {
+	on := newRehearsal(t, func(client.Object) error { return apierrors.NewBadRequest("access mode Bogus") })
+	on.v.Spec.Size, on.v.Budget.MinAvailable = 1, 0
+	on.v.Spec.Pod = &v1beta2.PodPolicy{PersistentVolumeClaimSpec: &corev1.PersistentVolumeClaimSpec{AccessModes: []corev1.PersistentVolumeAccessMode{"Bogus"}}}
+	for range 3 {
+		on.r.observeVolumeTemplate(t.Context(), on.v)
+	}
+	wait, waits := plan.Plan(on.v.State).(plan.Wait)
+	if !waits || wait.Reason != v1beta2.ReasonInvalidSpec || !wait.Stalled || !strings.Contains(wait.Message, "access mode Bogus") || on.created != 1 {
+		t.Errorf("after %d dry runs the plan is %+v", on.created, plan.Plan(on.v.State))
+	}
+}
+
+type errText string
+
+func (e errText) Error() string { return string(e) }
