@@ -79,7 +79,7 @@ func (w *World) boot(p *pod) (reason, wrong string) {
 	case p.broken:
 		return v1beta2.ReasonPodFailing, "container etcd ended 7 times"
 	case w.badTemplate != 0 && p.template == w.badTemplate:
-		return v1beta2.ReasonPodFailing, "it cannot start as it is asked for"
+		return v1beta2.ReasonPodFailing, "it cannot start with this spec"
 	case w.BadImage != "" && p.version == w.BadImage:
 		return v1beta2.ReasonImageUnavailable, "no such image"
 	}
@@ -212,7 +212,7 @@ func (w *World) startSeed(p *pod) (*data, string) {
 			return nil, "the store does not answer"
 		case FateNever:
 			p.hopeless = true
-			return nil, "the object is gone"
+			return nil, "the object does not exist"
 		}
 		revision := r.Revision
 		if r.Seed == FateTooOld {
