@@ -40,7 +40,7 @@ func (r *Reconciler) createVolumes(ctx context.Context, v *view, step plan.Creat
 	return errors.Join(errs...)
 }
 
-// keepVolume removes or adds a volume's owner reference, which decides whether it is deleted with the EtcdCluster. The label
+// keepVolume removes or adds a volume's owner reference, so that it is kept or deleted with the EtcdCluster. The annotation
 // with the UID is kept.
 func (r *Reconciler) keepVolume(ctx context.Context, v *view, step plan.KeepVolume) error {
 	volume := &corev1.PersistentVolumeClaim{}

@@ -26,7 +26,7 @@ func (step KeepVolume) describe(State) planning.Description {
 	return d
 }
 
-// setRetention marks every volume as kept or deleted with the EtcdCluster: after the deletion it is too late.
+// setRetention writes down at every volume what becomes of it when the EtcdCluster is deleted: then it is too late.
 func setRetention(s State) Step {
 	for _, m := range s.Members {
 		if m.Volume == VolumePresent && m.VolumeKept != s.Spec.RetainsVolumes() {
@@ -48,9 +48,9 @@ func (s State) StorageRequest() resource.Quantity {
 	return defaultStorage
 }
 
-// growVolumes grows one volume after the other, while the cluster is healthy. A volume that is larger than the spec asks for
-// is kept, because volumes cannot shrink. If the driver cannot provide the requested size, a smaller one may be requested.
-// Kubernetes allows that only above the present capacity.
+// growVolumes grows one volume after the other, while the cluster is well. A volume that holds more than asked for is
+// as good: volumes cannot shrink. One that was asked for more than its driver has may be asked for less, as long as
+// that is more than it holds: Kubernetes allows no other way back.
 func growVolumes(s State) Step {
 	want := s.StorageRequest()
 	var small *Member
