@@ -121,7 +121,7 @@ func (m Material) previous() *pki.Authority {
 	return previous
 }
 
-// signerOf returns the CA that signed a certificate, if the operator has its key. Otherwise it returns nil.
+// signerOf a certificate among the authorities whose key is known; nil when it is none of them.
 func (m Material) signerOf(leaf *x509.Certificate) *pki.Authority {
 	if current, err := m.current(); err == nil && leaf.CheckSignatureFrom(current.Certificate()) == nil {
 		return current

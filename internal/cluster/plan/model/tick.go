@@ -79,7 +79,7 @@ func (w *World) boot(p *pod) (reason, wrong string) {
 	case p.broken:
 		return v1beta2.ReasonPodFailing, "container etcd ended 7 times"
 	case w.badTemplate != 0 && p.template == w.badTemplate:
-		return v1beta2.ReasonPodFailing, "it cannot start with this spec"
+		return v1beta2.ReasonPodFailing, "it cannot start as it is asked for"
 	case w.BadImage != "" && p.version == w.BadImage:
 		return v1beta2.ReasonImageUnavailable, "no such image"
 	}
