@@ -92,6 +92,8 @@ const (
 	ReasonHibernating = "Hibernating"
 	// ReasonHibernated means that spec.hibernate is true and no member runs.
 	ReasonHibernated = "Hibernated"
+	// ReasonMembersUnreachable means that no member answers the operator, while the Pods of a quorum are ready.
+	ReasonMembersUnreachable = "MembersUnreachable"
 	// ReasonResizingVolume means that the members' volumes grow to the size in the spec.
 	ReasonResizingVolume = "ResizingVolume"
 	// ReasonVolumeCannotGrow means that the StorageClass or its driver refuses to grow a volume.

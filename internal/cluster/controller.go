@@ -58,6 +58,7 @@ type Reconciler struct {
 	SeedImage string
 	metrics   *metrics
 	refusals  refusals
+	silence   silence
 }
 
 // Options of the controller.
@@ -138,6 +139,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err := r.Client.Get(ctx, request.NamespacedName, &cluster); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.metrics.forget(request.NamespacedName)
+			r.silence.forget(request.NamespacedName)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}

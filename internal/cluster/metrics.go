@@ -30,7 +30,7 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 	m := &metrics{
 		wanted:        gauge("etcd_cluster_members_wanted", "Members that the spec asks for.", object...),
 		ready:         gauge("etcd_cluster_members_ready", "Members that serve clients.", object...),
-		quorum:        gauge("etcd_cluster_has_quorum", "1 while a quorum of members answers, else 0.", object...),
+		quorum:        gauge("etcd_cluster_has_quorum", "1 while a quorum of members answers, else 0. Absent while the operator cannot reach members whose Pods are ready.", object...),
 		lost:          gauge("etcd_cluster_quorum_lost", "1 while quorum is lost and does not come back by itself, else 0.", object...),
 		database:      gauge("etcd_cluster_database_bytes", "Size of the largest database file of a member.", object...),
 		leaderChanges: counter("etcd_cluster_leader_changes_total", "Times that another member was seen to lead than before.", object...),
@@ -53,9 +53,10 @@ func (m *metrics) saw(s plan.State, before v1beta2.EtcdClusterStatus) {
 	if m == nil || s.Deleting {
 		return
 	}
+	unreachable, briefly := s.QuorumUnknown()
 	ready, quorum, size, leader := 0, 0.0, int64(0), ""
 	for _, member := range s.Current() {
-		if member.Serving && member.PodReady {
+		if (member.Serving || unreachable) && member.PodReady {
 			ready++
 		}
 		if member.Leader {
@@ -68,7 +69,13 @@ func (m *metrics) saw(s plan.State, before v1beta2.EtcdClusterStatus) {
 	}
 	m.wanted.WithLabelValues(s.Namespace, s.Name).Set(float64(s.Spec.Size))
 	m.ready.WithLabelValues(s.Namespace, s.Name).Set(float64(ready))
-	m.quorum.WithLabelValues(s.Namespace, s.Name).Set(quorum)
+	switch {
+	case briefly: // it is as it was
+	case unreachable:
+		m.quorum.DeleteLabelValues(s.Namespace, s.Name)
+	default:
+		m.quorum.WithLabelValues(s.Namespace, s.Name).Set(quorum)
+	}
 	lost := 0.0
 	if s.QuorumLost() {
 		lost = 1

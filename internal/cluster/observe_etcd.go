@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
@@ -67,6 +69,7 @@ func (r *Reconciler) observeEtcd(ctx context.Context, v *view) {
 	if membership := v.membership(answers); membership != nil {
 		v.Enroll(membership)
 	}
+	r.silence.saw(client.ObjectKey{Namespace: v.Namespace, Name: v.Name}, v.Members, v.Now)
 	r.observeHashes(ctx, v)
 }
 
@@ -87,10 +90,10 @@ func (r *Reconciler) ask(ctx context.Context, v *view, member string) (a answer)
 	if a.status.Learner {
 		return a
 	}
-	if a.serving = connection.Serving(ctx); a.serving != nil && !errors.Is(a.serving, etcd.ErrCorrupt) {
+	if a.serving = connection.Serving(ctx); a.serving != nil && !errors.Is(a.serving, etcd.ErrCorrupt) && !etcd.PermissionRefused(a.serving) {
 		return a
 	}
-	a.membership, a.serving = connection.Members(ctx) // a quorum answers that, whatever alarm is on
+	a.membership, a.serving = connection.Members(ctx) // a quorum answers that, whatever alarm is on and whoever may read
 	return a
 }
 
@@ -132,6 +135,9 @@ func hear(m *plan.Member, a answer) {
 	m.Serving = a.serving == nil && !a.status.Learner
 	if a.serving != nil {
 		m.Unanswered = "no quorum stands behind it"
+		if etcd.PermissionRefused(a.serving) {
+			m.Unanswered = etcd.Cause(a.serving)
+		}
 	}
 }
 

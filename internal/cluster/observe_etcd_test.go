@@ -5,8 +5,11 @@ import (
 	"crypto/tls"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
@@ -64,6 +67,32 @@ func heard(t *testing.T, say func(i int, m *speaking)) plan.State {
 func TestMembersThatAgreeAreLeftAlone(t *testing.T) {
 	if diff := cmp.Diff(plan.Step(plan.Done{}), plan.Plan(heard(t, func(int, *speaking) {}))); diff != "" {
 		t.Errorf("Plan (-want +got):\n%s", diff)
+	}
+}
+
+// With etcd's authentication on, etcd confirms the operator's read with a quorum and then refuses it.
+func TestAClusterWithAuthenticationIsKnownToServe(t *testing.T) {
+	for name, refusal := range map[string]error{"without a user": rpctypes.ErrUserEmpty, "with a user without the right": rpctypes.ErrPermissionDenied} {
+		s := heard(t, func(_ int, m *speaking) { m.refuses = fmt.Errorf("linearizable read: %w", refusal) })
+		if diff := cmp.Diff(plan.Step(plan.Done{}), plan.Plan(s)); diff != "" {
+			t.Errorf("%s: Plan (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestAMembersSilenceIsMeasuredFromItsFirstPass(t *testing.T) {
+	var q silence
+	key, noon := client.ObjectKey{Namespace: "ns", Name: "example"}, time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+	for _, pass := range []struct {
+		after   time.Duration
+		serving bool
+		want    time.Time
+	}{{0, false, noon}, {5 * time.Second, false, noon}, {6 * time.Second, true, time.Time{}}, {7 * time.Second, false, noon.Add(7 * time.Second)}} {
+		members := []plan.Member{{Name: "m", Serving: pass.serving}}
+		q.saw(key, members, noon.Add(pass.after))
+		if !members[0].SilentSince.Equal(pass.want) {
+			t.Errorf("after %s it is silent since %s, want %s", pass.after, members[0].SilentSince, pass.want)
+		}
 	}
 }
 

@@ -52,13 +52,18 @@ func setConditions(status *v1beta2.EtcdClusterStatus, s State, step Step, actErr
 	if asleep = asleep && !s.Deleting; asleep {
 		whyNotReason, whyNot = v1beta2.ReasonHibernated, sleep.Message
 	}
-	if available {
+	unknown, briefly := s.QuorumUnknown()
+	if unknown && !briefly {
+		setUnknown(status, s, generation)
+	} else if available || briefly {
 		set(v1beta2.ConditionAvailable, true, v1beta2.ReasonReady, fmt.Sprintf("a quorum serves; connect to %s:%d", s.ClientService(), v1beta2.ClientPort))
 	} else {
 		set(v1beta2.ConditionAvailable, false, whyNotReason, whyNot)
 	}
 	degraded, which := s.degraded()
-	if degraded && asleep {
+	if unknown && !briefly {
+		degraded = false // it is set
+	} else if degraded && asleep {
 		set(v1beta2.ConditionDegraded, false, v1beta2.ReasonHibernated, sleep.Message)
 	} else if degraded {
 		set(v1beta2.ConditionDegraded, true, v1beta2.ReasonMemberDown, which)
@@ -68,6 +73,16 @@ func setConditions(status *v1beta2.EtcdClusterStatus, s State, step Step, actErr
 	status.Phase, status.Reason = phaseOf(s, stalled), ""
 	if !done {
 		status.Reason = message
+	}
+}
+
+// setUnknown sets the conditions that nobody can tell while the operator cannot reach the members.
+func setUnknown(status *v1beta2.EtcdClusterStatus, s State, generation int64) {
+	for _, kind := range []string{v1beta2.ConditionAvailable, v1beta2.ConditionDegraded} {
+		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
+			Type: kind, Status: metav1.ConditionUnknown, Reason: v1beta2.ReasonMembersUnreachable, Message: s.whyUnreachable(),
+			ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(s.Now),
+		})
 	}
 }
 
@@ -100,7 +115,7 @@ func (s State) degraded() (bool, string) {
 		return false, ""
 	}
 	down := s.where(func(m Member) bool {
-		return m.Incarnation == s.Incarnation && !m.Learner && !m.Serving && (m.InMembership || !s.MembershipKnown)
+		return m.Incarnation == s.Incarnation && !m.Learner && !m.Serving && !s.briefly(m) && (m.InMembership || !s.MembershipKnown)
 	})
 	var said []string
 	if len(down) > 0 {
