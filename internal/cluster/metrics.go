@@ -64,7 +64,7 @@ func (m *metrics) saw(s plan.State, before v1beta2.EtcdClusterStatus) {
 		}
 		size = max(size, member.DBSize)
 	}
-	if s.MembershipKnown {
+	if s.MembershipKnown || s.Guarded() {
 		quorum = 1
 	}
 	m.wanted.WithLabelValues(s.Namespace, s.Name).Set(float64(s.Spec.Size))

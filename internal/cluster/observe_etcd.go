@@ -43,9 +43,11 @@ const askTimeout = 2 * time.Second
 
 // answer is what one member said.
 type answer struct {
-	status     etcd.Status
-	err        error
-	serving    error
+	status  etcd.Status
+	err     error
+	serving error
+	// guarded: it refused all for lack of permission, and the read only after a quorum had confirmed it.
+	guarded    bool
 	membership []etcd.Member
 	// applied is the index of the last entry that a member has applied which answers nobody but by its metrics.
 	applied uint64
@@ -83,7 +85,11 @@ func (r *Reconciler) ask(ctx context.Context, v *view, member string) (a answer)
 	}
 	defer connection.Close()
 	r.metrics.polled(v.Namespace, v.Name)
-	if a.status, a.err = connection.Status(ctx); a.err != nil {
+	if a.status, a.err = connection.Status(ctx); etcd.PermissionRefused(a.err) {
+		a.guarded = etcd.PermissionRefused(connection.Serving(ctx))
+		return a
+	}
+	if a.err != nil {
 		a.applied = r.applied(ctx, v, member)
 		return a
 	}
@@ -122,7 +128,7 @@ func hear(m *plan.Member, a answer) {
 		if m.Pod == plan.PodRunning {
 			m.Unanswered = etcd.Cause(a.err)
 		}
-		m.RaftIndex = a.applied
+		m.RaftIndex, m.Guarded = a.applied, a.guarded
 		return
 	}
 	m.Answers = true

@@ -13,6 +13,9 @@ func waitForQuorum(s State) Step {
 	if !s.Formed() || s.MembershipKnown {
 		return nil
 	}
+	if s.Guarded() {
+		return s.waitForPermission()
+	}
 	if s.unreachable() {
 		return s.waitUntilReachable()
 	}

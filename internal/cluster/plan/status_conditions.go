@@ -102,7 +102,7 @@ func (s State) available() (bool, string) {
 		return false, "etcd refuses requests, because a CORRUPT alarm is on"
 	}
 	for _, m := range s.Current() {
-		if m.Serving && m.InService {
+		if (m.Serving || m.Guarded) && m.InService {
 			return true, ""
 		}
 	}
@@ -115,7 +115,7 @@ func (s State) degraded() (bool, string) {
 		return false, ""
 	}
 	down := s.where(func(m Member) bool {
-		return m.Incarnation == s.Incarnation && !m.Learner && !m.Serving && !s.briefly(m) && (m.InMembership || !s.MembershipKnown)
+		return m.Incarnation == s.Incarnation && !m.Learner && !m.Serving && !m.Guarded && !s.briefly(m) && (m.InMembership || !s.MembershipKnown)
 	})
 	var said []string
 	if len(down) > 0 {
