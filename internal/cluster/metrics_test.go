@@ -18,7 +18,7 @@ func TestMetricsTellWhatWasSeenAndGoWithTheCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := state(formed, members(3), with(1, silent), with(0, func(m *plan.Member) { m.DBSize = 4096 }))
+	s := state(formed, members(3), with(1, silent), with(0, func(m *plan.Member) { m.DBSize, m.VolumeCapacity = 4096, 8192 }))
 	before := v1beta2.EtcdClusterStatus{MemberStatuses: []v1beta2.MemberStatus{{Name: nameOf(2), Role: v1beta2.MemberLeader}}}
 	m.saw(s, before)
 	m.saw(s, v1beta2.EtcdClusterStatus{MemberStatuses: []v1beta2.MemberStatus{{Name: nameOf(0), Role: v1beta2.MemberLeader}}})
@@ -45,6 +45,9 @@ etcd_cluster_members_wanted{name="example",namespace="ns"} 3
 # HELP etcd_cluster_quorum_lost 1 while quorum is lost and does not come back by itself, else 0.
 # TYPE etcd_cluster_quorum_lost gauge
 etcd_cluster_quorum_lost{name="example",namespace="ns"} 0
+# HELP etcd_cluster_volume_bytes Size of the smallest volume of a member.
+# TYPE etcd_cluster_volume_bytes gauge
+etcd_cluster_volume_bytes{name="example",namespace="ns"} 8192
 `
 	if err := testutil.GatherAndCompare(registry, strings.NewReader(want)); err != nil {
 		t.Error(err)

@@ -38,8 +38,7 @@ func setConditions(status *v1beta2.EtcdClusterStatus, s State, step Step, actErr
 	_, done := step.(Done)
 	_, atRest := step.(Hibernating)
 	_, warns := step.(VolumeMayFill)
-	done = done || atRest || warns              // as the spec asks
-	sleep, asleep := hibernate(s).(Hibernating) // also while a volume of a cluster that hibernates is protected
+	done = done || atRest || warns // as the spec asks
 	if actErr != nil {
 		reason, message, done = v1beta2.ReasonReconcileError, actErr.Error(), false
 	}
@@ -47,32 +46,39 @@ func setConditions(status *v1beta2.EtcdClusterStatus, s State, step Step, actErr
 	set(v1beta2.ConditionProgressing, !done && !idle && !wait.Stalled, reason, message)
 	stalled := waiting && wait.Stalled && actErr == nil
 	set(v1beta2.ConditionStalled, stalled, reason, message)
-	available, whyNot := s.available()
-	whyNotReason := unavailableReason(s, reason)
-	if asleep = asleep && !s.Deleting; asleep {
-		whyNotReason, whyNot = v1beta2.ReasonHibernated, sleep.Message
-	}
-	unknown, briefly := s.QuorumUnknown()
-	if unknown && !briefly {
-		setUnknown(status, s, generation)
-	} else if available || briefly {
-		set(v1beta2.ConditionAvailable, true, v1beta2.ReasonReady, fmt.Sprintf("a quorum serves; connect to %s:%d", s.ClientService(), v1beta2.ClientPort))
-	} else {
-		set(v1beta2.ConditionAvailable, false, whyNotReason, whyNot)
-	}
-	degraded, which := s.degraded()
-	if unknown && !briefly {
-		degraded = false // it is set
-	} else if degraded && asleep {
-		set(v1beta2.ConditionDegraded, false, v1beta2.ReasonHibernated, sleep.Message)
-	} else if degraded {
-		set(v1beta2.ConditionDegraded, true, v1beta2.ReasonMemberDown, which)
-	} else {
-		set(v1beta2.ConditionDegraded, false, v1beta2.ReasonReady, "")
-	}
+	setServing(status, s, reason, generation, set)
 	status.Phase, status.Reason = phaseOf(s, stalled), ""
 	if !done {
 		status.Reason = message
+	}
+}
+
+// setServing sets the conditions that say how well clients are served. reason is that of the step.
+func setServing(status *v1beta2.EtcdClusterStatus, s State, reason string, generation int64, set func(kind string, is bool, reason, message string)) {
+	unknown, briefly := s.QuorumUnknown()
+	if unknown && !briefly {
+		setUnknown(status, s, generation)
+		return
+	}
+	available, whyNot := s.available()
+	degraded, which := s.degraded()
+	sleep, asleep := hibernate(s).(Hibernating) // also while a volume of a cluster that hibernates is protected
+	asleep = asleep && !s.Deleting
+	switch {
+	case available || briefly:
+		set(v1beta2.ConditionAvailable, true, v1beta2.ReasonReady, fmt.Sprintf("a quorum serves; connect to %s:%d", s.ClientService(), v1beta2.ClientPort))
+	case asleep:
+		set(v1beta2.ConditionAvailable, false, v1beta2.ReasonHibernated, sleep.Message)
+	default:
+		set(v1beta2.ConditionAvailable, false, unavailableReason(s, reason), whyNot)
+	}
+	switch {
+	case degraded && asleep:
+		set(v1beta2.ConditionDegraded, false, v1beta2.ReasonHibernated, sleep.Message)
+	case degraded:
+		set(v1beta2.ConditionDegraded, true, v1beta2.ReasonMemberDown, which)
+	default:
+		set(v1beta2.ConditionDegraded, false, v1beta2.ReasonReady, "")
 	}
 }
 
