@@ -100,6 +100,10 @@ const (
 	ReasonHibernating = "Hibernating"
 	// ReasonHibernated means that spec.hibernate is true and no member runs.
 	ReasonHibernated = "Hibernated"
+	// ReasonMembersUnreachable means that no member answers the operator, while the Pods of a quorum are ready.
+	ReasonMembersUnreachable = "MembersUnreachable"
+	// ReasonLearnerTooSlow means that several new members in a row did not catch up with the leader.
+	ReasonLearnerTooSlow = "LearnerTooSlow"
 	// ReasonResizingVolume means that the members' volumes grow to the size in the spec.
 	ReasonResizingVolume = "ResizingVolume"
 	// ReasonVolumeCannotGrow means that the StorageClass or its driver refuses to grow a volume.

@@ -89,6 +89,12 @@ type EtcdClusterStatus struct {
 	// +listType=map
 	// +listMapKey=name
 	PodFailures []PodFailure `json:"podFailures,omitempty"`
+	// How many learners in a row did not catch up with the leader and were removed. It is 0 after one got its vote.
+	// +optional
+	LearnerFailures int32 `json:"learnerFailures,omitempty"`
+	// Time at which the last of these learners was removed.
+	// +optional
+	LearnerFailedAt *metav1.Time `json:"learnerFailedAt,omitempty"`
 	// Progress of the last EtcdRestore that this cluster started.
 	// +optional
 	Restore *ClusterRestoreStatus `json:"restore,omitempty"`

@@ -578,6 +578,10 @@ func (in *EtcdClusterStatus) DeepCopyInto(out *EtcdClusterStatus) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.LearnerFailedAt != nil {
+		in, out := &in.LearnerFailedAt, &out.LearnerFailedAt
+		*out = (*in).DeepCopy()
+	}
 	if in.Restore != nil {
 		in, out := &in.Restore, &out.Restore
 		*out = new(ClusterRestoreStatus)

@@ -61,6 +61,7 @@ type Reconciler struct {
 	// indexed: the cache of Client has the indexes of addIndexes.
 	indexed bool
 	memory  memory
+	silence silence
 }
 
 // Options of the controller.
@@ -146,6 +147,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		if apierrors.IsNotFound(err) {
 			r.metrics.forget(request.NamespacedName)
 			r.memory.forget(request.NamespacedName)
+			r.silence.forget(request.NamespacedName)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}

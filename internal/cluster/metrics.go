@@ -13,8 +13,8 @@ import (
 // metrics of all EtcdClusters, and of what looking after them costs. An EtcdCluster's go with it. A nil *metrics
 // counts nothing.
 type metrics struct {
-	wanted, ready, quorum, lost, database *prometheus.GaugeVec
-	leaderChanges, polls                  *prometheus.CounterVec
+	wanted, ready, quorum, lost, database, volume *prometheus.GaugeVec
+	leaderChanges, polls                          *prometheus.CounterVec
 	// writes to the Kubernetes API, of all EtcdClusters together.
 	writes *prometheus.CounterVec
 }
@@ -30,9 +30,10 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 	m := &metrics{
 		wanted:        gauge("etcd_cluster_members_wanted", "Members that the spec asks for.", object...),
 		ready:         gauge("etcd_cluster_members_ready", "Members that serve clients.", object...),
-		quorum:        gauge("etcd_cluster_has_quorum", "1 while a quorum of members answers, else 0.", object...),
+		quorum:        gauge("etcd_cluster_has_quorum", "1 while a quorum of members answers, else 0. Absent while the operator cannot reach members whose Pods are ready.", object...),
 		lost:          gauge("etcd_cluster_quorum_lost", "1 while quorum is lost and does not come back by itself, else 0.", object...),
 		database:      gauge("etcd_cluster_database_bytes", "Size of the largest database file of a member.", object...),
+		volume:        gauge("etcd_cluster_volume_bytes", "Size of the smallest volume of a member.", object...),
 		leaderChanges: counter("etcd_cluster_leader_changes_total", "Times that another member was seen to lead than before.", object...),
 		polls:         counter("etcd_cluster_member_polls_total", "Times that a member was asked for its status.", object...),
 		writes:        counter("etcd_cluster_api_writes_total", "Writes to the Kubernetes API, events and leader election apart.", "verb", "kind"),
@@ -40,7 +41,7 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 	if registry == nil {
 		return m, nil
 	}
-	for _, c := range []prometheus.Collector{m.wanted, m.ready, m.quorum, m.lost, m.database, m.leaderChanges, m.polls, m.writes} {
+	for _, c := range []prometheus.Collector{m.wanted, m.ready, m.quorum, m.lost, m.database, m.volume, m.leaderChanges, m.polls, m.writes} {
 		if err := registry.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
@@ -53,22 +54,32 @@ func (m *metrics) saw(s plan.State, before v1beta2.EtcdClusterStatus) {
 	if m == nil || s.Deleting {
 		return
 	}
-	ready, quorum, size, leader := 0, 0.0, int64(0), ""
+	unreachable, briefly := s.QuorumUnknown()
+	ready, quorum, size, volume, leader := 0, 0.0, int64(0), int64(0), ""
 	for _, member := range s.Current() {
-		if member.Serving && member.PodReady {
+		if (member.Serving || unreachable) && member.PodReady {
 			ready++
 		}
 		if member.Leader {
 			leader = member.Name
 		}
 		size = max(size, member.DBSize)
+		if member.VolumeCapacity > 0 && (volume == 0 || member.VolumeCapacity < volume) {
+			volume = member.VolumeCapacity
+		}
 	}
-	if s.MembershipKnown {
+	if s.MembershipKnown || s.Guarded() {
 		quorum = 1
 	}
 	m.wanted.WithLabelValues(s.Namespace, s.Name).Set(float64(s.Spec.Size))
 	m.ready.WithLabelValues(s.Namespace, s.Name).Set(float64(ready))
-	m.quorum.WithLabelValues(s.Namespace, s.Name).Set(quorum)
+	switch {
+	case briefly: // it is as it was
+	case unreachable:
+		m.quorum.DeleteLabelValues(s.Namespace, s.Name)
+	default:
+		m.quorum.WithLabelValues(s.Namespace, s.Name).Set(quorum)
+	}
 	lost := 0.0
 	if s.QuorumLost() {
 		lost = 1
@@ -76,6 +87,9 @@ func (m *metrics) saw(s plan.State, before v1beta2.EtcdClusterStatus) {
 	m.lost.WithLabelValues(s.Namespace, s.Name).Set(lost)
 	if size > 0 {
 		m.database.WithLabelValues(s.Namespace, s.Name).Set(float64(size))
+	}
+	if volume > 0 {
+		m.volume.WithLabelValues(s.Namespace, s.Name).Set(float64(volume))
 	}
 	changes := m.leaderChanges.WithLabelValues(s.Namespace, s.Name)
 	for _, member := range before.MemberStatuses {
@@ -98,7 +112,7 @@ func (m *metrics) forget(name types.NamespacedName) {
 		return
 	}
 	labels := prometheus.Labels{"namespace": name.Namespace, "name": name.Name}
-	for _, v := range []*prometheus.GaugeVec{m.wanted, m.ready, m.quorum, m.lost, m.database} {
+	for _, v := range []*prometheus.GaugeVec{m.wanted, m.ready, m.quorum, m.lost, m.database, m.volume} {
 		v.DeletePartialMatch(labels)
 	}
 	m.leaderChanges.DeletePartialMatch(labels)

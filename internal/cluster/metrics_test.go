@@ -18,7 +18,7 @@ func TestMetricsTellWhatWasSeenAndGoWithTheCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := state(formed, members(3), with(1, silent), with(0, func(m *plan.Member) { m.DBSize = 4096 }))
+	s := state(formed, members(3), with(1, silent), with(0, func(m *plan.Member) { m.DBSize, m.VolumeCapacity = 4096, 8192 }))
 	before := v1beta2.EtcdClusterStatus{MemberStatuses: []v1beta2.MemberStatus{{Name: nameOf(2), Role: v1beta2.MemberLeader}}}
 	m.saw(s, before)
 	m.saw(s, v1beta2.EtcdClusterStatus{MemberStatuses: []v1beta2.MemberStatus{{Name: nameOf(0), Role: v1beta2.MemberLeader}}})
@@ -27,7 +27,7 @@ func TestMetricsTellWhatWasSeenAndGoWithTheCluster(t *testing.T) {
 # HELP etcd_cluster_database_bytes Size of the largest database file of a member.
 # TYPE etcd_cluster_database_bytes gauge
 etcd_cluster_database_bytes{name="example",namespace="ns"} 4096
-# HELP etcd_cluster_has_quorum 1 while a quorum of members answers, else 0.
+# HELP etcd_cluster_has_quorum 1 while a quorum of members answers, else 0. Absent while the operator cannot reach members whose Pods are ready.
 # TYPE etcd_cluster_has_quorum gauge
 etcd_cluster_has_quorum{name="example",namespace="ns"} 1
 # HELP etcd_cluster_leader_changes_total Times that another member was seen to lead than before.
@@ -45,6 +45,9 @@ etcd_cluster_members_wanted{name="example",namespace="ns"} 3
 # HELP etcd_cluster_quorum_lost 1 while quorum is lost and does not come back by itself, else 0.
 # TYPE etcd_cluster_quorum_lost gauge
 etcd_cluster_quorum_lost{name="example",namespace="ns"} 0
+# HELP etcd_cluster_volume_bytes Size of the smallest volume of a member.
+# TYPE etcd_cluster_volume_bytes gauge
+etcd_cluster_volume_bytes{name="example",namespace="ns"} 8192
 `
 	if err := testutil.GatherAndCompare(registry, strings.NewReader(want)); err != nil {
 		t.Error(err)
@@ -52,6 +55,26 @@ etcd_cluster_quorum_lost{name="example",namespace="ns"} 0
 	m.forget(types.NamespacedName{Namespace: "ns", Name: "example"})
 	if n, err := testutil.GatherAndCount(registry); err != nil || n != 0 {
 		t.Errorf("%d series are left of a cluster that is gone, %v", n, err)
+	}
+}
+
+func TestNoMetricSaysThatAQuorumIsMissingWhichTheOperatorCannotReach(t *testing.T) {
+	m, err := newMetrics(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := state(formed, members(3))
+	m.saw(s, v1beta2.EtcdClusterStatus{})
+	s.MembershipKnown = false
+	for i := range s.Members {
+		s.Members[i].Serving, s.Members[i].Answers = false, false
+	}
+	m.saw(s, v1beta2.EtcdClusterStatus{})
+	if n := testutil.CollectAndCount(m.quorum); n != 0 {
+		t.Errorf("%d series tell of a quorum that is not known", n)
+	}
+	if got := testutil.ToFloat64(m.ready.WithLabelValues("ns", "example")); got != 3 {
+		t.Errorf("%v members are ready, want 3", got)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
@@ -41,9 +43,11 @@ const askTimeout = 2 * time.Second
 
 // answer is what one member said.
 type answer struct {
-	status     etcd.Status
-	err        error
-	serving    error
+	status  etcd.Status
+	err     error
+	serving error
+	// guarded: it refused all for lack of permission, and the read only after a quorum had confirmed it.
+	guarded    bool
 	membership []etcd.Member
 	// applied is the index of the last entry that a member has applied which answers nobody but by its metrics.
 	applied uint64
@@ -68,6 +72,7 @@ func (r *Reconciler) observeEtcd(ctx context.Context, v *view) {
 	if membership := v.membership(answers); membership != nil {
 		v.Enroll(membership)
 	}
+	r.silence.saw(client.ObjectKey{Namespace: v.Namespace, Name: v.Name}, v.Members, v.Now)
 	r.observeHashes(ctx, v)
 }
 
@@ -81,17 +86,21 @@ func (r *Reconciler) ask(ctx context.Context, v *view, member string) (a answer)
 	}
 	defer connection.Close()
 	r.metrics.polled(v.Namespace, v.Name)
-	if a.status, a.err = connection.Status(ctx); a.err != nil {
+	if a.status, a.err = connection.Status(ctx); etcd.PermissionRefused(a.err) {
+		a.guarded = etcd.PermissionRefused(connection.Serving(ctx))
+		return a
+	}
+	if a.err != nil {
 		a.applied = r.applied(ctx, v, member)
 		return a
 	}
 	if a.status.Learner {
 		return a
 	}
-	if a.serving = connection.Serving(ctx); a.serving != nil && !errors.Is(a.serving, etcd.ErrCorrupt) {
+	if a.serving = connection.Serving(ctx); a.serving != nil && !errors.Is(a.serving, etcd.ErrCorrupt) && !etcd.PermissionRefused(a.serving) {
 		return a
 	}
-	a.membership, a.serving = connection.Members(ctx) // a quorum answers that, whatever alarm is on
+	a.membership, a.serving = connection.Members(ctx) // a quorum answers that, whatever alarm is on and whoever may read
 	return a
 }
 
@@ -120,7 +129,7 @@ func hear(m *plan.Member, a answer) {
 		if m.Pod == plan.PodRunning {
 			m.Unanswered = etcd.Cause(a.err)
 		}
-		m.RaftIndex = a.applied
+		m.RaftIndex, m.Guarded = a.applied, a.guarded
 		return
 	}
 	m.Answers = true
@@ -133,6 +142,9 @@ func hear(m *plan.Member, a answer) {
 	m.Serving = a.serving == nil && !a.status.Learner
 	if a.serving != nil {
 		m.Unanswered = "it cannot reach a quorum"
+		if etcd.PermissionRefused(a.serving) {
+			m.Unanswered = etcd.Cause(a.serving)
+		}
 	}
 }
 

@@ -4,10 +4,16 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
@@ -17,11 +23,12 @@ type speaking struct {
 	Etcd
 	status     etcd.Status
 	refuses    error
+	guards     error
 	membership []etcd.Member
 	hash       uint32
 }
 
-func (m speaking) Status(context.Context) (etcd.Status, error)    { return m.status, nil }
+func (m speaking) Status(context.Context) (etcd.Status, error)    { return m.status, m.guards }
 func (m speaking) Serving(context.Context) error                  { return m.refuses }
 func (m speaking) Members(context.Context) ([]etcd.Member, error) { return m.membership, nil }
 func (m speaking) Close()                                         {}
@@ -70,6 +77,45 @@ func heardOf(t *testing.T, before plan.State, say func(i int, m *speaking)) plan
 func TestMembersThatAgreeAreLeftAlone(t *testing.T) {
 	if diff := cmp.Diff(plan.Step(plan.Done{}), plan.Plan(heard(t, func(int, *speaking) {}))); diff != "" {
 		t.Errorf("Plan (-want +got):\n%s", diff)
+	}
+}
+
+// With etcd's authentication on, etcd confirms the operator's read with a quorum and then refuses it.
+func TestAClusterWithAuthenticationIsKnownToServe(t *testing.T) {
+	for name, refusal := range map[string]error{"without a user": rpctypes.ErrUserEmpty, "with a user without the right": rpctypes.ErrPermissionDenied} {
+		s := heard(t, func(_ int, m *speaking) { m.refuses = fmt.Errorf("linearizable read: %w", refusal) })
+		if diff := cmp.Diff(plan.Step(plan.Done{}), plan.Plan(s)); diff != "" {
+			t.Errorf("%s: Plan (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// Since etcd 3.6.9 a member does not even tell its status and the membership to whom it does not know.
+func TestAClusterThatTellsTheOperatorNothingForLackOfPermissionIsAvailable(t *testing.T) {
+	s := heard(t, func(_ int, m *speaking) { m.guards, m.refuses = rpctypes.ErrUserEmpty, rpctypes.ErrUserEmpty })
+	step := plan.Plan(s)
+	status := plan.NewStatus(s, step, nil, v1beta2.EtcdClusterStatus{}, 1)
+	if !meta.IsStatusConditionTrue(status.Conditions, v1beta2.ConditionAvailable) || !meta.IsStatusConditionFalse(status.Conditions, v1beta2.ConditionDegraded) {
+		t.Errorf("the conditions are %v", status.Conditions)
+	}
+	if wait, waits := step.(plan.Wait); !waits || wait.Reason != v1beta2.ReasonMembersUnreachable || !strings.Contains(wait.Message, "authentication") {
+		t.Errorf("the step is %#v", step)
+	}
+}
+
+func TestAMembersSilenceIsMeasuredFromItsFirstPass(t *testing.T) {
+	var q silence
+	key, noon := client.ObjectKey{Namespace: "ns", Name: "example"}, time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+	for _, pass := range []struct {
+		after   time.Duration
+		serving bool
+		want    time.Time
+	}{{0, false, noon}, {5 * time.Second, false, noon}, {6 * time.Second, true, time.Time{}}, {7 * time.Second, false, noon.Add(7 * time.Second)}} {
+		members := []plan.Member{{Name: "m", Serving: pass.serving}}
+		q.saw(key, members, noon.Add(pass.after))
+		if !members[0].SilentSince.Equal(pass.want) {
+			t.Errorf("after %s it is silent since %s, want %s", pass.after, members[0].SilentSince, pass.want)
+		}
 	}
 }
 

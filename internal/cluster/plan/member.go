@@ -120,6 +120,10 @@ type Member struct {
 	StorageVersion, Downgrade string
 	// AppliedIndex is how far the member has applied the raft log.
 	AppliedIndex int64
+	// Guarded: a quorum stands behind it, and it tells the operator nothing for lack of permission.
+	Guarded bool
+	// SilentSince is since when the member has not served, as far as this process has seen; zero while it does.
+	SilentSince time.Time
 	// Unanswered says why the member did not answer.
 	Unanswered string
 }

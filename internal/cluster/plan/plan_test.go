@@ -162,6 +162,8 @@ func TestPlanOrder(t *testing.T) {
 		{"applyBudget", "restore", "the members that serve while a seed is restored are drained with care"},
 		{"applyBudget", "promoteLearner", "a learner gets its vote when drains leave it a quorum"},
 		{"applyBudget", "scaleDown", "drains are held off before a member goes"},
+		{"giveUpLearner", "promoteLearner", "a learner that etcd refuses to promote without end is given up"},
+		{"waitForQuorum", "giveUpLearner", "with quorum lost nothing is removed"},
 		{"promoteLearner", "replaceLost", "one change at a time: the one in flight is finished first"},
 		{"promoteLearner", "corruptAlarm", "one change at a time: the one in flight is finished first"},
 		{"waitForQuorum", "corruptAlarm", "with quorum lost nothing is removed"},

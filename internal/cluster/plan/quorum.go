@@ -14,6 +14,12 @@ func waitForQuorum(s State) Step {
 	if !s.Formed() || s.MembershipKnown {
 		return nil
 	}
+	if s.Guarded() {
+		return s.waitForPermission()
+	}
+	if s.unreachable() {
+		return s.waitUntilReachable()
+	}
 	known := len(s.KnownVoters)
 	holders := s.where(func(m Member) bool {
 		return m.Incarnation == s.Incarnation && s.HoldsData(m) && (known == 0 || slices.Contains(s.KnownVoters, m.Name))

@@ -25,6 +25,8 @@ type RemoveMember struct {
 	Name string
 	// Cause says why another takes its place. It is empty if the cluster shrinks.
 	Cause string
+	// TooSlow: it is a learner that did not catch up, which the status counts.
+	TooSlow bool
 }
 
 func (step RemoveMember) describe(s State) planning.Description {

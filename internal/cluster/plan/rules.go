@@ -58,6 +58,7 @@ var Rules = []group{
 		{Name: "addToService", Decide: addToService},
 		{Name: "relabelPods", Decide: relabelPods},
 		{Name: "cancelDowngrade", Decide: cancelDowngrade},
+		{Name: "giveUpLearner", Decide: giveUpLearner},
 		{Name: "promoteLearner", Decide: promoteLearner},
 	}},
 	{Name: "repair", Purpose: "Members with wrong or lost data are replaced.", Rules: []rule{

@@ -79,6 +79,9 @@ func scaleUp(s State) Step {
 	if s.Durable() && s.NoStorageClass {
 		return noStorageClass()
 	}
+	if wait := learnersFail(s); wait != nil {
+		return wait
+	}
 	name := s.nextName()
 	return AddLearner{Name: name, PeerURL: s.PeerURL(name), Voter: !supportsLearners(s.lowestVersion())}
 }

@@ -61,6 +61,9 @@ type State struct {
 	// were defragmented last, by name.
 	Defragmentation *v1beta2.DefragmentationStatus
 	Defragmented    map[string]time.Time
+	// LearnerFailures counts learners that did not catch up, in a row; the last of them was removed at LearnerFailedAt.
+	LearnerFailures int32
+	LearnerFailedAt time.Time
 	// KnownVersion is the lowest version that a member ran when all of them last answered, or that one said since;
 	// empty before.
 	KnownVersion string
@@ -123,6 +126,10 @@ func NewState(cluster *v1beta2.EtcdCluster) State {
 		Space:           cluster.Status.Space.DeepCopy(),
 		Defragmentation: cluster.Status.Defragmentation.DeepCopy(),
 		Defragmented:    defragmented(cluster.Status.MemberStatuses),
+	}
+	s.LearnerFailures = cluster.Status.LearnerFailures
+	if at := cluster.Status.LearnerFailedAt; at != nil {
+		s.LearnerFailedAt = at.Time
 	}
 	for _, m := range cluster.Status.MemberStatuses {
 		if m.Role == v1beta2.MemberLeader || m.Role == v1beta2.MemberVoter {

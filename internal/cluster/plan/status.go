@@ -27,6 +27,7 @@ func NewStatus(s State, step Step, actErr error, before v1beta2.EtcdClusterStatu
 	status.Space, status.Defragmentation = s.space(), s.defragmentation()
 	if actErr == nil {
 		recordFacts(&status, s, step)
+		recordLearners(&status, s, step)
 		setPercent(status.Restore, s)
 	}
 	if !s.Deleting {

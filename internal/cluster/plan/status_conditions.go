@@ -39,8 +39,7 @@ func setConditions(status *v1beta2.EtcdClusterStatus, s State, step Step, actErr
 	_, done := step.(Done)
 	_, atRest := step.(Hibernating)
 	_, warns := step.(VolumeMayFill)
-	done = done || atRest || warns              // as the spec asks
-	sleep, asleep := hibernate(s).(Hibernating) // also while a volume of a cluster that hibernates is protected
+	done = done || atRest || warns // as the spec asks
 	if actErr != nil {
 		reason, message, done = v1beta2.ReasonReconcileError, actErr.Error(), false
 	}
@@ -48,24 +47,7 @@ func setConditions(status *v1beta2.EtcdClusterStatus, s State, step Step, actErr
 	set(v1beta2.ConditionProgressing, !done && !idle && !wait.Stalled, reason, message)
 	stalled := waiting && wait.Stalled && actErr == nil
 	set(v1beta2.ConditionStalled, stalled, reason, message)
-	available, whyNot := s.available()
-	whyNotReason := unavailableReason(s, reason)
-	if asleep = asleep && !s.Deleting; asleep {
-		whyNotReason, whyNot = v1beta2.ReasonHibernated, sleep.Message
-	}
-	if available {
-		set(v1beta2.ConditionAvailable, true, v1beta2.ReasonReady, s.whereToConnect())
-	} else {
-		set(v1beta2.ConditionAvailable, false, whyNotReason, whyNot)
-	}
-	degraded, which := s.degraded()
-	if degraded && asleep {
-		set(v1beta2.ConditionDegraded, false, v1beta2.ReasonHibernated, sleep.Message)
-	} else if degraded {
-		set(v1beta2.ConditionDegraded, true, v1beta2.ReasonMemberDown, which)
-	} else {
-		set(v1beta2.ConditionDegraded, false, v1beta2.ReasonReady, "")
-	}
+	setServing(status, s, reason, generation, set)
 	status.Phase, status.Reason = phaseOf(s, stalled), ""
 	if !done {
 		status.Reason = message
@@ -77,6 +59,45 @@ func (s State) whereToConnect() string {
 		return "A quorum serves. Service " + s.ClientService() + " belongs to something else, so it does not select the members."
 	}
 	return fmt.Sprintf("A quorum serves. Connect to %s:%d.", s.ClientService(), v1beta2.ClientPort)
+}
+
+// setServing sets the conditions that say how well clients are served. reason is that of the step.
+func setServing(status *v1beta2.EtcdClusterStatus, s State, reason string, generation int64, set func(kind string, is bool, reason, message string)) {
+	unknown, briefly := s.QuorumUnknown()
+	if unknown && !briefly {
+		setUnknown(status, s, generation)
+		return
+	}
+	available, whyNot := s.available()
+	degraded, which := s.degraded()
+	sleep, asleep := hibernate(s).(Hibernating) // also while a volume of a cluster that hibernates is protected
+	asleep = asleep && !s.Deleting
+	switch {
+	case available || briefly:
+		set(v1beta2.ConditionAvailable, true, v1beta2.ReasonReady, s.whereToConnect())
+	case asleep:
+		set(v1beta2.ConditionAvailable, false, v1beta2.ReasonHibernated, sleep.Message)
+	default:
+		set(v1beta2.ConditionAvailable, false, unavailableReason(s, reason), whyNot)
+	}
+	switch {
+	case degraded && asleep:
+		set(v1beta2.ConditionDegraded, false, v1beta2.ReasonHibernated, sleep.Message)
+	case degraded:
+		set(v1beta2.ConditionDegraded, true, v1beta2.ReasonMemberDown, which)
+	default:
+		set(v1beta2.ConditionDegraded, false, v1beta2.ReasonReady, "")
+	}
+}
+
+// setUnknown sets the conditions that are unknown while the operator cannot reach the members.
+func setUnknown(status *v1beta2.EtcdClusterStatus, s State, generation int64) {
+	for _, kind := range []string{v1beta2.ConditionAvailable, v1beta2.ConditionDegraded} {
+		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
+			Type: kind, Status: metav1.ConditionUnknown, Reason: v1beta2.ReasonMembersUnreachable, Message: s.whyUnreachable(),
+			ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(s.Now),
+		})
+	}
 }
 
 func unavailableReason(s State, reason string) string {
@@ -95,7 +116,7 @@ func (s State) available() (bool, string) {
 		return false, "A CORRUPT alarm is on, and etcd refuses requests."
 	}
 	for _, m := range s.Current() {
-		if m.Serving && m.InService {
+		if (m.Serving || m.Guarded) && m.InService {
 			return true, ""
 		}
 	}
@@ -108,7 +129,7 @@ func (s State) degraded() (bool, string) {
 		return false, ""
 	}
 	down := s.where(func(m Member) bool {
-		return m.Incarnation == s.Incarnation && !m.Learner && !m.Serving && (m.InMembership || !s.MembershipKnown)
+		return m.Incarnation == s.Incarnation && !m.Learner && !m.Serving && !m.Guarded && !s.briefly(m) && (m.InMembership || !s.MembershipKnown)
 	})
 	var said []string
 	if len(down) > 0 {

@@ -61,6 +61,34 @@ func TestConditions(t *testing.T) {
 			state: state(formed, members(3), func(s *State) { s.Spec.Paused = true }), phase: v1beta2.ClusterPhaseRunning,
 			want: map[string]string{"Ready": "False Paused", "Available": "True Ready", "Progressing": "False Paused", "Degraded": "False Ready", "Stalled": "False Paused"},
 		},
+		"the operator cannot reach members whose Pods are ready": {
+			state: state(formed, members(3), cutOff), phase: v1beta2.ClusterPhaseRunning,
+			want: map[string]string{"Ready": "False MembersUnreachable", "Available": "Unknown MembersUnreachable", "Progressing": "True MembersUnreachable", "Degraded": "Unknown MembersUnreachable", "Stalled": "False MembersUnreachable"},
+		},
+		"the operator has not reached them for a minute": {
+			state: state(formed, members(3), cutOff, silentFor(time.Hour)), phase: v1beta2.ClusterPhaseFailed,
+			want: map[string]string{"Ready": "False MembersUnreachable", "Available": "Unknown MembersUnreachable", "Progressing": "False MembersUnreachable", "Degraded": "Unknown MembersUnreachable", "Stalled": "True MembersUnreachable"},
+		},
+		"the operator's Secret is missing while clients are served": {
+			state: state(formed, members(3), cutOff, func(s *State) { s.SecretProblem = "Secret tls is not there" }), phase: v1beta2.ClusterPhaseFailed,
+			want: map[string]string{"Ready": "False SecretMissing", "Available": "Unknown MembersUnreachable", "Progressing": "False SecretMissing", "Degraded": "Unknown MembersUnreachable", "Stalled": "True SecretMissing"},
+		},
+		"one read of all members was slow": {
+			state: state(formed, members(3), cutOff, silentFor(time.Second)), phase: v1beta2.ClusterPhaseRunning,
+			want: map[string]string{"Ready": "False MembersUnreachable", "Available": "True Ready", "Progressing": "True MembersUnreachable", "Degraded": "False Ready", "Stalled": "False MembersUnreachable"},
+		},
+		"one read of one member was slow": {
+			state: state(formed, members(3), with(1, func(m *Member) { m.Serving, m.Answers, m.SilentSince = false, false, noon.Add(-time.Second) })), phase: v1beta2.ClusterPhaseRunning,
+			want: map[string]string{"Ready": "False MemberDown", "Available": "True Ready", "Progressing": "True MemberDown", "Degraded": "False Ready", "Stalled": "False MemberDown"},
+		},
+		"no quorum stands behind members that answer": {
+			state: state(formed, members(3), cutOff, func(s *State) {
+				for i := range s.Members {
+					s.Members[i].Answers = true
+				}
+			}), phase: v1beta2.ClusterPhaseRunning,
+			want: map[string]string{"Ready": "False MemberDown", "Available": "False MemberDown", "Progressing": "True MemberDown", "Degraded": "True MemberDown", "Stalled": "False MemberDown"},
+		},
 		"a refused version": {
 			state: state(formed, members(3), ofVersion("3.8.0")), phase: v1beta2.ClusterPhaseFailed,
 			want: map[string]string{"Ready": "False VersionNotSupported", "Available": "True Ready", "Progressing": "False VersionNotSupported", "Degraded": "False Ready", "Stalled": "True VersionNotSupported"},

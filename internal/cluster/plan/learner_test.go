@@ -1,0 +1,79 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// copying: the learner has been seen for so long, and has applied so much of a log of 1000 entries.
+func copying(since time.Duration, applied int64) func(*Member) {
+	return func(m *Member) {
+		learner(m)
+		m.SilentSince, m.AppliedIndex = noon.Add(-since), applied
+	}
+}
+
+func wrote(index int64) func(*Member) { return func(m *Member) { m.AppliedIndex = index } }
+
+func failures(n int32, ago time.Duration) change {
+	return func(s *State) { s.LearnerFailures, s.LearnerFailedAt = n, noon.Add(-ago) }
+}
+
+func TestTheStatusCountsLearnersThatFailUntilOneGetsItsVote(t *testing.T) {
+	s := state(formed, members(3))
+	var status v1beta2.EtcdClusterStatus
+	for i, test := range []struct {
+		step Step
+		want int32
+	}{{RemoveMember{TooSlow: true}, 1}, {RemoveMember{}, 1}, {Done{}, 1}, {RemoveMember{TooSlow: true}, 2}, {PromoteLearner{}, 0}} {
+		status = NewStatus(s, test.step, nil, status, 1)
+		if status.LearnerFailures != test.want || (status.LearnerFailedAt == nil) != (test.want == 0) {
+			t.Errorf("after step %d: %d failures, the last at %v, want %d", i, status.LearnerFailures, status.LearnerFailedAt, test.want)
+		}
+	}
+}
+
+func TestALearnerDoesNotHoldUpTheClusterWithoutEnd(t *testing.T) {
+	large := func(m *Member) { m.DBSize = 6 << 30 } // 25.6 minutes at 4 MiB/s
+	promote := PromoteLearner{ID: 4, Name: nameOf(3)}
+	planTests{
+		"it has its time": {
+			state(formed, members(3), with(0, wrote(1000)), with(3, copying(10*time.Minute, 10)), size(4)), promote,
+		},
+		"it is removed when it has had its time": {
+			state(formed, members(3), with(0, wrote(1000)), with(3, copying(11*time.Minute, 10)), size(4)),
+			RemoveMember{ID: 4, Name: nameOf(3), Cause: "it has not caught up with the leader within 10m", TooSlow: true},
+		},
+		"it has more time for a large database": {
+			state(formed, members(3), with(0, wrote(1000), large), with(3, copying(25*time.Minute, 10)), size(4)), promote,
+		},
+		"a large database gives it no time without end": {
+			state(formed, members(3), with(0, wrote(1000), large), with(3, copying(26*time.Minute, 10)), size(4)),
+			RemoveMember{ID: 4, Name: nameOf(3), Cause: "it has not caught up with the leader within 25m", TooSlow: true},
+		},
+		"it is promoted when it has caught up, however long that took": {
+			state(formed, members(3), with(0, wrote(1000)), with(3, copying(time.Hour, 950)), size(4)), promote,
+		},
+		"it is removed when it runs and never answers": {
+			state(formed, members(3), with(0, wrote(1000)), with(3, copying(time.Hour, 950), func(m *Member) { m.Answers = false }), size(4)),
+			RemoveMember{ID: 4, Name: nameOf(3), Cause: "it has not caught up with the leader within 10m", TooSlow: true},
+		},
+		"after three of them a person is asked, and the next one waits": {
+			state(formed, members(2), failures(3, time.Minute)),
+			Wait{
+				Reason: v1beta2.ReasonLearnerTooSlow, Stalled: true, Requeue: requeueSettled,
+				Message: "3 new members in a row did not catch up with the leader within 10m, and were removed. 2 of 3 members vote. Check the disks and the network of the nodes, and write less meanwhile. The operator adds the next member at 2026-03-04T12:29:00Z.",
+			},
+		},
+		"the next one is added after a pause":      {state(formed, members(2), failures(3, 30*time.Minute)), AddLearner{Name: nameOf(2), PeerURL: peerURLOf(2)}},
+		"two of them are no reason to wait":        {state(formed, members(2), failures(2, time.Minute)), AddLearner{Name: nameOf(2), PeerURL: peerURLOf(2)}},
+		"a cluster at size waits for no learner":   {state(formed, members(3), failures(5, time.Minute)), Done{}},
+		"the pause after a hundred of them is 8 h": {state(formed, members(2), failures(100, 8*time.Hour)), AddLearner{Name: nameOf(2), PeerURL: peerURLOf(2)}},
+		"it is not given up because it cannot start": {
+			state(formed, members(3), with(3, justAdded, blockedBy(v1beta2.ReasonPodUnschedulable), joining(4), func(m *Member) { m.SilentSince = noon.Add(-time.Hour) }), size(4)),
+			Wait{Reason: v1beta2.ReasonPodUnschedulable, Message: "member " + nameOf(3) + ": why", Stalled: true},
+		},
+	}.run(t)
+}
