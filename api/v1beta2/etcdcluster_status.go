@@ -86,6 +86,12 @@ type EtcdClusterStatus struct {
 	// Progress of the last EtcdRestore that this cluster started.
 	// +optional
 	Restore *ClusterRestoreStatus `json:"restore,omitempty"`
+	// The last 20 restores that this cluster carried out, oldest first. An EtcdRestore with the name and spec of one of
+	// them is refused, unless its spec.replaces is the present clusterID.
+	// +optional
+	// +listType=map
+	// +listMapKey=uid
+	PastRestores []PastRestore `json:"pastRestores,omitempty"`
 	// Progress of the last recovery from a lost quorum.
 	// +optional
 	Recovery *ClusterRecoveryStatus `json:"recovery,omitempty"`
@@ -196,6 +202,9 @@ type ClusterRestoreStatus struct {
 	// Revision of the restored cluster when its seed was verified.
 	// +optional
 	Revision int64 `json:"revision,omitempty"`
+	// Hash of the spec of the EtcdRestore, without replaces and ttlSecondsAfterFinished.
+	// +optional
+	SpecHash string `json:"specHash,omitempty"`
 	// Highest revision that the cluster is known to have had before the restore.
 	// +optional
 	RevisionBefore int64 `json:"revisionBefore,omitempty"`
