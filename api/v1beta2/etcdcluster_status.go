@@ -95,6 +95,11 @@ type EtcdClusterStatus struct {
 	// Progress of the last recovery from a lost quorum.
 	// +optional
 	Recovery *ClusterRecoveryStatus `json:"recovery,omitempty"`
+	// Volumes with the data from before a restore or a recovery. They are deleted after spec.recovery.keepReplacedVolumes.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	ReplacedVolumes []ReplacedVolume `json:"replacedVolumes,omitempty"`
 	// Work of the operator against a used-up space quota. It is absent if no NOSPACE alarm is on.
 	// +optional
 	Space *SpaceStatus `json:"space,omitempty"`

@@ -77,6 +77,7 @@ var Rules = []group{
 	{Name: "tidy", Purpose: "What is proven not to be needed any more is removed, and what is finished is recorded.", Rules: []rule{
 		{Name: "waitForRemovedPods", Decide: waitForRemovedPods},
 		{Name: "deleteOldVolumes", Decide: deleteOldVolumes},
+		{Name: "deleteSetAside", Decide: deleteSetAside},
 		{Name: "completeRestore", Decide: completeRestore},
 		{Name: "completeRecovery", Decide: completeRecovery},
 		{Name: "defragment", Decide: defragment},

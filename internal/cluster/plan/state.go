@@ -60,6 +60,8 @@ type State struct {
 	KnownVersion string
 	// MembershipKnown: a quorum of the current incarnation answered with the membership.
 	MembershipKnown bool
+	// SetAside are the volumes with data that a restore or a recovery replaced, sorted by name. They are no Members.
+	SetAside []SetAside
 	// Members of all incarnations, sorted by name: the union of Pods, volumes and membership.
 	Members []Member
 }

@@ -23,6 +23,7 @@ func NewStatus(s State, step Step, actErr error, before v1beta2.EtcdClusterStatu
 	status.ClusterID, status.Incarnation, status.Restore = s.ClusterID, s.Incarnation, s.Restore.DeepCopy()
 	status.Recovery = s.Recovery.DeepCopy()
 	status.VersionChange = s.versionChange()
+	status.ReplacedVolumes = s.replacedVolumes()
 	status.Space, status.Defragmentation = s.space(), s.defragmentation()
 	if actErr == nil {
 		recordFacts(&status, s, step)

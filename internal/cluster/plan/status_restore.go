@@ -41,6 +41,17 @@ func (s State) tooLate() string {
 	return " EtcdRestore " + s.Restore.Name + " was deleted after the switch had begun, too late to undo it."
 }
 
+// replacedVolumes reports the volumes that were set aside, and when they are deleted.
+func (s State) replacedVolumes() []v1beta2.ReplacedVolume {
+	var volumes []v1beta2.ReplacedVolume
+	for _, v := range s.SetAside {
+		if !v.Deleting {
+			volumes = append(volumes, v1beta2.ReplacedVolume{Name: v.Name, KeptUntil: metav1.NewTime(s.keptUntil(v))})
+		}
+	}
+	return volumes
+}
+
 // rememberRestore keeps that a restore was carried out, so that it is not repeated by accident.
 func rememberRestore(status *v1beta2.EtcdClusterStatus, s State) {
 	past := slices.DeleteFunc(status.PastRestores, func(p v1beta2.PastRestore) bool { return p.UID == s.Restore.UID })

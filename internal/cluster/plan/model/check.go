@@ -23,6 +23,8 @@ func (w *World) Check(step plan.Step) {
 		w.checkHandover()
 	case plan.DeleteVolume:
 		w.checkDelete(l, step.Name)
+	case plan.SetAsideVolume:
+		w.checkDelete(l, step.Name)
 	case plan.ForceDeletePod:
 		if l != nil && l.entry(step.Name) != nil {
 			w.violate(OneIdentityOneHistory, "the Pod of member %s is forgotten, and it may still vote", step.Name)
@@ -226,7 +228,7 @@ func (w *World) CheckDone() {
 		}
 	}
 	for _, v := range w.volumes {
-		if l.entry(v.name) == nil {
+		if l.entry(v.name) == nil && !v.aside {
 			w.violate(EveryRunSettles, "done, and volume %s is left", v.name)
 		}
 	}

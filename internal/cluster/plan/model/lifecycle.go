@@ -77,6 +77,9 @@ func (w *World) checkAsleep() {
 func (w *World) checkVolumes(s plan.State) {
 	want := s.StorageRequest()
 	for _, v := range w.volumes {
+		if v.aside {
+			continue
+		}
 		if v.kept != w.Cluster.Spec.RetainsVolumes() {
 			w.violate(EveryRunSettles, "done, and volume %s is kept: %v", v.name, v.kept)
 		}
