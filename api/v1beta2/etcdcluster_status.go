@@ -98,9 +98,20 @@ type EtcdClusterStatus struct {
 	// Progress of the last EtcdRestore that this cluster started.
 	// +optional
 	Restore *ClusterRestoreStatus `json:"restore,omitempty"`
+	// The last 20 restores that this cluster carried out, oldest first. An EtcdRestore with the name and spec of one of
+	// them is refused, unless its spec.replaces is the present clusterID.
+	// +optional
+	// +listType=map
+	// +listMapKey=uid
+	PastRestores []PastRestore `json:"pastRestores,omitempty"`
 	// Progress of the last recovery from a lost quorum.
 	// +optional
 	Recovery *ClusterRecoveryStatus `json:"recovery,omitempty"`
+	// Volumes with the data from before a restore or a recovery. They are deleted after spec.recovery.keepReplacedVolumes.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	ReplacedVolumes []ReplacedVolume `json:"replacedVolumes,omitempty"`
 	// Work of the operator against a used-up space quota. It is absent if no NOSPACE alarm is on.
 	// +optional
 	Space *SpaceStatus `json:"space,omitempty"`
@@ -218,6 +229,9 @@ type ClusterRestoreStatus struct {
 	// Revision of the restored cluster when its seed was verified.
 	// +optional
 	Revision int64 `json:"revision,omitempty"`
+	// Hash of the spec of the EtcdRestore, without replaces and ttlSecondsAfterFinished.
+	// +optional
+	SpecHash string `json:"specHash,omitempty"`
 	// Highest revision that the cluster is known to have had before the restore.
 	// +optional
 	RevisionBefore int64 `json:"revisionBefore,omitempty"`

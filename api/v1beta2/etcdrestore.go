@@ -10,8 +10,10 @@ import (
 // answers. A restore runs once, and its spec cannot change. To try again, create an EtcdRestore with another name.
 //
 // If a cluster has several EtcdRestores, it runs them one at a time, oldest first. If you delete an EtcdRestore before
-// its switch, the operator undoes the restore. If you delete it later, the restore continues. Applying the manifest of
-// a deleted EtcdRestore again starts a new restore.
+// its switch, the operator undoes the restore. If you delete it later, the restore continues.
+//
+// The cluster remembers the last 20 restores that it carried out. It refuses an EtcdRestore with the same name and spec
+// as one of them, for example one that a GitOps tool created again. To repeat a restore, set replaces.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=etcdrestores,shortName=etcdrestore,categories=etcd-operator
@@ -87,6 +89,14 @@ type EtcdRestoreSpec struct {
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000000000000
 	RevisionBump *int64 `json:"revisionBump,omitempty"`
+
+	// ID of the etcd cluster that the restore may replace, 16 hex digits: the status.clusterID of the EtcdCluster. If the
+	// cluster has another ID, the restore is refused. Set it to repeat a restore that was carried out before. A new
+	// cluster, which has no ID yet, accepts any value. Default: any cluster, but each restore only once.
+	// +optional
+	// +kubebuilder:validation:MaxLength=16
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9a-f]{16}$')",message="replaces must be 16 hex digits: copy it from status.clusterID of the EtcdCluster"
+	Replaces string `json:"replaces,omitempty"`
 
 	Storage `json:",inline"`
 }

@@ -23,6 +23,11 @@ const (
 	// AnnotationClusterUID holds the UID of the EtcdCluster on a PersistentVolumeClaim. It distinguishes a kept volume of a
 	// deleted EtcdCluster from the volumes of a later one with the same name.
 	AnnotationClusterUID = Group + "/cluster-uid"
+	// LabelReplacedOf holds the name of the EtcdCluster on a PersistentVolumeClaim with data that a restore or a recovery
+	// replaced. Such a volume has no LabelCluster, because no member uses it.
+	LabelReplacedOf = Group + "/replaced-of"
+	// AnnotationReplacedAt holds the time, in RFC 3339, at which such a volume was replaced.
+	AnnotationReplacedAt = Group + "/replaced-at"
 	// AnnotationScope is kept for old manifests and ignored. It selected the cluster-wide operator of
 	// coreos/etcd-operator; the flag --watch-namespaces now selects the namespaces of an operator.
 	AnnotationScope = Group + "/scope"

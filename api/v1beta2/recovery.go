@@ -24,6 +24,31 @@ type RecoveryPolicy struct {
 	// +optional
 	// +kubebuilder:default=Wait
 	QuorumLoss QuorumLossPolicy `json:"quorumLoss,omitempty"`
+	// How long the volumes with the data from before are kept after a restore or a recovery from a lost quorum. They are
+	// listed in status.replacedVolumes. The value 0s deletes them as soon as the cluster has its size. Default: 24h.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^([0-9]+(h|m|s))+$`
+	KeepReplacedVolumes *metav1.Duration `json:"keepReplacedVolumes,omitempty"`
+}
+
+// DefaultKeepReplacedVolumes is how long replaced volumes are kept if the spec has no other value.
+const DefaultKeepReplacedVolumes = 24 * time.Hour
+
+// KeepReplacedVolumes returns how long the volumes with the data from before a restore or a recovery are kept.
+func (s *EtcdClusterSpec) KeepReplacedVolumes() time.Duration {
+	if s.Recovery == nil || s.Recovery.KeepReplacedVolumes == nil {
+		return DefaultKeepReplacedVolumes
+	}
+	return s.Recovery.KeepReplacedVolumes.Duration
+}
+
+// ReplacedVolume is a volume with data that a restore or a recovery replaced.
+type ReplacedVolume struct {
+	// Name of the PersistentVolumeClaim.
+	Name string `json:"name"`
+	// Time after which the operator deletes it, if the cluster is well then.
+	KeptUntil metav1.Time `json:"keptUntil"`
 }
 
 // QuorumLossPolicy decides what to do if quorum is lost for good.
@@ -66,7 +91,7 @@ const (
 	RecoveryForcing RecoveryStep = "Forcing"
 	// RecoveryGrowing means that the survivor has served as a cluster of one, and members are added up to spec.size.
 	RecoveryGrowing RecoveryStep = "Growing"
-	// RecoveryComplete means that the cluster has spec.size members, and the volumes of the lost ones are deleted.
+	// RecoveryComplete means that the cluster has spec.size members, and no member uses the volumes of the lost ones.
 	RecoveryComplete RecoveryStep = "Complete"
 )
 

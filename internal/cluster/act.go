@@ -31,7 +31,7 @@ func (r *Reconciler) act(ctx context.Context, v *view, step plan.Step) error {
 		return r.actOnPods(ctx, v, step)
 	case plan.RestoreLabels:
 		return r.restoreLabels(ctx, v, step)
-	case plan.CreateVolumes, plan.KeepVolume, plan.ResizeVolume, plan.DeleteVolume:
+	case plan.CreateVolumes, plan.KeepVolume, plan.ResizeVolume, plan.SetAsideVolume, plan.DeleteVolume:
 		return r.actOnVolumes(ctx, v, step)
 	case plan.CreateCA, plan.ReplaceCA, plan.RemovePreviousCA, plan.RequestCertificates, plan.WriteCertificates:
 		return r.actOnCertificates(ctx, v, step)

@@ -26,6 +26,8 @@ func (r *Reconciler) actOnVolumes(ctx context.Context, v *view, step plan.Step) 
 		return r.keepVolume(ctx, v, step)
 	case plan.ResizeVolume:
 		return r.resizeVolume(ctx, v, step)
+	case plan.SetAsideVolume:
+		return r.setAsideVolume(ctx, v, step)
 	case plan.DeleteVolume:
 		return r.delete(ctx, v, &corev1.PersistentVolumeClaim{}, step.Name)
 	default:

@@ -13,8 +13,8 @@ import (
 // metrics of all EtcdClusters, and of what looking after them costs. An EtcdCluster's go with it. A nil *metrics
 // counts nothing.
 type metrics struct {
-	wanted, ready, quorum, lost, database, volume *prometheus.GaugeVec
-	leaderChanges, polls                          *prometheus.CounterVec
+	wanted, ready, quorum, lost, database, volume, replaced *prometheus.GaugeVec
+	leaderChanges, polls                                    *prometheus.CounterVec
 	// writes to the Kubernetes API, of all EtcdClusters together.
 	writes *prometheus.CounterVec
 }
@@ -34,6 +34,7 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 		lost:          gauge("etcd_cluster_quorum_lost", "1 while quorum is lost and does not come back by itself, else 0.", object...),
 		database:      gauge("etcd_cluster_database_bytes", "Size of the largest database file of a member.", object...),
 		volume:        gauge("etcd_cluster_volume_bytes", "Size of the smallest volume of a member.", object...),
+		replaced:      gauge("etcd_cluster_replaced_volumes", "Volumes with data from before a restore or a recovery that are kept for some time.", object...),
 		leaderChanges: counter("etcd_cluster_leader_changes_total", "Times that another member was seen to lead than before.", object...),
 		polls:         counter("etcd_cluster_member_polls_total", "Times that a member was asked for its status.", object...),
 		writes:        counter("etcd_cluster_api_writes_total", "Writes to the Kubernetes API, events and leader election apart.", "verb", "kind"),
@@ -41,7 +42,7 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 	if registry == nil {
 		return m, nil
 	}
-	for _, c := range []prometheus.Collector{m.wanted, m.ready, m.quorum, m.lost, m.database, m.volume, m.leaderChanges, m.polls, m.writes} {
+	for _, c := range []prometheus.Collector{m.wanted, m.ready, m.quorum, m.lost, m.database, m.volume, m.replaced, m.leaderChanges, m.polls, m.writes} {
 		if err := registry.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
@@ -85,6 +86,7 @@ func (m *metrics) saw(s plan.State, before v1beta2.EtcdClusterStatus) {
 		lost = 1
 	}
 	m.lost.WithLabelValues(s.Namespace, s.Name).Set(lost)
+	m.replaced.WithLabelValues(s.Namespace, s.Name).Set(float64(len(s.SetAside)))
 	if size > 0 {
 		m.database.WithLabelValues(s.Namespace, s.Name).Set(float64(size))
 	}
@@ -112,7 +114,7 @@ func (m *metrics) forget(name types.NamespacedName) {
 		return
 	}
 	labels := prometheus.Labels{"namespace": name.Namespace, "name": name.Name}
-	for _, v := range []*prometheus.GaugeVec{m.wanted, m.ready, m.quorum, m.lost, m.database, m.volume} {
+	for _, v := range []*prometheus.GaugeVec{m.wanted, m.ready, m.quorum, m.lost, m.database, m.volume, m.replaced} {
 		v.DeletePartialMatch(labels)
 	}
 	m.leaderChanges.DeletePartialMatch(labels)

@@ -45,6 +45,9 @@ etcd_cluster_members_wanted{name="example",namespace="ns"} 3
 # HELP etcd_cluster_quorum_lost 1 while quorum is lost and does not come back by itself, else 0.
 # TYPE etcd_cluster_quorum_lost gauge
 etcd_cluster_quorum_lost{name="example",namespace="ns"} 0
+# HELP etcd_cluster_replaced_volumes Volumes with data from before a restore or a recovery that are kept for some time.
+# TYPE etcd_cluster_replaced_volumes gauge
+etcd_cluster_replaced_volumes{name="example",namespace="ns"} 0
 # HELP etcd_cluster_volume_bytes Size of the smallest volume of a member.
 # TYPE etcd_cluster_volume_bytes gauge
 etcd_cluster_volume_bytes{name="example",namespace="ns"} 8192

@@ -131,9 +131,15 @@ func startupBudget(pod *corev1.Pod) time.Duration {
 	return 0
 }
 
-// nodeSilent returns whether the Pod's node does not answer. Kubernetes then makes the condition Ready False and leaves
-// ContainersReady as it is. A kubelet always writes both, and a member has no readiness gates.
+// nodeSilent returns whether the Pod's node does not answer. Kubernetes then makes the condition Ready False, and leaves
+// ContainersReady and the containers as the kubelet last reported them. A kubelet writes all of them, and a member has
+// no readiness gates.
 func nodeSilent(pod *corev1.Pod) bool {
+	for _, c := range pod.Status.ContainerStatuses {
+		if !c.Ready {
+			return false
+		}
+	}
 	conditions := map[corev1.PodConditionType]corev1.ConditionStatus{}
 	for _, c := range pod.Status.Conditions {
 		conditions[c.Type] = c.Status

@@ -28,18 +28,20 @@ func TestANodeThatDoesNotAnswerIsRecognised(t *testing.T) {
 	for name, test := range map[string]struct {
 		phase             corev1.PodPhase
 		ready, containers corev1.ConditionStatus
+		etcd              bool
 		want              bool
 	}{
-		"the member serves":                       {corev1.PodRunning, corev1.ConditionTrue, corev1.ConditionTrue, false},
-		"the kubelet says that it is not ready":   {corev1.PodRunning, corev1.ConditionFalse, corev1.ConditionFalse, false},
-		"Kubernetes says so in the node's place":  {corev1.PodRunning, corev1.ConditionFalse, corev1.ConditionTrue, true},
-		"the Pod had ended before the node broke": {corev1.PodFailed, corev1.ConditionFalse, corev1.ConditionTrue, false},
+		"the member serves":                       {corev1.PodRunning, corev1.ConditionTrue, corev1.ConditionTrue, true, false},
+		"the kubelet says that it is not ready":   {corev1.PodRunning, corev1.ConditionFalse, corev1.ConditionFalse, false, false},
+		"Kubernetes says so in the node's place":  {corev1.PodRunning, corev1.ConditionFalse, corev1.ConditionTrue, true, true},
+		"the Pod had ended before the node broke": {corev1.PodFailed, corev1.ConditionFalse, corev1.ConditionTrue, true, false},
+		"the kubelet says that etcd has ended":    {corev1.PodRunning, corev1.ConditionFalse, corev1.ConditionTrue, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var m plan.Member
 			observePod(&m, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "m"}, Status: corev1.PodStatus{Phase: test.phase, Conditions: []corev1.PodCondition{
 				{Type: corev1.PodReady, Status: test.ready}, {Type: corev1.ContainersReady, Status: test.containers},
-			}}}, state().Now)
+			}, ContainerStatuses: []corev1.ContainerStatus{{Name: plan.EtcdContainer, Ready: test.etcd}}}}, state().Now)
 			if m.NodeSilent != test.want {
 				t.Errorf("the node is silent: %v, want %v", m.NodeSilent, test.want)
 			}

@@ -55,7 +55,7 @@ func (m *metrics) reported(before, after *v1beta2.EtcdRestore) {
 	case after.Status.CompletionTime == nil:
 		m.underWay.WithLabelValues(after.Namespace, after.Name, reason).Set(1)
 		return
-	case before.Status.CompletionTime != nil:
+	case before.Status.CompletionTime != nil || before.Status.Succeeded: // Succeeded: another operator finished it
 		return
 	}
 	m.finished.WithLabelValues(reason).Inc()

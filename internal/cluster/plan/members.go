@@ -172,6 +172,9 @@ func deleteOldVolumes(s State) Step {
 	for _, m := range s.Members {
 		over := m.Incarnation < s.Incarnation || (m.Incarnation == s.Incarnation && !m.InMembership)
 		if over && m.Pod == PodNone && m.Volume == VolumePresent {
+			if s.setsAside(m) {
+				return SetAsideVolume{Name: m.Name}
+			}
 			return DeleteVolume{Name: m.Name, Reason: v1beta2.ReasonScaling}
 		}
 	}

@@ -55,6 +55,9 @@ func (s State) nextName() string {
 	for _, m := range s.Members {
 		taken[m.Name] = true
 	}
+	for _, v := range s.SetAside {
+		taken[v.Name] = true
+	}
 	for ordinal := 0; ; ordinal++ {
 		if name := memberName(s.Name, s.UID, s.Incarnation, ordinal); !taken[name] {
 			return name

@@ -189,6 +189,7 @@ func TestPlanOrder(t *testing.T) {
 		{"scaleUp", "deleteOldVolumes", "no volume is deleted before the cluster is at size"},
 		{"rollMembers", "deleteOldVolumes", "old volumes are the last resort if an upgrade goes wrong"},
 		{"waitForRemovedPods", "deleteOldVolumes", "a volume goes after its Pod"},
+		{"waitUntilHealthy", "deleteSetAside", "the data from before is kept until the cluster is well"},
 		{"deleteOldVolumes", "completeRestore", "a restore is complete when nothing of the old cluster is left"},
 	}
 	at := func(name string) int {

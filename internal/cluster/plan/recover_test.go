@@ -228,7 +228,7 @@ func TestPlanRecoveryForces(t *testing.T) {
 			lost(alone(0), with(0, func(m *Member) { m.InService = false })), RecordForced{Revision: 17},
 		},
 		"deletes the volumes of the others at size": {
-			lost(alone(0), growing, with(0, voter), size(1), with(1, volume(VolumePresent))), DeleteVolume{Name: nameOf(1), Reason: v1beta2.ReasonScaling},
+			lost(alone(0), growing, with(0, voter), size(1), with(1, volume(VolumePresent)), keeping(0)), DeleteVolume{Name: nameOf(1), Reason: v1beta2.ReasonScaling},
 		},
 		"is complete then": {
 			lost(alone(0), growing, with(0, voter), size(1)), CompleteRecovery{},

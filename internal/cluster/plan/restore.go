@@ -62,6 +62,7 @@ func restore(s State) Step {
 		Message:         "The operator is restoring a seed. The members continue to serve.",
 		Incarnation:     last + 1,
 		ClusterIDBefore: s.ClusterID,
+		SpecHash:        s.Request.SpecHash,
 		RevisionBefore:  s.highestRevision(),
 		RevisionBump:    s.bumpOf(*s.Request),
 	}}

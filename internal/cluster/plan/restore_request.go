@@ -15,6 +15,9 @@ func (s *State) ChooseRestore(restores []v1beta2.EtcdRestore) {
 		if restore.Spec.EtcdCluster.Name != s.Name || !restore.DeletionTimestamp.IsZero() || isTrue(restore, v1beta2.ConditionComplete) {
 			continue
 		}
+		if s.refuses(restore) {
+			continue
+		}
 		failed := isTrue(restore, v1beta2.ConditionFailed)
 		underWay := s.Restore != nil && s.Restore.UID == restore.UID
 		if underWay && s.Restore.Name == "" {
@@ -37,6 +40,13 @@ func (s *State) ChooseRestore(restores []v1beta2.EtcdRestore) {
 	}
 }
 
+// refuses returns whether the cluster does not begin a restore, because it was carried out before. restore-operator
+// refuses it as well, and reports why.
+func (s *State) refuses(restore *v1beta2.EtcdRestore) bool {
+	underWay := s.Restore != nil && s.Restore.UID == restore.UID
+	return !underWay && v1beta2.RefuseRestore(s.ClusterID, s.PastRestores, restore) != ""
+}
+
 func requestOf(restore *v1beta2.EtcdRestore) *RestoreRequest {
 	bump := v1beta2.DefaultRevisionBump
 	if restore.Spec.RevisionBump != nil {
@@ -51,6 +61,7 @@ func requestOf(restore *v1beta2.EtcdRestore) *RestoreRequest {
 		PlainSize:      restore.Status.Snapshot.PlainSize,
 		Revision:       restore.Status.Snapshot.Revision,
 		RevisionBump:   bump,
+		SpecHash:       restore.Spec.Hash(),
 		StorageVersion: restore.Status.Snapshot.StorageVersion,
 	}
 }

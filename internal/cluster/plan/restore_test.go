@@ -304,8 +304,12 @@ func TestPlanRestoreGrowing(t *testing.T) {
 			state(size(1), formed, growing, asked, knows, aSeed(serving, inSeedMembership), ephemeral),
 			AddLearner{Name: next, PeerURL: "http://" + next + ".example.ns.svc:2380"},
 		},
-		"deletes the old volumes then": {
+		"sets the old volumes aside then, for a day": {
 			state(size(1), formed, members(3), stopped, growing, asked, knows, with(0, removed), with(1, removed), with(2, removed), aSeed(serving, inSeedMembership, rejoined)),
+			SetAsideVolume{Name: nameOf(0)},
+		},
+		"deletes the old volumes then if the spec does not keep them": {
+			state(size(1), formed, members(3), stopped, growing, asked, knows, with(0, removed), with(1, removed), with(2, removed), aSeed(serving, inSeedMembership, rejoined), keeping(0)),
 			DeleteVolume{Name: nameOf(0), Reason: v1beta2.ReasonScaling},
 		},
 		"waits until they are gone": {

@@ -88,6 +88,7 @@ var Rules = []group{
 	{Name: "tidy", Purpose: "Objects that are proven not to be needed are removed, and finished operations are recorded.", Rules: []rule{
 		{Name: "waitForRemovedPods", Decide: waitForRemovedPods},
 		{Name: "deleteOldVolumes", Decide: deleteOldVolumes},
+		{Name: "deleteSetAside", Decide: deleteSetAside},
 		{Name: "completeRestore", Decide: completeRestore},
 		{Name: "completeRecovery", Decide: completeRecovery},
 		{Name: "defragment", Decide: defragment},

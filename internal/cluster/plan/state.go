@@ -31,6 +31,8 @@ type State struct {
 	Corrected []string
 	// Restore is the restore that the cluster took up last, nil when there was none.
 	Restore *v1beta2.ClusterRestoreStatus
+	// PastRestores are those that the cluster carried out.
+	PastRestores []v1beta2.PastRestore
 	// Recovery is the recovery from a lost quorum that was begun last, nil when there was none.
 	Recovery *v1beta2.ClusterRecoveryStatus
 	// Request is the verified EtcdRestore to take up or being worked on, nil when there is none.
@@ -73,6 +75,8 @@ type State struct {
 	PodFailures []v1beta2.PodFailure
 	// Held are the steps that have no effect and are not to be repeated now.
 	Held []Held
+	// SetAside are the volumes with data that a restore or a recovery replaced, sorted by name. They are no Members.
+	SetAside []SetAside
 	// Members of all incarnations, sorted by name: the union of Pods, volumes and membership.
 	Members []Member
 }
@@ -86,6 +90,8 @@ type RestoreRequest struct {
 	// Size in bytes of the object, PlainSize of the snapshot in it where that is another, and the Revision in it.
 	Size, PlainSize, Revision int64
 	RevisionBump              int64
+	// SpecHash of the EtcdRestore.
+	SpecHash string
 	// StorageVersion of the snapshot, empty for etcd older than 3.6.
 	StorageVersion string
 }
@@ -118,6 +124,7 @@ func NewState(cluster *v1beta2.EtcdCluster) State {
 		Incarnation:  cluster.Status.Incarnation,
 		Restore:      cluster.Status.Restore.DeepCopy(),
 		Recovery:     cluster.Status.Recovery.DeepCopy(),
+		PastRestores: slices.Clone(cluster.Status.PastRestores),
 		KnownVersion: cluster.Status.CurrentVersion,
 
 		VersionChange: cluster.Status.VersionChange.DeepCopy(),

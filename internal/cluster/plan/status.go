@@ -24,6 +24,7 @@ func NewStatus(s State, step Step, actErr error, before v1beta2.EtcdClusterStatu
 	status.Recovery = s.Recovery.DeepCopy()
 	status.VersionChange = s.versionChange()
 	status.PodFailures = s.podFailures(step, actErr)
+	status.ReplacedVolumes = s.replacedVolumes()
 	status.Space, status.Defragmentation = s.space(), s.defragmentation()
 	if actErr == nil {
 		recordFacts(&status, s, step)
@@ -62,6 +63,7 @@ func recordFacts(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 	case AdoptSeed:
 		status.ClusterID, status.Incarnation, status.VersionChange = step.ClusterID, step.Incarnation, nil
 		status.Restore.Step = v1beta2.RestoreGrowing
+		rememberRestore(status, s)
 		status.Restore.Message = fmt.Sprintf("The restored data is served. The cluster is growing to %d members.", s.Spec.Size) + s.tooLate()
 		if seed, ok := s.seed(); ok {
 			status.CurrentVersion = seed.Version

@@ -1,6 +1,12 @@
 package plan
 
-import "github.com/etcd-suite/etcd-operator/api/v1beta2"
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
 
 // coarse is the step of percents that are told, so that a status is not written more than some twenty times.
 const coarse = 5
@@ -33,4 +39,24 @@ func (s State) tooLate() string {
 		return ""
 	}
 	return " EtcdRestore " + s.Restore.Name + " was deleted after the switch had begun, too late to undo it."
+}
+
+// replacedVolumes reports the volumes that were set aside, and when they are deleted.
+func (s State) replacedVolumes() []v1beta2.ReplacedVolume {
+	var volumes []v1beta2.ReplacedVolume
+	for _, v := range s.SetAside {
+		if !v.Deleting {
+			volumes = append(volumes, v1beta2.ReplacedVolume{Name: v.Name, KeptUntil: metav1.NewTime(s.keptUntil(v))})
+		}
+	}
+	return volumes
+}
+
+// rememberRestore keeps that a restore was carried out, so that it is not repeated by accident.
+func rememberRestore(status *v1beta2.EtcdClusterStatus, s State) {
+	past := slices.DeleteFunc(status.PastRestores, func(p v1beta2.PastRestore) bool { return p.UID == s.Restore.UID })
+	past = append(past, v1beta2.PastRestore{
+		Name: s.Restore.Name, UID: s.Restore.UID, SpecHash: s.Restore.SpecHash, Time: metav1.NewTime(s.Now), ClusterID: s.Restore.ClusterID,
+	})
+	status.PastRestores = past[max(0, len(past)-v1beta2.MaxPastRestores):]
 }

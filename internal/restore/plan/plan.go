@@ -22,6 +22,14 @@ var rules = []planning.Group[State, Step]{
 		},
 	},
 	{
+		Name:    "repeat",
+		Purpose: "A restore that was carried out is not repeated by accident.",
+		Rules: []planning.Rule[State, Step]{
+			{Name: "anotherOperatorFinished", Decide: anotherOperatorFinished},
+			{Name: "clusterRefuses", Decide: clusterRefuses},
+		},
+	},
+	{
 		Name:    "prove",
 		Purpose: "No cluster is changed before its snapshot has been read completely and verified.",
 		Rules: []planning.Rule[State, Step]{

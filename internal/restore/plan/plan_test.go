@@ -302,6 +302,7 @@ func TestTheOrderOfTheRules(t *testing.T) {
 	}
 	want := []string{
 		"restoreIsBeingDeleted", "restoreHasFinished",
+		"anotherOperatorFinished", "clusterRefuses",
 		"snapshotIsNotVerified", // no other rule runs before a snapshot is accepted
 		"clusterReportsThisRestore",
 		"clusterIsMissing", "snapshotIsTooNew", "volumesAreTooSmall", "anotherRestoreIsFirst", "clusterHasNotStarted",

@@ -69,6 +69,8 @@ func (r report) step(s State, step Step) {
 		r.cluster(step.Cluster)
 		r.status.Percent = 100
 		r.complete(d)
+	case Inherit:
+		r.complete(d)
 	case Fail:
 		r.status.ClusterID = ""
 		r.fail(d)

@@ -261,7 +261,7 @@ func TestAFailedEffectLeavesTheStatusAsItIs(t *testing.T) {
 var everyStep = []Step{
 	Done{}, Expire{}, Verify{Source: theSource}, Verifying{Percent: 5}, Wait{Reason: "Queued", Message: "A sentence."},
 	Accept{Source: theSource, Snapshot: theSnapshot}, Follow{*progress(v1beta2.RestoreSeeding)},
-	Complete{*progress(v1beta2.RestoreComplete)}, Fail{"SeedFailed", "A sentence."},
+	Complete{*progress(v1beta2.RestoreComplete)}, Fail{"SeedFailed", "A sentence."}, Inherit{},
 }
 
 func TestEveryStepIsKnownAndDescribesItself(t *testing.T) {

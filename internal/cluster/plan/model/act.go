@@ -25,7 +25,7 @@ func (w *World) Act(s plan.State, step plan.Step) error {
 		w.Budget = plan.Budget{Exists: true, Current: true, Incarnation: step.Incarnation, MinAvailable: step.MinAvailable, Other: w.Budget.Other}
 	case plan.WithdrawBudget:
 		w.Budget = plan.Budget{Other: w.Budget.Other}
-	case plan.CreateVolumes, plan.KeepVolume, plan.ResizeVolume, plan.DeleteVolume:
+	case plan.CreateVolumes, plan.KeepVolume, plan.ResizeVolume, plan.SetAsideVolume, plan.DeleteVolume:
 		return w.actOnVolume(s, step)
 	case plan.CreateMembers:
 		for _, name := range s.Bootable(step.Incarnation, step.Size) {
@@ -73,6 +73,10 @@ func (w *World) actOnVolume(s plan.State, step plan.Step) error {
 		}
 	case plan.ResizeVolume:
 		return w.resizeVolume(step)
+	case plan.SetAsideVolume:
+		if v := w.volume(step.Name); v != nil {
+			v.aside, v.since = true, w.now
+		}
 	case plan.DeleteVolume:
 		if v := w.volume(step.Name); v != nil {
 			v.deleting = true

@@ -23,6 +23,8 @@ func (w *World) Check(step plan.Step) {
 		w.checkHandover()
 	case plan.DeleteVolume:
 		w.checkDelete(l, step.Name)
+	case plan.SetAsideVolume:
+		w.checkDelete(l, step.Name)
 	case plan.ForceDeletePod:
 		if l != nil && l.entry(step.Name) != nil {
 			w.violate(OneIdentityOneHistory, "the Pod of member %s is deleted by force, and the member may still vote", step.Name)
@@ -226,7 +228,7 @@ func (w *World) CheckDone() {
 		}
 	}
 	for _, v := range w.volumes {
-		if l.entry(v.name) == nil {
+		if l.entry(v.name) == nil && !v.aside {
 			w.violate(EveryRunSettles, "Done is reported, but volume %s still exists", v.name)
 		}
 	}

@@ -94,6 +94,9 @@ func (w *World) checkAsleep() {
 func (w *World) checkVolumes(s plan.State) {
 	want := s.StorageRequest()
 	for _, v := range w.volumes {
+		if v.aside {
+			continue
+		}
 		if v.kept != w.Cluster.Spec.RetainsVolumes() {
 			w.violate(EveryRunSettles, "Done is reported, but volume %s is marked as kept: %v", v.name, v.kept)
 		}

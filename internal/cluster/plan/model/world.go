@@ -103,6 +103,9 @@ type volume struct {
 	incarnation int32
 	initialSize int
 	deleting    bool
+	// aside: it was set aside. since is when.
+	aside bool
+	since int
 	// kept: it outlives the EtcdCluster. size is in bytes.
 	kept bool
 	size int64

@@ -1,0 +1,69 @@
+package v1beta2
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// MaxPastRestores is how many restores an EtcdCluster remembers.
+const MaxPastRestores = 20
+
+// PastRestore is an EtcdRestore that the cluster carried out.
+type PastRestore struct {
+	// Name of the EtcdRestore.
+	Name string `json:"name"`
+	// UID of the EtcdRestore.
+	UID types.UID `json:"uid"`
+	// Hash of the spec of the EtcdRestore, without replaces and ttlSecondsAfterFinished.
+	// +optional
+	SpecHash string `json:"specHash,omitempty"`
+	// Time at which the restored data took over.
+	Time metav1.Time `json:"time"`
+	// ID of the etcd cluster that the restore made, 16 hex digits.
+	ClusterID string `json:"clusterID"`
+}
+
+// specHashLength is the number of hex digits of a hash of a spec.
+const specHashLength = 16
+
+// Hash identifies what the spec restores. Two EtcdRestores with the same hash restore the same, whenever they may do so.
+// A field that a later release adds with a default must be left out, so that the hashes in the status stay valid.
+func (s EtcdRestoreSpec) Hash() string {
+	s.Replaces, s.TTLSecondsAfterFinished = "", nil
+	text, err := json.Marshal(s)
+	if err != nil {
+		return "" // no spec that the API accepts
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])[:specHashLength]
+}
+
+// RefuseRestore returns why a cluster does not carry out an EtcdRestore that it has not begun, and an empty string if it
+// does. A cluster without an ID refuses none: it has no data that a restore could replace.
+func RefuseRestore(clusterID string, past []PastRestore, restore *EtcdRestore) string {
+	if clusterID == "" {
+		return ""
+	}
+	cluster, replaces := restore.Spec.EtcdCluster.Name, restore.Spec.Replaces
+	advice := fmt.Sprintf("Nothing was changed. To replace the present data with the snapshot, delete this EtcdRestore and create it again with spec.replaces: %q, the present status.clusterID of the EtcdCluster.", clusterID)
+	if replaces != "" && replaces != clusterID {
+		return fmt.Sprintf("spec.replaces is %s, but EtcdCluster %s has the ID %s: it was restored or created again since this EtcdRestore was written. %s", replaces, cluster, clusterID, advice)
+	}
+	if replaces != "" {
+		return ""
+	}
+	hash := restore.Spec.Hash()
+	for _, p := range past {
+		if p.Name == restore.Name && p.SpecHash == hash && p.UID != restore.UID {
+			return fmt.Sprintf("EtcdCluster %s carried out an EtcdRestore of this name and spec at %s, and became etcd cluster %s. To repeat it would remove what was written since. %s",
+				cluster, p.Time.UTC().Format(time.RFC3339), p.ClusterID, advice)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,80 @@
+package plan
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+func recreated(r *v1beta2.EtcdRestore) { r.UID = "uid-of-the-next-object" }
+
+func replacing(id string) func(*v1beta2.EtcdRestore) {
+	return func(r *v1beta2.EtcdRestore) { r.Spec.Replaces = id }
+}
+
+// An EtcdRestore that GitOps or Velero created again once rolled a cluster back without a question.
+func TestARestoreThatWasCarriedOutIsNotRepeatedByAccident(t *testing.T) {
+	other := func(r *v1beta2.EtcdRestore) {
+		r.Spec.EtcdBackup = &v1beta2.BackupReference{Name: "nightly", Snapshot: "other"}
+	}
+	shorter := func(r *v1beta2.EtcdRestore) { ttl := int32(1); r.Spec.TTLSecondsAfterFinished = &ttl }
+	for name, test := range map[string]struct {
+		restore v1beta2.EtcdRestore
+		state   State
+		taken   bool
+	}{
+		"the same one again is refused":                         {restoreOf("back", time.Hour, recreated), state(formed), false},
+		"also with another time to live":                        {restoreOf("back", time.Hour, recreated, shorter), state(formed), false},
+		"one of another name is carried out":                    {restoreOf("forth", time.Hour), state(formed), true},
+		"one of another spec is carried out":                    {restoreOf("back", time.Hour, recreated, other), state(formed), true},
+		"the same one again is carried out with consent":        {restoreOf("back", time.Hour, recreated, replacing(oldID)), state(formed), true},
+		"consent to replace an earlier cluster is refused":      {restoreOf("back", time.Hour, recreated, replacing(seedID)), state(formed), false},
+		"any name is refused if it replaces an earlier cluster": {restoreOf("forth", time.Hour, replacing(seedID)), state(formed), false},
+		"a new cluster has forgotten it, and starts from it":    {restoreOf("back", time.Hour, recreated, replacing(seedID)), state(), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := test.state
+			if s.Formed() {
+				original := restoreOf("back", time.Hour)
+				s.PastRestores = []v1beta2.PastRestore{{Name: "back", UID: original.UID, SpecHash: original.Spec.Hash(), ClusterID: oldID}}
+			}
+			s.ChooseRestore([]v1beta2.EtcdRestore{test.restore})
+			if taken := s.Request != nil; taken != test.taken {
+				t.Errorf("it is carried out: %v, want %v", taken, test.taken)
+			}
+		})
+	}
+}
+
+func TestARestoreWithConsentContinuesAfterTheClusterIDHasChanged(t *testing.T) {
+	s := state(formed, restored(v1beta2.RestoreGrowing))
+	s.ChooseRestore([]v1beta2.EtcdRestore{restoreOf("back", time.Hour, replacing(oldID))})
+	if s.Request == nil || s.Request.Name != "back" {
+		t.Errorf("the restore in progress is not worked on any more: %+v", s.Request)
+	}
+}
+
+func TestTheStatusRemembersTheLastTwentyRestoresThatWereCarriedOut(t *testing.T) {
+	var before v1beta2.EtcdClusterStatus
+	for i := range 25 {
+		s := state(formed, members(3), stopped, restored(v1beta2.RestoreSwitching), aSeed(serving))
+		s.Restore.Name, s.Restore.UID, s.Restore.SpecHash = fmt.Sprint("back-", i), types.UID(fmt.Sprint("uid-", i)), "hash"
+		before = NewStatus(s, AdoptSeed{ClusterID: seedID, Incarnation: 2}, nil, before, 1)
+	}
+	if n := len(before.PastRestores); n != v1beta2.MaxPastRestores {
+		t.Fatalf("%d are remembered", n)
+	}
+	want := v1beta2.PastRestore{Name: "back-24", UID: "uid-24", SpecHash: "hash", Time: metav1.NewTime(noon), ClusterID: seedID}
+	if last := before.PastRestores[19]; last != want {
+		t.Errorf("the last one is %+v, want %+v", last, want)
+	}
+	failed := NewStatus(state(formed, members(3), restored(v1beta2.RestoreSeeding)), FailRestore{}, nil, v1beta2.EtcdClusterStatus{}, 1)
+	if len(failed.PastRestores) > 0 {
+		t.Errorf("a restore that failed is remembered, so it could not be tried again: %+v", failed.PastRestores)
+	}
+}

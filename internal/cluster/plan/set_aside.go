@@ -1,0 +1,52 @@
+package plan
+
+import (
+	"slices"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
+)
+
+// A restore or a recovery replaces the data of the cluster. The volumes with the data from before are set aside for some
+// time, because they are the only copy of it. They belong to no member any more, and nothing waits for them.
+
+// SetAside is such a volume.
+type SetAside struct {
+	Name string
+	// Since is when it was set aside.
+	Since    time.Time
+	Deleting bool
+}
+
+// SetAsideVolume takes a volume from the members' volumes and keeps it for some time.
+type SetAsideVolume struct{ Name string }
+
+func (step SetAsideVolume) describe(s State) planning.Description {
+	return announced(planning.Description{
+		Reason:  v1beta2.ReasonScaling,
+		Message: "The operator keeps volume " + step.Name + ", which has the data from before, for " + s.Spec.KeepReplacedVolumes().String() + ".",
+		Requeue: requeueSoon,
+	}, "KeepingVolume", planning.Volume(step.Name))
+}
+
+// setsAside returns whether a volume that no member uses any more has data that a restore or a recovery replaced.
+func (s State) setsAside(m Member) bool {
+	recovered := s.Recovery != nil && m.Incarnation == s.Incarnation && m.Name != s.Recovery.Member && slices.Contains(s.Recovery.Voters, m.Name)
+	return s.Spec.KeepReplacedVolumes() > 0 && (recovered || m.Incarnation < s.Incarnation)
+}
+
+// deleteSetAside deletes volumes whose time is over. The cluster is at size and well when this rule is asked.
+func deleteSetAside(s State) Step {
+	if !s.MembershipKnown {
+		return nil
+	}
+	for _, v := range s.SetAside {
+		if !v.Deleting && !s.Now.Before(s.keptUntil(v)) {
+			return DeleteVolume{Name: v.Name, Reason: v1beta2.ReasonScaling}
+		}
+	}
+	return nil
+}
+
+func (s State) keptUntil(v SetAside) time.Time { return v.Since.Add(s.Spec.KeepReplacedVolumes()) }

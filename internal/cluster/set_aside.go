@@ -1,0 +1,54 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+)
+
+// setAsideVolume gives a volume another label, so that it is no member's any more, and notes the time. Who owns it does
+// not change.
+func (r *Reconciler) setAsideVolume(ctx context.Context, v *view, step plan.SetAsideVolume) error {
+	volume := &corev1.PersistentVolumeClaim{}
+	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: step.Name}, volume); err != nil {
+		return wrap("read", volume, client.IgnoreNotFound(err))
+	}
+	if !v.owns(volume) {
+		return fmt.Errorf("PersistentVolumeClaim %s belongs to something else and is left alone", step.Name)
+	}
+	before := volume.DeepCopy()
+	delete(volume.Labels, v1beta2.LabelCluster)
+	metav1.SetMetaDataLabel(&volume.ObjectMeta, v1beta2.LabelReplacedOf, v.Name)
+	metav1.SetMetaDataAnnotation(&volume.ObjectMeta, v1beta2.AnnotationReplacedAt, v.Now.UTC().Format(time.RFC3339))
+	return wrap("patch", volume, r.Client.Patch(ctx, volume, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})))
+}
+
+// observeSetAside reads the volumes that were set aside. One whose time cannot be read counts from when it was created.
+func (r *Reconciler) observeSetAside(ctx context.Context, v *view) error {
+	var volumes corev1.PersistentVolumeClaimList
+	if err := r.Client.List(ctx, &volumes, client.InNamespace(v.Namespace), client.MatchingLabels{v1beta2.LabelReplacedOf: v.Name}); err != nil {
+		return fmt.Errorf("list replaced PersistentVolumeClaims: %w", err)
+	}
+	for i := range volumes.Items {
+		volume := &volumes.Items[i]
+		if !v.owns(volume) {
+			continue
+		}
+		since, err := time.Parse(time.RFC3339, volume.Annotations[v1beta2.AnnotationReplacedAt])
+		if err != nil {
+			since = volume.CreationTimestamp.Time
+		}
+		v.SetAside = append(v.SetAside, plan.SetAside{Name: volume.Name, Since: since, Deleting: !volume.DeletionTimestamp.IsZero()})
+	}
+	slices.SortFunc(v.SetAside, func(a, b plan.SetAside) int { return cmp.Compare(a.Name, b.Name) })
+	return nil
+}
