@@ -40,7 +40,7 @@ func (r *Reconciler) observeMembers(ctx context.Context, v *view) error {
 		return m
 	}
 	for i := range volumes.Items {
-		if volume := &volumes.Items[i]; v.owns(volume) {
+		if volume := &volumes.Items[i]; v.owns(volume) && !isSetAside(volume) {
 			observeVolume(named(volume), volume)
 			v.classes[volume.Name] = ptr.Deref(volume.Spec.StorageClassName, "")
 		}

@@ -190,7 +190,7 @@ func TestPlanRestoreSeeding(t *testing.T) {
 		"lets the old members serve when two nodes of three are dead": {
 			state(formed, members(3), noQuorum, with(1, silent, nodeDown), with(2, overdue), restored(v1beta2.RestoreSeeding), asked, aSeed(serving)),
 			Wait{Reason: v1beta2.ReasonPodFailing, Message: "The seed of EtcdRestore back serves, but the nodes of 2 of 3 old members do not answer: " + nameOf(1) + ", " + nameOf(2) +
-				". The members may still accept writes, so the restore does not continue, and the members that serve go on. Make sure that these nodes are off, then delete the Pods with --force --grace-period=0. To cancel, delete the EtcdRestore.", Stalled: true},
+				". The members may still accept writes, so the restore does not continue, and the members that serve continue. Make sure that these nodes are off, then delete the Pods with --force --grace-period=0. To cancel, delete the EtcdRestore.", Stalled: true},
 		},
 		"removes the Pod of a seed that failed": {
 			state(formed, members(3), restored(v1beta2.RestoreFailed), aSeed(serving)),

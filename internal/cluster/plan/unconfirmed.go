@@ -52,7 +52,7 @@ func unstoppable(s State) Step {
 	}
 	return Wait{
 		Reason: v1beta2.ReasonPodFailing,
-		Message: fmt.Sprintf("The seed of EtcdRestore %s serves, but the nodes of %d%s old members do not answer: %s. The members may still accept writes, so the restore does not continue, and the members that serve go on. Make sure that these nodes are off, then delete the Pods with --force --grace-period=0. To cancel, delete the EtcdRestore.",
+		Message: fmt.Sprintf("The seed of EtcdRestore %s serves, but the nodes of %d%s old members do not answer: %s. The members may still accept writes, so the restore does not continue, and the members that serve continue. Make sure that these nodes are off, then delete the Pods with --force --grace-period=0. To cancel, delete the EtcdRestore.",
 			s.Restore.Name, len(unconfirmed), of, strings.Join(namesOf(unconfirmed), ", ")),
 		Stalled: true,
 	}
