@@ -33,7 +33,7 @@ type PastRestore struct {
 const specHashLength = 16
 
 // Hash identifies what the spec restores. Two EtcdRestores with the same hash restore the same, whenever they may do so.
-// A field that a later release adds with a default must be left out, so that the hashes in the status stay valid.
+// A field that a later release adds with a default must be left out, so that the hashes in the status remain valid.
 func (s EtcdRestoreSpec) Hash() string {
 	s.Replaces, s.TTLSecondsAfterFinished = "", nil
 	text, err := json.Marshal(s)

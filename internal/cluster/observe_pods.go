@@ -39,7 +39,7 @@ func (r *Reconciler) observeMembers(ctx context.Context, v *view) error {
 		return m
 	}
 	for _, object := range volumes {
-		if volume, ok := object.(*corev1.PersistentVolumeClaim); ok && v.owns(volume) {
+		if volume, ok := object.(*corev1.PersistentVolumeClaim); ok && v.owns(volume) && !isSetAside(volume) {
 			m := named(volume)
 			observeVolume(m, volume)
 			m.VolumeUnlabelled = v.unlabelled(volume)

@@ -32,6 +32,9 @@ func (r *Reconciler) setAsideVolume(ctx context.Context, v *view, step plan.SetA
 	return wrap("patch", volume, r.Client.Patch(ctx, volume, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})))
 }
 
+// isSetAside returns whether a volume was set aside. It is no member's volume then, whoever owns it and whatever its name.
+func isSetAside(volume client.Object) bool { return volume.GetLabels()[v1beta2.LabelReplacedOf] != "" }
+
 // observeSetAside reads the volumes that were set aside. One whose time cannot be read counts from when it was created.
 func (r *Reconciler) observeSetAside(ctx context.Context, v *view) error {
 	var volumes corev1.PersistentVolumeClaimList

@@ -40,6 +40,14 @@ func TestAVolumeThatIsSetAsideIsNoMembersVolumeAnyMore(t *testing.T) {
 	if err := r.act(t.Context(), look(), plan.SetAsideVolume{Name: "old"}); err != nil {
 		t.Fatal(err)
 	}
+	var old corev1.PersistentVolumeClaim
+	if err := api.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "old"}, &old); err != nil {
+		t.Fatal(err)
+	}
+	old.Labels[v1beta2.LabelCluster] = "example" // a person puts it back
+	if err := api.Update(t.Context(), &old); err != nil {
+		t.Fatal(err)
+	}
 	v := look()
 	if err := r.observeMembers(t.Context(), v); err != nil || len(v.Members) != 1 || v.Members[0].Name != "new" {
 		t.Errorf("the members are %+v, error %v", v.Members, err)
