@@ -66,7 +66,7 @@ func (r *Reconciler) create(ctx context.Context, v *view, object client.Object) 
 		return wrap("read", object, getErr)
 	}
 	if !v.owns(there) {
-		return fmt.Errorf("%T %s is there and belongs to something else: delete or rename it", object, object.GetName())
+		return fmt.Errorf("%T %s is there and %w: delete or rename it", object, object.GetName(), errForeign)
 	}
 	return nil
 }
@@ -91,7 +91,7 @@ func (r *Reconciler) delete(ctx context.Context, v *view, object client.Object, 
 		return wrap("read", object, client.IgnoreNotFound(err))
 	}
 	if !v.owns(object) {
-		return fmt.Errorf("%T %s belongs to something else and is not deleted", object, name)
+		return fmt.Errorf("%T %s %w and is not deleted", object, name, errForeign)
 	}
 	uid := object.GetUID()
 	return wrap("delete", object, client.IgnoreNotFound(r.Client.Delete(ctx, object, append(options, client.Preconditions{UID: &uid})...)))
