@@ -66,7 +66,7 @@ func (r *Reconciler) create(ctx context.Context, v *view, object client.Object) 
 		return wrap("read", object, getErr)
 	}
 	if !v.owns(there) {
-		return fmt.Errorf("%T %s exists, but this EtcdCluster does not own it: delete or rename it", object, object.GetName())
+		return fmt.Errorf("%T %s: %w", object, object.GetName(), errForeign)
 	}
 	return nil
 }
@@ -77,7 +77,7 @@ func (r *Reconciler) delete(ctx context.Context, v *view, object client.Object, 
 		return wrap("read", object, client.IgnoreNotFound(err))
 	}
 	if !v.owns(object) {
-		return fmt.Errorf("%T %s is not deleted, because this EtcdCluster does not own it", object, name)
+		return fmt.Errorf("%T %s is not deleted: %w", object, name, errForeign)
 	}
 	uid := object.GetUID()
 	return wrap("delete", object, client.IgnoreNotFound(r.Client.Delete(ctx, object, append(options, client.Preconditions{UID: &uid})...)))

@@ -153,18 +153,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	v, err := r.observe(ctx, &cluster)
 	if err != nil {
-		return ctrl.Result{}, fmt.Errorf("observe EtcdCluster %s: %w", request, err)
+		return ctrl.Result{}, r.reportUnread(ctx, &cluster, fmt.Errorf("observe EtcdCluster %s: %w", request, err))
 	}
 	r.metrics.saw(v.State, cluster.Status)
-	step := plan.Plan(v.State)
-	log.FromContext(ctx).V(1).Info("planned", "step", fmt.Sprintf("%T", step), "detail", step, "state", v.State)
-	actErr := r.act(ctx, v, step)
+	step, actErr := r.planAndAct(ctx, v)
 	if errors.Is(actErr, errBehind) {
 		log.FromContext(ctx).V(1).Info("the cache was behind, nothing was done", "cause", actErr)
 		return ctrl.Result{RequeueAfter: plan.RequeueConflict}, nil
-	}
-	if actErr == nil {
-		v.known.repeats.Did(step, cluster.Generation, v.Now)
 	}
 	refused := errors.Is(actErr, etcd.ErrNotYet)
 	if refused {
@@ -175,13 +170,22 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if wait, is := refusedStep(actErr); is {
 		step, actErr = wait, nil
 	}
+	if wait, is := refusedStep(v.skipped); is && actErr == nil {
+		if !plan.Acts(step) {
+			step = wait
+		}
+		v.skipped = nil
+	}
 	err = r.report(ctx, v, step, actErr)
 	if apierrors.IsConflict(err) && actErr == nil {
 		// The cache was behind. What was done stands, and the next pass sees it.
 		return ctrl.Result{RequeueAfter: plan.RequeueConflict}, nil
 	}
 	if err != nil || actErr != nil {
-		return ctrl.Result{}, errors.Join(actErr, err)
+		return ctrl.Result{}, errors.Join(v.skipped, actErr, err)
+	}
+	if v.skipped != nil && !plan.Acts(step) {
+		return ctrl.Result{}, v.skipped
 	}
 	return ctrl.Result{RequeueAfter: plan.Describe(v.State, step).Requeue}, nil
 }
@@ -191,6 +195,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 func (r *Reconciler) report(ctx context.Context, v *view, step plan.Step, actErr error) error {
 	after := v.cluster.DeepCopy()
 	after.Status = plan.NewStatus(v.State, step, actErr, v.cluster.Status, v.cluster.Generation)
+	if v.skipped != nil {
+		plan.NoteRefused(&after.Status, v.skipped, v.cluster.Generation, v.Now)
+	}
 	changed, err := kube.PatchStatus(ctx, r.Client, v.cluster, after)
 	if apierrors.IsConflict(err) && actErr == nil {
 		return cmp.Or(r.remember(ctx, v, step), err)
@@ -199,6 +206,9 @@ func (r *Reconciler) report(ctx context.Context, v *view, step plan.Step, actErr
 		return err
 	}
 	kube.PublishEvents(r.Events, after, plan.Events(v.State, step, actErr, changed))
+	if v.skipped != nil {
+		kube.PublishEvents(r.Events, after, plan.Events(v.State, plan.Done{}, v.skipped, changed))
+	}
 	return nil
 }
 

@@ -36,6 +36,8 @@ type view struct {
 	material plan.Material
 	// known is what earlier passes remembered.
 	known *remembered
+	// skipped is the first refusal of an object that the rest of the plan did not depend on.
+	skipped error
 }
 
 // observe reads Kubernetes and etcd. It decides nothing: an etcd that does not answer is data in the State. Only

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -80,11 +81,6 @@ func (s State) podFailures(step Step, actErr error) []v1beta2.PodFailure {
 	failure.Count, failure.LastTime = failure.Count+1, metav1.NewTime(s.Now.Truncate(time.Second))
 	failures = slices.DeleteFunc(failures, func(f v1beta2.PodFailure) bool { return f.Name == failure.Name })
 	failures = append(failures, failure)
-	slices.SortFunc(failures, func(a, b v1beta2.PodFailure) int {
-		if a.Name < b.Name {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(failures, func(a, b v1beta2.PodFailure) int { return cmp.Compare(a.Name, b.Name) })
 	return failures
 }

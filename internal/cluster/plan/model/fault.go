@@ -20,6 +20,7 @@ var faults = []fault{
 	deletePod, deletePod, deleteVolume, loseMember, unschedulable, schedulable, evict, crash, hang, restart, restart, restart, loseHost,
 	resize, resize, newVersion, newTemplate, newLabels, badTemplate, badImage, goodImage, newRestore, verifyRestore, verifyRestore, deleteRestore, changeFate,
 	SaysCorrupt, consent, loseStatus, loseServices, toggleStorageClass, toggleSecret, togglePause, newLeader, drain, drain, drain, toggleHibernate, toggleHibernate, toggleRetention, growVolumes,
+	toggleRejecting,
 }
 
 // Inflict does the fault of this number, and reports false if there is none.
@@ -302,6 +303,12 @@ func toggleSecret(w *World, _ *rand.Rand) string {
 		w.SecretProblem = ""
 	}
 	return "Secret: " + w.SecretProblem
+}
+
+// toggleRejecting has kubelets reject every new Pod, or accept it again.
+func toggleRejecting(w *World, _ *rand.Rand) string {
+	w.Rejecting = !w.Rejecting
+	return fmt.Sprintf("kubelets reject Pods: %v", w.Rejecting)
 }
 
 func togglePause(w *World, _ *rand.Rand) string {

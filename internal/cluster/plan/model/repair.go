@@ -27,6 +27,7 @@ func (w *World) Repair() {
 		w.template++
 	}
 	w.badTemplate = 0
+	w.Rejecting = false
 	for i := range w.pods {
 		p := &w.pods[i]
 		p.unschedulable, p.stuck, p.broken, p.hung = false, false, false, false

@@ -1,0 +1,63 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/kube"
+)
+
+// planAndAct carries out the first step that the plan returns. If the API server refuses the object of that step for good,
+// and the plan does not depend on it, the rest of the plan goes on: the step that it leads to may be the cure. Each rule is
+// asked at most once more for each refusal. The first refusal is kept in the view.
+func (r *Reconciler) planAndAct(ctx context.Context, v *view) (plan.Step, error) {
+	refused := map[string]bool{}
+	for {
+		step, rule := plan.Choose(v.State, refused)
+		log.FromContext(ctx).V(1).Info("planned", "step", fmt.Sprintf("%T", step), "rule", rule, "detail", step, "state", v.State)
+		err := r.act(ctx, v, step)
+		if err == nil {
+			v.known.repeats.Did(step, v.cluster.Generation, v.Now)
+		}
+		if err == nil || !objectRefused(err) || !plan.Independent(v.State, rule) {
+			return step, err
+		}
+		refused[rule] = true
+		if v.skipped == nil {
+			v.skipped = err
+		}
+	}
+}
+
+// objectRefused reports whether an error is about one object, and the same call fails until somebody acts.
+func objectRefused(err error) bool {
+	var dry *refusal
+	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsAlreadyExists(err) || errors.Is(err, errForeign) || errors.As(err, &dry)
+}
+
+// unreportedTimeout bounds the status write of a pass whose own time may be over.
+const unreportedTimeout = 5 * time.Second
+
+// reportUnread writes into the status that Kubernetes could not be read, so that the pass leaves a trace.
+func (r *Reconciler) reportUnread(ctx context.Context, cluster *v1beta2.EtcdCluster, readErr error) error {
+	if errors.Is(readErr, context.Canceled) {
+		return readErr // the operator stops
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unreportedTimeout)
+	defer cancel()
+	after := cluster.DeepCopy()
+	plan.NoteError(&after.Status, readErr.Error(), cluster.Generation, r.Now())
+	_, err := kube.PatchStatus(ctx, r.Client, cluster, after)
+	if apierrors.IsConflict(err) {
+		err = nil // the next pass reports it
+	}
+	return errors.Join(readErr, client.IgnoreNotFound(err))
+}

@@ -1,0 +1,93 @@
+package cluster
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/operator"
+)
+
+// A quota that refuses the PodDisruptionBudget must not keep a member from its clients.
+func TestAnObjectThatIsRefusedDoesNotStopIndependentRepairs(t *testing.T) {
+	scheme, err := operator.Scheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := state(formed, members(3))
+	s.Members[1].InService, s.Budget = false, plan.Budget{}
+	cluster := &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name, UID: s.UID, Generation: 1}}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: nameOf(1)}}
+	applied := 0
+	api := interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).WithObjects(pod).Build(), interceptor.Funcs{
+		Apply: func(context.Context, client.WithWatch, runtime.ApplyConfiguration, ...client.ApplyOption) error {
+			applied++
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "poddisruptionbudgets"}, s.Name, errText("exceeded quota"))
+		},
+	})
+	r := &Reconciler{Client: api, APIReader: api}
+	v := &view{State: s, cluster: cluster, known: &remembered{}}
+	step, err := r.planAndAct(t.Context(), v)
+	if err != nil || step != plan.Step(plan.AddToService{Name: nameOf(1)}) || applied != 1 {
+		t.Fatalf("%d budgets applied, then %+v, %v", applied, step, err)
+	}
+	if err := api.Get(t.Context(), client.ObjectKeyFromObject(pod), pod); err != nil || pod.Labels[labelVoter] != "true" {
+		t.Errorf("the Pod has labels %v, %v", pod.Labels, err)
+	}
+	status := plan.NewStatus(s, step, nil, v1beta2.EtcdClusterStatus{}, 1)
+	plan.NoteRefused(&status, v.skipped, 1, s.Now)
+	ready := meta.FindStatusCondition(status.Conditions, v1beta2.ConditionReady)
+	if ready.Reason != v1beta2.ReasonReconcileError || !strings.Contains(ready.Message, "exceeded quota") || !strings.Contains(ready.Message, nameOf(1)) {
+		t.Errorf("Ready is %+v, want the refusal and what was done", ready)
+	}
+}
+
+func TestAFailingReadIsReportedInTheStatus(t *testing.T) {
+	scheme, err := operator.Scheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster := &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "example", UID: "uid", Generation: 1}}
+	cluster.Spec.Size = 3
+	built := fake.NewClientBuilder().WithScheme(scheme).WithObjects(cluster).WithStatusSubresource(cluster).Build()
+	api := interceptor.NewClient(built, interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+			if _, is := list.(*policyv1.PodDisruptionBudgetList); is {
+				return apierrors.NewInternalError(errText("budgets cannot be read"))
+			}
+			return c.List(ctx, list, options...)
+		},
+	})
+	r, err := New(api, api, events.NewFakeRecorder(9), Options{Metrics: prometheus.NewRegistry()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Now = func() time.Time { return noon }
+	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(cluster)}); err == nil {
+		t.Error("the pass succeeded")
+	}
+	if err := api.Get(t.Context(), client.ObjectKeyFromObject(cluster), cluster); err != nil {
+		t.Fatal(err)
+	}
+	ready := meta.FindStatusCondition(cluster.Status.Conditions, v1beta2.ConditionReady)
+	if ready == nil || ready.Reason != v1beta2.ReasonReconcileError || !strings.Contains(ready.Message, "budgets cannot be read") {
+		t.Errorf("Ready is %+v", ready)
+	}
+}

@@ -1,0 +1,50 @@
+package plan
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// independentRules are rules whose step may fail without harm to the rules after them: those look at what is there, and
+// not at what the step should have done.
+var independentRules = []string{
+	"loadCertificates", "setRetention", "applyBudget", "recreateBlocked", "startMember", "addToService", "relabelPods", "deleteOldVolumes", "growVolumes",
+}
+
+// Independent reports whether the plan may go on without the step of a rule. A cluster that has not formed needs its
+// Services first.
+func Independent(s State, rule string) bool {
+	return slices.Contains(independentRules, rule) || (rule == "applyServices" && s.Formed())
+}
+
+// Acts reports whether a step has an effect, and does not only report or wait.
+func Acts(step Step) bool {
+	switch step.(type) {
+	case Done, Idle, Wait, AwaitResize, Hibernating:
+		return false
+	}
+	return true
+}
+
+// NoteRefused adds to the status of a pass that the object of an earlier step was refused.
+func NoteRefused(status *v1beta2.EtcdClusterStatus, refusal error, generation int64, now time.Time) {
+	message := refusal.Error()
+	if said := status.Reason; said != "" {
+		message += ". Meanwhile: " + said
+	}
+	NoteError(status, message, generation, now)
+}
+
+// NoteError says in a status that a call failed. All that is known stays as it is.
+func NoteError(status *v1beta2.EtcdClusterStatus, message string, generation int64, now time.Time) {
+	status.Reason = message
+	meta.SetStatusCondition(&status.Conditions, metav1.Condition{
+		Type: v1beta2.ConditionReady, Status: metav1.ConditionFalse, Reason: v1beta2.ReasonReconcileError, Message: message,
+		ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now),
+	})
+}

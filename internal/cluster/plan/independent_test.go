@@ -1,0 +1,32 @@
+package plan
+
+import (
+	"slices"
+	"testing"
+)
+
+// A quota refused the PodDisruptionBudget, and with it the removal of a member that would have made room for it.
+func TestAClusterShrinksThoughItsBudgetIsRefused(t *testing.T) {
+	s := state(formed, members(3), size(2))
+	s.Budget = Budget{}
+	step, rule := Choose(s, nil)
+	if rule != "applyBudget" || !Independent(s, rule) {
+		t.Fatalf("the plan is %+v by %s", step, rule)
+	}
+	if step, _ := Choose(s, map[string]bool{rule: true}); !Acts(step) {
+		t.Errorf("without the budget the plan is %+v", step)
+	} else if _, removes := step.(RemoveMember); !removes {
+		t.Errorf("without the budget the plan is %+v, want a member removed", step)
+	}
+}
+
+func TestIndependentRulesAreRules(t *testing.T) {
+	for _, name := range independentRules {
+		if !slices.Contains(RuleNames(), name) {
+			t.Errorf("there is no rule %s", name)
+		}
+	}
+	if Independent(state(), "applyServices") {
+		t.Error("a cluster forms without its Services")
+	}
+}
