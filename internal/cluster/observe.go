@@ -59,6 +59,7 @@ func (r *Reconciler) observe(ctx context.Context, cluster *v1beta2.EtcdCluster) 
 	r.observeEtcd(ctx, v)
 	r.observeSeed(ctx, v)
 	r.observeShown(ctx, v)
+	slices.SortFunc(v.Foreign, func(a, b plan.ForeignObject) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name)) })
 	slices.SortFunc(v.Members, func(a, b plan.Member) int { return cmp.Compare(a.Name, b.Name) })
 	return v, nil
 }

@@ -18,6 +18,7 @@ func TestObjectsOfOthersAreNotTakenOver(t *testing.T) {
 	client := ForeignObject{Kind: "Service", Name: "example-client"}
 	budget := ForeignObject{Kind: "PodDisruptionBudget", Name: "example"}
 	leaving := ForeignObject{Kind: "Service", Name: "example", Leaving: true}
+	left := ForeignObject{Kind: "Pod", Name: "example-x"}
 	refused := Wait{
 		Reason:  v1beta2.ReasonNotOurs,
 		Message: "Service example-client exists and does not belong to this EtcdCluster. The operator does not change it, and does not start the cluster. Delete or rename the object.",
@@ -34,6 +35,16 @@ func TestObjectsOfOthersAreNotTakenOver(t *testing.T) {
 			state(foreign(leaving)),
 			Wait{Reason: v1beta2.ReasonCreating, Message: "Service example belongs to an earlier EtcdCluster. The operator waits until Kubernetes has deleted it."},
 		},
+		"a cluster is not started beside members that an earlier one left": {
+			state(func(s *State) { s.Foreign = []ForeignObject{left} }),
+			Wait{
+				Reason: v1beta2.ReasonNotOurs,
+				Message: "Pod example-x exists and does not belong to this EtcdCluster. It has the labels of this cluster's members, so clients could reach other data. The operator does not start the cluster. " +
+					"To keep the data, save it with an EtcdBackup by etcdEndpoints first, and apply an EtcdRestore of that snapshot. Delete or rename the object.",
+				Stalled: true, Requeue: requeueForeign,
+			},
+		},
+		"a formed cluster is not disturbed by them":       {state(formed, members(3), func(s *State) { s.Foreign = []ForeignObject{left} }), Done{}},
 		"a formed cluster reports the Service of another": {state(formed, members(3), foreign(client)), reported},
 		"a formed cluster is healed first":                {state(formed, members(3), with(1, withoutPod), foreign(client)), CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin}},
 		"a budget of another keeps no cluster from being born": {
