@@ -63,3 +63,19 @@ func TestTheBudgetOfAnotherIsLeftAlone(t *testing.T) {
 		t.Errorf("applyBudget returned %+v", step)
 	}
 }
+
+// Pods that an earlier release created get the UID first. Only then do Services select by it.
+func TestServicesSelectByUIDOnceEveryPodHasIt(t *testing.T) {
+	earlier := func(s *State) { s.Services.WithoutUID = true }
+	unlabelled := func(m *Member) { m.Unlabelled, m.WithoutUID = true, true }
+	serving := ApplyServices{Incarnation: 1, ClusterID: oldID}
+	without := serving
+	without.WithoutUID = true
+	planTests{
+		"Pods are labelled first":         {state(formed, members(3), earlier, with(0, unlabelled), with(2, unlabelled)), RestoreLabels{Name: nameOf(0)}},
+		"then the Services follow":        {state(formed, members(3), earlier), serving},
+		"they keep the UID from then on":  {state(formed, members(3), with(1, unlabelled)), RestoreLabels{Name: nameOf(1)}},
+		"lost Services do not run ahead":  {state(formed, members(3), with(1, unlabelled), func(s *State) { s.Services = Services{} }), without},
+		"a Pod that stops is not awaited": {state(formed, members(3), earlier, with(1, unlabelled, pod(PodDeleting))), serving},
+	}.run(t)
+}

@@ -85,6 +85,8 @@ type RestoreRequest struct {
 type Services struct {
 	// HeadlessCurrent: the Service of the members' DNS names is there and as it should be.
 	HeadlessCurrent bool
+	// WithoutUID: the selectors do not name the EtcdCluster's UID.
+	WithoutUID bool
 	// ClientExists: the Service for clients is there.
 	ClientExists bool
 	// ClientCurrent: it is as it should be for ClientIncarnation.
