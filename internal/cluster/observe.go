@@ -55,7 +55,6 @@ func (r *Reconciler) observe(ctx context.Context, cluster *v1beta2.EtcdCluster) 
 			return nil, err
 		}
 	}
-	v.CorrectIncarnation()
 	r.observeEtcd(ctx, v)
 	r.observeSeed(ctx, v)
 	r.observeShown(ctx, v)

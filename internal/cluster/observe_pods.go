@@ -60,6 +60,7 @@ func (r *Reconciler) observeMembers(ctx context.Context, v *view) error {
 	for _, m := range members {
 		v.Members = append(v.Members, *m)
 	}
+	v.CorrectIncarnation()
 	return nil
 }
 

@@ -132,11 +132,18 @@ func NewState(cluster *v1beta2.EtcdCluster) State {
 func (s *State) RecogniseFormed() {
 	if s.ClusterID == "" && s.Services.ClientClusterID != "" {
 		s.ClusterID, s.Incarnation = s.Services.ClientClusterID, s.Services.ClientIncarnation
-		if uid := s.Services.ClientRestoreUID; uid != "" && s.Restore == nil {
-			s.Restore = &v1beta2.ClusterRestoreStatus{
-				UID: uid, Step: v1beta2.RestoreGrowing, Incarnation: s.Incarnation, ClusterID: s.ClusterID,
-				Message: "recognised by the client Service after the status was lost",
-			}
+		if s.Restore == nil {
+			s.recogniseRestore()
+		}
+	}
+}
+
+// recogniseRestore takes from the client Service which EtcdRestore made the incarnation, so that it is not run again.
+func (s *State) recogniseRestore() {
+	if uid := s.Services.ClientRestoreUID; uid != "" {
+		s.Restore = &v1beta2.ClusterRestoreStatus{
+			UID: uid, Step: v1beta2.RestoreGrowing, Incarnation: s.Incarnation, ClusterID: s.ClusterID,
+			Message: "recognised by the client Service after the status was lost",
 		}
 	}
 }
