@@ -14,6 +14,9 @@ const (
 	// LabelIncarnation holds the incarnation of the cluster that a member belongs to: "1" after the bootstrap, one more
 	// after each restore. The client Service selects one incarnation.
 	LabelIncarnation = Group + "/incarnation"
+	// LabelClusterUID holds the UID of the EtcdCluster on Pods and PersistentVolumeClaims. Services select by it, so that
+	// they never select Pods that an earlier EtcdCluster of the same name left.
+	LabelClusterUID = Group + "/cluster-uid"
 	// AnnotationClusterID holds the etcd cluster ID (16 hex digits) on the client Service. It identifies a formed cluster
 	// even if the EtcdCluster's status is lost.
 	AnnotationClusterID = Group + "/cluster-id"

@@ -22,7 +22,9 @@ var errForeign = errors.New("it exists and does not belong to this EtcdCluster: 
 
 // applyServices brings both Services to what the step asks, but for one that belongs to something else.
 func (r *Reconciler) applyServices(ctx context.Context, v *view, step plan.ApplyServices) error {
-	for _, service := range []*corev1.Service{headlessService(v.State), clientService(v.State, step)} {
+	s := v.State
+	s.Services.WithoutUID = step.WithoutUID
+	for _, service := range []*corev1.Service{headlessService(s), clientService(s, step)} {
 		if v.IsForeign("Service", service.Name) {
 			continue
 		}

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -107,5 +108,52 @@ func TestTheBudgetOfTheUserIsNotTakenOver(t *testing.T) {
 	}
 	if err := r.act(t.Context(), v, plan.ApplyBudget{Incarnation: 1, MinAvailable: 2}); !errors.Is(err, errForeign) {
 		t.Errorf("got %v, want a refusal", err)
+	}
+}
+
+func TestAClusterOfAnEarlierReleaseGetsItsUIDWithoutLosingAnEndpoint(t *testing.T) {
+	name := nameOf(0)
+	pod := &corev1.Pod{ObjectMeta: controlled("uid-example", name, map[string]string{
+		v1beta2.LabelApp: "etcd", v1beta2.LabelCluster: "example", v1beta2.LabelMember: name, v1beta2.LabelIncarnation: "1", labelVoter: "true",
+	})}
+	r, v := beside(t, pod)
+	formed(&v.State)
+	step := plan.ApplyServices{Incarnation: 1, ClusterID: oldID, WithoutUID: true}
+	if err := r.act(t.Context(), v, step); err != nil {
+		t.Fatal(err)
+	}
+	for pass := range 5 {
+		v.State = plan.NewState(v.cluster)
+		formed(&v.State)
+		v.Now, v.Services = noon, plan.Services{}
+		for _, observe := range []func(context.Context, *view) error{r.observeServices, r.observeMembers} {
+			if err := observe(t.Context(), v); err != nil {
+				t.Fatal(err)
+			}
+		}
+		selects(t, r)
+		v.Members[0].Volume = plan.VolumePresent
+		if err := r.act(t.Context(), v, plan.Plan(v.State)); err != nil {
+			t.Fatalf("pass %d: %v", pass, err)
+		}
+	}
+	if v.Services.WithoutUID || !v.Services.ClientCurrent || !v.Services.HeadlessCurrent {
+		t.Errorf("the Services are %+v", v.Services)
+	}
+}
+
+// selects fails unless the client Service selects a Pod.
+func selects(t *testing.T, r *Reconciler) {
+	t.Helper()
+	var service corev1.Service
+	if err := r.Client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "example-client"}, &service); err != nil {
+		t.Fatal(err)
+	}
+	var pods corev1.PodList
+	if err := r.Client.List(t.Context(), &pods, client.MatchingLabels(service.Spec.Selector)); err != nil {
+		t.Fatal(err)
+	}
+	if len(pods.Items) == 0 {
+		t.Errorf("the client Service selects no Pod: %v", service.Spec.Selector)
 	}
 }

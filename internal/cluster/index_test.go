@@ -65,15 +65,19 @@ func TestAPodOrVolumeWithoutLabelsIsStillTheMembersAndGetsThemBack(t *testing.T)
 
 func TestPodsAndVolumesOfOthersAreNoMembers(t *testing.T) {
 	first := nameOf(0)
-	labels := map[string]string{v1beta2.LabelCluster: "example"}
+	users := map[string]string{v1beta2.LabelCluster: "example"}
+	labels := map[string]string{v1beta2.LabelCluster: "example", v1beta2.LabelApp: "etcd"}
 	for name, object := range map[string]metav1.ObjectMeta{
 		"of an earlier cluster":                  controlled("uid-earlier", first, labels),
 		"orphaned by an earlier cluster":         {Namespace: "ns", Name: plan.State{Name: "example", UID: "uid-earlier"}.InitialNames(1, 1)[0], Labels: labels},
-		"of the user, with a name that is alike": {Namespace: "ns", Name: "example-backup", Labels: labels},
+		"of the user, with a name that is alike": {Namespace: "ns", Name: "example-backup", Labels: users},
 	} {
 		r, v := besideIndexed(t, &corev1.Pod{ObjectMeta: object}, &corev1.PersistentVolumeClaim{ObjectMeta: object})
 		if err := r.observeMembers(t.Context(), v); err != nil {
 			t.Fatal(err)
+		}
+		if left := v.IsForeign("Pod", object.Name); left != (object.Labels[v1beta2.LabelApp] != "") {
+			t.Errorf("%s: foreign objects are %+v", name, v.Foreign)
 		}
 		if len(v.Members) > 0 {
 			t.Errorf("%s: the members are %+v", name, v.Members)

@@ -63,12 +63,14 @@ func (r *Reconciler) observe(ctx context.Context, cluster *v1beta2.EtcdCluster) 
 			return nil, err
 		}
 	}
-	v.CorrectIncarnation()
 	r.observeVolumeTemplate(ctx, v)
 	r.observeEtcd(ctx, v)
 	r.observeSeed(ctx, v)
 	r.observeShown(ctx, v)
 	v.Held = v.known.repeats.Held(cluster.Generation, v.Now)
+	slices.SortFunc(v.Foreign, func(a, b plan.ForeignObject) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	})
 	slices.SortFunc(v.Members, func(a, b plan.Member) int { return cmp.Compare(a.Name, b.Name) })
 	return v, nil
 }
@@ -84,6 +86,9 @@ func (r *Reconciler) observeServices(ctx context.Context, v *view) error {
 	}
 	if headless == nil || forClients == nil {
 		v.known.repeats.Forget(plan.ApplyServices{})
+	}
+	for _, service := range []*corev1.Service{headless, forClients} {
+		v.Services.WithoutUID = v.Services.WithoutUID || (service != nil && service.Spec.Selector[v1beta2.LabelClusterUID] == "")
 	}
 	v.Services.HeadlessCurrent = headless != nil && sameService(headlessService(v.State), headless)
 	if forClients == nil {

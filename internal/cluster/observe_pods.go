@@ -47,18 +47,30 @@ func (r *Reconciler) observeMembers(ctx context.Context, v *view) error {
 		}
 	}
 	for _, object := range pods {
-		if pod, ok := object.(*corev1.Pod); ok && v.owns(pod) {
+		pod, ok := object.(*corev1.Pod)
+		if ok && !v.owns(pod) && mistakable(v, pod) {
+			v.noteForeign("Pod", pod)
+		}
+		if ok && v.owns(pod) {
 			m := named(pod)
 			observePod(m, pod, v.Now)
 			observeTemplate(v.State, m, pod)
-			m.Unlabelled = v.unlabelled(pod)
+			m.Unlabelled, m.WithoutUID = v.unlabelled(pod), pod.Labels[v1beta2.LabelClusterUID] != string(v.UID)
 			v.addresses[pod.Name] = pod.Status.PodIP
 		}
 	}
 	for _, m := range members {
 		v.Members = append(v.Members, *m)
 	}
+	v.CorrectIncarnation()
 	return nil
+}
+
+// mistakable reports whether Services and budgets of the cluster select the Pod of something else, such as a member that
+// an earlier EtcdCluster of the same name left.
+func mistakable(v *view, pod *corev1.Pod) bool {
+	ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+	return !ended && pod.Labels[v1beta2.LabelApp] == v1beta2.AppName && pod.Labels[v1beta2.LabelCluster] == v.Name
 }
 
 // incarnationOf an object is in its name, and else in its label. Without both it is the first: no operator before this

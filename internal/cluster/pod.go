@@ -99,6 +99,7 @@ func memberLabels(s plan.State, member string, incarnation int32) map[string]str
 		v1beta2.LabelCluster:     s.Name,
 		v1beta2.LabelMember:      member,
 		v1beta2.LabelIncarnation: strconv.Itoa(int(incarnation)),
+		v1beta2.LabelClusterUID:  string(s.UID),
 	}
 }
 

@@ -17,7 +17,7 @@ func headlessService(s plan.State) *corev1.Service {
 	service.Spec = corev1.ServiceSpec{
 		ClusterIP:                corev1.ClusterIPNone,
 		PublishNotReadyAddresses: true,
-		Selector:                 map[string]string{v1beta2.LabelApp: v1beta2.AppName, v1beta2.LabelCluster: s.Name},
+		Selector:                 membersOf(s),
 		Ports:                    []corev1.ServicePort{port("client", v1beta2.ClientPort), port("peer", v1beta2.PeerPort)},
 	}
 	return service
@@ -41,12 +41,19 @@ func clientService(s plan.State, to plan.ApplyServices) *corev1.Service {
 
 // votersOf an incarnation are the Pods with these labels.
 func votersOf(s plan.State, incarnation int32) map[string]string {
-	return map[string]string{
-		v1beta2.LabelApp:         v1beta2.AppName,
-		v1beta2.LabelCluster:     s.Name,
-		v1beta2.LabelIncarnation: strconv.Itoa(int(incarnation)),
-		labelVoter:               "true",
+	labels := membersOf(s)
+	labels[v1beta2.LabelIncarnation], labels[labelVoter] = strconv.Itoa(int(incarnation)), "true"
+	return labels
+}
+
+// membersOf the cluster are the Pods with these labels. Selectors of an earlier release lack the UID, until all Pods have
+// it.
+func membersOf(s plan.State) map[string]string {
+	labels := map[string]string{v1beta2.LabelApp: v1beta2.AppName, v1beta2.LabelCluster: s.Name}
+	if !s.Services.WithoutUID {
+		labels[v1beta2.LabelClusterUID] = string(s.UID)
 	}
+	return labels
 }
 
 func service(s plan.State, name string) *corev1.Service {

@@ -32,7 +32,8 @@ func (s State) Named(member string, incarnation int32) bool {
 // DataGone reports whether the member is removed because nothing of its data is left.
 func (step RemoveMember) DataGone() bool { return step.Cause == lostData }
 
-// RestoreLabels puts back labels, annotations and the owner that a member's Pod or volume lost.
+// RestoreLabels sets labels, annotations and the owner that a member's Pod or volume lost, or that it does not have yet
+// because an earlier release created it.
 type RestoreLabels struct {
 	Name   string
 	Volume bool
@@ -45,7 +46,7 @@ func (step RestoreLabels) describe(State) planning.Description {
 	}
 	return announced(planning.Description{
 		Reason:  v1beta2.ReasonSettling,
-		Message: "The operator is putting back labels that " + kind + step.Name + " lost. Services find a Pod by them.",
+		Message: "The operator is setting the labels by which Services and the operator find " + kind + step.Name + ".",
 		Requeue: requeueSoon,
 	}, "RestoringLabels", about)
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -51,8 +52,12 @@ func (s *State) CorrectIncarnation() {
 	}
 	s.Corrected = append(s.Corrected, fmt.Sprintf("The status had incarnation %d, and the members and the client Service are of incarnation %d. The operator continues with that.", s.Incarnation, is))
 	s.Incarnation = is
-	if is == selected && s.Services.ClientClusterID != "" {
-		s.ClusterID = s.Services.ClientClusterID
+	if is != selected {
+		return
+	}
+	s.ClusterID = cmp.Or(s.Services.ClientClusterID, s.ClusterID)
+	if s.Restore == nil || (s.Restore.Incarnation <= is && s.Restore.UID != s.Services.ClientRestoreUID) {
+		s.recogniseRestore()
 	}
 }
 

@@ -68,3 +68,16 @@ func TestTheClientServiceNeverGoesBackToAnEarlierIncarnation(t *testing.T) {
 		t.Errorf("once the Service is deleted (-want +got):\n%s", diff)
 	}
 }
+
+func TestARestoreIsNotRunAgainAfterAnOldStatusWasPutBack(t *testing.T) {
+	s := state(formed, members(3), servicesFor(2, seedID), func(s *State) {
+		s.Services.ClientRestoreUID = "uid-back"
+		for i := range s.Members {
+			s.Members[i].Incarnation = 2
+		}
+	})
+	s.CorrectIncarnation()
+	if s.ClusterID != seedID || s.Restore == nil || s.Restore.UID != "uid-back" || s.Restore.Step != v1beta2.RestoreGrowing {
+		t.Errorf("cluster ID %s, restore %+v", s.ClusterID, s.Restore)
+	}
+}

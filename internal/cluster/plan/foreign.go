@@ -23,18 +23,28 @@ func (s State) IsForeign(kind, name string) bool {
 	return slices.ContainsFunc(s.Foreign, func(o ForeignObject) bool { return o.Kind == kind && o.Name == name })
 }
 
-// refuseForeignServices keeps a cluster from being born behind a Service of somebody else.
+// refuseForeignServices keeps a cluster from being born behind a Service of somebody else, or beside members that an
+// earlier EtcdCluster of its name left: clients would reach two databases.
 func refuseForeignServices(s State) Step {
 	if s.Formed() {
 		return nil
 	}
-	services := slices.DeleteFunc(slices.Clone(s.Foreign), func(o ForeignObject) bool { return o.Kind != "Service" })
-	return waitForForeign(services, "The operator does not change it, and does not start the cluster.")
+	if step := waitForForeign(s.foreign("Service"), "The operator does not change it, and does not start the cluster."); step != nil {
+		return step
+	}
+	return waitForForeign(s.foreign("Pod"),
+		"It has the labels of this cluster's members, so clients could reach other data. The operator does not start the cluster. "+
+			"To keep the data, save it with an EtcdBackup by etcdEndpoints first, and apply an EtcdRestore of that snapshot.")
 }
 
-// reportForeignObjects comes last: a formed cluster is kept well without the object.
+// reportForeignObjects comes last: a formed cluster is kept well without the object. Pods do not disturb it.
 func reportForeignObjects(s State) Step {
-	return waitForForeign(s.Foreign, "The operator does not change it. The members are kept well, but clients and drains do not find the cluster by that name.")
+	return waitForForeign(append(s.foreign("Service"), s.foreign("PodDisruptionBudget")...),
+		"The operator does not change it. The members are kept well, but clients and drains do not find the cluster by that name.")
+}
+
+func (s State) foreign(kind string) []ForeignObject {
+	return slices.DeleteFunc(slices.Clone(s.Foreign), func(o ForeignObject) bool { return o.Kind != kind })
 }
 
 func waitForForeign(foreign []ForeignObject, means string) Step {
@@ -47,10 +57,14 @@ func waitForForeign(foreign []ForeignObject, means string) Step {
 			Message: namesOf(foreign) + " belongs to an earlier EtcdCluster. The operator waits until Kubernetes has deleted it.",
 		}
 	}
+	verb := " exists and does not belong to this EtcdCluster. "
 	staying := slices.DeleteFunc(slices.Clone(foreign), func(o ForeignObject) bool { return o.Leaving })
+	if len(staying) > 1 {
+		verb = " exist and do not belong to this EtcdCluster. "
+	}
 	return Wait{
 		Reason:  v1beta2.ReasonNotOurs,
-		Message: namesOf(staying) + " exists and does not belong to this EtcdCluster. " + means + " Delete or rename the object.",
+		Message: namesOf(staying) + verb + means + " Delete or rename the object.",
 		Stalled: true,
 		Requeue: requeueForeign,
 	}

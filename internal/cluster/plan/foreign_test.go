@@ -18,6 +18,7 @@ func TestObjectsOfOthersAreNotTakenOver(t *testing.T) {
 	client := ForeignObject{Kind: "Service", Name: "example-client"}
 	budget := ForeignObject{Kind: "PodDisruptionBudget", Name: "example"}
 	leaving := ForeignObject{Kind: "Service", Name: "example", Leaving: true}
+	left := ForeignObject{Kind: "Pod", Name: "example-x"}
 	refused := Wait{
 		Reason:  v1beta2.ReasonNotOurs,
 		Message: "Service example-client exists and does not belong to this EtcdCluster. The operator does not change it, and does not start the cluster. Delete or rename the object.",
@@ -34,6 +35,16 @@ func TestObjectsOfOthersAreNotTakenOver(t *testing.T) {
 			state(foreign(leaving)),
 			Wait{Reason: v1beta2.ReasonCreating, Message: "Service example belongs to an earlier EtcdCluster. The operator waits until Kubernetes has deleted it."},
 		},
+		"a cluster is not started beside members that an earlier one left": {
+			state(func(s *State) { s.Foreign = []ForeignObject{left} }),
+			Wait{
+				Reason: v1beta2.ReasonNotOurs,
+				Message: "Pod example-x exists and does not belong to this EtcdCluster. It has the labels of this cluster's members, so clients could reach other data. The operator does not start the cluster. " +
+					"To keep the data, save it with an EtcdBackup by etcdEndpoints first, and apply an EtcdRestore of that snapshot. Delete or rename the object.",
+				Stalled: true, Requeue: requeueForeign,
+			},
+		},
+		"a formed cluster is not disturbed by them":       {state(formed, members(3), func(s *State) { s.Foreign = []ForeignObject{left} }), Done{}},
 		"a formed cluster reports the Service of another": {state(formed, members(3), foreign(client)), reported},
 		"a formed cluster is healed first":                {state(formed, members(3), with(1, withoutPod), foreign(client)), CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin}},
 		"a budget of another keeps no cluster from being born": {
@@ -51,4 +62,20 @@ func TestTheBudgetOfAnotherIsLeftAlone(t *testing.T) {
 	if step := applyBudget(s); step != nil {
 		t.Errorf("applyBudget returned %+v", step)
 	}
+}
+
+// Pods that an earlier release created get the UID first. Only then do Services select by it.
+func TestServicesSelectByUIDOnceEveryPodHasIt(t *testing.T) {
+	earlier := func(s *State) { s.Services.WithoutUID = true }
+	unlabelled := func(m *Member) { m.Unlabelled, m.WithoutUID = true, true }
+	serving := ApplyServices{Incarnation: 1, ClusterID: oldID}
+	without := serving
+	without.WithoutUID = true
+	planTests{
+		"Pods are labelled first":         {state(formed, members(3), earlier, with(0, unlabelled), with(2, unlabelled)), RestoreLabels{Name: nameOf(0)}},
+		"then the Services follow":        {state(formed, members(3), earlier), serving},
+		"they keep the UID from then on":  {state(formed, members(3), with(1, unlabelled)), RestoreLabels{Name: nameOf(1)}},
+		"lost Services do not run ahead":  {state(formed, members(3), with(1, unlabelled), func(s *State) { s.Services = Services{} }), without},
+		"a Pod that stops is not awaited": {state(formed, members(3), earlier, with(1, unlabelled, pod(PodDeleting))), serving},
+	}.run(t)
 }

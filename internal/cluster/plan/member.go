@@ -84,6 +84,8 @@ type Member struct {
 	Outdated bool
 	// Relabel: the Pod's labels, its annotations or the note of what it was made for are not as they should be.
 	Relabel bool
+	// WithoutUID: the Pod has no label with the EtcdCluster's UID, as those of an earlier release.
+	WithoutUID bool
 	// Unlabelled and VolumeUnlabelled: the Pod, or the volume, lost labels, annotations or its owner.
 	Unlabelled, VolumeUnlabelled bool
 	// Peers are the names in its --initial-cluster, sorted, with commas between.

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -13,6 +15,8 @@ type ApplyServices struct {
 	ClusterID   string
 	// RestoreUID is that of the EtcdRestore that made the incarnation.
 	RestoreUID types.UID
+	// WithoutUID leaves the EtcdCluster's UID out of the selectors.
+	WithoutUID bool
 }
 
 func (ApplyServices) describe(State) planning.Description {
@@ -37,10 +41,20 @@ func applyServices(s State) Step {
 	}
 	forClients := s.Services.ClientCurrent &&
 		s.Services.ClientIncarnation == incarnation && s.Services.ClientClusterID == id && s.Services.ClientRestoreUID == s.madeBy()
-	if headless && (forClients || s.IsForeign("Service", s.ClientService())) {
+	withoutUID := s.selectsWithoutUID()
+	if headless && (forClients || s.IsForeign("Service", s.ClientService())) && withoutUID == s.Services.WithoutUID {
 		return nil
 	}
-	return ApplyServices{Incarnation: incarnation, ClusterID: id, RestoreUID: s.madeBy()}
+	return ApplyServices{Incarnation: incarnation, ClusterID: id, RestoreUID: s.madeBy(), WithoutUID: withoutUID}
+}
+
+// selectsWithoutUID says whether the selectors have to do without the UID, because a Pod that runs has no such label
+// yet. Selectors that have it keep it.
+func (s State) selectsWithoutUID() bool {
+	if s.Services.ClientExists && !s.Services.WithoutUID {
+		return false
+	}
+	return slices.ContainsFunc(s.Members, func(m Member) bool { return m.WithoutUID && m.Pod != PodDeleting && m.Pod != PodEnded })
 }
 
 // AddToService lets the client Service select a member that votes.

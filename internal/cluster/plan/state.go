@@ -100,6 +100,8 @@ type RestoreRequest struct {
 type Services struct {
 	// HeadlessCurrent: the Service of the members' DNS names is there and as it should be.
 	HeadlessCurrent bool
+	// WithoutUID: the selectors do not name the EtcdCluster's UID.
+	WithoutUID bool
 	// ClientExists: the Service for clients is there.
 	ClientExists bool
 	// ClientCurrent: it is as it should be for ClientIncarnation.
@@ -151,11 +153,18 @@ func NewState(cluster *v1beta2.EtcdCluster) State {
 func (s *State) RecogniseFormed() {
 	if s.ClusterID == "" && s.Services.ClientClusterID != "" {
 		s.ClusterID, s.Incarnation = s.Services.ClientClusterID, s.Services.ClientIncarnation
-		if uid := s.Services.ClientRestoreUID; uid != "" && s.Restore == nil {
-			s.Restore = &v1beta2.ClusterRestoreStatus{
-				UID: uid, Step: v1beta2.RestoreGrowing, Incarnation: s.Incarnation, ClusterID: s.ClusterID,
-				Message: "The status was lost. The operator recognised the restore by the client Service.",
-			}
+		if s.Restore == nil {
+			s.recogniseRestore()
+		}
+	}
+}
+
+// recogniseRestore takes from the client Service which EtcdRestore made the incarnation, so that it is not run again.
+func (s *State) recogniseRestore() {
+	if uid := s.Services.ClientRestoreUID; uid != "" {
+		s.Restore = &v1beta2.ClusterRestoreStatus{
+			UID: uid, Step: v1beta2.RestoreGrowing, Incarnation: s.Incarnation, ClusterID: s.ClusterID,
+			Message: "The status was lost. The operator recognised the restore by the client Service.",
 		}
 	}
 }

@@ -18,7 +18,7 @@ func (w *World) Act(s plan.State, step plan.Step) error {
 	case plan.ApplyServices:
 		w.Services = plan.Services{
 			HeadlessCurrent: true, ClientExists: true, ClientCurrent: true,
-			ClientIncarnation: step.Incarnation, ClientClusterID: step.ClusterID, ClientRestoreUID: step.RestoreUID,
+			ClientIncarnation: step.Incarnation, ClientClusterID: step.ClusterID, ClientRestoreUID: step.RestoreUID, WithoutUID: step.WithoutUID,
 		}
 	case plan.ApplyBudget:
 		w.budgetSize = s.Spec.Size
