@@ -82,7 +82,7 @@ func (t *taker) prove(ctx context.Context, o order, store objstore.Store, newest
 		drill.Result, drill.Message = v1beta2.DrillFailed, clip(err.Error())
 	case errors.Is(err, snapshot.ErrIdentity):
 		return nil, fail(v1beta2.ReasonSecretMissing, fmt.Sprintf(
-			"The operator cannot decrypt the snapshot for the restore test: %v. Put the identity into the key %s of the Secret with the store's credentials, or remove verify: Restore and drill from the spec.", err, v1beta2.AgeIdentityKey))
+			"The operator cannot decrypt the snapshot for the restore test: %v. Put the identity into the key %s of the Secret with the store's credentials. Or set verify to Checksum and remove the restore tests from the spec.", err, v1beta2.AgeIdentityKey))
 	case err != nil:
 		return nil, err
 	case !found.Compared:

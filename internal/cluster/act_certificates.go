@@ -36,7 +36,7 @@ func (r *Reconciler) newCA(v *view) (*pki.CA, error) {
 	return pki.NewCA(v.Name+"."+v.Namespace+" etcd", v.Now, v.Validity().CADuration)
 }
 
-// createCA makes the first authority. One that another pass made meanwhile stays.
+// createCA creates the first CA. If another pass has created one before, that one is kept.
 func (r *Reconciler) createCA(ctx context.Context, v *view) error {
 	authority, err := r.newCA(v)
 	if err != nil {
@@ -48,7 +48,7 @@ func (r *Reconciler) createCA(ctx context.Context, v *view) error {
 	}))
 }
 
-// replaceCA adds another authority; the one before stays beside it, with its key, in the same write.
+// replaceCA adds a new CA. The previous one is kept with its key, in the same write.
 func (r *Reconciler) replaceCA(ctx context.Context, v *view) error {
 	authority, err := r.newCA(v)
 	if err != nil {
@@ -65,7 +65,7 @@ func (r *Reconciler) replaceCA(ctx context.Context, v *view) error {
 	})
 }
 
-// removePreviousCA removes the previous authority and its key: no Secret of members and clients holds it any more.
+// removePreviousCA removes the previous CA and its key: no Secret of members and clients holds it any more.
 func (r *Reconciler) removePreviousCA(ctx context.Context, v *view) error {
 	before := v.material.CA
 	data := maps.Clone(before.Data)
@@ -74,7 +74,7 @@ func (r *Reconciler) removePreviousCA(ctx context.Context, v *view) error {
 	return r.update(ctx, v, v.CASecret(), &plan.Secret{Data: data, Annotations: before.Annotations, Version: before.Version})
 }
 
-// rotated keeps which wish for another authority has been fulfilled.
+// rotated records which request for a new CA was carried out.
 func (v *view) rotated() map[string]string {
 	return map[string]string{v1beta2.AnnotationRotateCA: v.material.Rotate}
 }
@@ -100,7 +100,7 @@ func (r *Reconciler) writeCertificates(ctx context.Context, v *view, step plan.W
 	return nil
 }
 
-// update replaces a Secret of the cluster's, provided that nobody changed it since it was read.
+// update replaces a Secret of the cluster. It fails if the Secret was changed since it was read.
 func (r *Reconciler) update(ctx context.Context, v *view, name string, after *plan.Secret) error {
 	var object corev1.Secret
 	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: name}, &object); err != nil {

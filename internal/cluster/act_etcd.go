@@ -8,7 +8,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 )
 
-// defragmentTimeout is how long a pass waits. The member goes on by itself, and answers again when it is through.
+// defragmentTimeout is how long a pass waits. After that the member continues by itself, and answers when it is done.
 const defragmentTimeout = 10 * time.Second
 
 // actOnEtcd does the steps that ask something of etcd.

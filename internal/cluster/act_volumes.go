@@ -40,7 +40,8 @@ func (r *Reconciler) createVolumes(ctx context.Context, v *view, step plan.Creat
 	return errors.Join(errs...)
 }
 
-// keepVolume takes a volume from the garbage collector, or gives it back. The UID stays on it either way.
+// keepVolume removes or adds a volume's owner reference, so that it is kept or deleted with the EtcdCluster. The annotation
+// with the UID is kept.
 func (r *Reconciler) keepVolume(ctx context.Context, v *view, step plan.KeepVolume) error {
 	volume := &corev1.PersistentVolumeClaim{}
 	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: step.Name}, volume); err != nil {

@@ -33,8 +33,8 @@ func disruptionBudget(s plan.State, want plan.ApplyBudget) *policyv1.PodDisrupti
 	}
 }
 
-// topologySpread has members prefer different zones and hosts, unless the user says how they are spread. It is a wish
-// and not a must: a member on the zone of another is better than none, and a volume keeps a member where it is.
+// topologySpread makes members prefer different zones and nodes, unless the spec has constraints of its own. It is only a
+// preference: a member in the zone of another is better than none, and a volume binds a member to its zone.
 func topologySpread(s plan.State) []corev1.TopologySpreadConstraint {
 	if given := s.PodPolicy().TopologySpreadConstraints; len(given) > 0 || s.PodPolicy().Affinity != nil {
 		return given

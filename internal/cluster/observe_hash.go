@@ -12,8 +12,8 @@ import (
 // hashTimeout is how long members may take to read their whole databases.
 const hashTimeout = 10 * time.Second
 
-// observeHashes asks the voters for hashes of their data, all up to one revision, while a CORRUPT alarm is on: etcd
-// takes no writes then, and the alarm alone does not tell who is right.
+// observeHashes reads the hashes of the voters' data up to one revision, while a CORRUPT alarm is on. etcd accepts no writes
+// then, and the alarm alone does not show which member is correct.
 func (r *Reconciler) observeHashes(ctx context.Context, v *view) {
 	if !v.MembershipKnown || len(v.Alarms(etcd.AlarmCorrupt)) == 0 {
 		return

@@ -13,13 +13,14 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/seed"
 )
 
-// SeedPercent asks the init container that restores a snapshot, at its Pod's address, how far it is.
+// SeedPercent reads the progress of the init container that restores a snapshot, at its Pod's address.
 type SeedPercent func(ctx context.Context, address string) (int32, error)
 
 // seedTimeout is for a question that is asked at every pass while a seed is restored.
 const seedTimeout = 500 * time.Millisecond
 
-// observeSeed adds how far the seed's download and restore are. A seed that does not say costs the percents only.
+// observeSeed adds the progress of the seed's download and restore. If the seed does not answer, only the percentage is
+// missing.
 func (r *Reconciler) observeSeed(ctx context.Context, v *view) {
 	if v.Restore == nil || !v.Restoring() || r.SeedPercent == nil {
 		return

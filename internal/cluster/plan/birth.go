@@ -12,8 +12,8 @@ import (
 // FirstIncarnation is the incarnation that a cluster is bootstrapped with.
 const FirstIncarnation int32 = 1
 
-// waitForRestore: a cluster that was made together with its restore boots from it and never empty, whichever of the two
-// was seen first. Until it has formed it has served nobody, so its birth may still give way.
+// waitForRestore waits until an EtcdRestore of a new cluster is verified. The cluster starts from it, whichever of the two
+// objects was created first. A cluster that has not formed has served no client, so its members may still be replaced.
 func waitForRestore(s State) Step {
 	if s.Formed() || s.RestorePending == "" {
 		return nil
@@ -25,9 +25,9 @@ func waitForRestore(s State) Step {
 	}
 }
 
-// foreignMembers: only a formed cluster, or a restore that the status tells of, has members that it was not bootstrapped
-// with. So they are those of another operator, or the status and the client Service were lost. Nothing of them is
-// touched, the Service that their clients use included; a restore may take their place.
+// foreignMembers stops the plan if a cluster that has not formed has members that it was not bootstrapped with. They belong
+// to another operator, or the status and the client Service were lost. The operator changes neither them nor the Service
+// that their clients use. A restore may replace them.
 func foreignMembers(s State) Step {
 	if s.Formed() || s.Request != nil || s.Restoring() {
 		return nil
@@ -47,9 +47,9 @@ func foreignMembers(s State) Step {
 	return nil
 }
 
-// bootstrap forms a cluster that never was: all volumes, then a note that they are there, then all Pods at once,
-// and at last its ID, which is kept for good. The note tells a volume that is yet to be made from one that a member
-// lost after it had voted: no member starts under its old identity without its data.
+// bootstrap forms a new cluster. It creates all volumes, records that they exist, creates all Pods at once, and records the
+// ID of the cluster. If a volume is missing after the record, a member that may have voted has lost its data: no member
+// starts under its old identity without its data.
 func bootstrap(s State) Step {
 	if s.Formed() {
 		return nil
@@ -84,8 +84,8 @@ func bootstrap(s State) Step {
 	return Wait{Reason: v1beta2.ReasonCreating, Message: planning.Sentence("The members are starting. These do not serve yet: ", unanswered(kept))}
 }
 
-// beginBootstrap makes the volumes and notes that they are there. Where a Pod is there already, they were, and the
-// note was lost with the status.
+// beginBootstrap creates the volumes and records that they exist. If a Pod exists already, so did the volumes, and the
+// record was lost with the status.
 func beginBootstrap(s State, size int) Step {
 	volumes := 0
 	for _, m := range s.initial() {
@@ -103,9 +103,9 @@ func beginBootstrap(s State, size int) Step {
 	return CreateVolumes{Incarnation: FirstIncarnation, Size: size}
 }
 
-// restartBootstrap starts a birth without volumes over when a member is gone after another has run: it may have voted, and
-// would come back empty under the same identity. Nobody has served yet, so nothing is lost. Watches tell of Pods in
-// order: whoever sees one run has heard of all that were made with it.
+// restartBootstrap stops all members of a new cluster without volumes if one is missing after another has run. The missing
+// member may have voted, and would restart empty under the same identity. No client was served yet, so no data is lost.
+// Watches report Pods in order: if one is seen to run, all that were created with it were seen.
 func (s State) restartBootstrap(size int) Step {
 	if s.Durable() {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// recreateBlocked makes a Pod again that cannot go on as it is; the volume stays.
+// recreateBlocked recreates a Pod that cannot run as it is. The volume is kept.
 func recreateBlocked(s State) Step {
 	for _, m := range s.Members {
 		if m.Pod == PodEnded {
@@ -22,7 +22,7 @@ func recreateBlocked(s State) Step {
 	return nil
 }
 
-// recreateBlockedMember stops a blocked Pod whose cause is gone with it.
+// recreateBlockedMember stops a blocked Pod if a new Pod would not be blocked for the same cause.
 func (s State) recreateBlockedMember(m Member) Step {
 	image := s.ImageFor(m.Incarnation)
 	switch {
@@ -42,7 +42,7 @@ func (s State) recreateBlockedMember(m Member) Step {
 	return nil
 }
 
-// mayLosePod says whether no data goes with a member's Pod.
+// mayLosePod says whether a member's Pod can be deleted without loss of data.
 func (s State) mayLosePod(m Member) bool {
 	return s.Durable() || !s.Formed() || (s.MembershipKnown && !m.Started)
 }

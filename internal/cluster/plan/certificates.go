@@ -12,42 +12,42 @@ import (
 
 // Certificates is how the certificates of a cluster stand. It holds no key and no certificate.
 type Certificates struct {
-	// Trust is the fingerprint of the authorities in the Secrets that members mount; empty without TLS. etcd reads
-	// them when it starts, and never again.
+	// Trust is the fingerprint of the CAs in the Secrets that members mount. It is empty without TLS. etcd reads the CAs
+	// only when it starts.
 	Trust string
 	// Loaded is the fingerprint of the certificates in those Secrets, which etcd reads for each connection.
 	Loaded string
 
-	// What follows is about certificates that the operator hands to the members (TLS.managed, TLS.certManager).
+	// The fields below are for certificates that the operator writes (TLS.managed, TLS.certManager).
 
-	// Foreign says which Secret or Certificate is in the way, and of whom.
+	// Foreign is the message about a Secret or Certificate of the same name that another owner has.
 	Foreign string
-	// Authority of the cluster's own, for TLS.managed.
+	// CA is the cluster's own certificate authority, for TLS.managed.
 	CA CertificateAuthority
 	// Requested: the Certificates of cert-manager are as they should be.
 	Requested bool
-	// Unissued says what cert-manager has yet to do, or what is missing of it, with the API's reason for it.
+	// Unissued is the message about a certificate that cert-manager has not issued, with the API's reason.
 	Unissued, UnissuedReason string
 	// Missing: not all three Secrets are there.
 	Missing bool
-	// Due says which certificate is to be replaced now, and why; empty when none is.
+	// Due names a certificate that must be replaced now, and the cause. It is empty if there is none.
 	Due string
-	// Unknown: an authority that signs certificates is not in the members' Secrets yet.
+	// Unknown: a CA that signs certificates is not in the members' Secrets yet.
 	Unknown bool
-	// Outdated: certificates are signed by an authority that is on its way out. They may be replaced after SwitchAfter.
+	// Outdated: certificates are signed by a CA that is being replaced. They may be replaced after SwitchAfter.
 	Outdated    bool
 	SwitchAfter time.Time
-	// Superseded: the members' Secrets hold authorities that sign nothing any more. They may go after DropAfter.
+	// Superseded: the members' Secrets hold CAs that sign no certificate any more. They may be removed after DropAfter.
 	Superseded bool
 	DropAfter  time.Time
 }
 
-// CertificateAuthority is how the authority stands that a cluster has of its own.
+// CertificateAuthority is the state of the cluster's own CA.
 type CertificateAuthority struct {
-	// Exists: its Secret is there. Broken says what is wrong with it.
+	// Exists: its Secret exists. Broken is the message about an invalid one.
 	Exists bool
 	Broken string
-	// Replace says why another has to take its place; empty when none has.
+	// ReplaceCause says why a new CA must replace it. It is empty if that is not needed.
 	ReplaceCause string
 	// Previous: the one before it is still kept.
 	Previous bool
@@ -140,8 +140,8 @@ func (s State) Validity() validity {
 	return v
 }
 
-// dueBy says why a certificate is to be replaced by age, or nothing. One that ends with its authority is not: another
-// would end with it, too.
+// dueBy says why a certificate must be replaced because of its age, or returns an empty text. A certificate that expires
+// together with its CA is kept: a new one would expire at the same time.
 func (v validity) dueBy(end, authority, now time.Time) string {
 	if now.Before(end.Add(-v.renewBefore)) || !authority.After(end.Add(pki.Backdate)) {
 		return ""
@@ -149,7 +149,7 @@ func (v validity) dueBy(end, authority, now time.Time) string {
 	return fmt.Sprintf("it expires at %s", end.UTC().Format(time.RFC3339))
 }
 
-// TrustOf is the fingerprint of what members trust: peers and clients may have authorities of their own.
+// TrustOf is the fingerprint of what members trust: peers and clients may have different CAs.
 func TrustOf(peer, server []byte) string {
 	prints := []string{pki.ParseBundle(peer).Fingerprint(), pki.ParseBundle(server).Fingerprint()}
 	if prints[0] == prints[1] {

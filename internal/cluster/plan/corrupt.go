@@ -9,11 +9,11 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
-// pollDoubt is the pace at which data is compared that nobody can decide on: each time reads all of it.
+// requeueUnclear is the interval of comparisons while it is unclear which member is corrupt: each one reads all data.
 const requeueUnclear = 30 * time.Second
 
-// corruptAlarm replaces the member that has other data than a quorum, where etcd says so, too; then it disarms the alarm,
-// with which etcd refuses all requests. Where it is not clear who is right it touches nothing.
+// corruptAlarm replaces the member that has other data than a quorum, if etcd's alarm names the same member. Then it disarms
+// the alarm, with which etcd refuses all requests. If it is unclear which member is corrupt, it changes nothing.
 func corruptAlarm(s State) Step {
 	alarms := s.Alarms(etcd.AlarmCorrupt)
 	if len(alarms) == 0 || !s.MembershipKnown {
@@ -35,8 +35,8 @@ func corruptAlarm(s State) Step {
 	return s.unclearCorruption(agreed, odd)
 }
 
-// isUnfounded says whether an alarm is about nobody whose data could differ: whom it names is gone, or it names nobody,
-// because etcd could not ask a quorum when it compared, and now all voters have said that their data is the same.
+// isUnfounded says whether no member can be the cause of an alarm. That is so if the named member was removed. It is also
+// so if the alarm names no member, because etcd compared without a quorum, and all voters now report the same data.
 func (s State) isUnfounded(alarm etcd.Alarm) bool {
 	if alarm.Member != 0 {
 		return !s.isMember(alarm.Member)
@@ -44,8 +44,8 @@ func (s State) isUnfounded(alarm etcd.Alarm) bool {
 	return !slices.ContainsFunc(s.voters(), func(m Member) bool { return m.Hash == "" })
 }
 
-// isCorrupt says whether a voter is the corrupt one, where a quorum of the others has the same data: it is known to
-// have other data, and an alarm is about it or about nobody in particular; or its etcd ends because it has.
+// isCorrupt says whether a voter is the corrupt one, if a quorum of the others has the same data. Either it has other data
+// and an alarm names it or no member, or its etcd exits because its data is corrupt.
 func (s State) isCorrupt(m Member, odd []Member, alarms []etcd.Alarm) bool {
 	if m.Corrupt && m.Hash == "" {
 		return len(odd) == 0

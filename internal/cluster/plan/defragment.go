@@ -11,12 +11,12 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/schedule"
 )
 
-// freePause until a member is looked at again for how much of its file is free: a busy cluster frees and uses space
-// all the while.
+// freePause is the interval between defragmentations of a member for its free space: a busy cluster frees and uses space
+// continuously.
 const freePause = time.Hour
 
-// defragment has members give free space back when the spec asks for it. The cluster is as asked for when it is asked,
-// and all members are well.
+// defragment makes members return free space if the spec asks for it. When this rule is asked, all members are healthy
+// and match the spec.
 func defragment(s State) Step {
 	policy := s.Spec.Defragmentation
 	if policy == nil || !s.MembershipKnown || s.Restoring() {
@@ -76,7 +76,7 @@ func (step EndDefragmentation) describe(State) planning.Description {
 	return announced(d, "DefragmentationLeftOut", cluster)
 }
 
-// invalidSchedule says what the schema cannot: that there is no such time or zone.
+// invalidSchedule reports what the schema cannot check: a time or a zone that does not exist.
 func invalidSchedule(s State) Step {
 	policy := s.Spec.Defragmentation
 	if policy == nil || policy.Schedule == "" {
@@ -88,7 +88,7 @@ func invalidSchedule(s State) Step {
 	return nil
 }
 
-// DefragmentMember has a member write its database file anew, without the free space in it.
+// DefragmentMember makes a member rewrite its database file without the free space in it.
 type DefragmentMember struct{ Name, Reason string }
 
 func (step DefragmentMember) describe(State) planning.Description {

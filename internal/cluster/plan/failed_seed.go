@@ -2,7 +2,7 @@ package plan
 
 import "github.com/etcd-suite/etcd-operator/api/v1beta2"
 
-// removeFailedSeed removes what a failed restore left: a seed that never was the cluster and never will be.
+// removeFailedSeed removes the seed of a failed restore. It never became the cluster.
 func removeFailedSeed(s State) Step {
 	for _, m := range s.Members {
 		switch {
@@ -16,8 +16,8 @@ func removeFailedSeed(s State) Step {
 	return nil
 }
 
-// failedSeed says whether a member is of a life that never came to be. Where the status was lost, only a cluster that
-// serves proves that a later life did not.
+// failedSeed says whether a member belongs to an incarnation that never became the cluster. If the status was lost, only a
+// cluster that serves proves that a later incarnation failed.
 func (s State) failedSeed(m Member) bool {
 	underWay := s.Restoring() && m.Incarnation == s.Restore.Incarnation
 	if underWay || m.Incarnation <= max(s.Incarnation, FirstIncarnation) {

@@ -8,7 +8,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
-// waitUntilHealthy: one change at a time, and none on a cluster that is not well.
+// waitUntilHealthy allows one change at a time, and none while a member is unhealthy.
 func waitUntilHealthy(s State) Step {
 	current := s.Current()
 	if wait := s.replacementUnschedulable(); wait != nil {

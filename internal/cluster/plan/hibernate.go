@@ -16,9 +16,8 @@ func (step Hibernating) describe(State) planning.Description {
 	}
 }
 
-// hibernate stops all members, the leader last, so that what is asked of it until then is answered by a member that
-// has all there is. That nobody is left then is no loss of quorum. A restore or a recovery that
-// is under way ends first.
+// hibernate stops all members, the leader last, so that a member with all data answers until the end. The operator does not
+// report a lost quorum then. A restore or a recovery that is under way ends first.
 func hibernate(s State) Step {
 	if !s.Spec.Hibernate || s.Restoring() || s.forcing() || foreignMembers(s) != nil {
 		return nil

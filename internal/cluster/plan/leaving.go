@@ -5,10 +5,9 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
-// A member that is about to lose its data is replaced while it serves: a learner joins, made as the spec asks now, and
-// gets its vote; only then one such member leaves, the leader after all others. So there are never fewer copies than
-// the spec asks for. Two things take a member's data: its volume is being deleted, or its Pod is to be made again and
-// the data would not be there for the new one, as with emptyDir.
+// A member that is about to lose its data is replaced while it serves. A learner joins, with the current spec, and gets its
+// vote. Only then one such member is removed, the leader last. So there are never fewer copies than the spec asks for.
+// A member loses its data if its volume is being deleted, or if its Pod must be recreated and holds the data (emptyDir).
 
 // Causes of a loss of data.
 const (
@@ -17,7 +16,7 @@ const (
 	PodRecreated = "its Pod must be recreated and its data would be deleted with it"
 )
 
-// leavingCause says why a member of the cluster is about to lose its data; empty where it is not.
+// leavingCause says why a member of the cluster is about to lose its data. It is empty if the member is not.
 func (s State) leavingCause(m Member) string {
 	switch {
 	case !m.InMembership || m.Incarnation != s.Incarnation:
@@ -35,14 +34,14 @@ func (s State) leavingMembers() []Member {
 	return s.where(func(m Member) bool { return s.leavingCause(m) != "" })
 }
 
-// goesWithPod says whether a member has data that is not there for its next Pod: it is in the Pod, or on a volume that
-// the spec no longer asks for.
+// goesWithPod says whether a member's data is lost with its Pod: the data is in the Pod, or on a volume that the spec no
+// longer asks for.
 func (s State) goesWithPod(m Member) bool {
 	return (!s.Durable() || m.Volume == VolumeNone) && s.HoldsData(m)
 }
 
-// mayRoll says whether members may be brought to what the spec asks for now: a version that is refused, or that their
-// data is not prepared for, keeps all else waiting.
+// mayRoll says whether members may be restarted with the current spec. All other changes wait while the version is refused,
+// or while the data is not prepared for it.
 func (s State) mayRoll() bool {
 	if !s.Formed() || !s.MembershipKnown || s.rollRefusal() != "" {
 		return false
@@ -50,7 +49,7 @@ func (s State) mayRoll() bool {
 	return s.readyFor(s.versions())
 }
 
-// inPlace says whose place a member takes that is added; empty where it takes nobody's.
+// inPlace names the member that a new member replaces. It is empty if the new member replaces none.
 func (s State) inPlace() string {
 	leaving := s.leavingMembers()
 	if len(leaving) == 0 || s.surplus() < 0 {
@@ -59,8 +58,8 @@ func (s State) inPlace() string {
 	return " to replace member " + leaving[0].Name + ", because " + s.leavingCause(leaving[0])
 }
 
-// replacementUnschedulable: the learner that is to take the place of such a member finds no host beside all the others, as with
-// antiAffinity and as many hosts as members.
+// replacementUnschedulable reports that the learner that replaces such a member finds no node. One cause is antiAffinity
+// with as many nodes as members.
 func (s State) replacementUnschedulable() Step {
 	learner, ok := s.learner()
 	if !ok || learner.Pod != PodBlocked || learner.PodReason != v1beta2.ReasonPodUnschedulable {

@@ -206,7 +206,7 @@ func TestANewMemberGetsTheVersionThatIsReplacedTo(t *testing.T) {
 
 func TestALearnerThatTakesAPlaceSaysWhose(t *testing.T) {
 	s := state(formed, members(3), with(1, outdated), ephemeral)
-	want := "The operator is adding member " + nameOf(3) + " to replace member " + nameOf(1) + ", because its Pod is to be recreated and its data would be deleted with it."
+	want := "The operator is adding member " + nameOf(3) + " to replace member " + nameOf(1) + ", because its Pod must be recreated and its data would be deleted with it."
 	if got := Describe(s, Plan(s)).Message; got != want {
 		t.Errorf("message %q, want %q", got, want)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
 
-// Keys of the authority's Secret, and of those that cert-manager writes.
+// Keys of the CA's Secret, and of those that cert-manager writes.
 const (
 	CACertKey         = "ca.crt"
 	CAKeyKey          = "ca.key"
@@ -23,9 +23,9 @@ const (
 
 // Annotations of the Secrets that the operator writes.
 const (
-	// annotationTrustSince holds since when the Secrets hold all authorities that they do (RFC 3339).
+	// annotationTrustSince holds the time since when the Secrets hold their present CAs (RFC 3339).
 	annotationTrustSince = v1beta2.Group + "/trust-since"
-	// annotationCertificateSince holds since when they hold their certificate (RFC 3339).
+	// annotationCertificateSince holds the time since when they hold their certificate (RFC 3339).
 	annotationCertificateSince = v1beta2.Group + "/certificate-since"
 )
 
@@ -56,11 +56,11 @@ func (s *Secret) since(annotation string) time.Time {
 
 // Material is what the Secrets of a cluster's certificates hold. It is kept out of the State, which may be printed.
 type Material struct {
-	// authority of the cluster's own (TLS.managed).
+	// CA is the Secret of the cluster's own CA (TLS.managed).
 	CA *Secret
-	// handed are the Secrets that members and clients use, by the name of the usage; issued those of cert-manager.
+	// HandedOut are the Secrets that members and clients use, by the name of the usage. Issued are those of cert-manager.
 	HandedOut, Issued map[string]*Secret
-	// rotate is the value of the annotation that asks for another authority.
+	// Rotate is the value of the annotation that requests a new CA.
 	Rotate string
 }
 
@@ -83,7 +83,7 @@ func (m Material) bundle() pki.Bundle {
 	return bundle
 }
 
-// wanted are the authorities that sign.
+// wanted are the CAs that sign certificates now.
 func (m Material) wanted() pki.Bundle {
 	if m.Issued == nil {
 		return pki.ParseBundle(m.CA.Get(CACertKey))
@@ -95,7 +95,7 @@ func (m Material) wanted() pki.Bundle {
 	return bundle
 }
 
-// inUse are the authorities that signed what was handed out.
+// inUse are the CAs that signed the certificates in use.
 func (m Material) inUse() pki.Bundle {
 	var signers pki.Bundle
 	for _, authority := range m.bundle() {
@@ -132,7 +132,7 @@ func (m Material) signerOf(leaf *x509.Certificate) *pki.CA {
 	return nil
 }
 
-// handOut is the data of a usage's Secret after a step, and since when its authorities and its certificate are so.
+// NewSecret is the data of a usage's Secret after a step, and since when it holds its CAs and its certificate.
 func (m Material) NewSecret(s State, u Usage, step WriteCertificates) (*Secret, error) {
 	before := m.HandedOut[u.Name]
 	after := &Secret{Data: map[string][]byte{}, Annotations: map[string]string{}}
@@ -158,7 +158,7 @@ func (m Material) NewSecret(s State, u Usage, step WriteCertificates) (*Secret, 
 
 var errNoAuthority = errors.New("there is no CA to sign it")
 
-// pairAfter is a usage's certificate after a step: the one that is there, unless it is due or outdated.
+// pairAfter is a usage's certificate after a step: the present one, unless it is due or outdated.
 func (m Material) pairAfter(s State, u Usage, step WriteCertificates) (pki.Pair, error) {
 	held := m.Pair(u)
 	if m.Issued != nil {
@@ -176,14 +176,14 @@ func (m Material) pairAfter(s State, u Usage, step WriteCertificates) (pki.Pair,
 	if err != nil {
 		return pki.Pair{}, errors.Join(errNoAuthority, err)
 	}
-	// What all members trust for sure is the authority that signed the one before.
+	// All members certainly trust the CA that signed the certificate before.
 	if previous := m.previous(); previous != nil && !step.Switch && m.stillPrevious() && s.Now.Before(previous.Certificate().NotAfter) {
 		signer = previous
 	}
 	return signer.Issue(s.CertificateRequest(u), s.Now, s.Validity().duration)
 }
 
-// stillPrevious says whether certificates of the previous authority are in use.
+// stillPrevious says whether certificates of the previous CA are in use.
 func (m Material) stillPrevious() bool {
 	for _, u := range Usages {
 		if leaf, err := m.Pair(u).Leaf(); err == nil {

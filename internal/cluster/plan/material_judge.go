@@ -8,7 +8,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
 
-// Judge says how the certificates stand. What observe found of cert-manager is in c already.
+// Judge computes the state of the certificates. c holds already what was observed of cert-manager.
 func (m Material) Judge(s State, c Certificates) Certificates {
 	if s.Spec.TLS.Managed != nil {
 		c.CA = m.judgeCA(s)
@@ -86,7 +86,7 @@ func (m Material) judgeManaged(s State, u Usage, wanted pki.Bundle) (due string,
 	}
 	signer := m.signerOf(leaf)
 	if signer == nil {
-		// Whoever signed it is not known by key: it stays until all trust the authority that is.
+		// The key of the CA that signed it is missing: it is kept until all members trust the current CA.
 		signer, err = m.current()
 		if err != nil {
 			return err.Error(), true
@@ -95,8 +95,8 @@ func (m Material) judgeManaged(s State, u Usage, wanted pki.Bundle) (due string,
 	return s.Validity().dueBy(leaf.NotAfter, signer.Certificate().NotAfter, s.Now), !wanted.Signed(leaf, nil)
 }
 
-// judgeIssued compares what cert-manager issued with what was handed out. A certificate of another authority than the
-// one before waits until all trust that authority.
+// judgeIssued compares the certificate from cert-manager with the one in use. If another CA signed it, it waits until all
+// members trust that CA.
 func (m Material) judgeIssued(u Usage) (due string, outdated bool) {
 	issued, held := m.IssuedPair(u), m.Pair(u)
 	leaf, err := issued.Leaf()

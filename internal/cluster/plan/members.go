@@ -34,7 +34,7 @@ func (step CreateMember) describe(State) planning.Description {
 	return announced(d, "StartingMember", planning.Pod(step.Name))
 }
 
-// startMember makes the Pod of a member that should run and has none. A member that was started once comes back
+// startMember creates the Pod of a member that should run and has none. A member that has started before restarts
 // only with its data.
 func startMember(s State) Step {
 	if !s.Formed() || s.switching() {
@@ -57,12 +57,12 @@ func startMember(s State) Step {
 	return nil
 }
 
-// startOf says how a member without a Pod may come up, and false when it may not.
+// startOf says how a member without a Pod may start. It returns false if the member may not start.
 func (s State) startOf(m Member) (Start, bool) {
 	held := m.Volume == VolumePresent && s.Durable()
 	switch {
 	case !s.MembershipKnown:
-		// No quorum to ask: who holds data goes on with it, nobody else starts.
+		// No quorum answers: only members that hold data start.
 		return StartRejoin, held
 	case !m.InMembership:
 		return "", false
@@ -93,8 +93,8 @@ func (step PromoteLearner) describe(State) planning.Description {
 	}
 }
 
-// promoteLearner gives a learner its vote, unless the cluster is to shrink: then the learner is the first to go. etcd
-// itself refuses while the learner has not caught up.
+// promoteLearner gives a learner its vote. If the cluster must shrink, the learner is removed first instead. etcd refuses
+// until the learner has caught up.
 func promoteLearner(s State) Step {
 	if s.surplus() > len(s.leavingMembers()) {
 		return nil
@@ -137,9 +137,8 @@ func (step ForceDeletePod) describe(State) planning.Description {
 	}, "ForgettingPod", planning.Pod(step.Name))
 }
 
-// waitForRemovedPods waits for the Pods of removed members, so that a cluster that says Ready has as many Pods as members. One
-// whose host does not confirm that it stopped is forgotten: the others no longer count its vote, so it can do no harm
-// should it run on.
+// waitForRemovedPods waits for the Pods of removed members, so that a Ready cluster has as many Pods as members. If a node
+// does not confirm that a Pod stopped, the operator deletes the Pod by force: the other members no longer count its vote.
 func waitForRemovedPods(s State) Step {
 	for _, m := range s.Current() {
 		if !s.MembershipKnown || m.InMembership || m.Pod != PodDeleting {
@@ -164,8 +163,8 @@ func (step DeleteVolume) describe(State) planning.Description {
 	}, "DeletingVolume", planning.Volume(step.Name))
 }
 
-// deleteOldVolumes deletes volumes of removed members and of incarnations that are over: the cluster is at size and well
-// when this rule is asked, so what replaces them is proven.
+// deleteOldVolumes deletes volumes of removed members and of old incarnations. When this rule is asked, the cluster is
+// healthy and has its full size, so the replacements are proven.
 func deleteOldVolumes(s State) Step {
 	if !s.MembershipKnown {
 		return nil
@@ -179,7 +178,7 @@ func deleteOldVolumes(s State) Step {
 	return nil
 }
 
-// leader of the current incarnation, as it says itself.
+// leader returns the member of the current incarnation that reports to be the leader.
 func (s State) leader() (Member, bool) {
 	for _, m := range s.membership() {
 		if m.Leader {
@@ -204,7 +203,7 @@ func (step MoveLeader) describe(State) planning.Description {
 	}, "MovingLeader", planning.Pod(step.From))
 }
 
-// moveLeader hands leadership to a healthy voter, to one that stays if there is any.
+// moveLeader hands leadership to a healthy voter. It prefers one that is not about to be replaced.
 func (s State) moveLeader(from Member) Step {
 	var move Step
 	for _, m := range s.membership() {

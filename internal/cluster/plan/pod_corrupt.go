@@ -7,11 +7,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// corruptRestarts are how often etcd must have ended before its word is believed that its data is corrupt.
+// corruptRestarts is how often etcd must have exited before the operator takes its data for corrupt.
 const corruptRestarts = 3
 
-// corruptSigns are what etcd says when its log or database is damaged, or differs from that of the others: of its
-// write-ahead log, its snapshots, its database and of the comparison when it starts.
+// corruptSigns are parts of etcd's messages about a damaged write-ahead log, snapshot or database, or about data that
+// differs from that of the other members.
 var corruptSigns = []string{
 	"crc mismatch", "walpb:", "wal: file not found", "wal: max entry size limit exceeded", "wal: slice bounds out of range",
 	"snap: no available snapshot", "failed to find database snapshot file", "failed to recover v3 backend from snapshot",
@@ -24,7 +24,7 @@ var corruptSigns = []string{
 // diskFull is no damage, though etcd panics.
 const diskFull = "no space left on device"
 
-// SaysCorrupt says whether a container keeps ending because of its data.
+// SaysCorrupt says whether a container exits repeatedly because its data is corrupt.
 func SaysCorrupt(c corev1.ContainerStatus) bool {
 	ended := c.LastTerminationState.Terminated
 	if c.State.Terminated != nil {
@@ -41,8 +41,8 @@ func SaysCorrupt(c corev1.ContainerStatus) bool {
 	return false
 }
 
-// lastWords are why a container ended, by its own words: the panic, or the message and error of etcd's last line,
-// without the time, which is another each time.
+// lastWords is a container's own message about its exit: the panic, or the message and error of etcd's last line. It omits
+// the time, which differs in each line.
 func lastWords(text string) string {
 	if i := strings.LastIndex(text, "panic: "); i >= 0 {
 		words, _, _ := strings.Cut(text[i:], "\n")

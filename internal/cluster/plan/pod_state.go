@@ -13,10 +13,10 @@ import (
 // EtcdContainer is the name of the container of a member's Pod that etcd runs in.
 const EtcdContainer = "etcd"
 
-// scheduling is how long a scheduler may take to find a place, or to learn of the volume, before it is news.
+// scheduling is how long a Pod may be unscheduled before the status reports it.
 const scheduling = 10 * time.Second
 
-// PodStateOf says how a Pod stands and, where it cannot start, why.
+// PodStateOf returns the state of a Pod and, if it is blocked, the reason and a message. The message follows a colon.
 func PodStateOf(pod *corev1.Pod, now time.Time) (state PodState, reason, message string) {
 	switch {
 	case !pod.DeletionTimestamp.IsZero():
@@ -40,7 +40,7 @@ func PodStateOf(pod *corev1.Pod, now time.Time) (state PodState, reason, message
 	return PodStarting, "", ""
 }
 
-// whyWaiting names what keeps a container from starting, beyond its turn.
+// whyWaiting names what keeps a container from starting. It is empty while other containers must start first.
 func whyWaiting(c corev1.ContainerStatus) (reason, message string) {
 	waiting := c.State.Waiting
 	if waiting == nil {
@@ -61,7 +61,7 @@ func whyWaiting(c corev1.ContainerStatus) (reason, message string) {
 	return "", ""
 }
 
-// maxMessage bounds what a container's words take of a condition.
+// maxMessage is the limit of a container's message in a condition, in bytes.
 const maxMessage = 512
 
 // LastLine is the last line that a container wrote, bounded so that it fits into a condition.

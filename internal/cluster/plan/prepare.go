@@ -16,14 +16,14 @@ import (
 //	up, 3.6 to 3.7:    Preparing ── enable 3.5 ── data is of 3.5 ── Snapshotted ── cancel ── data is of 3.6 ── Ready ── roll
 //
 // Going up is the roundabout way past a panic. 3.7 cannot read what etcd before 3.6 wrote in its raft log, and reads
-// from the last raft snapshot on, of which a quiet cluster may have none. When the cluster's version goes down, every
-// member takes one on disk as it applies that, and from then on nobody can write such entries again.
+// from the last raft snapshot on. A quiet cluster may have none. When the cluster's version is lowered, every member writes
+// one to disk, and from then on no member can write such entries.
 
-// snapshotsAt is the minor version where that is needed, reached from the one below by way of the one below that.
+// snapshotsAt is the minor version that needs such a snapshot. snapshotsVia is the version to lower the cluster to before.
 const (
 	snapshotsAt  = "3.7"
 	snapshotsVia = "3.5"
-	// silentOfDowngrade is the version that may be gone down to, and whose members do not say that they are.
+	// silentOfDowngrade is a possible target of a downgrade. Its members do not report that a downgrade is enabled.
 	silentOfDowngrade = "3.5"
 )
 
@@ -60,7 +60,7 @@ func (s State) readyFor(lowest, highest string) bool {
 	return p.via != p.to || s.downgrade() == p.via || !s.answered()
 }
 
-// answered says whether a member tells what the cluster is at.
+// answered says whether any member answers.
 func (s State) answered() bool {
 	return slices.ContainsFunc(s.Current(), func(m Member) bool { return m.Answers })
 }
@@ -73,8 +73,8 @@ func (s State) prepared(p preparation) v1beta2.VersionChangeStep {
 	return s.VersionChange.Step
 }
 
-// downgrade is the minor version that etcd is bringing its data down to; empty when it is not. Members of 3.5 do not say
-// it: until the record of it is gone, it may still be under way.
+// downgrade is the minor version that etcd is bringing its data down to; empty when it is not. Members of 3.5 do not
+// report it: as long as the status has a record of it, it may be under way.
 func (s State) downgrade() string {
 	tells := false
 	for _, m := range s.Current() {
@@ -89,8 +89,9 @@ func (s State) downgrade() string {
 	return ""
 }
 
-// cancelDowngrade cancels a downgrade that nobody wants any more, and one that keeps a new member from joining: etcd
-// takes none meanwhile. It stands before the rules that wait for members to be well, which they may not be until then.
+// cancelDowngrade cancels a downgrade that the spec no longer asks for. It also cancels one that keeps a new member from
+// joining, which etcd refuses during a downgrade. It stands before the rules that wait for healthy members, because members
+// may be unhealthy until then.
 func cancelDowngrade(s State) Step {
 	target := s.downgrade()
 	if target == "" || !s.MembershipKnown {
@@ -107,7 +108,7 @@ func cancelDowngrade(s State) Step {
 	return CancelDowngrade{From: target}
 }
 
-// CancelDowngrade calls that off.
+// CancelDowngrade cancels a downgrade that is enabled in etcd.
 type CancelDowngrade struct{ From string }
 
 func (step CancelDowngrade) describe(State) planning.Description {
@@ -137,8 +138,8 @@ func (s State) wantedDowngrade() string {
 	return ""
 }
 
-// prepareVersionChange readies the data of all members for another minor version. It is asked when the cluster is well, so that
-// all answer.
+// prepareVersionChange prepares the data of all members for another minor version. When this rule is asked, all members
+// are healthy and answer.
 func prepareVersionChange(s State) Step {
 	if !s.Formed() || !s.MembershipKnown || s.rollRefusal() != "" {
 		return nil

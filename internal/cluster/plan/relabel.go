@@ -16,8 +16,8 @@ func (step RelabelPod) describe(State) planning.Description {
 	}
 }
 
-// relabelPods brings labels and annotations of running Pods to what the spec asks, and notes on a Pod of an earlier
-// release what it was made for, where that can be told by looking at it.
+// relabelPods sets the labels and annotations of running Pods to those of the spec. It also records on the Pod of an earlier
+// release which spec it was created for, if the Pod itself shows that.
 func relabelPods(s State) Step {
 	for _, m := range s.Current() {
 		if m.Relabel && (m.Pod == PodRunning || m.Pod == PodStarting) && s.Formed() {

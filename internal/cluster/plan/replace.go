@@ -39,14 +39,14 @@ func (step RemoveMember) describe(s State) planning.Description {
 	return announced(d, "ReplacingMember", planning.Pod(step.Name))
 }
 
-// unresponsiveCause says why a member is replaced that has not served for as long as the spec bears.
+// unresponsiveCause is the cause of replacing a member that has not served for the grace period of the spec.
 func (s State) unresponsiveCause() string {
 	return "it has not served for " + duration.HumanDuration(s.Spec.MemberReplacementGrace())
 }
 
-// replaceDead removes a voter that has not served for long while a quorum does: its host is gone, say. Its volume
-// stays until another has taken its place. Where a Pod is stuck on a dead host, or its volume is tied to one, the
-// identity cannot run elsewhere: it leaves the membership first, and only then may its Pod be forgotten.
+// replaceDead removes a voter that has not served for the grace period while a quorum serves. Its node may be lost. Its
+// volume is kept until another member has replaced it. If the Pod or its volume is bound to a lost node, the member cannot
+// run elsewhere: it is removed from the membership first, and only then is its Pod deleted by force.
 func replaceDead(s State) Step {
 	learner, learning := s.learner()
 	if learning && s.stranded(learner) {
@@ -70,15 +70,15 @@ func replaceDead(s State) Step {
 	return nil
 }
 
-// stranded says whether a learner's host is gone for good, or its volume is tied to one that is: then another learner
-// fares better. What else keeps one learner from starting keeps the next one, too.
+// stranded says whether a learner or its volume is bound to a lost node. Then another learner can start. Any other cause
+// would also keep the next learner from starting.
 func (s State) stranded(learner Member) bool {
 	tied := learner.Started && learner.Pod == PodBlocked && learner.PodReason == v1beta2.ReasonPodUnschedulable
 	return (learner.Pod == PodDeleting || tied) && s.unreadyFor(learner, s.Spec.MemberReplacementGrace())
 }
 
-// replaceLost removes a member whose data is gone or corrupt, so that a new one can take its place; a learner already
-// when its data is about to go.
+// replaceLost removes a member whose data is lost or corrupt, so that a new one can replace it. It removes a learner as soon
+// as its data is about to be lost.
 func replaceLost(s State) Step {
 	lost := s.where(func(m Member) bool {
 		gone := !s.HoldsData(m) && (m.Started || !s.justAdded(m))
@@ -93,7 +93,7 @@ func replaceLost(s State) Step {
 		return nil
 	}
 	if learner, ok := s.learner(); ok {
-		// One change at a time: the learner gets its vote first, or goes if it cannot start.
+		// One change at a time: the learner gets its vote first, or is removed if it cannot start.
 		if learner.Pod == PodBlocked {
 			return RemoveMember{ID: learner.ID, Name: learner.Name, Cause: makesWay}
 		}

@@ -8,9 +8,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// rollMembers makes the Pods of one member after another again where they are not what the spec asks for, the leader last
-// and not before it handed over. The data stays: a member comes back on its volume. Where it would not, the member is
-// replaced (see leavingCause).
+// rollMembers recreates the Pods that differ from the spec, one after the other. The leader is the last, after it has handed
+// over. A member restarts with the data on its volume. A member without a volume is replaced (see leavingCause).
 func rollMembers(s State) Step {
 	if !s.Formed() {
 		return nil
@@ -41,7 +40,7 @@ func rollMembers(s State) Step {
 	return s.stale(leader)
 }
 
-// stale says how a member's Pod is to be made again, and nothing where it is as it should be.
+// stale returns the step that stops a member whose Pod differs from the spec. Otherwise it returns nil.
 func (s State) stale(m Member) Step {
 	stop := DeletePod{Name: m.Name}
 	switch {
@@ -59,11 +58,11 @@ func (s State) stale(m Member) Step {
 	return stop
 }
 
-// remakeGrace is how long a member may not serve before what the spec says now is tried on it.
+// recreateGrace is how long a member may not serve before it is restarted with the current spec.
 const recreateGrace = time.Minute
 
-// recreateUnhealthy makes the Pod of a member again that does not serve and is not what the spec asks for: what is wrong with it
-// may be what was corrected. Nothing is lost by that, for the data stays.
+// recreateUnhealthy recreates the Pod of a member that does not serve and differs from the spec: the change may be what
+// corrects it. No data is lost, because the volume is kept.
 func recreateUnhealthy(s State) Step {
 	if !s.MembershipKnown {
 		return nil

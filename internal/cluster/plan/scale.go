@@ -8,11 +8,11 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
-// surplus is how many members there are too many.
+// surplus is by how many members the membership exceeds the spec.
 func (s State) surplus() int { return len(s.membership()) - max(s.Spec.Size, 1) }
 
-// scaleDown removes one member too many: a learner, else one that is about to lose its data, else one that does not
-// serve, else the newest; never the leader.
+// scaleDown removes one surplus member. It prefers a learner, then one that is about to lose its data, then one that does
+// not serve, then the newest. It never removes the leader.
 func scaleDown(s State) Step {
 	if !s.Formed() || s.surplus() <= 0 {
 		return nil

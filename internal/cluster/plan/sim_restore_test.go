@@ -49,7 +49,7 @@ var seeds = []condition{
 	}},
 	{"hopeless", func(m *plan.Member) {
 		has(m, plan.PodStarting)
-		m.Seed = &plan.Seed{Failures: 1, Hopeless: true, Message: "the object is gone"}
+		m.Seed = &plan.Seed{Failures: 1, Hopeless: true, Message: "the object does not exist"}
 	}},
 }
 

@@ -19,10 +19,10 @@ import (
 //
 //	revisions are forgotten ── less is in use ── members are defragmented ── the files are smaller ── the alarm is disarmed
 //
-// What cannot be made room for by that is a person's to decide, and said.
+// If that does not make room, a message names what a person can do.
 
 const (
-	// A member has room where its file, or what is in use of it, takes at most this part of the quota, in percent. The
+	// A member has room if its file, or the part in use, takes at most this share of the quota, in percent. The
 	// file of one that is defragmented is a little larger than what was in use.
 	roomInFile, roomInUse = 90, 80
 	// compactFrom is how much of the quota must be in use, in percent, for revisions to be forgotten: otherwise the
@@ -31,12 +31,12 @@ const (
 	// compactPause between two compactions, while users delete keys to make room. compactGrace is how long members
 	// may take to free what was forgotten, and compactBegin how long it takes at least until that shows.
 	compactPause, compactGrace, compactBegin = 20 * time.Second, 30 * time.Second, 3 * time.Second
-	// defragmentPause until a member is defragmented again for room: it did not help the first time.
+	// defragmentPause is the interval between defragmentations of a member, if the last one did not make room.
 	defragmentPause = 2 * time.Minute
 )
 
-// reclaimSpace makes room where the space quota is used up, as far as the spec lets it, or has nothing to say where it
-// cannot. All members are well when it is asked.
+// reclaimSpace makes room if the space quota is used up, as far as the spec allows. If it cannot, it returns nil. When this
+// rule is asked, all members are healthy.
 func reclaimSpace(s State) Step {
 	alarms := s.Alarms(etcd.AlarmNoSpace)
 	if len(alarms) == 0 || !s.MembershipKnown || s.Spec.NoSpaceAction() == v1beta2.NoSpaceWait {
@@ -85,8 +85,7 @@ func (step DisarmAlarm) describe(State) planning.Description {
 	}, "DisarmingAlarm", cluster)
 }
 
-// outOfSpace says that etcd refuses writes because its space quota is used up, and what to do. What to delete is for
-// those to say whose data it is.
+// outOfSpace reports that the space quota is used up, and what a person can do. The operator never deletes keys.
 func outOfSpace(s State) Step {
 	if len(s.Alarms(etcd.AlarmNoSpace)) == 0 || !s.MembershipKnown {
 		return nil
@@ -106,8 +105,8 @@ func outOfSpace(s State) Step {
 	return Wait{Reason: v1beta2.ReasonNoSpace, Message: text + " Reads and deletions still work.", Stalled: true}
 }
 
-// untried says whether no member shows yet that a compaction was in vain. What they say is in use does not: etcd
-// counts what was freed when it writes next, and it refuses to. The first one that is defragmented tells.
+// untried says whether no member has been defragmented since the last compaction without making room. The size in use does
+// not show it: etcd updates it with the next write, which it refuses. Only a defragmentation shows it.
 func (s State) untried() bool {
 	if s.Space == nil || s.Space.CompactedAt == nil {
 		return false
@@ -137,15 +136,15 @@ func (s State) compactedFor(d time.Duration) bool {
 	return s.Space != nil && s.Space.CompactedAt != nil && s.Now.Sub(s.Space.CompactedAt.Time) < d
 }
 
-// fits says whether so many bytes of a member's database take at most a part of its quota, in percent. Of a quota
-// that nobody tells they do not.
+// fits says whether so many bytes of a member's database take at most a part of its quota, in percent. If the
+// quota is unknown, they do not.
 func (s State) fits(m Member, bytes int64, percent int64) bool {
 	quota := s.quotaOf(m)
 	return quota < 0 || bytes <= quota/100*percent
 }
 
-// quotaOf a member: its own word since etcd 3.6, before that what the spec says. Negative for none; 0 where the spec
-// takes it from elsewhere.
+// quotaOf is a member's quota: as it reports since etcd 3.6, and as in the spec before that. It is negative without a quota,
+// and 0 if the spec takes it from another source.
 func (s State) quotaOf(m Member) int64 {
 	if m.DBQuota != 0 {
 		return m.DBQuota
@@ -165,7 +164,7 @@ func (s State) quotaOf(m Member) int64 {
 	return etcd.DefaultQuota
 }
 
-// Alarms of a kind that are on, as the leader tells them, or any member while none leads.
+// Alarms of a kind that are on, as the leader reports them. Without a leader, all members count.
 func (s State) Alarms(kind etcd.AlarmKind) []etcd.Alarm {
 	teller, ok := s.leader()
 	var on []etcd.Alarm
@@ -182,7 +181,7 @@ func (s State) Alarms(kind etcd.AlarmKind) []etcd.Alarm {
 	return on
 }
 
-// space is what stays true of what was recorded: nothing once no alarm is on.
+// space is the record of compactions. It is dropped when no alarm is on.
 func (s State) space() *v1beta2.SpaceStatus {
 	if s.answered() && len(s.Alarms(etcd.AlarmNoSpace)) == 0 {
 		return nil

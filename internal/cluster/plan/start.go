@@ -10,11 +10,11 @@ const (
 	StartNew Start = "New"
 	// StartJoin joins a formed cluster that has just added the member.
 	StartJoin Start = "Join"
-	// StartRejoin goes on with the data on the volume.
+	// StartRejoin continues with the data on the volume.
 	StartRejoin Start = "Rejoin"
-	// StartSeed goes on with the data that an init container restores from a snapshot.
+	// StartSeed continues with the data that an init container restores from a snapshot.
 	StartSeed Start = "Seed"
-	// StartForce goes on with the data on the volume as a cluster of one, all other members removed
-	// (--force-new-cluster). Nobody but the operator is led to such a member, and it is soon made again.
+	// StartForce continues with the data on the volume as a cluster of one, without all other members
+	// (--force-new-cluster). No Service selects such a member, and the operator restarts it without the flag.
 	StartForce Start = "Force"
 )

@@ -52,7 +52,7 @@ func setMembers(status *v1beta2.EtcdClusterStatus, s State) {
 }
 
 // keepMissing keeps members of which neither Pod nor volume is left, while there is no quorum to say that they were
-// removed: how many there were tells whether quorum is lost.
+// removed: their number decides whether quorum is lost.
 func keepMissing(status *v1beta2.EtcdClusterStatus, before []v1beta2.MemberStatus) {
 	for _, b := range before {
 		if !slices.ContainsFunc(status.MemberStatuses, func(m v1beta2.MemberStatus) bool { return m.Name == b.Name }) {
@@ -75,8 +75,8 @@ func idOf(m Member) string {
 	return m.ID.String()
 }
 
-// roleOf keeps the last known role while there is no quorum to ask: how many voters there were tells whether
-// enough of them are left.
+// roleOf keeps the last known role while there is no quorum to ask: the number of voters decides
+// whether enough of them are left.
 func roleOf(s State, m Member, before []v1beta2.MemberStatus) v1beta2.MemberRole {
 	switch {
 	case m.Leader && m.Answers:

@@ -7,17 +7,17 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
-// An authority is replaced in steps, each recognised by what the Secrets hold, so that at no time a member or a client
-// meets a certificate that it does not trust:
+// A CA is replaced in steps. Each step is recognised by the content of the Secrets. At no time does a member or a client
+// receive a certificate that it does not trust:
 //
-//	1 certificates  the new authority joins the old one in every Secret
+//	1 certificates  the new CA is added to the old one in every Secret
 //	2 roll          each member restarts, and trusts both
-//	3 rotate        certificates are signed by the new authority; etcd loads them without a restart
-//	4 rotate        the old authority goes from every Secret, once each member was seen to serve a new certificate
+//	3 rotate        certificates are signed by the new CA; etcd loads them without a restart
+//	4 rotate        the old CA is removed from every Secret, once each member was seen to serve a new certificate
 //	5 roll          each member restarts, and trusts the new one only
 
-// issueCertificates has them issued, renewed and handed to the members. It asks for no healthy cluster: certificates that
-// ran out may be why it is not well.
+// issueCertificates issues and renews certificates and writes them to the members' Secrets. It does not wait for a healthy
+// cluster: expired certificates may be the cause.
 func issueCertificates(s State) Step {
 	c := s.Certificates
 	if !s.Spec.TLS.Issued() {
@@ -49,7 +49,7 @@ func issueCertificates(s State) Step {
 	return nil
 }
 
-// CreateCA makes the certificate authority of a cluster (TLS.managed). If one was lost, what it signed stays trusted.
+// CreateCA makes the certificate authority of a cluster (TLS.managed). If one was lost, the certificates that it signed are still trusted.
 type CreateCA struct{}
 
 func (CreateCA) describe(State) planning.Description {
@@ -101,8 +101,8 @@ func (step WriteCertificates) describe(State) planning.Description {
 	return announced(d, "WritingCertificates", cluster)
 }
 
-// refuseTLSChange: members with TLS and members without do not understand each other, and clients would have to change at
-// the same moment. In a cluster that is yet to form, members that run have given each other addresses of one kind.
+// refuseTLSChange refuses to turn TLS on or off. Members with TLS cannot connect to members without it, and all clients
+// would have to change at the same time. Before a cluster forms, the same holds for the members that already run.
 func refuseTLSChange(s State) Step {
 	members, wayOut := s.Current(), "save a snapshot and restore it into a new EtcdCluster"
 	if !s.Formed() {
@@ -127,7 +127,7 @@ func refuseTLSChange(s State) Step {
 	return nil
 }
 
-// tlsDiffers says what of the spec a member was not started with; empty when it was.
+// tlsDiffers says how a member's TLS differs from the spec. It is empty if it does not.
 func (s State) tlsDiffers(m Member) string {
 	for _, is := range []struct {
 		who     string
@@ -147,8 +147,8 @@ func onOff(on bool) string {
 	return "off"
 }
 
-// loadCertificates has the kubelet bring changed certificates into a Pod at once: it looks at a Pod's Secrets when the
-// Pod changes, and else every minute or so.
+// loadCertificates makes the kubelet write changed certificates into a Pod at once. The kubelet reads a Pod's Secrets when
+// the Pod changes, and otherwise about once a minute.
 func loadCertificates(s State) Step {
 	for _, m := range s.Members {
 		if m.Pod == PodRunning && s.Certificates.Loaded != "" && m.Loaded != s.Certificates.Loaded {
@@ -169,10 +169,9 @@ func (step LoadCertificates) describe(State) planning.Description {
 	}
 }
 
-// restartForNewCA restarts members that trust other authorities than their Secrets now hold, where that may be why there is no
-// quorum: a Secret whose authority was replaced with nothing in common, or an authority that ran out while nobody
-// looked. That no quorum answers for a moment is no reason, for it is the least of moments to stop a member: all of
-// them must run and must not have been ready for long. Where a quorum answers, roll does the same with care.
+// restartForNewCA restarts members that trust other CAs than their Secrets hold, if that may be why no quorum answers. A
+// user may have replaced the CA at once, or it expired while the operator was down. A short loss of quorum is no reason to
+// stop a member, so all members must run and must be unready for startGrace. While a quorum answers, rollMembers does it.
 func restartForNewCA(s State) Step {
 	if !s.Formed() || s.MembershipKnown || !s.Durable() || s.Certificates.Trust == "" {
 		return nil
@@ -191,12 +190,12 @@ func restartForNewCA(s State) Step {
 	return nil
 }
 
-// trustsOldCA says whether a member was started with other authorities than its Secrets hold now.
+// trustsOldCA says whether a member was started with other CAs than its Secrets hold now.
 func (s State) trustsOldCA(m Member) bool {
 	return s.Certificates.Trust != "" && m.Trust != s.Certificates.Trust
 }
 
-// rotateCA goes on with the replacement of an authority when all members have been restarted with what they are to trust.
+// rotateCA continues the replacement of a CA when all members have restarted and trust what their Secrets hold.
 func rotateCA(s State) Step {
 	c := s.Certificates
 	if !s.Spec.TLS.Issued() || !s.Formed() || !s.MembershipKnown || c.CA.Broken != "" {
@@ -226,7 +225,7 @@ func (RemovePreviousCA) describe(State) planning.Description {
 	}, "ForgettingAuthority", cluster)
 }
 
-// dropOld takes out the old authority when nobody shows a certificate of it any more.
+// dropOld removes the old CA when no member serves a certificate of it any more.
 func dropOld(s State) Step {
 	for _, m := range s.Members {
 		if m.Pod == PodRunning && !m.ShowsNew {
@@ -239,7 +238,7 @@ func dropOld(s State) Step {
 	return WriteCertificates{Drop: true, Cause: "no certificate of the old CA is in use"}
 }
 
-// unissuedCertificates says at the end, when all else is well, why certificates cannot be renewed.
+// unissuedCertificates reports on a healthy cluster why certificates cannot be renewed.
 func unissuedCertificates(s State) Step {
 	c := s.Certificates
 	switch {

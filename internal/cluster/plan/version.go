@@ -8,8 +8,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// VersionFor an incarnation's members. A change that is refused, or that the data is not ready for, does not slip in
-// with a Pod that is made again. A restored cluster starts with what the spec asks for.
+// VersionFor returns the version for an incarnation's members. If a change is refused or not prepared, recreated Pods keep
+// the version that the cluster runs. A restored cluster starts with the version of the spec.
 func (s State) VersionFor(incarnation int32) string {
 	wanted := s.Spec.EtcdVersion()
 	if !s.Formed() || incarnation != s.Incarnation {

@@ -140,7 +140,7 @@ func (w *World) forcing(name string) bool {
 	return recovery != nil && recovery.Step == v1beta2.RecoveryForcing && recovery.Member == name && w.company(name) == ""
 }
 
-var errStale = errors.New("the recovery has gone on since")
+var errStale = errors.New("the recovery is at another step by now")
 
 var errUnknownMember = errors.New("no such member")
 
@@ -195,7 +195,7 @@ func (w *World) add(l *life, step plan.AddLearner) error {
 		return nil
 	}
 	if !strings.Contains(step.PeerURL, step.Name) {
-		return fmt.Errorf("peer URL %s is not that of %s", step.PeerURL, step.Name)
+		return fmt.Errorf("peer URL %s does not belong to member %s", step.PeerURL, step.Name)
 	}
 	learning := slices.ContainsFunc(l.entries, func(e entry) bool { return e.learner })
 	if l.cooling > 0 || (learning && !step.Voter) {

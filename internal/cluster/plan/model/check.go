@@ -25,7 +25,7 @@ func (w *World) Check(step plan.Step) {
 		w.checkDelete(l, step.Name)
 	case plan.ForceDeletePod:
 		if l != nil && l.entry(step.Name) != nil {
-			w.violate(OneIdentityOneHistory, "the Pod of member %s is forgotten, and it may still vote", step.Name)
+			w.violate(OneIdentityOneHistory, "the Pod of member %s is deleted by force, and the member may still vote", step.Name)
 		}
 	case plan.CreateMember:
 		w.checkAlone(step)
@@ -35,7 +35,7 @@ func (w *World) Check(step plan.Step) {
 		w.checkOnce(step)
 	case plan.CreateMembers:
 		if l != nil {
-			w.violate(OneIdentityOneHistory, "a formed cluster is bootstrapped again")
+			w.violate(OneIdentityOneHistory, "a formed cluster is bootstrapped a second time")
 		}
 	case plan.AdoptSeed:
 		if seed := w.lifeOf(step.Incarnation); seed == nil || seed.leader == 0 {
@@ -123,7 +123,7 @@ func (w *World) checkStop(l *life, step plan.DeletePod) {
 		return
 	}
 	if p.scratch != nil && p.state != plan.PodEnded && p.scratch.member == e.id && e.started {
-		w.violate(DataIsKept, "the Pod of %s takes its data along", e.name)
+		w.violate(DataIsKept, "the Pod of %s is stopped, and its data is lost with it", e.name)
 	}
 	if e.learner || !w.up(l, e) {
 		return
@@ -145,7 +145,7 @@ func (w *World) checkStop(l *life, step plan.DeletePod) {
 func (w *World) checkRolledLast(l *life, e *entry) {
 	for _, other := range l.entries {
 		if o := w.pod(other.name); other.id != e.id && (o.version != w.Cluster.Spec.Version || o.template != w.template) {
-			w.violate(LeaderLast, "the leader %s is rolled before %s", e.name, other.name)
+			w.violate(LeaderLast, "the leader %s is restarted before %s", e.name, other.name)
 		}
 	}
 }
@@ -157,7 +157,7 @@ func (w *World) checkLeader(l *life, e *entry) {
 	}
 	for i := range l.entries {
 		if other := &l.entries[i]; other.id != e.id && !other.learner && w.up(l, other) {
-			w.violate(LeaderLast, "%s is stopped while it leads and %s could", e.name, other.name)
+			w.violate(LeaderLast, "leader %s is stopped, although %s could take over", e.name, other.name)
 			return
 		}
 	}
@@ -199,7 +199,7 @@ func (w *World) checkDelete(l *life, name string) {
 	}
 	w.checkQuorum(l, "volume "+name+" is deleted")
 	if v := w.voters(l); v.Healthy < v.Total || v.Total != w.Cluster.Spec.Size {
-		w.violate(DataIsKept, "volume %s is deleted while %d of %d voters are healthy and %d are wanted", name, v.Healthy, v.Total, w.Cluster.Spec.Size)
+		w.violate(DataIsKept, "volume %s is deleted while %d of %d voters are healthy, and the spec asks for %d", name, v.Healthy, v.Total, w.Cluster.Spec.Size)
 	}
 }
 
@@ -207,12 +207,12 @@ func (w *World) checkDelete(l *life, name string) {
 func (w *World) CheckDone() {
 	l := w.formed()
 	if l == nil {
-		w.violate(EveryRunSettles, "done, and no cluster has formed")
+		w.violate(EveryRunSettles, "Done is reported, but no cluster has formed")
 		return
 	}
 	v := w.voters(l)
 	if len(l.entries) != w.Cluster.Spec.Size || v != (etcd.Voters{Total: len(l.entries), Healthy: len(l.entries)}) {
-		w.violate(EveryRunSettles, "done with %d of %d voters and %d members, and %d are wanted", v.Healthy, v.Total, len(l.entries), w.Cluster.Spec.Size)
+		w.violate(EveryRunSettles, "Done is reported with %d of %d voters and %d members, but the spec asks for %d", v.Healthy, v.Total, len(l.entries), w.Cluster.Spec.Size)
 	}
 	w.checkBudget(l)
 	w.checkVolumes(w.Observe())
@@ -221,15 +221,15 @@ func (w *World) CheckDone() {
 	for _, p := range w.pods {
 		e := l.entry(p.name)
 		if e == nil || !p.exposed || p.start == plan.StartForce || p.version != w.Cluster.Spec.Version {
-			w.violate(EveryRunSettles, "done, and Pod %s is not as it should be", p.name)
+			w.violate(EveryRunSettles, "Done is reported, but Pod %s differs from the spec", p.name)
 		}
 	}
 	for _, v := range w.volumes {
 		if l.entry(v.name) == nil {
-			w.violate(EveryRunSettles, "done, and volume %s is left", v.name)
+			w.violate(EveryRunSettles, "Done is reported, but volume %s still exists", v.name)
 		}
 	}
 	if w.Services.ClientIncarnation != l.incarnation || w.Services.ClientClusterID != l.id.String() {
-		w.violate(EveryRunSettles, "done, and the client Service leads elsewhere")
+		w.violate(EveryRunSettles, "Done is reported, but the client Service selects another incarnation")
 	}
 }

@@ -61,7 +61,7 @@ func (w *World) checkConvicted(l *life, e *entry, step plan.RemoveMember) {
 	if l.accused == 0 || d == nil || d.tainted || d.corrupt || d.member != e.id || step.Cause != plan.CorruptData {
 		return
 	}
-	w.violate(DataIsKept, "%s is removed for its data, which is right", e.name)
+	w.violate(DataIsKept, "%s is removed as corrupt, but its data is correct", e.name)
 }
 
 // checkAcquitted: the alarm is not disarmed while data differs that nobody knows about.

@@ -56,6 +56,6 @@ func (w *World) checkBudget(l *life) {
 		want = w.Cluster.Spec.Size - 1
 	}
 	if b := w.Budget; b.Other == "" && (!b.Exists || b.Incarnation != l.incarnation || b.MinAvailable != want) {
-		w.violate(EveryRunSettles, "done, and the PodDisruptionBudget is %+v", b)
+		w.violate(EveryRunSettles, "Done is reported, but the PodDisruptionBudget is %+v", b)
 	}
 }

@@ -105,12 +105,12 @@ func onPod(what string, do func(*World, *pod)) fault {
 
 var (
 	deletePod     = onPod("delete Pod", func(w *World, p *pod) { w.stop(p.name) })
-	unschedulable = onPod("no host for", func(_ *World, p *pod) {
+	unschedulable = onPod("no node for", func(_ *World, p *pod) {
 		if p.state == plan.PodStarting {
 			p.unschedulable = true
 		}
 	})
-	schedulable = onPod("a host for", func(_ *World, p *pod) { p.unschedulable = false })
+	schedulable = onPod("a node for", func(_ *World, p *pod) { p.unschedulable = false })
 	evict       = onPod("evict", func(w *World, p *pod) {
 		if p.state == plan.PodRunning || p.state == plan.PodStarting {
 			p.state, p.reason, p.wrong = plan.PodEnded, v1beta2.ReasonPodFailing, "Evicted"
@@ -126,7 +126,7 @@ var (
 	})
 	hang     = onPod("hang", func(_ *World, p *pod) { p.hung = true })
 	restart  = onPod("recover", func(_ *World, p *pod) { p.hung, p.broken, p.stuck = false, false, false })
-	loseHost = onPod("lose the host of", func(w *World, p *pod) {
+	loseHost = onPod("lose the node of", func(w *World, p *pod) {
 		w.stop(p.name)
 		p.stuck = true
 	})

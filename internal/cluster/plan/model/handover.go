@@ -42,7 +42,7 @@ func (w *World) checkMove(l *life) {
 		}
 	case plan.DeletePod:
 		if next.Reason == v1beta2.ReasonUpgrading || next.Reason == v1beta2.ReasonRolling {
-			w.violate(LeaderLast, "leadership moves from %s before %s is rolled", m.Name, next.Name)
+			w.violate(LeaderLast, "leadership moves from %s before %s is restarted", m.Name, next.Name)
 		}
 	}
 }

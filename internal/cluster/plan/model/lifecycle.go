@@ -50,7 +50,7 @@ func (w *World) resizeVolume(step plan.ResizeVolume) error {
 // checkSleep: a Pod is stopped for hibernation when that is asked for, and the leader after all others.
 func (w *World) checkSleep(l *life, p *pod) {
 	if !w.Cluster.Spec.Hibernate || !w.durable() {
-		w.violate(QuorumIsKept, "%s is stopped to hibernate, and nobody asked for that", p.name)
+		w.violate(QuorumIsKept, "%s is stopped to hibernate, but spec.hibernate is false", p.name)
 	}
 	if e := l.entry(p.name); e == nil || l.leader != e.id {
 		return
@@ -66,10 +66,10 @@ func (w *World) checkSleep(l *life, p *pod) {
 // checkAsleep holds the world against what Asleep claims.
 func (w *World) checkAsleep() {
 	if len(w.pods) > 0 {
-		w.violate(EveryRunSettles, "asleep, and Pod %s is there", w.pods[0].name)
+		w.violate(EveryRunSettles, "Hibernating is reported, but Pod %s exists", w.pods[0].name)
 	}
 	if !w.Cluster.Spec.Hibernate {
-		w.violate(EveryRunSettles, "asleep, and nobody asked for that")
+		w.violate(EveryRunSettles, "Hibernating is reported, but spec.hibernate is false")
 	}
 }
 
@@ -78,10 +78,10 @@ func (w *World) checkVolumes(s plan.State) {
 	want := s.StorageRequest()
 	for _, v := range w.volumes {
 		if v.kept != w.Cluster.Spec.RetainsVolumes() {
-			w.violate(EveryRunSettles, "done, and volume %s is kept: %v", v.name, v.kept)
+			w.violate(EveryRunSettles, "Done is reported, but volume %s is marked as kept: %v", v.name, v.kept)
 		}
 		if v.size > 0 && v.size < want.Value() {
-			w.violate(EveryRunSettles, "done, and volume %s has %d bytes", v.name, v.size)
+			w.violate(EveryRunSettles, "Done is reported, but volume %s has %d bytes", v.name, v.size)
 		}
 	}
 }

@@ -15,11 +15,11 @@ func (w *World) force(p *pod, d *data) {
 		return // a second time is harmless
 	}
 	if !l.consented {
-		w.violate(NoActionWithoutQuorum, "%s goes on alone without consent, or after the cluster had gone on", p.name)
+		w.violate(NoActionWithoutQuorum, "%s restarts alone without consent, or after the recovery has ended", p.name)
 	}
 	for _, e := range l.entries {
 		if o := w.dataOf(e.name); o != nil && !e.learner && o.member == e.id && !o.corrupt && !w.going(e.name) && o.index > d.index {
-			w.violate(DataIsKept, "%s goes on with %d writes, and %s has %d", p.name, d.index, e.name, o.index)
+			w.violate(DataIsKept, "%s continues with %d writes, but %s has %d", p.name, d.index, e.name, o.index)
 		}
 	}
 	name := p.name
@@ -33,7 +33,7 @@ func (w *World) force(p *pod, d *data) {
 // checkAlone: a survivor starts with the flag when nobody else is there.
 func (w *World) checkAlone(step plan.CreateMember) {
 	if other := w.company(step.Name); step.Start == plan.StartForce && other != "" {
-		w.violate(NoActionWithoutQuorum, "%s goes on alone while %s is there", step.Name, other)
+		w.violate(NoActionWithoutQuorum, "%s restarts alone, but %s exists", step.Name, other)
 	}
 }
 
@@ -50,10 +50,10 @@ func (w *World) company(name string) string {
 // checkRecovery: quorum is lost for good, and the user consents.
 func (w *World) checkRecovery(l *life, step plan.BeginRecovery) {
 	if !w.Cluster.Spec.ForcesNewCluster() {
-		w.violate(NoActionWithoutQuorum, "%s is to go on alone without consent", step.Member)
+		w.violate(NoActionWithoutQuorum, "%s is chosen as the survivor without consent", step.Member)
 	}
 	if l == nil || l.leader != 0 {
-		w.violate(NoActionWithoutQuorum, "%s is to go on alone, and quorum is not lost", step.Member)
+		w.violate(NoActionWithoutQuorum, "%s is chosen as the survivor, but quorum is not lost", step.Member)
 		return
 	}
 	var v etcd.Voters
@@ -66,7 +66,7 @@ func (w *World) checkRecovery(l *life, step plan.BeginRecovery) {
 		}
 	}
 	if v.HasQuorum() {
-		w.violate(NoActionWithoutQuorum, "%s is to go on alone, and %d of %d voters have their data", step.Member, v.Healthy, v.Total)
+		w.violate(NoActionWithoutQuorum, "%s is chosen as the survivor, but %d of %d voters have their data", step.Member, v.Healthy, v.Total)
 	}
 	l.consented, l.forced = true, 0
 }
@@ -75,7 +75,7 @@ func (w *World) checkRecovery(l *life, step plan.BeginRecovery) {
 func (w *World) checkOnce(step plan.BeginRestore) {
 	for _, l := range w.incarnations {
 		if l.adopted && l.restore != "" && l.restore == step.Restore.UID {
-			w.violate(DataIsKept, "EtcdRestore %s is run again", l.restore)
+			w.violate(DataIsKept, "EtcdRestore %s runs a second time", l.restore)
 		}
 	}
 }

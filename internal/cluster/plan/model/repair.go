@@ -63,7 +63,7 @@ func (w *World) CheckLost(o Outcome) {
 	if wait.Reason == v1beta2.ReasonVersionNotSupported && w.runsAnotherMinor() {
 		return
 	}
-	w.violate(EveryRunSettles, "in a world put right the last word is %+v", wait)
+	w.violate(EveryRunSettles, "after all faults were removed, the last step is %+v", wait)
 }
 
 // losesSurvivor says whether the one survivor's volume is being deleted, which only a person may give up.

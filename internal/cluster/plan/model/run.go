@@ -131,13 +131,13 @@ func (w *World) checkEnd(o Outcome) {
 		return
 	case plan.Wait:
 		if l := w.formed(); l != nil && last.Reason == v1beta2.ReasonQuorumLost && w.couldHaveQuorum(l) && !w.anyHung() {
-			w.violate(EveryRunSettles, "quorum is said to be lost, and it is not: %s", last.Message)
+			w.violate(EveryRunSettles, "QuorumLost is reported, but quorum is not lost: %s", last.Message)
 		}
 		if o.Settled && (last.Stalled || last.Reason == v1beta2.ReasonWaitingForRestore) {
 			return
 		}
 	}
-	w.violate(EveryRunSettles, "after %d passes the last word is %T %+v", o.Passes, o.Last, o.Last)
+	w.violate(EveryRunSettles, "after %d passes the last step is %T %+v", o.Passes, o.Last, o.Last)
 }
 
 func (w *World) anyHung() bool {

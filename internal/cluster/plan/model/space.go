@@ -135,7 +135,7 @@ func (w *World) checkDisarm(l *life, step plan.DisarmAlarm) {
 	}
 	for i := range l.entries {
 		if d := w.dataOf(l.entries[i].name); d != nil && d.file >= quota {
-			w.violate(AlarmsHaveACause, "the alarm is disarmed, and %s has no room", l.entries[i].name)
+			w.violate(AlarmsHaveACause, "the alarm is disarmed, but %s has no room", l.entries[i].name)
 		}
 	}
 }
@@ -143,9 +143,9 @@ func (w *World) checkDisarm(l *life, step plan.DisarmAlarm) {
 // checkSpace of a cluster that is done.
 func (w *World) checkSpace(l *life) {
 	if l.noSpace != 0 {
-		w.violate(EveryRunSettles, "done, and etcd refuses writes")
+		w.violate(EveryRunSettles, "Done is reported, but etcd refuses writes")
 	}
 	if l.accused != 0 {
-		w.violate(EveryRunSettles, "done, and etcd refuses requests")
+		w.violate(EveryRunSettles, "Done is reported, but etcd refuses requests")
 	}
 }

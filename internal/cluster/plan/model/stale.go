@@ -3,7 +3,7 @@ package model
 // checkReplaced: a member that serves, with the right data, goes after another has taken its place.
 func (w *World) checkReplaced(l *life, e *entry) {
 	if v := w.voters(l); w.up(l, e) && l.accused == 0 && v.Total <= w.Cluster.Spec.Size {
-		w.violate(DataIsKept, "%s serves and is removed before another has taken its place: %d voters, and %d are wanted", e.name, v.Total, w.Cluster.Spec.Size)
+		w.violate(DataIsKept, "%s serves and is removed before its replacement votes: %d voters, and the spec asks for %d", e.name, v.Total, w.Cluster.Spec.Size)
 	}
 }
 
@@ -15,6 +15,6 @@ func (w *World) checkReadable(l *life, p *pod) {
 		return
 	}
 	if from := w.dataOf(led.name); l.lastV2 > 0 && from.snapshot < l.lastV2 {
-		w.violate(DataIsReadable, "%s joins with %s and is sent what that cannot read", p.name, p.version)
+		w.violate(DataIsReadable, "%s joins with version %s, which cannot read the log that it is sent", p.name, p.version)
 	}
 }

@@ -68,7 +68,7 @@ func (w *World) boot(p *pod) (reason, wrong string) {
 	v := w.volume(p.name)
 	switch {
 	case p.unschedulable && !p.placed:
-		return v1beta2.ReasonPodUnschedulable, "no host takes it"
+		return v1beta2.ReasonPodUnschedulable, "no node fits"
 	case w.durable() && v == nil:
 		return v1beta2.ReasonPodUnschedulable, "its volume is not there"
 	case w.durable() && v.deleting && !p.placed:
@@ -212,7 +212,7 @@ func (w *World) startSeed(p *pod) (*data, string) {
 			return nil, "the store does not answer"
 		case FateNever:
 			p.hopeless = true
-			return nil, "the object is gone"
+			return nil, "the object does not exist"
 		}
 		revision := r.Revision
 		if r.Seed == FateTooOld {

@@ -112,11 +112,11 @@ func (w *World) unreadable(p *pod, d *data) string {
 		p.stale = true // it went on before anybody saw it, and then the user went back
 		fallthrough
 	case is < l.version || is < d.storage:
-		return fmt.Sprintf("the cluster is of 3.%d, and the member's data of 3.%d", l.version, d.storage)
+		return fmt.Sprintf("the cluster is at 3.%d, and the member's data at 3.%d", l.version, d.storage)
 	case is > l.version+1:
-		return fmt.Sprintf("the cluster is of 3.%d", l.version)
+		return fmt.Sprintf("the cluster is at 3.%d", l.version)
 	case is >= readsNoV2 && l.version < readsNoV2 && l.lastV2 > d.snapshot:
-		return "its raft log holds what it cannot read"
+		return "it cannot read its raft log"
 	}
 	return ""
 }
@@ -198,9 +198,9 @@ var newest = map[string]string{"3.5": "3.5.35", "3.6": version, "3.7": "3.7.3", 
 // checkTemplates: done means that every Pod is what is asked for.
 func (w *World) checkTemplates(l *life) {
 	if l.downgrade != 0 {
-		w.violate(EveryRunSettles, "done, and the cluster is on its way down to 3.%d", l.downgrade)
+		w.violate(EveryRunSettles, "Done is reported, but etcd is bringing the cluster down to 3.%d", l.downgrade)
 	}
 	if slices.ContainsFunc(w.pods, func(p pod) bool { return p.template != w.template || p.labels != w.labels }) {
-		w.violate(EveryRunSettles, "done, and a Pod is not what is asked for")
+		w.violate(EveryRunSettles, "Done is reported, but a Pod differs from the spec")
 	}
 }
