@@ -55,12 +55,20 @@ func (l *life) call() (last bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.calls++
-	if l.dead || l.calls == l.at && l.when == diesBefore {
+	if l.calls == l.at && l.when == diesBefore {
 		l.dead = true
+	}
+	if l.dead || l.at > 0 && l.calls > l.at {
 		return false, errKilled
 	}
-	l.dead = l.calls == l.at
-	return l.dead, nil
+	return l.calls == l.at, nil
+}
+
+// end ends the life after its last call is done, so that nothing changes any more once it is over.
+func (l *life) end(last bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.dead = l.dead || last
 }
 
 func (l *life) over() bool {
@@ -75,6 +83,7 @@ func (l *life) do(call func() error) error {
 	if err != nil {
 		return err
 	}
+	defer l.end(last)
 	if err := call(); err != nil || !last {
 		return err
 	}
@@ -92,6 +101,7 @@ func (m mortalStore) Put(ctx context.Context, key string, body io.Reader) error 
 	if err != nil {
 		return err
 	}
+	defer m.life.end(last)
 	if last && m.life.when == diesDuring {
 		body = io.MultiReader(io.LimitReader(body, 100), failing{errKilled})
 	}

@@ -162,7 +162,7 @@ type view struct {
 }
 
 func newView(series Series, index Index, known Known, p Policy) *view {
-	v := &view{policy: p, known: known}
+	v := &view{policy: p, known: known, items: make([]Item, 0, len(index.Items))}
 	for _, item := range index.Items {
 		reading, read := known[item.Key]
 		switch {

@@ -103,7 +103,7 @@ func TestAVerdictIsDeletedWithItsSnapshot(t *testing.T) {
 func TestWritingAVerdictThatWasKilledNeverTurnsAFailureIntoASuccess(t *testing.T) {
 	for _, step := range []struct{ before, after Result }{{"", Passed}, {"", Failed}, {Passed, Failed}, {Failed, Passed}, {Passed, Passed}, {Failed, Failed}} {
 		for _, when := range []when{before, inBetween, after} {
-			for at := 1; at < 10; at++ {
+			for at := 1; at < 5; at++ {
 				store, e := newBucket(t), entry(ours, 1, 1)
 				store.commit(e)
 				if step.before != "" {

@@ -58,6 +58,10 @@ func TestTheSelectorDecidesWhichSnapshotIsRead(t *testing.T) {
 			given(givenBackup(backupOf("S3", s3("b/daily"), newest)), selecting(v1beta2.SnapshotSelector{Before: &at})),
 			Verify{below("daily/ns/example/"), source.Choice{Folder: true, Before: "2026-01-02T03:04:05Z"}},
 		},
+		"the newest of an EtcdBackup, or another one if that does not exist any more": {
+			given(givenBackup(backupOf("S3", s3("b/daily"), newest))),
+			Verify{below(strings.TrimPrefix(newest, "b/")), source.Choice{Fallback: "daily/ns/example/"}},
+		},
 		"a named one of an EtcdBackup": {
 			given(givenBackup(backupOf("S3", s3("b/daily"), newest)), named("20260101T030405Z-00000000000000000020.db")),
 			Verify{below("daily/ns/example/"), source.Choice{Folder: true, Name: "20260101T030405Z-00000000000000000020.db"}},
