@@ -32,7 +32,7 @@ func beside(t *testing.T, objects ...client.Object) (*Reconciler, *view) {
 	if err := c.Get(t.Context(), client.ObjectKeyFromObject(cluster), cluster); err != nil {
 		t.Fatal(err)
 	}
-	v := &view{State: plan.NewState(cluster), cluster: cluster, addresses: map[string]string{}, classes: map[string]string{}}
+	v := &view{State: plan.NewState(cluster), cluster: cluster, known: &remembered{}, addresses: map[string]string{}, classes: map[string]string{}}
 	v.Now = noon
 	return &Reconciler{Client: c, APIReader: c}, v
 }

@@ -44,7 +44,7 @@ func TestTheFlagIsUsedOnlyWhereTheAPIStillSaysSo(t *testing.T) {
 		cluster.Status.Recovery = test.recovery
 		api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(cluster, test.pod).Build()
 		r := &Reconciler{Client: api, APIReader: api}
-		v := &view{State: plan.NewState(cluster), cluster: cluster}
+		v := &view{State: plan.NewState(cluster), cluster: cluster, known: &remembered{}}
 		if err := r.confirmForce(t.Context(), v, plan.CreateMember{Name: "m", Start: plan.StartForce}); !errors.Is(err, test.want) {
 			t.Errorf("%s: %v, want %v", name, err, test.want)
 		}

@@ -24,7 +24,7 @@ func TestOfMembersThatAllStopTheLeaderIsTheLast(t *testing.T) {
 		t.Fatal(err)
 	}
 	cluster := &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "example", UID: "uid"}}
-	v := &view{State: plan.NewState(cluster), cluster: cluster}
+	v := &view{State: plan.NewState(cluster), cluster: cluster, known: &remembered{}}
 	builder := fake.NewClientBuilder().WithScheme(scheme)
 	for _, m := range []plan.Member{
 		{Name: "a", Incarnation: 1, Pod: plan.PodRunning}, {Name: "b", Incarnation: 1, Pod: plan.PodRunning, Leader: true},

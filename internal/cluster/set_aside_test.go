@@ -23,7 +23,7 @@ func TestAVolumeThatIsSetAsideIsNoMembersVolumeAnyMore(t *testing.T) {
 	cluster := &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "example", UID: "uid"}}
 	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	look := func() *view {
-		v := &view{State: plan.NewState(cluster), cluster: cluster, addresses: map[string]string{}, classes: map[string]string{}}
+		v := &view{State: plan.NewState(cluster), cluster: cluster, known: &remembered{}, addresses: map[string]string{}, classes: map[string]string{}}
 		v.Now = now
 		return v
 	}
