@@ -3,7 +3,6 @@ package snapshot
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -68,10 +67,8 @@ func (l *Listing) add(item Item, reading Reading) error {
 	case !exists && !series: // a foreign JSON file
 	case reading.unreadable():
 		l.Unreadable[ManifestKey(item.Key)] = reading.Err
-		if !errors.Is(reading.Err, ErrManifest) && !errors.Is(reading.Err, ErrNewerFormat) {
-			return reading.Err
-		}
-	case reading.Err != nil: // removed meanwhile
+		return reading.storeError()
+	case reading.Err != nil: // the manifest was deleted after the listing
 	case exists:
 		l.Snapshots = append(l.Snapshots, entry)
 	default:
