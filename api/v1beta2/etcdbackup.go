@@ -56,6 +56,7 @@ type EtcdBackupList struct {
 // +kubebuilder:validation:XValidation:rule="(has(self.etcdCluster) ? 1 : 0) + (has(self.etcdEndpoints) && self.etcdEndpoints.size() > 0 ? 1 : 0) == 1",message="exactly one source is required: write either etcdCluster.name (an EtcdCluster in this namespace) or etcdEndpoints (any other etcd)"
 // +kubebuilder:validation:XValidation:rule="self.storageType != 'S3' || has(self.s3)",message="storageType S3 requires an s3 block: write s3.path: \"<bucket>/<key>\""
 // +kubebuilder:validation:XValidation:rule="self.storageType != 'GCS' || has(self.gcs)",message="storageType GCS requires a gcs block: write gcs.path: \"<bucket>/<key>\""
+// +kubebuilder:validation:XValidation:rule="self.storageType != 'ABS' || has(self.abs)",message="storageType ABS requires an abs block: write abs.path: \"<container>/<key>\""
 // +kubebuilder:validation:XValidation:rule="!(self.storageType in ['S3', 'GCS', 'ABS', 'OSS']) || (self.storageType == 'S3' || !has(self.s3)) && (self.storageType == 'GCS' || !has(self.gcs)) && (self.storageType == 'ABS' || !has(self.abs)) && (self.storageType == 'OSS' || !has(self.oss))",message="only the block of the chosen storageType is allowed: remove the other storage blocks"
 // +kubebuilder:validation:XValidation:rule="!has(self.ttlSecondsAfterFinished) || !has(self.backupPolicy) || (!has(self.backupPolicy.schedule) || self.backupPolicy.schedule.size() == 0) && (!has(self.backupPolicy.backupIntervalInSecond) || self.backupPolicy.backupIntervalInSecond == 0)",message="ttlSecondsAfterFinished cannot be used for a series, which never finishes: remove it, or remove schedule and backupIntervalInSecond"
 type EtcdBackupSpec struct {
@@ -74,7 +75,7 @@ type EtcdBackupSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	ClientTLSSecret string `json:"clientTLSSecret,omitempty"`
-	// Kind of object store: S3 or GCS. The block of the same name, s3 or gcs, is required. ABS and OSS are accepted
+	// Kind of object store: S3, GCS or ABS. The block of the same name, s3, gcs or abs, is required. OSS is accepted
 	// for old manifests, and the status then reports StorageNotSupported.
 	// +required
 	StorageType StorageType `json:"storageType"`

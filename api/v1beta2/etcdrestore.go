@@ -55,6 +55,7 @@ type EtcdRestoreList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.select) || !has(self.etcdBackup) || !has(self.etcdBackup.snapshot)",message="etcdBackup.snapshot names one snapshot and select chooses one: remove one of the two"
 // +kubebuilder:validation:XValidation:rule="!has(self.backupStorageType) || self.backupStorageType != 'S3' || has(self.s3)",message="backupStorageType S3 requires an s3 block: write s3.path: \"<bucket>/<key>\""
 // +kubebuilder:validation:XValidation:rule="!has(self.backupStorageType) || self.backupStorageType != 'GCS' || has(self.gcs)",message="backupStorageType GCS requires a gcs block: write gcs.path: \"<bucket>/<key>\""
+// +kubebuilder:validation:XValidation:rule="!has(self.backupStorageType) || self.backupStorageType != 'ABS' || has(self.abs)",message="backupStorageType ABS requires an abs block: write abs.path: \"<container>/<key>\""
 // +kubebuilder:validation:XValidation:rule="(has(self.backupStorageType) && !(self.backupStorageType in ['S3', 'GCS', 'ABS', 'OSS'])) || ((has(self.backupStorageType) && self.backupStorageType == 'S3') || !has(self.s3)) && ((has(self.backupStorageType) && self.backupStorageType == 'GCS') || !has(self.gcs)) && ((has(self.backupStorageType) && self.backupStorageType == 'ABS') || !has(self.abs)) && ((has(self.backupStorageType) && self.backupStorageType == 'OSS') || !has(self.oss))",message="only the block of the chosen backupStorageType is allowed: remove the other storage blocks"
 // +kubebuilder:validation:XValidation:rule="(!has(self.s3) || !has(self.s3.storageClass) && !has(self.s3.objectLock) && !has(self.s3.tags)) && (!has(self.gcs) || !has(self.gcs.storageClass) && !has(self.gcs.kmsKeyName))",message="storageClass, objectLock, tags and kmsKeyName apply only to writing: move them to an EtcdBackup"
 type EtcdRestoreSpec struct {
@@ -62,7 +63,7 @@ type EtcdRestoreSpec struct {
 	// snapshot.
 	// +required
 	EtcdCluster ClusterReference `json:"etcdCluster"`
-	// Kind of object store: S3 or GCS. The block of the same name, s3 or gcs, is required. ABS and OSS are accepted
+	// Kind of object store: S3, GCS or ABS. The block of the same name, s3, gcs or abs, is required. OSS is accepted
 	// for old manifests, and the status then reports StorageNotSupported. Write either this or etcdBackup.
 	// +optional
 	BackupStorageType StorageType `json:"backupStorageType,omitempty"`
@@ -176,7 +177,7 @@ type EtcdRestoreStatus struct {
 //
 // cluster-operator passes it to the seed. restore-operator has verified the object with exactly these settings.
 type RestoreSource struct {
-	// Kind of object store: S3 or GCS.
+	// Kind of object store: S3, GCS or ABS.
 	StorageType StorageType `json:"storageType"`
 	// Bucket of the object.
 	Bucket string `json:"bucket"`

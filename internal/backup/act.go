@@ -79,10 +79,10 @@ func (r *Reconciler) expire(ctx context.Context, backup *v1beta2.EtcdBackup) err
 // begin starts an attempt, which then runs in a worker.
 func (r *Reconciler) begin(ctx context.Context, backup *v1beta2.EtcdBackup, s State, kind Kind, number int32) error {
 	log := ctrl.LoggerFrom(ctx)
-	o := orderOf(s)
+	o := jobSpecOf(s)
 	o.Kind = kind
-	t := &tracker{kind: kind, request: o.Request, generation: s.Generation, number: number, startedAt: s.Now}
-	started := r.attempts.start(keyOf(backup), t, func(ctx context.Context, t *tracker) Result {
+	t := &jobProgress{kind: kind, request: o.Request, generation: s.Generation, number: number, startedAt: s.Now}
+	started := r.attempts.start(keyOf(backup), t, func(ctx context.Context, t *jobProgress) Result {
 		return r.attempt(ctrl.LoggerInto(ctx, log), o, t)
 	})
 	if !started {

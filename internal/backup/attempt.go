@@ -21,13 +21,13 @@ import (
 )
 
 // attemptFunc runs one attempt. It runs in a worker, until it is done or its context ends.
-type attemptFunc func(context.Context, order, *tracker) Result
+type attemptFunc func(context.Context, jobSpec, *jobProgress) Result
 
-// taker runs attempts. Tests replace its functions.
-type taker struct {
+// job runs attempts. Tests replace its functions.
+type job struct {
 	secrets  client.Reader
 	spoolDir string
-	survey   func(context.Context, []string, *tls.Config) []answer
+	probe    func(context.Context, []string, *tls.Config) []answer
 	source   func(url string, tlsConfig *tls.Config) snapshot.Source
 	open     func(context.Context, connect.Access) (objstore.Store, error)
 	save     func(context.Context, snapshot.Request) (snapshot.Saved, error)
@@ -37,18 +37,18 @@ type taker struct {
 }
 
 // newTaker deletes the files that an earlier process has left in spoolDir.
-func newTaker(secrets client.Reader, spoolDir string) (*taker, error) {
+func newJob(secrets client.Reader, spoolDir string) (*job, error) {
 	if err := snapshot.CleanSpool(spoolDir); err != nil {
 		return nil, fmt.Errorf("clean spool directory %s: %w", spoolDir, err)
 	}
-	return &taker{
+	return &job{
 		secrets: secrets, spoolDir: spoolDir,
-		survey: survey, source: newSource, open: connect.Open, save: snapshot.Save, drill: snapshot.RunRestoreTest, hash: hashOf, now: time.Now,
+		probe: probe, source: newSource, open: connect.Open, save: snapshot.Save, drill: snapshot.RunRestoreTest, hash: hashOf, now: time.Now,
 	}, nil
 }
 
 // attempt runs one attempt within its time limit. Its errors and panics affect no other EtcdBackup.
-func (t *taker) attempt(ctx context.Context, o order, progress *tracker) Result {
+func (t *job) attempt(ctx context.Context, o jobSpec, progress *jobProgress) Result {
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	result, err := worker.Try(func() (Result, error) { return t.work(ctx, o, progress) })
@@ -63,8 +63,8 @@ func (t *taker) attempt(ctx context.Context, o order, progress *tracker) Result 
 	return result
 }
 
-// work does what the order asks for.
-func (t *taker) work(ctx context.Context, o order, progress *tracker) (Result, error) {
+// work does what the job spec asks for.
+func (t *job) work(ctx context.Context, o jobSpec, progress *jobProgress) (Result, error) {
 	switch o.Kind {
 	case KindDrill:
 		return t.drillNewest(ctx, o, progress)
@@ -74,7 +74,7 @@ func (t *taker) work(ctx context.Context, o order, progress *tracker) (Result, e
 	return t.take(ctx, o, progress)
 }
 
-func (t *taker) store(ctx context.Context, o order) (objstore.Store, error) {
+func (t *job) store(ctx context.Context, o jobSpec) (objstore.Store, error) {
 	secret, err := t.secret(ctx, o.Namespace, o.Target.Secret)
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (t *taker) store(ctx context.Context, o order) (objstore.Store, error) {
 }
 
 // tls returns the TLS configuration for the members, and nil if the spec names no Secret.
-func (t *taker) tls(ctx context.Context, o order) (*tls.Config, error) {
+func (t *job) tls(ctx context.Context, o jobSpec) (*tls.Config, error) {
 	data, err := t.secret(ctx, o.Namespace, o.TLSSecret)
 	if err != nil || o.TLSSecret == "" {
 		return nil, err
@@ -100,7 +100,7 @@ func (t *taker) tls(ctx context.Context, o order) (*tls.Config, error) {
 	return config, nil
 }
 
-func (t *taker) secret(ctx context.Context, namespace, name string) (map[string][]byte, error) {
+func (t *job) secret(ctx context.Context, namespace, name string) (map[string][]byte, error) {
 	data, err := kube.SecretData(ctx, t.secrets, namespace, name)
 	if err != nil && !errors.Is(err, kube.ErrSecretMissing) {
 		return nil, fail(v1beta2.ReasonRetrying, err.Error())

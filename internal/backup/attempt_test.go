@@ -25,7 +25,7 @@ import (
 
 // world is one healthy member, and a directory as the store.
 type world struct {
-	*taker
+	*job
 	t     *testing.T
 	store objstore.Store
 	// saves are the requests for a snapshot that came.
@@ -47,9 +47,9 @@ func newWorld(t *testing.T, secrets ...*corev1.Secret) *world {
 		known = known.WithObjects(s)
 	}
 	w := &world{t: t, store: store}
-	w.taker = &taker{
+	w.job = &job{
 		secrets: known.Build(), spoolDir: t.TempDir(), now: func() time.Time { return t0 },
-		survey: func(context.Context, []string, *tls.Config) []answer { return []answer{member("a", 41)} },
+		probe:  func(context.Context, []string, *tls.Config) []answer { return []answer{member("a", 41)} },
 		source: func(string, *tls.Config) snapshot.Source { return nil },
 		open: func(_ context.Context, l connect.Access) (objstore.Store, error) {
 			w.opened = l
@@ -78,7 +78,7 @@ func (w *world) saved(ctx context.Context, r snapshot.Request) (snapshot.Saved, 
 // attempt makes one for a State.
 func (w *world) attempt(s State) Result {
 	w.t.Helper()
-	return w.taker.attempt(w.t.Context(), orderOf(s), &tracker{})
+	return w.job.attempt(w.t.Context(), jobSpecOf(s), &jobProgress{})
 }
 
 func (w *world) keys() []string {
@@ -122,7 +122,7 @@ func TestAnAttemptSavesOneSnapshot(t *testing.T) {
 	})
 	t.Run("saves an empty cluster, whose file contains no revision", func(t *testing.T) {
 		w := newWorld(t)
-		w.survey = func(context.Context, []string, *tls.Config) []answer { return []answer{member("a", 1)} }
+		w.probe = func(context.Context, []string, *tls.Config) []answer { return []answer{member("a", 1)} }
 		w.attempt(one())
 		if got := w.saves[0].MinRevision; got != 0 {
 			t.Errorf("asked for revision %d at least", got)
@@ -241,7 +241,7 @@ func TestAnAttemptFailsWithTheReasonOf(t *testing.T) {
 		says    string
 	}{
 		"a panic is the failure of one attempt": {func(w *world) {
-			w.survey = func(context.Context, []string, *tls.Config) []answer { panic("index out of range") }
+			w.probe = func(context.Context, []string, *tls.Config) []answer { panic("index out of range") }
 		}, one(), "Retrying", "Please report it"},
 		"a missing Secret":              {func(*world) {}, one(func(s *State) { s.Spec.S3.AWSSecret = "aws" }), "SecretMissing", "create Secret aws in namespace ns"},
 		"a missing TLS Secret":          {func(*world) {}, one(func(s *State) { s.Spec.ClientTLSSecret = "tls" }), "SecretMissing", "create Secret tls in namespace ns"},

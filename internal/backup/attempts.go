@@ -15,11 +15,11 @@ type attempts struct {
 	pool *worker.Pool[Result]
 
 	mu    sync.Mutex
-	known map[worker.Key]*tracker
+	known map[worker.Key]*jobProgress
 }
 
-// tracker is one running attempt. The worker writes its progress, and passes read it.
-type tracker struct {
+// jobProgress is one running attempt. The worker writes its progress, and passes read it.
+type jobProgress struct {
 	kind       Kind
 	request    string
 	generation int64
@@ -33,11 +33,11 @@ type tracker struct {
 }
 
 func newAttempts(limit int) *attempts {
-	return &attempts{pool: worker.New[Result](limit), known: map[worker.Key]*tracker{}}
+	return &attempts{pool: worker.New[Result](limit), known: map[worker.Key]*jobProgress{}}
 }
 
 // start starts an attempt, unless one exists already.
-func (a *attempts) start(key worker.Key, t *tracker, run func(context.Context, *tracker) Result) bool {
+func (a *attempts) start(key worker.Key, t *jobProgress, run func(context.Context, *jobProgress) Result) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	started := a.pool.Start(key, func(ctx context.Context) (Result, error) { return run(ctx, t), nil })
@@ -59,7 +59,7 @@ func (a *attempts) find(key worker.Key) *Attempt {
 	result, done, err := a.pool.Result(key)
 	switch {
 	case done && err != nil:
-		result.EndedAt, result.Failure = t.startedAt, classify(err, order{}, false)
+		result.EndedAt, result.Failure = t.startedAt, classify(err, jobSpec{}, false)
 		fallthrough
 	case done:
 		found.Result = &result
@@ -89,20 +89,20 @@ func (a *attempts) forgetOthers(object types.NamespacedName, except types.UID) {
 	}
 }
 
-func (t *tracker) now() Progress {
+func (t *jobProgress) now() Progress {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.progress
 }
 
-func (t *tracker) stage(stage string) {
+func (t *jobProgress) stage(stage string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.progress, t.since = Progress{Stage: stage}, time.Now()
 }
 
 // passing starts a stage that processes about that many bytes. The function that it returns takes the count so far.
-func (t *tracker) passing(stage string, about int64) func(int64) {
+func (t *jobProgress) passing(stage string, about int64) func(int64) {
 	t.stage(stage)
 	return func(n int64) {
 		t.mu.Lock()

@@ -51,7 +51,7 @@ type Reconciler struct {
 
 // Setup registers the controller with the manager.
 func Setup(mgr manager.Manager, options Options) error {
-	take, err := newTaker(mgr.GetAPIReader(), options.SpoolDir)
+	take, err := newJob(mgr.GetAPIReader(), options.SpoolDir)
 	if err != nil {
 		return err
 	}

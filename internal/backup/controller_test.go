@@ -59,7 +59,7 @@ func newRig(t *testing.T, objects ...client.Object) *rig {
 	}
 	r.Reconciler = &Reconciler{
 		client: cached, live: api, events: r.events, attempts: newAttempts(1), metrics: m, now: time.Now,
-		attempt: func(ctx context.Context, _ order, _ *tracker) Result { r.begun++; return r.ends(ctx) },
+		attempt: func(ctx context.Context, _ jobSpec, _ *jobProgress) Result { r.begun++; return r.ends(ctx) },
 	}
 	return r
 }

@@ -22,7 +22,7 @@ func (e *failedError) Error() string { return e.Message }
 func fail(reason, message string) error { return &failedError{Failure{reason, message}} }
 
 // classify turns the error of an attempt into a Failure. expired is true if the attempt has used up its time.
-func classify(err error, o order, expired bool) *Failure {
+func classify(err error, o jobSpec, expired bool) *Failure {
 	var known *failedError
 	reason, advice := explain(err, o, expired)
 	if reason == "" && errors.As(err, &known) {
@@ -39,7 +39,7 @@ var doing = map[Kind]string{KindSnapshot: "The snapshot", KindDrill: "The restor
 
 // explain returns the reason of an error and what to do about it. The reason is empty if the error says it itself, or if
 // it is an error of the store.
-func explain(err error, o order, expired bool) (reason, advice string) {
+func explain(err error, o jobSpec, expired bool) (reason, advice string) {
 	var panicked *worker.PanicError
 	switch {
 	case errors.As(err, &panicked):
@@ -56,7 +56,7 @@ func explain(err error, o order, expired bool) (reason, advice string) {
 
 // explainStore does the same for the remaining errors. Every error that it does not recognise is an error of the store
 // or of the network.
-func explainStore(err error, o order) (reason, advice string) {
+func explainStore(err error, o jobSpec) (reason, advice string) {
 	switch {
 	case errors.Is(err, kube.ErrSecretMissing):
 		return v1beta2.ReasonSecretMissing, "The operator continues when the Secret exists."

@@ -184,12 +184,12 @@ func (a *afterlife) operator(l *life) *Reconciler {
 	}
 	from := member("a", 11)
 	from.Status.MemberID = memberOfDatabase
-	take, err := newTaker(mortal, a.t.TempDir())
+	take, err := newJob(mortal, a.t.TempDir())
 	if err != nil {
 		a.t.Fatal(err)
 	}
 	take.now = now
-	take.survey = func(context.Context, []string, *tls.Config) []answer { return []answer{from} }
+	take.probe = func(context.Context, []string, *tls.Config) []answer { return []answer{from} }
 	take.drill = func(ctx context.Context, r snapshot.RestoreTestRequest) (snapshot.RestoreTestResult, error) {
 		body, err := r.Store.Get(ctx, r.Key)
 		if err != nil {

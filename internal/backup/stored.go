@@ -23,7 +23,7 @@ type stored struct {
 }
 
 // newest returns at most n of the newest snapshots of the EtcdBackup, newest first. It ignores those from the future.
-func (s stored) newest(ctx context.Context, o order, now time.Time, n int) ([]snapshot.Item, error) {
+func (s stored) newest(ctx context.Context, o jobSpec, now time.Time, n int) ([]snapshot.Item, error) {
 	items := slices.DeleteFunc(slices.Clone(s.index.Items), func(i snapshot.Item) bool {
 		return i.Series != s.series || i.Future(now)
 	})
@@ -47,7 +47,7 @@ func (s stored) newest(ctx context.Context, o order, now time.Time, n int) ([]sn
 // satisfied returns the snapshot that makes another one unnecessary, or nil. For a request it is the snapshot that was
 // taken for it, otherwise the newest one if the next is not due yet. The result of its restore test does not matter: a
 // failed snapshot is replaced when the next one is due, and not before.
-func (s *stored) satisfied(ctx context.Context, o order, attempt string, now time.Time) (*snapshot.Item, error) {
+func (s *stored) satisfied(ctx context.Context, o jobSpec, attempt string, now time.Time) (*snapshot.Item, error) {
 	n := 1
 	if o.Request != "" {
 		n = lookback

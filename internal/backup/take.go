@@ -10,13 +10,13 @@ import (
 )
 
 // take asks the members first, because their cluster ID decides which objects of the store are relevant.
-func (t *taker) take(ctx context.Context, o order, progress *tracker) (Result, error) {
+func (t *job) take(ctx context.Context, o jobSpec, progress *jobProgress) (Result, error) {
 	progress.stage("reading the status of the members")
 	tlsConfig, err := t.tls(ctx, o)
 	if err != nil {
 		return Result{}, err
 	}
-	answers := t.survey(ctx, o.URLs, tlsConfig)
+	answers := t.probe(ctx, o.URLs, tlsConfig)
 	member, err := choose(answers, o.ClusterID, o.Mark)
 	if err != nil {
 		return Result{}, err
@@ -42,7 +42,7 @@ func (t *taker) take(ctx context.Context, o order, progress *tracker) (Result, e
 }
 
 // takeOne takes the snapshot of a one-shot.
-func (t *taker) takeOne(ctx context.Context, o order, request snapshot.Request) (Result, error) {
+func (t *job) takeOne(ctx context.Context, o jobSpec, request snapshot.Request) (Result, error) {
 	saved, err := t.save(ctx, request)
 	if err != nil {
 		return Result{}, err
@@ -58,7 +58,7 @@ func (t *taker) takeOne(ctx context.Context, o order, request snapshot.Request) 
 // takeNext takes the next snapshot of a series, unless the store has one that is new enough. That happens if the operator
 // was stopped before it could report a snapshot, or if the status was lost. It deletes old snapshots only after the new
 // one is verified.
-func (t *taker) takeNext(ctx context.Context, o order, series snapshot.Series, request snapshot.Request, progress *tracker) (Result, error) {
+func (t *job) takeNext(ctx context.Context, o jobSpec, series snapshot.Series, request snapshot.Request, progress *jobProgress) (Result, error) {
 	index, err := snapshot.Scan(ctx, request.Store, series.Prefix())
 	if err != nil {
 		return Result{}, err
@@ -95,7 +95,7 @@ func (t *taker) takeNext(ctx context.Context, o order, series snapshot.Series, r
 }
 
 // saveNext uses another name if another EtcdBackup with the same folder has used this one in the same second.
-func (t *taker) saveNext(ctx context.Context, request *snapshot.Request, series snapshot.Series) (snapshot.Saved, error) {
+func (t *job) saveNext(ctx context.Context, request *snapshot.Request, series snapshot.Series) (snapshot.Saved, error) {
 	const tries = 3
 	for try := 1; ; try++ {
 		saved, err := t.save(ctx, *request)

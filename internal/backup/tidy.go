@@ -27,7 +27,7 @@ const (
 
 // tidy deletes the snapshots that retention does not keep, and once an hour the leftovers of killed operators. Its errors
 // do not fail the attempt.
-func (t *taker) tidy(ctx context.Context, o order, s stored, saved string, result *Result) {
+func (t *job) tidy(ctx context.Context, o jobSpec, s stored, saved string, result *Result) {
 	keep := o.Keep
 	keep.Now, keep.Saved = t.now(), saved
 	decision, err := snapshot.Retain(ctx, s.store, s.series, s.index, s.known, keep)
@@ -45,7 +45,7 @@ func (t *taker) tidy(ctx context.Context, o order, s stored, saved string, resul
 }
 
 // blame records the first error of a deletion.
-func (r *Result) blame(o order, err error) {
+func (r *Result) blame(o jobSpec, err error) {
 	if err == nil || r.PruneProblem != "" {
 		return
 	}
@@ -54,7 +54,7 @@ func (r *Result) blame(o order, err error) {
 }
 
 // kept returns the newest snapshots that were not deleted.
-func (t *taker) kept(ctx context.Context, o order, s stored, deleted []string) []v1beta2.Snapshot {
+func (t *job) kept(ctx context.Context, o jobSpec, s stored, deleted []string) []v1beta2.Snapshot {
 	items, err := s.newest(ctx, o, t.now(), keptShown+len(deleted))
 	if err != nil {
 		return nil
@@ -121,7 +121,7 @@ func sweep(ctx context.Context, store objstore.Store, series snapshot.Series, be
 }
 
 // purge deletes all snapshots that this EtcdBackup has written, of every incarnation of its cluster.
-func (t *taker) purge(ctx context.Context, o order, progress *tracker) (Result, error) {
+func (t *job) purge(ctx context.Context, o jobSpec, progress *jobProgress) (Result, error) {
 	progress.stage("deleting the snapshots")
 	store, err := t.store(ctx, o)
 	if err != nil {
@@ -134,7 +134,7 @@ func (t *taker) purge(ctx context.Context, o order, progress *tracker) (Result, 
 	return Result{Pruned: removed}, err
 }
 
-func (t *taker) purgeFrom(ctx context.Context, o order, store objstore.Store) (int, error) {
+func (t *job) purgeFrom(ctx context.Context, o jobSpec, store objstore.Store) (int, error) {
 	series := snapshot.Series{Folder: o.Target.Key, Namespace: o.Namespace, Cluster: o.Cluster}
 	prefix := o.Target.Key
 	if o.Series {

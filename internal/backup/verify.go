@@ -21,7 +21,7 @@ import (
 )
 
 // verify runs the restore test of a snapshot that was just taken, if the spec asks for it.
-func (t *taker) verify(ctx context.Context, o order, store objstore.Store, result Result, progress *tracker) (Result, error) {
+func (t *job) verify(ctx context.Context, o jobSpec, store objstore.Store, result Result, progress *jobProgress) (Result, error) {
 	if !o.Verify {
 		return result, nil
 	}
@@ -49,7 +49,7 @@ func failedBefore(ctx context.Context, store objstore.Store, item snapshot.Item,
 }
 
 // drillNewest runs the restore test of the newest snapshot.
-func (t *taker) drillNewest(ctx context.Context, o order, progress *tracker) (Result, error) {
+func (t *job) drillNewest(ctx context.Context, o jobSpec, progress *jobProgress) (Result, error) {
 	store, err := t.store(ctx, o)
 	if err != nil {
 		return Result{}, err
@@ -59,7 +59,7 @@ func (t *taker) drillNewest(ctx context.Context, o order, progress *tracker) (Re
 }
 
 // prove runs the restore test of one snapshot. An error means that the test could not run, not that the snapshot failed.
-func (t *taker) prove(ctx context.Context, o order, store objstore.Store, newest v1beta2.Snapshot, progress *tracker) (*v1beta2.BackupDrill, error) {
+func (t *job) prove(ctx context.Context, o jobSpec, store objstore.Store, newest v1beta2.Snapshot, progress *jobProgress) (*v1beta2.BackupDrill, error) {
 	tlsConfig, err := t.tls(ctx, o)
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (t *taker) prove(ctx context.Context, o order, store objstore.Store, newest
 	found, err := t.drill(ctx, snapshot.RestoreTestRequest{
 		Store: store, Key: strings.TrimPrefix(newest.Path, o.Target.Bucket+"/"), ScratchDir: t.spoolDir,
 		Identities: connect.Identity(secret), Progress: progress.passing("reading back "+newest.Path, newest.Size),
-		Live: &live{taker: t, urls: o.URLs, tls: tlsConfig, clusterID: newest.ClusterID},
+		Live: &live{job: t, urls: o.URLs, tls: tlsConfig, clusterID: newest.ClusterID},
 	})
 	drill := &v1beta2.BackupDrill{
 		Path: newest.Path, Result: v1beta2.DrillPassed, Time: metav1.Time{Time: t.now()},
@@ -95,7 +95,7 @@ func (t *taker) prove(ctx context.Context, o order, store objstore.Store, newest
 }
 
 // record writes the result of a restore test beside the snapshot, where retention and restores find it.
-func (o order) record(ctx context.Context, store objstore.Store, d v1beta2.BackupDrill, sha256 string) error {
+func (o jobSpec) record(ctx context.Context, store objstore.Store, d v1beta2.BackupDrill, sha256 string) error {
 	verdict := snapshot.Verdict{
 		Result: snapshot.Passed, Time: d.Time.UTC().Truncate(time.Second), SHA256: sha256, Backup: o.Name, Tool: tool(), Message: d.Message,
 	}
@@ -117,7 +117,7 @@ func condemns(err error) bool {
 
 // live reads the hash of the snapshot's cluster.
 type live struct {
-	*taker
+	*job
 	urls      []string
 	tls       *tls.Config
 	clusterID string
@@ -127,7 +127,7 @@ type live struct {
 // restore, has another history, so it cannot be compared.
 func (l *live) HashKV(ctx context.Context, revision int64) (uint32, int64, error) {
 	var errs []error
-	for _, a := range l.survey(ctx, l.urls, l.tls) {
+	for _, a := range l.probe(ctx, l.urls, l.tls) {
 		switch {
 		case a.Err != nil:
 			errs = append(errs, a.Err)

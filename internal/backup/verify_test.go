@@ -86,9 +86,9 @@ func TestVerifyRestoreTestsEachSnapshot(t *testing.T) {
 	t.Run("a restore test reads the newest snapshot and takes none", func(t *testing.T) {
 		w := newWorld(t)
 		keys := drilling(w, snapshot.RestoreTestResult{Why: "the cluster is compacted"}, nil)
-		o := orderOf(series(proven(time.Minute)))
+		o := jobSpecOf(series(proven(time.Minute)))
 		o.Kind = KindDrill
-		r := w.taker.attempt(t.Context(), o, &tracker{})
+		r := w.job.attempt(t.Context(), o, &jobProgress{})
 		if len(w.saves) > 0 || len(*keys) != 1 || r.Drill.Result != "Passed" || !strings.Contains(r.Drill.Message, "not compared with the cluster: the cluster is compacted") {
 			t.Errorf("%d saves, %+v", len(w.saves), r.Drill)
 		}
@@ -105,15 +105,15 @@ func TestASnapshotIsComparedWithItsOwnClusterOnly(t *testing.T) {
 		}
 		return 7, 3, nil
 	}
-	l := &live{taker: w.taker, clusterID: "0000000000000001"}
-	w.survey = func(context.Context, []string, *tls.Config) []answer {
+	l := &live{job: w.job, clusterID: "0000000000000001"}
+	w.probe = func(context.Context, []string, *tls.Config) []answer {
 		return []answer{member("a", 9, isDown), member("bb", 9), member("ccc", 9), member("d", 9)}
 	}
-	l.taker = w.taker
+	l.job = w.job
 	if hash, compacted, err := l.HashKV(t.Context(), 9); err != nil || hash != 7 || compacted != 3 || strings.Join(asked, " ") != "bb ccc" {
 		t.Errorf("%d %d %v, asked %q", hash, compacted, err, asked)
 	}
-	w.survey = func(context.Context, []string, *tls.Config) []answer {
+	w.probe = func(context.Context, []string, *tls.Config) []answer {
 		return []answer{member("a", 9, ofCluster2), member("bb", 9, learns), member("ccc", 9, isCorrupt), member("d", 9, noQuorum)}
 	}
 	asked = nil
@@ -124,7 +124,7 @@ func TestASnapshotIsComparedWithItsOwnClusterOnly(t *testing.T) {
 
 func TestASnapshotWithoutQuorum(t *testing.T) {
 	lost := func(w *world) {
-		w.survey = func(context.Context, []string, *tls.Config) []answer { return []answer{member("a", 41, noQuorum)} }
+		w.probe = func(context.Context, []string, *tls.Config) []answer { return []answer{member("a", 41, noQuorum)} }
 	}
 	t.Run("is refused, and the message names noQuorum: Mark", func(t *testing.T) {
 		w := newWorld(t)
@@ -203,14 +203,14 @@ func (bucketless) List(context.Context, string) iter.Seq2[objstore.Object, error
 
 func TestDeletionPolicyDeleteDeletesTheSnapshots(t *testing.T) {
 	purges := func(w *world, s State) Result {
-		o := orderOf(s)
+		o := jobSpecOf(s)
 		o.Kind = KindPurge
-		return w.taker.attempt(t.Context(), o, &tracker{})
+		return w.job.attempt(t.Context(), o, &jobProgress{})
 	}
 	t.Run("deletes its own snapshots of every incarnation, and nothing else", func(t *testing.T) {
 		w := newWorld(t)
 		w.attempt(series())
-		w.survey = func(context.Context, []string, *tls.Config) []answer { return []answer{member("a", 41, ofCluster2)} }
+		w.probe = func(context.Context, []string, *tls.Config) []answer { return []answer{member("a", 41, ofCluster2)} }
 		w.now = at(t0.Add(time.Hour))
 		w.attempt(series())
 		w.now = at(t0.Add(2 * time.Hour))

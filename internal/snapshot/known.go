@@ -61,4 +61,15 @@ func readItem(ctx context.Context, store objstore.Store, item Item) Reading {
 }
 
 // unreadable reports whether the manifest exists and cannot be read.
-func (r Reading) unreadable() bool { return r.Err != nil && !errors.Is(r.Err, fs.ErrNotExist) }
+func (r Reading) unreadable() bool { return r.Err != nil && !r.missing() }
+
+// missing reports whether the manifest was deleted after the listing.
+func (r Reading) missing() bool { return errors.Is(r.Err, fs.ErrNotExist) }
+
+// storeError returns the error of the store, and nil if the store delivered a manifest that is damaged or too new.
+func (r Reading) storeError() error {
+	if errors.Is(r.Err, ErrManifest) || errors.Is(r.Err, ErrNewerFormat) {
+		return nil
+	}
+	return r.Err
+}

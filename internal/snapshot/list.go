@@ -3,7 +3,6 @@ package snapshot
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -63,15 +62,15 @@ func List(ctx context.Context, store objstore.Store, prefix string) (Listing, er
 func (l *Listing) add(item Item, reading Reading) error {
 	_, exists := l.index.objects[item.Key]
 	_, series := ParseKey(item.Key)
+	if !exists && !series {
+		return nil // a foreign JSON file
+	}
 	entry := Entry{item.Key, reading.Manifest, l.index.verdict(item.Key)}
 	switch {
-	case !exists && !series: // a foreign JSON file
 	case reading.unreadable():
 		l.Unreadable[ManifestKey(item.Key)] = reading.Err
-		if !errors.Is(reading.Err, ErrManifest) && !errors.Is(reading.Err, ErrNewerFormat) {
-			return reading.Err
-		}
-	case reading.Err != nil: // removed meanwhile
+		return reading.storeError()
+	case reading.missing():
 	case exists:
 		l.Snapshots = append(l.Snapshots, entry)
 	default:

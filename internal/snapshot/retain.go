@@ -114,7 +114,7 @@ func Orphans(series Series, objects []objstore.Object, before time.Time) []strin
 	var keys []string
 	for _, object := range objects {
 		name := object.Key
-		if of, _, verdict := ofVerdict(name); verdict {
+		if of, verdict := testedKey(name); verdict {
 			name = of
 		}
 		key, ours := ParseKey(name)

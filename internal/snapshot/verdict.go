@@ -50,19 +50,20 @@ const verdictMark = ".verdict-"
 // VerdictKey returns the name of a verdict of the snapshot under key.
 func VerdictKey(key string, result Result) string { return key + verdictMark + string(result) }
 
-// ofVerdict is the inverse of VerdictKey. It returns false for a result that this version does not know.
-func ofVerdict(name string) (key string, result Result, ok bool) {
+// testedKey returns the key of the snapshot that a verdict is about. It returns false for any other name, and for a result
+// that this version does not know.
+func testedKey(name string) (key string, ok bool) {
 	for _, result := range results {
 		if key, ok := strings.CutSuffix(name, verdictMark+string(result)); ok {
-			return key, result, true
+			return key, true
 		}
 	}
-	return "", "", false
+	return "", false
 }
 
 // IsVerdict reports whether name is the name of a verdict.
 func IsVerdict(name string) bool {
-	_, _, ok := ofVerdict(name)
+	_, ok := testedKey(name)
 	return ok
 }
 

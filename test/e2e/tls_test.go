@@ -108,7 +108,7 @@ func (n *namespaced) tlsChangeRefused(cluster string, changes ...string) {
 	pods := n.podUIDs(cluster)
 	for _, tls := range changes {
 		_, err := suite.Kubectl(n.Context(), "-n", n.name, "patch", "etcdcluster/"+cluster, "--type=merge", "-p", `{"spec":{"TLS":`+tls+`}}`)
-		if err == nil || !strings.Contains(err.Error(), "save a snapshot and restore it into a new EtcdCluster") {
+		if err == nil || !strings.Contains(err.Error(), "Save a snapshot and restore it into a new EtcdCluster") {
 			n.Errorf("the API did not refuse to change TLS to %s: %v", tls, err)
 		}
 	}

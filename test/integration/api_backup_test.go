@@ -25,6 +25,7 @@ func TestInvalidEtcdBackupIsRefused(t *testing.T) {
 		"a storage type without end": {spec: "{" + from + ", storageType: " + strings.Repeat("S", 65) + "}", want: "spec.storageType: may not be more than 64 bytes"},
 		"S3 without its block":       {spec: "{" + from + ", storageType: S3}", want: `spec: storageType S3 requires an s3 block: write s3.path: "<bucket>/<key>"`},
 		"GCS without its block":      {spec: "{" + from + ", storageType: GCS}", want: `spec: storageType GCS requires a gcs block: write gcs.path: "<bucket>/<key>"`},
+		"ABS without its block":      {spec: "{" + from + ", storageType: ABS}", want: `spec: storageType ABS requires an abs block: write abs.path: "<container>/<key>"`},
 		"S3 with a gcs block, too":   {spec: "{" + from + ", storageType: S3, s3: {path: b/k}, gcs: {path: b/k}}", want: wantOneBlock},
 		"GCS with an s3 block, too":  {spec: "{" + from + ", storageType: GCS, s3: {path: b/k}, gcs: {path: b/k}}", want: wantOneBlock},
 		"S3 with an abs block, too":  {spec: "{" + from + ", storageType: S3, s3: {path: b/k}, abs: {path: b/k, absSecret: s}}", want: wantOneBlock},

@@ -30,6 +30,7 @@ func TestInvalidEtcdRestoreIsRefused(t *testing.T) {
 		"an empty storage type":                 {spec: "{" + to + `, backupStorageType: "", s3: {path: b/k}}`, want: "spec.backupStorageType: " + wantType},
 		"S3 without its block":                  {spec: "{" + to + ", backupStorageType: S3}", want: `spec: backupStorageType S3 requires an s3 block: write s3.path: "<bucket>/<key>"`},
 		"GCS without its block":                 {spec: "{" + to + ", backupStorageType: GCS}", want: `spec: backupStorageType GCS requires a gcs block: write gcs.path: "<bucket>/<key>"`},
+		"ABS without its block":                 {spec: "{" + to + ", backupStorageType: ABS}", want: `spec: backupStorageType ABS requires an abs block: write abs.path: "<container>/<key>"`},
 		"S3 with a gcs block, too":              {spec: "{" + to + ", backupStorageType: S3, s3: {path: b/k}, gcs: {path: b/k}}", want: wantOneSource},
 		"GCS with an s3 block, too":             {spec: "{" + to + ", backupStorageType: GCS, s3: {path: b/k}, gcs: {path: b/k}}", want: wantOneSource},
 		"S3 with an abs block, too":             {spec: "{" + to + ", backupStorageType: S3, s3: {path: b/k}, abs: {path: b/k, absSecret: s}}", want: wantOneSource},

@@ -1,6 +1,6 @@
 //go:build race
 
-package cluster_test
+package plan_test
 
 // raceEnabled makes the simulations small: with the race detector they take ten times as long.
 const raceEnabled = true

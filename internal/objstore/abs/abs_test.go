@@ -77,7 +77,7 @@ func TestAnswersOfAzureAreClassified(t *testing.T) {
 	} {
 		err := s.wrap("get", "key", &azcore.ResponseError{ErrorCode: code, StatusCode: test.status})
 		for _, kind := range []error{objstore.ErrNoBucket, fs.ErrNotExist, fs.ErrExist, fs.ErrPermission} {
-			if errors.Is(err, kind) != (kind == test.want) {
+			if want := test.want != nil && errors.Is(test.want, kind); errors.Is(err, kind) != want {
 				t.Errorf("%q: %v is %v: %v, want only %v", code, err, kind, errors.Is(err, kind), test.want)
 			}
 		}

@@ -14,8 +14,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/storage"
 )
 
-// order is everything that an attempt needs: plain data, taken from a State when it starts.
-type order struct {
+// jobSpec is everything that an attempt needs: plain data, taken from a State when it starts.
+type jobSpec struct {
 	Namespace, Name string
 	UID             types.UID
 	// Since is when the EtcdBackup was created.
@@ -52,8 +52,8 @@ type order struct {
 	Newest v1beta2.Snapshot
 }
 
-func orderOf(s State) order {
-	o := order{
+func jobSpecOf(s State) jobSpec {
+	o := jobSpec{
 		Namespace: s.Namespace, Name: s.Name, UID: s.UID, Since: s.CreatedAt,
 		Target: s.Target, Timeout: s.Timeout(), Series: s.Series(), Keep: policy(s.Name, s.Spec),
 		Mark: s.Spec.NoQuorum == v1beta2.NoQuorumMark, Verify: s.Spec.Verify == v1beta2.VerifyRestore,
@@ -84,7 +84,7 @@ func sourceName(backup string, spec v1beta2.EtcdBackupSpec) string {
 	return backup
 }
 
-func (o order) seriesOf(id etcd.ID) snapshot.Series {
+func (o jobSpec) seriesOf(id etcd.ID) snapshot.Series {
 	return snapshot.Series{Folder: o.Target.Key, Namespace: o.Namespace, Cluster: o.Cluster, ClusterID: uint64(id)}
 }
 
@@ -92,7 +92,7 @@ func (o order) seriesOf(id etcd.ID) snapshot.Series {
 const emptyRevision = 1
 
 // fill adds what is known about a snapshot that is taken now from a member.
-func (o order) fill(r *snapshot.Request, from answer, answers []answer, now time.Time) {
+func (o jobSpec) fill(r *snapshot.Request, from answer, answers []answer, now time.Time) {
 	id := from.Status.ClusterID
 	r.Key, r.Encoder = o.Target.Key, o.Encoder
 	if o.Series {
@@ -116,7 +116,7 @@ func (o order) fill(r *snapshot.Request, from answer, answers []answer, now time
 
 // attemptOf is the mark in the manifest that identifies an earlier attempt. A snapshot that a user asked for by an
 // annotation has its own mark, so that it is taken once, even if the status is lost.
-func (o order) attemptOf(id etcd.ID) string {
+func (o jobSpec) attemptOf(id etcd.ID) string {
 	mark := o.mark() + "/" + id.String()
 	if o.Request == "" {
 		return mark
@@ -126,15 +126,15 @@ func (o order) attemptOf(id etcd.ID) string {
 }
 
 // mark is the prefix of the Attempt of all snapshots of this EtcdBackup, and of no others.
-func (o order) mark() string { return string(o.UID) }
+func (o jobSpec) mark() string { return string(o.UID) }
 
 // result is the Result of an attempt that has saved or found a snapshot.
-func (o order) result(key string, saved snapshot.Saved) Result {
+func (o jobSpec) result(key string, saved snapshot.Saved) Result {
 	told := o.tell(key, saved.Manifest)
 	return Result{Found: saved.Found, Snapshot: &told}
 }
 
-func (o order) tell(key string, m snapshot.Manifest) v1beta2.Snapshot {
+func (o jobSpec) tell(key string, m snapshot.Manifest) v1beta2.Snapshot {
 	return v1beta2.Snapshot{
 		Path: o.Target.Bucket + "/" + key, Revision: m.Revision, Keys: m.Keys, Size: m.Size, PlainSize: m.PlainSize, SHA256: m.SHA256,
 		EtcdVersion: m.EtcdVersion, StorageVersion: m.StorageVersion, ClusterID: m.Cluster.ID, CreatedAt: stamp(m.CreatedAt), NoQuorum: m.NoQuorum,

@@ -15,8 +15,8 @@ const askTimeout = 3 * time.Second
 // hashTimeout limits how long a member may hash its database.
 const hashTimeout = 2 * time.Minute
 
-// survey asks all members at the same time. A member that does not answer is part of the result.
-func survey(ctx context.Context, urls []string, tlsConfig *tls.Config) []answer {
+// probe asks all members at the same time. A member that does not answer is part of the result.
+func probe(ctx context.Context, urls []string, tlsConfig *tls.Config) []answer {
 	answers := make([]answer, len(urls))
 	var asked sync.WaitGroup
 	for i, url := range urls {
