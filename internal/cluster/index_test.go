@@ -87,7 +87,7 @@ func TestPodsAndVolumesOfOthersAreNoMembers(t *testing.T) {
 
 func TestDataIsNotCalledGoneAndNoNameIsReusedWhileTheVolumeExists(t *testing.T) {
 	name := nameOf(0)
-	gone := plan.RemoveMember{ID: 1, Name: name, Cause: "its data is gone"}
+	gone := plan.RemoveMember{ID: 1, Name: name, Cause: plan.LostData}
 	added := plan.AddLearner{Name: name}
 	for sentence, test := range map[string]struct {
 		object client.Object

@@ -35,7 +35,7 @@ func TestAVolumeThatIsSetAsideIsNoMembersVolumeAnyMore(t *testing.T) {
 	}
 	foreign := volume("foreign")
 	foreign.OwnerReferences, foreign.Labels = nil, map[string]string{v1beta2.LabelReplacedOf: "example"}
-	api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(volume("old"), volume("new"), foreign).Build()
+	api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(cluster.DeepCopy(), volume("old"), volume("new"), foreign).Build()
 	r := &Reconciler{Client: api, APIReader: api}
 	if err := r.act(t.Context(), look(), plan.SetAsideVolume{Name: "old"}); err != nil {
 		t.Fatal(err)

@@ -30,7 +30,7 @@ func (s State) Named(member string, incarnation int32) bool {
 }
 
 // DataGone reports whether the member is removed because nothing of its data is left.
-func (step RemoveMember) DataGone() bool { return step.Cause == lostData }
+func (step RemoveMember) DataGone() bool { return step.Cause == LostData }
 
 // RestoreLabels sets labels, annotations and the owner that a member's Pod or volume lost, or that it does not have yet
 // because an earlier release created it.

@@ -28,23 +28,23 @@ func TestPlanHeal(t *testing.T) {
 			CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartRejoin},
 		},
 		"does not start a member whose volume is being deleted": {
-			state(formed, members(3), with(1, withoutPod, volume(VolumeDeleting))), RemoveMember{ID: 2, Name: nameOf(1), Cause: lostData},
+			state(formed, members(3), with(1, withoutPod, volume(VolumeDeleting))), RemoveMember{ID: 2, Name: nameOf(1), Cause: LostData},
 		},
 		"removes a member whose volume is gone": {
-			state(formed, members(3), with(1, gone)), RemoveMember{ID: 2, Name: nameOf(1), Cause: lostData},
+			state(formed, members(3), with(1, gone)), RemoveMember{ID: 2, Name: nameOf(1), Cause: LostData},
 		},
 		"removes a member with emptyDir whose Pod is gone": {
-			state(formed, members(3), ephemeral, with(1, gone)), RemoveMember{ID: 2, Name: nameOf(1), Cause: lostData},
+			state(formed, members(3), ephemeral, with(1, gone)), RemoveMember{ID: 2, Name: nameOf(1), Cause: LostData},
 		},
 		"removes an initial member that lost its volume before it said that it started": {
-			state(formed, members(3), with(1, gone, func(m *Member) { m.Started = false })), RemoveMember{ID: 2, Name: nameOf(1), Cause: lostData},
+			state(formed, members(3), with(1, gone, func(m *Member) { m.Started = false })), RemoveMember{ID: 2, Name: nameOf(1), Cause: LostData},
 		},
 		"lets an initial member join that never started and has its volume": {
 			state(formed, members(3), with(1, withoutPod, func(m *Member) { m.Started = false })),
 			CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartJoin},
 		},
 		"removes a learner whose data is gone": {
-			state(formed, members(3), with(3, learner, gone), size(4)), RemoveMember{ID: 4, Name: nameOf(3), Cause: lostData},
+			state(formed, members(3), with(3, learner, gone), size(4)), RemoveMember{ID: 4, Name: nameOf(3), Cause: LostData},
 		},
 		"starts a learner that was just added": {
 			state(formed, members(2), with(2, justAdded)), CreateMember{Name: nameOf(2), Incarnation: 1, Start: StartJoin},

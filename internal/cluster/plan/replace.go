@@ -13,7 +13,8 @@ import (
 
 // Causes of a replacement.
 const (
-	lostData = "its data is lost"
+	// LostData: nothing is left of its data.
+	LostData = "its data is lost"
 	// CorruptData: its data differs from that of a quorum, or etcd cannot read it.
 	CorruptData = "its data is corrupt"
 	makesWay    = "it cannot start, and another member must be replaced"
@@ -113,5 +114,5 @@ func (m Member) wrong() string {
 	if m.Corrupt {
 		return CorruptData
 	}
-	return lostData
+	return LostData
 }

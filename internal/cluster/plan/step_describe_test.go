@@ -23,7 +23,7 @@ func TestEvents(t *testing.T) {
 	warning := func(reason, action, note string, about planning.Object) []planning.Event {
 		return []planning.Event{{Type: corev1.EventTypeWarning, Reason: reason, Action: action, Note: note, About: about}}
 	}
-	remove := RemoveMember{Name: "m", Cause: lostData}
+	remove := RemoveMember{Name: "m", Cause: LostData}
 	tests := map[string]struct {
 		step    Step
 		err     error
@@ -74,7 +74,7 @@ var everyStep = []Step{
 	EnableDowngrade{}, EndDefragmentation{}, EndDefragmentation{Late: true}, FailRestore{Message: seedFailed}, ForceDeletePod{Name: "m"},
 	Hibernating{Message: "hibernates"}, Idle{Reason: v1beta2.ReasonPaused, Message: "paused"}, KeepVolume{Name: "m"}, SetAsideVolume{Name: "m"}, KeepVolume{Name: "m", Keep: true},
 	LoadCertificates{Name: "m"}, MoveLeader{From: "m"}, PromoteLearner{Name: "m"}, RecordForced{}, RecordFormed{}, RecordVersionChange{},
-	RelabelPod{Name: "m"}, RemoveMember{Name: "m"}, RemoveMember{Name: "m", Cause: lostData}, RemovePreviousCA{}, ReplaceCA{}, RequestCertificates{},
+	RelabelPod{Name: "m"}, RemoveMember{Name: "m"}, RemoveMember{Name: "m", Cause: LostData}, RemovePreviousCA{}, ReplaceCA{}, RequestCertificates{},
 	RestoreLabels{Name: "m"}, RestoreLabels{Name: "m", Volume: true},
 	ResizeVolume{Name: "m"}, StopMembers{}, StopMembers{Except: 1}, VolumeMayFill{Name: "m", Message: "may fill"}, Wait{Reason: v1beta2.ReasonSettling, Message: "waiting"}, WithdrawBudget{},
 	WriteCertificates{}, WriteCertificates{Switch: true},
