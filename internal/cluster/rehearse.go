@@ -65,11 +65,11 @@ func (r *Reconciler) rehearse(ctx context.Context, v *view, member string, start
 	v.known.refused = lastRefusal{}
 	switch {
 	case said != "":
-		said = "The API server refuses the Pod that the spec asks for: " + said + ". No Pod was deleted, and the members go on as they are. " +
-			"Correct spec.pod, or create what it names; the operator tries again every 30 s."
+		said = "The API server refuses the Pod that the spec asks for: " + said + ". No Pod was deleted, and the members are unchanged. " +
+			"Correct spec.pod, or create what it names. The operator tries again every 30 s."
 	case v.againStale(pod, create):
-		said = "Admission changes the Pods that the operator creates, so that they would not be what the spec asks for: it rewrites the annotations etcd.database.coreos.com/* or the image. " +
-			"A restart would be in vain, so no Pod was deleted. Exempt the Pods of this cluster from the webhook; the operator tries again every 30 s."
+		said = "Admission changes the Pods that the operator creates, and they are no longer what the spec asks for. It rewrites the annotations etcd.database.coreos.com/* or the image. " +
+			"A restart would be in vain, so no Pod was deleted. Exempt the Pods of this cluster from the webhook. The operator tries again every 30 s."
 	default:
 		return nil
 	}

@@ -17,7 +17,7 @@ func TestLostLabelsArePutBackFirst(t *testing.T) {
 		},
 		"but not of a Pod that is being deleted": {
 			state(formed, members(3), with(1, unlabelled, pod(PodDeleting))),
-			Wait{Reason: v1beta2.ReasonMemberDown, Message: "member " + nameOf(1) + " is stopping"},
+			Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + nameOf(1) + " is stopping."},
 		},
 	}.run(t)
 }

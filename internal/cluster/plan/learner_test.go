@@ -64,7 +64,7 @@ func TestALearnerDoesNotHoldUpTheClusterWithoutEnd(t *testing.T) {
 			state(formed, members(2), failures(3, time.Minute)),
 			Wait{
 				Reason: v1beta2.ReasonLearnerTooSlow, Stalled: true, Requeue: requeueSettled,
-				Message: "3 new members in a row did not catch up with the leader within 10m, and were removed. 2 of 3 members vote. Check the disks and the network of the nodes, and write less meanwhile. The operator adds the next member at 2026-03-04T12:29:00Z.",
+				Message: "3 new members in a row did not catch up with the leader within 10m, and were removed. 2 of 3 members vote. Check the disks and the network of the nodes, and write less until then. The operator adds the next member at 2026-03-04T12:29:00Z.",
 			},
 		},
 		"the next one is added after a pause":      {state(formed, members(2), failures(3, 30*time.Minute)), AddLearner{Name: nameOf(2), PeerURL: peerURLOf(2)}},
@@ -73,7 +73,7 @@ func TestALearnerDoesNotHoldUpTheClusterWithoutEnd(t *testing.T) {
 		"the pause after a hundred of them is 8 h": {state(formed, members(2), failures(100, 8*time.Hour)), AddLearner{Name: nameOf(2), PeerURL: peerURLOf(2)}},
 		"it is not given up because it cannot start": {
 			state(formed, members(3), with(3, justAdded, blockedBy(v1beta2.ReasonPodUnschedulable), joining(4), func(m *Member) { m.SilentSince = noon.Add(-time.Hour) }), size(4)),
-			Wait{Reason: v1beta2.ReasonPodUnschedulable, Message: "member " + nameOf(3) + ": why", Stalled: true},
+			Wait{Reason: v1beta2.ReasonPodUnschedulable, Message: "Member " + nameOf(3) + " does not run: why. Quorum holds (3 of 3).", Stalled: true},
 		},
 	}.run(t)
 }

@@ -113,7 +113,7 @@ func TestPlanHeal(t *testing.T) {
 		},
 		"waits for members that still read their databases, and does not call quorum lost": {
 			state(formed, members(3), noQuorum, with(0, silent, unreadyFor(10*time.Minute), loading), with(1, silent, unreadyFor(10*time.Minute)), with(2, silent, unreadyFor(10*time.Minute))),
-			Wait{Reason: v1beta2.ReasonMemberDown, Message: "Quorum does not answer. Members that hold data are running or starting: " + nameOf(0) + "; " + nameOf(1) + "; " + nameOf(2)},
+			Wait{Reason: v1beta2.ReasonMemberDown, Message: "No quorum answers. Members that hold data are running or starting: " + nameOf(0) + ", " + nameOf(1) + ", " + nameOf(2) + "."},
 		},
 		"replaces a member that keeps ending for long": {
 			state(formed, members(3), with(1, blockedBy(v1beta2.ReasonPodFailing), unreadyFor(time.Hour))), RemoveMember{ID: 2, Name: nameOf(1), Cause: isDead},

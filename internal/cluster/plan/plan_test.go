@@ -134,7 +134,6 @@ func TestPlanOrder(t *testing.T) {
 		{"growVolumes", "reportForeignObjects", "the object of somebody else keeps nothing from being done"},
 		{"reportForeignObjects", "outOfSpace", "clients that reach another service have lost more"},
 		{"contradictedService", "applyServices", "clients are not led back to an earlier incarnation"},
-		{"contradictedService", "setRetention", "nothing is changed while nobody knows which data is the newest"},
 		{"applyServices", "restoreLabels", "labels lead to a Pod only if the Services are right"},
 		{"restoreLabels", "forceNewCluster", "members that have no DNS names may have a quorum"},
 		{"applyServices", "bootstrap", "members find each other by the headless Service"},

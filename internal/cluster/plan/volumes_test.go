@@ -119,7 +119,7 @@ func TestPlanVolumes(t *testing.T) {
 		},
 		"does not restart it again and again": {
 			state(formed, members(3), volumesOf("16Gi"), with(0, holds(16, 8), blockedBy(v1beta2.ReasonPodFailing), unreadyFor(2*time.Minute), fileSystemPending(5*time.Minute, 2*time.Minute))),
-			Wait{Reason: v1beta2.ReasonPodFailing, Message: "member " + nameOf(0) + ": why", Stalled: true},
+			Wait{Reason: v1beta2.ReasonPodFailing, Message: "Member " + nameOf(0) + " does not run: why. Quorum holds (2 of 3).", Stalled: true},
 		},
 		"warns that a volume can become full before the quota is reached": {
 			state(formed, members(1), size(1), volumesOf("3Gi"), with(0, holds(3, 3))),

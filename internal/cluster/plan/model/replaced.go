@@ -24,7 +24,7 @@ func (w *World) checkReplacedLives(incarnation int32) {
 			}
 		}
 		if seed := w.lifeOf(incarnation); seed != nil && w.Cluster.Status.Restore.RevisionBump > 0 && !w.statusLost && seed.revision <= l.revision+int64(l.index) {
-			w.violate(OneIdentityOneHistory, "the revision goes back from %d to %d", l.revision+int64(l.index), seed.revision)
+			w.violate(OneIdentityOneHistory, "the revision falls from %d to %d", l.revision+int64(l.index), seed.revision)
 		}
 		if v.Total > 0 && v.HasQuorum() {
 			w.violate(AcknowledgedWritesSurvive, "the seed becomes the cluster while %d of %d voters of the one before it may run", v.Healthy, v.Total)
