@@ -55,40 +55,22 @@ func (m *metrics) saw(s plan.State, before v1beta2.EtcdClusterStatus) {
 	if m == nil || s.Deleting {
 		return
 	}
-	unreachable, briefly := s.QuorumUnknown()
-	ready, quorum, size, volume, leader := 0, 0.0, int64(0), int64(0), ""
+	m.sawQuorum(s)
+	m.wanted.WithLabelValues(s.Namespace, s.Name).Set(float64(s.Spec.Size))
+	m.ready.WithLabelValues(s.Namespace, s.Name).Set(float64(readyMembers(s)))
+	m.replaced.WithLabelValues(s.Namespace, s.Name).Set(float64(len(s.SetAside)))
+	database, volume, leader := int64(0), int64(0), ""
 	for _, member := range s.Current() {
-		if (member.Serving || unreachable) && member.PodReady {
-			ready++
-		}
 		if member.Leader {
 			leader = member.Name
 		}
-		size = max(size, member.DBSize)
+		database = max(database, member.DBSize)
 		if member.VolumeCapacity > 0 && (volume == 0 || member.VolumeCapacity < volume) {
 			volume = member.VolumeCapacity
 		}
 	}
-	if s.MembershipKnown || s.Guarded() {
-		quorum = 1
-	}
-	m.wanted.WithLabelValues(s.Namespace, s.Name).Set(float64(s.Spec.Size))
-	m.ready.WithLabelValues(s.Namespace, s.Name).Set(float64(ready))
-	switch {
-	case briefly: // it is as it was
-	case unreachable:
-		m.quorum.DeleteLabelValues(s.Namespace, s.Name)
-	default:
-		m.quorum.WithLabelValues(s.Namespace, s.Name).Set(quorum)
-	}
-	lost := 0.0
-	if s.QuorumLost() {
-		lost = 1
-	}
-	m.lost.WithLabelValues(s.Namespace, s.Name).Set(lost)
-	m.replaced.WithLabelValues(s.Namespace, s.Name).Set(float64(len(s.SetAside)))
-	if size > 0 {
-		m.database.WithLabelValues(s.Namespace, s.Name).Set(float64(size))
+	if database > 0 {
+		m.database.WithLabelValues(s.Namespace, s.Name).Set(float64(database))
 	}
 	if volume > 0 {
 		m.volume.WithLabelValues(s.Namespace, s.Name).Set(float64(volume))
@@ -99,6 +81,37 @@ func (m *metrics) saw(s plan.State, before v1beta2.EtcdClusterStatus) {
 			changes.Inc()
 		}
 	}
+}
+
+// sawQuorum keeps the last answer while members are silent for a short time, and gives none while they are silent for longer.
+func (m *metrics) sawQuorum(s plan.State) {
+	switch unreachable, briefly := s.QuorumUnknown(); {
+	case briefly:
+	case unreachable:
+		m.quorum.DeleteLabelValues(s.Namespace, s.Name)
+	default:
+		m.quorum.WithLabelValues(s.Namespace, s.Name).Set(number(s.MembershipKnown || s.Guarded()))
+	}
+	m.lost.WithLabelValues(s.Namespace, s.Name).Set(number(s.QuorumLost()))
+}
+
+// readyMembers counts the members that serve. While the operator cannot reach them, their readiness probes tell.
+func readyMembers(s plan.State) int {
+	unreachable, _ := s.QuorumUnknown()
+	ready := 0
+	for _, member := range s.Current() {
+		if (member.Serving || unreachable) && member.PodReady {
+			ready++
+		}
+	}
+	return ready
+}
+
+func number(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 // polled counts that a member of a cluster was asked.

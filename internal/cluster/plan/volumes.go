@@ -70,7 +70,7 @@ func requestGrowth(s State) Step {
 		small := m.VolumeSize < want.Value() && !m.VolumeFixed
 		tooMuch := m.VolumeProblem != "" && m.VolumeSize > want.Value() && m.VolumeCapacity < want.Value()
 		serves := m.Serving || m.PodReady
-		if m.VolumeRefused == "" && (tooMuch || (small && !(serves && growing))) {
+		if m.VolumeRefused == "" && (tooMuch || (small && (!serves || !growing))) {
 			return ResizeVolume{Name: m.Name, Size: want.String()}
 		}
 	}
