@@ -196,7 +196,7 @@ func (r *Reconciler) report(ctx context.Context, v *view, step plan.Step, actErr
 	after := v.cluster.DeepCopy()
 	after.Status = plan.NewStatus(v.State, step, actErr, v.cluster.Status, v.cluster.Generation)
 	if v.skipped != nil {
-		plan.NoteRefused(&after.Status, v.skipped, v.cluster.Generation, v.Now)
+		plan.NoteRefused(&after.Status, v.cluster.Status, v.skipped, v.cluster.Generation, v.Now)
 	}
 	changed, err := kube.PatchStatus(ctx, r.Client, v.cluster, after)
 	if apierrors.IsConflict(err) && actErr == nil {

@@ -54,10 +54,16 @@ func TestAnObjectThatIsRefusedDoesNotStopIndependentRepairs(t *testing.T) {
 		t.Errorf("the Pod has labels %v, %v", pod.Labels, err)
 	}
 	status := plan.NewStatus(s, step, nil, v1beta2.EtcdClusterStatus{}, 1)
-	plan.NoteRefused(&status, v.skipped, 1, s.Now)
+	before := v1beta2.EtcdClusterStatus{Conditions: []metav1.Condition{{
+		Type: v1beta2.ConditionReady, Status: metav1.ConditionFalse, LastTransitionTime: metav1.NewTime(s.Now.Add(-time.Hour)),
+	}}}
+	plan.NoteRefused(&status, before, v.skipped, 1, s.Now)
 	ready := meta.FindStatusCondition(status.Conditions, v1beta2.ConditionReady)
 	if ready.Reason != v1beta2.ReasonReconcileError || !strings.Contains(ready.Message, "exceeded quota") || !strings.Contains(ready.Message, nameOf(1)) {
 		t.Errorf("Ready is %+v, want the refusal and what was done", ready)
+	}
+	if age := s.Now.Sub(ready.LastTransitionTime.Time); age != time.Hour {
+		t.Errorf("the refusal lasts for %s, want 1h: each pass would write the status", age)
 	}
 }
 

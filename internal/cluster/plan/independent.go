@@ -31,11 +31,17 @@ func Acts(step Step) bool {
 	return true
 }
 
-// NoteRefused adds to the status of a pass that the object of an earlier step was refused.
-func NoteRefused(status *v1beta2.EtcdClusterStatus, refusal error, generation int64, now time.Time) {
+// NoteRefused adds to the status of a pass that the object of an earlier step was refused. before is the status that the
+// pass began with: while the refusal lasts, the condition Ready has the time at which it became False.
+func NoteRefused(status *v1beta2.EtcdClusterStatus, before v1beta2.EtcdClusterStatus, refusal error, generation int64, now time.Time) {
 	message := refusal.Error()
 	if said := status.Reason; said != "" {
 		message += ". Meanwhile: " + said
+	}
+	if was := meta.FindStatusCondition(before.Conditions, v1beta2.ConditionReady); was != nil {
+		if ready := meta.FindStatusCondition(status.Conditions, v1beta2.ConditionReady); ready != nil {
+			*ready = *was
+		}
 	}
 	NoteError(status, message, generation, now)
 }

@@ -71,13 +71,15 @@ type Count struct {
 	calls map[string]int
 	// writes are the names and contents of the calls that may have an effect.
 	writes []string
+	// changes are those of writes that had an effect.
+	changes []string
 }
 
 // Choose never kills.
 func (c *Count) Choose(Call) KillPoint { return Never }
 
 // Done counts a call.
-func (c *Count) Done(call Call, _ bool) {
+func (c *Count) Done(call Call, changed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.calls == nil {
@@ -86,6 +88,9 @@ func (c *Count) Done(call Call, _ bool) {
 	c.calls[call.Name]++
 	if call.Effect {
 		c.writes = append(c.writes, strings.TrimSpace(call.Name+" "+call.Content))
+	}
+	if changed {
+		c.changes = append(c.changes, strings.TrimSpace(call.Name+" "+call.Content))
 	}
 }
 
@@ -107,9 +112,16 @@ func (c *Count) Writes() []string {
 	return append([]string(nil), c.writes...)
 }
 
+// Changes returns the writes that had an effect, in order.
+func (c *Count) Changes() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]string(nil), c.changes...)
+}
+
 // Reset sets all counts to zero.
 func (c *Count) Reset() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.calls, c.writes = nil, nil
+	c.calls, c.writes, c.changes = nil, nil, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -115,7 +116,7 @@ func (l *Life) kill(at string) {
 	l.end(ErrKilled)
 }
 
-// Client wraps c for the operator. Every write is a Call. Reads are not, because a kill at a read equals a kill after
+// Client wraps c for the operator. Every write is a Call. Reads and dry runs are not, because a kill at a read equals a kill after
 // the previous call.
 func (l *Life) Client(c client.WithWatch) client.WithWatch {
 	return interceptor.NewClient(c, interceptor.Funcs{
@@ -126,6 +127,9 @@ func (l *Life) Client(c client.WithWatch) client.WithWatch {
 			return l.read(func() error { return c.List(ctx, list, opts...) })
 		},
 		Create: func(ctx context.Context, c client.WithWatch, object client.Object, opts ...client.CreateOption) error {
+			if slices.Contains(opts, client.CreateOption(client.DryRunAll)) {
+				return l.read(func() error { return c.Create(ctx, object, opts...) })
+			}
 			return l.write(ctx, c, "create", object, func() error { return c.Create(ctx, object, opts...) })
 		},
 		Update: func(ctx context.Context, c client.WithWatch, object client.Object, opts ...client.UpdateOption) error {
