@@ -47,7 +47,9 @@ type answer struct {
 	err     error
 	serving error
 	// guarded: it refused all for lack of permission, and the read only after a quorum had confirmed it.
-	guarded    bool
+	guarded bool
+	// refusal is why it refused something.
+	refusal    etcd.Refusal
 	membership []etcd.Member
 	// applied is the index of the last entry that a member has applied which answers nobody but by its metrics.
 	applied uint64
@@ -86,8 +88,11 @@ func (r *Reconciler) ask(ctx context.Context, v *view, member string) (a answer)
 	}
 	defer connection.Close()
 	r.metrics.polled(v.Namespace, v.Name)
-	if a.status, a.err = connection.Status(ctx); etcd.PermissionRefused(a.err) {
-		a.guarded = etcd.PermissionRefused(connection.Serving(ctx))
+	a.status, a.err = connection.Status(ctx)
+	if a.refusal = etcd.RefusalOf(a.err); a.refusal != etcd.NotRefused {
+		a.guarded = etcd.RefusalOf(connection.Serving(ctx)) != etcd.NotRefused
+	}
+	if a.guarded {
 		return a
 	}
 	if a.err != nil {
@@ -97,7 +102,9 @@ func (r *Reconciler) ask(ctx context.Context, v *view, member string) (a answer)
 	if a.status.Learner {
 		return a
 	}
-	if a.serving = connection.Serving(ctx); a.serving != nil && !errors.Is(a.serving, etcd.ErrCorrupt) && !etcd.PermissionRefused(a.serving) {
+	a.serving = connection.Serving(ctx)
+	a.refusal = etcd.RefusalOf(a.serving)
+	if a.serving != nil && !errors.Is(a.serving, etcd.ErrCorrupt) && a.refusal == etcd.NotRefused {
 		return a
 	}
 	a.membership, a.serving = connection.Members(ctx) // a quorum answers that, whatever alarm is on and whoever may read
@@ -121,10 +128,12 @@ func (r *Reconciler) dial(v *view, member string) (Etcd, error) {
 	return r.Dial(etcd.Endpoint{
 		URL:     v.ClientURL(member),
 		Address: net.JoinHostPort(v.addresses[member], strconv.Itoa(int(v1beta2.ClientPort))),
+		Login:   v.loginFor(member),
 	}, v.tls)
 }
 
 func hear(m *plan.Member, a answer) {
+	m.Refusal = a.refusal
 	if a.err != nil {
 		if m.Pod == plan.PodRunning {
 			m.Unanswered = etcd.Cause(a.err)
@@ -142,7 +151,7 @@ func hear(m *plan.Member, a answer) {
 	m.Serving = a.serving == nil && !a.status.Learner
 	if a.serving != nil {
 		m.Unanswered = "it cannot reach a quorum"
-		if etcd.PermissionRefused(a.serving) {
+		if etcd.RefusalOf(a.serving) != etcd.NotRefused {
 			m.Unanswered = etcd.Cause(a.serving)
 		}
 	}
