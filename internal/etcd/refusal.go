@@ -30,6 +30,18 @@ var refusals = map[error]Refusal{
 	rpctypes.ErrUserNotFound:     RefusedRole, // the user in a certificate
 }
 
+// plainRefusals are refusals that have no code: of a password for a user without one, and of requests for maintenance
+// by etcd 3.5 and older.
+var plainRefusals = map[string]Refusal{
+	"auth: user name is empty":        RefusedUnknown,
+	"auth: invalid auth token":        RefusedUnknown,
+	"auth: revision in header is old": RefusedUnknown,
+	"auth: permission denied":         RefusedRole,
+	"auth: user not found":            RefusedRole,
+
+	"auth: authentication failed, password was given for no password user": RefusedPassword,
+}
+
 // RefusalOf returns why etcd's authentication refuses a request. etcd confirms a linearizable read with a quorum before it
 // looks at permissions, so a refusal of such a read proves that a quorum answers.
 func RefusalOf(err error) Refusal {
@@ -41,5 +53,5 @@ func RefusalOf(err error) Refusal {
 			return refusal
 		}
 	}
-	return NotRefused
+	return plainRefusals[rpctypes.ErrorDesc(unwrapped(err))]
 }

@@ -1,0 +1,153 @@
+package killer_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/test/integration/killer"
+	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
+	"github.com/etcd-suite/etcd-operator/test/integration/servers"
+)
+
+// TestEveryOperationWorksWithAuthenticationOn uses a user and a password, without TLS. A user who turns authentication on must
+// lose nothing, and read what is missing.
+func TestEveryOperationWorksWithAuthenticationOn(t *testing.T) {
+	t.Parallel()
+	store := newStore(t)
+	b := newBench(t, v1beta2.EtcdClusterSpec{Size: 1, Version: older})
+	kubetest.Create(b, b.cluster, store.secret(b.cluster.Namespace))
+	b.operate(&killer.Count{}, "form a cluster", b.isReady)
+	b.callAnyMember("kv/put", map[string]any{"key": []byte("key"), "value": []byte("kept")})
+	b.callAnyMember("auth/user/add", map[string]any{"name": "root", "password": "first"})
+	b.callAnyMember("auth/user/grant", map[string]any{"user": "root", "role": "root"})
+	b.callAnyMember("auth/enable", map[string]any{})
+
+	b.step("without a user the status reports what is missing", func(b *bench) {
+		b.operate(&killer.Count{}, "report the refusal", func() error {
+			return b.says(v1beta2.ReasonEtcdAccessDenied, "it has no user. The operator cannot")
+		})
+		b.availableThough(v1beta2.ReasonEtcdAccessDenied)
+	})
+	b.step("with a wrong password the status names the Secret", func(b *bench) {
+		kubetest.Create(b, b.user("wrong"))
+		b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.Auth = &v1beta2.AuthPolicy{OperatorSecret: "user"} })
+		b.operate(&killer.Count{}, "report the refusal", func() error {
+			return b.says(v1beta2.ReasonEtcdAccessDenied, "the password in Secret user is wrong")
+		})
+		b.availableThough(v1beta2.ReasonEtcdAccessDenied)
+	})
+	pods := b.uids()
+	b.step("with the right password the cluster is Ready, and no member restarted", func(b *bench) {
+		b.authAgain("first")
+		b.operate(&killer.Count{}, "work again", b.isReady)
+		if after := b.uids(); fmt.Sprint(after) != fmt.Sprint(pods) {
+			b.Errorf("the Pods changed from %v to %v", pods, after)
+		}
+	})
+	b.step("growing from one to three", func(b *bench) {
+		b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.Size = 3 })
+		b.operate(&killer.Count{}, "grow", b.isReady)
+	})
+	b.step("replacing a member whose volume was deleted", func(b *bench) {
+		lost := b.cluster.Status.MemberStatuses[0]
+		b.delete(&corev1.PersistentVolumeClaim{}, lost.Name)
+		b.delete(&corev1.Pod{}, lost.Name)
+		b.operate(&killer.Count{}, "replace the member", func() error { return b.goneAndReady(lost) })
+	})
+	b.step("upgrading to the next minor version", func(b *bench) {
+		b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.Version = newer })
+		b.operate(&killer.Count{}, "upgrade", b.isReady)
+	})
+	store.put(t, "guarded.db", b.saveAs("root:first"))
+	b.etcdctl("root:first", "put", "key", "changed")
+	b.etcdctl("root:first", "user", "passwd", "root", "--interactive=false", "--new-user-password=second")
+
+	b.step("a restore waits before the switch while the password of the snapshot is unknown", func(b *bench) {
+		b.authAgain("second")
+		r := store.restore(b.cluster, "back", "guarded.db")
+		kubetest.Create(b, r)
+		restorer := b.restoreOperator(&killer.Count{})
+		defer restorer.stop()
+		before := b.cluster.Status.ClusterID
+		b.operate(&killer.Count{}, "report that the seed refuses it", func() error {
+			restorer.restart()
+			return b.says(v1beta2.ReasonEtcdAccessDenied, "Authentication is on in the snapshot")
+		})
+		if b.cluster.Status.ClusterID != before {
+			b.Error("clients were switched to a cluster that the operator cannot take care of")
+		}
+		b.authAgain("first")
+		b.operate(&killer.Count{}, "restore", func() error {
+			restorer.restart()
+			return errors.Join(b.isReady(), b.is(r, v1beta2.ConditionComplete))
+		})
+	})
+	if value := b.etcdctl("root:first", "get", "--print-value-only", "key"); value != "kept\n" {
+		t.Errorf("the restored key has the value %q, expected that of the snapshot", value)
+	}
+	b.step("shrinking from three to one", func(b *bench) {
+		b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.Size = 1 })
+		b.operate(&killer.Count{}, "shrink", b.isReady)
+	})
+}
+
+// user is the Secret with the operator's user.
+func (b *bench) user(password string) *corev1.Secret {
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: b.cluster.Namespace, Name: "user"}, Type: corev1.SecretTypeBasicAuth,
+		StringData: map[string]string{v1beta2.AuthUsernameKey: "root", v1beta2.AuthPasswordKey: password},
+	}
+}
+
+// authAgain changes the password in the Secret, as a user who changed it in etcd.
+func (b *bench) authAgain(password string) {
+	b.Helper()
+	if err := b.client.Update(b.Context(), b.user(password)); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// availableThough checks that the cluster is reported as available, and that a person is asked to act.
+func (b *bench) availableThough(reason string) {
+	b.Helper()
+	conditions := b.cluster.Status.Conditions
+	if !meta.IsStatusConditionTrue(conditions, v1beta2.ConditionAvailable) || !meta.IsStatusConditionTrue(conditions, v1beta2.ConditionStalled) {
+		b.Errorf("with %s the conditions are %+v", reason, conditions)
+	}
+}
+
+// etcdctl runs etcdctl with a user and a password at a member that the client Service selects.
+func (b *bench) etcdctl(user string, args ...string) string {
+	b.Helper()
+	pods := b.traffic.selected(b.Context())
+	if len(pods) == 0 {
+		b.Fatal("the client Service selects no ready member")
+	}
+	args = append([]string{"--endpoints=http://" + pods[0].Status.PodIP + ":2379", "--user=" + user}, args...)
+	out, err := exec.CommandContext(b.Context(), servers.EtcdctlProgram(b, "3.6"), args...).CombinedOutput()
+	if err != nil {
+		b.Fatalf("etcdctl %v: %v\n%s", args[2:], err, out)
+	}
+	return string(out)
+}
+
+// saveAs returns a snapshot that a user saved with etcdctl.
+func (b *bench) saveAs(user string) []byte {
+	b.Helper()
+	path := filepath.Join(b.TempDir(), "snapshot.db")
+	b.etcdctl(user, "snapshot", "save", path)
+	content, err := os.ReadFile(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return content
+}
