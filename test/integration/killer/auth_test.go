@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -68,8 +69,8 @@ func TestEveryOperationWorksWithAuthenticationOn(t *testing.T) {
 		b.operate(&killer.Count{}, "upgrade", b.isReady)
 	})
 	store.put(t, "guarded.db", b.saveAs("root:first"))
-	b.etcdctl("root:first", "put", "key", "changed")
-	b.etcdctl("root:first", "user", "passwd", "root", "--interactive=false", "--new-user-password=second")
+	b.etcdctl("root:first", "", "put", "key", "changed")
+	b.etcdctl("root:first", "second\n", "user", "passwd", "root", "--interactive=false")
 
 	b.step("a restore waits before the switch while the password of the snapshot is unknown", func(b *bench) {
 		b.authAgain("second")
@@ -91,7 +92,7 @@ func TestEveryOperationWorksWithAuthenticationOn(t *testing.T) {
 			return errors.Join(b.isReady(), b.is(r, v1beta2.ConditionComplete))
 		})
 	})
-	if value := b.etcdctl("root:first", "get", "--print-value-only", "key"); value != "kept\n" {
+	if value := b.etcdctl("root:first", "", "get", "--print-value-only", "key"); value != "kept\n" {
 		t.Errorf("the restored key has the value %q, expected that of the snapshot", value)
 	}
 	b.step("shrinking from three to one", func(b *bench) {
@@ -126,14 +127,16 @@ func (b *bench) availableThough(reason string) {
 }
 
 // etcdctl runs etcdctl with a user and a password at a member that the client Service selects.
-func (b *bench) etcdctl(user string, args ...string) string {
+func (b *bench) etcdctl(user, input string, args ...string) string {
 	b.Helper()
 	pods := b.traffic.selected(b.Context())
 	if len(pods) == 0 {
 		b.Fatal("the client Service selects no ready member")
 	}
 	args = append([]string{"--endpoints=http://" + pods[0].Status.PodIP + ":2379", "--user=" + user}, args...)
-	out, err := exec.CommandContext(b.Context(), servers.EtcdctlProgram(b, "3.6"), args...).CombinedOutput()
+	command := exec.CommandContext(b.Context(), servers.EtcdctlProgram(b, "3.6"), args...)
+	command.Stdin = strings.NewReader(input)
+	out, err := command.CombinedOutput()
 	if err != nil {
 		b.Fatalf("etcdctl %v: %v\n%s", args[2:], err, out)
 	}
@@ -144,7 +147,7 @@ func (b *bench) etcdctl(user string, args ...string) string {
 func (b *bench) saveAs(user string) []byte {
 	b.Helper()
 	path := filepath.Join(b.TempDir(), "snapshot.db")
-	b.etcdctl(user, "snapshot", "save", path)
+	b.etcdctl(user, "", "snapshot", "save", path)
 	content, err := os.ReadFile(path)
 	if err != nil {
 		b.Fatal(err)
