@@ -101,6 +101,74 @@ func TestEveryOperationWorksWithAuthenticationOn(t *testing.T) {
 	})
 }
 
+// TestAuthenticationWithManagedCertificatesNeedsNoPassword shows that the operators are root, and that clients are not.
+func TestAuthenticationWithManagedCertificatesNeedsNoPassword(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, v1beta2.EtcdClusterSpec{Size: 1, Version: newer, TLS: &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{CAOverlap: lasting(0)}}})
+	kubetest.Create(b, b.cluster)
+	b.operate(&killer.Count{}, "form a cluster", b.isReady)
+	if s := b.cluster.Status; s.OperatorTLSSecret != "example-operator-tls" || s.ClientTLSSecret != "example-client-tls" {
+		t.Errorf("the status names the Secrets %s and %s", s.OperatorTLSSecret, s.ClientTLSSecret)
+	}
+	for _, args := range [][]string{
+		{"put", "/shop/a", "1"},
+		{"user", "add", "root", "--no-password"}, {"user", "grant-role", "root", "root"}, {"user", "add", "shop", "--no-password"}, {"role", "add", "shop"},
+		{"role", "grant-permission", "shop", "read", "--prefix=true", "/shop/"}, {"user", "grant-role", "shop", "shop"}, {"auth", "enable"},
+	} {
+		if out, err := b.etcdctlWith(v1beta2.OperatorSecretSuffix, args...); err != nil {
+			t.Fatalf("etcdctl %v: %v\n%s", args, err, out)
+		}
+	}
+	b.operate(&killer.Count{}, "stay Ready", b.isReady)
+	if out, err := b.etcdctlWith(v1beta2.ClientSecretSuffix, "get", "/shop/a"); err == nil {
+		t.Errorf("the applications' certificate may read everything:\n%s", out)
+	}
+	pods := b.uids()
+	b.step("giving the applications the user of the spec restarts no member", func(b *bench) {
+		b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.TLS.Managed.ClientCommonName = "shop" })
+		b.operate(&killer.Count{}, "issue the certificate", func() error {
+			out, err := b.etcdctlWith(v1beta2.ClientSecretSuffix, "get", "/shop/a", "--print-value-only")
+			if err != nil || out != "1\n" {
+				return fmt.Errorf("the application reads %q: %w", out, err)
+			}
+			return b.isReady()
+		})
+		if after := b.uids(); fmt.Sprint(after) != fmt.Sprint(pods) {
+			b.Errorf("the Pods changed from %v to %v", pods, after)
+		}
+	})
+	b.step("growing", func(b *bench) {
+		b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.Size = 3 })
+		b.operate(&killer.Count{}, "grow", b.isReady)
+	})
+	b.step("replacing the CA", func(b *bench) {
+		first := string(b.secret("-ca")["ca.crt"])
+		kubetest.MustKubectl(b, "", "annotate", "etcdcluster/"+b.cluster.Name, "-n", b.cluster.Namespace, v1beta2.AnnotationRotateCA+"=now")
+		b.operate(&killer.Count{}, "replace the CA", func() error { return errors.Join(b.caReplaced(first), b.isReady()) })
+	})
+}
+
+// etcdctlWith runs etcdctl with a certificate of the cluster.
+func (b *bench) etcdctlWith(suffix string, args ...string) (string, error) {
+	b.Helper()
+	folder, secret := b.TempDir(), b.secret(suffix)
+	for _, key := range []string{v1beta2.ClientCertKey, v1beta2.ClientKeyKey, v1beta2.ClientCAKey} {
+		if err := os.WriteFile(filepath.Join(folder, key), secret[key], 0o600); err != nil {
+			b.Fatal(err)
+		}
+	}
+	pods := b.traffic.selected(b.Context())
+	if len(pods) == 0 {
+		return "", errors.New("the client Service selects no ready member")
+	}
+	args = append([]string{
+		"--endpoints=https://" + pods[0].Status.PodIP + ":2379", "--insecure-skip-tls-verify",
+		"--cert=" + filepath.Join(folder, v1beta2.ClientCertKey), "--key=" + filepath.Join(folder, v1beta2.ClientKeyKey), "--cacert=" + filepath.Join(folder, v1beta2.ClientCAKey),
+	}, args...)
+	out, err := exec.CommandContext(b.Context(), servers.EtcdctlProgram(b, "3.6"), args...).CombinedOutput()
+	return string(out), err
+}
+
 // user is the Secret with the operator's user.
 func (b *bench) user(password string) *corev1.Secret {
 	return &corev1.Secret{
