@@ -90,7 +90,7 @@ func (r *Reconciler) ask(ctx context.Context, v *view, member string) (a answer)
 	r.metrics.polled(v.Namespace, v.Name)
 	a.status, a.err = connection.Status(ctx)
 	if a.refusal = etcd.RefusalOf(a.err); a.refusal != etcd.NotRefused {
-		a.guarded = etcd.RefusalOf(connection.Serving(ctx)) != etcd.NotRefused
+		a.guarded = servesOthers(ctx, connection)
 	}
 	if a.guarded {
 		return a
@@ -109,6 +109,14 @@ func (r *Reconciler) ask(ctx context.Context, v *view, member string) (a answer)
 	}
 	a.membership, a.serving = connection.Members(ctx) // a quorum answers that, whatever alarm is on and whoever may read
 	return a
+}
+
+// servesOthers says whether a member that refuses the operator has a quorum behind it. It leaves time to read the metrics of one
+// that has none.
+func servesOthers(ctx context.Context, connection Etcd) bool {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout/2)
+	defer cancel()
+	return etcd.RefusalOf(connection.Serving(ctx)) != etcd.NotRefused
 }
 
 // applied asks a member's metrics: one that was started without a quorum serves nothing else. 0 when it does not answer.

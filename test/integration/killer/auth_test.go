@@ -101,6 +101,29 @@ func TestEveryOperationWorksWithAuthenticationOn(t *testing.T) {
 	})
 }
 
+// TestALostQuorumIsRecoveredWithAuthenticationOn: without a quorum no member checks a password, and the operator that recovers
+// has no token yet.
+func TestALostQuorumIsRecoveredWithAuthenticationOn(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, v1beta2.EtcdClusterSpec{
+		Size: 2, Version: newer, Auth: &v1beta2.AuthPolicy{OperatorSecret: "user"},
+		Recovery: &v1beta2.RecoveryPolicy{QuorumLoss: v1beta2.QuorumLossForceNewCluster},
+	})
+	kubetest.Create(b, b.user("first"), b.cluster)
+	b.operate(&killer.Count{}, "form a cluster", b.isReady)
+	b.callAnyMember("kv/put", map[string]any{"key": []byte("key"), "value": []byte("kept")})
+	b.callAnyMember("auth/user/add", map[string]any{"name": "root", "password": "first"})
+	b.callAnyMember("auth/user/grant", map[string]any{"user": "root", "role": "root"})
+	b.callAnyMember("auth/enable", map[string]any{})
+	lost := b.cluster.Status.MemberStatuses[0]
+	b.delete(&corev1.PersistentVolumeClaim{}, lost.Name)
+	b.delete(&corev1.Pod{}, lost.Name)
+	b.operate(&killer.Count{}, "recover", func() error { return b.goneAndReady(lost) })
+	if value := b.etcdctl("root:first", "", "get", "--print-value-only", "key"); value != "kept\n" {
+		t.Errorf("after the recovery the key has the value %q", value)
+	}
+}
+
 // TestAuthenticationWithManagedCertificatesNeedsNoPassword shows that the operators are root, and that clients are not.
 func TestAuthenticationWithManagedCertificatesNeedsNoPassword(t *testing.T) {
 	t.Parallel()
