@@ -75,6 +75,12 @@ type EtcdBackupSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	ClientTLSSecret string `json:"clientTLSSecret,omitempty"`
+	// Name of the Secret with the user of etcdEndpoints if authentication is on there, with the keys username and
+	// password. The user needs the role root. It is ignored with etcdCluster, whose status names the Secret. Default: no
+	// user, or the common name of the client certificate.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	ClientAuthSecret string `json:"clientAuthSecret,omitempty"`
 	// Kind of object store: S3, GCS or ABS. The block of the same name, s3, gcs or abs, is required. OSS is accepted
 	// for old manifests, and the status then reports StorageNotSupported.
 	// +required

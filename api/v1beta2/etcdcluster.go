@@ -97,6 +97,9 @@ type EtcdClusterSpec struct {
 	// Default: no TLS, all traffic is plain text.
 	// +optional
 	TLS *TLSPolicy `json:"TLS,omitempty"`
+	// User of the operators, for clusters with etcd's authentication on. Default: the operators use no password.
+	// +optional
+	Auth *AuthPolicy `json:"auth,omitempty"`
 	// Decides when the operator replaces members, and what it does if quorum is lost.
 	// +optional
 	Recovery *RecoveryPolicy `json:"recovery,omitempty"`

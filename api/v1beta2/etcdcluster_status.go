@@ -78,6 +78,13 @@ type EtcdClusterStatus struct {
 	// is empty without TLS for clients.
 	// +optional
 	ClientTLSSecret string `json:"clientTLSSecret,omitempty"`
+	// Name of the Secret with which the operators connect to the members. It has the same keys as clientTLSSecret. It is
+	// empty without TLS for clients, and until the operator has written the Secret.
+	// +optional
+	OperatorTLSSecret string `json:"operatorTLSSecret,omitempty"`
+	// Copy of spec.auth.operatorSecret, from which backup-operator reads the user to authenticate as.
+	// +optional
+	OperatorAuthSecret string `json:"operatorAuthSecret,omitempty"`
 	// State of each member, as the member itself reported it.
 	// +optional
 	// +listType=map

@@ -15,7 +15,7 @@ type TLSPolicy struct {
 	// +optional
 	Managed *ManagedTLS `json:"managed,omitempty"`
 	// Certificates that cert-manager issues and renews, and that the operator passes to the members. The operator
-	// creates the Certificates <cluster>-peer, <cluster>-server and <cluster>-client. The issuer must write its CA
+	// creates the Certificates <cluster>-peer, -server, -client and -operator. The issuer must write its CA
 	// into ca.crt of the Secrets. CA, Vault and Venafi issuers do that. SelfSigned and ACME issuers do not.
 	// +optional
 	CertManager *CertManagerTLS `json:"certManager,omitempty"`
@@ -62,6 +62,13 @@ type ManagedTLS struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]+[hms])+$`
 	// +kubebuilder:validation:MaxLength=20
 	CAOverlap *metav1.Duration `json:"caOverlap,omitempty"`
+	// Common name of the certificate in <cluster>-client-tls. If etcd's authentication is on, it is the user of the
+	// clients. Default: client. A cluster of an earlier release
+	// keeps root until you set this field.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	ClientCommonName string `json:"clientCommonName,omitempty"`
 }
 
 // CertManagerTLS configures the Certificates of cert-manager.
@@ -70,7 +77,7 @@ type ManagedTLS struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.renewBefore) || (duration(self.renewBefore) >= duration('5m') && duration(self.renewBefore) < duration(has(self.duration) ? self.duration : '2160h'))",message="renewBefore must be at least 5m, as cert-manager requires, and shorter than duration: write for example 720h"
 // +kubebuilder:validation:XValidation:rule="!has(self.caOverlap) || duration(self.caOverlap) >= duration('0s')",message="caOverlap must be a duration of 0s or more: write for example 24h"
 type CertManagerTLS struct {
-	// Issuer of all three Certificates.
+	// Issuer of all four Certificates.
 	// +required
 	IssuerRef IssuerRef `json:"issuerRef"`
 	// Lifetime of a certificate, at least 1h. Default: that of cert-manager, 2160h (90 days).
@@ -93,6 +100,13 @@ type CertManagerTLS struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]+[hms])+$`
 	// +kubebuilder:validation:MaxLength=20
 	CAOverlap *metav1.Duration `json:"caOverlap,omitempty"`
+	// Common name of the certificate in <cluster>-client-tls. If etcd's authentication is on, it is the user of the
+	// clients. Default: client. A cluster of an earlier release
+	// keeps root until you set this field.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	ClientCommonName string `json:"clientCommonName,omitempty"`
 }
 
 // IssuerRef names an issuer of cert-manager.
@@ -166,6 +180,7 @@ const (
 	PeerSecretSuffix      = "-peer-tls"
 	ServerSecretSuffix    = "-server-tls"
 	ClientSecretSuffix    = "-client-tls"
+	OperatorSecretSuffix  = "-operator-tls"
 )
 
 // AnnotationRotateCA on an EtcdCluster with TLS.managed replaces its CA, once for each new value:
@@ -207,6 +222,25 @@ func (t *TLSPolicy) ServerSecret(cluster string) string {
 		return t.Static.Member.ServerSecret
 	}
 	return ""
+}
+
+// ClientCommonName returns the common name that the spec asks for in the clients' certificate. It is empty if there is none.
+func (t *TLSPolicy) ClientCommonName() string {
+	switch {
+	case t != nil && t.Managed != nil:
+		return t.Managed.ClientCommonName
+	case t != nil && t.CertManager != nil:
+		return t.CertManager.ClientCommonName
+	}
+	return ""
+}
+
+// OperatorSecret returns the name of the Secret with which the operators connect to members. It is empty without TLS.
+func (t *TLSPolicy) OperatorSecret(cluster string) string {
+	if t.Issued() {
+		return cluster + OperatorSecretSuffix
+	}
+	return t.ClientSecret(cluster)
 }
 
 // ClientSecret returns the name of the Secret that clients use. It is empty without TLS.

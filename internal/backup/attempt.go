@@ -27,12 +27,12 @@ type attemptFunc func(context.Context, jobSpec, *jobProgress) Result
 type job struct {
 	secrets  client.Reader
 	spoolDir string
-	probe    func(context.Context, []string, *tls.Config) []answer
-	source   func(url string, tlsConfig *tls.Config) snapshot.Source
+	probe    func(context.Context, []string, access) []answer
+	source   func(url string, by access) snapshot.Source
 	open     func(context.Context, connect.Access) (objstore.Store, error)
 	save     func(context.Context, snapshot.Request) (snapshot.Saved, error)
 	drill    func(context.Context, snapshot.RestoreTestRequest) (snapshot.RestoreTestResult, error)
-	hash     func(ctx context.Context, url string, tlsConfig *tls.Config, revision int64) (hash uint32, compactRevision int64, err error)
+	hash     func(ctx context.Context, url string, by access, revision int64) (hash uint32, compactRevision int64, err error)
 	now      func() time.Time
 }
 

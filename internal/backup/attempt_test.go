@@ -2,7 +2,6 @@ package backup
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -49,8 +49,8 @@ func newWorld(t *testing.T, secrets ...*corev1.Secret) *world {
 	w := &world{t: t, store: store}
 	w.job = &job{
 		secrets: known.Build(), spoolDir: t.TempDir(), now: func() time.Time { return t0 },
-		probe:  func(context.Context, []string, *tls.Config) []answer { return []answer{member("a", 41)} },
-		source: func(string, *tls.Config) snapshot.Source { return nil },
+		probe:  func(context.Context, []string, access) []answer { return []answer{member("a", 41)} },
+		source: func(string, access) snapshot.Source { return nil },
 		open: func(_ context.Context, l connect.Access) (objstore.Store, error) {
 			w.opened = l
 			return w.store, nil
@@ -122,7 +122,7 @@ func TestAnAttemptSavesOneSnapshot(t *testing.T) {
 	})
 	t.Run("saves an empty cluster, whose file contains no revision", func(t *testing.T) {
 		w := newWorld(t)
-		w.probe = func(context.Context, []string, *tls.Config) []answer { return []answer{member("a", 1)} }
+		w.probe = func(context.Context, []string, access) []answer { return []answer{member("a", 1)} }
 		w.attempt(one())
 		if got := w.saves[0].MinRevision; got != 0 {
 			t.Errorf("asked for revision %d at least", got)
@@ -241,10 +241,15 @@ func TestAnAttemptFailsWithTheReasonOf(t *testing.T) {
 		says    string
 	}{
 		"a panic is the failure of one attempt": {func(w *world) {
-			w.probe = func(context.Context, []string, *tls.Config) []answer { panic("index out of range") }
+			w.probe = func(context.Context, []string, access) []answer { panic("index out of range") }
 		}, one(), "Retrying", "Please report it"},
-		"a missing Secret":              {func(*world) {}, one(func(s *State) { s.Spec.S3.AWSSecret = "aws" }), "SecretMissing", "create Secret aws in namespace ns"},
-		"a missing TLS Secret":          {func(*world) {}, one(func(s *State) { s.Spec.ClientTLSSecret = "tls" }), "SecretMissing", "create Secret tls in namespace ns"},
+		"a missing Secret":               {func(*world) {}, one(func(s *State) { s.Spec.S3.AWSSecret = "aws" }), "SecretMissing", "create Secret aws in namespace ns"},
+		"a missing TLS Secret":           {func(*world) {}, one(func(s *State) { s.Spec.ClientTLSSecret = "tls" }), "SecretMissing", "create Secret tls in namespace ns"},
+		"a missing Secret with the user": {func(*world) {}, one(func(s *State) { s.Spec.ClientAuthSecret = "login" }), "SecretMissing", "create Secret login in namespace ns"},
+		"a user without the role root":   {failing(errors.Join(snapshot.ErrSource, rpctypes.ErrPermissionDenied)), one(), "EtcdAccessDenied", "grant-role"},
+		"no user, and authentication on": {func(w *world) {
+			w.probe = func(context.Context, []string, access) []answer { return []answer{member("a", 41, refuses)} }
+		}, one(), "EtcdAccessDenied", "Set clientAuthSecret"},
 		"a Secret that opens no store":  {func(w *world) { w.open = noStore }, one(), "AccessDenied", "the Secret has no credentials"},
 		"a bucket that is not there":    {failing(objstore.ErrNoBucket), one(), "BucketNotFound", "Create the bucket bucket"},
 		"a store that refuses":          {failing(fs.ErrPermission), one(), "AccessDenied", "the operator's own identity"},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
@@ -58,6 +59,8 @@ func explain(err error, o jobSpec, expired bool) (reason, advice string) {
 // or of the network.
 func explainStore(err error, o jobSpec) (reason, advice string) {
 	switch {
+	case etcd.RefusalOf(err) != etcd.NotRefused:
+		return v1beta2.ReasonEtcdAccessDenied, howToPermit(etcd.RefusalOf(err))
 	case errors.Is(err, kube.ErrSecretMissing):
 		return v1beta2.ReasonSecretMissing, "The operator continues when the Secret exists."
 	case errors.Is(err, snapshot.ErrDisk):

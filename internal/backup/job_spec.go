@@ -25,9 +25,10 @@ type jobSpec struct {
 	Encoder snapshot.Encoder
 	Timeout time.Duration
 
-	// URLs of the members, and the Secret with the client certificate. TLSSecret is empty without TLS.
-	URLs      []string
-	TLSSecret string
+	// URLs of the members, and the Secrets with the client certificate and with the user. TLSSecret is empty without TLS,
+	// and AuthSecret without a user.
+	URLs                  []string
+	TLSSecret, AuthSecret string
 	// ClusterID that the members must have. It is empty if it is unknown.
 	ClusterID string
 	// Cluster names the source in manifests and in the keys of a series.
@@ -58,7 +59,7 @@ func jobSpecOf(s State) jobSpec {
 		Target: s.Target, Timeout: s.Timeout(), Series: s.Series(), Keep: policy(s.Name, s.Spec),
 		Mark: s.Spec.NoQuorum == v1beta2.NoQuorumMark, Verify: s.Spec.Verify == v1beta2.VerifyRestore,
 		Encoder: encoder(s.Spec),
-		URLs:    s.Spec.EtcdEndpoints, TLSSecret: s.tlsSecret(), Cluster: sourceName(s.Name, s.Spec),
+		URLs:    s.Spec.EtcdEndpoints, TLSSecret: s.tlsSecret(), AuthSecret: s.authSecret(), Cluster: sourceName(s.Name, s.Spec),
 	}
 	o.Rhythm, _ = rhythm(s.Spec) // badPolicy has checked it
 	if s.asked() {

@@ -3,7 +3,6 @@ package backup
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -189,7 +188,7 @@ func (a *afterlife) operator(l *life) *Reconciler {
 		a.t.Fatal(err)
 	}
 	take.now = now
-	take.probe = func(context.Context, []string, *tls.Config) []answer { return []answer{from} }
+	take.probe = func(context.Context, []string, access) []answer { return []answer{from} }
 	take.drill = func(ctx context.Context, r snapshot.RestoreTestRequest) (snapshot.RestoreTestResult, error) {
 		body, err := r.Store.Get(ctx, r.Key)
 		if err != nil {
@@ -197,7 +196,7 @@ func (a *afterlife) operator(l *life) *Reconciler {
 		}
 		return snapshot.RestoreTestResult{}, body.Close()
 	}
-	take.source = func(string, *tls.Config) snapshot.Source { return a.db }
+	take.source = func(string, access) snapshot.Source { return a.db }
 	take.open = func(context.Context, connect.Access) (objstore.Store, error) { return mortalStore{a.store, l}, nil }
 	return &Reconciler{
 		client: mortal, live: mortal, events: kubeevents.NewFakeRecorder(1000), attempts: newAttempts(1), metrics: m,

@@ -25,6 +25,9 @@ type answer struct {
 // member must belong to that cluster. If no voter has a quorum, choose returns an error, or with mark the voter with the
 // newest data. The error is a *failedError.
 func choose(answers []answer, clusterID string, mark bool) (answer, error) {
+	if err := refused(answers); err != nil {
+		return answer{}, err
+	}
 	answered, err := sameCluster(answers, clusterID)
 	if err != nil {
 		return answer{}, err

@@ -2,9 +2,13 @@ package backup
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -24,7 +28,10 @@ func learns(a *answer) { a.Status.Learner = true }
 func isDown(a *answer) {
 	*a = answer{URL: a.URL, Err: errors.New("status at " + a.URL + ": connection refused")}
 }
-func noQuorum(a *answer)   { a.NotServing = errors.New("linearizable read at " + a.URL + ": timed out") }
+func noQuorum(a *answer) { a.NotServing = errors.New("linearizable read at " + a.URL + ": timed out") }
+func refuses(a *answer) {
+	a.NotServing = fmt.Errorf("linearizable read at %s: %w", a.URL, rpctypes.ErrUserEmpty)
+}
 func ofCluster2(a *answer) { a.Status.ClusterID = 2 }
 func isCorrupt(a *answer) {
 	a.Status.MemberID = 7
@@ -110,5 +117,16 @@ func TestNoMemberIsChosenAmong(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestAnEtcdClusterIsSavedWithTheSecretsOfItsOperators(t *testing.T) {
+	status := v1beta2.EtcdClusterStatus{ClientTLSSecret: "clients", OperatorTLSSecret: "operators", OperatorAuthSecret: "user"}
+	if got := clusterOf(&v1beta2.EtcdCluster{Status: status}); got.TLSSecret != "operators" || got.AuthSecret != "user" {
+		t.Errorf("the Secrets are %s and %s", got.TLSSecret, got.AuthSecret)
+	}
+	status.OperatorTLSSecret = "" // of an older cluster-operator
+	if got := clusterOf(&v1beta2.EtcdCluster{Status: status}); got.TLSSecret != "clients" {
+		t.Errorf("the Secret is %s", got.TLSSecret)
 	}
 }

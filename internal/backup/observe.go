@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,7 +69,9 @@ func (r *Reconciler) cluster(ctx context.Context, s State) (*Cluster, error) {
 // clusterOf returns what a decision may depend on from an EtcdCluster.
 func clusterOf(c *v1beta2.EtcdCluster) *Cluster {
 	out := &Cluster{
-		Name: c.Name, UID: c.UID, ID: c.Status.ClusterID, ClientTLSSecret: c.Status.ClientTLSSecret,
+		Name: c.Name, UID: c.UID, ID: c.Status.ClusterID, AuthSecret: c.Status.OperatorAuthSecret,
+		// An older cluster-operator reports only one Secret, for clients and operators.
+		TLSSecret: cmp.Or(c.Status.OperatorTLSSecret, c.Status.ClientTLSSecret),
 		Available: meta.IsStatusConditionTrue(c.Status.Conditions, v1beta2.ConditionAvailable),
 	}
 	if condition := meta.FindStatusCondition(c.Status.Conditions, v1beta2.ConditionAvailable); condition == nil {
@@ -87,7 +90,7 @@ func clusterOf(c *v1beta2.EtcdCluster) *Cluster {
 // secretProblem returns which of the Secrets that an attempt needs is missing. Only the attempt reads their contents,
 // which are never part of the State.
 func (r *Reconciler) secretProblem(ctx context.Context, s State) (string, error) {
-	for _, name := range []string{s.Target.Secret, s.tlsSecret()} {
+	for _, name := range []string{s.Target.Secret, s.tlsSecret(), s.authSecret()} {
 		_, err := kube.SecretData(ctx, r.live, s.Namespace, name)
 		if errors.Is(err, kube.ErrSecretMissing) {
 			return err.Error(), nil

@@ -2,11 +2,8 @@ package backup
 
 import (
 	"context"
-	"crypto/tls"
 	"sync"
 	"time"
-
-	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
 // askTimeout limits one request to one member.
@@ -16,11 +13,11 @@ const askTimeout = 3 * time.Second
 const hashTimeout = 2 * time.Minute
 
 // probe asks all members at the same time. A member that does not answer is part of the result.
-func probe(ctx context.Context, urls []string, tlsConfig *tls.Config) []answer {
+func probe(ctx context.Context, urls []string, by access) []answer {
 	answers := make([]answer, len(urls))
 	var asked sync.WaitGroup
 	for i, url := range urls {
-		asked.Go(func() { answers[i] = ask(ctx, url, tlsConfig) })
+		asked.Go(func() { answers[i] = ask(ctx, url, by) })
 	}
 	asked.Wait()
 	return answers
@@ -28,9 +25,9 @@ func probe(ctx context.Context, urls []string, tlsConfig *tls.Config) []answer {
 
 // ask reads the status again after the linearizable read. Its revision is then at least the cluster's revision at the
 // start of the read.
-func ask(ctx context.Context, url string, tlsConfig *tls.Config) answer {
+func ask(ctx context.Context, url string, by access) answer {
 	a := answer{URL: url}
-	client, err := etcd.Open(etcd.Endpoint{URL: url}, tlsConfig)
+	client, err := by.open(url)
 	if err != nil {
 		a.Err = err
 		return a

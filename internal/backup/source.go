@@ -2,13 +2,11 @@ package backup
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"time"
 
-	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
 
@@ -19,19 +17,19 @@ var errStalled = errors.New("the member sent no data for 30 s")
 
 // source streams the snapshot of one member.
 type source struct {
-	url   string
-	tls   *tls.Config
-	stall time.Duration
+	url    string
+	access access
+	stall  time.Duration
 }
 
-func newSource(url string, tlsConfig *tls.Config) snapshot.Source {
-	return source{url: url, tls: tlsConfig, stall: stallTimeout}
+func newSource(url string, by access) snapshot.Source {
+	return source{url: url, access: by, stall: stallTimeout}
 }
 
 // Snapshot opens the stream. It has the timeout too, because etcd's client tries to connect without a limit if the
 // member stops before its first byte.
 func (s source) Snapshot(ctx context.Context) (_ io.ReadCloser, size int64, _ error) {
-	client, err := etcd.Open(etcd.Endpoint{URL: s.url}, s.tls)
+	client, err := s.access.open(s.url)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -53,8 +53,9 @@ type Cluster struct {
 	// Available is true if a quorum of members serves clients. Message is why not.
 	Available bool
 	Message   string
-	// ClientTLSSecret is the name of the Secret that clients need. It is empty without TLS.
-	ClientTLSSecret string
+	// TLSSecret and AuthSecret are the Secrets with the certificate and with the user of the operators. They are empty
+	// without TLS and without a user.
+	TLSSecret, AuthSecret string
 	// ClientURLs of the members. The attempt asks each member whether it is a healthy voter.
 	ClientURLs []string
 }
@@ -137,7 +138,18 @@ func (s State) tlsSecret() string {
 	if s.Cluster == nil {
 		return ""
 	}
-	return s.Cluster.ClientTLSSecret
+	return s.Cluster.TLSSecret
+}
+
+// authSecret returns the name of the Secret with the user for etcd's authentication. It is empty without one.
+func (s State) authSecret() string {
+	if s.Spec.EtcdCluster == nil {
+		return s.Spec.ClientAuthSecret
+	}
+	if s.Cluster == nil {
+		return ""
+	}
+	return s.Cluster.AuthSecret
 }
 
 // fresh returns whether the spec has changed since the status was written.

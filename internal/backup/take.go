@@ -12,11 +12,11 @@ import (
 // take asks the members first, because their cluster ID decides which objects of the store are relevant.
 func (t *job) take(ctx context.Context, o jobSpec, progress *jobProgress) (Result, error) {
 	progress.stage("reading the status of the members")
-	tlsConfig, err := t.tls(ctx, o)
+	by, err := t.access(ctx, o)
 	if err != nil {
 		return Result{}, err
 	}
-	answers := t.probe(ctx, o.URLs, tlsConfig)
+	answers := t.probe(ctx, o.URLs, by)
 	member, err := choose(answers, o.ClusterID, o.Mark)
 	if err != nil {
 		return Result{}, err
@@ -27,7 +27,7 @@ func (t *job) take(ctx context.Context, o jobSpec, progress *jobProgress) (Resul
 		return Result{}, err
 	}
 	request := snapshot.Request{
-		Source: t.source(member.URL, tlsConfig), Store: store, SpoolDir: t.spoolDir,
+		Source: t.source(member.URL, by), Store: store, SpoolDir: t.spoolDir,
 		Progress: progress.passing("streaming from "+member.URL, member.Status.DBSize),
 	}
 	o.fill(&request, member, answers, t.now())

@@ -2,7 +2,6 @@ package backup
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
-	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
@@ -60,7 +58,7 @@ func (t *job) drillNewest(ctx context.Context, o jobSpec, progress *jobProgress)
 
 // prove runs the restore test of one snapshot. An error means that the test could not run, not that the snapshot failed.
 func (t *job) prove(ctx context.Context, o jobSpec, store objstore.Store, newest v1beta2.Snapshot, progress *jobProgress) (*v1beta2.BackupDrill, error) {
-	tlsConfig, err := t.tls(ctx, o)
+	by, err := t.access(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +69,7 @@ func (t *job) prove(ctx context.Context, o jobSpec, store objstore.Store, newest
 	found, err := t.drill(ctx, snapshot.RestoreTestRequest{
 		Store: store, Key: strings.TrimPrefix(newest.Path, o.Target.Bucket+"/"), ScratchDir: t.spoolDir,
 		Identities: connect.Identity(secret), Progress: progress.passing("reading back "+newest.Path, newest.Size),
-		Live: &live{job: t, urls: o.URLs, tls: tlsConfig, clusterID: newest.ClusterID},
+		Live: &live{job: t, urls: o.URLs, by: by, clusterID: newest.ClusterID},
 	})
 	drill := &v1beta2.BackupDrill{
 		Path: newest.Path, Result: v1beta2.DrillPassed, Time: metav1.Time{Time: t.now()},
@@ -119,7 +117,7 @@ func condemns(err error) bool {
 type live struct {
 	*job
 	urls      []string
-	tls       *tls.Config
+	by        access
 	clusterID string
 }
 
@@ -127,7 +125,7 @@ type live struct {
 // restore, has another history, so it cannot be compared.
 func (l *live) HashKV(ctx context.Context, revision int64) (uint32, int64, error) {
 	var errs []error
-	for _, a := range l.probe(ctx, l.urls, l.tls) {
+	for _, a := range l.probe(ctx, l.urls, l.by) {
 		switch {
 		case a.Err != nil:
 			errs = append(errs, a.Err)
@@ -136,7 +134,7 @@ func (l *live) HashKV(ctx context.Context, revision int64) (uint32, int64, error
 		case a.NotServing != nil, a.Status.Learner, corrupt(a.Status):
 			errs = append(errs, fmt.Errorf("%s is not healthy", a.URL))
 		default:
-			hash, compacted, err := l.hash(ctx, a.URL, l.tls, revision)
+			hash, compacted, err := l.hash(ctx, a.URL, l.by, revision)
 			if err == nil {
 				return hash, compacted, nil
 			}
@@ -150,8 +148,8 @@ func (l *live) HashKV(ctx context.Context, revision int64) (uint32, int64, error
 }
 
 // hashOf reads the hash of one member.
-func hashOf(ctx context.Context, url string, tlsConfig *tls.Config, revision int64) (uint32, int64, error) {
-	client, err := etcd.Open(etcd.Endpoint{URL: url}, tlsConfig)
+func hashOf(ctx context.Context, url string, by access, revision int64) (uint32, int64, error) {
+	client, err := by.open(url)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -2,7 +2,6 @@ package backup
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -98,7 +97,7 @@ func TestVerifyRestoreTestsEachSnapshot(t *testing.T) {
 func TestASnapshotIsComparedWithItsOwnClusterOnly(t *testing.T) {
 	w := newWorld(t)
 	var asked []string
-	w.hash = func(_ context.Context, url string, _ *tls.Config, _ int64) (uint32, int64, error) {
+	w.hash = func(_ context.Context, url string, _ access, _ int64) (uint32, int64, error) {
 		asked = append(asked, url)
 		if url == "bb" {
 			return 0, 0, errors.New("future revision")
@@ -106,14 +105,14 @@ func TestASnapshotIsComparedWithItsOwnClusterOnly(t *testing.T) {
 		return 7, 3, nil
 	}
 	l := &live{job: w.job, clusterID: "0000000000000001"}
-	w.probe = func(context.Context, []string, *tls.Config) []answer {
+	w.probe = func(context.Context, []string, access) []answer {
 		return []answer{member("a", 9, isDown), member("bb", 9), member("ccc", 9), member("d", 9)}
 	}
 	l.job = w.job
 	if hash, compacted, err := l.HashKV(t.Context(), 9); err != nil || hash != 7 || compacted != 3 || strings.Join(asked, " ") != "bb ccc" {
 		t.Errorf("%d %d %v, asked %q", hash, compacted, err, asked)
 	}
-	w.probe = func(context.Context, []string, *tls.Config) []answer {
+	w.probe = func(context.Context, []string, access) []answer {
 		return []answer{member("a", 9, ofCluster2), member("bb", 9, learns), member("ccc", 9, isCorrupt), member("d", 9, noQuorum)}
 	}
 	asked = nil
@@ -124,7 +123,7 @@ func TestASnapshotIsComparedWithItsOwnClusterOnly(t *testing.T) {
 
 func TestASnapshotWithoutQuorum(t *testing.T) {
 	lost := func(w *world) {
-		w.probe = func(context.Context, []string, *tls.Config) []answer { return []answer{member("a", 41, noQuorum)} }
+		w.probe = func(context.Context, []string, access) []answer { return []answer{member("a", 41, noQuorum)} }
 	}
 	t.Run("is refused, and the message names noQuorum: Mark", func(t *testing.T) {
 		w := newWorld(t)
@@ -210,7 +209,7 @@ func TestDeletionPolicyDeleteDeletesTheSnapshots(t *testing.T) {
 	t.Run("deletes its own snapshots of every incarnation, and nothing else", func(t *testing.T) {
 		w := newWorld(t)
 		w.attempt(series())
-		w.probe = func(context.Context, []string, *tls.Config) []answer { return []answer{member("a", 41, ofCluster2)} }
+		w.probe = func(context.Context, []string, access) []answer { return []answer{member("a", 41, ofCluster2)} }
 		w.now = at(t0.Add(time.Hour))
 		w.attempt(series())
 		w.now = at(t0.Add(2 * time.Hour))

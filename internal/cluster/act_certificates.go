@@ -87,9 +87,11 @@ func (r *Reconciler) writeCertificates(ctx context.Context, v *view, step plan.W
 			return err
 		}
 		before := v.material.HandedOut[u.Name]
-		if before == nil {
+		switch {
+		case after == nil: // not issued yet
+		case before == nil:
 			err = r.create(ctx, v, v.newSecret(v.Name+u.Suffix, after))
-		} else if !maps.EqualFunc(before.Data, after.Data, func(a, b []byte) bool { return string(a) == string(b) }) {
+		case !maps.EqualFunc(before.Data, after.Data, func(a, b []byte) bool { return string(a) == string(b) }):
 			after.Version = before.Version
 			err = r.update(ctx, v, v.Name+u.Suffix, after)
 		}

@@ -167,6 +167,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		described := plan.Describe(v.State, step)
 		step, actErr = plan.Wait{Reason: described.Reason, Message: described.Message}, nil
 	}
+	if refusal := etcd.RefusalOf(actErr); refusal != etcd.NotRefused {
+		step, actErr = v.RefusedByEtcd(refusal), nil
+	}
 	if wait, is := refusedStep(actErr); is {
 		step, actErr = wait, nil
 	}

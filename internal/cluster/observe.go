@@ -33,6 +33,7 @@ type view struct {
 	// classes are the StorageClasses of members' volumes by member name.
 	classes  map[string]string
 	tls      *tls.Config
+	logins   *logins
 	material plan.Material
 	// known is what earlier passes remembered.
 	known *remembered
@@ -57,6 +58,7 @@ func (r *Reconciler) observe(ctx context.Context, cluster *v1beta2.EtcdCluster) 
 		r.observeRestores,
 		r.observeStorageClass,
 		r.observeSecrets,
+		r.observeAuth,
 		r.observeExpansion, // after the members, whose volumes it is about
 	} {
 		if err := read(ctx, v); err != nil {

@@ -47,7 +47,9 @@ type answer struct {
 	err     error
 	serving error
 	// guarded: it refused all for lack of permission, and the read only after a quorum had confirmed it.
-	guarded    bool
+	guarded bool
+	// refusal is why it refused something.
+	refusal    etcd.Refusal
 	membership []etcd.Member
 	// applied is the index of the last entry that a member has applied which answers nobody but by its metrics.
 	applied uint64
@@ -86,8 +88,11 @@ func (r *Reconciler) ask(ctx context.Context, v *view, member string) (a answer)
 	}
 	defer connection.Close()
 	r.metrics.polled(v.Namespace, v.Name)
-	if a.status, a.err = connection.Status(ctx); etcd.PermissionRefused(a.err) {
-		a.guarded = etcd.PermissionRefused(connection.Serving(ctx))
+	a.status, a.err = connection.Status(ctx)
+	if a.refusal = etcd.RefusalOf(a.err); a.refusal != etcd.NotRefused {
+		a.guarded = servesOthers(ctx, connection)
+	}
+	if a.guarded {
 		return a
 	}
 	if a.err != nil {
@@ -97,11 +102,21 @@ func (r *Reconciler) ask(ctx context.Context, v *view, member string) (a answer)
 	if a.status.Learner {
 		return a
 	}
-	if a.serving = connection.Serving(ctx); a.serving != nil && !errors.Is(a.serving, etcd.ErrCorrupt) && !etcd.PermissionRefused(a.serving) {
+	a.serving = connection.Serving(ctx)
+	a.refusal = etcd.RefusalOf(a.serving)
+	if a.serving != nil && !errors.Is(a.serving, etcd.ErrCorrupt) && a.refusal == etcd.NotRefused {
 		return a
 	}
 	a.membership, a.serving = connection.Members(ctx) // a quorum answers that, whatever alarm is on and whoever may read
 	return a
+}
+
+// servesOthers says whether a member that refuses the operator has a quorum behind it. It leaves time to read the metrics of one
+// that has none.
+func servesOthers(ctx context.Context, connection Etcd) bool {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout/2)
+	defer cancel()
+	return etcd.RefusalOf(connection.Serving(ctx)) != etcd.NotRefused
 }
 
 // applied asks a member's metrics: one that was started without a quorum serves nothing else. 0 when it does not answer.
@@ -121,10 +136,12 @@ func (r *Reconciler) dial(v *view, member string) (Etcd, error) {
 	return r.Dial(etcd.Endpoint{
 		URL:     v.ClientURL(member),
 		Address: net.JoinHostPort(v.addresses[member], strconv.Itoa(int(v1beta2.ClientPort))),
+		Login:   v.loginFor(member),
 	}, v.tls)
 }
 
 func hear(m *plan.Member, a answer) {
+	m.Refusal = a.refusal
 	if a.err != nil {
 		if m.Pod == plan.PodRunning {
 			m.Unanswered = etcd.Cause(a.err)
@@ -142,7 +159,7 @@ func hear(m *plan.Member, a answer) {
 	m.Serving = a.serving == nil && !a.status.Learner
 	if a.serving != nil {
 		m.Unanswered = "it cannot reach a quorum"
-		if etcd.PermissionRefused(a.serving) {
+		if etcd.RefusalOf(a.serving) != etcd.NotRefused {
 			m.Unanswered = etcd.Cause(a.serving)
 		}
 	}

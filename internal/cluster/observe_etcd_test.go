@@ -64,7 +64,7 @@ func heardOf(t *testing.T, before plan.State, say func(i int, m *speaking)) plan
 		say(i, &said)
 		byURL[known.ClientURL(m.Name)] = said
 	}
-	r := &Reconciler{metrics: counted, Dial: func(endpoint etcd.Endpoint, _ *tls.Config) (Etcd, error) {
+	r := &Reconciler{metrics: counted, Applied: func(context.Context, string) (uint64, error) { return 7, nil }, Dial: func(endpoint etcd.Endpoint, _ *tls.Config) (Etcd, error) {
 		if said, ok := byURL[endpoint.URL]; ok {
 			return said, nil
 		}
@@ -84,8 +84,13 @@ func TestMembersThatAgreeAreLeftAlone(t *testing.T) {
 func TestAClusterWithAuthenticationIsKnownToServe(t *testing.T) {
 	for name, refusal := range map[string]error{"without a user": rpctypes.ErrUserEmpty, "with a user without the right": rpctypes.ErrPermissionDenied} {
 		s := heard(t, func(_ int, m *speaking) { m.refuses = fmt.Errorf("linearizable read: %w", refusal) })
-		if diff := cmp.Diff(plan.Step(plan.Done{}), plan.Plan(s)); diff != "" {
-			t.Errorf("%s: Plan (-want +got):\n%s", name, diff)
+		step := plan.Plan(s)
+		status := plan.NewStatus(s, step, nil, v1beta2.EtcdClusterStatus{}, 1)
+		if !meta.IsStatusConditionTrue(status.Conditions, v1beta2.ConditionAvailable) || !s.MembershipKnown {
+			t.Errorf("%s: the conditions are %v", name, status.Conditions)
+		}
+		if wait, waits := step.(plan.Wait); !waits || wait.Reason != v1beta2.ReasonEtcdAccessDenied {
+			t.Errorf("%s: the step is %#v", name, step)
 		}
 	}
 }
@@ -98,7 +103,7 @@ func TestAClusterThatTellsTheOperatorNothingForLackOfPermissionIsAvailable(t *te
 	if !meta.IsStatusConditionTrue(status.Conditions, v1beta2.ConditionAvailable) || !meta.IsStatusConditionFalse(status.Conditions, v1beta2.ConditionDegraded) {
 		t.Errorf("the conditions are %v", status.Conditions)
 	}
-	if wait, waits := step.(plan.Wait); !waits || wait.Reason != v1beta2.ReasonMembersUnreachable || !strings.Contains(wait.Message, "authentication") {
+	if wait, waits := step.(plan.Wait); !waits || wait.Reason != v1beta2.ReasonEtcdAccessDenied || !strings.Contains(wait.Message, "it has no user") {
 		t.Errorf("the step is %#v", step)
 	}
 }
@@ -144,5 +149,15 @@ func TestAUsedUpQuotaIsSeen(t *testing.T) {
 	want := plan.Step(plan.DefragmentMember{Name: nameOf(1), Reason: "NoSpace"})
 	if diff := cmp.Diff(want, plan.Plan(s)); diff != "" {
 		t.Errorf("Plan (-want +got):\n%s", diff)
+	}
+}
+
+// A password is checked with a quorum. Without one, the operator still learns from the metrics which member is the newest.
+func TestAMemberWithoutQuorumThatKnowsNoTokenOfTheOperatorIsAskedForItsMetrics(t *testing.T) {
+	s := heardOf(t, state(formed), func(_ int, m *speaking) { m.guards, m.refuses = rpctypes.ErrUserEmpty, rpctypes.ErrNoLeader })
+	for _, m := range s.Members {
+		if m.Guarded || m.RaftIndex != 7 || m.Answers {
+			t.Errorf("member %s: guarded %v, raft index %d, answers %v", m.Name, m.Guarded, m.RaftIndex, m.Answers)
+		}
 	}
 }

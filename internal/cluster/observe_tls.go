@@ -34,12 +34,17 @@ func (r *Reconciler) observeSecrets(ctx context.Context, v *view) error {
 			v.material.HandedOut[u.Name] = held
 		}
 	}
+	v.ClientName = v.material.ClientName(v.State)
 	if err := r.observeIssuer(ctx, v); err != nil {
 		return err
 	}
 	v.Certificates = v.material.Judge(v.State, v.Certificates)
 	if !v.Certificates.Missing && v.Certificates.Foreign == "" {
-		v.useClientSecret(v.Spec.TLS.ClientSecret(v.Name), v.material.HandedOut["client"].Data)
+		name := v.Spec.TLS.ClientSecret(v.Name)
+		if v.Certificates.Operator {
+			name = v.Spec.TLS.OperatorSecret(v.Name)
+		}
+		v.useClientSecret(name, v.material.Operator().Data)
 	}
 	return nil
 }

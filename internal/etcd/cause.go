@@ -13,26 +13,15 @@ import (
 // ErrCorrupt is in the error chain if a member refuses a request because a CORRUPT alarm is on.
 var ErrCorrupt = rpctypes.ErrCorrupt
 
-// PermissionRefused says whether a member refuses a request for lack of permission. etcd confirms a linearizable read with a
-// quorum before it looks at permissions, so this refusal of such a read proves that a quorum answers.
-func PermissionRefused(err error) bool {
-	for _, refusal := range []error{
-		rpctypes.ErrPermissionDenied, rpctypes.ErrUserEmpty, rpctypes.ErrAuthFailed, rpctypes.ErrInvalidAuthToken, rpctypes.ErrAuthOldRevision,
-	} {
-		if errors.Is(err, refusal) {
-			return true
-		}
-	}
-	return false
-}
-
 // Cause returns why a member did not answer. The same state always gives the same text, so that a status with this text
 // is only written when the state changes.
 func Cause(err error) string {
 	text := err.Error()
 	switch {
-	case PermissionRefused(err):
+	case RefusalOf(err) != NotRefused:
 		return "it refuses the operator for lack of permission (" + unwrapped(err).Error() + ")"
+	case errors.Is(err, errNoLogin):
+		return "it cannot reach a quorum, which it needs to authenticate the operator"
 	case errors.Is(err, ErrCorrupt), strings.Contains(text, "corrupt cluster"):
 		return "it refuses requests because a CORRUPT alarm is on"
 	case strings.Contains(text, "authentication handshake failed"):

@@ -20,12 +20,15 @@ type Endpoint struct {
 	URL string
 	// Address to dial instead of the URL's host, for example "10.1.2.3:2379". If empty, DNS resolves the host.
 	Address string
+	// Login is the user to authenticate as if etcd's authentication is on; nil for none. A client certificate needs none.
+	Login *Login
 }
 
 // Client sends requests to one member.
 type Client struct {
 	endpoint string
 	client   *clientv3.Client
+	login    *Login
 }
 
 const (
@@ -43,18 +46,22 @@ const (
 // Open prepares a connection to one member and does not wait for it. tlsConfig is nil for plain HTTP. Callers that
 // observe the calls pass more options.
 func Open(endpoint Endpoint, tlsConfig *tls.Config, more ...grpc.DialOption) (*Client, error) {
-	options := append([]grpc.DialOption{
+	options := []grpc.DialOption{
 		grpc.WithChainUnaryInterceptor(failFast),
 		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(newCodec())),
 		// Fixed windows: by default, gRPC increases them up to 16 MiB on a fast network, and a slow reader of a
 		// snapshot would hold all of that in memory.
 		grpc.WithInitialWindowSize(window), grpc.WithInitialConnWindowSize(window),
-	}, more...)
+	}
+	if endpoint.Login != nil {
+		options = append(options, grpc.WithChainUnaryInterceptor(endpoint.Login.intercept))
+	}
 	if endpoint.Address != "" {
 		options = append(options, grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "tcp", endpoint.Address)
 		}))
 	}
+	options = append(options, more...)
 	client, err := clientv3.New(clientv3.Config{
 		Endpoints:            []string{endpoint.URL},
 		TLS:                  tlsConfig,
@@ -69,7 +76,7 @@ func Open(endpoint Endpoint, tlsConfig *tls.Config, more ...grpc.DialOption) (*C
 	if err != nil {
 		return nil, fmt.Errorf("connect to etcd at %s: %w", endpoint.URL, err)
 	}
-	return &Client{endpoint: endpoint.URL, client: client}, nil
+	return &Client{endpoint: endpoint.URL, client: client, login: endpoint.Login}, nil
 }
 
 // failFast makes a call fail with the cause if the connection fails. By default the library waits for a connection until

@@ -17,9 +17,13 @@ import (
 func (c *Client) Snapshot(ctx context.Context) (stream io.ReadCloser, size int64, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &snapshotStream{cancel: cancel}
-	if s.messages, err = c.requestSnapshot(ctx); err == nil {
-		err = s.next()
-	}
+	// A member refuses a stream with its first message.
+	err = c.login.do(ctx, c.client.ActiveConnection(), func(ctx context.Context) (err error) {
+		if s.messages, err = c.requestSnapshot(ctx); err == nil {
+			err = s.next()
+		}
+		return err
+	})
 	if err != nil {
 		cancel()
 		return nil, 0, c.wrap("stream snapshot", err)

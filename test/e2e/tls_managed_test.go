@@ -79,7 +79,7 @@ func (n *namespaced) caReplaced(config *tls.Config) {
 			return errors.New("the Secret of the CA still contains the old one")
 		}
 		for _, secret := range []struct{ name, key string }{
-			{"managed-client-tls", v1beta2.ClientCAKey}, {"managed-server-tls", v1beta2.ServerCAKey}, {"managed-peer-tls", v1beta2.PeerCAKey},
+			{"managed-client-tls", v1beta2.ClientCAKey}, {"managed-operator-tls", v1beta2.ClientCAKey}, {"managed-server-tls", v1beta2.ServerCAKey}, {"managed-peer-tls", v1beta2.PeerCAKey},
 		} {
 			if string(n.secret(secret.name)[secret.key]) != string(ca["ca.crt"]) {
 				return fmt.Errorf("Secret %s contains a different CA bundle", secret.name)

@@ -38,8 +38,14 @@ type traffic struct {
 // traffic starts the traffic, which ends with stop.
 func (n *namespaced) traffic(cluster string, config *tls.Config) *traffic {
 	n.Helper()
+	return n.trafficOf(n.etcd(cluster, config))
+}
+
+// trafficOf starts the traffic of a client.
+func (n *namespaced) trafficOf(etcd *clientv3.Client) *traffic {
+	n.Helper()
 	ctx, cancel := context.WithCancel(n.Context())
-	t := &traffic{n: n, etcd: n.etcd(cluster, config), prefix: fmt.Sprintf("traffic-%d-", time.Now().UnixNano()), stopIt: cancel}
+	t := &traffic{n: n, etcd: etcd, prefix: fmt.Sprintf("traffic-%d-", time.Now().UnixNano()), stopIt: cancel}
 	t.ended.Go(func() { t.run(ctx) })
 	n.Cleanup(func() { cancel(); t.ended.Wait() })
 	return t

@@ -117,7 +117,7 @@ func TestCertificatesOfCertManagerAreCopiedForTheCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, usage := range []string{"peer", "server", "client"} {
+	for _, usage := range []string{"peer", "server", "client", "operator"} {
 		issue(t, authority, namespace, "b-"+usage)
 	}
 	secret := clientSecret(t, namespace, "b")

@@ -55,6 +55,11 @@ func (s *Stack) forward(ctx context.Context, namespace, service string, port int
 
 // Etcd returns a client of the cluster behind a client Service. A nil config means plain HTTP.
 func (s *Stack) Etcd(ctx context.Context, namespace, cluster string, config *tls.Config) (*clientv3.Client, error) {
+	return s.EtcdAs(ctx, namespace, cluster, config, "", "")
+}
+
+// EtcdAs is Etcd for a user with a password, if the name is not empty.
+func (s *Stack) EtcdAs(ctx context.Context, namespace, cluster string, config *tls.Config, user, password string) (*clientv3.Client, error) {
 	address, err := s.Address(ctx, namespace, cluster+"-client", 2379)
 	if err != nil {
 		return nil, err
@@ -70,6 +75,8 @@ func (s *Stack) Etcd(ctx context.Context, namespace, cluster string, config *tls
 			return new(net.Dialer).DialContext(ctx, "tcp", address)
 		})},
 		TLS:                  config,
+		Username:             user,
+		Password:             password,
 		DialTimeout:          5 * time.Second,
 		DialKeepAliveTime:    2 * time.Second,
 		DialKeepAliveTimeout: 2 * time.Second,

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"strings"
@@ -28,7 +29,9 @@ type Certificates struct {
 	Requested bool
 	// Unissued is the message about a certificate that cert-manager has not issued, with the API's reason.
 	Unissued, UnissuedReason string
-	// Missing: not all three Secrets are there.
+	// Operator: the operator has a certificate of its own. Without one it uses that of clients.
+	Operator bool
+	// Missing: not all Secrets of members and clients are there.
 	Missing bool
 	// Due names a certificate that must be replaced now, and the cause. It is empty if there is none.
 	Due string
@@ -53,7 +56,7 @@ type CertificateAuthority struct {
 	Previous bool
 }
 
-// Usage is one of the three things that certificates are for.
+// Usage is one of the four things that certificates are for.
 type Usage struct {
 	Name string
 	// suffix of the Secret's name after the cluster's, and the keys in it.
@@ -67,7 +70,19 @@ var Usages = []Usage{
 	{"peer", v1beta2.PeerSecretSuffix, v1beta2.PeerCertKey, v1beta2.PeerKeyKey, v1beta2.PeerCAKey, "-peer"},
 	{"server", v1beta2.ServerSecretSuffix, v1beta2.ServerCertKey, v1beta2.ServerKeyKey, v1beta2.ServerCAKey, "-server"},
 	{"client", v1beta2.ClientSecretSuffix, v1beta2.ClientCertKey, v1beta2.ClientKeyKey, v1beta2.ClientCAKey, "-client"},
+	{operatorUsage, v1beta2.OperatorSecretSuffix, v1beta2.ClientCertKey, v1beta2.ClientKeyKey, v1beta2.ClientCAKey, "-operator"},
 }
+
+const (
+	operatorUsage = "operator"
+	// rootUser may do everything if etcd's authentication is on. etcd takes the common name of a certificate as the user.
+	rootUser = "root"
+	// defaultClientName is the common name of the clients' certificate, as api/v1beta2 documents it.
+	defaultClientName = "client"
+)
+
+// vital says whether a cluster cannot start without the certificate. Clusters of an earlier release have none of the operator.
+func (u Usage) vital() bool { return u.Name != operatorUsage }
 
 // defaultDomain is the domain of most Kubernetes clusters. Members look each other's addresses up and compare the
 // full names with those in the certificate.
@@ -97,8 +112,18 @@ func (s State) CertificateRequest(u Usage) pki.Request {
 			Server: true, Client: true,
 		}
 	}
-	// With etcd's authentication on, the common name is the user: the operators need root.
-	return pki.Request{CommonName: "root", Client: true}
+	if u.Name == operatorUsage {
+		return pki.Request{CommonName: rootUser, Client: true}
+	}
+	return pki.Request{CommonName: cmp.Or(s.ClientName, s.Spec.TLS.ClientCommonName(), defaultClientName), Client: true}
+}
+
+// operatorSecret is the Secret with which the operators connect to members.
+func (s State) operatorSecret() string {
+	if s.Spec.TLS.Issued() && !s.Certificates.Operator {
+		return ""
+	}
+	return s.Spec.TLS.OperatorSecret(s.Name)
 }
 
 // Defaults of TLS.managed and TLS.certManager, as api/v1beta2 documents them.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -74,6 +75,26 @@ func (m Material) IssuedPair(u Usage) pki.Pair {
 	return pki.Pair{Cert: s.Get(IssuedCertKey), Key: s.Get(IssuedKeyKey)}
 }
 
+// ClientName is the common name that the clients' certificate must have. A client of an earlier release keeps the common
+// name root until the spec asks for another one, because authentication may be on. While the operator has no certificate of
+// its own, it needs that one.
+func (m Material) ClientName(s State) string {
+	held, err := pki.Pair{Cert: m.HandedOut["client"].Get(v1beta2.ClientCertKey), Key: m.HandedOut["client"].Get(v1beta2.ClientKeyKey)}.Leaf()
+	wanted := s.Spec.TLS.ClientCommonName()
+	if err == nil && held.Subject.CommonName == rootUser && (wanted == "" || m.HandedOut[operatorUsage] == nil) {
+		return rootUser
+	}
+	return cmp.Or(wanted, defaultClientName)
+}
+
+// Operator is the Secret with which the operators connect to members: their own, or that of clients until it exists.
+func (m Material) Operator() *Secret {
+	if own := m.HandedOut[operatorUsage]; own != nil {
+		return own
+	}
+	return m.HandedOut["client"]
+}
+
 // bundle is all that the Secrets trust together.
 func (m Material) bundle() pki.Bundle {
 	var bundle pki.Bundle
@@ -132,7 +153,8 @@ func (m Material) signerOf(leaf *x509.Certificate) *pki.CA {
 	return nil
 }
 
-// NewSecret is the data of a usage's Secret after a step, and since when it holds its CAs and its certificate.
+// NewSecret is the data of a usage's Secret after a step, and since when it holds its CAs and its certificate. It is nil
+// if cert-manager has yet to issue the first certificate.
 func (m Material) NewSecret(s State, u Usage, step WriteCertificates) (*Secret, error) {
 	before := m.HandedOut[u.Name]
 	after := &Secret{Data: map[string][]byte{}, Annotations: map[string]string{}}
@@ -143,6 +165,9 @@ func (m Material) NewSecret(s State, u Usage, step WriteCertificates) (*Secret, 
 	pair, err := m.pairAfter(s, u, step)
 	if err != nil {
 		return nil, fmt.Errorf("issue the certificate of %ss: %w", u.Name, err)
+	}
+	if len(pair.Cert) == 0 {
+		return nil, nil
 	}
 	after.Data[u.certKey], after.Data[u.keyKey], after.Data[u.caKey] = pair.Cert, pair.Key, bundle.PEM()
 	now := s.Now.UTC().Format(time.RFC3339)

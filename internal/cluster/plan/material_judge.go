@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -16,8 +17,9 @@ func (m Material) Judge(s State, c Certificates) Certificates {
 	peer, server := m.HandedOut["peer"], m.HandedOut["server"]
 	c.Trust = TrustOf(peer.Get(v1beta2.PeerCAKey), server.Get(v1beta2.ServerCAKey))
 	c.Loaded = pki.Fingerprint(peer.Get(v1beta2.PeerCertKey), peer.Get(v1beta2.PeerCAKey), server.Get(v1beta2.ServerCertKey), server.Get(v1beta2.ServerCAKey))
+	c.Operator = m.HandedOut[operatorUsage] != nil
 	if signs := c.CA.Exists && c.CA.Broken == ""; m.Issued == nil && !signs {
-		c.Missing = len(m.HandedOut) < len(Usages)
+		c.Missing = m.lacksVital()
 		return c
 	}
 	bundle, wanted := m.bundle(), m.wanted()
@@ -25,6 +27,9 @@ func (m Material) Judge(s State, c Certificates) Certificates {
 	var trusted, shown time.Time
 	for _, u := range Usages {
 		held := m.HandedOut[u.Name]
+		if held == nil && !u.vital() {
+			continue
+		}
 		c.Missing = c.Missing || held == nil
 		c.Unknown = c.Unknown || !pki.ParseBundle(held.Get(u.caKey)).Has(needed)
 		trusted, shown = later(trusted, held.since(annotationTrustSince)), later(shown, held.since(annotationCertificateSince))
@@ -34,6 +39,11 @@ func (m Material) Judge(s State, c Certificates) Certificates {
 	overlap := s.Validity().caOverlap
 	c.SwitchAfter, c.DropAfter = trusted.Add(overlap), shown.Add(overlap)
 	return c
+}
+
+// lacksVital says whether a Secret is missing without which the cluster cannot start.
+func (m Material) lacksVital() bool {
+	return slices.ContainsFunc(Usages, func(u Usage) bool { return u.vital() && m.HandedOut[u.Name] == nil })
 }
 
 func (m Material) judgeCA(s State) CertificateAuthority {
@@ -69,7 +79,11 @@ func (m Material) judgeCertificates(s State, wanted pki.Bundle, c *Certificates)
 			due, outdated = m.judgeIssued(u)
 		}
 		c.Outdated = c.Outdated || outdated
-		if due != "" && c.Due == "" {
+		switch {
+		case due == "" || c.Due != "":
+		case !u.vital() && m.HandedOut[u.Name] == nil:
+			c.Due = "the operator does not have one yet"
+		default:
 			c.Due = "the certificate of " + u.Name + "s must be replaced: " + due
 		}
 	}

@@ -124,6 +124,8 @@ type Member struct {
 	AppliedIndex int64
 	// Guarded: a quorum stands behind it, and it tells the operator nothing for lack of permission.
 	Guarded bool
+	// Refusal is why etcd's authentication refuses the operator, whatever else the member tells.
+	Refusal etcd.Refusal
 	// SilentSince is since when the member has not served, as far as this process has seen; zero while it does.
 	SilentSince time.Time
 	// Unanswered says why the member did not answer.

@@ -189,6 +189,9 @@ func TestPlanOrder(t *testing.T) {
 		{"rollMembers", "deleteOldVolumes", "old volumes are the last resort if an upgrade goes wrong"},
 		{"waitForRemovedPods", "deleteOldVolumes", "a volume goes after its Pod"},
 		{"waitUntilHealthy", "deleteSetAside", "the data from before is kept until the cluster is well"},
+		{"waitForQuorum", "refusedOperator", "a refusal that leaves the operator blind is reported first"},
+		{"scaleUp", "refusedOperator", "what needs no permission of etcd is done before a person is asked"},
+		{"refusedOperator", "invalidAuthSecret", "a refusal matters more than a Secret that etcd does not ask for yet"},
 		{"deleteOldVolumes", "completeRestore", "a restore is complete when nothing of the old cluster is left"},
 	}
 	at := func(name string) int {

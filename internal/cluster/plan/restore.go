@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
@@ -105,6 +106,8 @@ func seeding(s State) Step {
 		return FailRestore{Message: planning.Sentence("The seed could not be restored: ", seed.Seed.Message) + " The cluster was not touched."}
 	case seed.Pod == PodBlocked:
 		return Wait{Reason: seed.PodReason, Message: planning.Sentence("Seed "+seed.Name+" does not run: ", seed.PodMessage) + " The members continue to serve.", Stalled: true}
+	case seed.Refusal != etcd.NotRefused:
+		return s.refusedSeed(seed)
 	case !seed.Serving || !seed.PodReady:
 		return Wait{Reason: v1beta2.ReasonRestoring, Message: "Seed " + seed.Name + " is being restored. The members continue to serve."}
 	case seed.Revision < s.Request.Revision:

@@ -55,7 +55,7 @@ func newRotation(t *testing.T, seed uint64, tls *v1beta2.TLSPolicy) *rotation {
 	w.s.Spec.TLS = tls
 	if tls.CertManager != nil {
 		w.newIssuer()
-		w.issue("peer", "server", "client")
+		w.issue("peer", "server", "client", "operator")
 	}
 	for range w.s.Members {
 		w.members = append(w.members, &loaded{})
@@ -169,7 +169,9 @@ func (w *rotation) act(step Step) {
 			if w.crash > 0 {
 				w.crash--
 			}
-			w.m.HandedOut[u.Name] = after
+			if after != nil {
+				w.m.HandedOut[u.Name] = after
+			}
 		}
 	case LoadCertificates:
 		for i := range w.s.Members {
@@ -220,8 +222,8 @@ func (w *rotation) check() {
 		}
 		w.trusted(fmt.Sprintf("the client trusts member %d", i), w.client.trusts, l.server)
 		w.trusted(fmt.Sprintf("member %d trusts the client", i), l.trusts, w.client.server)
-		w.trusted(fmt.Sprintf("member %d trusts the operator", i), l.trusts, w.m.HandedOut["client"].Get(v1beta2.ClientCertKey))
-		w.trusted(fmt.Sprintf("the operator trusts member %d", i), pki.ParseBundle(w.m.HandedOut["client"].Get(v1beta2.ClientCAKey)), l.server)
+		w.trusted(fmt.Sprintf("member %d trusts the operator", i), l.trusts, w.m.Operator().Get(v1beta2.ClientCertKey))
+		w.trusted(fmt.Sprintf("the operator trusts member %d", i), pki.ParseBundle(w.m.Operator().Get(v1beta2.ClientCAKey)), l.server)
 		for j, other := range w.members {
 			if other.down == 0 {
 				w.trusted(fmt.Sprintf("member %d trusts member %d", i, j), l.peerTrusts, other.peer)
@@ -325,10 +327,10 @@ func TestARotationOfCertManagersIssuerNeverShowsACertificateThatSomebodyDoesNotT
 		t.Run(strconv.Itoa(int(seed)), func(t *testing.T) {
 			w := newRotation(t, seed, &v1beta2.TLSPolicy{CertManager: &v1beta2.CertManagerTLS{CAOverlap: &metav1.Duration{Duration: time.Hour}}})
 			w.crash = w.r.IntN(9)
-			w.issue("peer", "server", "client") // an ordinary renewal
+			w.issue("peer", "server", "client", "operator") // an ordinary renewal
 			w.settle()
 			w.newIssuer()
-			for _, name := range []string{"server", "client", "peer"} { // cert-manager renews one after the other
+			for _, name := range []string{"server", "client", "operator", "peer"} { // cert-manager renews one after the other
 				w.issue(name)
 				for range w.r.IntN(20) {
 					w.judge()

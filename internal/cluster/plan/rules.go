@@ -100,6 +100,8 @@ var Rules = []group{
 		{Name: "growVolumes", Decide: growVolumes},
 	}},
 	{Name: "advice", Purpose: "The cluster is healthy, and a person should correct something.", Rules: []rule{
+		{Name: "refusedOperator", Decide: refusedOperator},
+		{Name: "invalidAuthSecret", Decide: invalidAuthSecret},
 		{Name: "reportForeignObjects", Decide: reportForeignObjects},
 		{Name: "outOfSpace", Decide: outOfSpace},
 		{Name: "volumeTemplateRefused", Decide: volumeTemplateRefused},

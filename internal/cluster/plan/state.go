@@ -50,6 +50,10 @@ type State struct {
 	VolumeTemplateProblem string
 	// SecretProblem says which TLS Secret is missing or wrong, and is empty when all is well.
 	SecretProblem string
+	// Authentication is who the operator is to etcd.
+	Authentication Authentication
+	// ClientName is the common name of the clients' certificate, if the operator has it issued.
+	ClientName string
 	// Certificates of members and clients.
 	Certificates Certificates
 

@@ -20,6 +20,7 @@ func NewStatus(s State, step Step, actErr error, before v1beta2.EtcdClusterStatu
 	status.ClientPort = int(v1beta2.ClientPort)
 	status.Selector = v1beta2.LabelApp + "=" + v1beta2.AppName + "," + v1beta2.LabelCluster + "=" + s.Name
 	status.ClientTLSSecret = s.Spec.TLS.ClientSecret(s.Name)
+	status.OperatorTLSSecret, status.OperatorAuthSecret = s.operatorSecret(), s.Spec.Auth.OperatorSecretName()
 	status.ClusterID, status.Incarnation, status.Restore = s.ClusterID, s.Incarnation, s.Restore.DeepCopy()
 	status.Recovery = s.Recovery.DeepCopy()
 	status.VersionChange = s.versionChange()

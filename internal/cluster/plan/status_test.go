@@ -144,6 +144,7 @@ func TestStatusKeepsTheOldFields(t *testing.T) {
 		Incarnation:        1,
 		Selector:           "app=etcd,etcd_cluster=example",
 		ClientTLSSecret:    "operator-tls",
+		OperatorTLSSecret:  "operator-tls",
 		MemberStatuses: []v1beta2.MemberStatus{
 			member(0, v1beta2.MemberLeader, "3.6.16", true), member(1, v1beta2.MemberVoter, "", false), member(2, v1beta2.MemberVoter, "3.6.16", true),
 		},

@@ -24,19 +24,6 @@ func (s State) unreachable() bool {
 	return !s.Guarded() && s.readyQuorum(func(m Member) bool { return !m.Answers })
 }
 
-// Guarded says whether a quorum serves, and tells the operator nothing because etcd's authentication is on.
-func (s State) Guarded() bool {
-	return s.Formed() && !s.MembershipKnown && slices.ContainsFunc(s.Current(), func(m Member) bool { return m.Guarded && m.InService })
-}
-
-// waitForPermission: etcd serves, and the operator may neither look nor change anything.
-func (s State) waitForPermission() Step {
-	return Wait{
-		Reason: v1beta2.ReasonMembersUnreachable, Stalled: true, Requeue: requeueSettled,
-		Message: "A quorum of the members serves, and refuses the operator for lack of permission, because authentication is on in etcd. The operator cannot heal, resize or upgrade the cluster. Turn authentication off (etcdctl auth disable), or with TLS give the common name of the operator's client certificate the root role.",
-	}
-}
-
 // briefly says whether a member whose Pod is ready has not served for a moment only.
 func (s State) briefly(m Member) bool {
 	return s.readyVoter(m) && !m.SilentSince.IsZero() && s.Now.Sub(m.SilentSince) < silenceGrace

@@ -80,6 +80,7 @@ func (b *bench) operator(life *killer.Life) *cluster.Reconciler {
 	if err != nil {
 		b.Fatal(err)
 	}
+	r.Applied = etcd.Applied
 	return r
 }
 

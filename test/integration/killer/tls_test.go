@@ -86,6 +86,7 @@ func (b *bench) caReplaced(before string) error {
 	}
 	for suffix, key := range map[string]string{
 		v1beta2.PeerSecretSuffix: v1beta2.PeerCAKey, v1beta2.ServerSecretSuffix: v1beta2.ServerCAKey, v1beta2.ClientSecretSuffix: v1beta2.ClientCAKey,
+		v1beta2.OperatorSecretSuffix: v1beta2.ClientCAKey,
 	} {
 		if string(b.secret(suffix)[key]) != string(ca["ca.crt"]) {
 			return fmt.Errorf("Secret %s%s contains a different CA bundle", b.cluster.Name, suffix)

@@ -1,0 +1,72 @@
+package backup
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"strings"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// access is how an attempt identifies itself to the members.
+type access struct {
+	// tls is nil without TLS.
+	tls *tls.Config
+	// login is the user for etcd's authentication; nil without one.
+	login *etcd.Login
+}
+
+func (a access) open(url string) (*etcd.Client, error) {
+	return etcd.Open(etcd.Endpoint{URL: url, Login: a.login}, a.tls)
+}
+
+// access reads the Secrets for the members.
+func (t *job) access(ctx context.Context, o jobSpec) (a access, err error) {
+	if a.tls, err = t.tls(ctx, o); err != nil || o.AuthSecret == "" {
+		return a, err
+	}
+	data, err := t.secret(ctx, o.Namespace, o.AuthSecret)
+	if err != nil {
+		return access{}, err
+	}
+	if a.login, err = etcd.NewLogin(data[v1beta2.AuthUsernameKey], data[v1beta2.AuthPasswordKey]); err != nil {
+		return access{}, fail(v1beta2.ReasonSecretMissing, fmt.Sprintf("Secret %s needs the keys %s and %s: %v. Correct the Secret.",
+			o.AuthSecret, v1beta2.AuthUsernameKey, v1beta2.AuthPasswordKey, err))
+	}
+	return a, nil
+}
+
+// refused returns an error if etcd's authentication is why no member can be used.
+func refused(answers []answer) error {
+	var why []string
+	var refusal etcd.Refusal
+	for _, a := range answers {
+		if a.Err == nil && a.NotServing == nil {
+			return nil
+		}
+		for _, err := range []error{a.Err, a.NotServing} {
+			if found := etcd.RefusalOf(err); found != etcd.NotRefused {
+				refusal = found
+				why = append(why, err.Error())
+			}
+		}
+	}
+	if refusal == etcd.NotRefused {
+		return nil
+	}
+	return fail(v1beta2.ReasonEtcdAccessDenied, "Authentication is on in etcd, and it refuses the operator: "+strings.Join(why, "; ")+". "+howToPermit(refusal))
+}
+
+// howToPermit says what a person has to do after a refusal.
+func howToPermit(refusal etcd.Refusal) string {
+	const secret = "clientAuthSecret (with etcdCluster: spec.auth.operatorSecret of the EtcdCluster)"
+	switch refusal {
+	case etcd.RefusedPassword:
+		return "Correct the user name and the password in the Secret that " + secret + " names."
+	case etcd.RefusedRole:
+		return "Give the user the role root in etcd: etcdctl user grant-role <user> root"
+	}
+	return "Set " + secret + " to a Secret with the keys username and password of a user with the role root."
+}
