@@ -73,8 +73,9 @@ type EtcdRestoreSpec struct {
 	EtcdBackup *BackupReference `json:"etcdBackup,omitempty"`
 	// Restores the newest snapshot that matches. An empty block matches every snapshot. With backupStorageType, the
 	// path is then a folder, "<bucket>/<folder>". With etcdBackup, the operator searches the folder of its series.
-	// Snapshots without a manifest are ignored. If the folder holds snapshots of several clusters, the restore fails
-	// with SnapshotAmbiguous. Default: the path names one object.
+	// Snapshots without a manifest, and those that failed a restore test, are ignored. If the folder holds snapshots of
+	// several clusters, the restore fails with SnapshotAmbiguous. Clusters of one name with several EtcdCluster UIDs are
+	// several clusters, unless one of them is the EtcdCluster to restore or that of the EtcdBackup. Default: the path names one object.
 	// +optional
 	Select *SnapshotSelector `json:"select,omitempty"`
 	// Seconds after which a finished EtcdRestore is deleted. A failed one is kept as long as its cluster has never
@@ -113,6 +114,10 @@ type SnapshotSelector struct {
 	// +kubebuilder:validation:MaxLength=16
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9a-f]{16}$')",message="clusterID must be 16 hex digits: copy it from status.clusterID of an EtcdCluster"
 	ClusterID string `json:"clusterID,omitempty"`
+	// Whether snapshots that were taken without quorum match, too. They may lack writes that etcd confirmed to clients.
+	// Default: only snapshots that were taken with quorum match.
+	// +optional
+	IncludeNoQuorum bool `json:"includeNoQuorum,omitempty"`
 }
 
 // DefaultRevisionBump is added to the revision of a restored cluster if the spec has no other value. The documentation of
