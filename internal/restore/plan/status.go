@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -132,6 +133,12 @@ func (r report) verified(d planning.Description) {
 	}
 	message := fmt.Sprintf("Snapshot %s is verified: revision %d, %d keys, %d bytes, SHA-256 %s.",
 		snapshot.Path, snapshot.Revision, snapshot.Keys, snapshot.Size, snapshot.SHA256)
+	if snapshot.Alarms != "" {
+		message += " It has the alarms " + snapshot.Alarms + " of its cluster, and the restore removes them."
+	}
+	if strings.Contains(snapshot.Alarms, "CORRUPT") {
+		message += " The members of that cluster had different data, and this is the data of one of them: compare it with what you expect."
+	}
 	if r.status.Choice != "" {
 		message += planning.Sentence(" It is ", r.status.Choice)
 	}

@@ -277,3 +277,13 @@ func TestEveryStepIsKnownAndDescribesItself(t *testing.T) {
 		}
 	}
 }
+
+func TestTheStatusReportsTheAlarmsOfTheSnapshot(t *testing.T) {
+	s := given(withProven)
+	s.Restore.Status.Snapshot.Alarms = "CORRUPT, NOSPACE"
+	after := NewStatus(s, next(s), nil)
+	verified := meta.FindStatusCondition(after.Conditions, v1beta2.ConditionVerified)
+	if !strings.Contains(verified.Message, "has the alarms CORRUPT, NOSPACE") || !strings.Contains(verified.Message, "had different data") {
+		t.Error(verified.Message)
+	}
+}
