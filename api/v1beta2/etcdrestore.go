@@ -99,6 +99,11 @@ type EtcdRestoreSpec struct {
 	// +kubebuilder:validation:MaxLength=16
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9a-f]{16}$')",message="replaces must be 16 hex digits: copy it from status.clusterID of the EtcdCluster"
 	Replaces string `json:"replaces,omitempty"`
+	// Whether the restore of a formed cluster saves its present data into the store of the snapshot first. Skip saves
+	// nothing. IfPossible continues if that fails, for example without quorum. Required fails the restore then, and the
+	// cluster is not changed. The snapshot's path is in the status. Default: IfPossible.
+	// +optional
+	SafetySnapshot SafetySnapshotPolicy `json:"safetySnapshot,omitempty"`
 
 	Storage `json:",inline"`
 }
@@ -157,6 +162,9 @@ type EtcdRestoreStatus struct {
 	// Location of the verified object and how to reach it.
 	// +optional
 	Source *RestoreSource `json:"source,omitempty"`
+	// Snapshot of the old cluster that the operator took just before the switch.
+	// +optional
+	SafetySnapshot *SafetySnapshotStatus `json:"safetySnapshot,omitempty"`
 	// ID of the etcd cluster that was replaced, 16 hex digits. It is empty if there was none.
 	// +optional
 	ClusterIDBefore string `json:"clusterIDBefore,omitempty"`

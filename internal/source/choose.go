@@ -125,7 +125,7 @@ func candidates(ctx context.Context, store objstore.Store, prefix string) ([]can
 	}
 	var named []snapshot.Item
 	for _, item := range index.Items {
-		if !item.InSeries() && len(named) < foreignLimit {
+		if !item.InSeries() && !snapshot.IsSafety(prefix, item.Key) && len(named) < foreignLimit {
 			named = append(named, item)
 		}
 	}
@@ -138,6 +138,7 @@ func candidates(ctx context.Context, store objstore.Store, prefix string) ([]can
 		reading, read := known[item.Key]
 		m := reading.Manifest
 		switch {
+		case snapshot.IsSafety(prefix, item.Key):
 		case item.InSeries():
 			all = append(all, candidate{item, item.Series.Namespace + "/" + item.Series.Cluster, fmt.Sprintf("%016x", item.Series.ClusterID)})
 		case read && reading.Err == nil:

@@ -2,6 +2,8 @@ package source
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -106,5 +108,23 @@ func TestFindTakesASnapshotWithoutQuorumOnlyIfAsked(t *testing.T) {
 	s.rewrite(good, withoutQuorum)
 	if key, _, err := s.find(Choice{}); !Final(err) || !strings.Contains(err.Error(), "select.includeNoQuorum") {
 		t.Errorf("there is no other: %s, %v", key, err)
+	}
+}
+
+func TestFindTakesASafetySnapshotOnlyFromItsOwnFolder(t *testing.T) {
+	s := newShelf(t)
+	good, later := s.saved("a", 1, 1), s.saved("a", 1, 2)
+	safe := strings.Replace(later, "daily/", "daily/safety-snapshots/", 1)
+	for _, suffix := range []string{"", ".json"} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(s.bucket, safe)), 0o700), os.Rename(filepath.Join(s.bucket, later+suffix), filepath.Join(s.bucket, safe+suffix))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if key, _, err := s.find(Choice{}); err != nil || key != good {
+		t.Errorf("%s, %v", key, err)
+	}
+	found, _, err := Find(t.Context(), v1beta2.RestoreSource{StorageType: "File", Bucket: s.bucket, Key: "daily/safety-snapshots/"}, nil, Choice{Folder: true})
+	if err != nil || found.Key != safe {
+		t.Errorf("from the folder itself: %s, %v", found.Key, err)
 	}
 }

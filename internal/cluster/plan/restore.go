@@ -115,6 +115,9 @@ func seeding(s State) Step {
 	if step := unstoppable(s); step != nil {
 		return step
 	}
+	if step := s.safetySnapshot(); step != nil {
+		return step
+	}
 	return BeginSwitch{ClusterID: seed.ClusterID.String(), Revision: seed.Revision}
 }
 

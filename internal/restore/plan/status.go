@@ -65,9 +65,18 @@ func (r report) step(s State, step Step) {
 		r.open(d)
 	case Follow:
 		r.cluster(step.Cluster)
+		r.switchedUnsaved(s, step.Cluster)
+		r.restoring(d)
+	case SaveOldData:
+		r.cluster(step.Cluster)
+		r.restoring(d)
+	case RecordSafety:
+		r.cluster(step.Cluster)
+		r.status.SafetySnapshot = &step.Snapshot
 		r.restoring(d)
 	case Complete:
 		r.cluster(step.Cluster)
+		r.switchedUnsaved(s, step.Cluster)
 		r.status.Percent = 100
 		r.complete(d)
 	case Inherit:

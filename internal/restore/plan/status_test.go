@@ -262,6 +262,7 @@ var everyStep = []Step{
 	Done{}, Expire{}, Verify{Source: theSource}, Verifying{Percent: 5}, Wait{Reason: "Queued", Message: "A sentence."},
 	Accept{Source: theSource, Snapshot: theSnapshot}, Follow{*progress(v1beta2.RestoreSeeding)},
 	Complete{*progress(v1beta2.RestoreComplete)}, Fail{"SeedFailed", "A sentence."}, Inherit{},
+	SaveOldData{Cluster: *progress(v1beta2.RestoreSeeding)}, RecordSafety{Cluster: *progress(v1beta2.RestoreSeeding)},
 }
 
 func TestEveryStepIsKnownAndDescribesItself(t *testing.T) {
