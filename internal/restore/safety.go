@@ -55,8 +55,20 @@ func (r *Reconciler) saveOldData(ctx context.Context, key worker.Key, order plan
 	return saved
 }
 
-// SaveInSpool returns a Save that verifies each snapshot in a file below dir. InSpool has created the directory.
-func SaveInSpool(dir string) Save {
+// Dial opens a client of one member.
+type Dial func(endpoint etcd.Endpoint, tlsConfig *tls.Config) (*etcd.Client, error)
+
+// open is Dial without options.
+func open(endpoint etcd.Endpoint, tlsConfig *tls.Config) (*etcd.Client, error) {
+	return etcd.Open(endpoint, tlsConfig)
+}
+
+// SaveInSpool returns a Save that verifies each snapshot in a file below dir. InSpool has created the directory. dial may
+// be nil.
+func SaveInSpool(dir string, dial Dial) Save {
+	if dial == nil {
+		dial = open
+	}
 	return func(ctx context.Context, o plan.SafetyOrder, secret, tlsSecret map[string][]byte) (string, snapshot.Manifest, error) {
 		tlsConfig, err := tlsOf(o, tlsSecret)
 		if err != nil {
@@ -67,7 +79,7 @@ func SaveInSpool(dir string) Save {
 				return "", snapshot.Manifest{}, fmt.Errorf("encrypt it for the identity in Secret %s: %w", o.Target.Secret, err)
 			}
 		}
-		member, voters, err := chooseMember(ctx, o, tlsConfig)
+		member, voters, err := chooseMember(ctx, o, tlsConfig, dial)
 		if err != nil {
 			return "", snapshot.Manifest{}, err
 		}
@@ -81,7 +93,7 @@ func SaveInSpool(dir string) Save {
 		}
 		series := snapshot.Series{Folder: o.Target.Key, Namespace: o.Namespace, Cluster: o.Cluster, ClusterID: id}
 		request := snapshot.Request{
-			Source: memberSource{member.url, tlsConfig}, Store: store, SpoolDir: spoolOf(dir), Encoder: o.Encoder,
+			Source: memberSource{member.url, tlsConfig, dial}, Store: store, SpoolDir: spoolOf(dir), Encoder: o.Encoder,
 			Key:         series.EncodedKey(o.Time, 0, o.Encoder.Encoding()),
 			Cluster:     snapshot.Cluster{Namespace: o.Namespace, Name: o.Cluster, UID: o.UID, ID: o.ClusterID},
 			EtcdVersion: member.Version, Time: o.Time, Tool: Name + " " + operator.Version,
@@ -116,11 +128,11 @@ type candidate struct {
 
 // chooseMember returns a voter of the old cluster that has a quorum, and the IDs of all members that answered. A follower
 // is better than the leader.
-func chooseMember(ctx context.Context, o plan.SafetyOrder, tlsConfig *tls.Config) (candidate, []uint64, error) {
+func chooseMember(ctx context.Context, o plan.SafetyOrder, tlsConfig *tls.Config, dial Dial) (candidate, []uint64, error) {
 	answers, errs := make([]*candidate, len(o.URLs)), make([]error, len(o.URLs))
 	var asked sync.WaitGroup
 	for i, url := range o.URLs {
-		asked.Go(func() { answers[i], errs[i] = ask(ctx, url, tlsConfig) })
+		asked.Go(func() { answers[i], errs[i] = ask(ctx, url, tlsConfig, dial) })
 	}
 	asked.Wait()
 	var members []uint64
@@ -134,8 +146,15 @@ func chooseMember(ctx context.Context, o plan.SafetyOrder, tlsConfig *tls.Config
 			healthy = append(healthy, *a)
 		}
 	}
-	if len(healthy) == 0 {
-		return candidate{}, nil, fmt.Errorf("no voter of etcd cluster %s has a quorum: %w", o.ClusterID, cmpOr(errors.Join(errs...), errors.New("no member answers")))
+	switch why := errors.Join(errs...); {
+	case len(members) == 0 && why == nil:
+		return candidate{}, nil, fmt.Errorf("the status of the EtcdCluster names no member of etcd cluster %s that answers", o.ClusterID)
+	case len(members) == 0:
+		return candidate{}, nil, fmt.Errorf("no member of etcd cluster %s answers: %w", o.ClusterID, why)
+	case len(healthy) == 0 && why == nil:
+		return candidate{}, nil, fmt.Errorf("only learners of etcd cluster %s answer", o.ClusterID)
+	case len(healthy) == 0:
+		return candidate{}, nil, fmt.Errorf("no voter of etcd cluster %s has a quorum: %w", o.ClusterID, why)
 	}
 	return slices.MinFunc(healthy, func(a, b candidate) int {
 		if a.Leader() != b.Leader() {
@@ -145,16 +164,9 @@ func chooseMember(ctx context.Context, o plan.SafetyOrder, tlsConfig *tls.Config
 	}), members, nil
 }
 
-func cmpOr(err, otherwise error) error {
-	if err == nil {
-		return otherwise
-	}
-	return err
-}
-
 // ask reads the status after the linearizable read. Its revision is then at least that of every acknowledged write.
-func ask(ctx context.Context, url string, tlsConfig *tls.Config) (*candidate, error) {
-	member, err := etcd.Open(etcd.Endpoint{URL: url}, tlsConfig)
+func ask(ctx context.Context, url string, tlsConfig *tls.Config, dial Dial) (*candidate, error) {
+	member, err := dial(etcd.Endpoint{URL: url}, tlsConfig)
 	if err != nil {
 		return nil, err
 	}
@@ -173,13 +185,14 @@ func ask(ctx context.Context, url string, tlsConfig *tls.Config) (*candidate, er
 
 // memberSource streams the snapshot of one member. The context of the attempt limits the time.
 type memberSource struct {
-	url string
-	tls *tls.Config
+	url  string
+	tls  *tls.Config
+	dial Dial
 }
 
 // Snapshot opens the stream.
 func (m memberSource) Snapshot(ctx context.Context) (io.ReadCloser, int64, error) {
-	member, err := etcd.Open(etcd.Endpoint{URL: m.url}, m.tls)
+	member, err := m.dial(etcd.Endpoint{URL: m.url}, m.tls)
 	if err != nil {
 		return nil, 0, err
 	}
