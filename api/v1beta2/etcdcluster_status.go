@@ -236,7 +236,7 @@ type ClusterRestoreStatus struct {
 	// Revision of the restored cluster when its seed was verified.
 	// +optional
 	Revision int64 `json:"revision,omitempty"`
-	// Hash of the spec of the EtcdRestore, without replaces and ttlSecondsAfterFinished.
+	// Hash of the spec of the EtcdRestore, without replaces, safetySnapshot and ttlSecondsAfterFinished.
 	// +optional
 	SpecHash string `json:"specHash,omitempty"`
 	// Highest revision that the cluster is known to have had before the restore.
@@ -246,4 +246,10 @@ type ClusterRestoreStatus struct {
 	// distance from the snapshot to revisionBefore. It is 0 if spec.revisionBump is 0.
 	// +optional
 	RevisionBump int64 `json:"revisionBump,omitempty"`
+	// Time at which the seed was ready. From then on the restore waits for its safety snapshot.
+	// +optional
+	SeedReadyTime *metav1.Time `json:"seedReadyTime,omitempty"`
+	// Path of the snapshot of the data before the restore, "<bucket>/<key>". It is empty if none was taken.
+	// +optional
+	SafetySnapshot string `json:"safetySnapshot,omitempty"`
 }

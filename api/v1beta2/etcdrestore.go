@@ -73,8 +73,9 @@ type EtcdRestoreSpec struct {
 	EtcdBackup *BackupReference `json:"etcdBackup,omitempty"`
 	// Restores the newest snapshot that matches. An empty block matches every snapshot. With backupStorageType, the
 	// path is then a folder, "<bucket>/<folder>". With etcdBackup, the operator searches the folder of its series.
-	// Snapshots without a manifest are ignored. If the folder holds snapshots of several clusters, the restore fails
-	// with SnapshotAmbiguous. Default: the path names one object.
+	// Snapshots without a manifest, and those that failed a restore test, are ignored. If the folder holds snapshots of
+	// several clusters, the restore fails with SnapshotAmbiguous. Clusters of one name with several EtcdCluster UIDs are
+	// several clusters, unless one of them is the EtcdCluster to restore or that of the EtcdBackup. Default: the path names one object.
 	// +optional
 	Select *SnapshotSelector `json:"select,omitempty"`
 	// Seconds after which a finished EtcdRestore is deleted. A failed one is kept as long as its cluster has never
@@ -98,6 +99,11 @@ type EtcdRestoreSpec struct {
 	// +kubebuilder:validation:MaxLength=16
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9a-f]{16}$')",message="replaces must be 16 hex digits: copy it from status.clusterID of the EtcdCluster"
 	Replaces string `json:"replaces,omitempty"`
+	// Whether the restore of a formed cluster saves its present data into the store of the snapshot first. Skip saves
+	// nothing. IfPossible continues if that fails, for example without quorum. Required fails the restore then, and the
+	// cluster is not changed. The snapshot's path is in the status. Default: IfPossible.
+	// +optional
+	SafetySnapshot SafetySnapshotPolicy `json:"safetySnapshot,omitempty"`
 
 	Storage `json:",inline"`
 }
@@ -113,6 +119,10 @@ type SnapshotSelector struct {
 	// +kubebuilder:validation:MaxLength=16
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9a-f]{16}$')",message="clusterID must be 16 hex digits: copy it from status.clusterID of an EtcdCluster"
 	ClusterID string `json:"clusterID,omitempty"`
+	// Whether snapshots that were taken without quorum match, too. They may lack writes that etcd confirmed to clients.
+	// Default: only snapshots that were taken with quorum match.
+	// +optional
+	IncludeNoQuorum bool `json:"includeNoQuorum,omitempty"`
 }
 
 // DefaultRevisionBump is added to the revision of a restored cluster if the spec has no other value. The documentation of
@@ -152,6 +162,9 @@ type EtcdRestoreStatus struct {
 	// Location of the verified object and how to reach it.
 	// +optional
 	Source *RestoreSource `json:"source,omitempty"`
+	// Snapshot of the old cluster that the operator took just before the switch.
+	// +optional
+	SafetySnapshot *SafetySnapshotStatus `json:"safetySnapshot,omitempty"`
 	// ID of the etcd cluster that was replaced, 16 hex digits. It is empty if there was none.
 	// +optional
 	ClusterIDBefore string `json:"clusterIDBefore,omitempty"`

@@ -20,13 +20,16 @@ type PastRestore struct {
 	Name string `json:"name"`
 	// UID of the EtcdRestore.
 	UID types.UID `json:"uid"`
-	// Hash of the spec of the EtcdRestore, without replaces and ttlSecondsAfterFinished.
+	// Hash of the spec of the EtcdRestore, without replaces, safetySnapshot and ttlSecondsAfterFinished.
 	// +optional
 	SpecHash string `json:"specHash,omitempty"`
 	// Time at which the restored data took over.
 	Time metav1.Time `json:"time"`
 	// ID of the etcd cluster that the restore made, 16 hex digits.
 	ClusterID string `json:"clusterID"`
+	// Path of the snapshot of the data before the restore, "<bucket>/<key>". It is empty if none was taken.
+	// +optional
+	SafetySnapshot string `json:"safetySnapshot,omitempty"`
 }
 
 // specHashLength is the number of hex digits of a hash of a spec.
@@ -35,7 +38,7 @@ const specHashLength = 16
 // Hash identifies what the spec restores. Two EtcdRestores with the same hash restore the same, whenever they may do so.
 // A field that a later release adds with a default must be left out, so that the hashes in the status remain valid.
 func (s EtcdRestoreSpec) Hash() string {
-	s.Replaces, s.TTLSecondsAfterFinished = "", nil
+	s.Replaces, s.TTLSecondsAfterFinished, s.SafetySnapshot = "", nil, ""
 	text, err := json.Marshal(s)
 	if err != nil {
 		return "" // no spec that the API accepts
@@ -60,7 +63,7 @@ func RefuseRestore(clusterID string, past []PastRestore, restore *EtcdRestore) s
 	}
 	hash := restore.Spec.Hash()
 	for _, p := range past {
-		if p.Name == restore.Name && p.SpecHash == hash && p.UID != restore.UID {
+		if p.UID == restore.UID || p.Name == restore.Name && p.SpecHash == hash {
 			return fmt.Sprintf("EtcdCluster %s carried out an EtcdRestore of this name and spec at %s, and became etcd cluster %s. To repeat it would remove what was written since. %s",
 				cluster, p.Time.UTC().Format(time.RFC3339), p.ClusterID, advice)
 		}

@@ -179,6 +179,10 @@ type Snapshot struct {
 	// were confirmed to clients, and may hold writes that never were.
 	// +optional
 	NoQuorum bool `json:"noQuorum,omitempty"`
+	// Alarms that were on when the snapshot was taken, for example "CORRUPT, NOSPACE". A restore removes them. It is only
+	// set in the status of an EtcdRestore.
+	// +optional
+	Alarms string `json:"alarms,omitempty"`
 	// Result of the last restore test of this snapshot: Passed or Failed. It is empty if the snapshot was not tested.
 	// +optional
 	RestoreTest DrillResult `json:"restoreTest,omitempty"`

@@ -37,7 +37,7 @@ func main() {
 		if err != nil {
 			return err
 		}
-		return restore.Setup(mgr, restore.Options{Prove: prove, MaxProofs: *maxProofs, Metrics: metrics.Registry})
+		return restore.Setup(mgr, restore.Options{Prove: prove, Save: restore.SaveInSpool(*spoolDir, nil), MaxProofs: *maxProofs, Metrics: metrics.Registry})
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

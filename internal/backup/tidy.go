@@ -162,5 +162,17 @@ func (t *job) purgeFrom(ctx context.Context, o jobSpec, store objstore.Store) (i
 			return key == o.Target.Key && !started.Before(o.Since.Truncate(time.Second))
 		})
 	}
-	return removed, sweep(ctx, store, series, t.now().Add(-orphanAge))
+	age := orphanAge
+	if shared(listing, o.Name) {
+		age = leftoverAge
+	}
+	return removed, sweep(ctx, store, series, t.now().Add(-age))
+}
+
+// shared reports whether other EtcdBackups write into the folder. An upload of theirs may take longer than orphanAge, and
+// its name does not tell whose it is.
+func shared(listing snapshot.Listing, backup string) bool {
+	return len(listing.Unreadable) > 0 || slices.ContainsFunc(slices.Concat(listing.Snapshots, listing.Headless), func(e snapshot.Entry) bool {
+		return e.Manifest.Backup != backup
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -222,6 +223,27 @@ func TestDeletionPolicyDeleteDeletesTheSnapshots(t *testing.T) {
 		}
 		if keys := w.keys(); len(keys) != 3 {
 			t.Errorf("left %q", keys)
+		}
+	})
+	t.Run("deletes no upload of another EtcdBackup in the folder", func(t *testing.T) {
+		w := newWorld(t)
+		ofCluster := func(s *State) {
+			s.Spec.EtcdEndpoints, s.Spec.EtcdCluster = nil, &v1beta2.ClusterReference{Name: "b"}
+			s.Cluster = &Cluster{Available: true, ClientURLs: []string{"http://a:2379"}}
+		}
+		weekly := func(s *State) { s.Name, s.UID = "weekly", "other" }
+		w.attempt(series(ofCluster))
+		uploaded := seriesFolder + "20260102T110000Z-00000000000000000009.db"
+		if err := w.store.Put(t.Context(), uploaded, strings.NewReader("no manifest yet")); err != nil {
+			t.Fatal(err)
+		}
+		w.now = at(time.Now().Add(time.Hour))
+		w.attempt(series(ofCluster, weekly))
+		if r := purges(w, series(ofCluster)); r.Failure != nil || r.Pruned != 1 || !slices.Contains(w.keys(), uploaded) {
+			t.Errorf("%+v, left %q", r, w.keys())
+		}
+		if r := purges(w, series(ofCluster, weekly)); r.Failure != nil || len(w.keys()) > 0 {
+			t.Errorf("the last one leaves %q: %+v", w.keys(), r)
 		}
 	})
 	t.Run("deletes the snapshot of a one-shot, and no older object", func(t *testing.T) {

@@ -8,10 +8,13 @@ import (
 	"hash/crc32"
 	"hash/maphash"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
@@ -33,6 +36,8 @@ type Info struct {
 	// MemberIDs of the cluster, in ascending order of their text. Two clusters have different member IDs, unless they were
 	// created with the same token.
 	MemberIDs []uint64
+	// Alarms that were on, in alphabetical order, such as "CORRUPT, NOSPACE". It is empty if there was none.
+	Alarms string
 }
 
 // Inspect reads the whole file and checks its structure. It only checks that there is a trailer: type Trailer verifies it.
@@ -65,7 +70,7 @@ func InspectReader(r io.ReaderAt, size int64) (Info, error) {
 	c := census{
 		hash: crc32.New(crc32.MakeTable(crc32.Castagnoli)),
 		seed: maphash.MakeSeed(),
-		live: map[uint64]struct{}{},
+		live: map[uint64]struct{}{}, alarms: map[string]bool{},
 		info: Info{Size: size},
 	}
 	w := &walker{file: f, enter: c.enter, visit: c.visit}
@@ -78,6 +83,7 @@ func InspectReader(r io.ReaderAt, size int64) (Info, error) {
 	c.info.Hash = c.hash.Sum32()
 	c.info.Keys = int64(len(c.live))
 	c.info.Revision = max(c.info.Revision, c.compacted)
+	c.info.Alarms = strings.Join(slices.Sorted(maps.Keys(c.alarms)), ", ")
 	return c.info, nil
 }
 
@@ -92,6 +98,7 @@ type census struct {
 	// compacted is the revision of the last compaction. It is the minimum of the store's revision, even if the compaction
 	// has deleted all keys of newer revisions.
 	compacted int64
+	alarms    map[string]bool
 	hasMeta   bool
 }
 
@@ -113,6 +120,8 @@ func (c *census) visit(bucket, key, value []byte) error {
 		if string(key) == "clusterVersion" {
 			c.info.ClusterVersion = versionText(value)
 		}
+	case "alarm":
+		c.alarms[alarmOf(key)] = true
 	case "members":
 		if id, err := strconv.ParseUint(string(key), 16, 64); err == nil {
 			c.info.MemberIDs = append(c.info.MemberIDs, id)
@@ -206,4 +215,23 @@ func versionText(value []byte) string {
 		}
 	}
 	return string(value)
+}
+
+// alarmOf returns the name of the alarm in an etcdserverpb.AlarmMember: field 1 is the member, field 2 the alarm.
+func alarmOf(message []byte) string {
+	for len(message) > 0 {
+		number, kind, n := protowire.ConsumeTag(message)
+		if n < 0 || kind != protowire.VarintType {
+			break
+		}
+		value, m := protowire.ConsumeVarint(message[n:])
+		if m < 0 {
+			break
+		}
+		if name, known := etcdserverpb.AlarmType_name[int32(value)]; number == 2 && known { //nolint:gosec // an unknown number has no name
+			return name
+		}
+		message = message[n+m:]
+	}
+	return "unknown"
 }

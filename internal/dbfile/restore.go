@@ -10,6 +10,8 @@ import (
 	"runtime/debug"
 
 	"go.etcd.io/etcd/etcdutl/v3/snapshot"
+	"go.etcd.io/etcd/server/v3/storage/backend"
+	"go.etcd.io/etcd/server/v3/storage/schema"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 )
@@ -118,7 +120,7 @@ func restore(o Options, dir string) (err error) {
 		}
 	}()
 	logger := zap.New(zapcore.NewNopCore(), zap.WithFatalHook(zapcore.WriteThenPanic))
-	return snapshot.NewV3(logger).Restore(snapshot.RestoreConfig{
+	err = snapshot.NewV3(logger).Restore(snapshot.RestoreConfig{
 		SnapshotPath:        o.SnapshotPath,
 		Name:                o.Name,
 		OutputDataDir:       dir,
@@ -129,6 +131,25 @@ func restore(o Options, dir string) (err error) {
 		MarkCompacted:       o.MarkCompacted,
 		SkipHashCheck:       o.Proven,
 	})
+	if err != nil {
+		return err
+	}
+	return removeAlarms(logger, filepath.Join(dir, "member", "snap", "db"))
+}
+
+// removeAlarms removes the alarms of the old members, which etcdutl keeps. The new member would refuse requests because
+// of them. If their cause is still there, etcd raises them again.
+func removeAlarms(logger *zap.Logger, path string) error {
+	config := backend.DefaultBackendConfig(logger)
+	config.Path, config.UnsafeNoFsync = path, true // commit syncs the file
+	b := backend.New(config)
+	tx := b.BatchTx()
+	tx.LockOutsideApply()
+	tx.UnsafeDeleteBucket(schema.Alarm)
+	tx.UnsafeCreateBucket(schema.Alarm)
+	tx.Unlock()
+	b.ForceCommit()
+	return b.Close()
 }
 
 // commit syncs all files of the finished directory, because etcdutl does not sync all of them, and renames it.

@@ -100,6 +100,26 @@ func TestRestoreCreatesACompleteDataDirectory(t *testing.T) {
 	})
 }
 
+// An alarm outlives a restore otherwise. With CORRUPT, the restored member refuses every request.
+func TestRestoreRemovesTheAlarmsOfTheSnapshot(t *testing.T) {
+	for name, bump := range map[string]uint64{"with a bumped revision": 1000, "with the same revision": 0} {
+		t.Run(name, func(t *testing.T) {
+			o := options(t, newDatabase(t).Put(300, 50).Alarm(member, 2).Alarm(7, 1).Alarm(9, 1).Snapshot())
+			o.RevisionBump, o.MarkCompacted = bump, bump > 0
+			before, err := dbfile.Inspect(o.SnapshotPath)
+			if err != nil || before.Alarms != "CORRUPT, NOSPACE" {
+				t.Errorf("the snapshot has the alarms %q, %v", before.Alarms, err)
+			}
+			if err := dbfile.Restore(t.Context(), o); err != nil {
+				t.Fatal(err)
+			}
+			if info := restored(t, o.DataDir); info.Alarms != "" || info.Keys != 300 {
+				t.Errorf("the restored database has %d keys and the alarms %q", info.Keys, info.Alarms)
+			}
+		})
+	}
+}
+
 func TestRestoreRejectsInvalidInput(t *testing.T) {
 	good := newDatabase(t).Put(300, 50).Snapshot()
 	flipped := bytes.Clone(good)

@@ -15,23 +15,33 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
-// act does the one effect of the step and never waits. Only Verify and Expire have an effect outside of the status.
+// act does the one effect of the step and never waits. Only Verify, SaveOldData and Expire have an effect outside of the status.
 func (r *Reconciler) act(ctx context.Context, state plan.State, step plan.Step) error {
 	key := keyOf(&state.Restore)
 	r.proofs.ForgetOthers(key.Object, key.UID)
+	r.safeties.ForgetOthers(key.Object, key.UID)
 	switch step := step.(type) {
 	case plan.Verify:
 		r.begin(ctx, key, step)
 		return nil
+	case plan.SaveOldData:
+		if step.Start {
+			r.safeties.Forget(key)
+			order := state.SafetyOrder()
+			r.safeties.Start(key, func(ctx context.Context) (plan.Safety, error) { return r.saveOldData(ctx, key, order), nil })
+		}
 	case plan.Expire:
 		if err := r.delete(ctx, key); err != nil {
 			return err
 		}
-	case plan.Done, plan.Verifying, plan.Wait, plan.Accept, plan.Follow, plan.Complete, plan.Inherit, plan.Fail:
+	case plan.Done, plan.Verifying, plan.Wait, plan.Accept, plan.RecordSafety, plan.Follow, plan.Complete, plan.Inherit, plan.Fail:
 	default:
 		return fmt.Errorf("unknown step %T", step)
 	}
 	// The result is kept until the status that it led to has been read back, because writing the status may fail.
+	if state.Restore.Status.SafetySnapshot != nil || state.Finished() {
+		r.safeties.Forget(key)
+	}
 	if state.Proven() || state.Finished() {
 		r.proofs.Forget(key)
 		r.readings.forget(key)

@@ -41,6 +41,8 @@ const (
 type Options struct {
 	// Prove reads a source.
 	Prove Prove
+	// Save saves the data that a restore replaces.
+	Save Save
 	// MaxProofs is how many sources are read at the same time.
 	MaxProofs int
 	// Metrics is where the controller's metrics are registered.
@@ -52,7 +54,9 @@ type Reconciler struct {
 	client   client.Client
 	events   events.EventRecorder
 	read     Prove
+	save     Save
 	proofs   *worker.Pool[plan.Proof]
+	safeties *worker.Pool[plan.Safety]
 	readings readings
 	metrics  *metrics
 	now      func() time.Time
@@ -65,15 +69,20 @@ func Setup(mgr manager.Manager, options Options) error {
 		return err
 	}
 	r := &Reconciler{
-		metrics: counted,
-		client:  mgr.GetClient(),
-		events:  mgr.GetEventRecorder(Name),
-		read:    options.Prove,
-		proofs:  worker.New[plan.Proof](options.MaxProofs),
-		now:     time.Now,
+		metrics:  counted,
+		client:   mgr.GetClient(),
+		events:   mgr.GetEventRecorder(Name),
+		read:     options.Prove,
+		save:     options.Save,
+		proofs:   worker.New[plan.Proof](options.MaxProofs),
+		safeties: worker.New[plan.Safety](options.MaxProofs),
+		now:      time.Now,
 	}
 	if err := mgr.Add(manager.RunnableFunc(r.proofs.Run)); err != nil {
 		return fmt.Errorf("add the snapshot readers to the manager: %w", err)
+	}
+	if err := mgr.Add(manager.RunnableFunc(r.safeties.Run)); err != nil {
+		return fmt.Errorf("add the savers of old data to the manager: %w", err)
 	}
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named(Name).
@@ -82,6 +91,7 @@ func Setup(mgr manager.Manager, options Options) error {
 		Watches(&v1beta2.EtcdCluster{}, handler.EnqueueRequestsFromMapFunc(r.concerned(intoCluster))).
 		Watches(&v1beta2.EtcdBackup{}, handler.EnqueueRequestsFromMapFunc(r.concerned(fromBackup))).
 		WatchesRawSource(r.proofs.Source()).
+		WatchesRawSource(r.safeties.Source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency, RateLimiter: kube.Retries()}).
 		Complete(r)
 	if err != nil {
@@ -105,6 +115,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	state, err := r.observe(ctx, request.NamespacedName)
 	if apierrors.IsNotFound(err) {
 		r.proofs.ForgetOthers(request.NamespacedName, "")
+		r.safeties.ForgetOthers(request.NamespacedName, "")
 		r.metrics.forget(request.Namespace, request.Name)
 		return reconcile.Result{}, nil
 	}

@@ -76,7 +76,7 @@ func newBench(t *testing.T, read Prove, hooks interceptor.Funcs, objects ...clie
 	}
 	b.r = &Reconciler{
 		metrics: counted,
-		client:  b.client, events: b.events, proofs: worker.New[plan.Proof](1),
+		client:  b.client, events: b.events, proofs: worker.New[plan.Proof](1), safeties: worker.New[plan.Safety](1),
 		now: func() time.Time { return b.clock },
 		read: func(ctx context.Context, asked Asked) (Found, error) {
 			b.reads.Add(1)
@@ -360,4 +360,48 @@ func TestTheStatusShowsTheProgressOfAReading(t *testing.T) {
 		t.Errorf("%d %%", restore.Status.Percent)
 	}
 	close(end)
+}
+
+// An operator that is killed after the save, and before the status, saves again under the same key and the same mark.
+func TestTheSafetySnapshotHasTheSameKeyAfterTheOperatorWasKilled(t *testing.T) {
+	cluster := theCluster()
+	var orders []plan.SafetyOrder
+	killed := true
+	hooks := interceptor.Funcs{SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
+		if len(orders) > 0 && killed {
+			return errors.New("killed")
+		}
+		return c.SubResource(sub).Patch(ctx, o, patch, options...)
+	}}
+	b := newBench(t, good, hooks, cluster, awsSecret())
+	b.r.save = func(_ context.Context, o plan.SafetyOrder, _, _ map[string][]byte) (string, snapshot.Manifest, error) {
+		orders = append(orders, o)
+		return "b/k", snapshot.Manifest{Revision: 42}, nil
+	}
+	if err := b.r.safeties.Source().Start(t.Context(), b.queue); err != nil {
+		t.Fatal(err)
+	}
+	b.read()
+	b.pass()
+	cluster.Status.Restore = progress("Seeding")
+	cluster.Status.Restore.SeedReadyTime = &metav1.Time{Time: now.Add(-time.Minute)}
+	if err := b.client.Status().Update(t.Context(), cluster); err != nil {
+		t.Fatal(err)
+	}
+	b.read()
+	if _, err := b.r.Reconcile(t.Context(), b.request); err == nil {
+		t.Fatal("the status was written")
+	}
+	killed, b.r.safeties = false, worker.New[plan.Safety](1)
+	if err := b.r.safeties.Source().Start(t.Context(), b.queue); err != nil {
+		t.Fatal(err)
+	}
+	b.read()
+	b.pass()
+	if saved := b.restore().Status.SafetySnapshot; saved == nil || saved.Path != "b/k" || saved.Revision != 42 {
+		t.Errorf("%+v", saved)
+	}
+	if len(orders) != 2 || orders[0].Mark != orders[1].Mark || !orders[0].Time.Equal(orders[1].Time) || orders[0].Target.Path() != orders[1].Target.Path() {
+		t.Errorf("%+v", orders)
+	}
 }

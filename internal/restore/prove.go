@@ -35,10 +35,12 @@ type Prove func(ctx context.Context, asked Asked) (Found, error)
 // spoolName is the directory below the spool directory that only this operator uses.
 const spoolName = "etcd-restore-operator"
 
+func spoolOf(dir string) string { return filepath.Join(dir, spoolName) }
+
 // InSpool returns a Prove that stores each snapshot as a file in a directory below dir, and deletes it when it is read.
 // InSpool deletes the files that an earlier process has left there.
 func InSpool(dir string) (Prove, error) {
-	spool := filepath.Join(dir, spoolName)
+	spool := spoolOf(dir)
 	if err := errors.Join(os.RemoveAll(spool), os.Mkdir(spool, 0o700)); err != nil {
 		return nil, fmt.Errorf("create the spool directory %s (--spool-dir): %w", spool, err)
 	}

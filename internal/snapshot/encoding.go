@@ -86,6 +86,24 @@ func (e Encoder) recipients() ([]age.Recipient, error) {
 // window is how far back zstd refers, in bytes. It limits the memory of compression and decompression.
 const window = 1 << 20
 
+// RecipientsOf returns the public keys of age identities, one for each line.
+func RecipientsOf(identities []byte) ([]string, error) {
+	parsed, err := age.ParseIdentities(bytes.NewReader(identities))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrIdentity, err)
+	}
+	var recipients []string
+	for _, identity := range parsed {
+		if known, ok := identity.(*age.X25519Identity); ok {
+			recipients = append(recipients, known.Recipient().String())
+		}
+	}
+	if len(recipients) == 0 {
+		return nil, fmt.Errorf("%w: there is no X25519 identity", ErrIdentity)
+	}
+	return recipients, nil
+}
+
 // encode returns the object's bytes for a snapshot.
 func (e Encoder) encode(body io.Reader) (io.Reader, error) {
 	if e.Compression == Zstd {

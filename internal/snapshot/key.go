@@ -21,6 +21,15 @@ const (
 	timeLayout     = "20060102T150405Z"
 )
 
+// SafetyFolder is the folder of safety snapshots, below any other folder. A restore that chooses the newest snapshot does
+// not look into it, unless it begins there: a safety snapshot has the data that a person has just replaced.
+const SafetyFolder = "safety-snapshots"
+
+// IsSafety reports whether a key below a prefix is in a folder of safety snapshots that the prefix does not contain.
+func IsSafety(prefix, key string) bool {
+	return strings.Contains("/"+strings.TrimPrefix(key, prefix), "/"+SafetyFolder+"/")
+}
+
 // Series identifies the snapshots of one incarnation of a cluster. A recreated or restored cluster has a new cluster ID
 // and so a new series: retention in one series never deletes snapshots of another.
 type Series struct {

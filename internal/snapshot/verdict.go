@@ -89,9 +89,12 @@ func writeVerdict(ctx context.Context, store objstore.Store, key string, v Verdi
 	put := func() error { return store.Put(ctx, name, objstore.NewMetadata(append(content, '\n'))) }
 	err = put()
 	if errors.Is(err, fs.ErrExist) {
-		// An earlier test had the same result. A new object has the time of this test.
+		// An earlier test had the same result. A new object has the time of this test. A store that deletes nothing keeps
+		// the earlier object, which has the same result.
 		if err = store.Delete(ctx, name); err == nil {
 			err = put()
+		} else if errors.Is(err, fs.ErrPermission) {
+			err = nil
 		}
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
@@ -101,11 +104,32 @@ func writeVerdict(ctx context.Context, store objstore.Store, key string, v Verdi
 		if other == v.Result {
 			continue
 		}
-		if err := store.Delete(ctx, VerdictKey(key, other)); err != nil {
+		if err := removeVerdict(ctx, store, key, other, v.Result); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// removeVerdict deletes the result of an earlier test. Credentials that may not delete are no problem if there is no such
+// result, or if the snapshot has failed now: that result wins.
+func removeVerdict(ctx context.Context, store objstore.Store, key string, earlier, now Result) error {
+	name := VerdictKey(key, earlier)
+	err := store.Delete(ctx, name)
+	switch {
+	case !errors.Is(err, fs.ErrPermission):
+		return err
+	case now == Failed:
+		return nil
+	}
+	body, missing := store.Get(ctx, name)
+	if errors.Is(missing, fs.ErrNotExist) {
+		return nil
+	}
+	if missing == nil {
+		_ = body.Close()
+	}
+	return err
 }
 
 // ReadVerdict reads the explanation of a result. An unreadable one is an error, but the result stands.

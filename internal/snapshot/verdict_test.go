@@ -1,6 +1,8 @@
 package snapshot
 
 import (
+	"errors"
+	"io/fs"
 	"strings"
 	"testing"
 	"time"
@@ -237,4 +239,23 @@ func TestManyUndeletableSnapshotsDoNotStandInTheWayOfOthers(t *testing.T) {
 		}
 	}
 	t.Error("it is never deleted")
+}
+
+// Credentials that may not delete protect the snapshots from whoever steals them. A store answers a deletion with a
+// refusal then, even if there is no such object.
+func TestAVerdictIsWrittenWithCredentialsThatMayNotDelete(t *testing.T) {
+	store, e := newBucket(t), entry(ours, 1, 1)
+	store.commit(e)
+	for _, step := range []struct {
+		result, want Result
+		refused      bool
+	}{{Passed, Passed, false}, {Passed, Passed, false}, {Failed, Failed, false}, {Failed, Failed, false}, {Passed, Failed, true}} {
+		err := WriteVerdict(t.Context(), undeletable{store}, e.Key, Verdict{Result: step.result})
+		if refused := errors.Is(err, fs.ErrPermission); refused != step.refused || !refused && err != nil {
+			t.Errorf("%s: %v", step.result, err)
+		}
+		if got := scanned(t, store); got.Verdict != step.want {
+			t.Errorf("%s: the listing has %q", step.result, got.Verdict)
+		}
+	}
 }

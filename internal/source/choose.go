@@ -27,6 +27,11 @@ type Choice struct {
 	Before string
 	// ClusterID that the snapshot must be of, 16 hex digits; empty for any.
 	ClusterID string
+	// UID of the EtcdCluster, and Prefer, an etcd cluster ID, whose snapshots are meant if those of several EtcdClusters
+	// with the same name fit. They may be empty.
+	UID, Prefer string
+	// NoQuorum admits snapshots that were taken without quorum.
+	NoQuorum bool
 	// Name is the path, the key or the last part of the key of the one that fits; empty for any.
 	Name string
 	// Fallback is a folder. If the source's object does not exist or failed its restore test, the newest snapshot below
@@ -42,22 +47,34 @@ func exact(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource,
 	}
 	problem := " does not exist"
 	if item, found := index.Find(src.Key); found {
-		if item.Verdict != snapshot.Failed {
-			return src.Key, "", nil
+		if problem, err = c.unfit(ctx, store, item); problem == "" {
+			return src.Key, "", err
 		}
-		problem = " failed its restore test"
 	}
 	named := src.Bucket + "/" + src.Key
 	src.Key = c.Fallback
-	key, why, err = choose(ctx, store, src, Choice{Folder: true}, now)
+	key, why, err = choose(ctx, store, src, Choice{Folder: true, UID: c.UID, Prefer: c.Prefer, NoQuorum: c.NoQuorum}, now)
 	if err != nil {
 		return "", "", fmt.Errorf("the snapshot %s, which the EtcdBackup names,%s, and there is no other: %w", named, problem, err)
 	}
 	return key, "the snapshot " + named + ", which the EtcdBackup names," + problem + "; instead of it " + why, nil
 }
 
+// unfit returns why a snapshot is not restored unless a person names it.
+func (c Choice) unfit(ctx context.Context, store objstore.Store, item snapshot.Item) (why string, err error) {
+	if item.Verdict == snapshot.Failed {
+		return " failed its restore test", nil
+	}
+	reading, err := read(ctx, store, item)
+	if err == nil && reading.Err == nil && reading.Manifest.NoQuorum && !c.NoQuorum {
+		return " was taken without quorum", nil
+	}
+	return "", err
+}
+
 // choose finds the object that is meant and explains why. Only objects with a manifest count. Of the incarnations of one
-// cluster it takes the newest snapshot, and says so. Between two clusters it does not choose. It reads as few manifests
+// cluster it takes the newest snapshot, and says so. Between two clusters it does not choose, even if they have the same
+// name. It reads as few manifests
 // as possible: names have the time, the cluster and the verdict of a snapshot.
 func choose(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource, c Choice, now time.Time) (key, why string, err error) {
 	folder := src.Bucket + "/" + src.Key
@@ -76,7 +93,11 @@ func choose(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource
 	if clusters := clustersOf(fitting); len(clusters) > 1 {
 		return "", "", fmt.Errorf("%s: %w: %s: write the folder of one of them", folder, ErrAmbiguous, strings.Join(clusters, ", "))
 	}
-	p := pick{choice: c, folder: folder, all: len(all), fitting: fitting}
+	fitting, foreign, err := c.ofOneOwner(ctx, store, fitting)
+	if err != nil {
+		return "", "", fmt.Errorf("%s: %w", folder, err)
+	}
+	p := pick{choice: c, folder: folder, all: len(all), fitting: fitting, foreign: foreign}
 	if err := p.best(ctx, store, now); err != nil {
 		return "", "", fmt.Errorf("%s: %w", folder, err)
 	}
@@ -104,7 +125,7 @@ func candidates(ctx context.Context, store objstore.Store, prefix string) ([]can
 	}
 	var named []snapshot.Item
 	for _, item := range index.Items {
-		if !item.InSeries() && len(named) < foreignLimit {
+		if !item.InSeries() && !snapshot.IsSafety(prefix, item.Key) && len(named) < foreignLimit {
 			named = append(named, item)
 		}
 	}
@@ -117,6 +138,7 @@ func candidates(ctx context.Context, store objstore.Store, prefix string) ([]can
 		reading, read := known[item.Key]
 		m := reading.Manifest
 		switch {
+		case snapshot.IsSafety(prefix, item.Key):
 		case item.InSeries():
 			all = append(all, candidate{item, item.Series.Namespace + "/" + item.Series.Cluster, fmt.Sprintf("%016x", item.Series.ClusterID)})
 		case read && reading.Err == nil:

@@ -101,10 +101,12 @@ type history struct {
 	drift   time.Duration
 	writers []*writer
 	owners  map[string]*writer
+	// noQuorum are the snapshots that were taken without quorum.
+	noQuorum map[string]bool
 }
 
 func newHistory(t *testing.T, seed uint64) *history {
-	h := &history{T: t, Rand: rand.New(rand.NewPCG(seed, 7)), real: dawn, owners: map[string]*writer{}}
+	h := &history{T: t, Rand: rand.New(rand.NewPCG(seed, 7)), real: dawn, owners: map[string]*writer{}, noQuorum: map[string]bool{}}
 	h.store = memory{now: func() time.Time { return h.real }, objects: map[string][]byte{}, times: map[string]time.Time{}, broken: map[string]bool{}, left: -1}
 	for i, of := range []struct {
 		namespace, cluster string
@@ -139,7 +141,7 @@ func (h *history) run(w *writer) {
 	if err != nil {
 		h.Fatal(err)
 	}
-	h.owners[key] = w
+	h.owners[key], h.noQuorum[key] = w, m.NoQuorum
 	ctx := h.Context()
 	if h.store.Put(ctx, key, strings.NewReader("x")) != nil || h.store.Put(ctx, snapshot.ManifestKey(key), strings.NewReader(string(text))) != nil {
 		return
@@ -213,7 +215,7 @@ func (h *history) check(w *writer) {
 	for _, later := range []bool{false, true} {
 		for _, item := range index.Items {
 			readable := !h.store.broken[snapshot.ManifestKey(item.Key)]
-			if best == "" && item.Verdict != snapshot.Failed && readable && item.Future(now) == later {
+			if best == "" && item.Verdict != snapshot.Failed && readable && !h.noQuorum[item.Key] && item.Future(now) == later {
 				best = item.Key
 			}
 		}

@@ -21,11 +21,14 @@ type pick struct {
 	chosen     candidate
 	future     int
 	failed     int
+	noQuorum   int
+	foreign    int // snapshots of other EtcdClusters with the same name
 	unreadable []string
 }
 
 // best chooses the newest snapshot that can be read and did not fail its restore test. One from the future is only
-// chosen if there is no other. A snapshot that the choice names is chosen whatever its verdict is. Without any readable
+// chosen if there is no other, and one without quorum only if the choice admits it. A snapshot that the choice names is
+// chosen whatever its verdict is. Without any readable
 // snapshot chosen is empty, and the error is the store's.
 func (p *pick) best(ctx context.Context, store objstore.Store, now time.Time) error {
 	var past, future []candidate
@@ -49,6 +52,10 @@ func (p *pick) best(ctx context.Context, store objstore.Store, now time.Time) er
 		switch {
 		case err != nil:
 			return err
+		case reading.Err == nil && p.passes(reading.Manifest):
+			if p.noQuorum++; p.noQuorum == noQuorumLimit {
+				return p.allWithoutQuorum()
+			}
 		case reading.Err == nil:
 			p.chosen = e
 			return nil
@@ -62,7 +69,22 @@ func (p *pick) best(ctx context.Context, store objstore.Store, now time.Time) er
 			}
 		}
 	}
+	if first == nil && p.noQuorum > 0 {
+		return p.allWithoutQuorum()
+	}
 	return first
+}
+
+// noQuorumLimit is how many snapshots without quorum are read in search of one with quorum.
+const noQuorumLimit = 1000
+
+// passes returns whether a snapshot is passed over, because it may lack writes that etcd confirmed to clients.
+func (p *pick) passes(m snapshot.Manifest) bool {
+	return m.NoQuorum && !p.choice.NoQuorum && p.choice.Name == ""
+}
+
+func (p *pick) allWithoutQuorum() error {
+	return fmt.Errorf("the newest %d snapshots that fit were taken without quorum: set select.includeNoQuorum to true to restore the newest of them: %w", p.noQuorum, fs.ErrNotExist)
 }
 
 // read reads a manifest. It tries a second time, because the newest snapshot must not be passed over for a short fault.
@@ -106,6 +128,12 @@ func (p *pick) because() string {
 	}
 	if p.failed > 0 {
 		text += fmt.Sprintf("; %d failed their restore tests and do not count", p.failed)
+	}
+	if p.noQuorum > 0 {
+		text += fmt.Sprintf("; %d newer ones were taken without quorum and do not count", p.noQuorum)
+	}
+	if p.foreign > 0 {
+		text += fmt.Sprintf("; %d are of other EtcdClusters with the same name and do not count", p.foreign)
 	}
 	if p.future > 0 {
 		text += fmt.Sprintf("; %d have a time in the future", p.future)

@@ -146,12 +146,14 @@ func provenOf(src v1beta2.RestoreSource, fetched snapshot.Fetched) Proven {
 		Size:           fetched.Size,
 		SHA256:         fetched.SHA256,
 		StorageVersion: fetched.Info.StorageVersion,
+		Alarms:         fetched.Info.Alarms,
 	}}
 	if fetched.Encoding != (snapshot.Encoding{}) {
 		proven.Snapshot.PlainSize = fetched.Info.Size
 	}
 	if m := fetched.Manifest; m != nil {
 		proven.Snapshot.EtcdVersion, proven.Snapshot.ClusterID = m.EtcdVersion, m.Cluster.ID
+		proven.Snapshot.NoQuorum = m.NoQuorum
 		proven.Snapshot.CreatedAt = m.CreatedAt.UTC().Format(time.RFC3339)
 	}
 	return proven

@@ -57,7 +57,7 @@ func (b *restoreBench) start() {
 		if err != nil {
 			return err
 		}
-		return restore.Setup(mgr, restore.Options{Prove: prove, MaxProofs: 2, Metrics: prometheus.NewRegistry()})
+		return restore.Setup(mgr, restore.Options{Prove: prove, Save: restore.SaveInSpool(b.spool, nil), MaxProofs: 2, Metrics: prometheus.NewRegistry()})
 	})
 }
 

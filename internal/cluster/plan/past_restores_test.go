@@ -29,6 +29,7 @@ func TestARestoreThatWasCarriedOutIsNotRepeatedByAccident(t *testing.T) {
 		taken   bool
 	}{
 		"the same one again is refused":                         {restoreOf("back", time.Hour, recreated), state(formed), false},
+		"also if it is the same object, and lost its status":    {restoreOf("back", time.Hour), state(formed), false},
 		"also with another time to live":                        {restoreOf("back", time.Hour, recreated, shorter), state(formed), false},
 		"one of another name is carried out":                    {restoreOf("forth", time.Hour), state(formed), true},
 		"one of another spec is carried out":                    {restoreOf("back", time.Hour, recreated, other), state(formed), true},

@@ -118,6 +118,9 @@ func seeding(s State) Step {
 	if step := unstoppable(s); step != nil {
 		return step
 	}
+	if step := s.safetySnapshot(); step != nil {
+		return step
+	}
 	return BeginSwitch{ClusterID: seed.ClusterID.String(), Revision: seed.Revision}
 }
 
@@ -133,11 +136,22 @@ const (
 	imageGrace = 5 * time.Minute
 	// seedGrace is how long a seed may be kept from starting by anything else: hosts may be on their way.
 	seedGrace = 15 * time.Minute
+	// seedBase and seedRate limit the whole restore of a seed: an hour, and the time for its bytes at 1 MiB a second.
+	seedBase = time.Hour
+	seedRate = 1 << 20
 )
+
+// seedLimit is how long a seed may take until it serves.
+func (s State) seedLimit() time.Duration {
+	if s.Request == nil {
+		return seedBase
+	}
+	return seedBase + time.Duration((s.Request.Size+s.Request.PlainSize)/seedRate)*time.Second
+}
 
 // seedStuck says what a seed has been waiting for too long, that no second try of its own ends; empty for nothing.
 func (s State) seedStuck(seed Member) string {
-	grace := seedGrace
+	grace, ready := seedGrace, seed.Serving && (seed.PodReady || s.switching())
 	if seed.PodReason == v1beta2.ReasonImageUnavailable {
 		grace = imageGrace
 	}
@@ -146,8 +160,10 @@ func (s State) seedStuck(seed Member) string {
 		return "The node of seed " + seed.Name + " does not confirm that its Pod has stopped."
 	case seed.Pod == PodBlocked && s.unreadyFor(seed, grace):
 		return planning.Sentence(fmt.Sprintf("Seed %s has not started for %s: ", seed.Name, grace), seed.PodMessage)
-	case seed.Pod == PodRunning && !seed.Serving && seed.Seed != nil && !seed.Seed.DoneAt.IsZero() && s.Now.Sub(seed.Seed.DoneAt) > startGrace && s.unreadyFor(seed, startGrace):
+	case seed.Pod == PodRunning && !ready && seed.Seed != nil && !seed.Seed.DoneAt.IsZero() && s.Now.Sub(seed.Seed.DoneAt) > startGrace && s.unreadyFor(seed, startGrace):
 		return planning.Sentence(fmt.Sprintf("Seed %s was restored, but has not served for %s: ", seed.Name, startGrace), seed.cause())
+	case (seed.Pod == PodStarting || seed.Pod == PodRunning) && !ready && s.unreadyFor(seed, s.seedLimit()):
+		return fmt.Sprintf("Seed %s has not become ready for %s. That is too long for this snapshot.", seed.Name, s.seedLimit())
 	}
 	return ""
 }

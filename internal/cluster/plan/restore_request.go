@@ -52,7 +52,13 @@ func requestOf(restore *v1beta2.EtcdRestore) *RestoreRequest {
 	if restore.Spec.RevisionBump != nil {
 		bump = *restore.Spec.RevisionBump
 	}
+	safety := restore.Spec.SafetySnapshotPolicy()
+	if safety == v1beta2.SafetySnapshotSkip {
+		safety = ""
+	}
 	return &RestoreRequest{
+		Safety:         safety,
+		Saved:          restore.Status.SafetySnapshot,
 		Name:           restore.Name,
 		UID:            restore.UID,
 		Source:         *restore.Status.Source,

@@ -171,6 +171,18 @@ func TestPlanRestoreSeeding(t *testing.T) {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, silent, unreadySince(time.Hour), func(m *Member) { m.Seed = &Seed{DoneAt: noon.Add(-6 * time.Minute)} })),
 			FailRestore{Message: "Seed " + seedName + " was restored, but has not served for 5m0s: its Pod is not ready." + seedRemoved},
 		},
+		"gives up when the seed answers and its Pod is never ready": {
+			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, unreadySince(time.Hour), func(m *Member) { m.PodReady, m.Seed = false, &Seed{DoneAt: noon.Add(-6 * time.Minute)} })),
+			FailRestore{Message: "Seed " + seedName + " was restored, but has not served for 5m0s: its Pod is not ready." + seedRemoved},
+		},
+		"gives up when the download or the restore hangs": {
+			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, pod(PodStarting), silent, unreadySince(2*time.Hour))),
+			FailRestore{Message: "Seed " + seedName + " has not become ready for 1h0m0s. That is too long for this snapshot." + seedRemoved},
+		},
+		"gives a large snapshot more time": {
+			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, pod(PodStarting), silent, unreadySince(2*time.Hour)), func(s *State) { s.Request.Size = 8 << 30 }),
+			wait("Seed " + seedName + " is being restored. The members continue to serve."),
+		},
 		"does not give up while a large snapshot is restored": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, pod(PodStarting), silent, unreadySince(time.Hour))),
 			wait("Seed " + seedName + " is being restored. The members continue to serve."),

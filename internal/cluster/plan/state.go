@@ -98,6 +98,9 @@ type RestoreRequest struct {
 	SpecHash string
 	// StorageVersion of the snapshot, empty for etcd older than 3.6.
 	StorageVersion string
+	// Safety is the policy of the safety snapshot, empty for none. Saved is what became of it, nil while that is open.
+	Safety v1beta2.SafetySnapshotPolicy
+	Saved  *v1beta2.SafetySnapshotStatus
 }
 
 // Services says how the two Services stand.

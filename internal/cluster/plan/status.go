@@ -57,7 +57,12 @@ func recordFacts(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 		status.ClusterID, status.Incarnation = step.ClusterID, step.Incarnation
 	case BeginRestore:
 		status.Restore, status.Recovery = step.Restore.DeepCopy(), nil
+	case AwaitSafetySnapshot:
+		status.Restore.SeedReadyTime, status.Restore.Message = ptr.To(metav1.NewTime(s.Now).Rfc3339Copy()), awaitsSafetySnapshot
 	case BeginSwitch:
+		if saved := s.Request.Saved; saved != nil {
+			status.Restore.SafetySnapshot = saved.Path
+		}
 		status.Restore.Step = v1beta2.RestoreSwitching
 		status.Restore.ClusterID, status.Restore.Revision = step.ClusterID, step.Revision
 		status.Restore.Message = "The seed serves the snapshot. The old members stop, and then the client Service selects the seed."

@@ -57,6 +57,7 @@ func rememberRestore(status *v1beta2.EtcdClusterStatus, s State) {
 	past := slices.DeleteFunc(status.PastRestores, func(p v1beta2.PastRestore) bool { return p.UID == s.Restore.UID })
 	past = append(past, v1beta2.PastRestore{
 		Name: s.Restore.Name, UID: s.Restore.UID, SpecHash: s.Restore.SpecHash, Time: metav1.NewTime(s.Now), ClusterID: s.Restore.ClusterID,
+		SafetySnapshot: s.Restore.SafetySnapshot,
 	})
 	status.PastRestores = past[max(0, len(past)-v1beta2.MaxPastRestores):]
 }

@@ -15,6 +15,7 @@ import (
 	"go.etcd.io/etcd/server/v3/storage/mvcc"
 	"go.etcd.io/etcd/server/v3/storage/schema"
 	"go.uber.org/zap"
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // Database is a key-value store of etcd without a server.
@@ -65,6 +66,16 @@ func (d *Database) PutMeta(key string, value []byte) *Database {
 	tx.LockOutsideApply()
 	defer tx.Unlock()
 	tx.UnsafePut(schema.Meta, []byte(key), value)
+	return d
+}
+
+// Alarm raises an alarm of a member: 1 is NOSPACE, 2 is CORRUPT.
+func (d *Database) Alarm(member uint64, kind byte) *Database {
+	key := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), member)
+	tx := d.backend.BatchTx()
+	tx.LockOutsideApply()
+	defer tx.Unlock()
+	tx.UnsafePut(schema.Alarm, protowire.AppendVarint(protowire.AppendTag(key, 2, protowire.VarintType), uint64(kind)), nil)
 	return d
 }
 

@@ -33,6 +33,12 @@ func TestTheSelectorDecidesWhichSnapshotIsRead(t *testing.T) {
 	ofCluster := func(s *State) {
 		s.Backup.Spec.EtcdCluster = &v1beta2.ClusterReference{Name: "source"}
 	}
+	saves := func(cluster, id string) func(*State) {
+		return func(s *State) {
+			s.Backup.Spec.EtcdCluster, s.Cluster.UID = &v1beta2.ClusterReference{Name: cluster}, "uid"
+			s.Backup.Status.Snapshot.ClusterID = id
+		}
+	}
 	at := metav1.NewTime(time.Date(2026, 1, 2, 5, 4, 5, 0, time.FixedZone("", 2*60*60)))
 	for name, test := range map[string]struct {
 		state State
@@ -61,6 +67,18 @@ func TestTheSelectorDecidesWhichSnapshotIsRead(t *testing.T) {
 		"the newest of an EtcdBackup, or another one if that does not exist any more": {
 			given(givenBackup(backupOf("S3", s3("b/daily"), newest))),
 			Verify{below(strings.TrimPrefix(newest, "b/")), source.Choice{Fallback: "daily/ns/example/"}},
+		},
+		"the newest of an EtcdBackup of the cluster to restore, and of no other cluster with its name": {
+			given(givenBackup(backupOf("S3", s3("b/daily"), newest)), saves("example", "00000000000000aa")),
+			Verify{below(strings.TrimPrefix(newest, "b/")), source.Choice{Fallback: "daily/ns/example/", UID: "uid", Prefer: "00000000000000aa"}},
+		},
+		"the newest of an EtcdBackup of another cluster": {
+			given(givenBackup(backupOf("S3", s3("b/daily"), newest)), saves("source", "00000000000000aa"), selecting(v1beta2.SnapshotSelector{IncludeNoQuorum: true})),
+			Verify{below("daily/ns/example/"), source.Choice{Folder: true, NoQuorum: true, Prefer: "00000000000000aa"}},
+		},
+		"the newest below a folder, of the cluster to restore if there are several": {
+			given(withStorage("S3", s3("b/daily")), selecting(v1beta2.SnapshotSelector{}), func(s *State) { s.Cluster.UID = "uid" }),
+			Verify{below("daily/"), source.Choice{Folder: true, UID: "uid"}},
 		},
 		"a named one of an EtcdBackup": {
 			given(givenBackup(backupOf("S3", s3("b/daily"), newest)), named("20260101T030405Z-00000000000000000020.db")),

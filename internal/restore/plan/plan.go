@@ -38,8 +38,9 @@ var rules = []planning.Group[State, Step]{
 	},
 	{
 		Name:    "follow",
-		Purpose: "While the cluster is restored, the status shows its progress.",
+		Purpose: "The old data is saved before the switch. While the cluster is restored, the status shows its progress.",
 		Rules: []planning.Rule[State, Step]{
+			{Name: "oldDataIsNotSaved", Decide: oldDataIsNotSaved},
 			{Name: "clusterReportsThisRestore", Decide: clusterReportsThisRestore},
 		},
 	},

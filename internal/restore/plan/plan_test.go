@@ -176,9 +176,13 @@ func TestTheRestoreFollowsTheReportOfTheCluster(t *testing.T) {
 		reason string
 		says   string
 	}{
-		"waits for a cluster":                         {given(withProven, withoutCluster), v1beta2.ReasonWaitingForCluster, "no EtcdCluster example"},
-		"waits until cluster-operator starts":         {given(withProven), v1beta2.ReasonVerified, "has not started the restore"},
-		"reports that the cluster is paused":          {given(withProven, func(s *State) { s.Cluster.Spec.Paused = true }), v1beta2.ReasonVerified, "spec.paused"},
+		"waits for a cluster":                 {given(withProven, withoutCluster), v1beta2.ReasonWaitingForCluster, "no EtcdCluster example"},
+		"waits until cluster-operator starts": {given(withProven), v1beta2.ReasonVerified, "has not started the restore"},
+		"reports that the cluster is paused":  {given(withProven, func(s *State) { s.Cluster.Spec.Paused = true }), v1beta2.ReasonVerified, "spec.paused"},
+		"reports that the cluster hibernates": {given(withProven, func(s *State) { s.Cluster.Spec.Hibernate = true }), v1beta2.ReasonVerified, "spec.hibernate"},
+		"reports what the cluster waits for": {given(withProven, func(s *State) {
+			s.Cluster.Status.Conditions = []metav1.Condition{{Type: v1beta2.ConditionStalled, Status: metav1.ConditionTrue, Reason: "SecretMissing", Message: "there is no Secret tls"}}
+		}), v1beta2.ReasonVerified, "needs your help (SecretMissing): there is no Secret tls"},
 		"names the other restore that comes first":    {given(withProven, func(s *State) { s.Ahead = "other-restore" }), v1beta2.ReasonQueued, "EtcdRestore other-restore is first"},
 		"ignores the success of another restore":      {given(withProven, withProgress(v1beta2.RestoreComplete), elsewhere), v1beta2.ReasonVerified, "has not started the restore"},
 		"ignores the failure of another restore":      {given(withProven, withProgress(v1beta2.RestoreFailed), elsewhere), v1beta2.ReasonVerified, "has not started the restore"},
@@ -304,6 +308,7 @@ func TestTheOrderOfTheRules(t *testing.T) {
 		"restoreIsBeingDeleted", "restoreHasFinished",
 		"anotherOperatorFinished", "clusterRefuses",
 		"snapshotIsNotVerified", // no other rule runs before a snapshot is accepted
+		"oldDataIsNotSaved",     // as long as cluster-operator waits for it
 		"clusterReportsThisRestore",
 		"clusterIsMissing", "snapshotIsTooNew", "volumesAreTooSmall", "anotherRestoreIsFirst", "clusterHasNotStarted",
 	}

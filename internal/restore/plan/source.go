@@ -18,6 +18,9 @@ func (s State) wanted() (Verify, Step) {
 		return s.wantedOfBackup(spec.EtcdBackup)
 	}
 	choice := choiceOf(spec.Select)
+	if choice.Folder && s.Cluster != nil {
+		choice.UID = string(s.Cluster.UID)
+	}
 	found, none := sourceOf(spec.BackupStorageType, spec.Storage, "", "backupStorageType", choice.Folder)
 	return Verify{Source: found, Choice: choice}, none
 }
@@ -51,6 +54,7 @@ func (s State) wantedOfBackup(reference *v1beta2.BackupReference) (Verify, Step)
 		found, none := sourceOf(s.Backup.Spec.StorageType, s.Backup.Spec.Storage, newest, field, false)
 		if _, series := snapshot.ParseKey(found.Key); none == nil && series {
 			choice.Fallback, _ = s.seriesOf(found, newest)
+			choice = s.preferring(choice)
 		}
 		return Verify{Source: found, Choice: choice}, none
 	}
@@ -63,7 +67,18 @@ func (s State) wantedOfBackup(reference *v1beta2.BackupReference) (Verify, Step)
 		return Verify{}, invalid(fmt.Sprintf("EtcdBackup %s is no series: its one snapshot is %s, so leave out select and etcdBackup.snapshot", name, newest))
 	}
 	found.Key = folder
-	return Verify{Source: found, Choice: choice}, nil
+	return Verify{Source: found, Choice: s.preferring(choice)}, nil
+}
+
+// preferring adds which cluster the EtcdBackup saves, because others in the bucket may have the same name.
+func (s State) preferring(choice source.Choice) source.Choice {
+	if newest := s.Backup.Status.Snapshot; newest != nil {
+		choice.Prefer = newest.ClusterID
+	}
+	if of := s.Backup.Spec.EtcdCluster; of != nil && s.Cluster != nil && of.Name == s.Cluster.Name {
+		choice.UID = string(s.Cluster.UID)
+	}
+	return choice
 }
 
 // seriesOf is the folder of all snapshots of the EtcdBackup's cluster; false where its newest, the path of which is
@@ -91,7 +106,7 @@ func choiceOf(selector *v1beta2.SnapshotSelector) source.Choice {
 	if selector == nil {
 		return source.Choice{}
 	}
-	choice := source.Choice{Folder: true, ClusterID: selector.ClusterID}
+	choice := source.Choice{Folder: true, ClusterID: selector.ClusterID, NoQuorum: selector.IncludeNoQuorum}
 	if selector.Before != nil {
 		choice.Before = selector.Before.UTC().Format(time.RFC3339)
 	}

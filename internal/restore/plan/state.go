@@ -22,6 +22,8 @@ type State struct {
 	Cluster *v1beta2.EtcdCluster
 	// Proof of the source, as far as it is known.
 	Proof Proof
+	// Safety is the attempt to save the old cluster, as far as it is known.
+	Safety Safety
 }
 
 // Progress is the state of the reading of a source.

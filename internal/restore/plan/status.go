@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -64,9 +65,18 @@ func (r report) step(s State, step Step) {
 		r.open(d)
 	case Follow:
 		r.cluster(step.Cluster)
+		r.switchedUnsaved(s, step.Cluster)
+		r.restoring(d)
+	case SaveOldData:
+		r.cluster(step.Cluster)
+		r.restoring(d)
+	case RecordSafety:
+		r.cluster(step.Cluster)
+		r.status.SafetySnapshot = &step.Snapshot
 		r.restoring(d)
 	case Complete:
 		r.cluster(step.Cluster)
+		r.switchedUnsaved(s, step.Cluster)
 		r.status.Percent = 100
 		r.complete(d)
 	case Inherit:
@@ -132,6 +142,12 @@ func (r report) verified(d planning.Description) {
 	}
 	message := fmt.Sprintf("Snapshot %s is verified: revision %d, %d keys, %d bytes, SHA-256 %s.",
 		snapshot.Path, snapshot.Revision, snapshot.Keys, snapshot.Size, snapshot.SHA256)
+	if snapshot.Alarms != "" {
+		message += " It has the alarms " + snapshot.Alarms + " of its cluster, and the restore removes them."
+	}
+	if strings.Contains(snapshot.Alarms, "CORRUPT") {
+		message += " The members of that cluster had different data, and this is the data of one of them: compare it with what you expect."
+	}
 	if r.status.Choice != "" {
 		message += planning.Sentence(" It is ", r.status.Choice)
 	}

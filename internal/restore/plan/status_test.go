@@ -262,6 +262,7 @@ var everyStep = []Step{
 	Done{}, Expire{}, Verify{Source: theSource}, Verifying{Percent: 5}, Wait{Reason: "Queued", Message: "A sentence."},
 	Accept{Source: theSource, Snapshot: theSnapshot}, Follow{*progress(v1beta2.RestoreSeeding)},
 	Complete{*progress(v1beta2.RestoreComplete)}, Fail{"SeedFailed", "A sentence."}, Inherit{},
+	SaveOldData{Cluster: *progress(v1beta2.RestoreSeeding)}, RecordSafety{Cluster: *progress(v1beta2.RestoreSeeding)},
 }
 
 func TestEveryStepIsKnownAndDescribesItself(t *testing.T) {
@@ -275,5 +276,15 @@ func TestEveryStepIsKnownAndDescribesItself(t *testing.T) {
 		if d := Describe(ended, step); d.Reason == "" || d.Message == "" {
 			t.Errorf("%T describes itself as %+v", step, d)
 		}
+	}
+}
+
+func TestTheStatusReportsTheAlarmsOfTheSnapshot(t *testing.T) {
+	s := given(withProven)
+	s.Restore.Status.Snapshot.Alarms = "CORRUPT, NOSPACE"
+	after := NewStatus(s, next(s), nil)
+	verified := meta.FindStatusCondition(after.Conditions, v1beta2.ConditionVerified)
+	if !strings.Contains(verified.Message, "has the alarms CORRUPT, NOSPACE") || !strings.Contains(verified.Message, "had different data") {
+		t.Error(verified.Message)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
@@ -60,6 +62,14 @@ func clusterHasNotStarted(s State) Step {
 	if s.Cluster.Spec.Paused {
 		return Wait{Reason: v1beta2.ReasonVerified, Message: fmt.Sprintf(
 			"The snapshot is verified, but EtcdCluster %s is paused. Set its spec.paused to false to start the restore.", name)}
+	}
+	if s.Cluster.Spec.Hibernate {
+		return Wait{Reason: v1beta2.ReasonVerified, Message: fmt.Sprintf(
+			"The snapshot is verified, but EtcdCluster %s hibernates. Set its spec.hibernate to false to start the restore.", name)}
+	}
+	if stalled := meta.FindStatusCondition(s.Cluster.Status.Conditions, v1beta2.ConditionStalled); stalled != nil && stalled.Status == metav1.ConditionTrue {
+		return Wait{Reason: v1beta2.ReasonVerified, Message: planning.Sentence(fmt.Sprintf(
+			"The snapshot is verified, but EtcdCluster %s has not started the restore, because it needs your help (%s): ", name, stalled.Reason), stalled.Message)}
 	}
 	return Wait{Reason: v1beta2.ReasonVerified, Message: fmt.Sprintf(
 		"The snapshot is verified, but EtcdCluster %s has not started the restore. If this lasts, check that cluster-operator is running.", name)}

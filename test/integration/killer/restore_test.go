@@ -3,12 +3,14 @@ package killer_test
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/restore"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
@@ -49,6 +52,7 @@ func TestRestoreCompletesOrChangesNothingIfTheOperatorsAreKilledAtEveryCall(t *t
 		return nil
 	})
 	now, original := b.contents(), b.cluster.Status.ClusterID
+	var safety *v1beta2.SafetySnapshotStatus
 
 	b.step("nothing changes if the snapshot is deleted before the seed reads it", func(b *bench) {
 		store.put(t, "gone.db", b.save())
@@ -68,6 +72,25 @@ func TestRestoreCompletesOrChangesNothingIfTheOperatorsAreKilledAtEveryCall(t *t
 		if id := b.cluster.Status.ClusterID; id == original || id != r.Status.ClusterID {
 			b.Errorf("the cluster ID is %s, was %s before the restore, and the EtcdRestore reports %s", id, original, r.Status.ClusterID)
 		}
+		safety = r.Status.SafetySnapshot
+		if taken := store.safetySnapshots(t); safety == nil || len(taken) != 1 || bucket+"/"+taken[0] != safety.Path {
+			t.Fatalf("the status reports the safety snapshot %+v, and the store has %q", safety, taken)
+		}
+	})
+	b.step("the same restore is refused if it comes back", func(b *bench) {
+		r := store.restore(b.cluster, "good", "good.db")
+		b.deleteRestore("good")
+		kubetest.Create(b, r)
+		id := b.cluster.Status.ClusterID
+		b.refusing(r)
+		if err := b.isReady(); err != nil || b.cluster.Status.ClusterID != id || !maps.Equal(b.contents(), saved) {
+			b.Errorf("the refused restore changed the cluster: %v, ID %s, was %s", err, b.cluster.Status.ClusterID, id)
+		}
+	})
+	b.step("the safety snapshot brings the data back", func(b *bench) {
+		r := store.restore(b.cluster, "back-again", strings.TrimPrefix(safety.Path, bucket+"/"))
+		kubetest.Create(b, r)
+		b.restoring(saved, now, func() error { return errors.Join(b.isReady(), b.is(r, v1beta2.ConditionComplete)) })
 	})
 	b.step("a restore into a cluster that is created together with it completes", func(b *bench) {
 		b.cluster = &v1beta2.EtcdCluster{
@@ -79,6 +102,27 @@ func TestRestoreCompletesOrChangesNothingIfTheOperatorsAreKilledAtEveryCall(t *t
 		kubetest.Create(b, r, b.cluster)
 		b.restoring(saved, saved, func() error { return errors.Join(b.isReady(), b.is(r, v1beta2.ConditionComplete)) })
 	})
+}
+
+// refusing runs both operators, and kills them at every call, until a restore is refused.
+func (b *bench) refusing(r *v1beta2.EtcdRestore) {
+	b.Helper()
+	var chain killer.Chain
+	restorer := b.restoreOperator(&chain)
+	b.operate(&killer.Chain{}, "refuse the restore", func() error { restorer.restart(); return b.is(r, v1beta2.ConditionFailed) })
+	restorer.stop()
+	if failed := meta.FindStatusCondition(r.Status.Conditions, v1beta2.ConditionFailed); failed.Reason != v1beta2.ReasonRestoreRefused {
+		b.Errorf("the restore failed with %s: %s", failed.Reason, failed.Message)
+	}
+	if chain.Kills() == 0 {
+		b.Error("restore-operator was never killed, so the test tested nothing")
+	}
+}
+
+// deleteRestore deletes an EtcdRestore.
+func (b *bench) deleteRestore(name string) {
+	b.Helper()
+	b.delete(&v1beta2.EtcdRestore{}, name)
 }
 
 // restoring runs both operators, kills them at every call, and waits until met returns no error. After every kill,
@@ -138,12 +182,27 @@ func (o *restoreOperator) restart() {
 	o.stop()
 	o.life = killer.NewLife(context.WithoutCancel(o.b.Context()), o.policy)
 	o.stop = kubetest.RunManager(quiet{o.b.T}, o.b.cluster.Namespace, func(_ context.Context, mgr manager.Manager) error {
+		dial := func(endpoint etcd.Endpoint, config *tls.Config) (*etcd.Client, error) {
+			endpoint.Address = o.b.addressOf(endpoint.URL)
+			return etcd.Open(endpoint, config, o.life.Dial(endpoint.URL)...)
+		}
 		prove, err := restore.InSpool(o.spool)
 		if err != nil {
 			return err
 		}
-		return restore.Setup(mgr, restore.Options{Prove: prove, MaxProofs: 2, Metrics: prometheus.NewRegistry()})
+		return restore.Setup(mgr, restore.Options{Prove: prove, Save: restore.SaveInSpool(o.spool, dial), MaxProofs: 2, Metrics: prometheus.NewRegistry()})
 	}, o.life.Client)
+}
+
+// addressOf returns the address of the Pod behind a member's URL, because this process does not use the DNS of the Pods.
+func (b *bench) addressOf(member string) string {
+	name, _, _ := strings.Cut(strings.TrimPrefix(member, "http://"), ".")
+	for _, pod := range b.list() {
+		if pod.Name == name {
+			return pod.Status.PodIP + ":2379"
+		}
+	}
+	return ""
 }
 
 // quiet is a test that drops the operators' log messages, which are mostly errors of kills.
@@ -230,6 +289,19 @@ func (s *store) put(t *testing.T, key string, content []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// safetySnapshots returns the keys of all safety snapshots.
+func (s *store) safetySnapshots(t *testing.T) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(s.server.BucketDir(bucket), "safety-snapshots", "*", "*", "*", "*.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range found {
+		found[i] = strings.TrimPrefix(found[i], s.server.BucketDir(bucket)+"/")
+	}
+	return found
 }
 
 // remove deletes an object's file, without a request to the S3 server.

@@ -1,0 +1,63 @@
+package v1beta2
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// SafetySnapshotPolicy decides whether a restore saves the data that it replaces.
+//
+// +kubebuilder:validation:Enum=Skip;IfPossible;Required
+type SafetySnapshotPolicy string
+
+// The policies of safety snapshots.
+const (
+	// SafetySnapshotSkip takes none.
+	SafetySnapshotSkip SafetySnapshotPolicy = "Skip"
+	// SafetySnapshotIfPossible takes one, and continues without one if that fails.
+	SafetySnapshotIfPossible SafetySnapshotPolicy = "IfPossible"
+	// SafetySnapshotRequired takes one, and fails the restore if that fails.
+	SafetySnapshotRequired SafetySnapshotPolicy = "Required"
+)
+
+// SafetySnapshotResult is what became of a safety snapshot.
+//
+// +kubebuilder:validation:Enum=Taken;NotTaken
+type SafetySnapshotResult string
+
+// The results of safety snapshots.
+const (
+	// SafetySnapshotTaken means that the old data is in the store.
+	SafetySnapshotTaken SafetySnapshotResult = "Taken"
+	// SafetySnapshotNotTaken means that it is not; the message says why.
+	SafetySnapshotNotTaken SafetySnapshotResult = "NotTaken"
+)
+
+// SafetySnapshotLimit is how long a restore whose seed is ready waits for its safety snapshot.
+const SafetySnapshotLimit = 15 * time.Minute
+
+// SafetySnapshotStatus is the snapshot of the old cluster that a restore took before the switch.
+type SafetySnapshotStatus struct {
+	// Whether the snapshot was taken: Taken or NotTaken.
+	Result SafetySnapshotResult `json:"result"`
+	// The path "<bucket>/<key>" of the object.
+	// +optional
+	Path string `json:"path,omitempty"`
+	// Revision of the old cluster in the snapshot.
+	// +optional
+	Revision int64 `json:"revision,omitempty"`
+	// Time at which the snapshot was taken, or at which the operator decided to continue without one.
+	Time metav1.Time `json:"time"`
+	// Why there is no snapshot. It is empty if there is one.
+	// +optional
+	Message string `json:"message,omitempty"`
+}
+
+// SafetySnapshotPolicy returns the policy, or its default.
+func (s EtcdRestoreSpec) SafetySnapshotPolicy() SafetySnapshotPolicy {
+	if s.SafetySnapshot == "" {
+		return SafetySnapshotIfPossible
+	}
+	return s.SafetySnapshot
+}

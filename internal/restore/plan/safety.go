@@ -1,0 +1,172 @@
+package plan
+
+import (
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/storage"
+)
+
+// The safety snapshot saves the data that the restore replaces. It is taken when the seed is ready, so that it lacks as
+// little as possible. Its key and its mark are the same in every attempt: an operator that was killed finds it again.
+
+// Safety is the attempt to save the old cluster.
+type Safety struct {
+	Progress Progress
+	// Path and Revision of the snapshot, if Progress is ProofDone.
+	Path     string
+	Revision int64
+	// Message is why it failed, and Ended when, if Progress is ProofFailed.
+	Message string
+	Ended   time.Time
+}
+
+// SafetyOrder is everything that one attempt needs.
+type SafetyOrder struct {
+	// Target is the object to write.
+	Target storage.Location
+	// Encoder of the EtcdBackup whose snapshot is restored. Encoded means that there is none, and that the snapshot to
+	// restore is compressed or encrypted. If the Secret has an identity, the safety snapshot is encrypted for it.
+	Encoder snapshot.Encoder
+	Encoded bool
+	// URLs of the members, and the Secret with the client certificate, empty without TLS.
+	URLs      []string
+	TLSSecret string
+	// Namespace, Cluster, UID and ClusterID of the old cluster.
+	Namespace, Cluster, UID, ClusterID string
+	// Mark is the same in every attempt. Time is when the seed was ready, and Since when the restore was created.
+	Mark        string
+	Time, Since time.Time
+}
+
+type (
+	// SaveOldData starts to save the old cluster, or lets the attempt continue if Start is false.
+	SaveOldData struct {
+		Start   bool
+		Cluster v1beta2.ClusterRestoreStatus
+		Failure string
+		Requeue time.Duration
+	}
+	// RecordSafety stores what became of the safety snapshot. Then cluster-operator continues.
+	RecordSafety struct {
+		Cluster  v1beta2.ClusterRestoreStatus
+		Snapshot v1beta2.SafetySnapshotStatus
+	}
+)
+
+func (step SaveOldData) describe(s State) planning.Description {
+	d := planning.Description{Reason: string(step.Cluster.Step), Message: step.Cluster.Message, Requeue: step.Requeue}
+	if step.Failure != "" {
+		d.Message = planning.Sentence("The safety snapshot could not be taken: ", step.Failure) + " The operator tries again. The cluster is not changed."
+	}
+	return s.announced(corev1.EventTypeNormal, d)
+}
+
+func (step RecordSafety) describe(s State) planning.Description {
+	d := planning.Description{Reason: string(step.Cluster.Step), Message: "The present data is saved as " + step.Snapshot.Path + "."}
+	kind, reason := corev1.EventTypeNormal, "SafetySnapshotTaken"
+	if step.Snapshot.Result != v1beta2.SafetySnapshotTaken {
+		kind, reason = corev1.EventTypeWarning, "SafetySnapshotNotTaken"
+		d.Message = planning.Sentence("The restore continues without a safety snapshot: ", step.Snapshot.Message)
+	}
+	d.Events = []planning.Event{{Type: kind, Reason: reason, Action: actionRestore, Note: planning.Shorten(d.Message, planning.MaxNote)}}
+	return d
+}
+
+// safetyPause is the pause between two attempts of a required safety snapshot.
+const safetyPause = 20 * time.Second
+
+// oldDataIsNotSaved saves the old cluster when cluster-operator waits for that.
+func oldDataIsNotSaved(s State) Step {
+	progress := s.progress()
+	if progress == nil || progress.Step != v1beta2.RestoreSeeding || progress.SeedReadyTime == nil || s.Restore.Status.SafetySnapshot != nil {
+		return nil
+	}
+	step := SaveOldData{Cluster: *progress, Requeue: progressInterval}
+	switch s.Safety.Progress {
+	case ProofRunning:
+		return step
+	case ProofDone:
+		return RecordSafety{*progress, v1beta2.SafetySnapshotStatus{
+			Result: v1beta2.SafetySnapshotTaken, Path: s.Safety.Path, Revision: s.Safety.Revision, Time: metav1.NewTime(s.Now).Rfc3339Copy(),
+		}}
+	case ProofFailed:
+		if s.Restore.Spec.SafetySnapshotPolicy() != v1beta2.SafetySnapshotRequired {
+			return RecordSafety{*progress, s.notTaken(s.Safety.Message)}
+		}
+		step.Failure = s.Safety.Message
+		step.Start = !s.Now.Before(s.Safety.Ended.Add(safetyPause))
+		return step
+	case ProofNone:
+	}
+	step.Start = true
+	return step
+}
+
+func (s State) notTaken(why string) v1beta2.SafetySnapshotStatus {
+	return v1beta2.SafetySnapshotStatus{
+		Result: v1beta2.SafetySnapshotNotTaken, Time: metav1.NewTime(s.Now).Rfc3339Copy(), Message: planning.Shorten(why, planning.MaxNote),
+	}
+}
+
+// switchedUnsaved records that the cluster was switched while the safety snapshot was still open.
+func (r report) switchedUnsaved(s State, c v1beta2.ClusterRestoreStatus) {
+	wanted := s.Restore.Spec.SafetySnapshotPolicy() != v1beta2.SafetySnapshotSkip && c.ClusterIDBefore != ""
+	if !wanted || c.Step == v1beta2.RestoreSeeding || r.status.SafetySnapshot != nil {
+		return
+	}
+	why := "It was not taken within " + v1beta2.SafetySnapshotLimit.String() + ", and the restore continued."
+	if c.SeedReadyTime == nil {
+		why = "The present cluster-operator did not wait for it. Upgrade it."
+	}
+	missed := s.notTaken(why)
+	r.status.SafetySnapshot = &missed
+}
+
+// SafetyOrder returns what an attempt to save the old cluster needs.
+func (s State) SafetyOrder() SafetyOrder {
+	src, progress := *s.Restore.Status.Source, *s.progress()
+	o := SafetyOrder{
+		Target: storage.FromSource(src), TLSSecret: s.Cluster.Status.ClientTLSSecret,
+		Namespace: s.Cluster.Namespace, Cluster: s.Cluster.Name, UID: string(s.Cluster.UID), ClusterID: progress.ClusterIDBefore,
+		Mark: string(s.Restore.UID) + "/safety", Time: progress.SeedReadyTime.Time, Since: s.Restore.CreationTimestamp.Time,
+	}
+	if b := s.Backup; b != nil && s.Restore.Spec.EtcdBackup != nil {
+		o.Encoder.Compression = string(b.Spec.Compression)
+		if b.Spec.Encryption != nil {
+			o.Encoder.Recipients = b.Spec.Encryption.Age.Recipients
+		}
+		if written, problem := (storage.Spec{Type: b.Spec.StorageType, Block: b.Spec.Storage, Folder: true}).Location(); problem == nil {
+			o.Target.Options = written.Options
+		}
+	}
+	o.Encoded = len(o.Encoder.Recipients) == 0 && s.Restore.Status.Snapshot.PlainSize > 0
+	o.Target.Key = safetyFolderOf(src.Key)
+	for _, m := range s.Cluster.Status.MemberStatuses {
+		if m.ClientURL != "" {
+			o.URLs = append(o.URLs, m.ClientURL)
+		}
+	}
+	return o
+}
+
+// safetyFolderOf returns the folder of the safety snapshots for a snapshot with this key.
+func safetyFolderOf(key string) string {
+	folder := ""
+	if at := strings.LastIndexByte(key, '/'); at >= 0 {
+		folder = key[:at]
+	}
+	if parsed, series := snapshot.ParseKey(key); series {
+		folder = parsed.Folder
+	}
+	if folder == snapshot.SafetyFolder || strings.HasSuffix(folder, "/"+snapshot.SafetyFolder) {
+		return folder // the restore of a safety snapshot
+	}
+	return strings.TrimPrefix(folder+"/"+snapshot.SafetyFolder, "/")
+}

@@ -1,0 +1,112 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// seedReady: cluster-operator waits for the safety snapshot.
+func seedReady(s *State) {
+	withProven(s)
+	s.Cluster.Status.Restore = progress(v1beta2.RestoreSeeding)
+	s.Cluster.Status.Restore.SeedReadyTime = &metav1.Time{Time: now.Add(-time.Minute)}
+}
+
+func withSafety(saved Safety) func(*State) { return func(s *State) { s.Safety = saved } }
+
+func withPolicy(policy v1beta2.SafetySnapshotPolicy) func(*State) {
+	return func(s *State) { s.Restore.Spec.SafetySnapshot = policy }
+}
+
+func TestTheOldDataIsSavedWhenTheSeedIsReady(t *testing.T) {
+	failed := withSafety(Safety{Progress: ProofFailed, Message: "no quorum", Ended: now.Add(-time.Second)})
+	failedBefore := withSafety(Safety{Progress: ProofFailed, Message: "no quorum", Ended: now.Add(-time.Minute)})
+	cluster := *given(seedReady).Cluster.Status.Restore
+	at := metav1.NewTime(now).Rfc3339Copy()
+	notTaken := v1beta2.SafetySnapshotStatus{Result: v1beta2.SafetySnapshotNotTaken, Time: at, Message: "no quorum"}
+	for name, test := range map[string]struct {
+		state State
+		want  Step
+	}{
+		"starts": {given(seedReady), SaveOldData{Start: true, Cluster: cluster, Requeue: progressInterval}},
+		"waits":  {given(seedReady, withSafety(Safety{Progress: ProofRunning})), SaveOldData{Cluster: cluster, Requeue: progressInterval}},
+		"records the snapshot": {
+			given(seedReady, withSafety(Safety{Progress: ProofDone, Path: "b/k", Revision: 42})),
+			RecordSafety{cluster, v1beta2.SafetySnapshotStatus{Result: v1beta2.SafetySnapshotTaken, Path: "b/k", Revision: 42, Time: at}},
+		},
+		"records why there is none":             {given(seedReady, failed), RecordSafety{cluster, notTaken}},
+		"waits before it tries a required one":  {given(seedReady, failed, withPolicy("Required")), SaveOldData{Cluster: cluster, Failure: "no quorum", Requeue: progressInterval}},
+		"tries a required one again after that": {given(seedReady, failedBefore, withPolicy("Required")), SaveOldData{Start: true, Cluster: cluster, Failure: "no quorum", Requeue: progressInterval}},
+		"does not take a second one":            {given(seedReady, func(s *State) { s.Restore.Status.SafetySnapshot = &notTaken }), Follow{cluster}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, next(test.state)); diff != "" {
+				t.Errorf("want -, got +:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTheStatusReportsWhatBecameOfTheSafetySnapshot(t *testing.T) {
+	s := given(seedReady, withSafety(Safety{Progress: ProofFailed, Message: "no quorum"}))
+	step := next(s)
+	events := step.describe(s).Events
+	if saved := NewStatus(s, step, nil).SafetySnapshot; saved == nil || saved.Message != "no quorum" || len(events) != 1 || events[0].Reason != "SafetySnapshotNotTaken" {
+		t.Errorf("%+v, %+v", saved, events)
+	}
+	for name, test := range map[string]struct {
+		change func(*State)
+		says   string
+	}{
+		"a switch after the limit is reported":                       {seedReady, "not taken within 15m0s"},
+		"a switch by an earlier cluster-operator is reported":        {withProven, "cluster-operator did not wait for it"},
+		"nothing is reported if the spec skips it":                   {withPolicy("Skip"), ""},
+		"nothing is reported if there was no cluster to be saved":    {func(s *State) { s.Cluster.Status.Restore.ClusterIDBefore = "" }, ""},
+		"nothing is reported before the switch, while it is pending": {func(s *State) { s.Cluster.Status.Restore.Step = v1beta2.RestoreSeeding }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := given(withProven, withProgress(v1beta2.RestoreSwitching), test.change)
+			if s.Cluster.Status.Restore.SeedReadyTime != nil {
+				s.Cluster.Status.Restore.Step = v1beta2.RestoreSwitching
+			}
+			saved := NewStatus(s, next(s), nil).SafetySnapshot
+			if (saved != nil) != (test.says != "") || saved != nil && !strings.Contains(saved.Message, test.says) {
+				t.Errorf("%+v", saved)
+			}
+		})
+	}
+}
+
+func TestASafetySnapshotLiesInAFolderOfItsOwn(t *testing.T) {
+	for key, want := range map[string]string{
+		"one.db":       "safety-snapshots",
+		"daily/one.db": "daily/safety-snapshots",
+		"daily/ns/example/00000000000000aa/20260102T030405Z-00000000000000000021.db":                  "daily/safety-snapshots",
+		"daily/safety-snapshots/ns/example/00000000000000aa/20260102T030405Z-00000000000000000000.db": "daily/safety-snapshots",
+	} {
+		s := given(seedReady)
+		s.Restore.Status.Source.Key = key
+		if got := s.SafetyOrder().Target.Key; got != want {
+			t.Errorf("%s: %s, want %s", key, got, want)
+		}
+	}
+}
+
+func TestASafetySnapshotIsEncryptedAsTheSnapshotsOfItsEtcdBackup(t *testing.T) {
+	s := given(seedReady, givenBackup(backupOf("S3", v1beta2.Storage{S3: &v1beta2.S3Source{Path: "b/daily"}}, "b/k")))
+	s.Backup.Spec.Encryption = &v1beta2.Encryption{Age: v1beta2.AgeEncryption{Recipients: []string{"age1x"}}}
+	s.Cluster.Status.MemberStatuses = []v1beta2.MemberStatus{{Name: "a", ClientURL: "http://a:2379"}, {Name: "b"}}
+	if o := s.SafetyOrder(); len(o.Encoder.Recipients) != 1 || o.Encoded || len(o.URLs) != 1 || o.Mark != "uid-restore/safety" || o.ClusterID != "00000000000000aa" {
+		t.Errorf("%+v", o)
+	}
+	s = given(seedReady, func(s *State) { s.Restore.Status.Snapshot.PlainSize = 9 })
+	if o := s.SafetyOrder(); !o.Encoded {
+		t.Errorf("of an object that is encrypted: %+v", o)
+	}
+}

@@ -1,0 +1,224 @@
+package restore
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/kube"
+	"github.com/etcd-suite/etcd-operator/internal/operator"
+	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
+	"github.com/etcd-suite/etcd-operator/internal/worker"
+)
+
+const (
+	// safetyTimeout ends an attempt to save the old cluster before cluster-operator stops waiting for it.
+	safetyTimeout = v1beta2.SafetySnapshotLimit - time.Minute
+	// askTimeout limits one request to one member.
+	askTimeout = 3 * time.Second
+)
+
+// Save saves the old cluster, and returns the snapshot's path and manifest.
+type Save func(ctx context.Context, order plan.SafetyOrder, secret, tlsSecret map[string][]byte) (path string, m snapshot.Manifest, err error)
+
+// saveOldData runs one attempt in a worker, outside of Reconcile.
+func (r *Reconciler) saveOldData(ctx context.Context, key worker.Key, order plan.SafetyOrder) plan.Safety {
+	ctx, cancel := context.WithTimeout(ctx, safetyTimeout)
+	defer cancel()
+	saved, err := worker.Try(func() (plan.Safety, error) {
+		secret, err := kube.SecretData(ctx, r.client, key.Object.Namespace, order.Target.Secret)
+		if err != nil {
+			return plan.Safety{}, err
+		}
+		tlsSecret, err := kube.SecretData(ctx, r.client, key.Object.Namespace, order.TLSSecret)
+		if err != nil {
+			return plan.Safety{}, err
+		}
+		path, m, err := r.save(ctx, order, secret, tlsSecret)
+		return plan.Safety{Path: path, Revision: m.Revision}, err
+	})
+	if err != nil {
+		return plan.Safety{Progress: plan.ProofFailed, Message: err.Error(), Ended: r.now()}
+	}
+	saved.Progress = plan.ProofDone
+	return saved
+}
+
+// Dial opens a client of one member.
+type Dial func(endpoint etcd.Endpoint, tlsConfig *tls.Config) (*etcd.Client, error)
+
+// open is Dial without options.
+func open(endpoint etcd.Endpoint, tlsConfig *tls.Config) (*etcd.Client, error) {
+	return etcd.Open(endpoint, tlsConfig)
+}
+
+// SaveInSpool returns a Save that verifies each snapshot in a file below dir. InSpool has created the directory. dial may
+// be nil.
+func SaveInSpool(dir string, dial Dial) Save {
+	if dial == nil {
+		dial = open
+	}
+	return func(ctx context.Context, o plan.SafetyOrder, secret, tlsSecret map[string][]byte) (string, snapshot.Manifest, error) {
+		tlsConfig, err := tlsOf(o, tlsSecret)
+		if err != nil {
+			return "", snapshot.Manifest{}, err
+		}
+		if identity := connect.Identity(secret); o.Encoded && len(identity) > 0 {
+			if o.Encoder.Recipients, err = snapshot.RecipientsOf(identity); err != nil {
+				return "", snapshot.Manifest{}, fmt.Errorf("encrypt it for the identity in Secret %s: %w", o.Target.Secret, err)
+			}
+		}
+		member, voters, err := chooseMember(ctx, o, tlsConfig, dial)
+		if err != nil {
+			return "", snapshot.Manifest{}, err
+		}
+		store, err := connect.Open(ctx, connect.Access{Location: o.Target, Data: secret})
+		if err != nil {
+			return "", snapshot.Manifest{}, err
+		}
+		id, err := strconv.ParseUint(o.ClusterID, 16, 64)
+		if err != nil {
+			return "", snapshot.Manifest{}, fmt.Errorf("the ID of the old cluster is %q: %w", o.ClusterID, err)
+		}
+		series := snapshot.Series{Folder: o.Target.Key, Namespace: o.Namespace, Cluster: o.Cluster, ClusterID: id}
+		request := snapshot.Request{
+			Source: memberSource{member.url, tlsConfig, dial}, Store: store, SpoolDir: spoolOf(dir), Encoder: o.Encoder,
+			Key:         series.EncodedKey(o.Time, 0, o.Encoder.Encoding()),
+			Cluster:     snapshot.Cluster{Namespace: o.Namespace, Name: o.Cluster, UID: o.UID, ID: o.ClusterID},
+			EtcdVersion: member.Version, Time: o.Time, Tool: Name + " " + operator.Version,
+			Attempt: o.Mark, Again: true, Since: o.Since, MemberIDs: voters,
+		}
+		if member.Revision > 1 {
+			request.MinRevision = member.Revision
+		}
+		saved, err := snapshot.Save(ctx, request)
+		return o.Target.Bucket + "/" + request.Key, saved.Manifest, err
+	}
+}
+
+func tlsOf(o plan.SafetyOrder, data map[string][]byte) (*tls.Config, error) {
+	if o.TLSSecret == "" {
+		return nil, nil
+	}
+	config, err := etcd.TLSConfig(data[v1beta2.ClientCertKey], data[v1beta2.ClientKeyKey], data[v1beta2.ClientCAKey])
+	if err != nil {
+		return nil, fmt.Errorf("Secret %s has no usable client certificate: %w", o.TLSSecret, err)
+	}
+	return config, nil
+}
+
+// candidate is a member of the old cluster that answered.
+type candidate struct {
+	url string
+	etcd.Status
+	// notServing is why a linearizable read failed.
+	notServing error
+}
+
+// chooseMember returns a voter of the old cluster that has a quorum, and the IDs of all members that answered. A follower
+// is better than the leader.
+func chooseMember(ctx context.Context, o plan.SafetyOrder, tlsConfig *tls.Config, dial Dial) (candidate, []uint64, error) {
+	answers, errs := make([]*candidate, len(o.URLs)), make([]error, len(o.URLs))
+	var asked sync.WaitGroup
+	for i, url := range o.URLs {
+		asked.Go(func() { answers[i], errs[i] = ask(ctx, url, tlsConfig, dial) })
+	}
+	asked.Wait()
+	var members []uint64
+	var healthy []candidate
+	for _, a := range answers {
+		if a == nil || a.ClusterID.String() != o.ClusterID {
+			continue
+		}
+		members = append(members, uint64(a.MemberID))
+		if errs = append(errs, a.notServing); a.notServing == nil && !a.Learner {
+			healthy = append(healthy, *a)
+		}
+	}
+	switch why := errors.Join(errs...); {
+	case len(members) == 0 && why == nil:
+		return candidate{}, nil, fmt.Errorf("the status of the EtcdCluster names no member of etcd cluster %s that answers", o.ClusterID)
+	case len(members) == 0:
+		return candidate{}, nil, fmt.Errorf("no member of etcd cluster %s answers: %w", o.ClusterID, why)
+	case len(healthy) == 0 && why == nil:
+		return candidate{}, nil, fmt.Errorf("only learners of etcd cluster %s answer", o.ClusterID)
+	case len(healthy) == 0:
+		return candidate{}, nil, fmt.Errorf("no voter of etcd cluster %s has a quorum: %w", o.ClusterID, why)
+	}
+	return slices.MinFunc(healthy, func(a, b candidate) int {
+		if a.Leader() != b.Leader() {
+			return map[bool]int{true: 1, false: -1}[a.Leader()]
+		}
+		return strings.Compare(a.url, b.url)
+	}), members, nil
+}
+
+// ask reads the status after the linearizable read. Its revision is then at least that of every acknowledged write.
+func ask(ctx context.Context, url string, tlsConfig *tls.Config, dial Dial) (*candidate, error) {
+	member, err := dial(etcd.Endpoint{URL: url}, tlsConfig)
+	if err != nil {
+		return nil, err
+	}
+	defer member.Close()
+	ctx, cancel := context.WithTimeout(ctx, 2*askTimeout)
+	defer cancel()
+	a := &candidate{url: url}
+	read, stop := context.WithTimeout(ctx, askTimeout)
+	defer stop()
+	a.notServing = member.Serving(read)
+	if a.Status, err = member.Status(ctx); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// memberSource streams the snapshot of one member. The context of the attempt limits the time.
+type memberSource struct {
+	url  string
+	tls  *tls.Config
+	dial Dial
+}
+
+// Snapshot opens the stream.
+func (m memberSource) Snapshot(ctx context.Context) (io.ReadCloser, int64, error) {
+	member, err := m.dial(etcd.Endpoint{URL: m.url}, m.tls)
+	if err != nil {
+		return nil, 0, err
+	}
+	stream, size, err := member.Snapshot(ctx)
+	if err != nil {
+		member.Close()
+		return nil, 0, err
+	}
+	return memberStream{stream, member}, size, nil
+}
+
+type memberStream struct {
+	io.ReadCloser
+	member *etcd.Client
+}
+
+func (m memberStream) Close() error {
+	defer m.member.Close()
+	return m.ReadCloser.Close()
+}
+
+// observeSafety returns the state of the attempt to save the old cluster.
+func (r *Reconciler) observeSafety(key worker.Key) plan.Safety {
+	if r.safeties.Running(key) {
+		return plan.Safety{Progress: plan.ProofRunning}
+	}
+	saved, _, _ := r.safeties.Result(key)
+	return saved
+}
