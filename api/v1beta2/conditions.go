@@ -156,6 +156,8 @@ const (
 	ReasonAccessDenied = "AccessDenied"
 	// ReasonBucketNotFound means that the bucket does not exist at the endpoint or in the region.
 	ReasonBucketNotFound = "BucketNotFound"
+	// ReasonSpoolTooSmall means that a snapshot or its restore test does not fit into backup-operator's spool volume.
+	ReasonSpoolTooSmall = "SpoolTooSmall"
 	// ReasonObjectExists means that another object already exists at the path of a single snapshot.
 	ReasonObjectExists = "ObjectExists"
 	// ReasonObjectNotFound means that no object exists at the path of an EtcdRestore.

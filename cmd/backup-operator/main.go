@@ -20,9 +20,7 @@ func main() {
 	var options operator.Options
 	options.AddFlags(pflag.CommandLine)
 	controller := backup.Options{Metrics: metrics.Registry}
-	pflag.StringVar(&controller.SpoolDir, "spool-dir", "/spool",
-		"directory for snapshots during upload; it must not be shared, and needs space for max-concurrent-snapshots databases")
-	pflag.IntVar(&controller.MaxConcurrent, "max-concurrent-snapshots", 4, "maximum number of concurrent snapshots; further snapshots wait")
+	controller.AddFlags(pflag.CommandLine)
 	version := pflag.Bool("version", false, "print the version and exit")
 	pflag.Parse()
 	if *version {

@@ -16,6 +16,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/spool"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
@@ -25,38 +26,39 @@ type attemptFunc func(context.Context, jobSpec, *jobProgress) Result
 
 // job runs attempts. Tests replace its functions.
 type job struct {
-	secrets  client.Reader
-	spoolDir string
-	probe    func(context.Context, []string, *tls.Config) []answer
-	source   func(url string, tlsConfig *tls.Config) snapshot.Source
-	open     func(context.Context, connect.Access) (objstore.Store, error)
-	save     func(context.Context, snapshot.Request) (snapshot.Saved, error)
-	drill    func(context.Context, snapshot.RestoreTestRequest) (snapshot.RestoreTestResult, error)
-	hash     func(ctx context.Context, url string, tlsConfig *tls.Config, revision int64) (hash uint32, compactRevision int64, err error)
-	now      func() time.Time
+	secrets client.Reader
+	spool   *spool.Spool
+	probe   func(context.Context, []string, *tls.Config) []answer
+	source  func(url string, tlsConfig *tls.Config) snapshot.Source
+	open    func(context.Context, connect.Access) (objstore.Store, error)
+	save    func(context.Context, snapshot.Request) (snapshot.Saved, error)
+	drill   func(context.Context, snapshot.RestoreTestRequest) (snapshot.RestoreTestResult, error)
+	hash    func(ctx context.Context, url string, tlsConfig *tls.Config, revision int64) (hash uint32, compactRevision int64, err error)
+	now     func() time.Time
 }
 
-// newTaker deletes the files that an earlier process has left in spoolDir.
-func newJob(secrets client.Reader, spoolDir string) (*job, error) {
-	if err := snapshot.CleanSpool(spoolDir); err != nil {
-		return nil, fmt.Errorf("clean spool directory %s: %w", spoolDir, err)
+// newJob deletes the files that an earlier process has left in the spool.
+func newJob(secrets client.Reader, s *spool.Spool) (*job, error) {
+	if err := snapshot.CleanSpool(s.Dir()); err != nil {
+		return nil, fmt.Errorf("clean spool directory %s: %w", s.Dir(), err)
 	}
 	return &job{
-		secrets: secrets, spoolDir: spoolDir,
+		secrets: secrets, spool: s,
 		probe: probe, source: newSource, open: connect.Open, save: snapshot.Save, drill: snapshot.RunRestoreTest, hash: hashOf, now: time.Now,
 	}, nil
 }
 
 // attempt runs one attempt within its time limit. Its errors and panics affect no other EtcdBackup.
 func (t *job) attempt(ctx context.Context, o jobSpec, progress *jobProgress) Result {
-	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
+	ctx, limit, cancel := withTimeLimit(ctx, o.Timeout)
 	defer cancel()
+	progress.limit = limit
 	result, err := worker.Try(func() (Result, error) { return t.work(ctx, o, progress) })
 	if caught := (*worker.PanicError)(nil); errors.As(err, &caught) {
 		ctrl.LoggerFrom(ctx).Error(err, "An attempt panicked", "stack", string(caught.Stack))
 	}
 	if err != nil {
-		expired := errors.Is(ctx.Err(), context.DeadlineExceeded)
+		expired := errors.Is(context.Cause(ctx), context.DeadlineExceeded)
 		result.Failure = classify(err, o, expired)
 	}
 	result.EndedAt = t.now()

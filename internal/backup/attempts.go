@@ -25,6 +25,7 @@ type jobProgress struct {
 	generation int64
 	number     int32
 	startedAt  time.Time
+	limit      *timeLimit
 
 	mu       sync.Mutex
 	progress Progress

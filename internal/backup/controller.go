@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	kubeevents "k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -26,17 +25,6 @@ import (
 // Name of the operator, in logs, leader election and events.
 const Name = "backup-operator"
 
-// Options of the controller.
-type Options struct {
-	// SpoolDir is where snapshots are stored while they are verified. The operator deletes the files of an earlier
-	// process in it when it starts.
-	SpoolDir string
-	// MaxConcurrent is how many snapshots are taken at the same time.
-	MaxConcurrent int
-	// Metrics is where the controller's metrics are registered.
-	Metrics prometheus.Registerer
-}
-
 // Reconciler does one step for an EtcdBackup in each pass.
 type Reconciler struct {
 	client client.Client
@@ -51,7 +39,14 @@ type Reconciler struct {
 
 // Setup registers the controller with the manager.
 func Setup(mgr manager.Manager, options Options) error {
-	take, err := newJob(mgr.GetAPIReader(), options.SpoolDir)
+	space, err := openSpool(options)
+	if err != nil {
+		return err
+	}
+	if err := watchSpool(options.Metrics, space); err != nil {
+		return err
+	}
+	take, err := newJob(mgr.GetAPIReader(), space)
 	if err != nil {
 		return err
 	}

@@ -29,6 +29,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore/file"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/spool"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 )
 
@@ -184,7 +185,7 @@ func (a *afterlife) operator(l *life) *Reconciler {
 	}
 	from := member("a", 11)
 	from.Status.MemberID = memberOfDatabase
-	take, err := newJob(mortal, a.t.TempDir())
+	take, err := newJob(mortal, spool.New(a.t.TempDir(), spool.Options{}))
 	if err != nil {
 		a.t.Fatal(err)
 	}

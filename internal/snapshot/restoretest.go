@@ -29,6 +29,10 @@ type RestoreTestRequest struct {
 	Identities []byte
 	// ScratchDir needs space for twice the database. CleanSpool deletes the files of a killed process in it.
 	ScratchDir string
+	// Spool admits the test to ScratchDir, and Expected is the size of the database in bytes. A nil Spool admits
+	// everything.
+	Spool    Spool
+	Expected int64
 	// Live is compared with the restored data at the snapshot's revision; nil skips the comparison. The cluster must not
 	// have compacted that revision, so run the test soon after the snapshot was taken.
 	Live Live
@@ -72,7 +76,15 @@ func RunRestoreTest(ctx context.Context, r RestoreTestRequest) (RestoreTestResul
 	return result, nil
 }
 
+// walSize is the space of a new write-ahead log. etcd allocates two segments of 64 MB in advance.
+const walSize = 128 << 20
+
 func testRestore(ctx context.Context, r RestoreTestRequest) (_ RestoreTestResult, err error) {
+	share, err := reserve(ctx, r.Spool, 2*r.Expected+walSize)
+	if err != nil {
+		return RestoreTestResult{}, err
+	}
+	defer share.Release()
 	dir, err := os.MkdirTemp(r.ScratchDir, restoreTestPattern)
 	if err != nil {
 		return RestoreTestResult{}, diskError(err)

@@ -26,6 +26,10 @@ type Request struct {
 	Key string
 	// SpoolDir is a directory with enough space for the database.
 	SpoolDir string
+	// Spool admits the snapshot to SpoolDir. Expected is the size of the database in bytes, as far as it is known before
+	// the snapshot begins. A nil Spool admits everything.
+	Spool    Spool
+	Expected int64
 
 	Cluster Cluster
 	// EtcdVersion of the member behind Source.
@@ -107,11 +111,17 @@ func save(ctx context.Context, r Request) (Saved, error) {
 
 // upload streams the snapshot. With fs.ErrExist it also returns the facts of the stream, if the store has read it.
 func (r Request) upload(ctx context.Context) (facts, error) {
+	// etcd keeps old pages of its database while a stream is open, so the snapshot waits for space before it begins.
+	share, err := reserve(ctx, r.Spool, r.Expected)
+	if err != nil {
+		return facts{}, err
+	}
+	defer share.Release()
 	spool, err := newSpool(r.SpoolDir)
 	if err != nil {
 		return facts{}, err
 	}
-	defer spool.Close()
+	defer discard(spool)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stream, size, err := r.Source.Snapshot(ctx)
@@ -119,8 +129,11 @@ func (r Request) upload(ctx context.Context) (facts, error) {
 		return facts{}, fmt.Errorf("%w: %w", ErrSource, err)
 	}
 	defer stream.Close()
+	if err := share.Grow(size); err != nil {
+		return facts{}, err
+	}
 	p := newProof(stream, spool)
-	p.size, p.progress, p.judge = size, r.Progress, r.judge
+	p.size, p.progress, p.judge, p.grow = size, r.Progress, r.judge, share.Grow
 	body, err := r.encode(ctx, p)
 	if err != nil {
 		return facts{}, err
