@@ -28,6 +28,7 @@ type attemptFunc func(context.Context, jobSpec, *jobProgress) Result
 type job struct {
 	secrets client.Reader
 	spool   *spool.Spool
+	tests   tests
 	probe   func(context.Context, []string, *tls.Config) []answer
 	source  func(url string, tlsConfig *tls.Config) snapshot.Source
 	open    func(context.Context, connect.Access) (objstore.Store, error)
@@ -38,12 +39,12 @@ type job struct {
 }
 
 // newJob deletes the files that an earlier process has left in the spool.
-func newJob(secrets client.Reader, s *spool.Spool) (*job, error) {
+func newJob(secrets client.Reader, s *spool.Spool, limits tests) (*job, error) {
 	if err := snapshot.CleanSpool(s.Dir()); err != nil {
 		return nil, fmt.Errorf("clean spool directory %s: %w", s.Dir(), err)
 	}
 	return &job{
-		secrets: secrets, spool: s,
+		secrets: secrets, spool: s, tests: limits,
 		probe: probe, source: newSource, open: connect.Open, save: snapshot.Save, drill: snapshot.RunRestoreTest, hash: hashOf, now: time.Now,
 	}, nil
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
 // Name of the operator, in logs, leader election and events.
@@ -46,7 +47,11 @@ func Setup(mgr manager.Manager, options Options) error {
 	if err := watchSpool(options.Metrics, space); err != nil {
 		return err
 	}
-	take, err := newJob(mgr.GetAPIReader(), space)
+	limits, err := openTests(options)
+	if err != nil {
+		return err
+	}
+	take, err := newJob(mgr.GetAPIReader(), space, limits)
 	if err != nil {
 		return err
 	}
@@ -91,6 +96,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	step, rule := Plan(state)
 	description := step.describe(state)
 	ctrl.LoggerFrom(ctx).V(1).Info("Planned the next step", "rule", rule, "step", fmt.Sprintf("%T", step), "state", state)
+	if counted(step) {
+		// The count is in the status before the attempt starts. If the attempt ends this process, the next one waits.
+		return r.reportAndAct(ctx, backup, state, step, description)
+	}
 	actErr := r.act(ctx, backup, state, step)
 	if last(state, step) && actErr == nil {
 		r.settle(backup, state, step)
@@ -112,6 +121,30 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{}, actErr
 	}
 	return reconcile.Result{RequeueAfter: description.Requeue}, nil
+}
+
+// counted returns whether the step starts an attempt.
+func counted(step Step) bool {
+	switch step.(type) {
+	case TakeSnapshot, Drill, Purge:
+		return true
+	}
+	return false
+}
+
+// reportAndAct starts an attempt after it has written the status that counts it.
+func (r *Reconciler) reportAndAct(ctx context.Context, backup *v1beta2.EtcdBackup, s State, step Step, d planning.Description) (reconcile.Result, error) {
+	_, err := r.report(ctx, backup, s, step, nil)
+	if apierrors.IsConflict(err) {
+		return reconcile.Result{RequeueAfter: atOnce}, nil
+	}
+	if err != nil {
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	if err := r.act(ctx, backup, s, step); err != nil {
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{RequeueAfter: d.Requeue}, nil
 }
 
 // last returns whether the EtcdBackup may not exist any more after the step.

@@ -185,7 +185,7 @@ func (a *afterlife) operator(l *life) *Reconciler {
 	}
 	from := member("a", 11)
 	from.Status.MemberID = memberOfDatabase
-	take, err := newJob(mortal, spool.New(a.t.TempDir(), spool.Options{}))
+	take, err := newJob(mortal, spool.New(a.t.TempDir(), spool.Options{}), newTests(1, 0, nil))
 	if err != nil {
 		a.t.Fatal(err)
 	}

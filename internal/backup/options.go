@@ -1,11 +1,14 @@
 package backup
 
 import (
+	"context"
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 )
 
 // Options of the controller.
@@ -19,6 +22,12 @@ type Options struct {
 	SpoolKeepFree int
 	// MaxConcurrent is how many snapshots are taken at the same time.
 	MaxConcurrent int
+	// MaxRestoreTests is how many restore tests run at the same time.
+	MaxRestoreTests int
+	// RestoreTestMemory is how many bytes of memory a restore test may use. 0 means no limit.
+	RestoreTestMemory int64
+	// Try restores a snapshot for a restore test. Default: in this process.
+	Try func(context.Context, dbfile.Trial) (dbfile.KVHash, error)
 	// Metrics is where the controller's metrics are registered.
 	Metrics prometheus.Registerer
 }
@@ -30,6 +39,9 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 		"size of the volume of spool-dir, for example 20Gi; an attempt waits if its snapshot does not fit; 0 means no limit")
 	flags.IntVar(&o.SpoolKeepFree, "spool-keep-free-percent", 0, "how many percent of the file system of spool-dir are left free")
 	flags.IntVar(&o.MaxConcurrent, "max-concurrent-snapshots", 4, "maximum number of concurrent snapshots; further snapshots wait")
+	flags.IntVar(&o.MaxRestoreTests, "max-concurrent-restore-tests", 1, "maximum number of concurrent restore tests; further tests wait")
+	flags.Var(quantity{&o.RestoreTestMemory}, "restore-test-memory",
+		"memory of a restore test, for example 1Gi, which is a process of its own; it needs about 80 MiB and 450 bytes for each key; 0 means no limit")
 }
 
 // quantity is a flag with a Kubernetes quantity of bytes.

@@ -72,7 +72,7 @@ func (s State) failure(a Attempt, f Failure) string {
 	next := stamp(a.Result.EndedAt.Add(delay(a.Number)))
 	switch {
 	case a.Kind == KindDrill:
-		return fmt.Sprintf("The restore test could not run. %s The next attempt is due at %s.", f.Message, next)
+		return fmt.Sprintf("The restore test could not run. %s The next attempt is due at %s.", f.Message, stamp(a.Result.EndedAt.Add(testDelay(a.Number))))
 	case a.Kind == KindPurge:
 		return fmt.Sprintf("The snapshots were not deleted. %s The next attempt is due at %s. "+
 			"The operator gives up at %s and leaves the snapshots in the store. To keep them now, write deletionPolicy: Retain.",

@@ -47,9 +47,11 @@ func (r *reporter) apply(step Step, d planning.Description) {
 	case Backoff:
 		r.backoff(step, d)
 	case Scheduled:
+		r.interruptedTest(step.Drill)
 		r.out.NextDrillTime = secondOrNil(step.Drill)
 		r.scheduled(step.At, "", d)
 	case Finished:
+		r.interruptedTest(step.Drill)
 		r.out.NextDrillTime = secondOrNil(step.Drill)
 		r.finished(step, d)
 	case Suspended:
@@ -57,6 +59,8 @@ func (r *reporter) apply(step Step, d planning.Description) {
 	case Purge:
 		r.purging(step.Number, r.s.Now, d)
 	case Drill:
+		// Until its end is reported, the test counts as one that could not be carried out.
+		r.out.DrillAttempts, r.out.NextDrillTime = step.Number, second(r.s.Now.Add(testDelay(step.Number)))
 		r.testing(Progress{}, d)
 	case TakeSnapshot:
 		r.running(step.Number, r.s.Now, Progress{}, d)

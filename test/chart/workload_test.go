@@ -97,7 +97,7 @@ func TestDefaultValuesRunThreeOperators(t *testing.T) {
 
 	t.Run("backup-operator knows the size of its spool", func(t *testing.T) {
 		args := r.deployment(t, backupOperator).Spec.Template.Spec.Containers[0].Args
-		for _, want := range []string{"--spool-limit=20Gi", "--spool-keep-free-percent=10", "--max-concurrent-snapshots=4"} {
+		for _, want := range []string{"--spool-limit=20Gi", "--spool-keep-free-percent=10", "--max-concurrent-snapshots=4", "--max-concurrent-restore-tests=1", "--restore-test-memory=1Gi"} {
 			if !slices.Contains(args, want) {
 				t.Errorf("the arguments lack %s: %v", want, args)
 			}
