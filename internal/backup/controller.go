@@ -35,7 +35,10 @@ type Reconciler struct {
 	attempts *attempts
 	attempt  attemptFunc
 	metrics  *metrics
-	now      func() time.Time
+	limits   limits
+	// jitter is the longest time by which snapshots of the same schedule are spread.
+	jitter time.Duration
+	now    func() time.Time
 }
 
 // Setup registers the controller with the manager.
@@ -63,10 +66,15 @@ func Setup(mgr manager.Manager, options Options) error {
 		client:   mgr.GetClient(),
 		live:     mgr.GetAPIReader(),
 		events:   mgr.GetEventRecorder(Name),
-		attempts: newAttempts(options.MaxConcurrent),
+		attempts: newAttempts(options.lanes()),
+		limits:   options.limits(),
+		jitter:   options.Jitter,
 		attempt:  take.attempt,
 		metrics:  m,
 		now:      time.Now,
+	}
+	if err := watchQueue(options.Metrics, r.attempts.pool); err != nil {
+		return err
 	}
 	if err := mgr.Add(manager.RunnableFunc(r.attempts.pool.Run)); err != nil {
 		return fmt.Errorf("add the workers to the manager: %w", err)

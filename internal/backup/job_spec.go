@@ -38,6 +38,7 @@ type jobSpec struct {
 	// the snapshot. Keep decides which older snapshots are kept.
 	Series  bool
 	Rhythm  schedule.Schedule
+	Jitter  time.Duration
 	Request string
 	Keep    snapshot.Policy
 
@@ -55,7 +56,7 @@ type jobSpec struct {
 func jobSpecOf(s State) jobSpec {
 	o := jobSpec{
 		Namespace: s.Namespace, Name: s.Name, UID: s.UID, Since: s.CreatedAt,
-		Target: s.Target, Timeout: s.Timeout(), Series: s.Series(), Keep: policy(s.Name, s.Spec),
+		Target: s.Target, Timeout: s.Timeout(), Series: s.Series(), Jitter: s.Jitter, Keep: policy(s.Name, s.Spec),
 		Mark: s.Spec.NoQuorum == v1beta2.NoQuorumMark, Verify: s.Spec.Verify == v1beta2.VerifyRestore,
 		Encoder: encoder(s.Spec),
 		URLs:    s.Spec.EtcdEndpoints, TLSSecret: s.tlsSecret(), Cluster: sourceName(s.Name, s.Spec),

@@ -201,7 +201,7 @@ func (a *afterlife) operator(l *life) *Reconciler {
 	take.source = func(string, *tls.Config) snapshot.Source { return a.db }
 	take.open = func(context.Context, connect.Access) (objstore.Store, error) { return mortalStore{a.store, l}, nil }
 	return &Reconciler{
-		client: mortal, live: mortal, events: kubeevents.NewFakeRecorder(1000), attempts: newAttempts(1), metrics: m,
+		client: mortal, live: mortal, events: kubeevents.NewFakeRecorder(1000), attempts: newAttempts(nil), metrics: m,
 		now: now, attempt: take.attempt,
 	}
 }

@@ -20,6 +20,7 @@ type metrics struct {
 	drill    *prometheus.GaugeVec
 	passed   *prometheus.GaugeVec
 	next     *prometheus.GaugeVec
+	waited   *prometheus.HistogramVec
 }
 
 func newMetrics(registry prometheus.Registerer) (*metrics, error) {
@@ -54,8 +55,13 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 			Name: "etcd_backup_next_timestamp_seconds",
 			Help: "When the next snapshot or attempt is due, in Unix time. 0 if none is due.",
 		}, object),
+		waited: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "etcd_backup_queue_wait_seconds",
+			Help:    "How long attempts waited for a worker of the operator, by lane: snapshot, restore-test or purge.",
+			Buckets: prometheus.ExponentialBuckets(1, 4, 8),
+		}, []string{"lane"}),
 	}
-	for _, c := range []prometheus.Collector{m.newest, m.bytes, m.duration, m.failures, m.drill, m.passed, m.next} {
+	for _, c := range []prometheus.Collector{m.newest, m.bytes, m.duration, m.failures, m.drill, m.passed, m.next, m.waited} {
 		if err := registry.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}

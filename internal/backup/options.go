@@ -3,6 +3,7 @@ package backup
 import (
 	"context"
 	"strconv"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
@@ -22,6 +23,11 @@ type Options struct {
 	SpoolKeepFree int
 	// MaxConcurrent is how many snapshots are taken at the same time.
 	MaxConcurrent int
+	// MaxPerNamespace and MaxPerStore limit how many of them are of one namespace, and sent to one bucket. 0 means one less
+	// than MaxConcurrent. So no namespace and no slow store delays all others.
+	MaxPerNamespace, MaxPerStore int
+	// Jitter is the longest time by which snapshots and restore tests of the same schedule are spread.
+	Jitter time.Duration
 	// MaxRestoreTests is how many restore tests run at the same time.
 	MaxRestoreTests int
 	// RestoreTestMemory is how many bytes of memory a restore test may use. 0 means no limit.
@@ -39,9 +45,12 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 		"size of the volume of spool-dir, for example 20Gi; an attempt waits if its snapshot does not fit; 0 means no limit")
 	flags.IntVar(&o.SpoolKeepFree, "spool-keep-free-percent", 0, "how many percent of the file system of spool-dir are left free")
 	flags.IntVar(&o.MaxConcurrent, "max-concurrent-snapshots", 4, "maximum number of concurrent snapshots; further snapshots wait")
+	flags.IntVar(&o.MaxPerNamespace, "max-concurrent-per-namespace", 0, "maximum number of concurrent snapshots of one namespace; 0 means one less than max-concurrent-snapshots")
+	flags.IntVar(&o.MaxPerStore, "max-concurrent-per-store", 0, "maximum number of concurrent snapshots to one bucket; 0 means one less than max-concurrent-snapshots")
+	flags.DurationVar(&o.Jitter, "jitter", time.Minute, "longest time by which runs of the same schedule are spread; at most a tenth of the interval")
 	flags.IntVar(&o.MaxRestoreTests, "max-concurrent-restore-tests", 1, "maximum number of concurrent restore tests; further tests wait")
 	flags.Var(quantity{&o.RestoreTestMemory}, "restore-test-memory",
-		"memory of a restore test, for example 1Gi, which is a process of its own; it needs about 80 MiB and 450 bytes for each key; 0 means no limit")
+		"memory of each restore test, for example 1Gi; a test needs about 80 MiB and 450 bytes for each key; 0 means no limit")
 }
 
 // quantity is a flag with a Kubernetes quantity of bytes.

@@ -32,6 +32,9 @@ func (Cancel) describe(s State) planning.Description {
 
 func (Watch) describe(s State) planning.Description {
 	d := planning.Description{Reason: v1beta2.ReasonRunning, Message: s.Attempt.Progress.String(), Requeue: progressInterval}
+	if s.Attempt.Progress.Stage == "" {
+		d.Requeue = longestSleep // a worker that begins or ends an attempt starts a pass
+	}
 	switch s.Attempt.Kind {
 	case KindDrill:
 		d.Reason = v1beta2.ReasonVerifying

@@ -216,7 +216,7 @@ func (p Progress) String() string {
 	const mib = 1 << 20
 	switch {
 	case p.Stage == "":
-		return "The attempt starts when a worker of the operator is free."
+		return "The attempt is queued. It starts when a worker of the operator is free."
 	case p.Bytes == 0:
 		return fmt.Sprintf("The operator is %s.", p.Stage)
 	case p.About == 0:

@@ -38,6 +38,9 @@ func (r *reporter) ended(a Attempt, d planning.Description) {
 // progress of the running attempt, for scripts and for the columns of kubectl get.
 func (r *reporter) progress(p Progress) {
 	out := &v1beta2.BackupProgress{Stage: p.Stage, Bytes: p.Bytes, TotalBytes: p.About, BytesPerSecond: p.PerSecond}
+	if p.Stage == "" {
+		out.Stage = "queued"
+	}
 	if p.About > 0 {
 		out.Percent = int32(min(p.Bytes*100/p.About, 99)) //nolint:gosec // at most 99
 	}

@@ -48,8 +48,8 @@ func openTests(o Options) (tests, error) {
 	}
 	if total-all < minOperatorMemory {
 		const mib = 1 << 20
-		return tests{}, fmt.Errorf("%d restore tests with %d MiB of memory do not fit into %d MiB, of which the operator itself needs %d MiB: "+
-			"raise backupOperator.resources.limits.memory or lower backupOperator.restoreTests.memory", cap(limits.slots), o.RestoreTestMemory/mib, total/mib, minOperatorMemory/mib)
+		return tests{}, fmt.Errorf("%d restore tests with %d MiB of memory do not fit into %d MiB. The operator itself needs %d MiB. "+
+			"Raise backupOperator.resources.limits.memory or lower backupOperator.restoreTests.memory", cap(limits.slots), o.RestoreTestMemory/mib, total/mib, minOperatorMemory/mib)
 	}
 	debug.SetMemoryLimit(total - all)
 	return limits, nil
