@@ -29,13 +29,15 @@ type job struct {
 	secrets client.Reader
 	spool   *spool.Spool
 	tests   tests
-	probe   func(context.Context, []string, *tls.Config) []answer
-	source  func(url string, tlsConfig *tls.Config) snapshot.Source
-	open    func(context.Context, connect.Access) (objstore.Store, error)
-	save    func(context.Context, snapshot.Request) (snapshot.Saved, error)
-	drill   func(context.Context, snapshot.RestoreTestRequest) (snapshot.RestoreTestResult, error)
-	hash    func(ctx context.Context, url string, tlsConfig *tls.Config, revision int64) (hash uint32, compactRevision int64, err error)
-	now     func() time.Time
+	// identity has the namespaces that may use the operator's own identity.
+	identity namespaces
+	probe    func(context.Context, []string, *tls.Config) []answer
+	source   func(url string, tlsConfig *tls.Config) snapshot.Source
+	open     func(context.Context, connect.Access) (objstore.Store, error)
+	save     func(context.Context, snapshot.Request) (snapshot.Saved, error)
+	drill    func(context.Context, snapshot.RestoreTestRequest) (snapshot.RestoreTestResult, error)
+	hash     func(ctx context.Context, url string, tlsConfig *tls.Config, revision int64) (hash uint32, compactRevision int64, err error)
+	now      func() time.Time
 }
 
 // newJob deletes the files that an earlier process has left in the spool.
@@ -82,7 +84,7 @@ func (t *job) store(ctx context.Context, o jobSpec) (objstore.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	store, err := t.open(ctx, connect.Access{Location: o.Target, Data: secret})
+	store, err := t.open(ctx, connect.Access{Location: o.Target, Data: secret, NoOwnIdentity: !t.identity.allows(o.Namespace)})
 	if err != nil {
 		return nil, fail(v1beta2.ReasonAccessDenied, err.Error())
 	}

@@ -58,6 +58,7 @@ func Setup(mgr manager.Manager, options Options) error {
 	if err != nil {
 		return err
 	}
+	take.identity = options.OwnIdentityNamespaces
 	m, err := newMetrics(options.Metrics)
 	if err != nil {
 		return err

@@ -269,6 +269,17 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("labels %q after the object is gone", got)
 		}
 	})
+	bubble(t, "a series that never had a snapshot can be alerted on", func(t *testing.T) {
+		r := newRig(t, object(series()))
+		r.ends = func(context.Context) Result {
+			return Result{EndedAt: time.Now(), Failure: &Failure{v1beta2.ReasonAccessDenied, "denied"}}
+		}
+		r.pass()
+		r.pass()
+		if r.labels("etcd_backup_newest_snapshot_timestamp_seconds") != "" || r.labels("etcd_backup_created_timestamp_seconds") != "name=b namespace=ns" {
+			t.Error("there is no metric to compare with")
+		}
+	})
 	bubble(t, "the newest snapshot is known again after a restart", func(t *testing.T) {
 		r := newRig(t, object(series(proven(time.Minute))))
 		r.now = at(t0)

@@ -2,6 +2,7 @@ package backup
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -34,6 +35,9 @@ type Options struct {
 	RestoreTestMemory int64
 	// Try restores a snapshot for a restore test. Default: in this process.
 	Try func(context.Context, dbfile.Trial) (dbfile.KVHash, error)
+	// OwnIdentityNamespaces are the namespaces whose EtcdBackups may use the operator's own identity at a store. "*" and nil
+	// mean all.
+	OwnIdentityNamespaces []string
 	// Metrics is where the controller's metrics are registered.
 	Metrics prometheus.Registerer
 }
@@ -48,9 +52,18 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.IntVar(&o.MaxPerNamespace, "max-concurrent-per-namespace", 0, "maximum number of concurrent snapshots of one namespace; 0 means one less than max-concurrent-snapshots")
 	flags.IntVar(&o.MaxPerStore, "max-concurrent-per-store", 0, "maximum number of concurrent snapshots to one bucket; 0 means one less than max-concurrent-snapshots")
 	flags.DurationVar(&o.Jitter, "jitter", time.Minute, "longest time by which runs of the same schedule are spread; at most a tenth of the interval")
+	flags.StringSliceVar(&o.OwnIdentityNamespaces, "own-identity-namespaces", []string{"*"},
+		"namespaces whose EtcdBackups may use the operator's own identity at a store, separated by commas; * means all; if empty, each EtcdBackup needs a Secret")
 	flags.IntVar(&o.MaxRestoreTests, "max-concurrent-restore-tests", 1, "maximum number of concurrent restore tests; further tests wait")
 	flags.Var(quantity{&o.RestoreTestMemory}, "restore-test-memory",
 		"memory of each restore test, for example 1Gi; a test needs about 80 MiB and 450 bytes for each key; 0 means no limit")
+}
+
+// namespaces is a set of namespaces.
+type namespaces []string
+
+func (n namespaces) allows(namespace string) bool {
+	return n == nil || slices.Contains(n, "*") || slices.Contains(n, namespace)
 }
 
 // quantity is a flag with a Kubernetes quantity of bytes.

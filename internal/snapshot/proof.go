@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 )
@@ -15,6 +16,8 @@ type facts struct {
 	dbfile.Info
 	SHA256 string // of the whole snapshot, 64 hex digits
 	object object
+	// captured is when the source had begun to send; zero if unknown.
+	captured time.Time
 }
 
 // object has the properties of the stored object, which are those of the snapshot if it is plain.

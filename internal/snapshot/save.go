@@ -37,8 +37,9 @@ type Request struct {
 	// MinRevision is a revision that the cluster had before. Save rejects an older snapshot with ErrStale, because the
 	// member is behind the cluster.
 	MinRevision int64
-	// Time of the snapshot.
-	Time time.Time
+	// Time of the snapshot. Clock returns the time at which its stream has begun; may be nil.
+	Time  time.Time
+	Clock func() time.Time
 	// Attempt identifies the request and is the same in every retry. If empty, Save never adopts an existing object.
 	Attempt string
 	// Backup is the name of the EtcdBackup. NoQuorum means that the member cannot reach a quorum. See Manifest.
@@ -129,6 +130,10 @@ func (r Request) upload(ctx context.Context) (facts, error) {
 		return facts{}, fmt.Errorf("%w: %w", ErrSource, err)
 	}
 	defer stream.Close()
+	var captured time.Time
+	if r.Clock != nil {
+		captured = r.Clock()
+	}
 	if err := share.Grow(size); err != nil {
 		return facts{}, err
 	}
@@ -149,7 +154,9 @@ func (r Request) upload(ctx context.Context) (facts, error) {
 	case !p.proven:
 		return facts{}, errors.New("the store did not read the whole snapshot")
 	}
-	return r.sent(p, body), nil
+	f := r.sent(p, body)
+	f.captured = captured
+	return f, nil
 }
 
 // encode returns the bytes of the object. A plain object is the proof itself, so that the store can read it again.
@@ -206,6 +213,10 @@ func (r Request) judge(f facts) error {
 func (r Request) manifestOfSent(f facts) Manifest {
 	m := r.manifest(f, r.Time)
 	m.EtcdVersion = r.EtcdVersion
+	if !f.captured.IsZero() {
+		// Rounded up, so that no write after it is in the snapshot.
+		m.CapturedAt = f.captured.UTC().Add(time.Second - time.Nanosecond).Truncate(time.Second)
+	}
 	return m
 }
 
