@@ -24,6 +24,8 @@ type jobSpec struct {
 	// Encoder makes the objects.
 	Encoder snapshot.Encoder
 	Timeout time.Duration
+	// BytesPerSecond limits what is read from etcd. 0 means no limit.
+	BytesPerSecond int64
 
 	// URLs of the members, and the Secret with the client certificate. TLSSecret is empty without TLS.
 	URLs      []string
@@ -56,12 +58,18 @@ type jobSpec struct {
 func jobSpecOf(s State) jobSpec {
 	o := jobSpec{
 		Namespace: s.Namespace, Name: s.Name, UID: s.UID, Since: s.CreatedAt,
-		Target: s.Target, Timeout: s.Timeout(), Series: s.Series(), Jitter: s.Jitter, Keep: policy(s.Name, s.Spec),
+		Target: s.Target, Timeout: s.Timeout(), Series: s.Series(), Keep: policy(s.Name, s.Spec),
 		Mark: s.Spec.NoQuorum == v1beta2.NoQuorumMark, Verify: s.Spec.Verify == v1beta2.VerifyRestore,
 		Encoder: encoder(s.Spec),
 		URLs:    s.Spec.EtcdEndpoints, TLSSecret: s.tlsSecret(), Cluster: sourceName(s.Name, s.Spec),
 	}
 	o.Rhythm, _ = rhythm(s.Spec) // badPolicy has checked it
+	if s.Series() {
+		o.Jitter = s.jitter()
+	}
+	if p := s.Spec.BackupPolicy; p != nil {
+		o.BytesPerSecond = p.MaxBytesPerSecond
+	}
 	if s.asked() {
 		o.Request = s.Request
 	}

@@ -113,13 +113,13 @@ func (s State) turn() time.Time {
 		return s.Now
 	}
 	since, found := s.newest()
-	if !found && s.Spec.BackupPolicy.Schedule == "" {
+	if !found && (s.Spec.BackupPolicy.Schedule == "" || s.Spec.BackupPolicy.Immediate) {
 		return s.Now // the first snapshot of an interval is due at once
 	}
 	if !found {
 		since = s.CreatedAt
 	}
-	due := func(tick time.Time) time.Time { return spread(r, tick, s.UID, s.Jitter) }
+	due := func(tick time.Time) time.Time { return spread(r, tick, s.UID, s.jitter()) }
 	last, missed := r.Last(since, s.Now)
 	if first := r.Next(since); !missed || s.Now.Before(due(first)) {
 		return due(first)
@@ -128,6 +128,14 @@ func (s State) turn() time.Time {
 		return due(r.Next(last))
 	}
 	return last
+}
+
+// jitter is 0 for an interval: it begins with each snapshot, so the queue spreads it already.
+func (s State) jitter() time.Duration {
+	if s.Spec.BackupPolicy.Schedule == "" {
+		return 0
+	}
+	return s.Jitter
 }
 
 // drillable returns whether the spec asks for restore tests and there is a snapshot to test.

@@ -28,7 +28,7 @@ func (t *job) take(ctx context.Context, o jobSpec, progress *jobProgress) (Resul
 	}
 	stage, size := "streaming from "+member.URL, member.Status.DBSize
 	request := snapshot.Request{
-		Source: t.source(member.URL, tlsConfig), Store: store, SpoolDir: t.spool.Dir(),
+		Source: throttled(t.source(member.URL, tlsConfig), o.BytesPerSecond), Store: store, SpoolDir: t.spool.Dir(),
 		Spool: patientSpool{t.spool, progress, stage}, Expected: size, Progress: progress.passing(stage, size), Clock: t.now,
 	}
 	o.fill(&request, member, answers, t.now())
