@@ -158,6 +158,10 @@ const (
 	ReasonAccessDenied = "AccessDenied"
 	// ReasonBucketNotFound means that the bucket does not exist at the endpoint or in the region.
 	ReasonBucketNotFound = "BucketNotFound"
+	// ReasonSpoolTooSmall means that a snapshot or its restore test does not fit into backup-operator's spool volume.
+	ReasonSpoolTooSmall = "SpoolTooSmall"
+	// ReasonRestoreTestTooLarge means that a restore test needs more memory than backup-operator gives it.
+	ReasonRestoreTestTooLarge = "RestoreTestTooLarge"
 	// ReasonObjectExists means that another object already exists at the path of a single snapshot.
 	ReasonObjectExists = "ObjectExists"
 	// ReasonObjectNotFound means that no object exists at the path of an EtcdRestore.

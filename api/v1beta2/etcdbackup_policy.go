@@ -47,6 +47,17 @@ type BackupPolicy struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_+\-/]*$`
 	TimeZone string `json:"timeZone,omitempty"`
+	// Takes the first snapshot of a series at once, and not at the first time of schedule. A series with
+	// backupIntervalInSecond always does. Default: false.
+	// +optional
+	Immediate bool `json:"immediate,omitempty"`
+	// Limit of the bytes per second that an attempt reads from etcd and sends to the store. etcd keeps old pages of
+	// its database until it has sent the snapshot, so a low limit lets the database grow. Raise timeoutInSecond to
+	// match. The value 0 means no limit. Default: 0.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == 0 || self >= 1048576",message="maxBytesPerSecond is too low for any snapshot: write at least 1048576, or 0 for no limit"
+	// +kubebuilder:validation:Minimum=0
+	MaxBytesPerSecond int64 `json:"maxBytesPerSecond,omitempty"`
 	// Stops the running attempt and starts no new ones. The annotation etcd.database.coreos.com/backup-now still takes
 	// a snapshot. Default: false.
 	// +optional

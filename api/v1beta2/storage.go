@@ -80,7 +80,9 @@ type GCSSource struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	GCPSecret string `json:"gcpSecret,omitempty"`
-	// The URL of a server that speaks the JSON API, for example of an emulator: "http://fake-gcs:4443". Default: Google.
+	// The URL of a server that speaks the JSON API, for example of an emulator: "http://fake-gcs:4443".
+	// The credentials of the Secret are sent to an endpoint with https:// only, and the identity of the operator to
+	// Google's hosts only. Default: Google.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	Endpoint string `json:"endpoint,omitempty"`

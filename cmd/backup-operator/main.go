@@ -1,4 +1,5 @@
-// Command backup-operator saves snapshots of etcd clusters to S3 and GCS, once or in a series (EtcdBackup).
+// Command backup-operator saves snapshots of etcd clusters to S3, GCS and Azure Blob Storage (EtcdBackup). With the argument
+// "restore-test" it is the process that restores one snapshot to test it.
 package main
 
 import (
@@ -14,15 +15,21 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/backup"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
+	"github.com/etcd-suite/etcd-operator/internal/restoretest"
 )
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == restoretest.Command {
+		if err := restoretest.Main(os.Stdin, os.Stdout, os.Exit); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	var options operator.Options
 	options.AddFlags(pflag.CommandLine)
 	controller := backup.Options{Metrics: metrics.Registry}
-	pflag.StringVar(&controller.SpoolDir, "spool-dir", "/spool",
-		"directory for snapshots during upload; it must not be shared, and needs space for max-concurrent-snapshots databases")
-	pflag.IntVar(&controller.MaxConcurrent, "max-concurrent-snapshots", 4, "maximum number of concurrent snapshots; further snapshots wait")
+	controller.AddFlags(pflag.CommandLine)
 	version := pflag.Bool("version", false, "print the version and exit")
 	pflag.Parse()
 	if *version {
@@ -30,6 +37,7 @@ func main() {
 		return
 	}
 	err := operator.Run(ctrl.SetupSignalHandler(), backup.Name, options, func(_ context.Context, mgr manager.Manager) error {
+		controller.Try = restoretest.Process{Memory: controller.RestoreTestMemory}.Try
 		return backup.Setup(mgr, controller)
 	})
 	if err != nil {

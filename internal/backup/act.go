@@ -76,13 +76,14 @@ func (r *Reconciler) expire(ctx context.Context, backup *v1beta2.EtcdBackup) err
 	return nil
 }
 
-// begin starts an attempt, which then runs in a worker.
+// begin queues an attempt, which then runs in a worker.
 func (r *Reconciler) begin(ctx context.Context, backup *v1beta2.EtcdBackup, s State, kind Kind, number int32) error {
 	log := ctrl.LoggerFrom(ctx)
 	o := jobSpecOf(s)
 	o.Kind = kind
 	t := &jobProgress{kind: kind, request: o.Request, generation: s.Generation, number: number, startedAt: s.Now}
-	started := r.attempts.start(keyOf(backup), t, func(ctx context.Context, t *jobProgress) Result {
+	started := r.attempts.start(keyOf(backup), r.limits.claim(o), t, func(ctx context.Context, t *jobProgress) Result {
+		r.metrics.waited.WithLabelValues(laneOf[kind]).Observe(t.begin(r.now()).Seconds())
 		return r.attempt(ctrl.LoggerInto(ctx, log), o, t)
 	})
 	if !started {

@@ -16,6 +16,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/spool"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
@@ -25,8 +26,11 @@ type attemptFunc func(context.Context, jobSpec, *jobProgress) Result
 
 // job runs attempts. Tests replace its functions.
 type job struct {
-	secrets  client.Reader
-	spoolDir string
+	secrets client.Reader
+	spool   *spool.Spool
+	tests   tests
+	// identity has the namespaces that may use the operator's own identity.
+	identity namespaces
 	probe    func(context.Context, []string, access) []answer
 	source   func(url string, by access) snapshot.Source
 	open     func(context.Context, connect.Access) (objstore.Store, error)
@@ -36,27 +40,28 @@ type job struct {
 	now      func() time.Time
 }
 
-// newTaker deletes the files that an earlier process has left in spoolDir.
-func newJob(secrets client.Reader, spoolDir string) (*job, error) {
-	if err := snapshot.CleanSpool(spoolDir); err != nil {
-		return nil, fmt.Errorf("clean spool directory %s: %w", spoolDir, err)
+// newJob deletes the files that an earlier process has left in the spool.
+func newJob(secrets client.Reader, s *spool.Spool, limits tests) (*job, error) {
+	if err := snapshot.CleanSpool(s.Dir()); err != nil {
+		return nil, fmt.Errorf("clean spool directory %s: %w", s.Dir(), err)
 	}
 	return &job{
-		secrets: secrets, spoolDir: spoolDir,
+		secrets: secrets, spool: s, tests: limits,
 		probe: probe, source: newSource, open: connect.Open, save: snapshot.Save, drill: snapshot.RunRestoreTest, hash: hashOf, now: time.Now,
 	}, nil
 }
 
 // attempt runs one attempt within its time limit. Its errors and panics affect no other EtcdBackup.
 func (t *job) attempt(ctx context.Context, o jobSpec, progress *jobProgress) Result {
-	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
+	ctx, limit, cancel := withTimeLimit(ctx, o.Timeout)
 	defer cancel()
+	progress.limit = limit
 	result, err := worker.Try(func() (Result, error) { return t.work(ctx, o, progress) })
 	if caught := (*worker.PanicError)(nil); errors.As(err, &caught) {
 		ctrl.LoggerFrom(ctx).Error(err, "An attempt panicked", "stack", string(caught.Stack))
 	}
 	if err != nil {
-		expired := errors.Is(ctx.Err(), context.DeadlineExceeded)
+		expired := errors.Is(context.Cause(ctx), context.DeadlineExceeded)
 		result.Failure = classify(err, o, expired)
 	}
 	result.EndedAt = t.now()
@@ -79,7 +84,7 @@ func (t *job) store(ctx context.Context, o jobSpec) (objstore.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	store, err := t.open(ctx, connect.Access{Location: o.Target, Data: secret})
+	store, err := t.open(ctx, connect.Access{Location: o.Target, Data: secret, NoOwnIdentity: !t.identity.allows(o.Namespace)})
 	if err != nil {
 		return nil, fail(v1beta2.ReasonAccessDenied, err.Error())
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/file"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/spool"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 )
 
@@ -48,7 +49,7 @@ func newWorld(t *testing.T, secrets ...*corev1.Secret) *world {
 	}
 	w := &world{t: t, store: store}
 	w.job = &job{
-		secrets: known.Build(), spoolDir: t.TempDir(), now: func() time.Time { return t0 },
+		secrets: known.Build(), spool: spool.New(t.TempDir(), spool.Options{}), tests: newTests(1, 0, nil), now: func() time.Time { return t0 },
 		probe:  func(context.Context, []string, access) []answer { return []answer{member("a", 41)} },
 		source: func(string, access) snapshot.Source { return nil },
 		open: func(_ context.Context, l connect.Access) (objstore.Store, error) {
@@ -257,6 +258,7 @@ func TestAnAttemptFailsWithTheReasonOf(t *testing.T) {
 		"a stream that breaks":          {failing(snapshot.ErrSource), one(), "EndpointUnreachable", "Check the member"},
 		"a member that lags behind":     {failing(snapshot.ErrStale), one(), "Retrying", "lags behind"},
 		"a spool that is full":          {failing(snapshot.ErrDisk), one(), "Retrying", "room for the database"},
+		"a spool that is too small":     {failing(spool.ErrTooSmall), one(), "SpoolTooSmall", "backupOperator.spool.sizeLimit"},
 		"a snapshot that is not whole":  {failing(dbfile.ErrCorrupt), one(), "SnapshotCorrupt", "stored no snapshot"},
 		"a snapshot without a trailer":  {failing(dbfile.ErrNoTrailer), one(), "SnapshotCorrupt", "stored no snapshot"},
 		"a store that does not answer":  {failing(errors.New("connection reset")), one(), "StoreUnreachable", "connection reset"},

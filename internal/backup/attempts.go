@@ -24,23 +24,25 @@ type jobProgress struct {
 	request    string
 	generation int64
 	number     int32
-	startedAt  time.Time
+	limit      *timeLimit
 
-	mu       sync.Mutex
-	progress Progress
+	mu sync.Mutex
+	// startedAt is when the attempt was queued, and later when a worker began it.
+	startedAt time.Time
+	progress  Progress
 	// since is when the stage started.
 	since time.Time
 }
 
-func newAttempts(limit int) *attempts {
-	return &attempts{pool: worker.New[Result](limit), known: map[worker.Key]*jobProgress{}}
+func newAttempts(lanes map[string]int) *attempts {
+	return &attempts{pool: worker.NewLanes[Result](lanes), known: map[worker.Key]*jobProgress{}}
 }
 
-// start starts an attempt, unless one exists already.
-func (a *attempts) start(key worker.Key, t *jobProgress, run func(context.Context, *jobProgress) Result) bool {
+// start queues an attempt, unless one exists already.
+func (a *attempts) start(key worker.Key, claim worker.Claim, t *jobProgress, run func(context.Context, *jobProgress) Result) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	started := a.pool.Start(key, func(ctx context.Context) (Result, error) { return run(ctx, t), nil })
+	started := a.pool.StartIn(key, claim, func(ctx context.Context) (Result, error) { return run(ctx, t), nil })
 	if started {
 		a.known[key] = t
 	}
@@ -55,11 +57,11 @@ func (a *attempts) find(key worker.Key) *Attempt {
 	if t == nil {
 		return nil
 	}
-	found := &Attempt{Kind: t.kind, Request: t.request, Generation: t.generation, Number: t.number, StartedAt: t.startedAt, Progress: t.now()}
+	found := &Attempt{Kind: t.kind, Request: t.request, Generation: t.generation, Number: t.number, StartedAt: t.began(), Progress: t.now()}
 	result, done, err := a.pool.Result(key)
 	switch {
 	case done && err != nil:
-		result.EndedAt, result.Failure = t.startedAt, classify(err, jobSpec{}, false)
+		result.EndedAt, result.Failure = found.StartedAt, classify(err, jobSpec{}, false)
 		fallthrough
 	case done:
 		found.Result = &result
@@ -93,6 +95,21 @@ func (t *jobProgress) now() Progress {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.progress
+}
+
+// begin records that a worker runs the attempt now, and returns how long it was queued.
+func (t *jobProgress) begin(now time.Time) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	waited := now.Sub(t.startedAt)
+	t.startedAt = now
+	return waited
+}
+
+func (t *jobProgress) began() time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.startedAt
 }
 
 func (t *jobProgress) stage(stage string) {

@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	kubeevents "k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -21,21 +20,11 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
 // Name of the operator, in logs, leader election and events.
 const Name = "backup-operator"
-
-// Options of the controller.
-type Options struct {
-	// SpoolDir is where snapshots are stored while they are verified. The operator deletes the files of an earlier
-	// process in it when it starts.
-	SpoolDir string
-	// MaxConcurrent is how many snapshots are taken at the same time.
-	MaxConcurrent int
-	// Metrics is where the controller's metrics are registered.
-	Metrics prometheus.Registerer
-}
 
 // Reconciler does one step for an EtcdBackup in each pass.
 type Reconciler struct {
@@ -46,15 +35,30 @@ type Reconciler struct {
 	attempts *attempts
 	attempt  attemptFunc
 	metrics  *metrics
-	now      func() time.Time
+	limits   limits
+	// jitter is the longest time by which snapshots of the same schedule are spread.
+	jitter time.Duration
+	now    func() time.Time
 }
 
 // Setup registers the controller with the manager.
 func Setup(mgr manager.Manager, options Options) error {
-	take, err := newJob(mgr.GetAPIReader(), options.SpoolDir)
+	space, err := openSpool(options)
 	if err != nil {
 		return err
 	}
+	if err := watchSpool(options.Metrics, space); err != nil {
+		return err
+	}
+	limits, err := openTests(options)
+	if err != nil {
+		return err
+	}
+	take, err := newJob(mgr.GetAPIReader(), space, limits)
+	if err != nil {
+		return err
+	}
+	take.identity = options.OwnIdentityNamespaces
 	m, err := newMetrics(options.Metrics)
 	if err != nil {
 		return err
@@ -63,10 +67,15 @@ func Setup(mgr manager.Manager, options Options) error {
 		client:   mgr.GetClient(),
 		live:     mgr.GetAPIReader(),
 		events:   mgr.GetEventRecorder(Name),
-		attempts: newAttempts(options.MaxConcurrent),
+		attempts: newAttempts(options.lanes()),
+		limits:   options.limits(),
+		jitter:   options.Jitter,
 		attempt:  take.attempt,
 		metrics:  m,
 		now:      time.Now,
+	}
+	if err := watchQueue(options.Metrics, r.attempts.pool); err != nil {
+		return err
 	}
 	if err := mgr.Add(manager.RunnableFunc(r.attempts.pool.Run)); err != nil {
 		return fmt.Errorf("add the workers to the manager: %w", err)
@@ -96,6 +105,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	step, rule := Plan(state)
 	description := step.describe(state)
 	ctrl.LoggerFrom(ctx).V(1).Info("Planned the next step", "rule", rule, "step", fmt.Sprintf("%T", step), "state", state)
+	if counted(step) {
+		// The count is in the status before the attempt starts. If the attempt ends this process, the next one waits.
+		return r.reportAndAct(ctx, backup, state, step, description)
+	}
 	actErr := r.act(ctx, backup, state, step)
 	if last(state, step) && actErr == nil {
 		r.settle(backup, state, step)
@@ -117,6 +130,30 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{}, actErr
 	}
 	return reconcile.Result{RequeueAfter: description.Requeue}, nil
+}
+
+// counted returns whether the step starts an attempt.
+func counted(step Step) bool {
+	switch step.(type) {
+	case TakeSnapshot, Drill, Purge:
+		return true
+	}
+	return false
+}
+
+// reportAndAct starts an attempt after it has written the status that counts it.
+func (r *Reconciler) reportAndAct(ctx context.Context, backup *v1beta2.EtcdBackup, s State, step Step, d planning.Description) (reconcile.Result, error) {
+	_, err := r.report(ctx, backup, s, step, nil)
+	if apierrors.IsConflict(err) {
+		return reconcile.Result{RequeueAfter: atOnce}, nil
+	}
+	if err != nil {
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	if err := r.act(ctx, backup, s, step); err != nil {
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{RequeueAfter: d.Requeue}, nil
 }
 
 // last returns whether the EtcdBackup may not exist any more after the step.

@@ -58,7 +58,7 @@ func newRig(t *testing.T, objects ...client.Object) *rig {
 		return Result{EndedAt: time.Now(), Snapshot: snapshotAt("bucket/dir/snap.db", time.Now())}
 	}
 	r.Reconciler = &Reconciler{
-		client: cached, live: api, events: r.events, attempts: newAttempts(1), metrics: m, now: time.Now,
+		client: cached, live: api, events: r.events, attempts: newAttempts(nil), metrics: m, now: time.Now,
 		attempt: func(ctx context.Context, _ jobSpec, _ *jobProgress) Result { r.begun++; return r.ends(ctx) },
 	}
 	return r
@@ -267,6 +267,17 @@ func TestMetrics(t *testing.T) {
 		r.pass()
 		if got := r.labels("etcd_backup_failures_total"); got != "" {
 			t.Errorf("labels %q after the object is gone", got)
+		}
+	})
+	bubble(t, "a series that never had a snapshot can be alerted on", func(t *testing.T) {
+		r := newRig(t, object(series()))
+		r.ends = func(context.Context) Result {
+			return Result{EndedAt: time.Now(), Failure: &Failure{v1beta2.ReasonAccessDenied, "denied"}}
+		}
+		r.pass()
+		r.pass()
+		if r.labels("etcd_backup_newest_snapshot_timestamp_seconds") != "" || r.labels("etcd_backup_created_timestamp_seconds") != "name=b namespace=ns" {
+			t.Error("there is no metric to compare with")
 		}
 	})
 	bubble(t, "the newest snapshot is known again after a restart", func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/spool"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
@@ -63,6 +64,12 @@ func explainStore(err error, o jobSpec) (reason, advice string) {
 		return v1beta2.ReasonEtcdAccessDenied, howToPermit(etcd.RefusalOf(err))
 	case errors.Is(err, kube.ErrSecretMissing):
 		return v1beta2.ReasonSecretMissing, "The operator continues when the Secret exists."
+	case errors.Is(err, spool.ErrTooSmall):
+		return v1beta2.ReasonSpoolTooSmall, "Raise backupOperator.spool.sizeLimit in the values of the chart, or free space on the disk of the node. A snapshot needs the size of the database, and a restore test twice that size and 128 MiB."
+	case errors.Is(err, dbfile.ErrMemory):
+		return v1beta2.ReasonRestoreTestTooLarge, "The snapshot was not condemned. Raise backupOperator.restoreTests.memory and the memory limit in the values of the chart. Or set verify to Checksum and remove the restore tests from the spec."
+	case errors.Is(err, spool.ErrFull):
+		return v1beta2.ReasonRetrying, "The database has grown since the attempt began, and other attempts use the rest of the spool volume."
 	case errors.Is(err, snapshot.ErrDisk):
 		return v1beta2.ReasonRetrying, "Enlarge the spool volume of backup-operator. It needs room for the database of every snapshot that is taken at the same time."
 	case errors.Is(err, snapshot.ErrSource):

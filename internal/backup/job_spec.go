@@ -24,6 +24,8 @@ type jobSpec struct {
 	// Encoder makes the objects.
 	Encoder snapshot.Encoder
 	Timeout time.Duration
+	// BytesPerSecond limits what is read from etcd. 0 means no limit.
+	BytesPerSecond int64
 
 	// URLs of the members, and the Secrets with the client certificate and with the user. TLSSecret is empty without TLS,
 	// and AuthSecret without a user.
@@ -39,6 +41,7 @@ type jobSpec struct {
 	// the snapshot. Keep decides which older snapshots are kept.
 	Series  bool
 	Rhythm  schedule.Schedule
+	Jitter  time.Duration
 	Request string
 	Keep    snapshot.Policy
 
@@ -62,6 +65,12 @@ func jobSpecOf(s State) jobSpec {
 		URLs:    s.Spec.EtcdEndpoints, TLSSecret: s.tlsSecret(), AuthSecret: s.authSecret(), Cluster: sourceName(s.Name, s.Spec),
 	}
 	o.Rhythm, _ = rhythm(s.Spec) // badPolicy has checked it
+	if s.Series() {
+		o.Jitter = s.jitter()
+	}
+	if p := s.Spec.BackupPolicy; p != nil {
+		o.BytesPerSecond = p.MaxBytesPerSecond
+	}
 	if s.asked() {
 		o.Request = s.Request
 	}

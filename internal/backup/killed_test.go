@@ -28,6 +28,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore/file"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/spool"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 )
 
@@ -183,7 +184,7 @@ func (a *afterlife) operator(l *life) *Reconciler {
 	}
 	from := member("a", 11)
 	from.Status.MemberID = memberOfDatabase
-	take, err := newJob(mortal, a.t.TempDir())
+	take, err := newJob(mortal, spool.New(a.t.TempDir(), spool.Options{}), newTests(1, 0, nil))
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -199,7 +200,7 @@ func (a *afterlife) operator(l *life) *Reconciler {
 	take.source = func(string, access) snapshot.Source { return a.db }
 	take.open = func(context.Context, connect.Access) (objstore.Store, error) { return mortalStore{a.store, l}, nil }
 	return &Reconciler{
-		client: mortal, live: mortal, events: kubeevents.NewFakeRecorder(1000), attempts: newAttempts(1), metrics: m,
+		client: mortal, live: mortal, events: kubeevents.NewFakeRecorder(1000), attempts: newAttempts(nil), metrics: m,
 		now: now, attempt: take.attempt,
 	}
 }

@@ -20,6 +20,8 @@ type metrics struct {
 	drill    *prometheus.GaugeVec
 	passed   *prometheus.GaugeVec
 	next     *prometheus.GaugeVec
+	created  *prometheus.GaugeVec
+	waited   *prometheus.HistogramVec
 }
 
 func newMetrics(registry prometheus.Registerer) (*metrics, error) {
@@ -54,8 +56,17 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 			Name: "etcd_backup_next_timestamp_seconds",
 			Help: "When the next snapshot or attempt is due, in Unix time. 0 if none is due.",
 		}, object),
+		created: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "etcd_backup_created_timestamp_seconds",
+			Help: "When the EtcdBackup of a series was created, in Unix time. It stands for the newest snapshot while there is none.",
+		}, object),
+		waited: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "etcd_backup_queue_wait_seconds",
+			Help:    "How long attempts waited for a worker of the operator, by lane: snapshot, restore-test or purge.",
+			Buckets: prometheus.ExponentialBuckets(1, 4, 8),
+		}, []string{"lane"}),
 	}
-	for _, c := range []prometheus.Collector{m.newest, m.bytes, m.duration, m.failures, m.drill, m.passed, m.next} {
+	for _, c := range []prometheus.Collector{m.newest, m.bytes, m.duration, m.failures, m.drill, m.passed, m.next, m.created, m.waited} {
 		if err := registry.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
@@ -79,6 +90,7 @@ func (m *metrics) proven(s State) {
 			next = float64(s.Status.NextTime.Unix())
 		}
 		m.next.WithLabelValues(s.Namespace, s.Name).Set(next)
+		m.created.WithLabelValues(s.Namespace, s.Name).Set(float64(s.CreatedAt.Unix()))
 	}
 	snapshot := s.Status.Snapshot
 	if snapshot == nil {
@@ -110,4 +122,5 @@ func (m *metrics) forget(name types.NamespacedName) {
 	m.drill.DeletePartialMatch(labels)
 	m.passed.DeletePartialMatch(labels)
 	m.next.DeletePartialMatch(labels)
+	m.created.DeletePartialMatch(labels)
 }

@@ -32,6 +32,7 @@ func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName) (*v
 		Held:         controllerutil.ContainsFinalizer(backup, v1beta2.FinalizerSnapshots),
 		OldFinalizer: controllerutil.ContainsFinalizer(backup, finalizer),
 		Attempt:      r.attempts.find(keyOf(backup)),
+		Jitter:       r.jitter,
 		Now:          r.now(),
 	}
 	if s.Deleting {

@@ -32,6 +32,9 @@ func (Cancel) describe(s State) planning.Description {
 
 func (Watch) describe(s State) planning.Description {
 	d := planning.Description{Reason: v1beta2.ReasonRunning, Message: s.Attempt.Progress.String(), Requeue: progressInterval}
+	if s.Attempt.Progress.Stage == "" {
+		d.Requeue = longestSleep // a worker that begins or ends an attempt starts a pass
+	}
 	switch s.Attempt.Kind {
 	case KindDrill:
 		d.Reason = v1beta2.ReasonVerifying
@@ -72,7 +75,7 @@ func (s State) failure(a Attempt, f Failure) string {
 	next := stamp(a.Result.EndedAt.Add(delay(a.Number)))
 	switch {
 	case a.Kind == KindDrill:
-		return fmt.Sprintf("The restore test could not run. %s The next attempt is due at %s.", f.Message, next)
+		return fmt.Sprintf("The restore test could not run. %s The next attempt is due at %s.", f.Message, stamp(a.Result.EndedAt.Add(testDelay(a.Number))))
 	case a.Kind == KindPurge:
 		return fmt.Sprintf("The snapshots were not deleted. %s The next attempt is due at %s. "+
 			"The operator gives up at %s and leaves the snapshots in the store. To keep them now, write deletionPolicy: Retain.",

@@ -170,7 +170,19 @@ func (s State) nextNumber() int32 {
 const (
 	firstDelay = 5 * time.Second
 	lastDelay  = 5 * time.Minute
+
+	lastTestDelay = 6 * time.Hour
 )
+
+// testDelay is the pause after that many restore tests that could not be carried out: 1 min, doubled after each one, at most
+// 6 h. A restore test reads the whole snapshot, so it is repeated less often than a snapshot.
+func testDelay(failed int32) time.Duration {
+	d := time.Minute
+	for ; failed > 1 && d < lastTestDelay; failed-- {
+		d *= 2
+	}
+	return min(d, lastTestDelay)
+}
 
 // delay returns the pause after that many failed attempts: 5 s, doubled after each one, at most 5 min.
 func delay(failed int32) time.Duration {

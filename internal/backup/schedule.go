@@ -3,9 +3,12 @@ package backup
 import (
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"strconv"
 	"strings"
 	"time"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/schedule"
@@ -110,20 +113,29 @@ func (s State) turn() time.Time {
 		return s.Now
 	}
 	since, found := s.newest()
-	if !found && s.Spec.BackupPolicy.Schedule == "" {
+	if !found && (s.Spec.BackupPolicy.Schedule == "" || s.Spec.BackupPolicy.Immediate) {
 		return s.Now // the first snapshot of an interval is due at once
 	}
 	if !found {
 		since = s.CreatedAt
 	}
+	due := func(tick time.Time) time.Time { return spread(r, tick, s.UID, s.jitter()) }
 	last, missed := r.Last(since, s.Now)
-	if !missed {
-		return r.Next(since)
+	if first := r.Next(since); !missed || s.Now.Before(due(first)) {
+		return due(first)
 	}
-	if limit := s.Spec.BackupPolicy.StartingDeadlineSeconds; limit != nil && s.Now.Sub(last) > time.Duration(*limit)*time.Second {
-		return r.Next(last)
+	if limit := s.Spec.BackupPolicy.StartingDeadlineSeconds; limit != nil && s.Now.Sub(due(last)) > time.Duration(*limit)*time.Second {
+		return due(r.Next(last))
 	}
 	return last
+}
+
+// jitter is 0 for an interval: it begins with each snapshot, so the queue spreads it already.
+func (s State) jitter() time.Duration {
+	if s.Spec.BackupPolicy.Schedule == "" {
+		return 0
+	}
+	return s.Jitter
 }
 
 // drillable returns whether the spec asks for restore tests and there is a snapshot to test.
@@ -147,8 +159,20 @@ func (s State) drillTurn() time.Time {
 	if d := s.Status.LastDrill; d != nil && !d.Time.After(s.Now.Add(skew)) {
 		since = d.Time.Time
 	}
-	if last, missed := r.Last(since, s.Now); missed {
+	if last, missed := r.Last(since, s.Now); missed && !s.Now.Before(spread(r, r.Next(since), s.UID, s.Jitter)) {
 		return last
 	}
-	return r.Next(since)
+	return spread(r, r.Next(since), s.UID, s.Jitter)
+}
+
+// spread returns when work for a time of a schedule is due. EtcdBackups with the same schedule are due at different times
+// within the jitter, and each one always at the same. The delay is at most a tenth of the time to the next run.
+func spread(r schedule.Schedule, tick time.Time, uid types.UID, jitter time.Duration) time.Time {
+	if jitter <= 0 || tick.IsZero() {
+		return tick
+	}
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(uid))
+	longest := max(min(jitter, r.Next(tick).Sub(tick)/10), 0)
+	return tick.Add((longest * time.Duration(hash.Sum32()%1000) / 1000).Truncate(time.Second))
 }

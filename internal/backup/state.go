@@ -39,6 +39,8 @@ type State struct {
 	// SecretProblem is which Secret is missing. It is empty if all exist.
 	SecretProblem string
 
+	// Jitter is the longest time by which the operator spreads snapshots of the same schedule.
+	Jitter time.Duration
 	// Attempt is the one that this process runs, or has ended and not reported yet.
 	Attempt *Attempt
 	Now     time.Time

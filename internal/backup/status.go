@@ -47,9 +47,11 @@ func (r *reporter) apply(step Step, d planning.Description) {
 	case Backoff:
 		r.backoff(step, d)
 	case Scheduled:
+		r.interruptedTest(step.Drill)
 		r.out.NextDrillTime = secondOrNil(step.Drill)
 		r.scheduled(step.At, "", d)
 	case Finished:
+		r.interruptedTest(step.Drill)
 		r.out.NextDrillTime = secondOrNil(step.Drill)
 		r.finished(step, d)
 	case Suspended:
@@ -57,6 +59,8 @@ func (r *reporter) apply(step Step, d planning.Description) {
 	case Purge:
 		r.purging(step.Number, r.s.Now, d)
 	case Drill:
+		// Until its end is reported, the test counts as one that could not be carried out.
+		r.out.DrillAttempts, r.out.NextDrillTime = step.Number, second(r.s.Now.Add(testDelay(step.Number)))
 		r.testing(Progress{}, d)
 	case TakeSnapshot:
 		r.running(step.Number, r.s.Now, Progress{}, d)
@@ -212,7 +216,7 @@ func (p Progress) String() string {
 	const mib = 1 << 20
 	switch {
 	case p.Stage == "":
-		return "The attempt starts when a worker of the operator is free."
+		return "The attempt is queued. It starts when a worker of the operator is free."
 	case p.Bytes == 0:
 		return fmt.Sprintf("The operator is %s.", p.Stage)
 	case p.About == 0:

@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -37,6 +38,9 @@ func (r *reporter) ended(a Attempt, d planning.Description) {
 // progress of the running attempt, for scripts and for the columns of kubectl get.
 func (r *reporter) progress(p Progress) {
 	out := &v1beta2.BackupProgress{Stage: p.Stage, Bytes: p.Bytes, TotalBytes: p.About, BytesPerSecond: p.PerSecond}
+	if p.Stage == "" {
+		out.Stage = "queued"
+	}
 	if p.About > 0 {
 		out.Percent = int32(min(p.Bytes*100/p.About, 99)) //nolint:gosec // at most 99
 	}
@@ -52,7 +56,7 @@ func (r *reporter) testing(p Progress, d planning.Description) {
 func (r *reporter) testEnded(a Attempt, d planning.Description) {
 	r.set(v1beta2.ConditionRunning, metav1.ConditionFalse, v1beta2.ReasonVerified, "")
 	if a.Result.Failure != nil {
-		r.out.DrillAttempts, r.out.NextDrillTime = a.Number, second(a.Result.EndedAt.Add(delay(a.Number)))
+		r.out.DrillAttempts, r.out.NextDrillTime = a.Number, second(a.Result.EndedAt.Add(testDelay(a.Number)))
 		r.set(v1beta2.ConditionVerified, metav1.ConditionUnknown, d.Reason, d.Message)
 		return
 	}
@@ -61,6 +65,17 @@ func (r *reporter) testEnded(a Attempt, d planning.Description) {
 	state := r.s
 	state.Status = r.out
 	r.out.NextDrillTime = secondOrNil(state.drillTurn())
+}
+
+// interruptedTest reports a restore test that the operator did not survive.
+func (r *reporter) interruptedTest(next time.Time) {
+	running := meta.FindStatusCondition(r.out.Conditions, v1beta2.ConditionRunning)
+	if r.out.DrillAttempts == 0 || running == nil || running.Status != metav1.ConditionTrue || running.Reason != v1beta2.ReasonVerifying {
+		return
+	}
+	r.set(v1beta2.ConditionRunning, metav1.ConditionFalse, v1beta2.ReasonRetrying, "")
+	r.set(v1beta2.ConditionVerified, metav1.ConditionUnknown, v1beta2.ReasonRetrying, fmt.Sprintf(
+		"The operator was stopped during attempt %d of the restore test. The next attempt is due at %s.", r.out.DrillAttempts, stamp(next)))
 }
 
 // tested records the result of a restore test. It does nothing if d is nil: no snapshot was tested.

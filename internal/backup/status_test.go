@@ -275,7 +275,7 @@ func TestProgressIsOneSentence(t *testing.T) {
 		progress Progress
 		want     string
 	}{
-		"while it waits for a worker":            {Progress{}, "The attempt starts when a worker of the operator is free."},
+		"while it waits for a worker":            {Progress{}, "The attempt is queued. It starts when a worker of the operator is free."},
 		"with what it does":                      {Progress{Stage: "reading"}, "The operator is reading."},
 		"with the bytes and the total":           {Progress{Stage: "streaming", Bytes: 3 << 19, About: 40 << 20}, "The operator is streaming: 1.5 MiB of about 40.0 MiB."},
 		"with the bytes if the total is unknown": {Progress{Stage: "streaming", Bytes: 1 << 20}, "The operator is streaming: 1.0 MiB."},

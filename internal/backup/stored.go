@@ -58,7 +58,7 @@ func (s *stored) satisfied(ctx context.Context, o jobSpec, attempt string, now t
 	}
 	s.previous = items[0].Time
 	for _, item := range items {
-		young := o.Rhythm.Next(item.Time).After(now)
+		young := spread(o.Rhythm, o.Rhythm.Next(item.Time), o.UID, o.Jitter).After(now)
 		if o.Request == "" && young {
 			return &item, nil
 		}

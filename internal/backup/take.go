@@ -26,9 +26,10 @@ func (t *job) take(ctx context.Context, o jobSpec, progress *jobProgress) (Resul
 	if err != nil {
 		return Result{}, err
 	}
+	stage, size := "streaming from "+member.URL, member.Status.DBSize
 	request := snapshot.Request{
-		Source: t.source(member.URL, by), Store: store, SpoolDir: t.spoolDir,
-		Progress: progress.passing("streaming from "+member.URL, member.Status.DBSize),
+		Source: throttled(t.source(member.URL, by), o.BytesPerSecond), Store: store, SpoolDir: t.spool.Dir(),
+		Spool: patientSpool{t.spool, progress, stage}, Expected: size, Progress: progress.passing(stage, size), Clock: t.now,
 	}
 	o.fill(&request, member, answers, t.now())
 	if o.Series {

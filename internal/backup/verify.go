@@ -66,9 +66,17 @@ func (t *job) prove(ctx context.Context, o jobSpec, store objstore.Store, newest
 	if err != nil {
 		return nil, err
 	}
+	done, err := t.tests.enter(ctx, progress)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	stage := "reading back " + newest.Path
 	found, err := t.drill(ctx, snapshot.RestoreTestRequest{
-		Store: store, Key: strings.TrimPrefix(newest.Path, o.Target.Bucket+"/"), ScratchDir: t.spoolDir,
-		Identities: connect.Identity(secret), Progress: progress.passing("reading back "+newest.Path, newest.Size),
+		Store: store, Key: strings.TrimPrefix(newest.Path, o.Target.Bucket+"/"), ScratchDir: t.spool.Dir(),
+		Spool: patientSpool{t.spool, progress, stage}, Expected: max(newest.Size, newest.PlainSize),
+		Identities: connect.Identity(secret), Progress: progress.passing(stage, newest.Size),
+		Try: t.tests.try, MemoryLimit: t.tests.memory,
 		Live: &live{job: t, urls: o.URLs, by: by, clusterID: newest.ClusterID},
 	})
 	drill := &v1beta2.BackupDrill{

@@ -121,11 +121,16 @@ func (r Request) stat(ctx context.Context) (objstore.Object, error) {
 // readBack downloads and verifies the object. If it is encrypted, readBack returns ErrIdentity and only the facts of the
 // object itself.
 func (r Request) readBack(ctx context.Context) (facts, error) {
+	share, err := reserve(ctx, r.Spool, r.Expected)
+	if err != nil {
+		return facts{}, err
+	}
+	defer share.Release()
 	spool, err := newSpool(r.SpoolDir)
 	if err != nil {
 		return facts{}, err
 	}
-	defer spool.Close()
+	defer discard(spool)
 	body, err := r.Store.Get(ctx, r.Key)
 	if err != nil {
 		return facts{}, err

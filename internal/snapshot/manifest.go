@@ -35,6 +35,9 @@ type Manifest struct {
 	Hash string `json:"hash"`
 	// CreatedAt is when the snapshot was requested, in UTC and whole seconds.
 	CreatedAt time.Time `json:"createdAt"`
+	// CapturedAt is when the member had begun to send the snapshot: it holds no write after that time. It is zero in
+	// manifests of earlier versions, and if a later try has adopted the object.
+	CapturedAt time.Time `json:"capturedAt,omitzero"`
 	// Attempt identifies the request that the snapshot was taken for, for example by an EtcdBackup's UID.
 	Attempt string `json:"attempt,omitempty"`
 	// Backup is the name of the EtcdBackup that the snapshot was taken for, in the cluster's namespace. Several

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 )
@@ -15,6 +16,8 @@ type facts struct {
 	dbfile.Info
 	SHA256 string // of the whole snapshot, 64 hex digits
 	object object
+	// captured is when the source had begun to send; zero if unknown.
+	captured time.Time
 }
 
 // object has the properties of the stored object, which are those of the snapshot if it is plain.
@@ -36,6 +39,7 @@ type proof struct {
 	size     int64             // announced by the source, or 0
 	judge    func(facts) error // may be nil
 	again    bool              // skip the structure of the database: see FetchAgain
+	grow     func(int64) error // reserves space for that many bytes; may be nil
 
 	trailer *dbfile.Trailer
 	proven  bool
@@ -62,6 +66,10 @@ func (p *proof) Read(b []byte) (int, error) {
 		return 0, p.err
 	}
 	n, err := fill(p.source, b)
+	if failed := p.reserve(int64(n)); failed != nil {
+		p.err = failed
+		return 0, p.err
+	}
 	if n > 0 {
 		if diskErr := p.take(b[:n]); diskErr != nil {
 			p.err = diskError(fmt.Errorf("spool snapshot: %w", diskErr))
@@ -78,6 +86,14 @@ func (p *proof) Read(b []byte) (int, error) {
 	}
 	p.err = err
 	return n, err
+}
+
+// reserve reserves space for n more bytes. Usually the whole snapshot has it already.
+func (p *proof) reserve(n int64) error {
+	if p.grow == nil {
+		return nil
+	}
+	return p.grow(p.trailer.Size() + n)
 }
 
 // take writes b to the spool and the SHA-256 concurrently, because both take about as long.

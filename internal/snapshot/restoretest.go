@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
-	"syscall"
 
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
@@ -29,6 +26,14 @@ type RestoreTestRequest struct {
 	Identities []byte
 	// ScratchDir needs space for twice the database. CleanSpool deletes the files of a killed process in it.
 	ScratchDir string
+	// Spool admits the test to ScratchDir, and Expected is the size of the database in bytes. A nil Spool admits
+	// everything.
+	Spool    Spool
+	Expected int64
+	// Try restores the downloaded file. Default: dbfile.TryRestore, in this process.
+	Try func(context.Context, dbfile.Trial) (dbfile.KVHash, error)
+	// MemoryLimit is the memory of Try in bytes. A database whose keys need more is not downloaded. 0 means no limit.
+	MemoryLimit int64
 	// Live is compared with the restored data at the snapshot's revision; nil skips the comparison. The cluster must not
 	// have compacted that revision, so run the test soon after the snapshot was taken.
 	Live Live
@@ -72,7 +77,18 @@ func RunRestoreTest(ctx context.Context, r RestoreTestRequest) (RestoreTestResul
 	return result, nil
 }
 
+// walSize is the space of a new write-ahead log. etcd allocates two segments of 64 MB in advance.
+const walSize = 128 << 20
+
 func testRestore(ctx context.Context, r RestoreTestRequest) (_ RestoreTestResult, err error) {
+	if err := r.fitsMemory(ctx); err != nil {
+		return RestoreTestResult{}, err
+	}
+	share, err := reserve(ctx, r.Spool, 2*r.Expected+walSize)
+	if err != nil {
+		return RestoreTestResult{}, err
+	}
+	defer share.Release()
 	dir, err := os.MkdirTemp(r.ScratchDir, restoreTestPattern)
 	if err != nil {
 		return RestoreTestResult{}, diskError(err)
@@ -87,39 +103,42 @@ func testRestore(ctx context.Context, r RestoreTestRequest) (_ RestoreTestResult
 		return RestoreTestResult{}, err
 	}
 	result := RestoreTestResult{Manifest: fetched.Manifest, Info: fetched.Info, SHA256: fetched.SHA256, Size: fetched.Size}
-	data := filepath.Join(dir, "data")
-	const member, peer = "restore-test", "http://restore-test.invalid:2380" // the member is never started
-	err = dbfile.Restore(ctx, dbfile.Options{
-		SnapshotPath: fetched.Path, DataDir: data, Name: member, PeerURLs: []string{peer},
-		InitialCluster: member + "=" + peer, Token: member,
-	})
-	if err != nil {
-		return result, unrestorable(ctx, err)
-	}
-	return result, result.compare(ctx, r.Live, data)
+	trial := dbfile.Trial{SnapshotPath: fetched.Path, DataDir: filepath.Join(dir, "data"), Proven: true}
+	return result, result.compare(ctx, r, trial)
 }
 
-// compare compares the hash of the data directory with the live cluster's. The snapshot's revision is 0 if nothing was
-// ever written; etcd itself starts at revision 1, and takes 0 for the current revision.
-func (r *RestoreTestResult) compare(ctx context.Context, live Live, data string) error {
-	at := max(r.Info.Revision, 1)
-	var want dbfile.KVHash
-	if live == nil {
-		r.Why = "there is no cluster to compare with"
-	} else if hash, compacted, err := live.HashKV(ctx, at); err != nil {
-		r.Why = err.Error()
-	} else if want = (dbfile.KVHash{Hash: hash, Revision: at, CompactRevision: compacted}); compacted > at {
-		r.Why = fmt.Sprintf("the cluster is compacted to revision %d", compacted)
+// fitsMemory returns dbfile.ErrMemory if the manifest states more keys than fit into the memory of a restore test.
+func (r RestoreTestRequest) fitsMemory(ctx context.Context) error {
+	if r.MemoryLimit == 0 {
+		return nil
 	}
+	m, err := ManifestOf(ctx, r.Store, r.Key)
+	if err != nil || m == nil || dbfile.MemoryOf(m.Keys) <= r.MemoryLimit {
+		return err
+	}
+	const mib = 1 << 20
+	return fmt.Errorf("%w: the snapshot has %d keys, for which a restore test needs about %d MiB, and it may use %d MiB",
+		dbfile.ErrMemory, m.Keys, dbfile.MemoryOf(m.Keys)/mib, r.MemoryLimit/mib)
+}
+
+// compare restores the snapshot and compares its hash with the live cluster's. The snapshot's revision is 0 if nothing was
+// ever written; etcd itself starts at revision 1, and takes 0 for the current revision. The cluster is asked first, before
+// it compacts the revision.
+func (r *RestoreTestResult) compare(ctx context.Context, request RestoreTestRequest, trial dbfile.Trial) error {
+	trial.Revision = max(r.Info.Revision, 1)
+	want := r.ask(ctx, request.Live, trial.Revision)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	compactTo := want.CompactRevision
-	if r.Why != "" {
-		compactTo = 0
+	if r.Why == "" {
+		trial.CompactRevision = want.CompactRevision
+	}
+	try := request.Try
+	if try == nil {
+		try = dbfile.TryRestore
 	}
 	var err error
-	if r.Restored, err = dbfile.HashKV(ctx, data, at, compactTo); err != nil {
+	if r.Restored, err = try(ctx, trial); err != nil {
 		return unrestorable(ctx, err)
 	}
 	switch {
@@ -128,21 +147,38 @@ func (r *RestoreTestResult) compare(ctx context.Context, live Live, data string)
 		// The member may have computed its hash before its last compaction.
 		r.Why = fmt.Sprintf("the cluster's hash was computed at compaction %d and the snapshot's at %d", want.CompactRevision, r.Restored.CompactRevision)
 	case r.Restored.Hash != want.Hash:
-		return fmt.Errorf("%w: at revision %d the restored hash is %d and the cluster's is %d", ErrDiffers, at, r.Restored.Hash, want.Hash)
+		return fmt.Errorf("%w: at revision %d the restored hash is %d and the cluster's is %d", ErrDiffers, trial.Revision, r.Restored.Hash, want.Hash)
 	default:
 		r.Compared = true
 	}
 	return nil
 }
 
-// unrestorable separates faults of the snapshot from faults of the local disk.
+// ask reads the hash of the live cluster. If it cannot be compared, Why is the cause.
+func (r *RestoreTestResult) ask(ctx context.Context, live Live, at int64) dbfile.KVHash {
+	if live == nil {
+		r.Why = "there is no cluster to compare with"
+		return dbfile.KVHash{}
+	}
+	hash, compacted, err := live.HashKV(ctx, at)
+	switch {
+	case err != nil:
+		r.Why = err.Error()
+	case compacted > at:
+		r.Why = fmt.Sprintf("the cluster is compacted to revision %d", compacted)
+	}
+	return dbfile.KVHash{Hash: hash, Revision: at, CompactRevision: compacted}
+}
+
+// unrestorable separates faults of the snapshot from faults of the local machine.
 func unrestorable(ctx context.Context, err error) error {
-	var path *fs.PathError
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case errors.As(err, &path), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EIO), strings.Contains(err.Error(), syscall.ENOSPC.Error()):
+	case errors.Is(err, dbfile.ErrDisk):
 		return diskError(err)
+	case errors.Is(err, dbfile.ErrMemory):
+		return err
 	}
 	return fmt.Errorf("%w: %w", ErrUnrestorable, err)
 }

@@ -26,6 +26,10 @@ type Request struct {
 	Key string
 	// SpoolDir is a directory with enough space for the database.
 	SpoolDir string
+	// Spool admits the snapshot to SpoolDir. Expected is the size of the database in bytes, as far as it is known before
+	// the snapshot begins. A nil Spool admits everything.
+	Spool    Spool
+	Expected int64
 
 	Cluster Cluster
 	// EtcdVersion of the member behind Source.
@@ -33,8 +37,9 @@ type Request struct {
 	// MinRevision is a revision that the cluster had before. Save rejects an older snapshot with ErrStale, because the
 	// member is behind the cluster.
 	MinRevision int64
-	// Time of the snapshot.
-	Time time.Time
+	// Time of the snapshot. Clock returns the time at which its stream has begun; may be nil.
+	Time  time.Time
+	Clock func() time.Time
 	// Attempt identifies the request and is the same in every retry. If empty, Save never adopts an existing object.
 	Attempt string
 	// Backup is the name of the EtcdBackup. NoQuorum means that the member cannot reach a quorum. See Manifest.
@@ -107,11 +112,17 @@ func save(ctx context.Context, r Request) (Saved, error) {
 
 // upload streams the snapshot. With fs.ErrExist it also returns the facts of the stream, if the store has read it.
 func (r Request) upload(ctx context.Context) (facts, error) {
+	// etcd keeps old pages of its database while a stream is open, so the snapshot waits for space before it begins.
+	share, err := reserve(ctx, r.Spool, r.Expected)
+	if err != nil {
+		return facts{}, err
+	}
+	defer share.Release()
 	spool, err := newSpool(r.SpoolDir)
 	if err != nil {
 		return facts{}, err
 	}
-	defer spool.Close()
+	defer discard(spool)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stream, size, err := r.Source.Snapshot(ctx)
@@ -119,8 +130,15 @@ func (r Request) upload(ctx context.Context) (facts, error) {
 		return facts{}, fmt.Errorf("%w: %w", ErrSource, err)
 	}
 	defer stream.Close()
+	var captured time.Time
+	if r.Clock != nil {
+		captured = r.Clock()
+	}
+	if err := share.Grow(size); err != nil {
+		return facts{}, err
+	}
 	p := newProof(stream, spool)
-	p.size, p.progress, p.judge = size, r.Progress, r.judge
+	p.size, p.progress, p.judge, p.grow = size, r.Progress, r.judge, share.Grow
 	body, err := r.encode(ctx, p)
 	if err != nil {
 		return facts{}, err
@@ -136,7 +154,9 @@ func (r Request) upload(ctx context.Context) (facts, error) {
 	case !p.proven:
 		return facts{}, errors.New("the store did not read the whole snapshot")
 	}
-	return r.sent(p, body), nil
+	f := r.sent(p, body)
+	f.captured = captured
+	return f, nil
 }
 
 // encode returns the bytes of the object. A plain object is the proof itself, so that the store can read it again.
@@ -193,6 +213,10 @@ func (r Request) judge(f facts) error {
 func (r Request) manifestOfSent(f facts) Manifest {
 	m := r.manifest(f, r.Time)
 	m.EtcdVersion = r.EtcdVersion
+	if !f.captured.IsZero() {
+		// Rounded up, so that no write after it is in the snapshot.
+		m.CapturedAt = f.captured.UTC().Add(time.Second - time.Nanosecond).Truncate(time.Second)
+	}
 	return m
 }
 

@@ -1,11 +1,27 @@
 package snapshot
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/etcd-suite/etcd-operator/internal/spool"
 )
+
+// Spool admits work to a spool directory, see spool.Spool.
+type Spool interface {
+	Reserve(ctx context.Context, bytes int64) (*spool.Share, error)
+}
+
+// reserve reserves space. Without a Spool it reserves nothing, and the Share is nil.
+func reserve(ctx context.Context, s Spool, bytes int64) (*spool.Share, error) {
+	if s == nil {
+		return nil, nil
+	}
+	return s.Reserve(ctx, bytes)
+}
 
 // The names in a spool directory: a snapshot that is being saved or read back, a fetched snapshot, and the directory of a
 // restore test.
@@ -15,17 +31,20 @@ const (
 	restoreTestPattern = "restore-test-*"
 )
 
-// newSpool creates a file and deletes its name. The file uses space only while it is open, so a killed process leaves no
-// file behind.
+// newSpool creates a file. The file keeps its name, because the kubelet does not count files without a name against the
+// size limit of a volume. CleanSpool deletes the file of a killed process.
 func newSpool(dir string) (*os.File, error) {
 	f, err := os.CreateTemp(dir, spoolPattern)
 	if err != nil {
 		return nil, diskError(err)
 	}
-	if err := os.Remove(f.Name()); err != nil {
-		return nil, diskError(errors.Join(err, f.Close()))
-	}
 	return f, nil
+}
+
+// discard closes and deletes a file of newSpool.
+func discard(f *os.File) {
+	_ = f.Close()
+	_ = os.Remove(f.Name())
 }
 
 // CleanSpool deletes the files of killed processes in dir. Call it once at start, while no other process uses dir.

@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -22,19 +23,36 @@ type Key struct {
 	UID    types.UID
 }
 
-// Pool runs jobs with results of type T. Add Run to the manager as a manager.RunnableFunc, and watch Source.
+// Claim names the limits that apply to a job.
+type Claim struct {
+	// Lane has slots of its own, so that jobs of one kind do not delay those of another.
+	Lane string
+	// Groups limit how many jobs of the lane with the same group run concurrently.
+	Groups map[string]int
+}
+
+// Pool runs jobs with results of type T. Jobs that have to wait start in the order of their calls of Start, except those
+// whose group is at its limit. Add Run to the manager as a manager.RunnableFunc, and watch Source.
 type Pool[T any] struct {
-	slots chan struct{}
 	ended sync.WaitGroup
 
-	mu     sync.Mutex
-	closed bool
-	jobs   map[Key]*job[T]
-	notify func(Key)
+	mu      sync.Mutex
+	closed  bool
+	lanes   map[string]int // the limit of each
+	jobs    map[Key]*job[T]
+	waiting []*job[T]
+	running map[string]int // by lane, and by lane and group
+	busy    map[Key]bool   // keys whose job has not returned yet, also a forgotten one
+	notify  func(Key)
 }
 
 type job[T any] struct {
+	key    Key
+	claim  Claim
+	run    func(context.Context) (T, error)
+	ctx    context.Context //nolint:containedctx // the job owns it
 	cancel context.CancelFunc
+	queued bool // it could not start at once
 	done   bool
 	value  T
 	err    error
@@ -49,31 +67,94 @@ type PanicError struct {
 func (p *PanicError) Error() string { return fmt.Sprintf("internal error: panic: %v", p.Value) }
 
 // New creates a pool that runs at most limit jobs concurrently. Other jobs wait.
-func New[T any](limit int) *Pool[T] {
+func New[T any](limit int) *Pool[T] { return NewLanes[T](map[string]int{"": limit}) }
+
+// NewLanes creates a pool with the limit of each lane.
+func NewLanes[T any](lanes map[string]int) *Pool[T] {
 	return &Pool[T]{
-		slots:  make(chan struct{}, max(limit, 1)),
-		jobs:   map[Key]*job[T]{},
-		notify: func(Key) {},
+		lanes: lanes, jobs: map[Key]*job[T]{}, running: map[string]int{}, busy: map[Key]bool{}, notify: func(Key) {},
 	}
 }
 
 // Start starts a job. It does nothing and returns false if key has a job already, running or finished, or if the pool has
 // ended. Forget, ForgetOthers and the end of the manager cancel the context of run.
 func (p *Pool[T]) Start(key Key, run func(context.Context) (T, error)) bool {
+	return p.StartIn(key, Claim{}, run)
+}
+
+// StartIn is Start with the limits of the claim. The job does not start before an earlier job of the key has returned.
+func (p *Pool[T]) StartIn(key Key, claim Claim, run func(context.Context) (T, error)) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed || p.jobs[key] != nil {
 		return false
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	started := &job[T]{cancel: cancel}
-	p.jobs[key] = started
-	p.ended.Go(func() {
-		defer cancel()
-		value, err := p.turn(ctx, run)
-		p.finish(key, started, value, err)
-	})
+	created := &job[T]{key: key, claim: claim, run: run, ctx: ctx, cancel: cancel}
+	p.jobs[key] = created
+	p.waiting = append(p.waiting, created)
+	p.dispatch()
+	created.queued = slices.Contains(p.waiting, created)
 	return true
+}
+
+// dispatch starts the waiting jobs for which there is a slot.
+func (p *Pool[T]) dispatch() {
+	p.waiting = slices.DeleteFunc(p.waiting, func(j *job[T]) bool {
+		free := p.free(j)
+		if free {
+			p.launch(j)
+		}
+		return free
+	})
+}
+
+func (p *Pool[T]) free(j *job[T]) bool {
+	if p.busy[j.key] || p.running[j.claim.Lane] >= max(p.lanes[j.claim.Lane], 1) {
+		return false
+	}
+	for group, limit := range j.claim.Groups {
+		if p.running[j.claim.Lane+"\x00"+group] >= max(limit, 1) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *Pool[T]) launch(j *job[T]) {
+	p.count(j, 1)
+	p.busy[j.key] = true
+	if j.queued {
+		p.notify(j.key)
+	}
+	p.ended.Go(func() {
+		defer j.cancel()
+		value, err := Try(func() (T, error) { return j.run(j.ctx) })
+		p.finish(j, value, err)
+	})
+}
+
+// count adds a running job, or removes it with -1.
+func (p *Pool[T]) count(j *job[T], n int) {
+	p.running[j.claim.Lane] += n
+	for group := range j.claim.Groups {
+		name := j.claim.Lane + "\x00" + group
+		if p.running[name] += n; p.running[name] == 0 {
+			delete(p.running, name)
+		}
+	}
+}
+
+// Queue returns how many jobs of a lane wait and run.
+func (p *Pool[T]) Queue(lane string) (waiting, running int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, j := range p.waiting {
+		if j.claim.Lane == lane {
+			waiting++
+		}
+	}
+	return waiting, p.running[lane]
 }
 
 // Running reports whether key has a job that is running or waiting.
@@ -135,17 +216,7 @@ func (p *Pool[T]) forget(match func(Key) bool) {
 			delete(p.jobs, key)
 		}
 	}
-}
-
-// turn waits for a free slot and runs the job.
-func (p *Pool[T]) turn(ctx context.Context, run func(context.Context) (T, error)) (value T, err error) {
-	select {
-	case p.slots <- struct{}{}:
-	case <-ctx.Done():
-		return value, ctx.Err()
-	}
-	defer func() { <-p.slots }()
-	return Try(func() (T, error) { return run(ctx) })
+	p.waiting = slices.DeleteFunc(p.waiting, func(j *job[T]) bool { return p.jobs[j.key] != j })
 }
 
 // Try calls run and turns a panic into a PanicError.
@@ -158,13 +229,17 @@ func Try[T any](run func() (T, error)) (value T, err error) {
 	return run()
 }
 
-// finish stores the result, unless Forget was called meanwhile.
-func (p *Pool[T]) finish(key Key, ended *job[T], value T, err error) {
+// finish stores the result, unless Forget was called meanwhile, and starts the next job.
+func (p *Pool[T]) finish(ended *job[T], value T, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.jobs[key] != ended {
-		return
+	p.count(ended, -1)
+	delete(p.busy, ended.key)
+	if p.jobs[ended.key] == ended {
+		ended.done, ended.value, ended.err, ended.run = true, value, err, nil
+		p.notify(ended.key)
 	}
-	ended.done, ended.value, ended.err = true, value, err
-	p.notify(key)
+	if !p.closed {
+		p.dispatch()
+	}
 }

@@ -4,9 +4,14 @@ import (
 	"context"
 	"errors"
 	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
@@ -83,6 +88,95 @@ func TestPoolLimitsConcurrentJobs(t *testing.T) {
 		synctest.Wait()
 		if got := running.Load(); got != 3 {
 			t.Errorf("%d jobs ran in the end", got)
+		}
+	})
+}
+
+func TestJobsStartInOrderWithinTheirLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pool := worker.NewLanes[int](map[string]int{"save": 2, "test": 1})
+		var order []string
+		var mu sync.Mutex
+		release := make(chan struct{})
+		start := func(name, lane, group string) {
+			pool.StartIn(key(name, "1"), worker.Claim{Lane: lane, Groups: map[string]int{group: 1}}, func(context.Context) (int, error) {
+				mu.Lock()
+				order = append(order, name)
+				mu.Unlock()
+				<-release
+				return 0, nil
+			})
+			synctest.Wait()
+		}
+		start("a1", "save", "a")
+		start("a2", "save", "a")
+		start("b1", "save", "b")
+		start("c1", "save", "c")
+		start("t1", "test", "a")
+		if got := strings.Join(order, " "); got != "a1 b1 t1" {
+			t.Errorf("running: %s; a namespace or a lane delays others", got)
+		}
+		if waiting, running := pool.Queue("save"); waiting != 2 || running != 2 {
+			t.Errorf("%d wait and %d run", waiting, running)
+		}
+		close(release)
+		synctest.Wait()
+		if got := strings.Join(order, " "); got != "a1 b1 t1 a2 c1" && got != "a1 b1 t1 c1 a2" {
+			t.Errorf("ran: %s", got)
+		}
+	})
+}
+
+func TestAThousandWaitingJobsRunInOrderAndNeedLittle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const jobs = 1000
+		pool := worker.NewLanes[int](map[string]int{"": 4})
+		var order []int
+		var mu sync.Mutex
+		var running, most atomic.Int32
+		before := runtime.NumGoroutine()
+		for i := range jobs {
+			pool.Start(key(strconv.Itoa(i), "1"), func(context.Context) (int, error) {
+				mu.Lock()
+				order = append(order, i)
+				mu.Unlock()
+				most.Store(max(most.Load(), running.Add(1)))
+				<-time.After(time.Second)
+				running.Add(-1)
+				return 0, nil
+			})
+		}
+		if got := runtime.NumGoroutine() - before; got > 10 {
+			t.Errorf("%d goroutines for %d jobs of which 4 run", got, jobs)
+		}
+		<-time.After(jobs * time.Second)
+		if most.Load() != 4 || len(order) != jobs {
+			t.Errorf("%d jobs ran, %d at once", len(order), most.Load())
+		}
+		for place, i := range order {
+			if place-i > 4 || i-place > 4 {
+				t.Fatalf("job %d ran in place %d", i, place)
+			}
+		}
+	})
+}
+
+func TestJobWaitsUntilAForgottenOneOfItsKeyHasReturned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pool := worker.New[int](2)
+		release := make(chan struct{})
+		pool.Start(key("a", "1"), func(context.Context) (int, error) { <-release; return 0, nil })
+		pool.Forget(key("a", "1"))
+		var began atomic.Bool
+		pool.Start(key("a", "1"), func(context.Context) (int, error) { began.Store(true); return 0, nil })
+		synctest.Wait()
+		if began.Load() {
+			t.Error("two jobs of one object ran at once: a deletion races with the upload before it")
+		}
+		close(release)
+		synctest.Wait()
+		if !began.Load() {
+			t.Error("the second job did not start")
 		}
 	})
 }

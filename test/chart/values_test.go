@@ -25,6 +25,8 @@ func TestInvalidValuesAreRefused(t *testing.T) {
 		"replicas as a text":              {"backupOperator: {replicas: two}", "at '/backupOperator/replicas'"},
 		"a log level that does not exist": {"log: {level: trace}", "must be one of 'error', 'info', 'debug'"},
 		"a spool without a size":          {"backupOperator: {spool: {sizeLimit: large}}", "at '/backupOperator/spool/sizeLimit'"},
+		"no snapshot at a time":           {"backupOperator: {concurrency: {snapshots: 0}}", "at '/backupOperator/concurrency/snapshots'"},
+		"a full disk":                     {"backupOperator: {spool: {keepFreePercent: 95}}", "at '/backupOperator/spool/keepFreePercent'"},
 		"a spool of cluster-operator":     {"clusterOperator: {spool: {sizeLimit: 1Gi}}", "'spool' not allowed"},
 		"a digest that is none":           {"restoreOperator: {image: {digest: latest}}", "at '/restoreOperator/image/digest'"},
 		"a block removed":                 {"clusterOperator: {metrics: null}", "missing property 'metrics'"},
@@ -143,6 +145,21 @@ func TestValuesTakeEffect(t *testing.T) {
 		}
 		if len(pod.Spec.Volumes) != 2 || pod.Spec.Volumes[0].EmptyDir.SizeLimit.String() != "40Gi" || container.VolumeMounts[1].MountPath != "/ca" {
 			t.Errorf("the Pod has the volumes %+v and mounts %+v", pod.Spec.Volumes, container.VolumeMounts)
+		}
+	})
+
+	t.Run("a spool on a volume of its own uses no space of the node", func(t *testing.T) {
+		r := render(t, "backupOperator: {spool: {sizeLimit: 30Gi, volumeClaim: {enabled: true, storageClassName: fast}}}")
+		s := r.deployment(t, backupOperator).Spec.Template.Spec
+		if s.Volumes[0].EmptyDir != nil || s.Volumes[0].Ephemeral == nil {
+			t.Fatalf("the Pod has the volumes %+v", s.Volumes)
+		}
+		claim := s.Volumes[0].Ephemeral.VolumeClaimTemplate.Spec
+		if *claim.StorageClassName != "fast" || claim.Resources.Requests.Storage().String() != "30Gi" || *s.SecurityContext.FSGroup != 65532 {
+			t.Errorf("the claim is %+v, the group %v", claim, s.SecurityContext.FSGroup)
+		}
+		if !slices.Contains(s.Containers[0].Args, "--spool-keep-free-percent=0") {
+			t.Errorf("the arguments are %v", s.Containers[0].Args)
 		}
 	})
 

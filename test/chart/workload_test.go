@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/etcd-suite/etcd-operator/internal/backup"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 )
 
@@ -60,8 +61,14 @@ func TestDefaultValuesRunThreeOperators(t *testing.T) {
 			flags := pflag.NewFlagSet(component, pflag.ContinueOnError)
 			flags.SetOutput(io.Discard)
 			options.AddFlags(flags)
+			var ownOptions backup.Options
 			own := map[string]string{clusterOperator: "seed-image", backupOperator: "spool-dir", restoreOperator: "spool-dir"}[component]
-			value := flags.String(own, "", "")
+			value := &ownOptions.SpoolDir
+			if component == backupOperator {
+				ownOptions.AddFlags(flags)
+			} else {
+				value = flags.String(own, "", "")
+			}
 			if err := flags.Parse(container.Args); err != nil {
 				t.Errorf("%s: %v", component, err)
 			}
@@ -83,8 +90,17 @@ func TestDefaultValuesRunThreeOperators(t *testing.T) {
 				got[component] += volume.Name + " " + volume.EmptyDir.SizeLimit.String()
 			}
 		}
-		if diff := cmp.Diff(map[string]string{backupOperator: "spool 16Gi", restoreOperator: "spool 16Gi"}, got); diff != "" {
+		if diff := cmp.Diff(map[string]string{backupOperator: "spool 20Gi", restoreOperator: "spool 16Gi"}, got); diff != "" {
 			t.Errorf("the volumes differ (-want +got):\n%s", diff)
+		}
+	})
+
+	t.Run("backup-operator knows the size of its spool", func(t *testing.T) {
+		args := r.deployment(t, backupOperator).Spec.Template.Spec.Containers[0].Args
+		for _, want := range []string{"--spool-limit=20Gi", "--spool-keep-free-percent=10", "--max-concurrent-snapshots=4", "--max-concurrent-restore-tests=1", "--restore-test-memory=1Gi"} {
+			if !slices.Contains(args, want) {
+				t.Errorf("the arguments lack %s: %v", want, args)
+			}
 		}
 	})
 

@@ -88,6 +88,12 @@ securityContext:
   runAsNonRoot: true
   seccompProfile:
     type: RuntimeDefault
+  {{- with dig "volumeClaim" dict (.values.spool | default dict) }}
+  {{- if and .enabled .fsGroup }}
+  fsGroup: {{ .fsGroup | int64 }} # a new volume belongs to root
+  fsGroupChangePolicy: OnRootMismatch
+  {{- end }}
+  {{- end }}
 containers:
   - name: {{ .component }}
     {{- include "etcd-operator.container" . | nindent 4 }}
@@ -95,8 +101,21 @@ containers:
 volumes:
   {{- with .values.spool }}
   - name: spool
+    {{- if dig "volumeClaim" "enabled" false . }}
+    ephemeral:
+      volumeClaimTemplate:
+        spec:
+          accessModes: [ReadWriteOnce]
+          {{- with .volumeClaim.storageClassName }}
+          storageClassName: {{ . }}
+          {{- end }}
+          resources:
+            requests:
+              storage: {{ .sizeLimit }}
+    {{- else }}
     emptyDir:
       sizeLimit: {{ .sizeLimit }}
+    {{- end }}
   {{- end }}
   {{- with .values.extraVolumes }}
   {{- toYaml . | nindent 2 }}

@@ -49,12 +49,12 @@ const (
 // Config is the bucket, the endpoint and the credentials of a store.
 type Config struct {
 	Bucket string
-	// Endpoint is the URL of an emulator, such as http://127.0.0.1:4443. If empty, STORAGE_EMULATOR_HOST names the
-	// emulator, and without that the endpoint is Google's.
+	// Endpoint is the URL of an emulator, such as http://127.0.0.1:4443, or of a private endpoint of Google. If empty,
+	// STORAGE_EMULATOR_HOST names the emulator, and without that the endpoint is Google's.
 	Endpoint string
 
-	// At most one of these may be set. Without both, the library uses application default credentials. An emulator gets
-	// no credentials.
+	// At most one of these may be set. Without both, the library uses application default credentials, and sends them to
+	// Google's hosts only. An endpoint with http:// gets no credentials, because anyone could read them on the way.
 	CredentialsJSON []byte
 	AccessToken     string
 
@@ -125,21 +125,40 @@ func (c Config) options() (opts []option.ClientOption, api, shown string, err er
 	anonymous := []option.ClientOption{option.WithoutAuthentication()}
 	if c.Endpoint != "" {
 		api, err = apiURL(c.Endpoint)
-		return anonymous, api, c.Endpoint, err
+		if err != nil || !c.trusted() {
+			return anonymous, api, c.Endpoint, err
+		}
+		opts, err = c.credentials()
+		return opts, api, c.Endpoint, err
 	}
 	if host := os.Getenv("STORAGE_EMULATOR_HOST"); host != "" {
 		return anonymous, "", host, nil // the library reads the variable itself
 	}
-	const google = "storage.googleapis.com"
+	opts, err = c.credentials()
+	return opts, "", "storage.googleapis.com", err
+}
+
+// trusted reports whether the endpoint gets credentials: those of the Secret over TLS, and the operator's own on Google's
+// hosts only.
+func (c Config) trusted() bool {
+	u, err := url.Parse(c.Endpoint)
+	if err != nil || u.Scheme != "https" {
+		return false
+	}
+	return len(c.CredentialsJSON) > 0 || c.AccessToken != "" || strings.HasSuffix(u.Hostname(), ".googleapis.com")
+}
+
+// credentials returns the options of the credentials. Without any, the library finds the identity of the environment.
+func (c Config) credentials() ([]option.ClientOption, error) {
 	switch {
 	case len(c.CredentialsJSON) > 0:
 		kind, err := credentialsType(c.CredentialsJSON)
-		return []option.ClientOption{option.WithAuthCredentialsJSON(kind, c.CredentialsJSON)}, "", google, err
+		return []option.ClientOption{option.WithAuthCredentialsJSON(kind, c.CredentialsJSON)}, err
 	case c.AccessToken != "":
 		token := &oauth2.Token{AccessToken: strings.TrimSpace(c.AccessToken)}
-		return []option.ClientOption{option.WithTokenSource(oauth2.StaticTokenSource(token))}, "", google, nil
+		return []option.ClientOption{option.WithTokenSource(oauth2.StaticTokenSource(token))}, nil
 	}
-	return nil, "", google, nil
+	return nil, nil
 }
 
 // apiURL returns the URL of the JSON API of a server.

@@ -47,6 +47,33 @@ func TestOpenRejectsInvalidConfigurations(t *testing.T) {
 	}
 }
 
+func TestEndpointGetsCredentialsOnlyOverTLS(t *testing.T) {
+	for name, test := range map[string]struct {
+		config Config
+		want   bool
+	}{
+		"a Secret's over TLS":                         {Config{Endpoint: "https://gcs.example.com", AccessToken: "t"}, true},
+		"a Secret's file over TLS":                    {Config{Endpoint: "https://gcs.example.com", CredentialsJSON: []byte("{}")}, true},
+		"none over HTTP":                              {Config{Endpoint: "http://gcs.example.com", AccessToken: "t"}, false},
+		"not the operator's own":                      {Config{Endpoint: "https://gcs.example.com"}, false},
+		"not the operator's own on a disguised host":  {Config{Endpoint: "https://storage.googleapis.com.example.com"}, false},
+		"the operator's own on Google's private host": {Config{Endpoint: "https://storage-psc.p.googleapis.com"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := test.config.trusted(); got != test.want {
+				t.Errorf("%v, want %v", got, test.want)
+			}
+		})
+	}
+	t.Run("and sends them", func(t *testing.T) {
+		opts, api, _, err := Config{Endpoint: "https://gcs.example.com", AccessToken: "t"}.options()
+		anonymous, _, _, _ := Config{Endpoint: "http://gcs.example.com", AccessToken: "t"}.options()
+		if err != nil || api != "https://gcs.example.com/storage/v1/" || len(opts) != 1 || fmt.Sprintf("%T", opts[0]) == fmt.Sprintf("%T", anonymous[0]) {
+			t.Errorf("%T for %s, error %v", opts, api, err)
+		}
+	})
+}
+
 func TestErrorsAreClassifiedByTheServersAnswer(t *testing.T) {
 	for name, test := range map[string]struct {
 		status int

@@ -2,9 +2,11 @@ package s3
 
 import (
 	"context"
+	"crypto/md5" //nolint:gosec // S3 requires it as a checksum
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
+	"hash"
 	"hash/crc32"
 	"io"
 
@@ -122,15 +124,30 @@ func (p *parts) release(done part) {
 
 func (p part) content() io.ReadSeeker { return io.NewSectionReader(p.at, p.offset, p.size) }
 
+// md5 returns the part's MD5. All S3 servers compare it with the header Content-MD5.
+func (p part) md5() ([]byte, error) {
+	sum := md5.New() //nolint:gosec // S3 requires it as a checksum
+	if err := p.sum(sum); err != nil {
+		return nil, err
+	}
+	return sum.Sum(nil), nil
+}
+
 // crc32 returns the part's CRC-32 in base64, as S3 expects it.
 func (p part) crc32() (string, error) {
 	sum := crc32.NewIEEE()
-	if n, err := io.Copy(sum, p.content()); err != nil {
+	if err := p.sum(sum); err != nil {
 		return "", err
-	} else if n != p.size {
-		return "", errors.New("the body has another length when it is read again")
 	}
 	return base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, sum.Sum32())), nil
+}
+
+func (p part) sum(to hash.Hash) error {
+	n, err := io.Copy(to, p.content())
+	if err == nil && n != p.size {
+		err = errors.New("the body has another length when it is read again")
+	}
+	return err
 }
 
 type bufferAt []byte

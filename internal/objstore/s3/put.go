@@ -2,6 +2,7 @@ package s3
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"io/fs"
@@ -56,7 +57,7 @@ func (s *Store) upload(ctx context.Context, key string, body io.Reader) error {
 	}
 	t := newReplayableBody(body, again)
 	defer t.stop()
-	if !t.fitsOneRequest() {
+	if !s.fitsOneRequest(t) {
 		return s.putParts(ctx, key, newParts(body, t))
 	}
 	err := s.streamingPut(ctx, key, t)
@@ -95,6 +96,12 @@ func (s *Store) putOne(ctx context.Context, key string, p part) error {
 			return err
 		}
 		in.ChecksumCRC32 = aws.String(sum)
+	} else {
+		sum, err := p.md5()
+		if err != nil {
+			return err
+		}
+		in.ContentMD5 = aws.String(base64.StdEncoding.EncodeToString(sum))
 	}
 	_, err := s.client.PutObject(ctx, in)
 	return err
@@ -119,7 +126,7 @@ func (s *Store) putMultipart(ctx context.Context, key string, first part, parts 
 		err = m.complete(ctx)
 	}
 	if err == nil {
-		return nil
+		return m.compare(ctx)
 	}
 	abort, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTimeout)
 	defer cancel()
@@ -133,7 +140,15 @@ func (s *Store) putMultipart(ctx context.Context, key string, first part, parts 
 type multipart struct {
 	*Store
 	key, id string
-	sent    []*types.CompletedPart
+	sent    []*sentPart
+	etag    string // of the completed object
+}
+
+// sentPart is a part that was sent, its MD5 if that was computed, and its size.
+type sentPart struct {
+	types.CompletedPart
+	md5  []byte
+	size int64
 }
 
 // send reads the body in this goroutine and uploads its parts in others.
@@ -148,7 +163,7 @@ func (m *multipart) send(ctx context.Context, p part, parts *parts) error {
 			err = fmt.Errorf("body has more than %d parts of %d bytes", maxParts, parts.size)
 			break
 		}
-		done, current := &types.CompletedPart{PartNumber: &number}, p
+		done, current := &sentPart{CompletedPart: types.CompletedPart{PartNumber: &number}, size: p.size}, p
 		m.sent = append(m.sent, done)
 		group.Go(func() error {
 			defer parts.release(current)
@@ -170,7 +185,7 @@ func (m *multipart) send(ctx context.Context, p part, parts *parts) error {
 	return err
 }
 
-func (m *multipart) sendPart(ctx context.Context, done *types.CompletedPart, p part) error {
+func (m *multipart) sendPart(ctx context.Context, done *sentPart, p part) error {
 	in := &s3.UploadPartInput{
 		Bucket: &m.bucket, Key: &m.key, UploadId: &m.id, PartNumber: done.PartNumber, Body: p.content(), ContentLength: aws.Int64(p.size),
 		SSECustomerAlgorithm: m.customerKey.algorithm, SSECustomerKey: m.customerKey.key, SSECustomerKeyMD5: m.customerKey.md5,
@@ -181,6 +196,12 @@ func (m *multipart) sendPart(ctx context.Context, done *types.CompletedPart, p p
 			return err
 		}
 		in.ChecksumCRC32, done.ChecksumCRC32 = &sum, &sum
+	} else {
+		sum, err := p.md5()
+		if err != nil {
+			return err
+		}
+		in.ContentMD5, done.md5 = aws.String(base64.StdEncoding.EncodeToString(sum)), sum
 	}
 	out, err := m.client.UploadPart(ctx, in, patiently)
 	if err == nil {
@@ -196,9 +217,9 @@ func (m *multipart) complete(ctx context.Context) error {
 	}
 	list := make([]types.CompletedPart, 0, len(m.sent))
 	for _, part := range m.sent {
-		list = append(list, *part)
+		list = append(list, part.CompletedPart)
 	}
-	_, err := m.client.CompleteMultipartUpload(ctx, &s3.CompleteMultipartUploadInput{
+	out, err := m.client.CompleteMultipartUpload(ctx, &s3.CompleteMultipartUploadInput{
 		Bucket: &m.bucket, Key: &m.key, UploadId: &m.id, IfNoneMatch: aws.String("*"),
 		MultipartUpload:      &types.CompletedMultipartUpload{Parts: list},
 		SSECustomerAlgorithm: m.customerKey.algorithm, SSECustomerKey: m.customerKey.key, SSECustomerKeyMD5: m.customerKey.md5,
@@ -206,6 +227,9 @@ func (m *multipart) complete(ctx context.Context) error {
 	if gone(err) && m.exists(ctx, m.key) {
 		// No other process ends this upload: the store has completed it, but its answer was lost.
 		err = objstore.Mark(err, fs.ErrExist)
+	}
+	if err == nil {
+		m.etag = aws.ToString(out.ETag)
 	}
 	return err
 }

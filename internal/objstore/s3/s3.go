@@ -6,8 +6,10 @@
 // Put relies on If-None-Match: *, which S3 and most compatible stores support for single and multipart uploads. A store
 // that ignores it replaces existing objects; callers that cannot accept that check first.
 //
-// Put sends a large body that announces its size as a streaming PUT: one request in aws-chunked encoding. If the store
-// rejects that, and for all other large bodies, it uploads parts.
+// Put sends a body of up to 1 GiB that announces its size as a streaming PUT: one request in aws-chunked encoding. If the
+// store rejects that, and for all other large bodies, it uploads parts.
+//
+// Each request has a checksum that the store compares. Over TLS, the SDK's signature does not cover the body.
 //
 // A killed process leaves the parts of its unfinished upload in the bucket. They are not an object, but they cost money.
 // Uploads and Abort delete them, for which the identity needs s3:ListBucketMultipartUploads. A lifecycle rule of the
@@ -73,7 +75,9 @@ type Store struct {
 	client      *s3.Client
 	options     Options
 	customerKey *customerKey
-	checksums   bool
+	// checksums is true for the checksums of newer S3 servers. Other servers get Content-MD5, which all of them support.
+	checksums bool
+	streamed  int64 // the maximum size of a streaming PUT
 }
 
 // Open prepares a store. It does not connect to the server yet.
@@ -112,6 +116,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		// Amazon wants a checksum for what is locked, by the bucket's default too; some
 		// compatible stores refuse them.
 		checksums: c.Endpoint == "" || c.Options.LockMode != "",
+		streamed:  maxStreamed,
 	}, nil
 }
 
@@ -131,7 +136,8 @@ func (c Config) loadOptions() []func(*config.LoadOptions) error {
 }
 
 // retryer also retries after conflicts with other requests: S3 answers OperationAborted, and versitygw answers
-// ExistingObjectIsDirectory while it deletes an empty folder. It also retries after status 429 and after an interrupted
+// ExistingObjectIsDirectory while it deletes an empty folder. It also retries after a body that arrived damaged, after status
+// 429 and after an interrupted
 // answer.
 func retryer() aws.Retryer {
 	standard := retry.NewStandard(func(o *retry.StandardOptions) {
@@ -144,7 +150,7 @@ func retryer() aws.Retryer {
 				return aws.UnknownTernary
 			}))
 	})
-	return retry.AddWithErrorCodes(standard, "OperationAborted", "ExistingObjectIsDirectory")
+	return retry.AddWithErrorCodes(standard, "OperationAborted", "ExistingObjectIsDirectory", "BadDigest")
 }
 
 // patience gives the completion of an upload five times the limit: some stores copy all parts before they answer.

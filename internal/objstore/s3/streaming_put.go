@@ -15,11 +15,15 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
-// maxPutSize is the maximum size of an object in one S3 request.
-const maxPutSize = 5 << 30
+// maxStreamed is the maximum size of a body in one request. The request waits for the proof of the whole database before its
+// last bytes, and a store closes a connection that is silent for long: Amazon after about 20 s. S3's own limit is 5 GiB. A
+// larger body is sent in parts, and no request is open during its proof.
+const maxStreamed = 1 << 30
 
 // fitsOneRequest reports whether the body can be sent as a streaming PUT. Its size must be known.
-func (b *replayableBody) fitsOneRequest() bool { return b.size > partSize && b.size <= maxPutSize }
+func (s *Store) fitsOneRequest(b *replayableBody) bool {
+	return b.size > partSize && b.size <= s.streamed
+}
 
 // streamingPut sends a body in one request while it is read. It sends the last bytes only after the body has ended without
 // an error. It makes one attempt: after a failure the caller sends the body again in parts.
@@ -59,7 +63,7 @@ func (s *Store) checkSize(ctx context.Context, key string, size int64) error {
 	}
 	switch {
 	case out.ContentLength == nil:
-		return errors.New("the store does not report the size of the created object") // the object may be complete, so it is kept
+		return errUnknownSize // the object may be complete, so it is kept
 	case *out.ContentLength != size:
 		err = fmt.Errorf("the store created an object of %d bytes, but the body has %d", *out.ContentLength, size)
 		return errors.Join(err, s.Delete(ctx, key))

@@ -149,12 +149,12 @@ func TestPutFallsBackToPartsIfTheStreamingPutFails(t *testing.T) {
 		put  func(http.ResponseWriter, *http.Request, []byte) []byte
 		asks []string
 	}{
-		"a proxy rejects its size":                {refused(http.StatusRequestEntityTooLarge, "EntityTooLarge"), []string{"PUT", "GET", "create", "part", "part", "complete"}},
-		"trailers are not implemented":            {refused(http.StatusNotImplemented, "NotImplemented"), []string{"PUT", "GET", "create", "part", "part", "complete"}},
-		"the signature is not supported":          {refused(http.StatusForbidden, "SignatureDoesNotMatch"), []string{"PUT", "GET", "create", "part", "part", "complete"}},
-		"the checksum differs":                    {refused(http.StatusBadRequest, "BadDigest"), []string{"PUT", "GET", "create", "part", "part", "complete"}},
-		"the store keeps the encoding as content": {func(_ http.ResponseWriter, _ *http.Request, body []byte) []byte { return body }, []string{"PUT", "HEAD", "DELETE", "GET", "create", "part", "part", "complete"}},
-		"the store keeps a truncated object":      {func(_ http.ResponseWriter, _ *http.Request, body []byte) []byte { return body[:partSize/2] }, []string{"PUT", "HEAD", "DELETE", "GET", "create", "part", "part", "complete"}},
+		"a proxy rejects its size":                {refused(http.StatusRequestEntityTooLarge, "EntityTooLarge"), []string{"PUT", "GET", "create", "part", "part", "complete", "HEAD"}},
+		"trailers are not implemented":            {refused(http.StatusNotImplemented, "NotImplemented"), []string{"PUT", "GET", "create", "part", "part", "complete", "HEAD"}},
+		"the signature is not supported":          {refused(http.StatusForbidden, "SignatureDoesNotMatch"), []string{"PUT", "GET", "create", "part", "part", "complete", "HEAD"}},
+		"the checksum differs":                    {refused(http.StatusBadRequest, "BadDigest"), []string{"PUT", "GET", "create", "part", "part", "complete", "HEAD"}},
+		"the store keeps the encoding as content": {func(_ http.ResponseWriter, _ *http.Request, body []byte) []byte { return body }, []string{"PUT", "HEAD", "DELETE", "GET", "create", "part", "part", "complete", "HEAD"}},
+		"the store keeps a truncated object":      {func(_ http.ResponseWriter, _ *http.Request, body []byte) []byte { return body[:partSize/2] }, []string{"PUT", "HEAD", "DELETE", "GET", "create", "part", "part", "complete", "HEAD"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			content, body := streamedBody()

@@ -18,6 +18,8 @@ type Access struct {
 	storage.Location
 	// Data of the Secret. Nil means the ambient identity.
 	Data map[string][]byte
+	// NoOwnIdentity refuses to use the ambient identity.
+	NoOwnIdentity bool
 	// Patience is how long the store may be silent before a request is tried again. 0 means stall.DefaultLimit.
 	Patience time.Duration
 }
@@ -30,6 +32,11 @@ var stores = map[v1beta2.StorageType]func(context.Context, Access) (objstore.Sto
 	File:               openFile,
 }
 
+// ambient reports whether the store would be opened with the ambient identity: the Secret has no credential.
+func (a Access) ambient() bool {
+	return a.Data == nil || secretData(a.Data).ambient("region", "AWS_REGION", "storage-account", "cloud")
+}
+
 // Open opens the store. Its errors name keys of the Secret, never values.
 func Open(ctx context.Context, a Access) (objstore.Store, error) {
 	open, ok := stores[a.Provider]
@@ -38,6 +45,9 @@ func Open(ctx context.Context, a Access) (objstore.Store, error) {
 		return nil, fmt.Errorf("no bucket is named: write the path as <bucket>/<key>")
 	case !ok:
 		return nil, fmt.Errorf("storage type %q is not supported: write %s", a.Provider, storage.OneOf())
+	case a.NoOwnIdentity && a.ambient():
+		return nil, fmt.Errorf("this namespace may not use the operator's own identity for %s: name a Secret with credentials. "+
+			"Or add the namespace to backupOperator.ownIdentityNamespaces in the values of the chart", a.Path())
 	}
 	return open(ctx, a)
 }

@@ -1,0 +1,69 @@
+package backup
+
+import (
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/etcd-suite/etcd-operator/internal/worker"
+)
+
+// The lanes of the pool. Restore tests and deletions do not delay snapshots.
+const (
+	laneSnapshot = "snapshot"
+	laneDrill    = "restore-test"
+	lanePurge    = "purge"
+)
+
+// maxPurges is how many deletions run at the same time. They need little more than requests to the store.
+const maxPurges = 2
+
+var laneOf = map[Kind]string{KindSnapshot: laneSnapshot, KindDrill: laneDrill, KindPurge: lanePurge}
+
+func (o Options) lanes() map[string]int {
+	return map[string]int{laneSnapshot: o.MaxConcurrent, laneDrill: o.MaxRestoreTests, lanePurge: maxPurges}
+}
+
+// limits of the snapshots of one namespace, and of those to one bucket. 0 means no limit.
+type limits struct{ namespace, store int }
+
+func (o Options) limits() limits {
+	out := limits{namespace: o.MaxPerNamespace, store: o.MaxPerStore}
+	if out.namespace == 0 {
+		out.namespace = max(o.MaxConcurrent-1, 1)
+	}
+	if out.store == 0 {
+		out.store = max(o.MaxConcurrent-1, 1)
+	}
+	return out
+}
+
+// claim names the limits of an attempt.
+func (l limits) claim(o jobSpec) worker.Claim {
+	claim := worker.Claim{Lane: laneOf[o.Kind]}
+	if o.Kind == KindSnapshot && l.namespace > 0 {
+		store := fmt.Sprintf("store %s %s %s", o.Target.Provider, o.Target.Endpoint, o.Target.Bucket)
+		claim.Groups = map[string]int{"namespace " + o.Namespace: l.namespace, store: l.store}
+	}
+	return claim
+}
+
+// watchQueue registers the metrics of the queue.
+func watchQueue(registry prometheus.Registerer, pool *worker.Pool[Result]) error {
+	for _, lane := range []string{laneSnapshot, laneDrill, lanePurge} {
+		labels := prometheus.Labels{"lane": lane}
+		for _, c := range []prometheus.Collector{
+			prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+				Name: "etcd_backup_queue_length", Help: "Number of attempts that wait for a worker of the operator, by lane: snapshot, restore-test or purge.", ConstLabels: labels,
+			}, func() float64 { waiting, _ := pool.Queue(lane); return float64(waiting) }),
+			prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+				Name: "etcd_backup_running", Help: "Number of attempts that a worker of the operator runs, by lane: snapshot, restore-test or purge.", ConstLabels: labels,
+			}, func() float64 { _, running := pool.Queue(lane); return float64(running) }),
+		} {
+			if err := registry.Register(c); err != nil {
+				return fmt.Errorf("register metrics of the queue: %w", err)
+			}
+		}
+	}
+	return nil
+}

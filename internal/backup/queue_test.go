@@ -1,0 +1,139 @@
+package backup
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+func TestAThousandBackupsDueAtOnceAreTakenInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const backups = 1000
+		var objects []client.Object
+		for i := range backups {
+			b := object(one())
+			b.Name, b.UID = fmt.Sprintf("b%04d", i), types.UID(fmt.Sprintf("u%04d", i))
+			objects = append(objects, b)
+		}
+		r := newRig(t, objects...)
+		r.attempts = newAttempts(map[string]int{laneSnapshot: 4})
+		var order []string
+		var running, most atomic.Int32
+		slot := make(chan struct{}, 1)
+		r.attempt = func(_ context.Context, o jobSpec, p *jobProgress) Result {
+			slot <- struct{}{}
+			order = append(order, o.Name)
+			<-slot
+			p.stage("streaming")
+			most.Store(max(most.Load(), running.Add(1)))
+			<-time.After(10 * time.Second)
+			running.Add(-1)
+			return Result{EndedAt: time.Now(), Snapshot: snapshotAt("bucket/dir/snap.db", time.Now())}
+		}
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		goroutines := runtime.NumGoroutine()
+		for _, b := range objects {
+			if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(b)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait()
+		if got := runtime.NumGoroutine() - goroutines; got > 20 {
+			t.Errorf("%d goroutines while 4 attempts run and the others wait", got)
+		}
+		last := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(objects[backups-1])}
+		result, err := r.Reconcile(t.Context(), last)
+		if err != nil || result.RequeueAfter < time.Hour {
+			t.Errorf("a queued EtcdBackup is read again after %s, error %v", result.RequeueAfter, err)
+		}
+		waiting, _ := r.attempts.pool.Queue(laneSnapshot)
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		t.Logf("%d attempts wait; the heap grew by %d KiB, with the status of each in the fake API", waiting, (int64(after.HeapInuse)-int64(before.HeapInuse))>>10)
+		if waiting != backups-4 {
+			t.Errorf("%d attempts wait", waiting)
+		}
+		<-time.After(backups * 10 * time.Second)
+		if len(order) != backups || most.Load() != 4 {
+			t.Fatalf("%d attempts ran, %d at once", len(order), most.Load())
+		}
+		for place, name := range order {
+			if got := fmt.Sprintf("b%04d", place); name[:4] != got[:4] && name[:3] != got[:3] {
+				t.Fatalf("%s ran in place %d", name, place)
+			}
+		}
+	})
+}
+
+func TestAQueuedAttemptIsShownAsQueued(t *testing.T) {
+	s := series(func(s *State) { s.Attempt = &Attempt{Generation: 1, Number: 1, StartedAt: t0} })
+	step, _ := Plan(s)
+	if got := NewStatus(s, step, nil).Progress; got == nil || got.Stage != "queued" {
+		t.Errorf("progress %+v", got)
+	}
+	if got := step.describe(s); got.Requeue < time.Hour {
+		t.Errorf("it is read again after %s", got.Requeue)
+	}
+}
+
+func TestOneNamespaceAndOneStoreLeaveAWorkerToOthers(t *testing.T) {
+	l := Options{MaxConcurrent: 4}.limits()
+	claim := l.claim(jobSpecOf(one()))
+	if claim.Lane != laneSnapshot || len(claim.Groups) != 2 {
+		t.Fatalf("%+v", claim)
+	}
+	for group, limit := range claim.Groups {
+		if limit != 3 {
+			t.Errorf("%s may use %d of 4 workers", group, limit)
+		}
+	}
+	if drill := l.claim(jobSpec{Kind: KindDrill}); drill.Lane != laneDrill || len(drill.Groups) > 0 {
+		t.Errorf("%+v", drill)
+	}
+}
+
+func TestSchedulesAreSpreadByTheUID(t *testing.T) {
+	due := map[time.Time]int{}
+	for i := range 1000 {
+		s := cron("0 3 * * *", proven(6*time.Hour), func(s *State) {
+			s.UID, s.Jitter = types.UID(fmt.Sprintf("uid-%d", i)), time.Minute
+			s.Status.Snapshot.CreatedAt = stamp(t0.Add(-20 * time.Hour))
+			s.Now = t0.Add(-10 * time.Hour)
+		})
+		at := s.turn()
+		tick := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
+		if at.Before(tick) || !at.Before(tick.Add(time.Minute)) {
+			t.Fatalf("due at %s", at)
+		}
+		due[at]++
+		s.Now = at.Add(-time.Second)
+		if _, waits := next(s).(Scheduled); !waits {
+			t.Fatalf("%#v a second before it is due", next(s))
+		}
+		s.Now = at
+		if next(s) != (TakeSnapshot{Number: 1}) {
+			t.Fatalf("%#v when it is due at %s", next(s), at)
+		}
+		// The snapshot of this run, or one that a user asked for after the scheduled time, is enough until the next run.
+		s.Status.Snapshot.CreatedAt = stamp(tick.Add(time.Second))
+		if got := s.turn(); got != at.Add(24*time.Hour) {
+			t.Fatalf("next at %s", got)
+		}
+	}
+	if len(due) < 50 {
+		t.Errorf("1000 EtcdBackups are due at %d different seconds", len(due))
+	}
+	if s := cron("* * * * *", proven(time.Minute), func(s *State) { s.Jitter = time.Hour }); s.turn().After(t0.Add(6 * time.Second)) {
+		t.Errorf("due at %s, a snapshot each minute", s.turn())
+	}
+}

@@ -1,0 +1,126 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/dbfile"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+)
+
+func TestARestoreTestIsCountedBeforeItStarts(t *testing.T) {
+	bubble(t, "in the status", func(t *testing.T) {
+		r := newRig(t, object(series(proven(time.Minute), drillsAt("* * * * *"))))
+		r.now = at(t0)
+		counted := int32(0)
+		r.ends = func(context.Context) Result {
+			counted = r.backup().Status.DrillAttempts
+			return Result{EndedAt: t0, Failure: &Failure{v1beta2.ReasonStoreUnreachable, "reset"}}
+		}
+		r.pass()
+		if r.begun != 1 || counted != 1 {
+			t.Errorf("%d tests began, and %d were counted at the start", r.begun, counted)
+		}
+	})
+	bubble(t, "and it does not start if the status cannot be written", func(t *testing.T) {
+		r := newRig(t, object(series(proven(time.Minute), drillsAt("* * * * *"))))
+		r.now = at(t0)
+		r.patchErr = errors.New("the API server is down")
+		if _, err := r.Reconcile(t.Context(), request); err == nil || r.begun > 0 {
+			t.Errorf("error %v, %d tests began", err, r.begun)
+		}
+	})
+}
+
+func TestARestoreTestThatEndsTheOperatorIsNotRepeatedAtOnce(t *testing.T) {
+	s := series(proven(time.Minute), drillsAt("* * * * *"))
+	wait := time.Duration(0)
+	for n := int32(1); n <= 12; n++ {
+		step, _ := Plan(s)
+		if step != (Drill{Number: n, Path: s.Status.Snapshot.Path}) {
+			t.Fatalf("attempt %d: %#v", n, step)
+		}
+		s.Status = NewStatus(s, step, nil)
+		// The operator ends here, and the next one finds no attempt. It takes the snapshots that are due.
+		s.Status.Snapshot.CreatedAt = stamp(s.Now)
+		step, _ = Plan(s)
+		next, ok := step.(Scheduled)
+		if !ok || next.Drill.Sub(s.Now) < min(2*wait, 6*time.Hour) || next.Drill.Sub(s.Now) < time.Minute {
+			t.Fatalf("after attempt %d: %#v", n, step)
+		}
+		s.Status = NewStatus(s, step, nil)
+		c := meta.FindStatusCondition(s.Status.Conditions, v1beta2.ConditionVerified)
+		if c == nil || c.Status != "Unknown" || !strings.Contains(c.Message, "The operator was stopped during attempt") {
+			t.Fatalf("Verified is %+v", c)
+		}
+		wait, s.Now = next.Drill.Sub(s.Now), next.Drill
+		s.Status.Snapshot.CreatedAt = stamp(s.Now)
+	}
+}
+
+func TestASnapshotIsNotCondemnedForLackOfMemory(t *testing.T) {
+	w := newWorld(t)
+	drilling(w, snapshot.RestoreTestResult{}, dbfile.ErrMemory)
+	r := w.attempt(one(verifies))
+	if r.Failure == nil || r.Failure.Reason != "RestoreTestTooLarge" || r.Drill != nil || !strings.Contains(r.Failure.Message, "restoreTests.memory") {
+		t.Errorf("%+v", r)
+	}
+	for _, key := range w.keys() {
+		if snapshot.IsVerdict(key) {
+			t.Errorf("there is a verdict %s", key)
+		}
+	}
+}
+
+func TestRestoreTestsRunOneAfterTheOther(t *testing.T) {
+	bubble(t, "by default", func(t *testing.T) {
+		w := newWorld(t)
+		running, most := 0, 0
+		w.drill = func(context.Context, snapshot.RestoreTestRequest) (snapshot.RestoreTestResult, error) {
+			running++
+			most = max(most, running)
+			<-time.After(time.Minute)
+			running--
+			return snapshot.RestoreTestResult{Compared: true}, nil
+		}
+		results := make(chan Result)
+		for range 3 {
+			o := jobSpecOf(series(proven(time.Minute)))
+			o.Kind, o.Timeout = KindDrill, 90*time.Second
+			go func() { results <- w.job.attempt(t.Context(), o, &jobProgress{}) }()
+		}
+		for range 3 {
+			if r := <-results; r.Failure != nil {
+				t.Errorf("%+v", r.Failure)
+			}
+		}
+		if most != 1 {
+			t.Errorf("%d restore tests ran at once", most)
+		}
+	})
+}
+
+func TestMemoryOfRestoreTestsMustFitIntoTheOperators(t *testing.T) {
+	limit := setMemoryLimit(t, 1<<30)
+	if _, err := openTests(Options{MaxRestoreTests: 2, RestoreTestMemory: 512 << 20}); err == nil || !strings.Contains(err.Error(), "restoreTests.memory") {
+		t.Errorf("error %v", err)
+	}
+	if _, err := openTests(Options{MaxRestoreTests: 1, RestoreTestMemory: 512 << 20}); err != nil || limit() != 512<<20 {
+		t.Errorf("error %v, the limit of this process is %d", err, limit())
+	}
+}
+
+// setMemoryLimit sets the memory limit of this process during the test, and returns a function that reads it.
+func setMemoryLimit(t *testing.T, bytes int64) (read func() int64) {
+	t.Helper()
+	before := debug.SetMemoryLimit(bytes)
+	t.Cleanup(func() { debug.SetMemoryLimit(before) })
+	return func() int64 { return debug.SetMemoryLimit(-1) }
+}

@@ -1,0 +1,59 @@
+package backup
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// memory is a source that sends at once.
+type memory []byte
+
+func (m memory) Snapshot(context.Context) (io.ReadCloser, int64, error) {
+	return io.NopCloser(bytes.NewReader(m)), int64(len(m)), nil
+}
+
+func TestASnapshotIsReadAtTheLimitOfTheSpec(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		content := bytes.Repeat([]byte("x"), 10<<20)
+		stream, size, err := throttled(memory(content), 1<<20).Snapshot(t.Context())
+		if err != nil || size != int64(len(content)) {
+			t.Fatalf("%d bytes, error %v", size, err)
+		}
+		start := time.Now()
+		got, err := io.ReadAll(stream)
+		if took := time.Since(start); err != nil || !bytes.Equal(got, content) || took < 9*time.Second || took > 11*time.Second {
+			t.Errorf("%d bytes in %s, error %v, want 10 MiB in 10 s", len(got), took, err)
+		}
+	})
+	if _, limited := throttled(memory(nil), 0).(throttledSource); limited {
+		t.Error("there is a limit without one in the spec")
+	}
+}
+
+func TestTheFirstSnapshotOfAScheduleIsTakenAtOnceIfAsked(t *testing.T) {
+	immediate := func(s *State) { s.Spec.BackupPolicy.Immediate = true }
+	if got := next(cron("0 3 * * *", justMade, immediate)); got != (TakeSnapshot{Number: 1}) {
+		t.Errorf("%#v", got)
+	}
+	if got, waits := next(cron("0 3 * * *", justMade)).(Scheduled); !waits {
+		t.Errorf("%#v without immediate", got)
+	}
+	taken := func(s *State) {
+		proven(time.Minute)(s)
+		immediate(s)
+	}
+	if got, waits := next(cron("0 3 * * *", taken)).(Scheduled); !waits {
+		t.Errorf("%#v after the first snapshot", got)
+	}
+}
+
+func TestAnIntervalIsNotLengthenedByJitter(t *testing.T) {
+	s := series(proven(time.Minute), func(s *State) { s.Jitter = time.Minute })
+	if got := s.turn(); !got.Equal(t0.Add(59 * time.Minute)) {
+		t.Errorf("due at %s", got)
+	}
+}

@@ -1,0 +1,51 @@
+package restoretest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/etcd-suite/etcd-operator/internal/dbfile"
+)
+
+// Main is the child process. It calls exit if the parent has ended.
+func Main(in io.Reader, out io.Writer, exit func(int)) error {
+	var o order
+	if err := json.NewDecoder(in).Decode(&o); err != nil {
+		return fmt.Errorf("read the order of the restore test: %w", err)
+	}
+	go func() {
+		_, _ = io.Copy(io.Discard, in)
+		exit(1)
+	}()
+	if err := limit(o.Memory); err != nil {
+		return err
+	}
+	hash, err := dbfile.TryRestore(context.Background(), o.Trial)
+	a := answer{Hash: hash, Disk: errors.Is(err, dbfile.ErrDisk)}
+	if err != nil {
+		a.Error = err.Error()
+	}
+	return json.NewEncoder(out).Encode(a)
+}
+
+// limit makes allocations fail above that many bytes, which ends this process. The database is mapped into memory and does
+// not count: the kernel can drop its pages at any time. If the container as a whole has too little memory, the kernel
+// ends this process first.
+func limit(memory int64) error {
+	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0) // not every kernel allows it
+	if memory <= 0 {
+		return nil
+	}
+	debug.SetMemoryLimit(memory - memory/8)
+	data := &syscall.Rlimit{Cur: uint64(memory), Max: uint64(memory)}
+	if err := syscall.Setrlimit(syscall.RLIMIT_DATA, data); err != nil {
+		return fmt.Errorf("limit the memory of the restore test to %d MiB: %w", memory>>20, err)
+	}
+	return nil
+}

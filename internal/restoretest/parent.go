@@ -1,0 +1,100 @@
+package restoretest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+
+	"github.com/etcd-suite/etcd-operator/internal/dbfile"
+)
+
+// Command is the first argument of the child process.
+const Command = "restore-test"
+
+// Process runs each restore in a child process of this program.
+type Process struct {
+	// Memory is the limit of the child in bytes. 0 means no limit.
+	Memory int64
+}
+
+// order is what the child reads from its standard input. The end of the input ends the child.
+type order struct {
+	Trial  dbfile.Trial `json:"trial"`
+	Memory int64        `json:"memory"`
+}
+
+// answer is what the child writes to its standard output.
+type answer struct {
+	Hash  dbfile.KVHash `json:"hash"`
+	Error string        `json:"error"`
+	// Disk is true if the error is one of the local disk.
+	Disk bool `json:"disk"`
+}
+
+// Try is dbfile.TryRestore in a child process. The error is dbfile.ErrMemory if the child exceeded its limit.
+func (p Process) Try(ctx context.Context, t dbfile.Trial) (dbfile.KVHash, error) {
+	content, err := json.Marshal(order{t, p.Memory})
+	if err != nil {
+		return dbfile.KVHash{}, err
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return dbfile.KVHash{}, fmt.Errorf("find the program of the restore test: %w", err)
+	}
+	var out, diagnosis bytes.Buffer
+	child := exec.CommandContext(ctx, program, Command)
+	child.Env = []string{"TMPDIR=" + os.TempDir()} // no credentials
+	child.Stdout, child.Stderr = &out, &head{to: &diagnosis}
+	in, err := child.StdinPipe()
+	if err != nil {
+		return dbfile.KVHash{}, err
+	}
+	defer in.Close() // a child of a killed operator ends too, because the pipe closes
+	if err := child.Start(); err != nil {
+		return dbfile.KVHash{}, fmt.Errorf("start the process of the restore test: %w", err)
+	}
+	_, writeErr := in.Write(content)
+	waitErr := child.Wait()
+	if ctx.Err() != nil {
+		return dbfile.KVHash{}, context.Cause(ctx)
+	}
+	return p.read(out.Bytes(), errors.Join(writeErr, waitErr), diagnosis.String())
+}
+
+// read interprets how the child ended.
+func (p Process) read(out []byte, ended error, diagnosis string) (dbfile.KVHash, error) {
+	var a answer
+	if err := json.Unmarshal(out, &a); ended == nil && err == nil {
+		switch {
+		case a.Disk:
+			return a.Hash, fmt.Errorf("%w: %s", dbfile.ErrDisk, a.Error)
+		case a.Error != "":
+			return a.Hash, errors.New(a.Error)
+		}
+		return a.Hash, nil
+	}
+	// A Go process without memory ends in many ways: killed by the kernel, by its runtime, or by a fault in it.
+	line, _, _ := strings.Cut(diagnosis, "\n")
+	return dbfile.KVHash{}, fmt.Errorf("%w: the process of the restore test, which may use %d MiB, ended without a result: %v: %s",
+		dbfile.ErrMemory, p.Memory>>20, ended, line)
+}
+
+// head keeps the first bytes that are written to it.
+type head struct{ to *bytes.Buffer }
+
+const headSize = 4 << 10
+
+func (h *head) Write(p []byte) (int, error) {
+	if room := headSize - h.to.Len(); room > 0 {
+		h.to.Write(p[:min(len(p), room)])
+	}
+	return len(p), nil
+}
+
+var _ io.Writer = (*head)(nil)

@@ -1,0 +1,19 @@
+package snapshot
+
+import (
+	"testing"
+	"time"
+)
+
+func TestManifestHasTheTimeAtWhichTheMemberHadBegunToSend(t *testing.T) {
+	store := newBucket(t)
+	begun := noon.Add(90*time.Second + time.Millisecond)
+	saved, err := Save(t.Context(), request(t, store, database(t, member, 10), func(r *Request) { r.Clock = func() time.Time { return begun } }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored, err := DecodeManifest(store.get(key + ".json"))
+	if want := noon.Add(91 * time.Second); err != nil || !stored.CapturedAt.Equal(want) || !saved.Manifest.CapturedAt.Equal(want) || !stored.CreatedAt.Equal(noon) {
+		t.Errorf("captured at %s and created at %s, want %s and noon, error %v", stored.CapturedAt, stored.CreatedAt, want, err)
+	}
+}

@@ -1,0 +1,112 @@
+package spool
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+)
+
+const mib = 1 << 20
+
+// on returns a spool of 16 MiB, of which jobs get 15, on a disk with that much free space.
+func on(free int64) *Spool {
+	s := New("dir", Options{Limit: 16 * mib, KeepFree: 10})
+	s.space = func(string) (int64, int64, error) { return free, 1000 * mib, nil }
+	return s
+}
+
+func TestJobsWaitUntilTheSpoolHasRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := on(900 * mib)
+		first, err := s.Reserve(t.Context(), 10*mib)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var order []string
+		for _, job := range []struct {
+			name string
+			size int64
+		}{{"large", 10 * mib}, {"small", 1 * mib}} {
+			go func() {
+				share, err := s.Reserve(t.Context(), job.size)
+				if err != nil {
+					t.Error(err)
+				}
+				order = append(order, job.name)
+				share.Release()
+			}()
+			synctest.Wait()
+		}
+		if _, _, waiting := s.Usage(); waiting != 2 || len(order) > 0 {
+			t.Errorf("%d jobs wait, admitted %v: a small job overtook a large one", waiting, order)
+		}
+		first.Release()
+		synctest.Wait()
+		if used, _, _ := s.Usage(); used != 0 || len(order) != 2 {
+			t.Errorf("admitted %v, %d bytes are still reserved", order, used)
+		}
+	})
+}
+
+func TestAJobThatNeverFitsIsRefusedAtOnce(t *testing.T) {
+	for name, test := range map[string]struct{ free, size int64 }{
+		"larger than the volume":                     {900 * mib, 16 * mib},
+		"larger than the free space of the disk":     {8 * mib, 9 * mib},
+		"it would fill the disk of the node to 95 %": {104 * mib, 5 * mib},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := on(test.free).Reserve(t.Context(), test.size); !errors.Is(err, ErrTooSmall) {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
+
+func TestAShareGrowsOnlyIntoFreeSpace(t *testing.T) {
+	s := on(900 * mib)
+	a, err := s.Reserve(t.Context(), 5*mib)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := s.Reserve(t.Context(), 5*mib)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Grow(10 * mib); err != nil {
+		t.Error(err)
+	}
+	if err := b.Grow(6 * mib); !errors.Is(err, ErrFull) {
+		t.Errorf("error %v", err)
+	}
+	a.Release()
+	b.Release()
+	if used, _, _ := s.Usage(); used != 0 {
+		t.Errorf("%d bytes are still reserved", used)
+	}
+}
+
+func TestAnEndedJobDoesNotBlockThoseBehindIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := on(900 * mib)
+		first, err := s.Reserve(t.Context(), 10*mib)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		left := make(chan error, 1)
+		go func() { _, err := s.Reserve(ctx, 10*mib); left <- err }()
+		synctest.Wait()
+		admitted := make(chan error, 1)
+		go func() { _, err := s.Reserve(t.Context(), mib); admitted <- err }()
+		synctest.Wait()
+		cancel()
+		if err := <-left; !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v", err)
+		}
+		if err := <-admitted; err != nil {
+			t.Error(err)
+		}
+		first.Release()
+	})
+}
