@@ -102,6 +102,8 @@ const (
 	ReasonHibernated = "Hibernated"
 	// ReasonMembersUnreachable means that no member answers the operator, while the Pods of a quorum are ready.
 	ReasonMembersUnreachable = "MembersUnreachable"
+	// ReasonForeignMember means that the membership has a member that the operator did not add.
+	ReasonForeignMember = "ForeignMember"
 	// ReasonLearnerTooSlow means that several new members in a row did not catch up with the leader.
 	ReasonLearnerTooSlow = "LearnerTooSlow"
 	// ReasonResizingVolume means that the members' volumes grow to the size in the spec.

@@ -31,6 +31,9 @@ const (
 	LabelReplacedOf = Group + "/replaced-of"
 	// AnnotationReplacedAt holds the time, in RFC 3339, at which such a volume was replaced.
 	AnnotationReplacedAt = Group + "/replaced-at"
+	// AnnotationRemoveForeign holds, on an EtcdCluster, IDs or names of foreign members with commas between. The operator
+	// did not add them, and may remove them.
+	AnnotationRemoveForeign = Group + "/remove-foreign-members"
 	// AnnotationScope is kept for old manifests and ignored. It selected the cluster-wide operator of
 	// coreos/etcd-operator; the flag --watch-namespaces now selects the namespaces of an operator.
 	AnnotationScope = Group + "/scope"

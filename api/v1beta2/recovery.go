@@ -24,6 +24,14 @@ type RecoveryPolicy struct {
 	// +optional
 	// +kubebuilder:default=Wait
 	QuorumLoss QuorumLossPolicy `json:"quorumLoss,omitempty"`
+	// How long a member that the operator did not add may be in the etcd cluster before the operator removes it. The
+	// operator removes it only if the other members keep quorum. Without a value the operator never removes such a
+	// member by itself: somebody may be migrating data. The annotation
+	// etcd.database.coreos.com/remove-foreign-members removes one at once. Default: none.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^([0-9]+(h|m|s))+$`
+	ForeignMemberGrace *metav1.Duration `json:"foreignMemberGrace,omitempty"`
 	// How long the volumes with the data from before are kept after a restore or a recovery from a lost quorum. They are
 	// listed in status.replacedVolumes. The value 0s deletes them as soon as the cluster has its size. Default: 24h.
 	// +optional
@@ -73,6 +81,14 @@ func (s *EtcdClusterSpec) MemberReplacementGrace() time.Duration {
 		return DefaultMemberReplacementGrace
 	}
 	return s.Recovery.MemberReplacementGrace.Duration
+}
+
+// ForeignMemberGrace returns how long a foreign member may be in the membership, and whether the spec has such a time.
+func (s *EtcdClusterSpec) ForeignMemberGrace() (time.Duration, bool) {
+	if s.Recovery == nil || s.Recovery.ForeignMemberGrace == nil {
+		return 0, false
+	}
+	return s.Recovery.ForeignMemberGrace.Duration, true
 }
 
 // ForcesNewCluster returns whether the spec allows the operator to rebuild the cluster from one survivor.

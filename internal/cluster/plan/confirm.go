@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"reflect"
 	"slices"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -52,6 +53,8 @@ func Outdated(planned, live *v1beta2.EtcdCluster) string {
 		return "status.restore"
 	case recovery(live) != recovery(planned):
 		return "status.recovery"
+	case !reflect.DeepEqual(NewAsked(live.Annotations), NewAsked(planned.Annotations)):
+		return "metadata.annotations"
 	}
 	return ""
 }

@@ -101,6 +101,9 @@ func promoteLearner(s State) Step {
 	}
 	for _, m := range s.membership() {
 		if m.Learner && m.Started && m.Answers && s.leavingCause(m) == "" {
+			if s.Promoting != m.Name {
+				return RecordPromotion{Name: m.Name}
+			}
 			return PromoteLearner{ID: m.ID, Name: m.Name}
 		}
 	}
@@ -166,7 +169,7 @@ func (step DeleteVolume) describe(State) planning.Description {
 // deleteOldVolumes deletes volumes of removed members and of old incarnations. When this rule is asked, the cluster is
 // healthy and has its full size, so the replacements are proven.
 func deleteOldVolumes(s State) Step {
-	if !s.MembershipKnown {
+	if !s.MembershipKnown || s.surplus() > 0 {
 		return nil
 	}
 	for _, m := range s.Members {

@@ -45,8 +45,21 @@ func (s State) JoinPeers(member string) []string {
 			names = append(names, m.Name)
 		}
 	}
+	for _, m := range s.ForeignMembers {
+		names = append(names, m.peerName())
+	}
 	slices.Sort(names)
 	return names
+}
+
+// PeerURLs are those of a member that JoinPeers named.
+func (s State) PeerURLs(name string) []string {
+	for _, m := range s.ForeignMembers {
+		if m.peerName() == name {
+			return m.PeerURLs
+		}
+	}
+	return []string{s.PeerURL(name)}
 }
 
 // nextName is the first name of the current incarnation that nothing carries: no Pod, no volume, no member.

@@ -27,6 +27,8 @@ type RemoveMember struct {
 	Cause string
 	// TooSlow: it is a learner that did not catch up, which the status counts.
 	TooSlow bool
+	// Foreign: the operator did not add it, and no other takes its place.
+	Foreign bool
 }
 
 func (step RemoveMember) describe(s State) planning.Description {
@@ -35,6 +37,10 @@ func (step RemoveMember) describe(s State) planning.Description {
 		d.Reason = v1beta2.ReasonScaling
 		d.Message = fmt.Sprintf("The operator is removing member %s to shrink the cluster to %d members.", step.Name, s.Spec.Size)
 		return announced(d, "RemovingMember", planning.Pod(step.Name))
+	}
+	if step.Foreign {
+		d.Reason, d.Message = v1beta2.ReasonForeignMember, "The operator is removing member "+step.Name+", because "+step.Cause+"."
+		return announced(d, "RemovingForeignMember", cluster)
 	}
 	d.Reason = v1beta2.ReasonReplacingMember
 	d.Message = "The operator is removing member " + step.Name + ", because " + step.Cause + ". A new member takes its place."
@@ -54,7 +60,7 @@ func replaceDead(s State) Step {
 	if learning && s.stranded(learner) {
 		return RemoveMember{ID: learner.ID, Name: learner.Name, Cause: s.unresponsiveCause()}
 	}
-	if !s.Voters().KeepsQuorumWithout(false) {
+	if _, held := s.foreignLearner(); held || !s.Voters().KeepsQuorumWithout(false) {
 		return nil
 	}
 	for _, m := range s.membership() {
@@ -100,6 +106,9 @@ func replaceLost(s State) Step {
 			return RemoveMember{ID: learner.ID, Name: learner.Name, Cause: makesWay}
 		}
 		return nil
+	}
+	if wait := s.waitForForeignLearner(); wait != nil {
+		return wait
 	}
 	victim := lost[0]
 	if !s.Voters().KeepsQuorumWithout(false) {

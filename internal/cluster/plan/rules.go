@@ -60,6 +60,7 @@ var Rules = []group{
 		{Name: "cancelDowngrade", Decide: cancelDowngrade},
 		{Name: "giveUpLearner", Decide: giveUpLearner},
 		{Name: "promoteLearner", Decide: promoteLearner},
+		{Name: "removeForeignMember", Decide: removeForeignMember},
 	}},
 	{Name: "repair", Purpose: "Members with wrong or lost data are replaced.", Rules: []rule{
 		{Name: "corruptAlarm", Decide: corruptAlarm},
@@ -101,6 +102,7 @@ var Rules = []group{
 	}},
 	{Name: "advice", Purpose: "The cluster is healthy, and a person should correct something.", Rules: []rule{
 		{Name: "reportForeignObjects", Decide: reportForeignObjects},
+		{Name: "reportForeignMembers", Decide: reportForeignMembers},
 		{Name: "outOfSpace", Decide: outOfSpace},
 		{Name: "volumeTemplateRefused", Decide: volumeTemplateRefused},
 		{Name: "invalidSchedule", Decide: invalidSchedule},

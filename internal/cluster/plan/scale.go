@@ -17,6 +17,9 @@ func scaleDown(s State) Step {
 	if !s.Formed() || s.surplus() <= 0 {
 		return nil
 	}
+	if _, learning := s.foreignLearner(); learning {
+		return nil // reportForeignMembers says so
+	}
 	candidates := s.membership()
 	if leaving := s.leavingMembers(); s.surplus() <= len(leaving) {
 		if _, ok := s.learner(); ok {
@@ -25,7 +28,7 @@ func scaleDown(s State) Step {
 		candidates = leaving
 	}
 	leader, ok := s.leader()
-	if !ok {
+	if !ok && s.foreignVoters() == 0 { // or one of them leads
 		return Wait{Reason: v1beta2.ReasonScaling, Message: "No member reports to be the leader, which the operator does not remove. It waits until there is one."}
 	}
 	candidates = slices.DeleteFunc(slices.Clone(candidates), func(m Member) bool {
@@ -76,14 +79,21 @@ func scaleUp(s State) Step {
 	if !s.Formed() || s.surplus() >= len(s.leavingMembers()) {
 		return nil
 	}
+	if wait := s.waitForForeignLearner(); wait != nil {
+		return wait
+	}
 	if s.Durable() && s.NoStorageClass {
 		return noStorageClass()
 	}
 	if wait := learnersFail(s); wait != nil {
 		return wait
 	}
-	name := s.nextName()
-	return AddLearner{Name: name, PeerURL: s.PeerURL(name), Voter: !supportsLearners(s.lowestVersion())}
+	add := AddLearner{Name: s.nextName(), Voter: !supportsLearners(s.lowestVersion())}
+	add.PeerURL = s.PeerURL(add.Name)
+	if add.Voter && s.Promoting != add.Name {
+		return RecordPromotion{Name: add.Name}
+	}
+	return add
 }
 
 func rank(yes bool) int {

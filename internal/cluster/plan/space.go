@@ -39,7 +39,7 @@ const (
 // rule is asked, all members are healthy.
 func reclaimSpace(s State) Step {
 	alarms := s.Alarms(etcd.AlarmNoSpace)
-	if len(alarms) == 0 || !s.MembershipKnown || s.Spec.NoSpaceAction() == v1beta2.NoSpaceWait {
+	if len(alarms) == 0 || !s.MembershipKnown || len(s.ForeignMembers) > 0 || s.Spec.NoSpaceAction() == v1beta2.NoSpaceWait {
 		return nil
 	}
 	if !slices.ContainsFunc(s.membership(), func(m Member) bool { return !s.fits(m, m.DBSize, roomInFile) }) {

@@ -55,6 +55,12 @@ type State struct {
 
 	// KnownVoters names the voters that the cluster had when it last answered; empty when that is not known.
 	KnownVoters []string
+	// Promoting names the learner that is given its vote, or the voter that is added. It may vote already.
+	Promoting string
+	// ForeignMembers are those that the operator did not add, as a quorum last answered.
+	ForeignMembers []ForeignMember
+	// Asked is what annotations on the EtcdCluster ask for.
+	Asked Asked
 	// VersionChange is what the members' data is prepared for, nil for nothing.
 	VersionChange *v1beta2.VersionChangeStatus
 	// Space is what was done last because members had used up their space quota, nil for nothing.
@@ -136,6 +142,7 @@ func NewState(cluster *v1beta2.EtcdCluster) State {
 		Defragmentation: cluster.Status.Defragmentation.DeepCopy(),
 		Defragmented:    defragmented(cluster.Status.MemberStatuses),
 	}
+	s.Promoting, s.ForeignMembers, s.Asked = cluster.Status.PromotingMember, knownForeign(cluster.Status), NewAsked(cluster.Annotations)
 	s.LearnerFailures = cluster.Status.LearnerFailures
 	if at := cluster.Status.LearnerFailedAt; at != nil {
 		s.LearnerFailedAt = at.Time
@@ -144,6 +151,9 @@ func NewState(cluster *v1beta2.EtcdCluster) State {
 		if m.Role == v1beta2.MemberLeader || m.Role == v1beta2.MemberVoter {
 			s.KnownVoters = append(s.KnownVoters, m.Name)
 		}
+	}
+	if s.Promoting != "" && len(s.KnownVoters) > 0 && !slices.Contains(s.KnownVoters, s.Promoting) {
+		s.KnownVoters = append(s.KnownVoters, s.Promoting)
 	}
 	return s
 }
@@ -191,9 +201,15 @@ func (s *State) Enroll(membership []etcd.Member) {
 	for i, m := range s.Members {
 		at[m.Name] = i
 	}
+	known := s.ForeignMembers
+	s.ForeignMembers = nil
 	for _, entry := range membership {
 		name := MemberOf(entry)
 		i, ok := at[name]
+		if s.addedByOthers(entry, ok) {
+			s.recordForeign(entry, known)
+			continue
+		}
 		if !ok {
 			i = len(s.Members)
 			s.Members = append(s.Members, Member{Name: name, Incarnation: max(s.Incarnation, FirstIncarnation)})
@@ -255,6 +271,9 @@ func (s State) Voters() etcd.Voters {
 		if m.Serving {
 			v.Healthy++
 		}
+	}
+	if s.MembershipKnown {
+		v = s.withForeignVoters(v)
 	}
 	return v
 }

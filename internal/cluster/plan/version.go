@@ -16,7 +16,7 @@ func (s State) VersionFor(incarnation int32) string {
 		return wanted
 	}
 	lowest, highest := s.versions()
-	if lowest != wanted && (upgradeRefusal(lowest, highest, wanted) != "" || !s.readyFor(lowest, highest)) {
+	if lowest != wanted && (s.upgradeRefusal(lowest, highest, wanted) != "" || !s.readyFor(lowest, highest)) {
 		return lowest
 	}
 	return wanted
@@ -96,6 +96,15 @@ func upgradeRefusal(lowest, highest, to string) string {
 		return fmt.Sprintf("etcd's upgrade guide requires %s or newer before %s. Upgrade to that version first.", needed, minor(to))
 	}
 	return ""
+}
+
+// upgradeRefusal refuses another minor version while there are foreign members, because etcd's version is that of its lowest
+// member, and nobody knows what they run.
+func (s State) upgradeRefusal(lowest, highest, to string) string {
+	if len(s.ForeignMembers) > 0 && lowest != "" && minor(to) != minor(lowest) {
+		return fmt.Sprintf("Member %s is in the cluster, and the operator did not add it and cannot see its version. A change to %s waits until it is removed.", s.ForeignMembers[0].label(), minor(to))
+	}
+	return upgradeRefusal(lowest, highest, to)
 }
 
 func downgradeRefusal(from, to *version.Version) string {

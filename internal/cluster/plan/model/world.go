@@ -43,6 +43,8 @@ type World struct {
 	pods         []pod
 	volumes      []volume
 	incarnations []life
+	// outside is the data of foreign members, by name.
+	outside map[string]*data
 
 	// now counts seconds; nextID numbers what etcd numbers.
 	now    int
@@ -204,6 +206,9 @@ func (w *World) volume(name string) *volume {
 
 // dataOf a member, on its volume or in its Pod; nil when there is none.
 func (w *World) dataOf(name string) *data {
+	if d := w.outside[name]; d != nil {
+		return d
+	}
 	if w.durable() {
 		if v := w.volume(name); v != nil {
 			return v.data
