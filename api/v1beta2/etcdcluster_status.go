@@ -179,6 +179,10 @@ type MemberStatus struct {
 	// Whether the member serves clients.
 	// +optional
 	Ready bool `json:"ready,omitempty"`
+	// Whether the client Service does not select the member, because the annotation
+	// etcd.database.coreos.com/fence-members names it.
+	// +optional
+	Fenced bool `json:"fenced,omitempty"`
 	// Time at which the operator last defragmented the member.
 	// +optional
 	DefragmentedAt *metav1.Time `json:"defragmentedAt,omitempty"`

@@ -22,6 +22,8 @@ type remembered struct {
 	// refused is the newest refusal of a dry run of a Pod, and volume that of a volume.
 	refused lastRefusal
 	volume  volumeRehearsal
+	// zones of nodes by name.
+	zones map[string]string
 }
 
 // of returns what is remembered of an EtcdCluster: nothing of an earlier one with the same name.

@@ -53,6 +53,7 @@ func (r *Reconciler) observe(ctx context.Context, cluster *v1beta2.EtcdCluster) 
 		r.observeServices, // first: the client Service tells whether the cluster has formed
 		r.observeBudget,
 		r.observeMembers,
+		r.observeZones,
 		r.observeSetAside,
 		r.observeRestores,
 		r.observeStorageClass,

@@ -25,6 +25,8 @@ func (s State) leavingCause(m Member) string {
 		return volumeDeleted
 	case s.goesWithPod(m) && s.stale(m) != nil && s.mayRoll():
 		return PodRecreated
+	case s.replacementAsked(m):
+		return askedFor
 	}
 	return ""
 }
@@ -70,6 +72,9 @@ func (s State) replacementUnschedulable() Step {
 		return nil
 	}
 	first, wayOut := leaving[0], "Add a node."
+	if s.leavingCause(first) == askedFor {
+		wayOut = "Add a node, or remove the annotation."
+	}
 	if s.leavingCause(first) == PodRecreated {
 		wayOut = "Add a node, or undo the change in the spec."
 	}

@@ -63,6 +63,8 @@ type Member struct {
 	GoneBy time.Time
 	// Stopped: such a Pod's host has confirmed that nothing of it runs any more or will again; only the object is left.
 	Stopped bool
+	// Node that the Pod runs on, and Zone of that node; empty if not known.
+	Node, Zone string
 	// NodeSilent: the Pod's node does not answer Kubernetes, so nobody can see or stop what runs there.
 	NodeSilent bool
 	// PodReason (one of the API's reasons) and PodMessage say why a Pod is blocked.

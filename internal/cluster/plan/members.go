@@ -216,7 +216,7 @@ func (s State) moveLeader(from Member) Step {
 		if m.Learner || !m.Serving || m.ID == from.ID {
 			continue
 		}
-		if s.leavingCause(m) == "" {
+		if s.leavingCause(m) == "" && !s.shouldNotLead(m.Name) {
 			return MoveLeader{From: from.Name, To: m.ID, Name: m.Name}
 		}
 		if move == nil {

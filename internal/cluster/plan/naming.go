@@ -62,7 +62,8 @@ func (s State) PeerURLs(name string) []string {
 	return []string{s.PeerURL(name)}
 }
 
-// nextName is the first name of the current incarnation that nothing carries: no Pod, no volume, no member.
+// nextName is the first name of the current incarnation that nothing carries: no Pod, no volume, no member,
+// and no annotation.
 func (s State) nextName() string {
 	taken := make(map[string]bool, len(s.Members))
 	for _, m := range s.Members {
@@ -72,7 +73,7 @@ func (s State) nextName() string {
 		taken[v.Name] = true
 	}
 	for ordinal := 0; ; ordinal++ {
-		if name := memberName(s.Name, s.UID, s.Incarnation, ordinal); !taken[name] {
+		if name := memberName(s.Name, s.UID, s.Incarnation, ordinal); !taken[name] && !s.Asked.named(name) {
 			return name
 		}
 	}

@@ -65,7 +65,7 @@ func replaceDead(s State) Step {
 	}
 	for _, m := range s.membership() {
 		noImage := m.PodReason == v1beta2.ReasonImageUnavailable && m.PodImage == s.ImageFor(m.Incarnation)
-		if m.Learner || m.Serving || noImage || !s.unreadyFor(m, s.Spec.MemberReplacementGrace()) {
+		if m.Learner || m.Serving || noImage || s.Fenced(m.Name) || !s.unreadyFor(m, s.Spec.MemberReplacementGrace()) {
 			continue
 		}
 		switch {
@@ -90,7 +90,7 @@ func (s State) stranded(learner Member) bool {
 func replaceLost(s State) Step {
 	lost := s.where(func(m Member) bool {
 		gone := !s.HoldsData(m) && (m.Started || !s.justAdded(m))
-		return m.Incarnation == s.Incarnation && m.InMembership && (gone || m.Corrupt || (m.Learner && s.leavingCause(m) != ""))
+		return m.Incarnation == s.Incarnation && m.InMembership && (gone || (m.Corrupt && !s.Fenced(m.Name)) || (m.Learner && s.leavingCause(m) != ""))
 	})
 	for _, m := range lost {
 		if m.Learner {

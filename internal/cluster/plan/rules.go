@@ -56,6 +56,7 @@ var Rules = []group{
 	}},
 	{Name: "members", Purpose: "Healthy members vote and serve clients.", Rules: []rule{
 		{Name: "addToService", Decide: addToService},
+		{Name: "fenceMembers", Decide: fenceMembers},
 		{Name: "relabelPods", Decide: relabelPods},
 		{Name: "cancelDowngrade", Decide: cancelDowngrade},
 		{Name: "giveUpLearner", Decide: giveUpLearner},
@@ -93,6 +94,7 @@ var Rules = []group{
 		{Name: "completeRestore", Decide: completeRestore},
 		{Name: "completeRecovery", Decide: completeRecovery},
 		{Name: "defragment", Decide: defragment},
+		{Name: "moveLeaderAsked", Decide: moveLeaderAsked},
 	}},
 	{Name: "advice", Purpose: "The cluster is healthy, and a person should know why certificates are not renewed.", Rules: []rule{
 		{Name: "unissuedCertificates", Decide: unissuedCertificates},
@@ -103,6 +105,7 @@ var Rules = []group{
 	{Name: "advice", Purpose: "The cluster is healthy, and a person should correct something.", Rules: []rule{
 		{Name: "reportForeignObjects", Decide: reportForeignObjects},
 		{Name: "reportForeignMembers", Decide: reportForeignMembers},
+		{Name: "reportRefused", Decide: reportRefused},
 		{Name: "outOfSpace", Decide: outOfSpace},
 		{Name: "volumeTemplateRefused", Decide: volumeTemplateRefused},
 		{Name: "invalidSchedule", Decide: invalidSchedule},

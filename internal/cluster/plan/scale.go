@@ -11,8 +11,9 @@ import (
 // surplus is by how many members the membership exceeds the spec.
 func (s State) surplus() int { return len(s.membership()) - max(s.Spec.Size, 1) }
 
-// scaleDown removes one surplus member. It prefers a learner, then one that is about to lose its data, then one that does
-// not serve, then the newest. It never removes the leader.
+// scaleDown removes one surplus member. It prefers a learner, then one that is about to be replaced, then one that does not
+// serve. Among the others it prefers one whose removal improves the spread over zones and nodes, then the newest. The leader comes
+// last: who shares its zone improves the spread as much.
 func scaleDown(s State) Step {
 	if !s.Formed() || s.surplus() <= 0 {
 		return nil
@@ -47,13 +48,13 @@ func scaleDown(s State) Step {
 // compareForRemoval orders members by how well they can be kept.
 func (s State) compareForRemoval(a, b Member) int {
 	leaves := func(m Member) bool { return s.leavingCause(m) != "" }
-	kept := func(m Member) bool { return m.Leader && !leaves(m) }
 	return cmp.Or(
-		cmp.Compare(rank(!kept(a)), rank(!kept(b))),
 		cmp.Compare(rank(a.Learner), rank(b.Learner)),
 		cmp.Compare(rank(leaves(a)), rank(leaves(b))),
 		cmp.Compare(rank(!a.Leader), rank(!b.Leader)),
+		cmp.Compare(rank(!s.Fenced(a.Name)), rank(!s.Fenced(b.Name))),
 		cmp.Compare(rank(!a.Serving), rank(!b.Serving)),
+		s.compareCrowds(a, b),
 		cmp.Compare(s.ordinal(a), s.ordinal(b)),
 		cmp.Compare(a.Name, b.Name),
 	)

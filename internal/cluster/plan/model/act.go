@@ -44,6 +44,10 @@ func (w *World) Act(s plan.State, step plan.Step) error {
 		if p := w.pod(step.Name); p != nil {
 			p.exposed = true
 		}
+	case plan.RemoveFromService:
+		if p := w.pod(step.Name); p != nil {
+			p.exposed = false
+		}
 	case plan.DeletePod:
 		w.stop(step.Name)
 	case plan.StopMembers:
@@ -96,7 +100,7 @@ func (w *World) create(s plan.State, step plan.CreateMember) {
 	p := pod{
 		name: step.Name, incarnation: step.Incarnation, initialSize: step.InitialSize, start: step.Start,
 		version: versionOf(s.ImageFor(step.Incarnation)), state: plan.PodStarting,
-		exposed: step.Start != plan.StartJoin && step.Start != plan.StartForce, unreadySince: w.now, template: w.template, labels: w.labels, stale: w.stale,
+		exposed: step.Start != plan.StartJoin && step.Start != plan.StartForce && !s.Fenced(step.Name), zone: w.pick(zones), unreadySince: w.now, template: w.template, labels: w.labels, stale: w.stale,
 	}
 	switch {
 	case step.Start == plan.StartNew:

@@ -226,9 +226,10 @@ func (w *World) CheckDone() {
 	w.checkVolumes(w.Observe())
 	w.checkTemplates(l)
 	w.checkSpace(l)
+	w.checkAsked(l)
 	for _, p := range w.pods {
 		e := l.entry(p.name)
-		if e == nil || !p.exposed || p.start == plan.StartForce || p.version != w.Cluster.Spec.Version {
+		if e == nil || p.exposed == w.Observe().Fenced(p.name) || p.start == plan.StartForce || p.version != w.Cluster.Spec.Version {
 			w.violate(EveryRunSettles, "Done is reported, but Pod %s differs from the spec", p.name)
 		}
 	}

@@ -90,7 +90,7 @@ func (w *World) ConsentToForeign() {
 			}
 		}
 	}
-	w.Cluster.Annotations = map[string]string{v1beta2.AnnotationRemoveForeign: all}
+	w.annotate(v1beta2.AnnotationRemoveForeign, all)
 }
 
 func addForeign(w *World, _ *rand.Rand) string {
@@ -136,7 +136,7 @@ func takeForeignAway(w *World, _ *rand.Rand) string {
 }
 
 func consentToRemoval(w *World, r *rand.Rand) string {
-	w.Cluster.Annotations = nil
+	w.annotate(v1beta2.AnnotationRemoveForeign, "")
 	if r.IntN(2) == 0 {
 		return "no consent to the removal of foreign members"
 	}

@@ -2,6 +2,7 @@ package model
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -84,6 +85,7 @@ func (w *World) observePod(p *pod, m *plan.Member) {
 		m.GoneBy = w.at(p.goneBy)
 	}
 	m.NodeSilent = p.stuck
+	m.Zone = fmt.Sprintf("zone-%d", p.zone)
 	if p.start == plan.StartSeed {
 		m.Seed = &plan.Seed{Failures: p.failures, Hopeless: p.hopeless, Message: "what the init container said"}
 	}

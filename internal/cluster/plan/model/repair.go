@@ -34,6 +34,9 @@ func (w *World) Repair() {
 		}
 	}
 	w.ConsentToForeign()
+	if slices.ContainsFunc(w.volumes, func(v volume) bool { return v.data != nil && v.data.corrupt }) {
+		w.annotate(v1beta2.AnnotationFence, "") // a fenced member is not replaced for that
+	}
 	for i := range w.pods {
 		p := &w.pods[i]
 		p.unschedulable, p.stuck, p.broken, p.hung = false, false, false, false
@@ -65,6 +68,9 @@ func (w *World) CheckLost(o Outcome) {
 		return // what to delete, and whose data is right, is for a person to say
 	}
 	if wait.Reason == v1beta2.ReasonRecovering && wait.Stalled && w.losesSurvivor() {
+		return
+	}
+	if refused(wait) {
 		return
 	}
 	if wait.Reason == v1beta2.ReasonForeignMember && wait.Stalled {

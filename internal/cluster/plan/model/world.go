@@ -138,6 +138,8 @@ type pod struct {
 	hopeless bool
 	// unschedulable: no host takes it. stuck: its host does not confirm that it stopped.
 	unschedulable, stuck bool
+	// zone that it runs in, counted from 0.
+	zone int
 	// placed: it has a host, and its volume is mounted there.
 	placed bool
 	// broken: its etcd ends as soon as it starts. hung: it runs and answers nobody.
