@@ -52,6 +52,12 @@ func (r *Reconciler) confirmData(ctx context.Context, v *view, step plan.Step) e
 	return nil
 }
 
+// isLost reports whether an object is a volume whose PersistentVolume does not exist any more.
+func isLost(object client.Object) bool {
+	volume, is := object.(*corev1.PersistentVolumeClaim)
+	return is && volume.Status.Phase == corev1.ClaimLost
+}
+
 // confirmAbsent fails if an object exists and is not being deleted.
 func (r *Reconciler) confirmAbsent(ctx context.Context, v *view, object client.Object, name string) error {
 	err := r.APIReader.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: name}, object)
@@ -60,7 +66,7 @@ func (r *Reconciler) confirmAbsent(ctx context.Context, v *view, object client.O
 		return nil
 	case err != nil:
 		return fmt.Errorf("read %T %s: %w", object, name, err)
-	case !object.GetDeletionTimestamp().IsZero():
+	case !object.GetDeletionTimestamp().IsZero() || isLost(object):
 		return nil
 	case v.owns(object):
 		return fmt.Errorf("%T %s exists: %w", object, name, errBehind)

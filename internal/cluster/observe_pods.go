@@ -93,6 +93,9 @@ func volumeOf(volume *corev1.PersistentVolumeClaim) plan.VolumeState {
 	if !volume.DeletionTimestamp.IsZero() {
 		return plan.VolumeDeleting
 	}
+	if volume.Status.Phase == corev1.ClaimLost {
+		return plan.VolumeLost
+	}
 	return plan.VolumePresent
 }
 

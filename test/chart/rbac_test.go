@@ -64,7 +64,7 @@ func TestEachOperatorHasExactlyTheRightsThatItNeeds(t *testing.T) {
 			"etcdrestores: get list watch",
 			"pods: get list watch create patch delete", "persistentvolumeclaims: get list watch create patch delete",
 			"services: get list watch create patch", "poddisruptionbudgets: get list watch create patch delete",
-			"storageclasses: list", "nodes: get",
+			"storageclasses: list", "nodes: get", "events: list",
 			"secrets: create update", "certificates: get create patch",
 		},
 		backupOperator: {

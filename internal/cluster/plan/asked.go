@@ -46,9 +46,9 @@ func (a Asked) named(member string) bool {
 // askedFor is the cause of a replacement.
 const askedFor = "annotation " + v1beta2.AnnotationReplace + " asks for it"
 
-// replacementAsked reports whether another member is to take the place of this one. A fenced member is not replaced.
+// replacementAsked reports whether another member is to take the place of this one, and is not to be fenced either.
 func (s State) replacementAsked(m Member) bool {
-	return slices.Contains(s.Asked.Replace, m.Name) && !s.Fenced(m.Name)
+	return slices.Contains(s.Asked.Replace, m.Name) && !slices.Contains(s.Asked.Fence, m.Name)
 }
 
 // Fenced reports whether the client Service must not select a member. The Service and its PodDisruptionBudget keep a
@@ -60,7 +60,8 @@ func (s State) fenced() []string {
 	if !s.MembershipKnown {
 		voters = s.where(func(m Member) bool { return m.Incarnation == s.Incarnation && slices.Contains(s.KnownVoters, m.Name) })
 	}
-	room := len(voters) - etcd.Quorum(len(voters))
+	n := min(len(voters), max(s.Spec.Size, 1)) // the same before and after a member is replaced
+	room := n - etcd.Quorum(n)
 	var fenced []string
 	for _, m := range voters {
 		if slices.Contains(s.Asked.Fence, m.Name) && len(fenced) < room {

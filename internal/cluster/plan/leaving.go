@@ -12,6 +12,7 @@ import (
 // Causes of a loss of data.
 const (
 	volumeDeleted = "its volume is being deleted"
+	volumeLost    = "its PersistentVolume does not exist any more"
 	// PodRecreated: the data is in the Pod.
 	PodRecreated = "its Pod must be recreated and its data would be deleted with it"
 )
@@ -23,6 +24,8 @@ func (s State) leavingCause(m Member) string {
 		return ""
 	case m.Volume == VolumeDeleting:
 		return volumeDeleted
+	case m.Volume == VolumeLost:
+		return volumeLost
 	case s.goesWithPod(m) && s.stale(m) != nil && s.mayRoll():
 		return PodRecreated
 	case s.replacementAsked(m):

@@ -14,6 +14,8 @@ const (
 	VolumeNone     VolumeState = ""
 	VolumePresent  VolumeState = "Present"
 	VolumeDeleting VolumeState = "Deleting"
+	// VolumeLost is one whose PersistentVolume does not exist any more. Only a Pod that runs may still have its data.
+	VolumeLost VolumeState = "Lost"
 )
 
 // PodState is how a member's Pod stands.

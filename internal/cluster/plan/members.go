@@ -121,7 +121,7 @@ func removeOrphanPods(s State) Step {
 		return nil
 	}
 	for _, m := range s.Members {
-		over := m.Incarnation < s.Incarnation || (m.Incarnation == s.Incarnation && !m.InMembership)
+		over := m.Incarnation <= s.Incarnation && !m.InMembership
 		if over && m.Pod != PodNone && m.Pod != PodDeleting {
 			return DeletePod{Name: m.Name, Reason: v1beta2.ReasonScaling, Message: "it is no longer a member of the cluster"}
 		}
@@ -173,9 +173,9 @@ func deleteOldVolumes(s State) Step {
 		return nil
 	}
 	for _, m := range s.Members {
-		over := m.Incarnation < s.Incarnation || (m.Incarnation == s.Incarnation && !m.InMembership)
-		if over && m.Pod == PodNone && m.Volume == VolumePresent {
-			if s.setsAside(m) {
+		over := m.Incarnation <= s.Incarnation && !m.InMembership
+		if over && m.Pod == PodNone && (m.Volume == VolumePresent || m.Volume == VolumeLost) {
+			if s.setsAside(m) && m.Volume == VolumePresent {
 				return SetAsideVolume{Name: m.Name}
 			}
 			return DeleteVolume{Name: m.Name, Reason: v1beta2.ReasonScaling}

@@ -81,11 +81,7 @@ func (s State) nextName() string {
 
 // host is a member's DNS name, made by the headless Service.
 func (s State) host(member string) string {
-	domain := ""
-	if s.Spec.Pod != nil {
-		domain = s.Spec.Pod.ClusterDomain
-	}
-	return member + "." + s.Name + "." + s.Namespace + ".svc" + domain
+	return member + "." + s.Name + "." + s.Namespace + ".svc" + dotted(s.PodPolicy().ClusterDomain)
 }
 
 func (s State) PeerURL(member string) string {

@@ -104,6 +104,7 @@ func TestPlanOrder(t *testing.T) {
 		{"completeRestore", "defragment", "space is tidied up when nothing else is going on"},
 		{"completeRecovery", "defragment", "space is tidied up when nothing else is going on"},
 		{"defragment", "growVolumes", "a volume that cannot grow holds nothing else up"},
+		{"outOfSpace", "quotaTooSmall", "writes that etcd refuses are worse than those that it is about to refuse"},
 		{"outOfSpace", "invalidSchedule", "that etcd refuses writes is worse than that it is not tidied up"},
 		{"outOfSpace", "volumeTemplateRefused", "writes that etcd refuses are worse than volumes that a later member could not get"},
 		{"completeRestore", "growVolumes", "a volume that cannot grow holds nothing else up"},

@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
@@ -65,7 +66,7 @@ func replaceDead(s State) Step {
 	}
 	for _, m := range s.membership() {
 		noImage := m.PodReason == v1beta2.ReasonImageUnavailable && m.PodImage == s.ImageFor(m.Incarnation)
-		if m.Learner || m.Serving || noImage || s.Fenced(m.Name) || !s.unreadyFor(m, s.Spec.MemberReplacementGrace()) {
+		if m.Learner || m.Serving || noImage || s.Fenced(m.Name) || s.failsBySpec(m) || !s.unreadyFor(m, s.Spec.MemberReplacementGrace()) {
 			continue
 		}
 		switch {
@@ -76,6 +77,17 @@ func replaceDead(s State) Step {
 		}
 	}
 	return nil
+}
+
+// failsBySpec reports whether a member ends again and again since it got the current spec, while others serve with an earlier
+// one. A new member would fail, too. The change may be what is wrong, and a person can undo it.
+func (s State) failsBySpec(m Member) bool {
+	if m.Pod != PodBlocked || m.PodReason != v1beta2.ReasonPodFailing || m.Outdated || m.PodImage != s.ImageFor(m.Incarnation) {
+		return false
+	}
+	return slices.ContainsFunc(s.membership(), func(other Member) bool {
+		return other.Serving && other.Name != m.Name && (other.Outdated || other.PodImage != m.PodImage)
+	})
 }
 
 // stranded says whether a learner or its volume is bound to a lost node. Then another learner can start. Any other cause

@@ -107,6 +107,7 @@ var Rules = []group{
 		{Name: "reportForeignMembers", Decide: reportForeignMembers},
 		{Name: "reportRefused", Decide: reportRefused},
 		{Name: "outOfSpace", Decide: outOfSpace},
+		{Name: "quotaTooSmall", Decide: quotaTooSmall},
 		{Name: "volumeTemplateRefused", Decide: volumeTemplateRefused},
 		{Name: "invalidSchedule", Decide: invalidSchedule},
 		{Name: "warnOfFullVolumes", Decide: warnOfFullVolumes},

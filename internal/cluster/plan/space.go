@@ -105,6 +105,21 @@ func outOfSpace(s State) Step {
 	return Wait{Reason: v1beta2.ReasonNoSpace, Message: text + " Reads and deletions still work.", Stalled: true}
 }
 
+// quotaTooSmall reports a quota that is below what is in use of a member's database. etcd refuses the next write, and no
+// defragmentation helps.
+func quotaTooSmall(s State) Step {
+	for _, m := range s.membership() {
+		if quota := s.quotaOf(m); m.Answers && quota > 0 && m.DBSizeInUse > quota {
+			return Wait{
+				Reason: v1beta2.ReasonNoSpace, Stalled: true,
+				Message: fmt.Sprintf("The space quota of member %s is %s, and %s of its database are in use already. etcd refuses writes as soon as it notices. Raise ETCD_QUOTA_BACKEND_BYTES in spec.pod.etcdEnv.",
+					m.Name, bytesOf(quota), bytesOf(m.DBSizeInUse)),
+			}
+		}
+	}
+	return nil
+}
+
 // untried says whether no member has been defragmented since the last compaction without making room. The size in use does
 // not show it: etcd updates it with the next write, which it refuses. Only a defragmentation shows it.
 func (s State) untried() bool {

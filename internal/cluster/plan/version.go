@@ -89,7 +89,9 @@ func upgradeRefusal(lowest, highest, to string) string {
 		return fmt.Sprintf("Members run %s and %s. Set spec.version to one of these two. When all members run the same version, set it to %s.", lowest, highest, to)
 	case target.LessThan(low) && low.Major() == target.Major():
 		return downgradeRefusal(low, target)
-	case low.Major() != target.Major() || target.Minor() > low.Minor()+1:
+	case low.Major() != target.Major():
+		return fmt.Sprintf("The cluster runs %s, and etcd cannot change its major version. Set spec.version to %d.%d.x.", lowest, low.Major(), low.Minor())
+	case target.Minor() > low.Minor()+1:
 		return fmt.Sprintf("etcd is upgraded one minor version at a time. Set spec.version to the newest %d.%d before %s.", low.Major(), low.Minor()+1, to)
 	}
 	if needed, ok := lateEnough[minor(to)]; ok && low.LessThan(version.MustParseSemantic(needed)) && high.Major() == low.Major() {

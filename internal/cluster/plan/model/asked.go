@@ -40,7 +40,7 @@ func askAbout(w *World, r *rand.Rand) string {
 func (w *World) checkAsked(l *life) {
 	s := w.Observe()
 	for _, e := range l.entries {
-		if slices.Contains(s.Asked.Replace, e.name) && !s.Fenced(e.name) {
+		if slices.Contains(s.Asked.Replace, e.name) && !slices.Contains(s.Asked.Fence, e.name) {
 			w.violate(EveryRunSettles, "Done is reported, but %s was to be replaced", e.name)
 		}
 		if l.leader == e.id && slices.Contains(s.Asked.MoveLeader, e.name) {
