@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -40,6 +41,9 @@ func (r *Reconciler) confirm(ctx context.Context, v *view, step plan.Step) error
 func (r *Reconciler) confirmData(ctx context.Context, v *view, step plan.Step) error {
 	switch step := step.(type) {
 	case plan.RemoveMember:
+		if step.Unresponsive() {
+			return r.confirmNotReady(ctx, v, step.Name)
+		}
 		if step.DataGone() && v.Durable() {
 			return r.confirmAbsent(ctx, v, &corev1.PersistentVolumeClaim{}, step.Name)
 		}
@@ -48,6 +52,25 @@ func (r *Reconciler) confirmData(ctx context.Context, v *view, step plan.Step) e
 			return err
 		}
 		return r.confirmAbsent(ctx, v, &corev1.Pod{}, step.Name)
+	}
+	return nil
+}
+
+// confirmNotReady fails if the Pod of a member that is to be removed because it does not serve is ready. An old cache may
+// show an earlier Pod, or one that was still starting.
+func (r *Reconciler) confirmNotReady(ctx context.Context, v *view, name string) error {
+	var pod corev1.Pod
+	if err := r.APIReader.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: name}, &pod); err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return fmt.Errorf("read Pod %s: %w", name, err)
+	}
+	ready := slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+	if ready {
+		return fmt.Errorf("Pod %s is ready: %w", name, errBehind)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -61,5 +62,20 @@ func TestTheDomainOfTheKubernetesClusterIsReadFromTheSearchPath(t *testing.T) {
 		if got := domainOf(resolv); got != want {
 			t.Errorf("%q: %q, want %q", resolv, got, want)
 		}
+	}
+}
+
+func TestAMemberWhosePodIsReadyIsNotRemovedOnAnOldCache(t *testing.T) {
+	name := nameOf(0)
+	pod := &corev1.Pod{ObjectMeta: controlled("uid-example", name, nil)}
+	step := plan.RemoveMember{Name: name, Cause: "it has not served for 5m"}
+	r, v := beside(t, pod.DeepCopy())
+	if err := r.confirmData(t.Context(), v, step); err != nil {
+		t.Errorf("a Pod that is not ready: %v", err)
+	}
+	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	r, v = beside(t, pod)
+	if err := r.confirmData(t.Context(), v, step); !errors.Is(err, errBehind) {
+		t.Errorf("a Pod that is ready: %v", err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
@@ -48,9 +49,15 @@ func (step RemoveMember) describe(s State) planning.Description {
 	return announced(d, "ReplacingMember", planning.Pod(step.Name))
 }
 
+// notServed begins the cause of a member that is replaced because it does not serve.
+const notServed = "it has not served for "
+
+// Unresponsive reports whether the member is removed because it does not serve.
+func (step RemoveMember) Unresponsive() bool { return strings.HasPrefix(step.Cause, notServed) }
+
 // unresponsiveCause is the cause of replacing a member that has not served for the grace period of the spec.
 func (s State) unresponsiveCause() string {
-	return "it has not served for " + duration.HumanDuration(s.Spec.MemberReplacementGrace())
+	return notServed + duration.HumanDuration(s.Spec.MemberReplacementGrace())
 }
 
 // replaceDead removes a voter that has not served for the grace period while a quorum serves. Its node may be lost. Its

@@ -33,6 +33,9 @@ type World struct {
 	template, labels, badTemplate int
 	// statusLost: the operator forgot what it had recorded. stale: it acts on what was true some time ago.
 	statusLost, stale bool
+	// present is the world as it is, in a world that is seen through a cache. uids counts Pods and volumes.
+	present *World
+	uids    int
 
 	// Gentle: faults leave every quorum its data, so that the world can always be put right.
 	Gentle bool
@@ -102,6 +105,7 @@ type data struct {
 
 type volume struct {
 	name        string
+	uid         int
 	incarnation int32
 	initialSize int
 	deleting    bool
@@ -118,6 +122,7 @@ type volume struct {
 
 type pod struct {
 	name          string
+	uid           int
 	incarnation   int32
 	initialSize   int
 	start         plan.Start
