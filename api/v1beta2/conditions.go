@@ -104,6 +104,10 @@ const (
 	ReasonMembersUnreachable = "MembersUnreachable"
 	// ReasonEtcdAccessDenied means that authentication is on in etcd, and it refuses the operator.
 	ReasonEtcdAccessDenied = "EtcdAccessDenied"
+	// ReasonForeignMember means that the membership has a member that the operator did not add.
+	ReasonForeignMember = "ForeignMember"
+	// ReasonRequestRefused means that an annotation asks for something that could leave no quorum.
+	ReasonRequestRefused = "RequestRefused"
 	// ReasonLearnerTooSlow means that several new members in a row did not catch up with the leader.
 	ReasonLearnerTooSlow = "LearnerTooSlow"
 	// ReasonResizingVolume means that the members' volumes grow to the size in the spec.

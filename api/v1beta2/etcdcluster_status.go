@@ -96,6 +96,16 @@ type EtcdClusterStatus struct {
 	// +listType=map
 	// +listMapKey=name
 	PodFailures []PodFailure `json:"podFailures,omitempty"`
+	// Members that the operator did not add. Their votes count, and the operator gives them no Pod and no volume. It
+	// removes them only by consent: see the annotation etcd.database.coreos.com/remove-foreign-members and
+	// spec.recovery.foreignMemberGrace.
+	// +optional
+	// +listType=map
+	// +listMapKey=id
+	ForeignMembers []ForeignMember `json:"foreignMembers,omitempty"`
+	// Name of the member that is getting its vote. It counts as a voter until etcd answers with its role.
+	// +optional
+	PromotingMember string `json:"promotingMember,omitempty"`
 	// How many learners in a row did not catch up with the leader and were removed. It is 0 after one got its vote.
 	// +optional
 	LearnerFailures int32 `json:"learnerFailures,omitempty"`
@@ -176,9 +186,30 @@ type MemberStatus struct {
 	// Whether the member serves clients.
 	// +optional
 	Ready bool `json:"ready,omitempty"`
+	// Whether the client Service does not select the member, because the annotation
+	// etcd.database.coreos.com/fence-members names it.
+	// +optional
+	Fenced bool `json:"fenced,omitempty"`
 	// Time at which the operator last defragmented the member.
 	// +optional
 	DefragmentedAt *metav1.Time `json:"defragmentedAt,omitempty"`
+}
+
+// ForeignMember is a member of the etcd cluster that the operator did not add.
+type ForeignMember struct {
+	// ID of the member in etcd, 16 hex digits.
+	ID string `json:"id"`
+	// Name that the member gave itself. It is empty until the member starts.
+	// +optional
+	Name string `json:"name,omitempty"`
+	// Role of the member in raft: Voter or Learner.
+	Role MemberRole `json:"role"`
+	// URLs at which other members reach it.
+	// +optional
+	// +listType=atomic
+	PeerURLs []string `json:"peerURLs,omitempty"`
+	// Time at which the operator first saw it.
+	Since metav1.Time `json:"since"`
 }
 
 // PodFailure counts the Pods of one member that failed in a row. It is removed once the member serves.

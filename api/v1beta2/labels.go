@@ -31,6 +31,17 @@ const (
 	LabelReplacedOf = Group + "/replaced-of"
 	// AnnotationReplacedAt holds the time, in RFC 3339, at which such a volume was replaced.
 	AnnotationReplacedAt = Group + "/replaced-at"
+	// AnnotationRemoveForeign holds, on an EtcdCluster, IDs or names of foreign members with commas between. The operator
+	// did not add them, and may remove them.
+	AnnotationRemoveForeign = Group + "/remove-foreign-members"
+	// AnnotationReplace holds, on an EtcdCluster, the names of members with commas between. For each the operator adds a
+	// member, and then removes the named one.
+	AnnotationReplace = Group + "/replace-members"
+	// AnnotationMoveLeader holds, on an EtcdCluster, the names of members that should not lead, with commas between.
+	AnnotationMoveLeader = Group + "/move-leader-from"
+	// AnnotationFence holds, on an EtcdCluster, the names of members with commas between. The client Service does not select
+	// them, and the operator does not replace them.
+	AnnotationFence = Group + "/fence-members"
 	// AnnotationScope is kept for old manifests and ignored. It selected the cluster-wide operator of
 	// coreos/etcd-operator; the flag --watch-namespaces now selects the namespaces of an operator.
 	AnnotationScope = Group + "/scope"

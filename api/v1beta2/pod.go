@@ -14,12 +14,13 @@ type PodPolicy struct {
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="self.all(key, key != 'app' && !key.startsWith('etcd_') && !key.startsWith('etcd.database.coreos.com/'))",message="the label keys app, etcd_* and etcd.database.coreos.com/* are reserved for the operator: choose other keys"
 	Labels map[string]string `json:"labels,omitempty"`
-	// Annotations to add to every Pod, at most 64. The key etcd.version is reserved for the operator. A change does
+	// Annotations to add to every Pod, at most 64. The keys etcd.version and etcd.database.coreos.com/* are reserved for
+	// the operator. A change does
 	// not restart members, except of the key kubectl.kubernetes.io/restartedAt, which restarts them one at a time.
 	// Default: none.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
-	// +kubebuilder:validation:XValidation:rule="!('etcd.version' in self)",message="the annotation key etcd.version is reserved for the operator: choose another key"
+	// +kubebuilder:validation:XValidation:rule="self.all(key, key != 'etcd.version' && !key.startsWith('etcd.database.coreos.com/'))",message="the annotation keys etcd.version and etcd.database.coreos.com/* are reserved for the operator: choose other keys"
 	Annotations map[string]string `json:"annotations,omitempty"`
 	// Labels that a node must have to run a member. Default: none.
 	// +optional

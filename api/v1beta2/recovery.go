@@ -8,14 +8,15 @@ import (
 
 // RecoveryPolicy decides when the operator replaces members, and what it does if quorum is lost.
 type RecoveryPolicy struct {
-	// How long a member may fail to serve before the operator replaces it, at least 30s. The operator waits only while
+	// How long a member may fail to serve before the operator replaces it, 30s to 999999h. The operator waits only while
 	// the other members have a quorum. It replaces a member whose data is lost or corrupt without waiting. Raise the
 	// value if your nodes need longer to restart. Default: 5m.
 	// +optional
 	// +kubebuilder:default="5m"
 	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:Pattern=`^([0-9]+(h|m|s))+$`
-	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('30s')",message="memberReplacementGrace must be at least 30s, because a restarting member needs that long: write for example \"5m\""
+	// +kubebuilder:validation:XValidation:rule="self.size() <= 16 && self.matches('^([0-9]{1,6}h|[0-9]{1,8}m|[0-9]{1,9}s)+$') && duration(self) >= duration('30s')",message="memberReplacementGrace must be 30s to 999999h, because a restarting member needs 30 s: write for example \"5m\""
 	MemberReplacementGrace *metav1.Duration `json:"memberReplacementGrace,omitempty"`
 	// What to do if so many voters have lost their data that the others can never form a quorum again. Wait changes
 	// nothing until you act. ForceNewCluster restarts the most advanced survivor once with --force-new-cluster, and
@@ -24,11 +25,21 @@ type RecoveryPolicy struct {
 	// +optional
 	// +kubebuilder:default=Wait
 	QuorumLoss QuorumLossPolicy `json:"quorumLoss,omitempty"`
+	// How long a member that the operator did not add may be in the etcd cluster before the operator removes it. The
+	// operator removes it only if the other members keep quorum. Without a value the operator never removes such a
+	// member by itself: somebody may be migrating data. The annotation
+	// etcd.database.coreos.com/remove-foreign-members removes one at once. Default: none.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=16
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}h|[0-9]{1,8}m|[0-9]{1,9}s)+$`
+	ForeignMemberGrace *metav1.Duration `json:"foreignMemberGrace,omitempty"`
 	// How long the volumes with the data from before are kept after a restore or a recovery from a lost quorum. They are
 	// listed in status.replacedVolumes. The value 0s deletes them as soon as the cluster has its size. Default: 24h.
 	// +optional
 	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:Pattern=`^([0-9]+(h|m|s))+$`
+	// +kubebuilder:validation:MaxLength=16
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}h|[0-9]{1,8}m|[0-9]{1,9}s)+$`
 	KeepReplacedVolumes *metav1.Duration `json:"keepReplacedVolumes,omitempty"`
 }
 
@@ -73,6 +84,14 @@ func (s *EtcdClusterSpec) MemberReplacementGrace() time.Duration {
 		return DefaultMemberReplacementGrace
 	}
 	return s.Recovery.MemberReplacementGrace.Duration
+}
+
+// ForeignMemberGrace returns how long a foreign member may be in the membership, and whether the spec has such a time.
+func (s *EtcdClusterSpec) ForeignMemberGrace() (time.Duration, bool) {
+	if s.Recovery == nil || s.Recovery.ForeignMemberGrace == nil {
+		return 0, false
+	}
+	return s.Recovery.ForeignMemberGrace.Duration, true
 }
 
 // ForcesNewCluster returns whether the spec allows the operator to rebuild the cluster from one survivor.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -40,6 +41,9 @@ func (r *Reconciler) confirm(ctx context.Context, v *view, step plan.Step) error
 func (r *Reconciler) confirmData(ctx context.Context, v *view, step plan.Step) error {
 	switch step := step.(type) {
 	case plan.RemoveMember:
+		if step.Unresponsive() {
+			return r.confirmNotReady(ctx, v, step.Name)
+		}
 		if step.DataGone() && v.Durable() {
 			return r.confirmAbsent(ctx, v, &corev1.PersistentVolumeClaim{}, step.Name)
 		}
@@ -52,6 +56,31 @@ func (r *Reconciler) confirmData(ctx context.Context, v *view, step plan.Step) e
 	return nil
 }
 
+// confirmNotReady fails if the Pod of a member that is to be removed because it does not serve is ready. An old cache may
+// show an earlier Pod, or one that was still starting.
+func (r *Reconciler) confirmNotReady(ctx context.Context, v *view, name string) error {
+	var pod corev1.Pod
+	if err := r.APIReader.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: name}, &pod); err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return fmt.Errorf("read Pod %s: %w", name, err)
+	}
+	ready := slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+	if ready {
+		return fmt.Errorf("Pod %s is ready: %w", name, errBehind)
+	}
+	return nil
+}
+
+// isLost reports whether an object is a volume whose PersistentVolume does not exist any more.
+func isLost(object client.Object) bool {
+	volume, is := object.(*corev1.PersistentVolumeClaim)
+	return is && volume.Status.Phase == corev1.ClaimLost
+}
+
 // confirmAbsent fails if an object exists and is not being deleted.
 func (r *Reconciler) confirmAbsent(ctx context.Context, v *view, object client.Object, name string) error {
 	err := r.APIReader.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: name}, object)
@@ -60,7 +89,7 @@ func (r *Reconciler) confirmAbsent(ctx context.Context, v *view, object client.O
 		return nil
 	case err != nil:
 		return fmt.Errorf("read %T %s: %w", object, name, err)
-	case !object.GetDeletionTimestamp().IsZero():
+	case !object.GetDeletionTimestamp().IsZero() || isLost(object):
 		return nil
 	case v.owns(object):
 		return fmt.Errorf("%T %s exists: %w", object, name, errBehind)

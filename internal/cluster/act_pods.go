@@ -26,6 +26,8 @@ func (r *Reconciler) actOnPods(ctx context.Context, v *view, step plan.Step) err
 		return r.createMember(ctx, v, step)
 	case plan.AddToService:
 		return r.addToService(ctx, v, step.Name)
+	case plan.RemoveFromService:
+		return r.removeFromService(ctx, v, step.Name)
 	case plan.RelabelPod:
 		return r.relabel(ctx, v, step.Name)
 	case plan.LoadCertificates:
@@ -111,6 +113,13 @@ func (r *Reconciler) addToService(ctx context.Context, v *view, name string) err
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: v.Namespace, Name: name}}
 	patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:"true"}}}`, labelVoter)
 	return wrap("label", pod, r.Client.Patch(ctx, pod, client.RawPatch("application/merge-patch+json", patch)))
+}
+
+// removeFromService removes that label.
+func (r *Reconciler) removeFromService(ctx context.Context, v *view, name string) error {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: v.Namespace, Name: name}}
+	patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:null}}}`, labelVoter)
+	return wrap("label", pod, client.IgnoreNotFound(r.Client.Patch(ctx, pod, client.RawPatch("application/merge-patch+json", patch))))
 }
 
 // stopGrace in seconds for members that all stop at once: none of their leaders finds another to take over. etcd's log

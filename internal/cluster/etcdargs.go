@@ -48,7 +48,9 @@ func initialCluster(s plan.State, m plan.CreateMember) []string {
 		}
 	case plan.StartJoin:
 		for _, name := range s.JoinPeers(m.Name) {
-			members = append(members, name+"="+s.PeerURL(name))
+			for _, url := range s.PeerURLs(name) {
+				members = append(members, name+"="+url)
+			}
 		}
 	default:
 		members = []string{rejoinOnly}

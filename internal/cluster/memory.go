@@ -23,6 +23,8 @@ type remembered struct {
 	refused lastRefusal
 	volume  volumeRehearsal
 	logins  logins
+	// zones of nodes by name.
+	zones map[string]string
 }
 
 // of returns what is remembered of an EtcdCluster: nothing of an earlier one with the same name.

@@ -45,7 +45,7 @@ type view struct {
 // the Kubernetes API failing is an error.
 func (r *Reconciler) observe(ctx context.Context, cluster *v1beta2.EtcdCluster) (*view, error) {
 	v := &view{State: plan.NewState(cluster), cluster: cluster, addresses: map[string]string{}, classes: map[string]string{}}
-	v.Now = r.Now()
+	v.Now, v.ClusterDomain = r.Now(), clusterDomain()
 	v.known = r.memory.of(client.ObjectKeyFromObject(cluster), cluster.UID)
 	if v.Deleting {
 		return v, nil
@@ -54,6 +54,7 @@ func (r *Reconciler) observe(ctx context.Context, cluster *v1beta2.EtcdCluster) 
 		r.observeServices, // first: the client Service tells whether the cluster has formed
 		r.observeBudget,
 		r.observeMembers,
+		r.observeZones,
 		r.observeSetAside,
 		r.observeRestores,
 		r.observeStorageClass,
@@ -67,6 +68,7 @@ func (r *Reconciler) observe(ctx context.Context, cluster *v1beta2.EtcdCluster) 
 	}
 	r.observeVolumeTemplate(ctx, v)
 	r.observeEtcd(ctx, v)
+	r.observeMounts(ctx, v)
 	r.observeSeed(ctx, v)
 	r.observeShown(ctx, v)
 	v.Held = v.known.repeats.Held(cluster.Generation, v.Now)

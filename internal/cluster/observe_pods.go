@@ -93,10 +93,14 @@ func volumeOf(volume *corev1.PersistentVolumeClaim) plan.VolumeState {
 	if !volume.DeletionTimestamp.IsZero() {
 		return plan.VolumeDeleting
 	}
+	if volume.Status.Phase == corev1.ClaimLost {
+		return plan.VolumeLost
+	}
 	return plan.VolumePresent
 }
 
 func observePod(m *plan.Member, pod *corev1.Pod, now time.Time) {
+	m.Node, m.Zone = pod.Spec.NodeName, pod.Labels[corev1.LabelTopologyZone]
 	m.InService, m.PodCreated = pod.Labels[labelVoter] == "true", pod.CreationTimestamp.Time
 	m.Start = plan.Start(pod.Annotations[annotationStart])
 	m.Trust, m.Loaded = pod.Annotations[annotationTrust], pod.Annotations[annotationLoaded]

@@ -60,7 +60,7 @@ func newPod(s plan.State, m plan.CreateMember, seedImage string) *corev1.Pod {
 			EnableServiceLinks:           ptr.To(false),
 			NodeSelector:                 policy.NodeSelector,
 			Tolerations:                  policy.Tolerations,
-			Affinity:                     affinity(s),
+			Affinity:                     affinity(s, m),
 			TopologySpreadConstraints:    topologySpread(s),
 			ImagePullSecrets:             policy.ImagePullSecrets,
 			PriorityClassName:            policy.PriorityClassName,
@@ -86,7 +86,7 @@ func podLabels(s plan.State, m plan.CreateMember) map[string]string {
 		return labels
 	}
 	learner := slices.ContainsFunc(s.Members, func(other plan.Member) bool { return other.Name == m.Name && other.Learner })
-	if m.Start != plan.StartJoin && !learner {
+	if m.Start != plan.StartJoin && !learner && !s.Fenced(m.Name) {
 		labels[labelVoter] = "true"
 	}
 	return labels
@@ -198,7 +198,7 @@ func containerSecurity() *corev1.SecurityContext {
 }
 
 // affinity spreads members over hosts: as a wish by default, as a must with antiAffinity.
-func affinity(s plan.State) *corev1.Affinity {
+func affinity(s plan.State, m plan.CreateMember) *corev1.Affinity {
 	policy := s.PodPolicy()
 	if policy.Affinity != nil {
 		return policy.Affinity
@@ -207,14 +207,32 @@ func affinity(s plan.State) *corev1.Affinity {
 		LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{v1beta2.LabelCluster: s.Name}},
 		TopologyKey:   corev1.LabelHostname,
 	}
+	zone := preferredZone(s, m)
 	if policy.AntiAffinity {
-		return &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+		return &corev1.Affinity{NodeAffinity: zone, PodAntiAffinity: &corev1.PodAntiAffinity{
 			RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{term},
 		}}
 	}
-	return &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+	return &corev1.Affinity{NodeAffinity: zone, PodAntiAffinity: &corev1.PodAntiAffinity{
 		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 100, PodAffinityTerm: term}},
 	}}
+}
+
+// preferredZone lets a member that takes the place of another, which still runs, prefer its zone. It is nil for all others.
+func preferredZone(s plan.State, m plan.CreateMember) *corev1.NodeAffinity {
+	if m.Start != plan.StartJoin {
+		return nil
+	}
+	zone := s.PreferredZone(m.Name)
+	if zone == "" {
+		return nil
+	}
+	return &corev1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{
+		Weight: 100,
+		Preference: corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{
+			{Key: corev1.LabelTopologyZone, Operator: corev1.NodeSelectorOpIn, Values: []string{zone}},
+		}},
+	}}}
 }
 
 func volumeOfData(s plan.State, member string) corev1.Volume {

@@ -3,6 +3,7 @@ package etcd
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
@@ -12,6 +13,15 @@ type ID uint64
 
 // String returns the ID as 16 hex digits.
 func (id ID) String() string { return fmt.Sprintf("%016x", uint64(id)) }
+
+// ParseID reads an ID of 16 hex digits.
+func ParseID(text string) (ID, error) {
+	id, err := strconv.ParseUint(text, 16, 64)
+	if err != nil {
+		return 0, fmt.Errorf("read member ID %q: %w", text, err)
+	}
+	return ID(id), nil
+}
 
 // Status is what a member reports about itself.
 type Status struct {

@@ -26,8 +26,12 @@ var Version = "dev"
 // Setup registers one operator's controller with the manager.
 type Setup func(ctx context.Context, mgr manager.Manager) error
 
-// Run runs the operator with this name until ctx ends or the manager fails.
+// Run runs the operator with this name until ctx ends or the manager fails. If it lost its Lease, it starts again.
 func Run(ctx context.Context, name string, options Options, setup Setup) error {
+	return untilDone(ctx, func() error { return runOnce(ctx, name, options, setup) }, replaceProcess)
+}
+
+func runOnce(ctx context.Context, name string, options Options, setup Setup) error {
 	logger, err := options.logger()
 	if err != nil {
 		return err

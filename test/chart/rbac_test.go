@@ -64,7 +64,7 @@ func TestEachOperatorHasExactlyTheRightsThatItNeeds(t *testing.T) {
 			"etcdrestores: get list watch",
 			"pods: get list watch create patch delete", "persistentvolumeclaims: get list watch create patch delete",
 			"services: get list watch create patch", "poddisruptionbudgets: get list watch create patch delete",
-			"storageclasses: list",
+			"storageclasses: list", "nodes: get", "events: list",
 			"secrets: create update", "certificates: get create patch",
 		},
 		backupOperator: {
@@ -166,7 +166,7 @@ func find[T metav1.Object](objects []T, namespace, name string) metav1.Object {
 }
 
 func TestWatchNamespacesLimitsRightsToTheNamespaces(t *testing.T) {
-	t.Run("each operator has a Role in each namespace, and the only cluster-wide right is on StorageClasses", func(t *testing.T) {
+	t.Run("each operator has a Role in each namespace, and the only cluster-wide rights are on StorageClasses and Nodes", func(t *testing.T) {
 		r := render(t, "watchNamespaces: [a, b]")
 		for component := range operators {
 			var namespaces []string
@@ -185,23 +185,26 @@ func TestWatchNamespacesLimitsRightsToTheNamespaces(t *testing.T) {
 				t.Errorf("%s has the arguments %v", component, args)
 			}
 		}
-		bindings := all[*rbacv1.ClusterRoleBinding](r)
-		if len(bindings) != 1 || bindings[0].RoleRef.Name != "demo-cluster-operator-storageclasses:etcd-system" {
+		if bindings := all[*rbacv1.ClusterRoleBinding](r); len(bindings) != 2 {
 			t.Errorf("ClusterRoleBindings: %v", bindings)
+		}
+		wide := map[string]rbacv1.PolicyRule{
+			"demo-cluster-operator-storageclasses:etcd-system": {APIGroups: []string{"storage.k8s.io"}, Resources: []string{"storageclasses"}, Verbs: []string{"list"}},
+			"demo-cluster-operator-nodes:etcd-system":          {APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"get"}},
 		}
 		for _, role := range all[*rbacv1.ClusterRole](r) {
 			if role.Labels[componentLabel] == "" {
 				continue // a role for users
 			}
-			want := []rbacv1.PolicyRule{{APIGroups: []string{"storage.k8s.io"}, Resources: []string{"storageclasses"}, Verbs: []string{"list"}}}
+			want := []rbacv1.PolicyRule{wide[role.Name]}
 			if diff := cmp.Diff(want, role.Rules); diff != "" {
 				t.Errorf("rules of ClusterRole %s (-want +got):\n%s", role.Name, diff)
 			}
 		}
 	})
 
-	t.Run("no object is cluster-wide if StorageClasses, user roles and CRDs are disabled", func(t *testing.T) {
-		r := render(t, "watchNamespaces: [a]\nclusterOperator: {readStorageClasses: false}\nuserRoles: {create: false}\ncrds: {install: false}")
+	t.Run("no object is cluster-wide if StorageClasses, Nodes, user roles and CRDs are disabled", func(t *testing.T) {
+		r := render(t, "watchNamespaces: [a]\nclusterOperator: {readStorageClasses: false, readNodes: false}\nuserRoles: {create: false}\ncrds: {install: false}")
 		for _, object := range r.objects {
 			if object.GetNamespace() == "" {
 				t.Errorf("%T %s is cluster-wide", object, object.GetName())

@@ -9,15 +9,17 @@ import (
 )
 
 const (
-	wantSize    = "spec.size: size must be 1 to 7: write 3 (tolerates the loss of one member) or 5 (tolerates the loss of two)"
-	wantVersion = `spec.version: version must be three numbers in quotes: write for example "3.6.16"`
-	wantLong    = "<nil>: the name of an EtcdCluster can have at most 52 characters, because its members' names add 11: choose a shorter name"
-	wantName    = "<nil>: the name of an EtcdCluster is also the name of a Service. Use lower-case letters, digits and '-'. Start with a letter, and end with a letter or digit"
-	wantSuffix  = "<nil>: the name of a new EtcdCluster cannot end in -client, because <name>-client is the Service of another EtcdCluster: choose another name"
-	wantLabels  = "spec.pod.labels: the label keys app, etcd_* and etcd.database.coreos.com/* are reserved for the operator: choose other keys"
-	wantGrace   = `spec.recovery.memberReplacementGrace: memberReplacementGrace must be at least 30s, because a restarting member needs that long: write for example "5m"`
-	wantVolume  = "spec: quorumLoss: ForceNewCluster needs a volume, and pod.emptyDir has none: remove one of the two; without volumes, recover with an EtcdRestore"
-	wantTLS     = "spec.TLS.static: operatorSecret and member.serverSecret require each other: write both to turn on TLS for clients, or neither"
+	wantSize       = "spec.size: size must be 1 to 7: write 3 (tolerates the loss of one member) or 5 (tolerates the loss of two)"
+	wantVersion    = `spec.version: version must be three numbers in quotes: write for example "3.6.16"`
+	wantLong       = "<nil>: the name of an EtcdCluster can have at most 52 characters, because its members' names add 11: choose a shorter name"
+	wantName       = "<nil>: the name of an EtcdCluster is also the name of a Service. Use lower-case letters, digits and '-'. Start with a letter, and end with a letter or digit"
+	wantSuffix     = "<nil>: the name of a new EtcdCluster cannot end in -client, because <name>-client is the Service of another EtcdCluster: choose another name"
+	wantLabels     = "spec.pod.labels: the label keys app, etcd_* and etcd.database.coreos.com/* are reserved for the operator: choose other keys"
+	wantAnnotation = "spec.pod.annotations: the annotation keys etcd.version and etcd.database.coreos.com/* are reserved for the operator: choose other keys"
+
+	wantGrace  = `spec.recovery.memberReplacementGrace: memberReplacementGrace must be 30s to 999999h, because a restarting member needs 30 s: write for example "5m"`
+	wantVolume = "spec: quorumLoss: ForceNewCluster needs a volume, and pod.emptyDir has none: remove one of the two; without volumes, recover with an EtcdRestore"
+	wantTLS    = "spec.TLS.static: operatorSecret and member.serverSecret require each other: write both to turn on TLS for clients, or neither"
 )
 
 func TestInvalidEtcdClusterIsRefused(t *testing.T) {
@@ -63,7 +65,10 @@ func TestInvalidEtcdClusterIsRefused(t *testing.T) {
 		"the label app":                            {spec: "{size: 3, pod: {labels: {app: mine}}}", want: wantLabels},
 		"a label etcd_x":                           {spec: "{size: 3, pod: {labels: {etcd_x: mine}}}", want: wantLabels},
 		"a label of this API's group":              {spec: `{size: 3, pod: {labels: {etcd.database.coreos.com/incarnation: "2"}}}`, want: wantLabels},
-		"the annotation etcd.version":              {spec: "{size: 3, pod: {annotations: {etcd.version: 3.6.16}}}", want: "spec.pod.annotations: the annotation key etcd.version is reserved for the operator: choose another key"},
+		"the annotation etcd.version":              {spec: "{size: 3, pod: {annotations: {etcd.version: 3.6.16}}}", want: wantAnnotation},
+		"an annotation of the operator":            {spec: "{size: 3, pod: {annotations: {etcd.database.coreos.com/start: New}}}", want: wantAnnotation},
+		"a grace for foreign members without end":  {spec: "{size: 3, recovery: {foreignMemberGrace: 9999999h}}", want: "spec.recovery.foreignMemberGrace"},
+		"a grace that no clock can count":          {spec: "{size: 3, recovery: {memberReplacementGrace: 99999999999999h}}", want: wantGrace},
 		"65 labels":                                {spec: "{size: 3, pod: {labels: {" + pairs(65) + "}}}", want: "spec.pod.labels: must have at most 64 items"},
 		"65 annotations":                           {spec: "{size: 3, pod: {annotations: {" + pairs(65) + "}}}", want: "spec.pod.annotations: must have at most 64 items"},
 		"one environment variable twice":           {spec: "{size: 3, pod: {etcdEnv: [{name: A, value: one}, {name: A, value: two}]}}", want: `spec.pod.etcdEnv[1]: Duplicate value: {"name":"A"}`},
@@ -123,6 +128,7 @@ func TestValidEtcdClusterIsAccepted(t *testing.T) {
 		"TLS by the operator":            {spec: "{size: 3, TLS: {managed: {}}}"},
 		"TLS by the operator, in short":  {spec: "{size: 3, TLS: {managed: {duration: 1h, renewBefore: 30m, caDuration: 10h, caRenewBefore: 2h, caOverlap: 0s}}}"},
 		"TLS by cert-manager":            {spec: "{size: 3, TLS: {certManager: {issuerRef: {name: ca, kind: ClusterIssuer}, duration: 24h, renewBefore: 8h30m}}}"},
+		"a grace of a year":              {spec: "{size: 3, recovery: {memberReplacementGrace: 8760h, foreignMemberGrace: 999999h, keepReplacedVolumes: 2592000s}}"},
 		"a grace and a consent":          {spec: "{size: 3, recovery: {memberReplacementGrace: 1h30m, quorumLoss: ForceNewCluster}}"},
 		"TLS names left empty":           {spec: `{size: 3, TLS: {static: {operatorSecret: "", member: {serverSecret: "", peerSecret: ""}}}}`},
 	})

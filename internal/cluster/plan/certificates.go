@@ -84,16 +84,9 @@ const (
 // vital says whether a cluster cannot start without the certificate. Clusters of an earlier release have none of the operator.
 func (u Usage) vital() bool { return u.Name != operatorUsage }
 
-// defaultDomain is the domain of most Kubernetes clusters. Members look each other's addresses up and compare the
-// full names with those in the certificate.
-const defaultDomain = ".cluster.local"
-
 // CertificateRequest says what the certificate of a usage must hold.
 func (s State) CertificateRequest(u Usage) pki.Request {
-	domain := s.PodPolicy().ClusterDomain
-	if domain == "" {
-		domain = defaultDomain
-	}
+	domain := s.certifiedDomain()
 	members := "*." + s.Name + "." + s.Namespace + ".svc"
 	service := s.ClientService() + "." + s.Namespace + ".svc"
 	local := []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}

@@ -1,21 +1,19 @@
 package plan
 
 import (
-	"slices"
+	"reflect"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// Irreversible reports whether a step destroys something, or leads clients elsewhere. Such a step is taken only if a read
-// past the cache shows the EtcdCluster that it was planned on: a new leader's cache can be hours old.
+// Irreversible reports whether a step destroys something, stops a member, or leads clients elsewhere. Such a step is taken
+// only if a read past the cache shows the EtcdCluster that it was planned on: a new leader's cache can be hours old.
 func (s State) Irreversible(step Step) bool {
 	switch step := step.(type) {
-	case RemoveMember, DeleteVolume, StopMembers, ForceDeletePod, BeginSwitch, AdoptSeed, CreateMembers, RestoreLabels:
+	case RemoveMember, DeleteVolume, StopMembers, DeletePod, ForceDeletePod, BeginSwitch, AdoptSeed, CreateMembers, RestoreLabels:
 		return true
 	case ApplyServices:
 		return s.Services.ClientExists && (step.Incarnation != s.Services.ClientIncarnation || step.ClusterID != s.Services.ClientClusterID)
-	case DeletePod:
-		return slices.ContainsFunc(s.Members, func(m Member) bool { return m.Name == step.Name && s.goesWithPod(m) })
 	}
 	return false
 }
@@ -52,6 +50,8 @@ func Outdated(planned, live *v1beta2.EtcdCluster) string {
 		return "status.restore"
 	case recovery(live) != recovery(planned):
 		return "status.recovery"
+	case !reflect.DeepEqual(NewAsked(live.Annotations), NewAsked(planned.Annotations)):
+		return "metadata.annotations"
 	}
 	return ""
 }

@@ -66,6 +66,9 @@ func (s State) replaceCorrupt(m Member) Step {
 		}
 		return nil // it gets its vote first
 	}
+	if wait := s.waitForForeignLearner(); wait != nil {
+		return wait
+	}
 	if !s.Voters().KeepsQuorumWithout(m.Serving) {
 		return Wait{
 			Reason: v1beta2.ReasonDataCorrupt, Stalled: true, Requeue: requeueUnclear,
@@ -129,7 +132,8 @@ func (s State) voters() []Member {
 }
 
 func (s State) isMember(id etcd.ID) bool {
-	return slices.ContainsFunc(s.membership(), func(m Member) bool { return m.ID == id })
+	return slices.ContainsFunc(s.membership(), func(m Member) bool { return m.ID == id }) ||
+		slices.ContainsFunc(s.ForeignMembers, func(m ForeignMember) bool { return m.ID == id })
 }
 
 // hashes of the voters, for a person.

@@ -102,6 +102,9 @@ func (step DefragmentMember) describe(State) planning.Description {
 // defragmentNext defragments one of the members that need it, the leader last and not before it handed over.
 func (s State) defragmentNext(why string, needs func(Member) bool) Step {
 	var leader *Member
+	if len(s.ForeignMembers) > 0 {
+		return nil // they may be down
+	}
 	for _, m := range s.membership() {
 		switch {
 		case !needs(m):

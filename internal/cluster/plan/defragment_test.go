@@ -38,20 +38,20 @@ func TestPlanDefragmentation(t *testing.T) {
 	planTests{
 		"does nothing unasked": {state(formed, members(3), database(1000, 10)), Done{}},
 		"defragments a member whose file is free by half": {
-			state(formed, members(3), half, database(200, 150), with(2, uses(200, 99))), next(2),
+			state(formed, members(3), half, database(100, 75), with(2, uses(100, 49))), next(2),
 		},
 		"the leader after all others": {
 			state(formed, members(3), half, database(200, 99)), next(1),
 		},
 		"and not before it handed over": {
-			state(formed, members(3), half, database(200, 150), with(0, uses(200, 99))), MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
+			state(formed, members(3), half, database(100, 75), with(0, uses(100, 49))), MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
 		},
 		"leaves small files alone": {state(formed, members(3), half, database(99, 1)), Done{}},
 		"looks at smaller ones where the spec asks for that": {
 			state(formed, members(3), defragmentation(v1beta2.DefragmentationPolicy{FreePercent: ptr.To[int32](50), MinimumSize: ptr.To(resource.MustParse("64Mi"))}), database(99, 1)), next(1),
 		},
 		"does not so more than once an hour": {
-			state(formed, members(3), half, database(200, 150), with(2, uses(200, 99)), defragmentedAgo(2, 59*time.Minute)), Done{},
+			state(formed, members(3), half, database(100, 75), with(2, uses(100, 49)), defragmentedAgo(2, 59*time.Minute)), Done{},
 		},
 		"makes no run of a schedule that it sees for the first time": {
 			state(formed, members(3), database(10, 10), defragmentation(v1beta2.DefragmentationPolicy{Schedule: "* * * * *"})), Done{},

@@ -70,7 +70,7 @@ func applyBudget(s State) Step {
 // members go one at a time and come back with their data, for else a drain would never end. With emptyDir they would
 // not, and the drain has to wait for a person.
 func (s State) minAvailable() int {
-	voters, leaving := 0, 0
+	voters, leaving := len(s.ForeignMembers), 0
 	for _, m := range s.Current() {
 		switch {
 		case !m.InMembership && m.InService && m.Pod == PodRunning:
@@ -79,7 +79,7 @@ func (s State) minAvailable() int {
 			voters++
 		}
 	}
-	if s.Durable() && s.Spec.Size <= 2 && voters <= 2 && !slices.ContainsFunc(s.Current(), s.goesWithPod) {
+	if s.Durable() && s.Spec.Size <= 2 && voters <= 2 && len(s.ForeignMembers) == 0 && !slices.ContainsFunc(s.Current(), s.goesWithPod) {
 		return max(voters-1, 0) + leaving
 	}
 	return etcd.Quorum(voters) + leaving

@@ -33,7 +33,7 @@ func waitUntilHealthy(s State) Step {
 		case m.StartupBudget > 0:
 			return Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + m.Name + " is starting: it reads its database. It may take up to " + m.StartupBudget.String() + " for that."}
 		case m.Pod == PodStarting:
-			return Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + m.Name + " is starting."}
+			return Wait{Reason: v1beta2.ReasonSettling, Message: planning.Sentence("Member "+m.Name+" is starting", m.soFar())}
 		default:
 			return Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + m.Name + " does not serve: " + m.cause() + "."}
 		}
@@ -45,7 +45,11 @@ func waitUntilHealthy(s State) Step {
 func (s State) blocked(members []Member) Step {
 	for _, m := range members {
 		if m.Pod == PodBlocked {
-			return Wait{Reason: m.PodReason, Message: planning.Sentence("Member "+m.Name+" does not run: ", m.PodMessage) + " " + s.impact(), Stalled: true}
+			message := planning.Sentence("Member "+m.Name+" does not run: ", m.PodMessage) + " " + s.impact()
+			if s.failsBySpec(m) {
+				message += " The members that serve run with an earlier spec, so the operator neither replaces this one nor restarts the others. Correct the spec, or undo the change."
+			}
+			return Wait{Reason: m.PodReason, Message: message, Stalled: true}
 		}
 	}
 	return nil
@@ -64,6 +68,14 @@ func (s State) impact() string {
 
 // cause says why a member does not serve, as a clause.
 func (m Member) cause() string { return cmp.Or(m.Unanswered, "its Pod is not ready") }
+
+// soFar says what keeps a starting member from serving, after a colon; it is empty if nothing is known.
+func (m Member) soFar() string {
+	if m.Unanswered == "" {
+		return ""
+	}
+	return ": " + m.Unanswered
+}
 
 // unanswered lists the members that do not serve, each with the cause if the member's answer named one.
 func unanswered(members []Member) string {

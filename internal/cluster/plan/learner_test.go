@@ -40,21 +40,21 @@ func TestALearnerDoesNotHoldUpTheClusterWithoutEnd(t *testing.T) {
 	promote := PromoteLearner{ID: 4, Name: nameOf(3)}
 	planTests{
 		"it has its time": {
-			state(formed, members(3), with(0, wrote(1000)), with(3, copying(10*time.Minute, 10)), size(4)), promote,
+			state(formed, members(3), with(0, wrote(1000)), with(3, copying(10*time.Minute, 10)), size(4), promoting(3)), promote,
 		},
 		"it is removed when it has had its time": {
 			state(formed, members(3), with(0, wrote(1000)), with(3, copying(11*time.Minute, 10)), size(4)),
 			RemoveMember{ID: 4, Name: nameOf(3), Cause: "it has not caught up with the leader within 10m", TooSlow: true},
 		},
 		"it has more time for a large database": {
-			state(formed, members(3), with(0, wrote(1000), large), with(3, copying(25*time.Minute, 10)), size(4)), promote,
+			state(formed, members(3), with(0, wrote(1000), large), with(3, copying(25*time.Minute, 10)), size(4), promoting(3)), promote,
 		},
 		"a large database gives it no time without end": {
 			state(formed, members(3), with(0, wrote(1000), large), with(3, copying(26*time.Minute, 10)), size(4)),
 			RemoveMember{ID: 4, Name: nameOf(3), Cause: "it has not caught up with the leader within 25m", TooSlow: true},
 		},
 		"it is promoted when it has caught up, however long that took": {
-			state(formed, members(3), with(0, wrote(1000)), with(3, copying(time.Hour, 950)), size(4)), promote,
+			state(formed, members(3), with(0, wrote(1000)), with(3, copying(time.Hour, 950)), size(4), promoting(3)), promote,
 		},
 		"it is removed when it runs and never answers": {
 			state(formed, members(3), with(0, wrote(1000)), with(3, copying(time.Hour, 950), func(m *Member) { m.Answers = false }), size(4)),

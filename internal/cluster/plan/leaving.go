@@ -12,6 +12,7 @@ import (
 // Causes of a loss of data.
 const (
 	volumeDeleted = "its volume is being deleted"
+	volumeLost    = "its PersistentVolume does not exist any more"
 	// PodRecreated: the data is in the Pod.
 	PodRecreated = "its Pod must be recreated and its data would be deleted with it"
 )
@@ -23,8 +24,12 @@ func (s State) leavingCause(m Member) string {
 		return ""
 	case m.Volume == VolumeDeleting:
 		return volumeDeleted
+	case m.Volume == VolumeLost:
+		return volumeLost
 	case s.goesWithPod(m) && s.stale(m) != nil && s.mayRoll():
 		return PodRecreated
+	case s.replacementAsked(m):
+		return askedFor
 	}
 	return ""
 }
@@ -70,6 +75,9 @@ func (s State) replacementUnschedulable() Step {
 		return nil
 	}
 	first, wayOut := leaving[0], "Add a node."
+	if s.leavingCause(first) == askedFor {
+		wayOut = "Add a node, or remove the annotation."
+	}
 	if s.leavingCause(first) == PodRecreated {
 		wayOut = "Add a node, or undo the change in the spec."
 	}

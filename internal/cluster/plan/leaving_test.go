@@ -67,7 +67,7 @@ func TestPlanReplaceStale(t *testing.T) {
 			state(size(1), formed, members(1), old, ephemeral), add(1),
 		},
 		"gives the learner its vote before anybody goes": {
-			state(formed, members(3), allOutdated, with(3, learner), ephemeral), PromoteLearner{ID: 4, Name: nameOf(3)},
+			state(formed, members(3), allOutdated, with(3, learner), promoting(3), ephemeral), PromoteLearner{ID: 4, Name: nameOf(3)},
 		},
 		"removes nobody while the learner is catching up": {
 			state(formed, members(3), allOutdated, with(3, learner, pod(PodStarting)), ephemeral),

@@ -14,6 +14,8 @@ const (
 	VolumeNone     VolumeState = ""
 	VolumePresent  VolumeState = "Present"
 	VolumeDeleting VolumeState = "Deleting"
+	// VolumeLost is one whose PersistentVolume does not exist any more. Only a Pod that runs may still have its data.
+	VolumeLost VolumeState = "Lost"
 )
 
 // PodState is how a member's Pod stands.
@@ -63,6 +65,8 @@ type Member struct {
 	GoneBy time.Time
 	// Stopped: such a Pod's host has confirmed that nothing of it runs any more or will again; only the object is left.
 	Stopped bool
+	// Node that the Pod runs on, and Zone of that node; empty if not known.
+	Node, Zone string
 	// NodeSilent: the Pod's node does not answer Kubernetes, so nobody can see or stop what runs there.
 	NodeSilent bool
 	// PodReason (one of the API's reasons) and PodMessage say why a Pod is blocked.

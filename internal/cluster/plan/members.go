@@ -101,6 +101,9 @@ func promoteLearner(s State) Step {
 	}
 	for _, m := range s.membership() {
 		if m.Learner && m.Started && m.Answers && s.leavingCause(m) == "" {
+			if s.Promoting != m.Name {
+				return RecordPromotion{Name: m.Name}
+			}
 			return PromoteLearner{ID: m.ID, Name: m.Name}
 		}
 	}
@@ -118,7 +121,7 @@ func removeOrphanPods(s State) Step {
 		return nil
 	}
 	for _, m := range s.Members {
-		over := m.Incarnation < s.Incarnation || (m.Incarnation == s.Incarnation && !m.InMembership)
+		over := m.Incarnation <= s.Incarnation && !m.InMembership
 		if over && m.Pod != PodNone && m.Pod != PodDeleting {
 			return DeletePod{Name: m.Name, Reason: v1beta2.ReasonScaling, Message: "it is no longer a member of the cluster"}
 		}
@@ -166,13 +169,13 @@ func (step DeleteVolume) describe(State) planning.Description {
 // deleteOldVolumes deletes volumes of removed members and of old incarnations. When this rule is asked, the cluster is
 // healthy and has its full size, so the replacements are proven.
 func deleteOldVolumes(s State) Step {
-	if !s.MembershipKnown {
+	if !s.MembershipKnown || s.surplus() > 0 {
 		return nil
 	}
 	for _, m := range s.Members {
-		over := m.Incarnation < s.Incarnation || (m.Incarnation == s.Incarnation && !m.InMembership)
-		if over && m.Pod == PodNone && m.Volume == VolumePresent {
-			if s.setsAside(m) {
+		over := m.Incarnation <= s.Incarnation && !m.InMembership
+		if over && m.Pod == PodNone && (m.Volume == VolumePresent || m.Volume == VolumeLost) {
+			if s.setsAside(m) && m.Volume == VolumePresent {
 				return SetAsideVolume{Name: m.Name}
 			}
 			return DeleteVolume{Name: m.Name, Reason: v1beta2.ReasonScaling}
@@ -213,7 +216,7 @@ func (s State) moveLeader(from Member) Step {
 		if m.Learner || !m.Serving || m.ID == from.ID {
 			continue
 		}
-		if s.leavingCause(m) == "" {
+		if s.leavingCause(m) == "" && !s.shouldNotLead(m.Name) {
 			return MoveLeader{From: from.Name, To: m.ID, Name: m.Name}
 		}
 		if move == nil {

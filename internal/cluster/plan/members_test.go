@@ -50,7 +50,7 @@ func TestPlanHeal(t *testing.T) {
 			state(formed, members(2), with(2, justAdded)), CreateMember{Name: nameOf(2), Incarnation: 1, Start: StartJoin},
 		},
 		"lets the learner have its vote before it removes a member that is lost": {
-			state(formed, members(3), with(1, gone), with(3, learner), size(4)), PromoteLearner{ID: 4, Name: nameOf(3)},
+			state(formed, members(3), with(1, gone), with(3, learner), promoting(3), size(4)), PromoteLearner{ID: 4, Name: nameOf(3)},
 		},
 		"takes back a learner that cannot start before it removes a member that is lost": {
 			state(formed, members(3), with(1, gone), with(3, justAdded, blockedBy(v1beta2.ReasonPodUnschedulable), joining(4)), size(4)),
@@ -211,7 +211,7 @@ func TestPlanScale(t *testing.T) {
 			state(formed, members(3), size(5)), AddLearner{Name: nameOf(3), PeerURL: peerURLOf(3)},
 		},
 		"adds a voter where etcd has no learners": {
-			state(formed, members(3), size(4), ofVersion("3.3.27"), func(s *State) {
+			state(formed, members(3), size(4), promoting(3), ofVersion("3.3.27"), func(s *State) {
 				for i := range s.Members {
 					withImage("3.3.27")(&s.Members[i])
 				}
@@ -226,7 +226,7 @@ func TestPlanScale(t *testing.T) {
 			Wait{Reason: v1beta2.ReasonScaling, Message: "Member " + nameOf(3) + " is catching up with the leader."},
 		},
 		"promotes a learner that answers": {
-			state(formed, members(3), with(3, learner), size(4)), PromoteLearner{ID: 4, Name: nameOf(3)},
+			state(formed, members(3), with(3, learner), promoting(3), size(4)), PromoteLearner{ID: 4, Name: nameOf(3)},
 		},
 		"adds nobody while a member is down": {
 			state(formed, members(3), with(1, pod(PodStarting)), size(5)),

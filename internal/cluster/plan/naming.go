@@ -45,11 +45,25 @@ func (s State) JoinPeers(member string) []string {
 			names = append(names, m.Name)
 		}
 	}
+	for _, m := range s.ForeignMembers {
+		names = append(names, m.peerName())
+	}
 	slices.Sort(names)
 	return names
 }
 
-// nextName is the first name of the current incarnation that nothing carries: no Pod, no volume, no member.
+// PeerURLs are those of a member that JoinPeers named.
+func (s State) PeerURLs(name string) []string {
+	for _, m := range s.ForeignMembers {
+		if m.peerName() == name {
+			return m.PeerURLs
+		}
+	}
+	return []string{s.PeerURL(name)}
+}
+
+// nextName is the first name of the current incarnation that nothing carries: no Pod, no volume, no member,
+// and no annotation.
 func (s State) nextName() string {
 	taken := make(map[string]bool, len(s.Members))
 	for _, m := range s.Members {
@@ -59,7 +73,7 @@ func (s State) nextName() string {
 		taken[v.Name] = true
 	}
 	for ordinal := 0; ; ordinal++ {
-		if name := memberName(s.Name, s.UID, s.Incarnation, ordinal); !taken[name] {
+		if name := memberName(s.Name, s.UID, s.Incarnation, ordinal); !taken[name] && !s.Asked.named(name) {
 			return name
 		}
 	}
@@ -67,11 +81,7 @@ func (s State) nextName() string {
 
 // host is a member's DNS name, made by the headless Service.
 func (s State) host(member string) string {
-	domain := ""
-	if s.Spec.Pod != nil {
-		domain = s.Spec.Pod.ClusterDomain
-	}
-	return member + "." + s.Name + "." + s.Namespace + ".svc" + domain
+	return member + "." + s.Name + "." + s.Namespace + ".svc" + dotted(s.PodPolicy().ClusterDomain)
 }
 
 func (s State) PeerURL(member string) string {

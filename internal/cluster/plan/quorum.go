@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
@@ -20,11 +19,11 @@ func waitForQuorum(s State) Step {
 	if s.unreachable() {
 		return s.waitUntilReachable()
 	}
-	known := len(s.KnownVoters)
+	known := s.knownVoters()
 	holders := s.where(func(m Member) bool {
 		return m.Incarnation == s.Incarnation && s.HoldsData(m) && (known == 0 || slices.Contains(s.KnownVoters, m.Name))
 	})
-	if known > 0 && len(holders) < etcd.Quorum(known) {
+	if s.tooFew(holders) {
 		return s.lostQuorum(holders, known)
 	}
 	if wait := s.waitForAttempt(s.Current()); wait != nil {

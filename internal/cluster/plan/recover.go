@@ -100,7 +100,7 @@ func (step RecordForced) describe(State) planning.Description {
 // alone says whether a member is all of the membership.
 func (s State) alone(m Member) bool {
 	membership := s.membership()
-	return len(membership) == 1 && membership[0].Name == m.Name && !m.Learner
+	return len(membership) == 1 && membership[0].Name == m.Name && !m.Learner && len(s.ForeignMembers) == 0
 }
 
 // dropFlag makes a Pod again that was started with --force-new-cluster: restarted in place with it, etcd would drop
@@ -164,6 +164,13 @@ func (s State) lostQuorum(holders []Member, known int) Step {
 	lost := fmt.Sprintf("Quorum is lost: %d of %d voters have their data, and %d are needed. etcd accepts no writes.", len(holders), known, etcd.Quorum(known))
 	if !s.Spec.ForcesNewCluster() || !s.Durable() || len(holders) == 0 {
 		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: lost + " The operator removes nothing. " + s.wayOut(holders), Stalled: true}
+	}
+	if unseen := s.unseenVoters(); len(unseen) > 0 {
+		return Wait{
+			Reason: v1beta2.ReasonQuorumLost, Stalled: true,
+			Message: lost + " The operator did not add member " + unseen[0].label() + ", and cannot see whether it has newer data. " +
+				"To continue without it, annotate the EtcdCluster with " + v1beta2.AnnotationRemoveForeign + "=" + unseen[0].ID.String() + ".",
+		}
 	}
 	if step := fence(s, s.HoldsData); step != nil {
 		return step

@@ -3,6 +3,8 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
@@ -28,6 +30,8 @@ type RemoveMember struct {
 	Cause string
 	// TooSlow: it is a learner that did not catch up, which the status counts.
 	TooSlow bool
+	// Foreign: the operator did not add it, and no other takes its place.
+	Foreign bool
 }
 
 func (step RemoveMember) describe(s State) planning.Description {
@@ -37,14 +41,24 @@ func (step RemoveMember) describe(s State) planning.Description {
 		d.Message = fmt.Sprintf("The operator is removing member %s to shrink the cluster to %d members.", step.Name, s.Spec.Size)
 		return announced(d, "RemovingMember", planning.Pod(step.Name))
 	}
+	if step.Foreign {
+		d.Reason, d.Message = v1beta2.ReasonForeignMember, "The operator is removing member "+step.Name+", because "+step.Cause+"."
+		return announced(d, "RemovingForeignMember", cluster)
+	}
 	d.Reason = v1beta2.ReasonReplacingMember
 	d.Message = "The operator is removing member " + step.Name + ", because " + step.Cause + ". A new member takes its place."
 	return announced(d, "ReplacingMember", planning.Pod(step.Name))
 }
 
+// notServed begins the cause of a member that is replaced because it does not serve.
+const notServed = "it has not served for "
+
+// Unresponsive reports whether the member is removed because it does not serve.
+func (step RemoveMember) Unresponsive() bool { return strings.HasPrefix(step.Cause, notServed) }
+
 // unresponsiveCause is the cause of replacing a member that has not served for the grace period of the spec.
 func (s State) unresponsiveCause() string {
-	return "it has not served for " + duration.HumanDuration(s.Spec.MemberReplacementGrace())
+	return notServed + duration.HumanDuration(s.Spec.MemberReplacementGrace())
 }
 
 // replaceDead removes a voter that has not served for the grace period while a quorum serves. Its node may be lost. Its
@@ -55,12 +69,12 @@ func replaceDead(s State) Step {
 	if learning && s.stranded(learner) {
 		return RemoveMember{ID: learner.ID, Name: learner.Name, Cause: s.unresponsiveCause()}
 	}
-	if !s.Voters().KeepsQuorumWithout(false) {
+	if _, held := s.foreignLearner(); held || !s.Voters().KeepsQuorumWithout(false) {
 		return nil
 	}
 	for _, m := range s.membership() {
 		noImage := m.PodReason == v1beta2.ReasonImageUnavailable && m.PodImage == s.ImageFor(m.Incarnation)
-		if m.Learner || m.Serving || noImage || !s.unreadyFor(m, s.Spec.MemberReplacementGrace()) {
+		if m.Learner || m.Serving || noImage || s.Fenced(m.Name) || s.failsBySpec(m) || !s.unreadyFor(m, s.Spec.MemberReplacementGrace()) {
 			continue
 		}
 		switch {
@@ -71,6 +85,17 @@ func replaceDead(s State) Step {
 		}
 	}
 	return nil
+}
+
+// failsBySpec reports whether a member ends again and again since it got the current spec, while others serve with an earlier
+// one. A new member would fail, too. The change may be what is wrong, and a person can undo it.
+func (s State) failsBySpec(m Member) bool {
+	if m.Pod != PodBlocked || m.PodReason != v1beta2.ReasonPodFailing || m.Outdated || m.PodImage != s.ImageFor(m.Incarnation) {
+		return false
+	}
+	return slices.ContainsFunc(s.membership(), func(other Member) bool {
+		return other.Serving && other.Name != m.Name && (other.Outdated || other.PodImage != m.PodImage)
+	})
 }
 
 // stranded says whether a learner or its volume is bound to a lost node. Then another learner can start. Any other cause
@@ -85,7 +110,7 @@ func (s State) stranded(learner Member) bool {
 func replaceLost(s State) Step {
 	lost := s.where(func(m Member) bool {
 		gone := !s.HoldsData(m) && (m.Started || !s.justAdded(m))
-		return m.Incarnation == s.Incarnation && m.InMembership && (gone || m.Corrupt || (m.Learner && s.leavingCause(m) != ""))
+		return m.Incarnation == s.Incarnation && m.InMembership && (gone || (m.Corrupt && !s.Fenced(m.Name)) || (m.Learner && s.leavingCause(m) != ""))
 	})
 	for _, m := range lost {
 		if m.Learner {
@@ -101,6 +126,9 @@ func replaceLost(s State) Step {
 			return RemoveMember{ID: learner.ID, Name: learner.Name, Cause: makesWay}
 		}
 		return nil
+	}
+	if wait := s.waitForForeignLearner(); wait != nil {
+		return wait
 	}
 	victim := lost[0]
 	if !s.Voters().KeepsQuorumWithout(false) {

@@ -29,6 +29,9 @@ func rollMembers(s State) Step {
 		if step := s.tooNewFor(m); step != nil {
 			return step
 		}
+		if wait := s.waitForForeignVoters(); wait != nil {
+			return wait
+		}
 		if !m.Leader {
 			return s.stale(m)
 		}
@@ -95,7 +98,7 @@ func (s State) cannotRoll(stale []Member) Step {
 func (s State) rollRefusal() string {
 	lowest, highest := s.versions()
 	wanted := s.Spec.EtcdVersion()
-	if refusal := upgradeRefusal(lowest, highest, wanted); refusal != "" {
+	if refusal := s.upgradeRefusal(lowest, highest, wanted); refusal != "" {
 		return refusal
 	}
 	p, needed := s.preparation(lowest, highest)

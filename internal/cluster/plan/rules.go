@@ -56,10 +56,12 @@ var Rules = []group{
 	}},
 	{Name: "members", Purpose: "Healthy members vote and serve clients.", Rules: []rule{
 		{Name: "addToService", Decide: addToService},
+		{Name: "fenceMembers", Decide: fenceMembers},
 		{Name: "relabelPods", Decide: relabelPods},
 		{Name: "cancelDowngrade", Decide: cancelDowngrade},
 		{Name: "giveUpLearner", Decide: giveUpLearner},
 		{Name: "promoteLearner", Decide: promoteLearner},
+		{Name: "removeForeignMember", Decide: removeForeignMember},
 	}},
 	{Name: "repair", Purpose: "Members with wrong or lost data are replaced.", Rules: []rule{
 		{Name: "corruptAlarm", Decide: corruptAlarm},
@@ -92,6 +94,7 @@ var Rules = []group{
 		{Name: "completeRestore", Decide: completeRestore},
 		{Name: "completeRecovery", Decide: completeRecovery},
 		{Name: "defragment", Decide: defragment},
+		{Name: "moveLeaderAsked", Decide: moveLeaderAsked},
 	}},
 	{Name: "advice", Purpose: "The cluster is healthy, and a person should know why certificates are not renewed.", Rules: []rule{
 		{Name: "unissuedCertificates", Decide: unissuedCertificates},
@@ -103,7 +106,10 @@ var Rules = []group{
 		{Name: "refusedOperator", Decide: refusedOperator},
 		{Name: "invalidAuthSecret", Decide: invalidAuthSecret},
 		{Name: "reportForeignObjects", Decide: reportForeignObjects},
+		{Name: "reportForeignMembers", Decide: reportForeignMembers},
+		{Name: "reportRefused", Decide: reportRefused},
 		{Name: "outOfSpace", Decide: outOfSpace},
+		{Name: "quotaTooSmall", Decide: quotaTooSmall},
 		{Name: "volumeTemplateRefused", Decide: volumeTemplateRefused},
 		{Name: "invalidSchedule", Decide: invalidSchedule},
 		{Name: "warnOfFullVolumes", Decide: warnOfFullVolumes},

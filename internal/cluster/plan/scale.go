@@ -11,11 +11,15 @@ import (
 // surplus is by how many members the membership exceeds the spec.
 func (s State) surplus() int { return len(s.membership()) - max(s.Spec.Size, 1) }
 
-// scaleDown removes one surplus member. It prefers a learner, then one that is about to lose its data, then one that does
-// not serve, then the newest. It never removes the leader.
+// scaleDown removes one surplus member. It prefers a learner, then one that is about to be replaced, then one that does not
+// serve. Among the others it prefers one whose removal improves the spread over zones and nodes, then the newest. The leader comes
+// last: who shares its zone improves the spread as much.
 func scaleDown(s State) Step {
 	if !s.Formed() || s.surplus() <= 0 {
 		return nil
+	}
+	if _, learning := s.foreignLearner(); learning {
+		return nil // reportForeignMembers says so
 	}
 	candidates := s.membership()
 	if leaving := s.leavingMembers(); s.surplus() <= len(leaving) {
@@ -25,7 +29,7 @@ func scaleDown(s State) Step {
 		candidates = leaving
 	}
 	leader, ok := s.leader()
-	if !ok {
+	if !ok && s.foreignVoters() == 0 { // or one of them leads
 		return Wait{Reason: v1beta2.ReasonScaling, Message: "No member reports to be the leader, which the operator does not remove. It waits until there is one."}
 	}
 	candidates = slices.DeleteFunc(slices.Clone(candidates), func(m Member) bool {
@@ -44,13 +48,13 @@ func scaleDown(s State) Step {
 // compareForRemoval orders members by how well they can be kept.
 func (s State) compareForRemoval(a, b Member) int {
 	leaves := func(m Member) bool { return s.leavingCause(m) != "" }
-	kept := func(m Member) bool { return m.Leader && !leaves(m) }
 	return cmp.Or(
-		cmp.Compare(rank(!kept(a)), rank(!kept(b))),
 		cmp.Compare(rank(a.Learner), rank(b.Learner)),
 		cmp.Compare(rank(leaves(a)), rank(leaves(b))),
 		cmp.Compare(rank(!a.Leader), rank(!b.Leader)),
+		cmp.Compare(rank(!s.Fenced(a.Name)), rank(!s.Fenced(b.Name))),
 		cmp.Compare(rank(!a.Serving), rank(!b.Serving)),
+		s.compareCrowds(a, b),
 		cmp.Compare(s.ordinal(a), s.ordinal(b)),
 		cmp.Compare(a.Name, b.Name),
 	)
@@ -76,14 +80,21 @@ func scaleUp(s State) Step {
 	if !s.Formed() || s.surplus() >= len(s.leavingMembers()) {
 		return nil
 	}
+	if wait := s.waitForForeignLearner(); wait != nil {
+		return wait
+	}
 	if s.Durable() && s.NoStorageClass {
 		return noStorageClass()
 	}
 	if wait := learnersFail(s); wait != nil {
 		return wait
 	}
-	name := s.nextName()
-	return AddLearner{Name: name, PeerURL: s.PeerURL(name), Voter: !supportsLearners(s.lowestVersion())}
+	add := AddLearner{Name: s.nextName(), Voter: !supportsLearners(s.lowestVersion())}
+	add.PeerURL = s.PeerURL(add.Name)
+	if add.Voter && s.Promoting != add.Name {
+		return RecordPromotion{Name: add.Name}
+	}
+	return add
 }
 
 func rank(yes bool) int {

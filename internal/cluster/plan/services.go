@@ -71,7 +71,7 @@ func (step AddToService) describe(State) planning.Description {
 // addToService lets clients reach a member once it votes: a learner refuses most requests.
 func addToService(s State) Step {
 	for _, m := range s.Current() {
-		if m.InMembership && m.Started && !m.Learner && !m.InService && m.Pod == PodRunning && m.Start != StartForce {
+		if m.InMembership && m.Started && !m.Learner && !m.InService && !s.Fenced(m.Name) && m.Pod == PodRunning && m.Start != StartForce {
 			return AddToService{Name: m.Name}
 		}
 	}

@@ -39,7 +39,7 @@ const (
 // rule is asked, all members are healthy.
 func reclaimSpace(s State) Step {
 	alarms := s.Alarms(etcd.AlarmNoSpace)
-	if len(alarms) == 0 || !s.MembershipKnown || s.Spec.NoSpaceAction() == v1beta2.NoSpaceWait {
+	if len(alarms) == 0 || !s.MembershipKnown || len(s.ForeignMembers) > 0 || s.Spec.NoSpaceAction() == v1beta2.NoSpaceWait {
 		return nil
 	}
 	if !slices.ContainsFunc(s.membership(), func(m Member) bool { return !s.fits(m, m.DBSize, roomInFile) }) {
@@ -103,6 +103,21 @@ func outOfSpace(s State) Step {
 			s.Spec.KeepRevisions())
 	}
 	return Wait{Reason: v1beta2.ReasonNoSpace, Message: text + " Reads and deletions still work.", Stalled: true}
+}
+
+// quotaTooSmall reports a quota that is below what is in use of a member's database. etcd refuses the next write, and no
+// defragmentation helps.
+func quotaTooSmall(s State) Step {
+	for _, m := range s.membership() {
+		if quota := s.quotaOf(m); m.Answers && quota > 0 && m.DBSizeInUse > quota {
+			return Wait{
+				Reason: v1beta2.ReasonNoSpace, Stalled: true,
+				Message: fmt.Sprintf("The space quota of member %s is %s, and %s of its database are in use already. etcd refuses writes as soon as it notices. Raise ETCD_QUOTA_BACKEND_BYTES in spec.pod.etcdEnv.",
+					m.Name, bytesOf(quota), bytesOf(m.DBSizeInUse)),
+			}
+		}
+	}
+	return nil
 }
 
 // untried says whether no member has been defragmented since the last compaction without making room. The size in use does

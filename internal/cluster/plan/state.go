@@ -59,6 +59,14 @@ type State struct {
 
 	// KnownVoters names the voters that the cluster had when it last answered; empty when that is not known.
 	KnownVoters []string
+	// ClusterDomain is the DNS domain of the Kubernetes cluster; empty if not known.
+	ClusterDomain string
+	// Promoting names the learner that is given its vote, or the voter that is added. It may vote already.
+	Promoting string
+	// ForeignMembers are those that the operator did not add, as a quorum last answered.
+	ForeignMembers []ForeignMember
+	// Asked is what annotations on the EtcdCluster ask for.
+	Asked Asked
 	// VersionChange is what the members' data is prepared for, nil for nothing.
 	VersionChange *v1beta2.VersionChangeStatus
 	// Space is what was done last because members had used up their space quota, nil for nothing.
@@ -143,6 +151,7 @@ func NewState(cluster *v1beta2.EtcdCluster) State {
 		Defragmentation: cluster.Status.Defragmentation.DeepCopy(),
 		Defragmented:    defragmented(cluster.Status.MemberStatuses),
 	}
+	s.Promoting, s.ForeignMembers, s.Asked = cluster.Status.PromotingMember, knownForeign(cluster.Status), NewAsked(cluster.Annotations)
 	s.LearnerFailures = cluster.Status.LearnerFailures
 	if at := cluster.Status.LearnerFailedAt; at != nil {
 		s.LearnerFailedAt = at.Time
@@ -151,6 +160,9 @@ func NewState(cluster *v1beta2.EtcdCluster) State {
 		if m.Role == v1beta2.MemberLeader || m.Role == v1beta2.MemberVoter {
 			s.KnownVoters = append(s.KnownVoters, m.Name)
 		}
+	}
+	if s.Promoting != "" && len(s.KnownVoters) > 0 && !slices.Contains(s.KnownVoters, s.Promoting) {
+		s.KnownVoters = append(s.KnownVoters, s.Promoting)
 	}
 	return s
 }
@@ -198,9 +210,15 @@ func (s *State) Enroll(membership []etcd.Member) {
 	for i, m := range s.Members {
 		at[m.Name] = i
 	}
+	known := s.ForeignMembers
+	s.ForeignMembers = nil
 	for _, entry := range membership {
 		name := MemberOf(entry)
 		i, ok := at[name]
+		if s.addedByOthers(entry, ok) {
+			s.recordForeign(entry, known)
+			continue
+		}
 		if !ok {
 			i = len(s.Members)
 			s.Members = append(s.Members, Member{Name: name, Incarnation: max(s.Incarnation, FirstIncarnation)})
@@ -262,6 +280,9 @@ func (s State) Voters() etcd.Voters {
 		if m.Serving {
 			v.Healthy++
 		}
+	}
+	if s.MembershipKnown {
+		v = s.withForeignVoters(v)
 	}
 	return v
 }

@@ -35,6 +35,7 @@ func setMembers(status *v1beta2.EtcdClusterStatus, s State) {
 
 			VolumeSize: m.VolumeCapacity,
 			Ready:      ready,
+			Fenced:     s.Fenced(m.Name),
 		})
 	}
 	keepDefragmented(status.MemberStatuses, before)

@@ -84,7 +84,7 @@ type Done struct{}
 func (Done) describe(s State) planning.Description {
 	return planning.Description{
 		Reason:  v1beta2.ReasonReady,
-		Message: fmt.Sprintf("%d members serve version %s.", s.Voters().Total, s.Spec.EtcdVersion()),
+		Message: fmt.Sprintf("%d members serve version %s.", s.Voters().Total, s.Spec.EtcdVersion()) + s.saysFenced(),
 		Requeue: requeueSettled,
 	}
 }

@@ -28,7 +28,7 @@ func (s State) oldVoters() int {
 	if s.MembershipKnown {
 		return s.Voters().Total
 	}
-	return len(s.KnownVoters)
+	return s.knownVoters()
 }
 
 // haveQuorum returns whether these members of the old cluster could acknowledge writes among themselves. A survivor of a
@@ -36,7 +36,8 @@ func (s State) oldVoters() int {
 func (s State) haveQuorum(members []Member) bool {
 	voters := s.oldVoters()
 	alone := slices.ContainsFunc(members, func(m Member) bool { return m.Start == StartForce })
-	return len(members) > 0 && (voters == 0 || alone || len(members) >= etcd.Quorum(voters))
+	running := len(members) + s.foreignVoters()
+	return running > 0 && (voters == 0 || alone || running >= etcd.Quorum(voters))
 }
 
 // unstoppable waits for a person if the operator could not stop the old cluster: the members that nobody can stop are a
@@ -45,6 +46,13 @@ func unstoppable(s State) Step {
 	unconfirmed := s.where(func(m Member) bool { return s.mayVote(m) && s.unconfirmed(m) })
 	if !s.haveQuorum(unconfirmed) {
 		return nil
+	}
+	if n := s.foreignVoters(); n > 0 {
+		return Wait{
+			Reason: v1beta2.ReasonForeignMember, Stalled: true,
+			Message: fmt.Sprintf("The seed of EtcdRestore %s serves. %d of %d old voters were not added by the operator, which cannot stop them. They may still accept writes, so the restore does not continue. Stop or remove them: etcdctl member remove. To cancel, delete the EtcdRestore.",
+				s.Restore.Name, n, s.oldVoters()),
+		}
 	}
 	of := ""
 	if voters := s.oldVoters(); voters > 0 {
@@ -71,7 +79,7 @@ func oldMemberStops(s State) Step {
 			stuck = append(stuck, m)
 		}
 	}
-	if !s.haveQuorum(stuck) {
+	if len(stuck) == 0 || !s.haveQuorum(stuck) {
 		return nil
 	}
 	return s.waitUntilGone(stuck[0], v1beta2.ReasonRestoring, "The node of member "+stuck[0].Name+" has not confirmed that it stopped. Then the seed takes over.")

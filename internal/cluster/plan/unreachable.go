@@ -44,7 +44,7 @@ func (s State) readyQuorum(counts func(Member) bool) bool {
 			ready++
 		}
 	}
-	voters := len(s.KnownVoters)
+	voters := s.knownVoters()
 	if voters == 0 {
 		voters = max(s.Spec.Size, 1)
 	}

@@ -16,7 +16,7 @@ func (s State) VersionFor(incarnation int32) string {
 		return wanted
 	}
 	lowest, highest := s.versions()
-	if lowest != wanted && (upgradeRefusal(lowest, highest, wanted) != "" || !s.readyFor(lowest, highest)) {
+	if lowest != wanted && (s.upgradeRefusal(lowest, highest, wanted) != "" || !s.readyFor(lowest, highest)) {
 		return lowest
 	}
 	return wanted
@@ -89,13 +89,24 @@ func upgradeRefusal(lowest, highest, to string) string {
 		return fmt.Sprintf("Members run %s and %s. Set spec.version to one of these two. When all members run the same version, set it to %s.", lowest, highest, to)
 	case target.LessThan(low) && low.Major() == target.Major():
 		return downgradeRefusal(low, target)
-	case low.Major() != target.Major() || target.Minor() > low.Minor()+1:
+	case low.Major() != target.Major():
+		return fmt.Sprintf("The cluster runs %s, and etcd cannot change its major version. Set spec.version to %d.%d.x.", lowest, low.Major(), low.Minor())
+	case target.Minor() > low.Minor()+1:
 		return fmt.Sprintf("etcd is upgraded one minor version at a time. Set spec.version to the newest %d.%d before %s.", low.Major(), low.Minor()+1, to)
 	}
 	if needed, ok := lateEnough[minor(to)]; ok && low.LessThan(version.MustParseSemantic(needed)) && high.Major() == low.Major() {
 		return fmt.Sprintf("etcd's upgrade guide requires %s or newer before %s. Upgrade to that version first.", needed, minor(to))
 	}
 	return ""
+}
+
+// upgradeRefusal refuses another minor version while there are foreign members, because etcd's version is that of its lowest
+// member, and nobody knows what they run.
+func (s State) upgradeRefusal(lowest, highest, to string) string {
+	if len(s.ForeignMembers) > 0 && lowest != "" && minor(to) != minor(lowest) {
+		return fmt.Sprintf("Member %s is in the cluster, and the operator did not add it and cannot see its version. A change to %s waits until it is removed.", s.ForeignMembers[0].label(), minor(to))
+	}
+	return upgradeRefusal(lowest, highest, to)
 }
 
 func downgradeRefusal(from, to *version.Version) string {

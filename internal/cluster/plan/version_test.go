@@ -95,7 +95,7 @@ func TestUpgradeRefusal(t *testing.T) {
 			"3.4.30", "3.4.30", "3.6.16", "etcd is upgraded one minor version at a time. Set spec.version to the newest 3.5 before 3.6.16.",
 		},
 		"another major is refused": {
-			"3.6.16", "3.6.16", "4.0.0", "etcd is upgraded one minor version at a time. Set spec.version to the newest 3.7 before 4.0.0.",
+			"3.6.16", "3.6.16", "4.0.0", "The cluster runs 3.6.16, and etcd cannot change its major version. Set spec.version to 3.6.x.",
 		},
 		"half way up it may go back":            {"3.5.35", "3.6.16", "3.5.35", ""},
 		"and to another patch of the lower":     {"3.5.35", "3.6.16", "3.5.34", ""},

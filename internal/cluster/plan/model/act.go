@@ -44,6 +44,10 @@ func (w *World) Act(s plan.State, step plan.Step) error {
 		if p := w.pod(step.Name); p != nil {
 			p.exposed = true
 		}
+	case plan.RemoveFromService:
+		if p := w.pod(step.Name); p != nil {
+			p.exposed = false
+		}
 	case plan.DeletePod:
 		w.stop(step.Name)
 	case plan.StopMembers:
@@ -93,10 +97,11 @@ func (w *World) create(s plan.State, step plan.CreateMember) {
 	if w.pod(step.Name) != nil {
 		return
 	}
+	w.uids++
 	p := pod{
-		name: step.Name, incarnation: step.Incarnation, initialSize: step.InitialSize, start: step.Start,
+		name: step.Name, uid: w.uids, incarnation: step.Incarnation, initialSize: step.InitialSize, start: step.Start,
 		version: versionOf(s.ImageFor(step.Incarnation)), state: plan.PodStarting,
-		exposed: step.Start != plan.StartJoin && step.Start != plan.StartForce, unreadySince: w.now, template: w.template, labels: w.labels, stale: w.stale,
+		exposed: step.Start != plan.StartJoin && step.Start != plan.StartForce && !s.Fenced(step.Name), zone: w.pick(zones), unreadySince: w.now, template: w.template, labels: w.labels, stale: w.stale,
 	}
 	switch {
 	case step.Start == plan.StartNew:
@@ -117,6 +122,8 @@ func sizeOf(s plan.State) int64 {
 // provide makes a volume where there is none of that name.
 func (w *World) provide(v volume) {
 	if w.volume(v.name) == nil {
+		w.uids++
+		v.uid = w.uids
 		w.volumes = append(w.volumes, v)
 	}
 }

@@ -95,6 +95,9 @@ func (w *World) checkRemove(l *life, step plan.RemoveMember) {
 		return
 	}
 	e := l.byID(step.ID)
+	if e != nil && e.foreign {
+		w.checkForeign(e)
+	}
 	if e == nil || e.learner {
 		return
 	}
@@ -103,8 +106,10 @@ func (w *World) checkRemove(l *life, step plan.RemoveMember) {
 			w.violate(OneChangeAtATime, "%s is removed while %s is added", e.name, other.name)
 		}
 	}
-	w.checkConvicted(l, e, step)
-	w.checkReplaced(l, e)
+	if !e.foreign {
+		w.checkConvicted(l, e, step)
+		w.checkReplaced(l, e)
+	}
 	if !w.voters(l).KeepsQuorumWithout(w.up(l, e)) {
 		w.violate(QuorumIsKept, "removing %s takes quorum", e.name)
 	}
@@ -135,7 +140,7 @@ func (w *World) checkStop(l *life, step plan.DeletePod) {
 		return // without a quorum there is none to take
 	}
 	// A cluster of one or two cannot lose a member for a moment and keep quorum; its members are stopped all the same.
-	if v := w.voters(l); v.Total > 2 && (!v.KeepsQuorumWhileStopped(true) || v.Healthy < v.Total) {
+	if v := w.voters(l); v.Total > 2 && (!v.KeepsQuorumWhileStopped(true) || v.Healthy+w.downForeign(l) < v.Total) {
 		w.violate(QuorumIsKept, "stopping %s leaves %d of %d voters", e.name, v.Healthy-1, v.Total)
 	}
 	w.checkLeader(l, e)
@@ -147,7 +152,7 @@ func (w *World) checkStop(l *life, step plan.DeletePod) {
 // checkRolledLast: the leader is the last one that a rolling change touches.
 func (w *World) checkRolledLast(l *life, e *entry) {
 	for _, other := range l.entries {
-		if o := w.pod(other.name); other.id != e.id && (o.version != w.Cluster.Spec.Version || o.template != w.template) {
+		if o := w.pod(other.name); other.id != e.id && !other.foreign && (o.version != w.Cluster.Spec.Version || o.template != w.template) {
 			w.violate(LeaderLast, "the leader %s is restarted before %s", e.name, other.name)
 		}
 	}
@@ -155,7 +160,7 @@ func (w *World) checkRolledLast(l *life, e *entry) {
 
 // checkLeader: a member that leads is not stopped while another could lead.
 func (w *World) checkLeader(l *life, e *entry) {
-	if l.leader != e.id {
+	if l.leader != e.id || e.foreign {
 		return
 	}
 	for i := range l.entries {
@@ -201,7 +206,7 @@ func (w *World) checkDelete(l *life, name string) {
 		w.violate(DataIsKept, "volume %s of a member is deleted", name)
 	}
 	w.checkQuorum(l, "volume "+name+" is deleted")
-	if v := w.voters(l); v.Healthy < v.Total || v.Total != w.Cluster.Spec.Size {
+	if v := w.ownVoters(l); v.Healthy < v.Total || v.Total != w.Cluster.Spec.Size {
 		w.violate(DataIsKept, "volume %s is deleted while %d of %d voters are healthy, and the spec asks for %d", name, v.Healthy, v.Total, w.Cluster.Spec.Size)
 	}
 }
@@ -221,9 +226,10 @@ func (w *World) CheckDone() {
 	w.checkVolumes(w.Observe())
 	w.checkTemplates(l)
 	w.checkSpace(l)
+	w.checkAsked(l)
 	for _, p := range w.pods {
 		e := l.entry(p.name)
-		if e == nil || !p.exposed || p.start == plan.StartForce || p.version != w.Cluster.Spec.Version {
+		if e == nil || p.exposed == w.Observe().Fenced(p.name) || p.start == plan.StartForce || p.version != w.Cluster.Spec.Version {
 			w.violate(EveryRunSettles, "Done is reported, but Pod %s differs from the spec", p.name)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 // taint gives one member, or two, other data than the rest, which etcd notices. It may be wrong about whose that is.
 func taint(w *World, r *rand.Rand) string {
 	l := w.formed()
-	if l == nil || len(l.entries) == 0 {
+	if l == nil || len(l.entries) == 0 || foreigners(l) > 0 {
 		return ""
 	}
 	said := "other data on"

@@ -25,7 +25,7 @@ func drain(w *World, r *rand.Rand) string {
 	w.stop(p.name)
 	after := w.voters(l)
 	small := w.durable() && before.Total <= 2 && min(w.budgetSize, w.Cluster.Spec.Size) <= 2
-	if before.HasQuorum() && !after.HasQuorum() && !small && l.accused == 0 { // nobody is served with that alarm on
+	if before.HasQuorum() && !after.HasQuorum() && !small && l.accused == 0 && w.downForeign(l) == 0 { // nobody is served with that alarm on
 		w.violate(QuorumIsKept, "a drain that the PodDisruptionBudget allows takes %s and leaves %d of %d voters", p.name, after.Healthy, after.Total)
 	}
 	return "drain " + p.name

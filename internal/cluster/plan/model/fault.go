@@ -20,7 +20,7 @@ var faults = []fault{
 	deletePod, deletePod, deleteVolume, loseMember, unschedulable, schedulable, evict, crash, hang, restart, restart, restart, loseHost,
 	resize, resize, newVersion, newTemplate, newLabels, badTemplate, badImage, goodImage, newRestore, verifyRestore, verifyRestore, deleteRestore, changeFate,
 	SaysCorrupt, consent, loseStatus, loseServices, toggleStorageClass, toggleSecret, togglePause, newLeader, drain, drain, drain, toggleHibernate, toggleHibernate, toggleRetention, growVolumes,
-	toggleRejecting,
+	toggleRejecting, doToForeign, doToForeign, askAbout,
 }
 
 // Inflict does the fault of this number, and reports false if there is none.
@@ -85,6 +85,9 @@ func (w *World) losing() bool {
 // safe says whether a member has data that is not about to go.
 func (w *World) safe(l *life, e entry) bool {
 	d := w.dataOf(e.name)
+	if e.foreign {
+		return !e.down
+	}
 	if d == nil || d.cluster != l.id || d.member != e.id || d.corrupt {
 		return false
 	}

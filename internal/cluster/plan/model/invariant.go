@@ -18,6 +18,7 @@ const (
 	LeaderLast
 	DataIsReadable
 	AlarmsHaveACause
+	ForeignMembersAreKept
 )
 
 // Invariants holds the name and one sentence of each, by number.
@@ -32,6 +33,7 @@ var Invariants = [...]struct{ Name, Sentence string }{
 	LeaderLast:                {"leader last", "The leader is stopped after all others, and only after it handed over if another member could lead."},
 	DataIsReadable:            {"data is readable", "No member is started on a version that cannot read its data, or the log that it is sent."},
 	AlarmsHaveACause:          {"alarms have a cause", "An alarm is disarmed only after its cause is removed."},
+	ForeignMembersAreKept:     {"foreign members are kept", "A member that the operator did not add is removed only if the user consents to it."},
 }
 
 func (i Invariant) String() string {

@@ -47,6 +47,8 @@ type entry struct {
 	learner bool
 	// started: client URLs are published. caughtUp: a learner may be promoted.
 	started, caughtUp bool
+	// foreign: a person added it. down: it does not run.
+	foreign, down bool
 	// ran: a process ran under this identity, and may have voted.
 	ran bool
 }
@@ -104,6 +106,9 @@ func (l *life) byID(id etcd.ID) *entry {
 
 // up says whether a member's process runs on its data.
 func (w *World) up(l *life, e *entry) bool {
+	if e.foreign {
+		return !e.down
+	}
 	p := w.pod(e.name)
 	if p == nil || p.state != plan.PodRunning || p.hung {
 		return false
@@ -121,6 +126,20 @@ func (w *World) running(p *pod) *data {
 		return v.data
 	}
 	return nil
+}
+
+// ownVoters are the voters that the operator added.
+func (w *World) ownVoters(l *life) etcd.Voters {
+	var v etcd.Voters
+	for i := range l.entries {
+		if e := &l.entries[i]; !e.learner && !e.foreign {
+			v.Total++
+			if w.up(l, e) {
+				v.Healthy++
+			}
+		}
+	}
+	return v
 }
 
 // voters of a life, and how many of them are up.

@@ -16,6 +16,10 @@ type Noise struct {
 	Log func(format string, a ...any)
 
 	seen []plan.State
+	// caches of all earlier passes. cache is the one that the operator has for the next lagging passes.
+	caches  []Cache
+	cache   Cache
+	lagging int
 }
 
 // errAPI is what a call that fails says.
@@ -31,6 +35,14 @@ func (n *Noise) Step() {
 		if said := w.Fault(r); said != "" {
 			n.log("  fault: %s", said)
 		}
+	}
+	if n.caches = append(n.caches, w.Snapshot()); n.lagging == 0 && r.IntN(longLag) == 0 {
+		n.fallBehind()
+	}
+	if n.lagging > 0 {
+		n.behind()
+		w.Tick()
+		return
 	}
 	s := w.Observe()
 	if n.seen = append(n.seen, s); len(n.seen) > lag {
@@ -53,6 +65,27 @@ func (n *Noise) Step() {
 		w.Report(s, reported, err)
 	}
 	w.Tick()
+}
+
+// longLag is how seldom a cache falls behind for many passes, and how many these are at most.
+const longLag = 40
+
+// fallBehind gives the operator an old cache: its own stops to be updated, or it is a new leader with one of any age.
+func (n *Noise) fallBehind() {
+	n.lagging, n.cache = 1+n.Rand.IntN(longLag), n.caches[len(n.caches)-1]
+	if n.Rand.IntN(2) == 0 {
+		n.cache = n.caches[n.Rand.IntN(len(n.caches))]
+	}
+	n.log("  the cache is behind for %d passes", n.lagging)
+}
+
+// behind is a pass on the old cache.
+func (n *Noise) behind() {
+	n.lagging--
+	s := n.World.ObserveThrough(n.cache)
+	step := n.Plan(s)
+	refused := n.World.DoThrough(n.cache, s, step)
+	n.log("%T%+v on an old cache; behind: %q", step, step, refused)
 }
 
 // stale acts on what was true some passes ago. The status write is refused, for the object has changed since.

@@ -2,6 +2,7 @@ package model
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -84,13 +85,25 @@ func (w *World) observePod(p *pod, m *plan.Member) {
 		m.GoneBy = w.at(p.goneBy)
 	}
 	m.NodeSilent = p.stuck
+	m.Zone = fmt.Sprintf("zone-%d", p.zone)
 	if p.start == plan.StartSeed {
 		m.Seed = &plan.Seed{Failures: p.failures, Hopeless: p.hopeless, Message: "what the init container said"}
 	}
 	if d := w.running(p); d != nil {
 		m.Corrupt = d.corrupt && p.state == plan.PodBlocked && p.placed
 	}
+	if w.present != nil {
+		w.hearPresent(p, m)
+		return
+	}
 	w.hear(p, m)
+}
+
+// hearPresent asks at the address of a cached Pod.
+func (w *World) hearPresent(p *pod, m *plan.Member) {
+	if live := w.present.pod(p.name); live != nil && live.uid == p.uid && p.state == plan.PodRunning {
+		w.present.hear(live, m)
+	}
 }
 
 // hear is what the member says of itself.

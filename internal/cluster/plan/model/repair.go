@@ -28,6 +28,15 @@ func (w *World) Repair() {
 	}
 	w.badTemplate = 0
 	w.Rejecting = false
+	for i := range w.incarnations {
+		for j := range w.incarnations[i].entries {
+			w.incarnations[i].entries[j].down = false
+		}
+	}
+	w.ConsentToForeign()
+	if slices.ContainsFunc(w.volumes, func(v volume) bool { return v.data != nil && v.data.corrupt }) {
+		w.annotate(v1beta2.AnnotationFence, "") // a fenced member is not replaced for that
+	}
 	for i := range w.pods {
 		p := &w.pods[i]
 		p.unschedulable, p.stuck, p.broken, p.hung = false, false, false, false
@@ -61,6 +70,12 @@ func (w *World) CheckLost(o Outcome) {
 	if wait.Reason == v1beta2.ReasonRecovering && wait.Stalled && w.losesSurvivor() {
 		return
 	}
+	if refused(wait) {
+		return
+	}
+	if wait.Reason == v1beta2.ReasonForeignMember && wait.Stalled {
+		return // etcd may need the votes of members that the operator cannot see
+	}
 	if wait.Reason == v1beta2.ReasonVersionNotSupported && w.runsAnotherMinor() {
 		return
 	}
@@ -92,6 +107,8 @@ func (w *World) couldRecover(l *life) bool {
 		d := w.dataOf(e.name)
 		switch {
 		case e.learner:
+		case e.foreign:
+			given++
 		case d == nil:
 			given++
 		case d.corrupt || d.cluster != l.id || d.member != e.id:

@@ -142,5 +142,8 @@ func (w *World) checkEnd(o Outcome) {
 }
 
 func (w *World) anyHung() bool {
+	if l := w.formed(); l != nil && foreigners(l) > 0 {
+		return true // the operator cannot see whether they run
+	}
 	return slices.ContainsFunc(w.pods, func(p pod) bool { return p.hung })
 }

@@ -186,7 +186,7 @@ func (w *World) startJoin(l *life, p *pod) (*data, string) {
 	if n := minorOf(p.version); !w.statusLost && !l.motley && !p.stale && (n < l.version || n > l.version+1) {
 		w.violate(DataIsReadable, "%s joins a cluster of 3.%d with %s", p.name, l.version, p.version)
 	}
-	if len(p.peers) != len(l.entries) || slices.ContainsFunc(l.entries, func(e entry) bool { return !slices.Contains(p.peers, e.name) }) {
+	if len(p.peers) != len(l.entries) || slices.ContainsFunc(l.entries, func(e entry) bool { return !slices.Contains(p.peers, e.peerName()) }) {
 		return nil, "the membership is not that of --initial-cluster"
 	}
 	if e.ran && !e.learner {

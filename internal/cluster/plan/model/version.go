@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -56,7 +57,7 @@ func (w *World) tickVersion(l *life) (moved bool) {
 		l.downgrade, moved = 0, true
 	}
 	for i := range l.entries {
-		if w.up(l, &l.entries[i]) {
+		if w.up(l, &l.entries[i]) && !l.entries[i].foreign {
 			moved = w.follow(l, &l.entries[i]) || moved
 		}
 	}
@@ -69,6 +70,10 @@ func (w *World) lowestMinor(l *life) (lowest int, whole bool) {
 	for i := range l.entries {
 		if !w.up(l, &l.entries[i]) {
 			whole = false
+			continue
+		}
+		if l.entries[i].foreign {
+			lowest = min(cmp.Or(lowest, l.version), l.version)
 			continue
 		}
 		m := minorOf(w.pod(l.entries[i].name).version)
@@ -137,7 +142,7 @@ func (w *World) beOf(l *life, version int) {
 func (w *World) enableDowngrade(l *life, step plan.EnableDowngrade) error {
 	target := minorOf(step.To)
 	for i := range l.entries {
-		if !w.up(l, &l.entries[i]) || minorOf(w.pod(l.entries[i].name).version) != target+1 {
+		if !w.up(l, &l.entries[i]) || l.entries[i].foreign || minorOf(w.pod(l.entries[i].name).version) != target+1 {
 			return fmt.Errorf("the downgrade target is invalid: %w", etcd.ErrNotYet)
 		}
 	}

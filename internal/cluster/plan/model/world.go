@@ -33,6 +33,9 @@ type World struct {
 	template, labels, badTemplate int
 	// statusLost: the operator forgot what it had recorded. stale: it acts on what was true some time ago.
 	statusLost, stale bool
+	// present is the world as it is, in a world that is seen through a cache. uids counts Pods and volumes.
+	present *World
+	uids    int
 
 	// Gentle: faults leave every quorum its data, so that the world can always be put right.
 	Gentle bool
@@ -43,6 +46,8 @@ type World struct {
 	pods         []pod
 	volumes      []volume
 	incarnations []life
+	// outside is the data of foreign members, by name.
+	outside map[string]*data
 
 	// now counts seconds; nextID numbers what etcd numbers.
 	now    int
@@ -100,6 +105,7 @@ type data struct {
 
 type volume struct {
 	name        string
+	uid         int
 	incarnation int32
 	initialSize int
 	deleting    bool
@@ -116,6 +122,7 @@ type volume struct {
 
 type pod struct {
 	name          string
+	uid           int
 	incarnation   int32
 	initialSize   int
 	start         plan.Start
@@ -136,6 +143,8 @@ type pod struct {
 	hopeless bool
 	// unschedulable: no host takes it. stuck: its host does not confirm that it stopped.
 	unschedulable, stuck bool
+	// zone that it runs in, counted from 0.
+	zone int
 	// placed: it has a host, and its volume is mounted there.
 	placed bool
 	// broken: its etcd ends as soon as it starts. hung: it runs and answers nobody.
@@ -204,6 +213,9 @@ func (w *World) volume(name string) *volume {
 
 // dataOf a member, on its volume or in its Pod; nil when there is none.
 func (w *World) dataOf(name string) *data {
+	if d := w.outside[name]; d != nil {
+		return d
+	}
 	if w.durable() {
 		if v := w.volume(name); v != nil {
 			return v.data

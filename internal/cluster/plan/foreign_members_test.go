@@ -1,0 +1,251 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+const guestID = etcd.ID(0xf00)
+
+// guest is a foreign member that was seen an hour ago.
+func guest(changes ...func(*ForeignMember)) change {
+	return func(s *State) {
+		m := ForeignMember{ID: guestID, Name: "guest", PeerURLs: []string{"http://10.0.0.5:2380"}, Since: noon.Add(-time.Hour)}
+		for _, c := range changes {
+			c(&m)
+		}
+		s.ForeignMembers = append(s.ForeignMembers, m)
+	}
+}
+
+// promoting: the i-th member was recorded as one that is given its vote.
+func promoting(i int) change { return func(s *State) { s.Promoting = nameOf(i) } }
+
+func withoutVote(m *ForeignMember) { m.Learner = true }
+
+func mayGo(s *State) { s.Asked.RemoveForeign = []string{guestID.String()} }
+
+func graceForForeign(d time.Duration) change {
+	return func(s *State) {
+		s.Spec.Recovery = &v1beta2.RecoveryPolicy{ForeignMemberGrace: &metav1.Duration{Duration: d}}
+	}
+}
+
+const guestLabel = "0000000000000f00 (guest, http://10.0.0.5:2380)"
+
+func removesGuest() Step {
+	return RemoveMember{ID: guestID, Name: guestLabel, Cause: "the operator did not add it, and the spec or an annotation consents to its removal", Foreign: true}
+}
+
+const learnerStays = "Member " + guestLabel + " is in the cluster, and the operator did not add it. The operator has seen it since 2026-03-04T11:00:00Z. " +
+	"It has no vote. While it is there, the operator adds and removes no member, and changes no minor version. " +
+	"If a migration is under way, end it first. To have the operator remove the member, annotate the EtcdCluster with etcd.database.coreos.com/remove-foreign-members=0000000000000f00."
+
+const voterStays = "Member " + guestLabel + " is in the cluster, and the operator did not add it. The operator has seen it since 2026-03-04T11:00:00Z. " +
+	"It votes: 3 of 4 voters must agree, and the operator runs 3 of them. The operator restarts no member if that could leave no quorum, and changes no minor version. " +
+	"If a migration is under way, end it first. To have the operator remove the member, annotate the EtcdCluster with etcd.database.coreos.com/remove-foreign-members=0000000000000f00."
+
+// TestPlanForeignMembers: what a person added to the membership is not the operator's to run or to remove.
+func TestPlanForeignMembers(t *testing.T) {
+	stays := func(message string) Step {
+		return Wait{Reason: v1beta2.ReasonForeignMember, Message: message, Stalled: true, Requeue: requeueForeign}
+	}
+	planTests{
+		"keeps a foreign learner, and reports it": {
+			state(formed, members(3), guest(withoutVote)), stays(learnerStays),
+		},
+		"keeps a foreign voter, and reports it": {
+			state(formed, members(3), guest()), stays(voterStays),
+		},
+		"removes a foreign learner by consent": {
+			state(formed, members(3), guest(withoutVote), mayGo), removesGuest(),
+		},
+		"removes a foreign voter by consent": {
+			state(formed, members(3), guest(), mayGo), removesGuest(),
+		},
+		"removes it by its name, too": {
+			state(formed, members(3), guest(), func(s *State) { s.Asked.RemoveForeign = []string{"guest"} }), removesGuest(),
+		},
+		"removes it after the grace period of the spec": {
+			state(formed, members(3), guest(), graceForForeign(time.Hour)), removesGuest(),
+		},
+		"keeps it until the grace period ends": {
+			state(formed, members(3), guest(), graceForForeign(2*time.Hour)),
+			stays(voterStays + " The operator removes it at 2026-03-04T13:00:00Z, because spec.recovery.foreignMemberGrace allows it."),
+		},
+		"removes no foreign voter if that could leave no quorum": {
+			state(formed, members(3), with(2, withoutPod), guest(), guest(func(m *ForeignMember) { m.ID = 0xf01 }), mayGo),
+			CreateMember{Name: nameOf(2), Incarnation: 1, Start: StartRejoin},
+		},
+		"recreates a Pod of its own beside a foreign learner": {
+			state(formed, members(3), with(1, withoutPod), guest(withoutVote)), CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin},
+		},
+		"gives a foreign learner no vote": {
+			state(formed, members(3), guest(withoutVote, func(m *ForeignMember) { m.Name = "" })),
+			stays(strings.ReplaceAll(learnerStays, "guest, ", "")),
+		},
+		"replaces no member whose data is lost while etcd accepts no new one": {
+			state(formed, members(3), with(1, gone), guest(withoutVote)), stays(learnerStays),
+		},
+		"replaces a member whose data is lost beside a foreign voter": {
+			state(formed, members(5), size(5), with(1, gone), guest()), RemoveMember{ID: 2, Name: nameOf(1), Cause: LostData},
+		},
+		"grows beside a foreign voter": {
+			state(formed, members(3), size(5), guest()), AddLearner{Name: nameOf(3), PeerURL: peerURLOf(3)},
+		},
+		"adds nobody beside a foreign learner": {
+			state(formed, members(3), size(5), guest(withoutVote)), stays(learnerStays),
+		},
+		"removes no member of its own to make up for a foreign voter": {
+			state(formed, members(3), guest()), stays(voterStays),
+		},
+		"restarts no member if the foreign voter may be down": {
+			state(formed, members(3), allOutdated, guest()), stays(voterStays),
+		},
+		"restarts members that are not needed for quorum": {
+			state(formed, members(5), size(5), allOutdated, guest()),
+			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonRolling, Message: "spec.pod or spec.TLS has changed"},
+		},
+		"changes no minor version": {
+			state(formed, members(5), size(5), ofVersion("3.7.3"), guest()),
+			Wait{Reason: v1beta2.ReasonVersionNotSupported, Stalled: true, Message: "Member " + guestLabel + " is in the cluster, and the operator did not add it and cannot see its version. " +
+				"A change to 3.7 waits until it is removed. The members keep their version until then."},
+		},
+		"lets drains leave a quorum without the foreign voter": {
+			state(formed, members(3), guest(), func(s *State) { s.Budget = budgetOf(2) }), ApplyBudget{Incarnation: 1, MinAvailable: 3},
+		},
+		"takes no quorum for lost that a foreign voter may complete": {
+			state(formed, members(3), noQuorum, consenting, with(0, gone), with(1, withoutPod), guest()),
+			CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin},
+		},
+	}.run(t)
+}
+
+func TestAForeignMemberIsNeverTakenForAMember(t *testing.T) {
+	named := func(i int) State { return state(formed, members(3), func(s *State) { s.Members = s.Members[:i] }) }
+	for name, test := range map[string]struct {
+		entry   etcd.Member
+		foreign bool
+	}{
+		"a member with a Pod":                {etcd.Member{Name: nameOf(0), PeerURLs: []string{peerURLOf(0)}}, false},
+		"a member that lost Pod and volume":  {etcd.Member{Name: nameOf(2), PeerURLs: []string{peerURLOf(2)}}, false},
+		"a learner that has not started":     {etcd.Member{PeerURLs: []string{peerURLOf(2)}, Learner: true}, false},
+		"one with another cluster domain":    {etcd.Member{Name: nameOf(2), PeerURLs: []string{"https://" + nameOf(2) + ".example.ns.svc.corp:2380"}}, false},
+		"a learner of another":               {etcd.Member{PeerURLs: []string{"http://10.0.0.5:2380"}, Learner: true}, true},
+		"one with the name of another's Pod": {etcd.Member{Name: "web-0", PeerURLs: []string{"http://web-0.web.ns.svc:2380"}}, true},
+		"a member's name at another address": {etcd.Member{Name: nameOf(2), PeerURLs: []string{"http://10.0.0.5:2380"}}, true},
+		"one of an EtcdCluster of that name": {etcd.Member{Name: State{Name: "example", UID: "other"}.InitialNames(1, 1)[0]}, true},
+		"one that has neither name nor URLs": {etcd.Member{}, true},
+		"a member of a later incarnation":    {etcd.Member{Name: State{Name: "example", UID: "uid-example"}.InitialNames(2, 1)[0]}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := named(2)
+			test.entry.ID = 9
+			s.Enroll([]etcd.Member{test.entry})
+			if got := len(s.ForeignMembers) == 1; got != test.foreign || len(s.membership()) == len(s.ForeignMembers) && !got {
+				t.Errorf("foreign: %v, want %v; members are %+v", got, test.foreign, s.membership())
+			}
+		})
+	}
+}
+
+func TestAForeignMemberKeepsTheTimeAtWhichItWasFirstSeen(t *testing.T) {
+	s := state(formed, members(3), guest(withoutVote))
+	entries := []etcd.Member{{ID: guestID, Name: "guest", PeerURLs: []string{"http://10.0.0.5:2380"}}}
+	for i := range 3 {
+		entries = append(entries, etcd.Member{ID: etcd.ID(i + 1), Name: nameOf(i), ClientURLs: []string{"x"}})
+	}
+	s.Enroll(entries)
+	status := NewStatus(s, Done{}, nil, v1beta2.EtcdClusterStatus{}, 1)
+	if len(status.ForeignMembers) != 1 || status.ForeignMembers[0].Role != v1beta2.MemberVoter || !status.ForeignMembers[0].Since.Time.Equal(noon.Add(-time.Hour)) {
+		t.Fatalf("the status has %+v", status.ForeignMembers)
+	}
+	next := NewState(&v1beta2.EtcdCluster{Status: status})
+	if len(next.ForeignMembers) != 1 || next.knownVoters() != 4 {
+		t.Errorf("the next pass has %+v and %d voters, want 4", next.ForeignMembers, next.knownVoters())
+	}
+	if len(status.MemberStatuses) != 3 {
+		t.Errorf("memberStatuses are %+v, want the operator's own three", status.MemberStatuses)
+	}
+}
+
+func TestAMemberJoinsBesideAForeignOne(t *testing.T) {
+	s := state(formed, members(3), guest())
+	peers := s.JoinPeers(nameOf(3))
+	if len(peers) != 5 || !slices.Contains(peers, "foreign-0000000000000f00") || !slices.Equal(s.PeerURLs("foreign-0000000000000f00"), []string{"http://10.0.0.5:2380"}) {
+		t.Errorf("peers are %v", peers)
+	}
+}
+
+func TestConsentThatWasWithdrawnIsSeenBeforeAMemberIsRemoved(t *testing.T) {
+	planned := &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{v1beta2.AnnotationRemoveForeign: "guest"}}}
+	if got := Outdated(planned, &v1beta2.EtcdCluster{}); got != "metadata.annotations" {
+		t.Errorf("outdated by %q", got)
+	}
+}
+
+// TestAVoteIsRecordedBeforeItIsGiven: if the operator ends right after it gave a vote, and quorum is lost then, the number
+// of known voters is that of etcd.
+func TestAVoteIsRecordedBeforeItIsGiven(t *testing.T) {
+	s := state(formed, members(3), size(4), with(3, learner))
+	first := Plan(s)
+	if first != (RecordPromotion{Name: nameOf(3)}) {
+		t.Fatalf("the first step is %+v", first)
+	}
+	status := NewStatus(s, first, nil, v1beta2.EtcdClusterStatus{}, 1)
+	known := NewState(&v1beta2.EtcdCluster{Status: status})
+	if len(known.KnownVoters) != 4 {
+		t.Errorf("known voters are %v before the vote is given, want 4", known.KnownVoters)
+	}
+	s.Promoting = known.Promoting
+	if step := Plan(s); step != (PromoteLearner{ID: 4, Name: nameOf(3)}) {
+		t.Errorf("the second step is %+v", step)
+	}
+	if kept := NewStatus(s, Plan(s), nil, status, 1); kept.PromotingMember != nameOf(3) {
+		t.Error("the record is dropped in the pass that gives the vote")
+	}
+	s.Members[3].Learner = false
+	if after := NewStatus(s, Done{}, nil, status, 1); after.PromotingMember != "" {
+		t.Errorf("%s is still recorded after it votes", after.PromotingMember)
+	}
+}
+
+func TestAMemberThatIsAboutToVoteMakesNoLostQuorum(t *testing.T) {
+	last := func(s *State) { s.KnownVoters = append(s.KnownVoters, nameOf(3)) }
+	for name, test := range map[string]struct {
+		state   State
+		holders int
+		lost    bool
+	}{
+		"two of three hold data, and the fourth is lost": {state(formed, members(3), promoting(3), last), 2, false},
+		"one of three holds data":                        {state(formed, members(3), promoting(3), last), 1, true},
+		"two of four that all vote":                      {state(formed, members(3), last), 2, true},
+		"nothing is known":                               {state(formed), 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := test.state.tooFew(test.state.Members[:test.holders]); got != test.lost {
+				t.Errorf("quorum is lost: %v, want %v", got, test.lost)
+			}
+		})
+	}
+}
+
+func TestAVoterOfAnOldEtcdIsRecordedBeforeItIsAdded(t *testing.T) {
+	s := state(formed, members(3), size(4), everyImage("3.3.27"), ofVersion("3.3.27"), func(s *State) { s.KnownVersion = "3.3.27" })
+	first := Plan(s)
+	if first != (RecordPromotion{Name: nameOf(3)}) {
+		t.Fatalf("the first step is %+v", first)
+	}
+	s.Promoting = nameOf(3)
+	second := Plan(s)
+	if added, is := second.(AddLearner); !is || !added.Voter || NewStatus(s, second, nil, v1beta2.EtcdClusterStatus{}, 1).PromotingMember != nameOf(3) {
+		t.Errorf("the second step is %+v", second)
+	}
+}

@@ -1,0 +1,107 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// TestPlanABadSpecCostsNoMemberItsPlace: a change of the spec that cannot work, for example of pod.etcdEnv, makes the member
+// fail that gets it first.
+func TestPlanABadSpecCostsNoMemberItsPlace(t *testing.T) {
+	failing := func(m *Member) { blockedBy(v1beta2.ReasonPodFailing)(m); unreadyFor(time.Hour)(m) }
+	const advice = " The members that serve run with an earlier spec, so the operator neither replaces this one nor restarts the others. Correct the spec, or undo the change."
+	planTests{
+		"keeps a member that fails with a spec that no other one has": {
+			state(formed, members(3), allOutdated, with(1, failing, upToDate)),
+			Wait{Reason: v1beta2.ReasonPodFailing, Message: "Member " + nameOf(1) + " does not run: why. Quorum holds (2 of 3)." + advice, Stalled: true},
+		},
+		"restarts it when the change is undone": {
+			state(formed, members(3), with(1, failing, outdated)),
+			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonSettling, Message: "spec.pod or spec.TLS has changed"},
+		},
+		"replaces a member that fails with the spec that the others run with": {
+			state(formed, members(3), with(1, failing)), RemoveMember{ID: 2, Name: nameOf(1), Cause: "it has not served for 5m"},
+		},
+	}.run(t)
+}
+
+// TestPlanAVolumeInPhaseLostHasNoData: its PersistentVolume was deleted.
+func TestPlanAVolumeInPhaseLostHasNoData(t *testing.T) {
+	lost := volume(VolumeLost)
+	planTests{
+		"replaces a member that cannot start": {
+			state(formed, members(3), with(1, withoutPod, lost)), RemoveMember{ID: 2, Name: nameOf(1), Cause: LostData},
+		},
+		"adds a member before one goes that still runs": {
+			state(formed, members(3), with(1, lost)), AddLearner{Name: nameOf(3), PeerURL: peerURLOf(3)},
+		},
+		"deletes the volume of a removed member": {
+			state(formed, members(3), with(3, lost)), DeleteVolume{Name: nameOf(3), Reason: v1beta2.ReasonScaling},
+		},
+	}.run(t)
+}
+
+func TestAMemberOfTheMembershipIsNoOrphanWhateverItsIncarnation(t *testing.T) {
+	s := state(formed, members(3), func(s *State) { s.Incarnation = 2; servicesFor(2, oldID)(s) })
+	for _, m := range s.Members {
+		if step, is := removeOrphanPods(s).(DeletePod); is && step.Name == m.Name {
+			t.Errorf("the Pod of member %s is deleted", m.Name)
+		}
+	}
+	withoutPods := state(formed, members(3), with(0, withoutPod), with(1, withoutPod), with(2, withoutPod), func(s *State) { s.Incarnation, s.Spec.Size = 2, 3 })
+	if step := deleteOldVolumes(withoutPods); step != nil {
+		t.Errorf("a member's volume is deleted: %+v", step)
+	}
+}
+
+func TestAQuotaBelowTheDatabaseIsReported(t *testing.T) {
+	s := state(formed, members(3), with(1, func(m *Member) { m.DBSize, m.DBSizeInUse, m.DBQuota = 20480, 20480, 1 }))
+	wait, is := Plan(s).(Wait)
+	if !is || !wait.Stalled || wait.Reason != v1beta2.ReasonNoSpace || !strings.Contains(wait.Message, "The space quota of member "+nameOf(1)+" is 1, and 20Ki of its database are in use already.") {
+		t.Errorf("the plan is %+v", Plan(s))
+	}
+	if step := Plan(state(formed, members(3), with(1, func(m *Member) { m.DBSize, m.DBSizeInUse, m.DBQuota = 20480, 20480, 2<<30 }))); step != (Done{}) {
+		t.Errorf("the plan with a quota of 2 GiB is %+v", step)
+	}
+}
+
+func TestAnotherMajorVersionIsRefusedWithAdviceThatHelps(t *testing.T) {
+	want := "The cluster runs 3.6.16, and etcd cannot change its major version. Set spec.version to 3.6.x."
+	for _, to := range []string{"2.3.8", "4.0.0"} {
+		if got := upgradeRefusal("3.6.16", "3.6.16", to); got != want {
+			t.Errorf("%s: %q, want %q", to, got, want)
+		}
+	}
+}
+
+func TestCertificatesNameTheDomainOfTheKubernetesCluster(t *testing.T) {
+	for name, test := range map[string]struct {
+		spec, detected, host, certified string
+	}{
+		"nothing is known":                   {"", "", "", ".cluster.local"},
+		"the operator's Pod has another one": {"", "corp.example", "", ".corp.example"},
+		"the spec has one":                   {".corp.example", "other", ".corp.example", ".corp.example"},
+		"the spec has one without a dot":     {"corp.example.", "", ".corp.example", ".corp.example"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := state(policy(v1beta2.PodPolicy{ClusterDomain: test.spec}))
+			s.ClusterDomain = test.detected
+			if got := s.host("m"); got != "m.example.ns.svc"+test.host {
+				t.Errorf("the host is %s", got)
+			}
+			if names := s.CertificateRequest(Usages[0]).DNSNames; names[1] != "*.example.ns.svc"+test.certified {
+				t.Errorf("the names are %v", names)
+			}
+		})
+	}
+}
+
+func TestAStartingMemberSaysWhatKeepsItFromStarting(t *testing.T) {
+	s := state(formed, members(3), with(1, pod(PodStarting), func(m *Member) { m.Unanswered = `its volumes cannot be mounted: secret "x" not found` }))
+	if wait, is := Plan(s).(Wait); !is || wait.Message != "Member "+nameOf(1)+` is starting: its volumes cannot be mounted: secret "x" not found.` {
+		t.Errorf("the plan is %+v", Plan(s))
+	}
+}

@@ -1,0 +1,132 @@
+package model
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+)
+
+// Cache is what an operator sees of Kubernetes: what was there some time ago. What it sees of etcd is never old, because it
+// asks the members at the addresses of the Pods that it knows.
+type Cache struct {
+	cluster          v1beta2.EtcdCluster
+	services         plan.Services
+	budget           plan.Budget
+	budgetSize       int
+	restores         []Restore
+	pods             []pod
+	volumes          []volume
+	template, labels int
+}
+
+// Snapshot is a cache that is not behind.
+func (w *World) Snapshot() Cache {
+	return Cache{
+		cluster: *w.Cluster.DeepCopy(), services: w.Services, budget: w.Budget, budgetSize: w.budgetSize, restores: slices.Clone(w.Restores),
+		pods: slices.Clone(w.pods), volumes: slices.Clone(w.volumes), template: w.template, labels: w.labels,
+	}
+}
+
+// ObserveThrough is the State that an operator with that cache sees.
+func (w *World) ObserveThrough(c Cache) plan.State {
+	old := *w
+	old.Cluster, old.Services, old.Budget, old.budgetSize = *c.cluster.DeepCopy(), c.services, c.budget, c.budgetSize
+	old.Restores, old.pods, old.volumes = slices.Clone(c.restores), slices.Clone(c.pods), slices.Clone(c.volumes)
+	old.template, old.labels, old.present = c.template, c.labels, w
+	return old.Observe()
+}
+
+// DoThrough does a step that was planned on a cache. It returns what the operator's own confirmations found to be behind,
+// and empty if the step was done.
+func (w *World) DoThrough(c Cache, s plan.State, step plan.Step) (behind string) {
+	if behind = w.behind(c, s, step); behind != "" {
+		return behind
+	}
+	w.Check(step)
+	w.stale = true
+	reported, err := w.doCached(c, s, step)
+	w.stale = false
+	if reflect.DeepEqual(c.cluster, w.Cluster) { // or the status write is refused
+		w.Report(s, reported, err)
+	}
+	return ""
+}
+
+// doCached deletes objects by the UIDs that the cache has.
+func (w *World) doCached(c Cache, s plan.State, step plan.Step) (plan.Step, error) {
+	stop, is := step.(plan.StopMembers)
+	if !is {
+		return w.Do(s, step)
+	}
+	for _, p := range c.pods {
+		if p.incarnation != stop.Except && w.samePod(&p) {
+			w.stop(p.name)
+		}
+	}
+	return step, nil
+}
+
+// behind is what act_confirm.go reads past the cache, and the precondition of each deletion.
+func (w *World) behind(c Cache, s plan.State, step plan.Step) string {
+	if s.Irreversible(step) {
+		if changed := plan.Outdated(&c.cluster, &w.Cluster); changed != "" {
+			return changed
+		}
+		if !reflect.DeepEqual(c.cluster.Spec, w.Cluster.Spec) || c.template != w.template || c.labels != w.labels {
+			return "spec"
+		}
+	}
+	switch step := step.(type) {
+	case plan.BeginBootstrap, plan.RecordFormed, plan.RecordPromotion, plan.RecordVersionChange, plan.EndDefragmentation,
+		plan.BeginRestore, plan.BeginSwitch, plan.AdoptSeed, plan.CompleteRestore, plan.FailRestore,
+		plan.BeginRecovery, plan.RecordForced, plan.CancelRecovery, plan.CompleteRecovery:
+		if !reflect.DeepEqual(c.cluster, w.Cluster) {
+			return "status" // all that the step does is to write it
+		}
+	case plan.RemoveMember:
+		if p := w.pod(step.Name); step.Unresponsive() && p != nil && p.ready {
+			return "Pod " + step.Name
+		}
+		if v := w.volume(step.Name); step.DataGone() && w.durable() && v != nil && !v.deleting {
+			return "volume " + step.Name
+		}
+	case plan.AddLearner:
+		if v, p := w.volume(step.Name), w.pod(step.Name); (v != nil && !v.deleting) || (p != nil && p.state != plan.PodDeleting) {
+			return "member " + step.Name
+		}
+	case plan.DeletePod:
+		return c.otherPod(w, step.Name)
+	case plan.ForceDeletePod:
+		return c.otherPod(w, step.Name)
+	case plan.DeleteVolume:
+		return c.otherVolume(w, step.Name)
+	case plan.SetAsideVolume:
+		return c.otherVolume(w, step.Name)
+	}
+	return ""
+}
+
+func (c Cache) otherPod(w *World, name string) string {
+	for i := range c.pods {
+		if c.pods[i].name == name && w.samePod(&c.pods[i]) {
+			return ""
+		}
+	}
+	return "Pod " + name
+}
+
+func (c Cache) otherVolume(w *World, name string) string {
+	v := w.volume(name)
+	if v != nil && slices.ContainsFunc(c.volumes, func(cached volume) bool { return cached.uid == v.uid }) {
+		return ""
+	}
+	return "volume " + name
+}
+
+// samePod says whether a cached Pod is still there.
+func (w *World) samePod(cached *pod) bool {
+	p := w.pod(cached.name)
+	return p != nil && p.uid == cached.uid
+}

@@ -1,0 +1,47 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
+)
+
+// RecordPromotion records that a member is about to vote, before it does: if quorum is lost in the next moment, the number
+// of voters decides what the others may do.
+type RecordPromotion struct{ Name string }
+
+func (step RecordPromotion) describe(State) planning.Description {
+	return planning.Description{
+		Reason:  v1beta2.ReasonScaling,
+		Message: "Member " + step.Name + " is about to get its vote.",
+		Requeue: requeueSoon,
+	}
+}
+
+// tooFew reports whether these members with data can never be a quorum of the known voters. One that was about to vote may
+// vote or not, and quorum is lost only if it is lost either way.
+func (s State) tooFew(holders []Member) bool {
+	known, unseen := s.knownVoters(), len(s.unseenVoters())
+	if known == 0 || len(holders)+unseen >= etcd.Quorum(known) {
+		return false
+	}
+	if s.Promoting == "" || !slices.Contains(s.KnownVoters, s.Promoting) || known == 1 {
+		return true
+	}
+	voted := slices.DeleteFunc(slices.Clone(holders), func(m Member) bool { return m.Name == s.Promoting })
+	return len(voted)+unseen < etcd.Quorum(known-1)
+}
+
+// stillPromoting keeps the record until a quorum answers that the member is no learner.
+func (s State) stillPromoting(step Step) string {
+	if added, is := step.(AddLearner); is && added.Name == s.Promoting {
+		return s.Promoting
+	}
+	learning := slices.ContainsFunc(s.membership(), func(m Member) bool { return m.Name == s.Promoting && m.Learner })
+	if s.MembershipKnown && !learning {
+		return ""
+	}
+	return s.Promoting
+}

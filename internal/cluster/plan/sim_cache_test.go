@@ -1,0 +1,50 @@
+package plan_test
+
+import (
+	"testing"
+
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+)
+
+// TestAnOldCacheStopsNoMember: a new leader's cache shows a spec that was changed since.
+func TestAnOldCacheStopsNoMember(t *testing.T) {
+	w := model.New(3, true)
+	w.Run(plan.Plan)
+	w.Cluster.Spec.Hibernate = true
+	old := w.Snapshot()
+	w.Cluster.Spec.Hibernate = false
+	s := w.ObserveThrough(old)
+	step := plan.Plan(s)
+	if _, stops := step.(plan.DeletePod); !stops {
+		t.Fatalf("the step is %+v", step)
+	}
+	if behind := w.DoThrough(old, s, step); behind != "spec" || len(w.Violations) > 0 {
+		t.Errorf("behind by %q; %v", behind, w.Violations)
+	}
+}
+
+// TestAnOldCacheRemovesNoMember: it shows a Pod that was not ready for long, and is ready by now.
+func TestAnOldCacheRemovesNoMember(t *testing.T) {
+	w := model.New(3, true)
+	w.Run(plan.Plan)
+	old := w.Snapshot()
+	s := w.ObserveThrough(old)
+	step := plan.RemoveMember{ID: s.Members[2].ID, Name: s.Members[2].Name, Cause: "it has not served for 5m"}
+	if behind := w.DoThrough(old, s, step); behind != "Pod "+step.Name || len(w.Violations) > 0 {
+		t.Errorf("behind by %q; %v", behind, w.Violations)
+	}
+}
+
+// TestAnOldCacheSeesEtcdAsItIs: members are asked, and not read from the cache.
+func TestAnOldCacheSeesEtcdAsItIs(t *testing.T) {
+	w := model.New(3, true)
+	w.Run(plan.Plan)
+	old := w.Snapshot()
+	w.Cluster.Spec.Size = 4
+	w.Run(plan.Plan)
+	s := w.ObserveThrough(old)
+	if s.Spec.Size != 3 || s.Voters().Total != 4 || s.Voters().Healthy != 3 {
+		t.Errorf("size %d, voters %+v", s.Spec.Size, s.Voters())
+	}
+}

@@ -1,0 +1,37 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"testing"
+)
+
+func TestAnOperatorThatLostItsLeaseStartsAgainWithoutAnExit(t *testing.T) {
+	for name, test := range map[string]struct {
+		err   error
+		again bool
+	}{
+		"it lost its Lease":               {fmt.Errorf("run cluster-operator: %w", errors.New(leaseLost)), true},
+		"it does not reach the API":       {fmt.Errorf("set up: %w", &net.OpError{Op: "dial", Err: errors.New("connection refused")}), true},
+		"it may not watch":                {errors.New("forbidden"), false},
+		"it was asked to stop, and ended": {nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			started := false
+			err := untilDone(t.Context(), func() error { return test.err }, func() error { started = true; return nil })
+			if started != test.again || (!test.again && !errors.Is(err, test.err)) {
+				t.Errorf("started again: %v, want %v; %v", started, test.again, err)
+			}
+		})
+	}
+}
+
+func TestAnOperatorThatIsAskedToStopDoesNotStartAgain(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	err := untilDone(ctx, func() error { cancel(); return errors.New(leaseLost) }, func() error { t.Error("it starts again"); return nil })
+	if err == nil {
+		t.Error("the error is lost")
+	}
+}
