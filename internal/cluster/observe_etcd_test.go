@@ -26,10 +26,17 @@ type speaking struct {
 	guards     error
 	membership []etcd.Member
 	hash       uint32
+	hangs      bool
 }
 
-func (m speaking) Status(context.Context) (etcd.Status, error)    { return m.status, m.guards }
-func (m speaking) Serving(context.Context) error                  { return m.refuses }
+func (m speaking) Status(context.Context) (etcd.Status, error) { return m.status, m.guards }
+func (m speaking) Serving(ctx context.Context) error {
+	if m.hangs {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return m.refuses
+}
 func (m speaking) Members(context.Context) ([]etcd.Member, error) { return m.membership, nil }
 func (m speaking) Close()                                         {}
 func (m speaking) HashKV(context.Context, int64) (hash uint32, compacted int64, err error) {
@@ -64,7 +71,7 @@ func heardOf(t *testing.T, before plan.State, say func(i int, m *speaking)) plan
 		say(i, &said)
 		byURL[known.ClientURL(m.Name)] = said
 	}
-	r := &Reconciler{metrics: counted, Applied: func(context.Context, string) (uint64, error) { return 7, nil }, Dial: func(endpoint etcd.Endpoint, _ *tls.Config) (Etcd, error) {
+	r := &Reconciler{metrics: counted, Applied: func(ctx context.Context, _ string) (uint64, error) { return 7, ctx.Err() }, Dial: func(endpoint etcd.Endpoint, _ *tls.Config) (Etcd, error) {
 		if said, ok := byURL[endpoint.URL]; ok {
 			return said, nil
 		}
@@ -154,7 +161,7 @@ func TestAUsedUpQuotaIsSeen(t *testing.T) {
 
 // A password is checked with a quorum. Without one, the operator still learns from the metrics which member is the newest.
 func TestAMemberWithoutQuorumThatKnowsNoTokenOfTheOperatorIsAskedForItsMetrics(t *testing.T) {
-	s := heardOf(t, state(formed), func(_ int, m *speaking) { m.guards, m.refuses = rpctypes.ErrUserEmpty, rpctypes.ErrNoLeader })
+	s := heardOf(t, state(formed), func(_ int, m *speaking) { m.guards, m.hangs = rpctypes.ErrUserEmpty, true })
 	for _, m := range s.Members {
 		if m.Guarded || m.RaftIndex != 7 || m.Answers {
 			t.Errorf("member %s: guarded %v, raft index %d, answers %v", m.Name, m.Guarded, m.RaftIndex, m.Answers)
