@@ -63,6 +63,8 @@ func (r report) step(s State, step Step) {
 		r.status.Source, r.status.Snapshot = &step.Source, &step.Snapshot
 		r.status.Reason = ""
 		r.open(d)
+	case Proved:
+		r.proved(step, d)
 	case Follow:
 		r.cluster(step.Cluster)
 		r.switchedUnsaved(s, step.Cluster)
