@@ -150,6 +150,9 @@ func (r report) verified(d planning.Description) {
 	if strings.Contains(snapshot.Alarms, "CORRUPT") {
 		message += " The members of that cluster had different data, and this is the data of one of them: compare it with what you expect."
 	}
+	if r.status.Source != nil && r.status.Source.Secret == "" {
+		message += " restore-operator has read it with its own identity, because no Secret is named. The seed reads it as the ServiceAccount of the members, which needs the right to read it."
+	}
 	if r.status.Choice != "" {
 		message += planning.Sentence(" It is ", r.status.Choice)
 	}

@@ -289,3 +289,17 @@ func TestTheStatusReportsTheAlarmsOfTheSnapshot(t *testing.T) {
 		t.Error(verified.Message)
 	}
 }
+
+func TestTheStatusSaysWhoReadsTheSnapshotIfNoSecretIsNamed(t *testing.T) {
+	s := given(withProven)
+	message := func() string {
+		return meta.FindStatusCondition(NewStatus(s, next(s), nil).Conditions, v1beta2.ConditionVerified).Message
+	}
+	if strings.Contains(message(), "ServiceAccount") {
+		t.Error(message())
+	}
+	s.Restore.Status.Source.Secret = ""
+	if !strings.Contains(message(), "as the ServiceAccount of the members") {
+		t.Error(message())
+	}
+}
