@@ -67,6 +67,7 @@ func TestEvents(t *testing.T) {
 
 // everyStep is one of each type, named m if it is about one member or volume.
 var everyStep = []Step{
+	AwaitSafetySnapshot{},
 	AddLearner{Name: "m"}, AddToService{Name: "m"}, AdoptSeed{}, ApplyBudget{}, ApplyServices{}, AwaitResize{Message: "grows"}, BeginBootstrap{},
 	BeginRecovery{Member: "m"}, BeginRestore{}, BeginSwitch{}, CancelDowngrade{}, CancelRecovery{}, CompactHistory{}, CompleteRecovery{},
 	CompleteRestore{}, CreateCA{}, CreateMember{Name: "m"}, CreateMembers{}, CreateVolumes{}, DefragmentMember{Name: "m", Reason: v1beta2.ReasonDefragmenting},
