@@ -194,6 +194,8 @@ const (
 	ReasonSeedFailed = "SeedFailed"
 	// ReasonQueued means that another EtcdRestore of the same cluster runs first.
 	ReasonQueued = "Queued"
+	// ReasonDryRun means that the snapshot is verified, and that nothing was changed because spec.dryRun is true.
+	ReasonDryRun = "DryRun"
 	// ReasonRestoreRefused means that the restore was carried out before, or that spec.replaces names another cluster ID.
 	ReasonRestoreRefused = "RestoreRefused"
 	// ReasonVolumeTooSmall means that the members' volumes are smaller than twice the snapshot.

@@ -99,6 +99,10 @@ type EtcdRestoreSpec struct {
 	// +kubebuilder:validation:MaxLength=16
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9a-f]{16}$')",message="replaces must be 16 hex digits: copy it from status.clusterID of the EtcdCluster"
 	Replaces string `json:"replaces,omitempty"`
+	// Whether the operator only chooses and verifies the snapshot, reports the result with the reason DryRun, and changes
+	// nothing. It checks the version and the volumes of the EtcdCluster too, if that exists. Default: false.
+	// +optional
+	DryRun bool `json:"dryRun,omitempty"`
 	// Whether the restore of a formed cluster saves its present data into the store of the snapshot first. Skip saves
 	// nothing. IfPossible continues if that fails, for example without quorum. Required fails the restore then, and the
 	// cluster is not changed. The snapshot's path is in the status. Default: IfPossible.

@@ -34,7 +34,7 @@ func (r *Reconciler) act(ctx context.Context, state plan.State, step plan.Step) 
 		if err := r.delete(ctx, key); err != nil {
 			return err
 		}
-	case plan.Done, plan.Verifying, plan.Wait, plan.Accept, plan.RecordSafety, plan.Follow, plan.Complete, plan.Inherit, plan.Fail:
+	case plan.Done, plan.Verifying, plan.Wait, plan.Accept, plan.Proved, plan.RecordSafety, plan.Follow, plan.Complete, plan.Inherit, plan.Fail:
 	default:
 		return fmt.Errorf("unknown step %T", step)
 	}

@@ -23,6 +23,7 @@ func TestARestoreThatWasCarriedOutIsNotRepeatedByAccident(t *testing.T) {
 		r.Spec.EtcdBackup = &v1beta2.BackupReference{Name: "nightly", Snapshot: "other"}
 	}
 	shorter := func(r *v1beta2.EtcdRestore) { ttl := int32(1); r.Spec.TTLSecondsAfterFinished = &ttl }
+	dryRun := func(r *v1beta2.EtcdRestore) { r.Spec.DryRun = true }
 	for name, test := range map[string]struct {
 		restore v1beta2.EtcdRestore
 		state   State
@@ -31,6 +32,7 @@ func TestARestoreThatWasCarriedOutIsNotRepeatedByAccident(t *testing.T) {
 		"the same one again is refused":                         {restoreOf("back", time.Hour, recreated), state(formed), false},
 		"also if it is the same object, and lost its status":    {restoreOf("back", time.Hour), state(formed), false},
 		"also with another time to live":                        {restoreOf("back", time.Hour, recreated, shorter), state(formed), false},
+		"a dry run is not carried out":                          {restoreOf("forth", time.Hour, dryRun), state(formed), false},
 		"one of another name is carried out":                    {restoreOf("forth", time.Hour), state(formed), true},
 		"one of another spec is carried out":                    {restoreOf("back", time.Hour, recreated, other), state(formed), true},
 		"the same one again is carried out with consent":        {restoreOf("back", time.Hour, recreated, replacing(oldID)), state(formed), true},

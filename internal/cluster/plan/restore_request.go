@@ -15,7 +15,7 @@ func (s *State) ChooseRestore(restores []v1beta2.EtcdRestore) {
 		if restore.Spec.EtcdCluster.Name != s.Name || !restore.DeletionTimestamp.IsZero() || isTrue(restore, v1beta2.ConditionComplete) {
 			continue
 		}
-		if s.refuses(restore) {
+		if restore.Spec.DryRun || s.refuses(restore) {
 			continue
 		}
 		failed := isTrue(restore, v1beta2.ConditionFailed)

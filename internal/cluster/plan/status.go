@@ -63,8 +63,8 @@ func recordFacts(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 	case AwaitSafetySnapshot:
 		status.Restore.SeedReadyTime, status.Restore.Message = ptr.To(metav1.NewTime(s.Now).Rfc3339Copy()), awaitsSafetySnapshot
 	case BeginSwitch:
-		if saved := s.Request.Saved; saved != nil {
-			status.Restore.SafetySnapshot = saved.Path
+		if s.Request != nil && s.Request.Saved != nil {
+			status.Restore.SafetySnapshot = s.Request.Saved.Path
 		}
 		status.Restore.Step = v1beta2.RestoreSwitching
 		status.Restore.ClusterID, status.Restore.Revision = step.ClusterID, step.Revision

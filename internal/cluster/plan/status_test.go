@@ -160,7 +160,7 @@ func TestStatusIsStable(t *testing.T) {
 		"done":        state(formed, members(3)),
 		"forming":     state(initial(3), begun),
 		"quorum lost": state(formed, members(3), noQuorum, with(1, gone), with(2, gone)),
-		"seeding":     state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, pod(PodStarting))),
+		"seeding":     state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, pod(PodStarting)), func(s *State) { s.Request.Size = 8 << 30 }),
 		"paused":      state(formed, members(3), func(s *State) { s.Spec.Paused = true }),
 	}
 	for name, s := range states {

@@ -46,5 +46,5 @@ func restoreHasFinished(s State) Step {
 // keepsClusterFromStartingEmpty returns whether cluster-operator would create an empty cluster if the restore did not
 // exist.
 func (s State) keepsClusterFromStartingEmpty() bool {
-	return !s.Restore.Status.Succeeded && s.Cluster != nil && s.Cluster.Status.ClusterID == ""
+	return !s.Restore.Status.Succeeded && !s.Restore.Spec.DryRun && s.Cluster != nil && s.Cluster.Status.ClusterID == ""
 }

@@ -63,6 +63,8 @@ func (r report) step(s State, step Step) {
 		r.status.Source, r.status.Snapshot = &step.Source, &step.Snapshot
 		r.status.Reason = ""
 		r.open(d)
+	case Proved:
+		r.proved(step, d)
 	case Follow:
 		r.cluster(step.Cluster)
 		r.switchedUnsaved(s, step.Cluster)
@@ -147,6 +149,9 @@ func (r report) verified(d planning.Description) {
 	}
 	if strings.Contains(snapshot.Alarms, "CORRUPT") {
 		message += " The members of that cluster had different data, and this is the data of one of them: compare it with what you expect."
+	}
+	if r.status.Source != nil && r.status.Source.Secret == "" {
+		message += " restore-operator has read it with its own identity, because no Secret is named. The seed reads it as the ServiceAccount of the members, which needs the right to read it."
 	}
 	if r.status.Choice != "" {
 		message += planning.Sentence(" It is ", r.status.Choice)

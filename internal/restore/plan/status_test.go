@@ -263,6 +263,7 @@ var everyStep = []Step{
 	Accept{Source: theSource, Snapshot: theSnapshot}, Follow{*progress(v1beta2.RestoreSeeding)},
 	Complete{*progress(v1beta2.RestoreComplete)}, Fail{"SeedFailed", "A sentence."}, Inherit{},
 	SaveOldData{Cluster: *progress(v1beta2.RestoreSeeding)}, RecordSafety{Cluster: *progress(v1beta2.RestoreSeeding)},
+	Proved{Snapshot: theSnapshot},
 }
 
 func TestEveryStepIsKnownAndDescribesItself(t *testing.T) {
@@ -286,5 +287,19 @@ func TestTheStatusReportsTheAlarmsOfTheSnapshot(t *testing.T) {
 	verified := meta.FindStatusCondition(after.Conditions, v1beta2.ConditionVerified)
 	if !strings.Contains(verified.Message, "has the alarms CORRUPT, NOSPACE") || !strings.Contains(verified.Message, "had different data") {
 		t.Error(verified.Message)
+	}
+}
+
+func TestTheStatusSaysWhoReadsTheSnapshotIfNoSecretIsNamed(t *testing.T) {
+	s := given(withProven)
+	message := func() string {
+		return meta.FindStatusCondition(NewStatus(s, next(s), nil).Conditions, v1beta2.ConditionVerified).Message
+	}
+	if strings.Contains(message(), "ServiceAccount") {
+		t.Error(message())
+	}
+	s.Restore.Status.Source.Secret = ""
+	if !strings.Contains(message(), "as the ServiceAccount of the members") {
+		t.Error(message())
 	}
 }

@@ -89,6 +89,9 @@ func accept(s State) Step {
 	if fail := s.tooSmall(s.Proof.Snapshot); fail != nil {
 		return fail
 	}
+	if s.Restore.Spec.DryRun {
+		return Proved{ChosenBecause: s.Proof.ChosenBecause, Snapshot: s.Proof.Snapshot}
+	}
 	return Accept{Source: s.Proof.Source, ChosenBecause: s.Proof.ChosenBecause, Snapshot: s.Proof.Snapshot}
 }
 
