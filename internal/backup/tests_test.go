@@ -114,11 +114,11 @@ func TestMemoryOfTheOperatorIsDividedBetweenItAndItsRestoreTests(t *testing.T) {
 		each, left           int64
 		notice               bool
 	}{
-		"both fit":                      {2048, 1, 1024, 1024, 1024, false},
-		"the tests get less":            {1024, 2, 512, 384, 256, true},
-		"too little for any":            {300, 1, 512, 0, 300, true},
-		"tests without a limit":         {1024, 1, 0, 0, 1024, false},
-		"an operator with much":         {1 << 20, 1, 512, 512, 1<<20 - 512, false},
+		"both fit":              {2048, 1, 1024, 1024, 1024, false},
+		"the tests get less":    {1024, 2, 512, 384, 256, true},
+		"too little for any":    {300, 1, 512, 0, 300, true},
+		"tests without a limit": {1024, 1, 0, 0, 1024, false},
+		"an operator with much": {1 << 20, 1, 512, 512, 1<<20 - 512, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			limit := setMemoryLimit(t, test.total*mib)
