@@ -37,7 +37,7 @@ func main() {
 		return
 	}
 	err := operator.Run(ctrl.SetupSignalHandler(), backup.Name, options, func(_ context.Context, mgr manager.Manager) error {
-		controller.Try = restoretest.Process{Memory: controller.RestoreTestMemory}.Try
+		controller.Try = restoretest.Try
 		return backup.Setup(mgr, controller)
 	})
 	if err != nil {

@@ -57,7 +57,7 @@ func (a *attempts) find(key worker.Key) *Attempt {
 	if t == nil {
 		return nil
 	}
-	found := &Attempt{Kind: t.kind, Request: t.request, Generation: t.generation, Number: t.number, StartedAt: t.began(), Progress: t.now()}
+	found := &Attempt{Kind: t.kind, Request: t.request, Generation: t.generation, Number: t.number, StartedAt: t.began(), Queued: a.pool.Waiting(key), Progress: t.now()}
 	result, done, err := a.pool.Result(key)
 	switch {
 	case done && err != nil:

@@ -50,9 +50,12 @@ func Setup(mgr manager.Manager, options Options) error {
 	if err := watchSpool(options.Metrics, space); err != nil {
 		return err
 	}
-	limits, err := openTests(options)
+	limits, notice, err := openTests(options)
 	if err != nil {
 		return err
+	}
+	if notice != "" {
+		mgr.GetLogger().Info(notice)
 	}
 	take, err := newJob(mgr.GetAPIReader(), space, limits)
 	if err != nil {

@@ -33,8 +33,8 @@ type Options struct {
 	MaxRestoreTests int
 	// RestoreTestMemory is how many bytes of memory a restore test may use. 0 means no limit.
 	RestoreTestMemory int64
-	// Try restores a snapshot for a restore test. Default: in this process.
-	Try func(context.Context, dbfile.Trial) (dbfile.KVHash, error)
+	// Try restores a snapshot for a restore test, with that many bytes of memory. Default: in this process.
+	Try func(ctx context.Context, t dbfile.Trial, memory int64) (dbfile.KVHash, error)
 	// OwnIdentityNamespaces are the namespaces whose EtcdBackups may use the operator's own identity at a store. "*" and nil
 	// mean all.
 	OwnIdentityNamespaces []string

@@ -32,7 +32,7 @@ func (Cancel) describe(s State) planning.Description {
 
 func (Watch) describe(s State) planning.Description {
 	d := planning.Description{Reason: v1beta2.ReasonRunning, Message: s.Attempt.Progress.String(), Requeue: progressInterval}
-	if s.Attempt.Progress.Stage == "" {
+	if s.Attempt.Queued {
 		d.Requeue = longestSleep // a worker that begins or ends an attempt starts a pass
 	}
 	switch s.Attempt.Kind {

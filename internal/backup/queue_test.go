@@ -76,7 +76,7 @@ func TestAThousandBackupsDueAtOnceAreTakenInOrder(t *testing.T) {
 }
 
 func TestAQueuedAttemptIsShownAsQueued(t *testing.T) {
-	s := series(func(s *State) { s.Attempt = &Attempt{Generation: 1, Number: 1, StartedAt: t0} })
+	s := series(func(s *State) { s.Attempt = &Attempt{Queued: true, Generation: 1, Number: 1, StartedAt: t0} })
 	step, _ := Plan(s)
 	if got := NewStatus(s, step, nil).Progress; got == nil || got.Stage != "queued" {
 		t.Errorf("progress %+v", got)

@@ -85,7 +85,8 @@ type Attempt struct {
 	// Number counts the attempts at the snapshot that is due, from 1.
 	Number    int32
 	StartedAt time.Time
-	// Progress while it runs.
+	// Queued is true while it waits for a worker. Progress while it runs.
+	Queued   bool
 	Progress Progress
 	// Result is nil while it runs.
 	Result *Result

@@ -35,22 +35,32 @@ func (t tests) enter(ctx context.Context, progress *jobProgress) (done func(), e
 // minOperatorMemory is what the operator needs besides its restore tests.
 const minOperatorMemory = 256 << 20
 
-// openTests checks that the memory of the restore tests fits into that of the operator (GOMEMLIMIT), and leaves the rest to
-// this process.
-func openTests(o Options) (tests, error) {
+// minTestMemory is what a restore test of a small database needs.
+const minTestMemory = 100 << 20
+
+// openTests divides the memory of the operator (GOMEMLIMIT) between its restore tests and this process. If the memory that
+// is asked for does not fit, the tests get less, and notice reports that.
+func openTests(o Options) (limits tests, notice string, err error) {
 	if o.MaxRestoreTests < 0 || o.RestoreTestMemory < 0 {
-		return tests{}, fmt.Errorf("%d restore tests with %d bytes of memory: write numbers above 0", o.MaxRestoreTests, o.RestoreTestMemory)
+		return tests{}, "", fmt.Errorf("%d restore tests with %d bytes of memory: write numbers above 0", o.MaxRestoreTests, o.RestoreTestMemory)
 	}
-	limits := newTests(o.MaxRestoreTests, o.RestoreTestMemory, o.Try)
-	total, all := debug.SetMemoryLimit(-1), int64(cap(limits.slots))*o.RestoreTestMemory
-	if total == math.MaxInt64 || all == 0 {
-		return limits, nil
+	const mib = 1 << 20
+	count, memory, total := int64(max(o.MaxRestoreTests, 1)), o.RestoreTestMemory, debug.SetMemoryLimit(-1)
+	if limited := total != math.MaxInt64 && memory > 0; limited {
+		if left := (total - minOperatorMemory) / count; left < memory {
+			notice = fmt.Sprintf("The memory of restore tests is %d MiB instead of %d MiB, because the operator has %d MiB and needs %d MiB itself. "+
+				"Raise backupOperator.resources.limits.memory or lower backupOperator.restoreTests.memory.", left/mib, memory/mib, total/mib, minOperatorMemory/mib)
+			memory = left
+		}
+		if memory < minTestMemory {
+			return tests{}, "", fmt.Errorf("%d restore tests do not fit into %d MiB of memory. The operator needs %d MiB, and each test %d MiB or more. "+
+				"Raise backupOperator.resources.limits.memory", count, total/mib, minOperatorMemory/mib, minTestMemory/mib)
+		}
+		debug.SetMemoryLimit(total - count*memory)
 	}
-	if total-all < minOperatorMemory {
-		const mib = 1 << 20
-		return tests{}, fmt.Errorf("%d restore tests with %d MiB of memory do not fit into %d MiB. The operator itself needs %d MiB. "+
-			"Raise backupOperator.resources.limits.memory or lower backupOperator.restoreTests.memory", cap(limits.slots), o.RestoreTestMemory/mib, total/mib, minOperatorMemory/mib)
+	limits = newTests(o.MaxRestoreTests, memory, nil)
+	if o.Try != nil {
+		limits.try = func(ctx context.Context, t dbfile.Trial) (dbfile.KVHash, error) { return o.Try(ctx, t, memory) }
 	}
-	debug.SetMemoryLimit(total - all)
-	return limits, nil
+	return limits, notice, nil
 }

@@ -107,13 +107,29 @@ func TestRestoreTestsRunOneAfterTheOther(t *testing.T) {
 	})
 }
 
-func TestMemoryOfRestoreTestsMustFitIntoTheOperators(t *testing.T) {
-	limit := setMemoryLimit(t, 1<<30)
-	if _, err := openTests(Options{MaxRestoreTests: 2, RestoreTestMemory: 512 << 20}); err == nil || !strings.Contains(err.Error(), "restoreTests.memory") {
-		t.Errorf("error %v", err)
-	}
-	if _, err := openTests(Options{MaxRestoreTests: 1, RestoreTestMemory: 512 << 20}); err != nil || limit() != 512<<20 {
-		t.Errorf("error %v, the limit of this process is %d", err, limit())
+func TestMemoryOfTheOperatorIsDividedBetweenItAndItsRestoreTests(t *testing.T) {
+	const mib = 1 << 20
+	for name, test := range map[string]struct {
+		total, tests, memory int64
+		each, left           int64
+		notice               bool
+	}{
+		"both fit":              {2048, 1, 1024, 1024, 1024, false},
+		"the tests get less":    {1024, 2, 512, 384, 256, true},
+		"too little for any":    {300, 1, 512, 0, 300, true},
+		"tests without a limit": {1024, 1, 0, 0, 1024, false},
+		"an operator with much": {1 << 20, 1, 512, 512, 1<<20 - 512, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			limit := setMemoryLimit(t, test.total*mib)
+			got, notice, err := openTests(Options{MaxRestoreTests: int(test.tests), RestoreTestMemory: test.memory * mib})
+			if (err != nil) != (test.left == 300) || err == nil && (notice != "") != test.notice {
+				t.Fatalf("notice %q, error %v", notice, err)
+			}
+			if got.memory != test.each*mib || limit() != test.left*mib {
+				t.Errorf("each test has %d MiB, and the operator %d MiB", got.memory/mib, limit()/mib)
+			}
+		})
 	}
 }
 

@@ -17,6 +17,11 @@ import (
 // Command is the first argument of the child process.
 const Command = "restore-test"
 
+// Try runs a trial in a child process with that many bytes of memory. 0 means no limit.
+func Try(ctx context.Context, t dbfile.Trial, memory int64) (dbfile.KVHash, error) {
+	return Process{Memory: memory}.Try(ctx, t)
+}
+
 // Process runs each restore in a child process of this program.
 type Process struct {
 	// Memory is the limit of the child in bytes. 0 means no limit.

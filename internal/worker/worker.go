@@ -53,6 +53,7 @@ type job[T any] struct {
 	ctx    context.Context //nolint:containedctx // the job owns it
 	cancel context.CancelFunc
 	queued bool // it could not start at once
+	began  bool
 	done   bool
 	value  T
 	err    error
@@ -123,7 +124,7 @@ func (p *Pool[T]) free(j *job[T]) bool {
 
 func (p *Pool[T]) launch(j *job[T]) {
 	p.count(j, 1)
-	p.busy[j.key] = true
+	p.busy[j.key], j.began = true, true
 	if j.queued {
 		p.notify(j.key)
 	}
@@ -163,6 +164,14 @@ func (p *Pool[T]) Running(key Key) bool {
 	defer p.mu.Unlock()
 	found := p.jobs[key]
 	return found != nil && !found.done
+}
+
+// Waiting reports whether key has a job that has not begun yet.
+func (p *Pool[T]) Waiting(key Key) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	found := p.jobs[key]
+	return found != nil && !found.began
 }
 
 // Result returns the result of the finished job of key. done is false if there is none. The result is kept until Forget.
