@@ -41,7 +41,7 @@ func (r *Reconciler) confirm(ctx context.Context, v *view, step plan.Step) error
 func (r *Reconciler) confirmData(ctx context.Context, v *view, step plan.Step) error {
 	switch step := step.(type) {
 	case plan.RemoveMember:
-		if step.Unresponsive() {
+		if step.Unresponsive() || (step.DataGone() && !v.Durable()) {
 			return r.confirmNotReady(ctx, v, step.Name)
 		}
 		if step.DataGone() && v.Durable() {

@@ -39,7 +39,7 @@ func newRehearsal(t *testing.T, answer func(client.Object) error) *rehearsal {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: s.Namespace, Name: nameOf(0), UID: "pod", OwnerReferences: []metav1.OwnerReference{{UID: s.UID, Controller: ptr.To(true)}},
 	}}
-	api := interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).WithObjects(pod).Build(), interceptor.Funcs{
+	api := interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).WithObjects(pod, cluster.DeepCopy()).Build(), interceptor.Funcs{
 		Create: func(_ context.Context, _ client.WithWatch, object client.Object, options ...client.CreateOption) error {
 			on.created++
 			if len(options) != 1 || options[0] != client.CreateOption(client.DryRunAll) || object.GetName() == nameOf(0) {
@@ -121,6 +121,14 @@ func TestARefusedPodIsRehearsedEvery30SecondsAndAtOnceForANewSpec(t *testing.T) 
 	on.v.Now = on.v.Now.Add(30 * time.Second)
 	_, _ = on.roll(t)
 	on.v.cluster.Generation++
+	var live v1beta2.EtcdCluster
+	if err := on.r.Client.Get(t.Context(), client.ObjectKeyFromObject(on.v.cluster), &live); err != nil {
+		t.Fatal(err)
+	}
+	live.Generation = on.v.cluster.Generation
+	if err := on.r.Client.Update(t.Context(), &live); err != nil {
+		t.Fatal(err)
+	}
 	_, _ = on.roll(t)
 	if on.created != 3 {
 		t.Errorf("%d dry runs, want one more after 30 s and one more for a new spec", on.created)

@@ -86,7 +86,7 @@ func (w *World) behind(c Cache, s plan.State, step plan.Step) string {
 			return "status" // all that the step does is to write it
 		}
 	case plan.RemoveMember:
-		if p := w.pod(step.Name); step.Unresponsive() && p != nil && p.ready {
+		if p := w.pod(step.Name); p != nil && p.ready && (step.Unresponsive() || (step.DataGone() && !w.durable())) {
 			return "Pod " + step.Name
 		}
 		if v := w.volume(step.Name); step.DataGone() && w.durable() && v != nil && !v.deleting {
