@@ -374,7 +374,7 @@ func TestTheSafetySnapshotHasTheSameKeyAfterTheOperatorWasKilled(t *testing.T) {
 		return c.SubResource(sub).Patch(ctx, o, patch, options...)
 	}}
 	b := newBench(t, good, hooks, cluster, awsSecret())
-	b.r.save = func(_ context.Context, o plan.SafetyOrder, _, _ map[string][]byte) (string, snapshot.Manifest, error) {
+	b.r.save = func(_ context.Context, o plan.SafetyOrder, _ SafetySecrets) (string, snapshot.Manifest, error) {
 		orders = append(orders, o)
 		return "b/k", snapshot.Manifest{Revision: 42}, nil
 	}

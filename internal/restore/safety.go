@@ -2,7 +2,6 @@ package restore
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
-	"github.com/etcd-suite/etcd-operator/internal/kube"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
@@ -30,22 +28,18 @@ const (
 )
 
 // Save saves the old cluster, and returns the snapshot's path and manifest.
-type Save func(ctx context.Context, order plan.SafetyOrder, secret, tlsSecret map[string][]byte) (path string, m snapshot.Manifest, err error)
+type Save func(ctx context.Context, order plan.SafetyOrder, secrets SafetySecrets) (path string, m snapshot.Manifest, err error)
 
 // saveOldData runs one attempt in a worker, outside of Reconcile.
 func (r *Reconciler) saveOldData(ctx context.Context, key worker.Key, order plan.SafetyOrder) plan.Safety {
 	ctx, cancel := context.WithTimeout(ctx, safetyTimeout)
 	defer cancel()
 	saved, err := worker.Try(func() (plan.Safety, error) {
-		secret, err := kube.SecretData(ctx, r.client, key.Object.Namespace, order.Target.Secret)
+		secrets, err := r.safetySecrets(ctx, key.Object.Namespace, order)
 		if err != nil {
 			return plan.Safety{}, err
 		}
-		tlsSecret, err := kube.SecretData(ctx, r.client, key.Object.Namespace, order.TLSSecret)
-		if err != nil {
-			return plan.Safety{}, err
-		}
-		path, m, err := r.save(ctx, order, secret, tlsSecret)
+		path, m, err := r.save(ctx, order, secrets)
 		return plan.Safety{Path: path, Revision: m.Revision}, err
 	})
 	if err != nil {
@@ -55,35 +49,27 @@ func (r *Reconciler) saveOldData(ctx context.Context, key worker.Key, order plan
 	return saved
 }
 
-// Dial opens a client of one member.
-type Dial func(endpoint etcd.Endpoint, tlsConfig *tls.Config) (*etcd.Client, error)
-
-// open is Dial without options.
-func open(endpoint etcd.Endpoint, tlsConfig *tls.Config) (*etcd.Client, error) {
-	return etcd.Open(endpoint, tlsConfig)
-}
-
 // SaveInSpool returns a Save that verifies each snapshot in a file below dir. InSpool has created the directory. dial may
 // be nil.
 func SaveInSpool(dir string, dial Dial) Save {
 	if dial == nil {
 		dial = open
 	}
-	return func(ctx context.Context, o plan.SafetyOrder, secret, tlsSecret map[string][]byte) (string, snapshot.Manifest, error) {
-		tlsConfig, err := tlsOf(o, tlsSecret)
+	return func(ctx context.Context, o plan.SafetyOrder, secrets SafetySecrets) (string, snapshot.Manifest, error) {
+		by, err := accessOf(o, secrets, dial)
 		if err != nil {
 			return "", snapshot.Manifest{}, err
 		}
-		if identity := connect.Identity(secret); o.Encoded && len(identity) > 0 {
+		if identity := connect.Identity(secrets.Store); o.Encoded && len(identity) > 0 {
 			if o.Encoder.Recipients, err = snapshot.RecipientsOf(identity); err != nil {
 				return "", snapshot.Manifest{}, fmt.Errorf("encrypt it for the identity in Secret %s: %w", o.Target.Secret, err)
 			}
 		}
-		member, voters, err := chooseMember(ctx, o, tlsConfig, dial)
+		member, voters, err := chooseMember(ctx, o, by)
 		if err != nil {
 			return "", snapshot.Manifest{}, err
 		}
-		store, err := connect.Open(ctx, connect.Access{Location: o.Target, Data: secret})
+		store, err := connect.Open(ctx, connect.Access{Location: o.Target, Data: secrets.Store})
 		if err != nil {
 			return "", snapshot.Manifest{}, err
 		}
@@ -93,7 +79,7 @@ func SaveInSpool(dir string, dial Dial) Save {
 		}
 		series := snapshot.Series{Folder: o.Target.Key, Namespace: o.Namespace, Cluster: o.Cluster, ClusterID: id}
 		request := snapshot.Request{
-			Source: memberSource{member.url, tlsConfig, dial}, Store: store, SpoolDir: spoolOf(dir), Encoder: o.Encoder,
+			Source: memberSource{member.url, by}, Store: store, SpoolDir: spoolOf(dir), Encoder: o.Encoder,
 			Key:         series.EncodedKey(o.Time, 0, o.Encoder.Encoding()),
 			Cluster:     snapshot.Cluster{Namespace: o.Namespace, Name: o.Cluster, UID: o.UID, ID: o.ClusterID},
 			EtcdVersion: member.Version, Time: o.Time, Tool: Name + " " + operator.Version,
@@ -107,17 +93,6 @@ func SaveInSpool(dir string, dial Dial) Save {
 	}
 }
 
-func tlsOf(o plan.SafetyOrder, data map[string][]byte) (*tls.Config, error) {
-	if o.TLSSecret == "" {
-		return nil, nil
-	}
-	config, err := etcd.TLSConfig(data[v1beta2.ClientCertKey], data[v1beta2.ClientKeyKey], data[v1beta2.ClientCAKey])
-	if err != nil {
-		return nil, fmt.Errorf("Secret %s has no usable client certificate: %w", o.TLSSecret, err)
-	}
-	return config, nil
-}
-
 // candidate is a member of the old cluster that answered.
 type candidate struct {
 	url string
@@ -128,11 +103,11 @@ type candidate struct {
 
 // chooseMember returns a voter of the old cluster that has a quorum, and the IDs of all members that answered. A follower
 // is better than the leader.
-func chooseMember(ctx context.Context, o plan.SafetyOrder, tlsConfig *tls.Config, dial Dial) (candidate, []uint64, error) {
+func chooseMember(ctx context.Context, o plan.SafetyOrder, by access) (candidate, []uint64, error) {
 	answers, errs := make([]*candidate, len(o.URLs)), make([]error, len(o.URLs))
 	var asked sync.WaitGroup
 	for i, url := range o.URLs {
-		asked.Go(func() { answers[i], errs[i] = ask(ctx, url, tlsConfig, dial) })
+		asked.Go(func() { answers[i], errs[i] = ask(ctx, url, by) })
 	}
 	asked.Wait()
 	var members []uint64
@@ -165,8 +140,8 @@ func chooseMember(ctx context.Context, o plan.SafetyOrder, tlsConfig *tls.Config
 }
 
 // ask reads the status after the linearizable read. Its revision is then at least that of every acknowledged write.
-func ask(ctx context.Context, url string, tlsConfig *tls.Config, dial Dial) (*candidate, error) {
-	member, err := dial(etcd.Endpoint{URL: url}, tlsConfig)
+func ask(ctx context.Context, url string, by access) (*candidate, error) {
+	member, err := by.open(url)
 	if err != nil {
 		return nil, err
 	}
@@ -185,14 +160,13 @@ func ask(ctx context.Context, url string, tlsConfig *tls.Config, dial Dial) (*ca
 
 // memberSource streams the snapshot of one member. The context of the attempt limits the time.
 type memberSource struct {
-	url  string
-	tls  *tls.Config
-	dial Dial
+	url string
+	by  access
 }
 
 // Snapshot opens the stream.
 func (m memberSource) Snapshot(ctx context.Context) (io.ReadCloser, int64, error) {
-	member, err := m.dial(etcd.Endpoint{URL: m.url}, m.tls)
+	member, err := m.by.open(m.url)
 	if err != nil {
 		return nil, 0, err
 	}

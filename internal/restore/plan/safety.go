@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -35,9 +36,10 @@ type SafetyOrder struct {
 	// restore is compressed or encrypted. If the Secret has an identity, the safety snapshot is encrypted for it.
 	Encoder snapshot.Encoder
 	Encoded bool
-	// URLs of the members, and the Secret with the client certificate, empty without TLS.
-	URLs      []string
-	TLSSecret string
+	// URLs of the members, and the Secrets with the operators' client certificate and user. TLSSecret is empty without TLS,
+	// and AuthSecret without a user.
+	URLs                  []string
+	TLSSecret, AuthSecret string
 	// Namespace, Cluster, UID and ClusterID of the old cluster.
 	Namespace, Cluster, UID, ClusterID string
 	// Mark is the same in every attempt. Time is when the seed was ready, and Since when the restore was created.
@@ -133,7 +135,8 @@ func (r report) switchedUnsaved(s State, c v1beta2.ClusterRestoreStatus) {
 func (s State) SafetyOrder() SafetyOrder {
 	src, progress := *s.Restore.Status.Source, *s.progress()
 	o := SafetyOrder{
-		Target: storage.FromSource(src), TLSSecret: s.Cluster.Status.ClientTLSSecret,
+		Target: storage.FromSource(src), AuthSecret: s.Cluster.Status.OperatorAuthSecret,
+		TLSSecret: cmp.Or(s.Cluster.Status.OperatorTLSSecret, s.Cluster.Status.ClientTLSSecret),
 		Namespace: s.Cluster.Namespace, Cluster: s.Cluster.Name, UID: string(s.Cluster.UID), ClusterID: progress.ClusterIDBefore,
 		Mark: string(s.Restore.UID) + "/safety", Time: progress.SeedReadyTime.Time, Since: s.Restore.CreationTimestamp.Time,
 	}

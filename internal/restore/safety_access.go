@@ -1,0 +1,62 @@
+package restore
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/kube"
+	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
+)
+
+// Dial opens a client of one member.
+type Dial func(endpoint etcd.Endpoint, tlsConfig *tls.Config) (*etcd.Client, error)
+
+// open is Dial without options.
+func open(endpoint etcd.Endpoint, tlsConfig *tls.Config) (*etcd.Client, error) {
+	return etcd.Open(endpoint, tlsConfig)
+}
+
+// SafetySecrets are the contents of the Secrets for a safety snapshot: of the store, of the operators' client certificate,
+// and of their user. The last two are nil if the cluster has none.
+type SafetySecrets struct{ Store, TLS, Auth map[string][]byte }
+
+func (r *Reconciler) safetySecrets(ctx context.Context, namespace string, order plan.SafetyOrder) (s SafetySecrets, err error) {
+	if s.Store, err = kube.SecretData(ctx, r.client, namespace, order.Target.Secret); err != nil {
+		return s, err
+	}
+	if s.TLS, err = kube.SecretData(ctx, r.client, namespace, order.TLSSecret); err != nil {
+		return s, err
+	}
+	s.Auth, err = kube.SecretData(ctx, r.client, namespace, order.AuthSecret)
+	return s, err
+}
+
+// access is how restore-operator identifies itself to the members.
+type access struct {
+	tls   *tls.Config
+	login *etcd.Login
+	dial  Dial
+}
+
+func (a access) open(url string) (*etcd.Client, error) {
+	return a.dial(etcd.Endpoint{URL: url, Login: a.login}, a.tls)
+}
+
+func accessOf(o plan.SafetyOrder, secrets SafetySecrets, dial Dial) (access, error) {
+	a := access{dial: dial}
+	var err error
+	if o.TLSSecret != "" {
+		if a.tls, err = etcd.TLSConfig(secrets.TLS[v1beta2.ClientCertKey], secrets.TLS[v1beta2.ClientKeyKey], secrets.TLS[v1beta2.ClientCAKey]); err != nil {
+			return access{}, fmt.Errorf("Secret %s has no usable client certificate: %w", o.TLSSecret, err)
+		}
+	}
+	if o.AuthSecret != "" {
+		if a.login, err = etcd.NewLogin(secrets.Auth[v1beta2.AuthUsernameKey], secrets.Auth[v1beta2.AuthPasswordKey]); err != nil {
+			return access{}, fmt.Errorf("Secret %s has no usable user: %w", o.AuthSecret, err)
+		}
+	}
+	return a, nil
+}
