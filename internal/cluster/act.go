@@ -65,7 +65,7 @@ func (r *Reconciler) create(ctx context.Context, v *view, object client.Object) 
 	if getErr := r.APIReader.Get(ctx, client.ObjectKeyFromObject(object), there); getErr != nil {
 		return wrap("read", object, getErr)
 	}
-	if !v.owns(there) {
+	if !v.owns(there) || isSetAside(there) {
 		return fmt.Errorf("%T %s: %w", object, object.GetName(), errForeign)
 	}
 	return nil

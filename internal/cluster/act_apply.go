@@ -24,15 +24,14 @@ var errForeign = errors.New("it exists and does not belong to this EtcdCluster: 
 func (r *Reconciler) applyServices(ctx context.Context, v *view, step plan.ApplyServices) error {
 	s := v.State
 	s.Services.WithoutUID = step.WithoutUID
+	var errs []error
 	for _, service := range []*corev1.Service{headlessService(s), clientService(s, step)} {
 		if v.IsForeign("Service", service.Name) {
 			continue
 		}
-		if err := r.apply(ctx, v, service); err != nil {
-			return err
-		}
+		errs = append(errs, r.apply(ctx, v, service))
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // apply makes an object as wanted and leaves alone what others set on it (server-side apply). It creates what does not

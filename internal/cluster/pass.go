@@ -27,7 +27,7 @@ func (r *Reconciler) planAndAct(ctx context.Context, v *view) (plan.Step, error)
 		if err == nil {
 			v.known.repeats.Did(step, v.cluster.Generation, v.Now)
 		}
-		if err == nil || !objectRefused(err) || !plan.Independent(v.State, rule) {
+		if err == nil || errors.Is(err, errBehind) || !(objectRefused(err) || plan.Unconditional(rule)) || !plan.Independent(v.State, rule) {
 			return step, err
 		}
 		refused[rule] = true

@@ -33,9 +33,19 @@ func (r *Reconciler) setAsideVolume(ctx context.Context, v *view, step plan.SetA
 }
 
 // isSetAside returns whether a volume was set aside. It is no member's volume then, whoever owns it and whatever its name.
-func isSetAside(volume client.Object) bool { return volume.GetLabels()[v1beta2.LabelReplacedOf] != "" }
+// The operator writes the label and the time together. A volume with only one of them is a member's: a person may have set
+// the label on several volumes at once.
+func isSetAside(volume client.Object) bool {
+	_, ok := setAsideSince(volume)
+	return ok
+}
 
-// observeSetAside reads the volumes that were set aside. One whose time cannot be read counts from when it was created.
+func setAsideSince(volume client.Object) (time.Time, bool) {
+	since, err := time.Parse(time.RFC3339, volume.GetAnnotations()[v1beta2.AnnotationReplacedAt])
+	return since, err == nil && volume.GetLabels()[v1beta2.LabelReplacedOf] != ""
+}
+
+// observeSetAside reads the volumes that were set aside.
 func (r *Reconciler) observeSetAside(ctx context.Context, v *view) error {
 	var volumes corev1.PersistentVolumeClaimList
 	if err := r.Client.List(ctx, &volumes, client.InNamespace(v.Namespace), client.MatchingLabels{v1beta2.LabelReplacedOf: v.Name}); err != nil {
@@ -43,12 +53,9 @@ func (r *Reconciler) observeSetAside(ctx context.Context, v *view) error {
 	}
 	for i := range volumes.Items {
 		volume := &volumes.Items[i]
-		if !v.owns(volume) {
+		since, ok := setAsideSince(volume)
+		if !ok || !v.owns(volume) {
 			continue
-		}
-		since, err := time.Parse(time.RFC3339, volume.Annotations[v1beta2.AnnotationReplacedAt])
-		if err != nil {
-			since = volume.CreationTimestamp.Time
 		}
 		v.SetAside = append(v.SetAside, plan.SetAside{Name: volume.Name, Since: since, Deleting: !volume.DeletionTimestamp.IsZero()})
 	}

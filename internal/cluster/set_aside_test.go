@@ -35,7 +35,9 @@ func TestAVolumeThatIsSetAsideIsNoMembersVolumeAnyMore(t *testing.T) {
 	}
 	foreign := volume("foreign")
 	foreign.OwnerReferences, foreign.Labels = nil, map[string]string{v1beta2.LabelReplacedOf: "example"}
-	api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(cluster.DeepCopy(), volume("old"), volume("new"), foreign).Build()
+	labelled := volume("labelled") // a person set the label on several volumes at once
+	labelled.Labels[v1beta2.LabelReplacedOf] = "example"
+	api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(cluster.DeepCopy(), volume("old"), volume("new"), labelled, foreign).Build()
 	r := &Reconciler{Client: api, APIReader: api}
 	if err := r.act(t.Context(), look(), plan.SetAsideVolume{Name: "old"}); err != nil {
 		t.Fatal(err)
@@ -49,7 +51,7 @@ func TestAVolumeThatIsSetAsideIsNoMembersVolumeAnyMore(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := look()
-	if err := r.observeMembers(t.Context(), v); err != nil || len(v.Members) != 1 || v.Members[0].Name != "new" {
+	if err := r.observeMembers(t.Context(), v); err != nil || len(v.Members) != 2 || v.Members[0].Name == "old" || v.Members[1].Name == "old" {
 		t.Errorf("the members are %+v, error %v", v.Members, err)
 	}
 	if err := r.observeSetAside(t.Context(), v); err != nil || len(v.SetAside) != 1 || v.SetAside[0].Name != "old" || !v.SetAside[0].Since.Equal(now) {

@@ -12,6 +12,8 @@ func (s State) Irreversible(step Step) bool {
 	switch step := step.(type) {
 	case RemoveMember, DeleteVolume, StopMembers, DeletePod, ForceDeletePod, BeginSwitch, AdoptSeed, CreateMembers, RestoreLabels:
 		return true
+	case CreateMember:
+		return step.Start == StartSeed || step.Start == StartForce
 	case ApplyServices:
 		return s.Services.ClientExists && (step.Incarnation != s.Services.ClientIncarnation || step.ClusterID != s.Services.ClientClusterID)
 	}

@@ -51,7 +51,12 @@ func (s *State) CorrectIncarnation() {
 		return
 	}
 	s.Corrected = append(s.Corrected, fmt.Sprintf("The status had incarnation %d, and the members and the client Service are of incarnation %d. The operator continues with that.", s.Incarnation, is))
-	s.Incarnation = is
+	s.Incarnation, s.KnownVoters, s.IncarnationCorrected = is, nil, true
+	if s.Restore != nil && s.Restore.Incarnation == is && (s.step() == v1beta2.RestoreSeeding || s.switching()) {
+		// The Service selects the seed's incarnation, so the switch was done: another seed must not start beside its members.
+		s.Restore = s.Restore.DeepCopy()
+		s.Restore.Step = v1beta2.RestoreGrowing
+	}
 	if is != selected {
 		return
 	}

@@ -13,8 +13,15 @@ import (
 // independentRules are rules whose step may fail without harm to the rules after them: those look at what is there, and
 // not at what the step should have done.
 var independentRules = []string{
-	"loadCertificates", "setRetention", "applyBudget", "recreateBlocked", "startMember", "addToService", "relabelPods", "deleteOldVolumes", "growVolumes",
+	"setRetention", "requestGrowth", "renewCertificates", "restoreLabels",
+	"loadCertificates", "applyBudget", "recreateBlocked", "startMember", "addToService", "relabelPods", "deleteOldVolumes", "growVolumes",
 }
+
+// unconditionalRules stand before the repairs. Whatever error one of them ends with, the repairs must not wait for it.
+var unconditionalRules = []string{"setRetention", "requestGrowth", "renewCertificates", "restoreLabels"}
+
+// Unconditional reports whether the plan goes on after any error of a rule.
+func Unconditional(rule string) bool { return slices.Contains(unconditionalRules, rule) }
 
 // Independent reports whether the plan may go on without the step of a rule. A cluster that has not formed needs its
 // Services first.

@@ -50,7 +50,7 @@ const (
 // learnersFail waits, before another member is added, after several did not catch up: each of them copies the database from
 // the leader, which slows the cluster down.
 func learnersFail(s State) Step {
-	if s.LearnerFailures < maxLearnerFailures || s.LearnerFailedAt.IsZero() {
+	if s.LearnerFailures < maxLearnerFailures || s.LearnerFailedAt.IsZero() || s.LearnerFailedAt.After(s.Now) {
 		return nil
 	}
 	next := s.LearnerFailedAt.Add(min(learnerPause<<min(s.LearnerFailures-maxLearnerFailures, 8), maxLearnerPause))

@@ -169,7 +169,7 @@ func (step DeleteVolume) describe(State) planning.Description {
 // deleteOldVolumes deletes volumes of removed members and of old incarnations. When this rule is asked, the cluster is
 // healthy and has its full size, so the replacements are proven.
 func deleteOldVolumes(s State) Step {
-	if !s.MembershipKnown || s.surplus() > 0 {
+	if !s.MembershipKnown || s.surplus() > 0 || !s.leadsClients() {
 		return nil
 	}
 	for _, m := range s.Members {

@@ -40,6 +40,8 @@ func forceNewCluster(s State) Step {
 	survivor, ok := s.member(s.Recovery.Member)
 	flagged := survivor.Start == StartForce && survivor.Pod != PodNone
 	switch {
+	case !flagged && s.MembershipKnown:
+		return CancelRecovery{Message: "A quorum answers. Nothing was changed."}
 	case !flagged && !s.Spec.ForcesNewCluster():
 		return CancelRecovery{Message: "spec.recovery.quorumLoss no longer allows it. Nothing was changed."}
 	case !ok || (survivor.Pod == PodNone && survivor.Volume != VolumePresent):

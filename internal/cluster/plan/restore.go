@@ -201,7 +201,7 @@ func completeRestore(s State) Step {
 			return Wait{Reason: v1beta2.ReasonRestoring, Message: "The volume of old member " + m.Name + " is being deleted."}
 		}
 	}
-	if !growing {
+	if !growing || !s.leadsClients() {
 		return nil
 	}
 	return CompleteRestore{}

@@ -38,7 +38,7 @@ func (s State) setsAside(m Member) bool {
 
 // deleteSetAside deletes volumes whose time is over. The cluster is at size and well when this rule is asked.
 func deleteSetAside(s State) Step {
-	if !s.MembershipKnown {
+	if !s.MembershipKnown || !s.leadsClients() {
 		return nil
 	}
 	for _, v := range s.SetAside {
@@ -47,6 +47,12 @@ func deleteSetAside(s State) Step {
 		}
 	}
 	return nil
+}
+
+// leadsClients returns whether the client Service selects the current members, so that the data from before is not needed
+// any more. A Service of something else never does, and a person has been told.
+func (s State) leadsClients() bool {
+	return s.Services.ClientIncarnation == s.Incarnation || s.IsForeign("Service", s.ClientService())
 }
 
 func (s State) keptUntil(v SetAside) time.Time { return v.Since.Add(s.Spec.KeepReplacedVolumes()) }

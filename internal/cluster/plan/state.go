@@ -59,6 +59,8 @@ type State struct {
 
 	// KnownVoters names the voters that the cluster had when it last answered; empty when that is not known.
 	KnownVoters []string
+	// IncarnationCorrected: the status had another incarnation, so what it says about members is about others.
+	IncarnationCorrected bool
 	// ClusterDomain is the DNS domain of the Kubernetes cluster; empty if not known.
 	ClusterDomain string
 	// Promoting names the learner that is given its vote, or the voter that is added. It may vote already.

@@ -39,7 +39,7 @@ func setMembers(status *v1beta2.EtcdClusterStatus, s State) {
 		})
 	}
 	keepDefragmented(status.MemberStatuses, before)
-	if s.Formed() && !s.MembershipKnown {
+	if s.Formed() && !s.MembershipKnown && !s.IncarnationCorrected {
 		keepMissing(status, before)
 	}
 	status.Size = len(status.Members.Ready)

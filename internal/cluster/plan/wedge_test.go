@@ -1,0 +1,111 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// The tests of this file are sequences of events that an independent reader found. Each once lost data, or stopped repairs.
+
+func TestAnAdmissionThatRemovesLabelsDoesNotStopTheRecreationOfAPod(t *testing.T) {
+	s := state(formed, members(3), with(0, func(m *Member) { m.Unlabelled = true }), with(1, withoutPod))
+	var repeats Repeats
+	for range repeatsBeforeHold {
+		if _, ok := Plan(s).(RestoreLabels); !ok {
+			t.Fatalf("Plan returned %+v, want the labels back first", Plan(s))
+		}
+		repeats.Did(Plan(s), 1, s.Now)
+	}
+	s.Held = repeats.Held(1, s.Now)
+	if create, ok := Plan(s).(CreateMember); !ok || create.Name != nameOf(1) {
+		t.Errorf("Plan returned %+v, want the Pod of %s", Plan(s), nameOf(1))
+	}
+	if !Independent(s, "restoreLabels") || !Unconditional("restoreLabels") {
+		t.Error("an error of restoreLabels stops the repairs")
+	}
+}
+
+func TestAReplayedRecoveryStopsNoMemberWhileAQuorumAnswers(t *testing.T) {
+	s := state(formed, members(3), consenting, forcing(1))
+	if _, ok := Plan(s).(CancelRecovery); !ok {
+		t.Errorf("Plan returned %+v, want the recovery to be cancelled", Plan(s))
+	}
+}
+
+func TestNoSecondSeedStartsBesideTheRestoredClusterAfterAnOldStatusWasPutBack(t *testing.T) {
+	s := state(formed, restored(v1beta2.RestoreSeeding), members(3), servicesFor(2, seedID), func(s *State) {
+		s.Incarnation = 1
+		for i := range s.Members {
+			s.Members[i].Incarnation = 2
+		}
+	})
+	before := s.Restore.Step
+	s.CorrectIncarnation()
+	if s.Incarnation != 2 || s.step() != v1beta2.RestoreGrowing {
+		t.Errorf("from step %s: incarnation %d, step %s; want 2, Growing", before, s.Incarnation, s.step())
+	}
+	if !s.Irreversible(CreateMember{Name: seedName, Start: StartSeed}) {
+		t.Error("a seed starts without a read past the cache")
+	}
+}
+
+func TestAClockThatWasAheadDoesNotStopTheRecreationOfAPod(t *testing.T) {
+	s := state(formed, members(3), with(1, pod(PodEnded)))
+	s.PodFailures = []v1beta2.PodFailure{{Name: nameOf(1), Count: 3, LastTime: metav1.NewTime(noon.Add(48 * time.Hour))}}
+	if _, ok := Plan(s).(DeletePod); !ok {
+		t.Errorf("Plan returned %+v, want the Pod to be recreated", Plan(s))
+	}
+	s = state(formed, members(2))
+	s.LearnerFailures, s.LearnerFailedAt = 9, noon.Add(48*time.Hour)
+	if _, ok := Plan(s).(AddLearner); !ok {
+		t.Errorf("Plan returned %+v, want a new member", Plan(s))
+	}
+}
+
+func TestVotersOfAnotherIncarnationDoNotCountAsLost(t *testing.T) {
+	s := state(formed, members(3), noQuorum, servicesFor(2, seedID), func(s *State) {
+		s.KnownVoters = []string{"old-a", "old-b", "old-c"}
+		for i := range s.Members {
+			s.Members[i].Incarnation = 2
+		}
+	})
+	s.CorrectIncarnation()
+	if s.QuorumLost() {
+		t.Error("quorum counts as lost though all members have their data")
+	}
+	before := []v1beta2.MemberStatus{{Name: "old-a", Role: v1beta2.MemberVoter}}
+	status := NewStatus(s, Done{}, nil, v1beta2.EtcdClusterStatus{MemberStatuses: before}, 1)
+	for _, m := range status.MemberStatuses {
+		if m.Name == "old-a" {
+			t.Error("the status keeps a voter of the old incarnation")
+		}
+	}
+}
+
+func TestOldVolumesAreKeptWhileTheClientServiceSelectsTheOldMembers(t *testing.T) {
+	old := Member{Name: "old", Incarnation: 1, Volume: VolumePresent}
+	s := state(formed, restored(v1beta2.RestoreGrowing), members(3), func(s *State) {
+		s.Incarnation, s.ClusterID = 2, seedID
+		for i := range s.Members {
+			s.Members[i].Incarnation = 2
+		}
+		s.Members = append(s.Members, old)
+		s.SetAside = []SetAside{{Name: "aside", Since: noon.Add(-48 * time.Hour)}}
+	}, servicesFor(1, oldID))
+	refused := map[string]bool{"applyServices": true}
+	for range 20 {
+		step, rule := Choose(s, refused)
+		switch step.(type) {
+		case SetAsideVolume, DeleteVolume, CompleteRestore:
+			t.Fatalf("rule %s returned %+v", rule, step)
+		}
+		if rule == "" {
+			return
+		}
+		refused[rule] = true
+	}
+}
