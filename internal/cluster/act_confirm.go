@@ -70,7 +70,7 @@ func (r *Reconciler) confirmNotReady(ctx context.Context, v *view, name string) 
 		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 	})
 	if ready {
-		return fmt.Errorf("Pod %s is ready: %w", name, errBehind)
+		return fmt.Errorf("the Pod %s is ready: %w", name, errBehind)
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func (r *Reconciler) planAndAct(ctx context.Context, v *view) (plan.Step, error)
 		if err == nil {
 			v.known.repeats.Did(step, v.cluster.Generation, v.Now)
 		}
-		if err == nil || errors.Is(err, errBehind) || !(objectRefused(err) || plan.Unconditional(rule)) || !plan.Independent(v.State, rule) {
+		if err == nil || !skippable(v, rule, err) {
 			return step, err
 		}
 		refused[rule] = true
@@ -35,6 +35,11 @@ func (r *Reconciler) planAndAct(ctx context.Context, v *view) (plan.Step, error)
 			v.skipped = err
 		}
 	}
+}
+
+// skippable reports whether the plan goes on after an error of a rule.
+func skippable(v *view, rule string, err error) bool {
+	return !errors.Is(err, errBehind) && plan.Independent(v.State, rule) && (objectRefused(err) || plan.Unconditional(rule))
 }
 
 // objectRefused reports whether an error is about one object, and the same call fails until somebody acts.

@@ -50,12 +50,12 @@ func accessOf(o plan.SafetyOrder, secrets SafetySecrets, dial Dial) (access, err
 	var err error
 	if o.TLSSecret != "" {
 		if a.tls, err = etcd.TLSConfig(secrets.TLS[v1beta2.ClientCertKey], secrets.TLS[v1beta2.ClientKeyKey], secrets.TLS[v1beta2.ClientCAKey]); err != nil {
-			return access{}, fmt.Errorf("Secret %s has no usable client certificate: %w", o.TLSSecret, err)
+			return access{}, fmt.Errorf("the Secret %s has no usable client certificate: %w", o.TLSSecret, err)
 		}
 	}
 	if o.AuthSecret != "" {
 		if a.login, err = etcd.NewLogin(secrets.Auth[v1beta2.AuthUsernameKey], secrets.Auth[v1beta2.AuthPasswordKey]); err != nil {
-			return access{}, fmt.Errorf("Secret %s has no usable user: %w", o.AuthSecret, err)
+			return access{}, fmt.Errorf("the Secret %s has no usable user: %w", o.AuthSecret, err)
 		}
 	}
 	return a, nil

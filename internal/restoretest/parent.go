@@ -85,8 +85,11 @@ func (p Process) read(out []byte, ended error, diagnosis string) (dbfile.KVHash,
 		return a.Hash, nil
 	}
 	// A Go process without memory ends in many ways: killed by the kernel, by its runtime, or by a fault in it.
+	if ended == nil {
+		ended = errors.New("its answer cannot be read")
+	}
 	line, _, _ := strings.Cut(diagnosis, "\n")
-	return dbfile.KVHash{}, fmt.Errorf("%w: the process of the restore test, which may use %d MiB, ended without a result: %v: %s",
+	return dbfile.KVHash{}, fmt.Errorf("%w: the process of the restore test, which may use %d MiB, ended without a result: %w: %s",
 		dbfile.ErrMemory, p.Memory>>20, ended, line)
 }
 

@@ -9,8 +9,8 @@ import (
 // recreateBlocked recreates a Pod that cannot run as it is. The volume is kept.
 func recreateBlocked(s State) Step {
 	for _, m := range s.Members {
-		if s.backsOff(m) {
-			continue // waitForAttempt reports it
+		if s.backsOff(m) || m.Answers {
+			continue // waitForAttempt reports it, or the cache is behind: a member that answers runs
 		}
 		if m.Pod == PodEnded {
 			return DeletePod{Name: m.Name, Reason: v1beta2.ReasonMemberDown, Message: "it has ended: " + m.PodMessage}

@@ -34,35 +34,46 @@ func (s *State) CorrectIncarnation() {
 	if !s.Formed() {
 		return
 	}
-	there := s.incarnationsThere()
-	selected := s.Services.ClientIncarnation
-	is := s.Incarnation
-	justRestored := s.Restore != nil && s.Restore.Incarnation == is && (s.step() == v1beta2.RestoreGrowing || s.step() == v1beta2.RestoreComplete)
-	switch {
-	case selected > is && slices.Contains(there, selected):
-		is = selected
-	case selected == is || slices.Contains(there, is) || justRestored:
-	case slices.Contains(there, selected) || (len(there) == 0 && selected != 0):
-		is = selected
-	case len(there) == 1:
-		is = there[0]
-	}
+	is := s.incarnationShown()
 	if is == s.Incarnation {
 		return
 	}
 	s.Corrected = append(s.Corrected, fmt.Sprintf("The status had incarnation %d, and the members and the client Service are of incarnation %d. The operator continues with that.", s.Incarnation, is))
 	s.Incarnation, s.KnownVoters, s.IncarnationCorrected = is, nil, true
-	if s.Restore != nil && s.Restore.Incarnation == is && (s.step() == v1beta2.RestoreSeeding || s.switching()) {
-		// The Service selects the seed's incarnation, so the switch was done: another seed must not start beside its members.
-		s.Restore = s.Restore.DeepCopy()
-		s.Restore.Step = v1beta2.RestoreGrowing
-	}
-	if is != selected {
+	s.correctSwitch()
+	if is != s.Services.ClientIncarnation {
 		return
 	}
 	s.ClusterID = cmp.Or(s.Services.ClientClusterID, s.ClusterID)
 	if s.Restore == nil || (s.Restore.Incarnation <= is && s.Restore.UID != s.Services.ClientRestoreUID) {
 		s.recogniseRestore()
+	}
+}
+
+// incarnationShown returns the incarnation that the client Service and the members show.
+func (s State) incarnationShown() int32 {
+	there := s.incarnationsThere()
+	selected, is := s.Services.ClientIncarnation, s.Incarnation
+	justRestored := s.Restore != nil && s.Restore.Incarnation == is && (s.step() == v1beta2.RestoreGrowing || s.step() == v1beta2.RestoreComplete)
+	switch {
+	case selected > is && slices.Contains(there, selected):
+		return selected
+	case selected == is || slices.Contains(there, is) || justRestored:
+		return is
+	case slices.Contains(there, selected) || (len(there) == 0 && selected != 0):
+		return selected
+	case len(there) == 1:
+		return there[0]
+	}
+	return is
+}
+
+// correctSwitch records that a switch was done if the corrected incarnation is that of the seed. Another seed must not start
+// beside its members.
+func (s *State) correctSwitch() {
+	if s.Restore != nil && s.Restore.Incarnation == s.Incarnation && (s.step() == v1beta2.RestoreSeeding || s.switching()) {
+		s.Restore = s.Restore.DeepCopy()
+		s.Restore.Step = v1beta2.RestoreGrowing
 	}
 }
 

@@ -110,10 +110,9 @@ func seeding(s State) Step {
 		return s.refusedSeed(seed)
 	case !seed.Serving || !seed.PodReady:
 		return Wait{Reason: v1beta2.ReasonRestoring, Message: "Seed " + seed.Name + " is being restored. The members continue to serve."}
-	case seed.Revision < s.Request.Revision:
-		return FailRestore{Message: fmt.Sprintf("The seed holds revision %d, but the snapshot holds revision %d. The cluster was not touched.", seed.Revision, s.Request.Revision)}
-	case s.Restore.RevisionBump > 0 && seed.Revision <= s.Restore.RevisionBefore:
-		return FailRestore{Message: fmt.Sprintf("The seed holds revision %d, but the cluster has had revision %d, so clients would read older revisions. The cluster was not touched.", seed.Revision, s.Restore.RevisionBefore)}
+	}
+	if why := s.seedBehind(seed); why != "" {
+		return FailRestore{Message: why + " The cluster was not touched."}
 	}
 	if step := unstoppable(s); step != nil {
 		return step
@@ -122,6 +121,17 @@ func seeding(s State) Step {
 		return step
 	}
 	return BeginSwitch{ClusterID: seed.ClusterID.String(), Revision: seed.Revision}
+}
+
+// seedBehind returns why the revision of a seed that serves is too low; empty if it is not.
+func (s State) seedBehind(seed Member) string {
+	switch {
+	case seed.Revision < s.Request.Revision:
+		return fmt.Sprintf("The seed holds revision %d, but the snapshot holds revision %d.", seed.Revision, s.Request.Revision)
+	case s.Restore.RevisionBump > 0 && seed.Revision <= s.Restore.RevisionBefore:
+		return fmt.Sprintf("The seed holds revision %d, but the cluster has had revision %d, so clients would read older revisions.", seed.Revision, s.Restore.RevisionBefore)
+	}
+	return ""
 }
 
 // FailRestore records that the seed failed. The old cluster was not touched.

@@ -41,13 +41,9 @@ func (w *World) Act(s plan.State, step plan.Step) error {
 			p.labels = w.labels
 		}
 	case plan.AddToService:
-		if p := w.pod(step.Name); p != nil {
-			p.exposed = true
-		}
+		w.expose(step.Name, true)
 	case plan.RemoveFromService:
-		if p := w.pod(step.Name); p != nil {
-			p.exposed = false
-		}
+		w.expose(step.Name, false)
 	case plan.DeletePod:
 		w.stop(step.Name)
 	case plan.StopMembers:
@@ -62,6 +58,13 @@ func (w *World) Act(s plan.State, step plan.Step) error {
 		return w.change(s, step)
 	}
 	return nil
+}
+
+// expose sets whether the client Service selects a Pod.
+func (w *World) expose(name string, exposed bool) {
+	if p := w.pod(name); p != nil {
+		p.exposed = exposed
+	}
 }
 
 // actOnVolume does the steps that touch volumes only.

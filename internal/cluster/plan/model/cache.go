@@ -79,23 +79,16 @@ func (w *World) behind(c Cache, s plan.State, step plan.Step) string {
 		}
 	}
 	switch step := step.(type) {
+	case plan.RemoveMember:
+		return w.behindRemoval(step)
 	case plan.BeginBootstrap, plan.RecordFormed, plan.RecordPromotion, plan.RecordVersionChange, plan.EndDefragmentation,
 		plan.BeginRestore, plan.BeginSwitch, plan.AdoptSeed, plan.CompleteRestore, plan.FailRestore,
 		plan.BeginRecovery, plan.RecordForced, plan.CancelRecovery, plan.CompleteRecovery:
 		if !reflect.DeepEqual(c.cluster, w.Cluster) {
 			return "status" // all that the step does is to write it
 		}
-	case plan.RemoveMember:
-		if p := w.pod(step.Name); p != nil && p.ready && (step.Unresponsive() || (step.DataGone() && !w.durable())) {
-			return "Pod " + step.Name
-		}
-		if v := w.volume(step.Name); step.DataGone() && w.durable() && v != nil && !v.deleting {
-			return "volume " + step.Name
-		}
 	case plan.AddLearner:
-		if v, p := w.volume(step.Name), w.pod(step.Name); (v != nil && !v.deleting) || (p != nil && p.state != plan.PodDeleting) {
-			return "member " + step.Name
-		}
+		return w.behindName(step.Name)
 	case plan.DeletePod:
 		return c.otherPod(w, step.Name)
 	case plan.ForceDeletePod:
@@ -104,6 +97,23 @@ func (w *World) behind(c Cache, s plan.State, step plan.Step) string {
 		return c.otherVolume(w, step.Name)
 	case plan.SetAsideVolume:
 		return c.otherVolume(w, step.Name)
+	}
+	return ""
+}
+
+func (w *World) behindRemoval(step plan.RemoveMember) string {
+	if p := w.pod(step.Name); p != nil && p.ready && (step.Unresponsive() || (step.DataGone() && !w.durable())) {
+		return "Pod " + step.Name
+	}
+	if v := w.volume(step.Name); step.DataGone() && w.durable() && v != nil && !v.deleting {
+		return "volume " + step.Name
+	}
+	return ""
+}
+
+func (w *World) behindName(name string) string {
+	if v, p := w.volume(name), w.pod(name); (v != nil && !v.deleting) || (p != nil && p.state != plan.PodDeleting) {
+		return "member " + name
 	}
 	return ""
 }

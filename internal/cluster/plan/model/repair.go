@@ -64,22 +64,22 @@ func (w *World) CheckLost(o Outcome) {
 	if l == nil && wait.Stalled {
 		return
 	}
-	if (wait.Reason == v1beta2.ReasonNoSpace || wait.Reason == v1beta2.ReasonDataCorrupt) && wait.Stalled {
-		return // what to delete, and whose data is right, is for a person to say
-	}
-	if wait.Reason == v1beta2.ReasonRecovering && wait.Stalled && w.losesSurvivor() {
-		return
-	}
-	if refused(wait) {
-		return
-	}
-	if wait.Reason == v1beta2.ReasonForeignMember && wait.Stalled {
-		return // etcd may need the votes of members that the operator cannot see
-	}
-	if wait.Reason == v1beta2.ReasonVersionNotSupported && w.runsAnotherMinor() {
+	if (wait.Stalled && w.forPerson(wait)) || refused(wait) || (wait.Reason == v1beta2.ReasonVersionNotSupported && w.runsAnotherMinor()) {
 		return
 	}
 	w.violate(EveryRunSettles, "after all faults were removed, the last step is %+v", wait)
+}
+
+// forPerson says whether only a person can end a stalled wait: what to delete and whose data is right is for a person to say,
+// and etcd may need the votes of members that the operator cannot see.
+func (w *World) forPerson(wait plan.Wait) bool {
+	switch wait.Reason {
+	case v1beta2.ReasonNoSpace, v1beta2.ReasonDataCorrupt, v1beta2.ReasonForeignMember:
+		return true
+	case v1beta2.ReasonRecovering:
+		return w.losesSurvivor()
+	}
+	return false
 }
 
 // losesSurvivor says whether the one survivor's volume is being deleted, which only a person may give up.
