@@ -114,7 +114,8 @@ type EtcdRestoreSpec struct {
 
 // SnapshotSelector matches snapshots. The newest match is restored.
 type SnapshotSelector struct {
-	// Latest time at which a matching snapshot was taken, in RFC 3339. Default: no limit.
+	// Latest time of a matching snapshot, in RFC 3339. A matching snapshot holds no write after that time. Default: no
+	// limit.
 	// +optional
 	Before *metav1.Time `json:"before,omitempty"`
 	// ID of the etcd cluster that a matching snapshot was taken from, 16 hex digits. A cluster gets a new ID with each

@@ -152,18 +152,34 @@ func candidates(ctx context.Context, store objstore.Store, prefix string) ([]can
 
 // fitting returns the snapshots that the choice admits, in their order.
 func (c Choice) fitting(bucket string, all []candidate) ([]candidate, error) {
-	var before time.Time
-	if c.Before != "" {
-		var err error
-		if before, err = time.Parse(time.RFC3339, c.Before); err != nil {
-			return nil, fmt.Errorf("%w: %q is no time", ErrConfig, c.Before)
-		}
+	before, err := c.before()
+	if err != nil {
+		return nil, err
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(e candidate) bool {
 		named := c.Name == "" || c.Name == e.Key || c.Name == bucket+"/"+e.Key || c.Name == path.Base(e.Key)
 		late := !before.IsZero() && e.Time.After(before)
 		return !named || late || c.ClusterID != "" && e.clusterID != c.ClusterID
 	}), nil
+}
+
+// before returns the time of the choice, which is zero for any.
+func (c Choice) before() (time.Time, error) {
+	if c.Before == "" {
+		return time.Time{}, nil
+	}
+	before, err := time.Parse(time.RFC3339, c.Before)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("%w: %q is no time", ErrConfig, c.Before)
+	}
+	return before, nil
+}
+
+// capturedLate returns whether a snapshot holds writes from after the time of the choice. A name has the time at which the
+// run began, and etcd sends the snapshot later.
+func (c Choice) capturedLate(m snapshot.Manifest) bool {
+	before, err := c.before()
+	return err == nil && !before.IsZero() && m.CapturedAt.After(before)
 }
 
 // none says what no snapshot is.

@@ -55,6 +55,40 @@ func (s shelf) saved(cluster string, id uint64, hours int) string {
 	return key
 }
 
+// captured sets the time at which the member had begun to send a snapshot.
+func (s shelf) captured(key string, at time.Time) {
+	s.Helper()
+	text, err := os.ReadFile(filepath.Join(s.bucket, snapshot.ManifestKey(key)))
+	if err != nil {
+		s.Fatal(err)
+	}
+	m, err := snapshot.DecodeManifest(text)
+	if err != nil {
+		s.Fatal(err)
+	}
+	m.CapturedAt = at
+	if text, err = m.Encode(); err != nil {
+		s.Fatal(err)
+	}
+	s.file(snapshot.ManifestKey(key), text)
+}
+
+func TestASnapshotThatBeganBeforeAMistakeAndHoldsItIsNotRestored(t *testing.T) {
+	s := newShelf(t)
+	good := s.saved("a", 1, 1)
+	late := s.saved("a", 1, 2)
+	mistake := dawn.Add(2*time.Hour + time.Minute)
+	s.captured(late, mistake.Add(time.Second))
+	key, why, err := s.find(Choice{Before: mistake.Format(time.RFC3339)})
+	if err != nil || key != good || !strings.Contains(why, "1 were begun by") {
+		t.Errorf("%s, because %q, %v", key, why, err)
+	}
+	s.captured(late, mistake)
+	if key, why, err = s.find(Choice{Before: mistake.Format(time.RFC3339)}); err != nil || key != late {
+		t.Errorf("%s, because %q, %v", key, why, err)
+	}
+}
+
 func (s shelf) find(c Choice) (key, why string, err error) {
 	c.Folder = true
 	found, why, err := Find(s.Context(), v1beta2.RestoreSource{StorageType: "File", Bucket: s.bucket, Key: "daily/"}, nil, c)

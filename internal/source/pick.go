@@ -22,6 +22,7 @@ type pick struct {
 	future     int
 	failed     int
 	noQuorum   int
+	late       int // snapshots that hold writes from after the time that the choice names
 	foreign    int // snapshots of other EtcdClusters with the same name
 	unreadable []string
 }
@@ -52,6 +53,8 @@ func (p *pick) best(ctx context.Context, store objstore.Store, now time.Time) er
 		switch {
 		case err != nil:
 			return err
+		case reading.Err == nil && p.choice.capturedLate(reading.Manifest):
+			p.late++
 		case reading.Err == nil && p.passes(reading.Manifest):
 			if p.noQuorum++; p.noQuorum == noQuorumLimit {
 				return p.allWithoutQuorum()
@@ -131,6 +134,9 @@ func (p *pick) because() string {
 	}
 	if p.noQuorum > 0 {
 		text += fmt.Sprintf("; %d newer ones were taken without quorum and do not count", p.noQuorum)
+	}
+	if p.late > 0 {
+		text += fmt.Sprintf("; %d were begun by %s and captured after it, and do not count", p.late, p.choice.Before)
 	}
 	if p.foreign > 0 {
 		text += fmt.Sprintf("; %d are of other EtcdClusters with the same name and do not count", p.foreign)
