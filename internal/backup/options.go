@@ -56,7 +56,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 		"namespaces whose EtcdBackups may use the operator's own identity at a store, separated by commas; * means all; if empty, each EtcdBackup needs a Secret")
 	flags.IntVar(&o.MaxRestoreTests, "max-concurrent-restore-tests", 1, "maximum number of concurrent restore tests; further tests wait")
 	flags.Var(quantity{&o.RestoreTestMemory}, "restore-test-memory",
-		"memory of each restore test, for example 1Gi; a test needs about 80 MiB and 450 bytes for each key; 0 means no limit")
+		"memory of each restore test, for example 1Gi; a test needs about 80 MiB and 500 bytes for each key; 0 means no limit")
 }
 
 // namespaces is a set of namespaces.

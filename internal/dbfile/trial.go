@@ -18,7 +18,7 @@ var (
 
 // MemoryOf returns about how many bytes of memory a trial of a database with that many keys needs, see ADR 41. Keys with
 // several revisions need more.
-func MemoryOf(keys int64) int64 { return 80<<20 + 450*keys }
+func MemoryOf(keys int64) int64 { return 80<<20 + 500*keys }
 
 // Trial is a snapshot file to restore, and the revision at which the hash of its store is computed. See HashKV.
 type Trial struct {
