@@ -31,17 +31,17 @@ type RecoveryPolicy struct {
 	// etcd.database.coreos.com/remove-foreign-members removes one at once. Default: none.
 	// +optional
 	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MaxLength=16
-	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}h|[0-9]{1,8}m|[0-9]{1,9}s)+$`
-	// +kubebuilder:validation:XValidation:rule="self.size() <= 16 && duration(self) >= duration('0s')",message="foreignMemberGrace is too long: write for example \"168h\""
+	// +kubebuilder:validation:MinLength=2
+	// +kubebuilder:validation:MaxLength=24
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}h)?([0-9]{1,7}m)?([0-9]{1,9}s)?$`
 	ForeignMemberGrace *metav1.Duration `json:"foreignMemberGrace,omitempty"`
 	// How long the volumes with the data from before are kept after a restore or a recovery from a lost quorum. They are
 	// listed in status.replacedVolumes. The value 0s deletes them as soon as the cluster has its size. Default: 24h.
 	// +optional
 	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MaxLength=16
-	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}h|[0-9]{1,8}m|[0-9]{1,9}s)+$`
-	// +kubebuilder:validation:XValidation:rule="self.size() <= 16 && duration(self) >= duration('0s')",message="keepReplacedVolumes is too long: write for example \"168h\""
+	// +kubebuilder:validation:MinLength=2
+	// +kubebuilder:validation:MaxLength=24
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}h)?([0-9]{1,7}m)?([0-9]{1,9}s)?$`
 	KeepReplacedVolumes *metav1.Duration `json:"keepReplacedVolumes,omitempty"`
 }
 

@@ -68,6 +68,7 @@ func TestInvalidEtcdClusterIsRefused(t *testing.T) {
 		"the annotation etcd.version":                      {spec: "{size: 3, pod: {annotations: {etcd.version: 3.6.16}}}", want: wantAnnotation},
 		"an annotation of the operator":                    {spec: "{size: 3, pod: {annotations: {etcd.database.coreos.com/start: New}}}", want: wantAnnotation},
 		"a grace for foreign members without end":          {spec: "{size: 3, recovery: {foreignMemberGrace: 9999999h}}", want: "spec.recovery.foreignMemberGrace"},
+		"a grace without a number":                         {spec: "{size: 3, recovery: {foreignMemberGrace: \"\"}}", want: "spec.recovery.foreignMemberGrace"},
 		"volumes that are kept longer than a clock counts": {spec: "{size: 3, recovery: {keepReplacedVolumes: 999999h99999999m}}", want: "spec.recovery.keepReplacedVolumes"},
 		"a grace that no clock can count":                  {spec: "{size: 3, recovery: {memberReplacementGrace: 99999999999999h}}", want: wantGrace},
 		"65 labels":                                        {spec: "{size: 3, pod: {labels: {" + pairs(65) + "}}}", want: "spec.pod.labels: must have at most 64 items"},
