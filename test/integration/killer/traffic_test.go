@@ -189,7 +189,11 @@ func (c *traffic) transport(ctx context.Context) (scheme string, transport http.
 
 // post calls a member through its JSON gateway.
 func (c *traffic) post(ctx context.Context, pod corev1.Pod, method string, request, answer any) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	limit := 2 * time.Second
+	if method == "kv/range" {
+		limit = 30 * time.Second // all keys may be several MiB, and JSON is slow on a machine under load
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	body, err := json.Marshal(request)
 	if err != nil {
