@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -29,6 +30,7 @@ type world struct {
 	*job
 	t     *testing.T
 	store objstore.Store
+	mu    sync.Mutex // several attempts may run at the same time
 	// saves are the requests for a snapshot that came.
 	saves []snapshot.Request
 	// opened is where a store was asked for last.
@@ -53,6 +55,8 @@ func newWorld(t *testing.T, secrets ...*corev1.Secret) *world {
 		probe:  func(context.Context, []string, access) []answer { return []answer{member("a", 41)} },
 		source: func(string, access) snapshot.Source { return nil },
 		open: func(_ context.Context, l connect.Access) (objstore.Store, error) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
 			w.opened = l
 			return w.store, nil
 		},
@@ -63,7 +67,9 @@ func newWorld(t *testing.T, secrets ...*corev1.Secret) *world {
 
 // saved stores an object and its manifest without looking at etcd.
 func (w *world) saved(ctx context.Context, r snapshot.Request) (snapshot.Saved, error) {
+	w.mu.Lock()
 	w.saves = append(w.saves, r)
+	w.mu.Unlock()
 	m := snapshot.Manifest{
 		FormatVersion: snapshot.FormatVersion, Cluster: r.Cluster, EtcdVersion: r.EtcdVersion, Revision: r.MinRevision + 1, Keys: w.content,
 		Size: 4, SHA256: strings.Repeat("0", 64), CreatedAt: r.Time.UTC(), Attempt: r.Attempt, Backup: r.Backup, NoQuorum: r.NoQuorum,

@@ -24,6 +24,7 @@ func (r *Reconciler) observeHashes(ctx context.Context, v *view) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, hashTimeout)
 	defer cancel()
+	hashes := make([]string, len(v.Members)) // each goroutine reads the members
 	var asking sync.WaitGroup
 	for i, m := range v.Members {
 		if !m.CanCompareData(v.Incarnation) {
@@ -36,9 +37,12 @@ func (r *Reconciler) observeHashes(ctx context.Context, v *view) {
 			}
 			defer connection.Close()
 			if hash, compacted, err := connection.HashKV(ctx, revision); err == nil {
-				v.Members[i].Hash = fmt.Sprintf("%08x at revision %d, compacted at %d", hash, revision, compacted)
+				hashes[i] = fmt.Sprintf("%08x at revision %d, compacted at %d", hash, revision, compacted)
 			}
 		})
 	}
 	asking.Wait()
+	for i, hash := range hashes {
+		v.Members[i].Hash = hash
+	}
 }
