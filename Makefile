@@ -71,7 +71,7 @@ test: unit integration chart e2e ## Run every test
 
 .PHONY: unit
 unit: deps ## Run the unit tests with the race detector, in random order
-	CGO_ENABLED=1 go test -race -shuffle=on ./api/... ./cmd/... ./internal/... ./hack/... ./test/localkube/...
+	CGO_ENABLED=1 go test -race -shuffle=on -timeout 20m ./api/... ./cmd/... ./internal/... ./hack/... ./test/localkube/...
 
 .PHONY: simulate
 simulate: ## Run a million steps of the planner in random worlds; SIM_SEED=n repeats a failed run

@@ -3,6 +3,7 @@ package spool
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 )
@@ -23,6 +24,7 @@ func TestJobsWaitUntilTheSpoolHasRoom(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		var mu sync.Mutex
 		var order []string
 		for _, job := range []struct {
 			name string
@@ -33,7 +35,9 @@ func TestJobsWaitUntilTheSpoolHasRoom(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
+				mu.Lock()
 				order = append(order, job.name)
+				mu.Unlock()
 				share.Release()
 			}()
 			synctest.Wait()
