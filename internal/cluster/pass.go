@@ -16,7 +16,7 @@ import (
 )
 
 // planAndAct carries out the first step that the plan returns. If the API server refuses the object of that step for good,
-// and the plan does not depend on it, the rest of the plan goes on: the step that it leads to may be the cure. Each rule is
+// and the plan does not depend on it, the rest of the plan is carried out: its step may be the cure. Each rule is
 // asked at most once more for each refusal. The first refusal is kept in the view.
 func (r *Reconciler) planAndAct(ctx context.Context, v *view) (plan.Step, error) {
 	refused := map[string]bool{}
@@ -37,7 +37,7 @@ func (r *Reconciler) planAndAct(ctx context.Context, v *view) (plan.Step, error)
 	}
 }
 
-// skippable reports whether the plan goes on after an error of a rule.
+// skippable reports whether later rules are asked after an error of a rule.
 func skippable(v *view, rule string, err error) bool {
 	return !errors.Is(err, errBehind) && plan.Independent(v.State, rule) && (objectRefused(err) || plan.Unconditional(rule))
 }

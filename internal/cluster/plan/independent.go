@@ -20,7 +20,7 @@ var independentRules = []string{
 // unconditionalRules stand before the repairs. Whatever error one of them ends with, the repairs must not wait for it.
 var unconditionalRules = []string{"setRetention", "requestGrowth", "renewCertificates", "restoreLabels"}
 
-// Unconditional reports whether the plan goes on after any error of a rule.
+// Unconditional reports whether later rules are asked after any error of a rule.
 func Unconditional(rule string) bool { return slices.Contains(unconditionalRules, rule) }
 
 // Independent reports whether the plan may go on without the step of a rule. A cluster that has not formed needs its

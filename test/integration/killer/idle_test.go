@@ -29,14 +29,7 @@ func TestHealthyClustersAreOnlyPolledAndNeverWritten(t *testing.T) {
 	})
 	var count killer.Count
 	life := killer.NewLife(t.Context(), &count)
-	kubetest.RunManager(t, b.cluster.Namespace, func(_ context.Context, mgr manager.Manager) error {
-		return cluster.Setup(mgr, cluster.Options{
-			SeedImage: podrunner.SeedImage,
-			Dial: func(endpoint etcd.Endpoint, config *tls.Config) (cluster.Etcd, error) {
-				return etcd.Open(endpoint, config, life.Dial(endpoint.URL)...)
-			},
-		})
-	}, life.Client)
+	b.runManager(life)
 	kubetest.Create(t, b.cluster)
 	kubetest.Eventually(t, "the cluster is Ready", func(context.Context) error { return b.isReady() })
 	// The operator still processes the last watch events of the cluster's creation.
@@ -66,4 +59,17 @@ func TestHealthyClustersAreOnlyPolledAndNeverWritten(t *testing.T) {
 	if polls != 3 {
 		t.Errorf("the operator polled %d members, expected 3, so the test tested nothing", polls)
 	}
+}
+
+// runManager runs cluster-operator in a manager with its watches.
+func (b *bench) runManager(life *killer.Life) {
+	b.Helper()
+	kubetest.RunManager(b, b.cluster.Namespace, func(_ context.Context, mgr manager.Manager) error {
+		return cluster.Setup(mgr, cluster.Options{
+			SeedImage: podrunner.SeedImage,
+			Dial: func(endpoint etcd.Endpoint, config *tls.Config) (cluster.Etcd, error) {
+				return etcd.Open(endpoint, config, life.Dial(endpoint.URL)...)
+			},
+		})
+	}, life.Client)
 }

@@ -2,7 +2,6 @@ package killer_test
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"strings"
 	"testing"
@@ -14,14 +13,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster"
-	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/test/integration/killer"
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
-	"github.com/etcd-suite/etcd-operator/test/integration/podrunner"
 )
 
 const (
@@ -89,14 +84,7 @@ func (f lastingFault) run(t *testing.T) {
 	}
 	var count killer.Count
 	life := killer.NewLife(t.Context(), &count)
-	kubetest.RunManager(t, b.cluster.Namespace, func(_ context.Context, mgr manager.Manager) error {
-		return cluster.Setup(mgr, cluster.Options{
-			SeedImage: podrunner.SeedImage,
-			Dial: func(endpoint etcd.Endpoint, config *tls.Config) (cluster.Etcd, error) {
-				return etcd.Open(endpoint, config, life.Dial(endpoint.URL)...)
-			},
-		})
-	}, life.Client)
+	b.runManager(life)
 	kubetest.Create(t, b.cluster)
 	if f.ready != nil {
 		kubetest.Eventually(t, "the cluster is Ready", func(context.Context) error { return b.isReady() })
