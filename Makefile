@@ -134,5 +134,6 @@ verify: generate ## Fail if generated files or go.mod are out of date
 	@! go list -deps ./cmd/cluster-operator | grep -E 'aws-sdk-go|cloud.google.com/go/storage|Azure/azure-sdk-for-go|go.etcd.io/etcd/etcdutl' || { echo "cluster-operator must not link an object store SDK or etcdutl: remove the import"; exit 1; }
 
 .PHONY: deps
-deps: ## Install missing system packages (needs Debian and root)
+deps: ## Install missing system packages (needs Debian and root) and download the Go modules
 	@hack/deps.sh
+	@go run ./hack/modules

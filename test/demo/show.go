@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
+	"text/tabwriter"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -56,8 +58,24 @@ func (d *demo) explain(ctx context.Context) {
 	}
 }
 
+// A fact is one row of the table at the end.
+type fact struct{ what, evidence string }
+
+func (d *demo) prove(what, evidence string, args ...any) {
+	d.proven = append(d.proven, fact{what, fmt.Sprintf(evidence, args...)})
+}
+
+func (d *demo) showProven() {
+	fmt.Printf("\nThe demo succeeded in %s. It has shown:\n\n", time.Since(d.started).Round(time.Second))
+	table := tabwriter.NewWriter(os.Stdout, 0, 0, 3, ' ', 0)
+	for _, f := range d.proven {
+		fmt.Fprintf(table, "  %s\t%s\n", f.what, f.evidence)
+	}
+	_ = table.Flush()
+}
+
 func (d *demo) showNextSteps() {
-	fmt.Printf("\nThe demo succeeded in %s. What to try next:\n\n", time.Since(d.started).Round(time.Second))
+	fmt.Print("\nWhat to try next:\n\n")
 	kubectl := "kubectl"
 	if d.stack.Local != nil {
 		fmt.Printf("  export KUBECONFIG=%s PATH=%s:$PATH\n", d.stack.Local.Kubeconfig(), d.stack.Local.Bin())

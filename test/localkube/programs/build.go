@@ -13,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/etcd-suite/etcd-operator/test/localkube/download"
 )
 
 // heartbeat is the interval at which a long build prints its progress.
@@ -26,13 +28,14 @@ func (c *Cache) Build(ctx context.Context, w io.Writer, modules []Module) error 
 		return err
 	}
 	fmt.Fprintln(w, announce(missing))
-	begin := time.Now()
+	estimate := newEstimate(missing)
 	for _, m := range missing {
-		if err := c.build(ctx, w, m); err != nil {
+		if err := c.build(ctx, w, m, estimate); err != nil {
 			return err
 		}
+		estimate.finished(m)
 	}
-	fmt.Fprintf(w, "all programs are built after %s; they are kept in %s\n", short(time.Since(begin)), c.root)
+	fmt.Fprintf(w, "all programs are built after %s; they are kept in %s\n", short(time.Since(estimate.begin)), c.root)
 	return nil
 }
 
@@ -62,7 +65,7 @@ func announce(missing []Module) string {
 		strings.Join(names, ", "), short(total))
 }
 
-func (c *Cache) build(ctx context.Context, w io.Writer, m Module) error {
+func (c *Cache) build(ctx context.Context, w io.Writer, m Module, estimate *estimate) error {
 	unlock, err := c.lock(ctx, w, m)
 	if err != nil {
 		return err
@@ -80,11 +83,12 @@ func (c *Cache) build(ctx context.Context, w io.Writer, m Module) error {
 		return fmt.Errorf("create a build directory for %s: %w", m.Name, err)
 	}
 	defer func() { _ = os.RemoveAll(temporary) }()
-	produce := c.compile
 	if m.NPM {
-		produce = c.installNPM
+		err = c.installNPM(ctx, w, m, temporary)
+	} else {
+		err = c.compile(ctx, w, m, temporary, estimate)
 	}
-	if err := produce(ctx, w, m, temporary); err != nil {
+	if err != nil {
 		return err
 	}
 	if err := os.Chmod(temporary, 0o755); err != nil {
@@ -107,18 +111,22 @@ func outputName(pkg string) string {
 	return base
 }
 
-func (c *Cache) compile(ctx context.Context, w io.Writer, m Module, out string) error {
-	cmd := exec.CommandContext(ctx, "go", append([]string{"build", "-v", "-o", out + "/"}, arguments(m)...)...)
-	cmd.Dir = filepath.Join(c.source, m.Name)
+func (c *Cache) compile(ctx context.Context, w io.Writer, m Module, out string, estimate *estimate) error {
+	dir := filepath.Join(c.source, m.Name)
 	// The caller's GOFLAGS and workspace must not change what is built.
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-buildvcs=false", "GOWORK=off")
+	env := append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-buildvcs=false", "GOWORK=off")
+	if err := download.Modules(ctx, w, download.Request{Dir: dir, Env: env, What: m.Name, Packages: m.packages()}); err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, "go", append([]string{"build", "-v", "-o", out + "/"}, arguments(m)...)...)
+	cmd.Dir, cmd.Env = dir, env
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }
 	cmd.WaitDelay = 10 * time.Second
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		return fmt.Errorf("build %s: %w", m.Name, err)
 	}
-	p := &progress{w: w, module: m, begin: time.Now()}
+	p := &progress{w: w, module: m, begin: time.Now(), estimate: estimate}
 	fmt.Fprintln(w, p.line())
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("build %s: %w", m.Name, err)
@@ -127,7 +135,7 @@ func (c *Cache) compile(ctx context.Context, w io.Writer, m Module, out string) 
 	if err := cmd.Wait(); err != nil {
 		return fmt.Errorf("build %s: %w\n%s", m.Name, err, strings.Join(p.other, "\n"))
 	}
-	fmt.Fprintf(w, "%s: done\n", p.line())
+	fmt.Fprintf(w, "built %s in %s\n", m.Name, short(time.Since(p.begin)))
 	for _, p := range m.Programs {
 		if err := os.Rename(filepath.Join(out, outputName(p.Package)), filepath.Join(out, p.File)); err != nil {
 			return fmt.Errorf("name the program %s: %w", p.File, err)
@@ -165,14 +173,15 @@ func (c *Cache) lock(ctx context.Context, w io.Writer, m Module) (func(), error)
 	}
 }
 
-// progress counts the modules and packages that go build -v prints.
+// progress counts the packages that go build -v prints.
 type progress struct {
-	w                    io.Writer
-	module               Module
-	begin                time.Time
-	mu                   sync.Mutex
-	downloaded, compiled int
-	other                []string // lines that are neither: the errors
+	w        io.Writer
+	module   Module
+	begin    time.Time
+	estimate *estimate
+	mu       sync.Mutex
+	compiled int
+	other    []string // lines that are no package: the errors
 }
 
 func (p *progress) follow(r io.Reader) {
@@ -199,8 +208,6 @@ func (p *progress) note(line string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
-	case strings.HasPrefix(line, "go: downloading "):
-		p.downloaded++
 	case line != "" && !strings.ContainsAny(line, " \t") && !strings.HasPrefix(line, "#"):
 		p.compiled++
 	default:
@@ -212,13 +219,10 @@ func (p *progress) line() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	line := fmt.Sprintf("building %s (%s) ... %s", p.module.Name, count(len(p.module.Programs), "program"), short(time.Since(p.begin)))
-	if p.downloaded > 0 {
-		line += fmt.Sprintf(", %s downloaded", count(p.downloaded, "module"))
-	}
 	if p.compiled > 0 {
 		line += fmt.Sprintf(", %s compiled", count(p.compiled, "package"))
 	}
-	return line
+	return line + "; " + p.estimate.left(p.module, time.Since(p.begin))
 }
 
 func count(n int, noun string) string {

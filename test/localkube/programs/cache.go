@@ -101,11 +101,7 @@ func key(m Module, goVersion string, files ...[]byte) string {
 
 // arguments returns the arguments of go build, without the output directory.
 func arguments(m Module) []string {
-	args := []string{"-trimpath", "-ldflags", strings.TrimSpace("-s -w " + m.LDFlags)}
-	for _, p := range m.Programs {
-		args = append(args, p.Package)
-	}
-	return args
+	return append([]string{"-trimpath", "-ldflags", strings.TrimSpace("-s -w " + m.LDFlags)}, m.packages()...)
 }
 
 // Built reports whether the module's programs are in the cache.

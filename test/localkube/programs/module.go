@@ -55,7 +55,7 @@ func Modules() []Module {
 			{"github.com/containerd/containerd/v2/cmd/ctr", "ctr"},
 		}},
 		{Name: "coredns", Cold: 2 * time.Minute, Plain: true, ForUp: true, Programs: []Program{
-			{"github.com/coredns/coredns", "coredns"},
+			{"localkube/coredns", "coredns"},
 		}},
 		{Name: "local-path", Cold: 2 * time.Minute, Plain: true, ForUp: true, Programs: []Program{
 			{"github.com/rancher/local-path-provisioner", "local-path-provisioner"},
@@ -114,6 +114,14 @@ func Select(names ...string) ([]Module, error) {
 		return nil, fmt.Errorf("unknown program module %s: valid names are all, %s", strings.Join(sorted(want), ", "), strings.Join(known, ", "))
 	}
 	return selected, nil
+}
+
+func (m Module) packages() []string {
+	var packages []string
+	for _, p := range m.Programs {
+		packages = append(packages, p.Package)
+	}
+	return packages
 }
 
 // Links maps each name in the bin directory to the file in the module's own

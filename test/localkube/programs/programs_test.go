@@ -7,6 +7,7 @@ import (
 	"sort"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -160,13 +161,33 @@ func TestOutputName(t *testing.T) {
 	}
 }
 
+// A user who waits for the first build cannot tell whether it takes a minute or an hour.
+func TestRemaining(t *testing.T) {
+	for _, c := range []struct {
+		name                               string
+		done, spent, others, current, past time.Duration
+		want                               string
+	}{
+		{"the known times, while nothing is built yet", 0, 0, 10 * time.Minute, 5 * time.Minute, time.Minute, "about 14 minutes left"},
+		{"twice the known times on a machine that was twice as slow", 5 * time.Minute, 10 * time.Minute, 10 * time.Minute, 2 * time.Minute, time.Minute, "about 23 minutes left"},
+		{"the others only, once a module takes longer than known", 0, 0, 3 * time.Minute, time.Minute, time.Hour, "about 3 minutes left"},
+		{"the end is near", 0, 0, 0, time.Minute, 50 * time.Second, "less than a minute left"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := remaining(c.done, c.spent, c.others, c.current, c.past); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
 func TestProgress(t *testing.T) {
-	p := &progress{module: Module{Name: "m", Programs: make([]Program, 2)}}
-	for _, line := range []string{"go: downloading a v1", "a/b", "c", "# a/b", "x.go:1: undefined: y"} {
+	p := &progress{module: Module{Name: "m", Programs: make([]Program, 2)}, begin: time.Now(), estimate: &estimate{begin: time.Now()}}
+	for _, line := range []string{"a/b", "c", "# a/b", "x.go:1: undefined: y"} {
 		p.note(line)
 	}
-	t.Run("counts modules and packages", func(t *testing.T) {
-		if line := p.line(); !strings.HasSuffix(line, ", 1 module downloaded, 2 packages compiled") {
+	t.Run("counts packages and tells how long is left", func(t *testing.T) {
+		if line := p.line(); !strings.HasSuffix(line, ", 2 packages compiled; less than a minute left") {
 			t.Error(line)
 		}
 	})
