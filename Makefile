@@ -96,7 +96,12 @@ chart: ## Run the tests of the chart, rendered by Helm
 .PHONY: e2e
 e2e: deps ## Run the tests of the installed suite on a real Kubernetes (local, or from KUBECONFIG)
 	@$(LOCALKUBE) build $(E2E_PROGRAMS)
-	TEST_BIN="$(TEST_BIN)" go test -v -timeout 40m ./test/e2e/...
+	TEST_BIN="$(TEST_BIN)" go test -v -timeout 40m -parallel 3 -skip '^TestLong' ./test/e2e/...
+
+.PHONY: e2e-long
+e2e-long: deps ## Run the tests of the installed suite that take long, such as faults that last for ten minutes
+	@$(LOCALKUBE) build $(E2E_PROGRAMS)
+	TEST_BIN="$(TEST_BIN)" go test -v -timeout 60m -run '^TestLong' ./test/e2e/...
 
 .PHONY: bench-seed
 bench-seed: deps ## Measure the seed of a restore and compare it with a download and etcdutl; BENCH_MIB=1024
@@ -112,6 +117,11 @@ bench-save: deps ## Measure time and memory of a save and compare it with etcdct
 bench-ready: deps ## Measure the time until a cluster is ready and compare it with a plain StatefulSet (local Kubernetes, or from KUBECONFIG); BENCH_ROUNDS=5
 	@$(LOCALKUBE) build $(DEMO_PROGRAMS)
 	TEST_BIN="$(TEST_BIN)" go test -run '^$$' -bench Ready -benchtime 1x -v -timeout 40m ./test/bench/ready/
+
+.PHONY: bench-startup
+bench-startup: deps ## Measure the start of a member with a large database on a slow disk (root, cgroup v1); BENCH_MIB=4096 BENCH_RATE=32
+	@$(LOCALKUBE) build etcd-3.6
+	TEST_BIN="$(TEST_BIN)" go test -run '^$$' -bench Startup -benchtime 1x -timeout 60m ./test/bench/startup/
 
 .PHONY: bench
 bench: bench-ready bench-seed bench-save ## Run all benchmarks, each with a baseline from the same run

@@ -8,7 +8,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,8 +19,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
@@ -45,7 +42,7 @@ func BenchmarkSave(b *testing.B) {
 	mib, value := measure.Setting(b, "BENCH_MIB", 1024), measure.Setting(b, "BENCH_VALUE", 16<<10)
 	member := servers.Etcd(b, servers.EtcdOptions{Args: []string{"--quota-backend-bytes=8589934592", "--snapshot-count=10000", "--unsafe-no-fsync"}}).Members[0]
 	server, location := measure.S3(b)
-	fill(b, member.ClientURL, mib, value)
+	measure.Fill(b, member.ClientURL, mib, value)
 	store, err := connect.Open(b.Context(), location)
 	if err != nil {
 		b.Fatal(err)
@@ -100,40 +97,6 @@ func ownCPU(b *testing.B) time.Duration {
 		total += time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 	}
 	return total
-}
-
-func fill(b *testing.B, url string, mib, value int) {
-	b.Helper()
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{url}})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer client.Close()
-	total := mib << 20 / value
-	perTxn := min(max(1, 1<<20/(value+64)), 128)
-	var group sync.WaitGroup
-	const writers = 8
-	for w := range writers {
-		group.Go(func() {
-			random := rand.NewChaCha8([32]byte{byte(w)})
-			for first := w * perTxn; first < total; first += writers * perTxn {
-				var ops []clientv3.Op
-				for i := first; i < min(first+perTxn, total); i++ {
-					content := make([]byte, value)
-					_, _ = random.Read(content)
-					ops = append(ops, clientv3.OpPut(fmt.Sprintf("/registry/pods/%09d", i), string(content)))
-				}
-				if _, err := client.Txn(b.Context()).Then(ops...).Commit(); err != nil {
-					b.Error(err)
-					return
-				}
-			}
-		})
-	}
-	group.Wait()
-	if b.Failed() {
-		b.FailNow()
-	}
 }
 
 func etcdctl(b *testing.B, url, file string) {

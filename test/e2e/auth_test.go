@@ -34,6 +34,7 @@ spec: {size: %d, version: %q%s}
 }
 
 func TestEveryOperationWorksWithAuthenticationOn(t *testing.T) {
+	t.Parallel()
 	n := begin(t)
 	n.applyFile("examples/secret-s3.yaml")
 	n.apply(guarded(1, "3.5.35", ""))
@@ -133,6 +134,7 @@ func (n *namespaced) memberReplaced(cluster string) {
 }
 
 func TestApplicationsWithManagedCertificatesAreNotRoot(t *testing.T) {
+	t.Parallel()
 	n := begin(t)
 	n.apply(`
 apiVersion: etcd.database.coreos.com/v1beta2

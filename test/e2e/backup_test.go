@@ -85,6 +85,7 @@ func (n *namespaced) etcdutl(minor string, args ...string) string {
 }
 
 func TestSnapshotsCanBeRestoredWithEtcdutl(t *testing.T) {
+	t.Parallel()
 	n := begin(t)
 	n.applyFile("examples/secret-s3.yaml")
 	n.apply(three)
@@ -124,6 +125,7 @@ func lastLine(text string) string {
 }
 
 func TestBackupsFromEndpointsAndToGCSSucceed(t *testing.T) {
+	t.Parallel()
 	n := begin(t)
 	n.applyFile("examples/secret-s3.yaml", "examples/secret-gcs.yaml")
 	n.apply(three)
@@ -146,6 +148,7 @@ spec:
 
 // The archived operator overwrote an existing object with a one-shot backup (defect 21).
 func TestOneShotBackupsNeverOverwriteAnObject(t *testing.T) {
+	t.Parallel()
 	n := begin(t)
 	n.applyFile("examples/secret-s3.yaml")
 	n.apply(three)
@@ -161,6 +164,7 @@ func TestOneShotBackupsNeverOverwriteAnObject(t *testing.T) {
 
 // One invalid resource crashed the archived operator, so all other backups stopped (defect 6).
 func TestInvalidBackupsReportTheCauseAndDoNotAffectOthers(t *testing.T) {
+	t.Parallel()
 	n := begin(t)
 	n.applyFile("examples/secret-s3.yaml")
 	n.apply(three)

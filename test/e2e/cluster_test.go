@@ -23,6 +23,7 @@ spec: {size: 3, version: "3.6.16"}
 `
 
 func TestNewClusterGetsMembersVolumesServicesAndStatus(t *testing.T) {
+	t.Parallel()
 	n := begin(t)
 	n.apply(three)
 	cluster := n.ready("three")
@@ -51,6 +52,7 @@ func TestNewClusterGetsMembersVolumesServicesAndStatus(t *testing.T) {
 }
 
 func TestDeletedPodIsRecreatedWithItsVolumeAndMemberID(t *testing.T) {
+	t.Parallel()
 	n := begin(t)
 	n.apply(three)
 	before := n.ready("three")
@@ -79,6 +81,7 @@ func TestDeletedPodIsRecreatedWithItsVolumeAndMemberID(t *testing.T) {
 
 // The archived operator lost all data when all members restarted (its issues 1323 and 2049).
 func TestNoDataIsLostIfAllPodsAreDeletedAtOnce(t *testing.T) {
+	t.Parallel()
 	n := begin(t)
 	n.apply(three)
 	before := n.ready("three")
@@ -103,6 +106,7 @@ func TestNoDataIsLostIfAllPodsAreDeletedAtOnce(t *testing.T) {
 }
 
 func TestMemberWithALostVolumeIsReplaced(t *testing.T) {
+	t.Parallel()
 	n := begin(t)
 	n.apply(three)
 	before := n.ready("three")
@@ -156,6 +160,7 @@ func TestKubectlScaleChangesTheSizeOfACluster(t *testing.T) {
 }
 
 func TestMissingImageIsReportedAndAnotherVersionFixesIt(t *testing.T) {
+	t.Parallel()
 	if suite.Local == nil {
 		t.Log("the nodes of this Kubernetes may be able to pull the image, so the status is not checked")
 	}
@@ -176,6 +181,7 @@ spec:
 }
 
 func TestDeletedClusterLeavesNoObjectsBehind(t *testing.T) {
+	t.Parallel()
 	n := begin(t)
 	n.apply(three)
 	n.ready("three")

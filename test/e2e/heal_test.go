@@ -186,6 +186,7 @@ func (n *namespaced) nodeWithoutOperator(name string) (victim string, number int
 // Two of three volumes are lost. The operator only reports it until the spec consents. Then the cluster continues with
 // the data of the surviving member.
 func TestLostQuorumIsForcedOnlyWithConsent(t *testing.T) {
+	t.Parallel()
 	n := begin(t)
 	n.apply(strings.ReplaceAll(three, "three", "broken"))
 	before := n.ready("broken")

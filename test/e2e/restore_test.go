@@ -36,6 +36,7 @@ func (n *namespaced) saved() (cluster *v1beta2.EtcdCluster, path string) {
 }
 
 func TestInPlaceRestoreBringsBackExactlyTheSnapshot(t *testing.T) {
+	t.Parallel()
 	n := begin(t)
 	before, path := n.saved()
 	etcd := n.etcd("three", nil)
@@ -100,6 +101,7 @@ func (t *traffic) logOutage(what string, goal time.Duration) {
 }
 
 func TestNewClusterWithAnotherNamespaceSizeAndStorageStartsFromASnapshot(t *testing.T) {
+	t.Parallel()
 	source := begin(t)
 	_, path := source.saved()
 	n := begin(t)
@@ -122,6 +124,7 @@ spec: {size: 1, version: "3.6.16", pod: {emptyDir: {}}}
 
 // If both are in one file, the order in which the operators see them is undefined.
 func TestClusterAppliedBeforeItsRestoreIsNeverServedEmpty(t *testing.T) {
+	t.Parallel()
 	n := begin(t)
 	_, path := n.saved()
 	n.apply(strings.NewReplacer("{name: three}", "{name: copy}", "size: 3", "size: 1").Replace(three), s3Restore("copy", "copy", path))
@@ -134,6 +137,7 @@ func TestClusterAppliedBeforeItsRestoreIsNeverServedEmpty(t *testing.T) {
 }
 
 func TestRestoreBringsBackAClusterThatLostAllVolumes(t *testing.T) {
+	t.Parallel()
 	n := begin(t)
 	_, path := n.saved()
 	n.kubectl("delete", "pvc", "--all", "--wait=false")
@@ -147,6 +151,7 @@ func TestRestoreBringsBackAClusterThatLostAllVolumes(t *testing.T) {
 
 // The archived operator deleted the cluster and then reported "succeeded" for a restore that had not happened (defect 1).
 func TestFailedRestoreReportsTheCauseAndChangesNothing(t *testing.T) {
+	t.Parallel()
 	n := begin(t)
 	before, _ := n.saved()
 	pods := n.pods("three")
@@ -251,6 +256,7 @@ func (n *namespaced) undoneIfDeleted(cluster, path string) {
 }
 
 func TestSnapshotsFromEveryStoreAndEncodingCanBeRestored(t *testing.T) {
+	t.Parallel()
 	n := begin(t)
 	n.applyFile("examples/secret-s3.yaml", "examples/secret-gcs.yaml")
 	n.apply(strings.Replace(three, "size: 3", "size: 1", 1))

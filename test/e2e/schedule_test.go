@@ -29,6 +29,7 @@ func (n *namespaced) backup(ctx context.Context, name string) (*v1beta2.EtcdBack
 }
 
 func TestBackupSeriesIsVerifiedPrunedAndDeletedWithItsSnapshots(t *testing.T) {
+	t.Parallel()
 	n := begin(t)
 	n.applyFile("examples/secret-s3.yaml")
 	n.apply(strings.Replace(three, "size: 3", "size: 1", 1))

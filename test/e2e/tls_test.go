@@ -119,6 +119,7 @@ func (n *namespaced) tlsChangeRefused(cluster string, changes ...string) {
 }
 
 func TestMissingCertificateIsReportedAndNoPodIsCreated(t *testing.T) {
+	t.Parallel()
 	n := begin(t)
 	n.applyFile("examples/etcdcluster-tls.yaml")
 	says(n, &v1beta2.EtcdCluster{}, "example-tls", v1beta2.ConditionStalled, v1beta2.ReasonSecretMissing, "example-tls-peer")

@@ -214,3 +214,7 @@ func visible(path, what string) error {
 	}
 	return nil
 }
+
+// AuditLog is the path of the API server's log of the writes of the operators in the namespace etcd-operator, one JSON
+// object a line.
+func (c *Cluster) AuditLog() string { return c.layout.log("audit") }

@@ -23,6 +23,7 @@ func (c *Cluster) controlPrograms() []program {
 			"--service-account-issuer=https://kubernetes.default.svc.cluster.local", "--service-cluster-ip-range=" + services,
 			"--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction", "--allow-privileged=true",
 			"--kubelet-certificate-authority=" + pki("ca.crt"), "--kubelet-client-certificate=" + pki("apiserver-kubelet.crt"), "--kubelet-client-key=" + pki("apiserver-kubelet.key"),
+			"--audit-policy-file=" + c.layout.control("audit.yaml"), "--audit-log-path=" + c.layout.log("audit"),
 			"--kubelet-preferred-address-types=InternalIP", // names would need a DNS server
 			// Kubernetes evicts Pods of a lost node after 30 s instead of five minutes, because tests wait for it.
 			"--default-not-ready-toleration-seconds=30", "--default-unreachable-toleration-seconds=30"}},
@@ -54,7 +55,7 @@ func (c *Cluster) startControl(ctx context.Context, ready func()) error {
 	if err := c.cgroups.make(control); err != nil {
 		return err
 	}
-	for _, name := range []string{"local-path.json", "helper-pod.yaml"} {
+	for _, name := range []string{"local-path.json", "helper-pod.yaml", "audit.yaml"} {
 		content, err := render(name, c.parameters(0))
 		if err != nil {
 			return err

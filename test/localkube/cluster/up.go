@@ -174,6 +174,9 @@ func (c *Cluster) repair(ctx context.Context) error {
 	if missing, err := c.missingPrograms(control); err != nil || len(missing) > 0 {
 		return errors.Join(err, fmt.Errorf("these programs of the control plane are not running: %s", strings.Join(missing, ", ")))
 	}
+	if err := c.UnblockTraffic(ctx); err != nil {
+		return err
+	}
 	begin := time.Time{} // unchanged nodes need not report a new status
 	for _, n := range c.nodes() {
 		touched, err := c.repairNode(ctx, n)
