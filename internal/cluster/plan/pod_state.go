@@ -48,7 +48,9 @@ func whyWaiting(c corev1.ContainerStatus) (reason, message string) {
 	}
 	switch waiting.Reason {
 	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull":
-		return v1beta2.ReasonImageUnavailable, fmt.Sprintf("image %s cannot be pulled (%s). Correct spec.repository or spec.version, or make the image available to the node.", c.Image, waiting.Reason)
+		// The kubelet changes between the first two for as long as it tries, and the status must not change with it.
+		reason := strings.Replace(waiting.Reason, "ErrImagePull", "ImagePullBackOff", 1)
+		return v1beta2.ReasonImageUnavailable, fmt.Sprintf("image %s cannot be pulled (%s). Correct spec.repository or spec.version, or make the image available to the node.", c.Image, reason)
 	case "CrashLoopBackOff":
 		said := ""
 		if ended := c.LastTerminationState.Terminated; ended != nil {
