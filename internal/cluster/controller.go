@@ -34,8 +34,9 @@ import (
 // Name of the operator: of its controller, its field manager and its leader election.
 const Name = "cluster-operator"
 
-// concurrency is how many EtcdClusters are looked at side by side, so that one that hangs holds up few.
-const concurrency = 8
+// DefaultConcurrency is how many EtcdClusters are looked at side by side. A look mostly waits for members, so the number is
+// larger than that of processors: clusters that hang hold up few others.
+const DefaultConcurrency = 32
 
 // passTimeout bounds one pass; each call in it has a shorter limit of its own.
 const passTimeout = 30 * time.Second
@@ -62,6 +63,8 @@ type Reconciler struct {
 	indexed bool
 	memory  memory
 	silence silence
+	// defaultClass is shared by all EtcdClusters.
+	defaultClass defaultClass
 }
 
 // Options of the controller.
@@ -74,6 +77,8 @@ type Options struct {
 	Metrics prometheus.Registerer
 	// Dial reaches a member; nil does so over the network.
 	Dial Dial
+	// Concurrency is how many EtcdClusters are looked at side by side; 0 is DefaultConcurrency.
+	Concurrency int
 }
 
 // New makes a Reconciler, for those who run it themselves. reader reads past the cache of c.
@@ -121,7 +126,7 @@ func Setup(mgr manager.Manager, options Options) error {
 		Owns(&corev1.Service{}).
 		Owns(&policyv1.PodDisruptionBudget{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1beta2.EtcdRestore{}, handler.EnqueueRequestsFromMapFunc(clusterOf)).
-		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency, RateLimiter: kube.Retries()}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: cmp.Or(options.Concurrency, DefaultConcurrency), RateLimiter: kube.Retries()}).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("register the EtcdCluster controller: %w", err)
@@ -179,7 +184,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		}
 		v.skipped = nil
 	}
-	err = r.report(ctx, v, step, actErr)
+	changed, err := r.report(ctx, v, step, actErr)
 	if apierrors.IsConflict(err) && actErr == nil {
 		// The cache was behind. What was done stands, and the next pass sees it.
 		return ctrl.Result{RequeueAfter: plan.RequeueConflict}, nil
@@ -190,29 +195,30 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if v.skipped != nil && !plan.Acts(step) {
 		return ctrl.Result{}, v.skipped
 	}
-	return ctrl.Result{RequeueAfter: plan.Describe(v.State, step).Requeue}, nil
+	acted := plan.Acts(step)
+	return again(plan.Describe(v.State, step).Requeue, acted, v.known.waited(acted || changed, v.Now)), nil
 }
 
 // report writes the status, if it changed, and then says in an event what was done. Where the cache was behind the error
-// is a conflict, and nothing is written but what nothing else tells.
-func (r *Reconciler) report(ctx context.Context, v *view, step plan.Step, actErr error) error {
+// is a conflict, and nothing is written but what nothing else tells. It returns whether the status changed.
+func (r *Reconciler) report(ctx context.Context, v *view, step plan.Step, actErr error) (changed bool, err error) {
 	after := v.cluster.DeepCopy()
 	after.Status = plan.NewStatus(v.State, step, actErr, v.cluster.Status, v.cluster.Generation)
 	if v.skipped != nil {
 		plan.NoteRefused(&after.Status, v.cluster.Status, v.skipped, v.cluster.Generation, v.Now)
 	}
-	changed, err := kube.PatchStatus(ctx, r.Client, v.cluster, after)
+	changed, err = kube.PatchStatus(ctx, r.Client, v.cluster, after)
 	if apierrors.IsConflict(err) && actErr == nil {
-		return cmp.Or(r.remember(ctx, v, step), err)
+		return false, cmp.Or(r.remember(ctx, v, step), err)
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	kube.PublishEvents(r.Events, after, plan.Events(v.State, step, actErr, changed))
 	if v.skipped != nil {
 		kube.PublishEvents(r.Events, after, plan.Events(v.State, plan.Done{}, v.skipped, changed))
 	}
-	return nil
+	return changed, nil
 }
 
 // remember writes into the newest status what was done and can be seen nowhere else.

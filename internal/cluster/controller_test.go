@@ -83,7 +83,7 @@ func TestEveryMemberAndEveryWarningIsToldOfInAnEventOfItsOwn(t *testing.T) {
 		if err := r.Client.Get(t.Context(), client.ObjectKeyFromObject(object), &cluster); err != nil {
 			t.Fatal(err)
 		}
-		if err := r.report(t.Context(), &view{State: s, cluster: &cluster}, pass.step, nil); err != nil {
+		if _, err := r.report(t.Context(), &view{State: s, cluster: &cluster}, pass.step, nil); err != nil {
 			t.Fatal(err)
 		}
 		want = append(want, plan.Describe(s, pass.step).Message+" | "+pass.related)
@@ -111,7 +111,7 @@ func TestADefragmentationIsRememberedThoughTheCacheWasBehind(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, step := range []plan.Step{plan.DefragmentMember{Name: nameOf(1), Reason: v1beta2.ReasonDefragmenting}, plan.DeletePod{Name: nameOf(0)}} {
-		if err := r.report(t.Context(), &view{State: s, cluster: behind}, step, nil); !apierrors.IsConflict(err) {
+		if _, err := r.report(t.Context(), &view{State: s, cluster: behind}, step, nil); !apierrors.IsConflict(err) {
 			t.Errorf("%T: %v, want a conflict", step, err)
 		}
 	}

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -23,6 +24,8 @@ type remembered struct {
 	refused lastRefusal
 	volume  volumeRehearsal
 	logins  logins
+	// changed is when the operator last did something or changed the status.
+	changed time.Time
 	// zones of nodes by name.
 	zones map[string]string
 }

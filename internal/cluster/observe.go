@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -142,26 +141,6 @@ func (r *Reconciler) observeRestores(ctx context.Context, v *view) error {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 	})
 	v.ChooseRestore(restores.Items)
-	return nil
-}
-
-// observeStorageClass checks whether a member without a class of its own can get a volume. If the operator has no right
-// to read StorageClasses, it assumes that there is a default one.
-func (r *Reconciler) observeStorageClass(ctx context.Context, v *view) error {
-	if given := v.PodPolicy().PersistentVolumeClaimSpec; !v.Durable() || (given != nil && given.StorageClassName != nil) {
-		return nil
-	}
-	var classes storagev1.StorageClassList
-	err := r.APIReader.List(ctx, &classes)
-	if apierrors.IsForbidden(err) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("list StorageClasses: %w", err)
-	}
-	v.NoStorageClass = !slices.ContainsFunc(classes.Items, func(class storagev1.StorageClass) bool {
-		return class.Annotations["storageclass.kubernetes.io/is-default-class"] == "true"
-	})
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"net"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
@@ -83,6 +84,12 @@ func Open(endpoint Endpoint, tlsConfig *tls.Config, more ...grpc.DialOption) (*C
 // the deadline, and "deadline exceeded" does not distinguish a refused connection from a wrong certificate.
 func failFast(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, call grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	return call(ctx, method, req, reply, conn, append(opts[:len(opts):len(opts)], grpc.WaitForReady(false))...)
+}
+
+// maintenance sends requests over the connection that the client has. clientv3's own Maintenance dials a second one for each
+// Status, HashKV and Defragment.
+func (c *Client) maintenance() pb.MaintenanceClient {
+	return pb.NewMaintenanceClient(c.client.ActiveConnection())
 }
 
 // Close closes the connection. It returns no error, because a caller could not act on it.

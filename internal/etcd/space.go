@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -22,7 +24,10 @@ func (c *Client) Compact(ctx context.Context, revision int64) error {
 // Defragment makes the member rewrite its database without the free space in it. The member answers no requests
 // meanwhile. If ctx ends, the member continues and Defragment returns nil: the result shows in the member's status.
 func (c *Client) Defragment(ctx context.Context) error {
-	_, err := c.client.Defragment(ctx, c.endpoint)
+	_, err := c.maintenance().Defragment(ctx, &pb.DefragmentRequest{})
+	if err != nil {
+		err = clientv3.ContextError(ctx, err)
+	}
 	if errors.Is(err, context.DeadlineExceeded) || status.Code(err) == codes.DeadlineExceeded {
 		return nil
 	}

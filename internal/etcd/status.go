@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
 // ID is the ID of a cluster or a member. etcd prints it in hexadecimal.
@@ -58,9 +59,9 @@ func (s Status) Alarms() []Alarm { return alarmsOf(s.Errors) }
 
 // Status requests the member's status. A member without quorum answers too.
 func (c *Client) Status(ctx context.Context) (Status, error) {
-	response, err := c.client.Status(ctx, c.endpoint)
+	response, err := c.maintenance().Status(ctx, &pb.StatusRequest{})
 	if err != nil {
-		return Status{}, c.wrap("read status", err)
+		return Status{}, c.wrap("read status", clientv3.ContextError(ctx, err))
 	}
 	downgrade := ""
 	if info := response.DowngradeInfo; info.GetEnabled() {

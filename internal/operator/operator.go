@@ -63,7 +63,7 @@ func newManager(name string, options Options, logger logr.Logger) (manager.Manag
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                        scheme,
 		Logger:                        logger,
-		Cache:                         cache.Options{DefaultNamespaces: options.namespaces()},
+		Cache:                         cache.Options{DefaultNamespaces: options.namespaces(), DefaultTransform: cache.TransformStripManagedFields()},
 		Client:                        ClientOptions(),
 		Metrics:                       metricsserver.Options{BindAddress: options.MetricsAddress},
 		HealthProbeBindAddress:        options.ProbeAddress,
