@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -77,6 +78,25 @@ func (r release) images(ctx context.Context, _ options) error {
 		if err := os.Rename(r.path(name+".tar"), r.path(r.archive(name))); err != nil {
 			return err
 		}
+		if err := r.checkVersion(ctx, r.path(name+"-linux-"+runtime.GOARCH)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkVersion runs a program with --version. A misspelt linker flag has no other effect than a wrong version.
+func (r release) checkVersion(ctx context.Context, program string) error {
+	path, err := filepath.Abs(program)
+	if err != nil {
+		return err
+	}
+	out, err := command(ctx, path, "--version")
+	if err != nil {
+		return err
+	}
+	if got := strings.TrimSpace(string(out)); got != r.version {
+		return fmt.Errorf("%s reports version %q, but the release is %s", filepath.Base(program), got, r.version)
 	}
 	return nil
 }

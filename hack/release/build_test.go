@@ -63,6 +63,19 @@ func TestChecksumsAreReadBySha256sum(t *testing.T) {
 	}
 }
 
+func TestAProgramOfAnotherVersionIsNotReleased(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "program")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\necho 1.0.0\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := (release{version: "1.0.0"}).checkVersion(t.Context(), program); err != nil {
+		t.Error(err)
+	}
+	if err := (release{version: "1.0.1"}).checkVersion(t.Context(), program); err == nil || !strings.Contains(err.Error(), `reports version "1.0.0", but the release is 1.0.1`) {
+		t.Errorf("error %v", err)
+	}
+}
+
 // Helm writes the files of a chart with the current time, and in an order of its own.
 func TestTheChartDoesNotDependOnTimeAndOrder(t *testing.T) {
 	build := func(at int64, names ...string) []byte {
