@@ -34,8 +34,8 @@ import (
 // Name of the operator: of its controller, its field manager and its leader election.
 const Name = "cluster-operator"
 
-// concurrency is how many EtcdClusters are looked at side by side, so that one that hangs holds up few.
-const concurrency = 8
+// Concurrency is the default of Options.MaxConcurrent: several, so that an EtcdCluster that hangs delays few others.
+const Concurrency = 8
 
 // passTimeout bounds one pass; each call in it has a shorter limit of its own.
 const passTimeout = 30 * time.Second
@@ -74,6 +74,8 @@ type Options struct {
 	Metrics prometheus.Registerer
 	// Dial reaches a member; nil does so over the network.
 	Dial Dial
+	// MaxConcurrent is how many EtcdClusters are managed at the same time; 0 means Concurrency.
+	MaxConcurrent int
 }
 
 // New makes a Reconciler, for those who run it themselves. reader reads past the cache of c.
@@ -121,7 +123,7 @@ func Setup(mgr manager.Manager, options Options) error {
 		Owns(&corev1.Service{}).
 		Owns(&policyv1.PodDisruptionBudget{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1beta2.EtcdRestore{}, handler.EnqueueRequestsFromMapFunc(clusterOf)).
-		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency, RateLimiter: kube.Retries()}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: cmp.Or(options.MaxConcurrent, Concurrency), RateLimiter: kube.Retries()}).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("register the EtcdCluster controller: %w", err)
