@@ -103,10 +103,11 @@ conformance: deps ## Check that your S3 server supports what snapshots need: S3_
 	TEST_BIN="$(TEST_BIN)" go test -count=1 -v -timeout 30m ./test/conformance/
 
 .PHONY: chart
-chart: ## Run the tests of the chart, rendered by Helm, and of what a release is made of
+chart: ## Run the tests of the chart (also against the oldest Kubernetes), rendered by Helm, and of what a release is made of
 	@$(LOCALKUBE) build $(CHART_PROGRAMS)
 	TEST_BIN="$(TEST_BIN)" go test -shuffle=on ./test/chart/...
 	cd hack/release && TEST_BIN="$(TEST_BIN)" go test -shuffle=on ./...
+	cd test/oldest && TEST_BIN="$(TEST_BIN)" go test -shuffle=on ./...
 
 .PHONY: e2e
 e2e: deps ## Run the tests of the installed suite on a real Kubernetes (local, or from KUBECONFIG)
@@ -136,7 +137,8 @@ bench: bench-ready bench-seed bench-save ## Run all benchmarks, each with a base
 .PHONY: lint
 lint: prose ## Run the linters, of code and of prose
 	$(GOLANGCI_LINT) run ./...
-	cd hack/release && go tool -modfile=../tools/golangci-lint.mod golangci-lint run --config ../../.golangci.yml ./...
+	for module in hack/release test/oldest; do \
+		(cd $$module && go tool -modfile=../../hack/tools/golangci-lint.mod golangci-lint run --config ../../.golangci.yml ./...); done
 
 .PHONY: prose
 prose: deps ## Check texts against plain English; PROSE="docs chart api messages" names parts, PROSE_LEVEL=suggestion shows hints
@@ -145,7 +147,8 @@ prose: deps ## Check texts against plain English; PROSE="docs chart api messages
 .PHONY: verify
 verify: generate ## Fail if generated files or go.mod are out of date
 	go mod tidy
-	@git diff --exit-code -- $(GENERATED) go.mod go.sum || { echo "generated files or go.mod are out of date: run make generate and go mod tidy, and commit the result"; exit 1; }
+	for module in hack/release test/oldest; do (cd $$module && go mod tidy); done
+	@git diff --exit-code -- $(GENERATED) go.mod go.sum hack/release test/oldest || { echo "generated files or go.mod are out of date: run make generate and go mod tidy, and commit the result"; exit 1; }
 	@test -z "$$(git ls-files --others --exclude-standard -- $(GENERATED))" || { echo "generated files are not committed: add them to the commit"; exit 1; }
 	@! go list -deps ./cmd/cluster-operator | grep -E 'aws-sdk-go|cloud.google.com/go/storage|Azure/azure-sdk-for-go|go.etcd.io/etcd/etcdutl' || { echo "cluster-operator must not link an object store SDK or etcdutl: remove the import"; exit 1; }
 
