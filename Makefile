@@ -57,6 +57,20 @@ build: ## Build the three operators into bin/
 images: ## Build the three operators' images (amd64, arm64) as OCI archives into dist/images
 	go run ./hack/images --out dist/images --arch amd64,arm64 --version $(VERSION) cluster-operator backup-operator restore-operator
 
+.PHONY: release
+release: ## Build all files of a release into dist/release; TAG=v1.2.3 requires that chart and changelog have this version
+	@$(LOCALKUBE) build helm
+	cd hack/release && go run . build --helm "$(TEST_BIN)/helm" --tag "$(TAG)"
+
+.PHONY: push
+push: ## Push the images and the chart of dist/release; REGISTRY=ghcr.io/your-name, with the credentials of docker login
+	@$(LOCALKUBE) build helm
+	cd hack/release && go run . push --helm "$(TEST_BIN)/helm" --registry "$(REGISTRY)"
+
+.PHONY: release-twice
+release-twice: deps ## Build the release twice, the second time without caches, and compare the checksums
+	@hack/release-twice.sh
+
 .PHONY: generate
 generate: ## Regenerate deep copies, CRDs and docs/api.md from api/
 	$(CONTROLLER_GEN) object paths=./api/...
@@ -89,9 +103,11 @@ conformance: deps ## Check that your S3 server supports what snapshots need: S3_
 	TEST_BIN="$(TEST_BIN)" go test -count=1 -v -timeout 30m ./test/conformance/
 
 .PHONY: chart
-chart: ## Run the tests of the chart, rendered by Helm
+chart: ## Run the tests of the chart (also against the oldest Kubernetes), rendered by Helm, and of what a release is made of
 	@$(LOCALKUBE) build $(CHART_PROGRAMS)
 	TEST_BIN="$(TEST_BIN)" go test -shuffle=on ./test/chart/...
+	cd hack/release && TEST_BIN="$(TEST_BIN)" go test -shuffle=on ./...
+	cd test/oldest && TEST_BIN="$(TEST_BIN)" go test -shuffle=on ./...
 
 .PHONY: e2e
 e2e: deps ## Run the tests of the installed suite on a real Kubernetes (local, or from KUBECONFIG)
@@ -131,6 +147,8 @@ bench: bench-ready bench-seed bench-save ## Run all benchmarks, each with a base
 .PHONY: lint
 lint: prose ## Run the linters, of code and of prose
 	$(GOLANGCI_LINT) run ./...
+	for module in hack/release test/oldest; do \
+		(cd $$module && go tool -modfile=../../hack/tools/golangci-lint.mod golangci-lint run --config ../../.golangci.yml ./...); done
 
 .PHONY: prose
 prose: deps ## Check texts against plain English; PROSE="docs chart api messages" names parts, PROSE_LEVEL=suggestion shows hints
@@ -139,7 +157,8 @@ prose: deps ## Check texts against plain English; PROSE="docs chart api messages
 .PHONY: verify
 verify: generate ## Fail if generated files or go.mod are out of date
 	go mod tidy
-	@git diff --exit-code -- $(GENERATED) go.mod go.sum || { echo "generated files or go.mod are out of date: run make generate and go mod tidy, and commit the result"; exit 1; }
+	for module in hack/release test/oldest; do (cd $$module && go mod tidy); done
+	@git diff --exit-code -- $(GENERATED) go.mod go.sum hack/release test/oldest || { echo "generated files or go.mod are out of date: run make generate and go mod tidy, and commit the result"; exit 1; }
 	@test -z "$$(git ls-files --others --exclude-standard -- $(GENERATED))" || { echo "generated files are not committed: add them to the commit"; exit 1; }
 	@! go list -deps ./cmd/cluster-operator | grep -E 'aws-sdk-go|cloud.google.com/go/storage|Azure/azure-sdk-for-go|go.etcd.io/etcd/etcdutl' || { echo "cluster-operator must not link an object store SDK or etcdutl: remove the import"; exit 1; }
 

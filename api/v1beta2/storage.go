@@ -43,6 +43,7 @@ type S3Source struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1100
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('<')",message="replace the placeholder in <> by the name of your bucket"
 	Path string `json:"path"`
 	// The name of a Secret with the credentials. Its keys are "credentials" and "config" in the formats of the AWS command
 	// line. It may have access-key-id, secret-access-key, session-token and region instead; the last two are optional.
@@ -73,6 +74,7 @@ type GCSSource struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1100
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('<')",message="replace the placeholder in <> by the name of your bucket"
 	Path string `json:"path"`
 	// The name of a Secret with either the key "credentials.json" or "access-token". The Secret may also have
 	// age-identity (decrypts snapshots). Default: the ambient identity of the operator, which is also used if the Secret
@@ -98,6 +100,7 @@ type ABSSource struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1100
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('<')",message="replace the placeholder in <> by the name of your container"
 	Path string `json:"path"`
 	// The name of a Secret with the keys storage-account and storage-key, and optionally cloud (AzurePublicCloud,
 	// AzureChinaCloud or AzureUSGovernmentCloud; default AzurePublicCloud). The Secret may also have age-identity

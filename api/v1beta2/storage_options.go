@@ -125,5 +125,6 @@ type AgeEncryption struct {
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MaxLength=128
 	// +kubebuilder:validation:XValidation:rule="self.all(r, r.matches('^age1[02-9ac-hj-np-z]{58}$'))",message="write X25519 recipients, age1 and 58 more characters, as age-keygen prints them; an identity (AGE-SECRET-KEY-1...) belongs into a Secret"
+	// +kubebuilder:validation:XValidation:rule="!('age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p' in self)",message="age1ql3z7... is the sample key of age's documentation. You could not decrypt the snapshots. Create a key pair with age-keygen, and write its public key"
 	Recipients []string `json:"recipients"`
 }

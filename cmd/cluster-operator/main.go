@@ -22,8 +22,7 @@ func main() {
 	controller := cluster.Options{Metrics: metrics.Registry}
 	pflag.StringVar(&controller.SeedImage, "seed-image", "ghcr.io/etcd-suite/restore-operator:"+operator.Version,
 		"image of restore-operator, whose init container restores the first member of a restored cluster")
-	pflag.IntVar(&controller.Concurrency, "concurrency", cluster.DefaultConcurrency,
-		"number of EtcdClusters that are checked at the same time; a check mostly waits for members")
+	pflag.IntVar(&controller.MaxConcurrent, "max-concurrent-clusters", cluster.Concurrency, "maximum number of EtcdClusters that are managed at the same time; further ones wait")
 	version := pflag.Bool("version", false, "print the version and exit")
 	pflag.Parse()
 	if *version {

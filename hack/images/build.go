@@ -75,6 +75,31 @@ func (b *builder) compile(ctx context.Context, targets []target, tmp string) err
 		fmt.Fprintf(b.stdout, "compiled in %s\n", time.Since(start).Round(100*time.Millisecond))
 		b.bins[arch] = dir
 	}
+	return b.keep(targets)
+}
+
+// keep copies the compiled operators to --keep, so that a release has the programs that are in its images.
+func (b *builder) keep(targets []target) error {
+	if b.opts.keep == "" {
+		return nil
+	}
+	if err := os.MkdirAll(b.opts.keep, 0o755); err != nil {
+		return err
+	}
+	for arch, dir := range b.bins {
+		for _, t := range targets {
+			if t.kind != operatorImage {
+				continue
+			}
+			program, err := os.ReadFile(filepath.Join(dir, t.name))
+			if err != nil {
+				return err
+			}
+			if err := os.WriteFile(filepath.Join(b.opts.keep, t.name+"-linux-"+arch), program, 0o755); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }
 

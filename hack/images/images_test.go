@@ -444,3 +444,27 @@ func TestDefaultVersionIsTheChartsAppVersion(t *testing.T) {
 		t.Errorf("appVersion is %q, %v", got, err)
 	}
 }
+
+func TestKeptProgramsAreThoseOfTheImages(t *testing.T) {
+	dir, out := t.TempDir(), t.TempDir()
+	program := fakeProgram(t, filepath.Join(dir, "backup-operator"), elf.EM_AARCH64, "kept")
+	b := &builder{opts: options{keep: out}, bins: map[string]string{"arm64": dir}}
+	if err := b.keep([]target{{kind: operatorImage, name: "backup-operator"}, {kind: etcdImage, name: "etcd"}}); err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := filepath.Join(out, "backup-operator-linux-arm64")
+	got, err := os.ReadFile(kept)
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("the kept program differs, error %v", err)
+	}
+	if info, err := os.Stat(kept); err != nil || info.Mode().Perm() != 0o755 {
+		t.Errorf("the kept program has the mode %v, error %v", info.Mode(), err)
+	}
+	if entries, err := os.ReadDir(out); err != nil || len(entries) != 1 {
+		t.Errorf("%d files are kept, want 1, error %v", len(entries), err)
+	}
+}

@@ -34,9 +34,9 @@ import (
 // Name of the operator: of its controller, its field manager and its leader election.
 const Name = "cluster-operator"
 
-// DefaultConcurrency is how many EtcdClusters are looked at side by side. A look mostly waits for members, so the number is
-// larger than that of processors: clusters that hang hold up few others.
-const DefaultConcurrency = 32
+// Concurrency is the default of Options.MaxConcurrent. A look mostly waits for members, so the number is larger than that of
+// processors: clusters that hang hold up few others.
+const Concurrency = 32
 
 // passTimeout bounds one pass; each call in it has a shorter limit of its own.
 const passTimeout = 30 * time.Second
@@ -77,8 +77,8 @@ type Options struct {
 	Metrics prometheus.Registerer
 	// Dial reaches a member; nil does so over the network.
 	Dial Dial
-	// Concurrency is how many EtcdClusters are looked at side by side; 0 is DefaultConcurrency.
-	Concurrency int
+	// MaxConcurrent is how many EtcdClusters are managed at the same time; 0 means Concurrency.
+	MaxConcurrent int
 }
 
 // New makes a Reconciler, for those who run it themselves. reader reads past the cache of c.
@@ -126,7 +126,7 @@ func Setup(mgr manager.Manager, options Options) error {
 		Owns(&corev1.Service{}).
 		Owns(&policyv1.PodDisruptionBudget{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1beta2.EtcdRestore{}, handler.EnqueueRequestsFromMapFunc(clusterOf)).
-		WithOptions(controller.Options{MaxConcurrentReconciles: cmp.Or(options.Concurrency, DefaultConcurrency), RateLimiter: kube.Retries()}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: cmp.Or(options.MaxConcurrent, Concurrency), RateLimiter: kube.Retries()}).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("register the EtcdCluster controller: %w", err)

@@ -15,13 +15,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
-
-// Version of the suite. The linker sets it.
-var Version = "dev"
 
 // Setup registers one operator's controller with the manager.
 type Setup func(ctx context.Context, mgr manager.Manager) error
@@ -40,6 +38,9 @@ func runOnce(ctx context.Context, name string, options Options, setup Setup) err
 	logger.Info("starting", "operator", name, "version", Version)
 	mgr, err := newManager(name, options, logger)
 	if err != nil {
+		return err
+	}
+	if err := registerBuildInfo(metrics.Registry, name); err != nil {
 		return err
 	}
 	if err := setup(ctx, mgr); err != nil {
@@ -71,6 +72,7 @@ func newManager(name string, options Options, logger logr.Logger) (manager.Manag
 		LeaderElectionID:              name + "." + v1beta2.Group,
 		LeaderElectionNamespace:       options.LeaderElectionNamespace,
 		LeaderElectionReleaseOnCancel: true,
+		LeaderElectionLabels:          leaseLabels(Version),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("create the manager of %s: %w", name, err)

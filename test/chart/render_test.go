@@ -13,6 +13,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -44,7 +46,10 @@ var operators = map[string]string{
 var kinds = map[string]func() metav1.Object{
 	"v1/ServiceAccount":                                func() metav1.Object { return &corev1.ServiceAccount{} },
 	"v1/Service":                                       func() metav1.Object { return &corev1.Service{} },
+	"v1/ConfigMap":                                     func() metav1.Object { return &corev1.ConfigMap{} },
 	"apps/v1/Deployment":                               func() metav1.Object { return &appsv1.Deployment{} },
+	"policy/v1/PodDisruptionBudget":                    func() metav1.Object { return &policyv1.PodDisruptionBudget{} },
+	"networking.k8s.io/v1/NetworkPolicy":               func() metav1.Object { return &networkingv1.NetworkPolicy{} },
 	"rbac.authorization.k8s.io/v1/Role":                func() metav1.Object { return &rbacv1.Role{} },
 	"rbac.authorization.k8s.io/v1/RoleBinding":         func() metav1.Object { return &rbacv1.RoleBinding{} },
 	"rbac.authorization.k8s.io/v1/ClusterRole":         func() metav1.Object { return &rbacv1.ClusterRole{} },

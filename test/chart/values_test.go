@@ -33,6 +33,11 @@ func TestInvalidValuesAreRefused(t *testing.T) {
 		"a label that the chart owns":     {"commonLabels: {app.kubernetes.io/name: x}", "'app.kubernetes.io/name'"},
 		"a second volume called spool":    {"backupOperator: {extraVolumes: [{name: spool}]}", "at '/backupOperator/extraVolumes/0/name'"},
 		"two replicas and no election":    {"backupOperator: {replicas: 2, leaderElection: false}", "set leaderElection to true or replicas to 1"},
+		"a probe of another kind":         {"backupOperator: {livenessProbe: {exec: {command: [x]}}}", "'exec' not allowed"},
+		"a budget that blocks all drains": {"backupOperator: {podDisruptionBudget: {maxUnavailable: 0}}", "at '/backupOperator/podDisruptionBudget/maxUnavailable'"},
+		"a strategy that does not exist":  {"backupOperator: {strategy: {type: OnDelete}}", "at '/backupOperator/strategy/type'"},
+		"no cluster at a time":            {"clusterOperator: {concurrency: {clusters: 0}}", "at '/clusterOperator/concurrency/clusters'"},
+		"an extra object that is a list":  {"extraObjects: [[1]]", "at '/extraObjects/0'"},
 		"no account and no name of one":   {"backupOperator: {serviceAccount: {create: false}}", "name the account in serviceAccount.name"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -270,12 +275,15 @@ func TestREADMEDocumentsEveryValue(t *testing.T) {
 	}
 }
 
-// leaves lists the paths of all values. It treats resources and empty maps as one value.
+// whole are maps that the README describes as one value.
+var whole = []string{"resources", "podSecurityContext", "securityContext", "livenessProbe", "readinessProbe"}
+
+// leaves lists the paths of all values. It treats whole and empty maps as one value.
 func leaves(prefix string, values map[string]any) []string {
 	var paths []string
 	for key, value := range values {
 		path := strings.TrimPrefix(prefix+"."+key, ".")
-		if inner, ok := value.(map[string]any); ok && len(inner) > 0 && key != "resources" {
+		if inner, ok := value.(map[string]any); ok && len(inner) > 0 && !slices.Contains(whole, key) {
 			paths = append(paths, leaves(path, inner)...)
 			continue
 		}

@@ -64,10 +64,15 @@ func TestDefaultValuesRunThreeOperators(t *testing.T) {
 			var ownOptions backup.Options
 			own := map[string]string{clusterOperator: "seed-image", backupOperator: "spool-dir", restoreOperator: "spool-dir"}[component]
 			value := &ownOptions.SpoolDir
-			if component == backupOperator {
+			switch component {
+			case backupOperator:
 				ownOptions.AddFlags(flags)
-			} else {
+			case clusterOperator:
 				value = flags.String(own, "", "")
+				flags.Int("max-concurrent-clusters", 0, "")
+			default:
+				value = flags.String(own, "", "")
+				flags.Int("max-proofs", 0, "")
 			}
 			if err := flags.Parse(container.Args); err != nil {
 				t.Errorf("%s: %v", component, err)

@@ -19,6 +19,14 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/stack"
 )
 
+// gcsSecret is the Secret for the emulator of GCS, which accepts any token.
+const gcsSecret = `
+apiVersion: v1
+kind: Secret
+metadata: {name: gcs-credentials}
+stringData: {access-token: demo}
+`
+
 // s3Backup and s3Restore return manifests that use an object of the S3 server in the cluster.
 func s3Backup(name, source, path string) string {
 	return fmt.Sprintf(`
@@ -127,7 +135,8 @@ func lastLine(text string) string {
 func TestBackupsFromEndpointsAndToGCSSucceed(t *testing.T) {
 	t.Parallel()
 	n := begin(t)
-	n.applyFile("examples/secret-s3.yaml", "examples/secret-gcs.yaml")
+	n.applyFile("examples/secret-s3.yaml")
+	n.apply(gcsSecret)
 	n.apply(three)
 	n.ready("three")
 	n.put(n.etcd("three", nil), "key", 10)

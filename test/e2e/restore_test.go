@@ -25,7 +25,8 @@ import (
 // the snapshot.
 func (n *namespaced) saved() (cluster *v1beta2.EtcdCluster, path string) {
 	n.Helper()
-	n.applyFile("examples/secret-s3.yaml", "examples/secret-gcs.yaml")
+	n.applyFile("examples/secret-s3.yaml")
+	n.apply(gcsSecret)
 	n.apply(three)
 	cluster = n.ready("three")
 	n.put(n.etcd("three", nil), "key", 100)
@@ -258,7 +259,8 @@ func (n *namespaced) undoneIfDeleted(cluster, path string) {
 func TestSnapshotsFromEveryStoreAndEncodingCanBeRestored(t *testing.T) {
 	t.Parallel()
 	n := begin(t)
-	n.applyFile("examples/secret-s3.yaml", "examples/secret-gcs.yaml")
+	n.applyFile("examples/secret-s3.yaml")
+	n.apply(gcsSecret)
 	n.apply(strings.Replace(three, "size: 3", "size: 1", 1))
 	n.ready("three")
 	n.put(n.etcd("three", nil), "key", 100)

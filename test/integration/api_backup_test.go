@@ -52,6 +52,8 @@ func TestInvalidEtcdBackupIsRefused(t *testing.T) {
 		"a GCS class in small letters":     {spec: "{" + from + ", storageType: GCS, gcs: {path: b/k, storageClass: nearline}}", want: "spec.gcs.storageClass: write the name of a storage class in capital letters, for example NEARLINE"},
 		"a compression that is none":       {spec: "{" + from + ", storageType: S3, s3: {path: b/k}, compression: gzip}", want: `spec.compression: Unsupported value: "gzip": supported values: "zstd"`},
 		"an encryption for nobody":         {spec: encrypted(from, ""), want: "spec.encryption.age.recipients: in body should have at least 1 items"},
+		"age's sample key":                 {spec: encrypted(from, "age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"), want: "spec.encryption.age.recipients: age1ql3z7... is the sample key of age's documentation. You could not decrypt the snapshots. Create a key pair with age-keygen, and write its public key"},
+		"a placeholder for a bucket":       {spec: "{" + from + ", storageType: S3, s3: {path: <bucket>/k}}", want: "spec.s3.path: replace the placeholder in <> by the name of your bucket"},
 		"an encryption for a word":         {spec: encrypted(from, "alice"), want: "spec.encryption.age.recipients: write X25519 recipients, age1 and 58 more characters, as age-keygen prints them; an identity (AGE-SECRET-KEY-1...) belongs into a Secret"},
 		"an identity in the recipients":    {spec: encrypted(from, "AGE-SECRET-KEY-1"+strings.Repeat("Q", 58)), want: "spec.encryption.age.recipients: write X25519 recipients, age1 and 58 more characters, as age-keygen prints them; an identity (AGE-SECRET-KEY-1...) belongs into a Secret"},
 

@@ -9,21 +9,54 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
 )
 
-func TestExamplesAreAccepted(t *testing.T) {
+// placeholders maps each example that a user must complete to what the API server answers until then.
+var placeholders = map[string][]string{
+	"etcdbackup-abs.yaml":       {"spec.abs.path", "replace the placeholder in <> by the name of your container"},
+	"etcdbackup-gcs.yaml":       {"spec.gcs.path", "replace the placeholder in <> by the name of your bucket"},
+	"etcdbackup-nightly.yaml":   {"spec.s3.path", "replace the placeholder in <> by the name of your bucket"},
+	"etcdbackup-encrypted.yaml": {"spec.encryption.age.recipients", "as age-keygen prints them", "replace the placeholder in <> by the name of your bucket"},
+	"etcdrestore-before.yaml":   {"spec.select.before", "date-time"},
+	"retained-volume.yaml":      {"metadata.labels", `"<claim>"`},
+}
+
+func TestExamplesAreAcceptedOrNameTheirPlaceholders(t *testing.T) {
 	namespace := kubetest.Namespace(t)
-	seen := map[string]string{}
+	seen, incomplete := map[string]string{}, 0
 	for path, manifest := range manifests(t, filepath.Join(kubetest.Root(t), "examples", "*.yaml")) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
-			kubetest.MustKubectl(t, "", "apply", "-n", namespace, "-f", path)
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = kubetest.Kubectl(t, "", "apply", "-n", namespace, "-f", path)
+			wants, replace := placeholders[filepath.Base(path)]
+			switch {
+			case replace:
+				incomplete++
+				if !strings.HasPrefix(string(text), "# Replace the ") {
+					t.Error("the first line does not name the placeholders")
+				}
+				for _, want := range wants {
+					if err == nil || !strings.Contains(err.Error(), want) {
+						t.Errorf("the API server must answer with %q, but answers: %v", want, err)
+					}
+				}
+			case err != nil:
+				t.Error(err)
+			case !strings.HasPrefix(string(text), "# Works as it stands"):
+				t.Error("the first line does not say that the example works as it stands, or with what")
+			}
 			// A user who applies two examples expects two objects.
 			name := manifest.GetKind() + "/" + manifest.GetName()
 			if other := seen[name]; other != "" {
@@ -31,6 +64,18 @@ func TestExamplesAreAccepted(t *testing.T) {
 			}
 			seen[name] = path
 		})
+	}
+	if incomplete != len(placeholders) {
+		t.Errorf("%d of %d examples with placeholders exist", incomplete, len(placeholders))
+	}
+}
+
+// A retention that is meant for a year must not end with its EtcdBackup.
+func TestNoExampleDeletesSnapshotsWithItsEtcdBackup(t *testing.T) {
+	for path, manifest := range manifests(t, filepath.Join(kubetest.Root(t), "examples", "*.yaml")) {
+		if policy, _, _ := unstructured.NestedString(manifest.Object, "spec", "deletionPolicy"); policy != "" {
+			t.Errorf("%s has deletionPolicy %s", path, policy)
+		}
 	}
 }
 
@@ -43,7 +88,8 @@ func TestManifestsInTheDocsAreAccepted(t *testing.T) {
 		}
 		for i, block := range blocks.FindAllStringSubmatch(string(text), -1) {
 			t.Run(fmt.Sprintf("%s %d", page, i+1), func(t *testing.T) {
-				kubetest.MustKubectl(t, block[1], "apply", "-n", kubetest.Namespace(t), "-f", "-")
+				manifest := strings.ReplaceAll(block[1], "<bucket>/", "bucket/")
+				kubetest.MustKubectl(t, manifest, "apply", "-n", kubetest.Namespace(t), "-f", "-")
 			})
 		}
 	}
@@ -63,8 +109,12 @@ func TestSecretsNamedInExamplesExist(t *testing.T) {
 		}
 	}
 	for name, path := range named {
-		if !secrets[name] {
-			t.Errorf("%s uses Secret %s, but no example creates it", path, name)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !secrets[name] && !strings.Contains(string(text), "kubectl create secret generic "+name+" ") {
+			t.Errorf("%s uses Secret %s, but neither an example nor a command in it creates the Secret", path, name)
 		}
 	}
 }

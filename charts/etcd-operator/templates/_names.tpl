@@ -3,6 +3,11 @@ Every template for one component takes a dict with root (the chart's context), c
 and values (the values of that component).
 */}}
 
+{{/* The name of the application in labels. */}}
+{{- define "etcd-operator.application" -}}
+{{- .Values.nameOverride | default .Chart.Name -}}
+{{- end -}}
+
 {{- define "etcd-operator.prefix" -}}
 {{- .Values.fullnameOverride | default .Release.Name | trunc 46 | trimSuffix "-" -}}
 {{- end -}}
@@ -28,7 +33,7 @@ and values (the values of that component).
 
 {{- define "etcd-operator.labels" -}}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
-app.kubernetes.io/name: {{ .Chart.Name }}
+app.kubernetes.io/name: {{ include "etcd-operator.application" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/part-of: {{ .Chart.Name }}
@@ -39,7 +44,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 
 {{- define "etcd-operator.selector" -}}
-app.kubernetes.io/name: {{ .root.Chart.Name }}
+app.kubernetes.io/name: {{ include "etcd-operator.application" .root }}
 app.kubernetes.io/instance: {{ .root.Release.Name }}
 app.kubernetes.io/component: {{ .component }}
 {{- end -}}
@@ -47,9 +52,23 @@ app.kubernetes.io/component: {{ .component }}
 {{- define "etcd-operator.metadata" -}}
 name: {{ include "etcd-operator.name" . }}
 namespace: {{ .root.Release.Namespace }}
+{{ include "etcd-operator.labelsAndAnnotations" . }}
+{{- end -}}
+
+{{/* The labels and annotations of an object. component may be missing; annotations are those of this object only. */}}
+{{- define "etcd-operator.labelsAndAnnotations" -}}
 labels:
   {{- include "etcd-operator.labels" .root | nindent 2 }}
-  app.kubernetes.io/component: {{ .component }}
+  {{- with .component }}
+  app.kubernetes.io/component: {{ . }}
+  {{- end }}
+  {{- with .extraLabels }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- with merge (deepCopy (.annotations | default dict)) (.root.Values.commonAnnotations | default dict) }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end -}}
 
 {{/* The image with its digest, or else with the tag of the component, the tag of the chart, or appVersion. */}}

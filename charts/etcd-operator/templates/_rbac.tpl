@@ -25,9 +25,7 @@ kind: Role
 metadata:
   name: {{ $name }}
   namespace: {{ .namespace }}
-  labels:
-    {{- include "etcd-operator.labels" .root | nindent 4 }}
-    app.kubernetes.io/component: {{ .component }}
+  {{- include "etcd-operator.labelsAndAnnotations" . | nindent 2 }}
 rules:
   {{- .rules | trim | nindent 2 }}
 ---
@@ -36,9 +34,7 @@ kind: RoleBinding
 metadata:
   name: {{ $name }}
   namespace: {{ .namespace }}
-  labels:
-    {{- include "etcd-operator.labels" .root | nindent 4 }}
-    app.kubernetes.io/component: {{ .component }}
+  {{- include "etcd-operator.labelsAndAnnotations" . | nindent 2 }}
 roleRef:
   apiGroup: rbac.authorization.k8s.io
   kind: Role
@@ -54,9 +50,7 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata:
   name: {{ $name }}
-  labels:
-    {{- include "etcd-operator.labels" .root | nindent 4 }}
-    app.kubernetes.io/component: {{ .component }}
+  {{- include "etcd-operator.labelsAndAnnotations" . | nindent 2 }}
 rules:
   {{- .rules | trim | nindent 2 }}
 ---
@@ -64,9 +58,7 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
 metadata:
   name: {{ $name }}
-  labels:
-    {{- include "etcd-operator.labels" .root | nindent 4 }}
-    app.kubernetes.io/component: {{ .component }}
+  {{- include "etcd-operator.labelsAndAnnotations" . | nindent 2 }}
 roleRef:
   apiGroup: rbac.authorization.k8s.io
   kind: ClusterRole

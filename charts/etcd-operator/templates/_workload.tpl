@@ -10,13 +10,7 @@ kind: ServiceAccount
 metadata:
   name: {{ include "etcd-operator.serviceAccountName" . }}
   namespace: {{ .root.Release.Namespace }}
-  labels:
-    {{- include "etcd-operator.labels" .root | nindent 4 }}
-    app.kubernetes.io/component: {{ .component }}
-  {{- with .values.serviceAccount.annotations }}
-  annotations:
-    {{- toYaml . | nindent 4 }}
-  {{- end }}
+  {{- include "etcd-operator.labelsAndAnnotations" (merge (dict "annotations" .values.serviceAccount.annotations) .) | nindent 2 }}
 automountServiceAccountToken: false
 {{- end }}
 ---
@@ -32,6 +26,11 @@ spec:
   {{- end }}
   strategy:
     type: Recreate # without leader election two replicas must not overlap
+  {{- else }}
+  {{- with .values.strategy }}
+  strategy:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
   {{- end }}
   selector:
     matchLabels:
@@ -46,7 +45,7 @@ spec:
         {{- with .values.podLabels }}
         {{- toYaml . | nindent 8 }}
         {{- end }}
-      {{- with .values.podAnnotations }}
+      {{- with merge (deepCopy (.values.podAnnotations | default dict)) (.root.Values.commonAnnotations | default dict) }}
       annotations:
         {{- toYaml . | nindent 8 }}
       {{- end }}
@@ -57,11 +56,7 @@ spec:
 apiVersion: v1
 kind: Service
 metadata:
-  {{- include "etcd-operator.metadata" . | nindent 2 }}
-  {{- with .values.metrics.service.annotations }}
-  annotations:
-    {{- toYaml . | nindent 4 }}
-  {{- end }}
+  {{- include "etcd-operator.metadata" (merge (dict "annotations" .values.metrics.service.annotations) .) | nindent 2 }}
 spec:
   selector:
     {{- include "etcd-operator.selector" . | nindent 4 }}
@@ -71,6 +66,54 @@ spec:
       targetPort: metrics
       protocol: TCP
 {{- end }}
+{{- if and .values.podDisruptionBudget.enabled (gt (int .values.replicas) 1) }}
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata:
+  {{- include "etcd-operator.metadata" . | nindent 2 }}
+spec:
+  maxUnavailable: {{ .values.podDisruptionBudget.maxUnavailable }}
+  selector:
+    matchLabels:
+      {{- include "etcd-operator.selector" . | nindent 6 }}
+{{- end }}
+{{- if .root.Values.networkPolicy.enabled }}
+---
+{{- include "etcd-operator.networkPolicy" . }}
+{{- end }}
+{{- end -}}
+
+{{/* Admits connections to the metrics only. The kubelet's probes are admitted by every network plugin. */}}
+{{- define "etcd-operator.networkPolicy" -}}
+{{- $policy := .root.Values.networkPolicy }}
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata:
+  {{- include "etcd-operator.metadata" . | nindent 2 }}
+spec:
+  podSelector:
+    matchLabels:
+      {{- include "etcd-operator.selector" . | nindent 6 }}
+  policyTypes:
+    - Ingress
+    {{- if $policy.egress }}
+    - Egress
+    {{- end }}
+  {{- if .values.metrics.enabled }}
+  ingress:
+    - ports:
+        - port: metrics
+          protocol: TCP
+      {{- with $policy.metricsFrom }}
+      from:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+  {{- end }}
+  {{- with $policy.egress }}
+  egress:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
 {{- end -}}
 
 {{- define "etcd-operator.podSpec" -}}
@@ -83,13 +126,16 @@ imagePullSecrets:
 {{- with .values.priorityClassName }}
 priorityClassName: {{ . }}
 {{- end }}
+{{- with .values.terminationGracePeriodSeconds }}
+terminationGracePeriodSeconds: {{ . | int64 }}
+{{- end }}
 # The image sets the user, 65532. A platform such as OpenShift may choose another.
 securityContext:
-  runAsNonRoot: true
-  seccompProfile:
-    type: RuntimeDefault
+  {{- with .values.podSecurityContext }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
   {{- with dig "volumeClaim" dict (.values.spool | default dict) }}
-  {{- if and .enabled .fsGroup }}
+  {{- if and .enabled .fsGroup (not (hasKey $.values.podSecurityContext "fsGroup")) }}
   fsGroup: {{ .fsGroup | int64 }} # a new volume belongs to root
   fsGroupChangePolicy: OnRootMismatch
   {{- end }}
@@ -161,22 +207,20 @@ livenessProbe:
   httpGet:
     path: /healthz
     port: health
-  initialDelaySeconds: 10
-  periodSeconds: 20
+  {{- toYaml .values.livenessProbe | nindent 2 }}
 readinessProbe:
   httpGet:
     path: /readyz
     port: health
-  periodSeconds: 5
+  {{- toYaml .values.readinessProbe | nindent 2 }}
 {{- with .values.resources }}
 resources:
   {{- toYaml . | nindent 2 }}
 {{- end }}
+{{- with .values.securityContext }}
 securityContext:
-  allowPrivilegeEscalation: false
-  readOnlyRootFilesystem: true
-  capabilities:
-    drop: [ALL]
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- if or .values.spool .values.extraVolumeMounts }}
 volumeMounts:
   {{- if .values.spool }}

@@ -1,0 +1,38 @@
+package operator
+
+import (
+	"fmt"
+	"regexp"
+	"runtime"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Version of the suite. The linker sets it.
+var Version = "dev"
+
+// versionLabel is the label of a Lease with the version of the operator that holds it.
+const versionLabel = "app.kubernetes.io/version"
+
+var notInLabels = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
+// leaseLabels are the labels of the Lease while this process leads.
+func leaseLabels(version string) map[string]string {
+	value := notInLabels.ReplaceAllString(version, "_")
+	return map[string]string{versionLabel: strings.Trim(value[:min(len(value), 63)], "._-")}
+}
+
+// registerBuildInfo registers a metric that is always 1 and whose labels are the versions of the operator and of Go. Its name
+// begins with that of the operator, for example etcd_cluster_operator_build_info.
+func registerBuildInfo(registry prometheus.Registerer, name string) error {
+	info := prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "etcd_" + strings.ReplaceAll(name, "-", "_") + "_build_info",
+		Help: "Always 1. The labels are the version of the operator and of the Go release that compiled it.",
+	}, []string{"version", "goversion"})
+	info.WithLabelValues(Version, runtime.Version()).Set(1)
+	if err := registry.Register(info); err != nil {
+		return fmt.Errorf("register the version as a metric: %w", err)
+	}
+	return nil
+}
