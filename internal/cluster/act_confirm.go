@@ -37,7 +37,8 @@ func (r *Reconciler) confirm(ctx context.Context, v *view, step plan.Step) error
 }
 
 // confirmData reads past the cache whether data that a step takes to be missing is missing: of a member that is to be
-// removed for that, and of one that is to be added under a new name.
+// removed for that, and of one that is to be added under a new name. It also reads whether a Pod that is to be deleted
+// because it cannot run runs by now.
 func (r *Reconciler) confirmData(ctx context.Context, v *view, step plan.Step) error {
 	switch step := step.(type) {
 	case plan.RemoveMember:
@@ -47,6 +48,8 @@ func (r *Reconciler) confirmData(ctx context.Context, v *view, step plan.Step) e
 		if step.DataGone() && v.Durable() {
 			return r.confirmAbsent(ctx, v, &corev1.PersistentVolumeClaim{}, step.Name)
 		}
+	case plan.DeletePod:
+		return r.confirmNotRunning(ctx, v, step.Name)
 	case plan.AddLearner:
 		if err := r.confirmAbsent(ctx, v, &corev1.PersistentVolumeClaim{}, step.Name); err != nil {
 			return err
@@ -71,6 +74,24 @@ func (r *Reconciler) confirmNotReady(ctx context.Context, v *view, name string) 
 	})
 	if ready {
 		return fmt.Errorf("the Pod %s is ready: %w", name, errBehind)
+	}
+	return nil
+}
+
+// confirmNotRunning fails if a Pod runs that the cache shows as blocked, ended or starting.
+func (r *Reconciler) confirmNotRunning(ctx context.Context, v *view, name string) error {
+	if !v.NotRunning(name) {
+		return nil
+	}
+	var pod corev1.Pod
+	if err := r.APIReader.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: name}, &pod); err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return fmt.Errorf("read Pod %s: %w", name, err)
+	}
+	if state, _, _ := plan.PodStateOf(&pod, v.Now); state == plan.PodRunning {
+		return fmt.Errorf("the Pod %s runs: %w", name, errBehind)
 	}
 	return nil
 }

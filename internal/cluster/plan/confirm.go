@@ -20,6 +20,14 @@ func (s State) Irreversible(step Step) bool {
 	return false
 }
 
+// NotRunning reports whether a member's Pod was seen as one that cannot run, or has yet to. Before such a Pod is deleted, a
+// read past the cache must show that it does not run: on an old cache its member may serve by now, or lead. A Pod that was
+// seen to run is deleted although it may not be ready, or a member that hangs would never be restarted.
+func (s State) NotRunning(name string) bool {
+	m, _ := s.member(name)
+	return m.Pod == PodBlocked || m.Pod == PodEnded || m.Pod == PodStarting
+}
+
 // Outdated names what of an EtcdCluster has changed since it was planned on; empty if nothing has that an irreversible
 // step depends on.
 func Outdated(planned, live *v1beta2.EtcdCluster) string {

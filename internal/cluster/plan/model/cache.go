@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 
@@ -90,7 +91,7 @@ func (w *World) behind(c Cache, s plan.State, step plan.Step) string {
 	case plan.AddLearner:
 		return w.behindName(step.Name)
 	case plan.DeletePod:
-		return c.otherPod(w, step.Name)
+		return cmp.Or(c.otherPod(w, step.Name), w.behindStop(s, step.Name))
 	case plan.ForceDeletePod:
 		return c.otherPod(w, step.Name)
 	case plan.DeleteVolume:
@@ -107,6 +108,14 @@ func (w *World) behindRemoval(step plan.RemoveMember) string {
 	}
 	if v := w.volume(step.Name); step.DataGone() && w.durable() && v != nil && !v.deleting {
 		return "volume " + step.Name
+	}
+	return ""
+}
+
+// behindStop: a Pod that the cache shows as blocked or ended, or as starting, runs by now.
+func (w *World) behindStop(s plan.State, name string) string {
+	if p := w.pod(name); p != nil && p.state == plan.PodRunning && s.NotRunning(name) {
+		return "Pod " + name
 	}
 	return ""
 }
