@@ -38,6 +38,7 @@ func NewStatus(s State, step Step, actErr error, before v1beta2.EtcdClusterStatu
 	}
 	if actErr == nil {
 		RecordSpace(&status, s, step)
+		RecordRemoval(&status, step)
 	}
 	setConditions(&status, s, step, actErr, generation)
 	return status

@@ -51,6 +51,8 @@ func (w *World) DoThrough(c Cache, s plan.State, step plan.Step) (behind string)
 	w.stale = false
 	if reflect.DeepEqual(c.cluster, w.Cluster) { // or the status write is refused
 		w.Report(s, reported, err)
+	} else if err == nil {
+		plan.RecordRemoval(&w.Cluster.Status, reported)
 	}
 	return ""
 }
