@@ -23,6 +23,7 @@ type remembered struct {
 	refused lastRefusal
 	volume  volumeRehearsal
 	logins  logins
+	behind  behind
 	// zones of nodes by name.
 	zones map[string]string
 }
