@@ -94,13 +94,10 @@ func (w *World) checkAsleep() {
 func (w *World) checkVolumes(s plan.State) {
 	want := s.StorageRequest()
 	for _, v := range w.volumes {
-		if v.aside {
-			continue
-		}
 		if v.kept != w.Cluster.Spec.RetainsVolumes() {
 			w.violate(EveryRunSettles, "Done is reported, but volume %s is marked as kept: %v", v.name, v.kept)
 		}
-		if v.size > 0 && v.size < want.Value() {
+		if !v.aside && v.size > 0 && v.size < want.Value() {
 			w.violate(EveryRunSettles, "Done is reported, but volume %s has %d bytes", v.name, v.size)
 		}
 	}

@@ -52,7 +52,7 @@ func (w *World) observeMembers(s *plan.State) {
 	s.Members = make([]plan.Member, 0, len(w.volumes)+1)
 	for _, v := range w.volumes {
 		if v.aside {
-			s.SetAside = append(s.SetAside, plan.SetAside{Name: v.name, Since: w.at(v.since), Deleting: v.deleting})
+			s.SetAside = append(s.SetAside, plan.SetAside{Name: v.name, Since: w.at(v.since), Deleting: v.deleting, Kept: v.kept})
 			continue
 		}
 		m := plan.Member{Name: v.name, Incarnation: v.incarnation, InitialSize: v.initialSize, Volume: plan.VolumePresent, VolumeKept: v.kept, VolumeSize: v.size, VolumeCapacity: v.size}
