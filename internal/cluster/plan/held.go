@@ -92,7 +92,9 @@ func repeatedObject(s State, step Step) string {
 }
 
 // repeatKey words a step. ApplyServices is about two objects, and is another step if the other one has to be corrected.
-func repeatKey(s State, step Step) string { return fmt.Sprintf("%T %+v%s", step, step, s.differing(step)) }
+func repeatKey(s State, step Step) string {
+	return fmt.Sprintf("%T %+v%s", step, step, s.differing(step))
+}
 
 // differing names the Services that ApplyServices has to correct.
 func (s State) differing(step Step) string {
