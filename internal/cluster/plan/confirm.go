@@ -6,11 +6,12 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// Irreversible reports whether a step destroys something, stops a member, or leads clients elsewhere. Such a step is taken
+// Irreversible reports whether a step destroys something, stops a member, leads clients elsewhere, or lets a cluster form.
+// A volume that is created for a cluster that has begun to form would let a member start again without its data. Such a step is taken
 // only if a read past the cache shows the EtcdCluster that it was planned on: a new leader's cache can be hours old.
 func (s State) Irreversible(step Step) bool {
 	switch step := step.(type) {
-	case RemoveMember, DeleteVolume, StopMembers, DeletePod, ForceDeletePod, BeginSwitch, AdoptSeed, CreateMembers, RestoreLabels:
+	case RemoveMember, DeleteVolume, StopMembers, DeletePod, ForceDeletePod, BeginSwitch, AdoptSeed, CreateVolumes, CreateMembers, RestoreLabels:
 		return true
 	case CreateMember:
 		return step.Start == StartSeed || step.Start == StartForce

@@ -53,6 +53,27 @@ func TestAnOldCacheStopsNoPodThatRunsByNow(t *testing.T) {
 	}
 }
 
+// TestAnOldCacheCreatesNoVolumes: it shows a cluster that has yet to form. A member that had voted, and lost its volume, would
+// start again without its data (SIM_SEED=2, world 276).
+func TestAnOldCacheCreatesNoVolumes(t *testing.T) {
+	w := model.New(3, true)
+	for range 9 {
+		old := w.Snapshot()
+		s := w.Observe()
+		if _, creates := plan.Plan(s).(plan.CreateVolumes); !creates {
+			w.Pass(plan.Plan)
+			continue
+		}
+		w.Run(plan.Plan)
+		s = w.ObserveThrough(old)
+		if behind := w.DoThrough(old, s, plan.CreateVolumes{Incarnation: 1, Size: 3}); behind != "status.incarnation" {
+			t.Errorf("behind by %q", behind)
+		}
+		return
+	}
+	t.Error("no volumes were created")
+}
+
 // TestAnOldCacheSeesEtcdAsItIs: members are asked, and not read from the cache.
 func TestAnOldCacheSeesEtcdAsItIs(t *testing.T) {
 	w := model.New(3, true)
