@@ -79,6 +79,24 @@ func TestAPodIsStoppedForBeingBlockedOnlyIfItDoesNotRun(t *testing.T) {
 	}
 }
 
+// An old cache showed a cluster that had yet to form. Its Service was turned away from the members, and forgot their ID.
+func TestAServiceThatSelectsTheMembersIsNotChangedOnAnOldCache(t *testing.T) {
+	r, v := beside(t)
+	formed := plan.ApplyServices{Incarnation: 1, ClusterID: oldID}
+	if err := r.act(t.Context(), v, formed); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.act(t.Context(), v, plan.ApplyServices{}); !errors.Is(err, errBehind) {
+		t.Errorf("the Service is applied on an old cache: %v", err)
+	}
+	if err := r.observeServices(t.Context(), v); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.act(t.Context(), v, formed); err != nil || v.Services.ClientClusterID != oldID {
+		t.Errorf("a current cache: %v, %+v", err, v.Services)
+	}
+}
+
 // besideOnly reads an API server that has one EtcdCluster and nothing else.
 func besideOnly(t *testing.T, r *Reconciler, cluster *v1beta2.EtcdCluster) client.Reader {
 	t.Helper()

@@ -74,6 +74,21 @@ func TestAnOldCacheCreatesNoVolumes(t *testing.T) {
 	t.Error("no volumes were created")
 }
 
+// TestAnOldCacheTakesNoServiceFromClients: it shows a cluster that has yet to form (SIM_SEED=2, world 689).
+func TestAnOldCacheTakesNoServiceFromClients(t *testing.T) {
+	w := model.New(3, true)
+	old := w.Snapshot()
+	w.Run(plan.Plan)
+	s := w.ObserveThrough(old)
+	step := plan.Plan(s)
+	if _, applies := step.(plan.ApplyServices); !applies {
+		t.Fatalf("the step is %+v", step)
+	}
+	if behind := w.DoThrough(old, s, step); behind != "Service" {
+		t.Errorf("behind by %q", behind)
+	}
+}
+
 // TestAnOldCacheSeesEtcdAsItIs: members are asked, and not read from the cache.
 func TestAnOldCacheSeesEtcdAsItIs(t *testing.T) {
 	w := model.New(3, true)

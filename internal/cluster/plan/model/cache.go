@@ -90,6 +90,10 @@ func (w *World) behind(c Cache, s plan.State, step plan.Step) string {
 		if !reflect.DeepEqual(c.cluster, w.Cluster) {
 			return "status" // all that the step does is to write it
 		}
+	case plan.ApplyServices:
+		if c.services.ClientIncarnation != w.Services.ClientIncarnation || c.services.ClientClusterID != w.Services.ClientClusterID {
+			return "Service"
+		}
 	case plan.AddLearner:
 		return w.behindName(step.Name)
 	case plan.DeletePod:
