@@ -94,6 +94,9 @@ const (
 	// ReasonChangedByOthers means that something else reverses what the operator sets on a Service, a
 	// PodDisruptionBudget, a Pod or a volume.
 	ReasonChangedByOthers = "ChangedByOthers"
+	// ReasonCacheBehind means that what the operator sees has been older than what the API server holds for more than a
+	// minute.
+	ReasonCacheBehind = "CacheBehind"
 	// ReasonReconcileError means that a call to Kubernetes or etcd failed and is retried.
 	ReasonReconcileError = "ReconcileError"
 	// ReasonHibernating means that spec.hibernate is true and the members are stopping.

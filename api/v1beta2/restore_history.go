@@ -63,6 +63,10 @@ func RefuseRestore(clusterID string, past []PastRestore, restore *EtcdRestore) s
 	}
 	hash := restore.Spec.Hash()
 	for _, p := range past {
+		if p.Name == restore.Name && p.UID != restore.UID && p.SpecHash == "" {
+			return fmt.Sprintf("EtcdCluster %s carried out an EtcdRestore of this name before %s, under a release that did not record its spec, and became etcd cluster %s. To repeat it would remove what was written since. %s",
+				cluster, p.Time.UTC().Format(time.RFC3339), p.ClusterID, advice)
+		}
 		if p.UID == restore.UID || p.Name == restore.Name && p.SpecHash == hash {
 			return fmt.Sprintf("EtcdCluster %s carried out an EtcdRestore of this name and spec at %s, and became etcd cluster %s. To repeat it would remove what was written since. %s",
 				cluster, p.Time.UTC().Format(time.RFC3339), p.ClusterID, advice)

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -37,7 +39,8 @@ func (r *Reconciler) confirm(ctx context.Context, v *view, step plan.Step) error
 }
 
 // confirmData reads past the cache whether data that a step takes to be missing is missing: of a member that is to be
-// removed for that, and of one that is to be added under a new name.
+// removed for that, and of one that is to be added under a new name. It also reads whether a Pod that is to be deleted
+// because it cannot run runs by now, and what the client Service selects.
 func (r *Reconciler) confirmData(ctx context.Context, v *view, step plan.Step) error {
 	switch step := step.(type) {
 	case plan.RemoveMember:
@@ -47,6 +50,10 @@ func (r *Reconciler) confirmData(ctx context.Context, v *view, step plan.Step) e
 		if step.DataGone() && v.Durable() {
 			return r.confirmAbsent(ctx, v, &corev1.PersistentVolumeClaim{}, step.Name)
 		}
+	case plan.ApplyServices:
+		return r.confirmService(ctx, v)
+	case plan.DeletePod:
+		return r.confirmNotRunning(ctx, v, step.Name)
 	case plan.AddLearner:
 		if err := r.confirmAbsent(ctx, v, &corev1.PersistentVolumeClaim{}, step.Name); err != nil {
 			return err
@@ -73,6 +80,50 @@ func (r *Reconciler) confirmNotReady(ctx context.Context, v *view, name string) 
 		return fmt.Errorf("the Pod %s is ready: %w", name, errBehind)
 	}
 	return nil
+}
+
+// confirmNotRunning fails if a Pod runs that the cache shows as blocked, ended or starting.
+func (r *Reconciler) confirmNotRunning(ctx context.Context, v *view, name string) error {
+	if !v.NotRunning(name) {
+		return nil
+	}
+	var pod corev1.Pod
+	if err := r.APIReader.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: name}, &pod); err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return fmt.Errorf("read Pod %s: %w", name, err)
+	}
+	if state, _, _ := plan.PodStateOf(&pod, v.Now); state == plan.PodRunning {
+		return fmt.Errorf("the Pod %s runs: %w", name, errBehind)
+	}
+	return nil
+}
+
+// confirmService fails if the client Service is for another incarnation or cluster than the cache shows. An old cache would
+// turn it away from the members, and it remembers the cluster's ID if the status is lost.
+func (r *Reconciler) confirmService(ctx context.Context, v *view) error {
+	var live corev1.Service
+	err := r.APIReader.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: v.ClientService()}, &live)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read Service %s: %w", v.ClientService(), err)
+	}
+	if !metav1.IsControlledBy(&live, v.cluster) {
+		return nil // apply leaves it alone
+	}
+	if incarnation, id := servedBy(&live); incarnation != v.Services.ClientIncarnation || id != v.Services.ClientClusterID {
+		return fmt.Errorf("the Service %s selects incarnation %d of cluster %q: %w", live.Name, incarnation, id, errBehind)
+	}
+	return nil
+}
+
+// servedBy is what a client Service was made for.
+func servedBy(service *corev1.Service) (incarnation int32, clusterID string) {
+	n, _ := strconv.ParseInt(service.Spec.Selector[v1beta2.LabelIncarnation], 10, 32) // 0 if it selects nobody
+	return int32(n), service.Annotations[v1beta2.AnnotationClusterID]
 }
 
 // isLost reports whether an object is a volume whose PersistentVolume does not exist any more.

@@ -51,6 +51,52 @@ func TestNothingIsDestroyedOnAnOldCache(t *testing.T) {
 	}
 }
 
+// On an old cache a Pod was blocked that leads by now. A Pod that runs without being ready is stopped.
+func TestAPodIsStoppedForBeingBlockedOnlyIfItDoesNotRun(t *testing.T) {
+	running := corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
+		Name: plan.EtcdContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
+	}}}
+	waiting := corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
+		Name: plan.EtcdContainer, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
+	}}}
+	for name, test := range map[string]struct {
+		cached plan.PodState
+		live   corev1.PodStatus
+		stops  bool
+	}{
+		"blocked, and runs by now":  {plan.PodBlocked, running, false},
+		"ended, and runs by now":    {plan.PodEnded, running, false},
+		"starting, and runs by now": {plan.PodStarting, running, false},
+		"still blocked":             {plan.PodBlocked, waiting, true},
+		"running, but not ready":    {plan.PodRunning, running, true},
+	} {
+		r, v := beside(t, &corev1.Pod{ObjectMeta: controlled("uid-example", nameOf(0), nil), Status: test.live})
+		v.Members = []plan.Member{{Name: nameOf(0), Incarnation: 1, Pod: test.cached}}
+		err := r.act(t.Context(), v, plan.DeletePod{Name: nameOf(0), Reason: v1beta2.ReasonMemberDown})
+		if test.stops && err != nil || !test.stops && !errors.Is(err, errBehind) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// An old cache showed a cluster that had yet to form. Its Service was turned away from the members, and forgot their ID.
+func TestAServiceThatSelectsTheMembersIsNotChangedOnAnOldCache(t *testing.T) {
+	r, v := beside(t)
+	formed := plan.ApplyServices{Incarnation: 1, ClusterID: oldID}
+	if err := r.act(t.Context(), v, formed); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.act(t.Context(), v, plan.ApplyServices{}); !errors.Is(err, errBehind) {
+		t.Errorf("the Service is applied on an old cache: %v", err)
+	}
+	if err := r.observeServices(t.Context(), v); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.act(t.Context(), v, formed); err != nil || v.Services.ClientClusterID != oldID {
+		t.Errorf("a current cache: %v, %+v", err, v.Services)
+	}
+}
+
 // besideOnly reads an API server that has one EtcdCluster and nothing else.
 func besideOnly(t *testing.T, r *Reconciler, cluster *v1beta2.EtcdCluster) client.Reader {
 	t.Helper()

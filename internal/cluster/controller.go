@@ -20,7 +20,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -163,8 +162,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	r.metrics.saw(v.State, cluster.Status)
 	step, actErr := r.planAndAct(ctx, v)
 	if errors.Is(actErr, errBehind) {
-		log.FromContext(ctx).V(1).Info("the cache was behind, nothing was done", "cause", actErr)
-		return ctrl.Result{RequeueAfter: plan.RequeueConflict}, nil
+		return r.foundBehind(ctx, v, actErr)
 	}
 	refused := errors.Is(actErr, etcd.ErrNotYet)
 	if refused {
@@ -186,9 +184,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	changed, err := r.report(ctx, v, step, actErr)
 	if apierrors.IsConflict(err) && actErr == nil {
-		// The cache was behind. What was done stands, and the next pass sees it.
-		return ctrl.Result{RequeueAfter: plan.RequeueConflict}, nil
+		// What was done stands, and the next pass sees it.
+		return r.foundBehind(ctx, v, fmt.Errorf("EtcdCluster %s was changed: %w", v.Name, errBehind))
 	}
+	v.known.behind = behind{}
 	if err != nil || actErr != nil {
 		return ctrl.Result{}, errors.Join(v.skipped, actErr, err)
 	}
@@ -224,7 +223,7 @@ func (r *Reconciler) report(ctx context.Context, v *view, step plan.Step, actErr
 // remember writes into the newest status what was done and can be seen nowhere else.
 func (r *Reconciler) remember(ctx context.Context, v *view, step plan.Step) error {
 	switch step.(type) {
-	case plan.CompactHistory, plan.DefragmentMember:
+	case plan.CompactHistory, plan.DefragmentMember, plan.RemoveMember:
 	default:
 		return nil
 	}
@@ -235,6 +234,7 @@ func (r *Reconciler) remember(ctx context.Context, v *view, step plan.Step) erro
 		}
 		after := newest.DeepCopy()
 		plan.RecordSpace(&after.Status, v.State, step)
+		plan.RecordRemoval(&after.Status, step)
 		if _, err := kube.PatchStatus(ctx, r.Client, &newest, after); err != nil {
 			return err
 		}

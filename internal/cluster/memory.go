@@ -26,6 +26,7 @@ type remembered struct {
 	logins  logins
 	// changed is when the operator last did something or changed the status.
 	changed time.Time
+	behind  behind
 	// zones of nodes by name.
 	zones map[string]string
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -97,10 +96,8 @@ func (r *Reconciler) observeServices(ctx context.Context, v *view) error {
 	if forClients == nil {
 		return nil
 	}
-	incarnation, _ := strconv.Atoi(forClients.Spec.Selector[v1beta2.LabelIncarnation])
 	v.Services.ClientExists = true
-	v.Services.ClientIncarnation = int32(incarnation)
-	v.Services.ClientClusterID = forClients.Annotations[v1beta2.AnnotationClusterID]
+	v.Services.ClientIncarnation, v.Services.ClientClusterID = servedBy(forClients)
 	v.Services.ClientRestoreUID = types.UID(forClients.Annotations[v1beta2.AnnotationRestoreUID])
 	v.Services.ClientCurrent = sameService(clientService(v.State, plan.ApplyServices{
 		Incarnation: v.Services.ClientIncarnation, ClusterID: v.Services.ClientClusterID, RestoreUID: v.Services.ClientRestoreUID,

@@ -114,6 +114,9 @@ func observePod(m *plan.Member, pod *corev1.Pod, now time.Time) {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodReady {
 			m.PodReady, m.UnreadySince = c.Status == corev1.ConditionTrue, c.LastTransitionTime.Time
+			if gateClosed(c) {
+				m.PodReady, m.Gate, m.GateSince = true, cmp.Or(c.Message, c.Reason), c.LastTransitionTime.Time
+			}
 		}
 	}
 	if m.PodReady {
@@ -147,9 +150,16 @@ func startupBudget(pod *corev1.Pod) time.Duration {
 	return 0
 }
 
+// gateClosed returns whether a condition Ready is False only because a readiness gate is not True. The operator sets no
+// gates, but load balancer controllers add them by a webhook. etcd serves nevertheless. How long it may not serve is
+// then counted from when the operator first got no answer (see silence).
+func gateClosed(ready corev1.PodCondition) bool {
+	return ready.Status == corev1.ConditionFalse && ready.Reason == "ReadinessGatesNotReady" // as the kubelet writes it
+}
+
 // nodeSilent returns whether the Pod's node does not answer. Kubernetes then makes the condition Ready False, and leaves
-// ContainersReady and the containers as the kubelet last reported them. A kubelet writes all of them, and a member has
-// no readiness gates.
+// ContainersReady and the containers as the kubelet last reported them. A kubelet writes all of them, and gives the
+// condition another reason if a readiness gate is not True.
 func nodeSilent(pod *corev1.Pod) bool {
 	for _, c := range pod.Status.ContainerStatuses {
 		if !c.Ready {
@@ -158,6 +168,9 @@ func nodeSilent(pod *corev1.Pod) bool {
 	}
 	conditions := map[corev1.PodConditionType]corev1.ConditionStatus{}
 	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady && gateClosed(c) {
+			return false
+		}
 		conditions[c.Type] = c.Status
 	}
 	return pod.Status.Phase == corev1.PodRunning && conditions[corev1.PodReady] == corev1.ConditionFalse && conditions[corev1.ContainersReady] == corev1.ConditionTrue

@@ -16,21 +16,20 @@ import (
 )
 
 // planAndAct carries out the first step that the plan returns. If the API server refuses the object of that step for good,
-// and the plan does not depend on it, the rest of the plan is carried out: its step may be the cure. Each rule is
-// asked at most once more for each refusal. The first refusal is kept in the view.
+// and the plan does not depend on it, the rest of the plan is carried out: its step may be the cure, or be about the next
+// object of the same rule. No step is tried twice. The first refusal is kept in the view.
 func (r *Reconciler) planAndAct(ctx context.Context, v *view) (plan.Step, error) {
-	refused := map[string]bool{}
 	for {
-		step, rule := plan.Choose(v.State, refused)
+		step, rule := plan.Choose(v.State)
 		log.FromContext(ctx).V(1).Info("planned", "step", fmt.Sprintf("%T", step), "rule", rule, "detail", step, "state", v.State)
 		err := r.act(ctx, v, step)
 		if err == nil {
-			v.known.repeats.Did(step, v.cluster.Generation, v.Now)
+			v.known.repeats.Did(v.State, step, v.cluster.Generation, v.Now)
 		}
 		if err == nil || !skippable(v, rule, err) {
 			return step, err
 		}
-		refused[rule] = true
+		v.Refuse(step)
 		if v.skipped == nil {
 			v.skipped = err
 		}

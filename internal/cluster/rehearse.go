@@ -58,7 +58,11 @@ func (r *Reconciler) rehearse(ctx context.Context, v *view, member string, start
 	if err := controllerutil.SetControllerReference(v.cluster, pod, r.Client.Scheme()); err != nil {
 		return fmt.Errorf("own %T %s: %w", pod, pod.Name, err)
 	}
-	said, err := refusedBy(r.Client.Create(ctx, pod, client.DryRunAll))
+	answer := r.Client.Create(ctx, pod, client.DryRunAll)
+	said, err := refusedBy(answer)
+	if over, is := exceededQuota(answer); is {
+		said, err = r.refusedByQuota(ctx, v, member, over)
+	}
 	if err != nil {
 		return wrap("create in a dry run", pod, err)
 	}
@@ -66,7 +70,7 @@ func (r *Reconciler) rehearse(ctx context.Context, v *view, member string, start
 	switch {
 	case said != "":
 		said = "The API server refuses the Pod that the spec asks for: " + said + ". No Pod was deleted, and the members are unchanged. " +
-			"Correct spec.pod, or create what it names. The operator tries again every 30 s."
+			"Correct spec.pod, or create or raise what it names. The operator tries again every 30 s."
 	case v.againStale(pod, create):
 		said = "Admission changes the Pods that the operator creates, and they are no longer what the spec asks for. It rewrites the annotations etcd.database.coreos.com/* or the image. " +
 			"A restart would be in vain, so no Pod was deleted. Exempt the Pods of this cluster from the webhook. The operator tries again every 30 s."
@@ -97,7 +101,7 @@ func (v *view) incarnationOf(member string) int32 {
 
 // refusedBy returns why the API server refuses an object for good. It returns the error if the API server may accept
 // the same object later, and nothing for an answer that does not tell: a webhook that cannot take part in a dry run,
-// and a quota, which counts the old object beside the new one.
+// and a quota, which counts the old object beside the new one (see refusedByQuota).
 func refusedBy(err error) (said string, other error) {
 	switch {
 	case err == nil:

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
@@ -39,6 +40,10 @@ func newRehearsal(t *testing.T, answer func(client.Object) error) *rehearsal {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: s.Namespace, Name: nameOf(0), UID: "pod", OwnerReferences: []metav1.OwnerReference{{UID: s.UID, Controller: ptr.To(true)}},
 	}}
+	pod.Spec.Containers = []corev1.Container{{Name: plan.EtcdContainer, Resources: corev1.ResourceRequirements{
+		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("500m")},
+		Limits:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")},
+	}}}
 	api := interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).WithObjects(pod, cluster.DeepCopy()).Build(), interceptor.Funcs{
 		Create: func(_ context.Context, _ client.WithWatch, object client.Object, options ...client.CreateOption) error {
 			on.created++
@@ -105,6 +110,45 @@ func TestNoMemberIsStoppedForAPodThatCannotReplaceIt(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A quota counts the Pod that is to be stopped. Only what is left after the stop decides.
+func TestAMemberIsStoppedIfTheQuotaHasRoomForItsPodAfterwards(t *testing.T) {
+	for name, test := range map[string]struct {
+		quota string
+		gone  bool
+	}{
+		"full, but sufficient":                  {"requested: pods=1, used: pods=3, limited: pods=3", true},
+		"lowered to 0":                          {"requested: pods=1, used: pods=3, limited: pods=0", false},
+		"lowered by one":                        {"requested: pods=1, used: pods=3, limited: pods=2", false},
+		"enough CPU is freed":                   {"requested: requests.cpu=500m, used: requests.cpu=1500m, limited: requests.cpu=1500m", true},
+		"the new spec asks for more CPU":        {"requested: requests.cpu=900m, used: requests.cpu=1500m, limited: requests.cpu=1500m", false},
+		"one of two resources does not suffice": {"requested: limits.memory=2Gi,pods=1, used: limits.memory=3Gi,pods=3, limited: limits.memory=3Gi,pods=3", false},
+		"worded differently":                    {"requested: pods, used: many", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			on := newRehearsal(t, func(o client.Object) error {
+				return apierrors.NewForbidden(pods, o.GetName(), errText("exceeded quota: compute, "+test.quota))
+			})
+			gone, err := on.roll(t)
+			if gone != test.gone {
+				t.Fatalf("gone is %t after %v", gone, err)
+			}
+			if step, refused := refusedStep(err); !test.gone && (!refused || !strings.Contains(step.(plan.Wait).Message, "exceeded quota: compute")) {
+				t.Errorf("reported as %+v", step)
+			}
+		})
+	}
+}
+
+func TestNoLearnerIsAddedThatAQuotaRefuses(t *testing.T) {
+	on := newRehearsal(t, func(o client.Object) error {
+		return apierrors.NewForbidden(pods, o.GetName(), errText("exceeded quota: compute, requested: pods=1, used: pods=3, limited: pods=3"))
+	})
+	err := on.r.rehearse(t.Context(), on.v, nameOf(3), plan.StartJoin)
+	if _, refused := refusedStep(err); !refused {
+		t.Errorf("the answer is %v, want a refusal", err)
 	}
 }
 

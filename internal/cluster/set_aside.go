@@ -57,7 +57,7 @@ func (r *Reconciler) observeSetAside(ctx context.Context, v *view) error {
 		if !ok || !v.owns(volume) {
 			continue
 		}
-		v.SetAside = append(v.SetAside, plan.SetAside{Name: volume.Name, Since: since, Deleting: !volume.DeletionTimestamp.IsZero()})
+		v.SetAside = append(v.SetAside, plan.SetAside{Name: volume.Name, Since: since, Deleting: !volume.DeletionTimestamp.IsZero(), Kept: metav1.GetControllerOf(volume) == nil})
 	}
 	slices.SortFunc(v.SetAside, func(a, b plan.SetAside) int { return cmp.Compare(a.Name, b.Name) })
 	return nil

@@ -57,6 +57,15 @@ func TestAVolumeThatIsSetAsideIsNoMembersVolumeAnyMore(t *testing.T) {
 	if err := r.observeSetAside(t.Context(), v); err != nil || len(v.SetAside) != 1 || v.SetAside[0].Name != "old" || !v.SetAside[0].Since.Equal(now) {
 		t.Errorf("set aside are %+v, error %v", v.SetAside, err)
 	}
+	for _, keep := range []bool{true, false} {
+		if err := r.act(t.Context(), v, plan.KeepVolume{Name: "old", Keep: keep}); err != nil {
+			t.Fatal(err)
+		}
+		v = look()
+		if err := r.observeSetAside(t.Context(), v); err != nil || len(v.SetAside) != 1 || v.SetAside[0].Kept != keep {
+			t.Errorf("set aside are %+v, error %v, want kept: %t", v.SetAside, err, keep)
+		}
+	}
 	if err := r.act(t.Context(), v, plan.DeleteVolume{Name: "old"}); err != nil {
 		t.Fatal(err)
 	}

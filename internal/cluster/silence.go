@@ -23,14 +23,16 @@ func (q *silence) saw(cluster client.ObjectKey, members []plan.Member, now time.
 	before, after := q.since[cluster], map[string]time.Time{}
 	for i := range members {
 		m := &members[i]
-		if m.Serving {
-			continue
+		if !m.Serving {
+			m.SilentSince = now
+			if since, known := before[m.Name]; known {
+				m.SilentSince = since
+			}
+			after[m.Name] = m.SilentSince
 		}
-		m.SilentSince = now
-		if since, known := before[m.Name]; known {
-			m.SilentSince = since
+		if m.Gate != "" { // the condition Ready says nothing about etcd
+			m.UnreadySince = m.SilentSince
 		}
-		after[m.Name] = m.SilentSince
 	}
 	if q.since == nil {
 		q.since = map[client.ObjectKey]map[string]time.Time{}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -26,7 +27,20 @@ func TestTheKubeletLetsAMemberReadTheLargestDatabaseOnASlowDisk(t *testing.T) {
 		"the default quota":         {func(*plan.State) {}, 2 << 30},
 		"a quota of 8 GiB":          {quota("8589934592"), 8 << 30},
 		"no quota, so all of 8 GiB": {quota("-1"), 8 << 30},
-		"what a member has":         {func(s *plan.State) { s.Members[0].DBSize = 5 << 30 }, 5 << 30},
+		"a quota from another object, so all that a volume holds": {func(s *plan.State) {
+			quota("")(s)
+			s.Members[1].VolumeCapacity = 100 << 30
+		}, 100 << 30},
+		"no quota and no volume, so what etcd recommends at most": {func(s *plan.State) {
+			quota("-1")(s)
+			s.Spec.Pod.EmptyDir = &corev1.EmptyDirVolumeSource{}
+		}, 8 << 30},
+		"no quota and a limited emptyDir": {func(s *plan.State) {
+			quota("-1")(s)
+			s.Spec.Pod.EmptyDir = &corev1.EmptyDirVolumeSource{SizeLimit: resource.NewQuantity(20<<30, resource.BinarySI)}
+		}, 20 << 30},
+		"what members had before all of them stopped": {func(s *plan.State) { s.KnownDBSize = 7 << 30 }, 7 << 30},
+		"what a member has":                           {func(s *plan.State) { s.Members[0].DBSize = 5 << 30 }, 5 << 30},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := state(formed, members(3))

@@ -95,7 +95,7 @@ func (step RemoveFromService) describe(State) planning.Description {
 func fenceMembers(s State) Step {
 	serves := slices.ContainsFunc(s.Current(), func(m Member) bool { return m.Serving && m.InService && !s.Fenced(m.Name) })
 	for _, m := range s.Current() {
-		if serves && m.InService && m.Pod == PodRunning && s.Fenced(m.Name) {
+		if serves && m.InService && m.Pod == PodRunning && s.Fenced(m.Name) && s.may(RemoveFromService{Name: m.Name}) {
 			return RemoveFromService{Name: m.Name}
 		}
 	}

@@ -54,10 +54,10 @@ func (step RestoreLabels) describe(State) planning.Description {
 // restoreLabels is asked early: without its labels a Pod has no DNS name, and the members may lose each other.
 func restoreLabels(s State) Step {
 	for _, m := range s.Members {
-		if m.Unlabelled && m.Pod != PodNone && m.Pod != PodDeleting {
+		if m.Unlabelled && m.Pod != PodNone && m.Pod != PodDeleting && s.may(RestoreLabels{Name: m.Name}) {
 			return RestoreLabels{Name: m.Name}
 		}
-		if m.VolumeUnlabelled && m.Volume == VolumePresent {
+		if m.VolumeUnlabelled && m.Volume == VolumePresent && s.may(RestoreLabels{Name: m.Name, Volume: true}) {
 			return RestoreLabels{Name: m.Name, Volume: true}
 		}
 	}

@@ -12,13 +12,14 @@ func recreateBlocked(s State) Step {
 		if s.backsOff(m) || m.Answers {
 			continue // waitForAttempt reports it, or the cache is behind: a member that answers runs
 		}
-		if m.Pod == PodEnded {
-			return DeletePod{Name: m.Name, Reason: v1beta2.ReasonMemberDown, Message: "it has ended: " + m.PodMessage}
+		var step Step
+		switch m.Pod {
+		case PodEnded:
+			step = DeletePod{Name: m.Name, Reason: v1beta2.ReasonMemberDown, Message: "it has ended: " + m.PodMessage}
+		case PodBlocked:
+			step = s.recreateBlockedMember(m)
 		}
-		if m.Pod != PodBlocked {
-			continue
-		}
-		if step := s.recreateBlockedMember(m); step != nil {
+		if step != nil && s.may(step) {
 			return step
 		}
 	}

@@ -6,11 +6,12 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// Irreversible reports whether a step destroys something, stops a member, or leads clients elsewhere. Such a step is taken
+// Irreversible reports whether a step destroys something, stops a member, leads clients elsewhere, or lets a cluster form.
+// A volume that is created for a cluster that has begun to form would let a member start again without its data. Such a step is taken
 // only if a read past the cache shows the EtcdCluster that it was planned on: a new leader's cache can be hours old.
 func (s State) Irreversible(step Step) bool {
 	switch step := step.(type) {
-	case RemoveMember, DeleteVolume, StopMembers, DeletePod, ForceDeletePod, BeginSwitch, AdoptSeed, CreateMembers, RestoreLabels:
+	case RemoveMember, DeleteVolume, StopMembers, DeletePod, ForceDeletePod, BeginSwitch, AdoptSeed, CreateVolumes, CreateMembers, RestoreLabels:
 		return true
 	case CreateMember:
 		return step.Start == StartSeed || step.Start == StartForce
@@ -18,6 +19,14 @@ func (s State) Irreversible(step Step) bool {
 		return s.Services.ClientExists && (step.Incarnation != s.Services.ClientIncarnation || step.ClusterID != s.Services.ClientClusterID)
 	}
 	return false
+}
+
+// NotRunning reports whether a member's Pod was seen as one that cannot run, or has yet to. Before such a Pod is deleted, a
+// read past the cache must show that it does not run: on an old cache its member may serve by now, or lead. A Pod that was
+// seen to run is deleted although it may not be ready, or a member that hangs would never be restarted.
+func (s State) NotRunning(name string) bool {
+	m, _ := s.member(name)
+	return m.Pod == PodBlocked || m.Pod == PodEnded || m.Pod == PodStarting
 }
 
 // Outdated names what of an EtcdCluster has changed since it was planned on; empty if nothing has that an irreversible

@@ -21,11 +21,23 @@ func (s *State) CorrectClusterID(proven etcd.ID) {
 		return
 	}
 	s.ClusterIDProven = true
-	if s.ClusterID == proven.String() {
-		return
+	if s.ClusterID != proven.String() {
+		s.Corrected = append(s.Corrected, fmt.Sprintf("The status had cluster ID %s, and a quorum of the members has %s. The operator continues with that of the members.", s.ClusterID, proven))
+		s.ClusterID = proven.String()
 	}
-	s.Corrected = append(s.Corrected, fmt.Sprintf("The status had cluster ID %s, and a quorum of the members has %s. The operator continues with that of the members.", s.ClusterID, proven))
-	s.ClusterID = proven.String()
+	if s.selectsAhead() && s.provenOnService() {
+		s.Corrected = append(s.Corrected, fmt.Sprintf("Service %s selects incarnation %d, and a quorum of incarnation %d answers with the cluster ID that is written on it. The operator corrects the Service.",
+			s.ClientService(), s.Services.ClientIncarnation, s.Incarnation))
+	}
+}
+
+// selectsAhead reports whether the client Service selects a later incarnation than that of the members.
+func (s State) selectsAhead() bool { return s.Formed() && s.Services.ClientIncarnation > s.Incarnation }
+
+// provenOnService reports whether a quorum of the members answers with the cluster ID that is written on the client Service.
+// Each incarnation has an ID of its own, so the Service was made for these members, and its selector is wrong.
+func (s State) provenOnService() bool {
+	return s.ClusterIDProven && s.Services.ClientClusterID == s.ClusterID
 }
 
 // CorrectIncarnation takes the incarnation that the client Service selects, or else the only one that there are members
@@ -90,9 +102,9 @@ func (s State) incarnationsThere() []int32 {
 }
 
 // contradictedService stops before the client Service goes back to an earlier incarnation: which of the two holds the
-// newest data cannot be seen.
+// newest data cannot be seen, unless the members prove it.
 func contradictedService(s State) Step {
-	if !s.Formed() || s.Services.ClientIncarnation <= s.Incarnation {
+	if !s.selectsAhead() || s.provenOnService() {
 		return nil
 	}
 	return Wait{

@@ -69,6 +69,21 @@ func TestTheClientServiceNeverGoesBackToAnEarlierIncarnation(t *testing.T) {
 	}
 }
 
+// Each incarnation has a cluster ID of its own. A quorum that answers with the ID on the Service proves that only the
+// selector is wrong.
+func TestAClientServiceThatSelectsALaterIncarnationIsCorrectedByAProvenQuorum(t *testing.T) {
+	s := state(formed, members(3), servicesFor(7, oldID))
+	s.CorrectClusterID(0xaa)
+	if diff := cmp.Diff(Step(ApplyServices{Incarnation: 1, ClusterID: oldID}), Plan(s)); diff != "" || len(s.Corrected) != 1 {
+		t.Errorf("Plan (-want +got):\n%s\ncorrected: %q", diff, s.Corrected)
+	}
+	other := state(formed, members(3), servicesFor(7, seedID))
+	other.CorrectClusterID(0xaa)
+	if wait, ok := Plan(other).(Wait); !ok || wait.Reason != v1beta2.ReasonContradiction || len(other.Corrected) > 0 {
+		t.Errorf("the Service was made for another cluster, and Plan returned %+v; corrected: %q", Plan(other), other.Corrected)
+	}
+}
+
 func TestARestoreIsNotRunAgainAfterAnOldStatusWasPutBack(t *testing.T) {
 	s := state(formed, members(3), servicesFor(2, seedID), func(s *State) {
 		s.Services.ClientRestoreUID = "uid-back"

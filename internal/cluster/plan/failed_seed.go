@@ -9,7 +9,7 @@ func removeFailedSeed(s State) Step {
 		case !s.failedSeed(m):
 		case m.Pod != PodNone && m.Pod != PodDeleting:
 			return DeletePod{Name: m.Name, Reason: v1beta2.ReasonRestoring, Message: "its restore failed"}
-		case m.Pod == PodNone && m.Volume == VolumePresent:
+		case m.Pod == PodNone && (m.Volume == VolumePresent || m.Volume == VolumeLost):
 			return DeleteVolume{Name: m.Name, Reason: v1beta2.ReasonRestoring}
 		}
 	}

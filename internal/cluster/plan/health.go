@@ -38,6 +38,20 @@ func waitUntilHealthy(s State) Step {
 			return Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + m.Name + " does not serve: " + m.cause() + "."}
 		}
 	}
+	return s.waitForGate(current)
+}
+
+// waitForGate waits until the Services select all members again. Otherwise a roll could take all of them from their clients.
+func (s State) waitForGate(members []Member) Step {
+	for _, m := range members {
+		if m.Gate != "" && m.InService && s.Formed() {
+			return Wait{
+				Reason: v1beta2.ReasonMemberDown, Stalled: s.Now.Sub(m.GateSince) > startGrace, Requeue: requeueSettled,
+				Message: planning.Sentence("Member "+m.Name+" serves, but no Service selects its Pod: ", m.Gate) +
+					" The operator changes nothing else until it is ready. Check what sets that readiness gate, such as the controller of a load balancer.",
+			}
+		}
+	}
 	return nil
 }
 

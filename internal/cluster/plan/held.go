@@ -2,6 +2,9 @@ package plan
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -16,7 +19,8 @@ const (
 )
 
 // Held is a step that the operator has carried out several times, and that something else reverses each time: an
-// admission webhook, for example. The plan does not return the step before Until.
+// admission webhook, for example. The plan does not return the step before Until. Times is 0 for a step that was refused
+// in this pass.
 type Held struct {
 	// Step as repeatKey words it.
 	Step  string
@@ -37,9 +41,9 @@ type repeat struct {
 	last  time.Time
 }
 
-// Did records a step that was carried out for a generation of the spec.
-func (r *Repeats) Did(step Step, generation int64, now time.Time) {
-	object := repeatedObject(step)
+// Did records a step that was carried out on a state, for a generation of the spec.
+func (r *Repeats) Did(s State, step Step, generation int64, now time.Time) {
+	object := repeatedObject(s, step)
 	if object == "" {
 		return
 	}
@@ -47,7 +51,7 @@ func (r *Repeats) Did(step Step, generation int64, now time.Time) {
 		r.generation, r.steps = generation, map[string]repeat{}
 	}
 	before := r.steps[object]
-	key := repeatKey(step)
+	key := repeatKey(s, step)
 	if before.step != key || now.Sub(before.last) >= 2*holdFor {
 		before = repeat{step: key}
 	}
@@ -55,7 +59,10 @@ func (r *Repeats) Did(step Step, generation int64, now time.Time) {
 }
 
 // Forget forgets the steps that make an object. A deleted object is created again at once.
-func (r *Repeats) Forget(step Step) { delete(r.steps, repeatedObject(step)) }
+func (r *Repeats) Forget(step Step) {
+	kind := fmt.Sprintf("%T", step)
+	maps.DeleteFunc(r.steps, func(object string, _ repeat) bool { return strings.HasPrefix(object, kind) })
+}
 
 // Held returns the steps that are not to be repeated now.
 func (r *Repeats) Held(generation int64, now time.Time) []Held {
@@ -72,9 +79,11 @@ func (r *Repeats) Held(generation int64, now time.Time) []Held {
 }
 
 // repeatedObject names what a step sets to wanted content. It is empty for all other steps.
-func repeatedObject(step Step) string {
+func repeatedObject(s State, step Step) string {
 	switch step := step.(type) {
-	case ApplyServices, ApplyBudget:
+	case ApplyServices:
+		return fmt.Sprintf("%T%s", step, s.differing(step))
+	case ApplyBudget:
 		return fmt.Sprintf("%T", step)
 	case AddToService, RemoveFromService, RelabelPod, RestoreLabels, LoadCertificates, KeepVolume, ResizeVolume:
 		return fmt.Sprintf("%T %s", step, Describe(State{}, step).Message)
@@ -82,14 +91,39 @@ func repeatedObject(step Step) string {
 	return ""
 }
 
-func repeatKey(step Step) string { return fmt.Sprintf("%T %+v", step, step) }
+// repeatKey words a step. ApplyServices is about two objects, and is another step if the other one has to be corrected.
+func repeatKey(s State, step Step) string {
+	return fmt.Sprintf("%T %+v%s", step, step, s.differing(step))
+}
+
+// differing names the Services that ApplyServices has to correct.
+func (s State) differing(step Step) string {
+	if _, is := step.(ApplyServices); !is {
+		return ""
+	}
+	headless, forClients := s.servicesCurrent()
+	return fmt.Sprintf(", current: %t, %t", headless, forClients)
+}
+
+// Refuse keeps the plan from returning a step again in this pass, because it failed. The rule that returned it goes on to
+// its next object.
+func (s *State) Refuse(step Step) {
+	s.Held = append(slices.Clone(s.Held), Held{Step: repeatKey(*s, step), Until: s.Now.Add(holdFor)})
+}
+
+// may reports whether a step is neither held nor was refused in this pass. A rule that has one step for each of several
+// objects asks it, so that one object never stops the others.
+func (s State) may(step Step) bool {
+	_, is := s.held(step)
+	return !is
+}
 
 // held returns the entry of a step that is not to be repeated now.
 func (s State) held(step Step) (Held, bool) {
 	if len(s.Held) == 0 {
 		return Held{}, false
 	}
-	key := repeatKey(step)
+	key := repeatKey(s, step)
 	for _, h := range s.Held {
 		if h.Step == key && s.Now.Before(h.Until) {
 			return h, true
@@ -109,23 +143,29 @@ func waitForHeld(s State, step Step, h Held) Step {
 	}
 }
 
-// Choose plans without the rules named in refused, and without steps that are held. It returns the name of the rule
-// that decided.
-func Choose(s State, refused map[string]bool) (Step, string) {
-	var otherwise Step = Done{}
-	skip := func(name string, step Step) bool {
-		if refused[name] {
-			return true
-		}
-		h, is := s.held(step)
-		if is && otherwise == Step(Done{}) {
-			otherwise = waitForHeld(s, step, h)
-		}
-		return is
-	}
+// Choose plans without steps that are held or were refused. It returns the name of the rule that decided.
+func Choose(s State) (Step, string) {
+	skip := func(_ string, step Step) bool { return !s.may(step) }
 	step, name := planning.FirstExcept(Rules, s, Step(nil), skip)
 	if step == nil {
-		return otherwise, ""
+		return firstHeld(s), ""
 	}
 	return step, name
+}
+
+// firstHeld reports the first step that is held, once nothing else is to be done.
+func firstHeld(s State) Step {
+	free, found := s, Step(Done{})
+	free.Held = slices.DeleteFunc(slices.Clone(s.Held), func(h Held) bool { return h.Times > 0 })
+	if len(free.Held) == len(s.Held) {
+		return found
+	}
+	planning.FirstExcept(Rules, free, nil, func(_ string, step Step) bool {
+		h, is := s.held(step)
+		if is && h.Times > 0 {
+			found = waitForHeld(s, step, h)
+		}
+		return !is || h.Times == 0
+	})
+	return found
 }

@@ -20,7 +20,7 @@ func TestAServiceThatAdmissionChangesIsWrittenAtMostFourTimesInTenMinutes(t *tes
 		if _, applies := step.(ApplyServices); applies {
 			writes++
 		}
-		repeats.Did(step, 1, s.Now)
+		repeats.Did(s, step, 1, s.Now)
 		s.Now = s.Now.Add(time.Second)
 	}
 	if writes != repeatsBeforeHold {
@@ -37,7 +37,7 @@ func TestAServiceThatAdmissionChangesIsWrittenAtMostFourTimesInTenMinutes(t *tes
 		if _, applies := step.(ApplyServices); applies {
 			again++
 		}
-		repeats.Did(step, 1, s.Now)
+		repeats.Did(s, step, 1, s.Now)
 		s.Now = s.Now.Add(time.Second)
 	}
 	if again != 2 {
@@ -47,7 +47,7 @@ func TestAServiceThatAdmissionChangesIsWrittenAtMostFourTimesInTenMinutes(t *tes
 
 func TestAHeldStepKeepsNothingElseFromBeingDone(t *testing.T) {
 	s := state(formed, members(3), size(4), func(s *State) { s.Services.HeadlessCurrent = false })
-	s.Held = []Held{{Step: repeatKey(Plan(s)), Times: 3, Until: s.Now.Add(time.Minute)}}
+	s.Held = []Held{{Step: repeatKey(s, Plan(s)), Times: 3, Until: s.Now.Add(time.Minute)}}
 	if step, is := Plan(s).(AddLearner); !is {
 		t.Errorf("the plan is %T, want a new member", step)
 	}
@@ -56,14 +56,14 @@ func TestAHeldStepKeepsNothingElseFromBeingDone(t *testing.T) {
 func TestWhatTheUserChangesIsNeverHeld(t *testing.T) {
 	var repeats Repeats
 	for i := range 9 {
-		repeats.Did(ApplyBudget{Incarnation: 1, MinAvailable: 2 + i%2}, 1, noon)
-		repeats.Did(RelabelPod{Name: "m"}, int64(i), noon)
+		repeats.Did(state(), ApplyBudget{Incarnation: 1, MinAvailable: 2 + i%2}, 1, noon)
+		repeats.Did(state(), RelabelPod{Name: "m"}, int64(i), noon)
 	}
 	if held := append(repeats.Held(1, noon), repeats.Held(8, noon)...); len(held) > 0 {
 		t.Errorf("held: %+v", held)
 	}
 	for range 3 {
-		repeats.Did(ApplyServices{}, 8, noon)
+		repeats.Did(state(), ApplyServices{}, 8, noon)
 	}
 	repeats.Forget(ApplyServices{Incarnation: 1})
 	if held := repeats.Held(8, noon); len(held) > 0 {

@@ -105,3 +105,13 @@ func TestAStartingMemberSaysWhatKeepsItFromStarting(t *testing.T) {
 		t.Errorf("the plan is %+v", Plan(s))
 	}
 }
+
+// A simulated restore waited without end for a failed seed whose PersistentVolume was deleted (SIM_SEED=1, world 212).
+func TestTheLostVolumeOfAFailedSeedIsDeleted(t *testing.T) {
+	s := state(formed, members(3), restored(v1beta2.RestoreFailed), func(s *State) {
+		s.Members = append(s.Members, Member{Name: seedName, Incarnation: 2, Volume: VolumeLost})
+	})
+	if step, is := Plan(s).(DeleteVolume); !is || step.Name != seedName {
+		t.Errorf("the plan is %+v", Plan(s))
+	}
+}

@@ -57,8 +57,11 @@ type Member struct {
 	StartupBudget time.Duration
 	// PodCreated is when the Pod was made.
 	PodCreated time.Time
-	// PodReady is the Pod's Ready condition.
+	// PodReady is the Pod's Ready condition. Readiness gates of the Pod do not count.
 	PodReady bool
+	// Gate is what the kubelet says of a readiness gate that is all that the Pod lacks to be ready, and GateSince since when.
+	Gate      string
+	GateSince time.Time
 	// UnreadySince is when that condition went false, or when the Pod was made if it was never true; zero while ready.
 	UnreadySince time.Time
 	// GoneBy is when a Pod that is being deleted was to be gone at the latest.

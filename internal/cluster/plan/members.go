@@ -48,7 +48,10 @@ func startMember(s State) Step {
 		case m.Volume == VolumeNone && s.Durable() && s.NoStorageClass:
 			noVolume = true
 		default:
-			return CreateMember{Name: m.Name, Incarnation: m.Incarnation, Start: start}
+			create := CreateMember{Name: m.Name, Incarnation: m.Incarnation, Start: start}
+			if s.may(create) {
+				return create
+			}
 		}
 	}
 	if noVolume {
@@ -175,10 +178,13 @@ func deleteOldVolumes(s State) Step {
 	for _, m := range s.Members {
 		over := m.Incarnation <= s.Incarnation && !m.InMembership
 		if over && m.Pod == PodNone && (m.Volume == VolumePresent || m.Volume == VolumeLost) {
+			var step Step = DeleteVolume{Name: m.Name, Reason: v1beta2.ReasonScaling}
 			if s.setsAside(m) && m.Volume == VolumePresent {
-				return SetAsideVolume{Name: m.Name}
+				step = SetAsideVolume{Name: m.Name}
 			}
-			return DeleteVolume{Name: m.Name, Reason: v1beta2.ReasonScaling}
+			if s.may(step) {
+				return step
+			}
 		}
 	}
 	return nil

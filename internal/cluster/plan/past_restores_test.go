@@ -81,3 +81,42 @@ func TestTheStatusRemembersTheLastTwentyRestoresThatWereCarriedOut(t *testing.T)
 		t.Errorf("a restore that failed is remembered, so it could not be tried again: %+v", failed.PastRestores)
 	}
 }
+
+// An earlier release began or finished a restore and recorded no spec. GitOps created the EtcdRestore again after the upgrade.
+func TestARestoreOfAnEarlierReleaseIsNotRepeatedByAccident(t *testing.T) {
+	for _, step := range []v1beta2.RestoreStep{v1beta2.RestoreGrowing, v1beta2.RestoreComplete} {
+		earlier := state(formed, restored(step))
+		status := v1beta2.EtcdClusterStatus{ClusterID: oldID, Incarnation: 2, Restore: earlier.Restore}
+		cluster := &v1beta2.EtcdCluster{Status: status}
+		cluster.Namespace, cluster.Name = earlier.Namespace, earlier.Name
+		for name, test := range map[string]struct {
+			restore v1beta2.EtcdRestore
+			taken   bool
+		}{
+			"the same one again is refused":            {restoreOf("back", time.Hour, recreated), false},
+			"one of another name is carried out":       {restoreOf("forth", time.Hour, recreated), true},
+			"with consent the same one is carried out": {restoreOf("back", time.Hour, recreated, replacing(oldID)), true},
+		} {
+			s := NewState(cluster)
+			s.Now = noon
+			s.ChooseRestore([]v1beta2.EtcdRestore{test.restore})
+			if taken := s.Request != nil; taken != test.taken {
+				t.Errorf("%s, %s: it is carried out: %v", step, name, taken)
+			}
+			if after := NewStatus(s, Done{}, nil, status, 1); len(after.PastRestores) != 1 || after.PastRestores[0].Name != "back" || after.PastRestores[0].Time.IsZero() {
+				t.Errorf("%s, %s: remembered are %+v", step, name, after.PastRestores)
+			}
+		}
+	}
+}
+
+func TestTheSpecOfARestoreIsRecordedAsLongAsItsEtcdRestoreExists(t *testing.T) {
+	original := restoreOf("back", time.Hour)
+	s := state(formed, restored(v1beta2.RestoreGrowing))
+	s.Restore.UID, s.PastRestores = original.UID, []v1beta2.PastRestore{{Name: "back", UID: original.UID, ClusterID: oldID}}
+	s.ChooseRestore([]v1beta2.EtcdRestore{original})
+	after := NewStatus(s, Done{}, nil, v1beta2.EtcdClusterStatus{PastRestores: []v1beta2.PastRestore{{Name: "back", UID: original.UID, ClusterID: oldID}}}, 1)
+	if want := original.Spec.Hash(); after.PastRestores[0].SpecHash != want || after.Restore.SpecHash != want {
+		t.Errorf("recorded are %q and %q, want %q", after.PastRestores[0].SpecHash, after.Restore.SpecHash, want)
+	}
+}

@@ -34,6 +34,23 @@ func (s State) tooFew(holders []Member) bool {
 	return len(voted)+unseen < etcd.Quorum(known-1)
 }
 
+// RecordRemoval takes a member that was removed off the record at once. If no quorum answers in the next moment, a record
+// with more voters than there are would make the operator take a quorum that runs on for too few members.
+func RecordRemoval(status *v1beta2.EtcdClusterStatus, step Step) {
+	if removal, is := step.(RemoveMember); is {
+		status.MemberStatuses = slices.DeleteFunc(status.MemberStatuses, func(m v1beta2.MemberStatus) bool { return m.Name == removal.Name })
+	}
+}
+
+// fewestVoters is the smallest number of voters that the old cluster may have: one that was about to vote may not vote.
+func (s State) fewestVoters() int {
+	voters := s.oldVoters()
+	if !s.MembershipKnown && s.Promoting != "" && slices.Contains(s.KnownVoters, s.Promoting) {
+		voters--
+	}
+	return voters
+}
+
 // stillPromoting keeps the record until a quorum answers that the member is no learner.
 func (s State) stillPromoting(step Step) string {
 	if added, is := step.(AddLearner); is && added.Name == s.Promoting {

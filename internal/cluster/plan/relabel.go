@@ -20,7 +20,7 @@ func (step RelabelPod) describe(State) planning.Description {
 // release which spec it was created for, if the Pod itself shows that.
 func relabelPods(s State) Step {
 	for _, m := range s.Current() {
-		if m.Relabel && (m.Pod == PodRunning || m.Pod == PodStarting) && s.Formed() {
+		if m.Relabel && (m.Pod == PodRunning || m.Pod == PodStarting) && s.Formed() && s.may(RelabelPod{Name: m.Name}) {
 			return RelabelPod{Name: m.Name}
 		}
 	}

@@ -12,6 +12,9 @@ func (s *State) ChooseRestore(restores []v1beta2.EtcdRestore) {
 	var next *v1beta2.EtcdRestore
 	for i := range restores {
 		restore := &restores[i]
+		if restore.Spec.EtcdCluster.Name == s.Name {
+			s.learnHash(restore)
+		}
 		if restore.Spec.EtcdCluster.Name != s.Name || !restore.DeletionTimestamp.IsZero() || isTrue(restore, v1beta2.ConditionComplete) {
 			continue
 		}

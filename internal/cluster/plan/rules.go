@@ -118,6 +118,6 @@ var Rules = []group{
 
 // Plan returns the next step. It is pure: the same State gives the same Step.
 func Plan(s State) Step {
-	step, _ := Choose(s, nil)
+	step, _ := Choose(s)
 	return step
 }

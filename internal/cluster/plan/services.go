@@ -34,18 +34,33 @@ func applyServices(s State) Step {
 	if s.Formed() {
 		incarnation = s.Incarnation
 	}
-	headless := s.Services.HeadlessCurrent || s.IsForeign("Service", s.Name)
-	id := s.ClusterID
-	if written := s.Services.ClientClusterID; written != "" && s.Services.ClientIncarnation == incarnation && !s.ClusterIDProven {
-		id = written // a cluster never changes its ID, so one of the two is wrong, and the members decide which
-	}
-	forClients := s.Services.ClientCurrent &&
-		s.Services.ClientIncarnation == incarnation && s.Services.ClientClusterID == id && s.Services.ClientRestoreUID == s.madeBy()
+	headless, forClients := s.servicesCurrent()
 	withoutUID := s.selectsWithoutUID()
-	if headless && (forClients || s.IsForeign("Service", s.ClientService())) && withoutUID == s.Services.WithoutUID {
+	if headless && forClients && withoutUID == s.Services.WithoutUID {
 		return nil
 	}
-	return ApplyServices{Incarnation: incarnation, ClusterID: id, RestoreUID: s.madeBy(), WithoutUID: withoutUID}
+	return ApplyServices{Incarnation: incarnation, ClusterID: s.idForClients(), RestoreUID: s.madeBy(), WithoutUID: withoutUID}
+}
+
+// idForClients is the cluster ID that is to be written on the client Service. A cluster never changes its ID, so if the
+// Service has another one for this incarnation, one of the two is wrong, and the members decide which.
+func (s State) idForClients() string {
+	if written := s.Services.ClientClusterID; written != "" && s.Formed() && s.Services.ClientIncarnation == s.Incarnation && !s.ClusterIDProven {
+		return written
+	}
+	return s.ClusterID
+}
+
+// servicesCurrent reports of the two Services whether nothing has to be done about them.
+func (s State) servicesCurrent() (headless, forClients bool) {
+	var incarnation int32
+	if s.Formed() {
+		incarnation = s.Incarnation
+	}
+	headless = s.Services.HeadlessCurrent || s.IsForeign("Service", s.Name)
+	forClients = s.Services.ClientCurrent &&
+		s.Services.ClientIncarnation == incarnation && s.Services.ClientClusterID == s.idForClients() && s.Services.ClientRestoreUID == s.madeBy()
+	return headless, forClients || s.IsForeign("Service", s.ClientService())
 }
 
 // selectsWithoutUID says whether the selectors have to do without the UID, because a Pod that runs has no such label
@@ -71,7 +86,7 @@ func (step AddToService) describe(State) planning.Description {
 // addToService lets clients reach a member once it votes: a learner refuses most requests.
 func addToService(s State) Step {
 	for _, m := range s.Current() {
-		if m.InMembership && m.Started && !m.Learner && !m.InService && !s.Fenced(m.Name) && m.Pod == PodRunning && m.Start != StartForce {
+		if m.InMembership && m.Started && !m.Learner && !m.InService && !s.Fenced(m.Name) && m.Pod == PodRunning && m.Start != StartForce && s.may(AddToService{Name: m.Name}) {
 			return AddToService{Name: m.Name}
 		}
 	}

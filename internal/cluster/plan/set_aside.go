@@ -17,6 +17,8 @@ type SetAside struct {
 	// Since is when it was set aside.
 	Since    time.Time
 	Deleting bool
+	// Kept: it outlives the EtcdCluster.
+	Kept bool
 }
 
 // SetAsideVolume takes a volume from the members' volumes and keeps it for some time.

@@ -3,6 +3,7 @@ package plan_test
 import (
 	"testing"
 
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
 )
@@ -33,6 +34,58 @@ func TestAnOldCacheRemovesNoMember(t *testing.T) {
 	step := plan.RemoveMember{ID: s.Members[2].ID, Name: s.Members[2].Name, Cause: "it has not served for 5m"}
 	if behind := w.DoThrough(old, s, step); behind != "Pod "+step.Name || len(w.Violations) > 0 {
 		t.Errorf("behind by %q; %v", behind, w.Violations)
+	}
+}
+
+// TestAnOldCacheStopsNoPodThatRunsByNow: it shows a Pod that does not run, and its member may lead by now (SIM_SEED=1,
+// world 784).
+func TestAnOldCacheStopsNoPodThatRunsByNow(t *testing.T) {
+	w := model.From(formed(3, true, []condition{ready, ready, starting}))
+	old := w.Snapshot()
+	w.Run(plan.Plan)
+	s := w.ObserveThrough(old)
+	if s.Members[2].Pod != plan.PodStarting {
+		t.Fatalf("the cache shows %+v", s.Members[2])
+	}
+	step := plan.DeletePod{Name: s.Members[2].Name, Reason: v1beta2.ReasonMemberDown, Message: "its volume is being deleted"}
+	if behind := w.DoThrough(old, s, step); behind != "Pod "+step.Name {
+		t.Errorf("behind by %q", behind)
+	}
+}
+
+// TestAnOldCacheCreatesNoVolumes: it shows a cluster that has yet to form. A member that had voted, and lost its volume, would
+// start again without its data (SIM_SEED=2, world 276).
+func TestAnOldCacheCreatesNoVolumes(t *testing.T) {
+	w := model.New(3, true)
+	for range 9 {
+		old := w.Snapshot()
+		s := w.Observe()
+		if _, creates := plan.Plan(s).(plan.CreateVolumes); !creates {
+			w.Pass(plan.Plan)
+			continue
+		}
+		w.Run(plan.Plan)
+		s = w.ObserveThrough(old)
+		if behind := w.DoThrough(old, s, plan.CreateVolumes{Incarnation: 1, Size: 3}); behind != "status.incarnation" {
+			t.Errorf("behind by %q", behind)
+		}
+		return
+	}
+	t.Error("no volumes were created")
+}
+
+// TestAnOldCacheTakesNoServiceFromClients: it shows a cluster that has yet to form (SIM_SEED=2, world 689).
+func TestAnOldCacheTakesNoServiceFromClients(t *testing.T) {
+	w := model.New(3, true)
+	old := w.Snapshot()
+	w.Run(plan.Plan)
+	s := w.ObserveThrough(old)
+	step := plan.Plan(s)
+	if _, applies := step.(plan.ApplyServices); !applies {
+		t.Fatalf("the step is %+v", step)
+	}
+	if behind := w.DoThrough(old, s, step); behind != "Service" {
+		t.Errorf("behind by %q", behind)
 	}
 }
 

@@ -22,13 +22,13 @@ const (
 
 func TestRandomFaultsBreakNothing(t *testing.T) {
 	t.Parallel()
-	randomWorlds(t, randomSteps, false)
+	randomWorlds(t, randomSteps, worlds{})
 }
 
 // TestRandomFaultsOfFullClustersBreakNothing adds used up quotas and corruption to all other faults.
 func TestRandomFaultsOfFullClustersBreakNothing(t *testing.T) {
 	t.Parallel()
-	randomWorlds(t, randomSteps/10, true)
+	randomWorlds(t, randomSteps/10, worlds{crowded: true})
 }
 
 // simSeed is the same for everybody, so that a build fails for what it changed; make simulate looks at other worlds.
@@ -42,10 +42,13 @@ func simSeed() uint64 {
 	return 1
 }
 
-func randomWorlds(t *testing.T, wanted int, crowded bool) {
+// worlds says which faults are added to all others.
+type worlds struct{ crowded, estranged bool }
+
+func randomWorlds(t *testing.T, wanted int, of worlds) {
 	seed := simSeed()
 	t.Logf("SIM_SEED=%d", seed)
-	steps, worlds, ends, kinds := 0, 0, map[string]int{}, map[reflect.Type]int{}
+	steps, number, ends, kinds := 0, uint64(0), map[string]int{}, map[reflect.Type]int{}
 	planner := func(s plan.State) plan.Step {
 		step := plan.Plan(s)
 		kinds[reflect.TypeOf(step)]++
@@ -54,23 +57,23 @@ func randomWorlds(t *testing.T, wanted int, crowded bool) {
 	if raceEnabled || testing.Short() {
 		wanted /= 20
 	}
-	for ; steps < wanted && !t.Failed(); worlds++ {
-		w, o, said := live(planner, seed, uint64(worlds), crowded)
+	for ; steps < wanted && !t.Failed(); number++ {
+		w, o, said := live(planner, seed, number, of)
 		steps += said + o.Passes
 		ends[fmt.Sprintf("%T %s", o.Last, plan.Describe(plan.State{}, o.Last).Reason)]++
 		if len(w.Violations) > 0 {
-			t.Errorf("SIM_SEED=%d, world %d: %s", seed, worlds, w.Violations[0])
-			retell(t, seed, uint64(worlds), crowded)
+			t.Errorf("SIM_SEED=%d, world %d: %s", seed, number, w.Violations[0])
+			retell(t, seed, number, of)
 		}
 	}
-	t.Logf("%d steps in %d worlds, which ended so: %v; steps planned: %v", steps, worlds, ends, kinds)
+	t.Logf("%d steps in %d worlds, which ended so: %v; steps planned: %v", steps, number, ends, kinds)
 }
 
 // live is the life of one world: faults, then none.
-func live(planner model.Planner, seed, number uint64, crowded bool, logf ...func(string, ...any)) (*model.World, model.Outcome, int) {
+func live(planner model.Planner, seed, number uint64, of worlds, logf ...func(string, ...any)) (*model.World, model.Outcome, int) {
 	r := rand.New(rand.NewPCG(seed, number))
 	w := model.New(1+r.IntN(7), r.IntN(4) > 0)
-	w.Gentle, w.Crowded = r.IntN(3) > 0, crowded
+	w.Gentle, w.Crowded, w.Estranged = r.IntN(3) > 0, of.crowded, of.estranged
 	w.Chance(r)
 	log := len(logf) > 0
 	if log {
@@ -123,10 +126,10 @@ func brief(s plan.State) string {
 }
 
 // retell logs the end of a world's life.
-func retell(t *testing.T, seed, number uint64, crowded bool) {
+func retell(t *testing.T, seed, number uint64, of worlds) {
 	t.Helper()
 	var lines []string
-	live(plan.Plan, seed, number, crowded, func(format string, a ...any) {
+	live(plan.Plan, seed, number, of, func(format string, a ...any) {
 		lines = append(lines, fmt.Sprintf(format, a...))
 	})
 	last := 80

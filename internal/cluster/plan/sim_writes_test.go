@@ -3,9 +3,11 @@ package plan_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 	"time"
 
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
 )
@@ -40,6 +42,55 @@ func TestNoFaultMakesTheOperatorWriteMoreThanOnceAMinute(t *testing.T) {
 				t.Errorf("%s (volumes: %t): %d writes in an hour, then %+v", said, durable, writes, last)
 			}
 		}
+	}
+}
+
+// changesIn lets a world go on for a time, second by second, and counts the steps that change an object, and the changes of
+// the status.
+func changesIn(w *model.World, d time.Duration) (steps, statuses int, last plan.Step) {
+	for range int(d / time.Second) {
+		before := w.Cluster.Status.DeepCopy()
+		_, last = w.Pass(plan.Plan)
+		if plan.Acts(last) {
+			steps++
+		}
+		if !reflect.DeepEqual(before, &w.Cluster.Status) {
+			statuses++
+		}
+		w.Second()
+	}
+	return steps, statuses, last
+}
+
+// Tick lets time fly if nothing moves, which hides a loop that writes without effect. Here each second has a pass.
+func TestALastingFaultCausesAtMostOneChangeAMinute(t *testing.T) {
+	for name, fault := range map[string]struct {
+		begin  func(*model.World)
+		reason string
+	}{
+		"a dead node":                          {func(w *model.World) { w.LoseNode(0) }, ""},
+		"a NetworkPolicy":                      {func(w *model.World) { w.CutOff = true }, v1beta2.ReasonMembersUnreachable},
+		"authentication":                       {func(w *model.World) { w.AuthOn = true }, v1beta2.ReasonEtcdAccessDenied},
+		"no node for a new Pod":                {func(w *model.World) { w.NoNode = true; w.Cluster.Spec.Size++ }, v1beta2.ReasonPodUnschedulable},
+		"no node for an old Pod":               {func(w *model.World) { w.NoNode = true; w.StopPod(0) }, ""},
+		"a bad etcdEnv":                        {func(w *model.World) { w.BadEnv() }, v1beta2.ReasonPodFailing},
+		"a lost PersistentVolume, and no node": {func(w *model.World) { w.NoNode = true; w.LoseVolume(0) }, ""},
+		"a kubelet that rejects Pods":          {func(w *model.World) { w.Rejecting = true; w.StopPod(0) }, v1beta2.ReasonPodFailing},
+		"a missing Secret":                     {func(w *model.World) { w.SecretProblem = "Secret x is missing." }, v1beta2.ReasonSecretMissing},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := model.New(3, true)
+			w.Run(plan.Plan)
+			fault.begin(w)
+			changesIn(w, 30*time.Minute)
+			steps, statuses, last := changesIn(w, 10*time.Minute)
+			if steps > 10 || statuses > 10 || len(w.Violations) > 0 {
+				t.Errorf("%d steps and %d changes of the status in 10 minutes, then %+v; %v", steps, statuses, last, w.Violations)
+			}
+			if wait, is := last.(plan.Wait); fault.reason != "" && (!is || wait.Reason != fault.reason) {
+				t.Errorf("it ends with %+v, want a wait with reason %s", last, fault.reason)
+			}
+		})
 	}
 }
 

@@ -15,6 +15,8 @@ const (
 	// startupSlack and livenessSlack are what a member may take for all else.
 	startupSlack  = 5 * time.Minute
 	livenessSlack = time.Minute
+	// largestRecommended is what etcd recommends as the largest quota, and warns beyond.
+	largestRecommended = int64(8) << 30
 )
 
 // StartupBudget is how long a member may take from the start of its etcd until it answers.
@@ -28,14 +30,12 @@ func (s State) readingTime() time.Duration {
 	return time.Duration(s.largestDatabase()/diskSpeed) * time.Second
 }
 
-// largestDatabase is what the quota allows, or what members have if that is more. Without a quota it is what a volume holds.
+// largestDatabase is what the quota allows, or what members have or had if that is more. Without a quota, or with one that
+// the spec takes from another object, it is what a volume holds.
 func (s State) largestDatabase() int64 {
-	largest := s.quotaOf(Member{})
-	if largest <= 0 {
-		largest = etcd.DefaultQuota
-		if request := s.StorageRequest(); s.Durable() {
-			largest = max(largest, request.Value())
-		}
+	largest := max(s.quotaOf(Member{}), s.KnownDBSize)
+	if s.quotaOf(Member{}) <= 0 {
+		largest = max(largest, s.roomForData())
 	}
 	if s.Request != nil {
 		largest = max(largest, s.Request.Size, s.Request.PlainSize)
@@ -44,4 +44,21 @@ func (s State) largestDatabase() int64 {
 		largest = max(largest, m.DBSize, m.DBQuota)
 	}
 	return largest
+}
+
+// roomForData is how much a member can store: the size of the largest volume, or the limit of the emptyDir. Without a limit
+// it is the largest database that etcd recommends.
+func (s State) roomForData() int64 {
+	if !s.Durable() {
+		if limit := s.Spec.Pod.EmptyDir.SizeLimit; limit != nil && limit.Value() > 0 {
+			return max(limit.Value(), etcd.DefaultQuota)
+		}
+		return largestRecommended
+	}
+	request := s.StorageRequest()
+	room := max(request.Value(), etcd.DefaultQuota)
+	for _, m := range s.Members {
+		room = max(room, m.VolumeSize, m.VolumeCapacity)
+	}
+	return room
 }

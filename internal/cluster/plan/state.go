@@ -80,6 +80,8 @@ type State struct {
 	// LearnerFailures counts learners that did not catch up, in a row; the last of them was removed at LearnerFailedAt.
 	LearnerFailures int32
 	LearnerFailedAt time.Time
+	// KnownDBSize is the largest database that a member had when it last answered, in bytes.
+	KnownDBSize int64
 	// KnownVersion is the lowest version that a member ran when all of them last answered, or that one said since;
 	// empty before.
 	KnownVersion string
@@ -143,7 +145,7 @@ func NewState(cluster *v1beta2.EtcdCluster) State {
 		Incarnation:  cluster.Status.Incarnation,
 		Restore:      cluster.Status.Restore.DeepCopy(),
 		Recovery:     cluster.Status.Recovery.DeepCopy(),
-		PastRestores: slices.Clone(cluster.Status.PastRestores),
+		PastRestores: slices.Clone(withEarlier(cluster.Status.PastRestores, cluster.Status.Restore, time.Time{})),
 		KnownVersion: cluster.Status.CurrentVersion,
 
 		VersionChange: cluster.Status.VersionChange.DeepCopy(),
@@ -159,6 +161,7 @@ func NewState(cluster *v1beta2.EtcdCluster) State {
 		s.LearnerFailedAt = at.Time
 	}
 	for _, m := range cluster.Status.MemberStatuses {
+		s.KnownDBSize = max(s.KnownDBSize, m.DBSize)
 		if m.Role == v1beta2.MemberLeader || m.Role == v1beta2.MemberVoter {
 			s.KnownVoters = append(s.KnownVoters, m.Name)
 		}

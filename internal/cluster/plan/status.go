@@ -22,7 +22,7 @@ func NewStatus(s State, step Step, actErr error, before v1beta2.EtcdClusterStatu
 	status.ClientTLSSecret = s.Spec.TLS.ClientSecret(s.Name)
 	status.OperatorTLSSecret, status.OperatorAuthSecret = s.operatorSecret(), s.Spec.Auth.OperatorSecretName()
 	status.ClusterID, status.Incarnation, status.Restore = s.ClusterID, s.Incarnation, s.Restore.DeepCopy()
-	status.Recovery = s.Recovery.DeepCopy()
+	status.Recovery, status.PastRestores = s.Recovery.DeepCopy(), s.pastRestores(before.PastRestores)
 	status.VersionChange = s.versionChange()
 	status.PodFailures = s.podFailures(step, actErr)
 	status.ReplacedVolumes = s.replacedVolumes()
@@ -38,6 +38,7 @@ func NewStatus(s State, step Step, actErr error, before v1beta2.EtcdClusterStatu
 	}
 	if actErr == nil {
 		RecordSpace(&status, s, step)
+		RecordRemoval(&status, step)
 	}
 	setConditions(&status, s, step, actErr, generation)
 	return status

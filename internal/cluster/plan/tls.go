@@ -151,8 +151,9 @@ func onOff(on bool) string {
 // the Pod changes, and otherwise about once a minute.
 func loadCertificates(s State) Step {
 	for _, m := range s.Members {
-		if m.Pod == PodRunning && s.Certificates.Loaded != "" && m.Loaded != s.Certificates.Loaded {
-			return LoadCertificates{Name: m.Name, Loaded: s.Certificates.Loaded}
+		load := LoadCertificates{Name: m.Name, Loaded: s.Certificates.Loaded}
+		if m.Pod == PodRunning && s.Certificates.Loaded != "" && m.Loaded != s.Certificates.Loaded && s.may(load) {
+			return load
 		}
 	}
 	return nil

@@ -34,7 +34,7 @@ func (s State) oldVoters() int {
 // haveQuorum returns whether these members of the old cluster could acknowledge writes among themselves. A survivor of a
 // lost quorum is a quorum of its own.
 func (s State) haveQuorum(members []Member) bool {
-	voters := s.oldVoters()
+	voters := s.fewestVoters()
 	alone := slices.ContainsFunc(members, func(m Member) bool { return m.Start == StartForce })
 	running := len(members) + s.foreignVoters()
 	return running > 0 && (voters == 0 || alone || running >= etcd.Quorum(voters))

@@ -36,8 +36,13 @@ func setRetention(s State) Step {
 		return nil
 	}
 	for _, m := range s.Members {
-		if m.Volume == VolumePresent && m.VolumeKept != keep {
-			return KeepVolume{Name: m.Name, Keep: keep}
+		if step := (KeepVolume{Name: m.Name, Keep: keep}); m.Volume == VolumePresent && m.VolumeKept != keep && s.may(step) {
+			return step
+		}
+	}
+	for _, v := range s.SetAside { // the only copy of the data from before a restore
+		if step := (KeepVolume{Name: v.Name, Keep: keep}); !v.Deleting && v.Kept != keep && s.may(step) {
+			return step
 		}
 	}
 	return nil
@@ -70,8 +75,9 @@ func requestGrowth(s State) Step {
 		small := m.VolumeSize < want.Value() && !m.VolumeFixed
 		tooMuch := m.VolumeProblem != "" && m.VolumeSize > want.Value() && m.VolumeCapacity < want.Value()
 		serves := m.Serving || m.PodReady
-		if m.VolumeRefused == "" && (tooMuch || (small && (!serves || !growing))) {
-			return ResizeVolume{Name: m.Name, Size: want.String()}
+		resize := ResizeVolume{Name: m.Name, Size: want.String()}
+		if m.VolumeRefused == "" && (tooMuch || (small && (!serves || !growing))) && s.may(resize) {
+			return resize
 		}
 	}
 	return nil

@@ -18,7 +18,7 @@ func TestAnAdmissionThatRemovesLabelsDoesNotStopTheRecreationOfAPod(t *testing.T
 		if _, ok := Plan(s).(RestoreLabels); !ok {
 			t.Fatalf("Plan returned %+v, want the labels back first", Plan(s))
 		}
-		repeats.Did(Plan(s), 1, s.Now)
+		repeats.Did(s, Plan(s), 1, s.Now)
 	}
 	s.Held = repeats.Held(1, s.Now)
 	if create, ok := Plan(s).(CreateMember); !ok || create.Name != nameOf(1) {
@@ -96,9 +96,9 @@ func TestOldVolumesAreKeptWhileTheClientServiceSelectsTheOldMembers(t *testing.T
 		s.Members = append(s.Members, old)
 		s.SetAside = []SetAside{{Name: "aside", Since: noon.Add(-48 * time.Hour)}}
 	}, servicesFor(1, oldID))
-	refused := map[string]bool{"applyServices": true}
+	s.Refuse(Plan(s))
 	for range 20 {
-		step, rule := Choose(s, refused)
+		step, rule := Choose(s)
 		switch step.(type) {
 		case SetAsideVolume, DeleteVolume, CompleteRestore:
 			t.Fatalf("rule %s returned %+v", rule, step)
@@ -106,6 +106,6 @@ func TestOldVolumesAreKeptWhileTheClientServiceSelectsTheOldMembers(t *testing.T
 		if rule == "" {
 			return
 		}
-		refused[rule] = true
+		s.Refuse(step)
 	}
 }

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 
@@ -50,6 +51,8 @@ func (w *World) DoThrough(c Cache, s plan.State, step plan.Step) (behind string)
 	w.stale = false
 	if reflect.DeepEqual(c.cluster, w.Cluster) { // or the status write is refused
 		w.Report(s, reported, err)
+	} else if err == nil {
+		plan.RecordRemoval(&w.Cluster.Status, reported)
 	}
 	return ""
 }
@@ -87,10 +90,14 @@ func (w *World) behind(c Cache, s plan.State, step plan.Step) string {
 		if !reflect.DeepEqual(c.cluster, w.Cluster) {
 			return "status" // all that the step does is to write it
 		}
+	case plan.ApplyServices:
+		if c.services.ClientIncarnation != w.Services.ClientIncarnation || c.services.ClientClusterID != w.Services.ClientClusterID {
+			return "Service"
+		}
 	case plan.AddLearner:
 		return w.behindName(step.Name)
 	case plan.DeletePod:
-		return c.otherPod(w, step.Name)
+		return cmp.Or(c.otherPod(w, step.Name), w.behindStop(s, step.Name))
 	case plan.ForceDeletePod:
 		return c.otherPod(w, step.Name)
 	case plan.DeleteVolume:
@@ -107,6 +114,14 @@ func (w *World) behindRemoval(step plan.RemoveMember) string {
 	}
 	if v := w.volume(step.Name); step.DataGone() && w.durable() && v != nil && !v.deleting {
 		return "volume " + step.Name
+	}
+	return ""
+}
+
+// behindStop: a Pod that the cache shows as blocked or ended, or as starting, runs by now.
+func (w *World) behindStop(s plan.State, name string) string {
+	if p := w.pod(name); p != nil && p.state == plan.PodRunning && s.NotRunning(name) {
+		return "Pod " + name
 	}
 	return ""
 }

@@ -45,6 +45,9 @@ func (w *World) Fault(r *rand.Rand) string {
 	if w.Crowded {
 		all = append(all[:len(all):len(all)], spaceFaults...)
 	}
+	if w.Estranged {
+		all = append(all[:len(all):len(all)], accessFaults...)
+	}
 	said := all[r.IntN(len(all))](w, r)
 	w.elect()
 	return said
@@ -79,7 +82,7 @@ func (w *World) spare(name string) bool {
 
 // losing says whether a volume is about to go with its Pod.
 func (w *World) losing() bool {
-	return slices.ContainsFunc(w.volumes, func(v volume) bool { return v.deleting })
+	return slices.ContainsFunc(w.volumes, func(v volume) bool { return v.deleting || v.lost })
 }
 
 // safe says whether a member has data that is not about to go.
@@ -92,7 +95,7 @@ func (w *World) safe(l *life, e entry) bool {
 		return false
 	}
 	if w.durable() {
-		return !w.volume(e.name).deleting
+		return !w.volume(e.name).deleting && !w.volume(e.name).lost
 	}
 	state := w.pod(e.name).state
 	return state != plan.PodDeleting && state != plan.PodEnded

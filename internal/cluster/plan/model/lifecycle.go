@@ -69,7 +69,7 @@ func (w *World) checkSleep(l *life, p *pod) {
 	if !w.Cluster.Spec.Hibernate || !w.durable() {
 		w.violate(QuorumIsKept, "%s is stopped to hibernate, but spec.hibernate is false", p.name)
 	}
-	if e := l.entry(p.name); e == nil || l.leader != e.id {
+	if e := l.entry(p.name); e == nil || l.leader != e.id || w.CutOff || w.AuthOn { // nobody says who leads
 		return
 	}
 	for _, other := range w.pods {
@@ -94,13 +94,10 @@ func (w *World) checkAsleep() {
 func (w *World) checkVolumes(s plan.State) {
 	want := s.StorageRequest()
 	for _, v := range w.volumes {
-		if v.aside {
-			continue
-		}
 		if v.kept != w.Cluster.Spec.RetainsVolumes() {
 			w.violate(EveryRunSettles, "Done is reported, but volume %s is marked as kept: %v", v.name, v.kept)
 		}
-		if v.size > 0 && v.size < want.Value() {
+		if !v.aside && v.size > 0 && v.size < want.Value() {
 			w.violate(EveryRunSettles, "Done is reported, but volume %s has %d bytes", v.name, v.size)
 		}
 	}

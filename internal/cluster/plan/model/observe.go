@@ -52,12 +52,14 @@ func (w *World) observeMembers(s *plan.State) {
 	s.Members = make([]plan.Member, 0, len(w.volumes)+1)
 	for _, v := range w.volumes {
 		if v.aside {
-			s.SetAside = append(s.SetAside, plan.SetAside{Name: v.name, Since: w.at(v.since), Deleting: v.deleting})
+			s.SetAside = append(s.SetAside, plan.SetAside{Name: v.name, Since: w.at(v.since), Deleting: v.deleting, Kept: v.kept})
 			continue
 		}
 		m := plan.Member{Name: v.name, Incarnation: v.incarnation, InitialSize: v.initialSize, Volume: plan.VolumePresent, VolumeKept: v.kept, VolumeSize: v.size, VolumeCapacity: v.size}
 		if v.deleting {
 			m.Volume = plan.VolumeDeleting
+		} else if v.lost {
+			m.Volume = plan.VolumeLost
 		}
 		s.Members = append(s.Members, m)
 	}
@@ -109,6 +111,9 @@ func (w *World) hearPresent(p *pod, m *plan.Member) {
 // hear is what the member says of itself.
 func (w *World) hear(p *pod, m *plan.Member) {
 	if p.state != plan.PodRunning {
+		return
+	}
+	if w.refuses(p, m) {
 		return
 	}
 	if p.hung {

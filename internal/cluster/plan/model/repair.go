@@ -27,7 +27,7 @@ func (w *World) Repair() {
 		w.template++
 	}
 	w.badTemplate = 0
-	w.Rejecting = false
+	w.Rejecting, w.AuthOn, w.CutOff, w.NoNode = false, false, false, false
 	for i := range w.incarnations {
 		for j := range w.incarnations[i].entries {
 			w.incarnations[i].entries[j].down = false

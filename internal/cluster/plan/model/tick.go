@@ -12,6 +12,15 @@ import (
 // Tick lets a second go by: what is under way gets one step further. It says whether anything did. Where nothing
 // did, time flies.
 func (w *World) Tick() (moved bool) {
+	moved = w.Second()
+	if !moved {
+		w.now += 149
+	}
+	return moved
+}
+
+// Second lets a second go by, also if nothing moves in it.
+func (w *World) Second() (moved bool) {
 	w.now++
 	for i := 0; i < len(w.pods); i++ {
 		before := w.pods[i].state
@@ -28,12 +37,10 @@ func (w *World) Tick() (moved bool) {
 		moved = moved || gone
 		return gone
 	})
+	moved = w.tickVolumes() || moved
 	moved = w.elect() || moved
 	for i := range w.incarnations {
 		moved = w.tickLife(&w.incarnations[i]) || moved
-	}
-	if !moved {
-		w.now += 149
 	}
 	return moved
 }
@@ -75,6 +82,8 @@ func (w *World) boot(p *pod) (reason, wrong string) {
 		return v1beta2.ReasonPodUnschedulable, "no node fits"
 	case w.durable() && v == nil:
 		return v1beta2.ReasonPodUnschedulable, "its volume is not there"
+	case w.durable() && v.lost:
+		return v1beta2.ReasonPodUnschedulable, "its PersistentVolume does not exist"
 	case w.durable() && v.deleting && !p.placed:
 		return v1beta2.ReasonPodUnschedulable, "its volume is being deleted"
 	}

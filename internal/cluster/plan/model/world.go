@@ -40,6 +40,12 @@ type World struct {
 	// Gentle: faults leave every quorum its data, so that the world can always be put right.
 	Gentle bool
 
+	// AuthOn: etcd's authentication is on, and the operator has no user. CutOff: a NetworkPolicy keeps it from the members.
+	// NoNode: no node takes a new Pod.
+	AuthOn, CutOff, NoNode bool
+	// Estranged: these and lost volumes are among other faults.
+	Estranged bool
+
 	// Crowded: space quotas are used up among other faults.
 	Crowded bool
 
@@ -115,6 +121,8 @@ type volume struct {
 	// kept: it outlives the EtcdCluster. size is in bytes.
 	kept bool
 	size int64
+	// lost: its PersistentVolume does not exist any more.
+	lost bool
 	// full: nothing can be written to it until it grows.
 	full bool
 	data *data

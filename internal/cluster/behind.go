@@ -1,0 +1,77 @@
+package cluster
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/kube"
+)
+
+const (
+	// behindGrace is how long the cache may be behind before the status reports it.
+	behindGrace = time.Minute
+	// lastBehind is the longest pause between two passes that find the cache behind. The first is plan.RequeueConflict.
+	lastBehind = 30 * time.Second
+)
+
+// behind counts the passes in a row that found the cache behind the API server. Its zero value is ready to use.
+type behind struct {
+	since  time.Time
+	passes int
+	// what was newer in the API server when the status reported it.
+	what string
+}
+
+// found counts a pass, and returns the pause until the next one. It doubles each time.
+func (b *behind) found(now time.Time) time.Duration {
+	if b.passes == 0 {
+		b.since = now
+	}
+	b.passes++
+	if doublings := b.passes - 1; doublings < 10 {
+		return min(plan.RequeueConflict<<doublings, lastBehind)
+	}
+	return lastBehind
+}
+
+// foundBehind ends a pass that found the cache behind. A watch mostly ends that within a second. If it lasts, the status
+// reports it: until then the operator does nothing, and nothing else would show why.
+func (r *Reconciler) foundBehind(ctx context.Context, v *view, what error) (ctrl.Result, error) {
+	b := &v.known.behind
+	again := ctrl.Result{RequeueAfter: b.found(v.Now)}
+	log.FromContext(ctx).V(1).Info("the cache was behind, nothing was done", "cause", what)
+	if v.Now.Sub(b.since) < behindGrace {
+		return again, nil
+	}
+	if b.what == "" {
+		b.what = strings.TrimSuffix(what.Error(), ": "+errBehind.Error())
+	}
+	return again, r.reportBehind(ctx, v, *b)
+}
+
+// reportBehind writes into the live EtcdCluster, because the cached one may be what is behind.
+func (r *Reconciler) reportBehind(ctx context.Context, v *view, b behind) error {
+	var live v1beta2.EtcdCluster
+	if err := r.APIReader.Get(ctx, client.ObjectKeyFromObject(v.cluster), &live); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	after := live.DeepCopy()
+	wait := plan.CacheBehind(b.what, b.since)
+	plan.NoteBehind(&after.Status, wait, live.Generation, v.Now)
+	changed, err := kube.PatchStatus(ctx, r.Client, &live, after)
+	if apierrors.IsConflict(err) {
+		return nil // the next pass reports it
+	}
+	if err == nil && changed {
+		kube.PublishEvents(r.Events, after, plan.Events(v.State, wait, nil, true))
+	}
+	return err
+}

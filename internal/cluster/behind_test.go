@@ -1,0 +1,98 @@
+package cluster
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/operator"
+)
+
+// lagging is a Reconciler whose cache keeps an EtcdCluster as it was, while the API server has a newer one.
+func lagging(t *testing.T) (*Reconciler, client.Client, *events.FakeRecorder, *int) {
+	t.Helper()
+	scheme, err := operator.Scheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster := &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "example", UID: "uid-example", Generation: 1}}
+	cluster.Spec = v1beta2.EtcdClusterSpec{Size: 1, Version: "3.6.16", Pod: &v1beta2.PodPolicy{EmptyDir: &corev1.EmptyDirVolumeSource{}}}
+	live := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(cluster).WithObjects(cluster).Build()
+	if err := live.Get(t.Context(), client.ObjectKeyFromObject(cluster), cluster); err != nil {
+		t.Fatal(err)
+	}
+	cached := cluster.DeepCopy()
+	cluster.Spec.Size = 3
+	if err := live.Update(t.Context(), cluster); err != nil {
+		t.Fatal(err)
+	}
+	writes := 0
+	cache := interceptor.NewClient(live, interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+			if into, is := object.(*v1beta2.EtcdCluster); is {
+				cached.DeepCopyInto(into)
+				return nil
+			}
+			return c.Get(ctx, key, object, options...)
+		},
+		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
+			err := c.SubResource(sub).Patch(ctx, object, patch, options...)
+			if err == nil {
+				writes++
+			}
+			return err
+		},
+	})
+	recorder := events.NewFakeRecorder(99)
+	r, err := New(cache, live, recorder, Options{Metrics: prometheus.NewRegistry()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, live, recorder, &writes
+}
+
+func TestACacheThatStaysBehindIsReportedAfterAMinute(t *testing.T) {
+	r, live, recorder, writes := lagging(t)
+	now := noon
+	r.Now = func() time.Time { return now }
+	request := ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "ns", Name: "example"}}
+	ready := func() *metav1.Condition {
+		var cluster v1beta2.EtcdCluster
+		if err := live.Get(t.Context(), request.NamespacedName, &cluster); err != nil {
+			t.Fatal(err)
+		}
+		return meta.FindStatusCondition(cluster.Status.Conditions, v1beta2.ConditionReady)
+	}
+	passes := 0
+	for now.Sub(noon) < 10*time.Minute {
+		early := now.Sub(noon) < time.Minute
+		result, err := r.Reconcile(t.Context(), request)
+		if err != nil || result.RequeueAfter <= 0 {
+			t.Fatalf("after %s: %+v, %v", now.Sub(noon), result, err)
+		}
+		if is := ready(); early && is != nil {
+			t.Errorf("reported after %s: %+v", now.Sub(noon), is)
+		}
+		passes++
+		now = now.Add(result.RequeueAfter)
+	}
+	is := ready()
+	if is == nil || is.Reason != v1beta2.ReasonCacheBehind || !strings.Contains(is.Message, "EtcdCluster example") || !strings.Contains(is.Message, "2026-") {
+		t.Errorf("Ready is %+v", is)
+	}
+	if *writes != 1 || len(recorder.Events) != 1 || passes > 35 {
+		t.Errorf("%d writes of the status and %d events in %d passes, want one of each in at most 35", *writes, len(recorder.Events), passes)
+	}
+}

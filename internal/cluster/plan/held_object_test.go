@@ -1,0 +1,100 @@
+package plan
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// perObject are rules with one step for each of several objects, and states in which two objects need it.
+var perObject = map[string][]change{
+	"setRetention":     {formed, members(3), retained},
+	"requestGrowth":    {formed, members(3), small2},
+	"restoreLabels":    {formed, members(3), each(func(m *Member) { m.Unlabelled = true })},
+	"loadCertificates": {formed, members(3), func(s *State) { s.Certificates.Loaded = "new" }},
+	"recreateBlocked":  {formed, members(3), each(pod(PodEnded))},
+	"startMember":      {formed, members(3), each(withoutPod)},
+	"addToService":     {formed, members(3), each(func(m *Member) { m.InService = false })},
+	"relabelPods":      {formed, members(3), each(func(m *Member) { m.Relabel = true })},
+	"deleteOldVolumes": {formed, members(3), with(3, volume(VolumePresent)), with(4, volume(VolumePresent))},
+}
+
+func each(c func(*Member)) change {
+	return func(s *State) {
+		for i := range s.Members {
+			c(&s.Members[i])
+		}
+	}
+}
+
+// small2: two volumes of members that do not serve are smaller than the spec asks for.
+func small2(s *State) {
+	volumesOf("16Gi")(s)
+	for i := range 2 {
+		holds(8, 8)(&s.Members[i])
+		s.Members[i].Serving, s.Members[i].PodReady = false, false
+	}
+}
+
+// A webhook that reverses or refuses one object must not keep the rule from all others.
+func TestAnObjectThatIsHeldOrRefusedNeverStopsTheOthers(t *testing.T) {
+	for rule, changes := range perObject {
+		t.Run(rule, func(t *testing.T) {
+			for _, held := range []bool{true, false} {
+				s := state(changes...)
+				first, by := Choose(s)
+				if by != rule {
+					t.Fatalf("the plan is %+v by %s", first, by)
+				}
+				if held {
+					s.Held = []Held{{Step: repeatKey(s, first), Times: 3, Until: s.Now.Add(time.Minute)}}
+				} else {
+					s.Refuse(first)
+				}
+				second, by := Choose(s)
+				if by != rule || reflect.DeepEqual(first, second) {
+					t.Errorf("held %t: after %+v comes %+v by %q, want the same for another object", held, first, second, by)
+				}
+			}
+		})
+	}
+}
+
+func TestAHeldObjectIsReportedOnceTheOthersAreDone(t *testing.T) {
+	s := state(formed, members(3), retained)
+	s.Held = []Held{{Step: repeatKey(s, Plan(s)), Times: 3, Until: s.Now.Add(time.Minute)}}
+	for i := range s.Members[1:] {
+		s.Members[i+1].VolumeKept = true
+	}
+	if wait, is := Plan(s).(Wait); !is || wait.Reason != v1beta2.ReasonChangedByOthers {
+		t.Errorf("the plan is %+v, want the held volume to be reported", Plan(s))
+	}
+}
+
+// A webhook changes the headless Service, and then a person breaks the client Service.
+func TestAHeldServiceDoesNotStopTheCorrectionOfTheOther(t *testing.T) {
+	s := state(formed, members(3), func(s *State) { s.Services.HeadlessCurrent = false })
+	s.Held = []Held{{Step: repeatKey(s, Plan(s)), Times: 3, Until: s.Now.Add(time.Minute)}}
+	s.Services.ClientCurrent = false
+	if _, applies := Plan(s).(ApplyServices); !applies {
+		t.Errorf("the plan is %+v, want the client Service to be corrected", Plan(s))
+	}
+}
+
+func TestVolumesThatAreSetAsideAreRetainedToo(t *testing.T) {
+	const old = "example-old"
+	keepsAll := func(s *State) {
+		retained(s)
+		each(kept)(s)
+	}
+	given := func(s *State) { s.SetAside[0].Kept = true }
+	planTests{
+		"they outlive the EtcdCluster":                     {state(formed, members(3), aside(old, time.Hour), keepsAll), KeepVolume{Name: old, Keep: true}},
+		"they outlive it while it is paused, too":          {state(formed, members(3), aside(old, time.Hour), keepsAll, func(s *State) { s.Spec.Paused = true }), KeepVolume{Name: old, Keep: true}},
+		"nothing is done twice":                            {state(formed, members(3), aside(old, time.Hour), keepsAll, given), Done{}},
+		"they are deleted with it if the spec asks for it": {state(formed, members(3), aside(old, time.Hour), given), KeepVolume{Name: old}},
+		"they are deleted when their time is over":         {state(formed, members(3), aside(old, 24*time.Hour), keepsAll, given), DeleteVolume{Name: old, Reason: v1beta2.ReasonScaling}},
+	}.run(t)
+}

@@ -1,0 +1,51 @@
+package plan_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+)
+
+// While the operator cannot ask a cluster that serves, it changes nothing and says so. Afterwards it goes on.
+func TestAClusterThatTheOperatorCannotAskIsLeftAlone(t *testing.T) {
+	for name, test := range map[string]struct {
+		shut   func(*model.World)
+		reason string
+	}{
+		"authentication":  {func(w *model.World) { w.AuthOn = true }, v1beta2.ReasonEtcdAccessDenied},
+		"a NetworkPolicy": {func(w *model.World) { w.CutOff = true }, v1beta2.ReasonMembersUnreachable},
+	} {
+		for _, durable := range []bool{true, false} {
+			w := model.New(3, durable)
+			w.Run(plan.Plan)
+			test.shut(w)
+			w.Cluster.Spec.Size = 5
+			steps, _, last := changesIn(w, time.Hour)
+			if wait, is := last.(plan.Wait); steps > 1 || !is || wait.Reason != test.reason { // one step for the budget
+				t.Errorf("%s (volumes: %t): %d steps, then %+v", name, durable, steps, last)
+			}
+			w.Repair()
+			if o := w.Run(plan.Plan); o.Last != plan.Step(plan.Done{}) || len(w.Violations) > 0 {
+				t.Errorf("%s (volumes: %t): afterwards %+v, %v", name, durable, o.Last, w.Violations)
+			}
+		}
+	}
+}
+
+func TestAMemberWhosePersistentVolumeIsDeletedIsReplaced(t *testing.T) {
+	w := model.New(3, true)
+	w.Run(plan.Plan)
+	w.LoseVolume(0)
+	if o := w.Run(plan.Plan); o.Last != plan.Step(plan.Done{}) || len(w.Violations) > 0 {
+		t.Errorf("it ends with %+v, %v\n%s", o.Last, w.Violations, trace(o))
+	}
+}
+
+// TestRandomFaultsWithoutAccessBreakNothing adds authentication, a NetworkPolicy and lost volumes to all other faults.
+func TestRandomFaultsWithoutAccessBreakNothing(t *testing.T) {
+	t.Parallel()
+	randomWorlds(t, randomSteps/10, worlds{estranged: true})
+}
