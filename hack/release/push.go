@@ -124,7 +124,7 @@ func extract(archive, dir string) error {
 	if err != nil {
 		return err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	for reader := tar.NewReader(in); ; {
 		header, err := reader.Next()
 		if errors.Is(err, io.EOF) {

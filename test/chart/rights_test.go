@@ -29,8 +29,8 @@ func granted(t *testing.T, values string) map[right]bool {
 	found := map[right]bool{}
 	add := func(component, scope string, rules []rbacv1.PolicyRule) {
 		for _, rule := range rules {
-			for i, resource := range rule.Resources {
-				if name := cmp.Or(rule.APIGroups[min(i, len(rule.APIGroups)-1)], ""); name != group {
+			for _, resource := range rule.Resources {
+				if name := rule.APIGroups[0]; name != group { // each rule has one group
 					resource += " (" + cmp.Or(name, "core") + ")"
 				}
 				if len(rule.ResourceNames) > 0 {
