@@ -15,6 +15,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/backup"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
+	"github.com/etcd-suite/etcd-operator/internal/restore"
 )
 
 func TestHelmLintAcceptsTheChart(t *testing.T) {
@@ -64,9 +65,14 @@ func TestDefaultValuesRunThreeOperators(t *testing.T) {
 			var ownOptions backup.Options
 			own := map[string]string{clusterOperator: "seed-image", backupOperator: "spool-dir", restoreOperator: "spool-dir"}[component]
 			value := &ownOptions.SpoolDir
-			if component == backupOperator {
+			var restoreFlags restore.Flags
+			switch component {
+			case backupOperator:
 				ownOptions.AddFlags(flags)
-			} else {
+			case restoreOperator:
+				restoreFlags.AddFlags(flags)
+				value = &restoreFlags.SpoolDir
+			default:
 				value = flags.String(own, "", "")
 			}
 			if err := flags.Parse(container.Args); err != nil {
