@@ -429,6 +429,10 @@ func (in *EtcdBackupStatus) DeepCopyInto(out *EtcdBackupStatus) {
 		*out = make([]Snapshot, len(*in))
 		copy(*out, *in)
 	}
+	if in.LastPruneTime != nil {
+		in, out := &in.LastPruneTime, &out.LastPruneTime
+		*out = (*in).DeepCopy()
+	}
 	if in.Progress != nil {
 		in, out := &in.Progress, &out.Progress
 		*out = new(BackupProgress)

@@ -19,7 +19,7 @@ func (f *Flags) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.SpoolDir, "spool-dir", os.TempDir(), "directory for snapshots during verification; it needs space for max-proofs of the largest snapshots")
 	flags.IntVar(&f.MaxProofs, "max-proofs", 2, "maximum number of concurrent verifications; further snapshots wait")
 	flags.BoolVar(&f.SignedURLs, "signed-urls", true,
-		"hand the seed a signed URL in a Secret if the operator's own identity reads the snapshot; if false, the seed reads as the members' ServiceAccount")
+		"hand the seed a signed URL in a Secret if the operator's own identity reads the snapshot")
 	flags.StringSliceVar(&f.OwnIdentityNamespaces, "own-identity-namespaces", []string{"*"},
 		"namespaces whose EtcdRestores may use the operator's own identity at a store, separated by commas; * means all; if empty, each EtcdRestore needs a Secret")
 }
