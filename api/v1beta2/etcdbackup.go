@@ -59,6 +59,8 @@ type EtcdBackupList struct {
 // +kubebuilder:validation:XValidation:rule="self.storageType != 'ABS' || has(self.abs)",message="storageType ABS requires an abs block: write abs.path: \"<container>/<key>\""
 // +kubebuilder:validation:XValidation:rule="!(self.storageType in ['S3', 'GCS', 'ABS', 'OSS']) || (self.storageType == 'S3' || !has(self.s3)) && (self.storageType == 'GCS' || !has(self.gcs)) && (self.storageType == 'ABS' || !has(self.abs)) && (self.storageType == 'OSS' || !has(self.oss))",message="only the block of the chosen storageType is allowed: remove the other storage blocks"
 // +kubebuilder:validation:XValidation:rule="!has(self.ttlSecondsAfterFinished) || !has(self.backupPolicy) || (!has(self.backupPolicy.schedule) || self.backupPolicy.schedule.size() == 0) && (!has(self.backupPolicy.backupIntervalInSecond) || self.backupPolicy.backupIntervalInSecond == 0)",message="ttlSecondsAfterFinished cannot be used for a series, which never finishes: remove it, or remove schedule and backupIntervalInSecond"
+// +kubebuilder:validation:XValidation:rule="!has(self.finalSnapshot) || !self.finalSnapshot || has(self.backupPolicy) && (has(self.backupPolicy.schedule) && self.backupPolicy.schedule.size() > 0 || has(self.backupPolicy.backupIntervalInSecond) && self.backupPolicy.backupIntervalInSecond > 0)",message="finalSnapshot requires a series: write backupPolicy.schedule or backupPolicy.backupIntervalInSecond, or remove finalSnapshot"
+// +kubebuilder:validation:XValidation:rule="!has(self.finalSnapshot) || !self.finalSnapshot || !has(self.deletionPolicy) || self.deletionPolicy != 'Delete'",message="finalSnapshot and deletionPolicy Delete exclude each other, because Delete removes the final snapshot, too: remove one of them"
 type EtcdBackupSpec struct {
 	// EtcdCluster to save, in the same namespace. The operator reads its endpoints and its TLS Secret from its status.
 	// Write either this or etcdEndpoints.
@@ -114,6 +116,10 @@ type EtcdBackupSpec struct {
 	// that this EtcdBackup wrote, and nothing else. Default: Retain.
 	// +optional
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
+	// Takes one more snapshot of a series when the EtcdBackup is deleted, if its cluster still serves. The EtcdBackup is
+	// kept until then, for 10 minutes at most. Default: false.
+	// +optional
+	FinalSnapshot bool `json:"finalSnapshot,omitempty"`
 	// Seconds after which the EtcdBackup is deleted, counted from the end of its single snapshot. The field
 	// deletionPolicy decides whether the object is removed from the store. A series cannot have this field. Default:
 	// the EtcdBackup is kept.
@@ -164,6 +170,9 @@ type EtcdBackupStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=10
 	Snapshots []Snapshot `json:"snapshots,omitempty"`
+	// Time at which the operator began to remove old snapshots of a suspended series.
+	// +optional
+	LastPruneTime *metav1.Time `json:"lastPruneTime,omitempty"`
 	// Progress of the running attempt. It is absent if no attempt is running.
 	// +optional
 	Progress *BackupProgress `json:"progress,omitempty"`

@@ -6,7 +6,8 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // requests one snapshot.
 const AnnotationBackupNow = Group + "/backup-now"
 
-// FinalizerSnapshots delays the deletion of an EtcdBackup with deletionPolicy Delete until its snapshots are removed.
+// FinalizerSnapshots delays the deletion of an EtcdBackup until its snapshots are removed (deletionPolicy Delete), or until
+// one more snapshot is taken (finalSnapshot).
 const FinalizerSnapshots = Group + "/snapshots"
 
 // BackupPolicy decides when snapshots are taken and which ones are kept. The fields timeoutInSecond,
@@ -59,15 +60,16 @@ type BackupPolicy struct {
 	// +kubebuilder:validation:Minimum=0
 	MaxBytesPerSecond int64 `json:"maxBytesPerSecond,omitempty"`
 	// Stops the running attempt and starts no new ones. The annotation etcd.database.coreos.com/backup-now still takes
-	// a snapshot. Default: false.
+	// a snapshot. Old snapshots are removed as before, at most once an hour. Default: false.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 	// Seconds by which a missed run may start late. After that the run is skipped. Default: no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	StartingDeadlineSeconds *int64 `json:"startingDeadlineSeconds,omitempty"`
-	// Rules for keeping snapshots of a series. A snapshot is kept if any rule keeps it. After each snapshot the
-	// operator removes those that no rule keeps, but never the newest one. Hours, days, weeks and months are those of
+	// Rules for keeping snapshots of a series. A snapshot is kept if any rule keeps it. The operator removes
+	// those that no rule keeps after each snapshot, but never the newest one. While the series is suspended, it does so at
+	// most once an hour. Hours, days, weeks and months are those of
 	// timeZone. Default: maxBackups alone decides.
 	// +optional
 	Retention *Retention `json:"retention,omitempty"`

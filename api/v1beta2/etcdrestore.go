@@ -167,6 +167,9 @@ type EtcdRestoreStatus struct {
 	// Location of the verified object and how to reach it.
 	// +optional
 	Source *RestoreSource `json:"source,omitempty"`
+	// How the seed reads the object, if restore-operator has read it with its own identity.
+	// +optional
+	SignedURL *SignedURLStatus `json:"signedURL,omitempty"`
 	// Snapshot of the old cluster that the operator took just before the switch.
 	// +optional
 	SafetySnapshot *SafetySnapshotStatus `json:"safetySnapshot,omitempty"`
@@ -189,6 +192,24 @@ type EtcdRestoreStatus struct {
 	// Time at which the restore completed or failed.
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
+}
+
+// SignedURLStatus is the signed URL that restore-operator hands to the seed. It permits to read one object for a limited
+// time, so that the members need no rights on the bucket.
+type SignedURLStatus struct {
+	// Name of the Secret with the URL, in the namespace of the EtcdRestore. The operator deletes it when the restore ends.
+	// It is empty if the operator could not sign a URL. The seed then reads as the ServiceAccount of the members.
+	// +optional
+	SecretName string `json:"secretName,omitempty"`
+	// Time at which the URL expires.
+	// +optional
+	ExpirationTime *metav1.Time `json:"expirationTime,omitempty"`
+	// Time at which the operator replaces the URL by a new one, until the seed is complete.
+	// +optional
+	RenewalTime *metav1.Time `json:"renewalTime,omitempty"`
+	// Why the operator could not sign or renew the URL.
+	// +optional
+	Message string `json:"message,omitempty"`
 }
 
 // RestoreSource is one exact object and how to reach it.

@@ -16,6 +16,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/restore"
 	"github.com/etcd-suite/etcd-operator/internal/seed"
 	"github.com/etcd-suite/etcd-operator/internal/seeder"
+	"github.com/etcd-suite/etcd-operator/internal/source"
 )
 
 func main() {
@@ -24,8 +25,8 @@ func main() {
 	}
 	var options operator.Options
 	options.AddFlags(pflag.CommandLine)
-	spoolDir := pflag.String("spool-dir", os.TempDir(), "directory for snapshots during verification; it needs space for max-proofs of the largest snapshots")
-	maxProofs := pflag.Int("max-proofs", 2, "maximum number of concurrent verifications; further snapshots wait")
+	var own restore.Flags
+	own.AddFlags(pflag.CommandLine)
 	version := pflag.Bool("version", false, "print the version and exit")
 	pflag.Parse()
 	if *version {
@@ -33,11 +34,18 @@ func main() {
 		return
 	}
 	err := operator.Run(ctrl.SetupSignalHandler(), restore.Name, options, func(_ context.Context, mgr manager.Manager) error {
-		prove, err := restore.InSpool(*spoolDir)
+		prove, err := restore.InSpool(own.SpoolDir)
 		if err != nil {
 			return err
 		}
-		return restore.Setup(mgr, restore.Options{Prove: prove, Save: restore.SaveInSpool(*spoolDir, nil), MaxProofs: *maxProofs, Metrics: metrics.Registry})
+		o := restore.Options{
+			Prove: prove, Save: restore.SaveInSpool(own.SpoolDir, nil), MaxProofs: own.MaxProofs,
+			OwnIdentityNamespaces: own.OwnIdentityNamespaces, Metrics: metrics.Registry,
+		}
+		if own.SignedURLs {
+			o.Sign = source.Sign
+		}
+		return restore.Setup(mgr, o)
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

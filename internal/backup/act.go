@@ -30,6 +30,8 @@ func (r *Reconciler) act(ctx context.Context, backup *v1beta2.EtcdBackup, s Stat
 		return r.begin(ctx, backup, s, KindDrill, step.Number)
 	case Purge:
 		return r.begin(ctx, backup, s, KindPurge, step.Number)
+	case Prune:
+		return r.begin(ctx, backup, s, KindPrune, 1)
 	case Idle, Report, Watch, Refuse, Finished, Suspended, Wait, Backoff, Scheduled:
 	default:
 		return fmt.Errorf("unknown step %T", step)

@@ -30,7 +30,7 @@ type job struct {
 	spool   *spool.Spool
 	tests   tests
 	// identity has the namespaces that may use the operator's own identity.
-	identity namespaces
+	identity operator.Namespaces
 	probe    func(context.Context, []string, access) []answer
 	source   func(url string, by access) snapshot.Source
 	open     func(context.Context, connect.Access) (objstore.Store, error)
@@ -75,6 +75,8 @@ func (t *job) work(ctx context.Context, o jobSpec, progress *jobProgress) (Resul
 		return t.drillNewest(ctx, o, progress)
 	case KindPurge:
 		return t.purge(ctx, o, progress)
+	case KindPrune:
+		return t.pruneSuspended(ctx, o, progress)
 	}
 	return t.take(ctx, o, progress)
 }
@@ -84,7 +86,7 @@ func (t *job) store(ctx context.Context, o jobSpec) (objstore.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	store, err := t.open(ctx, connect.Access{Location: o.Target, Data: secret, NoOwnIdentity: !t.identity.allows(o.Namespace)})
+	store, err := t.open(ctx, connect.Access{Location: o.Target, Data: secret, NoOwnIdentity: !t.identity.Allow(o.Namespace)})
 	if err != nil {
 		return nil, fail(v1beta2.ReasonAccessDenied, err.Error())
 	}

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 )
 
@@ -16,16 +17,16 @@ func TestANamespaceWithoutASecretCannotUseTheOperatorsIdentityUnlessAllowed(t *t
 	ca := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "ca"}, Data: map[string][]byte{"ca.crt": []byte("pem"), "region": []byte("r")}}
 	named := func(s *State) { s.Spec.S3.AWSSecret = "ca" }
 	for name, test := range map[string]struct {
-		allowed namespaces
+		allowed operator.Namespaces
 		state   State
 		refused bool
 	}{
 		"by default":                         {nil, one(), false},
-		"if all are allowed":                 {namespaces{"*"}, one(), false},
-		"if it is allowed":                   {namespaces{"other", "ns"}, one(), false},
-		"not if another one is":              {namespaces{"other"}, one(), true},
-		"not if none is":                     {namespaces{}, one(), true},
-		"not by a Secret without credential": {namespaces{}, one(named), true},
+		"if all are allowed":                 {operator.Namespaces{"*"}, one(), false},
+		"if it is allowed":                   {operator.Namespaces{"other", "ns"}, one(), false},
+		"not if another one is":              {operator.Namespaces{"other"}, one(), true},
+		"not if none is":                     {operator.Namespaces{}, one(), true},
+		"not by a Secret without credential": {operator.Namespaces{}, one(named), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, ca)

@@ -39,7 +39,10 @@ func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName) (*v
 		s.DeletedAt = backup.DeletionTimestamp.Time
 	}
 	s.Target, s.Problem = target(s.Namespace, s.Name, s.Spec)
-	if s.Deleting || s.Problem != nil || s.Attempt != nil || s.ended() != "" && !s.drillable() {
+	if s.Deleting && s.Spec.FinalSnapshot {
+		s.Request = finalRequest(s.DeletedAt)
+	}
+	if s.Deleting && !s.final() || s.Problem != nil || s.Attempt != nil || s.ended() != "" && !s.drillable() {
 		return backup, s, nil // no rule depends on anything else then
 	}
 	var err error

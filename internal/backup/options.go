@@ -2,7 +2,6 @@ package backup
 
 import (
 	"context"
-	"slices"
 	"strconv"
 	"time"
 
@@ -57,13 +56,6 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.IntVar(&o.MaxRestoreTests, "max-concurrent-restore-tests", 1, "maximum number of concurrent restore tests; further tests wait")
 	flags.Var(quantity{&o.RestoreTestMemory}, "restore-test-memory",
 		"memory of each restore test, for example 1Gi; a test needs about 80 MiB and 500 bytes for each key; 0 means no limit")
-}
-
-// namespaces is a set of namespaces.
-type namespaces []string
-
-func (n namespaces) allows(namespace string) bool {
-	return n == nil || slices.Contains(n, "*") || slices.Contains(n, namespace)
 }
 
 // quantity is a flag with a Kubernetes quantity of bytes.

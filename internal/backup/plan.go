@@ -52,8 +52,9 @@ var rules = []planning.Group[State, Step]{
 	},
 	{
 		Name:    "wait",
-		Purpose: "A snapshot is taken only when it is due.",
+		Purpose: "A snapshot is taken only when it is due. Old ones are deleted even if none is taken.",
 		Rules: []planning.Rule[State, Step]{
+			{Name: "suspendedSeriesIsPruned", Decide: suspendedSeriesIsPruned},
 			{Name: "seriesIsSuspended", Decide: seriesIsSuspended},
 			{Name: "snapshotIsNotDue", Decide: snapshotIsNotDue},
 			{Name: "attemptFailedRecently", Decide: attemptFailedRecently},

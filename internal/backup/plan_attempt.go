@@ -40,6 +40,8 @@ func (Watch) describe(s State) planning.Description {
 		d.Reason = v1beta2.ReasonVerifying
 	case KindPurge:
 		d.Reason, d.Message = v1beta2.ReasonRemovingSnapshots, purging
+	case KindPrune:
+		d.Reason, d.Message = v1beta2.ReasonRemovingSnapshots, pruning
 	}
 	return d
 }
@@ -58,6 +60,8 @@ func (s State) outcome() planning.Description {
 		return planning.Description{Reason: r.Failure.Reason, Message: s.failure(a, *r.Failure)}
 	case a.Kind == KindPurge:
 		return planning.Description{Reason: v1beta2.ReasonRemovingSnapshots, Message: "The snapshots are deleted."}
+	case a.Kind == KindPrune:
+		return planning.Description{Reason: v1beta2.ReasonSuspended, Message: "The old snapshots are deleted."}
 	case a.Kind == KindDrill && r.Drill.Result == v1beta2.DrillPassed:
 		return planning.Description{Reason: v1beta2.ReasonVerified, Message: r.Drill.Message}
 	case a.Kind == KindDrill:
@@ -80,7 +84,7 @@ func (s State) failure(a Attempt, f Failure) string {
 		return fmt.Sprintf("The snapshots were not deleted. %s The next attempt is due at %s. "+
 			"The operator gives up at %s and leaves the snapshots in the store. To keep them now, write deletionPolicy: Retain.",
 			f.Message, next, stamp(s.DeletedAt.Add(purgeLimit)))
-	case s.ends(f):
+	case a.Kind == KindPrune, s.ends(f):
 		return f.Message
 	}
 	return fmt.Sprintf("%s This was attempt %d. The next attempt is due at %s.", f.Message, a.Number, next)
@@ -135,6 +139,8 @@ func reported(a Attempt) []planning.Event {
 			action, what = actionDrill, "run the restore test"
 		case KindPurge:
 			action, what = actionPrune, "delete the snapshots"
+		case KindPrune:
+			action, what = actionPrune, "delete old snapshots"
 		}
 		return []planning.Event{newEvent(corev1.EventTypeWarning, r.Failure.Reason, action,
 			fmt.Sprintf("Attempt %d to %s failed. %s", a.Number, what, r.Failure.Message))}

@@ -17,11 +17,11 @@ type (
 	RemoveFinalizer struct{}
 	// Hold adds the finalizer that keeps the EtcdBackup until its snapshots are deleted.
 	Hold struct{}
-	// Release removes that finalizer. Removed is how many snapshots were deleted. Cause is why they were not, if the
-	// operator has given up.
+	// Release removes that finalizer. Removed is how many snapshots were deleted. Cause is why they were not, and Missed why
+	// the final snapshot was not taken, if the operator has given up.
 	Release struct {
-		Removed int
-		Cause   string
+		Removed       int
+		Cause, Missed string
 	}
 	// Purge starts to delete all snapshots that the EtcdBackup has written.
 	Purge struct{ Number int32 }
@@ -44,7 +44,7 @@ func (RemoveFinalizer) describe(State) planning.Description {
 func (Hold) describe(State) planning.Description {
 	return planning.Description{
 		Reason: v1beta2.ReasonPending, Requeue: atOnce,
-		Message: "The operator adds a finalizer, because deletionPolicy is Delete.",
+		Message: "The operator adds a finalizer, because deletionPolicy is Delete or finalSnapshot is true.",
 	}
 }
 
@@ -61,6 +61,9 @@ func (r Release) events(s State) []planning.Event {
 	switch {
 	case !s.Deleting:
 		return nil
+	case r.Missed != "":
+		return []planning.Event{newEvent(corev1.EventTypeWarning, "FinalSnapshotMissed", actionSnapshot, fmt.Sprintf(
+			"The EtcdBackup is deleted without a final snapshot. %s The older snapshots under %s are kept.", r.Missed, s.Target.Path()))}
 	case r.Cause != "":
 		return []planning.Event{newEvent(corev1.EventTypeWarning, "SnapshotsLeft", actionPrune, fmt.Sprintf(
 			"The snapshots under %s are still in the store. %s If you do not need them, delete them yourself.", s.Target.Path(), r.Cause))}
@@ -91,6 +94,9 @@ func oldFinalizerIsSet(s State) Step {
 func backupIsBeingDeleted(s State) Step {
 	if !s.Deleting {
 		return nil
+	}
+	if s.final() {
+		return takeFinal(s)
 	}
 	if s.Attempt != nil && s.Attempt.Kind != KindPurge {
 		return Cancel{}
@@ -126,7 +132,7 @@ func purge(s State) Step {
 
 // finalizerDiffersFromPolicy sets the finalizer before anything is written that it protects.
 func finalizerDiffersFromPolicy(s State) Step {
-	switch wanted := s.Spec.DeletionPolicy == v1beta2.DeletionDelete; {
+	switch wanted := s.Spec.DeletionPolicy == v1beta2.DeletionDelete || s.Series() && s.Spec.FinalSnapshot; {
 	case wanted && !s.Held:
 		return Hold{}
 	case !wanted && s.Held:

@@ -14,7 +14,8 @@ type (
 	// Refuse reports a spec that can never work. A user must change it.
 	Refuse struct{ Reason, Message string }
 	// Suspended starts no attempt, because the spec suspends the series.
-	Suspended struct{}
+	// Old snapshots are deleted at Prune. A zero time never comes.
+	Suspended struct{ Prune time.Time }
 	// Scheduled waits until the next snapshot of the series is due (At), or a restore test (Drill). A zero time never
 	// comes.
 	Scheduled struct{ At, Drill time.Time }
@@ -41,8 +42,9 @@ func (r Refuse) describe(State) planning.Description {
 	}
 }
 
-func (Suspended) describe(State) planning.Description {
+func (w Suspended) describe(s State) planning.Description {
 	return planning.Description{
+		Requeue: sleep(s.Now, w.Prune),
 		Reason:  v1beta2.ReasonSuspended,
 		Message: "The operator takes no snapshots, because backupPolicy.suspend is true. Set it to false to continue.",
 	}
@@ -91,7 +93,7 @@ func seriesIsSuspended(s State) Step {
 	if !s.suspended() {
 		return nil
 	}
-	return Suspended{}
+	return Suspended{Prune: s.pruneTurn()}
 }
 
 // snapshotIsNotDue comes before the rules about the cluster, which does not matter until then.

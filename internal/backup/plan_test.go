@@ -184,9 +184,10 @@ func TestTheOrderOfTheRules(t *testing.T) {
 		"attemptIsRunning",         // one attempt runs at a time
 		"specIsInvalid",            // every pass checks it again, because a newer operator may accept it
 		"finalizerDiffersFromPolicy",
-		"timeToLiveIsOver", // no restore test starts for an EtcdBackup that is to be deleted
-		"restoreTestIsDue", // a one-shot that has ended is still tested
-		"oneShotHasEnded",  // a one-shot takes one snapshot
+		"timeToLiveIsOver",        // no restore test starts for an EtcdBackup that is to be deleted
+		"restoreTestIsDue",        // a one-shot that has ended is still tested
+		"oneShotHasEnded",         // a one-shot takes one snapshot
+		"suspendedSeriesIsPruned", // old snapshots are deleted even if no new one is taken
 		"seriesIsSuspended",
 		"snapshotIsNotDue",      // until then the state of the source does not matter
 		"attemptFailedRecently", // the failure stays in the status until the next attempt is due
@@ -212,7 +213,7 @@ func TestTheOrderOfTheRules(t *testing.T) {
 var everyStep = []Step{
 	Idle{}, RemoveFinalizer{}, Hold{}, Release{}, Purge{Number: 1}, Cancel{}, Report{}, Watch{}, Expire{}, Drill{Number: 1},
 	Finished{Complete: true}, Refuse{"InvalidSpec", "A sentence."}, Suspended{}, Scheduled{At: t0}, Backoff{At: t0},
-	Wait{Reason: "SecretMissing", Message: "A sentence."}, TakeSnapshot{Number: 1},
+	Wait{Reason: "SecretMissing", Message: "A sentence."}, TakeSnapshot{Number: 1}, Prune{},
 }
 
 func TestEveryStepIsKnownAndDescribesItself(t *testing.T) {

@@ -18,7 +18,7 @@ const (
 // maxPurges is how many deletions run at the same time. They need little more than requests to the store.
 const maxPurges = 2
 
-var laneOf = map[Kind]string{KindSnapshot: laneSnapshot, KindDrill: laneDrill, KindPurge: lanePurge}
+var laneOf = map[Kind]string{KindSnapshot: laneSnapshot, KindDrill: laneDrill, KindPurge: lanePurge, KindPrune: lanePurge}
 
 func (o Options) lanes() map[string]int {
 	return map[string]int{laneSnapshot: o.MaxConcurrent, laneDrill: o.MaxRestoreTests, lanePurge: maxPurges}

@@ -61,6 +61,23 @@ func goes(ago time.Duration) change {
 	}
 }
 
+// finally: the series was deleted that long ago, and asks for a final snapshot.
+func finally(ago time.Duration) change {
+	return func(s *State) {
+		deleted(s)
+		held(s)
+		s.Spec.FinalSnapshot = true
+		s.DeletedAt = t0.Add(-ago)
+		s.Request = finalRequest(s.DeletedAt)
+	}
+}
+
+func ofKnownCluster(s *State) { s.Status.Snapshot.ClusterID = "0000000000000001" }
+
+func prunedAgo(ago time.Duration) change {
+	return func(s *State) { s.Status.LastPruneTime = &metav1.Time{Time: t0.Add(-ago)} }
+}
+
 func ttl(seconds int32, endedAgo time.Duration) change {
 	return func(s *State) {
 		condition("Complete", "Complete", 1)(s)
@@ -108,6 +125,23 @@ func TestTheNextStepOfASchedule(t *testing.T) {
 		"takes no snapshot while it is suspended":                                   {series(proven(2*time.Hour), suspends), Suspended{}},
 		"retries no snapshot while it is suspended":                                 {series(failedTries(2, 0), suspends), Suspended{}},
 		"takes a snapshot that the annotation asks for while it is suspended":       {series(proven(2*time.Hour), suspends, asks("a", "")), TakeSnapshot{Number: 1}},
+		"deletes old snapshots while it is suspended":                               {series(proven(2*time.Hour), suspends, keep(1), ofKnownCluster), Prune{}},
+		"deletes them at once after a change of the spec":                           {series(proven(2*time.Hour), suspends, keep(1), ofKnownCluster, prunedAgo(time.Minute), edited), Prune{}},
+		"deletes them again after an hour":                                          {series(proven(2*time.Hour), suspends, keep(1), ofKnownCluster, prunedAgo(time.Minute)), Suspended{Prune: t0.Add(59 * time.Minute)}},
+		"deletes nothing if all are kept":                                           {series(proven(2*time.Hour), suspends, ofKnownCluster), Suspended{}},
+		"takes a final snapshot of a deleted series":                                {series(finally(0)), TakeSnapshot{Number: 1}},
+		"takes it although the series is suspended":                                 {series(finally(0), suspends), TakeSnapshot{Number: 1}},
+		"stops an attempt before the final snapshot":                                {series(finally(0), attempt(Attempt{Generation: 1, Number: 1})), Cancel{}},
+		"watches the final snapshot":                                                {series(finally(0), attempt(Attempt{Request: "final 2026-11-21T10:00:00Z", Generation: 2, Number: 1})), Watch{}},
+		"reports the final snapshot":                                                {series(finally(0), attempt(Attempt{Request: "final 2026-11-21T10:00:00Z", Result: &Result{}})), Report{}},
+		"takes the final snapshot once":                                             {series(finally(0), func(s *State) { s.Status.HandledRequest = s.Request }), Release{}},
+		"repeats a failed final snapshot after the pause":                           {series(finally(time.Minute), failedTries(1, time.Second)), Backoff{At: t0.Add(time.Second)}},
+		"waits for the cluster until the limit":                                     {series(finally(4*time.Minute), of(&Cluster{Name: "c"})), Wait{Reason: "ClusterNotAvailable", Message: "EtcdCluster etcd does not serve clients, so the operator takes no snapshot yet. ", Requeue: 6 * time.Minute}},
+		"gives up the final snapshot after ten minutes":                             {series(finally(10 * time.Minute)), Release{Missed: "The operator could not take it within 10m0s."}},
+		"stops a final snapshot that hangs":                                         {series(finally(10*time.Minute), attempt(Attempt{Request: "final 2026-11-21T09:50:00Z", Number: 1})), Release{Missed: "The operator could not take it within 10m0s."}},
+		"gives up the final snapshot if the cluster is gone":                        {series(finally(0), of(nil)), Release{Missed: "The EtcdCluster etcd does not exist any more."}},
+		"takes no final snapshot if the spec does not ask for it":                   {series(finally(0), func(s *State) { s.Spec.FinalSnapshot = false }), Release{}},
+		"sets the finalizer for the final snapshot":                                 {series(func(s *State) { s.Spec.FinalSnapshot = true }), Hold{}},
 		"a suspended series does not need its cluster":                              {series(of(nil), suspends), Suspended{}},
 		"takes a snapshot without quorum if noQuorum is Mark":                       {one(marks, of(&Cluster{Message: "no quorum", ClientURLs: []string{"http://a:2379"}})), TakeSnapshot{Number: 1}},
 		"sets the finalizer before the first snapshot":                              {one(deletes), Hold{}},

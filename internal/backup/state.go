@@ -68,11 +68,13 @@ type Failure struct{ Reason, Message string }
 // Kind of an attempt.
 type Kind string
 
-// An attempt takes a snapshot, runs a restore test, or deletes all snapshots of the EtcdBackup.
+// An attempt takes a snapshot, runs a restore test, deletes all snapshots of the EtcdBackup, or deletes those that retention
+// does not keep.
 const (
 	KindSnapshot Kind = ""
 	KindDrill    Kind = "drill"
 	KindPurge    Kind = "purge"
+	KindPrune    Kind = "prune"
 )
 
 // Attempt is one attempt to do what its Kind says.

@@ -56,6 +56,8 @@ func (r *reporter) apply(step Step, d planning.Description) {
 		r.finished(step, d)
 	case Suspended:
 		r.suspended(d)
+	case Prune:
+		r.pruning(r.s.Now, d)
 	case Purge:
 		r.purging(step.Number, r.s.Now, d)
 	case Drill:

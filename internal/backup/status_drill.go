@@ -16,6 +16,8 @@ func (r *reporter) watch(a Attempt, d planning.Description) {
 	switch a.Kind {
 	case KindDrill:
 		r.testing(a.Progress, d)
+	case KindPrune:
+		r.pruning(a.StartedAt, d)
 	case KindPurge:
 		r.purging(a.Number, a.StartedAt, d)
 	default:
@@ -30,6 +32,8 @@ func (r *reporter) ended(a Attempt, d planning.Description) {
 		r.testEnded(a, d)
 	case KindPurge:
 		r.purgeFailed(a, d)
+	case KindPrune:
+		r.prunedSuspended(a, d)
 	default:
 		r.taken(a, d)
 	}
@@ -128,6 +132,23 @@ func (r *reporter) pruned(result Result) {
 	case result.Failure == nil:
 		meta.RemoveStatusCondition(&r.out.Conditions, v1beta2.ConditionPruned)
 	}
+}
+
+// pruning reports that old snapshots of a suspended series are being deleted. It keeps all other conditions.
+func (r *reporter) pruning(began time.Time, d planning.Description) {
+	r.out.LastPruneTime = second(began)
+	r.set(v1beta2.ConditionRunning, metav1.ConditionTrue, d.Reason, d.Message)
+}
+
+func (r *reporter) prunedSuspended(a Attempt, d planning.Description) {
+	r.out.LastPruneTime = second(a.StartedAt)
+	r.set(v1beta2.ConditionRunning, metav1.ConditionFalse, d.Reason, "")
+	if f := a.Result.Failure; f != nil {
+		r.set(v1beta2.ConditionPruned, metav1.ConditionFalse, f.Reason, f.Message)
+		return
+	}
+	r.out.Snapshots = a.Result.Kept
+	r.pruned(*a.Result)
 }
 
 // purging reports that the snapshots of a deleted EtcdBackup are being deleted.

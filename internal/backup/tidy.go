@@ -17,8 +17,9 @@ import (
 const (
 	// leftoverAge is the minimum age of a leftover, so that an upload in progress is never taken for one.
 	leftoverAge = 24 * time.Hour
-	// orphanAge is the same if the EtcdBackup is deleted, because no later attempt can do it.
-	orphanAge = 10 * time.Minute
+	// orphanAge is the same if the EtcdBackup is deleted, because no later attempt can do it. The manifest follows its object
+	// within seconds. It is below purgeLimit, so that the purge can wait for it.
+	orphanAge = 5 * time.Minute
 	// keptShown is how many snapshots the status lists.
 	keptShown = 10
 	// refusals is after how many refused deletions the operator tries no more.
@@ -162,12 +163,36 @@ func (t *job) purgeFrom(ctx context.Context, o jobSpec, store objstore.Store) (i
 			return key == o.Target.Key && !started.Before(o.Since.Truncate(time.Second))
 		})
 	}
-	age := orphanAge
 	if shared(listing, o.Name) {
-		age = leftoverAge
+		return removed, sweep(ctx, store, series, t.now().Add(-leftoverAge))
 	}
-	return removed, sweep(ctx, store, series, t.now().Add(-age))
+	if err := sweep(ctx, store, series, t.now().Add(-orphanAge)); err != nil {
+		return removed, err
+	}
+	return removed, awaitOrphans(ctx, store, series)
 }
+
+// awaitOrphans fails while there are objects without a manifest that are too young to be deleted. This EtcdBackup may have
+// written them just before it was deleted.
+func awaitOrphans(ctx context.Context, store objstore.Store, series snapshot.Series) error {
+	var objects []objstore.Object
+	for object, err := range store.List(ctx, series.Lives()) {
+		if err != nil {
+			return fmt.Errorf("list the objects to find leftovers: %w", err)
+		}
+		objects = append(objects, object)
+	}
+	left := snapshot.Orphans(series, objects, endOfTime)
+	if len(left) == 0 {
+		return nil
+	}
+	return fail(v1beta2.ReasonRemovingSnapshots, fmt.Sprintf(
+		"%d objects without a manifest, such as %s, are younger than %s, so another upload may be in progress. The operator deletes them when they are older.",
+		len(left), left[0], orphanAge))
+}
+
+// endOfTime is after every time of a store.
+var endOfTime = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // shared reports whether other EtcdBackups write into the folder. An upload of theirs may take longer than orphanAge, and
 // its name does not tell whose it is.

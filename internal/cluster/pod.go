@@ -287,12 +287,21 @@ func addSeed(s plan.State, pod *corev1.Pod, m plan.CreateMember, image string) {
 		}})
 		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: seed.CredentialsDir, ReadOnly: true})
 	}
+	if secret := s.Request.SignedURL; secret != "" {
+		const name = "signed-url"
+		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{
+			// Optional: restore-operator deletes it when the restore ends, and the Pod must be able to start again.
+			Secret: &corev1.SecretVolumeSource{SecretName: secret, Optional: ptr.To(true)},
+		}})
+		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: seed.SignedURLDir, ReadOnly: true})
+	}
 	pod.Spec.InitContainers = append(pod.Spec.InitContainers, container)
 }
 
 func seedRequest(s plan.State, m plan.CreateMember) seed.Request {
 	return seed.Request{
 		Source:       s.Request.Source,
+		SignedURL:    s.Request.SignedURL,
 		SHA256:       s.Request.SHA256,
 		Size:         s.Request.Size,
 		PlainSize:    s.Request.PlainSize,

@@ -49,20 +49,25 @@ func fromBucket(s *plan.State) {
 	s.Request.SHA256, s.Request.Size, s.Request.RevisionBump = "ab", 20512, 1000000000
 }
 
+func bySignedURL(s *plan.State) {
+	s.Request.Source.Secret, s.Request.SignedURL = "", "etcdrestore-uid"
+}
+
 // podTests are the Pods that are kept in testdata, each under its name.
 var podTests = map[string]struct {
 	state  plan.State
 	member plan.CreateMember
 }{
-	"new":      {state(initial(3), begun), plan.CreateMember{Name: nameOf(0), Incarnation: 1, InitialSize: 3, Start: plan.StartNew}},
-	"join":     {state(formed, members(2), with(2, justAdded)), plan.CreateMember{Name: nameOf(2), Incarnation: 1, Start: plan.StartJoin}},
-	"rejoin":   {state(formed, members(3), with(1, withoutPod)), plan.CreateMember{Name: nameOf(1), Incarnation: 1, Start: plan.StartRejoin}},
-	"force":    {state(formed, members(3), noQuorum, with(0, withoutPod), with(1, gone), with(2, gone), consenting, forcing(0)), plan.CreateMember{Name: nameOf(0), Incarnation: 1, Start: plan.StartForce}},
-	"seed":     {state(formed, members(3), restored(v1beta2.RestoreSeeding), fromBucket), plan.CreateMember{Name: seedName, Incarnation: 2, Start: plan.StartSeed}},
-	"tls":      {state(formed, members(3), withTLS), plan.CreateMember{Name: nameOf(1), Incarnation: 1, Start: plan.StartRejoin}},
-	"emptydir": {state(ephemeral), plan.CreateMember{Name: nameOf(0), Incarnation: 1, InitialSize: 3, Start: plan.StartNew}},
-	"policy":   {state(initial(1), begun, policy(everyField)), plan.CreateMember{Name: nameOf(0), Incarnation: 1, InitialSize: 1, Start: plan.StartNew}},
-	"old-etcd": {state(initial(1), begun, ofVersion("3.2.13")), plan.CreateMember{Name: nameOf(0), Incarnation: 1, InitialSize: 1, Start: plan.StartNew}},
+	"new":         {state(initial(3), begun), plan.CreateMember{Name: nameOf(0), Incarnation: 1, InitialSize: 3, Start: plan.StartNew}},
+	"join":        {state(formed, members(2), with(2, justAdded)), plan.CreateMember{Name: nameOf(2), Incarnation: 1, Start: plan.StartJoin}},
+	"rejoin":      {state(formed, members(3), with(1, withoutPod)), plan.CreateMember{Name: nameOf(1), Incarnation: 1, Start: plan.StartRejoin}},
+	"force":       {state(formed, members(3), noQuorum, with(0, withoutPod), with(1, gone), with(2, gone), consenting, forcing(0)), plan.CreateMember{Name: nameOf(0), Incarnation: 1, Start: plan.StartForce}},
+	"seed":        {state(formed, members(3), restored(v1beta2.RestoreSeeding), fromBucket), plan.CreateMember{Name: seedName, Incarnation: 2, Start: plan.StartSeed}},
+	"seed-signed": {state(formed, members(3), restored(v1beta2.RestoreSeeding), fromBucket, bySignedURL), plan.CreateMember{Name: seedName, Incarnation: 2, Start: plan.StartSeed}},
+	"tls":         {state(formed, members(3), withTLS), plan.CreateMember{Name: nameOf(1), Incarnation: 1, Start: plan.StartRejoin}},
+	"emptydir":    {state(ephemeral), plan.CreateMember{Name: nameOf(0), Incarnation: 1, InitialSize: 3, Start: plan.StartNew}},
+	"policy":      {state(initial(1), begun, policy(everyField)), plan.CreateMember{Name: nameOf(0), Incarnation: 1, InitialSize: 1, Start: plan.StartNew}},
+	"old-etcd":    {state(initial(1), begun, ofVersion("3.2.13")), plan.CreateMember{Name: nameOf(0), Incarnation: 1, InitialSize: 1, Start: plan.StartNew}},
 }
 
 func TestPods(t *testing.T) {

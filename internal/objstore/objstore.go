@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"net/http"
 	"time"
 )
 
@@ -82,6 +83,26 @@ type Unfinished interface {
 	Uploads(ctx context.Context, prefix string) iter.Seq2[Upload, error]
 	// Abort deletes the parts of an upload. It is not an error if the upload does not exist.
 	Abort(ctx context.Context, upload Upload) error
+}
+
+// Getter opens objects, as Store.Get does.
+type Getter interface {
+	Get(ctx context.Context, key string) (io.ReadCloser, error)
+}
+
+// SignedURL permits its holder to read one object, without any other credentials. It is a secret.
+type SignedURL struct {
+	URL string
+	// Header holds the headers that the request must have, for example those of SSE-C. It may be nil.
+	Header http.Header
+	// Expires is when the store refuses new requests.
+	Expires time.Time
+}
+
+// Signer is a Store that can sign such URLs.
+type Signer interface {
+	// SignGet signs a URL to read key. It expires after lifetime, or sooner if the identity that signs it does.
+	SignGet(ctx context.Context, key string, lifetime time.Duration) (SignedURL, error)
 }
 
 // Mark returns err with the same text, for which errors.Is(err, kind) is true. kind is one of fs.ErrNotExist, fs.ErrExist,

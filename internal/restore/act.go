@@ -15,15 +15,24 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
-// act does the one effect of the step and never waits. Only Verify, SaveOldData and Expire have an effect outside of the status.
+// act does the one effect of the step and never waits. Most steps have no effect outside of the status.
 func (r *Reconciler) act(ctx context.Context, state plan.State, step plan.Step) error {
 	key := keyOf(&state.Restore)
 	r.proofs.ForgetOthers(key.Object, key.UID)
 	r.safeties.ForgetOthers(key.Object, key.UID)
+	r.renewals.ForgetOthers(key.Object, key.UID)
 	switch step := step.(type) {
 	case plan.Verify:
-		r.begin(ctx, key, step)
+		r.begin(ctx, key, step, &state.Restore)
 		return nil
+	case plan.RenewURL:
+		restore := state.Restore.DeepCopy()
+		r.renewals.Start(key, func(ctx context.Context) (plan.Renewal, error) { return r.renew(ctx, restore), nil })
+		return nil
+	case plan.Complete, plan.Inherit, plan.Fail:
+		if err := r.removeSignedURL(ctx, state); err != nil {
+			return err
+		}
 	case plan.SaveOldData:
 		if step.Start {
 			r.safeties.Forget(key)
@@ -34,13 +43,16 @@ func (r *Reconciler) act(ctx context.Context, state plan.State, step plan.Step) 
 		if err := r.delete(ctx, key); err != nil {
 			return err
 		}
-	case plan.Done, plan.Verifying, plan.Wait, plan.Accept, plan.Proved, plan.RecordSafety, plan.Follow, plan.Complete, plan.Inherit, plan.Fail:
+	case plan.Done, plan.Verifying, plan.Wait, plan.Accept, plan.Proved, plan.RecordSafety, plan.RecordURL, plan.Follow:
 	default:
 		return fmt.Errorf("unknown step %T", step)
 	}
 	// The result is kept until the status that it led to has been read back, because writing the status may fail.
 	if state.Restore.Status.SafetySnapshot != nil || state.Finished() {
 		r.safeties.Forget(key)
+	}
+	if left, due := state.RenewalIn(); !due || left > 0 {
+		r.renewals.Forget(key)
 	}
 	if state.Proven() || state.Finished() {
 		r.proofs.Forget(key)
@@ -59,12 +71,14 @@ func (r *Reconciler) delete(ctx context.Context, key worker.Key) error {
 }
 
 // begin starts to read the source.
-func (r *Reconciler) begin(ctx context.Context, key worker.Key, wanted plan.Verify) {
+func (r *Reconciler) begin(ctx context.Context, key worker.Key, wanted plan.Verify, restore *v1beta2.EtcdRestore) {
 	r.proofs.Forget(key)
 	r.readings.forget(key)
 	logger := log.FromContext(ctx)
+	restore = restore.DeepCopy()
 	r.proofs.Start(key, func(ctx context.Context) (plan.Proof, error) {
-		return r.prove(log.IntoContext(ctx, logger), key, wanted), nil
+		ctx = log.IntoContext(ctx, logger)
+		return r.handOver(ctx, restore, r.prove(ctx, key, wanted)), nil
 	})
 }
 
@@ -89,6 +103,9 @@ func (r *Reconciler) prove(ctx context.Context, key worker.Key, wanted plan.Veri
 func (r *Reconciler) readSource(ctx context.Context, key worker.Key, wanted plan.Verify) (Found, error) {
 	secret, err := kube.SecretData(ctx, r.client, key.Object.Namespace, wanted.Source.Secret)
 	if err != nil {
+		return Found{}, err
+	}
+	if err := r.mayRead(key.Object.Namespace, wanted.Source, secret); err != nil {
 		return Found{}, err
 	}
 	return r.read(ctx, Asked{

@@ -20,6 +20,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
+	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
@@ -43,6 +44,11 @@ type Options struct {
 	Prove Prove
 	// Save saves the data that a restore replaces.
 	Save Save
+	// Sign signs a URL for the seed, if the operator's own identity has read the source. If it is nil, the seed reads as the
+	// ServiceAccount of the members.
+	Sign Sign
+	// OwnIdentityNamespaces are the namespaces whose EtcdRestores may use the operator's own identity at a store.
+	OwnIdentityNamespaces operator.Namespaces
 	// MaxProofs is how many sources are read at the same time.
 	MaxProofs int
 	// Metrics is where the controller's metrics are registered.
@@ -55,6 +61,9 @@ type Reconciler struct {
 	events   events.EventRecorder
 	read     Prove
 	save     Save
+	sign     Sign
+	identity operator.Namespaces
+	renewals *worker.Pool[plan.Renewal]
 	proofs   *worker.Pool[plan.Proof]
 	safeties *worker.Pool[plan.Safety]
 	readings readings
@@ -74,6 +83,9 @@ func Setup(mgr manager.Manager, options Options) error {
 		events:   mgr.GetEventRecorder(Name),
 		read:     options.Prove,
 		save:     options.Save,
+		sign:     options.Sign,
+		identity: options.OwnIdentityNamespaces,
+		renewals: worker.New[plan.Renewal](options.MaxProofs),
 		proofs:   worker.New[plan.Proof](options.MaxProofs),
 		safeties: worker.New[plan.Safety](options.MaxProofs),
 		now:      time.Now,
@@ -84,6 +96,9 @@ func Setup(mgr manager.Manager, options Options) error {
 	if err := mgr.Add(manager.RunnableFunc(r.safeties.Run)); err != nil {
 		return fmt.Errorf("add the savers of old data to the manager: %w", err)
 	}
+	if err := mgr.Add(manager.RunnableFunc(r.renewals.Run)); err != nil {
+		return fmt.Errorf("add the signers of URLs to the manager: %w", err)
+	}
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named(Name).
 		For(&v1beta2.EtcdRestore{}).
@@ -92,6 +107,7 @@ func Setup(mgr manager.Manager, options Options) error {
 		Watches(&v1beta2.EtcdBackup{}, handler.EnqueueRequestsFromMapFunc(r.concerned(fromBackup))).
 		WatchesRawSource(r.proofs.Source()).
 		WatchesRawSource(r.safeties.Source()).
+		WatchesRawSource(r.renewals.Source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency, RateLimiter: kube.Retries()}).
 		Complete(r)
 	if err != nil {
@@ -116,6 +132,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if apierrors.IsNotFound(err) {
 		r.proofs.ForgetOthers(request.NamespacedName, "")
 		r.safeties.ForgetOthers(request.NamespacedName, "")
+		r.renewals.ForgetOthers(request.NamespacedName, "")
 		r.metrics.forget(request.Namespace, request.Name)
 		return reconcile.Result{}, nil
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
+	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
@@ -44,6 +45,8 @@ func explain(err error, src v1beta2.RestoreSource) (reason, advice string, final
 		return v1beta2.ReasonSecretMissing, fmt.Sprintf("Put the identity that the snapshot was encrypted for into the key age-identity of the Secret %s.", src.Secret), false
 	case errors.Is(err, source.ErrAmbiguous):
 		return v1beta2.ReasonSnapshotAmbiguous, "The cluster was not changed. Create another EtcdRestore that selects one snapshot.", true
+	case errors.Is(err, connect.ErrOwnIdentity):
+		return v1beta2.ReasonAccessDenied, "The cluster was not changed.", false
 	case errors.Is(err, source.ErrConfig) && src.Secret != "":
 		return v1beta2.ReasonSecretMissing, fmt.Sprintf("Correct the Secret %s.", src.Secret), false
 	case source.Corrupt(err):

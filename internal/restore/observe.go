@@ -42,6 +42,7 @@ func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName) (pl
 	}
 	state.Proof = r.proof(keyOf(&state.Restore))
 	state.Safety = r.observeSafety(keyOf(&state.Restore))
+	state.Renewal = r.observeRenewal(keyOf(&state.Restore))
 	return state, nil
 }
 

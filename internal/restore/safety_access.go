@@ -27,6 +27,9 @@ func (r *Reconciler) safetySecrets(ctx context.Context, namespace string, order 
 	if s.Store, err = kube.SecretData(ctx, r.client, namespace, order.Target.Secret); err != nil {
 		return s, err
 	}
+	if err := r.mayRead(namespace, order.Target.Source(), s.Store); err != nil {
+		return s, err
+	}
 	if s.TLS, err = kube.SecretData(ctx, r.client, namespace, order.TLSSecret); err != nil {
 		return s, err
 	}

@@ -71,6 +71,7 @@ func flagsOf(r *Request) *pflag.FlagSet {
 		*target = value
 	}
 	storage.Bind(flags, &r.Source, CredentialsDir)
+	text(&r.SignedURL, "signed-url-secret", "Secret with a signed URL of the object, which is mounted at "+SignedURLDir+"; if empty, the store is opened")
 	text(&r.SHA256, "sha256", "SHA-256 of the object, 64 hex digits")
 	number(&r.Size, "size", "size of the object in bytes")
 	number(&r.PlainSize, "plain-size", "size of the snapshot in a compressed or encrypted object; 0 where it is the object")

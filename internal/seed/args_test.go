@@ -17,7 +17,8 @@ func request(change func(*seed.Request)) seed.Request {
 			StorageType: v1beta2.StorageS3, Bucket: "backups", Key: "a/b.db", Endpoint: "http://s3:7070",
 			Region: "eu-west-1", ForcePathStyle: true, CustomerKey: true, Secret: "aws",
 		},
-		SHA256: strings.Repeat("ab", 32), Size: 20 << 30, PlainSize: 40 << 30, Revision: 1 << 40,
+		SignedURL: "etcdrestore-uid",
+		SHA256:    strings.Repeat("ab", 32), Size: 20 << 30, PlainSize: 40 << 30, Revision: 1 << 40,
 		DataDir: "/var/etcd/data", Name: "example-abc", PeerURL: "https://example-abc.example.ns.svc:2380",
 		Token: "uid-2", RevisionBump: 1_000_000_000,
 	}

@@ -12,6 +12,10 @@ const Command = "seed"
 // keys. Without a Secret nothing is mounted and the ambient identity is used.
 const CredentialsDir = "/var/run/etcd-seed/credentials"
 
+// SignedURLDir is where the Secret of Request.SignedURL is mounted in the init container. The kubelet replaces the files
+// when the Secret changes, so they are read again for each request.
+const SignedURLDir = "/var/run/etcd-seed/signed-url"
+
 // TerminationLog is where the one line that says why the seed failed is written: the default
 // terminationMessagePath of a container, so that it shows as state.terminated.message.
 const TerminationLog = "/dev/termination-log"
@@ -30,6 +34,8 @@ const (
 type Request struct {
 	// Source is the proven object.
 	Source v1beta2.RestoreSource
+	// SignedURL is the name of the Secret with a signed URL of the object. If it is empty, the seed opens the store.
+	SignedURL string
 	// SHA256 of the object, 64 hex digits.
 	SHA256 string
 	// Size of the object in bytes.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/seed"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 )
@@ -26,6 +27,8 @@ import (
 type Seeder struct {
 	// CredentialsDir holds one file for each key of the Secret. It is seed.CredentialsDir except in tests.
 	CredentialsDir string
+	// SignedURLDir holds the signed URL. It is seed.SignedURLDir except in tests.
+	SignedURLDir string
 	// RetryFor is how long temporary faults are retried before Seed returns them.
 	RetryFor time.Duration
 	Log      logr.Logger
@@ -81,14 +84,14 @@ func (s *Seeder) Seed(ctx context.Context, r seed.Request) (err error) {
 
 // fetch downloads the object into a file in dir. It retries after temporary faults.
 func (s *Seeder) fetch(ctx context.Context, r seed.Request, dir string) (file string, err error) {
-	secret, err := credentials(s.CredentialsDir, r.Source.Secret)
+	secret, err := mounted(s.CredentialsDir, r.Source.Secret)
 	if err != nil {
 		return "", err
 	}
 	err = s.retry(ctx, func() error {
 		started := time.Now()
 		s.Log.Info("fetching the snapshot", "storageType", r.Source.StorageType, "bucket", r.Source.Bucket, "key", r.Source.Key, "bytes", r.Size)
-		proven, err := source.ReadAgain(ctx, r.Source, secret, dir, s.fetching(), r.SHA256)
+		proven, err := s.read(ctx, r, secret, dir)
 		if err != nil {
 			return err
 		}
@@ -98,6 +101,21 @@ func (s *Seeder) fetch(ctx context.Context, r seed.Request, dir string) (file st
 		return match(r, got)
 	})
 	return file, err
+}
+
+// read reads the object, by its signed URL if there is one.
+func (s *Seeder) read(ctx context.Context, r seed.Request, secret map[string][]byte, dir string) (source.Proven, error) {
+	if r.SignedURL == "" {
+		return source.ReadAgain(ctx, r.Source, secret, dir, s.fetching(), r.SHA256)
+	}
+	url := func() (objstore.SignedURL, error) {
+		data, err := mounted(s.SignedURLDir, r.SignedURL)
+		if err != nil {
+			return objstore.SignedURL{}, err
+		}
+		return source.URLOf(data)
+	}
+	return source.ReadSigned(ctx, r.Source, url, secret, dir, s.fetching(), r.SHA256, r.Size)
 }
 
 // match compares the fetched object with the verified one. Their SHA-256 was compared before.

@@ -277,11 +277,11 @@ func TestCredentialsAreReadFromTheMountedSecret(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := credentials(dir, "aws")
+	got, err := mounted(dir, "aws")
 	if err != nil || len(got) != 1 || string(got["access-key-id"]) != "id\n" {
 		t.Errorf("got %q, %v", got, err)
 	}
-	if got, err := credentials(dir, ""); got != nil || err != nil {
+	if got, err := mounted(dir, ""); got != nil || err != nil {
 		t.Errorf("without a Secret: %q, %v", got, err)
 	}
 }

@@ -27,8 +27,8 @@ func enoughSpace(dir string, size int64) error {
 	return nil
 }
 
-// credentials reads the data of the mounted Secret. It returns nil if the request names no Secret.
-func credentials(dir, secret string) (map[string][]byte, error) {
+// mounted reads the data of a mounted Secret. It returns nil if the request names no Secret.
+func mounted(dir, secret string) (map[string][]byte, error) {
 	if secret == "" {
 		return nil, nil
 	}

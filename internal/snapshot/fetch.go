@@ -49,7 +49,7 @@ func (f Fetched) Format() string {
 //   - ErrNewerFormat: only a newer version of the suite can read the object.
 //   - ErrDisk: the local disk failed.
 //   - any other error of the store.
-func Fetch(ctx context.Context, store objstore.Store, key, dir string, identities []byte) (Fetched, error) {
+func Fetch(ctx context.Context, store objstore.Getter, key, dir string, identities []byte) (Fetched, error) {
 	m, err := ManifestOf(ctx, store, key)
 	if err != nil {
 		return Fetched{}, fmt.Errorf("fetch snapshot %s: %w", key, err)
@@ -67,7 +67,7 @@ func Fetch(ctx context.Context, store objstore.Store, key, dir string, identitie
 // FetchAgain is Fetch for an object that was verified before and had this SHA-256. If the SHA-256 is unchanged, so is the
 // content: FetchAgain does not read the structure of the database again, which saves time and memory for large
 // databases. Info only has Size. The error is ErrChanged if the object has changed.
-func FetchAgain(ctx context.Context, store objstore.Store, key, dir string, identities []byte, sha256 string) (Fetched, error) {
+func FetchAgain(ctx context.Context, store objstore.Getter, key, dir string, identities []byte, sha256 string) (Fetched, error) {
 	fetched, err := fetch(ctx, store, key, dir, reading{name: key, sha256: sha256, identities: identities})
 	if err != nil {
 		return Fetched{}, fmt.Errorf("fetch snapshot %s: %w", key, err)
@@ -84,7 +84,7 @@ type reading struct {
 	unread     bool // compute the SHA-256 even of an object that cannot be decrypted
 }
 
-func fetch(ctx context.Context, store objstore.Store, key, dir string, known reading) (Fetched, error) {
+func fetch(ctx context.Context, store objstore.Getter, key, dir string, known reading) (Fetched, error) {
 	body, err := store.Get(ctx, key)
 	if err != nil {
 		return Fetched{}, err
@@ -109,7 +109,7 @@ func fetch(ctx context.Context, store objstore.Store, key, dir string, known rea
 
 // ManifestOf returns the manifest of an object, or nil if it has none. The error is ErrNewerFormat if only a newer version
 // of the suite can read the object.
-func ManifestOf(ctx context.Context, store objstore.Store, key string) (*Manifest, error) {
+func ManifestOf(ctx context.Context, store objstore.Getter, key string) (*Manifest, error) {
 	m, err := readManifest(ctx, store, key)
 	switch {
 	case err == nil:
@@ -196,11 +196,11 @@ func agree(f facts, m *Manifest) error {
 }
 
 // readManifest reads the manifest of the snapshot under key.
-func readManifest(ctx context.Context, store objstore.Store, key string) (Manifest, error) {
+func readManifest(ctx context.Context, store objstore.Getter, key string) (Manifest, error) {
 	return readManifestAt(ctx, store, ManifestKey(key))
 }
 
-func readManifestAt(ctx context.Context, store objstore.Store, name string) (Manifest, error) {
+func readManifestAt(ctx context.Context, store objstore.Getter, name string) (Manifest, error) {
 	body, err := store.Get(ctx, name)
 	if err != nil {
 		return Manifest{}, err

@@ -10,13 +10,13 @@ import (
 // counted is a store that tells how many bytes of an object have been read. That it does not go silent for ever is for
 // the store itself to see to, see objstore/stall.
 type counted struct {
-	objstore.Store
+	objstore.Getter
 	progress func(key string, bytes int64)
 }
 
 // Get opens key.
 func (c counted) Get(ctx context.Context, key string) (io.ReadCloser, error) {
-	body, err := c.Store.Get(ctx, key)
+	body, err := c.Getter.Get(ctx, key)
 	if err != nil {
 		return nil, err
 	}

@@ -65,7 +65,7 @@ func Find(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]by
 // there is none. progress may be nil.
 func Read(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte, dir string, progress Progress) (Proven, error) {
 	var proven Proven
-	err := withStore(ctx, src, secret, dir, progress, func(store objstore.Store) error {
+	err := withStore(ctx, src, secret, dir, progress, func(store objstore.Getter) error {
 		fetched, err := snapshot.Fetch(ctx, store, src.Key, dir, connect.Identity(secret))
 		if err == nil {
 			proven = provenOf(src, fetched)
@@ -79,7 +79,7 @@ func Read(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]by
 // sizes and SHA-256 are told. The error is ErrChanged where it is another one now.
 func ReadAgain(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte, dir string, progress Progress, sha256 string) (Proven, error) {
 	var proven Proven
-	err := withStore(ctx, src, secret, dir, progress, func(store objstore.Store) error {
+	err := withStore(ctx, src, secret, dir, progress, func(store objstore.Getter) error {
 		fetched, err := snapshot.FetchAgain(ctx, store, src.Key, dir, connect.Identity(secret), sha256)
 		if err == nil {
 			proven = provenOf(src, fetched)
@@ -90,7 +90,7 @@ func ReadAgain(ctx context.Context, src v1beta2.RestoreSource, secret map[string
 }
 
 // withStore opens the store for a reading of src into dir.
-func withStore(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte, dir string, progress Progress, read func(objstore.Store) error) error {
+func withStore(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte, dir string, progress Progress, read func(objstore.Getter) error) error {
 	store, err := open(ctx, src, secret)
 	if err != nil {
 		return err

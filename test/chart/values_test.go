@@ -82,6 +82,8 @@ backupOperator:
   extraVolumes: [{name: ca, configMap: {name: ca}}]
   extraVolumeMounts: [{name: ca, mountPath: /ca, readOnly: true}]
 restoreOperator:
+  ownIdentityNamespaces: [team-a, team-b]
+  signedURLs: false
   leaderElection: false
   image: {digest: "sha256:1111111111111111111111111111111111111111111111111111111111111111"}
   metrics: {enabled: false}
@@ -95,6 +97,18 @@ func TestValuesTakeEffect(t *testing.T) {
 	pod := backup.Spec.Template
 	container := pod.Spec.Containers[0]
 	restore := r.deployment(t, restoreOperator)
+
+	t.Run("restore-operator limits its identity to some namespaces, and writes no Secret without signed URLs", func(t *testing.T) {
+		args := restore.Spec.Template.Spec.Containers[0].Args
+		if !slices.Contains(args, "--own-identity-namespaces=team-a,team-b") || !slices.Contains(args, "--signed-urls=false") {
+			t.Errorf("restore-operator has the arguments %v", args)
+		}
+		for _, right := range r.rights(restoreOperator) {
+			if strings.HasSuffix(right, " secrets") && right != "get secrets" {
+				t.Errorf("it has the right to %s", right)
+			}
+		}
+	})
 
 	t.Run("a component's tag overrides the chart's, a digest overrides both, and the registry applies to all images", func(t *testing.T) {
 		var got []string

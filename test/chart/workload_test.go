@@ -15,6 +15,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/backup"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
+	"github.com/etcd-suite/etcd-operator/internal/restore"
 )
 
 func TestHelmLintAcceptsTheChart(t *testing.T) {
@@ -64,15 +65,16 @@ func TestDefaultValuesRunThreeOperators(t *testing.T) {
 			var ownOptions backup.Options
 			own := map[string]string{clusterOperator: "seed-image", backupOperator: "spool-dir", restoreOperator: "spool-dir"}[component]
 			value := &ownOptions.SpoolDir
+			var restoreFlags restore.Flags
 			switch component {
 			case backupOperator:
 				ownOptions.AddFlags(flags)
-			case clusterOperator:
-				value = flags.String(own, "", "")
-				flags.Int("max-concurrent-clusters", 0, "")
+			case restoreOperator:
+				restoreFlags.AddFlags(flags)
+				value = &restoreFlags.SpoolDir
 			default:
 				value = flags.String(own, "", "")
-				flags.Int("max-proofs", 0, "")
+				flags.Int("max-concurrent-clusters", 0, "")
 			}
 			if err := flags.Parse(container.Args); err != nil {
 				t.Errorf("%s: %v", component, err)

@@ -26,6 +26,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/restore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
@@ -57,7 +58,7 @@ func (b *restoreBench) start() {
 		if err != nil {
 			return err
 		}
-		return restore.Setup(mgr, restore.Options{Prove: prove, Save: restore.SaveInSpool(b.spool, nil), MaxProofs: 2, Metrics: prometheus.NewRegistry()})
+		return restore.Setup(mgr, restore.Options{Prove: prove, Save: restore.SaveInSpool(b.spool, nil), Sign: source.Sign, MaxProofs: 2, Metrics: prometheus.NewRegistry()})
 	})
 }
 

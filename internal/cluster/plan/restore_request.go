@@ -59,7 +59,12 @@ func requestOf(restore *v1beta2.EtcdRestore) *RestoreRequest {
 	if safety == v1beta2.SafetySnapshotSkip {
 		safety = ""
 	}
+	signed := ""
+	if url := restore.Status.SignedURL; url != nil {
+		signed = url.SecretName
+	}
 	return &RestoreRequest{
+		SignedURL:      signed,
 		Safety:         safety,
 		Saved:          restore.Status.SafetySnapshot,
 		Name:           restore.Name,

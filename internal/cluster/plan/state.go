@@ -102,7 +102,9 @@ type RestoreRequest struct {
 	Name   string
 	UID    types.UID
 	Source v1beta2.RestoreSource
-	SHA256 string
+	// SignedURL is the name of the Secret with a signed URL of the object, empty for none.
+	SignedURL string
+	SHA256    string
 	// Size in bytes of the object, PlainSize of the snapshot in it where that is another, and the Revision in it.
 	Size, PlainSize, Revision int64
 	RevisionBump              int64

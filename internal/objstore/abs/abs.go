@@ -53,6 +53,9 @@ type Store struct {
 	container string
 	endpoint  string
 	client    *container.Client
+	// identity is the ambient one. It is nil if the store was opened with a key.
+	identity azcore.TokenCredential
+	options  azcore.ClientOptions
 }
 
 // Open prepares a store. It sends no request yet.
@@ -75,12 +78,14 @@ func (c Config) open() (*Store, error) {
 	}
 	s := &Store{container: c.Container, endpoint: endpoint}
 	location := strings.TrimRight(endpoint, "/") + "/" + url.PathEscape(c.Container)
-	options := &container.ClientOptions{ClientOptions: c.clientOptions()}
+	s.options = c.clientOptions()
+	options := &container.ClientOptions{ClientOptions: s.options}
 	if c.Key == "" {
 		identity, err := ambient(cloud, endpoint)
 		if err != nil {
 			return nil, err
 		}
+		s.identity = identity
 		s.client, err = container.NewClient(location, identity, options)
 		return s, err
 	}

@@ -73,6 +73,9 @@ type Store struct {
 	client       *storage.Client
 	kmsKeyName   string
 	storageClass string
+	// identity is the credentials. If anonymous is true, the endpoint gets none.
+	identity  []option.ClientOption
+	anonymous bool
 }
 
 // Open prepares a store. It does not connect to the server yet.
@@ -92,6 +95,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		storage.WithBackoff(gax.Backoff{Initial: 200 * time.Millisecond, Max: 5 * time.Second, Multiplier: 2}))
 	return &Store{
 		bucket: c.Bucket, endpoint: endpoint, client: client, kmsKeyName: c.KMSKeyName, storageClass: c.StorageClass,
+		identity: opts, anonymous: c.anonymous(),
 	}, nil
 }
 
@@ -146,6 +150,14 @@ func (c Config) trusted() bool {
 		return false
 	}
 	return len(c.CredentialsJSON) > 0 || c.AccessToken != "" || strings.HasSuffix(u.Hostname(), ".googleapis.com")
+}
+
+// anonymous reports whether the endpoint gets no credentials.
+func (c Config) anonymous() bool {
+	if c.Endpoint != "" {
+		return !c.trusted()
+	}
+	return os.Getenv("STORAGE_EMULATOR_HOST") != ""
 }
 
 // credentials returns the options of the credentials. Without any, the library finds the identity of the environment.

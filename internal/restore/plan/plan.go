@@ -38,8 +38,9 @@ var rules = []planning.Group[State, Step]{
 	},
 	{
 		Name:    "follow",
-		Purpose: "The old data is saved before the switch. While the cluster is restored, the status shows its progress.",
+		Purpose: "The seed can read the snapshot, and the old data is saved before the switch. While the cluster is restored, the status shows its progress.",
 		Rules: []planning.Rule[State, Step]{
+			{Name: "signedURLExpires", Decide: signedURLExpires},
 			{Name: "oldDataIsNotSaved", Decide: oldDataIsNotSaved},
 			{Name: "clusterReportsThisRestore", Decide: clusterReportsThisRestore},
 		},
@@ -61,4 +62,10 @@ var rules = []planning.Group[State, Step]{
 func Plan(s State) (step Step, rule string) { return planning.First(rules, s, Step(Done{})) }
 
 // Describe returns what users and the queue are told about the step in that State.
-func Describe(s State, step Step) planning.Description { return step.describe(s) }
+func Describe(s State, step Step) planning.Description {
+	d := step.describe(s)
+	if left, due := s.RenewalIn(); due && left > 0 && (d.Requeue == 0 || left < d.Requeue) {
+		d.Requeue = left
+	}
+	return d
+}

@@ -308,6 +308,7 @@ func TestTheOrderOfTheRules(t *testing.T) {
 		"restoreIsBeingDeleted", "restoreHasFinished",
 		"anotherOperatorFinished", "clusterRefuses",
 		"snapshotIsNotVerified", // no other rule runs before a snapshot is accepted
+		"signedURLExpires",      // the seed cannot continue without it
 		"oldDataIsNotSaved",     // as long as cluster-operator waits for it
 		"clusterReportsThisRestore",
 		"clusterIsMissing", "snapshotIsTooNew", "volumesAreTooSmall", "anotherRestoreIsFirst", "clusterHasNotStarted",

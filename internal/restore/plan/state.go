@@ -22,6 +22,8 @@ type State struct {
 	Cluster *v1beta2.EtcdCluster
 	// Proof of the source, as far as it is known.
 	Proof Proof
+	// Renewal is the attempt to replace the signed URL, as far as it is known.
+	Renewal Renewal
 	// Safety is the attempt to save the old cluster, as far as it is known.
 	Safety Safety
 }
@@ -52,6 +54,8 @@ type Proof struct {
 	Snapshot v1beta2.Snapshot
 	// Format is the etcd version of the Snapshot's format. Its minor version decides which etcd can read it.
 	Format string
+	// SignedURL is how the seed reads Source. It is nil if the seed opens the store with the same Secret.
+	SignedURL *v1beta2.SignedURLStatus
 	// Reason (a constant of the API) and Message describe the failure if Progress is ProofFailed.
 	Reason, Message string
 	// Final is true if another attempt would fail the same way.

@@ -44,7 +44,9 @@ type report struct {
 func (r report) step(s State, step Step) {
 	d := step.describe(s)
 	switch step := step.(type) {
-	case Done, Expire:
+	case Done, Expire, RenewURL:
+	case RecordURL:
+		r.status.SignedURL = &step.URL
 	case Verify:
 		r.status.Attempts++
 		r.status.Percent = 0
@@ -60,7 +62,7 @@ func (r report) step(s State, step Step) {
 		r.open(d)
 	case Accept:
 		r.status.Percent, r.status.Choice = 100, step.ChosenBecause
-		r.status.Source, r.status.Snapshot = &step.Source, &step.Snapshot
+		r.status.Source, r.status.Snapshot, r.status.SignedURL = &step.Source, &step.Snapshot, step.SignedURL
 		r.status.Reason = ""
 		r.open(d)
 	case Proved:
@@ -150,13 +152,27 @@ func (r report) verified(d planning.Description) {
 	if strings.Contains(snapshot.Alarms, "CORRUPT") {
 		message += " The members of that cluster had different data, and this is the data of one of them: compare it with what you expect."
 	}
-	if r.status.Source != nil && r.status.Source.Secret == "" {
-		message += " restore-operator has read it with its own identity, because no Secret is named. The seed reads it as the ServiceAccount of the members, which needs the right to read it."
-	}
+	message += r.identities()
 	if r.status.Choice != "" {
 		message += planning.Sentence(" It is ", r.status.Choice)
 	}
 	r.set(v1beta2.ConditionVerified, true, v1beta2.ReasonVerified, message)
+}
+
+// identities returns who reads the snapshot, if the Secret has no credentials.
+func (r report) identities() string {
+	const own = " restore-operator has read it with its own identity, because no Secret with credentials is named."
+	const asMember = " The seed reads it as the ServiceAccount of the members, which needs the right to read it."
+	url := r.status.SignedURL
+	switch {
+	case url != nil && url.SecretName != "":
+		return own + " The seed reads it by a signed URL in the Secret " + url.SecretName + "."
+	case url != nil:
+		return own + asMember + planning.Sentence(" restore-operator could not sign a URL for it: ", url.Message)
+	case r.status.Source != nil && r.status.Source.Secret == "":
+		return own + asMember
+	}
+	return ""
 }
 
 func (r report) notFailed(reason string) {

@@ -60,7 +60,7 @@ func TestTheConditionsOfEachStep(t *testing.T) {
 			"Ready": "False/Verifying", "Verified": "False/Verifying", "Restoring": "False/Pending",
 			"Complete": "False/Pending", "Failed": "False/Verifying", "Stalled": "False/Verifying",
 		}},
-		"when the snapshot is verified": {Accept{theSource, "", theSnapshot}, map[string]string{
+		"when the snapshot is verified": {Accept{Source: theSource, Snapshot: theSnapshot}, map[string]string{
 			"Ready": "False/Verified", "Verified": "True/Verified", "Restoring": "False/Pending",
 			"Complete": "False/Pending", "Failed": "False/Verified", "Stalled": "False/Verified",
 		}},
@@ -115,7 +115,7 @@ func TestTheConditionsOfEachStep(t *testing.T) {
 // Defect 1 of coreos/etcd-operator: a restore always reported success, and did so before its seed ran.
 func TestSucceededIsFalseUntilTheClusterIsRestored(t *testing.T) {
 	for name, step := range map[string]Step{
-		"when the snapshot is verified": Accept{theSource, "", theSnapshot},
+		"when the snapshot is verified": Accept{Source: theSource, Snapshot: theSnapshot},
 		"while it waits":                Wait{Reason: v1beta2.ReasonVerified},
 		"while the seed is restored":    Follow{*progress(v1beta2.RestoreSeeding)},
 		"while the cluster switches":    Follow{*progress(v1beta2.RestoreSwitching)},
@@ -179,7 +179,7 @@ func TestARetryKeepsTheConditionOfTheFailedAttempt(t *testing.T) {
 	if s.Restore.Status.Attempts != 2 {
 		t.Errorf("attempts is %d after the second", s.Restore.Status.Attempts)
 	}
-	s.Restore.Status = NewStatus(s, Accept{theSource, "", theSnapshot}, nil)
+	s.Restore.Status = NewStatus(s, Accept{Source: theSource, Snapshot: theSnapshot}, nil)
 	if s.Restore.Status.Reason != "" || s.Restore.Status.Snapshot == nil {
 		t.Errorf("after it succeeded the status is %+v", s.Restore.Status)
 	}
@@ -263,7 +263,7 @@ var everyStep = []Step{
 	Accept{Source: theSource, Snapshot: theSnapshot}, Follow{*progress(v1beta2.RestoreSeeding)},
 	Complete{*progress(v1beta2.RestoreComplete)}, Fail{"SeedFailed", "A sentence."}, Inherit{},
 	SaveOldData{Cluster: *progress(v1beta2.RestoreSeeding)}, RecordSafety{Cluster: *progress(v1beta2.RestoreSeeding)},
-	Proved{Snapshot: theSnapshot},
+	Proved{Snapshot: theSnapshot}, RenewURL{}, RecordURL{},
 }
 
 func TestEveryStepIsKnownAndDescribesItself(t *testing.T) {

@@ -24,6 +24,8 @@ type (
 		// ChosenBecause explains why this snapshot was chosen. It is empty if the spec names the snapshot.
 		ChosenBecause string
 		Snapshot      v1beta2.Snapshot
+		// SignedURL is how the seed reads Source. It is nil if the seed opens the store with the same Secret.
+		SignedURL *v1beta2.SignedURLStatus
 	}
 )
 
@@ -92,7 +94,7 @@ func accept(s State) Step {
 	if s.Restore.Spec.DryRun {
 		return Proved{ChosenBecause: s.Proof.ChosenBecause, Snapshot: s.Proof.Snapshot}
 	}
-	return Accept{Source: s.Proof.Source, ChosenBecause: s.Proof.ChosenBecause, Snapshot: s.Proof.Snapshot}
+	return Accept{Source: s.Proof.Source, ChosenBecause: s.Proof.ChosenBecause, Snapshot: s.Proof.Snapshot, SignedURL: s.Proof.SignedURL}
 }
 
 // retry reads the source again after a pause that grows, unless the failure is final. If the spec selects another

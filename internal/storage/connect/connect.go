@@ -5,6 +5,7 @@ package connect
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -32,22 +33,33 @@ var stores = map[v1beta2.StorageType]func(context.Context, Access) (objstore.Sto
 	File:               openFile,
 }
 
-// ambient reports whether the store would be opened with the ambient identity: the Secret has no credential.
-func (a Access) ambient() bool {
-	return a.Data == nil || secretData(a.Data).ambient("region", "AWS_REGION", "storage-account", "cloud")
+// ErrOwnIdentity is in the chain if a namespace may not use the operator's own identity.
+var ErrOwnIdentity = errors.New("the operator's own identity is not allowed here")
+
+// Ambient reports whether a store is opened with the ambient identity: the Secret has no credential, or data is nil.
+func Ambient(data map[string][]byte) bool {
+	return data == nil || secretData(data).ambient("region", "AWS_REGION", "storage-account", "cloud")
+}
+
+// Check returns what is wrong with the Access before the store is opened.
+func (a Access) Check() error {
+	_, ok := stores[a.Provider]
+	switch {
+	case a.Bucket == "":
+		return fmt.Errorf("no bucket is named: write the path as <bucket>/<key>")
+	case !ok:
+		return fmt.Errorf("storage type %q is not supported: write %s", a.Provider, storage.OneOf())
+	case a.NoOwnIdentity && Ambient(a.Data):
+		return objstore.Mark(fmt.Errorf("this namespace may not use the operator's own identity for %s: name a Secret with credentials. "+
+			"Or add the namespace to the operator's ownIdentityNamespaces in the values of the chart", a.Path()), ErrOwnIdentity)
+	}
+	return nil
 }
 
 // Open opens the store. Its errors name keys of the Secret, never values.
 func Open(ctx context.Context, a Access) (objstore.Store, error) {
-	open, ok := stores[a.Provider]
-	switch {
-	case a.Bucket == "":
-		return nil, fmt.Errorf("no bucket is named: write the path as <bucket>/<key>")
-	case !ok:
-		return nil, fmt.Errorf("storage type %q is not supported: write %s", a.Provider, storage.OneOf())
-	case a.NoOwnIdentity && a.ambient():
-		return nil, fmt.Errorf("this namespace may not use the operator's own identity for %s: name a Secret with credentials. "+
-			"Or add the namespace to backupOperator.ownIdentityNamespaces in the values of the chart", a.Path())
+	if err := a.Check(); err != nil {
+		return nil, err
 	}
-	return open(ctx, a)
+	return stores[a.Provider](ctx, a)
 }

@@ -2,8 +2,8 @@ package kubetest
 
 import (
 	"bytes"
-	"fmt"
 	"os/exec"
+	"path"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,9 +13,9 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
 
-// Store writes a custom resource directly into etcd, without validation by
+// Store writes a custom resource or a CRD directly into etcd, without validation by
 // kube-apiserver. So it can store an object that an older CRD without a schema
-// accepted. resource is the plural name.
+// accepted, or that CRD. resource is the plural name.
 func Store(t testing.TB, resource string, object *unstructured.Unstructured) {
 	t.Helper()
 	s := start(t)
@@ -27,7 +27,7 @@ func Store(t testing.TB, resource string, object *unstructured.Unstructured) {
 	if err != nil {
 		t.Fatalf("store %s: %v", object.GetName(), err)
 	}
-	key := fmt.Sprintf("/registry/%s/%s/%s/%s", object.GroupVersionKind().Group, resource, object.GetNamespace(), object.GetName())
+	key := "/registry/" + path.Join(object.GroupVersionKind().Group, resource, object.GetNamespace(), object.GetName())
 	cmd := exec.CommandContext(t.Context(), servers.EtcdctlProgram(t, "3.6"), "--endpoints", s.env.ControlPlane.Etcd.URL.String(), "put", key)
 	cmd.Stdin = bytes.NewReader(text)
 	if out, err := cmd.CombinedOutput(); err != nil {

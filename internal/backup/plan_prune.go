@@ -1,0 +1,55 @@
+package backup
+
+import (
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
+)
+
+// Prune starts to delete the snapshots of a suspended series that retention does not keep.
+type Prune struct{}
+
+func (Prune) describe(State) planning.Description {
+	return planning.Description{Reason: v1beta2.ReasonRemovingSnapshots, Message: pruning, Requeue: progressInterval}
+}
+
+// pruning is the message while old snapshots are deleted.
+const pruning = "The operator is deleting old snapshots of the suspended series."
+
+// pruneInterval is the shortest time between two deletions of old snapshots while the series is suspended.
+const pruneInterval = time.Hour
+
+// pruneTurn returns when old snapshots of a suspended series are to be deleted: after a change of the spec, and then as
+// often as the schedule, but at most once an hour. It is zero if all are kept, or if there are none.
+func (s State) pruneTurn() time.Time {
+	p := s.Spec.BackupPolicy
+	if p.MaxBackups == 0 && p.Retention == nil || s.Status.Snapshot == nil || s.Status.Snapshot.ClusterID == "" {
+		return time.Time{}
+	}
+	last := s.Status.LastPruneTime
+	if s.fresh() || last == nil || last.After(s.Now.Add(skew)) {
+		return s.Now
+	}
+	r, err := rhythm(s.Spec)
+	if err != nil {
+		return time.Time{}
+	}
+	due := r.Next(last.Time)
+	if first := last.Add(pruneInterval); due.Before(first) {
+		due = first
+	}
+	return due
+}
+
+// suspendedSeriesIsPruned deletes old snapshots while no new ones are taken.
+func suspendedSeriesIsPruned(s State) Step {
+	if !s.suspended() {
+		return nil
+	}
+	at := s.pruneTurn()
+	if at.IsZero() || s.Now.Before(at) {
+		return nil
+	}
+	return Prune{}
+}

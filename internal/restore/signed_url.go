@@ -1,0 +1,156 @@
+package restore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/kube"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
+	"github.com/etcd-suite/etcd-operator/internal/source"
+	"github.com/etcd-suite/etcd-operator/internal/storage"
+	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
+	"github.com/etcd-suite/etcd-operator/internal/worker"
+)
+
+// Sign signs a URL to read a source, and proves that the URL can read it.
+type Sign func(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte) (objstore.SignedURL, error)
+
+// signTimeout limits the signing of one URL, and writing it to its Secret.
+const signTimeout = 2 * time.Minute
+
+// mayRead returns an error if the namespace may not use the operator's own identity, and the Secret has no other.
+func (r *Reconciler) mayRead(namespace string, src v1beta2.RestoreSource, secret map[string][]byte) error {
+	if !connect.Ambient(secret) {
+		return nil
+	}
+	return connect.Access{Location: storage.FromSource(src), NoOwnIdentity: !r.identity.Allow(namespace)}.Check()
+}
+
+// handOver signs a URL for the seed after a proof with the operator's own identity. Without a URL, the seed reads as the
+// ServiceAccount of the members, and the status says so.
+func (r *Reconciler) handOver(ctx context.Context, restore *v1beta2.EtcdRestore, proof plan.Proof) plan.Proof {
+	if proof.Progress != plan.ProofDone || restore.Spec.DryRun || r.sign == nil {
+		return proof
+	}
+	url, needed := r.signedURL(ctx, restore, proof.Source, v1beta2.SignedURLStatus{})
+	if needed {
+		proof.SignedURL = &url
+	}
+	return proof
+}
+
+// renew replaces the signed URL.
+func (r *Reconciler) renew(ctx context.Context, restore *v1beta2.EtcdRestore) plan.Renewal {
+	before := *restore.Status.SignedURL
+	url, needed := r.signedURL(ctx, restore, *restore.Status.Source, before)
+	if !needed {
+		url = plan.NotSigned(r.now(), before, "The Secret "+restore.Status.Source.Secret+" has credentials now.")
+	}
+	return plan.Renewal{Progress: plan.ProofDone, URL: url}
+}
+
+// signedURL signs a URL for src and writes it to its Secret. needed is false if the seed opens the store with the
+// credentials in the Secret that the spec names.
+func (r *Reconciler) signedURL(ctx context.Context, restore *v1beta2.EtcdRestore, src v1beta2.RestoreSource, before v1beta2.SignedURLStatus) (url v1beta2.SignedURLStatus, needed bool) {
+	ctx, cancel := context.WithTimeout(ctx, signTimeout)
+	defer cancel()
+	secret, err := kube.SecretData(ctx, r.client, restore.Namespace, src.Secret)
+	if err == nil && !connect.Ambient(secret) {
+		return before, false
+	}
+	var signed objstore.SignedURL
+	switch {
+	case err != nil:
+	case r.sign == nil:
+		err = errors.New("--signed-urls is off")
+	default:
+		signed, err = worker.Try(func() (objstore.SignedURL, error) { return r.sign(ctx, src, secret) })
+	}
+	if err == nil {
+		err = r.writeSignedURL(ctx, restore, signed)
+	}
+	if err != nil {
+		log.FromContext(ctx).Info("Could not sign a URL for the seed", "bucket", src.Bucket, "key", src.Key, "error", err.Error())
+		return plan.NotSigned(r.now(), before, err.Error()), true
+	}
+	return plan.SignedUntil(r.now(), signedURLName(restore), signed.Expires), true
+}
+
+// signedURLName is the name of the Secret with the signed URL. No other object has the UID of the EtcdRestore.
+func signedURLName(restore *v1beta2.EtcdRestore) string {
+	return "etcdrestore-" + string(restore.UID)
+}
+
+// writeSignedURL creates or updates the Secret. The EtcdRestore owns it, so the garbage collector deletes it at the latest
+// with the EtcdRestore.
+func (r *Reconciler) writeSignedURL(ctx context.Context, restore *v1beta2.EtcdRestore, signed objstore.SignedURL) error {
+	data, err := source.URLData(signed)
+	if err != nil {
+		return err
+	}
+	name := signedURLName(restore)
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: restore.Namespace, Name: name,
+			Labels: map[string]string{v1beta2.LabelApp: v1beta2.AppName, v1beta2.LabelCluster: restore.Spec.EtcdCluster.Name},
+			OwnerReferences: []metav1.OwnerReference{{
+				APIVersion: v1beta2.GroupVersion.String(), Kind: "EtcdRestore", Name: restore.Name, UID: restore.UID,
+			}},
+		},
+		Type: corev1.SecretTypeOpaque, Data: data,
+	}
+	err = r.client.Create(ctx, secret)
+	if !apierrors.IsAlreadyExists(err) {
+		return wrap(err, "create", name)
+	}
+	var present corev1.Secret
+	if err := r.client.Get(ctx, client.ObjectKeyFromObject(secret), &present); err != nil {
+		return wrap(err, "read", name)
+	}
+	if owners := present.OwnerReferences; len(owners) != 1 || owners[0].UID != restore.UID {
+		return fmt.Errorf("the Secret %s for the signed URL belongs to another object: delete it", name)
+	}
+	present.Data = data
+	return wrap(r.client.Update(ctx, &present), "update", name)
+}
+
+func wrap(err error, verb, name string) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s the Secret %s for the signed URL: %w", verb, name, err)
+}
+
+// removeSignedURL deletes the Secret when the restore ends. If the operator may not, the garbage collector deletes it later.
+func (r *Reconciler) removeSignedURL(ctx context.Context, state plan.State) error {
+	recorded, proved := state.Restore.Status.SignedURL, state.Proof.SignedURL
+	if (recorded == nil || recorded.SecretName == "") && (proved == nil || proved.SecretName == "") {
+		return nil
+	}
+	name := signedURLName(&state.Restore)
+	err := r.client.Delete(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: state.Restore.Namespace, Name: name}})
+	if apierrors.IsForbidden(err) {
+		log.FromContext(ctx).Info("Could not delete the Secret with the signed URL", "secret", name, "error", err.Error())
+		return nil
+	}
+	return wrap(client.IgnoreNotFound(err), "delete", name)
+}
+
+// observeRenewal returns the state of the attempt to replace the signed URL.
+func (r *Reconciler) observeRenewal(key worker.Key) plan.Renewal {
+	if r.renewals.Running(key) {
+		return plan.Renewal{Progress: plan.ProofRunning}
+	}
+	renewed, _, _ := r.renewals.Result(key)
+	return renewed
+}

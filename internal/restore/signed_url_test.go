@@ -1,0 +1,242 @@
+package restore
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/operator"
+	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
+	"github.com/etcd-suite/etcd-operator/internal/source"
+	"github.com/etcd-suite/etcd-operator/internal/worker"
+)
+
+const signedSecret = "etcdrestore-uid-restore"
+
+// signing makes the bench sign URLs that expire after an hour, one for each call.
+func (b *bench) signing() *int {
+	b.Helper()
+	calls := 0
+	b.r.renewals = worker.New[plan.Renewal](1)
+	if err := b.r.renewals.Source().Start(b.Context(), b.queue); err != nil {
+		b.Fatal(err)
+	}
+	b.r.sign = func(context.Context, v1beta2.RestoreSource, map[string][]byte) (objstore.SignedURL, error) {
+		calls++
+		return objstore.SignedURL{URL: "https://s3/?sig=" + strings.Repeat("x", calls), Header: http.Header{"A": {"b"}}, Expires: b.clock.Add(time.Hour)}, nil
+	}
+	return &calls
+}
+
+// ownIdentity is a Secret without credentials.
+func ownIdentity() *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "aws"}, Data: map[string][]byte{"ca.crt": []byte("pem")}}
+}
+
+// url returns what the Secret for the seed has, and an empty string if there is none.
+func (b *bench) url() string {
+	b.Helper()
+	var secret corev1.Secret
+	err := b.client.Get(b.Context(), client.ObjectKey{Namespace: "ns", Name: signedSecret}, &secret)
+	if apierrors.IsNotFound(err) {
+		return ""
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	if owners := secret.OwnerReferences; len(owners) != 1 || owners[0].UID != "uid-restore" {
+		b.Errorf("the Secret is owned by %+v", owners)
+	}
+	url, err := source.URLOf(secret.Data)
+	if err != nil || url.Header.Get("A") != "b" {
+		b.Errorf("the Secret has %+v: %v", url, err)
+	}
+	return url.URL
+}
+
+func verified(r *v1beta2.EtcdRestore) string {
+	return meta.FindStatusCondition(r.Status.Conditions, v1beta2.ConditionVerified).Message
+}
+
+func TestTheSeedGetsASignedURLUntilTheRestoreEnds(t *testing.T) {
+	cluster := theCluster()
+	b := newBench(t, good, interceptor.Funcs{}, cluster, ownIdentity())
+	calls := b.signing()
+	b.read()
+	b.pass()
+	if result := b.pass(); result.RequeueAfter != 30*time.Minute {
+		t.Errorf("the URL is looked at after %s", result.RequeueAfter)
+	}
+	restore := b.wantReady(v1beta2.ReasonVerified)
+	if url := restore.Status.SignedURL; url == nil || url.SecretName != signedSecret || !url.ExpirationTime.Equal(&metav1.Time{Time: now.Add(time.Hour)}) {
+		t.Fatalf("status %+v", url)
+	}
+	if b.url() != "https://s3/?sig=x" || !strings.Contains(verified(restore), signedSecret) || strings.Contains(verified(restore), "sig=") {
+		t.Errorf("URL %s, condition %s", b.url(), verified(restore))
+	}
+	cluster.Status.Restore = progress(v1beta2.RestoreSeeding)
+	if err := b.client.Status().Update(t.Context(), cluster); err != nil {
+		t.Fatal(err)
+	}
+	b.clock = b.clock.Add(30 * time.Minute)
+	b.read() // signs another one
+	b.pass()
+	b.pass()
+	if restore := b.restore(); b.url() != "https://s3/?sig=xx" || !restore.Status.SignedURL.ExpirationTime.Equal(&metav1.Time{Time: now.Add(90 * time.Minute)}) {
+		t.Errorf("after half of its time the URL is %s, status %+v", b.url(), restore.Status.SignedURL)
+	}
+	cluster.Status.Restore = progress(v1beta2.RestoreGrowing)
+	if err := b.client.Status().Update(t.Context(), cluster); err != nil {
+		t.Fatal(err)
+	}
+	b.clock = b.clock.Add(2 * time.Hour)
+	b.pass()
+	b.pass()
+	if *calls != 2 {
+		t.Errorf("%d URLs, but the seed was complete after two", *calls)
+	}
+	cluster.Status.Restore = progress(v1beta2.RestoreComplete)
+	if err := b.client.Status().Update(t.Context(), cluster); err != nil {
+		t.Fatal(err)
+	}
+	b.pass()
+	b.wantReady(v1beta2.ReasonComplete)
+	if b.url() != "" {
+		t.Error("the URL outlives the restore")
+	}
+}
+
+func TestNoURLIsSignedIfTheSecretHasCredentialsOrNothingIsRestored(t *testing.T) {
+	for name, test := range map[string]struct {
+		secret *corev1.Secret
+		change func(*v1beta2.EtcdRestore)
+	}{
+		"with credentials": {awsSecret(), func(*v1beta2.EtcdRestore) {}},
+		"in a dry run":     {ownIdentity(), func(r *v1beta2.EtcdRestore) { r.Spec.DryRun = true }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, good, interceptor.Funcs{}, theCluster(), test.secret)
+			calls := b.signing()
+			restore := b.restore()
+			test.change(restore)
+			if err := b.client.Update(t.Context(), restore); err != nil {
+				t.Fatal(err)
+			}
+			b.read()
+			b.pass()
+			if restore := b.restore(); *calls != 0 || b.url() != "" || restore.Status.SignedURL != nil {
+				t.Errorf("%d URLs, %+v", *calls, restore.Status.SignedURL)
+			}
+		})
+	}
+}
+
+func TestARestoreWithoutASignedURLSaysWhoReads(t *testing.T) {
+	forbidden := interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.CreateOption) error {
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, o.GetName(), errors.New("no right"))
+	}}
+	foreign := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: signedSecret}, Data: map[string][]byte{"url": []byte("theirs")}}
+	for name, test := range map[string]struct {
+		hooks   interceptor.Funcs
+		refuses error
+		foreign bool
+		says    string
+	}{
+		"if the identity may not sign":     {refuses: errors.New("403: signBlob"), says: "signBlob"},
+		"if the operator may not write it": {hooks: forbidden, says: "no right"},
+		"if a foreign Secret has its name": {foreign: true, says: "belongs to another object"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			objects := []client.Object{theCluster(), ownIdentity()}
+			if test.foreign {
+				objects = append(objects, foreign.DeepCopy())
+			}
+			b := newBench(t, good, test.hooks, objects...)
+			b.signing()
+			if test.refuses != nil {
+				b.r.sign = func(context.Context, v1beta2.RestoreSource, map[string][]byte) (objstore.SignedURL, error) {
+					return objstore.SignedURL{}, test.refuses
+				}
+			}
+			b.read()
+			b.pass()
+			restore := b.wantReady(v1beta2.ReasonVerified)
+			if url := restore.Status.SignedURL; url == nil || url.SecretName != "" || !strings.Contains(url.Message, test.says) {
+				t.Errorf("status %+v", url)
+			}
+			if text := verified(restore); !strings.Contains(text, test.says) || !strings.Contains(text, "as the ServiceAccount of the members") {
+				t.Errorf("Verified: %s", text)
+			}
+			if test.foreign {
+				var secret corev1.Secret
+				if err := b.client.Get(t.Context(), client.ObjectKeyFromObject(foreign), &secret); err != nil || string(secret.Data["url"]) != "theirs" {
+					t.Errorf("the foreign Secret has %s: %v", secret.Data["url"], err)
+				}
+			}
+		})
+	}
+}
+
+func TestAnExpiringURLIsKeptAndTriedAgainIfItsRenewalFails(t *testing.T) {
+	b := newBench(t, good, interceptor.Funcs{}, theCluster(), ownIdentity())
+	b.signing()
+	b.read()
+	b.pass()
+	b.r.sign = func(context.Context, v1beta2.RestoreSource, map[string][]byte) (objstore.SignedURL, error) {
+		return objstore.SignedURL{}, errors.New("token service is down")
+	}
+	b.clock = b.clock.Add(30 * time.Minute)
+	b.read()
+	b.pass()
+	url := b.restore().Status.SignedURL
+	if b.url() != "https://s3/?sig=x" || url.SecretName != signedSecret || !url.RenewalTime.Equal(&metav1.Time{Time: now.Add(31 * time.Minute)}) || !strings.Contains(url.Message, "token service") {
+		t.Errorf("URL %s, status %+v", b.url(), url)
+	}
+}
+
+func TestANamespaceWithoutASecretCannotUseTheOperatorsIdentityUnlessAllowed(t *testing.T) {
+	for name, test := range map[string]struct {
+		allowed operator.Namespaces
+		secret  *corev1.Secret
+		refused bool
+	}{
+		"by default":                     {nil, ownIdentity(), false},
+		"if it is allowed":               {operator.Namespaces{"ns"}, ownIdentity(), false},
+		"not if another one is":          {operator.Namespaces{"other"}, ownIdentity(), true},
+		"but always its own credentials": {operator.Namespaces{}, awsSecret(), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, good, interceptor.Funcs{}, theCluster(), test.secret)
+			b.signing()
+			b.r.identity = test.allowed
+			b.read()
+			b.pass()
+			if !test.refused {
+				b.wantReady(v1beta2.ReasonVerified)
+				return
+			}
+			restore := b.wantReady(v1beta2.ReasonAccessDenied)
+			if b.reads.Load() != 0 || !strings.Contains(restore.Status.Reason, "ownIdentityNamespaces") {
+				t.Errorf("%d reads, %s", b.reads.Load(), restore.Status.Reason)
+			}
+			order := plan.SafetyOrder{}
+			order.Target.Provider, order.Target.Bucket, order.Target.Secret = v1beta2.StorageS3, "b", "aws"
+			if _, err := b.r.safetySecrets(t.Context(), "ns", order); err == nil {
+				t.Error("the safety snapshot may use it")
+			}
+		})
+	}
+}
