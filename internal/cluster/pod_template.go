@@ -44,6 +44,16 @@ type podTemplate struct {
 	// TLSSecrets are the Secrets that are mounted, in the order of their volumes.
 	TLSSecrets  []string `json:"tlsSecrets,omitempty"`
 	RestartedAt string   `json:"restartedAt,omitempty"`
+
+	PullPolicy                    corev1.PullPolicy   `json:"pullPolicy,omitempty"`
+	Etcd                          *v1beta2.EtcdPolicy `json:"etcd,omitempty"`
+	RuntimeClassName              *string             `json:"runtimeClassName,omitempty"`
+	SchedulerName                 string              `json:"schedulerName,omitempty"`
+	HostUsers                     *bool               `json:"hostUsers,omitempty"`
+	TerminationGracePeriodSeconds *int64              `json:"terminationGracePeriodSeconds,omitempty"`
+	InitContainers                []corev1.Container  `json:"initContainers,omitempty"`
+	Containers                    []corev1.Container  `json:"containers,omitempty"`
+	Volumes                       []v1beta2.PodVolume `json:"volumes,omitempty"`
 }
 
 // templateVersion is raised when every member has to be made again because of the operator itself.
@@ -67,6 +77,16 @@ func template(s plan.State) string {
 		ClusterDomain:             policy.ClusterDomain,
 		TLSSecrets:                secretsOf(tlsVolumes(s)),
 		RestartedAt:               policy.Annotations[annotationRestartedAt],
+
+		PullPolicy:                    pullPolicy(s),
+		Etcd:                          askedOptions(s),
+		RuntimeClassName:              policy.RuntimeClassName,
+		SchedulerName:                 policy.SchedulerName,
+		HostUsers:                     policy.HostUsers,
+		TerminationGracePeriodSeconds: policy.TerminationGracePeriodSeconds,
+		InitContainers:                policy.InitContainers,
+		Containers:                    policy.Containers,
+		Volumes:                       policy.Volumes,
 	}
 	if len(policy.Resources.Limits)+len(policy.Resources.Requests)+len(policy.Resources.Claims) > 0 {
 		t.Resources = &policy.Resources

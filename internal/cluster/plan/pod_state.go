@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,13 +30,19 @@ func PodStateOf(pod *corev1.Pod, now time.Time) (state PodState, reason, message
 			return PodBlocked, v1beta2.ReasonPodUnschedulable, c.Message
 		}
 	}
-	for _, c := range append(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses...) {
-		if reason, message := whyWaiting(c); reason != "" {
+	containers := slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses)
+	runs := slices.ContainsFunc(containers, func(c corev1.ContainerStatus) bool { return c.Name == EtcdContainer && c.State.Running != nil })
+	for _, c := range containers {
+		reason, message := whyWaiting(c)
+		switch {
+		case reason != "" && runs:
+			return PodRunning, "", message // a container beside etcd fails, and the member keeps its vote
+		case reason != "":
 			return PodBlocked, reason, message
 		}
-		if c.Name == EtcdContainer && c.State.Running != nil {
-			return PodRunning, "", ""
-		}
+	}
+	if runs {
+		return PodRunning, "", ""
 	}
 	return PodStarting, "", ""
 }
@@ -48,7 +55,7 @@ func whyWaiting(c corev1.ContainerStatus) (reason, message string) {
 	}
 	switch waiting.Reason {
 	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull":
-		return v1beta2.ReasonImageUnavailable, fmt.Sprintf("image %s cannot be pulled (%s). Correct spec.repository or spec.version, or make the image available to the node.", c.Image, waiting.Reason)
+		return v1beta2.ReasonImageUnavailable, fmt.Sprintf("image %s cannot be pulled (%s). Correct spec.version, spec.image or spec.repository, or make the image available to the node.", c.Image, waiting.Reason)
 	case "CrashLoopBackOff":
 		said := ""
 		if ended := c.LastTerminationState.Terminated; ended != nil {
