@@ -110,6 +110,8 @@ const (
 	ReasonRequestRefused = "RequestRefused"
 	// ReasonLearnerTooSlow means that several new members in a row did not catch up with the leader.
 	ReasonLearnerTooSlow = "LearnerTooSlow"
+	// ReasonResizingPod means that CPU and memory of running Pods change to what the spec asks for.
+	ReasonResizingPod = "ResizingPod"
 	// ReasonResizingVolume means that the members' volumes grow to the size in the spec.
 	ReasonResizingVolume = "ResizingVolume"
 	// ReasonVolumeCannotGrow means that the StorageClass or its driver refuses to grow a volume.

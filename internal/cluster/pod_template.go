@@ -60,7 +60,10 @@ type podTemplate struct {
 const templateVersion = "1"
 
 // template is the hash of what the spec asks of every member's Pod.
-func template(s plan.State) string {
+func template(s plan.State) string { return templateOf(s, s.PodPolicy().Resources) }
+
+// templateOf is template with other resources.
+func templateOf(s plan.State, resources corev1.ResourceRequirements) string {
 	policy := s.PodPolicy()
 	t := podTemplate{
 		NodeSelector:              policy.NodeSelector,
@@ -88,8 +91,8 @@ func template(s plan.State) string {
 		Containers:                    policy.Containers,
 		Volumes:                       policy.Volumes,
 	}
-	if len(policy.Resources.Limits)+len(policy.Resources.Requests)+len(policy.Resources.Claims) > 0 {
-		t.Resources = &policy.Resources
+	if len(resources.Limits)+len(resources.Requests)+len(resources.Claims) > 0 {
+		t.Resources = &resources
 	}
 	return templateVersion + "-" + fmt.Sprintf("%x", sha256.Sum256([]byte(text(t))))[:16]
 }
@@ -139,7 +142,7 @@ func relabelPatch(s plan.State, pod *corev1.Pod) map[string]any {
 	want := metadata(s)
 	annotations := difference(given.Annotations, want.Annotations)
 	annotations[annotationMetadata] = text(want)
-	if pod.Annotations[annotationTemplate] == "" && madeFor(s, pod) {
+	if pod.Annotations[annotationTemplate] == "" && madeFor(s, pod) || resized(s, pod) {
 		annotations[annotationTemplate] = template(s)
 	}
 	labels := difference(given.Labels, want.Labels)

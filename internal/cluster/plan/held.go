@@ -76,7 +76,7 @@ func repeatedObject(step Step) string {
 	switch step := step.(type) {
 	case ApplyServices, ApplyBudget:
 		return fmt.Sprintf("%T", step)
-	case AddToService, RemoveFromService, RelabelPod, RestoreLabels, LoadCertificates, KeepVolume, ResizeVolume:
+	case AddToService, RemoveFromService, RelabelPod, ResizePod, RestoreLabels, LoadCertificates, KeepVolume, ResizeVolume:
 		return fmt.Sprintf("%T %s", step, Describe(State{}, step).Message)
 	}
 	return ""
