@@ -86,6 +86,9 @@ const (
 	ReasonWaitingForRestore = "WaitingForRestore"
 	// ReasonVersionNotSupported means that the version in the spec cannot be reached from the running one.
 	ReasonVersionNotSupported = "VersionNotSupported"
+	// ReasonVersionNotAdvised means that the cluster is ready, and runs a release of etcd that can damage data or that
+	// this suite is not tested with.
+	ReasonVersionNotAdvised = "VersionNotAdvised"
 	// ReasonNotOurs means that Pods, volumes or Secrets with the cluster's names exist that this operator did not
 	// create.
 	ReasonNotOurs = "NotOurs"

@@ -16,12 +16,11 @@ import (
 // +kubebuilder:resource:path=etcdclusters,shortName=etcd,categories=etcd-operator
 // +kubebuilder:subresource:status
 // +kubebuilder:subresource:scale:specpath=.spec.size,statuspath=.status.size,selectorpath=.status.selector
-// +kubebuilder:printcolumn:name="Size",type=integer,JSONPath=`.spec.size`
-// +kubebuilder:printcolumn:name="Members",type=integer,JSONPath=`.status.size`,description="number of ready members"
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.readyMembers`,description="number of ready members and of those that the spec asks for"
 // +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.status.currentVersion`
-// +kubebuilder:printcolumn:name="Available",type=string,JSONPath=`.status.conditions[?(@.type=="Available")].status`
 // +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Available",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Available")].status`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:printcolumn:name="Cluster ID",type=string,priority=1,JSONPath=`.status.clusterID`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 52",message="the name of an EtcdCluster can have at most 52 characters, because its members' names add 11: choose a shorter name"

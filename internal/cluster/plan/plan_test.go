@@ -100,6 +100,7 @@ func TestPlanOrder(t *testing.T) {
 		{"waitUntilHealthy", "resizePods", "no member is changed while another is down"},
 		{"resizePods", "prepareVersionChange", "memory is given while a change of version is refused or prepared"},
 		{"resizePods", "rollMembers", "a Pod is recreated only if it cannot be resized"},
+		{"warnOfFullVolumes", "adviseVersion", "a volume that fills stops the cluster sooner than a flaw of a release"},
 		{"rollMembers", "outOfSpace", "a larger quota comes with a roll"},
 		{"waitUntilHealthy", "reclaimSpace", "a member that is defragmented answers nobody, so all others have to"},
 		{"scaleUp", "reclaimSpace", "a member that is to take the place of another comes first"},

@@ -114,6 +114,7 @@ var Rules = []group{
 		{Name: "volumeTemplateRefused", Decide: volumeTemplateRefused},
 		{Name: "invalidSchedule", Decide: invalidSchedule},
 		{Name: "warnOfFullVolumes", Decide: warnOfFullVolumes},
+		{Name: "adviseVersion", Decide: adviseVersion},
 	}},
 }
 
