@@ -67,13 +67,13 @@ const (
 // AutoCompactionPolicy decides how much history etcd keeps. Clients that read or watch an older revision get an error
 // that it is compacted.
 //
-// +kubebuilder:validation:XValidation:rule="self.mode == 'Periodic' ? self.retention.matches('^([0-9]{1,6}h)?([0-9]{1,7}m)?([0-9]{1,9}s)?$') && duration(self.retention) >= duration('1m') : self.retention.matches('^[1-9][0-9]{0,17}$')",message="retention must be a time of at least 1m if mode is Periodic, such as \"5m\", and a number of revisions in quotes if mode is Revision, such as \"1000\""
+// +kubebuilder:validation:XValidation:rule="self.mode == 'Periodic' ? self.retention.matches('^([0-9]{1,6}h)?([0-9]{1,7}m)?([0-9]{1,9}s)?$') && duration(self.retention) >= duration('1m') : self.retention.matches('^[1-9][0-9]{0,17}$')",message="retention does not fit mode: write a time from 1m for Periodic (\"5m\"), or a number of revisions for Revision (\"1000\")"
 type AutoCompactionPolicy struct {
 	// Periodic keeps the history of the last retention. Revision keeps the newest revisions.
 	// +required
 	Mode AutoCompactionMode `json:"mode"`
-	// How much history is kept: a time of at least 1m for Periodic, for example "5m", and a number of revisions for
-	// Revision, for example "1000".
+	// How much history is kept. For Periodic it is a time of at least 1m, for example "5m". For Revision it is a number of
+	// revisions, for example "1000".
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=24

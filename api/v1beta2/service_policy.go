@@ -10,7 +10,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(self.loadBalancerClass) || has(self.type) && self.type == 'LoadBalancer'",message="loadBalancerClass requires type: LoadBalancer: set type, or remove loadBalancerClass"
 // +kubebuilder:validation:XValidation:rule="!has(self.loadBalancerSourceRanges) || has(self.type) && self.type == 'LoadBalancer'",message="loadBalancerSourceRanges requires type: LoadBalancer: set type, or remove loadBalancerSourceRanges"
 // +kubebuilder:validation:XValidation:rule="!has(self.externalTrafficPolicy) || has(self.type) && self.type != 'ClusterIP'",message="externalTrafficPolicy requires type: NodePort or LoadBalancer: set type, or remove externalTrafficPolicy"
-// +kubebuilder:validation:XValidation:rule="!(has(self.type) && self.type == 'LoadBalancer' && has(oldSelf.type) && oldSelf.type == 'LoadBalancer') || has(self.loadBalancerClass) == has(oldSelf.loadBalancerClass) && (!has(self.loadBalancerClass) || self.loadBalancerClass == oldSelf.loadBalancerClass)",message="Kubernetes cannot change the class of a load balancer: set type to ClusterIP first, wait until the Service has that type, and then set type and loadBalancerClass"
+// +kubebuilder:validation:XValidation:rule="!(has(self.type) && self.type == 'LoadBalancer' && has(oldSelf.type) && oldSelf.type == 'LoadBalancer') || has(self.loadBalancerClass) == has(oldSelf.loadBalancerClass) && (!has(self.loadBalancerClass) || self.loadBalancerClass == oldSelf.loadBalancerClass)",message="Kubernetes cannot change the class of a load balancer: set type to ClusterIP first, and then set type and loadBalancerClass"
 type ServicePolicy struct {
 	// Type of the Service: ClusterIP, NodePort or LoadBalancer. NodePort and LoadBalancer make etcd reachable from
 	// outside of the cluster, so use TLS for clients. Default: ClusterIP.
@@ -48,8 +48,8 @@ type ServicePolicy struct {
 	// +optional
 	// +kubebuilder:validation:Enum=PreferClose;PreferSameZone;PreferSameNode
 	TrafficDistribution *string `json:"trafficDistribution,omitempty"`
-	// Whether traffic from outside goes to members on any node (Cluster), or only to those on the node that received it
-	// (Local), which keeps the client's address. It requires type NodePort or LoadBalancer. Default: Cluster.
+	// Where a node sends traffic from outside: to members on all nodes (Cluster), or to its own members only (Local). Local
+	// keeps the client's address. It requires type NodePort or LoadBalancer. Default: Cluster.
 	// +optional
 	// +kubebuilder:validation:Enum=Cluster;Local
 	ExternalTrafficPolicy corev1.ServiceExternalTrafficPolicy `json:"externalTrafficPolicy,omitempty"`

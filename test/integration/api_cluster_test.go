@@ -20,9 +20,9 @@ const (
 	wantGrace     = `spec.recovery.memberReplacementGrace: memberReplacementGrace must be 30s to 999999h, because a restarting member needs 30 s: write for example "5m"`
 	wantVolume    = "spec: quorumLoss: ForceNewCluster needs a volume, and pod.emptyDir has none: remove one of the two; without volumes, recover with an EtcdRestore"
 	wantTag       = `spec.image.tag: tag must contain {version} once, beside letters, digits, '_', '.' and '-': write for example "{version}-0"`
-	wantQuota     = "spec: etcd.quotaBackendBytes is more than a member's volume holds (default 8Gi), so the volume would be full before the quota is reached: lower it, or raise pod.persistentVolumeClaimSpec.resources.requests.storage"
+	wantQuota     = "spec: etcd.quotaBackendBytes is more than a member's volume holds (default 8Gi): lower it, or raise pod.persistentVolumeClaimSpec.resources.requests.storage"
 	wantElection  = "spec.etcd: electionTimeout (default 1s) must be at least five times heartbeatInterval (default 100ms), as etcd requires: raise electionTimeout, or lower heartbeatInterval"
-	wantRetention = `spec.etcd.autoCompaction: retention must be a time of at least 1m if mode is Periodic, such as "5m", and a number of revisions in quotes if mode is Revision, such as "1000"`
+	wantRetention = `spec.etcd.autoCompaction: retention does not fit mode: write a time from 1m for Periodic ("5m"), or a number of revisions for Revision ("1000")`
 
 	wantTLS = "spec.TLS.static: operatorSecret and member.serverSecret require each other: write both to turn on TLS for clients, or neither"
 )
