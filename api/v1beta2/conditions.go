@@ -86,6 +86,9 @@ const (
 	ReasonWaitingForRestore = "WaitingForRestore"
 	// ReasonVersionNotSupported means that the version in the spec cannot be reached from the running one.
 	ReasonVersionNotSupported = "VersionNotSupported"
+	// ReasonVersionNotAdvised means that the cluster is ready, and runs a release of etcd that can damage data or that
+	// this suite is not tested with.
+	ReasonVersionNotAdvised = "VersionNotAdvised"
 	// ReasonNotOurs means that Pods, volumes or Secrets with the cluster's names exist that this operator did not
 	// create.
 	ReasonNotOurs = "NotOurs"
@@ -113,6 +116,8 @@ const (
 	ReasonRequestRefused = "RequestRefused"
 	// ReasonLearnerTooSlow means that several new members in a row did not catch up with the leader.
 	ReasonLearnerTooSlow = "LearnerTooSlow"
+	// ReasonResizingPod means that CPU and memory of running Pods change to what the spec asks for.
+	ReasonResizingPod = "ResizingPod"
 	// ReasonResizingVolume means that the members' volumes grow to the size in the spec.
 	ReasonResizingVolume = "ResizingVolume"
 	// ReasonVolumeCannotGrow means that the StorageClass or its driver refuses to grow a volume.

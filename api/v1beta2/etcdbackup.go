@@ -16,15 +16,18 @@ import (
 // time>-<revision>.db. Compressed or encrypted objects have the suffix .zst, .age or .zst.age.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:path=etcdbackups,shortName=etcdbackup,categories=etcd-operator
+// +kubebuilder:resource:path=etcdbackups,shortName=etcdbackup;etcdb,categories=etcd-operator
 // +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="Cluster",type=string,JSONPath=`.spec.etcdCluster.name`
+// +kubebuilder:printcolumn:name="Schedule",type=string,JSONPath=`.spec.backupPolicy.schedule`
+// +kubebuilder:printcolumn:name="Suspended",type=boolean,JSONPath=`.spec.backupPolicy.suspend`
 // +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
-// +kubebuilder:printcolumn:name="Complete",type=string,JSONPath=`.status.conditions[?(@.type=="Complete")].status`
-// +kubebuilder:printcolumn:name="Revision",type=integer,JSONPath=`.status.etcdRevision`
-// +kubebuilder:printcolumn:name="Size",type=integer,JSONPath=`.status.snapshot.size`,description="size of the newest snapshot in bytes"
-// +kubebuilder:printcolumn:name="Progress",type=integer,JSONPath=`.status.progress.percent`,description="progress of the running attempt in percent"
-// +kubebuilder:printcolumn:name="Last Success",type=date,JSONPath=`.status.lastSuccessDate`
+// +kubebuilder:printcolumn:name="Newest",type=date,JSONPath=`.status.lastSuccessDate`,description="age of the newest snapshot"
+// +kubebuilder:printcolumn:name="Size",type=string,JSONPath=`.status.snapshotSize`,description="size of the newest snapshot"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Complete",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Complete")].status`
+// +kubebuilder:printcolumn:name="Revision",type=integer,priority=1,JSONPath=`.status.etcdRevision`
+// +kubebuilder:printcolumn:name="Progress",type=integer,priority=1,JSONPath=`.status.progress.percent`,description="progress of the running attempt in percent"
 // +kubebuilder:printcolumn:name="Next",type=string,priority=1,JSONPath=`.status.nextTime`
 // +kubebuilder:printcolumn:name="Verified",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Verified")].status`
 // +kubebuilder:printcolumn:name="Path",type=string,priority=1,JSONPath=`.status.snapshot.path`
@@ -173,6 +176,9 @@ type EtcdBackupStatus struct {
 	// Time at which the operator began to remove old snapshots of a suspended series.
 	// +optional
 	LastPruneTime *metav1.Time `json:"lastPruneTime,omitempty"`
+	// Size of the newest snapshot with its unit, for example "1.2 GiB".
+	// +optional
+	SnapshotSize string `json:"snapshotSize,omitempty"`
 	// Progress of the running attempt. It is absent if no attempt is running.
 	// +optional
 	Progress *BackupProgress `json:"progress,omitempty"`

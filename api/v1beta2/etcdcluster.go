@@ -16,12 +16,11 @@ import (
 // +kubebuilder:resource:path=etcdclusters,shortName=etcd,categories=etcd-operator
 // +kubebuilder:subresource:status
 // +kubebuilder:subresource:scale:specpath=.spec.size,statuspath=.status.size,selectorpath=.status.selector
-// +kubebuilder:printcolumn:name="Size",type=integer,JSONPath=`.spec.size`
-// +kubebuilder:printcolumn:name="Members",type=integer,JSONPath=`.status.size`,description="number of ready members"
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.readyMembers`,description="number of ready members and of those that the spec asks for"
 // +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.status.currentVersion`
-// +kubebuilder:printcolumn:name="Available",type=string,JSONPath=`.status.conditions[?(@.type=="Available")].status`
 // +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Available",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Available")].status`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:printcolumn:name="Cluster ID",type=string,priority=1,JSONPath=`.status.clusterID`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 52",message="the name of an EtcdCluster can have at most 52 characters, because its members' names add 11: choose a shorter name"
@@ -55,14 +54,26 @@ type EtcdClusterList struct {
 // +kubebuilder:validation:XValidation:rule="!(has(self.recovery) && has(self.recovery.quorumLoss) && self.recovery.quorumLoss == 'ForceNewCluster' && has(self.pod) && has(self.pod.emptyDir))",message="quorumLoss: ForceNewCluster needs a volume, and pod.emptyDir has none: remove one of the two; without volumes, recover with an EtcdRestore"
 // +kubebuilder:validation:XValidation:rule="!(has(self.hibernate) && self.hibernate && has(self.pod) && has(self.pod.emptyDir))",message="hibernate stops all Pods, and pod.emptyDir loses its data with its Pod: remove one of the two"
 // +kubebuilder:validation:XValidation:rule="!(has(self.hibernate) && self.hibernate && has(oldSelf.hibernate) && oldSelf.hibernate && has(self.version) && has(oldSelf.version) && self.version != oldSelf.version)",message="version cannot change while the cluster hibernates: set hibernate to false first"
+// +kubebuilder:validation:XValidation:rule="!(has(self.image) && has(self.image.repository) && self.image.repository.size() > 0 && has(self.repository) && self.repository.size() > 0 && self.repository != 'quay.io/coreos/etcd')",message="repository and image.repository both name the image: remove repository"
+// +kubebuilder:validation:XValidation:rule="!(has(self.image) && has(self.image.digest) && self.image.digest.size() > 0) || has(self.version) && self.version.size() > 0",message="image.digest is that of one version: write version, too"
+// +kubebuilder:validation:XValidation:rule="!(has(self.image) && has(self.image.digest) && self.image.digest.size() > 0 && has(oldSelf.image) && has(oldSelf.image.digest) && self.image.digest == oldSelf.image.digest && has(self.version) && has(oldSelf.version) && self.version != oldSelf.version)",message="image.digest is that of the previous version, so the members would not change: write the digest of the new version, or remove image.digest"
+// +kubebuilder:validation:XValidation:rule="!has(self.etcd) || !has(self.etcd.quotaBackendBytes) || has(self.pod) && has(self.pod.emptyDir) && !has(self.pod.emptyDir.sizeLimit) || quantity(string(self.etcd.quotaBackendBytes)).compareTo(has(self.pod) && has(self.pod.emptyDir) ? quantity(string(self.pod.emptyDir.sizeLimit)) : has(self.pod) && has(self.pod.persistentVolumeClaimSpec) && has(self.pod.persistentVolumeClaimSpec.resources) && has(self.pod.persistentVolumeClaimSpec.resources.requests) && 'storage' in self.pod.persistentVolumeClaimSpec.resources.requests ? quantity(string(self.pod.persistentVolumeClaimSpec.resources.requests['storage'])) : quantity('8Gi')) <= 0",message="etcd.quotaBackendBytes is more than a member's volume holds (default 8Gi): lower it, or raise pod.persistentVolumeClaimSpec.resources.requests.storage"
+// +kubebuilder:validation:XValidation:rule="!has(self.etcd) || !has(self.version) || !self.version.matches('^v?([0-2][.]|3[.][0-3][.])')",message="etcd before 3.4 does not have all options of spec.etcd: remove etcd, and set options by pod.etcdEnv; or write a newer version"
+// +kubebuilder:validation:XValidation:rule="!has(self.etcd) || !has(self.etcd.quotaBackendBytes) || !has(self.pod) || !has(self.pod.etcdEnv) || !self.pod.etcdEnv.exists(e, e.name == 'ETCD_QUOTA_BACKEND_BYTES')",message="etcd.quotaBackendBytes and ETCD_QUOTA_BACKEND_BYTES in pod.etcdEnv set the same option: remove one of the two"
+// +kubebuilder:validation:XValidation:rule="!has(self.etcd) || !has(self.etcd.autoCompaction) || !has(self.pod) || !has(self.pod.etcdEnv) || !self.pod.etcdEnv.exists(e, e.name == 'ETCD_AUTO_COMPACTION_MODE' || e.name == 'ETCD_AUTO_COMPACTION_RETENTION')",message="etcd.autoCompaction and ETCD_AUTO_COMPACTION_MODE or ETCD_AUTO_COMPACTION_RETENTION in pod.etcdEnv set the same option: remove one of the two"
+// +kubebuilder:validation:XValidation:rule="!has(self.etcd) || !has(self.etcd.heartbeatInterval) || !has(self.pod) || !has(self.pod.etcdEnv) || !self.pod.etcdEnv.exists(e, e.name == 'ETCD_HEARTBEAT_INTERVAL')",message="etcd.heartbeatInterval and ETCD_HEARTBEAT_INTERVAL in pod.etcdEnv set the same option: remove one of the two"
+// +kubebuilder:validation:XValidation:rule="!has(self.etcd) || !has(self.etcd.electionTimeout) || !has(self.pod) || !has(self.pod.etcdEnv) || !self.pod.etcdEnv.exists(e, e.name == 'ETCD_ELECTION_TIMEOUT')",message="etcd.electionTimeout and ETCD_ELECTION_TIMEOUT in pod.etcdEnv set the same option: remove one of the two"
+// +kubebuilder:validation:XValidation:rule="!has(self.etcd) || !has(self.etcd.logLevel) || !has(self.pod) || !has(self.pod.etcdEnv) || !self.pod.etcdEnv.exists(e, e.name == 'ETCD_LOG_LEVEL')",message="etcd.logLevel and ETCD_LOG_LEVEL in pod.etcdEnv set the same option: remove one of the two"
+// +kubebuilder:validation:XValidation:rule="!has(self.etcd) || !has(self.etcd.maxRequestBytes) || !has(self.pod) || !has(self.pod.etcdEnv) || !self.pod.etcdEnv.exists(e, e.name == 'ETCD_MAX_REQUEST_BYTES')",message="etcd.maxRequestBytes and ETCD_MAX_REQUEST_BYTES in pod.etcdEnv set the same option: remove one of the two"
+// +kubebuilder:validation:XValidation:rule="!has(self.etcd) || !has(self.etcd.snapshotCount) || !has(self.pod) || !has(self.pod.etcdEnv) || !self.pod.etcdEnv.exists(e, e.name == 'ETCD_SNAPSHOT_COUNT')",message="etcd.snapshotCount and ETCD_SNAPSHOT_COUNT in pod.etcdEnv set the same option: remove one of the two"
 type EtcdClusterSpec struct {
 	// Number of members, 1 to 7. Three members tolerate the loss of one, five members the loss of two. The operator
 	// adds and removes one member at a time. kubectl scale sets this field, too.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self >= 1 && self <= 7",message="size must be 1 to 7: write 3 (tolerates the loss of one member) or 5 (tolerates the loss of two)"
 	Size int `json:"size"`
-	// Image of etcd without its tag. The tag is "v" followed by the version. An empty value means the default. If a
-	// node cannot pull the image, the status reports ImageUnavailable. Default: quay.io/coreos/etcd.
+	// Image of etcd without its tag. The tag is "v" followed by the version, unless image.tag is set. An empty value means
+	// the default. If a node cannot pull the image, the status reports ImageUnavailable. Default: quay.io/coreos/etcd.
 	// +optional
 	// +kubebuilder:default="quay.io/coreos/etcd"
 	// +kubebuilder:validation:MaxLength=512
@@ -75,6 +86,16 @@ type EtcdClusterSpec struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:XValidation:rule="self.size() == 0 || self.matches('^v?(0|[1-9][0-9]*)[.](0|[1-9][0-9]*)[.](0|[1-9][0-9]*)(-[0-9A-Za-z.-]+)?$')",message="version must be three numbers in quotes: write for example \"3.6.16\""
 	Version string `json:"version,omitempty"`
+	// Image that the members run, for registries with other tags, and to select an image by its digest. Default:
+	// <repository>:v<version>.
+	// +optional
+	ImagePolicy *ImagePolicy `json:"image,omitempty"`
+	// Options of etcd itself, such as its space quota. Default: those of etcd.
+	// +optional
+	Etcd *EtcdPolicy `json:"etcd,omitempty"`
+	// Settings of the Service for clients. Default: a Service of type ClusterIP.
+	// +optional
+	Service *ServicePolicy `json:"service,omitempty"`
 	// Stops the operator from changing this cluster. Members keep serving, but the operator does not replace a lost
 	// one. It still keeps and grows volumes as the spec asks, and renews certificates. Deleting the EtcdCluster still
 	// works. Default: false.
@@ -126,13 +147,4 @@ func (s *EtcdClusterSpec) EtcdVersion() string {
 		return DefaultVersion
 	}
 	return strings.TrimPrefix(s.Version, "v")
-}
-
-// Image returns the image of the etcd container.
-func (s *EtcdClusterSpec) Image() string {
-	repository := s.Repository
-	if repository == "" {
-		repository = DefaultRepository
-	}
-	return repository + ":v" + s.EtcdVersion()
 }

@@ -44,6 +44,9 @@ type EtcdClusterStatus struct {
 	// Number of ready members.
 	// +optional
 	Size int `json:"size"`
+	// Number of ready members and spec.size, for example "3/3".
+	// +optional
+	ReadyMembers string `json:"readyMembers,omitempty"`
 	// Name of the Service for clients.
 	// +optional
 	ServiceName string `json:"serviceName,omitempty"`

@@ -27,12 +27,24 @@ func TestImage(t *testing.T) {
 		"adds the v that the version lacks":            {EtcdClusterSpec{Repository: "example.com/etcd", Version: "3.6.16"}, "example.com/etcd:v3.6.16"},
 		"keeps the port of a registry":                 {EtcdClusterSpec{Repository: "example.com:5000/etcd", Version: "3.6.16"}, "example.com:5000/etcd:v3.6.16"},
 		"is the default where nothing is said":         {EtcdClusterSpec{}, DefaultRepository + ":v" + DefaultVersion},
+		"has the tag of a registry without v":          {EtcdClusterSpec{Version: "v3.6.16", ImagePolicy: &ImagePolicy{Repository: "registry.k8s.io/etcd", Tag: "{version}-0"}}, "registry.k8s.io/etcd:3.6.16-0"},
+		"has image.repository before repository":       {EtcdClusterSpec{Repository: DefaultRepository, Version: "3.6.16", ImagePolicy: &ImagePolicy{Repository: "mirror/etcd"}}, "mirror/etcd:v3.6.16"},
+		"is pinned by its digest":                      {EtcdClusterSpec{Version: "3.6.16", ImagePolicy: &ImagePolicy{Digest: "sha256:ab"}}, DefaultRepository + ":v3.6.16@sha256:ab"},
+		"does not change by a pull policy":             {EtcdClusterSpec{Version: "3.6.16", ImagePolicy: &ImagePolicy{PullPolicy: "Always"}}, DefaultRepository + ":v3.6.16"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := test.spec.Image(); got != test.want {
 				t.Errorf("image %q, want %q", got, test.want)
 			}
 		})
+	}
+}
+
+// A member that is kept on its version must not start on the image of the next one.
+func TestTheDigestIsThatOfTheSpecsVersionOnly(t *testing.T) {
+	spec := EtcdClusterSpec{Version: "3.7.3", ImagePolicy: &ImagePolicy{Digest: "sha256:ab"}}
+	if got, want := spec.ImageOf("3.6.16"), DefaultRepository+":v3.6.16"; got != want {
+		t.Errorf("image %q, want %q", got, want)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 // as one of them, for example one that a GitOps tool created again. To repeat a restore, set replaces.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:path=etcdrestores,shortName=etcdrestore,categories=etcd-operator
+// +kubebuilder:resource:path=etcdrestores,shortName=etcdrestore;etcdr,categories=etcd-operator
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Cluster",type=string,JSONPath=`.spec.etcdCluster.name`
 // +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`

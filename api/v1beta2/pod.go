@@ -55,7 +55,50 @@ type PodPolicy struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
-	// CPU and memory of the etcd container, as in a Pod. Default: no requests and no limits.
+	// RuntimeClass of every Pod. Default: that of the node.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	RuntimeClassName *string `json:"runtimeClassName,omitempty"`
+	// Scheduler of every Pod. Default: default-scheduler.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	SchedulerName string `json:"schedulerName,omitempty"`
+	// Whether the Pods use the users of the node. The value false gives each Pod users of its own (a user namespace), if
+	// the node and the volumes support them. Default: true.
+	// +optional
+	HostUsers *bool `json:"hostUsers,omitempty"`
+	// Seconds that a member has to stop before it is killed, 10 to 3600. A leader uses the time to hand over. Default: 30.
+	// +optional
+	// +kubebuilder:validation:Minimum=10
+	// +kubebuilder:validation:Maximum=3600
+	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty"`
+	// Containers to run beside etcd in every Pod, at most 8, as in a Pod. Such a container shares the Pod's network, and
+	// its readiness counts for the client Service. The name etcd is reserved. A change restarts members. Default: none.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:XValidation:rule="self.all(c, !(c.name in ['etcd', 'restore']))",message="the container names etcd and restore are reserved for the operator: choose another name"
+	Containers []corev1.Container `json:"containers,omitempty"`
+	// Containers to run before etcd in every Pod, at most 8, as in a Pod. With restartPolicy: Always such a container runs
+	// on beside etcd. The name restore is reserved. A change restarts members. Default: none.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:XValidation:rule="self.all(c, !(c.name in ['etcd', 'restore']))",message="the container names etcd and restore are reserved for the operator: choose another name"
+	InitContainers []corev1.Container `json:"initContainers,omitempty"`
+	// Volumes for containers and initContainers, at most 16: a part of those of a Pod. The names etcd-data, member-peer-tls,
+	// member-server-tls and store-credentials are reserved. A change restarts members. Default: none.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:XValidation:rule="self.all(v, !(v.name in ['etcd-data', 'member-peer-tls', 'member-server-tls', 'store-credentials']))",message="the volume names etcd-data, member-peer-tls, member-server-tls and store-credentials are reserved for the operator: choose another name"
+	Volumes []PodVolume `json:"volumes,omitempty"`
+	// CPU and memory of the etcd container, as in a Pod. The operator changes them in running Pods, one at a time. If
+	// Kubernetes or the node cannot do that, it restarts the member. Default: no requests and no limits.
 	// +optional
 	Resources corev1.ResourceRequirements `json:"resources,omitempty"`
 	// Environment variables of the etcd container. Variables named ETCD_* set options of etcd. If the operator sets

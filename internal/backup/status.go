@@ -26,6 +26,7 @@ func NewStatus(s State, step Step, err error) v1beta2.EtcdBackupStatus {
 	}
 	r.failTestedSnapshot()
 	r.fill()
+	r.out.SnapshotSize = sizeText(r.out.Snapshot)
 	return r.out
 }
 

@@ -26,7 +26,7 @@ func (r *Reconciler) act(ctx context.Context, v *view, step plan.Step) error {
 	case plan.AddLearner, plan.PromoteLearner, plan.RemoveMember, plan.MoveLeader, plan.EnableDowngrade, plan.CancelDowngrade,
 		plan.CompactHistory, plan.DefragmentMember, plan.DisarmAlarm:
 		return r.actOnEtcd(ctx, v, step)
-	case plan.CreateMembers, plan.CreateMember, plan.AddToService, plan.RemoveFromService, plan.RelabelPod, plan.LoadCertificates, plan.DeletePod,
+	case plan.CreateMembers, plan.CreateMember, plan.AddToService, plan.RemoveFromService, plan.RelabelPod, plan.ResizePod, plan.LoadCertificates, plan.DeletePod,
 		plan.ForceDeletePod, plan.StopMembers:
 		return r.actOnPods(ctx, v, step)
 	case plan.RestoreLabels:
@@ -41,7 +41,7 @@ func (r *Reconciler) act(ctx context.Context, v *view, step plan.Step) error {
 		return r.apply(ctx, v, disruptionBudget(v.State, step))
 	case plan.WithdrawBudget:
 		return r.delete(ctx, v, &policyv1.PodDisruptionBudget{}, v.Name)
-	case plan.Done, plan.Idle, plan.Wait, plan.AwaitResize, plan.Hibernating, plan.VolumeMayFill:
+	case plan.Done, plan.Idle, plan.Wait, plan.AwaitResize, plan.Hibernating, plan.VolumeMayFill, plan.VersionNotAdvised:
 		return nil // there is nothing to do
 	case plan.BeginBootstrap, plan.RecordFormed, plan.RecordPromotion, plan.RecordVersionChange, plan.EndDefragmentation,
 		plan.BeginRestore, plan.AwaitSafetySnapshot, plan.BeginSwitch, plan.AdoptSeed, plan.CompleteRestore, plan.FailRestore,

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"reflect"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -24,12 +23,14 @@ var errForeign = errors.New("it exists and does not belong to this EtcdCluster: 
 func (r *Reconciler) applyServices(ctx context.Context, v *view, step plan.ApplyServices) error {
 	s := v.State
 	s.Services.WithoutUID = step.WithoutUID
+	bare := s
+	bare.Spec.Service = nil
 	var errs []error
-	for _, service := range []*corev1.Service{headlessService(s), clientService(s, step)} {
-		if v.IsForeign("Service", service.Name) {
-			continue
-		}
-		errs = append(errs, r.apply(ctx, v, service))
+	if !v.IsForeign("Service", v.Name) {
+		errs = append(errs, r.apply(ctx, v, headlessService(s)))
+	}
+	if !v.IsForeign("Service", v.ClientService()) {
+		errs = append(errs, r.applyOver(ctx, v, clientService(bare, step), clientService(s, step)))
 	}
 	return errors.Join(errs...)
 }
@@ -37,6 +38,12 @@ func (r *Reconciler) applyServices(ctx context.Context, v *view, step plan.Apply
 // apply makes an object as wanted and leaves alone what others set on it (server-side apply). It creates what does not
 // exist, and changes only what a read past the cache shows to be controlled by this EtcdCluster.
 func (r *Reconciler) apply(ctx context.Context, v *view, object client.Object) error {
+	return r.applyOver(ctx, v, object, object)
+}
+
+// applyOver is apply for an object with fields that may later be removed. The API server removes a field that is no longer
+// applied only if it was not created with the object. So the object is created as first, and then applied.
+func (r *Reconciler) applyOver(ctx context.Context, v *view, first, object client.Object) error {
 	if err := controllerutil.SetControllerReference(v.cluster, object, r.Client.Scheme()); err != nil {
 		return fmt.Errorf("own %T %s: %w", object, object.GetName(), err)
 	}
@@ -44,7 +51,10 @@ func (r *Reconciler) apply(ctx context.Context, v *view, object client.Object) e
 	err := r.APIReader.Get(ctx, client.ObjectKeyFromObject(object), live)
 	switch {
 	case apierrors.IsNotFound(err):
-		return wrap("create", object, r.Client.Create(ctx, object, client.FieldOwner(Name)))
+		if err := r.createFirst(ctx, v, first); err != nil || first == object {
+			return err
+		}
+		live = first
 	case err != nil:
 		return wrap("read", object, err)
 	case !metav1.IsControlledBy(live, v.cluster):
@@ -58,6 +68,13 @@ func (r *Reconciler) apply(ctx context.Context, v *view, object client.Object) e
 	delete(content, "status")
 	configuration := client.ApplyConfigurationFromUnstructured(&unstructured.Unstructured{Object: content})
 	return wrap("apply", object, r.Client.Apply(ctx, configuration, client.FieldOwner(Name), client.ForceOwnership))
+}
+
+func (r *Reconciler) createFirst(ctx context.Context, v *view, object client.Object) error {
+	if err := controllerutil.SetControllerReference(v.cluster, object, r.Client.Scheme()); err != nil {
+		return fmt.Errorf("own %T %s: %w", object, object.GetName(), err)
+	}
+	return wrap("create", object, r.Client.Create(ctx, object, client.FieldOwner(Name)))
 }
 
 // blank is an empty object of the same type. A read into an object that is not empty keeps what the answer lacks, such

@@ -30,6 +30,8 @@ func (r *Reconciler) actOnPods(ctx context.Context, v *view, step plan.Step) err
 		return r.removeFromService(ctx, v, step.Name)
 	case plan.RelabelPod:
 		return r.relabel(ctx, v, step.Name)
+	case plan.ResizePod:
+		return r.resizePod(ctx, v, step)
 	case plan.LoadCertificates:
 		return r.markLoaded(ctx, v, step)
 	case plan.DeletePod:

@@ -30,7 +30,7 @@ func etcdArgs(s plan.State, m plan.CreateMember) []string {
 	if m.Start == plan.StartForce {
 		args = append(args, "--force-new-cluster=true")
 	}
-	return slices.Concat(args, initialCluster(s, m), tlsArgs(s), corruptionChecks(s, m.Incarnation))
+	return slices.Concat(args, initialCluster(s, m), tlsArgs(s), corruptionChecks(s, m.Incarnation), etcdOptions(s))
 }
 
 // rejoinOnly names a member that is not this one. etcd looks at --initial-cluster only when it finds no data, and

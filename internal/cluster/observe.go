@@ -125,8 +125,10 @@ func (r *Reconciler) serviceNamed(ctx context.Context, v *view, name string) (*c
 
 // sameService says whether all that is wanted is there; what others added is left alone.
 func sameService(want, have *corev1.Service) bool {
+	have = withoutNodePorts(have)
 	return equality.Semantic.DeepDerivative(want.Spec, have.Spec) && equality.Semantic.DeepEqual(want.Spec.Selector, have.Spec.Selector) &&
-		equality.Semantic.DeepDerivative(want.Labels, have.Labels) && equality.Semantic.DeepDerivative(want.Annotations, have.Annotations)
+		equality.Semantic.DeepDerivative(want.Labels, have.Labels) && equality.Semantic.DeepDerivative(want.Annotations, have.Annotations) &&
+		want.Annotations[annotationService] == have.Annotations[annotationService]
 }
 
 func (r *Reconciler) observeRestores(ctx context.Context, v *view) error {

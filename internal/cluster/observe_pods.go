@@ -55,6 +55,7 @@ func (r *Reconciler) observeMembers(ctx context.Context, v *view) error {
 			m := named(pod)
 			observePod(m, pod, v.Now)
 			observeTemplate(v.State, m, pod)
+			observeResize(v.State, m, pod)
 			m.Unlabelled, m.WithoutUID = v.unlabelled(pod), pod.Labels[v1beta2.LabelClusterUID] != string(v.UID)
 			v.addresses[pod.Name] = pod.Status.PodIP
 		}

@@ -31,7 +31,7 @@ func madeFor(s plan.State, pod *corev1.Pod) bool {
 			continue
 		}
 		wanted := want.Spec.Containers[0]
-		return len(c.Env) == len(wanted.Env) &&
+		return !asksForMore(s) && len(c.Env) == len(wanted.Env) &&
 			equality.Semantic.DeepDerivative(wanted.Env, c.Env) &&
 			sameResources(wanted.Resources, c.Resources) &&
 			equality.Semantic.DeepEqual(argsForUsers(wanted.Command), argsForUsers(c.Command)) &&
@@ -42,6 +42,13 @@ func madeFor(s plan.State, pod *corev1.Pod) bool {
 			pod.Annotations[annotationRestartedAt] == s.PodPolicy().Annotations[annotationRestartedAt]
 	}
 	return false
+}
+
+// asksForMore reports whether the spec has a field that the releases before there were notes did not have.
+func asksForMore(s plan.State) bool {
+	policy := s.PodPolicy()
+	return askedOptions(s) != nil || pullPolicy(s) != "" || policy.RuntimeClassName != nil || policy.SchedulerName != "" || policy.HostUsers != nil ||
+		policy.TerminationGracePeriodSeconds != nil || len(policy.InitContainers)+len(policy.Containers)+len(policy.Volumes) > 0
 }
 
 // sameResources: a request that is not given is filled in from the limit.

@@ -66,8 +66,15 @@ func newPod(s plan.State, m plan.CreateMember, seedImage string) *corev1.Pod {
 			PriorityClassName:            policy.PriorityClassName,
 			ServiceAccountName:           policy.ServiceAccountName,
 			SecurityContext:              podSecurity(policy),
-			Containers:                   []corev1.Container{etcdContainer(s, m)},
-			Volumes:                      append([]corev1.Volume{volumeOfData(s, m.Name)}, tlsVolumes(s)...),
+			RuntimeClassName:             policy.RuntimeClassName,
+			SchedulerName:                policy.SchedulerName,
+			HostUsers:                    policy.HostUsers,
+
+			TerminationGracePeriodSeconds: policy.TerminationGracePeriodSeconds,
+
+			InitContainers: slices.Clone(policy.InitContainers),
+			Containers:     append([]corev1.Container{etcdContainer(s, m)}, policy.Containers...),
+			Volumes:        slices.Concat([]corev1.Volume{volumeOfData(s, m.Name)}, tlsVolumes(s), volumesBeside(policy)),
 		},
 	}
 	if m.Start == plan.StartSeed && s.Request != nil {
@@ -123,8 +130,11 @@ func etcdContainer(s plan.State, m plan.CreateMember) corev1.Container {
 	policy := s.PodPolicy()
 	startup, liveness, readiness := probes(s, m.Incarnation)
 	return corev1.Container{
-		Name:      plan.EtcdContainer,
-		Image:     s.ImageFor(m.Incarnation),
+		Name:  plan.EtcdContainer,
+		Image: s.ImageFor(m.Incarnation),
+
+		ImagePullPolicy: pullPolicy(s),
+
 		Command:   append([]string{"/usr/local/bin/etcd"}, etcdArgs(s, m)...),
 		Env:       policy.EtcdEnv,
 		Resources: policy.Resources,
@@ -142,6 +152,14 @@ func etcdContainer(s plan.State, m plan.CreateMember) corev1.Container {
 		// What etcd said last is what the status says of a member that keeps ending.
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 	}
+}
+
+// pullPolicy of etcd's image, empty for Kubernetes' default.
+func pullPolicy(s plan.State) corev1.PullPolicy {
+	if s.Spec.ImagePolicy == nil {
+		return ""
+	}
+	return s.Spec.ImagePolicy.PullPolicy
 }
 
 // probes ask over plain HTTP. Liveness must not depend on quorum, or losing it would restart every member:
@@ -243,6 +261,15 @@ func volumeOfData(s plan.State, member string) corev1.Volume {
 		volume.EmptyDir = s.Spec.Pod.EmptyDir
 	}
 	return volume
+}
+
+// volumesBeside are those of the user's containers.
+func volumesBeside(policy v1beta2.PodPolicy) []corev1.Volume {
+	var volumes []corev1.Volume
+	for _, v := range policy.Volumes {
+		volumes = append(volumes, v.Volume())
+	}
+	return volumes
 }
 
 // newVolume is the PersistentVolumeClaim of a member.

@@ -44,13 +44,26 @@ type podTemplate struct {
 	// TLSSecrets are the Secrets that are mounted, in the order of their volumes.
 	TLSSecrets  []string `json:"tlsSecrets,omitempty"`
 	RestartedAt string   `json:"restartedAt,omitempty"`
+
+	PullPolicy                    corev1.PullPolicy   `json:"pullPolicy,omitempty"`
+	Etcd                          *v1beta2.EtcdPolicy `json:"etcd,omitempty"`
+	RuntimeClassName              *string             `json:"runtimeClassName,omitempty"`
+	SchedulerName                 string              `json:"schedulerName,omitempty"`
+	HostUsers                     *bool               `json:"hostUsers,omitempty"`
+	TerminationGracePeriodSeconds *int64              `json:"terminationGracePeriodSeconds,omitempty"`
+	InitContainers                []corev1.Container  `json:"initContainers,omitempty"`
+	Containers                    []corev1.Container  `json:"containers,omitempty"`
+	Volumes                       []v1beta2.PodVolume `json:"volumes,omitempty"`
 }
 
 // templateVersion is raised when every member has to be made again because of the operator itself.
 const templateVersion = "1"
 
 // template is the hash of what the spec asks of every member's Pod.
-func template(s plan.State) string {
+func template(s plan.State) string { return templateOf(s, s.PodPolicy().Resources) }
+
+// templateOf is template with other resources.
+func templateOf(s plan.State, resources corev1.ResourceRequirements) string {
 	policy := s.PodPolicy()
 	t := podTemplate{
 		NodeSelector:              policy.NodeSelector,
@@ -67,9 +80,19 @@ func template(s plan.State) string {
 		ClusterDomain:             policy.ClusterDomain,
 		TLSSecrets:                secretsOf(tlsVolumes(s)),
 		RestartedAt:               policy.Annotations[annotationRestartedAt],
+
+		PullPolicy:                    pullPolicy(s),
+		Etcd:                          askedOptions(s),
+		RuntimeClassName:              policy.RuntimeClassName,
+		SchedulerName:                 policy.SchedulerName,
+		HostUsers:                     policy.HostUsers,
+		TerminationGracePeriodSeconds: policy.TerminationGracePeriodSeconds,
+		InitContainers:                policy.InitContainers,
+		Containers:                    policy.Containers,
+		Volumes:                       policy.Volumes,
 	}
-	if len(policy.Resources.Limits)+len(policy.Resources.Requests)+len(policy.Resources.Claims) > 0 {
-		t.Resources = &policy.Resources
+	if len(resources.Limits)+len(resources.Requests)+len(resources.Claims) > 0 {
+		t.Resources = &resources
 	}
 	return templateVersion + "-" + fmt.Sprintf("%x", sha256.Sum256([]byte(text(t))))[:16]
 }
@@ -119,7 +142,7 @@ func relabelPatch(s plan.State, pod *corev1.Pod) map[string]any {
 	want := metadata(s)
 	annotations := difference(given.Annotations, want.Annotations)
 	annotations[annotationMetadata] = text(want)
-	if pod.Annotations[annotationTemplate] == "" && madeFor(s, pod) {
+	if pod.Annotations[annotationTemplate] == "" && madeFor(s, pod) || resized(s, pod) {
 		annotations[annotationTemplate] = template(s)
 	}
 	labels := difference(given.Labels, want.Labels)

@@ -42,6 +42,7 @@ func TestNoReleaseRestartsMembers(t *testing.T) {
 	}
 }
 
+// "restarts" is whether the note on the Pod differs. A change of resources then resizes the Pod, see resize_test.go.
 func TestWhatRestartsMembers(t *testing.T) {
 	tests := map[string]struct {
 		change   func(*v1beta2.PodPolicy)

@@ -68,6 +68,8 @@ var podTests = map[string]struct {
 	"emptydir":    {state(ephemeral), plan.CreateMember{Name: nameOf(0), Incarnation: 1, InitialSize: 3, Start: plan.StartNew}},
 	"policy":      {state(initial(1), begun, policy(everyField)), plan.CreateMember{Name: nameOf(0), Incarnation: 1, InitialSize: 1, Start: plan.StartNew}},
 	"old-etcd":    {state(initial(1), begun, ofVersion("3.2.13")), plan.CreateMember{Name: nameOf(0), Incarnation: 1, InitialSize: 1, Start: plan.StartNew}},
+	"options":     {state(formed, members(3), withOptions), plan.CreateMember{Name: nameOf(1), Incarnation: 1, Start: plan.StartRejoin}},
+	"beside":      {state(formed, members(3), withContainers), plan.CreateMember{Name: nameOf(1), Incarnation: 1, Start: plan.StartRejoin}},
 }
 
 func TestPods(t *testing.T) {
@@ -86,6 +88,7 @@ func TestVolumes(t *testing.T) {
 func TestServices(t *testing.T) {
 	golden(t, "service-headless", headlessService(state()))
 	golden(t, "service-client", clientService(state(formed), plan.ApplyServices{Incarnation: 1, ClusterID: oldID}))
+	golden(t, "service-client-settings", clientService(state(formed, withService(fullService)), plan.ApplyServices{Incarnation: 1, ClusterID: oldID}))
 	golden(t, "service-client-unformed", clientService(state(), plan.ApplyServices{}))
 }
 
@@ -116,8 +119,8 @@ func golden(t *testing.T, name string, object any) {
 func TestPodsAreRestricted(t *testing.T) {
 	volumes := []string{"configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim", "projected", "secret"}
 	for name, test := range podTests {
-		if name == "policy" {
-			continue // its security context is the user's
+		if name == "policy" || name == "beside" {
+			continue // its security contexts are the user's
 		}
 		t.Run(name, func(t *testing.T) {
 			spec := newPod(test.state, test.member, seedImage).Spec

@@ -36,6 +36,7 @@ func clientService(s plan.State, to plan.ApplyServices) *corev1.Service {
 		Selector: votersOf(s, to.Incarnation),
 		Ports:    []corev1.ServicePort{port("client", v1beta2.ClientPort)},
 	}
+	addSettings(service, s.Spec.Service)
 	return service
 }
 

@@ -17,9 +17,14 @@ const (
 	wantLabels     = "spec.pod.labels: the label keys app, etcd_* and etcd.database.coreos.com/* are reserved for the operator: choose other keys"
 	wantAnnotation = "spec.pod.annotations: the annotation keys etcd.version and etcd.database.coreos.com/* are reserved for the operator: choose other keys"
 
-	wantGrace  = `spec.recovery.memberReplacementGrace: memberReplacementGrace must be 30s to 999999h, because a restarting member needs 30 s: write for example "5m"`
-	wantVolume = "spec: quorumLoss: ForceNewCluster needs a volume, and pod.emptyDir has none: remove one of the two; without volumes, recover with an EtcdRestore"
-	wantTLS    = "spec.TLS.static: operatorSecret and member.serverSecret require each other: write both to turn on TLS for clients, or neither"
+	wantGrace     = `spec.recovery.memberReplacementGrace: memberReplacementGrace must be 30s to 999999h, because a restarting member needs 30 s: write for example "5m"`
+	wantVolume    = "spec: quorumLoss: ForceNewCluster needs a volume, and pod.emptyDir has none: remove one of the two; without volumes, recover with an EtcdRestore"
+	wantTag       = `spec.image.tag: tag must contain {version} once, beside letters, digits, '_', '.' and '-': write for example "{version}-0"`
+	wantQuota     = "spec: etcd.quotaBackendBytes is more than a member's volume holds (default 8Gi): lower it, or raise pod.persistentVolumeClaimSpec.resources.requests.storage"
+	wantElection  = "spec.etcd: electionTimeout (default 1s) must be at least five times heartbeatInterval (default 100ms), as etcd requires: raise electionTimeout, or lower heartbeatInterval"
+	wantRetention = `spec.etcd.autoCompaction: retention does not fit mode: write a time from 1m for Periodic ("5m"), or a number of revisions for Revision ("1000")`
+
+	wantTLS = "spec.TLS.static: operatorSecret and member.serverSecret require each other: write both to turn on TLS for clients, or neither"
 )
 
 func TestInvalidEtcdClusterIsRefused(t *testing.T) {
@@ -56,6 +61,42 @@ func TestInvalidEtcdClusterIsRefused(t *testing.T) {
 		"a threshold that is always reached":   {spec: "{size: 3, defragmentation: {freePercent: 5}}", want: "spec.defragmentation.freePercent: in body should be greater than or equal to 10"},
 		"a threshold that never is":            {spec: "{size: 3, defragmentation: {freePercent: 100}}", want: "spec.defragmentation.freePercent: in body should be less than or equal to 95"},
 		"a deadline that is over at its begin": {spec: "{size: 3, defragmentation: {schedule: '@daily', startingDeadlineSeconds: 1}}", want: "spec.defragmentation.startingDeadlineSeconds: in body should be greater than or equal to 60"},
+
+		"two repositories":                           {spec: "{size: 3, repository: mirror/etcd, image: {repository: registry.k8s.io/etcd}}", want: "spec: repository and image.repository both name the image: remove repository"},
+		"a tag for one version only":                 {spec: "{size: 3, image: {tag: 3.6.16-0}}", want: wantTag},
+		"a tag with a space":                         {spec: `{size: 3, image: {tag: "{version} 0"}}`, want: wantTag},
+		"a tag with the version twice":               {spec: `{size: 3, image: {tag: "{version}-{version}"}}`, want: wantTag},
+		"a digest of another kind":                   {spec: "{size: 3, image: {digest: md5:00}}", want: "spec.image.digest: digest must be sha256: and 64 hex digits in lower case"},
+		"a digest of no version":                     {spec: `{size: 3, version: "", image: {digest: "` + digest("a") + `"}}`, want: "spec: image.digest is that of one version: write version, too"},
+		"a pull policy that is none":                 {spec: "{size: 3, image: {pullPolicy: Sometimes}}", want: `spec.image.pullPolicy: Unsupported value: "Sometimes": supported values: "Always", "IfNotPresent", "Never"`},
+		"a quota beyond the default volume":          {spec: "{size: 3, etcd: {quotaBackendBytes: 9Gi}}", want: wantQuota},
+		"a quota beyond the given volume":            {spec: "{size: 3, etcd: {quotaBackendBytes: 3Gi}, pod: {persistentVolumeClaimSpec: {resources: {requests: {storage: 2Gi}}}}}", want: wantQuota},
+		"a quota beyond an emptyDir":                 {spec: "{size: 3, etcd: {quotaBackendBytes: 3Gi}, pod: {emptyDir: {sizeLimit: 2Gi}}}", want: wantQuota},
+		"a quota for no key":                         {spec: "{size: 3, etcd: {quotaBackendBytes: 1Mi}}", want: "spec.etcd.quotaBackendBytes: quotaBackendBytes must be whole bytes, at least 16Mi: write for example 4Gi"},
+		"a quota of half a byte":                     {spec: "{size: 3, etcd: {quotaBackendBytes: 16777216500m}}", want: "spec.etcd.quotaBackendBytes: quotaBackendBytes must be whole bytes, at least 16Mi: write for example 4Gi"},
+		"an election before the fifth heartbeat":     {spec: "{size: 3, etcd: {heartbeatInterval: 201ms}}", want: wantElection},
+		"an election too early for the default":      {spec: "{size: 3, etcd: {electionTimeout: 499ms}}", want: wantElection},
+		"an election of a minute":                    {spec: "{size: 3, etcd: {electionTimeout: 60s}}", want: "spec.etcd.electionTimeout"},
+		"a heartbeat of some milliseconds":           {spec: "{size: 3, etcd: {heartbeatInterval: 5ms}}", want: "spec.etcd.heartbeatInterval"},
+		"a log level that is none":                   {spec: "{size: 3, etcd: {logLevel: trace}}", want: `spec.etcd.logLevel: Unsupported value: "trace": supported values: "debug", "info", "warn", "error", "panic", "fatal"`},
+		"requests of a gigabyte":                     {spec: "{size: 3, etcd: {maxRequestBytes: 1Gi}}", want: "spec.etcd.maxRequestBytes: maxRequestBytes must be whole bytes, 1Ki to 100Mi: write for example 4Mi"},
+		"a raft snapshot after each transaction":     {spec: "{size: 3, etcd: {snapshotCount: 1}}", want: "spec.etcd.snapshotCount: in body should be greater than or equal to 100"},
+		"a number of minutes without a unit":         {spec: `{size: 3, etcd: {autoCompaction: {mode: Periodic, retention: "5"}}}`, want: wantRetention},
+		"a compaction each second":                   {spec: "{size: 3, etcd: {autoCompaction: {mode: Periodic, retention: 1s}}}", want: wantRetention},
+		"revisions in minutes":                       {spec: "{size: 3, etcd: {autoCompaction: {mode: Revision, retention: 5m}}}", want: wantRetention},
+		"options of etcd for a release without them": {spec: "{size: 3, version: 3.3.27, etcd: {logLevel: warn}}", want: "spec: etcd before 3.4 does not have all options of spec.etcd: remove etcd, and set options by pod.etcdEnv; or write a newer version"},
+		"a quota in two fields":                      {spec: `{size: 3, etcd: {quotaBackendBytes: 3Gi}, pod: {etcdEnv: [{name: ETCD_QUOTA_BACKEND_BYTES, value: "1"}]}}`, want: "spec: etcd.quotaBackendBytes and ETCD_QUOTA_BACKEND_BYTES in pod.etcdEnv set the same option: remove one of the two"},
+		"a compaction in two fields":                 {spec: `{size: 3, etcd: {autoCompaction: {mode: Periodic, retention: 5m}}, pod: {etcdEnv: [{name: ETCD_AUTO_COMPACTION_RETENTION, value: "1"}]}}`, want: "spec: etcd.autoCompaction and ETCD_AUTO_COMPACTION_MODE or ETCD_AUTO_COMPACTION_RETENTION in pod.etcdEnv set the same option: remove one of the two"},
+		"a class of no load balancer":                {spec: "{size: 3, service: {loadBalancerClass: internal}}", want: "spec.service: loadBalancerClass requires type: LoadBalancer: set type, or remove loadBalancerClass"},
+		"sources of no load balancer":                {spec: "{size: 3, service: {type: NodePort, loadBalancerSourceRanges: [10.0.0.0/8]}}", want: "spec.service: loadBalancerSourceRanges requires type: LoadBalancer: set type, or remove loadBalancerSourceRanges"},
+		"a source that is no range":                  {spec: "{size: 3, service: {type: LoadBalancer, loadBalancerSourceRanges: [10.0.0.1]}}", want: "spec.service.loadBalancerSourceRanges: loadBalancerSourceRanges must be addresses in CIDR notation: write for example 10.0.0.0/8"},
+		"traffic from outside to an inner Service":   {spec: "{size: 3, service: {externalTrafficPolicy: Local}}", want: "spec.service: externalTrafficPolicy requires type: NodePort or LoadBalancer: set type, or remove externalTrafficPolicy"},
+		"the operator's own annotation of a Service": {spec: "{size: 3, service: {annotations: {etcd.database.coreos.com/cluster-id: x}}}", want: "spec.service.annotations: the annotation keys etcd.database.coreos.com/* are reserved for the operator: choose other keys"},
+		"the operator's own label of a Service":      {spec: "{size: 3, service: {labels: {app: x}}}", want: "spec.service.labels: the label keys app, etcd_* and etcd.database.coreos.com/* are reserved for the operator: choose other keys"},
+		"a second container etcd":                    {spec: "{size: 3, pod: {containers: [{name: etcd, image: x}]}}", want: "spec.pod.containers: the container names etcd and restore are reserved for the operator: choose another name"},
+		"a second volume of data":                    {spec: "{size: 3, pod: {volumes: [{name: etcd-data, emptyDir: {}}]}}", want: "spec.pod.volumes: the volume names etcd-data, member-peer-tls, member-server-tls and store-credentials are reserved for the operator: choose another name"},
+		"a volume with two sources":                  {spec: "{size: 3, pod: {volumes: [{name: a, emptyDir: {}, secret: {secretName: x}}]}}", want: "spec.pod.volumes[0]: a volume needs one source: write one of configMap, secret, emptyDir, csi and persistentVolumeClaim"},
+		"a grace that is too short for a hand-over":  {spec: "{size: 3, pod: {terminationGracePeriodSeconds: 1}}", want: "spec.pod.terminationGracePeriodSeconds: in body should be greater than or equal to 10"},
 
 		"a name of 53 characters":         {name: strings.Repeat("a", 53), spec: "{size: 3}", want: wantLong},
 		"the name of a client Service":    {name: "example-client", spec: "{size: 3}", want: wantSuffix},
@@ -132,9 +173,21 @@ func TestValidEtcdClusterIsAccepted(t *testing.T) {
 		"TLS by cert-manager":            {spec: "{size: 3, TLS: {certManager: {issuerRef: {name: ca, kind: ClusterIssuer}, duration: 24h, renewBefore: 8h30m}}}"},
 		"a grace of a year":              {spec: "{size: 3, recovery: {memberReplacementGrace: 8760h, foreignMemberGrace: 999999h, keepReplacedVolumes: 2592000s}}"},
 		"a grace and a consent":          {spec: "{size: 3, recovery: {memberReplacementGrace: 1h30m, quorumLoss: ForceNewCluster}}"},
+		"an image of another registry":   {spec: `{size: 3, image: {repository: registry.k8s.io/etcd, tag: "{version}-0", pullPolicy: IfNotPresent, digest: "` + digest("a") + `"}}`},
+		"every option of etcd":           {spec: "{size: 3, etcd: {quotaBackendBytes: 4Gi, autoCompaction: {mode: Periodic, retention: 1h30m}, heartbeatInterval: 200ms, electionTimeout: 1s, logLevel: warn, maxRequestBytes: 4Mi, snapshotCount: 5000}}"},
+		"a quota in bytes":               {spec: "{size: 3, etcd: {quotaBackendBytes: 8589934592}}"},
+		"a quota of the whole emptyDir":  {spec: "{size: 3, etcd: {quotaBackendBytes: 8Gi}, pod: {emptyDir: {}}}"},
+		"a slow network":                 {spec: "{size: 3, etcd: {heartbeatInterval: 9s, electionTimeout: 50s}}"},
+		"revisions to keep":              {spec: `{size: 3, etcd: {autoCompaction: {mode: Revision, retention: "1000"}}}`},
+		"options in both fields":         {spec: `{size: 3, etcd: {logLevel: warn}, pod: {etcdEnv: [{name: ETCD_QUOTA_BACKEND_BYTES, value: "1"}]}}`},
+		"a load balancer":                {spec: "{size: 3, service: {type: LoadBalancer, loadBalancerClass: internal, loadBalancerSourceRanges: [10.0.0.0/8, 'fd00::/8'], externalTrafficPolicy: Local, trafficDistribution: PreferClose, annotations: {a: b}, labels: {c: d}}}"},
+		"containers beside etcd":         {spec: "{size: 3, pod: {runtimeClassName: gvisor, schedulerName: mine, hostUsers: false, terminationGracePeriodSeconds: 60, containers: [{name: proxy, image: x, volumeMounts: [{name: conf, mountPath: /conf}]}], initContainers: [{name: log, image: x, restartPolicy: Always}], volumes: [{name: conf, configMap: {name: conf}}]}}"},
 		"TLS names left empty":           {spec: `{size: 3, TLS: {static: {operatorSecret: "", member: {serverSecret: "", peerSecret: ""}}}}`},
 	})
 }
+
+// digest returns the digest of an image, of one digit.
+func digest(digit string) string { return "sha256:" + strings.Repeat(digit, 64) }
 
 // pairs returns n entries of a YAML map.
 func pairs(n int) string {

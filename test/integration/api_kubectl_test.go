@@ -23,6 +23,8 @@ func TestKubectlFindsEachKindByItsNames(t *testing.T) {
 		"etcd":          "etcdcluster" + group,
 		"etcdcluster":   "etcdcluster" + group,
 		"etcdbackup":    "etcdbackup" + group,
+		"etcdb":         "etcdbackup" + group,
+		"etcdr":         "etcdrestore" + group,
 		"etcdrestore":   "etcdrestore" + group,
 		"etcd-operator": "etcdbackup" + group + " etcdcluster" + group + " etcdrestore" + group,
 	} {
@@ -38,9 +40,9 @@ func TestKubectlFindsEachKindByItsNames(t *testing.T) {
 func TestKubectlGetShowsTheStatus(t *testing.T) {
 	namespace := createOneOfEach(t)
 	for kind, want := range map[string]string{
-		"etcdclusters.etcd.database.coreos.com": `NAME SIZE MEMBERS VERSION AVAILABLE STATUS AGE MESSAGE CLUSTER ID
-example 3 0? ?<age>`,
-		"etcdbackups":  `NAME STATUS COMPLETE REVISION SIZE PROGRESS LAST SUCCESS AGE NEXT VERIFIED PATH MESSAGE`,
+		"etcdclusters.etcd.database.coreos.com": `NAME READY VERSION STATUS AGE AVAILABLE MESSAGE CLUSTER ID
+example <age>`,
+		"etcdbackups":  `NAME CLUSTER SCHEDULE SUSPENDED STATUS NEWEST SIZE AGE COMPLETE REVISION PROGRESS NEXT VERIFIED PATH MESSAGE`,
 		"etcdrestores": `NAME CLUSTER STATUS COMPLETE PERCENT REVISION AGE PATH MESSAGE`,
 	} {
 		t.Run("kubectl get "+kind+" of a new object", func(t *testing.T) {
@@ -49,8 +51,8 @@ example 3 0? ?<age>`,
 	}
 	writeStatuses(t, namespace)
 	for kind, want := range map[string]string{
-		"etcdclusters.etcd.database.coreos.com": `example 3 2 3.6.15 True MemberDown <age> one member is down 0123456789abcdef`,
-		"etcdbackups":                           `example Complete True 42 20480 <age> <age> bucket/key taken`,
+		"etcdclusters.etcd.database.coreos.com": `example 2/3 3.6.15 MemberDown <age> True one member is down 0123456789abcdef`,
+		"etcdbackups":                           `example example Complete <age> 20.0 KiB <age> True 42 bucket/key taken`,
 		"etcdrestores":                          `example example Seeding False 42 <age> bucket/key the seed starts`,
 	} {
 		t.Run("kubectl get "+kind+" of an object with a status", func(t *testing.T) {
@@ -81,7 +83,7 @@ func writeStatuses(t *testing.T, namespace string) {
 	t.Helper()
 	key := metav1.ObjectMeta{Namespace: namespace, Name: "example"}
 	cluster := &v1beta2.EtcdCluster{ObjectMeta: key, Status: v1beta2.EtcdClusterStatus{
-		Size: 2, CurrentVersion: "3.6.15", ClusterID: "0123456789abcdef", Conditions: []metav1.Condition{
+		Size: 2, ReadyMembers: "2/3", CurrentVersion: "3.6.15", ClusterID: "0123456789abcdef", Conditions: []metav1.Condition{
 			condition(v1beta2.ConditionAvailable, metav1.ConditionTrue, v1beta2.ReasonReady, "clients are served"),
 			condition(v1beta2.ConditionReady, metav1.ConditionFalse, v1beta2.ReasonMemberDown, "one member is down"),
 		},
@@ -89,7 +91,7 @@ func writeStatuses(t *testing.T, namespace string) {
 	snapshot := &v1beta2.Snapshot{Path: "bucket/key", Revision: 42, Size: 20480, SHA256: strings.Repeat("0", 64)}
 	date := metav1.NewTime(time.Now().Add(-time.Minute))
 	backup := &v1beta2.EtcdBackup{ObjectMeta: key, Status: v1beta2.EtcdBackupStatus{
-		EtcdRevision: 42, LastSuccessDate: &date, Snapshot: snapshot, Conditions: []metav1.Condition{
+		EtcdRevision: 42, LastSuccessDate: &date, Snapshot: snapshot, SnapshotSize: "20.0 KiB", Conditions: []metav1.Condition{
 			condition(v1beta2.ConditionComplete, metav1.ConditionTrue, v1beta2.ReasonComplete, "taken"),
 			condition(v1beta2.ConditionReady, metav1.ConditionTrue, v1beta2.ReasonComplete, "taken"),
 		},

@@ -21,6 +21,13 @@ func TestEtcdClusterAllowsOnlySafeChanges(t *testing.T) {
 		"to sleep with emptyDir":             {"{size: 3, pod: {emptyDir: {}}}", `{"hibernate":true}`, "pod.emptyDir loses its data with its Pod"},
 		"a size in the sleep":                {"{size: 3, hibernate: true}", `{"size":5}`, ""},
 		"a volume's size for the first time": {"{size: 3}", `{"pod":{"persistentVolumeClaimSpec":{"resources":{"requests":{"storage":"1Gi"}}}}}`, ""},
+		"another version under one digest":   {"{size: 3, version: 3.6.15, image: {digest: '" + digest("a") + "'}}", `{"version":"3.6.16"}`, "image.digest is that of the previous version"},
+		"another version with its digest":    {"{size: 3, version: 3.6.15, image: {digest: '" + digest("a") + "'}}", `{"version":"3.6.16","image":{"digest":"` + digest("b") + `"}}`, ""},
+		"another image of the same version":  {"{size: 3, version: 3.6.15, image: {digest: '" + digest("a") + "'}}", `{"image":{"digest":"` + digest("b") + `"}}`, ""},
+		"repository becomes image":           {"{size: 3, repository: mirror/etcd}", `{"repository":null,"image":{"repository":"mirror/etcd"}}`, ""},
+		"another class of load balancer":     {"{size: 3, service: {type: LoadBalancer}}", `{"service":{"loadBalancerClass":"b"}}`, "Kubernetes cannot change the class"},
+		"a Service becomes a load balancer":  {"{size: 3, service: {type: ClusterIP}}", `{"service":{"type":"LoadBalancer","loadBalancerClass":"b"}}`, ""},
+		"a volume smaller than the quota":    {"{size: 3, etcd: {quotaBackendBytes: 8Gi}}", `{"pod":{"persistentVolumeClaimSpec":{"resources":{"requests":{"storage":"1Gi"}}}}}`, "more than a member's volume holds"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			made := object(t, "EtcdCluster", namespace, "e"+strings.ToLower(strings.NewReplacer(" ", "-", "'", "").Replace(name)), test.spec)

@@ -81,7 +81,7 @@ func (s State) impact() string {
 }
 
 // cause says why a member does not serve, as a clause.
-func (m Member) cause() string { return cmp.Or(m.Unanswered, "its Pod is not ready") }
+func (m Member) cause() string { return cmp.Or(m.Unanswered, m.PodMessage, "its Pod is not ready") }
 
 // soFar says what keeps a starting member from serving, after a colon; it is empty if nothing is known.
 func (m Member) soFar() string {

@@ -85,7 +85,7 @@ func repeatedObject(s State, step Step) string {
 		return fmt.Sprintf("%T%s", step, s.differing(step))
 	case ApplyBudget:
 		return fmt.Sprintf("%T", step)
-	case AddToService, RemoveFromService, RelabelPod, RestoreLabels, LoadCertificates, KeepVolume, ResizeVolume:
+	case AddToService, RemoveFromService, RelabelPod, ResizePod, RestoreLabels, LoadCertificates, KeepVolume, ResizeVolume:
 		return fmt.Sprintf("%T %s", step, Describe(State{}, step).Message)
 	}
 	return ""

@@ -89,6 +89,10 @@ type Member struct {
 	ShowsNew bool
 	// Outdated: the Pod was made for another spec.pod or spec.TLS, in a way that takes a new Pod.
 	Outdated bool
+	// Resize is how far the Pod is from the CPU and memory of the spec, if it is outdated in nothing else. ResizeMessage is
+	// what Kubernetes reports of that.
+	Resize        ResizeState
+	ResizeMessage string
 	// Relabel: the Pod's labels, its annotations or the note of what it was made for are not as they should be.
 	Relabel bool
 	// WithoutUID: the Pod has no label with the EtcdCluster's UID, as those of an earlier release.

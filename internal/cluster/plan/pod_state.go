@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,13 +30,19 @@ func PodStateOf(pod *corev1.Pod, now time.Time) (state PodState, reason, message
 			return PodBlocked, v1beta2.ReasonPodUnschedulable, c.Message
 		}
 	}
-	for _, c := range append(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses...) {
-		if reason, message := whyWaiting(c); reason != "" {
+	containers := slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses)
+	runs := slices.ContainsFunc(containers, func(c corev1.ContainerStatus) bool { return c.Name == EtcdContainer && c.State.Running != nil })
+	for _, c := range containers {
+		reason, message := whyWaiting(c)
+		switch {
+		case reason != "" && runs:
+			return PodRunning, "", message // a container beside etcd fails, and the member keeps its vote
+		case reason != "":
 			return PodBlocked, reason, message
 		}
-		if c.Name == EtcdContainer && c.State.Running != nil {
-			return PodRunning, "", ""
-		}
+	}
+	if runs {
+		return PodRunning, "", ""
 	}
 	return PodStarting, "", ""
 }
@@ -50,7 +57,7 @@ func whyWaiting(c corev1.ContainerStatus) (reason, message string) {
 	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull":
 		// The kubelet changes between the first two for as long as it tries, and the status must not change with it.
 		reason := strings.Replace(waiting.Reason, "ErrImagePull", "ImagePullBackOff", 1)
-		return v1beta2.ReasonImageUnavailable, fmt.Sprintf("image %s cannot be pulled (%s). Correct spec.repository or spec.version, or make the image available to the node.", c.Image, reason)
+		return v1beta2.ReasonImageUnavailable, fmt.Sprintf("image %s cannot be pulled (%s). Correct spec.version, spec.image or spec.repository, or make the image available to the node.", c.Image, reason)
 	case "CrashLoopBackOff":
 		said := ""
 		if ended := c.LastTerminationState.Terminated; ended != nil {

@@ -51,7 +51,7 @@ func (s State) stale(m Member) Step {
 		stop.Reason, stop.Message = v1beta2.ReasonUpgrading, "it must run image "+s.Spec.Image()
 	case s.trustsOldCA(m):
 		stop.Reason, stop.Message = v1beta2.ReasonRotatingCertificates, "it must trust the CA that its Secrets hold now"
-	case m.Outdated:
+	case m.Outdated && m.Resize == ResizeNone:
 		stop.Reason, stop.Message = v1beta2.ReasonRolling, "spec.pod or spec.TLS has changed"
 	case m.Start == StartSeed && (m.Volume == VolumePresent || !s.Durable()) && s.step() == v1beta2.RestoreGrowing:
 		stop.Reason, stop.Message = v1beta2.ReasonRestoring, "it must run without the init container that restored it"

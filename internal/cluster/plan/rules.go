@@ -83,6 +83,7 @@ var Rules = []group{
 		{Name: "reclaimSpace", Decide: reclaimSpace},
 	}},
 	{Name: "roll", Purpose: "Members are brought to what the spec asks for, one at a time.", Rules: []rule{
+		{Name: "resizePods", Decide: resizePods},
 		{Name: "prepareVersionChange", Decide: prepareVersionChange},
 		{Name: "rollMembers", Decide: rollMembers},
 		{Name: "rotateCA", Decide: rotateCA},
@@ -113,6 +114,7 @@ var Rules = []group{
 		{Name: "volumeTemplateRefused", Decide: volumeTemplateRefused},
 		{Name: "invalidSchedule", Decide: invalidSchedule},
 		{Name: "warnOfFullVolumes", Decide: warnOfFullVolumes},
+		{Name: "adviseVersion", Decide: adviseVersion},
 	}},
 }
 

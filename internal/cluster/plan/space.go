@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -95,12 +96,12 @@ func outOfSpace(s State) Step {
 		full.Name, bytesOf(full.DBSize), bytesOf(full.DBSizeInUse))
 	switch s.Spec.NoSpaceAction() {
 	case v1beta2.NoSpaceWait:
-		text += "Set spec.noSpace.action to Compact, or raise ETCD_QUOTA_BACKEND_BYTES in spec.pod.etcdEnv. You can also compact, defragment and disarm the alarm yourself."
+		text += "Set spec.noSpace.action to Compact, or raise " + s.quotaField() + ". You can also compact, defragment and disarm the alarm yourself."
 	case v1beta2.NoSpaceDefragment:
-		text += "Defragmentation alone does not make room. Set spec.noSpace.action to Compact, or raise ETCD_QUOTA_BACKEND_BYTES in spec.pod.etcdEnv."
+		text += "Defragmentation alone does not make room. Set spec.noSpace.action to Compact, or raise " + s.quotaField() + "."
 	default:
-		text += fmt.Sprintf("Compacting all but %d revisions does not make room. Delete keys, or lower spec.noSpace.keepRevisions (0 frees deleted keys at once), or raise ETCD_QUOTA_BACKEND_BYTES in spec.pod.etcdEnv.",
-			s.Spec.KeepRevisions())
+		text += fmt.Sprintf("Compacting all but %d revisions does not make room. Delete keys, or lower spec.noSpace.keepRevisions (0 frees deleted keys at once), or raise %s.",
+			s.Spec.KeepRevisions(), s.quotaField())
 	}
 	return Wait{Reason: v1beta2.ReasonNoSpace, Message: text + " Reads and deletions still work.", Stalled: true}
 }
@@ -112,8 +113,8 @@ func quotaTooSmall(s State) Step {
 		if quota := s.quotaOf(m); m.Answers && quota > 0 && m.DBSizeInUse > quota {
 			return Wait{
 				Reason: v1beta2.ReasonNoSpace, Stalled: true,
-				Message: fmt.Sprintf("The space quota of member %s is %s, and %s of its database are in use already. etcd refuses writes as soon as it notices. Raise ETCD_QUOTA_BACKEND_BYTES in spec.pod.etcdEnv.",
-					m.Name, bytesOf(quota), bytesOf(m.DBSizeInUse)),
+				Message: fmt.Sprintf("The space quota of member %s is %s, and %s of its database are in use already. etcd refuses writes as soon as it notices. Raise %s.",
+					m.Name, bytesOf(quota), bytesOf(m.DBSizeInUse), s.quotaField()),
 			}
 		}
 	}
@@ -164,6 +165,9 @@ func (s State) quotaOf(m Member) int64 {
 	if m.DBQuota != 0 {
 		return m.DBQuota
 	}
+	if quota := s.Spec.QuotaBackendBytes(); quota != 0 {
+		return quota
+	}
 	for _, env := range s.PodPolicy().EtcdEnv {
 		if env.Name != "ETCD_QUOTA_BACKEND_BYTES" {
 			continue
@@ -177,6 +181,15 @@ func (s State) quotaOf(m Member) int64 {
 		}
 	}
 	return etcd.DefaultQuota
+}
+
+// quotaField names the field of the spec that sets the quota, or that can set it.
+func (s State) quotaField() string {
+	const variable = "ETCD_QUOTA_BACKEND_BYTES"
+	if slices.ContainsFunc(s.PodPolicy().EtcdEnv, func(e corev1.EnvVar) bool { return e.Name == variable }) {
+		return variable + " in spec.pod.etcdEnv"
+	}
+	return "spec.etcd.quotaBackendBytes"
 }
 
 // Alarms of a kind that are on, as the leader reports them. Without a leader, all members count.

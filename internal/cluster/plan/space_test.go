@@ -64,7 +64,7 @@ func TestPlanSpace(t *testing.T) {
 	stuck := func(what string) Wait {
 		return Wait{Reason: v1beta2.ReasonNoSpace, Message: words + what + " Reads and deletions still work.", Stalled: true}
 	}
-	const raise = "or raise ETCD_QUOTA_BACKEND_BYTES in spec.pod.etcdEnv."
+	const raise, raiseEnv = "or raise spec.etcd.quotaBackendBytes.", "or raise ETCD_QUOTA_BACKEND_BYTES in spec.pod.etcdEnv."
 	freeing := Wait{Reason: v1beta2.ReasonNoSpace, Message: "The space quota is used up, and etcd refuses writes. The members are freeing the compacted history."}
 	planTests{
 		"forgets all but a thousand revisions when the space quota is used up": {
@@ -149,7 +149,7 @@ func TestPlanSpace(t *testing.T) {
 			state(formed, members(1), size(1), quotaEnv(""), full, database(95, 95), compacted(4000, time.Hour), defragmentedAgo(0, time.Minute), with(0, func(m *Member) { m.DBQuota = 0 })),
 			Wait{
 				Reason: v1beta2.ReasonNoSpace, Stalled: true,
-				Message: "The space quota is used up, and etcd refuses writes. The database of member " + nameOf(0) + " has 95Mi, of which 95Mi are in use. Compacting all but 1000 revisions does not make room. Delete keys, or lower spec.noSpace.keepRevisions (0 frees deleted keys at once), " + raise + " Reads and deletions still work.",
+				Message: "The space quota is used up, and etcd refuses writes. The database of member " + nameOf(0) + " has 95Mi, of which 95Mi are in use. Compacting all but 1000 revisions does not make room. Delete keys, or lower spec.noSpace.keepRevisions (0 frees deleted keys at once), " + raiseEnv + " Reads and deletions still work.",
 			},
 		},
 		"touches no member while another is down": {

@@ -38,7 +38,11 @@ func setConditions(status *v1beta2.EtcdClusterStatus, s State, step Step, actErr
 	_, idle := step.(Idle)
 	_, done := step.(Done)
 	_, atRest := step.(Hibernating)
-	_, warns := step.(VolumeMayFill)
+	warns := false
+	switch step.(type) {
+	case VolumeMayFill, VersionNotAdvised:
+		warns = true
+	}
 	done = done || atRest || warns // as the spec asks
 	if actErr != nil {
 		reason, message, done = v1beta2.ReasonReconcileError, actErr.Error(), false

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -43,6 +44,7 @@ func setMembers(status *v1beta2.EtcdClusterStatus, s State) {
 		keepMissing(status, before)
 	}
 	status.Size = len(status.Members.Ready)
+	status.ReadyMembers = fmt.Sprintf("%d/%d", status.Size, s.Spec.Size)
 	if v := s.lowestVersion(); v != "" && s.answered() {
 		status.CurrentVersion = v
 	}

@@ -135,6 +135,7 @@ func TestStatusKeepsTheOldFields(t *testing.T) {
 		Phase:              v1beta2.ClusterPhaseRunning,
 		Reason:             "Member " + nameOf(1) + " is starting.",
 		Size:               2,
+		ReadyMembers:       "2/3",
 		ServiceName:        "example-client",
 		ClientPort:         2379,
 		Members:            v1beta2.MembersStatus{Ready: []string{nameOf(0), nameOf(2)}, Unready: []string{nameOf(1)}},

@@ -41,7 +41,7 @@ func Events(s State, step Step, actErr error, statusChanged bool) []planning.Eve
 		return []planning.Event{failed}
 	}
 	switch step.(type) {
-	case Wait, VolumeMayFill:
+	case Wait, VolumeMayFill, VersionNotAdvised:
 		if !statusChanged {
 			return nil
 		}

@@ -77,7 +77,7 @@ var everyStep = []Step{
 	LoadCertificates{Name: "m"}, MoveLeader{From: "m"}, PromoteLearner{Name: "m"}, RecordForced{}, RecordFormed{}, RecordPromotion{Name: "m"}, RemoveFromService{Name: "m"}, RemoveMember{Name: "guest", Cause: "it is foreign", Foreign: true}, RecordVersionChange{},
 	RelabelPod{Name: "m"}, RemoveMember{Name: "m"}, RemoveMember{Name: "m", Cause: LostData}, RemovePreviousCA{}, ReplaceCA{}, RequestCertificates{},
 	RestoreLabels{Name: "m"}, RestoreLabels{Name: "m", Volume: true},
-	ResizeVolume{Name: "m"}, StopMembers{}, StopMembers{Except: 1}, VolumeMayFill{Name: "m", Message: "may fill"}, Wait{Reason: v1beta2.ReasonSettling, Message: "waiting"}, WithdrawBudget{},
+	ResizePod{Name: "m"}, ResizeVolume{Name: "m"}, StopMembers{}, StopMembers{Except: 1}, VersionNotAdvised{Message: "old"}, VolumeMayFill{Name: "m", Message: "may fill"}, Wait{Reason: v1beta2.ReasonSettling, Message: "waiting"}, WithdrawBudget{},
 	WriteCertificates{}, WriteCertificates{Switch: true},
 }
 

@@ -4,8 +4,6 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/util/version"
-
-	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
 // VersionFor returns the version for an incarnation's members. If a change is refused or not prepared, recreated Pods keep
@@ -24,8 +22,7 @@ func (s State) VersionFor(incarnation int32) string {
 
 // ImageFor an incarnation's members.
 func (s State) ImageFor(incarnation int32) string {
-	spec := v1beta2.EtcdClusterSpec{Repository: s.Spec.Repository, Version: s.VersionFor(incarnation)}
-	return spec.Image()
+	return s.Spec.ImageOf(s.VersionFor(incarnation))
 }
 
 // versions are the lowest and the highest that members of the cluster run. As long as not all of them say it, what was

@@ -32,8 +32,8 @@ func warnOfFullVolumes(s State) Step {
 		quota := s.quotaOf(m)
 		needs := quota + quota/4 + besideDatabase
 		if m.Volume == VolumePresent && m.VolumeCapacity > 0 && quota > 0 && m.VolumeCapacity < needs {
-			return VolumeMayFill{Name: m.Name, Message: fmt.Sprintf("Volume %s of %s can become full before the database reaches its space quota of %s: that needs about %s. A member whose volume is full cannot start. Raise spec.pod.persistentVolumeClaimSpec.resources.requests.storage, or lower ETCD_QUOTA_BACKEND_BYTES in spec.pod.etcdEnv.",
-				m.Name, bytesOf(m.VolumeCapacity), bytesOf(quota), bytesOf(needs))}
+			return VolumeMayFill{Name: m.Name, Message: fmt.Sprintf("Volume %s of %s can become full before the database reaches its space quota of %s: that needs about %s. A member whose volume is full cannot start. Raise spec.pod.persistentVolumeClaimSpec.resources.requests.storage, or lower %s.",
+				m.Name, bytesOf(m.VolumeCapacity), bytesOf(quota), bytesOf(needs), s.quotaField())}
 		}
 	}
 	return nil

@@ -123,7 +123,7 @@ func TestPlanVolumes(t *testing.T) {
 		},
 		"warns that a volume can become full before the quota is reached": {
 			state(formed, members(1), size(1), volumesOf("3Gi"), with(0, holds(3, 3))),
-			VolumeMayFill{Name: nameOf(0), Message: "Volume " + nameOf(0) + " of 3Gi can become full before the database reaches its space quota of 2Gi: that needs about 3584Mi. A member whose volume is full cannot start. Raise spec.pod.persistentVolumeClaimSpec.resources.requests.storage, or lower ETCD_QUOTA_BACKEND_BYTES in spec.pod.etcdEnv."},
+			VolumeMayFill{Name: nameOf(0), Message: "Volume " + nameOf(0) + " of 3Gi can become full before the database reaches its space quota of 2Gi: that needs about 3584Mi. A member whose volume is full cannot start. Raise spec.pod.persistentVolumeClaimSpec.resources.requests.storage, or lower spec.etcd.quotaBackendBytes."},
 		},
 		"warns of a volume that is nearly full": {
 			state(formed, members(1), size(1), volumesOf("8Gi"), with(0, holds(8, 8), func(m *Member) { m.DBSize, m.DBQuota = 7*gi+1, 16*gi })),

@@ -82,7 +82,7 @@ func (w *World) Run(planner Planner) Outcome {
 		o.Last = step
 		waits := false
 		switch step.(type) {
-		case plan.Wait, plan.Idle, plan.Done, plan.Hibernating, plan.AwaitResize, plan.VolumeMayFill:
+		case plan.Wait, plan.Idle, plan.Done, plan.Hibernating, plan.AwaitResize, plan.VolumeMayFill, plan.VersionNotAdvised:
 			waits = true
 		default:
 			o.Steps = append(o.Steps, step)
@@ -108,7 +108,7 @@ func (w *World) Run(planner Planner) Outcome {
 // enough: done is done at once, and a person is asked for after a moment; a wait may yet turn into something.
 func enough(step plan.Step, still int) bool {
 	switch step := step.(type) {
-	case plan.Done, plan.Hibernating, plan.VolumeMayFill:
+	case plan.Done, plan.Hibernating, plan.VolumeMayFill, plan.VersionNotAdvised:
 		return true
 	case plan.Wait:
 		return (step.Stalled && still > 3) || still > patience
@@ -122,7 +122,7 @@ func (w *World) checkEnd(o Outcome) {
 		return
 	}
 	switch last := o.Last.(type) {
-	case plan.Done, plan.VolumeMayFill:
+	case plan.Done, plan.VolumeMayFill, plan.VersionNotAdvised:
 		w.CheckDone()
 		return
 	case plan.Hibernating:

@@ -1,0 +1,162 @@
+package cluster
+
+import (
+	"encoding/json"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+)
+
+// annotationResize holds what was asked of a running Pod. It is written before the Pod is resized, so that a refusal is not
+// repeated and no resize is waited for without end.
+const annotationResize = v1beta2.Group + "/resize"
+
+// resize is the content of annotationResize.
+type resize struct {
+	// Template is the hash of what the Pod is resized to.
+	Template string    `json:"template"`
+	At       time.Time `json:"at"`
+	// Refused is why Kubernetes refused it. It is empty if it did not.
+	Refused string `json:"refused,omitempty"`
+}
+
+func resizeOf(pod *corev1.Pod) resize {
+	var asked resize
+	_ = json.Unmarshal([]byte(pod.Annotations[annotationResize]), &asked) // nothing was asked
+	return asked
+}
+
+// observeResize looks whether an outdated Pod needs no successor, because it differs only in CPU and memory.
+func observeResize(s plan.State, m *plan.Member, pod *corev1.Pod) {
+	c := etcdOf(pod)
+	if !m.Outdated || c == nil || m.Pod != plan.PodRunning || !differsInResources(s, pod, c.Resources) {
+		return
+	}
+	asked, want := resizeOf(pod), s.PodPolicy().Resources
+	current := asked.Template == template(s)
+	pending, infeasible := pendingResize(pod)
+	has := sameResources(want, c.Resources)
+	switch {
+	case has && pending == nil && actuated(pod, want):
+		m.Outdated, m.Relabel = false, true // the note of what it was made for is all that differs
+	case current && (asked.Refused != "" || s.Now.Sub(asked.At) > plan.ResizeGrace):
+	case !has, !current:
+		m.Resize = plan.ResizeWanted
+	case infeasible:
+	default:
+		m.Resize = plan.ResizeUnderWay
+		if pending != nil {
+			m.ResizeMessage = pending.Message
+		}
+	}
+}
+
+// resized reports whether a Pod was made for other resources, and now has those that the spec asks for.
+func resized(s plan.State, pod *corev1.Pod) bool {
+	m := plan.Member{Outdated: pod.Annotations[annotationTemplate] != "" && pod.Annotations[annotationTemplate] != template(s), Pod: plan.PodRunning}
+	if !m.Outdated {
+		return false
+	}
+	observeResize(s, &m, pod)
+	return !m.Outdated
+}
+
+func etcdOf(pod *corev1.Pod) *corev1.Container {
+	for i := range pod.Spec.Containers {
+		if pod.Spec.Containers[i].Name == plan.EtcdContainer {
+			return &pod.Spec.Containers[i]
+		}
+	}
+	return nil
+}
+
+// differsInResources reports whether a Pod was made for the spec but for its resources. The note on the Pod is a hash, and
+// Kubernetes adds to what was asked for. So this looks for a part of what the Pod has now that gives the same hash.
+func differsInResources(s plan.State, pod *corev1.Pod, have corev1.ResourceRequirements) bool {
+	made, asked := pod.Annotations[annotationTemplate], resizeOf(pod).Template
+	if asked != "" && asked == template(s) {
+		return true // it was found to be so before it was resized
+	}
+	for part := range partsOf(have) {
+		if hash := templateOf(s, part); hash == made || hash == asked {
+			return true
+		}
+	}
+	return false
+}
+
+// maxEntries bounds the parts that are tried, to 256. A Pod has two for CPU and two for memory.
+const maxEntries = 8
+
+// partsOf yields resources with each subset of the requests and limits.
+func partsOf(all corev1.ResourceRequirements) func(yield func(corev1.ResourceRequirements) bool) {
+	type entry struct {
+		limit bool
+		name  corev1.ResourceName
+	}
+	var entries []entry
+	for name := range all.Limits {
+		entries = append(entries, entry{true, name})
+	}
+	for name := range all.Requests {
+		entries = append(entries, entry{false, name})
+	}
+	return func(yield func(corev1.ResourceRequirements) bool) {
+		if len(entries) > maxEntries {
+			return
+		}
+		for set := range 1 << len(entries) {
+			part := corev1.ResourceRequirements{Claims: all.Claims, Limits: corev1.ResourceList{}, Requests: corev1.ResourceList{}}
+			for i, e := range entries {
+				switch {
+				case set&(1<<i) == 0:
+				case e.limit:
+					part.Limits[e.name] = all.Limits[e.name]
+				default:
+					part.Requests[e.name] = all.Requests[e.name]
+				}
+			}
+			if !yield(part) {
+				return
+			}
+		}
+	}
+}
+
+// pendingResize returns the condition of a resize that the node has not carried out, and whether the node never will.
+func pendingResize(pod *corev1.Pod) (condition *corev1.PodCondition, infeasible bool) {
+	for i, c := range pod.Status.Conditions {
+		resizing := c.Type == corev1.PodResizePending || c.Type == corev1.PodResizeInProgress
+		if !resizing || c.Status != corev1.ConditionTrue {
+			continue
+		}
+		condition = &pod.Status.Conditions[i]
+		seen := c.ObservedGeneration == 0 || c.ObservedGeneration >= pod.Generation
+		if c.Type == corev1.PodResizePending && c.Reason == corev1.PodReasonInfeasible && seen {
+			return condition, true
+		}
+	}
+	return condition, false
+}
+
+// actuated reports whether the container has what the spec asks for. A kubelet that cannot resize does not report it.
+func actuated(pod *corev1.Pod, want corev1.ResourceRequirements) bool {
+	for _, c := range pod.Status.ContainerStatuses {
+		if c.Name == plan.EtcdContainer {
+			return c.Resources != nil && contains(c.AllocatedResources, want.Requests) && contains(c.Resources.Limits, want.Limits)
+		}
+	}
+	return false
+}
+
+func contains(have, want corev1.ResourceList) bool {
+	for name, quantity := range want {
+		if has, ok := have[name]; !ok || has.Cmp(quantity) != 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,61 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+func allRun(v string) change {
+	return func(s *State) {
+		s.Spec.Version = v
+		for i := range s.Members {
+			s.Members[i].Version, s.Members[i].PodImage = v, s.Spec.Image()
+		}
+	}
+}
+
+func TestVersionsToLeaveAreReported(t *testing.T) {
+	for v, want := range map[string]string{
+		"3.2.13": "is tested with 3.4 and newer",
+		"3.4.15": "",
+		"3.4.21": "at least 3.4.22",
+		"3.4.22": "",
+		"3.5.0":  "after a crash under load",
+		"3.5.2":  "at least 3.5.3",
+		"3.5.5":  "after a crash during a defragmentation",
+		"3.5.6":  "",
+		"3.6.16": "",
+		"3.7.3":  "",
+	} {
+		t.Run(v, func(t *testing.T) {
+			s := state(formed, members(3), allRun(v))
+			step := Plan(s)
+			advice, is := step.(VersionNotAdvised)
+			if is != (want != "") || !strings.Contains(advice.Message, want) {
+				t.Errorf("the step is %#v, want a message with %q", step, want)
+			}
+			status := NewStatus(s, step, nil, v1beta2.EtcdClusterStatus{}, 1)
+			if !meta.IsStatusConditionTrue(status.Conditions, v1beta2.ConditionReady) || !meta.IsStatusConditionTrue(status.Conditions, v1beta2.ConditionAvailable) {
+				t.Errorf("the cluster is not ready: %+v", status.Conditions)
+			}
+		})
+	}
+}
+
+func TestTheStatusCountsReadyMembers(t *testing.T) {
+	for want, s := range map[string]State{
+		"3/3": state(formed, members(3)),
+		"2/3": state(formed, members(3), with(1, silent)),
+		"0/3": state(formed, members(3), with(0, withoutPod), with(1, withoutPod), with(2, withoutPod), noQuorum, hibernating),
+		"3/5": state(formed, members(3), size(5)),
+		"0/1": state(size(1)),
+	} {
+		if got := NewStatus(s, Plan(s), nil, v1beta2.EtcdClusterStatus{}, 1).ReadyMembers; got != want {
+			t.Errorf("readyMembers is %q, want %q", got, want)
+		}
+	}
+}

@@ -1,0 +1,188 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+)
+
+func list(pairs ...string) corev1.ResourceList {
+	all := corev1.ResourceList{}
+	for _, pair := range pairs {
+		name, quantity, _ := strings.Cut(pair, "=")
+		all[corev1.ResourceName(name)] = resource.MustParse(quantity)
+	}
+	return all
+}
+
+func withResources(requests, limits corev1.ResourceList) change {
+	return policy(v1beta2.PodPolicy{Resources: corev1.ResourceRequirements{Requests: requests, Limits: limits}})
+}
+
+// runningFor is the running Pod of a member that was made for a state, as kubelet and API server complete it.
+func runningFor(s plan.State) *corev1.Pod {
+	pod := newPod(s, plan.CreateMember{Name: nameOf(1), Incarnation: 1, Start: plan.StartRejoin}, "")
+	c := &pod.Spec.Containers[0]
+	for name, limit := range c.Resources.Limits {
+		if _, ok := c.Resources.Requests[name]; !ok {
+			if c.Resources.Requests == nil {
+				c.Resources.Requests = corev1.ResourceList{}
+			}
+			c.Resources.Requests[name] = limit
+		}
+	}
+	pod.UID = "uid-pod"
+	has := c.Resources
+	pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{
+		Name: c.Name, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, Resources: &has, AllocatedResources: has.Requests,
+	}}}
+	return pod
+}
+
+func TestWhichChangesAreMadeInTheRunningPod(t *testing.T) {
+	gib, two := withResources(list("memory=1Gi"), nil), withResources(list("memory=2Gi"), nil)
+	noted := func(asked resize) func(*corev1.Pod) {
+		return func(pod *corev1.Pod) { pod.Annotations[annotationResize] = text(asked) }
+	}
+	accepted := func(pod *corev1.Pod) { pod.Spec.Containers[0].Resources.Requests = list("memory=2Gi") }
+	condition := func(kind corev1.PodConditionType, reason string) func(*corev1.Pod) {
+		return func(pod *corev1.Pod) {
+			pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: kind, Status: corev1.ConditionTrue, Reason: reason})
+		}
+	}
+	target := template(state(two))
+	now := resize{Template: target, At: noon}
+	for name, test := range map[string]struct {
+		was, is  change
+		pod      []func(*corev1.Pod)
+		outdated bool
+		resize   plan.ResizeState
+	}{
+		"more memory":                         {gib, two, nil, true, plan.ResizeWanted},
+		"memory for the first time":           {none, two, nil, true, plan.ResizeWanted},
+		"limits without requests":             {withResources(nil, list("memory=1Gi", "cpu=1")), withResources(nil, list("memory=1Gi", "cpu=2")), nil, true, plan.ResizeWanted},
+		"a limit and another request":         {withResources(list("cpu=1"), list("cpu=1", "memory=1Gi")), withResources(list("cpu=1"), list("cpu=2", "memory=1Gi")), nil, true, plan.ResizeWanted},
+		"a Pod to which a LimitRange adds":    {gib, two, []func(*corev1.Pod){func(p *corev1.Pod) { p.Spec.Containers[0].Resources.Limits = list("cpu=4", "memory=8Gi") }}, true, plan.ResizeWanted},
+		"memory and the environment":          {gib, policy(v1beta2.PodPolicy{Resources: corev1.ResourceRequirements{Requests: list("memory=2Gi")}, EtcdEnv: []corev1.EnvVar{{Name: "A"}}}), nil, true, plan.ResizeNone},
+		"nothing":                             {two, two, nil, false, plan.ResizeNone},
+		"a member that does not run":          {gib, two, []func(*corev1.Pod){func(p *corev1.Pod) { p.Status.ContainerStatuses = nil }}, true, plan.ResizeNone},
+		"a resize that was noted and no more": {gib, two, []func(*corev1.Pod){noted(now)}, true, plan.ResizeWanted},
+		"one that the kubelet has yet to see": {gib, two, []func(*corev1.Pod){noted(now), accepted}, true, plan.ResizeUnderWay},
+		"one that is deferred":                {gib, two, []func(*corev1.Pod){noted(now), accepted, condition(corev1.PodResizePending, corev1.PodReasonDeferred)}, true, plan.ResizeUnderWay},
+		"one that no node can carry out":      {gib, two, []func(*corev1.Pod){noted(now), accepted, condition(corev1.PodResizePending, corev1.PodReasonInfeasible)}, true, plan.ResizeNone},
+		"one that the API server refused":     {gib, two, []func(*corev1.Pod){noted(resize{Template: target, At: noon, Refused: "no"})}, true, plan.ResizeNone},
+		"another one than was refused":        {gib, two, []func(*corev1.Pod){noted(resize{Template: "other", At: noon, Refused: "no"})}, true, plan.ResizeWanted},
+		"one that takes too long":             {gib, two, []func(*corev1.Pod){noted(resize{Template: target, At: noon.Add(-time.Hour)}), accepted}, true, plan.ResizeNone},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := runningFor(state(formed, members(3), test.was))
+			for _, change := range test.pod {
+				change(pod)
+			}
+			s := state(formed, members(3), test.is)
+			var m plan.Member
+			observePod(&m, pod, s.Now)
+			observeTemplate(s, &m, pod)
+			observeResize(s, &m, pod)
+			if m.Outdated != test.outdated || m.Resize != test.resize {
+				t.Errorf("outdated %t, resize %q, want %t, %q", m.Outdated, m.Resize, test.outdated, test.resize)
+			}
+		})
+	}
+}
+
+func TestAResizedPodGetsTheNoteOfANewOne(t *testing.T) {
+	s := state(formed, members(3), withResources(list("memory=2Gi"), nil))
+	for name, at := range map[string]time.Time{"in time": noon, "while the operator was down for an hour": noon.Add(-time.Hour)} {
+		t.Run(name, func(t *testing.T) {
+			pod := runningFor(s)
+			pod.Annotations[annotationTemplate] = template(state(formed, members(3), withResources(list("memory=1Gi"), nil)))
+			pod.Annotations[annotationResize] = text(resize{Template: template(s), At: at})
+			var m plan.Member
+			observePod(&m, pod, s.Now)
+			observeTemplate(s, &m, pod)
+			observeResize(s, &m, pod)
+			if m.Outdated || !m.Relabel || m.Resize != plan.ResizeNone {
+				t.Errorf("outdated %t, relabel %t, resize %q", m.Outdated, m.Relabel, m.Resize)
+			}
+			encoded, err := json.Marshal(relabelPatch(s, pod))
+			if err != nil || !strings.Contains(string(encoded), template(s)) {
+				t.Errorf("the patch %s does not note what the Pod is made for now, error %v", encoded, err)
+			}
+		})
+	}
+}
+
+func TestAnUnfinishedResizeIsNotNotedAsDone(t *testing.T) {
+	s := state(formed, members(3), withResources(list("memory=2Gi"), nil))
+	pod := runningFor(state(formed, members(3), withResources(list("memory=1Gi"), nil)))
+	if encoded := text(relabelPatch(s, pod)); strings.Contains(encoded, template(s)) {
+		t.Errorf("the patch %s notes resources that the Pod does not have", encoded)
+	}
+}
+
+// TestARefusalToResizeIsNotedOnThePod calls the step against API servers that answer in different ways.
+func TestARefusalToResizeIsNotedOnThePod(t *testing.T) {
+	pods := schema.GroupResource{Resource: "pods/resize"}
+	for name, test := range map[string]struct {
+		answer  error
+		noted   bool
+		refused bool
+	}{
+		"accepted":                      {nil, true, false},
+		"no such subresource":           {apierrors.NewNotFound(pods, "example"), true, true},
+		"no right to it":                {apierrors.NewForbidden(pods, "example", nil), true, true},
+		"a QoS class that would change": {apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "example", nil), true, true},
+		"a server that is busy":         {apierrors.NewTooManyRequests("later", 1), true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := state(formed, members(3), withResources(list("memory=1Gi"), nil))
+			pod := runningFor(s)
+			pod.ObjectMeta.Namespace, pod.OwnerReferences = "ns", controlled("uid-example", pod.Name, nil).OwnerReferences
+			r, v := beside(t, pod)
+			v.Spec.Pod = &v1beta2.PodPolicy{Resources: corev1.ResourceRequirements{Requests: list("memory=2Gi")}}
+			watch, ok := r.Client.(client.WithWatch)
+			if !ok {
+				t.Fatal("the fake client does not watch")
+			}
+			var patch string
+			r.Client = interceptor.NewClient(watch, interceptor.Funcs{
+				SubResourcePatch: func(_ context.Context, _ client.Client, name string, object client.Object, p client.Patch, _ ...client.SubResourcePatchOption) error {
+					data, err := p.Data(object)
+					patch = name + " " + string(data)
+					if err != nil {
+						return err
+					}
+					return test.answer
+				},
+			})
+			err := r.act(t.Context(), v, plan.ResizePod{Name: pod.Name})
+			if wantErr := test.answer != nil && !test.refused; (err != nil) != wantErr {
+				t.Errorf("error %v, want one: %t", err, wantErr)
+			}
+			if !strings.HasPrefix(patch, "resize ") || !strings.Contains(patch, `"path":"/spec/containers/0/resources","value":{"requests":{"memory":"2Gi"}}`) {
+				t.Errorf("the patch is %s", patch)
+			}
+			var after corev1.Pod
+			if err := r.Client.Get(t.Context(), client.ObjectKeyFromObject(pod), &after); err != nil {
+				t.Fatal(err)
+			}
+			asked := resizeOf(&after)
+			if noted := asked.Template == template(v.State); noted != test.noted || (asked.Refused != "") != test.refused {
+				t.Errorf("the Pod's note is %+v", asked)
+			}
+		})
+	}
+}

@@ -1,0 +1,47 @@
+package cluster
+
+import (
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// annotationService holds spec.service as it was applied to the client Service. It shows that a setting was removed from
+// the spec: the Service alone does not tell whether the operator or somebody else set what it has.
+const annotationService = v1beta2.Group + "/service"
+
+// addSettings adds what the spec asks of the client Service. It sets no field that the spec does not have, so that
+// Kubernetes and the controllers of clouds keep theirs: node ports, addresses and health checks.
+func addSettings(service *corev1.Service, policy *v1beta2.ServicePolicy) {
+	if policy == nil || text(policy) == "{}" {
+		return
+	}
+	service.Labels = merged(policy.Labels, service.Labels)
+	service.Annotations = merged(policy.Annotations, service.Annotations)
+	service.Annotations[annotationService] = text(policy)
+	service.Spec.Type = policy.Type
+	service.Spec.LoadBalancerClass = policy.LoadBalancerClass
+	service.Spec.LoadBalancerSourceRanges = policy.LoadBalancerSourceRanges
+	service.Spec.TrafficDistribution = policy.TrafficDistribution
+	service.Spec.ExternalTrafficPolicy = policy.ExternalTrafficPolicy
+}
+
+// withoutNodePorts is a Service without the ports of nodes, which Kubernetes chooses.
+func withoutNodePorts(service *corev1.Service) *corev1.Service {
+	copied := service.DeepCopy()
+	copied.Spec.HealthCheckNodePort = 0
+	for i := range copied.Spec.Ports {
+		copied.Spec.Ports[i].NodePort = 0
+	}
+	return copied
+}
+
+// merged is a new map with the entries of both; those of the operator win.
+func merged(users, own map[string]string) map[string]string {
+	all := map[string]string{}
+	maps.Copy(all, users)
+	maps.Copy(all, own)
+	return all
+}
