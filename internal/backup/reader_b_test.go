@@ -154,3 +154,48 @@ func TestAVerdictWhoseStatusWasLostClearsAnEarlierFailure(t *testing.T) {
 		}
 	}
 }
+
+// An attempt failed while the clock of the node was ten days ahead. No pause of a snapshot is longer than 5 minutes.
+func TestAClockThatWasAheadDelaysNoAttemptForDays(t *testing.T) {
+	for name, s := range map[string]State{
+		"the attempt has failed":   series(proven(2*time.Hour), failedTries(3, 240*time.Hour)),
+		"the operator was stopped": series(proven(2*time.Hour), stopped(3, -240*time.Hour)),
+	} {
+		if step, _ := Plan(s); step != (TakeSnapshot{Number: 4}) {
+			t.Errorf("%s: %#v", name, step)
+		}
+	}
+}
+
+// A large number means that no run is too late.
+func TestAnEndlessStartingDeadlineSkipsNoRun(t *testing.T) {
+	s := cron("0 * * * *", deadline(9_999_999_999))
+	s.CreatedAt = t0.Add(-2 * time.Hour)
+	s.Spec.BackupPolicy.Immediate = false
+	if step, _ := Plan(s); step != (TakeSnapshot{Number: 1}) {
+		t.Errorf("%#v", step)
+	}
+	if err := s.Problem; err != nil {
+		t.Log(err)
+	}
+}
+
+// An interval that is written in nanoseconds, or means never.
+func TestAnEndlessIntervalTakesNoSnapshotAfterTheOther(t *testing.T) {
+	for _, seconds := range []int64{10_000_000_000, 3_600_000_000_000, 86_400_000_000_000} {
+		s := series(proven(time.Hour), func(s *State) { s.Spec.BackupPolicy.BackupIntervalInSecond = seconds })
+		if s.Problem != nil {
+			continue
+		}
+		if step, _ := Plan(s); step == (TakeSnapshot{Number: 1}) {
+			t.Errorf("an interval of %d s is due an hour after the newest snapshot", seconds)
+		}
+		w := newWorld(t)
+		for range 3 {
+			w.attempt(s)
+		}
+		if len(w.saves) > 1 {
+			t.Errorf("an interval of %d s: %d snapshots in one second", seconds, len(w.saves))
+		}
+	}
+}
