@@ -247,6 +247,9 @@ type ClusterRestoreStatus struct {
 	Name string `json:"name"`
 	// UID of the EtcdRestore. It distinguishes two EtcdRestores that had the same name.
 	UID types.UID `json:"uid"`
+	// Time at which the EtcdRestore was created.
+	// +optional
+	CreationTime *metav1.Time `json:"creationTime,omitempty"`
 	// Step that the restore has reached: Seeding, Switching, Growing, Complete or Failed.
 	Step RestoreStep `json:"step"`
 	// What the restore is waiting for, or why it failed.
@@ -277,7 +280,8 @@ type ClusterRestoreStatus struct {
 	// distance from the snapshot to revisionBefore. It is 0 if spec.revisionBump is 0.
 	// +optional
 	RevisionBump int64 `json:"revisionBump,omitempty"`
-	// Time at which the seed was ready. From then on the restore waits for its safety snapshot.
+	// Time at which the seed was ready. From then on the restore waits for its safety snapshot. If the switch does not
+	// follow within 30 minutes, the operator sets the time again, and the safety snapshot is taken again.
 	// +optional
 	SeedReadyTime *metav1.Time `json:"seedReadyTime,omitempty"`
 	// Path of the snapshot of the data before the restore, "<bucket>/<key>". It is empty if none was taken.

@@ -79,7 +79,7 @@ type EtcdRestoreSpec struct {
 	// +optional
 	Select *SnapshotSelector `json:"select,omitempty"`
 	// Seconds after which a finished EtcdRestore is deleted. A failed one is kept as long as its cluster has never
-	// formed, because that cluster would otherwise start empty. Default: the EtcdRestore is kept.
+	// formed or does not exist, because that cluster would otherwise start empty. Default: the EtcdRestore is kept.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`

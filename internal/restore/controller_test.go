@@ -407,3 +407,39 @@ func TestTheSafetySnapshotHasTheSameKeyAfterTheOperatorWasKilled(t *testing.T) {
 		t.Errorf("%+v, then %+v", first, second)
 	}
 }
+
+// Both operators were down for three hours after the snapshot was taken, and the members served. Without this, the status
+// promises that the snapshot has the writes of these hours.
+func TestTheStatusHasTheTimeAtWhichTheSafetySnapshotWasTaken(t *testing.T) {
+	cluster := theCluster()
+	b := newBench(t, good, interceptor.Funcs{}, cluster, awsSecret())
+	asked := make(chan plan.SafetyOrder, 2)
+	b.r.save = func(_ context.Context, o plan.SafetyOrder, _ SafetySecrets) (string, snapshot.Manifest, error) {
+		asked <- o
+		return "b/k", snapshot.Manifest{Revision: 42, CreatedAt: o.Time}, nil
+	}
+	if err := b.r.safeties.Source().Start(t.Context(), b.queue); err != nil {
+		t.Fatal(err)
+	}
+	b.read()
+	b.pass()
+	for _, ready := range []time.Time{now.Add(-3 * time.Hour), now} { // cluster-operator asks for another one
+		cluster.Status.Restore = progress("Seeding")
+		cluster.Status.Restore.SeedReadyTime = &metav1.Time{Time: ready}
+		if err := b.client.Status().Update(t.Context(), cluster); err != nil {
+			t.Fatal(err)
+		}
+		b.read()
+		b.pass()
+		if saved := b.restore().Status.SafetySnapshot; saved == nil || !saved.Time.Time.Equal(ready) {
+			t.Errorf("the snapshot of %s is reported as %+v", ready, saved)
+		}
+		if o := <-asked; !o.Time.Equal(ready) {
+			t.Errorf("it is taken under the key of %s, want %s", o.Time, ready)
+		}
+		b.pass()
+	}
+	if len(asked) > 0 {
+		t.Error("it is taken again without end")
+	}
+}

@@ -6,12 +6,10 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
@@ -34,30 +32,5 @@ func TestOneNamespaceDoesNotBlockTheRestoresOfAllOthers(t *testing.T) {
 				t.Errorf("and its status says: %s: %s", c.Reason, c.Message)
 			}
 		}
-	}
-}
-
-// Both operators were down for three hours after the snapshot was taken. The members served.
-func TestTheStatusHasTheTimeAtWhichTheSafetySnapshotWasTaken(t *testing.T) {
-	cluster := theCluster()
-	b := newBench(t, good, interceptor.Funcs{}, cluster, awsSecret())
-	taken := now.Add(-3 * time.Hour)
-	b.r.save = func(context.Context, plan.SafetyOrder, SafetySecrets) (string, snapshot.Manifest, error) {
-		return "b/k", snapshot.Manifest{Revision: 42, CreatedAt: taken}, nil // found, by its key and its mark
-	}
-	if err := b.r.safeties.Source().Start(t.Context(), b.queue); err != nil {
-		t.Fatal(err)
-	}
-	b.read()
-	b.pass()
-	cluster.Status.Restore = progress("Seeding")
-	cluster.Status.Restore.SeedReadyTime = &metav1.Time{Time: taken}
-	if err := b.client.Status().Update(t.Context(), cluster); err != nil {
-		t.Fatal(err)
-	}
-	b.read()
-	b.pass()
-	if saved := b.restore().Status.SafetySnapshot; saved == nil || !saved.Time.Time.Equal(taken) {
-		t.Errorf("the snapshot of %s is reported as taken at %s", taken, saved.Time)
 	}
 }

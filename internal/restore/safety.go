@@ -40,7 +40,7 @@ func (r *Reconciler) saveOldData(ctx context.Context, key worker.Key, order plan
 			return plan.Safety{}, err
 		}
 		path, m, err := r.save(ctx, order, secrets)
-		return plan.Safety{Path: path, Revision: m.Revision}, err
+		return plan.Safety{Path: path, Revision: m.Revision, Time: order.Time}, err
 	})
 	if err != nil {
 		return plan.Safety{Progress: plan.ProofFailed, Message: err.Error(), Ended: r.now()}
