@@ -24,8 +24,10 @@ func main() {
 	}
 	var options operator.Options
 	options.AddFlags(pflag.CommandLine)
-	spoolDir := pflag.String("spool-dir", os.TempDir(), "directory for snapshots during verification; it needs space for max-proofs of the largest snapshots")
-	maxProofs := pflag.Int("max-proofs", 2, "maximum number of concurrent verifications; further snapshots wait")
+	spoolDir := pflag.String("spool-dir", os.TempDir(), "directory for snapshots during verification; it needs space for the largest snapshot and for the largest database")
+	var budget restore.SpoolFlags
+	budget.AddFlags(pflag.CommandLine)
+	maxProofs := pflag.Int("max-proofs", 3, "maximum number of concurrent verifications, of which one namespace has one fewer; further snapshots wait")
 	version := pflag.Bool("version", false, "print the version and exit")
 	pflag.Parse()
 	if *version {
@@ -33,11 +35,11 @@ func main() {
 		return
 	}
 	err := operator.Run(ctrl.SetupSignalHandler(), restore.Name, options, func(_ context.Context, mgr manager.Manager) error {
-		prove, err := restore.InSpool(*spoolDir)
+		spool, err := restore.OpenSpool(*spoolDir, budget.Options())
 		if err != nil {
 			return err
 		}
-		return restore.Setup(mgr, restore.Options{Prove: prove, Save: restore.SaveInSpool(*spoolDir, nil), MaxProofs: *maxProofs, Metrics: metrics.Registry})
+		return restore.Setup(mgr, restore.Options{Prove: spool.Prove, Save: spool.Save(nil), MaxProofs: *maxProofs, Metrics: metrics.Registry})
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -74,8 +74,8 @@ func Setup(mgr manager.Manager, options Options) error {
 		events:   mgr.GetEventRecorder(Name),
 		read:     options.Prove,
 		save:     options.Save,
-		proofs:   worker.New[plan.Proof](options.MaxProofs),
-		safeties: worker.New[plan.Safety](options.MaxProofs),
+		proofs:   worker.NewFair[plan.Proof](options.MaxProofs),
+		safeties: worker.NewFair[plan.Safety](options.MaxProofs),
 		now:      time.Now,
 	}
 	if err := mgr.Add(manager.RunnableFunc(r.proofs.Run)); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,9 +14,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -441,5 +444,43 @@ func TestTheStatusHasTheTimeAtWhichTheSafetySnapshotWasTaken(t *testing.T) {
 	}
 	if len(asked) > 0 {
 		t.Error("it is taken again without end")
+	}
+}
+
+// occupy starts readings of EtcdRestores of one namespace from a store that sends a byte now and then.
+func (b *bench) occupy(namespace string, names ...string) {
+	b.Helper()
+	if err := b.r.proofs.Source().Start(b.Context(), b.queue); err != nil {
+		b.Fatal(err)
+	}
+	for _, name := range names {
+		key := worker.Key{Object: types.NamespacedName{Namespace: namespace, Name: name}, UID: types.UID(name)}
+		b.r.proofs.Start(key, func(ctx context.Context) (plan.Proof, error) { <-ctx.Done(); return plan.Proof{}, ctx.Err() })
+		b.Cleanup(func() { b.r.proofs.Forget(key) })
+	}
+}
+
+// Without this, a tenant with two slow stores delays the restores of all others for as long as it likes.
+func TestOneNamespaceDoesNotBlockTheRestoresOfAllOthers(t *testing.T) {
+	b := newBench(t, good, interceptor.Funcs{}, theCluster(), awsSecret())
+	b.r.proofs = worker.NewFair[plan.Proof](2)
+	b.occupy("tenant", "one", "two")
+	b.read()
+	b.pass()
+	if c := meta.FindStatusCondition(b.restore().Status.Conditions, v1beta2.ConditionVerified); c == nil || c.Status != metav1.ConditionTrue {
+		t.Errorf("the restore of another namespace is not verified: %+v", c)
+	}
+}
+
+// Without this, the status of a restore that has to wait says that the operator is reading its snapshot.
+func TestARestoreThatWaitsForOthersIsShownAsQueued(t *testing.T) {
+	b := newBench(t, good, interceptor.Funcs{}, theCluster(), awsSecret())
+	b.r.proofs = worker.NewFair[plan.Proof](1)
+	b.occupy("tenant", "one")
+	b.pass()
+	b.pass()
+	c := meta.FindStatusCondition(b.restore().Status.Conditions, v1beta2.ConditionReady)
+	if c == nil || c.Reason != v1beta2.ReasonQueued || !strings.Contains(c.Message, "not read yet") {
+		t.Errorf("%+v", c)
 	}
 }

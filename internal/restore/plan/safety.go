@@ -138,7 +138,7 @@ func oldDataIsNotSaved(s State) Step {
 		step.Failure = s.Safety.Message
 		step.Start = !s.Now.Before(s.Safety.Ended.Add(safetyPause))
 		return step
-	case ProofNone:
+	case ProofNone, ProofQueued:
 	}
 	step.Start = true
 	return step
