@@ -176,7 +176,9 @@ func TestAChildThatCannotBeStartedCondemnsNoSnapshot(t *testing.T) {
 				return snapshot.Saved{}, w.store.Put(ctx, r.Key, bytes.NewReader(dbfiletest.New(t, 1).Put(10, 10).Snapshot()))
 			}
 			r := w.attempt(one(verifies))
-			t.Logf("%+v", r.Failure)
+			if r.Failure == nil || r.Failure.Reason != v1beta2.ReasonRetrying || !strings.Contains(r.Failure.Message, "not condemned") {
+				t.Errorf("failure %+v", r.Failure)
+			}
 			if r.Drill != nil && r.Drill.Result == v1beta2.DrillFailed {
 				t.Errorf("a good snapshot is condemned: %s", r.Drill.Message)
 			}

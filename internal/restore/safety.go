@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,7 +45,8 @@ func (r *Reconciler) saveOldData(ctx context.Context, key worker.Key, order plan
 		return plan.Safety{Path: path, Revision: m.Revision, Time: order.Time}, err
 	})
 	if err != nil {
-		return plan.Safety{Progress: plan.ProofFailed, Message: err.Error(), Ended: r.now()}
+		refused := errors.Is(err, fs.ErrPermission) && !errors.Is(err, snapshot.ErrDisk)
+		return plan.Safety{Progress: plan.ProofFailed, Message: err.Error(), Ended: r.now(), Refused: refused}
 	}
 	saved.Progress = plan.ProofDone
 	return saved

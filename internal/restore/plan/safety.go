@@ -26,9 +26,10 @@ type Safety struct {
 	Revision int64
 	// Time is the SafetyOrder.Time of the attempt. The snapshot has every write that was acknowledged before it.
 	Time time.Time
-	// Message is why it failed, and Ended when, if Progress is ProofFailed.
+	// Message is why it failed, and Ended when, if Progress is ProofFailed. Refused is true if the store does not permit it.
 	Message string
 	Ended   time.Time
+	Refused bool
 }
 
 // SafetyOrder is everything that one attempt needs.
@@ -105,13 +106,13 @@ func (s State) SafetyRecorded() bool {
 }
 
 // givesUpSafety returns whether the restore continues after a failed attempt. A short fault of a member or of the store
-// must not cost the old data, so the operator waits. A cluster without quorum serves no client, and its restore does not
-// wait. An earlier snapshot remains in the status: cluster-operator ends the wait then.
+// must not cost the old data, so the operator waits. It does not wait if the store refuses to write, or if the cluster has no
+// quorum and so serves no client. An earlier snapshot remains in the status: cluster-operator ends the wait then.
 func (s State) givesUpSafety(ready metav1.Time) bool {
 	if s.Restore.Spec.SafetySnapshotPolicy() == v1beta2.SafetySnapshotRequired || s.Restore.Status.SafetySnapshot != nil {
 		return false
 	}
-	return !s.Now.Before(ready.Add(safetyPatience)) || meta.IsStatusConditionFalse(s.Cluster.Status.Conditions, v1beta2.ConditionAvailable)
+	return s.Safety.Refused || !s.Now.Before(ready.Add(safetyPatience)) || meta.IsStatusConditionFalse(s.Cluster.Status.Conditions, v1beta2.ConditionAvailable)
 }
 
 // oldDataIsNotSaved saves the old cluster when cluster-operator waits for that.

@@ -54,6 +54,7 @@ func TestTheOldDataIsSavedWhenTheSeedIsReady(t *testing.T) {
 		},
 		"records why there is none":               {given(seedReady, failed, readyFor(5*time.Minute)), RecordSafety{after, notTaken}},
 		"a restore of a dead cluster waits less":  {given(seedReady, failed, unavailable), RecordSafety{cluster, notTaken}},
+		"a store that refuses it ends the wait":   {given(seedReady, failed, func(s *State) { s.Safety.Refused = true }), RecordSafety{cluster, notTaken}},
 		"takes another one when it is asked to":   {given(seedReady, before), SaveOldData{Start: true, Cluster: cluster, Requeue: progressInterval}},
 		"does not record the one from before":     {given(seedReady, before, withSafety(Safety{Progress: ProofDone, Time: now.Add(-time.Hour)})), SaveOldData{Start: true, Cluster: cluster, Requeue: progressInterval}},
 		"records the other one":                   {given(seedReady, before, withSafety(done)), RecordSafety{cluster, v1beta2.SafetySnapshotStatus{Result: v1beta2.SafetySnapshotTaken, Path: "b/k", Revision: 42, Time: ready}}},

@@ -43,6 +43,9 @@ func (v Verifying) describe(s State) planning.Description {
 	if v.Queued && !s.retries(s.Restore.Status.Attempts) {
 		d.Reason, d.Message = v1beta2.ReasonQueued, queuedForReading
 	}
+	if v.Queued {
+		d.Requeue = time.Minute // the worker that begins to read starts a pass
+	}
 	return d
 }
 
