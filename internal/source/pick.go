@@ -32,23 +32,12 @@ type pick struct {
 // chosen whatever its verdict is. Without any readable
 // snapshot chosen is empty, and the error is the store's.
 func (p *pick) best(ctx context.Context, store objstore.Store, now time.Time) error {
-	var past, future []candidate
-	for _, e := range p.fitting {
-		switch {
-		case e.Verdict == snapshot.Failed && p.choice.Name == "":
-			p.failed++
-		case e.Future(now):
-			future = append(future, e)
-		default:
-			past = append(past, e)
-		}
-	}
-	if len(past)+len(future) == 0 {
+	ordered := p.order(now)
+	if len(ordered) == 0 {
 		return fmt.Errorf("all %d snapshots that fit failed their restore tests: name one of them to restore it nevertheless: %w", p.failed, fs.ErrNotExist)
 	}
-	p.future = len(future)
 	var first error
-	for _, e := range append(past, future...) {
+	for _, e := range ordered {
 		reading, err := read(ctx, store, e.Item)
 		switch {
 		case err != nil:
@@ -78,6 +67,23 @@ func (p *pick) best(ctx context.Context, store objstore.Store, now time.Time) er
 		return p.allWithoutQuorum()
 	}
 	return first
+}
+
+// order returns the snapshots that did not fail their restore tests, those from the future last.
+func (p *pick) order(now time.Time) []candidate {
+	var past, future []candidate
+	for _, e := range p.fitting {
+		switch {
+		case e.Verdict == snapshot.Failed && p.choice.Name == "":
+			p.failed++
+		case e.Future(now):
+			future = append(future, e)
+		default:
+			past = append(past, e)
+		}
+	}
+	p.future = len(future)
+	return append(past, future...)
 }
 
 // ofStore returns whether the store failed to return a manifest. Another attempt may succeed, so an older snapshot must not
