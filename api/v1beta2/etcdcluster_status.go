@@ -116,7 +116,7 @@ type EtcdClusterStatus struct {
 	// +optional
 	Restore *ClusterRestoreStatus `json:"restore,omitempty"`
 	// The last 20 restores that this cluster carried out, oldest first. An EtcdRestore with the name and spec of one of
-	// them is refused, unless its spec.replaces is the present clusterID.
+	// them, or one that was created before one of them, is refused, unless its spec.replaces is the present clusterID.
 	// +optional
 	// +listType=map
 	// +listMapKey=uid

@@ -72,7 +72,7 @@ func RefuseRestore(clusterID string, past []PastRestore, restore *EtcdRestore) s
 				cluster, p.Time.UTC().Format(time.RFC3339), p.ClusterID, advice)
 		}
 	}
-	if p := newerThan(restore, past); p != nil {
+	if p := newerThan(restore, past); p != nil && !restore.Spec.DryRun {
 		return fmt.Sprintf("This EtcdRestore was created at %s. EtcdRestore %s is newer: EtcdCluster %s carried it out at %s, and became etcd cluster %s. To carry out the older one now would remove what was written since. %s",
 			restore.CreationTimestamp.UTC().Format(time.RFC3339), p.Name, cluster, p.Time.UTC().Format(time.RFC3339), p.ClusterID, advice)
 	}

@@ -49,7 +49,9 @@ func TestReadingsAndSafetySnapshotsShareOneBudget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = tiny.Prove(t.Context(), asked)
+	if _, err = tiny.Prove(t.Context(), asked); err == nil {
+		t.Fatal("a snapshot that is larger than the spool volume is read")
+	}
 	if f := classify(err, asked.Source); f.Reason != v1beta2.ReasonSpoolTooSmall || f.Final {
 		t.Errorf("%+v", f)
 	}

@@ -94,6 +94,15 @@ func TestARestoreThatALaterOneHasReplacedIsNotBegun(t *testing.T) {
 	}
 }
 
+// A dry run replaces nothing.
+func TestAnOldDryRunIsNotRefused(t *testing.T) {
+	newer := v1beta2.PastRestore{Name: "right", UID: "uid-right", CreationTime: ptr.To(metav1.Time{Time: noon}), Time: metav1.Time{Time: noon}, ClusterID: oldID}
+	r := restoreOf("old", time.Hour, func(r *v1beta2.EtcdRestore) { r.Spec.DryRun = true })
+	if why := v1beta2.RefuseRestore(oldID, []v1beta2.PastRestore{newer}, &r); why != "" {
+		t.Error(why)
+	}
+}
+
 func stampOf(at metav1.Time) string { return at.UTC().Format(time.RFC3339) }
 
 func TestTheStatusRemembersWhenTheEtcdRestoreWasCreated(t *testing.T) {
