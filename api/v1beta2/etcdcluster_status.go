@@ -116,7 +116,8 @@ type EtcdClusterStatus struct {
 	// +optional
 	Restore *ClusterRestoreStatus `json:"restore,omitempty"`
 	// The last 20 restores that this cluster carried out, oldest first. An EtcdRestore with the name and spec of one of
-	// them, or one that was created before one of them, is refused, unless its spec.replaces is the present clusterID.
+	// them is refused, and so is one that was created earlier. Both are carried out if spec.replaces is the present
+	// clusterID.
 	// +optional
 	// +listType=map
 	// +listMapKey=uid
