@@ -170,7 +170,8 @@ const (
 	ReasonAccessDenied = "AccessDenied"
 	// ReasonBucketNotFound means that the bucket does not exist at the endpoint or in the region.
 	ReasonBucketNotFound = "BucketNotFound"
-	// ReasonSpoolTooSmall means that a snapshot or its restore test does not fit into backup-operator's spool volume.
+	// ReasonSpoolTooSmall means that a snapshot or its restore test does not fit into the spool volume of backup-operator or
+	// restore-operator.
 	ReasonSpoolTooSmall = "SpoolTooSmall"
 	// ReasonRestoreTestTooLarge means that a restore test needs more memory than backup-operator gives it.
 	ReasonRestoreTestTooLarge = "RestoreTestTooLarge"
@@ -184,7 +185,8 @@ const (
 	ReasonSnapshotTooNew = "SnapshotTooNew"
 	// ReasonBackupNotFound means that the EtcdBackup in the spec does not exist in this namespace.
 	ReasonBackupNotFound = "BackupNotFound"
-	// ReasonDeadlineExceeded means that an attempt took longer than backupPolicy.timeoutInSecond.
+	// ReasonDeadlineExceeded means that an attempt took longer than backupPolicy.timeoutInSecond, or that restore-operator needed
+	// too long to read a snapshot.
 	ReasonDeadlineExceeded = "DeadlineExceeded"
 	// ReasonVerifying means that a snapshot is being read from the store and verified.
 	ReasonVerifying = "Verifying"
@@ -200,7 +202,8 @@ const (
 	ReasonGrowing = "Growing"
 	// ReasonSeedFailed means that the first restored member failed and the old cluster serves as before.
 	ReasonSeedFailed = "SeedFailed"
-	// ReasonQueued means that another EtcdRestore of the same cluster runs first.
+	// ReasonQueued means that another EtcdRestore of the same cluster runs first, or that restore-operator reads the snapshots of
+	// other EtcdRestores.
 	ReasonQueued = "Queued"
 	// ReasonDryRun means that the snapshot is verified, and that nothing was changed because spec.dryRun is true.
 	ReasonDryRun = "DryRun"

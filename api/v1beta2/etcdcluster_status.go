@@ -119,7 +119,8 @@ type EtcdClusterStatus struct {
 	// +optional
 	Restore *ClusterRestoreStatus `json:"restore,omitempty"`
 	// The last 20 restores that this cluster carried out, oldest first. An EtcdRestore with the name and spec of one of
-	// them is refused, unless its spec.replaces is the present clusterID.
+	// them is refused, and so is one that was created earlier. Both are carried out if spec.replaces is the present
+	// clusterID.
 	// +optional
 	// +listType=map
 	// +listMapKey=uid
@@ -250,6 +251,9 @@ type ClusterRestoreStatus struct {
 	Name string `json:"name"`
 	// UID of the EtcdRestore. It distinguishes two EtcdRestores that had the same name.
 	UID types.UID `json:"uid"`
+	// Time at which the EtcdRestore was created.
+	// +optional
+	CreationTime *metav1.Time `json:"creationTime,omitempty"`
 	// Step that the restore has reached: Seeding, Switching, Growing, Complete or Failed.
 	Step RestoreStep `json:"step"`
 	// What the restore is waiting for, or why it failed.
@@ -280,7 +284,8 @@ type ClusterRestoreStatus struct {
 	// distance from the snapshot to revisionBefore. It is 0 if spec.revisionBump is 0.
 	// +optional
 	RevisionBump int64 `json:"revisionBump,omitempty"`
-	// Time at which the seed was ready. From then on the restore waits for its safety snapshot.
+	// Time at which the seed was ready. From then on the restore waits for its safety snapshot. If the switch does not
+	// follow within 30 minutes, the operator sets the time again, and the safety snapshot is taken again.
 	// +optional
 	SeedReadyTime *metav1.Time `json:"seedReadyTime,omitempty"`
 	// Path of the snapshot of the data before the restore, "<bucket>/<key>". It is empty if none was taken.

@@ -79,7 +79,7 @@ type EtcdRestoreSpec struct {
 	// +optional
 	Select *SnapshotSelector `json:"select,omitempty"`
 	// Seconds after which a finished EtcdRestore is deleted. A failed one is kept as long as its cluster has never
-	// formed, because that cluster would otherwise start empty. Default: the EtcdRestore is kept.
+	// formed or does not exist, because that cluster would otherwise start empty. Default: the EtcdRestore is kept.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
@@ -93,8 +93,9 @@ type EtcdRestoreSpec struct {
 	RevisionBump *int64 `json:"revisionBump,omitempty"`
 
 	// ID of the etcd cluster that the restore may replace, 16 hex digits: the status.clusterID of the EtcdCluster. If the
-	// cluster has another ID, the restore is refused. Set it to repeat a restore that was carried out before. A new
-	// cluster, which has no ID yet, accepts any value. Default: any cluster, but each restore only once.
+	// cluster has another ID, the restore is refused. Set it to repeat a restore that was carried out before, or to carry
+	// out one that is older than a restore that was. A new cluster, which has no ID yet, accepts any value. Default: any
+	// cluster, but each restore only once, and none that is older than the last.
 	// +optional
 	// +kubebuilder:validation:MaxLength=16
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9a-f]{16}$')",message="replaces must be 16 hex digits: copy it from status.clusterID of the EtcdCluster"

@@ -23,6 +23,10 @@ type PastRestore struct {
 	// Hash of the spec of the EtcdRestore, without replaces, safetySnapshot and ttlSecondsAfterFinished.
 	// +optional
 	SpecHash string `json:"specHash,omitempty"`
+	// Time at which the EtcdRestore was created. An EtcdRestore that is older is refused from then on, unless its
+	// spec.replaces allows it.
+	// +optional
+	CreationTime *metav1.Time `json:"creationTime,omitempty"`
 	// Time at which the restored data took over.
 	Time metav1.Time `json:"time"`
 	// ID of the etcd cluster that the restore made, 16 hex digits.
@@ -72,5 +76,25 @@ func RefuseRestore(clusterID string, past []PastRestore, restore *EtcdRestore) s
 				cluster, p.Time.UTC().Format(time.RFC3339), p.ClusterID, advice)
 		}
 	}
+	if p := newerThan(restore, past); p != nil && !restore.Spec.DryRun {
+		return fmt.Sprintf("This EtcdRestore was created at %s. EtcdRestore %s is newer: EtcdCluster %s carried it out at %s, and became etcd cluster %s. To carry out the older one now would remove what was written since. %s",
+			restore.CreationTimestamp.UTC().Format(time.RFC3339), p.Name, cluster, p.Time.UTC().Format(time.RFC3339), p.ClusterID, advice)
+	}
 	return ""
+}
+
+// newerThan returns the last restore carried out whose EtcdRestore was created later, or nil. A forgotten EtcdRestore, for
+// example one that waited for its Secret, must not replace the data of a later one. An entry of an earlier version has no
+// time of creation, so the time counts at which its data took over.
+func newerThan(restore *EtcdRestore, past []PastRestore) *PastRestore {
+	for i := len(past) - 1; i >= 0; i-- {
+		created := past[i].CreationTime
+		if created == nil {
+			created = &past[i].Time
+		}
+		if restore.CreationTimestamp.Before(created) {
+			return &past[i]
+		}
+	}
+	return nil
 }

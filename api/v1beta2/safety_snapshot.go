@@ -47,7 +47,8 @@ type SafetySnapshotStatus struct {
 	// Revision of the old cluster in the snapshot.
 	// +optional
 	Revision int64 `json:"revision,omitempty"`
-	// Time at which the snapshot was taken, or at which the operator decided to continue without one.
+	// Time at which the operator began to take the snapshot, or at which it decided to continue without one. The snapshot
+	// has every write that etcd had acknowledged by then.
 	Time metav1.Time `json:"time"`
 	// Why there is no snapshot. It is empty if there is one.
 	// +optional

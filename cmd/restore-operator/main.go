@@ -34,12 +34,12 @@ func main() {
 		return
 	}
 	err := operator.Run(ctrl.SetupSignalHandler(), restore.Name, options, func(_ context.Context, mgr manager.Manager) error {
-		prove, err := restore.InSpool(own.SpoolDir)
+		spool, err := restore.OpenSpool(own.SpoolDir, own.Spool.Options())
 		if err != nil {
 			return err
 		}
 		o := restore.Options{
-			Prove: prove, Save: restore.SaveInSpool(own.SpoolDir, nil), MaxProofs: own.MaxProofs,
+			Prove: spool.Prove, Save: spool.Save(nil), MaxProofs: own.MaxProofs,
 			OwnIdentityNamespaces: own.OwnIdentityNamespaces, Metrics: metrics.Registry,
 		}
 		if own.SignedURLs {

@@ -25,6 +25,8 @@ type jobProgress struct {
 	generation int64
 	number     int32
 	limit      *timeLimit
+	// leave moves the attempt to the lane of verifications; may be nil.
+	leave func()
 
 	mu sync.Mutex
 	// startedAt is when the attempt was queued, and later when a worker began it.
@@ -42,6 +44,7 @@ func newAttempts(lanes map[string]int) *attempts {
 func (a *attempts) start(key worker.Key, claim worker.Claim, t *jobProgress, run func(context.Context, *jobProgress) Result) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	t.leave = func() { a.pool.Move(key, laneVerify) }
 	started := a.pool.StartIn(key, claim, func(ctx context.Context) (Result, error) { return run(ctx, t), nil })
 	if started {
 		a.known[key] = t
@@ -104,6 +107,13 @@ func (t *jobProgress) begin(now time.Time) time.Duration {
 	waited := now.Sub(t.startedAt)
 	t.startedAt = now
 	return waited
+}
+
+// leaveLane gives the attempt's slot to the next snapshot.
+func (t *jobProgress) leaveLane() {
+	if t.leave != nil {
+		t.leave()
+	}
 }
 
 func (t *jobProgress) began() time.Time {

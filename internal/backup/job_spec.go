@@ -52,6 +52,8 @@ type jobSpec struct {
 	// has the results.
 	Verify bool
 	Proven string
+	// Doubted is true if the status reports a failed restore test, which the result of a later one must replace.
+	Doubted bool
 	// Newest is the newest known snapshot, for a restore test.
 	Newest v1beta2.Snapshot
 }
@@ -79,6 +81,8 @@ func jobSpecOf(s State) jobSpec {
 	}
 	if d := s.Status.LastDrill; d != nil && d.Result == v1beta2.DrillPassed {
 		o.Proven = d.Path
+	} else if d != nil {
+		o.Doubted = d.Result == v1beta2.DrillFailed
 	}
 	if s.Spec.EtcdCluster != nil && s.Cluster != nil {
 		o.URLs, o.ClusterID, o.ClusterUID = s.Cluster.ClientURLs, s.Cluster.ID, s.Cluster.UID

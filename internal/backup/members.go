@@ -131,9 +131,4 @@ func mostAdvanced(answered []answer) (answer, bool) {
 
 // corrupt returns whether etcd has raised the alarm CORRUPT for this member. Every member lists the alarms of all
 // members, as "memberID:<decimal> alarm:CORRUPT".
-func corrupt(s etcd.Status) bool {
-	own := fmt.Sprintf("memberID:%d ", uint64(s.MemberID))
-	return slices.ContainsFunc(s.Errors, func(e string) bool {
-		return strings.Contains(e, "CORRUPT") && strings.HasPrefix(e, own)
-	})
-}
+func corrupt(s etcd.Status) bool { return s.Corrupt() }

@@ -40,6 +40,9 @@ func (Watch) describe(s State) planning.Description {
 		d.Reason = v1beta2.ReasonVerifying
 	case KindPurge:
 		d.Reason, d.Message = v1beta2.ReasonRemovingSnapshots, purging
+		if s.Attempt.Queued {
+			d.Requeue = sleep(s.Now, s.DeletedAt.Add(purgeLimit+time.Second))
+		}
 	case KindPrune:
 		d.Reason, d.Message = v1beta2.ReasonRemovingSnapshots, pruning
 	}
@@ -76,7 +79,7 @@ func (s State) outcome() planning.Description {
 
 // failure is the message after a failed attempt: what is wrong, and when the operator tries again.
 func (s State) failure(a Attempt, f Failure) string {
-	next := stamp(a.Result.EndedAt.Add(delay(a.Number)))
+	next := stamp(s.retryAt(a))
 	switch {
 	case a.Kind == KindDrill:
 		return fmt.Sprintf("The restore test could not run. %s The next attempt is due at %s.", f.Message, stamp(a.Result.EndedAt.Add(testDelay(a.Number))))

@@ -113,6 +113,8 @@ func backupIsBeingDeleted(s State) Step {
 func purge(s State) Step {
 	limit := s.DeletedAt.Add(purgeLimit)
 	switch {
+	case s.Attempt != nil && s.Attempt.Queued && s.Now.After(limit):
+		return Release{Cause: fmt.Sprintf("No worker of the operator was free to delete them within %s.", purgeLimit)}
 	case s.Attempt != nil && s.Attempt.Result == nil:
 		return Watch{}
 	case s.Attempt != nil && s.Attempt.Result.Failure == nil:

@@ -109,7 +109,8 @@ func snapshotIsNotDue(s State) Step {
 }
 
 // attemptFailedRecently waits after a failed attempt. An attempt without a result counts as failed when it started, so
-// that an operator that crashes during a snapshot does not repeat it without a pause.
+// that an operator that crashes during a snapshot does not repeat it without a pause. A time that is later than the longest
+// pause comes from a clock that was ahead, and does not count.
 func attemptFailedRecently(s State) Step {
 	if !s.retrying() {
 		return nil
@@ -121,7 +122,7 @@ func attemptFailedRecently(s State) Step {
 	case s.Status.LastAttemptTime != nil:
 		next.At, next.Interrupted = s.Status.LastAttemptTime.Add(delay(s.Status.Attempts)), true
 	}
-	if !s.Now.Before(next.At) {
+	if !s.Now.Before(next.At) || next.At.After(s.Now.Add(s.longestPause()+skew)) {
 		return nil
 	}
 	return next
@@ -184,6 +185,43 @@ func testDelay(failed int32) time.Duration {
 		d *= 2
 	}
 	return min(d, lastTestDelay)
+}
+
+// longestPause is the longest pause after a failed attempt.
+func (s State) longestPause() time.Duration {
+	if s.Spec.Verify == v1beta2.VerifyRestore {
+		return lastTestDelay
+	}
+	return lastDelay
+}
+
+// retryAt returns when the attempt after a failed one is due. If the snapshot is in the store and only its restore test could
+// not be carried out, the operator repeats the test less often, because each test reads the whole snapshot. It still takes
+// the next snapshot of a series in time.
+func (s State) retryAt(a Attempt) time.Time {
+	at := a.Result.EndedAt.Add(delay(a.Number))
+	if !a.Result.untested() {
+		return at
+	}
+	later := a.Result.EndedAt.Add(testDelay(a.Number))
+	if r, err := rhythm(s.Spec); err == nil && s.Series() {
+		taken := a.Result.Untested
+		if taken.IsZero() {
+			taken = a.StartedAt
+		}
+		if next := spread(r, r.Next(taken), s.UID, s.jitter()); !next.IsZero() && next.Before(later) {
+			later = next
+		}
+	}
+	if later.Before(at) {
+		return at
+	}
+	return later
+}
+
+// untested returns whether the attempt failed only because the restore test could not be carried out.
+func (r Result) untested() bool {
+	return !r.Untested.IsZero() || r.Failure != nil && r.Failure.Reason == v1beta2.ReasonRestoreTestTooLarge
 }
 
 // delay returns the pause after that many failed attempts: 5 s, doubled after each one, at most 5 min.

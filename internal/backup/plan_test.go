@@ -272,3 +272,26 @@ func TestEachStepIsRequeuedWhenItIsDue(t *testing.T) {
 		})
 	}
 }
+
+// The docs promise that a deletion takes 10 minutes at most. Without this, an EtcdBackup and its namespace cannot be deleted
+// while the deletions of others are slow.
+func TestADeletionWhosePurgeIsQueuedEndsToo(t *testing.T) {
+	s := series(deletes, held, deleted)
+	s.DeletedAt = t0.Add(-3 * time.Hour)
+	s.Attempt = &Attempt{Kind: KindPurge, Generation: 1, Number: 1, StartedAt: s.DeletedAt, Queued: true}
+	if step, _ := Plan(s); step == (Watch{}) {
+		t.Error("the EtcdBackup has waited for a free worker for 3 hours, and is not released")
+	}
+}
+
+// An attempt failed while the clock of the node was ten days ahead. Without this, there is no snapshot for ten days.
+func TestAClockThatWasAheadDelaysNoAttemptForDays(t *testing.T) {
+	for name, s := range map[string]State{
+		"the attempt has failed":   series(proven(2*time.Hour), failedTries(3, 240*time.Hour)),
+		"the operator was stopped": series(proven(2*time.Hour), stopped(3, -240*time.Hour)),
+	} {
+		if step, _ := Plan(s); step != (TakeSnapshot{Number: 4}) {
+			t.Errorf("%s: %#v", name, step)
+		}
+	}
+}

@@ -8,9 +8,11 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
-// The lanes of the pool. Restore tests and deletions do not delay snapshots.
+// The lanes of the pool. Restore tests and deletions do not delay snapshots: an attempt moves to the lane of verifications
+// when its snapshot is in the store. That lane has no limit, because the slots of restore tests limit what runs in it.
 const (
 	laneSnapshot = "snapshot"
+	laneVerify   = "verification"
 	laneDrill    = "restore-test"
 	lanePurge    = "purge"
 )
@@ -50,14 +52,14 @@ func (l limits) claim(o jobSpec) worker.Claim {
 
 // watchQueue registers the metrics of the queue.
 func watchQueue(registry prometheus.Registerer, pool *worker.Pool[Result]) error {
-	for _, lane := range []string{laneSnapshot, laneDrill, lanePurge} {
+	for _, lane := range []string{laneSnapshot, laneVerify, laneDrill, lanePurge} {
 		labels := prometheus.Labels{"lane": lane}
 		for _, c := range []prometheus.Collector{
 			prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-				Name: "etcd_backup_queue_length", Help: "Number of attempts that wait for a worker of the operator, by lane: snapshot, restore-test or purge.", ConstLabels: labels,
+				Name: "etcd_backup_queue_length", Help: "Number of attempts that wait for a worker of the operator, by lane: snapshot, verification, restore-test or purge.", ConstLabels: labels,
 			}, func() float64 { waiting, _ := pool.Queue(lane); return float64(waiting) }),
 			prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-				Name: "etcd_backup_running", Help: "Number of attempts that a worker of the operator runs, by lane: snapshot, restore-test or purge.", ConstLabels: labels,
+				Name: "etcd_backup_running", Help: "Number of attempts that a worker of the operator runs, by lane: snapshot, verification, restore-test or purge.", ConstLabels: labels,
 			}, func() float64 { _, running := pool.Queue(lane); return float64(running) }),
 		} {
 			if err := registry.Register(c); err != nil {

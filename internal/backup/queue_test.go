@@ -12,6 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
 func TestAThousandBackupsDueAtOnceAreTakenInOrder(t *testing.T) {
@@ -136,4 +140,49 @@ func TestSchedulesAreSpreadByTheUID(t *testing.T) {
 	if s := cron("* * * * *", proven(time.Minute), func(s *State) { s.Jitter = time.Hour }); s.turn().After(t0.Add(6 * time.Second)) {
 		t.Errorf("due at %s, a snapshot each minute", s.turn())
 	}
+}
+
+// Without this, one slow restore test of a tenant stops the snapshots of all others for hours.
+func TestAttemptsThatWaitForARestoreTestDelayNoSnapshot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		free := make(chan struct{})
+		w.drill = func(ctx context.Context, _ snapshot.RestoreTestRequest) (snapshot.RestoreTestResult, error) {
+			select { // the slow restore test of one tenant
+			case <-free:
+				return snapshot.RestoreTestResult{Compared: true}, nil
+			case <-ctx.Done():
+				return snapshot.RestoreTestResult{}, context.Cause(ctx)
+			}
+		}
+		options := Options{MaxConcurrent: 4, MaxRestoreTests: 1}
+		attempts, limits := newAttempts(options.lanes()), options.limits()
+		start := func(namespace, name string, kind Kind, changes ...change) worker.Key {
+			s := one(changes...)
+			s.Namespace, s.Name, s.UID = namespace, name, types.UID(namespace+name)
+			s.Spec.S3 = &v1beta2.S3Source{Path: namespace + "/" + namespace + name}
+			s.Target, s.Problem = target(s.Namespace, s.Name, s.Spec)
+			o := jobSpecOf(s)
+			o.Kind = kind
+			key := worker.Key{Object: types.NamespacedName{Namespace: namespace, Name: name}, UID: s.UID}
+			attempts.start(key, limits.claim(o), &jobProgress{kind: kind}, func(ctx context.Context, p *jobProgress) Result { return w.job.attempt(ctx, o, p) })
+			return key
+		}
+		day := func(s *State) { s.Spec.BackupPolicy = policyOf(24 * 3600) }
+		start("slow", "drill", KindDrill, day) // its own limit is a day
+		synctest.Wait()
+		start("a", "1", KindSnapshot, verifies)
+		start("a", "2", KindSnapshot, verifies)
+		start("b", "1", KindSnapshot, verifies)
+		start("b", "2", KindSnapshot, verifies)
+		synctest.Wait()
+		plain := start("c", "1", KindSnapshot) // verify: Checksum
+		<-time.After(12 * time.Hour)
+		synctest.Wait()
+		if _, done, _ := attempts.pool.Result(plain); !done {
+			t.Errorf("a snapshot without a restore test has waited for 12 hours: %d wait, %d saves", func() int { n, _ := attempts.pool.Queue(laneSnapshot); return n }(), len(w.saves))
+		}
+		close(free)
+		synctest.Wait()
+	})
 }

@@ -141,3 +141,20 @@ func TestAnEmptyKeyspaceDoesNotDeleteTheSnapshotsBeforeIt(t *testing.T) {
 		t.Errorf("the small ones are not pruned: %q", keys)
 	}
 }
+
+// Without this, a node whose clock is ten days ahead during one run deletes the history of keepWithin.
+func TestTheClockOfTheStoreDecidesWhatKeepWithinDeletes(t *testing.T) {
+	w := newWorld(t)
+	s := series(func(s *State) { s.Spec.BackupPolicy.Retention = &v1beta2.Retention{KeepWithin: "1w"} })
+	present := time.Now()
+	for _, now := range []time.Time{present.Add(-2 * time.Hour), present.Add(-time.Hour), present.Add(240 * time.Hour)} {
+		w.job.now = func() time.Time { return now }
+		r := w.attempt(s)
+		if r.Failure != nil || r.Pruned > 0 {
+			t.Errorf("at %s: %d deleted, %+v", now, r.Pruned, r.Failure)
+		}
+		if ahead := now.After(present); ahead != strings.Contains(r.PruneProblem, "ahead of the clock of the store") {
+			t.Errorf("at %s the status says %q", now, r.PruneProblem)
+		}
+	}
+}

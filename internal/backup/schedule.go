@@ -31,7 +31,7 @@ func rhythm(spec v1beta2.EtcdBackupSpec) (schedule.Schedule, error) {
 	case p.Schedule != "":
 		return schedule.Parse(p.Schedule, p.TimeZone)
 	default:
-		return schedule.Every(time.Duration(p.BackupIntervalInSecond) * time.Second), nil
+		return schedule.Every(seconds(p.BackupIntervalInSecond)), nil
 	}
 }
 
@@ -76,6 +76,12 @@ func keepWithin(text string) (time.Duration, error) {
 
 // century is the longest duration. A time.Duration cannot hold much more.
 const century = 100 * 365 * 24 * time.Hour
+
+// seconds returns a number of seconds of the spec. A larger one than a century means the same as a century, because it would
+// overflow.
+func seconds(n int64) time.Duration {
+	return time.Duration(min(n, int64(century/time.Second))) * time.Second
+}
 
 // policy returns the retention policy of the spec.
 func policy(name string, spec v1beta2.EtcdBackupSpec) snapshot.Policy {
@@ -124,7 +130,7 @@ func (s State) turn() time.Time {
 	if first := r.Next(since); !missed || s.Now.Before(due(first)) {
 		return due(first)
 	}
-	if limit := s.Spec.BackupPolicy.StartingDeadlineSeconds; limit != nil && s.Now.Sub(due(last)) > time.Duration(*limit)*time.Second {
+	if limit := s.Spec.BackupPolicy.StartingDeadlineSeconds; limit != nil && s.Now.Sub(due(last)) > seconds(*limit) {
 		return due(r.Next(last))
 	}
 	return last
@@ -149,7 +155,10 @@ func (s State) drillTurn() time.Time {
 		return time.Time{}
 	}
 	if !s.fresh() && s.Status.DrillAttempts > 0 && s.Status.NextDrillTime != nil {
-		return s.Status.NextDrillTime.Time
+		if at := s.Status.NextDrillTime.Time; !at.After(s.Now.Add(lastTestDelay + skew)) {
+			return at
+		}
+		return s.Now // the clock was ahead when the test failed
 	}
 	r, err := schedule.Parse(s.Spec.Drill.Schedule, s.Spec.Drill.TimeZone)
 	if err != nil {

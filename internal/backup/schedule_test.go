@@ -265,3 +265,48 @@ func FuzzPlanBySchedule(f *testing.F) {
 		}
 	})
 }
+
+// A large number means that no run is too late. Without this, it overflows, and every run is skipped.
+func TestAnEndlessStartingDeadlineSkipsNoRun(t *testing.T) {
+	s := cron("0 * * * *", deadline(9_999_999_999))
+	s.CreatedAt = t0.Add(-2 * time.Hour)
+	s.Spec.BackupPolicy.Immediate = false
+	if step, _ := Plan(s); step != (TakeSnapshot{Number: 1}) {
+		t.Errorf("%#v", step)
+	}
+	if err := s.Problem; err != nil {
+		t.Log(err)
+	}
+}
+
+// An interval that is written in nanoseconds, or means never. Without this, it overflows, and the operator takes one snapshot
+// after the other.
+func TestAnEndlessIntervalTakesNoSnapshotAfterTheOther(t *testing.T) {
+	for _, seconds := range []int64{10_000_000_000, 3_600_000_000_000, 86_400_000_000_000} {
+		s := series(proven(time.Hour), func(s *State) { s.Spec.BackupPolicy.BackupIntervalInSecond = seconds })
+		if s.Problem != nil {
+			continue
+		}
+		if step, _ := Plan(s); step == (TakeSnapshot{Number: 1}) {
+			t.Errorf("an interval of %d s is due an hour after the newest snapshot", seconds)
+		}
+		w := newWorld(t)
+		for range 3 {
+			w.attempt(s)
+		}
+		if len(w.saves) > 1 {
+			t.Errorf("an interval of %d s: %d snapshots in one second", seconds, len(w.saves))
+		}
+	}
+}
+
+// Without this, a restore test that failed while the clock was ten days ahead is not repeated for ten days.
+func TestAClockThatWasAheadDelaysNoRestoreTestForDays(t *testing.T) {
+	s := series(proven(time.Minute), func(s *State) {
+		s.Spec.Drill = &v1beta2.DrillPolicy{Schedule: "0 0 1 1 *"}
+		s.Status.DrillAttempts, s.Status.NextDrillTime = 1, &metav1.Time{Time: t0.Add(240 * time.Hour)}
+	})
+	if step, _ := Plan(s); step != (Drill{Number: 2, Path: s.Status.Snapshot.Path}) {
+		t.Errorf("%#v", step)
+	}
+}

@@ -121,6 +121,8 @@ type Result struct {
 	PruneReason  string
 	// Drill is the result of a restore test. It is nil if there was none.
 	Drill *v1beta2.BackupDrill
+	// Untested is when the snapshot was taken whose restore test could not be carried out. It is zero if there is none.
+	Untested time.Time
 }
 
 // finalizer that coreos/etcd-operator adds to periodic backups.
@@ -128,11 +130,10 @@ const finalizer = "backup-operator-periodic"
 
 // Timeout of one attempt.
 func (s State) Timeout() time.Duration {
-	seconds := v1beta2.DefaultBackupTimeoutSeconds
 	if p := s.Spec.BackupPolicy; p != nil && p.TimeoutInSecond > 0 {
-		seconds = p.TimeoutInSecond
+		return seconds(p.TimeoutInSecond)
 	}
-	return time.Duration(seconds) * time.Second
+	return seconds(v1beta2.DefaultBackupTimeoutSeconds)
 }
 
 // tlsSecret returns the name of the Secret that clients of the source need. It is empty without TLS.

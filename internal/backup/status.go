@@ -134,7 +134,7 @@ func (r *reporter) unsuccessful(a Attempt, d planning.Description) {
 		r.failed(f)
 		return
 	}
-	r.out.NextTime = second(a.Result.EndedAt.Add(delay(a.Number)))
+	r.out.NextTime = second(r.s.retryAt(a))
 	r.unsucceeded(f)
 	r.pending(d)
 }

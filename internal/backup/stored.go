@@ -18,6 +18,8 @@ type stored struct {
 	series snapshot.Series
 	index  snapshot.Index
 	known  snapshot.Known
+	// ahead is how far this clock is ahead of the store's.
+	ahead time.Duration
 	// previous is when the newest snapshot was taken. It is zero if there is none.
 	previous time.Time
 }
@@ -76,4 +78,17 @@ func (s *stored) add(key string, m snapshot.Manifest) *snapshot.Item {
 	s.known[key] = snapshot.Reading{Manifest: m}
 	item, _ := s.index.Find(key)
 	return &item
+}
+
+// aheadOf returns how far this clock is ahead of the store's, by the manifest that was just written. It returns 0 if the
+// store does not list the manifest.
+func aheadOf(ctx context.Context, store objstore.Store, key string, now time.Time) time.Duration {
+	name := snapshot.ManifestKey(key)
+	for object, err := range store.List(ctx, name) {
+		if err == nil && object.Key == name && !object.ModTime.IsZero() {
+			return now.Sub(object.ModTime)
+		}
+		break
+	}
+	return 0
 }

@@ -79,6 +79,9 @@ func (t *job) takeNext(ctx context.Context, o jobSpec, series snapshot.Series, r
 		}
 		result = o.result(request.Key, saved)
 		item = s.add(request.Key, saved.Manifest)
+		if o.Keep.Within > 0 {
+			s.ahead = aheadOf(ctx, s.store, item.Key, t.now())
+		}
 	}
 	switch {
 	case o.Verify && item.Verdict == snapshot.Failed:
@@ -89,6 +92,8 @@ func (t *job) takeNext(ctx context.Context, o jobSpec, series snapshot.Series, r
 		}
 		item.Verdict = snapshot.Passed
 		s.index.Judge(item.Key, item.Verdict)
+	case o.Verify && o.Doubted:
+		result.Drill = passedBefore(ctx, s.store, *item, *result.Snapshot, t.now())
 	}
 	result.Snapshot.RestoreTest = testResults[item.Verdict]
 	t.tidy(ctx, o, s, item.Key, &result)

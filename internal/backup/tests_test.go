@@ -1,10 +1,14 @@
 package backup
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"runtime/debug"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -12,6 +16,8 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
+	"github.com/etcd-suite/etcd-operator/internal/dbfile/dbfiletest"
+	"github.com/etcd-suite/etcd-operator/internal/restoretest"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
 
@@ -139,4 +145,77 @@ func setMemoryLimit(t *testing.T, bytes int64) (read func() int64) {
 	before := debug.SetMemoryLimit(bytes)
 	t.Cleanup(func() { debug.SetMemoryLimit(before) })
 	return func() int64 { return debug.SetMemoryLimit(-1) }
+}
+
+// A process that cannot be started, because the node has no process or no file descriptor left, says nothing about the
+// snapshot. Without this, a good snapshot is condemned for good, and restores pass it over.
+func TestAChildThatCannotBeStartedCondemnsNoSnapshot(t *testing.T) {
+	for name, try := range map[string]func(context.Context, dbfile.Trial) (dbfile.KVHash, error){
+		"the node has no process left": func(context.Context, dbfile.Trial) (dbfile.KVHash, error) {
+			// What restoretest.Process.Try returns if fork fails.
+			return dbfile.KVHash{}, fmt.Errorf("start the process of the restore test: %w", &os.PathError{Op: "fork/exec", Path: "/backup-operator", Err: syscall.EAGAIN})
+		},
+		"the operator has no file descriptor left": func(ctx context.Context, trial dbfile.Trial) (dbfile.KVHash, error) {
+			var before syscall.Rlimit
+			if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &before); err != nil {
+				t.Fatal(err)
+			}
+			none := before
+			none.Cur = 3
+			if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &none); err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &before) }()
+			return restoretest.Try(ctx, trial, 0)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.drill, w.tests.try = snapshot.RunRestoreTest, try
+			w.save = func(ctx context.Context, r snapshot.Request) (snapshot.Saved, error) {
+				return snapshot.Saved{}, w.store.Put(ctx, r.Key, bytes.NewReader(dbfiletest.New(t, 1).Put(10, 10).Snapshot()))
+			}
+			r := w.attempt(one(verifies))
+			if r.Failure == nil || r.Failure.Reason != v1beta2.ReasonRetrying || !strings.Contains(r.Failure.Message, "not condemned") {
+				t.Errorf("failure %+v", r.Failure)
+			}
+			if r.Drill != nil && r.Drill.Result == v1beta2.DrillFailed {
+				t.Errorf("a good snapshot is condemned: %s", r.Drill.Message)
+			}
+			for _, key := range w.keys() {
+				if strings.HasSuffix(key, "verdict-failed") {
+					t.Errorf("there is a verdict %s", key)
+				}
+			}
+		})
+	}
+}
+
+// The docs promise that a restore test that cannot be carried out is repeated after 1 minute, and that the pause doubles up to
+// 6 hours. Without this, the operator downloads the whole snapshot every 5 minutes, forever.
+func TestAVerificationThatCannotBeCarriedOutIsNotRepeatedEveryFiveMinutes(t *testing.T) {
+	s := series(verifies, proven(2*time.Hour))
+	s.Attempt = &Attempt{Generation: 1, Number: 40, StartedAt: t0, Result: &Result{EndedAt: t0, Failure: &Failure{v1beta2.ReasonRestoreTestTooLarge, "too large"}}}
+	step, _ := Plan(s)
+	status := NewStatus(s, step, nil)
+	if pause := status.NextTime.Sub(t0); pause < time.Hour {
+		t.Errorf("attempt 41, which downloads the whole snapshot again, begins after %s", pause)
+	}
+}
+
+// Without this, a series whose restore tests time out takes no snapshot while the operator waits to repeat the test.
+func TestTheNextSnapshotIsTakenInTimeAlthoughTheLastCouldNotBeTested(t *testing.T) {
+	w := newWorld(t)
+	drilling(w, snapshot.RestoreTestResult{}, errors.New("connection reset"))
+	s := series(verifies)
+	r := w.attempt(s)
+	if r.Failure == nil || !r.Untested.Equal(t0.Truncate(time.Second)) {
+		t.Fatalf("%+v", r)
+	}
+	for number, want := range map[int32]time.Duration{1: time.Minute, 3: 4 * time.Minute, 40: time.Hour} {
+		s.Attempt = &Attempt{Generation: 1, Number: number, StartedAt: t0, Result: &Result{EndedAt: t0, Untested: t0, Failure: r.Failure}}
+		if pause := NewStatus(s, Report{}, nil).NextTime.Sub(t0); pause != want {
+			t.Errorf("after attempt %d: %s, want %s", number, pause, want)
+		}
+	}
 }

@@ -30,7 +30,7 @@ const (
 // do not fail the attempt.
 func (t *job) tidy(ctx context.Context, o jobSpec, s stored, saved string, result *Result) {
 	keep := o.Keep
-	keep.Now, keep.Saved = t.now(), saved
+	keep.Now, keep.Saved, keep.Ahead = t.now(), saved, s.ahead
 	decision, err := snapshot.Retain(ctx, s.store, s.series, s.index, s.known, keep)
 	result.blame(o, err)
 	deleted, err := prune(ctx, s.store, decision.Delete)

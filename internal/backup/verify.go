@@ -23,14 +23,38 @@ func (t *job) verify(ctx context.Context, o jobSpec, store objstore.Store, resul
 	if !o.Verify {
 		return result, nil
 	}
+	progress.leaveLane() // the snapshot is in the store, so others need not wait for its test
 	var err error
 	if result.Drill, err = t.prove(ctx, o, store, *result.Snapshot, progress); err != nil {
-		return Result{}, err
+		return Result{Untested: untestedSince(err, *result.Snapshot)}, err
 	}
 	if result.Drill.Result == v1beta2.DrillFailed {
 		return Result{Drill: result.Drill}, fail(v1beta2.ReasonSnapshotCorrupt, unusable(*result.Drill))
 	}
 	return result, nil
+}
+
+// untestedSince returns when the snapshot was taken. It returns zero if a user can do something at once, such as to create a
+// Secret: then the next attempt follows soon.
+func untestedSince(err error, s v1beta2.Snapshot) time.Time {
+	var known *failedError
+	if errors.As(err, &known) {
+		return time.Time{}
+	}
+	at, _ := time.Parse(time.RFC3339, s.CreatedAt)
+	return at
+}
+
+// passedBefore reports a snapshot that passed its restore test in an earlier attempt, whose status was lost.
+func passedBefore(ctx context.Context, store objstore.Store, item snapshot.Item, s v1beta2.Snapshot, now time.Time) *v1beta2.BackupDrill {
+	drill := &v1beta2.BackupDrill{
+		Path: s.Path, Result: v1beta2.DrillPassed, Time: metav1.Time{Time: now}, Revision: s.Revision,
+		Message: "It can be restored. An earlier attempt has tested it.",
+	}
+	if v, err := snapshot.ReadVerdict(ctx, store, item.Key, item.Verdict); err == nil {
+		drill.Time, drill.Message = metav1.Time{Time: v.Time}, clip(v.Message)
+	}
+	return drill
 }
 
 // failedBefore reports a snapshot that failed its restore test in an earlier attempt. It does not repeat the test: the

@@ -317,3 +317,30 @@ func TestALockedSnapshotDoesNotKeepTheOthers(t *testing.T) {
 		t.Errorf("left %q: the locked one with its manifest, and the newest", keys)
 	}
 }
+
+// The operator ends between the verdict in the store and the status. Without this, Ready remains False and the alert remains
+// on, although the newest snapshot has passed its test.
+func TestAVerdictWhoseStatusWasLostClearsAnEarlierFailure(t *testing.T) {
+	w := newWorld(t)
+	drilling(w, snapshot.RestoreTestResult{Compared: true}, nil)
+	failed := func(s *State) {
+		s.Status.LastDrill = &v1beta2.BackupDrill{Path: "bucket/dir/snap.db/ns/b/0000000000000001/old.db", Result: v1beta2.DrillFailed, Message: "differs"}
+	}
+	first := w.attempt(series(verifies, failed)) // its status is lost
+	if first.Failure != nil || first.Drill == nil {
+		t.Fatalf("%+v", first)
+	}
+	s := series(verifies, failed)
+	r := w.attempt(s)
+	if r.Failure != nil || !r.Found {
+		t.Fatal(errors.New("not found"), r)
+	}
+	s.Attempt = &Attempt{Generation: 1, Number: 1, StartedAt: t0, Result: &r}
+	step, _ := Plan(s)
+	status := NewStatus(s, step, nil)
+	for _, c := range status.Conditions {
+		if c.Type == v1beta2.ConditionReady && c.Status != "True" {
+			t.Errorf("the newest snapshot has passed its restore test, but Ready is %s: %s", c.Status, c.Message)
+		}
+	}
+}

@@ -35,6 +35,26 @@ func (r *Reconciler) confirm(ctx context.Context, v *view, step plan.Step) error
 	if changed := plan.Outdated(v.cluster, &live); changed != "" {
 		return fmt.Errorf("%s of EtcdCluster %s has changed: %w", changed, v.Name, errBehind)
 	}
+	if _, is := step.(plan.BeginSwitch); is {
+		return r.confirmRestore(ctx, v)
+	}
+	return nil
+}
+
+// confirmRestore reads past the cache whether the EtcdRestore still exists. If a user deletes it before the switch, the
+// restore is undone, and the cache may not show that yet.
+func (r *Reconciler) confirmRestore(ctx context.Context, v *view) error {
+	var live v1beta2.EtcdRestore
+	err := r.APIReader.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: v.Request.Name}, &live)
+	if apierrors.IsNotFound(err) {
+		return fmt.Errorf("EtcdRestore %s is deleted: %w", v.Request.Name, errBehind)
+	}
+	if err != nil {
+		return fmt.Errorf("read EtcdRestore %s: %w", v.Request.Name, err)
+	}
+	if live.UID != v.Request.UID || !live.DeletionTimestamp.IsZero() {
+		return fmt.Errorf("EtcdRestore %s is deleted, or another one has its name: %w", live.Name, errBehind)
+	}
 	return nil
 }
 

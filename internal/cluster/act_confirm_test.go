@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
@@ -25,7 +26,9 @@ func TestNothingIsDestroyedOnAnOldCache(t *testing.T) {
 		"another one has taken over":  func(c *v1beta2.EtcdCluster) { c.UID = "uid-later" },
 		"its members are found there": nil,
 	} {
-		r, v := beside(t, &corev1.PersistentVolumeClaim{ObjectMeta: controlled("uid-example", old, nil)}, &corev1.Pod{ObjectMeta: controlled("uid-example", old, nil)})
+		back := &v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "back", UID: "uid-back"}}
+		r, v := beside(t, back, &corev1.PersistentVolumeClaim{ObjectMeta: controlled("uid-example", old, nil)}, &corev1.Pod{ObjectMeta: controlled("uid-example", old, nil)})
+		v.Request = &plan.RestoreRequest{Name: "back", UID: "uid-back"}
 		v.Services = plan.Services{ClientExists: true, ClientIncarnation: 2, ClientClusterID: seedID}
 		v.Spec.Pod = &v1beta2.PodPolicy{EmptyDir: &corev1.EmptyDirVolumeSource{}}
 		v.Members = []plan.Member{{Name: old, Incarnation: 1, Pod: plan.PodRunning}}
@@ -75,6 +78,36 @@ func TestAPodIsStoppedForBeingBlockedOnlyIfItDoesNotRun(t *testing.T) {
 		err := r.act(t.Context(), v, plan.DeletePod{Name: nameOf(0), Reason: v1beta2.ReasonMemberDown})
 		if test.stops && err != nil || !test.stops && !errors.Is(err, errBehind) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// The cache of a new leader still has an EtcdRestore that was deleted an hour ago. The docs promise that the operator
+// undoes a restore whose EtcdRestore is deleted before the switch. Without this, the cluster goes back to the snapshot.
+func TestNoSwitchBeginsForARestoreThatIsDeleted(t *testing.T) {
+	back := &v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "back", UID: "uid-back"}}
+	another := back.DeepCopy()
+	another.UID = "uid-of-the-next-object"
+	for name, test := range map[string]struct {
+		live   *v1beta2.EtcdRestore
+		begins bool
+	}{
+		"it exists":                {back, true},
+		"it is deleted":            {nil, false},
+		"another one has its name": {another, false},
+	} {
+		r, v := beside(t)
+		v.cluster.Status.Restore = &v1beta2.ClusterRestoreStatus{Name: "back", UID: "uid-back", Step: v1beta2.RestoreSeeding}
+		v.Restore, v.Request = v.cluster.Status.Restore, &plan.RestoreRequest{Name: "back", UID: "uid-back"}
+		reader := fake.NewClientBuilder().WithScheme(r.Client.Scheme())
+		v.cluster.ResourceVersion = ""
+		if reader = reader.WithObjects(v.cluster); test.live != nil {
+			reader = reader.WithObjects(test.live)
+		}
+		r.APIReader = reader.Build()
+		err := r.confirm(t.Context(), v, plan.BeginSwitch{ClusterID: seedID})
+		if test.begins && err != nil || !test.begins && !errors.Is(err, errBehind) {
+			t.Errorf("%s: the switch begins: %v, error %v", name, err == nil, err)
 		}
 	}
 }

@@ -12,8 +12,6 @@ import (
 	"go.etcd.io/etcd/server/v3/lease"
 	"go.etcd.io/etcd/server/v3/storage/backend"
 	"go.etcd.io/etcd/server/v3/storage/mvcc"
-	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
 )
 
 // KVHash is etcd's hash of a key-value store up to Revision. Two hashes are comparable only if both revisions are equal.
@@ -31,10 +29,10 @@ func HashKV(ctx context.Context, dataDir string, revision, compactRevision int64
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("open %s with etcd's storage code: it panicked: %v", dataDir, p)
+			err = fmt.Errorf("open %s with etcd's storage code: it panicked: %w", dataDir, panicked(p))
 		}
 	}()
-	logger := zap.New(zapcore.NewNopCore(), zap.WithFatalHook(zapcore.WriteThenPanic))
+	logger := panickingLogger()
 	config := backend.DefaultBackendConfig(logger)
 	config.Path, config.UnsafeNoFsync = filepath.Join(dataDir, "member", "snap", "db"), true
 	b := backend.New(config)

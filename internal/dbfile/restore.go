@@ -13,7 +13,6 @@ import (
 	"go.etcd.io/etcd/server/v3/storage/backend"
 	"go.etcd.io/etcd/server/v3/storage/schema"
 	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
 )
 
 // Options of a restore.
@@ -116,10 +115,10 @@ func restore(o Options, dir string) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("etcdutl panicked: %v", p)
+			err = fmt.Errorf("etcdutl panicked: %w", panicked(p))
 		}
 	}()
-	logger := zap.New(zapcore.NewNopCore(), zap.WithFatalHook(zapcore.WriteThenPanic))
+	logger := panickingLogger()
 	err = snapshot.NewV3(logger).Restore(snapshot.RestoreConfig{
 		SnapshotPath:        o.SnapshotPath,
 		Name:                o.Name,

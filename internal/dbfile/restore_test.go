@@ -202,3 +202,16 @@ func wantOnly(t *testing.T, dir string, want ...string) {
 		t.Errorf("%s holds %q, want %q", dir, got, want)
 	}
 }
+
+// etcd panics if it cannot open the file, and only its log has the cause, which could also be EMFILE or EIO. Without this, a
+// good snapshot is condemned for good.
+func TestAFileThatCannotBeOpenedIsNoFaultOfTheSnapshot(t *testing.T) {
+	dir := t.TempDir()
+	if err := errors.Join(os.MkdirAll(filepath.Join(dir, "member", "snap", "db"), 0o700), os.MkdirAll(filepath.Join(dir, "member", "wal"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := dbfile.TryRestore(t.Context(), dbfile.Trial{SnapshotPath: "unused", DataDir: dir, Revision: 1, Proven: true})
+	if !errors.Is(err, dbfile.ErrDisk) {
+		t.Errorf("this condemns the snapshot: %v", err)
+	}
+}

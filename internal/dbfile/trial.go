@@ -14,7 +14,18 @@ var (
 	ErrDisk = errors.New("local disk")
 	// ErrMemory means that a trial needs more memory than it may use.
 	ErrMemory = errors.New("not enough memory")
+	// ErrRefused means that etcd's code has read the snapshot and cannot restore it. No other error of a trial is a fault
+	// of the snapshot.
+	ErrRefused = errors.New("etcd refuses the snapshot")
 )
+
+// Refused marks an error as ErrRefused without a change of its text.
+func Refused(err error) error { return refusedError{err} }
+
+type refusedError struct{ error }
+
+func (refusedError) Is(target error) bool { return target == ErrRefused }
+func (r refusedError) Unwrap() error      { return r.error }
 
 // MemoryOf returns about how many bytes of memory a trial of a database with that many keys needs, see ADR 41. Keys with
 // several revisions need more.
@@ -39,14 +50,35 @@ func TryRestore(ctx context.Context, t Trial) (KVHash, error) {
 	if err == nil {
 		hash, err = HashKV(ctx, t.DataDir, t.Revision, t.CompactRevision)
 	}
-	if err != nil && ctx.Err() == nil && ofDisk(err) {
-		err = fmt.Errorf("%w: %w", ErrDisk, err)
+	if err == nil || ctx.Err() != nil {
+		return hash, err
 	}
-	return hash, err
+	return hash, Fault(err)
 }
 
-// ofDisk reports whether an error is a fault of the local disk. etcdutl does not wrap all of them.
-func ofDisk(err error) bool {
+// Fault returns the error of a trial with its kind: ErrDisk, ErrMemory or ErrRefused.
+func Fault(err error) error {
 	var path *fs.PathError
-	return errors.As(err, &path) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EIO) || strings.Contains(err.Error(), syscall.ENOSPC.Error())
+	switch {
+	case isErrno(err, syscall.ENOMEM):
+		return fmt.Errorf("%w: %w", ErrMemory, err)
+	case errors.As(err, &path), isErrno(err, diskErrors...):
+		return fmt.Errorf("%w: %w", ErrDisk, err)
+	}
+	return Refused(err)
+}
+
+// diskErrors are the errors of a local disk, and of a process that may open no more files.
+var diskErrors = []syscall.Errno{
+	syscall.ENOSPC, syscall.EIO, syscall.EDQUOT, syscall.EROFS, syscall.EMFILE, syscall.ENFILE, syscall.EACCES, syscall.EPERM,
+}
+
+// isErrno reports whether an error is or names one of the numbers. etcd does not wrap all of them.
+func isErrno(err error, numbers ...syscall.Errno) bool {
+	for _, number := range numbers {
+		if errors.Is(err, number) || strings.Contains(err.Error(), number.Error()) {
+			return true
+		}
+	}
+	return false
 }

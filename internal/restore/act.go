@@ -48,7 +48,7 @@ func (r *Reconciler) act(ctx context.Context, state plan.State, step plan.Step) 
 		return fmt.Errorf("unknown step %T", step)
 	}
 	// The result is kept until the status that it led to has been read back, because writing the status may fail.
-	if state.Restore.Status.SafetySnapshot != nil || state.Finished() {
+	if state.SafetyRecorded() || state.Finished() {
 		r.safeties.Forget(key)
 	}
 	if left, due := state.RenewalIn(); !due || left > 0 {

@@ -86,8 +86,8 @@ func Setup(mgr manager.Manager, options Options) error {
 		sign:     options.Sign,
 		identity: options.OwnIdentityNamespaces,
 		renewals: worker.New[plan.Renewal](options.MaxProofs),
-		proofs:   worker.New[plan.Proof](options.MaxProofs),
-		safeties: worker.New[plan.Safety](options.MaxProofs),
+		proofs:   worker.NewFair[plan.Proof](options.MaxProofs),
+		safeties: worker.NewFair[plan.Safety](options.MaxProofs),
 		now:      time.Now,
 	}
 	if err := mgr.Add(manager.RunnableFunc(r.proofs.Run)); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,9 +14,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -405,5 +408,79 @@ func TestTheSafetySnapshotHasTheSameKeyAfterTheOperatorWasKilled(t *testing.T) {
 	}
 	if second := <-orders; first.Mark != second.Mark || !first.Time.Equal(second.Time) || first.Target.Path() != second.Target.Path() {
 		t.Errorf("%+v, then %+v", first, second)
+	}
+}
+
+// Both operators were down for three hours after the snapshot was taken, and the members served. Without this, the status
+// promises that the snapshot has the writes of these hours.
+func TestTheStatusHasTheTimeAtWhichTheSafetySnapshotWasTaken(t *testing.T) {
+	cluster := theCluster()
+	b := newBench(t, good, interceptor.Funcs{}, cluster, awsSecret())
+	asked := make(chan plan.SafetyOrder, 2)
+	b.r.save = func(_ context.Context, o plan.SafetyOrder, _ SafetySecrets) (string, snapshot.Manifest, error) {
+		asked <- o
+		return "b/k", snapshot.Manifest{Revision: 42, CreatedAt: o.Time}, nil
+	}
+	if err := b.r.safeties.Source().Start(t.Context(), b.queue); err != nil {
+		t.Fatal(err)
+	}
+	b.read()
+	b.pass()
+	for _, ready := range []time.Time{now.Add(-3 * time.Hour), now} { // cluster-operator asks for another one
+		cluster.Status.Restore = progress("Seeding")
+		cluster.Status.Restore.SeedReadyTime = &metav1.Time{Time: ready}
+		if err := b.client.Status().Update(t.Context(), cluster); err != nil {
+			t.Fatal(err)
+		}
+		b.read()
+		b.pass()
+		if saved := b.restore().Status.SafetySnapshot; saved == nil || !saved.Time.Time.Equal(ready) {
+			t.Errorf("the snapshot of %s is reported as %+v", ready, saved)
+		}
+		if o := <-asked; !o.Time.Equal(ready) {
+			t.Errorf("it is taken under the key of %s, want %s", o.Time, ready)
+		}
+		b.pass()
+	}
+	if len(asked) > 0 {
+		t.Error("it is taken again without end")
+	}
+}
+
+// occupy starts readings of EtcdRestores of one namespace from a store that sends a byte now and then.
+func (b *bench) occupy(namespace string, names ...string) {
+	b.Helper()
+	if err := b.r.proofs.Source().Start(b.Context(), b.queue); err != nil {
+		b.Fatal(err)
+	}
+	for _, name := range names {
+		key := worker.Key{Object: types.NamespacedName{Namespace: namespace, Name: name}, UID: types.UID(name)}
+		b.r.proofs.Start(key, func(ctx context.Context) (plan.Proof, error) { <-ctx.Done(); return plan.Proof{}, ctx.Err() })
+		b.Cleanup(func() { b.r.proofs.Forget(key) })
+	}
+}
+
+// Without this, a tenant with two slow stores delays the restores of all others for as long as it likes.
+func TestOneNamespaceDoesNotBlockTheRestoresOfAllOthers(t *testing.T) {
+	b := newBench(t, good, interceptor.Funcs{}, theCluster(), awsSecret())
+	b.r.proofs = worker.NewFair[plan.Proof](2)
+	b.occupy("tenant", "one", "two")
+	b.read()
+	b.pass()
+	if c := meta.FindStatusCondition(b.restore().Status.Conditions, v1beta2.ConditionVerified); c == nil || c.Status != metav1.ConditionTrue {
+		t.Errorf("the restore of another namespace is not verified: %+v", c)
+	}
+}
+
+// Without this, the status of a restore that has to wait says that the operator is reading its snapshot.
+func TestARestoreThatWaitsForOthersIsShownAsQueued(t *testing.T) {
+	b := newBench(t, good, interceptor.Funcs{}, theCluster(), awsSecret())
+	b.r.proofs = worker.NewFair[plan.Proof](1)
+	b.occupy("tenant", "one")
+	b.pass()
+	b.pass()
+	c := meta.FindStatusCondition(b.restore().Status.Conditions, v1beta2.ConditionReady)
+	if c == nil || c.Reason != v1beta2.ReasonQueued || !strings.Contains(c.Message, "not read yet") {
+		t.Errorf("%+v", c)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 	"github.com/etcd-suite/etcd-operator/internal/source"
+	"github.com/etcd-suite/etcd-operator/internal/spool"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
@@ -39,6 +40,10 @@ func explain(err error, src v1beta2.RestoreSource) (reason, advice string, final
 		return v1beta2.ReasonRetrying, "This is a bug. Please report it with the stack trace from the operator's log.", false
 	case errors.Is(err, kube.ErrSecretMissing):
 		return v1beta2.ReasonSecretMissing, "The operator continues when the Secret exists.", false
+	case errors.Is(err, errTooSlow):
+		return v1beta2.ReasonDeadlineExceeded, "The limit is one hour, and one second for each MiB of the snapshot. Find out why the store or the network is so slow.", false
+	case errors.Is(err, spool.ErrTooSmall):
+		return v1beta2.ReasonSpoolTooSmall, "Raise restoreOperator.spool.sizeLimit in the values of the chart, or free space on the disk of the node.", false
 	case source.Undecryptable(err) && src.Secret == "":
 		return v1beta2.ReasonSecretMissing, "The snapshot is encrypted. Create an EtcdRestore that names a Secret with the key age-identity.", false
 	case source.Undecryptable(err):

@@ -72,6 +72,9 @@ func (r *Reconciler) get(ctx context.Context, name types.NamespacedName, object 
 
 // proof returns the state of the reading of a restore's source.
 func (r *Reconciler) proof(key worker.Key) plan.Proof {
+	if r.proofs.Waiting(key) {
+		return plan.Proof{Progress: plan.ProofQueued}
+	}
 	if r.proofs.Running(key) {
 		return plan.Proof{Progress: plan.ProofRunning, Percent: r.readings.percent(key)}
 	}

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/source"
+	"github.com/etcd-suite/etcd-operator/internal/spool"
 )
 
 // Asked is a source to prove.
@@ -32,27 +32,39 @@ type Found struct {
 // Prove finds a source and reads it once and completely.
 type Prove func(ctx context.Context, asked Asked) (Found, error)
 
-// spoolName is the directory below the spool directory that only this operator uses.
-const spoolName = "etcd-restore-operator"
-
-func spoolOf(dir string) string { return filepath.Join(dir, spoolName) }
-
-// InSpool returns a Prove that stores each snapshot as a file in a directory below dir, and deletes it when it is read.
-// InSpool deletes the files that an earlier process has left there.
+// InSpool returns a Prove that stores each snapshot as a file in a directory below dir, without a budget. See OpenSpool.
 func InSpool(dir string) (Prove, error) {
-	spool := spoolOf(dir)
-	if err := errors.Join(os.RemoveAll(spool), os.Mkdir(spool, 0o700)); err != nil {
-		return nil, fmt.Errorf("create the spool directory %s (--spool-dir): %w", spool, err)
-	}
-	return func(ctx context.Context, asked Asked) (Found, error) { return prove(ctx, asked, spool) }, nil
+	s, err := OpenSpool(dir, spool.Options{})
+	return s.Prove, err
 }
 
-func prove(ctx context.Context, asked Asked, spool string) (Found, error) {
+// Prove finds a source, and reads it once and completely into a file, which it deletes. It ends if that takes too long.
+func (s Spool) Prove(ctx context.Context, asked Asked) (Found, error) {
+	ctx, limit := limitReading(ctx)
+	defer limit.stop()
+	found, err := s.prove(ctx, asked, limit)
+	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errTooSlow) {
+		err = fmt.Errorf("%w: %w", cause, err)
+	}
+	return found, err
+}
+
+func (s Spool) prove(ctx context.Context, asked Asked, limit *readLimit) (Found, error) {
 	exact, why, err := source.Find(ctx, asked.Source, asked.Secret, asked.Choice)
 	if err != nil {
 		return Found{}, err
 	}
-	proven, err := source.Read(ctx, exact, asked.Secret, spool, asked.Progress)
+	size, err := source.SizeOf(ctx, exact, asked.Secret)
+	if err != nil {
+		return Found{}, err
+	}
+	share, err := s.Reserve(ctx, size)
+	if err != nil {
+		return Found{}, err
+	}
+	defer share.Release()
+	limit.begin(size)
+	proven, err := source.Read(ctx, exact, asked.Secret, s.Dir(), asked.Progress)
 	if err != nil {
 		return Found{}, err
 	}

@@ -1,10 +1,11 @@
 package restore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/spool"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
@@ -40,18 +42,24 @@ func (r *Reconciler) saveOldData(ctx context.Context, key worker.Key, order plan
 			return plan.Safety{}, err
 		}
 		path, m, err := r.save(ctx, order, secrets)
-		return plan.Safety{Path: path, Revision: m.Revision}, err
+		return plan.Safety{Path: path, Revision: m.Revision, Time: order.Time}, err
 	})
 	if err != nil {
-		return plan.Safety{Progress: plan.ProofFailed, Message: err.Error(), Ended: r.now()}
+		refused := errors.Is(err, fs.ErrPermission) && !errors.Is(err, snapshot.ErrDisk)
+		return plan.Safety{Progress: plan.ProofFailed, Message: err.Error(), Ended: r.now(), Refused: refused}
 	}
 	saved.Progress = plan.ProofDone
 	return saved
 }
 
-// SaveInSpool returns a Save that verifies each snapshot in a file below dir. InSpool has created the directory. dial may
-// be nil.
+// SaveInSpool returns a Save that verifies each snapshot in a file below dir, without a budget. InSpool has created the
+// directory. dial may be nil.
 func SaveInSpool(dir string, dial Dial) Save {
+	return Spool{spool.New(spoolOf(dir), spool.Options{})}.Save(dial)
+}
+
+// Save returns a Save that verifies each snapshot in a file of the spool. dial may be nil.
+func (s Spool) Save(dial Dial) Save {
 	if dial == nil {
 		dial = open
 	}
@@ -79,10 +87,10 @@ func SaveInSpool(dir string, dial Dial) Save {
 		}
 		series := snapshot.Series{Folder: o.Target.Key, Namespace: o.Namespace, Cluster: o.Cluster, ClusterID: id}
 		request := snapshot.Request{
-			Source: memberSource{member.url, by}, Store: store, SpoolDir: spoolOf(dir), Encoder: o.Encoder,
+			Source: memberSource{member.url, by}, Store: store, SpoolDir: s.Dir(), Spool: s, Expected: member.DBSize, Encoder: o.Encoder,
 			Key:         series.EncodedKey(o.Time, 0, o.Encoder.Encoding()),
 			Cluster:     snapshot.Cluster{Namespace: o.Namespace, Name: o.Cluster, UID: o.UID, ID: o.ClusterID},
-			EtcdVersion: member.Version, Time: o.Time, Tool: Name + " " + operator.Version,
+			EtcdVersion: member.Version, Time: o.Time, Clock: time.Now, Tool: Name + " " + operator.Version,
 			Attempt: o.Mark, Again: true, Since: o.Since, MemberIDs: voters,
 		}
 		if member.Revision > 1 {
@@ -101,8 +109,8 @@ type candidate struct {
 	notServing error
 }
 
-// chooseMember returns a voter of the old cluster that has a quorum, and the IDs of all members that answered. A follower
-// is better than the leader.
+// chooseMember returns a voter of the old cluster that has a quorum, and the IDs of all members that answered. A member whose
+// data etcd has found corrupt is the last choice, and a follower is better than the leader.
 func chooseMember(ctx context.Context, o plan.SafetyOrder, by access) (candidate, []uint64, error) {
 	answers, errs := make([]*candidate, len(o.URLs)), make([]error, len(o.URLs))
 	var asked sync.WaitGroup
@@ -132,11 +140,19 @@ func chooseMember(ctx context.Context, o plan.SafetyOrder, by access) (candidate
 		return candidate{}, nil, fmt.Errorf("no voter of etcd cluster %s has a quorum: %w", o.ClusterID, why)
 	}
 	return slices.MinFunc(healthy, func(a, b candidate) int {
-		if a.Leader() != b.Leader() {
-			return map[bool]int{true: 1, false: -1}[a.Leader()]
-		}
-		return strings.Compare(a.url, b.url)
+		return cmp.Or(last(a.Corrupt(), b.Corrupt()), last(a.Leader(), b.Leader()), strings.Compare(a.url, b.url))
 	}), members, nil
+}
+
+// last compares two members of which one with a property comes last.
+func last(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
 }
 
 // ask reads the status after the linearizable read. Its revision is then at least that of every acknowledged write.
@@ -156,36 +172,6 @@ func ask(ctx context.Context, url string, by access) (*candidate, error) {
 		return nil, err
 	}
 	return a, nil
-}
-
-// memberSource streams the snapshot of one member. The context of the attempt limits the time.
-type memberSource struct {
-	url string
-	by  access
-}
-
-// Snapshot opens the stream.
-func (m memberSource) Snapshot(ctx context.Context) (io.ReadCloser, int64, error) {
-	member, err := m.by.open(m.url)
-	if err != nil {
-		return nil, 0, err
-	}
-	stream, size, err := member.Snapshot(ctx)
-	if err != nil {
-		member.Close()
-		return nil, 0, err
-	}
-	return memberStream{stream, member}, size, nil
-}
-
-type memberStream struct {
-	io.ReadCloser
-	member *etcd.Client
-}
-
-func (m memberStream) Close() error {
-	defer m.member.Close()
-	return m.ReadCloser.Close()
 }
 
 // observeSafety returns the state of the attempt to save the old cluster.

@@ -27,7 +27,7 @@ func Main(in io.Reader, out io.Writer, exit func(int)) error {
 		return err
 	}
 	hash, err := dbfile.TryRestore(context.Background(), o.Trial)
-	a := answer{Hash: hash, Disk: errors.Is(err, dbfile.ErrDisk)}
+	a := answer{Hash: hash, Disk: errors.Is(err, dbfile.ErrDisk), Memory: errors.Is(err, dbfile.ErrMemory)}
 	if err != nil {
 		a.Error = err.Error()
 	}

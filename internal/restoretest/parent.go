@@ -38,11 +38,13 @@ type order struct {
 type answer struct {
 	Hash  dbfile.KVHash `json:"hash"`
 	Error string        `json:"error"`
-	// Disk is true if the error is one of the local disk.
-	Disk bool `json:"disk"`
+	// Disk is true if the error is one of the local disk, and Memory if there was too little memory.
+	Disk   bool `json:"disk"`
+	Memory bool `json:"memory"`
 }
 
-// Try is dbfile.TryRestore in a child process. The error is dbfile.ErrMemory if the child exceeded its limit.
+// Try is dbfile.TryRestore in a child process. The error is dbfile.ErrMemory if the child exceeded its limit. Only an answer
+// of the child is dbfile.ErrRefused: a process that cannot be started says nothing about the snapshot.
 func (p Process) Try(ctx context.Context, t dbfile.Trial) (dbfile.KVHash, error) {
 	content, err := json.Marshal(order{t, p.Memory})
 	if err != nil {
@@ -58,7 +60,7 @@ func (p Process) Try(ctx context.Context, t dbfile.Trial) (dbfile.KVHash, error)
 	child.Stdout, child.Stderr = &out, &head{to: &diagnosis}
 	in, err := child.StdinPipe()
 	if err != nil {
-		return dbfile.KVHash{}, err
+		return dbfile.KVHash{}, fmt.Errorf("start the process of the restore test: %w", err)
 	}
 	defer in.Close() // a child of a killed operator ends too, because the pipe closes
 	if err := child.Start(); err != nil {
@@ -79,8 +81,10 @@ func (p Process) read(out []byte, ended error, diagnosis string) (dbfile.KVHash,
 		switch {
 		case a.Disk:
 			return a.Hash, fmt.Errorf("%w: %s", dbfile.ErrDisk, a.Error)
+		case a.Memory:
+			return a.Hash, fmt.Errorf("%w: %s", dbfile.ErrMemory, a.Error)
 		case a.Error != "":
-			return a.Hash, errors.New(a.Error)
+			return a.Hash, dbfile.Refused(errors.New(a.Error))
 		}
 		return a.Hash, nil
 	}
@@ -89,6 +93,10 @@ func (p Process) read(out []byte, ended error, diagnosis string) (dbfile.KVHash,
 		ended = errors.New("its answer cannot be read")
 	}
 	line, _, _ := strings.Cut(diagnosis, "\n")
+	// A full disk ends a goroutine of etcd that nothing can recover, for example the compaction.
+	if err := dbfile.Fault(errors.New(line)); errors.Is(err, dbfile.ErrDisk) {
+		return dbfile.KVHash{}, fmt.Errorf("the process of the restore test ended without a result: %w: %w", ended, err)
+	}
 	return dbfile.KVHash{}, fmt.Errorf("%w: the process of the restore test, which may use %d MiB, ended without a result: %w: %s",
 		dbfile.ErrMemory, p.Memory>>20, ended, line)
 }

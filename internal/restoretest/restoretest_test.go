@@ -65,6 +65,36 @@ func TestErrorsOfTheChildKeepTheirKind(t *testing.T) {
 	}
 }
 
+// A full disk ends the child in a goroutine of etcd that nothing can recover. Without this, the status advises more memory
+// (RestoreTestTooLarge), and no memory is enough.
+func TestAFullDiskIsNoLackOfMemory(t *testing.T) {
+	for diagnosis, want := range map[string]error{
+		"panic: failed to commit tx: write data/member/snap/db: no space left on device\n\ngoroutine 21 [running]:\n": dbfile.ErrDisk,
+		"panic: failed to open database: open data/member/snap/db: too many open files\n":                             dbfile.ErrDisk,
+		"fatal error: runtime: out of memory: cannot allocate 4194304-byte block\n":                                   dbfile.ErrMemory,
+		"runtime: cannot allocate memory\n":                                                                           dbfile.ErrMemory,
+		"":                                                                                                            dbfile.ErrMemory, // the kernel has killed it
+	} {
+		_, err := (Process{Memory: 512 << 20}).read(nil, errors.New("exit status 2"), diagnosis)
+		if !errors.Is(err, want) || errors.Is(err, dbfile.ErrDisk) == errors.Is(err, dbfile.ErrMemory) || errors.Is(err, dbfile.ErrRefused) {
+			t.Errorf("%q: error %v, want %v", diagnosis, err, want)
+		}
+	}
+}
+
+// Only an answer of the child may condemn a snapshot.
+func TestOnlyAnAnswerOfTheChildIsAFaultOfTheSnapshot(t *testing.T) {
+	refused := []byte(`{"error": "the database is damaged"}`)
+	if _, err := (Process{}).read(refused, nil, ""); !errors.Is(err, dbfile.ErrRefused) || err.Error() != "the database is damaged" {
+		t.Errorf("an answer: error %v", err)
+	}
+	for name, answer := range map[string]string{"a full disk": `{"error": "write", "disk": true}`, "no memory": `{"error": "mmap", "memory": true}`, "no answer": ""} {
+		if _, err := (Process{}).read([]byte(answer), nil, ""); err == nil || errors.Is(err, dbfile.ErrRefused) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
+
 func TestChildEndsWithItsAttempt(t *testing.T) {
 	order, _ := trial(t, 100_000)
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 100*time.Millisecond, errors.New("cancelled"))

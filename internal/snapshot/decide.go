@@ -42,6 +42,7 @@ type Decision struct {
 // Decide also completes deletions that a killed process has begun.
 func Decide(series Series, index Index, known Known, p Policy) Decision {
 	var d Decision
+	d.note(p.correct())
 	d.complete(series, index, known, p)
 	v := newView(series, index, known, p)
 	if len(d.Need) == 0 && !p.keepsAll() && len(v.items) > 0 {

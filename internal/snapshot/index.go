@@ -21,6 +21,8 @@ type Item struct {
 	Size int64
 	// Verdict is the result of the last restore test.
 	Verdict Result
+	// Stored is when the store received the object, by its own clock.
+	Stored time.Time
 }
 
 // InSeries reports whether the key is one of a series.
@@ -74,9 +76,9 @@ func (x *Index) sort(name string, object objstore.Object) {
 	_, committed := x.objects[ManifestKey(name)]
 	switch {
 	case committed && series:
-		x.Items = append(x.Items, Item{Key: name, Series: parsed.Series, Time: parsed.Time, Size: object.Size, Verdict: x.verdict(name)})
+		x.Items = append(x.Items, Item{Key: name, Series: parsed.Series, Time: parsed.Time, Size: object.Size, Verdict: x.verdict(name), Stored: object.ModTime})
 	case committed:
-		x.Items = append(x.Items, Item{Key: name, Time: object.ModTime, Size: object.Size, Verdict: x.verdict(name)})
+		x.Items = append(x.Items, Item{Key: name, Time: object.ModTime, Size: object.Size, Verdict: x.verdict(name), Stored: object.ModTime})
 	case series:
 		x.Uncommitted = append(x.Uncommitted, object)
 	}

@@ -36,7 +36,7 @@ type Manifest struct {
 	// CreatedAt is when the snapshot was requested, in UTC and whole seconds.
 	CreatedAt time.Time `json:"createdAt"`
 	// CapturedAt is when the member had begun to send the snapshot: it holds no write after that time. It is zero in
-	// manifests of earlier versions, and if a later try has adopted the object.
+	// manifests of earlier versions, and if a later try has adopted an object that is not encrypted.
 	CapturedAt time.Time `json:"capturedAt,omitzero"`
 	// Attempt identifies the request that the snapshot was taken for, for example by an EtcdBackup's UID.
 	Attempt string `json:"attempt,omitempty"`

@@ -39,7 +39,10 @@ type proof struct {
 	size     int64             // announced by the source, or 0
 	judge    func(facts) error // may be nil
 	again    bool              // skip the structure of the database: see FetchAgain
-	grow     func(int64) error // reserves space for that many bytes; may be nil
+	// grow reserves space for that many bytes, of which some are written; may be nil
+	grow func(bytes, written int64) error
+	// captured is when the source had begun to send; zero if unknown.
+	captured time.Time
 
 	trailer *dbfile.Trailer
 	proven  bool
@@ -93,7 +96,7 @@ func (p *proof) reserve(n int64) error {
 	if p.grow == nil {
 		return nil
 	}
-	return p.grow(p.trailer.Size() + n)
+	return p.grow(p.trailer.Size()+n, p.trailer.Size())
 }
 
 // take writes b to the spool and the SHA-256 concurrently, because both take about as long.
@@ -144,7 +147,7 @@ func (p *proof) finish() error {
 		return err
 	}
 	sum := p.trailer.SHA256()
-	p.facts = facts{Info: info, SHA256: hex.EncodeToString(sum[:])}
+	p.facts = facts{Info: info, SHA256: hex.EncodeToString(sum[:]), captured: p.captured}
 	p.facts.object = object{Size: info.Size, SHA256: p.facts.SHA256}
 	if p.judge != nil {
 		if err := p.judge(p.facts); err != nil {

@@ -30,7 +30,8 @@ type RestoreTestRequest struct {
 	// everything.
 	Spool    Spool
 	Expected int64
-	// Try restores the downloaded file. Default: dbfile.TryRestore, in this process.
+	// Try restores the downloaded file. Default: dbfile.TryRestore, in this process. Only an error that is dbfile.ErrRefused
+	// means that the snapshot is bad.
 	Try func(context.Context, dbfile.Trial) (dbfile.KVHash, error)
 	// MemoryLimit is the memory of Try in bytes. A database whose keys need more is not downloaded. 0 means no limit.
 	MemoryLimit int64
@@ -60,6 +61,9 @@ type RestoreTestResult struct {
 }
 
 var (
+	// ErrNotTested means that the process of the restore test did not run, for example because the node has no process left.
+	// It says nothing about the snapshot.
+	ErrNotTested = errors.New("the restore test did not run")
 	// ErrUnrestorable means that the snapshot is complete, but etcd cannot create or open a data directory from it.
 	ErrUnrestorable = errors.New("etcd cannot restore the snapshot")
 	// ErrDiffers means that the restored store and the live cluster differ at the same revision: one of them is damaged.
@@ -179,8 +183,10 @@ func unrestorable(ctx context.Context, err error) error {
 		return diskError(err)
 	case errors.Is(err, dbfile.ErrMemory):
 		return err
+	case errors.Is(err, dbfile.ErrRefused):
+		return fmt.Errorf("%w: %w", ErrUnrestorable, err)
 	}
-	return fmt.Errorf("%w: %w", ErrUnrestorable, err)
+	return fmt.Errorf("%w: %w", ErrNotTested, err)
 }
 
 // counting reports how many bytes of one object were read.

@@ -16,6 +16,9 @@ type Policy struct {
 	// Within keeps all snapshots that are not older than this at Now; 0 is no rule.
 	Within time.Duration
 	Now    time.Time
+	// Ahead is how far this clock is ahead of the store's; 0 if unknown. If it is more than Skew, Within counts by the clock
+	// of the store, because a clock that runs ahead would delete the whole history.
+	Ahead time.Duration
 	// Hourly keeps the newest snapshot of each of the last Hourly hours that have one. Daily, Weekly (from Monday) and
 	// Monthly do the same for days, weeks and months. 0 is no rule.
 	Hourly, Daily, Weekly, Monthly int
@@ -33,6 +36,15 @@ type Policy struct {
 
 func (p Policy) keepsAll() bool {
 	return p.MaxBackups < 1 && p.Within <= 0 && p.Hourly < 1 && p.Daily < 1 && p.Weekly < 1 && p.Monthly < 1
+}
+
+// correct sets Now by the clock of the store if this clock is ahead of it, and returns a notice.
+func (p *Policy) correct() string {
+	if p.Ahead <= Skew {
+		return ""
+	}
+	p.Now = p.Now.Add(-p.Ahead)
+	return fmt.Sprintf("The clock of the operator is %s ahead of the clock of the store. Until they agree, keepWithin counts by the clock of the store. Check the clock of the node.", p.Ahead.Round(time.Second))
 }
 
 // keptByRules reports for each item, newest first, whether a rule other than Within keeps it. The newest item is always

@@ -340,3 +340,17 @@ func (p Policy) candidates(l Listing) (mine []Entry) {
 	slices.SortFunc(mine, func(a, b Entry) int { return strings.Compare(b.Key, a.Key) })
 	return mine
 }
+
+// The node's clock is ten days ahead during one run. Without this, keepWithin alone deletes every earlier snapshot.
+func TestAClockThatRunsAheadDeletesNoHistory(t *testing.T) {
+	var l Listing
+	for hour := range 48 {
+		l.Snapshots = append(l.Snapshots, entry(ours, hour*60, int64(hour)))
+	}
+	wrong := entry(ours, (48+240)*60, 48)
+	l.Snapshots = append(l.Snapshots, wrong)
+	deleted := retained(t, ours, l, Policy{Within: 7 * 24 * time.Hour, Now: wrong.Manifest.CreatedAt, Ahead: 240 * time.Hour, Saved: wrong.Key})
+	if diff := cmp.Diff(0, len(deleted)); diff != "" {
+		t.Errorf("%d of %d objects of the last 48 hours are deleted, although keepWithin is a week", len(deleted), 2*48)
+	}
+}

@@ -130,14 +130,13 @@ func (r Request) upload(ctx context.Context) (facts, error) {
 		return facts{}, fmt.Errorf("%w: %w", ErrSource, err)
 	}
 	defer stream.Close()
-	var captured time.Time
+	p := newProof(stream, spool)
 	if r.Clock != nil {
-		captured = r.Clock()
+		p.captured = r.Clock()
 	}
-	if err := share.Grow(size); err != nil {
+	if err := share.Grow(size, 0); err != nil {
 		return facts{}, err
 	}
-	p := newProof(stream, spool)
 	p.size, p.progress, p.judge, p.grow = size, r.Progress, r.judge, share.Grow
 	body, err := r.encode(ctx, p)
 	if err != nil {
@@ -154,9 +153,7 @@ func (r Request) upload(ctx context.Context) (facts, error) {
 	case !p.proven:
 		return facts{}, errors.New("the store did not read the whole snapshot")
 	}
-	f := r.sent(p, body)
-	f.captured = captured
-	return f, nil
+	return r.sent(p, body), nil
 }
 
 // encode returns the bytes of the object. A plain object is the proof itself, so that the store can read it again.

@@ -130,7 +130,7 @@ func candidates(ctx context.Context, store objstore.Store, prefix string) ([]can
 		}
 	}
 	known := snapshot.Known{}
-	if err := known.Read(ctx, store, named); err != nil {
+	if err := readAll(ctx, store, known, named); err != nil {
 		return nil, err
 	}
 	var all []candidate
@@ -175,11 +175,16 @@ func (c Choice) before() (time.Time, error) {
 	return before, nil
 }
 
-// capturedLate returns whether a snapshot holds writes from after the time of the choice. A name has the time at which the
-// run began, and etcd sends the snapshot later.
-func (c Choice) capturedLate(m snapshot.Manifest) bool {
+// capturedLate returns whether a snapshot may hold writes from after the time of the choice. A name has the time at which the
+// run began, and etcd sends the snapshot later. If the manifest does not have that time, the snapshot is older than its
+// object in the store.
+func (c Choice) capturedLate(item snapshot.Item, m snapshot.Manifest) bool {
 	before, err := c.before()
-	return err == nil && !before.IsZero() && m.CapturedAt.After(before)
+	captured := m.CapturedAt
+	if captured.IsZero() {
+		captured = item.Stored
+	}
+	return err == nil && !before.IsZero() && captured.After(before)
 }
 
 // none says what no snapshot is.

@@ -1,7 +1,9 @@
 package source
 
 import (
+	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +13,8 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile/dbfiletest"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/objstore/file"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
 
@@ -52,7 +56,16 @@ func (s shelf) saved(cluster string, id uint64, hours int) string {
 		s.Fatal(err)
 	}
 	s.file(snapshot.ManifestKey(key), text)
+	s.stored(key, at)
 	return key
+}
+
+// stored sets the time at which the store received an object.
+func (s shelf) stored(key string, at time.Time) {
+	s.Helper()
+	if err := os.Chtimes(filepath.Join(s.bucket, key), at, at); err != nil {
+		s.Fatal(err)
+	}
 }
 
 // captured sets the time at which the member had begun to send a snapshot.
@@ -232,5 +245,50 @@ func TestFindFallsBackToTheNewestThatExists(t *testing.T) {
 	}
 	if key, why, err := find(); err != nil || key != good || !strings.Contains(why, "does not exist; instead of it the newest of 1 snapshots") {
 		t.Errorf("it is gone: %s, because %q, %v", key, why, err)
+	}
+}
+
+// sick answers 503 for one key.
+type sick struct {
+	objstore.Store
+	key string
+}
+
+func (s sick) Get(ctx context.Context, key string) (io.ReadCloser, error) {
+	if key == s.key {
+		return nil, errors.New("503 Slow Down")
+	}
+	return s.Store.Get(ctx, key)
+}
+
+// Without this, a restore in a minute in which the store returns 503 brings back data that is days older.
+func TestFindPassesOverNoSnapshotForAFaultOfTheStore(t *testing.T) {
+	s := newShelf(t)
+	older, newest := s.saved("a", 1, 1), s.saved("a", 1, 49)
+	store, err := file.Open(s.bucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, why, err := choose(t.Context(), sick{store, snapshot.ManifestKey(newest)}, v1beta2.RestoreSource{Bucket: s.bucket, Key: "daily/"}, Choice{Folder: true}, time.Now())
+	if err == nil && key == older {
+		t.Errorf("two days of data are given up, because %s", why)
+	}
+}
+
+// A manifest of an upload whose answer was lost, or of an earlier version, does not have the time at which the member had
+// begun to send. Without this, a restore "before the mistake" may bring the mistake back.
+func TestBeforeTakesNoSnapshotThatMayHoldLaterWrites(t *testing.T) {
+	s := newShelf(t)
+	older := s.saved("a", 1, 1)
+	unknown := s.saved("a", 1, 2) // begun at 2:00, captured at an unknown time
+	mistake := dawn.Add(2*time.Hour + time.Minute)
+	s.stored(unknown, mistake.Add(time.Second))
+	key, why, err := s.find(Choice{Before: mistake.Format(time.RFC3339)})
+	if err != nil || key != older || !strings.Contains(why, "or may have been") {
+		t.Errorf("%s, because %q, %v", key, why, err)
+	}
+	s.stored(unknown, mistake) // the whole object was in the store by then
+	if key, why, err = s.find(Choice{Before: mistake.Format(time.RFC3339)}); err != nil || key != unknown {
+		t.Errorf("%s, because %q, %v", key, why, err)
 	}
 }

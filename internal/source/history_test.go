@@ -68,7 +68,7 @@ func (m *memory) Get(_ context.Context, key string) (io.ReadCloser, error) {
 	case !exists:
 		return nil, fs.ErrNotExist
 	case m.broken[key]:
-		return nil, errors.New("403 InvalidObjectState")
+		return nil, fmt.Errorf("403 InvalidObjectState: %w", fs.ErrPermission)
 	}
 	return io.NopCloser(strings.NewReader(string(content))), nil
 }

@@ -80,7 +80,7 @@ func owners(ctx context.Context, store objstore.Store, entries, newest []candida
 				next = append(next, tries[e.clusterID][try])
 			}
 		}
-		if err := known.Read(ctx, store, next); err != nil {
+		if err := readAll(ctx, store, known, next); err != nil {
 			return nil, err
 		}
 		for _, e := range newest {

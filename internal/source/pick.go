@@ -32,28 +32,17 @@ type pick struct {
 // chosen whatever its verdict is. Without any readable
 // snapshot chosen is empty, and the error is the store's.
 func (p *pick) best(ctx context.Context, store objstore.Store, now time.Time) error {
-	var past, future []candidate
-	for _, e := range p.fitting {
-		switch {
-		case e.Verdict == snapshot.Failed && p.choice.Name == "":
-			p.failed++
-		case e.Future(now):
-			future = append(future, e)
-		default:
-			past = append(past, e)
-		}
-	}
-	if len(past)+len(future) == 0 {
+	ordered := p.order(now)
+	if len(ordered) == 0 {
 		return fmt.Errorf("all %d snapshots that fit failed their restore tests: name one of them to restore it nevertheless: %w", p.failed, fs.ErrNotExist)
 	}
-	p.future = len(future)
 	var first error
-	for _, e := range append(past, future...) {
+	for _, e := range ordered {
 		reading, err := read(ctx, store, e.Item)
 		switch {
 		case err != nil:
 			return err
-		case reading.Err == nil && p.choice.capturedLate(reading.Manifest):
+		case reading.Err == nil && p.choice.capturedLate(e.Item, reading.Manifest):
 			p.late++
 		case reading.Err == nil && p.passes(reading.Manifest):
 			if p.noQuorum++; p.noQuorum == noQuorumLimit {
@@ -65,6 +54,8 @@ func (p *pick) best(ctx context.Context, store objstore.Store, now time.Time) er
 		case errors.Is(reading.Err, snapshot.ErrNewerFormat):
 			return fmt.Errorf("%s may be the newest snapshot: %w", snapshot.ManifestKey(e.Key), reading.Err)
 		case errors.Is(reading.Err, fs.ErrNotExist): // removed meanwhile
+		case ofStore(reading.Err):
+			return fmt.Errorf("%s may be the newest snapshot, and the store does not return it: %w", snapshot.ManifestKey(e.Key), reading.Err)
 		default:
 			p.unreadable = append(p.unreadable, e.Key)
 			if first == nil && !errors.Is(reading.Err, snapshot.ErrManifest) {
@@ -76,6 +67,55 @@ func (p *pick) best(ctx context.Context, store objstore.Store, now time.Time) er
 		return p.allWithoutQuorum()
 	}
 	return first
+}
+
+// order returns the snapshots that did not fail their restore tests, those from the future last.
+func (p *pick) order(now time.Time) []candidate {
+	var past, future []candidate
+	for _, e := range p.fitting {
+		switch {
+		case e.Verdict == snapshot.Failed && p.choice.Name == "":
+			p.failed++
+		case e.Future(now):
+			future = append(future, e)
+		default:
+			past = append(past, e)
+		}
+	}
+	p.future = len(future)
+	return append(past, future...)
+}
+
+// ofStore returns whether the store failed to return a manifest. Another attempt may succeed, so an older snapshot must not
+// take the place of this one. A manifest that is damaged, deleted, archived or encrypted with a lost key will not come back.
+func ofStore(err error) bool {
+	for _, known := range []error{snapshot.ErrManifest, snapshot.ErrNewerFormat, fs.ErrNotExist, fs.ErrPermission} {
+		if errors.Is(err, known) {
+			return false
+		}
+	}
+	return err != nil
+}
+
+// readAll reads manifests, each a second time if the store fails.
+func readAll(ctx context.Context, store objstore.Store, known snapshot.Known, items []snapshot.Item) error {
+	for try := 1; ; try++ {
+		if err := known.Read(ctx, store, items); err != nil {
+			return err
+		}
+		var failed error
+		for _, item := range items {
+			if err := known[item.Key].Err; ofStore(err) {
+				failed = fmt.Errorf("read the manifest %s: %w", snapshot.ManifestKey(item.Key), err)
+				if try == 1 {
+					delete(known, item.Key)
+				}
+			}
+		}
+		if failed == nil || try == 2 {
+			return failed
+		}
+	}
 }
 
 // noQuorumLimit is how many snapshots without quorum are read in search of one with quorum.
@@ -136,7 +176,7 @@ func (p *pick) because() string {
 		text += fmt.Sprintf("; %d newer ones were taken without quorum and do not count", p.noQuorum)
 	}
 	if p.late > 0 {
-		text += fmt.Sprintf("; %d were begun by %s and captured after it, and do not count", p.late, p.choice.Before)
+		text += fmt.Sprintf("; %d were begun by %s and captured after it, or may have been, and do not count", p.late, p.choice.Before)
 	}
 	if p.foreign > 0 {
 		text += fmt.Sprintf("; %d are of other EtcdClusters with the same name and do not count", p.foreign)

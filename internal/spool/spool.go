@@ -100,7 +100,7 @@ func (s *Spool) leave(r *request, cause error) error {
 func (s *Spool) admit() {
 	for len(s.queue) > 0 {
 		head := s.queue[0]
-		err := s.fits(head.bytes)
+		err := s.fits(head.bytes, 0)
 		if errors.Is(err, ErrFull) {
 			return
 		}
@@ -112,34 +112,35 @@ func (s *Spool) admit() {
 	}
 }
 
-// fits returns nil if that many more bytes fit. Bytes that others have reserved and written count twice on the disk. That
+// fits returns nil if that many more bytes fit, of which the job has written some. Bytes that others have reserved and written count twice on the disk. That
 // delays a job until the others end, and refuses none.
-func (s *Spool) fits(bytes int64) error {
+func (s *Spool) fits(bytes, written int64) error {
 	const mib = 1 << 20
 	if s.limit > 0 && s.used+bytes > s.limit {
-		return fmt.Errorf("%w: it has %d MiB for snapshots, and this one needs %d MiB", s.kind(), s.limit/mib, bytes/mib)
+		return fmt.Errorf("%w: it has %d MiB for snapshots, and this one needs %d MiB", s.kind(bytes > s.limit), s.limit/mib, bytes/mib)
 	}
 	free, total, err := s.space(s.dir)
 	if err != nil {
 		return fmt.Errorf("read the free space of %s: %w", s.dir, err)
 	}
-	if free -= total / 100 * int64(s.keep); s.used+bytes > free {
+	if free -= total / 100 * int64(s.keep); s.used+bytes-written > free {
 		return fmt.Errorf("%w: the disk has %d MiB for snapshots (%d %% of it are left free), and this one needs %d MiB",
-			s.kind(), max(free, 0)/mib, s.keep, bytes/mib)
+			s.kind(bytes > free+s.used), max(free, 0)/mib, s.keep, bytes/mib)
 	}
 	return nil
 }
 
-func (s *Spool) kind() error {
-	if s.shares == 0 {
+// kind returns ErrTooSmall if the other jobs' space would not help, so that the job does not block those behind it.
+func (s *Spool) kind(never bool) error {
+	if never || s.shares == 0 {
 		return ErrTooSmall
 	}
 	return ErrFull
 }
 
-// Grow makes the share at least that large, without waiting: a job that holds space must not wait for more. It does
-// nothing for a nil Share.
-func (h *Share) Grow(bytes int64) error {
+// Grow makes the share at least that large, without waiting: a job that holds space must not wait for more. written is how
+// many of the bytes are on the disk already. Grow does nothing for a nil Share.
+func (h *Share) Grow(bytes, written int64) error {
 	if h == nil || bytes <= h.bytes {
 		return nil
 	}
@@ -148,7 +149,7 @@ func (h *Share) Grow(bytes int64) error {
 	defer s.mu.Unlock()
 	s.used, s.shares = s.used-h.bytes, s.shares-1
 	defer func() { s.used, s.shares = s.used+h.bytes, s.shares+1 }()
-	if err := s.fits(bytes); err != nil {
+	if err := s.fits(bytes, min(written, h.bytes)); err != nil {
 		return err
 	}
 	h.bytes = bytes

@@ -77,10 +77,10 @@ func TestAShareGrowsOnlyIntoFreeSpace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Grow(10 * mib); err != nil {
+	if err := a.Grow(10*mib, 0); err != nil {
 		t.Error(err)
 	}
-	if err := b.Grow(6 * mib); !errors.Is(err, ErrFull) {
+	if err := b.Grow(6*mib, 0); !errors.Is(err, ErrFull) {
 		t.Errorf("error %v", err)
 	}
 	a.Release()
@@ -113,4 +113,58 @@ func TestAnEndedJobDoesNotBlockThoseBehindIt(t *testing.T) {
 		}
 		first.Release()
 	})
+}
+
+// Without this, one database that is larger than the spool volume delays the snapshots of all other EtcdBackups, as long
+// as there is always one job that runs.
+func TestAJobThatNeverFitsDoesNotBlockOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := on(900 * mib)
+		first, err := s.Reserve(t.Context(), mib)
+		if err != nil {
+			t.Fatal(err)
+		}
+		never, small := make(chan error, 1), make(chan error, 1)
+		go func() { _, err := s.Reserve(t.Context(), 100*mib); never <- err }()
+		synctest.Wait()
+		go func() { _, err := s.Reserve(t.Context(), mib); small <- err }()
+		synctest.Wait()
+		select {
+		case err := <-never:
+			if !errors.Is(err, ErrTooSmall) {
+				t.Errorf("error %v", err)
+			}
+		default:
+			t.Error("a job of 100 MiB waits for a spool of 15 MiB")
+		}
+		select {
+		case err := <-small:
+			if err != nil {
+				t.Error(err)
+			}
+		default:
+			t.Error("a job of 1 MiB waits behind it, although 14 MiB are free")
+		}
+		first.Release()
+		synctest.Wait()
+	})
+}
+
+// A job has written what it reserved, and needs a little more. Without this, the snapshot fails although there is space,
+// because its own bytes count twice.
+func TestAShareGrowsOnADiskThatHoldsItsOwnBytes(t *testing.T) {
+	free := int64(108 * mib) // 8 MiB above the 100 MiB that are left free
+	s := on(0)
+	s.space = func(string) (int64, int64, error) { return free, 1000 * mib, nil }
+	share, err := s.Reserve(t.Context(), 5*mib)
+	if err != nil {
+		t.Fatal(err)
+	}
+	free -= 5 * mib
+	if err := share.Grow(5*mib+1, 5*mib); err != nil {
+		t.Errorf("3 MiB are free, and the job needs one byte more: %v", err)
+	}
+	if err := share.Grow(9*mib, 5*mib); !errors.Is(err, ErrTooSmall) {
+		t.Errorf("3 MiB are free, and the job needs 4 MiB more: %v", err)
+	}
 }

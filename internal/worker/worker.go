@@ -44,6 +44,8 @@ type Pool[T any] struct {
 	running map[string]int // by lane, and by lane and group
 	busy    map[Key]bool   // keys whose job has not returned yet, also a forgotten one
 	notify  func(Key)
+	// perNamespace limits the jobs of Start; 0 is no limit.
+	perNamespace int
 }
 
 type job[T any] struct {
@@ -70,6 +72,14 @@ func (p *PanicError) Error() string { return fmt.Sprintf("internal error: panic:
 // New creates a pool that runs at most limit jobs concurrently. Other jobs wait.
 func New[T any](limit int) *Pool[T] { return NewLanes[T](map[string]int{"": limit}) }
 
+// NewFair creates a pool that runs at most limit jobs concurrently, and one fewer of the same namespace. So the slow jobs of
+// one namespace leave a slot to all others.
+func NewFair[T any](limit int) *Pool[T] {
+	p := New[T](limit)
+	p.perNamespace = max(limit-1, 1)
+	return p
+}
+
 // NewLanes creates a pool with the limit of each lane.
 func NewLanes[T any](lanes map[string]int) *Pool[T] {
 	return &Pool[T]{
@@ -80,7 +90,11 @@ func NewLanes[T any](lanes map[string]int) *Pool[T] {
 // Start starts a job. It does nothing and returns false if key has a job already, running or finished, or if the pool has
 // ended. Forget, ForgetOthers and the end of the manager cancel the context of run.
 func (p *Pool[T]) Start(key Key, run func(context.Context) (T, error)) bool {
-	return p.StartIn(key, Claim{}, run)
+	var claim Claim
+	if p.perNamespace > 0 {
+		claim.Groups = map[string]int{"namespace " + key.Object.Namespace: p.perNamespace}
+	}
+	return p.StartIn(key, claim, run)
 }
 
 // StartIn is Start with the limits of the claim. The job does not start before an earlier job of the key has returned.
@@ -144,6 +158,22 @@ func (p *Pool[T]) count(j *job[T], n int) {
 			delete(p.running, name)
 		}
 	}
+}
+
+// Move moves the running job of key to another lane, without its groups, and starts the next jobs that wait for its slot. A
+// job calls it before it waits for something that jobs of its lane do not need. The limit of the other lane does not delay
+// it.
+func (p *Pool[T]) Move(key Key, lane string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	found := p.jobs[key]
+	if found == nil || !found.began || found.done || p.closed {
+		return
+	}
+	p.count(found, -1)
+	found.claim = Claim{Lane: lane}
+	p.count(found, 1)
+	p.dispatch()
 }
 
 // Queue returns how many jobs of a lane wait and run.

@@ -283,3 +283,32 @@ func TestFinishedJobTriggersAReconcileOfItsObject(t *testing.T) {
 		t.Errorf("reconciles %v", got)
 	}
 }
+
+// Without this, snapshots wait behind attempts that only wait for a restore test.
+func TestAJobThatMovesToAnotherLaneLeavesItsSlotToTheNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pool := worker.NewLanes[int](map[string]int{"lane": 1})
+		first, second := key("first", "1"), key("second", "2")
+		end := make(chan struct{})
+		claim := worker.Claim{Lane: "lane", Groups: map[string]int{"group": 1}}
+		pool.StartIn(first, claim, func(context.Context) (int, error) { <-end; return 1, nil })
+		pool.StartIn(second, claim, func(context.Context) (int, error) { return 2, nil })
+		synctest.Wait()
+		if !pool.Waiting(second) {
+			t.Error("the limits do not apply")
+		}
+		pool.Move(first, "other")
+		synctest.Wait()
+		if _, done, _ := pool.Result(second); !done {
+			t.Error("the second job still waits")
+		}
+		if _, running := pool.Queue("other"); running != 1 {
+			t.Errorf("%d jobs run in the other lane", running)
+		}
+		close(end)
+		synctest.Wait()
+		if _, running := pool.Queue("other"); running != 0 {
+			t.Errorf("%d jobs are still counted", running)
+		}
+	})
+}

@@ -2,11 +2,13 @@ package plan
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
@@ -51,6 +53,74 @@ func TestARestoreThatWasCarriedOutIsNotRepeatedByAccident(t *testing.T) {
 				t.Errorf("it is carried out: %v, want %v", taken, test.taken)
 			}
 		})
+	}
+}
+
+// A Secret was missing for three days, so the user restored the cluster with a second EtcdRestore. Then the Secret is
+// created. Without this, the first EtcdRestore replaces three days of writes.
+func TestARestoreThatALaterOneHasReplacedIsNotBegun(t *testing.T) {
+	const day = 24 * time.Hour
+	at := func(ago time.Duration) metav1.Time { return metav1.Time{Time: noon.Add(-ago)} }
+	later := v1beta2.PastRestore{Name: "right", UID: "uid-right", SpecHash: "0123456789abcdef", CreationTime: ptr.To(at(3 * day)), Time: at(2 * day), ClusterID: oldID}
+	withoutTime := later
+	withoutTime.CreationTime = nil
+	for name, test := range map[string]struct {
+		restore v1beta2.EtcdRestore
+		past    v1beta2.PastRestore
+		taken   bool
+	}{
+		"an older one is refused":                                       {restoreOf("wrong", 4*day), later, false},
+		"an older one with consent is carried out":                      {restoreOf("wrong", 4*day, replacing(oldID)), later, true},
+		"one that was created while the other was under way is next":    {restoreOf("next", 60*time.Hour), later, true},
+		"a newer one is carried out":                                    {restoreOf("next", day), later, true},
+		"an older one is refused after an upgrade":                      {restoreOf("wrong", 4*day), withoutTime, false},
+		"a newer one is carried out after an upgrade":                   {restoreOf("next", day), withoutTime, true},
+		"the end of the other counts if its creation time is not known": {restoreOf("next", 60*time.Hour), withoutTime, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := state(formed, members(3))
+			s.PastRestores = []v1beta2.PastRestore{test.past}
+			s.ChooseRestore([]v1beta2.EtcdRestore{test.restore})
+			if step, is := Plan(s).(BeginRestore); is != test.taken {
+				t.Errorf("begun: %v, want %v: %+v", is, test.taken, step)
+			}
+		})
+	}
+	why := v1beta2.RefuseRestore(oldID, []v1beta2.PastRestore{later}, ptr.To(restoreOf("wrong", 4*day)))
+	for _, part := range []string{"EtcdRestore right is newer", stampOf(at(4 * day)), stampOf(at(2 * day)), `spec.replaces: "` + oldID + `"`} {
+		if !strings.Contains(why, part) {
+			t.Errorf("the message lacks %q: %s", part, why)
+		}
+	}
+}
+
+// A dry run replaces nothing.
+func TestAnOldDryRunIsNotRefused(t *testing.T) {
+	newer := v1beta2.PastRestore{Name: "right", UID: "uid-right", CreationTime: ptr.To(metav1.Time{Time: noon}), Time: metav1.Time{Time: noon}, ClusterID: oldID}
+	r := restoreOf("old", time.Hour, func(r *v1beta2.EtcdRestore) { r.Spec.DryRun = true })
+	if why := v1beta2.RefuseRestore(oldID, []v1beta2.PastRestore{newer}, &r); why != "" {
+		t.Error(why)
+	}
+}
+
+func stampOf(at metav1.Time) string { return at.UTC().Format(time.RFC3339) }
+
+func TestTheStatusRemembersWhenTheEtcdRestoreWasCreated(t *testing.T) {
+	created := metav1.Time{Time: noon.Add(-time.Hour)}
+	s := state(formed, members(3), asked)
+	s.Request.Created = created
+	begin, is := Plan(s).(BeginRestore)
+	if !is || !begin.Restore.CreationTime.Equal(&created) {
+		t.Fatalf("got %+v", Plan(s))
+	}
+	for name, restore := range map[string]v1beta2.ClusterRestoreStatus{"begun by this version": begin.Restore, "begun by an earlier version": {Name: "back", UID: "uid-back"}} {
+		s := state(formed, members(3), asked, stopped, restored(v1beta2.RestoreSwitching), aSeed(serving))
+		s.Request.Created = created
+		s.Restore.CreationTime = restore.CreationTime
+		past := NewStatus(s, AdoptSeed{ClusterID: seedID, Incarnation: 2}, nil, v1beta2.EtcdClusterStatus{Restore: s.Restore.DeepCopy()}, 1).PastRestores
+		if len(past) != 1 || !past[0].CreationTime.Equal(&created) {
+			t.Errorf("%s: %+v", name, past)
+		}
 	}
 }
 

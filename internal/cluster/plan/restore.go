@@ -59,6 +59,7 @@ func restore(s State) Step {
 	return BeginRestore{Restore: v1beta2.ClusterRestoreStatus{
 		Name:            s.Request.Name,
 		UID:             s.Request.UID,
+		CreationTime:    s.Request.created(),
 		Step:            v1beta2.RestoreSeeding,
 		Message:         "The operator is restoring a seed. The members continue to serve.",
 		Incarnation:     last + 1,

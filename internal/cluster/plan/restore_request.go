@@ -76,8 +76,17 @@ func requestOf(restore *v1beta2.EtcdRestore) *RestoreRequest {
 		Revision:       restore.Status.Snapshot.Revision,
 		RevisionBump:   bump,
 		SpecHash:       restore.Spec.Hash(),
+		Created:        restore.CreationTimestamp,
 		StorageVersion: restore.Status.Snapshot.StorageVersion,
 	}
+}
+
+// created returns when the EtcdRestore was created, or nil if that is not known.
+func (r RestoreRequest) created() *metav1.Time {
+	if r.Created.IsZero() {
+		return nil
+	}
+	return &r.Created
 }
 
 func isTrue(restore *v1beta2.EtcdRestore, condition string) bool {

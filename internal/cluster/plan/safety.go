@@ -7,7 +7,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
-// AwaitSafetySnapshot records that the seed is ready. restore-operator then saves the old cluster, which still serves.
+// AwaitSafetySnapshot records that the seed is ready. restore-operator then saves the old cluster, which still serves. It
+// does so again if a safety snapshot is older than the time that was recorded last.
 type AwaitSafetySnapshot struct{}
 
 const awaitsSafetySnapshot = "The seed serves the snapshot. Before the switch, restore-operator saves the present data. The members continue to serve."
@@ -16,8 +17,13 @@ func (AwaitSafetySnapshot) describe(State) planning.Description {
 	return planning.Description{Reason: v1beta2.ReasonRestoring, Message: awaitsSafetySnapshot, Requeue: requeueSoon}
 }
 
+// safetyAge is the maximum age of a safety snapshot when the members are stopped. It is twice the limit of the wait, so
+// that a snapshot that took all of that time is not too old when it is ready.
+const safetyAge = 2 * v1beta2.SafetySnapshotLimit
+
 // safetySnapshot waits until the safety snapshot of a formed cluster is taken, or restore-operator reports that it cannot
-// be. The wait has a limit, because restore-operator may not run.
+// be. The wait has a limit, because restore-operator may not run. While the cluster was paused or the seed was lost, the
+// members acknowledged writes: a snapshot from before that is taken again.
 func (s State) safetySnapshot() Step {
 	if s.Request.Safety == "" || !s.Formed() {
 		return nil
@@ -26,9 +32,9 @@ func (s State) safetySnapshot() Step {
 	switch {
 	case saved != nil && required && saved.Result != v1beta2.SafetySnapshotTaken:
 		return FailRestore{Message: planning.Sentence("The safety snapshot is required and could not be taken: ", saved.Message) + " The cluster was not touched."}
-	case saved != nil:
+	case saved != nil && !s.safetyIsOld():
 		return nil
-	case s.Restore.SeedReadyTime == nil:
+	case s.Restore.SeedReadyTime == nil || saved != nil && !saved.Time.Before(s.Restore.SeedReadyTime):
 		return AwaitSafetySnapshot{}
 	}
 	left := s.Restore.SeedReadyTime.Add(v1beta2.SafetySnapshotLimit).Sub(s.Now)
@@ -39,4 +45,10 @@ func (s State) safetySnapshot() Step {
 		return FailRestore{Message: fmt.Sprintf("The safety snapshot is required and was not taken within %s. Check that restore-operator is running. The cluster was not touched.", v1beta2.SafetySnapshotLimit)}
 	}
 	return nil
+}
+
+// safetyIsOld returns whether the safety snapshot lacks the writes of too long a time.
+func (s State) safetyIsOld() bool {
+	saved := s.Request.Saved
+	return saved.Result == v1beta2.SafetySnapshotTaken && s.Now.Sub(saved.Time.Time) > safetyAge
 }

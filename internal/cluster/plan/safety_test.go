@@ -26,7 +26,13 @@ func TestTheOldDataIsSavedBeforeTheSwitch(t *testing.T) {
 	}
 	saved := func(result v1beta2.SafetySnapshotResult) change {
 		return func(s *State) {
-			s.Request.Saved = &v1beta2.SafetySnapshotStatus{Result: result, Path: "b/k", Message: "no quorum"}
+			s.Request.Saved = &v1beta2.SafetySnapshotStatus{Result: result, Path: "b/k", Message: "no quorum", Time: metav1.Time{Time: noon}}
+		}
+	}
+	savedBefore := func(ago time.Duration) change {
+		return func(s *State) {
+			saved("Taken")(s)
+			s.Request.Saved.Time.Time = noon.Add(-ago)
 		}
 	}
 	toSwitch := BeginSwitch{ClusterID: seedID, Revision: 1000000042}
@@ -44,6 +50,10 @@ func TestTheOldDataIsSavedBeforeTheSwitch(t *testing.T) {
 		"fails if it is required and not possible":        {given(required, readySince(time.Minute), saved("NotTaken")), FailRestore{Message: "The safety snapshot is required and could not be taken: no quorum. The cluster was not touched."}},
 		"needs none if the spec skips it":                 {given(""), toSwitch},
 		"is not asked for it again by an earlier restore": {given(ifPossible, saved("Taken")), toSwitch},
+		"asks again if it has become old":                 {given(required, readySince(3*time.Hour), savedBefore(3*time.Hour)), AwaitSafetySnapshot{}},
+		"waits for the new one":                           {given(required, readySince(time.Minute), savedBefore(3*time.Hour)), wait},
+		"switches when the new one is taken":              {given(required, readySince(14*time.Minute), savedBefore(14*time.Minute)), toSwitch},
+		"switches with an old one if no new one comes":    {given(ifPossible, readySince(16*time.Minute), savedBefore(3*time.Hour)), toSwitch},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, Plan(test.state)); diff != "" {
@@ -58,6 +68,27 @@ func TestTheOldDataIsSavedBeforeTheSwitch(t *testing.T) {
 	}
 	if fail, is := Plan(given(required, readySince(time.Hour))).(FailRestore); !is || !strings.Contains(fail.Message, "not taken within 15m0s") {
 		t.Errorf("a required one that restore-operator never takes: %+v", fail)
+	}
+}
+
+// Without this, a restore whose safety snapshot is "Required" stops the members hours after it was taken, for example
+// because the cluster was paused, and the writes of these hours are lost.
+func TestASwitchNeedsASafetySnapshotThatIsRecent(t *testing.T) {
+	s := state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving))
+	s.Request.Safety = v1beta2.SafetySnapshotRequired
+	ago := noon.Add(-3 * time.Hour)
+	s.Restore.SeedReadyTime = &metav1.Time{Time: ago}
+	s.Request.Saved = &v1beta2.SafetySnapshotStatus{Result: v1beta2.SafetySnapshotTaken, Path: "b/k", Revision: 42, Time: metav1.Time{Time: ago}}
+	if step, is := Plan(s).(BeginSwitch); is {
+		t.Errorf("the members are stopped with a required safety snapshot that lacks the writes of 3 hours: %+v", step)
+	}
+	s.Restore = NewStatus(s, AwaitSafetySnapshot{}, nil, v1beta2.EtcdClusterStatus{Restore: s.Restore}, 1).Restore
+	if step, is := Plan(s).(Wait); !is {
+		t.Errorf("the operator asks for another one in each pass: %+v", step)
+	}
+	s.Now = s.Now.Add(time.Hour)
+	if fail, is := Plan(s).(FailRestore); !is || !strings.Contains(fail.Message, "The cluster was not touched") {
+		t.Errorf("restore-operator takes no other one, and the operator waits without end: %+v", Plan(s))
 	}
 }
 

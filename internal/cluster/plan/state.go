@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -108,8 +109,9 @@ type RestoreRequest struct {
 	// Size in bytes of the object, PlainSize of the snapshot in it where that is another, and the Revision in it.
 	Size, PlainSize, Revision int64
 	RevisionBump              int64
-	// SpecHash of the EtcdRestore.
+	// SpecHash of the EtcdRestore, and Created, when it was created.
 	SpecHash string
+	Created  metav1.Time
 	// StorageVersion of the snapshot, empty for etcd older than 3.6.
 	StorageVersion string
 	// Safety is the policy of the safety snapshot, empty for none. Saved is what became of it, nil while that is open.

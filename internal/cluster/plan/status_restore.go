@@ -55,8 +55,12 @@ func (s State) replacedVolumes() []v1beta2.ReplacedVolume {
 // rememberRestore keeps that a restore was carried out, so that it is not repeated by accident.
 func rememberRestore(status *v1beta2.EtcdClusterStatus, s State) {
 	past := slices.DeleteFunc(status.PastRestores, func(p v1beta2.PastRestore) bool { return p.UID == s.Restore.UID })
+	created := s.Restore.CreationTime
+	if created == nil && s.requested() { // an earlier operator began it
+		created = s.Request.created()
+	}
 	past = append(past, v1beta2.PastRestore{
-		Name: s.Restore.Name, UID: s.Restore.UID, SpecHash: s.Restore.SpecHash, Time: metav1.NewTime(s.Now), ClusterID: s.Restore.ClusterID,
+		Name: s.Restore.Name, UID: s.Restore.UID, CreationTime: created, SpecHash: s.Restore.SpecHash, Time: metav1.NewTime(s.Now), ClusterID: s.Restore.ClusterID,
 		SafetySnapshot: s.Restore.SafetySnapshot,
 	})
 	status.PastRestores = past[max(0, len(past)-v1beta2.MaxPastRestores):]

@@ -44,7 +44,8 @@ func restoreHasFinished(s State) Step {
 }
 
 // keepsClusterFromStartingEmpty returns whether cluster-operator would create an empty cluster if the restore did not
-// exist.
+// exist. That is also true if a user has not created the EtcdCluster yet.
 func (s State) keepsClusterFromStartingEmpty() bool {
-	return !s.Restore.Status.Succeeded && !s.Restore.Spec.DryRun && s.Cluster != nil && s.Cluster.Status.ClusterID == ""
+	formed := s.Cluster != nil && s.Cluster.Status.ClusterID != ""
+	return !s.Restore.Status.Succeeded && !s.Restore.Spec.DryRun && !formed
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -23,9 +24,12 @@ type Safety struct {
 	// Path and Revision of the snapshot, if Progress is ProofDone.
 	Path     string
 	Revision int64
-	// Message is why it failed, and Ended when, if Progress is ProofFailed.
+	// Time is the SafetyOrder.Time of the attempt. The snapshot has every write that was acknowledged before it.
+	Time time.Time
+	// Message is why it failed, and Ended when, if Progress is ProofFailed. Refused is true if the store does not permit it.
 	Message string
 	Ended   time.Time
+	Refused bool
 }
 
 // SafetyOrder is everything that one attempt needs.
@@ -81,13 +85,40 @@ func (step RecordSafety) describe(s State) planning.Description {
 	return d
 }
 
-// safetyPause is the pause between two attempts of a required safety snapshot.
-const safetyPause = 20 * time.Second
+const (
+	// safetyPause is the pause between two attempts to take a safety snapshot.
+	safetyPause = 20 * time.Second
+	// safetyPatience is how long an attempt that failed is repeated if the safety snapshot is not required.
+	safetyPatience = 5 * time.Minute
+)
+
+// SafetyRecorded returns whether the status has what became of the safety snapshot. If cluster-operator has set
+// seedReadyTime again, a snapshot from before that is taken again. Both times are those of cluster-operator's clock.
+func (s State) SafetyRecorded() bool {
+	saved, progress := s.Restore.Status.SafetySnapshot, s.progress()
+	switch {
+	case saved == nil:
+		return false
+	case saved.Result != v1beta2.SafetySnapshotTaken || progress == nil || progress.Step != v1beta2.RestoreSeeding:
+		return true
+	}
+	return !saved.Time.Before(progress.SeedReadyTime)
+}
+
+// givesUpSafety returns whether the restore continues after a failed attempt. A short fault of a member or of the store
+// must not cost the old data, so the operator waits. It does not wait if the store refuses to write, or if the cluster has no
+// quorum and so serves no client. An earlier snapshot remains in the status: cluster-operator ends the wait then.
+func (s State) givesUpSafety(ready metav1.Time) bool {
+	if s.Restore.Spec.SafetySnapshotPolicy() == v1beta2.SafetySnapshotRequired || s.Restore.Status.SafetySnapshot != nil {
+		return false
+	}
+	return s.Safety.Refused || !s.Now.Before(ready.Add(safetyPatience)) || meta.IsStatusConditionFalse(s.Cluster.Status.Conditions, v1beta2.ConditionAvailable)
+}
 
 // oldDataIsNotSaved saves the old cluster when cluster-operator waits for that.
 func oldDataIsNotSaved(s State) Step {
 	progress := s.progress()
-	if progress == nil || progress.Step != v1beta2.RestoreSeeding || progress.SeedReadyTime == nil || s.Restore.Status.SafetySnapshot != nil {
+	if progress == nil || progress.Step != v1beta2.RestoreSeeding || progress.SeedReadyTime == nil || s.SafetyRecorded() {
 		return nil
 	}
 	step := SaveOldData{Cluster: *progress, Requeue: progressInterval}
@@ -95,17 +126,20 @@ func oldDataIsNotSaved(s State) Step {
 	case ProofRunning:
 		return step
 	case ProofDone:
-		return RecordSafety{*progress, v1beta2.SafetySnapshotStatus{
-			Result: v1beta2.SafetySnapshotTaken, Path: s.Safety.Path, Revision: s.Safety.Revision, Time: metav1.NewTime(s.Now).Rfc3339Copy(),
-		}}
+		at := metav1.NewTime(s.Safety.Time).Rfc3339Copy()
+		if !at.Before(progress.SeedReadyTime) {
+			return RecordSafety{*progress, v1beta2.SafetySnapshotStatus{
+				Result: v1beta2.SafetySnapshotTaken, Path: s.Safety.Path, Revision: s.Safety.Revision, Time: at,
+			}}
+		}
 	case ProofFailed:
-		if s.Restore.Spec.SafetySnapshotPolicy() != v1beta2.SafetySnapshotRequired {
+		if s.givesUpSafety(*progress.SeedReadyTime) {
 			return RecordSafety{*progress, s.notTaken(s.Safety.Message)}
 		}
 		step.Failure = s.Safety.Message
 		step.Start = !s.Now.Before(s.Safety.Ended.Add(safetyPause))
 		return step
-	case ProofNone:
+	case ProofNone, ProofQueued:
 	}
 	step.Start = true
 	return step

@@ -25,9 +25,21 @@ func withPolicy(policy v1beta2.SafetySnapshotPolicy) func(*State) {
 }
 
 func TestTheOldDataIsSavedWhenTheSeedIsReady(t *testing.T) {
+	readyFor := func(d time.Duration) func(*State) {
+		return func(s *State) { s.Cluster.Status.Restore.SeedReadyTime.Time = now.Add(-d) }
+	}
+	unavailable := func(s *State) {
+		s.Cluster.Status.Conditions = []metav1.Condition{{Type: v1beta2.ConditionAvailable, Status: metav1.ConditionFalse}}
+	}
+	before := func(s *State) {
+		s.Restore.Status.SafetySnapshot = &v1beta2.SafetySnapshotStatus{Result: v1beta2.SafetySnapshotTaken, Path: "b/old", Time: metav1.NewTime(now.Add(-time.Hour))}
+	}
 	failed := withSafety(Safety{Progress: ProofFailed, Message: "no quorum", Ended: now.Add(-time.Second)})
 	failedBefore := withSafety(Safety{Progress: ProofFailed, Message: "no quorum", Ended: now.Add(-time.Minute)})
 	cluster := *given(seedReady).Cluster.Status.Restore
+	after := *given(seedReady, readyFor(5*time.Minute)).Cluster.Status.Restore
+	done := Safety{Progress: ProofDone, Path: "b/k", Revision: 42, Time: now.Add(-time.Minute)}
+	ready := metav1.NewTime(now.Add(-time.Minute)).Rfc3339Copy()
 	at := metav1.NewTime(now).Rfc3339Copy()
 	notTaken := v1beta2.SafetySnapshotStatus{Result: v1beta2.SafetySnapshotNotTaken, Time: at, Message: "no quorum"}
 	for name, test := range map[string]struct {
@@ -37,13 +49,19 @@ func TestTheOldDataIsSavedWhenTheSeedIsReady(t *testing.T) {
 		"starts": {given(seedReady), SaveOldData{Start: true, Cluster: cluster, Requeue: progressInterval}},
 		"waits":  {given(seedReady, withSafety(Safety{Progress: ProofRunning})), SaveOldData{Cluster: cluster, Requeue: progressInterval}},
 		"records the snapshot": {
-			given(seedReady, withSafety(Safety{Progress: ProofDone, Path: "b/k", Revision: 42})),
-			RecordSafety{cluster, v1beta2.SafetySnapshotStatus{Result: v1beta2.SafetySnapshotTaken, Path: "b/k", Revision: 42, Time: at}},
+			given(seedReady, withSafety(done)),
+			RecordSafety{cluster, v1beta2.SafetySnapshotStatus{Result: v1beta2.SafetySnapshotTaken, Path: "b/k", Revision: 42, Time: ready}},
 		},
-		"records why there is none":             {given(seedReady, failed), RecordSafety{cluster, notTaken}},
-		"waits before it tries a required one":  {given(seedReady, failed, withPolicy("Required")), SaveOldData{Cluster: cluster, Failure: "no quorum", Requeue: progressInterval}},
-		"tries a required one again after that": {given(seedReady, failedBefore, withPolicy("Required")), SaveOldData{Start: true, Cluster: cluster, Failure: "no quorum", Requeue: progressInterval}},
-		"does not take a second one":            {given(seedReady, func(s *State) { s.Restore.Status.SafetySnapshot = &notTaken }), Follow{cluster}},
+		"records why there is none":               {given(seedReady, failed, readyFor(5*time.Minute)), RecordSafety{after, notTaken}},
+		"a restore of a dead cluster waits less":  {given(seedReady, failed, unavailable), RecordSafety{cluster, notTaken}},
+		"a store that refuses it ends the wait":   {given(seedReady, failed, func(s *State) { s.Safety.Refused = true }), RecordSafety{cluster, notTaken}},
+		"takes another one when it is asked to":   {given(seedReady, before), SaveOldData{Start: true, Cluster: cluster, Requeue: progressInterval}},
+		"does not record the one from before":     {given(seedReady, before, withSafety(Safety{Progress: ProofDone, Time: now.Add(-time.Hour)})), SaveOldData{Start: true, Cluster: cluster, Requeue: progressInterval}},
+		"records the other one":                   {given(seedReady, before, withSafety(done)), RecordSafety{cluster, v1beta2.SafetySnapshotStatus{Result: v1beta2.SafetySnapshotTaken, Path: "b/k", Revision: 42, Time: ready}}},
+		"keeps the one from before if that fails": {given(seedReady, before, failed, readyFor(5*time.Minute)), SaveOldData{Cluster: after, Failure: "no quorum", Requeue: progressInterval}},
+		"waits before it tries a required one":    {given(seedReady, failed, withPolicy("Required")), SaveOldData{Cluster: cluster, Failure: "no quorum", Requeue: progressInterval}},
+		"tries a required one again after that":   {given(seedReady, failedBefore, withPolicy("Required")), SaveOldData{Start: true, Cluster: cluster, Failure: "no quorum", Requeue: progressInterval}},
+		"does not take a second one":              {given(seedReady, func(s *State) { s.Restore.Status.SafetySnapshot = &notTaken }), Follow{cluster}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, next(test.state)); diff != "" {
@@ -53,8 +71,22 @@ func TestTheOldDataIsSavedWhenTheSeedIsReady(t *testing.T) {
 	}
 }
 
+// An election, a reset connection or one 503 of the store. Without this, the default policy replaces the present data
+// without a copy, although cluster-operator would wait for 14 minutes more.
+func TestOneFailedAttemptDoesNotGiveUpTheSafetySnapshot(t *testing.T) {
+	s := given(seedReady, withSafety(Safety{Progress: ProofFailed, Message: "no voter has a quorum: etcdserver: leader changed", Ended: now.Add(-time.Second)}))
+	if step, is := next(s).(RecordSafety); is {
+		t.Errorf("the restore goes on without a safety snapshot a minute after the seed was ready: %+v", step.Snapshot)
+	}
+	s.Now = now.Add(safetyPause)
+	if step, is := next(s).(SaveOldData); !is || !step.Start {
+		t.Errorf("no other attempt begins: %+v", step)
+	}
+}
+
 func TestTheStatusReportsWhatBecameOfTheSafetySnapshot(t *testing.T) {
 	s := given(seedReady, withSafety(Safety{Progress: ProofFailed, Message: "no quorum"}))
+	s.Now = now.Add(safetyPatience)
 	step := next(s)
 	events := step.describe(s).Events
 	if saved := NewStatus(s, step, nil).SafetySnapshot; saved == nil || saved.Message != "no quorum" || len(events) != 1 || events[0].Reason != "SafetySnapshotNotTaken" {

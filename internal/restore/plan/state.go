@@ -34,6 +34,7 @@ type Progress string
 // Progresses. After a restart of the operator it is ProofNone too, and the source is read again.
 const (
 	ProofNone    Progress = ""
+	ProofQueued  Progress = "Queued"
 	ProofRunning Progress = "Running"
 	ProofFailed  Progress = "Failed"
 	ProofDone    Progress = "Done"

@@ -16,8 +16,12 @@ type (
 		Source v1beta2.RestoreSource
 		Choice source.Choice
 	}
-	// Verifying lets the reading of the source continue.
-	Verifying struct{ Percent int32 }
+	// Verifying lets the reading of the source continue. Queued is true if it has not begun, because the operator reads other
+	// snapshots.
+	Verifying struct {
+		Percent int32
+		Queued  bool
+	}
 	// Accept stores the verified snapshot in the status. From then on cluster-operator may restore it.
 	Accept struct {
 		Source v1beta2.RestoreSource
@@ -36,7 +40,19 @@ func (Verify) describe(s State) planning.Description {
 	return s.reading(s.Restore.Status.Attempts + 1)
 }
 
-func (Verifying) describe(s State) planning.Description { return s.reading(s.Restore.Status.Attempts) }
+func (v Verifying) describe(s State) planning.Description {
+	d := s.reading(s.Restore.Status.Attempts)
+	if v.Queued && !s.retries(s.Restore.Status.Attempts) {
+		d.Reason, d.Message = v1beta2.ReasonQueued, queuedForReading
+	}
+	if v.Queued {
+		d.Requeue = time.Minute // the worker that begins to read starts a pass
+	}
+	return d
+}
+
+// queuedForReading is the message while the operator reads the snapshots of other EtcdRestores.
+const queuedForReading = "The snapshot is not read yet, because the operator reads the snapshots of other EtcdRestores. It limits how many it reads at the same time, in total and of one namespace. The cluster is not changed."
 
 func (Accept) describe(s State) planning.Description {
 	return s.announced(corev1.EventTypeNormal, planning.Description{
@@ -74,6 +90,8 @@ func snapshotIsNotVerified(s State) Step {
 		return none
 	}
 	switch s.Proof.Progress {
+	case ProofQueued:
+		return Verifying{Queued: true}
 	case ProofRunning:
 		return Verifying{Percent: s.Proof.Percent}
 	case ProofDone:

@@ -1,0 +1,35 @@
+package dbfile
+
+import (
+	"errors"
+	"fmt"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+)
+
+// panickingLogger returns a logger for etcd's storage code that writes nothing. Fatal and panic entries become a panic with
+// the cause that etcd has logged. etcd's own panic has only the message of the entry, so a full disk could not be told from
+// a damaged snapshot.
+func panickingLogger() *zap.Logger {
+	return zap.New(zapcore.NewNopCore(), zap.WithFatalHook(panicWithCause{}), zap.WithPanicHook(panicWithCause{}))
+}
+
+type panicWithCause struct{}
+
+func (panicWithCause) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {
+	for _, field := range fields {
+		if cause, is := field.Interface.(error); is {
+			panic(fmt.Errorf("%s: %w", entry.Message, cause))
+		}
+	}
+	panic(errors.New(entry.Message))
+}
+
+// panicked returns the error of a recovered panic.
+func panicked(recovered any) error {
+	if err, is := recovered.(error); is {
+		return err
+	}
+	return fmt.Errorf("%v", recovered)
+}

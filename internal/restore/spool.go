@@ -1,0 +1,77 @@
+package restore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/etcd-suite/etcd-operator/internal/spool"
+)
+
+// Spool is the directory in which snapshots are verified: those to restore, and the safety snapshots. All of them share its
+// budget, because the kubelet evicts a Pod whose emptyDir is too full, and every restore with it.
+type Spool struct{ *spool.Spool }
+
+// spoolName is the directory below the spool directory that only this operator uses.
+const spoolName = "etcd-restore-operator"
+
+func spoolOf(dir string) string { return filepath.Join(dir, spoolName) }
+
+// OpenSpool creates a directory below dir. It deletes the files that an earlier process has left there.
+func OpenSpool(dir string, o spool.Options) (Spool, error) {
+	own := spoolOf(dir)
+	if err := errors.Join(os.RemoveAll(own), os.Mkdir(own, 0o700)); err != nil {
+		return Spool{}, fmt.Errorf("create the spool directory %s (--spool-dir): %w", own, err)
+	}
+	return Spool{spool.New(own, o)}, nil
+}
+
+// SpoolFlags are the flags of the budget.
+type SpoolFlags struct {
+	limit    resource.QuantityValue
+	keepFree int
+}
+
+// AddFlags adds the flags with their defaults to flags.
+func (f *SpoolFlags) AddFlags(flags *pflag.FlagSet) {
+	flags.Var(&f.limit, "spool-limit", "size of the volume of spool-dir, for example 16Gi; a snapshot waits until it fits; 0 means no limit")
+	flags.IntVar(&f.keepFree, "spool-keep-free-percent", 0, "how many percent of the file system of spool-dir are left free")
+}
+
+// Options returns the budget.
+func (f *SpoolFlags) Options() spool.Options {
+	return spool.Options{Limit: f.limit.Value(), KeepFree: f.keepFree}
+}
+
+const (
+	// readBase and readRate limit one reading: an hour, and the time for its bytes at 1 MiB a second.
+	readBase = time.Hour
+	readRate = 1 << 20
+)
+
+// errTooSlow is the cause of a context that limitReading has ended.
+var errTooSlow = errors.New("reading the snapshot took too long")
+
+// readLimit ends a reading that takes too long, so that a store which sends a byte now and then keeps no worker forever.
+type readLimit struct {
+	timer *time.Timer
+	stop  func()
+}
+
+// limitReading limits the search for the snapshot, and the wait for space.
+func limitReading(ctx context.Context) (context.Context, *readLimit) {
+	ctx, end := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(readBase, func() { end(errTooSlow) })
+	return ctx, &readLimit{timer: timer, stop: func() { timer.Stop(); end(context.Canceled) }}
+}
+
+// begin starts the limit of a snapshot of that size.
+func (l *readLimit) begin(size int64) {
+	l.timer.Reset(readBase + time.Duration(size/readRate)*time.Second)
+}
