@@ -3,7 +3,6 @@ package cluster
 import (
 	"slices"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -69,30 +68,6 @@ func TestReaderALearnerThatStartsAgainWithoutAQuorumIsNotSelectedByTheService(t 
 	}
 	if pod := newPod(s, create, ""); pod.Labels[labelVoter] != "" {
 		t.Errorf("known voters are %v, and the Pod of learner %s has the label %s", s.KnownVoters, name, labelVoter)
-	}
-}
-
-func TestReaderTheTimeOfALearnerBeginsWhenItsPodRuns(t *testing.T) {
-	var q silence
-	key := client.ObjectKey{Namespace: "ns", Name: "example"}
-	s := state(formed, members(3))
-	s.Spec.Size = 4
-	for i := range s.Members {
-		s.Members[i].AppliedIndex = 1000
-	}
-	name := s.InitialNames(1, 4)[3]
-	learner := plan.Member{Name: name, Incarnation: 1, ID: 4, InMembership: true, Learner: true, Volume: plan.VolumePresent, Pod: plan.PodBlocked, PodReason: v1beta2.ReasonPodUnschedulable, PodMessage: "no node", Start: plan.StartJoin}
-	s.Members = append(s.Members, learner)
-	s.Budget = plan.Budget{Exists: true, Current: true, Incarnation: 1, MinAvailable: 2}
-	for range 11 * 60 / 10 {
-		q.saw(key, s.Members, s.Now)
-		s.Now = s.Now.Add(10 * time.Second)
-	}
-	m := &s.Members[3]
-	m.Pod, m.PodReason, m.PodImage = plan.PodRunning, "", s.ImageFor(1) // a node came; etcd has just started
-	q.saw(key, s.Members, s.Now)
-	if step, removes := plan.Plan(s).(plan.RemoveMember); removes {
-		t.Errorf("in its first pass the learner is removed: %+v", step)
 	}
 }
 

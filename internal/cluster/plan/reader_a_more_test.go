@@ -110,37 +110,6 @@ func TestReaderTheStatusSaysThatAFenceKeepsAMemberFromBeingReplaced(t *testing.T
 	}
 }
 
-func TestReaderTheGracePeriodOfForeignMembersIsNoConsentToForkACluster(t *testing.T) {
-	// 3 own voters have all their data, and 4 foreign ones run outside of Kubernetes. The network between them fails: the
-	// foreign ones are a quorum of 7 and serve on.
-	s := state(formed, members(3), noQuorum, graceForForeign(time.Hour), func(s *State) {
-		s.Spec.Recovery.QuorumLoss = v1beta2.QuorumLossForceNewCluster
-		for i := range 4 {
-			guest(func(m *ForeignMember) { m.ID += etcd.ID(i) })(s)
-		}
-	}, with(0, knows(42, 3)), with(1, knows(41, 3)), with(2, knows(41, 3)))
-	var did []string
-	for range 12 {
-		step := Plan(s)
-		switch step := step.(type) {
-		case BeginRecovery:
-			did = append(did, "BeginRecovery "+step.Member)
-			status := NewStatus(s, step, nil, v1beta2.EtcdClusterStatus{}, 1)
-			s.Recovery = status.Recovery
-		case DeletePod:
-			did = append(did, "DeletePod "+step.Name+": "+step.Message)
-			for i := range s.Members {
-				if s.Members[i].Name == step.Name {
-					withoutPod(&s.Members[i])
-				}
-			}
-		case CreateMember:
-			t.Fatalf("%v, CreateMember %s (%s): a second cluster with the data of the first", did, step.Name, step.Start)
-		}
-	}
-	t.Logf("%v, then %+v", did, Plan(s))
-}
-
 func TestReaderAQuorumThatNeedsForeignVotersIsNotUnderTheThresholdOfUnreachable(t *testing.T) {
 	// The operator cannot reach its 3 members for a moment: the Pods are ready. 3 foreign voters run.
 	s := state(formed, members(3), noQuorum, func(s *State) {
@@ -153,28 +122,5 @@ func TestReaderAQuorumThatNeedsForeignVotersIsNotUnderTheThresholdOfUnreachable(
 	if unknown, _ := s.QuorumUnknown(); !unknown {
 		status := NewStatus(s, Plan(s), nil, v1beta2.EtcdClusterStatus{}, 1)
 		t.Errorf("all 3 Pods are ready, and the status is %+v", status.Conditions[1])
-	}
-}
-
-func TestReaderSpaceIsReclaimedWhileNoLearnerCatchesUp(t *testing.T) {
-	full := func(s *State) {
-		for i := range s.Members {
-			m := &s.Members[i]
-			m.DBSize, m.DBSizeInUse, m.DBQuota, m.Revision = 100<<20, 10<<20, 100<<20, 5000
-			m.Alarms = []etcd.Alarm{{Kind: etcd.AlarmNoSpace, Member: 1}}
-		}
-	}
-	s := state(formed, members(3), full)
-	if _, is := Plan(s).(DefragmentMember); !is {
-		t.Fatalf("with all members the plan is %+v", Plan(s))
-	}
-	for name, s := range map[string]State{
-		"two of three vote, and the operator pauses for 8 h": state(formed, members(2), full, failures(7, time.Minute)),
-		"a replacement that an annotation asks for":          state(formed, members(3), full, failures(7, time.Minute), asks(Asked{Replace: []string{nameOf(1)}})),
-		"there is no StorageClass":                           state(formed, members(2), full, noClass),
-	} {
-		if wait, waits := Plan(s).(Wait); waits {
-			t.Errorf("%s: etcd refuses all writes, and the operator waits: %s: %s", name, wait.Reason, wait.Message)
-		}
 	}
 }

@@ -12,52 +12,10 @@ import (
 
 // Each test here fails on purpose: it proves a finding of a reader.
 
-// entries are what etcd says of the first n members.
-func entries(n int) []etcd.Member {
-	var all []etcd.Member
-	for i := range n {
-		all = append(all, etcd.Member{ID: etcd.ID(i + 1), Name: nameOf(i), PeerURLs: []string{peerURLOf(i)}, ClientURLs: []string{"x"}})
-	}
-	return all
-}
-
-func TestReaderAForeignVoterWithTheNameOfOurMemberIsCounted(t *testing.T) {
-	s := state(formed, members(3), allOutdated)
-	s.Enroll(append(entries(3), etcd.Member{ID: guestID, Name: nameOf(0), PeerURLs: []string{"http://10.0.0.5:2380"}, ClientURLs: []string{"x"}}))
-	if got := s.Voters().Total; got != 4 {
-		t.Errorf("etcd has 4 voters, the plan counts %d", got)
-	}
-	if s.Members[0].ID != 1 {
-		t.Errorf("member %s has the ID %s of the foreign member", nameOf(0), s.Members[0].ID)
-	}
-	if step, deletes := Plan(s).(DeletePod); deletes {
-		t.Errorf("the roll stops %s, although 3 of 4 voters must stay", step.Name)
-	}
-}
-
-func TestReaderAForeignLearnerWithTheNameOfOurMemberGetsNoVote(t *testing.T) {
-	s := state(formed, members(3), promoting(0))
-	s.Enroll(append(entries(3), etcd.Member{ID: guestID, Name: nameOf(0), PeerURLs: []string{"http://10.0.0.5:2380"}, ClientURLs: []string{"x"}, Learner: true}))
-	if step, promotes := Plan(s).(PromoteLearner); promotes && step.ID == guestID {
-		t.Errorf("the operator gives a foreign learner its vote: %+v", step)
-	}
-}
-
 func TestReaderAConsentByAnIDAsEtcdctlPrintsIt(t *testing.T) {
 	s := state(formed, members(3), guest(withoutVote), func(s *State) { s.Asked.RemoveForeign = []string{"f00"} })
 	if _, removes := Plan(s).(RemoveMember); !removes {
 		t.Errorf("etcdctl member list prints f00, and the plan is %+v", Plan(s))
-	}
-}
-
-func TestReaderAConsentToRemoveAForeignVoterDoesNotLoseAQuorum(t *testing.T) {
-	// 3 own voters and 2 foreign ones that run; own member 2 lost its data; an election is under way.
-	second := guest(func(m *ForeignMember) { m.ID = 0xf01 })
-	s := state(formed, members(3), noQuorum, consenting, with(2, gone), guest(), second,
-		func(s *State) { s.Asked.RemoveForeign = []string{guestID.String(), etcd.ID(0xf01).String()} },
-		with(0, knows(42, 3)), with(1, knows(41, 3)))
-	if step, begins := Plan(s).(BeginRecovery); begins {
-		t.Errorf("2 own and 2 foreign of 5 voters may elect a leader at any moment, and the operator begins %+v", step)
 	}
 }
 
@@ -74,41 +32,6 @@ func TestReaderARemovalIsRecordedBeforeItIsDone(t *testing.T) {
 	next.KnownVoters = NewState(&seen).KnownVoters
 	if step, begins := Plan(next).(BeginRecovery); begins {
 		t.Errorf("2 of 3 voters hold data, and the operator begins %+v with %d known voters", step, len(next.KnownVoters))
-	}
-}
-
-func TestReaderARestoredQuorumThatRefusesTheOperatorIsNotStopped(t *testing.T) {
-	s := state(formed, members(3), user, blind(etcd.RefusedPassword), consenting, forcing(0))
-	if step, deletes := Plan(s).(DeletePod); deletes {
-		t.Errorf("a quorum serves (Guarded %v), and the operator stops %s: %s", s.Guarded(), step.Name, step.Message)
-	}
-}
-
-func TestReaderASurvivorThatRefusesTheOperatorIsReported(t *testing.T) {
-	s := state(formed, members(3), user, noQuorum, consenting, forcing(0), with(1, gone), with(2, gone), with(0, forced, func(m *Member) {
-		m.Answers, m.PodReady, m.Guarded, m.Refusal, m.UnreadySince = false, true, true, etcd.RefusedPassword, time.Time{}
-	}))
-	for range 60 {
-		s.Now = s.Now.Add(time.Minute)
-	}
-	wait, waits := Plan(s).(Wait)
-	if !waits || wait.Reason != v1beta2.ReasonEtcdAccessDenied || !wait.Stalled {
-		t.Errorf("an hour later the status says: %+v", Plan(s))
-	}
-	status := NewStatus(s, Plan(s), nil, v1beta2.EtcdClusterStatus{}, 1)
-	for _, c := range status.Conditions {
-		t.Logf("%s=%s %s: %s", c.Type, c.Status, c.Reason, c.Message)
-	}
-}
-
-func TestReaderAMemberWithDataStartsWhileALearnersVolumeIsRefused(t *testing.T) {
-	// The learner sorts before the voter. A quota refuses its volume.
-	s := state(formed, members(3), size(4), with(3, justAdded), with(2, withoutPod))
-	slices.Reverse(s.Members)
-	first, rule := Choose(s, nil)
-	step, _ := Choose(s, map[string]bool{rule: true})
-	if create, creates := step.(CreateMember); !creates || create.Name != nameOf(2) {
-		t.Errorf("%T of %s is refused, and voter %s with data is never started: the plan goes on with %T %+v", first, nameOf(3), nameOf(2), step, step)
 	}
 }
 
@@ -142,16 +65,6 @@ func TestReaderAFenceThatAPersonSetsAndLiftsIsNeverHeld(t *testing.T) {
 	s.Held = repeats.Held(1, s.Now)
 	if step, is := Plan(s).(RemoveFromService); !is {
 		t.Errorf("the fourth fence is not carried out: %+v %+v", Plan(s), step)
-	}
-}
-
-func TestReaderANewLearnerHasItsTimeFromTheStartOfItsPod(t *testing.T) {
-	// Its Pod waited 11 minutes for a node, and runs since 5 s.
-	s := state(formed, members(3), with(0, wrote(1000)), with(3, copying(11*time.Minute, 0), unreadyFor(5*time.Second), func(m *Member) {
-		m.PodCreated, m.Answers = noon.Add(-11*time.Minute), false
-	}), size(4))
-	if step, removes := Plan(s).(RemoveMember); removes {
-		t.Errorf("it runs since 5 s: %+v", step)
 	}
 }
 

@@ -83,10 +83,10 @@ func scaleUp(s State) Step {
 	if wait := s.waitForForeignLearner(); wait != nil {
 		return wait
 	}
-	if s.Durable() && s.NoStorageClass {
-		return noStorageClass()
-	}
-	if wait := learnersFail(s); wait != nil {
+	if wait := s.cannotAdd(); wait != nil {
+		if step := reclaimSpace(s); step != nil {
+			return step // etcd refuses all writes until then, and the wait may be long
+		}
 		return wait
 	}
 	add := AddLearner{Name: s.nextName(), Voter: !supportsLearners(s.lowestVersion())}
@@ -95,6 +95,14 @@ func scaleUp(s State) Step {
 		return RecordPromotion{Name: add.Name}
 	}
 	return add
+}
+
+// cannotAdd is why no member can be added now.
+func (s State) cannotAdd() Step {
+	if s.Durable() && s.NoStorageClass {
+		return noStorageClass()
+	}
+	return learnersFail(s)
 }
 
 func rank(yes bool) int {

@@ -177,3 +177,27 @@ func TestWhatWasForgottenIsRememberedAsLongAsTheAlarmIsOn(t *testing.T) {
 		t.Errorf("after the alarm: %+v", over.Space)
 	}
 }
+
+// The operator may wait 8 hours before it adds the next member. etcd must not refuse all writes for as long.
+func TestSpaceIsReclaimedWhileNoMemberCanBeAdded(t *testing.T) {
+	full := func(s *State) {
+		for i := range s.Members {
+			m := &s.Members[i]
+			m.DBSize, m.DBSizeInUse, m.DBQuota, m.Revision = 100<<20, 10<<20, 100<<20, 5000
+			m.Alarms = []etcd.Alarm{{Kind: etcd.AlarmNoSpace, Member: 1}}
+		}
+	}
+	s := state(formed, members(3), full)
+	if _, is := Plan(s).(DefragmentMember); !is {
+		t.Fatalf("with all members the plan is %+v", Plan(s))
+	}
+	for name, s := range map[string]State{
+		"two of three vote, and the operator pauses for 8 h": state(formed, members(2), full, failures(7, time.Minute)),
+		"a replacement that an annotation asks for":          state(formed, members(3), full, failures(7, time.Minute), asks(Asked{Replace: []string{nameOf(1)}})),
+		"there is no StorageClass":                           state(formed, members(2), full, noClass),
+	} {
+		if wait, waits := Plan(s).(Wait); waits {
+			t.Errorf("%s: etcd refuses all writes, and the operator waits: %s: %s", name, wait.Reason, wait.Message)
+		}
+	}
+}
