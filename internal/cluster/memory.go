@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -24,7 +25,13 @@ type remembered struct {
 	volume  volumeRehearsal
 	logins  logins
 	// zones of nodes by name.
-	zones map[string]string
+	zones map[string]knownZone
+}
+
+// knownZone is what a Node said, and when.
+type knownZone struct {
+	zone string
+	at   time.Time
 }
 
 // of returns what is remembered of an EtcdCluster: nothing of an earlier one with the same name.

@@ -53,3 +53,19 @@ func TestConsentToRemoveForeignVotersGivesAnElectionItsTime(t *testing.T) {
 		t.Errorf("2 own and 2 foreign of 5 voters may elect a leader at any moment, and the operator begins %+v", step)
 	}
 }
+
+// The status would report an outage to a person whose clients are served.
+func TestReadyPodsProveAQuorumThatNeedsForeignVoters(t *testing.T) {
+	// The operator cannot reach its 3 members for a moment: the Pods are ready. 3 foreign voters run.
+	s := state(formed, members(3), noQuorum, func(s *State) {
+		for i := range 3 {
+			guest(func(m *ForeignMember) { m.ID += etcd.ID(i) })(s)
+			m := &s.Members[i]
+			m.Answers, m.PodReady, m.UnreadySince = false, true, time.Time{}
+		}
+	})
+	if unknown, _ := s.QuorumUnknown(); !unknown {
+		status := NewStatus(s, Plan(s), nil, v1beta2.EtcdClusterStatus{}, 1)
+		t.Errorf("all 3 Pods are ready, and the status is %+v", status.Conditions[1])
+	}
+}

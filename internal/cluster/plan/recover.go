@@ -42,6 +42,8 @@ func forceNewCluster(s State) Step {
 	switch {
 	case !flagged && (s.MembershipKnown || s.Guarded()):
 		return CancelRecovery{Message: "A quorum answers. Nothing was changed."}
+	case !flagged && s.unreachable():
+		return CancelRecovery{Message: "The Pods of a quorum are ready. Nothing was changed."}
 	case !flagged && !s.Spec.ForcesNewCluster():
 		return CancelRecovery{Message: "spec.recovery.quorumLoss no longer allows it. Nothing was changed."}
 	case !ok || (survivor.Pod == PodNone && survivor.Volume != VolumePresent):

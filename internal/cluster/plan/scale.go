@@ -52,12 +52,18 @@ func (s State) compareForRemoval(a, b Member) int {
 		cmp.Compare(rank(a.Learner), rank(b.Learner)),
 		cmp.Compare(rank(leaves(a)), rank(leaves(b))),
 		cmp.Compare(rank(!a.Leader), rank(!b.Leader)),
-		cmp.Compare(rank(!s.Fenced(a.Name)), rank(!s.Fenced(b.Name))),
+		cmp.Compare(s.rankOfFence(a), s.rankOfFence(b)),
 		cmp.Compare(rank(!a.Serving), rank(!b.Serving)),
 		s.compareCrowds(a, b),
 		cmp.Compare(s.ordinal(a), s.ordinal(b)),
 		cmp.Compare(a.Name, b.Name),
 	)
+}
+
+// rankOfFence orders members by their fences. A fenced member is kept for a person to look at. But if the smaller cluster
+// could not keep it out of the client Service, it goes first: otherwise clients would reach it again.
+func (s State) rankOfFence(m Member) int {
+	return rank(slices.Contains(s.Asked.Fence, m.Name) != s.keepsFences())
 }
 
 // AddLearner adds a member to the membership.

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -198,6 +200,36 @@ func TestSpaceIsReclaimedWhileNoMemberCanBeAdded(t *testing.T) {
 	} {
 		if wait, waits := Plan(s).(Wait); waits {
 			t.Errorf("%s: etcd refuses all writes, and the operator waits: %s: %s", name, wait.Reason, wait.Message)
+		}
+	}
+}
+
+// A person whose writes fail would correct a Secret or a fence, and never learn of the space quota.
+func TestTheStatusSaysThatWritesAreRefusedWhateverTheOperatorWaitsFor(t *testing.T) {
+	full := func(s *State) {
+		for i := range s.Members {
+			s.Members[i].DBSize, s.Members[i].DBSizeInUse, s.Members[i].DBQuota = 100, 100, 100
+			s.Members[i].Alarms = []etcd.Alarm{{Kind: etcd.AlarmNoSpace, Member: 1}}
+		}
+		s.Spec.NoSpace = &v1beta2.NoSpacePolicy{Action: v1beta2.NoSpaceWait}
+	}
+	for name, c := range map[string]change{
+		"a Secret for authentication that is off":       func(s *State) { s.Authentication.Problem = "Secret x is missing." },
+		"a foreign learner":                             guest(withoutVote),
+		"a fence that is refused":                       asks(Asked{Fence: []string{nameOf(0), nameOf(1)}}),
+		"nothing else":                                  func(*State) {},
+		"a user that lacks the role root (one refusal)": with(1, deniedBy(etcd.RefusedRole)),
+	} {
+		s := state(formed, members(3), full, c, with(0, outOfService))
+		s.Members[0].InService = !slices.Contains(s.Asked.Fence, nameOf(0))
+		wait, _ := Plan(s).(Wait)
+		status := NewStatus(s, wait, nil, v1beta2.EtcdClusterStatus{}, 1)
+		said := status.Reason
+		for _, cond := range status.Conditions {
+			said += cond.Message
+		}
+		if !strings.Contains(said, "quota") {
+			t.Errorf("%s: nothing in the status says that etcd refuses writes: %s", name, wait.Reason)
 		}
 	}
 }
