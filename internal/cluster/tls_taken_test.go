@@ -49,7 +49,7 @@ func TestASecretOfAUserWithTheNameOfTheOperatorsStopsNothing(t *testing.T) {
 	}
 	if step, is := plan.Plan(v.State).(plan.CreateMember); !is {
 		t.Errorf("a Pod is missing, and the plan is %+v", plan.Plan(v.State))
-	} else {
-		t.Logf("%+v", step)
+	} else if step.Name != v.Members[1].Name {
+		t.Errorf("the plan is %+v", step)
 	}
 }

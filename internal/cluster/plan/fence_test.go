@@ -77,3 +77,30 @@ func TestAFenceThatAPersonSetsAndLiftsIsNeverHeld(t *testing.T) {
 		t.Errorf("the fourth fence is not carried out: %+v %+v", Plan(s), step)
 	}
 }
+
+// A person who asks for a replacement of a member that is down would wait for the grace period without knowing it.
+func TestTheStatusSaysWhenAMemberThatIsDownIsReplacedOnRequest(t *testing.T) {
+	s := state(formed, members(3), with(1, pod(PodRunning), unreadyFor(time.Hour)), asks(Asked{Replace: []string{nameOf(1)}}), grace(24*time.Hour))
+	wait, _ := Plan(s).(Wait)
+	if !strings.Contains(wait.Message, "or when it has not served for 24h0m0s") {
+		t.Errorf("the plan is %+v", Plan(s))
+	}
+}
+
+// A cluster of three that grows to five may fence two members later. One voter must be left in the client Service.
+func TestAFenceLeavesAVoterInTheClientService(t *testing.T) {
+	for _, n := range []int{1, 2, 3} {
+		s := state(formed, members(n), size(5), asks(Asked{Fence: []string{nameOf(0), nameOf(1), nameOf(2)}}))
+		if got := len(s.fenced()); got != min(n-1, 2) {
+			t.Errorf("%d of %d voters are fenced", got, n)
+		}
+	}
+}
+
+// In a cluster of five that shrinks to three, a fence holds, and a person may still look at the member.
+func TestAClusterThatIsLargeEnoughForAFenceKeepsTheFencedMember(t *testing.T) {
+	s := state(formed, members(4), size(3), with(3, outOfService), asks(Asked{Fence: []string{nameOf(3)}}))
+	if step, removes := Plan(s).(RemoveMember); !removes || step.Name == nameOf(3) {
+		t.Errorf("the plan is %+v", Plan(s))
+	}
+}

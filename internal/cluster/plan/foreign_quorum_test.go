@@ -69,3 +69,13 @@ func TestReadyPodsProveAQuorumThatNeedsForeignVoters(t *testing.T) {
 		t.Errorf("all 3 Pods are ready, and the status is %+v", status.Conditions[1])
 	}
 }
+
+// The consent must work in the end: foreign voters that are lost for good would keep the cluster down.
+func TestConsentToRemoveForeignVotersAllowsARecoveryAfterTheElection(t *testing.T) {
+	s := state(formed, members(3), noQuorum, consenting, with(2, gone), guest(), guest(func(m *ForeignMember) { m.ID = 0xf01 }),
+		func(s *State) { s.Asked.RemoveForeign = []string{guestID.String(), "f01"} },
+		with(0, knows(42, 3), unreadyFor(2*startGrace)), with(1, knows(41, 3), unreadyFor(2*startGrace)))
+	if step, begins := Plan(s).(BeginRecovery); !begins || step.Member != nameOf(0) {
+		t.Errorf("the plan is %+v", Plan(s))
+	}
+}

@@ -34,3 +34,15 @@ func TestASurvivorThatRefusesTheOperatorIsReported(t *testing.T) {
 		t.Logf("%s=%s %s: %s", c.Type, c.Status, c.Reason, c.Message)
 	}
 }
+
+// The operator may lose its way to the members between the choice of a survivor and its restart. Ready Pods prove that clients
+// are served.
+func TestAQuorumOfReadyPodsIsNotStopped(t *testing.T) {
+	s := state(formed, members(3), noQuorum, consenting, forcing(0))
+	for i := range s.Members {
+		s.Members[i].Answers, s.Members[i].PodReady, s.Members[i].UnreadySince = false, true, time.Time{}
+	}
+	if step, cancels := Plan(s).(CancelRecovery); !cancels {
+		t.Errorf("the plan is %T %+v", Plan(s), step)
+	}
+}
