@@ -3,19 +3,24 @@ package backup
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/kube"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
 // access is how an attempt identifies itself to the members.
 type access struct {
 	// tls is nil without TLS.
 	tls *tls.Config
-	// login is the user for etcd's authentication; nil without one.
-	login *etcd.Login
+	// login is the user for etcd's authentication; nil without one. problem says why there is none, although the EtcdCluster
+	// names a Secret.
+	login   *etcd.Login
+	problem string
 }
 
 func (a access) open(url string) (*etcd.Client, error) {
@@ -27,15 +32,39 @@ func (t *job) access(ctx context.Context, o jobSpec) (a access, err error) {
 	if a.tls, err = t.tls(ctx, o); err != nil || o.AuthSecret == "" {
 		return a, err
 	}
+	a.login, err = t.login(ctx, o)
+	if err != nil && o.MayLackUser && lacksSecret(err) {
+		a.problem, err = err.Error(), nil // authentication may be off
+	}
+	return a, err
+}
+
+// lacksSecret reports whether a Secret is missing or wrong.
+func lacksSecret(err error) bool {
+	var known *failedError
+	return errors.Is(err, kube.ErrSecretMissing) || (errors.As(err, &known) && known.Reason == v1beta2.ReasonSecretMissing)
+}
+
+// explain adds the problem to the error if etcd refused the operator for lack of a user.
+func (a access) explain(err error) error {
+	var known *failedError
+	if a.problem == "" || !errors.As(err, &known) || known.Reason != v1beta2.ReasonEtcdAccessDenied {
+		return err
+	}
+	return fail(known.Reason, planning.Sentence("", a.problem)+" "+known.Message)
+}
+
+func (t *job) login(ctx context.Context, o jobSpec) (*etcd.Login, error) {
 	data, err := t.secret(ctx, o.Namespace, o.AuthSecret)
 	if err != nil {
-		return access{}, err
+		return nil, err
 	}
-	if a.login, err = etcd.NewLogin(data[v1beta2.AuthUsernameKey], data[v1beta2.AuthPasswordKey]); err != nil {
-		return access{}, fail(v1beta2.ReasonSecretMissing, fmt.Sprintf("Secret %s needs the keys %s and %s: %v. Correct the Secret.",
+	login, err := etcd.NewLogin(data[v1beta2.AuthUsernameKey], data[v1beta2.AuthPasswordKey])
+	if err != nil {
+		return nil, fail(v1beta2.ReasonSecretMissing, fmt.Sprintf("Secret %s needs the keys %s and %s: %v. Correct the Secret.",
 			o.AuthSecret, v1beta2.AuthUsernameKey, v1beta2.AuthPasswordKey, err))
 	}
-	return a, nil
+	return login, nil
 }
 
 // refused returns an error if etcd's authentication is why no member can be used.

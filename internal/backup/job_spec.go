@@ -31,6 +31,9 @@ type jobSpec struct {
 	// and AuthSecret without a user.
 	URLs                  []string
 	TLSSecret, AuthSecret string
+	// MayLackUser is true if an EtcdCluster names AuthSecret. It may do so while authentication is off, so a missing Secret
+	// stops no backup. The AuthSecret of an EtcdBackup must exist.
+	MayLackUser bool
 	// ClusterID that the members must have. It is empty if it is unknown.
 	ClusterID string
 	// Cluster names the source in manifests and in the keys of a series.
@@ -85,7 +88,7 @@ func jobSpecOf(s State) jobSpec {
 		o.Doubted = d.Result == v1beta2.DrillFailed
 	}
 	if s.Spec.EtcdCluster != nil && s.Cluster != nil {
-		o.URLs, o.ClusterID, o.ClusterUID = s.Cluster.ClientURLs, s.Cluster.ID, s.Cluster.UID
+		o.URLs, o.ClusterID, o.ClusterUID, o.MayLackUser = s.Cluster.ClientURLs, s.Cluster.ID, s.Cluster.UID, true
 	}
 	return o
 }

@@ -19,7 +19,7 @@ func (t *job) take(ctx context.Context, o jobSpec, progress *jobProgress) (Resul
 	answers := t.probe(ctx, o.URLs, by)
 	member, err := choose(answers, o.ClusterID, o.Mark)
 	if err != nil {
-		return Result{}, err
+		return Result{}, by.explain(err)
 	}
 	progress.stage("connecting to the store")
 	store, err := t.store(ctx, o)

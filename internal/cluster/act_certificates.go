@@ -91,7 +91,7 @@ func (r *Reconciler) writeCertificates(ctx context.Context, v *view, step plan.W
 		case after == nil: // not issued yet
 		case before == nil:
 			err = r.create(ctx, v, v.newSecret(v.Name+u.Suffix, after))
-		case !maps.EqualFunc(before.Data, after.Data, func(a, b []byte) bool { return string(a) == string(b) }):
+		case !before.Same(after):
 			after.Version = before.Version
 			err = r.update(ctx, v, v.Name+u.Suffix, after)
 		}

@@ -78,6 +78,9 @@ func (r *Reconciler) observeCertManager(ctx context.Context, v *view) error {
 	v.material.Issued = map[string]*plan.Secret{}
 	c.Requested = true
 	for _, u := range plan.Usages {
+		if v.material.Withheld(u) {
+			continue
+		}
 		want := certificate(v.State, u)
 		have := &unstructured.Unstructured{}
 		have.SetGroupVersionKind(want.GroupVersionKind())
@@ -95,8 +98,8 @@ func (r *Reconciler) observeCertManager(ctx context.Context, v *view) error {
 			return fmt.Errorf("read Certificate %s: %w", want.GetName(), err)
 		}
 		if !metav1.IsControlledBy(have, v.cluster) {
-			c.Foreign = "Certificate " + want.GetName() + " exists, but this EtcdCluster does not own it. The operator does not change it. Delete or rename it."
-			return nil
+			v.noteTaken(u, "Certificate "+want.GetName())
+			continue
 		}
 		c.Requested = c.Requested && equality.Semantic.DeepDerivative(want.Object["spec"], have.Object["spec"])
 		if err := r.observeIssued(ctx, v, u, have); err != nil {
@@ -161,6 +164,9 @@ func issuerOf(certificate *unstructured.Unstructured) string {
 // requestCertificates creates or corrects the Certificates (server-side apply).
 func (r *Reconciler) requestCertificates(ctx context.Context, v *view) error {
 	for _, u := range plan.Usages {
+		if v.material.Withheld(u) {
+			continue
+		}
 		certificate := certificate(v.State, u)
 		if err := controllerutil.SetControllerReference(v.cluster, certificate, r.Client.Scheme()); err != nil {
 			return fmt.Errorf("set the owner of Certificate %s: %w", certificate.GetName(), err)

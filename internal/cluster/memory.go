@@ -28,7 +28,13 @@ type remembered struct {
 	changed time.Time
 	behind  behind
 	// zones of nodes by name.
-	zones map[string]string
+	zones map[string]knownZone
+}
+
+// knownZone is what a Node said, and when.
+type knownZone struct {
+	zone string
+	at   time.Time
 }
 
 // of returns what is remembered of an EtcdCluster: nothing of an earlier one with the same name.

@@ -66,3 +66,25 @@ func TestAFencedMemberIsOutOfTheClientService(t *testing.T) {
 		t.Errorf("labels are %v, %v", after.Labels, err)
 	}
 }
+
+// A cloud sets the label some time after a node joins. Members would be spread as if the zone were unknown until the
+// operator restarts.
+func TestTheZoneOfANodeIsReadAgainUntilItHasOne(t *testing.T) {
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "host"}}
+	r, v := beside(t, node)
+	v.Members = []plan.Member{{Name: "m", Node: "host"}}
+	if err := r.observeZones(t.Context(), v); err != nil {
+		t.Fatal(err)
+	}
+	node.Labels = map[string]string{corev1.LabelTopologyZone: "a"} // the cloud's controller sets it
+	if err := r.Client.Update(t.Context(), node); err != nil {
+		t.Fatal(err)
+	}
+	v.Now = v.Now.Add(zonePause)
+	if err := r.observeZones(t.Context(), v); err != nil {
+		t.Fatal(err)
+	}
+	if v.Members[0].Zone != "a" {
+		t.Errorf("the zone is %q until the operator restarts", v.Members[0].Zone)
+	}
+}

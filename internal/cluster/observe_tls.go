@@ -26,9 +26,12 @@ func (r *Reconciler) observeSecrets(ctx context.Context, v *view) error {
 	}
 	v.material = plan.Material{HandedOut: map[string]*plan.Secret{}, Rotate: v.cluster.Annotations[v1beta2.AnnotationRotateCA]}
 	for _, u := range plan.Usages {
-		held, err := r.ownSecret(ctx, v, v.Name+u.Suffix)
+		held, ours, err := r.ownSecret(ctx, v, v.Name+u.Suffix)
 		if err != nil {
 			return err
+		}
+		if !ours {
+			v.noteTaken(u, "Secret "+v.Name+u.Suffix)
 		}
 		if held != nil {
 			v.material.HandedOut[u.Name] = held
@@ -50,29 +53,41 @@ func (r *Reconciler) observeSecrets(ctx context.Context, v *view) error {
 }
 
 func (r *Reconciler) observeIssuer(ctx context.Context, v *view) (err error) {
-	if v.Spec.TLS.Managed != nil {
-		v.material.CA, err = r.ownSecret(ctx, v, v.CASecret())
-		return err
+	if v.Spec.TLS.Managed == nil {
+		return r.observeCertManager(ctx, v)
 	}
-	return r.observeCertManager(ctx, v)
+	authority, ours, err := r.ownSecret(ctx, v, v.CASecret())
+	if !ours {
+		v.Certificates.Foreign = plan.TakenByAnother("Secret " + v.CASecret())
+	}
+	v.material.CA = authority
+	return err
 }
 
-// ownSecret reads a Secret that the operator writes. It returns nil if there is none. If another owner has it, ownSecret
-// records that in Certificates.Foreign.
-func (r *Reconciler) ownSecret(ctx context.Context, v *view, name string) (*plan.Secret, error) {
+// noteTaken records that another owner has the Secret or the Certificate of a usage. The cluster needs all but the operator's.
+func (v *view) noteTaken(u plan.Usage, object string) {
+	if u.Vital() {
+		v.Certificates.Foreign = plan.TakenByAnother(object)
+		return
+	}
+	v.material.Taken = object
+}
+
+// ownSecret reads a Secret that the operator writes. It returns nil if there is none. If another owner has it, ours is
+// false.
+func (r *Reconciler) ownSecret(ctx context.Context, v *view, name string) (held *plan.Secret, ours bool, err error) {
 	var found corev1.Secret
-	err := r.Client.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: name}, &found)
+	err = r.Client.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: name}, &found)
 	if apierrors.IsNotFound(err) {
-		return nil, nil
+		return nil, true, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read Secret %s: %w", name, err)
+		return nil, true, fmt.Errorf("read Secret %s: %w", name, err)
 	}
 	if !metav1.IsControlledBy(&found, v.cluster) {
-		v.Certificates.Foreign = "Secret " + name + " exists, but this EtcdCluster does not own it. The operator does not change it. Delete or rename it."
-		return nil, nil
+		return nil, false, nil
 	}
-	return &plan.Secret{Data: found.Data, Annotations: found.Annotations, Version: found.ResourceVersion}, nil
+	return &plan.Secret{Data: found.Data, Annotations: found.Annotations, Version: found.ResourceVersion}, true, nil
 }
 
 // observeStatic checks that the user's Secrets exist and are complete.

@@ -92,8 +92,8 @@ func podLabels(s plan.State, m plan.CreateMember) map[string]string {
 		delete(labels, v1beta2.LabelApp)
 		return labels
 	}
-	learner := slices.ContainsFunc(s.Members, func(other plan.Member) bool { return other.Name == m.Name && other.Learner })
-	if m.Start != plan.StartJoin && !learner && !s.Fenced(m.Name) {
+	mayVote := m.Start != plan.StartJoin && (m.Start != plan.StartRejoin || s.MayVote(m.Name))
+	if mayVote && !s.Fenced(m.Name) {
 		labels[labelVoter] = "true"
 	}
 	return labels

@@ -13,29 +13,38 @@ import (
 // the operator it begins anew. The zero value is ready for use.
 type silence struct {
 	mutex sync.Mutex
-	since map[client.ObjectKey]map[string]time.Time
+	since map[client.ObjectKey]map[string]quiet
 }
 
-// saw writes into each member of a cluster since when it has not served.
+// quiet is since when a member has not served, and whether its etcd has run in that time.
+type quiet struct {
+	since time.Time
+	ran   bool
+}
+
+// saw writes into each member of a cluster since when it has not served. The time of a learner begins when its etcd first
+// runs: before, it may have waited for a node or an image, and it has yet to copy the data.
 func (q *silence) saw(cluster client.ObjectKey, members []plan.Member, now time.Time) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
-	before, after := q.since[cluster], map[string]time.Time{}
+	before, after := q.since[cluster], map[string]quiet{}
 	for i := range members {
 		m := &members[i]
 		if !m.Serving {
-			m.SilentSince = now
-			if since, known := before[m.Name]; known {
-				m.SilentSince = since
+			seen, known := before[m.Name]
+			if !known || (m.Learner && !seen.ran) {
+				seen.since = now
 			}
-			after[m.Name] = m.SilentSince
+			seen.ran = seen.ran || m.Pod == plan.PodRunning
+			m.SilentSince = seen.since
+			after[m.Name] = seen
 		}
 		if m.Gate != "" { // the condition Ready says nothing about etcd
 			m.UnreadySince = m.SilentSince
 		}
 	}
 	if q.since == nil {
-		q.since = map[client.ObjectKey]map[string]time.Time{}
+		q.since = map[client.ObjectKey]map[string]quiet{}
 	}
 	q.since[cluster] = after
 }

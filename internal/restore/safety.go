@@ -75,7 +75,7 @@ func (s Spool) Save(dial Dial) Save {
 		}
 		member, voters, err := chooseMember(ctx, o, by)
 		if err != nil {
-			return "", snapshot.Manifest{}, err
+			return "", snapshot.Manifest{}, by.explain(err)
 		}
 		store, err := connect.Open(ctx, connect.Access{Location: o.Target, Data: secrets.Store})
 		if err != nil {

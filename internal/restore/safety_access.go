@@ -3,6 +3,7 @@ package restore
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -34,14 +35,28 @@ func (r *Reconciler) safetySecrets(ctx context.Context, namespace string, order 
 		return s, err
 	}
 	s.Auth, err = kube.SecretData(ctx, r.client, namespace, order.AuthSecret)
+	if errors.Is(err, kube.ErrSecretMissing) {
+		return s, nil // authentication may be off
+	}
 	return s, err
 }
 
 // access is how restore-operator identifies itself to the members.
 type access struct {
-	tls   *tls.Config
-	login *etcd.Login
-	dial  Dial
+	tls *tls.Config
+	// login is nil without a usable user. problem says why it is not usable.
+	login   *etcd.Login
+	problem string
+	dial    Dial
+}
+
+// explain adds the problem to an error if etcd refused the operator for lack of a user. While authentication is off, the
+// EtcdCluster may name a Secret that is wrong or missing.
+func (a access) explain(err error) error {
+	if a.problem == "" || etcd.RefusalOf(err) == etcd.NotRefused {
+		return err
+	}
+	return fmt.Errorf("%s: %w", a.problem, err)
 }
 
 func (a access) open(url string) (*etcd.Client, error) {
@@ -58,7 +73,7 @@ func accessOf(o plan.SafetyOrder, secrets SafetySecrets, dial Dial) (access, err
 	}
 	if o.AuthSecret != "" {
 		if a.login, err = etcd.NewLogin(secrets.Auth[v1beta2.AuthUsernameKey], secrets.Auth[v1beta2.AuthPasswordKey]); err != nil {
-			return access{}, fmt.Errorf("the Secret %s has no usable user: %w", o.AuthSecret, err)
+			a.problem = fmt.Sprintf("the Secret %s has no usable user: %v", o.AuthSecret, err)
 		}
 	}
 	return a, nil

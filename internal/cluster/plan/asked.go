@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
@@ -31,9 +32,9 @@ func NewAsked(annotations map[string]string) Asked {
 	}
 }
 
-// names of a list with commas. Spaces and empty names are dropped.
+// names of a list with commas or white space between them. Empty names are dropped.
 func names(list string) []string {
-	named := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
+	named := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 	slices.Sort(named)
 	return slices.Compact(named)
 }
@@ -51,6 +52,16 @@ func (s State) replacementAsked(m Member) bool {
 	return slices.Contains(s.Asked.Replace, m.Name) && !slices.Contains(s.Asked.Fence, m.Name)
 }
 
+// roomForFences is how many of n members may be fenced. n is the same before and after a member is replaced or the cluster
+// shrinks, so that no fence is lifted in between.
+func roomForFences(n int) int { return n - etcd.Quorum(n) }
+
+// keepsFences reports whether the cluster may have as many fenced members as the annotation names, once it has its size.
+func (s State) keepsFences() bool {
+	asked := s.where(func(m Member) bool { return m.Incarnation == s.Incarnation && slices.Contains(s.Asked.Fence, m.Name) })
+	return len(asked) <= roomForFences(max(s.Spec.Size, 1))
+}
+
 // Fenced reports whether the client Service must not select a member. The Service and its PodDisruptionBudget keep a
 // quorum: if more members are to be fenced, the first by name are.
 func (s State) Fenced(member string) bool { return slices.Contains(s.fenced(), member) }
@@ -60,8 +71,7 @@ func (s State) fenced() []string {
 	if !s.MembershipKnown {
 		voters = s.where(func(m Member) bool { return m.Incarnation == s.Incarnation && slices.Contains(s.KnownVoters, m.Name) })
 	}
-	n := min(len(voters), max(s.Spec.Size, 1)) // the same before and after a member is replaced
-	room := n - etcd.Quorum(n)
+	room := min(roomForFences(max(len(voters), s.Spec.Size)), len(voters)-1)
 	var fenced []string
 	for _, m := range voters {
 		if slices.Contains(s.Asked.Fence, m.Name) && len(fenced) < room {
@@ -83,16 +93,24 @@ func (s State) saysFenced() string {
 // RemoveFromService takes a member out of the client Service.
 type RemoveFromService struct{ Name string }
 
-func (step RemoveFromService) describe(State) planning.Description {
+func (step RemoveFromService) describe(s State) planning.Description {
+	cause, event := "annotation "+v1beta2.AnnotationFence+" asks for it", "FencingMember"
+	if m, _ := s.member(step.Name); m.Learner {
+		cause, event = "it does not vote yet and refuses most requests", "WithdrawingLearner"
+	}
 	return announced(planning.Description{
 		Reason:  v1beta2.ReasonSettling,
-		Message: "The operator is taking member " + step.Name + " out of the client Service, because annotation " + v1beta2.AnnotationFence + " asks for it.",
+		Message: "The operator is taking member " + step.Name + " out of the client Service, because " + cause + ".",
 		Requeue: requeueSoon,
-	}, "FencingMember", planning.Pod(step.Name))
+	}, event, planning.Pod(step.Name))
 }
 
-// fenceMembers takes fenced members out of the client Service while another one serves in it.
+// fenceMembers takes fenced members out of the client Service while another one serves in it. A learner is never in it, and
+// if its Pod has the label nevertheless, the PodDisruptionBudget counts it as a voter.
 func fenceMembers(s State) Step {
+	if m, is := s.learner(); is && m.InService && m.Pod == PodRunning {
+		return RemoveFromService{Name: m.Name}
+	}
 	serves := slices.ContainsFunc(s.Current(), func(m Member) bool { return m.Serving && m.InService && !s.Fenced(m.Name) })
 	for _, m := range s.Current() {
 		if serves && m.InService && m.Pod == PodRunning && s.Fenced(m.Name) && s.may(RemoveFromService{Name: m.Name}) {

@@ -69,6 +69,18 @@ func invalidAuthSecret(s State) Step {
 	}
 }
 
+// saveBeforeRefusal takes the safety snapshot before a person is asked for the password of the snapshot: with that one in
+// the Secret, the present members would refuse restore-operator.
+func (s State) saveBeforeRefusal(seed Member) Step {
+	if step := unstoppable(s); step != nil {
+		return step
+	}
+	if step := s.safetySnapshot(); step != nil {
+		return step
+	}
+	return s.refusedSeed(seed)
+}
+
 // refusedSeed waits before a switch to a seed that the operator could not take care of: a snapshot contains the users and
 // passwords of its cluster.
 func (s State) refusedSeed(seed Member) Step {

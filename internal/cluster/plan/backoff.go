@@ -32,7 +32,7 @@ func (s State) podFailure(member string) v1beta2.PodFailure {
 // nextAttempt returns when a Pod that failed may be recreated. It is in the past if that is due.
 func (s State) nextAttempt(m Member) time.Time {
 	f := s.podFailure(m.Name)
-	if f.Count == 0 || f.LastTime.After(s.Now) { // a clock that was ahead must not stop the recreation
+	if f.Count <= 0 || f.LastTime.After(s.Now) { // a clock that was ahead must not stop the recreation
 		return time.Time{}
 	}
 	delay := lastAttempt

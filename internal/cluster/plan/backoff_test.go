@@ -49,3 +49,15 @@ func TestACorrectedSpecIsTriedAtOnceOnAPodThatFailed(t *testing.T) {
 		t.Errorf("the plan is %+v", step)
 	}
 }
+
+// Anybody who may write the status could stop the operator for one cluster.
+func TestANegativeCountOfFailuresDoesNotPanic(t *testing.T) {
+	defer func() {
+		if why := recover(); why != nil {
+			t.Errorf("Plan panics: %v", why)
+		}
+	}()
+	s := state(formed, members(3), with(1, pod(PodEnded)))
+	s.PodFailures = []v1beta2.PodFailure{{Name: nameOf(1), Count: -1}}
+	Plan(s)
+}

@@ -23,6 +23,8 @@ type Certificates struct {
 
 	// Foreign is the message about a Secret or Certificate of the same name that another owner has.
 	Foreign string
+	// Taken is the Secret or Certificate for the operator's own certificate, if another owner has it.
+	Taken string
 	// CA is the cluster's own certificate authority, for TLS.managed.
 	CA CertificateAuthority
 	// Requested: the Certificates of cert-manager are as they should be.
@@ -81,8 +83,13 @@ const (
 	defaultClientName = "client"
 )
 
-// vital says whether a cluster cannot start without the certificate. Clusters of an earlier release have none of the operator.
-func (u Usage) vital() bool { return u.Name != operatorUsage }
+// Vital says whether a cluster cannot start without the certificate. Clusters of an earlier release have none of the operator.
+func (u Usage) Vital() bool { return u.Name != operatorUsage }
+
+// TakenByAnother is the message about an object with a name that the cluster needs.
+func TakenByAnother(object string) string {
+	return object + " exists, but this EtcdCluster does not own it. The operator does not change it. Delete or rename it."
+}
 
 // CertificateRequest says what the certificate of a usage must hold.
 func (s State) CertificateRequest(u Usage) pki.Request {

@@ -73,7 +73,7 @@ func (s State) minAvailable() int {
 	voters, leaving := len(s.ForeignMembers), 0
 	for _, m := range s.Current() {
 		switch {
-		case !m.InMembership && m.InService && m.Pod == PodRunning:
+		case (!m.InMembership || (m.Learner && !m.Answers)) && m.InService && m.Pod == PodRunning:
 			leaving++
 		case m.InMembership && (!m.Learner || (m.Started && m.Answers)):
 			voters++

@@ -1,6 +1,8 @@
 package plan
 
-import "testing"
+import (
+	"testing"
+)
 
 func budgeted(b Budget) change { return func(s *State) { s.Budget = b } }
 
@@ -44,4 +46,25 @@ func TestPlanDisruption(t *testing.T) {
 			state(formed, members(3), budgeted(Budget{Other: "mine"})), Done{},
 		},
 	}.run(t)
+}
+
+// A PodDisruptionBudget that counts a learner as a voter lets a drain take the quorum.
+func TestADrainLeavesAQuorumBesideALearnerThatTheServiceSelects(t *testing.T) {
+	// The Pod of a learner was made while no quorum answered, so it has the label of a voter. It does not answer the operator.
+	s := state(formed, members(3), size(4), with(3, learner, func(m *Member) { m.InService, m.PodReady, m.Answers = true, true, false }))
+	selected := 0
+	for _, m := range s.Members {
+		if m.InService && m.PodReady {
+			selected++
+		}
+	}
+	if may := selected - s.minAvailable(); may > 1 {
+		t.Errorf("the budget selects %d Pods that are ready and lets a drain take %d of 3 voters", selected, may)
+	}
+	for range 5 {
+		if _, is := Plan(s).(RemoveFromService); is {
+			return
+		}
+	}
+	t.Errorf("no rule takes a learner out of the client Service: %T", Plan(s))
 }

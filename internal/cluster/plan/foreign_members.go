@@ -44,11 +44,19 @@ func (m ForeignMember) label() string {
 func (m ForeignMember) peerName() string { return "foreign-" + m.ID.String() }
 
 // addedByOthers reports whether an entry of the membership is of a foreign member. The operator's members have names that
-// contain a hash of the EtcdCluster's UID. there: a Pod or a volume of this cluster has the name.
-func (s State) addedByOthers(entry etcd.Member, there bool) bool {
+// contain a hash of the EtcdCluster's UID. Anybody can start a member with such a name, so its peer URL counts, too. there is
+// the member of this cluster that has a Pod or a volume of that name. If it told its ID, that decides: a person may have
+// changed its peer URL.
+func (s State) addedByOthers(entry etcd.Member, there *Member) bool {
 	name := MemberOf(entry)
-	ours := there || s.Named(name, max(s.Incarnation, FirstIncarnation))
-	return !ours || (!there && len(entry.PeerURLs) > 0 && !s.advertisedBy(name, entry.PeerURLs))
+	named := s.Named(name, max(s.Incarnation, FirstIncarnation))
+	switch {
+	case !named:
+		return there == nil
+	case len(entry.PeerURLs) == 0 || s.advertisedBy(name, entry.PeerURLs):
+		return false
+	}
+	return there == nil || there.ID != entry.ID
 }
 
 // advertisedBy reports whether a member that the operator made would have these peer URLs. spec.pod.ClusterDomain may have
@@ -113,14 +121,24 @@ func (s State) knownVoters() int {
 	return len(s.KnownVoters) + s.foreignVoters()
 }
 
-// unseenVoters are the foreign voters that may hold data, and that nobody consented to go on without.
+// unseenVoters are the foreign voters that may hold data, and that the user did not consent to go on without. A grace period
+// is no such consent: while no quorum answers the operator, foreign voters that it cannot reach may serve clients.
 func (s State) unseenVoters() []ForeignMember {
-	return slices.DeleteFunc(slices.Clone(s.ForeignMembers), func(m ForeignMember) bool { return m.Learner || s.mayRemove(m) })
+	return slices.DeleteFunc(slices.Clone(s.ForeignMembers), func(m ForeignMember) bool { return m.Learner || s.removalAsked(m) })
 }
 
-// mayRemove reports whether the user consents to the removal of a foreign member: by annotation, or by a grace period.
+// removalAsked reports whether the annotation names a foreign member, by its ID or its name.
+func (s State) removalAsked(m ForeignMember) bool {
+	return slices.ContainsFunc(s.Asked.RemoveForeign, func(asked string) bool {
+		id, err := etcd.ParseID(asked)
+		return (err == nil && id == m.ID) || (m.Name != "" && asked == m.Name)
+	})
+}
+
+// mayRemove reports whether the user consents to the removal of a foreign member while a quorum answers: by annotation, or
+// by a grace period.
 func (s State) mayRemove(m ForeignMember) bool {
-	if slices.Contains(s.Asked.RemoveForeign, m.ID.String()) || (m.Name != "" && slices.Contains(s.Asked.RemoveForeign, m.Name)) {
+	if s.removalAsked(m) {
 		return true
 	}
 	grace, is := s.Spec.ForeignMemberGrace()

@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
@@ -29,7 +30,7 @@ func waitUntilHealthy(s State) Step {
 			return s.waitUntilGone(m, v1beta2.ReasonMemberDown, "Member "+m.Name+" is stopping.")
 		case m.Serving && m.Pod == PodRunning && m.PodReady:
 		case s.unreadyFor(m, startGrace):
-			return Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + m.Name + " has not been serving for more than " + startGrace.String() + ": " + m.cause() + ". " + s.impact() + " Read the log of its Pod. Delete the Pod to restart the member.", Stalled: true}
+			return Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + m.Name + " has not been serving for more than " + startGrace.String() + ": " + m.cause() + ". " + s.impact() + s.whyKept(m) + " Read the log of its Pod. Delete the Pod to restart the member.", Stalled: true}
 		case m.StartupBudget > 0:
 			return Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + m.Name + " is starting: it reads its database. It may take up to " + m.StartupBudget.String() + " for that."}
 		case m.Pod == PodStarting:
@@ -53,6 +54,19 @@ func (s State) waitForGate(members []Member) Step {
 		}
 	}
 	return nil
+}
+
+// whyKept says what an annotation has to do with it that a member which does not serve is not replaced yet.
+func (s State) whyKept(m Member) string {
+	switch {
+	case !s.MembershipKnown:
+		return ""
+	case slices.Contains(s.Asked.Fence, m.Name):
+		return " Annotation " + v1beta2.AnnotationFence + " names it, so the operator does not replace it until its data is lost."
+	case slices.Contains(s.Asked.Replace, m.Name):
+		return fmt.Sprintf(" Annotation %s names it. The operator replaces it when it serves, or when it has not served for %s.", v1beta2.AnnotationReplace, s.Spec.MemberReplacementGrace())
+	}
+	return ""
 }
 
 // blocked names the first Pod that cannot start, and why.

@@ -56,7 +56,17 @@ func (r *Repeats) Did(s State, step Step, generation int64, now time.Time) {
 		before = repeat{step: key}
 	}
 	r.steps[object] = repeat{step: key, times: before.times + 1, last: now}
+	// A person who sets and lifts a fence is not something else that reverses a step.
+	switch step := step.(type) {
+	case AddToService:
+		delete(r.steps, objectKey(RemoveFromService(step)))
+	case RemoveFromService:
+		delete(r.steps, objectKey(AddToService(step)))
+	}
 }
+
+// objectKey names the object of a step by the step's message.
+func objectKey(step Step) string { return fmt.Sprintf("%T %s", step, Describe(State{}, step).Message) }
 
 // Forget forgets the steps that make an object. A deleted object is created again at once.
 func (r *Repeats) Forget(step Step) {
@@ -86,7 +96,9 @@ func repeatedObject(s State, step Step) string {
 	case ApplyBudget:
 		return fmt.Sprintf("%T", step)
 	case AddToService, RemoveFromService, RelabelPod, ResizePod, RestoreLabels, LoadCertificates, KeepVolume, ResizeVolume:
-		return fmt.Sprintf("%T %s", step, Describe(State{}, step).Message)
+		return objectKey(step)
+	case SetAsideVolume:
+		return fmt.Sprintf("%T %s", step, step.Name)
 	}
 	return ""
 }

@@ -1,10 +1,12 @@
 package plan
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -28,6 +30,9 @@ const (
 	annotationTrustSince = v1beta2.Group + "/trust-since"
 	// annotationCertificateSince holds the time since when they hold their certificate (RFC 3339).
 	annotationCertificateSince = v1beta2.Group + "/certificate-since"
+	// annotationClientName holds the common name of the clients' certificate. All Secrets have it, so that it is known if
+	// the clients' Secret is deleted.
+	annotationClientName = v1beta2.Group + "/client-name"
 )
 
 // Secret is what a Secret holds; nil where there is none.
@@ -63,7 +68,13 @@ type Material struct {
 	HandedOut, Issued map[string]*Secret
 	// Rotate is the value of the annotation that requests a new CA.
 	Rotate string
+	// Taken is the Secret or Certificate for the operator's own certificate, if another owner has it.
+	Taken string
 }
+
+// Withheld reports whether the operator issues no certificate for a usage, because another owner has its Secret or
+// Certificate.
+func (m Material) Withheld(u Usage) bool { return m.Taken != "" && !u.Vital() }
 
 func (m Material) Pair(u Usage) pki.Pair {
 	s := m.HandedOut[u.Name]
@@ -79,12 +90,37 @@ func (m Material) IssuedPair(u Usage) pki.Pair {
 // name root until the spec asks for another one, because authentication may be on. While the operator has no certificate of
 // its own, it needs that one.
 func (m Material) ClientName(s State) string {
-	held, err := pki.Pair{Cert: m.HandedOut["client"].Get(v1beta2.ClientCertKey), Key: m.HandedOut["client"].Get(v1beta2.ClientKeyKey)}.Leaf()
 	wanted := s.Spec.TLS.ClientCommonName()
-	if err == nil && held.Subject.CommonName == rootUser && (wanted == "" || m.HandedOut[operatorUsage] == nil) {
+	if m.presentClientName() == rootUser && (wanted == "" || m.HandedOut[operatorUsage] == nil) {
 		return rootUser
 	}
 	return cmp.Or(wanted, defaultClientName)
+}
+
+// presentClientName is the common name of the clients' certificate. If it is missing or cannot be read, the other Secrets
+// must agree on the name: the operator may have been killed while it wrote another one.
+func (m Material) presentClientName() string {
+	held, err := pki.Pair{Cert: m.HandedOut["client"].Get(v1beta2.ClientCertKey), Key: m.HandedOut["client"].Get(v1beta2.ClientKeyKey)}.Leaf()
+	if err == nil {
+		return held.Subject.CommonName
+	}
+	name := ""
+	for _, u := range Usages {
+		secret := m.HandedOut[u.Name]
+		if secret == nil || u.Name == "client" {
+			continue
+		}
+		if recorded := secret.Annotations[annotationClientName]; recorded == "" || (name != "" && name != recorded) {
+			return ""
+		}
+		name = secret.Annotations[annotationClientName]
+	}
+	return name
+}
+
+// Same reports whether two Secrets have the same data and are for the same name of clients.
+func (s *Secret) Same(other *Secret) bool {
+	return s.Annotations[annotationClientName] == other.Annotations[annotationClientName] && maps.EqualFunc(s.Data, other.Data, bytes.Equal)
 }
 
 // Operator is the Secret with which the operators connect to members: their own, or that of clients until it exists.
@@ -154,8 +190,11 @@ func (m Material) signerOf(leaf *x509.Certificate) *pki.CA {
 }
 
 // NewSecret is the data of a usage's Secret after a step, and since when it holds its CAs and its certificate. It is nil
-// if cert-manager has yet to issue the first certificate.
+// if cert-manager has yet to issue the first certificate, or if another owner has the Secret.
 func (m Material) NewSecret(s State, u Usage, step WriteCertificates) (*Secret, error) {
+	if m.Withheld(u) {
+		return nil, nil
+	}
 	before := m.HandedOut[u.Name]
 	after := &Secret{Data: map[string][]byte{}, Annotations: map[string]string{}}
 	bundle := m.bundle().With(m.wanted())
@@ -172,6 +211,9 @@ func (m Material) NewSecret(s State, u Usage, step WriteCertificates) (*Secret, 
 	after.Data[u.certKey], after.Data[u.keyKey], after.Data[u.caKey] = pair.Cert, pair.Key, bundle.PEM()
 	now := s.Now.UTC().Format(time.RFC3339)
 	after.Annotations[annotationTrustSince], after.Annotations[annotationCertificateSince] = now, now
+	if s.ClientName != "" {
+		after.Annotations[annotationClientName] = s.ClientName
+	}
 	if before != nil && pki.ParseBundle(before.Get(u.caKey)).Has(bundle) {
 		after.Annotations[annotationTrustSince] = before.Annotations[annotationTrustSince]
 	}

@@ -17,7 +17,7 @@ func (m Material) Judge(s State, c Certificates) Certificates {
 	peer, server := m.HandedOut["peer"], m.HandedOut["server"]
 	c.Trust = TrustOf(peer.Get(v1beta2.PeerCAKey), server.Get(v1beta2.ServerCAKey))
 	c.Loaded = pki.Fingerprint(peer.Get(v1beta2.PeerCertKey), peer.Get(v1beta2.PeerCAKey), server.Get(v1beta2.ServerCertKey), server.Get(v1beta2.ServerCAKey))
-	c.Operator = m.HandedOut[operatorUsage] != nil
+	c.Operator, c.Taken = m.HandedOut[operatorUsage] != nil, m.Taken
 	if signs := c.CA.Exists && c.CA.Broken == ""; m.Issued == nil && !signs {
 		c.Missing = m.lacksVital()
 		return c
@@ -27,7 +27,7 @@ func (m Material) Judge(s State, c Certificates) Certificates {
 	var trusted, shown time.Time
 	for _, u := range Usages {
 		held := m.HandedOut[u.Name]
-		if held == nil && !u.vital() {
+		if held == nil && !u.Vital() {
 			continue
 		}
 		c.Missing = c.Missing || held == nil
@@ -43,7 +43,7 @@ func (m Material) Judge(s State, c Certificates) Certificates {
 
 // lacksVital says whether a Secret is missing without which the cluster cannot start.
 func (m Material) lacksVital() bool {
-	return slices.ContainsFunc(Usages, func(u Usage) bool { return u.vital() && m.HandedOut[u.Name] == nil })
+	return slices.ContainsFunc(Usages, func(u Usage) bool { return u.Vital() && m.HandedOut[u.Name] == nil })
 }
 
 func (m Material) judgeCA(s State) CertificateAuthority {
@@ -80,8 +80,8 @@ func (m Material) judgeCertificates(s State, wanted pki.Bundle, c *Certificates)
 		}
 		c.Outdated = c.Outdated || outdated
 		switch {
-		case due == "" || c.Due != "":
-		case !u.vital() && m.HandedOut[u.Name] == nil:
+		case due == "" || c.Due != "" || m.Withheld(u):
+		case !u.Vital() && m.HandedOut[u.Name] == nil:
 			c.Due = "the operator does not have one yet"
 		default:
 			c.Due = "the certificate of " + u.Name + "s must be replaced: " + due

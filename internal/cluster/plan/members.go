@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
@@ -41,7 +43,7 @@ func startMember(s State) Step {
 		return nil
 	}
 	noVolume := false
-	for _, m := range s.Current() {
+	for _, m := range s.dataFirst() {
 		start, ok := s.startOf(m)
 		switch {
 		case m.Pod != PodNone || m.Volume == VolumeDeleting || !ok:
@@ -58,6 +60,14 @@ func startMember(s State) Step {
 		return noStorageClass()
 	}
 	return nil
+}
+
+// dataFirst returns the current members, those with data first. If the API server refuses the Pod or the volume of a new
+// member, the others must be running by then.
+func (s State) dataFirst() []Member {
+	sorted := slices.Clone(s.Current())
+	slices.SortStableFunc(sorted, func(a, b Member) int { return cmp.Compare(rank(!s.HoldsData(a)), rank(!s.HoldsData(b))) })
+	return sorted
 }
 
 // startOf says how a member without a Pod may start. It returns false if the member may not start.

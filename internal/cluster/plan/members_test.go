@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -271,4 +272,15 @@ func TestPlanScale(t *testing.T) {
 			state(formed, members(1), size(0)), Done{},
 		},
 	}.run(t)
+}
+
+// A quota may refuse the volume of a new member. A voter that has its data must run by then, because quorum may depend
+// on it.
+func TestMembersWithDataStartFirst(t *testing.T) {
+	// The learner sorts before the voter. A quota refuses its volume.
+	s := state(formed, members(3), size(4), with(3, justAdded), with(2, withoutPod))
+	slices.Reverse(s.Members)
+	if create, creates := Plan(s).(CreateMember); !creates || create.Name != nameOf(2) {
+		t.Errorf("voter %s has data and does not run, and the plan is %+v", nameOf(2), Plan(s))
+	}
 }

@@ -20,6 +20,15 @@ func (step RecordPromotion) describe(State) planning.Description {
 	}
 }
 
+// MayVote reports whether a member that continues with its data may have a vote. Without a quorum, the recorded voters decide.
+func (s State) MayVote(member string) bool {
+	if !s.MembershipKnown && len(s.KnownVoters) > 0 {
+		return slices.Contains(s.KnownVoters, member)
+	}
+	m, _ := s.member(member)
+	return !m.Learner
+}
+
 // tooFew reports whether these members with data can never be a quorum of the known voters. One that was about to vote may
 // vote or not, and quorum is lost only if it is lost either way.
 func (s State) tooFew(holders []Member) bool {

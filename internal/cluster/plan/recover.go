@@ -40,8 +40,10 @@ func forceNewCluster(s State) Step {
 	survivor, ok := s.member(s.Recovery.Member)
 	flagged := survivor.Start == StartForce && survivor.Pod != PodNone
 	switch {
-	case !flagged && s.MembershipKnown:
+	case !flagged && (s.MembershipKnown || s.Guarded()):
 		return CancelRecovery{Message: "A quorum answers. Nothing was changed."}
+	case !flagged && s.unreachable():
+		return CancelRecovery{Message: "The Pods of a quorum are ready. Nothing was changed."}
 	case !flagged && !s.Spec.ForcesNewCluster():
 		return CancelRecovery{Message: "spec.recovery.quorumLoss no longer allows it. Nothing was changed."}
 	case !ok || (survivor.Pod == PodNone && survivor.Volume != VolumePresent):
@@ -82,10 +84,21 @@ func (s State) forceSurvivor(m Member) Step {
 		return again
 	case m.Pod == PodBlocked:
 		return Wait{Reason: m.PodReason, Message: planning.Sentence("Survivor "+m.Name+" does not run: ", m.PodMessage) + " To give it up, delete its PersistentVolumeClaim. To continue from a snapshot, apply an EtcdRestore.", Stalled: true}
+	case m.Refusal != etcd.NotRefused && !m.Serving:
+		return s.waitForSurvivorsPermission(m)
 	case !m.Serving || !s.MembershipKnown || !s.alone(m):
 		return Wait{Reason: v1beta2.ReasonRecovering, Message: "Survivor " + m.Name + " is restarting with --force-new-cluster.", Stalled: s.unreadyFor(m, startGrace)}
 	}
 	return RecordForced{Revision: m.Revision}
+}
+
+// waitForSurvivorsPermission: the survivor serves alone, and refuses the operator, which cannot prove it.
+func (s State) waitForSurvivorsPermission(m Member) Step {
+	return Wait{
+		Reason: v1beta2.ReasonEtcdAccessDenied, Stalled: true, Requeue: requeueSettled,
+		Message: "Survivor " + m.Name + " was restarted with --force-new-cluster. " + s.whyRefused(m.Refusal) +
+			" The operator cannot see that the survivor serves alone, so the recovery waits, and no client is served. " + s.howToPermit(m.Refusal),
+	}
 }
 
 // RecordForced records that the survivor served as a cluster of one.
@@ -174,6 +187,9 @@ func (s State) lostQuorum(holders []Member, known int) Step {
 				"To continue without it, annotate the EtcdCluster with " + v1beta2.AnnotationRemoveForeign + "=" + unseen[0].ID.String() + ".",
 		}
 	}
+	if wait := s.waitForForeignElection(holders, lost); wait != nil {
+		return wait
+	}
 	if step := fence(s, s.HoldsData); step != nil {
 		return step
 	}
@@ -187,6 +203,18 @@ func (s State) lostQuorum(holders []Member, known int) Step {
 		return losesSurvivor(survivor)
 	}
 	return BeginRecovery{Member: survivor.Name, RaftIndex: survivor.RaftIndex, RaftTerm: survivor.RaftTerm}
+}
+
+// waitForForeignElection gives an election its time before the operator goes on without foreign voters, although the user
+// consents: together with them the members that hold data may be a quorum.
+func (s State) waitForForeignElection(holders []Member, lost string) Step {
+	if s.foreignVoters() == 0 || !slices.ContainsFunc(holders, func(m Member) bool { return !s.unreadyFor(m, startGrace) }) {
+		return nil
+	}
+	return Wait{
+		Reason: v1beta2.ReasonQuorumLost, Stalled: true,
+		Message: fmt.Sprintf("%s Members that the operator did not add may still complete a quorum. If none answers, the operator continues without them once its members have been unready for %s.", lost, startGrace),
+	}
 }
 
 // QuorumLost says whether quorum is lost and does not come back by itself.

@@ -108,7 +108,7 @@ func seeding(s State) Step {
 	case seed.Pod == PodBlocked:
 		return Wait{Reason: seed.PodReason, Message: planning.Sentence("Seed "+seed.Name+" does not run: ", seed.PodMessage) + " The members continue to serve.", Stalled: true}
 	case seed.Refusal != etcd.NotRefused:
-		return s.refusedSeed(seed)
+		return s.saveBeforeRefusal(seed)
 	case !seed.Serving || !seed.PodReady:
 		return Wait{Reason: v1beta2.ReasonRestoring, Message: "Seed " + seed.Name + " is being restored. The members continue to serve."}
 	}

@@ -52,12 +52,18 @@ func (s State) compareForRemoval(a, b Member) int {
 		cmp.Compare(rank(a.Learner), rank(b.Learner)),
 		cmp.Compare(rank(leaves(a)), rank(leaves(b))),
 		cmp.Compare(rank(!a.Leader), rank(!b.Leader)),
-		cmp.Compare(rank(!s.Fenced(a.Name)), rank(!s.Fenced(b.Name))),
+		cmp.Compare(s.rankOfFence(a), s.rankOfFence(b)),
 		cmp.Compare(rank(!a.Serving), rank(!b.Serving)),
 		s.compareCrowds(a, b),
 		cmp.Compare(s.ordinal(a), s.ordinal(b)),
 		cmp.Compare(a.Name, b.Name),
 	)
+}
+
+// rankOfFence orders members by their fences. A fenced member is kept for a person to look at. But if the smaller cluster
+// could not keep it out of the client Service, it goes first: otherwise clients would reach it again.
+func (s State) rankOfFence(m Member) int {
+	return rank(slices.Contains(s.Asked.Fence, m.Name) != s.keepsFences())
 }
 
 // AddLearner adds a member to the membership.
@@ -83,10 +89,10 @@ func scaleUp(s State) Step {
 	if wait := s.waitForForeignLearner(); wait != nil {
 		return wait
 	}
-	if s.Durable() && s.NoStorageClass {
-		return noStorageClass()
-	}
-	if wait := learnersFail(s); wait != nil {
+	if wait := s.cannotAdd(); wait != nil {
+		if step := reclaimSpace(s); step != nil {
+			return step // etcd refuses all writes until then, and the wait may be long
+		}
 		return wait
 	}
 	add := AddLearner{Name: s.nextName(), Voter: !supportsLearners(s.lowestVersion())}
@@ -95,6 +101,14 @@ func scaleUp(s State) Step {
 		return RecordPromotion{Name: add.Name}
 	}
 	return add
+}
+
+// cannotAdd is why no member can be added now.
+func (s State) cannotAdd() Step {
+	if s.Durable() && s.NoStorageClass {
+		return noStorageClass()
+	}
+	return learnersFail(s)
 }
 
 func rank(yes bool) int {

@@ -32,9 +32,10 @@ func (step SetAsideVolume) describe(s State) planning.Description {
 	}, "KeepingVolume", planning.Volume(step.Name))
 }
 
-// setsAside returns whether a volume that no member uses any more has data that a restore or a recovery replaced.
+// setsAside returns whether a volume that no member uses any more has data that a restore or a recovery replaced. When a
+// recovery is complete, all such volumes are set aside, and a volume with the name of an old one is of a new member.
 func (s State) setsAside(m Member) bool {
-	recovered := s.Recovery != nil && m.Incarnation == s.Incarnation && m.Name != s.Recovery.Member && slices.Contains(s.Recovery.Voters, m.Name)
+	recovered := s.Recovery != nil && s.Recovery.Step != v1beta2.RecoveryComplete && m.Incarnation == s.Incarnation && m.Name != s.Recovery.Member && slices.Contains(s.Recovery.Voters, m.Name)
 	return s.Spec.KeepReplacedVolumes() > 0 && (recovered || m.Incarnation < s.Incarnation)
 }
 

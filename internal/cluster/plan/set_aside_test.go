@@ -46,3 +46,35 @@ func TestVolumesThatARestoreReplacedAreKeptForADay(t *testing.T) {
 		t.Errorf("the status (-want +got):\n%s", diff)
 	}
 }
+
+// The message would name data from before the recovery, which a person then looks for in vain.
+func TestAVolumeFromAfterARecoveryIsNotSetAside(t *testing.T) {
+	s := state(formed, members(3), with(3, volume(VolumePresent)), func(s *State) {
+		// Member 3 was lost in a recovery a year ago. A new member got its free name, and was replaced today.
+		s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryComplete, Member: nameOf(0), Voters: []string{nameOf(0), nameOf(3)}}
+	})
+	if step, aside := Plan(s).(SetAsideVolume); aside {
+		t.Errorf("%+v: %s", step, Describe(s, step).Message)
+	}
+}
+
+// The operator would write the volume every second without end, and the status would not name the webhook.
+func TestAVolumeThatAWebhookDoesNotLetBeSetAsideIsHeld(t *testing.T) {
+	var repeats Repeats
+	s := state(formed, members(3), with(3, volume(VolumePresent)), func(s *State) {
+		s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryGrowing, Member: nameOf(0), Voters: []string{nameOf(0), nameOf(3)}}
+	})
+	writes := 0
+	for range 600 { // a webhook strips the label: the volume stays as it was
+		s.Held = repeats.Held(1, s.Now)
+		step := Plan(s)
+		if _, is := step.(SetAsideVolume); is {
+			writes++
+		}
+		repeats.Did(s, step, 1, s.Now)
+		s.Now = s.Now.Add(time.Second)
+	}
+	if writes > 10 {
+		t.Errorf("%d writes in 10 minutes, and the recovery never completes", writes)
+	}
+}

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -175,5 +177,59 @@ func TestWhatWasForgottenIsRememberedAsLongAsTheAlarmIsOn(t *testing.T) {
 	s = state(formed, members(3), database(50, 50), compacted(4000, 0))
 	if over := NewStatus(s, Done{}, nil, after, 1); over.Space != nil {
 		t.Errorf("after the alarm: %+v", over.Space)
+	}
+}
+
+// The operator may wait 8 hours before it adds the next member. etcd must not refuse all writes for as long.
+func TestSpaceIsReclaimedWhileNoMemberCanBeAdded(t *testing.T) {
+	full := func(s *State) {
+		for i := range s.Members {
+			m := &s.Members[i]
+			m.DBSize, m.DBSizeInUse, m.DBQuota, m.Revision = 100<<20, 10<<20, 100<<20, 5000
+			m.Alarms = []etcd.Alarm{{Kind: etcd.AlarmNoSpace, Member: 1}}
+		}
+	}
+	s := state(formed, members(3), full)
+	if _, is := Plan(s).(DefragmentMember); !is {
+		t.Fatalf("with all members the plan is %+v", Plan(s))
+	}
+	for name, s := range map[string]State{
+		"two of three vote, and the operator pauses for 8 h": state(formed, members(2), full, failures(7, time.Minute)),
+		"a replacement that an annotation asks for":          state(formed, members(3), full, failures(7, time.Minute), asks(Asked{Replace: []string{nameOf(1)}})),
+		"there is no StorageClass":                           state(formed, members(2), full, noClass),
+	} {
+		if wait, waits := Plan(s).(Wait); waits {
+			t.Errorf("%s: etcd refuses all writes, and the operator waits: %s: %s", name, wait.Reason, wait.Message)
+		}
+	}
+}
+
+// A person whose writes fail would correct a Secret or a fence, and never learn of the space quota.
+func TestTheStatusSaysThatWritesAreRefusedWhateverTheOperatorWaitsFor(t *testing.T) {
+	full := func(s *State) {
+		for i := range s.Members {
+			s.Members[i].DBSize, s.Members[i].DBSizeInUse, s.Members[i].DBQuota = 100, 100, 100
+			s.Members[i].Alarms = []etcd.Alarm{{Kind: etcd.AlarmNoSpace, Member: 1}}
+		}
+		s.Spec.NoSpace = &v1beta2.NoSpacePolicy{Action: v1beta2.NoSpaceWait}
+	}
+	for name, c := range map[string]change{
+		"a Secret for authentication that is off":       func(s *State) { s.Authentication.Problem = "Secret x is missing." },
+		"a foreign learner":                             guest(withoutVote),
+		"a fence that is refused":                       asks(Asked{Fence: []string{nameOf(0), nameOf(1)}}),
+		"nothing else":                                  func(*State) {},
+		"a user that lacks the role root (one refusal)": with(1, deniedBy(etcd.RefusedRole)),
+	} {
+		s := state(formed, members(3), full, c, with(0, outOfService))
+		s.Members[0].InService = !slices.Contains(s.Asked.Fence, nameOf(0))
+		wait, _ := Plan(s).(Wait)
+		status := NewStatus(s, wait, nil, v1beta2.EtcdClusterStatus{}, 1)
+		said := status.Reason
+		for _, cond := range status.Conditions {
+			said += cond.Message
+		}
+		if !strings.Contains(said, "quota") {
+			t.Errorf("%s: nothing in the status says that etcd refuses writes: %s", name, wait.Reason)
+		}
 	}
 }

@@ -224,7 +224,11 @@ func (s *State) Enroll(membership []etcd.Member) {
 	for _, entry := range membership {
 		name := MemberOf(entry)
 		i, ok := at[name]
-		if s.addedByOthers(entry, ok) {
+		var there *Member
+		if ok {
+			there = &s.Members[i]
+		}
+		if s.addedByOthers(entry, there) {
 			s.recordForeign(entry, known)
 			continue
 		}

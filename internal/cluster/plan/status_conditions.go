@@ -65,6 +65,14 @@ func (s State) whereToConnect() string {
 	return fmt.Sprintf("A quorum serves. Connect to %s:%d.", s.ClientService(), v1beta2.ClientPort)
 }
 
+// whetherFull says that etcd refuses writes. The step, and so the other conditions, may be about something else.
+func (s State) whetherFull() string {
+	if len(s.Alarms(etcd.AlarmNoSpace)) == 0 {
+		return ""
+	}
+	return " The space quota is used up, and etcd refuses writes. Reads and deletions still work."
+}
+
 // setServing sets the conditions that say how well clients are served. reason is that of the step.
 func setServing(status *v1beta2.EtcdClusterStatus, s State, reason string, generation int64, set func(kind string, is bool, reason, message string)) {
 	unknown, briefly := s.QuorumUnknown()
@@ -78,7 +86,7 @@ func setServing(status *v1beta2.EtcdClusterStatus, s State, reason string, gener
 	asleep = asleep && !s.Deleting
 	switch {
 	case available || briefly:
-		set(v1beta2.ConditionAvailable, true, v1beta2.ReasonReady, s.whereToConnect())
+		set(v1beta2.ConditionAvailable, true, v1beta2.ReasonReady, s.whereToConnect()+s.whetherFull())
 	case asleep:
 		set(v1beta2.ConditionAvailable, false, v1beta2.ReasonHibernated, sleep.Message)
 	default:

@@ -239,7 +239,7 @@ func dropOld(s State) Step {
 	return WriteCertificates{Drop: true, Cause: "no certificate of the old CA is in use"}
 }
 
-// unissuedCertificates reports on a healthy cluster why certificates cannot be renewed.
+// unissuedCertificates reports on a healthy cluster why certificates cannot be issued or renewed.
 func unissuedCertificates(s State) Step {
 	c := s.Certificates
 	switch {
@@ -249,6 +249,11 @@ func unissuedCertificates(s State) Step {
 		return Wait{Reason: v1beta2.ReasonSecretMissing, Message: c.CA.Broken, Stalled: true}
 	case c.Unissued != "":
 		return Wait{Reason: c.UnissuedReason, Message: c.Unissued}
+	case c.Taken != "":
+		return Wait{
+			Reason: v1beta2.ReasonNotOurs, Stalled: true,
+			Message: TakenByAnother(c.Taken) + " Until then the operators use the certificate of clients. If etcd's authentication is on, its user needs the role root.",
+		}
 	}
 	return nil
 }

@@ -44,11 +44,16 @@ func (s State) readyQuorum(counts func(Member) bool) bool {
 			ready++
 		}
 	}
-	voters := s.knownVoters()
-	if voters == 0 {
-		voters = max(s.Spec.Size, 1)
+	return ready >= s.readyForQuorum()
+}
+
+// readyForQuorum is how many ready Pods prove a quorum. A Pod is ready only while its member reaches the leader, so if foreign
+// voters are part of the quorum, all Pods prove it, too.
+func (s State) readyForQuorum() int {
+	if voters := s.knownVoters(); voters > 0 {
+		return min(etcd.Quorum(voters), len(s.KnownVoters))
 	}
-	return ready >= etcd.Quorum(voters)
+	return etcd.Quorum(max(s.Spec.Size, 1))
 }
 
 // QuorumUnknown says whether nothing is known of the quorum, and whether that is so for a moment only.

@@ -1,0 +1,34 @@
+package backup
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// An EtcdCluster may name a Secret before authentication is turned on, so a wrong or missing one must not stop backups.
+func TestAWrongSecretOfAnEtcdClusterStopsNoBackup(t *testing.T) {
+	incomplete := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "login"}, Data: map[string][]byte{v1beta2.AuthUsernameKey: []byte("root")}}
+	for name, secrets := range map[string][]*corev1.Secret{"missing": nil, "without a password": {incomplete}} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, secrets...)
+			s := one(func(s *State) {
+				s.Spec.EtcdEndpoints, s.Spec.EtcdCluster = nil, &v1beta2.ClusterReference{Name: "c"}
+				s.Cluster = &Cluster{Name: "c", AuthSecret: "login", ClientURLs: []string{"a"}}
+			})
+			if result := w.attempt(s); result.Failure != nil {
+				t.Fatalf("authentication is off, and the attempt fails: %+v", result.Failure)
+			}
+			w.probe = func(context.Context, []string, access) []answer { return []answer{member("a", 41, refuses)} }
+			failure := w.attempt(s).Failure
+			if failure == nil || failure.Reason != v1beta2.ReasonEtcdAccessDenied || !strings.Contains(failure.Message, "Secret login") {
+				t.Errorf("authentication is on, and the failure is %+v", failure)
+			}
+		})
+	}
+}

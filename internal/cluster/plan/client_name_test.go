@@ -1,0 +1,56 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// With authentication on, etcd would refuse all requests of applications that were root before.
+func TestClientsOfAnEarlierReleaseKeepRootIfTheirSecretIsDeleted(t *testing.T) {
+	w := earlier(t, managedFor(time.Hour))
+	w.follow()
+	if got := w.commonName("client"); got != rootUser {
+		t.Fatalf("the common name is %s", got)
+	}
+	delete(w.m.HandedOut, "client") // a person deletes the Secret to have it issued again; authentication is on
+	w.s.ClientName = w.m.ClientName(w.s)
+	w.judge()
+	w.act(issueCertificates(w.s))
+	if got := w.commonName("client"); got != rootUser {
+		t.Errorf("applications were root, and are %s now, a user that etcd does not know", got)
+	}
+}
+
+// The operator may be killed after it wrote another name to some Secrets only. Clients must not become root by that: root
+// may read and change everything.
+func TestClientsBecomeRootOnlyIfAllSecretsAgree(t *testing.T) {
+	w := earlier(t, managedFor(time.Hour))
+	w.follow()
+	delete(w.m.HandedOut, "client")
+	w.m.HandedOut["peer"].Annotations[annotationClientName] = "shop"
+	if got := w.m.ClientName(w.s); got == rootUser {
+		t.Errorf("clients become %s", got)
+	}
+}
+
+// The Secret of a user keeps its content, and the operator neither waits for its own certificate nor writes it.
+func TestACertificateWhoseSecretAnotherOwnerHasIsNotIssued(t *testing.T) {
+	w := earlier(t, managedFor(time.Hour))
+	w.m.Taken = "Secret example-operator-tls"
+	w.judge()
+	if step := Plan(w.s); w.s.Certificates.Due != "" || step == nil {
+		t.Errorf("due: %s, the plan is %+v", w.s.Certificates.Due, step)
+	}
+	for _, u := range Usages {
+		if held, err := w.m.NewSecret(w.s, u, WriteCertificates{}); err != nil || (held == nil) == u.Vital() {
+			t.Errorf("the Secret for %s is %v, %v", u.Name, held, err)
+		}
+	}
+	wait, _ := unissuedCertificates(w.s).(Wait)
+	if wait.Reason != v1beta2.ReasonNotOurs || !strings.HasPrefix(wait.Message, "Secret example-operator-tls exists") {
+		t.Errorf("the report is %+v", wait)
+	}
+}

@@ -1,0 +1,53 @@
+package plan
+
+import (
+	"testing"
+
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// entries are what etcd says of the first n members.
+func entries(n int) []etcd.Member {
+	var all []etcd.Member
+	for i := range n {
+		all = append(all, etcd.Member{ID: etcd.ID(i + 1), Name: nameOf(i), PeerURLs: []string{peerURLOf(i)}, ClientURLs: []string{"x"}})
+	}
+	return all
+}
+
+// Without the vote of the foreign member, the operator would stop a member that the quorum needs.
+func TestAForeignVoterWithTheNameOfAMemberIsCounted(t *testing.T) {
+	s := state(formed, members(3), allOutdated)
+	s.Enroll(append(entries(3), etcd.Member{ID: guestID, Name: nameOf(0), PeerURLs: []string{"http://10.0.0.5:2380"}, ClientURLs: []string{"x"}}))
+	if got := s.Voters().Total; got != 4 {
+		t.Errorf("etcd has 4 voters, the plan counts %d", got)
+	}
+	if s.Members[0].ID != 1 {
+		t.Errorf("member %s has the ID %s of the foreign member", nameOf(0), s.Members[0].ID)
+	}
+	if step, deletes := Plan(s).(DeletePod); deletes {
+		t.Errorf("the roll stops %s, although 3 of 4 voters must stay", step.Name)
+	}
+}
+
+// Somebody may start a member with a copied command line. The operator must not give it a vote in place of its own
+// member.
+func TestAForeignLearnerWithTheNameOfAMemberGetsNoVote(t *testing.T) {
+	s := state(formed, members(3), promoting(0))
+	s.Enroll(append(entries(3), etcd.Member{ID: guestID, Name: nameOf(0), PeerURLs: []string{"http://10.0.0.5:2380"}, ClientURLs: []string{"x"}, Learner: true}))
+	if step, promotes := Plan(s).(PromoteLearner); promotes && step.ID == guestID {
+		t.Errorf("the operator gives a foreign learner its vote: %+v", step)
+	}
+}
+
+// A person may change the peer URL of a member with etcdctl. If the operator took the member for a foreign one, it would
+// stop its Pod.
+func TestAMemberWhosePeerURLAPersonChangedIsNotForeign(t *testing.T) {
+	s := state(formed, members(3))
+	membership := entries(3)
+	membership[1].PeerURLs = []string{"http://10.0.0.5:2380"}
+	s.Enroll(membership)
+	if len(s.ForeignMembers) > 0 || s.Voters().Total != 3 {
+		t.Errorf("foreign members are %+v, and %d members vote", s.ForeignMembers, s.Voters().Total)
+	}
+}

@@ -1,0 +1,81 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// Foreign voters that the operator cannot reach may serve clients. A second cluster beside them would take writes that
+// are lost when a person ends one of the two.
+func TestAGracePeriodForForeignMembersIsNoConsentToASecondCluster(t *testing.T) {
+	// 3 own voters have all their data, and 4 foreign ones run outside of Kubernetes. The network between them fails: the
+	// foreign ones are a quorum of 7 and serve on.
+	s := state(formed, members(3), noQuorum, graceForForeign(time.Hour), func(s *State) {
+		s.Spec.Recovery.QuorumLoss = v1beta2.QuorumLossForceNewCluster
+		for i := range 4 {
+			guest(func(m *ForeignMember) { m.ID += etcd.ID(i) })(s)
+		}
+	}, with(0, knows(42, 3)), with(1, knows(41, 3)), with(2, knows(41, 3)))
+	var did []string
+	for range 12 {
+		step := Plan(s)
+		switch step := step.(type) {
+		case BeginRecovery:
+			did = append(did, "BeginRecovery "+step.Member)
+			status := NewStatus(s, step, nil, v1beta2.EtcdClusterStatus{}, 1)
+			s.Recovery = status.Recovery
+		case DeletePod:
+			did = append(did, "DeletePod "+step.Name+": "+step.Message)
+			for i := range s.Members {
+				if s.Members[i].Name == step.Name {
+					withoutPod(&s.Members[i])
+				}
+			}
+		case CreateMember:
+			t.Fatalf("%v, CreateMember %s (%s): a second cluster with the data of the first", did, step.Name, step.Start)
+		}
+	}
+	t.Logf("%v, then %+v", did, Plan(s))
+}
+
+// A leader election takes seconds, and no write is lost by it. A recovery in that time would lose what its survivor
+// does not have.
+func TestConsentToRemoveForeignVotersGivesAnElectionItsTime(t *testing.T) {
+	// 3 own voters and 2 foreign ones that run; own member 2 lost its data; an election is under way.
+	second := guest(func(m *ForeignMember) { m.ID = 0xf01 })
+	s := state(formed, members(3), noQuorum, consenting, with(2, gone), guest(), second,
+		func(s *State) { s.Asked.RemoveForeign = []string{guestID.String(), etcd.ID(0xf01).String()} },
+		with(0, knows(42, 3)), with(1, knows(41, 3)))
+	if step, begins := Plan(s).(BeginRecovery); begins {
+		t.Errorf("2 own and 2 foreign of 5 voters may elect a leader at any moment, and the operator begins %+v", step)
+	}
+}
+
+// The status would report an outage to a person whose clients are served.
+func TestReadyPodsProveAQuorumThatNeedsForeignVoters(t *testing.T) {
+	// The operator cannot reach its 3 members for a moment: the Pods are ready. 3 foreign voters run.
+	s := state(formed, members(3), noQuorum, func(s *State) {
+		for i := range 3 {
+			guest(func(m *ForeignMember) { m.ID += etcd.ID(i) })(s)
+			m := &s.Members[i]
+			m.Answers, m.PodReady, m.UnreadySince = false, true, time.Time{}
+		}
+	})
+	if unknown, _ := s.QuorumUnknown(); !unknown {
+		status := NewStatus(s, Plan(s), nil, v1beta2.EtcdClusterStatus{}, 1)
+		t.Errorf("all 3 Pods are ready, and the status is %+v", status.Conditions[1])
+	}
+}
+
+// The consent must work in the end: foreign voters that are lost for good would keep the cluster down.
+func TestConsentToRemoveForeignVotersAllowsARecoveryAfterTheElection(t *testing.T) {
+	s := state(formed, members(3), noQuorum, consenting, with(2, gone), guest(), guest(func(m *ForeignMember) { m.ID = 0xf01 }),
+		func(s *State) { s.Asked.RemoveForeign = []string{guestID.String(), "f01"} },
+		with(0, knows(42, 3), unreadyFor(2*startGrace)), with(1, knows(41, 3), unreadyFor(2*startGrace)))
+	if step, begins := Plan(s).(BeginRecovery); !begins || step.Member != nameOf(0) {
+		t.Errorf("the plan is %+v", Plan(s))
+	}
+}

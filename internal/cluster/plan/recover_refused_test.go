@@ -1,0 +1,48 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// A member with the lost data may come back between the choice of a survivor and its restart. Clients are served then,
+// and a restart of the survivor alone would lose writes.
+func TestAQuorumThatIsBackAndRefusesTheOperatorIsNotStopped(t *testing.T) {
+	s := state(formed, members(3), user, blind(etcd.RefusedPassword), consenting, forcing(0))
+	if step, deletes := Plan(s).(DeletePod); deletes {
+		t.Errorf("a quorum serves (Guarded %v), and the operator stops %s: %s", s.Guarded(), step.Name, step.Message)
+	}
+}
+
+// No client is served until the operator may read the survivor. The status must name the password as the cause.
+func TestASurvivorThatRefusesTheOperatorIsReported(t *testing.T) {
+	s := state(formed, members(3), user, noQuorum, consenting, forcing(0), with(1, gone), with(2, gone), with(0, forced, func(m *Member) {
+		m.Answers, m.PodReady, m.Guarded, m.Refusal, m.UnreadySince = false, true, true, etcd.RefusedPassword, time.Time{}
+	}))
+	for range 60 {
+		s.Now = s.Now.Add(time.Minute)
+	}
+	wait, waits := Plan(s).(Wait)
+	if !waits || wait.Reason != v1beta2.ReasonEtcdAccessDenied || !wait.Stalled {
+		t.Errorf("an hour later the status says: %+v", Plan(s))
+	}
+	status := NewStatus(s, Plan(s), nil, v1beta2.EtcdClusterStatus{}, 1)
+	for _, c := range status.Conditions {
+		t.Logf("%s=%s %s: %s", c.Type, c.Status, c.Reason, c.Message)
+	}
+}
+
+// The operator may lose its way to the members between the choice of a survivor and its restart. Ready Pods prove that clients
+// are served.
+func TestAQuorumOfReadyPodsIsNotStopped(t *testing.T) {
+	s := state(formed, members(3), noQuorum, consenting, forcing(0))
+	for i := range s.Members {
+		s.Members[i].Answers, s.Members[i].PodReady, s.Members[i].UnreadySince = false, true, time.Time{}
+	}
+	if step, cancels := Plan(s).(CancelRecovery); !cancels {
+		t.Errorf("the plan is %T %+v", Plan(s), step)
+	}
+}

@@ -1,0 +1,27 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// A person who corrects the Secret for the seed takes away the access to the present members. The safety snapshot would
+// be skipped, and writes since the snapshot would be lost.
+func TestTheSafetySnapshotIsTakenBeforeThePasswordOfTheSnapshotIsAskedFor(t *testing.T) {
+	request := func(s *State) {
+		asked(s)
+		s.Request.Safety = v1beta2.SafetySnapshotIfPossible
+	}
+	s := state(formed, members(3), user, restored(v1beta2.RestoreSeeding), request, aSeed(serving, deniedBy(etcd.RefusedPassword)))
+	if _, asks := Plan(s).(AwaitSafetySnapshot); !asks {
+		t.Fatalf("the plan is %+v", Plan(s))
+	}
+	s.Request.Saved = &v1beta2.SafetySnapshotStatus{Result: v1beta2.SafetySnapshotTaken}
+	wait, _ := Plan(s).(Wait)
+	if wait.Reason != v1beta2.ReasonEtcdAccessDenied || !strings.Contains(wait.Message, "Correct Secret login") {
+		t.Errorf("after the safety snapshot the plan is %+v", Plan(s))
+	}
+}

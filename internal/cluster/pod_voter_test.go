@@ -1,0 +1,24 @@
+package cluster
+
+import (
+	"testing"
+
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+)
+
+// A learner refuses most requests, and the PodDisruptionBudget would count it as a voter.
+func TestALearnerThatRestartsWithoutAQuorumIsNotInTheClientService(t *testing.T) {
+	s := state(formed, members(3))
+	s.MembershipKnown = false
+	name := s.InitialNames(1, 4)[3]
+	// What observe knows of a learner whose Pod is gone while no quorum answers: its volume. KnownVoters has the others.
+	s.Members = append(s.Members, plan.Member{Name: name, Incarnation: 1, Volume: plan.VolumePresent})
+	step := plan.Plan(s)
+	create, is := step.(plan.CreateMember)
+	if !is || create.Name != name {
+		t.Fatalf("the plan is %+v", step)
+	}
+	if pod := newPod(s, create, ""); pod.Labels[labelVoter] != "" {
+		t.Errorf("known voters are %v, and the Pod of learner %s has the label %s", s.KnownVoters, name, labelVoter)
+	}
+}

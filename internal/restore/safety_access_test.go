@@ -1,0 +1,27 @@
+package restore
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
+	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
+)
+
+// While authentication is off, a wrong or missing Secret of the user must not cost the safety snapshot.
+func TestASafetySnapshotNeedsNoUserWhileAuthenticationIsOff(t *testing.T) {
+	by, err := accessOf(plan.SafetyOrder{AuthSecret: "login"}, SafetySecrets{}, nil)
+	if err != nil || by.login != nil {
+		t.Fatalf("access is %+v, %v", by, err)
+	}
+	refused := fmt.Errorf("status: %w", rpctypes.ErrUserEmpty)
+	if err := by.explain(refused); !errors.Is(err, rpctypes.ErrUserEmpty) || !strings.Contains(err.Error(), "Secret login") {
+		t.Errorf("a refusal is explained as %v", err)
+	}
+	if other := errors.New("connection refused"); by.explain(other) != other {
+		t.Errorf("another error is explained as %v", by.explain(other))
+	}
+}
