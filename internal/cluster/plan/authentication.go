@@ -75,7 +75,9 @@ func (s State) saveBeforeRefusal(seed Member) Step {
 	if step := unstoppable(s); step != nil {
 		return step
 	}
-	if step := s.safetySnapshot(); step != nil {
+	// One that is there is not renewed while a person corrects the Secret. The switch asks for its age.
+	step := s.safetySnapshot()
+	if _, fails := step.(FailRestore); fails || step != nil && s.Request.Saved == nil {
 		return step
 	}
 	return s.refusedSeed(seed)
