@@ -148,7 +148,7 @@ func TestTheClockOfTheStoreDecidesWhatKeepWithinDeletes(t *testing.T) {
 	s := series(func(s *State) { s.Spec.BackupPolicy.Retention = &v1beta2.Retention{KeepWithin: "1w"} })
 	present := time.Now()
 	for _, now := range []time.Time{present.Add(-2 * time.Hour), present.Add(-time.Hour), present.Add(240 * time.Hour)} {
-		w.job.now = func() time.Time { return now }
+		w.now = func() time.Time { return now }
 		r := w.attempt(s)
 		if r.Failure != nil || r.Pruned > 0 {
 			t.Errorf("at %s: %d deleted, %+v", now, r.Pruned, r.Failure)

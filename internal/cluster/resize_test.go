@@ -150,7 +150,7 @@ func TestARefusalToResizeIsNotedOnThePod(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := state(formed, members(3), withResources(list("memory=1Gi"), nil))
 			pod := runningFor(s)
-			pod.ObjectMeta.Namespace, pod.OwnerReferences = "ns", controlled("uid-example", pod.Name, nil).OwnerReferences
+			pod.Namespace, pod.OwnerReferences = "ns", controlled("uid-example", pod.Name, nil).OwnerReferences
 			r, v := beside(t, pod)
 			v.Spec.Pod = &v1beta2.PodPolicy{Resources: corev1.ResourceRequirements{Requests: list("memory=2Gi")}}
 			watch, ok := r.Client.(client.WithWatch)

@@ -20,10 +20,10 @@ type panicWithCause struct{}
 func (panicWithCause) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {
 	for _, field := range fields {
 		if cause, is := field.Interface.(error); is {
-			panic(fmt.Errorf("%s: %w", entry.Message, cause))
+			panic(fmt.Errorf("%s: %w", entry.Message, cause)) //nolint:forbidigo // etcd expects that these entries end the call
 		}
 	}
-	panic(errors.New(entry.Message))
+	panic(errors.New(entry.Message)) //nolint:forbidigo // as above
 }
 
 // panicked returns the error of a recovered panic.

@@ -46,7 +46,7 @@ func (s *Store) sign(ctx context.Context, key string, expires time.Time) (string
 	}
 	done := make(chan result, 1)
 	go func() {
-		defer client.Close()
+		defer func() { _ = client.Close() }()
 		url, err := client.Bucket(s.bucket).SignedURL(key, options)
 		done <- result{url, err}
 	}()
@@ -54,7 +54,7 @@ func (s *Store) sign(ctx context.Context, key string, expires time.Time) (string
 	case r := <-done:
 		return r.url, r.err
 	case <-time.After(signTimeout):
-		return "", fmt.Errorf("Google did not sign it within %s", signTimeout)
+		return "", fmt.Errorf("no signature from Google within %s", signTimeout)
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}

@@ -85,7 +85,7 @@ func TestErrorsHaveTheirKindAndNeverTheURL(t *testing.T) {
 				t.Errorf("error %v", err)
 			}
 			for _, kind := range []error{fs.ErrPermission, fs.ErrNotExist} {
-				if errors.Is(err, kind) != (kind == test.kind) {
+				if errors.Is(err, kind) != errors.Is(test.kind, kind) {
 					t.Errorf("error %v is %v: %v", err, kind, errors.Is(err, kind))
 				}
 			}
