@@ -10,9 +10,6 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
-
-	"github.com/go-logr/logr"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 // limit is the time limit of the whole demo, including the first build.
@@ -31,8 +28,6 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	// Without a logger controller-runtime prints a stack trace once.
-	log.SetLogger(logr.Discard())
 	d := &demo{started: time.Now()}
 	steps := []struct {
 		what string

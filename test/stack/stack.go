@@ -13,9 +13,11 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/test/localkube/cluster"
@@ -42,6 +44,7 @@ const Nodes = 3
 
 // Open builds those of the named programs that are not built, and starts the cluster. It writes its progress to out.
 func Open(ctx context.Context, out io.Writer, names ...string) (*Stack, error) {
+	log.SetLogger(logr.Discard()) // without a logger, controller-runtime prints a stack trace after 30 s
 	s := &Stack{out: out}
 	var err error
 	if os.Getenv("KUBECONFIG") == "" {
