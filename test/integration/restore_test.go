@@ -298,6 +298,7 @@ func TestRestoreVerifiesTheSnapshotAndFollowsTheCluster(t *testing.T) {
 		for hour, id := range map[int]string{1: "00000000000000aa", 2: "00000000000000aa", 3: "00000000000000bb"} {
 			m := manifestOf(content)
 			m.Cluster.ID, m.CreatedAt = id, time.Date(2026, 1, 2, hour, 0, 0, 0, time.UTC)
+			m.CapturedAt = m.CreatedAt
 			b.putManifest(b.put(fmt.Sprintf("series/%d.db", hour), content), m)
 		}
 		b.put("series/9-uncommitted.db", content)
@@ -313,7 +314,12 @@ func TestRestoreVerifiesTheSnapshotAndFollowsTheCluster(t *testing.T) {
 
 	t.Run("is deleted after its TTL", func(t *testing.T) {
 		r := b.restore("short-lived", "backups/absent.db")
-		r.Spec.EtcdCluster.Name = "nobody"
+		r.Spec.EtcdCluster.Name = "formed" // a failed restore of a cluster that has yet to form keeps it from starting empty
+		cluster := b.cluster("formed", "3.6.16")
+		cluster.Status.ClusterID = "00000000000000aa"
+		if err := kubetest.Client(t).Status().Update(t.Context(), cluster); err != nil {
+			t.Fatal(err)
+		}
 		ttl := int32(1)
 		r.Spec.TTLSecondsAfterFinished = &ttl
 		kubetest.Create(t, r)
