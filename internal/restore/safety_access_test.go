@@ -21,7 +21,7 @@ func TestASafetySnapshotNeedsNoUserWhileAuthenticationIsOff(t *testing.T) {
 	if err := by.explain(refused); !errors.Is(err, rpctypes.ErrUserEmpty) || !strings.Contains(err.Error(), "Secret login") {
 		t.Errorf("a refusal is explained as %v", err)
 	}
-	if other := errors.New("connection refused"); !errors.Is(by.explain(other), other) {
+	if other := errors.New("connection refused"); !errors.Is(by.explain(other), other) || by.explain(other).Error() != other.Error() {
 		t.Errorf("another error is explained as %v", by.explain(other))
 	}
 }

@@ -70,9 +70,8 @@ func TestClusterHealsWhileClientsWrite(t *testing.T) {
 		n.signal(process, syscall.SIGKILL)
 	})
 	n.ready("healing")
-	// A client that is connected to the hanging member waits for its own deadline. It may connect to the member once more,
-	// because the kernel still accepts connections until the readiness probe has failed three times.
-	lose("a member that hangs", n.follower("healing"), 2, func(victim string) { n.signal(n.process(victim), syscall.SIGSTOP) })
+	// A client that is connected to the hanging member waits for its own deadline once.
+	lose("a member that hangs", n.follower("healing"), 1, func(victim string) { n.signal(n.process(victim), syscall.SIGSTOP) })
 	n.ready("healing")
 
 	n.replacesACorruptMember("healing")
