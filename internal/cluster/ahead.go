@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,28 +14,39 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 )
 
 const (
-	// annotationWaits is on a Pod that waits until etcd has added its member, and on a volume that no etcd has used for that
-	// reason.
-	annotationWaits = v1beta2.Group + "/waits"
+	// annotationUnused is on a volume that was made for a member before it was added: no etcd has run on it.
+	annotationUnused = v1beta2.Group + "/unused"
+	// annotationAdded is on a Pod that waited until etcd had added its member, and does so no longer.
+	annotationAdded = v1beta2.Group + "/added"
+	// wholeVolume is its value: the path in the volume that etcd's container mounts.
+	wholeVolume = "."
 	// annotationInitialCluster holds the --initial-cluster of a Pod that has waited.
 	annotationInitialCluster = v1beta2.Group + "/initial-cluster"
-	// envWaits and envInitialCluster have the values of these annotations in the Pod.
-	envWaits, envInitialCluster = "MEMBER_WAITS", "MEMBER_INITIAL_CLUSTER"
+	// envInitialCluster has the value of that annotation in the Pod.
+	envInitialCluster = "MEMBER_INITIAL_CLUSTER"
 )
 
-// untilAdded keeps a container from starting until the operator removes annotationWaits from its Pod. The kubelet reads both
-// annotations when it creates the container, mounts no path that begins with a slash, and looks again when the Pod changes.
-// By then the Pod has its node, its volume, its image and its address.
+// untilAdded keeps a container from starting until its Pod has annotationAdded. The kubelet reads the annotations when it creates
+// the container, creates none that mounts a path which is not known, and looks again when the Pod changes. By then the Pod has
+// its node, its volume, its image and its address.
 func untilAdded(c *corev1.Container) {
-	c.Env = append([]corev1.EnvVar{fromAnnotation(envWaits, annotationWaits), fromAnnotation(envInitialCluster, annotationInitialCluster)}, c.Env...)
+	c.Env = append([]corev1.EnvVar{fromAnnotation(plan.EnvAdded, annotationAdded), fromAnnotation(envInitialCluster, annotationInitialCluster)}, c.Env...)
 	for i := range c.VolumeMounts {
 		if c.VolumeMounts[i].Name == dataVolume {
-			c.VolumeMounts[i].SubPathExpr = "$(" + envWaits + ")"
+			c.VolumeMounts[i].SubPathExpr = "$(" + plan.EnvAdded + ")"
 		}
 	}
+}
+
+// waits reports whether a Pod waits until etcd has added its member.
+func waits(pod *corev1.Pod) bool {
+	return pod.Annotations[annotationAdded] == "" && slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool {
+		return c.Name == plan.EtcdContainer && slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == plan.EnvAdded && e.ValueFrom != nil })
+	})
 }
 
 func fromAnnotation(name, annotation string) corev1.EnvVar {
@@ -73,7 +85,7 @@ func (r *Reconciler) releaseMember(ctx context.Context, v *view, name string) er
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid":         pod.UID, // never another Pod of that name
-		"annotations": map[string]any{annotationWaits: nil, annotationInitialCluster: joinPeers(v.State, name)},
+		"annotations": map[string]any{annotationAdded: wholeVolume, annotationInitialCluster: joinPeers(v.State, name)},
 	}})
 	if err != nil {
 		return fmt.Errorf("encode the release of Pod %s: %w", name, err)
@@ -84,7 +96,7 @@ func (r *Reconciler) releaseMember(ctx context.Context, v *view, name string) er
 // markUsed records on a volume that etcd may run on it from now on.
 func (r *Reconciler) markUsed(ctx context.Context, v *view, name string) error {
 	volume := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: v.Namespace, Name: name}}
-	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null}}}`, annotationWaits)
+	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null}}}`, annotationUnused)
 	return wrap("mark", volume, client.IgnoreNotFound(r.Client.Patch(ctx, volume, client.RawPatch(types.MergePatchType, patch))))
 }
 
@@ -92,7 +104,7 @@ func (r *Reconciler) markUsed(ctx context.Context, v *view, name string) error {
 func (r *Reconciler) confirmUnused(ctx context.Context, v *view, name string) error {
 	var volume corev1.PersistentVolumeClaim
 	err := r.confirmAbsent(ctx, v, &volume, name)
-	if unused := volume.Annotations[annotationWaits] != "" && v.owns(&volume); err != nil && !unused {
+	if unused := volume.Annotations[annotationUnused] != "" && v.owns(&volume); err != nil && !unused {
 		return err
 	}
 	return r.confirmAbsent(ctx, v, &corev1.Pod{}, name)
@@ -105,7 +117,7 @@ func (r *Reconciler) confirmWaits(ctx context.Context, v *view, name string) err
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("read Pod %s: %w", name, err)
 	}
-	if err != nil || !v.owns(&pod) || !pod.DeletionTimestamp.IsZero() || pod.Annotations[annotationWaits] == "" {
+	if err != nil || !v.owns(&pod) || !pod.DeletionTimestamp.IsZero() || !waits(&pod) {
 		return fmt.Errorf("the Pod %s does not wait: %w", name, errBehind)
 	}
 	return nil

@@ -38,7 +38,7 @@ func TestAReleasedPodHasTheMembershipAndItsVolumeIsUsed(t *testing.T) {
 	}
 	pod, volume = aheadObjects(t, r)
 	want := joinPeers(v.State, aheadName)
-	if got := pod.Annotations[annotationInitialCluster]; got != want || pod.Annotations[annotationWaits] != "" || volume.Annotations[annotationWaits] != "" {
+	if got := pod.Annotations[annotationInitialCluster]; got != want || waits(pod) || volume.Annotations[annotationUnused] != "" {
 		t.Errorf("initial cluster %q, want %q; annotations %v; volume %v", got, want, pod.Annotations, volume.Annotations)
 	}
 	observePod(&m, pod, v.Now)
@@ -54,7 +54,7 @@ func TestNoPodIsCreatedAheadOnAVolumeThatEtcdMayHaveUsed(t *testing.T) {
 		behind      bool
 	}{
 		"of a removed member":         {nil, true},
-		"of a Pod that was lost":      {map[string]string{annotationWaits: "true"}, false},
+		"of a Pod that was lost":      {map[string]string{annotationUnused: "true"}, false},
 		"of a member that was joined": {map[string]string{annotationInitialCluster: "a"}, true},
 	} {
 		volume := &corev1.PersistentVolumeClaim{ObjectMeta: controlled("uid-example", aheadName, nil)}
@@ -69,11 +69,11 @@ func TestNoPodIsCreatedAheadOnAVolumeThatEtcdMayHaveUsed(t *testing.T) {
 
 func TestAMemberIsNotAddedIfItsPodNoLongerWaits(t *testing.T) {
 	for name, test := range map[string]struct {
-		waits  string
+		added  string
 		behind bool
-	}{"it waits": {plan.UntilAdded, false}, "it was released": {"", true}} {
-		pod := &corev1.Pod{ObjectMeta: controlled("uid-example", aheadName, nil)}
-		pod.Annotations = map[string]string{annotationWaits: test.waits}
+	}{"it waits": {"", false}, "it was released": {wholeVolume, true}} {
+		pod := &corev1.Pod{ObjectMeta: controlled("uid-example", aheadName, nil), Spec: newPod(state(formed, members(3)), createAhead(), "").Spec}
+		pod.Annotations = map[string]string{annotationAdded: test.added}
 		r, v := beside(t, pod)
 		v.Members = []plan.Member{{Name: aheadName, Incarnation: 1, Waits: true}}
 		if err := r.confirmData(t.Context(), v, plan.AddLearner{Name: aheadName}); errors.Is(err, errBehind) != test.behind {
@@ -85,13 +85,13 @@ func TestAMemberIsNotAddedIfItsPodNoLongerWaits(t *testing.T) {
 // A member that joins without waiting may use a volume that was made ahead. It must not count as unused afterwards.
 func TestAVolumeCountsAsUsedOnceItsMemberJoins(t *testing.T) {
 	volume := &corev1.PersistentVolumeClaim{ObjectMeta: controlled("uid-example", aheadName, nil)}
-	volume.Annotations = map[string]string{annotationWaits: "true"}
+	volume.Annotations = map[string]string{annotationUnused: "true"}
 	r, v := beside(t, volume)
 	v.State = state(formed, members(3))
 	if err := r.act(t.Context(), v, plan.CreateMember{Name: aheadName, Incarnation: 1, Start: plan.StartJoin}); err != nil {
 		t.Fatal(err)
 	}
-	if _, volume = aheadObjects(t, r); volume.Annotations[annotationWaits] != "" {
+	if _, volume = aheadObjects(t, r); volume.Annotations[annotationUnused] != "" {
 		t.Errorf("annotations %v", volume.Annotations)
 	}
 }
@@ -99,7 +99,7 @@ func TestAVolumeCountsAsUsedOnceItsMemberJoins(t *testing.T) {
 func TestAPodThatWaitsIsStartingAndNotBlocked(t *testing.T) {
 	pod := &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
 		Name: plan.EtcdContainer, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{
-			Reason: "CreateContainerConfigError", Message: "error SubPath `" + plan.UntilAdded + "` must not be an absolute path",
+			Reason: "CreateContainerConfigError", Message: "missing value for " + plan.EnvAdded,
 		}},
 	}}}}
 	if got, reason, message := plan.PodStateOf(pod, time.Now()); got != plan.PodStarting {

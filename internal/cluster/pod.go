@@ -119,9 +119,6 @@ func podAnnotations(s plan.State, m plan.CreateMember) map[string]string {
 	if s.Certificates.Trust != "" {
 		annotations[annotationTrust], annotations[annotationLoaded] = s.Certificates.Trust, s.Certificates.Loaded
 	}
-	if m.Waits {
-		annotations[annotationWaits] = plan.UntilAdded
-	}
 	annotations[annotationTemplate], annotations[annotationMetadata] = template(s), text(metadata(s))
 	if m.InitialSize > 0 {
 		annotations[annotationInitialSize] = strconv.Itoa(m.InitialSize)
@@ -298,7 +295,7 @@ func newVolume(s plan.State, m plan.CreateMember) *corev1.PersistentVolumeClaim 
 	}
 	volume.Annotations = map[string]string{v1beta2.AnnotationClusterUID: string(s.UID)}
 	if m.Waits {
-		volume.Annotations[annotationWaits] = "true"
+		volume.Annotations[annotationUnused] = "true"
 	}
 	if m.InitialSize > 0 {
 		volume.Annotations[annotationInitialSize] = strconv.Itoa(m.InitialSize)

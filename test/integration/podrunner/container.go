@@ -178,8 +178,8 @@ func (p *pod) prepare(container corev1.Container) (child, error) {
 			return child{}, errWaiting
 		}
 		subPath := mount.SubPath + expand.Replace(mount.SubPathExpr)
-		if filepath.IsAbs(subPath) {
-			p.status.waiting(p.ctx, container.Name, "CreateContainerConfigError", "error SubPath `"+subPath+"` must not be an absolute path")
+		if mount.SubPathExpr != "" && subPath == "" {
+			p.status.waiting(p.ctx, container.Name, "CreateContainerConfigError", "missing value for "+strings.Trim(mount.SubPathExpr, "$()"))
 			return child{}, errWaiting
 		}
 		c.Binds = append(c.Binds, bind{filepath.Join(from, subPath), mount.MountPath})
