@@ -26,7 +26,7 @@ func (r *Reconciler) act(ctx context.Context, v *view, step plan.Step) error {
 	case plan.AddLearner, plan.PromoteLearner, plan.RemoveMember, plan.MoveLeader, plan.EnableDowngrade, plan.CancelDowngrade,
 		plan.CompactHistory, plan.DefragmentMember, plan.DisarmAlarm:
 		return r.actOnEtcd(ctx, v, step)
-	case plan.CreateMembers, plan.CreateMember, plan.AddToService, plan.RemoveFromService, plan.RelabelPod, plan.ResizePod, plan.LoadCertificates, plan.DeletePod,
+	case plan.CreateMembers, plan.CreateMember, plan.ReleaseMember, plan.AddToService, plan.RemoveFromService, plan.RelabelPod, plan.ResizePod, plan.LoadCertificates, plan.DeletePod,
 		plan.ForceDeletePod, plan.StopMembers:
 		return r.actOnPods(ctx, v, step)
 	case plan.RestoreLabels:

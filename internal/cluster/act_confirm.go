@@ -74,7 +74,14 @@ func (r *Reconciler) confirmData(ctx context.Context, v *view, step plan.Step) e
 		return r.confirmService(ctx, v)
 	case plan.DeletePod:
 		return r.confirmNotRunning(ctx, v, step.Name)
+	case plan.CreateMember:
+		if step.Waits {
+			return r.confirmUnused(ctx, v, step.Name)
+		}
 	case plan.AddLearner:
+		if m, _ := v.Member(step.Name); m.Waits {
+			return r.confirmWaits(ctx, v, step.Name)
+		}
 		if err := r.confirmAbsent(ctx, v, &corev1.PersistentVolumeClaim{}, step.Name); err != nil {
 			return err
 		}

@@ -24,6 +24,8 @@ func (r *Reconciler) actOnPods(ctx context.Context, v *view, step plan.Step) err
 			return err
 		}
 		return r.createMember(ctx, v, step)
+	case plan.ReleaseMember:
+		return r.releaseMember(ctx, v, step.Name)
 	case plan.AddToService:
 		return r.addToService(ctx, v, step.Name)
 	case plan.RemoveFromService:
@@ -81,9 +83,20 @@ func (r *Reconciler) createMembers(ctx context.Context, v *view, step plan.Creat
 // createMember makes a member's Pod, and before it the volume of one that is yet to get data. The volumes of those
 // who form a cluster are there, and a member that comes back never gets another.
 func (r *Reconciler) createMember(ctx context.Context, v *view, step plan.CreateMember) error {
-	if v.Durable() && (step.Start == plan.StartJoin || step.Start == plan.StartSeed) {
-		if err := r.create(ctx, v, newVolume(v.State, step)); err != nil {
+	if step.Waits {
+		if err := r.rehearse(ctx, v, step.Name, plan.StartJoin); err != nil {
 			return err
+		}
+	}
+	if v.Durable() && (step.Start == plan.StartJoin || step.Start == plan.StartSeed) {
+		volume := newVolume(v.State, step)
+		if err := r.create(ctx, v, volume); err != nil {
+			return err
+		}
+		if existed := volume.UID == ""; existed && !step.Waits {
+			if err := r.markUsed(ctx, v, step.Name); err != nil {
+				return err
+			}
 		}
 	}
 	return r.create(ctx, v, newPod(v.State, step, r.SeedImage))
@@ -97,7 +110,7 @@ func (r *Reconciler) addMember(ctx context.Context, v *view, step plan.AddLearne
 			return err
 		}
 	}
-	if !step.Voter {
+	if m, _ := v.Member(step.Name); !step.Voter && !m.Waits {
 		if err := r.rehearse(ctx, v, step.Name, plan.StartJoin); err != nil {
 			return err
 		}

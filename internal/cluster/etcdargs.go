@@ -47,10 +47,9 @@ func initialCluster(s plan.State, m plan.CreateMember) []string {
 			members = append(members, name+"="+s.PeerURL(name))
 		}
 	case plan.StartJoin:
-		for _, name := range s.JoinPeers(m.Name) {
-			for _, url := range s.PeerURLs(name) {
-				members = append(members, name+"="+url)
-			}
+		members = []string{joinPeers(s, m.Name)}
+		if m.Waits {
+			members = []string{"$(" + envInitialCluster + ")"}
 		}
 	default:
 		members = []string{rejoinOnly}
@@ -58,13 +57,27 @@ func initialCluster(s plan.State, m plan.CreateMember) []string {
 	return []string{initialClusterFlag + strings.Join(members, ","), "--initial-cluster-state=" + state}
 }
 
+// joinPeers is the --initial-cluster of a member that joins.
+func joinPeers(s plan.State, member string) string {
+	var members []string
+	for _, name := range s.JoinPeers(member) {
+		for _, url := range s.PeerURLs(name) {
+			members = append(members, name+"="+url)
+		}
+	}
+	return strings.Join(members, ",")
+}
+
 const initialClusterFlag = "--initial-cluster="
 
-// peersOf reads the names in a container's --initial-cluster, as Member.Peers has them.
-func peersOf(command []string) string {
+// peersOf reads the names in a container's --initial-cluster, as Member.Peers has them. A Pod that waited has them in given.
+func peersOf(command []string, given string) string {
 	var names []string
 	for _, arg := range command {
 		if list, ok := strings.CutPrefix(arg, initialClusterFlag); ok {
+			if strings.HasPrefix(list, "$(") {
+				list = given
+			}
 			for _, member := range strings.Split(list, ",") {
 				name, _, _ := strings.Cut(member, "=")
 				names = append(names, name)

@@ -104,10 +104,11 @@ func observePod(m *plan.Member, pod *corev1.Pod, now time.Time) {
 	m.Node, m.Zone = pod.Spec.NodeName, pod.Labels[corev1.LabelTopologyZone]
 	m.InService, m.PodCreated = pod.Labels[labelVoter] == "true", pod.CreationTimestamp.Time
 	m.Start = plan.Start(pod.Annotations[annotationStart])
+	m.Waits, m.AddressSince = waits(pod), addressSince(pod)
 	m.Trust, m.Loaded = pod.Annotations[annotationTrust], pod.Annotations[annotationLoaded]
 	for _, c := range pod.Spec.Containers {
 		if c.Name == plan.EtcdContainer {
-			m.PodImage, m.Peers = cmp.Or(pod.Annotations[annotationImage], c.Image), peersOf(c.Command)
+			m.PodImage, m.Peers = cmp.Or(pod.Annotations[annotationImage], c.Image), peersOf(c.Command, pod.Annotations[annotationInitialCluster])
 			m.SecurePeer, m.SecureClient = tlsOf(c.Command)
 		}
 	}

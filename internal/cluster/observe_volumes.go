@@ -37,6 +37,7 @@ func (v *view) owns(object client.Object) bool {
 // observeVolume reads how a member's volume stands.
 func observeVolume(m *plan.Member, volume *corev1.PersistentVolumeClaim) {
 	m.Volume = volumeOf(volume)
+	m.VolumeUnused = volume.Annotations[annotationUnused] != ""
 	m.VolumeKept = metav1.GetControllerOf(volume) == nil
 	m.VolumeSize = volume.Spec.Resources.Requests.Storage().Value()
 	m.VolumeCapacity = volume.Status.Capacity.Storage().Value()

@@ -129,7 +129,7 @@ func podAnnotations(s plan.State, m plan.CreateMember) map[string]string {
 func etcdContainer(s plan.State, m plan.CreateMember) corev1.Container {
 	policy := s.PodPolicy()
 	startup, liveness, readiness := probes(s, m.Incarnation)
-	return corev1.Container{
+	container := corev1.Container{
 		Name:  plan.EtcdContainer,
 		Image: s.ImageFor(m.Incarnation),
 
@@ -152,6 +152,10 @@ func etcdContainer(s plan.State, m plan.CreateMember) corev1.Container {
 		// What etcd said last is what the status says of a member that keeps ending.
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 	}
+	if m.Waits {
+		untilAdded(&container)
+	}
+	return container
 }
 
 // pullPolicy of etcd's image, empty for Kubernetes' default.
@@ -290,6 +294,9 @@ func newVolume(s plan.State, m plan.CreateMember) *corev1.PersistentVolumeClaim 
 		Spec:       spec,
 	}
 	volume.Annotations = map[string]string{v1beta2.AnnotationClusterUID: string(s.UID)}
+	if m.Waits {
+		volume.Annotations[annotationUnused] = "true"
+	}
 	if m.InitialSize > 0 {
 		volume.Annotations[annotationInitialSize] = strconv.Itoa(m.InitialSize)
 	}

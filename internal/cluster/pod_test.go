@@ -60,6 +60,7 @@ var podTests = map[string]struct {
 }{
 	"new":         {state(initial(3), begun), plan.CreateMember{Name: nameOf(0), Incarnation: 1, InitialSize: 3, Start: plan.StartNew}},
 	"join":        {state(formed, members(2), with(2, justAdded)), plan.CreateMember{Name: nameOf(2), Incarnation: 1, Start: plan.StartJoin}},
+	"wait":        {state(formed, members(3)), plan.CreateMember{Name: nameOf(3), Incarnation: 1, Start: plan.StartJoin, Waits: true}},
 	"rejoin":      {state(formed, members(3), with(1, withoutPod)), plan.CreateMember{Name: nameOf(1), Incarnation: 1, Start: plan.StartRejoin}},
 	"force":       {state(formed, members(3), noQuorum, with(0, withoutPod), with(1, gone), with(2, gone), consenting, forcing(0)), plan.CreateMember{Name: nameOf(0), Incarnation: 1, Start: plan.StartForce}},
 	"seed":        {state(formed, members(3), restored(v1beta2.RestoreSeeding), fromBucket), plan.CreateMember{Name: seedName, Incarnation: 2, Start: plan.StartSeed}},

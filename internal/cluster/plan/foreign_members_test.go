@@ -98,7 +98,7 @@ func TestPlanForeignMembers(t *testing.T) {
 			state(formed, members(5), size(5), with(1, gone), guest()), RemoveMember{ID: 2, Name: nameOf(1), Cause: LostData},
 		},
 		"grows beside a foreign voter": {
-			state(formed, members(3), size(5), guest()), AddLearner{Name: nameOf(3), PeerURL: peerURLOf(3)},
+			state(formed, members(3), size(5), guest()), create(3),
 		},
 		"adds nobody beside a foreign learner": {
 			state(formed, members(3), size(5), guest(withoutVote)), stays(learnerStays),

@@ -11,7 +11,7 @@ import (
 
 // waitUntilHealthy allows one change at a time, and none while a member is unhealthy.
 func waitUntilHealthy(s State) Step {
-	current := s.Current()
+	current := slices.DeleteFunc(slices.Clone(s.Current()), s.unadded) // waitForPrepared reports them
 	if wait := s.replacementUnschedulable(); wait != nil {
 		return wait
 	}

@@ -40,6 +40,8 @@ type Member struct {
 	InitialSize int
 
 	Volume VolumeState
+	// VolumeUnused: no etcd has run on the volume, because its member has not been added.
+	VolumeUnused bool
 	// VolumeKept: the volume outlives the EtcdCluster.
 	VolumeKept bool
 	// VolumeSize is what the volume was asked to hold, VolumeCapacity what it holds, both in bytes.
@@ -78,6 +80,10 @@ type Member struct {
 	Corrupt bool
 	// Start is how the Pod's etcd comes up.
 	Start Start
+	// Waits: the Pod starts etcd only after the operator has released it, and that has not happened yet.
+	Waits bool
+	// AddressSince is since when the Pod has an address; zero without one.
+	AddressSince time.Time
 	// PodImage is the image that the operator asked for in the Pod's etcd container. Admission may have changed it.
 	PodImage string
 	// SecurePeer and SecureClient say whether the Pod's etcd talks TLS to members and to clients.

@@ -16,6 +16,8 @@ type CreateMember struct {
 	Incarnation int32
 	InitialSize int
 	Start       Start
+	// Waits: its Pod starts etcd only after etcd has added the member.
+	Waits bool
 }
 
 func (step CreateMember) describe(State) planning.Description {
@@ -23,6 +25,9 @@ func (step CreateMember) describe(State) planning.Description {
 		Reason:  v1beta2.ReasonMemberDown,
 		Message: fmt.Sprintf("The operator is creating the Pod of member %s (%s).", step.Name, step.Start),
 		Requeue: requeueSoon,
+	}
+	if step.Waits {
+		d.Message = "The operator is creating the Pod of new member " + step.Name + ". The Pod starts etcd when etcd has added the member."
 	}
 	switch step.Start {
 	case StartSeed:
@@ -72,7 +77,7 @@ func (s State) dataFirst() []Member {
 
 // startOf says how a member without a Pod may start. It returns false if the member may not start.
 func (s State) startOf(m Member) (Start, bool) {
-	held := m.Volume == VolumePresent && s.Durable()
+	held := m.Volume == VolumePresent && s.Durable() && (m.InMembership || !m.VolumeUnused)
 	switch {
 	case !s.MembershipKnown:
 		// No quorum answers: only members that hold data start.
@@ -134,9 +139,13 @@ func removeOrphanPods(s State) Step {
 		return nil
 	}
 	for _, m := range s.Members {
-		over := m.Incarnation <= s.Incarnation && !m.InMembership
+		over := m.Incarnation <= s.Incarnation && !m.InMembership && !s.keepsWaiting(m)
 		if over && m.Pod != PodNone && m.Pod != PodDeleting {
-			return DeletePod{Name: m.Name, Reason: v1beta2.ReasonScaling, Message: "it is no longer a member of the cluster"}
+			cause := "it is no longer a member of the cluster"
+			if m.Waits {
+				cause = "etcd has not added it, and the spec no longer asks for this Pod"
+			}
+			return DeletePod{Name: m.Name, Reason: v1beta2.ReasonScaling, Message: cause}
 		}
 	}
 	return nil

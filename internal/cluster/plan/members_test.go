@@ -209,7 +209,7 @@ func TestPlanQuorumLost(t *testing.T) {
 func TestPlanScale(t *testing.T) {
 	planTests{
 		"adds one learner": {
-			state(formed, members(3), size(5)), AddLearner{Name: nameOf(3), PeerURL: peerURLOf(3)},
+			state(formed, members(3), size(4)), AddLearner{Name: nameOf(3), PeerURL: peerURLOf(3)},
 		},
 		"adds a voter where etcd has no learners": {
 			state(formed, members(3), size(4), promoting(3), ofVersion("3.3.27"), func(s *State) {

@@ -14,6 +14,10 @@ import (
 // EtcdContainer is the name of the container of a member's Pod that etcd runs in.
 const EtcdContainer = "etcd"
 
+// EnvAdded is the variable of a Pod that is empty until etcd has added its member. The kubelet names it while the Pod waits for
+// that.
+const EnvAdded = "MEMBER_ADDED"
+
 // scheduling is how long a Pod may be unscheduled before the status reports it.
 const scheduling = 10 * time.Second
 
@@ -50,7 +54,7 @@ func PodStateOf(pod *corev1.Pod, now time.Time) (state PodState, reason, message
 // whyWaiting names what keeps a container from starting. It is empty while other containers must start first.
 func whyWaiting(c corev1.ContainerStatus) (reason, message string) {
 	waiting := c.State.Waiting
-	if waiting == nil {
+	if waiting == nil || strings.Contains(waiting.Message, "missing value for "+EnvAdded) {
 		return "", ""
 	}
 	switch waiting.Reason {

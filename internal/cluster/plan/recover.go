@@ -287,6 +287,9 @@ func (CompleteRecovery) describe(State) planning.Description {
 	}, "RecoveryComplete", cluster)
 }
 
+// Member returns a member of any incarnation by its name.
+func (s State) Member(name string) (Member, bool) { return s.member(name) }
+
 // member by its name.
 func (s State) member(name string) (Member, bool) {
 	for _, m := range s.Members {

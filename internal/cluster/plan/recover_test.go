@@ -222,7 +222,7 @@ func TestPlanRecoveryForces(t *testing.T) {
 			lost(with(0, withoutPod), growing), CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartRejoin},
 		},
 		"grows by learners": {
-			lost(alone(0), growing, with(0, voter)), AddLearner{Name: nameOf(3), PeerURL: peerURLOf(3)},
+			lost(alone(0), growing, with(0, voter)), create(3),
 		},
 		"leads no client to a member with the flag": {
 			lost(alone(0), with(0, func(m *Member) { m.InService = false })), RecordForced{Revision: 17},

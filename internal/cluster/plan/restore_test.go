@@ -306,7 +306,7 @@ func TestPlanRestoreGrowing(t *testing.T) {
 		},
 		"grows by learners, and keeps the old volumes": {
 			state(formed, members(3), stopped, growing, asked, knows, with(0, removed), with(1, removed), with(2, removed), aSeed(serving, inSeedMembership)),
-			AddLearner{Name: next, PeerURL: "http://" + next + ".example.ns.svc:2380"},
+			CreateMember{Name: next, Incarnation: 2, Start: StartJoin, Waits: true},
 		},
 		"makes the seed's Pod again at size, without the credentials": {
 			state(size(1), formed, members(3), stopped, growing, asked, knows, with(0, removed), with(1, removed), with(2, removed), aSeed(serving, inSeedMembership)),

@@ -44,6 +44,7 @@ var Rules = []group{
 		{Name: "restartForFileSystem", Decide: restartForFileSystem},
 		{Name: "removeFailedSeed", Decide: removeFailedSeed},
 		{Name: "startMember", Decide: startMember},
+		{Name: "releaseMember", Decide: releaseMember},
 	}},
 	{Name: "birth", Purpose: "A cluster starts from a snapshot, or empty, and only once.", Rules: []rule{
 		{Name: "restore", Decide: restore},
@@ -68,8 +69,9 @@ var Rules = []group{
 		{Name: "removeOrphanPods", Decide: removeOrphanPods},
 		{Name: "replaceLost", Decide: replaceLost},
 	}},
-	{Name: "shape", Purpose: "A surplus member is removed before others are repaired: it may be the unhealthy one.", Rules: []rule{
+	{Name: "shape", Purpose: "A surplus member is removed before others are repaired: it may be the unhealthy one. A prepared member is added when all serve.", Rules: []rule{
 		{Name: "scaleDown", Decide: scaleDown},
+		{Name: "addPrepared", Decide: addPrepared},
 	}},
 	{Name: "repair", Purpose: "Members that do not serve are repaired or replaced. No rule below is asked until all serve.", Rules: []rule{
 		{Name: "replaceDead", Decide: replaceDead},
@@ -77,6 +79,7 @@ var Rules = []group{
 		{Name: "waitUntilHealthy", Decide: waitUntilHealthy},
 	}},
 	{Name: "shape", Purpose: "The cluster has as many members as its spec asks for.", Rules: []rule{
+		{Name: "prepareMembers", Decide: prepareMembers},
 		{Name: "scaleUp", Decide: scaleUp},
 	}},
 	{Name: "repair", Purpose: "The cluster takes writes again after its space quota was used up.", Rules: []rule{

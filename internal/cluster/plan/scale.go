@@ -95,6 +95,9 @@ func scaleUp(s State) Step {
 		}
 		return wait
 	}
+	if wait := s.waitForPrepared(); wait != nil {
+		return wait
+	}
 	add := AddLearner{Name: s.nextName(), Voter: !supportsLearners(s.lowestVersion())}
 	add.PeerURL = s.PeerURL(add.Name)
 	if add.Voter && s.Promoting != add.Name {

@@ -305,6 +305,8 @@ func (s State) Voters() etcd.Voters {
 func (s State) HoldsData(m Member) bool {
 	placed := m.Pod == PodStarting || (m.Pod == PodBlocked && m.PodReason != v1beta2.ReasonPodUnschedulable)
 	switch {
+	case m.VolumeUnused && (m.Waits || m.Pod == PodNone), m.Waits && !s.Durable():
+		return false
 	case !s.Durable():
 		return m.Pod != PodNone && m.Pod != PodEnded
 	case m.Pod == PodRunning || m.Pod == PodDeleting:

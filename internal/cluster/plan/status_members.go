@@ -17,7 +17,7 @@ func setMembers(status *v1beta2.EtcdClusterStatus, s State) {
 	before := status.MemberStatuses
 	status.Members, status.MemberStatuses = v1beta2.MembersStatus{}, nil
 	for _, m := range s.incarnation(max(s.Incarnation, FirstIncarnation)) {
-		if s.MembershipKnown && !m.InMembership {
+		if !m.InMembership && (s.MembershipKnown || m.Waits || m.VolumeUnused) {
 			continue
 		}
 		ready := m.Serving && m.PodReady

@@ -40,17 +40,7 @@ var programs = []string{"kubernetes", "containerd", "coredns", "local-path", "et
 // BenchmarkReady compares the time from creation to three Ready members with that of a StatefulSet. The StatefulSet has
 // the same image, probes and volumes, and also starts all Pods at once. Both are measured with the same polls.
 func BenchmarkReady(b *testing.B) {
-	ctx := b.Context()
-	suite, err := stack.Open(ctx, os.Stderr, programs...)
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := suite.LoadImages(ctx, "etcd-3.6"); err != nil {
-		b.Fatal(err)
-	}
-	if err := suite.Install(ctx); err != nil {
-		b.Fatal(err)
-	}
+	suite := installed(b)
 	var floor, pods, cluster []time.Duration
 	for round := range rounds(b) {
 		// Alternate the order, so that leftover work of the previous round affects both equally.
@@ -71,6 +61,22 @@ func BenchmarkReady(b *testing.B) {
 	b.ReportMetric(0, "ns/op") // ns/op has no meaning here
 }
 
+// installed returns the suite, installed on a Kubernetes that has the image of etcd.
+func installed(b *testing.B) *stack.Stack {
+	b.Helper()
+	suite, err := stack.Open(b.Context(), os.Stderr, programs...)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := suite.LoadImages(b.Context(), "etcd-3.6"); err != nil {
+		b.Fatal(err)
+	}
+	if err := suite.Install(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	return suite
+}
+
 func rounds(b *testing.B) int {
 	b.Helper()
 	asked := os.Getenv("BENCH_ROUNDS")
@@ -89,7 +95,7 @@ func statefulSetTime(b *testing.B, c client.Client) time.Duration {
 	b.Helper()
 	namespace := newNamespace(b, c)
 	defer dropNamespace(b, c, namespace)
-	return readyPods(b, c, namespace, statefulSet(namespace)...)
+	return readyPods(b, c, namespace, size, statefulSet(namespace, size)...)
 }
 
 // clusterTime returns the time until the Pods of an EtcdCluster are Ready, and until the EtcdCluster itself is.
@@ -102,21 +108,28 @@ func clusterTime(b *testing.B, c client.Client) (members, ready time.Duration) {
 		Spec:       v1beta2.EtcdClusterSpec{Size: size},
 	}
 	began := time.Now()
-	members = readyPods(b, c, namespace, object)
+	members = readyPods(b, c, namespace, size, object)
+	awaitReady(b, c, object)
+	return members, time.Since(began)
+}
+
+// awaitReady waits until the operator reports that an EtcdCluster is as its spec asks.
+func awaitReady(b *testing.B, c client.Client, object *v1beta2.EtcdCluster) {
+	b.Helper()
 	await(b, "the EtcdCluster is Ready", func(ctx context.Context) error {
 		if err := c.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
 			return err
 		}
-		if !meta.IsStatusConditionTrue(object.Status.Conditions, v1beta2.ConditionReady) {
-			return errors.New("the condition Ready is not True")
+		ready := meta.FindStatusCondition(object.Status.Conditions, v1beta2.ConditionReady)
+		if ready == nil || ready.Status != metav1.ConditionTrue || ready.ObservedGeneration != object.Generation || object.Status.Size != object.Spec.Size {
+			return fmt.Errorf("the condition Ready is %+v, %d members are Ready", ready, object.Status.Size)
 		}
 		return nil
 	})
-	return members, time.Since(began)
 }
 
-// readyPods creates the objects and returns the time until three Pods of the namespace are Ready.
-func readyPods(b *testing.B, c client.Client, namespace string, objects ...client.Object) time.Duration {
+// readyPods creates the objects and returns the time until so many Pods of the namespace are Ready.
+func readyPods(b *testing.B, c client.Client, namespace string, wanted int, objects ...client.Object) time.Duration {
 	b.Helper()
 	began := time.Now()
 	for _, object := range objects {
@@ -124,20 +137,18 @@ func readyPods(b *testing.B, c client.Client, namespace string, objects ...clien
 			b.Fatal(err)
 		}
 	}
-	await(b, "three Pods are Ready", func(ctx context.Context) error {
+	await(b, fmt.Sprintf("%d Pods are Ready", wanted), func(ctx context.Context) error {
 		var list corev1.PodList
 		if err := c.List(ctx, &list, client.InNamespace(namespace)); err != nil {
 			return err
 		}
 		ready := 0
 		for _, pod := range list.Items {
-			if slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-				return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-			}) {
+			if isReady(pod) {
 				ready++
 			}
 		}
-		if ready < size {
+		if ready < wanted {
 			return fmt.Errorf("%d Pods are Ready", ready)
 		}
 		return nil
@@ -145,8 +156,14 @@ func readyPods(b *testing.B, c client.Client, namespace string, objects ...clien
 	return time.Since(began)
 }
 
-// statefulSet returns a StatefulSet of three etcd members without an operator, and its Service.
-func statefulSet(namespace string) []client.Object {
+func isReady(pod corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// statefulSet returns a StatefulSet of etcd members without an operator, and its Service.
+func statefulSet(namespace string, size int) []client.Object {
 	const name = "bare"
 	labels := map[string]string{"app": name}
 	host := func(i int) string { return fmt.Sprintf("%s-%d.%s.%s.svc", name, i, name, namespace) }
@@ -166,7 +183,7 @@ func statefulSet(namespace string) []client.Object {
 			Ports: []corev1.ServicePort{{Name: "peer", Port: v1beta2.PeerPort}},
 		}},
 		&appsv1.StatefulSet{ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{
-			ServiceName: name, Replicas: ptr.To[int32](size), PodManagementPolicy: appsv1.ParallelPodManagement,
+			ServiceName: name, Replicas: ptr.To(int32(size)), PodManagementPolicy: appsv1.ParallelPodManagement,
 			Selector: &metav1.LabelSelector{MatchLabels: labels},
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: labels},

@@ -161,9 +161,13 @@ func (p *pod) prepare(container corev1.Container) (child, error) {
 	if len(container.Command) > 0 {
 		c.Program, c.Args = container.Command[0], append(container.Command[1:len(container.Command):len(container.Command)], container.Args...)
 	}
+	expand, err := p.expander(container)
+	if err != nil {
+		return child{}, err
+	}
 	args := make([]string, len(c.Args))
 	for i, arg := range c.Args {
-		args[i] = strings.ReplaceAll(arg, "0.0.0.0", p.address.String())
+		args[i] = expand.Replace(strings.ReplaceAll(arg, "0.0.0.0", p.address.String()))
 	}
 	c.Args = args
 	c.Binds = []bind{{program, c.Program}}
@@ -173,9 +177,36 @@ func (p *pod) prepare(container corev1.Container) (child, error) {
 			p.status.waiting(p.ctx, container.Name, "ContainerCreating", err.Error())
 			return child{}, errWaiting
 		}
-		c.Binds = append(c.Binds, bind{filepath.Join(from, mount.SubPath), mount.MountPath})
+		subPath := mount.SubPath + expand.Replace(mount.SubPathExpr)
+		if mount.SubPathExpr != "" && subPath == "" {
+			p.status.waiting(p.ctx, container.Name, "CreateContainerConfigError", "missing value for "+strings.Trim(mount.SubPathExpr, "$()"))
+			return child{}, errWaiting
+		}
+		c.Binds = append(c.Binds, bind{filepath.Join(from, subPath), mount.MountPath})
 	}
 	return c, writeSystemFiles(c.Root, p.runner.names.resolvConf(), "some."+p.spec.Subdomain+"."+p.runner.namespace+".svc")
+}
+
+// expander replaces $(NAME) of the variables that have the value of one of the Pod's annotations.
+func (p *pod) expander(container corev1.Container) (*strings.Replacer, error) {
+	var live corev1.Pod
+	var pairs []string
+	for _, variable := range container.Env {
+		if variable.ValueFrom == nil || variable.ValueFrom.FieldRef == nil {
+			continue
+		}
+		if live.Name == "" {
+			if err := p.runner.client.Get(p.ctx, client.ObjectKeyFromObject(p.status.object), &live); err != nil {
+				if client.IgnoreNotFound(err) == nil {
+					return nil, errWaiting // it is being deleted
+				}
+				return nil, err
+			}
+		}
+		key := strings.TrimSuffix(strings.TrimPrefix(variable.ValueFrom.FieldRef.FieldPath, "metadata.annotations['"), "']")
+		pairs = append(pairs, "$("+variable.Name+")", live.Annotations[key])
+	}
+	return strings.NewReplacer(pairs...), nil
 }
 
 // writeSystemFiles writes the files that every container needs.

@@ -36,6 +36,8 @@ func (w *World) Act(s plan.State, step plan.Step) error {
 			return errStale
 		}
 		w.create(s, step)
+	case plan.ReleaseMember:
+		w.release(s, step.Name)
 	case plan.RelabelPod:
 		if p := w.pod(step.Name); p != nil {
 			p.labels = w.labels
@@ -95,7 +97,10 @@ func (w *World) actOnVolume(s plan.State, step plan.Step) error {
 // create makes a member's volume and Pod where they are missing.
 func (w *World) create(s plan.State, step plan.CreateMember) {
 	if w.durable() && (step.Start == plan.StartJoin || step.Start == plan.StartSeed) {
-		w.provide(volume{size: sizeOf(s), name: step.Name, incarnation: step.Incarnation})
+		w.provide(volume{size: sizeOf(s), name: step.Name, incarnation: step.Incarnation, unused: step.Waits})
+		if !step.Waits {
+			w.use(step.Name)
+		}
 	}
 	if w.pod(step.Name) != nil {
 		return
@@ -111,10 +116,27 @@ func (w *World) create(s plan.State, step plan.CreateMember) {
 		p.peers = s.InitialNames(step.Incarnation, step.InitialSize)
 	case step.Start == plan.StartSeed && s.Request != nil:
 		p.restore, p.bump = s.Request.UID, s.SeedRevisionBump()
+	case step.Waits:
+		p.waits = true
 	case step.Start == plan.StartJoin:
 		p.peers = s.JoinPeers(step.Name)
 	}
 	w.pods = append(w.pods, p)
+}
+
+// release lets a Pod that waits start etcd with the membership that was planned on.
+func (w *World) release(s plan.State, name string) {
+	w.use(name)
+	if p := w.pod(name); p != nil && p.waits {
+		p.waits, p.peers = false, s.JoinPeers(name)
+	}
+}
+
+// use records that etcd may run on a volume from now on.
+func (w *World) use(name string) {
+	if v := w.volume(name); v != nil {
+		v.unused = false
+	}
 }
 
 func sizeOf(s plan.State) int64 {

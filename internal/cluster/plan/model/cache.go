@@ -94,8 +94,17 @@ func (w *World) behind(c Cache, s plan.State, step plan.Step) string {
 		if c.services.ClientIncarnation != w.Services.ClientIncarnation || c.services.ClientClusterID != w.Services.ClientClusterID {
 			return "Service"
 		}
+	case plan.CreateMember:
+		if v := w.volume(step.Name); step.Waits && (v == nil || !v.unused || w.pod(step.Name) != nil) {
+			return w.behindName(step.Name)
+		}
 	case plan.AddLearner:
+		if m := named(s, step.Name); m.Waits {
+			return w.behindWaiting(c, step.Name)
+		}
 		return w.behindName(step.Name)
+	case plan.ReleaseMember:
+		return c.otherPod(w, step.Name)
 	case plan.DeletePod:
 		return cmp.Or(c.otherPod(w, step.Name), w.behindStop(s, step.Name))
 	case plan.ForceDeletePod:
@@ -131,6 +140,22 @@ func (w *World) behindName(name string) string {
 		return "member " + name
 	}
 	return ""
+}
+
+// behindWaiting: the Pod whose member is to be added does not wait any more.
+func (w *World) behindWaiting(c Cache, name string) string {
+	if p := w.pod(name); p == nil || !p.waits || p.state == plan.PodDeleting {
+		return "Pod " + name
+	}
+	return c.otherPod(w, name)
+}
+
+func named(s plan.State, name string) plan.Member {
+	i := slices.IndexFunc(s.Members, func(m plan.Member) bool { return m.Name == name })
+	if i < 0 {
+		return plan.Member{}
+	}
+	return s.Members[i]
 }
 
 func (c Cache) otherPod(w *World, name string) string {

@@ -82,6 +82,12 @@ func (w *World) checkAdd(l *life, step plan.AddLearner) {
 	if l == nil {
 		return
 	}
+	if d := w.dataOf(step.Name); d != nil {
+		w.violate(OneIdentityOneHistory, "%s is added with data of an earlier member", step.Name)
+	}
+	if p := w.pod(step.Name); p != nil && p.waits && p.addressSince == 0 {
+		w.violate(QuorumIsKept, "%s is added, and its name does not resolve", step.Name)
+	}
 	for _, e := range l.entries {
 		if e.learner {
 			w.violate(OneChangeAtATime, "%s is added while %s is", step.Name, e.name)

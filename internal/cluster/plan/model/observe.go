@@ -55,7 +55,7 @@ func (w *World) observeMembers(s *plan.State) {
 			s.SetAside = append(s.SetAside, plan.SetAside{Name: v.name, Since: w.at(v.since), Deleting: v.deleting, Kept: v.kept})
 			continue
 		}
-		m := plan.Member{Name: v.name, Incarnation: v.incarnation, InitialSize: v.initialSize, Volume: plan.VolumePresent, VolumeKept: v.kept, VolumeSize: v.size, VolumeCapacity: v.size}
+		m := plan.Member{Name: v.name, Incarnation: v.incarnation, InitialSize: v.initialSize, Volume: plan.VolumePresent, VolumeKept: v.kept, VolumeUnused: v.unused, VolumeSize: v.size, VolumeCapacity: v.size}
 		if v.deleting {
 			m.Volume = plan.VolumeDeleting
 		} else if v.lost {
@@ -77,7 +77,10 @@ func (w *World) observeMembers(s *plan.State) {
 func (w *World) observePod(p *pod, m *plan.Member) {
 	m.InitialSize = max(m.InitialSize, p.initialSize)
 	m.Pod, m.PodReason, m.PodMessage = p.state, p.reason, p.wrong
-	m.PodReady, m.InService, m.Start = p.ready, p.exposed, p.start
+	m.PodReady, m.InService, m.Start, m.Waits = p.ready, p.exposed, p.start, p.waits
+	if p.addressSince > 0 {
+		m.AddressSince = w.at(p.addressSince)
+	}
 	m.Outdated, m.Relabel = p.template != w.template, p.labels != w.labels
 	m.PodImage, m.Peers = image(p.version), strings.Join(p.peers, ",")
 	if !p.ready {

@@ -58,6 +58,9 @@ func (w *World) tickPod(p *pod) bool {
 			p.state, p.reason, p.wrong = plan.PodEnded, v1beta2.ReasonPodFailing, "OutOfcpu: the node has no room"
 			return false
 		}
+		if p.waits && p.addressSince > 0 {
+			return false // until it is released
+		}
 		p.state, p.reason, p.wrong = plan.PodRunning, "", ""
 		if reason, wrong := w.boot(p); reason != "" {
 			p.state, p.reason, p.wrong = plan.PodBlocked, reason, wrong
@@ -88,6 +91,12 @@ func (w *World) boot(p *pod) (reason, wrong string) {
 		return v1beta2.ReasonPodUnschedulable, "its volume is being deleted"
 	}
 	p.placed = true
+	if p.addressSince == 0 {
+		p.addressSince = w.now
+	}
+	if p.waits {
+		return "", ""
+	}
 	switch {
 	case p.broken:
 		return v1beta2.ReasonPodFailing, "container etcd ended 7 times"

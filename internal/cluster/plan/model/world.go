@@ -125,7 +125,9 @@ type volume struct {
 	lost bool
 	// full: nothing can be written to it until it grows.
 	full bool
-	data *data
+	// unused: it was made for a member that has not been added.
+	unused bool
+	data   *data
 }
 
 type pod struct {
@@ -141,6 +143,9 @@ type pod struct {
 	// template and labels that it was made for. stale: made from what was true some time ago.
 	template, labels int
 	stale            bool
+	// waits: it starts etcd only after it is released. addressSince is since when it has an address; 0 without one.
+	waits        bool
+	addressSince int
 	// peers are the names in its --initial-cluster.
 	peers []string
 	// restore is the UID whose snapshot its init container restores.

@@ -1,0 +1,83 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// ahead is a member whose Pod waits until it is added.
+func ahead(m *Member) {
+	*m = Member{Name: m.Name, Incarnation: 1, Volume: VolumePresent, VolumeUnused: true, Pod: PodStarting, PodImage: (&v1beta2.EtcdClusterSpec{}).Image(), Start: StartJoin, Waits: true, PodCreated: noon, UnreadySince: noon}
+}
+
+// addressed: its name resolves.
+func addressed(m *Member) { m.AddressSince = noon.Add(-publishing) }
+
+// justAddressed: its name may not resolve yet.
+func justAddressed(m *Member) { m.AddressSince = noon.Add(-publishing + time.Millisecond) }
+
+// released: etcd has added the member, and its Pod still waits.
+func addedAhead(m *Member) { m.InMembership, m.Learner, m.ID = true, true, 4 }
+
+// unused: the Pod was lost before its member was added.
+func unused(m *Member) {
+	*m = Member{Name: m.Name, Incarnation: 1, Volume: VolumePresent, VolumeUnused: true}
+}
+
+func waitsFor(names string) Wait {
+	return Wait{Reason: v1beta2.ReasonScaling, Requeue: requeueStarting, Message: "The Pods of new members get their volumes and addresses. Then etcd adds these members one at a time: " + names + "."}
+}
+
+func create(i int) CreateMember {
+	return CreateMember{Name: nameOf(i), Incarnation: 1, Start: StartJoin, Waits: true}
+}
+
+func add(i int) AddLearner { return AddLearner{Name: nameOf(i), PeerURL: peerURLOf(i)} }
+
+func TestPlanAhead(t *testing.T) {
+	planTests{
+		"creates the Pod of the first of two missing members before it is added": {state(formed, members(3), size(5)), create(3)},
+		"creates the Pod of the second beside it":                                {state(formed, members(3), with(3, ahead), size(5)), create(4)},
+		"adds a single missing member before its Pod":                            {state(formed, members(3), size(4)), add(3)},
+		"adds no member whose Pod has no address":                                {state(formed, members(3), with(3, ahead), with(4, ahead), size(5)), waitsFor(nameOf(3) + ", " + nameOf(4))},
+		"adds no member whose name may not resolve yet": {
+			state(formed, members(3), with(3, ahead, justAddressed), with(4, ahead), size(5)),
+			Wait{Reason: v1beta2.ReasonScaling, Requeue: requeueAddress, Message: waitsFor(nameOf(3) + ", " + nameOf(4)).Message},
+		},
+		"adds the first member whose name resolves":     {state(formed, members(3), with(3, ahead, addressed), with(4, ahead, addressed), size(5)), add(3)},
+		"adds the other member if one finds no node":    {state(formed, members(3), with(3, ahead, blockedBy(v1beta2.ReasonPodUnschedulable)), with(4, ahead, addressed), size(5)), add(4)},
+		"lets a Pod start etcd when its member is added": {state(formed, members(3), with(3, ahead, addressed, addedAhead), with(4, ahead, addressed), size(5)), ReleaseMember{Name: nameOf(3)}},
+		"adds the next member when the one before serves and its Pod is not ready yet": {
+			state(formed, members(4), with(3, func(m *Member) { m.PodReady, m.UnreadySince, m.InService = false, noon, true }), with(4, ahead, addressed), size(5)), add(4),
+		},
+		"creates a lost Pod again with its unused volume":         {state(formed, members(3), with(3, ahead), with(4, unused), size(5)), create(4)},
+		"never starts on its own a member that was not added":     {state(formed, members(3), noQuorum, with(0, withoutPod), with(3, unused), size(5)), CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartRejoin}},
+		"removes a Pod that waits if the size is lowered":         {state(formed, members(3), with(3, ahead, addressed), size(3)), DeletePod{Name: nameOf(3), Reason: v1beta2.ReasonScaling, Message: "etcd has not added it, and the spec no longer asks for this Pod"}},
+		"removes a Pod that waits if another image is asked for":  {state(formed, members(3), with(3, ahead, func(m *Member) { m.PodImage = "old" }), with(4, ahead), size(5)), DeletePod{Name: nameOf(3), Reason: v1beta2.ReasonScaling, Message: "etcd has not added it, and the spec no longer asks for this Pod"}},
+		"creates no Pod ahead beside a voter that does not serve": {state(formed, members(3), with(1, pod(PodStarting), func(m *Member) { m.Answers, m.Serving, m.PodReady, m.UnreadySince = false, false, false, noon }), size(5)), Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(1) + " is starting."}},
+	}.run(t)
+}
+
+func TestStatusNamesThePodThatKeepsANewMemberFromBeingAdded(t *testing.T) {
+	s := state(formed, members(3), with(3, ahead, blockedBy(v1beta2.ReasonPodUnschedulable)), with(4, ahead, blockedBy(v1beta2.ReasonPodUnschedulable)), size(5))
+	wait, is := Plan(s).(Wait)
+	if !is || wait.Reason != v1beta2.ReasonPodUnschedulable || !wait.Stalled {
+		t.Errorf("step %+v", Plan(s))
+	}
+	slow := state(formed, members(4), with(4, ahead, func(m *Member) { m.UnreadySince = noon.Add(-startGrace - time.Second) }), size(5))
+	wait, is = Plan(slow).(Wait)
+	if !is || wait.Reason != v1beta2.ReasonMemberDown || !wait.Stalled {
+		t.Errorf("step %+v", Plan(slow))
+	}
+}
+
+func TestAPodThatWaitsHoldsNoData(t *testing.T) {
+	s := state(formed, members(3), with(3, ahead), with(4, unused), size(5))
+	for _, i := range []int{3, 4} {
+		if m, _ := s.member(nameOf(i)); s.HoldsData(m) {
+			t.Errorf("member %d holds data: %+v", i, m)
+		}
+	}
+}
