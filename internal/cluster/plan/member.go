@@ -76,6 +76,8 @@ type Member struct {
 	PodReason, PodMessage string
 	// Corrupt: etcd ends again and again, and says that its data is corrupt.
 	Corrupt bool
+	// MissingSecret is one that the Pod of a former seed mounts, and that does not exist any more.
+	MissingSecret string
 	// Start is how the Pod's etcd comes up.
 	Start Start
 	// PodImage is the image that the operator asked for in the Pod's etcd container. Admission may have changed it.
