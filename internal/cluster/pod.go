@@ -22,8 +22,8 @@ const (
 	dataVolume    = "etcd-data"
 	// credentialsVolume of a seed is the Secret that it reads the store with.
 	credentialsVolume = "store-credentials"
-	dataMount     = "/var/etcd"
-	dataDir       = dataMount + "/data"
+	dataMount         = "/var/etcd"
+	dataDir           = dataMount + "/data"
 	// labelVoter is set once a member votes; the client Service selects it.
 	labelVoter = v1beta2.Group + "/voter"
 	// annotationInitialSize holds with how many members a cluster is bootstrapped.
