@@ -109,6 +109,10 @@ type EtcdClusterStatus struct {
 	// Name of the member that is getting its vote. It counts as a voter until etcd answers with its role.
 	// +optional
 	PromotingMember string `json:"promotingMember,omitempty"`
+	// Name of the voter that the operator is removing, or its ID if the operator did not add it. It may have no vote
+	// any more.
+	// +optional
+	RemovingMember string `json:"removingMember,omitempty"`
 	// How many learners in a row did not catch up with the leader and were removed. It is 0 after one got its vote.
 	// +optional
 	LearnerFailures int32 `json:"learnerFailures,omitempty"`

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -25,22 +24,47 @@ func (r *Reconciler) resizePod(ctx context.Context, v *view, step plan.ResizePod
 		return fmt.Errorf("resize Pod %s: %w", step.Name, errForeign)
 	}
 	asked := resize{Template: template(v.State), At: v.Now}
-	if before := resizeOf(pod); before.Template == asked.Template && before.Refused == "" {
-		asked.At = before.At // the time of the first attempt bounds all of them
-	}
-	if err := r.noteResize(ctx, pod, asked); err != nil {
-		return err
+	before := resizeOf(pod)
+	if before.Template == asked.Template && before.Forbidden != "" {
+		asked = before // until Kubernetes allows it, nothing is to be noted
+	} else {
+		if before.Template == asked.Template && before.Refused == "" {
+			asked.At = before.At // the time of the first attempt bounds all of them
+		}
+		if err := r.noteResize(ctx, pod, asked); err != nil {
+			return err
+		}
 	}
 	patch, err := resizePatch(pod, v.PodPolicy().Resources)
 	if err != nil {
 		return err
 	}
 	err = r.Client.SubResource("resize").Patch(ctx, pod.DeepCopy(), client.RawPatch(types.JSONPatchType, patch))
-	if !refusesResize(err) {
-		return wrap("resize", pod, err)
+	switch {
+	case apierrors.IsForbidden(err):
+		return r.forbidden(ctx, pod, asked, err)
+	case refusesResize(err):
+		asked.Refused, asked.Forbidden = err.Error(), ""
+		return r.noteResize(ctx, pod, asked)
+	case err == nil && asked.Forbidden != "":
+		asked.At, asked.Forbidden = v.Now, "" // the node has its time from now on
+		return r.noteResize(ctx, pod, asked)
 	}
-	asked.Refused = err.Error()
-	return r.noteResize(ctx, pod, asked)
+	return wrap("resize", pod, err)
+}
+
+// forbidden notes that Kubernetes does not allow a resize now, and reports it. The member keeps running, and the operator tries
+// again: a restart would be no cure, because the same quota or LimitRange would refuse the new Pod.
+func (r *Reconciler) forbidden(ctx context.Context, pod *corev1.Pod, asked resize, cause error) error {
+	if asked.Forbidden == "" {
+		asked.Forbidden = cause.Error()
+		if err := r.noteResize(ctx, pod, asked); err != nil {
+			return err
+		}
+	}
+	return &refusal{message: fmt.Sprintf("Kubernetes does not allow the operator to change CPU and memory of Pod %s in place: %v. The member runs on as it is. "+
+		"Correct the quota, the LimitRange or the rights of the operator, which tries again every %s. To restart the members instead, set the annotation %s in spec.pod.annotations.",
+		pod.Name, cause, rehearseAgain, annotationRestartedAt)}
 }
 
 // noteResize writes annotationResize.
@@ -69,11 +93,8 @@ func resizePatch(pod *corev1.Pod, want corev1.ResourceRequirements) ([]byte, err
 	return nil, fmt.Errorf("resize Pod %s: it has no container %s", pod.Name, plan.EtcdContainer)
 }
 
-// refusesResize reports whether Kubernetes will never accept a resize: it has no such subresource, the operator has no right
-// to use it, or the change is not possible in a running Pod. A quota may allow it later, but a restart would not help either.
+// refusesResize reports whether Kubernetes will never accept a resize: it has no such subresource, or the change is not
+// possible in a running Pod.
 func refusesResize(err error) bool {
-	if err == nil || strings.Contains(err.Error(), "exceeded quota") {
-		return false
-	}
-	return apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)
+	return apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)
 }

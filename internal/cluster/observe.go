@@ -28,6 +28,8 @@ type view struct {
 	cluster *v1beta2.EtcdCluster
 	// addresses of members' Pods by member name; a member without one cannot be asked.
 	addresses map[string]string
+	// required are Secrets that Pods of earlier seeds cannot start without, by member name.
+	required map[string]string
 	// classes are the StorageClasses of members' volumes by member name.
 	classes  map[string]string
 	tls      *tls.Config
@@ -66,6 +68,7 @@ func (r *Reconciler) observe(ctx context.Context, cluster *v1beta2.EtcdCluster) 
 	}
 	r.observeVolumeTemplate(ctx, v)
 	r.observeEtcd(ctx, v)
+	r.observeRequired(ctx, v)
 	r.observeMounts(ctx, v)
 	r.observeSeed(ctx, v)
 	r.observeShown(ctx, v)

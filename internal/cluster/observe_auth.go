@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
@@ -72,6 +73,41 @@ func (r *Reconciler) observeAuth(ctx context.Context, v *view) error {
 	}
 	v.logins, v.Authentication.User = &v.known.logins, v.known.logins.user.User()
 	return nil
+}
+
+// passwordTimeout is for members that check a password slowly: by design that takes much CPU, and several members check it at
+// the same time. They give a token for it, so that later looks need none of that.
+const passwordTimeout = 10 * time.Second
+
+// loginPatiently gives the members time to check the operator's password if a look was too short for that, and asks them
+// again. It waits only for members whose Pods are ready, because they have the quorum that a check needs.
+func (r *Reconciler) loginPatiently(ctx context.Context, v *view, answers []answer) {
+	if v.membership(answers) != nil {
+		return // the token of another member is valid at all of them
+	}
+	var asking sync.WaitGroup
+	for i, m := range v.Members {
+		late := errors.Is(answers[i].err, etcd.ErrLoginTimeout) || errors.Is(answers[i].serving, etcd.ErrLoginTimeout)
+		if late && m.PodReady {
+			asking.Go(func() {
+				if r.login(ctx, v, m.Name) == nil {
+					answers[i] = r.ask(ctx, v, m.Name)
+				}
+			})
+		}
+	}
+	asking.Wait()
+}
+
+func (r *Reconciler) login(ctx context.Context, v *view, member string) error {
+	ctx, cancel := context.WithTimeout(ctx, passwordTimeout)
+	defer cancel()
+	connection, err := r.dial(v, member)
+	if err != nil {
+		return err
+	}
+	defer connection.Close()
+	return connection.Login(ctx)
 }
 
 // loginFor is the operator's user at a member; nil without one.

@@ -31,6 +31,7 @@ type Etcd interface {
 	Compact(ctx context.Context, revision int64) error
 	Defragment(ctx context.Context) error
 	Disarm(ctx context.Context, alarm etcd.Alarm) error
+	Login(ctx context.Context) error
 	HashKV(ctx context.Context, revision int64) (hash uint32, compactRevision int64, err error)
 	Close()
 }
@@ -67,6 +68,7 @@ func (r *Reconciler) observeEtcd(ctx context.Context, v *view) {
 		asking.Go(func() { answers[i] = r.ask(ctx, v, m.Name) })
 	}
 	asking.Wait()
+	r.loginPatiently(ctx, v, answers)
 	v.identify(answers)
 	for i := range v.Members {
 		hear(&v.Members[i], answers[i])

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,9 +28,29 @@ type speaking struct {
 	membership []etcd.Member
 	hash       uint32
 	hangs      bool
+	login      *slowLogin
+	unready    bool
 }
 
-func (m speaking) Status(context.Context) (etcd.Status, error) { return m.status, m.guards }
+// slowLogin is a member that needs more time to check a password than a look gives it.
+type slowLogin struct {
+	done  atomic.Bool
+	tries atomic.Int32
+}
+
+func (m speaking) Status(context.Context) (etcd.Status, error) {
+	if m.login != nil && !m.login.done.Load() {
+		return etcd.Status{}, fmt.Errorf("authenticate: %w", etcd.ErrLoginTimeout)
+	}
+	return m.status, m.guards
+}
+
+func (m speaking) Login(context.Context) error {
+	m.login.tries.Add(1)
+	m.login.done.Store(true)
+	return nil
+}
+
 func (m speaking) Serving(ctx context.Context) error {
 	if m.hangs {
 		<-ctx.Done()
@@ -69,6 +90,7 @@ func heardOf(t *testing.T, before plan.State, say func(i int, m *speaking)) plan
 	for i, m := range known.Members {
 		said := speaking{membership: membership, status: etcd.Status{ClusterID: m.ClusterID, MemberID: m.ID, LeaderID: 1, Version: m.Version, Revision: 40}}
 		say(i, &said)
+		v.Members[i].PodReady = !said.unready
 		byURL[known.ClientURL(m.Name)] = said
 	}
 	r := &Reconciler{metrics: counted, Applied: func(ctx context.Context, _ string) (uint64, error) { return 7, ctx.Err() }, Dial: func(endpoint etcd.Endpoint, _ *tls.Config) (Etcd, error) {
@@ -79,6 +101,40 @@ func heardOf(t *testing.T, before plan.State, say func(i int, m *speaking)) plan
 	}}
 	r.observeEtcd(t.Context(), v)
 	return v.State
+}
+
+// bcrypt is slow by design, and several members check the operator's password at the same time.
+func TestMembersThatCheckAPasswordSlowlyAreNotUnreachable(t *testing.T) {
+	var slow slowLogin
+	s := heard(t, func(_ int, m *speaking) { m.login = &slow })
+	if !s.MembershipKnown {
+		t.Errorf("the members got time to check the password, and answer: %+v", s.Members)
+	}
+	if slow.tries.Load() == 0 {
+		t.Error("nobody logged in")
+	}
+}
+
+func TestOneMemberThatChecksAPasswordSlowlyHoldsUpNothing(t *testing.T) {
+	var slow slowLogin
+	s := heard(t, func(i int, m *speaking) {
+		if i == 1 {
+			m.login = &slow
+		}
+	})
+	if !s.MembershipKnown || slow.tries.Load() != 0 {
+		t.Errorf("membership known: %t, %d logins", s.MembershipKnown, slow.tries.Load())
+	}
+}
+
+// A member without a quorum checks no password, and its Pod is not ready. A look must not wait for it.
+func TestAMemberWithoutAQuorumIsNotWaitedForToCheckAPassword(t *testing.T) {
+	var slow slowLogin
+	before := state(formed)
+	s := heardOf(t, before, func(_ int, m *speaking) { m.login, m.unready = &slow, true })
+	if s.MembershipKnown || slow.tries.Load() != 0 {
+		t.Errorf("membership known: %t, %d logins", s.MembershipKnown, slow.tries.Load())
+	}
 }
 
 func TestMembersThatAgreeAreLeftAlone(t *testing.T) {

@@ -2,14 +2,17 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/kube"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
@@ -35,6 +38,34 @@ func (r *Reconciler) observeMounts(ctx context.Context, v *view) {
 		}
 		if said := newestMount(events.Items, m.PodCreated); said != "" {
 			m.Unanswered = "its volumes cannot be mounted: " + planning.Shorten(said, 300)
+		}
+	}
+}
+
+// require records the Secret without which the Pod of a seed cannot start again. Earlier releases made such Pods.
+func (v *view) require(pod *corev1.Pod) {
+	for _, volume := range pod.Spec.Volumes {
+		if volume.Name == credentialsVolume && volume.Secret != nil && !ptr.Deref(volume.Secret.Optional, false) {
+			if v.required == nil {
+				v.required = map[string]string{}
+			}
+			v.required[pod.Name] = volume.Secret.SecretName
+		}
+	}
+}
+
+// observeRequired looks whether the Pod of a seed that was restored long ago waits for a Secret that does not exist any more:
+// a node that boots again mounts all volumes of its Pods.
+func (r *Reconciler) observeRequired(ctx context.Context, v *view) {
+	for i := range v.Members {
+		m := &v.Members[i]
+		secret := v.required[m.Name]
+		if secret == "" || m.Pod != plan.PodStarting || m.Incarnation != v.Incarnation || !v.Formed() {
+			continue
+		}
+		if _, err := kube.SecretData(ctx, r.Client, v.Namespace, secret); errors.Is(err, kube.ErrSecretMissing) {
+			m.MissingSecret = secret
+			m.Unanswered = "its Pod cannot start without Secret " + secret + ", which does not exist"
 		}
 	}
 }

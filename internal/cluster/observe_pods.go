@@ -58,6 +58,7 @@ func (r *Reconciler) observeMembers(ctx context.Context, v *view) error {
 			observeResize(v.State, m, pod)
 			m.Unlabelled, m.WithoutUID = v.unlabelled(pod), pod.Labels[v1beta2.LabelClusterUID] != string(v.UID)
 			v.addresses[pod.Name] = pod.Status.PodIP
+			v.require(pod)
 		}
 	}
 	for _, m := range members {

@@ -21,6 +21,8 @@ type resize struct {
 	At       time.Time `json:"at"`
 	// Refused is why Kubernetes refused it. It is empty if it did not.
 	Refused string `json:"refused,omitempty"`
+	// Forbidden is why Kubernetes does not allow it now. A quota, a LimitRange or the operator's rights may change.
+	Forbidden string `json:"forbidden,omitempty"`
 }
 
 func resizeOf(pod *corev1.Pod) resize {
@@ -42,6 +44,8 @@ func observeResize(s plan.State, m *plan.Member, pod *corev1.Pod) {
 	switch {
 	case has && pending == nil && actuated(pod, want):
 		m.Outdated, m.Relabel = false, true // the note of what it was made for is all that differs
+	case current && asked.Forbidden != "":
+		m.Resize = plan.ResizeWanted
 	case current && (asked.Refused != "" || s.Now.Sub(asked.At) > plan.ResizeGrace):
 	case !has, !current:
 		m.Resize = plan.ResizeWanted

@@ -20,8 +20,10 @@ import (
 const (
 	seedContainer = "restore"
 	dataVolume    = "etcd-data"
-	dataMount     = "/var/etcd"
-	dataDir       = dataMount + "/data"
+	// credentialsVolume of a seed is the Secret that it reads the store with.
+	credentialsVolume = "store-credentials"
+	dataMount         = "/var/etcd"
+	dataDir           = dataMount + "/data"
 	// labelVoter is set once a member votes; the client Service selects it.
 	labelVoter = v1beta2.Group + "/voter"
 	// annotationInitialSize holds with how many members a cluster is bootstrapped.
@@ -315,9 +317,10 @@ func addSeed(s plan.State, pod *corev1.Pod, m plan.CreateMember, image string) {
 		Resources:                s.PodPolicy().Resources,
 	}
 	if secret := s.Request.Source.Secret; secret != "" {
-		const name = "store-credentials"
+		const name = credentialsVolume
 		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{
-			Secret: &corev1.SecretVolumeSource{SecretName: secret},
+			// Optional: users delete it after a restore, and the Pod must be able to start again.
+			Secret: &corev1.SecretVolumeSource{SecretName: secret, Optional: ptr.To(true)},
 		}})
 		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: seed.CredentialsDir, ReadOnly: true})
 	}

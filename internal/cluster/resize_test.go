@@ -84,6 +84,7 @@ func TestWhichChangesAreMadeInTheRunningPod(t *testing.T) {
 		"one that no node can carry out":      {gib, two, []func(*corev1.Pod){noted(now), accepted, condition(corev1.PodResizePending, corev1.PodReasonInfeasible)}, true, plan.ResizeNone},
 		"one that the API server refused":     {gib, two, []func(*corev1.Pod){noted(resize{Template: target, At: noon, Refused: "no"})}, true, plan.ResizeNone},
 		"another one than was refused":        {gib, two, []func(*corev1.Pod){noted(resize{Template: "other", At: noon, Refused: "no"})}, true, plan.ResizeWanted},
+		"one that is not allowed now":         {gib, two, []func(*corev1.Pod){noted(resize{Template: target, At: noon.Add(-time.Hour), Forbidden: "quota"})}, true, plan.ResizeWanted},
 		"one that takes too long":             {gib, two, []func(*corev1.Pod){noted(resize{Template: target, At: noon.Add(-time.Hour)}), accepted}, true, plan.ResizeNone},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -137,15 +138,16 @@ func TestAnUnfinishedResizeIsNotNotedAsDone(t *testing.T) {
 func TestARefusalToResizeIsNotedOnThePod(t *testing.T) {
 	pods := schema.GroupResource{Resource: "pods/resize"}
 	for name, test := range map[string]struct {
-		answer  error
-		noted   bool
-		refused bool
+		answer    error
+		noted     bool
+		refused   bool
+		forbidden bool
 	}{
-		"accepted":                      {nil, true, false},
-		"no such subresource":           {apierrors.NewNotFound(pods, "example"), true, true},
-		"no right to it":                {apierrors.NewForbidden(pods, "example", nil), true, true},
-		"a QoS class that would change": {apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "example", nil), true, true},
-		"a server that is busy":         {apierrors.NewTooManyRequests("later", 1), true, false},
+		"accepted":                      {nil, true, false, false},
+		"no such subresource":           {apierrors.NewNotFound(pods, "example"), true, true, false},
+		"no right to it":                {apierrors.NewForbidden(pods, "example", nil), true, false, true},
+		"a QoS class that would change": {apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "example", nil), true, true, false},
+		"a server that is busy":         {apierrors.NewTooManyRequests("later", 1), true, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := state(formed, members(3), withResources(list("memory=1Gi"), nil))
@@ -180,7 +182,7 @@ func TestARefusalToResizeIsNotedOnThePod(t *testing.T) {
 				t.Fatal(err)
 			}
 			asked := resizeOf(&after)
-			if noted := asked.Template == template(v.State); noted != test.noted || (asked.Refused != "") != test.refused {
+			if noted := asked.Template == template(v.State); noted != test.noted || (asked.Refused != "") != test.refused || (asked.Forbidden != "") != test.forbidden {
 				t.Errorf("the Pod's note is %+v", asked)
 			}
 		})

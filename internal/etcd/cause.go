@@ -20,8 +20,8 @@ func Cause(err error) string {
 	switch {
 	case RefusalOf(err) != NotRefused:
 		return "it refuses the operator for lack of permission (" + unwrapped(err).Error() + ")"
-	case errors.Is(err, errNoLogin):
-		return "it cannot reach a quorum, which it needs to authenticate the operator, or it took more than 1s to check the password (etcd flag --bcrypt-cost)"
+	case errors.Is(err, ErrLoginTimeout):
+		return "it cannot reach a quorum, which it needs to authenticate the operator, or it takes too long to check the password (etcd flag --bcrypt-cost)"
 	case errors.Is(err, ErrCorrupt), strings.Contains(text, "corrupt cluster"):
 		return "it refuses requests because a CORRUPT alarm is on"
 	case strings.Contains(text, "authentication handshake failed"):

@@ -49,11 +49,31 @@ func (l *Login) Same(other *Login) bool {
 	return l != nil && other != nil && l.user == other.user && l.password == other.password
 }
 
-// loginTimeout leaves a caller time to find out more if a member does not reach the quorum that it needs to give a token.
-const loginTimeout = time.Second
+// loginTimeout is the longest time that a member gets to check a password.
+const loginTimeout = 10 * time.Second
 
-// errNoLogin is in the error chain if a member answers, but cannot check a password without a quorum.
-var errNoLogin = errors.New("the member did not check the password in time")
+// limitLogin leaves a caller half of its time to find out more if a member does not reach the quorum that it needs to give a
+// token. Client.Login uses all of it.
+func limitLogin(ctx context.Context) (context.Context, context.CancelFunc) {
+	limit := loginTimeout
+	if end, has := ctx.Deadline(); has {
+		limit = min(limit, time.Until(end)/2)
+	}
+	return context.WithTimeout(ctx, limit)
+}
+
+// ErrLoginTimeout is in the error chain if a member answers, but did not check the password in time. It needs a quorum and
+// much CPU for that.
+var ErrLoginTimeout = errors.New("the member did not check the password in time")
+
+// Login gets a token from the member within ctx, if the Endpoint has a user. All clients with the same Login use it.
+func (c *Client) Login(ctx context.Context) error {
+	if c.login == nil {
+		return nil
+	}
+	_, err := c.login.authenticate(ctx, c.client.ActiveConnection(), c.login.current())
+	return c.wrap("authenticate", err)
+}
 
 // intercept makes unary calls with the token.
 func (l *Login) intercept(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
@@ -73,7 +93,9 @@ func (l *Login) do(ctx context.Context, conn grpc.ClientConnInterface, call func
 	if !demandsLogin(err, token) {
 		return err
 	}
-	renewed, loginErr := l.authenticate(ctx, conn, token)
+	limited, cancel := limitLogin(ctx)
+	renewed, loginErr := l.authenticate(limited, conn, token)
+	cancel()
 	switch {
 	case errors.Is(loginErr, rpctypes.ErrGRPCNotSupportedForLearner):
 		return err
@@ -100,17 +122,15 @@ func (l *Login) authenticate(ctx context.Context, conn grpc.ClientConnInterface,
 	if token := l.current(); token != refused && token != "" {
 		return token, nil // another client got it meanwhile
 	}
-	limited, cancel := context.WithTimeout(ctx, loginTimeout)
-	defer cancel()
-	answer, err := pb.NewAuthClient(conn).Authenticate(limited, &pb.AuthenticateRequest{Name: l.user, Password: l.password})
+	answer, err := pb.NewAuthClient(conn).Authenticate(ctx, &pb.AuthenticateRequest{Name: l.user, Password: l.password})
 	switch {
 	case errors.Is(err, rpctypes.ErrGRPCNotSupportedForLearner):
 		l.replace(refused, "")
 		return "", err
 	case errors.Is(rpctypes.Error(err), rpctypes.ErrAuthNotEnabled):
 		return "", nil // it was turned off meanwhile
-	case err != nil && limited.Err() != nil:
-		return "", errNoLogin
+	case err != nil && ctx.Err() != nil:
+		return "", ErrLoginTimeout
 	case err != nil:
 		return "", rpctypes.Error(err)
 	}

@@ -88,6 +88,9 @@ func (s *Seeder) fetch(ctx context.Context, r seed.Request, dir string) (file st
 	if err != nil {
 		return "", err
 	}
+	if r.Source.Secret != "" && len(secret) == 0 {
+		return "", fmt.Errorf("read Secret %s: it does not exist, or has no keys: create it", r.Source.Secret)
+	}
 	err = s.retry(ctx, func() error {
 		started := time.Now()
 		s.Log.Info("fetching the snapshot", "storageType", r.Source.StorageType, "bucket", r.Source.Bucket, "key", r.Source.Key, "bytes", r.Size)

@@ -110,13 +110,32 @@ func (f *fixture) wantVolume(t *testing.T, want ...string) {
 	}
 }
 
+func withCredentials(f *fixture) {
+	f.request.Source.Secret = "aws"
+	_ = os.Mkdir(f.seeder.CredentialsDir, 0o700)
+	_ = os.WriteFile(filepath.Join(f.seeder.CredentialsDir, "access-key-id"), []byte("x"), 0o600)
+}
+
+// The mount of the Secret is optional, so a Pod starts without it. The kubelet mounts the Secret once it exists.
+func TestSeedWaitsForASecretThatDoesNotExist(t *testing.T) {
+	f := given(t)
+	f.request.Source.Secret = "aws"
+	if err := os.Mkdir(f.seeder.CredentialsDir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	err := f.seeder.Seed(t.Context(), f.request)
+	if err == nil || Code(err) != seed.ExitRetry || !strings.Contains(err.Error(), "Secret aws: it does not exist") {
+		t.Errorf("exit code %d, error %v", Code(err), err)
+	}
+}
+
 func TestSeedLeavesOnlyADataDirectoryOnTheVolume(t *testing.T) {
 	for name, prepare := range map[string]func(*fixture){
 		"on an empty volume":               func(*fixture) {},
 		"without a revision bump":          func(f *fixture) { f.request.RevisionBump = 0 },
 		"into an existing empty directory": func(f *fixture) { os.Mkdir(f.request.DataDir, 0o700) },
 		"after an earlier run was killed":  func(f *fixture) { os.MkdirAll(filepath.Join(f.volume, stagingName, "data.restoring"), 0o700) },
-		"with credentials in a Secret":     func(f *fixture) { f.request.Source.Secret = "aws"; os.Mkdir(f.seeder.CredentialsDir, 0o700) },
+		"with credentials in a Secret":     withCredentials,
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := given(t)

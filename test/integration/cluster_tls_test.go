@@ -132,6 +132,31 @@ func TestCertificatesOfCertManagerAreCopiedForTheCluster(t *testing.T) {
 		}
 		return err
 	})
+	withoutACertificateOfTheOperator(t, authority, namespace)
+}
+
+// An earlier release did not use the name <cluster>-operator-tls. A user's Secret with that name must not end all renewals.
+func withoutACertificateOfTheOperator(t *testing.T, authority *pki.CA, namespace string) {
+	t.Helper()
+	users := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "taken" + v1beta2.OperatorSecretSuffix}, StringData: map[string]string{"mine": "precious"}}
+	kubetest.Create(t, users)
+	c := newCluster(namespace, "taken", &v1beta2.TLSPolicy{CertManager: &v1beta2.CertManagerTLS{IssuerRef: v1beta2.IssuerRef{Name: "ca"}}})
+	kubetest.Create(t, c)
+	for _, usage := range []string{"peer", "server", "client"} {
+		issue(t, authority, namespace, "taken-"+usage)
+	}
+	secret := clientSecret(t, namespace, "taken")
+	issue(t, authority, namespace, "taken-client")
+	kubetest.Eventually(t, "the operator copies the renewed certificate although a user has its Secret", func(ctx context.Context) error {
+		after, err := secretOf(ctx, t, namespace, "taken-client-tls")
+		if err == nil && string(after.Data[v1beta2.ClientCertKey]) == string(secret.Data[v1beta2.ClientCertKey]) {
+			return errors.New("the Secret still has the old certificate")
+		}
+		return err
+	})
+	if after, err := secretOf(t.Context(), t, namespace, users.Name); err != nil || len(after.Data) != 1 || string(after.Data["mine"]) != "precious" || len(after.OwnerReferences) != 0 {
+		t.Errorf("the operator changed a Secret that it does not own: %v, error %v", after.Data, err)
+	}
 }
 
 // issue acts as cert-manager: it writes the Secret of a Certificate and sets the Certificate to Ready.

@@ -18,6 +18,8 @@ func recreateBlocked(s State) Step {
 			step = DeletePod{Name: m.Name, Reason: v1beta2.ReasonMemberDown, Message: "it has ended: " + m.PodMessage}
 		case PodBlocked:
 			step = s.recreateBlockedMember(m)
+		case PodStarting:
+			step = s.recreateFormerSeed(m)
 		}
 		if step != nil && s.may(step) {
 			return step
@@ -44,6 +46,15 @@ func (s State) recreateBlockedMember(m Member) Step {
 		return DeletePod{Name: m.Name, Reason: v1beta2.ReasonSettling, Message: "spec.pod or spec.TLS has changed"}
 	}
 	return nil
+}
+
+// recreateFormerSeed recreates the Pod of a seed without what only a restore needs: users delete the Secret of the store
+// afterwards, and the node can then no longer mount it.
+func (s State) recreateFormerSeed(m Member) Step {
+	if m.MissingSecret == "" || !s.Formed() || m.Incarnation != s.Incarnation || !s.Durable() || m.Volume != VolumePresent {
+		return nil
+	}
+	return DeletePod{Name: m.Name, Reason: v1beta2.ReasonMemberDown, Message: "it cannot start without Secret " + m.MissingSecret + ", which only the restore needed"}
 }
 
 // mayLosePod says whether a member's Pod can be deleted without loss of data.

@@ -51,7 +51,7 @@ func (s *State) CorrectIncarnation() {
 		return
 	}
 	s.Corrected = append(s.Corrected, fmt.Sprintf("The status had incarnation %d, and the members and the client Service are of incarnation %d. The operator continues with that.", s.Incarnation, is))
-	s.Incarnation, s.KnownVoters, s.IncarnationCorrected = is, nil, true
+	s.Incarnation, s.KnownVoters, s.KnownIDs, s.IncarnationCorrected = is, nil, nil, true
 	s.correctSwitch()
 	if is != s.Services.ClientIncarnation {
 		return

@@ -100,7 +100,7 @@ func TestAFenceLeavesAVoterInTheClientService(t *testing.T) {
 // In a cluster of five that shrinks to three, a fence holds, and a person may still look at the member.
 func TestAClusterThatIsLargeEnoughForAFenceKeepsTheFencedMember(t *testing.T) {
 	s := state(formed, members(4), size(3), with(3, outOfService), asks(Asked{Fence: []string{nameOf(3)}}))
-	if step, removes := Plan(s).(RemoveMember); !removes || step.Name == nameOf(3) {
+	if step, removes := Plan(s).(BeginRemoval); !removes || step.Voter == nameOf(3) {
 		t.Errorf("the plan is %+v", Plan(s))
 	}
 }

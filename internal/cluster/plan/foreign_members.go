@@ -43,17 +43,28 @@ func (m ForeignMember) label() string {
 // peerName names it in the --initial-cluster of a member that joins. etcd compares the URLs only.
 func (m ForeignMember) peerName() string { return "foreign-" + m.ID.String() }
 
+// nameOf is the name of the member that an entry of the membership is about. A person may have changed the peer URL of a
+// member that has not told its name, so the ID that the status recorded comes first.
+func (s State) nameOf(entry etcd.Member) string {
+	for name, id := range s.KnownIDs {
+		if id == entry.ID && (entry.Name == "" || entry.Name == name) {
+			return name
+		}
+	}
+	return MemberOf(entry)
+}
+
 // addedByOthers reports whether an entry of the membership is of a foreign member. The operator's members have names that
 // contain a hash of the EtcdCluster's UID. Anybody can start a member with such a name, so its peer URL counts, too. there is
-// the member of this cluster that has a Pod or a volume of that name. If it told its ID, that decides: a person may have
-// changed its peer URL.
+// the member of this cluster that has a Pod or a volume of that name. If it told its ID, or the status recorded it, that
+// decides: a person may have changed its peer URL, and the member may be down.
 func (s State) addedByOthers(entry etcd.Member, there *Member) bool {
-	name := MemberOf(entry)
+	name := s.nameOf(entry)
 	named := s.Named(name, max(s.Incarnation, FirstIncarnation))
 	switch {
 	case !named:
 		return there == nil
-	case len(entry.PeerURLs) == 0 || s.advertisedBy(name, entry.PeerURLs):
+	case len(entry.PeerURLs) == 0 || s.advertisedBy(name, entry.PeerURLs) || s.KnownIDs[name] == entry.ID:
 		return false
 	}
 	return there == nil || there.ID != entry.ID
@@ -225,6 +236,17 @@ func (s State) wayOutOfForeign(m ForeignMember) string {
 		text += " The operator removes it at " + m.Since.Add(grace).UTC().Format(time.RFC3339) + ", because spec.recovery.foreignMemberGrace allows it."
 	}
 	return text
+}
+
+// knownIDs are the IDs of a status, by name.
+func knownIDs(status v1beta2.EtcdClusterStatus) map[string]etcd.ID {
+	ids := map[string]etcd.ID{}
+	for _, m := range status.MemberStatuses {
+		if id, err := etcd.ParseID(m.ID); err == nil && id != 0 {
+			ids[m.Name] = id
+		}
+	}
+	return ids
 }
 
 // knownForeign are the foreign members of a status.

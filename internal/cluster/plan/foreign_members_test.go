@@ -28,6 +28,9 @@ func guest(changes ...func(*ForeignMember)) change {
 // promoting: the i-th member was recorded as one that is given its vote.
 func promoting(i int) change { return func(s *State) { s.Promoting = nameOf(i) } }
 
+// removing: the i-th member was recorded as one that is being removed.
+func removing(i int) change { return func(s *State) { s.Removing = nameOf(i) } }
+
 func withoutVote(m *ForeignMember) { m.Learner = true }
 
 func mayGo(s *State) { s.Asked.RemoveForeign = []string{guestID.String()} }

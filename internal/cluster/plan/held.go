@@ -162,7 +162,7 @@ func Choose(s State) (Step, string) {
 	if step == nil {
 		return firstHeld(s), ""
 	}
-	return step, name
+	return s.recordedFirst(step), name
 }
 
 // firstHeld reports the first step that is held, once nothing else is to be done.

@@ -14,7 +14,7 @@ import (
 // not at what the step should have done.
 var independentRules = []string{
 	"setRetention", "requestGrowth", "renewCertificates", "restoreLabels",
-	"loadCertificates", "applyBudget", "recreateBlocked", "startMember", "addToService", "relabelPods", "prepareMembers", "deleteOldVolumes", "growVolumes",
+	"loadCertificates", "applyBudget", "recreateBlocked", "startMember", "addToService", "relabelPods", "resizePods", "prepareMembers", "deleteOldVolumes", "growVolumes",
 }
 
 // unconditionalRules stand before the repairs. Whatever error one of them ends with, the repairs must not wait for it.

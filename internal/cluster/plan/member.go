@@ -78,6 +78,8 @@ type Member struct {
 	PodReason, PodMessage string
 	// Corrupt: etcd ends again and again, and says that its data is corrupt.
 	Corrupt bool
+	// MissingSecret is one that the Pod of a former seed mounts, and that does not exist any more.
+	MissingSecret string
 	// Start is how the Pod's etcd comes up.
 	Start Start
 	// Waits: the Pod starts etcd only after the operator has released it, and that has not happened yet.

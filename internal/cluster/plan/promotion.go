@@ -29,18 +29,40 @@ func (s State) MayVote(member string) bool {
 	return !m.Learner
 }
 
-// tooFew reports whether these members with data can never be a quorum of the known voters. One that was about to vote may
-// vote or not, and quorum is lost only if it is lost either way.
+// tooFew reports whether these members with data can never be a quorum of the known voters. If one of those may vote or not,
+// quorum is lost only if it is lost either way.
 func (s State) tooFew(holders []Member) bool {
 	known, unseen := s.knownVoters(), len(s.unseenVoters())
 	if known == 0 || len(holders)+unseen >= etcd.Quorum(known) {
 		return false
 	}
-	if s.Promoting == "" || !slices.Contains(s.KnownVoters, s.Promoting) || known == 1 {
+	doubted, is := s.doubtedVoter()
+	if !is || known == 1 {
 		return true
 	}
-	voted := slices.DeleteFunc(slices.Clone(holders), func(m Member) bool { return m.Name == s.Promoting })
+	voted := slices.DeleteFunc(slices.Clone(holders), func(m Member) bool { return m.Name == doubted })
+	if slices.ContainsFunc(s.unseenVoters(), func(m ForeignMember) bool { return m.ID.String() == doubted }) {
+		unseen--
+	}
 	return len(voted)+unseen < etcd.Quorum(known-1)
+}
+
+// doubtedVoter is the one of the recorded voters that may have no vote: the operator ended while it gave the vote, or while
+// it removed the member.
+func (s State) doubtedVoter() (string, bool) {
+	switch {
+	case s.Promoting != "" && slices.Contains(s.KnownVoters, s.Promoting):
+		return s.Promoting, true
+	case s.Removing != "" && s.isKnownVoter(s.Removing):
+		return s.Removing, true
+	}
+	return "", false
+}
+
+// isKnownVoter reports whether the record has a voter of that name, or a foreign one of that ID.
+func (s State) isKnownVoter(name string) bool {
+	return slices.Contains(s.KnownVoters, name) ||
+		slices.ContainsFunc(s.ForeignMembers, func(m ForeignMember) bool { return !m.Learner && m.ID.String() == name })
 }
 
 // RecordRemoval takes a member that was removed off the record at once. If no quorum answers in the next moment, a record
@@ -48,13 +70,15 @@ func (s State) tooFew(holders []Member) bool {
 func RecordRemoval(status *v1beta2.EtcdClusterStatus, step Step) {
 	if removal, is := step.(RemoveMember); is {
 		status.MemberStatuses = slices.DeleteFunc(status.MemberStatuses, func(m v1beta2.MemberStatus) bool { return m.Name == removal.Name })
+		status.ForeignMembers = slices.DeleteFunc(status.ForeignMembers, func(m v1beta2.ForeignMember) bool { return m.ID == removal.ID.String() })
+		status.RemovingMember = ""
 	}
 }
 
-// fewestVoters is the smallest number of voters that the old cluster may have: one that was about to vote may not vote.
+// fewestVoters is the smallest number of voters that the old cluster may have: one of the record may not vote.
 func (s State) fewestVoters() int {
 	voters := s.oldVoters()
-	if !s.MembershipKnown && s.Promoting != "" && slices.Contains(s.KnownVoters, s.Promoting) {
+	if _, doubted := s.doubtedVoter(); doubted && !s.MembershipKnown {
 		voters--
 	}
 	return voters

@@ -66,6 +66,10 @@ type State struct {
 	ClusterDomain string
 	// Promoting names the learner that is given its vote, or the voter that is added. It may vote already.
 	Promoting string
+	// Removing names the voter that is being removed. It may have no vote any more.
+	Removing string
+	// KnownIDs are the IDs that members had when a quorum last answered, by name.
+	KnownIDs map[string]etcd.ID
 	// ForeignMembers are those that the operator did not add, as a quorum last answered.
 	ForeignMembers []ForeignMember
 	// Asked is what annotations on the EtcdCluster ask for.
@@ -160,6 +164,7 @@ func NewState(cluster *v1beta2.EtcdCluster) State {
 		Defragmented:    defragmented(cluster.Status.MemberStatuses),
 	}
 	s.Promoting, s.ForeignMembers, s.Asked = cluster.Status.PromotingMember, knownForeign(cluster.Status), NewAsked(cluster.Annotations)
+	s.Removing, s.KnownIDs = cluster.Status.RemovingMember, knownIDs(cluster.Status)
 	s.LearnerFailures = cluster.Status.LearnerFailures
 	if at := cluster.Status.LearnerFailedAt; at != nil {
 		s.LearnerFailedAt = at.Time
@@ -222,7 +227,7 @@ func (s *State) Enroll(membership []etcd.Member) {
 	known := s.ForeignMembers
 	s.ForeignMembers = nil
 	for _, entry := range membership {
-		name := MemberOf(entry)
+		name := s.nameOf(entry)
 		i, ok := at[name]
 		var there *Member
 		if ok {

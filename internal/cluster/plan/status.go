@@ -27,6 +27,7 @@ func NewStatus(s State, step Step, actErr error, before v1beta2.EtcdClusterStatu
 	status.PodFailures = s.podFailures(step, actErr)
 	status.ReplacedVolumes = s.replacedVolumes()
 	status.PromotingMember, status.ForeignMembers = s.stillPromoting(step), s.foreignStatus()
+	status.RemovingMember = s.stillRemoving(step)
 	status.Space, status.Defragmentation = s.space(), s.defragmentation()
 	if actErr == nil {
 		recordFacts(&status, s, step)
@@ -57,6 +58,8 @@ func recordFacts(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 		}
 	case RecordPromotion:
 		status.PromotingMember = step.Name
+	case BeginRemoval:
+		status.RemovingMember = step.Voter
 	case RecordFormed:
 		status.ClusterID, status.Incarnation = step.ClusterID, step.Incarnation
 	case BeginRestore:
@@ -72,7 +75,7 @@ func recordFacts(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 		status.Restore.Message = "The seed serves the snapshot. The old members stop, and then the client Service selects the seed."
 	case AdoptSeed:
 		status.ClusterID, status.Incarnation, status.VersionChange = step.ClusterID, step.Incarnation, nil
-		status.PromotingMember, status.ForeignMembers = "", nil
+		status.PromotingMember, status.RemovingMember, status.ForeignMembers = "", "", nil
 		status.Restore.Step = v1beta2.RestoreGrowing
 		rememberRestore(status, s)
 		status.Restore.Message = fmt.Sprintf("The restored data is served. The cluster is growing to %d members.", s.Spec.Size) + s.tooLate()

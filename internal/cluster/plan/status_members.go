@@ -28,7 +28,7 @@ func setMembers(status *v1beta2.EtcdClusterStatus, s State) {
 		}
 		status.MemberStatuses = append(status.MemberStatuses, v1beta2.MemberStatus{
 			Name:      m.Name,
-			ID:        idOf(m),
+			ID:        s.idOf(m),
 			Role:      roleOf(s, m, before),
 			Version:   m.Version,
 			ClientURL: s.ClientURL(m.Name),
@@ -71,11 +71,16 @@ func keepMissing(status *v1beta2.EtcdClusterStatus, before []v1beta2.MemberStatu
 	slices.SortFunc(status.MemberStatuses, func(a, b v1beta2.MemberStatus) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-func idOf(m Member) string {
-	if m.ID == 0 {
+// idOf keeps the ID that a quorum last answered with: it tells the operator's own members from foreign ones.
+func (s State) idOf(m Member) string {
+	id := m.ID
+	if id == 0 && !s.MembershipKnown {
+		id = s.KnownIDs[m.Name]
+	}
+	if id == 0 {
 		return ""
 	}
-	return m.ID.String()
+	return id.String()
 }
 
 // roleOf keeps the last known role while there is no quorum to ask: the number of voters decides

@@ -121,8 +121,17 @@ func (c *traffic) all(ctx context.Context) (map[string]string, error) {
 
 // member is an entry of etcd's member list.
 type member struct {
-	Name    string
-	Learner bool `json:"isLearner"`
+	// ID in decimal digits.
+	ID       string
+	Name     string
+	PeerURLs []string
+	Learner  bool `json:"isLearner"`
+}
+
+// id returns the ID as etcdctl and the status write it.
+func (m member) id() string {
+	id, _ := strconv.ParseUint(m.ID, 10, 64)
+	return etcd.ID(id).String()
 }
 
 func (c *traffic) members() ([]member, error) {

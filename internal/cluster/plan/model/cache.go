@@ -84,7 +84,7 @@ func (w *World) behind(c Cache, s plan.State, step plan.Step) string {
 	switch step := step.(type) {
 	case plan.RemoveMember:
 		return w.behindRemoval(step)
-	case plan.BeginBootstrap, plan.RecordFormed, plan.RecordPromotion, plan.RecordVersionChange, plan.EndDefragmentation,
+	case plan.BeginBootstrap, plan.BeginRemoval, plan.RecordFormed, plan.RecordPromotion, plan.RecordVersionChange, plan.EndDefragmentation,
 		plan.BeginRestore, plan.BeginSwitch, plan.AdoptSeed, plan.CompleteRestore, plan.FailRestore,
 		plan.BeginRecovery, plan.RecordForced, plan.CancelRecovery, plan.CompleteRecovery:
 		if !reflect.DeepEqual(c.cluster, w.Cluster) {

@@ -35,6 +35,9 @@ func (w *World) checkMove(l *life) {
 
 	s.Defragmented = asIs
 	m.PodImage, m.Outdated, m.Start = s.Spec.Image(), false, plan.StartRejoin
+	if begins, is := plan.Plan(s).(plan.BeginRemoval); is {
+		s.Removing = begins.Voter
+	}
 	switch next := plan.Plan(s).(type) {
 	case plan.RemoveMember:
 		if next.Cause == plan.PodRecreated {

@@ -1,0 +1,80 @@
+package cluster
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+)
+
+// After a restore a user deletes the Secret of the store. Then the node of the former seed boots again, and mounts all volumes
+// of the Pod.
+func TestTheCredentialsOfASeedAreNoReasonNotToStartAgain(t *testing.T) {
+	s := state(formed, members(3), restored(v1beta2.RestoreSeeding), fromBucket)
+	pod := newPod(s, plan.CreateMember{Name: seedName, Incarnation: 2, Start: plan.StartSeed}, "seed")
+	for _, volume := range pod.Spec.Volumes {
+		if volume.Secret != nil && (volume.Secret.Optional == nil || !*volume.Secret.Optional) {
+			t.Errorf("the Pod cannot start without Secret %s", volume.Secret.SecretName)
+		}
+	}
+}
+
+// formerSeed is a Pod that an earlier release made, and that has yet to start again.
+func formerSeed(s plan.State, changes ...func(*corev1.Pod)) *corev1.Pod {
+	pod := newPod(s, plan.CreateMember{Name: seedName, Incarnation: 2, Start: plan.StartSeed}, "seed")
+	pod.Namespace, pod.OwnerReferences = "ns", controlled("uid-example", pod.Name, nil).OwnerReferences
+	for i := range pod.Spec.Volumes {
+		if pod.Spec.Volumes[i].Name == credentialsVolume {
+			pod.Spec.Volumes[i].Secret.Optional = nil
+		}
+	}
+	for _, change := range changes {
+		change(pod)
+	}
+	return pod
+}
+
+func TestAFormerSeedWhoseSecretIsDeletedIsRecreatedWithoutIt(t *testing.T) {
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "s3-credentials"}, Data: map[string][]byte{"k": []byte("v")}}
+	runs := func(pod *corev1.Pod) {
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: plan.EtcdContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+	}
+	for name, test := range map[string]struct {
+		change      []func(*corev1.Pod)
+		objects     []client.Object
+		incarnation int32
+		recreated   bool
+	}{
+		"the Secret is deleted":                {nil, nil, 2, true},
+		"the Secret exists":                    {nil, []client.Object{secret}, 2, false},
+		"the Pod runs":                         {[]func(*corev1.Pod){runs}, nil, 2, false},
+		"the restore has yet to read the data": {nil, nil, 1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			seeding := state(formed, members(3), restored(v1beta2.RestoreSeeding), fromBucket)
+			pod := formerSeed(seeding, test.change...)
+			secret.Name = seeding.Request.Source.Secret
+			volume := newVolume(seeding, plan.CreateMember{Name: seedName, Incarnation: 2})
+			volume.OwnerReferences = pod.OwnerReferences
+			r, v := beside(t, append(test.objects, pod, volume)...)
+			v.ClusterID, v.Incarnation = seedID, test.incarnation
+			v.Services.ClientExists, v.Services.ClientIncarnation = true, test.incarnation
+			if err := r.observeMembers(t.Context(), v); err != nil {
+				t.Fatal(err)
+			}
+			r.observeRequired(t.Context(), v)
+			v.Services = plan.Services{HeadlessCurrent: true, ClientExists: true, ClientCurrent: true, ClientIncarnation: test.incarnation, ClientClusterID: seedID}
+			step, recreated := plan.Plan(v.State).(plan.DeletePod)
+			if recreated != test.recreated {
+				t.Errorf("the Pod is recreated: %t, want %t; the plan is %+v", recreated, test.recreated, plan.Plan(v.State))
+			}
+			if recreated && step.Name != seedName {
+				t.Errorf("the plan is %+v", step)
+			}
+		})
+	}
+}
