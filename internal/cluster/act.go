@@ -16,6 +16,9 @@ import (
 
 // act does the one effect of a step. It is idempotent: done twice, it is done once.
 func (r *Reconciler) act(ctx context.Context, v *view, step plan.Step) error {
+	if err := v.confirmAsked(step); err != nil {
+		return err
+	}
 	if err := r.confirm(ctx, v, step); err != nil {
 		return err
 	}

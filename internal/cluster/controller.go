@@ -19,10 +19,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
@@ -62,6 +64,8 @@ type Reconciler struct {
 	indexed bool
 	memory  memory
 	silence silence
+	// wake starts passes for clusters whose members answered late. If it is nil, passes wait for all answers.
+	wake chan event.GenericEvent
 	// defaultClass is shared by all EtcdClusters.
 	defaultClass defaultClass
 }
@@ -116,7 +120,7 @@ func Setup(mgr manager.Manager, options Options) error {
 	if err := addIndexes(context.Background(), mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
-	r.indexed = true
+	r.indexed, r.wake = true, make(chan event.GenericEvent, 1024)
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named(Name).
 		For(&v1beta2.EtcdCluster{}, builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
@@ -125,6 +129,7 @@ func Setup(mgr manager.Manager, options Options) error {
 		Owns(&corev1.Service{}).
 		Owns(&policyv1.PodDisruptionBudget{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1beta2.EtcdRestore{}, handler.EnqueueRequestsFromMapFunc(clusterOf)).
+		WatchesRawSource(source.Channel(r.wake, &handler.EnqueueRequestForObject{})).
 		WithOptions(controller.Options{MaxConcurrentReconciles: cmp.Or(options.MaxConcurrent, Concurrency), RateLimiter: kube.Retries()}).
 		Complete(r)
 	if err != nil {
@@ -159,8 +164,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil {
 		return ctrl.Result{}, r.reportUnread(ctx, &cluster, fmt.Errorf("observe EtcdCluster %s: %w", request, err))
 	}
+	if v.pending {
+		return handOver(), nil
+	}
 	r.metrics.saw(v.State, cluster.Status)
 	step, actErr := r.planAndAct(ctx, v)
+	if errors.Is(actErr, errRemembered) {
+		return v.known.askAgain(), nil
+	}
 	if errors.Is(actErr, errBehind) {
 		return r.foundBehind(ctx, v, actErr)
 	}

@@ -27,6 +27,8 @@ type remembered struct {
 	// changed is when the operator last did something or changed the status.
 	changed time.Time
 	behind  behind
+	// questions to members by name that are open, and the last ones of members that hang.
+	questions map[string]*question
 	// zones of nodes by name.
 	zones map[string]knownZone
 }

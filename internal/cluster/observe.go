@@ -35,6 +35,10 @@ type view struct {
 	material plan.Material
 	// known is what earlier passes remembered.
 	known *remembered
+	// pending: members have yet to answer, and nothing can be decided.
+	pending bool
+	// remembered: the State has what a member that hangs answered to an earlier pass.
+	remembered bool
 	// skipped is the first refusal of an object that the rest of the plan did not depend on.
 	skipped error
 }
@@ -65,7 +69,10 @@ func (r *Reconciler) observe(ctx context.Context, cluster *v1beta2.EtcdCluster) 
 		}
 	}
 	r.observeVolumeTemplate(ctx, v)
-	r.observeEtcd(ctx, v)
+	if !r.observeEtcd(ctx, v) {
+		v.pending = true
+		return v, nil
+	}
 	r.observeMounts(ctx, v)
 	r.observeSeed(ctx, v)
 	r.observeShown(ctx, v)

@@ -57,7 +57,7 @@ func heardOf(t *testing.T, before plan.State, say func(i int, m *speaking)) plan
 		t.Fatal(err)
 	}
 	known := state(formed, members(3))
-	v := &view{State: before, addresses: map[string]string{}}
+	v := &view{State: before, addresses: map[string]string{}, known: &remembered{}}
 	var membership []etcd.Member
 	byURL := map[string]speaking{}
 	for _, m := range known.Members {
