@@ -14,6 +14,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/client-go/util/retry"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -64,8 +65,11 @@ type Reconciler struct {
 	indexed bool
 	memory  memory
 	silence silence
+	// rereads limits how often Secrets are read again that need not have changed. If it is nil, every pass reads them.
+	rereads flowcontrol.PassiveRateLimiter
 	// wake starts passes for clusters whose members answered late. If it is nil, passes wait for all answers.
-	wake chan event.GenericEvent
+	wake  chan event.GenericEvent
+	zones zones
 	// defaultClass is shared by all EtcdClusters.
 	defaultClass defaultClass
 }
@@ -121,6 +125,7 @@ func Setup(mgr manager.Manager, options Options) error {
 		return err
 	}
 	r.indexed, r.wake = true, make(chan event.GenericEvent, 1024)
+	r.rereads = newRereads()
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named(Name).
 		For(&v1beta2.EtcdCluster{}, builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
@@ -169,6 +174,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	r.metrics.saw(v.State, cluster.Status)
 	step, actErr := r.planAndAct(ctx, v)
+	v.doubt(step, actErr)
 	if errors.Is(actErr, errRemembered) {
 		return v.known.askAgain(), nil
 	}

@@ -52,6 +52,7 @@ func (r *Reconciler) observe(ctx context.Context, cluster *v1beta2.EtcdCluster) 
 	if v.Deleting {
 		return v, nil
 	}
+	r.keep(v)
 	for _, read := range []func(context.Context, *view) error{
 		r.observeServices, // first: the client Service tells whether the cluster has formed
 		r.observeBudget,
@@ -152,7 +153,7 @@ func (r *Reconciler) observeRestores(ctx context.Context, v *view) error {
 
 // checkSecret reads a Secret of the user and records what is missing.
 func (r *Reconciler) checkSecret(ctx context.Context, v *view, name string, keys ...string) (map[string][]byte, error) {
-	data, err := kube.SecretData(ctx, r.Client, v.Namespace, name)
+	data, err := kube.SecretData(ctx, r.reads(v), v.Namespace, name)
 	if err != nil {
 		return nil, v.noteSecret(err)
 	}

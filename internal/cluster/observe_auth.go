@@ -58,7 +58,7 @@ func (r *Reconciler) observeAuth(ctx context.Context, v *view) error {
 	if name == "" {
 		return nil
 	}
-	data, err := kube.SecretData(ctx, r.Client, v.Namespace, name)
+	data, err := kube.SecretData(ctx, r.reads(v), v.Namespace, name)
 	if errors.Is(err, kube.ErrSecretMissing) {
 		v.Authentication.Problem = planning.Sentence("The operator cannot read the Secret in spec.auth: ", err.Error())
 		return nil

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -50,6 +51,8 @@ type World struct {
 	ready map[string]time.Time
 	seen  map[string]v1beta2.EtcdClusterStatus
 	empty []string
+	// changes are the newest status changes, for the message of a failed test.
+	changes []string
 }
 
 // New starts a World without EtcdClusters.
@@ -143,11 +146,22 @@ func (w *World) compare(before, after any) {
 	if !ok || !ok2 || old.ResourceVersion == now.ResourceVersion || old.Generation != now.Generation {
 		return
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.changes = append(w.changes[max(0, len(w.changes)-keptChanges):], now.Name+": "+cmp.Diff(old.Status, now.Status))
 	if equality.Semantic.DeepEqual(withoutTimes(old.Status), withoutTimes(now.Status)) && equality.Semantic.DeepEqual(old.Annotations, now.Annotations) {
-		w.mu.Lock()
-		defer w.mu.Unlock()
 		w.empty = append(w.empty, now.Name)
 	}
+}
+
+// keptChanges is how many status changes a World remembers.
+const keptChanges = 3
+
+// Changes are the newest changes of a status.
+func (w *World) Changes() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.changes)
 }
 
 func withoutTimes(status v1beta2.EtcdClusterStatus) v1beta2.EtcdClusterStatus {
