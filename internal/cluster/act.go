@@ -25,6 +25,9 @@ func (r *Reconciler) act(ctx context.Context, v *view, step plan.Step) error {
 	if err := r.confirmData(ctx, v, step); err != nil {
 		return err
 	}
+	if err := r.brake.begin(client.ObjectKeyFromObject(v.cluster), step, v.Now); err != nil {
+		return err
+	}
 	switch step := step.(type) {
 	case plan.AddLearner, plan.PromoteLearner, plan.RemoveMember, plan.MoveLeader, plan.EnableDowngrade, plan.CancelDowngrade,
 		plan.CompactHistory, plan.DefragmentMember, plan.DisarmAlarm:

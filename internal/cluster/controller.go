@@ -70,6 +70,9 @@ type Reconciler struct {
 	// wake starts passes for clusters whose members answered late. If it is nil, passes wait for all answers.
 	wake  chan event.GenericEvent
 	zones zones
+	brake *brake
+	// shard is the part of the EtcdClusters that this operator manages.
+	shard string
 	// defaultClass is shared by all EtcdClusters.
 	defaultClass defaultClass
 }
@@ -84,6 +87,11 @@ type Options struct {
 	Metrics prometheus.Registerer
 	// Dial reaches a member; nil does so over the network.
 	Dial Dial
+	// Shard is the value of the label of the EtcdClusters to manage; empty for those without the label.
+	Shard string
+	// MaxReplacements is in how many EtcdClusters lost members are replaced at the same time; 0 means Replacements.
+	// ReplacementsPerMinute is how many may begin in a minute; 0 means ReplacementsPerMinute.
+	MaxReplacements, ReplacementsPerMinute int
 	// MaxConcurrent is how many EtcdClusters are managed at the same time; 0 means Concurrency.
 	MaxConcurrent int
 }
@@ -104,6 +112,8 @@ func New(c client.Client, reader client.Reader, recorder events.EventRecorder, o
 		SeedPercent: options.SeedPercent,
 		SeedImage:   options.SeedImage,
 		metrics:     m,
+		brake:       newBrake(cmp.Or(options.MaxReplacements, Replacements), cmp.Or(options.ReplacementsPerMinute, ReplacementsPerMinute)),
+		shard:       options.Shard,
 	}
 	if r.SeedPercent == nil {
 		r.SeedPercent = askSeed
@@ -162,6 +172,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 			r.metrics.forget(request.NamespacedName)
 			r.memory.forget(request.NamespacedName)
 			r.silence.forget(request.NamespacedName)
+			r.brake.end(request.NamespacedName)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
@@ -175,6 +186,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	r.metrics.saw(v.State, cluster.Status)
 	step, actErr := r.planAndAct(ctx, v)
 	v.doubt(step, actErr)
+	if _, done := step.(plan.Done); done && actErr == nil {
+		r.brake.end(request.NamespacedName)
+	}
 	if errors.Is(actErr, errRemembered) {
 		return v.known.askAgain(), nil
 	}

@@ -77,6 +77,7 @@ func (r *Reconciler) observe(ctx context.Context, cluster *v1beta2.EtcdCluster) 
 	r.observeMounts(ctx, v)
 	r.observeSeed(ctx, v)
 	r.observeShown(ctx, v)
+	v.Replacements = r.brake.state(client.ObjectKeyFromObject(cluster), v.Now)
 	v.Held = v.known.repeats.Held(cluster.Generation, v.Now)
 	slices.SortFunc(v.Foreign, func(a, b plan.ForeignObject) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
@@ -140,14 +141,20 @@ func sameService(want, have *corev1.Service) bool {
 }
 
 func (r *Reconciler) observeRestores(ctx context.Context, v *view) error {
-	var restores v1beta2.EtcdRestoreList
-	if err := r.Client.List(ctx, &restores, client.InNamespace(v.Namespace)); err != nil {
-		return fmt.Errorf("list EtcdRestores: %w", err)
+	found, err := r.listIndexed(ctx, v, &v1beta2.EtcdRestoreList{}, keyOfName(v.Name))
+	if err != nil {
+		return err
 	}
-	slices.SortFunc(restores.Items, func(a, b v1beta2.EtcdRestore) int {
+	var restores []v1beta2.EtcdRestore
+	for _, object := range found {
+		if restore, ok := object.(*v1beta2.EtcdRestore); ok {
+			restores = append(restores, *restore.DeepCopy())
+		}
+	}
+	slices.SortFunc(restores, func(a, b v1beta2.EtcdRestore) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 	})
-	v.ChooseRestore(restores.Items)
+	v.ChooseRestore(restores)
 	return nil
 }
 

@@ -11,9 +11,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -33,6 +35,8 @@ type Options struct {
 	Nodes int
 	// Flags of the operator.
 	Flags []string
+	// Labels of the EtcdCluster with a number; nil for none.
+	Labels func(n int) map[string]string
 }
 
 // World is a Kubernetes with a cluster-operator and a Fleet.
@@ -87,8 +91,14 @@ func New(t testing.TB, options Options) *World {
 
 // StartOperator starts the program, once more after Stop.
 func (w *World) StartOperator() {
-	w.Operator = run(w.t, w.program, w.configuration, filepath.Join(w.folder, "operator.log"), append([]string{"--watch-namespaces=" + w.Namespace}, w.options.Flags...)...)
-	kubetest.Eventually(w.t, "the operator serves metrics", func(context.Context) error { _, err := w.Operator.Usage(); return err })
+	w.Operator = w.StartAnother(w.options.Flags...)
+}
+
+// StartAnother starts the program with other flags, beside the one that runs.
+func (w *World) StartAnother(flags ...string) *Program {
+	p := run(w.t, w.program, w.configuration, filepath.Join(w.folder, "operator.log"), append([]string{"--watch-namespaces=" + w.Namespace}, flags...)...)
+	kubetest.Eventually(w.t, "the operator serves metrics", func(context.Context) error { _, err := p.Usage(); return err })
+	return p
 }
 
 func (w *World) showLog() {
@@ -196,6 +206,9 @@ func (w *World) Create(from, to int) {
 			Spec: v1beta2.EtcdClusterSpec{Size: 3, Version: "3.6.16", Pod: &v1beta2.PodPolicy{
 				PersistentVolumeClaimSpec: &corev1.PersistentVolumeClaimSpec{StorageClassName: ptr.To("fleet")},
 			}},
+		}
+		if w.options.Labels != nil {
+			c.Labels = w.options.Labels(n)
 		}
 		if w.options.TLS {
 			c.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}}
@@ -333,4 +346,32 @@ func Percentile(sorted []time.Duration, percent int) time.Duration {
 		return 0
 	}
 	return sorted[min(len(sorted)-1, len(sorted)*percent/100)]
+}
+
+// CreateUnrelated creates objects that belong to no EtcdCluster: a third each are Pods, volumes and Services.
+func (w *World) CreateUnrelated(n int) {
+	w.t.Helper()
+	owner := []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", UID: "5f0c7d9e-0000-4000-8000-000000000000", Controller: ptr.To(true)}}
+	var workers errgroup.Group
+	workers.SetLimit(atOnce)
+	for i := range n {
+		meta := metav1.ObjectMeta{Namespace: w.Namespace, Name: fmt.Sprintf("web-%d", i), Labels: map[string]string{"example.com/name": "web"}, OwnerReferences: owner}
+		var object client.Object
+		switch i % 3 {
+		case 0:
+			container := corev1.Container{Name: "web", Image: "registry.example.com/web:1.0", Env: []corev1.EnvVar{{Name: "A", Value: "some value of a variable"}}}
+			object = &corev1.Pod{ObjectMeta: meta, Spec: corev1.PodSpec{Containers: []corev1.Container{container}}}
+		case 1:
+			size := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
+			object = &corev1.PersistentVolumeClaim{ObjectMeta: meta, Spec: corev1.PersistentVolumeClaimSpec{
+				AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}, Resources: corev1.VolumeResourceRequirements{Requests: size},
+			}}
+		default:
+			object = &corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{ClusterIP: "None", Ports: []corev1.ServicePort{{Port: 80}}}}
+		}
+		workers.Go(func() error { return w.Client.Create(w.t.Context(), object) })
+	}
+	if err := workers.Wait(); err != nil {
+		w.t.Fatalf("create unrelated objects: %v", err)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/test/integration/fleet"
 )
 
@@ -37,6 +38,36 @@ func TestAHundredClustersCostFewRequestsAndNoneIsForgotten(t *testing.T) {
 	hang(t, w)
 	if empty := w.EmptyWrites(); len(empty) > 0 {
 		t.Errorf("the operator wrote %d times a status that did not change, of %v", len(empty), empty)
+	}
+}
+
+func TestTwoOperatorsShareAKubernetesByLabel(t *testing.T) {
+	const both, ofShard = 6, 2
+	w := fleet.New(t, fleet.Options{TLS: true, Labels: func(n int) map[string]string {
+		if n < ofShard {
+			return map[string]string{v1beta2.LabelShard: "a"}
+		}
+		return nil
+	}})
+	w.Create(0, both)
+	if err := w.AwaitReady(both-ofShard, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if ready := len(w.Ready()); ready != both-ofShard {
+		t.Errorf("%d clusters are Ready without an operator for the shard, expected %d", ready, both-ofShard)
+	}
+	shard := w.StartAnother("--shard=a")
+	if err := w.AwaitReady(both, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	for operator, clusters := range map[*fleet.Program]int{w.Operator: both - ofShard, shard: ofShard} {
+		used, err := operator.Usage()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if created := used.Writes["create PodDisruptionBudget"]; created != clusters {
+			t.Errorf("an operator created %d PodDisruptionBudgets, expected one for each of its %d clusters: %v", created, clusters, used.Writes)
+		}
 	}
 }
 
