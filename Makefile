@@ -136,6 +136,11 @@ bench-ready: deps ## Measure the time until a cluster is ready and compare it wi
 	@$(LOCALKUBE) build $(DEMO_PROGRAMS)
 	TEST_BIN="$(TEST_BIN)" go test -run '^$$' -bench Ready -benchtime 1x -v -timeout 40m ./test/bench/ready/
 
+.PHONY: bench-scale
+bench-scale: deps ## Measure cluster-operator with many clusters, faked members and a real kube-apiserver; BENCH_N=100 BENCH_TLS=1 BENCH_FORCE=1 (on a busy machine)
+	@$(LOCALKUBE) build kubernetes etcd-3.6
+	TEST_BIN="$(TEST_BIN)" go test -run '^$$' -bench Scale -benchtime 1x -v -timeout 90m ./test/bench/scale/
+
 .PHONY: bench-startup
 bench-startup: deps ## Measure the start of a member with a large database on a slow disk (root, cgroup v1); BENCH_MIB=4096 BENCH_RATE=32
 	@$(LOCALKUBE) build etcd-3.6

@@ -52,6 +52,9 @@ const (
 	// ReasonReplacingMember means that the operator removes a member that lost its data or failed for too long, and
 	// adds a new one.
 	ReasonReplacingMember = "ReplacingMember"
+	// ReasonReplacementDelayed means that a lost member must be replaced, and the operator waits because it replaces lost
+	// members of many other clusters.
+	ReasonReplacementDelayed = "ReplacementDelayed"
 	// ReasonQuorumLost means that the remaining members cannot form a quorum, so etcd accepts no writes.
 	ReasonQuorumLost = "QuorumLost"
 	// ReasonRecovering means that the operator rebuilds the cluster from one survivor of a lost quorum.

@@ -26,6 +26,9 @@ const (
 	// AnnotationClusterUID holds the UID of the EtcdCluster on a PersistentVolumeClaim. It distinguishes a kept volume of a
 	// deleted EtcdCluster from the volumes of a later one with the same name.
 	AnnotationClusterUID = Group + "/cluster-uid"
+	// LabelShard holds, on an EtcdCluster, the shard of the cluster-operator that manages it. An operator without the flag
+	// --shard manages the EtcdClusters without the label.
+	LabelShard = Group + "/shard"
 	// LabelReplacedOf holds the name of the EtcdCluster on a PersistentVolumeClaim with data that a restore or a recovery
 	// replaced. Such a volume has no LabelCluster, because no member uses it.
 	LabelReplacedOf = Group + "/replaced-of"

@@ -16,10 +16,16 @@ import (
 
 // act does the one effect of a step. It is idempotent: done twice, it is done once.
 func (r *Reconciler) act(ctx context.Context, v *view, step plan.Step) error {
+	if err := v.confirmAsked(step); err != nil {
+		return err
+	}
 	if err := r.confirm(ctx, v, step); err != nil {
 		return err
 	}
 	if err := r.confirmData(ctx, v, step); err != nil {
+		return err
+	}
+	if err := r.brake.begin(client.ObjectKeyFromObject(v.cluster), step, v.Now); err != nil {
 		return err
 	}
 	switch step := step.(type) {

@@ -26,7 +26,8 @@ func (r *Reconciler) applyServices(ctx context.Context, v *view, step plan.Apply
 	bare := s
 	bare.Spec.Service = nil
 	var errs []error
-	if !v.IsForeign("Service", v.Name) {
+	headlessCurrent := v.Services.HeadlessCurrent && step.WithoutUID == v.Services.WithoutUID
+	if !v.IsForeign("Service", v.Name) && !headlessCurrent {
 		errs = append(errs, r.apply(ctx, v, headlessService(s)))
 	}
 	if !v.IsForeign("Service", v.ClientService()) {
@@ -47,11 +48,12 @@ func (r *Reconciler) applyOver(ctx context.Context, v *view, first, object clien
 	if err := controllerutil.SetControllerReference(v.cluster, object, r.Client.Scheme()); err != nil {
 		return fmt.Errorf("own %T %s: %w", object, object.GetName(), err)
 	}
+	same := first == object || reflect.DeepEqual(withOwners(first, object), object)
 	live := blank(object)
 	err := r.APIReader.Get(ctx, client.ObjectKeyFromObject(object), live)
 	switch {
 	case apierrors.IsNotFound(err):
-		if err := r.createFirst(ctx, v, first); err != nil || first == object {
+		if err := r.createFirst(ctx, v, first); err != nil || same {
 			return err
 		}
 		live = first
@@ -68,6 +70,15 @@ func (r *Reconciler) applyOver(ctx context.Context, v *view, first, object clien
 	delete(content, "status")
 	configuration := client.ApplyConfigurationFromUnstructured(&unstructured.Unstructured{Object: content})
 	return wrap("apply", object, r.Client.Apply(ctx, configuration, client.FieldOwner(Name), client.ForceOwnership))
+}
+
+// withOwners is a copy of an object with the owners of another.
+func withOwners(object, of client.Object) client.Object {
+	owned, ok := object.DeepCopyObject().(client.Object)
+	if ok {
+		owned.SetOwnerReferences(of.GetOwnerReferences())
+	}
+	return owned
 }
 
 func (r *Reconciler) createFirst(ctx context.Context, v *view, object client.Object) error {

@@ -32,6 +32,9 @@ func (r *Reconciler) confirm(ctx context.Context, v *view, step plan.Step) error
 	if err != nil {
 		return fmt.Errorf("read EtcdCluster %s: %w", v.Name, err)
 	}
+	if live.Labels[v1beta2.LabelShard] != r.shard {
+		return fmt.Errorf("EtcdCluster %s belongs to another operator: %w", v.Name, errBehind)
+	}
 	if changed := plan.Outdated(v.cluster, &live); changed != "" {
 		return fmt.Errorf("%s of EtcdCluster %s has changed: %w", changed, v.Name, errBehind)
 	}

@@ -84,7 +84,7 @@ func (r *Reconciler) observeCertManager(ctx context.Context, v *view) error {
 		want := certificate(v.State, u)
 		have := &unstructured.Unstructured{}
 		have.SetGroupVersionKind(want.GroupVersionKind())
-		switch err := r.APIReader.Get(ctx, client.ObjectKeyFromObject(want), have); {
+		switch err := (reader{r.APIReader, &v.known.kept}).Get(ctx, client.ObjectKeyFromObject(want), have); {
 		case meta.IsNoMatchError(err):
 			c.Unissued, c.UnissuedReason = "spec.TLS.certManager needs cert-manager, but this Kubernetes does not serve its Certificates. Install cert-manager.", v1beta2.ReasonCertManagerMissing
 			return nil
@@ -114,7 +114,7 @@ func (r *Reconciler) observeIssued(ctx context.Context, v *view, u plan.Usage, c
 	c := &v.Certificates
 	var found corev1.Secret
 	name := certificate.GetName() + issuedSuffix
-	err := r.Client.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: name}, &found)
+	err := r.reads(v).Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: name}, &found)
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("read Secret %s: %w", name, err)
 	}

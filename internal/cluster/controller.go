@@ -14,15 +14,18 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/client-go/util/retry"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
@@ -62,6 +65,14 @@ type Reconciler struct {
 	indexed bool
 	memory  memory
 	silence silence
+	// rereads limits how often Secrets are read again that need not have changed. If it is nil, every pass reads them.
+	rereads flowcontrol.PassiveRateLimiter
+	// wake starts passes for clusters whose members answered late. If it is nil, passes wait for all answers.
+	wake  chan event.GenericEvent
+	zones zones
+	brake *brake
+	// shard is the part of the EtcdClusters that this operator manages.
+	shard string
 	// defaultClass is shared by all EtcdClusters.
 	defaultClass defaultClass
 }
@@ -76,6 +87,11 @@ type Options struct {
 	Metrics prometheus.Registerer
 	// Dial reaches a member; nil does so over the network.
 	Dial Dial
+	// Shard is the value of the label of the EtcdClusters to manage; empty for those without the label.
+	Shard string
+	// MaxReplacements is in how many EtcdClusters lost members are replaced at the same time; 0 means Replacements.
+	// ReplacementsPerMinute is how many may begin in a minute; 0 means ReplacementsPerMinute.
+	MaxReplacements, ReplacementsPerMinute int
 	// MaxConcurrent is how many EtcdClusters are managed at the same time; 0 means Concurrency.
 	MaxConcurrent int
 }
@@ -96,6 +112,8 @@ func New(c client.Client, reader client.Reader, recorder events.EventRecorder, o
 		SeedPercent: options.SeedPercent,
 		SeedImage:   options.SeedImage,
 		metrics:     m,
+		brake:       newBrake(cmp.Or(options.MaxReplacements, Replacements), cmp.Or(options.ReplacementsPerMinute, ReplacementsPerMinute)),
+		shard:       options.Shard,
 	}
 	if r.SeedPercent == nil {
 		r.SeedPercent = askSeed
@@ -116,7 +134,8 @@ func Setup(mgr manager.Manager, options Options) error {
 	if err := addIndexes(context.Background(), mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
-	r.indexed = true
+	r.indexed, r.wake = true, make(chan event.GenericEvent, 1024)
+	r.rereads = newRereads()
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named(Name).
 		For(&v1beta2.EtcdCluster{}, builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
@@ -125,6 +144,7 @@ func Setup(mgr manager.Manager, options Options) error {
 		Owns(&corev1.Service{}).
 		Owns(&policyv1.PodDisruptionBudget{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1beta2.EtcdRestore{}, handler.EnqueueRequestsFromMapFunc(clusterOf)).
+		WatchesRawSource(source.Channel(r.wake, &handler.EnqueueRequestForObject{})).
 		WithOptions(controller.Options{MaxConcurrentReconciles: cmp.Or(options.MaxConcurrent, Concurrency), RateLimiter: kube.Retries()}).
 		Complete(r)
 	if err != nil {
@@ -152,6 +172,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 			r.metrics.forget(request.NamespacedName)
 			r.memory.forget(request.NamespacedName)
 			r.silence.forget(request.NamespacedName)
+			r.brake.end(request.NamespacedName)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
@@ -159,8 +180,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil {
 		return ctrl.Result{}, r.reportUnread(ctx, &cluster, fmt.Errorf("observe EtcdCluster %s: %w", request, err))
 	}
+	if v.pending {
+		return handOver(), nil
+	}
 	r.metrics.saw(v.State, cluster.Status)
 	step, actErr := r.planAndAct(ctx, v)
+	v.doubt(step, actErr)
+	if _, done := step.(plan.Done); done && actErr == nil {
+		r.brake.end(request.NamespacedName)
+	}
+	if errors.Is(actErr, errRemembered) {
+		return v.known.askAgain(), nil
+	}
 	if errors.Is(actErr, errBehind) {
 		return r.foundBehind(ctx, v, actErr)
 	}

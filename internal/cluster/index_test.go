@@ -17,8 +17,11 @@ import (
 func besideIndexed(t *testing.T, objects ...client.Object) (*Reconciler, *view) {
 	t.Helper()
 	r, v := beside(t)
-	c := fake.NewClientBuilder().WithScheme(r.Client.Scheme()).WithObjects(v.cluster.DeepCopy()).WithObjects(objects...).
-		WithIndex(&corev1.Pod{}, indexCluster, keysOf).WithIndex(&corev1.PersistentVolumeClaim{}, indexCluster, keysOf).Build()
+	b := fake.NewClientBuilder().WithScheme(r.Client.Scheme()).WithObjects(v.cluster.DeepCopy()).WithObjects(objects...)
+	for _, index := range indexes() {
+		b = b.WithIndex(index.kind, indexCluster, index.keys)
+	}
+	c := b.Build()
 	r.Client, r.APIReader, r.indexed = c, c, true
 	return r, v
 }

@@ -27,14 +27,9 @@ type remembered struct {
 	// changed is when the operator last did something or changed the status.
 	changed time.Time
 	behind  behind
-	// zones of nodes by name.
-	zones map[string]knownZone
-}
-
-// knownZone is what a Node said, and when.
-type knownZone struct {
-	zone string
-	at   time.Time
+	kept    keptReads
+	// questions to members by name that are open, and the last ones of members that hang.
+	questions map[string]*question
 }
 
 // of returns what is remembered of an EtcdCluster: nothing of an earlier one with the same name.

@@ -37,6 +37,10 @@ type view struct {
 	material plan.Material
 	// known is what earlier passes remembered.
 	known *remembered
+	// pending: members have yet to answer, and nothing can be decided.
+	pending bool
+	// remembered: the State has what a member that hangs answered to an earlier pass.
+	remembered bool
 	// skipped is the first refusal of an object that the rest of the plan did not depend on.
 	skipped error
 }
@@ -50,6 +54,7 @@ func (r *Reconciler) observe(ctx context.Context, cluster *v1beta2.EtcdCluster) 
 	if v.Deleting {
 		return v, nil
 	}
+	r.keep(v)
 	for _, read := range []func(context.Context, *view) error{
 		r.observeServices, // first: the client Service tells whether the cluster has formed
 		r.observeBudget,
@@ -67,11 +72,15 @@ func (r *Reconciler) observe(ctx context.Context, cluster *v1beta2.EtcdCluster) 
 		}
 	}
 	r.observeVolumeTemplate(ctx, v)
-	r.observeEtcd(ctx, v)
+	if !r.observeEtcd(ctx, v) {
+		v.pending = true
+		return v, nil
+	}
 	r.observeRequired(ctx, v)
 	r.observeMounts(ctx, v)
 	r.observeSeed(ctx, v)
 	r.observeShown(ctx, v)
+	v.Replacements = r.brake.state(client.ObjectKeyFromObject(cluster), v.Now)
 	v.Held = v.known.repeats.Held(cluster.Generation, v.Now)
 	slices.SortFunc(v.Foreign, func(a, b plan.ForeignObject) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
@@ -135,20 +144,26 @@ func sameService(want, have *corev1.Service) bool {
 }
 
 func (r *Reconciler) observeRestores(ctx context.Context, v *view) error {
-	var restores v1beta2.EtcdRestoreList
-	if err := r.Client.List(ctx, &restores, client.InNamespace(v.Namespace)); err != nil {
-		return fmt.Errorf("list EtcdRestores: %w", err)
+	found, err := r.listIndexed(ctx, v, &v1beta2.EtcdRestoreList{}, keyOfName(v.Name))
+	if err != nil {
+		return err
 	}
-	slices.SortFunc(restores.Items, func(a, b v1beta2.EtcdRestore) int {
+	var restores []v1beta2.EtcdRestore
+	for _, object := range found {
+		if restore, ok := object.(*v1beta2.EtcdRestore); ok {
+			restores = append(restores, *restore.DeepCopy())
+		}
+	}
+	slices.SortFunc(restores, func(a, b v1beta2.EtcdRestore) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 	})
-	v.ChooseRestore(restores.Items)
+	v.ChooseRestore(restores)
 	return nil
 }
 
 // checkSecret reads a Secret of the user and records what is missing.
 func (r *Reconciler) checkSecret(ctx context.Context, v *view, name string, keys ...string) (map[string][]byte, error) {
-	data, err := kube.SecretData(ctx, r.Client, v.Namespace, name)
+	data, err := kube.SecretData(ctx, r.reads(v), v.Namespace, name)
 	if err != nil {
 		return nil, v.noteSecret(err)
 	}

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
@@ -59,7 +61,7 @@ func (r *Reconciler) observeAuth(ctx context.Context, v *view) error {
 	if name == "" {
 		return nil
 	}
-	data, err := kube.SecretData(ctx, r.Client, v.Namespace, name)
+	data, err := kube.SecretData(ctx, r.reads(v), v.Namespace, name)
 	if errors.Is(err, kube.ErrSecretMissing) {
 		v.Authentication.Problem = planning.Sentence("The operator cannot read the Secret in spec.auth: ", err.Error())
 		return nil
@@ -79,30 +81,28 @@ func (r *Reconciler) observeAuth(ctx context.Context, v *view) error {
 // the same time. They give a token for it, so that later looks need none of that.
 const passwordTimeout = 10 * time.Second
 
-// loginPatiently gives the members time to check the operator's password if a look was too short for that, and asks them
-// again. It waits only for members whose Pods are ready, because they have the quorum that a check needs.
-func (r *Reconciler) loginPatiently(ctx context.Context, v *view, answers []answer) {
-	if v.membership(answers) != nil {
-		return // the token of another member is valid at all of them
+// askPatiently asks a member. If it could not check the operator's password in that time, it gets more time for that and is
+// asked again. hung: it did not answer in time.
+func (r *Reconciler) askPatiently(ctx context.Context, cluster metav1.ObjectMeta, to target) (a answer, hung bool) {
+	a, hung = r.askInTime(ctx, cluster, to)
+	late := errors.Is(a.err, etcd.ErrLoginTimeout) || errors.Is(a.serving, etcd.ErrLoginTimeout)
+	if !late || !to.ready || login(ctx, to) != nil {
+		return a, hung
 	}
-	var asking sync.WaitGroup
-	for i, m := range v.Members {
-		late := errors.Is(answers[i].err, etcd.ErrLoginTimeout) || errors.Is(answers[i].serving, etcd.ErrLoginTimeout)
-		if late && m.PodReady {
-			asking.Go(func() {
-				if r.login(ctx, v, m.Name) == nil {
-					answers[i] = r.ask(ctx, v, m.Name)
-				}
-			})
-		}
-	}
-	asking.Wait()
+	return r.askInTime(ctx, cluster, to)
 }
 
-func (r *Reconciler) login(ctx context.Context, v *view, member string) error {
+func (r *Reconciler) askInTime(ctx context.Context, cluster metav1.ObjectMeta, to target) (answer, bool) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	a := r.ask(ctx, cluster, to)
+	return a, errors.Is(ctx.Err(), context.DeadlineExceeded)
+}
+
+func login(ctx context.Context, to target) error {
 	ctx, cancel := context.WithTimeout(ctx, passwordTimeout)
 	defer cancel()
-	connection, err := r.dial(v, member)
+	connection, err := to.dial()
 	if err != nil {
 		return err
 	}

@@ -2,14 +2,12 @@ package cluster
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
@@ -17,13 +15,16 @@ import (
 
 // observeBudget reads the cluster's PodDisruptionBudget, and looks for one of somebody else that is for its Pods.
 func (r *Reconciler) observeBudget(ctx context.Context, v *view) error {
-	var all policyv1.PodDisruptionBudgetList
-	if err := r.Client.List(ctx, &all, client.InNamespace(v.Namespace)); err != nil {
-		return fmt.Errorf("list PodDisruptionBudgets: %w", err)
+	all, err := r.listIndexed(ctx, v, &policyv1.PodDisruptionBudgetList{}, keyOfUID(v.UID), keyOfName(v.Name), foreignBudgets)
+	if err != nil {
+		return err
 	}
 	member := labels.Set(podLabels(v.State, plan.CreateMember{Incarnation: v.Incarnation}))
-	for i := range all.Items {
-		budget := &all.Items[i]
+	for _, object := range all {
+		budget, ok := object.(*policyv1.PodDisruptionBudget)
+		if !ok {
+			continue
+		}
 		if metav1.IsControlledBy(budget, v.cluster) {
 			see(&v.Budget, v.State, budget)
 			continue

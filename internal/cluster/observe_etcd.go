@@ -4,11 +4,13 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"maps"
 	"net"
+	"slices"
 	"strconv"
-	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -56,19 +58,23 @@ type answer struct {
 	applied uint64
 }
 
-// observeEtcd asks every member with an address, side by side.
-func (r *Reconciler) observeEtcd(ctx context.Context, v *view) {
-	answers := make([]answer, len(v.Members))
-	var asking sync.WaitGroup
+// observeEtcd asks every member with an address, side by side. It returns false if some have yet to answer.
+func (r *Reconciler) observeEtcd(ctx context.Context, v *view) bool {
+	answers, asked := make([]answer, len(v.Members)), map[int]*question{}
 	for i, m := range v.Members {
 		if v.addresses[m.Name] == "" || m.Pod != plan.PodRunning {
 			answers[i].err = errNoAddress
 			continue
 		}
-		asking.Go(func() { answers[i] = r.ask(ctx, v, m.Name) })
+		asked[i] = r.questionFor(v, m.Name)
 	}
-	asking.Wait()
-	r.loginPatiently(ctx, v, answers)
+	if !r.await(ctx, slices.Collect(maps.Values(asked))) {
+		return false
+	}
+	for i, q := range asked {
+		answers[i], q.used = q.answer, true
+	}
+	v.known.keepAsked(asked)
 	v.identify(answers)
 	for i := range v.Members {
 		hear(&v.Members[i], answers[i])
@@ -78,18 +84,17 @@ func (r *Reconciler) observeEtcd(ctx context.Context, v *view) {
 	}
 	r.silence.saw(client.ObjectKey{Namespace: v.Namespace, Name: v.Name}, v.Members, v.Now)
 	r.observeHashes(ctx, v)
+	return true
 }
 
 // ask asks one member for its status, a linearizable read and, when that went well, the membership.
-func (r *Reconciler) ask(ctx context.Context, v *view, member string) (a answer) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	connection, err := r.dial(v, member)
+func (r *Reconciler) ask(ctx context.Context, cluster metav1.ObjectMeta, to target) (a answer) {
+	connection, err := to.dial()
 	if err != nil {
 		return answer{err: err}
 	}
 	defer connection.Close()
-	r.metrics.polled(v.Namespace, v.Name)
+	r.metrics.polled(cluster.Namespace, cluster.Name)
 	a.status, a.err = connection.Status(ctx)
 	if a.refusal = etcd.RefusalOf(a.err); a.refusal != etcd.NotRefused {
 		a.guarded = servesOthers(ctx, connection)
@@ -98,7 +103,7 @@ func (r *Reconciler) ask(ctx context.Context, v *view, member string) (a answer)
 		return a
 	}
 	if a.err != nil {
-		a.applied = r.applied(ctx, v, member)
+		a.applied = r.applied(ctx, to.host)
 		return a
 	}
 	if a.status.Learner {
@@ -122,25 +127,19 @@ func servesOthers(ctx context.Context, connection Etcd) bool {
 }
 
 // applied asks a member's metrics: one that was started without a quorum serves nothing else. 0 when it does not answer.
-func (r *Reconciler) applied(ctx context.Context, v *view, member string) uint64 {
+func (r *Reconciler) applied(ctx context.Context, host string) uint64 {
 	if r.Applied == nil {
 		return 0
 	}
-	index, err := r.Applied(ctx, net.JoinHostPort(v.addresses[member], strconv.Itoa(int(v1beta2.MetricsPort))))
+	index, err := r.Applied(ctx, net.JoinHostPort(host, strconv.Itoa(int(v1beta2.MetricsPort))))
 	if err != nil {
 		return 0 // it is as silent as it was
 	}
 	return index
 }
 
-// dial reaches a member at its Pod's address, under its DNS name: no DNS cache stands between it and the truth.
-func (r *Reconciler) dial(v *view, member string) (Etcd, error) {
-	return r.Dial(etcd.Endpoint{
-		URL:     v.ClientURL(member),
-		Address: net.JoinHostPort(v.addresses[member], strconv.Itoa(int(v1beta2.ClientPort))),
-		Login:   v.loginFor(member),
-	}, v.tls)
-}
+// dial reaches a member.
+func (r *Reconciler) dial(v *view, member string) (Etcd, error) { return r.reach(v, member).dial() }
 
 func hear(m *plan.Member, a answer) {
 	m.Refusal = a.refusal

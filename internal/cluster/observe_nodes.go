@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +14,34 @@ import (
 // zonePause is the pause between two reads of a Node without a zone.
 const zonePause = time.Minute
 
+// knownZone is what a Node said, and when.
+type knownZone struct {
+	zone string
+	at   time.Time
+}
+
+// zones are those of Nodes by name, for all EtcdClusters. The zero value is ready for use.
+type zones struct {
+	mu    sync.Mutex
+	known map[string]knownZone
+}
+
+func (z *zones) of(node string) (known knownZone, read bool) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	known, read = z.known[node]
+	return known, read
+}
+
+func (z *zones) note(node string, known knownZone) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	if z.known == nil {
+		z.known = map[string]knownZone{}
+	}
+	z.known[node] = known
+}
+
 // observeZones reads in which zones the members run: from their Pods, which Kubernetes 1.35 gives the label, or from their
 // Nodes. A Node is read once, because its zone does not change. If it has none, it is read again after zonePause: the cloud
 // may set the label some time after the Node joined. Without the right to read it the zone is not known.
@@ -22,7 +51,7 @@ func (r *Reconciler) observeZones(ctx context.Context, v *view) error {
 		if m.Node == "" || m.Zone != "" {
 			continue
 		}
-		known, read := v.known.zones[m.Node]
+		known, read := r.zones.of(m.Node)
 		if !read || (known.zone == "" && v.Now.Sub(known.at) >= zonePause) {
 			var node corev1.Node
 			err := r.APIReader.Get(ctx, client.ObjectKey{Name: m.Node}, &node)
@@ -30,10 +59,7 @@ func (r *Reconciler) observeZones(ctx context.Context, v *view) error {
 				return fmt.Errorf("read Node %s: %w", m.Node, err)
 			}
 			known = knownZone{zone: node.Labels[corev1.LabelTopologyZone], at: v.Now}
-			if v.known.zones == nil {
-				v.known.zones = map[string]knownZone{}
-			}
-			v.known.zones[m.Node] = known
+			r.zones.note(m.Node, known)
 		}
 		m.Zone = known.zone
 	}

@@ -25,8 +25,8 @@ func TestTheZoneOfAMemberIsThatOfItsPodOrNode(t *testing.T) {
 			t.Errorf("the zone of member %d is %q, want %q", i, got, want)
 		}
 	}
-	if len(v.known.zones) != 2 {
-		t.Errorf("known zones are %v, want those of one and lost", v.known.zones)
+	if len(r.zones.known) != 2 {
+		t.Errorf("known zones are %v, want those of one and lost", r.zones.known)
 	}
 }
 

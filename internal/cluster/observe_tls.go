@@ -77,7 +77,7 @@ func (v *view) noteTaken(u plan.Usage, object string) {
 // false.
 func (r *Reconciler) ownSecret(ctx context.Context, v *view, name string) (held *plan.Secret, ours bool, err error) {
 	var found corev1.Secret
-	err = r.Client.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: name}, &found)
+	err = r.reads(v).Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: name}, &found)
 	if apierrors.IsNotFound(err) {
 		return nil, true, nil
 	}

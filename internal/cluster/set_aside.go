@@ -47,14 +47,14 @@ func setAsideSince(volume client.Object) (time.Time, bool) {
 
 // observeSetAside reads the volumes that were set aside.
 func (r *Reconciler) observeSetAside(ctx context.Context, v *view) error {
-	var volumes corev1.PersistentVolumeClaimList
-	if err := r.Client.List(ctx, &volumes, client.InNamespace(v.Namespace), client.MatchingLabels{v1beta2.LabelReplacedOf: v.Name}); err != nil {
-		return fmt.Errorf("list replaced PersistentVolumeClaims: %w", err)
+	volumes, err := r.listIndexed(ctx, v, &corev1.PersistentVolumeClaimList{}, keyOfReplaced(v.Name))
+	if err != nil {
+		return err
 	}
-	for i := range volumes.Items {
-		volume := &volumes.Items[i]
-		since, ok := setAsideSince(volume)
-		if !ok || !v.owns(volume) {
+	for _, object := range volumes {
+		volume, isVolume := object.(*corev1.PersistentVolumeClaim)
+		since, ok := setAsideSince(object)
+		if !ok || !isVolume || volume.Labels[v1beta2.LabelReplacedOf] != v.Name || !v.owns(volume) {
 			continue
 		}
 		v.SetAside = append(v.SetAside, plan.SetAside{Name: volume.Name, Since: since, Deleting: !volume.DeletionTimestamp.IsZero(), Kept: metav1.GetControllerOf(volume) == nil})

@@ -7,10 +7,13 @@ import (
 	"github.com/spf13/pflag"
 	"go.uber.org/zap/zapcore"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// Options are the flags that all three operators have.
+// Options are the flags that all three operators have, and what each sets itself.
 type Options struct {
 	WatchNamespaces         []string
 	LeaderElect             bool
@@ -19,6 +22,11 @@ type Options struct {
 	ProbeAddress            string
 	LogLevel                string
 	LogFormat               string
+	// Shard is the part of the objects that this operator manages; empty for those of no shard. It is part of the Lease's name,
+	// so that each shard has a leader.
+	Shard string
+	// ByObject says what the cache holds of a kind.
+	ByObject map[client.Object]cache.ByObject
 }
 
 // AddFlags adds the options with their defaults to flags.
@@ -41,6 +49,14 @@ func (o *Options) namespaces() map[string]cache.Config {
 		namespaces[name] = cache.Config{}
 	}
 	return namespaces
+}
+
+// lease is the name of the Lease of an operator.
+func (o *Options) lease(name string) string {
+	if o.Shard != "" {
+		name += "-" + o.Shard
+	}
+	return name + "." + v1beta2.Group
 }
 
 func (o *Options) logger() (logr.Logger, error) {

@@ -79,7 +79,7 @@ subjects:
   verbs: [create] # create cannot be limited to a name
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
-  resourceNames: [{{ .component }}.etcd.database.coreos.com]
+  resourceNames: [{{ .component }}{{ with .values.shard }}-{{ . }}{{ end }}.etcd.database.coreos.com]
   verbs: [get, update]
 - apiGroups: [""] # the leader election library writes core events
   resources: [events]

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -107,4 +108,10 @@ func URL(secure bool, host string, port int32) string {
 		scheme = "https"
 	}
 	return fmt.Sprintf("%s://%s:%d", scheme, host, port)
+}
+
+// MemberLike reports whether a name has the form of a member's name, of any cluster.
+func MemberLike(name string) bool {
+	cut := len(name) - suffixLength
+	return cut > 1 && name[cut-1] == '-' && strings.Trim(name[cut:], suffixAlphabet) == ""
 }

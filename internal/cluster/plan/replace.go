@@ -79,7 +79,7 @@ func replaceDead(s State) Step {
 		}
 		switch {
 		case !learning:
-			return RemoveMember{ID: m.ID, Name: m.Name, Cause: s.unresponsiveCause()}
+			return s.braked(RemoveMember{ID: m.ID, Name: m.Name, Cause: s.unresponsiveCause()})
 		case learner.Pod == PodBlocked:
 			return RemoveMember{ID: learner.ID, Name: learner.Name, Cause: makesWay}
 		}
@@ -134,7 +134,7 @@ func replaceLost(s State) Step {
 	if !s.Voters().KeepsQuorumWithout(false) {
 		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: "Member " + victim.Name + " must be replaced, because " + victim.wrong() + ". Removing it would leave no quorum, so the operator waits. Recover the members that are down.", Stalled: true}
 	}
-	return RemoveMember{ID: victim.ID, Name: victim.Name, Cause: victim.wrong()}
+	return s.braked(RemoveMember{ID: victim.ID, Name: victim.Name, Cause: victim.wrong()})
 }
 
 // wrong says what is wrong with a member's data.

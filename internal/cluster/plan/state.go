@@ -96,6 +96,8 @@ type State struct {
 	PodFailures []v1beta2.PodFailure
 	// Held are the steps that have no effect and are not to be repeated now.
 	Held []Held
+	// Replacements of lost members in all EtcdClusters.
+	Replacements Replacements
 	// SetAside are the volumes with data that a restore or a recovery replaced, sorted by name. They are no Members.
 	SetAside []SetAside
 	// Members of all incarnations, sorted by name: the union of Pods, volumes and membership.

@@ -1,0 +1,182 @@
+package cluster
+
+import (
+	"crypto/tls"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// asking is three members, of which some hang.
+type asking struct {
+	mu    sync.Mutex
+	hangs map[string]bool
+	dials map[string]int
+	login *slowLogin // of the second member
+	r     *Reconciler
+	known *remembered
+}
+
+func newAsking(t *testing.T) *asking {
+	t.Helper()
+	counted, err := newMetrics(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &asking{hangs: map[string]bool{}, dials: map[string]int{}, known: &remembered{}}
+	s := state(formed, members(3))
+	var membership []etcd.Member
+	for _, m := range s.Members {
+		membership = append(membership, etcd.Member{ID: m.ID, Name: m.Name, ClientURLs: []string{s.ClientURL(m.Name)}})
+	}
+	a.r = &Reconciler{metrics: counted, wake: make(chan event.GenericEvent, 10), Dial: func(endpoint etcd.Endpoint, _ *tls.Config) (Etcd, error) {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		for _, m := range s.Members {
+			if s.ClientURL(m.Name) == endpoint.URL {
+				a.dials[m.Name]++
+				var login *slowLogin
+				if m.Name == nameOf(1) {
+					login = a.login
+				}
+				return speaking{login: login, membership: membership, hangs: a.hangs[m.Name], status: etcd.Status{ClusterID: m.ClusterID, MemberID: m.ID, LeaderID: 1, Version: m.Version}}, nil
+			}
+		}
+		return nil, errors.New("no member")
+	}}
+	return a
+}
+
+// pass asks the members once, and returns how long that took.
+func (a *asking) pass(t *testing.T) (v *view, complete bool, took time.Duration) {
+	t.Helper()
+	v = &view{State: state(formed), addresses: map[string]string{}, known: a.known}
+	for _, m := range state(formed, members(3)).Members {
+		v.Members = append(v.Members, plan.Member{Name: m.Name, Incarnation: 1, Volume: m.Volume, Pod: m.Pod, PodReady: true, InService: true})
+		v.addresses[m.Name] = "192.0.2.1"
+	}
+	begin := time.Now()
+	complete = a.r.observeEtcd(t.Context(), v)
+	return v, complete, time.Since(begin)
+}
+
+func (a *asking) hang(name string, hangs bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.hangs[name] = hangs
+}
+
+// silent runs passes until the member that hangs is known to.
+func (a *asking) silent(t *testing.T, name string) {
+	t.Helper()
+	a.hang(name, true)
+	if _, complete, took := a.pass(t); complete || took > askTimeout/2 {
+		t.Fatalf("the first pass is complete: %t, and took %s", complete, took)
+	}
+	select {
+	case <-a.r.wake:
+	case <-time.After(2 * askTimeout):
+		t.Fatal("the last answer started no pass")
+	}
+	v, complete, took := a.pass(t)
+	if !complete || took > grace {
+		t.Fatalf("the second pass is complete: %t, and took %s", complete, took)
+	}
+	if v.remembered || v.Members[1].Serving || v.Members[1].Unanswered == "" || !v.Members[0].Serving {
+		t.Fatalf("remembered: %t, members: %+v", v.remembered, v.Members)
+	}
+}
+
+func TestAMemberThatHangsHoldsAWorkerOnlyForTheGracePeriod(t *testing.T) {
+	t.Parallel()
+	a := newAsking(t)
+	a.silent(t, nameOf(1))
+	for range 3 {
+		v, complete, took := a.pass(t)
+		if !complete || took > grace || v.Members[1].Serving || !v.remembered {
+			t.Errorf("the pass is complete: %t, took %s, remembered: %t, member: %+v", complete, took, v.remembered, v.Members[1])
+		}
+	}
+	if n := a.dials[nameOf(1)]; n != 1 {
+		t.Errorf("the member that hangs was asked %d times within %s, expected once", n, askTimeout)
+	}
+}
+
+func TestAMemberThatChecksAPasswordSlowlyHoldsAWorkerOnlyForTheGracePeriod(t *testing.T) {
+	t.Parallel()
+	a := newAsking(t)
+	a.login = &slowLogin{never: true}
+	for range 3 {
+		if _, complete, took := a.pass(t); complete || took > longestWait {
+			t.Errorf("the pass is complete: %t, and took %s", complete, took)
+		}
+	}
+	if n := a.login.tries.Load(); n != 1 {
+		t.Errorf("%d logins run at the same time, expected 1", n)
+	}
+}
+
+func TestAMemberThatHungIsAskedApartAndWakesItsClusterWhenItAnswers(t *testing.T) {
+	t.Parallel()
+	a := newAsking(t)
+	a.silent(t, nameOf(1))
+	a.hang(nameOf(1), false)
+	deadline := time.After(4 * askTimeout)
+	for woken := false; !woken; {
+		a.pass(t)
+		select {
+		case <-a.r.wake:
+			woken = true
+		case <-time.After(50 * time.Millisecond):
+		case <-deadline:
+			t.Fatal("no pass was started")
+		}
+	}
+	if v, complete, _ := a.pass(t); !complete || !v.Members[1].Serving || v.remembered {
+		t.Errorf("complete: %t, remembered: %t, member: %+v", complete, v.remembered, v.Members[1])
+	}
+}
+
+func TestNoMemberIsRemovedOnARememberedAnswer(t *testing.T) {
+	t.Parallel()
+	a := newAsking(t)
+	a.silent(t, nameOf(1))
+	v, _, _ := a.pass(t)
+	remove := plan.RemoveMember{ID: 1, Name: nameOf(1)}
+	for _, step := range []plan.Step{remove, plan.DeletePod{Name: nameOf(0)}, plan.MoveLeader{}, plan.BeginRecovery{}, plan.CreateMember{Start: plan.StartForce}} {
+		if err := v.confirmAsked(step); !errors.Is(err, errRemembered) {
+			t.Errorf("%T: %v, expected an error", step, err)
+		}
+	}
+	for _, step := range []plan.Step{plan.CreateMember{Start: plan.StartRejoin}, plan.AddToService{}, plan.Done{}, plan.Wait{}} {
+		if err := v.confirmAsked(step); err != nil {
+			t.Errorf("%T: %v", step, err)
+		}
+	}
+	a.known.askAgain()
+	if _, complete, _ := a.pass(t); complete {
+		t.Error("the next pass did not ask the member that hangs")
+	}
+	<-a.r.wake
+	v, complete, _ := a.pass(t)
+	if err := v.confirmAsked(remove); !complete || err != nil {
+		t.Errorf("after all were asked: complete: %t, %v", complete, err)
+	}
+}
+
+func TestAnAnswerOfAnEarlierPodIsNotUsed(t *testing.T) {
+	t.Parallel()
+	a := newAsking(t)
+	a.silent(t, nameOf(1))
+	a.hang(nameOf(1), false)
+	a.known.questions[nameOf(1)].address = "192.0.2.9"
+	if v, complete, _ := a.pass(t); !complete || !v.Members[1].Serving {
+		t.Errorf("complete: %t, member: %+v", complete, v.Members[1])
+	}
+}

@@ -1,0 +1,87 @@
+package cluster
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+)
+
+const (
+	// Replacements is the default of Options.MaxReplacements.
+	Replacements = 10
+	// ReplacementsPerMinute is the default of Options.ReplacementsPerMinute.
+	ReplacementsPerMinute = 20
+	// replacementLimit is how long a replacement counts as running at most. One that cannot end must not stop all others.
+	replacementLimit = 10 * time.Minute
+)
+
+// errBraked is for a replacement that another EtcdCluster began first.
+var errBraked = fmt.Errorf("too many lost members are being replaced: %w", errRemembered)
+
+// brake limits how many lost members are replaced at the same time. After a restart it begins anew. A nil brake holds nothing.
+type brake struct {
+	limit, perMinute int
+
+	mu      sync.Mutex
+	running map[types.NamespacedName]time.Time
+	begun   []time.Time
+}
+
+func newBrake(limit, perMinute int) *brake {
+	return &brake{limit: limit, perMinute: perMinute, running: map[types.NamespacedName]time.Time{}}
+}
+
+// state is what a plan for a cluster may know.
+func (b *brake) state(cluster types.NamespacedName, now time.Time) plan.Replacements {
+	if b == nil {
+		return plan.Replacements{}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.locked(cluster, now)
+}
+
+func (b *brake) locked(cluster types.NamespacedName, now time.Time) plan.Replacements {
+	for other, since := range b.running {
+		if now.Sub(since) >= replacementLimit {
+			delete(b.running, other)
+		}
+	}
+	b.begun = slices.DeleteFunc(b.begun, func(at time.Time) bool { return now.Sub(at) >= time.Minute })
+	_, mine := b.running[cluster]
+	full := len(b.running) >= b.limit || len(b.begun) >= b.perMinute
+	return plan.Replacements{Held: full && !mine, Running: len(b.running), Limit: b.limit, PerMinute: b.perMinute}
+}
+
+// begin counts a replacement, or fails if there are too many.
+func (b *brake) begin(cluster types.NamespacedName, step plan.Step, now time.Time) error {
+	remove, is := step.(plan.RemoveMember)
+	if b == nil || !is || !remove.ReplacesLost() {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.locked(cluster, now).Held {
+		return errBraked
+	}
+	if _, mine := b.running[cluster]; !mine {
+		b.begun = append(b.begun, now)
+	}
+	b.running[cluster] = now
+	return nil
+}
+
+// end stops counting a cluster that has nothing left to do or is deleted.
+func (b *brake) end(cluster types.NamespacedName) {
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.running, cluster)
+}

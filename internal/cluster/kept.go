@@ -1,0 +1,129 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"maps"
+	"reflect"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/util/flowcontrol"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+)
+
+const (
+	// rereads is how many EtcdClusters have their Secrets read again in each second, although nothing suggests a change. It
+	// keeps the reads of any number of idle clusters below one in a second.
+	rereads = 0.2
+	// rereadsAtOnce is how many may be read at the same time.
+	rereadsAtOnce = 3
+	// trustedPart is the part of a certificate's lifetime in which it is not expected to be renewed.
+	trustedPart = 0.6
+)
+
+// keptReads is what was read of the Secrets and Certificates of one EtcdCluster. The operator may not list or watch Secrets, so
+// it reads them by name. It keeps them while nothing suggests that one has changed. Its zero value keeps nothing.
+type keptReads struct {
+	objects map[string]client.Object
+	// generation and annotations of the EtcdCluster that they were read for.
+	generation  int64
+	annotations map[string]string
+	// until is when the first certificate in them may be renewed; zero if there is none.
+	until time.Time
+}
+
+// newRereads limits reads that only confirm what is kept.
+func newRereads() flowcontrol.PassiveRateLimiter {
+	return flowcontrol.NewTokenBucketPassiveRateLimiter(rereads, rereadsAtOnce)
+}
+
+// keep decides whether a pass uses what earlier passes read.
+func (r *Reconciler) keep(v *view) {
+	k := &v.known.kept
+	same := k.generation == v.cluster.Generation && maps.Equal(k.annotations, v.cluster.Annotations)
+	renewed := !k.until.IsZero() && v.Now.After(k.until)
+	if r.rereads == nil || !same || renewed || (len(k.objects) > 0 && r.rereads.TryAccept()) {
+		*k = keptReads{generation: v.cluster.Generation, annotations: maps.Clone(v.cluster.Annotations)}
+	}
+}
+
+// doubt drops what was read if something suggests that it changes: the operator acted or failed, a Secret is wrong, a Pod does
+// not run (it may wait for a Secret), or a member refused the connection. A member that hangs says nothing about Secrets.
+func (v *view) doubt(step plan.Step, err error) {
+	doubtful := err != nil || plan.Acts(step) || v.SecretProblem != "" || v.Certificates.Foreign != "" || v.Certificates.Unissued != "" ||
+		v.Certificates.Missing || v.Certificates.Superseded || v.Authentication.Problem != ""
+	for _, m := range v.Members {
+		q := v.known.questions[m.Name]
+		hangs := q != nil && q.hung
+		doubtful = doubtful || m.Pod != plan.PodRunning || (!m.Answers && !hangs)
+	}
+	if doubtful {
+		v.known.kept = keptReads{}
+	}
+}
+
+// reader reads what is kept, and keeps what it reads with another reader. Missing objects are read each time.
+type reader struct {
+	client.Reader
+	kept *keptReads
+}
+
+// reads returns the reader of Secrets for a pass.
+func (r *Reconciler) reads(v *view) client.Reader {
+	if v.known == nil {
+		return r.Client
+	}
+	return reader{r.Client, &v.known.kept}
+}
+
+// Get reads one object.
+func (r reader) Get(ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
+	name := fmt.Sprintf("%T %s", into, key)
+	if have := r.kept.objects[name]; have != nil {
+		reflect.ValueOf(into).Elem().Set(reflect.ValueOf(have.DeepCopyObject()).Elem())
+		return nil
+	}
+	if err := r.Reader.Get(ctx, key, into, options...); err != nil {
+		return err
+	}
+	have, ok := into.DeepCopyObject().(client.Object)
+	if !ok {
+		return nil
+	}
+	if r.kept.objects == nil {
+		r.kept.objects = map[string]client.Object{}
+	}
+	have.SetManagedFields(nil)
+	r.kept.objects[name] = have
+	r.kept.expect(have)
+	return nil
+}
+
+// expect notes when the certificates in a Secret may be renewed.
+func (k *keptReads) expect(object client.Object) {
+	secret, ok := object.(*corev1.Secret)
+	if !ok {
+		return
+	}
+	for key, content := range secret.Data {
+		block, _ := pem.Decode(bytes.TrimSpace(content))
+		if !strings.HasSuffix(key, ".crt") || block == nil {
+			continue
+		}
+		certificate, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			continue
+		}
+		lifetime := certificate.NotAfter.Sub(certificate.NotBefore)
+		if at := certificate.NotBefore.Add(time.Duration(trustedPart * float64(lifetime))); k.until.IsZero() || at.Before(k.until) {
+			k.until = at
+		}
+	}
+}

@@ -1,0 +1,22 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+func TestPlanReplacesLostMembersOfFewClustersAtATime(t *testing.T) {
+	held := func(s *State) { s.Replacements = Replacements{Held: true, Running: 10, Limit: 10, PerMinute: 20} }
+	wait := func(cause string) Wait {
+		return Wait{Reason: v1beta2.ReasonReplacementDelayed, Message: "Member " + nameOf(1) + " must be replaced, because " + cause + ". The operator replaces lost members in 10 other clusters (limits: 10 at the same time, 20 begun in a minute), so this one waits. A quorum serves. If nodes were lost, bring them back."}
+	}
+	corrupt := func(m *Member) { m.Corrupt = true }
+	planTests{
+		"waits with a member on a lost node": {state(formed, members(3), with(1, pod(PodDeleting), unreadyFor(time.Hour)), held), wait(isDead)},
+		"waits with a member without data":   {state(formed, members(3), with(1, withoutPod, volume(VolumeLost)), held), wait(LostData)},
+		"replaces corrupt data at once":      {state(formed, members(3), with(1, corrupt), held), RemoveMember{ID: 2, Name: nameOf(1), Cause: CorruptData}},
+		"creates a Pod at once":              {state(formed, members(3), with(1, withoutPod), held), CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin}},
+	}.run(t)
+}

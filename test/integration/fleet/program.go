@@ -1,0 +1,168 @@
+package fleet
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
+)
+
+// Program is a running cluster-operator.
+type Program struct {
+	t       testing.TB
+	cmd     *exec.Cmd
+	metrics string
+	ended   chan error
+}
+
+// build builds cluster-operator, and returns its path.
+func build(t testing.TB, dir string) string {
+	t.Helper()
+	program := filepath.Join(dir, "cluster-operator")
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "github.com/etcd-suite/etcd-operator/cmd/cluster-operator").CombinedOutput()
+	if err != nil {
+		t.Fatalf("build cluster-operator: %v\n%s", err, out)
+	}
+	return program
+}
+
+// kubeconfig writes the administrator's configuration into a file.
+func kubeconfig(t testing.TB, dir string) string {
+	t.Helper()
+	config := kubetest.Config(t)
+	content := clientcmdapi.Config{
+		Clusters:       map[string]*clientcmdapi.Cluster{"test": {Server: config.Host, CertificateAuthorityData: config.CAData}},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{"test": {ClientCertificateData: config.CertData, ClientKeyData: config.KeyData, Token: config.BearerToken}},
+		Contexts:       map[string]*clientcmdapi.Context{"test": {Cluster: "test", AuthInfo: "test"}},
+		CurrentContext: "test",
+	}
+	path := filepath.Join(dir, "kubeconfig")
+	if err := clientcmd.WriteToFile(content, path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// run starts cluster-operator with more flags. It ends with the test.
+func run(t testing.TB, program, kubeconfig, logFile string, flags ...string) *Program {
+	t.Helper()
+	free, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	metrics := free.Addr().String()
+	_ = free.Close()
+	log, err := os.OpenFile(logFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Program{t: t, metrics: metrics, ended: make(chan error, 1)}
+	arguments := append([]string{"--leader-elect=false", "--metrics-bind-address=" + metrics, "--health-probe-bind-address=0", "--seed-image=seed"}, flags...)
+	p.cmd = exec.Command(program, arguments...)
+	p.cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
+	p.cmd.Stdout, p.cmd.Stderr = log, log
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatalf("start cluster-operator: %v", err)
+	}
+	go func() { p.ended <- p.cmd.Wait(); _ = log.Close() }()
+	t.Cleanup(p.Stop)
+	return p
+}
+
+// Stop ends the program as Kubernetes does.
+func (p *Program) Stop() {
+	if p.cmd.ProcessState != nil {
+		return
+	}
+	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case err := <-p.ended:
+		p.ended <- err
+	case <-time.After(30 * time.Second):
+		p.t.Error("cluster-operator did not end within 30 s")
+		_ = p.cmd.Process.Kill()
+	}
+}
+
+// PID of the process.
+func (p *Program) PID() int { return p.cmd.Process.Pid }
+
+// Usage is what the program has used since its start.
+type Usage struct {
+	// Writes to the API server by "verb kind", and Reads (watches, which last for minutes, count when they begin).
+	Writes map[string]int
+	Reads  int
+}
+
+// Total returns the number of writes.
+func (u Usage) Total() (writes int) {
+	for _, n := range u.Writes {
+		writes += n
+	}
+	return writes
+}
+
+// Since returns what was used after an earlier Usage.
+func (u Usage) Since(before Usage) Usage {
+	after := Usage{Writes: map[string]int{}, Reads: u.Reads - before.Reads}
+	for name, n := range u.Writes {
+		if more := n - before.Writes[name]; more > 0 {
+			after.Writes[name] = more
+		}
+	}
+	return after
+}
+
+// Usage reads the program's metrics.
+func (p *Program) Usage() (Usage, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.metrics+"/metrics", nil)
+	if err != nil {
+		return Usage{}, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return Usage{}, fmt.Errorf("read the operator's metrics: %w", err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	u := Usage{Writes: map[string]int{}}
+	lines := bufio.NewScanner(response.Body)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		name, value, ok := strings.Cut(lines.Text(), "} ")
+		n, err := strconv.ParseFloat(value, 64)
+		if !ok || err != nil {
+			continue
+		}
+		switch {
+		case strings.HasPrefix(name, "etcd_cluster_api_writes_total{"):
+			u.Writes[label(name, "verb")+" "+label(name, "kind")] += int(n)
+		case strings.HasPrefix(name, "rest_client_requests_total{") && label(name, "method") == http.MethodGet:
+			u.Reads += int(n)
+		}
+	}
+	return u, lines.Err()
+}
+
+// label returns the value of a label of a metric.
+func label(metric, name string) string {
+	_, after, _ := strings.Cut(metric, name+`="`)
+	value, _, _ := strings.Cut(after, `"`)
+	return value
+}
