@@ -74,7 +74,10 @@ func TestDefaultValuesRunThreeOperators(t *testing.T) {
 				value = &restoreFlags.SpoolDir
 			default:
 				value = flags.String(own, "", "")
-				flags.Int("max-concurrent-clusters", 0, "")
+				for _, number := range []string{"max-concurrent-clusters", "max-replacements", "replacements-per-minute"} {
+					flags.Int(number, 0, "")
+				}
+				flags.String("shard", "", "")
 			}
 			if err := flags.Parse(container.Args); err != nil {
 				t.Errorf("%s: %v", component, err)

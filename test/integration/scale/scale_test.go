@@ -17,6 +17,8 @@ const (
 	writesPerCreation = 19
 	// dialsPerLook is one connection to each member.
 	dialsPerLook = 3
+	// startLimit is for a machine that also compiles.
+	startLimit = 4 * time.Minute
 	// period is longer than the interval between two looks at a healthy cluster.
 	period = 15 * time.Second
 )
@@ -24,10 +26,10 @@ const (
 func TestAHundredClustersCostFewRequestsAndNoneIsForgotten(t *testing.T) {
 	w := fleet.New(t, fleet.Options{})
 	w.Create(0, clusters)
-	if err := w.AwaitReady(clusters, time.Minute); err != nil {
+	if err := w.AwaitReady(clusters, startLimit); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.AwaitQuiet(2*time.Second, 30*time.Second); err != nil {
+	if err := w.AwaitQuiet(2*time.Second, time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	created := usage(t, w)
@@ -50,14 +52,14 @@ func TestTwoOperatorsShareAKubernetesByLabel(t *testing.T) {
 		return nil
 	}})
 	w.Create(0, both)
-	if err := w.AwaitReady(both-ofShard, time.Minute); err != nil {
+	if err := w.AwaitReady(both-ofShard, startLimit); err != nil {
 		t.Fatal(err)
 	}
 	if ready := len(w.Ready()); ready != both-ofShard {
 		t.Errorf("%d clusters are Ready without an operator for the shard, expected %d", ready, both-ofShard)
 	}
 	shard := w.StartAnother("--shard=a")
-	if err := w.AwaitReady(both, time.Minute); err != nil {
+	if err := w.AwaitReady(both, startLimit); err != nil {
 		t.Fatal(err)
 	}
 	for operator, clusters := range map[*fleet.Program]int{w.Operator: both - ofShard, shard: ofShard} {
