@@ -46,8 +46,8 @@ func TestPlanAhead(t *testing.T) {
 			state(formed, members(3), with(3, ahead, justAddressed), with(4, ahead), size(5)),
 			Wait{Reason: v1beta2.ReasonScaling, Requeue: requeueAddress, Message: waitsFor(nameOf(3) + ", " + nameOf(4)).Message},
 		},
-		"adds the first member whose name resolves":     {state(formed, members(3), with(3, ahead, addressed), with(4, ahead, addressed), size(5)), add(3)},
-		"adds the other member if one finds no node":    {state(formed, members(3), with(3, ahead, blockedBy(v1beta2.ReasonPodUnschedulable)), with(4, ahead, addressed), size(5)), add(4)},
+		"adds the first member whose name resolves":      {state(formed, members(3), with(3, ahead, addressed), with(4, ahead, addressed), size(5)), add(3)},
+		"adds the other member if one finds no node":     {state(formed, members(3), with(3, ahead, blockedBy(v1beta2.ReasonPodUnschedulable)), with(4, ahead, addressed), size(5)), add(4)},
 		"lets a Pod start etcd when its member is added": {state(formed, members(3), with(3, ahead, addressed, addedAhead), with(4, ahead, addressed), size(5)), ReleaseMember{Name: nameOf(3)}},
 		"adds the next member when the one before serves and its Pod is not ready yet": {
 			state(formed, members(4), with(3, func(m *Member) { m.PodReady, m.UnreadySince, m.InService = false, noon, true }), with(4, ahead, addressed), size(5)), add(4),
