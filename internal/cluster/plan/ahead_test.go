@@ -81,3 +81,20 @@ func TestAPodThatWaitsHoldsNoData(t *testing.T) {
 		}
 	}
 }
+
+func TestAMemberThatWasNeverAddedStartsOnlyAfterItIsAdded(t *testing.T) {
+	s := state(formed, members(3), with(3, unused), size(5))
+	s.MembershipKnown = false
+	m, _ := s.member(nameOf(3))
+	if start, may := s.startOf(m); may {
+		t.Errorf("it starts: %s", start)
+	}
+}
+
+func TestNoPreparedMemberIsAddedWhileAVoterDoesNotServe(t *testing.T) {
+	down := func(m *Member) { m.Serving = false }
+	s := state(formed, members(3), with(1, down), with(3, ahead, addressed), with(4, ahead, addressed), size(5))
+	if step := addPrepared(s); step != nil {
+		t.Errorf("step %+v", step)
+	}
+}
