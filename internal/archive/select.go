@@ -129,7 +129,7 @@ func (h History) choose(bases []Base, target Target) (Choice, bool) {
 		}
 		choice := Choice{Timeline: h.Start.Timeline, Base: s.base, Chain: s.chain, Reached: reached, Resolution: resolution}
 		for _, l := range s.links {
-			if l.Header.First <= reached.Revision {
+			if reached.Revision > s.base.Point.Revision && l.Header.First <= reached.Revision {
 				choice.Links = append(choice.Links, l)
 			}
 		}
