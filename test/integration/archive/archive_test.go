@@ -25,7 +25,7 @@ import (
 )
 
 var (
-	duration = flag.Duration("archive.duration", 8*time.Second, "how long each workload runs")
+	duration = flag.Duration("archive.duration", 6*time.Second, "how long each workload runs")
 	seed     = flag.Uint64("archive.seed", 0, "seed of the random choices; 0 chooses one")
 )
 
@@ -50,12 +50,16 @@ func TestRandomRevisionsAndTimesAreRestoredAsTheClusterHadThem(t *testing.T) {
 		t.Run(fmt.Sprintf("etcd %s with %d members", test.minor, test.size), func(t *testing.T) {
 			random := newRandom(t)
 			cluster := servers.Etcd(t, servers.EtcdOptions{Minor: test.minor, Size: test.size})
-			store, _ := newStore(t, test.s3)
+			store, dir := newStore(t, test.s3)
 			w := run(t, random, cluster, store)
 			b := &bench{T: t, store: store, world: w}
 			b.restoreRevisions(random)
 			b.restoreTimes(random)
 			b.refuseLost(random)
+			b.expireLeases(test.minor)
+			if !test.s3 {
+				b.refuseFaults(dir)
+			}
 		})
 	}
 }

@@ -19,7 +19,7 @@ import (
 
 // workload writes at random until ctx ends, and records the hash of most revisions.
 func (w *world) workload(ctx context.Context, random *rand.Rand) {
-	began, gapAt := time.Now(), *duration/2
+	began, gap := time.Now(), false
 	for n := 0; ctx.Err() == nil; n++ {
 		asked := time.Now()
 		limited, cancel := context.WithTimeout(ctx, 2*time.Second)
@@ -30,14 +30,25 @@ func (w *world) workload(ctx context.Context, random *rand.Rand) {
 		}
 		w.record(ctx, revision, asked)
 		switch {
-		case gapAt > 0 && time.Since(began) > gapAt:
-			if w.compact(ctx, revision) { // beyond what is archived
-				gapAt = 0
-			}
+		case !gap && time.Since(began) > *duration/2:
+			gap = w.lose(ctx, random)
 		case random.IntN(150) == 0:
 			w.compact(ctx, w.stored()-random.Int64N(100))
 		}
 	}
+}
+
+// lose compacts revisions while no archiver runs, so that they are lost.
+func (w *world) lose(ctx context.Context, random *rand.Rand) bool {
+	defer w.pause()()
+	last := int64(0)
+	for n := 0; n < 20 && ctx.Err() == nil; {
+		if revision, err := w.write(ctx, random); err == nil && revision > 0 {
+			last = revision
+			n++
+		}
+	}
+	return w.compact(ctx, last)
 }
 
 func (w *world) stored() int64 {

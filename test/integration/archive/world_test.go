@@ -51,6 +51,9 @@ type world struct {
 	moved   int
 	fenced  int
 	others  map[string]int // further ends of archivers
+	running int            // archivers
+	kill    chan struct{}  // closed to kill all archivers
+	paused  chan struct{}  // closed when archivers may start again; nil if they may
 }
 
 // run runs the workload and everything that disturbs it, until all that was written is archived.
@@ -66,7 +69,7 @@ func run(t *testing.T, random *rand.Rand, cluster *servers.EtcdCluster, store ob
 	}
 	t.Cleanup(func() { _ = client.Close() })
 	w := &world{
-		t: t, cluster: cluster, client: client, recs: map[int64]record{}, others: map[string]int{},
+		t: t, cluster: cluster, client: client, recs: map[int64]record{}, others: map[string]int{}, kill: make(chan struct{}),
 		store:    &flaky{Store: store, random: rand.New(rand.NewPCG(random.Uint64(), 1))}, //nolint:gosec // a test
 		identity: identity.String(),
 		encoder:  archive.Encoder{Compression: archive.Zstd, Recipients: []string{identity.Recipient().String()}},
@@ -125,9 +128,15 @@ func (w *world) archive(ctx context.Context, random *rand.Rand) {
 	var group sync.WaitGroup
 	defer group.Wait()
 	for ctx.Err() == nil {
+		w.mu.Lock()
+		paused := w.paused
+		w.mu.Unlock()
+		if paused != nil {
+			<-paused
+		}
 		life := time.Duration(200+random.IntN(2500)) * time.Millisecond
 		overlap := time.Duration(0)
-		if random.IntN(4) == 0 {
+		if random.IntN(2) == 0 {
 			overlap = time.Duration(random.IntN(1500)) * time.Millisecond
 		}
 		ended := make(chan struct{})
@@ -146,6 +155,23 @@ func (w *world) archive(ctx context.Context, random *rand.Rand) {
 	}
 }
 
+// pause kills all archivers and lets none start until resume is called.
+func (w *world) pause() (resume func()) {
+	w.mu.Lock()
+	paused := make(chan struct{})
+	w.paused = paused
+	close(w.kill)
+	w.kill = make(chan struct{})
+	w.mu.Unlock()
+	w.await("end", func() bool { w.mu.Lock(); defer w.mu.Unlock(); return w.running == 0 })
+	return func() {
+		w.mu.Lock()
+		w.paused = nil
+		w.mu.Unlock()
+		close(paused)
+	}
+}
+
 func (w *world) count(moved bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -158,6 +184,23 @@ func (w *world) count(moved bool) {
 
 // oneArchiver is one process: it retries until it is killed.
 func (w *world) oneArchiver(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	w.mu.Lock()
+	w.running++
+	kill, paused := w.kill, w.paused
+	w.mu.Unlock()
+	defer func() { w.mu.Lock(); w.running--; w.mu.Unlock() }()
+	if paused != nil {
+		return
+	}
+	go func() {
+		select {
+		case <-kill:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
 	cluster, err := watch.Open(ctx, watch.Options{Endpoints: w.cluster.Endpoints()})
 	if err != nil {
 		return
