@@ -539,11 +539,17 @@ func TestTheWatchWaitsWhileTheSpoolIsFullAndLosesNothing(t *testing.T) {
 	var dir string
 	a, stop := b.start(func(o *Options) { o.MaxSize, o.MaxSpool, dir = 2000, 6000, o.Dir })
 	b.await("begin", func() bool { return a.Status().Timeline == 1 })
+	b.change(func() { b.fragment = 2 })
 	value := string(bytes.Repeat([]byte("v"), 1000))
 	for range 60 {
 		b.put(value, "a")
 	}
 	b.await("fill the spool", func() bool { return a.Status().Spooled > 6000 && a.Status().StoreError != nil })
+	since := time.Now()
+	b.await("wait", func() bool { return time.Since(since) > 300*time.Millisecond })
+	if got := a.Status().Spooled; got > 12000 {
+		t.Errorf("%d bytes are spooled", got)
+	}
 	b.mu.Lock()
 	broken = false
 	b.mu.Unlock()

@@ -128,7 +128,7 @@ func (t *transaction) apply(event *mvccpb.Event) error {
 	}
 	got := changes[len(changes)-1]
 	if got.CreateRevision != want.CreateRevision || got.Version != want.Version || got.ModRevision != want.ModRevision {
-		return wrong("it became version %d, created at revision %d, but etcd had version %d, created at %d: an event before this one is missing or there twice",
+		return wrong("it became version %d, created at revision %d. In etcd it was version %d, created at %d. An event before this one is missing or there twice",
 			got.Version, got.CreateRevision, want.Version, want.CreateRevision)
 	}
 	return nil

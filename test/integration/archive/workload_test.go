@@ -17,10 +17,13 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
-// workload writes at random until ctx ends, and records the hash of most revisions.
+// enough are the revisions that a workload records at least, however slow the machine is.
+const enough = 3 * revisions
+
+// workload writes at random for the given time, and records the hash of most revisions.
 func (w *world) workload(ctx context.Context, random *rand.Rand) {
 	began, gap := time.Now(), false
-	for n := 0; ctx.Err() == nil; n++ {
+	for ctx.Err() == nil && (time.Since(began) < *duration || len(w.records()) < enough || !gap) {
 		asked := time.Now()
 		limited, cancel := context.WithTimeout(ctx, 2*time.Second)
 		revision, err := w.write(limited, random)
@@ -30,7 +33,7 @@ func (w *world) workload(ctx context.Context, random *rand.Rand) {
 		}
 		w.record(ctx, revision, asked)
 		switch {
-		case !gap && time.Since(began) > *duration/2:
+		case !gap && time.Since(began) > *duration/2 && len(w.records()) > enough/2:
 			gap = w.lose(ctx, random)
 		case random.IntN(150) == 0:
 			w.compact(ctx, w.stored()-random.Int64N(100))
@@ -173,7 +176,7 @@ func (w *world) records() []record {
 func (w *world) killMembers(ctx context.Context, random *rand.Rand) {
 	for {
 		select {
-		case <-time.After(time.Duration(1500+random.IntN(2000)) * time.Millisecond):
+		case <-time.After(time.Duration(2000+random.IntN(3000)) * time.Millisecond):
 		case <-ctx.Done():
 			return
 		}

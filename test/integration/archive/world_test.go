@@ -81,11 +81,12 @@ func run(t *testing.T, random *rand.Rand, cluster *servers.EtcdCluster, store ob
 	group.Go(func() { w.archive(ctx, rand.New(rand.NewPCG(seeds[0], 2))) }) //nolint:gosec // a test
 	w.await("begin", func() bool { return len(w.bases()) > 0 })
 	w.began = time.Now()
-	disturbed, stop := context.WithTimeout(ctx, *duration)
+	disturbed, stop := context.WithTimeout(ctx, *duration+40*time.Second)
 	defer stop()
 	var disturbers sync.WaitGroup
 	disturbers.Go(func() { w.killMembers(disturbed, rand.New(rand.NewPCG(seeds[1], 3))) }) //nolint:gosec // a test
 	w.workload(disturbed, rand.New(rand.NewPCG(seeds[2], 4)))                              //nolint:gosec // a test
+	stop()
 	disturbers.Wait()
 	w.ended = time.Now()
 	last := w.records()[len(w.recs)-1].revision
