@@ -278,9 +278,21 @@ func TestReplayRefusesEachPlantedFault(t *testing.T) {
 		return e.Type == mvccpb.Event_PUT && o.events[i+1].Kv.ModRevision == e.Kv.ModRevision && i+1 < len(o.events)
 	})
 	deletion := last(func(_ int, e *mvccpb.Event) bool { return e.Type == mvccpb.Event_DELETE })
+	// A put that creates a key, in a revision with others. The next event of the key deletes it.
+	deletedNext := last(func(i int, e *mvccpb.Event) bool {
+		next := slices.IndexFunc(o.events[i+1:], func(n *mvccpb.Event) bool { return bytes.Equal(n.Kv.Key, e.Kv.Key) })
+		shared := o.events[i-1].Kv.ModRevision == e.Kv.ModRevision || o.events[i+1].Kv.ModRevision == e.Kv.ModRevision
+		return e.Type == mvccpb.Event_PUT && e.Kv.Version == 1 && shared && next >= 0 && o.events[i+1+next].Type == mvccpb.Event_DELETE
+	})
+	if several < 0 || deletion < 0 || deletedNext < 0 {
+		t.Fatalf("the history has no such events: %d, %d, %d", several, deletion, deletedNext)
+	}
 	for name, plant := range map[string]func(s store, keys []string) (*store, []string){
 		"an event is lost": func(store, []string) (*store, []string) {
 			return o.rewritten(slices.Delete(slices.Clone(o.events), several, several+1), 0)
+		},
+		"a put of a key that is deleted next is lost": func(store, []string) (*store, []string) {
+			return o.rewritten(slices.Delete(slices.Clone(o.events), deletedNext, deletedNext+1), 0)
 		},
 		"a put is there twice": func(store, []string) (*store, []string) {
 			return o.rewritten(slices.Insert(slices.Clone(o.events), several, o.events[several]), 0)
