@@ -36,6 +36,8 @@ const (
 	dialTimeout      = 3 * time.Second
 	keepAliveTime    = 10 * time.Second
 	keepAliveTimeout = 5 * time.Second
+	// requestTimeout is for linearizable requests, which a member without a quorum would not answer.
+	requestTimeout = 10 * time.Second
 	// window is how many bytes a member may send before they are read. Fixed windows bound the memory.
 	window = 1 << 20
 )
@@ -62,6 +64,8 @@ func (c *Client) Close() { _ = c.client.Close() }
 
 // Head returns the cluster's ID and revision, confirmed by a quorum.
 func (c *Client) Head(ctx context.Context) (archiver.Head, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
 	response, err := c.client.Get(ctx, "health", clientv3.WithCountOnly())
 	if err != nil {
 		return archiver.Head{}, fmt.Errorf("read the revision of etcd: %w", err)
@@ -71,6 +75,8 @@ func (c *Client) Head(ctx context.Context) (archiver.Head, error) {
 
 // AuthRevision returns the revision of users and roles, confirmed by a quorum. Before etcd 3.5 it is always 0.
 func (c *Client) AuthRevision(ctx context.Context) (uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
 	response, err := c.client.AuthStatus(ctx)
 	if status.Code(err) == codes.Unimplemented {
 		return 0, nil
