@@ -1,0 +1,147 @@
+// Package archiver archives every revision of one etcd cluster: one watch on all keys, a spool on disk, and one object in
+// the store for each segment.
+//
+// Nothing that is not in the store survives an archiver. A killed one loses its spool, and the next one reads the same
+// events from etcd again, from where the chain in the store ends.
+package archiver
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+
+	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+)
+
+// Head identifies a state of a cluster.
+type Head struct {
+	ClusterID uint64
+	Revision  int64
+}
+
+// Response is a message of a watch.
+type Response struct {
+	Head   Head
+	Events []*mvccpb.Event
+	// More means that the last revision may continue in the next response.
+	More bool
+	// Progress means that there are no events up to the revision of Head that were not sent before.
+	Progress bool
+	// Compacted is not 0 if etcd has cancelled the watch because it needs revisions before that one.
+	Compacted int64
+}
+
+// Stream is an open watch.
+type Stream interface {
+	Receive() (Response, error)
+	RequestProgress() error
+}
+
+// ErrNoLease means that a lease does not exist (any more).
+var ErrNoLease = errors.New("the lease does not exist")
+
+// Cluster is the etcd cluster to archive.
+type Cluster interface {
+	// Head is linearizable.
+	Head(ctx context.Context) (Head, error)
+	// Watch watches all keys from a revision until ctx ends.
+	Watch(ctx context.Context, from int64) (Stream, error)
+	// TTL returns the granted TTL of a lease in seconds, or ErrNoLease.
+	TTL(ctx context.Context, lease int64) (int64, error)
+	// AuthRevision is linearizable.
+	AuthRevision(ctx context.Context) (uint64, error)
+}
+
+// Base is a snapshot that was taken on demand.
+type Base struct {
+	Key       string
+	ClusterID uint64
+	// Revision in the snapshot's database, and a time before which it was written.
+	Revision int64
+	At       time.Time
+	// AuthRevision in the snapshot's database.
+	AuthRevision uint64
+}
+
+func (b Base) archived() archive.Base {
+	return archive.Base{Key: b.Key, Point: archive.Point{Revision: b.Revision, At: b.At.UTC()}, AuthRevision: b.AuthRevision}
+}
+
+// Options of an archiver.
+type Options struct {
+	Cluster Cluster
+	Store   objstore.Store
+	// Root is the prefix of all keys, see archive.Root.
+	Root string
+	// Dir is a directory for the spool that only this archiver uses. Run empties it.
+	Dir string
+	// Encoder of segments.
+	Encoder archive.Encoder
+	// MaxLag is the age at which a segment is uploaded. Default: 5 seconds.
+	MaxLag time.Duration
+	// MaxSize in bytes at which a segment is uploaded sooner. Default: 8 MiB. One revision is never divided.
+	MaxSize int64
+	// MaxSpool in bytes that may wait for the store. Then the watch stops until the store accepts a segment. Default: 256 MiB.
+	MaxSpool int64
+	// TakeBase takes a snapshot now. It is called at the start of a timeline, after lost events, and after a change of users
+	// or roles.
+	TakeBase func(ctx context.Context, reason string) (Base, error)
+	// Now is the clock.
+	Now func() time.Time
+	// RetryMin and RetryMax bound the time between two attempts to store a segment. Defaults: 200ms and 10s.
+	RetryMin, RetryMax time.Duration
+}
+
+func (o Options) withDefaults() Options {
+	o.MaxLag = cmp.Or(o.MaxLag, 5*time.Second)
+	o.MaxSize = cmp.Or(o.MaxSize, 8<<20)
+	o.MaxSpool = cmp.Or(o.MaxSpool, 256<<20)
+	o.RetryMin = cmp.Or(o.RetryMin, 200*time.Millisecond)
+	o.RetryMax = cmp.Or(o.RetryMax, 10*time.Second)
+	return o
+}
+
+// The reasons for a base.
+const (
+	reasonFirst    = "the archive begins"
+	reasonCluster  = "the cluster has another ID: it was restored or recreated"
+	reasonBehind   = "the cluster has fewer revisions than the archive: it was recovered from older data"
+	reasonDiverged = "the newest archived revision has other events in the cluster: it was recovered from other data"
+	reasonAuth     = "users or roles have changed"
+)
+
+// ErrFenced means that another archiver has extended the chain. What this one had spooled is in etcd, or the other has it.
+var ErrFenced = errors.New("another archiver has extended this timeline")
+
+// errAgain ends a run that has changed the archive, so that the next one begins with what the store has.
+var errAgain = errors.New("resume from the store")
+
+// Status is what an archiver knows. It is a copy.
+type Status struct {
+	Timeline archive.Timeline
+	// Stored is the last point in the store: nothing up to there can be lost.
+	Stored archive.Point
+	// Progress is the last point at which etcd had no more events than Stored has.
+	Progress archive.Point
+	// Received is the last complete revision in the spool.
+	Received archive.Point
+	// Segments and Gaps that this archiver has stored, and the size of the segments' objects in bytes.
+	Segments, Gaps, Bytes int64
+	// Spooled bytes that wait for the store, and the error of its last attempt; nil after a success.
+	Spooled    int64
+	StoreError error
+	// UnknownLeases had no TTL any more when it was read.
+	UnknownLeases int64
+}
+
+// Lag is how old the oldest event is that is not in the store; 0 if there is none.
+func (s Status) Lag(now time.Time) time.Duration {
+	if s.Received.Revision <= s.Stored.Revision {
+		return 0
+	}
+	return now.Sub(s.Stored.At)
+}

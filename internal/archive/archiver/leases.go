@@ -1,0 +1,81 @@
+package archiver
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/archive"
+)
+
+const (
+	leaseReaders = 8                // concurrent requests
+	leaseTimeout = 2 * time.Second  // for one request
+	maxLeases    = 64 << 10         // that are remembered, at about 100 bytes each
+	maxWaiting   = 4 * leaseReaders // more make the watch wait
+)
+
+// leases reads the TTL of each lease when its ID is first seen. A watch does not send leases.
+type leases struct {
+	cluster Cluster
+	slots   chan struct{} // of those that wait or read
+	readers chan struct{}
+	group   sync.WaitGroup
+	seen    map[int64]struct{}
+
+	mu      sync.Mutex
+	found   []archive.Lease // since the last segment
+	unknown int64
+}
+
+func newLeases(cluster Cluster) *leases {
+	return &leases{cluster: cluster, slots: make(chan struct{}, maxWaiting), readers: make(chan struct{}, leaseReaders), seen: map[int64]struct{}{}}
+}
+
+// see starts to read a lease that was not seen before. It waits if too many are being read.
+func (l *leases) see(ctx context.Context, id int64) {
+	if _, known := l.seen[id]; known || id == 0 {
+		return
+	}
+	if len(l.seen) >= maxLeases {
+		clear(l.seen) // to read a lease twice is harmless
+	}
+	l.seen[id] = struct{}{}
+	l.slots <- struct{}{}
+	l.group.Go(func() {
+		defer func() { <-l.slots }()
+		l.readers <- struct{}{}
+		defer func() { <-l.readers }()
+		l.read(ctx, id)
+	})
+}
+
+func (l *leases) read(ctx context.Context, id int64) {
+	var ttl int64
+	var err error
+	for range 2 {
+		limited, cancel := context.WithTimeout(ctx, leaseTimeout)
+		ttl, err = l.cluster.TTL(limited, id)
+		cancel()
+		if err == nil || errors.Is(err, ErrNoLease) || ctx.Err() != nil {
+			break
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err != nil {
+		l.unknown++
+		return
+	}
+	l.found = append(l.found, archive.Lease{ID: id, TTL: ttl})
+}
+
+// take waits for all that are being read, and returns those since the last call.
+func (l *leases) take() (found []archive.Lease, unknown int64) {
+	l.group.Wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	found, l.found = l.found, nil
+	return found, l.unknown
+}

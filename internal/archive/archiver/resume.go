@@ -1,0 +1,89 @@
+package archiver
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+
+	"github.com/etcd-suite/etcd-operator/internal/archive"
+)
+
+// resume reads where the chain in the store ends. It begins a timeline if there is none, or if the cluster is not the one
+// of the newest timeline.
+func (a *Archiver) resume(ctx context.Context) (archive.Chain, error) {
+	head, err := a.Cluster.Head(ctx)
+	if err != nil {
+		return archive.Chain{}, err
+	}
+	all, err := archive.List(ctx, a.Store, a.Root)
+	if err != nil {
+		return archive.Chain{}, err
+	}
+	if len(all) == 0 {
+		return archive.Chain{}, a.begin(ctx, 1, reasonFirst)
+	}
+	newest := all[len(all)-1]
+	start, err := archive.ReadStart(ctx, a.Store, a.Root, newest.Timeline)
+	if err != nil {
+		return archive.Chain{}, err
+	}
+	chain := start.Chain()
+	if n := len(newest.Links); n > 0 {
+		h, err := archive.ReadHeader(ctx, a.Store, a.Root, newest.Links[n-1])
+		if err != nil {
+			return archive.Chain{}, err
+		}
+		chain = h.Chain()
+		a.compacted = max(a.compacted, h.CompactRevision)
+	}
+	switch id, err := strconv.ParseUint(start.ClusterID, 16, 64); {
+	case err != nil:
+		return chain, fmt.Errorf("%w: the cluster ID of timeline %d: %w", archive.ErrCorrupt, start.Timeline, err)
+	case id != head.ClusterID:
+		return chain, a.begin(ctx, newest.Timeline+1, reasonCluster)
+	case head.Revision < chain.Last:
+		return chain, a.begin(ctx, newest.Timeline+1, reasonBehind)
+	}
+	a.clusterID = head.ClusterID
+	return chain, nil
+}
+
+// begin takes a base and begins a timeline with it. Its error is always set: errAgain after a success. If two archivers
+// begin the same timeline, the second one uses that of the first.
+func (a *Archiver) begin(ctx context.Context, t archive.Timeline, reason string) error {
+	base, err := a.TakeBase(ctx, reason)
+	if err != nil {
+		return fmt.Errorf("take the base snapshot of timeline %d: %w", t, err)
+	}
+	start := archive.NewStart(t, base.ClusterID, base.archived(), reason)
+	err = a.Store.Put(ctx, archive.StartKey(a.Root, t), bytes.NewReader(start.Encode()))
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("begin timeline %d: %w", t, err)
+	}
+	return errAgain
+}
+
+// gap records that events are lost, and takes a base after them.
+func (a *Archiver) gap(ctx context.Context, chain archive.Chain, compacted int64) error {
+	reason := fmt.Sprintf("etcd was compacted to revision %d before they were archived", compacted)
+	base, err := a.TakeBase(ctx, reason)
+	if err != nil {
+		return fmt.Errorf("take a base snapshot after the lost revisions from %d: %w", chain.Last+1, err)
+	}
+	if base.ClusterID != a.clusterID || base.Revision <= chain.Last {
+		return errAgain // another timeline will begin
+	}
+	if base.At.Before(chain.At) {
+		base.At = chain.At
+	}
+	h := archive.NewGap(chain, base.archived(), compacted, reason)
+	key := archive.LinkKey(a.Root, chain.Timeline, chain.At, h.First)
+	if err := a.Store.Put(ctx, key, bytes.NewReader(h.Encode())); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("record the lost revisions from %d: %w", h.First, err)
+	}
+	a.update(func(s *Status) { s.Gaps++ })
+	return errAgain
+}

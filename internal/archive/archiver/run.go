@@ -1,0 +1,326 @@
+package archiver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/archive"
+)
+
+// Archiver archives one cluster. Only one Run may be under way.
+type Archiver struct {
+	Options
+	clusterID uint64
+	compacted int64 // the newest known compact revision
+
+	mu     sync.Mutex
+	status Status
+}
+
+// New returns an archiver that does nothing until Run.
+func New(o Options) *Archiver { return &Archiver{Options: o.withDefaults()} }
+
+// Status may be called at any time.
+func (a *Archiver) Status() Status {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.status
+}
+
+func (a *Archiver) update(change func(*Status)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	change(&a.status)
+}
+
+// Run archives until ctx ends or something fails. Then the caller calls it again, after a pause. The error is ErrFenced if
+// another archiver works on the same archive.
+func (a *Archiver) Run(ctx context.Context) error {
+	for {
+		if err := a.runOnce(ctx); !errors.Is(err, errAgain) {
+			return err
+		}
+	}
+}
+
+func (a *Archiver) runOnce(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if err := cleanSpool(a.Dir); err != nil {
+		return fmt.Errorf("empty the spool: %w", err)
+	}
+	chain, err := a.resume(ctx)
+	if err != nil {
+		return err
+	}
+	stored := archive.Point{Revision: chain.Last, At: chain.At}
+	a.update(func(s *Status) { s.Timeline, s.Stored, s.Received, s.Progress = chain.Timeline, stored, stored, stored })
+	auth, err := a.Cluster.AuthRevision(ctx)
+	if err != nil {
+		return err
+	}
+	if auth != chain.Auth || chain.AuthChanged { // an archiver before this one may have ended before it took a base
+		if err := a.authBase(ctx); err != nil {
+			return err
+		}
+	}
+	from := chain.Last + 1
+	if chain.Tail != "" {
+		from = chain.Last // to compare its events with those in the archive
+	}
+	stream, err := a.Cluster.Watch(ctx, from)
+	if err != nil {
+		return err
+	}
+	s := &session{a: a, stream: stream, chain: chain, auth: auth, leases: newLeases(a.Cluster), verify: chain.Tail != ""}
+	s.uploads = a.startUploader(ctx)
+	err = s.run(ctx)
+	if s.open != nil {
+		s.open.discard()
+	}
+	if errors.Is(err, errCompacted) {
+		// Everything that was received before is complete, and is stored first.
+		if err = s.uploads.finish(); err == nil {
+			err = a.gap(ctx, s.chain, a.compacted)
+		}
+		return err
+	}
+	cancel()
+	return errors.Join(err, ignoreEnd(s.uploads.finish()))
+}
+
+func ignoreEnd(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+var errCompacted = errors.New("etcd is compacted beyond what is archived")
+
+// session is one watch.
+type session struct {
+	a       *Archiver
+	stream  Stream
+	uploads *uploader
+	leases  *leases
+	chain   archive.Chain // with all sealed segments
+	open    *open         // nil between segments
+	auth    uint64
+	partial bool // the last revision may not be complete
+	verify  bool // the next events are those of chain.Last, to be compared
+	tail    archive.TailOf
+	due     bool // the segment is old or large enough, and waits for the end of its revision
+}
+
+type received struct {
+	Response
+	err error
+}
+
+func (s *session) run(ctx context.Context) error {
+	responses := make(chan received)
+	go func() {
+		for {
+			response, err := s.stream.Receive()
+			select {
+			case responses <- received{response, err}:
+			case <-ctx.Done():
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	// A segment is at most MaxLag old when it is sealed.
+	tick := time.NewTicker(max(s.a.MaxLag/8, 10*time.Millisecond))
+	defer tick.Stop()
+	progress := time.NewTicker(s.a.MaxLag)
+	defer progress.Stop()
+	for {
+		incoming := responses
+		if s.uploads.full() {
+			incoming = nil // wait for the store
+		}
+		var err error
+		select {
+		case next := <-incoming:
+			err = s.response(ctx, next)
+		case <-tick.C:
+			err = s.tick(ctx)
+		case <-progress.C:
+			err = s.progress(ctx)
+		case <-s.uploads.freed:
+		case <-s.uploads.done:
+			err = s.uploads.err
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (s *session) response(ctx context.Context, r received) error {
+	if r.err != nil {
+		return r.err
+	}
+	if r.Compacted > 0 {
+		s.a.compacted = max(s.a.compacted, r.Compacted)
+		if err := s.cut(ctx); err != nil {
+			return err
+		}
+		return errCompacted
+	}
+	if r.Head.ClusterID != s.a.clusterID {
+		return errAgain // resume begins a timeline
+	}
+	now := s.a.Now()
+	for _, event := range r.Events {
+		revision := event.Kv.ModRevision
+		if s.verify && revision == s.chain.Last {
+			if err := s.tail.Add(event); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := s.verified(ctx); err != nil {
+			return err
+		}
+		if s.open != nil && revision != s.open.writer.Last() && s.wantsCut(now) {
+			s.partial = false
+			if err := s.cut(ctx); err != nil {
+				return err
+			}
+		}
+		if s.open == nil {
+			var err error
+			if s.open, err = newOpen(s.a.Dir, s.chain, s.auth); err != nil {
+				return err
+			}
+		}
+		if err := s.open.writer.Add(event, now); err != nil {
+			return err
+		}
+		s.leases.see(ctx, event.Kv.Lease)
+	}
+	return s.received(ctx, r, now)
+}
+
+// received notes the end of a response.
+func (s *session) received(ctx context.Context, r received, now time.Time) error {
+	s.partial = r.More
+	if len(r.Events) > 0 && !r.More {
+		if err := s.verified(ctx); err != nil {
+			return err
+		}
+	}
+	if s.open != nil && !s.partial {
+		at := archive.Point{Revision: s.open.writer.Last(), At: now}
+		s.a.update(func(status *Status) { status.Received = at })
+	}
+	if r.Progress && s.open == nil && !s.verify && r.Head.Revision == s.chain.Last {
+		s.a.update(func(status *Status) {
+			if status.Stored.Revision == s.chain.Last {
+				status.Progress = archive.Point{Revision: s.chain.Last, At: now}
+			}
+		})
+	}
+	return s.tick(ctx)
+}
+
+// verified compares the last archived revision with the same revision in etcd, when all of its events were received.
+func (s *session) verified(ctx context.Context) error {
+	if !s.verify {
+		return nil
+	}
+	s.verify = false
+	if s.tail.Sum() == s.chain.Tail {
+		return nil
+	}
+	return s.a.begin(ctx, s.chain.Timeline+1, reasonDiverged)
+}
+
+func (s *session) wantsCut(now time.Time) bool {
+	w := s.open.writer
+	return w.Size() >= s.a.MaxSize || now.Sub(w.Opened()) >= s.a.MaxLag*3/4
+}
+
+// tick seals the segment if it is due and its last revision is complete.
+func (s *session) tick(ctx context.Context) error {
+	if s.open == nil || s.partial || !s.wantsCut(s.a.Now()) {
+		return nil
+	}
+	return s.cut(ctx)
+}
+
+// cut seals the open segment, of which all revisions are complete, and hands it to the uploader.
+func (s *session) cut(ctx context.Context) error {
+	if s.open == nil {
+		return nil
+	}
+	if s.partial {
+		s.open.discard() // etcd has ended the watch within a revision
+		s.open = nil
+		return nil
+	}
+	before := s.auth
+	if err := s.readAuth(ctx); err != nil {
+		return err
+	}
+	found, unknown := s.leases.take()
+	s.a.update(func(status *Status) { status.UnknownLeases = unknown })
+	h, err := s.open.writer.Seal(found, s.auth, s.a.compacted)
+	if err != nil {
+		return fmt.Errorf("seal the segment from revision %d: %w", s.chain.Last+1, err)
+	}
+	key := archive.LinkKey(s.a.Root, s.chain.Timeline, s.chain.At, h.First)
+	done, err := s.open.seal(s.a.Dir, key, s.a.Encoder, h)
+	s.open = nil
+	if err != nil {
+		return err
+	}
+	s.chain = done.header.Chain()
+	s.uploads.add(done.size)
+	s.uploads.queue <- done
+	if before != s.auth {
+		return s.a.authBase(ctx)
+	}
+	return nil
+}
+
+// readAuth reads the auth revision.
+func (s *session) readAuth(ctx context.Context) (err error) {
+	s.auth, err = s.a.Cluster.AuthRevision(ctx)
+	return err
+}
+
+// authBase takes a base after a change of users or roles, which a watch does not send.
+func (a *Archiver) authBase(ctx context.Context) error {
+	if _, err := a.TakeBase(ctx, reasonAuth); err != nil {
+		return fmt.Errorf("take a base snapshot after a change of users or roles: %w", err)
+	}
+	return nil
+}
+
+// progress asks etcd whether there are events, and looks at the users of an idle cluster.
+func (s *session) progress(ctx context.Context) error {
+	if s.open != nil {
+		return nil
+	}
+	before := s.auth
+	if err := s.readAuth(ctx); err != nil {
+		return err
+	}
+	if before != s.auth {
+		if err := s.a.authBase(ctx); err != nil {
+			return err
+		}
+	}
+	return s.stream.RequestProgress()
+}

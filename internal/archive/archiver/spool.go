@@ -1,0 +1,89 @@
+package archiver
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/etcd-suite/etcd-operator/internal/archive"
+)
+
+const (
+	openPattern   = "open-*.records"
+	sealedPattern = "sealed-*.segment"
+)
+
+// cleanSpool deletes the files of an earlier run.
+func cleanSpool(dir string) error {
+	var errs []error
+	for _, pattern := range []string{openPattern, sealedPattern} {
+		names, err := filepath.Glob(filepath.Join(dir, pattern))
+		errs = append(errs, err)
+		for _, name := range names {
+			errs = append(errs, os.Remove(name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// open is the segment that is being written.
+type open struct {
+	file   *os.File
+	writer *archive.Writer
+}
+
+func newOpen(dir string, chain archive.Chain, authRevision uint64) (*open, error) {
+	f, err := os.CreateTemp(dir, openPattern)
+	if err != nil {
+		return nil, fmt.Errorf("spool a segment: %w", err)
+	}
+	return &open{f, archive.NewWriter(f, chain, authRevision)}, nil
+}
+
+func (o *open) discard() {
+	_ = o.file.Close()
+	_ = os.Remove(o.file.Name())
+}
+
+// sealed is a complete object on disk.
+type sealed struct {
+	path   string
+	key    string
+	header archive.Header
+	size   int64
+}
+
+func (s *sealed) discard() { _ = os.Remove(s.path) }
+
+// seal writes the object of a segment and deletes its records.
+func (o *open) seal(dir, key string, encoder archive.Encoder, h archive.Header) (*sealed, error) {
+	defer o.discard()
+	f, err := os.CreateTemp(dir, sealedPattern)
+	if err != nil {
+		return nil, fmt.Errorf("spool a segment: %w", err)
+	}
+	s := &sealed{path: f.Name(), key: key}
+	if _, err = o.file.Seek(0, io.SeekStart); err == nil {
+		s.header, err = encoder.WriteObject(f, h, o.file)
+	}
+	if err == nil {
+		s.size, err = f.Seek(0, io.SeekCurrent)
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		s.discard()
+		return nil, fmt.Errorf("spool segment %s: %w", key, err)
+	}
+	return s, nil
+}
+
+// body is the object as an objstore.Rereader, so that a store needs no buffers to repeat a part.
+type body struct {
+	*os.File
+	size int64
+}
+
+func (b body) Reread() io.ReaderAt { return b.File }
+func (b body) Size() int64         { return b.size }
+func (b body) SizeHint() int64     { return b.size }

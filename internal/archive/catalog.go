@@ -1,0 +1,106 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+)
+
+// Link is a link of a chain and its key.
+type Link struct {
+	Key    string
+	Header Header
+}
+
+// Names are the keys of one timeline, in the order of its chain.
+type Names struct {
+	Timeline Timeline
+	Started  bool // there is a start object
+	Links    []string
+}
+
+// List lists the keys of an archive and reads no object. The newest timeline is the last one.
+func List(ctx context.Context, store objstore.Store, root string) ([]Names, error) {
+	found := map[Timeline]*Names{}
+	for object, err := range store.List(ctx, root) {
+		if err != nil {
+			return nil, fmt.Errorf("list the archive %s: %w", root, err)
+		}
+		n, ok := parseKey(root, object.Key)
+		if !ok {
+			continue
+		}
+		names := found[n.timeline]
+		if names == nil {
+			names = &Names{Timeline: n.timeline}
+			found[n.timeline] = names
+		}
+		if n.start {
+			names.Started = true
+		} else {
+			names.Links = append(names.Links, object.Key)
+		}
+	}
+	all := make([]Names, 0, len(found))
+	for _, names := range found {
+		// The keys of a chain may be in several days. The first revision orders them.
+		slices.SortFunc(names.Links, func(a, b string) int {
+			first, _ := parseKey(root, a)
+			second, _ := parseKey(root, b)
+			return int(min(1, max(-1, first.first-second.first)))
+		})
+		all = append(all, *names)
+	}
+	slices.SortFunc(all, func(a, b Names) int { return int(min(1, max(-1, a.Timeline-b.Timeline))) })
+	return all, nil
+}
+
+// ReadStart reads the start object of a timeline.
+func ReadStart(ctx context.Context, store objstore.Getter, root string, t Timeline) (Start, error) {
+	key := StartKey(root, t)
+	body, err := store.Get(ctx, key)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Start{}, fmt.Errorf("%w: timeline %d has no start object %s: %w", ErrCorrupt, t, key, err)
+	}
+	if err != nil {
+		return Start{}, fmt.Errorf("read the start of timeline %d: %w", t, err)
+	}
+	defer body.Close()
+	return DecodeStart(body, key, t)
+}
+
+// History is one timeline with all its headers.
+type History struct {
+	Start Start
+	Links []Link
+	// Progress is a later point than that of the last link, up to which etcd had no more events; nil if it is not known.
+	Progress *Point
+}
+
+// Read reads the headers of all links, and checks nothing but each of them.
+func Read(ctx context.Context, store objstore.Store, root string) ([]History, error) {
+	all, err := List(ctx, store, root)
+	if err != nil {
+		return nil, err
+	}
+	histories := make([]History, 0, len(all))
+	for _, names := range all {
+		h := History{}
+		if h.Start, err = ReadStart(ctx, store, root, names.Timeline); err != nil {
+			return nil, err
+		}
+		for _, key := range names.Links {
+			header, err := ReadHeader(ctx, store, root, key)
+			if err != nil {
+				return nil, err
+			}
+			h.Links = append(h.Links, Link{Key: key, Header: header})
+		}
+		histories = append(histories, h)
+	}
+	return histories, nil
+}

@@ -1,0 +1,128 @@
+package archive
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+)
+
+// ReadHeader reads only the header of a link.
+func ReadHeader(ctx context.Context, store objstore.Getter, root, key string) (Header, error) {
+	r, err := OpenSegment(ctx, store, root, key)
+	if err != nil {
+		return Header{}, err
+	}
+	return r.Header, r.Close()
+}
+
+// Reader reads the events of one segment. It needs memory for one event.
+type Reader struct {
+	Header Header
+	// Key of the object.
+	Key string
+	// Leases are those of the segment. They are complete when Next has returned io.EOF.
+	Leases []Lease
+
+	object  io.Closer
+	body    *bufio.Reader
+	records *bufio.Reader
+	sum     hash.Hash
+	size    int64
+	events  int64
+	last    int64
+}
+
+// OpenSegment opens a link and reads its header. The caller closes the Reader.
+func OpenSegment(ctx context.Context, store objstore.Getter, root, key string) (*Reader, error) {
+	n, ok := parseKey(root, key)
+	if !ok || n.start {
+		return nil, fmt.Errorf("%w: %s is not the key of a segment", ErrCorrupt, key)
+	}
+	object, err := store.Get(ctx, key)
+	if err != nil {
+		return nil, &RevisionError{Revision: n.first, Key: key, Err: err}
+	}
+	r := &Reader{Key: key, object: object, body: bufio.NewReaderSize(object, 32<<10), sum: sha256.New()}
+	if r.Header, err = decodeHeader(r.body, key, n); err != nil {
+		return nil, errors.Join(err, object.Close())
+	}
+	r.last = r.Header.First - 1
+	return r, nil
+}
+
+// Close ends the reading at any point.
+func (r *Reader) Close() error { return r.object.Close() }
+
+// Decode prepares the reading of the events. identities are those of age, one for each line.
+func (r *Reader) Decode(identities []byte) error {
+	if r.Header.Gap() {
+		return corruptAt(r.Header.First, r.Key, "the events of the revisions %d to %d are lost: %s", r.Header.First, r.Header.Last, r.Header.Reason)
+	}
+	plain, err := decode(r.body, r.Header, identities)
+	if err != nil {
+		return &RevisionError{Revision: r.Header.First, Key: r.Key, Err: err}
+	}
+	r.records = bufio.NewReaderSize(&counted{plain, r}, 32<<10)
+	return nil
+}
+
+// counted computes size and SHA-256 of the records.
+type counted struct {
+	io.Reader
+	r *Reader
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.r.sum.Write(p[:n])
+	c.r.size += int64(n)
+	return n, err
+}
+
+// Next returns the next event. io.EOF means that all of the segment was read and is as it was written.
+func (r *Reader) Next() (*mvccpb.Event, error) {
+	for {
+		next, err := readRecord(r.records)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil, r.complete()
+		case errors.Is(err, io.ErrUnexpectedEOF):
+			return nil, corruptAt(r.last+1, r.Key, "the object ends after revision %d, want %d", r.last, r.Header.Last)
+		case err != nil:
+			return nil, corruptAt(max(r.last, r.Header.First), r.Key, "at this revision or the next: %w", err)
+		case next.event == nil:
+			r.Leases = append(r.Leases, next.lease)
+			continue
+		}
+		revision := next.event.Kv.ModRevision
+		if revision != r.last+1 && (revision != r.last || r.events == 0) || revision > r.Header.Last {
+			return nil, corruptAt(r.last+1, r.Key, "revision %d follows revision %d", revision, r.last)
+		}
+		r.last = revision
+		r.events++
+		return next.event, nil
+	}
+}
+
+// complete compares what was read with the header.
+func (r *Reader) complete() error {
+	got := hex.EncodeToString(r.sum.Sum(nil))
+	switch h := r.Header; {
+	case r.last != h.Last:
+		return corruptAt(r.last+1, r.Key, "the segment ends with revision %d, want %d", r.last, h.Last)
+	case r.events != h.Events:
+		return corruptAt(h.First, r.Key, "the revisions %d to %d have %d events, want %d", h.First, h.Last, r.events, h.Events)
+	case got != h.SHA256 || r.size != h.Size:
+		return corruptAt(h.First, r.Key, "the revisions %d to %d have SHA-256 %s, want %s", h.First, h.Last, got, h.SHA256)
+	}
+	return io.EOF
+}

@@ -1,0 +1,301 @@
+package archive
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Base is a snapshot that a replay can begin with.
+type Base struct {
+	Key       string
+	ClusterID string // 16 hex digits
+	// Point is the revision in the snapshot's database, and a time before which that revision was written.
+	Point Point
+	// AuthRevision in the snapshot's database.
+	AuthRevision uint64
+}
+
+// Target is what a restore asks for: a revision, or the state at a time.
+type Target struct {
+	Revision int64
+	Time     time.Time // if Revision is 0
+}
+
+func (t Target) String() string {
+	if t.Revision > 0 {
+		return fmt.Sprintf("revision %d", t.Revision)
+	}
+	return t.Time.UTC().Format(time.RFC3339Nano)
+}
+
+// Choice is how to reach a target.
+type Choice struct {
+	Timeline Timeline
+	Base     Base
+	// Links to replay after the base, in order. There are none if the base is the target.
+	Links []Link
+	// Chain is what the first link must follow.
+	Chain Chain
+	// Reached is the point that is restored. For a time it is the last one that the archive has up to that time.
+	Reached Point
+	// Resolution is how much later the next revision may have been written: changes between Reached and that are not
+	// restored. It is 0 for a revision.
+	Resolution time.Duration
+}
+
+// Range is a part of a timeline in which each revision can be restored.
+type Range struct {
+	Timeline Timeline
+	From, To Point
+}
+
+// Refusal means that a target cannot be restored.
+type Refusal struct {
+	Target Target
+	Reason string
+	// Before and After are the nearest points that can be restored; nil if there is none.
+	Before, After *Point
+}
+
+func (r *Refusal) Error() string {
+	text := fmt.Sprintf("%s cannot be restored: %s", r.Target, r.Reason)
+	switch {
+	case r.Before != nil && r.After != nil:
+		return fmt.Sprintf("%s. Choose %s or before, or %s or after", text, r.Before, r.After)
+	case r.Before != nil:
+		return fmt.Sprintf("%s. Choose %s or before", text, r.Before)
+	case r.After != nil:
+		return fmt.Sprintf("%s. Choose %s or after", text, r.After)
+	}
+	return text + ". The archive has no base snapshot: wait for the next one"
+}
+
+// span is what one base reaches: links that follow each other, without a gap and without a change of authentication.
+type span struct {
+	base  Base
+	chain Chain // before the first link
+	links []Link
+	to    Point
+	times []Point // in ascending order
+}
+
+// Recoverable returns all ranges, oldest timeline first.
+func Recoverable(histories []History, bases []Base) []Range {
+	var ranges []Range
+	for _, h := range histories {
+		for _, s := range h.spans(bases) {
+			n := len(ranges)
+			if n > 0 && ranges[n-1].Timeline == h.Start.Timeline && s.base.Point.Revision <= ranges[n-1].To.Revision {
+				if s.to.Revision >= ranges[n-1].To.Revision {
+					ranges[n-1].To = s.to
+				}
+				continue
+			}
+			ranges = append(ranges, Range{Timeline: h.Start.Timeline, From: s.base.Point, To: s.to})
+		}
+	}
+	return ranges
+}
+
+// Select returns how to reach a target, or a *Refusal. A revision is taken from the newest timeline that has it. A time is
+// taken from the timeline that was the newest at that time.
+func Select(histories []History, bases []Base, target Target) (Choice, error) {
+	if len(histories) == 0 {
+		return Choice{}, &Refusal{Target: target, Reason: "the archive is empty"}
+	}
+	for i := len(histories) - 1; i >= 0; i-- {
+		h := histories[i]
+		if target.Revision == 0 && h.Start.Base.At.After(target.Time) && i > 0 {
+			continue // it began later
+		}
+		if choice, ok := h.choose(bases, target); ok {
+			return choice, nil
+		}
+		if target.Revision == 0 {
+			break // an older timeline was not the history of the cluster at that time
+		}
+	}
+	return Choice{}, refuse(histories, bases, target)
+}
+
+// choose uses the newest base that reaches the target, because it needs the fewest links.
+func (h History) choose(bases []Base, target Target) (Choice, bool) {
+	for _, s := range slices.Backward(h.spans(bases)) {
+		reached, resolution, ok := s.resolve(target)
+		if !ok {
+			continue
+		}
+		choice := Choice{Timeline: h.Start.Timeline, Base: s.base, Chain: s.chain, Reached: reached, Resolution: resolution}
+		for _, l := range s.links {
+			if reached.Revision > s.base.Point.Revision && l.Header.First <= reached.Revision {
+				choice.Links = append(choice.Links, l)
+			}
+		}
+		return choice, true
+	}
+	return Choice{}, false
+}
+
+// resolve returns the point of a target in a span.
+func (s span) resolve(target Target) (reached Point, resolution time.Duration, ok bool) {
+	if target.Revision > 0 {
+		if target.Revision < s.base.Point.Revision || target.Revision > s.to.Revision {
+			return Point{}, 0, false
+		}
+		for _, p := range s.times {
+			if p.Revision >= target.Revision {
+				return Point{Revision: target.Revision, At: p.At}, 0, true
+			}
+		}
+		return Point{}, 0, false
+	}
+	if target.Time.Before(s.base.Point.At) || target.Time.After(s.to.At) {
+		return Point{}, 0, false
+	}
+	for i, p := range s.times {
+		if p.At.After(target.Time) {
+			return reached, p.At.Sub(s.times[i-1].At), true
+		}
+		reached = p
+	}
+	return reached, 0, true
+}
+
+// spans returns what each base of a timeline reaches, in ascending order of the bases.
+func (h History) spans(bases []Base) []span {
+	var spans []span
+	for _, b := range bases {
+		if b.ClusterID == h.Start.ClusterID && b.Point.Revision >= h.Start.Base.Revision {
+			if s, ok := h.span(b); ok {
+				spans = append(spans, s)
+			}
+		}
+	}
+	slices.SortStableFunc(spans, func(a, b span) int {
+		return int(min(1, max(-1, a.base.Point.Revision-b.base.Point.Revision)))
+	})
+	return spans
+}
+
+// anchor is the chain before the first link that exists. Links before it may have been deleted with their bases.
+func (h History) anchor() Chain {
+	chain := h.Start.Chain()
+	if len(h.Links) > 0 && h.Links[0].Header.First > chain.Last+1 {
+		first := h.Links[0].Header
+		return Chain{Timeline: first.Timeline, Last: first.First - 1, Hash: first.Previous, At: h.Start.Base.At}
+	}
+	return chain
+}
+
+// span returns false if the base is not a revision of the chain, so that it may be of another history.
+func (h History) span(b Base) (span, bool) {
+	chain := h.anchor()
+	s := span{base: b, chain: chain, to: b.Point, times: []Point{b.Point}}
+	known := b.Point.Revision == h.Start.Base.Revision || b.Point.Revision == chain.Last
+	if b.Point.Revision < chain.Last {
+		return s, known
+	}
+	for _, l := range h.Links {
+		next, err := chain.Follow(l.Key, l.Header)
+		if err != nil {
+			break
+		}
+		known = known || l.Header.First <= b.Point.Revision && b.Point.Revision <= l.Header.Last
+		if l.Header.Last <= b.Point.Revision {
+			chain, s.chain = next, next
+			continue
+		}
+		if l.Header.Gap() || l.Header.AuthFrom != b.AuthRevision || l.Header.AuthTo != b.AuthRevision {
+			return s, known
+		}
+		chain = next
+		s.extend(l)
+	}
+	if p := h.Progress; p != nil && s.to.Revision == p.Revision && p.At.After(s.to.At) {
+		s.to = *p
+		s.times = append(s.times, *p)
+	}
+	return s, known
+}
+
+// extend adds a link to the span. Times never go backwards, although two clocks have made them.
+func (s *span) extend(l Link) {
+	s.links = append(s.links, l)
+	for _, p := range l.Header.Points {
+		if p.Revision < s.base.Point.Revision {
+			continue
+		}
+		if last := s.times[len(s.times)-1].At; p.At.Before(last) {
+			p.At = last
+		}
+		s.times = append(s.times, p)
+	}
+	s.to = s.times[len(s.times)-1]
+}
+
+// refuse explains why no timeline has the target.
+func refuse(histories []History, bases []Base, target Target) error {
+	refusal := &Refusal{Target: target, Reason: "it is outside of what the archive has"}
+	for _, r := range Recoverable(histories, bases) {
+		if below(r.To, target) {
+			refusal.Before = &r.To
+		}
+		if refusal.After == nil && above(r.From, target) {
+			refusal.After = &r.From
+		}
+	}
+	for _, h := range histories {
+		for i, l := range h.Links {
+			if reason := l.loss(target); reason != "" {
+				refusal.Reason = reason
+			}
+			if i > 0 && l.Header.First != h.Links[i-1].Header.Last+1 {
+				first, last := h.Links[i-1].Header.Last+1, l.Header.First-1
+				if target.Revision >= first && target.Revision <= last {
+					refusal.Reason = fmt.Sprintf("the segments of the revisions %d to %d of timeline %d are missing", first, last, h.Start.Timeline)
+				}
+			}
+		}
+	}
+	return refusal
+}
+
+// loss returns why a link cannot be replayed, if the target is in it.
+func (l Link) loss(target Target) string {
+	h := l.Header
+	if target.Revision > 0 && (target.Revision < h.First || target.Revision > h.Last) {
+		return ""
+	}
+	if target.Revision == 0 && (target.Time.Before(h.From().At) || target.Time.After(h.To().At)) {
+		return ""
+	}
+	switch {
+	case h.Gap():
+		return fmt.Sprintf("the revisions %d to %d of timeline %d were lost: %s", h.First, h.Last, h.Timeline, h.Reason)
+	case h.AuthFrom != h.AuthTo:
+		return fmt.Sprintf("users or roles changed between the revisions %d and %d, and the archive does not have these changes", h.First, h.Last)
+	}
+	return ""
+}
+
+func below(p Point, target Target) bool {
+	if target.Revision > 0 {
+		return p.Revision < target.Revision
+	}
+	return p.At.Before(target.Time)
+}
+
+func above(p Point, target Target) bool {
+	if target.Revision > 0 {
+		return p.Revision > target.Revision
+	}
+	return p.At.After(target.Time)
+}
+
+// IsRefusal reports whether an error says that a target cannot be restored.
+func IsRefusal(err error) bool {
+	var refusal *Refusal
+	return errors.As(err, &refusal)
+}

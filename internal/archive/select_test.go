@@ -1,0 +1,370 @@
+package archive
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func at(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
+
+func base(revision int64, seconds int) Base {
+	return Base{Key: fmt.Sprint("base-", revision), ClusterID: "0000000000000abc", Point: Point{revision, at(seconds)}, AuthRevision: 1}
+}
+
+// history builds a timeline: revision r is received at second r.
+type history struct {
+	History
+	chain Chain
+}
+
+func newHistory(t Timeline, b Base) *history {
+	h := &history{}
+	h.Start = NewStart(t, 0xabc, b, "test")
+	h.chain = h.Start.Chain()
+	return h
+}
+
+func (h *history) add(header Header) *history {
+	header.hash = header.Hash() // as in one that was read
+	key := LinkKey(root, h.chain.Timeline, h.chain.At, header.First)
+	h.Links = append(h.Links, Link{key, header})
+	h.chain = header.Chain()
+	return h
+}
+
+// segment adds a segment with a point for each revision.
+func (h *history) segment(last int64, auth ...uint64) *history {
+	header := Header{
+		FormatVersion: 1, Kind: kindSegment, Timeline: h.chain.Timeline, First: h.chain.Last + 1, Last: last, Previous: h.chain.Hash,
+		AuthFrom: 1, AuthTo: 1, Events: last, Size: last, SHA256: strings.Repeat("0", 64), Tail: "tail",
+	}
+	if len(auth) == 2 {
+		header.AuthFrom, header.AuthTo = auth[0], auth[1]
+	}
+	for r := header.First; r <= last; r++ {
+		header.Points = append(header.Points, Point{r, at(int(r))})
+	}
+	return h.add(header)
+}
+
+func (h *history) gap(b Base) *history { return h.add(NewGap(h.chain, b, 0, "etcd was compacted")) }
+
+func TestSelectFindsTheNewestBaseAndTheSegmentsUpToTheTarget(t *testing.T) {
+	one := newHistory(1, base(10, 10)).segment(20).segment(30).segment(40)
+	bases := []Base{base(10, 10), base(25, 25)}
+	for name, test := range map[string]struct {
+		target     Target
+		base       int64
+		links      int
+		reached    int64
+		resolution time.Duration
+	}{
+		"a base itself":                   {Target{Revision: 10}, 10, 0, 10, 0},
+		"within the first segment":        {Target{Revision: 12}, 10, 1, 12, 0},
+		"the end of a segment":            {Target{Revision: 20}, 10, 1, 20, 0},
+		"the beginning of a segment":      {Target{Revision: 21}, 10, 2, 21, 0},
+		"before the second base":          {Target{Revision: 24}, 10, 2, 24, 0},
+		"the second base":                 {Target{Revision: 25}, 25, 0, 25, 0},
+		"after the second base":           {Target{Revision: 26}, 25, 1, 26, 0},
+		"the newest revision":             {Target{Revision: 40}, 25, 2, 40, 0},
+		"a time at a revision":            {Target{Time: at(22)}, 10, 2, 22, time.Second},
+		"a time between two revisions":    {Target{Time: at(22).Add(time.Millisecond)}, 10, 2, 22, time.Second},
+		"a time before the next segment":  {Target{Time: at(30).Add(time.Millisecond)}, 25, 1, 30, time.Second},
+		"the time of the newest revision": {Target{Time: at(40)}, 25, 2, 40, 0},
+		"the time of the first base":      {Target{Time: at(10)}, 10, 0, 10, time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := Select([]History{one.History}, bases, test.target)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.Base.Point.Revision != test.base || len(c.Links) != test.links || c.Reached.Revision != test.reached || c.Resolution != test.resolution {
+				t.Errorf("got base %d, %d links, revision %d, resolution %s, want %d, %d, %d, %s", c.Base.Point.Revision, len(c.Links),
+					c.Reached.Revision, c.Resolution, test.base, test.links, test.reached, test.resolution)
+			}
+		})
+	}
+}
+
+func TestSelectRefusesWhatIsLostAndNamesTheNearestPoints(t *testing.T) {
+	gap := newHistory(1, base(10, 10)).segment(20).gap(base(30, 30)).segment(40)
+	auth := newHistory(1, base(10, 10)).segment(20).segment(30, 1, 2).segment(40, 2, 2)
+	second := base(33, 33)
+	second.AuthRevision = 2
+	missing := newHistory(1, base(10, 10)).segment(20).segment(30).segment(40)
+	missing.Links = slices.Delete(missing.Links, 1, 2)
+	for name, test := range map[string]struct {
+		history       *history
+		bases         []Base
+		target        Target
+		before, after int64
+		reason        string
+	}{
+		"a revision in a gap":     {gap, []Base{base(10, 10), base(30, 30)}, Target{Revision: 25}, 20, 30, "were lost: etcd was compacted"},
+		"a time in a gap":         {gap, []Base{base(10, 10), base(30, 30)}, Target{Time: at(25)}, 20, 30, ""},
+		"after a change of users": {auth, []Base{base(10, 10), second}, Target{Revision: 25}, 20, 33, "users or roles"},
+		"before the next base":    {auth, []Base{base(10, 10), second}, Target{Revision: 32}, 20, 33, ""},
+		"a missing segment":       {missing, []Base{base(10, 10)}, Target{Revision: 25}, 20, 0, "the revisions 21 to 30 of timeline 1 are missing"},
+		"after a missing segment": {missing, []Base{base(10, 10)}, Target{Revision: 35}, 20, 0, ""},
+		"before the archive":      {gap, []Base{base(10, 10)}, Target{Revision: 9}, 0, 10, ""},
+		"after the archive":       {gap, []Base{base(10, 10), base(30, 30)}, Target{Revision: 41}, 40, 0, ""},
+		"a time after it":         {gap, []Base{base(10, 10), base(30, 30)}, Target{Time: at(41)}, 40, 0, ""},
+		"without a base":          {gap, nil, Target{Revision: 15}, 0, 0, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := Select([]History{test.history.History}, test.bases, test.target)
+			var refusal *Refusal
+			if !errors.As(err, &refusal) {
+				t.Fatalf("got %+v and %v, want a refusal", c, err)
+			}
+			if got := revisionOf(refusal.Before); got != test.before {
+				t.Errorf("the nearest point before is %d, want %d", got, test.before)
+			}
+			if got := revisionOf(refusal.After); got != test.after {
+				t.Errorf("the nearest point after is %d, want %d", got, test.after)
+			}
+			if !strings.Contains(err.Error(), test.reason) {
+				t.Errorf("got %q, want the reason %q", err, test.reason)
+			}
+		})
+	}
+}
+
+func revisionOf(p *Point) int64 {
+	if p == nil {
+		return 0
+	}
+	return p.Revision
+}
+
+func TestSelectUsesTheTimelineOfTheTime(t *testing.T) {
+	one := newHistory(1, base(10, 10)).segment(40)
+	restored := base(20, 50) // the cluster went back to revision 20 at second 50
+	two := newHistory(2, restored)
+	two.chain.At = at(50)
+	for r := int64(21); r <= 45; r++ { // a revision each second from second 51
+		h := Header{
+			FormatVersion: 1, Kind: kindSegment, Timeline: 2, First: r, Last: r, Previous: two.chain.Hash, AuthFrom: 1, AuthTo: 1,
+			Points: []Point{{r, at(int(r) + 30)}}, Events: 1, Size: 1, SHA256: strings.Repeat("0", 64),
+		}
+		two.add(h)
+	}
+	other := base(10, 10)
+	both := []History{one.History, two.History}
+	both[1].Start.ClusterID = "0000000000000def"
+	two.Start.ClusterID = "0000000000000def"
+	restored.ClusterID = "0000000000000def"
+	// The chain begins with the start object, so it must be computed again.
+	both[1].Links = rechain(both[1])
+	for name, test := range map[string]struct {
+		target   Target
+		timeline Timeline
+		revision int64
+	}{
+		"a time in the first":                        {Target{Time: at(35)}, 1, 35},
+		"a time in the second":                       {Target{Time: at(60)}, 2, 30},
+		"a revision that both have is of the newest": {Target{Revision: 30}, 2, 30},
+		"a revision that only the first has":         {Target{Revision: 15}, 1, 15},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := Select(both, []Base{other, restored}, test.target)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.Timeline != test.timeline || c.Reached.Revision != test.revision {
+				t.Errorf("got revision %d of timeline %d, want %d of %d", c.Reached.Revision, c.Timeline, test.revision, test.timeline)
+			}
+		})
+	}
+	if c, err := Select(both, []Base{other, restored}, Target{Time: at(45)}); err == nil {
+		t.Errorf("got %+v for a time between the timelines, want a refusal", c.Reached)
+	}
+}
+
+func rechain(h History) []Link {
+	chain := h.Start.Chain()
+	links := slices.Clone(h.Links)
+	for i := range links {
+		links[i].Header.Previous, links[i].Header.hash = chain.Hash, ""
+		chain = links[i].Header.Chain()
+	}
+	return links
+}
+
+func TestProgressOfAnIdleClusterExtendsTheLastPoint(t *testing.T) {
+	one := newHistory(1, base(10, 10)).segment(20)
+	one.Progress = &Point{20, at(3600)}
+	c, err := Select([]History{one.History}, []Base{base(10, 10)}, Target{Time: at(3000)})
+	if err != nil || c.Reached.Revision != 20 {
+		t.Errorf("got %v and %v, want revision 20", c.Reached, err)
+	}
+	one.Progress = &Point{21, at(3600)} // there are revisions that are not stored
+	if c, err := Select([]History{one.History}, []Base{base(10, 10)}, Target{Time: at(3000)}); err == nil {
+		t.Errorf("got %v, want a refusal", c.Reached)
+	}
+}
+
+// random returns a random archive: segments, gaps, changes of users, several timelines, and bases of which some are of no
+// use.
+func random(r *rand.Rand) (histories []History, bases []Base) {
+	seconds := 0
+	for t := range Timeline(1 + r.IntN(3)) {
+		id := uint64(t)
+		auth := uint64(1)
+		newBase := func(revision int64, at_ int) Base {
+			b := Base{ClusterID: fmt.Sprintf("%016x", id), Point: Point{revision, at(at_)}, AuthRevision: auth}
+			bases = append(bases, b)
+			return b
+		}
+		h := &history{}
+		h.Start = NewStart(t+1, id, newBase(int64(1+r.IntN(50)), seconds), "test")
+		h.chain = h.Start.Chain()
+		for range r.IntN(12) {
+			last := h.chain.Last + int64(1+r.IntN(8))
+			if r.IntN(6) == 0 {
+				seconds += 5
+				h.gap(newBase(last, seconds))
+				continue
+			}
+			header := Header{
+				FormatVersion: 1, Kind: kindSegment, Timeline: t + 1, First: h.chain.Last + 1, Last: last, Previous: h.chain.Hash,
+				AuthFrom: auth, Events: last, Size: last, SHA256: strings.Repeat("0", 64),
+			}
+			if r.IntN(8) == 0 {
+				auth++
+			}
+			header.AuthTo = auth
+			for revision := header.First; revision <= last; revision++ {
+				seconds += r.IntN(3)
+				if revision == last || r.IntN(2) == 0 {
+					header.Points = append(header.Points, Point{revision, at(seconds)})
+				}
+			}
+			h.add(header)
+			if r.IntN(3) == 0 || header.AuthFrom != header.AuthTo {
+				newBase(last, seconds)
+			}
+		}
+		seconds += r.IntN(10)
+		histories = append(histories, h.History)
+	}
+	return histories, bases
+}
+
+// TestSelectedLinksAlwaysLeadToTheTarget checks Select against its contract in random archives.
+func TestSelectedLinksAlwaysLeadToTheTarget(t *testing.T) {
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		histories, bases := random(r)
+		for range 30 {
+			target := Target{Revision: int64(1 + r.IntN(120))}
+			if r.IntN(2) == 0 {
+				target = Target{Time: at(r.IntN(150)).Add(time.Duration(r.IntN(1000)) * time.Millisecond)}
+			}
+			c, err := Select(histories, bases, target)
+			if err != nil {
+				checkRefusal(t, seed, histories, bases, target, err)
+				continue
+			}
+			checkChoice(t, seed, c, target)
+		}
+	}
+}
+
+func checkChoice(t *testing.T, seed uint64, c Choice, target Target) {
+	t.Helper()
+	now, chain := c.Base.Point.Revision, c.Chain
+	for _, l := range c.Links {
+		next, err := chain.Follow(l.Key, l.Header)
+		switch {
+		case err != nil:
+			t.Fatalf("seed %d, target %s: %v", seed, target, err)
+		case l.Header.Gap(), l.Header.First > now+1, l.Header.AuthFrom != c.Base.AuthRevision, l.Header.AuthTo != c.Base.AuthRevision:
+			t.Fatalf("seed %d, target %s: link %+v cannot be replayed after %d", seed, target, l.Header, now)
+		}
+		now, chain = max(now, l.Header.Last), next
+	}
+	if now < c.Reached.Revision {
+		t.Errorf("seed %d, target %s: the links end with %d, want %d", seed, target, now, c.Reached.Revision)
+	}
+	if target.Revision > 0 && c.Reached.Revision != target.Revision {
+		t.Errorf("seed %d, target %s: got revision %d", seed, target, c.Reached.Revision)
+	}
+	if target.Revision == 0 && c.Reached.At.After(target.Time) {
+		t.Errorf("seed %d, target %s: %s is later", seed, target, c.Reached)
+	}
+}
+
+// checkRefusal checks that no range has the target, and that the nearest points can be restored.
+func checkRefusal(t *testing.T, seed uint64, histories []History, bases []Base, target Target, err error) {
+	t.Helper()
+	var refusal *Refusal
+	if !errors.As(err, &refusal) {
+		t.Fatalf("seed %d, target %s: %v", seed, target, err)
+	}
+	for _, r := range Recoverable(histories, bases) {
+		if target.Revision > 0 && r.From.Revision <= target.Revision && target.Revision <= r.To.Revision {
+			t.Errorf("seed %d: revision %d is refused, but the range %v has it", seed, target.Revision, r)
+		}
+	}
+	for _, p := range []*Point{refusal.Before, refusal.After} {
+		if p == nil {
+			continue
+		}
+		if _, err := Select(histories, bases, Target{Revision: p.Revision}); err != nil {
+			t.Errorf("seed %d, target %s: the nearest point %s is refused: %v", seed, target, p, err)
+		}
+	}
+}
+
+// TestRetainKeepsEveryTargetOfTheWindow deletes what Retain permits, and selects targets as before.
+func TestRetainKeepsEveryTargetOfTheWindow(t *testing.T) {
+	deleted := 0
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		histories, bases := random(r)
+		cutoff := at(r.IntN(100))
+		kept := Retain(histories, bases, cutoff, root)
+		steps := len(kept.Delete)
+		if steps > 0 {
+			steps = r.IntN(steps + 1) // the process may be killed at any point
+		}
+		deleted += steps
+		after := without(histories, kept.Delete[:steps])
+		for range 30 {
+			target := Target{Time: cutoff.Add(time.Duration(r.IntN(60_000)) * time.Millisecond)}
+			want, err := Select(histories, bases, target)
+			if err != nil {
+				continue
+			}
+			got, err := Select(after, kept.Bases, target)
+			if err != nil {
+				t.Fatalf("seed %d: %s was %s, but after %d deletions: %v", seed, target, want.Reached, steps, err)
+			}
+			if got.Reached != want.Reached || got.Timeline != want.Timeline {
+				t.Errorf("seed %d: %s is %v, but was %v", seed, target, got.Reached, want.Reached)
+			}
+			checkChoice(t, seed, got, target)
+		}
+	}
+	if deleted == 0 {
+		t.Error("nothing was ever deleted")
+	}
+}
+
+func without(histories []History, keys []string) []History {
+	var after []History
+	for _, h := range histories {
+		if slices.Contains(keys, StartKey(root, h.Start.Timeline)) {
+			continue
+		}
+		h.Links = slices.DeleteFunc(slices.Clone(h.Links), func(l Link) bool { return slices.Contains(keys, l.Key) })
+		after = append(after, h)
+	}
+	return after
+}

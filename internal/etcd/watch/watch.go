@@ -1,0 +1,138 @@
+// Package watch reads every event of an etcd cluster in order, with constant memory. It implements archiver.Cluster.
+//
+// It does not use the watcher of etcd's client, which collects the fragments of a response and buffers responses without a
+// limit while its reader is slow. Here a slow reader slows down the member, which then reads older events from its disk.
+package watch
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
+)
+
+// Options of a connection.
+type Options struct {
+	// Endpoints are the client URLs of members. The client uses another one if a member does not answer.
+	Endpoints []string
+	// TLS is nil for plain HTTP.
+	TLS *tls.Config
+	// User and Password are empty if authentication is off.
+	User, Password string
+}
+
+const (
+	dialTimeout      = 3 * time.Second
+	keepAliveTime    = 10 * time.Second
+	keepAliveTimeout = 5 * time.Second
+	// requestTimeout is for linearizable requests, which a member without a quorum would not answer.
+	requestTimeout = 10 * time.Second
+	// window is how many bytes a member may send before they are read. Fixed windows bound the memory.
+	window = 1 << 20
+)
+
+// Client is a connection to one cluster.
+type Client struct{ client *clientv3.Client }
+
+// Open prepares the connection. With a user it waits until a member has checked the password.
+func Open(ctx context.Context, o Options) (*Client, error) {
+	client, err := clientv3.New(clientv3.Config{
+		Context: ctx, Endpoints: o.Endpoints, TLS: o.TLS, Username: o.User, Password: o.Password,
+		DialTimeout: dialTimeout, DialKeepAliveTime: keepAliveTime, DialKeepAliveTimeout: keepAliveTimeout,
+		DialOptions: []grpc.DialOption{grpc.WithInitialWindowSize(window), grpc.WithInitialConnWindowSize(window)},
+		Logger:      zap.NewNop(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("connect to etcd at %v: %w", o.Endpoints, err)
+	}
+	return &Client{client}, nil
+}
+
+// Close closes the connection. It returns no error, because a caller could not act on it.
+func (c *Client) Close() { _ = c.client.Close() }
+
+// Head returns the cluster's ID and revision, confirmed by a quorum.
+func (c *Client) Head(ctx context.Context) (archiver.Head, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	response, err := c.client.Get(ctx, "health", clientv3.WithCountOnly())
+	if err != nil {
+		return archiver.Head{}, fmt.Errorf("read the revision of etcd: %w", err)
+	}
+	return archiver.Head{ClusterID: response.Header.ClusterId, Revision: response.Header.Revision}, nil
+}
+
+// AuthRevision returns the revision of users and roles, confirmed by a quorum. Before etcd 3.5 it is always 0.
+func (c *Client) AuthRevision(ctx context.Context) (uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	response, err := c.client.AuthStatus(ctx)
+	if status.Code(err) == codes.Unimplemented {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read the auth revision of etcd: %w", err)
+	}
+	return response.AuthRevision, nil
+}
+
+// TTL returns the TTL in seconds that a lease was granted with. The error is archiver.ErrNoLease if it does not exist.
+func (c *Client) TTL(ctx context.Context, lease int64) (int64, error) {
+	response, err := c.client.TimeToLive(ctx, clientv3.LeaseID(lease))
+	if errors.Is(err, rpctypes.ErrLeaseNotFound) || err == nil && response.GrantedTTL <= 0 {
+		return 0, archiver.ErrNoLease
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read the TTL of lease %016x: %w", lease, err)
+	}
+	return response.GrantedTTL, nil
+}
+
+// Watch opens a watch on all keys from a revision. It ends with ctx.
+func (c *Client) Watch(ctx context.Context, from int64) (archiver.Stream, error) {
+	messages, err := pb.NewWatchClient(c.client.ActiveConnection()).Watch(clientv3.WithRequireLeader(ctx))
+	if err != nil {
+		return nil, fmt.Errorf("open a watch: %w", err)
+	}
+	create := &pb.WatchCreateRequest{Key: []byte{0}, RangeEnd: []byte{0}, StartRevision: from, ProgressNotify: true, Fragment: true}
+	err = messages.Send(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_CreateRequest{CreateRequest: create}})
+	if err != nil {
+		return nil, fmt.Errorf("open a watch from revision %d: %w", from, err)
+	}
+	return &stream{messages}, nil
+}
+
+type stream struct{ messages pb.Watch_WatchClient }
+
+// RequestProgress asks for a response without events. Another goroutine may call Receive meanwhile.
+func (s *stream) RequestProgress() error {
+	return s.messages.Send(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_ProgressRequest{ProgressRequest: &pb.WatchProgressRequest{}}})
+}
+
+// Receive returns the next response.
+func (s *stream) Receive() (archiver.Response, error) {
+	message, err := s.messages.Recv()
+	if err != nil {
+		return archiver.Response{}, fmt.Errorf("watch etcd: %w", err)
+	}
+	response := archiver.Response{
+		Head:   archiver.Head{ClusterID: message.Header.GetClusterId(), Revision: message.Header.GetRevision()},
+		Events: message.Events, More: message.Fragment, Compacted: message.CompactRevision,
+		Progress: len(message.Events) == 0 && !message.Created && !message.Canceled,
+	}
+	if message.Canceled && message.CompactRevision == 0 {
+		return response, fmt.Errorf("etcd has cancelled the watch: %s", message.CancelReason)
+	}
+	return response, nil
+}
