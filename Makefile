@@ -77,6 +77,7 @@ generate: ## Regenerate deep copies, CRDs and docs/api.md from api/
 	$(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=$(CRDS)
 	# Those of the archived operator preserve unknown fields, and without this line a patch leaves that as it is.
 	sed -i 's/^  scope: Namespaced$$/  preserveUnknownFields: false\n&/' $(CRDS)/*.yaml
+	go run ./hack/crds $(CRDS)/*.yaml
 	$(CRD_REF_DOCS) --log-level ERROR --source-path api --config hack/api-docs/config.yaml \
 		--renderer markdown --templates-dir hack/api-docs/templates --output-path docs/api.md
 
