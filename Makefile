@@ -123,9 +123,9 @@ e2e-long: deps ## Run the tests of the installed suite that take long, such as f
 	TEST_BIN="$(TEST_BIN)" go test -v -timeout 60m -run '^TestLong' ./test/e2e/...
 
 .PHONY: readme
-readme: deps ## Run the commands of README.md and docs/install.md on a fresh local Kubernetes. It deletes a running one
+readme: deps ## Run the commands of README.md and docs/install.md on a fresh local Kubernetes. It deletes a running one, unless README_RUNNING=1
 	@$(LOCALKUBE) build $(DEMO_PROGRAMS)
-	TEST_BIN="$(TEST_BIN)" go test -count=1 -v -timeout 30m ./test/readme/run/
+	TEST_BIN="$(TEST_BIN)" README_RUNNING="$(README_RUNNING)" go test -count=1 -v -timeout 30m ./test/readme/run/
 
 .PHONY: bench-seed
 bench-seed: deps ## Measure the seed of a restore and compare it with a download and etcdutl; BENCH_MIB=1024

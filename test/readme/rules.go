@@ -12,6 +12,10 @@ type Rule struct{ Command, By, Why string }
 var Rules = []Rule{
 	{"make images", "make images ARCH=" + runtime.GOARCH, "the nodes run on this machine, so they need its architecture only"},
 	{"kind create cluster", ":", "the local Kubernetes replaces kind and runs already"},
+	{
+		"helm upgrade --install etcd-operator charts/etcd-operator", "helm upgrade --install etcd-operator charts/etcd-operator --set backupOperator.spool.keepFreePercent=1",
+		"the nodes share the disk of this machine, which other programs fill",
+	},
 	{`kind load image-archive "$image"`, `localkube load "$image"`, "the local Kubernetes replaces kind"},
 }
 

@@ -35,6 +35,8 @@ type reader struct {
 	t   *testing.T
 	dir string // a copy of the repository
 	env []string
+	// fresh is false if README_RUNNING is set. The test then uses a running local Kubernetes and removes only its namespace.
+	fresh bool
 }
 
 // newReader starts a fresh local Kubernetes. The reader has a kubeconfig of its own, because the commands change it.
@@ -43,14 +45,14 @@ func newReader(t *testing.T) *reader {
 	if os.Getenv("KUBECONFIG") != "" {
 		t.Fatal("this test deletes and creates the local Kubernetes and uses no other: unset KUBECONFIG")
 	}
-	if err := cluster.Down(t.Context(), cluster.StateDir(), os.Stdout); err != nil {
-		t.Fatal(err)
+	r := &reader{t: t, dir: t.TempDir(), fresh: os.Getenv("README_RUNNING") == ""}
+	if r.fresh {
+		r.clean()
 	}
 	local, err := cluster.Up(t.Context(), cluster.Options{State: cluster.StateDir(), Bin: os.Getenv("TEST_BIN"), Nodes: 3, Progress: os.Stdout})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &reader{t: t, dir: t.TempDir()}
 	if err := readme.Clone(root, r.dir); err != nil {
 		t.Fatal(err)
 	}

@@ -44,6 +44,10 @@ func TestTheCommandsOfTheDocumentationWork(t *testing.T) {
 	if after := r.members(); after != members {
 		t.Errorf("upgrade and rollback restarted members:\n%s\nbefore:\n%s", after, members)
 	}
+	if !r.fresh {
+		r.command("kubectl delete namespace my-team --timeout=5m")
+		return
+	}
 	r.run("docs/install.md", "uninstall")
 	if left := r.command("kubectl get pods,persistentvolumeclaims,services,poddisruptionbudgets --namespace my-team --output name"); left != "" {
 		t.Errorf("the removal of everything left %s", left)
