@@ -54,8 +54,8 @@ build: ## Build the three operators into bin/
 	go build -ldflags '-s -w -X github.com/etcd-suite/etcd-operator/internal/operator.Version=$(VERSION)' -o bin/ ./cmd/...
 
 .PHONY: images
-images: ## Build the three operators' images (amd64, arm64) as OCI archives into dist/images
-	go run ./hack/images --out dist/images --arch amd64,arm64 --version $(VERSION) cluster-operator backup-operator restore-operator
+images: ## Build the three operators' images as OCI archives into dist/images; ARCH=amd64,arm64
+	go run ./hack/images --out dist/images --arch $(or $(ARCH),amd64,arm64) --version $(VERSION) cluster-operator backup-operator restore-operator
 
 .PHONY: release
 release: ## Build all files of a release into dist/release; TAG=v1.2.3 requires that chart and changelog have this version
@@ -77,6 +77,7 @@ generate: ## Regenerate deep copies, CRDs and docs/api.md from api/
 	$(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=$(CRDS)
 	# Those of the archived operator preserve unknown fields, and without this line a patch leaves that as it is.
 	sed -i 's/^  scope: Namespaced$$/  preserveUnknownFields: false\n&/' $(CRDS)/*.yaml
+	go run ./hack/crds $(CRDS)/*.yaml
 	$(CRD_REF_DOCS) --log-level ERROR --source-path api --config hack/api-docs/config.yaml \
 		--renderer markdown --templates-dir hack/api-docs/templates --output-path docs/api.md
 
@@ -87,7 +88,7 @@ test: unit integration chart e2e ## Run every test
 
 .PHONY: unit
 unit: deps ## Run the unit tests with the race detector, in random order
-	CGO_ENABLED=1 go test -race -shuffle=on -timeout 20m ./api/... ./cmd/... ./internal/... ./hack/... ./test/localkube/...
+	CGO_ENABLED=1 go test -race -shuffle=on -timeout 20m ./api/... ./cmd/... ./internal/... ./hack/... ./test/localkube/... ./test/readme/
 
 .PHONY: simulate
 simulate: ## Run a million steps of the planner in random worlds; SIM_SEED=n repeats a failed run
@@ -120,6 +121,11 @@ e2e: deps ## Run the tests of the installed suite on a real Kubernetes (local, o
 e2e-long: deps ## Run the tests of the installed suite that take long, such as faults that last for ten minutes
 	@$(LOCALKUBE) build $(E2E_PROGRAMS)
 	TEST_BIN="$(TEST_BIN)" go test -v -timeout 60m -run '^TestLong' ./test/e2e/...
+
+.PHONY: readme
+readme: deps ## Run the commands of README.md and docs/install.md on a fresh local Kubernetes. It deletes a running one, unless README_RUNNING=1
+	@$(LOCALKUBE) build $(DEMO_PROGRAMS)
+	TEST_BIN="$(TEST_BIN)" README_RUNNING="$(README_RUNNING)" go test -count=1 -v -timeout 30m ./test/readme/run/
 
 .PHONY: bench-seed
 bench-seed: deps ## Measure the seed of a restore and compare it with a download and etcdutl; BENCH_MIB=1024

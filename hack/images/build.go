@@ -30,12 +30,14 @@ func build(ctx context.Context, opts options, targets []target, stdout io.Writer
 	if b.base, err = baseLayer(bundle); err != nil {
 		return fmt.Errorf("create the base layer: %w", err)
 	}
-	tmp, err := os.MkdirTemp("", "images-")
-	if err != nil {
-		return err
+	dir := opts.linked
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "images-"); err != nil {
+			return err
+		}
+		defer func() { _ = os.RemoveAll(dir) }()
 	}
-	defer func() { _ = os.RemoveAll(tmp) }()
-	if err := b.compile(ctx, targets, tmp); err != nil {
+	if err := b.compile(ctx, targets, dir); err != nil {
 		return err
 	}
 	var failed []error
@@ -51,7 +53,7 @@ func build(ctx context.Context, opts options, targets []target, stdout io.Writer
 }
 
 // compile builds the operators among targets, with one go build for each architecture, which links them in parallel.
-func (b *builder) compile(ctx context.Context, targets []target, tmp string) error {
+func (b *builder) compile(ctx context.Context, targets []target, parent string) error {
 	var packages []string
 	for _, t := range targets {
 		if t.kind == operatorImage {
@@ -66,7 +68,7 @@ func (b *builder) compile(ctx context.Context, targets []target, tmp string) err
 		return err
 	}
 	for _, arch := range b.opts.archs {
-		dir := filepath.Join(tmp, arch)
+		dir := filepath.Join(parent, arch)
 		fmt.Fprintf(b.stdout, "compile %d operator(s) for linux/%s ...\n", len(packages), arch)
 		start := time.Now()
 		if err := goBuild(ctx, arch, b.opts.version, dir, packages, os.Stderr); err != nil {

@@ -36,6 +36,7 @@ type options struct {
 	caBundle string   // PEM file that is copied to /etc/ssl/certs/ca-certificates.crt
 	programs []string // NAME:TAG=FILE[,FILE]
 	keep     string   // directory that also receives the compiled operators
+	linked   string   // directory in which the next run finds the compiled operators; empty for none
 	names    []string
 }
 
@@ -80,6 +81,7 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&opts.caBundle, "ca-bundle", "/etc/ssl/certs/ca-certificates.crt", "PEM file with the CA certificates of the images")
 	flags.StringArrayVar(&opts.programs, "program", nil, "NAME:TAG=FILE[,FILE]: pack static programs, of which the first is the entrypoint; may be repeated")
 	flags.StringVar(&opts.keep, "keep", "", "directory that also receives the compiled operators, as <name>-linux-<arch>")
+	flags.StringVar(&opts.linked, "linked", "", "directory of the compiled operators; a later run links only operators that have changed")
 	flags.Usage = func() {
 		fmt.Fprintf(os.Stderr, "images builds OCI archives without Docker.\n\nUsage: go run ./hack/images [flags] NAME...\n\nNAME: %s, or etcd-VERSION=DIR\n\n%s",
 			strings.Join(operators, ", "), flags.FlagUsages())

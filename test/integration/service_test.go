@@ -30,7 +30,7 @@ func TestTheClientServiceChangesInPlaceAndKeepsWhatOthersSet(t *testing.T) {
 	kubetest.Await(t, service, "become a load balancer with a port of the nodes", func(s *corev1.Service) bool {
 		return s.Spec.Type == corev1.ServiceTypeLoadBalancer && s.Spec.Ports[0].NodePort != 0 && s.Spec.HealthCheckNodePort != 0 && s.Annotations["lb.example/internal"] == "true"
 	})
-	if err := kubetest.Client(t).Patch(t.Context(), service, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":{"cloud.example/id":"lb-1"}}}`))); err != nil {
+	if err := kubetest.Client(t).Patch(t.Context(), service, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":{"cloud.example/id":"lb-1"}},"spec":{"ipFamilyPolicy":"PreferDualStack"}}`))); err != nil {
 		t.Fatal(err)
 	}
 	before := service.DeepCopy()
@@ -45,7 +45,8 @@ func TestTheClientServiceChangesInPlaceAndKeepsWhatOthersSet(t *testing.T) {
 	kubetest.Await(t, service, "lose what spec.service set", func(s *corev1.Service) bool {
 		return s.Spec.Type == corev1.ServiceTypeClusterIP && s.Annotations["lb.example/internal"] == "" && s.Spec.Ports[0].NodePort == 0
 	})
-	if service.Spec.ClusterIP != before.Spec.ClusterIP || service.Annotations["cloud.example/id"] != "lb-1" || service.UID != before.UID {
+	if service.Spec.ClusterIP != before.Spec.ClusterIP || service.Annotations["cloud.example/id"] != "lb-1" || service.UID != before.UID ||
+		*service.Spec.IPFamilyPolicy != corev1.IPFamilyPolicyPreferDualStack {
 		t.Errorf("the operator changed what others set:\n%s", kubetest.YAML(service))
 	}
 }

@@ -31,7 +31,9 @@ func (s *Stack) LoadImages(ctx context.Context, modules ...string) error {
 	if s.Local == nil {
 		return nil
 	}
-	args := append([]string{"run", "./hack/images", "--out", s.imageDir(), "--version", development}, operators...)
+	// Linking takes most of the time, so the programs are kept for the next run.
+	linked := filepath.Join(s.root, "dist", "programs-local")
+	args := append([]string{"run", "./hack/images", "--out", s.imageDir(), "--linked", linked, "--version", development}, operators...)
 	for _, name := range modules {
 		extra, err := s.imageArgs(name)
 		if err != nil {

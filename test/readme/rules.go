@@ -1,0 +1,32 @@
+package readme
+
+import (
+	"runtime"
+	"strings"
+)
+
+// A Rule replaces a command that cannot run in the test.
+type Rule struct{ Command, By, Why string }
+
+// Rules are all replacements. A command that no rule names runs as it is written.
+var Rules = []Rule{
+	{"make images", "make images ARCH=" + runtime.GOARCH, "the nodes run on this machine, so they need its architecture only"},
+	{"kind create cluster", ":", "the local Kubernetes replaces kind and runs already"},
+	{
+		"helm upgrade --install etcd-operator charts/etcd-operator", "helm upgrade --install etcd-operator charts/etcd-operator --set backupOperator.spool.keepFreePercent=1",
+		"the nodes share the disk of this machine, which other programs fill",
+	},
+	{`kind load image-archive "$image"`, `localkube load "$image"`, "the local Kubernetes replaces kind"},
+}
+
+// Replace applies the rules to a command and returns the rules that it applied.
+func Replace(command string) (string, []Rule) {
+	var applied []Rule
+	for _, rule := range Rules {
+		if strings.Contains(command, rule.Command) {
+			command = strings.Replace(command, rule.Command, rule.By, 1)
+			applied = append(applied, rule)
+		}
+	}
+	return command, applied
+}
