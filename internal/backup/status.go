@@ -24,6 +24,7 @@ func NewStatus(s State, step Step, err error) v1beta2.EtcdBackupStatus {
 	} else {
 		r.apply(step, step.describe(s))
 	}
+	r.secondLocation()
 	r.failTestedSnapshot()
 	r.fill()
 	r.out.SnapshotSize = sizeText(r.out.Snapshot)
@@ -57,6 +58,11 @@ func (r *reporter) apply(step Step, d planning.Description) {
 		r.finished(step, d)
 	case Suspended:
 		r.suspended(d)
+	case Copy:
+		r.copyStarts(step.Number)
+	case CancelCopy:
+	case ReportCopy:
+		r.copyEnded(*r.s.Copy, d)
 	case Prune:
 		r.pruning(r.s.Now, d)
 	case Purge:

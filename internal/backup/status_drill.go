@@ -158,7 +158,7 @@ func (r *reporter) purging(number int32, began time.Time, d planning.Description
 }
 
 func (r *reporter) purgeFailed(a Attempt, d planning.Description) {
-	next := second(a.Result.EndedAt.Add(delay(a.Number)))
+	next := second(a.Result.EndedAt.Add(r.s.pause(a.Number)))
 	r.out.Attempts, r.out.LastAttemptTime, r.out.NextTime = a.Number, second(a.StartedAt), next
 	r.pending(d)
 }

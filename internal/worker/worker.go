@@ -204,6 +204,13 @@ func (p *Pool[T]) Waiting(key Key) bool {
 	return found != nil && !found.began
 }
 
+// Busy reports whether a job of key has not returned yet, also one that Forget has stopped.
+func (p *Pool[T]) Busy(key Key) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.busy[key]
+}
+
 // Result returns the result of the finished job of key. done is false if there is none. The result is kept until Forget.
 func (p *Pool[T]) Result(key Key) (value T, done bool, err error) {
 	p.mu.Lock()
