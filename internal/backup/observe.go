@@ -54,6 +54,7 @@ func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName) (*v
 		return nil, State{}, err
 	}
 	s.SecretProblem, err = r.secretProblem(ctx, s)
+	s.Full = r.attempts.pool.Full(r.limits.claim(jobSpecOf(s)))
 	return backup, s, err
 }
 

@@ -113,7 +113,7 @@ func snapshotIsNotDue(s State) Step {
 // that an operator that crashes during a snapshot does not repeat it without a pause. A time that is later than the longest
 // pause comes from a clock that was ahead, and does not count.
 func attemptFailedRecently(s State) Step {
-	if !s.retrying() {
+	if !s.retrying() || s.neverRan() {
 		return nil
 	}
 	next := Backoff{}
@@ -165,6 +165,9 @@ func takeSnapshot(s State) Step { return TakeSnapshot{Number: s.nextNumber()} }
 
 // nextNumber is the number of the next attempt. It starts again at 1 after a success or a change of the spec.
 func (s State) nextNumber() int32 {
+	if s.neverRan() {
+		return s.Status.Attempts
+	}
 	if s.retrying() {
 		return s.Status.Attempts + 1
 	}

@@ -49,6 +49,8 @@ type State struct {
 
 	// Jitter is the longest time by which the operator spreads snapshots of the same schedule.
 	Jitter time.Duration
+	// Full is true if a snapshot would have to wait for a worker.
+	Full bool
 	// Attempt is the one that this process runs, or has ended and not reported yet.
 	Attempt *Attempt
 	Now     time.Time
@@ -174,6 +176,12 @@ func (s State) fresh() bool { return s.Status.ObservedGeneration != s.Generation
 
 // retrying returns whether an attempt at the snapshot that is due has failed already.
 func (s State) retrying() bool { return !s.fresh() && s.Status.Attempts > 0 }
+
+// neverRan returns whether the last attempt was queued when its operator was stopped. It does not count.
+func (s State) neverRan() bool {
+	p := s.Status.Progress
+	return s.Attempt == nil && s.retrying() && p != nil && p.Stage == stageQueued
+}
 
 // newest returns when the newest snapshot of the series was taken, and false if there is none. It ignores a snapshot in
 // another folder, which belongs to another series, and a time in the future, which comes from a wrong clock.

@@ -39,11 +39,14 @@ func (r *reporter) ended(a Attempt, d planning.Description) {
 	}
 }
 
+// stageQueued is the stage of an attempt that waits for a worker.
+const stageQueued = "queued"
+
 // progress of the running attempt, for scripts and for the columns of kubectl get.
 func (r *reporter) progress(p Progress) {
 	out := &v1beta2.BackupProgress{Stage: p.Stage, Bytes: p.Bytes, TotalBytes: p.About, BytesPerSecond: p.PerSecond}
 	if p.Stage == "" {
-		out.Stage = "queued"
+		out.Stage = stageQueued
 	}
 	if p.About > 0 {
 		out.Percent = int32(min(p.Bytes*100/p.About, 99)) //nolint:gosec // at most 99
