@@ -20,6 +20,8 @@ const (
 	ConditionVerified = "Verified"
 	// ConditionPruned (EtcdBackup) means that all snapshots which maxBackups and retention do not keep are removed.
 	ConditionPruned = "Pruned"
+	// ConditionCopied (EtcdBackup) means that the second location has the newest snapshot.
+	ConditionCopied = "Copied"
 	// ConditionRestoring (EtcdRestore) means that the cluster has started the restore.
 	ConditionRestoring = "Restoring"
 	// ConditionComplete (EtcdBackup, EtcdRestore) means that the work is done and verified.
@@ -149,6 +151,10 @@ const (
 	ReasonPruned = "Pruned"
 	// ReasonSnapshotsKept means that the operator keeps snapshots which no rule keeps, because deleting them is not safe.
 	ReasonSnapshotsKept = "SnapshotsKept"
+	// ReasonCopied means that the second location has all snapshots that it keeps.
+	ReasonCopied = "Copied"
+	// ReasonCopying means that snapshots are being copied to the second location.
+	ReasonCopying = "Copying"
 	// ReasonRemovingSnapshots means that the snapshots of a deleted EtcdBackup with deletionPolicy Delete are being
 	// removed.
 	ReasonRemovingSnapshots = "RemovingSnapshots"

@@ -63,6 +63,7 @@ type EtcdBackupList struct {
 // +kubebuilder:validation:XValidation:rule="!(self.storageType in ['S3', 'GCS', 'ABS', 'OSS']) || (self.storageType == 'S3' || !has(self.s3)) && (self.storageType == 'GCS' || !has(self.gcs)) && (self.storageType == 'ABS' || !has(self.abs)) && (self.storageType == 'OSS' || !has(self.oss))",message="only the block of the chosen storageType is allowed: remove the other storage blocks"
 // +kubebuilder:validation:XValidation:rule="!has(self.ttlSecondsAfterFinished) || !has(self.backupPolicy) || (!has(self.backupPolicy.schedule) || self.backupPolicy.schedule.size() == 0) && (!has(self.backupPolicy.backupIntervalInSecond) || self.backupPolicy.backupIntervalInSecond == 0)",message="ttlSecondsAfterFinished cannot be used for a series, which never finishes: remove it, or remove schedule and backupIntervalInSecond"
 // +kubebuilder:validation:XValidation:rule="!has(self.finalSnapshot) || !self.finalSnapshot || has(self.backupPolicy) && (has(self.backupPolicy.schedule) && self.backupPolicy.schedule.size() > 0 || has(self.backupPolicy.backupIntervalInSecond) && self.backupPolicy.backupIntervalInSecond > 0)",message="finalSnapshot requires a series: write backupPolicy.schedule or backupPolicy.backupIntervalInSecond, or remove finalSnapshot"
+// +kubebuilder:validation:XValidation:rule="!has(self.copyTo) || has(self.backupPolicy) && (has(self.backupPolicy.schedule) && self.backupPolicy.schedule.size() > 0 || has(self.backupPolicy.backupIntervalInSecond) && self.backupPolicy.backupIntervalInSecond > 0)",message="copyTo requires a series: write backupPolicy.schedule or backupPolicy.backupIntervalInSecond, or remove copyTo and apply another EtcdBackup for the other location"
 // +kubebuilder:validation:XValidation:rule="!has(self.finalSnapshot) || !self.finalSnapshot || !has(self.deletionPolicy) || self.deletionPolicy != 'Delete'",message="finalSnapshot and deletionPolicy Delete exclude each other, because Delete removes the final snapshot, too: remove one of them"
 type EtcdBackupSpec struct {
 	// EtcdCluster to save, in the same namespace. The operator reads its endpoints and its TLS Secret from its status.
@@ -123,6 +124,11 @@ type EtcdBackupSpec struct {
 	// kept until then, for 10 minutes at most. Default: false.
 	// +optional
 	FinalSnapshot bool `json:"finalSnapshot,omitempty"`
+	// Second location for the snapshots of a series. The operator copies each verified snapshot to it, byte for byte, and
+	// applies maxBackups and retention there, too. A location that fails does not delay the first one. Its path is a
+	// folder. Default: no copies.
+	// +optional
+	CopyTo *CopyTarget `json:"copyTo,omitempty"`
 	// Seconds after which the EtcdBackup is deleted, counted from the end of its single snapshot. The field
 	// deletionPolicy decides whether the object is removed from the store. A series cannot have this field. Default:
 	// the EtcdBackup is kept.
@@ -143,7 +149,8 @@ type EtcdBackupStatus struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// Conditions of the snapshots. Ready: see its reason in docs/operations.md. Complete: a single snapshot is stored
 	// and verified. Failed: it ended without a snapshot. Running: a snapshot is being taken. Stalled: you have to act.
-	// Verified: the result of reading the last snapshot back. Pruned: the result of removing old snapshots.
+	// Verified: the result of reading the last snapshot back. Pruned: the result of removing old snapshots. Copied: whether
+	// the second location has the newest snapshot.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -173,6 +180,9 @@ type EtcdBackupStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=10
 	Snapshots []Snapshot `json:"snapshots,omitempty"`
+	// State of the second location. It is absent without copyTo.
+	// +optional
+	Copies *BackupCopies `json:"copies,omitempty"`
 	// Time at which the operator began to remove old snapshots of a suspended series.
 	// +optional
 	LastPruneTime *metav1.Time `json:"lastPruneTime,omitempty"`

@@ -202,3 +202,41 @@ type BackupDrill struct {
 	// +optional
 	Message string `json:"message,omitempty"`
 }
+
+// CopyTarget is a second location for the snapshots of a series.
+//
+// +kubebuilder:validation:XValidation:rule="self.storageType != 'S3' || has(self.s3)",message="storageType S3 requires an s3 block: write copyTo.s3.path: \"<bucket>/<key>\""
+// +kubebuilder:validation:XValidation:rule="self.storageType != 'GCS' || has(self.gcs)",message="storageType GCS requires a gcs block: write copyTo.gcs.path: \"<bucket>/<key>\""
+// +kubebuilder:validation:XValidation:rule="self.storageType != 'ABS' || has(self.abs)",message="storageType ABS requires an abs block: write copyTo.abs.path: \"<container>/<key>\""
+type CopyTarget struct {
+	// Kind of object store: S3, GCS or ABS. The block of the same name, s3, gcs or abs, is required.
+	// +required
+	StorageType StorageType `json:"storageType"`
+
+	Storage `json:",inline"`
+}
+
+// BackupCopies is the state of the second location.
+type BackupCopies struct {
+	// Newest snapshot that is in the second location, with its path there.
+	// +optional
+	Newest *Snapshot `json:"newest,omitempty"`
+	// Number of snapshots that were missing in the second location after the last attempt, although it would keep them.
+	// +optional
+	Missing int32 `json:"missing,omitempty"`
+	// Time by which the newest copy is behind the newest snapshot, in seconds. It is 0 if the newest snapshot is copied.
+	// +optional
+	LagSeconds int64 `json:"lagSeconds,omitempty"`
+	// Number of attempts since the last success, including the running one. It is 0 after a success.
+	// +optional
+	Attempts int32 `json:"attempts,omitempty"`
+	// Start time of the last attempt.
+	// +optional
+	LastAttemptTime *metav1.Time `json:"lastAttemptTime,omitempty"`
+	// Time of the next attempt after a failed one.
+	// +optional
+	NextTime *metav1.Time `json:"nextTime,omitempty"`
+	// Generation of the spec that the last attempt was made for.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+}

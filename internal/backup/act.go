@@ -30,9 +30,13 @@ func (r *Reconciler) act(ctx context.Context, backup *v1beta2.EtcdBackup, s Stat
 		return r.begin(ctx, backup, s, KindDrill, step.Number)
 	case Purge:
 		return r.begin(ctx, backup, s, KindPurge, step.Number)
+	case Copy:
+		return r.begin(ctx, backup, s, KindCopy, step.Number)
+	case CancelCopy:
+		r.copies.forget(keyOf(backup))
 	case Prune:
 		return r.begin(ctx, backup, s, KindPrune, 1)
-	case Idle, Report, Watch, Refuse, Finished, Suspended, Wait, Backoff, Scheduled:
+	case Idle, Report, ReportCopy, Watch, Refuse, Finished, Suspended, Wait, Backoff, Scheduled:
 	default:
 		return fmt.Errorf("unknown step %T", step)
 	}
@@ -45,6 +49,10 @@ func (r *Reconciler) settle(backup *v1beta2.EtcdBackup, s State, step Step) {
 	_, released := step.(Release)
 	if reported {
 		r.metrics.ended(s)
+	}
+	if _, copied := step.(ReportCopy); copied {
+		r.metrics.copied(s)
+		r.copies.forget(keyOf(backup))
 	}
 	if reported || released {
 		r.attempts.forget(keyOf(backup))
@@ -84,7 +92,11 @@ func (r *Reconciler) begin(ctx context.Context, backup *v1beta2.EtcdBackup, s St
 	o := jobSpecOf(s)
 	o.Kind = kind
 	t := &jobProgress{kind: kind, request: o.Request, generation: s.Generation, number: number, startedAt: s.Now}
-	started := r.attempts.start(keyOf(backup), r.limits.claim(o), t, func(ctx context.Context, t *jobProgress) Result {
+	pool := r.attempts
+	if kind == KindCopy {
+		pool = r.copies
+	}
+	started := pool.start(keyOf(backup), r.limits.claim(o), t, func(ctx context.Context, t *jobProgress) Result {
 		r.metrics.waited.WithLabelValues(laneOf[kind]).Observe(t.begin(r.now()).Seconds())
 		return r.attempt(ctrl.LoggerInto(ctx, log), o, t)
 	})

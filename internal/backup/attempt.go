@@ -75,6 +75,8 @@ func (t *job) work(ctx context.Context, o jobSpec, progress *jobProgress) (Resul
 		return t.drillNewest(ctx, o, progress)
 	case KindPurge:
 		return t.purge(ctx, o, progress)
+	case KindCopy:
+		return t.copyTo(ctx, o, progress)
 	case KindPrune:
 		return t.pruneSuspended(ctx, o, progress)
 	}

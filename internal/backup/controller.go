@@ -33,9 +33,11 @@ type Reconciler struct {
 	live     client.Reader
 	events   kubeevents.EventRecorder
 	attempts *attempts
-	attempt  attemptFunc
-	metrics  *metrics
-	limits   limits
+	// copies are the attempts to copy to the second location.
+	copies  *attempts
+	attempt attemptFunc
+	metrics *metrics
+	limits  limits
 	// jitter is the longest time by which snapshots of the same schedule are spread.
 	jitter time.Duration
 	now    func() time.Time
@@ -71,23 +73,30 @@ func Setup(mgr manager.Manager, options Options) error {
 		live:     mgr.GetAPIReader(),
 		events:   mgr.GetEventRecorder(Name),
 		attempts: newAttempts(options.lanes()),
+		copies:   newAttempts(map[string]int{laneCopy: maxCopies}),
 		limits:   options.limits(),
 		jitter:   options.Jitter,
 		attempt:  take.attempt,
 		metrics:  m,
 		now:      time.Now,
 	}
-	if err := watchQueue(options.Metrics, r.attempts.pool); err != nil {
+	if err := watchQueue(options.Metrics, r.attempts.pool, laneSnapshot, laneVerify, laneDrill, lanePurge); err != nil {
 		return err
 	}
-	if err := mgr.Add(manager.RunnableFunc(r.attempts.pool.Run)); err != nil {
-		return fmt.Errorf("add the workers to the manager: %w", err)
+	if err := watchQueue(options.Metrics, r.copies.pool, laneCopy); err != nil {
+		return err
+	}
+	for _, pool := range []*attempts{r.attempts, r.copies} {
+		if err := mgr.Add(manager.RunnableFunc(pool.pool.Run)); err != nil {
+			return fmt.Errorf("add the workers to the manager: %w", err)
+		}
 	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("etcdbackup").
 		For(&v1beta2.EtcdBackup{}, builder.WithPredicates(specOrRequestChanged())).
 		Watches(&v1beta2.EtcdCluster{}, handler.EnqueueRequestsFromMapFunc(r.backupsOf), builder.WithPredicates(clusterChanged())).
 		WatchesRawSource(r.attempts.pool.Source()).
+		WatchesRawSource(r.copies.pool.Source()).
 		WithOptions(controller.Options{RateLimiter: kube.Retries()}).
 		Complete(r)
 }
@@ -97,6 +106,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	backup, state, err := r.observe(ctx, request.NamespacedName)
 	if apierrors.IsNotFound(err) {
 		r.attempts.forgetOthers(request.NamespacedName, "")
+		r.copies.forgetOthers(request.NamespacedName, "")
 		r.metrics.forget(request.NamespacedName)
 		return reconcile.Result{}, nil
 	}
@@ -104,6 +114,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{}, err
 	}
 	r.attempts.forgetOthers(request.NamespacedName, state.UID)
+	r.copies.forgetOthers(request.NamespacedName, state.UID)
 	r.metrics.proven(state)
 	step, rule := Plan(state)
 	description := step.describe(state)
@@ -132,13 +143,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if actErr != nil {
 		return reconcile.Result{}, actErr
 	}
-	return reconcile.Result{RequeueAfter: description.Requeue}, nil
+	return reconcile.Result{RequeueAfter: state.soonest(description.Requeue)}, nil
 }
 
 // counted returns whether the step starts an attempt.
 func counted(step Step) bool {
 	switch step.(type) {
-	case TakeSnapshot, Drill, Purge:
+	case TakeSnapshot, Drill, Purge, Copy:
 		return true
 	}
 	return false
@@ -156,7 +167,7 @@ func (r *Reconciler) reportAndAct(ctx context.Context, backup *v1beta2.EtcdBacku
 	if err := r.act(ctx, backup, s, step); err != nil {
 		return reconcile.Result{}, err
 	}
-	return reconcile.Result{RequeueAfter: d.Requeue}, nil
+	return reconcile.Result{RequeueAfter: s.soonest(d.Requeue)}, nil
 }
 
 // last returns whether the EtcdBackup may not exist any more after the step.

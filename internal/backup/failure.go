@@ -37,7 +37,7 @@ func classify(err error, o jobSpec, expired bool) *Failure {
 }
 
 // doing names what an attempt does, at the start of a sentence.
-var doing = map[Kind]string{KindSnapshot: "The snapshot", KindDrill: "The restore test", KindPurge: "Deleting the snapshots", KindPrune: "Deleting old snapshots"}
+var doing = map[Kind]string{KindSnapshot: "The snapshot", KindDrill: "The restore test", KindPurge: "Deleting the snapshots", KindPrune: "Deleting old snapshots", KindCopy: "The copy to the second location"}
 
 // explain returns the reason of an error and what to do about it. The reason is empty if the error says it itself, or if
 // it is an error of the store.

@@ -21,6 +21,8 @@ type jobSpec struct {
 	// Since is when the EtcdBackup was created.
 	Since  time.Time
 	Target storage.Location
+	// Copy is the second location, and nil without one.
+	Copy *storage.Location
 	// Encoder makes the objects.
 	Encoder snapshot.Encoder
 	Timeout time.Duration
@@ -72,6 +74,9 @@ func jobSpecOf(s State) jobSpec {
 	o.Rhythm, _ = rhythm(s.Spec) // badPolicy has checked it
 	if s.Series() {
 		o.Jitter = s.jitter()
+	}
+	if s.Spec.CopyTo != nil && s.CopyProblem == nil {
+		o.Copy = &s.CopyTarget
 	}
 	if p := s.Spec.BackupPolicy; p != nil {
 		o.BytesPerSecond = p.MaxBytesPerSecond

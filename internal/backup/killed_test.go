@@ -136,9 +136,11 @@ type afterlife struct {
 	t     *testing.T
 	api   client.WithWatch
 	store objstore.Store
-	dir   string
-	clock atomicClock
-	db    steady
+	// second is the second location, which a test may replace, and other is a store for it.
+	second, other objstore.Store
+	dir           string
+	clock         atomicClock
+	db            steady
 }
 
 // atomicClock is read by attempts whose life is over, too.
@@ -150,7 +152,7 @@ func (c *atomicClock) set(t time.Time) { c.nanoseconds.Store(t.UnixNano()) }
 // memberOfDatabase is the one member of the cluster that db is of.
 const memberOfDatabase = 7
 
-func newAfterlife(t *testing.T, db steady) *afterlife {
+func newAfterlife(t *testing.T, db steady, changes ...change) *afterlife {
 	t.Helper()
 	scheme, err := operator.Scheme()
 	if err != nil {
@@ -161,7 +163,9 @@ func newAfterlife(t *testing.T, db steady) *afterlife {
 	if a.store, err = file.Open(a.dir); err != nil {
 		t.Fatal(err)
 	}
-	made := object(series(keep(1), deletes, verifies))
+	a.other = newSecond(t)
+	a.second = a.other
+	made := object(series(changes...))
 	a.api = fake.NewClientBuilder().WithScheme(scheme).WithObjects(made).WithStatusSubresource(&v1beta2.EtcdBackup{}).Build()
 	return a
 }
@@ -198,9 +202,14 @@ func (a *afterlife) operator(l *life) *Reconciler {
 		return snapshot.RestoreTestResult{}, body.Close()
 	}
 	take.source = func(string, access) snapshot.Source { return a.db }
-	take.open = func(context.Context, connect.Access) (objstore.Store, error) { return mortalStore{a.store, l}, nil }
+	take.open = func(ctx context.Context, at connect.Access) (objstore.Store, error) {
+		if at.Bucket == "other" {
+			return a.openSecond(ctx, l)
+		}
+		return mortalStore{a.store, l}, nil
+	}
 	return &Reconciler{
-		client: mortal, live: mortal, events: kubeevents.NewFakeRecorder(1000), attempts: newAttempts(nil), metrics: m,
+		client: mortal, live: mortal, events: kubeevents.NewFakeRecorder(1000), attempts: newAttempts(nil), copies: newAttempts(nil), metrics: m,
 		now: now, attempt: take.attempt,
 	}
 }
@@ -210,6 +219,7 @@ func (a *afterlife) live(l *life, done func() bool) {
 	a.t.Helper()
 	r := a.operator(l)
 	defer r.attempts.forgetOthers(request.NamespacedName, "")
+	defer r.copies.forgetOthers(request.NamespacedName, "")
 	for range 200 {
 		result, err := r.Reconcile(a.t.Context(), request)
 		switch {
@@ -231,9 +241,10 @@ func (a *afterlife) live(l *life, done func() bool) {
 func (a *afterlife) await(r *Reconciler, l *life) bool {
 	found := false
 	for !l.over() {
-		attempt := r.attempts.find(keyOf(object(one())))
-		if attempt == nil || attempt.Result != nil {
-			return found || attempt != nil
+		attempt, copied := r.attempts.find(keyOf(object(one()))), r.copies.find(keyOf(object(one())))
+		ended := func(a *Attempt) bool { return a == nil || a.Result != nil }
+		if ended(attempt) && ended(copied) {
+			return found || attempt != nil || copied != nil
 		}
 		found = true
 		runtime.Gosched()
@@ -305,14 +316,17 @@ func (a *afterlife) age() {
 	}
 }
 
-// everyDeath runs a scenario with a death at each of its calls, and in each way.
-func everyDeath(t *testing.T, scenario func(*testing.T, *life)) {
+// everyDeath runs a scenario with a death at each of its calls, in each way or in those that are named.
+func everyDeath(t *testing.T, scenario func(*testing.T, *life), ways ...string) {
 	whole := &life{}
 	scenario(t, whole)
 	if whole.calls < 5 {
 		t.Fatalf("only %d calls", whole.calls)
 	}
-	for _, when := range []string{diesBefore, diesDuring, diesAfter} {
+	if len(ways) == 0 {
+		ways = []string{diesBefore, diesDuring, diesAfter}
+	}
+	for _, when := range ways {
 		for at := 1; at <= whole.calls; at++ {
 			t.Run(fmt.Sprintf("%s call %d of %d", when, at, whole.calls), func(t *testing.T) {
 				scenario(t, &life{at: at, when: when})
@@ -324,7 +338,7 @@ func everyDeath(t *testing.T, scenario func(*testing.T, *life)) {
 func TestAKilledOperatorLeavesNoHalfSnapshotAndNoLeak(t *testing.T) {
 	db := steady(dbfiletest.New(t, memberOfDatabase).Put(10, 200).Snapshot())
 	everyDeath(t, func(t *testing.T, l *life) {
-		a := newAfterlife(t, db)
+		a := newAfterlife(t, db, keep(1), deletes, verifies)
 		a.live(&life{}, a.taken(a.clock.now().Add(-time.Hour)))
 		a.clock.set(a.clock.now().Add(time.Hour))
 		second := a.clock.now()
@@ -346,7 +360,7 @@ func TestAKilledOperatorLeavesNoHalfSnapshotAndNoLeak(t *testing.T) {
 func TestAnOperatorKilledDuringTheDeletionDeletesAllSnapshotsLater(t *testing.T) {
 	db := steady(dbfiletest.New(t, memberOfDatabase).Put(10, 200).Snapshot())
 	everyDeath(t, func(t *testing.T, l *life) {
-		a := newAfterlife(t, db)
+		a := newAfterlife(t, db, keep(1), deletes, verifies)
 		a.live(&life{}, a.taken(a.clock.now().Add(-time.Hour)))
 		if err := a.api.Delete(t.Context(), a.backup()); err != nil {
 			t.Fatal(err)
@@ -359,4 +373,70 @@ func TestAnOperatorKilledDuringTheDeletionDeletesAllSnapshotsLater(t *testing.T)
 			t.Errorf("left %s", strings.Join(got, ", "))
 		}
 	})
+}
+
+func TestAnOperatorKilledDuringTheFinalSnapshotTakesItOnceAndReleasesTheBackup(t *testing.T) {
+	db := steady(dbfiletest.New(t, memberOfDatabase).Put(10, 200).Snapshot())
+	everyDeath(t, func(t *testing.T, l *life) {
+		a := newAfterlife(t, db, func(s *State) { s.Spec.FinalSnapshot = true })
+		a.live(&life{}, a.taken(a.clock.now().Add(-time.Hour)))
+		if err := a.api.Delete(t.Context(), a.backup()); err != nil {
+			t.Fatal(err)
+		}
+		deleted := a.backup().DeletionTimestamp.Time
+		a.clock.set(deleted)
+		gone := func() bool { return a.backup() == nil }
+		a.live(l, gone)
+		if gone() && len(a.finals(deleted)) != 1 {
+			t.Errorf("the killed operator has released the EtcdBackup with %d final snapshots", len(a.finals(deleted)))
+		}
+		if !gone() {
+			a.live(&life{}, gone)
+		}
+		if finals, all := a.finals(deleted), a.listed(); len(finals) != 1 || len(all) != 2 {
+			t.Errorf("%d of %d snapshots are final", len(finals), len(all))
+		}
+		if held := a.clock.now().Sub(deleted); held >= finalLimit {
+			t.Errorf("the EtcdBackup was held for %s", held)
+		}
+	})
+}
+
+func TestAnOperatorKilledDuringTheDeletionWaitsForYoungObjectsWithoutAManifest(t *testing.T) {
+	db := steady(dbfiletest.New(t, memberOfDatabase).Put(10, 200).Snapshot())
+	everyDeath(t, func(t *testing.T, l *life) {
+		a := newAfterlife(t, db, keep(1), deletes, verifies)
+		a.live(&life{}, a.taken(a.clock.now().Add(-time.Hour)))
+		parsed, _ := snapshot.ParseKey(a.listed()[0].Key)
+		for _, key := range []string{parsed.Key(parsed.Time.Add(time.Second), 12), "dir/snap.db/ns/b/0000000000000001/notes.txt"} {
+			if err := a.store.Put(t.Context(), key, strings.NewReader("an upload in progress")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := a.api.Delete(t.Context(), a.backup()); err != nil {
+			t.Fatal(err)
+		}
+		began := a.clock.now()
+		gone := func() bool { return a.backup() == nil }
+		a.live(l, gone)
+		if !gone() {
+			a.live(&life{}, gone)
+		}
+		held := a.clock.now().Sub(began)
+		if got := strings.Join(a.objects(), ", "); got != "dir/snap.db/ns/b/0000000000000001/notes.txt" || held < orphanAge || held > purgeLimit+lastDelay {
+			t.Errorf("left %s after %s", got, held)
+		}
+	}, diesAfter)
+}
+
+// finals are the snapshots that the deletion at that time has asked for.
+func (a *afterlife) finals(deleted time.Time) (found []snapshot.Entry) {
+	a.t.Helper()
+	mark := jobSpec{UID: "u", Request: finalRequest(deleted)}.attemptOf(11)
+	for _, entry := range a.listed() {
+		if _, request, _ := strings.Cut(entry.Manifest.Attempt, "/now/"); request != "" && strings.HasSuffix(mark, request) {
+			found = append(found, entry)
+		}
+	}
+	return found
 }

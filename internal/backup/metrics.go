@@ -22,6 +22,8 @@ type metrics struct {
 	next     *prometheus.GaugeVec
 	created  *prometheus.GaugeVec
 	waited   *prometheus.HistogramVec
+	copies   *prometheus.GaugeVec
+	uncopied *prometheus.CounterVec
 }
 
 func newMetrics(registry prometheus.Registerer) (*metrics, error) {
@@ -60,13 +62,21 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 			Name: "etcd_backup_created_timestamp_seconds",
 			Help: "When the EtcdBackup of a series was created, in Unix time. It stands for the newest snapshot while there is none.",
 		}, object),
+		copies: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "etcd_backup_copy_newest_snapshot_timestamp_seconds",
+			Help: "When the newest snapshot was taken that is in the second location, in Unix time.",
+		}, object),
+		uncopied: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "etcd_backup_copy_failures_total",
+			Help: "Number of failed attempts to copy snapshots to the second location, by the reason in the status.",
+		}, append(object, "reason")),
 		waited: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "etcd_backup_queue_wait_seconds",
-			Help:    "How long attempts waited for a worker of the operator, by lane: snapshot, restore-test or purge.",
+			Help:    "How long attempts waited for a worker of the operator, by lane: snapshot, restore-test, purge or copy.",
 			Buckets: prometheus.ExponentialBuckets(1, 4, 8),
 		}, []string{"lane"}),
 	}
-	for _, c := range []prometheus.Collector{m.newest, m.bytes, m.duration, m.failures, m.drill, m.passed, m.next, m.created, m.waited} {
+	for _, c := range []prometheus.Collector{m.newest, m.bytes, m.duration, m.failures, m.drill, m.passed, m.next, m.created, m.waited, m.copies, m.uncopied} {
 		if err := registry.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
@@ -92,6 +102,11 @@ func (m *metrics) proven(s State) {
 		m.next.WithLabelValues(s.Namespace, s.Name).Set(next)
 		m.created.WithLabelValues(s.Namespace, s.Name).Set(float64(s.CreatedAt.Unix()))
 	}
+	if c := s.Status.Copies; c != nil && c.Newest != nil {
+		if at, err := time.Parse(time.RFC3339, c.Newest.CreatedAt); err == nil {
+			m.copies.WithLabelValues(s.Namespace, s.Name).Set(float64(at.Unix()))
+		}
+	}
 	snapshot := s.Status.Snapshot
 	if snapshot == nil {
 		return
@@ -112,6 +127,13 @@ func (m *metrics) ended(s State) {
 	}
 }
 
+// copied counts a failed copy.
+func (m *metrics) copied(s State) {
+	if f := s.Copy.Result.Failure; f != nil {
+		m.uncopied.WithLabelValues(s.Namespace, s.Name, f.Reason).Inc()
+	}
+}
+
 // forget deletes the metrics of an object that does not exist any more.
 func (m *metrics) forget(name types.NamespacedName) {
 	labels := prometheus.Labels{"namespace": name.Namespace, "name": name.Name}
@@ -123,4 +145,6 @@ func (m *metrics) forget(name types.NamespacedName) {
 	m.passed.DeletePartialMatch(labels)
 	m.next.DeletePartialMatch(labels)
 	m.created.DeletePartialMatch(labels)
+	m.copies.DeletePartialMatch(labels)
+	m.uncopied.DeletePartialMatch(labels)
 }

@@ -39,6 +39,10 @@ func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName) (*v
 		s.DeletedAt = backup.DeletionTimestamp.Time
 	}
 	s.Target, s.Problem = target(s.Namespace, s.Name, s.Spec)
+	if s.Spec.CopyTo != nil && s.Problem == nil {
+		s.CopyTarget, s.CopyProblem = copyTarget(s.Namespace, s.Name, s.Spec, s.Target)
+	}
+	s.Copy, s.CopyBusy = r.copies.find(keyOf(backup)), r.copies.pool.Busy(keyOf(backup))
 	if s.Deleting && s.Spec.FinalSnapshot {
 		s.Request = finalRequest(s.DeletedAt)
 	}
@@ -50,6 +54,7 @@ func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName) (*v
 		return nil, State{}, err
 	}
 	s.SecretProblem, err = r.secretProblem(ctx, s)
+	s.Full = r.attempts.pool.Full(r.limits.claim(jobSpecOf(s)))
 	return backup, s, err
 }
 

@@ -25,6 +25,15 @@ var rules = []planning.Group[State, Step]{
 		},
 	},
 	{
+		Name:    "copy",
+		Purpose: "Copies to the second location run beside the attempts, and delay none of them.",
+		Rules: []planning.Rule[State, Step]{
+			{Name: "copyIsOutdated", Decide: copyIsOutdated},
+			{Name: "copyHasEnded", Decide: copyHasEnded},
+			{Name: "copyIsDue", Decide: copyIsDue},
+		},
+	},
+	{
 		Name:    "attempt",
 		Purpose: "One attempt runs at a time, and its result is in the status before the next one starts.",
 		Rules: []planning.Rule[State, Step]{

@@ -98,8 +98,17 @@ func backupIsBeingDeleted(s State) Step {
 	if s.final() {
 		return takeFinal(s)
 	}
+	if step := lastCopy(s); step != nil {
+		return step
+	}
+	if s.Copy != nil {
+		return CancelCopy{}
+	}
 	if s.Attempt != nil && s.Attempt.Kind != KindPurge {
 		return Cancel{}
+	}
+	if s.CopyBusy && s.Now.Before(s.DeletedAt.Add(purgeLimit)) {
+		return Wait{Reason: v1beta2.ReasonPending, Message: "The operator waits until the copy to the second location has stopped.", Requeue: time.Second}
 	}
 	if !s.Held {
 		return Idle{}

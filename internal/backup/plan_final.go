@@ -18,7 +18,7 @@ func finalRequest(deleted time.Time) string { return "final " + stamp(deleted) }
 
 // final returns whether the final snapshot of a deleted series is still to be taken.
 func (s State) final() bool {
-	return s.Deleting && s.Held && s.Spec.FinalSnapshot && s.Spec.DeletionPolicy != v1beta2.DeletionDelete && s.Problem == nil && s.asked()
+	return s.Deleting && s.Held && s.Spec.FinalSnapshot && s.Spec.DeletionPolicy != v1beta2.DeletionDelete && s.asked()
 }
 
 // takeFinal takes the final snapshot, or gives up.
@@ -26,7 +26,7 @@ func takeFinal(s State) Step {
 	left := s.DeletedAt.Add(finalLimit).Sub(s.Now)
 	a := s.Attempt
 	switch {
-	case a != nil && (a.Kind != KindSnapshot || a.Request != s.Request):
+	case a != nil && (a.Kind != KindSnapshot || a.Request != s.Request || a.Generation != s.Generation):
 		return Cancel{}
 	case a != nil && a.Result != nil && (a.Result.Failure == nil || left > 0):
 		return Report{}
@@ -34,6 +34,8 @@ func takeFinal(s State) Step {
 		return Release{Missed: a.Result.Failure.Message}
 	case left <= 0:
 		return Release{Missed: s.whyMissed()}
+	case s.Problem != nil:
+		return Release{Missed: s.Problem.Message}
 	case a != nil:
 		return Watch{}
 	case s.Spec.EtcdCluster != nil && s.Cluster == nil:
@@ -46,6 +48,9 @@ func takeFinal(s State) Step {
 			if step.Requeue == 0 || left < step.Requeue {
 				step.Requeue = left
 			}
+			return step
+		case Backoff:
+			step.Until = s.DeletedAt.Add(finalLimit)
 			return step
 		default:
 			return step

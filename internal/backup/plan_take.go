@@ -21,8 +21,9 @@ type (
 	Scheduled struct{ At, Drill time.Time }
 	// Backoff waits until the attempt after a failed one is due. Interrupted is true if the operator was stopped during
 	// the failed attempt and does not know its result.
+	// Until is when the operator gives up. A zero time never comes.
 	Backoff struct {
-		At          time.Time
+		At, Until   time.Time
 		Interrupted bool
 	}
 	// Wait waits for something that the operator does not do itself. Requeue is when to look again. 0 leaves it to
@@ -71,7 +72,7 @@ func (b Backoff) describe(s State) planning.Description {
 	if b.Interrupted {
 		message = fmt.Sprintf("The operator was stopped during attempt %d. %s", s.Status.Attempts, message)
 	}
-	return planning.Description{Reason: v1beta2.ReasonRetrying, Message: message, Requeue: max(b.At.Sub(s.Now), atOnce)}
+	return planning.Description{Reason: v1beta2.ReasonRetrying, Message: message, Requeue: sleep(s.Now, b.At, b.Until)}
 }
 
 func (w Wait) describe(State) planning.Description {
@@ -112,7 +113,7 @@ func snapshotIsNotDue(s State) Step {
 // that an operator that crashes during a snapshot does not repeat it without a pause. A time that is later than the longest
 // pause comes from a clock that was ahead, and does not count.
 func attemptFailedRecently(s State) Step {
-	if !s.retrying() {
+	if !s.retrying() || s.neverRan() {
 		return nil
 	}
 	next := Backoff{}
@@ -120,7 +121,7 @@ func attemptFailedRecently(s State) Step {
 	case s.Status.NextTime != nil:
 		next.At = s.Status.NextTime.Time
 	case s.Status.LastAttemptTime != nil:
-		next.At, next.Interrupted = s.Status.LastAttemptTime.Add(delay(s.Status.Attempts)), true
+		next.At, next.Interrupted = s.Status.LastAttemptTime.Add(s.pause(s.Status.Attempts)), true
 	}
 	if !s.Now.Before(next.At) || next.At.After(s.Now.Add(s.longestPause()+skew)) {
 		return nil
@@ -164,6 +165,9 @@ func takeSnapshot(s State) Step { return TakeSnapshot{Number: s.nextNumber()} }
 
 // nextNumber is the number of the next attempt. It starts again at 1 after a success or a change of the spec.
 func (s State) nextNumber() int32 {
+	if s.neverRan() {
+		return s.Status.Attempts
+	}
 	if s.retrying() {
 		return s.Status.Attempts + 1
 	}
@@ -173,6 +177,8 @@ func (s State) nextNumber() int32 {
 const (
 	firstDelay = 5 * time.Second
 	lastDelay  = 5 * time.Minute
+	// lastDeletionDelay is the longest pause while the EtcdBackup is being deleted.
+	lastDeletionDelay = time.Minute
 
 	lastTestDelay = 6 * time.Hour
 )
@@ -199,7 +205,7 @@ func (s State) longestPause() time.Duration {
 // not be carried out, the operator repeats the test less often, because each test reads the whole snapshot. It still takes
 // the next snapshot of a series in time.
 func (s State) retryAt(a Attempt) time.Time {
-	at := a.Result.EndedAt.Add(delay(a.Number))
+	at := a.Result.EndedAt.Add(s.pause(a.Number))
 	if !a.Result.untested() {
 		return at
 	}
@@ -222,6 +228,15 @@ func (s State) retryAt(a Attempt) time.Time {
 // untested returns whether the attempt failed only because the restore test could not be carried out.
 func (r Result) untested() bool {
 	return !r.Untested.IsZero() || r.Failure != nil && r.Failure.Reason == v1beta2.ReasonRestoreTestTooLarge
+}
+
+// pause returns the pause after that many failed attempts. The deletion of an EtcdBackup has a time limit, so its attempts
+// are repeated more often: a pause of 5 minutes after an operator was killed would use up the rest of it.
+func (s State) pause(failed int32) time.Duration {
+	if s.Deleting {
+		return min(delay(failed), lastDeletionDelay)
+	}
+	return delay(failed)
 }
 
 // delay returns the pause after that many failed attempts: 5 s, doubled after each one, at most 5 min.

@@ -177,8 +177,11 @@ func problemOf(c change) string { return one(c).Problem.Message }
 // The order of the rules is part of the contract.
 func TestTheOrderOfTheRules(t *testing.T) {
 	want := []string{
-		"oldFinalizerIsSet",        // a user can delete the EtcdBackup, whatever else is wrong
-		"backupIsBeingDeleted",     // no attempt starts for an EtcdBackup that is being deleted
+		"oldFinalizerIsSet",    // a user can delete the EtcdBackup, whatever else is wrong
+		"backupIsBeingDeleted", // no attempt starts for an EtcdBackup that is being deleted
+		"copyIsOutdated",       // copies run beside the attempts
+		"copyHasEnded",
+		"copyIsDue",
 		"specChangedDuringAttempt", // an attempt for another spec is neither shown nor reported
 		"attemptHasEnded",          // a result is reported before the next attempt starts
 		"attemptIsRunning",         // one attempt runs at a time
@@ -213,7 +216,7 @@ func TestTheOrderOfTheRules(t *testing.T) {
 var everyStep = []Step{
 	Idle{}, RemoveFinalizer{}, Hold{}, Release{}, Purge{Number: 1}, Cancel{}, Report{}, Watch{}, Expire{}, Drill{Number: 1},
 	Finished{Complete: true}, Refuse{"InvalidSpec", "A sentence."}, Suspended{}, Scheduled{At: t0}, Backoff{At: t0},
-	Wait{Reason: "SecretMissing", Message: "A sentence."}, TakeSnapshot{Number: 1}, Prune{},
+	Wait{Reason: "SecretMissing", Message: "A sentence."}, TakeSnapshot{Number: 1}, Prune{}, Copy{Number: 1}, CancelCopy{}, ReportCopy{},
 }
 
 func TestEveryStepIsKnownAndDescribesItself(t *testing.T) {

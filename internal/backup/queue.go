@@ -20,7 +20,7 @@ const (
 // maxPurges is how many deletions run at the same time. They need little more than requests to the store.
 const maxPurges = 2
 
-var laneOf = map[Kind]string{KindSnapshot: laneSnapshot, KindDrill: laneDrill, KindPurge: lanePurge, KindPrune: lanePurge}
+var laneOf = map[Kind]string{KindSnapshot: laneSnapshot, KindDrill: laneDrill, KindPurge: lanePurge, KindPrune: lanePurge, KindCopy: laneCopy}
 
 func (o Options) lanes() map[string]int {
 	return map[string]int{laneSnapshot: o.MaxConcurrent, laneDrill: o.MaxRestoreTests, lanePurge: maxPurges}
@@ -47,19 +47,22 @@ func (l limits) claim(o jobSpec) worker.Claim {
 		store := fmt.Sprintf("store %s %s %s", o.Target.Provider, o.Target.Endpoint, o.Target.Bucket)
 		claim.Groups = map[string]int{"namespace " + o.Namespace: l.namespace, store: l.store}
 	}
+	if o.Kind == KindCopy && o.Copy != nil {
+		claim.Groups = map[string]int{fmt.Sprintf("store %s %s %s", o.Copy.Provider, o.Copy.Endpoint, o.Copy.Bucket): maxCopies - 1}
+	}
 	return claim
 }
 
 // watchQueue registers the metrics of the queue.
-func watchQueue(registry prometheus.Registerer, pool *worker.Pool[Result]) error {
-	for _, lane := range []string{laneSnapshot, laneVerify, laneDrill, lanePurge} {
+func watchQueue(registry prometheus.Registerer, pool *worker.Pool[Result], lanes ...string) error {
+	for _, lane := range lanes {
 		labels := prometheus.Labels{"lane": lane}
 		for _, c := range []prometheus.Collector{
 			prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-				Name: "etcd_backup_queue_length", Help: "Number of attempts that wait for a worker of the operator, by lane: snapshot, verification, restore-test or purge.", ConstLabels: labels,
+				Name: "etcd_backup_queue_length", Help: "Number of attempts that wait for a worker of the operator, by lane: snapshot, verification, restore-test, purge or copy.", ConstLabels: labels,
 			}, func() float64 { waiting, _ := pool.Queue(lane); return float64(waiting) }),
 			prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-				Name: "etcd_backup_running", Help: "Number of attempts that a worker of the operator runs, by lane: snapshot, verification, restore-test or purge.", ConstLabels: labels,
+				Name: "etcd_backup_running", Help: "Number of attempts that a worker of the operator runs, by lane: snapshot, verification, restore-test, purge or copy.", ConstLabels: labels,
 			}, func() float64 { _, running := pool.Queue(lane); return float64(running) }),
 		} {
 			if err := registry.Register(c); err != nil {

@@ -90,6 +90,32 @@ func TestAQueuedAttemptIsShownAsQueued(t *testing.T) {
 	}
 }
 
+func TestAnAttemptThatNeverRanIsNotCounted(t *testing.T) {
+	for name, test := range map[string]struct {
+		full bool
+		want Step
+	}{
+		"a queued attempt is queued again at once":   {true, TakeSnapshot{Number: 1}},
+		"an attempt that began counts and is paused": {false, Backoff{At: t0.Add(firstDelay), Interrupted: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := series(func(s *State) { s.Full = test.full })
+			step, _ := Plan(s)
+			s.Status = NewStatus(s, step, nil)
+			// The operator is restarted.
+			if got := next(s); got != test.want {
+				t.Errorf("step %#v, want %#v", got, test.want)
+			}
+			s.Spec.EtcdEndpoints, s.Spec.EtcdCluster = nil, &v1beta2.ClusterReference{Name: "etcd"}
+			if test.full {
+				if got := NewStatus(s, next(s), nil); got.Attempts != 0 {
+					t.Errorf("%d attempts are counted while the cluster is missing", got.Attempts)
+				}
+			}
+		})
+	}
+}
+
 func TestOneNamespaceAndOneStoreLeaveAWorkerToOthers(t *testing.T) {
 	l := Options{MaxConcurrent: 4}.limits()
 	claim := l.claim(jobSpecOf(one()))

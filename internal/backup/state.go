@@ -39,8 +39,18 @@ type State struct {
 	// SecretProblem is which Secret is missing. It is empty if all exist.
 	SecretProblem string
 
+	// CopyTarget is the second location. It is valid if the spec has one and CopyProblem is nil.
+	CopyTarget  storage.Location
+	CopyProblem *Failure
+	// Copy is the copy to the second location that this process runs, or has ended and not reported yet. CopyBusy is true
+	// until a stopped one has returned, too.
+	Copy     *Attempt
+	CopyBusy bool
+
 	// Jitter is the longest time by which the operator spreads snapshots of the same schedule.
 	Jitter time.Duration
+	// Full is true if a snapshot would have to wait for a worker.
+	Full bool
 	// Attempt is the one that this process runs, or has ended and not reported yet.
 	Attempt *Attempt
 	Now     time.Time
@@ -68,13 +78,14 @@ type Failure struct{ Reason, Message string }
 // Kind of an attempt.
 type Kind string
 
-// An attempt takes a snapshot, runs a restore test, deletes all snapshots of the EtcdBackup, or deletes those that retention
-// does not keep.
+// An attempt takes a snapshot, runs a restore test, deletes all snapshots of the EtcdBackup, deletes those that retention
+// does not keep, or copies snapshots to the second location.
 const (
 	KindSnapshot Kind = ""
 	KindDrill    Kind = "drill"
 	KindPurge    Kind = "purge"
 	KindPrune    Kind = "prune"
+	KindCopy     Kind = "copy"
 )
 
 // Attempt is one attempt to do what its Kind says.
@@ -119,6 +130,8 @@ type Result struct {
 	Pruned       int
 	PruneProblem string
 	PruneReason  string
+	// Missing is how many snapshots are still to be copied to the second location.
+	Missing int
 	// Drill is the result of a restore test. It is nil if there was none.
 	Drill *v1beta2.BackupDrill
 	// Untested is when the snapshot was taken whose restore test could not be carried out. It is zero if there is none.
@@ -163,6 +176,12 @@ func (s State) fresh() bool { return s.Status.ObservedGeneration != s.Generation
 
 // retrying returns whether an attempt at the snapshot that is due has failed already.
 func (s State) retrying() bool { return !s.fresh() && s.Status.Attempts > 0 }
+
+// neverRan returns whether the last attempt was queued when its operator was stopped. It does not count.
+func (s State) neverRan() bool {
+	p := s.Status.Progress
+	return s.Attempt == nil && s.retrying() && p != nil && p.Stage == stageQueued
+}
 
 // newest returns when the newest snapshot of the series was taken, and false if there is none. It ignores a snapshot in
 // another folder, which belongs to another series, and a time in the future, which comes from a wrong clock.

@@ -18,12 +18,16 @@ func NewStatus(s State, step Step, err error) v1beta2.EtcdBackupStatus {
 	if s.fresh() {
 		r.out.Attempts, r.out.NextTime = 0, nil
 	}
+	if s.neverRan() {
+		r.out.Attempts--
+	}
 	r.out.ObservedGeneration, r.out.Progress = s.Generation, nil
 	if err != nil {
 		r.ready(metav1.ConditionFalse, v1beta2.ReasonRetrying, err.Error())
 	} else {
 		r.apply(step, step.describe(s))
 	}
+	r.secondLocation()
 	r.failTestedSnapshot()
 	r.fill()
 	r.out.SnapshotSize = sizeText(r.out.Snapshot)
@@ -57,6 +61,11 @@ func (r *reporter) apply(step Step, d planning.Description) {
 		r.finished(step, d)
 	case Suspended:
 		r.suspended(d)
+	case Copy:
+		r.copyStarts(step.Number)
+	case CancelCopy:
+	case ReportCopy:
+		r.copyEnded(*r.s.Copy, d)
 	case Prune:
 		r.pruning(r.s.Now, d)
 	case Purge:
@@ -66,7 +75,11 @@ func (r *reporter) apply(step Step, d planning.Description) {
 		r.out.DrillAttempts, r.out.NextDrillTime = step.Number, second(r.s.Now.Add(testDelay(step.Number)))
 		r.testing(Progress{}, d)
 	case TakeSnapshot:
-		r.running(step.Number, r.s.Now, Progress{}, d)
+		p := Progress{Stage: "starting"}
+		if r.s.Full {
+			p.Stage = "" // it is queued
+		}
+		r.running(step.Number, r.s.Now, p, d)
 	case Watch:
 		r.watch(*r.s.Attempt, d)
 	case Report:

@@ -39,11 +39,14 @@ func (r *reporter) ended(a Attempt, d planning.Description) {
 	}
 }
 
+// stageQueued is the stage of an attempt that waits for a worker.
+const stageQueued = "queued"
+
 // progress of the running attempt, for scripts and for the columns of kubectl get.
 func (r *reporter) progress(p Progress) {
 	out := &v1beta2.BackupProgress{Stage: p.Stage, Bytes: p.Bytes, TotalBytes: p.About, BytesPerSecond: p.PerSecond}
 	if p.Stage == "" {
-		out.Stage = "queued"
+		out.Stage = stageQueued
 	}
 	if p.About > 0 {
 		out.Percent = int32(min(p.Bytes*100/p.About, 99)) //nolint:gosec // at most 99
@@ -158,7 +161,7 @@ func (r *reporter) purging(number int32, began time.Time, d planning.Description
 }
 
 func (r *reporter) purgeFailed(a Attempt, d planning.Description) {
-	next := second(a.Result.EndedAt.Add(delay(a.Number)))
+	next := second(a.Result.EndedAt.Add(r.s.pause(a.Number)))
 	r.out.Attempts, r.out.LastAttemptTime, r.out.NextTime = a.Number, second(a.StartedAt), next
 	r.pending(d)
 }

@@ -83,7 +83,11 @@ func (s *stored) add(key string, m snapshot.Manifest) *snapshot.Item {
 // aheadOf returns how far this clock is ahead of the store's, by the manifest that was just written. It returns 0 if the
 // store does not list the manifest.
 func aheadOf(ctx context.Context, store objstore.Store, key string, now time.Time) time.Duration {
-	name := snapshot.ManifestKey(key)
+	return aheadOfObject(ctx, store, snapshot.ManifestKey(key), now)
+}
+
+// aheadOfObject is aheadOf for any object that was just written.
+func aheadOfObject(ctx context.Context, store objstore.Store, name string, now time.Time) time.Duration {
 	for object, err := range store.List(ctx, name) {
 		if err == nil && object.Key == name && !object.ModTime.IsZero() {
 			return now.Sub(object.ModTime)

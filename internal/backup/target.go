@@ -18,12 +18,7 @@ func target(namespace, name string, spec v1beta2.EtcdBackupSpec) (storage.Locati
 	if problem != nil {
 		return storage.Location{}, (*Failure)(problem)
 	}
-	key := t.Key
-	if isSeries(spec) {
-		series := snapshot.Series{Folder: t.Key, Namespace: namespace, Cluster: sourceName(name, spec)}
-		key = series.EncodedKey(time.Time{}, 0, encoder(spec).Encoding()) // as long as any
-	}
-	if err := snapshot.CheckKey(key); err != nil {
+	if err := checkSeries(t.Key, namespace, name, spec); err != nil {
 		return storage.Location{}, invalid("path: %v. Write another path.", err)
 	}
 	if problem := badSource(spec); problem != nil {
@@ -33,6 +28,15 @@ func target(namespace, name string, spec v1beta2.EtcdBackupSpec) (storage.Locati
 		return storage.Location{}, invalid("%v", err)
 	}
 	return t, nil
+}
+
+// checkSeries returns what is wrong with the keys of the snapshots, if key is the folder of a series or one object.
+func checkSeries(key, namespace, name string, spec v1beta2.EtcdBackupSpec) error {
+	if isSeries(spec) {
+		series := snapshot.Series{Folder: key, Namespace: namespace, Cluster: sourceName(name, spec)}
+		key = series.EncodedKey(time.Time{}, 0, encoder(spec).Encoding()) // as long as any
+	}
+	return snapshot.CheckKey(key)
 }
 
 // badSource says what is wrong with the endpoints.

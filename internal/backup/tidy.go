@@ -30,7 +30,10 @@ const (
 // do not fail the attempt.
 func (t *job) tidy(ctx context.Context, o jobSpec, s stored, saved string, result *Result) {
 	keep := o.Keep
-	keep.Now, keep.Saved, keep.Ahead = t.now(), saved, s.ahead
+	keep.Now, keep.Saved = t.now(), saved
+	if keep.Within > 0 {
+		keep.Ahead = s.ahead
+	}
 	decision, err := snapshot.Retain(ctx, s.store, s.series, s.index, s.known, keep)
 	result.blame(o, err)
 	deleted, err := prune(ctx, s.store, decision.Delete)
@@ -42,7 +45,8 @@ func (t *job) tidy(ctx context.Context, o jobSpec, s stored, saved string, resul
 	if hour := time.Hour; s.previous.Truncate(hour).Equal(t.now().Truncate(hour)) {
 		return
 	}
-	result.blame(o, sweep(ctx, s.store, s.series, t.now().Add(-max(leftoverAge, 2*o.Timeout))))
+	before := t.now().Add(-max(s.ahead, 0) - max(leftoverAge, 2*o.Timeout)) // by the clock of the store
+	result.blame(o, sweep(ctx, s.store, s.series, before))
 }
 
 // blame records the first error of a deletion.
@@ -100,6 +104,14 @@ func prune(ctx context.Context, store objstore.Store, keys []string) (deleted []
 	return deleted, err
 }
 
+// maxLeftovers is how many objects without a manifest are taken for those of killed operators.
+const maxLeftovers = 3
+
+// withoutManifest returns the objects among orphans, and no verdicts.
+func withoutManifest(orphans []string) []string {
+	return slices.DeleteFunc(slices.Clone(orphans), snapshot.IsVerdict)
+}
+
 // sweep deletes objects without a manifest, and unfinished uploads, that killed operators left before that time. It
 // looks at all incarnations of the series' cluster, and only at names that this operator gives to snapshots.
 func sweep(ctx context.Context, store objstore.Store, series snapshot.Series, before time.Time) error {
@@ -110,7 +122,12 @@ func sweep(ctx context.Context, store objstore.Store, series snapshot.Series, be
 		}
 		objects = append(objects, object)
 	}
-	for _, key := range snapshot.Orphans(series, objects, before) {
+	orphans := snapshot.Orphans(series, objects, before)
+	if whole := withoutManifest(orphans); len(whole) > maxLeftovers {
+		return fail(v1beta2.ReasonSnapshotsKept, fmt.Sprintf("%d objects have no manifest, such as %s, and are kept. A killed operator leaves fewer, "+
+			"so they may be snapshots whose manifests were deleted or not copied. Bring the manifests back, or delete the objects.", len(whole), whole[0]))
+	}
+	for _, key := range orphans {
 		if err := store.Delete(ctx, key); err != nil {
 			return fmt.Errorf("delete object without manifest: %w", err)
 		}
@@ -121,9 +138,22 @@ func sweep(ctx context.Context, store objstore.Store, series snapshot.Series, be
 	})
 }
 
-// purge deletes all snapshots that this EtcdBackup has written, of every incarnation of its cluster.
+// purge deletes all snapshots that this EtcdBackup has written, of every incarnation of its cluster, in both locations.
 func (t *job) purge(ctx context.Context, o jobSpec, progress *jobProgress) (Result, error) {
 	progress.stage("deleting the snapshots")
+	result, err := t.purgeLocation(ctx, o)
+	if o.Copy == nil {
+		return result, err
+	}
+	progress.stage("deleting the snapshots in the second location")
+	copies, failed := t.purgeLocation(ctx, o.second())
+	if result.Pruned += copies.Pruned; err == nil && failed != nil {
+		err = ofLocation(failed, o.second(), ctx)
+	}
+	return result, err
+}
+
+func (t *job) purgeLocation(ctx context.Context, o jobSpec) (Result, error) {
 	store, err := t.store(ctx, o)
 	if err != nil {
 		return Result{}, err
@@ -163,7 +193,7 @@ func (t *job) purgeFrom(ctx context.Context, o jobSpec, store objstore.Store) (i
 			return key == o.Target.Key && !started.Before(o.Since.Truncate(time.Second))
 		})
 	}
-	if shared(listing, o.Name) {
+	if shared(listing, o.mark()) {
 		return removed, sweep(ctx, store, series, t.now().Add(-leftoverAge))
 	}
 	if err := sweep(ctx, store, series, t.now().Add(-orphanAge)); err != nil {
@@ -194,10 +224,10 @@ func awaitOrphans(ctx context.Context, store objstore.Store, series snapshot.Ser
 // endOfTime is after every time of a store.
 var endOfTime = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// shared reports whether other EtcdBackups write into the folder. An upload of theirs may take longer than orphanAge, and
-// its name does not tell whose it is.
-func shared(listing snapshot.Listing, backup string) bool {
+// shared reports whether other EtcdBackups write into the folder, for example one of the same name in another Kubernetes.
+// An upload of theirs may take longer than orphanAge, and its name does not tell whose it is.
+func shared(listing snapshot.Listing, mark string) bool {
 	return len(listing.Unreadable) > 0 || slices.ContainsFunc(slices.Concat(listing.Snapshots, listing.Headless), func(e snapshot.Entry) bool {
-		return e.Manifest.Backup != backup
+		return !strings.HasPrefix(e.Manifest.Attempt, mark+"/")
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -38,11 +39,11 @@ func (r *Reconciler) mayRead(namespace string, src v1beta2.RestoreSource, secret
 
 // handOver signs a URL for the seed after a proof with the operator's own identity. Without a URL, the seed reads as the
 // ServiceAccount of the members, and the status says so.
-func (r *Reconciler) handOver(ctx context.Context, restore *v1beta2.EtcdRestore, proof plan.Proof) plan.Proof {
+func (r *Reconciler) handOver(ctx context.Context, restore *v1beta2.EtcdRestore, proof plan.Proof, secret map[string][]byte) plan.Proof {
 	if proof.Progress != plan.ProofDone || restore.Spec.DryRun || r.sign == nil {
 		return proof
 	}
-	url, needed := r.signedURL(ctx, restore, proof.Source, v1beta2.SignedURLStatus{})
+	url, needed := r.signedURL(ctx, restore, proof.Source, secret, v1beta2.SignedURLStatus{})
 	if needed {
 		proof.SignedURL = &url
 	}
@@ -52,22 +53,26 @@ func (r *Reconciler) handOver(ctx context.Context, restore *v1beta2.EtcdRestore,
 // renew replaces the signed URL.
 func (r *Reconciler) renew(ctx context.Context, restore *v1beta2.EtcdRestore) plan.Renewal {
 	before := *restore.Status.SignedURL
-	url, needed := r.signedURL(ctx, restore, *restore.Status.Source, before)
+	secret, err := kube.SecretData(ctx, r.client, restore.Namespace, restore.Status.Source.Secret)
+	if err != nil {
+		return plan.Renewal{Progress: plan.ProofDone, URL: plan.NotSignedYet(r.now(), before, err.Error())}
+	}
+	url, needed := r.signedURL(ctx, restore, *restore.Status.Source, secret, before)
 	if !needed {
 		url = plan.NotSigned(r.now(), before, "The Secret "+restore.Status.Source.Secret+" has credentials now.")
 	}
 	return plan.Renewal{Progress: plan.ProofDone, URL: url}
 }
 
-// signedURL signs a URL for src and writes it to its Secret. needed is false if the seed opens the store with the
+// signedURL signs a URL for src, whose Secret has been read, and writes it to its Secret. needed is false if the seed opens the store with the
 // credentials in the Secret that the spec names.
-func (r *Reconciler) signedURL(ctx context.Context, restore *v1beta2.EtcdRestore, src v1beta2.RestoreSource, before v1beta2.SignedURLStatus) (url v1beta2.SignedURLStatus, needed bool) {
+func (r *Reconciler) signedURL(ctx context.Context, restore *v1beta2.EtcdRestore, src v1beta2.RestoreSource, secret map[string][]byte, before v1beta2.SignedURLStatus) (url v1beta2.SignedURLStatus, needed bool) {
 	ctx, cancel := context.WithTimeout(ctx, signTimeout)
 	defer cancel()
-	secret, err := kube.SecretData(ctx, r.client, restore.Namespace, src.Secret)
-	if err == nil && !connect.Ambient(secret) {
+	if !connect.Ambient(secret) {
 		return before, false
 	}
+	err := r.mayRead(restore.Namespace, src, secret)
 	var signed objstore.SignedURL
 	switch {
 	case err != nil:
@@ -81,9 +86,17 @@ func (r *Reconciler) signedURL(ctx context.Context, restore *v1beta2.EtcdRestore
 	}
 	if err != nil {
 		log.FromContext(ctx).Info("Could not sign a URL for the seed", "bucket", src.Bucket, "key", src.Key, "error", err.Error())
-		return plan.NotSigned(r.now(), before, err.Error()), true
+		if r.sign == nil || lasting(err) {
+			return plan.NotSigned(r.now(), before, err.Error()), true
+		}
+		return plan.NotSignedYet(r.now(), before, err.Error()), true
 	}
 	return plan.SignedUntil(r.now(), signedURLName(restore), signed.Expires), true
+}
+
+// lasting reports whether another attempt would fail the same way, until a person acts.
+func lasting(err error) bool {
+	return errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) || errors.Is(err, connect.ErrOwnIdentity) || apierrors.IsForbidden(err)
 }
 
 // signedURLName is the name of the Secret with the signed URL. No other object has the UID of the EtcdRestore.
@@ -131,15 +144,19 @@ func wrap(err error, verb, name string) error {
 	return fmt.Errorf("%s the Secret %s for the signed URL: %w", verb, name, err)
 }
 
-// removeSignedURL deletes the Secret when the restore ends. If the operator may not, the garbage collector deletes it later.
+// removeSignedURL deletes the Secret when the restore ends. If the API server refuses that, the garbage collector deletes it
+// with the EtcdRestore.
 func (r *Reconciler) removeSignedURL(ctx context.Context, state plan.State) error {
-	recorded, proved := state.Restore.Status.SignedURL, state.Proof.SignedURL
-	if (recorded == nil || recorded.SecretName == "") && (proved == nil || proved.SecretName == "") {
+	recorded := state.Restore.Status.SignedURL
+	if r.sign == nil && (recorded == nil || recorded.SecretName == "") {
 		return nil
 	}
+	// Without a record there may be one, too: an operator was killed after it had written the Secret. No other object has
+	// this name.
 	name := signedURLName(&state.Restore)
 	err := r.client.Delete(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: state.Restore.Namespace, Name: name}})
-	if apierrors.IsForbidden(err) {
+	if answered := apierrors.APIStatus(nil); errors.As(err, &answered) && !apierrors.IsNotFound(err) {
+		// For example an admission webhook refuses it. The URL expires, and the end of a restore does not wait for that.
 		log.FromContext(ctx).Info("Could not delete the Secret with the signed URL", "secret", name, "error", err.Error())
 		return nil
 	}

@@ -204,6 +204,20 @@ func (p *Pool[T]) Waiting(key Key) bool {
 	return found != nil && !found.began
 }
 
+// Full reports whether a job with this claim would have to wait for a slot.
+func (p *Pool[T]) Full(claim Claim) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !p.free(&job[T]{claim: claim})
+}
+
+// Busy reports whether a job of key has not returned yet, also one that Forget has stopped.
+func (p *Pool[T]) Busy(key Key) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.busy[key]
+}
+
 // Result returns the result of the finished job of key. done is false if there is none. The result is kept until Forget.
 func (p *Pool[T]) Result(key Key) (value T, done bool, err error) {
 	p.mu.Lock()

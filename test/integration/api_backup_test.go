@@ -57,8 +57,10 @@ func TestInvalidEtcdBackupIsRefused(t *testing.T) {
 		"an encryption for a word":         {spec: encrypted(from, "alice"), want: "spec.encryption.age.recipients: write X25519 recipients, age1 and 58 more characters, as age-keygen prints them; an identity (AGE-SECRET-KEY-1...) belongs into a Secret"},
 		"an identity in the recipients":    {spec: encrypted(from, "AGE-SECRET-KEY-1"+strings.Repeat("Q", 58)), want: "spec.encryption.age.recipients: write X25519 recipients, age1 and 58 more characters, as age-keygen prints them; an identity (AGE-SECRET-KEY-1...) belongs into a Secret"},
 
-		"a final snapshot of a one-shot":   {spec: "{" + from + ", storageType: S3, s3: {path: b/k}, finalSnapshot: true}", want: "spec: finalSnapshot requires a series: write backupPolicy.schedule or backupPolicy.backupIntervalInSecond, or remove finalSnapshot"},
-		"a final snapshot that is deleted": {spec: "{" + from + ", storageType: S3, s3: {path: b/k}, backupPolicy: {schedule: '@daily'}, finalSnapshot: true, deletionPolicy: Delete}", want: "spec: finalSnapshot and deletionPolicy Delete exclude each other, because Delete removes the final snapshot, too: remove one of them"},
+		"a second location of a one-shot":   {spec: "{" + from + ", storageType: S3, s3: {path: b/k}, copyTo: {storageType: S3, s3: {path: c/k}}}", want: "spec: copyTo requires a series: write backupPolicy.schedule or backupPolicy.backupIntervalInSecond, or remove copyTo and apply another EtcdBackup for the other location"},
+		"a second location without a block": {spec: "{" + from + ", storageType: S3, s3: {path: b/k}, backupPolicy: {schedule: '@daily'}, copyTo: {storageType: GCS}}", want: "spec.copyTo: storageType GCS requires a gcs block: write copyTo.gcs.path: \"<bucket>/<key>\""},
+		"a final snapshot of a one-shot":    {spec: "{" + from + ", storageType: S3, s3: {path: b/k}, finalSnapshot: true}", want: "spec: finalSnapshot requires a series: write backupPolicy.schedule or backupPolicy.backupIntervalInSecond, or remove finalSnapshot"},
+		"a final snapshot that is deleted":  {spec: "{" + from + ", storageType: S3, s3: {path: b/k}, backupPolicy: {schedule: '@daily'}, finalSnapshot: true, deletionPolicy: Delete}", want: "spec: finalSnapshot and deletionPolicy Delete exclude each other, because Delete removes the final snapshot, too: remove one of them"},
 
 		"both endpoints and cluster":      {spec: "{" + from + ", etcdEndpoints: [http://e:2379], storageType: S3, s3: {path: b/k}}", want: wantFrom},
 		"neither endpoints nor cluster":   {spec: "{storageType: S3, s3: {path: b/k}}", want: wantFrom},
@@ -90,6 +92,7 @@ func TestValidEtcdBackupIsAccepted(t *testing.T) {
 		"SSE-C":                         {spec: s3With(from, "awsSecret: a, endpoint: 'https://e', serverSideEncryption: {type: SSE-C}")},
 		"all of GCS' options":           {spec: "{" + from + ", storageType: GCS, gcs: {path: b/k, kmsKeyName: projects/p/locations/l/keyRings/r/cryptoKeys/k, storageClass: NEARLINE}}"},
 		"compressed and encrypted":      {spec: encrypted(from, "age1"+strings.Repeat("q", 58))},
+		"a second location":             {spec: "{" + from + ", storageType: S3, s3: {path: b/k}, backupPolicy: {schedule: '@daily'}, copyTo: {storageType: GCS, gcs: {path: c/k, gcpSecret: gcs}}}"},
 		"a final snapshot":              {spec: "{" + from + ", storageType: S3, s3: {path: b/k}, backupPolicy: {backupIntervalInSecond: 60}, finalSnapshot: true}"},
 		"a name with a dot":             {name: "nightly.example", spec: "{" + from + ", storageType: S3, s3: {path: b/k}}"},
 	})

@@ -8,6 +8,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	"github.com/aws/smithy-go/middleware"
@@ -43,8 +44,8 @@ type chunkedBody struct {
 }
 
 // newChunkedBody returns the encoded body and its length.
-func newChunkedBody(ctx context.Context, t *replayableBody) (f *chunkedBody, length int64) {
-	f = &chunkedBody{content: &sequentialReader{ctx: ctx, replayable: t}, piece: strings.NewReader("")}
+func newChunkedBody(ctx context.Context, t *replayableBody, patience time.Duration) (f *chunkedBody, length int64) {
+	f = &chunkedBody{content: &sequentialReader{ctx: ctx, replayable: t, patience: patience}, piece: strings.NewReader("")}
 	full, rest := t.size/chunkSize, t.size%chunkSize
 	length = full*int64(len(chunkHead(chunkSize))+chunkSize+len(crlf)) + int64(len(f.end()))
 	if rest > 0 {

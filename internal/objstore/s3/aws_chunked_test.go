@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 )
 
 // With a wrong length, each request would hang or fail.
@@ -15,7 +16,7 @@ func TestChunkedBodyHasTheAnnouncedLength(t *testing.T) {
 		t.Run(fmt.Sprintf("%d bytes", size), func(t *testing.T) {
 			content := bytes.Repeat([]byte{'x'}, size)
 			body := spooled{bytes.NewReader(content), bytes.NewReader(content), size}
-			f, length := newChunkedBody(t.Context(), newReplayableBody(body, body))
+			f, length := newChunkedBody(t.Context(), newReplayableBody(body, body), time.Minute)
 			got, err := io.ReadAll(f)
 			if err != nil || int64(len(got)) != length || strings.Count(string(got), "x") != size+len("x") { // of the trailer's name
 				t.Errorf("%d bytes with %d bytes of content, announced %d, error %v", len(got), strings.Count(string(got), "x")-1, length, err)

@@ -5,12 +5,16 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
 // bufferSize is how many bytes of a replayable body are read at a time. The body may write each block to a disk.
 const bufferSize = 256 << 10
+
+// errSlowProof ends a streaming PUT whose last bytes wait for too long.
+var errSlowProof = errors.New("the body has not ended in time")
 
 var errStopped = errors.New("the upload has ended")
 
@@ -20,11 +24,13 @@ type replayableBody struct {
 	io.ReaderAt
 	size int64 // announced by the body, or 0
 
-	mu     sync.Mutex
-	body   io.Reader
-	buffer []byte // discarded: the bytes are read again through ReaderAt
-	have   int64
-	end    error // why there are no more bytes; io.EOF if the body is complete
+	reading sync.Mutex // for body and buffer; a read may take minutes, because the end of the body waits for its proof
+	body    io.Reader
+	buffer  []byte // discarded: the bytes are read again through ReaderAt
+
+	mu   sync.Mutex
+	have int64
+	end  error // why there are no more bytes; io.EOF if the body is complete
 }
 
 func newReplayableBody(body io.Reader, again objstore.Rereader) *replayableBody {
@@ -34,19 +40,51 @@ func newReplayableBody(body io.Reader, again objstore.Rereader) *replayableBody 
 // readUpTo reads the body until n bytes are available or the body ends. It returns how many bytes are available, and why
 // there are no more.
 func (b *replayableBody) readUpTo(ctx context.Context, n int64) (have int64, end error) {
+	if have, end = b.state(); have >= n || end != nil {
+		return have, end
+	}
+	b.reading.Lock()
+	defer b.reading.Unlock()
+	body := untilDone{ctx, b.body}
+	for {
+		if have, end = b.state(); have >= n || end != nil {
+			return have, end
+		}
+		read, err := body.Read(b.buffer)
+		b.mu.Lock()
+		b.have, b.end = b.have+int64(read), err
+		b.mu.Unlock()
+	}
+}
+
+func (b *replayableBody) state() (have int64, end error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for body := (untilDone{ctx, b.body}); b.have < n && b.end == nil; {
-		var read int
-		read, b.end = body.Read(b.buffer)
-		b.have += int64(read)
-	}
 	return b.have, b.end
+}
+
+// awaitEnd waits until the body has ended, but not for longer than limit: then the error is errSlowProof. The proof goes on.
+func (b *replayableBody) awaitEnd(ctx context.Context, limit time.Duration) (have int64, end error) {
+	ended := make(chan struct{})
+	go func() {
+		_, _ = b.readUpTo(ctx, b.size+1)
+		close(ended)
+	}()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-ended:
+		return b.state()
+	case <-timer.C:
+		return b.size, errSlowProof
+	}
 }
 
 // stop waits for a read in progress and prevents further reads. An HTTP client may read on after it has returned an
 // answer.
 func (b *replayableBody) stop() {
+	b.reading.Lock()
+	defer b.reading.Unlock()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.end == nil {

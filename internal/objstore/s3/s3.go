@@ -78,6 +78,8 @@ type Store struct {
 	// checksums is true for the checksums of newer S3 servers. Other servers get Content-MD5, which all of them support.
 	checksums bool
 	streamed  int64 // the maximum size of a streaming PUT
+	// proofPatience is how long the last bytes of a streaming PUT wait for the proof of the body.
+	proofPatience time.Duration
 }
 
 // Open prepares a store. It does not connect to the server yet.
@@ -116,7 +118,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		// Amazon wants a checksum for what is locked, by the bucket's default too; some
 		// compatible stores refuse them.
 		checksums: c.Endpoint == "" || c.Options.LockMode != "",
-		streamed:  maxStreamed,
+		streamed:  maxStreamed, proofPatience: proofPatience,
 	}, nil
 }
 

@@ -20,6 +20,10 @@ import (
 // larger body is sent in parts, and no request is open during its proof.
 const maxStreamed = 1 << 30
 
+// proofPatience is how long a request waits for the proof of its body before it is given up. The parts are then sent during
+// the proof. Amazon closes a connection that is silent for about 20 s.
+const proofPatience = 10 * time.Second
+
 // fitsOneRequest reports whether the body can be sent as a streaming PUT. Its size must be known.
 func (s *Store) fitsOneRequest(b *replayableBody) bool {
 	return b.size > partSize && b.size <= s.streamed
@@ -32,7 +36,7 @@ func (s *Store) fitsOneRequest(b *replayableBody) bool {
 // Without it, versitygw 1.8 stores a truncated body as an object. The SDK supports this encoding only over TLS. A store
 // that does not support the encoding rejects the request, or stores the encoded bytes: then the object has another size.
 func (s *Store) streamingPut(ctx context.Context, key string, t *replayableBody) error {
-	body, length := newChunkedBody(ctx, t)
+	body, length := newChunkedBody(ctx, t, s.proofPatience)
 	in := s.put(key, time.Now())
 	in.Body, in.ContentLength, in.ContentEncoding, in.IfNoneMatch = body, &length, aws.String("aws-chunked"), aws.String("*")
 	_, err := s.client.PutObject(ctx, in, func(o *s3.Options) {
@@ -75,6 +79,7 @@ func (s *Store) checkSize(ctx context.Context, key string, size int64) error {
 type sequentialReader struct {
 	ctx        context.Context //nolint:containedctx // it is the context of the request that reads the body
 	replayable *replayableBody
+	patience   time.Duration // how long the last bytes wait for the end of the body
 	offset     int64
 	sum        uint32 // CRC-32 of the bytes read so far
 }
@@ -86,7 +91,7 @@ func (l *sequentialReader) Read(b []byte) (int, error) {
 	have, end := l.replayable.readUpTo(l.ctx, l.offset+1)
 	if have >= l.replayable.size {
 		// Hold back the last bytes until the body has ended without an error.
-		have, end = l.replayable.readUpTo(l.ctx, l.replayable.size+1)
+		have, end = l.replayable.awaitEnd(l.ctx, l.patience)
 	}
 	switch {
 	case end != nil && !errors.Is(end, io.EOF):

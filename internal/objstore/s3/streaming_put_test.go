@@ -203,3 +203,41 @@ func TestPutKeepsAnObjectOfUnknownSize(t *testing.T) {
 		t.Errorf("error %v, asked for %s, and %d bytes are left, want fs.ErrExist and all", err, asked, len(object))
 	}
 }
+
+// slowlyProven is a body whose end waits for its proof.
+type slowlyProven struct {
+	spooled
+	proven <-chan struct{}
+}
+
+func (s slowlyProven) Read(p []byte) (int, error) {
+	n, err := s.spooled.Read(p)
+	if errors.Is(err, io.EOF) {
+		<-s.proven
+	}
+	return n, err
+}
+
+// A store closes a connection that is silent for long. The snapshot is sent again in parts, while the proof goes on.
+func TestPutSendsPartsDuringAProofThatTakesLong(t *testing.T) {
+	content, body := streamedBody()
+	proven := make(chan struct{})
+	server := &streamingServer{put: func(http.ResponseWriter, *http.Request, []byte) []byte { return nil }}
+	store := server.open(t, Options{})
+	store.proofPatience = 10 * time.Millisecond
+	go func() {
+		defer close(proven)
+		for range time.Tick(time.Millisecond) {
+			if asked, _ := server.seen(); slices.Contains(asked, "part") || t.Context().Err() != nil {
+				return
+			}
+		}
+	}()
+	if err := store.Put(t.Context(), "key", slowlyProven{body.(spooled), proven}); err != nil {
+		t.Fatal(err)
+	}
+	asked, object := server.seen()
+	if !slices.Equal(asked, []string{"PUT", "GET", "create", "part", "part", "complete", "HEAD"}) || !inAnyOrder(object, content) {
+		t.Errorf("asked for %s, and the object has %d bytes", asked, len(object))
+	}
+}

@@ -44,6 +44,8 @@ type bench struct {
 	traffic *traffic
 	// afterKill is called after every kill of cluster-operator. It may be nil.
 	afterKill func()
+	// identity has the credentials of restore-operator's own identity. It may be nil.
+	identity map[string][]byte
 }
 
 func newBench(t *testing.T, spec v1beta2.EtcdClusterSpec) *bench {

@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -190,7 +191,11 @@ func (o *restoreOperator) restart() {
 		if err != nil {
 			return err
 		}
-		return restore.Setup(mgr, restore.Options{Prove: prove, Save: restore.SaveInSpool(o.spool, dial), MaxProofs: 2, Metrics: prometheus.NewRegistry()})
+		options := restore.Options{Prove: prove, Save: restore.SaveInSpool(o.spool, dial), MaxProofs: 2, Metrics: prometheus.NewRegistry()}
+		if o.b.identity != nil {
+			options = o.b.withIdentity(options)
+		}
+		return restore.Setup(mgr, options)
 	}, o.life.Client)
 }
 
@@ -308,6 +313,14 @@ func (s *store) safetySnapshots(t *testing.T) []string {
 func (s *store) remove(t *testing.T, key string) {
 	t.Helper()
 	if err := os.Remove(filepath.Join(s.server.BucketDir(bucket), key)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// removeIfThere is remove for an object that an earlier call may have deleted.
+func (s *store) removeIfThere(t *testing.T, key string) {
+	t.Helper()
+	if err := os.Remove(filepath.Join(s.server.BucketDir(bucket), key)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		t.Fatal(err)
 	}
 }

@@ -1,0 +1,83 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/storage"
+)
+
+// laneCopy has workers of its own. One bucket may use all of them but one.
+const (
+	laneCopy  = "copy"
+	maxCopies = 2
+)
+
+// second is the job spec for the second location.
+func (o jobSpec) second() jobSpec {
+	o.Target = *o.Copy
+	return o
+}
+
+// copyTo copies snapshots to the second location, and deletes there what retention does not keep. It asks no member: the
+// series is that of the newest snapshot.
+func (t *job) copyTo(ctx context.Context, o jobSpec, progress *jobProgress) (Result, error) {
+	progress.stage("copying snapshots")
+	id, err := strconv.ParseUint(o.Newest.ClusterID, 16, 64)
+	if err != nil {
+		return Result{}, fmt.Errorf("the cluster ID of the newest snapshot is %q: %w", o.Newest.ClusterID, err)
+	}
+	from, err := t.store(ctx, o)
+	if err != nil {
+		return Result{}, err
+	}
+	second := o.second()
+	to, err := t.store(ctx, second)
+	if err != nil {
+		return Result{}, err
+	}
+	keep := o.Keep
+	keep.Now = t.now()
+	done, err := snapshot.Copy(ctx, snapshot.CopyRequest{
+		From: from, To: to, FromSeries: o.seriesOf(etcd.ID(id)), ToSeries: second.seriesOf(etcd.ID(id)), Policy: keep,
+		Progress: func(key string, size int64) func(int64) { return progress.passing("copying "+key, size) },
+	})
+	if err != nil {
+		return Result{}, ofLocation(err, second, ctx)
+	}
+	result := Result{Missing: done.Missing}
+	s := stored{store: to, series: second.seriesOf(etcd.ID(id)), index: done.Index, known: done.Known, previous: done.Before}
+	t.tidy(ctx, second, s, "", &result)
+	return result, nil
+}
+
+// ofLocation classifies an error of the second location, so that its advice names the right bucket.
+func ofLocation(err error, second jobSpec, ctx context.Context) error {
+	if errors.Is(err, snapshot.ErrCopySource) {
+		return err
+	}
+	return &failedError{*classify(err, second, errors.Is(context.Cause(ctx), context.DeadlineExceeded))}
+}
+
+// copyTarget returns the second location, or what is wrong with it. That stops no snapshots.
+func copyTarget(namespace, name string, spec v1beta2.EtcdBackupSpec, first storage.Location) (storage.Location, *Failure) {
+	if spec.CopyTo == nil {
+		return storage.Location{}, nil
+	}
+	l, problem := storage.Spec{Field: "copyTo.storageType", Type: spec.CopyTo.StorageType, Block: spec.CopyTo.Storage}.Location()
+	if problem != nil {
+		return storage.Location{}, (*Failure)(problem)
+	}
+	if err := checkSeries(l.Key, namespace, name, spec); err != nil {
+		return storage.Location{}, invalid("copyTo: path: %v. Write another path.", err)
+	}
+	if l.Provider == first.Provider && l.Endpoint == first.Endpoint && l.Path() == first.Path() {
+		return storage.Location{}, invalid("copyTo is the first location, so there is no copy. Write another bucket or folder.")
+	}
+	return l, nil
+}

@@ -1,0 +1,161 @@
+package backup
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/dbfile/dbfiletest"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/objstore/file"
+)
+
+// copies asks for a second location.
+func copies(s *State) {
+	s.Spec.CopyTo = &v1beta2.CopyTarget{StorageType: v1beta2.StorageS3, Storage: v1beta2.Storage{S3: &v1beta2.S3Source{Path: "other/copies"}}}
+	s.CopyTarget, s.CopyProblem = copyTarget(s.Namespace, s.Name, s.Spec, s.Target)
+}
+
+// copiedAt: the copy of that snapshot was made that long ago.
+func copiedAt(sha, created string, ago time.Duration) change {
+	return func(s *State) {
+		s.Status.Copies = &v1beta2.BackupCopies{
+			ObservedGeneration: 1, LastAttemptTime: &metav1.Time{Time: t0.Add(-ago)},
+			Newest: &v1beta2.Snapshot{SHA256: sha, CreatedAt: created},
+		}
+	}
+}
+
+func TestTheNextStepOfACopy(t *testing.T) {
+	taken := func(s *State) { proven(time.Minute)(s); ofKnownCluster(s); s.Status.Snapshot.SHA256 = "a" }
+	failed := func(n int32, in time.Duration) change {
+		return func(s *State) {
+			copiedAt("b", "", 2*time.Minute)(s)
+			s.Status.Copies.Attempts, s.Status.Copies.NextTime = n, &metav1.Time{Time: t0.Add(in)}
+		}
+	}
+	scheduled := Scheduled{At: t0.Add(59 * time.Minute)}
+	tests := map[string]struct {
+		state State
+		want  Step
+	}{
+		"copies the first snapshot":                             {series(taken, copies), Copy{Number: 1}},
+		"copies nothing without a snapshot":                     {series(copies), TakeSnapshot{Number: 1}},
+		"copies nothing if the newest is there":                 {series(taken, copies, copiedAt("a", stamp(t0.Add(-time.Minute)), time.Second)), scheduled},
+		"copies nothing that the second location does not keep": {series(taken, copies, copiedAt("b", "", time.Second)), scheduled},
+		"copies a newer snapshot":                               {series(taken, copies, copiedAt("b", "", time.Hour)), Copy{Number: 1}},
+		"copies again after a change of the spec":               {series(taken, copies, copiedAt("a", stamp(t0.Add(-time.Minute)), time.Second), edited), Copy{Number: 1}},
+		"waits after a failed copy, and the series goes on":     {series(taken, copies, failed(3, time.Minute)), scheduled},
+		"repeats a failed copy":                                 {series(taken, copies, failed(3, 0)), Copy{Number: 4}},
+		"takes a snapshot while a copy runs":                    {series(proven(2*time.Hour), copies, func(s *State) { s.Copy = &Attempt{Kind: KindCopy, Generation: 1, Number: 1} }), TakeSnapshot{Number: 1}},
+		"reports a copy while a snapshot is taken":              {series(taken, copies, attempt(Attempt{Generation: 1}), func(s *State) { s.Copy = &Attempt{Kind: KindCopy, Generation: 1, Result: &Result{}} }), ReportCopy{}},
+		"stops a copy of an old spec":                           {series(taken, copies, func(s *State) { s.Copy = &Attempt{Kind: KindCopy, Generation: 0} }), CancelCopy{}},
+		"a second location that is wrong stops nothing":         {series(taken, copies, func(s *State) { s.CopyProblem = &Failure{"InvalidSpec", "Wrong."} }), scheduled},
+		"a copy is stopped if the series is deleted":            {series(taken, copies, deletes, held, deleted, func(s *State) { s.Copy = &Attempt{Kind: KindCopy, Generation: 1} }), CancelCopy{}},
+		"the final snapshot is copied, too":                     {series(taken, copies, finally(time.Minute), func(s *State) { s.Status.HandledRequest = s.Request }), Copy{Number: 1}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if name == "a copy is stopped if the series is deleted" {
+				test.state.DeletedAt = t0
+			}
+			if diff := cmp.Diff(test.want, next(test.state)); diff != "" {
+				t.Errorf("step (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTheSecondLocationDiffersFromTheFirst(t *testing.T) {
+	s := series(copies)
+	s.Spec.CopyTo.S3.Path = "bucket/dir/snap.db"
+	if _, problem := copyTarget(s.Namespace, s.Name, s.Spec, s.Target); problem == nil || problem.Reason != v1beta2.ReasonInvalidSpec {
+		t.Errorf("problem %+v", problem)
+	}
+}
+
+// TestASecondLocationThatFailsDelaysNoSnapshot takes three snapshots while the second location is away, and then copies all
+// that it keeps.
+func TestASecondLocationThatFailsDelaysNoSnapshot(t *testing.T) {
+	a := newAfterlife(t, steady(dbfiletest.New(t, memberOfDatabase).Put(10, 200).Snapshot()), keep(2), copies)
+	a.second = away{}
+	for range 3 {
+		now := a.clock.now()
+		a.live(&life{}, a.taken(now.Add(-time.Second)))
+		a.clock.set(a.clock.now().Add(time.Hour))
+	}
+	a.live(&life{}, func() bool { c := a.backup().Status.Copies; return c != nil && c.Attempts > 1 })
+	s := a.backup().Status
+	condition := meta.FindStatusCondition(s.Conditions, v1beta2.ConditionCopied)
+	if condition == nil || condition.Status != metav1.ConditionFalse || !strings.Contains(condition.Message, "away") || !s.Succeeded {
+		t.Errorf("condition %+v, succeeded %v", condition, s.Succeeded)
+	}
+	a.second = a.other
+	a.live(&life{}, func() bool { return meta.IsStatusConditionTrue(a.backup().Status.Conditions, v1beta2.ConditionCopied) })
+	s = a.backup().Status
+	if s.Copies.Newest == nil || !strings.HasPrefix(s.Copies.Newest.Path, "other/copies/ns/b/") || s.Copies.Newest.SHA256 != s.Snapshot.SHA256 || s.Copies.LagSeconds != 0 || s.Copies.Attempts != 0 {
+		t.Errorf("copies %+v", s.Copies)
+	}
+	if got := len(keysIn(t, a.other)); got != 4 {
+		t.Errorf("the second location has %q", keysIn(t, a.other))
+	}
+}
+
+func TestAnOperatorKilledDuringACopyCopiesAllSnapshotsLaterAndDeletesBothLocations(t *testing.T) {
+	db := steady(dbfiletest.New(t, memberOfDatabase).Put(10, 200).Snapshot())
+	everyDeath(t, func(t *testing.T, l *life) {
+		a := newAfterlife(t, db, keep(1), deletes, copies)
+		copied := func() bool { return meta.IsStatusConditionTrue(a.backup().Status.Conditions, v1beta2.ConditionCopied) }
+		a.live(l, copied)
+		if !copied() {
+			a.live(&life{}, copied)
+		}
+		if got := keysIn(t, a.other); len(got) != 2 {
+			t.Errorf("the second location has %q", got)
+		}
+		if err := a.api.Delete(t.Context(), a.backup()); err != nil {
+			t.Fatal(err)
+		}
+		a.live(&life{}, func() bool { return a.backup() == nil })
+		if got := append(a.objects(), keysIn(t, a.other)...); len(got) > 0 {
+			t.Errorf("left %q", got)
+		}
+	})
+}
+
+// away is a store that does not answer.
+type away struct{ objstore.Store }
+
+func keysIn(t *testing.T, store objstore.Store) (keys []string) {
+	t.Helper()
+	for o, err := range store.List(t.Context(), "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys = append(keys, o.Key)
+	}
+	return keys
+}
+
+// openSecond opens the second location of an afterlife.
+func (a *afterlife) openSecond(_ context.Context, l *life) (objstore.Store, error) {
+	if _, gone := a.second.(away); gone {
+		return nil, fail(v1beta2.ReasonStoreUnreachable, "The second location is away.")
+	}
+	return mortalStore{a.second, l}, nil
+}
+
+func newSecond(t *testing.T) objstore.Store {
+	t.Helper()
+	store, err := file.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}

@@ -1,0 +1,144 @@
+package backup
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
+)
+
+// The copies to a second location are attempts of their own, beside those of the first one, so that a location that fails
+// delays no snapshot.
+
+type (
+	// Copy starts to copy snapshots to the second location.
+	Copy struct{ Number int32 }
+	// CancelCopy stops a copy, or drops its result: the spec has changed.
+	CancelCopy struct{}
+	// ReportCopy writes the result of a copy into the status.
+	ReportCopy struct{}
+)
+
+func (Copy) describe(State) planning.Description {
+	return planning.Description{Reason: v1beta2.ReasonCopying, Message: copying, Requeue: atOnce}
+}
+
+func (CancelCopy) describe(State) planning.Description {
+	return planning.Description{Reason: v1beta2.ReasonCopying, Message: "The operator stopped the copy, because the spec has changed.", Requeue: atOnce}
+}
+
+func (ReportCopy) describe(s State) planning.Description {
+	d := planning.Description{Reason: v1beta2.ReasonCopied, Message: "The second location has the newest snapshot.", Requeue: atOnce}
+	if s.Copy == nil || s.Copy.Result == nil || s.Copy.Result.Failure == nil {
+		return d
+	}
+	f := *s.Copy.Result.Failure
+	d.Reason = f.Reason
+	d.Message = fmt.Sprintf("%s This was attempt %d to copy. The next attempt is due at %s. The first location is not affected.",
+		f.Message, s.Copy.Number, stamp(s.Copy.Result.EndedAt.Add(delay(s.Copy.Number))))
+	d.Events = []planning.Event{newEvent(corev1.EventTypeWarning, "CopyFailed", actionCopy, d.Message)}
+	return d
+}
+
+// copying is the message while snapshots are copied.
+const copying = "The operator is copying snapshots to the second location."
+
+const actionCopy = "CopySnapshots"
+
+// copyIsOutdated drops what an old spec has asked for.
+func copyIsOutdated(s State) Step {
+	if s.Copy == nil || s.Copy.Generation == s.Generation {
+		return nil
+	}
+	return CancelCopy{}
+}
+
+func copyHasEnded(s State) Step {
+	if s.Copy == nil || s.Copy.Result == nil {
+		return nil
+	}
+	return ReportCopy{}
+}
+
+// copyIsDue comes before all rules that wait, because a copy needs neither the cluster nor the first location's turn.
+func copyIsDue(s State) Step {
+	at := s.copyTurn()
+	if at.IsZero() || s.Now.Before(at) {
+		return nil
+	}
+	number := int32(1)
+	if c := s.Status.Copies; c != nil && c.ObservedGeneration == s.Generation {
+		number = c.Attempts + 1
+	}
+	return Copy{Number: number}
+}
+
+// copyTurn returns when snapshots are to be copied. It is zero if nothing is to be copied, or if a copy runs.
+func (s State) copyTurn() time.Time {
+	c, newest := s.Status.Copies, s.Status.Snapshot
+	switch {
+	case s.Spec.CopyTo == nil || !s.Series() || s.Problem != nil || s.CopyProblem != nil || s.Copy != nil:
+		return time.Time{}
+	case newest == nil || newest.ClusterID == "":
+		return time.Time{}
+	case c == nil || c.ObservedGeneration != s.Generation || c.LastAttemptTime == nil:
+		return s.Now
+	case c.Attempts > 0:
+		return s.copyRetry(c)
+	case c.Missing > 0 || s.Status.LastPruneTime != nil && s.Status.LastPruneTime.After(c.LastAttemptTime.Time):
+		return s.Now
+	case copied(c, newest) || s.Status.LastSuccessDate == nil || s.Status.LastSuccessDate.Time.Before(c.LastAttemptTime.Time):
+		return time.Time{} // the newest snapshot is there, or the second location does not keep it
+	}
+	return s.Now
+}
+
+// copyRetry returns when a failed copy is repeated. An attempt without a result counts as failed. A time that is later than
+// the longest pause comes from a clock that was ahead, and does not count.
+func (s State) copyRetry(c *v1beta2.BackupCopies) time.Time {
+	at := c.LastAttemptTime.Add(delay(c.Attempts))
+	if c.NextTime != nil {
+		at = c.NextTime.Time
+	}
+	if at.After(s.Now.Add(lastDelay + skew)) {
+		return s.Now
+	}
+	return at
+}
+
+// copied reports whether the second location has the snapshot.
+func copied(c *v1beta2.BackupCopies, s *v1beta2.Snapshot) bool {
+	return c.Newest != nil && c.Newest.SHA256 == s.SHA256 && c.Newest.CreatedAt == s.CreatedAt
+}
+
+// lastCopy copies the final snapshot of a deleted series, before the EtcdBackup is released.
+func lastCopy(s State) Step {
+	left := s.DeletedAt.Add(finalLimit).Sub(s.Now)
+	if !s.Held || !s.Spec.FinalSnapshot || s.Spec.CopyTo == nil || left <= 0 {
+		return nil
+	}
+	if s.Copy == nil && s.copyTurn().IsZero() {
+		return nil
+	}
+	for _, rule := range []func(State) Step{copyIsOutdated, copyHasEnded, copyIsDue} {
+		if step := rule(s); step != nil {
+			return step
+		}
+	}
+	return Wait{Reason: v1beta2.ReasonCopying, Message: copying, Requeue: min(left, progressInterval)}
+}
+
+// soonest returns the shorter pause, if a copy is due before the next pass.
+func (s State) soonest(requeue time.Duration) time.Duration {
+	turn := s.copyTurn()
+	if turn.IsZero() || s.Deleting {
+		return requeue
+	}
+	if wait := sleep(s.Now, turn); requeue == 0 || wait < requeue {
+		return wait
+	}
+	return requeue
+}

@@ -1,0 +1,248 @@
+package snapshot
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/dbfile"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+)
+
+// copyBatch is the maximum number of snapshots that one run copies. The next run continues.
+const copyBatch = 100
+
+// ErrCopySource means that the first location failed during a copy, and not the second one.
+var ErrCopySource = errors.New("read the first location")
+
+// CopyRequest copies the snapshots of one series to a second location. The two series differ in their folders only.
+type CopyRequest struct {
+	From, To             objstore.Store
+	FromSeries, ToSeries Series
+	// Policy is that of the second location. Only snapshots that it keeps are copied.
+	Policy Policy
+	// Progress is called with the key before each copy, and then with the number of its bytes; may be nil.
+	Progress func(key string, size int64) func(int64)
+}
+
+// Copied is the second location after a copy.
+type Copied struct {
+	// Index and Known are its content, with what was copied.
+	Index Index
+	Known Known
+	// Before is when the newest snapshot was taken that was there before; zero if there was none.
+	Before time.Time
+	// Missing is how many snapshots are still to be copied.
+	Missing int
+}
+
+// Copy copies each verified snapshot that is missing, newest first: the object byte for byte, then its manifest, then the
+// result of its restore test. It never replaces an object. If it is interrupted, the next run continues.
+func Copy(ctx context.Context, r CopyRequest) (Copied, error) {
+	from, err := Scan(ctx, r.From, r.FromSeries.Prefix())
+	if err != nil {
+		return Copied{}, fmt.Errorf("%w: %w", ErrCopySource, err)
+	}
+	to, err := Scan(ctx, r.To, r.ToSeries.Prefix())
+	if err != nil {
+		return Copied{}, err
+	}
+	out := Copied{Index: to, Known: Known{}}
+	if len(to.Items) > 0 {
+		out.Before = to.Items[0].Time
+	}
+	missing, manifests, more, err := r.missing(ctx, from, to)
+	if err != nil {
+		return Copied{}, err
+	}
+	for _, item := range missing {
+		key, m := r.keyOf(item.Key), manifests[item.Key].Manifest
+		if err := r.copyOne(ctx, item.Key, m); err != nil {
+			return Copied{}, fmt.Errorf("copy snapshot %s: %w", item.Key, err)
+		}
+		out.Index.Add(key, m)
+		out.Known[key] = Reading{Manifest: m}
+	}
+	out.Missing = more
+	return out, r.copyVerdicts(ctx, from, out)
+}
+
+// keyOf returns the key in the second location.
+func (r CopyRequest) keyOf(key string) string {
+	return r.ToSeries.Prefix() + strings.TrimPrefix(key, r.FromSeries.Prefix())
+}
+
+// missing returns the snapshots to copy, newest first, and their manifests. more is how many are left for later runs.
+func (r CopyRequest) missing(ctx context.Context, from, to Index) (missing []Item, known Known, more int, err error) {
+	for _, item := range from.Items {
+		if _, there := to.objects[ManifestKey(r.keyOf(item.Key))]; !there && r.proven(item) {
+			missing = append(missing, item)
+		}
+	}
+	if len(missing) > copyBatch {
+		more, missing = len(missing)-copyBatch, missing[:copyBatch]
+	}
+	known = Known{}
+	if err := known.Read(ctx, r.From, missing); err != nil {
+		return nil, nil, 0, fmt.Errorf("%w: %w", ErrCopySource, err)
+	}
+	missing = slices.DeleteFunc(missing, func(i Item) bool {
+		reading := known[i.Key]
+		return reading.Err != nil || !r.Policy.Owns(r.FromSeries, reading.Manifest)
+	})
+	missing, err = r.wanted(ctx, to, missing, known)
+	return missing, known, more, err
+}
+
+// proven reports whether the snapshot counts as good in the first location.
+func (r CopyRequest) proven(i Item) bool {
+	return i.Series == r.FromSeries && !i.Future(r.Policy.Now) && i.Verdict != Failed && (!r.Policy.Verify || i.Verdict == Passed)
+}
+
+// wanted returns the snapshots that the second location would keep. Others would be copied and deleted in each run.
+func (r CopyRequest) wanted(ctx context.Context, to Index, missing []Item, manifests Known) ([]Item, error) {
+	union, known := to, Known{}
+	union.Items = slices.Clone(to.Items)
+	for _, item := range missing {
+		key := r.keyOf(item.Key)
+		union.Add(key, manifests[item.Key].Manifest)
+		union.setVerdict(key, item.Verdict)
+		known[key] = manifests[item.Key]
+	}
+	d, err := Retain(ctx, r.To, r.ToSeries, union, known, r.Policy)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(missing, func(i Item) bool { return slices.Contains(d.Delete, r.keyOf(i.Key)) }), nil
+}
+
+// setVerdict sets the verdict of an item, and not that of the store's objects.
+func (x *Index) setVerdict(key string, result Result) {
+	for i := range x.Items {
+		if x.Items[i].Key == key {
+			x.Items[i].Verdict = result
+		}
+	}
+}
+
+// copyOne copies an object and then its manifest.
+func (r CopyRequest) copyOne(ctx context.Context, source string, m Manifest) error {
+	key := r.keyOf(source)
+	body, err := r.From.Get(ctx, source)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrCopySource, err)
+	}
+	defer body.Close()
+	checked := &checkedBody{body: body, sum: sha256.New(), manifest: m}
+	if r.Progress != nil {
+		checked.progress = r.Progress(source, m.Size)
+	}
+	err = r.To.Put(ctx, key, checked)
+	switch {
+	case checked.err != nil:
+		return fmt.Errorf("%w: %w", ErrCopySource, checked.err) // the store's error only repeats it
+	case errors.Is(err, fs.ErrExist):
+		err = r.compare(ctx, key, m)
+	}
+	if err != nil {
+		return err
+	}
+	request := Request{Store: r.To, Key: key}
+	object, err := request.stat(ctx)
+	if err == nil && object.Size != m.Size {
+		err = fmt.Errorf("the second location has %d bytes of %d: delete the object", object.Size, m.Size)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = request.commit(ctx, Saved{Manifest: m})
+	return err
+}
+
+// compare reads an object that exists without a manifest. An earlier run has written it, and was interrupted.
+func (r CopyRequest) compare(ctx context.Context, key string, m Manifest) error {
+	body, err := r.To.Get(ctx, key)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	there := &checkedBody{body: body, sum: sha256.New(), manifest: m}
+	if err := drain(there); errors.Is(err, dbfile.ErrCorrupt) {
+		return fmt.Errorf("%w: another object is under the key %s in the second location: delete it", fs.ErrExist, key)
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+// copyVerdicts copies the results of restore tests that are missing. A failed one counts for the copy only if the test read
+// the bytes that the manifest describes: otherwise only the object in the first location is damaged.
+func (r CopyRequest) copyVerdicts(ctx context.Context, from Index, out Copied) error {
+	tested := map[string]Item{}
+	for _, item := range from.Items {
+		if item.Verdict != "" {
+			tested[r.keyOf(item.Key)] = item
+		}
+	}
+	for _, item := range slices.Clone(out.Index.Items) {
+		source, ok := tested[item.Key]
+		if !ok || source.Verdict == item.Verdict {
+			continue
+		}
+		v, err := ReadVerdict(ctx, r.From, source.Key, source.Verdict)
+		if err != nil {
+			v = Verdict{Result: source.Verdict, Time: source.Stored}
+		}
+		if err := out.Known.Read(ctx, r.To, []Item{item}); err != nil {
+			return err
+		}
+		if m := out.Known[item.Key]; source.Verdict == Failed && (m.Err != nil || v.SHA256 != m.Manifest.SHA256) {
+			continue
+		}
+		if err := WriteVerdict(ctx, r.To, item.Key, v); err != nil {
+			return err
+		}
+		out.Index.Judge(item.Key, source.Verdict)
+	}
+	return nil
+}
+
+// checkedBody returns io.EOF only if it has read the bytes that the manifest describes.
+type checkedBody struct {
+	body     io.Reader
+	sum      hash.Hash
+	manifest Manifest
+	size     int64
+	progress func(int64) // may be nil
+	err      error
+}
+
+// SizeHint lets a store choose its part size.
+func (c *checkedBody) SizeHint() int64 { return c.manifest.Size }
+
+func (c *checkedBody) Read(p []byte) (int, error) {
+	if c.err != nil {
+		return 0, c.err
+	}
+	n, err := c.body.Read(p)
+	c.sum.Write(p[:n])
+	if c.size += int64(n); c.progress != nil {
+		c.progress(c.size)
+	}
+	switch {
+	case c.size > c.manifest.Size, errors.Is(err, io.EOF) && hex.EncodeToString(c.sum.Sum(nil)) != c.manifest.SHA256:
+		err = fmt.Errorf("the object differs from its manifest: %w", dbfile.ErrCorrupt)
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		c.err = err
+	}
+	return n, err
+}
