@@ -79,6 +79,7 @@ func (w *World) observePod(p *pod, m *plan.Member) {
 	m.Pod, m.PodReason, m.PodMessage = p.state, p.reason, p.wrong
 	m.PodReady, m.InService, m.Start = p.ready, p.exposed, p.start
 	m.Outdated, m.Relabel = p.template != w.template, p.labels != w.labels
+	w.observeResize(p, m)
 	m.PodImage, m.Peers = image(p.version), strings.Join(p.peers, ",")
 	if !p.ready {
 		m.UnreadySince = w.at(p.unreadySince)
