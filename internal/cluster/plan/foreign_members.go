@@ -64,7 +64,7 @@ func (s State) addedByOthers(entry etcd.Member, there *Member) bool {
 	switch {
 	case !named:
 		return there == nil
-	case len(entry.PeerURLs) == 0 || s.advertisedBy(name, entry.PeerURLs) || s.KnownIDs[name] == entry.ID:
+	case len(entry.PeerURLs) == 0 || s.advertisedBy(name, entry.PeerURLs) || (s.KnownIDs[name] == entry.ID && (there == nil || there.ID == 0)):
 		return false
 	}
 	return there == nil || there.ID != entry.ID

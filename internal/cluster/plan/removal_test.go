@@ -91,6 +91,16 @@ func TestAMemberThatMayBeRemovedMakesNoQuorumLarger(t *testing.T) {
 	}
 }
 
+// What a member tells of itself outranks the status, which anybody with the right to do so can edit.
+func TestARecordedIDDoesNotOutrankWhatTheMemberTells(t *testing.T) {
+	s := state(formed, members(3))
+	s.KnownIDs = map[string]etcd.ID{nameOf(2): 9}
+	s.Enroll([]etcd.Member{{ID: 9, PeerURLs: []string{"http://10.9.9.9:2380"}, Learner: true}})
+	if len(s.ForeignMembers) != 1 || s.Members[2].ID != 3 {
+		t.Errorf("foreign members are %+v, and member 2 is %+v", s.ForeignMembers, s.Members[2])
+	}
+}
+
 func TestARemovedForeignVoterIsTakenOffTheRecordAtOnce(t *testing.T) {
 	s := state(formed, members(3), guest(), mayGo, func(s *State) { s.Removing = guestID.String() })
 	removal, removes := Plan(s).(RemoveMember)

@@ -43,7 +43,7 @@ func simSeed() uint64 {
 }
 
 // worlds says which faults are added to all others.
-type worlds struct{ crowded, estranged bool }
+type worlds struct{ crowded, estranged, resizing bool }
 
 func randomWorlds(t *testing.T, wanted int, of worlds) {
 	seed := simSeed()
@@ -73,7 +73,7 @@ func randomWorlds(t *testing.T, wanted int, of worlds) {
 func live(planner model.Planner, seed, number uint64, of worlds, logf ...func(string, ...any)) (*model.World, model.Outcome, int) {
 	r := rand.New(rand.NewPCG(seed, number))
 	w := model.New(1+r.IntN(7), r.IntN(4) > 0)
-	w.Gentle, w.Crowded, w.Estranged = r.IntN(3) > 0, of.crowded, of.estranged
+	w.Gentle, w.Crowded, w.Estranged, w.Resizing = r.IntN(3) > 0, of.crowded, of.estranged, of.resizing
 	w.Chance(r)
 	log := len(logf) > 0
 	if log {

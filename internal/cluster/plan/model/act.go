@@ -38,6 +38,8 @@ func (w *World) Act(s plan.State, step plan.Step) error {
 		w.create(s, step)
 	case plan.ReleaseMember:
 		w.release(s, step.Name)
+	case plan.ResizePod:
+		return w.resizePod(step.Name, w.resources)
 	case plan.RelabelPod:
 		if p := w.pod(step.Name); p != nil {
 			p.labels = w.labels
@@ -109,7 +111,7 @@ func (w *World) create(s plan.State, step plan.CreateMember) {
 	p := pod{
 		name: step.Name, uid: w.uids, incarnation: step.Incarnation, initialSize: step.InitialSize, start: step.Start,
 		version: versionOf(s.ImageFor(step.Incarnation)), state: plan.PodStarting,
-		exposed: step.Start != plan.StartJoin && step.Start != plan.StartForce && !s.Fenced(step.Name), zone: w.pick(zones), unreadySince: w.now, template: w.template, labels: w.labels, stale: w.stale, unschedulable: w.NoNode,
+		exposed: step.Start != plan.StartJoin && step.Start != plan.StartForce && !s.Fenced(step.Name), zone: w.pick(zones), unreadySince: w.now, template: w.template, labels: w.labels, resources: w.resources, stale: w.stale, unschedulable: w.NoNode,
 	}
 	switch {
 	case step.Start == plan.StartNew:

@@ -20,6 +20,7 @@ type Cache struct {
 	pods             []pod
 	volumes          []volume
 	template, labels int
+	resources        int
 }
 
 // Snapshot is a cache that is not behind.
@@ -27,6 +28,7 @@ func (w *World) Snapshot() Cache {
 	return Cache{
 		cluster: *w.Cluster.DeepCopy(), services: w.Services, budget: w.Budget, budgetSize: w.budgetSize, restores: slices.Clone(w.Restores),
 		pods: slices.Clone(w.pods), volumes: slices.Clone(w.volumes), template: w.template, labels: w.labels,
+		resources: w.resources,
 	}
 }
 
@@ -35,7 +37,7 @@ func (w *World) ObserveThrough(c Cache) plan.State {
 	old := *w
 	old.Cluster, old.Services, old.Budget, old.budgetSize = *c.cluster.DeepCopy(), c.services, c.budget, c.budgetSize
 	old.Restores, old.pods, old.volumes = slices.Clone(c.restores), slices.Clone(c.pods), slices.Clone(c.volumes)
-	old.template, old.labels, old.present = c.template, c.labels, w
+	old.template, old.labels, old.resources, old.present = c.template, c.labels, c.resources, w
 	return old.Observe()
 }
 
@@ -59,6 +61,9 @@ func (w *World) DoThrough(c Cache, s plan.State, step plan.Step) (behind string)
 
 // doCached deletes objects by the UIDs that the cache has.
 func (w *World) doCached(c Cache, s plan.State, step plan.Step) (plan.Step, error) {
+	if resize, is := step.(plan.ResizePod); is {
+		return step, w.resizePod(resize.Name, c.resources)
+	}
 	stop, is := step.(plan.StopMembers)
 	if !is {
 		return w.Do(s, step)
@@ -77,7 +82,7 @@ func (w *World) behind(c Cache, s plan.State, step plan.Step) string {
 		if changed := plan.Outdated(&c.cluster, &w.Cluster); changed != "" {
 			return changed
 		}
-		if !reflect.DeepEqual(c.cluster.Spec, w.Cluster.Spec) || c.template != w.template || c.labels != w.labels {
+		if !reflect.DeepEqual(c.cluster.Spec, w.Cluster.Spec) || c.template != w.template || c.labels != w.labels || c.resources != w.resources {
 			return "spec"
 		}
 	}

@@ -158,7 +158,7 @@ func (w *World) checkStop(l *life, step plan.DeletePod) {
 // checkRolledLast: the leader is the last one that a rolling change touches.
 func (w *World) checkRolledLast(l *life, e *entry) {
 	for _, other := range l.entries {
-		if o := w.pod(other.name); other.id != e.id && !other.foreign && (o.version != w.Cluster.Spec.Version || o.template != w.template) {
+		if o := w.pod(other.name); other.id != e.id && !other.foreign && (o.version != w.Cluster.Spec.Version || o.template != w.template || o.resources != w.resources) {
 			w.violate(LeaderLast, "the leader %s is restarted before %s", e.name, other.name)
 		}
 	}

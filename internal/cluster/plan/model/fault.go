@@ -45,6 +45,9 @@ func (w *World) Fault(r *rand.Rand) string {
 	if w.Crowded {
 		all = append(all[:len(all):len(all)], spaceFaults...)
 	}
+	if w.Resizing {
+		all = append(all[:len(all):len(all)], resizeFaults...)
+	}
 	if w.Estranged {
 		all = append(all[:len(all):len(all)], accessFaults...)
 	}

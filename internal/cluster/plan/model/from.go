@@ -100,7 +100,10 @@ func (w *World) putMember(s plan.State, m *plan.Member) {
 	} else {
 		p.scratch = d
 	}
-	if m.Outdated {
+	switch {
+	case m.Resize != plan.ResizeNone:
+		p.resources--
+	case m.Outdated:
 		p.template--
 	}
 	if m.Relabel {

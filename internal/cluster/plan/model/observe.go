@@ -82,6 +82,7 @@ func (w *World) observePod(p *pod, m *plan.Member) {
 		m.AddressSince = w.at(p.addressSince)
 	}
 	m.Outdated, m.Relabel = p.template != w.template, p.labels != w.labels
+	w.observeResize(p, m)
 	m.PodImage, m.Peers = image(p.version), strings.Join(p.peers, ",")
 	if !p.ready {
 		m.UnreadySince = w.at(p.unreadySince)

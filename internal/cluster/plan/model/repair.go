@@ -26,7 +26,7 @@ func (w *World) Repair() {
 	if w.template == w.badTemplate {
 		w.template++
 	}
-	w.badTemplate = 0
+	w.badTemplate, w.Nodes = 0, ResizeCarriedOut
 	w.Rejecting, w.AuthOn, w.CutOff, w.NoNode = false, false, false, false
 	for i := range w.incarnations {
 		for j := range w.incarnations[i].entries {

@@ -24,6 +24,7 @@ func (w *World) Second() (moved bool) {
 	w.now++
 	for i := 0; i < len(w.pods); i++ {
 		before := w.pods[i].state
+		moved = w.tickResize(&w.pods[i]) || moved
 		gone := w.tickPod(&w.pods[i])
 		if gone {
 			w.pods = slices.Delete(w.pods, i, i+1)

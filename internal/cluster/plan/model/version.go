@@ -205,7 +205,9 @@ func (w *World) checkTemplates(l *life) {
 	if l.downgrade != 0 {
 		w.violate(EveryRunSettles, "Done is reported, but etcd is bringing the cluster down to 3.%d", l.downgrade)
 	}
-	if slices.ContainsFunc(w.pods, func(p pod) bool { return p.template != w.template || p.labels != w.labels }) {
+	if slices.ContainsFunc(w.pods, func(p pod) bool {
+		return p.template != w.template || p.resources != w.resources || p.labels != w.labels
+	}) {
 		w.violate(EveryRunSettles, "Done is reported, but a Pod differs from the spec")
 	}
 }

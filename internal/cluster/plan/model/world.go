@@ -31,6 +31,11 @@ type World struct {
 	Rejecting bool
 	// template and labels count what users asked for in their Pods; with badTemplate none starts.
 	template, labels, badTemplate int
+	// resources counts what users asked for in CPU and memory. Nodes is what Kubernetes makes of a change of them.
+	resources int
+	Nodes     ResizeFate
+	// Resizing: changes of CPU and memory are among other faults.
+	Resizing bool
 	// statusLost: the operator forgot what it had recorded. stale: it acts on what was true some time ago.
 	statusLost, stale bool
 	// present is the world as it is, in a world that is seen through a cache. uids counts Pods and volumes.
@@ -146,6 +151,9 @@ type pod struct {
 	// waits: it starts etcd only after it is released. addressSince is since when it has an address; 0 without one.
 	waits        bool
 	addressSince int
+	// resources that it has, and how far a change of them is.
+	resources int
+	resize    resizing
 	// peers are the names in its --initial-cluster.
 	peers []string
 	// restore is the UID whose snapshot its init container restores.
