@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -25,8 +26,12 @@ func (r *Reconciler) resizePod(ctx context.Context, v *view, step plan.ResizePod
 		return fmt.Errorf("resize Pod %s: %w", step.Name, errForeign)
 	}
 	asked := resize{Template: template(v.State), At: v.Now}
-	if before := resizeOf(pod); before.Template == asked.Template && before.Refused == "" {
+	before := resizeOf(pod)
+	if before.Template == asked.Template && before.Refused == "" {
 		asked.At = before.At // the time of the first attempt bounds all of them
+	}
+	if before.Template != "" && pod.Annotations[annotationTemplate] == asked.Template {
+		pod.Annotations[annotationTemplate] = before.Template // the resize before is taken back
 	}
 	if err := r.noteResize(ctx, pod, asked); err != nil {
 		return err
@@ -36,6 +41,9 @@ func (r *Reconciler) resizePod(ctx context.Context, v *view, step plan.ResizePod
 		return err
 	}
 	err = r.Client.SubResource("resize").Patch(ctx, pod.DeepCopy(), client.RawPatch(types.JSONPatchType, patch))
+	if exceedsQuota(err) { // its time begins when there is room
+		return errors.Join(wrap("resize", pod, err), r.noteResize(ctx, pod, before))
+	}
 	if !refusesResize(err) {
 		return wrap("resize", pod, err)
 	}
@@ -43,9 +51,17 @@ func (r *Reconciler) resizePod(ctx context.Context, v *view, step plan.ResizePod
 	return r.noteResize(ctx, pod, asked)
 }
 
-// noteResize writes annotationResize.
+// noteResize writes annotationResize, and what the Pod was made for. It removes the note if nothing is asked.
 func (r *Reconciler) noteResize(ctx context.Context, pod *corev1.Pod, asked resize) error {
-	patch := map[string]any{"metadata": map[string]any{"uid": pod.UID, "annotations": map[string]any{annotationResize: text(asked)}}}
+	var note any
+	if asked.Template != "" {
+		note = text(asked)
+	}
+	annotations := map[string]any{annotationResize: note}
+	if made := pod.Annotations[annotationTemplate]; made != "" {
+		annotations[annotationTemplate] = made
+	}
+	patch := map[string]any{"metadata": map[string]any{"uid": pod.UID, "annotations": annotations}}
 	return wrap("mark", pod, r.Client.Patch(ctx, pod.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(text(patch)))))
 }
 
@@ -72,8 +88,12 @@ func resizePatch(pod *corev1.Pod, want corev1.ResourceRequirements) ([]byte, err
 // refusesResize reports whether Kubernetes will never accept a resize: it has no such subresource, the operator has no right
 // to use it, or the change is not possible in a running Pod. A quota may allow it later, but a restart would not help either.
 func refusesResize(err error) bool {
-	if err == nil || strings.Contains(err.Error(), "exceeded quota") {
+	if err == nil || exceedsQuota(err) {
 		return false
 	}
 	return apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)
+}
+
+func exceedsQuota(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "exceeded quota")
 }
