@@ -141,6 +141,8 @@ type pod struct {
 	// template and labels that it was made for. stale: made from what was true some time ago.
 	template, labels int
 	stale            bool
+	// quota of its etcd in MiB.
+	quota int
 	// peers are the names in its --initial-cluster.
 	peers []string
 	// restore is the UID whose snapshot its init container restores.
