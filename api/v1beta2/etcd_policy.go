@@ -24,14 +24,16 @@ type EtcdPolicy struct {
 	// members need the same value, so avoid other changes until the restart is complete. Default: 100ms.
 	// +optional
 	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:Pattern=`^([1-9][0-9]{1,3}ms|[1-9]s)$`
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}ms|[0-9]{1,2}([.][0-9]{1,3})?s)$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10ms') && duration(self) < duration('10s')",message="heartbeatInterval must be 10ms to 9999ms: write for example 100ms"
 	// +kubebuilder:validation:MaxLength=16
 	HeartbeatInterval *metav1.Duration `json:"heartbeatInterval,omitempty"`
 	// How long a member waits for a heartbeat before it starts an election, 50ms to 50s. It must be at least five times
 	// heartbeatInterval; ten times the round-trip time is usual. Default: 1s.
 	// +optional
 	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:Pattern=`^([5-9][0-9]ms|[1-9][0-9]{2,3}ms|[1-4][0-9]{4}ms|50000ms|[1-9]s|[1-4][0-9]s|50s)$`
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}ms|[0-9]{1,2}([.][0-9]{1,3})?s)$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('50ms') && duration(self) <= duration('50s')",message="electionTimeout must be 50ms to 50s: write for example 1s"
 	// +kubebuilder:validation:MaxLength=16
 	ElectionTimeout *metav1.Duration `json:"electionTimeout,omitempty"`
 	// Level from which etcd writes log messages. Default: info.

@@ -65,7 +65,7 @@ type PodPolicy struct {
 	// +kubebuilder:validation:MaxLength=253
 	SchedulerName string `json:"schedulerName,omitempty"`
 	// Whether the Pods use the users of the node. The value false gives each Pod users of its own (a user namespace), if
-	// the node and the volumes support them. Default: true.
+	// the node and the volumes support them. It needs Kubernetes 1.33. Default: true.
 	// +optional
 	HostUsers *bool `json:"hostUsers,omitempty"`
 	// Seconds that a member has to stop before it is killed, 10 to 3600. A leader uses the time to hand over. Default: 30.
@@ -102,7 +102,7 @@ type PodPolicy struct {
 	// +optional
 	Resources corev1.ResourceRequirements `json:"resources,omitempty"`
 	// Environment variables of the etcd container. Variables named ETCD_* set options of etcd. If the operator sets
-	// the same option as a flag, the flag wins. Default: none.
+	// the same option as a flag, it leaves the variable out. Default: none.
 	// +optional
 	// +listType=map
 	// +listMapKey=name

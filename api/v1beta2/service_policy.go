@@ -44,7 +44,7 @@ type ServicePolicy struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(range, range.matches('^([0-9]{1,3}([.][0-9]{1,3}){3}/[0-9]{1,2}|[0-9a-fA-F.]*:[0-9a-fA-F:.]*/[0-9]{1,3})$'))",message="loadBalancerSourceRanges must be addresses in CIDR notation: write for example 10.0.0.0/8"
 	LoadBalancerSourceRanges []string `json:"loadBalancerSourceRanges,omitempty"`
 	// Which members Kubernetes prefers for a client, as in a Service: PreferClose, PreferSameZone or PreferSameNode. Each
-	// member forwards writes to the leader. Default: all members alike.
+	// member forwards writes to the leader. Kubernetes 1.30 ignores it. Default: all members alike.
 	// +optional
 	// +kubebuilder:validation:Enum=PreferClose;PreferSameZone;PreferSameNode
 	TrafficDistribution *string `json:"trafficDistribution,omitempty"`

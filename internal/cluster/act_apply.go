@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -31,9 +32,28 @@ func (r *Reconciler) applyServices(ctx context.Context, v *view, step plan.Apply
 		errs = append(errs, r.apply(ctx, v, headlessService(s)))
 	}
 	if !v.IsForeign("Service", v.ClientService()) {
-		errs = append(errs, r.applyOver(ctx, v, clientService(bare, step), clientService(s, step)))
+		errs = append(errs, r.applyClientService(ctx, v, clientService(bare, step), clientService(s, step), step))
 	}
 	return errors.Join(errs...)
+}
+
+// applyClientService applies the client Service. If the API server refuses its settings, it applies the rest with the
+// settings that the Service has: otherwise the Service would go on to select members that a restore has stopped.
+func (r *Reconciler) applyClientService(ctx context.Context, v *view, first, wanted *corev1.Service, step plan.ApplyServices) error {
+	refused := r.applyOver(ctx, v, first, wanted)
+	if !apierrors.IsInvalid(refused) && !apierrors.IsForbidden(refused) {
+		return refused
+	}
+	var live corev1.Service
+	if err := r.APIReader.Get(ctx, client.ObjectKeyFromObject(wanted), &live); err != nil {
+		return errors.Join(refused, client.IgnoreNotFound(err))
+	}
+	s := v.State
+	s.Services.WithoutUID, s.Spec.Service = step.WithoutUID, settingsOf(&live)
+	if err := r.apply(ctx, v, clientService(s, step)); err != nil {
+		return errors.Join(refused, err)
+	}
+	return fmt.Errorf("the API server refuses what spec.service asks for. The client Service keeps the settings that it has. Correct spec.service: %w", refused)
 }
 
 // apply makes an object as wanted and leaves alone what others set on it (server-side apply). It creates what does not

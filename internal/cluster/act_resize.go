@@ -25,6 +25,9 @@ func (r *Reconciler) resizePod(ctx context.Context, v *view, step plan.ResizePod
 	}
 	asked := resize{Template: template(v.State), At: v.Now}
 	before := resizeOf(pod)
+	if before.Template != "" && pod.Annotations[annotationTemplate] == asked.Template {
+		pod.Annotations[annotationTemplate] = before.Template // the resize before is taken back
+	}
 	if before.Template == asked.Template && before.Forbidden != "" {
 		asked = before // until Kubernetes allows it, nothing is to be noted
 	} else {
@@ -67,9 +70,17 @@ func (r *Reconciler) forbidden(ctx context.Context, pod *corev1.Pod, asked resiz
 		pod.Name, cause, rehearseAgain, annotationRestartedAt)}
 }
 
-// noteResize writes annotationResize.
+// noteResize writes annotationResize, and what the Pod was made for. It removes the note if nothing is asked.
 func (r *Reconciler) noteResize(ctx context.Context, pod *corev1.Pod, asked resize) error {
-	patch := map[string]any{"metadata": map[string]any{"uid": pod.UID, "annotations": map[string]any{annotationResize: text(asked)}}}
+	var note any
+	if asked.Template != "" {
+		note = text(asked)
+	}
+	annotations := map[string]any{annotationResize: note}
+	if made := pod.Annotations[annotationTemplate]; made != "" {
+		annotations[annotationTemplate] = made
+	}
+	patch := map[string]any{"metadata": map[string]any{"uid": pod.UID, "annotations": annotations}}
 	return wrap("mark", pod, r.Client.Patch(ctx, pod.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(text(patch)))))
 }
 

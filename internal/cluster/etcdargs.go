@@ -33,6 +33,16 @@ func etcdArgs(s plan.State, m plan.CreateMember) []string {
 	return slices.Concat(args, initialCluster(s, m), tlsArgs(s), corruptionChecks(s, m.Incarnation), etcdOptions(s))
 }
 
+// withoutFlags leaves out variables whose option a flag sets: etcd refuses to start with both, also with equal values.
+func withoutFlags(env []corev1.EnvVar, args []string) []corev1.EnvVar {
+	set := map[string]bool{}
+	for _, arg := range args {
+		flag, _, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
+		set["ETCD_"+strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))] = true
+	}
+	return slices.DeleteFunc(slices.Clone(env), func(e corev1.EnvVar) bool { return set[e.Name] })
+}
+
 // rejoinOnly names a member that is not this one. etcd looks at --initial-cluster only when it finds no data, and
 // then refuses to start because its own name is missing. So a member that has voted cannot come back empty.
 const rejoinOnly = "this-member-may-only-start-with-its-data=http://127.0.0.1:1"

@@ -37,7 +37,8 @@ func corruptionChecks(s plan.State, incarnation int32) []string {
 	return featureGates(env, "InitialCorruptCheck", "CompactHashCheck")
 }
 
-// featureGates adds gates to those that the spec sets. The flag wins over the environment, so it has them all.
+// featureGates adds gates to those that the spec sets. The variable of the spec is left out (withoutFlags), so the flag has
+// them all.
 func featureGates(env []corev1.EnvVar, gates ...string) []string {
 	var set []string
 	for _, e := range env {

@@ -60,3 +60,43 @@ func TestNoMemberRestartsForTheChecks(t *testing.T) {
 		}
 	}
 }
+
+// etcd ends at once if a flag and a variable set the same option, whatever their values are.
+func TestNoVariableSetsAnOptionThatAFlagSets(t *testing.T) {
+	gates := corev1.EnvVar{Name: "ETCD_FEATURE_GATES", Value: "CompactHashCheck=false"}
+	elsewhere := corev1.EnvVar{Name: "ETCD_FEATURE_GATES", ValueFrom: &corev1.EnvVarSource{}}
+	other := corev1.EnvVar{Name: "ETCD_MAX_TXN_OPS", Value: "512"}
+	for name, test := range map[string]struct{ env, want []corev1.EnvVar }{
+		"the gates that the docs advise":     {[]corev1.EnvVar{gates, other}, []corev1.EnvVar{other}},
+		"the name and the directory of data": {[]corev1.EnvVar{{Name: "ETCD_NAME", Value: "x"}, {Name: "ETCD_DATA_DIR"}, other}, []corev1.EnvVar{other}},
+		"gates that no flag sets":            {[]corev1.EnvVar{elsewhere}, []corev1.EnvVar{elsewhere}},
+		"nothing":                            {nil, nil},
+	} {
+		s := state(policy(v1beta2.PodPolicy{EtcdEnv: test.env}))
+		pod := newPod(s, plan.CreateMember{Name: nameOf(0), Incarnation: 1, Start: plan.StartNew, InitialSize: 3}, "")
+		if got := pod.Spec.Containers[0].Env; text(got) != text(test.want) {
+			t.Errorf("%s: the variables are %s, want %s", name, text(got), text(test.want))
+		}
+	}
+}
+
+// A Pod of an earlier release has the variable, with a note of what it was made for or without one.
+func TestNoMemberRestartsForAVariableThatIsLeftOut(t *testing.T) {
+	env := []corev1.EnvVar{{Name: "ETCD_FEATURE_GATES", Value: "CompactHashCheck=false"}}
+	s := state(formed, members(3), policy(v1beta2.PodPolicy{EtcdEnv: env}))
+	pod := newPod(s, plan.CreateMember{Name: nameOf(0), Incarnation: 1, Start: plan.StartRejoin}, "")
+	for name, variables := range map[string][]corev1.EnvVar{"earlier": env, "this": pod.Spec.Containers[0].Env} {
+		for _, noted := range []bool{true, false} {
+			pod := pod.DeepCopy()
+			pod.Spec.Containers[0].Env = variables
+			if !noted {
+				delete(pod.Annotations, annotationTemplate)
+			}
+			var m plan.Member
+			observeTemplate(s, &m, pod)
+			if m.Outdated {
+				t.Errorf("a Pod of the %s release, noted %t, is recreated", name, noted)
+			}
+		}
+	}
+}

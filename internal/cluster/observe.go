@@ -138,6 +138,10 @@ func (r *Reconciler) serviceNamed(ctx context.Context, v *view, name string) (*c
 // sameService says whether all that is wanted is there; what others added is left alone.
 func sameService(want, have *corev1.Service) bool {
 	have = withoutNodePorts(have)
+	if have.Spec.TrafficDistribution == nil && want.Spec.TrafficDistribution != nil && have.Annotations[annotationService] == want.Annotations[annotationService] {
+		want = want.DeepCopy()
+		want.Spec.TrafficDistribution = nil // it was applied, and Kubernetes 1.30 does not have it
+	}
 	return equality.Semantic.DeepDerivative(want.Spec, have.Spec) && equality.Semantic.DeepEqual(want.Spec.Selector, have.Spec.Selector) &&
 		equality.Semantic.DeepDerivative(want.Labels, have.Labels) && equality.Semantic.DeepDerivative(want.Annotations, have.Annotations) &&
 		want.Annotations[annotationService] == have.Annotations[annotationService]

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/seed"
 )
 
@@ -111,6 +113,7 @@ func observePod(m *plan.Member, pod *corev1.Pod, now time.Time) {
 		if c.Name == plan.EtcdContainer {
 			m.PodImage, m.Peers = cmp.Or(pod.Annotations[annotationImage], c.Image), peersOf(c.Command, pod.Annotations[annotationInitialCluster])
 			m.SecurePeer, m.SecureClient = tlsOf(c.Command)
+			m.PodQuota = quotaOf(c)
 		}
 	}
 	m.UnreadySince = pod.CreationTimestamp.Time
@@ -124,6 +127,8 @@ func observePod(m *plan.Member, pod *corev1.Pod, now time.Time) {
 	}
 	if m.PodReady {
 		m.UnreadySince = time.Time{}
+	} else if m.Beside = besideUnready(pod); m.Beside != "" {
+		m.BesideSince = m.UnreadySince
 	}
 	if pod.DeletionTimestamp != nil {
 		m.GoneBy = pod.DeletionTimestamp.Time
@@ -158,6 +163,53 @@ func startupBudget(pod *corev1.Pod) time.Duration {
 // then counted from when the operator first got no answer (see silence).
 func gateClosed(ready corev1.PodCondition) bool {
 	return ready.Status == corev1.ConditionFalse && ready.Reason == "ReadinessGatesNotReady" // as the kubelet writes it
+}
+
+// besideUnready names the containers that are not ready beside an etcd that is. It is empty if etcd itself is not ready.
+func besideUnready(pod *corev1.Pod) string {
+	var unready []string
+	etcdReady := false
+	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		switch {
+		case c.Name == plan.EtcdContainer:
+			etcdReady = c.Ready
+		case !c.Ready:
+			unready = append(unready, c.Name)
+		}
+	}
+	switch {
+	case !etcdReady || len(unready) == 0:
+		return ""
+	case len(unready) == 1:
+		return "container " + unready[0] + " is not ready"
+	}
+	return "containers " + strings.Join(unready, ", ") + " are not ready"
+}
+
+// quotaOf is Member.PodQuota of a container.
+func quotaOf(c corev1.Container) *int64 {
+	said := ""
+	for _, e := range c.Env {
+		if e.Name == plan.QuotaVariable {
+			said = e.Value
+			if e.ValueFrom != nil {
+				return ptr.To[int64](0)
+			}
+		}
+	}
+	for _, arg := range c.Command {
+		if value, ok := strings.CutPrefix(arg, "--quota-backend-bytes="); ok {
+			said = value
+		}
+	}
+	if said == "" {
+		return ptr.To(int64(etcd.DefaultQuota))
+	}
+	quota, err := strconv.ParseInt(said, 10, 64)
+	if err == nil && quota == 0 {
+		quota = etcd.DefaultQuota
+	}
+	return &quota // 0 for what is no number
 }
 
 // nodeSilent returns whether the Pod's node does not answer. Kubernetes then makes the condition Ready False, and leaves

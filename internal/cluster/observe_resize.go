@@ -2,9 +2,11 @@ package cluster
 
 import (
 	"encoding/json"
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
@@ -31,19 +33,27 @@ func resizeOf(pod *corev1.Pod) resize {
 	return asked
 }
 
-// observeResize looks whether an outdated Pod needs no successor, because it differs only in CPU and memory.
+// observeResize looks whether an outdated Pod needs no successor, because it differs only in CPU and memory. A Pod whose
+// resize was taken back before it was done counts as outdated.
 func observeResize(s plan.State, m *plan.Member, pod *corev1.Pod) {
 	c := etcdOf(pod)
-	if !m.Outdated || c == nil || m.Pod != plan.PodRunning || !differsInResources(s, pod, c.Resources) {
+	if c == nil || m.Pod != plan.PodRunning {
 		return
 	}
 	asked, want := resizeOf(pod), s.PodPolicy().Resources
 	current := asked.Template == template(s)
-	pending, infeasible := pendingResize(pod)
-	has := sameResources(want, c.Resources)
+	if !m.Outdated && (current || asked.Template == "" || asked.Refused != "") {
+		return
+	}
+	if m.Outdated && !current && !resizable(s, pod, c.Resources) {
+		return
+	}
+	m.Outdated = true
+	pending, infeasible := pendingResize(pod, s.Now.Sub(asked.At))
+	has := sameResources(want, c.Resources) || (current && contains(c.Resources.Limits, want.Limits) && contains(c.Resources.Requests, want.Requests))
 	switch {
-	case has && pending == nil && actuated(pod, want):
-		m.Outdated, m.Relabel = false, true // the note of what it was made for is all that differs
+	case has && pending == nil && actuated(pod, want, current && s.Now.Sub(asked.At) > limitGrace):
+		m.Outdated, m.Relabel = false, true // the notes on the Pod are all that differs
 	case current && asked.Forbidden != "":
 		m.Resize = plan.ResizeWanted
 	case current && (asked.Refused != "" || s.Now.Sub(asked.At) > plan.ResizeGrace):
@@ -58,14 +68,15 @@ func observeResize(s plan.State, m *plan.Member, pod *corev1.Pod) {
 	}
 }
 
-// resized reports whether a Pod was made for other resources, and now has those that the spec asks for.
+// resized reports whether a Pod was made for other resources, or asked for others since, and now has those of the spec.
 func resized(s plan.State, pod *corev1.Pod) bool {
-	m := plan.Member{Outdated: pod.Annotations[annotationTemplate] != "" && pod.Annotations[annotationTemplate] != template(s), Pod: plan.PodRunning}
-	if !m.Outdated {
+	made := pod.Annotations[annotationTemplate]
+	m := plan.Member{Outdated: made != template(s), Pod: plan.PodRunning}
+	if made == "" {
 		return false
 	}
 	observeResize(s, &m, pod)
-	return !m.Outdated
+	return m.Relabel
 }
 
 func etcdOf(pod *corev1.Pod) *corev1.Container {
@@ -77,19 +88,27 @@ func etcdOf(pod *corev1.Pod) *corev1.Container {
 	return nil
 }
 
-// differsInResources reports whether a Pod was made for the spec but for its resources. The note on the Pod is a hash, and
-// Kubernetes adds to what was asked for. So this looks for a part of what the Pod has now that gives the same hash.
-func differsInResources(s plan.State, pod *corev1.Pod, have corev1.ResourceRequirements) bool {
-	made, asked := pod.Annotations[annotationTemplate], resizeOf(pod).Template
-	if asked != "" && asked == template(s) {
-		return true // it was found to be so before it was resized
-	}
+// resizable reports whether a Pod was made for the spec but for its resources, and can get those in place. The note on the Pod
+// is a hash, and Kubernetes adds to what was asked for. So this looks for a part of what the Pod has now that gives the same
+// hash. Kubernetes removes no request, limit or claim from a running Pod.
+func resizable(s plan.State, pod *corev1.Pod, have corev1.ResourceRequirements) bool {
+	made, asked, want := pod.Annotations[annotationTemplate], resizeOf(pod).Template, s.PodPolicy().Resources
 	for part := range partsOf(have) {
 		if hash := templateOf(s, part); hash == made || hash == asked {
-			return true
+			return names(want.Limits, part.Limits) && names(want.Requests, part.Requests) && equality.Semantic.DeepEqual(want.Claims, part.Claims)
 		}
 	}
 	return false
+}
+
+// names reports whether a list has all entries of another one, of whatever quantity.
+func names(list, of corev1.ResourceList) bool {
+	for name := range of {
+		if _, has := list[name]; !has {
+			return false
+		}
+	}
+	return true
 }
 
 // maxEntries bounds the parts that are tried, to 256. A Pod has two for CPU and two for memory.
@@ -130,15 +149,26 @@ func partsOf(all corev1.ResourceRequirements) func(yield func(corev1.ResourceReq
 	}
 }
 
-// pendingResize returns the condition of a resize that the node has not carried out, and whether the node never will.
-func pendingResize(pod *corev1.Pod) (condition *corev1.PodCondition, infeasible bool) {
+const (
+	// verdictGrace is how long a condition may be about an earlier resize, if the kubelet does not say which one it is about.
+	verdictGrace = 15 * time.Second
+	// limitGrace is how long a kubelet may take to report a new limit. One that enforces no CPU quota never does.
+	limitGrace = time.Minute
+)
+
+// pendingResize returns the condition of a resize that the node has not carried out, and whether the node never will. The
+// resize was asked for some time ago.
+func pendingResize(pod *corev1.Pod, ago time.Duration) (condition *corev1.PodCondition, infeasible bool) {
 	for i, c := range pod.Status.Conditions {
 		resizing := c.Type == corev1.PodResizePending || c.Type == corev1.PodResizeInProgress
 		if !resizing || c.Status != corev1.ConditionTrue {
 			continue
 		}
 		condition = &pod.Status.Conditions[i]
-		seen := c.ObservedGeneration == 0 || c.ObservedGeneration >= pod.Generation
+		seen := c.ObservedGeneration >= pod.Generation
+		if c.ObservedGeneration == 0 {
+			seen = ago > verdictGrace
+		}
 		if c.Type == corev1.PodResizePending && c.Reason == corev1.PodReasonInfeasible && seen {
 			return condition, true
 		}
@@ -146,11 +176,16 @@ func pendingResize(pod *corev1.Pod) (condition *corev1.PodCondition, infeasible 
 	return condition, false
 }
 
-// actuated reports whether the container has what the spec asks for. A kubelet that cannot resize does not report it.
-func actuated(pod *corev1.Pod, want corev1.ResourceRequirements) bool {
+// actuated reports whether the container has what the spec asks for. A kubelet that cannot resize does not report it. late:
+// the CPU limit is not compared any more.
+func actuated(pod *corev1.Pod, want corev1.ResourceRequirements, late bool) bool {
+	limits := maps.Clone(want.Limits)
+	if late {
+		delete(limits, corev1.ResourceCPU)
+	}
 	for _, c := range pod.Status.ContainerStatuses {
 		if c.Name == plan.EtcdContainer {
-			return c.Resources != nil && contains(c.AllocatedResources, want.Requests) && contains(c.Resources.Limits, want.Limits)
+			return c.Resources != nil && contains(c.AllocatedResources, want.Requests) && contains(c.Resources.Limits, limits)
 		}
 	}
 	return false

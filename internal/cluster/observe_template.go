@@ -31,8 +31,7 @@ func madeFor(s plan.State, pod *corev1.Pod) bool {
 			continue
 		}
 		wanted := want.Spec.Containers[0]
-		return !asksForMore(s) && len(c.Env) == len(wanted.Env) &&
-			equality.Semantic.DeepDerivative(wanted.Env, c.Env) &&
+		return !asksForMore(s) && (sameEnv(s.PodPolicy().EtcdEnv, c.Env) || sameEnv(wanted.Env, c.Env)) &&
 			sameResources(wanted.Resources, c.Resources) &&
 			equality.Semantic.DeepEqual(argsForUsers(wanted.Command), argsForUsers(c.Command)) &&
 			sameScheduling(want.Spec, pod.Spec) && sameAffinity(s, pod) &&
@@ -49,6 +48,10 @@ func asksForMore(s plan.State) bool {
 	policy := s.PodPolicy()
 	return askedOptions(s) != nil || pullPolicy(s) != "" || policy.RuntimeClassName != nil || policy.SchedulerName != "" || policy.HostUsers != nil ||
 		policy.TerminationGracePeriodSeconds != nil || len(policy.InitContainers)+len(policy.Containers)+len(policy.Volumes) > 0
+}
+
+func sameEnv(want, have []corev1.EnvVar) bool {
+	return len(want) == len(have) && equality.Semantic.DeepDerivative(want, have)
 }
 
 // sameResources: a request that is not given is filled in from the limit.

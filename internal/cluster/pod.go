@@ -131,14 +131,15 @@ func podAnnotations(s plan.State, m plan.CreateMember) map[string]string {
 func etcdContainer(s plan.State, m plan.CreateMember) corev1.Container {
 	policy := s.PodPolicy()
 	startup, liveness, readiness := probes(s, m.Incarnation)
+	args := etcdArgs(s, m)
 	container := corev1.Container{
 		Name:  plan.EtcdContainer,
 		Image: s.ImageFor(m.Incarnation),
 
 		ImagePullPolicy: pullPolicy(s),
 
-		Command:   append([]string{"/usr/local/bin/etcd"}, etcdArgs(s, m)...),
-		Env:       policy.EtcdEnv,
+		Command:   append([]string{"/usr/local/bin/etcd"}, args...),
+		Env:       withoutFlags(policy.EtcdEnv, args),
 		Resources: policy.Resources,
 		Ports: []corev1.ContainerPort{
 			{Name: "server", ContainerPort: v1beta2.PeerPort},

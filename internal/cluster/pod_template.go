@@ -145,6 +145,9 @@ func relabelPatch(s plan.State, pod *corev1.Pod) map[string]any {
 	if pod.Annotations[annotationTemplate] == "" && madeFor(s, pod) || resized(s, pod) {
 		annotations[annotationTemplate] = template(s)
 	}
+	if resized(s, pod) && pod.Annotations[annotationResize] != "" {
+		annotations[annotationResize] = nil
+	}
 	labels := difference(given.Labels, want.Labels)
 	own := memberLabels(s, pod.Name, incarnationOf(s, pod))
 	maps.DeleteFunc(labels, func(key string, _ any) bool { return own[key] != "" || key == labelVoter })

@@ -195,3 +195,25 @@ func TestATemplateOfVolumesThatCannotWorkIsReportedBeforeAMemberNeedsIt(t *testi
 type errText string
 
 func (e errText) Error() string { return string(e) }
+
+// Kubernetes 1.30 to 1.32 drops hostUsers. Without this, all members restart for it, and run with the node's users.
+func TestNoMemberRestartsForUserNamespacesThatKubernetesDoesNotHave(t *testing.T) {
+	for name, test := range map[string]struct {
+		drops, gone bool
+	}{"dropped": {true, false}, "kept": {false, true}} {
+		on := newRehearsal(t, func(o client.Object) error {
+			if pod, is := o.(*corev1.Pod); is && test.drops {
+				pod.Spec.HostUsers = nil
+			}
+			return nil
+		})
+		on.v.Spec.Pod = &v1beta2.PodPolicy{HostUsers: ptr.To(false)}
+		gone, err := on.roll(t)
+		if gone != test.gone {
+			t.Errorf("%s: the Pod is gone: %t, %v", name, gone, err)
+		}
+		if step, refused := refusedStep(err); test.drops && (!refused || !strings.Contains(step.(plan.Wait).Message, "hostUsers")) {
+			t.Errorf("%s: reported as %+v", name, step)
+		}
+	}
+}

@@ -63,7 +63,7 @@ func TestWhichChangesAreMadeInTheRunningPod(t *testing.T) {
 		}
 	}
 	target := template(state(two))
-	now := resize{Template: target, At: noon}
+	now, earlier := resize{Template: target, At: noon}, resize{Template: target, At: noon.Add(-time.Minute)}
 	for name, test := range map[string]struct {
 		was, is  change
 		pod      []func(*corev1.Pod)
@@ -81,7 +81,7 @@ func TestWhichChangesAreMadeInTheRunningPod(t *testing.T) {
 		"a resize that was noted and no more": {gib, two, []func(*corev1.Pod){noted(now)}, true, plan.ResizeWanted},
 		"one that the kubelet has yet to see": {gib, two, []func(*corev1.Pod){noted(now), accepted}, true, plan.ResizeUnderWay},
 		"one that is deferred":                {gib, two, []func(*corev1.Pod){noted(now), accepted, condition(corev1.PodResizePending, corev1.PodReasonDeferred)}, true, plan.ResizeUnderWay},
-		"one that no node can carry out":      {gib, two, []func(*corev1.Pod){noted(now), accepted, condition(corev1.PodResizePending, corev1.PodReasonInfeasible)}, true, plan.ResizeNone},
+		"one that no node can carry out":      {gib, two, []func(*corev1.Pod){noted(earlier), accepted, condition(corev1.PodResizePending, corev1.PodReasonInfeasible)}, true, plan.ResizeNone},
 		"one that the API server refused":     {gib, two, []func(*corev1.Pod){noted(resize{Template: target, At: noon, Refused: "no"})}, true, plan.ResizeNone},
 		"another one than was refused":        {gib, two, []func(*corev1.Pod){noted(resize{Template: "other", At: noon, Refused: "no"})}, true, plan.ResizeWanted},
 		"one that is not allowed now":         {gib, two, []func(*corev1.Pod){noted(resize{Template: target, At: noon.Add(-time.Hour), Forbidden: "quota"})}, true, plan.ResizeWanted},
@@ -186,5 +186,161 @@ func TestARefusalToResizeIsNotedOnThePod(t *testing.T) {
 				t.Errorf("the Pod's note is %+v", asked)
 			}
 		})
+	}
+}
+
+// observedAt is a Pod as one look sees it.
+func observedAt(s plan.State, pod *corev1.Pod) plan.Member {
+	var m plan.Member
+	observePod(&m, pod, s.Now)
+	observeTemplate(s, &m, pod)
+	observeResize(s, &m, pod)
+	return m
+}
+
+// The user asked for too much memory, the node deferred it, and the user took it back.
+func TestAResizeThatIsTakenBackIsTakenBackInThePod(t *testing.T) {
+	one, big := state(formed, members(3), withResources(list("memory=1Gi"), nil)), state(formed, members(3), withResources(list("memory=64Gi"), nil))
+	pod := runningFor(one)
+	pod.Annotations[annotationResize] = text(resize{Template: template(big), At: noon})
+	pod.Spec.Containers[0].Resources.Requests = list("memory=64Gi")
+	deferred := corev1.PodCondition{Type: corev1.PodResizePending, Status: corev1.ConditionTrue, Reason: corev1.PodReasonDeferred}
+	pod.Status.Conditions = append(pod.Status.Conditions, deferred)
+	if m := observedAt(big, pod); m.Resize != plan.ResizeUnderWay {
+		t.Fatalf("before it is taken back: %+v", m)
+	}
+	if m := observedAt(one, pod); m.Resize != plan.ResizeWanted || !m.Outdated {
+		t.Fatalf("the Pod asks for 64Gi and the spec for 1Gi: outdated %t, resize %q", m.Outdated, m.Resize)
+	}
+	pod.Namespace, pod.OwnerReferences = "ns", controlled("uid-example", pod.Name, nil).OwnerReferences
+	r, v := beside(t, pod)
+	v.ClusterID, v.Spec.Pod = oldID, one.Spec.Pod
+	r.Client = interceptor.NewClient(r.Client.(client.WithWatch), interceptor.Funcs{
+		SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
+			return nil
+		},
+	})
+	if err := r.act(t.Context(), v, plan.ResizePod{Name: pod.Name}); err != nil {
+		t.Fatal(err)
+	}
+	var after corev1.Pod
+	if err := r.Client.Get(t.Context(), client.ObjectKeyFromObject(pod), &after); err != nil {
+		t.Fatal(err)
+	}
+	after.Spec.Containers[0].Resources.Requests = list("memory=1Gi")
+	if m := observedAt(one, &after); m.Resize != plan.ResizeUnderWay {
+		t.Errorf("while the node has yet to see it: outdated %t, resize %q", m.Outdated, m.Resize)
+	}
+	after.Status.Conditions = nil
+	m := observedAt(one, &after)
+	if patch := text(relabelPatch(one, &after)); m.Outdated || !m.Relabel || !strings.Contains(patch, annotationResize+`":null`) {
+		t.Errorf("once it is done: outdated %t, relabel %t, patch %s", m.Outdated, m.Relabel, patch)
+	}
+}
+
+// The note of a resize that is done says nothing about what others did to the Pod since.
+func TestNoMemberRestartsForTheNoteOfAnEarlierResize(t *testing.T) {
+	s := state(formed, members(3), withResources(list("memory=2Gi"), nil))
+	for name, asked := range map[string]resize{
+		"done":    {Template: template(s), At: noon.Add(-time.Hour)},
+		"refused": {Template: "other", At: noon.Add(-time.Hour), Refused: "no such subresource"},
+	} {
+		pod := runningFor(s)
+		pod.Annotations[annotationResize] = text(asked)
+		pod.Spec.Containers[0].Resources.Requests = list("memory=3Gi")
+		if m := observedAt(s, pod); m.Outdated || m.Resize != plan.ResizeNone {
+			t.Errorf("%s: outdated %t, resize %q", name, m.Outdated, m.Resize)
+		}
+	}
+}
+
+// Kubernetes removes no request, limit or claim from a running Pod. Without a restart the members would differ.
+func TestAMemberRestartsForARequestThatIsRemoved(t *testing.T) {
+	claims := policy(v1beta2.PodPolicy{Resources: corev1.ResourceRequirements{Requests: list("memory=1Gi"), Claims: []corev1.ResourceClaim{{Name: "x"}}}})
+	for name, test := range map[string]struct{ was, is change }{
+		"one of two requests":       {withResources(list("cpu=4", "memory=1Gi"), nil), withResources(list("memory=1Gi"), nil)},
+		"all requests":              {withResources(list("cpu=4"), nil), none},
+		"a request beside a limit":  {withResources(list("memory=1Gi"), list("memory=2Gi")), withResources(nil, list("memory=2Gi"))},
+		"a limit":                   {withResources(list("memory=1Gi"), list("memory=2Gi")), withResources(list("memory=1Gi"), nil)},
+		"a claim that is added":     {withResources(list("memory=1Gi"), nil), claims},
+		"a claim that is removed":   {claims, withResources(list("memory=1Gi"), nil)},
+		"one of two, and the other": {withResources(list("cpu=4", "memory=1Gi"), nil), withResources(list("memory=2Gi"), nil)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := runningFor(state(formed, members(3), test.was))
+			s := state(formed, members(3), test.is)
+			if m := observedAt(s, pod); !m.Outdated || m.Resize != plan.ResizeNone {
+				t.Errorf("the Pod has %s and the spec %s: outdated %t, resize %q", text(pod.Spec.Containers[0].Resources), text(s.PodPolicy().Resources), m.Outdated, m.Resize)
+			}
+		})
+	}
+}
+
+// A LimitRange fills in its defaults again when a Pod is resized.
+func TestAResizeIsDoneThoughALimitRangeAddsLimits(t *testing.T) {
+	pod := runningFor(state(formed, members(3), withResources(list("memory=1Gi"), nil)))
+	s := state(formed, members(3), withResources(list("memory=2Gi"), nil))
+	pod.Annotations[annotationResize] = text(resize{Template: template(s), At: noon})
+	has := corev1.ResourceRequirements{Requests: list("cpu=1", "memory=2Gi"), Limits: list("cpu=4", "memory=8Gi")}
+	pod.Spec.Containers[0].Resources = has
+	pod.Status.ContainerStatuses[0].Resources, pod.Status.ContainerStatuses[0].AllocatedResources = &has, has.Requests
+	if m := observedAt(s, pod); m.Resize != plan.ResizeNone || m.Outdated {
+		t.Errorf("outdated %t, resize %q", m.Outdated, m.Resize)
+	}
+}
+
+// Kubelets of 1.33 do not say which resize a condition is about: it may be the last one, which asked for too much.
+func TestTheVerdictOnTheLastResizeDoesNotCountForTheNewOne(t *testing.T) {
+	s := state(formed, members(3), withResources(list("memory=2Gi"), nil))
+	pod := runningFor(state(formed, members(3), withResources(list("memory=1Gi"), nil)))
+	pod.Annotations[annotationResize] = text(resize{Template: template(s), At: noon})
+	pod.Spec.Containers[0].Resources.Requests = list("memory=2Gi")
+	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodResizePending, Status: corev1.ConditionTrue, Reason: corev1.PodReasonInfeasible}}
+	if m := observedAt(s, pod); m.Resize != plan.ResizeUnderWay {
+		t.Errorf("at once: resize %q", m.Resize)
+	}
+	s.Now = noon.Add(30 * time.Second)
+	if m := observedAt(s, pod); m.Resize != plan.ResizeNone || !m.Outdated {
+		t.Errorf("after 30 s: outdated %t, resize %q", m.Outdated, m.Resize)
+	}
+}
+
+// A kubelet that enforces no CPU quota goes on to report the limit from before.
+func TestACPULimitThatTheKubeletDoesNotReportIsTakenForDoneAfterAMinute(t *testing.T) {
+	s := state(formed, members(3), withResources(list("cpu=1"), list("cpu=2")))
+	pod := runningFor(s)
+	pod.Annotations[annotationTemplate] = template(state(formed, members(3), withResources(list("cpu=1"), list("cpu=1"))))
+	pod.Annotations[annotationResize] = text(resize{Template: template(s), At: noon.Add(-2 * time.Minute)})
+	pod.Status.ContainerStatuses[0].Resources = &corev1.ResourceRequirements{Requests: list("cpu=1"), Limits: list("cpu=1")}
+	if m := observedAt(s, pod); m.Outdated || !m.Relabel {
+		t.Errorf("outdated %t, resize %q", m.Outdated, m.Resize)
+	}
+}
+
+// A quota is raised some day. Until then the other rules must go on, and no member restarts because time has passed.
+func TestAResizeThatAQuotaRefusesStopsNothingElseAndBeginsAnewLater(t *testing.T) {
+	pod := runningFor(state(formed, members(3), withResources(list("memory=1Gi"), nil)))
+	pod.Namespace, pod.OwnerReferences = "ns", controlled("uid-example", pod.Name, nil).OwnerReferences
+	r, v := beside(t, pod)
+	v.ClusterID = oldID
+	v.Spec.Pod = &v1beta2.PodPolicy{Resources: corev1.ResourceRequirements{Requests: list("memory=2Gi")}}
+	r.Client = interceptor.NewClient(r.Client.(client.WithWatch), interceptor.Funcs{
+		SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, pod.Name, errText("exceeded quota: q, requested: requests.memory=1Gi, used: requests.memory=3Gi, limited: requests.memory=3Gi"))
+		},
+	})
+	if err := r.act(t.Context(), v, plan.ResizePod{Name: pod.Name}); !skippable(v, "resizePods", err) {
+		t.Errorf("the pass ends with %v", err)
+	}
+	v.Now = noon.Add(time.Hour)
+	_ = r.act(t.Context(), v, plan.ResizePod{Name: pod.Name})
+	var after corev1.Pod
+	if err := r.Client.Get(t.Context(), client.ObjectKeyFromObject(pod), &after); err != nil {
+		t.Fatal(err)
+	}
+	s := v.State
+	s.Now = v.Now
+	if m := observedAt(s, &after); m.Resize != plan.ResizeWanted {
+		t.Errorf("after an hour: outdated %t, resize %q", m.Outdated, m.Resize)
 	}
 }

@@ -26,8 +26,9 @@ func headlessService(s plan.State) *corev1.Service {
 // clientService selects the ready voters of one incarnation, so that two incarnations of a cluster never answer together.
 func clientService(s plan.State, to plan.ApplyServices) *corev1.Service {
 	service := service(s, s.ClientService())
+	service.Annotations = map[string]string{}
 	if to.ClusterID != "" {
-		service.Annotations = map[string]string{v1beta2.AnnotationClusterID: to.ClusterID}
+		service.Annotations[v1beta2.AnnotationClusterID] = to.ClusterID
 	}
 	if to.RestoreUID != "" {
 		service.Annotations[v1beta2.AnnotationRestoreUID] = string(to.RestoreUID)

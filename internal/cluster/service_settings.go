@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"encoding/json"
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
@@ -26,6 +27,15 @@ func addSettings(service *corev1.Service, policy *v1beta2.ServicePolicy) {
 	service.Spec.LoadBalancerSourceRanges = policy.LoadBalancerSourceRanges
 	service.Spec.TrafficDistribution = policy.TrafficDistribution
 	service.Spec.ExternalTrafficPolicy = policy.ExternalTrafficPolicy
+}
+
+// settingsOf are the settings that were last applied to a client Service; nil for none.
+func settingsOf(service *corev1.Service) *v1beta2.ServicePolicy {
+	var policy v1beta2.ServicePolicy
+	if err := json.Unmarshal([]byte(service.Annotations[annotationService]), &policy); err != nil {
+		return nil
+	}
+	return &policy
 }
 
 // withoutNodePorts is a Service without the ports of nodes, which Kubernetes chooses.

@@ -1,12 +1,18 @@
 package cluster
 
 import (
+	"context"
 	"maps"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
@@ -83,5 +89,110 @@ func TestSettingsOfTheClientServiceAreAppliedAndRemoved(t *testing.T) {
 	}
 	if want := map[string]string{v1beta2.AnnotationClusterID: oldID}; !maps.Equal(service.Annotations, want) || service.Spec.Type != "" || service.Labels["team"] != "" {
 		t.Errorf("after spec.service was removed the Service is %+v", service)
+	}
+}
+
+func TestAnAnnotationRemovedFromTheClientServiceOfARestoredClusterIsPutBack(t *testing.T) {
+	r, v := beside(t)
+	v.ClusterID, v.Incarnation = seedID, 2
+	step := plan.ApplyServices{Incarnation: 2, ClusterID: seedID, RestoreUID: "uid-back"}
+	if err := r.act(t.Context(), v, step); err != nil {
+		t.Fatal(err)
+	}
+	service := clientServiceOf(t, r.Client)
+	delete(service.Annotations, v1beta2.AnnotationClusterID)
+	if err := r.Client.Update(t.Context(), service); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.observeServices(t.Context(), v); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.act(t.Context(), v, step); err != nil {
+		t.Fatal(err)
+	}
+	if id := clientServiceOf(t, r.Client).Annotations[v1beta2.AnnotationClusterID]; id != seedID {
+		t.Errorf("the Service has the cluster ID %q", id)
+	}
+}
+
+func clientServiceOf(t *testing.T, c client.Client) *corev1.Service {
+	t.Helper()
+	var service corev1.Service
+	if err := c.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "example-client"}, &service); err != nil {
+		t.Fatal(err)
+	}
+	return &service
+}
+
+// Otherwise the Service selects the Pods from before a restore, which are stopped: no client reaches the cluster.
+func TestTheClientServiceFollowsARestoreThoughItsSettingsAreRefused(t *testing.T) {
+	r, v := beside(t)
+	v.ClusterID, v.Incarnation = oldID, 1
+	v.Spec.Service = &v1beta2.ServicePolicy{Type: corev1.ServiceTypeNodePort}
+	if err := r.act(t.Context(), v, plan.ApplyServices{Incarnation: 1, ClusterID: oldID}); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.observeServices(t.Context(), v); err != nil {
+		t.Fatal(err)
+	}
+	v.Spec.Service = &v1beta2.ServicePolicy{TrafficDistribution: ptr.To("PreferSameZone")}
+	refuseService(t, r, "PreferSameZone")
+	v.ClusterID, v.Incarnation = seedID, 2
+	err := r.act(t.Context(), v, plan.ApplyServices{Incarnation: 2, ClusterID: seedID, RestoreUID: "uid-back"})
+	if !skippable(v, "applyServices", err) || !strings.Contains(err.Error(), "spec.service") {
+		t.Errorf("the refusal is reported as %v", err)
+	}
+	service := clientServiceOf(t, r.Client)
+	if n, id := servedBy(service); n != 2 || id != seedID {
+		t.Errorf("after the switch the client Service selects incarnation %d of %s", n, id)
+	}
+	if service.Spec.Type != corev1.ServiceTypeNodePort {
+		t.Errorf("the Service loses the settings that it had: type %q", service.Spec.Type)
+	}
+}
+
+func TestAClusterFormsThoughTheSettingsOfItsClientServiceAreRefused(t *testing.T) {
+	r, v := beside(t)
+	v.Spec.Service = &v1beta2.ServicePolicy{TrafficDistribution: ptr.To("PreferSameZone")}
+	refuseService(t, r, "PreferSameZone")
+	if err := r.act(t.Context(), v, plan.ApplyServices{}); err == nil {
+		t.Fatal("the refusal is lost")
+	}
+	if err := r.observeServices(t.Context(), v); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.act(t.Context(), v, plan.ApplyServices{}); !skippable(v, "applyServices", err) {
+		t.Errorf("the cluster does not form: %v", err)
+	}
+}
+
+// refuseService has the API server refuse to apply what contains a word.
+func refuseService(t *testing.T, r *Reconciler, word string) {
+	t.Helper()
+	watch, ok := r.Client.(client.WithWatch)
+	if !ok {
+		t.Fatal("the fake client does not watch")
+	}
+	r.Client = interceptor.NewClient(watch, interceptor.Funcs{
+		Apply: func(ctx context.Context, c client.WithWatch, object runtime.ApplyConfiguration, options ...client.ApplyOption) error {
+			if strings.Contains(text(object), word) {
+				return apierrors.NewInvalid(schema.GroupKind{Kind: "Service"}, "example-client", nil)
+			}
+			return c.Apply(ctx, object, options...)
+		},
+	})
+}
+
+// Kubernetes 1.30 drops trafficDistribution. Without this, it is set again and again, and an admission webhook is blamed.
+func TestAFieldThatKubernetesDropsIsNotSetAgain(t *testing.T) {
+	want := clientService(state(formed, withService(v1beta2.ServicePolicy{TrafficDistribution: ptr.To("PreferClose")})), plan.ApplyServices{Incarnation: 1, ClusterID: oldID})
+	have := want.DeepCopy()
+	have.Spec.TrafficDistribution = nil
+	if !sameService(want, have) {
+		t.Error("the Service is applied again")
+	}
+	have.Spec.TrafficDistribution = ptr.To("PreferSameNode")
+	if sameService(want, have) {
+		t.Error("another value is kept")
 	}
 }

@@ -39,7 +39,7 @@ func (q *silence) saw(cluster client.ObjectKey, members []plan.Member, now time.
 			m.SilentSince = seen.since
 			after[m.Name] = seen
 		}
-		if m.Gate != "" { // the condition Ready says nothing about etcd
+		if m.Gate != "" || m.Beside != "" { // the condition Ready says nothing about etcd
 			m.UnreadySince = m.SilentSince
 		}
 	}

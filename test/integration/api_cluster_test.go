@@ -182,6 +182,7 @@ func TestValidEtcdClusterIsAccepted(t *testing.T) {
 		"every option of etcd":           {spec: "{size: 3, etcd: {quotaBackendBytes: 4Gi, autoCompaction: {mode: Periodic, retention: 1h30m}, heartbeatInterval: 200ms, electionTimeout: 1s, logLevel: warn, maxRequestBytes: 4Mi, snapshotCount: 5000}}"},
 		"a quota in bytes":               {spec: "{size: 3, etcd: {quotaBackendBytes: 8589934592}}"},
 		"a quota of the whole emptyDir":  {spec: "{size: 3, etcd: {quotaBackendBytes: 8Gi}, pod: {emptyDir: {}}}"},
+		"times as Go clients write them": {spec: "{size: 3, etcd: {heartbeatInterval: 1.5s, electionTimeout: 12.25s}}"},
 		"a slow network":                 {spec: "{size: 3, etcd: {heartbeatInterval: 9s, electionTimeout: 50s}}"},
 		"revisions to keep":              {spec: `{size: 3, etcd: {autoCompaction: {mode: Revision, retention: "1000"}}}`},
 		"options in both fields":         {spec: `{size: 3, etcd: {logLevel: warn}, pod: {etcdEnv: [{name: ETCD_QUOTA_BACKEND_BYTES, value: "1"}]}}`},

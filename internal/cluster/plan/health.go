@@ -29,6 +29,10 @@ func waitUntilHealthy(s State) Step {
 		case m.Pod == PodDeleting:
 			return s.waitUntilGone(m, v1beta2.ReasonMemberDown, "Member "+m.Name+" is stopping.")
 		case m.Serving && m.Pod == PodRunning && m.PodReady:
+		case m.Serving && m.Beside != "" && m.Pod == PodRunning:
+			if s.leavingCause(m) == "" {
+				return s.waitForBeside(m)
+			}
 		case s.unreadyFor(m, startGrace):
 			return Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + m.Name + " has not been serving for more than " + startGrace.String() + ": " + m.cause() + ". " + s.impact() + s.whyKept(m) + " Read the log of its Pod. Delete the Pod to restart the member.", Stalled: true}
 		case m.StartupBudget > 0:
@@ -40,6 +44,19 @@ func waitUntilHealthy(s State) Step {
 		}
 	}
 	return s.waitForGate(current)
+}
+
+// waitForBeside reports a container beside etcd that is not ready. The Service does not lead to that Pod. A member that is
+// about to be replaced is not waited for: the next one may have what this one lacks.
+func (s State) waitForBeside(m Member) Step {
+	if !s.besideFor(m, startGrace) {
+		return Wait{Reason: v1beta2.ReasonMemberDown, Message: planning.Sentence("Member "+m.Name+" serves, but its Pod is not ready: ", m.Beside)}
+	}
+	return Wait{
+		Reason: v1beta2.ReasonMemberDown, Stalled: true,
+		Message: planning.Sentence("Member "+m.Name+" serves, but its Pod has not been ready for more than "+startGrace.String()+": ", m.Beside) +
+			" The client Service does not lead to it. The operator changes no other member until it is ready. Correct the container in spec.pod, or what it needs.",
+	}
 }
 
 // waitForGate waits until the Services select all members again. Otherwise a roll could take all of them from their clients.

@@ -24,15 +24,16 @@ var unconditionalRules = []string{"setRetention", "requestGrowth", "renewCertifi
 func Unconditional(rule string) bool { return slices.Contains(unconditionalRules, rule) }
 
 // Independent reports whether the plan may go on without the step of a rule. A cluster that has not formed needs its
-// Services first.
+// Services first, but not the settings of the client Service.
 func Independent(s State, rule string) bool {
-	return slices.Contains(independentRules, rule) || (rule == "applyServices" && s.Formed())
+	services := s.Formed() || (s.Services.HeadlessCurrent && s.Services.ClientExists)
+	return slices.Contains(independentRules, rule) || (rule == "applyServices" && services)
 }
 
 // Acts reports whether a step has an effect, and does not only report or wait.
 func Acts(step Step) bool {
 	switch step.(type) {
-	case Done, Idle, Wait, AwaitResize, Hibernating:
+	case Done, Idle, Wait, AwaitResize, Hibernating, VolumeMayFill, VersionNotAdvised:
 		return false
 	}
 	return true

@@ -27,7 +27,7 @@ func TestIndependentRulesAreRules(t *testing.T) {
 			t.Errorf("there is no rule %s", name)
 		}
 	}
-	if Independent(state(), "applyServices") {
+	if Independent(state(func(s *State) { s.Services = Services{} }), "applyServices") {
 		t.Error("a cluster forms without its Services")
 	}
 }

@@ -64,6 +64,10 @@ type Member struct {
 	// Gate is what the kubelet says of a readiness gate that is all that the Pod lacks to be ready, and GateSince since when.
 	Gate      string
 	GateSince time.Time
+	// Beside names the containers beside etcd that are not ready, if etcd's own is ready, and BesideSince is since when the
+	// Pod is not ready for them. UnreadySince then counts from when etcd itself did not serve.
+	Beside      string
+	BesideSince time.Time
 	// UnreadySince is when that condition went false, or when the Pod was made if it was never true; zero while ready.
 	UnreadySince time.Time
 	// GoneBy is when a Pod that is being deleted was to be gone at the latest.
@@ -88,6 +92,9 @@ type Member struct {
 	AddressSince time.Time
 	// PodImage is the image that the operator asked for in the Pod's etcd container. Admission may have changed it.
 	PodImage string
+	// PodQuota is the space quota in bytes that the Pod sets for its etcd: negative for none, and 0 if the Pod takes it from
+	// elsewhere. It is nil without a Pod.
+	PodQuota *int64
 	// SecurePeer and SecureClient say whether the Pod's etcd talks TLS to members and to clients.
 	SecurePeer, SecureClient bool
 	// Trust is the fingerprint of the authorities that it was started with, and Loaded that of the certificates that

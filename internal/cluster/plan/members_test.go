@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
@@ -282,5 +285,27 @@ func TestMembersWithDataStartFirst(t *testing.T) {
 	slices.Reverse(s.Members)
 	if create, creates := Plan(s).(CreateMember); !creates || create.Name != nameOf(2) {
 		t.Errorf("voter %s has data and does not run, and the plan is %+v", nameOf(2), Plan(s))
+	}
+}
+
+// With the largest timeout an election takes up to 100 s. Without this, a message advises to delete volumes meanwhile.
+func TestAnElectionWithALongTimeoutIsNoLostQuorum(t *testing.T) {
+	for name, c := range map[string]change{
+		"spec.etcd": func(s *State) {
+			s.Spec.Etcd = &v1beta2.EtcdPolicy{ElectionTimeout: &metav1.Duration{Duration: 50 * time.Second}}
+		},
+		"a variable": policy(v1beta2.PodPolicy{EtcdEnv: []corev1.EnvVar{{Name: "ETCD_ELECTION_TIMEOUT", Value: "50000"}}}),
+	} {
+		s := state(formed, members(3), noQuorum, c)
+		for i := range s.Members {
+			s.Members[i].UnreadySince, s.Members[i].Unanswered = noon.Add(-100*time.Second), "it cannot reach a quorum"
+		}
+		if step, is := Plan(s).(Wait); !is || step.Reason == v1beta2.ReasonQuorumLost {
+			t.Errorf("%s: %+v", name, Plan(s))
+		}
+		s.Now = s.Now.Add(2 * time.Minute)
+		if step, is := Plan(s).(Wait); !is || step.Reason != v1beta2.ReasonQuorumLost {
+			t.Errorf("%s, after the election: %+v", name, Plan(s))
+		}
 	}
 }

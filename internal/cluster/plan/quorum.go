@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -58,18 +59,33 @@ func (s State) waysOnWithData() string {
 }
 
 const (
-	// electionGrace is how long members that answer may take to find a leader; etcd's own election takes a second or two.
-	electionGrace = 15 * time.Second
+	// shortestElection is how long members that answer may take to find a leader, at least; with etcd's defaults an election
+	// takes a second or two.
+	shortestElection = 15 * time.Second
 	// startGrace is how long a Pod may take until its member serves: it pulls an image and reads its data before.
 	startGrace = 5 * time.Minute
 )
+
+// electionGrace is how long members that answer may take to find a leader. An election takes up to twice the election timeout.
+func (s State) electionGrace() time.Duration {
+	var timeout time.Duration
+	for _, e := range s.PodPolicy().EtcdEnv {
+		if ms, err := strconv.ParseInt(e.Value, 10, 32); e.Name == "ETCD_ELECTION_TIMEOUT" && err == nil {
+			timeout = time.Duration(ms) * time.Millisecond
+		}
+	}
+	if s.Spec.Etcd != nil && s.Spec.Etcd.ElectionTimeout != nil {
+		timeout = s.Spec.Etcd.ElectionTimeout.Duration
+	}
+	return max(shortestElection, 3*timeout)
+}
 
 // membersHaveHadTheirTime: no member holds data, or all that do have had their time and no quorum came of it.
 func (s State) membersHaveHadTheirTime(holders []Member) bool {
 	for _, m := range holders {
 		grace := startGrace
 		if m.Answers {
-			grace = electionGrace
+			grace = s.electionGrace()
 		}
 		if !s.unreadyFor(m, grace) {
 			return false

@@ -244,7 +244,7 @@ func (s State) unasked(m Member, lost string) Step {
 		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: planning.Sentence(lost+" Member "+m.Name+" holds data, but does not run: ", m.PodMessage) + mustCompare + giveUp, Stalled: true}
 	case m.ClusterID != 0 && m.ClusterID.String() != s.ClusterID:
 		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: lost + " Member " + m.Name + " belongs to another cluster (" + m.ClusterID.String() + ")." + giveUp, Stalled: true}
-	case m.RaftIndex == 0, !m.Answers && !s.unreadyFor(m, electionGrace):
+	case m.RaftIndex == 0, !m.Answers && !s.unreadyFor(m, s.electionGrace()):
 		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: lost + " Member " + m.Name + " holds data, but has not answered yet." + mustCompare + giveUp, Stalled: s.unreadyFor(m, startGrace), Requeue: requeueUnasked}
 	}
 	return nil

@@ -45,12 +45,12 @@ func resizePods(s State) Step {
 		switch {
 		case m.Resize == ResizeUnderWay:
 			return s.waitForResize(m)
-		case m.Resize == ResizeWanted && m.Leader:
+		case m.Resize == ResizeWanted && m.Leader && s.may(ResizePod{Name: m.Name}):
 			leader = ResizePod{Name: m.Name}
 		}
 	}
 	for _, m := range s.membership() {
-		if m.Resize == ResizeWanted && !m.Leader {
+		if m.Resize == ResizeWanted && !m.Leader && s.may(ResizePod{Name: m.Name}) {
 			return ResizePod{Name: m.Name}
 		}
 	}

@@ -47,3 +47,15 @@ func TestPlanResize(t *testing.T) {
 		},
 	}.run(t)
 }
+
+func TestAResizeThatIsHeldForOneMemberStopsNoOther(t *testing.T) {
+	s := state(formed, members(3), with(1, resizing(ResizeWanted)), with(2, resizing(ResizeWanted)))
+	s.Held = []Held{{Step: repeatKey(s, ResizePod{Name: nameOf(1)}), Times: 3, Until: noon.Add(time.Minute)}}
+	if step, rule := Choose(s); step != (ResizePod{Name: nameOf(2)}) {
+		t.Errorf("rule %s: %+v", rule, step)
+	}
+	s.Members[2].Resize, s.Members[2].Outdated = ResizeNone, false
+	if step, rule := Choose(s); Acts(step) {
+		t.Errorf("rule %s: %+v", rule, step)
+	}
+}

@@ -14,12 +14,18 @@ func rollMembers(s State) Step {
 	if !s.Formed() {
 		return nil
 	}
+	if refusal := s.imageOfAnotherVersion(); refusal != "" {
+		return Wait{Reason: v1beta2.ReasonVersionNotSupported, Message: refusal + " Until then the operator restarts no member.", Stalled: true}
+	}
 	stale := s.where(func(m Member) bool { return m.Incarnation == s.Incarnation && m.InMembership && s.stale(m) != nil })
 	if len(stale) == 0 {
 		return nil
 	}
 	if refusal := s.cannotRoll(stale); refusal != nil {
 		return refusal
+	}
+	if wait := s.quotaTooLow(); wait != nil {
+		return wait
 	}
 	stale = slices.DeleteFunc(slices.Clone(stale), s.goesWithPod)
 	if len(stale) == 0 {
@@ -70,15 +76,51 @@ func recreateUnhealthy(s State) Step {
 	if !s.MembershipKnown {
 		return nil
 	}
-	image := s.ImageFor(s.Incarnation)
+	image, grace := s.ImageFor(s.Incarnation), max(recreateGrace, s.electionGrace())
 	for _, m := range s.membership() {
-		down := !m.Serving && (m.Pod == PodStarting || m.Pod == PodRunning) && s.unreadyFor(m, recreateGrace)
+		down := !m.Serving && (m.Pod == PodStarting || m.Pod == PodRunning) && s.unreadyFor(m, grace)
 		if !down || m.Learner || m.Volume != VolumePresent || (m.PodImage == image && !m.Outdated) {
 			continue
 		}
 		return DeletePod{Name: m.Name, Reason: v1beta2.ReasonSettling, Message: "it does not serve and differs from the spec"}
 	}
-	return nil
+	return s.recreateBeside(image)
+}
+
+// recreateBeside recreates the Pod of a member that serves, but has a container beside etcd that is not ready, if the Pod
+// differs from the spec. Otherwise a correction of that container would wait for ever, because waitUntilHealthy stands before
+// rollMembers. A quorum serves meanwhile, unless all members serve, as in a roll. The leader is the last, after it has handed over.
+func (s State) recreateBeside(image string) Step {
+	if v := s.Voters(); v.Healthy < v.Total && !v.KeepsQuorumWhileStopped(true) {
+		return nil
+	}
+	var leader *Member
+	for _, m := range s.membership() {
+		differs := m.PodImage != image || (m.Outdated && m.Resize == ResizeNone)
+		switch {
+		case !m.Serving || m.Learner || m.Volume != VolumePresent || !differs || !s.besideFor(m, recreateGrace):
+		case m.Leader:
+			leader = &m
+		default:
+			return m.stopBeside()
+		}
+	}
+	if leader == nil {
+		return nil
+	}
+	if step := s.moveLeader(*leader); step != nil {
+		return step
+	}
+	return leader.stopBeside()
+}
+
+func (m Member) stopBeside() Step {
+	return DeletePod{Name: m.Name, Reason: v1beta2.ReasonSettling, Message: "a container beside etcd is not ready, and the Pod differs from the spec"}
+}
+
+// besideFor says whether a container beside etcd has not been ready for longer than grace.
+func (s State) besideFor(m Member, grace time.Duration) bool {
+	return m.Beside != "" && m.Pod == PodRunning && s.Now.Sub(m.BesideSince) > grace
 }
 
 // cannotRoll says why members may not be brought to what the spec asks for.
@@ -94,8 +136,24 @@ func (s State) cannotRoll(stale []Member) Step {
 	return nil
 }
 
+// imageOfAnotherVersion reports a member that runs the spec's image, and whose etcd is of another minor version than the spec.
+// Then image.digest, image.tag or spec.version is wrong, and no check of an upgrade applies.
+func (s State) imageOfAnotherVersion() string {
+	wanted := s.Spec.EtcdVersion()
+	for _, m := range s.membership() {
+		if m.PodImage == s.Spec.Image() && m.Version != "" && minor(m.Version) != minor(wanted) {
+			return fmt.Sprintf("Member %s runs the image of the spec, which is of etcd %s, and spec.version is %s. Set spec.version to %s if you want that version. Otherwise set spec.image to an image of %s.",
+				m.Name, m.Version, wanted, m.Version, wanted)
+		}
+	}
+	return ""
+}
+
 // rollRefusal says why members may not be brought to the spec's image, or nothing.
 func (s State) rollRefusal() string {
+	if refusal := s.imageOfAnotherVersion(); refusal != "" {
+		return refusal
+	}
 	lowest, highest := s.versions()
 	wanted := s.Spec.EtcdVersion()
 	if refusal := s.upgradeRefusal(lowest, highest, wanted); refusal != "" {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -52,6 +53,39 @@ func TestEveryFullClusterGetsRoomOrSaysWhatToDo(t *testing.T) {
 	count.tell()
 	if count.ends[v1beta2.ReasonReady] == 0 || count.ends[v1beta2.ReasonNoSpace] == 0 {
 		t.Error("nobody got room, or nobody was told what to do: nothing was tested")
+	}
+}
+
+// TestEveryFullClusterBefore36GetsTheQuotaOfItsSpec starts with members that do not report their quota, after the spec has
+// raised it. If the alarm were disarmed before the roll, the next write would raise it again, and no roll would begin.
+func TestEveryFullClusterBefore36GetsTheQuotaOfItsSpec(t *testing.T) {
+	t.Parallel()
+	const before = "3.5.35"
+	count := tally{t: t}
+	var all []condition
+	for _, c := range []condition{outdatedReady, missing, lost, learner} {
+		for _, size := range [][2]int64{{100, 95}, {100, 40}} {
+			all = append(all, crowded(c, size[0], size[1]))
+		}
+	}
+	for n := 1; n <= 3; n++ {
+		multisets(all, n, func(conditions []condition) {
+			s := formed(n, true, conditions)
+			s.Spec.Version, s.KnownVersion = before, before
+			s.Spec.Etcd = &v1beta2.EtcdPolicy{QuotaBackendBytes: resource.NewQuantity(2*quotaSize, resource.BinarySI)}
+			for i := range s.Members {
+				m := &s.Members[i]
+				m.DBQuota = 0
+				if m.Pod != plan.PodNone {
+					m.PodImage, m.Version, m.StorageVersion, m.Outdated = s.Spec.Image(), before, "", true
+				}
+			}
+			count.run(model.From(s), "raised quota: "+words(conditions))
+		})
+	}
+	count.tell()
+	if count.ends[v1beta2.ReasonReady] == 0 {
+		t.Error("no cluster got room: nothing was tested")
 	}
 }
 

@@ -121,6 +121,25 @@ func quotaTooSmall(s State) Step {
 	return nil
 }
 
+// quotaTooLow reports that the spec lowers the quota below what is in use of a member's database. The first member that
+// restarts with it would raise the alarm for all.
+func (s State) quotaTooLow() Step {
+	asked := s.askedQuota()
+	if asked <= 0 {
+		return nil
+	}
+	for _, m := range s.membership() {
+		if quota := s.quotaOf(m); m.Answers && m.DBSizeInUse > asked && (quota > asked || quota < 0) {
+			return Wait{
+				Reason: v1beta2.ReasonNoSpace, Stalled: true,
+				Message: fmt.Sprintf("The spec asks for a space quota of %s, and %s of the database of member %s are in use. etcd would refuse all writes, so the operator restarts no member. Raise %s, or delete keys.",
+					bytesOf(asked), bytesOf(m.DBSizeInUse), m.Name, s.quotaField()),
+			}
+		}
+	}
+	return nil
+}
+
 // untried says whether no member has been defragmented since the last compaction without making room. The size in use does
 // not show it: etcd updates it with the next write, which it refuses. Only a defragmentation shows it.
 func (s State) untried() bool {
@@ -159,17 +178,28 @@ func (s State) fits(m Member, bytes int64, percent int64) bool {
 	return quota < 0 || bytes <= quota/100*percent
 }
 
-// quotaOf is a member's quota: as it reports since etcd 3.6, and as in the spec before that. It is negative without a quota,
-// and 0 if the spec takes it from another source.
+// QuotaVariable sets the space quota of an etcd.
+const QuotaVariable = "ETCD_QUOTA_BACKEND_BYTES"
+
+// quotaOf is a member's quota: as it reports since etcd 3.6, and as in its Pod before that. The spec may ask for another one
+// by now. It is negative without a quota, and 0 if the Pod takes it from another source.
 func (s State) quotaOf(m Member) int64 {
-	if m.DBQuota != 0 {
+	switch {
+	case m.DBQuota != 0:
 		return m.DBQuota
+	case m.PodQuota != nil:
+		return *m.PodQuota
 	}
+	return s.askedQuota()
+}
+
+// askedQuota is the quota that the spec asks for, as quotaOf words it.
+func (s State) askedQuota() int64 {
 	if quota := s.Spec.QuotaBackendBytes(); quota != 0 {
 		return quota
 	}
 	for _, env := range s.PodPolicy().EtcdEnv {
-		if env.Name != "ETCD_QUOTA_BACKEND_BYTES" {
+		if env.Name != QuotaVariable {
 			continue
 		}
 		quota, err := strconv.ParseInt(env.Value, 10, 64)
@@ -185,9 +215,8 @@ func (s State) quotaOf(m Member) int64 {
 
 // quotaField names the field of the spec that sets the quota, or that can set it.
 func (s State) quotaField() string {
-	const variable = "ETCD_QUOTA_BACKEND_BYTES"
-	if slices.ContainsFunc(s.PodPolicy().EtcdEnv, func(e corev1.EnvVar) bool { return e.Name == variable }) {
-		return variable + " in spec.pod.etcdEnv"
+	if slices.ContainsFunc(s.PodPolicy().EtcdEnv, func(e corev1.EnvVar) bool { return e.Name == QuotaVariable }) {
+		return QuotaVariable + " in spec.pod.etcdEnv"
 	}
 	return "spec.etcd.quotaBackendBytes"
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -230,6 +231,54 @@ func TestTheStatusSaysThatWritesAreRefusedWhateverTheOperatorWaitsFor(t *testing
 		}
 		if !strings.Contains(said, "quota") {
 			t.Errorf("%s: nothing in the status says that etcd refuses writes: %s", name, wait.Reason)
+		}
+	}
+}
+
+// Members of 3.5 do not report their quota, and run with 100Mi until they are restarted. If the alarm were disarmed before,
+// the next write would raise it, again and again, and no member would ever be restarted.
+func TestARaisedQuotaIsRolledOutBeforeTheAlarmIsDisarmed(t *testing.T) {
+	q := resource.MustParse("200Mi")
+	for name, raise := range map[string]change{
+		"spec.etcd":  func(s *State) { s.Spec.Etcd = &v1beta2.EtcdPolicy{QuotaBackendBytes: &q} },
+		"a variable": quotaEnv("209715200"),
+	} {
+		s := state(formed, members(3), ofVersion("3.5.29"), database(100, 95), full, raise, compacted(4000, time.Hour), defragmentedAgo(0, time.Minute))
+		for i := range s.Members {
+			m := &s.Members[i]
+			m.DBQuota, m.PodQuota, m.Version, m.PodImage, m.Outdated = 0, ptr.To(100*mi), "3.5.29", s.Spec.Image(), true
+		}
+		s.KnownVersion = "3.5.29"
+		if step, is := Plan(s).(DeletePod); !is || step.Name != nameOf(1) {
+			t.Errorf("%s: the plan is %+v", name, Plan(s))
+		}
+		for i := range s.Members {
+			s.Members[i].Outdated, s.Members[i].PodQuota = false, ptr.To(200*mi)
+		}
+		if _, is := Plan(s).(DisarmAlarm); !is {
+			t.Errorf("%s: with the new quota the plan is %+v", name, Plan(s))
+		}
+	}
+}
+
+// A member that starts with a quota below what is in use raises the alarm for all, with its first write.
+func TestNoMemberIsRestartedWithAQuotaBelowWhatIsInUse(t *testing.T) {
+	q := resource.MustParse("50Mi")
+	s := state(formed, members(3), database(100, 80), with(2, outdated), func(s *State) { s.Spec.Etcd = &v1beta2.EtcdPolicy{QuotaBackendBytes: &q} })
+	wait, is := Plan(s).(Wait)
+	if !is || !wait.Stalled || wait.Reason != v1beta2.ReasonNoSpace || !strings.Contains(wait.Message, "spec.etcd.quotaBackendBytes") {
+		t.Errorf("the plan is %+v", Plan(s))
+	}
+	for name, c := range map[string]change{
+		"less is in use":       database(100, 40),
+		"the quota is as ever": func(s *State) { q := resource.MustParse("100Mi"); s.Spec.Etcd.QuotaBackendBytes = &q },
+		"the quota is raised":  func(s *State) { q := resource.MustParse("1Gi"); s.Spec.Etcd.QuotaBackendBytes = &q },
+	} {
+		s := s
+		s.Members, s.Spec.Etcd = slices.Clone(s.Members), s.Spec.Etcd.DeepCopy()
+		c(&s)
+		if _, is := Plan(s).(DeletePod); !is {
+			t.Errorf("%s: the plan is %+v", name, Plan(s))
 		}
 	}
 }

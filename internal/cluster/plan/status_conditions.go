@@ -128,9 +128,13 @@ func (s State) available() (bool, string) {
 		return false, "A CORRUPT alarm is on, and etcd refuses requests."
 	}
 	for _, m := range s.Current() {
-		if (m.Serving || m.Guarded) && m.InService {
+		if (m.Serving || m.Guarded) && m.InService && m.Beside == "" {
 			return true, ""
 		}
+	}
+	if i := slices.IndexFunc(s.Current(), func(m Member) bool { return m.Serving && m.Beside != "" }); i >= 0 {
+		m := s.Current()[i]
+		return false, planning.Sentence("A quorum serves, but no Pod is ready, so the client Service leads to no member. Member "+m.Name+": ", m.Beside)
 	}
 	return false, planning.Sentence("No member serves: ", unanswered(s.Current()))
 }
@@ -146,6 +150,11 @@ func (s State) degraded() (bool, string) {
 	var said []string
 	if len(down) > 0 {
 		said = append(said, planning.Sentence("These members do not serve: ", unanswered(down)))
+	}
+	for _, m := range s.Current() {
+		if m.Serving && s.besideFor(m, startGrace) {
+			said = append(said, planning.Sentence("Member "+m.Name+": ", m.Beside))
+		}
 	}
 	if missing := s.missing(); missing > 0 {
 		said = append(said, fmt.Sprintf("%d of %d voters are missing.", missing, max(s.Spec.Size, len(s.KnownVoters))))

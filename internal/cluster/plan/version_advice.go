@@ -20,8 +20,8 @@ var flaws = []struct{ from, fixed, what string }{
 // VersionNotAdvised says that the cluster is as its spec asks, and that its version of etcd is one to leave.
 type VersionNotAdvised struct{ Message string }
 
-func (step VersionNotAdvised) describe(State) planning.Description {
-	return warned(planning.Description{Reason: v1beta2.ReasonVersionNotAdvised, Message: step.Message, Requeue: requeueSettled}, v1beta2.ReasonVersionNotAdvised, "Check")
+func (step VersionNotAdvised) describe(s State) planning.Description {
+	return warned(planning.Description{Reason: v1beta2.ReasonVersionNotAdvised, Message: step.Message + s.saysFenced(), Requeue: requeueSettled}, v1beta2.ReasonVersionNotAdvised, "Check")
 }
 
 // adviseVersion warns of releases that damage data, and of those that the suite is not tested with.
@@ -36,8 +36,19 @@ func adviseVersion(s State) Step {
 	}
 	for _, flaw := range flaws {
 		if !Older(runs, flaw.from) && Older(runs, flaw.fixed) {
-			return VersionNotAdvised{Message: fmt.Sprintf("The members run etcd %s, which can damage data: %s. Set spec.version to the newest %s, at least %s.", runs, flaw.what, minor(runs), flaw.fixed)}
+			return VersionNotAdvised{Message: fmt.Sprintf("The members run etcd %s, which can damage data: %s. Set spec.version to the newest %s, at least %s.", runs, flaw.what, minor(runs), withoutFlaw(runs))}
 		}
 	}
 	return nil
+}
+
+// withoutFlaw is the first release of the same minor version after all flaws.
+func withoutFlaw(runs string) string {
+	first := runs
+	for _, flaw := range flaws {
+		if minor(flaw.fixed) == minor(runs) && Older(first, flaw.fixed) {
+			first = flaw.fixed
+		}
+	}
+	return first
 }

@@ -25,7 +25,7 @@ func TestVersionsToLeaveAreReported(t *testing.T) {
 		"3.4.21": "at least 3.4.22",
 		"3.4.22": "",
 		"3.5.0":  "after a crash under load",
-		"3.5.2":  "at least 3.5.3",
+		"3.5.2":  "at least 3.5.6",
 		"3.5.5":  "after a crash during a defragmentation",
 		"3.5.6":  "",
 		"3.6.16": "",
@@ -57,5 +57,19 @@ func TestTheStatusCountsReadyMembers(t *testing.T) {
 		if got := NewStatus(s, Plan(s), nil, v1beta2.EtcdClusterStatus{}, 1).ReadyMembers; got != want {
 			t.Errorf("readyMembers is %q, want %q", got, want)
 		}
+	}
+}
+
+// Advice has no effect. Otherwise an object that the API server refuses is not reported while there is advice.
+func TestAdviceHidesNothingElse(t *testing.T) {
+	for _, step := range []Step{VersionNotAdvised{}, VolumeMayFill{}} {
+		if Acts(step) {
+			t.Errorf("%T counts as an effect", step)
+		}
+	}
+	s := state(formed, members(3), allRun("3.5.1"), asks(Asked{Fence: []string{nameOf(1)}}), with(1, outOfService))
+	s.KnownVersion = "3.5.1"
+	if said := Describe(s, Plan(s)).Message; !strings.Contains(said, "does not select "+nameOf(1)) {
+		t.Errorf("the fenced member is not named: %s", said)
 	}
 }

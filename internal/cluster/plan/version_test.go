@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -153,5 +154,28 @@ func TestASilentMemberCountsWithWhatItLastRan(t *testing.T) {
 	three.Members[1].Answers, three.Members[1].Started, three.Members[1].Version = false, true, ""
 	if lowest, highest := three.versions(); lowest != "3.6.16" || highest != "3.7.3" {
 		t.Errorf("one is silent that ran 3.6.16, and the versions are %s and %s", lowest, highest)
+	}
+}
+
+// The digest is that of 3.7, and spec.version still says 3.6. Without this all members get 3.7, past the checks of an
+// upgrade, and then a downgrade is enabled in etcd.
+func TestADigestOfAnotherVersionIsRolledOutToOneMemberAtMost(t *testing.T) {
+	pin := func(s *State) { s.Spec.ImagePolicy = &v1beta2.ImagePolicy{Digest: "sha256:" + strings.Repeat("a", 64)} }
+	s := state(formed, members(3), pin)
+	s.Members[1].PodImage, s.Members[1].Version = s.Spec.Image(), "3.7.0"
+	wait, is := Plan(s).(Wait)
+	if !is || !wait.Stalled || wait.Reason != v1beta2.ReasonVersionNotSupported || !strings.Contains(wait.Message, "3.7.0") || !strings.Contains(wait.Message, "spec.version") {
+		t.Errorf("after the first member: %+v", Plan(s))
+	}
+	for i := range s.Members {
+		s.Members[i].PodImage, s.Members[i].Version, s.Members[i].StorageVersion = s.Spec.Image(), "3.7.0", "3.7.0"
+	}
+	if wait, is := Plan(s).(Wait); !is || wait.Reason != v1beta2.ReasonVersionNotSupported {
+		t.Errorf("after all: %+v", Plan(s))
+	}
+	s = state(formed, members(3), pin)
+	s.Members[1].PodImage, s.Members[1].Version = s.Spec.Image(), "3.6.17"
+	if step, is := Plan(s).(DeletePod); !is || step.Name != nameOf(2) {
+		t.Errorf("with another patch release: %+v", Plan(s))
 	}
 }

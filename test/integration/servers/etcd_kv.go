@@ -16,6 +16,13 @@ func (m *EtcdMember) Put(t testing.TB, key, value string) {
 	m.call(t, "kv/put", map[string]any{"key": []byte(key), "value": []byte(value)}, nil)
 }
 
+// TryPut is Put that etcd may refuse.
+func (m *EtcdMember) TryPut(t testing.TB, key, value string) error {
+	t.Helper()
+	_, err := m.post(t, "kv/put", map[string]any{"key": []byte(key), "value": []byte(value)})
+	return err
+}
+
 // Delete removes a key.
 func (m *EtcdMember) Delete(t testing.TB, key string) {
 	t.Helper()

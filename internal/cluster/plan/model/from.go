@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
@@ -94,6 +95,7 @@ func (w *World) putMember(s plan.State, m *plan.Member) {
 		name: m.Name, incarnation: m.Incarnation, initialSize: m.InitialSize, start: m.Start, version: versionOf(m.PodImage),
 		state: m.Pod, reason: m.PodReason, wrong: m.PodMessage, exposed: m.InService, ready: m.PodReady, goneBy: 30,
 		stuck: !m.GoneBy.IsZero() && s.Now.Sub(m.GoneBy) > time.Minute,
+		quota: int(ptr.Deref(m.PodQuota, quota*mib) / mib),
 	}
 	if s.Durable() {
 		p.hung = m.Pod == plan.PodRunning && !m.Answers

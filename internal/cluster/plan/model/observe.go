@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
@@ -84,6 +86,7 @@ func (w *World) observePod(p *pod, m *plan.Member) {
 	m.Outdated, m.Relabel = p.template != w.template, p.labels != w.labels
 	w.observeResize(p, m)
 	m.PodImage, m.Peers = image(p.version), strings.Join(p.peers, ",")
+	m.PodQuota = ptr.To(int64(p.quota) * mib)
 	if !p.ready {
 		m.UnreadySince = w.at(p.unreadySince)
 	}
@@ -146,7 +149,7 @@ func (w *World) hear(p *pod, m *plan.Member) {
 	}
 	m.Revision = l.revision + int64(d.index)
 	m.RaftIndex, m.RaftTerm = uint64(d.index)+1, 1
-	hearSpace(l, d, m)
+	hearSpace(l, p, d, m)
 	w.hearCorrupt(l, d, m)
 	m.Serving = !e.learner && l.leader != 0
 	if !m.Serving {

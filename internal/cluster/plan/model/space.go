@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -17,8 +18,16 @@ import (
 // The space that members' databases take. Nothing is written into it but by a fault; what matters is what the operator
 // does when it is used up.
 
-// quota of every member in MiB.
+// quota of a member in MiB, if the spec asks for none.
 const quota = 100
+
+// tellsQuota is the first minor version whose members report their quota.
+const tellsQuota = 6
+
+// quotaAsked by a spec, in MiB.
+func quotaAsked(spec v1beta2.EtcdClusterSpec) int {
+	return int(cmp.Or(spec.QuotaBackendBytes()/mib, quota))
+}
 
 const mib = 1 << 20
 
@@ -26,8 +35,11 @@ const mib = 1 << 20
 var spaceFaults = []fault{fillSpace, fillSpace, toggleDefragmentation, taint}
 
 // hearSpace is what a member says of it.
-func hearSpace(l *life, d *data, m *plan.Member) {
-	m.DBSize, m.DBSizeInUse, m.DBQuota = int64(d.file)*mib, int64(d.told)*mib, quota*mib
+func hearSpace(l *life, p *pod, d *data, m *plan.Member) {
+	m.DBSize, m.DBSizeInUse = int64(d.file)*mib, int64(d.told)*mib
+	if minorOf(p.version) >= tellsQuota {
+		m.DBQuota = int64(p.quota) * mib
+	}
 	if l.noSpace != 0 {
 		m.Revision = min(m.Revision, l.revision+int64(l.fullAt))
 		m.Alarms = append(m.Alarms, etcd.Alarm{Kind: etcd.AlarmNoSpace, Member: l.noSpace})
@@ -134,7 +146,11 @@ func (w *World) checkDisarm(l *life, step plan.DisarmAlarm) {
 		return
 	}
 	for i := range l.entries {
-		if d := w.dataOf(l.entries[i].name); d != nil && d.file >= quota {
+		room := quota
+		if p := w.pod(l.entries[i].name); p != nil {
+			room = p.quota
+		}
+		if d := w.dataOf(l.entries[i].name); d != nil && d.file >= room {
 			w.violate(AlarmsHaveACause, "the alarm is disarmed, but %s has no room", l.entries[i].name)
 		}
 	}

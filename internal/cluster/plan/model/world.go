@@ -154,6 +154,8 @@ type pod struct {
 	// resources that it has, and how far a change of them is.
 	resources int
 	resize    resizing
+	// quota of its etcd in MiB.
+	quota int
 	// peers are the names in its --initial-cluster.
 	peers []string
 	// restore is the UID whose snapshot its init container restores.

@@ -1,0 +1,80 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// besideFails: etcd serves, and a container beside it is not ready.
+func besideFails(d time.Duration) func(*Member) {
+	return func(m *Member) {
+		m.PodReady, m.Beside, m.BesideSince = false, "container agent is not ready", noon.Add(-d)
+	}
+}
+
+// A container that was added cannot start. Without this, the correction of the spec reaches no member.
+func TestACorrectedContainerBesideEtcdIsRolledOut(t *testing.T) {
+	again := "a container beside etcd is not ready, and the Pod differs from the spec"
+	planTests{
+		"restarts a member whose container is not ready": {
+			state(formed, members(3), with(1, besideFails(time.Hour), outdated)),
+			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonSettling, Message: again},
+		},
+		"before one that is ready": {
+			state(formed, members(3), with(1, outdated), with(2, besideFails(time.Hour), outdated)),
+			DeletePod{Name: nameOf(2), Reason: v1beta2.ReasonSettling, Message: again},
+		},
+		"the leader last": {
+			state(formed, members(3), with(0, besideFails(time.Hour), outdated), with(2, besideFails(time.Hour), outdated)),
+			DeletePod{Name: nameOf(2), Reason: v1beta2.ReasonSettling, Message: again},
+		},
+		"after it has handed over": {
+			state(formed, members(3), with(0, besideFails(time.Hour), outdated)),
+			MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
+		},
+		"the only member": {
+			state(formed, members(1), size(1), with(0, besideFails(time.Hour), outdated)),
+			DeletePod{Name: nameOf(0), Reason: v1beta2.ReasonSettling, Message: again},
+		},
+		"no member while another one does not serve": {
+			state(formed, members(3), with(1, besideFails(time.Hour), outdated), with(2, pod(PodStarting))),
+			Wait{Reason: v1beta2.ReasonMemberDown, Message: besideMessage(1), Stalled: true},
+		},
+		"a member without a volume by another one": {
+			state(formed, members(3), ephemeral, with(1, besideFails(time.Hour), outdated)),
+			AddLearner{Name: nameOf(3), PeerURL: peerURLOf(3)},
+		},
+		"no member as the spec asks for it": {
+			state(formed, members(3), with(1, besideFails(time.Hour))),
+			Wait{Reason: v1beta2.ReasonMemberDown, Message: besideMessage(1), Stalled: true},
+		},
+		"waits a minute for a new Pod": {
+			state(formed, members(3), with(1, besideFails(time.Second), outdated)),
+			Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + nameOf(1) + " serves, but its Pod is not ready: container agent is not ready."},
+		},
+	}.run(t)
+}
+
+func besideMessage(i int) string {
+	return "Member " + nameOf(i) + " serves, but its Pod has not been ready for more than 5m0s: container agent is not ready. The client Service does not lead to it. " +
+		"The operator changes no other member until it is ready. Correct the container in spec.pod, or what it needs."
+}
+
+// Without this, Available is True although the client Service has no endpoint.
+func TestAClusterWithoutAReadyPodIsNotAvailable(t *testing.T) {
+	s := state(formed, members(3), with(0, besideFails(time.Hour)), with(1, besideFails(time.Hour)), with(2, besideFails(time.Hour)))
+	status := NewStatus(s, Plan(s), nil, v1beta2.EtcdClusterStatus{}, 1)
+	available, degraded := meta.FindStatusCondition(status.Conditions, v1beta2.ConditionAvailable), meta.FindStatusCondition(status.Conditions, v1beta2.ConditionDegraded)
+	if available.Status != metav1.ConditionFalse || !strings.Contains(available.Message, "agent") {
+		t.Errorf("Available is %+v", available)
+	}
+	if degraded.Status != metav1.ConditionTrue {
+		t.Errorf("Degraded is %+v", degraded)
+	}
+}
