@@ -27,6 +27,16 @@ type resize struct {
 	Forbidden string `json:"forbidden,omitempty"`
 }
 
+// takenBack reports whether something else was asked of a Pod than what it was made for, and was accepted.
+func (asked resize) takenBack(made string) bool {
+	return asked.Template != "" && asked.Template != made && asked.Refused == ""
+}
+
+// inVain reports whether Kubernetes refused a resize, or the node did not carry it out in time.
+func (asked resize) inVain(now time.Time) bool {
+	return asked.Refused != "" || now.Sub(asked.At) > plan.ResizeGrace
+}
+
 func resizeOf(pod *corev1.Pod) resize {
 	var asked resize
 	_ = json.Unmarshal([]byte(pod.Annotations[annotationResize]), &asked) // nothing was asked
@@ -42,7 +52,7 @@ func observeResize(s plan.State, m *plan.Member, pod *corev1.Pod) {
 	}
 	asked, want := resizeOf(pod), s.PodPolicy().Resources
 	current := asked.Template == template(s)
-	if !m.Outdated && (current || asked.Template == "" || asked.Refused != "") {
+	if !m.Outdated && !asked.takenBack(template(s)) {
 		return
 	}
 	if m.Outdated && !current && !resizable(s, pod, c.Resources) {
@@ -50,13 +60,13 @@ func observeResize(s plan.State, m *plan.Member, pod *corev1.Pod) {
 	}
 	m.Outdated = true
 	pending, infeasible := pendingResize(pod, s.Now.Sub(asked.At))
-	has := sameResources(want, c.Resources) || (current && contains(c.Resources.Limits, want.Limits) && contains(c.Resources.Requests, want.Requests))
+	has := sameResources(want, c.Resources) || (current && containsAll(c.Resources, want))
 	switch {
 	case has && pending == nil && actuated(pod, want, current && s.Now.Sub(asked.At) > limitGrace):
 		m.Outdated, m.Relabel = false, true // the notes on the Pod are all that differs
 	case current && asked.Forbidden != "":
 		m.Resize = plan.ResizeWanted
-	case current && (asked.Refused != "" || s.Now.Sub(asked.At) > plan.ResizeGrace):
+	case current && asked.inVain(s.Now):
 	case !has, !current:
 		m.Resize = plan.ResizeWanted
 	case infeasible:
@@ -189,6 +199,11 @@ func actuated(pod *corev1.Pod, want corev1.ResourceRequirements, late bool) bool
 		}
 	}
 	return false
+}
+
+// containsAll reports whether a Pod has what the spec asks for. Others, such as a LimitRange, may have added to it.
+func containsAll(have, want corev1.ResourceRequirements) bool {
+	return contains(have.Limits, want.Limits) && contains(have.Requests, want.Requests)
 }
 
 func contains(have, want corev1.ResourceList) bool {
