@@ -27,6 +27,7 @@ func (r *Reconciler) act(ctx context.Context, state plan.State, step plan.Step) 
 		return nil
 	case plan.RenewURL:
 		restore := state.Restore.DeepCopy()
+		r.renewals.Forget(key)
 		r.renewals.Start(key, func(ctx context.Context) (plan.Renewal, error) { return r.renew(ctx, restore), nil })
 		return nil
 	case plan.Complete, plan.Inherit, plan.Fail:
@@ -78,14 +79,19 @@ func (r *Reconciler) begin(ctx context.Context, key worker.Key, wanted plan.Veri
 	restore = restore.DeepCopy()
 	r.proofs.Start(key, func(ctx context.Context) (plan.Proof, error) {
 		ctx = log.IntoContext(ctx, logger)
-		return r.handOver(ctx, restore, r.prove(ctx, key, wanted)), nil
+		proof, secret := r.prove(ctx, key, wanted)
+		return r.handOver(ctx, restore, proof, secret), nil
 	})
 }
 
-// prove finds the source and reads it once and completely. It runs in a worker, outside of Reconcile.
-func (r *Reconciler) prove(ctx context.Context, key worker.Key, wanted plan.Verify) plan.Proof {
-	proof := plan.Proof{Asked: wanted.Source, Choice: wanted.Choice}
-	found, err := worker.Try(func() (Found, error) { return r.readSource(ctx, key, wanted) })
+// prove finds the source and reads it once and completely. It runs in a worker, outside of Reconcile. It also returns the
+// Secret that it has read with.
+func (r *Reconciler) prove(ctx context.Context, key worker.Key, wanted plan.Verify) (proof plan.Proof, secret map[string][]byte) {
+	proof = plan.Proof{Asked: wanted.Source, Choice: wanted.Choice}
+	found, err := worker.Try(func() (found Found, err error) {
+		found, secret, err = r.readSource(ctx, key, wanted)
+		return found, err
+	})
 	if caught := (*worker.PanicError)(nil); errors.As(err, &caught) {
 		log.FromContext(ctx).Error(err, "Reading a snapshot panicked", "bucket", wanted.Source.Bucket, "key", wanted.Source.Key, "stack", string(caught.Stack))
 	}
@@ -93,23 +99,24 @@ func (r *Reconciler) prove(ctx context.Context, key worker.Key, wanted plan.Veri
 		f := classify(err, wanted.Source)
 		proof.Progress, proof.Ended = plan.ProofFailed, r.now()
 		proof.Reason, proof.Message, proof.Final = f.Reason, f.Message, f.Final
-		return proof
+		return proof, secret
 	}
 	proof.Progress = plan.ProofDone
 	proof.Source, proof.ChosenBecause, proof.Snapshot, proof.Format = found.Source, found.ChosenBecause, found.Proven.Snapshot, found.Proven.Format
-	return proof
+	return proof, secret
 }
 
-func (r *Reconciler) readSource(ctx context.Context, key worker.Key, wanted plan.Verify) (Found, error) {
+func (r *Reconciler) readSource(ctx context.Context, key worker.Key, wanted plan.Verify) (Found, map[string][]byte, error) {
 	secret, err := kube.SecretData(ctx, r.client, key.Object.Namespace, wanted.Source.Secret)
 	if err != nil {
-		return Found{}, err
+		return Found{}, nil, err
 	}
 	if err := r.mayRead(key.Object.Namespace, wanted.Source, secret); err != nil {
-		return Found{}, err
+		return Found{}, nil, err
 	}
-	return r.read(ctx, Asked{
+	found, err := r.read(ctx, Asked{
 		Source: wanted.Source, Choice: wanted.Choice, Secret: secret,
 		Progress: func(bytes, of int64) { r.readings.set(key, bytes, of) },
 	})
+	return found, secret, err
 }

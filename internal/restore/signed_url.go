@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -38,11 +39,11 @@ func (r *Reconciler) mayRead(namespace string, src v1beta2.RestoreSource, secret
 
 // handOver signs a URL for the seed after a proof with the operator's own identity. Without a URL, the seed reads as the
 // ServiceAccount of the members, and the status says so.
-func (r *Reconciler) handOver(ctx context.Context, restore *v1beta2.EtcdRestore, proof plan.Proof) plan.Proof {
+func (r *Reconciler) handOver(ctx context.Context, restore *v1beta2.EtcdRestore, proof plan.Proof, secret map[string][]byte) plan.Proof {
 	if proof.Progress != plan.ProofDone || restore.Spec.DryRun || r.sign == nil {
 		return proof
 	}
-	url, needed := r.signedURL(ctx, restore, proof.Source, v1beta2.SignedURLStatus{})
+	url, needed := r.signedURL(ctx, restore, proof.Source, secret, v1beta2.SignedURLStatus{})
 	if needed {
 		proof.SignedURL = &url
 	}
@@ -52,22 +53,37 @@ func (r *Reconciler) handOver(ctx context.Context, restore *v1beta2.EtcdRestore,
 // renew replaces the signed URL.
 func (r *Reconciler) renew(ctx context.Context, restore *v1beta2.EtcdRestore) plan.Renewal {
 	before := *restore.Status.SignedURL
-	url, needed := r.signedURL(ctx, restore, *restore.Status.Source, before)
+	secret, err := kube.SecretData(ctx, r.client, restore.Namespace, restore.Status.Source.Secret)
+	if err != nil {
+		return plan.Renewal{Progress: plan.ProofDone, URL: plan.NotSignedYet(r.now(), before, err.Error())}
+	}
+	if err := r.mayRead(restore.Namespace, *restore.Status.Source, secret); err != nil {
+		return plan.Renewal{Progress: plan.ProofDone, URL: r.revoke(ctx, restore, before, err)}
+	}
+	url, needed := r.signedURL(ctx, restore, *restore.Status.Source, secret, before)
 	if !needed {
 		url = plan.NotSigned(r.now(), before, "The Secret "+restore.Status.Source.Secret+" has credentials now.")
 	}
 	return plan.Renewal{Progress: plan.ProofDone, URL: url}
 }
 
-// signedURL signs a URL for src and writes it to its Secret. needed is false if the seed opens the store with the
-// credentials in the Secret that the spec names.
-func (r *Reconciler) signedURL(ctx context.Context, restore *v1beta2.EtcdRestore, src v1beta2.RestoreSource, before v1beta2.SignedURLStatus) (url v1beta2.SignedURLStatus, needed bool) {
+// revoke deletes the Secret with the URL, because its namespace may no longer use the operator's own identity.
+func (r *Reconciler) revoke(ctx context.Context, restore *v1beta2.EtcdRestore, before v1beta2.SignedURLStatus, why error) v1beta2.SignedURLStatus {
+	if err := r.deleteSignedURL(ctx, restore); err != nil {
+		return plan.NotSignedYet(r.now(), before, err.Error())
+	}
+	return plan.NotSigned(r.now(), v1beta2.SignedURLStatus{}, why.Error())
+}
+
+// signedURL signs a URL for src and writes it to its Secret. secret is the content of the Secret that src names. needed is
+// false if the seed opens the store with the credentials in there.
+func (r *Reconciler) signedURL(ctx context.Context, restore *v1beta2.EtcdRestore, src v1beta2.RestoreSource, secret map[string][]byte, before v1beta2.SignedURLStatus) (url v1beta2.SignedURLStatus, needed bool) {
 	ctx, cancel := context.WithTimeout(ctx, signTimeout)
 	defer cancel()
-	secret, err := kube.SecretData(ctx, r.client, restore.Namespace, src.Secret)
-	if err == nil && !connect.Ambient(secret) {
+	if !connect.Ambient(secret) {
 		return before, false
 	}
+	err := r.mayRead(restore.Namespace, src, secret)
 	var signed objstore.SignedURL
 	switch {
 	case err != nil:
@@ -81,9 +97,17 @@ func (r *Reconciler) signedURL(ctx context.Context, restore *v1beta2.EtcdRestore
 	}
 	if err != nil {
 		log.FromContext(ctx).Info("Could not sign a URL for the seed", "bucket", src.Bucket, "key", src.Key, "error", err.Error())
-		return plan.NotSigned(r.now(), before, err.Error()), true
+		if r.sign == nil || lasting(err) {
+			return plan.NotSigned(r.now(), before, err.Error()), true
+		}
+		return plan.NotSignedYet(r.now(), before, err.Error()), true
 	}
 	return plan.SignedUntil(r.now(), signedURLName(restore), signed.Expires), true
+}
+
+// lasting reports whether another attempt would fail the same way, until a person acts.
+func lasting(err error) bool {
+	return errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) || errors.Is(err, connect.ErrOwnIdentity) || apierrors.IsForbidden(err)
 }
 
 // signedURLName is the name of the Secret with the signed URL. No other object has the UID of the EtcdRestore.
@@ -117,7 +141,7 @@ func (r *Reconciler) writeSignedURL(ctx context.Context, restore *v1beta2.EtcdRe
 	if err := r.client.Get(ctx, client.ObjectKeyFromObject(secret), &present); err != nil {
 		return wrap(err, "read", name)
 	}
-	if owners := present.OwnerReferences; len(owners) != 1 || owners[0].UID != restore.UID {
+	if !ownedBy(&present, restore) {
 		return fmt.Errorf("the Secret %s for the signed URL belongs to another object: delete it", name)
 	}
 	present.Data = data
@@ -131,19 +155,43 @@ func wrap(err error, verb, name string) error {
 	return fmt.Errorf("%s the Secret %s for the signed URL: %w", verb, name, err)
 }
 
-// removeSignedURL deletes the Secret when the restore ends. If the operator may not, the garbage collector deletes it later.
+// removalTimeout limits the deletion of the Secret when a restore ends, because an admission webhook may hang.
+const removalTimeout = 10 * time.Second
+
+// removeSignedURL deletes the Secret when the restore ends. There may be one without a record in the status: an operator was
+// killed after it had written the Secret. A refusal does not keep the restore from ending: the URL expires, and the garbage
+// collector deletes the Secret with the EtcdRestore.
 func (r *Reconciler) removeSignedURL(ctx context.Context, state plan.State) error {
-	recorded, proved := state.Restore.Status.SignedURL, state.Proof.SignedURL
-	if (recorded == nil || recorded.SecretName == "") && (proved == nil || proved.SecretName == "") {
+	if recorded := state.Restore.Status.SignedURL; r.sign == nil && (recorded == nil || recorded.SecretName == "") {
 		return nil
 	}
-	name := signedURLName(&state.Restore)
-	err := r.client.Delete(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: state.Restore.Namespace, Name: name}})
-	if apierrors.IsForbidden(err) {
-		log.FromContext(ctx).Info("Could not delete the Secret with the signed URL", "secret", name, "error", err.Error())
+	ctx, cancel := context.WithTimeout(ctx, removalTimeout)
+	defer cancel()
+	err := r.deleteSignedURL(ctx, &state.Restore)
+	if answered := apierrors.APIStatus(nil); errors.As(err, &answered) || ctx.Err() != nil {
+		log.FromContext(ctx).Info("Could not delete the Secret with the signed URL", "secret", signedURLName(&state.Restore), "error", err.Error())
 		return nil
 	}
-	return wrap(client.IgnoreNotFound(err), "delete", name)
+	return err
+}
+
+// deleteSignedURL deletes the Secret, but no Secret of the same name that belongs to another object.
+func (r *Reconciler) deleteSignedURL(ctx context.Context, restore *v1beta2.EtcdRestore) error {
+	var secret corev1.Secret
+	name := client.ObjectKey{Namespace: restore.Namespace, Name: signedURLName(restore)}
+	if err := r.client.Get(ctx, name, &secret); err != nil {
+		return wrap(client.IgnoreNotFound(err), "read", name.Name)
+	}
+	if !ownedBy(&secret, restore) {
+		return nil
+	}
+	err := r.client.Delete(ctx, &secret, client.Preconditions{UID: &secret.UID})
+	return wrap(client.IgnoreNotFound(err), "delete", name.Name)
+}
+
+func ownedBy(secret *corev1.Secret, restore *v1beta2.EtcdRestore) bool {
+	owners := secret.OwnerReferences
+	return len(owners) == 1 && owners[0].UID == restore.UID
 }
 
 // observeRenewal returns the state of the attempt to replace the signed URL.

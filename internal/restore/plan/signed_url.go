@@ -4,6 +4,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -43,10 +44,22 @@ func (step RecordURL) describe(s State) planning.Description {
 // renewalPause is the pause after a failed renewal.
 const renewalPause = time.Minute
 
+// leastRenewal is the shortest time between two signatures. The identity of the operator may end at once.
+const leastRenewal = 15 * time.Second
+
 // SignedUntil returns the status of a URL that was signed now. It is renewed when half of its time is over.
 func SignedUntil(now time.Time, secret string, expires time.Time) v1beta2.SignedURLStatus {
-	expiration, renewal := metav1.NewTime(expires).Rfc3339Copy(), metav1.NewTime(now.Add(expires.Sub(now)/2)).Rfc3339Copy()
+	half := max(expires.Sub(now)/2, leastRenewal)
+	expiration, renewal := metav1.NewTime(expires).Rfc3339Copy(), metav1.NewTime(now.Add(half)).Rfc3339Copy()
 	return v1beta2.SignedURLStatus{SecretName: secret, ExpirationTime: &expiration, RenewalTime: &renewal}
+}
+
+// NotSignedYet returns the status after a failure that may pass. The operator tries again, also for the first URL.
+func NotSignedYet(now time.Time, before v1beta2.SignedURLStatus, why string) v1beta2.SignedURLStatus {
+	after := NotSigned(now, before, why)
+	next := metav1.NewTime(now.Add(renewalPause)).Rfc3339Copy()
+	after.RenewalTime = &next
+	return after
 }
 
 // NotSigned returns the status after a failure. The URL of before may still be valid.
@@ -67,10 +80,12 @@ const maxWhyNotSigned = 400
 func (s State) RenewalIn() (left time.Duration, due bool) {
 	url, progress := s.Restore.Status.SignedURL, s.progress()
 	switch {
-	case url == nil || url.SecretName == "" || url.RenewalTime == nil || s.Finished() || !s.Restore.DeletionTimestamp.IsZero():
+	case url == nil || url.RenewalTime == nil || s.Finished() || !s.Restore.DeletionTimestamp.IsZero():
 		return 0, false
 	case progress != nil && progress.Step != v1beta2.RestoreSeeding && progress.Step != v1beta2.RestoreSwitching:
 		return 0, false // the seed is complete
+	case url.SecretName == "" && progress != nil:
+		return 0, false // the seed was created without a URL
 	}
 	return url.RenewalTime.Sub(s.Now), true
 }
@@ -81,8 +96,8 @@ func signedURLExpires(s State) Step {
 	switch {
 	case !due || left > 0 || s.Renewal.Progress == ProofRunning:
 		return nil
-	case s.Renewal.Progress == ProofNone:
-		return RenewURL{}
+	case s.Renewal.Progress == ProofNone, equality.Semantic.DeepEqual(&s.Renewal.URL, s.Restore.Status.SignedURL):
+		return RenewURL{} // a result that is recorded already is followed by another attempt
 	}
 	return RecordURL{s.Renewal.URL}
 }
