@@ -35,6 +35,9 @@ func (Watch) describe(s State) planning.Description {
 	if s.Attempt.Queued {
 		d.Requeue = longestSleep // a worker that begins or ends an attempt starts a pass
 	}
+	if s.final() {
+		d.Requeue = min(d.Requeue, sleep(s.Now, s.DeletedAt.Add(finalLimit+time.Second)))
+	}
 	switch s.Attempt.Kind {
 	case KindDrill:
 		d.Reason = v1beta2.ReasonVerifying

@@ -18,7 +18,7 @@ func finalRequest(deleted time.Time) string { return "final " + stamp(deleted) }
 
 // final returns whether the final snapshot of a deleted series is still to be taken.
 func (s State) final() bool {
-	return s.Deleting && s.Held && s.Spec.FinalSnapshot && s.Spec.DeletionPolicy != v1beta2.DeletionDelete && s.Problem == nil && s.asked()
+	return s.Deleting && s.Held && s.Spec.FinalSnapshot && s.Spec.DeletionPolicy != v1beta2.DeletionDelete && s.asked()
 }
 
 // takeFinal takes the final snapshot, or gives up.
@@ -26,17 +26,19 @@ func takeFinal(s State) Step {
 	left := s.DeletedAt.Add(finalLimit).Sub(s.Now)
 	a := s.Attempt
 	switch {
-	case a != nil && (a.Kind != KindSnapshot || a.Request != s.Request):
+	case a != nil && (a.Kind != KindSnapshot || a.Request != s.Request || a.Generation != s.Generation):
 		return Cancel{}
 	case a != nil && a.Result != nil && (a.Result.Failure == nil || left > 0):
 		return Report{}
 	case a != nil && a.Result != nil:
-		return Release{Missed: a.Result.Failure.Message}
+		return Release{Missed: missed(*a.Result)}
 	case left <= 0:
 		return Release{Missed: s.whyMissed()}
+	case s.Problem != nil:
+		return Release{Missed: s.Problem.Message}
 	case a != nil:
 		return Watch{}
-	case s.Spec.EtcdCluster != nil && s.Cluster == nil:
+	case s.Spec.EtcdCluster != nil && (s.Cluster == nil || s.Cluster.CreatedAt.After(s.DeletedAt)):
 		return Release{Missed: fmt.Sprintf("The EtcdCluster %s does not exist any more.", s.Spec.EtcdCluster.Name)}
 	}
 	for _, rule := range []func(State) Step{attemptFailedRecently, clusterIsNotAvailable, secretIsMissing} {
@@ -47,11 +49,22 @@ func takeFinal(s State) Step {
 				step.Requeue = left
 			}
 			return step
+		case Backoff:
+			step.Until = s.DeletedAt.Add(finalLimit)
+			return step
 		default:
 			return step
 		}
 	}
 	return TakeSnapshot{Number: s.nextNumber()}
+}
+
+// missed returns why the last attempt is not the final snapshot.
+func missed(r Result) string {
+	if r.untested() {
+		return "A new snapshot is in the store, but its restore test could not be carried out. " + r.Failure.Message
+	}
+	return r.Failure.Message
 }
 
 // whyMissed returns why the final snapshot was not taken in time.

@@ -21,11 +21,15 @@ const pruning = "The operator is deleting old snapshots of the suspended series.
 const pruneInterval = time.Hour
 
 // pruneTurn returns when old snapshots of a suspended series are to be deleted: after a change of the spec, and then as
-// often as the schedule, but at most once an hour. It is zero if all are kept, or if there are none.
+// often as the schedule, but at most once an hour. It is zero if all are kept, if there are none, or if they are not of the
+// present cluster.
 func (s State) pruneTurn() time.Time {
 	p := s.Spec.BackupPolicy
 	if p.MaxBackups == 0 && p.Retention == nil || s.Status.Snapshot == nil || s.Status.Snapshot.ClusterID == "" {
 		return time.Time{}
+	}
+	if s.Spec.EtcdCluster != nil && (s.Cluster == nil || s.Cluster.ID != s.Status.Snapshot.ClusterID) {
+		return time.Time{} // the snapshots are of an earlier cluster, and all of them are kept
 	}
 	last := s.Status.LastPruneTime
 	if s.fresh() || last == nil || last.After(s.Now.Add(skew)) {

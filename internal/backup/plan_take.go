@@ -21,8 +21,9 @@ type (
 	Scheduled struct{ At, Drill time.Time }
 	// Backoff waits until the attempt after a failed one is due. Interrupted is true if the operator was stopped during
 	// the failed attempt and does not know its result.
+	// Until is when the operator gives up. A zero time never comes.
 	Backoff struct {
-		At          time.Time
+		At, Until   time.Time
 		Interrupted bool
 	}
 	// Wait waits for something that the operator does not do itself. Requeue is when to look again. 0 leaves it to
@@ -71,7 +72,7 @@ func (b Backoff) describe(s State) planning.Description {
 	if b.Interrupted {
 		message = fmt.Sprintf("The operator was stopped during attempt %d. %s", s.Status.Attempts, message)
 	}
-	return planning.Description{Reason: v1beta2.ReasonRetrying, Message: message, Requeue: max(b.At.Sub(s.Now), atOnce)}
+	return planning.Description{Reason: v1beta2.ReasonRetrying, Message: message, Requeue: sleep(s.Now, b.At, b.Until)}
 }
 
 func (w Wait) describe(State) planning.Description {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
 
@@ -26,7 +28,30 @@ func (t *job) pruneSuspended(ctx context.Context, o jobSpec, progress *jobProgre
 	if err != nil {
 		return Result{}, err
 	}
+	ahead, err := measureAhead(ctx, store, series.Prefix()+"clock-"+string(o.UID), t.now)
+	if err != nil {
+		return Result{}, fmt.Errorf("compare the clock with that of the store, before old snapshots are deleted: %w", err)
+	}
 	var result Result
-	t.tidy(ctx, o, stored{store: store, series: series, index: index, known: snapshot.Known{}}, "", &result)
+	t.tidy(ctx, o, stored{store: store, series: series, index: index, known: snapshot.Known{}, ahead: ahead}, "", &result)
 	return result, nil
+}
+
+// measureAhead returns how far this clock is ahead of the store's. It writes a small object of that name and deletes it
+// again. A clock that is ahead would delete the whole history of keepWithin, so nothing is deleted if this fails.
+func measureAhead(ctx context.Context, store objstore.Store, name string, now func() time.Time) (*time.Duration, error) {
+	if err := store.Delete(ctx, name); err != nil { // an operator that was killed may have left it
+		return nil, err
+	}
+	if err := store.Put(ctx, name, objstore.NewMetadata([]byte("backup-operator compares its clock with that of the store.\n"))); err != nil {
+		return nil, err
+	}
+	ahead := aheadOf(ctx, store, name, now())
+	if err := store.Delete(ctx, name); err != nil {
+		return nil, err
+	}
+	if ahead == nil {
+		return nil, fmt.Errorf("the store does not list the new object %s", name)
+	}
+	return ahead, nil
 }
