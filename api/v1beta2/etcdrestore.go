@@ -79,8 +79,7 @@ type EtcdRestoreSpec struct {
 	// +optional
 	Select *SnapshotSelector `json:"select,omitempty"`
 	// Seconds after which a complete EtcdRestore is deleted, and one with dryRun that has ended. Other failed ones are
-	// kept: if GitOps created one again, it would replace the data of the cluster at a time that no person has chosen.
-	// Default: the EtcdRestore is kept.
+	// kept. If GitOps created one again, it would replace the data of the cluster later. Default: the EtcdRestore is kept.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
