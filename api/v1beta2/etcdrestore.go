@@ -78,8 +78,8 @@ type EtcdRestoreSpec struct {
 	// several clusters, unless one of them is the EtcdCluster to restore or that of the EtcdBackup. Default: the path names one object.
 	// +optional
 	Select *SnapshotSelector `json:"select,omitempty"`
-	// Seconds after which a finished EtcdRestore is deleted. A failed one is kept as long as its cluster has never
-	// formed or does not exist, because that cluster would otherwise start empty. Default: the EtcdRestore is kept.
+	// Seconds after which a complete EtcdRestore is deleted, and one with dryRun that has ended. Other failed ones are
+	// kept. If GitOps created one again, it would replace the data of the cluster later. Default: the EtcdRestore is kept.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`

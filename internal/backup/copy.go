@@ -52,6 +52,17 @@ func (t *job) copyTo(ctx context.Context, o jobSpec, progress *jobProgress) (Res
 	}
 	result := Result{Missing: done.Missing}
 	s := stored{store: to, series: second.seriesOf(etcd.ID(id)), index: done.Index, known: done.Known, previous: done.Before}
+	if done.Last != "" {
+		s.ahead = aheadOf(ctx, to, snapshot.ManifestKey(done.Last), t.now())
+	}
+	if s.ahead == nil && keep.Within > 0 {
+		s.ahead, err = measureAhead(ctx, to, s.series, o.UID, t.now)
+	}
+	if err != nil {
+		result.Kept = t.kept(ctx, second, s, nil)
+		result.blame(second, err)
+		return result, nil // the copies are there, and none of them is deleted
+	}
 	t.tidy(ctx, second, s, "", &result)
 	return result, nil
 }

@@ -2,6 +2,7 @@ package backup
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -127,6 +128,36 @@ func TestAnOperatorKilledDuringACopyCopiesAllSnapshotsLaterAndDeletesBothLocatio
 			t.Errorf("left %q", got)
 		}
 	})
+}
+
+func TestASecondLocationKeepsItsHistoryUnlessTheClocksAgree(t *testing.T) {
+	for name, test := range map[string]struct {
+		store   func(objstore.Store) objstore.Store
+		problem string
+	}{
+		"the clock is ahead":            {func(s objstore.Store) objstore.Store { return s }, "ahead of the clock of the store"},
+		"the clocks cannot be compared": {func(s objstore.Store) objstore.Store { return untimed{s} }, "compare the clock"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			s := series(copies, func(s *State) { s.Spec.BackupPolicy.Retention = &v1beta2.Retention{KeepWithin: "1w"} })
+			present, second := time.Now(), s
+			second.Target = s.CopyTarget
+			for hour := range 3 {
+				w.now = at(present.Add(time.Duration(hour-4) * time.Hour))
+				s.Status.Snapshot = w.attempt(s).Snapshot
+				w.attempt(second)
+			}
+			before := w.keys()
+			w.now, w.store = at(present.Add(240*time.Hour)), test.store(w.store)
+			o := jobSpecOf(s)
+			o.Kind = KindCopy
+			r := w.job.attempt(t.Context(), o, &jobProgress{})
+			if r.Failure != nil || r.Pruned != 0 || len(r.Kept) != 3 || !slices.Equal(before, w.keys()) || !strings.Contains(r.PruneProblem, test.problem) {
+				t.Errorf("%+v, %q before, left %q", r, before, w.keys())
+			}
+		})
+	}
 }
 
 // away is a store that does not answer.

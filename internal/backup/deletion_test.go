@@ -10,7 +10,6 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
 
 func TestASuspendedSeriesKeepsItsHistoryIfTheClockIsAhead(t *testing.T) {
@@ -29,8 +28,8 @@ func TestASuspendedSeriesKeepsItsHistoryIfTheClockIsAhead(t *testing.T) {
 	o := jobSpecOf(s)
 	o.Kind = KindPrune
 	r := w.job.attempt(t.Context(), o, &jobProgress{})
-	if r.Pruned != 0 || len(w.keys()) != before {
-		t.Errorf("deleted %d snapshots; %d objects were there, and %q are left", r.Pruned, before, w.keys())
+	if r.Failure != nil || r.Pruned != 0 || len(w.keys()) != before || !strings.Contains(r.PruneProblem, "ahead of the clock of the store") {
+		t.Errorf("%+v; %d objects before, left %q", r, before, w.keys())
 	}
 }
 
@@ -72,7 +71,7 @@ func TestAFinalSnapshotOfAnInvalidSpecIsReportedAsMissed(t *testing.T) {
 	s := series(finally(time.Minute), func(s *State) { s.Spec.StorageType = "OSS" })
 	s.Request = finalRequest(s.DeletedAt)
 	step := next(s)
-	if d := step.describe(s); len(d.Events) == 0 {
+	if d := step.describe(s); len(d.Events) == 0 || d.Events[0].Reason != "FinalSnapshotMissed" {
 		t.Errorf("problem %v: %#v without an event", s.Problem, step)
 	}
 }
@@ -83,6 +82,80 @@ func TestAFinalSnapshotIsOfThePresentSpec(t *testing.T) {
 	s.Attempt = &Attempt{Request: s.Request, Generation: 1, Number: 1, StartedAt: t0}
 	if step := next(s); step == (Watch{}) {
 		t.Errorf("the attempt of the old spec continues and counts as final")
+	}
+}
+
+// aged shows these objects as written two days ago.
+type aged struct {
+	objstore.Store
+	keys []string
+}
+
+func (a aged) List(ctx context.Context, prefix string) iter.Seq2[objstore.Object, error] {
+	return func(yield func(objstore.Object, error) bool) {
+		for object, err := range a.Store.List(ctx, prefix) {
+			if slices.Contains(a.keys, object.Key) {
+				object.ModTime = object.ModTime.Add(-2 * leftoverAge)
+			}
+			if !yield(object, err) {
+				return
+			}
+		}
+	}
+}
+
+// untimed lists no times.
+type untimed struct{ objstore.Store }
+
+func (u untimed) List(ctx context.Context, prefix string) iter.Seq2[objstore.Object, error] {
+	return func(yield func(objstore.Object, error) bool) {
+		for object, err := range u.Store.List(ctx, prefix) {
+			if !yield(objstore.Object{Key: object.Key, Size: object.Size}, err) {
+				return
+			}
+		}
+	}
+}
+
+func TestASuspendedSeriesIsKeptIfTheClocksCannotBeCompared(t *testing.T) {
+	w := newWorld(t)
+	var newest *v1beta2.Snapshot
+	for hour := range 3 {
+		w.now = at(t0.Add(time.Duration(hour) * time.Hour))
+		newest = w.attempt(series()).Snapshot
+	}
+	before := w.keys()
+	w.store = untimed{w.store}
+	o := jobSpecOf(series(suspends, keep(1), func(s *State) { s.Status.Snapshot = newest }))
+	o.Kind = KindPrune
+	if r := w.job.attempt(t.Context(), o, &jobProgress{}); r.Failure == nil || !slices.Equal(before, w.keys()) {
+		t.Errorf("%+v, left %q", r, w.keys())
+	}
+}
+
+func TestTheLeftoverOfAKilledOperatorIsDeletedAfterADay(t *testing.T) {
+	w := newWorld(t)
+	present := time.Now()
+	w.now = func() time.Time { return present.Add(-time.Hour) }
+	w.attempt(series())
+	left, young := seriesFolder+"20260102T110000Z-00000000000000000009.db", seriesFolder+"20260102T120000Z-00000000000000000009.db"
+	for _, key := range []string{left, young} {
+		if err := w.store.Put(t.Context(), key, strings.NewReader("no manifest")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.store = aged{w.store, []string{left}}
+	w.now = func() time.Time { return present.Add(30 * time.Hour) } // the clock is wrong
+	r := w.attempt(series())
+	if keys := w.keys(); r.PruneProblem != "" || slices.Contains(keys, left) || !slices.Contains(keys, young) {
+		t.Errorf("%+v, left %q", r, keys)
+	}
+}
+
+func TestAFinalSnapshotIsNotTakenOfAClusterThatWasCreatedLater(t *testing.T) {
+	s := series(finally(time.Minute), of(available()), func(s *State) { s.Cluster.CreatedAt = t0 })
+	if step, missed := next(s).(Release); !missed || !strings.Contains(step.Missed, "does not exist any more") {
+		t.Errorf("%#v", next(s))
 	}
 }
 
@@ -126,22 +199,48 @@ func TestAPurgeTouchesNoUploadOfOthers(t *testing.T) {
 			t.Errorf("the other's object exists: %v, aborted %q, result %+v", slices.Contains(w.keys(), uploaded), aborted, r)
 		}
 	})
+	t.Run("of another EtcdBackup that has no snapshot yet", func(t *testing.T) {
+		w := newWorld(t)
+		w.attempt(series())
+		var aborted []string
+		w.now = at(time.Now().Add(6 * time.Minute))
+		w.store = inFlight{w.store, seriesFolder + "20260102T120000Z-00000000000000000009.db", time.Now(), &aborted}
+		r := purges(w, series())
+		if len(aborted) > 0 {
+			t.Errorf("aborted %q, %+v", aborted, r)
+		}
+	})
 }
 
 func TestSnapshotsWhoseManifestsAPersonDeletedAreKept(t *testing.T) {
-	for name, test := range map[string]struct{ objects, left int }{"what killed operators left is deleted": {3, 0}, "more are kept and reported": {4, 4}} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			of := snapshot.Series{Folder: "dir/snap.db", Namespace: "ns", Cluster: "b", ClusterID: 1}
-			for hour := range test.objects {
-				if err := w.store.Put(t.Context(), of.Key(t0.Add(time.Duration(hour)*time.Hour), 1), strings.NewReader("data")); err != nil {
-					t.Fatal(err)
-				}
+	w := newWorld(t)
+	present := time.Now()
+	var all []*v1beta2.Snapshot
+	for hour := range maxLeftovers + 1 {
+		now := present.Add(time.Duration(hour-30) * time.Hour)
+		w.now = func() time.Time { return now }
+		all = append(all, w.attempt(series()).Snapshot) // no retention: all are kept
+	}
+	for _, key := range w.keys() {
+		if strings.HasSuffix(key, ".json") {
+			if err := w.store.Delete(t.Context(), key); err != nil {
+				t.Fatal(err)
 			}
-			err := sweep(t.Context(), w.store, of, time.Now().Add(time.Hour))
-			if got := len(w.keys()); got != test.left || (err != nil) != (got > 0) || err != nil && !strings.Contains(err.Error(), "4 objects have no manifest") {
-				t.Errorf("%d objects are left: %v", got, err)
-			}
-		})
+		}
+	}
+	w.store = aged{w.store, w.keys()}
+	w.now = func() time.Time { return present }
+	r := w.attempt(series())
+	if r.PruneReason != v1beta2.ReasonSnapshotsKept || !strings.Contains(r.PruneProblem, "4 objects") {
+		t.Errorf("%s: %s", r.PruneReason, r.PruneProblem)
+	}
+	gone := 0
+	for _, s := range all {
+		if !slices.Contains(w.keys(), strings.TrimPrefix(s.Path, "bucket/")) {
+			gone++
+		}
+	}
+	if gone > 0 {
+		t.Errorf("%d of 4 snapshots are deleted, without any retention in the spec; left %q", gone, w.keys())
 	}
 }

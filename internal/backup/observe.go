@@ -78,7 +78,7 @@ func (r *Reconciler) cluster(ctx context.Context, s State) (*Cluster, error) {
 // clusterOf returns what a decision may depend on from an EtcdCluster.
 func clusterOf(c *v1beta2.EtcdCluster) *Cluster {
 	out := &Cluster{
-		Name: c.Name, UID: c.UID, ID: c.Status.ClusterID, AuthSecret: c.Status.OperatorAuthSecret,
+		Name: c.Name, UID: c.UID, CreatedAt: c.CreationTimestamp.Time, ID: c.Status.ClusterID, AuthSecret: c.Status.OperatorAuthSecret,
 		// An older cluster-operator reports only one Secret, for clients and operators.
 		TLSSecret: cmp.Or(c.Status.OperatorTLSSecret, c.Status.ClientTLSSecret),
 		Available: meta.IsStatusConditionTrue(c.Status.Conditions, v1beta2.ConditionAvailable),

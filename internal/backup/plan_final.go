@@ -31,14 +31,14 @@ func takeFinal(s State) Step {
 	case a != nil && a.Result != nil && (a.Result.Failure == nil || left > 0):
 		return Report{}
 	case a != nil && a.Result != nil:
-		return Release{Missed: a.Result.Failure.Message}
+		return Release{Missed: missed(*a.Result)}
 	case left <= 0:
 		return Release{Missed: s.whyMissed()}
 	case s.Problem != nil:
 		return Release{Missed: s.Problem.Message}
 	case a != nil:
 		return Watch{}
-	case s.Spec.EtcdCluster != nil && s.Cluster == nil:
+	case s.Spec.EtcdCluster != nil && (s.Cluster == nil || s.Cluster.CreatedAt.After(s.DeletedAt)):
 		return Release{Missed: fmt.Sprintf("The EtcdCluster %s does not exist any more.", s.Spec.EtcdCluster.Name)}
 	}
 	for _, rule := range []func(State) Step{attemptFailedRecently, clusterIsNotAvailable, secretIsMissing} {
@@ -57,6 +57,14 @@ func takeFinal(s State) Step {
 		}
 	}
 	return TakeSnapshot{Number: s.nextNumber()}
+}
+
+// missed returns why the last attempt is not the final snapshot.
+func missed(r Result) string {
+	if r.untested() {
+		return "A new snapshot is in the store, but its restore test could not be carried out. " + r.Failure.Message
+	}
+	return r.Failure.Message
 }
 
 // whyMissed returns why the final snapshot was not taken in time.

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
@@ -28,29 +30,33 @@ func (t *job) pruneSuspended(ctx context.Context, o jobSpec, progress *jobProgre
 	if err != nil {
 		return Result{}, err
 	}
-	var result Result
-	ahead, err := measureAhead(ctx, store, o, series, t.now)
+	ahead, err := measureAhead(ctx, store, series, o.UID, t.now)
 	if err != nil {
 		return Result{}, err
 	}
+	var result Result
 	t.tidy(ctx, o, stored{store: store, series: series, index: index, known: snapshot.Known{}, ahead: ahead}, "", &result)
 	return result, nil
 }
 
-// measureAhead returns how far this clock is ahead of the store's. It writes a small object and deletes it again. A clock
-// that runs ahead would delete the whole history of keepWithin, so nothing is deleted if the clocks cannot be compared.
-func measureAhead(ctx context.Context, store objstore.Store, o jobSpec, series snapshot.Series, now func() time.Time) (time.Duration, error) {
-	name := series.Prefix() + "clock-" + string(o.UID)
+// measureAhead returns how far this clock is ahead of the store's. It writes a small object beside the series and deletes it
+// again. A clock that is ahead would delete the whole history of keepWithin, so nothing is deleted if this fails.
+func measureAhead(ctx context.Context, store objstore.Store, series snapshot.Series, uid types.UID, now func() time.Time) (*time.Duration, error) {
+	const doing = "compare the clock with that of the store, before old snapshots are deleted: %w"
+	name := series.Prefix() + "clock-" + string(uid)
 	err := store.Delete(ctx, name) // an operator that was killed may have left it
 	if err == nil {
 		err = store.Put(ctx, name, objstore.NewMetadata([]byte("backup-operator compares its clock with that of the store.\n")))
 	}
 	if err != nil {
-		return 0, fmt.Errorf("compare the clock with that of the store, before old snapshots are deleted: %w", err)
+		return nil, fmt.Errorf(doing, err)
 	}
-	ahead := aheadOfObject(ctx, store, name, now())
-	if err := store.Delete(ctx, name); err != nil {
-		return 0, fmt.Errorf("delete the object that compares the clocks: %w", err)
+	ahead := aheadOf(ctx, store, name, now())
+	if err = store.Delete(ctx, name); err == nil && ahead == nil {
+		err = fmt.Errorf("the store does not list the new object %s", name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf(doing, err)
 	}
 	return ahead, nil
 }

@@ -60,6 +60,8 @@ type State struct {
 type Cluster struct {
 	Name string
 	UID  types.UID
+	// CreatedAt is when the EtcdCluster was created.
+	CreatedAt time.Time
 	// ID of the etcd cluster, 16 hex digits. It is empty until the cluster has formed.
 	ID string
 	// Available is true if a quorum of members serves clients. Message is why not.

@@ -18,8 +18,8 @@ type stored struct {
 	series snapshot.Series
 	index  snapshot.Index
 	known  snapshot.Known
-	// ahead is how far this clock is ahead of the store's.
-	ahead time.Duration
+	// ahead is how far this clock is ahead of the store's. It is nil if that was not measured.
+	ahead *time.Duration
 	// previous is when the newest snapshot was taken. It is zero if there is none.
 	previous time.Time
 }
@@ -80,19 +80,14 @@ func (s *stored) add(key string, m snapshot.Manifest) *snapshot.Item {
 	return &item
 }
 
-// aheadOf returns how far this clock is ahead of the store's, by the manifest that was just written. It returns 0 if the
-// store does not list the manifest.
-func aheadOf(ctx context.Context, store objstore.Store, key string, now time.Time) time.Duration {
-	return aheadOfObject(ctx, store, snapshot.ManifestKey(key), now)
-}
-
-// aheadOfObject is aheadOf for any object that was just written.
-func aheadOfObject(ctx context.Context, store objstore.Store, name string, now time.Time) time.Duration {
+// aheadOf returns how far this clock is ahead of the store's, by an object that was just written. It returns nil if the store
+// does not list the object with its time.
+func aheadOf(ctx context.Context, store objstore.Store, name string, now time.Time) *time.Duration {
 	for object, err := range store.List(ctx, name) {
 		if err == nil && object.Key == name && !object.ModTime.IsZero() {
-			return now.Sub(object.ModTime)
+			return new(now.Sub(object.ModTime))
 		}
 		break
 	}
-	return 0
+	return nil
 }

@@ -79,7 +79,7 @@ func (t *job) takeNext(ctx context.Context, o jobSpec, series snapshot.Series, r
 		}
 		result = o.result(request.Key, saved)
 		item = s.add(request.Key, saved.Manifest)
-		s.ahead = aheadOf(ctx, s.store, item.Key, t.now())
+		s.ahead = aheadOf(ctx, s.store, snapshot.ManifestKey(item.Key), t.now())
 	}
 	switch {
 	case o.Verify && item.Verdict == snapshot.Failed:

@@ -31,8 +31,8 @@ const (
 func (t *job) tidy(ctx context.Context, o jobSpec, s stored, saved string, result *Result) {
 	keep := o.Keep
 	keep.Now, keep.Saved = t.now(), saved
-	if keep.Within > 0 {
-		keep.Ahead = s.ahead
+	if keep.Within > 0 && s.ahead != nil {
+		keep.Ahead = *s.ahead
 	}
 	decision, err := snapshot.Retain(ctx, s.store, s.series, s.index, s.known, keep)
 	result.blame(o, err)
@@ -42,11 +42,11 @@ func (t *job) tidy(ctx context.Context, o jobSpec, s stored, saved string, resul
 	if result.PruneProblem == "" && len(decision.Notices) > 0 {
 		result.PruneReason, result.PruneProblem = v1beta2.ReasonSnapshotsKept, clip(strings.Join(decision.Notices, " "))
 	}
-	if hour := time.Hour; s.previous.Truncate(hour).Equal(t.now().Truncate(hour)) {
+	if hour := time.Hour; s.ahead == nil || s.previous.Truncate(hour).Equal(t.now().Truncate(hour)) {
 		return
 	}
-	before := t.now().Add(-max(s.ahead, 0) - max(leftoverAge, 2*o.Timeout)) // by the clock of the store
-	result.blame(o, sweep(ctx, s.store, s.series, before))
+	before := t.now().Add(-max(*s.ahead, 0) - max(leftoverAge, 2*o.Timeout)) // by the clock of the store
+	result.blame(o, sweep(ctx, s.store, s.series, before, before))
 }
 
 // blame records the first error of a deletion.
@@ -104,38 +104,43 @@ func prune(ctx context.Context, store objstore.Store, keys []string) (deleted []
 	return deleted, err
 }
 
-// maxLeftovers is how many objects without a manifest are taken for those of killed operators.
+// maxLeftovers is the largest number of objects without a manifest that are taken for those of killed operators.
 const maxLeftovers = 3
 
-// withoutManifest returns the objects among orphans, and no verdicts.
-func withoutManifest(orphans []string) []string {
-	return slices.DeleteFunc(slices.Clone(orphans), snapshot.IsVerdict)
-}
-
-// sweep deletes objects without a manifest, and unfinished uploads, that killed operators left before that time. It
-// looks at all incarnations of the series' cluster, and only at names that this operator gives to snapshots.
-func sweep(ctx context.Context, store objstore.Store, series snapshot.Series, before time.Time) error {
-	var objects []objstore.Object
-	for object, err := range store.List(ctx, series.Lives()) {
-		if err != nil {
-			return fmt.Errorf("list the objects to find leftovers: %w", err)
-		}
-		objects = append(objects, object)
+// sweep deletes objects without a manifest, and unfinished uploads, that killed operators left before these times. It looks
+// at all incarnations of the series' cluster, and only at names that this operator gives to snapshots.
+func sweep(ctx context.Context, store objstore.Store, series snapshot.Series, before, uploadsBefore time.Time) error {
+	uploads := sweepUploads(ctx, store, series.Lives(), func(key string, started time.Time) bool {
+		_, ours := snapshot.ParseKey(key)
+		return ours && started.Before(uploadsBefore)
+	})
+	orphans, err := orphansOf(ctx, store, series, before)
+	if err != nil {
+		return err
 	}
-	orphans := snapshot.Orphans(series, objects, before)
-	if whole := withoutManifest(orphans); len(whole) > maxLeftovers {
-		return fail(v1beta2.ReasonSnapshotsKept, fmt.Sprintf("%d objects have no manifest, such as %s, and are kept. A killed operator leaves fewer, "+
-			"so they may be snapshots whose manifests were deleted or not copied. Bring the manifests back, or delete the objects.", len(whole), whole[0]))
+	whole := slices.DeleteFunc(slices.Clone(orphans), snapshot.IsVerdict)
+	if len(whole) > maxLeftovers {
+		return fail(v1beta2.ReasonSnapshotsKept, fmt.Sprintf("%d objects under %s have no manifest, such as %s. A killed operator leaves fewer, so these may be snapshots whose "+
+			"manifests were deleted. The operator keeps them. Bring the manifests back, or delete the objects.", len(whole), series.Lives(), whole[0]))
 	}
 	for _, key := range orphans {
 		if err := store.Delete(ctx, key); err != nil {
 			return fmt.Errorf("delete object without manifest: %w", err)
 		}
 	}
-	return sweepUploads(ctx, store, series.Lives(), func(key string, started time.Time) bool {
-		_, ours := snapshot.ParseKey(key)
-		return ours && started.Before(before)
-	})
+	return uploads
+}
+
+// orphansOf returns the objects without a manifest from before that time.
+func orphansOf(ctx context.Context, store objstore.Store, series snapshot.Series, before time.Time) ([]string, error) {
+	var objects []objstore.Object
+	for object, err := range store.List(ctx, series.Lives()) {
+		if err != nil {
+			return nil, fmt.Errorf("list the objects to find leftovers: %w", err)
+		}
+		objects = append(objects, object)
+	}
+	return snapshot.Orphans(series, objects, before), nil
 }
 
 // purge deletes all snapshots that this EtcdBackup has written, of every incarnation of its cluster, in both locations.
@@ -193,10 +198,12 @@ func (t *job) purgeFrom(ctx context.Context, o jobSpec, store objstore.Store) (i
 			return key == o.Target.Key && !started.Before(o.Since.Truncate(time.Second))
 		})
 	}
+	// An unfinished upload may be of another EtcdBackup or Kubernetes, which has no snapshot here yet.
+	old := t.now().Add(-leftoverAge)
 	if shared(listing, o.mark()) {
-		return removed, sweep(ctx, store, series, t.now().Add(-leftoverAge))
+		return removed, sweep(ctx, store, series, old, old)
 	}
-	if err := sweep(ctx, store, series, t.now().Add(-orphanAge)); err != nil {
+	if err := sweep(ctx, store, series, t.now().Add(-orphanAge), old); err != nil {
 		return removed, err
 	}
 	return removed, awaitOrphans(ctx, store, series)
@@ -205,16 +212,9 @@ func (t *job) purgeFrom(ctx context.Context, o jobSpec, store objstore.Store) (i
 // awaitOrphans fails while there are objects without a manifest that are too young to be deleted. This EtcdBackup may have
 // written them just before it was deleted.
 func awaitOrphans(ctx context.Context, store objstore.Store, series snapshot.Series) error {
-	var objects []objstore.Object
-	for object, err := range store.List(ctx, series.Lives()) {
-		if err != nil {
-			return fmt.Errorf("list the objects to find leftovers: %w", err)
-		}
-		objects = append(objects, object)
-	}
-	left := snapshot.Orphans(series, objects, endOfTime)
-	if len(left) == 0 {
-		return nil
+	left, err := orphansOf(ctx, store, series, endOfTime)
+	if err != nil || len(left) == 0 {
+		return err
 	}
 	return fail(v1beta2.ReasonRemovingSnapshots, fmt.Sprintf(
 		"%d objects without a manifest, such as %s, are younger than %s, so another upload may be in progress. The operator deletes them when they are older.",

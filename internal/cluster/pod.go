@@ -326,7 +326,7 @@ func addSeed(s plan.State, pod *corev1.Pod, m plan.CreateMember, image string) {
 		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: seed.CredentialsDir, ReadOnly: true})
 	}
 	if secret := s.Request.SignedURL; secret != "" {
-		const name = "signed-url"
+		name := freeVolumeName(pod, "signed-url")
 		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{
 			// Optional: restore-operator deletes it when the restore ends, and the Pod must be able to start again.
 			Secret: &corev1.SecretVolumeSource{SecretName: secret, Optional: ptr.To(true)},
@@ -334,6 +334,15 @@ func addSeed(s plan.State, pod *corev1.Pod, m plan.CreateMember, image string) {
 		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: seed.SignedURLDir, ReadOnly: true})
 	}
 	pod.Spec.InitContainers = append(pod.Spec.InitContainers, container)
+}
+
+// freeVolumeName returns name, or a longer one if spec.pod.volumes has a volume of that name: the API reserves only the names
+// that members need.
+func freeVolumeName(pod *corev1.Pod, name string) string {
+	for slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == name }) {
+		name += "-seed"
+	}
+	return name
 }
 
 func seedRequest(s plan.State, m plan.CreateMember) seed.Request {

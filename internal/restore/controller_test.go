@@ -329,7 +329,7 @@ func TestAFinishedRestoreIsDeletedAfterItsTimeToLive(t *testing.T) {
 	cluster.Status.ClusterID = "00000000000000aa"
 	b := newBench(t, func(context.Context, Asked) (Found, error) { return Found{}, fs.ErrNotExist }, interceptor.Funcs{}, cluster, awsSecret())
 	restore, ttl := b.restore(), int32(60)
-	restore.Spec.TTLSecondsAfterFinished = &ttl
+	restore.Spec.TTLSecondsAfterFinished, restore.Spec.DryRun = &ttl, true
 	if err := b.client.Update(t.Context(), restore); err != nil {
 		t.Fatal(err)
 	}

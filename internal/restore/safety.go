@@ -12,8 +12,11 @@ import (
 	"sync"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
@@ -97,7 +100,19 @@ func (s Spool) Save(dial Dial) Save {
 			request.MinRevision = member.Revision
 		}
 		saved, err := snapshot.Save(ctx, request)
+		if err == nil {
+			dropUploads(ctx, store, request.Key)
+		}
 		return o.Target.Bucket + "/" + request.Key, saved.Manifest, err
+	}
+}
+
+// dropUploads aborts what a killed operator left of an upload of that key, which is no longer needed. The parts are billed, but
+// they keep no restore from continuing.
+func dropUploads(ctx context.Context, store objstore.Store, key string) {
+	_, err := snapshot.AbortUploads(ctx, store, key, func(found string, _ time.Time) bool { return found == key })
+	if err != nil {
+		log.FromContext(ctx).Info("Could not remove the parts of an interrupted upload", "key", key, "error", err.Error())
 	}
 }
 

@@ -57,6 +57,9 @@ func (r *Reconciler) renew(ctx context.Context, restore *v1beta2.EtcdRestore) pl
 	if err != nil {
 		return plan.Renewal{Progress: plan.ProofDone, URL: plan.NotSignedYet(r.now(), before, err.Error())}
 	}
+	if err := r.mayRead(restore.Namespace, *restore.Status.Source, secret); err != nil {
+		return plan.Renewal{Progress: plan.ProofDone, URL: r.revoke(ctx, restore, before, err)}
+	}
 	url, needed := r.signedURL(ctx, restore, *restore.Status.Source, secret, before)
 	if !needed {
 		url = plan.NotSigned(r.now(), before, "The Secret "+restore.Status.Source.Secret+" has credentials now.")
@@ -64,8 +67,16 @@ func (r *Reconciler) renew(ctx context.Context, restore *v1beta2.EtcdRestore) pl
 	return plan.Renewal{Progress: plan.ProofDone, URL: url}
 }
 
-// signedURL signs a URL for src, whose Secret has been read, and writes it to its Secret. needed is false if the seed opens the store with the
-// credentials in the Secret that the spec names.
+// revoke deletes the Secret with the URL, because its namespace may no longer use the operator's own identity.
+func (r *Reconciler) revoke(ctx context.Context, restore *v1beta2.EtcdRestore, before v1beta2.SignedURLStatus, why error) v1beta2.SignedURLStatus {
+	if err := r.deleteSignedURL(ctx, restore); err != nil {
+		return plan.NotSignedYet(r.now(), before, err.Error())
+	}
+	return plan.NotSigned(r.now(), v1beta2.SignedURLStatus{}, why.Error())
+}
+
+// signedURL signs a URL for src and writes it to its Secret. secret is the content of the Secret that src names. needed is
+// false if the seed opens the store with the credentials in there.
 func (r *Reconciler) signedURL(ctx context.Context, restore *v1beta2.EtcdRestore, src v1beta2.RestoreSource, secret map[string][]byte, before v1beta2.SignedURLStatus) (url v1beta2.SignedURLStatus, needed bool) {
 	ctx, cancel := context.WithTimeout(ctx, signTimeout)
 	defer cancel()
@@ -130,7 +141,7 @@ func (r *Reconciler) writeSignedURL(ctx context.Context, restore *v1beta2.EtcdRe
 	if err := r.client.Get(ctx, client.ObjectKeyFromObject(secret), &present); err != nil {
 		return wrap(err, "read", name)
 	}
-	if owners := present.OwnerReferences; len(owners) != 1 || owners[0].UID != restore.UID {
+	if !ownedBy(&present, restore) {
 		return fmt.Errorf("the Secret %s for the signed URL belongs to another object: delete it", name)
 	}
 	present.Data = data
@@ -144,23 +155,43 @@ func wrap(err error, verb, name string) error {
 	return fmt.Errorf("%s the Secret %s for the signed URL: %w", verb, name, err)
 }
 
-// removeSignedURL deletes the Secret when the restore ends. If the API server refuses that, the garbage collector deletes it
-// with the EtcdRestore.
+// removalTimeout limits the deletion of the Secret when a restore ends, because an admission webhook may hang.
+const removalTimeout = 10 * time.Second
+
+// removeSignedURL deletes the Secret when the restore ends. There may be one without a record in the status: an operator was
+// killed after it had written the Secret. A refusal does not keep the restore from ending: the URL expires, and the garbage
+// collector deletes the Secret with the EtcdRestore.
 func (r *Reconciler) removeSignedURL(ctx context.Context, state plan.State) error {
-	recorded := state.Restore.Status.SignedURL
-	if r.sign == nil && (recorded == nil || recorded.SecretName == "") {
+	if recorded := state.Restore.Status.SignedURL; r.sign == nil && (recorded == nil || recorded.SecretName == "") {
 		return nil
 	}
-	// Without a record there may be one, too: an operator was killed after it had written the Secret. No other object has
-	// this name.
-	name := signedURLName(&state.Restore)
-	err := r.client.Delete(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: state.Restore.Namespace, Name: name}})
-	if answered := apierrors.APIStatus(nil); errors.As(err, &answered) && !apierrors.IsNotFound(err) {
-		// For example an admission webhook refuses it. The URL expires, and the end of a restore does not wait for that.
-		log.FromContext(ctx).Info("Could not delete the Secret with the signed URL", "secret", name, "error", err.Error())
+	ctx, cancel := context.WithTimeout(ctx, removalTimeout)
+	defer cancel()
+	err := r.deleteSignedURL(ctx, &state.Restore)
+	if answered := apierrors.APIStatus(nil); errors.As(err, &answered) || ctx.Err() != nil {
+		log.FromContext(ctx).Info("Could not delete the Secret with the signed URL", "secret", signedURLName(&state.Restore), "error", err.Error())
 		return nil
 	}
-	return wrap(client.IgnoreNotFound(err), "delete", name)
+	return err
+}
+
+// deleteSignedURL deletes the Secret, but no Secret of the same name that belongs to another object.
+func (r *Reconciler) deleteSignedURL(ctx context.Context, restore *v1beta2.EtcdRestore) error {
+	var secret corev1.Secret
+	name := client.ObjectKey{Namespace: restore.Namespace, Name: signedURLName(restore)}
+	if err := r.client.Get(ctx, name, &secret); err != nil {
+		return wrap(client.IgnoreNotFound(err), "read", name.Name)
+	}
+	if !ownedBy(&secret, restore) {
+		return nil
+	}
+	err := r.client.Delete(ctx, &secret, client.Preconditions{UID: &secret.UID})
+	return wrap(client.IgnoreNotFound(err), "delete", name.Name)
+}
+
+func ownedBy(secret *corev1.Secret, restore *v1beta2.EtcdRestore) bool {
+	owners := secret.OwnerReferences
+	return len(owners) == 1 && owners[0].UID == restore.UID
 }
 
 // observeRenewal returns the state of the attempt to replace the signed URL.

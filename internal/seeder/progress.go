@@ -20,12 +20,19 @@ const downloadShare = 70
 // progress is the progress of a Seeder. The zero value is 0 percent.
 type progress struct {
 	fetched atomic.Int32
+	// bytes of the present try.
+	bytes atomic.Int64
 	// database is the file that the restore writes, and size is its final size in bytes.
 	database atomic.Pointer[string]
 	size     atomic.Int64
 }
 
+// began starts another try, and read returns whether it has read a part of the snapshot.
+func (p *progress) began()     { p.bytes.Store(0) }
+func (p *progress) read() bool { return p.bytes.Load() > 0 }
+
 func (p *progress) fetching(bytes, of int64) {
+	p.bytes.Store(bytes)
 	if of > 0 {
 		p.fetched.Store(int32(min(downloadShare, downloadShare*bytes/of)))
 	}

@@ -29,22 +29,32 @@ func permanent(err error) bool {
 const (
 	firstBackoff = time.Second
 	maxBackoff   = 15 * time.Second
+	// maxDownloads limits how often a download that breaks off again and again begins anew. Then the kubelet restarts the
+	// container, which cluster-operator counts.
+	maxDownloads = 10
 )
 
-// retry runs try until it succeeds, fails permanently, or has failed for s.RetryFor.
+// retry runs try until it succeeds, fails permanently, or has failed for s.RetryFor. That time begins again after a try that
+// has read a part of the snapshot, because a large one takes longer than s.RetryFor.
 func (s *Seeder) retry(ctx context.Context, try func() error) error {
-	ctx, cancel := context.WithTimeout(ctx, s.RetryFor)
-	defer cancel()
+	end, downloads := time.Now().Add(s.RetryFor), 0
 	for backoff := firstBackoff; ; backoff = min(2*backoff, maxBackoff) {
+		s.progress.began()
 		err := try()
 		if err == nil || permanent(err) {
 			return err
+		}
+		if s.progress.read() && downloads < maxDownloads {
+			end, downloads, backoff = time.Now().Add(s.RetryFor), downloads+1, firstBackoff
+		}
+		if time.Now().Add(backoff).After(end) {
+			return fmt.Errorf("giving up after %s: %w", s.RetryFor, err)
 		}
 		s.Log.Info("cannot fetch the snapshot; trying again", "error", err.Error(), "in", backoff.String())
 		select {
 		case <-time.After(backoff):
 		case <-ctx.Done():
-			return fmt.Errorf("giving up after %s: %w", s.RetryFor, err)
+			return err
 		}
 	}
 }

@@ -72,3 +72,28 @@ func TestASeedWhoseURLHasExpiredIsTriedAgainAndItsErrorHasNoURL(t *testing.T) {
 		})
 	}
 }
+
+// A download that takes longer than RetryFor, and breaks once, is tried again.
+func TestALongDownloadThatBreaksOnceIsTriedAgain(t *testing.T) {
+	f := given(t)
+	f.signed(t, "old")
+	object, requests := f.object, 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if requests++; requests == 1 {
+			w.Header().Set("Content-Length", "100000")
+			_, _ = w.Write(make([]byte, 4096))
+			w.(http.Flusher).Flush()
+			<-time.After(1200 * time.Millisecond)
+			panic(http.ErrAbortHandler)
+		}
+		http.ServeFile(w, r, object)
+	}))
+	t.Cleanup(server.Close)
+	if err := os.WriteFile(filepath.Join(f.seeder.SignedURLDir, "url"), []byte(server.URL+"/one.db?sig=old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f.seeder.RetryFor = 1100 * time.Millisecond
+	if err := f.run(t); err != nil {
+		t.Errorf("after %d requests: %v", requests, err)
+	}
+}

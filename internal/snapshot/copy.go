@@ -40,6 +40,8 @@ type Copied struct {
 	Known Known
 	// Before is when the newest snapshot was taken that was there before; zero if there was none.
 	Before time.Time
+	// Last is the key of the snapshot that was copied last. It is empty if there was none to copy.
+	Last string
 	// Missing is how many snapshots are still to be copied.
 	Missing int
 }
@@ -70,6 +72,7 @@ func Copy(ctx context.Context, r CopyRequest) (Copied, error) {
 		}
 		out.Index.Add(key, m)
 		out.Known[key] = Reading{Manifest: m}
+		out.Last = key
 	}
 	out.Missing = more
 	return out, r.copyVerdicts(ctx, from, out)

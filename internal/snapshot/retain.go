@@ -115,11 +115,21 @@ func Written(listing Listing, mark string) (keys []string) {
 
 // Orphans returns the keys of objects that killed processes have left without a manifest, and of verdicts whose snapshot
 // another party has deleted. These are named like snapshots of the series, of any incarnation of the cluster, and were written before a time. That time must be long enough ago
-// for an upload in progress to end. objects is the content of the series' folder.
+// for an upload in progress to end. objects is the content of the series' folder. An object with a verdict was a complete
+// snapshot once, so another party has deleted its manifest, and it is no orphan.
 func Orphans(series Series, objects []objstore.Object, before time.Time) []string {
-	manifests := map[string]bool{}
+	manifests, present, tested := map[string]bool{}, map[string]bool{}, []string{}
 	for _, object := range objects {
 		if key, ok := ofManifest(object.Key); ok {
+			manifests[key] = true
+		} else if key, ok := testedKey(object.Key); ok {
+			tested = append(tested, key)
+		} else {
+			present[object.Key] = true
+		}
+	}
+	for _, key := range tested {
+		if present[key] {
 			manifests[key] = true
 		}
 	}

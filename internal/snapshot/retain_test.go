@@ -260,6 +260,8 @@ func TestOrphansReturnsOnlyOldObjectsWithoutManifest(t *testing.T) {
 		object(entry(longer, 1, 1).Key, 25*time.Hour),
 		object("f/ns/example/0000000000000001/mine.db", 25*time.Hour),
 		object("f/ns/example/notes.txt", 25*time.Hour),
+		// A person has deleted the manifest of a complete snapshot.
+		object(entry(ours, 5, 5).Key, 25*time.Hour), object(entry(ours, 5, 5).Key+".verdict-passed", 25*time.Hour),
 	}
 	want := []string{old, entry(reborn, 1, 1).Key}
 	if diff := cmp.Diff(want, Orphans(ours, objects, noon.Add(-24*time.Hour))); diff != "" {

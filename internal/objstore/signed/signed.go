@@ -14,13 +14,20 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/stall"
 )
 
-// maxBroken is the tolerated number of broken connections in a row.
-const maxBroken = 5
+const (
+	// maxBroken is the tolerated number of broken connections in a row.
+	maxBroken = 5
+	// reconnectFor is how long a broken download waits for a store that refuses connections, for example while it restarts.
+	reconnectFor = time.Minute
+	firstPause   = 500 * time.Millisecond
+	lastPause    = 15 * time.Second
+)
 
 // Reader is an objstore.Getter for one object.
 type Reader struct {
@@ -73,6 +80,24 @@ type getting struct {
 	broken int    // broken connections in a row, without a byte in between
 }
 
+// errTemporary is in the chain if the same request may succeed later.
+var errTemporary = errors.New("temporary fault")
+
+// reopen continues at the offset. It repeats a refused request, with growing pauses.
+func (g *getting) reopen() error {
+	for pause, end := firstPause, time.Now().Add(reconnectFor); ; pause = min(2*pause, lastPause) {
+		err := g.open()
+		if err == nil || !errors.Is(err, errTemporary) || time.Now().Add(pause).After(end) {
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-g.ctx.Done():
+			return err
+		}
+	}
+}
+
 func (g *getting) open() error {
 	request, err := g.request()
 	if err != nil {
@@ -80,7 +105,7 @@ func (g *getting) open() error {
 	}
 	response, err := g.client.Do(request)
 	if err != nil {
-		return g.wrap(err)
+		return objstore.Mark(g.wrap(err), errTemporary)
 	}
 	want := http.StatusOK
 	if g.offset > 0 {
@@ -94,7 +119,12 @@ func (g *getting) open() error {
 		_ = response.Body.Close()
 		return g.wrap(errors.New("the store answers with another range, so a broken download cannot be continued"))
 	}
-	g.body, g.etag = response.Body, response.Header.Get("ETag")
+	etag := response.Header.Get("ETag")
+	if g.offset > 0 && etag != g.etag {
+		_ = response.Body.Close()
+		return g.wrap(errors.New("the object has changed, so a broken download cannot be continued"))
+	}
+	g.body, g.etag = response.Body, etag
 	return nil
 }
 
@@ -113,19 +143,30 @@ func (g *getting) request() (*http.Request, error) {
 	}
 	if g.offset > 0 {
 		request.Header.Set("Range", fmt.Sprintf("bytes=%d-", g.offset))
-		request.Header.Set("If-Match", g.etag)
+		if !weak(g.etag) {
+			request.Header.Set("If-Match", g.etag)
+		}
 	}
 	return request, nil
 }
+
+// weak reports whether If-Match never matches the ETag (RFC 9110). Then only the ETag of the answer is compared.
+func weak(etag string) bool { return strings.HasPrefix(etag, "W/") }
 
 // refused returns the error of an answer without the object.
 func refused(status int) error {
 	err := fmt.Errorf("the store answers %d %s", status, http.StatusText(status))
 	switch status {
 	case http.StatusForbidden, http.StatusUnauthorized:
+		// Not temporary: the seed tries again with the URL that is there then.
 		return objstore.Mark(fmt.Errorf("%w: the URL has expired, or the identity that signed it may not read the object", err), fs.ErrPermission)
 	case http.StatusNotFound:
 		return objstore.Mark(err, fs.ErrNotExist)
+	case http.StatusTooManyRequests, http.StatusRequestTimeout:
+		return objstore.Mark(err, errTemporary)
+	}
+	if status >= http.StatusInternalServerError {
+		return objstore.Mark(err, errTemporary)
 	}
 	return err
 }
@@ -151,7 +192,7 @@ func (g *getting) Read(p []byte) (int, error) {
 		return n, g.wrap(err)
 	}
 	_ = g.body.Close()
-	return n, g.open()
+	return n, g.reopen()
 }
 
 func (g *getting) Close() error { return g.body.Close() }

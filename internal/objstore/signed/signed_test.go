@@ -104,3 +104,67 @@ func TestAPrivateCAIsTrustedOnlyIfItIsGiven(t *testing.T) {
 		t.Error("an unknown CA was trusted")
 	}
 }
+
+func TestABrokenDownloadContinuesAlthoughTheStoreIsBusyForASecond(t *testing.T) {
+	content := bytes.Repeat([]byte("0123456789"), 1000)
+	requests := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests++
+		w.Header().Set("ETag", `"1"`)
+		switch requests {
+		case 1:
+			w.Header().Set("Content-Length", "10000")
+			_, _ = w.Write(content[:4000])
+			panic(http.ErrAbortHandler)
+		case 2:
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
+	}))
+	defer server.Close()
+	got, err := read(t, Reader{URL: at(server.URL)})
+	if err != nil || got != string(content) {
+		t.Errorf("%d of 10000 bytes after %d requests: %v", len(got), requests, err)
+	}
+}
+
+// A store behind Azure or an S3 clone that sends a weak ETag: If-Match never matches a weak one (RFC 9110).
+func TestABrokenDownloadOfAWeakETagContinues(t *testing.T) {
+	content := bytes.Repeat([]byte("0123456789"), 1000)
+	requests := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests++
+		w.Header().Set("ETag", `W/"1"`)
+		if requests == 1 {
+			w.Header().Set("Content-Length", "10000")
+			_, _ = w.Write(content[:4000])
+			panic(http.ErrAbortHandler)
+		}
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
+	}))
+	defer server.Close()
+	got, err := read(t, Reader{URL: at(server.URL)})
+	if err != nil || got != string(content) {
+		t.Errorf("%d of 10000 bytes after %d requests: %v", len(got), requests, err)
+	}
+}
+
+func TestABrokenDownloadDoesNotContinueInAnotherObject(t *testing.T) {
+	requests := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests++
+		if requests == 1 {
+			w.Header().Set("ETag", `W/"1"`)
+			w.Header().Set("Content-Length", "10000")
+			_, _ = w.Write(make([]byte, 4000))
+			panic(http.ErrAbortHandler)
+		}
+		w.Header().Set("ETag", `W/"2"`)
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(make([]byte, 10000)))
+	}))
+	defer server.Close()
+	if got, err := read(t, Reader{URL: at(server.URL)}); err == nil || requests != 2 {
+		t.Errorf("%d bytes of two objects after %d requests: %v", len(got), requests, err)
+	}
+}

@@ -133,13 +133,14 @@ func TestAFinishedRestoreIsDeletedWhenItsTimeToLiveIsOver(t *testing.T) {
 		state State
 		want  Step
 	}{
-		"is kept before that":                                 {given(ended(20*time.Second, true), formed), Done{Requeue: 40 * time.Second}},
-		"is deleted then":                                     {given(ended(time.Minute, true), formed), Expire{}},
-		"is deleted even if it failed":                        {given(ended(time.Hour, false), formed), Expire{}},
-		"is deleted with a cluster that does not exist":       {given(ended(time.Hour, true), withoutCluster), Expire{}},
-		"is kept until its cluster is created and has formed": {given(ended(time.Hour, false), withoutCluster), Done{}},
-		"is kept if its cluster would start empty without it": {given(ended(time.Hour, false)), Done{}},
-		"is kept without a time to live":                      {given(ended(time.Hour, true), func(s *State) { s.Restore.Spec.TTLSecondsAfterFinished = nil }), Done{}},
+		"is kept before that": {given(ended(20*time.Second, true), formed), Done{Requeue: 40 * time.Second}},
+		"is deleted then":     {given(ended(time.Minute, true), formed), Expire{}},
+		"is kept if it failed, because GitOps would repeat it": {given(ended(time.Hour, false), formed), Done{}},
+		"is deleted after a dry run that failed":               {given(ended(time.Hour, false), formed, func(s *State) { s.Restore.Spec.DryRun = true }), Expire{}},
+		"is deleted with a cluster that does not exist":        {given(ended(time.Hour, true), withoutCluster), Expire{}},
+		"is kept until its cluster is created and has formed":  {given(ended(time.Hour, false), withoutCluster), Done{}},
+		"is kept if its cluster would start empty without it":  {given(ended(time.Hour, false)), Done{}},
+		"is kept without a time to live":                       {given(ended(time.Hour, true), func(s *State) { s.Restore.Spec.TTLSecondsAfterFinished = nil }), Done{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, next(test.state)); diff != "" {

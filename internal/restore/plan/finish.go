@@ -33,7 +33,7 @@ func restoreHasFinished(s State) Step {
 		return nil
 	}
 	ttl := s.Restore.Spec.TTLSecondsAfterFinished
-	if ttl == nil || s.keepsClusterFromStartingEmpty() {
+	if ttl == nil || !s.expires() {
 		return Done{}
 	}
 	left := s.Restore.Status.CompletionTime.Add(time.Duration(*ttl) * time.Second).Sub(s.Now)
@@ -43,9 +43,6 @@ func restoreHasFinished(s State) Step {
 	return Expire{}
 }
 
-// keepsClusterFromStartingEmpty returns whether cluster-operator would create an empty cluster if the restore did not
-// exist. That is also true if a user has not created the EtcdCluster yet.
-func (s State) keepsClusterFromStartingEmpty() bool {
-	formed := s.Cluster != nil && s.Cluster.Status.ClusterID != ""
-	return !s.Restore.Status.Succeeded && !s.Restore.Spec.DryRun && !formed
-}
+// expires returns whether the restore may be deleted. One that failed is kept: if GitOps created it again, it would replace
+// the data of the cluster days later. A cluster that was never formed would start empty without it.
+func (s State) expires() bool { return s.Restore.Status.Succeeded || s.Restore.Spec.DryRun }
