@@ -63,7 +63,8 @@ func (r *Reconciler) confirmRestore(ctx context.Context, v *view) error {
 
 // confirmData reads past the cache whether data that a step takes to be missing is missing: of a member that is to be
 // removed for that, and of one that is to be added under a new name. It also reads whether a Pod that is to be deleted
-// because it cannot run runs by now, and what the client Service selects.
+// because it cannot run runs by now, and what the client Service selects: if the status is lost, the Service still tells that
+// a cluster has formed.
 func (r *Reconciler) confirmData(ctx context.Context, v *view, step plan.Step) error {
 	switch step := step.(type) {
 	case plan.RemoveMember:
@@ -73,7 +74,7 @@ func (r *Reconciler) confirmData(ctx context.Context, v *view, step plan.Step) e
 		if step.DataGone() && v.Durable() {
 			return r.confirmAbsent(ctx, v, &corev1.PersistentVolumeClaim{}, step.Name)
 		}
-	case plan.ApplyServices:
+	case plan.ApplyServices, plan.CreateMembers:
 		return r.confirmService(ctx, v)
 	case plan.DeletePod:
 		return r.confirmNotRunning(ctx, v, step.Name)
@@ -85,10 +86,10 @@ func (r *Reconciler) confirmData(ctx context.Context, v *view, step plan.Step) e
 		if m, _ := v.Member(step.Name); m.Waits {
 			return r.confirmWaits(ctx, v, step.Name)
 		}
-		if err := r.confirmAbsent(ctx, v, &corev1.PersistentVolumeClaim{}, step.Name); err != nil {
+		if err := r.confirmFree(ctx, v, &corev1.PersistentVolumeClaim{}, step.Name); err != nil {
 			return err
 		}
-		return r.confirmAbsent(ctx, v, &corev1.Pod{}, step.Name)
+		return r.confirmFree(ctx, v, &corev1.Pod{}, step.Name)
 	}
 	return nil
 }
@@ -162,16 +163,23 @@ func isLost(object client.Object) bool {
 	return is && volume.Status.Phase == corev1.ClaimLost
 }
 
-// confirmAbsent fails if an object exists and is not being deleted.
+// confirmAbsent fails if an object exists that is neither being deleted nor lost.
 func (r *Reconciler) confirmAbsent(ctx context.Context, v *view, object client.Object, name string) error {
+	err := r.confirmFree(ctx, v, object, name)
+	if err != nil && (!object.GetDeletionTimestamp().IsZero() || isLost(object)) {
+		return nil
+	}
+	return err
+}
+
+// confirmFree fails if an object exists, also if it is being deleted: a new member of that name would start on the old data.
+func (r *Reconciler) confirmFree(ctx context.Context, v *view, object client.Object, name string) error {
 	err := r.APIReader.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: name}, object)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil
 	case err != nil:
 		return fmt.Errorf("read %T %s: %w", object, name, err)
-	case !object.GetDeletionTimestamp().IsZero() || isLost(object):
-		return nil
 	case v.owns(object):
 		return fmt.Errorf("%T %s exists: %w", object, name, errBehind)
 	}

@@ -88,6 +88,12 @@ func TestPodsAndVolumesOfOthersAreNoMembers(t *testing.T) {
 	}
 }
 
+// leaving is an object that is being deleted.
+func leaving(m metav1.ObjectMeta) metav1.ObjectMeta {
+	m.DeletionTimestamp, m.Finalizers = &metav1.Time{Time: noon}, []string{"kubernetes.io/pvc-protection"}
+	return m
+}
+
 func TestDataIsNotCalledGoneAndNoNameIsReusedWhileTheVolumeExists(t *testing.T) {
 	name := nameOf(0)
 	gone := plan.RemoveMember{ID: 1, Name: name, Cause: plan.LostData}
@@ -100,6 +106,8 @@ func TestDataIsNotCalledGoneAndNoNameIsReusedWhileTheVolumeExists(t *testing.T) 
 		"the volume exists":                    {&corev1.PersistentVolumeClaim{ObjectMeta: controlled("uid-example", name, nil)}, gone, errBehind},
 		"the volume of another has its name":   {&corev1.PersistentVolumeClaim{ObjectMeta: controlled("uid-other", name, nil)}, gone, errForeign},
 		"the name's volume exists":             {&corev1.PersistentVolumeClaim{ObjectMeta: controlled("uid-example", name, nil)}, added, errBehind},
+		"the name's volume is being deleted":   {&corev1.PersistentVolumeClaim{ObjectMeta: leaving(controlled("uid-example", name, nil))}, added, errBehind},
+		"the volume is being deleted":          {&corev1.PersistentVolumeClaim{ObjectMeta: leaving(controlled("uid-example", name, nil))}, gone, nil},
 		"the name's Pod exists":                {&corev1.Pod{ObjectMeta: controlled("uid-example", name, nil)}, added, errBehind},
 		"nothing exists but another's objects": {&corev1.Pod{ObjectMeta: controlled("uid-other", "other", nil)}, added, nil},
 	} {

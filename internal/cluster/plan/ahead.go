@@ -89,14 +89,15 @@ func (s State) addsAhead() bool {
 		supportsLearners(s.lowestVersion()) && s.cannotAdd() == nil
 }
 
-// addPrepared adds the first member whose Pod waits and whose name resolves. All voters must serve. It does not wait until the
-// Pods of voters are ready: a learner has no vote, so it takes no quorum.
+// addPrepared adds the first member whose Pod waits and whose name resolves. All voters of the operator must serve, which
+// proves a quorum. It does not wait until the Pods of voters are ready: a learner has no vote, so it takes no quorum. Nor does
+// it wait for voters that others added, because it cannot see whether they serve.
 func addPrepared(s State) Step {
 	waiting := s.waiting()
 	if len(waiting) == 0 || !s.addsAhead() {
 		return nil
 	}
-	if v := s.Voters(); v.Healthy < v.Total {
+	if slices.ContainsFunc(s.membership(), func(m Member) bool { return !m.Learner && !m.Serving }) {
 		return nil
 	}
 	for _, m := range waiting {

@@ -95,7 +95,7 @@ func (w *World) behind(c Cache, s plan.State, step plan.Step) string {
 		if !reflect.DeepEqual(c.cluster, w.Cluster) {
 			return "status" // all that the step does is to write it
 		}
-	case plan.ApplyServices:
+	case plan.ApplyServices, plan.CreateMembers:
 		if c.services.ClientIncarnation != w.Services.ClientIncarnation || c.services.ClientClusterID != w.Services.ClientClusterID {
 			return "Service"
 		}
@@ -140,8 +140,9 @@ func (w *World) behindStop(s plan.State, name string) string {
 	return ""
 }
 
+// behindName: something has that name, and be it on its way out.
 func (w *World) behindName(name string) string {
-	if v, p := w.volume(name), w.pod(name); (v != nil && !v.deleting) || (p != nil && p.state != plan.PodDeleting) {
+	if w.volume(name) != nil || w.pod(name) != nil {
 		return "member " + name
 	}
 	return ""
