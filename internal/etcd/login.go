@@ -129,7 +129,7 @@ func (l *Login) authenticate(ctx context.Context, conn grpc.ClientConnInterface,
 		return "", err
 	case errors.Is(rpctypes.Error(err), rpctypes.ErrAuthNotEnabled):
 		return "", nil // it was turned off meanwhile
-	case err != nil && ctx.Err() != nil:
+	case err != nil && (ctx.Err() != nil || errors.Is(rpctypes.Error(err), rpctypes.ErrTimeout)): // etcd itself gives up after 7 s
 		return "", ErrLoginTimeout
 	case err != nil:
 		return "", rpctypes.Error(err)

@@ -20,9 +20,11 @@ import (
 // enough are the revisions that a workload records at least, however slow the machine is.
 const enough = 3 * revisions
 
-// workload writes at random for the given time, and records the hash of most revisions.
+// workload writes at random for the given time, and records the hash of most revisions. A revision was written after the
+// request before it: its own request may have failed at first, or may have changed nothing.
 func (w *world) workload(ctx context.Context, random *rand.Rand) {
 	began, gap := time.Now(), false
+	newest, since := int64(0), began
 	for ctx.Err() == nil && (time.Since(began) < *duration || len(w.records()) < enough || !gap) {
 		asked := time.Now()
 		limited, cancel := context.WithTimeout(ctx, 2*time.Second)
@@ -31,7 +33,10 @@ func (w *world) workload(ctx context.Context, random *rand.Rand) {
 		if err != nil || revision == 0 {
 			continue // a member was killed
 		}
-		w.record(ctx, revision, asked)
+		if revision > newest {
+			w.record(ctx, revision, since)
+		}
+		newest, since = revision, asked
 		switch {
 		case !gap && time.Since(began) > *duration/2 && len(w.records()) > enough/2:
 			gap = w.lose(ctx, random)
