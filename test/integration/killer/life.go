@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -25,8 +26,9 @@ type Call struct {
 	Name string
 	// Effect is true if the call may change Kubernetes or etcd.
 	Effect bool
-	// Content is a patch without its numbers, so that patches of a counter are equal. It is also set for calls of etcd
-	// whose effect the operator knows only from a status. It is empty for other calls.
+	// Content is a patch without its numbers, so that patches of a counter are equal. All updates of a Secret count as equal,
+	// because each Life signs another URL. It is also set for calls of etcd whose effect the operator knows only from a
+	// status. It is empty for other calls.
 	Content string
 }
 
@@ -176,6 +178,9 @@ func (l *Life) write(ctx context.Context, c client.Client, verb string, object c
 	for _, p := range patch {
 		content, _ := p.Data(object)
 		call.Content += string(figures.ReplaceAll(content, nil))
+	}
+	if _, is := object.(*corev1.Secret); is && verb == "update" {
+		call.Content = verb
 	}
 	return l.callWithEffect(call, do, func(error) bool { return version(context.WithoutCancel(ctx), c, object) != before })
 }
