@@ -88,7 +88,7 @@ test: unit integration chart e2e ## Run every test
 
 .PHONY: unit
 unit: deps ## Run the unit tests with the race detector, in random order
-	CGO_ENABLED=1 go test -race -shuffle=on -timeout 20m ./api/... ./cmd/... ./internal/... ./hack/... ./test/localkube/... ./test/readme/
+	CGO_ENABLED=1 go test -race -shuffle=on -timeout 30m ./api/... ./cmd/... ./internal/... ./hack/... ./test/localkube/... ./test/readme/
 
 .PHONY: simulate
 simulate: ## Run a million steps of the planner in random worlds; SIM_SEED=n repeats a failed run
@@ -98,7 +98,8 @@ simulate: ## Run a million steps of the planner in random worlds; SIM_SEED=n rep
 integration: deps ## Run the tests against a real kube-apiserver, real etcd, a real S3 server, and emulators of GCS and Azure
 	@hack/deps.sh node
 	@$(LOCALKUBE) build $(INTEGRATION_PROGRAMS)
-	TEST_BIN="$(TEST_BIN)" go test -shuffle=on -timeout 20m ./test/integration/... ./test/conformance/
+	TEST_BIN="$(TEST_BIN)" go test -shuffle=on -timeout 25m $$(go list ./test/integration/... | grep -v /scale) ./test/conformance/
+	TEST_BIN="$(TEST_BIN)" go test -shuffle=on ./test/integration/scale/
 
 .PHONY: conformance
 conformance: deps ## Check that your S3 server supports what snapshots need: S3_ENDPOINT=https://... S3_REGION= S3_CA=ca.crt S3_ENCRYPTION="SSE-S3 SSE-C"
