@@ -48,7 +48,7 @@ func (t *job) copyTo(ctx context.Context, o jobSpec, progress *jobProgress) (Res
 		Progress: func(key string, size int64) func(int64) { return progress.passing("copying "+key, size) },
 	})
 	if err != nil {
-		return Result{}, ofLocation(err, second, ctx)
+		return Result{}, ofLocation(ctx, err, second)
 	}
 	result := Result{Missing: done.Missing}
 	s := stored{store: to, series: second.seriesOf(etcd.ID(id)), index: done.Index, known: done.Known, previous: done.Before}
@@ -68,7 +68,7 @@ func (t *job) copyTo(ctx context.Context, o jobSpec, progress *jobProgress) (Res
 }
 
 // ofLocation classifies an error of the second location, so that its advice names the right bucket.
-func ofLocation(err error, second jobSpec, ctx context.Context) error {
+func ofLocation(ctx context.Context, err error, second jobSpec) error {
 	if errors.Is(err, snapshot.ErrCopySource) {
 		return err
 	}

@@ -41,6 +41,14 @@ func takeFinal(s State) Step {
 	case s.Spec.EtcdCluster != nil && (s.Cluster == nil || s.Cluster.CreatedAt.After(s.DeletedAt)):
 		return Release{Missed: fmt.Sprintf("The EtcdCluster %s does not exist any more.", s.Spec.EtcdCluster.Name)}
 	}
+	if step := finalWaits(s, left); step != nil {
+		return step
+	}
+	return TakeSnapshot{Number: s.nextNumber()}
+}
+
+// finalWaits returns what the final snapshot waits for. No wait is longer than the time that is left.
+func finalWaits(s State, left time.Duration) Step {
 	for _, rule := range []func(State) Step{attemptFailedRecently, clusterIsNotAvailable, secretIsMissing} {
 		switch step := rule(s).(type) {
 		case nil:
@@ -56,7 +64,7 @@ func takeFinal(s State) Step {
 			return step
 		}
 	}
-	return TakeSnapshot{Number: s.nextNumber()}
+	return nil
 }
 
 // missed returns why the last attempt is not the final snapshot.

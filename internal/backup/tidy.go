@@ -153,7 +153,7 @@ func (t *job) purge(ctx context.Context, o jobSpec, progress *jobProgress) (Resu
 	progress.stage("deleting the snapshots in the second location")
 	copies, failed := t.purgeLocation(ctx, o.second())
 	if result.Pruned += copies.Pruned; err == nil && failed != nil {
-		err = ofLocation(failed, o.second(), ctx)
+		err = ofLocation(ctx, failed, o.second())
 	}
 	return result, err
 }

@@ -169,10 +169,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	var cluster v1beta2.EtcdCluster
 	if err := r.Client.Get(ctx, request.NamespacedName, &cluster); err != nil {
 		if apierrors.IsNotFound(err) {
-			r.metrics.forget(request.NamespacedName)
-			r.memory.forget(request.NamespacedName)
-			r.silence.forget(request.NamespacedName)
-			r.brake.end(request.NamespacedName)
+			r.forget(request.NamespacedName)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
@@ -195,8 +192,34 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if errors.Is(actErr, errBehind) {
 		return r.foundBehind(ctx, v, actErr)
 	}
-	refused := errors.Is(actErr, etcd.ErrNotYet)
-	if refused {
+	step, actErr = v.withoutRefusals(step, actErr)
+	changed, err := r.report(ctx, v, step, actErr)
+	if apierrors.IsConflict(err) && actErr == nil {
+		// What was done stands, and the next pass sees it.
+		return r.foundBehind(ctx, v, fmt.Errorf("EtcdCluster %s was changed: %w", v.Name, errBehind))
+	}
+	v.known.behind = behind{}
+	if err != nil || actErr != nil {
+		return ctrl.Result{}, errors.Join(v.skipped, actErr, err)
+	}
+	if v.skipped != nil && !plan.Acts(step) {
+		return ctrl.Result{}, v.skipped
+	}
+	acted := plan.Acts(step)
+	return again(plan.Describe(v.State, step).Requeue, acted, v.known.waited(acted || changed, v.Now)), nil
+}
+
+// forget drops what is kept of an EtcdCluster that does not exist any more.
+func (r *Reconciler) forget(cluster client.ObjectKey) {
+	r.metrics.forget(cluster)
+	r.memory.forget(cluster)
+	r.silence.forget(cluster)
+	r.brake.end(cluster)
+}
+
+// withoutRefusals makes a wait of a step that was refused.
+func (v *view) withoutRefusals(step plan.Step, actErr error) (plan.Step, error) {
+	if errors.Is(actErr, etcd.ErrNotYet) {
 		// etcd says "later": that is waiting, not failing.
 		described := plan.Describe(v.State, step)
 		step, actErr = plan.Wait{Reason: described.Reason, Message: described.Message}, nil
@@ -213,20 +236,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		}
 		v.skipped = nil
 	}
-	changed, err := r.report(ctx, v, step, actErr)
-	if apierrors.IsConflict(err) && actErr == nil {
-		// What was done stands, and the next pass sees it.
-		return r.foundBehind(ctx, v, fmt.Errorf("EtcdCluster %s was changed: %w", v.Name, errBehind))
-	}
-	v.known.behind = behind{}
-	if err != nil || actErr != nil {
-		return ctrl.Result{}, errors.Join(v.skipped, actErr, err)
-	}
-	if v.skipped != nil && !plan.Acts(step) {
-		return ctrl.Result{}, v.skipped
-	}
-	acted := plan.Acts(step)
-	return again(plan.Describe(v.State, step).Requeue, acted, v.known.waited(acted || changed, v.Now)), nil
+	return step, actErr
 }
 
 // report writes the status, if it changed, and then says in an event what was done. Where the cache was behind the error

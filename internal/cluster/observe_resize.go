@@ -52,15 +52,16 @@ func observeResize(s plan.State, m *plan.Member, pod *corev1.Pod) {
 	}
 	asked, want := resizeOf(pod), s.PodPolicy().Resources
 	current := asked.Template == template(s)
-	if !m.Outdated && !asked.takenBack(template(s)) {
+	if !m.Outdated {
+		m.Outdated = asked.takenBack(template(s))
+	} else if !current && !resizable(s, pod, c.Resources) {
 		return
 	}
-	if m.Outdated && !current && !resizable(s, pod, c.Resources) {
+	if !m.Outdated {
 		return
 	}
-	m.Outdated = true
 	pending, infeasible := pendingResize(pod, s.Now.Sub(asked.At))
-	has := sameResources(want, c.Resources) || (current && containsAll(c.Resources, want))
+	has := hasResources(c.Resources, want, current)
 	switch {
 	case has && pending == nil && actuated(pod, want, current && s.Now.Sub(asked.At) > limitGrace):
 		m.Outdated, m.Relabel = false, true // the notes on the Pod are all that differs
@@ -76,6 +77,11 @@ func observeResize(s plan.State, m *plan.Member, pod *corev1.Pod) {
 			m.ResizeMessage = pending.Message
 		}
 	}
+}
+
+// hasResources reports whether a container has what is wanted. After a resize was asked, Kubernetes may have added defaults.
+func hasResources(got, want corev1.ResourceRequirements, asked bool) bool {
+	return sameResources(want, got) || (asked && containsAll(got, want))
 }
 
 // resized reports whether a Pod was made for other resources, or asked for others since, and now has those of the spec.

@@ -113,7 +113,6 @@ type session struct {
 	partial bool // the last revision may not be complete
 	verify  bool // the next events are those of chain.Last, to be compared
 	tail    archive.TailOf
-	due     bool // the segment is old or large enough, and waits for the end of its revision
 }
 
 type received struct {

@@ -48,7 +48,7 @@ type creation struct {
 const atOnce = 16
 
 // watch starts a cache for the harness with the Pods and the EtcdClusters of a namespace.
-func watch(ctx context.Context, t testing.TB, namespace string) cache.Cache {
+func watch(t testing.TB, namespace string) cache.Cache {
 	t.Helper()
 	scheme, err := operator.Scheme()
 	if err != nil {

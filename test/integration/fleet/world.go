@@ -74,7 +74,7 @@ func New(t testing.TB, options Options) *World {
 		ready: map[string]time.Time{}, seen: map[string]v1beta2.EtcdClusterStatus{},
 	}
 	w.createNodes()
-	c := watch(ctx, t, w.Namespace)
+	c := watch(t, w.Namespace)
 	w.kubelet = newKubelet(ctx, t, c, api, w.Fleet, options.Nodes)
 	w.watchClusters(ctx, c)
 	ended := make(chan error, 1)
@@ -307,7 +307,7 @@ func (w *World) Reactions(clusters []int, limit time.Duration) []time.Duration {
 		_ = w.await(limit, func() error {
 			at, done := w.kubelet.replacement(client.ObjectKeyFromObject(pod), uid)
 			if !done {
-				return fmt.Errorf("Pod %s has no successor", pod.Name)
+				return fmt.Errorf("no successor of Pod %s", pod.Name)
 			}
 			took = at.Sub(begin)
 			return nil

@@ -51,17 +51,22 @@ func (w *World) Act(s plan.State, step plan.Step) error {
 	case plan.DeletePod:
 		w.stop(step.Name)
 	case plan.StopMembers:
-		for _, p := range slices.Clone(w.pods) {
-			if p.incarnation != step.Except {
-				w.stop(p.name)
-			}
-		}
+		w.stopAll(step.Except)
 	case plan.ForceDeletePod:
 		w.pods = slices.DeleteFunc(w.pods, func(p pod) bool { return p.name == step.Name })
 	default:
 		return w.change(s, step)
 	}
 	return nil
+}
+
+// stopAll stops the Pods of all incarnations but one.
+func (w *World) stopAll(except int32) {
+	for _, p := range slices.Clone(w.pods) {
+		if p.incarnation != except {
+			w.stop(p.name)
+		}
+	}
 }
 
 // expose sets whether the client Service selects a Pod.

@@ -78,13 +78,8 @@ func (w *World) doCached(c Cache, s plan.State, step plan.Step) (plan.Step, erro
 
 // behind is what act_confirm.go reads past the cache, and the precondition of each deletion.
 func (w *World) behind(c Cache, s plan.State, step plan.Step) string {
-	if s.Irreversible(step) {
-		if changed := plan.Outdated(&c.cluster, &w.Cluster); changed != "" {
-			return changed
-		}
-		if !reflect.DeepEqual(c.cluster.Spec, w.Cluster.Spec) || c.template != w.template || c.labels != w.labels || c.resources != w.resources {
-			return "spec"
-		}
+	if changed := w.behindSpec(c); changed != "" && s.Irreversible(step) {
+		return changed
 	}
 	switch step := step.(type) {
 	case plan.RemoveMember:
@@ -108,6 +103,24 @@ func (w *World) behind(c Cache, s plan.State, step plan.Step) string {
 			return w.behindWaiting(c, step.Name)
 		}
 		return w.behindName(step.Name)
+	}
+	return w.behindObject(c, s, step)
+}
+
+// behindSpec: the EtcdCluster is another one by now.
+func (w *World) behindSpec(c Cache) string {
+	if changed := plan.Outdated(&c.cluster, &w.Cluster); changed != "" {
+		return changed
+	}
+	if !reflect.DeepEqual(c.cluster.Spec, w.Cluster.Spec) || c.template != w.template || c.labels != w.labels || c.resources != w.resources {
+		return "spec"
+	}
+	return ""
+}
+
+// behindObject: the object that a step is for is another one by now.
+func (w *World) behindObject(c Cache, s plan.State, step plan.Step) string {
+	switch step := step.(type) {
 	case plan.ReleaseMember:
 		return c.otherPod(w, step.Name)
 	case plan.DeletePod:

@@ -81,15 +81,8 @@ func (w *World) tickPod(p *pod) bool {
 // boot brings a Pod's etcd up, or says why it cannot.
 func (w *World) boot(p *pod) (reason, wrong string) {
 	v := w.volume(p.name)
-	switch {
-	case p.unschedulable && !p.placed:
-		return v1beta2.ReasonPodUnschedulable, "no node fits"
-	case w.durable() && v == nil:
-		return v1beta2.ReasonPodUnschedulable, "its volume is not there"
-	case w.durable() && v.lost:
-		return v1beta2.ReasonPodUnschedulable, "its PersistentVolume does not exist"
-	case w.durable() && v.deleting && !p.placed:
-		return v1beta2.ReasonPodUnschedulable, "its volume is being deleted"
+	if wrong := w.unplaceable(p, v); wrong != "" {
+		return v1beta2.ReasonPodUnschedulable, wrong
 	}
 	p.placed = true
 	if p.addressSince == 0 {
@@ -121,6 +114,21 @@ func (w *World) boot(p *pod) (reason, wrong string) {
 		p.scratch = d
 	}
 	return "", ""
+}
+
+// unplaceable returns why a Pod has no node.
+func (w *World) unplaceable(p *pod, v *volume) string {
+	switch {
+	case p.unschedulable && !p.placed:
+		return "no node fits"
+	case w.durable() && v == nil:
+		return "its volume is not there"
+	case w.durable() && v.lost:
+		return "its PersistentVolume does not exist"
+	case w.durable() && v.deleting && !p.placed:
+		return "its volume is being deleted"
+	}
+	return ""
 }
 
 // bootOn brings a Pod's etcd up on data that is there.
