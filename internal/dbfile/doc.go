@@ -1,5 +1,5 @@
-// Package dbfile inspects, verifies and restores etcd snapshots in files. It is the only importer of etcdutl and of etcd's
-// server code.
+// Package dbfile inspects, verifies and restores etcd snapshots in files. Only it and internal/archive/replay, which
+// replays an archive into such a file, import etcdutl or etcd's server code.
 //
 // A snapshot is the member's bbolt database followed by its SHA-256. The checks in this package read the file with explicit
 // bounds. bbolt itself maps the file into memory and trusts it, so a damaged page can end the process in a goroutine that

@@ -29,10 +29,10 @@ func HashKV(ctx context.Context, dataDir string, revision, compactRevision int64
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("open %s with etcd's storage code: it panicked: %w", dataDir, panicked(p))
+			err = fmt.Errorf("open %s with etcd's storage code: it panicked: %w", dataDir, Panicked(p))
 		}
 	}()
-	logger := panickingLogger()
+	logger := PanickingLogger()
 	config := backend.DefaultBackendConfig(logger)
 	config.Path, config.UnsafeNoFsync = filepath.Join(dataDir, "member", "snap", "db"), true
 	b := backend.New(config)

@@ -8,10 +8,10 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// panickingLogger returns a logger for etcd's storage code that writes nothing. Fatal and panic entries become a panic with
+// PanickingLogger returns a logger for etcd's storage code that writes nothing. Fatal and panic entries become a panic with
 // the cause that etcd has logged. etcd's own panic has only the message of the entry, so a full disk could not be told from
 // a damaged snapshot.
-func panickingLogger() *zap.Logger {
+func PanickingLogger() *zap.Logger {
 	return zap.New(zapcore.NewNopCore(), zap.WithFatalHook(panicWithCause{}), zap.WithPanicHook(panicWithCause{}))
 }
 
@@ -26,8 +26,8 @@ func (panicWithCause) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Fiel
 	panic(errors.New(entry.Message)) //nolint:forbidigo // as above
 }
 
-// panicked returns the error of a recovered panic.
-func panicked(recovered any) error {
+// Panicked returns the error of a recovered panic.
+func Panicked(recovered any) error {
 	if err, is := recovered.(error); is {
 		return err
 	}

@@ -115,10 +115,10 @@ func restore(o Options, dir string) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("etcdutl panicked: %w", panicked(p))
+			err = fmt.Errorf("etcdutl panicked: %w", Panicked(p))
 		}
 	}()
-	logger := panickingLogger()
+	logger := PanickingLogger()
 	err = snapshot.NewV3(logger).Restore(snapshot.RestoreConfig{
 		SnapshotPath:        o.SnapshotPath,
 		Name:                o.Name,

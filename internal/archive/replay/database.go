@@ -18,9 +18,9 @@ import (
 	"go.etcd.io/etcd/server/v3/storage/mvcc"
 	"go.etcd.io/etcd/server/v3/storage/schema"
 	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 )
 
 // sector divides the size of every database, so that a trailer can be recognised.
@@ -44,7 +44,7 @@ func openDatabase(path string) (*database, error) {
 			return nil, fmt.Errorf("open the base snapshot: %w", err)
 		}
 	}
-	logger := zap.New(zapcore.NewNopCore(), zap.WithFatalHook(panicWithCause{}), zap.WithPanicHook(panicWithCause{}))
+	logger := dbfile.PanickingLogger()
 	config := backend.DefaultBackendConfig(logger)
 	config.Path, config.UnsafeNoFsync = path, true // close syncs the file once
 	b := backend.New(config)
@@ -209,23 +209,4 @@ func appendTrailer(path string) error {
 		return fmt.Errorf("finish the replayed snapshot %s: %w", path, err)
 	}
 	return nil
-}
-
-// panicWithCause makes fatal and panic entries of etcd's code a panic with the cause that etcd has logged.
-type panicWithCause struct{}
-
-func (panicWithCause) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {
-	for _, field := range fields {
-		if cause, is := field.Interface.(error); is {
-			panic(fmt.Errorf("%s: %w", entry.Message, cause)) //nolint:forbidigo // etcd expects that these entries end the call
-		}
-	}
-	panic(errors.New(entry.Message)) //nolint:forbidigo // as above
-}
-
-func panicked(recovered any) error {
-	if err, is := recovered.(error); is {
-		return err
-	}
-	return fmt.Errorf("%v", recovered)
 }

@@ -10,6 +10,7 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 )
 
 // Options of a replay.
@@ -50,7 +51,7 @@ func Replay(ctx context.Context, o Options) (result Result, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("replay into %s with etcd's storage code: it panicked: %w", o.Path, panicked(p))
+			err = fmt.Errorf("replay into %s with etcd's storage code: it panicked: %w", o.Path, dbfile.Panicked(p))
 		}
 	}()
 	db, err := openDatabase(o.Path)
