@@ -13,8 +13,9 @@ import (
 const (
 	clusters = 100
 	hanging  = 34
-	// writesPerCreation is the limit of writes until a cluster of three members is Ready.
-	writesPerCreation = 19
+	// writesPerCreation is the limit of writes of objects until a cluster of three members is Ready. Those of the status are
+	// measured by make bench-scale: a busy machine shows more steps of a start.
+	writesPerCreation = 11
 	// inFlight is the percentage of connections whose question is counted in another period than the connection.
 	inFlight = 10
 	// startLimit is for a machine that also compiles.
@@ -73,10 +74,13 @@ func TestTwoOperatorsShareAKubernetesByLabel(t *testing.T) {
 	}
 }
 
-// withoutRepeats counts writes. On a slow machine the operator may create a member's object twice, because its cache does not
+// withoutRepeats counts writes of objects. On a slow machine the operator may create a member's object twice, because its cache does not
 // have the first yet.
 func withoutRepeats(used fleet.Usage) (writes int) {
 	for call, n := range used.Writes {
+		if call == "patch EtcdCluster" {
+			continue
+		}
 		if call == "create Pod" || call == "create PersistentVolumeClaim" {
 			n = min(n, clusters*3)
 		}
