@@ -312,18 +312,25 @@ func TestRestoreVerifiesTheSnapshotAndFollowsTheCluster(t *testing.T) {
 		}
 	})
 
-	t.Run("is deleted after its TTL", func(t *testing.T) {
-		r := b.restore("short-lived", "backups/absent.db")
-		r.Spec.EtcdCluster.Name = "formed" // a failed restore of a cluster that has yet to form keeps it from starting empty
+	t.Run("is deleted after its TTL only if it failed in a dry run", func(t *testing.T) {
 		cluster := b.cluster("formed", "3.6.16")
 		cluster.Status.ClusterID = "00000000000000aa"
 		if err := kubetest.Client(t).Status().Update(t.Context(), cluster); err != nil {
 			t.Fatal(err)
 		}
 		ttl := int32(1)
-		r.Spec.TTLSecondsAfterFinished = &ttl
-		kubetest.Create(t, r)
-		kubetest.AwaitGone(t, r)
+		failing := func(name string, dryRun bool) *v1beta2.EtcdRestore {
+			r := b.restore(name, "backups/absent.db")
+			r.Spec.EtcdCluster.Name, r.Spec.TTLSecondsAfterFinished, r.Spec.DryRun = "formed", &ttl, dryRun
+			kubetest.Create(t, r)
+			return r
+		}
+		kept := failing("kept", false)
+		b.await(kept, v1beta2.ReasonObjectNotFound)
+		kubetest.AwaitGone(t, failing("short-lived", true)) // its TTL begins after that of the one that is kept
+		if err := kubetest.Client(t).Get(t.Context(), client.ObjectKeyFromObject(kept), kept); err != nil || !kept.DeletionTimestamp.IsZero() {
+			t.Errorf("GitOps would create the failed restore again, which would replace the data of the cluster later: %v", err)
+		}
 	})
 
 	t.Run("verifies a snapshot in GCS", func(t *testing.T) {
