@@ -164,6 +164,7 @@ func (s *server) environment(p programs) error {
 		return err
 	}
 	apiserver.Out, apiserver.Err = log, log
+	apiserver.Configure().Set("service-cluster-ip-range", "10.0.0.0/16") // the default has 254 addresses, and a thousand clusters need more
 	return nil
 }
 
