@@ -85,7 +85,7 @@ func TestTheSecondLocationDiffersFromTheFirst(t *testing.T) {
 // that it keeps.
 func TestASecondLocationThatFailsDelaysNoSnapshot(t *testing.T) {
 	a := newAfterlife(t, steady(dbfiletest.New(t, memberOfDatabase).Put(10, 200).Snapshot()), keep(2), copies)
-	a.second = away{}
+	a.away.Store(true)
 	for range 3 {
 		now := a.clock.now()
 		a.live(&life{}, a.taken(now.Add(-time.Second)))
@@ -97,7 +97,7 @@ func TestASecondLocationThatFailsDelaysNoSnapshot(t *testing.T) {
 	if condition == nil || condition.Status != metav1.ConditionFalse || !strings.Contains(condition.Message, "away") || !s.Succeeded {
 		t.Errorf("condition %+v, succeeded %v", condition, s.Succeeded)
 	}
-	a.second = a.other
+	a.away.Store(false)
 	a.live(&life{}, func() bool { return meta.IsStatusConditionTrue(a.backup().Status.Conditions, v1beta2.ConditionCopied) })
 	s = a.backup().Status
 	if s.Copies.Newest == nil || !strings.HasPrefix(s.Copies.Newest.Path, "other/copies/ns/b/") || s.Copies.Newest.SHA256 != s.Snapshot.SHA256 || s.Copies.LagSeconds != 0 || s.Copies.Attempts != 0 {
@@ -160,9 +160,6 @@ func TestASecondLocationKeepsItsHistoryUnlessTheClocksAgree(t *testing.T) {
 	}
 }
 
-// away is a store that does not answer.
-type away struct{ objstore.Store }
-
 func keysIn(t *testing.T, store objstore.Store) (keys []string) {
 	t.Helper()
 	for o, err := range store.List(t.Context(), "") {
@@ -176,10 +173,10 @@ func keysIn(t *testing.T, store objstore.Store) (keys []string) {
 
 // openSecond opens the second location of an afterlife.
 func (a *afterlife) openSecond(_ context.Context, l *life) (objstore.Store, error) {
-	if _, gone := a.second.(away); gone {
+	if a.away.Load() {
 		return nil, fail(v1beta2.ReasonStoreUnreachable, "The second location is away.")
 	}
-	return mortalStore{a.second, l}, nil
+	return mortalStore{a.other, l}, nil
 }
 
 func newSecond(t *testing.T) objstore.Store {

@@ -136,11 +136,12 @@ type afterlife struct {
 	t     *testing.T
 	api   client.WithWatch
 	store objstore.Store
-	// second is the second location, which a test may replace, and other is a store for it.
-	second, other objstore.Store
-	dir           string
-	clock         atomicClock
-	db            steady
+	// other is the store of the second location. It cannot be reached while away is set.
+	other objstore.Store
+	away  atomic.Bool
+	dir   string
+	clock atomicClock
+	db    steady
 }
 
 // atomicClock is read by attempts whose life is over, too.
@@ -164,7 +165,6 @@ func newAfterlife(t *testing.T, db steady, changes ...change) *afterlife {
 		t.Fatal(err)
 	}
 	a.other = newSecond(t)
-	a.second = a.other
 	made := object(series(changes...))
 	a.api = fake.NewClientBuilder().WithScheme(scheme).WithObjects(made).WithStatusSubresource(&v1beta2.EtcdBackup{}).Build()
 	return a
