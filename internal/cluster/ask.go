@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -16,6 +17,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/kube"
 )
 
 const (
@@ -187,6 +189,28 @@ func (known *remembered) keepAsked(asked map[int]*question) {
 
 // handOver ends a pass whose members have yet to answer. The last answer starts the next pass.
 func handOver() ctrl.Result { return ctrl.Result{RequeueAfter: askTimeout, Priority: &urgent} }
+
+// createMissing creates the Pod of a member while other members have yet to answer, if that is the next step whatever they answer.
+// If one member hangs and the Pod of another is deleted, the third has no quorum and answers late.
+func (r *Reconciler) createMissing(ctx context.Context, v *view) error {
+	if !slices.ContainsFunc(v.Members, func(m plan.Member) bool { return m.Pod == plan.PodNone }) {
+		return nil
+	}
+	v.remembered, v.Held = true, v.known.repeats.Held(v.cluster.Generation, v.Now)
+	step, _ := plan.Choose(v.State)
+	if create, is := step.(plan.CreateMember); !is || create.Waits || v.Irreversible(create) {
+		return nil
+	}
+	err := r.act(ctx, v, step)
+	if errors.Is(err, errBehind) {
+		return nil // the next pass plans again
+	}
+	if err == nil {
+		v.known.repeats.Did(v.State, step, v.cluster.Generation, v.Now)
+		kube.PublishEvents(r.Events, v.cluster, plan.Events(v.State, step, nil, false))
+	}
+	return err
+}
 
 // askAgain ends a pass that would have taken a step on remembered answers. The next pass asks all members.
 func (known *remembered) askAgain() ctrl.Result {

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
@@ -178,5 +180,48 @@ func TestAnAnswerOfAnEarlierPodIsNotUsed(t *testing.T) {
 	a.known.questions[nameOf(1)].address = "192.0.2.9"
 	if v, complete, _ := a.pass(t); !complete || !v.Members[1].Serving {
 		t.Errorf("complete: %t, member: %+v", complete, v.Members[1])
+	}
+}
+
+// The Pod was created when the last member gave up its read, after 2 seconds.
+func TestADeletedPodIsReplacedWhileTheOtherMembersHang(t *testing.T) {
+	for name, c := range map[string]struct {
+		change  func(*view)
+		created bool
+	}{
+		"two hang and the Pod of the third is deleted": {change: func(v *view) { v.Members[2].Pod = plan.PodNone }, created: true},
+		"all three hang":             {change: func(*view) {}},
+		"its volume is gone too":     {change: func(v *view) { v.Members[2].Pod, v.Members[2].Volume = plan.PodNone, plan.VolumeNone }},
+		"the cluster has not formed": {change: func(v *view) { v.Members[2].Pod, v.ClusterID = plan.PodNone, "" }},
+		"it is paused":               {change: func(v *view) { v.Members[2].Pod, v.Spec.Paused = plan.PodNone, true }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newAsking(t)
+			r, v := beside(t)
+			r.metrics, r.wake, r.Dial, r.Events = a.r.metrics, a.r.wake, a.r.Dial, events.NewFakeRecorder(10)
+			v.State = state(formed)
+			for i, m := range state(formed, members(3)).Members {
+				a.hang(m.Name, true)
+				v.Members = append(v.Members, plan.Member{Name: m.Name, Incarnation: 1, Volume: m.Volume, Pod: m.Pod, PodReady: true, InService: true})
+				v.addresses[m.Name] = "192.0.2.1"
+				v.KnownVoters = append(v.KnownVoters, v.Members[i].Name)
+			}
+			c.change(v)
+			if r.observeEtcd(t.Context(), v) {
+				t.Fatal("members that hang have answered")
+			}
+			if err := r.createMissing(t.Context(), v); err != nil {
+				t.Fatal(err)
+			}
+			var pods corev1.PodList
+			if err := r.Client.List(t.Context(), &pods); err != nil {
+				t.Fatal(err)
+			}
+			if created := len(pods.Items) == 1; created != c.created {
+				step, rule := plan.Choose(v.State)
+				t.Errorf("created %d Pods, the plan is %T %+v of %s", len(pods.Items), step, step, rule)
+			}
+		})
 	}
 }

@@ -138,7 +138,8 @@ func Setup(mgr manager.Manager, options Options) error {
 	r.rereads = newRereads()
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named(Name).
-		For(&v1beta2.EtcdCluster{}, builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
+		For(&v1beta2.EtcdCluster{}, builder.WithPredicates(begunBefore(), predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
+		Watches(&v1beta2.EtcdCluster{}, enqueueUnbegun()).
 		Owns(&corev1.Pod{}).
 		Watches(&corev1.PersistentVolumeClaim{}, handler.EnqueueRequestsFromMapFunc(clusterByLabel)).
 		Owns(&corev1.Service{}).
@@ -178,7 +179,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, r.reportUnread(ctx, &cluster, fmt.Errorf("observe EtcdCluster %s: %w", request, err))
 	}
 	if v.pending {
-		return handOver(), nil
+		return handOver(), r.createMissing(ctx, v)
 	}
 	r.metrics.saw(v.State, cluster.Status)
 	step, actErr := r.planAndAct(ctx, v)
@@ -205,8 +206,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if v.skipped != nil && !plan.Acts(step) {
 		return ctrl.Result{}, v.skipped
 	}
-	acted := plan.Acts(step)
-	return again(plan.Describe(v.State, step).Requeue, acted, v.known.waited(acted || changed, v.Now)), nil
+	acted, interval := plan.Acts(step), plan.Describe(v.State, step).Requeue
+	if interval >= slowest {
+		interval = max(interval, spread(r.memory.count()))
+	}
+	return again(interval, acted, v.ClusterID != "", v.known.waited(acted || changed, v.Now)), nil
 }
 
 // forget drops what is kept of an EtcdCluster that does not exist any more.
@@ -247,7 +251,14 @@ func (r *Reconciler) report(ctx context.Context, v *view, step plan.Step, actErr
 	if v.skipped != nil {
 		plan.NoteRefused(&after.Status, v.cluster.Status, v.skipped, v.cluster.Generation, v.Now)
 	}
+	if v.saysLater(step, actErr) {
+		kube.PublishEvents(r.Events, after, plan.Events(v.State, step, nil, false))
+		return false, nil
+	}
 	changed, err = kube.PatchStatus(ctx, r.Client, v.cluster, after)
+	if changed && v.known != nil {
+		v.known.reported = v.Now
+	}
 	if apierrors.IsConflict(err) && actErr == nil {
 		return false, cmp.Or(r.remember(ctx, v, step), err)
 	}

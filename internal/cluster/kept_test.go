@@ -81,8 +81,9 @@ func TestSecretsAreReadAgainWhenSomethingSuggestsAChange(t *testing.T) {
 		"the operator acted":         {step: plan.WriteCertificates{}},
 		"the operator failed":        {err: errors.New("x")},
 		"a Secret is wrong":          {before: func(v *view) { v.SecretProblem = "x" }},
-		"a member refuses":           {before: func(v *view) { v.Members[0].Answers = false }},
-		"a Pod starts":               {before: func(v *view) { v.Members[0].Pod = plan.PodStarting }},
+		"a member refuses":           {before: func(v *view) { v.Now, v.Members[0].Answers = noon.Add(startingReads), false }},
+		"a Pod starts":               {before: func(v *view) { v.Now, v.Members[0].Pod = noon.Add(startingReads), plan.PodStarting }},
+		"the operator made Pods":     {before: func(v *view) { v.Now = noon.Add(startingReads) }, step: plan.CreateMembers{}},
 		"a certificate is missing":   {before: func(v *view) { v.Certificates.Missing = true }},
 		"cert-manager issues one":    {before: func(v *view) { v.Certificates.Unissued = "x" }},
 		"the user of etcd is wrong":  {before: func(v *view) { v.Authentication.Problem = "x" }},
@@ -101,6 +102,97 @@ func TestSecretsAreReadAgainWhenSomethingSuggestsAChange(t *testing.T) {
 		pass(change.before)
 		if counted.n < 2 { // while a renewal is due, each pass reads
 			t.Errorf("%s: the Secret was read %d times, expected another read", name, counted.n)
+		}
+	}
+}
+
+// A creation has about a dozen passes. Each read five Secrets again.
+func TestAClusterThatStartsDoesNotReadItsSecretsInEveryPass(t *testing.T) {
+	var none budget
+	counted, pass := readOnce(t, &none)
+	for range 10 {
+		pass(func(v *view) { v.Members[0].Pod = plan.PodStarting }).doubt(plan.CreateMembers{}, nil)
+	}
+	if counted.n != 1 {
+		t.Errorf("10 passes within %s read the Secret %d times, expected once", startingReads, counted.n)
+	}
+}
+
+// judgedTwice are the views of two passes over a cluster with certificates of the operator. Between them something happens.
+func judgedTwice(t *testing.T, between func(r *Reconciler, v *view)) (first, second *view) {
+	t.Helper()
+	s := state(formed, members(3), func(s *plan.State) { s.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}} }, secure)
+	r, v := beside(t)
+	v.State = s
+	authority, err := r.newCA(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := plan.Material{CA: &plan.Secret{Data: map[string][]byte{plan.CACertKey: authority.Cert, plan.CAKeyKey: authority.Key}}}
+	objects := []client.Object{&corev1.Secret{ObjectMeta: controlled("uid-example", v.CASecret(), nil), Data: m.CA.Data}}
+	for _, u := range plan.Usages {
+		held, err := m.NewSecret(s, u, plan.WriteCertificates{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects = append(objects, &corev1.Secret{ObjectMeta: controlled("uid-example", v.Name+u.Suffix, nil), Data: held.Data})
+	}
+	r, v = beside(t, objects...)
+	var none budget
+	r.rereads = &none
+	pass := func(known *remembered, now time.Time) *view {
+		_, v := beside(t)
+		v.State, v.known = s, known
+		v.Now = now
+		r.keep(v)
+		if err := r.judge(t.Context(), v); err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	first = pass(v.known, noon)
+	between(r, first)
+	return first, pass(v.known, first.Now)
+}
+
+// Parsing and checking the certificates of an idle cluster took more than half of the time of a look.
+func TestCertificatesThatDidNotChangeAreJudgedOnce(t *testing.T) {
+	first, second := judgedTwice(t, func(_ *Reconciler, v *view) { v.doubt(plan.Done{}, nil) })
+	if first.tls == nil || second.tls != first.tls {
+		t.Error("the second look made another TLS configuration, so no TLS session resumes")
+	}
+	if second.Certificates != first.Certificates || second.ClientName != first.ClientName || second.material.CA == nil {
+		t.Errorf("the second look judged %+v, the first %+v", second.Certificates, first.Certificates)
+	}
+}
+
+func TestCertificatesAreJudgedAgain(t *testing.T) {
+	for name, between := range map[string]func(r *Reconciler, v *view){
+		"the operator wrote some": func(_ *Reconciler, v *view) { v.doubt(plan.WriteCertificates{}, nil) },
+		"a minute passed":         func(_ *Reconciler, v *view) { v.Now = noon.Add(judged) },
+		"the spec changed":        func(_ *Reconciler, v *view) { v.known.kept.generation-- },
+	} {
+		first, second := judgedTwice(t, between)
+		if second.tls == nil || second.tls == first.tls {
+			t.Errorf("%s: the judgement of the first look was used again", name)
+		}
+	}
+}
+
+// A pass whose members have yet to answer ends before it doubts what it read.
+func TestWhatIsWrongWithASecretIsNotForgottenWhileMembersHang(t *testing.T) {
+	r, v := beside(t)
+	var none budget
+	r.rereads = &none
+	v.Spec.TLS = &v1beta2.TLSPolicy{Static: &v1beta2.StaticTLS{OperatorSecret: "absent", Member: &v1beta2.MemberSecret{ServerSecret: "absent"}}}
+	for range 2 {
+		v.SecretProblem = ""
+		r.keep(v)
+		if err := r.judge(t.Context(), v); err != nil {
+			t.Fatal(err)
+		}
+		if v.SecretProblem == "" {
+			t.Fatal("a Secret is missing, and a pass did not see it")
 		}
 	}
 }

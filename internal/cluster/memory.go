@@ -26,8 +26,10 @@ type remembered struct {
 	logins  logins
 	// changed is when the operator last did something or changed the status.
 	changed time.Time
-	behind  behind
-	kept    keptReads
+	// reported is when the operator last wrote the status.
+	reported time.Time
+	behind   behind
+	kept     keptReads
 	// questions to members by name that are open, and the last ones of members that hang.
 	questions map[string]*question
 }
@@ -44,6 +46,13 @@ func (m *memory) of(name types.NamespacedName, uid types.UID) *remembered {
 	}
 	m.clusters[name] = &remembered{uid: uid}
 	return m.clusters[name]
+}
+
+// count is the number of EtcdClusters.
+func (m *memory) count() int {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	return len(m.clusters)
 }
 
 func (m *memory) forget(name types.NamespacedName) {

@@ -63,7 +63,7 @@ func (r *Reconciler) observe(ctx context.Context, cluster *v1beta2.EtcdCluster) 
 		r.observeSetAside,
 		r.observeRestores,
 		r.observeStorageClass,
-		r.observeSecrets,
+		r.judge,
 		r.observeAuth,
 		r.observeExpansion, // after the members, whose volumes it is about
 	} {

@@ -3,6 +3,7 @@ package cluster
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"strconv"
@@ -18,6 +19,10 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
+
+// sessions is how many TLS sessions with members are kept to be resumed. A session that resumes saves both sides the check of
+// certificates.
+const sessions = 8
 
 // observeSecrets reads all Secrets of the cluster's certificates: those of the user, or those that the operator writes.
 func (r *Reconciler) observeSecrets(ctx context.Context, v *view) error {
@@ -92,29 +97,29 @@ func (r *Reconciler) ownSecret(ctx context.Context, v *view, name string) (held 
 
 // observeStatic checks that the user's Secrets exist and are complete.
 func (r *Reconciler) observeStatic(ctx context.Context, v *view) error {
-	tls := v.Spec.TLS
+	policy := v.Spec.TLS
 	var peer, server map[string][]byte
 	var err error
-	if tls.SecurePeer() {
-		if peer, err = r.checkSecret(ctx, v, tls.PeerSecret(v.Name), v1beta2.PeerCertKey, v1beta2.PeerKeyKey, v1beta2.PeerCAKey); err != nil {
+	if policy.SecurePeer() {
+		if peer, err = r.checkSecret(ctx, v, policy.PeerSecret(v.Name), v1beta2.PeerCertKey, v1beta2.PeerKeyKey, v1beta2.PeerCAKey); err != nil {
 			return err
 		}
 	}
-	if tls.SecureClient() {
-		if tls.ServerSecret(v.Name) == "" {
+	if policy.SecureClient() {
+		if policy.ServerSecret(v.Name) == "" {
 			// Stored before the schema refused it.
 			v.SecretProblem = "spec.TLS.static has an operatorSecret and no member.serverSecret. Set both or neither."
 			return nil
 		}
-		if server, err = r.checkSecret(ctx, v, tls.ServerSecret(v.Name), v1beta2.ServerCertKey, v1beta2.ServerKeyKey, v1beta2.ServerCAKey); err != nil {
+		if server, err = r.checkSecret(ctx, v, policy.ServerSecret(v.Name), v1beta2.ServerCertKey, v1beta2.ServerKeyKey, v1beta2.ServerCAKey); err != nil {
 			return err
 		}
-		data, err := r.checkSecret(ctx, v, tls.ClientSecret(v.Name), v1beta2.ClientCertKey, v1beta2.ClientKeyKey, v1beta2.ClientCAKey)
+		data, err := r.checkSecret(ctx, v, policy.ClientSecret(v.Name), v1beta2.ClientCertKey, v1beta2.ClientKeyKey, v1beta2.ClientCAKey)
 		if err != nil {
 			return err
 		}
 		if v.SecretProblem == "" {
-			v.useClientSecret(tls.ClientSecret(v.Name), data)
+			v.useClientSecret(policy.ClientSecret(v.Name), data)
 		}
 	}
 	v.Certificates.Trust = plan.TrustOf(peer[v1beta2.PeerCAKey], server[v1beta2.ServerCAKey])
@@ -131,6 +136,7 @@ func (v *view) useClientSecret(name string, data map[string][]byte) {
 		v.SecretProblem = fmt.Sprintf("Secret %s (keys %s, %s, %s) is invalid: %v.", name, v1beta2.ClientCertKey, v1beta2.ClientKeyKey, v1beta2.ClientCAKey, err)
 		return
 	}
+	config.ClientSessionCache = tls.NewLRUClientSessionCache(sessions)
 	v.tls = config
 }
 

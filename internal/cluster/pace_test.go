@@ -1,8 +1,17 @@
 package cluster
 
 import (
+	"fmt"
 	"testing"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
 // After the loss of a node, every cluster with a member on it waits for that member. If each were looked at twice a second
@@ -12,19 +21,22 @@ func TestAClusterThatWaitsIsLookedAtLessOften(t *testing.T) {
 		name     string
 		interval time.Duration
 		acted    bool
+		formed   bool
 		waited   time.Duration
 		want     time.Duration
 		priority int
 	}{
-		{"it has just begun to wait", 500 * time.Millisecond, false, 0, 500 * time.Millisecond, look},
-		{"it has waited for 20 seconds", 500 * time.Millisecond, false, 20 * time.Second, 2 * time.Second, look},
-		{"it has waited for an hour", 500 * time.Millisecond, false, time.Hour, slowest, look},
-		{"it is as its spec asks", 10 * time.Second, false, time.Hour, 10 * time.Second, look},
-		{"it waits for a person", 30 * time.Second, false, time.Hour, 30 * time.Second, look},
-		{"the operator has just done something", 100 * time.Millisecond, true, 0, 100 * time.Millisecond, urgent},
+		{"it has just begun to wait", 500 * time.Millisecond, false, true, 0, 500 * time.Millisecond, look},
+		{"it has waited for 20 seconds", 500 * time.Millisecond, false, true, 20 * time.Second, 2 * time.Second, look},
+		{"it has waited for an hour", 500 * time.Millisecond, false, true, time.Hour, slowest, look},
+		{"it is as its spec asks", 10 * time.Second, false, true, time.Hour, 10 * time.Second, look},
+		{"it waits for a person", 30 * time.Second, false, true, time.Hour, 30 * time.Second, look},
+		{"the operator has just done something", 100 * time.Millisecond, true, true, 0, 100 * time.Millisecond, urgent},
+		{"its members start for the first time", 500 * time.Millisecond, false, false, 5 * time.Second, 500 * time.Millisecond, starting},
+		{"its members have not started for long", 500 * time.Millisecond, false, false, time.Minute, 6 * time.Second, look},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := again(c.interval, c.acted, c.waited)
+			got := again(c.interval, c.acted, c.formed, c.waited)
 			most := c.want
 			if !c.acted {
 				most = time.Duration(float64(c.want) * (1 + jitter))
@@ -46,5 +58,51 @@ func TestTheWaitBeginsAnewWithEveryChange(t *testing.T) {
 	}
 	if waited := known.waited(true, start.Add(2*time.Minute)); waited != 0 {
 		t.Errorf("after a change: waited %s", waited)
+	}
+}
+
+// A thousand that were created at once were all Ready late, because each got its first step before any got its second.
+func TestAClusterThatWasBegunComesBeforeThoseThatWereNot(t *testing.T) {
+	queue := priorityqueue.New[reconcile.Request]("test")
+	defer queue.ShutDown()
+	named := func(name string) reconcile.Request {
+		return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "ns", Name: name}}
+	}
+	handler := enqueueUnbegun()
+	queue.AddWithOpts(priorityqueue.AddOpts{Priority: &look}, named("healthy"))
+	for n := range 3 {
+		created := &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: fmt.Sprint("new-", n), Generation: 1}}
+		if begunBefore().Create(event.CreateEvent{Object: created}) {
+			t.Error("a new EtcdCluster is queued as urgent too")
+		}
+		handler.Create(t.Context(), event.CreateEvent{Object: created}, queue)
+	}
+	queue.AddWithOpts(priorityqueue.AddOpts{Priority: &starting}, named("starts"))
+	queue.AddWithOpts(priorityqueue.AddOpts{Priority: &urgent}, named("changed"))
+	for _, want := range []string{"changed", "starts", "new-0", "new-1", "new-2", "healthy"} {
+		if got, _ := queue.Get(); got.Name != want {
+			t.Errorf("%s comes before %s", got.Name, want)
+		}
+	}
+}
+
+func TestAClusterThatWasBegunIsQueuedOnceWhenTheOperatorStarts(t *testing.T) {
+	begun := &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "begun", Generation: 2}}
+	begun.Status.ObservedGeneration, begun.Status.ClusterID = 1, "1"
+	queue := priorityqueue.New[reconcile.Request]("test")
+	defer queue.ShutDown()
+	enqueueUnbegun().Create(t.Context(), event.CreateEvent{Object: begun}, queue)
+	if !begunBefore().Create(event.CreateEvent{Object: begun}) || queue.Len() != 0 {
+		t.Errorf("an EtcdCluster that was begun has the priority of a new one")
+	}
+}
+
+// Looks at all clusters together have a limit, so that a thousand idle clusters cost what six hundred do.
+func TestManyClustersAreLookedAtLessOften(t *testing.T) {
+	for clusters, want := range map[int]time.Duration{1: slowest, 600: slowest, 900: 15 * time.Second, 1000: 17 * time.Second} {
+		got := max(slowest, spread(clusters)).Round(time.Second)
+		if got != want || time.Duration(float64(got)*(1+jitter)) > 21*time.Second {
+			t.Errorf("each of %d clusters is looked at every %s, want %s", clusters, got, want)
+		}
 	}
 }

@@ -47,6 +47,24 @@ func objectRefused(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsAlreadyExists(err) || errors.Is(err, errForeign) || errors.As(err, &dry)
 }
 
+// unsaid is how long the status may lack what the operator does while a cluster starts.
+const unsaid = 10 * time.Second
+
+// saysLater says whether the status is left to the next pass. While a cluster starts, the steps follow each other at once, and who
+// reads the status learns nothing from each. The next pass sees what the step made, so nothing is lost. Steps that create objects of
+// members are reported at once: until then the cache shows those objects, so that no pass creates them again.
+func (v *view) saysLater(step plan.Step, actErr error) bool {
+	if v.known == nil || v.ClusterID != "" || actErr != nil || v.skipped != nil || v.cluster.Status.ObservedGeneration != v.cluster.Generation ||
+		v.known.reported.IsZero() || v.Now.Sub(v.known.reported) >= unsaid {
+		return false
+	}
+	switch step.(type) {
+	case plan.CreateCA, plan.RequestCertificates, plan.WriteCertificates, plan.ApplyServices, plan.ApplyBudget:
+		return true
+	}
+	return false
+}
+
 // unreportedTimeout bounds the status write of a pass whose own time may be over.
 const unreportedTimeout = 5 * time.Second
 

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -97,5 +98,34 @@ func TestAFailingReadIsReportedInTheStatus(t *testing.T) {
 	ready := meta.FindStatusCondition(cluster.Status.Conditions, v1beta2.ConditionReady)
 	if ready == nil || ready.Reason != v1beta2.ReasonReconcileError || !strings.Contains(ready.Message, "budgets cannot be read") {
 		t.Errorf("Ready is %+v", ready)
+	}
+}
+
+// The status was written after each of the steps of a start, although the next step came at once.
+func TestTheStepsOfAStartAreReportedTogether(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*view)
+		step   plan.Step
+		err    error
+		later  bool
+	}{
+		"a step of the start":                  {step: plan.ApplyServices{}, later: true},
+		"the first one":                        {step: plan.ApplyServices{}, change: func(v *view) { v.known.reported = time.Time{} }},
+		"one after a long time without report": {step: plan.ApplyServices{}, change: func(v *view) { v.Now = noon.Add(unsaid) }},
+		"one that failed":                      {step: plan.ApplyServices{}, err: errors.New("x")},
+		"one of several that was refused":      {step: plan.ApplyServices{}, change: func(v *view) { v.skipped = errors.New("x") }},
+		"a new spec":                           {step: plan.ApplyServices{}, change: func(v *view) { v.cluster.Generation = 2 }},
+		"what nothing else records":            {step: plan.BeginBootstrap{}},
+		"a wait":                               {step: plan.Wait{}},
+		"a cluster that has formed":            {step: plan.ApplyServices{}, change: func(v *view) { v.ClusterID = "1" }},
+	} {
+		v := &view{cluster: &v1beta2.EtcdCluster{}, known: &remembered{reported: noon}}
+		v.Now = noon
+		if c.change != nil {
+			c.change(v)
+		}
+		if later := v.saysLater(c.step, c.err); later != c.later {
+			t.Errorf("%s: left to the next pass: %v, want %v", name, later, c.later)
+		}
 	}
 }

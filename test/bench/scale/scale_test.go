@@ -115,7 +115,7 @@ func (r *run) create() {
 		r.Error(err)
 	}
 	used := r.usage()
-	r.row("creation", "writes per cluster", fmt.Sprintf("%.1f", float64(used.Total())/float64(r.n)))
+	r.row("creation", "writes per cluster", fmt.Sprintf("%.1f %v", float64(used.Total())/float64(r.n), used.Writes))
 	r.row("creation", "reads per cluster", fmt.Sprintf("%.1f", float64(used.Reads)/float64(r.n)))
 	r.row("creation", "status writes without a change", fmt.Sprint(len(r.world.EmptyWrites())))
 }

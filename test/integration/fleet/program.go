@@ -29,13 +29,13 @@ type Program struct {
 	ended   chan error
 }
 
-// build builds cluster-operator, and returns its path.
-func build(t testing.TB, dir string) string {
+// build builds an operator, and returns its path.
+func build(t testing.TB, dir, name string) string {
 	t.Helper()
-	program := filepath.Join(dir, "cluster-operator")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "github.com/etcd-suite/etcd-operator/cmd/cluster-operator").CombinedOutput()
+	program := filepath.Join(dir, name)
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "github.com/etcd-suite/etcd-operator/cmd/"+name).CombinedOutput()
 	if err != nil {
-		t.Fatalf("build cluster-operator: %v\n%s", err, out)
+		t.Fatalf("build %s: %v\n%s", name, err, out)
 	}
 	return program
 }
@@ -71,7 +71,7 @@ func run(t testing.TB, program, kubeconfig, logFile string, flags ...string) *Pr
 		t.Fatal(err)
 	}
 	p := &Program{t: t, metrics: metrics, ended: make(chan error, 1)}
-	arguments := append([]string{"--leader-elect=false", "--metrics-bind-address=" + metrics, "--health-probe-bind-address=0", "--seed-image=seed"}, flags...)
+	arguments := append([]string{"--leader-elect=false", "--metrics-bind-address=" + metrics, "--health-probe-bind-address=0"}, flags...)
 	p.cmd = exec.Command(program, arguments...)
 	p.cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
 	p.cmd.Stdout, p.cmd.Stderr = log, log

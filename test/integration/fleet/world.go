@@ -83,7 +83,7 @@ func New(t testing.TB, options Options) *World {
 	if !c.WaitForCacheSync(ctx) {
 		t.Fatal("the caches of the fleet did not start")
 	}
-	w.program, w.configuration = build(t, w.folder), kubeconfig(t, w.folder)
+	w.program, w.configuration = build(t, w.folder, "cluster-operator"), kubeconfig(t, w.folder)
 	w.StartOperator()
 	t.Cleanup(w.showLog)
 	return w
@@ -96,9 +96,14 @@ func (w *World) StartOperator() {
 
 // StartAnother starts the program with other flags, beside the one that runs.
 func (w *World) StartAnother(flags ...string) *Program {
-	p := run(w.t, w.program, w.configuration, filepath.Join(w.folder, "operator.log"), append([]string{"--watch-namespaces=" + w.Namespace}, flags...)...)
+	p := run(w.t, w.program, w.configuration, filepath.Join(w.folder, "operator.log"), append([]string{"--watch-namespaces=" + w.Namespace, "--seed-image=seed"}, flags...)...)
 	kubetest.Eventually(w.t, "the operator serves metrics", func(context.Context) error { _, err := p.Usage(); return err })
 	return p
+}
+
+// StartOther builds and starts backup-operator or restore-operator, for all namespaces.
+func (w *World) StartOther(name string, flags ...string) *Program {
+	return run(w.t, build(w.t, w.folder, name), w.configuration, filepath.Join(w.folder, name+".log"), flags...)
 }
 
 func (w *World) showLog() {

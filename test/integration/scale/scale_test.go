@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/test/bench/measure"
 	"github.com/etcd-suite/etcd-operator/test/integration/fleet"
 )
 
@@ -70,6 +71,30 @@ func TestTwoOperatorsShareAKubernetesByLabel(t *testing.T) {
 		}
 		if created := used.Writes["create PodDisruptionBudget"]; created != clusters {
 			t.Errorf("an operator created %d PodDisruptionBudgets, expected one for each of its %d clusters: %v", created, clusters, used.Writes)
+		}
+	}
+}
+
+// memoryLimit is for each operator, in bytes.
+const memoryLimit = 50 << 20
+
+func TestEachOperatorNeedsLittleMemoryForOneCluster(t *testing.T) {
+	w := fleet.New(t, fleet.Options{TLS: true})
+	w.Create(0, 1)
+	if err := w.AwaitReady(1, startLimit); err != nil {
+		t.Fatal(err)
+	}
+	programs := map[string]*fleet.Program{
+		"cluster-operator": w.Operator,
+		"backup-operator":  w.StartOther("backup-operator", "--spool-dir="+t.TempDir()),
+		"restore-operator": w.StartOther("restore-operator"),
+	}
+	w.Pause(2 * period)
+	for name, program := range programs {
+		used := measure.Anonymous(program.PID())
+		t.Logf("%s: %d MiB", name, used>>20)
+		if used == 0 || used > memoryLimit {
+			t.Errorf("%s uses %d MiB with one cluster, the limit is %d MiB", name, used>>20, memoryLimit>>20)
 		}
 	}
 }
