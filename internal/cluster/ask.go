@@ -191,14 +191,15 @@ func (known *remembered) keepAsked(asked map[int]*question) {
 func handOver() ctrl.Result { return ctrl.Result{RequeueAfter: askTimeout, Priority: &urgent} }
 
 // createMissing creates the Pod of a member while other members have yet to answer, if that is the next step whatever they answer.
-// If one member hangs and the Pod of another is deleted, the third has no quorum and answers late.
+// If one member hangs and the Pod of another is deleted, the third has no quorum and answers late. Without the answers, only a
+// recorded voter is created: another one may have been removed from the membership, and the plan would delete its Pod again.
 func (r *Reconciler) createMissing(ctx context.Context, v *view) error {
 	if !slices.ContainsFunc(v.Members, func(m plan.Member) bool { return m.Pod == plan.PodNone }) {
 		return nil
 	}
 	v.remembered, v.Held = true, v.known.repeats.Held(v.cluster.Generation, v.Now)
 	step, _ := plan.Choose(v.State)
-	if create, is := step.(plan.CreateMember); !is || create.Waits || v.Irreversible(create) {
+	if create, is := step.(plan.CreateMember); !is || create.Waits || v.Irreversible(create) || !slices.Contains(v.KnownVoters, create.Name) {
 		return nil
 	}
 	err := r.act(ctx, v, step)

@@ -190,7 +190,10 @@ func TestADeletedPodIsReplacedWhileTheOtherMembersHang(t *testing.T) {
 		created bool
 	}{
 		"two hang and the Pod of the third is deleted": {change: func(v *view) { v.Members[2].Pod = plan.PodNone }, created: true},
-		"all three hang":             {change: func(*view) {}},
+		"all three hang": {change: func(*view) {}},
+		"it was removed from the cluster": {change: func(v *view) {
+			v.Members[2].Pod, v.KnownVoters = plan.PodNone, v.KnownVoters[:2]
+		}},
 		"its volume is gone too":     {change: func(v *view) { v.Members[2].Pod, v.Members[2].Volume = plan.PodNone, plan.VolumeNone }},
 		"the cluster has not formed": {change: func(v *view) { v.Members[2].Pod, v.ClusterID = plan.PodNone, "" }},
 		"it is paused":               {change: func(v *view) { v.Members[2].Pod, v.Spec.Paused = plan.PodNone, true }},
