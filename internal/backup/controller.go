@@ -37,7 +37,9 @@ type Reconciler struct {
 	copies  *attempts
 	attempt attemptFunc
 	metrics *metrics
-	limits  limits
+	// deletions is when this process saw first that an EtcdBackup is being deleted.
+	deletions sightings
+	limits    limits
 	// jitter is the longest time by which snapshots of the same schedule are spread.
 	jitter time.Duration
 	now    func() time.Time
@@ -108,6 +110,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		r.attempts.forgetOthers(request.NamespacedName, "")
 		r.copies.forgetOthers(request.NamespacedName, "")
 		r.metrics.forget(request.NamespacedName)
+		r.deletions.forget(request.NamespacedName)
 		return reconcile.Result{}, nil
 	}
 	if err != nil {
