@@ -83,7 +83,7 @@ func New(t testing.TB, options Options) *World {
 	if !c.WaitForCacheSync(ctx) {
 		t.Fatal("the caches of the fleet did not start")
 	}
-	w.program, w.configuration = build(t, w.folder), kubeconfig(t, w.folder)
+	w.program, w.configuration = build(t, w.folder, "cluster-operator"), kubeconfig(t, w.folder)
 	w.StartOperator()
 	t.Cleanup(w.showLog)
 	return w
@@ -96,7 +96,7 @@ func (w *World) StartOperator() {
 
 // StartAnother starts the program with other flags, beside the one that runs.
 func (w *World) StartAnother(flags ...string) *Program {
-	p := run(w.t, w.program, w.configuration, filepath.Join(w.folder, "operator.log"), append([]string{"--watch-namespaces=" + w.Namespace}, flags...)...)
+	p := run(w.t, w.program, w.configuration, filepath.Join(w.folder, "operator.log"), append([]string{"--seed-image=seed", "--watch-namespaces=" + w.Namespace}, flags...)...)
 	kubetest.Eventually(w.t, "the operator serves metrics", func(context.Context) error { _, err := p.Usage(); return err })
 	return p
 }
