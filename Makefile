@@ -133,6 +133,11 @@ bench-seed: deps ## Measure the seed of a restore and compare it with a download
 	@$(LOCALKUBE) build etcd-3.6 versitygw
 	TEST_BIN="$(TEST_BIN)" go test -run '^$$' -bench Seed -benchtime 1x -timeout 30m ./test/bench/seed/
 
+.PHONY: bench-backups
+bench-backups: deps ## Measure backup-operator with many EtcdBackups that are due in the same minute; BENCH_N=1000
+	@$(LOCALKUBE) build kubernetes etcd-3.6 versitygw
+	TEST_BIN="$(TEST_BIN)" go test -run '^$$' -bench Backups -benchtime 1x -timeout 60m ./test/bench/backups/
+
 .PHONY: bench-save
 bench-save: deps ## Measure time and memory of a save and compare it with etcdctl and a plain upload; BENCH_MIB=1024 BENCH_VALUE=16384 BENCH_ROUNDS=3
 	@$(LOCALKUBE) build etcd-3.6 versitygw

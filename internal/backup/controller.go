@@ -26,6 +26,10 @@ import (
 // Name of the operator, in logs, leader election and events.
 const Name = "backup-operator"
 
+// concurrency is how many EtcdBackups are reconciled at the same time. A pass waits for the API server only. With one, the passes are
+// slower than the snapshots if many are due at once, and the order of the passes decides instead of the turns of the namespaces.
+const concurrency = 8
+
 // Reconciler does one step for an EtcdBackup in each pass.
 type Reconciler struct {
 	client client.Client
@@ -37,7 +41,9 @@ type Reconciler struct {
 	copies  *attempts
 	attempt attemptFunc
 	metrics *metrics
-	limits  limits
+	// deletions is when this process saw first that an EtcdBackup is being deleted.
+	deletions sightings
+	limits    limits
 	// jitter is the longest time by which snapshots of the same schedule are spread.
 	jitter time.Duration
 	now    func() time.Time
@@ -97,7 +103,7 @@ func Setup(mgr manager.Manager, options Options) error {
 		Watches(&v1beta2.EtcdCluster{}, handler.EnqueueRequestsFromMapFunc(r.backupsOf), builder.WithPredicates(clusterChanged())).
 		WatchesRawSource(r.attempts.pool.Source()).
 		WatchesRawSource(r.copies.pool.Source()).
-		WithOptions(controller.Options{RateLimiter: kube.Retries()}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency, RateLimiter: kube.Retries()}).
 		Complete(r)
 }
 
@@ -108,6 +114,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		r.attempts.forgetOthers(request.NamespacedName, "")
 		r.copies.forgetOthers(request.NamespacedName, "")
 		r.metrics.forget(request.NamespacedName)
+		r.deletions.forget(request.NamespacedName)
 		return reconcile.Result{}, nil
 	}
 	if err != nil {

@@ -55,10 +55,7 @@ func (t *job) copyTo(ctx context.Context, o jobSpec, progress *jobProgress) (Res
 	if done.Last != "" {
 		s.ahead = aheadOf(ctx, to, snapshot.ManifestKey(done.Last), t.now())
 	}
-	if s.ahead == nil && keep.Within > 0 {
-		s.ahead, err = measureAhead(ctx, to, s.series, o.UID, t.now)
-	}
-	if err != nil {
+	if err := s.compareClocks(ctx, second, t.now); err != nil {
 		result.Kept = t.kept(ctx, second, s, nil)
 		result.blame(second, err)
 		return result, nil // the copies are there, and none of them is deleted

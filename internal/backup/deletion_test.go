@@ -57,7 +57,7 @@ func TestAFinalSnapshotThatIsQueuedDelaysTheDeletionTenMinutes(t *testing.T) {
 
 func TestAFinalSnapshotThatFailedDelaysTheDeletionTenMinutes(t *testing.T) {
 	s := series(finally(time.Minute), failedTries(4, 8*time.Minute), func(s *State) {
-		s.DeletedAt = t0.Add(-7 * time.Minute)
+		s.DeletedAt, s.DeletingFor = t0.Add(-7*time.Minute), 7*time.Minute
 		s.Request = finalRequest(s.DeletedAt)
 		s.Spec.Verify = v1beta2.VerifyRestore
 	})
@@ -139,12 +139,8 @@ func TestTheLeftoverOfAKilledOperatorIsDeletedAfterADay(t *testing.T) {
 	w.now = func() time.Time { return present.Add(-time.Hour) }
 	w.attempt(series())
 	left, young := seriesFolder+"20260102T110000Z-00000000000000000009.db", seriesFolder+"20260102T120000Z-00000000000000000009.db"
-	for _, key := range []string{left, young} {
-		if err := w.store.Put(t.Context(), key, strings.NewReader("no manifest")); err != nil {
-			t.Fatal(err)
-		}
-	}
-	w.store = aged{w.store, []string{left}}
+	w.leaves(young, "u")
+	w.store = aged{w.store, []string{left, w.leaves(left, "u")}}
 	w.now = func() time.Time { return present.Add(30 * time.Hour) } // the clock is wrong
 	r := w.attempt(series())
 	if keys := w.keys(); r.PruneProblem != "" || slices.Contains(keys, left) || !slices.Contains(keys, young) {
@@ -216,7 +212,7 @@ func TestSnapshotsWhoseManifestsAPersonDeletedAreKept(t *testing.T) {
 	w := newWorld(t)
 	present := time.Now()
 	var all []*v1beta2.Snapshot
-	for hour := range maxLeftovers + 1 {
+	for hour := range 4 {
 		now := present.Add(time.Duration(hour-30) * time.Hour)
 		w.now = func() time.Time { return now }
 		all = append(all, w.attempt(series()).Snapshot) // no retention: all are kept
@@ -231,7 +227,7 @@ func TestSnapshotsWhoseManifestsAPersonDeletedAreKept(t *testing.T) {
 	w.store = aged{w.store, w.keys()}
 	w.now = func() time.Time { return present }
 	r := w.attempt(series())
-	if r.PruneReason != v1beta2.ReasonSnapshotsKept || !strings.Contains(r.PruneProblem, "4 objects") {
+	if r.PruneReason != v1beta2.ReasonSnapshotsKept || !strings.Contains(r.PruneProblem, "without a manifest: 4") {
 		t.Errorf("%s: %s", r.PruneReason, r.PruneProblem)
 	}
 	gone := 0

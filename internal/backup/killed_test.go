@@ -408,10 +408,9 @@ func TestAnOperatorKilledDuringTheDeletionWaitsForYoungObjectsWithoutAManifest(t
 		a := newAfterlife(t, db, keep(1), deletes, verifies)
 		a.live(&life{}, a.taken(a.clock.now().Add(-time.Hour)))
 		parsed, _ := snapshot.ParseKey(a.listed()[0].Key)
-		for _, key := range []string{parsed.Key(parsed.Time.Add(time.Second), 12), "dir/snap.db/ns/b/0000000000000001/notes.txt"} {
-			if err := a.store.Put(t.Context(), key, strings.NewReader("an upload in progress")); err != nil {
-				t.Fatal(err)
-			}
+		(&world{t: t, store: a.store}).leaves(parsed.Key(parsed.Time.Add(time.Second), 12), "u")
+		if err := a.store.Put(t.Context(), "dir/snap.db/ns/b/0000000000000001/notes.txt", strings.NewReader("mine")); err != nil {
+			t.Fatal(err)
 		}
 		if err := a.api.Delete(t.Context(), a.backup()); err != nil {
 			t.Fatal(err)

@@ -37,6 +37,7 @@ func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName) (*v
 	}
 	if s.Deleting {
 		s.DeletedAt = backup.DeletionTimestamp.Time
+		s.DeletingFor = r.deletions.since(keyOf(backup), s.Now)
 	}
 	s.Target, s.Problem = target(s.Namespace, s.Name, s.Spec)
 	if s.Spec.CopyTo != nil && s.Problem == nil {

@@ -36,7 +36,7 @@ func (Watch) describe(s State) planning.Description {
 		d.Requeue = longestSleep // a worker that begins or ends an attempt starts a pass
 	}
 	if s.final() {
-		d.Requeue = min(d.Requeue, sleep(s.Now, s.DeletedAt.Add(finalLimit+time.Second)))
+		d.Requeue = min(d.Requeue, sleep(s.Now, s.Now.Add(s.left(finalLimit)+time.Second)))
 	}
 	switch s.Attempt.Kind {
 	case KindDrill:
@@ -44,7 +44,7 @@ func (Watch) describe(s State) planning.Description {
 	case KindPurge:
 		d.Reason, d.Message = v1beta2.ReasonRemovingSnapshots, purging
 		if s.Attempt.Queued {
-			d.Requeue = sleep(s.Now, s.DeletedAt.Add(purgeLimit+time.Second))
+			d.Requeue = sleep(s.Now, s.Now.Add(s.left(purgeLimit)+time.Second))
 		}
 	case KindPrune:
 		d.Reason, d.Message = v1beta2.ReasonRemovingSnapshots, pruning
@@ -89,7 +89,7 @@ func (s State) failure(a Attempt, f Failure) string {
 	case a.Kind == KindPurge:
 		return fmt.Sprintf("The snapshots were not deleted. %s The next attempt is due at %s. "+
 			"The operator gives up at %s and leaves the snapshots in the store. To keep them now, write deletionPolicy: Retain.",
-			f.Message, next, stamp(s.DeletedAt.Add(purgeLimit)))
+			f.Message, next, stamp(s.Now.Add(s.left(purgeLimit))))
 	case a.Kind == KindPrune, s.ends(f):
 		return f.Message
 	}

@@ -116,7 +116,7 @@ func copied(c *v1beta2.BackupCopies, s *v1beta2.Snapshot) bool {
 
 // lastCopy copies the final snapshot of a deleted series, before the EtcdBackup is released.
 func lastCopy(s State) Step {
-	left := s.DeletedAt.Add(finalLimit).Sub(s.Now)
+	left := s.left(finalLimit)
 	if !s.Held || !s.Spec.FinalSnapshot || s.Spec.CopyTo == nil || left <= 0 {
 		return nil
 	}

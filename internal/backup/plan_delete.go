@@ -19,9 +19,10 @@ type (
 	Hold struct{}
 	// Release removes that finalizer. Removed is how many snapshots were deleted. Cause is why they were not, and Missed why
 	// the final snapshot was not taken, if the operator has given up.
+	// Left is which objects are kept, because they may not be of this EtcdBackup.
 	Release struct {
-		Removed       int
-		Cause, Missed string
+		Removed             int
+		Cause, Missed, Left string
 	}
 	// Purge starts to delete all snapshots that the EtcdBackup has written.
 	Purge struct{ Number int32 }
@@ -29,6 +30,20 @@ type (
 
 // purgeLimit is how long the snapshots may delay the deletion of their EtcdBackup.
 const purgeLimit = 10 * time.Minute
+
+// sureAttempts is how many attempts are enough if the time of the deletion says that a limit is over. They need more than ten
+// minutes, because of the pauses between them.
+const sureAttempts = 15
+
+// left returns how much of a limit of the deletion is left. It counts from when this process saw the deletion first: the API
+// server has set the time of the deletion, by its own clock. A restart begins anew, so after some attempts that time counts, too.
+func (s State) left(limit time.Duration) time.Duration {
+	left := limit - s.DeletingFor
+	if s.retrying() && s.Status.Attempts >= sureAttempts {
+		left = min(left, s.DeletedAt.Add(limit).Sub(s.Now))
+	}
+	return left
+}
 
 func (Idle) describe(State) planning.Description {
 	return planning.Description{Reason: v1beta2.ReasonPending, Message: "The EtcdBackup is being deleted."}
@@ -67,6 +82,9 @@ func (r Release) events(s State) []planning.Event {
 	case r.Cause != "":
 		return []planning.Event{newEvent(corev1.EventTypeWarning, "SnapshotsLeft", actionPrune, fmt.Sprintf(
 			"The snapshots under %s are still in the store. %s If you do not need them, delete them yourself.", s.Target.Path(), r.Cause))}
+	case r.Left != "":
+		return []planning.Event{newEvent(corev1.EventTypeWarning, "SnapshotsLeft", actionPrune,
+			fmt.Sprintf("The operator deleted all snapshots of the EtcdBackup: %d. %s", r.Removed, r.Left))}
 	case r.Removed > 0:
 		return []planning.Event{newEvent(corev1.EventTypeNormal, "SnapshotsRemoved", actionPrune,
 			fmt.Sprintf("The operator deleted all snapshots of the EtcdBackup: %d.", r.Removed))}
@@ -107,7 +125,7 @@ func backupIsBeingDeleted(s State) Step {
 	if s.Attempt != nil && s.Attempt.Kind != KindPurge {
 		return Cancel{}
 	}
-	if s.CopyBusy && s.Now.Before(s.DeletedAt.Add(purgeLimit)) {
+	if s.CopyBusy && s.left(purgeLimit) > 0 {
 		return Wait{Reason: v1beta2.ReasonPending, Message: "The operator waits until the copy to the second location has stopped.", Requeue: time.Second}
 	}
 	if !s.Held {
@@ -120,19 +138,19 @@ func backupIsBeingDeleted(s State) Step {
 }
 
 func purge(s State) Step {
-	limit := s.DeletedAt.Add(purgeLimit)
+	over := s.left(purgeLimit) < 0
 	switch {
-	case s.Attempt != nil && s.Attempt.Queued && s.Now.After(limit):
+	case s.Attempt != nil && s.Attempt.Queued && over:
 		return Release{Cause: fmt.Sprintf("No worker of the operator was free to delete them within %s.", purgeLimit)}
 	case s.Attempt != nil && s.Attempt.Result == nil:
 		return Watch{}
 	case s.Attempt != nil && s.Attempt.Result.Failure == nil:
-		return Release{Removed: s.Attempt.Result.Pruned}
-	case s.Attempt != nil && s.Now.After(limit):
+		return Release{Removed: s.Attempt.Result.Pruned, Left: s.Attempt.Result.PruneProblem}
+	case s.Attempt != nil && over:
 		return Release{Cause: s.Attempt.Result.Failure.Message}
 	case s.Attempt != nil:
 		return Report{}
-	case s.retrying() && s.Now.After(limit):
+	case s.retrying() && over:
 		return Release{Cause: fmt.Sprintf("The operator could not delete them within %s.", purgeLimit)}
 	}
 	if step := attemptFailedRecently(s); step != nil {

@@ -23,7 +23,7 @@ func (s State) final() bool {
 
 // takeFinal takes the final snapshot, or gives up.
 func takeFinal(s State) Step {
-	left := s.DeletedAt.Add(finalLimit).Sub(s.Now)
+	left := s.left(finalLimit)
 	a := s.Attempt
 	switch {
 	case a != nil && (a.Kind != KindSnapshot || a.Request != s.Request || a.Generation != s.Generation):
@@ -58,7 +58,7 @@ func finalWaits(s State, left time.Duration) Step {
 			}
 			return step
 		case Backoff:
-			step.Until = s.DeletedAt.Add(finalLimit)
+			step.Until = s.Now.Add(left)
 			return step
 		default:
 			return step

@@ -280,7 +280,7 @@ func TestEachStepIsRequeuedWhenItIsDue(t *testing.T) {
 // while the deletions of others are slow.
 func TestADeletionWhosePurgeIsQueuedEndsToo(t *testing.T) {
 	s := series(deletes, held, deleted)
-	s.DeletedAt = t0.Add(-3 * time.Hour)
+	s.DeletedAt, s.DeletingFor = t0.Add(-3*time.Hour), 3*time.Hour
 	s.Attempt = &Attempt{Kind: KindPurge, Generation: 1, Number: 1, StartedAt: s.DeletedAt, Queued: true}
 	if step, _ := Plan(s); step == (Watch{}) {
 		t.Error("the EtcdBackup has waited for a free worker for 3 hours, and is not released")

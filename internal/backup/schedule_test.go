@@ -57,7 +57,7 @@ func goes(ago time.Duration) change {
 		deleted(s)
 		held(s)
 		deletes(s)
-		s.DeletedAt = t0.Add(-ago)
+		s.DeletedAt, s.DeletingFor = t0.Add(-ago), ago
 	}
 }
 
@@ -67,7 +67,7 @@ func finally(ago time.Duration) change {
 		deleted(s)
 		held(s)
 		s.Spec.FinalSnapshot = true
-		s.DeletedAt = t0.Add(-ago)
+		s.DeletedAt, s.DeletingFor = t0.Add(-ago), ago
 		s.Request = finalRequest(s.DeletedAt)
 	}
 }

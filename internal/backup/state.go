@@ -27,6 +27,8 @@ type State struct {
 	// Deleting is true if it is being deleted, since DeletedAt. Held is true if it has this operator's finalizer.
 	Deleting, Held bool
 	DeletedAt      time.Time
+	// DeletingFor is for how long this process has seen that it is being deleted. It depends on no other clock.
+	DeletingFor time.Duration
 	// OldFinalizer is true if it has the finalizer of coreos/etcd-operator.
 	OldFinalizer bool
 

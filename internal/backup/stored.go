@@ -80,6 +80,15 @@ func (s *stored) add(key string, m snapshot.Manifest) *snapshot.Item {
 	return &item
 }
 
+// compareClocks measures how far this clock is ahead of the store's, if retention depends on that and it is not known yet. If it
+// fails, nothing may be deleted.
+func (s *stored) compareClocks(ctx context.Context, o jobSpec, now func() time.Time) (err error) {
+	if s.ahead == nil && o.Keep.Within > 0 {
+		s.ahead, err = measureAhead(ctx, s.store, s.series, o.UID, now)
+	}
+	return err
+}
+
 // aheadOf returns how far this clock is ahead of the store's, by an object that was just written. It returns nil if the store
 // does not list the object with its time.
 func aheadOf(ctx context.Context, store objstore.Store, name string, now time.Time) *time.Duration {

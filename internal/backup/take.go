@@ -94,6 +94,11 @@ func (t *job) takeNext(ctx context.Context, o jobSpec, series snapshot.Series, r
 		result.Drill = passedBefore(ctx, s.store, *item, *result.Snapshot, t.now())
 	}
 	result.Snapshot.RestoreTest = testResults[item.Verdict]
+	if err := s.compareClocks(ctx, o, t.now); err != nil {
+		result.Kept = t.kept(ctx, o, s, nil)
+		result.blame(o, err)
+		return result, nil
+	}
 	t.tidy(ctx, o, s, item.Key, &result)
 	return result, nil
 }

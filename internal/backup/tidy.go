@@ -46,7 +46,9 @@ func (t *job) tidy(ctx context.Context, o jobSpec, s stored, saved string, resul
 		return
 	}
 	before := t.now().Add(-max(*s.ahead, 0) - max(leftoverAge, 2*o.Timeout)) // by the clock of the store
-	result.blame(o, sweep(ctx, s.store, s.series, before, before))
+	left, err := sweep(ctx, s.store, s.series, o.mark(), before, before)
+	result.blame(o, err)
+	result.keep(o, left, s.series.Lives())
 }
 
 // blame records the first error of a deletion.
@@ -89,7 +91,7 @@ func prune(ctx context.Context, store objstore.Store, keys []string) (deleted []
 		}
 		failure := store.Delete(ctx, key)
 		if failure == nil {
-			if !strings.HasSuffix(key, snapshot.ManifestKey("")) && !snapshot.IsVerdict(key) {
+			if !strings.HasSuffix(key, snapshot.ManifestKey("")) && !snapshot.IsVerdict(key) && !snapshot.IsDraft(key) {
 				deleted = append(deleted, key)
 			}
 			continue
@@ -104,43 +106,33 @@ func prune(ctx context.Context, store objstore.Store, keys []string) (deleted []
 	return deleted, err
 }
 
-// maxLeftovers is the largest number of objects without a manifest that are taken for those of killed operators.
-const maxLeftovers = 3
-
-// sweep deletes objects without a manifest, and unfinished uploads, that killed operators left before these times. It looks
-// at all incarnations of the series' cluster, and only at names that this operator gives to snapshots.
-func sweep(ctx context.Context, store objstore.Store, series snapshot.Series, before, uploadsBefore time.Time) error {
+// sweep deletes what killed operators of this EtcdBackup left before one time, and unfinished uploads from before the other. It
+// looks at all incarnations of the series' cluster. It returns the objects without a manifest that it keeps, because this
+// EtcdBackup may not have written them.
+func sweep(ctx context.Context, store objstore.Store, series snapshot.Series, mark string, before, uploadsBefore time.Time) (kept []string, err error) {
 	uploads := sweepUploads(ctx, store, series.Lives(), func(key string, started time.Time) bool {
 		_, ours := snapshot.ParseKey(key)
 		return ours && started.Before(uploadsBefore)
 	})
-	orphans, err := orphansOf(ctx, store, series, before)
+	left, err := snapshot.FindLeftovers(ctx, store, series, mark, before)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	whole := slices.DeleteFunc(slices.Clone(orphans), snapshot.IsVerdict)
-	if len(whole) > maxLeftovers {
-		return fail(v1beta2.ReasonSnapshotsKept, fmt.Sprintf("%d objects under %s have no manifest, such as %s. A killed operator leaves fewer, so these may be snapshots whose "+
-			"manifests were deleted. The operator keeps them. Bring the manifests back, or delete the objects.", len(whole), series.Lives(), whole[0]))
-	}
-	for _, key := range orphans {
+	for _, key := range left.Delete {
 		if err := store.Delete(ctx, key); err != nil {
-			return fmt.Errorf("delete object without manifest: %w", err)
+			return left.Keep, fmt.Errorf("delete object without manifest: %w", err)
 		}
 	}
-	return uploads
+	return left.Keep, uploads
 }
 
-// orphansOf returns the objects without a manifest from before that time.
-func orphansOf(ctx context.Context, store objstore.Store, series snapshot.Series, before time.Time) ([]string, error) {
-	var objects []objstore.Object
-	for object, err := range store.List(ctx, series.Lives()) {
-		if err != nil {
-			return nil, fmt.Errorf("list the objects to find leftovers: %w", err)
-		}
-		objects = append(objects, object)
+// keep reports objects without a manifest, unless there is an error.
+func (r *Result) keep(o jobSpec, objects []string, prefix string) {
+	if len(objects) == 0 {
+		return
 	}
-	return snapshot.Orphans(series, objects, before), nil
+	r.blame(o, fail(v1beta2.ReasonSnapshotsKept, fmt.Sprintf("Objects under %s without a manifest: %d, such as %s. They may be snapshots whose manifests were "+
+		"deleted, or uploads of another EtcdBackup. The operator keeps them. Bring the manifests back, or delete the objects.", prefix, len(objects), objects[0])))
 }
 
 // purge deletes all snapshots that this EtcdBackup has written, of every incarnation of its cluster, in both locations.
@@ -155,6 +147,9 @@ func (t *job) purge(ctx context.Context, o jobSpec, progress *jobProgress) (Resu
 	if result.Pruned += copies.Pruned; err == nil && failed != nil {
 		err = ofLocation(ctx, failed, o.second())
 	}
+	if result.PruneProblem == "" {
+		result.PruneReason, result.PruneProblem = copies.PruneReason, copies.PruneProblem
+	}
 	return result, err
 }
 
@@ -167,10 +162,10 @@ func (t *job) purgeLocation(ctx context.Context, o jobSpec) (Result, error) {
 	if errors.Is(err, objstore.ErrNoBucket) {
 		return Result{}, nil // without a bucket there are no snapshots
 	}
-	return Result{Pruned: removed}, err
+	return removed, err
 }
 
-func (t *job) purgeFrom(ctx context.Context, o jobSpec, store objstore.Store) (int, error) {
+func (t *job) purgeFrom(ctx context.Context, o jobSpec, store objstore.Store) (Result, error) {
 	series := snapshot.Series{Folder: o.Target.Key, Namespace: o.Namespace, Cluster: o.Cluster}
 	prefix := o.Target.Key
 	if o.Series {
@@ -178,13 +173,13 @@ func (t *job) purgeFrom(ctx context.Context, o jobSpec, store objstore.Store) (i
 	}
 	listing, err := snapshot.List(ctx, store, prefix)
 	if err != nil {
-		return 0, err
+		return Result{}, err
 	}
 	deleted, err := prune(ctx, store, snapshot.Written(listing, o.mark()))
 	if err != nil {
-		return 0, err
+		return Result{}, err
 	}
-	removed := len(deleted)
+	removed := Result{Pruned: len(deleted)}
 	for name, err := range listing.Unreadable {
 		if !errors.Is(err, snapshot.ErrManifest) && !errors.Is(err, snapshot.ErrNewerFormat) {
 			return removed, fmt.Errorf("read the manifest %s, which may be of this EtcdBackup: %w", name, err)
@@ -198,36 +193,28 @@ func (t *job) purgeFrom(ctx context.Context, o jobSpec, store objstore.Store) (i
 			return key == o.Target.Key && !started.Before(o.Since.Truncate(time.Second))
 		})
 	}
-	// An unfinished upload may be of another EtcdBackup or Kubernetes, which has no snapshot here yet.
-	old := t.now().Add(-leftoverAge)
-	if shared(listing, o.mark()) {
-		return removed, sweep(ctx, store, series, old, old)
-	}
-	if err := sweep(ctx, store, series, t.now().Add(-orphanAge), old); err != nil {
-		return removed, err
-	}
-	return removed, awaitOrphans(ctx, store, series)
+	return t.purgeLeftovers(ctx, o, store, series, removed)
 }
 
-// awaitOrphans fails while there are objects without a manifest that are too young to be deleted. This EtcdBackup may have
-// written them just before it was deleted.
-func awaitOrphans(ctx context.Context, store objstore.Store, series snapshot.Series) error {
-	left, err := orphansOf(ctx, store, series, endOfTime)
-	if err != nil || len(left) == 0 {
-		return err
+// purgeLeftovers deletes what killed operators of this EtcdBackup left. It fails while some of that is too young: the upload may
+// be in progress. Other objects without a manifest are kept and reported. An unfinished upload has no draft, so it may be of
+// another EtcdBackup or Kubernetes.
+func (t *job) purgeLeftovers(ctx context.Context, o jobSpec, store objstore.Store, series snapshot.Series, removed Result) (Result, error) {
+	if _, err := sweep(ctx, store, series, o.mark(), t.now().Add(-orphanAge), t.now().Add(-leftoverAge)); err != nil {
+		return removed, err
 	}
-	return fail(v1beta2.ReasonRemovingSnapshots, fmt.Sprintf(
-		"%d objects without a manifest, such as %s, are younger than %s, so another upload may be in progress. The operator deletes them when they are older.",
-		len(left), left[0], orphanAge))
+	left, err := snapshot.FindLeftovers(ctx, store, series, o.mark(), endOfTime)
+	if err != nil {
+		return removed, err
+	}
+	if len(left.Delete) > 0 {
+		return removed, fail(v1beta2.ReasonRemovingSnapshots, fmt.Sprintf(
+			"Objects without a manifest that are younger than %s: %d, such as %s. An upload may be in progress. The operator deletes them when they are older.",
+			orphanAge, len(left.Delete), left.Delete[0]))
+	}
+	removed.keep(o, left.Keep, series.Lives())
+	return removed, nil
 }
 
 // endOfTime is after every time of a store.
 var endOfTime = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
-
-// shared reports whether other EtcdBackups write into the folder, for example one of the same name in another Kubernetes.
-// An upload of theirs may take longer than orphanAge, and its name does not tell whose it is.
-func shared(listing snapshot.Listing, mark string) bool {
-	return len(listing.Unreadable) > 0 || slices.ContainsFunc(slices.Concat(listing.Snapshots, listing.Headless), func(e snapshot.Entry) bool {
-		return !strings.HasPrefix(e.Manifest.Attempt, mark+"/")
-	})
-}

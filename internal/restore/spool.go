@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 )
 
@@ -29,7 +30,21 @@ func OpenSpool(dir string, o spool.Options) (Spool, error) {
 	if err := errors.Join(os.RemoveAll(own), os.Mkdir(own, 0o700)); err != nil {
 		return Spool{}, fmt.Errorf("create the spool directory %s (--spool-dir): %w", own, err)
 	}
+	o.Urgent = safetyShare
 	return Spool{spool.New(own, o)}, nil
+}
+
+// safetyShare is how many percent of the spool volume the proofs leave free for safety snapshots. A proof may take an hour, and
+// the cluster waits 15 minutes for its safety snapshot.
+const safetyShare = 25
+
+// forSafety returns the spool for safety snapshots.
+func (s Spool) forSafety() snapshot.Spool { return urgentSpool{s.Spool} }
+
+type urgentSpool struct{ spool *spool.Spool }
+
+func (u urgentSpool) Reserve(ctx context.Context, bytes int64) (*spool.Share, error) {
+	return u.spool.ReserveUrgent(ctx, bytes)
 }
 
 // SpoolFlags are the flags of the budget.

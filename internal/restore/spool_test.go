@@ -57,6 +57,28 @@ func TestReadingsAndSafetySnapshotsShareOneBudget(t *testing.T) {
 	}
 }
 
+// A safety snapshot must be complete within 15 minutes, and a proof may take an hour.
+func TestTheSafetySnapshotWaitsForNoLargeProof(t *testing.T) {
+	const mib = 1 << 20
+	s, err := OpenSpool(t.TempDir(), spool.Options{Limit: 16 * mib})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	for range 2 { // the second one waits
+		share, err := s.Reserve(ctx, 8*mib)
+		if err == nil {
+			defer share.Release()
+		}
+	}
+	share, err := s.forSafety().Reserve(t.Context(), 3*mib)
+	if err != nil {
+		t.Fatal(err)
+	}
+	share.Release()
+}
+
 // Without this, a store that sends a byte now and then keeps a worker forever.
 func TestAReadingThatTakesTooLongEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

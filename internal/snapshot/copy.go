@@ -61,6 +61,7 @@ func Copy(ctx context.Context, r CopyRequest) (Copied, error) {
 	if len(to.Items) > 0 {
 		out.Before = to.Items[0].Time
 	}
+	r.dropDrafts(ctx, to)
 	missing, manifests, more, err := r.missing(ctx, from, to)
 	if err != nil {
 		return Copied{}, err
@@ -148,12 +149,19 @@ func (r CopyRequest) copyOne(ctx context.Context, source string, m Manifest) err
 	if r.Progress != nil {
 		checked.progress = r.Progress(source, m.Size)
 	}
+	draft, err := r.draft(ctx, key, m)
+	if err != nil {
+		return err
+	}
 	err = r.To.Put(ctx, key, checked)
 	switch {
 	case checked.err != nil:
-		return fmt.Errorf("%w: %w", ErrCopySource, checked.err) // the store's error only repeats it
+		err = fmt.Errorf("%w: %w", ErrCopySource, checked.err) // the store's error only repeats it
 	case errors.Is(err, fs.ErrExist):
 		err = r.compare(ctx, key, m)
+	}
+	if draft != "" && (checked.err != nil || errors.Is(err, fs.ErrExist)) {
+		_ = r.To.Delete(ctx, draft) // there is no object of ours
 	}
 	if err != nil {
 		return err
@@ -166,7 +174,9 @@ func (r CopyRequest) copyOne(ctx context.Context, source string, m Manifest) err
 	if err != nil {
 		return err
 	}
-	_, err = request.commit(ctx, Saved{Manifest: m})
+	if _, err = request.commit(ctx, Saved{Manifest: m}); err == nil && draft != "" {
+		_ = r.To.Delete(ctx, draft) // otherwise a later run deletes it as a leftover
+	}
 	return err
 }
 

@@ -11,9 +11,11 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
-// A draft is a copy of the manifest of an encrypted object whose key is the same in every try. Save writes it under its
-// own name before the object is complete, and deletes it after the manifest is written. If the process is killed in
-// between, the next try recognises the object by its draft, although it cannot decrypt the object.
+// A draft is a copy of the manifest. Save writes it under its own name before the object is complete, and deletes it after the
+// manifest is written. If the process is killed in between, the draft tells who has written the object:
+//   - In a series, FindLeftovers deletes only objects with a draft of the same EtcdBackup.
+//   - If the key is the same in every try, the next try recognises an encrypted object, although it cannot decrypt it. It
+//     recognises a plain object without a draft.
 
 // The name of a draft is the object's key, draftMark and the first 16 hex digits of the object's SHA-256. The drafts of
 // two tries have different names, because age encrypts the same content differently each time.
@@ -28,6 +30,21 @@ func draftKey(key, sha256 string) (name string, ok bool) {
 	return name, len(name) <= maxKey
 }
 
+// draftedKey returns the key of the object that a draft describes.
+func draftedKey(name string) (key string, ok bool) {
+	i := strings.LastIndex(name, draftMark)
+	if i < 0 || !ofDraft(name[:i], name) {
+		return "", false
+	}
+	return name[:i], true
+}
+
+// IsDraft reports whether name is the name of a draft.
+func IsDraft(name string) bool {
+	_, ok := draftedKey(name)
+	return ok
+}
+
 // ofDraft reports whether name is the name of a draft of the object under key.
 func ofDraft(key, name string) bool {
 	digits, ok := strings.CutPrefix(name, key+draftMark)
@@ -37,7 +54,7 @@ func ofDraft(key, name string) bool {
 
 // drafts reports whether the request writes drafts.
 func (r Request) drafts() bool {
-	return r.Again && r.Attempt != "" && r.Encoder.Encoding().Encryption != ""
+	return r.Attempt != "" && (!r.Again || r.Encoder.Encoding().Encryption != "")
 }
 
 // draft writes the draft of a verified object that is about to be completed.
@@ -62,7 +79,7 @@ func (r Request) draft(ctx context.Context, f facts) error {
 func (r Request) adoptUnread(ctx context.Context, there object) (Saved, error) {
 	const why = "it has no manifest and is encrypted"
 	name, fits := draftKey(r.Key, there.SHA256)
-	if !r.drafts() || !fits {
+	if !r.Again || !r.drafts() || !fits {
 		return Saved{}, r.taken(why)
 	}
 	m, err := readManifestAt(ctx, r.Store, name)
@@ -79,8 +96,17 @@ func (r Request) adoptUnread(ctx context.Context, there object) (Saved, error) {
 
 // dropDrafts deletes the drafts of a saved snapshot. Without the permission to list or delete, they are kept: they are
 // small and are never listed as snapshots.
-func (r Request) dropDrafts(ctx context.Context) error {
+//
+// In a series, each try has its own key and so one draft. If it cannot be deleted, the snapshot is still good, and a later run
+// deletes the draft as a leftover.
+func (r Request) dropDrafts(ctx context.Context, saved Manifest) error {
 	if !r.drafts() {
+		return nil
+	}
+	if !r.Again {
+		if name, fits := draftKey(r.Key, saved.SHA256); fits {
+			_ = r.Store.Delete(ctx, name)
+		}
 		return nil
 	}
 	err := DropDrafts(ctx, r.Store, r.Key, r.Attempt)

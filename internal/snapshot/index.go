@@ -41,12 +41,14 @@ type Index struct {
 	manifests []string
 	// objects are all objects by name.
 	objects map[string]objstore.Object
+	// drafts are the names of the drafts of each key.
+	drafts map[string][]string
 }
 
 // Scan lists a prefix and reads no object. A prefix is a string and not a directory: end it with a slash, as
 // Series.Prefix does.
 func Scan(ctx context.Context, store objstore.Store, prefix string) (Index, error) {
-	index := Index{objects: map[string]objstore.Object{}}
+	index := Index{objects: map[string]objstore.Object{}, drafts: map[string][]string{}}
 	for object, err := range store.List(ctx, prefix) {
 		if err != nil {
 			return Index{}, fmt.Errorf("list snapshots: %w", err)
@@ -70,6 +72,10 @@ func (x *Index) sort(name string, object objstore.Object) {
 		if _, exists := x.objects[key]; !exists && series {
 			x.Headless = append(x.Headless, key)
 		}
+		return
+	}
+	if key, ok := draftedKey(name); ok {
+		x.drafts[key] = append(x.drafts[key], name)
 		return
 	}
 	parsed, series := ParseKey(name)
@@ -137,5 +143,5 @@ func (x Index) names(key string) []string {
 			names = append(names, VerdictKey(key, result))
 		}
 	}
-	return append(names, ManifestKey(key))
+	return append(append(names, x.drafts[key]...), ManifestKey(key))
 }

@@ -38,6 +38,7 @@ type proof struct {
 	progress func(int64)       // may be nil
 	size     int64             // announced by the source, or 0
 	judge    func(facts) error // may be nil
+	ended    func() error      // called when the snapshot is proven, before Read returns io.EOF; may be nil
 	again    bool              // skip the structure of the database: see FetchAgain
 	// grow reserves space for that many bytes, of which some are written; may be nil
 	grow func(bytes, written int64) error
@@ -151,6 +152,11 @@ func (p *proof) finish() error {
 	p.facts.object = object{Size: info.Size, SHA256: p.facts.SHA256}
 	if p.judge != nil {
 		if err := p.judge(p.facts); err != nil {
+			return err
+		}
+	}
+	if p.ended != nil {
+		if err := p.ended(); err != nil {
 			return err
 		}
 	}

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
 // Policy is the retention policy of a series. A snapshot is kept if any rule keeps it. If there is no rule, all snapshots
@@ -108,41 +106,6 @@ func Written(listing Listing, mark string) (keys []string) {
 	for _, entry := range slices.Concat(listing.Snapshots, listing.Headless) {
 		if attempt := entry.Manifest.Attempt; mark != "" && len(attempt) > len(mark) && attempt[:len(mark)+1] == mark+"/" {
 			keys = append(keys, listing.index.names(entry.Key)...)
-		}
-	}
-	return keys
-}
-
-// Orphans returns the keys of objects that killed processes have left without a manifest, and of verdicts whose snapshot
-// another party has deleted. These are named like snapshots of the series, of any incarnation of the cluster, and were written before a time. That time must be long enough ago
-// for an upload in progress to end. objects is the content of the series' folder. An object with a verdict was a complete
-// snapshot once, so another party has deleted its manifest, and it is no orphan.
-func Orphans(series Series, objects []objstore.Object, before time.Time) []string {
-	manifests, present, tested := map[string]bool{}, map[string]bool{}, []string{}
-	for _, object := range objects {
-		if key, ok := ofManifest(object.Key); ok {
-			manifests[key] = true
-		} else if key, ok := testedKey(object.Key); ok {
-			tested = append(tested, key)
-		} else {
-			present[object.Key] = true
-		}
-	}
-	for _, key := range tested {
-		if present[key] {
-			manifests[key] = true
-		}
-	}
-	var keys []string
-	for _, object := range objects {
-		name := object.Key
-		if of, verdict := testedKey(name); verdict {
-			name = of
-		}
-		key, ours := ParseKey(name)
-		key.ClusterID = series.ClusterID
-		if ours && key.Series == series && !manifests[name] && object.ModTime.Before(before) {
-			keys = append(keys, object.Key)
 		}
 	}
 	return keys

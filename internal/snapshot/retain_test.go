@@ -245,30 +245,6 @@ func TestWrittenReturnsOnlyKeysOfThisEtcdBackup(t *testing.T) {
 	}
 }
 
-func TestOrphansReturnsOnlyOldObjectsWithoutManifest(t *testing.T) {
-	reborn, longer := ours, ours
-	reborn.ClusterID, longer.Cluster = 2, "example-2"
-	old, whole := entry(ours, 1, 1).Key, entry(ours, 2, 2).Key
-	object := func(key string, age time.Duration) objstore.Object {
-		return objstore.Object{Key: key, ModTime: noon.Add(-age)}
-	}
-	objects := []objstore.Object{
-		object(old, 25*time.Hour),
-		object(whole, 25*time.Hour), object(ManifestKey(whole), 25*time.Hour),
-		object(entry(ours, 3, 3).Key, 23*time.Hour),
-		object(entry(reborn, 1, 1).Key, 25*time.Hour),
-		object(entry(longer, 1, 1).Key, 25*time.Hour),
-		object("f/ns/example/0000000000000001/mine.db", 25*time.Hour),
-		object("f/ns/example/notes.txt", 25*time.Hour),
-		// A person has deleted the manifest of a complete snapshot.
-		object(entry(ours, 5, 5).Key, 25*time.Hour), object(entry(ours, 5, 5).Key+".verdict-passed", 25*time.Hour),
-	}
-	want := []string{old, entry(reborn, 1, 1).Key}
-	if diff := cmp.Diff(want, Orphans(ours, objects, noon.Add(-24*time.Hour))); diff != "" {
-		t.Errorf("orphans (-want +got):\n%s", diff)
-	}
-}
-
 // FuzzRetain checks for any listing and policy: the newest snapshot is kept, foreign snapshots are kept, and a second run
 // deletes nothing more.
 func FuzzRetain(f *testing.F) {

@@ -77,7 +77,7 @@ func Save(ctx context.Context, r Request) (Saved, error) {
 	}
 	saved, err := save(ctx, r)
 	if err == nil {
-		err = r.dropDrafts(ctx)
+		err = r.dropDrafts(ctx, saved.Manifest)
 	}
 	if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(err, cause) {
 		err = fmt.Errorf("%w: %w", cause, err) // gRPC replaces the cause with its own error
@@ -159,6 +159,7 @@ func (r Request) upload(ctx context.Context) (facts, error) {
 // encode returns the bytes of the object. A plain object is the proof itself, so that the store can read it again.
 func (r Request) encode(ctx context.Context, p *proof) (io.Reader, error) {
 	if r.Encoder.Encoding().plain() {
+		p.ended = func() error { return r.draft(ctx, p.facts) }
 		return p, nil
 	}
 	encoded, err := r.Encoder.encode(p)

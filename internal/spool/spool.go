@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"syscall"
 )
@@ -25,6 +26,8 @@ type Options struct {
 	Limit int64
 	// KeepFree is how many percent of the file system the jobs leave free. The kubelet evicts Pods below 10 % by default.
 	KeepFree int
+	// Urgent is how many percent of Limit the other jobs leave free for urgent ones. A job that needs more than the rest runs alone.
+	Urgent int
 }
 
 // Spool is a directory with a budget of bytes. It is safe for concurrent use.
@@ -32,6 +35,7 @@ type Spool struct {
 	dir    string
 	limit  int64
 	keep   int
+	urgent int64 // bytes of limit
 	space  func(dir string) (free, total int64, err error)
 	mu     sync.Mutex
 	used   int64
@@ -46,13 +50,15 @@ type Share struct {
 }
 
 type request struct {
-	bytes int64
-	ready chan error // of size 1
+	bytes  int64
+	urgent bool
+	ready  chan error // of size 1
 }
 
 // New returns the spool in dir.
 func New(dir string, o Options) *Spool {
-	return &Spool{dir: dir, limit: o.Limit - o.Limit/slack, keep: o.KeepFree, space: space}
+	limit := o.Limit - o.Limit/slack
+	return &Spool{dir: dir, limit: limit, keep: o.KeepFree, urgent: limit / 100 * int64(o.Urgent), space: space}
 }
 
 // Dir returns the directory.
@@ -61,9 +67,17 @@ func (s *Spool) Dir() string { return s.dir }
 // Reserve waits until the spool has room for that many bytes. Jobs are admitted in the order of their calls. The error is
 // ErrTooSmall if waiting does not help.
 func (s *Spool) Reserve(ctx context.Context, bytes int64) (*Share, error) {
-	r := &request{bytes: bytes, ready: make(chan error, 1)}
+	return s.wait(ctx, &request{bytes: bytes, ready: make(chan error, 1)})
+}
+
+// ReserveUrgent is Reserve for a job that comes before all others that wait. It may use the part that they leave free.
+func (s *Spool) ReserveUrgent(ctx context.Context, bytes int64) (*Share, error) {
+	return s.wait(ctx, &request{bytes: bytes, urgent: true, ready: make(chan error, 1)})
+}
+
+func (s *Spool) wait(ctx context.Context, r *request) (*Share, error) {
 	s.mu.Lock()
-	s.queue = append(s.queue, r)
+	s.enqueue(r)
 	s.admit()
 	s.mu.Unlock()
 	var err error
@@ -75,7 +89,16 @@ func (s *Spool) Reserve(ctx context.Context, bytes int64) (*Share, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Share{spool: s, bytes: bytes}, nil
+	return &Share{spool: s, bytes: r.bytes}, nil
+}
+
+// enqueue puts an urgent request behind other urgent ones, and another request at the end.
+func (s *Spool) enqueue(r *request) {
+	at := len(s.queue)
+	if r.urgent {
+		at = slices.IndexFunc(append(slices.Clone(s.queue), &request{}), func(waiting *request) bool { return !waiting.urgent })
+	}
+	s.queue = slices.Insert(s.queue, at, r)
 }
 
 // leave removes a request whose context has ended. If it was admitted meanwhile, leave returns its space.
@@ -101,6 +124,9 @@ func (s *Spool) admit() {
 	for len(s.queue) > 0 {
 		head := s.queue[0]
 		err := s.fits(head.bytes, 0)
+		if err == nil && !head.urgent && s.limit > 0 && s.shares > 0 && s.used+head.bytes > s.limit-s.urgent {
+			return
+		}
 		if errors.Is(err, ErrFull) {
 			return
 		}

@@ -168,3 +168,46 @@ func TestAShareGrowsOnADiskThatHoldsItsOwnBytes(t *testing.T) {
 		t.Errorf("3 MiB are free, and the job needs 4 MiB more: %v", err)
 	}
 }
+
+// Large proofs hold the spool volume for an hour. Without a part that they leave free, a safety snapshot misses its 15 minutes.
+func TestAnUrgentJobWaitsForNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New("dir", Options{Limit: 16 * mib, Urgent: 25}) // 15 MiB for jobs, of which others leave 3.75
+		s.space = func(string) (int64, int64, error) { return 900 * mib, 1000 * mib, nil }
+		first, err := s.Reserve(t.Context(), 8*mib)
+		if err != nil {
+			t.Fatal(err)
+		}
+		begun := make(chan *Share, 1)
+		go func() {
+			share, err := s.Reserve(t.Context(), 6*mib)
+			if err != nil {
+				t.Error(err)
+			}
+			begun <- share
+		}()
+		synctest.Wait()
+		if _, _, waiting := s.Usage(); waiting != 1 {
+			t.Errorf("%d jobs wait: the others leave no space for an urgent one", waiting)
+		}
+		urgent, err := s.ReserveUrgent(t.Context(), 6*mib)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(begun) > 0 {
+			t.Error("a job that had to wait was first")
+		}
+		if err := first.Grow(9*mib, 8*mib); err != nil {
+			t.Errorf("a job that runs cannot use the part that is free: %v", err)
+		}
+		urgent.Release()
+		first.Release()
+		synctest.Wait()
+		(<-begun).Release()
+		large, err := s.Reserve(t.Context(), 14*mib)
+		if err != nil {
+			t.Fatalf("a large job alone: %v", err)
+		}
+		large.Release()
+	})
+}

@@ -5,6 +5,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime/debug"
@@ -31,8 +32,10 @@ type Claim struct {
 	Groups map[string]int
 }
 
-// Pool runs jobs with results of type T. Jobs that have to wait start in the order of their calls of Start, except those
-// whose group is at its limit. Add Run to the manager as a manager.RunnableFunc, and watch Source.
+// Pool runs jobs with results of type T. Namespaces take turns: of the jobs that have to wait, the next one is of the namespace
+// with the fewest running jobs in the lane, and of several such namespaces of the one that waits longest for a start. The jobs
+// of one namespace start in the order of their calls of Start, except those whose group is at its limit. Add Run to the manager
+// as a manager.RunnableFunc, and watch Source.
 type Pool[T any] struct {
 	ended sync.WaitGroup
 
@@ -42,7 +45,9 @@ type Pool[T any] struct {
 	jobs    map[Key]*job[T]
 	waiting []*job[T]
 	running map[string]int // by lane, and by lane and group
-	busy    map[Key]bool   // keys whose job has not returned yet, also a forgotten one
+	turns   map[string]int // by lane and namespace: the number of its last start
+	starts  int
+	busy    map[Key]bool // keys whose job has not returned yet, also a forgotten one
 	notify  func(Key)
 	// perNamespace limits the jobs of Start; 0 is no limit.
 	perNamespace int
@@ -83,7 +88,7 @@ func NewFair[T any](limit int) *Pool[T] {
 // NewLanes creates a pool with the limit of each lane.
 func NewLanes[T any](lanes map[string]int) *Pool[T] {
 	return &Pool[T]{
-		lanes: lanes, jobs: map[Key]*job[T]{}, running: map[string]int{}, busy: map[Key]bool{}, notify: func(Key) {},
+		lanes: lanes, jobs: map[Key]*job[T]{}, running: map[string]int{}, turns: map[string]int{}, busy: map[Key]bool{}, notify: func(Key) {},
 	}
 }
 
@@ -115,14 +120,33 @@ func (p *Pool[T]) StartIn(key Key, claim Claim, run func(context.Context) (T, er
 
 // dispatch starts the waiting jobs for which there is a slot.
 func (p *Pool[T]) dispatch() {
-	p.waiting = slices.DeleteFunc(p.waiting, func(j *job[T]) bool {
-		free := p.free(j)
-		if free {
-			p.launch(j)
+	for {
+		next := p.next()
+		if next == nil {
+			return
 		}
-		return free
-	})
+		p.waiting = slices.DeleteFunc(p.waiting, func(j *job[T]) bool { return j == next })
+		p.launch(next)
+	}
 }
+
+// next returns the waiting job that starts next, and nil if there is no slot for any.
+func (p *Pool[T]) next() (next *job[T]) {
+	for _, j := range p.waiting {
+		if (next == nil || p.order(j, next) < 0) && p.free(j) {
+			next = j
+		}
+	}
+	return next
+}
+
+// order compares two waiting jobs. Those of the same namespace are equal.
+func (p *Pool[T]) order(a, b *job[T]) int {
+	return cmp.Or(cmp.Compare(p.running[a.turn()], p.running[b.turn()]), cmp.Compare(p.turns[a.turn()], p.turns[b.turn()]))
+}
+
+// turn is the lane and the namespace of a job.
+func (j *job[T]) turn() string { return j.claim.Lane + "\x00\x00" + j.key.Object.Namespace }
 
 func (p *Pool[T]) free(j *job[T]) bool {
 	if p.busy[j.key] || p.running[j.claim.Lane] >= max(p.lanes[j.claim.Lane], 1) {
@@ -138,6 +162,8 @@ func (p *Pool[T]) free(j *job[T]) bool {
 
 func (p *Pool[T]) launch(j *job[T]) {
 	p.count(j, 1)
+	p.starts++
+	p.turns[j.turn()] = p.starts
 	p.busy[j.key], j.began = true, true
 	if j.queued {
 		p.notify(j.key)
@@ -152,8 +178,11 @@ func (p *Pool[T]) launch(j *job[T]) {
 // count adds a running job, or removes it with -1.
 func (p *Pool[T]) count(j *job[T], n int) {
 	p.running[j.claim.Lane] += n
+	names := []string{j.turn()}
 	for group := range j.claim.Groups {
-		name := j.claim.Lane + "\x00" + group
+		names = append(names, j.claim.Lane+"\x00"+group)
+	}
+	for _, name := range names {
 		if p.running[name] += n; p.running[name] == 0 {
 			delete(p.running, name)
 		}

@@ -127,6 +127,44 @@ func TestJobsStartInOrderWithinTheirLimits(t *testing.T) {
 	})
 }
 
+// All EtcdBackups are due in the same minute, and one bucket has fewer slots than the lane. Without turns, the namespace with the
+// most of them takes all slots, and the others wait for its last one.
+func TestNamespacesTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pool := worker.NewLanes[int](map[string]int{"save": 4, "other": 1})
+		last := map[string]time.Duration{}
+		var mu sync.Mutex
+		begin := time.Now()
+		start := func(namespace, lane string, n int) {
+			for i := range n {
+				key := worker.Key{Object: types.NamespacedName{Namespace: namespace, Name: strconv.Itoa(i)}, UID: "1"}
+				claim := worker.Claim{Lane: lane, Groups: map[string]int{"store": 3, "namespace " + namespace: 3}}
+				pool.StartIn(key, claim, func(context.Context) (int, error) {
+					<-time.After(time.Second)
+					mu.Lock()
+					defer mu.Unlock()
+					last[lane+" "+namespace] = time.Since(begin)
+					return 0, nil
+				})
+			}
+		}
+		start("huge", "save", 60)
+		start("large", "save", 25)
+		start("small", "save", 3)
+		start("single", "save", 1)
+		start("another", "other", 2)
+		synctest.Wait()
+		<-time.After(time.Minute)
+		for what, limit := range map[string]time.Duration{
+			"save single": 3 * time.Second, "save small": 5 * time.Second, "save large": 20 * time.Second, "save huge": 31 * time.Second, "other another": 2 * time.Second,
+		} {
+			if last[what] == 0 || last[what] > limit {
+				t.Errorf("%s is done after %s, limit %s", what, last[what], limit)
+			}
+		}
+	})
+}
+
 func TestAThousandWaitingJobsRunInOrderAndNeedLittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const jobs = 1000

@@ -21,12 +21,37 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
 )
 
-// Program is a running cluster-operator.
+// Program is a running operator.
 type Program struct {
 	t       testing.TB
 	cmd     *exec.Cmd
 	metrics string
 	ended   chan error
+}
+
+// Installed is the program of an operator, and the configuration with which it reaches the API server.
+type Installed struct{ program, configuration, log string }
+
+// Build builds the program of an operator, for example backup-operator.
+func Build(t testing.TB, name string) Installed {
+	t.Helper()
+	dir := t.TempDir()
+	return Installed{build(t, dir, name), kubeconfig(t, dir), filepath.Join(dir, "operator.log")}
+}
+
+// Start starts the program. It ends with the test.
+func (i Installed) Start(t testing.TB, flags ...string) *Program {
+	t.Helper()
+	p := run(t, i.program, i.configuration, i.log, flags...)
+	kubetest.Eventually(t, "the operator serves metrics", func(context.Context) error { _, err := p.Usage(); return err })
+	return p
+}
+
+// Log returns the end of what the program has logged.
+func (i Installed) Log() string {
+	const tail = 8 << 10
+	log, _ := os.ReadFile(i.log)
+	return string(log[max(0, len(log)-tail):])
 }
 
 // build builds an operator, and returns its path.
@@ -57,7 +82,7 @@ func kubeconfig(t testing.TB, dir string) string {
 	return path
 }
 
-// run starts cluster-operator with more flags. It ends with the test.
+// run starts an operator with more flags. It ends with the test.
 func run(t testing.TB, program, kubeconfig, logFile string, flags ...string) *Program {
 	t.Helper()
 	free, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -77,7 +102,7 @@ func run(t testing.TB, program, kubeconfig, logFile string, flags ...string) *Pr
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := p.cmd.Start(); err != nil {
-		t.Fatalf("start cluster-operator: %v", err)
+		t.Fatalf("start %s: %v", program, err)
 	}
 	go func() { p.ended <- p.cmd.Wait(); _ = log.Close() }()
 	t.Cleanup(p.Stop)
@@ -94,7 +119,7 @@ func (p *Program) Stop() {
 	case err := <-p.ended:
 		p.ended <- err
 	case <-time.After(30 * time.Second):
-		p.t.Error("cluster-operator did not end within 30 s")
+		p.t.Error("the operator did not end within 30 s")
 		_ = p.cmd.Process.Kill()
 	}
 }
@@ -107,6 +132,8 @@ type Usage struct {
 	// Writes to the API server by "verb kind", and Reads (watches, which last for minutes, count when they begin).
 	Writes map[string]int
 	Reads  int
+	// Sent are all other requests to the API server. Begun are attempts at a snapshot that a worker of backup-operator began.
+	Sent, Begun int
 }
 
 // Total returns the number of writes.
@@ -119,7 +146,7 @@ func (u Usage) Total() (writes int) {
 
 // Since returns what was used after an earlier Usage.
 func (u Usage) Since(before Usage) Usage {
-	after := Usage{Writes: map[string]int{}, Reads: u.Reads - before.Reads}
+	after := Usage{Writes: map[string]int{}, Reads: u.Reads - before.Reads, Sent: u.Sent - before.Sent, Begun: u.Begun - before.Begun}
 	for name, n := range u.Writes {
 		if more := n - before.Writes[name]; more > 0 {
 			after.Writes[name] = more
@@ -155,6 +182,10 @@ func (p *Program) Usage() (Usage, error) {
 			u.Writes[label(name, "verb")+" "+label(name, "kind")] += int(n)
 		case strings.HasPrefix(name, "rest_client_requests_total{") && label(name, "method") == http.MethodGet:
 			u.Reads += int(n)
+		case strings.HasPrefix(name, "rest_client_requests_total{"):
+			u.Sent += int(n)
+		case strings.HasPrefix(name, "etcd_backup_queue_wait_seconds_count{") && label(name, "lane") == "snapshot":
+			u.Begun = int(n)
 		}
 	}
 	return u, lines.Err()

@@ -1,0 +1,133 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+)
+
+// Leftovers are objects in the folder of a series without a manifest, of any incarnation of the cluster. Only a draft tells
+// whose an object is. Without one, it may be a snapshot whose manifest another party has deleted.
+type Leftovers struct {
+	// Delete are the names of objects that this EtcdBackup has left, with their drafts, and of drafts and verdicts that
+	// describe nothing.
+	Delete []string
+	// Keep are the keys of objects that this EtcdBackup has not written, as far as the store tells.
+	Keep []string
+}
+
+// FindLeftovers finds what killed processes left before a time by the clock of the store. That time must be long enough ago
+// for an upload in progress to end. mark is the prefix of the Attempt of all snapshots of the EtcdBackup. An object with a
+// verdict was a complete snapshot once, and is no leftover.
+func FindLeftovers(ctx context.Context, store objstore.Store, series Series, mark string, before time.Time) (Leftovers, error) {
+	f := &folder{store: store, mark: mark + "/", before: before, objects: map[string]objstore.Object{}, drafts: map[string][]string{}, tested: map[string]bool{}}
+	for object, err := range store.List(ctx, series.Lives()) {
+		if err != nil {
+			return Leftovers{}, fmt.Errorf("list the objects to find leftovers: %w", err)
+		}
+		f.add(series, object)
+	}
+	var out Leftovers
+	for _, name := range f.names {
+		if err := f.judge(ctx, name, &out); err != nil {
+			return Leftovers{}, err
+		}
+	}
+	return out, nil
+}
+
+// folder has the names in the folder of a series.
+type folder struct {
+	store   objstore.Store
+	mark    string
+	before  time.Time
+	objects map[string]objstore.Object
+	// names are those that may be leftovers, in the order of the store.
+	names []string
+	// drafts are the names of the drafts of each key. tested has the keys with a verdict.
+	drafts map[string][]string
+	tested map[string]bool
+}
+
+func (f *folder) add(series Series, object objstore.Object) {
+	f.objects[object.Key] = object
+	of := object.Key
+	if key, ok := draftedKey(of); ok {
+		of = key
+		f.drafts[key] = append(f.drafts[key], object.Key)
+	} else if key, ok := testedKey(of); ok {
+		of, f.tested[key] = key, true
+	}
+	key, ours := ParseKey(of)
+	key.ClusterID = series.ClusterID
+	if ours && key.Series == series {
+		f.names = append(f.names, object.Key)
+	}
+}
+
+// exists reports whether the folder has that name.
+func (f *folder) exists(name string) bool {
+	_, found := f.objects[name]
+	return found
+}
+
+func (f *folder) old(name string) bool { return f.objects[name].ModTime.Before(f.before) }
+
+func (f *folder) judge(ctx context.Context, name string, out *Leftovers) error {
+	switch key, draft := draftedKey(name); {
+	case !f.old(name):
+	case draft && f.exists(ManifestKey(key)):
+		out.Delete = append(out.Delete, name)
+	case draft && f.exists(key): // deleted after its object
+	case draft:
+		own, err := f.own(ctx, name)
+		if own {
+			out.Delete = append(out.Delete, name)
+		}
+		return err
+	case IsVerdict(name):
+		if key, _ := testedKey(name); !f.exists(key) && !f.exists(ManifestKey(key)) {
+			out.Delete = append(out.Delete, name)
+		}
+	case f.exists(ManifestKey(name)) || f.tested[name]:
+	default:
+		return f.judgeObject(ctx, name, out)
+	}
+	return nil
+}
+
+// judgeObject decides about an object without a manifest. The draft is written at the end of an upload, and some stores report
+// the start of an upload as the time of its object.
+func (f *folder) judgeObject(ctx context.Context, name string, out *Leftovers) error {
+	for _, draft := range f.drafts[name] {
+		own, err := f.own(ctx, draft)
+		if err != nil {
+			return err
+		}
+		if own && f.old(draft) {
+			out.Delete = append(out.Delete, name, draft)
+		}
+		if own {
+			return nil
+		}
+	}
+	out.Keep = append(out.Keep, name)
+	return nil
+}
+
+// own reports whether the EtcdBackup has written the draft.
+func (f *folder) own(ctx context.Context, draft string) (bool, error) {
+	m, err := readManifestAt(ctx, f.store, draft)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, ErrManifest), errors.Is(err, ErrNewerFormat):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("find leftovers: %w", err)
+	}
+	return strings.HasPrefix(m.Attempt, f.mark), nil
+}
