@@ -49,6 +49,7 @@ var progressing = []string{
 // Findings returns what is wrong with a cluster, its Pods, backups and restores, the worst first.
 func Findings(o Objects) []Finding {
 	found := clusterFindings(o)
+	found = append(found, alarmFindings(o, found)...)
 	found = append(found, podFindings(o, found)...)
 	for i, r := range RestoresOf(o.Cluster.Name, o.Restores) {
 		if i == 0 || !isTrue(r.Status.Conditions, v1beta2.ConditionFailed) {
@@ -178,6 +179,21 @@ func unseen(object, cluster, operator string) Finding {
 	return found
 }
 
+// alarmFindings returns the alarms that members report and the conditions do not.
+func alarmFindings(o Objects, found []Finding) []Finding {
+	var more []Finding
+	for _, m := range o.Cluster.Status.MemberStatuses {
+		for alarm, reason := range map[string]string{"NOSPACE": v1beta2.ReasonNoSpace, "CORRUPT": v1beta2.ReasonDataCorrupt} {
+			reported := func(f Finding) bool { return f.Reason == reason }
+			if strings.Contains(o.Looks[m.Name].Alarms, alarm) && !slices.ContainsFunc(slices.Concat(found, more), reported) {
+				message := fmt.Sprintf("Member %s reports the alarm %s, and the status does not show it yet.", m.Name, alarm)
+				more = append(more, finding(Outage, "EtcdCluster "+o.Cluster.Name, o.Cluster.Name, metav1.Condition{Reason: reason, Message: message}))
+			}
+		}
+	}
+	return more
+}
+
 // podFindings returns what the Pods show and the conditions do not name.
 func podFindings(o Objects, found []Finding) []Finding {
 	said := ""
@@ -226,7 +242,7 @@ func podTrouble(pod corev1.Pod) (reason, message string) {
 		if s.State.Waiting == nil {
 			continue
 		}
-		text := fmt.Sprintf("Container %s of Pod %s waits: %s. %s", s.Name, pod.Name, s.State.Waiting.Reason, s.State.Waiting.Message)
+		text := fmt.Sprintf("Container %s of Pod %s waits: %s. %s.", s.Name, pod.Name, s.State.Waiting.Reason, strings.TrimSuffix(s.State.Waiting.Message, "."))
 		switch s.State.Waiting.Reason {
 		case "ImagePullBackOff", "ErrImagePull", "InvalidImageName":
 			return v1beta2.ReasonImageUnavailable, text

@@ -39,8 +39,9 @@ func (s Status) Render(out io.Writer, style Style) error {
 	fmt.Fprintf(out, "%s\n%s\n", lines[1], lines[2])
 	if len(s.Findings) > 0 {
 		for _, command := range s.Findings[0].Commands {
-			fmt.Fprintf(out, "           %s\n", command)
+			fmt.Fprintf(out, "         %s\n", command)
 		}
+		fmt.Fprintf(out, "More:    docs/operations.md#%s\n", strings.ToLower(s.Findings[0].Reason))
 	}
 	if len(s.Findings) > 1 {
 		fmt.Fprintln(out, "\nAlso:")

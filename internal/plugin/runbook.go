@@ -1,14 +1,17 @@
 package plugin
 
 import (
+	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/etcd-suite/etcd-operator/docs"
 )
 
-// A page is what docs/operations.md says about one reason.
+// A page is what docs/operations.md says about one reason. Its commands are those of the check that only read. Those of the fix
+// are not shown: some lose data, and the page explains when to use which.
 type page struct {
 	impact   string
 	fix      string
@@ -16,10 +19,12 @@ type page struct {
 }
 
 var (
-	heading  = regexp.MustCompile(`(?m)^### (\S+)$`)
-	link     = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
-	label    = regexp.MustCompile(`(?m)^\*\*(Meaning|Impact|Check|Fix)\.\*\* `)
-	listItem = regexp.MustCompile(`^(- |[0-9]+\. )`)
+	heading   = regexp.MustCompile(`(?m)^### (\S+)$`)
+	link      = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
+	readsOnly = regexp.MustCompile(`^kubectl (get|describe|logs) `)
+	label     = regexp.MustCompile(`(?m)^\*\*(Meaning|Impact|Check|Fix)\.\*\* `)
+	example   = regexp.MustCompile(` \(\[example\]\([^)]*\)\)`)
+	listItem  = regexp.MustCompile(`^(- |[0-9]+\. )`)
 )
 
 var runbook = sync.OnceValue(func() map[string]page { return parseRunbook(docs.Operations) })
@@ -53,8 +58,9 @@ func parsePage(body string) page {
 		parts[body[l[2]:l[3]]] = body[l[1]:end]
 	}
 	impact, _ := prose(parts["Impact"])
-	fix, commands := prose(parts["Fix"])
-	return page{impact: impact, fix: fix, commands: commands}
+	fix, _ := prose(parts["Fix"])
+	_, checks := prose(parts["Check"])
+	return page{impact: impact, fix: fix, commands: slices.DeleteFunc(checks, func(c string) bool { return !readsOnly.MatchString(c) })}
 }
 
 // prose returns the first paragraph of a part as one line, and the commands of the part. If the paragraph introduces a list,
@@ -80,8 +86,8 @@ func prose(part string) (line string, commands []string) {
 	}
 	line = plain(strings.Join(paragraph, " "))
 	if strings.HasSuffix(line, ":") && len(items) > 0 {
-		for _, item := range items {
-			line += " - " + sentence(plain(item))
+		for i, item := range items {
+			line += fmt.Sprintf(" (%d) %s", i+1, sentence(plain(item)))
 		}
 	} else if strings.HasSuffix(line, ":") {
 		line = strings.TrimSuffix(line, ":") + "."
@@ -91,6 +97,7 @@ func prose(part string) (line string, commands []string) {
 
 // plain removes the marks of Markdown.
 func plain(text string) string {
+	text = example.ReplaceAllString(text, "")
 	text = link.ReplaceAllString(text, "$1")
 	return strings.NewReplacer("**", "", "`", "").Replace(text)
 }
