@@ -107,6 +107,9 @@ func sentence(text string) string {
 	if end := strings.Index(text, ". "); end >= 0 {
 		return text[:end+1]
 	}
+	if introduces, ok := strings.CutSuffix(text, ":"); ok {
+		return introduces + "."
+	}
 	return text
 }
 
@@ -115,6 +118,7 @@ func commandsFor(commands []string, cluster string) []string {
 	var named []string
 	for _, command := range commands {
 		command = strings.ReplaceAll(command, "etcd example", "etcd "+cluster)
+		command = strings.ReplaceAll(command, "etcd_cluster=example", "etcd_cluster="+cluster)
 		command = strings.ReplaceAll(command, "etcd/example", "etcd/"+cluster)
 		named = append(named, strings.ReplaceAll(command, "<cluster>", cluster))
 	}
