@@ -81,7 +81,7 @@ func (p *plugin) confirm(question string) error {
 		return nil
 	}
 	if !p.Terminal {
-		return fmt.Errorf("%s This is no terminal, so nobody can be asked. Nothing was changed. Run the command again with --yes", question)
+		return fmt.Errorf("%s Standard input is no terminal, so the command cannot ask. Nothing was changed. Run the command again with --yes", question)
 	}
 	fmt.Fprintf(p.Out, "%s Write yes to continue: ", question)
 	answer, err := bufio.NewReader(p.In).ReadString('\n')
