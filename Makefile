@@ -50,7 +50,7 @@ cluster-down: ## Delete the local Kubernetes and its data, but keep the built pr
 ##@ Build
 
 .PHONY: build
-build: ## Build the three operators into bin/
+build: ## Build the three operators and the plugin of kubectl into bin/
 	go build -ldflags '-s -w -X github.com/etcd-suite/etcd-operator/internal/operator.Version=$(VERSION)' -o bin/ ./cmd/...
 
 .PHONY: images

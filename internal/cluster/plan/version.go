@@ -157,3 +157,7 @@ func (s State) tooNew(storageVersion string) bool {
 	target, err := version.ParseSemantic(s.Spec.EtcdVersion())
 	return err == nil && snapshot.WithPatch(0).GreaterThan(target.WithPatch(0))
 }
+
+// UpgradeRefusal returns why the operator would not bring members of versions from lowest to highest to another version, and an
+// empty string if it would. kubectl etcd upgrade asks before it changes the spec.
+func UpgradeRefusal(lowest, highest, to string) string { return upgradeRefusal(lowest, highest, to) }

@@ -1,0 +1,61 @@
+package plugin
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+)
+
+// Upgrade sets the version of a cluster, if the operator would accept the path.
+func Upgrade(c *v1beta2.EtcdCluster, version string) error {
+	version = strings.TrimPrefix(version, "v")
+	lowest, highest := c.Status.CurrentVersion, ""
+	for _, m := range c.Status.MemberStatuses {
+		if highest == "" || plan.Older(highest, m.Version) {
+			highest = m.Version
+		}
+	}
+	if lowest != "" {
+		if refusal := plan.UpgradeRefusal(lowest, highest, version); refusal != "" {
+			return fmt.Errorf("the operator refuses etcd %s. %s Nothing was changed", version, strings.TrimSuffix(refusal, "."))
+		}
+	}
+	if c.Spec.ImagePolicy != nil && c.Spec.ImagePolicy.Digest != "" {
+		return fmt.Errorf("spec.image.digest selects the image of one version. Nothing was changed. Change version and digest in one step: kubectl edit etcd %s", c.Name)
+	}
+	c.Spec.Version = version
+	return nil
+}
+
+// Ask adds a member to an annotation with names of members.
+func Ask(c *v1beta2.EtcdCluster, annotation, member string) error {
+	known := slices.ContainsFunc(c.Status.MemberStatuses, func(m v1beta2.MemberStatus) bool { return m.Name == member })
+	if !known {
+		var names []string
+		for _, m := range c.Status.MemberStatuses {
+			names = append(names, m.Name)
+		}
+		return fmt.Errorf("cluster %s has no member %s. Nothing was changed. Its members are: %s", c.Name, member, strings.Join(names, ", "))
+	}
+	if c.Annotations == nil {
+		c.Annotations = map[string]string{}
+	}
+	names := strings.FieldsFunc(c.Annotations[annotation], func(r rune) bool { return r == ',' || r == ' ' || r == '\n' })
+	if !slices.Contains(names, member) {
+		c.Annotations[annotation] = strings.Join(append(names, member), ",")
+	}
+	return nil
+}
+
+// Leader returns the name of the member that leads, or an empty string.
+func Leader(c v1beta2.EtcdCluster) string {
+	for _, m := range c.Status.MemberStatuses {
+		if m.Role == v1beta2.MemberLeader {
+			return m.Name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	core "github.com/etcd-suite/etcd-operator/internal/plugin"
+)
+
+// A change of an EtcdCluster: what to ask, what to set, and what to follow. If until is nil, nothing is followed.
+type change struct {
+	question string
+	set      func(*v1beta2.EtcdCluster) error
+	until    func(v1beta2.EtcdCluster) core.Step
+}
+
+// apply asks, patches the EtcdCluster, and follows. The patch fails if somebody else changed the object in between.
+func (p *plugin) apply(ctx context.Context, args []string, plan func(v1beta2.EtcdCluster) (change, error)) error {
+	w, err := p.connect()
+	if err != nil {
+		return err
+	}
+	c, err := w.cluster(ctx, args)
+	if err != nil {
+		return err
+	}
+	wanted, err := plan(c)
+	if err != nil {
+		return err
+	}
+	before := c.DeepCopy()
+	if err := wanted.set(&c); err != nil {
+		return err
+	}
+	if err := p.confirm(wanted.question); err != nil {
+		return err
+	}
+	if err := w.Patch(ctx, &c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("EtcdCluster %s cannot be changed: %w. Nothing was changed. Correct the cause and run the command again", c.Name, err)
+	}
+	fmt.Fprintf(p.Out, "EtcdCluster %s is changed.\n", c.Name)
+	if !p.wait || wanted.until == nil {
+		return nil
+	}
+	return p.follow(ctx, w, &c, func() core.Step { return wanted.until(c) })
+}
+
+// setting is a command that sets a field and follows until Ready has one of the reasons.
+func (p *plugin) setting(use, short, question string, set func(*v1beta2.EtcdCluster) error, reasons ...string) *cobra.Command {
+	return p.writes(&cobra.Command{Use: use + " <cluster>", Short: short, Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
+		return p.apply(c.Context(), args, func(cluster v1beta2.EtcdCluster) (change, error) {
+			wanted := change{question: fmt.Sprintf(question, cluster.Name), set: set}
+			if len(reasons) > 0 {
+				wanted.until = func(c v1beta2.EtcdCluster) core.Step { return core.FollowCluster(c, "", reasons...) }
+			}
+			return wanted, nil
+		})
+	}})
+}
+
+func (p *plugin) hibernate() *cobra.Command {
+	return p.setting("hibernate", "Stop all members and keep their volumes", "All members of EtcdCluster %s stop, and clients are not served.",
+		func(c *v1beta2.EtcdCluster) error { c.Spec.Hibernate = true; return nil }, v1beta2.ReasonHibernated)
+}
+
+func (p *plugin) wake() *cobra.Command {
+	return p.setting("wake", "Start the members of a hibernated cluster", "The members of EtcdCluster %s start with their data.",
+		func(c *v1beta2.EtcdCluster) error { c.Spec.Hibernate = false; return nil }, v1beta2.ReasonReady, v1beta2.ReasonVersionNotAdvised, v1beta2.ReasonVolumeMayFill)
+}
+
+func (p *plugin) pause() *cobra.Command {
+	return p.setting("pause", "Stop the operator from changing a cluster", "The operator no longer heals EtcdCluster %s.",
+		func(c *v1beta2.EtcdCluster) error { c.Spec.Paused = true; return nil }, v1beta2.ReasonPaused)
+}
+
+func (p *plugin) resume() *cobra.Command {
+	return p.setting("resume", "Let the operator change a paused cluster again", "The operator heals and changes EtcdCluster %s again.",
+		func(c *v1beta2.EtcdCluster) error { c.Spec.Paused = false; return nil })
+}
+
+func (p *plugin) upgrade() *cobra.Command {
+	return p.writes(&cobra.Command{
+		Use: "upgrade <cluster> <version>", Short: "Change the version of etcd, if the operator accepts the path", Args: cobra.ExactArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			return p.apply(c.Context(), args, func(cluster v1beta2.EtcdCluster) (change, error) {
+				set := func(c *v1beta2.EtcdCluster) error { return core.Upgrade(c, args[1]) }
+				changed := cluster.DeepCopy()
+				if err := set(changed); err != nil {
+					return change{}, err
+				}
+				version := changed.Spec.EtcdVersion()
+				return change{
+					question: fmt.Sprintf("EtcdCluster %s changes from etcd %s to %s. Its members restart one by one. Take a snapshot first.", cluster.Name, cluster.Status.CurrentVersion, version),
+					set:      set,
+					until: func(c v1beta2.EtcdCluster) core.Step {
+						return core.FollowCluster(c, version, v1beta2.ReasonReady, v1beta2.ReasonVersionNotAdvised, v1beta2.ReasonVolumeMayFill)
+					},
+				}, nil
+			})
+		},
+	})
+}
+
+func (p *plugin) moveLeader() *cobra.Command {
+	return p.writes(&cobra.Command{
+		Use: "move-leader <cluster> [member]", Short: "Hand leadership of a member, or of the present leader, to another one", Args: cobra.RangeArgs(1, 2),
+		RunE: func(c *cobra.Command, args []string) error {
+			return p.apply(c.Context(), args, func(cluster v1beta2.EtcdCluster) (change, error) {
+				member := core.Leader(cluster)
+				if len(args) > 1 {
+					member = args[1]
+				}
+				return change{
+					question: fmt.Sprintf("Member %s of EtcdCluster %s is asked not to lead.", member, cluster.Name),
+					set:      func(c *v1beta2.EtcdCluster) error { return core.Ask(c, v1beta2.AnnotationMoveLeader, member) },
+					until:    func(c v1beta2.EtcdCluster) core.Step { return core.FollowLeader(c, member) },
+				}, nil
+			})
+		},
+	})
+}
+
+func (p *plugin) replace() *cobra.Command {
+	return p.writes(&cobra.Command{
+		Use: "replace <cluster> <member>", Short: "Add a member, then remove the named one with its volume", Args: cobra.ExactArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			return p.apply(c.Context(), args, func(cluster v1beta2.EtcdCluster) (change, error) {
+				return change{
+					question: fmt.Sprintf("Member %s of EtcdCluster %s is removed with its volume, after a new member has its data.", args[1], cluster.Name),
+					set:      func(c *v1beta2.EtcdCluster) error { return core.Ask(c, v1beta2.AnnotationReplace, args[1]) },
+					until:    func(c v1beta2.EtcdCluster) core.Step { return core.FollowReplace(c, args[1]) },
+				}, nil
+			})
+		},
+	})
+}

@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+func TestThePageHasEveryCommandAndFlag(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/kubectl-etcd.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections := map[string]string{}
+	for _, part := range strings.Split(string(text), "\n## ")[1:] {
+		name, body, _ := strings.Cut(part, "\n")
+		sections[name] = body
+	}
+	delete(sections, "What is missing")
+	delete(sections, "completion") // cobra adds it when a command runs
+	for _, c := range New(IO{}, "dev").Commands() {
+		body, ok := sections[c.Name()]
+		if !ok {
+			t.Errorf("docs/kubectl-etcd.md does not have %s", c.Name())
+			continue
+		}
+		delete(sections, c.Name())
+		checkFlags(t, c, body)
+	}
+	for name := range sections {
+		t.Errorf("docs/kubectl-etcd.md has %s, and there is no such command", name)
+	}
+}
+
+func checkFlags(t *testing.T, c *cobra.Command, body string) {
+	t.Helper()
+	var want []string
+	c.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) { want = append(want, "--"+f.Name) })
+	for _, flag := range want {
+		if !strings.Contains(body, "`"+flag+"`") {
+			t.Errorf("docs/kubectl-etcd.md does not have %s of %s", flag, c.Name())
+		}
+	}
+	for _, match := range regexp.MustCompile("`(--[a-z-]+)`").FindAllStringSubmatch(body, -1) {
+		if c.LocalNonPersistentFlags().Lookup(strings.TrimPrefix(match[1], "--")) == nil {
+			t.Errorf("docs/kubectl-etcd.md has %s of %s, and there is no such flag", match[1], c.Name())
+		}
+	}
+}
+
+func TestAChangeNeedsYesOrAnAnswer(t *testing.T) {
+	for _, c := range []struct {
+		terminal, yes bool
+		answer        string
+		accepted      bool
+	}{
+		{false, false, "yes\n", false},
+		{false, true, "", true},
+		{true, false, "yes\n", true},
+		{true, false, "y\n", false},
+		{true, false, "\n", false},
+		{true, false, "", false},
+	} {
+		var out strings.Builder
+		p := &plugin{IO: IO{In: strings.NewReader(c.answer), Out: &out, Terminal: c.terminal, Now: time.Now}, yes: c.yes}
+		err := p.confirm("Members stop.")
+		if (err == nil) != c.accepted {
+			t.Errorf("%+v: %v", c, err)
+		}
+		if err != nil && !strings.Contains(err.Error(), "Nothing was changed") {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
+func TestCompletionListsTheCommands(t *testing.T) {
+	var out strings.Builder
+	root := New(IO{Out: &out}, "dev")
+	root.SetArgs([]string{"__complete", "hib"})
+	if err := root.Execute(); err != nil {
+		t.Fatal(err)
+	}
+	if got, _, _ := strings.Cut(out.String(), "\t"); cmp.Diff("hibernate", got) != "" {
+		t.Errorf("%q", out.String())
+	}
+}

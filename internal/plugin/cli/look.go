@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	core "github.com/etcd-suite/etcd-operator/internal/plugin"
+)
+
+// looks asks each member at its metrics port, through the API server. A member that does not answer is left out.
+func (w *world) looks(ctx context.Context, c v1beta2.EtcdCluster) map[string]core.Look {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	found := map[string]core.Look{}
+	var lock sync.Mutex
+	var all sync.WaitGroup
+	for _, m := range c.Status.MemberStatuses {
+		all.Go(func() {
+			metrics, err := w.member(ctx, m.Name, "metrics")
+			if err != nil {
+				return
+			}
+			var health string
+			if m.Version != "" && m.Version[:min(3, len(m.Version))] != "3.4" { // 3.4 writes each such request to its raft log
+				health, _ = w.member(ctx, m.Name, "health")
+			}
+			lock.Lock()
+			defer lock.Unlock()
+			found[m.Name] = core.ParseLook(metrics, health)
+		})
+	}
+	all.Wait()
+	return found
+}
+
+func (w *world) member(ctx context.Context, pod, path string) (string, error) {
+	name := fmt.Sprintf("%s:%d", pod, v1beta2.MetricsPort)
+	raw, err := w.core.CoreV1().RESTClient().Get().Namespace(w.namespace).Resource("pods").Name(name).SubResource("proxy").Suffix(path).
+		Timeout(lookTimeout).Do(ctx).Raw()
+	return string(raw), err
+}
+
+// certificates reads when the members' certificates expire. It needs the right to read their Secrets, and shows nothing
+// without it.
+func (w *world) certificates(ctx context.Context, c v1beta2.EtcdCluster) []core.Certificate {
+	var found []core.Certificate
+	for _, s := range []struct {
+		used              bool
+		kind, secret, key string
+	}{
+		{c.Spec.TLS.SecureClient(), "server", c.Spec.TLS.ServerSecret(c.Name), v1beta2.ServerCertKey},
+		{c.Spec.TLS.SecurePeer(), "peer", c.Spec.TLS.PeerSecret(c.Name), v1beta2.PeerCertKey},
+	} {
+		if !s.used {
+			continue
+		}
+		secret, err := w.core.CoreV1().Secrets(w.namespace).Get(ctx, s.secret, metav1.GetOptions{})
+		if err != nil {
+			continue
+		}
+		if at, ok := expiry(secret.Data[s.key]); ok {
+			found = append(found, core.Certificate{Name: s.kind + " (Secret " + s.secret + ")", Expires: at})
+		}
+	}
+	return found
+}
+
+func expiry(text []byte) (time.Time, bool) {
+	block, _ := pem.Decode(text)
+	if block == nil {
+		return time.Time{}, false
+	}
+	certificate, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return time.Time{}, false
+	}
+	return certificate.NotAfter, true
+}

@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	core "github.com/etcd-suite/etcd-operator/internal/plugin"
+)
+
+func (p *plugin) report() *cobra.Command {
+	var path string
+	c := &cobra.Command{Use: "report [cluster]", Short: "Write a bundle for a report of a problem, without Secrets", Args: cobra.MaximumNArgs(1)}
+	c.Flags().StringVarP(&path, "file", "f", "", "file to write; default: <cluster>-report.tar.gz")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		w, err := p.connect()
+		if err != nil {
+			return err
+		}
+		cluster, err := w.cluster(c.Context(), args)
+		if err != nil {
+			return err
+		}
+		if path == "" {
+			path = cluster.Name + "-report.tar.gz"
+		}
+		files, err := w.bundle(c.Context(), cluster, p.Now())
+		if err != nil {
+			return err
+		}
+		out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return fmt.Errorf("the report cannot be written: %w. Nothing was written. Choose another file with --file", err)
+		}
+		if err := core.WriteBundle(out, files, p.Now()); err != nil {
+			out.Close()
+			return err
+		}
+		if err := out.Close(); err != nil {
+			return fmt.Errorf("write %s: %w", path, err)
+		}
+		fmt.Fprintf(p.Out, "%s has %d files. It has no Secrets, and no keys or values of etcd. Read it before you share it.\n", path, len(files))
+		return nil
+	}
+	return c
+}
+
+// bundle reads all that a report contains. Secrets are not read.
+func (w *world) bundle(ctx context.Context, c v1beta2.EtcdCluster, now time.Time) ([]core.File, error) {
+	o, err := w.objects(ctx, c, now, false)
+	if err != nil {
+		return nil, err
+	}
+	o.Looks = w.looks(ctx, c)
+	events, err := w.eventsOf(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	var files []core.File
+	for name, value := range map[string]any{
+		"status.yaml": core.Inspect(o), "cluster.yaml": c, "backups.yaml": core.BackupsOf(c.Name, o.Backups),
+		"restores.yaml": core.RestoresOf(c.Name, o.Restores), "pods.yaml": o.Pods, "events.yaml": events,
+	} {
+		text, err := redacted(value)
+		if err != nil {
+			return nil, fmt.Errorf("write %s: %w", name, err)
+		}
+		files = append(files, core.File{Name: name, Content: text})
+	}
+	for _, pod := range o.Pods {
+		text, err := w.log(ctx, pod.Name, 0, 5000)
+		if err != nil {
+			text = err.Error() + "\n"
+		}
+		files = append(files, core.File{Name: "logs/" + pod.Name + ".log", Content: []byte(core.RedactText(text))})
+	}
+	return files, nil
+}
+
+func redacted(value any) ([]byte, error) {
+	text, err := yaml.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	var loose any
+	if err := yaml.Unmarshal(text, &loose); err != nil {
+		return nil, err
+	}
+	return yaml.Marshal(core.Redact(loose))
+}

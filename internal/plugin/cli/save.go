@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	core "github.com/etcd-suite/etcd-operator/internal/plugin"
+)
+
+func (p *plugin) backup() *cobra.Command {
+	var like string
+	var to core.Target
+	c := &cobra.Command{Use: "backup <cluster>", Short: "Take one snapshot now", Args: cobra.ExactArgs(1)}
+	c.Flags().StringVar(&like, "like", "", "EtcdBackup whose store and options are used; default: the only series of the cluster")
+	c.Flags().StringVar(&to.Type, "storage", "", "kind of store, if no EtcdBackup is to be copied: S3, GCS or ABS")
+	c.Flags().StringVar(&to.Path, "path", "", "<bucket>/<key> of the snapshot")
+	c.Flags().StringVar(&to.Secret, "secret", "", "Secret with the credentials; default: the identity of backup-operator")
+	c.Flags().StringVar(&to.Endpoint, "endpoint", "", "URL of the store; default: that of the provider")
+	c.Flags().StringVar(&to.Region, "region", "", "region of the bucket (S3)")
+	c.Flags().BoolVar(&to.PathStyle, "path-style", false, "have the bucket in the path of the URL (S3)")
+	c.MarkFlagsMutuallyExclusive("like", "storage")
+	c.MarkFlagsRequiredTogether("storage", "path")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		w, err := p.connect()
+		if err != nil {
+			return err
+		}
+		cluster, err := w.cluster(c.Context(), args)
+		if err != nil {
+			return err
+		}
+		var all v1beta2.EtcdBackupList
+		if err := w.List(c.Context(), &all, client.InNamespace(w.namespace)); err != nil {
+			return fmt.Errorf("list EtcdBackups: %w", err)
+		}
+		wanted, err := core.BackupTo(to, w.namespace, cluster.Name, p.Now())
+		if to.Type == "" {
+			var series *v1beta2.EtcdBackup
+			if series, err = core.Series(cluster.Name, like, all.Items); err == nil {
+				wanted = core.BackupLike(*series, cluster.Name, p.Now())
+			}
+		}
+		if err != nil {
+			return err
+		}
+		if err := p.confirm(fmt.Sprintf("EtcdBackup %s takes a snapshot of EtcdCluster %s to %s.", wanted.Name, cluster.Name, core.Path(wanted.Spec.Storage))); err != nil {
+			return err
+		}
+		return p.create(c, w, &wanted, func() core.Step { return core.FollowBackup(wanted) })
+	}
+	return p.writes(c)
+}
+
+func (p *plugin) restore() *cobra.Command {
+	var snapshot, backup string
+	var dryRun bool
+	c := &cobra.Command{Use: "restore <cluster>", Short: "Show what a restore would lose, ask, and bring a snapshot back", Args: cobra.ExactArgs(1)}
+	c.Flags().StringVar(&snapshot, "snapshot", "", "path or file name of the snapshot; default: the newest one")
+	c.Flags().StringVar(&backup, "backup", "", "EtcdBackup that took the snapshot; default: any of the cluster")
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "verify the snapshot and change nothing")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		w, err := p.connect()
+		if err != nil {
+			return err
+		}
+		cluster, err := w.cluster(c.Context(), args)
+		if err != nil {
+			return err
+		}
+		o, err := w.objects(c.Context(), cluster, p.Now(), true)
+		if err != nil {
+			return err
+		}
+		chosen, err := core.Choose(snapshot, core.Snapshots(core.OnlyNamed(backup, core.BackupsOf(cluster.Name, o.Backups))))
+		if err != nil {
+			return err
+		}
+		fmt.Fprint(p.Out, core.Loss(cluster, chosen, o.Looks, p.Now()))
+		question := fmt.Sprintf("The data of EtcdCluster %s is replaced by the snapshot.", cluster.Name)
+		if dryRun {
+			question = "The snapshot is verified, and nothing is changed."
+		}
+		if err := p.confirm(question); err != nil {
+			return err
+		}
+		wanted := core.NewRestore(cluster, chosen, dryRun, p.Now())
+		return p.create(c, w, &wanted, func() core.Step { return core.FollowRestore(wanted) })
+	}
+	return p.writes(c)
+}
+
+// create creates an object and follows its work.
+func (p *plugin) create(c *cobra.Command, w *world, object client.Object, look func() core.Step) error {
+	if err := w.Create(c.Context(), object); err != nil {
+		return fmt.Errorf("%s cannot be created: %w. Nothing was changed. Correct the cause and run the command again", object.GetName(), err)
+	}
+	fmt.Fprintf(p.Out, "%s is created.\n", object.GetName())
+	if !p.wait {
+		return nil
+	}
+	return p.follow(c.Context(), w, object, look)
+}

@@ -1,0 +1,269 @@
+package plugin
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// Severity orders findings: the lowest value is shown first.
+type Severity int
+
+// The severities.
+const (
+	Outage   Severity = iota // clients cannot write
+	Blocked                  // the operator waits for a person
+	Failed                   // a backup or a restore ended without success
+	Degraded                 // a part does not work, and the operator acts or retries
+	Progress                 // a change is under way
+	Notice                   // the object is ready, and something should be known
+)
+
+// A Finding is one thing that keeps an object from being well.
+type Finding struct {
+	Severity Severity `json:"-"`
+	Object   string   `json:"object"`
+	Reason   string   `json:"reason"`
+	Problem  string   `json:"problem"`
+	Impact   string   `json:"impact"`
+	Fix      string   `json:"fix"`
+	Commands []string `json:"commands,omitempty"`
+}
+
+// progressing are the reasons of changes that end by themselves.
+var progressing = []string{
+	v1beta2.ReasonCreating, v1beta2.ReasonSettling, v1beta2.ReasonScaling, v1beta2.ReasonUpgrading, v1beta2.ReasonRolling,
+	v1beta2.ReasonRestoring, v1beta2.ReasonDeleting, v1beta2.ReasonHibernating, v1beta2.ReasonHibernated, v1beta2.ReasonPaused,
+	v1beta2.ReasonIssuingCertificates, v1beta2.ReasonRotatingCertificates, v1beta2.ReasonDefragmenting, v1beta2.ReasonResizingPod,
+	v1beta2.ReasonResizingVolume, v1beta2.ReasonWaitingForRestore, v1beta2.ReasonRunning, v1beta2.ReasonPending, v1beta2.ReasonSuspended,
+	v1beta2.ReasonScheduled, v1beta2.ReasonComplete, v1beta2.ReasonVerifying, v1beta2.ReasonVerified, v1beta2.ReasonSeeding,
+	v1beta2.ReasonSwitching, v1beta2.ReasonGrowing, v1beta2.ReasonQueued, v1beta2.ReasonDryRun, v1beta2.ReasonReady, v1beta2.ReasonRemovingSnapshots,
+}
+
+// Findings returns what is wrong with a cluster, its Pods, backups and restores, the worst first.
+func Findings(o Objects) []Finding {
+	found := clusterFindings(o)
+	found = append(found, alarmFindings(o, found)...)
+	found = append(found, podFindings(o, found)...)
+	for i, r := range RestoresOf(o.Cluster.Name, o.Restores) {
+		if i == 0 || !isTrue(r.Status.Conditions, v1beta2.ConditionFailed) {
+			found = append(found, restoreFindings(o.Cluster.Name, r)...)
+		}
+	}
+	backups := BackupsOf(o.Cluster.Name, o.Backups)
+	for _, b := range backups {
+		if !outdated(b, backups) {
+			found = append(found, backupFindings(o.Cluster.Name, b)...)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b Finding) int { return int(a.Severity) - int(b.Severity) })
+	return found
+}
+
+func clusterFindings(o Objects) []Finding {
+	c := o.Cluster
+	object := "EtcdCluster " + c.Name
+	ready := meta.FindStatusCondition(c.Status.Conditions, v1beta2.ConditionReady)
+	switch {
+	case ready == nil:
+		return []Finding{unseen(object, c.Name, "cluster-operator")}
+	case c.Status.ObservedGeneration >= 0 && c.Status.ObservedGeneration < c.Generation:
+		found := finding(Degraded, object, c.Name, *ready)
+		found.Problem = fmt.Sprintf("The status is older than the spec (generation %d of %d). Last message: %s", c.Status.ObservedGeneration, c.Generation, found.Problem)
+		return []Finding{found}
+	case ready.Status == metav1.ConditionTrue && ready.Reason == v1beta2.ReasonReady:
+		return nil
+	}
+	return []Finding{finding(clusterSeverity(c.Status.Conditions, *ready), object, c.Name, *ready)}
+}
+
+func clusterSeverity(conditions []metav1.Condition, ready metav1.Condition) Severity {
+	available := meta.FindStatusCondition(conditions, v1beta2.ConditionAvailable)
+	switch {
+	case ready.Status == metav1.ConditionTrue:
+		return Notice
+	case ready.Reason == v1beta2.ReasonHibernated || ready.Reason == v1beta2.ReasonHibernating || ready.Reason == v1beta2.ReasonDeleting:
+		return Progress
+	case available != nil && available.Status == metav1.ConditionFalse && ready.Reason != v1beta2.ReasonCreating:
+		return Outage
+	case isTrue(conditions, v1beta2.ConditionStalled):
+		return Blocked
+	case slices.Contains(progressing, ready.Reason):
+		return Progress
+	}
+	return Degraded
+}
+
+func restoreFindings(cluster string, r v1beta2.EtcdRestore) []Finding {
+	object := "EtcdRestore " + r.Name
+	ready := meta.FindStatusCondition(r.Status.Conditions, v1beta2.ConditionReady)
+	switch {
+	case ready == nil:
+		return []Finding{unseen(object, cluster, "restore-operator")}
+	case ready.Status == metav1.ConditionTrue, isTrue(r.Status.Conditions, v1beta2.ConditionComplete), ready.Reason == v1beta2.ReasonDryRun:
+		return nil
+	}
+	return []Finding{finding(workSeverity(r.Status.Conditions, *ready), object, cluster, *ready)}
+}
+
+func backupFindings(cluster string, b v1beta2.EtcdBackup) []Finding {
+	object := "EtcdBackup " + b.Name
+	conditions := b.Status.Conditions
+	ready := meta.FindStatusCondition(conditions, v1beta2.ConditionReady)
+	if ready == nil {
+		return []Finding{unseen(object, cluster, "backup-operator")}
+	}
+	var found []Finding
+	if ready.Status != metav1.ConditionTrue {
+		found = append(found, finding(workSeverity(conditions, *ready), object, cluster, *ready))
+	}
+	for _, kind := range []string{v1beta2.ConditionVerified, v1beta2.ConditionCopied, v1beta2.ConditionPruned} {
+		c := meta.FindStatusCondition(conditions, kind)
+		if c != nil && c.Status == metav1.ConditionFalse && c.Reason != ready.Reason && !slices.Contains(progressing, c.Reason) {
+			found = append(found, finding(Degraded, object, cluster, *c))
+		}
+	}
+	return found
+}
+
+func workSeverity(conditions []metav1.Condition, ready metav1.Condition) Severity {
+	switch {
+	case isTrue(conditions, v1beta2.ConditionFailed):
+		return Failed
+	case isTrue(conditions, v1beta2.ConditionStalled):
+		return Blocked
+	case slices.Contains(progressing, ready.Reason):
+		return Progress
+	}
+	return Degraded
+}
+
+// outdated returns whether a backup failed once and a later snapshot of the cluster exists.
+func outdated(b v1beta2.EtcdBackup, all []v1beta2.EtcdBackup) bool {
+	failed := meta.FindStatusCondition(b.Status.Conditions, v1beta2.ConditionFailed)
+	if failed == nil || failed.Status != metav1.ConditionTrue {
+		return false
+	}
+	return slices.ContainsFunc(all, func(other v1beta2.EtcdBackup) bool {
+		return other.Status.LastSuccessDate != nil && other.Status.LastSuccessDate.After(failed.LastTransitionTime.Time)
+	})
+}
+
+// finding returns what the runbook says about the reason of a condition.
+func finding(severity Severity, object, cluster string, c metav1.Condition) Finding {
+	found := Finding{Severity: severity, Object: object, Reason: c.Reason, Problem: c.Message}
+	if found.Problem == "" {
+		found.Problem = "The status has no message."
+	}
+	known, ok := runbook()[c.Reason]
+	if !ok {
+		found.Impact = "This release of kubectl-etcd does not know the reason."
+		found.Fix = "Follow the message. Install the kubectl-etcd of the operator's release."
+		return found
+	}
+	found.Impact, found.Fix, found.Commands = known.impact, known.fix, commandsFor(known.commands, cluster)
+	return found
+}
+
+func unseen(object, cluster, operator string) Finding {
+	found := finding(Blocked, object, cluster, metav1.Condition{Reason: v1beta2.ReasonPending, Message: "No operator has read the object."})
+	found.Impact = "Nothing happens until " + operator + " runs and watches this namespace."
+	found.Fix = "Check that " + operator + " runs, and that --watch-namespaces and --shard include this object."
+	found.Commands = []string{"kubectl get pods -A -l app.kubernetes.io/name=etcd-operator"}
+	return found
+}
+
+// alarmFindings returns the alarms that members report and the conditions do not.
+func alarmFindings(o Objects, found []Finding) []Finding {
+	var more []Finding
+	for _, m := range o.Cluster.Status.MemberStatuses {
+		for alarm, reason := range map[string]string{"NOSPACE": v1beta2.ReasonNoSpace, "CORRUPT": v1beta2.ReasonDataCorrupt} {
+			reported := func(f Finding) bool { return f.Reason == reason }
+			if strings.Contains(o.Looks[m.Name].Alarms, alarm) && !slices.ContainsFunc(slices.Concat(found, more), reported) {
+				message := fmt.Sprintf("Member %s reports the alarm %s, and the status does not show it yet.", m.Name, alarm)
+				more = append(more, finding(Outage, "EtcdCluster "+o.Cluster.Name, o.Cluster.Name, metav1.Condition{Reason: reason, Message: message}))
+			}
+		}
+	}
+	return more
+}
+
+// podFindings returns what the Pods show and the conditions do not name.
+func podFindings(o Objects, found []Finding) []Finding {
+	said := ""
+	for _, f := range found {
+		said += f.Problem
+	}
+	var more []Finding
+	ready := 0
+	for _, pod := range o.Pods {
+		if podReady(pod) {
+			ready++
+			continue
+		}
+		reason, message := podTrouble(pod)
+		if reason == "" || strings.Contains(said, pod.Name) {
+			continue
+		}
+		more = append(more, finding(Degraded, "Pod "+pod.Name, o.Cluster.Name, metav1.Condition{Reason: reason, Message: message}))
+	}
+	if len(found) == 0 && len(more) == 0 && ready < o.Cluster.Spec.Size {
+		more = append(more, Finding{
+			Severity: Degraded, Object: "EtcdCluster " + o.Cluster.Name, Reason: v1beta2.ReasonReady,
+			Problem:  fmt.Sprintf("The status is Ready, but %d of %d Pods are ready, so the status is probably old.", ready, o.Cluster.Spec.Size),
+			Impact:   "If cluster-operator does not run, it heals nothing. Members that run continue to serve.",
+			Fix:      "If this lasts for more than a minute, check that cluster-operator runs.",
+			Commands: []string{"kubectl get pods -A -l app.kubernetes.io/name=etcd-operator"},
+		})
+	}
+	return more
+}
+
+func podReady(pod corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// podTrouble returns the reason of an EtcdCluster that fits the state of a Pod, and what Kubernetes reports.
+func podTrouble(pod corev1.Pod) (reason, message string) {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
+			return v1beta2.ReasonPodUnschedulable, fmt.Sprintf("No node accepts Pod %s: %s", pod.Name, c.Message)
+		}
+	}
+	for _, s := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		if s.State.Waiting == nil {
+			continue
+		}
+		text := fmt.Sprintf("Container %s of Pod %s waits: %s. %s.", s.Name, pod.Name, s.State.Waiting.Reason, strings.TrimSuffix(s.State.Waiting.Message, "."))
+		switch s.State.Waiting.Reason {
+		case "ImagePullBackOff", "ErrImagePull", "InvalidImageName":
+			return v1beta2.ReasonImageUnavailable, text
+		case "CrashLoopBackOff":
+			if end := s.LastTerminationState.Terminated; end != nil && end.Message != "" {
+				text += " It ended with: " + lastLine(end.Message)
+			}
+			return v1beta2.ReasonPodFailing, text
+		}
+	}
+	if pod.Status.Phase == corev1.PodFailed {
+		return v1beta2.ReasonPodFailing, fmt.Sprintf("Pod %s failed: %s %s", pod.Name, pod.Status.Reason, pod.Status.Message)
+	}
+	return "", ""
+}
+
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return lines[len(lines)-1]
+}
+
+func isTrue(conditions []metav1.Condition, kind string) bool {
+	return meta.IsStatusConditionTrue(conditions, kind)
+}

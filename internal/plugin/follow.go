@@ -1,0 +1,125 @@
+package plugin
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// A Step is what following an object shows: one line, and whether the work ended, and how.
+type Step struct {
+	Line   string
+	Done   bool
+	Failed bool
+}
+
+// FollowBackup returns the progress of a one-shot EtcdBackup.
+func FollowBackup(b v1beta2.EtcdBackup) Step {
+	step := work("EtcdBackup "+b.Name, b.Status.Conditions, v1beta2.ConditionComplete)
+	if p := b.Status.Progress; p != nil && !step.Done {
+		step.Line = fmt.Sprintf("%s %s %s", bar(p.Percent), p.Stage, speed(p.BytesPerSecond))
+	}
+	if s := b.Status.Snapshot; s != nil && step.Done && !step.Failed {
+		step.Line = fmt.Sprintf("EtcdBackup %s is complete: %s, revision %d, %s", b.Name, s.Path, s.Revision, bytes(s.Size))
+	}
+	return step
+}
+
+// FollowRestore returns the progress of an EtcdRestore.
+func FollowRestore(r v1beta2.EtcdRestore) Step {
+	step := work("EtcdRestore "+r.Name, r.Status.Conditions, v1beta2.ConditionComplete)
+	if r.Spec.DryRun && hasReason(r.Status.Conditions, v1beta2.ReasonDryRun) {
+		step.Done, step.Failed = true, false
+	}
+	if !step.Done {
+		step.Line = bar(r.Status.Percent) + " " + step.Line
+	}
+	return step
+}
+
+// FollowCluster returns the progress of a change of a cluster until Ready has one of the reasons.
+func FollowCluster(c v1beta2.EtcdCluster, version string, reasons ...string) Step {
+	ready := meta.FindStatusCondition(c.Status.Conditions, v1beta2.ConditionReady)
+	if ready == nil || c.Status.ObservedGeneration < c.Generation {
+		return Step{Line: "waiting for cluster-operator to read the change"}
+	}
+	line := fmt.Sprintf("%s: %s", ready.Reason, oneLine(ready.Message))
+	if version != "" {
+		line = fmt.Sprintf("%s %s", bar(upgraded(c, version)), line)
+	}
+	for _, reason := range reasons {
+		if ready.Reason == reason && (version == "" || c.Status.CurrentVersion == version) {
+			return Step{Line: line, Done: true}
+		}
+	}
+	return Step{Line: line, Done: isTrue(c.Status.Conditions, v1beta2.ConditionStalled), Failed: isTrue(c.Status.Conditions, v1beta2.ConditionStalled)}
+}
+
+// upgraded is the share of members of a version, in percent.
+func upgraded(c v1beta2.EtcdCluster, version string) int32 {
+	var done int
+	for _, m := range c.Status.MemberStatuses {
+		if m.Version == version {
+			done++
+		}
+	}
+	return int32(100 * done / max(1, len(c.Status.MemberStatuses)))
+}
+
+func work(object string, conditions []metav1.Condition, complete string) Step {
+	ready := meta.FindStatusCondition(conditions, v1beta2.ConditionReady)
+	if ready == nil {
+		return Step{Line: object + " waits for its operator"}
+	}
+	step := Step{Line: fmt.Sprintf("%s: %s. %s", object, ready.Reason, oneLine(ready.Message))}
+	step.Failed = isTrue(conditions, v1beta2.ConditionFailed)
+	step.Done = step.Failed || isTrue(conditions, complete)
+	return step
+}
+
+func hasReason(conditions []metav1.Condition, reason string) bool {
+	ready := meta.FindStatusCondition(conditions, v1beta2.ConditionReady)
+	return ready != nil && ready.Reason == reason
+}
+
+// bar draws a share in percent.
+func bar(percent int32) string {
+	const width = 20
+	done := int(min(max(percent, 0), 100)) * width / 100
+	return fmt.Sprintf("[%s%s] %3d%%", strings.Repeat("#", done), strings.Repeat(".", width-done), percent)
+}
+
+func speed(bytesPerSecond int64) string {
+	if bytesPerSecond <= 0 {
+		return ""
+	}
+	return bytes(bytesPerSecond) + "/s"
+}
+
+// FollowLeader returns the progress until a member no longer leads.
+func FollowLeader(c v1beta2.EtcdCluster, member string) Step {
+	return asked(c, Leader(c) != "" && Leader(c) != member, fmt.Sprintf("the leader is %s", or(Leader(c))))
+}
+
+// FollowReplace returns the progress until a member is removed and the cluster is ready.
+func FollowReplace(c v1beta2.EtcdCluster, member string) Step {
+	for _, m := range c.Status.MemberStatuses {
+		if m.Name == member {
+			return asked(c, false, "member "+member+" is in the cluster")
+		}
+	}
+	return asked(c, isTrue(c.Status.Conditions, v1beta2.ConditionReady), "member "+member+" is removed")
+}
+
+// asked is the progress of an annotation. The operator stalls if it refuses the request.
+func asked(c v1beta2.EtcdCluster, done bool, text string) Step {
+	if hasReason(c.Status.Conditions, v1beta2.ReasonRequestRefused) {
+		ready := meta.FindStatusCondition(c.Status.Conditions, v1beta2.ConditionReady)
+		return Step{Line: ready.Reason + ": " + oneLine(ready.Message), Done: true, Failed: true}
+	}
+	return Step{Line: text, Done: done}
+}

@@ -1,0 +1,40 @@
+package plugin
+
+import (
+	"slices"
+	"strings"
+)
+
+// A Line is one line of a member's log, with the time that Kubernetes recorded.
+type Line struct {
+	Member string
+	Time   string
+	Text   string
+}
+
+// ParseLog reads a log with timestamps.
+func ParseLog(member, text string) []Line {
+	var lines []Line
+	for _, line := range strings.Split(text, "\n") {
+		if at, rest, ok := strings.Cut(line, " "); ok {
+			lines = append(lines, Line{Member: member, Time: at, Text: rest})
+		}
+	}
+	return lines
+}
+
+// MergeLogs returns the lines of all members by time. Lines of one time keep their order.
+func MergeLogs(logs ...[]Line) []Line {
+	all := slices.Concat(logs...)
+	slices.SortStableFunc(all, func(a, b Line) int { return strings.Compare(padded(a.Time), padded(b.Time)) })
+	return all
+}
+
+// padded makes RFC 3339 times with different numbers of digits comparable as text: kubelets drop trailing zeros.
+func padded(at string) string {
+	at = strings.TrimSuffix(at, "Z")
+	if !strings.Contains(at, ".") {
+		at += "."
+	}
+	return at + strings.Repeat("0", max(0, 30-len(at)))
+}

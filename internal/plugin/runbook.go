@@ -1,0 +1,126 @@
+package plugin
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/etcd-suite/etcd-operator/docs"
+)
+
+// A page is what docs/operations.md says about one reason. Its commands are those of the check that only read. Those of the fix
+// are not shown: some lose data, and the page explains when to use which.
+type page struct {
+	impact   string
+	fix      string
+	commands []string
+}
+
+var (
+	heading   = regexp.MustCompile(`(?m)^### (\S+)$`)
+	link      = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
+	readsOnly = regexp.MustCompile(`^kubectl (get|describe|logs) `)
+	label     = regexp.MustCompile(`(?m)^\*\*(Meaning|Impact|Check|Fix)\.\*\* `)
+	example   = regexp.MustCompile(` \(\[example\]\([^)]*\)\)`)
+	listItem  = regexp.MustCompile(`^(- |[0-9]+\. )`)
+)
+
+var runbook = sync.OnceValue(func() map[string]page { return parseRunbook(docs.Operations) })
+
+// parseRunbook returns the pages of a runbook by their reason.
+func parseRunbook(text string) map[string]page {
+	pages := map[string]page{}
+	heads := heading.FindAllStringSubmatchIndex(text, -1)
+	for i, h := range heads {
+		end := len(text)
+		if i+1 < len(heads) {
+			end = heads[i+1][0]
+		}
+		body := text[h[1]:end]
+		if next := strings.Index(body, "\n## "); next >= 0 {
+			body = body[:next]
+		}
+		pages[text[h[2]:h[3]]] = parsePage(body)
+	}
+	return pages
+}
+
+func parsePage(body string) page {
+	parts := map[string]string{}
+	labels := label.FindAllStringSubmatchIndex(body, -1)
+	for i, l := range labels {
+		end := len(body)
+		if i+1 < len(labels) {
+			end = labels[i+1][0]
+		}
+		parts[body[l[2]:l[3]]] = body[l[1]:end]
+	}
+	impact, _ := prose(parts["Impact"])
+	fix, _ := prose(parts["Fix"])
+	_, checks := prose(parts["Check"])
+	return page{impact: impact, fix: fix, commands: slices.DeleteFunc(checks, func(c string) bool { return !readsOnly.MatchString(c) })}
+}
+
+// prose returns the first paragraph of a part as one line, and the commands of the part. If the paragraph introduces a list,
+// the first sentence of each item follows.
+func prose(part string) (line string, commands []string) {
+	var paragraph, items []string
+	ended := false
+	for _, text := range strings.Split(part, "\n") {
+		trimmed := strings.TrimSpace(text)
+		switch {
+		case strings.HasPrefix(text, "    ") && trimmed != "" && ended:
+			commands = append(commands, trimmed)
+		case trimmed == "":
+			ended = len(paragraph) > 0
+		case listItem.MatchString(text):
+			ended = true
+			items = append(items, listItem.ReplaceAllString(trimmed, ""))
+		case !ended:
+			paragraph = append(paragraph, trimmed)
+		case len(items) > 0 && strings.HasPrefix(text, "  "):
+			items[len(items)-1] += " " + trimmed
+		}
+	}
+	line = plain(strings.Join(paragraph, " "))
+	if strings.HasSuffix(line, ":") && len(items) > 0 {
+		for i, item := range items {
+			line += fmt.Sprintf(" (%d) %s", i+1, sentence(plain(item)))
+		}
+	} else if strings.HasSuffix(line, ":") {
+		line = strings.TrimSuffix(line, ":") + "."
+	}
+	return line, commands
+}
+
+// plain removes the marks of Markdown.
+func plain(text string) string {
+	text = example.ReplaceAllString(text, "")
+	text = link.ReplaceAllString(text, "$1")
+	return strings.NewReplacer("**", "", "`", "").Replace(text)
+}
+
+// sentence returns the first sentence of a text.
+func sentence(text string) string {
+	if end := strings.Index(text, ". "); end >= 0 {
+		return text[:end+1]
+	}
+	if introduces, ok := strings.CutSuffix(text, ":"); ok {
+		return introduces + "."
+	}
+	return text
+}
+
+// commandsFor replaces the names of the examples by those of the user.
+func commandsFor(commands []string, cluster string) []string {
+	var named []string
+	for _, command := range commands {
+		command = strings.ReplaceAll(command, "etcd example", "etcd "+cluster)
+		command = strings.ReplaceAll(command, "etcd_cluster=example", "etcd_cluster="+cluster)
+		command = strings.ReplaceAll(command, "etcd/example", "etcd/"+cluster)
+		named = append(named, strings.ReplaceAll(command, "<cluster>", cluster))
+	}
+	return named
+}

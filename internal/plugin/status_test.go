@@ -1,0 +1,248 @@
+package plugin
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+var update = flag.Bool("update", false, "write the screens in testdata")
+
+var now = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+
+// A fault changes the objects of a healthy cluster.
+type fault func(*Objects)
+
+// faults are what a person may find, with messages as the operators write them.
+var faults = map[string]fault{
+	"healthy":           func(*Objects) {},
+	"quorum-lost":       unavailable("QuorumLost", "Quorum is lost: 1 of 3 voters have their data, and 2 are needed. etcd accepts no writes. The operator removes nothing. Recover the lost volumes, or set spec.recovery.quorumLoss to ForceNewCluster to continue from the member with the newest data. To continue from a snapshot, apply an EtcdRestore."),
+	"no-space":          unavailable("NoSpace", "Member example-b has used up its space quota of 2.0 GiB, so etcd refuses writes. The operator waits, because spec.noSpace.action is Wait."),
+	"data-corrupt":      unavailable("DataCorrupt", "etcd has raised a CORRUPT alarm for member example-b. The voters that answer have the same data. The operator changes nothing. If you trust that data, disarm the alarm: etcdctl alarm disarm. Otherwise restore a snapshot with an EtcdRestore."),
+	"member-down":       degraded("MemberDown", "Member example-b has not served for 2m (limit 5m): connection refused. Quorum holds (2 of 3)."),
+	"pod-failing":       degraded("PodFailing", "The Pod of member example-b failed 4 times in a row: Evicted. The member does not serve. The operator recreates the Pod at 2026-11-23T12:02:00Z. Make room on the node, or correct spec.pod."),
+	"unreachable":       unknown("MembersUnreachable", "No member answers the operator, and the Pods of 3 members are ready: example-a: i/o timeout."),
+	"access-denied":     stalled("EtcdAccessDenied", "Authentication is on in etcd, and it refuses the operator, which has no user. Set spec.auth.operatorSecret to a Secret with the keys username and password of a user with the role root."),
+	"no-storage-class":  stalled("NoStorageClass", "Kubernetes has no default StorageClass, so a member gets no volume and does not start. Mark a class as the default, or name one in spec.pod.persistentVolumeClaimSpec.storageClassName."),
+	"secret-missing":    stalled("SecretMissing", "Secret tls does not exist. Until it is corrected, the operator changes nothing. Members that run continue to serve."),
+	"version-refused":   stalled("VersionNotSupported", "etcd is upgraded one minor version at a time. Set spec.version to the newest 3.6 before 3.7.3. The members keep their version until then."),
+	"not-ours":          stalled("NotOurs", "Service example-client exists and does not belong to this EtcdCluster. The operator does not change it, and does not start the cluster. Delete or rename the object."),
+	"foreign-member":    stalled("ForeignMember", "Member 0000000000000f00 is in the cluster, and the operator did not add it. The operator has seen it since 2026-11-23T11:00:00Z. It has no vote. While it is there, the operator adds and removes no member, and changes no minor version."),
+	"paused":            degraded("Paused", "spec.paused is true, so the operator changes nothing. Members continue to serve."),
+	"hibernated":        hibernated,
+	"upgrading":         degraded("Upgrading", "Member example-b restarts with 3.6.16."),
+	"not-advised":       advised,
+	"never-seen":        func(o *Objects) { o.Cluster.Status = v1beta2.EtcdClusterStatus{ObservedGeneration: -1} },
+	"old-status":        func(o *Objects) { o.Pods = o.Pods[:1] },
+	"image-unavailable": waiting("ImagePullBackOff", "Back-off pulling image quay.io/coreos/etcd:v3.6.99"),
+	"crash-loop":        waiting("CrashLoopBackOff", "back-off 5m0s restarting failed container"),
+	"unschedulable":     unschedulable,
+	"backup-denied":     backup("AccessDenied", "Store s3.example.com refuses the credentials of Secret s3 for bucket etcd-backups: 403. No snapshot is saved. Correct the Secret."),
+	"snapshot-corrupt":  corrupt,
+	"restore-failed":    restore("SeedFailed", "The restored member could not start: no space left on device. The old members serve. Correct the cause and apply an EtcdRestore of another name.", "Failed"),
+	"restore-waits":     restore("WaitingForCluster", "The snapshot is verified, and there is no EtcdCluster example.", ""),
+	"no-backup":         func(o *Objects) { o.Backups = nil },
+	"alarm-from-a-member": func(o *Objects) {
+		look := o.Looks["example-b"]
+		look.Alarms, look.Applied = "NOSPACE", 900
+		o.Looks["example-b"] = look
+	},
+}
+
+func TestScreens(t *testing.T) {
+	for name, change := range faults {
+		t.Run(name, func(t *testing.T) {
+			objects := healthy()
+			change(&objects)
+			var out strings.Builder
+			if err := Inspect(objects).Render(&out, Style{}); err != nil {
+				t.Fatal(err)
+			}
+			file := filepath.Join("testdata", name+".txt")
+			if *update {
+				if err := os.WriteFile(file, []byte(out.String()), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), out.String()); diff != "" {
+				t.Errorf("screen (-want +got; -update writes it):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestFirstThreeLinesNameProblemImpactAndFix(t *testing.T) {
+	for name, change := range faults {
+		objects := healthy()
+		change(&objects)
+		lines := Inspect(objects).FirstLines()
+		for i, label := range []string{"", "Impact:  ", "Fix:     "} {
+			if !strings.HasPrefix(lines[i], label) || len(lines[i]) < len(label)+4 || strings.Contains(lines[i], "\n") {
+				t.Errorf("%s: line %d is %q", name, i+1, lines[i])
+			}
+		}
+		if quiet := []string{"healthy", "no-backup"}; strings.HasPrefix(lines[0], "OK:") != slices.Contains(quiet, name) {
+			t.Errorf("%s: %s", name, lines[0])
+		}
+	}
+}
+
+func TestEveryReasonHasImpactAndFixInTheRunbook(t *testing.T) {
+	pages := runbook()
+	if len(pages) < 80 {
+		t.Fatalf("the runbook has %d pages", len(pages))
+	}
+	for reason, page := range pages {
+		if page.impact == "" || page.fix == "" || strings.HasSuffix(page.fix, ":") || strings.Contains(page.fix, "](") {
+			t.Errorf("%s: impact %q, fix %q", reason, page.impact, page.fix)
+		}
+	}
+	for _, reason := range progressing {
+		if _, ok := pages[reason]; !ok {
+			t.Errorf("%s is not in the runbook", reason)
+		}
+	}
+}
+
+func TestColourOnlyIfAsked(t *testing.T) {
+	for _, color := range []bool{false, true} {
+		var out strings.Builder
+		if err := Inspect(healthy()).Render(&out, Style{Color: color}); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(out.String(), "\x1b") != color {
+			t.Errorf("colour %t: %q", color, out.String())
+		}
+	}
+}
+
+func condition(kind string, status metav1.ConditionStatus, reason, message string) metav1.Condition {
+	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message, LastTransitionTime: metav1.NewTime(now.Add(-time.Minute))}
+}
+
+func healthy() Objects {
+	c := v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "example"}, Spec: v1beta2.EtcdClusterSpec{Size: 3, Version: "3.6.16"}}
+	c.Status = v1beta2.EtcdClusterStatus{ReadyMembers: "3/3", CurrentVersion: "3.6.16", ClusterID: "0123456789abcdef"}
+	set(&c, "Ready", metav1.ConditionTrue, "Ready", "")
+	set(&c, "Available", metav1.ConditionTrue, "Ready", "")
+	o := Objects{Now: now, Looks: map[string]Look{}, Certificates: []Certificate{{Name: "server (Secret example-server-tls)", Expires: now.Add(240 * time.Hour)}}}
+	for i, name := range []string{"example-a", "example-b", "example-c"} {
+		role := v1beta2.MemberVoter
+		if i == 0 {
+			role = v1beta2.MemberLeader
+		}
+		c.Status.MemberStatuses = append(c.Status.MemberStatuses, v1beta2.MemberStatus{Name: name, Role: role, Version: "3.6.16", Ready: true, DBSize: 25 << 20})
+		o.Pods = append(o.Pods, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.PodStatus{
+			Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}},
+		}})
+		o.Looks[name] = Look{Committed: 1000, Applied: 1000, Revision: 500, Keys: 100}
+	}
+	o.Cluster = c
+	saved := v1beta2.Snapshot{Path: "etcd-backups/f/ns/example/0123456789abcdef/20261123T110000Z-480.db", Revision: 480, Keys: 98, Size: 20 << 20, CreatedAt: "2026-11-23T11:00:00Z", RestoreTest: v1beta2.DrillPassed, ClusterID: c.Status.ClusterID}
+	b := v1beta2.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "hourly"}}
+	b.Spec.EtcdCluster = &v1beta2.ClusterReference{Name: "example"}
+	b.Spec.BackupPolicy = &v1beta2.BackupPolicy{Schedule: "@hourly"}
+	b.Spec.StorageType, b.Spec.S3 = v1beta2.StorageS3, &v1beta2.S3Source{Path: "etcd-backups/f", AWSSecret: "s3"}
+	next := metav1.NewTime(now.Add(30 * time.Minute))
+	b.Status = v1beta2.EtcdBackupStatus{Snapshot: &saved, Snapshots: []v1beta2.Snapshot{saved}, NextTime: &next}
+	b.Status.Conditions = []metav1.Condition{condition("Ready", metav1.ConditionTrue, "Scheduled", "")}
+	o.Backups = []v1beta2.EtcdBackup{b}
+	return o
+}
+
+func set(c *v1beta2.EtcdCluster, kind string, status metav1.ConditionStatus, reason, message string) {
+	c.Status.Conditions = slices.DeleteFunc(c.Status.Conditions, func(old metav1.Condition) bool { return old.Type == kind })
+	c.Status.Conditions = append(c.Status.Conditions, condition(kind, status, reason, message))
+}
+
+func degraded(reason, message string) fault {
+	return func(o *Objects) {
+		set(&o.Cluster, "Ready", metav1.ConditionFalse, reason, message)
+		o.Cluster.Status.MemberStatuses[1].Ready = false
+	}
+}
+
+func stalled(reason, message string) fault {
+	return func(o *Objects) {
+		degraded(reason, message)(o)
+		set(&o.Cluster, "Stalled", metav1.ConditionTrue, reason, message)
+	}
+}
+
+func unavailable(reason, message string) fault {
+	return func(o *Objects) {
+		stalled(reason, message)(o)
+		set(&o.Cluster, "Available", metav1.ConditionFalse, reason, message)
+	}
+}
+
+func unknown(reason, message string) fault {
+	return func(o *Objects) {
+		degraded(reason, message)(o)
+		set(&o.Cluster, "Available", metav1.ConditionUnknown, reason, message)
+		o.Looks = nil
+	}
+}
+
+func hibernated(o *Objects) {
+	unavailable("Hibernated", "The cluster hibernates: it has no Pods, and its volumes, membership and ID are kept. Set spec.hibernate to false to start it.")(o)
+	o.Pods, o.Looks = nil, nil
+}
+
+func advised(o *Objects) {
+	set(&o.Cluster, "Ready", metav1.ConditionTrue, "VersionNotAdvised", "etcd 3.5.2 can damage data after a crash. The members serve. Set spec.version to 3.5.26 or newer.")
+}
+
+func waiting(reason, message string) fault {
+	return func(o *Objects) {
+		degraded("Settling", "The operator waits for a member.")(o)
+		o.Pods[1].Status = corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{{
+			Name: "etcd", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}},
+			LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Message: "start\npanic: no space left on device"}},
+		}}}
+	}
+}
+
+func unschedulable(o *Objects) {
+	degraded("Settling", "The operator waits for a member.")(o)
+	o.Pods[1].Status = corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{
+		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/3 nodes are available: 3 Insufficient memory.",
+	}}}
+}
+
+func backup(reason, message string) fault {
+	return func(o *Objects) {
+		o.Backups[0].Status.Conditions = []metav1.Condition{condition("Ready", metav1.ConditionFalse, reason, message)}
+	}
+}
+
+func corrupt(o *Objects) {
+	o.Backups[0].Status.Snapshots[0].RestoreTest = v1beta2.DrillFailed
+	o.Backups[0].Status.Conditions = append(o.Backups[0].Status.Conditions,
+		condition("Verified", metav1.ConditionFalse, "SnapshotCorrupt", "Snapshot 20261123T110000Z-480.db has SHA-256 aa, and its manifest has bb. It cannot be restored. Restore another snapshot."))
+}
+
+func restore(reason, message, ended string) fault {
+	return func(o *Objects) {
+		r := v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Name: "back"}, Spec: v1beta2.EtcdRestoreSpec{EtcdCluster: v1beta2.ClusterReference{Name: "example"}}}
+		r.Status.Conditions = []metav1.Condition{condition("Ready", metav1.ConditionFalse, reason, message)}
+		if ended != "" {
+			r.Status.Conditions = append(r.Status.Conditions, condition(ended, metav1.ConditionTrue, reason, message))
+		}
+		o.Restores = []v1beta2.EtcdRestore{r}
+	}
+}

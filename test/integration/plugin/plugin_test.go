@@ -1,0 +1,163 @@
+// Package plugin tests the commands of kubectl etcd against a real kube-apiserver.
+package plugin
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/cli"
+	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
+)
+
+func TestMain(m *testing.M) { kubetest.Main(m) }
+
+var now = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+
+func TestCommands(t *testing.T) {
+	namespace := kubetest.Namespace(t)
+	cluster := &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "example"}, Spec: v1beta2.EtcdClusterSpec{Size: 3, Version: "3.6.16"}}
+	kubetest.Create(t, cluster)
+	cluster.Status = v1beta2.EtcdClusterStatus{CurrentVersion: "3.6.16", ReadyMembers: "3/3", ClusterID: "0123456789abcdef",
+		MemberStatuses: []v1beta2.MemberStatus{{Name: "example-a", Role: v1beta2.MemberLeader, Version: "3.6.16", Ready: true}}}
+	saveStatus(t, cluster)
+	run := runner(t, namespace)
+
+	t.Run("nothing is written without a terminal and without --yes", func(t *testing.T) {
+		for _, command := range []string{"hibernate", "pause", "move-leader", "upgrade", "backup"} {
+			args := []string{command, "example"}
+			if command == "upgrade" {
+				args = append(args, "3.7.3")
+			}
+			if command == "backup" {
+				args = append(args, "--storage", "S3", "--path", "bucket/key")
+			}
+			if _, err := run(args...); err == nil || !strings.Contains(err.Error(), "Nothing was changed") {
+				t.Errorf("%s: %v", command, err)
+			}
+		}
+		before := cluster.ResourceVersion
+		read(t, cluster)
+		if cluster.ResourceVersion != before {
+			t.Error("the EtcdCluster was changed")
+		}
+	})
+	t.Run("fields and annotations are set", func(t *testing.T) {
+		for _, args := range [][]string{{"pause", "example"}, {"hibernate", "example"}, {"move-leader", "example"}, {"replace", "example", "example-a"}} {
+			if _, err := run(append(args, "--yes", "--wait=false")...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		read(t, cluster)
+		if !cluster.Spec.Paused || !cluster.Spec.Hibernate || cluster.Annotations[v1beta2.AnnotationMoveLeader] != "example-a" || cluster.Annotations[v1beta2.AnnotationReplace] != "example-a" {
+			t.Error(kubetest.YAML(cluster))
+		}
+		for _, command := range []string{"resume", "wake"} {
+			if _, err := run(command, "example", "--yes", "--wait=false"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := run("upgrade", "example", "3.7.3", "--yes", "--wait=false"); err != nil {
+			t.Fatal(err)
+		}
+		read(t, cluster)
+		if cluster.Spec.Paused || cluster.Spec.Hibernate || cluster.Spec.Version != "3.7.3" {
+			t.Error(kubetest.YAML(cluster))
+		}
+	})
+	t.Run("backup, snapshots and restore", func(t *testing.T) { backUpAndRestore(t, namespace, run) })
+	t.Run("status names the operator that does not run", func(t *testing.T) {
+		out, err := run("status")
+		if err != nil || !strings.Contains(out, "No operator has read the object") {
+			t.Errorf("%v\n%s", err, out)
+		}
+		if out, err := run("status", "-o", "json"); err != nil || !strings.HasPrefix(out, "{") {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
+	t.Run("report has a bundle and no second one over it", func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "report.tar.gz")
+		if _, err := run("report", "--file", file); err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Stat(file); err != nil || info.Size() < 200 || info.Mode().Perm() != 0o600 {
+			t.Errorf("%v %v", info, err)
+		}
+		if _, err := run("report", "--file", file); err == nil {
+			t.Error("the file was overwritten")
+		}
+	})
+}
+
+func backUpAndRestore(t *testing.T, namespace string, run func(...string) (string, error)) {
+	if _, err := run("backup", "example", "--storage", "S3", "--path", "bucket/one.db", "--yes", "--wait=false"); err != nil {
+		t.Fatal(err)
+	}
+	b := &v1beta2.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "example-20261123-120000"}}
+	read(t, b)
+	s := v1beta2.Snapshot{Path: "bucket/one.db", Revision: 7, Size: 1 << 20, SHA256: strings.Repeat("a", 64), CreatedAt: "2026-11-23T11:00:00Z"}
+	b.Status = v1beta2.EtcdBackupStatus{Snapshot: &s, Snapshots: []v1beta2.Snapshot{s}}
+	saveStatus(t, b)
+	if out, err := run("snapshots", "example"); err != nil || !strings.Contains(out, "one.db") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	out, err := run("restore", "example", "--yes", "--wait=false")
+	if err != nil || !strings.Contains(out, "lost") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	r := &v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "example-20261123-120000"}}
+	read(t, r)
+	if r.Spec.Replaces != "0123456789abcdef" || r.Spec.EtcdBackup.Snapshot != "bucket/one.db" {
+		t.Error(kubetest.YAML(r))
+	}
+}
+
+// runner returns a function that runs a command in the namespace, without a terminal.
+func runner(t *testing.T, namespace string) func(...string) (string, error) {
+	config := kubeconfig(t, kubetest.Config(t))
+	return func(args ...string) (string, error) {
+		var out strings.Builder
+		root := cli.New(cli.IO{In: strings.NewReader(""), Out: &out, Err: io.Discard, Now: func() time.Time { return now }}, "test")
+		root.SetArgs(append(args, "--kubeconfig", config, "--namespace", namespace))
+		err := root.ExecuteContext(t.Context())
+		return out.String(), err
+	}
+}
+
+func kubeconfig(t *testing.T, c *rest.Config) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	config := clientcmdapi.NewConfig()
+	config.Clusters["a"] = &clientcmdapi.Cluster{Server: c.Host, CertificateAuthorityData: c.CAData, CertificateAuthority: c.CAFile, InsecureSkipTLSVerify: c.Insecure}
+	config.AuthInfos["a"] = &clientcmdapi.AuthInfo{ClientCertificateData: c.CertData, ClientKeyData: c.KeyData, ClientCertificate: c.CertFile, ClientKey: c.KeyFile, Token: c.BearerToken}
+	config.Contexts["a"] = &clientcmdapi.Context{Cluster: "a", AuthInfo: "a"}
+	config.CurrentContext = "a"
+	if err := clientcmd.WriteToFile(*config, file); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func saveStatus(t *testing.T, object client.Object) {
+	t.Helper()
+	if err := kubetest.Client(t).Status().Update(t.Context(), object); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t *testing.T, object client.Object) {
+	t.Helper()
+	if err := kubetest.Client(t).Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil {
+		t.Fatal(err)
+	}
+}
