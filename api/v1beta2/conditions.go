@@ -99,6 +99,8 @@ const (
 	ReasonNotOurs = "NotOurs"
 	// ReasonContradiction means that the status or the client Service contradicts what the members show.
 	ReasonContradiction = "Contradiction"
+	// ReasonSettingDropped means that this Kubernetes does not have a setting that the spec asks for.
+	ReasonSettingDropped = "SettingDropped"
 	// ReasonChangedByOthers means that something else reverses what the operator sets on a Service, a
 	// PodDisruptionBudget, a Pod or a volume.
 	ReasonChangedByOthers = "ChangedByOthers"

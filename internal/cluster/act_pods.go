@@ -73,11 +73,23 @@ func (r *Reconciler) markLoaded(ctx context.Context, v *view, step plan.LoadCert
 }
 
 func (r *Reconciler) createMembers(ctx context.Context, v *view, step plan.CreateMembers) error {
+	if err := r.rehearseFirst(ctx, v, step); err != nil {
+		return err
+	}
 	var errs []error
 	for _, name := range v.Bootable(step.Incarnation, step.Size) {
 		errs = append(errs, r.createMember(ctx, v, plan.CreateMember{Name: name, Incarnation: step.Incarnation, InitialSize: step.Size, Start: plan.StartNew}))
 	}
 	return errors.Join(errs...)
+}
+
+// rehearseFirst looks, before a cluster has members, whether Kubernetes drops a setting that a Pod must have to be safe.
+func (r *Reconciler) rehearseFirst(ctx context.Context, v *view, step plan.CreateMembers) error {
+	names := v.Bootable(step.Incarnation, step.Size)
+	if v.PodPolicy().HostUsers == nil || len(names) == 0 {
+		return nil
+	}
+	return r.rehearse(ctx, v, names[0], plan.StartNew)
 }
 
 // createMember makes a member's Pod, and before it the volume of one that is yet to get data. The volumes of those

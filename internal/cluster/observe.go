@@ -111,9 +111,10 @@ func (r *Reconciler) observeServices(ctx context.Context, v *view) error {
 	v.Services.ClientExists = true
 	v.Services.ClientIncarnation, v.Services.ClientClusterID = servedBy(forClients)
 	v.Services.ClientRestoreUID = types.UID(forClients.Annotations[v1beta2.AnnotationRestoreUID])
-	v.Services.ClientCurrent = sameService(clientService(v.State, plan.ApplyServices{
+	want := clientService(v.State, plan.ApplyServices{
 		Incarnation: v.Services.ClientIncarnation, ClusterID: v.Services.ClientClusterID, RestoreUID: v.Services.ClientRestoreUID,
-	}), forClients)
+	})
+	v.Services.ClientCurrent, v.Services.TrafficDropped = sameService(want, forClients), droppedTraffic(want, forClients)
 	v.RecogniseFormed()
 	return nil
 }
@@ -138,13 +139,19 @@ func (r *Reconciler) serviceNamed(ctx context.Context, v *view, name string) (*c
 // sameService says whether all that is wanted is there; what others added is left alone.
 func sameService(want, have *corev1.Service) bool {
 	have = withoutNodePorts(have)
-	if have.Spec.TrafficDistribution == nil && want.Spec.TrafficDistribution != nil && have.Annotations[annotationService] == want.Annotations[annotationService] {
+	if droppedTraffic(want, have) {
 		want = want.DeepCopy()
-		want.Spec.TrafficDistribution = nil // it was applied, and Kubernetes 1.30 does not have it
+		want.Spec.TrafficDistribution = nil
 	}
 	return equality.Semantic.DeepDerivative(want.Spec, have.Spec) && equality.Semantic.DeepEqual(want.Spec.Selector, have.Spec.Selector) &&
 		equality.Semantic.DeepDerivative(want.Labels, have.Labels) && equality.Semantic.DeepDerivative(want.Annotations, have.Annotations) &&
 		want.Annotations[annotationService] == have.Annotations[annotationService]
+}
+
+// droppedTraffic reports whether trafficDistribution was applied, and the API server dropped it: Kubernetes 1.30 does not have
+// it.
+func droppedTraffic(want, have *corev1.Service) bool {
+	return have.Spec.TrafficDistribution == nil && want.Spec.TrafficDistribution != nil && have.Annotations[annotationService] == want.Annotations[annotationService]
 }
 
 func (r *Reconciler) observeRestores(ctx context.Context, v *view) error {

@@ -72,7 +72,7 @@ func (r *Reconciler) rehearse(ctx context.Context, v *view, member string, start
 		said = "The API server refuses the Pod that the spec asks for: " + said + ". No Pod was deleted, and the members are unchanged. " +
 			"Correct spec.pod, or create or raise what it names. The operator tries again every 30 s."
 	case v.PodPolicy().HostUsers != nil && pod.Spec.HostUsers == nil:
-		said = "This Kubernetes does not have user namespaces for Pods: the API server drops spec.pod.hostUsers. The containers would run with the users of the node, so no Pod was deleted. " +
+		said = "This Kubernetes does not have user namespaces for Pods: the API server drops spec.pod.hostUsers. The containers would run with the users of the node, so no Pod was created or deleted for it. " +
 			"Remove spec.pod.hostUsers, or use Kubernetes 1.33 or newer. The operator tries again every 30 s."
 	case v.againStale(pod, create):
 		said = "Admission changes the Pods that the operator creates, and they are no longer what the spec asks for. It rewrites the annotations etcd.database.coreos.com/* or the image. " +

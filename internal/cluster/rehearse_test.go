@@ -217,3 +217,18 @@ func TestNoMemberRestartsForUserNamespacesThatKubernetesDoesNotHave(t *testing.T
 		}
 	}
 }
+
+// Without this, the first members of a cluster run as users of the node, and the spec says that they do not.
+func TestAClusterDoesNotStartWithoutTheUserNamespacesThatItAsksFor(t *testing.T) {
+	on := newRehearsal(t, func(o client.Object) error {
+		if pod, is := o.(*corev1.Pod); is {
+			pod.Spec.HostUsers = nil
+		}
+		return nil
+	})
+	on.v.Members, on.v.ClusterID, on.v.Spec.Pod = nil, "", &v1beta2.PodPolicy{HostUsers: ptr.To(false), EmptyDir: &corev1.EmptyDirVolumeSource{}}
+	err := on.r.createMembers(t.Context(), on.v, plan.CreateMembers{Incarnation: 1, Size: 3})
+	if step, refused := refusedStep(err); !refused || !strings.Contains(step.(plan.Wait).Message, "hostUsers") || on.created != 1 {
+		t.Errorf("%v after %d dry runs: %+v", err, on.created, step)
+	}
+}

@@ -196,3 +196,27 @@ func TestAFieldThatKubernetesDropsIsNotSetAgain(t *testing.T) {
 		t.Error("another value is kept")
 	}
 }
+
+// Kubernetes 1.30 drops trafficDistribution. Without this, the status is Ready and nobody learns that the setting has no effect.
+func TestASettingOfTheClientServiceThatKubernetesDropsIsReported(t *testing.T) {
+	r, v := beside(t)
+	v.ClusterID, v.Incarnation, v.Spec.Service = oldID, 1, &v1beta2.ServicePolicy{TrafficDistribution: ptr.To("PreferClose")}
+	if err := r.act(t.Context(), v, plan.ApplyServices{Incarnation: 1, ClusterID: oldID}); err != nil {
+		t.Fatal(err)
+	}
+	for _, drops := range []bool{false, true} {
+		if drops {
+			service := clientServiceOf(t, r.Client)
+			service.Spec.TrafficDistribution = nil
+			if err := r.Client.Update(t.Context(), service); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := r.observeServices(t.Context(), v); err != nil {
+			t.Fatal(err)
+		}
+		if !v.Services.ClientCurrent || v.Services.TrafficDropped != drops {
+			t.Errorf("after it was dropped (%t): current %t, reported %t", drops, v.Services.ClientCurrent, v.Services.TrafficDropped)
+		}
+	}
+}

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -109,6 +111,29 @@ func TestAUserWithAPasswordMayDoEverythingWithAuthenticationOnAndOff(t *testing.
 			}
 		})
 	}
+}
+
+// TestMembersThatCheckManyPasswordsAtOnceAnswerAllOfThem: bcrypt is slow by design, and that is no loss of the quorum.
+func TestMembersThatCheckManyPasswordsAtOnceAnswerAllOfThem(t *testing.T) {
+	cluster := servers.Etcd(t, servers.EtcdOptions{Size: 3, Args: []string{"--bcrypt-cost=10"}})
+	withUsers(t, cluster.Members[0])
+	cluster.Members[0].EnableAuth(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var looks sync.WaitGroup
+	for _, m := range cluster.Members {
+		for range 4 {
+			c := askAs(t, m, loginOf(t, "keeper", password)) // each login has its own token
+			looks.Go(func() {
+				_, statusErr := c.Status(ctx)
+				_, membersErr := c.Members(ctx)
+				if err := errors.Join(statusErr, c.Serving(ctx), membersErr); err != nil {
+					t.Errorf("%s: %v", m.Name, err)
+				}
+			})
+		}
+	}
+	looks.Wait()
 }
 
 func TestARefusalOfEtcdNamesWhatIsMissing(t *testing.T) {

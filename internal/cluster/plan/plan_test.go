@@ -176,6 +176,7 @@ func TestPlanOrder(t *testing.T) {
 		{"rollMembers", "moveLeaderAsked", "a roll moves leadership itself, and would move it back"},
 		{"defragment", "moveLeaderAsked", "a defragmentation moves leadership itself, and would move it back"},
 		{"moveLeaderAsked", "reportRefused", "what can be done is done before the rest is refused"},
+		{"applyServices", "reportDroppedSetting", "the Service is applied before the operator says that a setting was dropped"},
 		{"promoteLearner", "removeForeignMember", "one change at a time: the one in flight is finished first"},
 		{"removeForeignMember", "scaleUp", "etcd accepts one learner at a time, and a foreign one may be in the way"},
 		{"scaleUp", "reportForeignMembers", "the operator keeps its own members well beside a foreign one"},

@@ -112,6 +112,7 @@ var Rules = []group{
 		{Name: "reportForeignObjects", Decide: reportForeignObjects},
 		{Name: "reportForeignMembers", Decide: reportForeignMembers},
 		{Name: "reportRefused", Decide: reportRefused},
+		{Name: "reportDroppedSetting", Decide: reportDroppedSetting},
 		{Name: "outOfSpace", Decide: outOfSpace},
 		{Name: "quotaTooSmall", Decide: quotaTooSmall},
 		{Name: "volumeTemplateRefused", Decide: volumeTemplateRefused},

@@ -72,6 +72,18 @@ func (s State) selectsWithoutUID() bool {
 	return slices.ContainsFunc(s.Members, func(m Member) bool { return m.WithoutUID && m.Pod != PodDeleting && m.Pod != PodEnded })
 }
 
+// reportDroppedSetting reports what the spec asks of the client Service, and what this Kubernetes does not have.
+func reportDroppedSetting(s State) Step {
+	if !s.Services.TrafficDropped {
+		return nil
+	}
+	return Wait{
+		Reason: v1beta2.ReasonSettingDropped, Stalled: true, Requeue: requeueForeign,
+		Message: "The API server drops spec.service.trafficDistribution from Service " + s.ClientService() + ". This Kubernetes does not have the setting, and clients reach all members alike. " +
+			"Use Kubernetes 1.31 or newer, or remove spec.service.trafficDistribution.",
+	}
+}
+
 // AddToService lets the client Service select a member that votes.
 type AddToService struct{ Name string }
 

@@ -135,6 +135,8 @@ type Services struct {
 	ClientExists bool
 	// ClientCurrent: it is as it should be for ClientIncarnation.
 	ClientCurrent bool
+	// TrafficDropped: this Kubernetes dropped spec.service.trafficDistribution from it.
+	TrafficDropped bool
 	// ClientIncarnation is the incarnation that it selects.
 	ClientIncarnation int32
 	// ClientClusterID is the cluster ID written on it.

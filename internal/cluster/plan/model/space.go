@@ -32,7 +32,7 @@ func quotaAsked(spec v1beta2.EtcdClusterSpec) int {
 const mib = 1 << 20
 
 // spaceFaults, and one of corrupt data, are added to all others in a world that is crowded.
-var spaceFaults = []fault{fillSpace, fillSpace, toggleDefragmentation, taint}
+var spaceFaults = []fault{fillSpace, fillSpace, raiseQuota, toggleDefragmentation, taint}
 
 // hearSpace is what a member says of it.
 func hearSpace(l *life, p *pod, d *data, m *plan.Member) {
@@ -95,10 +95,10 @@ func fillSpace(w *World, r *rand.Rand) string {
 	if l == nil || len(l.entries) == 0 {
 		return ""
 	}
-	keys := r.IntN(quota)
+	room, keys := w.smallestQuota(l), r.IntN(quota)
 	for i := range l.entries {
 		if d := w.dataOf(l.entries[i].name); d != nil {
-			d.file, d.used, d.keys = quota, keys+r.IntN(quota-keys), keys
+			d.file, d.used, d.keys = room, keys+r.IntN(room-keys), keys
 			d.told = d.used
 		}
 	}
@@ -107,7 +107,26 @@ func fillSpace(w *World, r *rand.Rand) string {
 		Action:        []v1beta2.NoSpaceAction{v1beta2.NoSpaceCompact, v1beta2.NoSpaceCompact, v1beta2.NoSpaceDefragment, v1beta2.NoSpaceWait}[r.IntN(4)],
 		KeepRevisions: ptr.To(int64(r.IntN(10))),
 	}
-	return fmt.Sprintf("the space is used up, with %d %% keys", keys)
+	return fmt.Sprintf("the space of %d MiB is used up, with %d MiB of keys", room, keys)
+}
+
+// smallestQuota of the members: all hold the same data, so the one with the smallest quota is full first.
+func (w *World) smallestQuota(l *life) int {
+	smallest := 0
+	for i := range l.entries {
+		if p := w.pod(l.entries[i].name); p != nil && (smallest == 0 || p.quota < smallest) {
+			smallest = p.quota
+		}
+	}
+	return cmp.Or(smallest, quota)
+}
+
+// raiseQuota asks for more space in the spec. Pods that run keep theirs until they are made anew.
+func raiseQuota(w *World, r *rand.Rand) string {
+	asked := quotaAsked(w.Cluster.Spec) + 1 + r.IntN(quota)
+	w.Cluster.Spec.Etcd = &v1beta2.EtcdPolicy{QuotaBackendBytes: resource.NewQuantity(int64(asked)*mib, resource.BinarySI)}
+	w.template++
+	return fmt.Sprintf("quota %d MiB", asked)
 }
 
 func toggleDefragmentation(w *World, r *rand.Rand) string {
