@@ -107,7 +107,7 @@ type PodPolicy struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=name
-	// +kubebuilder:validation:XValidation:rule="self.all(e, e.name != 'ETCD_WAL_DIR')",message="ETCD_WAL_DIR cannot move the log of a member: a member that starts without its log can lose confirmed writes; remove the variable from a new cluster, and restore a snapshot of an old one into a new EtcdCluster"
+	// +kubebuilder:validation:XValidation:rule="self.all(e, e.name != 'ETCD_WAL_DIR')",message="ETCD_WAL_DIR cannot move the log of a member. A member that starts without its log can lose confirmed writes. Remove the variable from a new cluster. Restore a snapshot of an old one into a new EtcdCluster"
 	EtcdEnv []corev1.EnvVar `json:"etcdEnv,omitempty"`
 	// Specification of every member's PersistentVolumeClaim. If resources.requests.storage is raised, the operator
 	// grows the volumes of running members, provided that their StorageClass allows expansion. A volume cannot shrink.
