@@ -38,6 +38,9 @@ func TestTheClientServiceIsComparedWithWhatTheSpecAsked(t *testing.T) {
 	filled.Spec.ClusterIP, filled.Spec.HealthCheckNodePort, filled.Spec.Ports[0].NodePort = "10.96.0.7", 30001, 30002
 	filled.Spec.SessionAffinity, filled.Spec.AllocateLoadBalancerNodePorts = corev1.ServiceAffinityNone, ptr.To(true)
 	filled.Annotations["cloud.example/id"] = "lb-1"
+	both := filled.DeepCopy() // the recipe of docs/install.md
+	both.Spec.IPFamilyPolicy, both.Spec.IPFamilies = ptr.To(corev1.IPFamilyPolicyPreferDualStack), []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol}
+	both.Spec.ClusterIPs = []string{"10.96.0.7", "fd00::7"}
 	changed := filled.DeepCopy()
 	changed.Spec.Type = corev1.ServiceTypeClusterIP
 	for name, test := range map[string]struct {
@@ -45,6 +48,7 @@ func TestTheClientServiceIsComparedWithWhatTheSpecAsked(t *testing.T) {
 		same       bool
 	}{
 		"with what others filled in":      {full, filled, true},
+		"after both IP families were set": {full, both, true},
 		"after somebody changed the type": {full, changed, false},
 		"after spec.service was removed":  {bare, filled, false},
 		"before spec.service was applied": {full, bare, false},

@@ -84,11 +84,15 @@ func RunRestoreTest(ctx context.Context, r RestoreTestRequest) (RestoreTestResul
 // walSize is the space of a new write-ahead log. etcd allocates two segments of 64 MB in advance.
 const walSize = 128 << 20
 
+// RestoreTestSpace returns how many bytes of the spool a restore test of a database of that size needs: the snapshot, the
+// data directory, and its write-ahead log.
+func RestoreTestSpace(database int64) int64 { return 2*database + walSize }
+
 func testRestore(ctx context.Context, r RestoreTestRequest) (_ RestoreTestResult, err error) {
 	if err := r.fitsMemory(ctx); err != nil {
 		return RestoreTestResult{}, err
 	}
-	share, err := reserve(ctx, r.Spool, 2*r.Expected+walSize)
+	share, err := reserve(ctx, r.Spool, RestoreTestSpace(r.Expected))
 	if err != nil {
 		return RestoreTestResult{}, err
 	}

@@ -60,6 +60,27 @@ func (s exampleStore) env(name string) string {
 	return ""
 }
 
+// buckets are the folders in /data that are mounts.
+func (s exampleStore) buckets() []string {
+	var buckets []string
+	for _, mount := range s.deployment.Spec.Template.Spec.Containers[0].VolumeMounts {
+		if bucket, is := strings.CutPrefix(mount.MountPath, "/data/"); is {
+			buckets = append(buckets, bucket)
+		}
+	}
+	return buckets
+}
+
+// The server answers each write with InternalError if it cannot create the folder .vgwlocks beside the buckets.
+func TestExampleStoreCanWriteBesideItsBuckets(t *testing.T) {
+	for _, mount := range applyExampleStore(t).deployment.Spec.Template.Spec.Containers[0].VolumeMounts {
+		if mount.MountPath == "/data" && !mount.ReadOnly {
+			return
+		}
+	}
+	t.Error("/data is in the read-only root file system of the container")
+}
+
 func TestExampleStoreIsTheOneThatTheExamplesUse(t *testing.T) {
 	s := applyExampleStore(t)
 	container := s.deployment.Spec.Template.Spec.Containers[0]
@@ -70,8 +91,8 @@ func TestExampleStoreIsTheOneThatTheExamplesUse(t *testing.T) {
 		t.Errorf("image %s is not a public image with a version", container.Image)
 	}
 	buckets := map[string]bool{}
-	for _, mount := range container.VolumeMounts {
-		buckets[strings.TrimPrefix(mount.MountPath, "/data/")] = true
+	for _, bucket := range s.buckets() {
+		buckets[bucket] = true
 	}
 	uses := 0
 	for path, manifest := range manifests(t, filepath.Join(kubetest.Root(t), "examples", "*.yaml")) {
@@ -101,7 +122,7 @@ func TestExampleStoreHasItsBucket(t *testing.T) {
 		t.Fatalf("the store runs with %q, which this test does not try", got)
 	}
 	server := servers.S3(t) // versitygw, with the posix backend
-	bucket := strings.TrimPrefix(container.VolumeMounts[0].MountPath, "/data/")
+	bucket := s.buckets()[0]
 	if err := os.Mkdir(server.BucketDir(bucket), 0o777); err != nil { // what the kubelet does for a mount
 		t.Fatal(err)
 	}

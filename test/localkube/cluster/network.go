@@ -146,6 +146,43 @@ func namespaces() ([]string, error) {
 	return names, nil
 }
 
+// removePodLinks deletes the links that a node's Pods have left. The kernel deletes them itself, but only some time after
+// the last process of a Pod ended. Until then the route to the Pod's address is kept. If a new Pod gets that address, the CNI
+// plugin keeps the old route as well, and the new Pod has no network.
+func removePodLinks(ctx context.Context, namespace string) error {
+	links, err := podLinks(ctx, namespace)
+	if err != nil {
+		return err
+	}
+	var failed error
+	for _, link := range links {
+		if _, err := execute(ctx, "", "ip", "-n", namespace, "link", "delete", link); err != nil {
+			failed = err // or the kernel was faster
+		}
+	}
+	left, err := podLinks(ctx, namespace)
+	if err == nil && len(left) > 0 {
+		err = errors.Join(fmt.Errorf("the links %s of ended Pods are left in %s", strings.Join(left, " "), namespace), failed)
+	}
+	return err
+}
+
+// podLinks lists the links to Pods: those to another namespace, but for the node's own.
+func podLinks(ctx context.Context, namespace string) ([]string, error) {
+	out, err := execute(ctx, "", "ip", "-n", namespace, "-o", "link", "show", "type", "veth")
+	if err != nil {
+		return nil, fmt.Errorf("list the links of %s: %w", namespace, err)
+	}
+	var links []string
+	for _, line := range strings.Split(strings.TrimSpace(out), "\n") {
+		_, rest, _ := strings.Cut(line, ": ") // 4: veth1234@if2: <BROADCAST,UP> ...
+		if name, _, found := strings.Cut(rest, "@"); found && name != "eth0" {
+			links = append(links, name)
+		}
+	}
+	return links, nil
+}
+
 // setLink connects the node to the fabric or disconnects it. It changes the
 // bridge's end of the link, so the node loses its carrier.
 func setLink(ctx context.Context, n node, up bool) error {

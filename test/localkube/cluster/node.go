@@ -47,7 +47,10 @@ func (c *Cluster) startContainerd(ctx context.Context, n node) (*running, error)
 	if err := c.cgroups.make(n.unit()); err != nil {
 		return nil, err
 	}
-	// A restart ends all Pods of the node, so none of them keeps its address.
+	// A restart ends all Pods of the node, so none of them keeps its address or its link.
+	if err := removePodLinks(ctx, n.unit()); err != nil {
+		return nil, err
+	}
 	if err := os.RemoveAll(c.layout.node(n, "lib/cni")); err != nil {
 		return nil, fmt.Errorf("remove the address reservations of Pods: %w", err)
 	}
