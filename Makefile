@@ -24,7 +24,7 @@ CRDS       := charts/etcd-operator/files/crds
 GENERATED  := api $(CRDS) docs/api.md
 
 # Programs that the tests run against. Each is built once and kept in the user's cache.
-INTEGRATION_PROGRAMS := kubernetes etcd-3.5 etcd-3.6 etcd-3.7 versitygw fake-gcs azurite
+INTEGRATION_PROGRAMS := kubernetes etcd-3.5 etcd-3.6 etcd-3.7 versitygw fake-gcs azurite helm
 CHART_PROGRAMS       := kubernetes etcd-3.6 helm
 E2E_PROGRAMS         := kubernetes etcd-3.4 etcd-3.5 etcd-3.6 etcd-3.7 containerd cni coredns local-path helm versitygw fake-gcs cert-manager
 DEMO_PROGRAMS        := kubernetes etcd-3.6 containerd cni coredns local-path helm versitygw

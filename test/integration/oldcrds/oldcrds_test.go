@@ -112,11 +112,7 @@ func TestTheCRDsReplaceThoseOfTheArchivedOperator(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			install(t)
 			kubetest.MustKubectl(t, "", command...)
-			for plural := range kinds {
-				awaitCRD(t, plural+".etcd.database.coreos.com", "have a schema", func(crd *unstructured.Unstructured) bool {
-					return !preserves(crd) && established(crd)
-				})
-			}
+			awaitSchemas(t)
 		})
 	}
 }
@@ -147,11 +143,23 @@ func TestARestoreThatTheArchivedOperatorFinishedDoesNothing(t *testing.T) {
 		t.Fatalf("the old CRD stores the status %s", got)
 	}
 	kubetest.MustKubectl(t, "", "apply", "-f", filepath.Join(kubetest.Root(t), kubetest.CRDs))
+	awaitSchemas(t)
+	theRestoreDoesNothing(t, namespace)
+}
+
+// awaitSchemas waits until all CRDs are those of this suite.
+func awaitSchemas(t *testing.T) {
+	t.Helper()
 	for plural := range kinds {
 		awaitCRD(t, plural+".etcd.database.coreos.com", "have a schema", func(crd *unstructured.Unstructured) bool {
 			return !preserves(crd) && established(crd)
 		})
 	}
+}
+
+// theRestoreDoesNothing runs restore-operator until the old EtcdRestore is reported as finished.
+func theRestoreDoesNothing(t *testing.T, namespace string) {
+	t.Helper()
 	kubetest.RunManager(t, namespace, func(_ context.Context, mgr manager.Manager) error {
 		prove := func(context.Context, restore.Asked) (restore.Found, error) {
 			t.Error("the snapshot of a finished restore was read")
