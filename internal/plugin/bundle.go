@@ -41,8 +41,8 @@ var (
 	userInURL  = regexp.MustCompile(`://[^/@\s:]+:[^/@\s]+@`)
 )
 
-// Redact removes from an object what may be secret: the values of environment variables, annotations with a copy of the
-// object, and passwords in arguments and URLs. Names of Secrets are kept.
+// Redact removes from an object what may be secret: the values of environment variables that are no options of etcd, annotations
+// with a copy of the object, and passwords in arguments and URLs. Names of Secrets are kept.
 func Redact(value any) any {
 	switch v := value.(type) {
 	case map[string]any:

@@ -155,6 +155,8 @@ func TestNamespacesTakeTurns(t *testing.T) {
 		start("another", "other", 2)
 		synctest.Wait()
 		<-time.After(time.Minute)
+		mu.Lock()
+		defer mu.Unlock()
 		for what, limit := range map[string]time.Duration{
 			"save single": 3 * time.Second, "save small": 5 * time.Second, "save large": 20 * time.Second, "save huge": 31 * time.Second, "other another": 2 * time.Second,
 		} {
