@@ -1,11 +1,10 @@
 package killer_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
+	"slices"
+	"strconv"
 	"syscall"
 	"testing"
 
@@ -17,54 +16,100 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
 )
 
-// TestVolumesGrowThroughTheSpecWhileNoQuorumAnswers: equal volumes are full at the same time, and then no member can start. A
-// locked database stands for a full disk: etcd waits for it before it serves.
-func TestVolumesGrowThroughTheSpecWhileNoQuorumAnswers(t *testing.T) {
+// TestFullDisksGrowThroughTheSpecWithoutLosingAWrite fills the file systems of all members until etcd cannot write its log any
+// more. All members end, and end again when they start. The way out is a larger volume in the spec.
+func TestFullDisksGrowThroughTheSpecWithoutLosingAWrite(t *testing.T) {
 	t.Parallel()
+	const small, large = "192Mi", "640Mi"
 	b := newBench(t, v1beta2.EtcdClusterSpec{Size: 3, Version: newer, Pod: &v1beta2.PodPolicy{}})
+	disks := b.mountDisks(small)
+	b.requestInSpec(small)
 	kubetest.Create(t, b.cluster)
 	b.operate(&killer.Count{}, "form a cluster", b.isReady)
-	b.callAnyMember("kv/put", map[string]any{"key": []byte("key"), "value": []byte("kept")})
-	ids, larger := members(b.cluster), resource.MustParse("20Gi")
+	ids := members(b.cluster)
 
-	free := b.fillVolumes()
-	b.step("the status reports that no quorum answers", func(b *bench) {
-		b.operate(&killer.Count{}, "report the outage", func() error { return b.reports("No quorum answers") })
+	written := b.fillDisks()
+	b.step("the status reports the outage", func(b *bench) {
+		b.operate(&killer.Count{}, "report the outage", func() error {
+			if b.isReady() == nil {
+				return errors.New("the cluster is Ready with full disks")
+			}
+			return nil
+		})
 	})
-	b.step("the volumes grow", func(b *bench) {
-		b.requestVolumeSize(larger.String())
-		b.operate(&killer.Chain{}, "ask for larger volumes", func() error { return b.expandAll(larger) })
+	b.step("the volumes and their file systems grow", func(b *bench) {
+		b.requestVolumeSize(large)
+		b.operate(&killer.Chain{}, "ask for larger volumes", func() error {
+			for _, claim := range b.claims() {
+				if claim.Spec.Resources.Requests.Storage().Cmp(resource.MustParse(large)) == 0 {
+					disks.resize(b.pods.ClaimDir(&claim), large)
+				}
+			}
+			return b.expandAll(resource.MustParse(large))
+		})
 	})
-	free()
 	b.operate(&killer.Count{}, "serve again", b.isReady)
-	b.volumesHave(larger)
-	if held, err := b.traffic.all(b.Context()); err != nil || held["key"] != "kept" || members(b.cluster) != ids {
-		t.Errorf("the key is %q, error %v; members %s became %s", held["key"], err, ids, members(b.cluster))
+	held, err := b.traffic.all(b.Context())
+	for i := range written {
+		if len(held[fmt.Sprintf("large-%d", i)]) != len(filling) {
+			t.Fatalf("the acknowledged key large-%d of %d is lost or cannot be read: %v", i, written, err)
+		}
+	}
+	if after := members(b.cluster); after != ids {
+		t.Errorf("the operator replaced members: %s became %s", ids, after)
 	}
 }
 
-// fillVolumes stops all members, and keeps them from starting until free is called.
-func (b *bench) fillVolumes() (free func()) {
+// disks are file systems of a fixed size.
+type disks struct{ *bench }
+
+// mountDisks gives each volume a file system of its own.
+func (b *bench) mountDisks(size string) disks {
 	b.Helper()
-	var locks []*os.File
-	for _, claim := range b.claims() {
-		b.delete(&corev1.Pod{}, claim.Name)
-		lock, err := os.OpenFile(filepath.Join(b.pods.ClaimDir(&claim), "data/member/snap/db"), os.O_RDWR, 0)
-		if err != nil {
-			b.Fatal(err)
-		}
-		locks = append(locks, lock)
-		kubetest.Eventually(b, "member "+claim.Name+" has stopped", func(context.Context) error {
-			return syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		})
+	b.pods.MountClaims(func(dir string) error {
+		b.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+		return syscall.Mount("tmpfs", dir, "tmpfs", 0, "mode=0700,size="+bytesText(size))
+	})
+	return disks{b}
+}
+
+func (d disks) resize(dir, size string) {
+	d.Helper()
+	if err := syscall.Mount("", dir, "", syscall.MS_REMOUNT, "size="+bytesText(size)); err != nil {
+		d.Fatalf("grow the file system %s: %v", dir, err)
 	}
-	free = func() {
-		for _, lock := range locks {
-			_ = lock.Close()
+}
+
+func bytesText(size string) string {
+	quantity := resource.MustParse(size)
+	return strconv.FormatInt(quantity.Value(), 10)
+}
+
+func (b *bench) requestInSpec(size string) {
+	b.cluster.Spec.Pod.PersistentVolumeClaimSpec = &corev1.PersistentVolumeClaimSpec{Resources: corev1.VolumeResourceRequirements{
+		Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(size)},
+	}}
+}
+
+// fillDisks writes until no member accepts a write, and returns the number of acknowledged keys.
+func (b *bench) fillDisks() (written int) {
+	b.Helper()
+	pods, refused := b.traffic.selected(b.Context()), 0
+	for written < 1000 && refused < 5 {
+		if slices.ContainsFunc(pods, func(pod corev1.Pod) bool {
+			return b.traffic.post(b.Context(), pod, "kv/put", map[string]any{"key": fmt.Appendf(nil, "large-%d", written), "value": []byte(filling)}, nil) == nil
+		}) {
+			written, refused = written+1, 0
+		} else {
+			refused++
 		}
 	}
-	b.Cleanup(free)
-	return free
+	if refused > 0 {
+		b.Logf("the disks are full after %d writes", written)
+		return written
+	}
+	b.Fatal("etcd wrote more than its disks can hold")
+	return 0
 }
 
 // expandAll acts as a storage driver that expands every volume. It returns no error once all have the size.

@@ -54,7 +54,7 @@ func (r *Runner) bind(ctx context.Context, claim *corev1.PersistentVolumeClaim) 
 	if claim.Status.Phase == corev1.ClaimBound {
 		return nil
 	}
-	if err := os.MkdirAll(r.ClaimDir(claim), 0o700); err != nil {
+	if err := r.makeDir(r.ClaimDir(claim)); err != nil {
 		return err
 	}
 	if claim.Spec.VolumeName == "" {
@@ -69,6 +69,22 @@ func (r *Runner) bind(ctx context.Context, claim *corev1.PersistentVolumeClaim) 
 	claim.Status.AccessModes = claim.Spec.AccessModes
 	claim.Status.Capacity = corev1.ResourceList{corev1.ResourceStorage: *claim.Spec.Resources.Requests.Storage()}
 	return r.client.Status().Patch(ctx, claim, client.MergeFrom(before))
+}
+
+// makeDir creates and mounts the directory of a claim, once.
+func (r *Runner) makeDir(dir string) error {
+	if _, err := os.Stat(dir); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.mount == nil {
+		return nil
+	}
+	return r.mount(dir)
 }
 
 // release removes a deleted claim and its data.

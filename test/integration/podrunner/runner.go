@@ -39,6 +39,15 @@ type Runner struct {
 
 	mu   sync.Mutex
 	pods map[types.UID]*pod
+	// mount prepares the directory of a new claim; nil for nothing.
+	mount func(dir string) error
+}
+
+// MountClaims sets what prepares the directory of each claim that is bound from now on.
+func (r *Runner) MountClaims(mount func(dir string) error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.mount = mount
 }
 
 // Start runs the Pods of namespace until the test ends. Without root it skips the test, or fails it if CI is true.
