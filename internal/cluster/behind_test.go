@@ -82,6 +82,9 @@ func TestACacheThatStaysBehindIsReportedAfterAMinute(t *testing.T) {
 		if err != nil || result.RequeueAfter <= 0 {
 			t.Fatalf("after %s: %+v, %v", now.Sub(noon), result, err)
 		}
+		if passes == 0 && result.RequeueAfter > time.Second {
+			t.Errorf("the first pause is %s, and a watch mostly ends within a second", result.RequeueAfter)
+		}
 		if is := ready(); early && is != nil {
 			t.Errorf("reported after %s: %+v", now.Sub(noon), is)
 		}

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -45,5 +46,32 @@ func TestWhatAVolumeHoldsAndWhatItsDriverSaysIsSeen(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// Without the first, a member whose larger volume needs a restart is never restarted. Without the second, a member waits forever
+// for data that does not exist any more.
+func TestAVolumeThatNeedsARestartOrIsLostIsSeen(t *testing.T) {
+	since := metav1.NewTime(noon)
+	pending, done := &corev1.PersistentVolumeClaim{}, &corev1.PersistentVolumeClaim{}
+	condition := corev1.PersistentVolumeClaimCondition{Type: corev1.PersistentVolumeClaimFileSystemResizePending, Status: corev1.ConditionTrue, LastTransitionTime: since}
+	pending.Status.Conditions = []corev1.PersistentVolumeClaimCondition{condition}
+	condition.Status = corev1.ConditionFalse
+	done.Status.Conditions = []corev1.PersistentVolumeClaimCondition{condition}
+	lost := &corev1.PersistentVolumeClaim{Status: corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimLost}}
+	for name, test := range map[string]struct {
+		claim *corev1.PersistentVolumeClaim
+		since time.Time
+		state plan.VolumeState
+	}{
+		"its file system grows with the next Pod": {pending, since.Time, plan.VolumePresent},
+		"its file system has grown":               {done, time.Time{}, plan.VolumePresent},
+		"its PersistentVolume is gone":            {lost, time.Time{}, plan.VolumeLost},
+	} {
+		var m plan.Member
+		observeVolume(&m, test.claim)
+		if m.FileSystemPendingSince != test.since || m.Volume != test.state {
+			t.Errorf("%s: pending since %s, state %v", name, m.FileSystemPendingSince, m.Volume)
+		}
 	}
 }
