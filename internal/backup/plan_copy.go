@@ -88,6 +88,8 @@ func (s State) copyTurn() time.Time {
 		return s.Now
 	case c.Attempts > 0:
 		return s.copyRetry(c)
+	case c.LastAttemptTime.After(s.Now.Add(skew)):
+		return s.Now // by a clock that was ahead
 	case c.Missing > 0 || s.Status.LastPruneTime != nil && s.Status.LastPruneTime.After(c.LastAttemptTime.Time):
 		return s.Now
 	case copied(c, newest) || s.Status.LastSuccessDate == nil || s.Status.LastSuccessDate.Time.Before(c.LastAttemptTime.Time):
