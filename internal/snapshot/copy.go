@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -47,7 +48,8 @@ type Copied struct {
 }
 
 // Copy copies each verified snapshot that is missing, newest first: the object byte for byte, then its manifest, then the
-// result of its restore test. It never replaces an object. If it is interrupted, the next run continues.
+// result of its restore test. It never replaces an object. If it is interrupted, the next run continues. A damaged object does not
+// stop the copies of the others: its error comes at the end.
 func Copy(ctx context.Context, r CopyRequest) (Copied, error) {
 	from, err := Scan(ctx, r.From, r.FromSeries.Prefix())
 	if err != nil {
@@ -66,17 +68,23 @@ func Copy(ctx context.Context, r CopyRequest) (Copied, error) {
 	if err != nil {
 		return Copied{}, err
 	}
+	var damaged error
 	for _, item := range missing {
 		key, m := r.keyOf(item.Key), manifests[item.Key].Manifest
 		if err := r.copyOne(ctx, item.Key, m); err != nil {
-			return Copied{}, fmt.Errorf("copy snapshot %s: %w", item.Key, err)
+			err = fmt.Errorf("copy snapshot %s: %w", item.Key, err)
+			if errors.Is(err, ErrCopySource) && errors.Is(err, dbfile.ErrCorrupt) {
+				damaged = cmp.Or(damaged, err)
+				continue
+			}
+			return Copied{}, err
 		}
 		out.Index.Add(key, m)
 		out.Known[key] = Reading{Manifest: m}
 		out.Last = key
 	}
 	out.Missing = more
-	return out, r.copyVerdicts(ctx, from, out)
+	return out, cmp.Or(r.copyVerdicts(ctx, from, out), damaged)
 }
 
 // keyOf returns the key in the second location.
@@ -84,26 +92,50 @@ func (r CopyRequest) keyOf(key string) string {
 	return r.ToSeries.Prefix() + strings.TrimPrefix(key, r.FromSeries.Prefix())
 }
 
-// missing returns the snapshots to copy, newest first, and their manifests. more is how many are left for later runs.
+// missing returns the snapshots to copy, newest first, and their manifests. more is how many are left for later runs. Snapshots of
+// other EtcdBackups, and those that the second location would delete, are dropped before the batch is cut: otherwise they would hide
+// the others in each run.
 func (r CopyRequest) missing(ctx context.Context, from, to Index) (missing []Item, known Known, more int, err error) {
-	for _, item := range from.Items {
-		if _, there := to.objects[ManifestKey(r.keyOf(item.Key))]; !there && r.proven(item) {
-			missing = append(missing, item)
+	candidates, foreign, read := r.candidates(from, to), 0, 0
+	known = Known{}
+	for len(candidates) > 0 && len(missing) < copyBatch && read < foreignBatch {
+		part := candidates[:min(copyBatch, len(candidates))]
+		candidates, read = candidates[len(part):], read+len(part)
+		if err := known.Read(ctx, r.From, part); err != nil {
+			return nil, nil, 0, fmt.Errorf("%w: %w", ErrCopySource, err)
+		}
+		for _, item := range part {
+			switch reading := known[item.Key]; {
+			case reading.Err != nil: // it is not verified
+			case r.Policy.Owns(r.FromSeries, reading.Manifest):
+				missing = append(missing, item)
+			default:
+				foreign++
+			}
+		}
+		if missing, err = r.wanted(ctx, to, missing, known); err != nil {
+			return nil, nil, 0, err
 		}
 	}
-	if len(missing) > copyBatch {
-		more, missing = len(missing)-copyBatch, missing[:copyBatch]
+	switch {
+	case len(missing) > 0:
+		more = max(0, len(missing)-copyBatch) + len(candidates)
+		return missing[:min(copyBatch, len(missing))], known, more, nil
+	case len(candidates) > 0 && foreign > 0:
+		return nil, nil, 0, fmt.Errorf("%w: %d of the newest %d snapshots that are not in the second location belong to other EtcdBackups, and older ones were not read. Give this EtcdBackup a folder of its own",
+			ErrCopySource, foreign, read)
 	}
-	known = Known{}
-	if err := known.Read(ctx, r.From, missing); err != nil {
-		return nil, nil, 0, fmt.Errorf("%w: %w", ErrCopySource, err)
+	return nil, known, 0, nil // the second location would keep none of them
+}
+
+// candidates returns the snapshots that are not in the second location, newest first.
+func (r CopyRequest) candidates(from, to Index) (candidates []Item) {
+	for _, item := range from.Items {
+		if _, there := to.objects[ManifestKey(r.keyOf(item.Key))]; !there && r.proven(item) {
+			candidates = append(candidates, item)
+		}
 	}
-	missing = slices.DeleteFunc(missing, func(i Item) bool {
-		reading := known[i.Key]
-		return reading.Err != nil || !r.Policy.Owns(r.FromSeries, reading.Manifest)
-	})
-	missing, err = r.wanted(ctx, to, missing, known)
-	return missing, known, more, err
+	return candidates
 }
 
 // proven reports whether the snapshot counts as good in the first location.

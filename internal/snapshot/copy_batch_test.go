@@ -1,0 +1,93 @@
+package snapshot
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+)
+
+// The first location cannot delete (a lock, or no permission), so it holds more than the retention of the second one keeps.
+func TestACopyEndsIfTheFirstLocationHoldsMoreThanTheSecondKeeps(t *testing.T) {
+	from, to := newBucket(t), newBucket(t)
+	for minute := range copyBatch + 20 {
+		from.place(minute, "")
+	}
+	r := second(from, to)
+	r.Policy.MaxBackups = 5
+	for range 3 {
+		mustCopy(t, r)
+	}
+	if done := mustCopy(t, r); done.Missing != 0 {
+		t.Errorf("the second location has the 5 snapshots that it keeps, and %d are said to be missing: the next copy starts at once, forever", done.Missing)
+	}
+}
+
+// Two EtcdBackups of one cluster share a folder, and only one has copyTo.
+func TestSnapshotsOfAnotherEtcdBackupDoNotHideThoseToCopy(t *testing.T) {
+	from, to := newBucket(t), newBucket(t)
+	mine := from.place(0, "")
+	from.own(t, mine, "mine")
+	for minute := 1; minute <= copyBatch+5; minute++ {
+		from.own(t, from.place(minute, ""), "other")
+	}
+	r := second(from, to)
+	r.Policy.Backup = "mine"
+	var done Copied
+	for range 3 {
+		done = mustCopy(t, r)
+	}
+	if _, there := done.Index.Find(r.keyOf(mine)); !there || done.Missing != 0 {
+		t.Errorf("after 3 copies: copied %t, missing %d", there, done.Missing)
+	}
+}
+
+// own names the EtcdBackup in a manifest.
+func (b bucket) own(t *testing.T, key, backup string) {
+	t.Helper()
+	m := mustManifest(t, b, key)
+	m.Backup = backup
+	content, err := m.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.remove(ManifestKey(key))
+	b.put(ManifestKey(key), content)
+}
+
+// The first location has one damaged object.
+func TestADamagedSnapshotDoesNotStopTheCopiesOfOlderOnes(t *testing.T) {
+	from, to := newBucket(t), newBucket(t)
+	old, damaged := from.place(1, ""), from.place(2, "")
+	content := bytes.Clone(from.get(damaged))
+	content[7] ^= 1
+	from.remove(damaged)
+	from.put(damaged, content)
+	r := second(from, to)
+	var err error
+	for range 3 {
+		_, err = Copy(t.Context(), r)
+	}
+	index, scanErr := Scan(t.Context(), to, theirs.Prefix())
+	if scanErr != nil {
+		t.Fatal(scanErr)
+	}
+	if _, there := index.Find(r.keyOf(old)); !there {
+		t.Errorf("the older, good snapshot is never copied: %v", err)
+	}
+}
+
+// A folder with more snapshots of others than one run reads is reported. The copy would repeat at once without end otherwise.
+func TestAFolderFullOfSnapshotsOfOthersIsReported(t *testing.T) {
+	from, to := newBucket(t), newBucket(t)
+	mine := from.place(0, "")
+	from.own(t, mine, "mine")
+	for minute := 1; minute <= foreignBatch; minute++ {
+		from.own(t, from.place(minute, ""), "other")
+	}
+	r := second(from, to)
+	r.Policy.Backup = "mine"
+	if _, err := Copy(t.Context(), r); !errors.Is(err, ErrCopySource) || !strings.Contains(err.Error(), "a folder of its own") {
+		t.Errorf("the error is %v", err)
+	}
+}
