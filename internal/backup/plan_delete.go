@@ -36,7 +36,7 @@ const purgeLimit = 10 * time.Minute
 const sureAttempts = 15
 
 // left returns how much of a limit of the deletion is left. It counts from when this process saw the deletion first: the API
-// server has set the time of the deletion, by its own clock. A restart begins anew, so after some attempts that time counts, too.
+// server has set the time of the deletion, by its own clock. A restart begins to count again, so after some attempts that time counts, too.
 func (s State) left(limit time.Duration) time.Duration { //nolint:unparam // the two limits are equal only by chance
 	left := limit - s.DeletingFor
 	if s.retrying() && s.Status.Attempts >= sureAttempts {

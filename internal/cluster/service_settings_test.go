@@ -201,7 +201,7 @@ func TestAFieldThatKubernetesDropsIsNotSetAgain(t *testing.T) {
 	}
 }
 
-// Kubernetes 1.30 drops trafficDistribution. Without this, the status is Ready and nobody learns that the setting has no effect.
+// Kubernetes 1.30 drops trafficDistribution. Without this, the status is Ready, and users do not learn that the setting has no effect.
 func TestASettingOfTheClientServiceThatKubernetesDropsIsReported(t *testing.T) {
 	r, v := beside(t)
 	v.ClusterID, v.Incarnation, v.Spec.Service = oldID, 1, &v1beta2.ServicePolicy{TrafficDistribution: ptr.To("PreferClose")}

@@ -38,6 +38,7 @@ const removed = "(removed by kubectl etcd report)"
 var (
 	secretName = regexp.MustCompile(`(?i)(password|passwd|secret|token|credential|_key$|-key$|apikey)`)
 	secretArg  = regexp.MustCompile(`(?i)(--[a-z0-9-]*(?:password|passwd|secret|token|credential)[a-z0-9-]*[= ])\S+`)
+	secretFlag = regexp.MustCompile(`(?i)^--[a-z0-9-]*(?:password|passwd|secret|token|credential)[a-z0-9-]*$`)
 	userInURL  = regexp.MustCompile(`://[^/@\s:]+:[^/@\s]+@`)
 )
 
@@ -48,8 +49,13 @@ func Redact(value any) any {
 	case map[string]any:
 		return redactMap(v)
 	case []any:
+		after := false // an argument follows its flag
 		for i := range v {
-			v[i] = Redact(v[i])
+			text, _ := v[i].(string)
+			if v[i] = Redact(v[i]); after && text != "" {
+				v[i] = removed
+			}
+			after = secretFlag.MatchString(text)
 		}
 		return v
 	case string:

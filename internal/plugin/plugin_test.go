@@ -90,7 +90,7 @@ func TestReportHasNoPasswords(t *testing.T) {
 		"spec": map[string]any{
 			"etcdEnv": []any{map[string]any{"name": "ETCD_LOG_LEVEL", "value": "debug"}, map[string]any{"name": "ETCD_AUTH_TOKEN", "value": "hunter2"}},
 			"env":     []any{map[string]any{"name": "DB", "value": "hunter2"}},
-			"args":    []any{"--db-password=hunter2", "https://root:hunter2@example.com"},
+			"args":    []any{"--db-password=hunter2", "--password", "hunter2", "https://root:hunter2@example.com"},
 		},
 	}
 	text := strings.Join(flatten(Redact(object)), " ")

@@ -20,11 +20,7 @@ type change struct {
 
 // apply asks, patches the EtcdCluster, and follows. The patch fails if somebody else changed the object in between.
 func (p *plugin) apply(ctx context.Context, args []string, plan func(v1beta2.EtcdCluster) (change, error)) error {
-	w, err := p.connect()
-	if err != nil {
-		return err
-	}
-	c, err := w.cluster(ctx, args)
+	w, c, err := p.connectTo(ctx, args)
 	if err != nil {
 		return err
 	}

@@ -22,11 +22,7 @@ func (p *plugin) logs() *cobra.Command {
 	c.Flags().DurationVar(&since, "since", 0, "show only lines that are not older; default: all")
 	c.Flags().Int64Var(&tail, "tail", 200, "number of newest lines of each member; -1 for all")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		w, err := p.connect()
-		if err != nil {
-			return err
-		}
-		cluster, err := w.cluster(c.Context(), args)
+		w, cluster, err := p.connectTo(c.Context(), args)
 		if err != nil {
 			return err
 		}

@@ -18,11 +18,7 @@ func (p *plugin) report() *cobra.Command {
 	c := &cobra.Command{Use: "report [cluster]", Short: "Write a bundle for a report of a problem, without Secrets", Args: cobra.MaximumNArgs(1)}
 	c.Flags().StringVarP(&path, "file", "f", "", "file to write; default: <cluster>-report.tar.gz")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		w, err := p.connect()
-		if err != nil {
-			return err
-		}
-		cluster, err := w.cluster(c.Context(), args)
+		w, cluster, err := p.connectTo(c.Context(), args)
 		if err != nil {
 			return err
 		}

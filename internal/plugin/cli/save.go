@@ -24,11 +24,7 @@ func (p *plugin) backup() *cobra.Command {
 	c.MarkFlagsMutuallyExclusive("like", "storage")
 	c.MarkFlagsRequiredTogether("storage", "path")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		w, err := p.connect()
-		if err != nil {
-			return err
-		}
-		cluster, err := w.cluster(c.Context(), args)
+		w, cluster, err := p.connectTo(c.Context(), args)
 		if err != nil {
 			return err
 		}
@@ -62,11 +58,7 @@ func (p *plugin) restore() *cobra.Command {
 	c.Flags().StringVar(&backup, "backup", "", "EtcdBackup that took the snapshot; default: any of the cluster")
 	c.Flags().BoolVar(&dryRun, "dry-run", false, "verify the snapshot and change nothing")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		w, err := p.connect()
-		if err != nil {
-			return err
-		}
-		cluster, err := w.cluster(c.Context(), args)
+		w, cluster, err := p.connectTo(c.Context(), args)
 		if err != nil {
 			return err
 		}

@@ -18,11 +18,7 @@ func (p *plugin) status() *cobra.Command {
 	c := &cobra.Command{
 		Use: "status [cluster]", Short: "Show what is wrong with a cluster, what it means and what to do", Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			w, err := p.connect()
-			if err != nil {
-				return err
-			}
-			cluster, err := w.cluster(c.Context(), args)
+			w, cluster, err := p.connectTo(c.Context(), args)
 			if err != nil {
 				return err
 			}
@@ -89,11 +85,7 @@ func (p *plugin) events() *cobra.Command {
 	return &cobra.Command{
 		Use: "events [cluster]", Short: "List the events of a cluster, its Pods, backups and restores by time", Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			w, err := p.connect()
-			if err != nil {
-				return err
-			}
-			cluster, err := w.cluster(c.Context(), args)
+			w, cluster, err := p.connectTo(c.Context(), args)
 			if err != nil {
 				return err
 			}

@@ -53,6 +53,16 @@ func (p *plugin) connect() (*world, error) {
 	return &world{Client: typed, core: set, namespace: namespace}, nil
 }
 
+// connectTo connects, and reads the EtcdCluster that the arguments name.
+func (p *plugin) connectTo(ctx context.Context, args []string) (*world, v1beta2.EtcdCluster, error) {
+	w, err := p.connect()
+	if err != nil {
+		return nil, v1beta2.EtcdCluster{}, err
+	}
+	c, err := w.cluster(ctx, args)
+	return w, c, err
+}
+
 // cluster reads an EtcdCluster. Without a name there must be exactly one in the namespace.
 func (w *world) cluster(ctx context.Context, args []string) (v1beta2.EtcdCluster, error) {
 	var c v1beta2.EtcdCluster

@@ -121,7 +121,7 @@ func (w *World) smallestQuota(l *life) int {
 	return cmp.Or(smallest, quota)
 }
 
-// raiseQuota asks for more space in the spec. Pods that run keep theirs until they are made anew.
+// raiseQuota asks for more space in the spec. Pods that run keep theirs until they are recreated.
 func raiseQuota(w *World, r *rand.Rand) string {
 	asked := quotaAsked(w.Cluster.Spec) + 1 + r.IntN(quota)
 	w.Cluster.Spec.Etcd = &v1beta2.EtcdPolicy{QuotaBackendBytes: resource.NewQuantity(int64(asked)*mib, resource.BinarySI)}
