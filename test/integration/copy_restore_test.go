@@ -53,7 +53,7 @@ func TestARestoreSelectsTheCopyIfTheFirstBucketIsLost(t *testing.T) {
 	r := bench.restore("of-the-copy", "second/copies")
 	r.Spec.Storage, r.Spec.Select = second, &v1beta2.SnapshotSelector{}
 	kubetest.Create(t, r)
-	bench.await(r, v1beta2.ReasonVerified)
+	bench.await(r, v1beta2.ReasonWaitingForCluster) // it is verified, and there is no cluster in this test
 	if got, want := r.Status.Source, backup.Status.Copies.Newest; got.Bucket+"/"+got.Key != want.Path || r.Status.Snapshot.SHA256 != want.SHA256 {
 		t.Errorf("the restore selects %s/%s, expected %s:\n%s", got.Bucket, got.Key, want.Path, kubetest.YAML(r))
 	}
