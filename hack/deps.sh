@@ -8,6 +8,7 @@ missing=()
 command -v gcc >/dev/null || missing+=(gcc)
 command -v g++ >/dev/null || missing+=(g++)
 command -v openssl >/dev/null || missing+=(openssl)
+command -v ip >/dev/null || missing+=(iproute2) # the integration test on IPv6
 [ -e /usr/include/stdlib.h ] || missing+=(libc6-dev)
 [ -e /etc/ssl/certs/ca-certificates.crt ] || missing+=(ca-certificates)
 if [ "${1:-}" = node ]; then # the integration tests' Azure emulator

@@ -49,10 +49,15 @@ type bench struct {
 }
 
 func newBench(t *testing.T, spec v1beta2.EtcdClusterSpec) *bench {
+	return newBenchOn(t, podrunner.Start, spec)
+}
+
+// newBenchOn is newBench with a choice of what runs the Pods.
+func newBenchOn(t *testing.T, start func(testing.TB, string) *podrunner.Runner, spec v1beta2.EtcdClusterSpec) *bench {
 	b := &bench{T: t, client: kubetest.Client(t)}
 	namespace := kubetest.Namespace(t)
 	b.defaultStorageClass()
-	b.pods = podrunner.Start(t, namespace)
+	b.pods = start(t, namespace)
 	b.cluster = &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "example"}, Spec: spec}
 	b.traffic = newTraffic(b)
 	return b

@@ -165,9 +165,12 @@ func (p *pod) prepare(container corev1.Container) (child, error) {
 	if err != nil {
 		return child{}, err
 	}
-	args := make([]string, len(c.Args))
+	args, listen := make([]string, len(c.Args)), p.address.String()
+	if p.address.Is6() {
+		listen = "[" + listen + "]"
+	}
 	for i, arg := range c.Args {
-		args[i] = expand.Replace(strings.ReplaceAll(arg, "0.0.0.0", p.address.String()))
+		args[i] = expand.Replace(strings.ReplaceAll(arg, "0.0.0.0", listen))
 	}
 	c.Args = args
 	c.Binds = []bind{{program, c.Program}}
@@ -184,7 +187,7 @@ func (p *pod) prepare(container corev1.Container) (child, error) {
 		}
 		c.Binds = append(c.Binds, bind{filepath.Join(from, subPath), mount.MountPath})
 	}
-	return c, writeSystemFiles(c.Root, p.runner.names.resolvConf(), "some."+p.spec.Subdomain+"."+p.runner.namespace+".svc")
+	return c, writeSystemFiles(c.Root, p.runner.names.resolvConf(), p.runner.names.etcHosts("some."+p.spec.Subdomain+"."+p.runner.namespace+".svc"))
 }
 
 // expander replaces $(NAME) of the variables that have the value of one of the Pod's annotations.
@@ -210,14 +213,14 @@ func (p *pod) expander(container corev1.Container) (*strings.Replacer, error) {
 }
 
 // writeSystemFiles writes the files that every container needs.
-func writeSystemFiles(root, resolvConf, loopback string) error {
+func writeSystemFiles(root, resolvConf, etcHosts string) error {
 	var errs []error
 	for _, dir := range []string{"etc", "dev", "tmp"} {
 		errs = append(errs, os.MkdirAll(filepath.Join(root, dir), 0o755))
 	}
 	return errors.Join(append(errs,
 		os.WriteFile(filepath.Join(root, "etc/resolv.conf"), []byte(resolvConf), 0o600),
-		os.WriteFile(filepath.Join(root, "etc/hosts"), []byte("127.0.0.1 localhost "+loopback+"\n"), 0o600),
+		os.WriteFile(filepath.Join(root, "etc/hosts"), []byte(etcHosts), 0o600),
 		os.WriteFile(filepath.Join(root, terminationLog), nil, 0o600),
 	)...)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"os/exec"
 	"strings"
 	"sync"
 
@@ -12,7 +13,10 @@ import (
 
 // names assigns the addresses of a loopback range and serves their names by DNS.
 type names struct {
-	subnet byte // this process uses 127.77.<subnet>.0/24
+	// subnet is the third byte of the addresses of this process: 127.77.<subnet>.0/24. With IPv6, it is the last byte of the
+	// prefix fd77:e7cd:0:<subnet>::/64.
+	subnet byte
+	ipv6   bool
 	server net.PacketConn
 	done   chan struct{}
 
@@ -26,8 +30,8 @@ type names struct {
 // dnsHost is the last byte of the DNS server's address. The addresses of Pods start at firstHost.
 const dnsHost, firstHost = 1, 10
 
-// newNames uses the first range that no other process uses.
-func newNames() (*names, error) {
+// newNames uses the first range that no other process uses. The DNS server always has an IPv4 address.
+func newNames(ipv6 bool) (*names, error) {
 	var last error
 	for subnet := range 250 {
 		server, err := net.ListenPacket("udp4", fmt.Sprintf("127.77.%d.%d:53", subnet, dnsHost))
@@ -36,7 +40,7 @@ func newNames() (*names, error) {
 			continue
 		}
 		n := &names{
-			subnet: byte(subnet), server: server, done: make(chan struct{}), last: firstHost,
+			subnet: byte(subnet), ipv6: ipv6, server: server, done: make(chan struct{}), last: firstHost,
 			hosts: map[string]netip.Addr{}, taken: map[netip.Addr]bool{},
 		}
 		go n.serve()
@@ -48,11 +52,44 @@ func newNames() (*names, error) {
 func (n *names) close() {
 	_ = n.server.Close()
 	<-n.done
+	for address := range n.taken {
+		_ = n.assign("del", address)
+	}
+}
+
+// assign adds an IPv6 address to the loopback interface, or deletes it. IPv4 needs this not, because all of 127.0.0.0/8 is
+// local.
+func (n *names) assign(verb string, address netip.Addr) error {
+	if !address.Is6() {
+		return nil
+	}
+	if output, err := exec.Command("ip", "-6", "address", verb, address.String()+"/128", "dev", "lo", "nodad").CombinedOutput(); err != nil {
+		return fmt.Errorf("ip address %s %s: %w: %s", verb, address, err, output)
+	}
+	return nil
+}
+
+// address returns an address of the range.
+func (n *names) address(host byte) netip.Addr {
+	if n.ipv6 {
+		return netip.AddrFrom16([16]byte{0xfd, 0x77, 0xe7, 0xcd, 7: n.subnet, 15: host})
+	}
+	return netip.AddrFrom4([4]byte{127, 77, n.subnet, host})
 }
 
 // resolvConf is the content of /etc/resolv.conf.
 func (n *names) resolvConf() string {
 	return fmt.Sprintf("nameserver 127.77.%d.%d\noptions timeout:1 attempts:3\n", n.subnet, dnsHost)
+}
+
+// etcHosts is the content of /etc/hosts. A connection between two Pods comes from 127.0.0.1 or, with IPv6, from any address
+// of the range. etcd accepts it if that address has a name in the certificate of its peer.
+func (n *names) etcHosts(peer string) string {
+	hosts := "127.0.0.1 localhost " + peer + "\n"
+	for host := firstHost; n.ipv6 && host < 256; host++ {
+		hosts += n.address(byte(host)).String() + " " + peer + "\n"
+	}
+	return hosts
 }
 
 // add assigns the least recently used free address to a host.
@@ -64,10 +101,10 @@ func (n *names) add(host string) (netip.Addr, error) {
 		if n.last < firstHost {
 			n.last = firstHost
 		}
-		address := netip.AddrFrom4([4]byte{127, 77, n.subnet, n.last})
+		address := n.address(n.last)
 		if n.last != 255 && !n.taken[address] {
 			n.taken[address], n.hosts[host] = true, address
-			return address, nil
+			return address, n.assign("replace", address)
 		}
 	}
 	return netip.Addr{}, fmt.Errorf("no address is free for %s", host)
@@ -77,6 +114,7 @@ func (n *names) add(host string) (netip.Addr, error) {
 func (n *names) remove(host string, address netip.Addr) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	_ = n.assign("del", address)
 	delete(n.taken, address)
 	if n.hosts[host] == address {
 		delete(n.hosts, host)
@@ -118,7 +156,12 @@ func (n *names) answer(query []byte) ([]byte, error) {
 	switch {
 	case !known:
 		message.RCode = dnsmessage.RCodeNameError
-	case question.Type == dnsmessage.TypeA:
+	case n.ipv6 && question.Type == dnsmessage.TypeAAAA:
+		message.Answers = []dnsmessage.Resource{{
+			Header: dnsmessage.ResourceHeader{Name: question.Name, Type: dnsmessage.TypeAAAA, Class: dnsmessage.ClassINET, TTL: 1},
+			Body:   &dnsmessage.AAAAResource{AAAA: address.As16()},
+		}}
+	case !n.ipv6 && question.Type == dnsmessage.TypeA:
 		message.Answers = []dnsmessage.Resource{{
 			Header: dnsmessage.ResourceHeader{Name: question.Name, Type: dnsmessage.TypeA, Class: dnsmessage.ClassINET, TTL: 1},
 			Body:   &dnsmessage.AResource{A: address.As4()},

@@ -53,6 +53,17 @@ func (r *Runner) MountClaims(mount func(dir string) error) {
 // Start runs the Pods of namespace until the test ends. Without root it skips the test, or fails it if CI is true.
 func Start(t testing.TB, namespace string) *Runner {
 	t.Helper()
+	return start(t, namespace, false)
+}
+
+// StartIPv6 is Start with Pods that have an IPv6 address and no other. Their names have an AAAA record only.
+func StartIPv6(t testing.TB, namespace string) *Runner {
+	t.Helper()
+	return start(t, namespace, true)
+}
+
+func start(t testing.TB, namespace string, ipv6 bool) *Runner {
+	t.Helper()
 	if os.Geteuid() != 0 {
 		if os.Getenv("CI") == "true" {
 			t.Fatal("podrunner needs root to run Pods (CI=true: no test may be skipped)")
@@ -74,7 +85,7 @@ func Start(t testing.TB, namespace string) *Runner {
 	if r.self, err = os.Executable(); err != nil {
 		t.Fatal(err)
 	}
-	if r.names, err = newNames(); err != nil {
+	if r.names, err = newNames(ipv6); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
