@@ -31,6 +31,10 @@ func (s *Stack) LoadImages(ctx context.Context, modules ...string) error {
 	if s.Local == nil {
 		return nil
 	}
+	// Archives of an earlier run would be loaded, too, which takes seconds for each.
+	if err := os.RemoveAll(s.imageDir()); err != nil {
+		return fmt.Errorf("delete the images of an earlier run: %w", err)
+	}
 	// Linking takes most of the time, so the programs are kept for the next run.
 	linked := filepath.Join(s.root, "dist", "programs-local")
 	args := append([]string{"run", "./hack/images", "--out", s.imageDir(), "--linked", linked, "--version", development}, operators...)
