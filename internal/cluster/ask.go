@@ -116,6 +116,8 @@ func (r *Reconciler) questionFor(v *view, member string) *question {
 	case q == nil || q.address != v.addresses[member]:
 	case !q.isDone() || (!q.used && time.Since(q.answered) < freshness):
 		return q
+	case q.hung && !q.used && known.awaited():
+		return q
 	case q.hung && r.wake != nil:
 		return r.askApart(v, member, q)
 	}
@@ -124,6 +126,17 @@ func (r *Reconciler) questionFor(v *view, member string) *question {
 	}
 	known.questions[member] = r.start(v, member, false)
 	return known.questions[member]
+}
+
+// awaited reports whether a member that was asked has yet to answer, or just did. Members that hang take different times, and the
+// answers of all of them are used together.
+func (known *remembered) awaited() bool {
+	for _, q := range known.questions {
+		if !q.isDone() || time.Since(q.answered) < freshness {
+			return true
+		}
+	}
+	return false
 }
 
 // askApart returns the last answer of a member that hung, and asks it again from time to time, less often the longer it hangs.

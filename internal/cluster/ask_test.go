@@ -228,3 +228,24 @@ func TestADeletedPodIsReplacedWhileTheOtherMembersHang(t *testing.T) {
 		})
 	}
 }
+
+// One member hangs for 2 seconds, and the password check of another one for 12. Without this, the first one's answer was too
+// old when the second one answered, no step was ever based on both, and no lost member was replaced.
+func TestTheAnswersOfMembersThatHangForDifferentTimesAreUsedTogether(t *testing.T) {
+	t.Parallel()
+	a := newAsking(t)
+	hung := func(after time.Duration) *question {
+		q := &question{address: "192.0.2.1", done: make(chan struct{}), hung: true, answered: time.Now().Add(-after), answer: answer{err: errors.New("no answer")}}
+		close(q.done)
+		return q
+	}
+	a.known.questions = map[string]*question{nameOf(0): hung(10 * time.Second), nameOf(1): hung(0)}
+	v, complete, _ := a.pass(t)
+	if !complete || v.remembered {
+		t.Errorf("complete: %t, remembered: %t, expected that the pass uses both answers", complete, v.remembered)
+	}
+	a.known.questions = map[string]*question{nameOf(0): hung(10 * time.Second), nameOf(1): hung(10 * time.Second)}
+	if v, _, _ := a.pass(t); !v.remembered {
+		t.Error("answers that are old are used as if the members had just been asked")
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
 const (
@@ -28,12 +29,18 @@ type brake struct {
 	limit, perMinute int
 
 	mu      sync.Mutex
-	running map[types.NamespacedName]time.Time
+	running map[types.NamespacedName]replacement
 	begun   []time.Time
 }
 
+// replacement is since when a member of an EtcdCluster is being replaced.
+type replacement struct {
+	member etcd.ID
+	since  time.Time
+}
+
 func newBrake(limit, perMinute int) *brake {
-	return &brake{limit: limit, perMinute: perMinute, running: map[types.NamespacedName]time.Time{}}
+	return &brake{limit: limit, perMinute: perMinute, running: map[types.NamespacedName]replacement{}}
 }
 
 // state is what a plan for a cluster may know.
@@ -47,8 +54,8 @@ func (b *brake) state(cluster types.NamespacedName, now time.Time) plan.Replacem
 }
 
 func (b *brake) locked(cluster types.NamespacedName, now time.Time) plan.Replacements {
-	for other, since := range b.running {
-		if now.Sub(since) >= replacementLimit {
+	for other, running := range b.running {
+		if now.Sub(running.since) >= replacementLimit {
 			delete(b.running, other)
 		}
 	}
@@ -58,7 +65,8 @@ func (b *brake) locked(cluster types.NamespacedName, now time.Time) plan.Replace
 	return plan.Replacements{Held: full && !mine, Running: len(b.running), Limit: b.limit, PerMinute: b.perMinute}
 }
 
-// begin counts a replacement, or fails if there are too many.
+// begin counts a replacement, or fails if there are too many. If etcd refuses the removal of a member again and again, the
+// replacement began with the first attempt.
 func (b *brake) begin(cluster types.NamespacedName, step plan.Step, now time.Time) error {
 	remove, is := step.(plan.RemoveMember)
 	if b == nil || !is || !remove.ReplacesLost() {
@@ -69,14 +77,17 @@ func (b *brake) begin(cluster types.NamespacedName, step plan.Step, now time.Tim
 	if b.locked(cluster, now).Held {
 		return errBraked
 	}
-	if _, mine := b.running[cluster]; !mine {
+	before, mine := b.running[cluster]
+	if !mine {
 		b.begun = append(b.begun, now)
 	}
-	b.running[cluster] = now
+	if !mine || before.member != remove.ID {
+		b.running[cluster] = replacement{member: remove.ID, since: now}
+	}
 	return nil
 }
 
-// end stops counting a cluster that has nothing left to do or is deleted.
+// end stops counting a cluster whose lost members are replaced, or that is deleted.
 func (b *brake) end(cluster types.NamespacedName) {
 	if b == nil {
 		return

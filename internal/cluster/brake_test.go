@@ -63,3 +63,15 @@ func TestOnlyReplacementsOfLostMembersAreBraked(t *testing.T) {
 		}
 	}
 }
+
+func TestAReplacementThatIsTriedAgainHoldsUpOthersForALimitedTime(t *testing.T) {
+	b := newBrake(1, 10)
+	for after := time.Duration(0); after < replacementLimit; after += time.Minute {
+		if err := b.begin(named(0), plan.RemoveMember{ID: 2, Cause: plan.LostData}, noon.Add(after)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if b.state(named(1), noon.Add(replacementLimit)).Held {
+		t.Error("a removal that etcd refuses again and again holds up another cluster for longer than the limit")
+	}
+}

@@ -184,7 +184,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	r.metrics.saw(v.State, cluster.Status)
 	step, actErr := r.planAndAct(ctx, v)
 	v.doubt(step, actErr)
-	if _, done := step.(plan.Done); done && actErr == nil {
+	if v.Whole() {
 		r.brake.end(request.NamespacedName)
 	}
 	if errors.Is(actErr, errRemembered) {

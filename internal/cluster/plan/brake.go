@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
@@ -17,6 +18,12 @@ type Replacements struct {
 
 // ReplacesLost reports whether the step begins the replacement of a member that was lost.
 func (step RemoveMember) ReplacesLost() bool { return step.Unresponsive() || step.DataGone() }
+
+// Whole reports whether the cluster has its size and all its members vote and serve, so that no lost member is being replaced.
+func (s State) Whole() bool {
+	return s.MembershipKnown && s.surplus() == 0 &&
+		!slices.ContainsFunc(s.membership(), func(m Member) bool { return m.Learner || !m.Serving })
+}
 
 // braked returns the step, or a wait if too many lost members of other EtcdClusters are being replaced.
 func (s State) braked(step RemoveMember) Step {

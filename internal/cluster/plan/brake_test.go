@@ -20,3 +20,21 @@ func TestPlanReplacesLostMembersOfFewClustersAtATime(t *testing.T) {
 		"creates a Pod at once":              {state(formed, members(3), with(1, withoutPod), held), CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin}},
 	}.run(t)
 }
+
+func TestAClusterThatIsWholeAgainReplacesNoLostMember(t *testing.T) {
+	old := func(s *State) { s.Asked.Fence = []string{nameOf(0), nameOf(1), nameOf(2)} } // a person should correct this
+	whole := state(formed, members(3), old)
+	if _, done := Plan(whole).(Done); done || !whole.Whole() {
+		t.Errorf("done: %t, whole: %t, expected that it is whole although something is reported", done, whole.Whole())
+	}
+	for name, s := range map[string]State{
+		"one member less": state(formed, members(3), with(2, removed)),
+		"a learner":       state(formed, members(3), with(2, learner)),
+		"a silent member": state(formed, members(3), with(2, func(m *Member) { m.Serving = false })),
+		"no quorum":       state(formed, members(3), noQuorum),
+	} {
+		if s.Whole() {
+			t.Errorf("%s: the cluster is taken to be whole", name)
+		}
+	}
+}
