@@ -141,7 +141,12 @@ bench-backups: deps ## Measure backup-operator with many EtcdBackups that are du
 .PHONY: bench-save
 bench-save: deps ## Measure time and memory of a save and compare it with etcdctl and a plain upload; BENCH_MIB=1024 BENCH_VALUE=16384 BENCH_ROUNDS=3
 	@$(LOCALKUBE) build etcd-3.6 versitygw
-	TEST_BIN="$(TEST_BIN)" go test -run '^$$' -bench Save -benchtime 1x -timeout 60m ./test/bench/
+	TEST_BIN="$(TEST_BIN)" go test -run '^$$' -bench '^BenchmarkSave$$' -benchtime 1x -timeout 60m ./test/bench/
+
+.PHONY: bench-slow-save
+bench-slow-save: deps ## Measure a save on a slow disk (root, cgroup v1); BENCH_MIB=4096 BENCH_RATE=32 BENCH_MEMORY=1024
+	@$(LOCALKUBE) build etcd-3.6 versitygw
+	TEST_BIN="$(TEST_BIN)" go test -run '^$$' -bench SlowSave -benchtime 1x -timeout 60m ./test/bench/
 
 .PHONY: bench-ready
 bench-ready: deps ## Measure the time until a cluster is ready and compare it with a plain StatefulSet (local Kubernetes, or from KUBECONFIG); BENCH_ROUNDS=5

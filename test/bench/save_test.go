@@ -120,11 +120,17 @@ func remove(b *testing.B, store objstore.Store, key string) {
 // child runs the saves in a separate process. It returns the peak of that process's anonymous memory above idle, in bytes.
 func child(b *testing.B, o job) int {
 	b.Helper()
+	return childBy(b, exec.CommandContext, o)
+}
+
+// childBy is child with a choice of how the process starts.
+func childBy(b *testing.B, command func(ctx context.Context, program string, args ...string) *exec.Cmd, o job) int {
+	b.Helper()
 	content, err := json.Marshal(o)
 	if err != nil {
 		b.Fatal(err)
 	}
-	cmd := exec.CommandContext(b.Context(), os.Args[0], "-test.run=^TestChildSaves$", "-test.v")
+	cmd := command(b.Context(), os.Args[0], "-test.run=^TestChildSaves$", "-test.v")
 	cmd.Env = append(os.Environ(), "BENCH_JOB="+string(content))
 	out, err := cmd.CombinedOutput()
 	if err != nil {

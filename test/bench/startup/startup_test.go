@@ -5,14 +5,11 @@
 package startup
 
 import (
-	"context"
-	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -35,7 +32,7 @@ func BenchmarkStartup(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	slow := throttled(b, database, rate)
+	slow := measure.SlowDisk(b, database, rate, 0)
 
 	forget(b, member.DataDir)
 	began := time.Now()
@@ -69,29 +66,6 @@ func BenchmarkStartup(b *testing.B) {
 // allowed is what a member with a database of that size, and a quota that is just as large, may take.
 func allowed(size int64) time.Duration {
 	return plan.State{Spec: v1beta2.EtcdClusterSpec{Size: 1, Version: "3.6.16"}, Members: []plan.Member{{Name: "m0", DBSize: size, DBQuota: size}}}.StartupBudget()
-}
-
-// throttled returns a function that makes commands whose reads of the file's disk are limited to so many MiB/s.
-func throttled(b *testing.B, file string, rate int) func(ctx context.Context, program string, args ...string) *exec.Cmd {
-	b.Helper()
-	var stat syscall.Stat_t
-	if err := syscall.Stat(file, &stat); err != nil {
-		b.Fatal(err)
-	}
-	group := fmt.Sprintf("/sys/fs/cgroup/blkio/bench-startup-%d", os.Getpid())
-	if err := os.Mkdir(group, 0o755); err != nil {
-		b.Fatalf("make a cgroup (this needs root and cgroup v1): %v", err)
-	}
-	b.Cleanup(func() { _ = os.Remove(group) })
-	major, minor := (stat.Dev>>8)&0xfff, stat.Dev&0xff|(stat.Dev>>12)&0xfff00
-	limit := fmt.Sprintf("%d:%d %d", major, minor, rate<<20)
-	if err := os.WriteFile(filepath.Join(group, "blkio.throttle.read_bps_device"), []byte(limit), 0o600); err != nil {
-		b.Fatalf("limit the reads of device %s: %v", limit, err)
-	}
-	return func(ctx context.Context, program string, args ...string) *exec.Cmd {
-		script := "echo $$ > " + group + "/cgroup.procs; exec \"$@\""
-		return exec.CommandContext(ctx, "sh", append([]string{"-c", script, "sh", program}, args...)...)
-	}
 }
 
 // forget drops the pages of all files from the page cache, so that they are read from the disk again.
