@@ -292,6 +292,10 @@ type ClusterRestoreStatus struct {
 	// follow within 30 minutes, the operator sets the time again, and the safety snapshot is taken again.
 	// +optional
 	SeedReadyTime *metav1.Time `json:"seedReadyTime,omitempty"`
+	// Time since which the API server refuses the Pod or the volume of the seed. If it does so for 15 minutes, the restore
+	// fails. It is absent while the seed has a Pod.
+	// +optional
+	SeedRefusedTime *metav1.Time `json:"seedRefusedTime,omitempty"`
 	// Path of the snapshot of the data before the restore, "<bucket>/<key>". It is empty if none was taken.
 	// +optional
 	SafetySnapshot string `json:"safetySnapshot,omitempty"`

@@ -231,6 +231,9 @@ func (v *view) withoutRefusals(step plan.Step, actErr error) (plan.Step, error) 
 	if refusal := etcd.RefusalOf(actErr); refusal != etcd.NotRefused {
 		step, actErr = v.RefusedByEtcd(refusal), nil
 	}
+	if why, is := v.refusesSeed(step, actErr); is {
+		step, actErr = v.RefuseSeed(why, rehearseAgain), nil
+	}
 	if wait, is := refusedStep(actErr); is {
 		step, actErr = wait, nil
 	}

@@ -19,6 +19,7 @@ func TestMetricsTellWhatWasSeenAndGoWithTheCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := state(formed, members(3), with(1, silent), with(0, func(m *plan.Member) { m.DBSize, m.VolumeCapacity = 4096, 8192 }))
+	s.SetAside = []plan.SetAside{{Name: "old-1"}, {Name: "old-2"}}
 	before := v1beta2.EtcdClusterStatus{MemberStatuses: []v1beta2.MemberStatus{{Name: nameOf(2), Role: v1beta2.MemberLeader}}}
 	m.saw(s, before)
 	m.saw(s, v1beta2.EtcdClusterStatus{MemberStatuses: []v1beta2.MemberStatus{{Name: nameOf(0), Role: v1beta2.MemberLeader}}})
@@ -47,7 +48,7 @@ etcd_cluster_members_wanted{name="example",namespace="ns"} 3
 etcd_cluster_quorum_lost{name="example",namespace="ns"} 0
 # HELP etcd_cluster_replaced_volumes Volumes with data from before a restore or a recovery that are kept for some time.
 # TYPE etcd_cluster_replaced_volumes gauge
-etcd_cluster_replaced_volumes{name="example",namespace="ns"} 0
+etcd_cluster_replaced_volumes{name="example",namespace="ns"} 2
 # HELP etcd_cluster_volume_bytes Size of the smallest volume of a member.
 # TYPE etcd_cluster_volume_bytes gauge
 etcd_cluster_volume_bytes{name="example",namespace="ns"} 8192

@@ -68,6 +68,22 @@ func TestAnObjectThatIsRefusedDoesNotStopIndependentRepairs(t *testing.T) {
 	}
 }
 
+// What protects data comes before the repairs. An API server that is slow for one of its objects must not hold up all repairs.
+func TestNoErrorOfARuleThatProtectsDataStopsTheRepairs(t *testing.T) {
+	v := &view{State: state(formed, members(3))}
+	slow := apierrors.NewTimeoutError("later", 1)
+	for rule, want := range map[string]bool{
+		"setRetention": true, "requestGrowth": true, "renewCertificates": true, "restoreLabels": true, "applyBudget": false, "scaleUp": false,
+	} {
+		if got := skippable(v, rule, slow); got != want {
+			t.Errorf("after a timeout of %s, later rules are asked: %t, want %t", rule, got, want)
+		}
+		if skippable(v, rule, errBehind) {
+			t.Errorf("later rules are asked although the cache is behind for %s", rule)
+		}
+	}
+}
+
 func TestAFailingReadIsReportedInTheStatus(t *testing.T) {
 	scheme, err := operator.Scheme()
 	if err != nil {

@@ -49,6 +49,14 @@ func TestPlanAsked(t *testing.T) {
 					"Remove a name from the annotation, or raise spec.size. The members serve as before.",
 			},
 		},
+		"moves leadership to no member that should not lead either": {
+			state(formed, members(3), asks(Asked{MoveLeader: []string{nameOf(0), nameOf(1), nameOf(2)}})),
+			Wait{
+				Reason: v1beta2.ReasonRequestRefused, Stalled: true, Requeue: requeueForeign,
+				Message: "Annotation etcd.database.coreos.com/move-leader-from asks that member " + nameOf(0) + " does not lead, but no other voter can lead. " +
+					"Remove a name from the annotation, or raise spec.size. The members serve as before.",
+			},
+		},
 		"takes a fenced member out of the client Service": {
 			state(formed, members(3), fence), RemoveFromService{Name: nameOf(1)},
 		},

@@ -51,7 +51,7 @@ func TestAMemberOfTheMembershipIsNoOrphanWhateverItsIncarnation(t *testing.T) {
 			t.Errorf("the Pod of member %s is deleted", m.Name)
 		}
 	}
-	withoutPods := state(formed, members(3), with(0, withoutPod), with(1, withoutPod), with(2, withoutPod), func(s *State) { s.Incarnation, s.Spec.Size = 2, 3 })
+	withoutPods := state(formed, members(3), with(0, withoutPod), with(1, withoutPod), with(2, withoutPod), func(s *State) { s.Incarnation, s.Spec.Size = 2, 3; servicesFor(2, oldID)(s) })
 	if step := deleteOldVolumes(withoutPods); step != nil {
 		t.Errorf("a member's volume is deleted: %+v", step)
 	}

@@ -40,6 +40,11 @@ func TestEveryRestoreEndsAboveAllRevisionsThatTheClusterHad(t *testing.T) {
 				s.Restore = &v1beta2.ClusterRestoreStatus{UID: "uid-first", Step: v1beta2.RestoreFailed, RevisionBefore: bump + 701}
 			}, asked, bumpBy(bump)), bump + 701, bump + bump + 659,
 		},
+		"a restore after a recovery goes above it, even if no member answers": {
+			state(formed, func(s *State) {
+				s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryComplete, Revision: bump + 701}
+			}, asked, bumpBy(bump)), bump + 701, bump + bump + 659,
+		},
 		"a small bump is enough":   {state(formed, members(3), with(1, atRevision(701)), asked, bumpBy(1)), 701, 660},
 		"a bump of 0 adds nothing": {state(formed, members(3), with(1, atRevision(701)), asked), 701, 0},
 		"a new cluster gets the bump alone": {

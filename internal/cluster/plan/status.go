@@ -34,6 +34,7 @@ func NewStatus(s State, step Step, actErr error, before v1beta2.EtcdClusterStatu
 		recordLearners(&status, s, step)
 		setPercent(status.Restore, s)
 	}
+	forgetSeedRefusal(status.Restore, s)
 	if !s.Deleting {
 		setMembers(&status, s)
 	}

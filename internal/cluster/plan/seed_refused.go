@@ -1,0 +1,85 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
+)
+
+// Quotas, policies and webhooks may refuse the Pod or the volume of a seed. The API server says so only when the operator
+// creates the object, so no rule can see it: the answer takes the place of the step that creates the seed.
+
+// maxRefusal is how many characters of an answer of the API server a message quotes.
+const maxRefusal = 300
+
+// IsSeed reports whether a member is the seed of a restore that has not switched to it.
+func (s State) IsSeed(name string) bool {
+	if s.step() != v1beta2.RestoreSeeding && !s.switching() {
+		return false
+	}
+	seed, _ := s.seed()
+	return seed.Name == name
+}
+
+// RefuseSeed returns what to do after Kubernetes has refused to create the seed: wait, and try again after retry, or give
+// up. The status records since when it refuses, so that the time also ends if the operator restarts.
+func (s *State) RefuseSeed(why string, retry time.Duration) Step {
+	if at := s.Restore.SeedRefusedTime; at == nil || at.After(s.Now) {
+		s.Restore = s.Restore.DeepCopy()
+		s.Restore.SeedRefusedTime = ptr.To(metav1.NewTime(s.Now).Rfc3339Copy())
+	}
+	return s.seedRefusal(planning.Shorten(why, maxRefusal), retry)
+}
+
+func (s State) seedRefusal(why string, retry time.Duration) Step {
+	seed, _ := s.seed()
+	end := s.Restore.SeedRefusedTime.Add(seedGrace)
+	refused := "Kubernetes refuses the Pod or the volume of seed " + seed.Name
+	clients, unchanged, stopped := "The members continue to serve.", " The operator removes the seed. The cluster was not touched.", false
+	if s.switching() {
+		clients, unchanged, stopped = "The old members serve until the seed does.", oldContinue, s.oldStopped()
+	}
+	if stopped {
+		clients = "The old members have stopped, so clients wait."
+	}
+	const correct = " Correct spec.pod of the EtcdCluster, or the quota or policy that the answer names."
+	lostWithPods := stopped && !s.Durable() // the old members had their data in their Pods
+	switch {
+	case s.switching() && !s.requested():
+		return FailRestore{Message: planning.Sentence(refused+", and EtcdRestore "+s.Restore.Name+" was deleted: ", why) + unchanged}
+	case lostWithPods:
+		return Wait{
+			Reason: v1beta2.ReasonPodRefused, Stalled: true, Requeue: retry,
+			Message: planning.Sentence(refused+": ", why) + " " + clients + correct + fmt.Sprintf(" The operator tries again every %s.", retry),
+		}
+	case !s.Now.Before(end):
+		return FailRestore{Message: planning.Sentence(fmt.Sprintf("%s for more than %s: ", refused, seedGrace), why) + unchanged + correct + " Then create an EtcdRestore with another name."}
+	}
+	return Wait{
+		Reason: v1beta2.ReasonPodRefused, Stalled: true, Requeue: retry,
+		Message: planning.Sentence(refused+": ", why) + " " + clients + correct +
+			fmt.Sprintf(" The operator tries again every %s. The restore fails at %s. To end it before that, delete EtcdRestore %s.", retry, end.UTC().Format(time.RFC3339), s.Restore.Name),
+	}
+}
+
+// oldStopped reports whether no Pod of an old member is left.
+func (s State) oldStopped() bool {
+	return !slices.ContainsFunc(s.Members, func(m Member) bool { return m.Incarnation < s.Restore.Incarnation && m.Pod != PodNone })
+}
+
+// forgetSeedRefusal drops the record when the seed has a Pod, or the restore has gone on.
+func forgetSeedRefusal(restore *v1beta2.ClusterRestoreStatus, s State) {
+	if restore == nil || restore.SeedRefusedTime == nil {
+		return
+	}
+	seed, _ := s.seedOf(restore.Incarnation)
+	if seed.Pod != PodNone || (restore.Step != v1beta2.RestoreSeeding && restore.Step != v1beta2.RestoreSwitching) {
+		restore.SeedRefusedTime = nil
+	}
+}

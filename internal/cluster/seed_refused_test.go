@@ -1,0 +1,108 @@
+package cluster
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/operator"
+)
+
+// refusedSeed is a restore whose seed the API server refuses.
+type refusedSeed struct {
+	r       *Reconciler
+	s       plan.State
+	cluster *v1beta2.EtcdCluster
+}
+
+func newRefusedSeed(t *testing.T, create func(client.Object) error) *refusedSeed {
+	t.Helper()
+	scheme, err := operator.Scheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	on := &refusedSeed{s: state(formed, members(3), restored(v1beta2.RestoreSeeding), fromBucket)}
+	on.cluster = &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: on.s.Namespace, Name: on.s.Name, UID: on.s.UID, Generation: 1}}
+	on.cluster.Status = v1beta2.EtcdClusterStatus{ClusterID: on.s.ClusterID, Incarnation: on.s.Incarnation, Restore: on.s.Restore.DeepCopy()}
+	api := interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(on.cluster).WithObjects(on.cluster).Build(), interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, object client.Object, options ...client.CreateOption) error {
+			if err := create(object); err != nil {
+				return err
+			}
+			return c.Create(ctx, object, options...)
+		},
+	})
+	on.r = &Reconciler{Client: api, APIReader: api}
+	return on
+}
+
+// pass does one pass some time after the first, as an operator does that has just started.
+func (on *refusedSeed) pass(t *testing.T, after time.Duration) (plan.Step, *v1beta2.EtcdClusterStatus, error) {
+	t.Helper()
+	v := &view{State: on.s, cluster: on.cluster, known: &remembered{}}
+	v.Now, v.Restore = on.s.Now.Add(after), on.cluster.Status.Restore.DeepCopy()
+	step, err := on.r.planAndAct(t.Context(), v)
+	step, err = v.withoutRefusals(step, err)
+	on.cluster.Status = plan.NewStatus(v.State, step, err, on.cluster.Status, 1)
+	if err := on.r.Client.Status().Update(t.Context(), on.cluster); err != nil {
+		t.Fatal(err)
+	}
+	return step, &on.cluster.Status, err
+}
+
+// A quota refused the Pod of a seed. The EtcdRestore waited without end, and only the EtcdCluster had an error.
+func TestARestoreWhoseSeedIsRefusedSaysSoAndFailsAfter15Minutes(t *testing.T) {
+	for name, test := range map[string]struct {
+		refuses error
+		volume  bool
+		says    string
+	}{
+		"a quota":                  {refuses: apierrors.NewForbidden(pods, seedName, errText("exceeded quota: compute, requested: pods=1, used: pods=3, limited: pods=3")), says: "exceeded quota: compute"},
+		"a quota of volumes":       {refuses: apierrors.NewForbidden(pods, seedName, errText("exceeded quota: disks")), volume: true, says: "exceeded quota: disks"},
+		"an admission webhook":     {refuses: apierrors.NewBadRequest(`admission webhook "policy" denied the request: no`), says: "denied the request"},
+		"a webhook that is down":   {refuses: apierrors.NewInternalError(errText(`failed calling webhook "policy"`)), says: `failed calling webhook "policy"`},
+		"a Pod that is not valid":  {refuses: apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Pod").GroupKind(), seedName, nil), says: "is invalid"},
+		"an object of another one": {refuses: errForeign, says: "does not belong to this EtcdCluster"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			on := newRefusedSeed(t, func(object client.Object) error {
+				if _, isVolume := object.(*corev1.PersistentVolumeClaim); isVolume != test.volume {
+					return nil
+				}
+				return test.refuses
+			})
+			for _, after := range []time.Duration{0, 30 * time.Second, 14 * time.Minute} {
+				step, status, err := on.pass(t, after)
+				wait, waits := step.(plan.Wait)
+				if err != nil || !waits || !wait.Stalled || wait.Reason != v1beta2.ReasonPodRefused || wait.Requeue != rehearseAgain {
+					t.Fatalf("after %s: %+v, %v", after, step, err)
+				}
+				if said := status.Restore.Message; !strings.Contains(said, test.says) || !strings.Contains(said, "The members continue to serve.") || !strings.Contains(said, "delete EtcdRestore back") {
+					t.Errorf("after %s the restore says %q", after, said)
+				}
+			}
+			step, status, err := on.pass(t, 15*time.Minute)
+			if _, fails := step.(plan.FailRestore); !fails || err != nil || status.Restore.Step != v1beta2.RestoreFailed || !strings.Contains(status.Restore.Message, test.says) {
+				t.Errorf("after 15m: %+v, %v, and the restore is %+v", step, err, status.Restore)
+			}
+		})
+	}
+}
+
+// An error that the next attempt may not meet is retried as any other.
+func TestAnAPIServerThatIsBusyRefusesNoSeed(t *testing.T) {
+	on := newRefusedSeed(t, func(client.Object) error { return apierrors.NewTooManyRequests("later", 1) })
+	if step, status, err := on.pass(t, 0); err == nil || status.Restore.Step != v1beta2.RestoreSeeding {
+		t.Errorf("%+v, %v", step, err)
+	}
+}
