@@ -130,7 +130,10 @@ func TestOnlyClustersWithNothingToDoAreCheckedBetweenLooks(t *testing.T) {
 		"a member does not serve":         func(v *view) plan.Step { v.Members[1].Serving = false; return plan.Done{} },
 		"a Pod is not ready":              func(v *view) plan.Step { v.Members[1].PodReady = false; return plan.Done{} },
 		"a Pod has no address":            func(v *view) plan.Step { delete(v.addresses, v.Members[1].Name); return plan.Done{} },
-		"an alarm is on":                  func(v *view) plan.Step { v.Members[1].Alarms = []etcd.Alarm{{Kind: etcd.AlarmCorrupt}}; return plan.Done{} },
+		"an alarm is on": func(v *view) plan.Step {
+			v.Members[1].Alarms = []etcd.Alarm{{Kind: etcd.AlarmCorrupt}}
+			return plan.Done{}
+		},
 	} {
 		v := settled()
 		if got := v.healthAddresses(change(v)); got != nil {
