@@ -31,8 +31,9 @@ const (
 	// startingReads is how long reads are kept of a cluster whose members start or refuse the connection. A Secret may be the
 	// cause, but mostly it is not.
 	startingReads = 2 * time.Second
-	// judged is how long the judgement of certificates is kept. It depends on the time only for renewals.
-	judged = time.Minute
+	// judged is how long the judgement of certificates is kept. It depends on the time only for renewals. It is longer than the
+	// interval of full looks at any number of clusters: a new judgement ends the TLS sessions, too.
+	judged = 10 * time.Minute
 )
 
 // keptReads is what was read of the Secrets and Certificates of one EtcdCluster. The operator may not list or watch Secrets, so

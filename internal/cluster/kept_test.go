@@ -162,7 +162,7 @@ func TestCertificatesThatDidNotChangeAreJudgedOnce(t *testing.T) {
 func TestCertificatesAreJudgedAgain(t *testing.T) {
 	for name, between := range map[string]func(r *Reconciler, v *view){
 		"the operator wrote some": func(_ *Reconciler, v *view) { v.doubt(plan.WriteCertificates{}, nil) },
-		"a minute passed":         func(_ *Reconciler, v *view) { v.Now = noon.Add(judged) },
+		"ten minutes passed":      func(_ *Reconciler, v *view) { v.Now = noon.Add(judged) },
 		"the spec changed":        func(_ *Reconciler, v *view) { v.known.kept.generation-- },
 	} {
 		first, second := judgedTwice(t, between)
