@@ -8,6 +8,7 @@ import (
 	"net"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -56,6 +57,34 @@ type question struct {
 	used bool
 	// next is asked apart from the passes, if the member hung.
 	next *question
+
+	mu sync.Mutex
+	// left: the pass that waited for the answer ended without it.
+	left bool
+}
+
+// take makes the question one that a pass waits for.
+func (q *question) take() *question {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.left = false
+	return q
+}
+
+// leave is for a pass that ends without the answer. It returns false if the answer is there by now.
+func (q *question) leave() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.left = !q.isDone()
+	return q.left
+}
+
+// finish makes the answer readable. It returns whether a pass ended without it.
+func (q *question) finish() (left bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	close(q.done)
+	return q.left
 }
 
 func (q *question) isDone() bool {
@@ -67,18 +96,16 @@ func (q *question) isDone() bool {
 	}
 }
 
-// start asks a member. A question apart wakes the cluster only if the member answers again. Any other one does so if it was too
-// slow for the pass that asked it.
+// start asks a member. A question apart wakes the cluster only if the member answers again. Any other one does so if a pass ended
+// without the answer. An answer that was used must start no pass: on a busy machine each would be slow and start the next.
 func (r *Reconciler) start(v *view, member string, apart bool) *question {
 	q := &question{address: v.addresses[member], done: make(chan struct{})}
 	name := metav1.ObjectMeta{Namespace: v.Namespace, Name: v.Name}
 	to := r.reach(v, member)
-	begun := time.Now()
 	go func() {
 		q.answer, q.hung = r.askPatiently(context.Background(), name, to)
 		q.answered = time.Now()
-		close(q.done)
-		if (apart && !q.hung) || (!apart && q.answered.Sub(begun) > grace) {
+		if left := q.finish(); (apart && !q.hung) || left {
 			r.wakeUp(name)
 		}
 	}()
@@ -115,9 +142,9 @@ func (r *Reconciler) questionFor(v *view, member string) *question {
 	switch {
 	case q == nil || q.address != v.addresses[member]:
 	case !q.isDone() || (!q.used && time.Since(q.answered) < freshness):
-		return q
+		return q.take()
 	case q.hung && !q.used && known.awaited():
-		return q
+		return q.take()
 	case q.hung && r.wake != nil:
 		return r.askApart(v, member, q)
 	}
@@ -192,6 +219,17 @@ func (r *Reconciler) await(ctx context.Context, asked []*question) bool {
 		}
 	}
 	return true
+}
+
+// leave ends a pass without some of the answers. The last of them starts the next pass.
+func (r *Reconciler) leave(v *view, asked []*question) {
+	open := false
+	for _, q := range asked {
+		open = q.leave() || open
+	}
+	if !open { // they came while the pass gave up
+		r.wakeUp(metav1.ObjectMeta{Namespace: v.Namespace, Name: v.Name})
+	}
 }
 
 // keepAsked keeps only the questions of members that exist. An answer is used once, but that of a member that hung is kept.

@@ -21,6 +21,7 @@ type asking struct {
 	hangs map[string]bool
 	dials map[string]int
 	login *slowLogin // of the second member
+	takes time.Duration
 	r     *Reconciler
 	known *remembered
 }
@@ -47,7 +48,7 @@ func newAsking(t *testing.T) *asking {
 				if m.Name == nameOf(1) {
 					login = a.login
 				}
-				return speaking{login: login, membership: membership, hangs: a.hangs[m.Name], status: etcd.Status{ClusterID: m.ClusterID, MemberID: m.ID, LeaderID: 1, Version: m.Version}}, nil
+				return speaking{takes: a.takes, login: login, membership: membership, hangs: a.hangs[m.Name], status: etcd.Status{ClusterID: m.ClusterID, MemberID: m.ID, LeaderID: 1, Version: m.Version}}, nil
 			}
 		}
 		return nil, errors.New("no member")
@@ -107,6 +108,21 @@ func TestAMemberThatHangsHoldsAWorkerOnlyForTheGracePeriod(t *testing.T) {
 	}
 	if n := a.dials[nameOf(1)]; n != 1 {
 		t.Errorf("the member that hangs was asked %d times within %s, expected once", n, askTimeout)
+	}
+}
+
+// On a busy machine all members answer late. If each such answer starts a pass, which asks again, the machine stays busy.
+func TestALateAnswerThatAPassUsedStartsNoOtherPass(t *testing.T) {
+	t.Parallel()
+	a := newAsking(t)
+	a.takes = (grace + longestWait) / 2
+	if v, complete, took := a.pass(t); !complete || took < a.takes || !v.Members[2].Serving {
+		t.Fatalf("the pass is complete: %t, and took %s", complete, took)
+	}
+	select {
+	case <-a.r.wake:
+		t.Error("a pass was started")
+	case <-time.After(grace):
 	}
 }
 

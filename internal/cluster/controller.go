@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/client-go/util/retry"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -66,11 +66,13 @@ type Reconciler struct {
 	memory  memory
 	silence silence
 	// rereads limits how often Secrets are read again that need not have changed. If it is nil, every pass reads them.
-	rereads flowcontrol.PassiveRateLimiter
+	rereads *rate.Limiter
 	// wake starts passes for clusters whose members answered late. If it is nil, passes wait for all answers.
-	wake  chan event.GenericEvent
-	zones zones
-	brake *brake
+	wake chan event.GenericEvent
+	// health is checked between full looks. If it is nil, all looks are full.
+	health *healthChecks
+	zones  zones
+	brake  *brake
 	// shard is the part of the EtcdClusters that this operator manages.
 	shard string
 	// defaultClass is shared by all EtcdClusters.
@@ -120,7 +122,9 @@ func New(c client.Client, reader client.Reader, recorder events.EventRecorder, o
 	}
 	if r.Dial == nil {
 		r.Applied = etcd.Applied
-		r.Dial = func(endpoint etcd.Endpoint, config *tls.Config) (Etcd, error) { return etcd.Open(endpoint, config) }
+		r.Dial = func(endpoint etcd.Endpoint, config *tls.Config) (Etcd, error) {
+			return etcd.OpenBriefly(endpoint, config)
+		}
 	}
 	return r, nil
 }
@@ -136,6 +140,12 @@ func Setup(mgr manager.Manager, options Options) error {
 	}
 	r.indexed, r.wake = true, make(chan event.GenericEvent, 1024)
 	r.rereads = newRereads()
+	if options.Dial == nil {
+		r.health = newHealthChecks(etcd.Healthy, r.wakeUp)
+		if err := mgr.Add(manager.RunnableFunc(r.health.run)); err != nil {
+			return fmt.Errorf("add the health checks: %w", err)
+		}
+	}
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named(Name).
 		For(&v1beta2.EtcdCluster{}, builder.WithPredicates(begunBefore(), predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
@@ -146,7 +156,7 @@ func Setup(mgr manager.Manager, options Options) error {
 		Owns(&policyv1.PodDisruptionBudget{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1beta2.EtcdRestore{}, handler.EnqueueRequestsFromMapFunc(clusterOf)).
 		WatchesRawSource(source.Channel(r.wake, &handler.EnqueueRequestForObject{})).
-		WithOptions(controller.Options{MaxConcurrentReconciles: cmp.Or(options.MaxConcurrent, Concurrency), RateLimiter: kube.Retries()}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: cmp.Or(options.MaxConcurrent, Concurrency), RateLimiter: kube.Retries(), NewQueue: newFairQueue}).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("register the EtcdCluster controller: %w", err)
@@ -167,6 +177,7 @@ func clusterOf(_ context.Context, object client.Object) []reconcile.Request {
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, passTimeout)
 	defer cancel()
+	r.health.pause(request.NamespacedName)
 	var cluster v1beta2.EtcdCluster
 	if err := r.Client.Get(ctx, request.NamespacedName, &cluster); err != nil {
 		if apierrors.IsNotFound(err) {
@@ -206,10 +217,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if v.skipped != nil && !plan.Acts(step) {
 		return ctrl.Result{}, v.skipped
 	}
-	acted, interval := plan.Acts(step), plan.Describe(v.State, step).Requeue
-	if interval >= slowest {
-		interval = max(interval, spread(r.memory.count()))
-	}
+	acted, interval := plan.Acts(step), r.nextLook(v, step, plan.Describe(v.State, step).Requeue)
 	return again(interval, acted, v.ClusterID != "", v.known.waited(acted || changed, v.Now)), nil
 }
 
@@ -219,6 +227,7 @@ func (r *Reconciler) forget(cluster client.ObjectKey) {
 	r.memory.forget(cluster)
 	r.silence.forget(cluster)
 	r.brake.end(cluster)
+	r.health.forget(cluster)
 }
 
 // withoutRefusals makes a wait of a step that was refused.

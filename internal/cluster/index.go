@@ -124,7 +124,8 @@ func keyOfReplaced(name string) string { return "replaced/" + name }
 func keyOfName(name string) string { return "name/" + name }
 
 // candidates are all objects of a list's kind that may belong to the EtcdCluster, whatever labels they lost. view.owns
-// decides which do. Without an index, all objects of the namespace are read.
+// decides which do. Without an index, all objects of the namespace are read. The objects are those of the cache, and may only be
+// read.
 func (r *Reconciler) candidates(ctx context.Context, v *view, list client.ObjectList) ([]client.Object, error) {
 	keys := []string{keyOfUID(v.UID), keyOfName(v.Name)}
 	found := map[string]client.Object{}
@@ -147,7 +148,7 @@ func (r *Reconciler) candidates(ctx context.Context, v *view, list client.Object
 		return slices.Collect(maps.Values(found)), nil
 	}
 	for _, key := range keys {
-		if err := collect(client.MatchingFields{indexCluster: key}); err != nil {
+		if err := collect(client.MatchingFields{indexCluster: key}, client.UnsafeDisableDeepCopy); err != nil {
 			return nil, err
 		}
 	}

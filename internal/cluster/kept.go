@@ -12,26 +12,28 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/util/flowcontrol"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 )
 
 const (
-	// rereads is how many EtcdClusters have their Secrets read again in each second, although nothing suggests a change. It
-	// keeps the reads of any number of idle clusters below one in a second.
-	rereads = 0.2
+	// rereads is how many Secrets and Certificates are read again in each second, although nothing suggests a change. It keeps
+	// the reads of any number of idle clusters below one in a second.
+	rereads = 0.9
 	// rereadsAtOnce is how many may be read at the same time.
-	rereadsAtOnce = 3
+	rereadsAtOnce = 10
 	// trustedPart is the part of a certificate's lifetime in which it is not expected to be renewed.
 	trustedPart = 0.6
 	// startingReads is how long reads are kept of a cluster whose members start or refuse the connection. A Secret may be the
 	// cause, but mostly it is not.
 	startingReads = 2 * time.Second
-	// judged is how long the judgement of certificates is kept. It depends on the time only for renewals.
-	judged = time.Minute
+	// judged is how long the judgement of certificates is kept. It depends on the time only for renewals. It is longer than the
+	// interval of full looks at any number of clusters: a new judgement ends the TLS sessions, too.
+	judged = 10 * time.Minute
 )
 
 // keptReads is what was read of the Secrets and Certificates of one EtcdCluster. The operator may not list or watch Secrets, so
@@ -78,8 +80,16 @@ func (r *Reconciler) judge(ctx context.Context, v *view) error {
 }
 
 // newRereads limits reads that only confirm what is kept.
-func newRereads() flowcontrol.PassiveRateLimiter {
-	return flowcontrol.NewTokenBucketPassiveRateLimiter(rereads, rereadsAtOnce)
+func newRereads() *rate.Limiter { return rate.NewLimiter(rereads, rereadsAtOnce) }
+
+// confirms reports whether a number of objects may be read again now. The first must be free, and the others are owed: clusters with
+// few objects must not always come before those with many.
+func (r *Reconciler) confirms(objects int, now time.Time) bool {
+	if objects == 0 || !r.rereads.AllowN(now, 1) {
+		return false
+	}
+	r.rereads.ReserveN(now, min(objects-1, r.rereads.Burst()))
+	return true
 }
 
 // keep decides whether a pass uses what earlier passes read.
@@ -87,7 +97,7 @@ func (r *Reconciler) keep(v *view) {
 	k := &v.known.kept
 	same := k.generation == v.cluster.Generation && maps.Equal(k.annotations, v.cluster.Annotations)
 	renewed := !k.until.IsZero() && v.Now.After(k.until)
-	if r.rereads == nil || !same || renewed || (len(k.objects) > 0 && r.rereads.TryAccept()) {
+	if r.rereads == nil || !same || renewed || r.confirms(len(k.objects), v.Now) {
 		*k = keptReads{generation: v.cluster.Generation, annotations: maps.Clone(v.cluster.Annotations)}
 	}
 	if k.since.IsZero() {
@@ -139,13 +149,13 @@ func (r *Reconciler) reads(v *view) client.Reader {
 func (r reader) Get(ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
 	name := fmt.Sprintf("%T %s", into, key)
 	if have := r.kept.objects[name]; have != nil {
-		reflect.ValueOf(into).Elem().Set(reflect.ValueOf(have.DeepCopyObject()).Elem())
+		reflect.ValueOf(into).Elem().Set(reflect.ValueOf(copyOf(have)).Elem())
 		return nil
 	}
 	if err := r.Reader.Get(ctx, key, into, options...); err != nil {
 		return err
 	}
-	have, ok := into.DeepCopyObject().(client.Object)
+	have, ok := copyOf(into).(client.Object)
 	if !ok {
 		return nil
 	}
@@ -156,6 +166,18 @@ func (r reader) Get(ctx context.Context, key client.ObjectKey, into client.Objec
 	r.kept.objects[name] = have
 	r.kept.expect(have)
 	return nil
+}
+
+// copyOf copies an object. The copy of a Secret shares the contents of its keys, which nothing writes to: the Secrets of a thousand
+// clusters are a large part of the operator's memory.
+func copyOf(object client.Object) runtime.Object {
+	secret, ok := object.(*corev1.Secret)
+	if !ok {
+		return object.DeepCopyObject()
+	}
+	shared := *secret
+	shared.ObjectMeta, shared.Data = *secret.ObjectMeta.DeepCopy(), maps.Clone(secret.Data)
+	return &shared
 }
 
 // expect notes when the certificates in a Secret may be renewed.

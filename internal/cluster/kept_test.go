@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,12 +17,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
 
-// budget accepts as many reads as it has.
-type budget int
-
-func (b *budget) TryAccept() bool { *b--; return *b >= 0 }
-func (b *budget) Stop()           {}
-func (b *budget) QPS() float32    { return 0 }
+// budget is a limiter that accepts as many reads, and no more in the time of a test.
+func budget(reads int) *rate.Limiter { return rate.NewLimiter(0, reads) }
 
 // countedReads counts reads of an API server.
 type countedReads struct {
@@ -35,7 +32,7 @@ func (c *countedReads) Get(ctx context.Context, key client.ObjectKey, into clien
 }
 
 // readOnce is a Secret with a certificate, and a pass that reads it.
-func readOnce(t *testing.T, left *budget) (counted *countedReads, pass func(change func(*view)) *view) {
+func readOnce(t *testing.T, left *rate.Limiter) (counted *countedReads, pass func(change func(*view)) *view) {
 	t.Helper()
 	ca, err := pki.NewCA("ca", noon, 1000*time.Hour)
 	if err != nil {
@@ -59,8 +56,7 @@ func readOnce(t *testing.T, left *budget) (counted *countedReads, pass func(chan
 }
 
 func TestSecretsOfIdleClustersAreReadWithinABudget(t *testing.T) {
-	left := budget(1)
-	counted, pass := readOnce(t, &left)
+	counted, pass := readOnce(t, budget(1))
 	for range 10 {
 		pass(func(*view) {}).doubt(plan.Done{}, nil)
 	}
@@ -89,8 +85,7 @@ func TestSecretsAreReadAgainWhenSomethingSuggestsAChange(t *testing.T) {
 		"the user of etcd is wrong":  {before: func(v *view) { v.Authentication.Problem = "x" }},
 		"members get another CA now": {before: func(v *view) { v.Certificates.Superseded = true }},
 	} {
-		var none budget
-		counted, pass := readOnce(t, &none)
+		counted, pass := readOnce(t, budget(0))
 		pass(func(*view) {}).doubt(plan.Done{}, nil)
 		if change.before == nil {
 			change.before = func(*view) {}
@@ -108,8 +103,7 @@ func TestSecretsAreReadAgainWhenSomethingSuggestsAChange(t *testing.T) {
 
 // A creation has about a dozen passes. Each read five Secrets again.
 func TestAClusterThatStartsDoesNotReadItsSecretsInEveryPass(t *testing.T) {
-	var none budget
-	counted, pass := readOnce(t, &none)
+	counted, pass := readOnce(t, budget(0))
 	for range 10 {
 		pass(func(v *view) { v.Members[0].Pod = plan.PodStarting }).doubt(plan.CreateMembers{}, nil)
 	}
@@ -138,8 +132,7 @@ func judgedTwice(t *testing.T, between func(r *Reconciler, v *view)) (first, sec
 		objects = append(objects, &corev1.Secret{ObjectMeta: controlled("uid-example", v.Name+u.Suffix, nil), Data: held.Data})
 	}
 	r, v = beside(t, objects...)
-	var none budget
-	r.rereads = &none
+	r.rereads = budget(0)
 	pass := func(known *remembered, now time.Time) *view {
 		_, v := beside(t)
 		v.State, v.known = s, known
@@ -169,7 +162,7 @@ func TestCertificatesThatDidNotChangeAreJudgedOnce(t *testing.T) {
 func TestCertificatesAreJudgedAgain(t *testing.T) {
 	for name, between := range map[string]func(r *Reconciler, v *view){
 		"the operator wrote some": func(_ *Reconciler, v *view) { v.doubt(plan.WriteCertificates{}, nil) },
-		"a minute passed":         func(_ *Reconciler, v *view) { v.Now = noon.Add(judged) },
+		"ten minutes passed":      func(_ *Reconciler, v *view) { v.Now = noon.Add(judged) },
 		"the spec changed":        func(_ *Reconciler, v *view) { v.known.kept.generation-- },
 	} {
 		first, second := judgedTwice(t, between)
@@ -182,8 +175,7 @@ func TestCertificatesAreJudgedAgain(t *testing.T) {
 // A pass whose members have yet to answer ends before it doubts what it read.
 func TestWhatIsWrongWithASecretIsNotForgottenWhileMembersHang(t *testing.T) {
 	r, v := beside(t)
-	var none budget
-	r.rereads = &none
+	r.rereads = budget(0)
 	v.Spec.TLS = &v1beta2.TLSPolicy{Static: &v1beta2.StaticTLS{OperatorSecret: "absent", Member: &v1beta2.MemberSecret{ServerSecret: "absent"}}}
 	for range 2 {
 		v.SecretProblem = ""
@@ -198,8 +190,7 @@ func TestWhatIsWrongWithASecretIsNotForgottenWhileMembersHang(t *testing.T) {
 }
 
 func TestAMemberThatHangsCausesNoReadsOfSecrets(t *testing.T) {
-	var none budget
-	counted, pass := readOnce(t, &none)
+	counted, pass := readOnce(t, budget(0))
 	for range 3 {
 		v := pass(func(v *view) { v.Members[0].Answers = false })
 		v.known.questions = map[string]*question{v.Members[0].Name: {hung: true}}
@@ -207,5 +198,37 @@ func TestAMemberThatHangsCausesNoReadsOfSecrets(t *testing.T) {
 	}
 	if counted.n != 1 {
 		t.Errorf("the Secret was read %d times, expected once", counted.n)
+	}
+}
+
+// A cluster with cert-manager has nine objects. Reads were limited by cluster, so idle clusters with it cost 1.8 reads in a second.
+func TestReadsThatOnlyConfirmAreLimitedByObject(t *testing.T) {
+	r := &Reconciler{rereads: newRereads()}
+	read := map[int]int{}
+	const seconds = 300
+	for second := range seconds {
+		for _, objects := range []int{5, 9, 5, 14} {
+			if r.confirms(objects, noon.Add(time.Duration(second)*time.Second)) {
+				read[objects] += objects
+			}
+		}
+	}
+	if all := read[5] + read[9] + read[14]; all > seconds || all < seconds/2 {
+		t.Errorf("%d objects were read in %d s, the limit is one in a second", all, seconds)
+	}
+	if r.confirms(0, noon.Add(time.Hour)) {
+		t.Error("a cluster without Secrets uses the budget")
+	}
+}
+
+func TestAKeptSecretIsNotChangedByThePassThatUsesIt(t *testing.T) {
+	kept := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": "b"}}, Data: map[string][]byte{"tls.crt": []byte("x")}}
+	used, ok := copyOf(kept).(*corev1.Secret)
+	if !ok || string(used.Data["tls.crt"]) != "x" || used.Labels["a"] != "b" {
+		t.Fatalf("the copy is %+v", used)
+	}
+	used.Data["tls.crt"], used.Labels["a"] = []byte("y"), "c"
+	if string(kept.Data["tls.crt"]) != "x" || kept.Labels["a"] != "b" {
+		t.Errorf("a pass changed the kept Secret: %+v", kept)
 	}
 }

@@ -68,7 +68,8 @@ func (r *Reconciler) observeEtcd(ctx context.Context, v *view) bool {
 		}
 		asked[i] = r.questionFor(v, m.Name)
 	}
-	if !r.await(ctx, slices.Collect(maps.Values(asked))) {
+	if questions := slices.Collect(maps.Values(asked)); !r.await(ctx, questions) {
+		r.leave(v, questions)
 		return false
 	}
 	for i, q := range asked {

@@ -30,6 +30,7 @@ type speaking struct {
 	hangs      bool
 	login      *slowLogin
 	unready    bool
+	takes      time.Duration // for a read
 }
 
 // slowLogin is a member that needs more time to check a password than a look gives it.
@@ -61,6 +62,9 @@ func (m speaking) Serving(ctx context.Context) error {
 	if m.hangs {
 		<-ctx.Done()
 		return ctx.Err()
+	}
+	if m.takes > 0 {
+		<-time.After(m.takes)
 	}
 	return m.refuses
 }

@@ -35,14 +35,14 @@ var urgent, starting, unbegun, look = 0, -25, -50, handler.LowPriority
 const (
 	// startingTime is how long a cluster that starts is looked at before others. One that cannot start must not delay them.
 	startingTime = 30 * time.Second
-	// looksPerSecond limits the looks at clusters that have nothing to do. With more than 600, each is looked at less often
-	// than every 10 seconds.
+	// looksPerSecond limits the looks and health checks of clusters that have nothing to do. With more than 600, each has one less
+	// often than every 10 seconds.
 	looksPerSecond = 60
 )
 
 // spread is the shortest interval of looks at each of many clusters that have nothing to do.
-func spread(clusters int) time.Duration {
-	return time.Duration(clusters) * time.Second / looksPerSecond
+func spread(clusters, perSecond int) time.Duration {
+	return time.Duration(clusters) * time.Second / time.Duration(perSecond)
 }
 
 // again says when to look at a cluster next, and how urgent that is. A cluster that waits is looked at less often the longer

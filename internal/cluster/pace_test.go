@@ -100,7 +100,7 @@ func TestAClusterThatWasBegunIsQueuedOnceWhenTheOperatorStarts(t *testing.T) {
 // Looks at all clusters together have a limit, so that a thousand idle clusters cost what six hundred do.
 func TestManyClustersAreLookedAtLessOften(t *testing.T) {
 	for clusters, want := range map[int]time.Duration{1: slowest, 600: slowest, 900: 15 * time.Second, 1000: 17 * time.Second} {
-		got := max(slowest, spread(clusters)).Round(time.Second)
+		got := max(slowest, spread(clusters, looksPerSecond)).Round(time.Second)
 		if got != want || time.Duration(float64(got)*(1+jitter)) > 21*time.Second {
 			t.Errorf("each of %d clusters is looked at every %s, want %s", clusters, got, want)
 		}

@@ -52,9 +52,11 @@ const unsaid = 10 * time.Second
 
 // saysLater says whether the status is left to the next pass. While a cluster starts, the steps follow each other at once, and who
 // reads the status learns nothing from each. The next pass sees what the step made, so nothing is lost. Steps that create objects of
-// members are reported at once: until then the cache shows those objects, so that no pass creates them again.
+// members are reported at once: until then the cache shows those objects, so that no pass creates them again. A cluster that has formed
+// starts until its status first says that a quorum serves.
 func (v *view) saysLater(step plan.Step, actErr error) bool {
-	if v.known == nil || v.ClusterID != "" || actErr != nil || v.skipped != nil || v.cluster.Status.ObservedGeneration != v.cluster.Generation ||
+	started := v.ClusterID != "" && v.cluster.Status.Phase != v1beta2.ClusterPhaseCreating
+	if v.known == nil || started || actErr != nil || v.skipped != nil || v.cluster.Status.ObservedGeneration != v.cluster.Generation ||
 		v.known.reported.IsZero() || v.Now.Sub(v.known.reported) >= unsaid {
 		return false
 	}

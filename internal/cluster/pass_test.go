@@ -133,7 +133,10 @@ func TestTheStepsOfAStartAreReportedTogether(t *testing.T) {
 		"a new spec":                           {step: plan.ApplyServices{}, change: func(v *view) { v.cluster.Generation = 2 }},
 		"what nothing else records":            {step: plan.BeginBootstrap{}},
 		"a wait":                               {step: plan.Wait{}},
-		"a cluster that has formed":            {step: plan.ApplyServices{}, change: func(v *view) { v.ClusterID = "1" }},
+		"a cluster that has just formed": {step: plan.ApplyServices{}, change: func(v *view) {
+			v.ClusterID, v.cluster.Status.Phase = "1", v1beta2.ClusterPhaseCreating
+		}, later: true},
+		"a cluster that has started": {step: plan.ApplyServices{}, change: func(v *view) { v.ClusterID = "1" }},
 	} {
 		v := &view{cluster: &v1beta2.EtcdCluster{}, known: &remembered{reported: noon}}
 		v.Now = noon

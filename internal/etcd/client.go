@@ -38,6 +38,8 @@ const (
 	keepAliveTimeout = 5 * time.Second
 	// window is how many bytes a member may send before the reader confirms them: 1 GB/s at a round trip of 2 ms.
 	window = 2 << 20
+	// briefBuffer is the size of a buffer for a few small answers. gRPC's own are 32 KiB in each direction.
+	briefBuffer = 4 << 10
 	// maxReceive limits answers such as MemberList and Status; snapshots are streamed in chunks of 32 KiB.
 	maxReceive = 16 << 20
 	// maxRetries limits retries of a call that did not reach the member; callers retry on their next pass.
@@ -78,6 +80,11 @@ func Open(endpoint Endpoint, tlsConfig *tls.Config, more ...grpc.DialOption) (*C
 		return nil, fmt.Errorf("connect to etcd at %s: %w", endpoint.URL, err)
 	}
 	return &Client{endpoint: endpoint.URL, client: client, login: endpoint.Login}, nil
+}
+
+// OpenBriefly is Open for a few small requests.
+func OpenBriefly(endpoint Endpoint, tlsConfig *tls.Config) (*Client, error) {
+	return Open(endpoint, tlsConfig, grpc.WithReadBufferSize(briefBuffer), grpc.WithWriteBufferSize(briefBuffer))
 }
 
 // failFast makes a call fail with the cause if the connection fails. By default the library waits for a connection until

@@ -136,6 +136,7 @@ func (r *run) idle() {
 	r.row("idle", "writes", fmt.Sprintf("%d %v", used.Total(), used.Writes))
 	r.row("idle", "reads per second", fmt.Sprintf("%.2f", float64(used.Reads)/took.Seconds()))
 	r.row("idle", "connections per look at three members", fmt.Sprintf("%.2f", 3*float64(now.Dials-looks.Dials)/float64(max(1, now.Asked-looks.Asked))))
+	r.row("idle", "full looks and health checks of clusters per second", fmt.Sprintf("%.1f, %.1f", float64(now.Asked-looks.Asked)/3/took.Seconds(), float64(now.Checked-looks.Checked)/3/took.Seconds()))
 	r.row("idle", "CPU of one core", fmt.Sprintf("%.1f %%", 100*float64(measure.CPU(r.world.Operator.PID())-cpu)/float64(took)))
 	r.memory("idle", "memory (RssAnon)")
 	r.reactions("idle", 0)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"net"
+	"net/http"
 	"net/netip"
 	"strings"
 	"sync"
@@ -26,6 +27,8 @@ type Fleet struct {
 	client client.Reader
 	secure bool
 	server *grpc.Server
+	// health serves the port for metrics and probes.
+	health *http.Server
 
 	mu      sync.Mutex
 	last    netip.Addr
@@ -53,6 +56,8 @@ func newFleet(t testing.TB, c client.Reader, secure bool) *Fleet {
 	etcdserverpb.RegisterClusterServer(f.server, answers)
 	etcdserverpb.RegisterMaintenanceServer(f.server, answers)
 	t.Cleanup(f.server.Stop)
+	f.health = &http.Server{Handler: http.HandlerFunc(f.serveHealth), ReadHeaderTimeout: time.Minute}
+	t.Cleanup(func() { _ = f.health.Close() })
 	return f
 }
 
@@ -117,8 +122,12 @@ func (f *Fleet) start(ctx context.Context, pod *corev1.Pod) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("start member %s: %w", pod.Name, err)
 	}
+	probes, err := new(net.ListenConfig).Listen(ctx, "tcp4", fmt.Sprintf("%s:%d", address, v1beta2.MetricsPort))
+	if err != nil {
+		return "", fmt.Errorf("start member %s: %w", pod.Name, err)
+	}
 	_, tag, _ := strings.Cut(pod.Spec.Containers[0].Image, ":v")
-	m := &member{name: pod.Name, address: address, group: g, version: tag}
+	m := &member{name: pod.Name, address: address, group: g, version: tag, probes: probes}
 	l := &listener{Listener: tcp, member: m}
 	m.listener = l
 	g.join(m, initialCluster(pod))
@@ -126,7 +135,25 @@ func (f *Fleet) start(ctx context.Context, pod *corev1.Pod) (string, error) {
 	f.members[address] = m
 	f.mu.Unlock()
 	go func() { _ = f.server.Serve(l) }() // until the listener is closed
+	go func() { _ = f.health.Serve(probes) }()
 	return address, nil
+}
+
+// serveHealth answers /health as etcd does.
+func (f *Fleet) serveHealth(w http.ResponseWriter, request *http.Request) {
+	local, _ := request.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	m := f.at(local)
+	switch {
+	case request.URL.Path != "/health":
+		http.NotFound(w, request)
+	case m == nil || m.silent.Load():
+		<-request.Context().Done()
+	default:
+		m.group.checked()
+		if m.group.leader() == "" {
+			http.Error(w, `{"health":"false","reason":"RAFT NO LEADER"}`, http.StatusServiceUnavailable)
+		}
+	}
 }
 
 // join adds a member that has started. peers are the members of a new cluster, and its first ones are all voters.
@@ -159,6 +186,7 @@ func (f *Fleet) stop(address string) {
 	}
 	m.group.mu.Unlock()
 	_ = m.listener.Close()
+	_ = m.probes.Close()
 }
 
 // initialCluster reads the names in --initial-cluster.
@@ -193,8 +221,8 @@ func (f *Fleet) Silence(cluster client.ObjectKey, silent bool) {
 
 // Looks are what the operator did to the members of all clusters.
 type Looks struct {
-	// Dials are connections, and Asked are requests for a status.
-	Dials, Asked int
+	// Dials are connections for clients, Asked are requests for a status, and Checked are requests for the health.
+	Dials, Asked, Checked int
 }
 
 // Count returns the Looks since the start.
@@ -204,7 +232,7 @@ func (f *Fleet) Count() Looks {
 	var total Looks
 	for _, g := range f.groups {
 		g.mu.Lock()
-		total.Dials, total.Asked = total.Dials+g.dials, total.Asked+g.looks
+		total.Dials, total.Asked, total.Checked = total.Dials+g.dials, total.Asked+g.looks, total.Checked+g.checks
 		g.mu.Unlock()
 	}
 	return total

@@ -16,6 +16,8 @@ type member struct {
 	// silent: it accepts connections and never answers.
 	silent   atomic.Bool
 	listener net.Listener
+	// probes is the listener for health checks.
+	probes net.Listener
 }
 
 // group is one etcd cluster.
@@ -28,6 +30,7 @@ type group struct {
 	running map[string]*member
 	looked  time.Time
 	looks   int
+	checks  int
 	dials   int
 }
 
@@ -50,6 +53,14 @@ func (g *group) asked() {
 	defer g.mu.Unlock()
 	g.looked = time.Now()
 	g.looks++
+}
+
+// checked counts a request for the health.
+func (g *group) checked() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.looked = time.Now()
+	g.checks++
 }
 
 // leader is the first voter by name that runs and answers, or "" without a quorum.

@@ -1,0 +1,118 @@
+package cluster
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+func in(namespace string, n int) reconcile.Request {
+	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: fmt.Sprint("c", n)}}
+}
+
+func newFair(t *testing.T) *fairQueue {
+	t.Helper()
+	queue, ok := newFairQueue("", nil).(*fairQueue)
+	if !ok {
+		t.Fatal("it is no fair queue")
+	}
+	t.Cleanup(queue.ShutDown)
+	return queue
+}
+
+// turnOf is how many requests come before one.
+func turnOf(t *testing.T, queue *fairQueue, want reconcile.Request) int {
+	t.Helper()
+	for n := range 1000 {
+		got, _, _ := queue.GetWithPriority()
+		queue.Done(got)
+		if got == want {
+			return n
+		}
+	}
+	t.Fatalf("%s never comes", want)
+	return 0
+}
+
+func TestANamespaceWithMuchWorkDoesNotDelayTheClusterOfAnother(t *testing.T) {
+	for name, priority := range map[string]*int{"work": &urgent, "members start": &starting, "new clusters": &unbegun, "looks after a restart": &look, "events": nil} {
+		t.Run(name, func(t *testing.T) {
+			queue := newFair(t)
+			for n := range 500 {
+				queue.AddWithOpts(priorityqueue.AddOpts{Priority: priority}, in("large", n))
+			}
+			one := in("small", 0)
+			queue.AddWithOpts(priorityqueue.AddOpts{Priority: priority}, one)
+			if before := turnOf(t, queue, one); before > 2 {
+				t.Errorf("%d clusters of the other namespace come before it", before)
+			}
+		})
+	}
+}
+
+// Most work is queued by a pass that asks for the next one after 100 ms.
+func TestWorkThatIsQueuedAgainCountsForItsNamespace(t *testing.T) {
+	queue := newFair(t)
+	for n := range 500 {
+		queue.AddWithOpts(priorityqueue.AddOpts{Priority: &urgent, After: time.Millisecond}, in("large", n))
+	}
+	<-time.After(50 * time.Millisecond)
+	one := in("small", 0)
+	queue.Add(one)
+	if before := turnOf(t, queue, one); before > 2 {
+		t.Errorf("%d clusters of the other namespace come before it", before)
+	}
+}
+
+func TestTurnsOfNamespacesDoNotChangeTheOrderOfPriorities(t *testing.T) {
+	queue := newFair(t)
+	for n := range 100 {
+		queue.AddWithOpts(priorityqueue.AddOpts{Priority: &urgent}, in("large", n))
+		queue.AddWithOpts(priorityqueue.AddOpts{Priority: &starting}, in("large", 100+n))
+	}
+	queue.AddWithOpts(priorityqueue.AddOpts{Priority: &look}, in("small", 0))
+	queue.AddWithOpts(priorityqueue.AddOpts{Priority: &unbegun}, in("small", 1))
+	order := []int{urgent, starting, unbegun, look}
+	last := 0
+	for range 202 {
+		got, priority, _ := queue.GetWithPriority()
+		for order[last] != priority && last < len(order)-1 {
+			last++
+		}
+		if order[last] != priority {
+			t.Fatalf("%s with priority %d comes after lower ones", got, priority)
+		}
+		queue.Done(got)
+	}
+}
+
+func TestWorkThatIsDoneNoLongerDelaysItsNamespace(t *testing.T) {
+	queue := newFair(t)
+	for range 3 {
+		for n := range 50 {
+			queue.Add(in("large", n))
+			queue.Add(in("large", n)) // queued once
+		}
+		for range 50 {
+			got, _ := queue.Get()
+			queue.Done(got)
+		}
+	}
+	if len(queue.queued) != 0 || len(queue.waiting) != 0 {
+		t.Errorf("the empty queue remembers %v and %v", queue.queued, queue.waiting)
+	}
+	for n := range 100 {
+		queue.AddWithOpts(priorityqueue.AddOpts{Priority: &look, After: time.Hour}, in("large", n))
+	}
+	queue.Add(in("small", 0))
+	queue.Add(in("small", 1))
+	work := in("large", 200)
+	queue.Add(work)
+	if before := turnOf(t, queue, work); before > 1 {
+		t.Errorf("looks of its namespace delay work: %d come before it", before)
+	}
+}
