@@ -41,6 +41,8 @@ type Start struct {
 	Auth uint64 `json:"auth"`
 	// Reason is why the timeline begins.
 	Reason string `json:"reason"`
+	// Writer identifies who began the timeline, for example by the UID of an EtcdBackup.
+	Writer string `json:"writer,omitempty"`
 
 	hash string // of the line that was read; empty in a new one
 }

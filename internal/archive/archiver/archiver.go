@@ -79,6 +79,8 @@ type Options struct {
 	Root string
 	// Dir is a directory for the spool that only this archiver uses. Run empties it.
 	Dir string
+	// Writer is recorded in the timelines that this archiver begins.
+	Writer string
 	// Encoder of segments.
 	Encoder archive.Encoder
 	// MaxLag is the age at which a segment is uploaded. Default: 5 seconds.
@@ -129,6 +131,10 @@ type Status struct {
 	Progress archive.Point
 	// Received is the last complete revision in the spool.
 	Received archive.Point
+	// Unbroken is that of the end of the chain in the store, see archive.Header.
+	Unbroken int64
+	// Blocked means that nothing is archived until a base snapshot was taken.
+	Blocked bool
 	// Segments and Gaps that this archiver has stored, and the size of the segments' objects in bytes.
 	Segments, Gaps, Bytes int64
 	// Spooled bytes that wait for the store, and the error of its last attempt; nil after a success.

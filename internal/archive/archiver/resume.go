@@ -54,11 +54,13 @@ func (a *Archiver) resume(ctx context.Context) (archive.Chain, error) {
 // begin takes a base and begins a timeline with it. Its error is always set: errAgain after a success. If two archivers
 // begin the same timeline, the second one uses that of the first.
 func (a *Archiver) begin(ctx context.Context, t archive.Timeline, reason string) error {
+	a.update(func(s *Status) { s.Blocked = true })
 	base, err := a.TakeBase(ctx, fmt.Sprintf("timeline %d: %s", t, reason))
 	if err != nil {
 		return fmt.Errorf("take the base snapshot of timeline %d: %w", t, err)
 	}
 	start := archive.NewStart(t, base.ClusterID, base.archived(), reason)
+	start.Writer = a.Writer
 	err = a.Store.Put(ctx, archive.StartKey(a.Root, t), bytes.NewReader(start.Encode()))
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("begin timeline %d: %w", t, err)
@@ -69,6 +71,7 @@ func (a *Archiver) begin(ctx context.Context, t archive.Timeline, reason string)
 // gap records that events are lost, and takes a base after them.
 func (a *Archiver) gap(ctx context.Context, chain archive.Chain, compacted int64) error {
 	reason := fmt.Sprintf("etcd was compacted to revision %d before they were archived", compacted)
+	a.update(func(s *Status) { s.Blocked = true })
 	base, err := a.TakeBase(ctx, fmt.Sprintf("the revisions from %d are lost: %s", chain.Last+1, reason))
 	if err != nil {
 		return fmt.Errorf("take a base snapshot after the lost revisions from %d: %w", chain.Last+1, err)

@@ -57,7 +57,10 @@ func (a *Archiver) runOnce(ctx context.Context) error {
 		return err
 	}
 	stored := archive.Point{Revision: chain.Last, At: chain.At}
-	a.update(func(s *Status) { s.Timeline, s.Stored, s.Received, s.Progress = chain.Timeline, stored, stored, stored })
+	a.update(func(s *Status) {
+		s.Timeline, s.Unbroken, s.Blocked = chain.Timeline, chain.Unbroken, false
+		s.Stored, s.Received, s.Progress = stored, stored, stored
+	})
 	auth, err := a.Cluster.AuthRevision(ctx)
 	if err != nil {
 		return err
