@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -13,7 +14,6 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
-	"github.com/etcd-suite/etcd-operator/internal/objstore/file"
 )
 
 func at(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
@@ -411,7 +411,7 @@ func TestLookFindsTheRangesOfSelectWithFewRequests(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		histories, bases := random(r)
-		store := newStoreOf(t, histories)
+		store := newStoreOf(histories)
 		got, err := Look(t.Context(), store, root, bases, 100)
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
@@ -459,35 +459,37 @@ func within(ranges []Range, t Timeline, revision int64) bool {
 	})
 }
 
-// storeOf is a store with the headers of histories.
+// storeOf is a store in memory with the headers of histories.
 type storeOf struct {
 	objstore.Store
-	gets int
+	objects map[string][]byte
+	gets    int
 }
 
-func newStoreOf(t *testing.T, histories []History) *storeOf {
-	t.Helper()
-	dir, err := file.Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	put := func(key string, content []byte) {
-		if err := dir.Put(t.Context(), key, bytes.NewReader(content)); err != nil {
-			t.Fatal(err)
-		}
-	}
+func newStoreOf(histories []History) *storeOf {
+	s := &storeOf{objects: map[string][]byte{}}
 	for _, h := range histories {
-		put(StartKey(root, h.Start.Timeline), h.Start.Encode())
+		s.objects[StartKey(root, h.Start.Timeline)] = h.Start.Encode()
 		for _, l := range h.Links {
-			put(l.Key, l.Header.Encode())
+			s.objects[l.Key] = l.Header.Encode()
 		}
 	}
-	return &storeOf{Store: dir}
+	return s
 }
 
-func (s *storeOf) Get(ctx context.Context, key string) (io.ReadCloser, error) {
+func (s *storeOf) List(_ context.Context, prefix string) iter.Seq2[objstore.Object, error] {
+	return func(yield func(objstore.Object, error) bool) {
+		for key := range s.objects {
+			if strings.HasPrefix(key, prefix) && !yield(objstore.Object{Key: key}, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (s *storeOf) Get(_ context.Context, key string) (io.ReadCloser, error) {
 	s.gets++
-	return s.Store.Get(ctx, key)
+	return io.NopCloser(bytes.NewReader(s.objects[key])), nil
 }
 
 func without(histories []History, keys []string) []History {

@@ -97,11 +97,11 @@ func (t *archiveJob) once(ctx context.Context, a *archiving) error {
 		return err
 	}
 	defer cluster.Close()
-	share, err := t.reserve(ctx)
+	release, err := t.reserve(ctx)
 	if err != nil {
 		return err
 	}
-	defer t.release(share)
+	defer release()
 	dir, err := os.MkdirTemp(t.spool.Dir(), archiveDirs)
 	if err != nil {
 		return fmt.Errorf("spool segments: %w", err)
@@ -183,21 +183,18 @@ func archivable(version string) (advice string, err error) {
 	return "", nil
 }
 
-// reserve reserves the space of one archiver. All of them together get a part of the spool.
-func (t *archiveJob) reserve(ctx context.Context) (*spool.Share, error) {
+// reserve reserves the space of one archiver until release is called. All of them together get a part of the spool.
+func (t *archiveJob) reserve(ctx context.Context) (release func(), err error) {
 	n := t.open.Add(1)
-	if _, limit, _ := t.spool.Usage(); limit > 0 && n*archiveSpool > limit/archiveShare {
-		t.open.Add(-1)
-		return nil, fmt.Errorf("%w for another archiver: %d archivers may use a quarter of its %d MiB, and each needs %d MiB", spool.ErrTooSmall, limit/archiveShare/archiveSpool, limit>>20, archiveSpool>>20)
+	_, limit, _ := t.spool.Usage()
+	if whole := limit + (n-1)*archiveSpool; limit > 0 && n*archiveSpool > whole/archiveShare {
+		err = fmt.Errorf("%w for another archiver: %d archivers may use a quarter of its %d MiB, and each needs %d MiB", spool.ErrTooSmall, whole/archiveShare/archiveSpool, whole>>20, archiveSpool>>20)
+	} else {
+		release, err = t.spool.Hold(ctx, archiveSpool)
 	}
-	share, err := t.spool.Reserve(ctx, archiveSpool)
 	if err != nil {
 		t.open.Add(-1)
+		return nil, err
 	}
-	return share, err
-}
-
-func (t *archiveJob) release(share *spool.Share) {
-	share.Release()
-	t.open.Add(-1)
+	return func() { release(); t.open.Add(-1) }, nil
 }

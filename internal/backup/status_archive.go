@@ -47,7 +47,7 @@ func (s State) archiveCondition(out v1beta2.EtcdBackupStatus) (status metav1.Con
 	case s.Problem != nil || s.Deleting || !s.Series():
 		return metav1.ConditionFalse, v1beta2.ReasonArchiveStopped, "The operator archives nothing. See the condition Ready."
 	case s.Spec.BackupPolicy.Suspend:
-		return metav1.ConditionFalse, v1beta2.ReasonSuspended, "The operator archives nothing, because backupPolicy.suspend is true. If etcd is compacted meanwhile, changes are missing in the archive."
+		return metav1.ConditionFalse, v1beta2.ReasonSuspended, "The operator archives nothing, because backupPolicy.suspend is true. If etcd is compacted until it continues, changes are missing in the archive."
 	case !s.archived() && s.Spec.EtcdCluster != nil:
 		return metav1.ConditionFalse, v1beta2.ReasonClusterNotAvailable, fmt.Sprintf("The status of EtcdCluster %s lists no member, so the operator archives nothing.", s.Spec.EtcdCluster.Name)
 	case a != nil && a.Failure != nil && a.Failures >= archiveTolerated:

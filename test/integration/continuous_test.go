@@ -110,8 +110,9 @@ func TestContinuousArchive(t *testing.T) {
 		if err := kubetest.Client(b).Get(b.Context(), client.ObjectKeyFromObject(series), after); err != nil {
 			b.Fatal(err)
 		}
-		if n := len(after.Status.Recoverable); n == 0 || after.Status.Recoverable[n-1].To.Time.Sub(written.Status.Recoverable[n-1].To.Time.Time) > 0 && after.ResourceVersion == written.ResourceVersion {
-			b.Errorf("the status went from %+v to %+v", written.Status.Recoverable, after.Status.Recoverable)
+		n := len(after.Status.Recoverable)
+		if n == 0 || after.ResourceVersion != written.ResourceVersion && after.Status.Recoverable[n-1].To.Time.Sub(written.Status.Recoverable[n-1].To.Time.Time) < time.Minute {
+			b.Errorf("the status was written within a minute, from %+v to %+v", written.Status.Recoverable, after.Status.Recoverable)
 		}
 	})
 	b.in("a restarted operator continues the same timeline from what the store has", func(b *backupBench) {
@@ -119,7 +120,6 @@ func TestContinuousArchive(t *testing.T) {
 		revision := put(20)
 		b.start()
 		b.storedTo("pit", revision)
-		b.archivedTo(series, revision)
 		if r := series.Status.Recoverable; len(r) != 1 || r[0].Timeline != 1 || r[0].From.Revision != 11 {
 			b.Errorf("the ranges are %+v, want one from revision 11", r)
 		}

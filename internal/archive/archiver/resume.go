@@ -1,7 +1,6 @@
 package archiver
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
 // resume reads where the chain in the store ends. It begins a timeline if there is none, or if the cluster is not the one
@@ -61,7 +61,7 @@ func (a *Archiver) begin(ctx context.Context, t archive.Timeline, reason string)
 	}
 	start := archive.NewStart(t, base.ClusterID, base.archived(), reason)
 	start.Writer = a.Writer
-	err = a.Store.Put(ctx, archive.StartKey(a.Root, t), bytes.NewReader(start.Encode()))
+	err = a.Store.Put(ctx, archive.StartKey(a.Root, t), objstore.NewMetadata(start.Encode()))
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("begin timeline %d: %w", t, err)
 	}
@@ -84,7 +84,7 @@ func (a *Archiver) gap(ctx context.Context, chain archive.Chain, compacted int64
 	}
 	h := archive.NewGap(chain, base.archived(), compacted, reason)
 	key := archive.LinkKey(a.Root, chain.Timeline, chain.At, h.First)
-	if err := a.Store.Put(ctx, key, bytes.NewReader(h.Encode())); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := a.Store.Put(ctx, key, objstore.NewMetadata(h.Encode())); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("record the lost revisions from %d: %w", h.First, err)
 	}
 	a.update(func(s *Status) { s.Gaps++ })
