@@ -183,15 +183,16 @@ func archivable(version string) (advice string, err error) {
 	return "", nil
 }
 
-// reserve reserves the space of one archiver until release is called. All of them together get a part of the spool.
-func (t *archiveJob) reserve(ctx context.Context) (release func(), err error) {
+// reserve reserves the space of one archiver until the returned function is called. All of them together get a part of the
+// spool.
+func (t *archiveJob) reserve(ctx context.Context) (func(), error) {
 	n := t.open.Add(1)
 	_, limit, _ := t.spool.Usage()
 	if whole := limit + (n-1)*archiveSpool; limit > 0 && n*archiveSpool > whole/archiveShare {
-		err = fmt.Errorf("%w for another archiver: %d archivers may use a quarter of its %d MiB, and each needs %d MiB", spool.ErrTooSmall, whole/archiveShare/archiveSpool, whole>>20, archiveSpool>>20)
-	} else {
-		release, err = t.spool.Hold(ctx, archiveSpool)
+		t.open.Add(-1)
+		return nil, fmt.Errorf("%w for another archiver: %d archivers may use a quarter of its %d MiB, and each needs %d MiB", spool.ErrTooSmall, whole/archiveShare/archiveSpool, whole>>20, archiveSpool>>20)
 	}
+	release, err := t.spool.Hold(ctx, archiveSpool)
 	if err != nil {
 		t.open.Add(-1)
 		return nil, err

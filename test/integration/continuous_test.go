@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"filippo.io/age"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	eventsv1 "k8s.io/api/events/v1"
@@ -188,4 +189,65 @@ func TestContinuousArchive(t *testing.T) {
 			b.Errorf("got %v", err)
 		}
 	})
+}
+
+func TestContinuousArchiveOfAClusterWithUsers(t *testing.T) {
+	etcd := servers.Etcd(t, servers.EtcdOptions{Minor: "3.5", Size: 3})
+	etcd.Members[0].AddUser(t, "root", "secret", true)
+	etcd.Members[0].Put(t, "key", "value")
+	etcd.Members[0].EnableAuth(t)
+	kv, err := clientv3.New(clientv3.Config{Endpoints: etcd.Endpoints(), DialTimeout: 3 * time.Second, Username: "root", Password: "secret", Logger: zap.NewNop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = kv.Close() })
+	put := func() (revision int64) { // the leader may have been killed
+		kubetest.Eventually(t, "the cluster takes a write", func(ctx context.Context) error {
+			limited, cancel := context.WithTimeout(ctx, 2*time.Second)
+			defer cancel()
+			answer, err := kv.Put(limited, "key", "value")
+			if err == nil {
+				revision = answer.Header.Revision
+			}
+			return err
+		})
+		return revision
+	}
+	b := newBackupBench(t)
+	kubetest.Create(b, b.secret("user", map[string][]byte{v1beta2.AuthUsernameKey: []byte("root\n"), v1beta2.AuthPasswordKey: []byte("secret\n")}))
+	identity, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	series := b.backup("users", "backups/users", etcd.Endpoints()...)
+	series.Spec.BackupPolicy = &v1beta2.BackupPolicy{Schedule: yearly}
+	series.Spec.Continuous = &v1beta2.ContinuousArchive{MaxLag: "1s"}
+	series.Spec.ClientAuthSecret = "user"
+	series.Spec.Encryption = &v1beta2.Encryption{Age: v1beta2.AgeEncryption{Recipients: []string{identity.Recipient().String()}}}
+	kubetest.Create(b, series)
+	kubetest.AwaitCondition(b, series, backupConditions, v1beta2.ConditionArchiving, metav1.ConditionTrue, v1beta2.ReasonArchiving)
+	b.storedTo("users", put())
+	etcd.Members[2].Kill() // the watch may be on it
+	b.storedTo("users", put())
+	if _, err := kv.UserAdd(t.Context(), "another", "secret"); err != nil {
+		t.Fatal(err)
+	}
+	last := put()
+	b.storedTo("users", last)
+	kubetest.Await(b, series, "report a range after the change of users", func(backup *v1beta2.EtcdBackup) bool {
+		n := len(backup.Status.Recoverable)
+		return n > 1 && backup.Status.Recoverable[n-1].To.Revision >= last
+	})
+	if got := b.snapshots("users/"); len(got) != 2 {
+		t.Errorf("the snapshots are %q, want one more after the change of users", got)
+	}
+	histories, err := archive.Read(t.Context(), open(t, b.bucket), b.archiveRoot("users"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range histories[0].Links {
+		if !l.Header.Gap() && l.Header.Encryption != archive.Age {
+			t.Errorf("the segment %s is not encrypted", l.Key)
+		}
+	}
 }
