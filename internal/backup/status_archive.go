@@ -42,14 +42,11 @@ func (r *reporter) archive() {
 
 // archiveCondition returns the condition Archiving. An empty reason keeps what was reported before.
 func (s State) archiveCondition(out v1beta2.EtcdBackupStatus) (status metav1.ConditionStatus, reason, message string) {
+	if !s.archived() {
+		return s.notArchived()
+	}
 	a, before := s.Archive, conditionOf(out.Conditions, v1beta2.ConditionArchiving)
 	switch {
-	case s.Problem != nil || s.Deleting || !s.Series():
-		return metav1.ConditionFalse, v1beta2.ReasonArchiveStopped, "The operator archives nothing. See the condition Ready."
-	case s.Spec.BackupPolicy.Suspend:
-		return metav1.ConditionFalse, v1beta2.ReasonSuspended, "The operator archives nothing, because backupPolicy.suspend is true. If etcd is compacted until it continues, changes are missing in the archive."
-	case !s.archived() && s.Spec.EtcdCluster != nil:
-		return metav1.ConditionFalse, v1beta2.ReasonClusterNotAvailable, fmt.Sprintf("The status of EtcdCluster %s lists no member, so the operator archives nothing.", s.Spec.EtcdCluster.Name)
 	case a != nil && a.Failure != nil && a.Failures >= archiveTolerated:
 		return metav1.ConditionFalse, a.Failure.Reason, a.Failure.Message + " Nothing is archived until then. The operator tries again within a minute."
 	case a != nil && !a.Begun && a.Want != "":
@@ -66,6 +63,19 @@ func (s State) archiveCondition(out v1beta2.EtcdBackupStatus) (status metav1.Con
 			"The newest changes are archived, but they cannot be restored before the next snapshot. The operator takes one now." + until(out.Recoverable)
 	}
 	return metav1.ConditionTrue, v1beta2.ReasonArchiving, remarks("All changes are archived."+until(out.Recoverable), *a)
+}
+
+// notArchived says why no archiver is to run.
+func (s State) notArchived() (status metav1.ConditionStatus, reason, message string) {
+	switch {
+	case s.Problem != nil || s.Deleting || !s.Series():
+		return metav1.ConditionFalse, v1beta2.ReasonArchiveStopped, "The operator archives nothing. See the condition Ready."
+	case s.Spec.BackupPolicy.Suspend:
+		return metav1.ConditionFalse, v1beta2.ReasonSuspended, "The operator archives nothing, because backupPolicy.suspend is true. If etcd is compacted until it continues, changes are missing in the archive."
+	case s.Spec.EtcdCluster != nil && (s.Cluster == nil || len(s.Cluster.ClientURLs) == 0):
+		return metav1.ConditionFalse, v1beta2.ReasonClusterNotAvailable, fmt.Sprintf("The status of EtcdCluster %s lists no member, so the operator archives nothing.", s.Spec.EtcdCluster.Name)
+	}
+	return "", "", "" // the finalizer is set in this pass
 }
 
 // until names the end of the newest range as the status shows it.
