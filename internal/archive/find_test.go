@@ -46,8 +46,8 @@ func (l listed) List(_ context.Context, prefix string) iter.Seq2[objstore.Object
 	}
 }
 
-// storeOf stores the timelines.
-func storeOf(histories ...History) listed {
+// storing returns a store with the timelines.
+func storing(histories ...History) listed {
 	l := listed{objects: map[string][]byte{}, reads: &atomic.Int64{}}
 	for _, h := range histories {
 		l.objects[StartKey(root, h.Start.Timeline)] = h.Start.Encode()
@@ -104,7 +104,7 @@ func TestFindChoosesWhatASelectionWithAllHeadersChooses(t *testing.T) {
 	for seed := range uint64(60) {
 		random := rand.New(rand.NewPCG(seed, 16))
 		histories, bases := randomTimelines(random)
-		store := storeOf(histories...)
+		store := storing(histories...)
 		end := int(histories[len(histories)-1].Start.Base.Revision) + 60
 		for n := 1; n < end; n++ {
 			for _, target := range []Target{{Revision: int64(n)}, {Time: at(n)}, {Time: at(n).Add(300 * time.Millisecond)}} {
@@ -186,7 +186,7 @@ func TestFindReadsOnlyHeadersBetweenTheBaseAndTheTarget(t *testing.T) {
 		"a time":     {Target{Time: at(2020)}, 1 + 12 + 11},
 	} {
 		t.Run(name, func(t *testing.T) {
-			store := storeOf(h.History)
+			store := storing(h.History)
 			c, err := Find(t.Context(), store, root, bases, test.target)
 			if err != nil || c.Reached.Revision != 2020 || c.Base.Point.Revision != 2000 {
 				t.Fatalf("got %+v, %v", c, err)
@@ -201,22 +201,22 @@ func TestFindReadsOnlyHeadersBetweenTheBaseAndTheTarget(t *testing.T) {
 func TestFindNamesTheNearestPointsAndTheDamage(t *testing.T) {
 	gap := newHistory(1, base(10, 10)).segment(20).gap(base(30, 30)).segment(40)
 	var refusal *Refusal
-	_, err := Find(t.Context(), storeOf(gap.History), root, []Base{base(10, 10), base(30, 30)}, Target{Revision: 25})
+	_, err := Find(t.Context(), storing(gap.History), root, []Base{base(10, 10), base(30, 30)}, Target{Revision: 25})
 	if !errors.As(err, &refusal) || refusal.Before == nil || refusal.Before.Revision != 20 || refusal.After == nil || refusal.After.Revision != 30 {
 		t.Errorf("in a gap: %v", err)
 	}
 	auth := newHistory(1, base(10, 10)).segment(20).segment(30, 1, 2).segment(40, 2, 2)
 	second := base(33, 33)
 	second.AuthRevision = 2
-	_, err = Find(t.Context(), storeOf(auth.History), root, []Base{base(10, 10), second}, Target{Revision: 32})
+	_, err = Find(t.Context(), storing(auth.History), root, []Base{base(10, 10), second}, Target{Revision: 32})
 	if !errors.As(err, &refusal) || refusal.Before == nil || refusal.Before.Revision != 20 || refusal.After == nil || refusal.After.Revision != 33 {
 		t.Errorf("after a change of users: %v", err)
 	}
-	_, err = Find(t.Context(), storeOf(), root, nil, Target{Revision: 5})
+	_, err = Find(t.Context(), storing(), root, nil, Target{Revision: 5})
 	if !errors.As(err, &refusal) || !strings.Contains(err.Error(), "the archive is empty") {
 		t.Errorf("without an archive: %v", err)
 	}
-	damaged := storeOf(gap.History)
+	damaged := storing(gap.History)
 	damaged.objects[gap.Links[0].Key][30] ^= 1
 	var where *RevisionError
 	_, err = Find(t.Context(), damaged, root, []Base{base(10, 10)}, Target{Revision: 15})
@@ -230,7 +230,7 @@ func TestFindRefusesMoreLinksThanItsLimit(t *testing.T) {
 	for range maxLinks + 1 {
 		h.segment(h.chain.Last + 1)
 	}
-	store := storeOf(h.History)
+	store := storing(h.History)
 	_, err := Find(t.Context(), store, root, []Base{base(10, 10)}, Target{Revision: h.chain.Last})
 	if !errors.Is(err, ErrTooManyLinks) || store.reads.Load() > 1 {
 		t.Errorf("got %v after %d reads", err, store.reads.Load())
