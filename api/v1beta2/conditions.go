@@ -170,7 +170,8 @@ const (
 	ReasonArchiveIncomplete = "ArchiveIncomplete"
 	// ReasonArchiveFenced means that another archiver writes the same continuous archive.
 	ReasonArchiveFenced = "ArchiveFenced"
-	// ReasonArchiveCorrupt means that an object of the continuous archive is damaged or missing.
+	// ReasonArchiveCorrupt means that an object of the continuous archive is damaged or missing. On an EtcdRestore it means that
+	// the archive up to the chosen point cannot be replayed.
 	ReasonArchiveCorrupt = "ArchiveCorrupt"
 	// ReasonArchiveNotSupported means that the version of etcd cannot be archived.
 	ReasonArchiveNotSupported = "ArchiveNotSupported"
@@ -241,6 +242,10 @@ const (
 	ReasonRestoreRefused = "RestoreRefused"
 	// ReasonVolumeTooSmall means that the members' volumes are smaller than twice the snapshot.
 	ReasonVolumeTooSmall = "VolumeTooSmall"
+	// ReasonPointNotRecoverable means that the continuous archive does not reach the revision or the time of an EtcdRestore.
+	ReasonPointNotRecoverable = "PointNotRecoverable"
+	// ReasonReplayTooLarge means that a replay needs more memory than restore-operator gives it.
+	ReasonReplayTooLarge = "ReplayTooLarge"
 	// ReasonSnapshotAmbiguous means that the folder holds snapshots of more than one cluster.
 	ReasonSnapshotAmbiguous = "SnapshotAmbiguous"
 )

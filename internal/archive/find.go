@@ -23,9 +23,16 @@ const (
 // ErrTooManyLinks means that too many segments are between a target and the base snapshot before it.
 var ErrTooManyLinks = errors.New("too many segments")
 
+// Progress is a point up to which an archiver has stored all changes. While a cluster is idle, it is later than the last link.
+type Progress struct {
+	Timeline Timeline
+	Point    Point
+}
+
 // Find is Select for an archive in a store. It lists all keys, but reads few headers: those of the links from the base to the
-// target, and one for each step of a search by time. Only for a refusal it reads on, up to the next base.
-func Find(ctx context.Context, store objstore.Store, root string, bases []Base, target Target) (Choice, error) {
+// target, and one for each step of a search by time. Only for a refusal it reads on, up to the next base. The zero Progress
+// means that it is not known.
+func Find(ctx context.Context, store objstore.Store, root string, bases []Base, progress Progress, target Target) (Choice, error) {
 	all, err := List(ctx, store, root)
 	if err != nil {
 		return Choice{}, err
@@ -40,6 +47,9 @@ func Find(ctx context.Context, store objstore.Store, root string, bases []Base, 
 			continue // it began later
 		}
 		f := finder{store: store, root: root, start: start, keys: names.Links, headers: map[string]Header{}, target: target}
+		if progress.Timeline == names.Timeline {
+			f.progress = &progress.Point
+		}
 		f.bases = basesOf(start, bases)
 		h, found, err := f.find(ctx)
 		if err != nil {
@@ -77,6 +87,8 @@ type finder struct {
 	headers map[string]Header // that were read
 	bases   []Base            // oldest first
 	target  Target
+	// progress is that of this timeline; nil if it is not known.
+	progress *Point
 }
 
 // find returns the part of the timeline from the base to the target. found is false if no base reaches the target. Then the
@@ -153,10 +165,13 @@ func (f *finder) header(ctx context.Context, key string) (Header, error) {
 // part returns the timeline with only the links from one index to another one, including both.
 func (f *finder) part(ctx context.Context, from, to int) (History, error) {
 	h := History{Start: f.start}
+	to = max(from, to)
+	if to >= len(f.keys)-1 {
+		h.Progress = f.progress
+	}
 	if len(f.keys) == 0 {
 		return h, nil
 	}
-	to = max(from, to)
 	keys := f.keys[from : to+1]
 	if len(keys) > maxLinks {
 		return h, fmt.Errorf("%w: %d are between %s and the base snapshot before it, and at most %d can be replayed: take snapshots more often, or choose a target soon after a snapshot",

@@ -109,7 +109,7 @@ func TestFindChoosesWhatASelectionWithAllHeadersChooses(t *testing.T) {
 		for n := 1; n < end; n++ {
 			for _, target := range []Target{{Revision: int64(n)}, {Time: at(n)}, {Time: at(n).Add(300 * time.Millisecond)}} {
 				want, wantErr := Select(histories, bases, target)
-				got, err := Find(t.Context(), store, root, bases, target)
+				got, err := Find(t.Context(), store, root, bases, Progress{}, target)
 				if err == nil && slices.ContainsFunc(histories, hole) {
 					followed(t, got, target)
 					alone++
@@ -187,7 +187,7 @@ func TestFindReadsOnlyHeadersBetweenTheBaseAndTheTarget(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := storing(h.History)
-			c, err := Find(t.Context(), store, root, bases, test.target)
+			c, err := Find(t.Context(), store, root, bases, Progress{}, test.target)
 			if err != nil || c.Reached.Revision != 2020 || c.Base.Point.Revision != 2000 {
 				t.Fatalf("got %+v, %v", c, err)
 			}
@@ -201,25 +201,25 @@ func TestFindReadsOnlyHeadersBetweenTheBaseAndTheTarget(t *testing.T) {
 func TestFindNamesTheNearestPointsAndTheDamage(t *testing.T) {
 	gap := newHistory(1, base(10, 10)).segment(20).gap(base(30, 30)).segment(40)
 	var refusal *Refusal
-	_, err := Find(t.Context(), storing(gap.History), root, []Base{base(10, 10), base(30, 30)}, Target{Revision: 25})
+	_, err := Find(t.Context(), storing(gap.History), root, []Base{base(10, 10), base(30, 30)}, Progress{}, Target{Revision: 25})
 	if !errors.As(err, &refusal) || refusal.Before == nil || refusal.Before.Revision != 20 || refusal.After == nil || refusal.After.Revision != 30 {
 		t.Errorf("in a gap: %v", err)
 	}
 	auth := newHistory(1, base(10, 10)).segment(20).segment(30, 1, 2).segment(40, 2, 2)
 	second := base(33, 33)
 	second.AuthRevision = 2
-	_, err = Find(t.Context(), storing(auth.History), root, []Base{base(10, 10), second}, Target{Revision: 32})
+	_, err = Find(t.Context(), storing(auth.History), root, []Base{base(10, 10), second}, Progress{}, Target{Revision: 32})
 	if !errors.As(err, &refusal) || refusal.Before == nil || refusal.Before.Revision != 20 || refusal.After == nil || refusal.After.Revision != 33 {
 		t.Errorf("after a change of users: %v", err)
 	}
-	_, err = Find(t.Context(), storing(), root, nil, Target{Revision: 5})
+	_, err = Find(t.Context(), storing(), root, nil, Progress{}, Target{Revision: 5})
 	if !errors.As(err, &refusal) || !strings.Contains(err.Error(), "the archive is empty") {
 		t.Errorf("without an archive: %v", err)
 	}
 	damaged := storing(gap.History)
 	damaged.objects[gap.Links[0].Key][30] ^= 1
 	var where *RevisionError
-	_, err = Find(t.Context(), damaged, root, []Base{base(10, 10)}, Target{Revision: 15})
+	_, err = Find(t.Context(), damaged, root, []Base{base(10, 10)}, Progress{}, Target{Revision: 15})
 	if !errors.Is(err, ErrCorrupt) || !errors.As(err, &where) || where.Revision != 11 {
 		t.Errorf("with a damaged header: %v", err)
 	}
@@ -231,7 +231,7 @@ func TestFindRefusesMoreLinksThanItsLimit(t *testing.T) {
 		h.segment(h.chain.Last + 1)
 	}
 	store := storing(h.History)
-	_, err := Find(t.Context(), store, root, []Base{base(10, 10)}, Target{Revision: h.chain.Last})
+	_, err := Find(t.Context(), store, root, []Base{base(10, 10)}, Progress{}, Target{Revision: h.chain.Last})
 	if !errors.Is(err, ErrTooManyLinks) || store.reads.Load() > 1 {
 		t.Errorf("got %v after %d reads", err, store.reads.Load())
 	}
@@ -264,5 +264,24 @@ func TestSegmentsAreThoseThatWereChosen(t *testing.T) {
 	var where *RevisionError
 	if _, err := next(t.Context()); !errors.Is(err, ErrCorrupt) || !errors.As(err, &where) || where.Revision != 12 {
 		t.Errorf("a replaced segment: %v", err)
+	}
+}
+
+// While a cluster is idle, no link is written. The archiver reports up to when etcd had no more events.
+func TestFindReachesATimeAtWhichTheClusterWasIdle(t *testing.T) {
+	b := base(10, 10)
+	h := newHistory(1, b)
+	h.segment(20, 0, 0)
+	end := h.chain.At
+	store, late := storing(h.History), Target{Time: end.Add(time.Hour)}
+	if _, err := Find(t.Context(), store, root, []Base{b}, Progress{}, late); !IsRefusal(err) {
+		t.Errorf("without progress: error %v, want a refusal", err)
+	}
+	if _, err := Find(t.Context(), store, root, []Base{b}, Progress{2, Point{20, end.Add(2 * time.Hour)}}, late); !IsRefusal(err) {
+		t.Errorf("with the progress of another timeline: error %v, want a refusal", err)
+	}
+	choice, err := Find(t.Context(), store, root, []Base{b}, Progress{1, Point{20, end.Add(2 * time.Hour)}}, late)
+	if err != nil || choice.Reached.Revision != 20 || len(choice.Links) != 1 {
+		t.Errorf("with progress: %+v, error %v, want revision 20", choice, err)
 	}
 }

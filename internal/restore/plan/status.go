@@ -63,6 +63,7 @@ func (r report) step(s State, step Step) {
 	case Accept:
 		r.status.Percent, r.status.Choice = 100, step.ChosenBecause
 		r.status.Source, r.status.Snapshot, r.status.SignedURL = &step.Source, &step.Snapshot, step.SignedURL
+		r.status.PointInTime = step.Point
 		r.status.Reason = ""
 		r.open(d)
 	case Proved:
