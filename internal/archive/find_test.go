@@ -271,7 +271,7 @@ func TestSegmentsAreThoseThatWereChosen(t *testing.T) {
 func TestFindReachesATimeAtWhichTheClusterWasIdle(t *testing.T) {
 	b := base(10, 10)
 	h := newHistory(1, b)
-	h.segment(20, 0, 0)
+	h.segment(20)
 	end := h.chain.At
 	store, late := storing(h.History), Target{Time: end.Add(time.Hour)}
 	if _, err := Find(t.Context(), store, root, []Base{b}, Progress{}, late); !IsRefusal(err) {

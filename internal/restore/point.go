@@ -79,7 +79,7 @@ func (s Spool) provePoint(ctx context.Context, asked Asked, limit *readLimit) (F
 		return Found{}, err
 	}
 	defer os.Remove(found.Proven.File)
-	if got := found.Proven.Snapshot.Revision; got != point.Reached.Revision {
+	if got := max(found.Proven.Snapshot.Revision, 1); got != point.Reached.Revision { // an empty database has revision 1
 		return Found{}, fmt.Errorf("%w: the stored snapshot %s has revision %d, want %d", replay.ErrRefused, found.Proven.Snapshot.Path, got, point.Reached.Revision)
 	}
 	return found, nil
@@ -106,7 +106,7 @@ func (s Spool) storePoint(ctx context.Context, asked Asked, point source.Point, 
 	request := snapshot.Request{
 		Source: fileSource(file), Store: store, SpoolDir: s.Dir(), Encoder: encoder,
 		Key:     series.EncodedKey(asked.Point.Time, point.Reached.Revision, encoder.Encoding()),
-		Cluster: point.Manifest.Cluster, EtcdVersion: point.Manifest.EtcdVersion, MinRevision: point.Reached.Revision,
+		Cluster: point.Manifest.Cluster, EtcdVersion: point.Manifest.EtcdVersion,
 		Time: asked.Point.Time, Since: asked.Point.Time, Tool: Name + " " + operator.Version, Attempt: asked.Point.Mark, Again: true,
 	}
 	if _, err := snapshot.Save(ctx, request); err != nil {

@@ -28,6 +28,7 @@ var placeholders = map[string][]string{
 	"etcdbackup-nightly.yaml":    {"spec.s3.path", "replace the placeholder in <> by the name of your bucket"},
 	"etcdbackup-encrypted.yaml":  {"spec.encryption.age.recipients", "as age-keygen prints them", "replace the placeholder in <> by the name of your bucket"},
 	"etcdrestore-before.yaml":    {"spec.select.before", "date-time"},
+	"etcdrestore-time.yaml":      {"spec.select.time", "date-time"},
 	"retained-volume.yaml":       {"metadata.labels", `"<claim>"`},
 }
 
