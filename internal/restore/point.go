@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -102,7 +103,7 @@ func (s Spool) storePoint(ctx context.Context, asked Asked, point source.Point, 
 		return "", err
 	}
 	series := point.Series
-	series.Folder = plan.SafetyFolderOf(point.Base.Key)
+	series.Folder = path.Join(plan.SafetyFolderOf(point.Base.Key), asked.Point.Folder)
 	request := snapshot.Request{
 		Source: fileSource(file), Store: store, SpoolDir: s.Dir(), Encoder: encoder,
 		Key:     series.EncodedKey(asked.Point.Time, point.Reached.Revision, encoder.Encoding()),

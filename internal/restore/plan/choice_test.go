@@ -60,7 +60,7 @@ func TestTheSelectorDecidesWhichSnapshotIsRead(t *testing.T) {
 		},
 		"a revision of the continuous archive below a folder": {
 			given(withStorage("S3", s3("b/daily")), selecting(v1beta2.SnapshotSelector{Revision: 42, ClusterID: "00000000000000aa"})),
-			Verify{Source: below("daily/"), Choice: source.Choice{Folder: true, Revision: 42, ClusterID: "00000000000000aa"}, Point: &PointOrder{Mark: "uid-restore/point"}},
+			Verify{Source: below("daily/"), Choice: source.Choice{Folder: true, Revision: 42, ClusterID: "00000000000000aa"}, Point: &PointOrder{Folder: "point-uid-restore", Mark: "uid-restore/point"}},
 		},
 		"a time of the continuous archive of an EtcdBackup": {
 			given(givenBackup(backupOf("S3", s3("b/daily"), newest)), selecting(v1beta2.SnapshotSelector{Time: &at}), func(s *State) {
@@ -71,7 +71,7 @@ func TestTheSelectorDecidesWhichSnapshotIsRead(t *testing.T) {
 			Verify{
 				Source: below("daily/ns/example/"), Choice: source.Choice{Folder: true, Time: "2026-01-02T03:04:05Z"},
 				Point: &PointOrder{
-					Mark: "uid-restore/point", DryRun: true, Options: storage.Options{S3: v1beta2.S3Options{StorageClass: "STANDARD_IA"}},
+					Folder: "point-uid-restore", Mark: "uid-restore/point", DryRun: true, Options: storage.Options{S3: v1beta2.S3Options{StorageClass: "STANDARD_IA"}},
 					Progress: archive.Progress{Timeline: 2, Point: archive.Point{Revision: 7, At: at.UTC()}},
 				},
 			},

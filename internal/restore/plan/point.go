@@ -14,9 +14,10 @@ type PointOrder struct {
 	Progress archive.Progress
 	// Options for writing the snapshot.
 	Options storage.Options
-	// Mark and Time are the same in every attempt, so that an operator that was killed finds its snapshot again.
-	Mark string
-	Time time.Time
+	// Folder is that of the snapshot below the folder of the safety snapshots. Two EtcdRestores of one second may have the same point.
+	// Folder, Mark and Time are the same in every attempt, so that an operator that was killed finds its snapshot again.
+	Folder, Mark string
+	Time         time.Time
 	// DryRun writes no snapshot.
 	DryRun bool
 }
@@ -27,7 +28,8 @@ func (s State) pointOrder(choice source.Choice) *PointOrder {
 		return nil
 	}
 	return &PointOrder{
-		Progress: s.archived(), Options: s.writing(), Mark: string(s.Restore.UID) + "/point", Time: s.Restore.CreationTimestamp.Time, DryRun: s.Restore.Spec.DryRun,
+		Progress: s.archived(), Options: s.writing(), Folder: "point-" + string(s.Restore.UID), Mark: string(s.Restore.UID) + "/point",
+		Time: s.Restore.CreationTimestamp.Time, DryRun: s.Restore.Spec.DryRun,
 	}
 }
 

@@ -200,8 +200,9 @@ func SafetyFolderOf(key string) string {
 	if parsed, series := snapshot.ParseKey(key); series {
 		folder = parsed.Folder
 	}
-	if folder == snapshot.SafetyFolder || strings.HasSuffix(folder, "/"+snapshot.SafetyFolder) {
-		return folder // the restore of a safety snapshot
+	// The restore of a safety snapshot, or of the snapshot of a point.
+	if before, _, found := strings.Cut("/"+folder+"/", "/"+snapshot.SafetyFolder+"/"); found {
+		folder = strings.TrimPrefix(before, "/")
 	}
 	return strings.TrimPrefix(folder+"/"+snapshot.SafetyFolder, "/")
 }
