@@ -57,14 +57,8 @@ func (s Spool) provePoint(ctx context.Context, asked Asked, limit *readLimit) (F
 	if err != nil {
 		return Found{}, err
 	}
-	defer os.Remove(base.File)
-	result, err := s.replays.run(ctx, replay.Order{
-		Options: replay.Options{
-			Path: base.File, Revision: point.Reached.Revision, Chain: point.Chain, Identities: connect.Identity(asked.Secret),
-			FallbackTTL: fallbackTTL, CompactAfter: compactAfter,
-		},
-		Store: point.Store, Root: point.Root, Links: point.Links, Progress: func(n int64) { steps.of(1)(n, 0) },
-	})
+	defer discard(base)
+	result, err := s.replay(ctx, asked, point, base.File, steps.of(1))
 	if err != nil {
 		return Found{}, fmt.Errorf("replay the archive up to %s: %w", point.Reached, err)
 	}
@@ -76,14 +70,35 @@ func (s Spool) provePoint(ctx context.Context, asked Asked, limit *readLimit) (F
 	if found.Source.Key, err = s.storePoint(ctx, asked, point, base.File); err != nil {
 		return Found{}, fmt.Errorf("%w: %w", errPointTarget, err)
 	}
-	if found.Proven, err = source.Read(ctx, found.Source, asked.Secret, s.Dir(), steps.of(2)); err != nil {
-		return Found{}, err
+	found.Proven, err = s.readPoint(ctx, asked, found.Source, point, steps.of(2))
+	return found, err
+}
+
+// discard removes the file of a snapshot that was read.
+func discard(read source.Proven) { _ = os.Remove(read.File) }
+
+// replay writes the changes up to the point into the file of the base.
+func (s Spool) replay(ctx context.Context, asked Asked, point source.Point, file string, progress source.Progress) (replay.Result, error) {
+	return s.replays.run(ctx, replay.Order{
+		Options: replay.Options{
+			Path: file, Revision: point.Reached.Revision, Chain: point.Chain, Identities: connect.Identity(asked.Secret),
+			FallbackTTL: fallbackTTL, CompactAfter: compactAfter,
+		},
+		Store: point.Store, Root: point.Root, Links: point.Links, Progress: func(n int64) { progress(n, 0) },
+	})
+}
+
+// readPoint reads the stored snapshot as the seed will.
+func (s Spool) readPoint(ctx context.Context, asked Asked, stored v1beta2.RestoreSource, point source.Point, progress source.Progress) (source.Proven, error) {
+	proven, err := source.Read(ctx, stored, asked.Secret, s.Dir(), progress)
+	if err != nil {
+		return source.Proven{}, err
 	}
-	defer os.Remove(found.Proven.File)
-	if got := max(found.Proven.Snapshot.Revision, 1); got != point.Reached.Revision { // an empty database has revision 1
-		return Found{}, fmt.Errorf("%w: the stored snapshot %s has revision %d, want %d", replay.ErrRefused, found.Proven.Snapshot.Path, got, point.Reached.Revision)
+	defer discard(proven)
+	if got := max(proven.Snapshot.Revision, 1); got != point.Reached.Revision { // an empty database has revision 1
+		return source.Proven{}, fmt.Errorf("%w: the stored snapshot %s has revision %d, want %d", replay.ErrRefused, proven.Snapshot.Path, got, point.Reached.Revision)
 	}
-	return found, nil
+	return proven, nil
 }
 
 // storePoint stores the replayed snapshot in the folder of the safety snapshots, and returns its key.

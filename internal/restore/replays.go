@@ -50,7 +50,7 @@ func (s Spool) WithReplayMemory(memory int64) (limited Spool, notice string) {
 			"Raise restoreOperator.resources.limits.memory or lower restoreOperator.replay.memory.", max(left, minReplayMemory)/mib, memory/mib, total/mib, minOperatorMemory/mib)
 		memory = max(left, minReplayMemory)
 	}
-	debug.SetMemoryLimit(max(total-memory, total/2))
+	debug.SetMemoryLimit(total - memory)
 	s.replays = newReplays(memory)
 	return s, notice
 }
