@@ -99,6 +99,19 @@ func TestAPointOutsideOfTheArchiveIsRefusedWithTheNearestOne(t *testing.T) {
 	}
 }
 
+func TestAReplayBeginsWithNoSnapshotThatFailedItsRestoreTest(t *testing.T) {
+	s := newShelf(t)
+	key := s.saved("a", 1, 1)
+	s.archived(key, 9)
+	if _, err := s.point(Choice{Revision: 5}, archive.Progress{}); err != nil {
+		t.Fatal(err)
+	}
+	s.verdict(key, snapshot.Failed)
+	if p, err := s.point(Choice{Revision: 5}, archive.Progress{}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the base is %q, error %v", p.Base.Key, err)
+	}
+}
+
 func TestAPointOfAnEncryptedArchiveIsStoredEncrypted(t *testing.T) {
 	plain, encrypted := archive.Link{}, archive.Link{Header: archive.Header{Encryption: archive.Age}}
 	for _, test := range []struct {
