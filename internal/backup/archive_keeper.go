@@ -192,8 +192,8 @@ func (k *keeper) publish(status archiver.Status) {
 		delayed = 0
 	}
 	begun := status.Timeline > 0 && !status.Blocked
-	k.archiving.mu.Lock()
-	v := &k.archiving.view
+	k.mu.Lock()
+	v := &k.view
 	v.Begun, v.Surveyed, v.Covered, v.Ranges, v.Delayed, v.StoreError, v.Advice = begun, k.surveyed, covered, ranges, delayed, "", k.advice
 	if status.StoreError != nil {
 		v.StoreError = status.StoreError.Error()
@@ -203,9 +203,9 @@ func (k *keeper) publish(status archiver.Status) {
 	}
 	failing, unpruned := v.Failure != nil, v.Unpruned
 	if begun {
-		k.archiving.safeAt = status.Progress.At
+		k.safeAt = status.Progress.At
 	}
-	k.archiving.mu.Unlock()
+	k.mu.Unlock()
 	k.job.metrics.count(k.key.Object, k.counted, status, now)
 	k.counted = status
 	next := shape{begun, covered, delayed > 0, failing, unpruned, len(ranges), status.Timeline}

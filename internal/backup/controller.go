@@ -76,10 +76,7 @@ func Setup(mgr manager.Manager, options Options) error {
 	if err != nil {
 		return err
 	}
-	if err := cleanArchives(space.Dir()); err != nil {
-		return err
-	}
-	archived, err := newArchiveMetrics(options.Metrics)
+	archives, err := openArchives(options, take)
 	if err != nil {
 		return err
 	}
@@ -89,7 +86,7 @@ func Setup(mgr manager.Manager, options Options) error {
 		events:   mgr.GetEventRecorder(Name),
 		attempts: newAttempts(options.lanes()),
 		copies:   newAttempts(map[string]int{laneCopy: maxCopies}),
-		archives: newArchives((&archiveJob{job: take, metrics: archived}).run, archived),
+		archives: archives,
 		limits:   options.limits(),
 		jitter:   options.Jitter,
 		attempt:  take.attempt,
@@ -102,13 +99,10 @@ func Setup(mgr manager.Manager, options Options) error {
 	if err := watchQueue(options.Metrics, r.copies.pool, laneCopy); err != nil {
 		return err
 	}
-	for _, pool := range []*attempts{r.attempts, r.copies} {
-		if err := mgr.Add(manager.RunnableFunc(pool.pool.Run)); err != nil {
+	for _, run := range []manager.RunnableFunc{r.attempts.pool.Run, r.copies.pool.Run, r.archives.Run} {
+		if err := mgr.Add(run); err != nil {
 			return fmt.Errorf("add the workers to the manager: %w", err)
 		}
-	}
-	if err := mgr.Add(manager.RunnableFunc(r.archives.Run)); err != nil {
-		return fmt.Errorf("add the archivers to the manager: %w", err)
 	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("etcdbackup").
@@ -119,6 +113,18 @@ func Setup(mgr manager.Manager, options Options) error {
 		WatchesRawSource(r.archives.Source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency, RateLimiter: kube.Retries()}).
 		Complete(r)
+}
+
+// openArchives removes what an earlier process has spooled for its archives.
+func openArchives(options Options, j *job) (*archives, error) {
+	if err := cleanArchives(j.spool.Dir()); err != nil {
+		return nil, err
+	}
+	counted, err := newArchiveMetrics(options.Metrics)
+	if err != nil {
+		return nil, err
+	}
+	return newArchives((&archiveJob{job: j, metrics: counted}).run, counted), nil
 }
 
 // Reconcile does one pass: observe, plan, act and report.

@@ -249,8 +249,20 @@ func TestADamagedArchiveIsRefusedAndNothingIsWritten(t *testing.T) {
 		t.Logf("%s: %s", name, r.Status.Reason)
 	}
 	p.replace(middle.Key, original)
+	tried := &v1beta2.EtcdRestore{
+		ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "tried"},
+		Spec: v1beta2.EtcdRestoreSpec{
+			EtcdCluster: v1beta2.ClusterReference{Name: "restored"}, EtcdBackup: &v1beta2.BackupReference{Name: "pit"},
+			Select: &v1beta2.SnapshotSelector{Revision: last}, DryRun: true,
+		},
+	}
+	kubetest.Create(p, tried)
+	p.restores.await(tried, v1beta2.ReasonDryRun)
+	if point := tried.Status.PointInTime; point == nil || point.Revision != last || tried.Status.Snapshot.Revision != last || tried.Status.Source != nil {
+		t.Errorf("a dry run: %+v", tried.Status)
+	}
 	if got := p.keys("pit/" + snapshot.SafetyFolder); len(got) > 0 {
-		t.Errorf("refused restores have written %q", got)
+		t.Errorf("refused restores and a dry run have written %q", got)
 	}
 	r := p.to("sound", v1beta2.SnapshotSelector{Revision: last})
 	p.restores.await(r, v1beta2.ReasonWaitingForCluster)
