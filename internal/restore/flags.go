@@ -23,7 +23,7 @@ func (f *Flags) AddFlags(flags *pflag.FlagSet) {
 	f.Spool.AddFlags(flags)
 	flags.IntVar(&f.MaxProofs, "max-proofs", 3, "maximum number of concurrent verifications, of which one namespace has one fewer; further snapshots wait")
 	flags.Var(&f.ReplayMemory, "replay-memory",
-		"memory of a replay of a continuous archive, for example 1Gi; it needs about 80 MiB and 500 bytes for each key; 0 means no limit")
+		"memory of a replay, for example 1Gi; it needs about 80 MiB and 500 bytes for each key; 0 means no limit")
 	flags.BoolVar(&f.SignedURLs, "signed-urls", true,
 		"hand the seed a signed URL in a Secret if the operator's own identity reads the snapshot")
 	flags.StringSliceVar(&f.OwnIdentityNamespaces, "own-identity-namespaces", []string{"*"},
