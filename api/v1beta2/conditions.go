@@ -22,6 +22,9 @@ const (
 	ConditionPruned = "Pruned"
 	// ConditionCopied (EtcdBackup) means that the second location has the newest snapshot.
 	ConditionCopied = "Copied"
+	// ConditionArchiving (EtcdBackup) means that the continuous archive has all changes of the cluster but those of the last
+	// seconds.
+	ConditionArchiving = "Archiving"
 	// ConditionRestoring (EtcdRestore) means that the cluster has started the restore.
 	ConditionRestoring = "Restoring"
 	// ConditionComplete (EtcdBackup, EtcdRestore) means that the work is done and verified.
@@ -157,6 +160,23 @@ const (
 	ReasonCopied = "Copied"
 	// ReasonCopying means that snapshots are being copied to the second location.
 	ReasonCopying = "Copying"
+	// ReasonArchiving means that every change reaches the continuous archive in time.
+	ReasonArchiving = "Archiving"
+	// ReasonArchiveStarting means that the continuous archive waits for its first snapshot, or reads where it ended.
+	ReasonArchiveStarting = "ArchiveStarting"
+	// ReasonArchiveDelayed means that changes wait for the store for longer than continuous.maxLag.
+	ReasonArchiveDelayed = "ArchiveDelayed"
+	// ReasonArchiveIncomplete means that the newest changes cannot be restored before the next snapshot.
+	ReasonArchiveIncomplete = "ArchiveIncomplete"
+	// ReasonArchiveFenced means that another archiver writes the same continuous archive.
+	ReasonArchiveFenced = "ArchiveFenced"
+	// ReasonArchiveCorrupt means that an object of the continuous archive is damaged or missing. On an EtcdRestore it means that
+	// the archive up to the chosen point cannot be replayed.
+	ReasonArchiveCorrupt = "ArchiveCorrupt"
+	// ReasonArchiveNotSupported means that the version of etcd cannot be archived.
+	ReasonArchiveNotSupported = "ArchiveNotSupported"
+	// ReasonArchiveStopped means that spec.continuous was removed, and that the archive is still in the store.
+	ReasonArchiveStopped = "ArchiveStopped"
 	// ReasonRemovingSnapshots means that the snapshots of a deleted EtcdBackup with deletionPolicy Delete are being
 	// removed.
 	ReasonRemovingSnapshots = "RemovingSnapshots"
@@ -222,6 +242,10 @@ const (
 	ReasonRestoreRefused = "RestoreRefused"
 	// ReasonVolumeTooSmall means that the members' volumes are smaller than twice the snapshot.
 	ReasonVolumeTooSmall = "VolumeTooSmall"
+	// ReasonPointNotRecoverable means that the continuous archive does not reach the revision or the time of an EtcdRestore.
+	ReasonPointNotRecoverable = "PointNotRecoverable"
+	// ReasonReplayTooLarge means that a replay needs more memory than restore-operator gives it.
+	ReasonReplayTooLarge = "ReplayTooLarge"
 	// ReasonSnapshotAmbiguous means that the folder holds snapshots of more than one cluster.
 	ReasonSnapshotAmbiguous = "SnapshotAmbiguous"
 )

@@ -30,6 +30,7 @@ import (
 // +kubebuilder:printcolumn:name="Progress",type=integer,priority=1,JSONPath=`.status.progress.percent`,description="progress of the running attempt in percent"
 // +kubebuilder:printcolumn:name="Next",type=string,priority=1,JSONPath=`.status.nextTime`
 // +kubebuilder:printcolumn:name="Verified",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Verified")].status`
+// +kubebuilder:printcolumn:name="Archiving",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Archiving")].reason`
 // +kubebuilder:printcolumn:name="Path",type=string,priority=1,JSONPath=`.status.snapshot.path`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 type EtcdBackup struct {
@@ -65,6 +66,7 @@ type EtcdBackupList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.finalSnapshot) || !self.finalSnapshot || has(self.backupPolicy) && (has(self.backupPolicy.schedule) && self.backupPolicy.schedule.size() > 0 || has(self.backupPolicy.backupIntervalInSecond) && self.backupPolicy.backupIntervalInSecond > 0)",message="finalSnapshot requires a series: write backupPolicy.schedule or backupPolicy.backupIntervalInSecond, or remove finalSnapshot"
 // +kubebuilder:validation:XValidation:rule="!has(self.copyTo) || has(self.backupPolicy) && (has(self.backupPolicy.schedule) && self.backupPolicy.schedule.size() > 0 || has(self.backupPolicy.backupIntervalInSecond) && self.backupPolicy.backupIntervalInSecond > 0)",message="copyTo requires a series: write backupPolicy.schedule or backupPolicy.backupIntervalInSecond, or remove copyTo and apply another EtcdBackup for the other location"
 // +kubebuilder:validation:XValidation:rule="!has(self.finalSnapshot) || !self.finalSnapshot || !has(self.deletionPolicy) || self.deletionPolicy != 'Delete'",message="finalSnapshot and deletionPolicy Delete exclude each other, because Delete removes the final snapshot, too: remove one of them"
+// +kubebuilder:validation:XValidation:rule="!has(self.continuous) || has(self.backupPolicy) && (has(self.backupPolicy.schedule) && self.backupPolicy.schedule.size() > 0 || has(self.backupPolicy.backupIntervalInSecond) && self.backupPolicy.backupIntervalInSecond > 0)",message="continuous requires a series: write backupPolicy.schedule or backupPolicy.backupIntervalInSecond, or remove continuous"
 type EtcdBackupSpec struct {
 	// EtcdCluster to save, in the same namespace. The operator reads its endpoints and its TLS Secret from its status.
 	// Write either this or etcdEndpoints.
@@ -129,6 +131,11 @@ type EtcdBackupSpec struct {
 	// folder. Default: no copies.
 	// +optional
 	CopyTo *CopyTarget `json:"copyTo,omitempty"`
+	// Continuous archive of a series: the operator stores every change of the cluster within seconds, beside the snapshots.
+	// So the cluster can be restored as it was at any revision and any second of a window. It keeps all snapshots of the
+	// window, too. Default: no archive.
+	// +optional
+	Continuous *ContinuousArchive `json:"continuous,omitempty"`
 	// Seconds after which the EtcdBackup is deleted, counted from the end of its single snapshot. The field
 	// deletionPolicy decides whether the object is removed from the store. A series cannot have this field. Default:
 	// the EtcdBackup is kept.
@@ -150,7 +157,7 @@ type EtcdBackupStatus struct {
 	// Conditions of the snapshots. Ready: see its reason in docs/operations.md. Complete: a single snapshot is stored
 	// and verified. Failed: it ended without a snapshot. Running: a snapshot is being taken. Stalled: you have to act.
 	// Verified: the result of reading the last snapshot back. Pruned: the result of removing old snapshots. Copied: whether
-	// the second location has the newest snapshot.
+	// the second location has the newest snapshot. Archiving: whether the continuous archive has all changes.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -183,6 +190,12 @@ type EtcdBackupStatus struct {
 	// State of the second location. It is absent without copyTo.
 	// +optional
 	Copies *BackupCopies `json:"copies,omitempty"`
+	// What the continuous archive can restore, oldest first, at most the 16 newest ranges. The end of the last one is
+	// updated once a minute. It is absent without continuous.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Recoverable []RecoverableRange `json:"recoverable,omitempty"`
 	// Time at which the operator began to remove old snapshots of a suspended series.
 	// +optional
 	LastPruneTime *metav1.Time `json:"lastPruneTime,omitempty"`

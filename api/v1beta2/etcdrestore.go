@@ -113,12 +113,26 @@ type EtcdRestoreSpec struct {
 	Storage `json:",inline"`
 }
 
-// SnapshotSelector matches snapshots. The newest match is restored.
+// SnapshotSelector matches snapshots. The newest match is restored. With revision or time, the cluster is restored as it was
+// at that point, from a continuous archive.
+//
+// +kubebuilder:validation:XValidation:rule="(has(self.before) ? 1 : 0) + (has(self.revision) ? 1 : 0) + (has(self.time) ? 1 : 0) <= 1",message="before chooses a snapshot, and revision and time choose a point of the continuous archive: write only one of the three"
 type SnapshotSelector struct {
 	// Latest time of a matching snapshot, in RFC 3339. A matching snapshot holds no write after that time. Default: no
 	// limit.
 	// +optional
 	Before *metav1.Time `json:"before,omitempty"`
+	// Revision to restore. The operator takes the newest snapshot before it, and all later changes up to it from the
+	// continuous archive. Several timelines may have the same revision: the newest one counts, or that of clusterID.
+	// status.recoverable of the EtcdBackup has the possible values. Default: no revision.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	Revision int64 `json:"revision,omitempty"`
+	// Time to restore, in RFC 3339, for example "2026-11-22T09:14:02Z". The operator restores the last revision that it had
+	// received by then, with the continuous archive. The result has no change that was made later. status.recoverable of
+	// the EtcdBackup has the possible values. Default: no time.
+	// +optional
+	Time *metav1.Time `json:"time,omitempty"`
 	// ID of the etcd cluster that a matching snapshot was taken from, 16 hex digits. A cluster gets a new ID with each
 	// restore. Default: any ID of the cluster.
 	// +optional
@@ -165,6 +179,9 @@ type EtcdRestoreStatus struct {
 	// Snapshot that was verified. cluster-operator starts a restore only if its Verified condition is True.
 	// +optional
 	Snapshot *Snapshot `json:"snapshot,omitempty"`
+	// Point that was made from the continuous archive. It is absent if a snapshot is restored.
+	// +optional
+	PointInTime *PointInTimeStatus `json:"pointInTime,omitempty"`
 	// Location of the verified object and how to reach it.
 	// +optional
 	Source *RestoreSource `json:"source,omitempty"`
@@ -193,6 +210,30 @@ type EtcdRestoreStatus struct {
 	// Time at which the restore completed or failed.
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
+}
+
+// PointInTimeStatus describes a point of a continuous archive. restore-operator has replayed the archive up to it, and has
+// stored the result as the snapshot of the status.
+type PointInTimeStatus struct {
+	// Revision that the cluster had at this point.
+	Revision int64 `json:"revision"`
+	// Time at which backup-operator had received all changes up to that revision.
+	// +optional
+	Time *metav1.Time `json:"time,omitempty"`
+	// Number of the timeline.
+	Timeline int64 `json:"timeline"`
+	// Path of the snapshot that the replay began with.
+	Base string `json:"base"`
+	// Number of segments that were replayed after that snapshot.
+	// +optional
+	Segments int32 `json:"segments,omitempty"`
+	// Time after this point at which the next change had been received, in milliseconds. A target within it restores this
+	// point. It is absent if the spec has a revision.
+	// +optional
+	ResolutionMilliseconds int64 `json:"resolutionMilliseconds,omitempty"`
+	// Number of leases whose TTL the archive does not have. They got a TTL of one hour.
+	// +optional
+	UnknownLeases int32 `json:"unknownLeases,omitempty"`
 }
 
 // SignedURLStatus is the signed URL that restore-operator hands to the seed. It permits to read one object for a limited

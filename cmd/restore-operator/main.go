@@ -1,5 +1,6 @@
 // Command restore-operator verifies snapshots and reports the progress of their restore (EtcdRestore). With the argument
-// "seed" it is the init container that restores the data of the first member of a restored cluster.
+// "seed" it is the init container that restores the data of the first member of a restored cluster. With "replay" it is the
+// process that replays a continuous archive.
 package main
 
 import (
@@ -12,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/etcd-suite/etcd-operator/internal/archive/replay"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/internal/restore"
 	"github.com/etcd-suite/etcd-operator/internal/seed"
@@ -22,6 +24,13 @@ import (
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == seed.Command {
 		os.Exit(seeder.Main(ctrl.SetupSignalHandler(), os.Args[1:]))
+	}
+	if len(os.Args) > 1 && os.Args[1] == replay.Command {
+		if err := replay.Main(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
 	}
 	var options operator.Options
 	options.AddFlags(pflag.CommandLine)
@@ -37,6 +46,10 @@ func main() {
 		spool, err := restore.OpenSpool(own.SpoolDir, own.Spool.Options())
 		if err != nil {
 			return err
+		}
+		spool, notice := spool.WithReplayMemory(own.ReplayMemory.Value())
+		if notice != "" {
+			ctrl.Log.WithName(restore.Name).Info(notice)
 		}
 		o := restore.Options{
 			Prove: spool.Prove, Save: spool.Save(nil), MaxProofs: own.MaxProofs,

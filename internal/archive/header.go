@@ -41,6 +41,8 @@ type Start struct {
 	Auth uint64 `json:"auth"`
 	// Reason is why the timeline begins.
 	Reason string `json:"reason"`
+	// Writer identifies who began the timeline, for example by the UID of an EtcdBackup.
+	Writer string `json:"writer,omitempty"`
 
 	hash string // of the line that was read; empty in a new one
 }
@@ -63,6 +65,9 @@ type Header struct {
 	// AuthFrom and AuthTo are the auth revision before the first and after the last event.
 	AuthFrom uint64 `json:"authFrom"`
 	AuthTo   uint64 `json:"authTo"`
+	// Unbroken is the first revision of a base from which a replay reaches the end of the link: after it no events are lost,
+	// and users and roles did not change.
+	Unbroken int64 `json:"unbroken,omitempty"`
 	// CompactRevision is the newest one that the archiver knows; 0 for none.
 	CompactRevision int64 `json:"compactRevision,omitempty"`
 	// Size and SHA256 of the records before their encoding.
@@ -101,6 +106,7 @@ func NewGap(chain Chain, base Base, compactRevision int64, reason string) Header
 	return Header{
 		FormatVersion: formatVersion, Kind: kindGap, Timeline: chain.Timeline, First: chain.Last + 1, Last: base.Point.Revision,
 		Previous: chain.Hash, Points: []Point{base.Point}, AuthFrom: base.AuthRevision, AuthTo: base.AuthRevision, CompactRevision: compactRevision, Reason: reason,
+		Unbroken: base.Point.Revision,
 	}
 }
 
@@ -111,6 +117,8 @@ type Chain struct {
 	Hash     string    // of the last link, or of the start object
 	At       time.Time // of the last point
 	Tail     string    // of the last revision; empty if it is not known
+	// Unbroken is as in Header.
+	Unbroken int64
 	// Auth is the auth revision at the end, and AuthChanged says that it changed within the last link.
 	Auth        uint64
 	AuthChanged bool
@@ -118,7 +126,18 @@ type Chain struct {
 
 // Chain returns the end of a timeline without links.
 func (s Start) Chain() Chain {
-	return Chain{Timeline: s.Timeline, Last: s.Base.Revision, At: s.Base.At, Hash: s.Hash(), Auth: s.Auth}
+	return Chain{Timeline: s.Timeline, Last: s.Base.Revision, At: s.Base.At, Hash: s.Hash(), Auth: s.Auth, Unbroken: s.Base.Revision}
+}
+
+// unbroken returns Header.Unbroken of a segment that follows the chain.
+func (c Chain) unbroken(h Header) int64 {
+	switch {
+	case h.AuthFrom != h.AuthTo:
+		return h.Last
+	case h.AuthFrom != c.Auth:
+		return c.Last
+	}
+	return c.Unbroken
 }
 
 // Follow checks that a link extends the chain, and returns the new end.
@@ -136,7 +155,7 @@ func (c Chain) Follow(key string, h Header) (Chain, error) {
 
 // Chain returns the end of a chain whose last link this is.
 func (h Header) Chain() Chain {
-	return Chain{Timeline: h.Timeline, Last: h.Last, Hash: h.Hash(), At: h.To().At, Tail: h.Tail, Auth: h.AuthTo, AuthChanged: h.AuthFrom != h.AuthTo}
+	return Chain{Timeline: h.Timeline, Last: h.Last, Hash: h.Hash(), At: h.To().At, Tail: h.Tail, Auth: h.AuthTo, AuthChanged: h.AuthFrom != h.AuthTo, Unbroken: h.Unbroken}
 }
 
 // line returns the JSON of a header or a start, a space, its CRC-32 (Castagnoli) in 8 hex digits, and a line break.

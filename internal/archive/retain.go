@@ -1,62 +1,51 @@
 package archive
 
-import "time"
-
-// Retained is what a window needs.
-type Retained struct {
-	// Bases to keep: deleting one of them would make a part of the window impossible to restore.
-	Bases []Base
-	// Delete has the keys of objects that no target in the window needs, in the order in which to delete them: what is left
-	// after each deletion is a complete archive.
-	Delete []string
-}
-
-// Retain decides which objects the window that begins at cutoff needs. In each timeline that is the newest base at or before
-// cutoff, with everything after it. Without such a base everything is kept. A timeline is deleted as a whole if a later one
-// has a base at or before cutoff.
-func Retain(histories []History, bases []Base, cutoff time.Time, root string) Retained {
-	var r Retained
-	covered := false // by a later timeline
-	var deletions [][]string
-	for i := len(histories) - 1; i >= 0; i-- {
-		h := histories[i]
-		spans := h.spans(bases)
-		if covered {
-			deletions = append(deletions, append(h.keys(), StartKey(root, h.Start.Timeline)))
-			continue
-		}
-		pinned := -1
-		for n, s := range spans {
-			if !s.base.Point.At.After(cutoff) {
-				pinned = n
-			}
-		}
-		for _, s := range spans[max(pinned, 0):] {
-			r.Bases = append(r.Bases, s.base)
-		}
-		if pinned < 0 {
-			continue
-		}
-		covered = true
-		var keys []string
-		for _, l := range h.Links {
-			if l.Header.Last > spans[pinned].base.Point.Revision {
-				break
-			}
-			keys = append(keys, l.Key)
-		}
-		deletions = append(deletions, keys)
+// Outdated returns the keys that no target after a base needs, in the order in which to delete them: what is left after
+// each deletion is a complete archive. It decides by keys alone, because each link ends before the next one begins. The last
+// link of a timeline is kept, because the archiver continues from it.
+//
+// starts are those of the timelines, in the same order. Nothing is deleted if the base is not surely in a timeline.
+func Outdated(root string, all []Names, starts []Start, b Base) []string {
+	at := timelineOf(root, all, starts, b)
+	if at < 0 {
+		return nil
 	}
-	for i := len(deletions) - 1; i >= 0; i-- {
-		r.Delete = append(r.Delete, deletions[i]...)
+	var keys []string
+	for _, names := range all[:at] {
+		keys = append(append(keys, names.Links...), StartKey(root, names.Timeline))
 	}
-	return r
-}
-
-func (h History) keys() []string {
-	keys := make([]string, len(h.Links), len(h.Links)+1)
-	for i, l := range h.Links {
-		keys[i] = l.Key
+	for i, key := range all[at].Links {
+		if i+1 == len(all[at].Links) || firstOf(root, all[at].Links[i+1])-1 > b.Point.Revision {
+			break
+		}
+		keys = append(keys, key)
 	}
 	return keys
+}
+
+// timelineOf returns the index of the timeline whose history has the base, or -1.
+func timelineOf(root string, all []Names, starts []Start, b Base) int {
+	for i := len(all) - 1; i >= 0; i-- {
+		if !starts[i].has(b) {
+			continue
+		}
+		links := all[i].Links
+		within := len(links) > 0 && b.Point.Revision < firstOf(root, links[len(links)-1])
+		if within || b.Point.Revision == starts[i].Base.Revision {
+			return i
+		}
+		return -1
+	}
+	return -1
+}
+
+// has reports whether a base can be of the timeline. A base of another one may have the same cluster ID and a revision that
+// both have: then its time decides, together with that of the next timeline.
+func (s Start) has(b Base) bool {
+	return b.ClusterID == s.ClusterID && b.Point.Revision >= s.Base.Revision && !b.Point.At.Before(s.Base.At)
+}
+
+func firstOf(root, key string) int64 {
+	n, _ := parseKey(root, key)
+	return n.first
 }

@@ -1,13 +1,19 @@
 package archive
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
 func at(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
@@ -30,6 +36,9 @@ func newHistory(t Timeline, b Base) *history {
 }
 
 func (h *history) add(header Header) *history {
+	if !header.Gap() {
+		header.Unbroken = h.chain.unbroken(header)
+	}
 	header.hash = header.Hash() // as in one that was read
 	key := LinkKey(root, h.chain.Timeline, h.chain.At, header.First)
 	h.Links = append(h.Links, Link{key, header})
@@ -322,27 +331,29 @@ func checkRefusal(t *testing.T, seed uint64, histories []History, bases []Base, 
 	}
 }
 
-// TestRetainKeepsEveryTargetOfTheWindow deletes what Retain permits, and selects targets as before.
-func TestRetainKeepsEveryTargetOfTheWindow(t *testing.T) {
+// TestOutdatedKeepsEveryTargetFromTheBaseOn deletes what Outdated permits, and selects targets as before.
+func TestOutdatedKeepsEveryTargetFromTheBaseOn(t *testing.T) {
 	deleted := 0
-	for seed := range uint64(200) {
+	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		histories, bases := random(r)
-		cutoff := at(r.IntN(100))
-		kept := Retain(histories, bases, cutoff, root)
-		steps := len(kept.Delete)
+		first := bases[r.IntN(len(bases))]
+		names, starts := namesOf(histories)
+		keys := Outdated(root, names, starts, first)
+		steps := len(keys)
 		if steps > 0 {
 			steps = r.IntN(steps + 1) // the process may be killed at any point
 		}
 		deleted += steps
-		after := without(histories, kept.Delete[:steps])
+		after := without(histories, keys[:steps])
+		kept := slices.DeleteFunc(slices.Clone(bases), func(b Base) bool { return b.Point.At.Before(first.Point.At) })
 		for range 30 {
-			target := Target{Time: cutoff.Add(time.Duration(r.IntN(60_000)) * time.Millisecond)}
-			want, err := Select(histories, bases, target)
+			target := Target{Time: first.Point.At.Add(time.Duration(r.IntN(60_000)) * time.Millisecond)}
+			want, err := Select(histories, kept, target)
 			if err != nil {
 				continue
 			}
-			got, err := Select(after, kept.Bases, target)
+			got, err := Select(after, kept, target)
 			if err != nil {
 				t.Fatalf("seed %d: %s was %s, but after %d deletions: %v", seed, target, want.Reached, steps, err)
 			}
@@ -351,10 +362,134 @@ func TestRetainKeepsEveryTargetOfTheWindow(t *testing.T) {
 			}
 			checkChoice(t, seed, got, target)
 		}
+		for _, h := range histories {
+			if n := len(h.Links); n > 0 && slices.Contains(keys, h.Links[n-1].Key) && !slices.Contains(keys, StartKey(root, h.Start.Timeline)) {
+				t.Errorf("seed %d: the last link of timeline %d would be deleted, so the archiver could not continue", seed, h.Start.Timeline)
+			}
+		}
 	}
 	if deleted == 0 {
 		t.Error("nothing was ever deleted")
 	}
+}
+
+func TestOutdatedDeletesNothingForABaseOfAnotherHistory(t *testing.T) {
+	one := newHistory(1, base(10, 10)).segment(20).segment(30).segment(40)
+	names, starts := namesOf([]History{one.History})
+	foreign := base(25, 25)
+	foreign.ClusterID = "0000000000000def"
+	for name, b := range map[string]Base{
+		"another cluster": foreign, "before the timeline": base(25, 5), "after what is archived": base(50, 50), "in the last segment": base(35, 35),
+	} {
+		if keys := Outdated(root, names, starts, b); len(keys) > 0 {
+			t.Errorf("%s: %q would be deleted", name, keys)
+		}
+	}
+	if keys := Outdated(root, names, starts, base(25, 25)); len(keys) != 1 {
+		t.Errorf("a base in the second segment: %q would be deleted, want the first segment", keys)
+	}
+}
+
+func namesOf(histories []History) (names []Names, starts []Start) {
+	for _, h := range histories {
+		names, starts = append(names, Names{Timeline: h.Start.Timeline, Started: true, Links: h.keys()}), append(starts, h.Start)
+	}
+	return names, starts
+}
+
+func (h History) keys() []string {
+	keys := make([]string, len(h.Links))
+	for i, l := range h.Links {
+		keys[i] = l.Key
+	}
+	return keys
+}
+
+// TestLookFindsTheRangesOfSelectWithFewRequests compares the ranges that few headers describe with those of all headers.
+func TestLookFindsTheRangesOfSelectWithFewRequests(t *testing.T) {
+	broken := 0
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		histories, bases := random(r)
+		store := newStoreOf(histories)
+		got, err := Look(t.Context(), store, root, bases, 100)
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		if limit := 2*len(histories) + 3*len(got.Ranges) + 2*countBreaks(histories); store.gets > limit {
+			t.Errorf("seed %d: %d reads for %d ranges of %d timelines, want at most %d", seed, store.gets, len(got.Ranges), len(histories), limit)
+		}
+		want := Recoverable(histories, bases)
+		for _, h := range histories {
+			last := h.Start.Chain()
+			if n := len(h.Links); n > 0 {
+				last = h.Links[n-1].Header.Chain()
+			}
+			for revision := h.Start.Base.Revision; revision <= last.Last+1; revision++ {
+				if a, b := within(got.Ranges, h.Start.Timeline, revision), within(want, h.Start.Timeline, revision); a != b {
+					t.Errorf("seed %d: revision %d of timeline %d: Look says %t, want %t\n%v\n%v", seed, revision, h.Start.Timeline, a, b, got.Ranges, want)
+				}
+			}
+		}
+		broken += len(want) - len(histories)
+		end := histories[len(histories)-1]
+		if n := len(end.Links); n > 0 && got.Covered != within(want, end.Start.Timeline, end.Links[n-1].Header.Last) {
+			t.Errorf("seed %d: the end is covered: %t, ranges %v", seed, got.Covered, want)
+		}
+	}
+	if broken < 50 {
+		t.Errorf("only %d chains were broken", broken)
+	}
+}
+
+func countBreaks(histories []History) (n int) {
+	for _, h := range histories {
+		for _, l := range h.Links {
+			if l.Header.Gap() || l.Header.AuthFrom != l.Header.AuthTo {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func within(ranges []Range, t Timeline, revision int64) bool {
+	return slices.ContainsFunc(ranges, func(r Range) bool {
+		return r.Timeline == t && r.From.Revision <= revision && revision <= r.To.Revision
+	})
+}
+
+// storeOf is a store in memory with the headers of histories.
+type storeOf struct {
+	objstore.Store
+	objects map[string][]byte
+	gets    int
+}
+
+func newStoreOf(histories []History) *storeOf {
+	s := &storeOf{objects: map[string][]byte{}}
+	for _, h := range histories {
+		s.objects[StartKey(root, h.Start.Timeline)] = h.Start.Encode()
+		for _, l := range h.Links {
+			s.objects[l.Key] = l.Header.Encode()
+		}
+	}
+	return s
+}
+
+func (s *storeOf) List(_ context.Context, prefix string) iter.Seq2[objstore.Object, error] {
+	return func(yield func(objstore.Object, error) bool) {
+		for key := range s.objects {
+			if strings.HasPrefix(key, prefix) && !yield(objstore.Object{Key: key}, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (s *storeOf) Get(_ context.Context, key string) (io.ReadCloser, error) {
+	s.gets++
+	return io.NopCloser(bytes.NewReader(s.objects[key])), nil
 }
 
 func without(histories []History, keys []string) []History {

@@ -125,6 +125,7 @@ func (w *Writer) Seal(leases []Lease, authRevision uint64, compactRevision int64
 		h.Points = append(h.Points, last)
 	}
 	h.AuthTo, h.CompactRevision = authRevision, compactRevision
+	h.Unbroken = w.chain.unbroken(h)
 	h.SHA256, h.Tail = hex.EncodeToString(w.sum.Sum(nil)), hex.EncodeToString(w.tail.Sum(nil))
 	return h, h.validate()
 }

@@ -49,6 +49,9 @@ func (r *Reconciler) settle(backup *v1beta2.EtcdBackup, s State, step Step) {
 	_, released := step.(Release)
 	if reported {
 		r.metrics.ended(s)
+		if s.Attempt.Result.Snapshot != nil {
+			r.archives.taken(keyOf(backup), s.Attempt.Base, s.Attempt.Result.Base)
+		}
 	}
 	if _, copied := step.(ReportCopy); copied {
 		r.metrics.copied(s)
@@ -91,7 +94,7 @@ func (r *Reconciler) begin(ctx context.Context, backup *v1beta2.EtcdBackup, s St
 	log := ctrl.LoggerFrom(ctx)
 	o := jobSpecOf(s)
 	o.Kind = kind
-	t := &jobProgress{kind: kind, request: o.Request, generation: s.Generation, number: number, startedAt: s.Now}
+	t := &jobProgress{kind: kind, request: o.Request, base: o.Base, generation: s.Generation, number: number, startedAt: s.Now}
 	pool := r.attempts
 	if kind == KindCopy {
 		pool = r.copies

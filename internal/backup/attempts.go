@@ -22,6 +22,7 @@ type attempts struct {
 type jobProgress struct {
 	kind       Kind
 	request    string
+	base       string
 	generation int64
 	number     int32
 	limit      *timeLimit
@@ -60,7 +61,7 @@ func (a *attempts) find(key worker.Key) *Attempt {
 	if t == nil {
 		return nil
 	}
-	found := &Attempt{Kind: t.kind, Request: t.request, Generation: t.generation, Number: t.number, StartedAt: t.began(), Queued: a.pool.Waiting(key), Progress: t.now()}
+	found := &Attempt{Kind: t.kind, Request: t.request, Base: t.base, Generation: t.generation, Number: t.number, StartedAt: t.began(), Queued: a.pool.Waiting(key), Progress: t.now()}
 	result, done, err := a.pool.Result(key)
 	switch {
 	case done && err != nil:

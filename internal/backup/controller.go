@@ -38,9 +38,11 @@ type Reconciler struct {
 	events   kubeevents.EventRecorder
 	attempts *attempts
 	// copies are the attempts to copy to the second location.
-	copies  *attempts
-	attempt attemptFunc
-	metrics *metrics
+	copies *attempts
+	// archives are the archivers of the clusters.
+	archives *archives
+	attempt  attemptFunc
+	metrics  *metrics
 	// deletions is when this process saw first that an EtcdBackup is being deleted.
 	deletions sightings
 	limits    limits
@@ -74,12 +76,17 @@ func Setup(mgr manager.Manager, options Options) error {
 	if err != nil {
 		return err
 	}
+	archives, err := openArchives(options, take)
+	if err != nil {
+		return err
+	}
 	r := &Reconciler{
 		client:   mgr.GetClient(),
 		live:     mgr.GetAPIReader(),
 		events:   mgr.GetEventRecorder(Name),
 		attempts: newAttempts(options.lanes()),
 		copies:   newAttempts(map[string]int{laneCopy: maxCopies}),
+		archives: archives,
 		limits:   options.limits(),
 		jitter:   options.Jitter,
 		attempt:  take.attempt,
@@ -92,8 +99,8 @@ func Setup(mgr manager.Manager, options Options) error {
 	if err := watchQueue(options.Metrics, r.copies.pool, laneCopy); err != nil {
 		return err
 	}
-	for _, pool := range []*attempts{r.attempts, r.copies} {
-		if err := mgr.Add(manager.RunnableFunc(pool.pool.Run)); err != nil {
+	for _, run := range []manager.RunnableFunc{r.attempts.pool.Run, r.copies.pool.Run, r.archives.Run} {
+		if err := mgr.Add(run); err != nil {
 			return fmt.Errorf("add the workers to the manager: %w", err)
 		}
 	}
@@ -103,8 +110,21 @@ func Setup(mgr manager.Manager, options Options) error {
 		Watches(&v1beta2.EtcdCluster{}, handler.EnqueueRequestsFromMapFunc(r.backupsOf), builder.WithPredicates(clusterChanged())).
 		WatchesRawSource(r.attempts.pool.Source()).
 		WatchesRawSource(r.copies.pool.Source()).
+		WatchesRawSource(r.archives.Source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency, RateLimiter: kube.Retries()}).
 		Complete(r)
+}
+
+// openArchives removes what an earlier process has spooled for its archives.
+func openArchives(options Options, j *job) (*archives, error) {
+	if err := cleanArchives(j.spool.Dir()); err != nil {
+		return nil, err
+	}
+	counted, err := newArchiveMetrics(options.Metrics)
+	if err != nil {
+		return nil, err
+	}
+	return newArchives((&archiveJob{job: j, metrics: counted}).run, counted), nil
 }
 
 // Reconcile does one pass: observe, plan, act and report.
@@ -113,6 +133,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if apierrors.IsNotFound(err) {
 		r.attempts.forgetOthers(request.NamespacedName, "")
 		r.copies.forgetOthers(request.NamespacedName, "")
+		r.archives.forgetOthers(request.NamespacedName, "")
 		r.metrics.forget(request.NamespacedName)
 		r.deletions.forget(request.NamespacedName)
 		return reconcile.Result{}, nil
@@ -122,6 +143,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	r.attempts.forgetOthers(request.NamespacedName, state.UID)
 	r.copies.forgetOthers(request.NamespacedName, state.UID)
+	r.archives.forgetOthers(request.NamespacedName, state.UID)
+	r.archives.set(keyOf(backup), archiveOf(state))
 	r.metrics.proven(state)
 	step, rule := Plan(state)
 	description := step.describe(state)
@@ -189,7 +212,12 @@ func last(s State, step Step) bool {
 func (r *Reconciler) report(ctx context.Context, backup *v1beta2.EtcdBackup, s State, step Step, err error) (bool, error) {
 	after := backup.DeepCopy()
 	after.Status = NewStatus(s, step, err)
-	return kube.PatchStatus(ctx, r.client, backup, after)
+	before := backup.Status.DeepCopy()
+	changed, err := kube.PatchStatus(ctx, r.client, backup, after)
+	if changed && err == nil {
+		kube.PublishEvents(r.events, backup, archiveEvents(*before, after.Status))
+	}
+	return changed, err
 }
 
 // backupsOf returns the EtcdBackups that name a cluster.

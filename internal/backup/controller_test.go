@@ -58,7 +58,7 @@ func newRig(t *testing.T, objects ...client.Object) *rig {
 		return Result{EndedAt: time.Now(), Snapshot: snapshotAt("bucket/dir/snap.db", time.Now())}
 	}
 	r.Reconciler = &Reconciler{
-		client: cached, live: api, events: r.events, attempts: newAttempts(nil), copies: newAttempts(nil), metrics: m, now: time.Now,
+		client: cached, live: api, events: r.events, attempts: newAttempts(nil), copies: newAttempts(nil), archives: newArchives(nil, nil), metrics: m, now: time.Now,
 		attempt: func(ctx context.Context, _ jobSpec, _ *jobProgress) Result { r.begun++; return r.ends(ctx) },
 	}
 	return r

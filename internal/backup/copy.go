@@ -21,6 +21,7 @@ const (
 // second is the job spec for the second location.
 func (o jobSpec) second() jobSpec {
 	o.Target = *o.Copy
+	o.Archived, o.Keep.Window = false, 0 // it has no archive
 	return o
 }
 
@@ -41,7 +42,7 @@ func (t *job) copyTo(ctx context.Context, o jobSpec, progress *jobProgress) (Res
 	if err != nil {
 		return Result{}, err
 	}
-	keep := o.Keep
+	keep := second.Keep
 	keep.Now = t.now()
 	done, err := snapshot.Copy(ctx, snapshot.CopyRequest{
 		From: from, To: to, FromSeries: o.seriesOf(etcd.ID(id)), ToSeries: second.seriesOf(etcd.ID(id)), Policy: keep,

@@ -37,7 +37,7 @@ func classify(err error, o jobSpec, expired bool) *Failure {
 }
 
 // doing names what an attempt does, at the start of a sentence.
-var doing = map[Kind]string{KindSnapshot: "The snapshot", KindDrill: "The restore test", KindPurge: "Deleting the snapshots", KindPrune: "Deleting old snapshots", KindCopy: "The copy to the second location"}
+var doing = map[Kind]string{KindSnapshot: "The snapshot", KindDrill: "The restore test", KindPurge: "Deleting the snapshots", KindPrune: "Deleting old snapshots", KindCopy: "The copy to the second location", kindArchive: "The continuous archive"}
 
 // explain returns the reason of an error and what to do about it. The reason is empty if the error says it itself, or if
 // it is an error of the store.
@@ -74,7 +74,7 @@ func explainStore(err error, o jobSpec) (reason, advice string) {
 		return v1beta2.ReasonRetrying, "The database has grown since the attempt began, and other attempts use the rest of the spool volume."
 	case errors.Is(err, snapshot.ErrDisk):
 		return v1beta2.ReasonRetrying, "Enlarge the spool volume of backup-operator. It needs room for the database of every snapshot that is taken at the same time."
-	case errors.Is(err, snapshot.ErrSource):
+	case errors.Is(err, snapshot.ErrSource), errors.Is(err, errMembers):
 		return v1beta2.ReasonEndpointUnreachable, "Check the member and the network."
 	case errors.Is(err, snapshot.ErrStale):
 		return v1beta2.ReasonRetrying, "The member lags behind its cluster. The operator asks another member in the next attempt, if there is a better one."

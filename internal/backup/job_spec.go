@@ -49,6 +49,9 @@ type jobSpec struct {
 	Jitter  time.Duration
 	Request string
 	Keep    snapshot.Policy
+	// Base is the reason if the archiver has asked for the snapshot. Archived is true if there may be an archive.
+	Base     string
+	Archived bool
 
 	Kind Kind
 	// Mark is true if a cluster without quorum is saved too, with a marked snapshot.
@@ -81,9 +84,14 @@ func jobSpecOf(s State) jobSpec {
 	if p := s.Spec.BackupPolicy; p != nil {
 		o.BytesPerSecond = p.MaxBytesPerSecond
 	}
-	if s.asked() {
+	switch {
+	case s.requested():
 		o.Request = s.Request
+	case s.baseWanted():
+		o.Base = s.Archive.Want
+		o.Request = "continuous archive: " + o.Base
 	}
+	o.Archived = s.everArchived()
 	if s.Status.Snapshot != nil {
 		o.Newest = *s.Status.Snapshot
 	}

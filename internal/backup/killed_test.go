@@ -209,7 +209,7 @@ func (a *afterlife) operator(l *life) *Reconciler {
 		return mortalStore{a.store, l}, nil
 	}
 	return &Reconciler{
-		client: mortal, live: mortal, events: kubeevents.NewFakeRecorder(1000), attempts: newAttempts(nil), copies: newAttempts(nil), metrics: m,
+		client: mortal, live: mortal, events: kubeevents.NewFakeRecorder(1000), attempts: newAttempts(nil), copies: newAttempts(nil), archives: newArchives(nil, nil), metrics: m,
 		now: now, attempt: take.attempt,
 	}
 }

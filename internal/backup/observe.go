@@ -44,10 +44,11 @@ func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName) (*v
 		s.CopyTarget, s.CopyProblem = copyTarget(s.Namespace, s.Name, s.Spec, s.Target)
 	}
 	s.Copy, s.CopyBusy = r.copies.find(keyOf(backup)), r.copies.pool.Busy(keyOf(backup))
+	s.Archive, s.ArchiveBusy = r.archives.find(keyOf(backup))
 	if s.Deleting && s.Spec.FinalSnapshot {
 		s.Request = finalRequest(s.DeletedAt)
 	}
-	if s.Deleting && !s.final() || s.Problem != nil || s.Attempt != nil || s.ended() != "" && !s.drillable() {
+	if s.Deleting && !s.final() || s.Problem != nil || s.Attempt != nil && s.Spec.Continuous == nil || s.ended() != "" && !s.drillable() {
 		return backup, s, nil // no rule depends on anything else then
 	}
 	var err error

@@ -133,8 +133,11 @@ func lastCopy(s State) Step {
 	return Wait{Reason: v1beta2.ReasonCopying, Message: copying, Requeue: min(left, progressInterval)}
 }
 
-// soonest returns the shorter pause, if a copy is due before the next pass.
+// soonest returns the shorter pause, if a copy or a report about the archive is due before the next pass.
 func (s State) soonest(requeue time.Duration) time.Duration {
+	if s.archived() && (requeue == 0 || requeue > archiveInterval) {
+		requeue = archiveInterval
+	}
 	turn := s.copyTurn()
 	if turn.IsZero() || s.Deleting {
 		return requeue

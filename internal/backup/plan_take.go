@@ -33,7 +33,11 @@ type (
 		Requeue         time.Duration
 	}
 	// TakeSnapshot starts an attempt.
-	TakeSnapshot struct{ Number int32 }
+	// Base is why the archiver needs it, and is empty otherwise.
+	TakeSnapshot struct {
+		Number int32
+		Base   string
+	}
 )
 
 func (r Refuse) describe(State) planning.Description {
@@ -79,8 +83,12 @@ func (w Wait) describe(State) planning.Description {
 	return planning.Description{Reason: w.Reason, Message: w.Message, Requeue: w.Requeue}
 }
 
-func (TakeSnapshot) describe(State) planning.Description {
-	return planning.Description{Reason: v1beta2.ReasonRunning, Message: Progress{}.String(), Requeue: progressInterval}
+func (t TakeSnapshot) describe(State) planning.Description {
+	message := Progress{}.String()
+	if t.Base != "" {
+		message = planning.Sentence(message+" The continuous archive needs a snapshot: ", t.Base)
+	}
+	return planning.Description{Reason: v1beta2.ReasonRunning, Message: message, Requeue: progressInterval}
 }
 
 func specIsInvalid(s State) Step {
@@ -161,7 +169,13 @@ func secretIsMissing(s State) Step {
 	}
 }
 
-func takeSnapshot(s State) Step { return TakeSnapshot{Number: s.nextNumber()} }
+func takeSnapshot(s State) Step {
+	step := TakeSnapshot{Number: s.nextNumber()}
+	if s.baseWanted() && !s.requested() {
+		step.Base = s.Archive.Want
+	}
+	return step
+}
 
 // nextNumber is the number of the next attempt. It starts again at 1 after a success or a change of the spec.
 func (s State) nextNumber() int32 {

@@ -90,7 +90,7 @@ func policy(name string, spec v1beta2.EtcdBackupSpec) snapshot.Policy {
 	if p == nil {
 		return out
 	}
-	out.MaxBackups = p.MaxBackups
+	out.MaxBackups, out.Window = p.MaxBackups, archiveWindow(spec.Continuous)
 	if zone, err := schedule.Zone(p.TimeZone); err == nil {
 		out.Zone = zone
 	}
@@ -104,8 +104,11 @@ func policy(name string, spec v1beta2.EtcdBackupSpec) snapshot.Policy {
 // Series returns whether the spec asks for more than one snapshot.
 func (s State) Series() bool { return isSeries(s.Spec) }
 
-// asked returns whether a user has requested a snapshot of the series now.
-func (s State) asked() bool {
+// asked returns whether a user or the archiver has requested a snapshot of the series now.
+func (s State) asked() bool { return s.requested() || s.baseWanted() }
+
+// requested returns whether a user has.
+func (s State) requested() bool {
 	return s.Series() && s.Request != "" && s.Request != s.Status.HandledRequest
 }
 

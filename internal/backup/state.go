@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
 )
 
@@ -48,6 +49,11 @@ type State struct {
 	// until a stopped one has returned, too.
 	Copy     *Attempt
 	CopyBusy bool
+
+	// Archive is what the archiver that this process runs reports; nil if none runs. ArchiveBusy is true until a stopped one
+	// has returned, too.
+	Archive     *Archive
+	ArchiveBusy bool
 
 	// Jitter is the longest time by which the operator spreads snapshots of the same schedule.
 	Jitter time.Duration
@@ -95,8 +101,8 @@ const (
 // Attempt is one attempt to do what its Kind says.
 type Attempt struct {
 	Kind Kind
-	// Request that it was started for, see State.
-	Request string
+	// Request that it was started for, see State. Base is the reason if the archiver has asked for it.
+	Request, Base string
 	// Generation of the spec that it was started for.
 	Generation int64
 	// Number counts the attempts at the snapshot that is due, from 1.
@@ -138,6 +144,8 @@ type Result struct {
 	Missing int
 	// Drill is the result of a restore test. It is nil if there was none.
 	Drill *v1beta2.BackupDrill
+	// Base is the snapshot if the archiver has asked for it.
+	Base *archive.Base
 	// Untested is when the snapshot was taken whose restore test could not be carried out. It is zero if there is none.
 	Untested time.Time
 }

@@ -28,6 +28,7 @@ func NewStatus(s State, step Step, err error) v1beta2.EtcdBackupStatus {
 		r.apply(step, step.describe(s))
 	}
 	r.secondLocation()
+	r.archive()
 	r.failTestedSnapshot()
 	r.fill()
 	r.out.SnapshotSize = sizeText(r.out.Snapshot)
@@ -130,7 +131,7 @@ func (r *reporter) taken(a Attempt, d planning.Description) {
 func recordSuccess(out *v1beta2.EtcdBackupStatus, a Attempt) {
 	snapshot := *a.Result.Snapshot
 	out.Snapshots = a.Result.Kept
-	if a.Request != "" {
+	if a.Request != "" && a.Base == "" {
 		out.HandledRequest = a.Request
 	}
 	out.Succeeded, out.Reason = true, ""

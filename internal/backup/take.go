@@ -81,6 +81,9 @@ func (t *job) takeNext(ctx context.Context, o jobSpec, series snapshot.Series, r
 		item = s.add(request.Key, saved.Manifest)
 		s.ahead = aheadOf(ctx, s.store, snapshot.ManifestKey(item.Key), t.now())
 	}
+	if o.Base != "" {
+		result.Base = new(baseOf(item.Key, s.known[item.Key].Manifest, t.now()))
+	}
 	switch {
 	case o.Verify && item.Verdict == snapshot.Failed:
 		return failedBefore(ctx, s.store, *item, result, t.now())

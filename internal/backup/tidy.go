@@ -159,6 +159,9 @@ func (t *job) purgeLocation(ctx context.Context, o jobSpec) (Result, error) {
 		return Result{}, err
 	}
 	removed, err := t.purgeFrom(ctx, o, store)
+	if err == nil && o.Archived {
+		err = t.purgeArchive(ctx, o, store)
+	}
 	if errors.Is(err, objstore.ErrNoBucket) {
 		return Result{}, nil // without a bucket there are no snapshots
 	}

@@ -36,6 +36,8 @@ type Info struct {
 	// MemberIDs of the cluster, in ascending order of their text. Two clusters have different member IDs, unless they were
 	// created with the same token.
 	MemberIDs []uint64
+	// AuthRevision is the revision of users and roles; 0 if the database does not contain it.
+	AuthRevision uint64
 	// Alarms that were on, in alphabetical order, such as "CORRUPT, NOSPACE". It is empty if there was none.
 	Alarms string
 }
@@ -119,6 +121,10 @@ func (c *census) visit(bucket, key, value []byte) error {
 	case "cluster":
 		if string(key) == "clusterVersion" {
 			c.info.ClusterVersion = versionText(value)
+		}
+	case "auth":
+		if string(key) == "authRevision" && len(value) == 8 {
+			c.info.AuthRevision = binary.BigEndian.Uint64(value)
 		}
 	case "alarm":
 		c.alarms[alarmOf(key)] = true

@@ -103,6 +103,7 @@ func (r *Reconciler) prove(ctx context.Context, key worker.Key, wanted plan.Veri
 	}
 	proof.Progress = plan.ProofDone
 	proof.Source, proof.ChosenBecause, proof.Snapshot, proof.Format = found.Source, found.ChosenBecause, found.Proven.Snapshot, found.Proven.Format
+	proof.Point = found.Point
 	return proof, secret
 }
 
@@ -115,7 +116,7 @@ func (r *Reconciler) readSource(ctx context.Context, key worker.Key, wanted plan
 		return Found{}, nil, err
 	}
 	found, err := r.read(ctx, Asked{
-		Source: wanted.Source, Choice: wanted.Choice, Secret: secret,
+		Source: wanted.Source, Choice: wanted.Choice, Secret: secret, Point: wanted.Point,
 		Progress: func(bytes, of int64) { r.readings.set(key, bytes, of) },
 	})
 	return found, secret, err

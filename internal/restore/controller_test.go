@@ -27,6 +27,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/archive/replay"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
@@ -212,14 +214,18 @@ func TestEachFailureHasItsReason(t *testing.T) {
 		err   error
 		final bool
 	}{
-		v1beta2.ReasonObjectNotFound:    {fmt.Errorf("get: %w", fs.ErrNotExist), true},
-		v1beta2.ReasonAccessDenied:      {fmt.Errorf("get: %w", fs.ErrPermission), false},
-		v1beta2.ReasonBucketNotFound:    {fmt.Errorf("get: %w", objstore.ErrNoBucket), false},
-		v1beta2.ReasonSecretMissing:     {fmt.Errorf("read: %w", snapshot.ErrIdentity), false},
-		v1beta2.ReasonSnapshotAmbiguous: {fmt.Errorf("choose: %w", source.ErrAmbiguous), true},
-		v1beta2.ReasonSnapshotCorrupt:   {fmt.Errorf("read: %w", dbfile.ErrCorrupt), true},
-		v1beta2.ReasonStoreUnreachable:  {errors.New("no route to host"), false},
-		v1beta2.ReasonRetrying:          {fmt.Errorf("%w: %w", source.ErrDisk, fs.ErrNotExist), false},
+		v1beta2.ReasonObjectNotFound:      {fmt.Errorf("get: %w", fs.ErrNotExist), true},
+		v1beta2.ReasonAccessDenied:        {fmt.Errorf("get: %w", fs.ErrPermission), false},
+		v1beta2.ReasonBucketNotFound:      {fmt.Errorf("get: %w", objstore.ErrNoBucket), false},
+		v1beta2.ReasonSecretMissing:       {fmt.Errorf("read: %w", snapshot.ErrIdentity), false},
+		v1beta2.ReasonSnapshotAmbiguous:   {fmt.Errorf("choose: %w", source.ErrAmbiguous), true},
+		v1beta2.ReasonSnapshotCorrupt:     {fmt.Errorf("read: %w", dbfile.ErrCorrupt), true},
+		v1beta2.ReasonPointNotRecoverable: {fmt.Errorf("find: %w", &archive.Refusal{Target: archive.Target{Revision: 9}}), true},
+		v1beta2.ReasonArchiveCorrupt:      {fmt.Errorf("replay: %w: revision 9", replay.ErrRefused), true},
+		v1beta2.ReasonReplayTooLarge:      {fmt.Errorf("replay: %w", dbfile.ErrMemory), false},
+		v1beta2.ReasonSnapshotTooNew:      {fmt.Errorf("read: %w", archive.ErrNewerFormat), true},
+		v1beta2.ReasonStoreUnreachable:    {errors.New("no route to host"), false},
+		v1beta2.ReasonRetrying:            {fmt.Errorf("%w: %w", source.ErrDisk, fs.ErrNotExist), false},
 	} {
 		t.Run(reason, func(t *testing.T) {
 			b := newBench(t, func(context.Context, Asked) (Found, error) {
@@ -227,11 +233,35 @@ func TestEachFailureHasItsReason(t *testing.T) {
 			}, interceptor.Funcs{}, theCluster(), awsSecret())
 			b.read()
 			b.pass()
-			if restore := b.wantReady(reason); (restore.Status.CompletionTime != nil) != test.final {
+			restore := b.wantReady(reason)
+			if ofArchive(test.err) && !strings.Contains(restore.Status.Reason, "cluster was not changed") {
+				t.Errorf("the message does not say that nothing was changed: %s", restore.Status.Reason)
+			}
+			if (restore.Status.CompletionTime != nil) != test.final {
 				t.Errorf("completionTime %v", restore.Status.CompletionTime)
 			}
 		})
 	}
+	t.Run("ArchiveCorrupt, tried again if a listed segment was deleted", func(t *testing.T) {
+		b := newBench(t, func(context.Context, Asked) (Found, error) {
+			return Found{}, &archive.RevisionError{Revision: 9, Key: "k", Err: fs.ErrNotExist}
+		}, interceptor.Funcs{}, theCluster(), awsSecret())
+		b.read()
+		b.pass()
+		if restore := b.wantReady(v1beta2.ReasonArchiveCorrupt); restore.Status.CompletionTime != nil {
+			t.Error("the restore has ended")
+		}
+	})
+	t.Run("AccessDenied, with the folder that must be writable", func(t *testing.T) {
+		b := newBench(t, func(context.Context, Asked) (Found, error) {
+			return Found{}, fmt.Errorf("%w: %w", errPointTarget, fs.ErrPermission)
+		}, interceptor.Funcs{}, theCluster(), awsSecret())
+		b.read()
+		b.pass()
+		if restore := b.wantReady(v1beta2.ReasonAccessDenied); !strings.Contains(restore.Status.Reason, "create objects below backups/etcd/safety-snapshots") {
+			t.Errorf("the reason is %s", restore.Status.Reason)
+		}
+	})
 	t.Run("SecretMissing, without a request to the store", func(t *testing.T) {
 		b := newBench(t, good, interceptor.Funcs{}, theCluster())
 		b.read()

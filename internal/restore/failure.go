@@ -27,8 +27,12 @@ type failure struct {
 // classify turns the error of reading src into a failure. Every error that it does not recognise is an error of the
 // store or of the network.
 func classify(err error, src v1beta2.RestoreSource) failure {
-	reason, advice, final := explain(err, src)
-	return failure{reason, planning.Sentence("The operator could not read the snapshot: ", err.Error()) + " " + advice, final}
+	explained, what := explain, "The operator could not read the snapshot: "
+	if ofArchive(err) {
+		explained, what = explainPoint, "The cluster cannot be restored as asked: "
+	}
+	reason, advice, final := explained(err, src)
+	return failure{reason, planning.Sentence(what, err.Error()) + " " + advice, final}
 }
 
 // explain returns the reason of an error, what it means and what to do about it, and whether another attempt would fail

@@ -4,6 +4,7 @@ import (
 	"os"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // Flags are those of the program, besides those that all operators have.
@@ -11,6 +12,7 @@ type Flags struct {
 	SpoolDir              string
 	Spool                 SpoolFlags
 	MaxProofs             int
+	ReplayMemory          resource.QuantityValue
 	SignedURLs            bool
 	OwnIdentityNamespaces []string
 }
@@ -20,6 +22,8 @@ func (f *Flags) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.SpoolDir, "spool-dir", os.TempDir(), "directory for snapshots during verification; it needs space for the largest snapshot and for the largest database")
 	f.Spool.AddFlags(flags)
 	flags.IntVar(&f.MaxProofs, "max-proofs", 3, "maximum number of concurrent verifications, of which one namespace has one fewer; further snapshots wait")
+	flags.Var(&f.ReplayMemory, "replay-memory",
+		"memory of a replay, for example 1Gi; it needs about 80 MiB and 500 bytes for each key; 0 means no limit")
 	flags.BoolVar(&f.SignedURLs, "signed-urls", true,
 		"hand the seed a signed URL in a Secret if the operator's own identity reads the snapshot")
 	flags.StringSliceVar(&f.OwnIdentityNamespaces, "own-identity-namespaces", []string{"*"},

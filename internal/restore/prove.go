@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 )
@@ -18,6 +19,8 @@ type Asked struct {
 	// Secret is nil if the operator's own identity is used.
 	Secret   map[string][]byte
 	Progress source.Progress
+	// Point is set if Choice is a point of a continuous archive.
+	Point *plan.PointOrder
 }
 
 // Found is the source that was read and its contents.
@@ -27,6 +30,8 @@ type Found struct {
 	// ChosenBecause explains why Source was chosen. It is empty if the spec names the object.
 	ChosenBecause string
 	Proven        source.Proven
+	// Point is what the snapshot was made of. It is nil for a snapshot of a cluster.
+	Point *v1beta2.PointInTimeStatus
 }
 
 // Prove finds a source and reads it once and completely.
@@ -42,7 +47,11 @@ func InSpool(dir string) (Prove, error) {
 func (s Spool) Prove(ctx context.Context, asked Asked) (Found, error) {
 	ctx, limit := limitReading(ctx)
 	defer limit.stop()
-	found, err := s.prove(ctx, asked, limit)
+	prove := s.prove
+	if asked.Choice.Point() {
+		prove = s.provePoint
+	}
+	found, err := prove(ctx, asked, limit)
 	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errTooSlow) {
 		err = fmt.Errorf("%w: %w", cause, err)
 	}

@@ -58,7 +58,7 @@ func (r *Reconciler) saveOldData(ctx context.Context, key worker.Key, order plan
 // SaveInSpool returns a Save that verifies each snapshot in a file below dir, without a budget. InSpool has created the
 // directory. dial may be nil.
 func SaveInSpool(dir string, dial Dial) Save {
-	return Spool{spool.New(spoolOf(dir), spool.Options{})}.Save(dial)
+	return Spool{Spool: spool.New(spoolOf(dir), spool.Options{})}.Save(dial)
 }
 
 // Save returns a Save that verifies each snapshot in a file of the spool. dial may be nil.

@@ -17,7 +17,10 @@ import (
 
 // Spool is the directory in which snapshots are verified: those to restore, and the safety snapshots. All of them share its
 // budget, because the kubelet evicts a Pod whose emptyDir is too full, and every restore with it.
-type Spool struct{ *spool.Spool }
+type Spool struct {
+	*spool.Spool
+	replays replays
+}
 
 // spoolName is the directory below the spool directory that only this operator uses.
 const spoolName = "etcd-restore-operator"
@@ -31,7 +34,7 @@ func OpenSpool(dir string, o spool.Options) (Spool, error) {
 		return Spool{}, fmt.Errorf("create the spool directory %s (--spool-dir): %w", own, err)
 	}
 	o.Urgent = safetyShare
-	return Spool{spool.New(own, o)}, nil
+	return Spool{spool.New(own, o), newReplays(0)}, nil
 }
 
 // safetyShare is how many percent of the spool volume the proofs leave free for safety snapshots. A proof may take an hour, and

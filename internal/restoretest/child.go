@@ -23,7 +23,7 @@ func Main(in io.Reader, out io.Writer, exit func(int)) error {
 		_, _ = io.Copy(io.Discard, in)
 		exit(1)
 	}()
-	if err := limit(o.Memory); err != nil {
+	if err := Limit(o.Memory); err != nil {
 		return err
 	}
 	hash, err := dbfile.TryRestore(context.Background(), o.Trial)
@@ -34,10 +34,10 @@ func Main(in io.Reader, out io.Writer, exit func(int)) error {
 	return json.NewEncoder(out).Encode(a)
 }
 
-// limit makes allocations fail above that many bytes, which ends this process. The database is mapped into memory and does
+// Limit makes allocations fail above that many bytes, which ends this process. The database is mapped into memory and does
 // not count: the kernel can drop its pages at any time. If the container as a whole has too little memory, the kernel
 // ends this process first.
-func limit(memory int64) error {
+func Limit(memory int64) error {
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0) // not every kernel allows it
 	if memory <= 0 {
 		return nil
@@ -45,7 +45,7 @@ func limit(memory int64) error {
 	debug.SetMemoryLimit(memory - memory/8)
 	data := &syscall.Rlimit{Cur: uint64(memory), Max: uint64(memory)}
 	if err := syscall.Setrlimit(syscall.RLIMIT_DATA, data); err != nil {
-		return fmt.Errorf("limit the memory of the restore test to %d MiB: %w", memory>>20, err)
+		return fmt.Errorf("limit the memory of this process to %d MiB: %w", memory>>20, err)
 	}
 	return nil
 }

@@ -54,10 +54,11 @@ func (p Process) Try(ctx context.Context, t dbfile.Trial) (dbfile.KVHash, error)
 	if err != nil {
 		return dbfile.KVHash{}, fmt.Errorf("find the program of the restore test: %w", err)
 	}
-	var out, diagnosis bytes.Buffer
+	var out bytes.Buffer
+	var diagnosis Head
 	child := exec.CommandContext(ctx, program, Command)
 	child.Env = []string{"TMPDIR=" + os.TempDir()} // no credentials
-	child.Stdout, child.Stderr = &out, &head{to: &diagnosis}
+	child.Stdout, child.Stderr = &out, &diagnosis
 	in, err := child.StdinPipe()
 	if err != nil {
 		return dbfile.KVHash{}, fmt.Errorf("start the process of the restore test: %w", err)
@@ -88,6 +89,12 @@ func (p Process) read(out []byte, ended error, diagnosis string) (dbfile.KVHash,
 		}
 		return a.Hash, nil
 	}
+	return dbfile.KVHash{}, Died("restore test", p.Memory, ended, diagnosis)
+}
+
+// Died returns why a child process, which may use that many bytes of memory, ended without a result. diagnosis is the
+// beginning of its standard error.
+func Died(what string, memory int64, ended error, diagnosis string) error {
 	// A Go process without memory ends in many ways: killed by the kernel, by its runtime, or by a fault in it.
 	if ended == nil {
 		ended = errors.New("its answer cannot be read")
@@ -95,22 +102,24 @@ func (p Process) read(out []byte, ended error, diagnosis string) (dbfile.KVHash,
 	line, _, _ := strings.Cut(diagnosis, "\n")
 	// A full disk ends a goroutine of etcd that nothing can recover, for example the compaction.
 	if err := dbfile.Fault(errors.New(line)); errors.Is(err, dbfile.ErrDisk) {
-		return dbfile.KVHash{}, fmt.Errorf("the process of the restore test ended without a result: %w: %w", ended, err)
+		return fmt.Errorf("the process of the %s ended without a result: %w: %w", what, ended, err)
 	}
-	return dbfile.KVHash{}, fmt.Errorf("%w: the process of the restore test, which may use %d MiB, ended without a result: %w: %s",
-		dbfile.ErrMemory, p.Memory>>20, ended, line)
+	return fmt.Errorf("%w: the process of the %s, which may use %d MiB, ended without a result: %w: %s",
+		dbfile.ErrMemory, what, memory>>20, ended, line)
 }
 
-// head keeps the first bytes that are written to it.
-type head struct{ to *bytes.Buffer }
+// Head keeps the first bytes that are written to it.
+type Head struct{ kept bytes.Buffer }
 
 const headSize = 4 << 10
 
-func (h *head) Write(p []byte) (int, error) {
-	if room := headSize - h.to.Len(); room > 0 {
-		h.to.Write(p[:min(len(p), room)])
+func (h *Head) Write(p []byte) (int, error) {
+	if room := headSize - h.kept.Len(); room > 0 {
+		h.kept.Write(p[:min(len(p), room)])
 	}
 	return len(p), nil
 }
 
-var _ io.Writer = (*head)(nil)
+func (h *Head) String() string { return h.kept.String() }
+
+var _ io.Writer = (*Head)(nil)

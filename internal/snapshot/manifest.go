@@ -31,6 +31,8 @@ type Manifest struct {
 	Size int64 `json:"size"`
 	// SHA256 of the object, 64 hex digits.
 	SHA256 string `json:"sha256"`
+	// AuthRevision is the revision of users and roles in the snapshot; 0 in manifests of earlier versions.
+	AuthRevision uint64 `json:"authRevision,omitempty"`
 	// Hash of the database as etcdutl prints it, 8 hex digits.
 	Hash string `json:"hash"`
 	// CreatedAt is when the snapshot was requested, in UTC and whole seconds.

@@ -23,6 +23,7 @@ func (v *view) rules() []bool {
 	for i, keep := range v.policy.keptByRules(sound) {
 		kept[at[i]] = kept[at[i]] || keep
 	}
+	v.window(kept)
 	return kept
 }
 

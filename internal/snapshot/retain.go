@@ -20,6 +20,8 @@ type Policy struct {
 	// Hourly keeps the newest snapshot of each of the last Hourly hours that have one. Daily, Weekly (from Monday) and
 	// Monthly do the same for days, weeks and months. 0 is no rule.
 	Hourly, Daily, Weekly, Monthly int
+	// Window keeps the snapshots that a continuous archive needs to reach every revision of that time; 0 is no archive.
+	Window time.Duration
 	// Zone of the hours, days, weeks and months; nil is UTC.
 	Zone *time.Location
 	// Backup limits deletion to the snapshots of this EtcdBackup, and those without a name. If empty, snapshots of all

@@ -227,6 +227,7 @@ func (r Request) manifest(f facts, at time.Time) Manifest {
 		Keys:           f.Keys,
 		Size:           f.object.Size,
 		SHA256:         f.object.SHA256,
+		AuthRevision:   f.AuthRevision,
 		Hash:           fmt.Sprintf("%08x", f.Hash),
 		CreatedAt:      at.UTC().Truncate(time.Second),
 		Attempt:        r.Attempt,

@@ -32,12 +32,18 @@ type Choice struct {
 	UID, Prefer string
 	// NoQuorum admits snapshots that were taken without quorum.
 	NoQuorum bool
+	// Revision or Time (RFC 3339) is the point to restore with the continuous archive. Both are empty for a snapshot.
+	Revision int64
+	Time     string
 	// Name is the path, the key or the last part of the key of the one that fits; empty for any.
 	Name string
 	// Fallback is a folder. If the source's object does not exist or failed its restore test, the newest snapshot below
 	// the folder is meant instead. Empty for none. It is only used without Folder.
 	Fallback string
 }
+
+// Point reports whether a revision or a time is meant, and not a snapshot.
+func (c Choice) Point() bool { return c.Revision > 0 || c.Time != "" }
 
 // exact finds the object that the source names, or the newest one below the fallback.
 func exact(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource, c Choice, now time.Time) (key, why string, err error) {

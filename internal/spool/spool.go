@@ -194,6 +194,29 @@ func (h *Share) Release() {
 	s.admit()
 }
 
+// Hold waits like Reserve, for a job that does not end by itself. The space is missing in the limit until release is called, so a
+// larger job fails at once instead of waiting for this one.
+func (s *Spool) Hold(ctx context.Context, bytes int64) (release func(), err error) {
+	if _, err := s.Reserve(ctx, bytes); err != nil {
+		return nil, err
+	}
+	s.lend(bytes)
+	return func() { s.lend(-bytes) }, nil
+}
+
+// lend takes reserved bytes out of the limit, or returns them to it if they are negative.
+func (s *Spool) lend(bytes int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.limit > 0 {
+		s.limit -= bytes
+	}
+	if bytes > 0 {
+		s.used, s.shares = s.used-bytes, s.shares-1
+	}
+	s.admit()
+}
+
 // Usage returns how many bytes are reserved, the limit (0 if there is none), and how many jobs wait for space.
 func (s *Spool) Usage() (reserved, limit int64, waiting int) {
 	s.mu.Lock()

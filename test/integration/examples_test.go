@@ -22,12 +22,14 @@ import (
 
 // placeholders maps each example that a user must complete to what the API server answers until then.
 var placeholders = map[string][]string{
-	"etcdbackup-abs.yaml":       {"spec.abs.path", "replace the placeholder in <> by the name of your container"},
-	"etcdbackup-gcs.yaml":       {"spec.gcs.path", "replace the placeholder in <> by the name of your bucket"},
-	"etcdbackup-nightly.yaml":   {"spec.s3.path", "replace the placeholder in <> by the name of your bucket"},
-	"etcdbackup-encrypted.yaml": {"spec.encryption.age.recipients", "as age-keygen prints them", "replace the placeholder in <> by the name of your bucket"},
-	"etcdrestore-before.yaml":   {"spec.select.before", "date-time"},
-	"retained-volume.yaml":      {"metadata.labels", `"<claim>"`},
+	"etcdbackup-abs.yaml":        {"spec.abs.path", "replace the placeholder in <> by the name of your container"},
+	"etcdbackup-gcs.yaml":        {"spec.gcs.path", "replace the placeholder in <> by the name of your bucket"},
+	"etcdbackup-continuous.yaml": {"spec.s3.path", "replace the placeholder in <> by the name of your bucket"},
+	"etcdbackup-nightly.yaml":    {"spec.s3.path", "replace the placeholder in <> by the name of your bucket"},
+	"etcdbackup-encrypted.yaml":  {"spec.encryption.age.recipients", "as age-keygen prints them", "replace the placeholder in <> by the name of your bucket"},
+	"etcdrestore-before.yaml":    {"spec.select.before", "date-time"},
+	"etcdrestore-time.yaml":      {"spec.select.time", "date-time"},
+	"retained-volume.yaml":       {"metadata.labels", `"<claim>"`},
 }
 
 func TestExamplesAreAcceptedOrNameTheirPlaceholders(t *testing.T) {

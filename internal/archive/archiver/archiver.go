@@ -79,6 +79,8 @@ type Options struct {
 	Root string
 	// Dir is a directory for the spool that only this archiver uses. Run empties it.
 	Dir string
+	// Writer is recorded in the timelines that this archiver begins.
+	Writer string
 	// Encoder of segments.
 	Encoder archive.Encoder
 	// MaxLag is the age at which a segment is uploaded. Default: 5 seconds.
@@ -88,7 +90,7 @@ type Options struct {
 	// MaxSpool in bytes that may wait for the store. Then the watch stops until the store accepts a segment. Default: 256 MiB.
 	MaxSpool int64
 	// TakeBase takes a snapshot now. It is called at the start of a timeline, after lost events, and after a change of users
-	// or roles.
+	// or roles. Two calls may overlap. Each cause has its own reason, so a snapshot that was taken for an equal one will do.
 	TakeBase func(ctx context.Context, reason string) (Base, error)
 	// Now is the clock.
 	Now func() time.Time
@@ -129,6 +131,10 @@ type Status struct {
 	Progress archive.Point
 	// Received is the last complete revision in the spool.
 	Received archive.Point
+	// Unbroken is that of the end of the chain in the store, see archive.Header.
+	Unbroken int64
+	// Blocked means that nothing is archived until a base snapshot was taken.
+	Blocked bool
 	// Segments and Gaps that this archiver has stored, and the size of the segments' objects in bytes.
 	Segments, Gaps, Bytes int64
 	// Spooled bytes that wait for the store, and the error of its last attempt; nil after a success.
@@ -138,10 +144,11 @@ type Status struct {
 	UnknownLeases int64
 }
 
-// Lag is how old the oldest event is that is not in the store; 0 if there is none.
+// Lag is the age of the last point up to which all is in the store, if there are events after it; otherwise it is 0. So no
+// lost event would be older.
 func (s Status) Lag(now time.Time) time.Duration {
 	if s.Received.Revision <= s.Stored.Revision {
 		return 0
 	}
-	return now.Sub(s.Stored.At)
+	return max(now.Sub(s.Progress.At), 0)
 }

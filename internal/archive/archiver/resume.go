@@ -1,7 +1,6 @@
 package archiver
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
 // resume reads where the chain in the store ends. It begins a timeline if there is none, or if the cluster is not the one
@@ -54,12 +54,14 @@ func (a *Archiver) resume(ctx context.Context) (archive.Chain, error) {
 // begin takes a base and begins a timeline with it. Its error is always set: errAgain after a success. If two archivers
 // begin the same timeline, the second one uses that of the first.
 func (a *Archiver) begin(ctx context.Context, t archive.Timeline, reason string) error {
-	base, err := a.TakeBase(ctx, reason)
+	a.update(func(s *Status) { s.Blocked = true })
+	base, err := a.TakeBase(ctx, fmt.Sprintf("timeline %d: %s", t, reason))
 	if err != nil {
 		return fmt.Errorf("take the base snapshot of timeline %d: %w", t, err)
 	}
 	start := archive.NewStart(t, base.ClusterID, base.archived(), reason)
-	err = a.Store.Put(ctx, archive.StartKey(a.Root, t), bytes.NewReader(start.Encode()))
+	start.Writer = a.Writer
+	err = a.Store.Put(ctx, archive.StartKey(a.Root, t), objstore.NewMetadata(start.Encode()))
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("begin timeline %d: %w", t, err)
 	}
@@ -69,7 +71,8 @@ func (a *Archiver) begin(ctx context.Context, t archive.Timeline, reason string)
 // gap records that events are lost, and takes a base after them.
 func (a *Archiver) gap(ctx context.Context, chain archive.Chain, compacted int64) error {
 	reason := fmt.Sprintf("etcd was compacted to revision %d before they were archived", compacted)
-	base, err := a.TakeBase(ctx, reason)
+	a.update(func(s *Status) { s.Blocked = true })
+	base, err := a.TakeBase(ctx, fmt.Sprintf("the revisions from %d are lost: %s", chain.Last+1, reason))
 	if err != nil {
 		return fmt.Errorf("take a base snapshot after the lost revisions from %d: %w", chain.Last+1, err)
 	}
@@ -81,7 +84,7 @@ func (a *Archiver) gap(ctx context.Context, chain archive.Chain, compacted int64
 	}
 	h := archive.NewGap(chain, base.archived(), compacted, reason)
 	key := archive.LinkKey(a.Root, chain.Timeline, chain.At, h.First)
-	if err := a.Store.Put(ctx, key, bytes.NewReader(h.Encode())); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := a.Store.Put(ctx, key, objstore.NewMetadata(h.Encode())); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("record the lost revisions from %d: %w", h.First, err)
 	}
 	a.update(func(s *Status) { s.Gaps++ })

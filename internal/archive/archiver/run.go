@@ -57,15 +57,13 @@ func (a *Archiver) runOnce(ctx context.Context) error {
 		return err
 	}
 	stored := archive.Point{Revision: chain.Last, At: chain.At}
-	a.update(func(s *Status) { s.Timeline, s.Stored, s.Received, s.Progress = chain.Timeline, stored, stored, stored })
+	a.update(func(s *Status) {
+		s.Timeline, s.Unbroken, s.Blocked = chain.Timeline, chain.Unbroken, false
+		s.Stored, s.Received, s.Progress = stored, stored, stored
+	})
 	auth, err := a.Cluster.AuthRevision(ctx)
 	if err != nil {
 		return err
-	}
-	if auth != chain.Auth || chain.AuthChanged { // an archiver before this one may have ended before it took a base
-		if err := a.authBase(ctx); err != nil {
-			return err
-		}
 	}
 	from := chain.Last + 1
 	if chain.Tail != "" {
@@ -77,6 +75,9 @@ func (a *Archiver) runOnce(ctx context.Context) error {
 	}
 	s := &session{a: a, stream: stream, chain: chain, auth: auth, leases: newLeases(a.Cluster), verify: chain.Tail != ""}
 	s.uploads = a.startUploader(ctx)
+	if auth != chain.Auth || chain.AuthChanged { // an archiver before this one may have ended before it took a base
+		s.authBase(ctx)
+	}
 	err = s.run(ctx)
 	if s.open != nil {
 		s.open.discard()
@@ -113,6 +114,8 @@ type session struct {
 	partial bool // the last revision may not be complete
 	verify  bool // the next events are those of chain.Last, to be compared
 	tail    archive.TailOf
+	base    chan error // of the base that is being taken after a change of users or roles; nil if there is none
+	again   bool       // users or roles have changed since then
 }
 
 type received struct {
@@ -153,6 +156,10 @@ func (s *session) run(ctx context.Context) error {
 			err = s.tick(ctx)
 		case <-progress.C:
 			err = s.progress(ctx)
+		case err = <-s.base:
+			if s.base = nil; err == nil && s.again {
+				s.authBase(ctx)
+			}
 		case <-s.uploads.freed:
 		case <-s.uploads.done:
 			err = s.uploads.err
@@ -288,7 +295,7 @@ func (s *session) cut(ctx context.Context) error {
 	s.uploads.add(done.size)
 	s.uploads.queue <- done
 	if before != s.auth {
-		return s.a.authBase(ctx)
+		s.authBase(ctx)
 	}
 	return nil
 }
@@ -299,12 +306,19 @@ func (s *session) readAuth(ctx context.Context) (err error) {
 	return err
 }
 
-// authBase takes a base after a change of users or roles, which a watch does not send.
-func (a *Archiver) authBase(ctx context.Context) error {
-	if _, err := a.TakeBase(ctx, reasonAuth); err != nil {
-		return fmt.Errorf("take a base snapshot after a change of users or roles: %w", err)
+// authBase takes a base after a change of users or roles, which a watch does not send. The watch goes on meanwhile.
+func (s *session) authBase(ctx context.Context) {
+	if s.again = s.base != nil; s.again {
+		return
 	}
-	return nil
+	s.base = make(chan error, 1)
+	go func(base chan<- error, reason string) {
+		_, err := s.a.TakeBase(ctx, reason)
+		if err != nil {
+			err = fmt.Errorf("take a base snapshot after a change of users or roles: %w", err)
+		}
+		base <- err
+	}(s.base, fmt.Sprintf("%s: the auth revision is %d", reasonAuth, s.auth))
 }
 
 // progress asks etcd whether there are events, and looks at the users of an idle cluster.
@@ -317,9 +331,7 @@ func (s *session) progress(ctx context.Context) error {
 		return err
 	}
 	if before != s.auth {
-		if err := s.a.authBase(ctx); err != nil {
-			return err
-		}
+		s.authBase(ctx)
 	}
 	return s.stream.RequestProgress()
 }

@@ -47,7 +47,7 @@ func (u *uploader) run(ctx context.Context) error {
 		u.a.update(func(status *Status) {
 			status.Segments++
 			status.Bytes += s.size
-			status.Stored, status.Timeline = s.header.To(), s.header.Timeline
+			status.Stored, status.Timeline, status.Unbroken = s.header.To(), s.header.Timeline, s.header.Unbroken
 			status.Progress = s.header.To()
 		})
 		select {

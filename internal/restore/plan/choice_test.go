@@ -11,7 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/source"
+	"github.com/etcd-suite/etcd-operator/internal/storage"
 )
 
 var emptyDir corev1.EmptyDirVolumeSource
@@ -46,47 +48,65 @@ func TestTheSelectorDecidesWhichSnapshotIsRead(t *testing.T) {
 	}{
 		"the newest below a folder": {
 			given(withStorage("S3", s3("b/daily")), selecting(v1beta2.SnapshotSelector{})),
-			Verify{below("daily/"), source.Choice{Folder: true}},
+			Verify{Source: below("daily/"), Choice: source.Choice{Folder: true}},
 		},
 		"the newest below a folder with a slash at its end": {
 			given(withStorage("S3", s3("b/daily/")), selecting(v1beta2.SnapshotSelector{})),
-			Verify{below("daily/"), source.Choice{Folder: true}},
+			Verify{Source: below("daily/"), Choice: source.Choice{Folder: true}},
 		},
 		"the newest of a bucket": {
 			given(withStorage("S3", s3("b")), selecting(v1beta2.SnapshotSelector{})),
-			Verify{below(""), source.Choice{Folder: true}},
+			Verify{Source: below(""), Choice: source.Choice{Folder: true}},
+		},
+		"a revision of the continuous archive below a folder": {
+			given(withStorage("S3", s3("b/daily")), selecting(v1beta2.SnapshotSelector{Revision: 42, ClusterID: "00000000000000aa"})),
+			Verify{Source: below("daily/"), Choice: source.Choice{Folder: true, Revision: 42, ClusterID: "00000000000000aa"}, Point: &PointOrder{Folder: "point-uid-restore", Mark: "uid-restore/point"}},
+		},
+		"a time of the continuous archive of an EtcdBackup": {
+			given(givenBackup(backupOf("S3", s3("b/daily"), newest)), selecting(v1beta2.SnapshotSelector{Time: &at}), func(s *State) {
+				s.Restore.Spec.DryRun = true
+				s.Backup.Spec.S3.StorageClass = "STANDARD_IA"
+				s.Backup.Status.Recoverable = []v1beta2.RecoverableRange{{Timeline: 1}, {Timeline: 2, To: v1beta2.RecoverablePoint{Revision: 7, Time: at}}}
+			}),
+			Verify{
+				Source: below("daily/ns/example/"), Choice: source.Choice{Folder: true, Time: "2026-01-02T03:04:05Z"},
+				Point: &PointOrder{
+					Folder: "point-uid-restore", Mark: "uid-restore/point", DryRun: true, Options: storage.Options{S3: v1beta2.S3Options{StorageClass: "STANDARD_IA"}},
+					Progress: archive.Progress{Timeline: 2, Point: archive.Point{Revision: 7, At: at.UTC()}},
+				},
+			},
 		},
 		"the newest before a time, of one cluster ID": {
 			given(withStorage("S3", s3("b/daily")), selecting(v1beta2.SnapshotSelector{Before: &at, ClusterID: "00000000000000aa"})),
-			Verify{below("daily/"), source.Choice{Folder: true, Before: "2026-01-02T03:04:05Z", ClusterID: "00000000000000aa"}},
+			Verify{Source: below("daily/"), Choice: source.Choice{Folder: true, Before: "2026-01-02T03:04:05Z", ClusterID: "00000000000000aa"}},
 		},
 		"the newest of an EtcdBackup before a time, of any incarnation of the cluster": {
 			given(givenBackup(backupOf("S3", s3("b/daily"), newest)), selecting(v1beta2.SnapshotSelector{Before: &at})),
-			Verify{below("daily/ns/example/"), source.Choice{Folder: true, Before: "2026-01-02T03:04:05Z"}},
+			Verify{Source: below("daily/ns/example/"), Choice: source.Choice{Folder: true, Before: "2026-01-02T03:04:05Z"}},
 		},
 		"the newest of an EtcdBackup, or another one if that does not exist any more": {
 			given(givenBackup(backupOf("S3", s3("b/daily"), newest))),
-			Verify{below(strings.TrimPrefix(newest, "b/")), source.Choice{Fallback: "daily/ns/example/"}},
+			Verify{Source: below(strings.TrimPrefix(newest, "b/")), Choice: source.Choice{Fallback: "daily/ns/example/"}},
 		},
 		"the newest of an EtcdBackup of the cluster to restore, and of no other cluster with its name": {
 			given(givenBackup(backupOf("S3", s3("b/daily"), newest)), saves("example", "00000000000000aa")),
-			Verify{below(strings.TrimPrefix(newest, "b/")), source.Choice{Fallback: "daily/ns/example/", UID: "uid", Prefer: "00000000000000aa"}},
+			Verify{Source: below(strings.TrimPrefix(newest, "b/")), Choice: source.Choice{Fallback: "daily/ns/example/", UID: "uid", Prefer: "00000000000000aa"}},
 		},
 		"the newest of an EtcdBackup of another cluster": {
 			given(givenBackup(backupOf("S3", s3("b/daily"), newest)), saves("source", "00000000000000aa"), selecting(v1beta2.SnapshotSelector{IncludeNoQuorum: true})),
-			Verify{below("daily/ns/example/"), source.Choice{Folder: true, NoQuorum: true, Prefer: "00000000000000aa"}},
+			Verify{Source: below("daily/ns/example/"), Choice: source.Choice{Folder: true, NoQuorum: true, Prefer: "00000000000000aa"}},
 		},
 		"the newest below a folder, of the cluster to restore if there are several": {
 			given(withStorage("S3", s3("b/daily")), selecting(v1beta2.SnapshotSelector{}), func(s *State) { s.Cluster.UID = "uid" }),
-			Verify{below("daily/"), source.Choice{Folder: true, UID: "uid"}},
+			Verify{Source: below("daily/"), Choice: source.Choice{Folder: true, UID: "uid"}},
 		},
 		"a named one of an EtcdBackup": {
 			given(givenBackup(backupOf("S3", s3("b/daily"), newest)), named("20260101T030405Z-00000000000000000020.db")),
-			Verify{below("daily/ns/example/"), source.Choice{Folder: true, Name: "20260101T030405Z-00000000000000000020.db"}},
+			Verify{Source: below("daily/ns/example/"), Choice: source.Choice{Folder: true, Name: "20260101T030405Z-00000000000000000020.db"}},
 		},
 		"the newest of an EtcdBackup whose status was lost": {
 			given(givenBackup(backupOf("S3", s3("b/daily"), "")), selecting(v1beta2.SnapshotSelector{}), ofCluster),
-			Verify{below("daily/ns/source/"), source.Choice{Folder: true}},
+			Verify{Source: below("daily/ns/source/"), Choice: source.Choice{Folder: true}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 type Proved struct {
 	ChosenBecause string
 	Snapshot      v1beta2.Snapshot
+	Point         *v1beta2.PointInTimeStatus
 }
 
 func (p Proved) describe(s State) planning.Description {
@@ -30,7 +31,7 @@ func (p Proved) describe(s State) planning.Description {
 // proved reports a dry run that has ended: nothing is restored, and nothing has failed.
 func (r report) proved(step Proved, d planning.Description) {
 	r.status.Percent, r.status.Choice, r.status.Reason = 100, step.ChosenBecause, ""
-	r.status.Snapshot = &step.Snapshot
+	r.status.Snapshot, r.status.PointInTime = &step.Snapshot, step.Point
 	r.status.CompletionTime = &r.now
 	r.set(v1beta2.ConditionReady, true, d.Reason, d.Message)
 	r.verified(d)

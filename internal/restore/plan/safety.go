@@ -179,12 +179,10 @@ func (s State) SafetyOrder() SafetyOrder {
 		if b.Spec.Encryption != nil {
 			o.Encoder.Recipients = b.Spec.Encryption.Age.Recipients
 		}
-		if written, problem := (storage.Spec{Type: b.Spec.StorageType, Block: b.Spec.Storage, Folder: true}).Location(); problem == nil {
-			o.Target.Options = written.Options
-		}
+		o.Target.Options = s.writing()
 	}
 	o.Encoded = len(o.Encoder.Recipients) == 0 && s.Restore.Status.Snapshot.PlainSize > 0
-	o.Target.Key = safetyFolderOf(src.Key)
+	o.Target.Key = SafetyFolderOf(src.Key)
 	for _, m := range s.Cluster.Status.MemberStatuses {
 		if m.ClientURL != "" {
 			o.URLs = append(o.URLs, m.ClientURL)
@@ -193,8 +191,8 @@ func (s State) SafetyOrder() SafetyOrder {
 	return o
 }
 
-// safetyFolderOf returns the folder of the safety snapshots for a snapshot with this key.
-func safetyFolderOf(key string) string {
+// SafetyFolderOf returns the folder of the safety snapshots for a snapshot with this key.
+func SafetyFolderOf(key string) string {
 	folder := ""
 	if at := strings.LastIndexByte(key, '/'); at >= 0 {
 		folder = key[:at]
@@ -202,8 +200,9 @@ func safetyFolderOf(key string) string {
 	if parsed, series := snapshot.ParseKey(key); series {
 		folder = parsed.Folder
 	}
-	if folder == snapshot.SafetyFolder || strings.HasSuffix(folder, "/"+snapshot.SafetyFolder) {
-		return folder // the restore of a safety snapshot
+	// The restore of a safety snapshot, or of the snapshot of a point.
+	if before, _, found := strings.Cut("/"+folder+"/", "/"+snapshot.SafetyFolder+"/"); found {
+		folder = strings.TrimPrefix(before, "/")
 	}
 	return strings.TrimPrefix(folder+"/"+snapshot.SafetyFolder, "/")
 }

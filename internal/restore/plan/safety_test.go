@@ -119,8 +119,9 @@ func TestASafetySnapshotLiesInAFolderOfItsOwn(t *testing.T) {
 	for key, want := range map[string]string{
 		"one.db":       "safety-snapshots",
 		"daily/one.db": "daily/safety-snapshots",
-		"daily/ns/example/00000000000000aa/20260102T030405Z-00000000000000000021.db":                  "daily/safety-snapshots",
-		"daily/safety-snapshots/ns/example/00000000000000aa/20260102T030405Z-00000000000000000000.db": "daily/safety-snapshots",
+		"daily/ns/example/00000000000000aa/20260102T030405Z-00000000000000000021.db":                            "daily/safety-snapshots",
+		"daily/safety-snapshots/ns/example/00000000000000aa/20260102T030405Z-00000000000000000000.db":           "daily/safety-snapshots",
+		"daily/safety-snapshots/point-uid/ns/example/00000000000000aa/20260102T030405Z-00000000000000000042.db": "daily/safety-snapshots",
 	} {
 		s := given(seedReady)
 		s.Restore.Status.Source.Key = key

@@ -110,6 +110,10 @@ func choiceOf(selector *v1beta2.SnapshotSelector) source.Choice {
 	if selector.Before != nil {
 		choice.Before = selector.Before.UTC().Format(time.RFC3339)
 	}
+	choice.Revision = selector.Revision
+	if selector.Time != nil {
+		choice.Time = selector.Time.UTC().Format(time.RFC3339)
+	}
 	return choice
 }
 

@@ -53,6 +53,8 @@ type Proof struct {
 	ChosenBecause string
 	// Snapshot that Source contains.
 	Snapshot v1beta2.Snapshot
+	// Point is what Snapshot was made of. It is nil for a snapshot of a cluster.
+	Point *v1beta2.PointInTimeStatus
 	// Format is the etcd version of the Snapshot's format. Its minor version decides which etcd can read it.
 	Format string
 	// SignedURL is how the seed reads Source. It is nil if the seed opens the store with the same Secret.

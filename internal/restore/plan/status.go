@@ -62,7 +62,7 @@ func (r report) step(s State, step Step) {
 		r.open(d)
 	case Accept:
 		r.status.Percent, r.status.Choice = 100, step.ChosenBecause
-		r.status.Source, r.status.Snapshot, r.status.SignedURL = &step.Source, &step.Snapshot, step.SignedURL
+		r.status.Source, r.status.Snapshot, r.status.PointInTime, r.status.SignedURL = &step.Source, &step.Snapshot, step.Point, step.SignedURL
 		r.status.Reason = ""
 		r.open(d)
 	case Proved:

@@ -15,6 +15,8 @@ type (
 	Verify struct {
 		Source v1beta2.RestoreSource
 		Choice source.Choice
+		// Point is what else is needed for a point of a continuous archive. It is nil for a snapshot.
+		Point *PointOrder
 	}
 	// Verifying lets the reading of the source continue. Queued is true if it has not begun, because the operator reads other
 	// snapshots.
@@ -28,6 +30,8 @@ type (
 		// ChosenBecause explains why this snapshot was chosen. It is empty if the spec names the snapshot.
 		ChosenBecause string
 		Snapshot      v1beta2.Snapshot
+		// Point is what Snapshot was made of. It is nil for a snapshot of a cluster.
+		Point *v1beta2.PointInTimeStatus
 		// SignedURL is how the seed reads Source. It is nil if the seed opens the store with the same Secret.
 		SignedURL *v1beta2.SignedURLStatus
 	}
@@ -89,6 +93,7 @@ func snapshotIsNotVerified(s State) Step {
 	if none != nil {
 		return none
 	}
+	wanted.Point = s.pointOrder(wanted.Choice)
 	switch s.Proof.Progress {
 	case ProofQueued:
 		return Verifying{Queued: true}
@@ -110,9 +115,9 @@ func accept(s State) Step {
 		return fail
 	}
 	if s.Restore.Spec.DryRun {
-		return Proved{ChosenBecause: s.Proof.ChosenBecause, Snapshot: s.Proof.Snapshot}
+		return Proved{ChosenBecause: s.Proof.ChosenBecause, Snapshot: s.Proof.Snapshot, Point: s.Proof.Point}
 	}
-	return Accept{Source: s.Proof.Source, ChosenBecause: s.Proof.ChosenBecause, Snapshot: s.Proof.Snapshot, SignedURL: s.Proof.SignedURL}
+	return Accept{Source: s.Proof.Source, ChosenBecause: s.Proof.ChosenBecause, Snapshot: s.Proof.Snapshot, Point: s.Proof.Point, SignedURL: s.Proof.SignedURL}
 }
 
 // retry reads the source again after a pause that grows, unless the failure is final. If the spec selects another

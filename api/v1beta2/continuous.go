@@ -1,0 +1,44 @@
+package v1beta2
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// The defaults of ContinuousArchive.
+const (
+	DefaultMaxLag = "5s"
+	DefaultWindow = "168h"
+)
+
+// ContinuousArchive describes the archive of all changes of a cluster.
+type ContinuousArchive struct {
+	// Longest time for which a change may be missing in the store, from 1s to 10m. A lower value makes smaller and more
+	// objects: at most one for each such time in which something changed. Default: 5s.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="self.size() <= 16 && self.matches('^([0-9]{1,6}m|[0-9]{1,9}s)+$') && duration(self) >= duration('1s') && duration(self) <= duration('10m')",message="maxLag must be 1s to 10m: write for example \"5s\""
+	// +kubebuilder:validation:MaxLength=16
+	MaxLag string `json:"maxLag,omitempty"`
+	// How far back each revision can be restored, from 1h. All snapshots of this time and the newest one before it are
+	// kept, although maxBackups and retention do not keep them. Older parts of the archive are removed after the next
+	// snapshot. Default: 168h.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="self.size() <= 16 && self.matches('^([0-9]{1,6}h|[0-9]{1,8}m|[0-9]{1,9}s)+$') && duration(self) >= duration('1h')",message="window must be at least 1h: write for example \"168h\""
+	// +kubebuilder:validation:MaxLength=16
+	Window string `json:"window,omitempty"`
+}
+
+// RecoverableRange is a part of the history of a cluster in which each revision and each second can be restored.
+type RecoverableRange struct {
+	// First point: the oldest snapshot of the range.
+	From RecoverablePoint `json:"from"`
+	// Last point: all changes up to it are in the store.
+	To RecoverablePoint `json:"to"`
+	// Number of the timeline. Each restore begins a new one, because the cluster then has another history.
+	Timeline int64 `json:"timeline"`
+}
+
+// RecoverablePoint is a revision and a time.
+type RecoverablePoint struct {
+	// Revision of etcd.
+	Revision int64 `json:"revision"`
+	// Time up to which no change is missing.
+	Time metav1.Time `json:"time"`
+}

@@ -1,0 +1,238 @@
+package archive
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sort"
+	"sync"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+)
+
+const (
+	// maxLinks limits the links whose headers one search reads. At a segment every 5 seconds, these are those of 27 hours.
+	maxLinks = 20_000
+	// parallel is how many headers are read at the same time.
+	parallel = 16
+)
+
+// ErrTooManyLinks means that too many segments are between a target and the base snapshot before it.
+var ErrTooManyLinks = errors.New("too many segments")
+
+// Progress is a point up to which an archiver has stored all changes. While a cluster is idle, it is later than the last link.
+type Progress struct {
+	Timeline Timeline
+	Point    Point
+}
+
+// Find is Select for an archive in a store. It lists all keys, but reads few headers: those of the links from the base to the
+// target, and one for each step of a search by time. Only for a refusal it reads on, up to the next base. The zero Progress
+// means that it is not known.
+func Find(ctx context.Context, store objstore.Store, root string, bases []Base, progress Progress, target Target) (Choice, error) {
+	all, err := List(ctx, store, root)
+	if err != nil {
+		return Choice{}, err
+	}
+	var seen []History
+	for i, names := range slices.Backward(all) {
+		start, err := ReadStart(ctx, store, root, names.Timeline)
+		if err != nil {
+			return Choice{}, err
+		}
+		if target.Revision == 0 && start.Base.At.After(target.Time) && i > 0 {
+			continue // it began later
+		}
+		f := finder{store: store, root: root, start: start, keys: names.Links, headers: map[string]Header{}, target: target}
+		if progress.Timeline == names.Timeline {
+			f.progress = &progress.Point
+		}
+		f.bases = basesOf(start, bases)
+		h, found, err := f.find(ctx)
+		if err != nil {
+			return Choice{}, err
+		}
+		if choice, ok := h.choose(bases, target); found && ok {
+			return choice, nil
+		}
+		seen = append([]History{h}, seen...)
+		if target.Revision == 0 {
+			break // an older timeline was not the history of the cluster at that time
+		}
+	}
+	if len(seen) == 0 {
+		return Choice{}, &Refusal{Target: target, Reason: "the archive is empty"}
+	}
+	return Choice{}, refuse(seen, bases, target)
+}
+
+// basesOf returns the bases that may be of a timeline, oldest first.
+func basesOf(start Start, bases []Base) []Base {
+	own := slices.DeleteFunc(slices.Clone(bases), func(b Base) bool {
+		return b.ClusterID != start.ClusterID || b.Point.Revision < start.Base.Revision
+	})
+	slices.SortStableFunc(own, func(a, b Base) int { return cmp.Compare(a.Point.Revision, b.Point.Revision) })
+	return own
+}
+
+// finder reads a part of one timeline.
+type finder struct {
+	store   objstore.Store
+	root    string
+	start   Start
+	keys    []string
+	headers map[string]Header // that were read
+	bases   []Base            // oldest first
+	target  Target
+	// progress is that of this timeline; nil if it is not known.
+	progress *Point
+}
+
+// find returns the part of the timeline from the base to the target. found is false if no base reaches the target. Then the
+// part goes up to the next base.
+func (f *finder) find(ctx context.Context) (h History, found bool, err error) {
+	next := sort.Search(len(f.bases), func(i int) bool { return !f.reaches(f.bases[i]) })
+	for _, b := range slices.Backward(f.bases[:next]) {
+		from := f.holding(b.Point.Revision)
+		to, err := f.end(ctx, from)
+		if err != nil {
+			return h, false, err
+		}
+		if h, err = f.part(ctx, from, to); err != nil {
+			return h, false, err
+		}
+		if _, ok := h.choose([]Base{b}, f.target); ok {
+			return h, true, nil
+		}
+		if _, known := h.span(b); known {
+			break // a gap or a change of users is in between, so an older base does not reach the target either
+		}
+	}
+	if next == len(f.bases) {
+		return h, false, nil
+	}
+	to := f.holding(f.bases[next].Point.Revision)
+	from := to
+	if next > 0 {
+		from = f.holding(f.bases[next-1].Point.Revision)
+	}
+	h, err = f.part(ctx, from, to)
+	return h, false, err
+}
+
+// reaches reports whether a base is not after the target.
+func (f *finder) reaches(b Base) bool {
+	return !above(b.Point, f.target)
+}
+
+// holding returns the index of the last link that does not begin after a revision. It is 0 if there is none.
+func (f *finder) holding(revision int64) int {
+	after := sort.Search(len(f.keys), func(i int) bool { n, _ := parseKey(f.root, f.keys[i]); return n.first > revision })
+	return max(after-1, 0)
+}
+
+// end returns the index of the link with the target. A time is in the first link that ends after it.
+func (f *finder) end(ctx context.Context, from int) (int, error) {
+	if f.target.Revision > 0 {
+		return f.holding(f.target.Revision), nil
+	}
+	var failed error
+	found := sort.Search(len(f.keys)-from, func(i int) bool {
+		if failed != nil {
+			return true
+		}
+		h, err := f.header(ctx, f.keys[from+i])
+		failed = err
+		return err != nil || h.To().At.After(f.target.Time)
+	})
+	return min(from+found, len(f.keys)-1), failed
+}
+
+func (f *finder) header(ctx context.Context, key string) (Header, error) {
+	if h, ok := f.headers[key]; ok {
+		return h, nil
+	}
+	h, err := ReadHeader(ctx, f.store, f.root, key)
+	if err == nil {
+		f.headers[key] = h
+	}
+	return h, err
+}
+
+// part returns the timeline with only the links from one index to another one, including both.
+func (f *finder) part(ctx context.Context, from, to int) (History, error) {
+	h := History{Start: f.start}
+	to = max(from, to)
+	if to >= len(f.keys)-1 {
+		h.Progress = f.progress
+	}
+	if len(f.keys) == 0 {
+		return h, nil
+	}
+	keys := f.keys[from : to+1]
+	if len(keys) > maxLinks {
+		return h, fmt.Errorf("%w: %d are between %s and the base snapshot before it, and at most %d can be replayed: take snapshots more often, or choose a target soon after a snapshot",
+			ErrTooManyLinks, len(keys), f.target, maxLinks)
+	}
+	if err := f.readAll(ctx, keys); err != nil {
+		return h, err
+	}
+	for _, key := range keys {
+		h.Links = append(h.Links, Link{Key: key, Header: f.headers[key]})
+	}
+	return h, nil
+}
+
+// readAll reads the headers that were not read yet. The first link with an error is returned.
+func (f *finder) readAll(ctx context.Context, keys []string) error {
+	var missing []string
+	for _, key := range keys {
+		if _, ok := f.headers[key]; !ok {
+			missing = append(missing, key)
+		}
+	}
+	headers, errs := make([]Header, len(missing)), make([]error, len(missing))
+	var group sync.WaitGroup
+	slots := make(chan struct{}, parallel)
+	for i, key := range missing {
+		slots <- struct{}{}
+		group.Go(func() {
+			defer func() { <-slots }()
+			if errs[i] = ctx.Err(); errs[i] == nil {
+				headers[i], errs[i] = ReadHeader(ctx, f.store, f.root, key)
+			}
+		})
+	}
+	group.Wait()
+	for i, key := range missing {
+		if errs[i] != nil {
+			return errs[i]
+		}
+		f.headers[key] = headers[i]
+	}
+	return nil
+}
+
+// Segments returns a function that opens the chosen links, one after the other, and then returns io.EOF. A link that was
+// replaced since the choice is an error. The caller closes each Reader.
+func (c Choice) Segments(store objstore.Getter, root string) func(context.Context) (*Reader, error) {
+	left := c.Links
+	return func(ctx context.Context) (*Reader, error) {
+		if len(left) == 0 {
+			return nil, io.EOF
+		}
+		link := left[0]
+		r, err := OpenSegment(ctx, store, root, link.Key)
+		if err != nil {
+			return nil, err
+		}
+		if got, want := r.Header.Hash(), link.Header.Hash(); got != want {
+			return nil, errors.Join(corruptAt(link.Header.First, link.Key, "the header has SHA-256 %s, but that of the chosen segment has %s", got, want), r.Close())
+		}
+		left = left[1:]
+		return r, nil
+	}
+}

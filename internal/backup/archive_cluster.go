@@ -1,0 +1,50 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
+)
+
+var errMembers = errors.New("the members of etcd")
+
+// members marks the errors of a cluster, so that they are not taken for those of the store.
+type members struct{ archiver.Cluster }
+
+func ofMembers(err error) error {
+	if err == nil || errors.Is(err, archiver.ErrNoLease) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", errMembers, err)
+}
+
+func (m members) Head(ctx context.Context) (archiver.Head, error) {
+	head, err := m.Cluster.Head(ctx)
+	return head, ofMembers(err)
+}
+
+func (m members) AuthRevision(ctx context.Context) (uint64, error) {
+	revision, err := m.Cluster.AuthRevision(ctx)
+	return revision, ofMembers(err)
+}
+
+func (m members) TTL(ctx context.Context, lease int64) (int64, error) {
+	ttl, err := m.Cluster.TTL(ctx, lease)
+	return ttl, ofMembers(err)
+}
+
+func (m members) Watch(ctx context.Context, from int64) (archiver.Stream, error) {
+	s, err := m.Cluster.Watch(ctx, from)
+	return memberStream{s}, ofMembers(err)
+}
+
+type memberStream struct{ archiver.Stream }
+
+func (s memberStream) Receive() (archiver.Response, error) {
+	r, err := s.Stream.Receive()
+	return r, ofMembers(err)
+}
+
+func (s memberStream) RequestProgress() error { return ofMembers(s.Stream.RequestProgress()) }

@@ -1,0 +1,212 @@
+package backup
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/archive"
+)
+
+// archiving is a change of a State: a series with a continuous archive, whose archiver runs.
+func archivingState(t *testing.T, change ...func(*State)) State {
+	t.Helper()
+	s := one()
+	s.Spec.BackupPolicy = &v1beta2.BackupPolicy{BackupIntervalInSecond: 3600}
+	s.Spec.Continuous = &v1beta2.ContinuousArchive{}
+	s.Target, s.Problem = target(s.Namespace, s.Name, s.Spec)
+	s.Status.ObservedGeneration = s.Generation
+	s.Status.Snapshot = snapshotAt(s.Target.Path()+"/ns/b/0000000000000abc/x.db", s.Now.Add(-time.Minute))
+	s.Status.LastSuccessDate = second(s.Now.Add(-time.Minute))
+	s.Archive = &Archive{Begun: true, Surveyed: true, Covered: true, Ranges: []archive.Range{rangeTo(s, 20, 0)}}
+	for _, c := range change {
+		c(&s)
+	}
+	return s
+}
+
+func rangeTo(s State, revision int64, later time.Duration) archive.Range {
+	return archive.Range{
+		Timeline: 1, From: archive.Point{Revision: 10, At: s.Now.Add(-time.Hour)},
+		To: archive.Point{Revision: revision, At: s.Now.Add(later)},
+	}
+}
+
+func asJSON(status v1beta2.EtcdBackupStatus) string {
+	text, _ := json.Marshal(status)
+	return string(text)
+}
+
+func wants(reason string) func(*State) { return func(s *State) { s.Archive.Want = reason } }
+
+func TestAnArchiveThatNeedsABaseTakesASnapshotAtOnce(t *testing.T) {
+	suspend := func(s *State) { s.Spec.BackupPolicy.Suspend = true }
+	for name, test := range map[string]struct {
+		state State
+		want  Step
+	}{
+		"no base is wanted, so the next snapshot is not due": {archivingState(t), nil},
+		"a base is wanted":                     {archivingState(t, wants("a gap")), TakeSnapshot{Number: 1, Base: "a gap"}},
+		"a user's request comes first":         {archivingState(t, wants("a gap"), func(s *State) { s.Request = "now" }), TakeSnapshot{Number: 1}},
+		"a suspended series takes none":        {archivingState(t, wants("a gap"), suspend), nil},
+		"an archive that the spec has no more": {archivingState(t, wants("a gap"), func(s *State) { s.Spec.Continuous = nil }), nil},
+		"the finalizer comes first":            {archivingState(t, wants("a gap"), func(s *State) { s.Spec.DeletionPolicy = v1beta2.DeletionDelete }), Hold{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			step, rule := Plan(test.state)
+			_, takes := step.(TakeSnapshot)
+			if test.want != nil && step != test.want || test.want == nil && takes {
+				t.Errorf("rule %s gives %#v, want %#v", rule, step, test.want)
+			}
+		})
+	}
+}
+
+func TestABaseIsNotTheAnswerToAUsersRequest(t *testing.T) {
+	s := archivingState(t, wants("a gap"))
+	s.Status.HandledRequest = "before"
+	if o := jobSpecOf(s); o.Base != "a gap" || !strings.Contains(o.Request, "a gap") {
+		t.Errorf("the attempt has base %q and request %q", o.Base, o.Request)
+	}
+	s.Attempt = &Attempt{
+		Request: jobSpecOf(s).Request, Base: "a gap", Generation: s.Generation, Number: 1,
+		Result: &Result{EndedAt: s.Now, Snapshot: snapshotAt(s.Target.Path()+"/ns/b/0000000000000abc/y.db", s.Now)},
+	}
+	if out := NewStatus(s, Report{}, nil); out.HandledRequest != "before" || out.Attempts != 0 {
+		t.Errorf("the handled request is %q after %d attempts", out.HandledRequest, out.Attempts)
+	}
+}
+
+func TestAnArchiverRunsOnlyWhileTheSpecAsksForIt(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*State)
+		want   bool
+	}{
+		"as asked":              {func(*State) {}, true},
+		"without continuous":    {func(s *State) { s.Spec.Continuous = nil }, false},
+		"while suspended":       {func(s *State) { s.Spec.BackupPolicy.Suspend = true }, false},
+		"while deleted":         {func(s *State) { s.Deleting = true }, false},
+		"with an invalid spec":  {func(s *State) { s.Problem = invalid("x") }, false},
+		"before the finalizer":  {func(s *State) { s.Spec.DeletionPolicy = v1beta2.DeletionDelete }, false},
+		"with the finalizer":    {func(s *State) { s.Spec.DeletionPolicy, s.Held = v1beta2.DeletionDelete, true }, true},
+		"without its cluster":   {func(s *State) { s.Spec.EtcdEndpoints, s.Spec.EtcdCluster = nil, &v1beta2.ClusterReference{Name: "x"} }, false},
+		"for a single snapshot": {func(s *State) { s.Spec.BackupPolicy = nil }, false},
+	} {
+		s := archivingState(t, test.change)
+		if got := archiveOf(s) != nil; got != test.want {
+			t.Errorf("%s: an archiver runs: %t, want %t", name, got, test.want)
+		}
+	}
+}
+
+func TestTheStatusShowsTheEndOfTheArchiveOnceAMinute(t *testing.T) {
+	s := archivingState(t)
+	s.Status = NewStatus(s, Scheduled{At: s.Now.Add(time.Hour)}, nil)
+	writes, last := 0, asJSON(s.Status)
+	for range 600 { // 10 minutes
+		s.Now = s.Now.Add(time.Second)
+		s.Archive.Ranges = []archive.Range{s.Archive.Ranges[0]}
+		s.Archive.Ranges[0].To = archive.Point{Revision: s.Archive.Ranges[0].To.Revision + 3, At: s.Now}
+		s.Status = NewStatus(s, Scheduled{At: s.Status.NextTime.Time}, nil)
+		if now := asJSON(s.Status); now != last {
+			writes, last = writes+1, now
+		}
+	}
+	if writes != 10 {
+		t.Errorf("%d writes in 10 minutes of a busy cluster, want 10", writes)
+	}
+	if got := s.Status.Recoverable[0].To.Revision; got != 20+3*600 {
+		t.Errorf("the end is revision %d", got)
+	}
+}
+
+func TestTheStatusOfTheArchiveSaysWhatIsWrong(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*State)
+		reason string
+		text   string
+	}{
+		"all is archived":         {func(*State) {}, v1beta2.ReasonArchiving, "Revision 20"},
+		"the first base":          {func(s *State) { s.Archive = &Archive{Want: "the archive begins"} }, v1beta2.ReasonArchiveStarting, "the archive begins"},
+		"no archiver yet":         {func(s *State) { s.Archive = nil }, v1beta2.ReasonArchiveStarting, ""},
+		"a store that fails":      {func(s *State) { s.Archive.Delayed, s.Archive.StoreError = time.Minute, "503" }, v1beta2.ReasonArchiveDelayed, "503"},
+		"no base":                 {func(s *State) { s.Archive.Covered = false }, v1beta2.ReasonArchiveIncomplete, "next snapshot"},
+		"one failure is usual":    {func(s *State) { s.Archive.Failures, s.Archive.Failure = 1, &Failure{"X", "y"} }, v1beta2.ReasonArchiving, ""},
+		"a failure that lasts":    {func(s *State) { s.Archive.Failures, s.Archive.Failure = 2, &Failure{"X", "y."} }, "X", "y."},
+		"a suspended series":      {func(s *State) { s.Spec.BackupPolicy.Suspend = true }, v1beta2.ReasonSuspended, "suspend"},
+		"old parts that are left": {func(s *State) { s.Archive.Unpruned = "Old parts." }, v1beta2.ReasonArchiving, "Old parts."},
+	} {
+		s := archivingState(t, test.change)
+		out := NewStatus(s, Scheduled{At: s.Now.Add(time.Hour)}, nil)
+		c := conditionOf(out.Conditions, v1beta2.ConditionArchiving)
+		if c == nil || c.Reason != test.reason || !strings.Contains(c.Message, test.text) {
+			t.Errorf("%s: %+v, want reason %s and %q", name, c, test.reason, test.text)
+		}
+		if ready := conditionOf(out.Conditions, v1beta2.ConditionReady); ready.Status != metav1.ConditionTrue {
+			t.Errorf("%s: the snapshots are not ready: %+v", name, ready)
+		}
+	}
+}
+
+func TestARestartOfTheOperatorDoesNotChangeTheReportedArchive(t *testing.T) {
+	s := archivingState(t)
+	s.Status = NewStatus(s, Scheduled{At: s.Now.Add(time.Hour)}, nil)
+	s.Archive = &Archive{}
+	if out := NewStatus(s, Scheduled{At: s.Status.NextTime.Time}, nil); asJSON(out) != asJSON(s.Status) {
+		t.Errorf("the status changed to %+v", out)
+	}
+}
+
+func TestAnArchiveThatTheSpecHasNoMoreIsReportedUntilTheDeletion(t *testing.T) {
+	s := archivingState(t)
+	s.Status = NewStatus(s, Scheduled{At: s.Now.Add(time.Hour)}, nil)
+	s.Spec.Continuous, s.Archive = nil, nil
+	out := NewStatus(s, Scheduled{At: s.Status.NextTime.Time}, nil)
+	if c := conditionOf(out.Conditions, v1beta2.ConditionArchiving); c == nil || c.Reason != v1beta2.ReasonArchiveStopped || out.Recoverable != nil {
+		t.Errorf("condition %+v, recoverable %v", c, out.Recoverable)
+	}
+	if s.Status = out; !jobSpecOf(s).Archived {
+		t.Error("a deletion would leave the archive in the store")
+	}
+	if jobSpecOf(one()).Archived {
+		t.Error("an EtcdBackup that never had an archive would look for one")
+	}
+}
+
+func TestLostChangesAndNewTimelinesAreEvents(t *testing.T) {
+	at := func(timeline, from, to int64) v1beta2.RecoverableRange {
+		return v1beta2.RecoverableRange{Timeline: timeline, From: v1beta2.RecoverablePoint{Revision: from}, To: v1beta2.RecoverablePoint{Revision: to}}
+	}
+	before := v1beta2.EtcdBackupStatus{Recoverable: []v1beta2.RecoverableRange{at(1, 10, 20)}}
+	for name, test := range map[string]struct {
+		after []v1beta2.RecoverableRange
+		want  string
+	}{
+		"it grows":        {[]v1beta2.RecoverableRange{at(1, 10, 30)}, ""},
+		"it is pruned":    {[]v1beta2.RecoverableRange{at(1, 15, 30)}, ""},
+		"a gap":           {[]v1beta2.RecoverableRange{at(1, 10, 20), at(1, 40, 41)}, "ChangesLost"},
+		"a new timeline":  {[]v1beta2.RecoverableRange{at(1, 10, 20), at(2, 5, 6)}, "TimelineBegun"},
+		"nothing is left": {nil, ""},
+	} {
+		got := ""
+		for _, e := range archiveEvents(before, v1beta2.EtcdBackupStatus{Recoverable: test.after}) {
+			got += e.Reason
+		}
+		if got != test.want {
+			t.Errorf("%s: events %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+func TestEtcdBefore35IsNotArchived(t *testing.T) {
+	for version, want := range map[string]string{"3.4.37": "refused", "3.5.9": "advice", "3.5.16": "", "3.6.0": "", "3.7.0-rc.1": "", "4.0.0": ""} {
+		advice, err := archivable(version)
+		if got := map[bool]string{true: "refused", false: map[bool]string{true: "advice", false: ""}[advice != ""]}[err != nil]; got != want {
+			t.Errorf("etcd %s: %q, want %q", version, got, want)
+		}
+	}
+}

@@ -1,0 +1,201 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
+	"github.com/etcd-suite/etcd-operator/internal/etcd/watch"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/spool"
+	"github.com/etcd-suite/etcd-operator/internal/worker"
+)
+
+// archiveJob runs archivers.
+type archiveJob struct {
+	*job
+	metrics *archiveMetrics
+	open    atomic.Int64 // archivers that have space in the spool
+}
+
+const (
+	// archiveSpool is the space that one archiver reserves in the spool. archiveWaiting of it may wait for the store, and the
+	// rest is for the segments that are being written.
+	archiveSpool   = 40 << 20
+	archiveWaiting = 16 << 20
+	archiveSegment = 8 << 20
+	// archiveShare is the part of the spool that all archivers may use together, so that snapshots always have room.
+	archiveShare = 4
+	// prepareTimeout limits the requests before an archiver starts.
+	prepareTimeout = time.Minute
+)
+
+// run keeps the archiver of one EtcdBackup running until ctx ends.
+func (t *archiveJob) run(ctx context.Context, a *archiving) {
+	failures := int32(0)
+	for ctx.Err() == nil {
+		began := t.now()
+		_, err := worker.Try(func() (struct{}, error) { return struct{}{}, t.once(ctx, a) })
+		if ctx.Err() != nil {
+			return
+		}
+		if caught := (*worker.PanicError)(nil); errors.As(err, &caught) {
+			ctrl.Log.WithName(Name).Error(err, "An archiver panicked", "etcdBackup", a.key.Object, "stack", string(caught.Stack))
+		}
+		if t.now().Sub(began) >= archiveStable {
+			failures = 0
+		}
+		failures++
+		wait := archiveDelay(failures)
+		t.metrics.stopped(a.key.Object, a.safe(), t.now())
+		a.update(func(v *Archive) {
+			v.Failures, v.Failure, v.RetryAt, v.Begun = failures, classifyArchive(err, a.spec.job), t.now().Add(wait), false
+		})
+		a.notify()
+		if !pause(ctx, wait) {
+			return
+		}
+	}
+}
+
+// classifyArchive turns the error of an archiver into a Failure.
+func classifyArchive(err error, o jobSpec) *Failure {
+	switch {
+	case err == nil:
+		return &Failure{v1beta2.ReasonRetrying, "The archiver has ended without an error."}
+	case errors.Is(err, archiver.ErrFenced):
+		return &Failure{v1beta2.ReasonArchiveFenced, fmt.Sprintf("Another archiver writes the same archive, %s in the bucket %s: %v. "+
+			"Only one EtcdBackup of one backup-operator may archive a cluster into a folder. Remove continuous from the other one, or write another path.", o.archiveRoot(), o.Target.Bucket, err)}
+	case errors.Is(err, archive.ErrCorrupt), errors.Is(err, archive.ErrNewerFormat):
+		return &Failure{v1beta2.ReasonArchiveCorrupt, fmt.Sprintf("The archive %s in the bucket %s cannot be continued: %v. Nothing new is archived. "+
+			"Move the folder away, and the operator begins a new archive.", o.archiveRoot(), o.Target.Bucket, err)}
+	}
+	o.Kind = kindArchive
+	return classify(err, o, false)
+}
+
+// kindArchive is the Kind in messages about archivers. No attempt has it.
+const kindArchive Kind = "archive"
+
+// once archives until something fails.
+func (t *archiveJob) once(ctx context.Context, a *archiving) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	spec := a.current()
+	cluster, store, advice, err := t.prepare(ctx, spec)
+	if err != nil {
+		return err
+	}
+	defer cluster.Close()
+	release, err := t.reserve(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	dir, err := os.MkdirTemp(t.spool.Dir(), archiveDirs)
+	if err != nil {
+		return fmt.Errorf("spool segments: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	running := archiver.New(archiver.Options{
+		Cluster: members{cluster}, Store: store, Root: spec.job.archiveRoot(), Dir: dir, Encoder: archive.Encoder(spec.job.Encoder), Writer: spec.job.mark(),
+		MaxLag: spec.maxLag, MaxSize: archiveSegment, MaxSpool: archiveWaiting, Now: t.now,
+		TakeBase: func(ctx context.Context, reason string) (archiver.Base, error) {
+			base, err := a.ask(ctx, reason)
+			if err != nil {
+				return archiver.Base{}, err
+			}
+			id, err := strconv.ParseUint(base.ClusterID, 16, 64)
+			return archiver.Base{Key: base.Key, ClusterID: id, Revision: base.Point.Revision, At: base.Point.At, AuthRevision: base.AuthRevision}, err
+		},
+	})
+	k := &keeper{job: t, archiving: a, store: store, running: running, advice: advice, began: t.now()}
+	kept := make(chan struct{})
+	go func() { defer close(kept); k.run(ctx) }()
+	err = running.Run(ctx)
+	cancel()
+	<-kept
+	return err
+}
+
+// prepare connects to the healthy voters of the cluster and to the store.
+func (t *archiveJob) prepare(ctx context.Context, spec archiveSpec) (cluster *watch.Client, store objstore.Store, advice string, err error) {
+	limited, cancel := context.WithTimeout(ctx, prepareTimeout)
+	defer cancel()
+	o := spec.job
+	if store, err = t.store(limited, o); err != nil {
+		return nil, nil, "", err
+	}
+	by, err := t.access(limited, o)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	answers := t.probe(limited, o.URLs, by)
+	if _, err = choose(answers, o.ClusterID, false); err != nil {
+		return nil, nil, "", by.explain(err)
+	}
+	options := watch.Options{TLS: by.tls}
+	for _, answer := range answers {
+		if answer.Err != nil || answer.NotServing != nil || answer.Status.Learner {
+			continue
+		}
+		if o.ClusterID == "" || answer.Status.ClusterID.String() == o.ClusterID {
+			options.Endpoints = append(options.Endpoints, answer.URL)
+			if advice, err = archivable(answer.Status.Version); err != nil {
+				return nil, nil, "", err
+			}
+		}
+	}
+	if by.login != nil {
+		data, err := t.secret(limited, o.Namespace, o.AuthSecret)
+		if err != nil {
+			return nil, nil, "", err
+		}
+		trim := func(key string) string { return strings.TrimRight(string(data[key]), "\r\n") }
+		options.User, options.Password = trim(v1beta2.AuthUsernameKey), trim(v1beta2.AuthPasswordKey)
+	}
+	cluster, err = watch.Open(ctx, options)
+	return cluster, store, advice, err
+}
+
+// archivable returns an error if the version of etcd cannot be archived, and advice if its watches may lose events.
+func archivable(version string) (advice string, err error) {
+	parts := append(strings.SplitN(version, ".", 3), "", "", "")
+	major, _ := strconv.Atoi(parts[0])
+	minor, _ := strconv.Atoi(parts[1])
+	patch, _ := strconv.Atoi(parts[2])
+	switch {
+	case major < 3 || major == 3 && minor < 5:
+		return "", fail(v1beta2.ReasonArchiveNotSupported, fmt.Sprintf("A member runs etcd %s, which does not report changes of users and roles. So its history cannot be archived. Upgrade the cluster to etcd 3.5 or later.", version))
+	case major == 3 && minor == 5 && patch < 16:
+		return fmt.Sprintf("A watch of etcd %s can lose deletions (etcd issue 18089). Upgrade the cluster to etcd 3.5.16 or later.", version), nil
+	}
+	return "", nil
+}
+
+// reserve reserves the space of one archiver until the returned function is called. All of them together get a part of the
+// spool.
+func (t *archiveJob) reserve(ctx context.Context) (func(), error) {
+	n := t.open.Add(1)
+	_, limit, _ := t.spool.Usage()
+	if whole := limit + (n-1)*archiveSpool; limit > 0 && n*archiveSpool > whole/archiveShare {
+		t.open.Add(-1)
+		return nil, fmt.Errorf("%w for another archiver: %d archivers may use a quarter of its %d MiB, and each needs %d MiB", spool.ErrTooSmall, whole/archiveShare/archiveSpool, whole>>20, archiveSpool>>20)
+	}
+	release, err := t.spool.Hold(ctx, archiveSpool)
+	if err != nil {
+		t.open.Add(-1)
+		return nil, err
+	}
+	return func() { release(); t.open.Add(-1) }, nil
+}

@@ -1,0 +1,119 @@
+package backup
+
+import (
+	"reflect"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/archive"
+)
+
+// Archive is what the archiver of this process reports about one EtcdBackup.
+type Archive struct {
+	// Begun is true once the archiver has found where the archive ends, and watches the cluster.
+	Begun bool
+	// Want is why a base snapshot is needed now. It is empty if none is.
+	Want string
+	// Ranges that can be restored. Surveyed is false until they are known.
+	Ranges   []archive.Range
+	Surveyed bool
+	// Covered is false if no base reaches the newest revision.
+	Covered bool
+	// Delayed is how old the oldest change may be that is not in the store. It is 0 if that is not longer than it should be.
+	// StoreError is why.
+	Delayed    time.Duration
+	StoreError string
+	// Failures in a row, the last one, and when the archiver starts again. Failure is nil while the archiver runs.
+	Failures int32
+	Failure  *Failure
+	RetryAt  time.Time
+	// Unpruned is why old parts of the archive were not deleted. Advice is about the version of etcd.
+	Unpruned, Advice string
+}
+
+// archiveSpec is what an archiver is started with.
+type archiveSpec struct {
+	job    jobSpec
+	maxLag time.Duration
+}
+
+// archiveRoot is the prefix of all keys of the archive.
+func (o jobSpec) archiveRoot() string { return archive.Root(o.Target.Key, o.Namespace, o.Cluster) }
+
+// archived returns whether an archiver is to run.
+func (s State) archived() bool {
+	switch {
+	case s.Spec.Continuous == nil || !s.Series() || s.Problem != nil || s.Deleting || s.Spec.BackupPolicy.Suspend:
+		return false
+	case s.Spec.DeletionPolicy == v1beta2.DeletionDelete && !s.Held:
+		return false // nothing is written that the finalizer would protect
+	case s.Spec.EtcdCluster != nil:
+		return s.Cluster != nil && len(s.Cluster.ClientURLs) > 0
+	}
+	return true
+}
+
+// archiveOf returns what an archiver is started with, and nil if none is to run.
+func archiveOf(s State) *archiveSpec {
+	if !s.archived() {
+		return nil
+	}
+	o := jobSpecOf(s)
+	o.Request, o.Base = "", ""
+	return &archiveSpec{job: o, maxLag: maxLag(s.Spec.Continuous)}
+}
+
+// baseWanted returns whether the archiver needs a snapshot now.
+func (s State) baseWanted() bool { return s.Archive != nil && s.Archive.Want != "" && s.archived() }
+
+// everArchived returns whether there may be an archive in the store.
+func (s State) everArchived() bool {
+	return s.Spec.Continuous != nil || conditionOf(s.Status.Conditions, v1beta2.ConditionArchiving) != nil
+}
+
+func maxLag(c *v1beta2.ContinuousArchive) time.Duration {
+	return durationOr(c.MaxLag, v1beta2.DefaultMaxLag)
+}
+
+// archiveWindow is 0 without a continuous archive.
+func archiveWindow(c *v1beta2.ContinuousArchive) time.Duration {
+	if c == nil {
+		return 0
+	}
+	return durationOr(c.Window, v1beta2.DefaultWindow)
+}
+
+// durationOr parses a duration that the API server has checked.
+func durationOr(text, otherwise string) time.Duration {
+	if d, err := time.ParseDuration(text); err == nil && d > 0 {
+		return d
+	}
+	d, _ := time.ParseDuration(otherwise)
+	return d
+}
+
+const (
+	firstArchiveDelay = time.Second
+	lastArchiveDelay  = time.Minute
+	// archiveStable is how long an archiver must run before an earlier failure does not count any more.
+	archiveStable = time.Minute
+	// archiveTolerated is the number of failures in a row that are reported. One failure is usual when members restart.
+	archiveTolerated = 2
+	// archiveSlack is how much later than maxLag a change may reach the store before that is reported.
+	archiveSlack = 15 * time.Second
+)
+
+// archiveDelay is the pause after that many failures in a row: 1 s, doubled after each one, at most 1 min.
+func archiveDelay(failures int32) time.Duration {
+	d := firstArchiveDelay
+	for ; failures > 1 && d < lastArchiveDelay; failures-- {
+		d *= 2
+	}
+	return min(d, lastArchiveDelay)
+}
+
+// sameArchive reports whether an archiver can go on with another spec.
+func sameArchive(a, b archiveSpec) bool {
+	return a.maxLag == b.maxLag && a.job.Cluster == b.job.Cluster && a.job.TLSSecret == b.job.TLSSecret && a.job.AuthSecret == b.job.AuthSecret &&
+		reflect.DeepEqual(a.job.Target, b.job.Target) && reflect.DeepEqual(a.job.Encoder, b.job.Encoder)
+}

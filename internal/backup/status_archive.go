@@ -1,0 +1,157 @@
+package backup
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
+)
+
+// archiveInterval is the shortest time between two updates of the end of the archive in the status.
+const archiveInterval = time.Minute
+
+func conditionOf(conditions []metav1.Condition, kind string) *metav1.Condition {
+	return meta.FindStatusCondition(conditions, kind)
+}
+
+// archive reports the continuous archive in every pass.
+func (r *reporter) archive() {
+	if r.s.Spec.Continuous == nil {
+		r.out.Recoverable = nil
+		if conditionOf(r.out.Conditions, v1beta2.ConditionArchiving) != nil {
+			r.set(v1beta2.ConditionArchiving, metav1.ConditionFalse, v1beta2.ReasonArchiveStopped,
+				"The spec has no continuous any more. The archive is still in the store, and no snapshot is kept for it.")
+		}
+		return
+	}
+	a := r.s.Archive
+	if a != nil && a.Surveyed {
+		r.out.Recoverable = recoverable(r.out.Recoverable, a.Ranges)
+	}
+	status, reason, message := r.s.archiveCondition(r.out)
+	if reason != "" {
+		r.set(v1beta2.ConditionArchiving, status, reason, message)
+	}
+}
+
+// archiveCondition returns the condition Archiving. An empty reason keeps what was reported before.
+func (s State) archiveCondition(out v1beta2.EtcdBackupStatus) (status metav1.ConditionStatus, reason, message string) {
+	if !s.archived() {
+		return s.notArchived()
+	}
+	a, before := s.Archive, conditionOf(out.Conditions, v1beta2.ConditionArchiving)
+	switch {
+	case a != nil && a.Failure != nil && a.Failures >= archiveTolerated:
+		return metav1.ConditionFalse, a.Failure.Reason, a.Failure.Message + " Nothing is archived until then. The operator tries again within a minute."
+	case a != nil && !a.Begun && a.Want != "":
+		return metav1.ConditionFalse, v1beta2.ReasonArchiveStarting, planning.Sentence("The archive waits for a snapshot: ", a.Want)
+	case a == nil || !a.Begun || !a.Surveyed:
+		if before != nil && before.Reason != v1beta2.ReasonSuspended && before.Reason != v1beta2.ReasonArchiveStopped {
+			return "", "", "" // the operator has just started
+		}
+		return metav1.ConditionFalse, v1beta2.ReasonArchiveStarting, "The operator reads where the archive ends."
+	case a.Delayed > 0:
+		return metav1.ConditionFalse, v1beta2.ReasonArchiveDelayed, delayedArchive(*a, out.Recoverable)
+	case !a.Covered:
+		return metav1.ConditionFalse, v1beta2.ReasonArchiveIncomplete,
+			"The newest changes are archived, but they cannot be restored before the next snapshot. The operator takes one now." + until(out.Recoverable)
+	}
+	return metav1.ConditionTrue, v1beta2.ReasonArchiving, remarks("All changes are archived."+until(out.Recoverable), *a)
+}
+
+// notArchived says why no archiver is to run.
+func (s State) notArchived() (status metav1.ConditionStatus, reason, message string) {
+	switch {
+	case s.Problem != nil || s.Deleting || !s.Series():
+		return metav1.ConditionFalse, v1beta2.ReasonArchiveStopped, "The operator archives nothing. See the condition Ready."
+	case s.Spec.BackupPolicy.Suspend:
+		return metav1.ConditionFalse, v1beta2.ReasonSuspended, "The operator archives nothing, because backupPolicy.suspend is true. If etcd is compacted until it continues, changes are missing in the archive."
+	case s.Spec.EtcdCluster != nil && (s.Cluster == nil || len(s.Cluster.ClientURLs) == 0):
+		return metav1.ConditionFalse, v1beta2.ReasonClusterNotAvailable, fmt.Sprintf("The status of EtcdCluster %s lists no member, so the operator archives nothing.", s.Spec.EtcdCluster.Name)
+	}
+	return "", "", "" // the finalizer is set in this pass
+}
+
+// until names the end of the newest range as the status shows it.
+func until(ranges []v1beta2.RecoverableRange) string {
+	if len(ranges) == 0 {
+		return ""
+	}
+	to := ranges[len(ranges)-1].To
+	return fmt.Sprintf(" Revision %d of %s can be restored.", to.Revision, stamp(to.Time.Time))
+}
+
+func delayedArchive(a Archive, ranges []v1beta2.RecoverableRange) string {
+	message := "Changes wait for the store, and would be lost with the cluster." + until(ranges)
+	if a.StoreError != "" {
+		message += planning.Sentence(" The last upload failed: ", a.StoreError)
+	}
+	return message + " Check the store, the network, and the load of backup-operator."
+}
+
+func remarks(message string, a Archive) string {
+	for _, remark := range []string{a.Unpruned, a.Advice} {
+		if remark != "" {
+			message += " " + remark
+		}
+	}
+	return message
+}
+
+// recoverable returns the ranges for the status. If only the end of the last one has moved, and by less than a minute, it
+// keeps what was reported, so that the status is written at most once a minute.
+func recoverable(before []v1beta2.RecoverableRange, ranges []archive.Range) []v1beta2.RecoverableRange {
+	after := make([]v1beta2.RecoverableRange, 0, len(ranges))
+	for _, r := range ranges {
+		after = append(after, v1beta2.RecoverableRange{From: pointOf(r.From), To: pointOf(r.To), Timeline: int64(r.Timeline)})
+	}
+	if n := len(after); n > 0 && n == len(before) {
+		last := after[n-1]
+		last.To = before[n-1].To
+		moved := after[n-1].To.Time.Sub(before[n-1].To.Time.Time)
+		same := last.Timeline == before[n-1].Timeline && last.From.Revision == before[n-1].From.Revision && moved >= 0 && moved < archiveInterval
+		for i := range n - 1 {
+			same = same && after[i].Timeline == before[i].Timeline && after[i].From.Revision == before[i].From.Revision && after[i].To.Revision == before[i].To.Revision
+		}
+		if same {
+			return before
+		}
+	}
+	return after
+}
+
+func pointOf(p archive.Point) v1beta2.RecoverablePoint {
+	return v1beta2.RecoverablePoint{Revision: p.Revision, Time: *second(p.At)}
+}
+
+const actionArchive = "Archive"
+
+// archiveEvents reports lost changes, new timelines, and an archive that stops or continues.
+func archiveEvents(before, after v1beta2.EtcdBackupStatus) (events []planning.Event) {
+	if n, m := len(before.Recoverable), len(after.Recoverable); n > 0 && m > 0 {
+		was, is := before.Recoverable[n-1], after.Recoverable[m-1]
+		switch {
+		case is.Timeline > was.Timeline:
+			events = append(events, newEvent(corev1.EventTypeNormal, "TimelineBegun", actionArchive, fmt.Sprintf(
+				"Timeline %d begins at revision %d: the cluster has another history than before.", is.Timeline, is.From.Revision)))
+		case is.Timeline == was.Timeline && is.From.Revision > was.To.Revision:
+			events = append(events, newEvent(corev1.EventTypeWarning, "ChangesLost", actionArchive, fmt.Sprintf(
+				"The changes between revision %d and revision %d cannot be restored, because they are not in the archive.", was.To.Revision, is.From.Revision)))
+		}
+	}
+	was, is := conditionOf(before.Conditions, v1beta2.ConditionArchiving), conditionOf(after.Conditions, v1beta2.ConditionArchiving)
+	if was == nil || is == nil || was.Status == is.Status {
+		return events
+	}
+	kind := corev1.EventTypeWarning
+	if is.Status == metav1.ConditionTrue {
+		kind = corev1.EventTypeNormal
+	}
+	return append(events, newEvent(kind, is.Reason, actionArchive, is.Message))
+}

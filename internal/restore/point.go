@@ -1,0 +1,193 @@
+package restore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/archive/replay"
+	"github.com/etcd-suite/etcd-operator/internal/dbfile"
+	"github.com/etcd-suite/etcd-operator/internal/operator"
+	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/source"
+	"github.com/etcd-suite/etcd-operator/internal/storage"
+	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
+)
+
+const (
+	// fallbackTTL in seconds is that of leases whose TTL the archive does not have.
+	fallbackTTL = 3600
+	// compactAfter is after how many bytes of changes a replay compacts the database.
+	compactAfter = 256 << 20
+	// replayGrowth is how much larger a replay may make the database, as far as the spool reckons with it.
+	replayGrowth = 2 * compactAfter
+)
+
+// errPointTarget is in the chain if the snapshot of a point could not be stored.
+var errPointTarget = errors.New("store the snapshot of the point")
+
+// provePoint replays a continuous archive up to the asked point, and stores the result as a snapshot. So the archive is proven
+// completely before anything is changed, and the seed continues as with any snapshot.
+func (s Spool) provePoint(ctx context.Context, asked Asked, limit *readLimit) (Found, error) {
+	point, err := source.FindPoint(ctx, asked.Source, asked.Secret, asked.Choice, asked.Point.Progress)
+	if err != nil {
+		return Found{}, err
+	}
+	size, err := source.SizeOf(ctx, point.Base, asked.Secret)
+	if err != nil {
+		return Found{}, err
+	}
+	// The database and its copy that is uploaded.
+	share, err := s.Reserve(ctx, 2*(size+min(point.Bytes(), replayGrowth)))
+	if err != nil {
+		return Found{}, err
+	}
+	defer share.Release()
+	limit.begin(2*size + point.Bytes())
+	steps := steps{report: asked.Progress, sizes: [3]int64{size, point.Bytes(), size}}
+	base, err := source.Read(ctx, point.Base, asked.Secret, s.Dir(), steps.of(0))
+	if err != nil {
+		return Found{}, err
+	}
+	defer discard(base)
+	result, err := s.replay(ctx, asked, point, base.File, steps.of(1))
+	if err != nil {
+		return Found{}, fmt.Errorf("replay the archive up to %s: %w", point.Reached, err)
+	}
+	found := Found{Source: point.Base, ChosenBecause: point.Because(), Point: statusOf(point, result)}
+	if asked.Point.DryRun {
+		found.Proven, err = describe(base)
+		return found, err
+	}
+	if found.Source.Key, err = s.storePoint(ctx, asked, point, base.File); err != nil {
+		return Found{}, fmt.Errorf("%w: %w", errPointTarget, err)
+	}
+	found.Proven, err = s.readPoint(ctx, asked, found.Source, point, steps.of(2))
+	return found, err
+}
+
+// discard removes the file of a snapshot that was read.
+func discard(read source.Proven) { _ = os.Remove(read.File) }
+
+// replay writes the changes up to the point into the file of the base.
+func (s Spool) replay(ctx context.Context, asked Asked, point source.Point, file string, progress source.Progress) (replay.Result, error) {
+	return s.replays.run(ctx, replay.Order{
+		Options: replay.Options{
+			Path: file, Revision: point.Reached.Revision, Chain: point.Chain, Identities: connect.Identity(asked.Secret),
+			FallbackTTL: fallbackTTL, CompactAfter: compactAfter,
+		},
+		Store: point.Store, Root: point.Root, Links: point.Links, Progress: func(n int64) { progress(n, 0) },
+	})
+}
+
+// readPoint reads the stored snapshot as the seed will.
+func (s Spool) readPoint(ctx context.Context, asked Asked, stored v1beta2.RestoreSource, point source.Point, progress source.Progress) (source.Proven, error) {
+	proven, err := source.Read(ctx, stored, asked.Secret, s.Dir(), progress)
+	if err != nil {
+		return source.Proven{}, err
+	}
+	defer discard(proven)
+	if got := max(proven.Snapshot.Revision, 1); got != point.Reached.Revision { // an empty database has revision 1
+		return source.Proven{}, fmt.Errorf("%w: the stored snapshot %s has revision %d, want %d", replay.ErrRefused, proven.Snapshot.Path, got, point.Reached.Revision)
+	}
+	return proven, nil
+}
+
+// storePoint stores the replayed snapshot in the folder of the safety snapshots, and returns its key.
+func (s Spool) storePoint(ctx context.Context, asked Asked, point source.Point, file string) (string, error) {
+	encoding := point.Encoding()
+	encoder := snapshot.Encoder{Compression: encoding.Compression}
+	if encoding.Encryption != "" {
+		var err error
+		if encoder.Recipients, err = snapshot.RecipientsOf(connect.Identity(asked.Secret)); err != nil {
+			return "", fmt.Errorf("encrypt it for the identity in Secret %s: %w", asked.Source.Secret, err)
+		}
+	}
+	location := storage.FromSource(asked.Source)
+	location.Options = asked.Point.Options
+	store, err := connect.Open(ctx, connect.Access{Location: location, Data: asked.Secret})
+	if err != nil {
+		return "", err
+	}
+	series := point.Series
+	series.Folder = path.Join(plan.SafetyFolderOf(point.Base.Key), asked.Point.Folder)
+	request := snapshot.Request{
+		Source: fileSource(file), Store: store, SpoolDir: s.Dir(), Encoder: encoder,
+		Key:     series.EncodedKey(asked.Point.Time, point.Reached.Revision, encoder.Encoding()),
+		Cluster: point.Manifest.Cluster, EtcdVersion: point.Manifest.EtcdVersion,
+		Time: asked.Point.Time, Since: asked.Point.Time, Tool: Name + " " + operator.Version, Attempt: asked.Point.Mark, Again: true,
+	}
+	if _, err := snapshot.Save(ctx, request); err != nil {
+		return "", err
+	}
+	dropUploads(ctx, store, request.Key)
+	return request.Key, nil
+}
+
+// fileSource is the file of a snapshot.
+type fileSource string
+
+// Snapshot opens the file.
+func (f fileSource) Snapshot(context.Context) (io.ReadCloser, int64, error) {
+	file, err := os.Open(string(f))
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return nil, 0, errors.Join(err, file.Close())
+	}
+	return file, info.Size(), nil
+}
+
+// describe returns what a dry run proves: the base, with the revision and the keys after the replay.
+func describe(base source.Proven) (source.Proven, error) {
+	info, err := dbfile.Inspect(base.File)
+	if err != nil {
+		return source.Proven{}, err
+	}
+	base.Snapshot.Revision, base.Snapshot.Keys = info.Revision, info.Keys
+	return base, nil
+}
+
+func statusOf(point source.Point, result replay.Result) *v1beta2.PointInTimeStatus {
+	status := &v1beta2.PointInTimeStatus{
+		Revision: point.Reached.Revision, Timeline: int64(point.Timeline), Base: point.Base.Bucket + "/" + point.Base.Key,
+		Segments: int32(len(point.Links)), UnknownLeases: int32(len(result.Fallback)), //nolint:gosec // both are limited
+		ResolutionMilliseconds: point.Resolution.Round(time.Millisecond).Milliseconds(),
+	}
+	if !point.Reached.At.IsZero() {
+		at := metav1.NewTime(point.Reached.At).Rfc3339Copy()
+		status.Time = &at
+	}
+	return status
+}
+
+// steps add up the bytes of the three parts: the base, the segments, and the result.
+type steps struct {
+	report source.Progress
+	sizes  [3]int64
+}
+
+// of returns the progress of one part.
+func (s steps) of(part int) source.Progress {
+	if s.report == nil {
+		return func(int64, int64) {}
+	}
+	before, total := int64(0), int64(0)
+	for i, size := range s.sizes {
+		total += size
+		if i < part {
+			before += size
+		}
+	}
+	return func(bytes, _ int64) { s.report(before+min(bytes, s.sizes[part]), total) }
+}

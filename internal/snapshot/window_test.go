@@ -1,0 +1,110 @@
+package snapshot
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+)
+
+// hourly returns a listing with a snapshot each hour, the newest one last, and their index with the times of the store.
+func hourly(n int, verdict func(hour int) Result) (Listing, Index, Known) {
+	var l Listing
+	known := Known{}
+	for hour := range n {
+		e := entry(ours, 60*hour, int64(hour+1))
+		e.Verdict = verdict(hour)
+		l.Snapshots = append(l.Snapshots, e)
+		known[e.Key] = Reading{Manifest: e.Manifest}
+	}
+	index := indexOf(l)
+	for i := range index.Items {
+		index.Items[i].Stored = index.Items[i].Time
+	}
+	return l, index, known
+}
+
+func untestedAll(int) Result { return "" }
+
+func TestAnArchiveKeepsTheSnapshotsOfItsWindowAndTheGoodOneBefore(t *testing.T) {
+	failed := func(hours ...int) func(int) Result {
+		return func(hour int) Result {
+			if slices.Contains(hours, hour) {
+				return Failed
+			}
+			return ""
+		}
+	}
+	for name, test := range map[string]struct {
+		verdicts func(int) Result
+		policy   Policy
+		oldest   int // the oldest hour that is kept, of 10
+		base     bool
+	}{
+		"no archive":                       {untestedAll, Policy{MaxBackups: 2}, 8, false},
+		"three hours":                      {untestedAll, Policy{MaxBackups: 2, Window: 3 * time.Hour}, 6, true},
+		"a rule that keeps more":           {untestedAll, Policy{MaxBackups: 5, Window: 3 * time.Hour}, 5, true},
+		"a failed snapshot is no base":     {failed(6, 5), Policy{MaxBackups: 2, Window: 3 * time.Hour}, 4, true},
+		"none is older than the window":    {untestedAll, Policy{MaxBackups: 2, Window: 24 * time.Hour}, 0, false},
+		"none has passed a test":           {untestedAll, Policy{MaxBackups: 2, Window: 3 * time.Hour, Tests: true}, 0, false},
+		"only a tested one is a base":      {func(h int) Result { return map[int]Result{2: Passed, 9: Passed}[h] }, Policy{MaxBackups: 2, Window: 3 * time.Hour, Tests: true}, 2, true},
+		"nothing, while the newest failed": {func(h int) Result { return map[int]Result{2: Passed, 9: Failed}[h] }, Policy{MaxBackups: 2, Window: 3 * time.Hour, Tests: true}, 0, false},
+		"all tested":                       {func(int) Result { return Passed }, Policy{MaxBackups: 2, Window: 3 * time.Hour, Verify: true}, 6, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, index, known := hourly(10, test.verdicts)
+			test.policy.Now = noon.Add(24 * time.Hour)
+			d := Decide(ours, index, known, test.policy)
+			if len(d.Need) > 0 {
+				t.Fatalf("needs %v", d.Need)
+			}
+			for hour, e := range l.Snapshots {
+				if deleted := slices.Contains(d.Delete, e.Key); deleted != (hour < test.oldest) {
+					t.Errorf("the snapshot of hour %d is deleted: %t, want those before hour %d", hour, deleted, test.oldest)
+				}
+			}
+			item, found := test.policy.Base(ours, index, known)
+			if found != test.base || found && slices.Contains(d.Delete, item.Key) {
+				t.Errorf("the archive may be deleted before %q: %t, want %t", item.Key, found, test.base)
+			}
+		})
+	}
+}
+
+// TestRetentionNeverDeletesTheBaseOfALaterDecision takes snapshots and deletes what each decision permits. The base of each
+// decision must still exist then, and bases never go back.
+func TestRetentionNeverDeletesTheBaseOfALaterDecision(t *testing.T) {
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		policy := Policy{MaxBackups: 1 + r.IntN(4), Window: time.Duration(1+r.IntN(10)) * time.Hour, Tests: r.IntN(2) == 0, Now: noon.Add(1000 * time.Hour)}
+		var l Listing
+		last := ""
+		for hour := range 40 {
+			e := entry(ours, 60*hour, int64(hour+1))
+			if policy.Tests && r.IntN(3) == 0 {
+				e.Verdict = []Result{Passed, Passed, Failed}[r.IntN(3)]
+			}
+			l.Snapshots = append(l.Snapshots, e)
+			index, known := indexOf(l), Known{}
+			for i := range index.Items {
+				index.Items[i].Stored = index.Items[i].Time
+			}
+			for _, e := range l.Snapshots {
+				known[e.Key] = Reading{Manifest: e.Manifest}
+			}
+			d := Decide(ours, index, known, policy)
+			l.Snapshots = slices.DeleteFunc(l.Snapshots, func(e Entry) bool { return slices.Contains(d.Delete, e.Key) })
+			item, found := policy.Base(ours, index, known)
+			if !found {
+				continue
+			}
+			if item.Key < last {
+				t.Fatalf("seed %d: the base went back from %s to %s", seed, last, item.Key)
+			}
+			last = item.Key
+			if !slices.ContainsFunc(l.Snapshots, func(e Entry) bool { return e.Key == item.Key }) {
+				t.Fatalf("seed %d: the base %s is deleted in the same hour", seed, item.Key)
+			}
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+)
+
+// Point is how a store reaches a revision or a time: the newest snapshot at or before it, and the segments of the continuous
+// archive up to it.
+type Point struct {
+	// Base is the snapshot that the replay begins with. Series and Manifest are its own.
+	Base     v1beta2.RestoreSource
+	Series   snapshot.Series
+	Manifest snapshot.Manifest
+	// Root of the archive, and what to replay.
+	Root string
+	archive.Choice
+	// Store has all of it.
+	Store objstore.Store
+}
+
+// Encoding is that of what the point is made of. A snapshot of the point must not be less protected.
+func (p Point) Encoding() snapshot.Encoding {
+	e := p.Manifest.Encoding()
+	for _, l := range p.Links {
+		e.Encryption = max(e.Encryption, l.Header.Encryption)
+	}
+	return e
+}
+
+// Bytes is the size of all records that are replayed.
+func (p Point) Bytes() (n int64) {
+	for _, l := range p.Links {
+		n += l.Header.Size
+	}
+	return n
+}
+
+// Because explains in one sentence how the point is reached.
+func (p Point) Because() string {
+	text := fmt.Sprintf("%s of timeline %d, from the snapshot %s/%s at revision %d and %d segments of the continuous archive",
+		p.Reached, p.Timeline, p.Base.Bucket, p.Base.Key, p.Choice.Base.Point.Revision, len(p.Links))
+	if p.Resolution > 0 {
+		text += fmt.Sprintf("; the next change that is not restored was received at most %s later", p.Resolution.Round(time.Millisecond))
+	}
+	return text
+}
+
+// maxBases is how many snapshots are looked at, newest first.
+const maxBases = 1000
+
+// FindPoint finds out how to reach the revision or the time of c in the folder of src. The error is an *archive.Refusal if it
+// cannot be reached, and ErrAmbiguous if the folder has snapshots of several clusters.
+func FindPoint(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte, c Choice, progress archive.Progress) (Point, error) {
+	target, err := c.target()
+	if err != nil {
+		return Point{}, err
+	}
+	store, err := open(ctx, src, secret)
+	if err != nil {
+		return Point{}, err
+	}
+	series, items, err := c.bases(ctx, store, src, target)
+	if err != nil {
+		return Point{}, fmt.Errorf("find %s: %w", target, err)
+	}
+	known := snapshot.Known{}
+	if err := readAll(ctx, store, known, items); err != nil {
+		return Point{}, err
+	}
+	var bases []archive.Base
+	for _, item := range items {
+		if reading := known[item.Key]; reading.Err == nil && !reading.Manifest.NoQuorum {
+			bases = append(bases, baseOf(item, reading.Manifest))
+		}
+	}
+	p := Point{Base: src, Store: store, Root: archive.Root(series.Folder, series.Namespace, series.Cluster)}
+	if p.Choice, err = archive.Find(ctx, store, p.Root, bases, progress, target); err != nil {
+		return Point{}, fmt.Errorf("in the archive %s/%s: %w", src.Bucket, p.Root, err)
+	}
+	p.Base.Key = p.Choice.Base.Key
+	p.Manifest = known[p.Base.Key].Manifest
+	parsed, _ := snapshot.ParseKey(p.Base.Key)
+	p.Series = parsed.Series
+	return p, nil
+}
+
+// target returns the revision or the time of a choice.
+func (c Choice) target() (archive.Target, error) {
+	if c.Revision > 0 {
+		return archive.Target{Revision: c.Revision}, nil
+	}
+	at, err := time.Parse(time.RFC3339, c.Time)
+	if err != nil {
+		return archive.Target{}, fmt.Errorf("%w: %q is no time", ErrConfig, c.Time)
+	}
+	return archive.Target{Time: at}, nil
+}
+
+// bases returns the snapshots of one cluster that may be bases for a target. All incarnations of the cluster share an archive.
+func (c Choice) bases(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource, target archive.Target) (snapshot.Series, []snapshot.Item, error) {
+	index, err := snapshot.Scan(ctx, store, src.Key)
+	if err != nil {
+		return snapshot.Series{}, nil, err
+	}
+	var items []snapshot.Item
+	found := map[string]snapshot.Series{}
+	for _, item := range index.Items { // newest first
+		if !item.InSeries() || snapshot.IsSafety(src.Key, item.Key) || c.ClusterID != "" && c.ClusterID != fmt.Sprintf("%016x", item.Series.ClusterID) {
+			continue
+		}
+		found[item.Series.Lives()] = item.Series
+		if item.Verdict == snapshot.Failed {
+			continue
+		}
+		// Of those after the target, only the oldest one matters: a refusal names it.
+		if n := len(items); n > 0 && !target.Time.IsZero() && items[n-1].Time.After(target.Time) && item.Time.After(target.Time) {
+			items = items[:n-1]
+		}
+		items = append(items, item)
+	}
+	folder := src.Bucket + "/" + src.Key
+	switch {
+	case len(items) == 0:
+		return snapshot.Series{}, nil, fmt.Errorf("%s has no snapshot of a series to begin with: %w", folder, fs.ErrNotExist)
+	case len(found) > 1:
+		var folders []string
+		for name := range found {
+			folders = append(folders, name)
+		}
+		slices.Sort(folders)
+		return snapshot.Series{}, nil, fmt.Errorf("%s: %w: %s: write the folder of one of them", folder, ErrAmbiguous, strings.Join(folders, ", "))
+	}
+	return items[0].Series, items[:min(len(items), maxBases)], nil
+}
+
+// baseOf returns a snapshot as the base of a replay.
+func baseOf(item snapshot.Item, m snapshot.Manifest) archive.Base {
+	at := m.CapturedAt
+	if at.IsZero() { // the member began to send it before the store had it
+		at = item.Stored
+	}
+	return archive.Base{
+		Key: item.Key, ClusterID: m.Cluster.ID, AuthRevision: m.AuthRevision,
+		Point: archive.Point{Revision: max(m.Revision, 1), At: at.UTC()}, // an empty database has revision 1
+	}
+}

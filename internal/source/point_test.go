@@ -1,0 +1,130 @@
+package source
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"strings"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+)
+
+// archived begins a timeline with a snapshot that has revision 2, and archives one revision a minute up to the last one.
+func (s shelf) archived(key string, last int64) {
+	s.Helper()
+	parsed, ok := snapshot.ParseKey(key)
+	if !ok {
+		s.Fatalf("%s is no key of a series", key)
+	}
+	root := archive.Root(parsed.Folder, parsed.Namespace, parsed.Cluster)
+	start := archive.NewStart(1, parsed.ClusterID, archive.Base{Key: key, Point: archive.Point{Revision: 2, At: parsed.Time}}, "test")
+	s.file(archive.StartKey(root, 1), start.Encode())
+	chain := start.Chain()
+	for revision := int64(3); revision <= last; revision++ {
+		var records, object bytes.Buffer
+		w := archive.NewWriter(&records, chain, 0)
+		event := &mvccpb.Event{Kv: &mvccpb.KeyValue{Key: []byte("k"), CreateRevision: 3, ModRevision: revision, Version: revision - 2}}
+		if err := w.Add(event, parsed.Time.Add(time.Duration(revision)*time.Minute)); err != nil {
+			s.Fatal(err)
+		}
+		h, err := w.Seal(nil, 0, 0)
+		if err == nil {
+			h, err = archive.Encoder{}.WriteObject(&object, h, &records)
+		}
+		if err != nil {
+			s.Fatal(err)
+		}
+		s.file(archive.LinkKey(root, 1, chain.At, h.First), object.Bytes())
+		chain = h.Chain()
+	}
+}
+
+func (s shelf) point(c Choice, progress archive.Progress) (Point, error) {
+	c.Folder = true
+	return FindPoint(s.Context(), v1beta2.RestoreSource{StorageType: "File", Bucket: s.bucket, Key: "daily/"}, nil, c, progress)
+}
+
+func TestAPointIsTheSnapshotBeforeItAndTheSegmentsUpToIt(t *testing.T) {
+	s := newShelf(t)
+	key := s.saved("a", 1, 1)
+	s.archived(key, 9)
+	later := s.saved("a", 1, 2)
+	s.verdict(s.saved("a", 1, 3), snapshot.Failed)
+	minute := func(n int) string { return dawn.Add(time.Hour + time.Duration(n)*time.Minute).Format(time.RFC3339) }
+	for name, test := range map[string]struct {
+		choice   Choice
+		reached  int64
+		segments int
+	}{
+		"a revision":             {Choice{Revision: 5}, 5, 3},
+		"the snapshot itself":    {Choice{Revision: 2}, 2, 0},
+		"the last one":           {Choice{Revision: 9}, 9, 7},
+		"a time":                 {Choice{Time: minute(5)}, 5, 3},
+		"a time of a cluster ID": {Choice{Time: minute(6), ClusterID: "0000000000000001"}, 6, 4},
+	} {
+		p, err := s.point(test.choice, archive.Progress{})
+		if err != nil || p.Reached.Revision != test.reached || len(p.Links) != test.segments || p.Series.Cluster != "a" {
+			t.Errorf("%s: revision %d after %d segments of %s, error %v", name, p.Reached.Revision, len(p.Links), p.Base.Key, err)
+		}
+		if err == nil && p.Base.Key != key && p.Base.Key != later {
+			t.Errorf("%s: the base is %s", name, p.Base.Key)
+		}
+	}
+}
+
+func TestAPointOutsideOfTheArchiveIsRefusedWithTheNearestOne(t *testing.T) {
+	s := newShelf(t)
+	s.archived(s.saved("a", 1, 1), 9)
+	for _, c := range []Choice{{Revision: 10}, {Revision: 1}, {Time: dawn.Format(time.RFC3339)}, {Time: dawn.Add(2 * time.Hour).Format(time.RFC3339)}} {
+		if _, err := s.point(c, archive.Progress{}); !archive.IsRefusal(err) || !strings.Contains(err.Error(), "Choose revision") {
+			t.Errorf("%+v: error %v", c, err)
+		}
+	}
+	if _, err := s.point(Choice{Revision: 5, ClusterID: "00000000000000ff"}, archive.Progress{}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("another cluster ID: error %v", err)
+	}
+	idle := archive.Progress{Timeline: 1, Point: archive.Point{Revision: 9, At: dawn.Add(3 * time.Hour)}}
+	if p, err := s.point(Choice{Time: dawn.Add(2 * time.Hour).Format(time.RFC3339)}, idle); err != nil || p.Reached.Revision != 9 {
+		t.Errorf("an idle cluster: revision %d, error %v", p.Reached.Revision, err)
+	}
+	s.archived(s.saved("b", 2, 1), 4)
+	if _, err := s.point(Choice{Revision: 4}, archive.Progress{}); !errors.Is(err, ErrAmbiguous) {
+		t.Errorf("two clusters: error %v", err)
+	}
+}
+
+func TestAReplayBeginsWithNoSnapshotThatFailedItsRestoreTest(t *testing.T) {
+	s := newShelf(t)
+	key := s.saved("a", 1, 1)
+	s.archived(key, 9)
+	if _, err := s.point(Choice{Revision: 5}, archive.Progress{}); err != nil {
+		t.Fatal(err)
+	}
+	s.verdict(key, snapshot.Failed)
+	if p, err := s.point(Choice{Revision: 5}, archive.Progress{}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the base is %q, error %v", p.Base.Key, err)
+	}
+}
+
+func TestAPointOfAnEncryptedArchiveIsStoredEncrypted(t *testing.T) {
+	plain, encrypted := archive.Link{}, archive.Link{Header: archive.Header{Encryption: archive.Age}}
+	for _, test := range []struct {
+		base  snapshot.Manifest
+		links []archive.Link
+		want  string
+	}{
+		{snapshot.Manifest{}, []archive.Link{plain}, ""},
+		{snapshot.Manifest{Encryption: archive.Age}, []archive.Link{plain}, archive.Age},
+		{snapshot.Manifest{}, []archive.Link{plain, encrypted, plain}, archive.Age},
+	} {
+		if got := (Point{Manifest: test.base, Choice: archive.Choice{Links: test.links}}).Encoding(); got.Encryption != test.want {
+			t.Errorf("got %q, want %q", got.Encryption, test.want)
+		}
+	}
+}
