@@ -21,7 +21,7 @@ CONTROLLER_GEN := go tool -modfile=hack/tools/controller-gen.mod controller-gen
 GOLANGCI_LINT  := go tool -modfile=hack/tools/golangci-lint.mod golangci-lint
 CRD_REF_DOCS   := go tool -modfile=hack/tools/crd-ref-docs.mod crd-ref-docs
 CRDS       := charts/etcd-operator/files/crds
-GENERATED  := api $(CRDS) docs/api.md
+GENERATED  := api $(CRDS) docs/api.md docs/reference.md
 
 # Programs that the tests run against. Each is built once and kept in the user's cache.
 INTEGRATION_PROGRAMS := kubernetes etcd-3.5 etcd-3.6 etcd-3.7 versitygw fake-gcs azurite helm
@@ -72,7 +72,7 @@ release-twice: deps ## Build the release twice, the second time without caches, 
 	@hack/release-twice.sh
 
 .PHONY: generate
-generate: ## Regenerate deep copies, CRDs and docs/api.md from api/
+generate: ## Regenerate deep copies, CRDs, docs/api.md and docs/reference.md
 	$(CONTROLLER_GEN) object paths=./api/...
 	$(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=$(CRDS)
 	# Those of the archived operator preserve unknown fields, and without this line a patch leaves that as it is.
@@ -80,6 +80,7 @@ generate: ## Regenerate deep copies, CRDs and docs/api.md from api/
 	go run ./hack/crds $(CRDS)/*.yaml
 	$(CRD_REF_DOCS) --log-level ERROR --source-path api --config hack/api-docs/config.yaml \
 		--renderer markdown --templates-dir hack/api-docs/templates --output-path docs/api.md
+	go run ./hack/reference . docs/reference.md
 
 ##@ Test
 

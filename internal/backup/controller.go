@@ -189,6 +189,7 @@ func last(s State, step Step) bool {
 func (r *Reconciler) report(ctx context.Context, backup *v1beta2.EtcdBackup, s State, step Step, err error) (bool, error) {
 	after := backup.DeepCopy()
 	after.Status = NewStatus(s, step, err)
+	r.metrics.reported(s, after.Status)
 	return kube.PatchStatus(ctx, r.client, backup, after)
 }
 

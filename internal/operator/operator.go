@@ -54,7 +54,7 @@ func runOnce(ctx context.Context, name string, options Options, setup Setup) err
 	if err != nil {
 		return err
 	}
-	if err := registerBuildInfo(metrics.Registry, name); err != nil {
+	if err := RegisterBuildInfo(metrics.Registry, name); err != nil {
 		return err
 	}
 	if err := setup(ctx, mgr); err != nil {

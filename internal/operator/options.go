@@ -40,6 +40,11 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.LogFormat, "log-format", "json", "log format: json or text")
 }
 
+// AddVersionFlag adds the flag that prints the version.
+func AddVersionFlag(flags *pflag.FlagSet) *bool {
+	return flags.Bool("version", false, "print the version and exit")
+}
+
 func (o *Options) namespaces() map[string]cache.Config {
 	if len(o.WatchNamespaces) == 0 {
 		return nil
