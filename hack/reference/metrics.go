@@ -30,7 +30,7 @@ func (r *recorder) Register(c prometheus.Collector) error {
 type metric struct{ operator, name, kind, labels, help string }
 
 // description is the text of a prometheus.Desc, which has no accessors.
-var description = regexp.MustCompile(`^Desc\{fqName: "(.*?)", help: "(.*)", constLabels: \{(.*?)\}, variableLabels: \{(.*?)\}\}$`)
+var description = regexp.MustCompile(`^Desc\{fqName: "(.*?)", help: "(.*?)"(?:, unit: ".*?")?, constLabels: \{(.*?)\}, variableLabels: \{(.*?)\}\}$`)
 
 // metrics are those of all operators, by name.
 func metrics() ([]metric, error) {

@@ -81,7 +81,7 @@ func TestDefaultValuesRunThreeOperators(t *testing.T) {
 			if err := flags.Parse(container.Args); err != nil {
 				t.Errorf("%s: %v", component, err)
 			}
-			want := operator.Options{LeaderElect: true, MetricsAddress: ":8080", ProbeAddress: ":8081", LogLevel: "info", LogFormat: "json"}
+			want := operator.Options{LeaderElect: true, MetricsAddress: ":8080", MetricsSecure: true, ProbeAddress: ":8081", LogLevel: "info", LogFormat: "json"}
 			if diff := cmp.Diff(want, options); diff != "" {
 				t.Errorf("%s: options (-want +got):\n%s", component, diff)
 			}

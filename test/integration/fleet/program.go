@@ -96,7 +96,7 @@ func run(t testing.TB, program, kubeconfig, logFile string, flags ...string) *Pr
 		t.Fatal(err)
 	}
 	p := &Program{t: t, metrics: metrics, ended: make(chan error, 1)}
-	arguments := append([]string{"--leader-elect=false", "--metrics-bind-address=" + metrics, "--health-probe-bind-address=0"}, flags...)
+	arguments := append([]string{"--leader-elect=false", "--metrics-bind-address=" + metrics, "--metrics-secure=false", "--health-probe-bind-address=0"}, flags...)
 	p.cmd = exec.Command(program, arguments...)
 	p.cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
 	p.cmd.Stdout, p.cmd.Stderr = log, log
