@@ -108,11 +108,12 @@ conformance: deps ## Check that your S3 server supports what snapshots need: S3_
 	TEST_BIN="$(TEST_BIN)" go test -count=1 -v -timeout 30m ./test/conformance/
 
 .PHONY: chart
-chart: ## Run the tests of the chart (also against the oldest Kubernetes), rendered by Helm, and of what a release is made of
+chart: ## Run the tests of the chart (also against the oldest Kubernetes), rendered by Helm, of what a release is made of, and of alerts and dashboards
 	@$(LOCALKUBE) build $(CHART_PROGRAMS)
 	TEST_BIN="$(TEST_BIN)" go test -shuffle=on ./test/chart/...
 	cd hack/release && TEST_BIN="$(TEST_BIN)" go test -shuffle=on ./...
 	cd test/oldest && TEST_BIN="$(TEST_BIN)" go test -shuffle=on ./...
+	cd test/alerts && go test -shuffle=on ./...
 
 .PHONY: e2e
 e2e: deps ## Run the tests of the installed suite on a real Kubernetes (local, or from KUBECONFIG)
@@ -167,7 +168,7 @@ bench: bench-ready bench-seed bench-save ## Run all benchmarks, each with a base
 .PHONY: lint
 lint: prose ## Run the linters, of code and of prose
 	$(GOLANGCI_LINT) run ./...
-	for module in hack/release test/oldest; do \
+	for module in hack/release test/oldest test/alerts; do \
 		(cd $$module && go tool -modfile=../../hack/tools/golangci-lint.mod golangci-lint run --config ../../.golangci.yml ./...); done
 
 .PHONY: prose
