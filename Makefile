@@ -21,7 +21,7 @@ CONTROLLER_GEN := go tool -modfile=hack/tools/controller-gen.mod controller-gen
 GOLANGCI_LINT  := go tool -modfile=hack/tools/golangci-lint.mod golangci-lint
 CRD_REF_DOCS   := go tool -modfile=hack/tools/crd-ref-docs.mod crd-ref-docs
 CRDS       := charts/etcd-operator/files/crds
-GENERATED  := api $(CRDS) docs/api.md
+GENERATED  := api $(CRDS) docs/api.md docs/reference.md
 
 # Programs that the tests run against. Each is built once and kept in the user's cache.
 INTEGRATION_PROGRAMS := kubernetes etcd-3.5 etcd-3.6 etcd-3.7 versitygw fake-gcs azurite helm
@@ -72,7 +72,7 @@ release-twice: deps ## Build the release twice, the second time without caches, 
 	@hack/release-twice.sh
 
 .PHONY: generate
-generate: ## Regenerate deep copies, CRDs and docs/api.md from api/
+generate: ## Regenerate deep copies, CRDs, docs/api.md and docs/reference.md
 	$(CONTROLLER_GEN) object paths=./api/...
 	$(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=$(CRDS)
 	# Those of the archived operator preserve unknown fields, and without this line a patch leaves that as it is.
@@ -80,6 +80,7 @@ generate: ## Regenerate deep copies, CRDs and docs/api.md from api/
 	go run ./hack/crds $(CRDS)/*.yaml
 	$(CRD_REF_DOCS) --log-level ERROR --source-path api --config hack/api-docs/config.yaml \
 		--renderer markdown --templates-dir hack/api-docs/templates --output-path docs/api.md
+	go run ./hack/reference . docs/reference.md
 
 ##@ Test
 
@@ -107,11 +108,12 @@ conformance: deps ## Check that your S3 server supports what snapshots need: S3_
 	TEST_BIN="$(TEST_BIN)" go test -count=1 -v -timeout 30m ./test/conformance/
 
 .PHONY: chart
-chart: ## Run the tests of the chart (also against the oldest Kubernetes), rendered by Helm, and of what a release is made of
+chart: ## Run the tests of the chart (also against the oldest Kubernetes), rendered by Helm, of what a release is made of, and of alerts and dashboards
 	@$(LOCALKUBE) build $(CHART_PROGRAMS)
 	TEST_BIN="$(TEST_BIN)" go test -shuffle=on ./test/chart/...
 	cd hack/release && TEST_BIN="$(TEST_BIN)" go test -shuffle=on ./...
 	cd test/oldest && TEST_BIN="$(TEST_BIN)" go test -shuffle=on ./...
+	cd test/alerts && go test -shuffle=on ./...
 
 .PHONY: e2e
 e2e: deps ## Run the tests of the installed suite on a real Kubernetes (local, or from KUBECONFIG)
@@ -171,7 +173,7 @@ bench: bench-ready bench-seed bench-save ## Run all benchmarks, each with a base
 .PHONY: lint
 lint: prose ## Run the linters, of code and of prose
 	$(GOLANGCI_LINT) run ./...
-	for module in hack/release test/oldest; do \
+	for module in hack/release test/oldest test/alerts; do \
 		(cd $$module && go tool -modfile=../../hack/tools/golangci-lint.mod golangci-lint run --config ../../.golangci.yml ./...); done
 
 .PHONY: prose

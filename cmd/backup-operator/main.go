@@ -30,7 +30,7 @@ func main() {
 	options.AddFlags(pflag.CommandLine)
 	controller := backup.Options{Metrics: metrics.Registry}
 	controller.AddFlags(pflag.CommandLine)
-	version := pflag.Bool("version", false, "print the version and exit")
+	version := operator.AddVersionFlag(pflag.CommandLine)
 	pflag.Parse()
 	if *version {
 		fmt.Println(operator.Version)

@@ -36,7 +36,7 @@ func main() {
 	options.AddFlags(pflag.CommandLine)
 	var own restore.Flags
 	own.AddFlags(pflag.CommandLine)
-	version := pflag.Bool("version", false, "print the version and exit")
+	version := operator.AddVersionFlag(pflag.CommandLine)
 	pflag.Parse()
 	if *version {
 		fmt.Println(operator.Version)

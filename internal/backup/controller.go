@@ -213,6 +213,7 @@ func (r *Reconciler) report(ctx context.Context, backup *v1beta2.EtcdBackup, s S
 	after := backup.DeepCopy()
 	after.Status = NewStatus(s, step, err)
 	before := backup.Status.DeepCopy()
+	r.metrics.reported(s, after.Status)
 	changed, err := kube.PatchStatus(ctx, r.client, backup, after)
 	if changed && err == nil {
 		kube.PublishEvents(r.events, backup, archiveEvents(*before, after.Status))

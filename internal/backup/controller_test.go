@@ -258,14 +258,14 @@ func TestMetrics(t *testing.T) {
 		}
 		r.pass()
 		r.pass()
-		if got := r.labels("etcd_backup_failures_total"); got != "name=b namespace=ns reason=AccessDenied" {
+		if got := r.labels("etcd_operator_backup_failures_total"); got != "name=b namespace=ns reason=AccessDenied" {
 			t.Errorf("labels %q", got)
 		}
 		if err := r.client.Delete(t.Context(), r.backup()); err != nil {
 			t.Fatal(err)
 		}
 		r.pass()
-		if got := r.labels("etcd_backup_failures_total"); got != "" {
+		if got := r.labels("etcd_operator_backup_failures_total"); got != "" {
 			t.Errorf("labels %q after the object is gone", got)
 		}
 	})
@@ -276,18 +276,74 @@ func TestMetrics(t *testing.T) {
 		}
 		r.pass()
 		r.pass()
-		if r.labels("etcd_backup_newest_snapshot_timestamp_seconds") != "" || r.labels("etcd_backup_created_timestamp_seconds") != "name=b namespace=ns" {
+		for name, want := range map[string]float64{
+			"etcd_operator_backup_has_snapshot": 0, "etcd_operator_backup_suspended": 0,
+			"etcd_operator_backup_overdue_timestamp_seconds": float64(r.backup().CreationTimestamp.Add(2 * time.Hour).Unix()),
+		} {
+			if got := r.value(name); got != want {
+				t.Errorf("%s is %v, want %v", name, got, want)
+			}
+		}
+		if r.labels("etcd_operator_backup_newest_snapshot_timestamp_seconds") != "" || r.labels("etcd_operator_backup_created_timestamp_seconds") != "name=b namespace=ns" {
 			t.Error("there is no metric to compare with")
+		}
+	})
+	bubble(t, "no series of a deleted EtcdBackup is left", func(t *testing.T) {
+		r := newRig(t, object(series(proven(time.Minute))))
+		r.now = at(t0)
+		r.pass()
+		if r.value("etcd_operator_backup_info") != 1 || r.value("etcd_operator_backup_has_snapshot") != 1 {
+			t.Error("the metrics of the EtcdBackup are missing")
+		}
+		if err := r.client.Delete(t.Context(), r.backup()); err != nil {
+			t.Fatal(err)
+		}
+		r.pass()
+		families, err := r.registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, family := range families {
+			for _, metric := range family.GetMetric() {
+				for _, label := range metric.GetLabel() {
+					if label.GetName() == "name" {
+						t.Errorf("%s has a series of the deleted EtcdBackup", family.GetName())
+					}
+				}
+			}
+		}
+	})
+	bubble(t, "a suspended series is never overdue", func(t *testing.T) {
+		r := newRig(t, object(series(proven(time.Minute), func(s *State) { s.Spec.BackupPolicy.Suspend = true })))
+		r.now = at(t0)
+		r.pass()
+		if r.value("etcd_operator_backup_suspended") != 1 || r.value("etcd_operator_backup_overdue_timestamp_seconds") != -1 {
+			t.Error("an alert would fire for a suspended series")
 		}
 	})
 	bubble(t, "the newest snapshot is known again after a restart", func(t *testing.T) {
 		r := newRig(t, object(series(proven(time.Minute))))
 		r.now = at(t0)
 		r.pass()
-		if got := r.labels("etcd_backup_newest_snapshot_timestamp_seconds"); got != "name=b namespace=ns" {
+		if got := r.labels("etcd_operator_backup_newest_snapshot_timestamp_seconds"); got != "name=b namespace=ns" {
 			t.Errorf("labels %q", got)
 		}
 	})
+}
+
+// value of the first series of a gauge, -1 if there is none.
+func (r *rig) value(name string) float64 {
+	r.t.Helper()
+	families, err := r.registry.Gather()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, family := range families {
+		if family.GetName() == name {
+			return family.GetMetric()[0].GetGauge().GetValue()
+		}
+	}
+	return -1
 }
 
 // labels of the first series of a metric, empty where there is none.

@@ -1,10 +1,12 @@
 package backup
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -24,64 +26,93 @@ type metrics struct {
 	waited   *prometheus.HistogramVec
 	copies   *prometheus.GaugeVec
 	uncopied *prometheus.CounterVec
+
+	info, has, overdue, suspended, failed *prometheus.GaugeVec
+}
+
+// RegisterMetrics registers the metrics without a controller, for the reference.
+func RegisterMetrics(registry prometheus.Registerer) error {
+	_, err := newMetrics(registry)
+	return errors.Join(err, watchSpool(registry, nil), watchQueue(registry, nil, laneSnapshot))
 }
 
 func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 	object := []string{"namespace", "name"}
-	m := &metrics{
-		newest: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "etcd_backup_newest_snapshot_timestamp_seconds",
-			Help: "When the newest verified snapshot was taken, in Unix time. Its age is time() minus this value.",
-		}, object),
-		bytes: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "etcd_backup_newest_snapshot_bytes",
-			Help: "Size of the newest verified snapshot, in bytes.",
-		}, object),
-		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "etcd_backup_duration_seconds",
-			Help:    "How long the attempts took that ended with a verified snapshot.",
-			Buckets: prometheus.ExponentialBuckets(0.25, 2, 12),
-		}, object),
-		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "etcd_backup_failures_total",
-			Help: "Number of failed attempts, by the reason in the status.",
-		}, append(object, "reason")),
-		drill: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "etcd_backup_last_drill_timestamp_seconds",
-			Help: "When the last restore test of a snapshot ended, in Unix time.",
-		}, object),
-		passed: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "etcd_backup_last_drill_passed",
-			Help: "1 if the last restore test passed, 0 if it failed.",
-		}, object),
-		next: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "etcd_backup_next_timestamp_seconds",
-			Help: "When the next snapshot or attempt is due, in Unix time. 0 if none is due.",
-		}, object),
-		created: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "etcd_backup_created_timestamp_seconds",
-			Help: "When the EtcdBackup of a series was created, in Unix time. It stands for the newest snapshot while there is none.",
-		}, object),
-		copies: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "etcd_backup_copy_newest_snapshot_timestamp_seconds",
-			Help: "When the newest snapshot was taken that is in the second location, in Unix time.",
-		}, object),
-		uncopied: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "etcd_backup_copy_failures_total",
-			Help: "Number of failed attempts to copy snapshots to the second location, by the reason in the status.",
-		}, append(object, "reason")),
-		waited: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "etcd_backup_queue_wait_seconds",
-			Help:    "How long attempts waited for a worker of the operator, by lane: snapshot, restore-test, purge or copy.",
-			Buckets: prometheus.ExponentialBuckets(1, 4, 8),
-		}, []string{"lane"}),
+	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
+		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
 	}
-	for _, c := range []prometheus.Collector{m.newest, m.bytes, m.duration, m.failures, m.drill, m.passed, m.next, m.created, m.waited, m.copies, m.uncopied} {
+	counter := func(name, help string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, append(object, "reason"))
+	}
+	histogram := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+	}
+	m := &metrics{
+		info: gauge("etcd_operator_backup_info", "Always 1. The label cluster is the EtcdCluster that the EtcdBackup saves, or empty.", append(object, "cluster")...),
+		has:  gauge("etcd_operator_backup_has_snapshot", "1 if the EtcdBackup has a verified snapshot, else 0.", object...),
+		overdue: gauge("etcd_operator_backup_overdue_timestamp_seconds",
+			"When a series has missed two snapshots, in Unix time. It moves with each new snapshot. Absent while the series is suspended.", object...),
+		suspended: gauge("etcd_operator_backup_suspended", "1 while backupPolicy.suspend is true, else 0.", object...),
+		failed:    gauge("etcd_operator_backup_failed", "1 if the EtcdBackup has failed, else 0.", object...),
+		newest: gauge("etcd_operator_backup_newest_snapshot_timestamp_seconds",
+			"When the newest verified snapshot was taken, in Unix time. Its age is time() minus this value.", object...),
+		bytes:  gauge("etcd_operator_backup_newest_snapshot_bytes", "Size of the newest verified snapshot, in bytes.", object...),
+		drill:  gauge("etcd_operator_backup_last_restore_test_timestamp_seconds", "When the last restore test of a snapshot ended, in Unix time.", object...),
+		passed: gauge("etcd_operator_backup_last_restore_test_passed", "1 if the last restore test passed, 0 if it failed.", object...),
+		next:   gauge("etcd_operator_backup_next_timestamp_seconds", "When the next snapshot or attempt is due, in Unix time. 0 if none is due.", object...),
+		created: gauge("etcd_operator_backup_created_timestamp_seconds",
+			"When the EtcdBackup of a series was created, in Unix time. It stands for the newest snapshot while there is none.", object...),
+		copies: gauge("etcd_operator_backup_copy_newest_snapshot_timestamp_seconds",
+			"When the newest snapshot was taken that is in the second location, in Unix time.", object...),
+		failures: counter("etcd_operator_backup_failures_total", "Number of failed attempts, by the reason in the status."),
+		uncopied: counter("etcd_operator_backup_copy_failures_total",
+			"Number of failed attempts to copy snapshots to the second location, by the reason in the status."),
+		duration: histogram("etcd_operator_backup_duration_seconds", "How long the attempts took that ended with a verified snapshot.",
+			prometheus.ExponentialBuckets(0.25, 2, 12), object...),
+		waited: histogram("etcd_operator_backup_queue_wait_seconds",
+			"How long attempts waited for a worker of the operator, by lane: snapshot, verification, restore-test, purge or copy.",
+			prometheus.ExponentialBuckets(1, 4, 8), "lane"),
+	}
+	for _, c := range append(m.ofObjects(), m.waited) {
 		if err := registry.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
 	}
 	return m, nil
+}
+
+// ofObjects are the metrics that are deleted with an EtcdBackup.
+func (m *metrics) ofObjects() []prometheus.Collector {
+	return []prometheus.Collector{
+		m.newest, m.bytes, m.duration, m.failures, m.drill, m.passed, m.next, m.created, m.copies, m.uncopied,
+		m.info, m.has, m.overdue, m.suspended, m.failed,
+	}
+}
+
+// reported updates what an alert must know from a status that was written.
+func (m *metrics) reported(s State, status v1beta2.EtcdBackupStatus) {
+	s.Status = status
+	cluster := ""
+	if s.Spec.EtcdCluster != nil {
+		cluster = s.Spec.EtcdCluster.Name
+	}
+	m.info.DeletePartialMatch(prometheus.Labels{"namespace": s.Namespace, "name": s.Name})
+	m.info.WithLabelValues(s.Namespace, s.Name, cluster).Set(1)
+	set := func(gauge *prometheus.GaugeVec, is bool) {
+		value := 0.0
+		if is {
+			value = 1
+		}
+		gauge.WithLabelValues(s.Namespace, s.Name).Set(value)
+	}
+	set(m.has, status.Snapshot != nil)
+	set(m.suspended, s.suspended())
+	set(m.failed, meta.IsStatusConditionTrue(status.Conditions, v1beta2.ConditionFailed))
+	if at := s.overdue(); at.IsZero() {
+		m.overdue.DeleteLabelValues(s.Namespace, s.Name)
+	} else {
+		m.overdue.WithLabelValues(s.Namespace, s.Name).Set(float64(at.Unix()))
+	}
 }
 
 // proven updates the metrics of the newest snapshot from the status, which an earlier process may have written.
@@ -137,14 +168,9 @@ func (m *metrics) copied(s State) {
 // forget deletes the metrics of an object that does not exist any more.
 func (m *metrics) forget(name types.NamespacedName) {
 	labels := prometheus.Labels{"namespace": name.Namespace, "name": name.Name}
-	m.newest.DeletePartialMatch(labels)
-	m.bytes.DeletePartialMatch(labels)
-	m.duration.DeletePartialMatch(labels)
-	m.failures.DeletePartialMatch(labels)
-	m.drill.DeletePartialMatch(labels)
-	m.passed.DeletePartialMatch(labels)
-	m.next.DeletePartialMatch(labels)
-	m.created.DeletePartialMatch(labels)
-	m.copies.DeletePartialMatch(labels)
-	m.uncopied.DeletePartialMatch(labels)
+	for _, c := range m.ofObjects() {
+		if v, ok := c.(interface{ DeletePartialMatch(prometheus.Labels) int }); ok {
+			v.DeletePartialMatch(labels)
+		}
+	}
 }

@@ -59,10 +59,10 @@ func watchQueue(registry prometheus.Registerer, pool *worker.Pool[Result], lanes
 		labels := prometheus.Labels{"lane": lane}
 		for _, c := range []prometheus.Collector{
 			prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-				Name: "etcd_backup_queue_length", Help: "Number of attempts that wait for a worker of the operator, by lane: snapshot, verification, restore-test, purge or copy.", ConstLabels: labels,
+				Name: "etcd_operator_backup_queue_length", Help: "Number of attempts that wait for a worker of the operator, by lane: snapshot, verification, restore-test, purge or copy.", ConstLabels: labels,
 			}, func() float64 { waiting, _ := pool.Queue(lane); return float64(waiting) }),
 			prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-				Name: "etcd_backup_running", Help: "Number of attempts that a worker of the operator runs, by lane: snapshot, verification, restore-test, purge or copy.", ConstLabels: labels,
+				Name: "etcd_operator_backup_running", Help: "Number of attempts that a worker of the operator runs, by lane: snapshot, verification, restore-test, purge or copy.", ConstLabels: labels,
 			}, func() float64 { _, running := pool.Queue(lane); return float64(running) }),
 		} {
 			if err := registry.Register(c); err != nil {

@@ -139,6 +139,24 @@ func (s State) turn() time.Time {
 	return last
 }
 
+// overdue returns when a series has missed two snapshots since its newest one, or since it was created. It is zero for a series that
+// is suspended, and for a single snapshot.
+func (s State) overdue() time.Time {
+	r, err := rhythm(s.Spec)
+	if err != nil || !s.Series() || s.suspended() {
+		return time.Time{}
+	}
+	since, found := s.newest()
+	if !found {
+		since = s.CreatedAt
+	}
+	first := r.Next(since)
+	if first.IsZero() {
+		return first
+	}
+	return r.Next(first)
+}
+
 // jitter is 0 for an interval: it begins with each snapshot, so the queue spreads it already.
 func (s State) jitter() time.Duration {
 	if s.Spec.BackupPolicy.Schedule == "" {

@@ -45,11 +45,11 @@ func watchSpool(registry prometheus.Registerer, s *spool.Spool) error {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return read(s.Usage()) })
 	}
 	for _, c := range []prometheus.Collector{
-		gauge("etcd_backup_spool_reserved_bytes", "Bytes of the spool volume that running attempts have reserved.",
+		gauge("etcd_operator_backup_spool_reserved_bytes", "Bytes of the spool volume that running attempts have reserved.",
 			func(reserved, _ int64, _ int) float64 { return float64(reserved) }),
-		gauge("etcd_backup_spool_limit_bytes", "Bytes of the spool volume that attempts can reserve together. 0 means no limit.",
+		gauge("etcd_operator_backup_spool_limit_bytes", "Bytes of the spool volume that attempts can reserve together. 0 means no limit.",
 			func(_, limit int64, _ int) float64 { return float64(limit) }),
-		gauge("etcd_backup_spool_waiting", "Number of attempts that wait for space on the spool volume.",
+		gauge("etcd_operator_backup_spool_waiting", "Number of attempts that wait for space on the spool volume.",
 			func(_, _ int64, waiting int) float64 { return float64(waiting) }),
 	} {
 		if err := registry.Register(c); err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/pflag"
 	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -31,6 +32,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
+	"github.com/etcd-suite/etcd-operator/internal/operator"
 )
 
 // Name of the operator: of its controller, its field manager and its leader election.
@@ -96,6 +98,16 @@ type Options struct {
 	MaxReplacements, ReplacementsPerMinute int
 	// MaxConcurrent is how many EtcdClusters are managed at the same time; 0 means Concurrency.
 	MaxConcurrent int
+}
+
+// AddFlags adds the flags of the controller with their defaults to flags.
+func (o *Options) AddFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.SeedImage, "seed-image", "ghcr.io/etcd-suite/restore-operator:"+operator.Version,
+		"image of restore-operator, whose init container restores the first member of a restored cluster")
+	flags.IntVar(&o.MaxConcurrent, "max-concurrent-clusters", Concurrency, "maximum number of EtcdClusters that are managed at the same time; further ones wait")
+	flags.StringVar(&o.Shard, "shard", "", "manage only the EtcdClusters whose label "+v1beta2.LabelShard+" has this value; if empty, those without the label")
+	flags.IntVar(&o.MaxReplacements, "max-replacements", Replacements, "maximum number of EtcdClusters in which members that were lost are replaced at the same time; further ones wait")
+	flags.IntVar(&o.ReplacementsPerMinute, "replacements-per-minute", ReplacementsPerMinute, "maximum number of such replacements that begin in one minute")
 }
 
 // New makes a Reconciler, for those who run it themselves. reader reads past the cache of c.
@@ -263,6 +275,7 @@ func (r *Reconciler) report(ctx context.Context, v *view, step plan.Step, actErr
 	if v.skipped != nil {
 		plan.NoteRefused(&after.Status, v.cluster.Status, v.skipped, v.cluster.Generation, v.Now)
 	}
+	r.metrics.reported(v.State, after.Status)
 	if v.saysLater(step, actErr) {
 		kube.PublishEvents(r.Events, after, plan.Events(v.State, step, nil, false))
 		return false, nil

@@ -1,11 +1,15 @@
 package cluster
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -24,41 +28,92 @@ func TestMetricsTellWhatWasSeenAndGoWithTheCluster(t *testing.T) {
 	m.saw(s, before)
 	m.saw(s, v1beta2.EtcdClusterStatus{MemberStatuses: []v1beta2.MemberStatus{{Name: nameOf(0), Role: v1beta2.MemberLeader}}})
 	m.polled("ns", "example")
+	m.reported(s, v1beta2.EtcdClusterStatus{ClusterID: "1", Conditions: []metav1.Condition{
+		{Type: v1beta2.ConditionReady, Status: metav1.ConditionFalse, Reason: v1beta2.ReasonMemberDown},
+		{Type: v1beta2.ConditionDegraded, Status: metav1.ConditionTrue}, {Type: v1beta2.ConditionStalled, Status: metav1.ConditionFalse},
+	}})
 	const want = `
-# HELP etcd_cluster_database_bytes Size of the largest database file of a member.
-# TYPE etcd_cluster_database_bytes gauge
-etcd_cluster_database_bytes{name="example",namespace="ns"} 4096
-# HELP etcd_cluster_has_quorum 1 while a quorum of members answers, else 0. Absent while the operator cannot reach members whose Pods are ready.
-# TYPE etcd_cluster_has_quorum gauge
-etcd_cluster_has_quorum{name="example",namespace="ns"} 1
-# HELP etcd_cluster_leader_changes_total Times that another member was seen to lead than before.
-# TYPE etcd_cluster_leader_changes_total counter
-etcd_cluster_leader_changes_total{name="example",namespace="ns"} 1
-# HELP etcd_cluster_member_polls_total Times that a member was asked for its status.
-# TYPE etcd_cluster_member_polls_total counter
-etcd_cluster_member_polls_total{name="example",namespace="ns"} 1
-# HELP etcd_cluster_members_ready Members that serve clients.
-# TYPE etcd_cluster_members_ready gauge
-etcd_cluster_members_ready{name="example",namespace="ns"} 2
-# HELP etcd_cluster_members_wanted Members that the spec asks for.
-# TYPE etcd_cluster_members_wanted gauge
-etcd_cluster_members_wanted{name="example",namespace="ns"} 3
-# HELP etcd_cluster_quorum_lost 1 while quorum is lost and does not come back by itself, else 0.
-# TYPE etcd_cluster_quorum_lost gauge
-etcd_cluster_quorum_lost{name="example",namespace="ns"} 0
-# HELP etcd_cluster_replaced_volumes Volumes with data from before a restore or a recovery that are kept for some time.
-# TYPE etcd_cluster_replaced_volumes gauge
-etcd_cluster_replaced_volumes{name="example",namespace="ns"} 2
-# HELP etcd_cluster_volume_bytes Size of the smallest volume of a member.
-# TYPE etcd_cluster_volume_bytes gauge
-etcd_cluster_volume_bytes{name="example",namespace="ns"} 8192
+etcd_operator_cluster_alarms{alarm="CORRUPT",name="example",namespace="ns"} 0
+etcd_operator_cluster_alarms{alarm="NOSPACE",name="example",namespace="ns"} 0
+etcd_operator_cluster_database_bytes{name="example",namespace="ns"} 4096
+etcd_operator_cluster_degraded{name="example",namespace="ns"} 1
+etcd_operator_cluster_has_quorum{name="example",namespace="ns"} 1
+etcd_operator_cluster_hibernated{name="example",namespace="ns"} 0
+etcd_operator_cluster_leader_changes_total{name="example",namespace="ns"} 1
+etcd_operator_cluster_member_polls_total{name="example",namespace="ns"} 1
+etcd_operator_cluster_members_ready{name="example",namespace="ns"} 2
+etcd_operator_cluster_members_wanted{name="example",namespace="ns"} 3
+etcd_operator_cluster_paused{name="example",namespace="ns"} 0
+etcd_operator_cluster_quorum_lost{name="example",namespace="ns"} 0
+etcd_operator_cluster_ready_reason{name="example",namespace="ns",reason="MemberDown"} 1
+etcd_operator_cluster_replaced_volumes{name="example",namespace="ns"} 2
+etcd_operator_cluster_stalled{name="example",namespace="ns"} 0
+etcd_operator_cluster_starting{name="example",namespace="ns"} 0
+etcd_operator_cluster_volume_bytes{name="example",namespace="ns"} 8192
 `
-	if err := testutil.GatherAndCompare(registry, strings.NewReader(want)); err != nil {
-		t.Error(err)
+	if diff := cmp.Diff(strings.TrimPrefix(want, "\n"), series(t, registry)); diff != "" {
+		t.Errorf("series (-want +got):\n%s", diff)
 	}
 	m.forget(types.NamespacedName{Namespace: "ns", Name: "example"})
 	if n, err := testutil.GatherAndCount(registry); err != nil || n != 0 {
 		t.Errorf("%d series are left of a cluster that is gone, %v", n, err)
+	}
+}
+
+// series of all metrics, as in the text format without comments.
+func series(t *testing.T, registry *prometheus.Registry) string {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			var labels []string
+			for _, label := range metric.GetLabel() {
+				labels = append(labels, fmt.Sprintf("%s=%q", label.GetName(), label.GetValue()))
+			}
+			value := metric.GetGauge().GetValue() + metric.GetCounter().GetValue()
+			fmt.Fprintf(&text, "%s{%s} %v\n", family.GetName(), strings.Join(labels, ","), value)
+		}
+	}
+	return text.String()
+}
+
+func TestWhyAClusterMayBeWithoutMembersIsAMetric(t *testing.T) {
+	m, err := newMetrics(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := state(initial(3), func(s *plan.State) {
+		s.Spec.Paused, s.Spec.Hibernate = true, true
+		s.Certificates.Expires, s.Certificates.Lifetime = time.Unix(1000, 0), time.Hour
+	})
+	m.saw(s, v1beta2.EtcdClusterStatus{})
+	m.reported(s, v1beta2.EtcdClusterStatus{Conditions: []metav1.Condition{
+		{Type: v1beta2.ConditionStalled, Status: metav1.ConditionTrue}, {Type: v1beta2.ConditionDegraded, Status: metav1.ConditionUnknown},
+	}})
+	for name, want := range map[*prometheus.GaugeVec]float64{m.paused: 1, m.hibernated: 1, m.starting: 1, m.stalled: 1, m.expires: 1000, m.lifetime: 3600} {
+		if got := testutil.ToFloat64(name); got != want {
+			t.Errorf("%v is %v, want %v", name.WithLabelValues("ns", "example").Desc(), got, want)
+		}
+	}
+	if n := testutil.CollectAndCount(m.degraded); n != 0 {
+		t.Errorf("%d series report a state of the members that is not known", n)
+	}
+}
+
+func TestOnlyTheNewestReasonIsAMetric(t *testing.T) {
+	m, err := newMetrics(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, reason := range []string{v1beta2.ReasonCreating, v1beta2.ReasonReady} {
+		m.reported(state(formed, members(3)), v1beta2.EtcdClusterStatus{Conditions: []metav1.Condition{{Type: v1beta2.ConditionReady, Reason: reason}}})
+	}
+	if n := testutil.CollectAndCount(m.reason); n != 1 {
+		t.Errorf("%d reasons of one cluster", n)
 	}
 }
 

@@ -98,7 +98,7 @@ func (r *Reconciler) ownSecret(ctx context.Context, v *view, name string) (held 
 // observeStatic checks that the user's Secrets exist and are complete.
 func (r *Reconciler) observeStatic(ctx context.Context, v *view) error {
 	policy := v.Spec.TLS
-	var peer, server map[string][]byte
+	var peer, server, data map[string][]byte
 	var err error
 	if policy.SecurePeer() {
 		if peer, err = r.checkSecret(ctx, v, policy.PeerSecret(v.Name), v1beta2.PeerCertKey, v1beta2.PeerKeyKey, v1beta2.PeerCAKey); err != nil {
@@ -114,7 +114,7 @@ func (r *Reconciler) observeStatic(ctx context.Context, v *view) error {
 		if server, err = r.checkSecret(ctx, v, policy.ServerSecret(v.Name), v1beta2.ServerCertKey, v1beta2.ServerKeyKey, v1beta2.ServerCAKey); err != nil {
 			return err
 		}
-		data, err := r.checkSecret(ctx, v, policy.ClientSecret(v.Name), v1beta2.ClientCertKey, v1beta2.ClientKeyKey, v1beta2.ClientCAKey)
+		data, err = r.checkSecret(ctx, v, policy.ClientSecret(v.Name), v1beta2.ClientCertKey, v1beta2.ClientKeyKey, v1beta2.ClientCAKey)
 		if err != nil {
 			return err
 		}
@@ -122,6 +122,7 @@ func (r *Reconciler) observeStatic(ctx context.Context, v *view) error {
 			v.useClientSecret(policy.ClientSecret(v.Name), data)
 		}
 	}
+	v.Certificates.SetExpiry(peer[v1beta2.PeerCertKey], server[v1beta2.ServerCertKey], data[v1beta2.ClientCertKey])
 	v.Certificates.Trust = plan.TrustOf(peer[v1beta2.PeerCAKey], server[v1beta2.ServerCAKey])
 	if v.Certificates.Trust != "" {
 		v.Certificates.Loaded = pki.Fingerprint(peer[v1beta2.PeerCertKey], peer[v1beta2.PeerCAKey], server[v1beta2.ServerCertKey], server[v1beta2.ServerCAKey])

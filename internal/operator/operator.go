@@ -18,7 +18,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
@@ -54,7 +53,7 @@ func runOnce(ctx context.Context, name string, options Options, setup Setup) err
 	if err != nil {
 		return err
 	}
-	if err := registerBuildInfo(metrics.Registry, name); err != nil {
+	if err := RegisterBuildInfo(metrics.Registry, name); err != nil {
 		return err
 	}
 	if err := setup(ctx, mgr); err != nil {
@@ -80,7 +79,7 @@ func newManager(name string, options Options, logger logr.Logger) (manager.Manag
 		Logger:                        logger,
 		Cache:                         cache.Options{DefaultNamespaces: options.namespaces(), DefaultTransform: cache.TransformStripManagedFields(), ByObject: options.ByObject},
 		Client:                        ClientOptions(),
-		Metrics:                       metricsserver.Options{BindAddress: options.MetricsAddress},
+		Metrics:                       options.metrics(),
 		HealthProbeBindAddress:        options.ProbeAddress,
 		LeaderElection:                options.LeaderElect,
 		LeaderElectionID:              options.lease(name),

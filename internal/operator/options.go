@@ -19,9 +19,11 @@ type Options struct {
 	LeaderElect             bool
 	LeaderElectionNamespace string
 	MetricsAddress          string
-	ProbeAddress            string
-	LogLevel                string
-	LogFormat               string
+	// MetricsSecure serves the metrics over TLS, to clients whose token Kubernetes allows to get /metrics.
+	MetricsSecure bool
+	ProbeAddress  string
+	LogLevel      string
+	LogFormat     string
 	// Shard is the part of the objects that this operator manages; empty for those of no shard. It is part of the Lease's name,
 	// so that each shard has a leader.
 	Shard string
@@ -35,9 +37,15 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.LeaderElect, "leader-elect", true, "elect a leader, so that only one replica works at a time")
 	flags.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", "", "namespace of the leader election Lease; if empty, the namespace of the Pod")
 	flags.StringVar(&o.MetricsAddress, "metrics-bind-address", ":8080", "address of the metrics endpoint /metrics; 0 disables it")
+	flags.BoolVar(&o.MetricsSecure, "metrics-secure", true, "serve the metrics over TLS, only to clients whose token Kubernetes allows to get /metrics; if false, over plain HTTP to all")
 	flags.StringVar(&o.ProbeAddress, "health-probe-bind-address", ":8081", "address of the probe endpoints /healthz and /readyz")
 	flags.StringVar(&o.LogLevel, "log-level", "info", "log level: error, info or debug")
 	flags.StringVar(&o.LogFormat, "log-format", "json", "log format: json or text")
+}
+
+// AddVersionFlag adds the flag that prints the version.
+func AddVersionFlag(flags *pflag.FlagSet) *bool {
+	return flags.Bool("version", false, "print the version and exit")
 }
 
 func (o *Options) namespaces() map[string]cache.Config {

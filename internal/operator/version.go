@@ -23,14 +23,13 @@ func leaseLabels(version string) map[string]string {
 	return map[string]string{versionLabel: strings.Trim(value[:min(len(value), 63)], "._-")}
 }
 
-// registerBuildInfo registers a metric that is always 1 and whose labels are the versions of the operator and of Go. Its name
-// begins with that of the operator, for example etcd_cluster_operator_build_info.
-func registerBuildInfo(registry prometheus.Registerer, name string) error {
+// RegisterBuildInfo registers a metric that is always 1 and whose labels are the operator and the versions of it and of Go.
+func RegisterBuildInfo(registry prometheus.Registerer, name string) error {
 	info := prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "etcd_" + strings.ReplaceAll(name, "-", "_") + "_build_info",
-		Help: "Always 1. The labels are the version of the operator and of the Go release that compiled it.",
-	}, []string{"version", "goversion"})
-	info.WithLabelValues(Version, runtime.Version()).Set(1)
+		Name: "etcd_operator_build_info",
+		Help: "Always 1. The labels are the operator, its version, and the Go release that compiled it.",
+	}, []string{"operator", "version", "goversion"})
+	info.WithLabelValues(name, Version, runtime.Version()).Set(1)
 	if err := registry.Register(info); err != nil {
 		return fmt.Errorf("register the version as a metric: %w", err)
 	}

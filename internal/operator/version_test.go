@@ -10,11 +10,11 @@ import (
 
 func TestVersionIsAMetric(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	if err := registerBuildInfo(registry, "backup-operator"); err != nil {
+	if err := RegisterBuildInfo(registry, "backup-operator"); err != nil {
 		t.Fatal(err)
 	}
 	families, err := registry.Gather()
-	if err != nil || len(families) != 1 || families[0].GetName() != "etcd_backup_operator_build_info" {
+	if err != nil || len(families) != 1 || families[0].GetName() != "etcd_operator_build_info" {
 		t.Fatalf("the metrics are %v, error %v", families, err)
 	}
 	metric := families[0].GetMetric()[0]
@@ -22,7 +22,7 @@ func TestVersionIsAMetric(t *testing.T) {
 	for _, pair := range metric.GetLabel() {
 		labels[pair.GetName()] = pair.GetValue()
 	}
-	if metric.GetGauge().GetValue() != 1 || labels["version"] != Version || !strings.HasPrefix(labels["goversion"], "go") {
+	if metric.GetGauge().GetValue() != 1 || labels["operator"] != "backup-operator" || labels["version"] != Version || !strings.HasPrefix(labels["goversion"], "go") {
 		t.Errorf("the metric is %v", metric)
 	}
 }

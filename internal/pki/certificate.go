@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"net"
@@ -102,4 +103,20 @@ func (p Pair) Leaf() (*x509.Certificate, error) {
 // Same reports whether two pairs have the same certificate and key.
 func (p Pair) Same(other Pair) bool {
 	return bytes.Equal(p.Cert, other.Cert) && bytes.Equal(p.Key, other.Key)
+}
+
+// FirstToExpire returns the certificate that expires first, and nil if there is none. It reads the first certificate of each PEM
+// text, which is that of the server or client itself.
+func FirstToExpire(texts ...[]byte) *x509.Certificate {
+	var first *x509.Certificate
+	for _, text := range texts {
+		block, _ := pem.Decode(text)
+		if block == nil {
+			continue
+		}
+		if c, err := x509.ParseCertificate(block.Bytes); err == nil && (first == nil || c.NotAfter.Before(first.NotAfter)) {
+			first = c
+		}
+	}
+	return first
 }

@@ -172,7 +172,7 @@ func TestARestoreRunsFromItsFirstToItsLastPass(t *testing.T) {
 		}
 	}
 	b.pass()
-	if got := b.measured(); got["etcd_restores_finished_total"] != 1 || got["etcd_restore_under_way"] != 0 {
+	if got := b.measured(); got["etcd_operator_restore_finished_total"] != 1 || got["etcd_operator_restore_under_way"] != 0 {
 		t.Errorf("after the end the metrics have %v", got)
 	}
 	if b.reads.Load() != 1 {

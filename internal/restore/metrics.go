@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
@@ -14,29 +15,40 @@ type metrics struct {
 	duration prometheus.Histogram
 	bytes    prometheus.Counter
 	underWay *prometheus.GaugeVec
+	failed   *prometheus.GaugeVec
+}
+
+// RegisterMetrics registers the metrics without a controller, for the reference.
+func RegisterMetrics(registry prometheus.Registerer) error {
+	_, err := newMetrics(registry)
+	return err
 }
 
 func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 	m := &metrics{
 		finished: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "etcd_restores_finished_total",
+			Name: "etcd_operator_restore_finished_total",
 			Help: "Number of finished EtcdRestores, by the reason in their status: Complete, or the reason of the failure.",
 		}, []string{"reason"}),
 		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name:    "etcd_restore_duration_seconds",
+			Name:    "etcd_operator_restore_duration_seconds",
 			Help:    "How long an EtcdRestore took until it was complete, counted from status.startTime.",
 			Buckets: prometheus.ExponentialBuckets(4, 2, 12),
 		}),
 		bytes: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "etcd_restore_proven_bytes_total",
+			Name: "etcd_operator_restore_verified_bytes_total",
 			Help: "Total size of the snapshots that were read and verified, in bytes.",
 		}),
 		underWay: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "etcd_restore_under_way",
+			Name: "etcd_operator_restore_under_way",
 			Help: "1 for each EtcdRestore that has neither completed nor failed, by the reason in its status.",
 		}, []string{"namespace", "name", "reason"}),
+		failed: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "etcd_operator_restore_failed",
+			Help: "1 for each EtcdRestore that has failed, until it is deleted, by the reason in its status.",
+		}, []string{"namespace", "name", "reason"}),
 	}
-	for _, c := range []prometheus.Collector{m.finished, m.duration, m.bytes, m.underWay} {
+	for _, c := range []prometheus.Collector{m.finished, m.duration, m.bytes, m.underWay, m.failed} {
 		if err := registry.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
@@ -48,6 +60,9 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 func (m *metrics) reported(before, after *v1beta2.EtcdRestore) {
 	m.forget(after.Namespace, after.Name)
 	reason := readyReason(after.Status)
+	if meta.IsStatusConditionTrue(after.Status.Conditions, v1beta2.ConditionFailed) {
+		m.failed.WithLabelValues(after.Namespace, after.Name, reason).Set(1)
+	}
 	if before.Status.Snapshot == nil && after.Status.Snapshot != nil {
 		m.bytes.Add(float64(after.Status.Snapshot.Size))
 	}
@@ -65,7 +80,9 @@ func (m *metrics) reported(before, after *v1beta2.EtcdRestore) {
 }
 
 func (m *metrics) forget(namespace, name string) {
-	m.underWay.DeletePartialMatch(prometheus.Labels{"namespace": namespace, "name": name})
+	for _, v := range []*prometheus.GaugeVec{m.underWay, m.failed} {
+		v.DeletePartialMatch(prometheus.Labels{"namespace": namespace, "name": name})
+	}
 }
 
 func readyReason(status v1beta2.EtcdRestoreStatus) string {

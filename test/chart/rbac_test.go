@@ -57,7 +57,7 @@ func expand(lines ...string) []string {
 
 func TestEachOperatorHasExactlyTheRightsThatItNeeds(t *testing.T) {
 	r := render(t, "")
-	common := []string{"secrets: get", "events: create patch", "leases: create get update"}
+	common := []string{"secrets: get", "events: create patch", "leases: create get update", "tokenreviews: create", "subjectaccessreviews: create"}
 	for component, want := range map[string][]string{
 		clusterOperator: {
 			"etcdclusters: get list watch", "etcdclusters/status: patch", "etcdclusters/finalizers: update",
@@ -169,7 +169,7 @@ func find[T metav1.Object](objects []T, namespace, name string) metav1.Object {
 }
 
 func TestWatchNamespacesLimitsRightsToTheNamespaces(t *testing.T) {
-	t.Run("each operator has a Role in each namespace, and the only cluster-wide rights are on StorageClasses and Nodes", func(t *testing.T) {
+	t.Run("each operator has a Role in each namespace, and the only cluster-wide rights are on StorageClasses and Nodes, and to check who reads metrics", func(t *testing.T) {
 		r := render(t, "watchNamespaces: [a, b]")
 		for component := range operators {
 			var namespaces []string
@@ -188,7 +188,7 @@ func TestWatchNamespacesLimitsRightsToTheNamespaces(t *testing.T) {
 				t.Errorf("%s has the arguments %v", component, args)
 			}
 		}
-		if bindings := all[*rbacv1.ClusterRoleBinding](r); len(bindings) != 2 {
+		if bindings := all[*rbacv1.ClusterRoleBinding](r); len(bindings) != 5 {
 			t.Errorf("ClusterRoleBindings: %v", bindings)
 		}
 		wide := map[string]rbacv1.PolicyRule{
@@ -200,14 +200,20 @@ func TestWatchNamespacesLimitsRightsToTheNamespaces(t *testing.T) {
 				continue // a role for users
 			}
 			want := []rbacv1.PolicyRule{wide[role.Name]}
+			if role.Name == "demo-"+role.Labels[componentLabel]+"-metrics:etcd-system" {
+				want = []rbacv1.PolicyRule{
+					{APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"tokenreviews"}, Verbs: []string{"create"}},
+					{APIGroups: []string{"authorization.k8s.io"}, Resources: []string{"subjectaccessreviews"}, Verbs: []string{"create"}},
+				}
+			}
 			if diff := cmp.Diff(want, role.Rules); diff != "" {
 				t.Errorf("rules of ClusterRole %s (-want +got):\n%s", role.Name, diff)
 			}
 		}
 	})
 
-	t.Run("no object is cluster-wide if StorageClasses, Nodes, user roles and CRDs are disabled", func(t *testing.T) {
-		r := render(t, "watchNamespaces: [a]\nclusterOperator: {readStorageClasses: false, readNodes: false}\nuserRoles: {create: false}\ncrds: {install: false}")
+	t.Run("no object is cluster-wide if StorageClasses, Nodes, secure metrics, user roles and CRDs are disabled", func(t *testing.T) {
+		r := render(t, "watchNamespaces: [a]\nclusterOperator: {readStorageClasses: false, readNodes: false, metrics: {secure: false}}\nbackupOperator: {metrics: {secure: false}}\nrestoreOperator: {metrics: {secure: false}}\nuserRoles: {create: false}\ncrds: {install: false}")
 		for _, object := range r.objects {
 			if object.GetNamespace() == "" {
 				t.Errorf("%T %s is cluster-wide", object, object.GetName())
@@ -252,6 +258,12 @@ func TestRolesForUsersAndWithoutRBAC(t *testing.T) {
 			if role.Labels[componentLabel] != "" {
 				if view || edit {
 					t.Errorf("the operator's role %s is aggregated to users", role.Name)
+				}
+				continue
+			}
+			if role.Name == "demo-metrics-reader:etcd-system" {
+				if view || edit || len(role.Rules) != 1 || !slices.Equal(role.Rules[0].NonResourceURLs, []string{"/metrics"}) {
+					t.Errorf("the role for readers of metrics has the rules %+v and labels %v", role.Rules, role.Labels)
 				}
 				continue
 			}

@@ -54,6 +54,9 @@ var kinds = map[string]func() metav1.Object{
 	"rbac.authorization.k8s.io/v1/RoleBinding":         func() metav1.Object { return &rbacv1.RoleBinding{} },
 	"rbac.authorization.k8s.io/v1/ClusterRole":         func() metav1.Object { return &rbacv1.ClusterRole{} },
 	"rbac.authorization.k8s.io/v1/ClusterRoleBinding":  func() metav1.Object { return &rbacv1.ClusterRoleBinding{} },
+	"monitoring.coreos.com/v1/ServiceMonitor":          func() metav1.Object { return &serviceMonitor{} },
+	"monitoring.coreos.com/v1/PodMonitor":              func() metav1.Object { return &podMonitor{} },
+	"monitoring.coreos.com/v1/PrometheusRule":          func() metav1.Object { return &prometheusRule{} },
 	"apiextensions.k8s.io/v1/CustomResourceDefinition": func() metav1.Object { return &apiextensionsv1.CustomResourceDefinition{} },
 }
 

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/etcd-suite/etcd-operator/internal/backup"
+	"github.com/etcd-suite/etcd-operator/internal/cluster"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/internal/restore"
 )
@@ -66,6 +67,7 @@ func TestDefaultValuesRunThreeOperators(t *testing.T) {
 			own := map[string]string{clusterOperator: "seed-image", backupOperator: "spool-dir", restoreOperator: "spool-dir"}[component]
 			value := &ownOptions.SpoolDir
 			var restoreFlags restore.Flags
+			var clusterOptions cluster.Options
 			switch component {
 			case backupOperator:
 				ownOptions.AddFlags(flags)
@@ -73,16 +75,13 @@ func TestDefaultValuesRunThreeOperators(t *testing.T) {
 				restoreFlags.AddFlags(flags)
 				value = &restoreFlags.SpoolDir
 			default:
-				value = flags.String(own, "", "")
-				for _, number := range []string{"max-concurrent-clusters", "max-replacements", "replacements-per-minute"} {
-					flags.Int(number, 0, "")
-				}
-				flags.String("shard", "", "")
+				clusterOptions.AddFlags(flags)
+				value = &clusterOptions.SeedImage
 			}
 			if err := flags.Parse(container.Args); err != nil {
 				t.Errorf("%s: %v", component, err)
 			}
-			want := operator.Options{LeaderElect: true, MetricsAddress: ":8080", ProbeAddress: ":8081", LogLevel: "info", LogFormat: "json"}
+			want := operator.Options{LeaderElect: true, MetricsAddress: ":8080", MetricsSecure: true, ProbeAddress: ":8081", LogLevel: "info", LogFormat: "json"}
 			if diff := cmp.Diff(want, options); diff != "" {
 				t.Errorf("%s: options (-want +got):\n%s", component, diff)
 			}

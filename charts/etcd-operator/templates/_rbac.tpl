@@ -11,6 +11,9 @@ The Lease of the leader election and its events are in the namespace of the rele
 {{- else }}
 {{- include "etcd-operator.clusterRole" (merge (dict "suffix" "") $context) }}
 {{- end }}
+{{- if and .values.metrics.enabled .values.metrics.secure }}
+{{- include "etcd-operator.clusterRole" (merge (dict "suffix" "-metrics" "rules" (include "etcd-operator.metricsRules" .)) $context) }}
+{{- end }}
 {{- if .values.leaderElection }}
 {{- $rules := include "etcd-operator.leaderElectionRules" . }}
 {{- include "etcd-operator.role" (merge (dict "namespace" .root.Release.Namespace "suffix" "-leader-election" "rules" $rules) $context) }}
@@ -84,6 +87,16 @@ subjects:
 - apiGroups: [""] # the leader election library writes core events
   resources: [events]
   verbs: [create, patch]
+{{- end -}}
+
+{{/* Kubernetes checks who reads the metrics. These objects are cluster-wide and are not stored. */}}
+{{- define "etcd-operator.metricsRules" -}}
+- apiGroups: [authentication.k8s.io]
+  resources: [tokenreviews]
+  verbs: [create]
+- apiGroups: [authorization.k8s.io]
+  resources: [subjectaccessreviews]
+  verbs: [create]
 {{- end -}}
 
 {{/* Rights of every operator: read the Secrets that a spec names, and write events. */}}

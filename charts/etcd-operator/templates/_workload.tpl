@@ -184,6 +184,7 @@ args:
   - --watch-namespaces={{ join "," . }}
   {{- end }}
   - --metrics-bind-address={{ ternary ":8080" "0" .values.metrics.enabled }}
+  - --metrics-secure={{ .values.metrics.secure }}
   - --health-probe-bind-address=:8081
   - --log-level={{ .root.Values.log.level }}
   - --log-format={{ .root.Values.log.format }}

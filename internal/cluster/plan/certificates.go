@@ -18,6 +18,10 @@ type Certificates struct {
 	Trust string
 	// Loaded is the fingerprint of the certificates in those Secrets, which etcd reads for each connection.
 	Loaded string
+	// Expires is when the first of the certificates of members and clients expires, and Lifetime how long that one is valid in
+	// all. They are zero without TLS.
+	Expires  time.Time
+	Lifetime time.Duration
 
 	// The fields below are for certificates that the operator writes (TLS.managed, TLS.certManager).
 
@@ -45,6 +49,14 @@ type Certificates struct {
 	// Superseded: the members' Secrets hold CAs that sign no certificate any more. They may be removed after DropAfter.
 	Superseded bool
 	DropAfter  time.Time
+}
+
+// SetExpiry sets when the first of the certificates in PEM texts expires.
+func (c *Certificates) SetExpiry(texts ...[]byte) {
+	c.Expires, c.Lifetime = time.Time{}, 0
+	if first := pki.FirstToExpire(texts...); first != nil {
+		c.Expires, c.Lifetime = first.NotAfter, first.NotAfter.Sub(first.NotBefore)
+	}
 }
 
 // CertificateAuthority is the state of the cluster's own CA.

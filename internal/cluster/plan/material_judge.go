@@ -17,6 +17,7 @@ func (m Material) Judge(s State, c Certificates) Certificates {
 	peer, server := m.HandedOut["peer"], m.HandedOut["server"]
 	c.Trust = TrustOf(peer.Get(v1beta2.PeerCAKey), server.Get(v1beta2.ServerCAKey))
 	c.Loaded = pki.Fingerprint(peer.Get(v1beta2.PeerCertKey), peer.Get(v1beta2.PeerCAKey), server.Get(v1beta2.ServerCertKey), server.Get(v1beta2.ServerCAKey))
+	c.SetExpiry(m.certificates()...)
 	c.Operator, c.Taken = m.HandedOut[operatorUsage] != nil, m.Taken
 	if signs := c.CA.Exists && c.CA.Broken == ""; m.Issued == nil && !signs {
 		c.Missing = m.lacksVital()
@@ -39,6 +40,15 @@ func (m Material) Judge(s State, c Certificates) Certificates {
 	overlap := s.Validity().caOverlap
 	c.SwitchAfter, c.DropAfter = trusted.Add(overlap), shown.Add(overlap)
 	return c
+}
+
+// certificates are the texts of those in use.
+func (m Material) certificates() [][]byte {
+	var texts [][]byte
+	for _, u := range Usages {
+		texts = append(texts, m.HandedOut[u.Name].Get(u.certKey))
+	}
+	return texts
 }
 
 // lacksVital says whether a Secret is missing without which the cluster cannot start.

@@ -96,7 +96,7 @@ func run(t testing.TB, program, kubeconfig, logFile string, flags ...string) *Pr
 		t.Fatal(err)
 	}
 	p := &Program{t: t, metrics: metrics, ended: make(chan error, 1)}
-	arguments := append([]string{"--leader-elect=false", "--metrics-bind-address=" + metrics, "--health-probe-bind-address=0"}, flags...)
+	arguments := append([]string{"--leader-elect=false", "--metrics-bind-address=" + metrics, "--metrics-secure=false", "--health-probe-bind-address=0"}, flags...)
 	p.cmd = exec.Command(program, arguments...)
 	p.cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
 	p.cmd.Stdout, p.cmd.Stderr = log, log
@@ -178,13 +178,13 @@ func (p *Program) Usage() (Usage, error) {
 			continue
 		}
 		switch {
-		case strings.HasPrefix(name, "etcd_cluster_api_writes_total{"):
+		case strings.HasPrefix(name, "etcd_operator_cluster_api_writes_total{"):
 			u.Writes[label(name, "verb")+" "+label(name, "kind")] += int(n)
 		case strings.HasPrefix(name, "rest_client_requests_total{") && label(name, "method") == http.MethodGet:
 			u.Reads += int(n)
 		case strings.HasPrefix(name, "rest_client_requests_total{"):
 			u.Sent += int(n)
-		case strings.HasPrefix(name, "etcd_backup_queue_wait_seconds_count{") && label(name, "lane") == "snapshot":
+		case strings.HasPrefix(name, "etcd_operator_backup_queue_wait_seconds_count{") && label(name, "lane") == "snapshot":
 			u.Begun = int(n)
 		}
 	}

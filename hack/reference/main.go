@@ -1,0 +1,60 @@
+// Reference writes docs/reference.md: all metrics, conditions, reasons, events and flags. make generate runs it, and a test compares.
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+)
+
+func main() {
+	if len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "usage: reference <root of the repository> <page to write>")
+		os.Exit(2)
+	}
+	text, err := page(os.Args[1])
+	if err == nil {
+		err = os.WriteFile(os.Args[2], []byte(text), 0o644)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "reference:", err)
+		os.Exit(1)
+	}
+}
+
+const introduction = `# Reference
+
+This page lists all metrics, conditions, reasons, events and flags. ` + "`make generate`" + ` writes it from the code. The fields of the three
+kinds are in the [API reference](api.md). The values of the chart are in [the chart's README](../charts/etcd-operator/README.md#values).
+`
+
+// page returns the whole reference.
+func page(root string) (string, error) {
+	var b strings.Builder
+	b.WriteString(introduction)
+	for _, part := range []struct {
+		heading, text string
+		rows          func(root string) ([][]string, error)
+	}{
+		{"Metrics", "The three operators also serve the metrics of controller-runtime and of Go. Members serve [those of etcd](https://etcd.io/docs/latest/metrics/).", metricRows},
+		{"Conditions", "Conditions of the three kinds.", conditionRows},
+		{"Reasons", "Reasons of conditions. Most events have one of them, too. Each is explained in [Operations](operations.md).", reasonRows},
+		{"Events", "Other reasons of events.", eventRows},
+		{"Flags", "Flags of the operators. The chart sets most of them from its values.", flagRows},
+	} {
+		rows, err := part.rows(root)
+		if err != nil {
+			return "", fmt.Errorf("list the %s: %w", strings.ToLower(part.heading), err)
+		}
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n", part.heading, part.text)
+		for i, row := range rows {
+			b.WriteString("| " + strings.ReplaceAll(strings.Join(row, " \x00 "), "|", `\|`) + " |\n")
+			if i == 0 {
+				b.WriteString(strings.Repeat("|---", len(row)) + "|\n")
+			}
+		}
+	}
+	return strings.ReplaceAll(b.String(), "\x00", "|"), nil
+}
+
+func code(text string) string { return "`" + text + "`" }

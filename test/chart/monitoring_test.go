@@ -1,0 +1,152 @@
+package chart
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// These types have the fields of the Prometheus operator's kinds that the chart may set.
+type (
+	object struct {
+		metav1.TypeMeta   `json:",inline"`
+		metav1.ObjectMeta `json:"metadata"`
+	}
+	endpoint struct {
+		Port            string `json:"port"`
+		HonorLabels     bool   `json:"honorLabels"`
+		Interval        string `json:"interval"`
+		Scheme          string `json:"scheme"`
+		BearerTokenFile string `json:"bearerTokenFile"`
+		TLSConfig       *struct {
+			InsecureSkipVerify bool `json:"insecureSkipVerify"`
+		} `json:"tlsConfig"`
+	}
+	serviceMonitor struct {
+		object
+		Spec struct {
+			Selector  metav1.LabelSelector `json:"selector"`
+			Endpoints []endpoint           `json:"endpoints"`
+		} `json:"spec"`
+	}
+	podMonitor struct {
+		object
+		Spec struct {
+			NamespaceSelector struct {
+				Any        bool     `json:"any"`
+				MatchNames []string `json:"matchNames"`
+			} `json:"namespaceSelector"`
+			Selector            metav1.LabelSelector `json:"selector"`
+			PodTargetLabels     []string             `json:"podTargetLabels"`
+			PodMetricsEndpoints []endpoint           `json:"podMetricsEndpoints"`
+		} `json:"spec"`
+	}
+	prometheusRule struct {
+		object
+		Spec struct {
+			Groups []struct {
+				Name  string `json:"name"`
+				Rules []struct {
+					Alert       string            `json:"alert"`
+					Expr        string            `json:"expr"`
+					For         string            `json:"for"`
+					Labels      map[string]string `json:"labels"`
+					Annotations map[string]string `json:"annotations"`
+				} `json:"rules"`
+			} `json:"groups"`
+		} `json:"spec"`
+	}
+)
+
+const everyMonitor = "monitoring: {labels: {release: prometheus}, podMonitor: {enabled: true, interval: 15s}, serviceMonitor: {enabled: true}, " +
+	"prometheusRule: {enabled: true}, dashboards: {enabled: true}}\n"
+
+// monitoringObjects counts the objects for Prometheus and Grafana.
+func monitoringObjects(r release) [4]int {
+	return [4]int{len(all[*podMonitor](r)), len(all[*serviceMonitor](r)), len(all[*prometheusRule](r)), len(all[*corev1.ConfigMap](r))}
+}
+
+func TestEachObjectForMonitoringHasItsOwnSwitch(t *testing.T) {
+	for values, want := range map[string][4]int{
+		"": {},
+		"monitoring: {podMonitor: {enabled: true}}":     {1, 0, 0, 0},
+		"monitoring: {serviceMonitor: {enabled: true}}": {0, 3, 0, 0},
+		"monitoring: {prometheusRule: {enabled: true}}": {0, 0, 1, 0},
+		"monitoring: {dashboards: {enabled: true}}":     {0, 0, 0, 3},
+		everyMonitor: {1, 3, 1, 3},
+	} {
+		if got := monitoringObjects(render(t, values)); got != want {
+			t.Errorf("with %q there are %v objects, want %v", values, got, want)
+		}
+	}
+}
+
+func TestServiceMonitorsSelectTheServicesOfTheirOperators(t *testing.T) {
+	r := render(t, everyMonitor+"backupOperator: {metrics: {secure: false}}")
+	for _, m := range all[*serviceMonitor](r) {
+		selector, err := metav1.LabelSelectorAsSelector(&m.Spec.Selector)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range all[*corev1.Service](r) {
+			if same := s.Labels[componentLabel] == m.Labels[componentLabel]; selector.Matches(labels.Set(s.Labels)) != same {
+				t.Errorf("ServiceMonitor %s and Service %s: selected %v", m.Name, s.Name, !same)
+			}
+		}
+		e := m.Spec.Endpoints[0]
+		secure := m.Labels[componentLabel] != backupOperator
+		if !e.HonorLabels || e.Port != "metrics" || m.Labels["release"] != "prometheus" {
+			t.Errorf("ServiceMonitor %s has the labels %v and the endpoint %+v", m.Name, m.Labels, e)
+		}
+		if (e.Scheme == "https") != secure || (e.BearerTokenFile != "") != secure || (e.TLSConfig != nil) != secure {
+			t.Errorf("ServiceMonitor %s has the endpoint %+v, secure is %v", m.Name, e, secure)
+		}
+		if want := map[bool]string{true: "--metrics-secure=true", false: "--metrics-secure=false"}[secure]; !slices.Contains(r.deployment(t, m.Labels[componentLabel]).Spec.Template.Spec.Containers[0].Args, want) {
+			t.Errorf("%s lacks %s", m.Labels[componentLabel], want)
+		}
+	}
+}
+
+func TestThePodMonitorSelectsMembersInTheNamespacesThatAreServed(t *testing.T) {
+	m := all[*podMonitor](render(t, everyMonitor))[0]
+	selector, err := metav1.LabelSelectorAsSelector(&m.Spec.Selector)
+	if err != nil {
+		t.Fatal(err)
+	}
+	member := labels.Set{v1beta2.LabelApp: v1beta2.AppName, v1beta2.LabelCluster: "example"}
+	if !selector.Matches(member) || selector.Matches(labels.Set{v1beta2.LabelApp: v1beta2.AppName}) {
+		t.Errorf("the selector is %s", selector)
+	}
+	if e := m.Spec.PodMetricsEndpoints[0]; e.Port != "metrics" || e.Interval != "15s" || !slices.Equal(m.Spec.PodTargetLabels, []string{v1beta2.LabelCluster}) || !m.Spec.NamespaceSelector.Any {
+		t.Errorf("the PodMonitor is %+v", m.Spec)
+	}
+	m = all[*podMonitor](render(t, everyMonitor+"watchNamespaces: [a, b]"))[0]
+	if s := m.Spec.NamespaceSelector; s.Any || !slices.Equal(s.MatchNames, []string{"a", "b"}) {
+		t.Errorf("the namespaces are %+v", s)
+	}
+}
+
+func TestAlertsAndDashboardsAreRenderedAsTheyAre(t *testing.T) {
+	r := render(t, everyMonitor)
+	rule := all[*prometheusRule](r)[0]
+	if len(rule.Spec.Groups) != 4 || !strings.Contains(rule.Spec.Groups[0].Rules[0].Annotations["summary"], "{{ $labels.name }}") {
+		t.Errorf("the rule is %+v", rule.Spec)
+	}
+	for _, m := range all[*corev1.ConfigMap](r) {
+		if m.Labels["grafana_dashboard"] != "1" || len(m.Data) != 1 {
+			t.Errorf("ConfigMap %s has the labels %v and %d files", m.Name, m.Labels, len(m.Data))
+		}
+		for name, content := range m.Data {
+			if !json.Valid([]byte(content)) || !strings.Contains(content, "etcd_operator_") {
+				t.Errorf("%s is no dashboard", name)
+			}
+		}
+	}
+}
