@@ -58,9 +58,9 @@ images: ## Build the three operators' images as OCI archives into dist/images; A
 	go run ./hack/images --out dist/images --arch $(or $(ARCH),amd64,arm64) --version $(VERSION) cluster-operator backup-operator restore-operator
 
 .PHONY: release
-release: ## Build all files of a release into dist/release; TAG=v1.2.3 requires that chart and changelog have this version
+release: ## Build all files of a release into dist/release; TAG=v1.2.3 requires that chart and changelog have this version; PLATFORMS=linux/amd64 limits kubectl etcd
 	@$(LOCALKUBE) build helm
-	cd hack/release && go run . build --helm "$(TEST_BIN)/helm" --tag "$(TAG)"
+	cd hack/release && go run . build --helm "$(TEST_BIN)/helm" --tag "$(TAG)" $(if $(PLATFORMS),--plugin-platforms "$(PLATFORMS)")
 
 .PHONY: push
 push: ## Push the images and the chart of dist/release; REGISTRY=ghcr.io/your-name, with the credentials of docker login

@@ -14,9 +14,10 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	err := cli.New(cli.System(), operator.Version).ExecuteContext(ctx)
+	code := cli.ExitCode(ctx, err)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "Error:", err)
-		os.Exit(1)
 	}
+	os.Exit(code)
 }

@@ -22,12 +22,16 @@ type file struct {
 }
 
 // zip returns a gzipped tar of the files in their order. All files have the time at, so the same files give the same bytes.
-func zip(files []file, at time.Time) ([]byte, error) {
+// Those that programs names are executable.
+func zip(files []file, at time.Time, programs ...string) ([]byte, error) {
 	var out bytes.Buffer
 	zipped := gzip.NewWriter(&out) // without a name and a time in its header
 	archive := tar.NewWriter(zipped)
 	for _, f := range files {
 		header := &tar.Header{Name: f.name, Mode: 0o644, Size: int64(len(f.content)), ModTime: at, Typeflag: tar.TypeReg, Format: tar.FormatPAX}
+		if slices.Contains(programs, f.name) {
+			header.Mode = 0o755
+		}
 		if err := archive.WriteHeader(header); err != nil {
 			return nil, fmt.Errorf("pack %s: %w", f.name, err)
 		}

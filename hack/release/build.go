@@ -52,7 +52,7 @@ func build(ctx context.Context, opts options, stdout io.Writer) error {
 	if err := r.write("NOTES.md", []byte(text)); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context, options) error{r.images, r.chart, r.manifests, r.sbom} {
+	for _, step := range []func(context.Context, options) error{r.images, r.plugin, r.chart, r.manifests, r.sbom} {
 		if err := step(ctx, opts); err != nil {
 			return err
 		}

@@ -28,6 +28,8 @@ type options struct {
 	helm     string
 	registry string
 	digests  string
+	// platforms that kubectl etcd is compiled for
+	platforms string
 }
 
 func main() {
@@ -48,6 +50,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	flags.StringVar(&opts.out, "out", "dist/release", "build: directory to write; it is emptied first")
 	flags.StringVar(&opts.from, "from", "dist/release", "push: directory that build has written")
 	flags.StringVar(&opts.tag, "tag", "", "build: tag of the release, v and the version; the chart and the changelog must have that version")
+	flags.StringVar(&opts.platforms, "plugin-platforms", pluginPlatforms, "build: systems and architectures of kubectl etcd")
 	flags.StringVar(&opts.helm, "helm", "helm", "path of the program helm")
 	flags.StringVar(&opts.registry, "registry", "", "push: registry and path, for example ghcr.io/etcd-suite; a registry on loopback is used without TLS")
 	flags.StringVar(&opts.digests, "digests", "dist/digests.txt", "push: file that receives name and digest of everything that was pushed")

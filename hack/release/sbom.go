@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -29,11 +30,36 @@ func (r release) sbom(context.Context, options) error {
 			}
 		}
 	}
+	if err := r.addPlugins(doc); err != nil {
+		return err
+	}
 	raw, err := doc.bytes()
 	if err != nil {
 		return err
 	}
 	return r.write("sbom.spdx.json", raw)
+}
+
+// addPlugins adds the programs in the archives of kubectl etcd.
+func (r release) addPlugins(doc *document) error {
+	archives, err := filepath.Glob(r.path("kubectl-etcd-*.tar.gz"))
+	if err != nil {
+		return err
+	}
+	for _, path := range archives {
+		packed, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		files, err := unzip(packed)
+		if err != nil {
+			return fmt.Errorf("read %s: %w", path, err)
+		}
+		if err := doc.addContent(files[0].content, strings.TrimSuffix(filepath.Base(path), ".tar.gz"), r.version); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // A document collects programs and their modules. Programs share modules.
@@ -50,13 +76,17 @@ func newDocument(version string, at time.Time) *document {
 }
 
 func (d *document) addProgram(path, name, version string) error {
-	info, err := buildinfo.ReadFile(path)
-	if err != nil {
-		return fmt.Errorf("read the modules of %s: %w", name, err)
-	}
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		return err
+	}
+	return d.addContent(raw, name, version)
+}
+
+func (d *document) addContent(raw []byte, name, version string) error {
+	info, err := buildinfo.Read(bytes.NewReader(raw))
+	if err != nil {
+		return fmt.Errorf("read the modules of %s: %w", name, err)
 	}
 	sum := sha256.Sum256(raw)
 	program := pack(id(name), name, version)

@@ -59,6 +59,18 @@ func FollowCluster(c v1beta2.EtcdCluster, version string, reasons ...string) Ste
 	return Step{Line: line, Done: isTrue(c.Status.Conditions, v1beta2.ConditionStalled), Failed: isTrue(c.Status.Conditions, v1beta2.ConditionStalled)}
 }
 
+// FollowPaused returns the progress until the operator has acknowledged spec.paused. Ready may have another reason then, for
+// example that of a cluster that hibernates.
+func FollowPaused(c v1beta2.EtcdCluster, paused bool) Step {
+	if c.Status.ObservedGeneration < c.Generation || c.Status.ControlPaused != paused {
+		return Step{Line: "cluster-operator has not acknowledged the change. Check that it runs and watches the namespace"}
+	}
+	if paused {
+		return Step{Line: "the operator has paused EtcdCluster " + c.Name, Done: true}
+	}
+	return Step{Line: "the operator changes EtcdCluster " + c.Name + " again", Done: true}
+}
+
 // upgraded is the share of members of a version, in percent.
 func upgraded(c v1beta2.EtcdCluster, version string) int32 {
 	var done int

@@ -15,7 +15,7 @@ type Line struct {
 // ParseLog reads a log with timestamps.
 func ParseLog(member, text string) []Line {
 	var lines []Line
-	for _, line := range strings.Split(text, "\n") {
+	for line := range strings.SplitSeq(text, "\n") {
 		if at, rest, ok := strings.Cut(line, " "); ok {
 			lines = append(lines, Line{Member: member, Time: at, Text: rest})
 		}
@@ -29,6 +29,9 @@ func MergeLogs(logs ...[]Line) []Line {
 	slices.SortStableFunc(all, func(a, b Line) int { return strings.Compare(padded(a.Time), padded(b.Time)) })
 	return all
 }
+
+// After returns whether the line is newer than a time of a log. Every line is newer than an empty time.
+func (l Line) After(at string) bool { return padded(l.Time) > padded(at) }
 
 // padded makes RFC 3339 times with different numbers of digits comparable as text: kubelets drop trailing zeros.
 func padded(at string) string {

@@ -150,3 +150,79 @@ func TestLookReadsMetricsAndAlarms(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestDefragmentationBeginsOnlyIfAllServeAndEndsWithTheLeader(t *testing.T) {
+	c := healthy().Cluster // example-a leads
+	got, err := DefragOrder(c)
+	if diff := cmp.Diff([]string{"example-b", "example-c", "example-a"}, got); diff != "" || err != nil {
+		t.Error(err, diff)
+	}
+	c.Status.MemberStatuses[2].Ready = false
+	if _, err := DefragOrder(c); err == nil || !strings.Contains(err.Error(), "example-c") {
+		t.Errorf("a member is down, and the others are defragmented: %v", err)
+	}
+	if step := FollowServing(c); step.Done {
+		t.Error("the next member is defragmented while example-c is down")
+	}
+	set(&c, "Ready", "False", v1beta2.ReasonNoSpace, "")
+	if _, err := DefragOrder(c); err != nil {
+		t.Errorf("the quota is used up: %v", err)
+	}
+	if _, err := DefragOrder(v1beta2.EtcdCluster{}); err == nil {
+		t.Error("a cluster without members is defragmented")
+	}
+}
+
+// Ready need not be Paused then: a cluster that hibernates, or waits for a Secret, keeps its reason.
+func TestPauseEndsWhenTheOperatorHasAcknowledgedIt(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*v1beta2.EtcdCluster)
+		done   bool
+	}{
+		"acknowledged":               {func(*v1beta2.EtcdCluster) {}, true},
+		"acknowledged, hibernates":   {func(c *v1beta2.EtcdCluster) { set(c, "Ready", "False", v1beta2.ReasonHibernated, "") }, true},
+		"acknowledged, stalled":      {func(c *v1beta2.EtcdCluster) { set(c, "Stalled", "True", v1beta2.ReasonSecretMissing, "") }, true},
+		"not read yet":               {func(c *v1beta2.EtcdCluster) { c.Generation = 3 }, false},
+		"no operator runs":           {func(c *v1beta2.EtcdCluster) { c.Status.ControlPaused = false }, false},
+		"paused before, status lost": {func(c *v1beta2.EtcdCluster) { c.Status = v1beta2.EtcdClusterStatus{} }, false},
+	} {
+		c := healthy().Cluster
+		c.Generation, c.Status.ObservedGeneration, c.Status.ControlPaused = 2, 2, true
+		test.change(&c)
+		step := FollowPaused(c, true)
+		if step.Done != test.done || step.Failed || step.Line == "" {
+			t.Errorf("%s: %+v", name, step)
+		}
+		if !step.Done && !strings.Contains(step.Line, "Check that it runs") {
+			t.Errorf("%s: %q does not name what to do", name, step.Line)
+		}
+	}
+	c := healthy().Cluster
+	c.Status.ControlPaused = true
+	if FollowPaused(c, false).Done {
+		t.Error("resume ends while the operator is paused")
+	}
+}
+
+func TestRestoreNamesWhatItCannotKnow(t *testing.T) {
+	o := healthy()
+	s := Snapshots(o.Backups)[0]
+	s.NoQuorum = true
+	if text := Loss(o.Cluster, s, o.Looks, now); !strings.Contains(text, "without quorum") {
+		t.Error(text)
+	}
+	s.ClusterID = "00000000000000ff"
+	if text := Loss(o.Cluster, s, o.Looks, now); !strings.Contains(text, "lost        the present data: revision 500, 100 keys") {
+		t.Error(text)
+	}
+}
+
+func TestEtcdctlIsStartedWithPathsAndNeverWithKeys(t *testing.T) {
+	pods := healthy().Pods
+	pods[1].Spec.Containers = []corev1.Container{{Name: "etcd", Args: []string{"--key-file=/etc/etcd/server/tls.key", "--peer-key-file=/p", "--initial-cluster-token=hunter2"}}}
+	got, err := Ctl(pods, "example-b", []string{"get", "x"})
+	want := []string{"example-b", "--container", "etcd", "--", "etcdctl", "--key=/etc/etcd/server/tls.key", "get", "x"}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Error(err, diff)
+	}
+}

@@ -27,18 +27,18 @@ type fault func(*Objects)
 var faults = map[string]fault{
 	"healthy":           func(*Objects) {},
 	"quorum-lost":       unavailable("QuorumLost", "Quorum is lost: 1 of 3 voters have their data, and 2 are needed. etcd accepts no writes. The operator removes nothing. Recover the lost volumes, or set spec.recovery.quorumLoss to ForceNewCluster to continue from the member with the newest data. To continue from a snapshot, apply an EtcdRestore."),
-	"no-space":          unavailable("NoSpace", "Member example-b has used up its space quota of 2.0 GiB, so etcd refuses writes. The operator waits, because spec.noSpace.action is Wait."),
-	"data-corrupt":      unavailable("DataCorrupt", "etcd has raised a CORRUPT alarm for member example-b. The voters that answer have the same data. The operator changes nothing. If you trust that data, disarm the alarm: etcdctl alarm disarm. Otherwise restore a snapshot with an EtcdRestore."),
-	"member-down":       degraded("MemberDown", "Member example-b has not served for 2m (limit 5m): connection refused. Quorum holds (2 of 3)."),
+	"no-space":          unavailable("NoSpace", "The space quota is used up, and etcd refuses writes. The database of member example-b has 2048 MiB, of which 1900 MiB are in use. Defragmentation alone does not make room. Set spec.noSpace.action to Compact, or raise spec.etcd.quotaBackendBytes."),
+	"data-corrupt":      unavailable("DataCorrupt", "A CORRUPT alarm is on, and etcd refuses requests. The voters that answer have the same data. The operator changes nothing. If you trust that data, disarm the alarm: etcdctl alarm disarm. Otherwise restore a snapshot with an EtcdRestore."),
+	"member-down":       degraded("MemberDown", "Member example-b does not serve: connection refused."),
 	"pod-failing":       degraded("PodFailing", "The Pod of member example-b failed 4 times in a row: Evicted. The member does not serve. The operator recreates the Pod at 2026-11-23T12:02:00Z. Make room on the node, or correct spec.pod."),
-	"unreachable":       unknown("MembersUnreachable", "No member answers the operator, and the Pods of 3 members are ready: example-a: i/o timeout."),
+	"unreachable":       unknown("MembersUnreachable", "The operator cannot reach the members: example-a: i/o timeout. Their Pods are ready, so clients may be served. A NetworkPolicy may keep the operator from port 2379, or the members may not trust its client certificate. Allow it. Until then the operator changes nothing."),
 	"access-denied":     stalled("EtcdAccessDenied", "Authentication is on in etcd, and it refuses the operator, which has no user. Set spec.auth.operatorSecret to a Secret with the keys username and password of a user with the role root."),
-	"no-storage-class":  stalled("NoStorageClass", "Kubernetes has no default StorageClass, so a member gets no volume and does not start. Mark a class as the default, or name one in spec.pod.persistentVolumeClaimSpec.storageClassName."),
+	"no-storage-class":  stalled("NoStorageClass", "Kubernetes has no default StorageClass, so a member gets no volume and does not start. Mark a class as the default, or name one in spec.pod.persistentVolumeClaimSpec.storageClassName. For tests, set spec.pod.emptyDir: {} and accept that data is lost with its Pod."),
 	"secret-missing":    stalled("SecretMissing", "Secret tls does not exist. Until it is corrected, the operator changes nothing. Members that run continue to serve."),
 	"version-refused":   stalled("VersionNotSupported", "etcd is upgraded one minor version at a time. Set spec.version to the newest 3.6 before 3.7.3. The members keep their version until then."),
 	"not-ours":          stalled("NotOurs", "Service example-client exists and does not belong to this EtcdCluster. The operator does not change it, and does not start the cluster. Delete or rename the object."),
 	"foreign-member":    stalled("ForeignMember", "Member 0000000000000f00 is in the cluster, and the operator did not add it. The operator has seen it since 2026-11-23T11:00:00Z. It has no vote. While it is there, the operator adds and removes no member, and changes no minor version."),
-	"paused":            degraded("Paused", "spec.paused is true, so the operator changes nothing. Members continue to serve."),
+	"paused":            degraded("Paused", "spec.paused is true, so the operator changes nothing but what protects data: it keeps and grows volumes, and renews certificates. Set it to false to resume all else."),
 	"hibernated":        hibernated,
 	"upgrading":         degraded("Upgrading", "Member example-b restarts with 3.6.16."),
 	"not-advised":       advised,
@@ -47,10 +47,10 @@ var faults = map[string]fault{
 	"image-unavailable": waiting("ImagePullBackOff", "Back-off pulling image quay.io/coreos/etcd:v3.6.99"),
 	"crash-loop":        waiting("CrashLoopBackOff", "back-off 5m0s restarting failed container"),
 	"unschedulable":     unschedulable,
-	"backup-denied":     backup("AccessDenied", "Store s3.example.com refuses the credentials of Secret s3 for bucket etcd-backups: 403. No snapshot is saved. Correct the Secret."),
+	"backup-denied":     backup("AccessDenied", "Write etcd-backups/f: 403 Forbidden. Allow the identity in Secret s3 to list, read, write and delete objects in the bucket etcd-backups."),
 	"snapshot-corrupt":  corrupt,
-	"restore-failed":    restore("SeedFailed", "The restored member could not start: no space left on device. The old members serve. Correct the cause and apply an EtcdRestore of another name.", "Failed"),
-	"restore-waits":     restore("WaitingForCluster", "The snapshot is verified, and there is no EtcdCluster example.", ""),
+	"restore-failed":    restore("SeedFailed", "The seed failed. The cluster was not touched.", "Failed"),
+	"restore-waits":     restore("WaitingForCluster", "The snapshot is verified, but there is no EtcdCluster example in namespace ns. Create it, and it starts with the data of the snapshot.", ""),
 	"no-backup":         func(o *Objects) { o.Backups = nil },
 	"alarm-from-a-member": func(o *Objects) {
 		look := o.Looks["example-b"]
@@ -204,7 +204,7 @@ func hibernated(o *Objects) {
 }
 
 func advised(o *Objects) {
-	set(&o.Cluster, "Ready", metav1.ConditionTrue, "VersionNotAdvised", "etcd 3.5.2 can damage data after a crash. The members serve. Set spec.version to 3.5.26 or newer.")
+	set(&o.Cluster, "Ready", metav1.ConditionTrue, "VersionNotAdvised", "The members run etcd 3.5.2, which can damage data: members can have other data after a crash under load (etcd-io/etcd#13766). Set spec.version to the newest 3.5, at least 3.5.3.")
 }
 
 func waiting(reason, message string) fault {
@@ -233,7 +233,7 @@ func backup(reason, message string) fault {
 func corrupt(o *Objects) {
 	o.Backups[0].Status.Snapshots[0].RestoreTest = v1beta2.DrillFailed
 	o.Backups[0].Status.Conditions = append(o.Backups[0].Status.Conditions,
-		condition("Verified", metav1.ConditionFalse, "SnapshotCorrupt", "Snapshot 20261123T110000Z-480.db has SHA-256 aa, and its manifest has bb. It cannot be restored. Restore another snapshot."))
+		condition("Verified", metav1.ConditionFalse, "SnapshotCorrupt", "Snapshot 20261123T110000Z-480.db failed the restore test: the SHA-256 differs from that of its manifest. Do not restore from it. Take another snapshot, and check the store and the disks of the members."))
 }
 
 func restore(reason, message, ended string) fault {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -11,7 +12,7 @@ import (
 	core "github.com/etcd-suite/etcd-operator/internal/plugin"
 )
 
-// A change of an EtcdCluster: what to ask, what to set, and what to follow. If until is nil, nothing is followed.
+// A change of an EtcdCluster: what to ask, what to set, and what to follow.
 type change struct {
 	question string
 	set      func(*v1beta2.EtcdCluster) error
@@ -32,14 +33,14 @@ func (p *plugin) apply(ctx context.Context, args []string, plan func(v1beta2.Etc
 	if err := wanted.set(&c); err != nil {
 		return err
 	}
-	if err := p.confirm(wanted.question); err != nil {
+	if err := p.confirm(ctx, wanted.question); err != nil {
 		return err
 	}
 	if err := w.Patch(ctx, &c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return fmt.Errorf("EtcdCluster %s cannot be changed: %w. Nothing was changed. Correct the cause and run the command again", c.Name, err)
 	}
 	fmt.Fprintf(p.Out, "EtcdCluster %s is changed.\n", c.Name)
-	if !p.wait || wanted.until == nil {
+	if !p.wait {
 		return nil
 	}
 	return p.follow(ctx, w, &c, func() core.Step { return wanted.until(c) })
@@ -49,11 +50,8 @@ func (p *plugin) apply(ctx context.Context, args []string, plan func(v1beta2.Etc
 func (p *plugin) setting(use, short, question string, set func(*v1beta2.EtcdCluster) error, reasons ...string) *cobra.Command {
 	return p.writes(&cobra.Command{Use: use + " <cluster>", Short: short, Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
 		return p.apply(c.Context(), args, func(cluster v1beta2.EtcdCluster) (change, error) {
-			wanted := change{question: fmt.Sprintf(question, cluster.Name), set: set}
-			if len(reasons) > 0 {
-				wanted.until = func(c v1beta2.EtcdCluster) core.Step { return core.FollowCluster(c, "", reasons...) }
-			}
-			return wanted, nil
+			until := func(c v1beta2.EtcdCluster) core.Step { return core.FollowCluster(c, "", reasons...) }
+			return change{question: fmt.Sprintf(question, cluster.Name), set: set, until: until}, nil
 		})
 	}})
 }
@@ -68,14 +66,29 @@ func (p *plugin) wake() *cobra.Command {
 		func(c *v1beta2.EtcdCluster) error { c.Spec.Hibernate = false; return nil }, v1beta2.ReasonReady, v1beta2.ReasonVersionNotAdvised, v1beta2.ReasonVolumeMayFill)
 }
 
+// acknowledgeTimeout is how long pause and resume wait by default. The operator reads a change within seconds.
+const acknowledgeTimeout = time.Minute
+
 func (p *plugin) pause() *cobra.Command {
-	return p.setting("pause", "Stop the operator from changing a cluster", "The operator no longer heals EtcdCluster %s.",
-		func(c *v1beta2.EtcdCluster) error { c.Spec.Paused = true; return nil }, v1beta2.ReasonPaused)
+	return p.pausing("pause", "Stop the operator from changing a cluster", "The operator no longer heals EtcdCluster %s.", true)
 }
 
 func (p *plugin) resume() *cobra.Command {
-	return p.setting("resume", "Let the operator change a paused cluster again", "The operator heals and changes EtcdCluster %s again.",
-		func(c *v1beta2.EtcdCluster) error { c.Spec.Paused = false; return nil })
+	return p.pausing("resume", "Let the operator change a paused cluster again", "The operator heals and changes EtcdCluster %s again.", false)
+}
+
+// pausing is a command that sets spec.paused and follows until the operator has acknowledged it.
+func (p *plugin) pausing(use, short, question string, paused bool) *cobra.Command {
+	c := &cobra.Command{Use: use + " <cluster>", Short: short, Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
+		return p.apply(c.Context(), args, func(cluster v1beta2.EtcdCluster) (change, error) {
+			return change{
+				question: fmt.Sprintf(question, cluster.Name),
+				set:      func(c *v1beta2.EtcdCluster) error { c.Spec.Paused = paused; return nil },
+				until:    func(c v1beta2.EtcdCluster) core.Step { return core.FollowPaused(c, paused) },
+			}, nil
+		})
+	}}
+	return p.writesFor(c, acknowledgeTimeout)
 }
 
 func (p *plugin) upgrade() *cobra.Command {

@@ -2,11 +2,9 @@
 package cli
 
 import (
-	"bufio"
-	"fmt"
+	"context"
 	"io"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -58,38 +56,36 @@ func New(streams IO, version string) *cobra.Command {
 	flags.StringVar(&p.rules.ExplicitPath, "kubeconfig", "", "path of the kubeconfig file")
 	clientcmd.BindOverrideFlags(p.overrides, flags, clientcmd.RecommendedConfigOverrideFlags(""))
 	root.AddCommand(p.status(), p.backup(), p.snapshots(), p.restore(), p.upgrade(), p.hibernate(), p.wake(), p.pause(), p.resume(),
-		p.moveLeader(), p.replace(), p.events(), p.logs(), p.ctl(), p.report())
+		p.moveLeader(), p.replace(), p.defrag(), p.events(), p.logs(), p.ctl(), p.report())
 	return root
 }
 
+// interrupted is the exit code of shells for a command that Ctrl-C ended: 128 and the number of the signal.
+const interrupted = 130
+
+// ExitCode returns the exit code for the result of a command. ctx is cancelled by Ctrl-C.
+func ExitCode(ctx context.Context, err error) int {
+	switch {
+	case err == nil:
+		return 0
+	case ctx.Err() != nil:
+		return interrupted
+	}
+	return 1
+}
+
 // writes adds the flags of commands that change something.
-func (p *plugin) writes(c *cobra.Command) *cobra.Command {
+func (p *plugin) writes(c *cobra.Command) *cobra.Command { return p.writesFor(c, 30*time.Minute) }
+
+// writesFor is writes with a default of --timeout.
+func (p *plugin) writesFor(c *cobra.Command, timeout time.Duration) *cobra.Command {
 	c.Flags().BoolVarP(&p.yes, "yes", "y", false, "do not ask before the change")
 	c.Flags().BoolVar(&p.wait, "wait", true, "follow the change until it ends")
-	c.Flags().DurationVar(&p.timeout, "timeout", 30*time.Minute, "how long to follow the change")
+	c.Flags().DurationVar(&p.timeout, "timeout", timeout, "how long to follow the change")
 	return c
 }
 
 func (p *plugin) formats(c *cobra.Command, formats string) *cobra.Command {
 	c.Flags().StringVarP(&p.output, "output", "o", "", "output format: "+formats)
 	return c
-}
-
-// confirm asks on a terminal. Without a terminal and without --yes it refuses.
-func (p *plugin) confirm(question string) error {
-	if p.yes {
-		return nil
-	}
-	if !p.Terminal {
-		return fmt.Errorf("%s Standard input is no terminal, so the command cannot ask. Nothing was changed. Run the command again with --yes", question)
-	}
-	fmt.Fprintf(p.Out, "%s Write yes to continue: ", question)
-	answer, err := bufio.NewReader(p.In).ReadString('\n')
-	if err != nil && answer == "" {
-		return fmt.Errorf("the answer could not be read: %w. Nothing was changed. Run the command again with --yes", err)
-	}
-	if strings.TrimSpace(answer) != "yes" {
-		return fmt.Errorf("the answer was not yes. Nothing was changed. Run the command again to continue")
-	}
-	return nil
 }

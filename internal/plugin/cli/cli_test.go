@@ -1,8 +1,12 @@
 package cli
 
 import (
+	"context"
+	"errors"
+	"io"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,7 +26,9 @@ func TestThePageHasEveryCommandAndFlag(t *testing.T) {
 		name, body, _ := strings.Cut(part, "\n")
 		sections[name] = body
 	}
-	delete(sections, "What is missing")
+	for _, name := range []string{"Install", "Flags of the connection", "Twenty faults", "What is missing"} {
+		delete(sections, name)
+	}
 	delete(sections, "completion") // cobra adds it when a command runs
 	for _, c := range New(IO{}, "dev").Commands() {
 		body, ok := sections[c.Name()]
@@ -35,6 +41,25 @@ func TestThePageHasEveryCommandAndFlag(t *testing.T) {
 	}
 	for name := range sections {
 		t.Errorf("docs/kubectl-etcd.md has %s, and there is no such command", name)
+	}
+}
+
+// Each command also has these flags. The page lists them in one place.
+func TestThePageHasTheFlagsOfTheConnection(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/kubectl-etcd.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, body, _ := strings.Cut(string(text), "\n## Flags of the connection\n")
+	body, _, _ = strings.Cut(body, "\n## ")
+	var want, got []string
+	New(IO{}, "dev").PersistentFlags().VisitAll(func(f *pflag.Flag) { want = append(want, "--"+f.Name) })
+	for _, match := range regexp.MustCompile("`(--[a-z-]+)`").FindAllStringSubmatch(body, -1) {
+		got = append(got, match[1])
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("flags in docs/kubectl-etcd.md (-want +got):\n%s", diff)
 	}
 }
 
@@ -69,7 +94,7 @@ func TestAChangeNeedsYesOrAnAnswer(t *testing.T) {
 	} {
 		var out strings.Builder
 		p := &plugin{IO: IO{In: strings.NewReader(c.answer), Out: &out, Terminal: c.terminal, Now: time.Now}, yes: c.yes}
-		err := p.confirm("Members stop.")
+		err := p.confirm(t.Context(), "Members stop.")
 		if (err == nil) != c.accepted {
 			t.Errorf("%+v: %v", c, err)
 		}
@@ -88,5 +113,27 @@ func TestCompletionListsTheCommands(t *testing.T) {
 	}
 	if got, _, _ := strings.Cut(out.String(), "\t"); cmp.Diff("hibernate", got) != "" {
 		t.Errorf("%q", out.String())
+	}
+}
+
+func TestCtrlCAtTheQuestionEndsTheCommand(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	in, _ := io.Pipe() // a terminal on which nobody writes
+	p := &plugin{IO: IO{In: in, Out: io.Discard, Terminal: true, Now: time.Now}}
+	err := p.confirm(ctx, "Members stop.")
+	if err == nil || !strings.Contains(err.Error(), "Nothing was changed") || ExitCode(ctx, err) != 130 {
+		t.Errorf("%v, exit code %d", err, ExitCode(ctx, err))
+	}
+}
+
+func TestExitCodeIsOneForAnErrorAndZeroWithoutOne(t *testing.T) {
+	if got := ExitCode(t.Context(), errors.New("refused")); got != 1 {
+		t.Errorf("error: %d", got)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if got := ExitCode(ctx, nil); got != 0 {
+		t.Errorf("done before Ctrl-C: %d", got)
 	}
 }

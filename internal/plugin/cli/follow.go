@@ -32,6 +32,8 @@ func (p *plugin) follow(ctx context.Context, w *world, object client.Object, loo
 		fmt.Fprintln(p.Out)
 	}
 	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("the command was interrupted. The change is made, and the operator continues. See kubectl etcd status")
 	case err != nil && !errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("the change can no longer be followed: %w. The operator continues. See kubectl etcd status", err)
 	case err != nil:

@@ -3,12 +3,14 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"os/exec"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -17,10 +19,12 @@ import (
 
 func (p *plugin) logs() *cobra.Command {
 	var since time.Duration
-	var tail int64
+	var newest int64
+	var follow bool
 	c := &cobra.Command{Use: "logs [cluster]", Short: "Show the logs of all members, merged by time", Args: cobra.MaximumNArgs(1)}
 	c.Flags().DurationVar(&since, "since", 0, "show only lines that are not older; default: all")
-	c.Flags().Int64Var(&tail, "tail", 200, "number of newest lines of each member; -1 for all")
+	c.Flags().Int64Var(&newest, "tail", 200, "number of newest lines of each member; -1 for all")
+	c.Flags().BoolVarP(&follow, "follow", "f", false, "continue with the lines that are written from now on, until Ctrl-C")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		w, cluster, err := p.connectTo(c.Context(), args)
 		if err != nil {
@@ -30,9 +34,10 @@ func (p *plugin) logs() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		printed := w.tail(cluster.Name, p.Out)
 		var all [][]core.Line
 		for _, pod := range pods {
-			text, err := w.log(c.Context(), pod.Name, since, tail)
+			text, err := w.log(c.Context(), pod.Name, since, newest)
 			if err != nil {
 				fmt.Fprintf(p.Err, "The log of %s cannot be read: %v\n", pod.Name, err)
 				continue
@@ -40,11 +45,37 @@ func (p *plugin) logs() *cobra.Command {
 			all = append(all, core.ParseLog(pod.Name, text))
 		}
 		for _, line := range core.MergeLogs(all...) {
-			fmt.Fprintf(p.Out, "%s %s %s\n", line.Member, line.Time, line.Text)
+			printed.print(line)
+		}
+		if follow {
+			printed.follow(c.Context())
+			return fmt.Errorf("the command was interrupted. The members continue")
 		}
 		return nil
 	}
 	return c
+}
+
+// tail returns a tail of the members of a cluster.
+func (w *world) tail(cluster string, out io.Writer) *tail {
+	return &tail{
+		out: out, last: map[string]string{},
+		pods: func(ctx context.Context) ([]string, error) {
+			pods, err := w.pods(ctx, cluster)
+			var names []string
+			for _, pod := range pods {
+				names = append(names, pod.Name)
+			}
+			return names, err
+		},
+		open: func(ctx context.Context, pod, since string) (io.ReadCloser, error) {
+			options := &corev1.PodLogOptions{Container: "etcd", Timestamps: true, Follow: true}
+			if at, err := time.Parse(time.RFC3339Nano, since); err == nil {
+				options.SinceTime = new(metav1.NewTime(at))
+			}
+			return w.core.CoreV1().Pods(w.namespace).GetLogs(pod, options).Stream(ctx)
+		},
+	}
 }
 
 func (w *world) log(ctx context.Context, pod string, since time.Duration, tail int64) (string, error) {
@@ -91,22 +122,26 @@ func (p *plugin) ctl() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		outside := []string{"exec", "--stdin", "--namespace", w.namespace}
-		if p.Terminal {
-			outside = append(outside, "--tty")
-		}
-		if p.rules.ExplicitPath != "" {
-			outside = append(outside, "--kubeconfig", p.rules.ExplicitPath)
-		}
-		if p.overrides.CurrentContext != "" {
-			outside = append(outside, "--context", p.overrides.CurrentContext)
-		}
-		run := exec.CommandContext(c.Context(), "kubectl", append(outside, inside...)...)
-		run.Stdin, run.Stdout, run.Stderr = p.In, p.Out, p.Err
-		if err := run.Run(); err != nil {
-			return fmt.Errorf("kubectl %s: %w. What etcdctl did before, if anything, remains. Its own message is above", strings.Join(inside[:1], " "), err)
-		}
-		return nil
+		return p.execute(c, w, inside)
 	}
 	return c
+}
+
+// execute runs kubectl exec with the flags of the connection that the user wrote. No file leaves the Pod.
+func (p *plugin) execute(c *cobra.Command, w *world, inside []string) error {
+	outside := []string{"exec", "--stdin", "--namespace", w.namespace}
+	if p.Terminal {
+		outside = append(outside, "--tty")
+	}
+	c.InheritedFlags().Visit(func(f *pflag.Flag) {
+		if f.Name != "namespace" {
+			outside = append(outside, "--"+f.Name+"="+f.Value.String())
+		}
+	})
+	run := exec.CommandContext(c.Context(), "kubectl", append(outside, inside...)...)
+	run.Stdin, run.Stdout, run.Stderr = p.In, p.Out, p.Err
+	if err := run.Run(); err != nil {
+		return fmt.Errorf("kubectl exec %s: %w. What etcdctl did before, if anything, remains. Its own message is above", inside[0], err)
+	}
+	return nil
 }

@@ -42,7 +42,7 @@ func (p *plugin) backup() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := p.confirm(fmt.Sprintf("EtcdBackup %s takes a snapshot of EtcdCluster %s to %s.", wanted.Name, cluster.Name, core.Path(wanted.Spec.Storage))); err != nil {
+		if err := p.confirm(c.Context(), fmt.Sprintf("EtcdBackup %s takes a snapshot of EtcdCluster %s to %s.", wanted.Name, cluster.Name, core.Path(wanted.Spec.Storage))); err != nil {
 			return err
 		}
 		return p.create(c, w, &wanted, func() core.Step { return core.FollowBackup(wanted) })
@@ -70,18 +70,27 @@ func (p *plugin) restore() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		fmt.Fprint(p.Out, core.Loss(cluster, chosen, o.Looks, p.Now()))
-		question := fmt.Sprintf("The data of EtcdCluster %s is replaced by the snapshot.", cluster.Name)
 		if dryRun {
-			question = "The snapshot is verified, and nothing is changed."
+			return p.verify(c, w, cluster, chosen)
 		}
-		if err := p.confirm(question); err != nil {
+		fmt.Fprint(p.Out, core.Loss(cluster, chosen, o.Looks, p.Now()))
+		if err := p.confirm(c.Context(), fmt.Sprintf("The data of EtcdCluster %s is replaced by the snapshot.", cluster.Name)); err != nil {
 			return err
 		}
-		wanted := core.NewRestore(cluster, chosen, dryRun, p.Now())
+		wanted := core.NewRestore(cluster, chosen, false, p.Now())
 		return p.create(c, w, &wanted, func() core.Step { return core.FollowRestore(wanted) })
 	}
 	return p.writes(c)
+}
+
+// verify creates an EtcdRestore that only reads and checks a snapshot.
+func (p *plugin) verify(c *cobra.Command, w *world, cluster v1beta2.EtcdCluster, chosen core.Saved) error {
+	question := fmt.Sprintf("An EtcdRestore verifies snapshot %s of EtcdBackup %s. The data of EtcdCluster %s is not changed.", chosen.Path, chosen.Backup, cluster.Name)
+	if err := p.confirm(c.Context(), question); err != nil {
+		return err
+	}
+	wanted := core.NewRestore(cluster, chosen, true, p.Now())
+	return p.create(c, w, &wanted, func() core.Step { return core.FollowRestore(wanted) })
 }
 
 // create creates an object and follows its work.

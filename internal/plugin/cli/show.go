@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -57,8 +58,10 @@ func (p *plugin) print(value any) (done bool, err error) {
 }
 
 func (p *plugin) snapshots() *cobra.Command {
+	var verify bool
+	var snapshot string
 	c := &cobra.Command{
-		Use: "snapshots [cluster]", Short: "List the snapshots in the status of EtcdBackups, newest first", Args: cobra.MaximumNArgs(1),
+		Use: "snapshots [cluster]", Short: "List the snapshots in the status of EtcdBackups, newest first, or verify one", Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			w, err := p.connect()
 			if err != nil {
@@ -67,6 +70,9 @@ func (p *plugin) snapshots() *cobra.Command {
 			var all v1beta2.EtcdBackupList
 			if err := w.List(c.Context(), &all, client.InNamespace(w.namespace)); err != nil {
 				return fmt.Errorf("list EtcdBackups: %w", err)
+			}
+			if verify || snapshot != "" {
+				return p.verifyOne(c, w, args, snapshot, all.Items)
 			}
 			if len(args) > 0 {
 				all.Items = core.BackupsOf(args[0], all.Items)
@@ -78,11 +84,25 @@ func (p *plugin) snapshots() *cobra.Command {
 			return core.SnapshotTable(p.Out, found, p.output == "wide", p.Now())
 		},
 	}
-	return p.formats(c, "json, yaml or wide")
+	c.Flags().BoolVar(&verify, "verify", false, "read and check a snapshot with an EtcdRestore that changes no data")
+	c.Flags().StringVar(&snapshot, "snapshot", "", "path or file name of the snapshot to verify; default: the newest one")
+	return p.writes(p.formats(c, "json, yaml or wide"))
+}
+
+func (p *plugin) verifyOne(c *cobra.Command, w *world, args []string, snapshot string, all []v1beta2.EtcdBackup) error {
+	cluster, err := w.cluster(c.Context(), args)
+	if err != nil {
+		return err
+	}
+	chosen, err := core.Choose(snapshot, core.Snapshots(core.BackupsOf(cluster.Name, all)))
+	if err != nil {
+		return err
+	}
+	return p.verify(c, w, cluster, chosen)
 }
 
 func (p *plugin) events() *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use: "events [cluster]", Short: "List the events of a cluster, its Pods, backups and restores by time", Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			w, cluster, err := p.connectTo(c.Context(), args)
@@ -93,12 +113,24 @@ func (p *plugin) events() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if done, err := p.print(events); done {
+				return err
+			}
+			header := []string{"TIME (UTC)", "TYPE", "REASON", "OBJECT", "COUNT", "MESSAGE"}
+			if p.output == "wide" {
+				header = append(header, "SOURCE")
+			}
 			var rows [][]string
 			for _, e := range events {
-				rows = append(rows, []string{core.EventTime(e).UTC().Format("2006-01-02 15:04:05"), e.Type, e.Reason,
-					e.InvolvedObject.Kind + " " + e.InvolvedObject.Name, strconv.Itoa(int(max(1, e.Count))), e.Message})
+				row := []string{core.EventTime(e).UTC().Format("2006-01-02 15:04:05"), e.Type, e.Reason,
+					e.InvolvedObject.Kind + " " + e.InvolvedObject.Name, strconv.Itoa(int(max(1, e.Count))), e.Message}
+				if p.output == "wide" {
+					row = append(row, cmp.Or(e.ReportingController, e.Source.Component, "-"))
+				}
+				rows = append(rows, row)
 			}
-			return core.Table(p.Out, []string{"TIME (UTC)", "TYPE", "REASON", "OBJECT", "COUNT", "MESSAGE"}, rows)
+			return core.Table(p.Out, header, rows)
 		},
 	}
+	return p.formats(c, "json, yaml or wide")
 }

@@ -34,10 +34,13 @@ func TestCommands(t *testing.T) {
 	run := runner(t, namespace)
 
 	t.Run("nothing is written without a terminal and without --yes", func(t *testing.T) {
-		for _, command := range []string{"hibernate", "pause", "move-leader", "upgrade", "backup"} {
+		for _, command := range []string{"hibernate", "wake", "pause", "resume", "move-leader", "defrag", "upgrade", "replace", "backup"} {
 			args := []string{command, "example"}
 			if command == "upgrade" {
 				args = append(args, "3.7.3")
+			}
+			if command == "replace" {
+				args = append(args, "example-a")
 			}
 			if command == "backup" {
 				args = append(args, "--storage", "S3", "--path", "bucket/key")
@@ -111,13 +114,30 @@ func backUpAndRestore(t *testing.T, namespace string, run func(...string) (strin
 	if out, err := run("snapshots", "example"); err != nil || !strings.Contains(out, "one.db") {
 		t.Fatalf("%v\n%s", err, out)
 	}
+	if out, err := run("restore", "example"); err == nil || !strings.Contains(out, "lost        ") {
+		t.Errorf("the loss is not shown before the question: %v\n%s", err, out)
+	}
+	if out, err := run("snapshots", "example", "--verify"); err == nil || !strings.Contains(err.Error(), "Nothing was changed") {
+		t.Errorf("a snapshot is verified without --yes: %v\n%s", err, out)
+	}
 	out, err := run("restore", "example", "--yes", "--wait=false")
-	if err != nil || !strings.Contains(out, "lost") {
+	if err != nil || !strings.Contains(out, "lost        ") {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	r := &v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "example-20261123-120000"}}
 	read(t, r)
-	if r.Spec.Replaces != "0123456789abcdef" || r.Spec.EtcdBackup.Snapshot != "bucket/one.db" {
+	if r.Spec.Replaces != "0123456789abcdef" || r.Spec.EtcdBackup.Snapshot != "bucket/one.db" || r.Spec.DryRun {
+		t.Error(kubetest.YAML(r))
+	}
+	if err := kubetest.Client(t).Delete(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	kubetest.AwaitGone(t, r)
+	if _, err := run("snapshots", "example", "--verify", "--yes", "--wait=false"); err != nil {
+		t.Fatal(err)
+	}
+	r = &v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "example-20261123-120000"}}
+	if read(t, r); !r.Spec.DryRun || r.Spec.EtcdBackup.Snapshot != "bucket/one.db" {
 		t.Error(kubetest.YAML(r))
 	}
 }

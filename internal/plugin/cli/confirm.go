@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"strings"
+)
+
+// confirm asks on a terminal. Without a terminal and without --yes it refuses.
+func (p *plugin) confirm(ctx context.Context, question string) error {
+	if p.yes {
+		return nil
+	}
+	if !p.Terminal {
+		return fmt.Errorf("%s Standard input is no terminal, so the command cannot ask. Nothing was changed. Run the command again with --yes", question)
+	}
+	fmt.Fprintf(p.Out, "%s Write yes to continue: ", question)
+	answer, err := p.line(ctx)
+	if ctx.Err() != nil {
+		fmt.Fprintln(p.Out) // the terminal shows ^C behind the question
+		return fmt.Errorf("the command was interrupted. Nothing was changed. Run the command again to continue")
+	}
+	if err != nil && answer == "" {
+		return fmt.Errorf("the answer could not be read: %w. Nothing was changed. Run the command again with --yes", err)
+	}
+	if strings.TrimSpace(answer) != "yes" {
+		return fmt.Errorf("the answer was not yes. Nothing was changed. Run the command again to continue")
+	}
+	return nil
+}
+
+// line reads one line. A read of a terminal cannot be cancelled, so it is left behind if ctx ends: the program ends too.
+func (p *plugin) line(ctx context.Context) (string, error) {
+	type result struct {
+		text string
+		err  error
+	}
+	read := make(chan result, 1)
+	go func() {
+		text, err := bufio.NewReader(p.In).ReadString('\n')
+		read <- result{text, err}
+	}()
+	select {
+	case r := <-read:
+		return r.text, r.err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
