@@ -8,6 +8,7 @@ import (
 // meanings of the reasons of events that are no reasons of conditions.
 var meanings = map[string]string{
 	"AddingMember":           "The operator adds a member to the membership.",
+	"ChangesLost":            "etcd was compacted before its changes were archived, so they cannot be restored.",
 	"ClusterFormed":          "The first members of a new cluster have formed a quorum.",
 	"CompactingHistory":      "The operator compacts old revisions, because a member has used up its space quota.",
 	"CopyFailed":             "A snapshot could not be copied to the second location.",
@@ -53,6 +54,7 @@ var meanings = map[string]string{
 	"SnapshotsRemoved":       "Old snapshots are deleted.",
 	"StartingMember":         "The operator creates the Pod of a member.",
 	"StoppingMember":         "The operator deletes the Pod of a member.",
+	"TimelineBegun":          "The archive begins a new history, because the cluster was restored, recovered or replaced.",
 	"VersionChangePrepared":  "The data of the members is ready for another version of etcd.",
 	"WithdrawingLearner":     "The operator removes a new member that does not vote yet.",
 	"WritingCertificates":    "The operator writes certificates into Secrets.",

@@ -23,7 +23,7 @@ func (p *plugin) defrag() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		question := fmt.Sprintf("The %d members of EtcdCluster %s are defragmented, one at a time. A member does not answer meanwhile.", len(members), cluster.Name)
+		question := fmt.Sprintf("The %d members of EtcdCluster %s are defragmented, one at a time. A member does not answer until its defragmentation is done.", len(members), cluster.Name)
 		if err := p.confirm(c.Context(), question); err != nil {
 			return err
 		}
