@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"runtime/pprof"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -120,11 +119,13 @@ func remove(b *testing.B, store objstore.Store, key string) {
 // child runs the saves in a separate process. It returns the peak of that process's anonymous memory above idle, in bytes.
 func child(b *testing.B, o job) int {
 	b.Helper()
-	return childBy(b, exec.CommandContext, o)
+	peak, _ := childBy(b, exec.CommandContext, o)
+	return peak
 }
 
-// childBy is child with a choice of how the process starts.
-func childBy(b *testing.B, command func(ctx context.Context, program string, args ...string) *exec.Cmd, o job) int {
+// childBy is child with a choice of how the process starts. It also returns how many bytes the process wrote, to its files and
+// its connections.
+func childBy(b *testing.B, command func(ctx context.Context, program string, args ...string) *exec.Cmd, o job) (peak, written int) {
 	b.Helper()
 	content, err := json.Marshal(o)
 	if err != nil {
@@ -136,17 +137,11 @@ func childBy(b *testing.B, command func(ctx context.Context, program string, arg
 	if err != nil {
 		b.Fatalf("%v: %s", err, out)
 	}
-	for line := range strings.Lines(string(out)) {
-		if text, ok := strings.CutPrefix(strings.TrimSpace(line), "peak above idle: "); ok {
-			peak, err := strconv.Atoi(text)
-			if err != nil {
-				b.Fatal(err)
-			}
-			return peak
-		}
+	_, report, _ := strings.Cut(string(out), "report: ")
+	if _, err := fmt.Sscanf(report, "%d bytes above idle, %d bytes written", &peak, &written); err != nil {
+		b.Fatalf("the child process did not report its memory: %v\n%s", err, out)
 	}
-	b.Fatalf("the child process did not report its memory:\n%s", out)
-	return 0
+	return peak, written
 }
 
 // TestChildSaves is not a test: child runs it in a separate process. Without BENCH_JOB it does nothing.
@@ -181,7 +176,7 @@ func TestChildSaves(t *testing.T) {
 	}
 	group.Wait()
 	cancel()
-	fmt.Printf("peak above idle: %d\n", <-peak-idle)
+	fmt.Printf("report: %d bytes above idle, %d bytes written\n", <-peak-idle, written(t))
 }
 
 func save(t *testing.T, o job, key string) {
@@ -223,4 +218,18 @@ func watch(ctx context.Context) int {
 			peak = max(peak, measure.Anonymous(os.Getpid()))
 		}
 	}
+}
+
+// written returns how many bytes this process has written (wchar in proc(5)).
+func written(t *testing.T) (bytes int) {
+	t.Helper()
+	content, err := os.ReadFile("/proc/self/io")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(content), "wchar: ")
+	if _, err := fmt.Sscan(after, &bytes); err != nil {
+		t.Fatalf("read %q: %v", content, err)
+	}
+	return bytes
 }
