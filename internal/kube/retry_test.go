@@ -1,6 +1,8 @@
 package kube
 
 import (
+	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,6 +20,19 @@ func TestAFailingPassIsRetriedAtLeastEvery30Seconds(t *testing.T) {
 	for range 100 {
 		if delay := limiter.When(object); delay > MaxRetry {
 			t.Fatalf("a retry comes after %s, want at most %s", delay, MaxRetry)
+		}
+	}
+}
+
+// The default limiter of controller-runtime waits up to 1,000 s, also after a person has removed the cause.
+func TestEveryControllerRetriesWithinThisLimit(t *testing.T) {
+	for _, file := range []string{"../cluster/controller.go", "../backup/controller.go", "../restore/controller.go"} {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Count(string(content), "controller.Options{") != 1 || !strings.Contains(string(content), "RateLimiter: kube.Retries()") {
+			t.Errorf("%s: the controller does not use kube.Retries", file)
 		}
 	}
 }

@@ -74,7 +74,16 @@ func newManager(name string, options Options, logger logr.Logger) (manager.Manag
 	if err != nil {
 		return nil, err
 	}
-	mgr, err := ctrl.NewManager(config, ctrl.Options{
+	mgr, err := ctrl.NewManager(config, managerOptions(name, options, logger, scheme))
+	if err != nil {
+		return nil, fmt.Errorf("create the manager of %s: %w", name, err)
+	}
+	return mgr, errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("ping", healthz.Ping))
+}
+
+// managerOptions gives the Lease up at the end of the process, so that another replica takes over at once.
+func managerOptions(name string, options Options, logger logr.Logger, scheme *runtime.Scheme) ctrl.Options {
+	return ctrl.Options{
 		Scheme:                        scheme,
 		Logger:                        logger,
 		Cache:                         cache.Options{DefaultNamespaces: options.namespaces(), DefaultTransform: cache.TransformStripManagedFields(), ByObject: options.ByObject},
@@ -86,11 +95,7 @@ func newManager(name string, options Options, logger logr.Logger) (manager.Manag
 		LeaderElectionNamespace:       options.LeaderElectionNamespace,
 		LeaderElectionReleaseOnCancel: true,
 		LeaderElectionLabels:          leaseLabels(Version),
-	})
-	if err != nil {
-		return nil, fmt.Errorf("create the manager of %s: %w", name, err)
 	}
-	return mgr, errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("ping", healthz.Ping))
 }
 
 // ClientOptions excludes Secrets from the cache. The operators' RBAC rules allow to get a Secret by its name, but not to

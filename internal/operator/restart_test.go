@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"net"
 	"testing"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 func TestAnOperatorThatLostItsLeaseStartsAgainWithoutAnExit(t *testing.T) {
@@ -33,5 +36,12 @@ func TestAnOperatorThatIsAskedToStopDoesNotStartAgain(t *testing.T) {
 	err := untilDone(ctx, func() error { cancel(); return errors.New(leaseLost) }, func() error { t.Error("it starts again"); return nil })
 	if err == nil {
 		t.Error("the error is lost")
+	}
+}
+
+// Without this, clusters of an operator that ends are left alone until its Lease expires.
+func TestAnOperatorThatEndsGivesItsLeaseUp(t *testing.T) {
+	if !managerOptions("cluster-operator", Options{LeaderElect: true}, logr.Discard(), runtime.NewScheme()).LeaderElectionReleaseOnCancel {
+		t.Error("another replica waits for the end of the Lease")
 	}
 }
