@@ -73,6 +73,34 @@ func TestTheNextStepOfACopy(t *testing.T) {
 	}
 }
 
+// A user who reads "Copied" deletes the first bucket.
+func TestACopyIsNotCalledCompleteWithoutTheNewestSnapshot(t *testing.T) {
+	for name, test := range map[string]struct{ kept, want string }{
+		"the newest is there":         {"a", "The second location has the newest snapshot."},
+		"the newest was left out":     {"b", "The second location does not have the newest snapshot: it is newer than the copy, cannot be read, or is not kept there."},
+		"the location is still empty": {"", "The second location does not have the newest snapshot: it is newer than the copy, cannot be read, or is not kept there."},
+	} {
+		s := series(proven(time.Minute), ofKnownCluster, copies)
+		s.Status.Snapshot.SHA256 = "a"
+		s.Copy = &Attempt{Kind: KindCopy, Generation: 1, Result: &Result{}}
+		if test.kept != "" {
+			s.Copy.Result.Kept = []v1beta2.Snapshot{{SHA256: test.kept, CreatedAt: s.Status.Snapshot.CreatedAt}}
+		}
+		out := NewStatus(s, ReportCopy{}, nil)
+		if c := meta.FindStatusCondition(out.Conditions, v1beta2.ConditionCopied); c == nil || c.Message != test.want {
+			t.Errorf("%s: %+v, want the message %q", name, c, test.want)
+		}
+	}
+}
+
+func TestADeletionReportsTheCopiesThatItLeft(t *testing.T) {
+	s := series(copies, deletes, held, deleted, func(s *State) { s.CopyProblem = &Failure{"InvalidSpec", "Write another path."} })
+	events := Release{Removed: 3}.describe(s).Events
+	if len(events) != 1 || events[0].Reason != "SnapshotsLeft" || !strings.Contains(events[0].Note, "Those of the second location are still there. Write another path.") {
+		t.Errorf("events %+v, want a warning that the copies are left", events)
+	}
+}
+
 func TestTheSecondLocationDiffersFromTheFirst(t *testing.T) {
 	s := series(copies)
 	s.Spec.CopyTo.S3.Path = "bucket/dir/snap.db"

@@ -2,6 +2,7 @@ package backup
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -82,6 +83,9 @@ func (r Release) events(s State) []planning.Event {
 	case r.Cause != "":
 		return []planning.Event{newEvent(corev1.EventTypeWarning, "SnapshotsLeft", actionPrune, fmt.Sprintf(
 			"The snapshots under %s are still in the store. %s If you do not need them, delete them yourself.", s.Target.Path(), r.Cause))}
+	case s.Spec.CopyTo != nil && s.CopyProblem != nil:
+		return []planning.Event{newEvent(corev1.EventTypeWarning, "SnapshotsLeft", actionPrune, strings.TrimSpace(fmt.Sprintf(
+			"The operator deleted the snapshots of the first location: %d. Those of the second location are still there. %s %s", r.Removed, s.CopyProblem.Message, r.Left)))}
 	case r.Left != "":
 		return []planning.Event{newEvent(corev1.EventTypeWarning, "SnapshotsLeft", actionPrune,
 			fmt.Sprintf("The operator deleted all snapshots of the EtcdBackup: %d. %s", r.Removed, r.Left))}

@@ -31,6 +31,9 @@ func (r *reporter) copyEnded(a Attempt, d planning.Description) {
 	if c.Newest = nil; len(a.Result.Kept) > 0 {
 		c.Newest = &a.Result.Kept[0]
 	}
+	if newest := r.out.Snapshot; newest != nil && !copied(c, newest) {
+		d.Message = "The second location does not have the newest snapshot: it is newer than the copy, cannot be read, or is not kept there."
+	}
 	switch {
 	case c.Missing > 0:
 		r.set(v1beta2.ConditionCopied, metav1.ConditionFalse, v1beta2.ReasonCopying, copying)
