@@ -42,7 +42,8 @@ func TestKubectlGetShowsTheStatus(t *testing.T) {
 	for kind, want := range map[string]string{
 		"etcdclusters.etcd.database.coreos.com": `NAME READY VERSION STATUS AGE AVAILABLE MESSAGE CLUSTER ID
 example <age>`,
-		"etcdbackups":  `NAME CLUSTER SCHEDULE SUSPENDED STATUS NEWEST SIZE AGE COMPLETE REVISION PROGRESS NEXT VERIFIED PATH MESSAGE`,
+		"etcdbackups":  `NAME CLUSTER SCHEDULE SUSPENDED STATUS NEWEST SIZE AGE COMPLETE REVISION PROGRESS NEXT VERIFIED ARCHIVING PATH MESSAGE
+example example <age>`,
 		"etcdrestores": `NAME CLUSTER STATUS COMPLETE PERCENT REVISION AGE PATH MESSAGE`,
 	} {
 		t.Run("kubectl get "+kind+" of a new object", func(t *testing.T) {
