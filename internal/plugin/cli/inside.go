@@ -133,8 +133,8 @@ func (p *plugin) execute(c *cobra.Command, w *world, inside []string) error {
 	if p.Terminal {
 		outside = append(outside, "--tty")
 	}
-	c.InheritedFlags().Visit(func(f *pflag.Flag) {
-		if f.Name != "namespace" {
+	c.InheritedFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Changed && f.Name != "namespace" {
 			outside = append(outside, "--"+f.Name+"="+f.Value.String())
 		}
 	})
