@@ -72,7 +72,7 @@ func firing(t *testing.T, series map[string]string) []string {
 func held(vector promql.Vector, pending map[uint64]int) int {
 	longest, seen := 0, map[uint64]bool{}
 	for _, sample := range vector {
-		key := labels.NewBuilder(sample.Metric).Del(labels.MetricName).Labels().Hash()
+		key := labels.NewBuilder(sample.Metric).Del(metricName).Labels().Hash()
 		seen[key] = true
 		pending[key]++
 		longest = max(longest, pending[key])

@@ -21,6 +21,9 @@ var known = []string{
 	"grpc_server_handled_total", "process_resident_memory_bytes", "controller_runtime_reconcile_errors_total", "workqueue_depth",
 }
 
+// metricName is the label that holds the name of a metric.
+const metricName = "__name__"
+
 // documented are the metrics of docs/reference.md.
 func documented(t *testing.T) []string {
 	t.Helper()
@@ -48,7 +51,7 @@ func check(t *testing.T, where, expression string, metrics []string) {
 		return
 	}
 	for _, selectors := range parser.ExtractSelectors(parsed) {
-		i := slices.IndexFunc(selectors, func(m *labels.Matcher) bool { return m.Name == labels.MetricName })
+		i := slices.IndexFunc(selectors, func(m *labels.Matcher) bool { return m.Name == metricName })
 		if i < 0 || !slices.Contains(metrics, selectors[i].Value) && !slices.Contains(metrics, strings.TrimSuffix(selectors[i].Value, "_bucket")) {
 			t.Errorf("%s names a metric that does not exist: %s", where, expression)
 		}
