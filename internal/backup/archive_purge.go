@@ -24,7 +24,7 @@ func (t *job) purgeArchive(ctx context.Context, o jobSpec, store objstore.Store)
 	}
 	for _, names := range slices.Backward(all) {
 		if !names.Started {
-			continue // nobody knows whose it is
+			continue // its owner is unknown
 		}
 		start, err := archive.ReadStart(ctx, store, root, names.Timeline)
 		if err != nil {

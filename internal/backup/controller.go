@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	kubeevents "k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -93,16 +94,8 @@ func Setup(mgr manager.Manager, options Options) error {
 		metrics:  m,
 		now:      time.Now,
 	}
-	if err := watchQueue(options.Metrics, r.attempts.pool, laneSnapshot, laneVerify, laneDrill, lanePurge); err != nil {
+	if err := r.startWorkers(mgr, options.Metrics); err != nil {
 		return err
-	}
-	if err := watchQueue(options.Metrics, r.copies.pool, laneCopy); err != nil {
-		return err
-	}
-	for _, run := range []manager.RunnableFunc{r.attempts.pool.Run, r.copies.pool.Run, r.archives.Run} {
-		if err := mgr.Add(run); err != nil {
-			return fmt.Errorf("add the workers to the manager: %w", err)
-		}
 	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("etcdbackup").
@@ -113,6 +106,22 @@ func Setup(mgr manager.Manager, options Options) error {
 		WatchesRawSource(r.archives.Source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency, RateLimiter: kube.Retries()}).
 		Complete(r)
+}
+
+// startWorkers registers the metrics of the queues, and lets the manager run the workers.
+func (r *Reconciler) startWorkers(mgr manager.Manager, registry prometheus.Registerer) error {
+	if err := watchQueue(registry, r.attempts.pool, laneSnapshot, laneVerify, laneDrill, lanePurge); err != nil {
+		return err
+	}
+	if err := watchQueue(registry, r.copies.pool, laneCopy); err != nil {
+		return err
+	}
+	for _, run := range []manager.RunnableFunc{r.attempts.pool.Run, r.copies.pool.Run, r.archives.Run} {
+		if err := mgr.Add(run); err != nil {
+			return fmt.Errorf("add the workers to the manager: %w", err)
+		}
+	}
+	return nil
 }
 
 // openArchives removes what an earlier process has spooled for its archives.

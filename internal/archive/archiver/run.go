@@ -306,7 +306,7 @@ func (s *session) readAuth(ctx context.Context) (err error) {
 	return err
 }
 
-// authBase takes a base after a change of users or roles, which a watch does not send. The watch goes on meanwhile.
+// authBase takes a base after a change of users or roles, which a watch does not send. The watch continues during that.
 func (s *session) authBase(ctx context.Context) {
 	if s.again = s.base != nil; s.again {
 		return

@@ -119,7 +119,7 @@ func TestCompletionListsTheCommands(t *testing.T) {
 func TestCtrlCAtTheQuestionEndsTheCommand(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	in, _ := io.Pipe() // a terminal on which nobody writes
+	in, _ := io.Pipe() // a terminal without input
 	p := &plugin{IO: IO{In: in, Out: io.Discard, Terminal: true, Now: time.Now}}
 	err := p.confirm(ctx, "Members stop.")
 	if err == nil || !strings.Contains(err.Error(), "Nothing was changed") || ExitCode(ctx, err) != 130 {
