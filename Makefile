@@ -102,6 +102,11 @@ integration: deps ## Run the tests against a real kube-apiserver, real etcd, a r
 	TEST_BIN="$(TEST_BIN)" go test -shuffle=on -timeout 40m $$(go list ./test/integration/... | grep -v /scale) ./test/conformance/
 	TEST_BIN="$(TEST_BIN)" go test -shuffle=on ./test/integration/scale/
 
+.PHONY: killer
+killer: deps ## Kill the operators at every call, and the members, and check that no data is lost; part of make integration
+	@$(LOCALKUBE) build kubernetes etcd-3.5 etcd-3.6 etcd-3.7 versitygw
+	TEST_BIN="$(TEST_BIN)" go test -count=1 -v -timeout 40m ./test/integration/killer/
+
 .PHONY: conformance
 conformance: deps ## Check that your S3 server supports what snapshots need: S3_ENDPOINT=https://... S3_REGION= S3_CA=ca.crt S3_ENCRYPTION="SSE-S3 SSE-C"
 	@$(if $(S3_ENDPOINT),,$(LOCALKUBE) build versitygw)

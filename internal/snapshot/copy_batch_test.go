@@ -2,10 +2,27 @@ package snapshot
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 )
+
+// A series is older than its copyTo, and holds more than one run copies.
+func TestALongSeriesIsCopiedInSeveralRuns(t *testing.T) {
+	from, to := newBucket(t), newBucket(t)
+	for minute := range copyBatch + 20 {
+		from.place(minute, "")
+	}
+	r := second(from, to)
+	if done := mustCopy(t, r); done.Missing != 20 {
+		t.Errorf("after the first copy %d snapshots are said to be missing, want 20: the rest is never copied", done.Missing)
+	}
+	if done := mustCopy(t, r); done.Missing != 0 || len(whole(t, r, from, to)) != copyBatch+20 {
+		t.Errorf("after the second copy %d snapshots are missing", done.Missing)
+	}
+}
 
 // The first location cannot delete (a lock, or no permission), so it holds more than the retention of the second one keeps.
 func TestACopyEndsIfTheFirstLocationHoldsMoreThanTheSecondKeeps(t *testing.T) {
@@ -89,5 +106,61 @@ func TestAFolderFullOfSnapshotsOfOthersIsReported(t *testing.T) {
 	r.Policy.Backup = "mine"
 	if _, err := Copy(t.Context(), r); !errors.Is(err, ErrCopySource) || !strings.Contains(err.Error(), "a folder of its own") {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+// The clock of an operator was ahead. Such a snapshot would count as the newest copy for as long.
+func TestASnapshotFromTheFutureIsNotCopied(t *testing.T) {
+	from, to := newBucket(t), newBucket(t)
+	from.place(3*24*60, "")
+	r := second(from, to)
+	r.Policy.Now = noon
+	if done := mustCopy(t, r); len(done.Index.Items) > 0 {
+		t.Errorf("copied %q", to.keys())
+	}
+}
+
+// A cluster was deleted and created again under its name, so the folder holds two series.
+func TestSnapshotsOfAnEarlierClusterAreNotMixedIntoTheCopy(t *testing.T) {
+	from, to := newBucket(t), newBucket(t)
+	mine := from.place(1, "")
+	earlier := ours
+	earlier.ClusterID = 2
+	e := entry(earlier, 2, 7)
+	content, err := e.Manifest.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	from.put(e.Key, []byte("x"))
+	from.put(ManifestKey(e.Key), content)
+	r := second(from, to)
+	mustCopy(t, r)
+	if got := whole(t, r, from, to); len(got) != 1 || got[0] != r.keyOf(mine) {
+		t.Errorf("copied %q", got)
+	}
+}
+
+// lossy stores all bytes but the last, and reports no error.
+type lossy struct{ bucket }
+
+func (l lossy) Put(ctx context.Context, key string, body io.Reader) error {
+	content, err := io.ReadAll(body)
+	if err != nil {
+		return err
+	}
+	return l.bucket.Put(ctx, key, bytes.NewReader(content[:len(content)-1]))
+}
+
+// A store, or a proxy before it, loses bytes. A restore would find that out on the day it is needed.
+func TestACopyThatLostBytesIsNotCommitted(t *testing.T) {
+	from, to := newBucket(t), newBucket(t)
+	from.place(1, "")
+	r := second(from, to)
+	r.To = lossy{to}
+	if _, err := Copy(t.Context(), r); err == nil {
+		t.Error("no error")
+	}
+	if got := whole(t, r, from, to); len(got) > 0 {
+		t.Errorf("committed %q", got)
 	}
 }
