@@ -22,8 +22,8 @@ type Target struct {
 	PathStyle bool
 }
 
-// stamp is the time in names of objects that this command creates.
-func stamp(now time.Time) string { return now.UTC().Format("20060102-150405") }
+// Stamp is the time in names of objects that this command creates.
+func Stamp(now time.Time) string { return now.UTC().Format("20060102-150405") }
 
 // Series returns the EtcdBackup that a one-shot backup is like: that of the name, or the only one of the cluster.
 func Series(cluster, name string, all []v1beta2.EtcdBackup) (*v1beta2.EtcdBackup, error) {
@@ -36,7 +36,7 @@ func Series(cluster, name string, all []v1beta2.EtcdBackup) (*v1beta2.EtcdBackup
 		}
 		return nil, fmt.Errorf("EtcdBackup %s does not exist or saves another cluster. Nothing was written. List them: kubectl get etcdbackups", name)
 	}
-	of = slices.DeleteFunc(of, func(b v1beta2.EtcdBackup) bool { return !isSeries(b) })
+	of = SeriesOf(cluster, of)
 	switch len(of) {
 	case 1:
 		return &of[0], nil
@@ -48,6 +48,11 @@ func Series(cluster, name string, all []v1beta2.EtcdBackup) (*v1beta2.EtcdBackup
 		names = append(names, b.Name)
 	}
 	return nil, fmt.Errorf("cluster %s has %d series: %s. Nothing was written. Choose one: --like %s", cluster, len(of), strings.Join(names, ", "), names[0])
+}
+
+// SeriesOf returns the EtcdBackups of a cluster that take more than one snapshot.
+func SeriesOf(cluster string, all []v1beta2.EtcdBackup) []v1beta2.EtcdBackup {
+	return slices.DeleteFunc(BackupsOf(cluster, all), func(b v1beta2.EtcdBackup) bool { return !isSeries(b) })
 }
 
 func isSeries(b v1beta2.EtcdBackup) bool {
@@ -77,13 +82,13 @@ func BackupLike(like v1beta2.EtcdBackup, cluster string, now time.Time) v1beta2.
 		if !isSeries(like) {
 			folder = folder[:max(0, strings.LastIndex(folder, "/"))]
 		}
-		parts := []string{bucket, folder + "-on-request", like.Namespace, cluster, stamp(now) + suffix}
+		parts := []string{bucket, folder + "-on-request", like.Namespace, cluster, Stamp(now) + suffix}
 		if folder == "" {
 			parts[1] = "on-request"
 		}
 		*path = strings.Join(parts, "/")
 	}
-	return v1beta2.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Namespace: like.Namespace, Name: cluster + "-" + stamp(now)}, Spec: spec}
+	return v1beta2.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Namespace: like.Namespace, Name: cluster + "-" + Stamp(now)}, Spec: spec}
 }
 
 func paths(s *v1beta2.Storage) []*string {
@@ -102,7 +107,7 @@ func paths(s *v1beta2.Storage) []*string {
 
 // BackupTo returns a one-shot EtcdBackup into a store that flags name.
 func BackupTo(to Target, namespace, cluster string, now time.Time) (v1beta2.EtcdBackup, error) {
-	b := v1beta2.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: cluster + "-" + stamp(now)}}
+	b := v1beta2.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: cluster + "-" + Stamp(now)}}
 	b.Spec.EtcdCluster = &v1beta2.ClusterReference{Name: cluster}
 	b.Spec.StorageType = v1beta2.StorageType(to.Type)
 	switch b.Spec.StorageType {

@@ -29,6 +29,16 @@ func FollowBackup(b v1beta2.EtcdBackup) Step {
 	return step
 }
 
+// FollowRequest returns the progress of a snapshot that the annotation backup-now asked a series for.
+func FollowRequest(b v1beta2.EtcdBackup, request string) Step {
+	if s := b.Status.Snapshot; s != nil && b.Status.HandledRequest == request {
+		return Step{Line: fmt.Sprintf("EtcdBackup %s has saved %s, revision %d, %s", b.Name, s.Path, s.Revision, bytes(s.Size)), Done: true}
+	}
+	step := FollowBackup(b)
+	step.Done = step.Failed // Complete is about the snapshots before
+	return step
+}
+
 // FollowRestore returns the progress of an EtcdRestore.
 func FollowRestore(r v1beta2.EtcdRestore) Step {
 	step := work("EtcdRestore "+r.Name, r.Status.Conditions, v1beta2.ConditionComplete)

@@ -30,7 +30,7 @@ func Choose(wanted string, all []Saved) (Saved, error) {
 // NewRestore returns the EtcdRestore that brings a snapshot back. It is refused if the cluster is replaced in the meantime.
 func NewRestore(c v1beta2.EtcdCluster, s Saved, dryRun bool, now time.Time) v1beta2.EtcdRestore {
 	return v1beta2.EtcdRestore{
-		ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: c.Name + "-" + stamp(now)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: c.Name + "-" + Stamp(now)},
 		Spec: v1beta2.EtcdRestoreSpec{
 			EtcdCluster: v1beta2.ClusterReference{Name: c.Name},
 			EtcdBackup:  &v1beta2.BackupReference{Name: s.Backup, Snapshot: s.Path},

@@ -15,8 +15,10 @@ import (
 // A change of an EtcdCluster: what to ask, what to set, and what to follow.
 type change struct {
 	question string
-	set      func(*v1beta2.EtcdCluster) error
-	until    func(v1beta2.EtcdCluster) core.Step
+	// first does what comes before the change, and reads the EtcdCluster again; may be nil.
+	first func(context.Context, *world, *v1beta2.EtcdCluster) error
+	set   func(*v1beta2.EtcdCluster) error
+	until func(v1beta2.EtcdCluster) core.Step
 }
 
 // apply asks, patches the EtcdCluster, and follows. The patch fails if somebody else changed the object in between.
@@ -29,11 +31,19 @@ func (p *plugin) apply(ctx context.Context, args []string, plan func(v1beta2.Etc
 	if err != nil {
 		return err
 	}
-	before := c.DeepCopy()
-	if err := wanted.set(&c); err != nil {
+	if err := wanted.set(c.DeepCopy()); err != nil {
 		return err
 	}
 	if err := p.confirm(ctx, wanted.question); err != nil {
+		return err
+	}
+	if wanted.first != nil {
+		if err := wanted.first(ctx, w, &c); err != nil {
+			return err
+		}
+	}
+	before := c.DeepCopy()
+	if err := wanted.set(&c); err != nil {
 		return err
 	}
 	if err := w.Patch(ctx, &c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
@@ -54,11 +64,6 @@ func (p *plugin) setting(use, short, question string, set func(*v1beta2.EtcdClus
 			return change{question: fmt.Sprintf(question, cluster.Name), set: set, until: until}, nil
 		})
 	}})
-}
-
-func (p *plugin) hibernate() *cobra.Command {
-	return p.setting("hibernate", "Stop all members and keep their volumes", "All members of EtcdCluster %s stop, and clients are not served.",
-		func(c *v1beta2.EtcdCluster) error { c.Spec.Hibernate = true; return nil }, v1beta2.ReasonHibernated)
 }
 
 func (p *plugin) wake() *cobra.Command {

@@ -78,6 +78,7 @@ func TestCommands(t *testing.T) {
 			t.Error(kubetest.YAML(cluster))
 		}
 	})
+	t.Run("hibernate takes a snapshot before it stops the members", func(t *testing.T) { hibernateWithSnapshot(t, cluster, run) })
 	t.Run("backup, snapshots and restore", func(t *testing.T) { backUpAndRestore(t, namespace, run) })
 	t.Run("status names the operator that does not run", func(t *testing.T) {
 		out, err := run("status")
@@ -100,6 +101,38 @@ func TestCommands(t *testing.T) {
 			t.Error("the file was overwritten")
 		}
 	})
+}
+
+// Without the wait, the volumes alone would hold the last writes while the cluster sleeps.
+func hibernateWithSnapshot(t *testing.T, cluster *v1beta2.EtcdCluster, run func(...string) (string, error)) {
+	hibernate := []string{"hibernate", cluster.Name, "--snapshot", "--yes", "--wait=false", "--timeout=3s"}
+	if _, err := run(hibernate...); err == nil || !strings.Contains(err.Error(), "was not changed") {
+		t.Errorf("without a series: %v", err)
+	}
+	b := &v1beta2.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Namespace: cluster.Namespace, Name: "hourly"}}
+	b.Spec.EtcdCluster = &v1beta2.ClusterReference{Name: cluster.Name}
+	b.Spec.BackupPolicy = &v1beta2.BackupPolicy{Schedule: "0 * * * *"}
+	b.Spec.StorageType, b.Spec.S3 = v1beta2.StorageS3, &v1beta2.S3Source{Path: "bucket/folder"}
+	kubetest.Create(t, b)
+	defer func() { _ = kubetest.Client(t).Delete(t.Context(), b) }()
+	if _, err := run(hibernate...); err == nil || !strings.Contains(err.Error(), "its members run") {
+		t.Errorf("without a snapshot: %v", err)
+	}
+	if read(t, cluster); cluster.Spec.Hibernate {
+		t.Fatal("the members are stopped, and there is no snapshot")
+	}
+	read(t, b)
+	b.Status = v1beta2.EtcdBackupStatus{HandledRequest: b.Annotations[v1beta2.AnnotationBackupNow], Snapshot: &v1beta2.Snapshot{Path: "bucket/folder/x.db"}}
+	saveStatus(t, b)
+	if out, err := run(hibernate...); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if read(t, cluster); !cluster.Spec.Hibernate {
+		t.Error("the cluster does not hibernate")
+	}
+	if _, err := run("wake", cluster.Name, "--yes", "--wait=false"); err != nil {
+		t.Error(err)
+	}
 }
 
 func backUpAndRestore(t *testing.T, namespace string, run func(...string) (string, error)) {
