@@ -188,6 +188,16 @@ func TestASecondLocationKeepsItsHistoryUnlessTheClocksAgree(t *testing.T) {
 	}
 }
 
+// Only the first location has segments. With the window of the archive, the second one would keep snapshots that nothing needs, and a
+// deletion would look for an archive there.
+func TestTheSecondLocationHasNoArchive(t *testing.T) {
+	o := jobSpecOf(series(copies))
+	o.Archived, o.Keep.Window = true, 168*time.Hour
+	if second := o.second(); second.Archived || second.Keep.Window != 0 || second.Target.Path() != o.Copy.Path() {
+		t.Errorf("archived %t, window %s, target %+v", second.Archived, second.Keep.Window, second.Target)
+	}
+}
+
 func keysIn(t *testing.T, store objstore.Store) (keys []string) {
 	t.Helper()
 	for o, err := range store.List(t.Context(), "") {
