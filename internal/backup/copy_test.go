@@ -59,6 +59,7 @@ func TestTheNextStepOfACopy(t *testing.T) {
 		"stops a copy of an old spec":                           {series(taken, copies, func(s *State) { s.Copy = &Attempt{Kind: KindCopy, Generation: 0} }), CancelCopy{}},
 		"a second location that is wrong stops nothing":         {series(taken, copies, func(s *State) { s.CopyProblem = &Failure{"InvalidSpec", "Wrong."} }), scheduled},
 		"a copy is stopped if the series is deleted":            {series(taken, copies, deletes, held, deleted, func(s *State) { s.Copy = &Attempt{Kind: KindCopy, Generation: 1} }), CancelCopy{}},
+		"a final copy delays the deletion for 10 minutes":       {series(taken, copies, finally(11*time.Minute), func(s *State) { s.Status.HandledRequest = s.Request }), Release{}},
 		"the final snapshot is copied, too":                     {series(taken, copies, finally(time.Minute), func(s *State) { s.Status.HandledRequest = s.Request }), Copy{Number: 1}},
 	}
 	for name, test := range tests {
