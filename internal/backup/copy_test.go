@@ -59,6 +59,7 @@ func TestTheNextStepOfACopy(t *testing.T) {
 		"stops a copy of an old spec":                           {series(taken, copies, func(s *State) { s.Copy = &Attempt{Kind: KindCopy, Generation: 0} }), CancelCopy{}},
 		"a second location that is wrong stops nothing":         {series(taken, copies, func(s *State) { s.CopyProblem = &Failure{"InvalidSpec", "Wrong."} }), scheduled},
 		"a copy is stopped if the series is deleted":            {series(taken, copies, deletes, held, deleted, func(s *State) { s.Copy = &Attempt{Kind: KindCopy, Generation: 1} }), CancelCopy{}},
+		"copies the rest of a long series":                      {series(taken, copies, copiedAt("a", stamp(t0.Add(-time.Minute)), time.Second), func(s *State) { s.Status.Copies.Missing = 5 }), Copy{Number: 1}},
 		"a final copy delays the deletion for 10 minutes":       {series(taken, copies, finally(11*time.Minute), func(s *State) { s.Status.HandledRequest = s.Request }), Release{}},
 		"the final snapshot is copied, too":                     {series(taken, copies, finally(time.Minute), func(s *State) { s.Status.HandledRequest = s.Request }), Copy{Number: 1}},
 	}
@@ -91,6 +92,15 @@ func TestACopyIsNotCalledCompleteWithoutTheNewestSnapshot(t *testing.T) {
 		if c := meta.FindStatusCondition(out.Conditions, v1beta2.ConditionCopied); c == nil || c.Message != test.want {
 			t.Errorf("%s: %+v, want the message %q", name, c, test.want)
 		}
+	}
+}
+
+// An alert about a second location that is behind is built on it.
+func TestTheStatusSaysHowFarTheSecondLocationIsBehind(t *testing.T) {
+	s := series(proven(time.Minute), ofKnownCluster, copies, copiedAt("b", stamp(t0.Add(-61*time.Minute)), time.Hour))
+	s.Status.Snapshot.CreatedAt = stamp(t0.Add(-time.Minute))
+	if out := NewStatus(s, Scheduled{At: t0.Add(time.Hour)}, nil); out.Copies.LagSeconds != 3600 {
+		t.Errorf("%d seconds behind, want 3600", out.Copies.LagSeconds)
 	}
 }
 

@@ -3,6 +3,7 @@
 package alerts
 
 import (
+	"fmt"
 	"log/slog"
 	"os"
 	"regexp"
@@ -120,6 +121,41 @@ func TestNoAlertFiresForAClusterThatIsAsItsUserWants(t *testing.T) {
 		if fired := firing(t, with(changes)); len(fired) > 0 {
 			t.Errorf("%s: %v fire", name, fired)
 		}
+	}
+}
+
+// constant is a series that has one value all the time.
+var constant = regexp.MustCompile(`^([\d.]+)x\d+$`)
+
+// brief returns the changes so that they last for some minutes only. It returns false for counters, whose rates last longer.
+func brief(changes map[string]string, minutes int) (map[string]string, bool) {
+	short := map[string]string{}
+	for name, values := range changes {
+		before, problem := constant.FindStringSubmatch(healthy[name]), constant.FindStringSubmatch(values)
+		if before == nil || problem == nil {
+			return nil, false
+		}
+		short[name] = fmt.Sprintf("%sx9 %sx%d %sx%d", before[1], problem[1], minutes-1, before[1], length)
+	}
+	return short, true
+}
+
+// A person who is woken for what is over before they have read it soon reads no alert at all.
+func TestNoAlertFiresForAProblemThatIsSoonOver(t *testing.T) {
+	tested := 0
+	for _, rule := range rules(t) {
+		minutes := max(1, int(time.Duration(rule.For)/time.Minute))
+		changes, possible := brief(problems[rule.Alert], minutes)
+		if !possible {
+			continue
+		}
+		tested++
+		if fired := firing(t, with(changes)); slices.Contains(fired, rule.Alert) {
+			t.Errorf("%s fires after %d minutes", rule.Alert, minutes)
+		}
+	}
+	if tested < 8 {
+		t.Errorf("only %d alerts were tested", tested)
 	}
 }
 

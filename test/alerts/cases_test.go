@@ -90,6 +90,9 @@ var quiet = map[string]map[string]string{
 		"etcd_operator_cluster_degraded" + cluster: "1x45", "etcd_operator_cluster_stalled" + cluster: "1x45",
 		"etcd_operator_cluster_members_ready" + cluster: "0x45",
 	},
+	"a paused cluster whose members a network policy hides": {
+		"etcd_operator_cluster_paused" + cluster: "1x45", "etcd_operator_cluster_has_quorum" + cluster: "", "etcd_operator_cluster_degraded" + cluster: "",
+	},
 	"a hibernated cluster, whose snapshots grow old": {
 		"etcd_operator_cluster_hibernated" + cluster: "1x45", "etcd_operator_cluster_has_quorum" + cluster: "0x45",
 		"etcd_operator_cluster_members_ready" + cluster: "0x45", "etcd_server_has_leader" + member: "1x5 0 0 _x38",
