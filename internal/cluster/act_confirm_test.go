@@ -24,6 +24,7 @@ func TestNothingIsDestroyedOnAnOldCache(t *testing.T) {
 			c.Status.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing}
 		},
 		"another one has taken over":  func(c *v1beta2.EtcdCluster) { c.UID = "uid-later" },
+		"it is of another operator":   func(c *v1beta2.EtcdCluster) { c.Labels = map[string]string{v1beta2.LabelShard: "b"} },
 		"its members are found there": nil,
 	} {
 		back := &v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "back", UID: "uid-back"}}
@@ -42,6 +43,7 @@ func TestNothingIsDestroyedOnAnOldCache(t *testing.T) {
 		for _, step := range []plan.Step{
 			plan.DeleteVolume{Name: old}, plan.StopMembers{Except: 2}, plan.DeletePod{Name: old}, plan.ForceDeletePod{Name: old},
 			plan.RemoveMember{Name: old}, plan.BeginSwitch{}, plan.AdoptSeed{}, plan.ApplyServices{Incarnation: 1, ClusterID: oldID},
+			plan.AddLearner{Name: nameOf(3)}, plan.PromoteLearner{Name: old}, plan.MoveLeader{From: old},
 		} {
 			err := r.confirm(t.Context(), v, step)
 			if change == nil && err != nil || change != nil && !errors.Is(err, errBehind) {

@@ -43,9 +43,9 @@ func (s State) waiting() []Member {
 	return waiting[:min(len(waiting), s.lacking())]
 }
 
-// asAsked returns whether a Pod that waits is as the spec asks now.
+// asAsked returns whether a Pod that waits is as the spec asks now, and its volume will be there.
 func (s State) asAsked(m Member) bool {
-	return m.PodImage == s.ImageFor(m.Incarnation) && !m.Outdated && !s.trustsOldCA(m)
+	return m.PodImage == s.ImageFor(m.Incarnation) && !m.Outdated && !s.trustsOldCA(m) && m.Volume != VolumeDeleting && m.Volume != VolumeLost
 }
 
 // keepsWaiting returns whether a Pod that waits is still needed.

@@ -36,6 +36,8 @@ func create(i int) CreateMember {
 
 func add(i int) AddLearner { return AddLearner{Name: nameOf(i), PeerURL: peerURLOf(i)} }
 
+const notNeeded = "etcd has not added it, and this Pod is no longer needed: the spec has changed, or its volume is being deleted"
+
 func TestPlanAhead(t *testing.T) {
 	planTests{
 		"creates the Pod of the first of two missing members before it is added": {state(formed, members(3), size(5)), create(3)},
@@ -54,8 +56,10 @@ func TestPlanAhead(t *testing.T) {
 		},
 		"creates a lost Pod again with its unused volume":         {state(formed, members(3), with(3, ahead), with(4, unused), size(5)), create(4)},
 		"never starts on its own a member that was not added":     {state(formed, members(3), noQuorum, with(0, withoutPod), with(3, unused), size(5)), CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartRejoin}},
-		"removes a Pod that waits if the size is lowered":         {state(formed, members(3), with(3, ahead, addressed), size(3)), DeletePod{Name: nameOf(3), Reason: v1beta2.ReasonScaling, Message: "etcd has not added it, and the spec no longer asks for this Pod"}},
-		"removes a Pod that waits if another image is asked for":  {state(formed, members(3), with(3, ahead, func(m *Member) { m.PodImage = "old" }), with(4, ahead), size(5)), DeletePod{Name: nameOf(3), Reason: v1beta2.ReasonScaling, Message: "etcd has not added it, and the spec no longer asks for this Pod"}},
+		"removes a Pod that waits if the size is lowered":         {state(formed, members(3), with(3, ahead, addressed), size(3)), DeletePod{Name: nameOf(3), Reason: v1beta2.ReasonScaling, Message: notNeeded}},
+		"removes a Pod that waits if another image is asked for":  {state(formed, members(3), with(3, ahead, func(m *Member) { m.PodImage = "old" }), with(4, ahead), size(5)), DeletePod{Name: nameOf(3), Reason: v1beta2.ReasonScaling, Message: notNeeded}},
+		"removes a Pod that waits if its volume is being deleted": {state(formed, members(3), with(3, ahead, addressed, volume(VolumeDeleting)), with(4, ahead), size(5)), DeletePod{Name: nameOf(3), Reason: v1beta2.ReasonScaling, Message: notNeeded}},
+		"removes a Pod that waits if its volume is lost":          {state(formed, members(3), with(3, ahead, addressed, volume(VolumeLost)), with(4, ahead), size(5)), DeletePod{Name: nameOf(3), Reason: v1beta2.ReasonScaling, Message: notNeeded}},
 		"creates no Pod ahead beside a voter that does not serve": {state(formed, members(3), with(1, pod(PodStarting), func(m *Member) { m.Answers, m.Serving, m.PodReady, m.UnreadySince = false, false, false, noon }), size(5)), Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(1) + " is starting."}},
 	}.run(t)
 }

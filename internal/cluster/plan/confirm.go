@@ -6,12 +6,14 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// Irreversible reports whether a step destroys something, stops a member, leads clients elsewhere, or lets a cluster form.
+// Irreversible reports whether a step destroys something, stops a member, leads clients elsewhere, lets a cluster form, or changes who
+// is a member, votes or leads.
 // A volume that is created for a cluster that has begun to form would let a member start again without its data. Such a step is taken
 // only if a read past the cache shows the EtcdCluster that it was planned on: a new leader's cache can be hours old.
 func (s State) Irreversible(step Step) bool {
 	switch step := step.(type) {
-	case RemoveMember, DeleteVolume, StopMembers, DeletePod, ForceDeletePod, BeginSwitch, AdoptSeed, CreateVolumes, CreateMembers, RestoreLabels:
+	case RemoveMember, DeleteVolume, StopMembers, DeletePod, ForceDeletePod, BeginSwitch, AdoptSeed, CreateVolumes, CreateMembers, RestoreLabels,
+		AddLearner, PromoteLearner, MoveLeader:
 		return true
 	case CreateMember:
 		return step.Start == StartSeed || step.Start == StartForce

@@ -143,7 +143,7 @@ func removeOrphanPods(s State) Step {
 		if over && m.Pod != PodNone && m.Pod != PodDeleting {
 			cause := "it is no longer a member of the cluster"
 			if m.Waits {
-				cause = "etcd has not added it, and the spec no longer asks for this Pod"
+				cause = "etcd has not added it, and this Pod is no longer needed: the spec has changed, or its volume is being deleted"
 			}
 			return DeletePod{Name: m.Name, Reason: v1beta2.ReasonScaling, Message: cause}
 		}
