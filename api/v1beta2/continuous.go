@@ -35,6 +35,39 @@ type RecoverableRange struct {
 	Timeline int64 `json:"timeline"`
 }
 
+// ArchiveProof is the result of rolling an earlier snapshot forward to a later one with the continuous archive, and comparing all keys and
+// values of the two.
+type ArchiveProof struct {
+	// Result of the proof: Passed, Failed, or Skipped if there was nothing to prove or to prove it with.
+	Result ProofResult `json:"result"`
+	// Time at which the proof ended.
+	Time metav1.Time `json:"time"`
+	// Location of the earlier snapshot, "<bucket>/<key>". It is empty if the proof was skipped.
+	// +optional
+	From string `json:"from,omitempty"`
+	// Location of the later snapshot, "<bucket>/<key>".
+	To string `json:"to"`
+	// Revision of the later snapshot.
+	// +optional
+	Revision int64 `json:"revision,omitempty"`
+	// Number of segments of the archive that were replayed.
+	// +optional
+	Segments int32 `json:"segments,omitempty"`
+	// What the proof found.
+	// +optional
+	Message string `json:"message,omitempty"`
+}
+
+// ProofResult is the result of a proof of a continuous archive.
+type ProofResult string
+
+// The results of a proof.
+const (
+	ProofPassed  ProofResult = "Passed"
+	ProofFailed  ProofResult = "Failed"
+	ProofSkipped ProofResult = "Skipped"
+)
+
 // RecoverablePoint is a revision and a time.
 type RecoverablePoint struct {
 	// Revision of etcd.

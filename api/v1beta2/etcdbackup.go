@@ -196,6 +196,9 @@ type EtcdBackupStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Recoverable []RecoverableRange `json:"recoverable,omitempty"`
+	// Result of the last proof of the continuous archive. There is one after each snapshot of the series.
+	// +optional
+	LastArchiveProof *ArchiveProof `json:"lastArchiveProof,omitempty"`
 	// Time at which the operator began to remove old snapshots of a suspended series.
 	// +optional
 	LastPruneTime *metav1.Time `json:"lastPruneTime,omitempty"`

@@ -1,5 +1,6 @@
 // Command backup-operator saves snapshots of etcd clusters to S3, GCS and Azure Blob Storage (EtcdBackup). With the argument
-// "restore-test" it is the process that restores one snapshot to test it.
+// "restore-test" it is the process that restores one snapshot to test it. With "replay" it is the process that replays a continuous
+// archive to prove it.
 package main
 
 import (
@@ -13,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/etcd-suite/etcd-operator/internal/archive/replay"
 	"github.com/etcd-suite/etcd-operator/internal/backup"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/internal/restoretest"
@@ -21,6 +23,13 @@ import (
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == restoretest.Command {
 		if err := restoretest.Main(os.Stdin, os.Stdout, os.Exit); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	if len(os.Args) > 1 && os.Args[1] == replay.Command {
+		if err := replay.Main(os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

@@ -19,6 +19,8 @@ var meanings = map[string]string{
 	"DeletingVolume":         "The operator deletes a volume that is not needed any more.",
 	"DisarmingAlarm":         "The operator disarms an alarm whose cause is removed.",
 	"DowngradeCancelled":     "The operator cancels a downgrade in etcd.",
+	"ArchiveDisproven":       "An earlier snapshot, rolled forward with the continuous archive, differs from a later one, or the archive is damaged.",
+	"ArchiveProven":          "An earlier snapshot, rolled forward with the continuous archive, is equal to a later one.",
 	"DrillFailed":            "A restore test of a snapshot failed.",
 	"DrillPassed":            "A restore test of a snapshot passed.",
 	"Expired":                "A finished EtcdBackup is deleted after ttlSecondsAfterFinished.",

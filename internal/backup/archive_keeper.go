@@ -31,6 +31,7 @@ type keeper struct {
 	counted  archiver.Status // in the metrics
 	next     time.Time       // when a failed survey or deletion is repeated
 	outdated []string
+	base     int64 // revision of the newest base
 	shape    shape
 	asked    map[int64]time.Time
 }
@@ -54,6 +55,7 @@ type shape struct {
 	unpruned                         string
 	ranges                           int
 	timeline                         archive.Timeline
+	reached                          int64 // the newest base that a range reaches: a proof may be due
 }
 
 func (k *keeper) run(ctx context.Context) {
@@ -85,7 +87,7 @@ func (k *keeper) run(ctx context.Context) {
 // look surveys the archive, and returns whether it could.
 func (k *keeper) look(ctx context.Context) bool {
 	o := k.current().job
-	index, bases, err := k.bases(ctx, o)
+	index, bases, err := basesOf(ctx, k.store, o, k.known)
 	if err == nil {
 		k.survey, err = archive.Look(ctx, k.store, o.archiveRoot(), bases, rangesShown)
 	}
@@ -96,28 +98,33 @@ func (k *keeper) look(ctx context.Context) bool {
 	}
 	k.surveyed = true
 	k.update(func(v *Archive) { v.Unpruned = "" })
-	k.outdated = outdatedBy(o, k.survey, index, k.known)
+	k.outdated, k.base = outdatedBy(o, k.survey, index, k.known), 0
+	for _, b := range bases {
+		if n := len(k.survey.Starts); n > 0 && b.ClusterID == k.survey.Starts[n-1].ClusterID {
+			k.base = max(k.base, b.Point.Revision)
+		}
+	}
 	if !k.survey.Covered {
 		k.askForBase(ctx)
 	}
 	return true
 }
 
-// bases returns all snapshots from which a replay can begin.
-func (k *keeper) bases(ctx context.Context, o jobSpec) (snapshot.Index, []archive.Base, error) {
+// basesOf returns all snapshots from which a replay can begin. It adds to known what it reads.
+func basesOf(ctx context.Context, store objstore.Store, o jobSpec, known snapshot.Known) (snapshot.Index, []archive.Base, error) {
 	lives := snapshot.Series{Folder: o.Target.Key, Namespace: o.Namespace, Cluster: o.Cluster}.Lives()
-	index, err := snapshot.Scan(ctx, k.store, lives)
+	index, err := snapshot.Scan(ctx, store, lives)
 	if err != nil {
 		return index, nil, err
 	}
 	items := index.Items[:min(len(index.Items), maxBases)]
-	if err := k.known.Read(ctx, k.store, items); err != nil {
+	if err := known.Read(ctx, store, items); err != nil {
 		return index, nil, err
 	}
 	var bases []archive.Base
 	for _, item := range items {
-		if reading := k.known[item.Key]; reading.Err != nil {
-			delete(k.known, item.Key) // to read it again next time
+		if reading := known[item.Key]; reading.Err != nil {
+			delete(known, item.Key) // to read it again next time
 		} else if item.Verdict != snapshot.Failed && !reading.Manifest.NoQuorum {
 			bases = append(bases, baseOf(item.Key, reading.Manifest, item.Stored))
 		}
@@ -155,7 +162,7 @@ func outdatedBy(o jobSpec, survey archive.Survey, index snapshot.Index, known sn
 
 // prune deletes some of the outdated objects, oldest first.
 func (k *keeper) prune(ctx context.Context) {
-	if k.job.now().Before(k.next) {
+	if k.job.now().Before(k.next) || k.current().job.Distrusted != nil {
 		return
 	}
 	for range min(deletionsPerLook, len(k.outdated)) {
@@ -208,7 +215,11 @@ func (k *keeper) publish(status archiver.Status) {
 	k.mu.Unlock()
 	k.job.metrics.count(k.key.Object, k.counted, status, now)
 	k.counted = status
-	next := shape{begun, covered, delayed > 0, failing, unpruned, len(ranges), status.Timeline}
+	reached := int64(0)
+	if n := len(ranges); n > 0 && ranges[n-1].To.Revision >= k.base {
+		reached = k.base
+	}
+	next := shape{begun, covered, delayed > 0, failing, unpruned, len(ranges), status.Timeline, reached}
 	if next != k.shape {
 		k.shape = next
 		k.notify()

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/archive/replay"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
@@ -36,6 +37,7 @@ type job struct {
 	open     func(context.Context, connect.Access) (objstore.Store, error)
 	save     func(context.Context, snapshot.Request) (snapshot.Saved, error)
 	drill    func(context.Context, snapshot.RestoreTestRequest) (snapshot.RestoreTestResult, error)
+	replay   func(context.Context, replay.Order) (replay.Result, error)
 	hash     func(ctx context.Context, url string, by access, revision int64) (hash uint32, compactRevision int64, err error)
 	now      func() time.Time
 }
@@ -47,7 +49,8 @@ func newJob(secrets client.Reader, s *spool.Spool, limits tests) (*job, error) {
 	}
 	return &job{
 		secrets: secrets, spool: s, tests: limits,
-		probe: probe, source: newSource, open: connect.Open, save: snapshot.Save, drill: snapshot.RunRestoreTest, hash: hashOf, now: time.Now,
+		probe: probe, source: newSource, open: connect.Open, save: snapshot.Save, drill: snapshot.RunRestoreTest,
+		replay: replay.Process{Memory: limits.memory}.Replay, hash: hashOf, now: time.Now,
 	}, nil
 }
 

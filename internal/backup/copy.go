@@ -21,7 +21,7 @@ const (
 // second is the job spec for the second location.
 func (o jobSpec) second() jobSpec {
 	o.Target = *o.Copy
-	o.Archived, o.Keep.Window = false, 0 // it has no archive
+	o.Archived, o.Keep.Window, o.Distrusted = false, 0, nil // it has no archive
 	return o
 }
 

@@ -52,6 +52,9 @@ type jobSpec struct {
 	// Base is the reason if the archiver has asked for the snapshot. Archived is true if there may be an archive.
 	Base     string
 	Archived bool
+	// Prove is true if the archive is to be proven up to Newest. Distrusted is the proof that failed; nil if none did.
+	Prove      bool
+	Distrusted *v1beta2.ArchiveProof
 
 	Kind Kind
 	// Mark is true if a cluster without quorum is saved too, with a marked snapshot.
@@ -92,6 +95,7 @@ func jobSpecOf(s State) jobSpec {
 		o.Request = "continuous archive: " + o.Base
 	}
 	o.Archived = s.everArchived()
+	o.Prove, o.Distrusted = s.proofWanted(), s.distrusted()
 	if s.Status.Snapshot != nil {
 		o.Newest = *s.Status.Snapshot
 	}

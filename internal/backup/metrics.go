@@ -58,7 +58,7 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 			"When the newest verified snapshot was taken, in Unix time. Its age is time() minus this value.", object...),
 		bytes:  gauge("etcd_operator_backup_newest_snapshot_bytes", "Size of the newest verified snapshot, in bytes.", object...),
 		drill:  gauge("etcd_operator_backup_last_restore_test_timestamp_seconds", "When the last restore test of a snapshot ended, in Unix time.", object...),
-		passed: gauge("etcd_operator_backup_last_restore_test_passed", "1 if the last restore test passed, 0 if it failed.", object...),
+		passed: gauge("etcd_operator_backup_last_restore_test_passed", "1 if the last restore test passed, 0 if it or the last proof of the continuous archive failed.", object...),
 		next:   gauge("etcd_operator_backup_next_timestamp_seconds", "When the next snapshot or attempt is due, in Unix time. 0 if none is due.", object...),
 		created: gauge("etcd_operator_backup_created_timestamp_seconds",
 			"When the EtcdBackup of a series was created, in Unix time. It stands for the newest snapshot while there is none.", object...),
@@ -120,7 +120,7 @@ func (m *metrics) proven(s State) {
 	if d := s.Status.LastDrill; d != nil {
 		m.drill.WithLabelValues(s.Namespace, s.Name).Set(float64(d.Time.Unix()))
 		passed := 0.0
-		if d.Result == v1beta2.DrillPassed {
+		if d.Result == v1beta2.DrillPassed && s.distrusted() == nil {
 			passed = 1
 		}
 		m.passed.WithLabelValues(s.Namespace, s.Name).Set(passed)

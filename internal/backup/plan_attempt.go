@@ -68,6 +68,8 @@ func (s State) outcome() planning.Description {
 		return planning.Description{Reason: v1beta2.ReasonRemovingSnapshots, Message: "The snapshots are deleted."}
 	case a.Kind == KindPrune:
 		return planning.Description{Reason: v1beta2.ReasonSuspended, Message: "The old snapshots are deleted."}
+	case a.Kind == KindDrill && r.Drill == nil:
+		return planning.Description{Reason: v1beta2.ReasonVerified, Message: r.Proof.Message}
 	case a.Kind == KindDrill && r.Drill.Result == v1beta2.DrillPassed:
 		return planning.Description{Reason: v1beta2.ReasonVerified, Message: r.Drill.Message}
 	case a.Kind == KindDrill:
@@ -162,6 +164,9 @@ func reported(a Attempt) []planning.Event {
 	}
 	if r.Drill != nil {
 		out = append(out, tested(*r.Drill))
+	}
+	if r.Proof != nil && r.Proof.Result != v1beta2.ProofSkipped {
+		out = append(out, provedEvent(*r.Proof))
 	}
 	if r.Pruned > 0 {
 		out = append(out, newEvent(corev1.EventTypeNormal, "SnapshotsRemoved", actionPrune,

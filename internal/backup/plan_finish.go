@@ -71,7 +71,7 @@ func (s State) expiry() time.Time {
 
 // restoreTestIsDue tests the newest snapshot when the test is due and no snapshot is.
 func restoreTestIsDue(s State) Step {
-	at := s.drillTurn()
+	at := s.testTurn()
 	if at.IsZero() || s.Now.Before(at) || s.retrying() || s.suspended() {
 		return nil
 	}

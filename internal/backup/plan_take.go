@@ -114,7 +114,7 @@ func snapshotIsNotDue(s State) Step {
 	if !s.Now.Before(at) {
 		return nil
 	}
-	return Scheduled{At: at, Drill: s.drillTurn()}
+	return Scheduled{At: at, Drill: s.testTurn()}
 }
 
 // attemptFailedRecently waits after a failed attempt. An attempt without a result counts as failed when it started, so

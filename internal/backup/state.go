@@ -144,6 +144,8 @@ type Result struct {
 	Missing int
 	// Drill is the result of a restore test. It is nil if there was none.
 	Drill *v1beta2.BackupDrill
+	// Proof is the result of a proof of the archive. It is nil if there was none.
+	Proof *v1beta2.ArchiveProof
 	// Base is the snapshot if the archiver has asked for it.
 	Base *archive.Base
 	// Untested is when the snapshot was taken whose restore test could not be carried out. It is zero if there is none.

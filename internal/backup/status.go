@@ -30,6 +30,7 @@ func NewStatus(s State, step Step, err error) v1beta2.EtcdBackupStatus {
 	r.secondLocation()
 	r.archive()
 	r.failTestedSnapshot()
+	r.failDisprovenArchive()
 	r.fill()
 	r.out.SnapshotSize = sizeText(r.out.Snapshot)
 	return r.out

@@ -69,9 +69,10 @@ func (r *reporter) testEnded(a Attempt, d planning.Description) {
 	}
 	r.out.DrillAttempts = 0
 	r.tested(a.Result.Drill)
+	r.proved(a.Result.Proof)
 	state := r.s
 	state.Status = r.out
-	r.out.NextDrillTime = secondOrNil(state.drillTurn())
+	r.out.NextDrillTime = secondOrNil(state.testTurn())
 }
 
 // interruptedTest reports a restore test that the operator did not survive.

@@ -29,6 +29,11 @@ const (
 // tidy deletes the snapshots that retention does not keep, and once an hour the leftovers of killed operators. Its errors
 // do not fail the attempt.
 func (t *job) tidy(ctx context.Context, o jobSpec, s stored, saved string, result *Result) {
+	if o.Distrusted != nil {
+		result.Kept = t.kept(ctx, o, s, nil)
+		result.PruneReason, result.PruneProblem = v1beta2.ReasonSnapshotsKept, "The last proof of the continuous archive has failed, so the operator deletes no snapshot and no part of the archive."
+		return
+	}
 	keep := o.Keep
 	keep.Now, keep.Saved = t.now(), saved
 	if keep.Within > 0 && s.ahead != nil {

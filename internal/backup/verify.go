@@ -25,7 +25,7 @@ func (t *job) verify(ctx context.Context, o jobSpec, store objstore.Store, resul
 	}
 	progress.leaveLane() // the snapshot is in the store, so others need not wait for its test
 	var err error
-	if result.Drill, err = t.prove(ctx, o, store, *result.Snapshot, progress); err != nil {
+	if result.Drill, _, err = t.prove(ctx, o, store, *result.Snapshot, progress); err != nil {
 		return Result{Untested: untestedSince(err, *result.Snapshot)}, err
 	}
 	if result.Drill.Result == v1beta2.DrillFailed {
@@ -76,23 +76,30 @@ func (t *job) drillNewest(ctx context.Context, o jobSpec, progress *jobProgress)
 	if err != nil {
 		return Result{}, err
 	}
-	drill, err := t.prove(ctx, o, store, o.Newest, progress)
-	return Result{Drill: drill}, err
+	if skipped, err := t.withoutIdentity(ctx, o); err != nil || skipped != nil {
+		return Result{Proof: skipped}, err
+	}
+	drill, restored, err := t.prove(ctx, o, store, o.Newest, progress)
+	if err != nil || drill.Result == v1beta2.DrillFailed || !o.Prove {
+		return Result{Drill: drill}, err
+	}
+	proof, err := t.proveArchive(ctx, o, store, restored, progress)
+	return Result{Drill: drill, Proof: proof}, err
 }
 
-// prove runs the restore test of one snapshot. An error means that the test could not run, not that the snapshot failed.
-func (t *job) prove(ctx context.Context, o jobSpec, store objstore.Store, newest v1beta2.Snapshot, progress *jobProgress) (*v1beta2.BackupDrill, error) {
+// prove runs the restore test of one snapshot, and returns the hash of what it restored. An error means that the test could not run, not that the snapshot failed.
+func (t *job) prove(ctx context.Context, o jobSpec, store objstore.Store, newest v1beta2.Snapshot, progress *jobProgress) (*v1beta2.BackupDrill, dbfile.KVHash, error) {
 	by, err := t.access(ctx, o)
 	if err != nil {
-		return nil, err
+		return nil, dbfile.KVHash{}, err
 	}
 	secret, err := t.secret(ctx, o.Namespace, o.Target.Secret)
 	if err != nil {
-		return nil, err
+		return nil, dbfile.KVHash{}, err
 	}
 	done, err := t.tests.enter(ctx, progress)
 	if err != nil {
-		return nil, err
+		return nil, dbfile.KVHash{}, err
 	}
 	defer done()
 	stage := "reading back " + newest.Path
@@ -111,17 +118,17 @@ func (t *job) prove(ctx context.Context, o jobSpec, store objstore.Store, newest
 	case err != nil && condemns(err):
 		drill.Result, drill.Message = v1beta2.DrillFailed, clip(err.Error())
 	case errors.Is(err, snapshot.ErrIdentity):
-		return nil, fail(v1beta2.ReasonSecretMissing, fmt.Sprintf(
+		return nil, dbfile.KVHash{}, fail(v1beta2.ReasonSecretMissing, fmt.Sprintf(
 			"The operator cannot decrypt the snapshot for the restore test: %v. Put the identity into the key %s of the Secret with the store's credentials. Or set verify to Checksum and remove the restore tests from the spec.", err, v1beta2.AgeIdentityKey))
 	case err != nil:
-		return nil, err
+		return nil, dbfile.KVHash{}, err
 	case !found.Compared:
 		drill.Message = clip(planning.Sentence("It can be restored. It was not compared with the cluster: ", found.Why))
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return drill, nil // a missing snapshot has no place for a verdict
+		return drill, found.Restored, nil // a missing snapshot has no place for a verdict
 	}
-	return drill, o.record(ctx, store, *drill, found.SHA256)
+	return drill, found.Restored, o.record(ctx, store, *drill, found.SHA256)
 }
 
 // record writes the result of a restore test beside the snapshot, where retention and restores find it.

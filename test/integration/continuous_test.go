@@ -155,6 +155,7 @@ func TestContinuousArchive(t *testing.T) {
 			return nil
 		})
 	})
+	b.in("each snapshot proves the archive since the one before, and damage is reported", func(b *backupBench) { proveArchive(b, series, put) })
 	b.in("nothing of the archive is taken for a snapshot", func(b *backupBench) {
 		for _, key := range b.keys("") {
 			if strings.HasPrefix(key, "continuous-archive/") == strings.HasPrefix(key, "pit/") {

@@ -1,0 +1,178 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/archive/replay"
+	"github.com/etcd-suite/etcd-operator/internal/dbfile"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
+)
+
+// proofTTL in seconds is that of leases without a known TTL. Leases are not compared.
+const proofTTL = 3600
+
+// proveArchive rolls an earlier snapshot forward to the newest one with the archive, and compares the hash of all keys and values with
+// what the restore test of the newest one has found. An error means that the proof could not be carried out.
+func (t *job) proveArchive(ctx context.Context, o jobSpec, store objstore.Store, want dbfile.KVHash, progress *jobProgress) (*v1beta2.ArchiveProof, error) {
+	proof := &v1beta2.ArchiveProof{Result: v1beta2.ProofPassed, To: o.Newest.Path, Revision: want.Revision}
+	choice, found, err := earlier(ctx, o, store, want.Revision)
+	if err == nil && found {
+		proof.From, proof.Segments = o.Target.Bucket+"/"+choice.Base.Key, int32(len(choice.Links)) //nolint:gosec // limited by the store
+		proof.Message = fmt.Sprintf("All keys and values at revision %d are those of the snapshot.", want.Revision)
+		err = t.rollForward(ctx, o, store, choice, want, progress)
+	}
+	if err == nil && !found {
+		proof.Result, proof.Message = v1beta2.ProofSkipped, "There was nothing to prove: the archive reaches this snapshot from no earlier one with another revision."
+	}
+	if proof.Time = (metav1.Time{Time: t.now()}); refutes(err) {
+		proof.Result, proof.Message = v1beta2.ProofFailed, clip(err.Error())
+		return proof, nil
+	}
+	if errors.Is(err, archive.ErrIdentity) || errors.Is(err, snapshot.ErrIdentity) {
+		return nil, fail(v1beta2.ReasonSecretMissing, fmt.Sprintf("The operator cannot decrypt the continuous archive to prove it: %v. "+
+			"Put the identity into the key %s of the Secret with the store's credentials.", err, v1beta2.AgeIdentityKey))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("prove the continuous archive: %w", err)
+	}
+	return proof, nil
+}
+
+// withoutIdentity returns the skipped proof of an archive that this operator cannot read: its Secret may lack the identity on purpose.
+func (t *job) withoutIdentity(ctx context.Context, o jobSpec) (*v1beta2.ArchiveProof, error) {
+	if !o.Prove || len(o.Encoder.Recipients) == 0 {
+		return nil, nil //nolint:nilnil // there is nothing to skip
+	}
+	secret, err := t.secret(ctx, o.Namespace, o.Target.Secret)
+	if err != nil || len(connect.Identity(secret)) > 0 {
+		return nil, err
+	}
+	return &v1beta2.ArchiveProof{
+		Result: v1beta2.ProofSkipped, To: o.Newest.Path, Time: metav1.Time{Time: t.now()},
+		Message: fmt.Sprintf("The archive is encrypted, and the Secret with the store's credentials has no key %s. Add it, and the operator proves the archive after each snapshot.", v1beta2.AgeIdentityKey),
+	}, nil
+}
+
+// earlier returns how the archive reaches a revision from an earlier snapshot. It takes that of a proof that has failed, as long as it
+// exists: otherwise the next proof would pass beside the damage.
+func earlier(ctx context.Context, o jobSpec, store objstore.Store, revision int64) (choice archive.Choice, found bool, err error) {
+	_, bases, err := basesOf(ctx, store, o, snapshot.Known{})
+	if err != nil {
+		return choice, false, err
+	}
+	var all, failed []archive.Base
+	for _, b := range bases {
+		if b.ClusterID != o.Newest.ClusterID || b.Point.Revision >= revision {
+			continue
+		}
+		all = append(all, b)
+		if o.Distrusted != nil && o.Distrusted.From == o.Target.Bucket+"/"+b.Key {
+			failed = append(failed, b)
+		}
+	}
+	for _, from := range [][]archive.Base{failed, all} {
+		if len(from) == 0 {
+			continue
+		}
+		choice, err = archive.Find(ctx, store, o.archiveRoot(), from, archive.Progress{}, archive.Target{Revision: revision})
+		if !archive.IsRefusal(err) {
+			return choice, err == nil, err
+		}
+	}
+	return choice, false, nil
+}
+
+// rollForward replays the archive into a copy of the earlier snapshot, in a child process, and compares the hash of the result.
+func (t *job) rollForward(ctx context.Context, o jobSpec, store objstore.Store, choice archive.Choice, want dbfile.KVHash, progress *jobProgress) error {
+	secret, err := t.secret(ctx, o.Namespace, o.Target.Secret)
+	if err != nil {
+		return err
+	}
+	done, err := t.tests.enter(ctx, progress)
+	if err != nil {
+		return err
+	}
+	defer done()
+	m, err := snapshot.ManifestOf(ctx, store, choice.Base.Key)
+	if err == nil && m == nil {
+		err = fmt.Errorf("the manifest of snapshot %s was deleted", choice.Base.Key)
+	}
+	if err != nil {
+		return err
+	}
+	changes := int64(0)
+	for _, l := range choice.Links {
+		changes += l.Header.Size
+	}
+	database := max(m.Size, m.PlainSize)
+	stage := "rolling forward " + o.Target.Bucket + "/" + choice.Base.Key
+	share, err := patientSpool{t.spool, progress, stage}.Reserve(ctx, snapshot.RestoreTestSpace(database+2*changes))
+	if err != nil {
+		return err
+	}
+	defer share.Release()
+	dir, err := os.MkdirTemp(t.spool.Dir(), archiveDirs)
+	if err != nil {
+		return fmt.Errorf("%w: %w", snapshot.ErrDisk, err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	identities := connect.Identity(secret)
+	base, err := snapshot.Fetch(ctx, store, choice.Base.Key, dir, identities)
+	if err != nil {
+		return err
+	}
+	_, err = t.replay(ctx, replay.Order{
+		Options: replay.Options{Path: base.Path, Revision: want.Revision, Chain: choice.Chain, Identities: identities, FallbackTTL: proofTTL},
+		Store:   store, Root: o.archiveRoot(), Links: choice.Links, Progress: progress.passing(stage, changes),
+	})
+	if err != nil {
+		return err
+	}
+	try := t.tests.try
+	if try == nil {
+		try = dbfile.TryRestore
+	}
+	got, err := try(ctx, dbfile.Trial{
+		SnapshotPath: base.Path, DataDir: filepath.Join(dir, "data"), Revision: want.Revision, CompactRevision: want.CompactRevision, Proven: true,
+	})
+	if err == nil && got != want {
+		err = fmt.Errorf("%w: at revision %d the hash is %d (compacted to %d), and that of the snapshot %s is %d (compacted to %d)",
+			errDiverged, want.Revision, got.Hash, got.CompactRevision, o.Newest.Path, want.Hash, want.CompactRevision)
+	}
+	return err
+}
+
+// errDiverged means that the archive does not lead from one snapshot to the other.
+var errDiverged = errors.New("the earlier snapshot, rolled forward with the archive, differs from the newest one")
+
+// refutes returns whether an error is a fault of the archive or of the earlier snapshot.
+func refutes(err error) bool {
+	for _, kind := range []error{errDiverged, archive.ErrCorrupt, replay.ErrRefused, dbfile.ErrCorrupt, dbfile.ErrNoTrailer, dbfile.ErrRefused} {
+		if errors.Is(err, kind) && !errors.Is(err, snapshot.ErrDisk) && !errors.Is(err, dbfile.ErrDisk) {
+			return true
+		}
+	}
+	return false
+}
+
+// disproven says what a failed proof means, and what to do.
+func disproven(p v1beta2.ArchiveProof) string {
+	from := p.From
+	if from == "" {
+		from = "its snapshots"
+	}
+	return fmt.Sprintf("The continuous archive failed its proof from %s up to revision %d: %s. Points after that snapshot may not be recoverable. "+
+		"The operator deletes nothing until a proof passes. Check the store. If the damage is final, delete the object that is named, or that snapshot with its manifest.",
+		from, p.Revision, strings.TrimSuffix(p.Message, "."))
+}

@@ -1,0 +1,120 @@
+package backup
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+)
+
+// later: the newest snapshot is not the first one of its range.
+func later(s *State) { s.Status.Snapshot.Revision = 15 }
+
+func provenUpTo(path string, result v1beta2.ProofResult) func(*State) {
+	return func(s *State) {
+		s.Status.LastArchiveProof = &v1beta2.ArchiveProof{Result: result, To: path, From: s.Target.Path() + "/p.db", Message: "Revision 12 is damaged."}
+	}
+}
+
+// Without it a user learns on the day of the restore that the archive is damaged.
+func TestEachSnapshotOfAnArchivedSeriesProvesTheArchive(t *testing.T) {
+	newest := archivingState(t).Status.Snapshot.Path
+	failedTest := func(s *State) {
+		s.Status.LastDrill = &v1beta2.BackupDrill{Path: newest, Result: v1beta2.DrillFailed}
+	}
+	tried := func(in time.Duration) func(*State) {
+		return func(s *State) {
+			s.Status.DrillAttempts, s.Status.NextDrillTime = 3, &metav1.Time{Time: s.Now.Add(in)}
+		}
+	}
+	for name, test := range map[string]struct {
+		state State
+		want  Step
+	}{
+		"the archive was never proven":                      {archivingState(t, later), Drill{Number: 1, Path: newest}},
+		"it was proven up to the snapshot before":           {archivingState(t, later, provenUpTo("before", v1beta2.ProofPassed)), Drill{Number: 1, Path: newest}},
+		"it failed up to the snapshot before":               {archivingState(t, later, provenUpTo("before", v1beta2.ProofFailed)), Drill{Number: 1, Path: newest}},
+		"it was proven up to the newest":                    {archivingState(t, later, provenUpTo(newest, v1beta2.ProofPassed)), nil},
+		"it failed up to the newest":                        {archivingState(t, later, provenUpTo(newest, v1beta2.ProofFailed)), nil},
+		"there is no earlier snapshot in the range":         {archivingState(t, func(s *State) { s.Status.Snapshot.Revision = 10 }), nil},
+		"the changes before the snapshot are not yet there": {archivingState(t, func(s *State) { s.Status.Snapshot.Revision = 21 }), nil},
+		"the newest snapshot failed its own test":           {archivingState(t, later, failedTest), nil},
+		"the archiver has not read the archive":             {archivingState(t, later, func(s *State) { s.Archive.Surveyed = false }), nil},
+		"a snapshot is due":                                 {archivingState(t, later, wants("a gap")), TakeSnapshot{Number: 1, Base: "a gap"}},
+		"the last attempt could not be carried out":         {archivingState(t, later, tried(time.Minute)), nil},
+		"the next attempt is due":                           {archivingState(t, later, tried(0)), Drill{Number: 4, Path: newest}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			step, rule := Plan(test.state)
+			if _, waits := step.(Scheduled); test.want == nil && !waits || test.want != nil && step != test.want {
+				t.Errorf("rule %s gives %#v, want %#v", rule, step, test.want)
+			}
+		})
+	}
+}
+
+func TestAFailedProofIsReportedUntilOnePasses(t *testing.T) {
+	s := archivingState(t, later)
+	ended := func(result v1beta2.ProofResult) {
+		s.Attempt = &Attempt{Kind: KindDrill, Generation: s.Generation, Number: 1, Result: &Result{
+			EndedAt: s.Now, Drill: &v1beta2.BackupDrill{Path: s.Status.Snapshot.Path, Result: v1beta2.DrillPassed, Time: metav1.Time{Time: s.Now}},
+			Proof: &v1beta2.ArchiveProof{Result: result, To: s.Status.Snapshot.Path, From: "bucket/p.db", Revision: 15, Message: "Revision 12 is damaged.", Time: metav1.Time{Time: s.Now}},
+		}}
+		events := Report{}.describe(s).Events
+		if want := map[v1beta2.ProofResult]string{v1beta2.ProofFailed: "ArchiveDisproven", v1beta2.ProofPassed: "ArchiveProven"}[result]; events[len(events)-1].Reason != want {
+			t.Errorf("events %+v, want %s", events, want)
+		}
+		s.Status = NewStatus(s, Report{}, nil)
+		s.Attempt = nil
+	}
+	ended(v1beta2.ProofFailed)
+	s.Status = NewStatus(s, Scheduled{At: s.Now.Add(time.Hour)}, nil)
+	c := conditionOf(s.Status.Conditions, v1beta2.ConditionReady)
+	if c == nil || c.Status != metav1.ConditionFalse || c.Reason != v1beta2.ReasonArchiveCorrupt || !strings.Contains(c.Message, "Revision 12 is damaged") {
+		t.Errorf("Ready is %+v", c)
+	}
+	ended(v1beta2.ProofPassed)
+	s.Status = NewStatus(s, Scheduled{At: s.Now.Add(time.Hour)}, nil)
+	if c = conditionOf(s.Status.Conditions, v1beta2.ConditionReady); c == nil || c.Status != metav1.ConditionTrue {
+		t.Errorf("Ready is %+v after a proof has passed", c)
+	}
+}
+
+// What is damaged may be recoverable only from what retention would delete.
+func TestNothingIsDeletedWhileTheArchiveIsNotProven(t *testing.T) {
+	w := newWorld(t)
+	s := series(func(s *State) {
+		s.Spec.BackupPolicy.MaxBackups = 1
+		s.Spec.Continuous = &v1beta2.ContinuousArchive{Window: "1ns"}
+	})
+	present := time.Now()
+	for hour := range 4 {
+		w.now = at(present.Add(time.Duration(hour-10) * time.Hour))
+		s.Status.Snapshot = w.attempt(s).Snapshot
+		if hour == 1 {
+			s.Status.LastArchiveProof = &v1beta2.ArchiveProof{Result: v1beta2.ProofFailed, From: "bucket/p.db"}
+		}
+	}
+	before := len(w.keys())
+	s.Status.LastArchiveProof.Result = v1beta2.ProofPassed
+	w.now = at(present)
+	r := w.attempt(s)
+	if after := len(w.keys()); before < 6 || after >= before || r.Pruned == 0 {
+		t.Errorf("%d objects while the proof had failed, %d after it passed, %d deleted", before, after, r.Pruned)
+	}
+	k := &keeper{job: &archiveJob{job: &job{now: time.Now}}, archiving: &archiving{spec: archiveSpec{job: jobSpec{Distrusted: &v1beta2.ArchiveProof{}}}}, outdated: []string{"segment"}}
+	if k.prune(t.Context()); len(k.outdated) != 1 {
+		t.Error("a segment was deleted")
+	}
+}
+
+func TestARefusedReplayIsNoFaultOfTheDisk(t *testing.T) {
+	if refutes(snapshot.ErrDisk) || refutes(nil) || !refutes(errDiverged) || !refutes(&archive.RevisionError{Revision: 3, Err: archive.ErrCorrupt}) {
+		t.Error("a full disk must not be told as a damaged archive, and a damaged archive must be told")
+	}
+}

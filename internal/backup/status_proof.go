@@ -1,0 +1,83 @@
+package backup
+
+import (
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
+)
+
+// proofWanted returns whether the newest snapshot has an earlier one in its range, and the archive was not proven up to it. A proof that
+// failed counts until there is another snapshot.
+func (s State) proofWanted() bool {
+	a, newest := s.Archive, s.Status.Snapshot
+	if !s.archived() || newest == nil || a == nil || !a.Begun || !a.Surveyed || len(a.Ranges) == 0 || !strings.HasPrefix(newest.Path, s.Target.Bucket+"/") {
+		return false
+	}
+	if d := s.Status.LastDrill; d != nil && d.Result == v1beta2.DrillFailed && d.Path == newest.Path {
+		return false // there is nothing to compare with
+	}
+	last := a.Ranges[len(a.Ranges)-1]
+	covered := last.From.Revision < newest.Revision && newest.Revision <= last.To.Revision
+	return covered && (s.Status.LastArchiveProof == nil || s.Status.LastArchiveProof.To != newest.Path)
+}
+
+// distrusted returns the last proof of the archive if it failed.
+func (s State) distrusted() *v1beta2.ArchiveProof {
+	if p := s.Status.LastArchiveProof; p != nil && p.Result == v1beta2.ProofFailed && s.Spec.Continuous != nil {
+		return p
+	}
+	return nil
+}
+
+// testTurn returns when the next restore test is due: by its schedule, or for the proof of the archive after each snapshot. It is zero if
+// none ever is.
+func (s State) testTurn() time.Time {
+	at := s.drillTurn()
+	if !s.proofWanted() {
+		return at
+	}
+	due := s.Now
+	if next := s.Status.NextDrillTime; !s.fresh() && s.Status.DrillAttempts > 0 && next != nil && !next.After(s.Now.Add(lastTestDelay+skew)) {
+		due = next.Time
+	}
+	if at.IsZero() || due.Before(at) {
+		return due
+	}
+	return at
+}
+
+// proved records the result of a proof of the archive. It does nothing if p is nil.
+func (r *reporter) proved(p *v1beta2.ArchiveProof) {
+	if p == nil {
+		return
+	}
+	result := *p
+	result.Time = *second(p.Time.Time)
+	r.out.LastArchiveProof = &result
+}
+
+// failDisprovenArchive makes Ready false while the last proof of the archive has failed.
+func (r *reporter) failDisprovenArchive() {
+	if r.s.Spec.Continuous == nil {
+		r.out.LastArchiveProof = nil
+		return
+	}
+	p := r.out.LastArchiveProof
+	if p != nil && p.Result == v1beta2.ProofFailed && meta.IsStatusConditionTrue(r.out.Conditions, v1beta2.ConditionReady) {
+		r.ready(metav1.ConditionFalse, v1beta2.ReasonArchiveCorrupt, disproven(*p))
+	}
+}
+
+// provedEvent returns the event of a proof.
+func provedEvent(p v1beta2.ArchiveProof) planning.Event {
+	if p.Result == v1beta2.ProofPassed {
+		return newEvent(corev1.EventTypeNormal, "ArchiveProven", actionArchive, "The continuous archive is proven up to snapshot "+p.To+". "+p.Message)
+	}
+	return newEvent(corev1.EventTypeWarning, "ArchiveDisproven", actionArchive, disproven(p))
+}
