@@ -133,7 +133,12 @@ e2e-long: deps ## Run the tests of the installed suite that take long, such as f
 .PHONY: readme
 readme: deps ## Run the commands of README.md and docs/install.md on a fresh local Kubernetes. It deletes a running one, unless README_RUNNING=1
 	@$(LOCALKUBE) build $(DEMO_PROGRAMS)
-	TEST_BIN="$(TEST_BIN)" README_RUNNING="$(README_RUNNING)" go test -count=1 -v -timeout 30m ./test/readme/run/
+	TEST_BIN="$(TEST_BIN)" README_RUNNING="$(README_RUNNING)" go test -count=1 -v -timeout 30m -run Documentation ./test/readme/run/
+
+.PHONY: disasters
+disasters: deps ## Cause each disaster of docs/disaster-recovery.md on a fresh local Kubernetes, and run the commands of the page. It deletes a running one
+	@$(LOCALKUBE) build $(DEMO_PROGRAMS)
+	TEST_BIN="$(TEST_BIN)" DISASTERS=1 go test -count=1 -v -timeout 40m -run Disaster ./test/readme/run/
 
 .PHONY: bench-seed
 bench-seed: deps ## Measure the seed of a restore and compare it with a download and etcdutl; BENCH_MIB=1024

@@ -11,6 +11,8 @@ import (
 var pages = map[string][]string{
 	"../../README.md":       {"install", "choose", "use"},
 	"../../docs/install.md": {"upgrade", "rollback", "uninstall"},
+
+	"../../docs/disaster-recovery.md": {"look", "member", "quorum", "all-members", "cluster", "namespace", "operator"},
 }
 
 func TestEveryBlockOfCommandsIsRunOrSaysWhyNot(t *testing.T) {
