@@ -35,8 +35,8 @@ type RecoverableRange struct {
 	Timeline int64 `json:"timeline"`
 }
 
-// ArchiveProof is the result of rolling an earlier snapshot forward to a later one with the continuous archive, and comparing all keys and
-// values of the two.
+// ArchiveProof is the result of a proof of the continuous archive. The operator rolls an earlier snapshot forward to a later one, and
+// compares all keys and values of the two.
 type ArchiveProof struct {
 	// Result of the proof: Passed, Failed, or Skipped if there was nothing to prove or to prove it with.
 	Result ProofResult `json:"result"`
