@@ -40,6 +40,7 @@ func TestEachDisasterIsOvercomeByItsPage(t *testing.T) {
 		if disaster.name == "namespace" { // only what a snapshot has is found without the EtcdBackup
 			r.command("kubectl annotate -n etcd etcdbackup/example-continuous --overwrite etcd.database.coreos.com/backup-now=last")
 			r.command("kubectl wait -n etcd etcdbackup/example-continuous --for=jsonpath='{.status.handledRequest}'=last --timeout=120s")
+			r.env = append(r.env, "CLUSTER_ID="+r.command("kubectl get etcd -n etcd example -o jsonpath={.status.clusterID}"))
 		}
 		r.command(disaster.cause)
 		r.script(disasterPage, disaster.name)
