@@ -15,6 +15,9 @@ import (
 	"testing"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
@@ -27,6 +30,12 @@ import (
 
 // maxLag is the default of an EtcdBackup.
 const maxLag = 5 * time.Second
+
+// The numbers of archivers of a process that has none.
+const (
+	none      = 0
+	bareWatch = -1 // it watches all keys and discards the events
+)
 
 type stage struct {
 	*testing.B
@@ -156,6 +165,12 @@ func runArchivers(ctx context.Context, text string) error {
 		return err
 	}
 	var all []*archiver.Archiver
+	if o.N == bareWatch {
+		if err := discard(ctx, o.Endpoints); err != nil {
+			return err
+		}
+		o.N = none
+	}
 	first := make([]int64, o.N)
 	for i := range o.N {
 		a, head, err := begin(ctx, o, i)
@@ -174,6 +189,22 @@ func runArchivers(ctx context.Context, text string) error {
 		c["Segments"], c["Bytes"], c["Events"] = c["Segments"]+s.Segments, c["Bytes"]+s.Bytes, c["Events"]+s.Stored.Revision-first[i]
 	}
 	return json.NewEncoder(os.Stdout).Encode(c)
+}
+
+// discard reads all events of an etcd.
+func discard(ctx context.Context, endpoints []string) error {
+	kv, err := clientv3.New(clientv3.Config{Endpoints: endpoints, Logger: zap.NewNop()})
+	if err != nil {
+		return err
+	}
+	events := kv.Watch(ctx, "", clientv3.WithPrefix(), clientv3.WithCreatedNotify())
+	<-events
+	go func() {
+		for range events {
+			continue
+		}
+	}()
+	return nil
 }
 
 func await(all []*archiver.Archiver, met func(archiver.Status) bool) {
