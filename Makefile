@@ -145,6 +145,11 @@ bench-seed: deps ## Measure the seed of a restore and compare it with a download
 	@$(LOCALKUBE) build etcd-3.6 versitygw
 	TEST_BIN="$(TEST_BIN)" go test -run '^$$' -bench Seed -benchtime 1x -timeout 30m ./test/bench/seed/
 
+.PHONY: bench-archive
+bench-archive: deps ## Measure what a continuous archive costs etcd, the operator, the store and a restore; BENCH_ROUNDS=4 BENCH_SECONDS=8 BENCH_RATE=1000 BENCH_N=100 BENCH_MIB=1024 BENCH_REVISIONS=1000000
+	@$(LOCALKUBE) build etcd-3.6 versitygw
+	TEST_BIN="$(TEST_BIN)" go test -run '^$$' -bench Archive -benchtime 1x -timeout 60m ./test/bench/archive/
+
 .PHONY: bench-backups
 bench-backups: deps ## Measure backup-operator with many EtcdBackups that are due in the same minute; BENCH_N=1000
 	@$(LOCALKUBE) build kubernetes etcd-3.6 versitygw

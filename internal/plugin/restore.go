@@ -55,12 +55,7 @@ func Loss(c v1beta2.EtcdCluster, s Saved, looks map[string]Look, now time.Time) 
 		test = string(s.RestoreTest)
 	}
 	fmt.Fprintf(&text, "  content     revision %d, %d keys, %s, restore test: %s\n", s.Revision, s.Keys, bytes(s.Size), test)
-	var top Look
-	for _, look := range looks {
-		if look.Revision > top.Revision {
-			top = look
-		}
-	}
+	top := newest(looks)
 	switch {
 	case top.Revision == 0:
 		fmt.Fprintln(&text, "  lost        every write since then. No member reports its revision, so their number is unknown.")

@@ -35,31 +35,57 @@ type pointBench struct {
 	series   *v1beta2.EtcdBackup
 }
 
+// pointOptions describe what a pointBench archives, and where to.
+type pointOptions struct {
+	etcd     servers.EtcdOptions
+	users    bool                // authentication is on, with the user root
+	identity *age.X25519Identity // of the encryption; nil turns it off
+	store    func(*pointBench)   // prepares another store than S3, before the series is created
+	change   func(p *pointBench) // changes the series before it is created
+}
+
 // newPointBench archives an etcd with 30 keys. Its archive is encrypted if there is an identity.
 func newPointBench(t *testing.T, minor string, identity *age.X25519Identity) *pointBench {
-	p := &pointBench{etcd: servers.Etcd(t, servers.EtcdOptions{Minor: minor})}
+	return newPointBenchOf(t, pointOptions{etcd: servers.EtcdOptions{Minor: minor}, identity: identity})
+}
+
+func newPointBenchOf(t *testing.T, o pointOptions) *pointBench {
+	p := &pointBench{etcd: servers.Etcd(t, o.etcd)}
+	config := clientv3.Config{Endpoints: p.etcd.Endpoints(), DialTimeout: 3 * time.Second, Logger: zap.NewNop()}
+	if o.users {
+		p.etcd.Members[0].AddUser(t, "root", "secret", true)
+		p.etcd.Members[0].EnableAuth(t)
+		config.Username, config.Password = "root", "secret"
+	}
 	var err error
-	if p.kv, err = clientv3.New(clientv3.Config{Endpoints: p.etcd.Endpoints(), DialTimeout: 3 * time.Second, Logger: zap.NewNop()}); err != nil {
+	if p.kv, err = clientv3.New(config); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = p.kv.Close() })
 	p.backupBench = newBackupBench(t)
-	data := maps.Clone(p.bucket.Data)
-	if identity != nil {
-		data[v1beta2.AgeIdentityKey] = []byte(identity.String())
-	}
-	kubetest.Create(p, p.secret("restoring", data))
-	p.restores = &restoreBench{T: t, namespace: p.namespace, server: p.server, bucket: p.bucket, spool: t.TempDir()}
-	p.restores.start()
 	p.put("before", 30)
 	p.series = p.backup("pit", "backups/pit", p.etcd.Endpoints()...)
 	p.series.Spec.S3.AWSSecret = "restoring"
 	p.series.Spec.BackupPolicy = &v1beta2.BackupPolicy{Schedule: yearly}
 	p.series.Spec.Continuous = &v1beta2.ContinuousArchive{MaxLag: "1s"}
 	p.series.Spec.Compression = v1beta2.CompressionZstd
-	if identity != nil {
-		p.series.Spec.Encryption = &v1beta2.Encryption{Age: v1beta2.AgeEncryption{Recipients: []string{identity.Recipient().String()}}}
+	for _, prepare := range []func(*pointBench){o.store, o.change} {
+		if prepare != nil {
+			prepare(p)
+		}
 	}
+	data := maps.Clone(p.bucket.Data)
+	if o.identity != nil {
+		data[v1beta2.AgeIdentityKey] = []byte(o.identity.String())
+		p.series.Spec.Encryption = &v1beta2.Encryption{Age: v1beta2.AgeEncryption{Recipients: []string{o.identity.Recipient().String()}}}
+	}
+	kubetest.Create(p, p.secret("restoring", data))
+	if o.users {
+		kubetest.Create(p, p.secret("user", map[string][]byte{v1beta2.AuthUsernameKey: []byte("root"), v1beta2.AuthPasswordKey: []byte("secret")}))
+		p.series.Spec.ClientAuthSecret = "user"
+	}
+	p.restores = &restoreBench{T: t, namespace: p.namespace, server: p.server, bucket: p.bucket, spool: t.TempDir()}
+	p.restores.start()
 	kubetest.Create(p, p.series)
 	kubetest.AwaitCondition(p, p.series, backupConditions, v1beta2.ConditionArchiving, metav1.ConditionTrue, v1beta2.ReasonArchiving)
 	return p

@@ -51,13 +51,21 @@ func (p *plugin) backup() *cobra.Command {
 }
 
 func (p *plugin) restore() *cobra.Command {
-	var snapshot, backup string
+	var snapshot, backup, at string
+	var revision int64
 	var dryRun bool
-	c := &cobra.Command{Use: "restore <cluster>", Short: "Show what a restore would lose, ask, and bring a snapshot back", Args: cobra.ExactArgs(1)}
+	c := &cobra.Command{Use: "restore <cluster>", Short: "Show what a restore would lose, ask, and bring a snapshot, a revision or a second back", Args: cobra.ExactArgs(1)}
 	c.Flags().StringVar(&snapshot, "snapshot", "", "path or file name of the snapshot; default: the newest one")
-	c.Flags().StringVar(&backup, "backup", "", "EtcdBackup that took the snapshot; default: any of the cluster")
-	c.Flags().BoolVar(&dryRun, "dry-run", false, "verify the snapshot and change nothing")
+	c.Flags().StringVar(&backup, "backup", "", "EtcdBackup that took the snapshot or has the archive; default: any of the cluster")
+	c.Flags().Int64Var(&revision, "revision", 0, "revision to restore from the continuous archive")
+	c.Flags().StringVar(&at, "time", "", "time to restore from the continuous archive, in RFC 3339")
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "verify the snapshot or the point and change nothing")
+	c.MarkFlagsMutuallyExclusive("snapshot", "revision", "time")
 	c.RunE = func(c *cobra.Command, args []string) error {
+		point, err := core.ParsePoint(revision, at, p.Now())
+		if err != nil {
+			return err
+		}
 		w, cluster, err := p.connectTo(c.Context(), args)
 		if err != nil {
 			return err
@@ -66,21 +74,47 @@ func (p *plugin) restore() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		chosen, err := core.Choose(snapshot, core.Snapshots(core.OnlyNamed(backup, core.BackupsOf(cluster.Name, o.Backups))))
-		if err != nil {
-			return err
+		o.Backups = core.OnlyNamed(backup, core.BackupsOf(cluster.Name, o.Backups))
+		if !point.IsZero() {
+			return p.restorePoint(c, w, o, point, dryRun)
 		}
-		if dryRun {
-			return p.verify(c, w, cluster, chosen)
-		}
-		fmt.Fprint(p.Out, core.Loss(cluster, chosen, o.Looks, p.Now()))
-		if err := p.confirm(c.Context(), fmt.Sprintf("The data of EtcdCluster %s is replaced by the snapshot.", cluster.Name)); err != nil {
-			return err
-		}
-		wanted := core.NewRestore(cluster, chosen, false, p.Now())
-		return p.create(c, w, &wanted, func() core.Step { return core.FollowRestore(wanted) })
+		return p.restoreSnapshot(c, w, o, snapshot, dryRun)
 	}
 	return p.writes(c)
+}
+
+func (p *plugin) restoreSnapshot(c *cobra.Command, w *world, o core.Objects, snapshot string, dryRun bool) error {
+	chosen, err := core.Choose(snapshot, core.Snapshots(o.Backups))
+	if err != nil {
+		return err
+	}
+	if dryRun {
+		return p.verify(c, w, o.Cluster, chosen)
+	}
+	fmt.Fprint(p.Out, core.Loss(o.Cluster, chosen, o.Looks, p.Now()))
+	if err := p.confirm(c.Context(), fmt.Sprintf("The data of EtcdCluster %s is replaced by the snapshot.", o.Cluster.Name)); err != nil {
+		return err
+	}
+	wanted := core.NewRestore(o.Cluster, chosen, false, p.Now())
+	return p.create(c, w, &wanted, func() core.Step { return core.FollowRestore(wanted) })
+}
+
+// restorePoint shows what would be lost, also in a dry run.
+func (p *plugin) restorePoint(c *cobra.Command, w *world, o core.Objects, point core.Point, dryRun bool) error {
+	found, err := core.FindPoint(point, o.Backups)
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(p.Out, core.PointLoss(o.Cluster, found, core.Snapshots(o.Backups), o.Looks, p.Now()))
+	question := fmt.Sprintf("The data of EtcdCluster %s is replaced by that of %s.", o.Cluster.Name, point)
+	if dryRun {
+		question = fmt.Sprintf("An EtcdRestore verifies %s. The data of EtcdCluster %s is not changed.", point, o.Cluster.Name)
+	}
+	if err := p.confirm(c.Context(), question); err != nil {
+		return err
+	}
+	wanted := core.NewPointRestore(o.Cluster, found, dryRun, p.Now())
+	return p.create(c, w, &wanted, func() core.Step { return core.FollowRestore(wanted) })
 }
 
 // verify creates an EtcdRestore that only reads and checks a snapshot.

@@ -141,8 +141,11 @@ func backUpAndRestore(t *testing.T, namespace string, run func(...string) (strin
 	}
 	b := &v1beta2.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "example-20261123-120000"}}
 	read(t, b)
+	taken := metav1.NewTime(time.Date(2026, 11, 23, 11, 0, 0, 0, time.UTC))
 	s := v1beta2.Snapshot{Path: "bucket/one.db", Revision: 7, Size: 1 << 20, SHA256: strings.Repeat("a", 64), CreatedAt: "2026-11-23T11:00:00Z"}
-	b.Status = v1beta2.EtcdBackupStatus{Snapshot: &s, Snapshots: []v1beta2.Snapshot{s}}
+	b.Status = v1beta2.EtcdBackupStatus{Snapshot: &s, Snapshots: []v1beta2.Snapshot{s}, Recoverable: []v1beta2.RecoverableRange{{
+		From: v1beta2.RecoverablePoint{Revision: 7, Time: taken}, To: v1beta2.RecoverablePoint{Revision: 90, Time: metav1.NewTime(taken.Add(50 * time.Minute))}, Timeline: 1,
+	}}}
 	saveStatus(t, b)
 	if out, err := run("snapshots", "example"); err != nil || !strings.Contains(out, "one.db") {
 		t.Fatalf("%v\n%s", err, out)
@@ -166,12 +169,40 @@ func backUpAndRestore(t *testing.T, namespace string, run func(...string) (strin
 		t.Fatal(err)
 	}
 	kubetest.AwaitGone(t, r)
+	restorePoints(t, namespace, run)
 	if _, err := run("snapshots", "example", "--verify", "--yes", "--wait=false"); err != nil {
 		t.Fatal(err)
 	}
 	r = &v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "example-20261123-120000"}}
 	if read(t, r); !r.Spec.DryRun || r.Spec.EtcdBackup.Snapshot != "bucket/one.db" {
 		t.Error(kubetest.YAML(r))
+	}
+}
+
+// restorePoints restores a revision and a second of a continuous archive.
+func restorePoints(t *testing.T, namespace string, run func(...string) (string, error)) {
+	t.Helper()
+	for _, refused := range [][]string{{"--revision", "6"}, {"--time", "2026-11-23T10:59:59Z"}, {"--time", "09:14"}, {"--revision", "8", "--time", "2026-11-23T11:14:02Z"}} {
+		if out, err := run(append([]string{"restore", "example", "--yes", "--wait=false"}, refused...)...); err == nil {
+			t.Errorf("%q is not refused:\n%s", refused, out)
+		}
+	}
+	for _, accepted := range [][]string{{"--revision", "8"}, {"--time", "2026-11-23T11:14:02Z"}} {
+		if out, err := run(append([]string{"restore", "example"}, accepted...)...); err == nil || !strings.Contains(out, "lost        ") {
+			t.Errorf("%q: the loss is not shown before the question: %v\n%s", accepted, err, out)
+		}
+		if out, err := run(append([]string{"restore", "example", "--yes", "--wait=false", "--dry-run"}, accepted...)...); err != nil {
+			t.Fatalf("%q: %v\n%s", accepted, err, out)
+		}
+		r := &v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "example-20261123-120000"}}
+		read(t, r)
+		if r.Spec.Replaces != "0123456789abcdef" || !r.Spec.DryRun || r.Spec.Select == nil || (r.Spec.Select.Revision == 8) != (accepted[0] == "--revision") {
+			t.Error(kubetest.YAML(r))
+		}
+		if err := kubetest.Client(t).Delete(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		kubetest.AwaitGone(t, r)
 	}
 }
 

@@ -1,0 +1,156 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/dbfile"
+	"github.com/etcd-suite/etcd-operator/test/integration/servers"
+)
+
+// maxLag is that of a pointBench.
+const maxLag = time.Second
+
+// An uplink leads to the store until it is cut. It records the longest write.
+type uplink struct {
+	*httptest.Server
+	cut     atomic.Bool
+	longest atomic.Int64 // nanoseconds
+}
+
+func newUplink(t *testing.T, target string) *uplink {
+	u := &uplink{}
+	proxy := servers.NewFaulty(t, target, func(int, *http.Request) servers.Fault {
+		if u.cut.Load() {
+			return servers.Denied
+		}
+		return servers.Served
+	})
+	u.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := time.Now()
+		proxy.ServeHTTP(w, r)
+		if took := int64(time.Since(began)); r.Method == http.MethodPut && took > u.longest.Load() {
+			u.longest.Store(took)
+		}
+	}))
+	t.Cleanup(u.Close)
+	return u
+}
+
+// A diary is what clients know of their writes.
+type diary struct {
+	mu    sync.Mutex
+	acked map[string]time.Time
+}
+
+// keep writes keys of one writer until the cluster is lost.
+func (d *diary) keep(ctx context.Context, p *pointBench, writer int) {
+	for n := 0; ctx.Err() == nil; n++ {
+		key := fmt.Sprintf("acknowledged/%d/%d", writer, n)
+		limited, cancel := context.WithTimeout(ctx, time.Second)
+		_, err := p.kv.Put(limited, key, key)
+		cancel()
+		if err == nil {
+			d.mu.Lock()
+			d.acked[key] = time.Now()
+			d.mu.Unlock()
+		}
+	}
+}
+
+// lose lets clients write, and takes all members with their data and the way to the store from them at a random moment.
+func (d *diary) lose(p *pointBench, u *uplink) (lost time.Time) {
+	p.Helper()
+	ctx, stop := context.WithCancel(p.Context())
+	defer stop()
+	var writers sync.WaitGroup
+	for i := range 4 {
+		writers.Go(func() { d.keep(ctx, p, i) })
+	}
+	after := 3*maxLag + time.Duration(rand.Int64N(int64(3*maxLag))) //nolint:gosec // a test
+	<-time.After(after)
+	u.cut.Store(true) // backup-operator is lost, too: nothing that it still has reaches the store
+	lost = time.Now()
+	for _, member := range p.etcd.Members {
+		member.Kill()
+		if err := os.RemoveAll(member.DataDir); err != nil {
+			p.Fatal(err)
+		}
+	}
+	stop()
+	writers.Wait()
+	p.stop()
+	u.cut.Store(false)
+	p.Logf("the cluster was lost after %s with %d acknowledged writes, longest upload %s", after, len(d.acked), time.Duration(u.longest.Load()))
+	return lost
+}
+
+// newest returns the last revision in the store.
+func (p *pointBench) newest() (revision int64) {
+	p.Helper()
+	histories, err := archive.Read(p.Context(), open(p.T, p.bucket), p.archiveRoot("pit"))
+	if err != nil {
+		p.Fatal(err)
+	}
+	for _, l := range histories[len(histories)-1].Links {
+		revision = max(revision, l.Header.Last)
+	}
+	return revision
+}
+
+func TestNoAcknowledgedWriteOlderThanMaxLagIsMissingAfterTheLossOfCluster(t *testing.T) {
+	for minor, size := range map[string]int{"3.5": 1, "3.6": 3, "3.7": 1} {
+		t.Run(fmt.Sprintf("etcd %s with %d members", minor, size), func(t *testing.T) {
+			var u *uplink
+			p := newPointBenchOf(t, pointOptions{etcd: servers.EtcdOptions{Minor: minor, Size: size}, change: func(p *pointBench) {
+				u = newUplink(p.T, p.server.Endpoint)
+				p.series.Spec.S3.Endpoint = u.URL
+			}})
+			d := &diary{acked: map[string]time.Time{}}
+			lost := d.lose(p, u)
+			r := p.to("newest", v1beta2.SnapshotSelector{Revision: p.newest()})
+			const token = "restored"
+			peer, dir := servers.PeerURL(t), filepath.Join(t.TempDir(), "data")
+			err := dbfile.Restore(t.Context(), dbfile.Options{SnapshotPath: p.restored(r, nil), DataDir: dir, Name: "m0", PeerURLs: []string{peer}, InitialCluster: "m0=" + peer, Token: token})
+			if err != nil {
+				t.Fatal(err)
+			}
+			pairs, _ := servers.EtcdFromDataDir(t, minor, dir, "m0", peer, token).All(t)
+			d.compare(t, pairs, lost, maxLag+time.Duration(u.longest.Load()))
+		})
+	}
+}
+
+// compare checks that each acknowledged write that was older than the bound when the cluster was lost is restored.
+func (d *diary) compare(t *testing.T, pairs map[string]string, lost time.Time, bound time.Duration) {
+	t.Helper()
+	missing, oldest, tooOld := 0, time.Duration(0), 0
+	for key, at := range d.acked {
+		if pairs[key] == key {
+			continue
+		}
+		missing++
+		oldest = max(oldest, lost.Sub(at))
+		if lost.Sub(at) > bound {
+			tooOld++
+		}
+	}
+	t.Logf("%d of %d acknowledged writes are missing, the oldest %s before the loss; the bound is %s", missing, len(d.acked), oldest, bound)
+	if tooOld > 0 {
+		t.Errorf("%d missing writes were acknowledged more than %s before the loss, the oldest %s", tooOld, bound, oldest)
+	}
+	if len(d.acked) < 100 || missing == len(d.acked) {
+		t.Errorf("%d of %d acknowledged writes are missing: the test proves nothing", missing, len(d.acked))
+	}
+}
