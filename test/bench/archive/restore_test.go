@@ -17,6 +17,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/archive/replay"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/etcd/watch"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
@@ -39,7 +40,7 @@ func BenchmarkRestoreFromArchive(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	store, choice := s.newest(archive.Base{Key: base, ClusterID: s.clusterID(), Point: archive.Point{Revision: info.Revision, At: time.Now()}})
+	store, choice := s.newest(archive.Base{Key: base, ClusterID: s.clusterID(), AuthRevision: s.authRevision(), Point: archive.Point{Revision: info.Revision, At: time.Now()}})
 
 	began := time.Now()
 	s.restore(base, info.Revision)
@@ -85,6 +86,20 @@ func (s *stage) clusterID() string {
 		s.Fatal(err)
 	}
 	return fmt.Sprintf("%016x", answer.Header.ClusterId)
+}
+
+func (s *stage) authRevision() uint64 {
+	s.Helper()
+	cluster, err := watch.Open(s.Context(), watch.Options{Endpoints: s.etcd.Endpoints()})
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer cluster.Close()
+	revision, err := cluster.AuthRevision(s.Context())
+	if err != nil {
+		s.Fatal(err)
+	}
+	return revision
 }
 
 // newest returns how to reach the end of the archive.
