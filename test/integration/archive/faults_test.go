@@ -66,9 +66,30 @@ func (b *bench) refuseFaults(dir string) {
 	if err := os.WriteFile(path(middle), original, 0o600); err != nil {
 		b.Fatal(err)
 	}
+	b.refuseSwapped(path(middle), path(links[len(links)/2+1]), middle.Header.First, target)
 	if _, err := b.restore(b.Context(), target); err != nil {
 		b.Errorf("without a fault: %v", err)
 	}
+}
+
+// refuseSwapped exchanges the objects of two segments that follow each other. The first one begins with a revision.
+func (b *bench) refuseSwapped(path, next string, first int64, target archive.Target) {
+	b.Helper()
+	one, two := read(b.T, path), read(b.T, next)
+	write := func(to string, content []byte) {
+		if err := os.WriteFile(to, content, 0o600); err != nil {
+			b.Fatal(err)
+		}
+	}
+	write(path, two)
+	write(next, one)
+	_, err := b.restore(b.Context(), target)
+	var at *archive.RevisionError
+	if !errors.As(err, &at) || at.Revision != first {
+		b.Errorf("two segments are swapped: got %v, want an error that names revision %d", err, first)
+	}
+	write(path, one)
+	write(next, two)
 }
 
 // longest returns the target with the most segments.

@@ -30,11 +30,12 @@ func (w *world) workload(ctx context.Context, random *rand.Rand) {
 		limited, cancel := context.WithTimeout(ctx, 2*time.Second)
 		revision, err := w.write(limited, random)
 		cancel()
+		acked := time.Now()
 		if err != nil || revision == 0 {
 			continue // a member was killed
 		}
 		if revision > newest {
-			w.record(ctx, revision, since)
+			w.record(ctx, revision, since, acked)
 		}
 		newest, since = revision, asked
 		switch {
@@ -149,7 +150,7 @@ func answer[T interface {
 }
 
 // record asks a member for the hash at a revision.
-func (w *world) record(ctx context.Context, revision int64, asked time.Time) {
+func (w *world) record(ctx context.Context, revision int64, asked, acked time.Time) {
 	w.mu.Lock()
 	_, known := w.recs[revision]
 	w.mu.Unlock()
@@ -164,7 +165,7 @@ func (w *world) record(ctx context.Context, revision int64, asked time.Time) {
 			continue
 		}
 		w.mu.Lock()
-		w.recs[revision] = record{revision: revision, compacted: response.CompactRevision, hash: response.Hash, asked: asked}
+		w.recs[revision] = record{revision: revision, compacted: response.CompactRevision, hash: response.Hash, asked: asked, acked: acked}
 		w.mu.Unlock()
 		return
 	}

@@ -30,6 +30,7 @@ type record struct {
 	revision, compacted int64
 	hash                uint32
 	asked               time.Time // when the client began to write the revision
+	acked               time.Time // when the client had the answer
 }
 
 // world is a cluster under a workload, its archivers and what was recorded.
