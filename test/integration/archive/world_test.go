@@ -80,7 +80,7 @@ func run(t *testing.T, random *rand.Rand, cluster *servers.EtcdCluster, store ob
 	var group sync.WaitGroup
 	seeds := [3]uint64{random.Uint64(), random.Uint64(), random.Uint64()}
 	group.Go(func() { w.archive(ctx, rand.New(rand.NewPCG(seeds[0], 2))) }) //nolint:gosec // a test
-	w.await("begin", func() bool { // the store may have refused the first timeline after its base was taken
+	w.await("begin", func() bool {                                          // the store may have refused the first timeline after its base was taken
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		return w.current != nil && w.current.Status().Timeline > 0
