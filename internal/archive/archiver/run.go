@@ -139,7 +139,7 @@ func (s *session) run(ctx context.Context) error {
 		}
 	}()
 	// A segment is at most MaxLag old when it is sealed.
-	tick := time.NewTicker(max(s.a.MaxLag/8, 10*time.Millisecond))
+	tick := time.NewTicker(s.a.sealInterval())
 	defer tick.Stop()
 	progress := time.NewTicker(s.a.MaxLag)
 	defer progress.Stop()
@@ -252,9 +252,13 @@ func (s *session) verified(ctx context.Context) error {
 	return s.a.begin(ctx, s.chain.Timeline+1, reasonDiverged)
 }
 
+// sealInterval is how often the archiver looks at the age of the open segment. It is short, so that a segment is sealed just before
+// MaxLag: earlier means more requests to the store.
+func (a *Archiver) sealInterval() time.Duration { return max(a.MaxLag/50, 10*time.Millisecond) }
+
 func (s *session) wantsCut(now time.Time) bool {
 	w := s.open.writer
-	return w.Size() >= s.a.MaxSize || now.Sub(w.Opened()) >= s.a.MaxLag*3/4
+	return w.Size() >= s.a.MaxSize || now.Sub(w.Opened()) >= s.a.MaxLag-s.a.sealInterval()
 }
 
 // tick seals the segment if it is due and its last revision is complete.
