@@ -151,6 +151,15 @@ func etcdctlSnapshot(t *testing.T, minor string) []byte {
 	for i := range 20 {
 		etcdctl(t, minor, cluster, "put", fmt.Sprintf("key-%02d", i), strings.Repeat("value", i))
 	}
+	if minor != "3.4" && minor != "3.5" { // until then the database has the format of 3.5
+		kubetest.Eventually(t, "the database has its storage version", func(context.Context) error {
+			status := etcdctl(t, minor, cluster, "endpoint", "status", "--write-out=json")
+			if !strings.Contains(status, `"storageVersion":"`+minor) {
+				return fmt.Errorf("the status is %s", status)
+			}
+			return nil
+		})
+	}
 	return saveByEtcdctl(t, minor, cluster)
 }
 
