@@ -35,7 +35,12 @@ func (t *job) proveArchive(ctx context.Context, o jobSpec, store objstore.Store,
 	if err == nil && !found {
 		proof.Result, proof.Message = v1beta2.ProofSkipped, "There was nothing to prove: the archive reaches this snapshot from no earlier one with another revision."
 	}
-	if proof.Time = (metav1.Time{Time: t.now()}); refutes(err) {
+	if proof.Time = (metav1.Time{Time: t.now()}); errors.Is(err, errStillFailed) {
+		failed := *o.Distrusted
+		failed.To, failed.Time = o.Newest.Path, proof.Time
+		return &failed, nil
+	}
+	if refutes(err) {
 		proof.Result, proof.Message = v1beta2.ProofFailed, clip(err.Error())
 		return proof, nil
 	}
@@ -51,7 +56,7 @@ func (t *job) proveArchive(ctx context.Context, o jobSpec, store objstore.Store,
 
 // withoutIdentity returns the skipped proof of an archive that this operator cannot read: its Secret may lack the identity on purpose.
 func (t *job) withoutIdentity(ctx context.Context, o jobSpec) (*v1beta2.ArchiveProof, error) {
-	if !o.Prove || len(o.Encoder.Recipients) == 0 {
+	if !o.Prove || len(o.Encoder.Recipients) == 0 || o.Distrusted != nil {
 		return nil, nil //nolint:nilnil // there is nothing to skip
 	}
 	secret, err := t.secret(ctx, o.Namespace, o.Target.Secret)
@@ -64,12 +69,20 @@ func (t *job) withoutIdentity(ctx context.Context, o jobSpec) (*v1beta2.ArchiveP
 	}, nil
 }
 
+// errStillFailed means that the earlier snapshot of a failed proof exists, and cannot be rolled forward to the newest one: after a gap or
+// a restore there is no way. A proof from another snapshot would pass beside the damage.
+var errStillFailed = errors.New("the snapshot of the failed proof does not lead to the newest one")
+
 // earlier returns how the archive reaches a revision from an earlier snapshot. It takes that of a proof that has failed, as long as it
-// exists: otherwise the next proof would pass beside the damage.
+// exists.
 func earlier(ctx context.Context, o jobSpec, store objstore.Store, revision int64) (choice archive.Choice, found bool, err error) {
-	_, bases, err := basesOf(ctx, store, o, snapshot.Known{})
+	index, bases, err := basesOf(ctx, store, o, snapshot.Known{})
 	if err != nil {
 		return choice, false, err
+	}
+	still := false
+	if o.Distrusted != nil {
+		_, still = index.Find(strings.TrimPrefix(o.Distrusted.From, o.Target.Bucket+"/"))
 	}
 	var all, failed []archive.Base
 	for _, b := range bases {
@@ -82,12 +95,18 @@ func earlier(ctx context.Context, o jobSpec, store objstore.Store, revision int6
 		}
 	}
 	for _, from := range [][]archive.Base{failed, all} {
+		if still && len(failed) == 0 {
+			return choice, false, errStillFailed
+		}
 		if len(from) == 0 {
 			continue
 		}
 		choice, err = archive.Find(ctx, store, o.archiveRoot(), from, archive.Progress{}, archive.Target{Revision: revision})
 		if !archive.IsRefusal(err) {
 			return choice, err == nil, err
+		}
+		if still {
+			return choice, false, errStillFailed
 		}
 	}
 	return choice, false, nil
@@ -173,6 +192,6 @@ func disproven(p v1beta2.ArchiveProof) string {
 		from = "its snapshots"
 	}
 	return fmt.Sprintf("The continuous archive failed its proof from %s up to revision %d: %s. Points after that snapshot may not be recoverable. "+
-		"The operator deletes nothing until a proof passes. Check the store. If the damage is final, delete the object that is named, or that snapshot with its manifest.",
+		"The operator deletes nothing until a proof passes. Check the store. If the damage is final, delete the object that is named, and that snapshot with its manifest.",
 		from, p.Revision, strings.TrimSuffix(p.Message, "."))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
 
@@ -116,5 +117,29 @@ func TestNothingIsDeletedWhileTheArchiveIsNotProven(t *testing.T) {
 func TestARefusedReplayIsNoFaultOfTheDisk(t *testing.T) {
 	if refutes(snapshot.ErrDisk) || refutes(nil) || !refutes(errDiverged) || !refutes(&archive.RevisionError{Revision: 3, Err: archive.ErrCorrupt}) {
 		t.Error("a full disk must not be told as a damaged archive, and a damaged archive must be told")
+	}
+}
+
+// After a gap, a restore, or without an identity, the next proof would pass from another snapshot, and retention would delete the rest.
+func TestAFailedProofIsNotForgottenWhileItsSnapshotExists(t *testing.T) {
+	w := newWorld(t)
+	s := series(func(s *State) { s.Spec.Continuous = &v1beta2.ContinuousArchive{} })
+	first := w.attempt(s).Snapshot
+	o := jobSpecOf(s)
+	o.Newest = *first
+	o.Newest.ClusterID, o.Newest.Path = "00000000000000ff", "later.db"
+	o.Distrusted = &v1beta2.ArchiveProof{Result: v1beta2.ProofFailed, From: first.Path, Message: "Revision 12 is damaged."}
+	proof, err := w.proveArchive(t.Context(), o, w.store, dbfile.KVHash{Revision: 99}, &jobProgress{})
+	if err != nil || proof.Result != v1beta2.ProofFailed || proof.To != "later.db" || proof.From != first.Path {
+		t.Errorf("proof %+v, error %v, want the failed one", proof, err)
+	}
+	o.Distrusted.From = o.Target.Bucket + "/deleted.db"
+	if proof, err = w.proveArchive(t.Context(), o, w.store, dbfile.KVHash{Revision: 99}, &jobProgress{}); err != nil || proof.Result != v1beta2.ProofSkipped {
+		t.Errorf("proof %+v, error %v, want none after the snapshot was deleted", proof, err)
+	}
+	o.Prove, o.Encoder.Recipients = true, []string{"age1"}
+	o.Distrusted.From = first.Path
+	if skipped, err := w.withoutIdentity(t.Context(), o); skipped != nil || err != nil {
+		t.Errorf("%+v %v: a failure is replaced by Skipped", skipped, err)
 	}
 }
