@@ -11,6 +11,9 @@ export CGO_ENABLED := 0
 KUBECONFIG ?=
 CONTEXT    ?=
 export KUBECONFIG CONTEXT
+# The directory into which the tests of killer record their faults; make record-faults sets it.
+RECORD_FAULTS ?=
+export RECORD_FAULTS
 # Your S3 server for make conformance. Its credentials are AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.
 export S3_ENDPOINT S3_REGION S3_CA S3_ENCRYPTION S3_KMS_KEY
 
@@ -24,7 +27,7 @@ CRDS       := charts/etcd-operator/files/crds
 GENERATED  := api $(CRDS) docs/api.md docs/reference.md
 
 # Programs that the tests run against. Each is built once and kept in the user's cache.
-INTEGRATION_PROGRAMS := kubernetes etcd-3.5 etcd-3.6 etcd-3.7 versitygw fake-gcs azurite helm
+INTEGRATION_PROGRAMS := kubernetes etcd-3.4 etcd-3.5 etcd-3.6 etcd-3.7 versitygw fake-gcs azurite helm
 CHART_PROGRAMS       := kubernetes etcd-3.6 helm
 E2E_PROGRAMS         := kubernetes etcd-3.4 etcd-3.5 etcd-3.6 etcd-3.7 containerd cni coredns local-path helm versitygw fake-gcs cert-manager
 DEMO_PROGRAMS        := kubernetes etcd-3.6 containerd cni coredns local-path helm versitygw
@@ -52,6 +55,10 @@ cluster-down: ## Delete the local Kubernetes and its data, but keep the built pr
 .PHONY: build
 build: ## Build the three operators and the plugin of kubectl into bin/
 	go build -ldflags '-s -w -X github.com/etcd-suite/etcd-operator/internal/operator.Version=$(VERSION)' -o bin/ ./cmd/...
+
+.PHONY: docs
+docs: ## Make a website of the manual in dist/site, and check its links
+	cd hack/site && go run . ../.. ../../dist/site
 
 .PHONY: images
 images: ## Build the three operators' images as OCI archives into dist/images; ARCH=amd64,arm64
@@ -87,12 +94,18 @@ generate: ## Regenerate deep copies, CRDs, docs/api.md and docs/reference.md
 .PHONY: test
 test: unit integration chart e2e ## Run every test
 
+# SIMULATIONS are the tests of the planner that take long.
+SIMULATIONS = Settles$$|BreakNothing$$|NobodyIs$$|SaysWhatToDo$$|OfYears$$|DoesNotTrust$$|ChangeAMinute$$
+
 .PHONY: unit
 unit: deps ## Run the unit tests with the race detector, in random order
-	CGO_ENABLED=1 go test -race -shuffle=on -timeout 30m ./api/... ./cmd/... ./internal/... ./hack/... ./test/localkube/... ./test/readme/
+	CGO_ENABLED=1 go test -race -shuffle=on -timeout 30m ./api/... ./cmd/... $$(go list ./internal/... | grep -v cluster/plan$$) ./hack/... ./test/localkube/... ./test/readme/ ./test/faults/
+	# With the race detector, the simulations of the planner take ten times as long, and they have no goroutines.
+	go test -short -shuffle=on -timeout 30m ./internal/cluster/plan/
+	CGO_ENABLED=1 go test -race -short -shuffle=on -timeout 30m -skip '$(SIMULATIONS)' ./internal/cluster/plan/
 
 .PHONY: simulate
-simulate: ## Run a million steps of the planner in random worlds; SIM_SEED=n repeats a failed run
+simulate: ## Run a million steps of the planner in random worlds, which make unit does with few; SIM_SEED=n repeats a failed run
 	SIM_SEED=$(or $(SIM_SEED),random) go test -count=1 -v -run TestRandomFaults ./internal/cluster/plan
 
 .PHONY: integration
@@ -107,23 +120,44 @@ killer: deps ## Kill the operators at every call, and the members, and check tha
 	@$(LOCALKUBE) build kubernetes etcd-3.5 etcd-3.6 etcd-3.7 versitygw
 	TEST_BIN="$(TEST_BIN)" go test -count=1 -v -timeout 40m ./test/integration/killer/
 
+.PHONY: record
+record: deps ## Record the metrics of a cluster's life anew, which test/alerts replays through the alerts and the dashboards
+	@$(LOCALKUBE) build kubernetes etcd-3.5 etcd-3.6
+	TEST_BIN="$(TEST_BIN)" go test -tags record -count=1 -v -timeout 20m -run TestRecordMetrics ./test/integration/killer/ -killer.record=$(CURDIR)/test/alerts/testdata/recording.gz
+
+.PHONY: record-faults
+record-faults: ## Record the faults that the tests of killer cause, and write what kubectl etcd status shows of them into docs/kubectl-etcd.md
+	$(MAKE) killer RECORD_FAULTS=$(CURDIR)/test/faults/testdata
+	go test -count=1 ./test/faults/ -update
+
+.PHONY: pictures
+pictures: ## Draw the dashboards with the recorded metrics, into docs/images
+	cd test/alerts && go test -count=1 -run TestEachPanelShowsARealRun . -pictures
+
+.PHONY: campaign
+campaign: deps ## Kill backup-operator at random while it archives etcd 3.5, 3.6 and 3.7, and compare what is restored; CAMPAIGN_ROUNDS=3 CAMPAIGN_SECONDS=60 CAMPAIGN_SEED=n repeats the choices of a round
+	@$(LOCALKUBE) build kubernetes etcd-3.5 etcd-3.6 etcd-3.7 versitygw
+	TEST_BIN="$(TEST_BIN)" go test -count=1 -v -timeout 120m -run TestKilledReplicas ./test/integration/archive/ -archive.minors=3.5,3.6,3.7 -archive.patient \
+		-archive.rounds=$(or $(CAMPAIGN_ROUNDS),3) -archive.campaign=$(or $(CAMPAIGN_SECONDS),60)s -archive.seed=$(or $(CAMPAIGN_SEED),0)
+
 .PHONY: conformance
 conformance: deps ## Check that your S3 server supports what snapshots need: S3_ENDPOINT=https://... S3_REGION= S3_CA=ca.crt S3_ENCRYPTION="SSE-S3 SSE-C"
 	@$(if $(S3_ENDPOINT),,$(LOCALKUBE) build versitygw)
 	TEST_BIN="$(TEST_BIN)" go test -count=1 -v -timeout 30m ./test/conformance/
 
 .PHONY: chart
-chart: ## Run the tests of the chart (also against the oldest Kubernetes), rendered by Helm, of what a release is made of, and of alerts and dashboards
+chart: ## Run the tests of the chart (also against the oldest Kubernetes), rendered by Helm, of what a release is made of, of alerts and dashboards, and of the site of the manual
 	@$(LOCALKUBE) build $(CHART_PROGRAMS)
 	TEST_BIN="$(TEST_BIN)" go test -shuffle=on ./test/chart/...
 	cd hack/release && TEST_BIN="$(TEST_BIN)" go test -shuffle=on ./...
 	cd test/oldest && TEST_BIN="$(TEST_BIN)" go test -shuffle=on ./...
 	cd test/alerts && go test -shuffle=on ./...
+	cd hack/site && go test -shuffle=on ./...
 
 .PHONY: e2e
 e2e: deps ## Run the tests of the installed suite on a real Kubernetes (local, or from KUBECONFIG)
 	@$(LOCALKUBE) build $(E2E_PROGRAMS)
-	TEST_BIN="$(TEST_BIN)" go test -v -timeout 40m -parallel 2 -skip '^TestLong' ./test/e2e/...
+	TEST_BIN="$(TEST_BIN)" go test -v -timeout 40m -parallel 3 -skip '^TestLong' ./test/e2e/...
 
 .PHONY: e2e-long
 e2e-long: deps ## Run the tests of the installed suite that take long, such as faults that last for ten minutes
@@ -136,9 +170,9 @@ readme: deps ## Run the commands of README.md and docs/install.md on a fresh loc
 	TEST_BIN="$(TEST_BIN)" README_RUNNING="$(README_RUNNING)" go test -count=1 -v -timeout 30m -run Documentation ./test/readme/run/
 
 .PHONY: disasters
-disasters: deps ## Cause each disaster of docs/disaster-recovery.md on a fresh local Kubernetes, and run the commands of the page. It deletes a running one
+disasters: deps ## Cause each disaster of docs/disaster-recovery.md on a fresh local Kubernetes, and run the commands of the page. It deletes a running one; DISASTERS=node,region causes only these
 	@$(LOCALKUBE) build $(DEMO_PROGRAMS)
-	TEST_BIN="$(TEST_BIN)" DISASTERS=1 go test -count=1 -v -timeout 40m -run Disaster ./test/readme/run/
+	TEST_BIN="$(TEST_BIN)" DISASTERS="$(or $(DISASTERS),1)" go test -count=1 -v -timeout 60m -run Disaster ./test/readme/run/
 
 .PHONY: bench-seed
 bench-seed: deps ## Measure the seed of a restore and compare it with a download and etcdutl; BENCH_MIB=1024
@@ -166,9 +200,9 @@ bench-slow-save: deps ## Measure a save on a slow disk (root, cgroup v1); BENCH_
 	TEST_BIN="$(TEST_BIN)" go test -run '^$$' -bench SlowSave -benchtime 1x -timeout 60m ./test/bench/
 
 .PHONY: bench-ready
-bench-ready: deps ## Measure the time until a cluster is ready and compare it with a plain StatefulSet (local Kubernetes, or from KUBECONFIG); BENCH_ROUNDS=5
+bench-ready: deps ## Measure the time until clusters are ready, grow, heal and are restored, and compare it with StatefulSets (local Kubernetes, or from KUBECONFIG); BENCH=Ready BENCH_ROUNDS=5 BENCH_RESTORES=10
 	@$(LOCALKUBE) build $(DEMO_PROGRAMS)
-	TEST_BIN="$(TEST_BIN)" go test -run '^$$' -bench Ready -benchtime 1x -v -timeout 40m ./test/bench/ready/
+	TEST_BIN="$(TEST_BIN)" go test -run '^$$' -bench '$(or $(BENCH),Ready)' -benchtime 1x -v -timeout 60m ./test/bench/ready/
 
 .PHONY: bench-scale
 bench-scale: deps ## Measure cluster-operator with many clusters, faked members and a real kube-apiserver; BENCH_N=100 BENCH_TLS=1 BENCH_FORCE=1 (on a busy machine)
@@ -188,7 +222,7 @@ bench: bench-ready bench-seed bench-save ## Run all benchmarks, each with a base
 .PHONY: lint
 lint: prose ## Run the linters, of code and of prose
 	$(GOLANGCI_LINT) run ./...
-	for module in hack/release test/oldest test/alerts; do \
+	for module in hack/release hack/site test/oldest test/alerts; do \
 		(cd $$module && go tool -modfile=../../hack/tools/golangci-lint.mod golangci-lint run --config ../../.golangci.yml ./...); done
 
 .PHONY: prose
@@ -198,8 +232,8 @@ prose: deps ## Check texts against plain English; PROSE="docs chart api messages
 .PHONY: verify
 verify: generate ## Fail if generated files or go.mod are out of date
 	go mod tidy
-	for module in hack/release test/oldest; do (cd $$module && go mod tidy); done
-	@git diff --exit-code -- $(GENERATED) go.mod go.sum hack/release test/oldest || { echo "generated files or go.mod are out of date: run make generate and go mod tidy, and commit the result"; exit 1; }
+	for module in hack/release hack/site test/oldest; do (cd $$module && go mod tidy); done
+	@git diff --exit-code -- $(GENERATED) go.mod go.sum hack/release hack/site test/oldest || { echo "generated files or go.mod are out of date: run make generate and go mod tidy, and commit the result"; exit 1; }
 	@test -z "$$(git ls-files --others --exclude-standard -- $(GENERATED))" || { echo "generated files are not committed: add them to the commit"; exit 1; }
 	@! go list -deps ./cmd/cluster-operator | grep -E 'aws-sdk-go|cloud.google.com/go/storage|Azure/azure-sdk-for-go|go.etcd.io/etcd/etcdutl' || { echo "cluster-operator must not link an object store SDK or etcdutl: remove the import"; exit 1; }
 

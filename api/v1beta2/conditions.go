@@ -187,7 +187,7 @@ const (
 	ReasonRetrying = "Retrying"
 	// ReasonInvalidSpec means that the spec cannot work although the API accepted it.
 	ReasonInvalidSpec = "InvalidSpec"
-	// ReasonStorageNotSupported means that the storage type is ABS or OSS, which are accepted for old manifests only.
+	// ReasonStorageNotSupported means that the storage type is not S3, GCS or ABS. OSS is accepted for old manifests only.
 	ReasonStorageNotSupported = "StorageNotSupported"
 	// ReasonClusterNotFound means that the EtcdCluster to save does not exist in this namespace.
 	ReasonClusterNotFound = "ClusterNotFound"

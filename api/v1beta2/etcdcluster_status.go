@@ -132,6 +132,10 @@ type EtcdClusterStatus struct {
 	// Progress of the last recovery from a lost quorum.
 	// +optional
 	Recovery *ClusterRecoveryStatus `json:"recovery,omitempty"`
+	// Last recovery from a lost quorum that may have changed the history of the cluster. It is kept when a restore removes
+	// status.recovery: backup-operator begins a timeline of the continuous archive after each such recovery.
+	// +optional
+	LastRecovery *PastRecovery `json:"lastRecovery,omitempty"`
 	// Volumes with the data from before a restore or a recovery. They are deleted after spec.recovery.keepReplacedVolumes.
 	// +optional
 	// +listType=map

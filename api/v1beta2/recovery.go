@@ -142,3 +142,11 @@ type ClusterRecoveryStatus struct {
 	// +optional
 	StartedAt *metav1.Time `json:"startedAt,omitempty"`
 }
+
+// PastRecovery identifies a recovery from a lost quorum.
+type PastRecovery struct {
+	// Name of the survivor from which the cluster continued.
+	Member string `json:"member"`
+	// Time at which the survivor was chosen.
+	StartedAt metav1.Time `json:"startedAt"`
+}

@@ -68,16 +68,16 @@ func RefuseRestore(clusterID string, past []PastRestore, restore *EtcdRestore) s
 	hash := restore.Spec.Hash()
 	for _, p := range past {
 		if p.Name == restore.Name && p.UID != restore.UID && p.SpecHash == "" {
-			return fmt.Sprintf("EtcdCluster %s carried out an EtcdRestore of this name before %s, under a release that did not record its spec, and became etcd cluster %s. To repeat it would remove what was written since. %s",
+			return fmt.Sprintf("EtcdCluster %s carried out an EtcdRestore of this name before %s, and became etcd cluster %s. Its spec was not recorded. A repetition would remove all data that was written since. %s",
 				cluster, p.Time.UTC().Format(time.RFC3339), p.ClusterID, advice)
 		}
 		if p.UID == restore.UID || p.Name == restore.Name && p.SpecHash == hash {
-			return fmt.Sprintf("EtcdCluster %s carried out an EtcdRestore of this name and spec at %s, and became etcd cluster %s. To repeat it would remove what was written since. %s",
+			return fmt.Sprintf("EtcdCluster %s carried out an EtcdRestore of this name and spec at %s, and became etcd cluster %s. A repetition would remove all data that was written since. %s",
 				cluster, p.Time.UTC().Format(time.RFC3339), p.ClusterID, advice)
 		}
 	}
 	if p := newerThan(restore, past); p != nil && !restore.Spec.DryRun {
-		return fmt.Sprintf("This EtcdRestore was created at %s. EtcdRestore %s is newer: EtcdCluster %s carried it out at %s, and became etcd cluster %s. To carry out the older one now would remove what was written since. %s",
+		return fmt.Sprintf("This EtcdRestore was created at %s. EtcdRestore %s is newer: EtcdCluster %s carried it out at %s, and became etcd cluster %s. The older one would now remove all data that was written since. %s",
 			restore.CreationTimestamp.UTC().Format(time.RFC3339), p.Name, cluster, p.Time.UTC().Format(time.RFC3339), p.ClusterID, advice)
 	}
 	return ""

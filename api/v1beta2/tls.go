@@ -26,7 +26,6 @@ type TLSPolicy struct {
 // +kubebuilder:validation:XValidation:rule="duration(has(self.renewBefore) ? self.renewBefore : '720h') < duration(has(self.duration) ? self.duration : '2160h')",message="renewBefore must be shorter than duration, or certificates would be renewed again and again: lower renewBefore or raise duration"
 // +kubebuilder:validation:XValidation:rule="duration(has(self.caRenewBefore) ? self.caRenewBefore : '8760h') < duration(has(self.caDuration) ? self.caDuration : '87600h')",message="caRenewBefore must be shorter than caDuration, or the CA would be replaced again and again: lower caRenewBefore or raise caDuration"
 // +kubebuilder:validation:XValidation:rule="duration(has(self.duration) ? self.duration : '2160h') + duration(has(self.caOverlap) ? self.caOverlap : '24h') + duration(has(self.caOverlap) ? self.caOverlap : '24h') <= duration(has(self.caRenewBefore) ? self.caRenewBefore : '8760h')",message="duration plus twice caOverlap must not exceed caRenewBefore, or a certificate would outlive its CA: lower duration or caOverlap, or raise caRenewBefore"
-// +kubebuilder:validation:XValidation:rule="!has(self.caOverlap) || duration(self.caOverlap) >= duration('0s')",message="caOverlap must be a duration of 0s or more: write for example 24h"
 // +kubebuilder:validation:XValidation:rule="duration(has(self.renewBefore) ? self.renewBefore : '720h') >= duration('1m')",message="renewBefore must be at least 1m, because members need time to load a new certificate: write for example 720h"
 type ManagedTLS struct {
 	// Lifetime of the peer, server and client certificates. Default: 2160h (90 days).
@@ -75,7 +74,6 @@ type ManagedTLS struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.duration) || duration(self.duration) >= duration('1h')",message="duration must be at least 1h, as cert-manager requires: write for example 2160h"
 // +kubebuilder:validation:XValidation:rule="!has(self.renewBefore) || (duration(self.renewBefore) >= duration('5m') && duration(self.renewBefore) < duration(has(self.duration) ? self.duration : '2160h'))",message="renewBefore must be at least 5m, as cert-manager requires, and shorter than duration: write for example 720h"
-// +kubebuilder:validation:XValidation:rule="!has(self.caOverlap) || duration(self.caOverlap) >= duration('0s')",message="caOverlap must be a duration of 0s or more: write for example 24h"
 type CertManagerTLS struct {
 	// Issuer of all four Certificates.
 	// +required

@@ -3,11 +3,13 @@ package main
 import (
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/etcd-suite/etcd-operator/internal/backup"
 	"github.com/etcd-suite/etcd-operator/internal/cluster"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/cli"
 	"github.com/etcd-suite/etcd-operator/internal/restore"
 )
 
@@ -25,13 +27,35 @@ func flagRows(string) ([][]string, error) {
 	} {
 		flags := pflag.NewFlagSet(of.name, pflag.ContinueOnError)
 		of.add(flags)
-		flags.VisitAll(func(f *pflag.Flag) {
-			value := strings.Trim(f.DefValue, "[]")
-			if value != "" {
-				value = code(value)
-			}
-			rows = append(rows, []string{of.name, code("--" + f.Name), value, f.Usage})
-		})
+		rows = append(rows, flagsOf(of.name, flags)...)
 	}
 	return rows, nil
+}
+
+// pluginRows are the flags of kubectl etcd.
+func pluginRows(string) ([][]string, error) {
+	root := cli.New(cli.IO{}, "dev")
+	rows := append([][]string{{"command", "flag", "default", "meaning"}}, flagsOf("all", root.PersistentFlags())...)
+	var add func(*cobra.Command)
+	add = func(c *cobra.Command) {
+		for _, sub := range c.Commands() {
+			rows = append(rows, flagsOf(strings.TrimPrefix(sub.CommandPath(), root.CommandPath()+" "), sub.LocalNonPersistentFlags())...)
+			add(sub)
+		}
+	}
+	add(root)
+	return rows, nil
+}
+
+// flagsOf returns a row for each flag.
+func flagsOf(name string, flags *pflag.FlagSet) [][]string {
+	var rows [][]string
+	flags.VisitAll(func(f *pflag.Flag) {
+		value := strings.Trim(f.DefValue, "[]")
+		if value != "" {
+			value = code(value)
+		}
+		rows = append(rows, []string{name, code("--" + f.Name), value, f.Usage})
+	})
+	return rows
 }

@@ -1,4 +1,5 @@
-// Reference writes docs/reference.md: all metrics, conditions, reasons, events and flags. make generate runs it, and a test compares.
+// Reference writes docs/reference.md: all metrics, conditions, reasons, events, flags and values of the chart. make generate runs it, and
+// a test compares.
 package main
 
 import (
@@ -24,8 +25,8 @@ func main() {
 
 const introduction = `# Reference
 
-This page lists all metrics, conditions, reasons, events and flags. ` + "`make generate`" + ` writes it from the code. The fields of the three
-kinds are in the [API reference](api.md). The values of the chart are in [the chart's README](../charts/etcd-operator/README.md#values).
+This page lists all metrics, conditions, reasons, events, flags and values of the chart. ` + "`make generate`" + ` writes it from the code.
+The fields of the three kinds are in the [API reference](api.md).
 `
 
 // page returns the whole reference.
@@ -41,6 +42,9 @@ func page(root string) (string, error) {
 		{"Reasons", "Reasons of conditions. Most events have one of them, too. Each is explained in [Operations](operations.md).", reasonRows},
 		{"Events", "Other reasons of events.", eventRows},
 		{"Flags", "Flags of the operators. The chart sets most of them from its values.", flagRows},
+		{"Flags of kubectl etcd", "Each command also has the flags of the command `all`. [kubectl etcd](kubectl-etcd.md) explains the commands.", pluginRows},
+		{"Values of the chart", "`<operator>` stands for `clusterOperator`, `backupOperator` and `restoreOperator`. " +
+			"[The chart's README](../charts/etcd-operator/README.md) explains the values with examples.", valueRows},
 	} {
 		rows, err := part.rows(root)
 		if err != nil {

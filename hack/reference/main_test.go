@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -10,7 +11,7 @@ import (
 
 const root = "../.."
 
-func TestTheReferenceListsAllMetricsReasonsEventsAndFlags(t *testing.T) {
+func TestTheReferenceListsAllMetricsReasonsEventsFlagsAndValues(t *testing.T) {
 	want, err := page(root)
 	if err != nil {
 		t.Fatal(err)
@@ -39,5 +40,37 @@ func TestEveryMetricIsInTheSpaceOfTheSuite(t *testing.T) {
 		if m.kind == "counter" != strings.HasSuffix(m.name, "_total") {
 			t.Errorf("%s is a %s", m.name, m.kind)
 		}
+	}
+}
+
+func TestAValueWithoutACommentIsRefused(t *testing.T) {
+	for name, text := range map[string]string{
+		"a value":                     "image:\n  # -- Tag of the images.\n  tag: a\n  registry: b\n",
+		"an empty block":              "# -- Labels.\nlabels: {}\nannotations: {}\n",
+		"a comment of another format": "# Level of the log.\nlevel: info\n",
+	} {
+		file := filepath.Join(t.TempDir(), "values.yaml")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if found, err := values(file); err == nil {
+			t.Errorf("%s without a comment is accepted: %v", name, found)
+		}
+	}
+}
+
+func TestAValueThatDiffersBetweenOperatorsIsListedForEach(t *testing.T) {
+	var found []value
+	for _, block := range blocks {
+		found = append(found, value{block + ".replicas", "1", "Replicas."}, value{block + ".memory", block, "Memory."})
+	}
+	want := []value{
+		{"clusterOperator.memory", "clusterOperator", "Memory."},
+		{"backupOperator.memory", "backupOperator", "Memory."},
+		{"restoreOperator.memory", "restoreOperator", "Memory."},
+		{"<operator>.replicas", "1", "Replicas."},
+	}
+	if diff := cmp.Diff(want, merged(found), cmp.AllowUnexported(value{})); diff != "" {
+		t.Errorf("values (-want +got):\n%s", diff)
 	}
 }

@@ -79,6 +79,8 @@ type History struct {
 	Links []Link
 	// Progress is a later point than that of the last link, up to which etcd had no more events; nil if it is not known.
 	Progress *Point
+
+	next *Start // of the next timeline with this cluster ID; nil if there is none, or before linked
 }
 
 // Read reads the headers of all links, and checks nothing but each of them.

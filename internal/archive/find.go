@@ -1,7 +1,6 @@
 package archive
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,8 +13,9 @@ import (
 )
 
 const (
-	// maxLinks limits the links whose headers one search reads. At a segment every 5 seconds, these are those of 27 hours.
-	maxLinks = 20_000
+	// MaxLinks limits the links between a base and a target, because one search reads their headers. At a segment every 5 seconds, these are
+	// those of 27 hours.
+	MaxLinks = 20_000
 	// parallel is how many headers are read at the same time.
 	parallel = 16
 )
@@ -31,26 +31,30 @@ type Progress struct {
 
 // Find is Select for an archive in a store. It lists all keys, but reads few headers: those of the links from the base to the
 // target, and one for each step of a search by time. Only for a refusal it reads on, up to the next base. The zero Progress
-// means that it is not known.
+// means that it is not known. Timelines of clusters that no base is of do not count.
 func Find(ctx context.Context, store objstore.Store, root string, bases []Base, progress Progress, target Target) (Choice, error) {
 	all, err := List(ctx, store, root)
 	if err != nil {
 		return Choice{}, err
 	}
+	all = slices.DeleteFunc(all, func(n Names) bool { return !n.Started })
 	var seen []History
+	var later []Start
 	for i, names := range slices.Backward(all) {
 		start, err := ReadStart(ctx, store, root, names.Timeline)
 		if err != nil {
 			return Choice{}, err
 		}
-		if target.Revision == 0 && start.Base.At.After(target.Time) && i > 0 {
+		next := start.next(later)
+		later = append([]Start{start}, later...)
+		if !start.hasAny(bases) || target.Revision == 0 && start.Base.At.After(target.Time) && i > 0 {
 			continue // it began later
 		}
-		f := finder{store: store, root: root, start: start, keys: names.Links, headers: map[string]Header{}, target: target}
+		f := finder{store: store, root: root, start: start, next: next, keys: names.Links, headers: map[string]Header{}, target: target}
 		if progress.Timeline == names.Timeline {
 			f.progress = &progress.Point
 		}
-		f.bases = basesOf(start, bases)
+		f.bases = start.own(next, bases)
 		h, found, err := f.find(ctx)
 		if err != nil {
 			return Choice{}, err
@@ -63,19 +67,10 @@ func Find(ctx context.Context, store objstore.Store, root string, bases []Base, 
 			break // an older timeline was not the history of the cluster at that time
 		}
 	}
-	if len(seen) == 0 {
+	if len(all) == 0 {
 		return Choice{}, &Refusal{Target: target, Reason: "the archive is empty"}
 	}
 	return Choice{}, refuse(seen, bases, target)
-}
-
-// basesOf returns the bases that may be of a timeline, oldest first.
-func basesOf(start Start, bases []Base) []Base {
-	own := slices.DeleteFunc(slices.Clone(bases), func(b Base) bool {
-		return b.ClusterID != start.ClusterID || b.Point.Revision < start.Base.Revision
-	})
-	slices.SortStableFunc(own, func(a, b Base) int { return cmp.Compare(a.Point.Revision, b.Point.Revision) })
-	return own
 }
 
 // finder reads a part of one timeline.
@@ -83,6 +78,7 @@ type finder struct {
 	store   objstore.Store
 	root    string
 	start   Start
+	next    *Start // of the next timeline with this cluster ID; nil if there is none
 	keys    []string
 	headers map[string]Header // that were read
 	bases   []Base            // oldest first
@@ -164,7 +160,7 @@ func (f *finder) header(ctx context.Context, key string) (Header, error) {
 
 // part returns the timeline with only the links from one index to another one, including both.
 func (f *finder) part(ctx context.Context, from, to int) (History, error) {
-	h := History{Start: f.start}
+	h := History{Start: f.start, next: f.next}
 	to = max(from, to)
 	if to >= len(f.keys)-1 {
 		h.Progress = f.progress
@@ -173,9 +169,9 @@ func (f *finder) part(ctx context.Context, from, to int) (History, error) {
 		return h, nil
 	}
 	keys := f.keys[from : to+1]
-	if len(keys) > maxLinks {
+	if len(keys) > MaxLinks {
 		return h, fmt.Errorf("%w: %d are between %s and the base snapshot before it, and at most %d can be replayed: take snapshots more often, or choose a target soon after a snapshot",
-			ErrTooManyLinks, len(keys), f.target, maxLinks)
+			ErrTooManyLinks, len(keys), f.target, MaxLinks)
 	}
 	if err := f.readAll(ctx, keys); err != nil {
 		return h, err

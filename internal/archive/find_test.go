@@ -227,7 +227,7 @@ func TestFindNamesTheNearestPointsAndTheDamage(t *testing.T) {
 
 func TestFindRefusesMoreLinksThanItsLimit(t *testing.T) {
 	h := newHistory(1, base(10, 10))
-	for range maxLinks + 1 {
+	for range MaxLinks + 1 {
 		h.segment(h.chain.Last + 1)
 	}
 	store := storing(h.History)

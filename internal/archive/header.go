@@ -43,6 +43,8 @@ type Start struct {
 	Reason string `json:"reason"`
 	// Writer identifies who began the timeline, for example by the UID of an EtcdBackup.
 	Writer string `json:"writer,omitempty"`
+	// Recovery is the last recovery from a lost quorum that the cluster had then. A later one begins another timeline.
+	Recovery string `json:"recovery,omitempty"`
 
 	hash string // of the line that was read; empty in a new one
 }

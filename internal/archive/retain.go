@@ -39,12 +39,6 @@ func timelineOf(root string, all []Names, starts []Start, b Base) int {
 	return -1
 }
 
-// has reports whether a base can be of the timeline. A base of another one may have the same cluster ID and a revision that
-// both have: then its time decides, together with that of the next timeline.
-func (s Start) has(b Base) bool {
-	return b.ClusterID == s.ClusterID && b.Point.Revision >= s.Base.Revision && !b.Point.At.Before(s.Base.At)
-}
-
 func firstOf(root, key string) int64 {
 	n, _ := parseKey(root, key)
 	return n.first

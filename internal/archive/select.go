@@ -15,6 +15,8 @@ type Base struct {
 	Point Point
 	// AuthRevision in the snapshot's database.
 	AuthRevision uint64
+	// Recovery is that of the cluster when the snapshot was taken, see Start.Recovery. It is empty if there was none, or if that is not known.
+	Recovery string
 }
 
 // Target is what a restore asks for: a revision, or the state at a time.
@@ -84,7 +86,7 @@ type span struct {
 // Recoverable returns all ranges, oldest timeline first.
 func Recoverable(histories []History, bases []Base) []Range {
 	var ranges []Range
-	for _, h := range histories {
+	for _, h := range linked(histories) {
 		for _, s := range h.spans(bases) {
 			n := len(ranges)
 			if n > 0 && ranges[n-1].Timeline == h.Start.Timeline && s.base.Point.Revision <= ranges[n-1].To.Revision {
@@ -105,6 +107,7 @@ func Select(histories []History, bases []Base, target Target) (Choice, error) {
 	if len(histories) == 0 {
 		return Choice{}, &Refusal{Target: target, Reason: "the archive is empty"}
 	}
+	histories = linked(histories)
 	for i := len(histories) - 1; i >= 0; i-- {
 		h := histories[i]
 		if target.Revision == 0 && h.Start.Base.At.After(target.Time) && i > 0 {
@@ -166,16 +169,11 @@ func (s span) resolve(target Target) (reached Point, resolution time.Duration, o
 // spans returns what each base of a timeline reaches, in ascending order of the bases.
 func (h History) spans(bases []Base) []span {
 	var spans []span
-	for _, b := range bases {
-		if b.ClusterID == h.Start.ClusterID && b.Point.Revision >= h.Start.Base.Revision {
-			if s, ok := h.span(b); ok {
-				spans = append(spans, s)
-			}
+	for _, b := range h.Start.own(h.next, bases) {
+		if s, ok := h.span(b); ok {
+			spans = append(spans, s)
 		}
 	}
-	slices.SortStableFunc(spans, func(a, b span) int {
-		return int(min(1, max(-1, a.base.Point.Revision-b.base.Point.Revision)))
-	})
 	return spans
 }
 

@@ -22,10 +22,11 @@ func base(revision int64, seconds int) Base {
 	return Base{Key: fmt.Sprint("base-", revision), ClusterID: "0000000000000abc", Point: Point{revision, at(seconds)}, AuthRevision: 1}
 }
 
-// history builds a timeline: revision r is received at second r.
+// history builds a timeline: revision r is received at second r + shift.
 type history struct {
 	History
 	chain Chain
+	shift int
 }
 
 func newHistory(t Timeline, b Base) *history {
@@ -56,7 +57,7 @@ func (h *history) segment(last int64, auth ...uint64) *history {
 		header.AuthFrom, header.AuthTo = auth[0], auth[1]
 	}
 	for r := header.First; r <= last; r++ {
-		header.Points = append(header.Points, Point{r, at(int(r))})
+		header.Points = append(header.Points, Point{r, at(int(r) + h.shift)})
 	}
 	return h.add(header)
 }

@@ -12,7 +12,9 @@ import (
 // Survey is an archive as its keys and a few headers describe it.
 type Survey struct {
 	Names  []Names
-	Starts []Start // of the same timelines
+	Starts []Start // of the same timelines; a timeline of Startless has an empty one
+	// Startless are the timelines without a start object. Nothing of them can be restored.
+	Startless []Timeline
 	// Ranges that can be restored, oldest first. They are the newest ones if there are more than the limit.
 	Ranges []Range
 	// Unbroken is that of the end of the newest timeline: without a base from there on, its newest revisions cannot be
@@ -20,6 +22,17 @@ type Survey struct {
 	Unbroken int64
 	// Covered reports whether there is such a base.
 	Covered bool
+	// Following is how many links of that timeline follow its newest base. If they are more than MaxLinks, no target after those can be
+	// restored.
+	Following int
+
+	end   end    // of that timeline
+	bases []Base // of that timeline
+}
+
+// Covers reports whether a replay from a base reaches the end of the newest timeline.
+func (s Survey) Covers(b Base) bool {
+	return s.end.follows(b) && slices.ContainsFunc(s.bases, func(own Base) bool { return own.Key == b.Key })
 }
 
 // Look lists an archive and reads the headers that its ranges need: about two for each range.
@@ -31,36 +44,30 @@ func Look(ctx context.Context, store objstore.Store, root string, bases []Base, 
 	}
 	s.Starts = make([]Start, len(s.Names))
 	for i, names := range s.Names {
+		if !names.Started {
+			s.Startless = append(s.Startless, names.Timeline)
+			continue
+		}
 		if s.Starts[i], err = ReadStart(ctx, store, root, names.Timeline); err != nil {
 			return s, err
 		}
 	}
 	for i := len(s.Names) - 1; i >= 0 && len(s.Ranges) < limit; i-- {
-		t := tracer{store: store, root: root, names: s.Names[i], start: s.Starts[i], bases: s.basesOf(i, bases)}
+		if !s.Names[i].Started {
+			continue
+		}
+		next := s.Starts[i].next(s.Starts[i+1:])
+		t := tracer{store: store, root: root, names: s.Names[i], start: s.Starts[i], bases: s.Starts[i].own(next, bases)}
 		if err := t.trace(ctx, limit-len(s.Ranges)); err != nil {
 			return s, err
 		}
 		if i == len(s.Names)-1 {
-			s.Unbroken, s.Covered = t.unbroken, t.covered
+			s.Unbroken, s.Covered, s.Following, s.end, s.bases = t.end.unbroken, t.covered, t.following(), t.end, t.bases
 		}
 		s.Ranges = append(s.Ranges, t.ranges...)
 	}
 	slices.Reverse(s.Ranges)
 	return s, nil
-}
-
-// basesOf returns the bases of a timeline in ascending order. A base that was taken after the next timeline began is of
-// that one.
-func (s Survey) basesOf(i int, bases []Base) []Base {
-	var of []Base
-	for _, b := range bases {
-		later := i+1 < len(s.Starts) && s.Starts[i+1].ClusterID == b.ClusterID && !b.Point.At.Before(s.Starts[i+1].Base.At)
-		if s.Starts[i].has(b) && !later {
-			of = append(of, b)
-		}
-	}
-	sort.SliceStable(of, func(a, b int) bool { return of[a].Point.Revision < of[b].Point.Revision })
-	return of
 }
 
 // tracer finds the ranges of one timeline, from its end to its start.
@@ -71,9 +78,9 @@ type tracer struct {
 	start Start
 	bases []Base
 
-	ranges   []Range // newest first
-	unbroken int64   // at the end of the timeline
-	covered  bool
+	ranges  []Range // newest first
+	end     end     // of the timeline
+	covered bool
 }
 
 // end is a point of a chain at which a range may end.
@@ -81,6 +88,11 @@ type end struct {
 	to       Point
 	unbroken int64
 	auth     uint64
+}
+
+// follows reports whether a replay from a base reaches the end.
+func (e end) follows(b Base) bool {
+	return b.Point.Revision >= e.unbroken && b.Point.Revision <= e.to.Revision && b.AuthRevision == e.auth
 }
 
 func (t *tracer) trace(ctx context.Context, limit int) error {
@@ -92,30 +104,61 @@ func (t *tracer) trace(ctx context.Context, limit int) error {
 		}
 		at = endOf(h)
 	}
-	t.unbroken = at.unbroken
+	t.end = at
 	for first := true; ; first = false {
-		if r, ok := t.reach(at); ok {
-			t.ranges = append(t.ranges, r)
-			t.covered = t.covered || first
+		ranges, complete, err := t.reach(ctx, at)
+		if err != nil {
+			return err
 		}
+		t.ranges = append(t.ranges, ranges...)
+		t.covered = t.covered || first && complete
 		next, more, err := t.before(ctx, at)
-		if err != nil || !more || len(t.ranges) == limit {
+		if err != nil || !more || len(t.ranges) >= limit {
+			t.ranges = t.ranges[:min(len(t.ranges), limit)]
 			return err
 		}
 		at = next
 	}
 }
 
+// following returns how many links begin after the newest base.
+func (t *tracer) following() int {
+	links := t.names.Links
+	if len(t.bases) == 0 {
+		return len(links)
+	}
+	return len(links) - 1 - t.holding(t.bases[len(t.bases)-1].Point.Revision)
+}
+
 func endOf(h Header) end { return end{to: h.To(), unbroken: h.Unbroken, auth: h.AuthTo} }
 
-// reach returns the range that ends here. It begins with the oldest base that reaches this end.
-func (t *tracer) reach(at end) (Range, bool) {
-	for _, b := range t.bases {
-		if b.Point.Revision >= at.unbroken && b.Point.Revision <= at.to.Revision && b.AuthRevision == at.auth {
-			return Range{Timeline: t.start.Timeline, From: b.Point, To: at.to}, true
+// reach returns the range that ends here, from the oldest base that reaches this end. There are several, newest first, if more than MaxLinks
+// links follow a base before the next one: a restore refuses the last of these. complete is false if it refuses the end itself.
+func (t *tracer) reach(ctx context.Context, at end) (ranges []Range, complete bool, err error) {
+	bases := slices.DeleteFunc(slices.Clone(t.bases), func(b Base) bool { return !at.follows(b) })
+	for i, b := range bases {
+		if !complete {
+			ranges = append([]Range{{Timeline: t.start.Timeline, From: b.Point, To: at.to}}, ranges...)
+		}
+		next := at.to.Revision
+		if i+1 < len(bases) {
+			next = bases[i+1].Point.Revision
+		}
+		last := max(t.holding(b.Point.Revision), 0) + MaxLinks - 1
+		if complete = t.holding(next) <= last; !complete {
+			h, err := ReadHeader(ctx, t.store, t.root, t.names.Links[last])
+			if err != nil {
+				return nil, false, err
+			}
+			ranges[0].To = h.To()
 		}
 	}
-	return Range{}, false
+	return ranges, complete, nil
+}
+
+// holding returns the index of the last link that does not begin after a revision, and -1 if there is none.
+func (t *tracer) holding(revision int64) int {
+	return sort.Search(len(t.names.Links), func(i int) bool { return firstOf(t.root, t.names.Links[i]) > revision }) - 1
 }
 
 // before returns the end of the chain's part before the break at at.unbroken. It returns false if there is none.
@@ -124,7 +167,7 @@ func (t *tracer) before(ctx context.Context, at end) (end, bool, error) {
 		return end{}, false, nil
 	}
 	// The link of that revision is the last one that does not begin after it.
-	i := sort.Search(len(t.names.Links), func(i int) bool { return firstOf(t.root, t.names.Links[i]) > at.unbroken }) - 1
+	i := t.holding(at.unbroken)
 	if i < 0 {
 		return end{}, false, nil // it was deleted
 	}

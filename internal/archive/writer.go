@@ -21,7 +21,6 @@ type Writer struct {
 	tail    hash.Hash
 	buffer  []byte
 	header  Header
-	opened  time.Time // when the first event was received
 	touched time.Time
 }
 
@@ -42,9 +41,6 @@ func (w *Writer) Empty() bool { return w.header.Events == 0 }
 // Size is the number of bytes of all records.
 func (w *Writer) Size() int64 { return w.header.Size }
 
-// Opened is when the first event was received.
-func (w *Writer) Opened() time.Time { return w.opened }
-
 // Last is the revision of the last event. It may not be complete.
 func (w *Writer) Last() int64 { return w.header.Last }
 
@@ -62,9 +58,6 @@ func (w *Writer) Add(event *mvccpb.Event, at time.Time) error {
 	}
 	if at.Before(w.chain.At) { // the clock of this node is behind that of the archiver before
 		at = w.chain.At
-	}
-	if w.Empty() {
-		w.opened = at
 	}
 	if at.After(w.touched) {
 		w.touched = at

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/archive"
 )
 
 // act does the one effect of the step. It never waits.
@@ -50,7 +51,7 @@ func (r *Reconciler) settle(backup *v1beta2.EtcdBackup, s State, step Step) {
 	if reported {
 		r.metrics.ended(s)
 		if s.Attempt.Result.Snapshot != nil {
-			r.archives.taken(keyOf(backup), s.Attempt.Base, s.Attempt.Result.Base)
+			r.archives.taken(keyOf(backup))
 		}
 	}
 	if _, copied := step.(ReportCopy); copied {
@@ -95,6 +96,10 @@ func (r *Reconciler) begin(ctx context.Context, backup *v1beta2.EtcdBackup, s St
 	o := jobSpecOf(s)
 	o.Kind = kind
 	t := &jobProgress{kind: kind, request: o.Request, base: o.Base, generation: s.Generation, number: number, startedAt: s.Now}
+	t.based = func(base archive.Base) {
+		r.archives.give(keyOf(backup), o.Base, base)
+		r.archives.taken(keyOf(backup))
+	}
 	pool := r.attempts
 	if kind == KindCopy {
 		pool = r.copies

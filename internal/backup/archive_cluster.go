@@ -46,5 +46,3 @@ func (s memberStream) Receive() (archiver.Response, error) {
 	r, err := s.Stream.Receive()
 	return r, ofMembers(err)
 }
-
-func (s memberStream) RequestProgress() error { return ofMembers(s.Stream.RequestProgress()) }

@@ -2,14 +2,14 @@ package backup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
-	"strconv"
+	"strings"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
-	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
@@ -23,6 +23,7 @@ type keeper struct {
 	running *archiver.Archiver
 	advice  string
 	began   time.Time
+	end     func(error) // ends this run of the archiver
 
 	known    snapshot.Known
 	survey   archive.Survey
@@ -33,7 +34,9 @@ type keeper struct {
 	outdated []string
 	base     int64 // revision of the newest base
 	shape    shape
-	asked    map[int64]time.Time
+	asked    map[string]time.Time // by reason
+	seen     archiver.Status      // when the survey was made
+	window   time.Duration        // for which outdated was found
 }
 
 const (
@@ -41,7 +44,7 @@ const (
 	keeperRetry    = time.Minute
 	// deletionsPerLook is how many objects are deleted between two looks at the archiver.
 	deletionsPerLook = 100
-	// maxBases is how many of the newest snapshots are looked at.
+	// maxBases is how many snapshots are looked at besides those of the window.
 	maxBases = 1000
 	// rangesShown is how many ranges the status lists.
 	rangesShown = 16
@@ -59,18 +62,20 @@ type shape struct {
 }
 
 func (k *keeper) run(ctx context.Context) {
-	k.known, k.asked = snapshot.Known{}, map[int64]time.Time{}
+	k.known, k.asked = snapshot.Known{}, map[string]time.Time{}
 	tick := time.NewTicker(keeperInterval)
 	defer tick.Stop()
 	stale := true
 	for {
 		status := k.running.Status()
 		if status.Timeline > 0 {
-			changed := status.Timeline != k.before.Timeline || status.Gaps != k.before.Gaps || status.Unbroken != k.before.Unbroken
-			if stale = stale || changed; stale && !k.job.now().Before(k.next) {
-				stale = !k.look(ctx)
+			if stale = stale || k.changed(status); stale && !k.job.now().Before(k.next) {
+				if stale = !k.look(ctx); !stale {
+					k.seen = status
+				}
 			}
 			k.before = status
+			k.limitLinks(ctx, status)
 			k.prune(ctx)
 		}
 		k.publish(status)
@@ -84,80 +89,83 @@ func (k *keeper) run(ctx context.Context) {
 	}
 }
 
+// changed returns whether the last survey, or what it found outdated, may not be right any more.
+func (k *keeper) changed(now archiver.Status) bool {
+	const limit = archive.MaxLinks
+	if k.surveyed && k.following(now) >= limit && k.following(k.before) < limit {
+		return true // the newest changes cannot be restored any more before the next snapshot
+	}
+	return now.Timeline != k.before.Timeline || now.Gaps != k.before.Gaps || now.Unbroken != k.before.Unbroken || k.current().job.Keep.Window != k.window
+}
+
 // look surveys the archive, and returns whether it could.
 func (k *keeper) look(ctx context.Context) bool {
 	o := k.current().job
-	index, bases, err := basesOf(ctx, k.store, o, k.known)
+	k.outdated, k.window = nil, o.Keep.Window
+	index, bases, err := basesOf(ctx, k.store, o, k.known, o.Keep.Window)
+	survey := archive.Survey{}
 	if err == nil {
-		k.survey, err = archive.Look(ctx, k.store, o.archiveRoot(), bases, rangesShown)
+		survey, err = archive.Look(ctx, k.store, o.archiveRoot(), bases, rangesShown)
 	}
 	if err != nil {
 		k.next = k.job.now().Add(keeperRetry)
-		k.update(func(v *Archive) { v.Unpruned = fmt.Sprintf("The operator could not read the archive: %v.", err) })
+		k.update(func(v *Archive) {
+			v.Unpruned, v.Corrupt = fmt.Sprintf("The operator could not read the archive: %v.", err), errors.Is(err, archive.ErrCorrupt)
+		})
 		return false
 	}
-	k.surveyed = true
-	k.update(func(v *Archive) { v.Unpruned = "" })
+	if err := astray(survey, k.running.Status()); err != nil {
+		k.end(err)
+		return false
+	}
+	k.survey, k.surveyed = survey, true
+	k.update(func(v *Archive) { v.Unpruned, v.Corrupt = startless(survey.Startless), false })
 	k.outdated, k.base = outdatedBy(o, k.survey, index, k.known), 0
 	for _, b := range bases {
 		if n := len(k.survey.Starts); n > 0 && b.ClusterID == k.survey.Starts[n-1].ClusterID {
 			k.base = max(k.base, b.Point.Revision)
 		}
 	}
-	if !k.survey.Covered {
-		k.askForBase(ctx)
-	}
+	k.cover(ctx, o, bases)
 	return true
 }
 
-// basesOf returns all snapshots from which a replay can begin. It adds to known what it reads.
-func basesOf(ctx context.Context, store objstore.Store, o jobSpec, known snapshot.Known) (snapshot.Index, []archive.Base, error) {
-	lives := snapshot.Series{Folder: o.Target.Key, Namespace: o.Namespace, Cluster: o.Cluster}.Lives()
-	index, err := snapshot.Scan(ctx, store, lives)
-	if err != nil {
-		return index, nil, err
-	}
-	items := index.Items[:min(len(index.Items), maxBases)]
-	if err := known.Read(ctx, store, items); err != nil {
-		return index, nil, err
-	}
-	var bases []archive.Base
-	for _, item := range items {
-		if reading := known[item.Key]; reading.Err != nil {
-			delete(known, item.Key) // to read it again next time
-		} else if item.Verdict != snapshot.Failed && !reading.Manifest.NoQuorum {
-			bases = append(bases, baseOf(item.Key, reading.Manifest, item.Stored))
-		}
-	}
-	return index, bases, nil
-}
-
-// baseOf returns a snapshot as the base of a replay. stored is when the store received it, or later.
-func baseOf(key string, m snapshot.Manifest, stored time.Time) archive.Base {
-	at := m.CapturedAt
-	if at.IsZero() { // the member began to send it before the store had it
-		at = stored
-	}
-	return archive.Base{
-		Key: key, ClusterID: m.Cluster.ID, AuthRevision: m.AuthRevision,
-		Point: archive.Point{Revision: max(m.Revision, emptyRevision), At: at.UTC()},
+// cover asks for a snapshot if the newest revisions cannot be restored without it. A snapshot of another EtcdBackup does not count: it may be
+// deleted at any time, by the retention of that EtcdBackup or with it.
+func (k *keeper) cover(ctx context.Context, o jobSpec, bases []archive.Base) {
+	ours := func(b archive.Base) bool { return k.known[b.Key].Manifest.Backup == o.Name && k.survey.Covers(b) }
+	switch {
+	case !k.survey.Covered:
+		k.askForBase(ctx, fmt.Sprintf("no snapshot reaches the revisions after %d", k.survey.Unbroken))
+	case !slices.ContainsFunc(bases, ours):
+		k.askForBase(ctx, fmt.Sprintf("no snapshot of EtcdBackup %s reaches the revisions after %d", o.Name, k.survey.Unbroken))
 	}
 }
 
-// outdatedBy returns the keys of the archive that no target in the window needs. It is pure.
-func outdatedBy(o jobSpec, survey archive.Survey, index snapshot.Index, known snapshot.Known) []string {
-	if len(survey.Starts) == 0 {
-		return nil
+// astray returns why an archiver extends a timeline from which nothing new can be restored: its start was deleted, or another archiver has
+// begun the next one.
+func astray(survey archive.Survey, now archiver.Status) error {
+	newest := archive.Timeline(0)
+	if n := len(survey.Names); n > 0 {
+		newest = survey.Names[n-1].Timeline
 	}
-	id, err := strconv.ParseUint(survey.Starts[len(survey.Starts)-1].ClusterID, 16, 64)
-	if err != nil {
+	switch {
+	case now.Blocked: // it is about to begin a timeline
 		return nil
+	case slices.Contains(survey.Startless, now.Timeline):
+		return fmt.Errorf("%w: the start object of timeline %d was deleted, so nothing of it can be restored", archive.ErrCorrupt, now.Timeline)
+	case newest > now.Timeline:
+		return fmt.Errorf("%w: it has begun timeline %d", archiver.ErrFenced, newest)
 	}
-	item, found := o.Keep.Base(o.seriesOf(etcd.ID(id)), index, known)
-	if !found {
-		return nil
+	return nil
+}
+
+// startless reports timelines without a start object. It is empty if there is none.
+func startless(timelines []archive.Timeline) string {
+	if len(timelines) == 0 {
+		return ""
 	}
-	return archive.Outdated(o.archiveRoot(), survey.Names, survey.Starts, baseOf(item.Key, known[item.Key].Manifest, item.Stored))
+	return fmt.Sprintf("These timelines of the archive have no start object, so nothing of them can be restored: %s.", strings.Trim(fmt.Sprint(timelines), "[]"))
 }
 
 // prune deletes some of the outdated objects, oldest first.
@@ -177,17 +185,31 @@ func (k *keeper) prune(ctx context.Context) {
 	}
 }
 
-// askForBase asks for a snapshot, because the newest revisions cannot be restored without one. An archiver before this one
+// askForBase asks for a snapshot, for example because the newest revisions cannot be restored without one. An archiver before this one
 // may have ended before it got it, or somebody has deleted it.
-func (k *keeper) askForBase(ctx context.Context) {
-	at, again := k.asked[k.survey.Unbroken]
+func (k *keeper) askForBase(ctx context.Context, reason string) {
+	reason = archiver.Because(k.current().recovery, reason)
+	at, again := k.asked[reason]
 	if k.archiving.look().Want != "" || again && k.job.now().Sub(at) < askAgain {
 		return
 	}
-	k.asked[k.survey.Unbroken] = k.job.now()
-	go func(revision int64) {
-		_, _ = k.ask(ctx, fmt.Sprintf("no snapshot reaches the revisions after %d", revision)) // it fails only if ctx ends
-	}(k.survey.Unbroken)
+	k.asked[reason] = k.job.now()
+	go func() {
+		_, _ = k.ask(ctx, reason) // it fails only if ctx ends
+	}()
+}
+
+// following returns how many segments follow the newest snapshot.
+func (k *keeper) following(now archiver.Status) int64 {
+	return int64(k.survey.Following) + now.Segments - k.seen.Segments
+}
+
+// limitLinks asks for a snapshot before so many segments follow the last one that a restore refuses them.
+func (k *keeper) limitLinks(ctx context.Context, status archiver.Status) {
+	const limit = archive.MaxLinks / 2
+	if k.surveyed && k.following(status) >= limit {
+		k.askForBase(ctx, fmt.Sprintf("%d segments follow the snapshot at revision %d", limit, k.base))
+	}
 }
 
 // publish updates the view, and tells the controller if it has another shape.
@@ -210,7 +232,9 @@ func (k *keeper) publish(status archiver.Status) {
 	}
 	failing, unpruned := v.Failure != nil, v.Unpruned
 	if begun {
-		k.safeAt = status.Progress.At
+		k.safeAt, k.archived, v.Idle = status.Safe, true, time.Time{}
+	} else {
+		k.idle(now)
 	}
 	k.mu.Unlock()
 	k.job.metrics.count(k.key.Object, k.counted, status, now)
@@ -234,7 +258,8 @@ func extended(s archive.Survey, status archiver.Status) ([]archive.Range, bool) 
 	}
 	last := &ranges[len(ranges)-1]
 	for _, p := range []archive.Point{status.Stored, status.Progress} {
-		if p.Revision >= last.To.Revision && p.At.After(last.To.At) {
+		// The first change after a base may have its time, because a manifest rounds that up to a second.
+		if p.Revision > last.To.Revision && !p.At.Before(last.To.At) || p.Revision == last.To.Revision && p.At.After(last.To.At) {
 			last.To = p
 		}
 	}

@@ -2,6 +2,7 @@ package backup
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -94,6 +95,8 @@ func TestAnArchiverRunsOnlyWhileTheSpecAsksForIt(t *testing.T) {
 		"before the finalizer":  {func(s *State) { s.Spec.DeletionPolicy = v1beta2.DeletionDelete }, false},
 		"with the finalizer":    {func(s *State) { s.Spec.DeletionPolicy, s.Held = v1beta2.DeletionDelete, true }, true},
 		"without its cluster":   {func(s *State) { s.Spec.EtcdEndpoints, s.Spec.EtcdCluster = nil, &v1beta2.ClusterReference{Name: "x"} }, false},
+		"of a cluster":          {func(s *State) { inCluster(s, false) }, true},
+		"while it hibernates":   {func(s *State) { inCluster(s, true) }, false},
 		"for a single snapshot": {func(s *State) { s.Spec.BackupPolicy = nil }, false},
 	} {
 		s := archivingState(t, test.change)
@@ -121,6 +124,26 @@ func TestTheStatusShowsTheEndOfTheArchiveOnceAMinute(t *testing.T) {
 	}
 	if got := s.Status.Recoverable[0].To.Revision; got != 20+3*600 {
 		t.Errorf("the end is revision %d", got)
+	}
+}
+
+// Whoever loses a cluster restores to the end that the status shows. A pass that comes a moment too early must not double its age.
+func TestTheEndInTheStatusIsNeverOlderThanAMinuteAndTwiceTheLag(t *testing.T) {
+	for _, lag := range []time.Duration{time.Second, 5 * time.Second, 30 * time.Second} {
+		s := archivingState(t)
+		s.Spec.Continuous.MaxLag = lag.String()
+		s.Archive.Ranges[0].To.At = s.Now
+		s.Status = NewStatus(s, Scheduled{At: s.Now.Add(time.Hour)}, nil)
+		for i := range 200 {
+			s.Now = s.Now.Add(s.soonest(0))
+			if age := s.Now.Sub(s.Status.Recoverable[0].To.Time.Time); age > archiveInterval+2*lag+archiveInterval/4 {
+				t.Fatalf("pass %d: with a lag of up to %s the status shows an end that is %s old", i, lag, age)
+			}
+			behind := lag * time.Duration(i*i*37%50) / 50
+			s.Archive.Ranges = []archive.Range{s.Archive.Ranges[0]}
+			s.Archive.Ranges[0].To = archive.Point{Revision: s.Archive.Ranges[0].To.Revision + 3, At: s.Now.Add(-behind)}
+			s.Status = NewStatus(s, Scheduled{At: s.Now.Add(time.Hour)}, nil)
+		}
 	}
 }
 
@@ -208,5 +231,43 @@ func TestEtcdBefore35IsNotArchived(t *testing.T) {
 		if got := map[bool]string{true: "refused", false: map[bool]string{true: "advice", false: ""}[advice != ""]}[err != nil]; got != want {
 			t.Errorf("etcd %s: %q, want %q", version, got, want)
 		}
+	}
+}
+
+// inCluster makes the series one of an EtcdCluster.
+func inCluster(s *State, hibernated bool) {
+	s.Spec.EtcdEndpoints, s.Spec.EtcdCluster = nil, &v1beta2.ClusterReference{Name: "x"}
+	s.Cluster = &Cluster{Name: "x", ClientURLs: []string{"http://x:2379"}, Available: !hibernated, Hibernated: hibernated}
+}
+
+func TestAHibernatedClusterIsNoFailureOfItsArchive(t *testing.T) {
+	s := archivingState(t)
+	inCluster(&s, true)
+	s.Status = NewStatus(s, Scheduled{At: s.Now.Add(time.Hour)}, nil)
+	c := conditionOf(s.Status.Conditions, v1beta2.ConditionArchiving)
+	if c.Reason != v1beta2.ReasonClusterNotAvailable || !strings.Contains(c.Message, "hibernates") {
+		t.Errorf("while the cluster hibernates: %+v", c)
+	}
+	s.Archive = &Archive{}
+	inCluster(&s, false)
+	out := NewStatus(s, Scheduled{At: s.Now.Add(time.Hour)}, nil)
+	if c := conditionOf(out.Conditions, v1beta2.ConditionArchiving); c.Reason != v1beta2.ReasonArchiveStarting {
+		t.Errorf("when the cluster is resumed: %+v", c)
+	}
+}
+
+// With pauses of up to a minute, a cluster that was resumed or got its quorum back was not archived for up to a minute.
+func TestAnArchiverComesBackSoonAfterItsMembers(t *testing.T) {
+	lost, store := ofMembers(errors.New("unavailable")), errors.New("503")
+	for failures := int32(1); failures < 100; failures++ {
+		if d := archiveDelay(failures, lost, time.Second); d > 5*time.Second || d < time.Second {
+			t.Fatalf("after %d failures of the members it waits for %s", failures, d)
+		}
+		if d := archiveDelay(failures, lost, time.Hour); d > time.Minute {
+			t.Fatalf("after %d failures of the members it waits for %s", failures, d)
+		}
+	}
+	if d := archiveDelay(20, store, time.Second); d != time.Minute {
+		t.Errorf("after 20 failures of the store it waits for %s", d)
 	}
 }

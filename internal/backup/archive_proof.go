@@ -76,7 +76,7 @@ var errStillFailed = errors.New("the snapshot of the failed proof does not lead 
 // earlier returns how the archive reaches a revision from an earlier snapshot. It takes that of a proof that has failed, as long as it
 // exists.
 func earlier(ctx context.Context, o jobSpec, store objstore.Store, revision int64) (choice archive.Choice, found bool, err error) {
-	index, bases, err := basesOf(ctx, store, o, snapshot.Known{})
+	index, bases, err := basesOf(ctx, store, o, snapshot.Known{}, 0)
 	if err != nil {
 		return choice, false, err
 	}

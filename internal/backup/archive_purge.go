@@ -6,7 +6,9 @@ import (
 	"slices"
 
 	"golang.org/x/sync/errgroup"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
@@ -15,9 +17,18 @@ import (
 const purgers = 16
 
 // purgeArchive deletes the timelines that this EtcdBackup has begun. The start of a timeline is the last object of it, so
-// that a repeated attempt still knows whose it is.
-func (t *job) purgeArchive(ctx context.Context, o jobSpec, store objstore.Store) error {
+// that a repeated attempt still knows whose it is. It deletes nothing if another EtcdBackup continues the archive, because the status of
+// that one promises to restore it.
+func (t *job) purgeArchive(ctx context.Context, o jobSpec, store objstore.Store, removed *Result) error {
 	root := o.archiveRoot()
+	other, err := t.archivedBy(ctx, o)
+	if err != nil {
+		return err
+	}
+	if other != "" {
+		removed.blame(o, fail(v1beta2.ReasonSnapshotsKept, fmt.Sprintf("EtcdBackup %s continues the continuous archive %s/%s, so the operator keeps it.", other, o.Target.Bucket, root)))
+		return nil
+	}
 	all, err := archive.List(ctx, store, root)
 	if err != nil {
 		return err
@@ -41,6 +52,26 @@ func (t *job) purgeArchive(ctx context.Context, o jobSpec, store objstore.Store)
 		}
 	}
 	return nil
+}
+
+// archivedBy returns the name of another EtcdBackup that archives the same cluster into the same folder; empty if there is none.
+func (t *job) archivedBy(ctx context.Context, o jobSpec) (string, error) {
+	var all v1beta2.EtcdBackupList
+	if err := t.secrets.List(ctx, &all, client.InNamespace(o.Namespace)); err != nil {
+		return "", fail(v1beta2.ReasonRetrying, fmt.Sprintf("The operator cannot list the EtcdBackups in namespace %s: %v.", o.Namespace, err))
+	}
+	for i := range all.Items {
+		b := &all.Items[i]
+		if b.UID == o.UID || !b.DeletionTimestamp.IsZero() || b.Spec.Continuous == nil {
+			continue
+		}
+		location, problem := target(b.Namespace, b.Name, b.Spec)
+		same := jobSpec{Namespace: b.Namespace, Cluster: sourceName(b.Name, b.Spec), Target: location}
+		if problem == nil && location.Bucket == o.Target.Bucket && same.archiveRoot() == o.archiveRoot() {
+			return b.Name, nil
+		}
+	}
+	return "", nil
 }
 
 func deleteAll(ctx context.Context, store objstore.Store, keys []string) error {

@@ -45,6 +45,7 @@ func (t *archiveJob) run(ctx context.Context, a *archiving) {
 	failures := int32(0)
 	for ctx.Err() == nil {
 		began := t.now()
+		a.starts(began)
 		_, err := worker.Try(func() (struct{}, error) { return struct{}{}, t.once(ctx, a) })
 		if ctx.Err() != nil {
 			return
@@ -52,15 +53,13 @@ func (t *archiveJob) run(ctx context.Context, a *archiving) {
 		if caught := (*worker.PanicError)(nil); errors.As(err, &caught) {
 			ctrl.Log.WithName(Name).Error(err, "An archiver panicked", "etcdBackup", a.key.Object, "stack", string(caught.Stack))
 		}
-		if t.now().Sub(began) >= archiveStable {
+		if a.hasArchived() && t.now().Sub(began) >= archiveStable {
 			failures = 0
 		}
 		failures++
-		wait := archiveDelay(failures)
+		wait := archiveDelay(failures, err, a.current().maxLag)
 		t.metrics.stopped(a.key.Object, a.safe(), t.now())
-		a.update(func(v *Archive) {
-			v.Failures, v.Failure, v.RetryAt, v.Begun = failures, classifyArchive(err, a.spec.job), t.now().Add(wait), false
-		})
+		a.failed(failures, classifyArchive(err, a.current().job), t.now(), wait)
 		a.notify()
 		if !pause(ctx, wait) {
 			return
@@ -89,8 +88,8 @@ const kindArchive Kind = "archive"
 
 // once archives until something fails.
 func (t *archiveJob) once(ctx context.Context, a *archiving) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	spec := a.current()
 	cluster, store, advice, err := t.prepare(ctx, spec)
 	if err != nil {
@@ -108,8 +107,9 @@ func (t *archiveJob) once(ctx context.Context, a *archiving) error {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	running := archiver.New(archiver.Options{
-		Cluster: members{cluster}, Store: store, Root: spec.job.archiveRoot(), Dir: dir, Encoder: archive.Encoder(spec.job.Encoder), Writer: spec.job.mark(),
-		MaxLag: spec.maxLag, MaxSize: archiveSegment, MaxSpool: archiveWaiting, Now: t.now,
+		Cluster: members{cluster}, Store: store, Root: spec.job.archiveRoot(), Dir: dir, Encoder: archive.Encoder(spec.job.Encoder), Writer: spec.job.mark(), Recovery: spec.recovery, Hurry: a.hurried,
+		SameHistory: func(ctx context.Context) error { return t.confirmRecovery(ctx, spec.job, spec.recovery) },
+		MaxLag:      spec.maxLag, MaxSize: archiveSegment, MaxSpool: archiveWaiting, Now: t.now,
 		TakeBase: func(ctx context.Context, reason string) (archiver.Base, error) {
 			base, err := a.ask(ctx, reason)
 			if err != nil {
@@ -119,12 +119,13 @@ func (t *archiveJob) once(ctx context.Context, a *archiving) error {
 			return archiver.Base{Key: base.Key, ClusterID: id, Revision: base.Point.Revision, At: base.Point.At, AuthRevision: base.AuthRevision}, err
 		},
 	})
-	k := &keeper{job: t, archiving: a, store: store, running: running, advice: advice, began: t.now()}
+	k := &keeper{job: t, archiving: a, store: store, running: running, advice: advice, began: t.now(), end: cancel}
 	kept := make(chan struct{})
 	go func() { defer close(kept); k.run(ctx) }()
 	err = running.Run(ctx)
-	cancel()
+	cancel(nil)
 	<-kept
+	k.publish(running.Status()) // with the last segment
 	return err
 }
 
@@ -133,16 +134,20 @@ func (t *archiveJob) prepare(ctx context.Context, spec archiveSpec) (cluster *wa
 	limited, cancel := context.WithTimeout(ctx, prepareTimeout)
 	defer cancel()
 	o := spec.job
+	if err = t.confirmRecovery(limited, o, spec.recovery); err != nil {
+		return nil, nil, "", ofMembers(err)
+	}
 	if store, err = t.store(limited, o); err != nil {
 		return nil, nil, "", err
 	}
+	store = newReopened(store, t.now, func(ctx context.Context) (objstore.Store, error) { return t.store(ctx, o) })
 	by, err := t.access(limited, o)
 	if err != nil {
 		return nil, nil, "", err
 	}
 	answers := t.probe(limited, o.URLs, by)
 	if _, err = choose(answers, o.ClusterID, false); err != nil {
-		return nil, nil, "", by.explain(err)
+		return nil, nil, "", ofMembers(by.explain(err))
 	}
 	options := watch.Options{TLS: by.tls}
 	for _, answer := range answers {

@@ -1,7 +1,9 @@
 package backup
 
 import (
+	"errors"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -10,8 +12,10 @@ import (
 
 // Archive is what the archiver of this process reports about one EtcdBackup.
 type Archive struct {
-	// Begun is true once the archiver has found where the archive ends, and watches the cluster.
+	// Begun is true once the archiver has found where the archive ends, and watches the cluster. Idle is since when it is not true; zero
+	// while it is.
 	Begun bool
+	Idle  time.Time
 	// Want is why a base snapshot is needed now. It is empty if none is.
 	Want string
 	// Ranges that can be restored. Surveyed is false until they are known.
@@ -27,30 +31,45 @@ type Archive struct {
 	Failures int32
 	Failure  *Failure
 	RetryAt  time.Time
-	// Unpruned is why old parts of the archive were not deleted. Advice is about the version of etcd.
+	// Unpruned is why old parts of the archive were not deleted, or the archive was not read. Advice is about the version of etcd.
 	Unpruned, Advice string
+	// Corrupt is true if Unpruned names a damaged or missing object, so that Ranges may be wrong.
+	Corrupt bool
 }
 
 // archiveSpec is what an archiver is started with.
 type archiveSpec struct {
 	job    jobSpec
 	maxLag time.Duration
+	// endpoints of the spec: other ones may be of another cluster. The members of an EtcdCluster are replaced one by one, and their archiver
+	// goes on.
+	endpoints []string
+	// recovery is the last one of the cluster from a lost quorum. After another one the archiver begins a timeline.
+	recovery string
 }
 
 // archiveRoot is the prefix of all keys of the archive.
 func (o jobSpec) archiveRoot() string { return archive.Root(o.Target.Key, o.Namespace, o.Cluster) }
 
 // archived returns whether an archiver is to run.
-func (s State) archived() bool {
+func (s State) archived() bool { return s.archivesCluster() && !s.recovering() }
+
+// archivesCluster is archived, whether or not the cluster is being recovered from a lost quorum.
+func (s State) archivesCluster() bool {
 	switch {
 	case s.Spec.Continuous == nil || !s.Series() || s.Problem != nil || s.Deleting || s.Spec.BackupPolicy.Suspend:
 		return false
 	case s.Spec.DeletionPolicy == v1beta2.DeletionDelete && !s.Held:
 		return false // nothing is written that the finalizer would protect
 	case s.Spec.EtcdCluster != nil:
-		return s.Cluster != nil && len(s.Cluster.ClientURLs) > 0
+		return s.Cluster != nil && len(s.Cluster.ClientURLs) > 0 && !s.Cluster.Hibernated
 	}
 	return true
+}
+
+// recovering reports whether the archiver rests only because its cluster is recovered from a lost quorum.
+func (s State) recovering() bool {
+	return s.archivesCluster() && s.Cluster != nil && s.Cluster.Recovering
 }
 
 // archiveOf returns what an archiver is started with, and nil if none is to run.
@@ -60,7 +79,11 @@ func archiveOf(s State) *archiveSpec {
 	}
 	o := jobSpecOf(s)
 	o.Request, o.Base = "", ""
-	return &archiveSpec{job: o, maxLag: maxLag(s.Spec.Continuous)}
+	spec := &archiveSpec{job: o, maxLag: maxLag(s.Spec.Continuous), endpoints: s.Spec.EtcdEndpoints}
+	if s.Cluster != nil {
+		spec.recovery = s.Cluster.Recovery
+	}
+	return spec
 }
 
 // baseWanted returns whether the archiver needs a snapshot now.
@@ -95,25 +118,33 @@ func durationOr(text, otherwise string) time.Duration {
 const (
 	firstArchiveDelay = time.Second
 	lastArchiveDelay  = time.Minute
+	membersDelay      = 5 * time.Second
 	// archiveStable is how long an archiver must run before an earlier failure does not count any more.
 	archiveStable = time.Minute
 	// archiveTolerated is the number of failures in a row that are reported. One failure is usual when members restart.
 	archiveTolerated = 2
+	// archivePatience is how long an archiver may not archive before that is reported, however few failures it had.
+	archivePatience = time.Minute
 	// archiveSlack is how much later than maxLag a change may reach the store before that is reported.
 	archiveSlack = 15 * time.Second
 )
 
-// archiveDelay is the pause after that many failures in a row: 1 s, doubled after each one, at most 1 min.
-func archiveDelay(failures int32) time.Duration {
+// archiveDelay is the pause after that many failures in a row: 1 s, doubled after each one, at most 1 min. If the members are why, it is
+// at most maxLag or 5 s: what they accept when they are back must not wait for longer.
+func archiveDelay(failures int32, err error, maxLag time.Duration) time.Duration {
+	limit := lastArchiveDelay
+	if errors.Is(err, errMembers) {
+		limit = min(max(maxLag, membersDelay), lastArchiveDelay)
+	}
 	d := firstArchiveDelay
-	for ; failures > 1 && d < lastArchiveDelay; failures-- {
+	for ; failures > 1 && d < limit; failures-- {
 		d *= 2
 	}
-	return min(d, lastArchiveDelay)
+	return min(d, limit)
 }
 
 // sameArchive reports whether an archiver can go on with another spec.
 func sameArchive(a, b archiveSpec) bool {
-	return a.maxLag == b.maxLag && a.job.Cluster == b.job.Cluster && a.job.TLSSecret == b.job.TLSSecret && a.job.AuthSecret == b.job.AuthSecret &&
+	return a.maxLag == b.maxLag && a.recovery == b.recovery && slices.Equal(a.endpoints, b.endpoints) && a.job.Cluster == b.job.Cluster && a.job.TLSSecret == b.job.TLSSecret && a.job.AuthSecret == b.job.AuthSecret &&
 		reflect.DeepEqual(a.job.Target, b.job.Target) && reflect.DeepEqual(a.job.Encoder, b.job.Encoder)
 }

@@ -2,9 +2,11 @@ package backup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	ctrlsource "sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
@@ -25,59 +28,92 @@ type archives struct {
 	mu     sync.Mutex
 	closed bool
 	known  map[worker.Key]*archiving
-	busy   map[worker.Key]int // archivers that have not returned yet, also stopped ones
-	group  sync.WaitGroup
-	notify func(worker.Key)
+	busy   map[worker.Key]int      // archivers that have not returned yet, also stopped ones
+	ended  map[worker.Key]*Archive // the last views of stopped archivers
+	// drained are stopped archivers of clusters that are recovered from a lost quorum. They store what they still have.
+	drained map[worker.Key][]*archiving
+	group   sync.WaitGroup
+	notify  func(worker.Key)
 }
 
 func newArchives(run func(context.Context, *archiving), m *archiveMetrics) *archives {
-	return &archives{run: run, metrics: m, known: map[worker.Key]*archiving{}, busy: map[worker.Key]int{}, notify: func(worker.Key) {}}
-}
-
-// archiving is one archiver. Passes read its view, and give it what it asks for.
-type archiving struct {
-	key    worker.Key
-	cancel context.CancelFunc
-	notify func()
-	// news has an element after each new snapshot.
-	news chan struct{}
-	turn chan struct{} // held while a base snapshot is asked for
-
-	mu     sync.Mutex
-	spec   archiveSpec
-	view   Archive
-	safeAt time.Time // up to which all was in the store at the last look; zero if that is not known
-	answer chan archive.Base
+	return &archives{run: run, metrics: m, known: map[worker.Key]*archiving{}, busy: map[worker.Key]int{}, ended: map[worker.Key]*Archive{}, drained: map[worker.Key][]*archiving{}, notify: func(worker.Key) {}}
 }
 
 // set starts the archiver of key, changes its spec, or stops it if spec is nil.
 func (p *archives) set(key worker.Key, spec *archiveSpec) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	running := p.known[key]
-	if running != nil && (spec == nil || !running.accepts(*spec)) {
-		running.cancel()
-		delete(p.known, key)
-		running = nil
+	for _, a := range p.drained[key] {
+		if spec == nil || !a.storesAs(*spec) {
+			a.hurry()
+		}
 	}
+	running := p.known[key]
+	switch {
+	case running == nil:
+	case spec == nil:
+		p.stop(running, nil)
+	case running.current().recovery != spec.recovery:
+		p.stop(running, archiver.ErrRecovery)
+	case !running.accepts(*spec):
+		p.stop(running, nil)
+	}
+	running = p.known[key]
 	if spec == nil || running != nil || p.closed {
 		return
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	a := &archiving{key: key, cancel: cancel, spec: *spec, news: make(chan struct{}, 1), turn: make(chan struct{}, 1)}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	hurried, hurry := context.WithCancel(context.Background())
+	a := &archiving{key: key, cancel: cancel, hurry: hurry, hurried: hurried.Done(), spec: *spec, news: make(chan struct{}, 1), turn: make(chan struct{}, 1)}
 	a.notify = func() { p.tell(key) }
 	p.known[key] = a
+	delete(p.ended, key)
 	p.busy[key]++
 	p.group.Go(func() {
-		defer p.returned(key)
-		defer cancel()
+		defer p.returned(a)
+		defer cancel(nil)
+		defer hurry()
 		p.run(ctx, a)
 	})
 }
 
-func (p *archives) returned(key worker.Key) {
+// drain stops the archiver of key, because its cluster is being recovered from a lost quorum. The archiver stores what it still has, however
+// long the store is down, because it may have the only copy.
+func (p *archives) drain(key worker.Key) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if running := p.known[key]; running != nil {
+		p.stop(running, archiver.ErrRecovery)
+	}
+}
+
+// stop needs p.mu.
+func (p *archives) stop(a *archiving, cause error) {
+	a.stopped = true
+	delete(p.known, a.key)
+	if errors.Is(cause, archiver.ErrRecovery) {
+		p.drained[a.key] = append(p.drained[a.key], a)
+	}
+	a.cancel(cause)
+}
+
+// returned keeps the last view of a stopped archiver: it has stored its last segment after it was stopped.
+func (p *archives) returned(a *archiving) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	key := a.key
+	if p.drained[key] = slices.DeleteFunc(p.drained[key], func(d *archiving) bool { return d == a }); len(p.drained[key]) == 0 {
+		delete(p.drained, key)
+	}
+	if a.stopped && p.known[key] == nil {
+		view := a.look()
+		view.Begun, view.Want = false, ""
+		p.ended[key] = view
+	}
+	if next := p.known[key]; next != nil && next != a {
+		next.lookAgain() // at what this one has stored beside it
+	}
 	if p.busy[key]--; p.busy[key] == 0 {
 		delete(p.busy, key)
 	}
@@ -90,30 +126,33 @@ func (p *archives) tell(key worker.Key) {
 	p.notify(key)
 }
 
-// find returns what the archiver of key reports, and nil if none runs. busy is true until a stopped one has returned, too.
+// find returns what the archiver of key reports, or has reported last, and nil if none ever ran. busy is true until a stopped one has returned, too.
 func (p *archives) find(key worker.Key) (view *Archive, busy bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	view = p.ended[key]
 	if a := p.known[key]; a != nil {
 		view = a.look()
 	}
 	return view, p.busy[key] > 0
 }
 
-// taken tells the archiver of key that there is a new snapshot. want is what it was taken for.
-func (p *archives) taken(key worker.Key, want string, base *archive.Base) {
+// give gives the archiver of key the snapshot that it has asked for. want is what it was taken for.
+func (p *archives) give(key worker.Key, want string, base archive.Base) {
+	p.mu.Lock()
+	a := p.known[key]
+	p.mu.Unlock()
+	if a != nil {
+		a.give(want, base)
+	}
+}
+
+// taken tells the archiver of key that there is a new snapshot.
+func (p *archives) taken(key worker.Key) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	a := p.known[key]
-	if a == nil {
-		return
-	}
-	if base != nil {
-		a.give(want, *base)
-	}
-	select {
-	case a.news <- struct{}{}:
-	default:
+	if a := p.known[key]; a != nil {
+		a.lookAgain()
 	}
 }
 
@@ -123,12 +162,30 @@ func (p *archives) forgetOthers(object types.NamespacedName, except types.UID) {
 	defer p.mu.Unlock()
 	for key, a := range p.known {
 		if key.Object == object && key.UID != except {
-			a.cancel()
+			a.cancel(nil)
 			delete(p.known, key)
 		}
 	}
-	if except == "" {
-		p.metrics.forget(object)
+	for key, drained := range p.drained {
+		for _, a := range drained {
+			if key.Object == object && key.UID != except {
+				a.hurry()
+			}
+		}
+	}
+	for key := range p.ended {
+		if key.Object == object && key.UID != except {
+			delete(p.ended, key)
+		}
+	}
+	if except != "" {
+		return
+	}
+	p.metrics.forget(object)
+	for key, a := range p.known {
+		if key.Object.Namespace == object.Namespace {
+			a.lookAgain() // its snapshots may have been deleted with it, and another archive of the folder may have begun with them
+		}
 	}
 }
 
@@ -138,7 +195,12 @@ func (p *archives) Run(ctx context.Context) error {
 	p.mu.Lock()
 	p.closed = true
 	for _, a := range p.known {
-		a.cancel()
+		a.cancel(nil)
+	}
+	for _, drained := range p.drained {
+		for _, a := range drained {
+			a.hurry()
+		}
 	}
 	p.mu.Unlock()
 	p.group.Wait()
@@ -153,79 +215,6 @@ func (p *archives) Source() ctrlsource.Source {
 		p.notify = func(key worker.Key) { queue.Add(reconcile.Request{NamespacedName: key.Object}) }
 		return nil
 	})
-}
-
-// accepts changes the spec, unless the archiver has to start again for that.
-func (a *archiving) accepts(spec archiveSpec) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if !sameArchive(a.spec, spec) {
-		return false
-	}
-	a.spec = spec
-	return true
-}
-
-func (a *archiving) current() archiveSpec {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.spec
-}
-
-func (a *archiving) look() *Archive {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	view := a.view
-	return &view
-}
-
-func (a *archiving) update(change func(*Archive)) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	change(&a.view)
-}
-
-func (a *archiving) safe() time.Time {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.safeAt
-}
-
-// ask waits until a snapshot was taken for a reason. One is asked for at a time.
-func (a *archiving) ask(ctx context.Context, reason string) (archive.Base, error) {
-	select {
-	case a.turn <- struct{}{}:
-	case <-ctx.Done():
-		return archive.Base{}, context.Cause(ctx)
-	}
-	defer func() { <-a.turn }()
-	answer := make(chan archive.Base, 1)
-	a.mu.Lock()
-	a.view.Want, a.answer = reason, answer
-	a.mu.Unlock()
-	a.notify()
-	defer func() {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.view.Want, a.answer = "", nil
-	}()
-	select {
-	case base := <-answer:
-		return base, nil
-	case <-ctx.Done():
-		return archive.Base{}, context.Cause(ctx)
-	}
-}
-
-// give answers ask.
-func (a *archiving) give(want string, base archive.Base) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.answer == nil || a.view.Want != want {
-		return
-	}
-	a.answer <- base
-	a.view.Want, a.answer = "", nil
 }
 
 // archiveDirs are the directories in the spool.

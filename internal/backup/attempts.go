@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
@@ -28,6 +29,8 @@ type jobProgress struct {
 	limit      *timeLimit
 	// leave moves the attempt to the lane of verifications; may be nil.
 	leave func()
+	// based gives the archiver the snapshot that it has asked for; may be nil.
+	based func(archive.Base)
 
 	mu sync.Mutex
 	// startedAt is when the attempt was queued, and later when a worker began it.
@@ -114,6 +117,13 @@ func (t *jobProgress) begin(now time.Time) time.Duration {
 func (t *jobProgress) leaveLane() {
 	if t.leave != nil {
 		t.leave()
+	}
+}
+
+// give gives the archiver its snapshot as soon as that is in the store. A restore test may take long, and etcd may be compacted meanwhile.
+func (t *jobProgress) give(base archive.Base) {
+	if t.based != nil {
+		t.based(base)
 	}
 }
 

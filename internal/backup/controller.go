@@ -153,7 +153,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	r.attempts.forgetOthers(request.NamespacedName, state.UID)
 	r.copies.forgetOthers(request.NamespacedName, state.UID)
 	r.archives.forgetOthers(request.NamespacedName, state.UID)
-	r.archives.set(keyOf(backup), archiveOf(state))
+	if state.recovering() {
+		r.archives.drain(keyOf(backup))
+	} else {
+		r.archives.set(keyOf(backup), archiveOf(state))
+	}
 	r.metrics.proven(state)
 	step, rule := Plan(state)
 	description := step.describe(state)

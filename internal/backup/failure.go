@@ -67,9 +67,9 @@ func explainStore(err error, o jobSpec) (reason, advice string) {
 	case errors.Is(err, spool.ErrTooSmall):
 		return v1beta2.ReasonSpoolTooSmall, "Raise backupOperator.spool.sizeLimit in the values of the chart, or free space on the disk of the node. A snapshot needs the size of the database, and a restore test twice that size and 128 MiB."
 	case errors.Is(err, dbfile.ErrMemory):
-		return v1beta2.ReasonRestoreTestTooLarge, "The snapshot was not condemned. Raise backupOperator.restoreTests.memory and the memory limit in the values of the chart. Or set verify to Checksum and remove the restore tests from the spec."
+		return v1beta2.ReasonRestoreTestTooLarge, "The snapshot is kept, and its test has no result. Raise backupOperator.restoreTests.memory and the memory limit in the values of the chart. Or set verify to Checksum and remove the restore tests from the spec."
 	case errors.Is(err, snapshot.ErrNotTested):
-		return v1beta2.ReasonRetrying, "The snapshot was not condemned. Check whether the node or the Pod of backup-operator has too few processes, file descriptors or memory."
+		return v1beta2.ReasonRetrying, "The snapshot is kept, and its test has no result. Check whether the node or the Pod of backup-operator has too few processes, file descriptors or memory."
 	case errors.Is(err, spool.ErrFull):
 		return v1beta2.ReasonRetrying, "The database has grown since the attempt began, and other attempts use the rest of the spool volume."
 	case errors.Is(err, snapshot.ErrDisk):

@@ -41,6 +41,8 @@ type jobSpec struct {
 	// Cluster names the source in manifests and in the keys of a series.
 	Cluster    string
 	ClusterUID types.UID
+	// Recovery is the last one of the cluster from a lost quorum.
+	Recovery string
 
 	// Series is true if the snapshot is one of a series. Rhythm is the schedule. Request is not empty if a user asked for
 	// the snapshot. Keep decides which older snapshots are kept.
@@ -106,6 +108,9 @@ func jobSpecOf(s State) jobSpec {
 	}
 	if s.Spec.EtcdCluster != nil && s.Cluster != nil {
 		o.URLs, o.ClusterID, o.ClusterUID, o.MayLackUser = s.Cluster.ClientURLs, s.Cluster.ID, s.Cluster.UID, true
+		if !s.Cluster.Recovering { // else the snapshot may be of the old history
+			o.Recovery = s.Cluster.Recovery
+		}
 	}
 	return o
 }
@@ -140,7 +145,7 @@ func (o jobSpec) fill(r *snapshot.Request, from answer, answers []answer, now ti
 	r.Time, r.Tool = now, tool()
 	// These identify an earlier attempt. They change with the source, because that is another snapshot.
 	r.Attempt, r.Since, r.Again = o.attemptOf(id), o.Since, !o.Series
-	r.Backup, r.NoQuorum = o.Name, from.NotServing != nil
+	r.Backup, r.NoQuorum, r.Recovery = o.Name, from.NotServing != nil, o.Recovery
 	for _, a := range answers {
 		if a.Err == nil && a.Status.ClusterID == id {
 			r.MemberIDs = append(r.MemberIDs, uint64(a.Status.MemberID))

@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -86,9 +88,15 @@ func clusterOf(c *v1beta2.EtcdCluster) *Cluster {
 		Available: meta.IsStatusConditionTrue(c.Status.Conditions, v1beta2.ConditionAvailable),
 	}
 	if condition := meta.FindStatusCondition(c.Status.Conditions, v1beta2.ConditionAvailable); condition == nil {
-		out.Message = "cluster-operator has not reported its state yet. If this lasts, check that cluster-operator is running."
+		out.Message = "cluster-operator has not reported its state yet. If this takes more than a minute, check that cluster-operator is running."
 	} else if !out.Available {
-		out.Message = condition.Message
+		out.Message, out.Hibernated = condition.Message, condition.Reason == v1beta2.ReasonHibernated
+	}
+	if r := c.Status.LastRecovery; r != nil {
+		out.Recovery = recoveryID(r.Member, r.StartedAt)
+	}
+	if r := c.Status.Recovery; r != nil && r.StartedAt != nil {
+		out.Recovery, out.Recovering = recoveryID(r.Member, *r.StartedAt), r.Step == v1beta2.RecoveryForcing
 	}
 	for _, m := range c.Status.MemberStatuses {
 		if m.ClientURL != "" {
@@ -96,6 +104,10 @@ func clusterOf(c *v1beta2.EtcdCluster) *Cluster {
 		}
 	}
 	return out
+}
+
+func recoveryID(member string, started metav1.Time) string {
+	return member + " " + started.UTC().Format(time.RFC3339)
 }
 
 // secretProblem returns which of the Secrets that an attempt needs is missing. Only the attempt reads their contents,

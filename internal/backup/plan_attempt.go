@@ -90,7 +90,7 @@ func (s State) failure(a Attempt, f Failure) string {
 		return fmt.Sprintf("The restore test could not run. %s The next attempt is due at %s.", f.Message, stamp(a.Result.EndedAt.Add(testDelay(a.Number))))
 	case a.Kind == KindPurge:
 		return fmt.Sprintf("The snapshots were not deleted. %s The next attempt is due at %s. "+
-			"The operator gives up at %s and leaves the snapshots in the store. To keep them now, write deletionPolicy: Retain.",
+			"At %s it stops trying, and the snapshots remain in the store. To keep them now, write deletionPolicy: Retain.",
 			f.Message, next, stamp(s.Now.Add(s.left(purgeLimit))))
 	case a.Kind == KindPrune, s.ends(f):
 		return f.Message

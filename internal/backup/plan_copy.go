@@ -135,8 +135,10 @@ func lastCopy(s State) Step {
 
 // soonest returns the shorter pause, if a copy or a report about the archive is due before the next pass.
 func (s State) soonest(requeue time.Duration) time.Duration {
-	if s.archived() && (requeue == 0 || requeue > archiveInterval) {
-		requeue = archiveInterval
+	if s.archived() {
+		if due := s.archiveReport(); requeue == 0 || requeue > due {
+			requeue = due
+		}
 	}
 	turn := s.copyTurn()
 	if turn.IsZero() || s.Deleting {

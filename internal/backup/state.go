@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
 )
 
@@ -75,6 +74,12 @@ type Cluster struct {
 	// Available is true if a quorum of members serves clients. Message is why not.
 	Available bool
 	Message   string
+	// Hibernated is true if spec.hibernate has stopped all members.
+	Hibernated bool
+	// Recovering is true until the survivor of a lost quorum serves alone. The old members may still return until then, and keep their history.
+	Recovering bool
+	// Recovery identifies the last recovery from a lost quorum, which keeps the ID. It is empty if there was none.
+	Recovery string
 	// TLSSecret and AuthSecret are the Secrets with the certificate and with the user of the operators. They are empty
 	// without TLS and without a user.
 	TLSSecret, AuthSecret string
@@ -146,8 +151,6 @@ type Result struct {
 	Drill *v1beta2.BackupDrill
 	// Proof is the result of a proof of the archive. It is nil if there was none.
 	Proof *v1beta2.ArchiveProof
-	// Base is the snapshot if the archiver has asked for it.
-	Base *archive.Base
 	// Untested is when the snapshot was taken whose restore test could not be carried out. It is zero if there is none.
 	Untested time.Time
 }

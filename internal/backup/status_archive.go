@@ -2,6 +2,7 @@ package backup
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -26,13 +27,13 @@ func (r *reporter) archive() {
 		r.out.Recoverable = nil
 		if conditionOf(r.out.Conditions, v1beta2.ConditionArchiving) != nil {
 			r.set(v1beta2.ConditionArchiving, metav1.ConditionFalse, v1beta2.ReasonArchiveStopped,
-				"The spec has no continuous any more. The archive is still in the store, and no snapshot is kept for it.")
+				"You removed spec.continuous. The archive is still in the store, but retention no longer keeps snapshots for it.")
 		}
 		return
 	}
 	a := r.s.Archive
 	if a != nil && a.Surveyed {
-		r.out.Recoverable = recoverable(r.out.Recoverable, a.Ranges)
+		r.out.Recoverable = recoverable(r.out.Recoverable, a.Ranges, a.Begun)
 	}
 	status, reason, message := r.s.archiveCondition(r.out)
 	if reason != "" {
@@ -40,29 +41,56 @@ func (r *reporter) archive() {
 	}
 }
 
+// notRunning are the reasons of Archiving while no archiver was to run.
+var notRunning = []string{v1beta2.ReasonSuspended, v1beta2.ReasonArchiveStopped, v1beta2.ReasonClusterNotAvailable}
+
 // archiveCondition returns the condition Archiving. An empty reason keeps what was reported before.
 func (s State) archiveCondition(out v1beta2.EtcdBackupStatus) (status metav1.ConditionStatus, reason, message string) {
 	if !s.archived() {
 		return s.notArchived()
 	}
-	a, before := s.Archive, conditionOf(out.Conditions, v1beta2.ConditionArchiving)
+	a := s.Archive
 	switch {
-	case a != nil && a.Failure != nil && a.Failures >= archiveTolerated:
-		return metav1.ConditionFalse, a.Failure.Reason, a.Failure.Message + " Nothing is archived until then. The operator tries again within a minute."
-	case a != nil && !a.Begun && a.Want != "":
-		return metav1.ConditionFalse, v1beta2.ReasonArchiveStarting, planning.Sentence("The archive waits for a snapshot: ", a.Want)
-	case a == nil || !a.Begun || !a.Surveyed:
-		if before != nil && before.Reason != v1beta2.ReasonSuspended && before.Reason != v1beta2.ReasonArchiveStopped {
-			return "", "", "" // the operator has just started
-		}
-		return metav1.ConditionFalse, v1beta2.ReasonArchiveStarting, "The operator reads where the archive ends."
+	case a == nil || !a.Begun:
+		return s.archiveStarting(out)
+	case a.Failure != nil && a.Failures >= archiveTolerated:
+		return failedArchive(*a.Failure)
 	case a.Delayed > 0:
 		return metav1.ConditionFalse, v1beta2.ReasonArchiveDelayed, delayedArchive(*a, out.Recoverable)
+	case a.Corrupt:
+		return metav1.ConditionFalse, v1beta2.ReasonArchiveCorrupt, a.Unpruned + " Changes are stored, but status.recoverable may list points that cannot be restored."
+	case !a.Surveyed && a.Unpruned != "":
+		return metav1.ConditionFalse, v1beta2.ReasonArchiveStarting, a.Unpruned + " Changes are stored, but the operator does not know yet what can be restored."
+	case !a.Surveyed:
+		return s.archiveStarting(out)
 	case !a.Covered:
 		return metav1.ConditionFalse, v1beta2.ReasonArchiveIncomplete,
 			"The newest changes are archived, but they cannot be restored before the next snapshot. The operator takes one now." + until(out.Recoverable)
 	}
 	return metav1.ConditionTrue, v1beta2.ReasonArchiving, remarks("All changes are archived."+until(out.Recoverable), *a)
+}
+
+// archiveStarting returns the condition before the archiver archives. For a minute it keeps what was reported before: the operator has
+// just started, or members restart.
+func (s State) archiveStarting(out v1beta2.EtcdBackupStatus) (status metav1.ConditionStatus, reason, message string) {
+	a, before := s.Archive, conditionOf(out.Conditions, v1beta2.ConditionArchiving)
+	idle := a != nil && !a.Idle.IsZero() && s.Now.Sub(a.Idle) >= archivePatience
+	switch {
+	case a != nil && a.Failure != nil && (idle || a.Failures >= archiveTolerated):
+		return failedArchive(*a.Failure)
+	case a != nil && !a.Begun && a.Want != "":
+		return metav1.ConditionFalse, v1beta2.ReasonArchiveStarting, planning.Sentence("The archive waits for a snapshot: ", a.Want)
+	case idle:
+		return metav1.ConditionFalse, v1beta2.ReasonArchiveStarting, fmt.Sprintf("Nothing has been archived since %s. The operator waits for the store, "+
+			"the members or space in its spool volume.", stamp(a.Idle)) + until(out.Recoverable)
+	case before != nil && !slices.Contains(notRunning, before.Reason):
+		return "", "", ""
+	}
+	return metav1.ConditionFalse, v1beta2.ReasonArchiveStarting, "The operator reads where the archive ends."
+}
+
+func failedArchive(f Failure) (status metav1.ConditionStatus, reason, message string) {
+	return metav1.ConditionFalse, f.Reason, f.Message + " Nothing is archived until then. The operator tries again within a minute."
 }
 
 // notArchived says why no archiver is to run.
@@ -74,6 +102,10 @@ func (s State) notArchived() (status metav1.ConditionStatus, reason, message str
 		return metav1.ConditionFalse, v1beta2.ReasonSuspended, "The operator archives nothing, because backupPolicy.suspend is true. If etcd is compacted until it continues, changes are missing in the archive."
 	case s.Spec.EtcdCluster != nil && (s.Cluster == nil || len(s.Cluster.ClientURLs) == 0):
 		return metav1.ConditionFalse, v1beta2.ReasonClusterNotAvailable, fmt.Sprintf("The status of EtcdCluster %s lists no member, so the operator archives nothing.", s.Spec.EtcdCluster.Name)
+	case s.Spec.EtcdCluster != nil && s.Cluster.Hibernated:
+		return metav1.ConditionFalse, v1beta2.ReasonClusterNotAvailable, fmt.Sprintf("EtcdCluster %s hibernates, so there is nothing to archive. The archive continues when it is resumed.", s.Spec.EtcdCluster.Name)
+	case s.Spec.EtcdCluster != nil && s.Cluster.Recovering:
+		return metav1.ConditionFalse, v1beta2.ReasonClusterNotAvailable, fmt.Sprintf("EtcdCluster %s recovers from a lost quorum. The archive continues when a member serves.", s.Spec.EtcdCluster.Name)
 	}
 	return "", "", "" // the finalizer is set in this pass
 }
@@ -88,11 +120,11 @@ func until(ranges []v1beta2.RecoverableRange) string {
 }
 
 func delayedArchive(a Archive, ranges []v1beta2.RecoverableRange) string {
-	message := "Changes wait for the store, and would be lost with the cluster." + until(ranges)
+	message := "Some changes are not in the store yet. If the cluster is lost now, they are lost with it." + until(ranges)
 	if a.StoreError != "" {
 		message += planning.Sentence(" The last upload failed: ", a.StoreError)
 	}
-	return message + " Check the store, the network, and the load of backup-operator."
+	return message + " Check the store, the network, the load of backup-operator, and whether a member of etcd is slow."
 }
 
 func remarks(message string, a Archive) string {
@@ -105,13 +137,14 @@ func remarks(message string, a Archive) string {
 }
 
 // recoverable returns the ranges for the status. If only the end of the last one has moved, and by less than a minute, it
-// keeps what was reported, so that the status is written at most once a minute.
-func recoverable(before []v1beta2.RecoverableRange, ranges []archive.Range) []v1beta2.RecoverableRange {
+// keeps what was reported, so that the status is written at most once a minute. If the archiver does not run, the cluster may be
+// lost, so the exact end is reported.
+func recoverable(before []v1beta2.RecoverableRange, ranges []archive.Range, running bool) []v1beta2.RecoverableRange {
 	after := make([]v1beta2.RecoverableRange, 0, len(ranges))
 	for _, r := range ranges {
 		after = append(after, v1beta2.RecoverableRange{From: pointOf(r.From), To: pointOf(r.To), Timeline: int64(r.Timeline)})
 	}
-	if n := len(after); n > 0 && n == len(before) {
+	if n := len(after); running && n > 0 && n == len(before) {
 		last := after[n-1]
 		last.To = before[n-1].To
 		moved := after[n-1].To.Time.Sub(before[n-1].To.Time.Time)
@@ -124,6 +157,20 @@ func recoverable(before []v1beta2.RecoverableRange, ranges []archive.Range) []v1
 		}
 	}
 	return after
+}
+
+// archiveReport returns when to look at the archive again. The end of the archive is up to maxLag old when it is read. So a
+// pass exactly a minute after the last one could find that the end has moved by less than a minute, and report nothing.
+func (s State) archiveReport() time.Duration {
+	if s.Archive == nil {
+		return archiveInterval
+	}
+	reported := recoverable(s.Status.Recoverable, s.Archive.Ranges, s.Archive.Begun)
+	if len(reported) == 0 {
+		return archiveInterval
+	}
+	due := reported[len(reported)-1].To.Time.Add(archiveInterval + maxLag(s.Spec.Continuous) + time.Second)
+	return min(max(due.Sub(s.Now), archiveInterval/4), archiveInterval+archiveInterval/4)
 }
 
 func pointOf(p archive.Point) v1beta2.RecoverablePoint {

@@ -28,7 +28,7 @@ func (t *job) take(ctx context.Context, o jobSpec, progress *jobProgress) (Resul
 	}
 	stage, size := "streaming from "+member.URL, member.Status.DBSize
 	request := snapshot.Request{
-		Source: throttled(t.source(member.URL, by), o.BytesPerSecond), Store: store, SpoolDir: t.spool.Dir(),
+		Source: t.ofHistory(o, member, throttled(t.source(member.URL, by), o.BytesPerSecond)), Store: store, SpoolDir: t.spool.Dir(),
 		Spool: patientSpool{t.spool, progress, stage}, Expected: size, Progress: progress.passing(stage, size), Clock: t.now,
 	}
 	o.fill(&request, member, answers, t.now())
@@ -82,7 +82,7 @@ func (t *job) takeNext(ctx context.Context, o jobSpec, series snapshot.Series, r
 		s.ahead = aheadOf(ctx, s.store, snapshot.ManifestKey(item.Key), t.now())
 	}
 	if o.Base != "" {
-		result.Base = new(baseOf(item.Key, s.known[item.Key].Manifest, t.now()))
+		progress.give(baseOf(item.Key, s.known[item.Key].Manifest, t.now()))
 	}
 	switch {
 	case o.Verify && item.Verdict == snapshot.Failed:

@@ -176,7 +176,7 @@ func TestAChildThatCannotBeStartedCondemnsNoSnapshot(t *testing.T) {
 				return snapshot.Saved{}, w.store.Put(ctx, r.Key, bytes.NewReader(dbfiletest.New(t, 1).Put(10, 10).Snapshot()))
 			}
 			r := w.attempt(one(verifies))
-			if r.Failure == nil || r.Failure.Reason != v1beta2.ReasonRetrying || !strings.Contains(r.Failure.Message, "not condemned") {
+			if r.Failure == nil || r.Failure.Reason != v1beta2.ReasonRetrying || !strings.Contains(r.Failure.Message, "no result") {
 				t.Errorf("failure %+v", r.Failure)
 			}
 			if r.Drill != nil && r.Drill.Result == v1beta2.DrillFailed {

@@ -137,7 +137,7 @@ func (r *Result) keep(o jobSpec, objects []string, prefix string) {
 		return
 	}
 	r.blame(o, fail(v1beta2.ReasonSnapshotsKept, fmt.Sprintf("Objects under %s without a manifest: %d, such as %s. They may be snapshots whose manifests were "+
-		"deleted, or uploads of another EtcdBackup. The operator keeps them. Bring the manifests back, or delete the objects.", prefix, len(objects), objects[0])))
+		"deleted, or uploads of another EtcdBackup. The operator keeps them. Restore the manifests, or delete the objects.", prefix, len(objects), objects[0])))
 }
 
 // purge deletes all snapshots that this EtcdBackup has written, of every incarnation of its cluster, in both locations.
@@ -165,7 +165,7 @@ func (t *job) purgeLocation(ctx context.Context, o jobSpec) (Result, error) {
 	}
 	removed, err := t.purgeFrom(ctx, o, store)
 	if err == nil && o.Archived {
-		err = t.purgeArchive(ctx, o, store)
+		err = t.purgeArchive(ctx, o, store, &removed)
 	}
 	if errors.Is(err, objstore.ErrNoBucket) {
 		return Result{}, nil // without a bucket there are no snapshots

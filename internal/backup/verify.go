@@ -181,7 +181,7 @@ func (l *live) HashKV(ctx context.Context, revision int64) (uint32, int64, error
 		}
 	}
 	if len(errs) == 0 {
-		errs = append(errs, errors.New("the operator knows no member of the cluster"))
+		errs = append(errs, errors.New("the status lists no member of the cluster"))
 	}
 	return 0, 0, errors.Join(errs...)
 }

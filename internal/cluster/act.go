@@ -1,9 +1,11 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -61,7 +63,7 @@ func (r *Reconciler) act(ctx context.Context, v *view, step plan.Step) error {
 // create makes an object of the cluster; one that is there already and is the cluster's own is as good.
 func (r *Reconciler) create(ctx context.Context, v *view, object client.Object) error {
 	if err := controllerutil.SetControllerReference(v.cluster, object, r.Client.Scheme()); err != nil {
-		return fmt.Errorf("set the owner of %T %s: %w", object, object.GetName(), err)
+		return fmt.Errorf("set the owner of %s %s: %w", kindName(object), object.GetName(), err)
 	}
 	err := r.Client.Create(ctx, object)
 	if !apierrors.IsAlreadyExists(err) {
@@ -72,7 +74,7 @@ func (r *Reconciler) create(ctx context.Context, v *view, object client.Object) 
 		return wrap("read", object, getErr)
 	}
 	if !v.owns(there) || isSetAside(there) {
-		return fmt.Errorf("%T %s: %w", object, object.GetName(), errForeign)
+		return fmt.Errorf("%s %s: %w", kindName(object), object.GetName(), errForeign)
 	}
 	return nil
 }
@@ -83,7 +85,7 @@ func (r *Reconciler) delete(ctx context.Context, v *view, object client.Object, 
 		return wrap("read", object, client.IgnoreNotFound(err))
 	}
 	if !v.owns(object) {
-		return fmt.Errorf("%T %s is not deleted: %w", object, name, errForeign)
+		return fmt.Errorf("%s %s is not deleted: %w", kindName(object), name, errForeign)
 	}
 	uid := object.GetUID()
 	return wrap("delete", object, client.IgnoreNotFound(r.Client.Delete(ctx, object, append(options, client.Preconditions{UID: &uid})...)))
@@ -93,7 +95,7 @@ func (r *Reconciler) delete(ctx context.Context, v *view, object client.Object, 
 var errNoAddress = errors.New("its Pod does not run")
 
 // with talks to one member.
-func (r *Reconciler) with(v *view, member string, do func(Etcd) error) error {
+func (r *Reconciler) with(ctx context.Context, v *view, member string, do func(Etcd) error) error {
 	if v.addresses[member] == "" {
 		return fmt.Errorf("reach member %s: %w", member, errNoAddress)
 	}
@@ -102,11 +104,14 @@ func (r *Reconciler) with(v *view, member string, do func(Etcd) error) error {
 		return fmt.Errorf("reach member %s: %w", member, err)
 	}
 	defer connection.Close()
+	if err := v.confirmIdentity(ctx, member, connection); err != nil {
+		return err
+	}
 	return do(connection)
 }
 
 // withServing talks to a member of the current incarnation that serves, the leader if it can be, but not to the one named.
-func (r *Reconciler) withServing(v *view, not string, do func(Etcd) error) error {
+func (r *Reconciler) withServing(ctx context.Context, v *view, not string, do func(Etcd) error) error {
 	chosen := ""
 	for _, m := range v.Current() {
 		if m.Serving && m.Name != not && (chosen == "" || m.Leader) {
@@ -116,12 +121,17 @@ func (r *Reconciler) withServing(v *view, not string, do func(Etcd) error) error
 	if chosen == "" {
 		return fmt.Errorf("no member serves: %w", etcd.ErrNotYet)
 	}
-	return r.with(v, chosen, do)
+	return r.with(ctx, v, chosen, do)
 }
 
 func wrap(act string, object client.Object, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s %T %s: %w", act, object, object.GetName(), err)
+	return fmt.Errorf("%s %s %s: %w", act, kindName(object), object.GetName(), err)
+}
+
+// kindName returns the kind of an object, for a message that a user reads. Most objects that were read do not carry it.
+func kindName(object client.Object) string {
+	return cmp.Or(object.GetObjectKind().GroupVersionKind().Kind, reflect.Indirect(reflect.ValueOf(object)).Type().Name())
 }

@@ -66,7 +66,7 @@ func (r *Reconciler) apply(ctx context.Context, v *view, object client.Object) e
 // applied only if it was not created with the object. So the object is created as first, and then applied.
 func (r *Reconciler) applyOver(ctx context.Context, v *view, first, object client.Object) error {
 	if err := controllerutil.SetControllerReference(v.cluster, object, r.Client.Scheme()); err != nil {
-		return fmt.Errorf("own %T %s: %w", object, object.GetName(), err)
+		return fmt.Errorf("own %s %s: %w", kindName(object), object.GetName(), err)
 	}
 	same := first == object || reflect.DeepEqual(withOwners(first, object), object)
 	live := blank(object)
@@ -103,7 +103,7 @@ func withOwners(object, of client.Object) client.Object {
 
 func (r *Reconciler) createFirst(ctx context.Context, v *view, object client.Object) error {
 	if err := controllerutil.SetControllerReference(v.cluster, object, r.Client.Scheme()); err != nil {
-		return fmt.Errorf("own %T %s: %w", object, object.GetName(), err)
+		return fmt.Errorf("own %s %s: %w", kindName(object), object.GetName(), err)
 	}
 	return wrap("create", object, r.Client.Create(ctx, object, client.FieldOwner(Name)))
 }

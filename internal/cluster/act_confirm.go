@@ -68,12 +68,16 @@ func (r *Reconciler) confirmRestore(ctx context.Context, v *view) error {
 func (r *Reconciler) confirmData(ctx context.Context, v *view, step plan.Step) error {
 	switch step := step.(type) {
 	case plan.RemoveMember:
-		if step.Unresponsive() || (step.DataGone() && !v.Durable()) {
+		if step.DataGone() && v.Durable() {
+			if err := r.confirmAbsent(ctx, v, &corev1.PersistentVolumeClaim{}, step.Name); err != nil {
+				return err
+			}
+		}
+		if step.Unresponsive() || step.DataGone() {
 			return r.confirmNotReady(ctx, v, step.Name)
 		}
-		if step.DataGone() && v.Durable() {
-			return r.confirmAbsent(ctx, v, &corev1.PersistentVolumeClaim{}, step.Name)
-		}
+	case plan.BeginRecovery:
+		return r.confirmLost(ctx, v)
 	case plan.ApplyServices, plan.CreateMembers:
 		return r.confirmService(ctx, v)
 	case plan.DeletePod:
@@ -157,6 +161,20 @@ func servedBy(service *corev1.Service) (incarnation int32, clusterID string) {
 	return int32(n), service.Annotations[v1beta2.AnnotationClusterID]
 }
 
+// confirmLost fails if the API server has the volume of a voter that has lost its data as far as the cache shows. The cluster
+// would continue without that data.
+func (r *Reconciler) confirmLost(ctx context.Context, v *view) error {
+	for _, voter := range v.KnownVoters {
+		if m, _ := v.Member(voter); v.HoldsData(m) {
+			continue
+		}
+		if err := r.confirmAbsent(ctx, v, &corev1.PersistentVolumeClaim{}, voter); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // isLost reports whether an object is a volume whose PersistentVolume does not exist any more.
 func isLost(object client.Object) bool {
 	volume, is := object.(*corev1.PersistentVolumeClaim)
@@ -179,9 +197,9 @@ func (r *Reconciler) confirmFree(ctx context.Context, v *view, object client.Obj
 	case apierrors.IsNotFound(err):
 		return nil
 	case err != nil:
-		return fmt.Errorf("read %T %s: %w", object, name, err)
+		return fmt.Errorf("read %s %s: %w", kindName(object), name, err)
 	case v.owns(object):
-		return fmt.Errorf("%T %s exists: %w", object, name, errBehind)
+		return fmt.Errorf("%s %s exists: %w", kindName(object), name, errBehind)
 	}
-	return fmt.Errorf("%T %s has the name of a member: %w", object, name, errForeign)
+	return fmt.Errorf("%s %s has the name of a member: %w", kindName(object), name, errForeign)
 }

@@ -17,21 +17,21 @@ func (r *Reconciler) actOnEtcd(ctx context.Context, v *view, step plan.Step) err
 	case plan.AddLearner:
 		return r.addMember(ctx, v, step)
 	case plan.PromoteLearner:
-		return r.withServing(v, "", func(member Etcd) error { return member.Promote(ctx, step.ID) })
+		return r.withServing(ctx, v, "", func(member Etcd) error { return member.Promote(ctx, step.ID) })
 	case plan.RemoveMember:
-		return r.withServing(v, step.Name, func(member Etcd) error { return member.Remove(ctx, step.ID) })
+		return r.withServing(ctx, v, step.Name, func(member Etcd) error { return member.Remove(ctx, step.ID) })
 	case plan.MoveLeader:
-		return r.with(v, step.From, func(member Etcd) error { return member.MoveLeader(ctx, step.To) })
+		return r.with(ctx, v, step.From, func(member Etcd) error { return member.MoveLeader(ctx, step.To) })
 	case plan.EnableDowngrade:
-		return r.withServing(v, "", func(member Etcd) error { return member.EnableDowngrade(ctx, step.To) })
+		return r.withServing(ctx, v, "", func(member Etcd) error { return member.EnableDowngrade(ctx, step.To) })
 	case plan.CancelDowngrade:
-		return r.withServing(v, "", func(member Etcd) error { return member.CancelDowngrade(ctx) })
+		return r.withServing(ctx, v, "", func(member Etcd) error { return member.CancelDowngrade(ctx) })
 	case plan.CompactHistory:
-		return r.withServing(v, "", func(member Etcd) error { return member.Compact(ctx, step.Revision) })
+		return r.withServing(ctx, v, "", func(member Etcd) error { return member.Compact(ctx, step.Revision) })
 	case plan.DisarmAlarm:
-		return r.withServing(v, "", func(member Etcd) error { return member.Disarm(ctx, step.Alarm) })
+		return r.withServing(ctx, v, "", func(member Etcd) error { return member.Disarm(ctx, step.Alarm) })
 	case plan.DefragmentMember:
-		return r.with(v, step.Name, func(member Etcd) error {
+		return r.with(ctx, v, step.Name, func(member Etcd) error {
 			ctx, cancel := context.WithTimeout(ctx, defragmentTimeout)
 			defer cancel()
 			return member.Defragment(ctx)

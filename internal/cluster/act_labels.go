@@ -50,11 +50,11 @@ func (r *Reconciler) restoreLabels(ctx context.Context, v *view, step plan.Resto
 		return wrap("read", object, client.IgnoreNotFound(err))
 	}
 	if !v.owns(object) {
-		return fmt.Errorf("label %T %s: %w", object, step.Name, errForeign)
+		return fmt.Errorf("label %s %s: %w", kindName(object), step.Name, errForeign)
 	}
 	before, ok := object.DeepCopyObject().(client.Object)
 	if !ok {
-		return fmt.Errorf("copy %T %s", object, step.Name)
+		return fmt.Errorf("copy %s %s", kindName(object), step.Name)
 	}
 	labels := object.GetLabels()
 	if labels == nil {
@@ -65,7 +65,7 @@ func (r *Reconciler) restoreLabels(ctx context.Context, v *view, step plan.Resto
 	if volume, isVolume := object.(*corev1.PersistentVolumeClaim); isVolume {
 		metav1.SetMetaDataAnnotation(&volume.ObjectMeta, v1beta2.AnnotationClusterUID, string(v.UID))
 	} else if err := controllerutil.SetControllerReference(v.cluster, object, r.Client.Scheme()); err != nil {
-		return fmt.Errorf("own %T %s: %w", object, step.Name, err)
+		return fmt.Errorf("own %s %s: %w", kindName(object), step.Name, err)
 	}
 	return wrap("label", object, r.Client.Patch(ctx, object, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})))
 }

@@ -44,12 +44,28 @@ func (r *Reconciler) actOnPods(ctx context.Context, v *view, step plan.Step) err
 		}
 		return r.delete(ctx, v, &corev1.Pod{}, step.Name)
 	case plan.ForceDeletePod:
+		if step.Stopped {
+			return r.deleteStopped(ctx, v, step.Name)
+		}
 		return r.delete(ctx, v, &corev1.Pod{}, step.Name, client.GracePeriodSeconds(0))
 	case plan.StopMembers:
 		return r.stopMembers(ctx, v, step.Except)
 	default:
 		return fmt.Errorf("step %T is not about Pods", step)
 	}
+}
+
+// deleteStopped deletes the object of a Pod that has stopped. It deletes the Pod that it reads, because another one of that name
+// may run by now.
+func (r *Reconciler) deleteStopped(ctx context.Context, v *view, name string) error {
+	var pod corev1.Pod
+	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: name}, &pod); err != nil {
+		return wrap("read", &pod, client.IgnoreNotFound(err))
+	}
+	if !v.owns(&pod) || !hasStopped(&pod) {
+		return fmt.Errorf("the Pod %s has not stopped: %w", name, errBehind)
+	}
+	return wrap("delete", &pod, client.IgnoreNotFound(r.Client.Delete(ctx, &pod, client.GracePeriodSeconds(0), client.Preconditions{UID: &pod.UID})))
 }
 
 // relabel brings a Pod's labels and annotations to what the spec asks; the Pod runs on.
@@ -127,7 +143,7 @@ func (r *Reconciler) addMember(ctx context.Context, v *view, step plan.AddLearne
 			return err
 		}
 	}
-	return r.withServing(v, "", func(member Etcd) error {
+	return r.withServing(ctx, v, "", func(member Etcd) error {
 		if step.Voter {
 			return member.AddVoter(ctx, step.PeerURL)
 		}

@@ -65,7 +65,7 @@ func (r *Reconciler) forbidden(ctx context.Context, pod *corev1.Pod, asked resiz
 			return err
 		}
 	}
-	return &refusal{message: fmt.Sprintf("Kubernetes does not allow the operator to change CPU and memory of Pod %s in place: %v. The member runs on as it is. "+
+	return &refusal{message: fmt.Sprintf("Kubernetes does not allow the operator to change CPU and memory of Pod %s in place: %v. The member continues with its present CPU and memory. "+
 		"Correct the quota, the LimitRange or the rights of the operator, which tries again every %s. To restart the members instead, set the annotation %s in spec.pod.annotations.",
 		pod.Name, cause, rehearseAgain, annotationRestartedAt)}
 }

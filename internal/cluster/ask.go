@@ -147,6 +147,8 @@ func (r *Reconciler) questionFor(v *view, member string) *question {
 		return q.take()
 	case q.hung && r.wake != nil:
 		return r.askApart(v, member, q)
+	case !q.used:
+		v.patient = true
 	}
 	if known.questions == nil {
 		known.questions = map[string]*question{}
@@ -177,15 +179,20 @@ func (r *Reconciler) askApart(v *view, member string, last *question) *question 
 		}
 		last, next.used = next, true
 	}
-	if pause := min(max(askTimeout, v.known.waited(false, v.Now)/patience), slowest); last.next == nil && time.Since(last.answered) >= pause {
+	if last.next == nil && time.Since(last.answered) >= pauseAfter(v.known.waited(false, v.Now)) {
 		last.next = r.start(v, member, true)
 	}
 	v.remembered = true
 	return last
 }
 
-// await waits for the answers. Without a listener for those that come later, it waits for all.
-func (r *Reconciler) await(ctx context.Context, asked []*question) bool {
+// pauseAfter is how long a member that hung is left alone. One that starts hangs for some seconds, and nobody must wait longer
+// than it takes: etcd up to 3.7 serves a new member of a cluster of one only after 7 s, because the snapshot that the leader
+// sends covers the entry by which the member makes itself known.
+func pauseAfter(waited time.Duration) time.Duration { return min(waited/patience, slowest) }
+
+// await waits for the answers. Without a listener for those that come later, it waits for all. So does a patient pass.
+func (r *Reconciler) await(ctx context.Context, asked []*question, patient bool) bool {
 	arrived, stop := make(chan bool, len(asked)), make(chan struct{})
 	defer close(stop)
 	for _, q := range asked {
@@ -199,8 +206,11 @@ func (r *Reconciler) await(ctx context.Context, asked []*question) bool {
 	}
 	limit := time.NewTimer(longestWait)
 	defer limit.Stop()
-	if r.wake == nil {
+	switch {
+	case r.wake == nil:
 		limit.Stop()
+	case patient:
+		limit.Reset(askTimeout + grace)
 	}
 	serving, quorum := 0, etcd.Quorum(len(asked))
 	for range asked {
@@ -209,7 +219,7 @@ func (r *Reconciler) await(ctx context.Context, asked []*question) bool {
 			if serves {
 				serving++
 			}
-			if serves && serving == quorum && r.wake != nil {
+			if serves && serving == quorum && r.wake != nil && !patient {
 				limit.Reset(grace)
 			}
 		case <-limit.C:
@@ -284,7 +294,7 @@ func (v *view) confirmAsked(step plan.Step) error {
 	case plan.CreateVolumes, plan.CreateMembers, plan.ApplyBudget, plan.WithdrawBudget, plan.AddToService, plan.RelabelPod, plan.LoadCertificates,
 		plan.KeepVolume, plan.ResizeVolume, plan.CreateCA, plan.RequestCertificates, plan.WriteCertificates, plan.VolumeMayFill, plan.VersionNotAdvised:
 		return nil
-	case plan.CreateMember, plan.ApplyServices:
+	case plan.CreateMember, plan.ApplyServices, plan.ForceDeletePod:
 		if !v.Irreversible(step) {
 			return nil
 		}

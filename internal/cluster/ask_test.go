@@ -106,8 +106,8 @@ func TestAMemberThatHangsHoldsAWorkerOnlyForTheGracePeriod(t *testing.T) {
 			t.Errorf("the pass is complete: %t, took %s, remembered: %t, member: %+v", complete, took, v.remembered, v.Members[1])
 		}
 	}
-	if n := a.dials[nameOf(1)]; n != 1 {
-		t.Errorf("the member that hangs was asked %d times within %s, expected once", n, askTimeout)
+	if n := a.dials[nameOf(1)]; n > 2 {
+		t.Errorf("the member that hangs was asked %d times, expected once, and then once at a time apart from the passes", n)
 	}
 }
 
@@ -145,7 +145,7 @@ func TestAMemberThatHungIsAskedApartAndWakesItsClusterWhenItAnswers(t *testing.T
 	a := newAsking(t)
 	a.silent(t, nameOf(1))
 	a.hang(nameOf(1), false)
-	deadline := time.After(4 * askTimeout)
+	deadline := time.After(askTimeout / 2) // a pause of askTimeout would delay each new member
 	for woken := false; !woken; {
 		a.pass(t)
 		select {

@@ -54,6 +54,7 @@ func strip(in any) (any, error) {
 	}
 	object.SetManagedFields(nil)
 	if mayBeOurs(object) {
+		slim(object)
 		return object, nil
 	}
 	name := metav1.ObjectMeta{Namespace: object.GetNamespace(), Name: object.GetName(), ResourceVersion: object.GetResourceVersion()}

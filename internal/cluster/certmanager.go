@@ -112,14 +112,15 @@ func (r *Reconciler) observeCertManager(ctx context.Context, v *view) error {
 // observeIssued reads the Secret that cert-manager wrote, or why it has not written one.
 func (r *Reconciler) observeIssued(ctx context.Context, v *view, u plan.Usage, certificate *unstructured.Unstructured) error {
 	c := &v.Certificates
-	var found corev1.Secret
 	name := certificate.GetName() + issuedSuffix
-	err := r.reads(v).Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: name}, &found)
+	found, err := r.secretOf(ctx, v, name)
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("read Secret %s: %w", name, err)
 	}
 	ready, why := certificateReady(certificate)
-	if err == nil {
+	if found == nil {
+		found = &corev1.Secret{} // not written yet
+	} else {
 		v.material.Issued[u.Name] = &plan.Secret{Data: found.Data}
 	}
 	_, pairErr := v.material.IssuedPair(u).Leaf()

@@ -54,8 +54,8 @@ type Reconciler struct {
 	Dial      Dial
 	// Shown sees the certificate that a server shows.
 	Shown func(ctx context.Context, address string) (*x509.Certificate, error)
-	// Applied reads from a member's metrics the index of the last entry that it has applied; nil does not.
-	Applied func(ctx context.Context, address string) (uint64, error)
+	// Applied reads from a member's metrics its ID and the index of the last entry that it has applied; nil does not.
+	Applied func(ctx context.Context, address string) (etcd.ID, uint64, error)
 	Now     func() time.Time
 	// SeedPercent asks how far a seed is; nil asks nobody.
 	SeedPercent SeedPercent

@@ -15,7 +15,7 @@ import (
 // no help to quorum, and its eviction is not held up; with emptyDir it is, while quorum needs it, for its data goes along.
 func disruptionBudget(s plan.State, want plan.ApplyBudget) *policyv1.PodDisruptionBudget {
 	unhealthy := policyv1.AlwaysAllow
-	if !s.Durable() {
+	if s.DataInPods() {
 		unhealthy = policyv1.IfHealthyBudget
 	}
 	return &policyv1.PodDisruptionBudget{

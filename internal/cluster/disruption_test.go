@@ -11,6 +11,8 @@ import (
 
 func TestDisruptionBudgets(t *testing.T) {
 	golden(t, "budget", disruptionBudget(state(formed, members(3)), plan.ApplyBudget{Incarnation: 1, MinAvailable: 2}))
+	leaving := state(formed, members(3), func(s *plan.State) { s.Members[2].DataInPod = true }) // the spec asks for volumes by now
+	golden(t, "budget-emptydir", disruptionBudget(leaving, plan.ApplyBudget{Incarnation: 1, MinAvailable: 2}))
 	golden(t, "budget-emptydir", disruptionBudget(state(formed, members(3), ephemeral), plan.ApplyBudget{Incarnation: 1, MinAvailable: 2}))
 }
 

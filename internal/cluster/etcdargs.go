@@ -95,7 +95,7 @@ func peersOf(command []string, given string) string {
 		}
 	}
 	slices.Sort(names)
-	return strings.Join(names, ",")
+	return strings.Join(slices.Compact(names), ",") // a foreign member may have several peer URLs
 }
 
 // tlsOf reads from a container's command whether its etcd talks TLS to members and to clients.
@@ -110,6 +110,7 @@ func tlsOf(command []string) (peer, client bool) {
 const (
 	peerCertFlag   = "--peer-cert-file="
 	serverCertFlag = "--cert-file="
+	quotaFlag      = "--quota-backend-bytes="
 )
 
 func tlsArgs(s plan.State) []string {

@@ -3,6 +3,7 @@ package cluster
 import (
 	"math/bits"
 	"sync"
+	"time"
 
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
@@ -15,10 +16,19 @@ type fairQueue struct {
 	priorityqueue.PriorityQueue[reconcile.Request]
 
 	mu sync.Mutex
-	// queued requests, and whether each only is a look.
-	queued map[reconcile.Request]bool
-	// waiting is the number of queued requests of a namespace.
-	waiting map[lane]int
+	// queued requests, and those of each lane.
+	queued map[reconcile.Request]*turn
+	lanes  map[lane]map[reconcile.Request]*turn
+	added  uint64
+}
+
+// turn is when it is the turn of a queued request.
+type turn struct {
+	lane           lane
+	priority, rank int
+	// added orders requests, and ready is when the request may be handed out.
+	added uint64
+	ready time.Time
 }
 
 // lane is a namespace's work or its looks. Looks are queued all the time, so they do not count as work.
@@ -31,60 +41,123 @@ type lane struct {
 // is a label of a metric.
 const ranks = 16
 
+// rateLimited is how long a request that failed counts as one that may not be handed out yet.
+const rateLimited = time.Minute
+
 func newFairQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	return fair(priorityqueue.New(name, func(o *priorityqueue.Opts[reconcile.Request]) { o.RateLimiter = limiter }))
 }
 
 func fair(queue priorityqueue.PriorityQueue[reconcile.Request]) *fairQueue {
-	return &fairQueue{PriorityQueue: queue, queued: map[reconcile.Request]bool{}, waiting: map[lane]int{}}
+	return &fairQueue{PriorityQueue: queue, queued: map[reconcile.Request]*turn{}, lanes: map[lane]map[reconcile.Request]*turn{}}
 }
 
 // AddWithOpts queues requests. Priorities are 0 or lower.
 func (q *fairQueue) AddWithOpts(options priorityqueue.AddOpts, requests ...reconcile.Request) {
-	priority := urgent
+	entered := turn{priority: urgent, ready: time.Now().Add(options.After)}
 	if options.Priority != nil {
-		priority = *options.Priority
+		entered.priority = *options.Priority
+	}
+	if options.RateLimited {
+		entered.ready = entered.ready.Add(rateLimited)
 	}
 	for _, request := range requests {
-		ranked := priority*ranks - q.enter(request, priority <= look)
+		ranked := q.enter(request, entered)
 		options.Priority = &ranked
 		q.PriorityQueue.AddWithOpts(options, request)
 	}
 }
 
-// enter counts a request. It returns its rank.
-func (q *fairQueue) enter(request reconcile.Request, isLook bool) (rank int) {
+// enter counts a request. It returns its priority with its rank.
+func (q *fairQueue) enter(request reconcile.Request, entered turn) (ranked int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if was, is := q.queued[request]; is {
-		isLook = isLook && was
+	is := &entered
+	is.lane = lane{request.Namespace, is.priority <= look}
+	was := q.queued[request]
+	if was != nil {
+		is.lane.look = is.lane.look && was.lane.look
 		q.leave(request)
 	}
-	to := lane{request.Namespace, isLook}
-	rank = min(bits.Len(uint(q.waiting[to])), ranks-1)
-	q.queued[request] = isLook
-	q.waiting[to]++
-	return rank
+	if q.lanes[is.lane] == nil {
+		q.lanes[is.lane] = map[reconcile.Request]*turn{}
+	}
+	q.added++
+	is.added, is.rank = q.added, min(bits.Len(uint(len(q.lanes[is.lane]))), ranks-1)
+	ranked = is.ranked()
+	if was != nil && was.ready.Before(is.ready) {
+		is.ready = was.ready
+	}
+	if was != nil && was.ranked() >= ranked { // the queue keeps the higher one
+		is.priority, is.rank, is.added = was.priority, was.rank, was.added
+	}
+	q.queued[request], q.lanes[is.lane][request] = is, is
+	return ranked
 }
+
+func (t *turn) ranked() int { return t.priority*ranks - t.rank }
 
 // leave forgets a request.
 func (q *fairQueue) leave(request reconcile.Request) {
-	from := lane{request.Namespace, q.queued[request]}
+	from := q.queued[request].lane
 	delete(q.queued, request)
-	if q.waiting[from]--; q.waiting[from] == 0 {
-		delete(q.waiting, from)
+	delete(q.lanes[from], request)
+	if len(q.lanes[from]) == 0 {
+		delete(q.lanes, from)
 	}
 }
 
 // GetWithPriority returns the next request with the priority that it was added with.
 func (q *fairQueue) GetWithPriority() (request reconcile.Request, priority int, shutdown bool) {
 	request, ranked, shutdown := q.PriorityQueue.GetWithPriority()
+	priority = ranked / ranks
+	if !shutdown {
+		q.left(request, priority)
+	}
+	return request, priority, shutdown
+}
+
+// left forgets a request that was handed out, and gives the first rank to the request of the namespace whose turn comes next. Otherwise
+// namespaces that always have a little work would keep one with much from having a turn at all.
+func (q *fairQueue) left(request reconcile.Request, priority int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if _, is := q.queued[request]; is && !shutdown {
+	from := lane{request.Namespace, priority <= look}
+	if taken := q.queued[request]; taken != nil {
+		from = taken.lane
 		q.leave(request)
 	}
-	return request, ranked / ranks, shutdown
+	now := time.Now()
+	next, first := q.first(from, now)
+	if first == nil || first.rank == 0 {
+		return
+	}
+	first.rank = 0
+	ranked := first.ranked()
+	q.PriorityQueue.AddWithOpts(priorityqueue.AddOpts{Priority: &ranked, After: max(first.ready.Sub(now), 0)}, next)
+}
+
+// first is the request of a lane whose turn comes next: of those that may be handed out now, or else the one that soon may.
+func (q *fairQueue) first(of lane, now time.Time) (next reconcile.Request, first *turn) {
+	for request, t := range q.lanes[of] {
+		if first == nil || t.before(first, now) {
+			next, first = request, t
+		}
+	}
+	return next, first
+}
+
+func (t *turn) before(other *turn, now time.Time) bool {
+	waits, otherWaits := t.ready.After(now), other.ready.After(now)
+	switch {
+	case waits != otherWaits:
+		return otherWaits
+	case waits:
+		return t.ready.Before(other.ready)
+	case t.ranked() != other.ranked():
+		return t.ranked() > other.ranked()
+	}
+	return t.added < other.added
 }
 
 // Get is GetWithPriority for a caller that does not need the priority.

@@ -102,8 +102,8 @@ func TestWorkThatIsDoneNoLongerDelaysItsNamespace(t *testing.T) {
 			queue.Done(got)
 		}
 	}
-	if len(queue.queued) != 0 || len(queue.waiting) != 0 {
-		t.Errorf("the empty queue remembers %v and %v", queue.queued, queue.waiting)
+	if len(queue.queued) != 0 || len(queue.lanes) != 0 {
+		t.Errorf("the empty queue remembers %v and %v", queue.queued, queue.lanes)
 	}
 	for n := range 100 {
 		queue.AddWithOpts(priorityqueue.AddOpts{Priority: &look, After: time.Hour}, in("large", n))
@@ -114,5 +114,41 @@ func TestWorkThatIsDoneNoLongerDelaysItsNamespace(t *testing.T) {
 	queue.Add(work)
 	if before := turnOf(t, queue, work); before > 1 {
 		t.Errorf("looks of its namespace delay work: %d come before it", before)
+	}
+}
+
+// Clusters of other namespaces were being created, one in each. They always had work, so those of the large namespace had no turn.
+func TestNamespacesWithLittleWorkDoNotStopOneWithMuch(t *testing.T) {
+	for name, options := range map[string]priorityqueue.AddOpts{
+		"work": {Priority: &urgent}, "looks": {Priority: &look}, "work that was delayed": {Priority: &urgent, After: time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			queue := newFair(t)
+			add := func(request reconcile.Request) {
+				queue.AddWithOpts(priorityqueue.AddOpts{Priority: options.Priority}, request)
+			}
+			for n := range 500 {
+				queue.AddWithOpts(options, in("large", n))
+			}
+			<-time.After(50 * options.After)
+			const others = 5
+			for n := range others {
+				add(in(fmt.Sprint("small", n), 0))
+			}
+			const turns = 300
+			large := 0
+			for range turns {
+				got, _ := queue.Get()
+				queue.Done(got)
+				if got.Namespace == "large" {
+					large++
+				} else {
+					add(got) // it has work again
+				}
+			}
+			if fair := turns / (others + 1); large < fair/2 || large > 2*fair {
+				t.Errorf("the large namespace had %d of %d turns, expected about %d", large, turns, fair)
+			}
+		})
 	}
 }

@@ -98,20 +98,25 @@ func TestDataIsNotCalledGoneAndNoNameIsReusedWhileTheVolumeExists(t *testing.T) 
 	name := nameOf(0)
 	gone := plan.RemoveMember{ID: 1, Name: name, Cause: plan.LostData}
 	added := plan.AddLearner{Name: name}
+	ready := corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}
 	for sentence, test := range map[string]struct {
 		object client.Object
 		step   plan.Step
 		want   error
 	}{
-		"the volume exists":                    {&corev1.PersistentVolumeClaim{ObjectMeta: controlled("uid-example", name, nil)}, gone, errBehind},
-		"the volume of another has its name":   {&corev1.PersistentVolumeClaim{ObjectMeta: controlled("uid-other", name, nil)}, gone, errForeign},
-		"the name's volume exists":             {&corev1.PersistentVolumeClaim{ObjectMeta: controlled("uid-example", name, nil)}, added, errBehind},
-		"the name's volume is being deleted":   {&corev1.PersistentVolumeClaim{ObjectMeta: leaving(controlled("uid-example", name, nil))}, added, errBehind},
-		"the volume is being deleted":          {&corev1.PersistentVolumeClaim{ObjectMeta: leaving(controlled("uid-example", name, nil))}, gone, nil},
-		"the name's Pod exists":                {&corev1.Pod{ObjectMeta: controlled("uid-example", name, nil)}, added, errBehind},
-		"nothing exists but another's objects": {&corev1.Pod{ObjectMeta: controlled("uid-other", "other", nil)}, added, nil},
+		"the volume exists":                      {&corev1.PersistentVolumeClaim{ObjectMeta: controlled("uid-example", name, nil)}, gone, errBehind},
+		"the volume of another has its name":     {&corev1.PersistentVolumeClaim{ObjectMeta: controlled("uid-other", name, nil)}, gone, errForeign},
+		"the Pod is ready, with data of its own": {&corev1.Pod{ObjectMeta: controlled("uid-example", name, nil), Status: ready}, gone, errBehind},
+		"the volume of a lost voter exists":      {&corev1.PersistentVolumeClaim{ObjectMeta: controlled("uid-example", name, nil)}, plan.BeginRecovery{Member: "other"}, errBehind},
+		"a lost voter's volume is deleted":       {&corev1.PersistentVolumeClaim{ObjectMeta: leaving(controlled("uid-example", name, nil))}, plan.BeginRecovery{Member: "other"}, nil},
+		"the name's volume exists":               {&corev1.PersistentVolumeClaim{ObjectMeta: controlled("uid-example", name, nil)}, added, errBehind},
+		"the name's volume is being deleted":     {&corev1.PersistentVolumeClaim{ObjectMeta: leaving(controlled("uid-example", name, nil))}, added, errBehind},
+		"the volume is being deleted":            {&corev1.PersistentVolumeClaim{ObjectMeta: leaving(controlled("uid-example", name, nil))}, gone, nil},
+		"the name's Pod exists":                  {&corev1.Pod{ObjectMeta: controlled("uid-example", name, nil)}, added, errBehind},
+		"nothing exists but another's objects":   {&corev1.Pod{ObjectMeta: controlled("uid-other", "other", nil)}, added, nil},
 	} {
 		r, v := beside(t, test.object)
+		v.KnownVoters = []string{name}
 		if err := r.confirmData(t.Context(), v, test.step); !errors.Is(err, test.want) {
 			t.Errorf("%s: %v, want %v", sentence, err, test.want)
 		}

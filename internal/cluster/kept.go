@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -9,11 +10,13 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
 	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -147,7 +150,7 @@ func (r *Reconciler) reads(v *view) client.Reader {
 
 // Get reads one object.
 func (r reader) Get(ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
-	name := fmt.Sprintf("%T %s", into, key)
+	name := nameOfKept(into, key)
 	if have := r.kept.objects[name]; have != nil {
 		reflect.ValueOf(into).Elem().Set(reflect.ValueOf(copyOf(have)).Elem())
 		return nil
@@ -155,21 +158,78 @@ func (r reader) Get(ctx context.Context, key client.ObjectKey, into client.Objec
 	if err := r.Reader.Get(ctx, key, into, options...); err != nil {
 		return err
 	}
-	have, ok := copyOf(into).(client.Object)
-	if !ok {
-		return nil
-	}
+	have := r.kept.keepable(into)
 	if r.kept.objects == nil {
 		r.kept.objects = map[string]client.Object{}
 	}
-	have.SetManagedFields(nil)
 	r.kept.objects[name] = have
 	r.kept.expect(have)
 	return nil
 }
 
-// copyOf copies an object. The copy of a Secret shares the contents of its keys, which nothing writes to: the Secrets of a thousand
-// clusters are a large part of the operator's memory.
+// secretOf reads a Secret. The caller may only read it, because it is the one that is kept, and not a copy.
+func (r *Reconciler) secretOf(ctx context.Context, v *view, name string) (*corev1.Secret, error) {
+	key := client.ObjectKey{Namespace: v.Namespace, Name: name}
+	if have := v.keptSecret(key); have != nil {
+		return have, nil
+	}
+	var read corev1.Secret
+	if err := r.reads(v).Get(ctx, key, &read); err != nil {
+		return nil, err
+	}
+	return cmp.Or(v.keptSecret(key), &read), nil
+}
+
+func (v *view) keptSecret(key client.ObjectKey) *corev1.Secret {
+	if v.known == nil {
+		return nil
+	}
+	have, _ := v.known.kept.objects[nameOfKept(&corev1.Secret{}, key)].(*corev1.Secret)
+	return have
+}
+
+func nameOfKept(object client.Object, key client.ObjectKey) string {
+	return fmt.Sprintf("%T %s", object, key)
+}
+
+// keepable returns what is kept of an object. Of a Secret that is its owner, its annotations and its contents. The Secrets of an
+// EtcdCluster have the same CA, which is kept once: the Secrets of a thousand clusters are a large part of the operator's memory.
+func (k *keptReads) keepable(object client.Object) client.Object {
+	secret, ok := object.(*corev1.Secret)
+	if !ok {
+		have, _ := object.DeepCopyObject().(client.Object)
+		have.SetManagedFields(nil)
+		return have
+	}
+	kept := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
+		Namespace: secret.Namespace, Name: secret.Name, ResourceVersion: secret.ResourceVersion,
+		OwnerReferences: slices.Clone(secret.OwnerReferences), Annotations: maps.Clone(secret.Annotations),
+	}}
+	shareMeta(kept)
+	if secret.Data != nil {
+		kept.Data = make(map[string][]byte, len(secret.Data))
+	}
+	for key, content := range secret.Data {
+		kept.Data[words.share(key)] = k.sharedContent(content)
+	}
+	return kept
+}
+
+// sharedContent returns the same content of a Secret that is kept, if there is one.
+func (k *keptReads) sharedContent(content []byte) []byte {
+	for _, object := range k.objects {
+		if secret, ok := object.(*corev1.Secret); ok {
+			for _, have := range secret.Data {
+				if bytes.Equal(have, content) {
+					return have
+				}
+			}
+		}
+	}
+	return content
+}
+
+// copyOf copies an object. The copy of a Secret shares the contents of its keys, which nothing writes to.
 func copyOf(object client.Object) runtime.Object {
 	secret, ok := object.(*corev1.Secret)
 	if !ok {

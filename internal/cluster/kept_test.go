@@ -232,3 +232,26 @@ func TestAKeptSecretIsNotChangedByThePassThatUsesIt(t *testing.T) {
 		t.Errorf("a pass changed the kept Secret: %+v", kept)
 	}
 }
+
+func TestTheSecretsOfAnEtcdClusterKeepTheirCAOnce(t *testing.T) {
+	ca := "a CA in PEM"
+	secret := func(name, certificate string) *corev1.Secret {
+		return &corev1.Secret{ObjectMeta: controlled("uid-example", name, nil), Data: map[string][]byte{"ca.crt": []byte(ca), "tls.crt": []byte(certificate)}}
+	}
+	r, v := beside(t, secret("a", "of a"), secret("b", "of b"))
+	var first *corev1.Secret
+	for _, name := range []string{"a", "b", "b"} {
+		got, err := r.secretOf(t.Context(), v, name)
+		if err != nil || string(got.Data["ca.crt"]) != ca || string(got.Data["tls.crt"]) != "of "+name || !metav1.IsControlledBy(got, v.cluster) {
+			t.Fatalf("Secret %s is read as %+v, %v", name, got, err)
+		}
+		if first == nil {
+			first = got
+		} else if &got.Data["ca.crt"][0] != &first.Data["ca.crt"][0] {
+			t.Error("the CA is kept twice")
+		}
+	}
+	if len(v.known.kept.objects) != 2 {
+		t.Errorf("%d Secrets are kept, expected 2", len(v.known.kept.objects))
+	}
+}

@@ -32,6 +32,8 @@ type remembered struct {
 	kept     keptReads
 	// questions to members by name that are open, and the last ones of members that hang.
 	questions map[string]*question
+	// published is since when addresses of Pods that wait were seen in the headless Service, by member name and address.
+	published map[endpoint]time.Time
 }
 
 // of returns what is remembered of an EtcdCluster: nothing of an earlier one with the same name.
@@ -59,4 +61,12 @@ func (m *memory) forget(name types.NamespacedName) {
 	m.lock.Lock()
 	defer m.lock.Unlock()
 	delete(m.clusters, name)
+}
+
+// notePublished records since when an address was seen in the headless Service.
+func (known *remembered) notePublished(at endpoint, since time.Time) {
+	if known.published == nil {
+		known.published = map[endpoint]time.Time{}
+	}
+	known.published[at] = since
 }

@@ -16,10 +16,10 @@ import (
 // metrics of all EtcdClusters, and of what looking after them costs. The metrics of an EtcdCluster are deleted with it. A nil
 // *metrics counts nothing.
 type metrics struct {
-	wanted, ready, quorum, lost, database, volume, replaced *prometheus.GaugeVec
+	wanted, ready, quorum, lost, database, volume, replaced *gauges
 	leaderChanges, polls                                    *prometheus.CounterVec
 	// What an alert must know: why a cluster may be without members, and what a person must look at.
-	paused, hibernated, starting, progressing, stalled, degraded, alarms, expires, lifetime, reason *prometheus.GaugeVec
+	paused, hibernated, starting, progressing, stalled, degraded, alarms, expires, lifetime, reason *gauges
 	// writes to the Kubernetes API, of all EtcdClusters together.
 	writes *prometheus.CounterVec
 }
@@ -32,38 +32,39 @@ func RegisterMetrics(registry prometheus.Registerer) error {
 
 func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 	object := []string{"namespace", "name"}
-	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
-		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
-	}
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	}
 	m := &metrics{
-		wanted:        gauge("etcd_operator_cluster_members_wanted", "Number of members that the spec asks for.", object...),
-		ready:         gauge("etcd_operator_cluster_members_ready", "Number of members that serve clients.", object...),
-		quorum:        gauge("etcd_operator_cluster_has_quorum", "1 while a quorum of members answers, else 0. Absent while the operator cannot reach members whose Pods are ready.", object...),
-		lost:          gauge("etcd_operator_cluster_quorum_lost", "1 while quorum is lost and does not come back by itself, else 0.", object...),
-		database:      gauge("etcd_operator_cluster_database_bytes", "Size of the largest database file of a member, in bytes.", object...),
-		volume:        gauge("etcd_operator_cluster_volume_bytes", "Size of the smallest volume of a member, in bytes.", object...),
-		replaced:      gauge("etcd_operator_cluster_replaced_volumes", "Number of volumes with data from before a restore or a recovery that are kept for some time.", object...),
-		paused:        gauge("etcd_operator_cluster_paused", "1 while spec.paused is true, else 0.", object...),
-		hibernated:    gauge("etcd_operator_cluster_hibernated", "1 while spec.hibernate is true, else 0.", object...),
-		starting:      gauge("etcd_operator_cluster_starting", "1 until a new cluster has formed, else 0.", object...),
-		progressing:   gauge("etcd_operator_cluster_progressing", "1 while the operator changes something, else 0.", object...),
-		stalled:       gauge("etcd_operator_cluster_stalled", "1 while the operator waits until a person acts, else 0.", object...),
-		degraded:      gauge("etcd_operator_cluster_degraded", "1 while a member is missing or does not serve, else 0. Absent while that is unknown.", object...),
-		alarms:        gauge("etcd_operator_cluster_alarms", "Number of members with an alarm of etcd, by alarm: NOSPACE or CORRUPT.", append(object, "alarm")...),
-		expires:       gauge("etcd_operator_cluster_certificate_expiry_timestamp_seconds", "When the first certificate of members and clients expires, in Unix time. Absent without TLS.", object...),
-		lifetime:      gauge("etcd_operator_cluster_certificate_lifetime_seconds", "How long that certificate is valid in all, in seconds. Absent without TLS.", object...),
-		reason:        gauge("etcd_operator_cluster_ready_reason", "Always 1. The label reason is that of the condition Ready.", append(object, "reason")...),
-		leaderChanges: counter("etcd_operator_cluster_leader_changes_total", "Number of times that another member was seen to lead than before.", object...),
-		polls:         counter("etcd_operator_cluster_member_polls_total", "Number of times that a member was asked for its status.", object...),
+		wanted:        newGauges("etcd_operator_cluster_members_wanted", "Number of members that the spec asks for."),
+		ready:         newGauges("etcd_operator_cluster_members_ready", "Number of members that serve clients."),
+		quorum:        newGauges("etcd_operator_cluster_has_quorum", "1 while a quorum of members answers, else 0. Absent while the operator cannot reach members whose Pods are ready."),
+		lost:          newGauges("etcd_operator_cluster_quorum_lost", "1 while quorum is lost and only a person can restore it, else 0."),
+		database:      newGauges("etcd_operator_cluster_database_bytes", "Size of the largest database file of a member, in bytes."),
+		volume:        newGauges("etcd_operator_cluster_volume_bytes", "Size of the smallest volume of a member, in bytes."),
+		replaced:      newGauges("etcd_operator_cluster_replaced_volumes", "Number of volumes with data from before a restore or a recovery."),
+		paused:        newGauges("etcd_operator_cluster_paused", "1 while spec.paused is true, else 0."),
+		hibernated:    newGauges("etcd_operator_cluster_hibernated", "1 while spec.hibernate is true, else 0."),
+		starting:      newGauges("etcd_operator_cluster_starting", "1 until a new cluster has formed, else 0."),
+		progressing:   newGauges("etcd_operator_cluster_progressing", "1 while the operator changes something, else 0."),
+		stalled:       newGauges("etcd_operator_cluster_stalled", "1 while the operator waits until a person acts, else 0."),
+		degraded:      newGauges("etcd_operator_cluster_degraded", "1 while a member is missing or does not serve, else 0. Absent while that is unknown."),
+		alarms:        newGauges("etcd_operator_cluster_alarms", "Number of members with an alarm of etcd, by alarm: NOSPACE or CORRUPT.", "alarm"),
+		expires:       newGauges("etcd_operator_cluster_certificate_expiry_timestamp_seconds", "When the first certificate of members and clients expires, in Unix time. Absent without TLS."),
+		lifetime:      newGauges("etcd_operator_cluster_certificate_lifetime_seconds", "How long that certificate is valid in all, in seconds. Absent without TLS."),
+		reason:        newGauges("etcd_operator_cluster_ready_reason", "Always 1. The label reason is that of the condition Ready.", "reason"),
+		leaderChanges: counter("etcd_operator_cluster_leader_changes_total", "Number of leader changes that the operator has detected.", object...),
+		polls:         counter("etcd_operator_cluster_member_polls_total", "Number of requests for the status of a member.", object...),
 		writes:        counter("etcd_operator_cluster_api_writes_total", "Number of writes to the Kubernetes API, without events and leader election, by verb and kind.", "verb", "kind"),
 	}
 	if registry == nil {
 		return m, nil
 	}
-	for _, c := range append(m.gauges(), m.leaderChanges, m.polls, m.writes) {
+	collectors := []prometheus.Collector{m.leaderChanges, m.polls, m.writes}
+	for _, g := range m.gauges() {
+		collectors = append(collectors, g)
+	}
+	for _, c := range collectors {
 		if err := registry.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
@@ -71,8 +72,8 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 	return m, nil
 }
 
-func (m *metrics) gauges() []prometheus.Collector {
-	return []prometheus.Collector{
+func (m *metrics) gauges() []*gauges {
+	return []*gauges{
 		m.wanted, m.ready, m.quorum, m.lost, m.database, m.volume, m.replaced,
 		m.paused, m.hibernated, m.starting, m.progressing, m.stalled, m.degraded, m.alarms, m.expires, m.lifetime, m.reason,
 	}
@@ -83,38 +84,38 @@ func (m *metrics) reported(s plan.State, status v1beta2.EtcdClusterStatus) {
 	if m == nil || s.Deleting {
 		return
 	}
-	for kind, gauge := range map[string]*prometheus.GaugeVec{
+	for kind, gauge := range map[string]*gauges{
 		v1beta2.ConditionProgressing: m.progressing, v1beta2.ConditionStalled: m.stalled, v1beta2.ConditionDegraded: m.degraded,
 	} {
 		c := meta.FindStatusCondition(status.Conditions, kind)
 		if c == nil || c.Status == metav1.ConditionUnknown {
-			gauge.DeleteLabelValues(s.Namespace, s.Name)
+			gauge.remove(s.Namespace, s.Name)
 			continue
 		}
-		gauge.WithLabelValues(s.Namespace, s.Name).Set(number(c.Status == metav1.ConditionTrue))
+		gauge.set(s.Namespace, s.Name, number(c.Status == metav1.ConditionTrue))
 	}
-	m.reason.DeletePartialMatch(labelsOf(s.Namespace, s.Name))
+	m.reason.remove(s.Namespace, s.Name)
 	if c := meta.FindStatusCondition(status.Conditions, v1beta2.ConditionReady); c != nil {
-		m.reason.WithLabelValues(s.Namespace, s.Name, c.Reason).Set(1)
+		m.reason.setLabelled(s.Namespace, s.Name, c.Reason, 1)
 	}
-	m.starting.WithLabelValues(s.Namespace, s.Name).Set(number(status.ClusterID == ""))
+	m.starting.set(s.Namespace, s.Name, number(status.ClusterID == ""))
 }
 
 // sawSpec sets what the spec asks for, and what the members and certificates show.
 func (m *metrics) sawSpec(s plan.State) {
-	m.wanted.WithLabelValues(s.Namespace, s.Name).Set(float64(s.Spec.Size))
-	m.paused.WithLabelValues(s.Namespace, s.Name).Set(number(s.Spec.Paused))
-	m.hibernated.WithLabelValues(s.Namespace, s.Name).Set(number(s.Spec.Hibernate))
-	m.starting.WithLabelValues(s.Namespace, s.Name).Set(number(!s.Formed()))
+	m.wanted.set(s.Namespace, s.Name, float64(s.Spec.Size))
+	m.paused.set(s.Namespace, s.Name, number(s.Spec.Paused))
+	m.hibernated.set(s.Namespace, s.Name, number(s.Spec.Hibernate))
+	m.starting.set(s.Namespace, s.Name, number(!s.Formed()))
 	for _, kind := range []etcd.AlarmKind{etcd.AlarmNoSpace, etcd.AlarmCorrupt} {
-		m.alarms.WithLabelValues(s.Namespace, s.Name, string(kind)).Set(float64(len(s.Alarms(kind))))
+		m.alarms.setLabelled(s.Namespace, s.Name, string(kind), float64(len(s.Alarms(kind))))
 	}
 	if at := s.Certificates.Expires; at.IsZero() {
-		m.expires.DeleteLabelValues(s.Namespace, s.Name)
-		m.lifetime.DeleteLabelValues(s.Namespace, s.Name)
+		m.expires.remove(s.Namespace, s.Name)
+		m.lifetime.remove(s.Namespace, s.Name)
 	} else {
-		m.expires.WithLabelValues(s.Namespace, s.Name).Set(float64(at.Unix()))
-		m.lifetime.WithLabelValues(s.Namespace, s.Name).Set(s.Certificates.Lifetime.Seconds())
+		m.expires.set(s.Namespace, s.Name, float64(at.Unix()))
+		m.lifetime.set(s.Namespace, s.Name, s.Certificates.Lifetime.Seconds())
 	}
 }
 
@@ -125,8 +126,8 @@ func (m *metrics) saw(s plan.State, before v1beta2.EtcdClusterStatus) {
 	}
 	m.sawQuorum(s)
 	m.sawSpec(s)
-	m.ready.WithLabelValues(s.Namespace, s.Name).Set(float64(readyMembers(s)))
-	m.replaced.WithLabelValues(s.Namespace, s.Name).Set(float64(len(s.SetAside)))
+	m.ready.set(s.Namespace, s.Name, float64(readyMembers(s)))
+	m.replaced.set(s.Namespace, s.Name, float64(len(s.SetAside)))
 	database, volume, leader := int64(0), int64(0), ""
 	for _, member := range s.Current() {
 		if member.Leader {
@@ -138,10 +139,10 @@ func (m *metrics) saw(s plan.State, before v1beta2.EtcdClusterStatus) {
 		}
 	}
 	if database > 0 {
-		m.database.WithLabelValues(s.Namespace, s.Name).Set(float64(database))
+		m.database.set(s.Namespace, s.Name, float64(database))
 	}
 	if volume > 0 {
-		m.volume.WithLabelValues(s.Namespace, s.Name).Set(float64(volume))
+		m.volume.set(s.Namespace, s.Name, float64(volume))
 	}
 	changes := m.leaderChanges.WithLabelValues(s.Namespace, s.Name)
 	for _, member := range before.MemberStatuses {
@@ -156,11 +157,11 @@ func (m *metrics) sawQuorum(s plan.State) {
 	switch unreachable, briefly := s.QuorumUnknown(); {
 	case briefly:
 	case unreachable:
-		m.quorum.DeleteLabelValues(s.Namespace, s.Name)
+		m.quorum.remove(s.Namespace, s.Name)
 	default:
-		m.quorum.WithLabelValues(s.Namespace, s.Name).Set(number(s.MembershipKnown || s.Guarded()))
+		m.quorum.set(s.Namespace, s.Name, number(s.MembershipKnown || s.Guarded()))
 	}
-	m.lost.WithLabelValues(s.Namespace, s.Name).Set(number(s.QuorumLost()))
+	m.lost.set(s.Namespace, s.Name, number(s.QuorumLost()))
 }
 
 // readyMembers counts the members that serve. While the operator cannot reach them, their readiness probes tell.
@@ -194,14 +195,10 @@ func (m *metrics) forget(name types.NamespacedName) {
 	if m == nil {
 		return
 	}
-	labels := labelsOf(name.Namespace, name.Name)
-	for _, c := range append(m.gauges(), m.leaderChanges, m.polls) {
-		if v, ok := c.(interface{ DeletePartialMatch(prometheus.Labels) int }); ok {
-			v.DeletePartialMatch(labels)
-		}
+	for _, g := range m.gauges() {
+		g.remove(name.Namespace, name.Name)
 	}
-}
-
-func labelsOf(namespace, name string) prometheus.Labels {
-	return prometheus.Labels{"namespace": namespace, "name": name}
+	for _, c := range []*prometheus.CounterVec{m.leaderChanges, m.polls} {
+		c.DeleteLabelValues(name.Namespace, name.Name)
+	}
 }

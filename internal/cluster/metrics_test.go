@@ -94,9 +94,9 @@ func TestWhyAClusterMayBeWithoutMembersIsAMetric(t *testing.T) {
 	m.reported(s, v1beta2.EtcdClusterStatus{Conditions: []metav1.Condition{
 		{Type: v1beta2.ConditionStalled, Status: metav1.ConditionTrue}, {Type: v1beta2.ConditionDegraded, Status: metav1.ConditionUnknown},
 	}})
-	for name, want := range map[*prometheus.GaugeVec]float64{m.paused: 1, m.hibernated: 1, m.starting: 1, m.stalled: 1, m.expires: 1000, m.lifetime: 3600} {
+	for name, want := range map[*gauges]float64{m.paused: 1, m.hibernated: 1, m.starting: 1, m.stalled: 1, m.expires: 1000, m.lifetime: 3600} {
 		if got := testutil.ToFloat64(name); got != want {
-			t.Errorf("%v is %v, want %v", name.WithLabelValues("ns", "example").Desc(), got, want)
+			t.Errorf("%v is %v, want %v", name.desc, got, want)
 		}
 	}
 	if n := testutil.CollectAndCount(m.degraded); n != 0 {
@@ -132,7 +132,7 @@ func TestNoMetricSaysThatAQuorumIsMissingWhichTheOperatorCannotReach(t *testing.
 	if n := testutil.CollectAndCount(m.quorum); n != 0 {
 		t.Errorf("%d series tell of a quorum that is not known", n)
 	}
-	if got := testutil.ToFloat64(m.ready.WithLabelValues("ns", "example")); got != 3 {
+	if got := testutil.ToFloat64(m.ready); got != 3 {
 		t.Errorf("%v members are ready, want 3", got)
 	}
 }
@@ -154,7 +154,7 @@ func TestALostQuorumIsAMetric(t *testing.T) {
 			t.Fatal(err)
 		}
 		m.saw(test.state, v1beta2.EtcdClusterStatus{})
-		if got := testutil.ToFloat64(m.lost.WithLabelValues("ns", "example")); got != test.want {
+		if got := testutil.ToFloat64(m.lost); got != test.want {
 			t.Errorf("%s: %v, want %v", name, got, test.want)
 		}
 	}

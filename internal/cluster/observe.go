@@ -41,6 +41,9 @@ type view struct {
 	pending bool
 	// remembered: the State has what a member that hangs answered to an earlier pass.
 	remembered bool
+	// patient: the pass waits for all members, because it came too late to use the answers that an earlier pass had asked for. Otherwise
+	// each pass would ask again while many clusters wait for their turn, and none would have all answers.
+	patient bool
 	// skipped is the first refusal of an object that the rest of the plan did not depend on.
 	skipped error
 }
@@ -57,8 +60,8 @@ func (r *Reconciler) observe(ctx context.Context, cluster *v1beta2.EtcdCluster) 
 	r.keep(v)
 	for _, read := range []func(context.Context, *view) error{
 		r.observeServices, // first: the client Service tells whether the cluster has formed
-		r.observeBudget,
 		r.observeMembers,
+		r.observeBudget, // it depends on where the members have their data
 		r.observeZones,
 		r.observeSetAside,
 		r.observeRestores,
@@ -72,6 +75,7 @@ func (r *Reconciler) observe(ctx context.Context, cluster *v1beta2.EtcdCluster) 
 		}
 	}
 	r.observeVolumeTemplate(ctx, v)
+	r.observePublished(ctx, v)
 	if !r.observeEtcd(ctx, v) {
 		v.pending = true
 		return v, nil

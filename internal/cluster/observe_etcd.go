@@ -56,19 +56,21 @@ type answer struct {
 	membership []etcd.Member
 	// applied is the index of the last entry that a member has applied which answers nobody but by its metrics.
 	applied uint64
+	// appliedBy is the ID of the member in these metrics; 0 if they lack it.
+	appliedBy etcd.ID
 }
 
 // observeEtcd asks every member with an address, side by side. It returns false if some have yet to answer.
 func (r *Reconciler) observeEtcd(ctx context.Context, v *view) bool {
 	answers, asked := make([]answer, len(v.Members)), map[int]*question{}
 	for i, m := range v.Members {
-		if v.addresses[m.Name] == "" || m.Pod != plan.PodRunning {
+		if v.addresses[m.Name] == "" || (m.Pod != plan.PodRunning && !m.Released()) {
 			answers[i].err = errNoAddress
 			continue
 		}
 		asked[i] = r.questionFor(v, m.Name)
 	}
-	if questions := slices.Collect(maps.Values(asked)); !r.await(ctx, questions) {
+	if questions := slices.Collect(maps.Values(asked)); !r.await(ctx, questions, v.patient) {
 		r.leave(v, questions)
 		return false
 	}
@@ -96,7 +98,7 @@ func (r *Reconciler) ask(ctx context.Context, cluster metav1.ObjectMeta, to targ
 	}
 	defer connection.Close()
 	r.metrics.polled(cluster.Namespace, cluster.Name)
-	a.status, a.err = connection.Status(ctx)
+	metrics := r.readStatus(ctx, connection, to.host, &a)
 	if a.refusal = etcd.RefusalOf(a.err); a.refusal != etcd.NotRefused {
 		a.guarded = servesOthers(ctx, connection)
 	}
@@ -104,7 +106,7 @@ func (r *Reconciler) ask(ctx context.Context, cluster metav1.ObjectMeta, to targ
 		return a
 	}
 	if a.err != nil {
-		a.applied = r.applied(ctx, to.host)
+		a.appliedBy, a.applied = metrics()
 		return a
 	}
 	if a.status.Learner {
@@ -128,15 +130,32 @@ func servesOthers(ctx context.Context, connection Etcd) bool {
 }
 
 // applied asks a member's metrics: one that was started without a quorum serves nothing else. 0 when it does not answer.
-func (r *Reconciler) applied(ctx context.Context, host string) uint64 {
+func (r *Reconciler) applied(ctx context.Context, host string) (etcd.ID, uint64) {
 	if r.Applied == nil {
-		return 0
+		return 0, 0
 	}
-	index, err := r.Applied(ctx, net.JoinHostPort(host, strconv.Itoa(int(v1beta2.MetricsPort))))
+	id, index, err := r.Applied(ctx, net.JoinHostPort(host, strconv.Itoa(int(v1beta2.MetricsPort))))
 	if err != nil {
-		return 0 // it is as silent as it was
+		return 0, 0 // it is as silent as it was
 	}
-	return index
+	return id, index
+}
+
+// readStatus asks a member for its status. It returns what reads the member's metrics instead. A member that was started without a quorum
+// accepts connections but answers no request, so its status takes all of the time. Its metrics are then read after half of the time.
+func (r *Reconciler) readStatus(ctx context.Context, connection Etcd, host string, a *answer) (metrics func() (etcd.ID, uint64)) {
+	var id etcd.ID
+	var index uint64
+	read := make(chan struct{})
+	late := time.AfterFunc(askTimeout/2, func() {
+		defer close(read)
+		id, index = r.applied(ctx, host)
+	})
+	a.status, a.err = connection.Status(ctx)
+	if late.Stop() {
+		return func() (etcd.ID, uint64) { return r.applied(ctx, host) }
+	}
+	return func() (etcd.ID, uint64) { <-read; return id, index }
 }
 
 // dial reaches a member.
@@ -152,6 +171,9 @@ func hear(m *plan.Member, a answer) {
 		return
 	}
 	m.Answers = true
+	if m.Released() {
+		m.Pod = plan.PodRunning // its kubelet reports that up to a second later
+	}
 	m.ID, m.ClusterID = a.status.MemberID, a.status.ClusterID
 	m.Learner, m.Leader = a.status.Learner, a.status.Leader()
 	m.Version, m.DBSize, m.Revision = a.status.Version, a.status.DBSize, a.status.Revision

@@ -31,6 +31,7 @@ type speaking struct {
 	login      *slowLogin
 	unready    bool
 	takes      time.Duration // for a read
+	silent     bool          // it accepts connections and answers nothing
 }
 
 // slowLogin is a member that needs more time to check a password than a look gives it.
@@ -41,7 +42,11 @@ type slowLogin struct {
 	never bool
 }
 
-func (m speaking) Status(context.Context) (etcd.Status, error) {
+func (m speaking) Status(ctx context.Context) (etcd.Status, error) {
+	if m.silent {
+		<-ctx.Done()
+		return etcd.Status{}, ctx.Err()
+	}
 	if m.login != nil && !m.login.done.Load() {
 		return etcd.Status{}, fmt.Errorf("authenticate: %w", etcd.ErrLoginTimeout)
 	}
@@ -103,7 +108,7 @@ func heardOf(t *testing.T, before plan.State, say func(i int, m *speaking)) plan
 		v.Members[i].PodReady = !said.unready
 		byURL[known.ClientURL(m.Name)] = said
 	}
-	r := &Reconciler{metrics: counted, Applied: func(ctx context.Context, _ string) (uint64, error) { return 7, ctx.Err() }, Dial: func(endpoint etcd.Endpoint, _ *tls.Config) (Etcd, error) {
+	r := &Reconciler{metrics: counted, Applied: func(ctx context.Context, _ string) (etcd.ID, uint64, error) { return 2, 7, ctx.Err() }, Dial: func(endpoint etcd.Endpoint, _ *tls.Config) (Etcd, error) {
 		if said, ok := byURL[endpoint.URL]; ok {
 			return said, nil
 		}
@@ -132,6 +137,17 @@ func TestAMemberWithoutAQuorumIsNotWaitedForToCheckAPassword(t *testing.T) {
 	s := heardOf(t, before, func(_ int, m *speaking) { m.login, m.unready = &slow, true })
 	if s.MembershipKnown || slow.tries.Load() != 0 {
 		t.Errorf("membership known: %t, %d logins", s.MembershipKnown, slow.tries.Load())
+	}
+}
+
+// TestAMemberThatAcceptsConnectionsAndAnswersNothingIsKnownByItsMetrics: etcd is like that after a restart without a quorum. Before, the
+// status took all of the time, and a recovery of the lost quorum waited forever for the index of that member.
+func TestAMemberThatAcceptsConnectionsAndAnswersNothingIsKnownByItsMetrics(t *testing.T) {
+	s := heard(t, func(_ int, m *speaking) { m.silent = true })
+	for _, m := range s.Members {
+		if m.RaftIndex != 7 || m.Answers {
+			t.Errorf("member %s: raft index %d, answers %v", m.Name, m.RaftIndex, m.Answers)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,6 +20,9 @@ func (v *view) identify(answers []answer) {
 	}
 	v.CorrectClusterID(v.provenID(answers))
 	for i := range answers {
+		if why := v.takenBy(v.Members[i].Name, answers[i]); why != "" {
+			v.disown(i, &answers[i], why)
+		}
 		want := v.expectedIDs(v.Members[i])
 		if a := &answers[i]; a.err == nil && len(want) > 0 && !slices.Contains(want, a.status.ClusterID.String()) {
 			v.disown(i, a, fmt.Sprintf("its address answers for cluster %s, and this cluster is %s", a.status.ClusterID, want[0]))
@@ -26,10 +30,47 @@ func (v *view) identify(answers []answer) {
 	}
 }
 
+// takenBy returns which other etcd answers at the address of a member, if no quorum stands behind the answer. It is empty if it is the
+// member, or if that is not known. When a node boots again, its Pods may swap their addresses before Kubernetes shows that, and a recovery
+// from a lost quorum continues from the member that knows most.
+func (v *view) takenBy(member string, a answer) string {
+	id := a.status.MemberID
+	if a.err != nil {
+		id = a.appliedBy
+	}
+	if len(a.membership) > 0 || id == 0 || v.KnownIDs[member] == id {
+		return ""
+	}
+	for other, known := range v.KnownIDs {
+		if other != member && known == id {
+			return "member " + other + " answers at its address"
+		}
+	}
+	if known := v.KnownIDs[member]; a.err != nil && known != 0 {
+		return fmt.Sprintf("member %s answers at its address, and this member is %s", id, known)
+	}
+	return ""
+}
+
 // disown drops an answer. The cluster ID is kept for the messages.
 func (v *view) disown(i int, a *answer, why string) {
 	v.Members[i].ClusterID = a.status.ClusterID
 	*a = answer{err: errors.New(why)}
+}
+
+// confirmIdentity fails if the etcd at a member's address is not the one whose answer the step was planned on. The Pod may be
+// deleted since, and its address may be that of another etcd, whose history would be compacted or which would get a member.
+func (v *view) confirmIdentity(ctx context.Context, member string, connection Etcd) error {
+	ctx, cancel := context.WithTimeout(ctx, passwordTimeout)
+	defer cancel()
+	status, err := connection.Status(ctx)
+	if err != nil {
+		return fmt.Errorf("confirm that member %s is at its address: %w", member, err)
+	}
+	if m, _ := v.Member(member); status.ClusterID != m.ClusterID || status.MemberID != m.ID {
+		return fmt.Errorf("member %s of cluster %s answers at the address of member %s: %w", status.MemberID, status.ClusterID, member, errBehind)
+	}
+	return nil
 }
 
 // answersAs reports whether the membership that a member answered with has the member under that name.

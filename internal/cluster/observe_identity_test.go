@@ -51,3 +51,41 @@ func TestAFalsifiedClusterIDIsCorrectedByTheMembers(t *testing.T) {
 		t.Errorf("Plan (-want +got):\n%s", diff)
 	}
 }
+
+// A node with two members booted again. For some seconds Kubernetes showed the old addresses, of which each was that of the other
+// member by then. Without a quorum, the member with older data counted as the one that knows most.
+func TestAMemberWithoutAQuorumThatAnswersAtTheAddressOfAnotherDoesNotCount(t *testing.T) {
+	before := state(formed, members(3))
+	ids := map[string]etcd.ID{}
+	for _, m := range before.Members {
+		ids[m.Name] = m.ID
+	}
+	for name, c := range map[string]struct {
+		known   map[string]etcd.ID
+		id      etcd.ID
+		onlyBy  bool // it serves only its metrics, which are of member 2
+		counted bool
+	}{
+		"the member itself":                             {ids, before.Members[0].ID, false, true},
+		"the second member at the address of the first": {ids, before.Members[1].ID, false, false},
+		"a member that got another ID since":            {ids, 99, false, true},
+		"IDs are not known":                             {nil, before.Members[1].ID, false, true},
+		"metrics of another member":                     {ids, 0, true, false},
+		"metrics of another cluster":                    {map[string]etcd.ID{nameOf(0): 99}, 0, true, false},
+		"metrics of the member itself":                  {map[string]etcd.ID{nameOf(0): 2}, 0, true, true},
+		"metrics, and IDs are not known":                {nil, 0, true, true},
+	} {
+		s := heardOf(t, state(formed, func(s *plan.State) { s.KnownIDs = c.known }), func(i int, m *speaking) {
+			m.refuses, m.status.RaftIndex = etcd.ErrNotYet, 7
+			if i == 0 {
+				m.status.MemberID = c.id
+			}
+			if i == 0 && c.onlyBy {
+				m.guards = etcd.ErrNotYet
+			}
+		})
+		if counted := s.Members[0].RaftIndex == 7; counted != c.counted {
+			t.Errorf("%s: counted: %t, member: %+v", name, counted, s.Members[0])
+		}
+	}
+}

@@ -116,6 +116,7 @@ func observePod(m *plan.Member, pod *corev1.Pod, now time.Time) {
 			m.PodQuota = quotaOf(c)
 		}
 	}
+	m.DataInPod = slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == dataVolume && v.EmptyDir != nil })
 	m.UnreadySince = pod.CreationTimestamp.Time
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodReady {
@@ -134,7 +135,8 @@ func observePod(m *plan.Member, pod *corev1.Pod, now time.Time) {
 		m.GoneBy = pod.DeletionTimestamp.Time
 		// A kubelet gives a Pod that is being deleted a final phase when its containers have ended for good, some time
 		// before the volumes are unmounted and the object goes.
-		m.Stopped = pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
+		m.Stopped = hasStopped(pod)
+		m.Held = ptr.Deref(pod.DeletionGracePeriodSeconds, 1) == 0
 	}
 	m.StartupBudget = startupBudget(pod)
 	m.NodeSilent = nodeSilent(pod)
@@ -143,6 +145,11 @@ func observePod(m *plan.Member, pod *corev1.Pod, now time.Time) {
 	for _, c := range pod.Status.ContainerStatuses {
 		m.Corrupt = m.Corrupt || (c.Name == plan.EtcdContainer && m.Pod == plan.PodBlocked && plan.SaysCorrupt(c))
 	}
+}
+
+// hasStopped returns whether the kubelet of a Pod that is being deleted has confirmed that nothing of it runs any more.
+func hasStopped(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp != nil && (pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded)
 }
 
 // startupBudget is how long the startup probe of etcd lets it take, while that probe has not succeeded; 0 afterwards.
@@ -198,7 +205,7 @@ func quotaOf(c corev1.Container) *int64 {
 		}
 	}
 	for _, arg := range c.Command {
-		if value, ok := strings.CutPrefix(arg, "--quota-backend-bytes="); ok {
+		if value, ok := strings.CutPrefix(arg, quotaFlag); ok {
 			said = value
 		}
 	}

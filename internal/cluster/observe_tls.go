@@ -9,10 +9,8 @@ import (
 	"strconv"
 	"sync"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
@@ -81,15 +79,14 @@ func (v *view) noteTaken(u plan.Usage, object string) {
 // ownSecret reads a Secret that the operator writes. It returns nil if there is none. If another owner has it, ours is
 // false.
 func (r *Reconciler) ownSecret(ctx context.Context, v *view, name string) (held *plan.Secret, ours bool, err error) {
-	var found corev1.Secret
-	err = r.reads(v).Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: name}, &found)
+	found, err := r.secretOf(ctx, v, name)
 	if apierrors.IsNotFound(err) {
 		return nil, true, nil
 	}
 	if err != nil {
 		return nil, true, fmt.Errorf("read Secret %s: %w", name, err)
 	}
-	if !metav1.IsControlledBy(&found, v.cluster) {
+	if !metav1.IsControlledBy(found, v.cluster) {
 		return nil, false, nil
 	}
 	return &plan.Secret{Data: found.Data, Annotations: found.Annotations, Version: found.ResourceVersion}, true, nil

@@ -19,10 +19,13 @@ import (
 // owns says whether an object is of this very EtcdCluster: it controls it, or it is a volume that is to outlive it, or a
 // Pod or volume that lost its owner and has a name that was made from the EtcdCluster's UID.
 func (v *view) owns(object client.Object) bool {
+	_, isVolume := object.(*corev1.PersistentVolumeClaim)
+	if isVolume && v.copied(object) {
+		return false
+	}
 	if metav1.IsControlledBy(object, v.cluster) {
 		return true
 	}
-	_, isVolume := object.(*corev1.PersistentVolumeClaim)
 	_, isPod := object.(*corev1.Pod)
 	if metav1.GetControllerOf(object) != nil || (!isVolume && !isPod) {
 		return false
@@ -34,10 +37,22 @@ func (v *view) owns(object client.Object) bool {
 	return named
 }
 
+// copied says whether a person copied the claim of a member under another name, with its labels, its annotations and perhaps
+// its owner. The operator leaves such a volume alone: a member that started on it would have the identity of another one.
+func (v *view) copied(volume client.Object) bool {
+	of := volume.GetLabels()[v1beta2.LabelMember]
+	if of == "" || of == volume.GetName() {
+		return false
+	}
+	_, named := v.IncarnationNamed(volume.GetName())
+	return !named
+}
+
 // observeVolume reads how a member's volume stands.
 func observeVolume(m *plan.Member, volume *corev1.PersistentVolumeClaim) {
 	m.Volume = volumeOf(volume)
 	m.VolumeUnused = volume.Annotations[annotationUnused] != ""
+	m.WasSetAside = volume.Annotations[v1beta2.AnnotationReplacedAt] != ""
 	m.VolumeKept = metav1.GetControllerOf(volume) == nil
 	m.VolumeSize = volume.Spec.Resources.Requests.Storage().Value()
 	m.VolumeCapacity = volume.Status.Capacity.Storage().Value()

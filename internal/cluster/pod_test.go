@@ -139,7 +139,7 @@ func TestPodsAreRestricted(t *testing.T) {
 				restricted(t, c)
 			}
 			for _, v := range spec.Volumes {
-				if kind := kindOf(t, v); !slices.Contains(volumes, kind) {
+				if kind := sourceOf(t, v); !slices.Contains(volumes, kind) {
 					t.Errorf("volume %s is a %s", v.Name, kind)
 				}
 			}
@@ -167,8 +167,8 @@ func restricted(t *testing.T, c corev1.Container) {
 	}
 }
 
-// kindOf a volume is the one field of its source that is set.
-func kindOf(t *testing.T, v corev1.Volume) string {
+// sourceOf a volume returns the one field of its source that is set.
+func sourceOf(t *testing.T, v corev1.Volume) string {
 	t.Helper()
 	text, err := yaml.Marshal(v.VolumeSource)
 	if err != nil {

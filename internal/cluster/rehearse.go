@@ -56,7 +56,7 @@ func (r *Reconciler) rehearse(ctx context.Context, v *view, member string, start
 	pod := newPod(v.State, create, r.SeedImage)
 	pod.Name = v.Name + rehearsalName
 	if err := controllerutil.SetControllerReference(v.cluster, pod, r.Client.Scheme()); err != nil {
-		return fmt.Errorf("own %T %s: %w", pod, pod.Name, err)
+		return fmt.Errorf("own %s %s: %w", kindName(pod), pod.Name, err)
 	}
 	answer := r.Client.Create(ctx, pod, client.DryRunAll)
 	said, err := refusedBy(answer)
@@ -70,13 +70,13 @@ func (r *Reconciler) rehearse(ctx context.Context, v *view, member string, start
 	switch {
 	case said != "":
 		said = "The API server refuses the Pod that the spec asks for: " + said + ". No Pod was deleted, and the members are unchanged. " +
-			"Correct spec.pod, or create or raise what it names. The operator tries again every 30 s."
+			"Correct spec.pod, create the missing object, or raise the quota that it names. The operator tries again every 30 s."
 	case v.PodPolicy().HostUsers != nil && pod.Spec.HostUsers == nil:
 		said = "This Kubernetes does not have user namespaces for Pods: the API server drops spec.pod.hostUsers. The containers would run with the users of the node, so no Pod was created or deleted for it. " +
 			"Remove spec.pod.hostUsers, or use Kubernetes 1.33 or newer. The operator tries again every 30 s."
 	case v.againStale(pod, create):
-		said = "Admission changes the Pods that the operator creates, and they are no longer what the spec asks for. It rewrites the annotations etcd.database.coreos.com/* or the image. " +
-			"A restart would be in vain, so no Pod was deleted. Exempt the Pods of this cluster from the webhook. The operator tries again every 30 s."
+		said = "An admission webhook changes the Pods that the operator creates, so that they differ from the spec. It rewrites the annotations etcd.database.coreos.com/* or the image. " +
+			"A restart would not help, so no Pod was deleted. Exempt the Pods of this cluster from the webhook. The operator tries again every 30 s."
 	default:
 		return nil
 	}

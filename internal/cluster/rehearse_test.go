@@ -79,7 +79,7 @@ func TestNoMemberIsStoppedForAPodThatCannotReplaceIt(t *testing.T) {
 			}, false, `serviceaccount "x" not found`,
 		},
 		"an invalid Pod":            {func(client.Object) error { return apierrors.NewBadRequest("maxSkew must not be zero") }, false, "maxSkew must not be zero"},
-		"a webhook that takes away": {func(o client.Object) error { o.SetAnnotations(nil); return nil }, false, "Admission changes the Pods"},
+		"a webhook that takes away": {func(o client.Object) error { o.SetAnnotations(nil); return nil }, false, "An admission webhook changes the Pods"},
 		"an API server that fails":  {func(client.Object) error { return apierrors.NewInternalError(errText("no webhook")) }, false, ""},
 		"a webhook that rewrites images": {func(o client.Object) error {
 			o.(*corev1.Pod).Spec.Containers[0].Image = "mirror.example/etcd"

@@ -23,7 +23,7 @@ func (r *Reconciler) setAsideVolume(ctx context.Context, v *view, step plan.SetA
 		return wrap("read", volume, client.IgnoreNotFound(err))
 	}
 	if !v.owns(volume) {
-		return fmt.Errorf("PersistentVolumeClaim %s belongs to something else and is left alone", step.Name)
+		return fmt.Errorf("PersistentVolumeClaim %s belongs to something else, so it is not changed", step.Name)
 	}
 	before := volume.DeepCopy()
 	delete(volume.Labels, v1beta2.LabelCluster)

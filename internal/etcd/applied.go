@@ -4,41 +4,65 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
 )
 
-// appliedMetric is the index of the last entry that a member has applied. All versions of etcd use this name.
-const appliedMetric = "etcd_server_proposals_applied_total "
+const (
+	// appliedMetric is the index of the last entry that a member has applied. All versions of etcd use these names.
+	appliedMetric = "etcd_server_proposals_applied_total "
+	// idMetric has the ID of the member in a label.
+	idMetric = `etcd_server_id{server_id="`
+)
 
-// Applied returns the index of the last entry that a member has applied. It reads the member's metrics at "host:port"
-// over plain HTTP: a member that was started without a quorum serves its metrics, but no clients.
-func Applied(ctx context.Context, address string) (uint64, error) {
+// Applied returns the ID of a member, and the index of the last entry that it has applied. It reads the member's metrics at "host:port"
+// over plain HTTP: a member that was started without a quorum serves its metrics, but no clients. The ID is 0 if the metrics lack it.
+func Applied(ctx context.Context, address string) (id ID, index uint64, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/metrics", nil)
 	if err != nil {
-		return 0, fmt.Errorf("read metrics of %s: %w", address, err)
+		return 0, 0, fmt.Errorf("read metrics of %s: %w", address, err)
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := direct.Do(request)
 	if err != nil {
-		return 0, fmt.Errorf("read metrics of %s: %w", address, err)
+		return 0, 0, fmt.Errorf("read metrics of %s: %w", address, err)
 	}
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
-		return 0, fmt.Errorf("read metrics of %s: HTTP status %s", address, response.Status)
+		return 0, 0, fmt.Errorf("read metrics of %s: HTTP status %s", address, response.Status)
 	}
-	lines := bufio.NewScanner(response.Body)
+	id, index, err = appliedIn(response.Body)
+	if err != nil {
+		return 0, 0, fmt.Errorf("read metrics of %s: %w", address, err)
+	}
+	return id, index, nil
+}
+
+// appliedIn reads metrics.
+func appliedIn(metrics io.Reader) (id ID, index uint64, err error) {
+	found := false
+	lines := bufio.NewScanner(metrics)
 	for lines.Scan() {
+		if text, ok := strings.CutPrefix(lines.Text(), idMetric); ok {
+			label, _, _ := strings.Cut(text, `"`)
+			if id, err = ParseID(label); err != nil {
+				return 0, 0, err
+			}
+		}
 		if text, ok := strings.CutPrefix(lines.Text(), appliedMetric); ok {
 			value, err := strconv.ParseFloat(text, 64)
 			if err != nil || value < 0 {
-				return 0, fmt.Errorf("read metrics of %s: %s has the value %q", address, strings.TrimSpace(appliedMetric), text)
+				return 0, 0, fmt.Errorf("%s has the value %q", strings.TrimSpace(appliedMetric), text)
 			}
-			return uint64(value), nil
+			found, index = true, uint64(value)
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return 0, fmt.Errorf("read metrics of %s: %w", address, err)
+		return 0, 0, err
 	}
-	return 0, fmt.Errorf("read metrics of %s: there is no %s", address, strings.TrimSpace(appliedMetric))
+	if !found {
+		return 0, 0, fmt.Errorf("there is no %s", strings.TrimSpace(appliedMetric))
+	}
+	return id, index, nil
 }

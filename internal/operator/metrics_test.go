@@ -2,12 +2,16 @@ package operator
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -57,16 +61,63 @@ func TestMetricsAreServedOverTLSToThoseWhoMayReadThem(t *testing.T) {
 	}
 }
 
+func TestTheMetricsEndpointUsesTheCertificateOfTheUser(t *testing.T) {
+	api := httptest.NewTLSServer(http.HandlerFunc(reviews))
+	defer api.Close()
+	pair := api.TLS.Certificates[0]
+	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for file, block := range map[string]*pem.Block{"tls.crt": {Type: "CERTIFICATE", Bytes: pair.Certificate[0]}, "tls.key": {Type: "PRIVATE KEY", Bytes: key}} {
+		if err := os.WriteFile(filepath.Join(dir, file), pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	answer := answerOf(t, api.URL, Options{MetricsSecure: true, MetricsCertDir: dir}, "")
+	defer func() { _ = answer.Body.Close() }()
+	if served := answer.TLS.PeerCertificates[0]; !served.Equal(api.Certificate()) {
+		t.Errorf("the endpoint has the certificate of %s", served.Subject)
+	}
+}
+
+// A Secret that is missing or wrong must not stop an operator: it could not repair a cluster any more.
+func TestAWrongCertificateOfTheMetricsEndpointStopsNoOperator(t *testing.T) {
+	api := httptest.NewTLSServer(http.HandlerFunc(reviews))
+	defer api.Close()
+	wrong := t.TempDir()
+	for _, file := range []string{"tls.crt", "tls.key"} {
+		if err := os.WriteFile(filepath.Join(wrong, file), []byte("no certificate"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, dir := range []string{wrong, t.TempDir(), filepath.Join(wrong, "missing")} {
+		answer := answerOf(t, api.URL, Options{MetricsSecure: true, MetricsCertDir: dir}, "")
+		_ = answer.Body.Close()
+		if answer.StatusCode != http.StatusUnauthorized {
+			t.Errorf("with %s, the endpoint answers %s", dir, answer.Status)
+		}
+	}
+}
+
 // status starts a metrics endpoint and returns what it answers.
 func status(t *testing.T, api string, secure bool, token string) int {
+	t.Helper()
+	answer := answerOf(t, api, Options{MetricsSecure: secure}, token)
+	defer func() { _ = answer.Body.Close() }()
+	_, _ = io.Copy(io.Discard, answer.Body)
+	return answer.StatusCode
+}
+
+func answerOf(t *testing.T, api string, options Options, token string) *http.Response {
 	t.Helper()
 	free, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := free.Addr().String()
+	options.MetricsAddress = free.Addr().String()
 	_ = free.Close()
-	options := Options{MetricsAddress: address, MetricsSecure: secure}
 	// The content type makes the answers of the fake API server readable.
 	config := &rest.Config{Host: api, ContentConfig: rest.ContentConfig{ContentType: "application/json", AcceptContentTypes: "application/json"}}
 	server, err := metricsserver.NewServer(options.metrics(), config, http.DefaultClient)
@@ -74,8 +125,8 @@ func status(t *testing.T, api string, secure bool, token string) int {
 		t.Fatal(err)
 	}
 	go func() { _ = server.Start(t.Context()) }()
-	scheme := map[bool]string{true: "https", false: "http"}[secure]
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, scheme+"://"+address+"/metrics", nil)
+	scheme := map[bool]string{true: "https", false: "http"}[options.MetricsSecure]
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, scheme+"://"+options.MetricsAddress+"/metrics", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,9 +137,7 @@ func status(t *testing.T, api string, secure bool, token string) int {
 	for {
 		answer, err := client.Do(request)
 		if err == nil {
-			defer func() { _ = answer.Body.Close() }()
-			_, _ = io.Copy(io.Discard, answer.Body)
-			return answer.StatusCode
+			return answer
 		}
 		if t.Context().Err() != nil {
 			t.Fatal(err)

@@ -21,9 +21,12 @@ type Options struct {
 	MetricsAddress          string
 	// MetricsSecure serves the metrics over TLS, to clients whose token Kubernetes allows to get /metrics.
 	MetricsSecure bool
-	ProbeAddress  string
-	LogLevel      string
-	LogFormat     string
+	// MetricsCertDir has tls.crt and tls.key of the metrics endpoint. They are read again when they change. If it is empty, the operator
+	// signs a certificate at each start.
+	MetricsCertDir string
+	ProbeAddress   string
+	LogLevel       string
+	LogFormat      string
 	// Shard is the part of the objects that this operator manages; empty for those of no shard. It is part of the Lease's name,
 	// so that each shard has a leader.
 	Shard string
@@ -38,6 +41,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", "", "namespace of the leader election Lease; if empty, the namespace of the Pod")
 	flags.StringVar(&o.MetricsAddress, "metrics-bind-address", ":8080", "address of the metrics endpoint /metrics; 0 disables it")
 	flags.BoolVar(&o.MetricsSecure, "metrics-secure", true, "serve the metrics over TLS, only to clients whose token Kubernetes allows to get /metrics; if false, over plain HTTP to all")
+	flags.StringVar(&o.MetricsCertDir, "metrics-cert-dir", "", "directory with tls.crt and tls.key of the metrics endpoint; if empty or wrong, the operator signs a certificate at each start")
 	flags.StringVar(&o.ProbeAddress, "health-probe-bind-address", ":8081", "address of the probe endpoints /healthz and /readyz")
 	flags.StringVar(&o.LogLevel, "log-level", "info", "log level: error, info or debug")
 	flags.StringVar(&o.LogFormat, "log-format", "json", "log format: json or text")

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -50,7 +49,7 @@ var progressing = []string{
 func Findings(o Objects) []Finding {
 	found := clusterFindings(o)
 	found = append(found, alarmFindings(o, found)...)
-	found = append(found, podFindings(o, found)...)
+	found = podFindings(o, found)
 	for i, r := range RestoresOf(o.Cluster.Name, o.Restores) {
 		if i == 0 || !isTrue(r.Status.Conditions, v1beta2.ConditionFailed) {
 			found = append(found, restoreFindings(o.Cluster.Name, r)...)
@@ -59,7 +58,7 @@ func Findings(o Objects) []Finding {
 	backups := BackupsOf(o.Cluster.Name, o.Backups)
 	for _, b := range backups {
 		if !outdated(b, backups) {
-			found = append(found, backupFindings(o.Cluster.Name, b)...)
+			found = append(found, backupFindings(o.Cluster.Name, b, o.Now)...)
 		}
 	}
 	slices.SortStableFunc(found, func(a, b Finding) int { return int(a.Severity) - int(b.Severity) })
@@ -74,9 +73,7 @@ func clusterFindings(o Objects) []Finding {
 	case ready == nil:
 		return []Finding{unseen(object, c.Name, "cluster-operator")}
 	case c.Status.ObservedGeneration >= 0 && c.Status.ObservedGeneration < c.Generation:
-		found := finding(Degraded, object, c.Name, *ready)
-		found.Problem = fmt.Sprintf("The status is older than the spec (generation %d of %d). Last message: %s", c.Status.ObservedGeneration, c.Generation, found.Problem)
-		return []Finding{found}
+		return []Finding{behind(object, c, *ready)}
 	case ready.Status == metav1.ConditionTrue && ready.Reason == v1beta2.ReasonReady:
 		return nil
 	}
@@ -100,61 +97,6 @@ func clusterSeverity(conditions []metav1.Condition, ready metav1.Condition) Seve
 	return Degraded
 }
 
-func restoreFindings(cluster string, r v1beta2.EtcdRestore) []Finding {
-	object := "EtcdRestore " + r.Name
-	ready := meta.FindStatusCondition(r.Status.Conditions, v1beta2.ConditionReady)
-	switch {
-	case ready == nil:
-		return []Finding{unseen(object, cluster, "restore-operator")}
-	case ready.Status == metav1.ConditionTrue, isTrue(r.Status.Conditions, v1beta2.ConditionComplete), ready.Reason == v1beta2.ReasonDryRun:
-		return nil
-	}
-	return []Finding{finding(workSeverity(r.Status.Conditions, *ready), object, cluster, *ready)}
-}
-
-func backupFindings(cluster string, b v1beta2.EtcdBackup) []Finding {
-	object := "EtcdBackup " + b.Name
-	conditions := b.Status.Conditions
-	ready := meta.FindStatusCondition(conditions, v1beta2.ConditionReady)
-	if ready == nil {
-		return []Finding{unseen(object, cluster, "backup-operator")}
-	}
-	var found []Finding
-	if ready.Status != metav1.ConditionTrue {
-		found = append(found, finding(workSeverity(conditions, *ready), object, cluster, *ready))
-	}
-	for _, kind := range []string{v1beta2.ConditionVerified, v1beta2.ConditionCopied, v1beta2.ConditionPruned} {
-		c := meta.FindStatusCondition(conditions, kind)
-		if c != nil && c.Status == metav1.ConditionFalse && c.Reason != ready.Reason && !slices.Contains(progressing, c.Reason) {
-			found = append(found, finding(Degraded, object, cluster, *c))
-		}
-	}
-	return found
-}
-
-func workSeverity(conditions []metav1.Condition, ready metav1.Condition) Severity {
-	switch {
-	case isTrue(conditions, v1beta2.ConditionFailed):
-		return Failed
-	case isTrue(conditions, v1beta2.ConditionStalled):
-		return Blocked
-	case slices.Contains(progressing, ready.Reason):
-		return Progress
-	}
-	return Degraded
-}
-
-// outdated returns whether a backup failed once and a later snapshot of the cluster exists.
-func outdated(b v1beta2.EtcdBackup, all []v1beta2.EtcdBackup) bool {
-	failed := meta.FindStatusCondition(b.Status.Conditions, v1beta2.ConditionFailed)
-	if failed == nil || failed.Status != metav1.ConditionTrue {
-		return false
-	}
-	return slices.ContainsFunc(all, func(other v1beta2.EtcdBackup) bool {
-		return other.Status.LastSuccessDate != nil && other.Status.LastSuccessDate.After(failed.LastTransitionTime.Time)
-	})
-}
-
 // finding returns what the runbook says about the reason of a condition.
 func finding(severity Severity, object, cluster string, c metav1.Condition) Finding {
 	found := Finding{Severity: severity, Object: object, Reason: c.Reason, Problem: c.Message}
@@ -171,11 +113,26 @@ func finding(severity Severity, object, cluster string, c metav1.Condition) Find
 	return found
 }
 
+// behind reports that the operator has not read the last change. Whatever the status says is older.
+func behind(object string, c v1beta2.EtcdCluster, ready metav1.Condition) Finding {
+	found := unseen(object, c.Name, "cluster-operator")
+	found.Severity = Degraded
+	found.Problem = fmt.Sprintf("The status is older than the spec: cluster-operator has read generation %d of %d.", c.Status.ObservedGeneration, c.Generation)
+	if ready.Message != "" {
+		found.Problem += " Before, it reported " + ready.Reason + ": " + ready.Message
+	}
+	found.Impact = "The last change of the spec has no effect yet. If cluster-operator does not run, it heals nothing. Members that run continue to serve."
+	return found
+}
+
+// operatorPods lists the Pods of the operators.
+const operatorPods = "kubectl get pods -A -l app.kubernetes.io/name=etcd-operator"
+
 func unseen(object, cluster, operator string) Finding {
 	found := finding(Blocked, object, cluster, metav1.Condition{Reason: v1beta2.ReasonPending, Message: "No operator has read the object."})
 	found.Impact = "Nothing happens until " + operator + " runs and watches this namespace."
 	found.Fix = "Check that " + operator + " runs, and that --watch-namespaces and --shard include this object."
-	found.Commands = []string{"kubectl get pods -A -l app.kubernetes.io/name=etcd-operator"}
+	found.Commands = []string{operatorPods}
 	return found
 }
 
@@ -192,76 +149,6 @@ func alarmFindings(o Objects, found []Finding) []Finding {
 		}
 	}
 	return more
-}
-
-// podFindings returns what the Pods show and the conditions do not name.
-func podFindings(o Objects, found []Finding) []Finding {
-	said := ""
-	for _, f := range found {
-		said += f.Problem
-	}
-	var more []Finding
-	ready := 0
-	for _, pod := range o.Pods {
-		if podReady(pod) {
-			ready++
-			continue
-		}
-		reason, message := podTrouble(pod)
-		if reason == "" || strings.Contains(said, pod.Name) {
-			continue
-		}
-		more = append(more, finding(Degraded, "Pod "+pod.Name, o.Cluster.Name, metav1.Condition{Reason: reason, Message: message}))
-	}
-	if len(found) == 0 && len(more) == 0 && ready < o.Cluster.Spec.Size {
-		more = append(more, Finding{
-			Severity: Degraded, Object: "EtcdCluster " + o.Cluster.Name, Reason: v1beta2.ReasonReady,
-			Problem:  fmt.Sprintf("The status is Ready, but %d of %d Pods are ready, so the status is probably old.", ready, o.Cluster.Spec.Size),
-			Impact:   "If cluster-operator does not run, it heals nothing. Members that run continue to serve.",
-			Fix:      "If this lasts for more than a minute, check that cluster-operator runs.",
-			Commands: []string{"kubectl get pods -A -l app.kubernetes.io/name=etcd-operator"},
-		})
-	}
-	return more
-}
-
-func podReady(pod corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	})
-}
-
-// podTrouble returns the reason of an EtcdCluster that fits the state of a Pod, and what Kubernetes reports.
-func podTrouble(pod corev1.Pod) (reason, message string) {
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
-			return v1beta2.ReasonPodUnschedulable, fmt.Sprintf("No node accepts Pod %s: %s", pod.Name, c.Message)
-		}
-	}
-	for _, s := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
-		if s.State.Waiting == nil {
-			continue
-		}
-		text := fmt.Sprintf("Container %s of Pod %s waits: %s. %s.", s.Name, pod.Name, s.State.Waiting.Reason, strings.TrimSuffix(s.State.Waiting.Message, "."))
-		switch s.State.Waiting.Reason {
-		case "ImagePullBackOff", "ErrImagePull", "InvalidImageName":
-			return v1beta2.ReasonImageUnavailable, text
-		case "CrashLoopBackOff":
-			if end := s.LastTerminationState.Terminated; end != nil && end.Message != "" {
-				text += " It ended with: " + lastLine(end.Message)
-			}
-			return v1beta2.ReasonPodFailing, text
-		}
-	}
-	if pod.Status.Phase == corev1.PodFailed {
-		return v1beta2.ReasonPodFailing, fmt.Sprintf("Pod %s failed: %s %s", pod.Name, pod.Status.Reason, pod.Status.Message)
-	}
-	return "", ""
-}
-
-func lastLine(text string) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return lines[len(lines)-1]
 }
 
 func isTrue(conditions []metav1.Condition, kind string) bool {

@@ -19,6 +19,9 @@ type Objects struct {
 	Pods     []corev1.Pod
 	// Looks are the members' own answers, by name. A member that was not asked, or did not answer, is missing.
 	Looks map[string]Look
+	// Nodes are the nodes of members that do not serve, by name, with what Kubernetes reports of each that is not ready. One that the
+	// user may not read is missing.
+	Nodes map[string]string
 	// Certificates are those that could be read.
 	Certificates []Certificate
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
@@ -224,5 +225,47 @@ func TestEtcdctlIsStartedWithPathsAndNeverWithKeys(t *testing.T) {
 	want := []string{"example-b", "--container", "etcd", "--", "etcdctl", "--key=/etc/etcd/server/tls.key", "get", "x"}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Error(err, diff)
+	}
+}
+
+// Somebody who reads that a member does not serve must not have to look for the cause in its Pod.
+func TestTheTroubleOfAPodExplainsAVagueCondition(t *testing.T) {
+	for name, test := range map[string]struct{ reason, problem, want string }{
+		"a vague condition":                   {v1beta2.ReasonMemberDown, "Member example-b does not serve: its Pod is not ready.", v1beta2.ReasonImageUnavailable},
+		"a change that waits":                 {v1beta2.ReasonSettling, "Member example-b is starting.", v1beta2.ReasonImageUnavailable},
+		"a condition that names the cause":    {v1beta2.ReasonPodFailing, "The Pod of member example-b failed 4 times in a row.", v1beta2.ReasonPodFailing},
+		"a condition about something greater": {v1beta2.ReasonQuorumLost, "Member example-b holds data, but does not run.", v1beta2.ReasonQuorumLost},
+	} {
+		o := healthy()
+		waiting("ImagePullBackOff", "Back-off pulling image x")(&o)
+		degraded(test.reason, test.problem)(&o)
+		first := Findings(o)[0]
+		if first.Reason != test.want || !strings.HasPrefix(first.Problem, test.problem) || first.Severity > Degraded {
+			t.Errorf("%s: %+v", name, first)
+		}
+		if explained := strings.Contains(first.Problem, "pulling image x"); explained != (test.want == v1beta2.ReasonImageUnavailable) {
+			t.Errorf("%s: the problem is %q", name, first.Problem)
+		}
+	}
+}
+
+func TestAnAttemptThatWaitsForItsClusterIsNotLate(t *testing.T) {
+	o := healthy()
+	faults["backup-late"](&o)
+	o.Backups[0].Status.Conditions = []metav1.Condition{condition("Ready", metav1.ConditionFalse, v1beta2.ReasonClusterNotAvailable, "The cluster hibernates.")}
+	for _, f := range Findings(o) {
+		if strings.Contains(f.Problem, "has not begun") {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
+func TestALostNodeIsNamedWithItsMember(t *testing.T) {
+	o := healthy()
+	faults["member-down"](&o)
+	o.Pods[1].Spec.NodeName, o.Nodes = "node-2", map[string]string{"node-2": "Kubelet stopped posting node status."}
+	want := "Member example-b does not serve: connection refused. Its node node-2 is not ready: Kubelet stopped posting node status."
+	if got := Findings(o)[0].Problem; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

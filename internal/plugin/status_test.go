@@ -31,14 +31,14 @@ var faults = map[string]fault{
 	"data-corrupt":      unavailable("DataCorrupt", "A CORRUPT alarm is on, and etcd refuses requests. The voters that answer have the same data. The operator changes nothing. If you trust that data, disarm the alarm: etcdctl alarm disarm. Otherwise restore a snapshot with an EtcdRestore."),
 	"member-down":       degraded("MemberDown", "Member example-b does not serve: connection refused."),
 	"pod-failing":       degraded("PodFailing", "The Pod of member example-b failed 4 times in a row: Evicted. The member does not serve. The operator recreates the Pod at 2026-11-23T12:02:00Z. Make room on the node, or correct spec.pod."),
-	"unreachable":       unknown("MembersUnreachable", "The operator cannot reach the members: example-a: i/o timeout. Their Pods are ready, so clients may be served. A NetworkPolicy may keep the operator from port 2379, or the members may not trust its client certificate. Allow it. Until then the operator changes nothing."),
+	"unreachable":       unknown("MembersUnreachable", "The operator cannot reach the members: example-a: i/o timeout. Their Pods are ready, so clients may be served. The operator changes nothing. Check that no NetworkPolicy blocks port 2379, and that the members trust the operator's client certificate."),
 	"access-denied":     stalled("EtcdAccessDenied", "Authentication is on in etcd, and it refuses the operator, which has no user. Set spec.auth.operatorSecret to a Secret with the keys username and password of a user with the role root."),
 	"no-storage-class":  stalled("NoStorageClass", "Kubernetes has no default StorageClass, so a member gets no volume and does not start. Mark a class as the default, or name one in spec.pod.persistentVolumeClaimSpec.storageClassName. For tests, set spec.pod.emptyDir: {} and accept that data is lost with its Pod."),
 	"secret-missing":    stalled("SecretMissing", "Secret tls does not exist. Until it is corrected, the operator changes nothing. Members that run continue to serve."),
 	"version-refused":   stalled("VersionNotSupported", "etcd is upgraded one minor version at a time. Set spec.version to the newest 3.6 before 3.7.3. The members keep their version until then."),
 	"not-ours":          stalled("NotOurs", "Service example-client exists and does not belong to this EtcdCluster. The operator does not change it, and does not start the cluster. Delete or rename the object."),
-	"foreign-member":    stalled("ForeignMember", "Member 0000000000000f00 is in the cluster, and the operator did not add it. The operator has seen it since 2026-11-23T11:00:00Z. It has no vote. While it is there, the operator adds and removes no member, and changes no minor version."),
-	"paused":            degraded("Paused", "spec.paused is true, so the operator changes nothing but what protects data: it keeps and grows volumes, and renews certificates. Set it to false to resume all else."),
+	"foreign-member":    stalled("ForeignMember", "Member 0000000000000f00 is in the cluster, and the operator did not add it. The operator has seen it since 2026-11-23T11:00:00Z. It has no vote. Until it is removed, the operator adds and removes no other member, and does not change the minor version of etcd."),
+	"paused":            degraded("Paused", "spec.paused is true, so the operator changes no member. It only protects data: it keeps and grows volumes, and renews certificates. To resume, set spec.paused to false."),
 	"hibernated":        hibernated,
 	"upgrading":         degraded("Upgrading", "Member example-b restarts with 3.6.16."),
 	"not-advised":       advised,
@@ -49,9 +49,20 @@ var faults = map[string]fault{
 	"unschedulable":     unschedulable,
 	"backup-denied":     backup("AccessDenied", "Write etcd-backups/f: 403 Forbidden. Allow the identity in Secret s3 to list, read, write and delete objects in the bucket etcd-backups."),
 	"snapshot-corrupt":  corrupt,
-	"restore-failed":    restore("SeedFailed", "The seed failed. The cluster was not touched.", "Failed"),
+	"restore-failed":    restore("SeedFailed", "The seed failed. The cluster was not changed.", "Failed"),
 	"restore-waits":     restore("WaitingForCluster", "The snapshot is verified, but there is no EtcdCluster example in namespace ns. Create it, and it starts with the data of the snapshot.", ""),
-	"no-backup":         func(o *Objects) { o.Backups = nil },
+	"backup-late": func(o *Objects) {
+		at := metav1.NewTime(now.Add(-3 * time.Hour))
+		o.Backups[0].Status.NextTime = &at
+	},
+	"spec-not-read": func(o *Objects) {
+		o.Cluster.Generation, o.Cluster.Status.ObservedGeneration = 3, 2
+	},
+	"member-down-by-its-image": func(o *Objects) {
+		waiting("ImagePullBackOff", "Back-off pulling image quay.io/coreos/etcd:v3.6.99")(o)
+		set(&o.Cluster, "Ready", metav1.ConditionFalse, "MemberDown", "Member example-b does not serve: its Pod is not ready.")
+	},
+	"no-backup": func(o *Objects) { o.Backups = nil },
 	"alarm-from-a-member": func(o *Objects) {
 		look := o.Looks["example-b"]
 		look.Alarms, look.Applied = "NOSPACE", 900

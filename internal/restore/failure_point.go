@@ -48,7 +48,7 @@ func explainPoint(err error, src v1beta2.RestoreSource) (reason, advice string, 
 		return v1beta2.ReasonAccessDenied, fmt.Sprintf("%sThe operator stores the restored point as a snapshot. Allow %s to create objects below %s.",
 			untouched, storage.FromSource(src).Identity(), path.Join(src.Bucket, plan.SafetyFolderOf(src.Key))), false
 	case segmentMissing(err):
-		return v1beta2.ReasonArchiveCorrupt, untouched + "The operator looks again, because backup-operator may have deleted old parts.", false
+		return v1beta2.ReasonArchiveCorrupt, untouched + "The operator tries again, because backup-operator may have deleted old parts.", false
 	}
 	return v1beta2.ReasonArchiveCorrupt, untouched + "Create another EtcdRestore with an earlier point, or one that restores a snapshot.", true
 }

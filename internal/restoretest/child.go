@@ -17,7 +17,7 @@ import (
 func Main(in io.Reader, out io.Writer, exit func(int)) error {
 	var o order
 	if err := json.NewDecoder(in).Decode(&o); err != nil {
-		return fmt.Errorf("read the order of the restore test: %w", err)
+		return fmt.Errorf("read the job of the restore test: %w", err)
 	}
 	go func() {
 		_, _ = io.Copy(io.Discard, in)

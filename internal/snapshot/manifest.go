@@ -33,6 +33,9 @@ type Manifest struct {
 	SHA256 string `json:"sha256"`
 	// AuthRevision is the revision of users and roles in the snapshot; 0 in manifests of earlier versions.
 	AuthRevision uint64 `json:"authRevision,omitempty"`
+	// Recovery identifies the last recovery of the cluster from a lost quorum before the snapshot. It is empty if there was none, or if
+	// that is not known.
+	Recovery string `json:"recovery,omitempty"`
 	// Hash of the database as etcdutl prints it, 8 hex digits.
 	Hash string `json:"hash"`
 	// CreatedAt is when the snapshot was requested, in UTC and whole seconds.

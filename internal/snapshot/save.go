@@ -45,6 +45,8 @@ type Request struct {
 	// Backup is the name of the EtcdBackup. NoQuorum means that the member cannot reach a quorum. See Manifest.
 	Backup   string
 	NoQuorum bool
+	// Recovery is for Manifest.Recovery. An object that an earlier try has stored does not get it.
+	Recovery string
 	// Since is when the first try began; this clock and the store's must roughly agree. MemberIDs are the cluster's
 	// current members. Save uses both to recognise the object of an earlier try, see adopt.
 	Since     time.Time
@@ -210,7 +212,7 @@ func (r Request) judge(f facts) error {
 // manifestOfSent returns the manifest of the snapshot that this try has streamed.
 func (r Request) manifestOfSent(f facts) Manifest {
 	m := r.manifest(f, r.Time)
-	m.EtcdVersion = r.EtcdVersion
+	m.EtcdVersion, m.Recovery = r.EtcdVersion, r.Recovery
 	if !f.captured.IsZero() {
 		// Rounded up, so that no write after it is in the snapshot.
 		m.CapturedAt = f.captured.UTC().Add(time.Second - time.Nanosecond).Truncate(time.Second)

@@ -206,7 +206,7 @@ func (c Choice) none() string {
 		asked = append(asked, "is of cluster ID "+c.ClusterID)
 	}
 	if len(asked) == 0 {
-		return "with a manifest there is none"
+		return "none has a manifest"
 	}
 	return "none " + strings.Join(asked, " and ")
 }

@@ -43,12 +43,17 @@ func (s shelf) file(key string, content []byte) {
 // saved writes a snapshot of a series with its manifest, taken so many hours after dawn, and returns its key.
 func (s shelf) saved(cluster string, id uint64, hours int) string {
 	s.Helper()
+	return s.savedAt(cluster, id, dawn.Add(time.Duration(hours)*time.Hour), int64(hours), 2)
+}
+
+// savedAt is saved for a time, a revision in the name and one in the manifest.
+func (s shelf) savedAt(cluster string, id uint64, at time.Time, named, revision int64) string {
+	s.Helper()
 	series := snapshot.Series{Folder: "daily", Namespace: "ns", Cluster: cluster, ClusterID: id}
-	at := dawn.Add(time.Duration(hours) * time.Hour)
-	key := series.Key(at, int64(hours))
+	key := series.Key(at, named)
 	s.file(key, s.content)
 	m := snapshot.Manifest{
-		FormatVersion: 1, Revision: 2, Keys: 1, Size: int64(len(s.content)), SHA256: strings.Repeat("ab", 32), CreatedAt: at,
+		FormatVersion: 1, Revision: revision, Keys: 1, Size: int64(len(s.content)), SHA256: strings.Repeat("ab", 32), CreatedAt: at,
 		Cluster: snapshot.Cluster{Namespace: "ns", Name: cluster, ID: strings.Split(key, "/")[3]},
 	}
 	text, err := m.Encode()

@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -55,7 +56,7 @@ func (p Point) Because() string {
 	return text
 }
 
-// maxBases is how many snapshots are looked at, newest first.
+// maxBases is how many snapshots are looked at, newest first. Those after the target do not count.
 const maxBases = 1000
 
 // FindPoint finds out how to reach the revision or the time of c in the folder of src. The error is an *archive.Refusal if it
@@ -84,7 +85,7 @@ func FindPoint(ctx context.Context, src v1beta2.RestoreSource, secret map[string
 		}
 	}
 	p := Point{Base: src, Store: store, Root: archive.Root(series.Folder, series.Namespace, series.Cluster)}
-	if p.Choice, err = archive.Find(ctx, store, p.Root, bases, progress, target); err != nil {
+	if p.Choice, err = c.find(ctx, store, p.Root, bases, known, progress, target); err != nil {
 		return Point{}, fmt.Errorf("in the archive %s/%s: %w", src.Bucket, p.Root, err)
 	}
 	p.Base.Key = p.Choice.Base.Key
@@ -92,6 +93,38 @@ func FindPoint(ctx context.Context, src v1beta2.RestoreSource, secret map[string
 	parsed, _ := snapshot.ParseKey(p.Base.Key)
 	p.Series = parsed.Series
 	return p, nil
+}
+
+// find looks in the history of the own cluster first. Another cluster with the same name may have archived into the folder: one that was
+// deleted, or one in another Kubernetes. Its history only counts for a point outside of the own one.
+func (c Choice) find(ctx context.Context, store objstore.Store, root string, bases []archive.Base, known snapshot.Known, progress archive.Progress, target archive.Target) (archive.Choice, error) {
+	own := c.own(bases, known)
+	choice, err := archive.Find(ctx, store, root, own, progress, target)
+	var refusal *archive.Refusal
+	if len(own) == len(bases) || !errors.As(err, &refusal) {
+		return choice, err
+	}
+	if within := refusal.Before != nil && (refusal.After != nil || target.Revision == 0); within {
+		return choice, err
+	}
+	return archive.Find(ctx, store, root, bases, progress, target)
+}
+
+// own returns the bases of the cluster that the restore is about, and all of them if that is not known.
+func (c Choice) own(bases []archive.Base, known snapshot.Known) []archive.Base {
+	uid := c.UID
+	for _, b := range bases {
+		if b.ClusterID == c.Prefer {
+			uid = known[b.Key].Manifest.Cluster.UID
+		}
+	}
+	own := slices.DeleteFunc(slices.Clone(bases), func(b archive.Base) bool {
+		return b.ClusterID != c.Prefer && (uid == "" || known[b.Key].Manifest.Cluster.UID != uid)
+	})
+	if len(own) == 0 {
+		return bases
+	}
+	return own
 }
 
 // target returns the revision or the time of a choice.
@@ -123,7 +156,7 @@ func (c Choice) bases(ctx context.Context, store objstore.Store, src v1beta2.Res
 			continue
 		}
 		// Of those after the target, only the oldest one matters: a refusal names it.
-		if n := len(items); n > 0 && !target.Time.IsZero() && items[n-1].Time.After(target.Time) && item.Time.After(target.Time) {
+		if n := len(items); n > 0 && after(item, target) && after(items[n-1], target) {
 			items = items[:n-1]
 		}
 		items = append(items, item)
@@ -143,6 +176,15 @@ func (c Choice) bases(ctx context.Context, store objstore.Store, src v1beta2.Res
 	return items[0].Series, items[:min(len(items), maxBases)], nil
 }
 
+// after reports by the name of a snapshot whether it is after a target. A snapshot may have a higher revision than its name.
+func after(item snapshot.Item, target archive.Target) bool {
+	if target.Revision > 0 {
+		named, _ := snapshot.ParseKey(item.Key)
+		return named.Revision > target.Revision
+	}
+	return item.Time.After(target.Time)
+}
+
 // baseOf returns a snapshot as the base of a replay.
 func baseOf(item snapshot.Item, m snapshot.Manifest) archive.Base {
 	at := m.CapturedAt
@@ -150,7 +192,7 @@ func baseOf(item snapshot.Item, m snapshot.Manifest) archive.Base {
 		at = item.Stored
 	}
 	return archive.Base{
-		Key: item.Key, ClusterID: m.Cluster.ID, AuthRevision: m.AuthRevision,
+		Key: item.Key, ClusterID: m.Cluster.ID, AuthRevision: m.AuthRevision, Recovery: m.Recovery,
 		Point: archive.Point{Revision: max(m.Revision, 1), At: at.UTC()}, // an empty database has revision 1
 	}
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
 
-// archived begins a timeline with a snapshot that has revision 2, and archives one revision a minute up to the last one.
+// archived begins a timeline with a snapshot that has revision 2, and archives one revision a minute up to the last one. The number of the
+// timeline is that of the cluster.
 func (s shelf) archived(key string, last int64) {
 	s.Helper()
 	parsed, ok := snapshot.ParseKey(key)
@@ -23,8 +24,9 @@ func (s shelf) archived(key string, last int64) {
 		s.Fatalf("%s is no key of a series", key)
 	}
 	root := archive.Root(parsed.Folder, parsed.Namespace, parsed.Cluster)
-	start := archive.NewStart(1, parsed.ClusterID, archive.Base{Key: key, Point: archive.Point{Revision: 2, At: parsed.Time}}, "test")
-	s.file(archive.StartKey(root, 1), start.Encode())
+	timeline := archive.Timeline(parsed.ClusterID)
+	start := archive.NewStart(timeline, parsed.ClusterID, archive.Base{Key: key, Point: archive.Point{Revision: 2, At: parsed.Time}}, "test")
+	s.file(archive.StartKey(root, timeline), start.Encode())
 	chain := start.Chain()
 	for revision := int64(3); revision <= last; revision++ {
 		var records, object bytes.Buffer
@@ -40,7 +42,7 @@ func (s shelf) archived(key string, last int64) {
 		if err != nil {
 			s.Fatal(err)
 		}
-		s.file(archive.LinkKey(root, 1, chain.At, h.First), object.Bytes())
+		s.file(archive.LinkKey(root, timeline, chain.At, h.First), object.Bytes())
 		chain = h.Chain()
 	}
 }
@@ -125,6 +127,43 @@ func TestAPointOfAnEncryptedArchiveIsStoredEncrypted(t *testing.T) {
 	} {
 		if got := (Point{Manifest: test.base, Choice: archive.Choice{Links: test.links}}).Encoding(); got.Encryption != test.want {
 			t.Errorf("got %q, want %q", got.Encryption, test.want)
+		}
+	}
+}
+
+// A snapshot every five minutes makes a thousand in three days.
+func TestARevisionBeforeAThousandSnapshotsIsFound(t *testing.T) {
+	s := newShelf(t)
+	s.archived(s.saved("a", 1, 1), 9)
+	for minute := range maxBases + 1 {
+		s.savedAt("a", 1, dawn.Add(24*time.Hour+time.Duration(minute)*time.Minute), 10, 10)
+	}
+	if p, err := s.point(Choice{Revision: 5}, archive.Progress{}); err != nil || p.Reached.Revision != 5 {
+		t.Errorf("revision %d, error %v", p.Reached.Revision, err)
+	}
+}
+
+// Two Kubernetes have a cluster of that name, and use one folder. An EtcdRestore of the first brought the data of the second.
+func TestAPointIsOfTheClusterOfItsEtcdBackup(t *testing.T) {
+	s := newShelf(t)
+	own, other := s.saved("a", 1, 1), s.saved("a", 2, 2)
+	s.archived(own, 200)
+	s.archived(other, 100)
+	minute := func(n int) string { return dawn.Add(time.Hour + time.Duration(n)*time.Minute).Format(time.RFC3339) }
+	for name, test := range map[string]struct {
+		choice Choice
+		base   string // empty for a refusal
+	}{
+		"a time that both have":                 {Choice{Time: minute(80), Prefer: "0000000000000001"}, own},
+		"a revision that both have":             {Choice{Revision: 20, Prefer: "0000000000000001"}, own},
+		"a time before the own cluster existed": {Choice{Time: minute(30), Prefer: "0000000000000002"}, own},
+		"a revision that only the other has":    {Choice{Revision: 150, Prefer: "0000000000000002"}, own},
+		"a time after the own archive":          {Choice{Time: minute(190), Prefer: "0000000000000002"}, ""},
+		"the other one by its cluster ID":       {Choice{Time: minute(80), Prefer: "0000000000000001", ClusterID: "0000000000000002"}, other},
+	} {
+		p, err := s.point(test.choice, archive.Progress{})
+		if got := p.Choice.Base.Key; got != test.base || (err != nil) != (test.base == "") {
+			t.Errorf("%s: the base is %q, want %q; error %v", name, got, test.base, err)
 		}
 	}
 }

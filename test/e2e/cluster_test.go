@@ -132,6 +132,7 @@ func TestMemberWithALostVolumeIsReplaced(t *testing.T) {
 }
 
 func TestKubectlScaleChangesTheSizeOfACluster(t *testing.T) {
+	t.Parallel()
 	n := begin(t)
 	n.apply(three)
 	n.ready("three")

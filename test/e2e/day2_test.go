@@ -84,6 +84,7 @@ spec:
 // A full cluster refuses writes until the operator frees space. A cluster that lost a volume while it hibernates, or
 // when a scale-down is reverted, would lose data.
 func TestNoKeyIsLostWhenAClusterFreesSpaceRevertsAScaleAndHibernates(t *testing.T) {
+	t.Parallel()
 	n := begin(t)
 	n.apply(full)
 	before := n.ready("full")

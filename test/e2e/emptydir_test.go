@@ -13,6 +13,7 @@ const departures = 1 + 3
 // The members keep their data in their Pods, so a change that needs new Pods replaces the members one by one while a
 // client writes and reads. The cluster starts with 3.5, because 3.7 cannot read the raft log of such a cluster.
 func TestMembersWithoutVolumesAreReplacedOnEveryChangeWithoutDataLoss(t *testing.T) {
+	t.Parallel()
 	n := begin(t)
 	n.apply(`
 apiVersion: etcd.database.coreos.com/v1beta2

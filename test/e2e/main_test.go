@@ -50,7 +50,7 @@ func setUp(ctx context.Context) (err error) {
 		return err
 	}
 	step("Kubernetes is ready")
-	if err := suite.LoadImages(ctx, "etcd-3.4", "etcd-3.5", "etcd-3.6", "etcd-3.7", "versitygw", "fake-gcs", "cert-manager"); err != nil {
+	if err := suite.LoadImages(ctx); err != nil {
 		return err
 	}
 	step("the images are loaded")

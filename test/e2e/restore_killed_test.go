@@ -46,7 +46,7 @@ func TestInterruptedRestoreCompletesOrChangesNothing(t *testing.T) {
 	k.seed(first.UID)
 	k.storeLosesItsData() // and the snapshot with it
 	k.gate.allow(open)
-	failed := says(n, &v1beta2.EtcdRestore{}, "gone", v1beta2.ConditionFailed, v1beta2.ReasonSeedFailed, "not touched")
+	failed := says(n, &v1beta2.EtcdRestore{}, "gone", v1beta2.ConditionFailed, v1beta2.ReasonSeedFailed, "not changed")
 	if failed.Status.Succeeded || failed.Status.Reason == "" {
 		t.Errorf("the status does not report a failed restore with its reason: %+v", failed.Status)
 	}

@@ -38,6 +38,7 @@ spec: {ca: {secretName: example-ca}}
 `
 
 func TestClientsKeepWorkingWhileCertManagerRenewsCertificates(t *testing.T) {
+	t.Parallel()
 	n := begin(t)
 	if err := suite.StartCertManager(t.Context()); errors.Is(err, stack.ErrNoCertManager) && os.Getenv("CI") != "true" {
 		t.Skip(err) // the cluster of KUBECONFIG; StartCertManager installs it only in the local one

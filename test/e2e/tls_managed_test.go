@@ -18,6 +18,7 @@ import (
 )
 
 func TestClientsKeepWorkingWhileManagedCertificatesAndTheCAAreReplaced(t *testing.T) {
+	t.Parallel()
 	n := begin(t)
 	n.applyFile("examples/secret-s3.yaml")
 	n.apply(`

@@ -20,6 +20,7 @@ import (
 const repository = "../.."
 
 func TestClusterWithUserCertificatesIsServedBackedUpAndRestored(t *testing.T) {
+	t.Parallel()
 	n := begin(t)
 	caDir := t.TempDir()
 	n.apply(n.certificates(caDir))

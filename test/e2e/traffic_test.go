@@ -27,12 +27,19 @@ type traffic struct {
 	ended  sync.WaitGroup
 
 	// One goroutine writes these fields; they are read after it ended.
-	acknowledged []string
+	acknowledged []acknowledgement
 	requests     int
 	failures     []string
 	outages      int
 	failedAt     time.Time
 	longest      time.Duration
+}
+
+// acknowledgement is a write that etcd has acknowledged.
+type acknowledgement struct {
+	key      string
+	at       time.Time
+	revision int64
 }
 
 // traffic starts the traffic, which ends with stop.
@@ -59,12 +66,12 @@ func (t *traffic) run(ctx context.Context) {
 	for i := 0; ctx.Err() == nil; i++ {
 		key := fmt.Sprintf("%s%08d", t.prefix, i)
 		written := t.request(ctx, func(ctx context.Context) error {
-			_, err := t.etcd.Put(ctx, key, key)
+			response, err := t.etcd.Put(ctx, key, key)
+			if err == nil {
+				t.acknowledged = append(t.acknowledged, acknowledgement{key, time.Now(), response.Header.Revision})
+			}
 			return err
 		})
-		if written {
-			t.acknowledged = append(t.acknowledged, key)
-		}
 		read := t.request(ctx, func(ctx context.Context) error {
 			response, err := t.etcd.Get(ctx, key)
 			if err == nil && written && len(response.Kvs) == 0 {
@@ -109,8 +116,7 @@ type measured struct {
 // stop ends the traffic and logs what the client measured. It fails the test if an acknowledged write is lost.
 func (t *traffic) stop(during string) measured {
 	t.n.Helper()
-	t.stopIt()
-	t.ended.Wait()
+	t.end()
 	t.kept(len(t.acknowledged))
 	saw := measured{requests: t.requests, failed: len(t.failures), outages: t.outages, longest: t.longest.Round(time.Millisecond)}
 	t.n.Logf("traffic during %s: %d requests, %d failed in %d outages, longest gap %s (goal %s)", during, saw.requests, saw.failed, saw.outages, saw.longest, electionTimeout)
@@ -118,6 +124,12 @@ func (t *traffic) stop(during string) measured {
 		t.n.Logf("failed requests: %s", strings.Join(t.failures[:min(5, len(t.failures))], "; "))
 	}
 	return saw
+}
+
+// end ends the traffic.
+func (t *traffic) end() {
+	t.stopIt()
+	t.ended.Wait()
 }
 
 // kept fails the test unless the first count acknowledged writes exist with their values.
@@ -135,8 +147,8 @@ func (t *traffic) kept(count int) {
 		return nil
 	})
 	lost := 0
-	for _, key := range t.acknowledged[:count] {
-		if !found[key] {
+	for _, written := range t.acknowledged[:count] {
+		if !found[written.key] {
 			lost++
 		}
 	}

@@ -21,7 +21,7 @@ func TestEtcdClusterAllowsOnlySafeChanges(t *testing.T) {
 		"to sleep with emptyDir":             {"{size: 3, pod: {emptyDir: {}}}", `{"hibernate":true}`, "pod.emptyDir loses its data with its Pod"},
 		"a size in the sleep":                {"{size: 3, hibernate: true}", `{"size":5}`, ""},
 		"a volume's size for the first time": {"{size: 3}", `{"pod":{"persistentVolumeClaimSpec":{"resources":{"requests":{"storage":"1Gi"}}}}}`, ""},
-		"another version under one digest":   {"{size: 3, version: 3.6.15, image: {digest: '" + digest("a") + "'}}", `{"version":"3.6.16"}`, "image.digest is that of the previous version"},
+		"another version under one digest":   {"{size: 3, version: 3.6.15, image: {digest: '" + digest("a") + "'}}", `{"version":"3.6.16"}`, "image.digest belongs to the previous version"},
 		"another version with its digest":    {"{size: 3, version: 3.6.15, image: {digest: '" + digest("a") + "'}}", `{"version":"3.6.16","image":{"digest":"` + digest("b") + `"}}`, ""},
 		"another image of the same version":  {"{size: 3, version: 3.6.15, image: {digest: '" + digest("a") + "'}}", `{"image":{"digest":"` + digest("b") + `"}}`, ""},
 		"repository becomes image":           {"{size: 3, repository: mirror/etcd}", `{"repository":null,"image":{"repository":"mirror/etcd"}}`, ""},

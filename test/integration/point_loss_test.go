@@ -52,6 +52,28 @@ func newUplink(t *testing.T, target string) *uplink {
 type diary struct {
 	mu    sync.Mutex
 	acked map[string]time.Time
+	// late is the longest delay of a timer meanwhile.
+	late time.Duration
+}
+
+const (
+	// busy is how late timers are on a machine that cannot keep any promise about time.
+	busy = 50 * time.Millisecond
+	// attempts is how often a machine may be busy.
+	attempts = 3
+)
+
+// watchTimers measures how late timers are, until ctx ends.
+func (d *diary) watchTimers(ctx context.Context) {
+	const tick = 10 * time.Millisecond
+	for ctx.Err() == nil {
+		began := time.Now()
+		select {
+		case <-time.After(tick):
+			d.late = max(d.late, time.Since(began)-tick)
+		case <-ctx.Done():
+		}
+	}
 }
 
 // keep writes keys of one writer until the cluster is lost.
@@ -78,6 +100,7 @@ func (d *diary) lose(p *pointBench, u *uplink) (lost time.Time) {
 	for i := range 4 {
 		writers.Go(func() { d.keep(ctx, p, i) })
 	}
+	writers.Go(func() { d.watchTimers(ctx) })
 	after := 3*maxLag + time.Duration(rand.Int64N(int64(3*maxLag))) //nolint:gosec // a test
 	<-time.After(after)
 	u.cut.Store(true) // backup-operator is lost, too: nothing that it still has reaches the store
@@ -112,28 +135,44 @@ func (p *pointBench) newest() (revision int64) {
 func TestNoAcknowledgedWriteOlderThanMaxLagIsMissingAfterTheLossOfCluster(t *testing.T) {
 	for minor, size := range map[string]int{"3.5": 1, "3.6": 3, "3.7": 1} {
 		t.Run(fmt.Sprintf("etcd %s with %d members", minor, size), func(t *testing.T) {
-			var u *uplink
-			p := newPointBenchOf(t, pointOptions{etcd: servers.EtcdOptions{Minor: minor, Size: size}, change: func(p *pointBench) {
-				u = newUplink(p.T, p.server.Endpoint)
-				p.series.Spec.S3.Endpoint = u.URL
-			}})
-			d := &diary{acked: map[string]time.Time{}}
-			lost := d.lose(p, u)
-			r := p.to("newest", v1beta2.SnapshotSelector{Revision: p.newest()})
-			const token = "restored"
-			peer, dir := servers.PeerURL(t), filepath.Join(t.TempDir(), "data")
-			err := dbfile.Restore(t.Context(), dbfile.Options{SnapshotPath: p.restored(r, nil), DataDir: dir, Name: "m0", PeerURLs: []string{peer}, InitialCluster: "m0=" + peer, Token: token})
-			if err != nil {
-				t.Fatal(err)
+			var err error
+			for attempt := range attempts {
+				var late time.Duration
+				t.Run(fmt.Sprintf("attempt %d", attempt+1), func(t *testing.T) { late, err = loseAll(t, minor, size) })
+				if err == nil || late < busy {
+					break
+				}
+				t.Logf("timers were up to %s late, so the machine is busy, and the test is repeated: %v", late, err)
 			}
-			pairs, _ := servers.EtcdFromDataDir(t, minor, dir, "m0", peer, token).All(t)
-			d.compare(t, pairs, lost, maxLag+time.Duration(u.longest.Load()))
+			if err != nil {
+				t.Error(err)
+			}
 		})
 	}
 }
 
-// compare checks that each acknowledged write that was older than the bound when the cluster was lost is restored.
-func (d *diary) compare(t *testing.T, pairs map[string]string, lost time.Time, bound time.Duration) {
+// loseAll loses a cluster and restores it. It returns how late timers were.
+func loseAll(t *testing.T, minor string, size int) (late time.Duration, err error) {
+	var u *uplink
+	p := newPointBenchOf(t, pointOptions{etcd: servers.EtcdOptions{Minor: minor, Size: size}, change: func(p *pointBench) {
+		u = newUplink(p.T, p.server.Endpoint)
+		p.series.Spec.S3.Endpoint = u.URL
+	}})
+	d := &diary{acked: map[string]time.Time{}}
+	lost := d.lose(p, u)
+	r := p.to("newest", v1beta2.SnapshotSelector{Revision: p.newest()})
+	const token = "restored"
+	peer, dir := servers.PeerURL(t), filepath.Join(t.TempDir(), "data")
+	err = dbfile.Restore(t.Context(), dbfile.Options{SnapshotPath: p.restored(r, nil), DataDir: dir, Name: "m0", PeerURLs: []string{peer}, InitialCluster: "m0=" + peer, Token: token})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pairs, _ := servers.EtcdFromDataDir(t, minor, dir, "m0", peer, token).All(t)
+	return d.late, d.compare(t, pairs, lost, maxLag+time.Duration(u.longest.Load()))
+}
+
+// compare returns an error if an acknowledged write is missing that was older than the bound when the cluster was lost.
+func (d *diary) compare(t *testing.T, pairs map[string]string, lost time.Time, bound time.Duration) error {
 	t.Helper()
 	missing, oldest, tooOld := 0, time.Duration(0), 0
 	for key, at := range d.acked {
@@ -147,10 +186,11 @@ func (d *diary) compare(t *testing.T, pairs map[string]string, lost time.Time, b
 		}
 	}
 	t.Logf("%d of %d acknowledged writes are missing, the oldest %s before the loss; the bound is %s", missing, len(d.acked), oldest, bound)
-	if tooOld > 0 {
-		t.Errorf("%d missing writes were acknowledged more than %s before the loss, the oldest %s", tooOld, bound, oldest)
-	}
 	if len(d.acked) < 100 || missing == len(d.acked) {
 		t.Errorf("%d of %d acknowledged writes are missing: the test proves nothing", missing, len(d.acked))
 	}
+	if tooOld > 0 {
+		return fmt.Errorf("%d missing writes were acknowledged more than %s before the loss, the oldest %s", tooOld, bound, oldest)
+	}
+	return nil
 }

@@ -1,12 +1,9 @@
 package integration
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"maps"
 	"path/filepath"
 	"strings"
@@ -19,7 +16,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
@@ -223,120 +219,5 @@ func (p *pointBench) serves(r *v1beta2.EtcdRestore, minor string, identity []byt
 	pairs, revision := servers.EtcdFromDataDir(p.T, minor, dir, "m0", peer, token).All(p.T)
 	if len(pairs) != 71 || pairs["shop/39"] != "value of shop" || pairs["after/0"] != "" || revision < raised+r.Status.Snapshot.Revision {
 		p.Errorf("the restored member has %d keys at revision %d, shop/39 is %q", len(pairs), revision, pairs["shop/39"])
-	}
-}
-
-// Each fault is planted alone, and removed before the next one.
-func TestADamagedArchiveIsRefusedAndNothingIsWritten(t *testing.T) {
-	p := newPointBench(t, "3.6", nil)
-	var last int64
-	for i := range 4 {
-		last = p.write(fmt.Sprint("part-", i), 20)
-	}
-	store := open(t, p.bucket)
-	histories, err := archive.Read(t.Context(), store, p.archiveRoot("pit"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	links := histories[0].Links
-	if len(links) < 3 {
-		t.Fatalf("the archive has %d segments", len(links))
-	}
-	middle := links[1]
-	original, next := p.read(middle.Key), p.read(links[2].Key)
-	flipped := func(at int) []byte {
-		content := bytes.Clone(original)
-		content[at] ^= 0x10
-		return content
-	}
-	body := bytes.IndexByte(original, '\n') + 1
-	names := fmt.Sprintf("revision %d", middle.Header.First)
-	for name, test := range map[string]struct {
-		content []byte
-		reason  string
-	}{
-		"truncated-header":  {original[:body/2], v1beta2.ReasonArchiveCorrupt},
-		"truncated-records": {original[:(body+len(original))/2], v1beta2.ReasonArchiveCorrupt},
-		"bit-of-the-header": {flipped(body / 2), v1beta2.ReasonArchiveCorrupt},
-		"bit-of-a-record":   {flipped((body + len(original)) / 2), v1beta2.ReasonArchiveCorrupt},
-		"another-segment":   {next, v1beta2.ReasonArchiveCorrupt},
-		"other-timeline":    {bytes.Replace(original, []byte(`"timeline":1`), []byte(`"timeline":2`), 1), v1beta2.ReasonArchiveCorrupt},
-		"missing":           {nil, v1beta2.ReasonPointNotRecoverable},
-	} {
-		p.replace(middle.Key, test.content)
-		r := p.to(name, v1beta2.SnapshotSelector{Revision: last})
-		p.restores.await(r, test.reason)
-		if r.Status.CompletionTime == nil || r.Status.Snapshot != nil || !strings.Contains(r.Status.Reason, "revision") || !strings.Contains(r.Status.Reason, "not changed") {
-			t.Errorf("%s: %+v", name, r.Status)
-		}
-		if name != "missing" && name != "bit-of-a-record" && name != "truncated-records" && !strings.Contains(r.Status.Reason, names) {
-			t.Errorf("%s: the reason names another revision than %d: %s", name, middle.Header.First, r.Status.Reason)
-		}
-		t.Logf("%s: %s", name, r.Status.Reason)
-	}
-	p.replace(middle.Key, original)
-	tried := &v1beta2.EtcdRestore{
-		ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "tried"},
-		Spec: v1beta2.EtcdRestoreSpec{
-			EtcdCluster: v1beta2.ClusterReference{Name: "restored"}, EtcdBackup: &v1beta2.BackupReference{Name: "pit"},
-			Select: &v1beta2.SnapshotSelector{Revision: last}, DryRun: true,
-		},
-	}
-	kubetest.Create(p, tried)
-	p.restores.await(tried, v1beta2.ReasonDryRun)
-	if point := tried.Status.PointInTime; point == nil || point.Revision != last || tried.Status.Snapshot.Revision != last || tried.Status.Source != nil {
-		t.Errorf("a dry run: %+v", tried.Status)
-	}
-	if got := p.keys("pit/" + snapshot.SafetyFolder); len(got) > 0 {
-		t.Errorf("refused restores and a dry run have written %q", got)
-	}
-	r := p.to("sound", v1beta2.SnapshotSelector{Revision: last})
-	p.restores.await(r, v1beta2.ReasonWaitingForCluster)
-
-	late := p.to("late", v1beta2.SnapshotSelector{Revision: last + 100})
-	p.restores.await(late, v1beta2.ReasonPointNotRecoverable)
-	if want := fmt.Sprintf("Choose revision %d", last); !strings.Contains(late.Status.Reason, want) {
-		t.Errorf("the reason is %s, want %q in it", late.Status.Reason, want)
-	}
-	dry := p.to("early", v1beta2.SnapshotSelector{Time: &metav1.Time{Time: time.Now().Add(-time.Hour)}})
-	p.restores.await(dry, v1beta2.ReasonPointNotRecoverable)
-	both := &v1beta2.EtcdRestore{
-		ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "both"},
-		Spec: v1beta2.EtcdRestoreSpec{
-			EtcdCluster: v1beta2.ClusterReference{Name: "restored"}, EtcdBackup: &v1beta2.BackupReference{Name: "pit"},
-			Select: &v1beta2.SnapshotSelector{Revision: 5, Time: &metav1.Time{Time: time.Now()}},
-		},
-	}
-	if err := kubetest.Client(p).Create(t.Context(), both); err == nil || !strings.Contains(err.Error(), "write only one of the three") {
-		t.Errorf("a revision and a time: error %v", err)
-	}
-}
-
-func (p *pointBench) read(key string) []byte {
-	p.Helper()
-	object, err := open(p.T, p.bucket).Get(p.Context(), key)
-	if err != nil {
-		p.Fatal(err)
-	}
-	defer object.Close()
-	content, err := io.ReadAll(object)
-	if err != nil {
-		p.Fatal(err)
-	}
-	return content
-}
-
-// replace replaces an object, or deletes it if there is no content.
-func (p *pointBench) replace(key string, content []byte) {
-	p.Helper()
-	store := open(p.T, p.bucket)
-	if err := store.Delete(p.Context(), key); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		p.Fatal(err)
-	}
-	if content == nil {
-		return
-	}
-	if err := store.Put(p.Context(), key, bytes.NewReader(content)); err != nil {
-		p.Fatal(err)
 	}
 }

@@ -216,7 +216,7 @@ func fill(t *testing.T, client *clientv3.Client) {
 
 func TestSeedRestoresAllKeysOnEveryVersion(t *testing.T) {
 	b := newSeedBench(t)
-	for _, from := range []string{"3.5", "3.6"} {
+	for _, from := range []string{"3.4", "3.5", "3.6"} {
 		cluster := servers.Etcd(t, servers.EtcdOptions{Minor: from})
 		client := dial(t, cluster.Members[0].ClientURL)
 		fill(t, client)

@@ -17,7 +17,7 @@ const (
 	Release   = "etcd-operator"
 )
 
-// development is the tag of the operators' images that LoadImages builds.
+// development is the tag of the operators' images.
 const development = "dev"
 
 // EtcdVersions maps a program module to the etcd release of its image on the local Kubernetes.
@@ -25,12 +25,26 @@ var EtcdVersions = map[string]string{"etcd-3.4": "3.4.15", "etcd-3.5": "3.5.35",
 
 var operators = []string{"cluster-operator", "backup-operator", "restore-operator"}
 
-// LoadImages builds the images of the operators and of the named program modules (an etcd, versitygw, fake-gcs) and
-// loads them into the local Kubernetes. On another Kubernetes it does nothing: its nodes pull images from registries.
-func (s *Stack) LoadImages(ctx context.Context, modules ...string) error {
+// LoadImages loads the images that Open builds into the local Kubernetes. On another Kubernetes it does nothing: its nodes
+// pull images from registries.
+func (s *Stack) LoadImages(ctx context.Context) error {
 	if s.Local == nil {
 		return nil
 	}
+	<-s.built
+	if s.buildError != nil {
+		return s.buildError
+	}
+	files, err := filepath.Glob(filepath.Join(s.imageDir(), "*.tar"))
+	if err != nil {
+		return fmt.Errorf("list images: %w", err)
+	}
+	return s.Local.Load(ctx, files...)
+}
+
+// buildImages builds the images of the operators and of those of the named program modules that have one (an etcd, an
+// object store, cert-manager).
+func (s *Stack) buildImages(ctx context.Context, modules []string) error {
 	// Archives of an earlier run would be loaded, too, which takes seconds for each.
 	if err := os.RemoveAll(s.imageDir()); err != nil {
 		return fmt.Errorf("delete the images of an earlier run: %w", err)
@@ -45,19 +59,13 @@ func (s *Stack) LoadImages(ctx context.Context, modules ...string) error {
 		}
 		args = append(args, extra...)
 	}
-	if _, err := s.run(ctx, "go", args...); err != nil {
-		return err
-	}
-	files, err := filepath.Glob(filepath.Join(s.imageDir(), "*.tar"))
-	if err != nil {
-		return fmt.Errorf("list images: %w", err)
-	}
-	return s.Local.Load(ctx, files...)
+	_, err := run(ctx, s.root, os.Environ(), "go", args...)
+	return err
 }
 
 func (s *Stack) imageDir() string { return filepath.Join(s.root, "dist", "images-local") }
 
-// imageArgs returns the arguments of the image builder for one program module.
+// imageArgs returns the arguments of the image builder for one program module; none if it has no image.
 func (s *Stack) imageArgs(name string) ([]string, error) {
 	modules, err := programs.Select(name)
 	if err != nil {
@@ -75,11 +83,10 @@ func (s *Stack) imageArgs(name string) ([]string, error) {
 	case "fake-gcs":
 		return []string{"--program", "localkube/fake-gcs-server:test=" + filepath.Join(dir, "fake-gcs-server")}, nil
 	}
-	version, ok := EtcdVersions[name]
-	if !ok {
-		return nil, fmt.Errorf("program module %s has no image", name)
+	if version, ok := EtcdVersions[name]; ok {
+		return []string{"etcd-" + version + "=" + dir}, nil
 	}
-	return []string{"etcd-" + version + "=" + dir}, nil
+	return nil, nil
 }
 
 // Install installs or upgrades the chart as a user would, and waits until all three operators are ready. It passes

@@ -15,6 +15,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -73,7 +74,9 @@ func (s *Stack) EtcdAs(ctx context.Context, namespace, cluster string, config *t
 		Endpoints: []string{scheme + "://" + cluster + "-client." + namespace + ".svc:2379"},
 		DialOptions: []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "tcp", address)
-		})},
+		}),
+			// The kernel accepts connections for a member that hangs. gRPC would wait 20 s for it, and then choose again.
+			grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.DefaultConfig, MinConnectTimeout: 3 * time.Second})},
 		TLS:                  config,
 		Username:             user,
 		Password:             password,

@@ -37,12 +37,16 @@ type Stack struct {
 	cache *programs.Cache
 	env   []string // for kubectl and helm
 	out   io.Writer
+
+	built      chan struct{} // closed when the images are built
+	buildError error         // valid when built is closed
 }
 
 // Nodes is the number of nodes of the local Kubernetes: one for each member of a cluster of three.
 const Nodes = 3
 
-// Open builds those of the named programs that are not built, and starts the cluster. It writes its progress to out.
+// Open builds those of the named programs that are not built, and starts the cluster. The images for LoadImages are built
+// while the cluster starts. It writes its progress to out.
 func Open(ctx context.Context, out io.Writer, names ...string) (*Stack, error) {
 	log.SetLogger(logr.Discard()) // without a logger, controller-runtime prints a stack trace after 30 s
 	s := &Stack{out: out}
@@ -68,6 +72,13 @@ func Open(ctx context.Context, out io.Writer, names ...string) (*Stack, error) {
 	}
 	if s.root, err = repository(); err != nil {
 		return nil, err
+	}
+	if os.Getenv("KUBECONFIG") == "" {
+		s.built = make(chan struct{})
+		go func() {
+			defer close(s.built)
+			s.buildError = s.buildImages(ctx, names)
+		}()
 	}
 	return s, s.connect(ctx)
 }
@@ -129,10 +140,15 @@ func (s *Stack) Helm(ctx context.Context, args ...string) (string, error) {
 	return s.run(ctx, filepath.Join(s.bin, "helm"), args...)
 }
 
-// run runs a program and returns its output. Its error contains the output, too.
+// run runs a program with the kubeconfig of the cluster.
 func (s *Stack) run(ctx context.Context, program string, args ...string) (string, error) {
+	return run(ctx, s.root, s.env, program, args...)
+}
+
+// run runs a program and returns its output. Its error contains the output, too.
+func run(ctx context.Context, dir string, env []string, program string, args ...string) (string, error) {
 	command := exec.CommandContext(ctx, program, args...)
-	command.Dir, command.Env = s.root, s.env
+	command.Dir, command.Env = dir, env
 	var output bytes.Buffer
 	command.Stdout, command.Stderr = &output, &output
 	if err := command.Run(); err != nil {

@@ -143,8 +143,18 @@ securityContext:
 containers:
   - name: {{ .component }}
     {{- include "etcd-operator.container" . | nindent 4 }}
-{{- if or .values.spool .values.extraVolumes }}
+{{- $metricsSecret := include "etcd-operator.metricsSecret" . }}
+{{- if or .values.spool .values.extraVolumes $metricsSecret }}
 volumes:
+  {{- with $metricsSecret }}
+  - name: metrics-tls
+    secret:
+      secretName: {{ . }}
+      optional: true # without it, the operator signs a certificate; its Pod must not wait
+      items:
+        - {key: tls.crt, path: tls.crt}
+        - {key: tls.key, path: tls.key}
+  {{- end }}
   {{- with .values.spool }}
   - name: spool
     {{- if dig "volumeClaim" "enabled" false . }}
@@ -185,6 +195,9 @@ args:
   {{- end }}
   - --metrics-bind-address={{ ternary ":8080" "0" .values.metrics.enabled }}
   - --metrics-secure={{ .values.metrics.secure }}
+  {{- if include "etcd-operator.metricsSecret" . }}
+  - --metrics-cert-dir=/metrics-tls
+  {{- end }}
   - --health-probe-bind-address=:8081
   - --log-level={{ .root.Values.log.level }}
   - --log-format={{ .root.Values.log.format }}
@@ -222,8 +235,13 @@ resources:
 securityContext:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- if or .values.spool .values.extraVolumeMounts }}
+{{- if or .values.spool .values.extraVolumeMounts (include "etcd-operator.metricsSecret" .) }}
 volumeMounts:
+  {{- if include "etcd-operator.metricsSecret" . }}
+  - name: metrics-tls
+    mountPath: /metrics-tls
+    readOnly: true
+  {{- end }}
   {{- if .values.spool }}
   - name: spool
     mountPath: /spool
@@ -232,6 +250,11 @@ volumeMounts:
   {{- toYaml . | nindent 2 }}
   {{- end }}
 {{- end }}
+{{- end -}}
+
+{{/* The Secret with the certificate of the metrics endpoint; nothing if the operator signs its own. */}}
+{{- define "etcd-operator.metricsSecret" -}}
+{{- if and .values.metrics.enabled .values.metrics.secure }}{{ .values.metrics.certSecret }}{{ end }}
 {{- end -}}
 
 {{/* The variables that extraEnv does not set, because server-side apply refuses a duplicate name. */}}

@@ -29,8 +29,6 @@ type Response struct {
 	Events []*mvccpb.Event
 	// More means that the last revision may continue in the next response.
 	More bool
-	// Progress means that there are no events up to the revision of Head that were not sent before.
-	Progress bool
 	// Compacted is not 0 if etcd has cancelled the watch because it needs revisions before that one.
 	Compacted int64
 }
@@ -38,7 +36,6 @@ type Response struct {
 // Stream is an open watch.
 type Stream interface {
 	Receive() (Response, error)
-	RequestProgress() error
 }
 
 // ErrNoLease means that a lease does not exist (any more).
@@ -81,10 +78,20 @@ type Options struct {
 	Dir string
 	// Writer is recorded in the timelines that this archiver begins.
 	Writer string
+	// Recovery identifies the last recovery of the cluster from a lost quorum. It is empty if there was none, or if that is not known. A
+	// recovery keeps the cluster ID, and the recovered cluster may have other changes at the same revisions.
+	Recovery string
+	// Hurry is closed when the archiver has to end soon, whatever waits for the store. See ErrRecovery.
+	Hurry <-chan struct{}
+	// SameHistory fails if the cluster was recovered from a lost quorum since the archiver was started, or if that is not known. Then its
+	// members may not have what waits for the store, although they have as many revisions. It may be nil.
+	SameHistory func(ctx context.Context) error
 	// Encoder of segments.
 	Encoder archive.Encoder
 	// MaxLag is the age at which a segment is uploaded. Default: 5 seconds.
 	MaxLag time.Duration
+	// MaxSilence is how long a watch may return nothing although the cluster has newer revisions. Default: 30 seconds.
+	MaxSilence time.Duration
 	// MaxSize in bytes at which a segment is uploaded sooner. Default: 8 MiB. One revision is never divided.
 	MaxSize int64
 	// MaxSpool in bytes that may wait for the store. Then the watch stops until the store accepts a segment. Default: 256 MiB.
@@ -100,6 +107,7 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	o.MaxLag = cmp.Or(o.MaxLag, 5*time.Second)
+	o.MaxSilence = cmp.Or(o.MaxSilence, 30*time.Second)
 	o.MaxSize = cmp.Or(o.MaxSize, 8<<20)
 	o.MaxSpool = cmp.Or(o.MaxSpool, 256<<20)
 	o.RetryMin = cmp.Or(o.RetryMin, 200*time.Millisecond)
@@ -111,8 +119,10 @@ func (o Options) withDefaults() Options {
 const (
 	reasonFirst    = "the archive begins"
 	reasonCluster  = "the cluster has another ID: it was restored or recreated"
+	reasonRecovery = "the cluster was recovered from a lost quorum"
 	reasonBehind   = "the cluster has fewer revisions than the archive: it was recovered from older data"
 	reasonDiverged = "the newest archived revision has other events in the cluster: it was recovered from other data"
+	reasonNoStart  = "the timeline before has no start object"
 	reasonAuth     = "users or roles have changed"
 )
 
@@ -129,6 +139,11 @@ type Status struct {
 	Stored archive.Point
 	// Progress is the last point at which etcd had no more events than Stored has.
 	Progress archive.Point
+	// Safe is a time by the clock of this process: what etcd had acknowledged by then is stored. The times of points are those of the
+	// archive, which may come from a clock that was ahead.
+	Safe time.Time
+	// Head is the last revision of the cluster that was read. A member may return it later.
+	Head int64
 	// Received is the last complete revision in the spool.
 	Received archive.Point
 	// Unbroken is that of the end of the chain in the store, see archive.Header.
@@ -144,11 +159,11 @@ type Status struct {
 	UnknownLeases int64
 }
 
-// Lag is the age of the last point up to which all is in the store, if there are events after it; otherwise it is 0. So no
+// Lag is the age of the last time up to which all is in the store, if there are events after it; otherwise it is 0. So no
 // lost event would be older.
 func (s Status) Lag(now time.Time) time.Duration {
-	if s.Received.Revision <= s.Stored.Revision {
+	if max(s.Received.Revision, s.Head) <= s.Stored.Revision {
 		return 0
 	}
-	return max(now.Sub(s.Progress.At), 0)
+	return max(now.Sub(s.Safe), 0)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"slices"
 	"strings"
@@ -86,23 +87,15 @@ func (c *cluster) TTL(_ context.Context, id int64) (int64, error) {
 }
 
 func (c *cluster) Watch(ctx context.Context, from int64) (Stream, error) {
-	return &stream{c: c, ctx: ctx, next: from, progress: make(chan struct{}, 1)}, nil
+	return &stream{c: c, ctx: ctx, next: from, from: from}, nil
 }
 
 type stream struct {
-	c        *cluster
-	ctx      context.Context
-	next     int64
-	sent     int // events of the revision next
-	progress chan struct{}
-}
-
-func (s *stream) RequestProgress() error {
-	select {
-	case s.progress <- struct{}{}:
-	default:
-	}
-	return nil
+	c    *cluster
+	ctx  context.Context
+	next int64
+	sent int // events of the revision next
+	from int64
 }
 
 func (s *stream) Receive() (Response, error) {
@@ -116,11 +109,6 @@ func (s *stream) Receive() (Response, error) {
 		}
 		select {
 		case <-changed:
-		case <-s.progress:
-			s.c.mu.Lock()
-			head := Head{s.c.id, s.c.last()}
-			s.c.mu.Unlock()
-			return Response{Head: head, Progress: true}, nil
 		case <-s.ctx.Done():
 			return Response{}, s.ctx.Err()
 		}
@@ -132,7 +120,11 @@ func (s *stream) response() (Response, bool) {
 	if s.next < s.c.compacted {
 		return Response{Head: head, Compacted: s.c.compacted}, true
 	}
-	at := slices.IndexFunc(s.c.events, func(e *mvccpb.Event) bool { return e.Kv.ModRevision >= s.next })
+	at := slices.IndexFunc(s.c.events, func(e *mvccpb.Event) bool {
+		// etcd issue 19179: a watch from the compacted revision does not return its deletions
+		lost := e.Type == mvccpb.Event_DELETE && e.Kv.ModRevision == s.from && s.from == s.c.compacted
+		return e.Kv.ModRevision >= s.next && !lost
+	})
 	if at < 0 || at+s.sent >= len(s.c.events) {
 		return Response{}, false
 	}
@@ -170,6 +162,7 @@ type counting struct {
 	mu       sync.Mutex
 	requests int
 	put      func(key string, put func() error) error // may be nil
+	list     func()                                   // is called before the next list; may be nil
 }
 
 func (c *counting) count() int {
@@ -187,6 +180,17 @@ func (c *counting) Put(ctx context.Context, key string, body io.Reader) error {
 		return c.Store.Put(ctx, key, body)
 	}
 	return put(key, func() error { return c.Store.Put(ctx, key, body) })
+}
+
+func (c *counting) List(ctx context.Context, prefix string) iter.Seq2[objstore.Object, error] {
+	c.mu.Lock()
+	list := c.list
+	c.list = nil
+	c.mu.Unlock()
+	if list != nil {
+		list()
+	}
+	return c.Store.List(ctx, prefix)
 }
 
 func (c *counting) Get(ctx context.Context, key string) (io.ReadCloser, error) {
@@ -388,6 +392,55 @@ func TestTheSecondOfTwoArchiversIsFenced(t *testing.T) {
 	b.wantEvents()
 }
 
+// TestAnArchiverThatStillRunsIsNoOlderHistory lets another archiver store a change while this one looks where the archive ends: the process
+// before may still run. A timeline would begin, and the changes before its snapshot could not be restored one by one.
+func TestAnArchiverThatStillRunsIsNoOlderHistory(t *testing.T) {
+	b := newBench(t)
+	first, stopFirst := b.start()
+	b.await("begin", func() bool { return first.Status().Timeline == 1 })
+	b.put("1", "a")
+	b.await("store", func() bool { return first.Status().Stored.Revision == 2 })
+	b.store.mu.Lock()
+	b.store.list = func() {
+		b.put("2", "a")
+		b.await("store by the first archiver", func() bool { return first.Status().Stored.Revision == 3 })
+	}
+	b.store.mu.Unlock()
+	second, stopSecond := b.start()
+	b.await("begin", func() bool { return second.Status().Timeline > 0 })
+	_, _ = stopFirst(), stopSecond()
+	if got := b.reasons(); len(got) != 1 || len(b.histories()) != 1 {
+		t.Errorf("%d timelines, bases: %q", len(b.histories()), got)
+	}
+	b.wantEvents()
+}
+
+// TestATimelineWithoutItsStartIsNotContinued has a segment that reached the store after its timeline was deleted: the answer to its upload
+// was lost. Without a new timeline nothing would be archived until a person moves the folder away.
+func TestATimelineWithoutItsStartIsNotContinued(t *testing.T) {
+	b := newBench(t)
+	b.put("1", "a")
+	b.archived(2)
+	b.put("2", "a")
+	b.archived(3)
+	if err := b.store.Delete(t.Context(), archive.StartKey(root, 1)); err != nil {
+		t.Fatal(err)
+	}
+	b.put("3", "a")
+	a, stop := b.start()
+	b.await("begin the next timeline", func() bool { return a.Status().Timeline == 2 })
+	b.put("4", "a")
+	b.await("store", func() bool { return a.Status().Stored.Revision == 5 })
+	_ = stop()
+	survey, err := archive.Look(t.Context(), b.store.Store, root, b.bases, 10)
+	if err != nil || !survey.Covered || len(survey.Ranges) != 1 || survey.Ranges[0].To.Revision != 5 || !slices.Equal(survey.Startless, []archive.Timeline{1}) {
+		t.Errorf("the survey is %+v, error %v", survey, err)
+	}
+	if c, err := archive.Find(t.Context(), b.store.Store, root, b.bases, archive.Progress{}, archive.Target{Revision: 5}); err != nil || c.Timeline != 2 {
+		t.Errorf("revision 5 is restored from timeline %d, error %v", c.Timeline, err)
+	}
+}
+
 func TestALostAnswerOfTheStoreIsNotTakenForAnotherArchiver(t *testing.T) {
 	b := newBench(t)
 	b.archived(1)
@@ -478,6 +531,26 @@ func TestANewHistoryBeginsATimeline(t *testing.T) {
 	}
 }
 
+// A recovered cluster keeps its ID, and may have the archive's last revision and last change, although the ones before differ. Without
+// this, the archive would mix two histories.
+func TestEachRecoveryFromALostQuorumBeginsATimeline(t *testing.T) {
+	b := newBench(t)
+	for _, run := range []struct {
+		recovery string
+		timeline archive.Timeline
+	}{{"", 1}, {"of Monday", 2}, {"of Monday", 2}, {"", 2}, {"of Tuesday", 3}} {
+		a, stop := b.start(func(o *Options) { o.Recovery = run.recovery })
+		b.await(fmt.Sprintf("continue timeline %d after the recovery %q", run.timeline, run.recovery), func() bool { return a.Status().Timeline == run.timeline })
+		b.put("key", "a")
+		b.await("store", func() bool { return a.Status().Stored.Revision == b.last() })
+		_ = stop()
+	}
+	if got := b.reasons(); len(got) != 3 || !strings.HasSuffix(got[1], reasonRecovery+" (last recovery: of Monday)") || !strings.HasSuffix(got[2], reasonRecovery+" (last recovery: of Tuesday)") {
+		t.Errorf("bases: %q", got)
+	}
+	b.wantEvents()
+}
+
 func TestAChangeOfUsersTakesABase(t *testing.T) {
 	b := newBench(t)
 	a, stop := b.start()
@@ -519,7 +592,7 @@ func TestABaseAfterAChangeOfUsersDoesNotDelayTheArchive(t *testing.T) {
 
 func TestTheLagOfAnIdleClusterIsNotTheAgeOfItsLastChange(t *testing.T) {
 	at := time.Now()
-	s := Status{Stored: archive.Point{Revision: 5, At: at.Add(-time.Hour)}, Progress: archive.Point{Revision: 5, At: at.Add(-3 * time.Second)}}
+	s := Status{Stored: archive.Point{Revision: 5, At: at.Add(-time.Hour)}, Safe: at.Add(-3 * time.Second)}
 	if lag := s.Lag(at); lag != 0 {
 		t.Errorf("nothing waits, but the lag is %s", lag)
 	}
@@ -597,4 +670,100 @@ func TestTheWatchWaitsWhileTheSpoolIsFullAndLosesNothing(t *testing.T) {
 	if err != nil || len(entries) > 0 {
 		t.Errorf("the spool has %v: %v", entries, err)
 	}
+}
+
+// TestAnArchiveFromAClockThatIsAheadIsContinuedInTime lets an archiver on a node with the right clock continue after one whose clock was
+// an hour ahead.
+func TestAnArchiveFromAClockThatIsAheadIsContinuedInTime(t *testing.T) {
+	b := newBench(t)
+	b.archived(1)
+	ahead := func(o *Options) { o.Now = func() time.Time { return time.Now().Add(time.Hour) } }
+	a, stop := b.start(ahead)
+	b.await("begin", func() bool { return a.Status().Timeline == 1 })
+	b.put("1", "a")
+	b.await("store by the wrong clock", func() bool { return a.Status().Stored.Revision == 2 })
+	_ = stop()
+
+	broken := make(chan struct{})
+	b.store.put = func(_ string, put func() error) error {
+		select {
+		case <-broken:
+			return put()
+		default:
+			return errors.New("the store is down")
+		}
+	}
+	a, stop = b.start()
+	b.await("begin", func() bool { return a.Status().Timeline == 1 })
+	b.put("2", "a")
+	b.await("try to store", func() bool { return a.Status().StoreError != nil })
+	b.await("report its lag", func() bool { return a.Status().Lag(time.Now()) > 100*time.Millisecond })
+	close(broken)
+	b.await("store by the right clock", func() bool { return a.Status().Stored.Revision == 3 })
+	if lag := a.Status().Lag(time.Now()); lag != 0 {
+		t.Errorf("all is stored, but the lag is %s", lag)
+	}
+	_ = stop()
+	b.wantEvents()
+}
+
+// TestADeletionAtTheCompactedRevisionIsNotMissed archives the first change after a base.
+func TestADeletionAtTheCompactedRevisionIsNotMissed(t *testing.T) {
+	b := newBench(t)
+	b.archived(1)
+	b.change(func() {
+		b.cluster.events = append(b.cluster.events, &mvccpb.Event{Type: mvccpb.Event_DELETE, Kv: &mvccpb.KeyValue{Key: []byte("a"), ModRevision: 2}})
+		b.compacted = 2
+	})
+	b.put("1", "a")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	a := New(Options{Cluster: b.cluster, Store: b.store, Root: root, Dir: t.TempDir(), TakeBase: b.takeBase, Now: time.Now, MaxLag: 40 * time.Millisecond})
+	ended := make(chan error, 1)
+	go func() { ended <- a.Run(ctx) }()
+	select {
+	case err := <-ended:
+		t.Fatalf("the archiver ends, and would end again: %v", err)
+	case <-b.gapStored(a):
+	}
+}
+
+// TestACompactedDeletionIsNoOtherHistory compacts etcd to the last archived revision, which is a deletion. A timeline began then, and the
+// changes before its snapshot were missing without a word.
+func TestACompactedDeletionIsNoOtherHistory(t *testing.T) {
+	b := newBench(t)
+	b.archived(1)
+	a, stop := b.start()
+	b.await("begin", func() bool { return a.Status().Timeline == 1 })
+	b.change(func() {
+		b.cluster.events = append(b.cluster.events, &mvccpb.Event{Type: mvccpb.Event_DELETE, Kv: &mvccpb.KeyValue{Key: []byte("a"), ModRevision: 2}})
+	})
+	b.await("store the deletion", func() bool { return a.Status().Stored.Revision == 2 })
+	_ = stop()
+	b.change(func() { b.compacted = 2 })
+	b.put("1", "a")
+	a, stop = b.start()
+	b.await("record a gap", func() bool { return a.Status().Gaps == 1 || a.Status().Timeline > 1 })
+	_ = stop()
+	if got := b.histories(); len(got) != 1 {
+		t.Errorf("%d timelines, bases: %q", len(got), b.reasons())
+	}
+}
+
+// gapStored is closed when a gap is recorded.
+func (b *bench) gapStored(a *Archiver) <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(time.Millisecond)
+		defer tick.Stop()
+		for a.Status().Gaps == 0 {
+			select {
+			case <-tick.C:
+			case <-b.Context().Done():
+				return
+			}
+		}
+	}()
+	return done
 }

@@ -14,10 +14,6 @@ import (
 // resume reads where the chain in the store ends. It begins a timeline if there is none, or if the cluster is not the one
 // of the newest timeline.
 func (a *Archiver) resume(ctx context.Context) (archive.Chain, error) {
-	head, err := a.Cluster.Head(ctx)
-	if err != nil {
-		return archive.Chain{}, err
-	}
 	all, err := archive.List(ctx, a.Store, a.Root)
 	if err != nil {
 		return archive.Chain{}, err
@@ -26,24 +22,25 @@ func (a *Archiver) resume(ctx context.Context) (archive.Chain, error) {
 		return archive.Chain{}, a.begin(ctx, 1, reasonFirst)
 	}
 	newest := all[len(all)-1]
-	start, err := archive.ReadStart(ctx, a.Store, a.Root, newest.Timeline)
+	if !newest.Started {
+		return archive.Chain{}, a.begin(ctx, newest.Timeline+1, reasonNoStart)
+	}
+	start, chain, err := a.endOf(ctx, newest)
 	if err != nil {
 		return archive.Chain{}, err
 	}
-	chain := start.Chain()
-	if n := len(newest.Links); n > 0 {
-		h, err := archive.ReadHeader(ctx, a.Store, a.Root, newest.Links[n-1])
-		if err != nil {
-			return archive.Chain{}, err
-		}
-		chain = h.Chain()
-		a.compacted = max(a.compacted, h.CompactRevision)
+	// The cluster is asked after the store: an archiver that still runs may have stored changes until now.
+	head, err := a.Cluster.Head(ctx)
+	if err != nil {
+		return archive.Chain{}, err
 	}
 	switch id, err := strconv.ParseUint(start.ClusterID, 16, 64); {
 	case err != nil:
 		return chain, fmt.Errorf("%w: the cluster ID of timeline %d: %w", archive.ErrCorrupt, start.Timeline, err)
 	case id != head.ClusterID:
 		return chain, a.begin(ctx, newest.Timeline+1, reasonCluster)
+	case a.Recovery != "" && a.Recovery != start.Recovery:
+		return chain, a.begin(ctx, newest.Timeline+1, reasonRecovery)
 	case head.Revision < chain.Last:
 		return chain, a.begin(ctx, newest.Timeline+1, reasonBehind)
 	}
@@ -51,16 +48,30 @@ func (a *Archiver) resume(ctx context.Context) (archive.Chain, error) {
 	return chain, nil
 }
 
+// endOf reads the start of a timeline and the end of its chain.
+func (a *Archiver) endOf(ctx context.Context, names archive.Names) (archive.Start, archive.Chain, error) {
+	start, err := archive.ReadStart(ctx, a.Store, a.Root, names.Timeline)
+	if err != nil || len(names.Links) == 0 {
+		return start, start.Chain(), err
+	}
+	last, err := archive.ReadHeader(ctx, a.Store, a.Root, names.Links[len(names.Links)-1])
+	if err != nil {
+		return start, archive.Chain{}, err
+	}
+	a.compacted = max(a.compacted, last.CompactRevision)
+	return start, last.Chain(), nil
+}
+
 // begin takes a base and begins a timeline with it. Its error is always set: errAgain after a success. If two archivers
 // begin the same timeline, the second one uses that of the first.
 func (a *Archiver) begin(ctx context.Context, t archive.Timeline, reason string) error {
 	a.update(func(s *Status) { s.Blocked = true })
-	base, err := a.TakeBase(ctx, fmt.Sprintf("timeline %d: %s", t, reason))
+	base, err := a.TakeBase(ctx, a.because("timeline %d: %s", t, reason))
 	if err != nil {
 		return fmt.Errorf("take the base snapshot of timeline %d: %w", t, err)
 	}
 	start := archive.NewStart(t, base.ClusterID, base.archived(), reason)
-	start.Writer = a.Writer
+	start.Writer, start.Recovery = a.Writer, a.Recovery
 	err = a.Store.Put(ctx, archive.StartKey(a.Root, t), objstore.NewMetadata(start.Encode()))
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("begin timeline %d: %w", t, err)
@@ -68,11 +79,24 @@ func (a *Archiver) begin(ctx context.Context, t archive.Timeline, reason string)
 	return errAgain
 }
 
+// because returns the reason for a base. It names the last recovery: a snapshot from before it has another history, and must not be the answer.
+func (o Options) because(format string, args ...any) string {
+	return Because(o.Recovery, fmt.Sprintf(format, args...))
+}
+
+// Because adds the last recovery from a lost quorum to the reason for a base.
+func Because(recovery, reason string) string {
+	if recovery == "" {
+		return reason
+	}
+	return fmt.Sprintf("%s (last recovery: %s)", reason, recovery)
+}
+
 // gap records that events are lost, and takes a base after them.
 func (a *Archiver) gap(ctx context.Context, chain archive.Chain, compacted int64) error {
 	reason := fmt.Sprintf("etcd was compacted to revision %d before they were archived", compacted)
 	a.update(func(s *Status) { s.Blocked = true })
-	base, err := a.TakeBase(ctx, fmt.Sprintf("the revisions from %d are lost: %s", chain.Last+1, reason))
+	base, err := a.TakeBase(ctx, a.because("the revisions from %d are lost: %s", chain.Last+1, reason))
 	if err != nil {
 		return fmt.Errorf("take a base snapshot after the lost revisions from %d: %w", chain.Last+1, err)
 	}

@@ -18,6 +18,7 @@ type Archiver struct {
 
 	mu     sync.Mutex
 	status Status
+	sights []sight // that are not stored yet, oldest first
 }
 
 // New returns an archiver that does nothing until Run.
@@ -60,37 +61,27 @@ func (a *Archiver) runOnce(ctx context.Context) error {
 	a.update(func(s *Status) {
 		s.Timeline, s.Unbroken, s.Blocked = chain.Timeline, chain.Unbroken, false
 		s.Stored, s.Received, s.Progress = stored, stored, stored
+		if s.Safe = a.Now(); chain.At.Before(s.Safe) {
+			s.Safe = chain.At
+		}
+		s.Head, a.sights = 0, nil
 	})
 	auth, err := a.Cluster.AuthRevision(ctx)
 	if err != nil {
 		return err
 	}
-	from := chain.Last + 1
-	if chain.Tail != "" {
-		from = chain.Last // to compare its events with those in the archive
-	}
-	stream, err := a.Cluster.Watch(ctx, from)
+	// The last archived revision is read again, to compare its events with those in the archive. If they are not known, it still is: a
+	// watch from the compacted revision may miss deletions, and one from before it is refused.
+	stream, err := a.Cluster.Watch(ctx, chain.Last)
 	if err != nil {
 		return err
 	}
-	s := &session{a: a, stream: stream, chain: chain, auth: auth, leases: newLeases(a.Cluster), verify: chain.Tail != ""}
-	s.uploads = a.startUploader(ctx)
+	s := &session{a: a, stream: stream, chain: chain, auth: auth, leases: newLeases(a.Cluster), begun: chain.Last, verify: chain.Tail != "", sights: make(chan sight)}
+	s.uploads = a.startUploader(context.WithoutCancel(ctx))
 	if auth != chain.Auth || chain.AuthChanged { // an archiver before this one may have ended before it took a base
 		s.authBase(ctx)
 	}
-	err = s.run(ctx)
-	if s.open != nil {
-		s.open.discard()
-	}
-	if errors.Is(err, errCompacted) {
-		// Everything that was received before is complete, and is stored first.
-		if err = s.uploads.finish(); err == nil {
-			err = a.gap(ctx, s.chain, a.compacted)
-		}
-		return err
-	}
-	cancel()
-	return errors.Join(err, ignoreEnd(s.uploads.finish()))
+	return s.end(ctx, s.run(ctx))
 }
 
 func ignoreEnd(err error) error {
@@ -111,11 +102,16 @@ type session struct {
 	chain   archive.Chain // with all sealed segments
 	open    *open         // nil between segments
 	auth    uint64
-	partial bool // the last revision may not be complete
-	verify  bool // the next events are those of chain.Last, to be compared
+	begun   int64 // the last revision that was archived before
+	partial bool  // the last revision may not be complete
+	verify  bool  // the next events are those of begun, to be compared
 	tail    archive.TailOf
 	base    chan error // of the base that is being taken after a change of users or roles; nil if there is none
 	again   bool       // users or roles have changed since then
+	sights  chan sight
+	looking bool      // a sight is being read
+	late    sight     // the first one that the watch has not reached since it returned something
+	touched time.Time // when the watch returned something
 }
 
 type received struct {
@@ -141,7 +137,7 @@ func (s *session) run(ctx context.Context) error {
 	// A segment is at most MaxLag old when it is sealed.
 	tick := time.NewTicker(s.a.sealInterval())
 	defer tick.Stop()
-	progress := time.NewTicker(s.a.MaxLag)
+	progress := time.NewTicker(min(s.a.MaxLag, headInterval))
 	defer progress.Stop()
 	for {
 		incoming := responses
@@ -156,6 +152,8 @@ func (s *session) run(ctx context.Context) error {
 			err = s.tick(ctx)
 		case <-progress.C:
 			err = s.progress(ctx)
+		case seen := <-s.sights:
+			err = s.saw(seen)
 		case err = <-s.base:
 			if s.base = nil; err == nil && s.again {
 				s.authBase(ctx)
@@ -178,18 +176,18 @@ func (s *session) response(ctx context.Context, r received) error {
 	}
 	if r.Compacted > 0 {
 		s.a.compacted = max(s.a.compacted, r.Compacted)
-		if err := s.cut(ctx); err != nil {
-			return err
-		}
 		return errCompacted
 	}
 	if r.Head.ClusterID != s.a.clusterID {
-		return errAgain // resume begins a timeline
+		return errReplaced // resume begins a timeline
 	}
 	now := s.a.Now()
+	if len(r.Events) > 0 {
+		s.touched = now
+	}
 	for _, event := range r.Events {
 		revision := event.Kv.ModRevision
-		if s.verify && revision == s.chain.Last {
+		if revision <= s.begun {
 			if err := s.tail.Add(event); err != nil {
 				return err
 			}
@@ -206,7 +204,7 @@ func (s *session) response(ctx context.Context, r received) error {
 		}
 		if s.open == nil {
 			var err error
-			if s.open, err = newOpen(s.a.Dir, s.chain, s.auth); err != nil {
+			if s.open, err = newOpen(s.a.Dir, s.chain, s.auth, now); err != nil {
 				return err
 			}
 		}
@@ -230,13 +228,6 @@ func (s *session) received(ctx context.Context, r received, now time.Time) error
 		at := archive.Point{Revision: s.open.writer.Last(), At: now}
 		s.a.update(func(status *Status) { status.Received = at })
 	}
-	if r.Progress && s.open == nil && !s.verify && r.Head.Revision == s.chain.Last {
-		s.a.update(func(status *Status) {
-			if status.Stored.Revision == s.chain.Last {
-				status.Progress = archive.Point{Revision: s.chain.Last, At: now}
-			}
-		})
-	}
 	return s.tick(ctx)
 }
 
@@ -246,8 +237,12 @@ func (s *session) verified(ctx context.Context) error {
 		return nil
 	}
 	s.verify = false
-	if s.tail.Sum() == s.chain.Tail {
+	switch s.tail.Sum() {
+	case s.chain.Tail:
 		return nil
+	case "": // a watch from the compacted revision does not return a deletion in older versions of etcd
+		s.a.compacted = max(s.a.compacted, s.begun)
+		return errCompacted
 	}
 	return s.a.begin(ctx, s.chain.Timeline+1, reasonDiverged)
 }
@@ -257,8 +252,7 @@ func (s *session) verified(ctx context.Context) error {
 func (a *Archiver) sealInterval() time.Duration { return max(a.MaxLag/50, 10*time.Millisecond) }
 
 func (s *session) wantsCut(now time.Time) bool {
-	w := s.open.writer
-	return w.Size() >= s.a.MaxSize || now.Sub(w.Opened()) >= s.a.MaxLag-s.a.sealInterval()
+	return s.open.writer.Size() >= s.a.MaxSize || now.Sub(s.open.first) >= s.a.MaxLag-s.a.sealInterval()
 }
 
 // tick seals the segment if it is due and its last revision is complete.
@@ -269,44 +263,27 @@ func (s *session) tick(ctx context.Context) error {
 	return s.cut(ctx)
 }
 
-// cut seals the open segment, of which all revisions are complete, and hands it to the uploader.
+// cut seals the open segment, of which all revisions are complete, with the auth revision of now.
 func (s *session) cut(ctx context.Context) error {
-	if s.open == nil {
-		return nil
-	}
-	if s.partial {
-		s.open.discard() // etcd has ended the watch within a revision
-		s.open = nil
-		return nil
-	}
 	before := s.auth
 	if err := s.readAuth(ctx); err != nil {
 		return err
 	}
-	found, unknown := s.leases.take()
-	s.a.update(func(status *Status) { status.UnknownLeases = unknown })
-	h, err := s.open.writer.Seal(found, s.auth, s.a.compacted)
-	if err != nil {
-		return fmt.Errorf("seal the segment from revision %d: %w", s.chain.Last+1, err)
-	}
-	key := archive.LinkKey(s.a.Root, s.chain.Timeline, s.chain.At, h.First)
-	done, err := s.open.seal(s.a.Dir, key, s.a.Encoder, h)
-	s.open = nil
-	if err != nil {
+	if err := s.seal(ctx); err != nil {
 		return err
 	}
-	s.chain = done.header.Chain()
-	s.uploads.add(done.size)
-	s.uploads.queue <- done
 	if before != s.auth {
 		s.authBase(ctx)
 	}
 	return nil
 }
 
-// readAuth reads the auth revision.
-func (s *session) readAuth(ctx context.Context) (err error) {
-	s.auth, err = s.a.Cluster.AuthRevision(ctx)
+// readAuth reads the auth revision. After an error, the last one is kept.
+func (s *session) readAuth(ctx context.Context) error {
+	auth, err := s.a.Cluster.AuthRevision(ctx)
+	if err == nil {
+		s.auth = auth
+	}
 	return err
 }
 
@@ -322,11 +299,12 @@ func (s *session) authBase(ctx context.Context) {
 			err = fmt.Errorf("take a base snapshot after a change of users or roles: %w", err)
 		}
 		base <- err
-	}(s.base, fmt.Sprintf("%s: the auth revision is %d", reasonAuth, s.auth))
+	}(s.base, s.a.because("%s: the auth revision is %d", reasonAuth, s.auth))
 }
 
-// progress asks etcd whether there are events, and looks at the users of an idle cluster.
+// progress looks at the revision of the cluster, and at the users of an idle one.
 func (s *session) progress(ctx context.Context) error {
+	s.lookAhead(ctx)
 	if s.open != nil {
 		return nil
 	}
@@ -337,5 +315,5 @@ func (s *session) progress(ctx context.Context) error {
 	if before != s.auth {
 		s.authBase(ctx)
 	}
-	return s.stream.RequestProgress()
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 )
@@ -28,18 +29,20 @@ func cleanSpool(dir string) error {
 	return errors.Join(errs...)
 }
 
-// open is the segment that is being written.
+// open is the segment that is being written. first is when its first event was received, by the clock of this process. The times in the
+// archive never go back, so they may be later: an archiver on another node had a clock that was ahead.
 type open struct {
 	file   *os.File
 	writer *archive.Writer
+	first  time.Time
 }
 
-func newOpen(dir string, chain archive.Chain, authRevision uint64) (*open, error) {
+func newOpen(dir string, chain archive.Chain, authRevision uint64, now time.Time) (*open, error) {
 	f, err := os.CreateTemp(dir, openPattern)
 	if err != nil {
 		return nil, fmt.Errorf("spool a segment: %w", err)
 	}
-	return &open{f, archive.NewWriter(f, chain, authRevision)}, nil
+	return &open{f, archive.NewWriter(f, chain, authRevision), now}, nil
 }
 
 func (o *open) discard() {

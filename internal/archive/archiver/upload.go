@@ -19,6 +19,8 @@ type uploader struct {
 	queue chan *sealed
 	done  chan struct{}
 	err   error // valid when done is closed
+	// cancel ends the uploads.
+	cancel context.CancelFunc
 
 	mu      sync.Mutex
 	waiting int64         // bytes
@@ -29,7 +31,8 @@ type uploader struct {
 const maxQueue = 4096
 
 func (a *Archiver) startUploader(ctx context.Context) *uploader {
-	u := &uploader{a: a, queue: make(chan *sealed, maxQueue), done: make(chan struct{}), freed: make(chan struct{}, 1)}
+	ctx, cancel := context.WithCancel(ctx)
+	u := &uploader{a: a, queue: make(chan *sealed, maxQueue), done: make(chan struct{}), cancel: cancel, freed: make(chan struct{}, 1)}
 	go func() {
 		defer close(u.done)
 		u.err = u.run(ctx)
@@ -49,6 +52,7 @@ func (u *uploader) run(ctx context.Context) error {
 			status.Bytes += s.size
 			status.Stored, status.Timeline, status.Unbroken = s.header.To(), s.header.Timeline, s.header.Unbroken
 			status.Progress = s.header.To()
+			u.a.settle()
 		})
 		select {
 		case u.freed <- struct{}{}:
@@ -71,10 +75,34 @@ func (u *uploader) full() bool {
 	return u.waiting > u.a.MaxSpool || len(u.queue) == maxQueue
 }
 
-// finish waits until all segments are stored.
-func (u *uploader) finish() error {
+// push hands over a segment. It waits while the queue is full.
+func (u *uploader) push(ctx context.Context, s *sealed) error {
+	select {
+	case u.queue <- s: // also if ctx has ended
+		return nil
+	default:
+	}
+	select {
+	case u.queue <- s:
+		return nil
+	case <-u.done:
+		s.discard()
+		return u.err
+	case <-ctx.Done():
+		s.discard()
+		return context.Cause(ctx)
+	}
+}
+
+// finish waits until all segments are stored, or ctx ends.
+func (u *uploader) finish(ctx context.Context) error {
 	close(u.queue)
-	<-u.done
+	select {
+	case <-u.done:
+	case <-ctx.Done():
+		u.cancel()
+		<-u.done
+	}
 	return u.err
 }
 

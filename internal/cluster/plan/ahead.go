@@ -17,11 +17,13 @@ import (
 const (
 	// leastAhead is how many members a cluster must lack so that Pods are created before their members are added.
 	leastAhead = 2
-	// publishing is how long Kubernetes may take until the name of a Pod that has an address resolves. The time of the address
-	// has whole seconds, so this is between one and two seconds.
+	// spreading is how long the DNS servers of Kubernetes may take to read the address of a Pod that Kubernetes has published.
+	spreading = 200 * time.Millisecond
+	// publishing is how long Kubernetes may take until the name of a Pod that has an address resolves, if the operator cannot see
+	// whether the address is published. The time of the address has whole seconds, so this is between one and two seconds.
 	publishing = 2 * time.Second
-	// requeueAddress is the interval while the name of a Pod with an address is about to resolve.
-	requeueAddress = 250 * time.Millisecond
+	// requeueAddress is the interval while the name of a Pod with an address is about to resolve, or its etcd is about to start.
+	requeueAddress = 100 * time.Millisecond
 )
 
 // unadded returns whether a member of the current incarnation was never added to the membership, and never ran.
@@ -55,6 +57,12 @@ func (s State) keepsWaiting(m Member) bool {
 
 // resolves returns whether the DNS name of a Pod that waits has been published.
 func (s State) resolves(m Member) bool {
+	published := !m.PublishedSince.IsZero() && s.Now.Sub(m.PublishedSince) >= spreading
+	return published || s.WaitedToBePublished(m)
+}
+
+// WaitedToBePublished returns whether a Pod has had its address for so long that its name resolves.
+func (s State) WaitedToBePublished(m Member) bool {
 	return !m.AddressSince.IsZero() && s.Now.Sub(m.AddressSince) >= publishing
 }
 
@@ -137,6 +145,11 @@ func (s State) waitForPrepared() Step {
 		Reason: v1beta2.ReasonScaling, Requeue: requeue,
 		Message: "The Pods of new members get their volumes and addresses. Then etcd adds these members one at a time: " + strings.Join(memberNames(waiting), ", ") + ".",
 	}
+}
+
+// Released returns whether a Pod that waited may have started etcd, although its kubelet has not reported that yet.
+func (m Member) Released() bool {
+	return m.Pod == PodStarting && m.Start == StartJoin && !m.Waits && !m.AddressSince.IsZero()
 }
 
 // ReleaseMember lets a Pod that waits start etcd, because its member has been added.

@@ -18,6 +18,11 @@ func addressed(m *Member) { m.AddressSince = noon.Add(-publishing) }
 // justAddressed: its name may not resolve yet.
 func justAddressed(m *Member) { m.AddressSince = noon.Add(-publishing + time.Millisecond) }
 
+// published: its address has been in the headless Service for so long.
+func published(ago time.Duration) func(*Member) {
+	return func(m *Member) { m.AddressSince, m.PublishedSince = noon, noon.Add(-ago) }
+}
+
 // released: etcd has added the member, and its Pod still waits.
 func addedAhead(m *Member) { m.InMembership, m.Learner, m.ID = true, true, 4 }
 
@@ -48,9 +53,18 @@ func TestPlanAhead(t *testing.T) {
 			state(formed, members(3), with(3, ahead, justAddressed), with(4, ahead), size(5)),
 			Wait{Reason: v1beta2.ReasonScaling, Requeue: requeueAddress, Message: waitsFor(nameOf(3) + ", " + nameOf(4)).Message},
 		},
+		"adds no member whose address was published just now": {
+			state(formed, members(3), with(3, ahead, published(spreading-time.Millisecond)), with(4, ahead), size(5)),
+			Wait{Reason: v1beta2.ReasonScaling, Requeue: requeueAddress, Message: waitsFor(nameOf(3) + ", " + nameOf(4)).Message},
+		},
+		"adds a member whose address is published":       {state(formed, members(3), with(3, ahead, published(spreading)), with(4, ahead), size(5)), add(3)},
 		"adds the first member whose name resolves":      {state(formed, members(3), with(3, ahead, addressed), with(4, ahead, addressed), size(5)), add(3)},
 		"adds the other member if one finds no node":     {state(formed, members(3), with(3, ahead, blockedBy(v1beta2.ReasonPodUnschedulable)), with(4, ahead, addressed), size(5)), add(4)},
 		"lets a Pod start etcd when its member is added": {state(formed, members(3), with(3, ahead, addressed, addedAhead), with(4, ahead, addressed), size(5)), ReleaseMember{Name: nameOf(3)}},
+		"looks often until a released member answers": {
+			state(formed, members(3), with(3, ahead, addressed, addedAhead, func(m *Member) { m.Waits = false }), with(4, ahead, addressed), size(5)),
+			Wait{Reason: v1beta2.ReasonScaling, Requeue: requeueAddress, Message: "Member " + nameOf(3) + " is catching up with the leader."},
+		},
 		"adds the next member when the one before serves and its Pod is not ready yet": {
 			state(formed, members(4), with(3, func(m *Member) { m.PodReady, m.UnreadySince, m.InService = false, noon, true }), with(4, ahead, addressed), size(5)), add(4),
 		},

@@ -15,8 +15,8 @@ import (
 func CacheBehind(what string, since time.Time) Wait {
 	return Wait{
 		Reason: v1beta2.ReasonCacheBehind,
-		Message: fmt.Sprintf("The cache of the operator has been behind the API server since %s: %s. The members run on, but the operator neither heals nor changes this cluster. "+
-			"If this lasts, check the API server and restart the Pods of the operator.", since.UTC().Format(time.RFC3339), what),
+		Message: fmt.Sprintf("The cache of the operator has been behind the API server since %s: %s. The members continue to serve, but the operator neither heals nor changes this cluster. "+
+			"If this takes more than 5 minutes, check the API server and restart the Pods of the operator.", since.UTC().Format(time.RFC3339), what),
 		Stalled: true,
 	}
 }

@@ -32,7 +32,7 @@ func recreateBlocked(s State) Step {
 func (s State) recreateBlockedMember(m Member) Step {
 	image := s.ImageFor(m.Incarnation)
 	switch {
-	case s.Durable() && m.Volume == VolumeNone:
+	case !s.inPod(m) && m.Volume == VolumeNone:
 		return DeletePod{Name: m.Name, Reason: v1beta2.ReasonMemberDown, Message: "the volume that it waits for does not exist"}
 	case m.Volume == VolumeDeleting && (s.MembershipKnown || !s.Formed()):
 		return DeletePod{Name: m.Name, Reason: v1beta2.ReasonMemberDown, Message: "its volume is being deleted and waits for the Pod to end"}
@@ -59,5 +59,5 @@ func (s State) recreateFormerSeed(m Member) Step {
 
 // mayLosePod says whether a member's Pod can be deleted without loss of data.
 func (s State) mayLosePod(m Member) bool {
-	return s.Durable() || !s.Formed() || (s.MembershipKnown && !m.Started)
+	return !s.inPod(m) || !s.Formed() || (s.MembershipKnown && !m.Started)
 }

@@ -33,7 +33,7 @@ func (s State) braked(step RemoveMember) Step {
 	r := s.Replacements
 	return Wait{
 		Reason: v1beta2.ReasonReplacementDelayed,
-		Message: fmt.Sprintf("Member %s must be replaced, because %s. The operator replaces lost members in %d other clusters (limits: %d at the same time, %d begun in a minute), so this one waits. A quorum serves. If nodes were lost, bring them back.",
+		Message: fmt.Sprintf("Member %s must be replaced, because %s. The operator replaces lost members in %d other clusters (limits: %d at the same time, %d begun in a minute), so this one waits. A quorum serves. If nodes are down, repair them.",
 			step.Name, step.Cause, r.Running, r.Limit, r.PerMinute),
 	}
 }

@@ -10,7 +10,7 @@ import (
 func TestPlanReplacesLostMembersOfFewClustersAtATime(t *testing.T) {
 	held := func(s *State) { s.Replacements = Replacements{Held: true, Running: 10, Limit: 10, PerMinute: 20} }
 	wait := func(cause string) Wait {
-		return Wait{Reason: v1beta2.ReasonReplacementDelayed, Message: "Member " + nameOf(1) + " must be replaced, because " + cause + ". The operator replaces lost members in 10 other clusters (limits: 10 at the same time, 20 begun in a minute), so this one waits. A quorum serves. If nodes were lost, bring them back."}
+		return Wait{Reason: v1beta2.ReasonReplacementDelayed, Message: "Member " + nameOf(1) + " must be replaced, because " + cause + ". The operator replaces lost members in 10 other clusters (limits: 10 at the same time, 20 begun in a minute), so this one waits. A quorum serves. If nodes are down, repair them."}
 	}
 	corrupt := func(m *Member) { m.Corrupt = true }
 	planTests{

@@ -12,9 +12,11 @@ import (
 // only if a read past the cache shows the EtcdCluster that it was planned on: a new leader's cache can be hours old.
 func (s State) Irreversible(step Step) bool {
 	switch step := step.(type) {
-	case RemoveMember, DeleteVolume, StopMembers, DeletePod, ForceDeletePod, BeginSwitch, AdoptSeed, CreateVolumes, CreateMembers, RestoreLabels,
+	case RemoveMember, DeleteVolume, StopMembers, DeletePod, BeginSwitch, AdoptSeed, CreateVolumes, CreateMembers, RestoreLabels,
 		AddLearner, PromoteLearner, MoveLeader:
 		return true
+	case ForceDeletePod:
+		return !step.Stopped
 	case CreateMember:
 		return step.Start == StartSeed || step.Start == StartForce
 	case ApplyServices:

@@ -22,11 +22,11 @@ func (s *State) CorrectClusterID(proven etcd.ID) {
 	}
 	s.ClusterIDProven = true
 	if s.ClusterID != proven.String() {
-		s.Corrected = append(s.Corrected, fmt.Sprintf("The status had cluster ID %s, and a quorum of the members has %s. The operator continues with that of the members.", s.ClusterID, proven))
+		s.Corrected = append(s.Corrected, fmt.Sprintf("The status had the wrong cluster ID %s. A quorum of the members has %s, and the operator has corrected the status.", s.ClusterID, proven))
 		s.ClusterID = proven.String()
 	}
 	if s.selectsAhead() && s.provenOnService() {
-		s.Corrected = append(s.Corrected, fmt.Sprintf("Service %s selects incarnation %d, and a quorum of incarnation %d answers with the cluster ID that is written on it. The operator corrects the Service.",
+		s.Corrected = append(s.Corrected, fmt.Sprintf("Service %s selects the wrong incarnation %d. A quorum of incarnation %d answers with the cluster ID on the Service, and the operator corrects the Service.",
 			s.ClientService(), s.Services.ClientIncarnation, s.Incarnation))
 	}
 }
@@ -50,8 +50,8 @@ func (s *State) CorrectIncarnation() {
 	if is == s.Incarnation {
 		return
 	}
-	s.Corrected = append(s.Corrected, fmt.Sprintf("The status had incarnation %d, and the members and the client Service are of incarnation %d. The operator continues with that.", s.Incarnation, is))
-	s.Incarnation, s.KnownVoters, s.KnownIDs, s.IncarnationCorrected = is, nil, nil, true
+	s.Corrected = append(s.Corrected, fmt.Sprintf("The status had the wrong incarnation %d. The members and the client Service have incarnation %d, and the operator has corrected the status.", s.Incarnation, is))
+	s.Incarnation, s.KnownVoters, s.KnownIDs, s.Recovery, s.IncarnationCorrected = is, nil, nil, nil, true
 	s.correctSwitch()
 	if is != s.Services.ClientIncarnation {
 		return
@@ -109,7 +109,7 @@ func contradictedService(s State) Step {
 	}
 	return Wait{
 		Reason: v1beta2.ReasonContradiction,
-		Message: fmt.Sprintf("Service %s selects incarnation %d, and the members are of incarnation %d. The operator changes nothing until that is resolved. "+
+		Message: fmt.Sprintf("Service %s selects incarnation %d, but the members have incarnation %d, so clients reach no member. The operator changes nothing. "+
 			"If the members hold the newest data, delete the Service: the operator creates it again.", s.ClientService(), s.Services.ClientIncarnation, s.Incarnation),
 		Stalled: true, Requeue: requeueForeign,
 	}

@@ -40,7 +40,7 @@ func refuseForeignServices(s State) Step {
 // reportForeignObjects comes last: a formed cluster is kept well without the object. Pods do not disturb it.
 func reportForeignObjects(s State) Step {
 	return waitForForeign(append(s.foreign("Service"), s.foreign("PodDisruptionBudget")...),
-		"The operator does not change it. The members are kept well, but clients and drains do not find the cluster by that name.")
+		"The operator does not change it, and continues to manage the members. Clients and drains do not find the cluster by that name.")
 }
 
 func (s State) foreign(kind string) []ForeignObject {

@@ -218,9 +218,9 @@ func (s State) waitForPersonAbout(m ForeignMember) Step {
 	what := fmt.Sprintf("Member %s is in the cluster, and the operator did not add it. The operator has seen it since %s. ", m.label(), m.Since.UTC().Format(time.RFC3339))
 	voters := s.Voters()
 	if m.Learner {
-		what += "It has no vote. While it is there, the operator adds and removes no member, and changes no minor version. "
+		what += "It has no vote. Until it is removed, the operator adds and removes no other member, and does not change the minor version of etcd. "
 	} else {
-		what += fmt.Sprintf("It votes: %d of %d voters must agree, and the operator runs %d of them. The operator restarts no member if that could leave no quorum, and changes no minor version. ",
+		what += fmt.Sprintf("It votes: quorum is %d of %d voters, and the operator runs %d of them. Until it is removed, the operator restarts a member only if quorum holds, and does not change the minor version of etcd. ",
 			etcd.Quorum(voters.Total), voters.Total, voters.Total-s.foreignVoters())
 	}
 	return Wait{Reason: v1beta2.ReasonForeignMember, Message: what + s.wayOutOfForeign(m), Stalled: true, Requeue: requeueForeign}
@@ -229,7 +229,7 @@ func (s State) waitForPersonAbout(m ForeignMember) Step {
 // wayOutOfForeign says what a person can do, and what the operator does by itself.
 func (s State) wayOutOfForeign(m ForeignMember) string {
 	if s.mayRemove(m) {
-		return "Its removal is allowed, and the operator waits because it could leave no quorum, or because another member is being added. You can remove it: etcdctl member remove " + m.ID.String() + "."
+		return "Its removal is allowed. The operator waits, because the removal could cost the cluster its quorum, or because another member is being added. You can remove it yourself: etcdctl member remove " + m.ID.String() + "."
 	}
 	text := fmt.Sprintf("If a migration is under way, end it first. To have the operator remove the member, annotate the EtcdCluster with %s=%s.", v1beta2.AnnotationRemoveForeign, m.ID)
 	if grace, is := s.Spec.ForeignMemberGrace(); is {

@@ -48,11 +48,11 @@ func removesGuest() Step {
 }
 
 const learnerStays = "Member " + guestLabel + " is in the cluster, and the operator did not add it. The operator has seen it since 2026-03-04T11:00:00Z. " +
-	"It has no vote. While it is there, the operator adds and removes no member, and changes no minor version. " +
+	"It has no vote. Until it is removed, the operator adds and removes no other member, and does not change the minor version of etcd. " +
 	"If a migration is under way, end it first. To have the operator remove the member, annotate the EtcdCluster with etcd.database.coreos.com/remove-foreign-members=0000000000000f00."
 
 const voterStays = "Member " + guestLabel + " is in the cluster, and the operator did not add it. The operator has seen it since 2026-03-04T11:00:00Z. " +
-	"It votes: 3 of 4 voters must agree, and the operator runs 3 of them. The operator restarts no member if that could leave no quorum, and changes no minor version. " +
+	"It votes: quorum is 3 of 4 voters, and the operator runs 3 of them. Until it is removed, the operator restarts a member only if quorum holds, and does not change the minor version of etcd. " +
 	"If a migration is under way, end it first. To have the operator remove the member, annotate the EtcdCluster with etcd.database.coreos.com/remove-foreign-members=0000000000000f00."
 
 // TestPlanForeignMembers: what a person added to the membership is not the operator's to run or to remove.

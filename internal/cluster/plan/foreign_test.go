@@ -25,9 +25,9 @@ func TestObjectsOfOthersAreNotTakenOver(t *testing.T) {
 		Stalled: true, Requeue: requeueForeign,
 	}
 	reported := refused
-	reported.Message = "Service example-client exists and does not belong to this EtcdCluster. The operator does not change it. The members are kept well, but clients and drains do not find the cluster by that name. Delete or rename the object."
+	reported.Message = "Service example-client exists and does not belong to this EtcdCluster. The operator does not change it, and continues to manage the members. Clients and drains do not find the cluster by that name. Delete or rename the object."
 	withoutBudget := reported
-	withoutBudget.Message = "PodDisruptionBudget example exists and does not belong to this EtcdCluster. The operator does not change it. The members are kept well, but clients and drains do not find the cluster by that name. Delete or rename the object."
+	withoutBudget.Message = "PodDisruptionBudget example exists and does not belong to this EtcdCluster. The operator does not change it, and continues to manage the members. Clients and drains do not find the cluster by that name. Delete or rename the object."
 	planTests{
 		"a cluster is not started behind the Service of another": {state(foreign(client)), refused},
 		"a restore does not start one either":                    {state(foreign(client), asked), refused},

@@ -7,14 +7,14 @@ func deleting(s State) Step {
 	if !s.Deleting {
 		return nil
 	}
-	return Idle{Reason: v1beta2.ReasonDeleting, Message: "The EtcdCluster is being deleted, and Kubernetes deletes what it owns."}
+	return Idle{Reason: v1beta2.ReasonDeleting, Message: "The EtcdCluster is being deleted. Kubernetes deletes the Pods, volumes and Services that it owns."}
 }
 
 func paused(s State) Step {
 	if !s.Spec.Paused {
 		return nil
 	}
-	return Idle{Reason: v1beta2.ReasonPaused, Message: "spec.paused is true, so the operator changes nothing but what protects data: it keeps and grows volumes, and renews certificates. Set it to false to resume all else."}
+	return Idle{Reason: v1beta2.ReasonPaused, Message: "spec.paused is true, so the operator changes no member. It only protects data: it keeps and grows volumes, and renews certificates. To resume, set spec.paused to false."}
 }
 
 // missingSecrets: without them Pods would hang and members could not be asked.

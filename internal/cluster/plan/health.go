@@ -25,7 +25,11 @@ func waitUntilHealthy(s State) Step {
 		switch {
 		case s.Formed() && !m.InMembership:
 		case m.Learner:
-			return Wait{Reason: v1beta2.ReasonScaling, Message: "Member " + m.Name + " is catching up with the leader."}
+			wait := Wait{Reason: v1beta2.ReasonScaling, Message: "Member " + m.Name + " is catching up with the leader."}
+			if m.Released() {
+				wait.Requeue = requeueAddress
+			}
+			return wait
 		case m.Pod == PodDeleting:
 			return s.waitUntilGone(m, v1beta2.ReasonMemberDown, "Member "+m.Name+" is stopping.")
 		case m.Serving && m.Pod == PodRunning && m.PodReady:
@@ -55,7 +59,7 @@ func (s State) waitForBeside(m Member) Step {
 	return Wait{
 		Reason: v1beta2.ReasonMemberDown, Stalled: true,
 		Message: planning.Sentence("Member "+m.Name+" serves, but its Pod has not been ready for more than "+startGrace.String()+": ", m.Beside) +
-			" The client Service does not lead to it. The operator changes no other member until it is ready. Correct the container in spec.pod, or what it needs.",
+			" The client Service does not select it. The operator changes no other member until it is ready. Correct the container in spec.pod, or the objects that it uses.",
 	}
 }
 

@@ -62,8 +62,8 @@ func TestACorrectedContainerBesideEtcdIsRolledOut(t *testing.T) {
 }
 
 func besideMessage(i int) string {
-	return "Member " + nameOf(i) + " serves, but its Pod has not been ready for more than 5m0s: container agent is not ready. The client Service does not lead to it. " +
-		"The operator changes no other member until it is ready. Correct the container in spec.pod, or what it needs."
+	return "Member " + nameOf(i) + " serves, but its Pod has not been ready for more than 5m0s: container agent is not ready. The client Service does not select it. " +
+		"The operator changes no other member until it is ready. Correct the container in spec.pod, or the objects that it uses."
 }
 
 // Without this, Available is True although the client Service has no endpoint.
@@ -76,5 +76,21 @@ func TestAClusterWithoutAReadyPodIsNotAvailable(t *testing.T) {
 	}
 	if degraded.Status != metav1.ConditionTrue {
 		t.Errorf("Degraded is %+v", degraded)
+	}
+}
+
+// A load balancer controller keeps the readiness gates of all Pods closed, so the client Service has no endpoint. Available was True.
+func TestAClusterWhoseReadinessGatesAreClosedIsNotAvailable(t *testing.T) {
+	closed := func(m *Member) { m.Gate, m.GateSince = "gate lb is not True", noon.Add(-time.Hour) }
+	for open, want := range map[int]metav1.ConditionStatus{0: metav1.ConditionFalse, 1: metav1.ConditionTrue} {
+		s := state(formed, members(3), with(0, closed), with(1, closed), with(2, closed))
+		for i := range open {
+			s.Members[i].Gate = ""
+		}
+		status := NewStatus(s, Plan(s), nil, v1beta2.EtcdClusterStatus{}, 1)
+		available := meta.FindStatusCondition(status.Conditions, v1beta2.ConditionAvailable)
+		if available.Status != want || (open == 0 && !strings.Contains(available.Message, "gate lb is not True")) {
+			t.Errorf("%d of 3 gates are open, and Available is %+v", open, available)
+		}
 	}
 }

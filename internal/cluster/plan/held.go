@@ -148,8 +148,8 @@ func (s State) held(step Step) (Held, bool) {
 func waitForHeld(s State, step Step, h Held) Step {
 	return Wait{
 		Reason: v1beta2.ReasonChangedByOthers,
-		Message: fmt.Sprintf("Something else reverses what the operator sets. The operator did this %d times: %s The members serve, and the object keeps what the other party made of it. "+
-			"Exempt the objects of this cluster from the admission webhook or controller that changes them; the operator tries again at %s.",
+		Message: fmt.Sprintf("Another party reverses a change of the operator. The operator made it %d times: %s The members serve. The object remains as the other party wrote it. "+
+			"Exempt the objects of this cluster from the admission webhook or controller that changes them. The operator tries again at %s.",
 			h.Times, Describe(s, step).Message, h.Until.UTC().Format(time.RFC3339)),
 		Stalled: true, Requeue: requeueStalled,
 	}

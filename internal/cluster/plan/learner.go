@@ -59,7 +59,7 @@ func learnersFail(s State) Step {
 	}
 	return Wait{
 		Reason: v1beta2.ReasonLearnerTooSlow, Stalled: true, Requeue: requeueSettled,
-		Message: fmt.Sprintf("%d new members in a row did not catch up with the leader within %s, and were removed. %d of %d members vote. Check the disks and the network of the nodes, and write less until then. The operator adds the next member at %s.",
+		Message: fmt.Sprintf("%d new members in a row did not catch up with the leader within %s, and the operator removed them. %d of %d members vote. Check the disks and the network of the nodes, and lower the rate of writes. The operator adds the next member at %s.",
 			s.LearnerFailures, duration.HumanDuration(s.catchUpTime()), s.Voters().Total, s.Spec.Size, next.UTC().Format(time.RFC3339)),
 	}
 }

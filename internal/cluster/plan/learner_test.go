@@ -64,7 +64,7 @@ func TestALearnerDoesNotHoldUpTheClusterWithoutEnd(t *testing.T) {
 			state(formed, members(2), failures(3, time.Minute)),
 			Wait{
 				Reason: v1beta2.ReasonLearnerTooSlow, Stalled: true, Requeue: requeueSettled,
-				Message: "3 new members in a row did not catch up with the leader within 10m, and were removed. 2 of 3 members vote. Check the disks and the network of the nodes, and write less until then. The operator adds the next member at 2026-03-04T12:29:00Z.",
+				Message: "3 new members in a row did not catch up with the leader within 10m, and the operator removed them. 2 of 3 members vote. Check the disks and the network of the nodes, and lower the rate of writes. The operator adds the next member at 2026-03-04T12:29:00Z.",
 			},
 		},
 		"the next one is added after a pause":      {state(formed, members(2), failures(3, 30*time.Minute)), AddLearner{Name: nameOf(2), PeerURL: peerURLOf(2)}},

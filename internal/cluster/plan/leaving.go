@@ -42,7 +42,7 @@ func (s State) leavingMembers() []Member {
 // goesWithPod says whether a member's data is lost with its Pod: the data is in the Pod, or on a volume that the spec no
 // longer asks for.
 func (s State) goesWithPod(m Member) bool {
-	return (!s.Durable() || m.Volume == VolumeNone) && s.HoldsData(m)
+	return (s.inPod(m) || m.Volume == VolumeNone) && s.HoldsData(m)
 }
 
 // mayRoll says whether members may be restarted with the current spec. All other changes wait while the version is refused,

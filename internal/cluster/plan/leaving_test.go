@@ -10,7 +10,7 @@ import (
 
 const (
 	noHost     = "0/3 nodes are available: 3 node(s) didn't match pod anti-affinity rules"
-	noWayDown  = "The data of the members is in their Pods (emptyDir), so an upgrade or downgrade replaces them. etcd accepts no new member while it brings its data down to 3.5. Set spec.version back to 3.6.16. The members keep their version until then."
+	noWayDown  = "The data of the members is in their Pods (emptyDir), so an upgrade or downgrade replaces them. etcd accepts no new member while it converts its data to 3.5. Set spec.version to 3.6.16 again. The members keep their version until then."
 	takesPlace = ". It replaces member "
 )
 

@@ -60,7 +60,7 @@ func TestAMemberOfTheMembershipIsNoOrphanWhateverItsIncarnation(t *testing.T) {
 func TestAQuotaBelowTheDatabaseIsReported(t *testing.T) {
 	s := state(formed, members(3), with(1, func(m *Member) { m.DBSize, m.DBSizeInUse, m.DBQuota = 20480, 20480, 1 }))
 	wait, is := Plan(s).(Wait)
-	if !is || !wait.Stalled || wait.Reason != v1beta2.ReasonNoSpace || !strings.Contains(wait.Message, "The space quota of member "+nameOf(1)+" is 1, and 20Ki of its database are in use already.") {
+	if !is || !wait.Stalled || wait.Reason != v1beta2.ReasonNoSpace || !strings.Contains(wait.Message, "The space quota of member "+nameOf(1)+" is 1, but its database already uses 20Ki.") {
 		t.Errorf("the plan is %+v", Plan(s))
 	}
 	if step := Plan(state(formed, members(3), with(1, func(m *Member) { m.DBSize, m.DBSizeInUse, m.DBQuota = 20480, 20480, 2<<30 }))); step != (Done{}) {

@@ -63,7 +63,7 @@ func (m Material) judgeCA(s State) CertificateAuthority {
 	a := CertificateAuthority{Exists: true, Previous: len(m.CA.Get(PreviousCACertKey)) > 0}
 	current, err := m.current()
 	if err != nil {
-		a.Broken = fmt.Sprintf("Secret %s (keys %s, %s) is invalid: %v. The operator cannot renew certificates. Put the right content back. If you delete the Secret, the operator creates another CA.", s.CASecret(), CACertKey, CAKeyKey, err)
+		a.Broken = fmt.Sprintf("Secret %s (keys %s, %s) is invalid: %v. The operator cannot renew certificates. Restore the content of the Secret. If you delete the Secret, the operator creates another CA.", s.CASecret(), CACertKey, CAKeyKey, err)
 		return a
 	}
 	end := current.Certificate().NotAfter

@@ -42,6 +42,8 @@ type Member struct {
 	Volume VolumeState
 	// VolumeUnused: no etcd has run on the volume, because its member has not been added.
 	VolumeUnused bool
+	// WasSetAside: the volume was set aside, and somebody has removed the label that says so.
+	WasSetAside bool
 	// VolumeKept: the volume outlives the EtcdCluster.
 	VolumeKept bool
 	// VolumeSize is what the volume was asked to hold, VolumeCapacity what it holds, both in bytes.
@@ -59,6 +61,8 @@ type Member struct {
 	StartupBudget time.Duration
 	// PodCreated is when the Pod was made.
 	PodCreated time.Time
+	// DataInPod: the Pod keeps the member's data in an emptyDir. The spec may ask for a volume by now.
+	DataInPod bool
 	// PodReady is the Pod's Ready condition. Readiness gates of the Pod do not count.
 	PodReady bool
 	// Gate is what the kubelet says of a readiness gate that is all that the Pod lacks to be ready, and GateSince since when.
@@ -74,6 +78,8 @@ type Member struct {
 	GoneBy time.Time
 	// Stopped: such a Pod's host has confirmed that nothing of it runs any more or will again; only the object is left.
 	Stopped bool
+	// Held: Kubernetes does not wait for the kubelet any more. A finalizer of another party keeps the object.
+	Held bool
 	// Node that the Pod runs on, and Zone of that node; empty if not known.
 	Node, Zone string
 	// NodeSilent: the Pod's node does not answer Kubernetes, so nobody can see or stop what runs there.
@@ -90,6 +96,8 @@ type Member struct {
 	Waits bool
 	// AddressSince is since when the Pod has an address; zero without one.
 	AddressSince time.Time
+	// PublishedSince is since when the operator has seen the address of a Pod that waits in the headless Service; zero if it has not.
+	PublishedSince time.Time
 	// PodImage is the image that the operator asked for in the Pod's etcd container. Admission may have changed it.
 	PodImage string
 	// PodQuota is the space quota in bytes that the Pod sets for its etcd: negative for none, and 0 if the Pod takes it from

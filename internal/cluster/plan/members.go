@@ -151,10 +151,22 @@ func removeOrphanPods(s State) Step {
 	return nil
 }
 
-// ForceDeletePod deletes the Pod of a removed member although its node does not confirm that it stopped.
-type ForceDeletePod struct{ Name string }
+// ForceDeletePod deletes the object of a Pod without the kubelet: of a removed member whose node does not confirm that it
+// stopped, or of a member that has stopped.
+type ForceDeletePod struct {
+	Name string
+	// Stopped: the kubelet has confirmed that nothing of the Pod runs any more.
+	Stopped bool
+}
 
 func (step ForceDeletePod) describe(State) planning.Description {
+	if step.Stopped {
+		return planning.Description{
+			Reason:  v1beta2.ReasonMemberDown,
+			Message: "Member " + step.Name + " has stopped. The operator deletes the object of its Pod, and then starts the member again.",
+			Requeue: requeueSoon,
+		}
+	}
 	return announced(planning.Description{
 		Reason:  v1beta2.ReasonReplacingMember,
 		Message: "Member " + step.Name + " was removed, and its node does not confirm that it stopped. The operator deletes its Pod by force, because its vote no longer counts.",

@@ -260,7 +260,7 @@ func TestPlanScale(t *testing.T) {
 		},
 		"removes nobody until it is known who leads": {
 			state(formed, members(5), with(0, func(m *Member) { m.Leader = false })),
-			Wait{Reason: v1beta2.ReasonScaling, Message: "No member reports to be the leader, which the operator does not remove. It waits until there is one."},
+			Wait{Reason: v1beta2.ReasonScaling, Message: "No member is the leader. The operator never removes the leader, so it waits until the members have elected one."},
 		},
 		"stops growing on a change of mind and shrinks again": {
 			state(formed, members(4)), RemoveMember{ID: 4, Name: nameOf(3)},

@@ -30,7 +30,7 @@ func (tests planTests) run(t *testing.T) {
 	}
 }
 
-const pausedMessage = "spec.paused is true, so the operator changes nothing but what protects data: it keeps and grows volumes, and renews certificates. Set it to false to resume all else."
+const pausedMessage = "spec.paused is true, so the operator changes no member. It only protects data: it keeps and grows volumes, and renews certificates. To resume, set spec.paused to false."
 
 func TestPlanGeneral(t *testing.T) {
 	planTests{
@@ -39,7 +39,7 @@ func TestPlanGeneral(t *testing.T) {
 		},
 		"does nothing while the cluster is being deleted": {
 			state(formed, members(3), with(0, gone), func(s *State) { s.Deleting = true }),
-			Idle{Reason: v1beta2.ReasonDeleting, Message: "The EtcdCluster is being deleted, and Kubernetes deletes what it owns."},
+			Idle{Reason: v1beta2.ReasonDeleting, Message: "The EtcdCluster is being deleted. Kubernetes deletes the Pods, volumes and Services that it owns."},
 		},
 		"does nothing while paused": {
 			state(formed, members(3), with(0, gone), func(s *State) { s.Spec.Paused = true }),
@@ -200,6 +200,9 @@ func TestPlanOrder(t *testing.T) {
 		{"replaceDead", "waitUntilHealthy", "a dead member never gets well"},
 		{"waitUntilHealthy", "scaleUp", "nothing is added to a cluster that is not well"},
 		{"waitUntilHealthy", "rollMembers", "no member is stopped while another is down"},
+		{"hibernate", "deleteStopped", "what hibernates is not started"},
+		{"forceNewCluster", "deleteStopped", "a member that was stopped for the survivor's sake stays stopped"},
+		{"deleteStopped", "startMember", "the next Pod has the name of the one before"},
 		{"startMember", "releaseMember", "members that have data start first"},
 		{"releaseMember", "waitUntilHealthy", "a member that has been added waits for its Pod to start etcd"},
 		{"promoteLearner", "addPrepared", "etcd accepts one learner at a time"},

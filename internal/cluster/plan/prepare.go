@@ -114,7 +114,7 @@ type CancelDowngrade struct{ From string }
 func (step CancelDowngrade) describe(State) planning.Description {
 	return announced(planning.Description{
 		Reason:  v1beta2.ReasonUpgrading,
-		Message: "The data no longer has to be at " + step.From + ". The operator is taking the version of the cluster back up.",
+		Message: "The conversion of the data to " + step.From + " is not needed any more. The operator is cancelling it.",
 		Requeue: requeueStarting,
 	}, "DowngradeCancelled", cluster)
 }
@@ -158,7 +158,7 @@ func prepareVersionChange(s State) Step {
 		record.Index = s.VersionChange.Index
 		return record
 	case s.prepared(p) == v1beta2.VersionChangeSnapshotted:
-		return s.preparing("taking the cluster's version back to "+minor(lowest), s.behind(minor(lowest), s.VersionChange.Index))
+		return s.preparing("returning to cluster version "+minor(lowest), s.behind(minor(lowest), s.VersionChange.Index))
 	case s.downgrade() == "" && s.behind(minor(lowest), 0) != "":
 		return s.preparing("finishing the change to "+minor(lowest), s.behind(minor(lowest), 0))
 	case s.prepared(p) == "":
@@ -167,7 +167,7 @@ func prepareVersionChange(s State) Step {
 	case s.downgrade() == "":
 		return EnableDowngrade{To: p.via + ".0", For: p.to}
 	case s.behind(p.via, 0) != "":
-		return s.preparing("bringing the data down to "+p.via, s.behind(p.via, 0))
+		return s.preparing("converting the data to "+p.via, s.behind(p.via, 0))
 	case p.via != p.to:
 		record.Step = v1beta2.VersionChangeSnapshotted
 	}
@@ -180,7 +180,7 @@ type EnableDowngrade struct{ To, For string }
 func (step EnableDowngrade) describe(State) planning.Description {
 	return announced(planning.Description{
 		Reason:  v1beta2.ReasonUpgrading,
-		Message: fmt.Sprintf("The operator is preparing the members' data for %s. etcd takes it down to %s while they serve.", step.For, minor(step.To)),
+		Message: fmt.Sprintf("The operator is preparing the members' data for %s. etcd converts it to %s while the members serve.", step.For, minor(step.To)),
 		Requeue: requeueStarting,
 	}, "PreparingVersionChange", cluster)
 }
@@ -229,7 +229,7 @@ func (s State) behind(data string, index int64) string {
 func (s State) preparing(what, who string) Step {
 	return Wait{
 		Reason: v1beta2.ReasonUpgrading,
-		Message: fmt.Sprintf("The operator is preparing the data for %s, and has stopped no member yet. etcd is %s on %s. To cancel, set spec.version back to %s.",
+		Message: fmt.Sprintf("The operator is preparing the data for %s, and all members serve. etcd is %s on %s. To cancel, set spec.version to %s again.",
 			s.Spec.EtcdVersion(), what, who, s.lowestVersion()),
 	}
 }

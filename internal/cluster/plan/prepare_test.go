@@ -34,7 +34,7 @@ func TestPlanPrepare(t *testing.T) {
 		return DeletePod{Name: nameOf(i), Reason: v1beta2.ReasonUpgrading, Message: "it must run image quay.io/coreos/etcd:v" + v}
 	}
 	preparing := func(to, what, who string) Step {
-		return Wait{Reason: v1beta2.ReasonUpgrading, Message: "The operator is preparing the data for " + to + ", and has stopped no member yet. etcd is " + what + " on " + who + ". To cancel, set spec.version back to 3.6.16."}
+		return Wait{Reason: v1beta2.ReasonUpgrading, Message: "The operator is preparing the data for " + to + ", and all members serve. etcd is " + what + " on " + who + ". To cancel, set spec.version to 3.6.16 again."}
 	}
 	late := func(m *Member) { m.AppliedIndex = 39 }
 	planTests{
@@ -50,7 +50,7 @@ func TestPlanPrepare(t *testing.T) {
 		},
 		"waits for the last member's snapshot": {
 			state(formed, members(3), up, data("3.5.0", "3.5.0"), preparedFor("3.7", v1beta2.VersionChangePreparing), with(2, func(m *Member) { m.StorageVersion = "3.6.0" })),
-			preparing("3.7.3", "bringing the data down to 3.5", nameOf(2)),
+			preparing("3.7.3", "converting the data to 3.5", nameOf(2)),
 		},
 		"keeps that the snapshots are there, and how far the log was": {
 			state(formed, members(3), up, data("3.5.0", "3.5.0"), preparedFor("3.7", v1beta2.VersionChangePreparing)), RecordVersionChange{To: "3.7", Step: v1beta2.VersionChangeSnapshotted, Index: 40},
@@ -60,11 +60,11 @@ func TestPlanPrepare(t *testing.T) {
 		},
 		"waits until it is there on every member": {
 			state(formed, members(3), up, data("3.6.0", ""), preparedFor("3.7", v1beta2.VersionChangeSnapshotted), with(0, func(m *Member) { m.StorageVersion = "3.5.0" })),
-			preparing("3.7.3", "taking the cluster's version back to 3.6", nameOf(0)),
+			preparing("3.7.3", "returning to cluster version 3.6", nameOf(0)),
 		},
 		"does not take a member that lags for one that has its snapshot": {
 			state(formed, members(3), up, data("3.6.0", ""), preparedFor("3.7", v1beta2.VersionChangeSnapshotted), with(1, late)),
-			preparing("3.7.3", "taking the cluster's version back to 3.6", nameOf(1)),
+			preparing("3.7.3", "returning to cluster version 3.6", nameOf(1)),
 		},
 		"keeps that the data is ready": {
 			state(formed, members(3), up, data("3.6.0", ""), preparedFor("3.7", v1beta2.VersionChangeSnapshotted)),
@@ -83,7 +83,7 @@ func TestPlanPrepare(t *testing.T) {
 			state(formed, members(3), down, data("3.6.0", ""), preparedFor("3.5", v1beta2.VersionChangePreparing)), EnableDowngrade{To: "3.5.0", For: "3.5"},
 		},
 		"stops nobody before it is down": {
-			state(formed, members(3), down, data("3.6.0", "3.5.0"), preparedFor("3.5", v1beta2.VersionChangePreparing)), preparing("3.5.35", "bringing the data down to 3.5", nameOf(0)+", "+nameOf(1)+", "+nameOf(2)),
+			state(formed, members(3), down, data("3.6.0", "3.5.0"), preparedFor("3.5", v1beta2.VersionChangePreparing)), preparing("3.5.35", "converting the data to 3.5", nameOf(0)+", "+nameOf(1)+", "+nameOf(2)),
 		},
 		"keeps that it is": {
 			state(formed, members(3), down, data("3.5.0", "3.5.0"), preparedFor("3.5", v1beta2.VersionChangePreparing)), RecordVersionChange{To: "3.5", Step: v1beta2.VersionChangeReady, Index: 40},
@@ -111,7 +111,7 @@ func TestPlanPrepare(t *testing.T) {
 		},
 		"waits for data that is not down half way back": {
 			state(formed, members(3), everyImage("3.5.35"), down, data("", ""), with(1, running("3.6.16"))),
-			Wait{Reason: v1beta2.ReasonUpgrading, Message: "The data of member " + nameOf(1) + " is still at 3.6. etcd is bringing it down to 3.5."},
+			Wait{Reason: v1beta2.ReasonUpgrading, Message: "The data of member " + nameOf(1) + " is still at 3.6. etcd is converting it to 3.5."},
 		},
 		"calls it off for a member that is to join": {
 			state(formed, size(4), members(3), down, data("3.6.0", "3.5.0")), CancelDowngrade{From: "3.5"},

@@ -49,7 +49,7 @@ func waitForQuorum(s State) Step {
 
 // waysOnWithData is the way out where the data is there, and its members cannot be brought back.
 func (s State) waysOnWithData() string {
-	if s.Durable() {
+	if !s.DataInPods() {
 		return "If some of them are lost for good, delete their PersistentVolumeClaims. " + s.wayOut(nil)
 	}
 	if slices.ContainsFunc(s.Current(), func(m Member) bool { return s.goesWithPod(m) && s.trustsOldCA(m) }) {

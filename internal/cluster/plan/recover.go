@@ -34,6 +34,9 @@ func (s State) overruled() bool {
 
 // forceNewCluster restarts the chosen survivor with the flag, alone.
 func forceNewCluster(s State) Step {
+	if step := s.forcedBefore(); step != nil {
+		return step
+	}
 	if !s.forcing() || s.overruled() {
 		return dropFlag(s)
 	}
@@ -53,6 +56,18 @@ func forceNewCluster(s State) Step {
 		return step
 	}
 	return s.forceSurvivor(survivor)
+}
+
+// forcedBefore records that the survivor is all of the membership, although it runs without the flag: a restore began after it had
+// started with the flag, and took that off.
+func (s State) forcedBefore() Step {
+	if !s.forcing() || !s.MembershipKnown {
+		return nil
+	}
+	if m, ok := s.member(s.Recovery.Member); ok && m.Start != StartForce && m.Serving && s.alone(m) {
+		return RecordForced{Revision: m.Revision}
+	}
+	return nil
 }
 
 // CancelRecovery records that the survivor was not restarted, or is lost.
@@ -177,7 +192,7 @@ func (step BeginRecovery) describe(State) planning.Description {
 // hold data are asked, and the one that knows most is chosen.
 func (s State) lostQuorum(holders []Member, known int) Step {
 	lost := fmt.Sprintf("Quorum is lost: %d of %d voters have their data, and %d are needed. etcd accepts no writes.", len(holders), known, etcd.Quorum(known))
-	if !s.Spec.ForcesNewCluster() || !s.Durable() || len(holders) == 0 {
+	if !s.Spec.ForcesNewCluster() || slices.ContainsFunc(holders, s.inPod) || len(holders) == 0 {
 		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: lost + " The operator removes nothing. " + s.wayOut(holders), Stalled: true}
 	}
 	if unseen := s.unseenVoters(); len(unseen) > 0 {
@@ -262,7 +277,12 @@ func (s State) wayOut(holders []Member) string {
 	if s.step() == v1beta2.RestoreGrowing {
 		restore = "To continue from a snapshot, delete EtcdRestore " + s.Restore.Name + " and apply another."
 	}
-	if s.Durable() && len(holders) > 0 && !s.Spec.ForcesNewCluster() {
+	if n := len(s.where(func(m Member) bool {
+		return m.Incarnation == s.Incarnation && m.Volume == VolumePresent && !m.VolumeUnused
+	})); n > 0 && !s.Durable() {
+		return fmt.Sprintf("%d members have their data on volumes. To start them, remove spec.pod.emptyDir. %s", n, restore)
+	}
+	if !slices.ContainsFunc(holders, s.inPod) && len(holders) > 0 && !s.Spec.ForcesNewCluster() {
 		return "Recover the lost volumes, or set spec.recovery.quorumLoss to ForceNewCluster to continue from the member with the newest data. " + restore
 	}
 	return restore

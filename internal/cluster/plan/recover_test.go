@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
@@ -265,5 +266,33 @@ func TestARecoveryIsToldInTheStatus(t *testing.T) {
 	s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "example-another"}
 	if got := report(s, status).Recovery; got != nil {
 		t.Errorf("called off: %+v", got)
+	}
+}
+
+// backup-operator may not run between a recovery and a restore that fails. Without the record it would continue the history that was lost.
+func TestTheLastRecoveryIsKeptByARestoreAndByARecoveryThatIsCancelled(t *testing.T) {
+	started := metav1.NewTime(noon)
+	in := func(step v1beta2.RecoveryStep, member string) v1beta2.EtcdClusterStatus {
+		return v1beta2.EtcdClusterStatus{
+			Recovery: &v1beta2.ClusterRecoveryStatus{Step: step, Member: member, StartedAt: &started}, LastRecovery: &v1beta2.PastRecovery{Member: "earlier"},
+		}
+	}
+	restore := BeginRestore{}
+	for name, test := range map[string]struct {
+		status v1beta2.EtcdClusterStatus
+		step   Step
+		want   string
+	}{
+		"a restore after a recovery":                {in(v1beta2.RecoveryComplete, "m"), restore, "m"},
+		"a restore while the survivor is restarted": {in(v1beta2.RecoveryForcing, "m"), restore, "m"},
+		"a restore without a recovery before it":    {v1beta2.EtcdClusterStatus{LastRecovery: &v1beta2.PastRecovery{Member: "earlier"}}, restore, "earlier"},
+		"a recovery that has its survivor":          {in(v1beta2.RecoveryForcing, "m"), RecordForced{}, "m"},
+		"another recovery, which may be cancelled":  {in(v1beta2.RecoveryComplete, "m"), BeginRecovery{Member: "n"}, "m"},
+		"a recovery that was cancelled":             {in(v1beta2.RecoveryForcing, "n"), CancelRecovery{}, "earlier"},
+	} {
+		recordFacts(&test.status, State{Now: noon}, test.step)
+		if got := test.status.LastRecovery; got == nil || got.Member != test.want {
+			t.Errorf("%s: the last recovery is %+v, want that from %s", name, got, test.want)
+		}
 	}
 }

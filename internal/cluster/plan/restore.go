@@ -88,11 +88,11 @@ func (s State) requested() bool {
 
 func seeding(s State) Step {
 	if !s.requested() {
-		return FailRestore{Message: "EtcdRestore " + s.Restore.Name + " was deleted before the seed took over. The cluster was not touched."}
+		return FailRestore{Message: "EtcdRestore " + s.Restore.Name + " was deleted before the seed took over. The cluster was not changed."}
 	}
 	seed, _ := s.seed()
 	if why := s.seedStuck(seed); why != "" {
-		return FailRestore{Message: why + " The operator removes the seed. The cluster was not touched."}
+		return FailRestore{Message: why + " The operator removes the seed. The cluster was not changed."}
 	}
 	switch {
 	case seed.Pod == PodDeleting || (seed.Pod == PodNone && seed.Volume == VolumeDeleting):
@@ -104,7 +104,7 @@ func seeding(s State) Step {
 	case seed.Pod == PodNone:
 		return CreateMember{Name: seed.Name, Incarnation: s.Restore.Incarnation, Start: StartSeed}
 	case seed.seedFailed():
-		return FailRestore{Message: planning.Sentence("The seed could not be restored: ", seed.Seed.Message) + " The cluster was not touched."}
+		return FailRestore{Message: planning.Sentence("The seed could not be restored: ", seed.Seed.Message) + " The cluster was not changed."}
 	case seed.Pod == PodBlocked:
 		return Wait{Reason: seed.PodReason, Message: planning.Sentence("Seed "+seed.Name+" does not run: ", seed.PodMessage) + " The members continue to serve.", Stalled: true}
 	case seed.Refusal != etcd.NotRefused:
@@ -113,7 +113,7 @@ func seeding(s State) Step {
 		return Wait{Reason: v1beta2.ReasonRestoring, Message: "Seed " + seed.Name + " is being restored. The members continue to serve."}
 	}
 	if why := s.seedBehind(seed); why != "" {
-		return FailRestore{Message: why + " The cluster was not touched."}
+		return FailRestore{Message: why + " The cluster was not changed."}
 	}
 	if step := unstoppable(s); step != nil {
 		return step
@@ -135,7 +135,7 @@ func (s State) seedBehind(seed Member) string {
 	return ""
 }
 
-// FailRestore records that the seed failed. The old cluster was not touched.
+// FailRestore records that the seed failed. The old cluster was not changed.
 type FailRestore struct{ Message string }
 
 func (step FailRestore) describe(State) planning.Description {

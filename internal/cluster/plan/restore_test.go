@@ -10,7 +10,7 @@ import (
 
 const (
 	seedFailed  = "the object does not exist"
-	seedRemoved = " The operator removes the seed. The cluster was not touched."
+	seedRemoved = " The operator removes the seed. The cluster was not changed."
 )
 
 // restored: a restore has got as far as step, into incarnation 2.
@@ -131,11 +131,11 @@ func TestPlanRestoreSeeding(t *testing.T) {
 		},
 		"gives up when the seed says that it is hopeless": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(failed(Seed{Failures: 1, Hopeless: true, Message: seedFailed}))),
-			FailRestore{Message: "The seed could not be restored: " + seedFailed + ". The cluster was not touched."},
+			FailRestore{Message: "The seed could not be restored: " + seedFailed + ". The cluster was not changed."},
 		},
 		"gives up when the seed failed three times": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(failed(Seed{Failures: 3, Message: seedFailed}))),
-			FailRestore{Message: "The seed could not be restored: " + seedFailed + ". The cluster was not touched."},
+			FailRestore{Message: "The seed could not be restored: " + seedFailed + ". The cluster was not changed."},
 		},
 		"lets it try again before": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(failed(Seed{Failures: 2, Message: seedFailed}))),
@@ -143,13 +143,13 @@ func TestPlanRestoreSeeding(t *testing.T) {
 		},
 		"gives up when the seed holds less than was proven": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, func(m *Member) { m.Revision = 41 })),
-			FailRestore{Message: "The seed holds revision 41, but the snapshot holds revision 42. The cluster was not touched."},
+			FailRestore{Message: "The seed holds revision 41, but the snapshot holds revision 42. The cluster was not changed."},
 		},
 		"gives up when the revision of the seed is not above what the cluster has had": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), func(s *State) {
 				s.Restore.RevisionBefore, s.Restore.RevisionBump = 1000000042, 1
 			}),
-			FailRestore{Message: "The seed holds revision 1000000042, but the cluster has had revision 1000000042, so clients would read older revisions. The cluster was not touched."},
+			FailRestore{Message: "The seed holds revision 1000000042, but the cluster has had revision 1000000042, so clients would read older revisions. The cluster was not changed."},
 		},
 		"gives up when the seed's image is missing for long": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, blockedBy(v1beta2.ReasonImageUnavailable), unreadySince(6*time.Minute))),
@@ -193,7 +193,7 @@ func TestPlanRestoreSeeding(t *testing.T) {
 		},
 		"gives up when the EtcdRestore is deleted": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), aSeed(serving)),
-			FailRestore{Message: "EtcdRestore back was deleted before the seed took over. The cluster was not touched."},
+			FailRestore{Message: "EtcdRestore back was deleted before the seed took over. The cluster was not changed."},
 		},
 		"switches when the seed is proven": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving)), BeginSwitch{ClusterID: seedID, Revision: 1000000042},
@@ -205,7 +205,7 @@ func TestPlanRestoreSeeding(t *testing.T) {
 		"lets the old members serve when two nodes of three are dead": {
 			state(formed, members(3), noQuorum, with(1, silent, nodeDown), with(2, overdue), restored(v1beta2.RestoreSeeding), asked, aSeed(serving)),
 			Wait{Reason: v1beta2.ReasonPodFailing, Message: "The seed of EtcdRestore back serves, but the nodes of 2 of 3 old members do not answer: " + nameOf(1) + ", " + nameOf(2) +
-				". The members may still accept writes, so the restore does not continue. The members that serve continue to serve. Make sure that these nodes are off, then delete the Pods with --force --grace-period=0. To cancel, delete the EtcdRestore.", Stalled: true},
+				". The members may still accept writes, so the restore does not continue. The old members that answer continue to serve. Make sure that these nodes are off, then delete the Pods with --force --grace-period=0. To cancel, delete the EtcdRestore.", Stalled: true},
 		},
 		"removes the Pod of a seed that failed": {
 			state(formed, members(3), restored(v1beta2.RestoreFailed), aSeed(serving)),
@@ -234,9 +234,21 @@ func TestPlanRestoreSwitching(t *testing.T) {
 			state(formed, members(3), switching, asked, aSeed(serving, silent)),
 			Wait{Reason: v1beta2.ReasonRestoring, Message: "Seed " + seedName + " does not serve: its Pod is not ready."},
 		},
-		"waits until the last one has stopped": {
+		"waits while two of three may run: they are a quorum": {
+			state(formed, members(3), stopped, with(1, pod(PodDeleting)), with(2, pod(PodDeleting)), switching, asked, aSeed(serving)),
+			Wait{Reason: v1beta2.ReasonRestoring, Message: "Member " + nameOf(1) + " is stopping. Then the seed takes over."},
+		},
+		"does not wait for the last of three: alone it acknowledges nothing": {
 			state(formed, members(3), stopped, with(2, pod(PodDeleting)), switching, asked, aSeed(serving)),
+			AdoptSeed{ClusterID: seedID, Incarnation: 2},
+		},
+		"waits for one that may run beside one whose node is dead": {
+			state(formed, members(3), stopped, with(1, overdue), with(2, pod(PodDeleting)), switching, asked, aSeed(serving)),
 			Wait{Reason: v1beta2.ReasonRestoring, Message: "Member " + nameOf(2) + " is stopping. Then the seed takes over."},
+		},
+		"waits for the only member": {
+			state(formed, members(1), size(1), stopped, with(0, pod(PodDeleting)), switching, asked, aSeed(serving)),
+			Wait{Reason: v1beta2.ReasonRestoring, Message: "Member " + nameOf(0) + " is stopping. Then the seed takes over."},
 		},
 		"does not wait for the objects of Pods that have stopped": {
 			state(formed, members(3), stopped, with(2, pod(PodDeleting), func(m *Member) { m.Stopped = true }), switching, asked, aSeed(serving)),
@@ -245,6 +257,13 @@ func TestPlanRestoreSwitching(t *testing.T) {
 		"lets the old members go on when a lost seed finds no host": {
 			state(formed, members(3), stopped, switching, asked, aSeed(serving, blockedBy(v1beta2.ReasonPodUnschedulable), unreadySince(16*time.Minute))),
 			FailRestore{Message: "Seed " + seedName + " has not started for 15m0s: why." + oldContinue},
+		},
+		"keeps a seed that does not start if the old members had their data in their Pods": {
+			state(formed, members(3), ephemeral, stopped, switching, asked, aSeed(serving, blockedBy(v1beta2.ReasonPodUnschedulable), unreadySince(16*time.Minute))),
+			Wait{
+				Reason:  v1beta2.ReasonRestoring,
+				Message: "Seed " + seedName + " has not started for 15m0s: why. No data of the old members is left, so the operator keeps the seed. Delete Pod " + seedName + " to start it again.", Stalled: true,
+			},
 		},
 		"does not wait for one old member whose node is dead": {
 			state(formed, members(3), stopped, with(2, overdue), switching, asked, aSeed(serving)),
@@ -424,3 +443,12 @@ func lostStatus(s *State) {
 
 // rejoined: its Pod was made again.
 func rejoined(m *Member) { m.Start, m.Seed = StartRejoin, nil }
+
+// A survivor that was restarted with --force-new-cluster acknowledges writes alone.
+func TestASwitchWaitsForASurvivorThatWasForced(t *testing.T) {
+	forced := func(m *Member) { m.Start = StartForce }
+	s := state(formed, members(3), stopped, with(2, pod(PodDeleting), forced), restored(v1beta2.RestoreSwitching), asked, aSeed(serving))
+	if wait, is := oldMemberStops(s).(Wait); !is || wait.Message != "Member "+nameOf(2)+" is stopping. Then the seed takes over." {
+		t.Errorf("step %+v", oldMemberStops(s))
+	}
+}

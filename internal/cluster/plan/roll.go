@@ -161,7 +161,7 @@ func (s State) rollRefusal() string {
 	}
 	p, needed := s.preparation(lowest, highest)
 	if needed && p.via == p.to && slices.ContainsFunc(s.membership(), s.goesWithPod) {
-		return fmt.Sprintf("The data of the members is in their Pods (emptyDir), so an upgrade or downgrade replaces them. etcd accepts no new member while it brings its data down to %s. Set spec.version back to %s.", p.to, lowest)
+		return fmt.Sprintf("The data of the members is in their Pods (emptyDir), so an upgrade or downgrade replaces them. etcd accepts no new member while it converts its data to %s. Set spec.version to %s again.", p.to, lowest)
 	}
 	return ""
 }
@@ -172,5 +172,5 @@ func (s State) tooNewFor(m Member) Step {
 	if m.StorageVersion == "" || minor(m.StorageVersion) == minor(wanted) || Older(m.StorageVersion, wanted) {
 		return nil
 	}
-	return Wait{Reason: v1beta2.ReasonUpgrading, Message: "The data of member " + m.Name + " is still at " + minor(m.StorageVersion) + ". etcd is bringing it down to " + minor(wanted) + "."}
+	return Wait{Reason: v1beta2.ReasonUpgrading, Message: "The data of member " + m.Name + " is still at " + minor(m.StorageVersion) + ". etcd is converting it to " + minor(wanted) + "."}
 }

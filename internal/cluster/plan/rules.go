@@ -43,6 +43,7 @@ var Rules = []group{
 		{Name: "recreateBlocked", Decide: recreateBlocked},
 		{Name: "restartForFileSystem", Decide: restartForFileSystem},
 		{Name: "removeFailedSeed", Decide: removeFailedSeed},
+		{Name: "deleteStopped", Decide: deleteStopped},
 		{Name: "startMember", Decide: startMember},
 		{Name: "releaseMember", Decide: releaseMember},
 	}},

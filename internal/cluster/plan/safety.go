@@ -31,7 +31,7 @@ func (s State) safetySnapshot() Step {
 	required, saved := s.Request.Safety == v1beta2.SafetySnapshotRequired, s.Request.Saved
 	switch {
 	case saved != nil && required && saved.Result != v1beta2.SafetySnapshotTaken:
-		return FailRestore{Message: planning.Sentence("The safety snapshot is required and could not be taken: ", saved.Message) + " The cluster was not touched."}
+		return FailRestore{Message: planning.Sentence("The safety snapshot is required and could not be taken: ", saved.Message) + " The cluster was not changed."}
 	case saved != nil && !s.safetyIsOld():
 		return nil
 	case s.Restore.SeedReadyTime == nil || saved != nil && !saved.Time.Before(s.Restore.SeedReadyTime):
@@ -42,7 +42,7 @@ func (s State) safetySnapshot() Step {
 	case left > 0:
 		return Wait{Reason: v1beta2.ReasonRestoring, Message: awaitsSafetySnapshot, Requeue: min(left, requeueStarting)}
 	case required:
-		return FailRestore{Message: fmt.Sprintf("The safety snapshot is required and was not taken within %s. Check that restore-operator is running. The cluster was not touched.", v1beta2.SafetySnapshotLimit)}
+		return FailRestore{Message: fmt.Sprintf("The safety snapshot is required and was not taken within %s. Check that restore-operator is running. The cluster was not changed.", v1beta2.SafetySnapshotLimit)}
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func TestTheOldDataIsSavedBeforeTheSwitch(t *testing.T) {
 		"switches when it is taken":                       {given(required, readySince(time.Minute), saved("Taken")), toSwitch},
 		"switches if it is not possible":                  {given(ifPossible, readySince(time.Minute), saved("NotTaken")), toSwitch},
 		"switches if restore-operator does not answer":    {given(ifPossible, readySince(time.Hour)), toSwitch},
-		"fails if it is required and not possible":        {given(required, readySince(time.Minute), saved("NotTaken")), FailRestore{Message: "The safety snapshot is required and could not be taken: no quorum. The cluster was not touched."}},
+		"fails if it is required and not possible":        {given(required, readySince(time.Minute), saved("NotTaken")), FailRestore{Message: "The safety snapshot is required and could not be taken: no quorum. The cluster was not changed."}},
 		"needs none if the spec skips it":                 {given(""), toSwitch},
 		"is not asked for it again by an earlier restore": {given(ifPossible, saved("Taken")), toSwitch},
 		"asks again if it has become old":                 {given(required, readySince(3*time.Hour), savedBefore(3*time.Hour)), AwaitSafetySnapshot{}},
@@ -87,7 +87,7 @@ func TestASwitchNeedsASafetySnapshotThatIsRecent(t *testing.T) {
 		t.Errorf("the operator asks for another one in each pass: %+v", step)
 	}
 	s.Now = s.Now.Add(time.Hour)
-	if fail, is := Plan(s).(FailRestore); !is || !strings.Contains(fail.Message, "The cluster was not touched") {
+	if fail, is := Plan(s).(FailRestore); !is || !strings.Contains(fail.Message, "The cluster was not changed") {
 		t.Errorf("restore-operator takes no other one, and the operator waits without end: %+v", Plan(s))
 	}
 }

@@ -30,7 +30,7 @@ func scaleDown(s State) Step {
 	}
 	leader, ok := s.leader()
 	if !ok && s.foreignVoters() == 0 { // or one of them leads
-		return Wait{Reason: v1beta2.ReasonScaling, Message: "No member reports to be the leader, which the operator does not remove. It waits until there is one."}
+		return Wait{Reason: v1beta2.ReasonScaling, Message: "No member is the leader. The operator never removes the leader, so it waits until the members have elected one."}
 	}
 	candidates = slices.DeleteFunc(slices.Clone(candidates), func(m Member) bool {
 		return !m.Learner && !s.Voters().KeepsQuorumWithout(m.Serving)

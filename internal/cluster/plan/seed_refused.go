@@ -41,7 +41,7 @@ func (s State) seedRefusal(why string, retry time.Duration) Step {
 	seed, _ := s.seed()
 	end := s.Restore.SeedRefusedTime.Add(seedGrace)
 	refused := "Kubernetes refuses the Pod or the volume of seed " + seed.Name
-	clients, unchanged, stopped := "The members continue to serve.", " The operator removes the seed. The cluster was not touched.", false
+	clients, unchanged, stopped := "The members continue to serve.", " The operator removes the seed. The cluster was not changed.", false
 	if s.switching() {
 		clients, unchanged, stopped = "The old members serve until the seed does.", oldContinue, s.oldStopped()
 	}
@@ -49,11 +49,10 @@ func (s State) seedRefusal(why string, retry time.Duration) Step {
 		clients = "The old members have stopped, so clients wait."
 	}
 	const correct = " Correct spec.pod of the EtcdCluster, or the quota or policy that the answer names."
-	lostWithPods := stopped && !s.Durable() // the old members had their data in their Pods
 	switch {
 	case s.switching() && !s.requested():
 		return FailRestore{Message: planning.Sentence(refused+", and EtcdRestore "+s.Restore.Name+" was deleted: ", why) + unchanged}
-	case lostWithPods:
+	case s.oldDataLost():
 		return Wait{
 			Reason: v1beta2.ReasonPodRefused, Stalled: true, Requeue: retry,
 			Message: planning.Sentence(refused+": ", why) + " " + clients + correct + fmt.Sprintf(" The operator tries again every %s.", retry),
@@ -71,6 +70,12 @@ func (s State) seedRefusal(why string, retry time.Duration) Step {
 // oldStopped reports whether no Pod of an old member is left.
 func (s State) oldStopped() bool {
 	return !slices.ContainsFunc(s.Members, func(m Member) bool { return m.Incarnation < s.Restore.Incarnation && m.Pod != PodNone })
+}
+
+// oldDataLost reports whether nothing is left of the data of a formed cluster that a restore replaces. The old members had it in
+// their Pods, or had lost it before.
+func (s State) oldDataLost() bool {
+	return s.Formed() && !slices.ContainsFunc(s.Members, func(m Member) bool { return m.Incarnation < s.Restore.Incarnation && s.HoldsData(m) })
 }
 
 // forgetSeedRefusal drops the record when the seed has a Pod, or the restore has gone on.

@@ -28,7 +28,7 @@ func TestARefusedSeedEndsTheRestoreOnlyIfTheOldDataIsLeft(t *testing.T) {
 	}{
 		"seeding: waits":                          {state(formed, members(3), restored(v1beta2.RestoreSeeding), asked), false, "The members continue to serve."},
 		"seeding: waits for just under 15m":       {state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, refusedFor(seedGrace-time.Second)), false, "The restore fails at"},
-		"seeding: fails after 15m":                {state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, refusedFor(seedGrace)), true, "The cluster was not touched. Correct spec.pod"},
+		"seeding: fails after 15m":                {state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, refusedFor(seedGrace)), true, "The cluster was not changed. Correct spec.pod"},
 		"a clock that was ahead is not believed":  {state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, refusedFor(-time.Hour)), false, "The members continue to serve."},
 		"switching: waits while old members run":  {state(formed, members(3), restored(v1beta2.RestoreSwitching), asked), false, "The old members serve until the seed does."},
 		"switching: waits after they stopped":     {state(formed, members(3), restored(v1beta2.RestoreSwitching), asked, stopped), false, "so clients wait."},

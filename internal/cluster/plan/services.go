@@ -79,7 +79,7 @@ func reportDroppedSetting(s State) Step {
 	}
 	return Wait{
 		Reason: v1beta2.ReasonSettingDropped, Stalled: true, Requeue: requeueForeign,
-		Message: "The API server drops spec.service.trafficDistribution from Service " + s.ClientService() + ". This Kubernetes does not have the setting, and clients reach all members alike. " +
+		Message: "The API server drops spec.service.trafficDistribution from Service " + s.ClientService() + ". This Kubernetes does not have the setting, so clients reach members in all zones. " +
 			"Use Kubernetes 1.31 or newer, or remove spec.service.trafficDistribution.",
 	}
 }

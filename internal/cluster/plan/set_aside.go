@@ -27,7 +27,7 @@ type SetAsideVolume struct{ Name string }
 func (step SetAsideVolume) describe(s State) planning.Description {
 	return announced(planning.Description{
 		Reason:  v1beta2.ReasonScaling,
-		Message: "The operator keeps volume " + step.Name + ", which has the data from before, for " + s.Spec.KeepReplacedVolumes().String() + ".",
+		Message: "The operator keeps volume " + step.Name + ", which has the data from before the restore or recovery, for " + s.Spec.KeepReplacedVolumes().String() + ".",
 		Requeue: requeueSoon,
 	}, "KeepingVolume", planning.Volume(step.Name))
 }
@@ -36,7 +36,7 @@ func (step SetAsideVolume) describe(s State) planning.Description {
 // recovery is complete, all such volumes are set aside, and a volume with the name of an old one is of a new member.
 func (s State) setsAside(m Member) bool {
 	recovered := s.Recovery != nil && s.Recovery.Step != v1beta2.RecoveryComplete && m.Incarnation == s.Incarnation && m.Name != s.Recovery.Member && slices.Contains(s.Recovery.Voters, m.Name)
-	return s.Spec.KeepReplacedVolumes() > 0 && (recovered || m.Incarnation < s.Incarnation)
+	return s.Spec.KeepReplacedVolumes() > 0 && (recovered || m.WasSetAside || m.Incarnation < s.Incarnation)
 }
 
 // deleteSetAside deletes volumes whose time is over. The cluster is at size and well when this rule is asked.

@@ -79,6 +79,9 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 		"3: the Pod of a member is forgotten that may still vote": {
 			bug: plan.Before("waitForRemovedPods", "applyBudget").Then(plan.Instead("waitForRemovedPods", forgetAny)), size: 3, members: []condition{ready, ready, deleting}, durable: true, invariant: "3",
 		},
+		"3: the object of a Pod is deleted that may run": {
+			bug: plan.Before("deleteStopped", "applyBudget").Then(plan.Instead("deleteStopped", forgetRunning)), size: 3, members: []condition{ready, ready, deleting}, durable: true, invariant: "3",
+		},
 		"6: a learner never gets its vote": {
 			bug: plan.Without("promoteLearner"), size: 4, members: []condition{ready, ready, ready, learner}, durable: true, invariant: "6",
 		},
@@ -304,6 +307,16 @@ func forgetAny(s plan.State) plan.Step {
 	for _, m := range s.Members {
 		if m.Pod == plan.PodDeleting {
 			return plan.ForceDeletePod{Name: m.Name}
+		}
+	}
+	return nil
+}
+
+// forgetRunning does not wait until the kubelet has confirmed that the containers have ended.
+func forgetRunning(s plan.State) plan.Step {
+	for _, m := range s.Members {
+		if m.Pod == plan.PodDeleting {
+			return plan.ForceDeletePod{Name: m.Name, Stopped: true}
 		}
 	}
 	return nil

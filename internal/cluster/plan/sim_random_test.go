@@ -31,6 +31,12 @@ func TestRandomFaultsOfFullClustersBreakNothing(t *testing.T) {
 	randomWorlds(t, randomSteps/10, worlds{crowded: true})
 }
 
+// TestRandomFaultsWhileDataIsMovedOntoVolumesBreakNothing removes emptyDir from the spec among all other faults.
+func TestRandomFaultsWhileDataIsMovedOntoVolumesBreakNothing(t *testing.T) {
+	t.Parallel()
+	randomWorlds(t, randomSteps/5, worlds{moving: true})
+}
+
 // simSeed is the same for everybody, so that a build fails for what it changed; make simulate looks at other worlds.
 func simSeed() uint64 {
 	if os.Getenv("SIM_SEED") == "random" {
@@ -43,7 +49,7 @@ func simSeed() uint64 {
 }
 
 // worlds says which faults are added to all others.
-type worlds struct{ crowded, estranged, resizing bool }
+type worlds struct{ crowded, estranged, resizing, moving bool }
 
 func randomWorlds(t *testing.T, wanted int, of worlds) {
 	seed := simSeed()
@@ -54,7 +60,7 @@ func randomWorlds(t *testing.T, wanted int, of worlds) {
 		kinds[reflect.TypeOf(step)]++
 		return step
 	}
-	if raceEnabled || testing.Short() {
+	if testing.Short() {
 		wanted /= 20
 	}
 	for ; steps < wanted && !t.Failed(); number++ {
@@ -72,8 +78,8 @@ func randomWorlds(t *testing.T, wanted int, of worlds) {
 // live is the life of one world: faults, then none.
 func live(planner model.Planner, seed, number uint64, of worlds, logf ...func(string, ...any)) (*model.World, model.Outcome, int) {
 	r := rand.New(rand.NewPCG(seed, number))
-	w := model.New(1+r.IntN(7), r.IntN(4) > 0)
-	w.Gentle, w.Crowded, w.Estranged, w.Resizing = r.IntN(3) > 0, of.crowded, of.estranged, of.resizing
+	w := model.New(1+r.IntN(7), r.IntN(4) > 0 && !of.moving)
+	w.Gentle, w.Crowded, w.Estranged, w.Resizing, w.Moving = r.IntN(3) > 0, of.crowded, of.estranged, of.resizing, of.moving
 	w.Chance(r)
 	log := len(logf) > 0
 	if log {

@@ -27,7 +27,7 @@ func TestEveryLostQuorumSettles(t *testing.T) {
 	t.Parallel()
 	count := tally{t: t}
 	for n := 1; n <= fewMembers; n++ {
-		if raceEnabled && n > 3 {
+		if testing.Short() && n > 3 {
 			continue
 		}
 		for _, size := range []int{1, 3, 5} {
@@ -109,4 +109,41 @@ func TestEveryRecoveryMidwaySettles(t *testing.T) {
 		}
 	}
 	count.tell()
+}
+
+// A user applied an EtcdRestore while a cluster recovered from a lost quorum, and the restore failed. The status then had no recovery. The
+// volumes with the data from before were deleted at once, and backup-operator continued its archive with the other history.
+func TestARestoreThatFailsDoesNotHideARecovery(t *testing.T) {
+	for name, begun := range map[string]func(plan.State) bool{
+		"before the others have stopped": func(s plan.State) bool { return s.Recovery != nil },
+		"when the survivor runs alone": func(s plan.State) bool {
+			return slices.ContainsFunc(s.Members, func(m plan.Member) bool { return m.Start == plan.StartForce && m.Pod == plan.PodRunning })
+		},
+		"while the cluster grows": func(s plan.State) bool { return s.Recovery != nil && s.Recovery.Step == v1beta2.RecoveryGrowing },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := formed(5, true, []condition{missing, missing, lost, lost, lost})
+			s.Spec.Recovery = consent()
+			w := model.From(s)
+			w.Lag()
+			for pass := 0; !begun(w.Observe()); pass++ {
+				if w.Pass(plan.Plan); pass > 100 {
+					t.Fatalf("the recovery does not come so far: %+v", w.Cluster.Status.Recovery)
+				}
+				w.Tick()
+			}
+			w.Restores = append(w.Restores, model.Restore{UID: restoreUID, Verified: true, Revision: proven, Seed: model.FateNever})
+			o := w.Run(plan.Plan)
+			status := w.Cluster.Status
+			if _, done := o.Last.(plan.Done); !done || len(w.Violations) > 0 || status.Restore.Step != v1beta2.RestoreFailed {
+				t.Fatalf("%v\n%s", w.Violations, trace(o))
+			}
+			if status.Recovery == nil || status.Recovery.Step != v1beta2.RecoveryComplete || len(status.Recovery.Voters) != 5 {
+				t.Errorf("the status tells of no recovery: %+v", status.Recovery)
+			}
+			if len(status.ReplacedVolumes) != 1 || status.ReplacedVolumes[0].Name != s.Members[1].Name {
+				t.Errorf("the volumes with the data from before are %+v, want that of %s", status.ReplacedVolumes, s.Members[1].Name)
+			}
+		})
+	}
 }

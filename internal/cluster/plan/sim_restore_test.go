@@ -87,7 +87,7 @@ func TestEveryRestoreSettles(t *testing.T) {
 	count := tally{t: t}
 	steps := []v1beta2.RestoreStep{"", v1beta2.RestoreSeeding, v1beta2.RestoreSwitching, v1beta2.RestoreGrowing, v1beta2.RestoreFailed}
 	for _, durable := range []bool{true, false} {
-		if raceEnabled && !durable {
+		if testing.Short() && !durable {
 			continue
 		}
 		for _, step := range steps {
@@ -169,6 +169,25 @@ func TestARestoreOfAClusterWithDeadNodesEndsOrTouchesNothing(t *testing.T) {
 					t.Errorf("%d of %d nodes dead, durable %v: %v\n%s\n%+v", dead, size, durable, w.Violations, trace(o), o.Last)
 				}
 			}
+		}
+	}
+}
+
+// TestASwitchBesideAQuorumOfOldMembersIsCaught plants a bug: the seed takes over while two of three old members may run.
+func TestASwitchBesideAQuorumOfOldMembersIsCaught(t *testing.T) {
+	adopts := plan.PlanWith(plan.Instead("restore", func(s plan.State) plan.Step {
+		return plan.AdoptSeed{ClusterID: s.Restore.ClusterID, Incarnation: s.Restore.Incarnation}
+	}))
+	for name, test := range map[string]struct {
+		old    []condition
+		caught bool
+	}{"two may run": {[]condition{deleting, deleting, missing}, true}, "one may run": {[]condition{deleting, missing, missing}, false}} {
+		s := restoring(true, v1beta2.RestoreSwitching, test.old, condition{"serving", serves})
+		s.Request = request(restoreUID)
+		w := model.From(s)
+		w.Check(adopts(w.Observe()))
+		if caught := len(w.Violations) > 0; caught != test.caught {
+			t.Errorf("%s: %v", name, w.Violations)
 		}
 	}
 }

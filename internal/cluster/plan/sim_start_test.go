@@ -70,7 +70,7 @@ func TestEverySmallClusterSettles(t *testing.T) {
 			if n > fewMembers {
 				all = common
 			}
-			if raceEnabled && n > 3 {
+			if testing.Short() && n > 3 {
 				continue
 			}
 			for _, size := range []int{1, 3, 5, 7} {
@@ -143,7 +143,7 @@ func TestEveryBirthSettles(t *testing.T) {
 	count := tally{t: t}
 	for _, durable := range []bool{true, false} {
 		for n := 1; n <= mostNewborns; n++ {
-			if raceEnabled && n > 3 {
+			if testing.Short() && n > 3 {
 				continue
 			}
 			for _, size := range []int{n, n%7 + 1} {

@@ -119,3 +119,22 @@ func TestAPodThatNodesRejectIsRecreatedLessAndLessOften(t *testing.T) {
 		}
 	}
 }
+
+// A Pod that waits until its member is added is all that there is of the member if its data is in its Pod. Its failures were forgotten
+// with each Pod, and the operator created it again every second.
+func TestAPodThatWaitsAndIsRejectedIsRecreatedLessAndLessOften(t *testing.T) {
+	for _, durable := range []bool{true, false} {
+		w := model.New(1, durable)
+		w.Run(plan.Plan)
+		w.Rejecting, w.Cluster.Spec.Size = true, 3
+		changesIn(w, 15*time.Minute)
+		steps, statuses, last := changesIn(w, 10*time.Minute)
+		if steps > 10 || statuses > 20 {
+			t.Errorf("volumes: %t: %d steps and %d changes of the status in 10 minutes, then %+v", durable, steps, statuses, last)
+		}
+		w.Rejecting = false
+		if o := w.Run(plan.Plan); o.Last != plan.Step(plan.Done{}) || len(w.Cluster.Status.PodFailures) > 0 {
+			t.Errorf("volumes: %t: after the node has room again: %+v, %v", durable, o.Last, w.Cluster.Status.PodFailures)
+		}
+	}
+}

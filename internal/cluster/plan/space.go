@@ -113,7 +113,7 @@ func quotaTooSmall(s State) Step {
 		if quota := s.quotaOf(m); m.Answers && quota > 0 && m.DBSizeInUse > quota {
 			return Wait{
 				Reason: v1beta2.ReasonNoSpace, Stalled: true,
-				Message: fmt.Sprintf("The space quota of member %s is %s, and %s of its database are in use already. etcd refuses writes as soon as it notices. Raise %s.",
+				Message: fmt.Sprintf("The space quota of member %s is %s, but its database already uses %s. etcd will refuse all writes. Raise %s.",
 					m.Name, bytesOf(quota), bytesOf(m.DBSizeInUse), s.quotaField()),
 			}
 		}

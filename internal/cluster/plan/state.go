@@ -266,6 +266,12 @@ func MemberOf(entry etcd.Member) string {
 // Durable says whether members keep their data apart from their Pods.
 func (s State) Durable() bool { return s.Spec.Pod == nil || s.Spec.Pod.EmptyDir == nil }
 
+// inPod says whether the data of a member is lost with its Pod. The spec decides only about Pods that are yet to be created.
+func (s State) inPod(m Member) bool { return m.DataInPod || !s.Durable() }
+
+// DataInPods says whether that is so of any current member.
+func (s State) DataInPods() bool { return !s.Durable() || slices.ContainsFunc(s.Current(), s.inPod) }
+
 // Formed says whether the cluster has ever come to life. A formed cluster is never bootstrapped again.
 func (s State) Formed() bool { return s.ClusterID != "" }
 
@@ -314,9 +320,9 @@ func (s State) Voters() etcd.Voters {
 func (s State) HoldsData(m Member) bool {
 	placed := m.Pod == PodStarting || (m.Pod == PodBlocked && m.PodReason != v1beta2.ReasonPodUnschedulable)
 	switch {
-	case m.VolumeUnused && (m.Waits || m.Pod == PodNone), m.Waits && !s.Durable():
+	case m.VolumeUnused && (m.Waits || m.Pod == PodNone), m.Waits && s.inPod(m):
 		return false
-	case !s.Durable():
+	case s.inPod(m):
 		return m.Pod != PodNone && m.Pod != PodEnded
 	case m.Pod == PodRunning || m.Pod == PodDeleting:
 		return true

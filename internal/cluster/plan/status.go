@@ -64,7 +64,7 @@ func recordFacts(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 	case RecordFormed:
 		status.ClusterID, status.Incarnation = step.ClusterID, step.Incarnation
 	case BeginRestore:
-		status.Restore, status.Recovery = step.Restore.DeepCopy(), nil
+		recordBegunRestore(status, step)
 	case AwaitSafetySnapshot:
 		status.Restore.SeedReadyTime, status.Restore.Message = ptr.To(metav1.NewTime(s.Now).Rfc3339Copy()), awaitsSafetySnapshot
 	case BeginSwitch:
@@ -77,6 +77,7 @@ func recordFacts(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 	case AdoptSeed:
 		status.ClusterID, status.Incarnation, status.VersionChange = step.ClusterID, step.Incarnation, nil
 		status.PromotingMember, status.RemovingMember, status.ForeignMembers = "", "", nil
+		status.Recovery = nil // it was about the members before
 		status.Restore.Step = v1beta2.RestoreGrowing
 		rememberRestore(status, s)
 		status.Restore.Message = fmt.Sprintf("The restored data is served. The cluster is growing to %d members.", s.Spec.Size) + s.tooLate()
@@ -99,16 +100,45 @@ func recordFacts(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 	}
 }
 
+// votersBefore are the voters that a recovery goes on without, and its survivor. If an earlier recovery had not ended, the volumes of
+// its voters have data from before, too.
+func (s State) votersBefore() []string {
+	voters := slices.Clone(s.KnownVoters)
+	if s.Recovery != nil && s.Recovery.Step == v1beta2.RecoveryGrowing {
+		for _, earlier := range s.Recovery.Voters {
+			if !slices.Contains(voters, earlier) {
+				voters = append(voters, earlier)
+			}
+		}
+	}
+	return voters
+}
+
+func recordBegunRestore(status *v1beta2.EtcdClusterStatus, step BeginRestore) {
+	rememberRecovery(status)
+	status.Restore = step.Restore.DeepCopy()
+}
+
+// rememberRecovery keeps which recovery was the last one, before the status has another one or none. While the survivor is restarted with
+// --force-new-cluster, it may already have accepted writes. A recovery that is cancelled has changed nothing, and is not remembered.
+func rememberRecovery(status *v1beta2.EtcdClusterStatus) {
+	if r := status.Recovery; r != nil && r.StartedAt != nil {
+		status.LastRecovery = &v1beta2.PastRecovery{Member: r.Member, StartedAt: *r.StartedAt}
+	}
+}
+
 // recordRecovery keeps how far a recovery from a lost quorum is.
 func recordRecovery(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 	switch step := step.(type) {
 	case BeginRecovery:
+		rememberRecovery(status)
 		status.Recovery = &v1beta2.ClusterRecoveryStatus{
 			Step: v1beta2.RecoveryForcing, Member: step.Member, RaftIndex: int64(step.RaftIndex), RaftTerm: int64(step.RaftTerm),
-			Voters: slices.Clone(s.KnownVoters), StartedAt: ptr.To(metav1.NewTime(s.Now)),
+			Voters: s.votersBefore(), StartedAt: ptr.To(metav1.NewTime(s.Now)),
 			Message: "The other members stop, and survivor " + step.Member + " is restarted once with --force-new-cluster.",
 		}
 	case RecordForced:
+		rememberRecovery(status)
 		status.Recovery.Step, status.Recovery.Revision = v1beta2.RecoveryGrowing, step.Revision
 		status.Recovery.Message = fmt.Sprintf("Survivor %s serves alone at revision %d. The cluster is growing to %d members.", status.Recovery.Member, step.Revision, s.Spec.Size)
 	case CancelRecovery:

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -128,13 +129,13 @@ func (s State) available() (bool, string) {
 		return false, "A CORRUPT alarm is on, and etcd refuses requests."
 	}
 	for _, m := range s.Current() {
-		if (m.Serving || m.Guarded) && m.InService && m.Beside == "" {
+		if (m.Serving || m.Guarded) && m.InService && m.Beside == "" && m.Gate == "" {
 			return true, ""
 		}
 	}
-	if i := slices.IndexFunc(s.Current(), func(m Member) bool { return m.Serving && m.Beside != "" }); i >= 0 {
+	if i := slices.IndexFunc(s.Current(), func(m Member) bool { return m.Serving && m.Beside+m.Gate != "" }); i >= 0 {
 		m := s.Current()[i]
-		return false, planning.Sentence("A quorum serves, but no Pod is ready, so the client Service leads to no member. Member "+m.Name+": ", m.Beside)
+		return false, planning.Sentence("A quorum serves, but no Pod is ready, so the client Service selects no member. Member "+m.Name+": ", cmp.Or(m.Beside, m.Gate))
 	}
 	return false, planning.Sentence("No member serves: ", unanswered(s.Current()))
 }

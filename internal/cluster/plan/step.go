@@ -52,6 +52,8 @@ func Events(s State, step Step, actErr error, statusChanged bool) []planning.Eve
 const (
 	// requeueSoon follows a step that was carried out: the next may be due when the cache has seen this one.
 	requeueSoon = 100 * time.Millisecond
+	// requeueAtOnce follows a step that clients wait for. If the cache has not seen it, the next pass finds out.
+	requeueAtOnce = 20 * time.Millisecond
 	// requeueStarting is the interval while members start, which no watch reports.
 	requeueStarting = 500 * time.Millisecond
 	// RequeueConflict gives the cache time to catch up.

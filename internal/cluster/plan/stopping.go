@@ -22,6 +22,22 @@ func (s State) waitUntilGone(m Member, why, message string) Step {
 	return Wait{Reason: why, Message: message}
 }
 
+// deleteStopped deletes the object of a Pod that has stopped, if its member is to be started again. The kubelet deletes the
+// object only after it has unmounted the volumes. The next Pod has the same name, and would wait for that.
+func deleteStopped(s State) Step {
+	if !s.Formed() || s.switching() {
+		return nil
+	}
+	for _, m := range s.Current() {
+		_, restarts := s.startOf(m)
+		forget := ForceDeletePod{Name: m.Name, Stopped: true}
+		if restarts && m.Pod == PodDeleting && m.Stopped && !m.Held && m.Volume == VolumePresent && s.may(forget) {
+			return forget
+		}
+	}
+	return nil
+}
+
 // overdue says whether a Pod exists for longer after its grace period than goneGrace.
 func (s State) overdue(m Member) bool {
 	return m.Pod == PodDeleting && !m.GoneBy.IsZero() && s.Now.Sub(m.GoneBy) > goneGrace

@@ -41,8 +41,8 @@ type AdoptSeed struct {
 func (step AdoptSeed) describe(s State) planning.Description {
 	return announced(planning.Description{
 		Reason:  v1beta2.ReasonRestoring,
-		Message: "The seed is the cluster now, with ID " + step.ClusterID + "." + s.tooLate(),
-		Requeue: requeueSoon,
+		Message: "The old members acknowledge no more writes. The restored cluster has the ID " + step.ClusterID + "." + s.tooLate(),
+		Requeue: requeueAtOnce,
 	}, "RestoreSwitched", cluster)
 }
 
@@ -75,10 +75,15 @@ const oldContinue = " The old members continue with their data."
 // and if that cannot be, the old members go on, on their volumes.
 func (s State) seedServes() Step {
 	seed, _ := s.seed()
-	if why := s.seedStuck(seed); why != "" {
-		return FailRestore{Message: why + oldContinue}
-	}
+	why := s.seedStuck(seed)
 	switch {
+	case why != "" && s.oldDataLost():
+		return Wait{
+			Reason: v1beta2.ReasonRestoring, Stalled: true,
+			Message: why + " No data of the old members is left, so the operator keeps the seed. Delete Pod " + seed.Name + " to start it again.",
+		}
+	case why != "":
+		return FailRestore{Message: why + oldContinue}
 	case seed.Pod == PodNone || seed.Pod == PodDeleting:
 		return s.recreateSeed(seed)
 	case seed.Pod == PodBlocked && !s.requested():

@@ -165,7 +165,7 @@ type LoadCertificates struct{ Name, Loaded string }
 func (step LoadCertificates) describe(State) planning.Description {
 	return planning.Description{
 		Reason:  v1beta2.ReasonRotatingCertificates,
-		Message: "The operator is having member " + step.Name + " load its certificates.",
+		Message: "Member " + step.Name + " is loading its certificates.",
 		Requeue: requeueSoon,
 	}
 }
@@ -174,7 +174,7 @@ func (step LoadCertificates) describe(State) planning.Description {
 // user may have replaced the CA at once, or it expired while the operator was down. A short loss of quorum is no reason to
 // stop a member, so all members must run and must be unready for startGrace. While a quorum answers, rollMembers does it.
 func restartForNewCA(s State) Step {
-	if !s.Formed() || s.MembershipKnown || !s.Durable() || s.Certificates.Trust == "" {
+	if !s.Formed() || s.MembershipKnown || s.DataInPods() || s.Certificates.Trust == "" {
 		return nil
 	}
 	current := s.Current()

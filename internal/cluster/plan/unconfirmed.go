@@ -50,7 +50,7 @@ func unstoppable(s State) Step {
 	if n := s.foreignVoters(); n > 0 {
 		return Wait{
 			Reason: v1beta2.ReasonForeignMember, Stalled: true,
-			Message: fmt.Sprintf("The seed of EtcdRestore %s serves. %d of %d old voters were not added by the operator, which cannot stop them. They may still accept writes, so the restore does not continue. Stop or remove them: etcdctl member remove. To cancel, delete the EtcdRestore.",
+			Message: fmt.Sprintf("The seed of EtcdRestore %s serves. The operator did not add %d of %d old voters, so it cannot stop them. They may still accept writes, so the restore does not continue. Stop or remove them: etcdctl member remove. To cancel, delete the EtcdRestore.",
 				s.Restore.Name, n, s.oldVoters()),
 		}
 	}
@@ -60,29 +60,38 @@ func unstoppable(s State) Step {
 	}
 	return Wait{
 		Reason: v1beta2.ReasonPodFailing,
-		Message: fmt.Sprintf("The seed of EtcdRestore %s serves, but the nodes of %d%s old members do not answer: %s. The members may still accept writes, so the restore does not continue. The members that serve continue to serve. Make sure that these nodes are off, then delete the Pods with --force --grace-period=0. To cancel, delete the EtcdRestore.",
+		Message: fmt.Sprintf("The seed of EtcdRestore %s serves, but the nodes of %d%s old members do not answer: %s. The members may still accept writes, so the restore does not continue. The old members that answer continue to serve. Make sure that these nodes are off, then delete the Pods with --force --grace-period=0. To cancel, delete the EtcdRestore.",
 			s.Restore.Name, len(unconfirmed), of, strings.Join(memberNames(unconfirmed), ", ")),
 		Stalled: true,
 	}
 }
 
-// oldMemberStops waits for an old member that has not stopped yet. It does not wait for members on nodes that do not
-// answer, unless they are a quorum.
+// oldMemberStops waits until the old members that may run are too few for a quorum. All have been asked to stop. A member that
+// has requests in flight, and lost its quorum, takes two seconds for that, and clients would wait for it.
 func oldMemberStops(s State) Step {
-	var stuck []Member
+	var running []Member
 	for _, m := range s.Members {
 		switch {
 		case m.Incarnation == s.Restore.Incarnation || m.Pod != PodDeleting || m.Stopped:
-		case !s.unconfirmed(m):
-			return s.waitUntilGone(m, v1beta2.ReasonRestoring, "Member "+m.Name+" is stopping. Then the seed takes over.")
 		case s.mayVote(m):
-			stuck = append(stuck, m)
+			running = append(running, m)
+		case !s.unconfirmed(m):
+			return s.waitForOld(m)
 		}
 	}
-	if len(stuck) == 0 || !s.haveQuorum(stuck) {
+	if len(running) == 0 || !s.haveQuorum(running) {
 		return nil
 	}
-	return s.waitUntilGone(stuck[0], v1beta2.ReasonRestoring, "The node of member "+stuck[0].Name+" has not confirmed that it stopped. Then the seed takes over.")
+	for _, m := range running {
+		if !s.unconfirmed(m) {
+			return s.waitForOld(m)
+		}
+	}
+	return s.waitUntilGone(running[0], v1beta2.ReasonRestoring, "The node of member "+running[0].Name+" has not confirmed that it stopped. Then the seed takes over.")
+}
+
+func (s State) waitForOld(m Member) Step {
+	return s.waitUntilGone(m, v1beta2.ReasonRestoring, "Member "+m.Name+" is stopping. Then the seed takes over.")
 }
 
 func memberNames(members []Member) []string {

@@ -67,7 +67,7 @@ func (s State) whyUnreachable() string {
 	if s.SecretProblem != "" {
 		return "The operator cannot ask the members: " + s.SecretProblem + ". Their Pods are ready, so clients may be served. Correct the Secret."
 	}
-	return fmt.Sprintf("The operator cannot reach the members: %s. Their Pods are ready, so clients may be served. A NetworkPolicy may keep the operator from port %d, or the members may not trust its client certificate. Allow it. Until then the operator changes nothing.",
+	return fmt.Sprintf("The operator cannot reach the members: %s. Their Pods are ready, so clients may be served. The operator changes nothing. Check that no NetworkPolicy blocks port %d, and that the members trust the operator's client certificate.",
 		unanswered(s.Current()), v1beta2.ClientPort)
 }
 

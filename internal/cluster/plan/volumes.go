@@ -114,9 +114,9 @@ func (s State) cannotGrow(m Member, want string) Step {
 	case m.VolumeFixed:
 		wait.Message = fmt.Sprintf("The StorageClass of volume %s does not allow it to grow to %s. The members continue to serve. "+
 			"If the driver can grow volumes, set allowVolumeExpansion in the class. The operator checks it every %s. "+
-			"Otherwise set spec.pod.persistentVolumeClaimSpec back.", m.Name, want, requeueSettled)
+			"Otherwise set the former spec.pod.persistentVolumeClaimSpec again.", m.Name, want, requeueSettled)
 	case m.VolumeRefused != "":
-		wait.Message = fmt.Sprintf("Kubernetes refuses to grow volume %s to %s: %s. The members keep the volumes that they have. Remove what refuses it, or set spec.pod.persistentVolumeClaimSpec back. The operator asks again every %s.",
+		wait.Message = fmt.Sprintf("Kubernetes refuses to grow volume %s to %s: %s. The members keep the volumes that they have. Remove the cause, or set the former spec.pod.persistentVolumeClaimSpec again. The operator tries again every %s.",
 			m.Name, want, m.VolumeRefused, RefusalKept)
 	default:
 		return nil

@@ -60,7 +60,7 @@ func TestPlanVolumes(t *testing.T) {
 			state(formed, members(1), size(1), volumesOf("16Gi"), with(0, holds(8, 8), fixed)),
 			Wait{
 				Reason:  v1beta2.ReasonVolumeCannotGrow,
-				Message: "The StorageClass of volume " + nameOf(0) + " does not allow it to grow to 16Gi. The members continue to serve. If the driver can grow volumes, set allowVolumeExpansion in the class. The operator checks it every 10s. Otherwise set spec.pod.persistentVolumeClaimSpec back.",
+				Message: "The StorageClass of volume " + nameOf(0) + " does not allow it to grow to 16Gi. The members continue to serve. If the driver can grow volumes, set allowVolumeExpansion in the class. The operator checks it every 10s. Otherwise set the former spec.pod.persistentVolumeClaimSpec again.",
 				Stalled: true, Requeue: requeueSettled,
 			},
 		},
@@ -109,7 +109,7 @@ func TestPlanVolumes(t *testing.T) {
 			state(formed, members(1), size(1), volumesOf("16Gi"), with(0, holds(8, 8), refused)),
 			Wait{
 				Reason:  v1beta2.ReasonVolumeCannotGrow,
-				Message: "Kubernetes refuses to grow volume " + nameOf(0) + " to 16Gi: exceeded quota. The members keep the volumes that they have. Remove what refuses it, or set spec.pod.persistentVolumeClaimSpec back. The operator asks again every 5m0s.",
+				Message: "Kubernetes refuses to grow volume " + nameOf(0) + " to 16Gi: exceeded quota. The members keep the volumes that they have. Remove the cause, or set the former spec.pod.persistentVolumeClaimSpec again. The operator tries again every 5m0s.",
 				Stalled: true, Requeue: requeueSettled,
 			},
 		},

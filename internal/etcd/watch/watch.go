@@ -9,6 +9,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -17,6 +18,8 @@ import (
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
@@ -50,13 +53,24 @@ func Open(ctx context.Context, o Options) (*Client, error) {
 	client, err := clientv3.New(clientv3.Config{
 		Context: ctx, Endpoints: o.Endpoints, TLS: o.TLS, Username: o.User, Password: o.Password,
 		DialTimeout: dialTimeout, DialKeepAliveTime: keepAliveTime, DialKeepAliveTimeout: keepAliveTimeout,
-		DialOptions: []grpc.DialOption{grpc.WithInitialWindowSize(window), grpc.WithInitialConnWindowSize(window)},
-		Logger:      zap.NewNop(),
+		DialOptions: []grpc.DialOption{
+			grpc.WithInitialWindowSize(window), grpc.WithInitialConnWindowSize(window),
+			grpc.WithTransportCredentials(gatherer{o.credentials()}), // replaces those of etcd's client, which are the same
+		},
+		Logger: zap.NewNop(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("connect to etcd at %v: %w", o.Endpoints, err)
 	}
 	return &Client{client}, nil
+}
+
+// credentials are those for the first endpoint, as in etcd's client.
+func (o Options) credentials() credentials.TransportCredentials {
+	if o.TLS == nil || len(o.Endpoints) == 0 || !strings.HasPrefix(o.Endpoints[0], "https:") {
+		return insecure.NewCredentials()
+	}
+	return credentials.NewTLS(o.TLS)
 }
 
 // Close closes the connection. It returns no error, because a caller could not act on it.
@@ -105,7 +119,7 @@ func (c *Client) Watch(ctx context.Context, from int64) (archiver.Stream, error)
 	if err != nil {
 		return nil, fmt.Errorf("open a watch: %w", err)
 	}
-	create := &pb.WatchCreateRequest{Key: []byte{0}, RangeEnd: []byte{0}, StartRevision: from, ProgressNotify: true, Fragment: true}
+	create := &pb.WatchCreateRequest{Key: []byte{0}, RangeEnd: []byte{0}, StartRevision: from, Fragment: true}
 	err = messages.Send(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_CreateRequest{CreateRequest: create}})
 	if err != nil {
 		return nil, fmt.Errorf("open a watch from revision %d: %w", from, err)
@@ -114,11 +128,6 @@ func (c *Client) Watch(ctx context.Context, from int64) (archiver.Stream, error)
 }
 
 type stream struct{ messages pb.Watch_WatchClient }
-
-// RequestProgress asks for a response without events. Another goroutine may call Receive meanwhile.
-func (s *stream) RequestProgress() error {
-	return s.messages.Send(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_ProgressRequest{ProgressRequest: &pb.WatchProgressRequest{}}})
-}
 
 // Receive returns the next response.
 func (s *stream) Receive() (archiver.Response, error) {
@@ -129,7 +138,6 @@ func (s *stream) Receive() (archiver.Response, error) {
 	response := archiver.Response{
 		Head:   archiver.Head{ClusterID: message.Header.GetClusterId(), Revision: message.Header.GetRevision()},
 		Events: message.Events, More: message.Fragment, Compacted: message.CompactRevision,
-		Progress: len(message.Events) == 0 && !message.Created && !message.Canceled,
 	}
 	if message.Canceled && message.CompactRevision == 0 {
 		return response, fmt.Errorf("etcd has cancelled the watch: %s", message.CancelReason)

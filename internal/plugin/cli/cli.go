@@ -45,7 +45,7 @@ type plugin struct {
 func New(streams IO, version string) *cobra.Command {
 	p := &plugin{IO: streams, rules: clientcmd.NewDefaultClientConfigLoadingRules(), overrides: &clientcmd.ConfigOverrides{}}
 	root := &cobra.Command{
-		Use: "kubectl-etcd", Short: "Show and steer etcd clusters", Version: version,
+		Use: "kubectl-etcd", Short: "Show and change etcd clusters", Version: version,
 		Annotations:  map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl etcd"},
 		SilenceUsage: true, SilenceErrors: true,
 	}

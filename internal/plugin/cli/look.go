@@ -1,13 +1,16 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -82,4 +85,26 @@ func expiry(text []byte) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	return certificate.NotAfter, true
+}
+
+// lostNodes reads what is wrong with the nodes of members that do not serve. It needs the right to read nodes, and shows nothing
+// without it.
+func (w *world) lostNodes(ctx context.Context, c v1beta2.EtcdCluster, pods []corev1.Pod) map[string]string {
+	lost := map[string]string{}
+	for _, pod := range pods {
+		serves := slices.ContainsFunc(c.Status.MemberStatuses, func(m v1beta2.MemberStatus) bool { return m.Name == pod.Name && m.Ready })
+		if serves || pod.Spec.NodeName == "" || lost[pod.Spec.NodeName] != "" {
+			continue
+		}
+		node, err := w.core.CoreV1().Nodes().Get(ctx, pod.Spec.NodeName, metav1.GetOptions{})
+		if err != nil {
+			continue
+		}
+		for _, condition := range node.Status.Conditions {
+			if condition.Type == corev1.NodeReady && condition.Status != corev1.ConditionTrue {
+				lost[node.Name] = cmp.Or(condition.Message, condition.Reason)
+			}
+		}
+	}
+	return lost
 }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -36,6 +37,10 @@ func (p *plugin) connect() (*world, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the kubeconfig cannot be used: %w. Nothing was read. Check --kubeconfig and --context", err)
 	}
+	return newWorld(config, namespace)
+}
+
+func newWorld(config *rest.Config, namespace string) (*world, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientscheme.AddToScheme, v1beta2.AddToScheme} {
 		if err := add(scheme); err != nil {
@@ -61,6 +66,19 @@ func (p *plugin) connectTo(ctx context.Context, args []string) (*world, v1beta2.
 	}
 	c, err := w.cluster(ctx, args)
 	return w, c, err
+}
+
+// Read returns what status shows of a cluster, read as status reads it.
+func Read(ctx context.Context, config *rest.Config, namespace, cluster string, now time.Time) (core.Objects, error) {
+	w, err := newWorld(config, namespace)
+	if err != nil {
+		return core.Objects{}, err
+	}
+	c, err := w.cluster(ctx, []string{cluster})
+	if err != nil {
+		return core.Objects{}, err
+	}
+	return w.objects(ctx, c, now, true)
 }
 
 // cluster reads an EtcdCluster. Without a name there must be exactly one in the namespace.
@@ -98,6 +116,7 @@ func (w *world) objects(ctx context.Context, c v1beta2.EtcdCluster, now time.Tim
 		return o, err
 	}
 	o.Backups, o.Restores, o.Pods = backups.Items, restores.Items, pods
+	o.Nodes = w.lostNodes(ctx, c, pods)
 	if look {
 		o.Looks, o.Certificates = w.looks(ctx, c), w.certificates(ctx, c)
 	}

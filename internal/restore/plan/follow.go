@@ -44,7 +44,7 @@ func clusterReportsThisRestore(s State) Step {
 	case v1beta2.RestoreFailed:
 		message := progress.Message
 		if message == "" {
-			message = "The seed failed. The cluster was not touched."
+			message = "The seed failed. The cluster was not changed."
 		}
 		return Fail{Reason: v1beta2.ReasonSeedFailed, Message: message}
 	}

@@ -15,7 +15,7 @@ type Inherit struct{}
 func (Inherit) describe(s State) planning.Description {
 	return s.announced(corev1.EventTypeNormal, planning.Description{
 		Reason: v1beta2.ReasonComplete,
-		Message: fmt.Sprintf("An earlier operator had carried out this EtcdRestore when this one first saw it: status.succeeded was true. EtcdCluster %s was not changed. To restore the snapshot, create an EtcdRestore with another name.",
+		Message: fmt.Sprintf("Another operator has carried out this EtcdRestore before: status.succeeded is true. EtcdCluster %s was not changed. To restore the snapshot, create an EtcdRestore with another name.",
 			s.Restore.Spec.EtcdCluster.Name),
 	})
 }
@@ -30,7 +30,7 @@ func anotherOperatorFinished(s State) Step {
 		return Inherit{}
 	case status.Reason != "":
 		return Fail{Reason: v1beta2.ReasonRestoreRefused, Message: fmt.Sprintf(
-			"An earlier operator had tried this EtcdRestore without success when this one first saw it: %s EtcdCluster %s was not changed. To restore the snapshot, create an EtcdRestore with another name.",
+			"Another operator has tried this EtcdRestore before, without success: %s EtcdCluster %s was not changed. To restore the snapshot, create an EtcdRestore with another name.",
 			planning.Sentence("", status.Reason), s.Restore.Spec.EtcdCluster.Name)}
 	}
 	return nil

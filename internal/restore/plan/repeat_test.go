@@ -71,7 +71,7 @@ func TestARestoreThatTheEarlierOperatorFinishedIsNotRepeated(t *testing.T) {
 	}
 	s.Restore.Status = NewStatus(s, Inherit{}, nil)
 	ready := meta.FindStatusCondition(s.Restore.Status.Conditions, v1beta2.ConditionReady)
-	if !s.Restore.Status.Succeeded || s.Restore.Status.CompletionTime == nil || ready.Status != metav1.ConditionTrue || !strings.Contains(ready.Message, "earlier operator") {
+	if !s.Restore.Status.Succeeded || s.Restore.Status.CompletionTime == nil || ready.Status != metav1.ConditionTrue || !strings.Contains(ready.Message, "Another operator") {
 		t.Errorf("the status is %+v", s.Restore.Status)
 	}
 	if diff := cmp.Diff(Step(Done{}), next(s)); diff != "" {

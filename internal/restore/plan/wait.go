@@ -72,5 +72,5 @@ func clusterHasNotStarted(s State) Step {
 			"The snapshot is verified, but EtcdCluster %s has not started the restore, because it needs your help (%s): ", name, stalled.Reason), stalled.Message)}
 	}
 	return Wait{Reason: v1beta2.ReasonVerified, Message: fmt.Sprintf(
-		"The snapshot is verified, but EtcdCluster %s has not started the restore. If this lasts, check that cluster-operator is running.", name)}
+		"The snapshot is verified, but EtcdCluster %s has not started the restore. If this takes more than a minute, check that cluster-operator is running.", name)}
 }

@@ -5,22 +5,16 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 	"time"
 
-	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/replay"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
-	"github.com/etcd-suite/etcd-operator/internal/objstore/file"
-	"github.com/etcd-suite/etcd-operator/internal/storage"
-	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
 
@@ -28,8 +22,6 @@ var (
 	duration = flag.Duration("archive.duration", 6*time.Second, "how long each workload runs")
 	seed     = flag.Uint64("archive.seed", 0, "seed of the random choices; 0 chooses one")
 )
-
-const root = "continuous-archive/ns/name/"
 
 // The number of random targets that are restored.
 const (
@@ -41,25 +33,24 @@ func TestRandomRevisionsAndTimesAreRestoredAsTheClusterHadThem(t *testing.T) {
 	for _, test := range []struct {
 		minor string
 		size  int
-		s3    bool
+		store func(*testing.T) objstore.Store
 	}{
-		{"3.5", 1, false},
-		{"3.6", 3, true},
-		{"3.7", 1, false},
+		{"3.5", 1, inDirectory},
+		{"3.6", 3, inS3},
+		{"3.7", 1, inGCS},
 	} {
 		t.Run(fmt.Sprintf("etcd %s with %d members", test.minor, test.size), func(t *testing.T) {
 			random := newRandom(t)
-			cluster := servers.Etcd(t, servers.EtcdOptions{Minor: test.minor, Size: test.size})
-			store, dir := newStore(t, test.s3)
-			w := run(t, random, cluster, store)
-			b := &bench{T: t, store: store, world: w}
+			w := newWorld(t, servers.Etcd(t, servers.EtcdOptions{Minor: test.minor, Size: test.size}), *duration)
+			w.store = test.store(t)
+			w.service = newLocal(w, random)
+			w.run(random)
+			b := &bench{T: t, world: w}
 			b.restoreRevisions(random)
 			b.restoreTimes(random)
 			b.refuseLost(random)
 			b.expireLeases(test.minor)
-			if !test.s3 {
-				b.refuseFaults(dir)
-			}
+			b.refuseFaults()
 		})
 	}
 }
@@ -73,68 +64,32 @@ func newRandom(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(n, 0)) //nolint:gosec // a test
 }
 
-// newStore returns a store, and its directory if it is one.
-func newStore(t *testing.T, s3 bool) (objstore.Store, string) {
-	t.Helper()
-	var store objstore.Store
-	var err error
-	dir := t.TempDir()
-	if s3 {
-		server := servers.S3(t)
-		server.CreateBucket(t, "archive")
-		store, err = connect.Open(t.Context(), connect.Access{
-			Location: storage.Location{Provider: v1beta2.StorageS3, Bucket: "archive", Endpoint: server.Endpoint, Region: server.Region, ForcePathStyle: true},
-			Data:     map[string][]byte{"access-key-id": []byte(server.AccessKey), "secret-access-key": []byte(server.SecretKey)},
-		})
-	} else {
-		store, err = file.Open(dir)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return store, dir
-}
-
 // bench restores targets from what a workload has left in the store.
 type bench struct {
 	*testing.T
-	store objstore.Store
 	world *world
 }
 
 // restored is a restored target.
 type restored struct {
-	choice archive.Choice
+	plan   plan
 	path   string // of the replayed snapshot
 	result replay.Result
 }
 
 // restore is what a seed will do before etcdutl's restore.
 func (b *bench) restore(ctx context.Context, target archive.Target) (restored, error) {
-	histories, err := archive.Read(ctx, b.store, root)
+	found, err := b.world.service.find(ctx, target)
 	if err != nil {
 		return restored{}, err
 	}
-	choice, err := archive.Select(histories, b.world.bases(), target)
-	if err != nil {
+	r := restored{plan: found, path: filepath.Join(b.TempDir(), "restored.db")}
+	if err := copyFile(r.path, found.base); err != nil {
 		return restored{}, err
 	}
-	r := restored{choice: choice, path: filepath.Join(b.TempDir(), "restored.db")}
-	if err := copyFile(r.path, choice.Base.Key); err != nil {
-		return restored{}, err
-	}
-	links := choice.Links
 	r.result, err = replay.Replay(ctx, replay.Options{
-		Path: r.path, Revision: choice.Reached.Revision, Chain: choice.Chain, FallbackTTL: 60,
-		Identities: []byte(b.world.identity),
-		Next: func(ctx context.Context) (*archive.Reader, error) {
-			if len(links) == 0 {
-				return nil, io.EOF
-			}
-			key := links[0].Key
-			links = links[1:]
-			return archive.OpenSegment(ctx, b.store, root, key)
-		},
+		Path: r.path, Revision: found.Reached.Revision, Chain: found.Chain, FallbackTTL: 60,
+		Identities: []byte(b.world.identity.String()), Next: found.Segments(b.world.store, b.world.root),
 	})
 	return r, err
 }
@@ -161,7 +116,7 @@ func (b *bench) compare(r restored, want record) bool {
 	}
 	if hash.Hash != want.hash {
 		b.Errorf("revision %d has the hash %08x, but the cluster had %08x (compacted to %d; base %d, %d segments)",
-			want.revision, hash.Hash, want.hash, want.compacted, r.choice.Base.Point.Revision, len(r.choice.Links))
+			want.revision, hash.Hash, want.hash, want.compacted, r.plan.Base.Point.Revision, len(r.plan.Links))
 	}
 	return true
 }
@@ -214,7 +169,7 @@ func (b *bench) restoreTimes(random *rand.Rand) {
 		if err != nil {
 			b.Fatalf("restore %s: %v", at, err)
 		}
-		want, ok := known[r.choice.Reached.Revision]
+		want, ok := known[r.plan.Reached.Revision]
 		if !ok {
 			continue
 		}
@@ -223,8 +178,8 @@ func (b *bench) restoreTimes(random *rand.Rand) {
 		}
 		if b.compare(r, want) {
 			done++
-			worst = max(worst, r.choice.Resolution)
-			late = max(late, b.missing(at.Add(-r.choice.Resolution), r.choice.Reached.Revision))
+			worst = max(worst, r.plan.Resolution)
+			late = max(late, b.missing(at.Add(-r.plan.Resolution), r.plan.Reached.Revision))
 		}
 	}
 	if done < times {
@@ -246,16 +201,16 @@ func (b *bench) missing(at time.Time, restored int64) time.Duration {
 // refuseLost checks that a revision in a gap is refused, with what can be restored instead.
 func (b *bench) refuseLost(random *rand.Rand) {
 	b.Helper()
-	gaps := b.world.gaps(b.T, b.store)
+	gaps := b.world.gaps()
 	if len(gaps) == 0 {
 		b.Error("the workload has made no gap")
 	}
 	for _, gap := range gaps {
 		target := gap.First + random.Int64N(max(1, gap.Last-gap.First))
-		if slices.ContainsFunc(b.world.bases(), func(base archive.Base) bool { return base.Point.Revision == target }) {
+		r, err := b.restore(b.Context(), archive.Target{Revision: target})
+		if err == nil && r.plan.Base.Point.Revision == target {
 			continue // a base is always restorable
 		}
-		_, err := b.restore(b.Context(), archive.Target{Revision: target})
 		var refusal *archive.Refusal
 		if !errors.As(err, &refusal) || refusal.After == nil {
 			b.Errorf("revision %d in the gap from %d to %d: got %v, want a refusal", target, gap.First, gap.Last, err)

@@ -4,9 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"os"
+	"io"
 	"path/filepath"
-	"testing"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -17,18 +16,16 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
 
-// refuseFaults damages the segments that lead to a target, one after the other, in each way. dir is that of the store.
-func (b *bench) refuseFaults(dir string) {
+// refuseFaults damages the segments that lead to a target, one after the other, in each way.
+func (b *bench) refuseFaults() {
 	b.Helper()
 	choice, target := b.longest()
 	links := choice.Links
 	if len(links) < 3 {
 		b.Fatalf("only %d segments lead to %s", len(links), target)
 	}
-	middle := links[len(links)/2]
-	path := func(l archive.Link) string { return filepath.Join(dir, filepath.FromSlash(l.Key)) }
-	original := read(b.T, path(middle))
-	next := read(b.T, path(links[len(links)/2+1]))
+	middle, after := links[len(links)/2], links[len(links)/2+1]
+	original, next := b.read(middle.Key), b.read(after.Key)
 	flipped := func(at int) []byte {
 		content := bytes.Clone(original)
 		content[at] ^= 0x10
@@ -45,77 +42,72 @@ func (b *bench) refuseFaults(dir string) {
 		"another segment":          next,
 		"missing":                  nil,
 	} {
-		if err := os.WriteFile(path(middle), content, 0o600); err != nil {
-			b.Fatal(err)
-		}
-		if content == nil {
-			if err := os.Remove(path(middle)); err != nil {
-				b.Fatal(err)
-			}
-		}
-		_, err := b.restore(b.Context(), target)
-		var at *archive.RevisionError
-		var refusal *archive.Refusal
-		switch {
-		case errors.As(err, &at) && at.Revision >= middle.Header.First && at.Revision <= middle.Header.Last+1:
-		case content == nil && errors.As(err, &refusal) && refusal.Before != nil && refusal.Before.Revision == middle.Header.First-1:
-		default:
-			b.Errorf("%s: got %v, want an error that names a revision from %d to %d", name, err, middle.Header.First, middle.Header.Last)
-		}
+		b.replace(middle.Key, content)
+		b.refuses(name, middle.Header, target)
 	}
-	if err := os.WriteFile(path(middle), original, 0o600); err != nil {
-		b.Fatal(err)
-	}
-	b.refuseSwapped(path(middle), path(links[len(links)/2+1]), middle.Header.First, target)
+	b.replace(middle.Key, original)
+	b.refuseOtherEvents(links, target)
+	b.replace(middle.Key, next)
+	b.replace(after.Key, original)
+	b.refuses("two segments are swapped", archive.Header{First: middle.Header.First, Last: middle.Header.First - 1}, target)
+	b.replace(middle.Key, original)
+	b.replace(after.Key, next)
 	if _, err := b.restore(b.Context(), target); err != nil {
 		b.Errorf("without a fault: %v", err)
 	}
 }
 
-// refuseSwapped exchanges the objects of two segments that follow each other. The first one begins with a revision.
-func (b *bench) refuseSwapped(path, next string, first int64, target archive.Target) {
+// refuses checks that the error of a restore names a revision of the damaged link, or one beside it.
+func (b *bench) refuses(name string, damaged archive.Header, target archive.Target) {
 	b.Helper()
-	one, two := read(b.T, path), read(b.T, next)
-	write := func(to string, content []byte) {
-		if err := os.WriteFile(to, content, 0o600); err != nil {
-			b.Fatal(err)
-		}
-	}
-	write(path, two)
-	write(next, one)
 	_, err := b.restore(b.Context(), target)
 	var at *archive.RevisionError
-	if !errors.As(err, &at) || at.Revision != first {
-		b.Errorf("two segments are swapped: got %v, want an error that names revision %d", err, first)
+	var refusal *archive.Refusal
+	switch {
+	case errors.As(err, &at) && at.Revision >= damaged.First && at.Revision <= damaged.Last+1:
+	case errors.As(err, &refusal) && refusal.Before != nil && refusal.Before.Revision >= damaged.First-1 && refusal.Before.Revision <= damaged.Last:
+	default:
+		b.Errorf("%s: got %v, want an error that names a revision from %d to %d", name, err, damaged.First, damaged.Last)
 	}
-	write(path, one)
-	write(next, two)
 }
 
-// longest returns the target with the most segments.
+// longest returns the target with the most segments. It tries what was recorded.
 func (b *bench) longest() (longest archive.Choice, target archive.Target) {
 	b.Helper()
-	histories, err := archive.Read(b.Context(), b.store, root)
-	if err != nil {
-		b.Fatal(err)
-	}
-	bases := b.world.bases()
-	for _, r := range archive.Recoverable(histories, bases) {
-		c, err := archive.Select(histories, bases, archive.Target{Revision: r.To.Revision})
-		if err == nil && len(c.Links) > len(longest.Links) {
-			longest, target = c, archive.Target{Revision: r.To.Revision}
+	for _, r := range b.world.records() {
+		try := archive.Target{Revision: r.revision}
+		found, err := b.world.service.find(b.Context(), try)
+		if err == nil && len(found.Links) >= len(longest.Links) {
+			longest, target = found.Choice, try
 		}
 	}
 	return longest, target
 }
 
-func read(t *testing.T, path string) []byte {
-	t.Helper()
-	content, err := os.ReadFile(path)
+func (b *bench) read(key string) []byte {
+	b.Helper()
+	r, err := b.world.store.Get(b.Context(), key)
 	if err != nil {
-		t.Fatal(err)
+		b.Fatal(err)
+	}
+	defer r.Close()
+	content, err := io.ReadAll(r)
+	if err != nil {
+		b.Fatal(err)
 	}
 	return content
+}
+
+// replace replaces an object of the store, which the product never does. It only deletes the object if content is nil.
+func (b *bench) replace(key string, content []byte) {
+	b.Helper()
+	err := b.world.store.Delete(b.Context(), key)
+	if err == nil && content != nil {
+		err = b.world.store.Put(b.Context(), key, bytes.NewReader(content))
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
 }
 
 // expireLeases starts a real member on a restored target, and waits until its leases delete their keys.

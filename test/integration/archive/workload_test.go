@@ -8,13 +8,11 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"testing"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
-	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
 // enough are the revisions that a workload records at least, however slow the machine is.
@@ -25,7 +23,7 @@ const enough = 3 * revisions
 func (w *world) workload(ctx context.Context, random *rand.Rand) {
 	began, gap := time.Now(), false
 	newest, since := int64(0), began
-	for ctx.Err() == nil && (time.Since(began) < *duration || len(w.records()) < enough || !gap) {
+	for ctx.Err() == nil && (time.Since(began) < w.duration || len(w.records()) < enough || !gap || !w.service.tested()) {
 		asked := time.Now()
 		limited, cancel := context.WithTimeout(ctx, 2*time.Second)
 		revision, err := w.write(limited, random)
@@ -39,17 +37,17 @@ func (w *world) workload(ctx context.Context, random *rand.Rand) {
 		}
 		newest, since = revision, asked
 		switch {
-		case !gap && time.Since(began) > *duration/2 && len(w.records()) > enough/2:
+		case !gap && time.Since(began) > w.duration/2 && len(w.records()) > enough/2 && w.service.stored() > enough/2:
 			gap = w.lose(ctx, random)
 		case random.IntN(150) == 0:
-			w.compact(ctx, w.stored()-random.Int64N(100))
+			w.compact(ctx, w.service.stored()-random.Int64N(100))
 		}
 	}
 }
 
 // lose compacts revisions while no archiver runs, so that they are lost.
 func (w *world) lose(ctx context.Context, random *rand.Rand) bool {
-	defer w.pause()()
+	defer w.service.pause()()
 	last := int64(0)
 	for n := 0; n < 20 && ctx.Err() == nil; {
 		if revision, err := w.write(ctx, random); err == nil && revision > 0 {
@@ -58,12 +56,6 @@ func (w *world) lose(ctx context.Context, random *rand.Rand) bool {
 		}
 	}
 	return w.compact(ctx, last)
-}
-
-func (w *world) stored() int64 {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.current.Status().Stored.Revision
 }
 
 func (w *world) compact(ctx context.Context, revision int64) bool {
@@ -194,11 +186,11 @@ func (w *world) killMembers(ctx context.Context, random *rand.Rand) {
 }
 
 // gaps returns the links in which events are lost.
-func (w *world) gaps(t *testing.T, store objstore.Store) []archive.Header {
-	t.Helper()
-	histories, err := archive.Read(t.Context(), store, root)
+func (w *world) gaps() []archive.Header {
+	w.t.Helper()
+	histories, err := archive.Read(w.t.Context(), w.store, w.root)
 	if err != nil {
-		t.Fatal(err)
+		w.t.Fatal(err)
 	}
 	var gaps []archive.Header
 	for _, h := range histories {
@@ -213,7 +205,7 @@ func (w *world) gaps(t *testing.T, store objstore.Store) []archive.Header {
 
 // lost reports whether a revision is one that the workload has made impossible to archive.
 func (w *world) lost(revision int64) bool {
-	for _, gap := range w.gaps(w.t, w.store.(*flaky).Store) {
+	for _, gap := range w.gaps() {
 		if gap.First <= revision && revision < gap.Last {
 			return true
 		}

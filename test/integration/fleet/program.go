@@ -124,6 +124,19 @@ func (p *Program) Stop() {
 	}
 }
 
+// Kill ends the program with SIGKILL, as a crash of its node does, and waits until it has ended.
+func (p *Program) Kill() {
+	_ = p.cmd.Process.Kill()
+	p.ended <- <-p.ended
+}
+
+// Signal sends a signal, for example SIGSTOP.
+func (p *Program) Signal(signal syscall.Signal) {
+	if err := p.cmd.Process.Signal(signal); err != nil {
+		p.t.Errorf("send %s to an operator: %v", signal, err)
+	}
+}
+
 // PID of the process.
 func (p *Program) PID() int { return p.cmd.Process.Pid }
 
@@ -134,6 +147,14 @@ type Usage struct {
 	Reads  int
 	// Sent are all other requests to the API server. Begun are attempts at a snapshot that a worker of backup-operator began.
 	Sent, Begun int
+	// Leads reports whether the program has the Lease of the leader election, or believes so.
+	Leads bool
+}
+
+// Leads reports whether the program has the Lease of the leader election, or believes so. It is false if the program does not answer.
+func (p *Program) Leads() bool {
+	u, err := p.Usage()
+	return err == nil && u.Leads
 }
 
 // Total returns the number of writes.
@@ -178,6 +199,8 @@ func (p *Program) Usage() (Usage, error) {
 			continue
 		}
 		switch {
+		case strings.HasPrefix(name, "leader_election_master_status{"):
+			u.Leads = n == 1
 		case strings.HasPrefix(name, "etcd_operator_cluster_api_writes_total{"):
 			u.Writes[label(name, "verb")+" "+label(name, "kind")] += int(n)
 		case strings.HasPrefix(name, "rest_client_requests_total{") && label(name, "method") == http.MethodGet:

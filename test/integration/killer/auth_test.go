@@ -6,9 +6,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
+	"golang.org/x/crypto/bcrypt"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,6 +40,7 @@ func TestEveryOperationWorksWithAuthenticationOn(t *testing.T) {
 			return b.says(v1beta2.ReasonEtcdAccessDenied, "it has no user. The operator cannot")
 		})
 		b.availableThough(v1beta2.ReasonEtcdAccessDenied)
+		b.statusNames("operator-without-user", "it has no user", "Give the operators a user with the role root")
 	})
 	b.step("with a wrong password the status names the Secret", func(b *bench) {
 		kubetest.Create(b, b.user("wrong"))
@@ -45,6 +49,7 @@ func TestEveryOperationWorksWithAuthenticationOn(t *testing.T) {
 			return b.says(v1beta2.ReasonEtcdAccessDenied, "the password in Secret user is wrong")
 		})
 		b.availableThough(v1beta2.ReasonEtcdAccessDenied)
+		b.statusNames("password-wrong", "the password in Secret user is wrong", "Give the operators a user with the role root")
 	})
 	pods := b.uids()
 	b.step("with the right password the cluster is Ready, and no member restarted", func(b *bench) {
@@ -86,6 +91,7 @@ func TestEveryOperationWorksWithAuthenticationOn(t *testing.T) {
 		if b.cluster.Status.ClusterID != before {
 			b.Error("clients were switched to a cluster that the operator cannot take care of")
 		}
+		b.statusNames("snapshot-with-users", "Authentication is on in the snapshot", "Give the operators a user with the role root")
 		b.authAgain("first")
 		b.operate(&killer.Count{}, "restore", func() error {
 			restorer.restart()
@@ -217,19 +223,45 @@ func (b *bench) availableThough(reason string) {
 	}
 }
 
-// etcdctl runs etcdctl with a user and a password at a member that the client Service selects.
+// slowCost returns the lowest cost of bcrypt with which this machine needs over a second for three passwords at once, as busy as it is now.
+// The tenfold time is left if it gets busier.
+func slowCost(t *testing.T) string {
+	t.Helper()
+	const times = 5
+	cost, began := bcrypt.DefaultCost, time.Now()
+	for range times {
+		if _, err := bcrypt.GenerateFromPassword([]byte("first"), cost); err != nil {
+			t.Fatal(err)
+		}
+	}
+	once := time.Since(began) / times
+	for ; once*3/2 < 1200*time.Millisecond; once *= 2 { // on two cores
+		cost++
+	}
+	t.Logf("with the cost %d, a password takes about %s", cost, once)
+	return strconv.Itoa(cost)
+}
+
+// patient lets etcdctl wait for a password that a busy machine checks. etcdctl logs in while it connects.
+var patient = []string{"--command-timeout=1m", "--dial-timeout=1m"}
+
+// etcdctl runs etcdctl at a member that the client Service selects, with a user and a password, or without.
 func (b *bench) etcdctl(user, input string, args ...string) string {
 	b.Helper()
 	pods := b.traffic.selected(b.Context())
 	if len(pods) == 0 {
 		b.Fatal("the client Service selects no ready member")
 	}
-	args = append([]string{"--endpoints=http://" + pods[0].Status.PodIP + ":2379", "--user=" + user}, args...)
+	to := []string{"--endpoints=http://" + pods[0].Status.PodIP + ":2379"}
+	if user != "" {
+		to = append(to, "--user="+user)
+	}
+	args = append(to, args...)
 	command := exec.CommandContext(b.Context(), servers.EtcdctlProgram(b, "3.6"), args...)
 	command.Stdin = strings.NewReader(input)
 	out, err := command.CombinedOutput()
 	if err != nil {
-		b.Fatalf("etcdctl %v: %v\n%s", args[2:], err, out)
+		b.Fatalf("etcdctl %v: %v\n%s", args[len(to):], err, out)
 	}
 	return string(out)
 }
@@ -244,4 +276,40 @@ func (b *bench) saveAs(user string) []byte {
 		b.Fatal(err)
 	}
 	return content
+}
+
+// TestAClusterThatChecksPasswordsSlowlyIsNotCalledLost: bcrypt is slow by design. Three members that each need long for the operator's
+// password serve their clients, and nothing of them is replaced. A look gives them one second, and then ten once.
+func TestAClusterThatChecksPasswordsSlowlyIsNotCalledLost(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, v1beta2.EtcdClusterSpec{
+		Size: 3, Version: newer, Auth: &v1beta2.AuthPolicy{OperatorSecret: "user"},
+		Pod: &v1beta2.PodPolicy{EtcdEnv: []corev1.EnvVar{{Name: "ETCD_BCRYPT_COST", Value: slowCost(t)}}},
+	})
+	kubetest.Create(b, b.user("first"), b.cluster)
+	b.operate(&killer.Count{}, "form a cluster", b.isReady)
+	b.etcdctl("", "", append(patient, "user", "add", "root:first")...)
+	b.etcdctl("", "", "user", "grant-role", "root", "root")
+	b.etcdctl("", "", "auth", "enable")
+	began := time.Now()
+	b.etcdctl("root:first", "", append(patient, "endpoint", "status")...)
+	if took := time.Since(began); took < 100*time.Millisecond {
+		t.Fatalf("a password is checked within %s: this test shows nothing", took)
+	}
+	before := b.uids()
+
+	// A new operator has no token: it logs in at all members at once.
+	b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.Size = 1 })
+	b.operate(&killer.Count{}, "shrink", func() error {
+		err := b.isReady()
+		if c := meta.FindStatusCondition(b.cluster.Status.Conditions, v1beta2.ConditionAvailable); c.Status != metav1.ConditionTrue {
+			t.Errorf("the cluster serves, and is reported as %s, %s: %s", c.Status, c.Reason, c.Message)
+		}
+		return err
+	})
+	for name, uid := range b.uids() {
+		if before[name] != uid {
+			t.Errorf("Pod %s was replaced; before, the cluster had %v", name, before)
+		}
+	}
 }

@@ -78,7 +78,11 @@ func (b *bench) defaultStorageClass() {
 func (b *bench) operator(life *killer.Life) *cluster.Reconciler {
 	b.Helper()
 	c := life.Client(b.client)
-	r, err := cluster.New(c, c, discard{}, cluster.Options{
+	read, err := newCached(c)
+	if err != nil {
+		b.Fatal(err)
+	}
+	r, err := cluster.New(read, c, discard{}, cluster.Options{
 		SeedImage: podrunner.SeedImage,
 		Dial: func(endpoint etcd.Endpoint, config *tls.Config) (cluster.Etcd, error) {
 			return etcd.Open(endpoint, config, life.Dial(endpoint.URL)...)

@@ -28,18 +28,20 @@ func TestForeignMembersAreReportedAndRemovedOnlyByConsent(t *testing.T) {
 		id := b.addForeign("http://127.0.0.1:9", true)
 		b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.Size = 3 })
 		b.operate(&killer.Count{}, "report the learner", func() error {
-			return b.says(v1beta2.ReasonForeignMember, "While it is there, the operator adds and removes no member")
+			return b.says(v1beta2.ReasonForeignMember, "Until it is removed, the operator adds and removes no other member")
 		})
 		b.mustHave(id)
+		b.statusNames("foreign-member", "Member "+id, "Then consent to the removal")
 		b.annotate(v1beta2.AnnotationRemoveForeign, id)
 		b.operate(&killer.Count{}, "remove the learner and grow", b.isReady)
 	})
 	b.step("growth goes on beside a foreign voter", func(b *bench) {
 		id := b.addForeign("http://127.0.0.1:9", false)
-		b.operate(&killer.Count{}, "report the voter", func() error { return b.says(v1beta2.ReasonForeignMember, "It votes: 3 of 4 voters must agree") })
+		b.operate(&killer.Count{}, "report the voter", func() error { return b.says(v1beta2.ReasonForeignMember, "It votes: quorum is 3 of 4 voters") })
+		b.statusNames("foreign-voter", "It votes: quorum is 3 of 4 voters", "Then consent to the removal")
 		b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.Size = 4 })
 		b.operate(&killer.Count{}, "grow", func() error {
-			if err := b.says(v1beta2.ReasonForeignMember, "3 of 5 voters must agree"); err != nil {
+			if err := b.says(v1beta2.ReasonForeignMember, "quorum is 3 of 5 voters"); err != nil {
 				return err
 			}
 			return b.hasReady(4)

@@ -34,7 +34,7 @@ func TestFullDisksGrowThroughTheSpecWithoutLosingAWrite(t *testing.T) {
 			if b.isReady() == nil {
 				return errors.New("the cluster is Ready with full disks")
 			}
-			return nil
+			return b.namesNow("disks-full", "no space left on device", "volume")
 		})
 	})
 	b.step("the volumes and their file systems grow", func(b *bench) {

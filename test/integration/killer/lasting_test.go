@@ -33,7 +33,12 @@ type lastingFault struct {
 	before, ready func(*bench)
 	// reported is part of the message or the reason that the status then has; empty if the cluster is Ready.
 	reported string
+	// screen is what kubectl etcd status then shows; empty if that is not checked.
+	screen screen
 }
+
+// screen is a fault of test/faults, and what kubectl etcd status must show of it.
+type screen struct{ fault, cause, remedy string }
 
 var lastingFaults = map[string]lastingFault{
 	"admission rewrites the image of every Pod": {
@@ -45,6 +50,7 @@ var lastingFaults = map[string]lastingFault{
 		size:     3,
 		before:   func(b *bench) { b.quota("count/poddisruptionbudgets.policy", "0") },
 		reported: "exceeded quota",
+		screen:   screen{"quota-without-budgets", "exceeded quota: quota", "raise the quota"},
 	},
 	"a Secret with certificates is missing": {
 		size: 3,
@@ -54,6 +60,7 @@ var lastingFaults = map[string]lastingFault{
 			}}
 		},
 		reported: "missing",
+		screen:   screen{"certificates-missing", "Secret missing", "Create or correct the Secret"},
 	},
 	"the new Pod of the only member has a priority class that does not exist": {
 		size: 1,
@@ -63,6 +70,7 @@ var lastingFaults = map[string]lastingFault{
 			})
 		},
 		reported: v1beta2.ReasonPodRefused,
+		screen:   screen{"pod-refused", "does-not-exist", "create the missing object"},
 	},
 }
 
@@ -114,6 +122,9 @@ func (f lastingFault) run(t *testing.T) {
 	}
 	if err := b.reports(f.reported); err != nil {
 		t.Error(err)
+	}
+	if f.screen.fault != "" {
+		b.statusNames(f.screen.fault, f.screen.cause, f.screen.remedy)
 	}
 }
 

@@ -30,6 +30,7 @@ func TestNoClusterIsBornBesideTheMembersOfAnEarlierOne(t *testing.T) {
 	kubetest.Create(t, b.cluster)
 	b.step("the Services of the earlier one are left alone", func(b *bench) {
 		b.operate(&killer.Chain{}, "refuse to start", func() error { return b.says(v1beta2.ReasonNotOurs, "Service example") })
+		b.statusNames("service-not-ours", "Service example", "delete or rename it")
 		b.onlyOld(old)
 	})
 	b.step("its members stop the birth, too", func(b *bench) {
@@ -37,6 +38,7 @@ func TestNoClusterIsBornBesideTheMembersOfAnEarlierOne(t *testing.T) {
 			b.delete(&corev1.Service{}, name)
 		}
 		b.operate(&killer.Chain{}, "refuse to start", func() error { return b.says(v1beta2.ReasonNotOurs, "clients could reach other data") })
+		b.statusNames("members-not-ours", "clients could reach other data", "To start empty, delete the Pods and PersistentVolumeClaims")
 		b.onlyOld(old)
 	})
 	b.step("the cluster is born once they are deleted", func(b *bench) {

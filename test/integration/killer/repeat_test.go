@@ -76,6 +76,7 @@ func TestRestoresAreRepeatedOnlyWithConsent(t *testing.T) {
 		if failed.Reason != v1beta2.ReasonRestoreRefused || !strings.Contains(failed.Message, fmt.Sprintf("spec.replaces: %q", before)) || b.cluster.Status.ClusterID != before {
 			b.Errorf("the cluster has ID %s, was %s: %s: %s", b.cluster.Status.ClusterID, before, failed.Reason, failed.Message)
 		}
+		b.statusNames("restore-repeated", fmt.Sprintf("spec.replaces: %q", before), "apply an EtcdRestore of another name")
 	})
 	b.step("and is carried out with spec.replaces", func(b *bench) {
 		b.deleteRestore("first")

@@ -50,6 +50,7 @@ func TestFullClusterAcceptsWritesAgainWithoutDataLoss(t *testing.T) {
 			}
 			return b.says(v1beta2.ReasonNoSpace, "does not make room. Delete keys")
 		})
+		b.statusNames("quota-used-up-by-keys", "Compacting all but 10 revisions does not make room", "Delete keys")
 		if held, err := b.traffic.all(b.Context()); err != nil || len(held["large-0"]) != len(filling) {
 			b.Errorf("the key large-0 is lost or cannot be read: %v", err)
 		}

@@ -1,10 +1,13 @@
 package podrunner
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 
@@ -27,6 +30,40 @@ type names struct {
 	taken map[netip.Addr]bool
 }
 
+// served has the names of all runners of this process.
+var served struct {
+	sync.Mutex
+	all []*names
+}
+
+// Resolver resolves the names of all Pods of this process, so that an operator in it can reach a member by its URL. The namespaces
+// of two runners differ, and so do their names.
+func Resolver() *net.Resolver {
+	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		served.Lock()
+		defer served.Unlock()
+		if len(served.all) == 0 {
+			return nil, errors.New("no runner serves the names of Pods")
+		}
+		return (&net.Dialer{}).DialContext(ctx, "udp4", served.all[0].server.LocalAddr().String())
+	}}
+}
+
+// find returns the address of a host of any runner.
+func (n *names) find(host string) (netip.Addr, bool) {
+	served.Lock()
+	defer served.Unlock()
+	for _, other := range append([]*names{n}, served.all...) {
+		other.mu.Lock()
+		address, known := other.hosts[host]
+		other.mu.Unlock()
+		if known {
+			return address, true
+		}
+	}
+	return netip.Addr{}, false
+}
+
 // dnsHost is the last byte of the DNS server's address. The addresses of Pods start at firstHost.
 const dnsHost, firstHost = 1, 10
 
@@ -44,12 +81,18 @@ func newNames(ipv6 bool) (*names, error) {
 			hosts: map[string]netip.Addr{}, taken: map[netip.Addr]bool{},
 		}
 		go n.serve()
+		served.Lock()
+		served.all = append(served.all, n)
+		served.Unlock()
 		return n, nil
 	}
 	return nil, fmt.Errorf("find a free range of loopback addresses: %w", last)
 }
 
 func (n *names) close() {
+	served.Lock()
+	served.all = slices.DeleteFunc(served.all, func(other *names) bool { return other == n })
+	served.Unlock()
 	_ = n.server.Close()
 	<-n.done
 	for address := range n.taken {
@@ -146,9 +189,7 @@ func (n *names) answer(query []byte) ([]byte, error) {
 		return nil, err
 	}
 	host := strings.ToLower(strings.TrimSuffix(question.Name.String(), "."))
-	n.mu.Lock()
-	address, known := n.hosts[host]
-	n.mu.Unlock()
+	address, known := n.find(host)
 	message := dnsmessage.Message{
 		Header:    dnsmessage.Header{ID: header.ID, Response: true, Authoritative: true, RecursionDesired: header.RecursionDesired, RecursionAvailable: true},
 		Questions: []dnsmessage.Question{question},

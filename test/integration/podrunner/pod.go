@@ -40,6 +40,9 @@ type pod struct {
 	seen map[string]string
 }
 
+// unmounting is how long the object of a Pod is kept after its containers have ended. A kubelet unmounts volumes meanwhile.
+const unmounting = 300 * time.Millisecond
+
 var (
 	errStopped = errors.New("the Pod was deleted")
 	errWaiting = errors.New("an object that the Pod needs does not exist yet")
@@ -99,6 +102,12 @@ func (p *pod) run() {
 	}
 	if p.ctx.Err() != nil {
 		return
+	}
+	p.status.final(p.ctx)
+	select {
+	case <-p.ctx.Done(): // the operator has deleted the object
+		return
+	case <-time.After(unmounting):
 	}
 	now, uid := int64(0), p.status.object.UID
 	err = p.runner.client.Delete(p.ctx, p.status.object, &client.DeleteOptions{GracePeriodSeconds: &now, Preconditions: &metav1.Preconditions{UID: &uid}})
@@ -174,12 +183,12 @@ func (p *pod) pause(d time.Duration) error {
 	}
 }
 
-// crash kills the current process.
-func (p *pod) crash() {
+// signal sends a signal to the current process.
+func (p *pod) signal(signal syscall.Signal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.current != nil {
-		p.current.signal(syscall.SIGKILL)
+		p.current.signal(signal)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -171,13 +172,21 @@ func (r *Runner) program(image string) (string, bool) {
 	return "", false
 }
 
+// Test returns the test that runs the Pods. It outlives its subtests.
+func (r *Runner) Test() testing.TB { return r.t }
+
 // Kill kills the current process of a Pod, as in a crash. The Pod restarts it.
-func (r *Runner) Kill(name string) {
+func (r *Runner) Kill(name string) { r.signal(name, syscall.SIGKILL) }
+
+// Freeze stops the current process of a Pod without an end, until it is killed.
+func (r *Runner) Freeze(name string) { r.signal(name, syscall.SIGSTOP) }
+
+func (r *Runner) signal(name string, signal syscall.Signal) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, p := range r.pods {
 		if p.name == name {
-			p.crash()
+			p.signal(signal)
 		}
 	}
 }

@@ -118,6 +118,11 @@ func (s *status) ready(ctx context.Context, yes, no bool) {
 	})
 }
 
+// final writes that the containers have ended for good.
+func (s *status) final(ctx context.Context) {
+	s.write(ctx, func(status *corev1.PodStatus) { status.Phase = corev1.PodSucceeded })
+}
+
 func (s *status) condition(kind corev1.PodConditionType) *corev1.PodCondition {
 	for i := range s.object.Status.Conditions {
 		if s.object.Status.Conditions[i].Type == kind {

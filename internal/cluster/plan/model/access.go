@@ -40,8 +40,8 @@ func loseVolume(w *World, r *rand.Rand) string {
 
 // LoseNode loses the node of a Pod: Kubernetes deletes the Pod, and nobody confirms that it stopped.
 func (w *World) LoseNode(pod int) {
-	w.stop(w.pods[pod].name)
 	w.pods[pod].stuck = true
+	w.stop(w.pods[pod].name)
 }
 
 // LoseVolume deletes the PersistentVolume of a Pod, which is deleted, too.

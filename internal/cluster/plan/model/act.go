@@ -53,10 +53,19 @@ func (w *World) Act(s plan.State, step plan.Step) error {
 	case plan.StopMembers:
 		w.stopAll(step.Except)
 	case plan.ForceDeletePod:
-		w.pods = slices.DeleteFunc(w.pods, func(p pod) bool { return p.name == step.Name })
+		return w.forceDelete(step)
 	default:
 		return w.change(s, step)
 	}
+	return nil
+}
+
+// forceDelete deletes the object of a Pod.
+func (w *World) forceDelete(step plan.ForceDeletePod) error {
+	if p := w.pod(step.Name); step.Stopped && (p == nil || !p.ended) {
+		return errNotStopped
+	}
+	w.pods = slices.DeleteFunc(w.pods, func(p pod) bool { return p.name == step.Name })
 	return nil
 }
 
@@ -117,7 +126,7 @@ func (w *World) create(s plan.State, step plan.CreateMember) {
 		name: step.Name, uid: w.uids, incarnation: step.Incarnation, initialSize: step.InitialSize, start: step.Start,
 		version: versionOf(s.ImageFor(step.Incarnation)), state: plan.PodStarting,
 		exposed: step.Start != plan.StartJoin && step.Start != plan.StartForce && !s.Fenced(step.Name), zone: w.pick(zones), unreadySince: w.now, template: w.template, labels: w.labels, resources: w.resources, stale: w.stale, unschedulable: w.NoNode,
-		quota: quotaAsked(s.Spec),
+		quota: quotaAsked(s.Spec), inPod: !w.durable(),
 	}
 	switch {
 	case step.Start == plan.StartNew:
@@ -167,6 +176,10 @@ func (w *World) stop(name string) {
 	if p == nil || p.state == plan.PodDeleting {
 		return
 	}
+	if p.state == plan.PodEnded && !p.stuck { // the API server deletes a Pod in a final phase at once
+		w.pods = slices.DeleteFunc(w.pods, func(p pod) bool { return p.name == name })
+		return
+	}
 	p.state, p.reason, p.wrong = plan.PodDeleting, "", ""
 	p.goneBy = w.now + 30
 	w.unready(p)
@@ -185,6 +198,8 @@ func (w *World) forcing(name string) bool {
 }
 
 var errStale = errors.New("the recovery is at another step by now")
+
+var errNotStopped = errors.New("a Pod of that name has not stopped")
 
 var errUnknownMember = errors.New("no such member")
 

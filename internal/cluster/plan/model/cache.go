@@ -126,6 +126,9 @@ func (w *World) behindObject(c Cache, s plan.State, step plan.Step) string {
 	case plan.DeletePod:
 		return cmp.Or(c.otherPod(w, step.Name), w.behindStop(s, step.Name))
 	case plan.ForceDeletePod:
+		if p := w.pod(step.Name); step.Stopped && p != nil && !p.ended {
+			return "Pod " + step.Name
+		}
 		return c.otherPod(w, step.Name)
 	case plan.DeleteVolume:
 		return c.otherVolume(w, step.Name)
@@ -136,7 +139,7 @@ func (w *World) behindObject(c Cache, s plan.State, step plan.Step) string {
 }
 
 func (w *World) behindRemoval(step plan.RemoveMember) string {
-	if p := w.pod(step.Name); p != nil && p.ready && (step.Unresponsive() || (step.DataGone() && !w.durable())) {
+	if p := w.pod(step.Name); p != nil && p.ready && (step.Unresponsive() || step.DataGone()) {
 		return "Pod " + step.Name
 	}
 	if v := w.volume(step.Name); step.DataGone() && w.durable() && v != nil && !v.deleting {

@@ -26,9 +26,7 @@ func (w *World) Check(step plan.Step) {
 	case plan.SetAsideVolume:
 		w.checkDelete(l, step.Name)
 	case plan.ForceDeletePod:
-		if l != nil && l.entry(step.Name) != nil {
-			w.violate(OneIdentityOneHistory, "the Pod of member %s is deleted by force, and the member may still vote", step.Name)
-		}
+		w.checkForceDelete(l, step)
 	case plan.CreateMember:
 		w.checkAlone(step)
 	case plan.BeginRecovery:
@@ -44,6 +42,17 @@ func (w *World) Check(step plan.Step) {
 			w.violate(DataIsKept, "a seed that does not serve becomes the cluster")
 		}
 		w.checkReplacedLives(step.Incarnation)
+	}
+}
+
+// checkForceDelete: a Pod whose object is deleted by force may run on, unless it has stopped.
+func (w *World) checkForceDelete(l *life, step plan.ForceDeletePod) {
+	p := w.pod(step.Name)
+	switch {
+	case step.Stopped && (p == nil || !p.ended):
+		w.violate(OneIdentityOneHistory, "the Pod of %s is deleted by force, and its etcd may run", step.Name)
+	case !step.Stopped && l != nil && l.entry(step.Name) != nil:
+		w.violate(OneIdentityOneHistory, "the Pod of member %s is deleted by force, and the member may still vote", step.Name)
 	}
 }
 
@@ -235,7 +244,7 @@ func (w *World) CheckDone() {
 	w.checkAsked(l)
 	for _, p := range w.pods {
 		e := l.entry(p.name)
-		if e == nil || p.exposed == w.Observe().Fenced(p.name) || p.start == plan.StartForce || p.version != w.Cluster.Spec.Version {
+		if e == nil || p.inPod == w.durable() || p.exposed == w.Observe().Fenced(p.name) || p.start == plan.StartForce || p.version != w.Cluster.Spec.Version {
 			w.violate(EveryRunSettles, "Done is reported, but Pod %s differs from the spec", p.name)
 		}
 	}

@@ -24,7 +24,7 @@ func drain(w *World, r *rand.Rand) string {
 	}
 	w.stop(p.name)
 	after := w.voters(l)
-	small := w.durable() && before.Total <= 2 && min(w.budgetSize, w.Cluster.Spec.Size) <= 2
+	small := !w.Observe().DataInPods() && before.Total <= 2 && min(w.budgetSize, w.Cluster.Spec.Size) <= 2
 	if before.HasQuorum() && !after.HasQuorum() && !small && l.accused == 0 && w.downForeign(l) == 0 { // nobody is served with that alarm on
 		w.violate(QuorumIsKept, "a drain that the PodDisruptionBudget allows takes %s and leaves %d of %d voters", p.name, after.Healthy, after.Total)
 	}
@@ -44,7 +44,7 @@ func (w *World) mayEvict(p *pod) bool {
 		}
 	}
 	if !p.ready {
-		return w.durable() || healthy >= b.MinAvailable
+		return !w.Observe().DataInPods() || healthy >= b.MinAvailable
 	}
 	return healthy > b.MinAvailable
 }

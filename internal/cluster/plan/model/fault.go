@@ -45,6 +45,9 @@ func (w *World) Fault(r *rand.Rand) string {
 	if w.Crowded {
 		all = append(all[:len(all):len(all)], spaceFaults...)
 	}
+	if w.Moving {
+		all = append(all[:len(all):len(all)], moveToVolumes)
+	}
 	if w.Resizing {
 		all = append(all[:len(all):len(all)], resizeFaults...)
 	}
@@ -97,11 +100,10 @@ func (w *World) safe(l *life, e entry) bool {
 	if d == nil || d.cluster != l.id || d.member != e.id || d.corrupt {
 		return false
 	}
-	if w.durable() {
-		return !w.volume(e.name).deleting && !w.volume(e.name).lost
+	if p := w.pod(e.name); p != nil && p.inPod {
+		return p.state != plan.PodDeleting && p.state != plan.PodEnded
 	}
-	state := w.pod(e.name).state
-	return state != plan.PodDeleting && state != plan.PodEnded
+	return !w.volume(e.name).deleting && !w.volume(e.name).lost
 }
 
 func (w *World) anyPod(r *rand.Rand) *pod {
@@ -115,7 +117,7 @@ func (w *World) anyPod(r *rand.Rand) *pod {
 func onPod(what string, do func(*World, *pod)) fault {
 	return func(w *World, r *rand.Rand) string {
 		p := w.anyPod(r)
-		if p == nil || (!w.durable() && !w.spare(p.name)) || (w.Gentle && w.losing()) {
+		if p == nil || (p.inPod && !w.spare(p.name)) || (w.Gentle && w.losing()) {
 			return ""
 		}
 		do(w, p)
@@ -175,6 +177,16 @@ func loseMember(w *World, r *rand.Rand) string {
 		v.deleting = true
 	}
 	return "lose " + p.name
+}
+
+// moveToVolumes removes spec.pod.emptyDir, so that members on volumes replace those with their data in their Pods.
+func moveToVolumes(w *World, _ *rand.Rand) string {
+	if w.durable() || w.formed() == nil {
+		return ""
+	}
+	w.Cluster.Spec.Pod.EmptyDir = nil
+	w.template++
+	return "data onto volumes"
 }
 
 func resize(w *World, r *rand.Rand) string {
@@ -275,7 +287,7 @@ func loseServices(w *World, _ *rand.Rand) string {
 // SaysCorrupt spoils the data of a member, which ends when it reads it next. A seed is left alone: it was restored just now.
 func SaysCorrupt(w *World, r *rand.Rand) string {
 	p := w.anyPod(r)
-	if p == nil || !w.durable() || !w.spare(p.name) || (w.Gentle && w.losing()) {
+	if p == nil || p.inPod || !w.spare(p.name) || (w.Gentle && w.losing()) {
 		return ""
 	}
 	d := w.running(p)

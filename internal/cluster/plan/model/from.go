@@ -94,10 +94,10 @@ func (w *World) putMember(s plan.State, m *plan.Member) {
 	p := pod{
 		name: m.Name, incarnation: m.Incarnation, initialSize: m.InitialSize, start: m.Start, version: versionOf(m.PodImage),
 		state: m.Pod, reason: m.PodReason, wrong: m.PodMessage, exposed: m.InService, ready: m.PodReady, goneBy: 30,
-		stuck: !m.GoneBy.IsZero() && s.Now.Sub(m.GoneBy) > time.Minute,
+		ended: m.Stopped, stuck: !m.GoneBy.IsZero() && s.Now.Sub(m.GoneBy) > time.Minute,
 		quota: int(ptr.Deref(m.PodQuota, quota*mib) / mib),
 	}
-	if s.Durable() {
+	if p.inPod = m.DataInPod || !s.Durable(); !p.inPod {
 		p.hung = m.Pod == plan.PodRunning && !m.Answers
 	} else {
 		p.scratch = d

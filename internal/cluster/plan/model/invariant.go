@@ -29,7 +29,7 @@ var Invariants = [...]struct{ Name, Sentence string }{
 	OneIdentityOneHistory:     {"one identity, one history", "No member starts under an old identity without its data, and a formed cluster is never bootstrapped again."},
 	DataIsKept:                {"data is kept", "Data is deleted only after what replaces it was seen to serve."},
 	NoActionWithoutQuorum:     {"no action without quorum", "While quorum is lost, the operator removes nothing and starts no member alone without the spec's consent."},
-	EveryRunSettles:           {"every run settles", "Every run ends with a cluster that is as its spec asks, or with a status that says what a person must do."},
+	EveryRunSettles:           {"every run settles", "Every run ends with a cluster that is as its spec asks, or with a status that names what a person must do."},
 	LeaderLast:                {"leader last", "The leader is stopped after all others, and only after it handed over if another member could lead."},
 	DataIsReadable:            {"data is readable", "No member is started on a version that cannot read its data, or the log that it is sent."},
 	AlarmsHaveACause:          {"alarms have a cause", "An alarm is disarmed only after its cause is removed."},

@@ -119,7 +119,7 @@ func (w *World) up(l *life, e *entry) bool {
 
 // running is the data that a Pod's process has open.
 func (w *World) running(p *pod) *data {
-	if p.scratch != nil {
+	if p.inPod {
 		return p.scratch
 	}
 	if v := w.volume(p.name); v != nil {

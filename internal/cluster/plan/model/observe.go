@@ -79,6 +79,7 @@ func (w *World) observeMembers(s *plan.State) {
 func (w *World) observePod(p *pod, m *plan.Member) {
 	m.InitialSize = max(m.InitialSize, p.initialSize)
 	m.Pod, m.PodReason, m.PodMessage = p.state, p.reason, p.wrong
+	m.DataInPod = p.inPod
 	m.PodReady, m.InService, m.Start, m.Waits = p.ready, p.exposed, p.start, p.waits
 	if p.addressSince > 0 {
 		m.AddressSince = w.at(p.addressSince)
@@ -91,7 +92,7 @@ func (w *World) observePod(p *pod, m *plan.Member) {
 		m.UnreadySince = w.at(p.unreadySince)
 	}
 	if p.state == plan.PodDeleting {
-		m.GoneBy = w.at(p.goneBy)
+		m.GoneBy, m.Stopped = w.at(p.goneBy), p.ended
 	}
 	m.NodeSilent = p.stuck
 	m.Zone = fmt.Sprintf("zone-%d", p.zone)

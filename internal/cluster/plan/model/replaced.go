@@ -19,7 +19,7 @@ func (w *World) checkReplacedLives(incarnation int32) {
 				continue
 			}
 			v.Total++
-			if p := w.pod(e.name); p != nil && p.state != plan.PodEnded && w.running(p) != nil {
+			if p := w.pod(e.name); p != nil && p.state != plan.PodEnded && !p.ended && w.running(p) != nil {
 				v.Healthy++
 			}
 		}

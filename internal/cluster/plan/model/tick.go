@@ -23,14 +23,14 @@ func (w *World) Tick() (moved bool) {
 func (w *World) Second() (moved bool) {
 	w.now++
 	for i := 0; i < len(w.pods); i++ {
-		before := w.pods[i].state
+		before, ended := w.pods[i].state, w.pods[i].ended
 		moved = w.tickResize(&w.pods[i]) || moved
 		gone := w.tickPod(&w.pods[i])
 		if gone {
 			w.pods = slices.Delete(w.pods, i, i+1)
 			i--
 		}
-		moved = moved || gone || w.pods[i].state != before
+		moved = moved || gone || w.pods[i].state != before || w.pods[i].ended != ended
 	}
 	w.volumes = slices.DeleteFunc(w.volumes, func(v volume) bool {
 		p := w.pod(v.name)
@@ -53,7 +53,9 @@ func (w *World) tickPod(p *pod) bool {
 	}
 	switch p.state {
 	case plan.PodDeleting:
-		return !p.stuck
+		gone := p.ended
+		p.ended = !p.stuck // the object goes some time after the containers
+		return gone
 	case plan.PodStarting, plan.PodBlocked:
 		if w.Rejecting && !p.placed {
 			p.state, p.reason, p.wrong = plan.PodEnded, v1beta2.ReasonPodFailing, "OutOfcpu: the node has no room"
@@ -96,7 +98,7 @@ func (w *World) boot(p *pod) (reason, wrong string) {
 		return v1beta2.ReasonPodFailing, "container etcd ended 7 times"
 	case w.badTemplate != 0 && p.template == w.badTemplate:
 		return v1beta2.ReasonPodFailing, "it cannot start as it is asked for"
-	case w.durable() && v.full:
+	case !p.inPod && v.full:
 		return v1beta2.ReasonPodFailing, noSpaceLeft
 	case w.BadImage != "" && p.version == w.BadImage:
 		return v1beta2.ReasonImageUnavailable, "no such image"
@@ -108,7 +110,7 @@ func (w *World) boot(p *pod) (reason, wrong string) {
 	switch {
 	case wrong != "":
 		return v1beta2.ReasonPodFailing, wrong
-	case w.durable():
+	case !p.inPod:
 		v.data = d
 	default:
 		p.scratch = d
@@ -121,11 +123,12 @@ func (w *World) unplaceable(p *pod, v *volume) string {
 	switch {
 	case p.unschedulable && !p.placed:
 		return "no node fits"
-	case w.durable() && v == nil:
+	case p.inPod:
+	case v == nil:
 		return "its volume is not there"
-	case w.durable() && v.lost:
+	case v.lost:
 		return "its PersistentVolume does not exist"
-	case w.durable() && v.deleting && !p.placed:
+	case v.deleting && !p.placed:
 		return "its volume is being deleted"
 	}
 	return ""
@@ -180,7 +183,7 @@ func (w *World) startNew(l *life, p *pod) (*data, string) {
 	switch {
 	case e == nil:
 		return nil, "the member was removed"
-	case e.ran && w.durable():
+	case e.ran && !p.inPod:
 		w.violate(OneIdentityOneHistory, "%s starts again under its old identity without its data", p.name)
 	case e.ran:
 		return nil, "the member has already been bootstrapped"

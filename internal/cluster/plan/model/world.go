@@ -51,6 +51,9 @@ type World struct {
 	// Estranged: these and lost volumes are among other faults.
 	Estranged bool
 
+	// Moving: the data of members with emptyDir is moved onto volumes among other faults.
+	Moving bool
+
 	// Crowded: space quotas are used up among other faults.
 	Crowded bool
 
@@ -166,6 +169,8 @@ type pod struct {
 	hopeless bool
 	// unschedulable: no host takes it. stuck: its host does not confirm that it stopped.
 	unschedulable, stuck bool
+	// ended: it is being deleted, and its kubelet has confirmed that nothing of it runs any more.
+	ended bool
 	// zone that it runs in, counted from 0.
 	zone int
 	// placed: it has a host, and its volume is mounted there.
@@ -174,7 +179,8 @@ type pod struct {
 	broken, hung         bool
 	ready                bool
 	unreadySince, goneBy int
-	// scratch is the data in its emptyDir.
+	// inPod: it keeps its data in an emptyDir. scratch is that data.
+	inPod   bool
 	scratch *data
 }
 
@@ -239,14 +245,11 @@ func (w *World) dataOf(name string) *data {
 	if d := w.outside[name]; d != nil {
 		return d
 	}
-	if w.durable() {
-		if v := w.volume(name); v != nil {
-			return v.data
-		}
-		return nil
-	}
-	if p := w.pod(name); p != nil {
+	if p := w.pod(name); p != nil && p.inPod {
 		return p.scratch
+	}
+	if v := w.volume(name); v != nil {
+		return v.data
 	}
 	return nil
 }

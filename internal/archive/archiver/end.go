@@ -1,0 +1,143 @@
+package archiver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/archive"
+)
+
+const (
+	// drainGrace is how long an upload may take after the watch has ended, before the members are asked whether they still have the
+	// changes. drainPoll is how often they are asked.
+	drainGrace = 2 * time.Second
+	drainPoll  = time.Second
+	// stopTimeout limits the uploads of an archiver that is stopped. It is below the time that Kubernetes gives to a Pod.
+	stopTimeout = 10 * time.Second
+	// lastAuthTimeout limits the last reading of the auth revision. An archiver that is stopped usually leaves members that answer.
+	lastAuthTimeout = time.Second
+)
+
+// end stores what the session has received, and ends its uploads. If the cluster is lost, the spool may have the only copy of the last
+// changes. err is why the session has ended. If it is errCompacted, a gap follows.
+func (s *session) end(ctx context.Context, err error) error {
+	defer s.uploads.cancel()
+	if errors.Is(err, errCompacted) || errors.Is(err, errReplaced) {
+		// The cluster does not have these changes any more, so they are stored first.
+		if stored := s.flush(ctx); stored != nil {
+			return stored
+		}
+		if stored := s.uploads.finish(ctx); stored != nil {
+			return stored
+		}
+		if errors.Is(err, errReplaced) {
+			return errAgain
+		}
+		return s.a.gap(ctx, s.chain, s.a.compacted)
+	}
+	if failed := s.flush(ctx); failed != nil {
+		err = fmt.Errorf("%w; and the last changes were not sealed: %s", err, failed.Error())
+	}
+	limited, cancel := s.drainLimit(ctx)
+	defer cancel()
+	return errors.Join(err, ignoreEnd(s.uploads.finish(limited)))
+}
+
+// ErrRecovery is the cause with which the context of Run ends, if the cluster is recovered from a lost quorum. The archiver then waits for the
+// store without a limit, until Options.Hurry is closed.
+var ErrRecovery = errors.New("the cluster is recovered from a lost quorum")
+
+// errReplaced ends a session whose watch belongs to another cluster now.
+var errReplaced = errors.New("the watch returns another cluster ID")
+
+// flush seals the open segment. If the members do not answer any more, it has the auth revision that was read last. If users or roles have
+// changed since then, the next segment says so.
+func (s *session) flush(ctx context.Context) error {
+	if s.open == nil {
+		return nil
+	}
+	if s.partial || s.open.writer.Empty() {
+		s.open.discard() // the last revision is not complete
+		s.open = nil
+		return nil
+	}
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastAuthTimeout)
+	defer cancel()
+	_ = s.readAuth(limited)
+	return s.seal(ctx)
+}
+
+// drainLimit returns a context that ends when there is no reason any more to wait for the store: the members still have all changes, or the
+// archiver was stopped and the time for that is over.
+func (s *session) drainLimit(ctx context.Context) (context.Context, context.CancelFunc) {
+	limited, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	go func() {
+		defer cancel()
+		wait := drainGrace
+		for {
+			timer := time.NewTimer(wait)
+			select {
+			case <-timer.C:
+			case <-limited.Done():
+				timer.Stop()
+				return
+			case <-ctx.Done():
+				timer.Stop()
+				s.drainRecovered(ctx, limited)
+				stopped, end := context.WithTimeout(limited, stopTimeout)
+				defer end()
+				<-stopped.Done()
+				return
+			}
+			if s.inCluster(ctx) {
+				return
+			}
+			wait = drainPoll
+		}
+	}()
+	return limited, cancel
+}
+
+// drainRecovered waits until limited or Hurry ends, if the archiver was stopped because its cluster is recovered from a lost quorum. The
+// spool may have the only copy of the last changes, and the recovered cluster may have others at the same revisions.
+func (s *session) drainRecovered(ctx, limited context.Context) {
+	if !errors.Is(context.Cause(ctx), ErrRecovery) {
+		return
+	}
+	select {
+	case <-limited.Done():
+	case <-s.a.Hurry:
+	}
+}
+
+// inCluster reports whether the members have all revisions that were received.
+func (s *session) inCluster(ctx context.Context) bool {
+	head, err := s.a.Cluster.Head(ctx)
+	if err != nil || head.ClusterID != s.a.clusterID || head.Revision < s.chain.Last {
+		return false
+	}
+	return s.a.SameHistory == nil || s.a.SameHistory(ctx) == nil
+}
+
+// seal closes the open segment, of which all revisions are complete, and hands it to the uploader.
+func (s *session) seal(ctx context.Context) error {
+	found, unknown := s.leases.take()
+	s.a.update(func(status *Status) { status.UnknownLeases = unknown })
+	h, err := s.open.writer.Seal(found, s.auth, s.a.compacted)
+	if err != nil {
+		s.open.discard()
+		s.open = nil
+		return fmt.Errorf("seal the segment from revision %d: %w", s.chain.Last+1, err)
+	}
+	key := archive.LinkKey(s.a.Root, s.chain.Timeline, s.chain.At, h.First)
+	done, err := s.open.seal(s.a.Dir, key, s.a.Encoder, h)
+	s.open = nil
+	if err != nil {
+		return err
+	}
+	s.chain = done.header.Chain()
+	s.uploads.add(done.size)
+	return s.uploads.push(ctx, done)
+}

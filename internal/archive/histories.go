@@ -1,0 +1,63 @@
+package archive
+
+import (
+	"cmp"
+	"slices"
+)
+
+// has reports whether a base can be of the timeline. Another timeline may have the same cluster ID and the same revisions: after the
+// recovery of a lost quorum, or if members with the same addresses began with empty disks. Then the time of the base decides, together
+// with that of the next timeline. A user may take a snapshot after a recovery, before the new
+// timeline has its base. Base.Recovery says that it is not of the old timeline.
+func (s Start) has(b Base) bool {
+	if b.Recovery != "" && b.Recovery != s.Recovery {
+		return false
+	}
+	return b.ClusterID == s.ClusterID && b.Point.Revision >= s.Base.Revision && (!b.Point.At.Before(s.Base.At) || s.began(b))
+}
+
+// hasAny reports whether one of the bases is of the timeline's cluster.
+func (s Start) hasAny(bases []Base) bool {
+	return slices.ContainsFunc(bases, func(b Base) bool { return b.ClusterID == s.ClusterID })
+}
+
+// began reports whether the timeline begins with this base.
+func (s Start) began(b Base) bool { return s.BaseKey != "" && b.Key == s.BaseKey }
+
+// next returns the first of the later timelines that has the same cluster ID, and nil if there is none.
+func (s Start) next(later []Start) *Start {
+	for i := range later {
+		if later[i].ClusterID == s.ClusterID {
+			return &later[i]
+		}
+	}
+	return nil
+}
+
+// own returns the bases of a timeline, oldest first. next is the next timeline with its cluster ID, and nil if there is none. A replay from
+// the base of another history would mix both without an error.
+func (s Start) own(next *Start, bases []Base) []Base {
+	var own []Base
+	for _, b := range bases {
+		later := next != nil && (!b.Point.At.Before(next.Base.At) || next.began(b))
+		if s.has(b) && !later {
+			own = append(own, b)
+		}
+	}
+	slices.SortStableFunc(own, func(a, b Base) int { return cmp.Compare(a.Point.Revision, b.Point.Revision) })
+	return own
+}
+
+// linked returns the timelines, each with the start of the next one with its cluster ID.
+func linked(histories []History) []History {
+	histories = slices.Clone(histories)
+	var later []Start
+	for i := len(histories) - 1; i >= 0; i-- {
+		h := &histories[i]
+		if h.next == nil {
+			h.next = h.Start.next(later)
+		}
+		later = append([]Start{h.Start}, later...)
+	}
+	return histories
+}

@@ -1,0 +1,167 @@
+package archive
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestAReplayNeverBeginsWithASnapshotOfAnotherHistory has two timelines with one cluster ID, as after the recovery of a lost quorum, or
+// after members with the same addresses began with empty disks. Both have the revisions 50 to 100, and snapshots of them.
+func TestAReplayNeverBeginsWithASnapshotOfAnotherHistory(t *testing.T) {
+	first := newHistory(1, base(10, 10)).segment(100)
+	second := newHistory(2, base(50, 200))
+	second.shift = 150
+	second.segment(80)
+	lost := []Base{base(10, 10), base(60, 60), base(80, 80)}
+	kept := []Base{base(50, 200), base(70, 220)}
+	for i := range kept {
+		kept[i].Key += "-second"
+	}
+	both, bases := []History{first.History, second.History}, slices.Concat(lost, kept)
+	store := storing(both...)
+	for name, test := range map[string]struct {
+		target   Target
+		timeline Timeline
+		base     string
+	}{
+		"a revision of the second":             {Target{Revision: 65}, 2, "base-50-second"},
+		"a revision after its second snapshot": {Target{Revision: 80}, 2, "base-70-second"},
+		"a time of the second":                 {Target{Time: at(213)}, 2, "base-50-second"},
+		"a revision that only the first has":   {Target{Revision: 95}, 1, "base-80"},
+		"a time of the first":                  {Target{Time: at(75)}, 1, "base-60"},
+	} {
+		for kind, choose := range map[string]func() (Choice, error){
+			"Select": func() (Choice, error) { return Select(both, bases, test.target) },
+			"Find":   func() (Choice, error) { return Find(t.Context(), store, root, bases, Progress{}, test.target) },
+		} {
+			c, err := choose()
+			if err != nil || c.Timeline != test.timeline || c.Base.Key != test.base {
+				t.Errorf("%s, %s: the replay begins with %s of timeline %d, want %s of %d; error %v", kind, name, c.Base.Key, c.Timeline, test.base, test.timeline, err)
+			}
+		}
+	}
+	for _, r := range Recoverable(both, lost) {
+		if r.Timeline == 2 {
+			t.Errorf("the snapshots of the first history make the range %v of the second", r)
+		}
+	}
+}
+
+// Before the base of the new timeline, a user may take a snapshot of the recovered cluster. The first timeline has other changes after it.
+func TestASnapshotBetweenARecoveryAndItsTimelineIsNotOfTheOldHistory(t *testing.T) {
+	first := newHistory(1, base(10, 10)).segment(100)
+	second := newHistory(2, base(97, 200))
+	second.Start.Recovery = "of Monday"
+	between := base(90, 190)
+	between.Recovery, between.Key = "of Monday", "between"
+	both, bases := []History{first.History, second.History}, []Base{base(10, 10), base(80, 80), between, base(97, 200)}
+	store := storing(both...)
+	for kind, choose := range map[string]func() (Choice, error){
+		"Select": func() (Choice, error) { return Select(both, bases, Target{Revision: 95}) },
+		"Find":   func() (Choice, error) { return Find(t.Context(), store, root, bases, Progress{}, Target{Revision: 95}) },
+	} {
+		if c, err := choose(); err != nil || c.Base.Key != "base-80" || c.Timeline != 1 {
+			t.Errorf("%s: the replay begins with %s of timeline %d, want base-80 of 1; error %v", kind, c.Base.Key, c.Timeline, err)
+		}
+	}
+}
+
+// TestTheSnapshotThatBeganATimelineIsItsOwn has one whose time is not in its manifest: the store's time is earlier than that of the start.
+func TestTheSnapshotThatBeganATimelineIsItsOwn(t *testing.T) {
+	begun := base(10, 10)
+	h := newHistory(1, begun).segment(20)
+	begun.Point.At = at(8)
+	store := storing(h.History)
+	survey, err := Look(t.Context(), store, root, []Base{begun}, 10)
+	if err != nil || !survey.Covered || len(survey.Ranges) != 1 {
+		t.Errorf("the ranges are %v, covered %t, error %v", survey.Ranges, survey.Covered, err)
+	}
+	c, err := Find(t.Context(), store, root, []Base{begun}, Progress{}, Target{Revision: 15})
+	if err != nil || !strings.HasPrefix(c.Base.Key, "base-10") {
+		t.Errorf("the base is %q, error %v", c.Base.Key, err)
+	}
+}
+
+func TestLookCountsTheLinksAfterTheNewestBase(t *testing.T) {
+	h := newHistory(1, base(10, 10)).segment(20).segment(30).segment(40).segment(50)
+	for name, test := range map[string]struct {
+		bases []Base
+		want  int
+	}{
+		"only the first":        {[]Base{base(10, 10)}, 4},
+		"one within a segment":  {[]Base{base(10, 10), base(25, 25)}, 2},
+		"one at the end of one": {[]Base{base(10, 10), base(40, 40)}, 1},
+		"none":                  {nil, 4},
+	} {
+		survey, err := Look(t.Context(), storing(h.History), root, test.bases, 10)
+		if err != nil || survey.Following != test.want {
+			t.Errorf("%s: %d links follow, want %d; error %v", name, survey.Following, test.want, err)
+		}
+	}
+}
+
+// TestAnotherClusterInBetweenDoesNotJoinTwoHistories has a timeline of another cluster between two of one cluster ID: endpoints that were
+// wrong for an hour, or a second Kubernetes that uses the folder. The cluster was recovered from older data in that hour.
+func TestAnotherClusterInBetweenDoesNotJoinTwoHistories(t *testing.T) {
+	first := newHistory(1, base(10, 10)).segment(100)
+	other := base(7, 150)
+	other.ClusterID, other.Key = "0000000000000def", "other"
+	between := newHistory(2, other)
+	between.Start.ClusterID = other.ClusterID
+	third := newHistory(3, base(50, 200))
+	third.shift = 150
+	third.segment(80)
+	later := base(70, 220)
+	later.Key = "later"
+	all, bases := []History{first.History, between.History, third.History}, []Base{base(10, 10), base(60, 60), other, later}
+	store := storing(all...)
+	for kind, choose := range map[string]func() (Choice, error){
+		"Select": func() (Choice, error) { return Select(all, bases, Target{Revision: 95}) },
+		"Find":   func() (Choice, error) { return Find(t.Context(), store, root, bases, Progress{}, Target{Revision: 95}) },
+	} {
+		if c, err := choose(); err != nil || c.Base.Key != "base-60" || c.Timeline != 1 {
+			t.Errorf("%s: the replay begins with %s of timeline %d, want base-60 of 1; error %v", kind, c.Base.Key, c.Timeline, err)
+		}
+	}
+	if survey, err := Look(t.Context(), store, root, []Base{later}, 10); err != nil || len(survey.Ranges) != 1 || survey.Ranges[0].Timeline != 3 {
+		t.Errorf("the ranges are %v, error %v", survey.Ranges, err)
+	}
+}
+
+// The status listed points that each restore refuses, because snapshots had failed for a day.
+func TestLookListsNothingThatHasTooManyLinksForARestore(t *testing.T) {
+	h := newHistory(1, base(10, 10))
+	for range MaxLinks + 50 {
+		h.segment(h.chain.Last + 1)
+	}
+	store, first, end := storing(h.History), base(10, 10), h.chain.Last
+	for name, test := range map[string]struct {
+		bases   []Base
+		covered bool
+		ranges  int
+	}{
+		"the last snapshot is too old": {[]Base{first}, false, 1},
+		"a snapshot came too late":     {[]Base{first, base(end-5, int(end)-5)}, true, 2},
+		"a snapshot came in time":      {[]Base{first, base(end-100, int(end)-100)}, true, 1},
+	} {
+		survey, err := Look(t.Context(), store, root, test.bases, 10)
+		if err != nil || survey.Covered != test.covered || len(survey.Ranges) != test.ranges {
+			t.Errorf("%s: ranges %v, covered %t, error %v", name, survey.Ranges, survey.Covered, err)
+			continue
+		}
+		for _, r := range survey.Ranges {
+			for _, revision := range []int64{r.From.Revision, r.To.Revision} {
+				if _, err := Find(t.Context(), store, root, test.bases, Progress{}, Target{Revision: revision}); err != nil {
+					t.Errorf("%s: revision %d of the range %v: %v", name, revision, r, err)
+				}
+			}
+		}
+		if last := survey.Ranges[0].To.Revision; test.ranges == 2 || !test.covered {
+			if _, err := Find(t.Context(), store, root, test.bases, Progress{}, Target{Revision: last + 1}); !errors.Is(err, ErrTooManyLinks) {
+				t.Errorf("%s: revision %d after the range: %v", name, last+1, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package backup
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+)
+
+// needed returns the snapshots that an archive needs: all of its window, and the newest ones before it. The items are newest first.
+func needed(items []snapshot.Item, window time.Duration) []snapshot.Item {
+	var newest time.Time
+	for _, item := range items {
+		if item.Stored.After(newest) {
+			newest = item.Stored
+		}
+	}
+	older := slices.IndexFunc(items, func(i snapshot.Item) bool { return newest.Sub(i.Stored) >= window })
+	if older < 0 {
+		return items
+	}
+	return items[:min(len(items), older+maxBases)]
+}
+
+// basesOf returns the snapshots of a window, and before it, from which a replay can begin. It adds to known what it reads.
+func basesOf(ctx context.Context, store objstore.Store, o jobSpec, known snapshot.Known, window time.Duration) (snapshot.Index, []archive.Base, error) {
+	lives := snapshot.Series{Folder: o.Target.Key, Namespace: o.Namespace, Cluster: o.Cluster}.Lives()
+	index, err := snapshot.Scan(ctx, store, lives)
+	if err != nil {
+		return index, nil, err
+	}
+	items := needed(index.Items, window)
+	if err := known.Read(ctx, store, items); err != nil {
+		return index, nil, err
+	}
+	var bases []archive.Base
+	for _, item := range items {
+		if reading := known[item.Key]; reading.Err != nil {
+			delete(known, item.Key) // to read it again next time
+		} else if item.Verdict != snapshot.Failed && !reading.Manifest.NoQuorum {
+			bases = append(bases, baseOf(item.Key, reading.Manifest, item.Stored))
+		}
+	}
+	return index, bases, nil
+}
+
+// baseOf returns a snapshot as the base of a replay. stored is when the store received it, or later.
+func baseOf(key string, m snapshot.Manifest, stored time.Time) archive.Base {
+	at := m.CapturedAt
+	if at.IsZero() { // the member began to send it before the store had it
+		at = stored
+	}
+	return archive.Base{
+		Key: key, ClusterID: m.Cluster.ID, AuthRevision: m.AuthRevision, Recovery: m.Recovery,
+		Point: archive.Point{Revision: max(m.Revision, emptyRevision), At: at.UTC()},
+	}
+}
+
+// outdatedBy returns the keys of the archive that no target in the window needs. It is pure.
+func outdatedBy(o jobSpec, survey archive.Survey, index snapshot.Index, known snapshot.Known) []string {
+	if len(survey.Starts) == 0 {
+		return nil
+	}
+	id, err := strconv.ParseUint(survey.Starts[len(survey.Starts)-1].ClusterID, 16, 64)
+	if err != nil {
+		return nil
+	}
+	item, found := o.Keep.Base(o.seriesOf(etcd.ID(id)), index, known)
+	if !found {
+		return nil
+	}
+	return archive.Outdated(o.archiveRoot(), survey.Names, survey.Starts, baseOf(item.Key, known[item.Key].Manifest, item.Stored))
+}

@@ -1,0 +1,211 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/operator"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
+	"github.com/etcd-suite/etcd-operator/internal/worker"
+)
+
+// The condition was True and named a revision, although nothing was archived any more.
+func TestAnArchiveThatStandsStillIsNotReportedAsComplete(t *testing.T) {
+	const unread = "The operator could not read the archive: 503."
+	for name, test := range map[string]struct {
+		archive func(now time.Time) *Archive
+		reason  string
+		text    string
+	}{
+		"the operator has just started": {func(now time.Time) *Archive { return &Archive{Idle: now.Add(-time.Second)} }, v1beta2.ReasonArchiving, "Revision 20"},
+		"it waits for a minute":         {func(now time.Time) *Archive { return &Archive{Idle: now.Add(-time.Minute)} }, v1beta2.ReasonArchiveStarting, "since"},
+		"one attempt took a minute": {func(now time.Time) *Archive {
+			return &Archive{Idle: now.Add(-time.Minute), Failures: 1, Failure: &Failure{"X", "y."}}
+		}, "X", "y."},
+		"uploads fail before it was read": {func(time.Time) *Archive { return &Archive{Begun: true, Delayed: time.Hour} }, v1beta2.ReasonArchiveDelayed, ""},
+		"it cannot be read":               {func(time.Time) *Archive { return &Archive{Begun: true, Unpruned: unread} }, v1beta2.ReasonArchiveStarting, unread},
+		"a part of it is damaged": {func(time.Time) *Archive {
+			return &Archive{Begun: true, Surveyed: true, Covered: true, Corrupt: true, Unpruned: unread}
+		}, v1beta2.ReasonArchiveCorrupt, unread},
+	} {
+		s := archivingState(t)
+		s.Status = NewStatus(s, Scheduled{At: s.Now.Add(time.Hour)}, nil)
+		s.Archive = test.archive(s.Now)
+		c := conditionOf(NewStatus(s, Scheduled{At: s.Status.NextTime.Time}, nil).Conditions, v1beta2.ConditionArchiving)
+		if want := test.reason == v1beta2.ReasonArchiving; c.Reason != test.reason || !strings.Contains(c.Message, test.text) || (c.Status == metav1.ConditionTrue) != want {
+			t.Errorf("%s: %+v, want reason %s and %q", name, c, test.reason, test.text)
+		}
+	}
+}
+
+// TestAnArchiverWhoseAttemptsTakeLongHasFailed has a store that does not answer: each attempt to begin takes longer than an archiver must run
+// to be called stable.
+func TestAnArchiverWhoseAttemptsTakeLongHasFailed(t *testing.T) {
+	counted, err := newArchiveMetrics(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := t0
+	w := newWorld(t)
+	w.now = func() time.Time { return now }
+	w.open = func(context.Context, connect.Access) (objstore.Store, error) {
+		now = now.Add(archiveStable + time.Second)
+		return nil, errors.New("the store does not answer")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	told := make(chan struct{}, 10)
+	a := &archiving{notify: func() { told <- struct{}{} }, spec: *archiveOf(archivingState(t))}
+	go func() {
+		defer close(ended)
+		(&archiveJob{job: w.job, metrics: counted}).run(ctx, a)
+	}()
+	<-told
+	<-told
+	cancel()
+	<-ended
+	if v := a.look(); v.Failures != 2 || v.Failure == nil || !v.Idle.Equal(t0) {
+		t.Errorf("after two attempts of a minute: %d failures, idle since %s", v.Failures, v.Idle)
+	}
+}
+
+func TestAnArchiverThatExtendsALostTimelineEnds(t *testing.T) {
+	survey := archive.Survey{Names: []archive.Names{{Timeline: 1, Started: true}, {Timeline: 2}}, Startless: []archive.Timeline{2}}
+	for name, test := range map[string]struct {
+		survey archive.Survey
+		now    archiver.Status
+		want   error
+	}{
+		"it extends the newest":              {archive.Survey{Names: survey.Names[:1]}, archiver.Status{Timeline: 1}, nil},
+		"another one has begun the next":     {archive.Survey{Names: survey.Names}, archiver.Status{Timeline: 1}, archiver.ErrFenced},
+		"it begins the next itself":          {archive.Survey{Names: survey.Names}, archiver.Status{Timeline: 1, Blocked: true}, nil},
+		"it has begun one since":             {archive.Survey{Names: survey.Names[:1]}, archiver.Status{Timeline: 2}, nil},
+		"the start of its timeline was lost": {survey, archiver.Status{Timeline: 2}, archive.ErrCorrupt},
+		"the start of an older one was lost": {archive.Survey{Names: survey.Names, Startless: []archive.Timeline{1}}, archiver.Status{Timeline: 2}, nil},
+		"all of the archive was moved away":  {archive.Survey{}, archiver.Status{Timeline: 2}, nil},
+	} {
+		if err := astray(test.survey, test.now); !errors.Is(err, test.want) {
+			t.Errorf("%s: %v, want %v", name, err, test.want)
+		}
+	}
+}
+
+// Retention of another EtcdBackup, or its deletion, would make changes unrecoverable that the status lists.
+func TestAnArchiveHasASnapshotOfItsOwn(t *testing.T) {
+	w := newWorld(t)
+	o := jobSpecOf(archivingState(t))
+	base := archive.Base{Key: "k", ClusterID: "0000000000000abc", Point: archive.Point{Revision: 5, At: t0}}
+	start := archive.NewStart(1, 0xabc, base, "test")
+	if err := w.store.Put(t.Context(), archive.StartKey(o.archiveRoot(), 1), objstore.NewMetadata(start.Encode())); err != nil {
+		t.Fatal(err)
+	}
+	bases := []archive.Base{base}
+	survey, err := archive.Look(t.Context(), w.store, o.archiveRoot(), bases, rangesShown)
+	if err != nil || !survey.Covered {
+		t.Fatalf("%+v, error %v", survey, err)
+	}
+	for backup, want := range map[string]bool{"another": true, o.Name: false} {
+		asked := make(chan struct{}, 1)
+		a := &archiving{notify: func() { asked <- struct{}{} }, turn: make(chan struct{}, 1)}
+		k := &keeper{job: &archiveJob{job: w.job}, archiving: a, asked: map[string]time.Time{}, survey: survey}
+		k.known = snapshot.Known{"k": snapshot.Reading{Manifest: snapshot.Manifest{Backup: backup}}}
+		k.cover(t.Context(), o, bases)
+		if got := len(k.asked) > 0; got != want {
+			t.Errorf("with a snapshot of EtcdBackup %s, it asks for another one: %t, want %t", backup, got, want)
+		}
+		if want {
+			<-asked
+		}
+	}
+}
+
+// A week of snapshots every five minutes is more than a thousand. The archive before them was neither restorable nor deleted.
+func TestAllSnapshotsOfTheWindowAreBases(t *testing.T) {
+	const window = 168 * time.Hour
+	var items []snapshot.Item
+	for i := range 3000 {
+		items = append(items, snapshot.Item{Stored: t0.Add(-time.Duration(i) * 5 * time.Minute)})
+	}
+	got := needed(items, window)
+	old := func(i snapshot.Item) bool { return t0.Sub(i.Stored) >= window }
+	if !slices.ContainsFunc(got, old) {
+		t.Errorf("of 3000 snapshots %d are bases, and none is older than the window", len(got))
+	}
+	if n := len(needed(items, time.Hour)); n > 1000+13 {
+		t.Errorf("with a window of an hour, %d snapshots are read", n)
+	}
+}
+
+func TestTheArchiveOfADeletedEtcdBackupIsKeptForTheOneThatContinuesIt(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*v1beta2.EtcdBackup)
+		kept   bool
+	}{
+		"another one continues it":   {func(*v1beta2.EtcdBackup) {}, true},
+		"another folder":             {func(b *v1beta2.EtcdBackup) { b.Spec.S3.Path = "bucket/elsewhere" }, false},
+		"another one has no archive": {func(b *v1beta2.EtcdBackup) { b.Spec.Continuous = nil }, false},
+		"another cluster":            {func(b *v1beta2.EtcdBackup) { b.Spec.EtcdCluster.Name = "y" }, false},
+		"the same one, not yet gone": {func(b *v1beta2.EtcdBackup) { b.UID = "u" }, false},
+		"another one in a namespace": {func(b *v1beta2.EtcdBackup) { b.Namespace = "other" }, false},
+	} {
+		s := archivingState(t)
+		inCluster(&s, false)
+		s.Target, s.Problem = target(s.Namespace, s.Name, s.Spec)
+		other := &v1beta2.EtcdBackup{Spec: *s.Spec.DeepCopy()}
+		other.Namespace, other.Name, other.UID = s.Namespace, "other", types.UID("v")
+		test.change(other)
+		w := newWorld(t)
+		w.secrets = apiWith(t, other)
+		o := jobSpecOf(s)
+		start := archive.NewStart(1, 1, archive.Base{Point: archive.Point{Revision: 5, At: t0}}, "test")
+		start.Writer = o.mark()
+		if err := w.store.Put(t.Context(), archive.StartKey(o.archiveRoot(), 1), objstore.NewMetadata(start.Encode())); err != nil {
+			t.Fatal(err)
+		}
+		o.Kind = KindPurge
+		r := w.job.attempt(t.Context(), o, &jobProgress{})
+		if kept := len(w.keys()) > 0; kept != test.kept || r.Failure != nil || strings.Contains(r.PruneProblem, "EtcdBackup other continues") != test.kept {
+			t.Errorf("%s: the archive is kept: %t, want %t; %+v", name, kept, test.kept, r)
+		}
+	}
+}
+
+// apiWith is an API server with these objects.
+func apiWith(t *testing.T, objects ...client.Object) client.Client {
+	t.Helper()
+	scheme, err := operator.Scheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
+}
+
+func TestAnArchiveIsLookedAtAgainAfterAnEtcdBackupWasDeleted(t *testing.T) {
+	key := worker.Key{Object: types.NamespacedName{Namespace: "ns", Name: "b"}, UID: "1"}
+	p := newArchives(func(ctx context.Context, _ *archiving) { <-ctx.Done() }, nil)
+	p.set(key, &archiveSpec{})
+	defer p.set(key, nil)
+	p.forgetOthers(types.NamespacedName{Namespace: "elsewhere", Name: "c"}, "")
+	if len(p.known[key].news) > 0 {
+		t.Error("the archive is surveyed for an EtcdBackup of another namespace")
+	}
+	p.forgetOthers(types.NamespacedName{Namespace: "ns", Name: "c"}, "")
+	if len(p.known[key].news) != 1 {
+		t.Error("the status still lists what may have been deleted with another EtcdBackup")
+	}
+}

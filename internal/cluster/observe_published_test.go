@@ -1,0 +1,106 @@
+package cluster
+
+import (
+	"testing"
+	"time"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+)
+
+// addressIn is an EndpointSlice of a Service with one address of the member that waits.
+func addressIn(service, address string) *discoveryv1.EndpointSlice {
+	return &discoveryv1.EndpointSlice{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: service + "-x", Labels: map[string]string{discoveryv1.LabelServiceName: service}},
+		Endpoints:  []discoveryv1.Endpoint{{Hostname: ptr.To(aheadName), Addresses: []string{address}}},
+	}
+}
+
+// If the operator adds a member before its name resolves, DNS servers keep the answer "no such host" for 5 to 30 s.
+func TestANameCountsAsPublishedOnlyWithTheAddressOfItsPod(t *testing.T) {
+	for name, test := range map[string]struct {
+		slice     *discoveryv1.EndpointSlice
+		published bool
+	}{
+		"its address":                {addressIn("example", "10.0.0.1"), true},
+		"that of an earlier Pod":     {addressIn("example", "10.0.0.2"), false},
+		"in the Service for clients": {addressIn("example-client", "10.0.0.1"), false},
+		"in that of another namespace": {func() *discoveryv1.EndpointSlice {
+			s := addressIn("example", "10.0.0.1")
+			s.Namespace = "other"
+			return s
+		}(), false},
+	} {
+		r, v := beside(t, test.slice)
+		waitsWithAddress(v, noon)
+		r.observePublished(t.Context(), v)
+		if got := !v.Members[0].PublishedSince.IsZero(); got != test.published {
+			t.Errorf("%s: published %t, expected %t", name, got, test.published)
+		}
+	}
+}
+
+func TestANameCountsAsPublishedFromThePassThatFirstSawIt(t *testing.T) {
+	r, v := beside(t, addressIn("example", "10.0.0.1"))
+	for _, pass := range []struct {
+		after time.Duration
+		moved bool // to another address and back
+		want  time.Time
+	}{{0, false, noon}, {100 * time.Millisecond, false, noon}, {200 * time.Millisecond, true, noon.Add(200 * time.Millisecond)}} {
+		if pass.moved {
+			waitsWithAddress(v, noon)
+			v.addresses[aheadName] = "10.0.0.9"
+			r.observePublished(t.Context(), v)
+		}
+		waitsWithAddress(v, noon)
+		v.Now = noon.Add(pass.after)
+		r.observePublished(t.Context(), v)
+		if got := v.Members[0].PublishedSince; !got.Equal(pass.want) {
+			t.Errorf("after %s: published since %s, expected %s", pass.after, got, pass.want)
+		}
+	}
+}
+
+// waitsWithAddress gives the view one member, whose Pod waits and has an address.
+func waitsWithAddress(v *view, since time.Time) {
+	v.Members = []plan.Member{{Name: aheadName, Incarnation: 1, Pod: plan.PodStarting, Start: plan.StartJoin, Waits: true, AddressSince: since}}
+	v.addresses[aheadName] = "10.0.0.1"
+}
+
+// Its kubelet reports up to a second later that etcd runs, and the next member waits for this one.
+func TestAReleasedMemberThatAnswersRunsBeforeItsKubeletReportsIt(t *testing.T) {
+	for name, test := range map[string]struct {
+		waits, answers bool
+	}{"it was released": {false, true}, "it still waits": {true, false}} {
+		released := plan.Member{Pod: plan.PodStarting, Start: plan.StartJoin, Waits: test.waits, AddressSince: noon}
+		if released.Released() != test.answers {
+			t.Errorf("%s: asked %t, expected %t", name, released.Released(), test.answers)
+		}
+		if !test.answers {
+			continue
+		}
+		hear(&released, answer{})
+		if released.Pod != plan.PodRunning || !released.Answers {
+			t.Errorf("%s: it answers, and its Pod is %s", name, released.Pod)
+		}
+		silent := plan.Member{Pod: plan.PodStarting, Start: plan.StartJoin, AddressSince: noon}
+		hear(&silent, answer{err: errNoAddress})
+		if silent.Pod != plan.PodStarting {
+			t.Errorf("%s: it does not answer, and its Pod is %s", name, silent.Pod)
+		}
+	}
+}
+
+func TestMembersWithoutAddressCauseNoReadOfTheService(t *testing.T) {
+	r, v := beside(t)
+	r.APIReader = nil // a read would panic
+	v.Members = []plan.Member{
+		{Name: nameOf(0), Pod: plan.PodRunning, AddressSince: noon},
+		{Name: aheadName, Pod: plan.PodStarting, Waits: true},
+		{Name: nameOf(4), Pod: plan.PodStarting, Waits: true, AddressSince: noon.Add(-time.Hour)},
+	}
+	r.observePublished(t.Context(), v)
+}

@@ -1,0 +1,76 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+)
+
+// If a Pod that runs were deleted like that, two etcd processes could have the same data.
+func TestOnlyAPodThatHasStoppedIsDeletedWithoutItsKubelet(t *testing.T) {
+	deleted := metav1.Now()
+	for name, test := range map[string]struct {
+		deleted *metav1.Time
+		phase   corev1.PodPhase
+		gone    bool
+	}{
+		"it has stopped":                   {&deleted, corev1.PodSucceeded, true},
+		"its containers failed":            {&deleted, corev1.PodFailed, true},
+		"its containers may run":           {&deleted, corev1.PodRunning, false},
+		"another Pod has its name":         {nil, corev1.PodRunning, false},
+		"another Pod of its name is ended": {nil, corev1.PodFailed, false},
+	} {
+		pod := &corev1.Pod{ObjectMeta: controlled("uid-example", nameOf(1), nil), Status: corev1.PodStatus{Phase: test.phase}}
+		pod.DeletionTimestamp = test.deleted
+		pod.Finalizers = []string{"example.com/held"} // the fake API server keeps no object that is being deleted without one
+		r, v := beside(t, pod)
+		writes := &deletions{Client: r.Client}
+		r.Client = writes
+		v.State = state(formed, members(3))
+		err := r.act(t.Context(), v, plan.ForceDeletePod{Name: nameOf(1), Stopped: true})
+		if deleted := writes.n > 0; deleted != test.gone || errors.Is(err, errBehind) == test.gone {
+			t.Errorf("%s: deleted %t, error %v", name, deleted, err)
+		}
+	}
+}
+
+func TestAPodThatIsGoneNeedsNoDeletion(t *testing.T) {
+	r, v := beside(t)
+	if err := r.act(t.Context(), v, plan.ForceDeletePod{Name: nameOf(1), Stopped: true}); err != nil && !apierrors.IsNotFound(err) {
+		t.Error(err)
+	}
+}
+
+func TestAFinalizerOfOthersIsRecognisedAfterTheDeletion(t *testing.T) {
+	now := metav1.Now()
+	for name, test := range map[string]struct {
+		grace *int64
+		held  bool
+	}{"the kubelet is waited for": {ptr.To[int64](30), false}, "only the finalizer is left": {ptr.To[int64](0), true}} {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &now, DeletionGracePeriodSeconds: test.grace}, Status: corev1.PodStatus{Phase: corev1.PodFailed}}
+		var m plan.Member
+		observePod(&m, pod, now.Time)
+		if !m.Stopped || m.Held != test.held {
+			t.Errorf("%s: stopped %t, held %t", name, m.Stopped, m.Held)
+		}
+	}
+}
+
+// deletions counts them.
+type deletions struct {
+	client.Client
+	n int
+}
+
+func (d *deletions) Delete(context.Context, client.Object, ...client.DeleteOption) error {
+	d.n++
+	return nil
+}
