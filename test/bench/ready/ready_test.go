@@ -7,17 +7,12 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -40,7 +35,7 @@ var programs = []string{"kubernetes", "containerd", "coredns", "local-path", "et
 // BenchmarkReady compares the time from creation to three Ready members with that of a StatefulSet. The StatefulSet has
 // the same image, probes and volumes, and also starts all Pods at once. Both are measured with the same polls.
 func BenchmarkReady(b *testing.B) {
-	suite := installed(b)
+	suite := installed(b, programs...)
 	var floor, pods, cluster []time.Duration
 	for round := range rounds(b) {
 		// Alternate the order, so that leftover work of the previous round affects both equally.
@@ -61,14 +56,14 @@ func BenchmarkReady(b *testing.B) {
 	b.ReportMetric(0, "ns/op") // ns/op has no meaning here
 }
 
-// installed returns the suite, installed on a Kubernetes that has the image of etcd.
-func installed(b *testing.B) *stack.Stack {
+// installed returns the suite, installed on a Kubernetes that has the images of the named program modules.
+func installed(b *testing.B, names ...string) *stack.Stack {
 	b.Helper()
-	suite, err := stack.Open(b.Context(), os.Stderr, programs...)
+	suite, err := stack.Open(b.Context(), os.Stderr, names...)
 	if err != nil {
 		b.Fatal(err)
 	}
-	if err := suite.LoadImages(b.Context(), "etcd-3.6"); err != nil {
+	if err := suite.LoadImages(b.Context()); err != nil {
 		b.Fatal(err)
 	}
 	if err := suite.Install(b.Context()); err != nil {
@@ -95,7 +90,7 @@ func statefulSetTime(b *testing.B, c client.Client) time.Duration {
 	b.Helper()
 	namespace := newNamespace(b, c)
 	defer dropNamespace(b, c, namespace)
-	return readyPods(b, c, namespace, size, statefulSet(namespace, size)...)
+	return readyPods(b, c, namespace, size, statefulSet(namespace, "bare", size)...)
 }
 
 // clusterTime returns the time until the Pods of an EtcdCluster are Ready, and until the EtcdCluster itself is.
@@ -103,14 +98,19 @@ func clusterTime(b *testing.B, c client.Client) (members, ready time.Duration) {
 	b.Helper()
 	namespace := newNamespace(b, c)
 	defer dropNamespace(b, c, namespace)
-	object := &v1beta2.EtcdCluster{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "example"},
-		Spec:       v1beta2.EtcdClusterSpec{Size: size},
-	}
+	object := etcdCluster(namespace, "example")
 	began := time.Now()
 	members = readyPods(b, c, namespace, size, object)
 	awaitReady(b, c, object)
 	return members, time.Since(began)
+}
+
+// etcdCluster returns an EtcdCluster of three members.
+func etcdCluster(namespace, name string) *v1beta2.EtcdCluster {
+	return &v1beta2.EtcdCluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Spec:       v1beta2.EtcdClusterSpec{Size: size},
+	}
 }
 
 // awaitReady waits until the operator reports that an EtcdCluster is as its spec asks.
@@ -160,62 +160,6 @@ func isReady(pod corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 	})
-}
-
-// statefulSet returns a StatefulSet of etcd members without an operator, and its Service.
-func statefulSet(namespace string, size int) []client.Object {
-	const name = "bare"
-	labels := map[string]string{"app": name}
-	host := func(i int) string { return fmt.Sprintf("%s-%d.%s.%s.svc", name, i, name, namespace) }
-	var initial []string
-	for i := range size {
-		initial = append(initial, fmt.Sprintf("%s-%d=http://%s:2380", name, i, host(i)))
-	}
-	own := "http://$(POD)." + name + "." + namespace + ".svc"
-	probe := func(path string) corev1.ProbeHandler {
-		return corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path, Port: intstr.FromInt32(v1beta2.MetricsPort)}}
-	}
-	spec := v1beta2.EtcdClusterSpec{}
-	meta := metav1.ObjectMeta{Namespace: namespace, Name: name}
-	return []client.Object{
-		&corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{
-			ClusterIP: corev1.ClusterIPNone, PublishNotReadyAddresses: true, Selector: labels,
-			Ports: []corev1.ServicePort{{Name: "peer", Port: v1beta2.PeerPort}},
-		}},
-		&appsv1.StatefulSet{ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{
-			ServiceName: name, Replicas: ptr.To(int32(size)), PodManagementPolicy: appsv1.ParallelPodManagement,
-			Selector: &metav1.LabelSelector{MatchLabels: labels},
-			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: labels},
-				Spec: corev1.PodSpec{
-					AutomountServiceAccountToken: ptr.To(false), EnableServiceLinks: ptr.To(false),
-					SecurityContext: &corev1.PodSecurityContext{
-						RunAsNonRoot: ptr.To(true), RunAsUser: ptr.To[int64](65532), RunAsGroup: ptr.To[int64](65532), FSGroup: ptr.To[int64](65532),
-					},
-					Containers: []corev1.Container{{
-						Name: "etcd", Image: spec.Image(),
-						Env: []corev1.EnvVar{{Name: "POD", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}}},
-						Command: []string{
-							"/usr/local/bin/etcd", "--name=$(POD)", "--data-dir=/var/etcd/data",
-							"--listen-peer-urls=http://0.0.0.0:2380", "--listen-client-urls=http://0.0.0.0:2379", "--listen-metrics-urls=http://0.0.0.0:2381",
-							"--initial-advertise-peer-urls=" + own + ":2380", "--advertise-client-urls=" + own + ":2379",
-							"--initial-cluster=" + strings.Join(initial, ","),
-						},
-						VolumeMounts:   []corev1.VolumeMount{{Name: "data", MountPath: "/var/etcd"}},
-						LivenessProbe:  &corev1.Probe{ProbeHandler: probe("/livez"), InitialDelaySeconds: 10, PeriodSeconds: 10, TimeoutSeconds: 10, FailureThreshold: 6},
-						ReadinessProbe: &corev1.Probe{ProbeHandler: probe("/readyz"), PeriodSeconds: 1, TimeoutSeconds: 3, FailureThreshold: 3},
-					}},
-				},
-			},
-			VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{
-				ObjectMeta: metav1.ObjectMeta{Name: "data"},
-				Spec: corev1.PersistentVolumeClaimSpec{
-					AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-					Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("8Gi")}},
-				},
-			}},
-		}},
-	}
 }
 
 func newNamespace(b *testing.B, c client.Client) string {
