@@ -44,8 +44,8 @@ const length = 45
 // firing returns the alerts that fire at the end of a run, and those that fired at any time.
 func firing(t *testing.T, series map[string]string) []string {
 	t.Helper()
-	storage := newStorage(t, series)
-	engine := promql.NewEngine(promql.EngineOpts{MaxSamples: 1_000_000, Timeout: time.Minute, LookbackDelta: 5 * time.Minute, EnableAtModifier: true})
+	storage := newStorage(t, series, time.Minute)
+	engine := newEngine()
 	var fired []string
 	for _, rule := range rules(t) {
 		pending := map[uint64]int{} // for how many minutes
@@ -67,6 +67,10 @@ func firing(t *testing.T, series map[string]string) []string {
 	}
 	slices.Sort(fired)
 	return slices.Compact(fired)
+}
+
+func newEngine() *promql.Engine {
+	return promql.NewEngine(promql.EngineOpts{MaxSamples: 1_000_000, Timeout: time.Minute, LookbackDelta: 5 * time.Minute, EnableAtModifier: true})
 }
 
 // held returns for how many minutes in a row the longest series has been there.

@@ -71,12 +71,15 @@ type dashboard struct {
 	Templating struct {
 		List []struct{ Name, Type, Query string }
 	}
-	Panels []struct {
-		ID          int
-		Title, Type string
-		GridPos     struct{ X, Y, W, H int }
-		Targets     []struct{ Expr, RefID string }
-	}
+	Panels []panel
+}
+
+type panel struct {
+	ID          int
+	Title, Type string
+	GridPos     struct{ X, Y, W, H int }
+	FieldConfig struct{ Defaults struct{ Unit string } }
+	Targets     []struct{ Expr, RefID, LegendFormat string }
 }
 
 func TestPanelsNameMetricsThatExist(t *testing.T) {

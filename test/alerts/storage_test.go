@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
@@ -14,9 +15,9 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 )
 
-// newStorage holds series in memory. Their values are in the notation of Prometheus' rule tests, one for each minute from 0 on. The
+// newStorage holds series in memory. Their values are in the notation of Prometheus' rule tests, one for each interval from 0 on. The
 // database of Prometheus is not used, because it needs the libraries of all clouds.
-func newStorage(t *testing.T, series map[string]string) storage.Queryable {
+func newStorage(t *testing.T, series map[string]string, interval time.Duration) storage.Queryable {
 	t.Helper()
 	var all []storage.Series
 	for name, values := range series {
@@ -25,9 +26,9 @@ func newStorage(t *testing.T, series map[string]string) storage.Queryable {
 			t.Fatalf("%s %s: %v", name, values, err)
 		}
 		var samples []chunks.Sample
-		for minute, value := range sequence {
+		for n, value := range sequence {
 			if !value.Omitted {
-				samples = append(samples, sample{int64(minute) * 60_000, value.Value})
+				samples = append(samples, sample{int64(n) * interval.Milliseconds(), value.Value})
 			}
 		}
 		all = append(all, storage.NewListSeries(lset, samples))

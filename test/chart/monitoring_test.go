@@ -26,7 +26,11 @@ type (
 		Scheme          string `json:"scheme"`
 		BearerTokenFile string `json:"bearerTokenFile"`
 		TLSConfig       *struct {
-			InsecureSkipVerify bool `json:"insecureSkipVerify"`
+			InsecureSkipVerify bool   `json:"insecureSkipVerify"`
+			ServerName         string `json:"serverName"`
+			CA                 struct {
+				Secret corev1.SecretKeySelector `json:"secret"`
+			} `json:"ca"`
 		} `json:"tlsConfig"`
 	}
 	serviceMonitor struct {
@@ -110,6 +114,30 @@ func TestServiceMonitorsSelectTheServicesOfTheirOperators(t *testing.T) {
 		}
 		if want := map[bool]string{true: "--metrics-secure=true", false: "--metrics-secure=false"}[secure]; !slices.Contains(r.deployment(t, m.Labels[componentLabel]).Spec.Template.Spec.Containers[0].Args, want) {
 			t.Errorf("%s lacks %s", m.Labels[componentLabel], want)
+		}
+	}
+}
+
+func TestPrometheusVerifiesTheCertificateOfTheMetricsEndpoint(t *testing.T) {
+	r := render(t, everyMonitor+"backupOperator: {metrics: {certSecret: backup-metrics}}")
+	pod := r.deployment(t, backupOperator).Spec.Template.Spec
+	volume := slices.IndexFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Secret != nil && v.Secret.SecretName == "backup-metrics" })
+	mounted := volume >= 0 && slices.ContainsFunc(pod.Containers[0].VolumeMounts, func(m corev1.VolumeMount) bool {
+		return m.Name == pod.Volumes[volume].Name && slices.Contains(pod.Containers[0].Args, "--metrics-cert-dir="+m.MountPath)
+	})
+	if !mounted {
+		t.Errorf("the Secret is not mounted where the operator reads it: %+v", pod)
+	}
+	var service string
+	for _, s := range all[*corev1.Service](r) {
+		if s.Labels[componentLabel] == backupOperator {
+			service = s.Name + "." + s.Namespace + ".svc"
+		}
+	}
+	for _, m := range all[*serviceMonitor](r) {
+		own, c := m.Labels[componentLabel] == backupOperator, m.Spec.Endpoints[0].TLSConfig
+		if c.InsecureSkipVerify == own || own && (c.ServerName != service || c.CA.Secret.Name != "backup-metrics" || c.CA.Secret.Key != "ca.crt") {
+			t.Errorf("ServiceMonitor %s has %+v, want the certificate of %s verified: %v", m.Name, c, service, own)
 		}
 	}
 }
