@@ -7,9 +7,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
+	"sync"
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"golang.org/x/sync/errgroup"
 )
 
 // A builder holds the shared data of all images of one run.
@@ -18,7 +21,9 @@ type builder struct {
 	base   *layer
 	origin origin
 	bins   map[string]string // directory of the compiled operators for each architecture
-	stdout io.Writer
+
+	printing sync.Mutex
+	stdout   io.Writer
 }
 
 func build(ctx context.Context, opts options, targets []target, stdout io.Writer) error {
@@ -40,15 +45,21 @@ func build(ctx context.Context, opts options, targets []target, stdout io.Writer
 	if err := b.compile(ctx, targets, dir); err != nil {
 		return err
 	}
-	var failed []error
-	for _, t := range targets {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := b.pack(t); err != nil {
-			failed = append(failed, fmt.Errorf("image %s: %w", t.name, err))
-		}
+	return b.packAll(ctx, targets)
+}
+
+// packAll packs an image on each processor at a time: compressing takes most of the time. It returns all errors.
+func (b *builder) packAll(ctx context.Context, targets []target) error {
+	failed := make([]error, len(targets))
+	var packing errgroup.Group
+	packing.SetLimit(runtime.GOMAXPROCS(0))
+	for i, t := range targets {
+		packing.Go(func() error {
+			failed[i] = b.pack(ctx, t)
+			return nil
+		})
 	}
+	_ = packing.Wait() // each error is in failed
 	return errors.Join(failed...)
 }
 
@@ -105,7 +116,15 @@ func (b *builder) keep(targets []target) error {
 	return nil
 }
 
-func (b *builder) pack(t target) error {
+func (b *builder) pack(ctx context.Context, t target) (err error) {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("image %s: %w", t.name, err)
+		}
+	}()
 	start := time.Now()
 	archs, images, s, err := b.images(&t)
 	if err != nil {
@@ -120,6 +139,8 @@ func (b *builder) pack(t target) error {
 	if err != nil {
 		return err
 	}
+	b.printing.Lock()
+	defer b.printing.Unlock()
 	fmt.Fprintf(b.stdout, "%s@%s %.1f MB %.1fs %s\n", t.ref, archive.root.Digest, float64(size)/1e6, time.Since(start).Seconds(), path)
 	return nil
 }

@@ -334,7 +334,7 @@ func TestOperatorImageHasPlatformsAndVersion(t *testing.T) {
 		if b.base, err = baseLayer([]byte("PEM\n")); err != nil {
 			t.Fatal(err)
 		}
-		if err := b.pack(target{kind: operatorImage, name: "backup-operator"}); err != nil {
+		if err := b.pack(t.Context(), target{kind: operatorImage, name: "backup-operator"}); err != nil {
 			t.Fatal(err)
 		}
 		return open(t, filepath.Join(out, "backup-operator.tar"))

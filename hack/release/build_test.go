@@ -39,6 +39,18 @@ func TestNotesAreTheSectionOfTheVersion(t *testing.T) {
 	}
 }
 
+// A reader of the release page follows a link of a feature to its page, as it was in that release.
+func TestLinksOfTheNotesLeadToThePagesOfTheRelease(t *testing.T) {
+	const changelog = "## 1.1.0\n\n- Saves ([how](docs/backup.md#now), [more](https://example.com/a.md)). See [README](README.md).\n"
+	for tag, pages := range map[string]string{"v1.1.0": repositoryURL + "/blob/v1.1.0/", "": repositoryURL + "/blob/main/"} {
+		got, err := notes(changelog, "1.1.0", tag)
+		want := "- Saves ([how](" + pages + "docs/backup.md#now), [more](https://example.com/a.md)). See [README](" + pages + "README.md).\n"
+		if err != nil || !strings.HasSuffix(got, want) {
+			t.Errorf("tag %q: notes %q, want %q, error %v", tag, got, want, err)
+		}
+	}
+}
+
 func TestChartAndSuiteHaveOneVersion(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "Chart.yaml")
 	if err := os.WriteFile(file, []byte("version: 1.0.0\nappVersion: \"1.0.1\"\n"), 0o600); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -31,7 +32,11 @@ func chartVersion(file string) (string, error) {
 	return chart.Version, nil
 }
 
-// notes returns the section of the changelog about the version. Without a tag the section "Unreleased" will do.
+// fileLink is a link of the changelog to a page of the repository. A page of releases has no such file.
+var fileLink = regexp.MustCompile(`\]\(([^):]+\.md)`)
+
+// notes returns the section of the changelog about the version. Without a tag the section "Unreleased" will do. Its links lead to
+// the pages of the tag, or of the main branch.
 func notes(changelog, version, tag string) (string, error) {
 	if tag != "" && tag != "v"+version {
 		return "", fmt.Errorf("the tag is %s, but the chart has version %s: set version and appVersion in Chart.yaml", tag, version)
@@ -43,6 +48,8 @@ func notes(changelog, version, tag string) (string, error) {
 	if !found {
 		return "", fmt.Errorf("CHANGELOG.md has no section ## %s: rename Unreleased", version)
 	}
+	pages := repositoryURL + "/blob/" + cmp.Or(tag, "main") + "/"
+	text = fileLink.ReplaceAllString(text, "]("+pages+"$1")
 	return fmt.Sprintf("# etcd operator suite %s\n\n%s\n", version, text), nil
 }
 

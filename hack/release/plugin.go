@@ -117,7 +117,7 @@ func (r release) krew() *krewPlugin {
 	return &krewPlugin{
 		APIVersion: "krew.googlecontainertools.github.com/v1alpha2", Kind: "Plugin", Metadata: map[string]string{"name": "etcd"},
 		Spec: krewSpec{
-			Version: "v" + r.version, Homepage: repositoryURL, ShortDescription: "Show and steer etcd clusters of the operator suite",
+			Version: "v" + r.version, Homepage: repositoryURL, ShortDescription: "Show and change etcd clusters on Kubernetes",
 			Description: "Shows what is wrong with an EtcdCluster, what it means and what to do.\n" +
 				"It also takes and restores snapshots, upgrades, hibernates, pauses, defragments,\n" +
 				"and shows the logs of all members merged by time. It needs the operators of\n" + repositoryURL + ".\n",
