@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/etcd-suite/etcd-operator/test/stack"
 )
@@ -19,6 +20,8 @@ const (
 	namespace = "demo"
 	cluster   = "example"
 	keys      = 1000
+	// parallelWrites is how many keys are written at once. etcd then saves several with one write to its disk.
+	parallelWrites = 20
 	// waitLimit is the timeout of each kubectl wait. On an idle machine each wait takes seconds.
 	waitLimit = "180s"
 	// readLimit is the timeout for reading every key at once.
@@ -30,6 +33,8 @@ type demo struct {
 	stack   *stack.Stack
 	store   *s3.Client
 	etcd    *clientv3.Client
+	// forgotten gets the result of deleting what an earlier demo left.
+	forgotten chan error
 	// revision of the cluster after the last write before the snapshot.
 	revision int64
 	// proven is the table at the end: what the demo saw, and the evidence.
@@ -41,13 +46,28 @@ func (d *demo) kubernetes(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	// Kubernetes deletes the namespace of an earlier demo while the images are built.
-	_, err = d.stack.Kubectl(ctx, "delete", "namespace", namespace, "--ignore-not-found", "--wait=false")
+	d.forgotten = make(chan error, 1)
+	go func() { d.forgotten <- d.forget(ctx) }()
+	return nil
+}
+
+// forget deletes what an earlier demo left, while the images are built. Kubernetes needs 20 s for a namespace with Pods, and
+// 5 s for one without, so the objects are deleted first.
+func (d *demo) forget(ctx context.Context) error {
+	for _, kinds := range []string{"etcdrestores,etcdbackups,etcdclusters", "persistentvolumeclaims"} {
+		if _, err := d.stack.Kubectl(ctx, "delete", kinds, "--all", "--namespace", namespace, "--ignore-not-found", "--wait=false"); err != nil && !strings.Contains(err.Error(), "the server doesn't have a resource type") {
+			return err
+		}
+	}
+	if _, err := d.stack.Kubectl(ctx, "delete", "pods", "--all", "--namespace", namespace, "--timeout", waitLimit); err != nil {
+		return err
+	}
+	_, err := d.stack.Kubectl(ctx, "delete", "namespace", namespace, "--ignore-not-found", "--timeout", waitLimit)
 	return err
 }
 
 func (d *demo) images(ctx context.Context) error {
-	return d.stack.LoadImages(ctx, "etcd-3.6", "versitygw")
+	return d.stack.LoadImages(ctx)
 }
 
 func (d *demo) objectStore(ctx context.Context) (err error) {
@@ -60,10 +80,11 @@ func (d *demo) install(ctx context.Context) error {
 	return d.stack.Install(ctx)
 }
 
-// createCluster first deletes the namespace and the objects of an earlier demo, so that the demo can be repeated.
+// createCluster first waits until the namespace of an earlier demo is deleted, and deletes its snapshots, so that the demo can be
+// repeated.
 func (d *demo) createCluster(ctx context.Context) error {
-	if _, err := d.stack.Kubectl(ctx, "delete", "namespace", namespace, "--ignore-not-found"); err != nil {
-		return err
+	if err := <-d.forgotten; err != nil {
+		return fmt.Errorf("delete what an earlier demo left: %w", err)
 	}
 	if err := d.emptyStore(ctx); err != nil {
 		return err
@@ -99,13 +120,24 @@ func (d *demo) emptyStore(ctx context.Context) error {
 }
 
 func (d *demo) write(ctx context.Context) error {
+	writers, writing := errgroup.WithContext(ctx)
+	writers.SetLimit(parallelWrites)
 	for i := range keys {
-		response, err := d.etcd.Put(ctx, key(i), value(i))
-		if err != nil {
-			return fmt.Errorf("put %s: %w", key(i), err)
-		}
-		d.revision = response.Header.Revision
+		writers.Go(func() error {
+			if _, err := d.etcd.Put(writing, key(i), value(i)); err != nil {
+				return fmt.Errorf("put %s: %w", key(i), err)
+			}
+			return nil
+		})
 	}
+	if err := writers.Wait(); err != nil {
+		return err
+	}
+	response, err := d.etcd.Get(ctx, key(0))
+	if err != nil {
+		return fmt.Errorf("read the revision: %w", err)
+	}
+	d.revision = response.Header.Revision
 	printf("%d keys are written; the cluster is at revision %d", keys, d.revision)
 	return nil
 }

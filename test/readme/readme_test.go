@@ -12,7 +12,10 @@ var pages = map[string][]string{
 	"../../README.md":       {"install", "choose", "use"},
 	"../../docs/install.md": {"upgrade", "rollback", "uninstall"},
 
-	"../../docs/disaster-recovery.md": {"look", "member", "quorum", "all-members", "cluster", "namespace", "operator"},
+	"../../docs/disaster-recovery.md": {
+		"look", "member", "node", "quorum", "all-members", "cluster", "namespace", "region",
+		"wrong-data", "operator", "another-kubernetes",
+	},
 }
 
 func TestEveryBlockOfCommandsIsRunOrSaysWhyNot(t *testing.T) {

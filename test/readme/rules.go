@@ -8,6 +8,9 @@ import (
 // A Rule replaces a command that cannot run in the test.
 type Rule struct{ Command, By, Why string }
 
+// SecondStore is the address at which the local Kubernetes reaches the S3 server that the test starts on this machine.
+const SecondStore = "198.18.255.253:7079"
+
 // Rules are all replacements. A command that no rule names runs as it is written.
 var Rules = []Rule{
 	{"make images", "make images ARCH=" + runtime.GOARCH, "the nodes run on this machine, so they need its architecture only"},
@@ -16,6 +19,7 @@ var Rules = []Rule{
 		"helm upgrade --install etcd-operator charts/etcd-operator", "helm upgrade --install etcd-operator charts/etcd-operator --set backupOperator.spool.keepFreePercent=1",
 		"the nodes share the disk of this machine, which other programs fill",
 	},
+	{"https://s3.other-region.example.com", "http://" + SecondStore, "an S3 server on this machine, outside of Kubernetes, is the second location"},
 	{`kind load image-archive "$image"`, `localkube load "$image"`, "the local Kubernetes replaces kind"},
 }
 

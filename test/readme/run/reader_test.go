@@ -32,9 +32,10 @@ var imagesOfRegistries = map[string]func(dir string) []string{
 
 // A reader copies commands from the documentation into a shell.
 type reader struct {
-	t   *testing.T
-	dir string // a copy of the repository
-	env []string
+	t    *testing.T
+	dir  string // a copy of the repository
+	home string // the kubeconfig, and programs that are built for the test
+	env  []string
 	// fresh is false if README_RUNNING is set. The test then uses a running local Kubernetes and removes only its namespace.
 	fresh bool
 }
@@ -49,27 +50,34 @@ func newReader(t *testing.T) *reader {
 	if r.fresh {
 		r.clean()
 	}
-	local, err := cluster.Up(t.Context(), cluster.Options{State: cluster.StateDir(), Bin: os.Getenv("TEST_BIN"), Nodes: 3, Progress: os.Stdout})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r.home = t.TempDir()
+	local := r.kubernetes()
 	if err := readme.Clone(root, r.dir); err != nil {
 		t.Fatal(err)
 	}
-	home := t.TempDir()
-	kubeconfig, err := os.ReadFile(local.Kubeconfig())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(home, "kubeconfig"), kubeconfig, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	r.env = append(os.Environ(), "KUBECONFIG="+filepath.Join(home, "kubeconfig"), "PATH="+home+":"+local.Bin()+":"+os.Getenv("PATH"),
-		"HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home)
-	r.command("go build -o " + home + "/localkube ./test/localkube")
+	r.env = append(os.Environ(), "KUBECONFIG="+filepath.Join(r.home, "kubeconfig"), "PATH="+r.home+":"+local.Bin()+":"+os.Getenv("PATH"),
+		"HELM_CACHE_HOME="+r.home, "HELM_CONFIG_HOME="+r.home, "HELM_DATA_HOME="+r.home)
+	r.command("go build -o " + r.home + "/localkube ./test/localkube")
 	r.loadImagesOfRegistries(t.TempDir())
 	t.Cleanup(r.explain)
 	return r
+}
+
+// kubernetes starts the local Kubernetes, unless it runs, and copies its kubeconfig.
+func (r *reader) kubernetes() *cluster.Cluster {
+	r.t.Helper()
+	local, err := cluster.Up(r.t.Context(), cluster.Options{State: cluster.StateDir(), Bin: os.Getenv("TEST_BIN"), Nodes: 3, Progress: os.Stdout})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	kubeconfig, err := os.ReadFile(local.Kubeconfig())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(r.home, "kubeconfig"), kubeconfig, 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+	return local
 }
 
 func (r *reader) loadImagesOfRegistries(out string) {
