@@ -60,7 +60,8 @@ func Modules(ctx context.Context, w io.Writer, r Request) error {
 			failed = 0
 		}
 		failed++
-		if len(a.started) == 0 || failed == attempts {
+		mistake := len(a.started) == 0 && !errors.Is(err, errStalled) // in the packages; another try would not help
+		if mistake || failed == attempts {
 			return fmt.Errorf("download the modules of %s: %w\nTried %d times. Check the network and GOPROXY, then run the command again: what has arrived is kept",
 				r.What, err, failed)
 		}

@@ -60,6 +60,30 @@ func TestAnErrorWithoutADownloadIsNotRepeated(t *testing.T) {
 	}
 }
 
+// A user on a bad network would have to run the command again by hand.
+func TestADownloadThatStallsBeforeItsFirstModuleIsStartedAgain(t *testing.T) {
+	t.Parallel()
+	module := newProxy(t, 0)
+	var asked atomic.Int32
+	silentAtFirst := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if asked.Add(1) == 1 {
+			<-r.Context().Done()
+			return
+		}
+		module.Config.Handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(silentAtFirst.Close)
+	var told bytes.Buffer
+	r := request(t, silentAtFirst.URL)
+	r.readGraphFirst(t)
+	if err := Modules(t.Context(), &told, r); err != nil {
+		t.Fatalf("the second try was not made: %v", err)
+	}
+	if !strings.Contains(told.String(), "try 2 of 3") {
+		t.Errorf("the output does not name the second try: %q", told.String())
+	}
+}
+
 // newProxy serves the module example.com/Big. Its first answers stop in the middle of the archive.
 func newProxy(t *testing.T, stalls int32) *httptest.Server {
 	var archive bytes.Buffer
@@ -109,4 +133,17 @@ func request(t *testing.T, proxy string) Request {
 	}
 	env := append(os.Environ(), "GOPROXY="+proxy, "GOMODCACHE="+t.TempDir(), "GOFLAGS=-mod=mod -modcacherw", "GONOSUMDB=*", "GONOSUMCHECK=1", "GOSUMDB=off")
 	return Request{Dir: dir, Env: env, What: "main", Packages: []string{"."}, Stall: 2 * time.Second}
+}
+
+// readGraphFirst lets the go command read the go.mod files of all modules before it announces a download, as it does for a
+// module of Go 1.16.
+func (r Request) readGraphFirst(t *testing.T) {
+	file := filepath.Join(r.Dir, "go.mod")
+	content, err := os.ReadFile(file)
+	if err == nil {
+		err = os.WriteFile(file, bytes.Replace(content, []byte("go 1.26"), []byte("go 1.16"), 1), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
