@@ -91,8 +91,20 @@ generate: ## Regenerate deep copies, CRDs, docs/api.md and docs/reference.md
 
 ##@ Test
 
+# The sweeps of the integration tests kill an operator at each of its calls, or break each request to a store. make test tries
+# one in SWEEP_ONE_IN of these points, and prints the SWEEP_SEED that repeats the choice. make long and make killer try all.
+SWEEP_ONE_IN ?= 5
+export SWEEP_ONE_IN SWEEP_SEED
+
 .PHONY: test
-test: unit integration chart e2e ## Run every test
+test: unit integration chart e2e ## Run every test, with a random part of each sweep
+
+.PHONY: long
+long: ## Run what make test leaves out: all points of each sweep, end-to-end tests that take long, campaigns, and a million steps of the planner
+	$(MAKE) simulate
+	$(MAKE) integration SWEEP_ONE_IN=1
+	$(MAKE) campaign
+	$(MAKE) e2e-long
 
 # SIMULATIONS are the tests of the planner that take long.
 SIMULATIONS = Settles$$|BreakNothing$$|NobodyIs$$|SaysWhatToDo$$|OfYears$$|DoesNotTrust$$|ChangeAMinute$$
@@ -116,7 +128,8 @@ integration: deps ## Run the tests against a real kube-apiserver, real etcd, a r
 	TEST_BIN="$(TEST_BIN)" go test -shuffle=on ./test/integration/scale/
 
 .PHONY: killer
-killer: deps ## Kill the operators at every call, and the members, and check that no data is lost; part of make integration
+killer: SWEEP_ONE_IN := 1
+killer: deps ## Kill the operators at every call, and the members, and check that no data is lost; make integration kills at some calls
 	@$(LOCALKUBE) build kubernetes etcd-3.5 etcd-3.6 etcd-3.7 versitygw
 	TEST_BIN="$(TEST_BIN)" go test -count=1 -v -timeout 40m ./test/integration/killer/
 

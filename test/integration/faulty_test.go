@@ -20,6 +20,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
+	"github.com/etcd-suite/etcd-operator/test/integration/sweep"
 )
 
 // faultyBench opens a store twice: through a faulty proxy and directly.
@@ -70,6 +71,9 @@ func TestStoresTolerateOneFaultyRequest(t *testing.T) {
 				group.SetLimit(8) // most round trips wait for a retry
 				for _, fault := range servers.Passing {
 					for broken := 1; broken <= bench.requests; broken++ {
+						if !sweep.Selected(fmt.Sprintf("%s: request %d %s", name, broken, fault)) {
+							continue
+						}
 						group.Go(func() error {
 							bench.breakOne(t, broken, fault)
 							return nil

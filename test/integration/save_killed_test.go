@@ -18,6 +18,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
+	"github.com/etcd-suite/etcd-operator/test/integration/sweep"
 )
 
 // streamed is a member that streams the same database each time. Its size is 0 if it is unknown.
@@ -63,6 +64,9 @@ func TestSaveSucceedsAfterAKillAtAnyRequest(t *testing.T) {
 			group.SetLimit(8) // most saves wait for a retry
 			for at := 1; at <= kind.requests; at++ {
 				for _, fault := range killFaults {
+					if !sweep.Selected(fmt.Sprintf("%s: request %d %s", name, at, fault)) {
+						continue
+					}
 					count++
 					l := s3Location(server, fmt.Sprintf("bucket-%d", count))
 					server.CreateBucket(t, l.Bucket)

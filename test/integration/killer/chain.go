@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+
+	"github.com/etcd-suite/etcd-operator/test/integration/sweep"
 )
 
 // Chain kills the operator at every call of an operation in one run: before each call, and after each that may have an
 // effect. It identifies a call by its name and the number of effects before it. So it kills once at every point between
 // two effects, and the operation always makes progress. It kills only a few times at equal patches that every Life
-// sends, such as a counter of attempts.
+// sends, such as a counter of attempts. Package sweep may select a part of the calls.
 type Chain struct {
 	mu      sync.Mutex
 	effects int
@@ -35,6 +37,9 @@ func (c *Chain) Choose(call Call) KillPoint {
 			continue
 		}
 		c.seen[key] = true
+		if !sweep.Selected(key) {
+			continue
+		}
 		c.same[same]++
 		c.kills++
 		return point
