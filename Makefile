@@ -170,7 +170,7 @@ chart: ## Run the tests of the chart (also against the oldest Kubernetes), rende
 .PHONY: e2e
 e2e: deps ## Run the tests of the installed suite on a real Kubernetes (local, or from KUBECONFIG)
 	@$(LOCALKUBE) build $(E2E_PROGRAMS)
-	TEST_BIN="$(TEST_BIN)" go test -v -timeout 40m -parallel 3 -skip '^TestLong' ./test/e2e/...
+	TEST_BIN="$(TEST_BIN)" go test -v -timeout 40m -parallel 4 -skip '^TestLong' ./test/e2e/...
 
 .PHONY: e2e-long
 e2e-long: deps ## Run the tests of the installed suite that take long, such as faults that last for ten minutes

@@ -44,7 +44,7 @@ spec: {size: 3, version: "3.5.35", pod: {emptyDir: {}}}
 	n.has(etcd, "key", 50)
 
 	n.patch("scratch", `{"spec":{"version":"3.6.16"}}`)
-	says(n, &v1beta2.EtcdCluster{}, "scratch", v1beta2.ConditionStalled, v1beta2.ReasonVersionNotSupported, "emptyDir", "Set spec.version back to 3.7.3")
+	says(n, &v1beta2.EtcdCluster{}, "scratch", v1beta2.ConditionStalled, v1beta2.ReasonVersionNotSupported, "emptyDir", "Set spec.version to 3.7.3 again")
 }
 
 // allReplaced fails the test unless the cluster has the same number of members as before, and all of them are new.

@@ -36,32 +36,23 @@ spec:
     etcdEnv: [{name: ETCD_COMPACT_HASH_CHECK_TIME, value: 1s}] # compare hashes right after a compaction
 `
 
-// One cluster is defragmented and then has these faults: a lost volume, a damaged database, a process that hangs, one
-// corrupt byte and a lost node. Clients keep working during all of them.
+// One cluster is defragmented and then has these faults: a lost volume, a damaged database, a process that hangs, and one
+// corrupt byte. Clients keep working during all of them.
 func TestClusterHealsWhileClientsWrite(t *testing.T) {
+	t.Parallel()
 	n := begin(t)
-	n.recreateBucketsAfterwards()
 	n.apply(quickRecovery)
 	n.ready("healing")
 	n.defragments("healing")
-	members := memberIDs(n.ready("healing"))
-	lose := func(what, victim string, tolerated int, fault func(victim string)) {
-		t.Helper()
-		traffic, began := n.traffic("healing", nil), time.Now()
-		fault(victim)
-		members = n.replaced("healing", members, victim)
-		t.Logf("%s: the member is replaced after %s", what, time.Since(began).Round(time.Second))
-		traffic.stop(what).failuresAtMost(t, tolerated)
-	}
-	lose("loss of a volume", n.follower("healing"), 2, func(victim string) {
+	n.ready("healing")
+	n.losesMember("loss of a volume", n.follower("healing"), 2, func(victim string) {
 		n.kubectl("delete", "pvc", victim, "--wait=false")
 		n.kubectl("delete", "pod", victim, "--wait=false")
 	})
-	n.ready("healing")
 	if suite.Local == nil {
-		return // the test cannot reach the nodes and processes of another Kubernetes
+		return // the test cannot reach the processes of another Kubernetes
 	}
-	lose("damage of a database", n.follower("healing"), 2, func(victim string) {
+	n.losesMember("damage of a database", n.follower("healing"), 2, func(victim string) {
 		process := n.process(victim)
 		database := filepath.Join("/proc", strconv.Itoa(process), "root/var/etcd/data/member/snap/db")
 		if err := os.WriteFile(database, bytes.Repeat([]byte("garbage."), 1<<16), 0o600); err != nil {
@@ -69,18 +60,26 @@ func TestClusterHealsWhileClientsWrite(t *testing.T) {
 		}
 		n.signal(process, syscall.SIGKILL)
 	})
-	n.ready("healing")
 	// A client that is connected to the hanging member waits for its own deadline once.
-	lose("a member that hangs", n.follower("healing"), 1, func(victim string) { n.signal(n.process(victim), syscall.SIGSTOP) })
-	n.ready("healing")
-
+	n.losesMember("a member that hangs", n.follower("healing"), 1, func(victim string) { n.signal(n.process(victim), syscall.SIGSTOP) })
 	n.replacesACorruptMember("healing")
-	members = memberIDs(n.ready("healing"))
+	n.ready("healing")
+}
 
+// Other tests do not run meanwhile, because the node has their Pods, too.
+func TestClusterHealsAfterTheLossOfANode(t *testing.T) {
+	if suite.Local == nil {
+		t.Log("the test cannot reach the nodes of another Kubernetes")
+		return
+	}
+	n := begin(t)
+	n.recreateBucketsAfterwards()
+	n.apply(quickRecovery)
+	n.ready("healing")
 	victim, node := n.nodeWithoutOperator("healing")
 	// A client that was connected to the member detects the loss by a failed request. It may connect to the member once
 	// more, because the Service still selects it during the 20 s that a connection attempt takes.
-	lose("loss of a node", victim, 3, func(string) {
+	n.losesMember("loss of a node", victim, 3, func(string) {
 		if err := suite.Local.StopNode(t.Context(), node); err != nil {
 			t.Fatal(err)
 		}
@@ -90,6 +89,19 @@ func TestClusterHealsWhileClientsWrite(t *testing.T) {
 	}
 	n.ready("healing")
 	n.catchesUpOnAMissedRun("healing")
+}
+
+// losesMember causes a fault of a member of the cluster "healing" while a client writes. It waits until the member is replaced and the
+// cluster is Ready. At most a tolerated number of requests may fail.
+func (n *namespaced) losesMember(what, victim string, tolerated int, fault func(victim string)) {
+	n.Helper()
+	members := memberIDs(n.cluster("healing"))
+	traffic, began := n.traffic("healing", nil), time.Now()
+	fault(victim)
+	n.replaced("healing", members, victim)
+	n.Logf("%s: the member is replaced after %s", what, time.Since(began).Round(time.Second))
+	traffic.stop(what).failuresAtMost(n, tolerated)
+	n.ready("healing")
 }
 
 // follower returns the name of a ready member that is not the leader.
