@@ -251,8 +251,16 @@ func (s *session) verified(ctx context.Context) error {
 // MaxLag: earlier means more requests to the store.
 func (a *Archiver) sealInterval() time.Duration { return max(a.MaxLag/50, 10*time.Millisecond) }
 
+// Transit is how old a change may be when a Stream returns it, after etcd has acknowledged it.
+const Transit = 40 * time.Millisecond
+
+// sealAge is how long after its first event was received a segment is sealed. MaxLag counts from the acknowledgement of a change.
+func (a *Archiver) sealAge() time.Duration {
+	return a.MaxLag - a.sealInterval() - min(Transit, a.MaxLag/10)
+}
+
 func (s *session) wantsCut(now time.Time) bool {
-	return s.open.writer.Size() >= s.a.MaxSize || now.Sub(s.open.first) >= s.a.MaxLag-s.a.sealInterval()
+	return s.open.writer.Size() >= s.a.MaxSize || now.Sub(s.open.first) >= s.a.sealAge()
 }
 
 // tick seals the segment if it is due and its last revision is complete.

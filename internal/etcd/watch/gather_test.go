@@ -7,6 +7,8 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
 )
 
 // never is longer than any test.
@@ -162,5 +164,12 @@ func TestWhatIsNoSocketIsReadAsItIs(t *testing.T) {
 	defer other.Close()
 	if gather(one, never) != one {
 		t.Error("the connection is wrapped")
+	}
+}
+
+// The archiver counts on it when it seals a segment before its oldest change is as old as maxLag.
+func TestChangesAreGatheredForLessTimeThanTheArchiverAllowsFor(t *testing.T) {
+	if gatherTime > archiver.Transit/2 {
+		t.Errorf("changes are gathered for %s, and the archiver allows %s for that and for their way through etcd", gatherTime, archiver.Transit)
 	}
 }
