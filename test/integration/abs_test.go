@@ -30,6 +30,7 @@ import (
 )
 
 func TestABSStore(t *testing.T) {
+	t.Parallel()
 	server := servers.Azurite(t)
 	var count atomic.Int32
 	location := func(t *testing.T) connect.Access {
@@ -75,6 +76,7 @@ func TestABSStore(t *testing.T) {
 // TestABSBackupAndRestore goes all the way of a snapshot: backup-operator saves it, restore-operator proves it, and the seed
 // fills a data directory with it.
 func TestABSBackupAndRestore(t *testing.T) {
+	t.Parallel()
 	server := servers.Azurite(t)
 	server.CreateContainer(t, "backups")
 	bucket := absLocation(server, "backups")

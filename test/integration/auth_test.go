@@ -60,6 +60,7 @@ func saves(ctx context.Context, c *etcd.Client) error {
 }
 
 func TestAUserWithAPasswordMayDoEverythingWithAuthenticationOnAndOff(t *testing.T) {
+	t.Parallel()
 	for _, minor := range []string{"3.5", "3.6", "3.7"} {
 		t.Run(minor, func(t *testing.T) {
 			t.Parallel()
@@ -166,6 +167,7 @@ func TestARefusalOfEtcdNamesWhatIsMissing(t *testing.T) {
 }
 
 func TestBackupOfAClusterWithAuthentication(t *testing.T) {
+	t.Parallel()
 	cluster := servers.Etcd(t, servers.EtcdOptions{Size: 3})
 	withUsers(t, cluster.Members[0])
 	cluster.Members[0].EnableAuth(t)

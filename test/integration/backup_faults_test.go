@@ -15,6 +15,7 @@ import (
 )
 
 func TestBackupReportsFailuresAndRetries(t *testing.T) {
+	t.Parallel()
 	etcd := servers.Etcd(t, servers.EtcdOptions{})
 	etcdctl(t, "3.6", etcd, "put", "key", "value")
 	b := newBackupBench(t)

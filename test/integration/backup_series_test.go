@@ -67,6 +67,7 @@ func (b *backupBench) askNow(backup *v1beta2.EtcdBackup, value string) {
 }
 
 func TestScheduledBackupsAreVerifiedPrunedAndTakenOnRequest(t *testing.T) {
+	t.Parallel()
 	etcd := servers.Etcd(t, servers.EtcdOptions{})
 	etcd.Members[0].Put(t, "key", "value")
 	b := newBackupBench(t)
@@ -197,6 +198,7 @@ func TestScheduledBackupsAreVerifiedPrunedAndTakenOnRequest(t *testing.T) {
 }
 
 func TestBackupWithoutQuorumNeedsConsent(t *testing.T) {
+	t.Parallel()
 	etcd := servers.Etcd(t, servers.EtcdOptions{Size: 3})
 	etcd.Members[0].Put(t, "key", "value")
 	b := newBackupBench(t)

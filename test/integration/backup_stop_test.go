@@ -125,6 +125,7 @@ func (b *backupBench) uploading(name string, etcd *servers.EtcdCluster) (*v1beta
 }
 
 func TestInterruptedUploadNeverBecomesASnapshot(t *testing.T) {
+	t.Parallel()
 	etcd := bigEtcd(t)
 	b := newBackupBench(t)
 

@@ -18,6 +18,7 @@ import (
 )
 
 func TestOneShotBackupTakesExactlyOneSnapshot(t *testing.T) {
+	t.Parallel()
 	etcd := servers.Etcd(t, servers.EtcdOptions{Size: 3})
 	for i := range 20 {
 		etcdctl(t, "3.6", etcd, "put", fmt.Sprintf("key-%02d", i), strings.Repeat("value", i))

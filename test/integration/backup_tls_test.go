@@ -123,6 +123,7 @@ func pass(from net.Conn, target string) {
 }
 
 func TestBackupSupportsMutualTLS(t *testing.T) {
+	t.Parallel()
 	etcd := servers.Etcd(t, servers.EtcdOptions{})
 	ca := newCA(t)
 	url := ca.serveTLS(etcd.Members[0].ClientURL)

@@ -61,6 +61,7 @@ func newCluster(namespace, name string, tls *v1beta2.TLSPolicy) *v1beta2.EtcdClu
 }
 
 func TestManagedCertificatesAreIssuedWithoutChangingForeignSecrets(t *testing.T) {
+	t.Parallel()
 	namespace := kubetest.Namespace(t)
 	operate(t, namespace)
 	foreign := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "a-ca"}, StringData: map[string]string{"mine": "precious"}}
@@ -103,6 +104,7 @@ spec:
 `
 
 func TestCertificatesOfCertManagerAreCopiedForTheCluster(t *testing.T) {
+	t.Parallel()
 	namespace := kubetest.Namespace(t)
 	operate(t, namespace)
 	c := newCluster(namespace, "b", &v1beta2.TLSPolicy{CertManager: &v1beta2.CertManagerTLS{

@@ -56,6 +56,7 @@ func (b *backupBench) archiveRoot(folder string) string {
 }
 
 func TestContinuousArchive(t *testing.T) {
+	t.Parallel()
 	etcd := servers.Etcd(t, servers.EtcdOptions{})
 	kv, err := clientv3.New(clientv3.Config{Endpoints: etcd.Endpoints(), DialTimeout: 3 * time.Second, Logger: zap.NewNop()})
 	if err != nil {
@@ -193,6 +194,7 @@ func TestContinuousArchive(t *testing.T) {
 }
 
 func TestContinuousArchiveOfAClusterWithUsers(t *testing.T) {
+	t.Parallel()
 	etcd := servers.Etcd(t, servers.EtcdOptions{Minor: "3.5", Size: 3})
 	etcd.Members[0].AddUser(t, "root", "secret", true)
 	etcd.Members[0].Put(t, "key", "value")

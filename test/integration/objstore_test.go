@@ -24,6 +24,7 @@ import (
 // TestS3StoreHandlesFailuresAndCredentials has the tests that need control of the server. test/conformance has those that
 // run on a user's server.
 func TestS3StoreHandlesFailuresAndCredentials(t *testing.T) {
+	t.Parallel()
 	server := servers.S3(t)
 	var count atomic.Int32
 	location := func(t *testing.T) connect.Access {

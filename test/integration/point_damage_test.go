@@ -20,6 +20,7 @@ import (
 )
 
 func TestADamagedArchiveIsRefusedAndNothingIsWritten(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		minor string
 		store func(*pointBench)

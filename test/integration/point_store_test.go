@@ -29,6 +29,7 @@ func inGCS(secret string) func(*pointBench) {
 }
 
 func TestAPointOfAClusterWithUsersIsRestoredFromGCS(t *testing.T) {
+	t.Parallel()
 	identity, err := age.GenerateX25519Identity()
 	if err != nil {
 		t.Fatal(err)

@@ -153,6 +153,7 @@ func (p *pointBench) compare(file string, want *clientv3.HashKVResponse, revisio
 }
 
 func TestAClusterIsRestoredAsItWasBeforeSomebodyDeletedAPrefix(t *testing.T) {
+	t.Parallel()
 	for _, minor := range []string{"3.5", "3.6", "3.7"} {
 		t.Run("etcd "+minor, func(t *testing.T) {
 			identity, err := age.GenerateX25519Identity()

@@ -358,6 +358,7 @@ func TestRestoreVerifiesTheSnapshotAndFollowsTheCluster(t *testing.T) {
 
 // Defect 12 of coreos/etcd-operator: it did not verify the snapshot before a restore, which first deleted the cluster.
 func TestRestoreOfAnInvalidSnapshotFailsBeforeTheClusterChanges(t *testing.T) {
+	t.Parallel()
 	content := etcdctlSnapshot(t, "3.6")
 	b := newRestoreBench(t)
 	cluster := b.cluster("example", "3.6.16")
@@ -431,6 +432,7 @@ func TestRestoreOfAnInvalidSnapshotFailsBeforeTheClusterChanges(t *testing.T) {
 
 // Defect 19 of coreos/etcd-operator: it never retried a restore.
 func TestRestoreRetriesTemporaryFailures(t *testing.T) {
+	t.Parallel()
 	content := etcdctlSnapshot(t, "3.6")
 	b := newRestoreBench(t)
 	b.cluster("example", "3.6.16")

@@ -37,6 +37,7 @@ var killFaults = []servers.Fault{servers.ResetAtOnce, servers.ResetInBody, serve
 // TestSaveSucceedsAfterAKillAtAnyRequest blocks all requests after one of them, including retries and the removal of
 // parts. The next attempt must succeed and leave only its snapshot, even if it cannot decrypt the leftover objects.
 func TestSaveSucceedsAfterAKillAtAnyRequest(t *testing.T) {
+	t.Parallel()
 	server := servers.S3(t)
 	const member = 7
 	content := dbfiletest.New(t, member).Put(100, 100<<10).Snapshot() // two parts

@@ -215,6 +215,7 @@ func fill(t *testing.T, client *clientv3.Client) {
 }
 
 func TestSeedRestoresAllKeysOnEveryVersion(t *testing.T) {
+	t.Parallel()
 	b := newSeedBench(t)
 	for _, from := range []string{"3.4", "3.5", "3.6"} {
 		cluster := servers.Etcd(t, servers.EtcdOptions{Minor: from})
@@ -291,6 +292,7 @@ func (b *seedBench) startsWithAllKeys(t *testing.T, minor, key string, before co
 }
 
 func TestSeedRefusesDamagedSnapshotsAndSurvivesOutages(t *testing.T) {
+	t.Parallel()
 	b := newSeedBench(t)
 	cluster := servers.Etcd(t, servers.EtcdOptions{Minor: "3.6"})
 	client := dial(t, cluster.Members[0].ClientURL)

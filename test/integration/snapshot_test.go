@@ -29,6 +29,7 @@ var minors = []string{"3.5", "3.6", "3.7"}
 // etcdutl of each version, and starts etcd on the result. It does the same with a
 // snapshot of etcdctl.
 func TestSnapshotsCanBeRestoredByTheirOwnAndNewerVersions(t *testing.T) {
+	t.Parallel()
 	s3, gcs := servers.S3(t), servers.GCS(t)
 	s3.CreateBucket(t, "snapshots")
 	gcs.CreateBucket(t, "snapshots")
