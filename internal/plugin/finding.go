@@ -43,6 +43,7 @@ var progressing = []string{
 	v1beta2.ReasonResizingVolume, v1beta2.ReasonWaitingForRestore, v1beta2.ReasonRunning, v1beta2.ReasonPending, v1beta2.ReasonSuspended,
 	v1beta2.ReasonScheduled, v1beta2.ReasonComplete, v1beta2.ReasonVerifying, v1beta2.ReasonVerified, v1beta2.ReasonSeeding,
 	v1beta2.ReasonSwitching, v1beta2.ReasonGrowing, v1beta2.ReasonQueued, v1beta2.ReasonDryRun, v1beta2.ReasonReady, v1beta2.ReasonRemovingSnapshots,
+	v1beta2.ReasonArchiveStarting,
 }
 
 // Findings returns what is wrong with a cluster, its Pods, backups and restores, the worst first.
@@ -61,8 +62,21 @@ func Findings(o Objects) []Finding {
 			found = append(found, backupFindings(o.Cluster.Name, b, o.Now)...)
 		}
 	}
+	causesFirst(found, "EtcdCluster "+o.Cluster.Name)
 	slices.SortStableFunc(found, func(a, b Finding) int { return int(a.Severity) - int(b.Severity) })
 	return found
+}
+
+// causesFirst puts backups that only wait for a cluster below what keeps that cluster from serving.
+func causesFirst(found []Finding, cluster string) {
+	if !slices.ContainsFunc(found, func(f Finding) bool { return f.Object == cluster }) {
+		return
+	}
+	for i := range found {
+		if found[i].Reason == v1beta2.ReasonClusterNotAvailable {
+			found[i].Severity = Notice
+		}
+	}
 }
 
 func clusterFindings(o Objects) []Finding {
@@ -83,10 +97,10 @@ func clusterFindings(o Objects) []Finding {
 func clusterSeverity(conditions []metav1.Condition, ready metav1.Condition) Severity {
 	available := meta.FindStatusCondition(conditions, v1beta2.ConditionAvailable)
 	switch {
-	case ready.Status == metav1.ConditionTrue:
-		return Notice
 	case ready.Reason == v1beta2.ReasonHibernated || ready.Reason == v1beta2.ReasonHibernating || ready.Reason == v1beta2.ReasonDeleting:
 		return Progress
+	case ready.Status == metav1.ConditionTrue:
+		return Notice
 	case available != nil && available.Status == metav1.ConditionFalse && ready.Reason != v1beta2.ReasonCreating:
 		return Outage
 	case isTrue(conditions, v1beta2.ConditionStalled):

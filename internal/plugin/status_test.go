@@ -63,6 +63,11 @@ var faults = map[string]fault{
 		set(&o.Cluster, "Ready", metav1.ConditionFalse, "MemberDown", "Member example-b does not serve: its Pod is not ready.")
 	},
 	"no-backup": func(o *Objects) { o.Backups = nil },
+	"archive-delayed": archiving("ArchiveDelayed", "Some changes are not in the store yet. If the cluster is lost now, they are lost with it. Check the store, the network, the load of backup-operator, and whether a member of etcd is slow."),
+	"archive-of-hibernated": func(o *Objects) {
+		hibernated(o)
+		archiving("ClusterNotAvailable", "EtcdCluster example hibernates, so there is nothing to archive. The archive continues when it is resumed.")(o)
+	},
 	"alarm-from-a-member": func(o *Objects) {
 		look := o.Looks["example-b"]
 		look.Alarms, look.Applied = "NOSPACE", 900
@@ -210,7 +215,12 @@ func unknown(reason, message string) fault {
 }
 
 func hibernated(o *Objects) {
-	unavailable("Hibernated", "The cluster hibernates: it has no Pods, and its volumes, membership and ID are kept. Set spec.hibernate to false to start it.")(o)
+	const message = "The cluster hibernates: it has no Pods, and its volumes, membership and ID are kept. Set spec.hibernate to false to start it."
+	set(&o.Cluster, "Ready", metav1.ConditionTrue, "Hibernated", message)
+	set(&o.Cluster, "Available", metav1.ConditionFalse, "Hibernated", message)
+	for i := range o.Cluster.Status.MemberStatuses {
+		o.Cluster.Status.MemberStatuses[i].Ready = false
+	}
 	o.Pods, o.Looks = nil, nil
 }
 
@@ -245,6 +255,27 @@ func corrupt(o *Objects) {
 	o.Backups[0].Status.Snapshots[0].RestoreTest = v1beta2.DrillFailed
 	o.Backups[0].Status.Conditions = append(o.Backups[0].Status.Conditions,
 		condition("Verified", metav1.ConditionFalse, "SnapshotCorrupt", "Snapshot 20261123T110000Z-480.db failed the restore test: the SHA-256 differs from that of its manifest. Do not restore from it. Take another snapshot, and check the store and the disks of the members."))
+}
+
+func archiving(reason, message string) fault {
+	return func(o *Objects) {
+		o.Backups[0].Spec.Continuous = &v1beta2.ContinuousArchive{}
+		o.Backups[0].Status.Conditions = append(o.Backups[0].Status.Conditions, condition("Archiving", metav1.ConditionFalse, reason, message))
+	}
+}
+
+// An archive that stops writes no snapshot condition: Ready of its EtcdBackup stays True.
+func TestAnArchiveThatStoppedIsAProblemUnlessItsClusterIsStopped(t *testing.T) {
+	for name, want := range map[string]string{
+		"archive-delayed":       "Problem: EtcdBackup hourly: ArchiveDelayed. Some changes are not in the store yet.",
+		"archive-of-hibernated": "State:   EtcdCluster example: Hibernated.",
+	} {
+		objects := healthy()
+		faults[name](&objects)
+		if got := Inspect(objects).FirstLines()[0]; !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
 }
 
 func restore(reason, message, ended string) fault {
