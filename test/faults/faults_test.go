@@ -95,9 +95,9 @@ func TestEveryFaultIsAProblemOrAState(t *testing.T) {
 
 // A fault without its test would be shown for ever as it once was.
 func TestEveryFaultIsCausedByTheTestThatTheListNames(t *testing.T) {
-	const folder = "../integration/killer"
-	tests := source(t, folder, func(name string) bool { return strings.HasSuffix(name, "_test.go") })
 	for _, f := range All {
+		folder := filepath.Join("..", f.Package)
+		tests := source(t, folder, func(name string) bool { return strings.HasSuffix(name, "_test.go") })
 		if !strings.Contains(tests, "func "+f.Test+"(") || !strings.Contains(tests, `"`+f.Name+`"`) {
 			t.Errorf("%s has no test %s, or none causes the fault %s", folder, f.Test, f.Name)
 		}
