@@ -91,7 +91,21 @@ func clusterFindings(o Objects) []Finding {
 	case ready.Status == metav1.ConditionTrue && ready.Reason == v1beta2.ReasonReady:
 		return nil
 	}
-	return []Finding{finding(clusterSeverity(c.Status.Conditions, *ready), object, c.Name, *ready)}
+	found := finding(clusterSeverity(c.Status.Conditions, *ready), object, c.Name, *ready)
+	return []Finding{withUnhealed(found, c.Status)}
+}
+
+// withUnhealed adds the members that are down or missing while something else keeps the operator from healing them.
+func withUnhealed(f Finding, status v1beta2.EtcdClusterStatus) Finding {
+	degraded := meta.FindStatusCondition(status.Conditions, v1beta2.ConditionDegraded)
+	heldUp := f.Reason == v1beta2.ReasonPaused || isTrue(status.Conditions, v1beta2.ConditionStalled)
+	named := slices.ContainsFunc(status.MemberStatuses, func(m v1beta2.MemberStatus) bool { return strings.Contains(f.Problem, m.Name) })
+	if degraded == nil || degraded.Status != metav1.ConditionTrue || !heldUp || named {
+		return f
+	}
+	f.Severity = min(f.Severity, Degraded)
+	f.Problem += " " + degraded.Message
+	return f
 }
 
 func clusterSeverity(conditions []metav1.Condition, ready metav1.Condition) Severity {

@@ -25,20 +25,24 @@ type fault func(*Objects)
 
 // faults are what a person may find, with messages as the operators write them.
 var faults = map[string]fault{
-	"healthy":           func(*Objects) {},
-	"quorum-lost":       unavailable("QuorumLost", "Quorum is lost: 1 of 3 voters have their data, and 2 are needed. etcd accepts no writes. The operator removes nothing. Recover the lost volumes, or set spec.recovery.quorumLoss to ForceNewCluster to continue from the member with the newest data. To continue from a snapshot, apply an EtcdRestore."),
-	"no-space":          unavailable("NoSpace", "The space quota is used up, and etcd refuses writes. The database of member example-b has 2048 MiB, of which 1900 MiB are in use. Defragmentation alone does not make room. Set spec.noSpace.action to Compact, or raise spec.etcd.quotaBackendBytes."),
-	"data-corrupt":      unavailable("DataCorrupt", "A CORRUPT alarm is on, and etcd refuses requests. The voters that answer have the same data. The operator changes nothing. If you trust that data, disarm the alarm: etcdctl alarm disarm. Otherwise restore a snapshot with an EtcdRestore."),
-	"member-down":       degraded("MemberDown", "Member example-b does not serve: connection refused."),
-	"pod-failing":       degraded("PodFailing", "The Pod of member example-b failed 4 times in a row: Evicted. The member does not serve. The operator recreates the Pod at 2026-11-23T12:02:00Z. Make room on the node, or correct spec.pod."),
-	"unreachable":       unknown("MembersUnreachable", "The operator cannot reach the members: example-a: i/o timeout. Their Pods are ready, so clients may be served. The operator changes nothing. Check that no NetworkPolicy blocks port 2379, and that the members trust the operator's client certificate."),
-	"access-denied":     stalled("EtcdAccessDenied", "Authentication is on in etcd, and it refuses the operator, which has no user. Set spec.auth.operatorSecret to a Secret with the keys username and password of a user with the role root."),
-	"no-storage-class":  stalled("NoStorageClass", "Kubernetes has no default StorageClass, so a member gets no volume and does not start. Mark a class as the default, or name one in spec.pod.persistentVolumeClaimSpec.storageClassName. For tests, set spec.pod.emptyDir: {} and accept that data is lost with its Pod."),
-	"secret-missing":    stalled("SecretMissing", "Secret tls does not exist. Until it is corrected, the operator changes nothing. Members that run continue to serve."),
-	"version-refused":   stalled("VersionNotSupported", "etcd is upgraded one minor version at a time. Set spec.version to the newest 3.6 before 3.7.3. The members keep their version until then."),
-	"not-ours":          stalled("NotOurs", "Service example-client exists and does not belong to this EtcdCluster. The operator does not change it, and does not start the cluster. Delete or rename the object."),
-	"foreign-member":    stalled("ForeignMember", "Member 0000000000000f00 is in the cluster, and the operator did not add it. The operator has seen it since 2026-11-23T11:00:00Z. It has no vote. Until it is removed, the operator adds and removes no other member, and does not change the minor version of etcd."),
-	"paused":            degraded("Paused", "spec.paused is true, so the operator changes no member. It only protects data: it keeps and grows volumes, and renews certificates. To resume, set spec.paused to false."),
+	"healthy":          func(*Objects) {},
+	"quorum-lost":      unavailable("QuorumLost", "Quorum is lost: 1 of 3 voters have their data, and 2 are needed. etcd accepts no writes. The operator removes nothing. Recover the lost volumes, or set spec.recovery.quorumLoss to ForceNewCluster to continue from the member with the newest data. To continue from a snapshot, apply an EtcdRestore."),
+	"no-space":         unavailable("NoSpace", "The space quota is used up, and etcd refuses writes. The database of member example-b has 2048 MiB, of which 1900 MiB are in use. Defragmentation alone does not make room. Set spec.noSpace.action to Compact, or raise spec.etcd.quotaBackendBytes."),
+	"data-corrupt":     unavailable("DataCorrupt", "A CORRUPT alarm is on, and etcd refuses requests. The voters that answer have the same data. The operator changes nothing. If you trust that data, disarm the alarm: etcdctl alarm disarm. Otherwise restore a snapshot with an EtcdRestore."),
+	"member-down":      degraded("MemberDown", "Member example-b does not serve: connection refused."),
+	"pod-failing":      degraded("PodFailing", "The Pod of member example-b failed 4 times in a row: Evicted. The member does not serve. The operator recreates the Pod at 2026-11-23T12:02:00Z. Make room on the node, or correct spec.pod."),
+	"unreachable":      unknown("MembersUnreachable", "The operator cannot reach the members: example-a: i/o timeout. Their Pods are ready, so clients may be served. The operator changes nothing. Check that no NetworkPolicy blocks port 2379, and that the members trust the operator's client certificate."),
+	"access-denied":    stalled("EtcdAccessDenied", "Authentication is on in etcd, and it refuses the operator, which has no user. Set spec.auth.operatorSecret to a Secret with the keys username and password of a user with the role root."),
+	"no-storage-class": stalled("NoStorageClass", "Kubernetes has no default StorageClass, so a member gets no volume and does not start. Mark a class as the default, or name one in spec.pod.persistentVolumeClaimSpec.storageClassName. For tests, set spec.pod.emptyDir: {} and accept that data is lost with its Pod."),
+	"secret-missing":   stalled("SecretMissing", "Secret tls does not exist. Until it is corrected, the operator changes nothing. Members that run continue to serve."),
+	"version-refused":  stalled("VersionNotSupported", "etcd is upgraded one minor version at a time. Set spec.version to the newest 3.6 before 3.7.3. The members keep their version until then."),
+	"not-ours":         stalled("NotOurs", "Service example-client exists and does not belong to this EtcdCluster. The operator does not change it, and does not start the cluster. Delete or rename the object."),
+	"foreign-member":   stalled("ForeignMember", "Member 0000000000000f00 is in the cluster, and the operator did not add it. The operator has seen it since 2026-11-23T11:00:00Z. It has no vote. Until it is removed, the operator adds and removes no other member, and does not change the minor version of etcd."),
+	"paused":           degraded("Paused", "spec.paused is true, so the operator changes no member. It only protects data: it keeps and grows volumes, and renews certificates. To resume, set spec.paused to false."),
+	"paused-degraded": func(o *Objects) {
+		degraded("Paused", "spec.paused is true, so the operator changes no member. It only protects data: it keeps and grows volumes, and renews certificates. To resume, set spec.paused to false.")(o)
+		set(&o.Cluster, "Degraded", metav1.ConditionTrue, "MemberDown", "These members do not serve: example-b: connection refused.")
+	},
 	"hibernated":        hibernated,
 	"upgrading":         degraded("Upgrading", "Member example-b restarts with 3.6.16."),
 	"not-advised":       advised,
@@ -62,7 +66,7 @@ var faults = map[string]fault{
 		waiting("ImagePullBackOff", "Back-off pulling image quay.io/coreos/etcd:v3.6.99")(o)
 		set(&o.Cluster, "Ready", metav1.ConditionFalse, "MemberDown", "Member example-b does not serve: its Pod is not ready.")
 	},
-	"no-backup": func(o *Objects) { o.Backups = nil },
+	"no-backup":       func(o *Objects) { o.Backups = nil },
 	"archive-delayed": archiving("ArchiveDelayed", "Some changes are not in the store yet. If the cluster is lost now, they are lost with it. Check the store, the network, the load of backup-operator, and whether a member of etcd is slow."),
 	"archive-of-hibernated": func(o *Objects) {
 		hibernated(o)
@@ -275,6 +279,16 @@ func TestAnArchiveThatStoppedIsAProblemUnlessItsClusterIsStopped(t *testing.T) {
 		if got := Inspect(objects).FirstLines()[0]; !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %s", name, got)
 		}
+	}
+}
+
+// Ready has one reason. While it is about something that holds the operator up, a member that is down would be shown in the table only.
+func TestAMemberThatIsDownIsNamedWhileSomethingElseHoldsTheOperatorUp(t *testing.T) {
+	objects := healthy()
+	faults["paused-degraded"](&objects)
+	lines := Inspect(objects).FirstLines()
+	if !strings.HasPrefix(lines[0], "Problem: EtcdCluster example: Paused.") || !strings.HasSuffix(lines[0], "These members do not serve: example-b: connection refused.") {
+		t.Error(lines[0])
 	}
 }
 
