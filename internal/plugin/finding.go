@@ -92,7 +92,24 @@ func clusterFindings(o Objects) []Finding {
 		return nil
 	}
 	found := finding(clusterSeverity(c.Status.Conditions, *ready), object, c.Name, *ready)
-	return []Finding{withUnhealed(found, c.Status)}
+	return []Finding{withOutage(withUnhealed(found, c.Status), c.Status)}
+}
+
+// outages are the reasons whose page is about a cluster that does not serve.
+var outages = []string{v1beta2.ReasonQuorumLost, v1beta2.ReasonNoSpace, v1beta2.ReasonDataCorrupt, v1beta2.ReasonRecovering}
+
+// withOutage replaces what the reason means for one member by what it means for clients if nothing serves them.
+func withOutage(f Finding, status v1beta2.EtcdClusterStatus) Finding {
+	available := meta.FindStatusCondition(status.Conditions, v1beta2.ConditionAvailable)
+	if f.Severity != Outage || available == nil || slices.Contains(outages, f.Reason) || slices.Contains(progressing, f.Reason) {
+		return f
+	}
+	why, _, _ := strings.Cut(sentence(available.Message), ":")
+	f.Impact = "Clients are not served."
+	if why != "" {
+		f.Impact += " " + strings.TrimSuffix(why, ".") + "."
+	}
+	return f
 }
 
 // withUnhealed adds the members that are down or missing while something else keeps the operator from healing them.

@@ -23,7 +23,7 @@ var (
 	link      = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 	readsOnly = regexp.MustCompile(`^kubectl (get|describe|logs) `)
 	label     = regexp.MustCompile(`(?m)^\*\*(Meaning|Impact|Check|Fix)\.\*\* `)
-	example   = regexp.MustCompile(` \(\[example\]\([^)]*\)\)`)
+	example   = regexp.MustCompile(` \(\[(?:example|how|why|details)\]\([^)]*\)\)`)
 	listItem  = regexp.MustCompile(`^(- |[0-9]+\. )`)
 )
 

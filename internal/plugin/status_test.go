@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -39,6 +40,10 @@ var faults = map[string]fault{
 	"not-ours":         stalled("NotOurs", "Service example-client exists and does not belong to this EtcdCluster. The operator does not change it, and does not start the cluster. Delete or rename the object."),
 	"foreign-member":   stalled("ForeignMember", "Member 0000000000000f00 is in the cluster, and the operator did not add it. The operator has seen it since 2026-11-23T11:00:00Z. It has no vote. Until it is removed, the operator adds and removes no other member, and does not change the minor version of etcd."),
 	"paused":           degraded("Paused", "spec.paused is true, so the operator changes no member. It only protects data: it keeps and grows volumes, and renews certificates. To resume, set spec.paused to false."),
+	"disks-full": func(o *Objects) {
+		unavailable("PodFailing", "Member example-b does not run: container etcd exits repeatedly, last with exit code 1: failed to commit tx: write /var/etcd/data/member/snap/db: no space left on device. No quorum answers, so etcd accepts no writes.")(o)
+		set(&o.Cluster, "Available", metav1.ConditionFalse, "PodFailing", "No member serves: example-a, example-b, example-c (it does not answer).")
+	},
 	"paused-degraded": func(o *Objects) {
 		degraded("Paused", "spec.paused is true, so the operator changes no member. It only protects data: it keeps and grows volumes, and renews certificates. To resume, set spec.paused to false.")(o)
 		set(&o.Cluster, "Degraded", metav1.ConditionTrue, "MemberDown", "These members do not serve: example-b: connection refused.")
@@ -121,13 +126,16 @@ func TestFirstThreeLinesNameProblemImpactAndFix(t *testing.T) {
 	}
 }
 
+// leftover is the text of a link that a terminal cannot follow.
+var leftover = regexp.MustCompile(`\((how|why|example|details)\)`)
+
 func TestEveryReasonHasImpactAndFixInTheRunbook(t *testing.T) {
 	pages := runbook()
 	if len(pages) < 80 {
 		t.Fatalf("the runbook has %d pages", len(pages))
 	}
 	for reason, page := range pages {
-		if page.impact == "" || page.fix == "" || strings.HasSuffix(page.fix, ":") || strings.Contains(page.fix, "](") {
+		if page.impact == "" || page.fix == "" || strings.HasSuffix(page.fix, ":") || strings.Contains(page.fix, "](") || leftover.MatchString(page.impact+page.fix) {
 			t.Errorf("%s: impact %q, fix %q", reason, page.impact, page.fix)
 		}
 	}
@@ -289,6 +297,15 @@ func TestAMemberThatIsDownIsNamedWhileSomethingElseHoldsTheOperatorUp(t *testing
 	lines := Inspect(objects).FirstLines()
 	if !strings.HasPrefix(lines[0], "Problem: EtcdCluster example: Paused.") || !strings.HasSuffix(lines[0], "These members do not serve: example-b: connection refused.") {
 		t.Error(lines[0])
+	}
+}
+
+// The page of PodFailing is about one member: that the others serve would be wrong.
+func TestTheImpactOfAnOutageIsThatOfTheWholeCluster(t *testing.T) {
+	objects := healthy()
+	faults["disks-full"](&objects)
+	if got, want := Inspect(objects).FirstLines()[1], "Impact:  Clients are not served. No member serves."; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -111,7 +111,8 @@ func TestEveryFaultIsCausedByTheTestThatTheListNames(t *testing.T) {
 // Five words in a row of each message must be in the operators or in the plugin, so that the records show what they write today. Other
 // programs write most of the messages that are skipped.
 func TestMessagesOfTheRecordsAreThoseOfToday(t *testing.T) {
-	code := source(t, "../../internal", func(name string) bool { return strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") })
+	ours := func(name string) bool { return strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") }
+	code := source(t, "../../internal", ours) + source(t, "../../api", ours)
 	for _, f := range recorded() {
 		first := plugin.Inspect(replay(t, f)).Findings[0]
 		if slices.Contains([]string{v1beta2.ReasonReconcileError, v1beta2.ReasonMemberDown, v1beta2.ReasonPodUnschedulable}, first.Reason) {

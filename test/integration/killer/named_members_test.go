@@ -1,6 +1,8 @@
 package killer_test
 
 import (
+	"context"
+	"fmt"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -57,7 +59,13 @@ func TestStatusNamesWhyMembersDoNotServe(t *testing.T) {
 		m := b.cluster.Status.MemberStatuses
 		b.pods.Freeze(m[0].Name)
 		b.pods.Freeze(m[1].Name)
-		b.reportsFault("quorum-hangs", "1 of 3", "")
+		kubetest.Eventually(b, "their Pods are not ready", func(context.Context) error {
+			if n := len(b.traffic.selected(b.Context())); n > 1 {
+				return fmt.Errorf("the client Service selects %d members", n)
+			}
+			return nil
+		})
+		b.reportsFault("quorum-hangs", "does not answer", "")
 		b.pods.Kill(m[0].Name)
 		b.pods.Kill(m[1].Name)
 		b.operate(&killer.Count{}, "serve again", b.isReady)

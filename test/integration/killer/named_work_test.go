@@ -81,7 +81,7 @@ func (a *archived) restoresFail() {
 	}{
 		{screen{"snapshot-missing", "absent.db", "the right path"}, "absent.db", nil},
 		{screen{"snapshot-damaged", "damaged.db", "Restore another snapshot"}, "damaged.db", nil},
-		{screen{"snapshot-too-new", "3.6", ""}, "newer.db", nil},
+		{screen{"snapshot-too-new", "has the format of etcd 3.6", "Set spec.version of the cluster"}, "newer.db", nil},
 		{screen{"snapshots-of-two-clusters", "clusters", "the folder of one cluster"}, "two", func(r *v1beta2.EtcdRestore) { r.Spec.Select = &v1beta2.SnapshotSelector{} }},
 		{screen{"cluster-replaced", "spec.replaces", "delete the EtcdRestore"}, "two/good.db", func(r *v1beta2.EtcdRestore) { r.Spec.Replaces = "0123456789abcdef" }},
 	} {
