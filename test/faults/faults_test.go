@@ -81,6 +81,12 @@ func replay(t *testing.T, f Fault) (o plugin.Objects) {
 	return o
 }
 
+func TestThePageShowsTwentyFaults(t *testing.T) {
+	if n := len(recorded()); n < 20 {
+		t.Errorf("%d faults are recorded: run make record-faults", n)
+	}
+}
+
 func TestEveryFaultIsAProblemOrAState(t *testing.T) {
 	for _, f := range recorded() {
 		lines, err := firstThree(replay(t, f))
