@@ -92,16 +92,22 @@ func clusterFindings(o Objects) []Finding {
 		return nil
 	}
 	found := finding(clusterSeverity(c.Status.Conditions, *ready), object, c.Name, *ready)
-	return []Finding{withOutage(withUnhealed(found, c.Status), c.Status)}
+	return []Finding{withOutage(withUnhealed(found, c.Status), c.Name, c.Status)}
 }
 
 // outages are the reasons whose page is about a cluster that does not serve.
 var outages = []string{v1beta2.ReasonQuorumLost, v1beta2.ReasonNoSpace, v1beta2.ReasonDataCorrupt, v1beta2.ReasonRecovering}
 
 // withOutage replaces what the reason means for one member by what it means for clients if nothing serves them.
-func withOutage(f Finding, status v1beta2.EtcdClusterStatus) Finding {
+func withOutage(f Finding, cluster string, status v1beta2.EtcdClusterStatus) Finding {
 	available := meta.FindStatusCondition(status.Conditions, v1beta2.ConditionAvailable)
-	if f.Severity != Outage || available == nil || slices.Contains(outages, f.Reason) || slices.Contains(progressing, f.Reason) {
+	switch {
+	case f.Severity != Outage || available == nil || slices.Contains(outages, f.Reason) || slices.Contains(progressing, f.Reason):
+		return f
+	case f.Reason == v1beta2.ReasonMemberDown && strings.HasPrefix(available.Message, "No member serves"):
+		// Its page is to wait for the replacement, and that needs a quorum.
+		known := runbook()[v1beta2.ReasonQuorumLost]
+		f.Impact, f.Fix, f.Commands = known.impact, known.fix, commandsFor(known.commands, cluster)
 		return f
 	}
 	why, _, _ := strings.Cut(sentence(available.Message), ":")

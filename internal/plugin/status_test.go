@@ -44,6 +44,10 @@ var faults = map[string]fault{
 		unavailable("PodFailing", "Member example-b does not run: container etcd exits repeatedly, last with exit code 1: failed to commit tx: write /var/etcd/data/member/snap/db: no space left on device. No quorum answers, so etcd accepts no writes.")(o)
 		set(&o.Cluster, "Available", metav1.ConditionFalse, "PodFailing", "No member serves: example-a, example-b, example-c (it does not answer).")
 	},
+	"quorum-down": func(o *Objects) {
+		unavailable("MemberDown", "No quorum answers. Members that hold data are running or starting: example-a (it does not answer), example-b (it does not answer), example-c (it cannot reach a quorum).")(o)
+		set(&o.Cluster, "Available", metav1.ConditionFalse, "MemberDown", "No member serves: example-a, example-b, example-c (it does not answer).")
+	},
 	"paused-degraded": func(o *Objects) {
 		degraded("Paused", "spec.paused is true, so the operator changes no member. It only protects data: it keeps and grows volumes, and renews certificates. To resume, set spec.paused to false.")(o)
 		set(&o.Cluster, "Degraded", metav1.ConditionTrue, "MemberDown", "These members do not serve: example-b: connection refused.")
@@ -306,6 +310,15 @@ func TestTheImpactOfAnOutageIsThatOfTheWholeCluster(t *testing.T) {
 	faults["disks-full"](&objects)
 	if got, want := Inspect(objects).FirstLines()[1], "Impact:  Clients are not served. No member serves."; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// Without a quorum the operator replaces no member, although the page of MemberDown says so.
+func TestTheFixOfALostQuorumIsNotToWaitForAReplacement(t *testing.T) {
+	objects := healthy()
+	faults["quorum-down"](&objects)
+	if lines := Inspect(objects).FirstLines(); !strings.Contains(lines[1], "etcd accepts no writes") || !strings.Contains(lines[2], "Recover what is down") {
+		t.Errorf("%q", lines)
 	}
 }
 
