@@ -160,7 +160,7 @@ func finding(severity Severity, object, cluster string, c metav1.Condition) Find
 		found.Fix = "Follow the message. Install the kubectl-etcd of the operator's release."
 		return found
 	}
-	found.Impact, found.Fix, found.Commands = known.impact, known.fix, commandsFor(known.commands, cluster)
+	found.Impact, found.Fix, found.Commands = about(object, known.impact), known.fix, commandsFor(known.commands, cluster)
 	return found
 }
 

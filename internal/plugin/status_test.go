@@ -62,7 +62,7 @@ var faults = map[string]fault{
 	"unschedulable":     unschedulable,
 	"backup-denied":     backup("AccessDenied", "Write etcd-backups/f: 403 Forbidden. Allow the identity in Secret s3 to list, read, write and delete objects in the bucket etcd-backups."),
 	"snapshot-corrupt":  corrupt,
-	"restore-failed":    restore("SeedFailed", "The seed failed. The cluster was not changed.", "Failed"),
+	"restore-failed":    restore("SeedFailed", "The seed could not be restored: fetch snapshot gone.db: NoSuchKey: The specified key does not exist. The cluster was not changed.", "Failed"),
 	"restore-waits":     restore("WaitingForCluster", "The snapshot is verified, but there is no EtcdCluster example in namespace ns. Create it, and it starts with the data of the snapshot.", ""),
 	"backup-late": func(o *Objects) {
 		at := metav1.NewTime(now.Add(-3 * time.Hour))
@@ -146,6 +146,20 @@ func TestEveryReasonHasImpactAndFixInTheRunbook(t *testing.T) {
 	for _, reason := range progressing {
 		if _, ok := pages[reason]; !ok {
 			t.Errorf("%s is not in the runbook", reason)
+		}
+	}
+}
+
+// A page for several kinds begins each sentence with its kind. A restore that failed must not read what a backup did.
+func TestImpactIsThatOfTheKind(t *testing.T) {
+	page := parsePage("**Impact.** EtcdBackup and EtcdRestore: nothing is done. EtcdCluster: the members serve unchanged. The message has more.\n\n**Fix.** Wait.")
+	for object, want := range map[string]string{
+		"EtcdRestore back":    "Nothing is done. The message has more.",
+		"EtcdCluster example": "The members serve unchanged. The message has more.",
+		"Pod example-a":       page.impact,
+	} {
+		if got := about(object, page.impact); got != want {
+			t.Errorf("%s: %q, want %q", object, got, want)
 		}
 	}
 }
