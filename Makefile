@@ -11,8 +11,8 @@ export CGO_ENABLED := 0
 KUBECONFIG ?=
 CONTEXT    ?=
 export KUBECONFIG CONTEXT
-# The directory into which the tests of killer record their faults; make record-faults sets it.
-RECORD_FAULTS ?=
+# The directory into which the tests of killer and e2e record their faults; make record-faults sets it.
+override RECORD_FAULTS := $(abspath $(RECORD_FAULTS))
 export RECORD_FAULTS
 # Your S3 server for make conformance. Its credentials are AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.
 export S3_ENDPOINT S3_REGION S3_CA S3_ENCRYPTION S3_KMS_KEY
@@ -139,8 +139,8 @@ record: deps ## Record the metrics of a cluster's life anew, which test/alerts r
 	TEST_BIN="$(TEST_BIN)" go test -tags record -count=1 -v -timeout 20m -run TestRecordMetrics ./test/integration/killer/ -killer.record=$(CURDIR)/test/alerts/testdata/recording.gz
 
 .PHONY: record-faults
-record-faults: ## Record the faults that the tests of killer cause, and write what kubectl etcd status shows of them into docs/kubectl-etcd.md
-	$(MAKE) killer RECORD_FAULTS=$(CURDIR)/test/faults/testdata
+record-faults: ## Record the faults that tests cause, and write what kubectl etcd status shows of them into docs/kubectl-etcd.md; RECORD_FROM=killer needs no nodes
+	$(MAKE) $(or $(RECORD_FROM),killer e2e e2e-long) RECORD_FAULTS=test/faults/testdata
 	go test -count=1 ./test/faults/ -update
 
 .PHONY: pictures

@@ -43,6 +43,7 @@ var progressing = []string{
 	v1beta2.ReasonResizingVolume, v1beta2.ReasonWaitingForRestore, v1beta2.ReasonRunning, v1beta2.ReasonPending, v1beta2.ReasonSuspended,
 	v1beta2.ReasonScheduled, v1beta2.ReasonComplete, v1beta2.ReasonVerifying, v1beta2.ReasonVerified, v1beta2.ReasonSeeding,
 	v1beta2.ReasonSwitching, v1beta2.ReasonGrowing, v1beta2.ReasonQueued, v1beta2.ReasonDryRun, v1beta2.ReasonReady, v1beta2.ReasonRemovingSnapshots,
+	v1beta2.ReasonArchiveStarting,
 }
 
 // Findings returns what is wrong with a cluster, its Pods, backups and restores, the worst first.
@@ -61,8 +62,21 @@ func Findings(o Objects) []Finding {
 			found = append(found, backupFindings(o.Cluster.Name, b, o.Now)...)
 		}
 	}
+	causesFirst(found, "EtcdCluster "+o.Cluster.Name)
 	slices.SortStableFunc(found, func(a, b Finding) int { return int(a.Severity) - int(b.Severity) })
 	return found
+}
+
+// causesFirst puts backups that only wait for a cluster below what keeps that cluster from serving.
+func causesFirst(found []Finding, cluster string) {
+	if !slices.ContainsFunc(found, func(f Finding) bool { return f.Object == cluster }) {
+		return
+	}
+	for i := range found {
+		if found[i].Reason == v1beta2.ReasonClusterNotAvailable {
+			found[i].Severity = Notice
+		}
+	}
 }
 
 func clusterFindings(o Objects) []Finding {
@@ -77,16 +91,53 @@ func clusterFindings(o Objects) []Finding {
 	case ready.Status == metav1.ConditionTrue && ready.Reason == v1beta2.ReasonReady:
 		return nil
 	}
-	return []Finding{finding(clusterSeverity(c.Status.Conditions, *ready), object, c.Name, *ready)}
+	found := finding(clusterSeverity(c.Status.Conditions, *ready), object, c.Name, *ready)
+	return []Finding{withOutage(withUnhealed(found, c.Status), c.Name, c.Status)}
+}
+
+// outages are the reasons whose page is about a cluster that does not serve.
+var outages = []string{v1beta2.ReasonQuorumLost, v1beta2.ReasonNoSpace, v1beta2.ReasonDataCorrupt, v1beta2.ReasonRecovering}
+
+// withOutage replaces what the reason means for one member by what it means for clients if nothing serves them.
+func withOutage(f Finding, cluster string, status v1beta2.EtcdClusterStatus) Finding {
+	available := meta.FindStatusCondition(status.Conditions, v1beta2.ConditionAvailable)
+	switch {
+	case f.Severity != Outage || available == nil || slices.Contains(outages, f.Reason) || slices.Contains(progressing, f.Reason):
+		return f
+	case f.Reason == v1beta2.ReasonMemberDown && strings.HasPrefix(available.Message, "No member serves"):
+		// Its page is to wait for the replacement, and that needs a quorum.
+		known := runbook()[v1beta2.ReasonQuorumLost]
+		f.Impact, f.Fix, f.Commands = known.impact, known.fix, commandsFor(known.commands, cluster)
+		return f
+	}
+	why, _, _ := strings.Cut(sentence(available.Message), ":")
+	f.Impact = "Clients are not served."
+	if why != "" {
+		f.Impact += " " + strings.TrimSuffix(why, ".") + "."
+	}
+	return f
+}
+
+// withUnhealed adds the members that are down or missing while something else keeps the operator from healing them.
+func withUnhealed(f Finding, status v1beta2.EtcdClusterStatus) Finding {
+	degraded := meta.FindStatusCondition(status.Conditions, v1beta2.ConditionDegraded)
+	heldUp := f.Reason == v1beta2.ReasonPaused || isTrue(status.Conditions, v1beta2.ConditionStalled)
+	named := slices.ContainsFunc(status.MemberStatuses, func(m v1beta2.MemberStatus) bool { return strings.Contains(f.Problem, m.Name) })
+	if degraded == nil || degraded.Status != metav1.ConditionTrue || !heldUp || named {
+		return f
+	}
+	f.Severity = min(f.Severity, Degraded)
+	f.Problem += " " + degraded.Message
+	return f
 }
 
 func clusterSeverity(conditions []metav1.Condition, ready metav1.Condition) Severity {
 	available := meta.FindStatusCondition(conditions, v1beta2.ConditionAvailable)
 	switch {
-	case ready.Status == metav1.ConditionTrue:
-		return Notice
 	case ready.Reason == v1beta2.ReasonHibernated || ready.Reason == v1beta2.ReasonHibernating || ready.Reason == v1beta2.ReasonDeleting:
 		return Progress
+	case ready.Status == metav1.ConditionTrue:
+		return Notice
 	case available != nil && available.Status == metav1.ConditionFalse && ready.Reason != v1beta2.ReasonCreating:
 		return Outage
 	case isTrue(conditions, v1beta2.ConditionStalled):
@@ -109,7 +160,7 @@ func finding(severity Severity, object, cluster string, c metav1.Condition) Find
 		found.Fix = "Follow the message. Install the kubectl-etcd of the operator's release."
 		return found
 	}
-	found.Impact, found.Fix, found.Commands = known.impact, known.fix, commandsFor(known.commands, cluster)
+	found.Impact, found.Fix, found.Commands = about(object, known.impact), known.fix, commandsFor(known.commands, cluster)
 	return found
 }
 

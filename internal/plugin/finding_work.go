@@ -43,7 +43,17 @@ func backupFindings(cluster string, b v1beta2.EtcdBackup, now time.Time) []Findi
 			found = append(found, finding(Degraded, object, cluster, *c))
 		}
 	}
-	return found
+	return append(found, archiveFindings(object, cluster, conditions)...)
+}
+
+// archiveFindings returns why a continuous archive does not have all changes. The condition Ready of its EtcdBackup may be True.
+func archiveFindings(object, cluster string, conditions []metav1.Condition) []Finding {
+	c := meta.FindStatusCondition(conditions, v1beta2.ConditionArchiving)
+	asked := []string{v1beta2.ReasonSuspended, v1beta2.ReasonArchiveStopped} // by the spec, or Ready has the cause
+	if c == nil || c.Status == metav1.ConditionTrue || slices.Contains(asked, c.Reason) {
+		return nil
+	}
+	return []Finding{finding(workSeverity(nil, *c), object, cluster, *c)}
 }
 
 // overdue is how late an attempt may begin: other EtcdBackups may be first.

@@ -23,8 +23,9 @@ var (
 	link      = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 	readsOnly = regexp.MustCompile(`^kubectl (get|describe|logs) `)
 	label     = regexp.MustCompile(`(?m)^\*\*(Meaning|Impact|Check|Fix)\.\*\* `)
-	example   = regexp.MustCompile(` \(\[example\]\([^)]*\)\)`)
+	example   = regexp.MustCompile(` \(\[(?:example|how|why|details)\]\([^)]*\)\)`)
 	listItem  = regexp.MustCompile(`^(- |[0-9]+\. )`)
+	ofKinds   = regexp.MustCompile(`^(Etcd[A-Z]\w+(?: and Etcd[A-Z]\w+)*): (.+)`)
 )
 
 var runbook = sync.OnceValue(func() map[string]page { return parseRunbook(docs.Operations) })
@@ -111,6 +112,25 @@ func sentence(text string) string {
 		return introduces + "."
 	}
 	return text
+}
+
+// about returns the sentences of a page that are about the kind of an object, or about every kind: "EtcdBackup: nothing is saved."
+func about(object, text string) string {
+	kind, _, _ := strings.Cut(object, " ")
+	if !strings.HasPrefix(kind, "Etcd") {
+		return text
+	}
+	var kept []string
+	for _, s := range strings.SplitAfter(text, ". ") {
+		kinds := ofKinds.FindStringSubmatch(s)
+		switch {
+		case kinds == nil:
+			kept = append(kept, s)
+		case strings.Contains(kinds[1], kind):
+			kept = append(kept, strings.ToUpper(kinds[2][:1])+kinds[2][1:])
+		}
+	}
+	return strings.TrimSpace(strings.Join(kept, ""))
 }
 
 // commandsFor replaces the names of the examples by those of the user.

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -25,20 +26,32 @@ type fault func(*Objects)
 
 // faults are what a person may find, with messages as the operators write them.
 var faults = map[string]fault{
-	"healthy":           func(*Objects) {},
-	"quorum-lost":       unavailable("QuorumLost", "Quorum is lost: 1 of 3 voters have their data, and 2 are needed. etcd accepts no writes. The operator removes nothing. Recover the lost volumes, or set spec.recovery.quorumLoss to ForceNewCluster to continue from the member with the newest data. To continue from a snapshot, apply an EtcdRestore."),
-	"no-space":          unavailable("NoSpace", "The space quota is used up, and etcd refuses writes. The database of member example-b has 2048 MiB, of which 1900 MiB are in use. Defragmentation alone does not make room. Set spec.noSpace.action to Compact, or raise spec.etcd.quotaBackendBytes."),
-	"data-corrupt":      unavailable("DataCorrupt", "A CORRUPT alarm is on, and etcd refuses requests. The voters that answer have the same data. The operator changes nothing. If you trust that data, disarm the alarm: etcdctl alarm disarm. Otherwise restore a snapshot with an EtcdRestore."),
-	"member-down":       degraded("MemberDown", "Member example-b does not serve: connection refused."),
-	"pod-failing":       degraded("PodFailing", "The Pod of member example-b failed 4 times in a row: Evicted. The member does not serve. The operator recreates the Pod at 2026-11-23T12:02:00Z. Make room on the node, or correct spec.pod."),
-	"unreachable":       unknown("MembersUnreachable", "The operator cannot reach the members: example-a: i/o timeout. Their Pods are ready, so clients may be served. The operator changes nothing. Check that no NetworkPolicy blocks port 2379, and that the members trust the operator's client certificate."),
-	"access-denied":     stalled("EtcdAccessDenied", "Authentication is on in etcd, and it refuses the operator, which has no user. Set spec.auth.operatorSecret to a Secret with the keys username and password of a user with the role root."),
-	"no-storage-class":  stalled("NoStorageClass", "Kubernetes has no default StorageClass, so a member gets no volume and does not start. Mark a class as the default, or name one in spec.pod.persistentVolumeClaimSpec.storageClassName. For tests, set spec.pod.emptyDir: {} and accept that data is lost with its Pod."),
-	"secret-missing":    stalled("SecretMissing", "Secret tls does not exist. Until it is corrected, the operator changes nothing. Members that run continue to serve."),
-	"version-refused":   stalled("VersionNotSupported", "etcd is upgraded one minor version at a time. Set spec.version to the newest 3.6 before 3.7.3. The members keep their version until then."),
-	"not-ours":          stalled("NotOurs", "Service example-client exists and does not belong to this EtcdCluster. The operator does not change it, and does not start the cluster. Delete or rename the object."),
-	"foreign-member":    stalled("ForeignMember", "Member 0000000000000f00 is in the cluster, and the operator did not add it. The operator has seen it since 2026-11-23T11:00:00Z. It has no vote. Until it is removed, the operator adds and removes no other member, and does not change the minor version of etcd."),
-	"paused":            degraded("Paused", "spec.paused is true, so the operator changes no member. It only protects data: it keeps and grows volumes, and renews certificates. To resume, set spec.paused to false."),
+	"healthy":          func(*Objects) {},
+	"quorum-lost":      unavailable("QuorumLost", "Quorum is lost: 1 of 3 voters have their data, and 2 are needed. etcd accepts no writes. The operator removes nothing. Recover the lost volumes, or set spec.recovery.quorumLoss to ForceNewCluster to continue from the member with the newest data. To continue from a snapshot, apply an EtcdRestore."),
+	"no-space":         unavailable("NoSpace", "The space quota is used up, and etcd refuses writes. The database of member example-b has 2048 MiB, of which 1900 MiB are in use. Defragmentation alone does not make room. Set spec.noSpace.action to Compact, or raise spec.etcd.quotaBackendBytes."),
+	"data-corrupt":     unavailable("DataCorrupt", "A CORRUPT alarm is on, and etcd refuses requests. The voters that answer have the same data. The operator changes nothing. If you trust that data, disarm the alarm: etcdctl alarm disarm. Otherwise restore a snapshot with an EtcdRestore."),
+	"member-down":      degraded("MemberDown", "Member example-b does not serve: connection refused."),
+	"pod-failing":      degraded("PodFailing", "The Pod of member example-b failed 4 times in a row: Evicted. The member does not serve. The operator recreates the Pod at 2026-11-23T12:02:00Z. Make room on the node, or correct spec.pod."),
+	"unreachable":      unknown("MembersUnreachable", "The operator cannot reach the members: example-a: i/o timeout. Their Pods are ready, so clients may be served. The operator changes nothing. Check that no NetworkPolicy blocks port 2379, and that the members trust the operator's client certificate."),
+	"access-denied":    stalled("EtcdAccessDenied", "Authentication is on in etcd, and it refuses the operator, which has no user. Set spec.auth.operatorSecret to a Secret with the keys username and password of a user with the role root."),
+	"no-storage-class": stalled("NoStorageClass", "Kubernetes has no default StorageClass, so a member gets no volume and does not start. Mark a class as the default, or name one in spec.pod.persistentVolumeClaimSpec.storageClassName. For tests, set spec.pod.emptyDir: {} and accept that data is lost with its Pod."),
+	"secret-missing":   stalled("SecretMissing", "Secret tls does not exist. Until it is corrected, the operator changes nothing. Members that run continue to serve."),
+	"version-refused":  stalled("VersionNotSupported", "etcd is upgraded one minor version at a time. Set spec.version to the newest 3.6 before 3.7.3. The members keep their version until then."),
+	"not-ours":         stalled("NotOurs", "Service example-client exists and does not belong to this EtcdCluster. The operator does not change it, and does not start the cluster. Delete or rename the object."),
+	"foreign-member":   stalled("ForeignMember", "Member 0000000000000f00 is in the cluster, and the operator did not add it. The operator has seen it since 2026-11-23T11:00:00Z. It has no vote. Until it is removed, the operator adds and removes no other member, and does not change the minor version of etcd."),
+	"paused":           degraded("Paused", "spec.paused is true, so the operator changes no member. It only protects data: it keeps and grows volumes, and renews certificates. To resume, set spec.paused to false."),
+	"disks-full": func(o *Objects) {
+		unavailable("PodFailing", "Member example-b does not run: container etcd exits repeatedly, last with exit code 1: failed to commit tx: write /var/etcd/data/member/snap/db: no space left on device. No quorum answers, so etcd accepts no writes.")(o)
+		set(&o.Cluster, "Available", metav1.ConditionFalse, "PodFailing", "No member serves: example-a, example-b, example-c (it does not answer).")
+	},
+	"quorum-down": func(o *Objects) {
+		unavailable("MemberDown", "No quorum answers. Members that hold data are running or starting: example-a (it does not answer), example-b (it does not answer), example-c (it cannot reach a quorum).")(o)
+		set(&o.Cluster, "Available", metav1.ConditionFalse, "MemberDown", "No member serves: example-a, example-b, example-c (it does not answer).")
+	},
+	"paused-degraded": func(o *Objects) {
+		degraded("Paused", "spec.paused is true, so the operator changes no member. It only protects data: it keeps and grows volumes, and renews certificates. To resume, set spec.paused to false.")(o)
+		set(&o.Cluster, "Degraded", metav1.ConditionTrue, "MemberDown", "These members do not serve: example-b: connection refused.")
+	},
 	"hibernated":        hibernated,
 	"upgrading":         degraded("Upgrading", "Member example-b restarts with 3.6.16."),
 	"not-advised":       advised,
@@ -49,7 +62,7 @@ var faults = map[string]fault{
 	"unschedulable":     unschedulable,
 	"backup-denied":     backup("AccessDenied", "Write etcd-backups/f: 403 Forbidden. Allow the identity in Secret s3 to list, read, write and delete objects in the bucket etcd-backups."),
 	"snapshot-corrupt":  corrupt,
-	"restore-failed":    restore("SeedFailed", "The seed failed. The cluster was not changed.", "Failed"),
+	"restore-failed":    restore("SeedFailed", "The seed could not be restored: fetch snapshot gone.db: NoSuchKey: The specified key does not exist. The cluster was not changed.", "Failed"),
 	"restore-waits":     restore("WaitingForCluster", "The snapshot is verified, but there is no EtcdCluster example in namespace ns. Create it, and it starts with the data of the snapshot.", ""),
 	"backup-late": func(o *Objects) {
 		at := metav1.NewTime(now.Add(-3 * time.Hour))
@@ -62,7 +75,12 @@ var faults = map[string]fault{
 		waiting("ImagePullBackOff", "Back-off pulling image quay.io/coreos/etcd:v3.6.99")(o)
 		set(&o.Cluster, "Ready", metav1.ConditionFalse, "MemberDown", "Member example-b does not serve: its Pod is not ready.")
 	},
-	"no-backup": func(o *Objects) { o.Backups = nil },
+	"no-backup":       func(o *Objects) { o.Backups = nil },
+	"archive-delayed": archiving("ArchiveDelayed", "Some changes are not in the store yet. If the cluster is lost now, they are lost with it. Check the store, the network, the load of backup-operator, and whether a member of etcd is slow."),
+	"archive-of-hibernated": func(o *Objects) {
+		hibernated(o)
+		archiving("ClusterNotAvailable", "EtcdCluster example hibernates, so there is nothing to archive. The archive continues when it is resumed.")(o)
+	},
 	"alarm-from-a-member": func(o *Objects) {
 		look := o.Looks["example-b"]
 		look.Alarms, look.Applied = "NOSPACE", 900
@@ -112,19 +130,36 @@ func TestFirstThreeLinesNameProblemImpactAndFix(t *testing.T) {
 	}
 }
 
+// leftover is the text of a link that a terminal cannot follow.
+var leftover = regexp.MustCompile(`\((how|why|example|details)\)`)
+
 func TestEveryReasonHasImpactAndFixInTheRunbook(t *testing.T) {
 	pages := runbook()
 	if len(pages) < 80 {
 		t.Fatalf("the runbook has %d pages", len(pages))
 	}
 	for reason, page := range pages {
-		if page.impact == "" || page.fix == "" || strings.HasSuffix(page.fix, ":") || strings.Contains(page.fix, "](") {
+		if page.impact == "" || page.fix == "" || strings.HasSuffix(page.fix, ":") || strings.Contains(page.fix, "](") || leftover.MatchString(page.impact+page.fix) {
 			t.Errorf("%s: impact %q, fix %q", reason, page.impact, page.fix)
 		}
 	}
 	for _, reason := range progressing {
 		if _, ok := pages[reason]; !ok {
 			t.Errorf("%s is not in the runbook", reason)
+		}
+	}
+}
+
+// A page for several kinds begins each sentence with its kind. A restore that failed must not read what a backup did.
+func TestImpactIsThatOfTheKind(t *testing.T) {
+	page := parsePage("**Impact.** EtcdBackup and EtcdRestore: nothing is done. EtcdCluster: the members serve unchanged. The message has more.\n\n**Fix.** Wait.")
+	for object, want := range map[string]string{
+		"EtcdRestore back":    "Nothing is done. The message has more.",
+		"EtcdCluster example": "The members serve unchanged. The message has more.",
+		"Pod example-a":       page.impact,
+	} {
+		if got := about(object, page.impact); got != want {
+			t.Errorf("%s: %q, want %q", object, got, want)
 		}
 	}
 }
@@ -210,7 +245,12 @@ func unknown(reason, message string) fault {
 }
 
 func hibernated(o *Objects) {
-	unavailable("Hibernated", "The cluster hibernates: it has no Pods, and its volumes, membership and ID are kept. Set spec.hibernate to false to start it.")(o)
+	const message = "The cluster hibernates: it has no Pods, and its volumes, membership and ID are kept. Set spec.hibernate to false to start it."
+	set(&o.Cluster, "Ready", metav1.ConditionTrue, "Hibernated", message)
+	set(&o.Cluster, "Available", metav1.ConditionFalse, "Hibernated", message)
+	for i := range o.Cluster.Status.MemberStatuses {
+		o.Cluster.Status.MemberStatuses[i].Ready = false
+	}
 	o.Pods, o.Looks = nil, nil
 }
 
@@ -245,6 +285,55 @@ func corrupt(o *Objects) {
 	o.Backups[0].Status.Snapshots[0].RestoreTest = v1beta2.DrillFailed
 	o.Backups[0].Status.Conditions = append(o.Backups[0].Status.Conditions,
 		condition("Verified", metav1.ConditionFalse, "SnapshotCorrupt", "Snapshot 20261123T110000Z-480.db failed the restore test: the SHA-256 differs from that of its manifest. Do not restore from it. Take another snapshot, and check the store and the disks of the members."))
+}
+
+func archiving(reason, message string) fault {
+	return func(o *Objects) {
+		o.Backups[0].Spec.Continuous = &v1beta2.ContinuousArchive{}
+		o.Backups[0].Status.Conditions = append(o.Backups[0].Status.Conditions, condition("Archiving", metav1.ConditionFalse, reason, message))
+	}
+}
+
+// An archive that stops writes no snapshot condition: Ready of its EtcdBackup stays True.
+func TestAnArchiveThatStoppedIsAProblemUnlessItsClusterIsStopped(t *testing.T) {
+	for name, want := range map[string]string{
+		"archive-delayed":       "Problem: EtcdBackup hourly: ArchiveDelayed. Some changes are not in the store yet.",
+		"archive-of-hibernated": "State:   EtcdCluster example: Hibernated.",
+	} {
+		objects := healthy()
+		faults[name](&objects)
+		if got := Inspect(objects).FirstLines()[0]; !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+// Ready has one reason. While it is about something that holds the operator up, a member that is down would be shown in the table only.
+func TestAMemberThatIsDownIsNamedWhileSomethingElseHoldsTheOperatorUp(t *testing.T) {
+	objects := healthy()
+	faults["paused-degraded"](&objects)
+	lines := Inspect(objects).FirstLines()
+	if !strings.HasPrefix(lines[0], "Problem: EtcdCluster example: Paused.") || !strings.HasSuffix(lines[0], "These members do not serve: example-b: connection refused.") {
+		t.Error(lines[0])
+	}
+}
+
+// The page of PodFailing is about one member: that the others serve would be wrong.
+func TestTheImpactOfAnOutageIsThatOfTheWholeCluster(t *testing.T) {
+	objects := healthy()
+	faults["disks-full"](&objects)
+	if got, want := Inspect(objects).FirstLines()[1], "Impact:  Clients are not served. No member serves."; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// Without a quorum the operator replaces no member, although the page of MemberDown says so.
+func TestTheFixOfALostQuorumIsNotToWaitForAReplacement(t *testing.T) {
+	objects := healthy()
+	faults["quorum-down"](&objects)
+	if lines := Inspect(objects).FirstLines(); !strings.Contains(lines[1], "etcd accepts no writes") || !strings.Contains(lines[2], "Recover what is down") {
+		t.Errorf("%q", lines)
+	}
 }
 
 func restore(reason, message, ended string) fault {

@@ -166,6 +166,7 @@ func TestOneShotBackupsNeverOverwriteAnObject(t *testing.T) {
 	n.store(key, []byte("precious"))
 	n.apply(s3Backup("once", ofCluster("three"), stack.Bucket+"/"+key))
 	says(n, &v1beta2.EtcdBackup{}, "once", v1beta2.ConditionReady, v1beta2.ReasonObjectExists, key)
+	n.statusNames("three", "object-exists", key, "Apply a new EtcdBackup with another path")
 	if got := string(n.object(key)); got != "precious" {
 		t.Errorf("the backup overwrote an existing object: its content is now %q", got)
 	}

@@ -176,6 +176,7 @@ spec:
 `)
 	if suite.Local != nil {
 		says(n, &v1beta2.EtcdCluster{}, "example-etcd-cluster", v1beta2.ConditionReady, v1beta2.ReasonImageUnavailable, "quay.io/coreos/etcd:v3.2.13", "spec.version")
+		n.statusNames("example-etcd-cluster", "image-missing", "quay.io/coreos/etcd:v3.2.13", "Correct spec.image or spec.version")
 	}
 	n.kubectl("patch", "etcdcluster/example-etcd-cluster", "--type=merge", "-p", `{"spec":{"version":"3.6.16"}}`)
 	n.ready("example-etcd-cluster")
@@ -236,6 +237,7 @@ func (n *namespaced) tlsChangeRefusedBeforeFormation(cluster string) {
 	pods := n.podUIDs(cluster)
 	n.patch(cluster, `{"spec":{"TLS":{"managed":{}}}}`)
 	says(n, &v1beta2.EtcdCluster{}, cluster, v1beta2.ConditionStalled, v1beta2.ReasonTLSChangeNotSupported, "set spec.TLS back", "it has served no client yet")
+	n.statusNames(cluster, "tls-changed", "TLSChangeNotSupported", "Set spec.TLS back")
 	n.patch(cluster, `{"spec":{"TLS":null}}`)
 	n.ready(cluster)
 	if diff := cmp.Diff(pods, n.podUIDs(cluster)); diff != "" {

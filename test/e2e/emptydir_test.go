@@ -45,6 +45,7 @@ spec: {size: 3, version: "3.5.35", pod: {emptyDir: {}}}
 
 	n.patch("scratch", `{"spec":{"version":"3.6.16"}}`)
 	says(n, &v1beta2.EtcdCluster{}, "scratch", v1beta2.ConditionStalled, v1beta2.ReasonVersionNotSupported, "emptyDir", "Set spec.version to 3.7.3 again")
+	n.statusNames("scratch", "version-set-back-without-volumes", "emptyDir", "For an older minor version on emptyDir, create another EtcdCluster")
 }
 
 // allReplaced fails the test unless the cluster has the same number of members as before, and all of them are new.

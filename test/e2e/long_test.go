@@ -61,6 +61,16 @@ var longFaults = map[string]func(n *namespaced, cluster string){
 	},
 }
 
+// longScreens is what kubectl etcd status shows of each: the name of the fault in test/faults, the cause and the remedy.
+var longScreens = map[string][3]string{
+	"images":        {"registry-unreachable", "mirror.example/etcd", "Correct spec.image"},
+	"unschedulable": {"no-node-fits", "nodes are available", "nodeSelector"},
+	"quota":         {"quota-of-pods", "exceeded quota: full", "raise the quota"},
+	"secret":        {"user-missing", "Secret missing", "Create or correct the Secret"},
+	"network":       {"network-blocked", "The operator cannot reach the members", "to reach port 2379"},
+	"node":          {"node-lost", "is not ready", "the operator replaces it"},
+}
+
 const rewritesImages = `
 apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingAdmissionPolicy
@@ -109,9 +119,11 @@ func TestLongFaultsCauseAtMostOneWriteAMinute(t *testing.T) {
 	for cluster, fault := range longFaults {
 		if cluster != "node" {
 			fault(tests[cluster], cluster)
+			tests[cluster].statusNames(cluster, longScreens[cluster][0], longScreens[cluster][1], longScreens[cluster][2])
 		}
 	}
 	longFaults["node"](tests["node"], "node") // last, because members of the other clusters are on that node, too
+	tests["node"].statusNames("node", longScreens["node"][0], longScreens["node"][1], longScreens["node"][2])
 	wait(t, settleTime)
 	before := map[string]map[string]string{}
 	for cluster, n := range tests {

@@ -144,6 +144,7 @@ func TestRestoreBringsBackAClusterThatLostAllVolumes(t *testing.T) {
 	n.kubectl("delete", "pvc", "--all", "--wait=false")
 	n.kubectl("delete", "pods", "--all", "--force", "--grace-period=0")
 	says(n, &v1beta2.EtcdCluster{}, "three", v1beta2.ConditionReady, v1beta2.ReasonQuorumLost, "EtcdRestore")
+	n.statusNames("three", "all-volumes-lost", "0 of 3 voters have their data", "Continue from the newest snapshot with an EtcdRestore")
 	n.apply(s3Restore("back", "three", path))
 	becomes(n, &v1beta2.EtcdRestore{}, "back", v1beta2.ConditionComplete)
 	n.ready("three")
@@ -296,6 +297,7 @@ spec:
 	// Without the identity the restore changes nothing. Once the Secret has it, the same restore continues.
 	back("by-name")
 	says(n, &v1beta2.EtcdRestore{}, "by-name", v1beta2.ConditionReady, v1beta2.ReasonSecretMissing, "age-identity")
+	n.statusNames("three", "key-of-snapshot-missing", "age-identity", "Create or correct the Secret")
 	n.has(n.etcd("three", nil), "later", 5)
 	identity := fmt.Sprintf(`{"stringData":{"age-identity":%q}}`, pair)
 	n.kubectl("patch", "secret", "s3-credentials", "--type=merge", "-p", identity)
@@ -322,10 +324,11 @@ func TestClustersServeWhileTheSuiteIsUninstalledAndReinstalled(t *testing.T) {
 		t.Fatal(err)
 	}
 	n.put(etcd, "meanwhile", 20)
+	n.kubectl("scale", "etcdcluster/three", "--replicas=5")
+	n.statusNames("three", "operators-uninstalled", "The status is older than the spec", "Check that cluster-operator runs")
 	if err := suite.Install(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	n.kubectl("scale", "etcdcluster/three", "--replicas=5")
 	n.eventually("the cluster is taken up again", func(ctx context.Context) error {
 		var cluster v1beta2.EtcdCluster
 		if err := suite.Client.Get(ctx, client.ObjectKey{Namespace: n.name, Name: "three"}, &cluster); err != nil {

@@ -62,6 +62,7 @@ spec: {size: 3, version: "3.4.15"}
 
 	n.patch("old", `{"spec":{"version":"3.4.23"}}`)
 	says(n, &v1beta2.EtcdCluster{}, "old", v1beta2.ConditionStalled, v1beta2.ReasonVersionNotSupported, "Set spec.version back to 3.6.16")
+	n.statusNames("old", "version-set-back", "Set spec.version back to 3.6.16", "Set spec.version to the version that the message names")
 	n.patch("old", `{"spec":{"version":"3.6.16"}}`)
 	n.ready("old")
 

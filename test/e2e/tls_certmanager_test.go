@@ -48,6 +48,7 @@ func TestClientsKeepWorkingWhileCertManagerRenewsCertificates(t *testing.T) {
 	const name = "example-cert-manager"
 	n.applyFile("examples/etcdcluster-tls-cert-manager.yaml")
 	says(n, &v1beta2.EtcdCluster{}, name, v1beta2.ConditionReady, v1beta2.ReasonCertificateNotReady, "issuer example-ca")
+	n.statusNames(name, "issuer-missing", "issuer example-ca", "Correct the issuer")
 	n.apply(issuers)
 	cluster := n.ready(name)
 	for _, m := range cluster.Status.MemberStatuses {

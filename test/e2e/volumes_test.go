@@ -20,6 +20,7 @@ func (n *namespaced) expandsVolumes(cluster string) {
 	n.Helper()
 	n.requestVolumeSize(cluster, "40Gi")
 	says(n, &v1beta2.EtcdCluster{}, cluster, v1beta2.ConditionReady, v1beta2.ReasonVolumeCannotGrow, "StorageClass", "set allowVolumeExpansion", "every 10s")
+	n.statusNames(cluster, "class-without-expansion", "The StorageClass of volume", "The class does not allow it")
 	if suite.Local == nil {
 		n.kubectl("patch", "etcdcluster/"+cluster, "--type=json", "-p", `[{"op":"remove","path":"/spec/pod/persistentVolumeClaimSpec/resources"}]`)
 		return // the behaviour of another Kubernetes' driver is unknown

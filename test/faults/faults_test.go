@@ -81,6 +81,12 @@ func replay(t *testing.T, f Fault) (o plugin.Objects) {
 	return o
 }
 
+func TestThePageShowsTwentyFaults(t *testing.T) {
+	if n := len(recorded()); n < 20 {
+		t.Errorf("%d faults are recorded: run make record-faults", n)
+	}
+}
+
 func TestEveryFaultIsAProblemOrAState(t *testing.T) {
 	for _, f := range recorded() {
 		lines, err := firstThree(replay(t, f))
@@ -95,9 +101,9 @@ func TestEveryFaultIsAProblemOrAState(t *testing.T) {
 
 // A fault without its test would be shown for ever as it once was.
 func TestEveryFaultIsCausedByTheTestThatTheListNames(t *testing.T) {
-	const folder = "../integration/killer"
-	tests := source(t, folder, func(name string) bool { return strings.HasSuffix(name, "_test.go") })
 	for _, f := range All {
+		folder := filepath.Join("..", f.Package)
+		tests := source(t, folder, func(name string) bool { return strings.HasSuffix(name, "_test.go") })
 		if !strings.Contains(tests, "func "+f.Test+"(") || !strings.Contains(tests, `"`+f.Name+`"`) {
 			t.Errorf("%s has no test %s, or none causes the fault %s", folder, f.Test, f.Name)
 		}
@@ -111,7 +117,8 @@ func TestEveryFaultIsCausedByTheTestThatTheListNames(t *testing.T) {
 // Five words in a row of each message must be in the operators or in the plugin, so that the records show what they write today. Other
 // programs write most of the messages that are skipped.
 func TestMessagesOfTheRecordsAreThoseOfToday(t *testing.T) {
-	code := source(t, "../../internal", func(name string) bool { return strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") })
+	ours := func(name string) bool { return strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") }
+	code := source(t, "../../internal", ours) + source(t, "../../api", ours)
 	for _, f := range recorded() {
 		first := plugin.Inspect(replay(t, f)).Findings[0]
 		if slices.Contains([]string{v1beta2.ReasonReconcileError, v1beta2.ReasonMemberDown, v1beta2.ReasonPodUnschedulable}, first.Reason) {

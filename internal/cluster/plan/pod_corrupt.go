@@ -48,10 +48,10 @@ func lastWords(text string) string {
 		words, _, _ := strings.Cut(text[i:], "\n")
 		return bounded(words)
 	}
-	line := LastLine(text)
+	line := lastLine(text) // whole, because a stack trace in it can be longer than what a condition shows
 	var entry struct{ Level, Msg, Error string }
 	if json.Unmarshal([]byte(line), &entry) != nil || entry.Msg == "" {
-		return line
+		return bounded(line)
 	}
 	if entry.Error != "" {
 		return bounded(entry.Msg + ": " + entry.Error)

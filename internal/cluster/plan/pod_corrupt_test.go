@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -46,6 +47,7 @@ func TestLastWordsAreTheSameAtEachRestart(t *testing.T) {
 		"{\"level\":\"panic\",\"ts\":\"now\"}\npanic: freepages: failed to get all reachable pages (page 4)\n\ngoroutine 7 [running]:\nmain.main()": "panic: freepages: failed to get all reachable pages (page 4)",
 		"one\ntwo\n": "two",
 		`{"level":"info","ts":"now","msg":"closed"}`: "closed",
+		`{"level":"fatal","ts":"now","msg":"failed to commit tx","error":"no space left","stacktrace":"` + strings.Repeat("a frame,", 200) + `"}`: "failed to commit tx: no space left",
 	} {
 		if got := lastWords(text); got != want {
 			t.Errorf("last words %q, want %q", got, want)

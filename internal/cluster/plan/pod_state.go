@@ -78,12 +78,11 @@ func whyWaiting(c corev1.ContainerStatus) (reason, message string) {
 const maxMessage = 512
 
 // LastLine is the last line that a container wrote, bounded so that it fits into a condition.
-func LastLine(text string) string {
+func LastLine(text string) string { return bounded(lastLine(text)) }
+
+func lastLine(text string) string {
 	text = strings.TrimSpace(text)
-	if i := strings.LastIndexByte(text, '\n'); i >= 0 {
-		text = text[i+1:]
-	}
-	return bounded(text)
+	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
 func bounded(text string) string {

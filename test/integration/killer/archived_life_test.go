@@ -26,6 +26,7 @@ func TestAnArchiveGoesOnWhenItsClusterIsHibernatedOrUpgraded(t *testing.T) {
 			if c := a.stopped(); c.Reason != v1beta2.ReasonClusterNotAvailable {
 				a.Errorf("while the cluster is hibernated: %+v", c)
 			}
+			a.statusNames("hibernated", "EtcdCluster example: Hibernated", "set spec.hibernate to false")
 			a.change(func(spec *v1beta2.EtcdClusterSpec) { spec.Hibernate = false })
 			a.operate(&killer.Count{}, "resume the cluster", a.isReady)
 		})

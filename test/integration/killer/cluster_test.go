@@ -116,6 +116,7 @@ func TestPodChangesAndQuorumRecoverySucceedIfTheOperatorIsKilledAtEveryCall(t *t
 				b.delete(&corev1.Pod{}, m.Name)
 			}
 			b.operate(&killer.Count{}, "report the lost quorum", func() error { return b.says(v1beta2.ReasonQuorumLost, "ForceNewCluster") })
+			b.statusNames("quorum-lost", "1 of 3 voters have their data", "Recover what is down")
 		})
 		b.change(func(spec *v1beta2.EtcdClusterSpec) {
 			spec.Recovery = &v1beta2.RecoveryPolicy{QuorumLoss: v1beta2.QuorumLossForceNewCluster}

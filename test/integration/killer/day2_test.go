@@ -52,6 +52,7 @@ func TestDefragmentationExpansionAndRepairSucceedIfTheOperatorIsKilledAtEveryCal
 			_ = driver.act()
 			return b.says(v1beta2.ReasonVolumeCannotGrow, "ControllerResizeInfeasible")
 		})
+		b.statusNames("driver-without-space", "ControllerResizeInfeasible", "The driver has not enough space")
 		b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.Pod.PersistentVolumeClaimSpec = nil })
 		b.operate(&killer.Chain{}, "accept the present size", b.isReady)
 		b.requestVolumeSize("20Gi")

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/etcd-suite/etcd-operator/test/faults"
+	"github.com/etcd-suite/etcd-operator/test/integration/killer"
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
 )
 
@@ -19,4 +20,10 @@ func (b *bench) statusNames(fault, cause, remedy string) {
 func (b *bench) namesNow(fault, cause, remedy string) error {
 	where := faults.Where{Config: kubetest.Config(b), Namespace: b.cluster.Namespace, Cluster: b.cluster.Name}
 	return where.Names(b.Context(), fault, cause, remedy)
+}
+
+// reportsFault runs the operator until kubectl etcd status names a fault.
+func (b *bench) reportsFault(fault, cause, remedy string) {
+	b.Helper()
+	b.operate(&killer.Count{}, "report the fault "+fault, func() error { return b.namesNow(fault, cause, remedy) })
 }

@@ -62,6 +62,7 @@ func TestRestoreCompletesOrChangesNothingIfTheOperatorsAreKilledAtEveryCall(t *t
 		b.verify(r)
 		store.remove(t, "gone.db")
 		b.restoring(now, now, func() error { return errors.Join(b.isReady(), b.is(r, v1beta2.ConditionFailed)) })
+		b.statusNames("snapshot-gone", "EtcdRestore gone: SeedFailed", "apply an EtcdRestore of another name")
 		if b.cluster.Status.ClusterID != original {
 			b.Errorf("the failed restore changed the cluster ID from %s to %s", original, b.cluster.Status.ClusterID)
 		}
