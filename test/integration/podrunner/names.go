@@ -1,11 +1,13 @@
 package podrunner
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -69,8 +71,15 @@ const dnsHost, firstHost = 1, 10
 
 // newNames uses the first range that no other process uses. The DNS server always has an IPv4 address.
 func newNames(ipv6 bool) (*names, error) {
+	sockets, err := os.ReadFile("/proc/net/tcp")
+	if err != nil {
+		return nil, fmt.Errorf("list the sockets of this machine: %w", err)
+	}
 	var last error
 	for subnet := range 250 {
+		if hasSocket(sockets, byte(subnet)) {
+			continue
+		}
 		server, err := net.ListenPacket("udp4", fmt.Sprintf("127.77.%d.%d:53", subnet, dnsHost))
 		if err != nil {
 			last = err
@@ -87,6 +96,12 @@ func newNames(ipv6 bool) (*names, error) {
 		return n, nil
 	}
 	return nil, fmt.Errorf("find a free range of loopback addresses: %w", last)
+}
+
+// hasSocket returns whether a process has a socket in a range: if a test run is killed, its members may outlive it, and those of a
+// later run could not listen. sockets is in the format of /proc/net/tcp, which has the bytes of an address in reverse order.
+func hasSocket(sockets []byte, subnet byte) bool {
+	return bytes.Contains(sockets, fmt.Appendf(nil, "%02X4D7F:", subnet))
 }
 
 func (n *names) close() {
