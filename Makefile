@@ -124,7 +124,7 @@ simulate: ## Run a million steps of the planner in random worlds, which make uni
 integration: deps ## Run the tests against a real kube-apiserver, real etcd, a real S3 server, and emulators of GCS and Azure
 	@hack/deps.sh node
 	@$(LOCALKUBE) build $(INTEGRATION_PROGRAMS)
-	TEST_BIN="$(TEST_BIN)" go test -shuffle=on -timeout 40m $$(go list ./test/integration/... | grep -v /scale) ./test/conformance/
+	TEST_BIN="$(TEST_BIN)" go test -shuffle=on -parallel 4 -timeout 40m $$(go list ./test/integration/... | grep -v /scale) ./test/conformance/
 	TEST_BIN="$(TEST_BIN)" go test -shuffle=on ./test/integration/scale/
 
 .PHONY: killer
