@@ -31,13 +31,18 @@ func (s State) oldVoters() int {
 	return s.knownVoters()
 }
 
-// haveQuorum returns whether these members of the old cluster could acknowledge writes among themselves. A survivor of a
-// lost quorum is a quorum of its own.
+// haveQuorum returns whether these members of the old cluster could acknowledge writes among themselves.
 func (s State) haveQuorum(members []Member) bool {
 	voters := s.fewestVoters()
-	alone := slices.ContainsFunc(members, func(m Member) bool { return m.Start == StartForce })
+	alone := slices.ContainsFunc(members, s.mayBeAlone)
 	running := len(members) + s.foreignVoters()
 	return running > 0 && (voters == 0 || alone || running >= etcd.Quorum(voters))
+}
+
+// mayBeAlone returns whether a member may be a quorum of its own: it is the survivor of a lost quorum. The recorded voters are
+// those from before, until a quorum answers that it is alone. Its Pod may have no flag any more, because a restore took that off.
+func (s State) mayBeAlone(m Member) bool {
+	return m.Start == StartForce || (s.forcing() && m.Name == s.Recovery.Member)
 }
 
 // unstoppable waits for a person if the operator could not stop the old cluster: the members that nobody can stop are a
