@@ -95,6 +95,25 @@ func oldMemberStops(s State) Step {
 	return s.waitUntilGone(running[0], v1beta2.ReasonRestoring, "The node of member "+running[0].Name+" has not confirmed that it stopped. Then the seed takes over.")
 }
 
+// RunsBeside returns an old member that is in the way of a step which lets the seed replace the old members. The State has the Pods as a
+// read past the cache shows them.
+func (s State) RunsBeside(step Step) (member string, runs bool) {
+	old := s.where(func(m Member) bool { return m.Incarnation != s.Restore.Incarnation && m.Pod != PodNone })
+	if len(old) == 0 {
+		return "", false
+	}
+	switch step.(type) {
+	case BeginSwitch:
+		return old[0].Name, unstoppable(s) != nil
+	case AdoptSeed:
+		if i := slices.IndexFunc(old, func(m Member) bool { return m.Pod != PodDeleting }); i >= 0 {
+			return old[i].Name, true
+		}
+		return old[0].Name, oldMemberStops(s) != nil
+	}
+	return "", false
+}
+
 func (s State) waitForOld(m Member) Step {
 	return s.waitUntilGone(m, v1beta2.ReasonRestoring, "Member "+m.Name+" is stopping. Then the seed takes over.")
 }
