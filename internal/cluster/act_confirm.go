@@ -44,6 +44,33 @@ func (r *Reconciler) confirm(ctx context.Context, v *view, step plan.Step) error
 	return nil
 }
 
+// confirmOld reads past the cache the Pods of the members that a seed replaces. It fails if they may acknowledge writes beside the
+// seed. An old cache may show that they do not run.
+func (r *Reconciler) confirmOld(ctx context.Context, v *view, step plan.Step) error {
+	var pods corev1.PodList
+	if err := r.APIReader.List(ctx, &pods, client.InNamespace(v.Namespace)); err != nil { // all: a Pod can lose its labels
+		return fmt.Errorf("list Pods of EtcdCluster %s: %w", v.Name, err)
+	}
+	live := v.State
+	live.Members = nil
+	for i := range pods.Items {
+		pod := &pods.Items[i]
+		if !v.owns(pod) {
+			continue
+		}
+		m := plan.Member{Name: pod.Name, Incarnation: incarnationOf(v.State, pod)}
+		observePod(&m, pod, v.Now)
+		if cached, is := v.Member(pod.Name); is {
+			m.InMembership, m.Learner = cached.InMembership, cached.Learner
+		}
+		live.Members = append(live.Members, m)
+	}
+	if name, runs := live.RunsBeside(step); runs {
+		return fmt.Errorf("the old member %s may run beside the seed: %w", name, errBehind)
+	}
+	return nil
+}
+
 // confirmRestore reads past the cache whether the EtcdRestore still exists. If a user deletes it before the switch, the
 // restore is undone, and the cache may not show that yet.
 func (r *Reconciler) confirmRestore(ctx context.Context, v *view) error {
@@ -63,8 +90,8 @@ func (r *Reconciler) confirmRestore(ctx context.Context, v *view) error {
 
 // confirmData reads past the cache whether data that a step takes to be missing is missing: of a member that is to be
 // removed for that, and of one that is to be added under a new name. It also reads whether a Pod that is to be deleted
-// because it cannot run runs by now, and what the client Service selects: if the status is lost, the Service still tells that
-// a cluster has formed.
+// because it cannot run runs by now, whether old members run beside a seed, and what the client Service selects: if the status is
+// lost, the Service still tells that a cluster has formed.
 func (r *Reconciler) confirmData(ctx context.Context, v *view, step plan.Step) error {
 	switch step := step.(type) {
 	case plan.RemoveMember:
@@ -76,6 +103,8 @@ func (r *Reconciler) confirmData(ctx context.Context, v *view, step plan.Step) e
 		if step.Unresponsive() || step.DataGone() {
 			return r.confirmNotReady(ctx, v, step.Name)
 		}
+	case plan.BeginSwitch, plan.AdoptSeed:
+		return r.confirmOld(ctx, v, step)
 	case plan.BeginRecovery:
 		return r.confirmLost(ctx, v)
 	case plan.ApplyServices, plan.CreateMembers:

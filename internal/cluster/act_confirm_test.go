@@ -3,6 +3,7 @@ package cluster
 import (
 	"errors"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -110,6 +111,49 @@ func TestNoSwitchBeginsForARestoreThatIsDeleted(t *testing.T) {
 		err := r.confirm(t.Context(), v, plan.BeginSwitch{ClusterID: seedID})
 		if test.begins && err != nil || !test.begins && !errors.Is(err, errBehind) {
 			t.Errorf("%s: the switch begins: %v, error %v", name, err == nil, err)
+		}
+	}
+}
+
+// The cache of a new leader had the Pods of an hour ago, when the old members did not run. The seed became the cluster beside them, and
+// both histories were served.
+func TestTheSeedTakesOverOnlyIfNoOldMemberRunsPastTheCache(t *testing.T) {
+	now := metav1.NewTime(noon)
+	old := func(i int, changes ...func(*corev1.Pod)) client.Object {
+		pod := &corev1.Pod{ObjectMeta: controlled("uid-example", nameOf(i), nil), Status: corev1.PodStatus{Phase: corev1.PodRunning}}
+		for _, change := range changes {
+			change(pod)
+		}
+		return pod
+	}
+	stopping := func(pod *corev1.Pod) { pod.DeletionTimestamp, pod.Finalizers = &now, []string{"example.com/held"} }
+	stopped := func(pod *corev1.Pod) { stopping(pod); pod.Status.Phase = corev1.PodSucceeded }
+	overdue := func(pod *corev1.Pod) { stopping(pod); pod.DeletionTimestamp = &metav1.Time{Time: noon.Add(-time.Hour)} }
+	unlabelled := func(pod *corev1.Pod) { pod.Labels = nil }
+	seed := &corev1.Pod{ObjectMeta: controlled("uid-example", seedName, nil), Status: corev1.PodStatus{Phase: corev1.PodRunning}}
+	for name, test := range map[string]struct {
+		live   []client.Object
+		step   plan.Step
+		behind bool
+	}{
+		"no old member has a Pod":              {[]client.Object{seed}, plan.AdoptSeed{}, false},
+		"one of three is stopping":             {[]client.Object{seed, old(0, stopping)}, plan.AdoptSeed{}, false},
+		"two of three are stopping":            {[]client.Object{seed, old(0, stopping), old(1, stopping)}, plan.AdoptSeed{}, true},
+		"two of three have stopped":            {[]client.Object{seed, old(0, stopped), old(1, stopped)}, plan.AdoptSeed{}, false},
+		"one has yet to be stopped":            {[]client.Object{seed, old(2)}, plan.AdoptSeed{}, true},
+		"one without labels":                   {[]client.Object{seed, old(2, unlabelled)}, plan.AdoptSeed{}, true},
+		"they are what the switch stops":       {[]client.Object{seed, old(0), old(1), old(2)}, plan.BeginSwitch{}, false},
+		"the node of one is silent":            {[]client.Object{seed, old(0, overdue), old(1), old(2)}, plan.BeginSwitch{}, false},
+		"the nodes of two of three are silent": {[]client.Object{seed, old(0, overdue), old(1, overdue)}, plan.BeginSwitch{}, true},
+		"no old member is left":                {[]client.Object{seed}, plan.BeginSwitch{}, false},
+	} {
+		r, v := beside(t, append(test.live, &v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "back", UID: "uid-back"}})...)
+		v.Restore = &v1beta2.ClusterRestoreStatus{Name: "back", UID: "uid-back", Step: v1beta2.RestoreSwitching, Incarnation: 2}
+		v.Request = &plan.RestoreRequest{Name: "back", UID: "uid-back"}
+		v.ClusterID, v.Incarnation, v.KnownVoters = oldID, 1, []string{nameOf(0), nameOf(1), nameOf(2)}
+		v.Members = []plan.Member{{Name: seedName, Incarnation: 2, Pod: plan.PodRunning, Serving: true}} // what the cache shows
+		if err := r.act(t.Context(), v, test.step); errors.Is(err, errBehind) != test.behind || !test.behind && err != nil {
+			t.Errorf("%s: %T: %v", name, test.step, err)
 		}
 	}
 }

@@ -452,3 +452,31 @@ func TestASwitchWaitsForASurvivorThatWasForced(t *testing.T) {
 		t.Errorf("step %+v", oldMemberStops(s))
 	}
 }
+
+// A restore began before the operator had seen that the survivor served alone, and took the flag off. The record still had three
+// voters, so the seed took over while the survivor acknowledged writes.
+func TestASwitchWaitsForASurvivorWhoseFlagWasTakenOff(t *testing.T) {
+	rejoins := func(m *Member) { m.Start = StartRejoin }
+	switching := func(changes ...change) State {
+		s := state(append([]change{formed, members(3), stopped, with(2, pod(PodDeleting), rejoins), restored(v1beta2.RestoreSwitching), asked, aSeed(serving)}, changes...)...)
+		return s
+	}
+	planTests{
+		"it is a quorum of its cluster of one": {
+			switching(forcing(2)), Wait{Reason: v1beta2.ReasonRestoring, Message: "Member " + nameOf(2) + " is stopping. Then the seed takes over."},
+		},
+		"a person is asked if its node does not answer": {
+			switching(forcing(2), with(2, overdue)), Wait{Reason: v1beta2.ReasonPodFailing, Message: stillRuns(nameOf(2)), Stalled: true},
+		},
+		"another member is none": {
+			switching(forcing(1)), AdoptSeed{ClusterID: seedID, Incarnation: 2},
+		},
+		"a survivor of long ago is a voter like the others": {
+			switching(forcing(2), func(s *State) { s.Recovery.Step = v1beta2.RecoveryComplete }), AdoptSeed{ClusterID: seedID, Incarnation: 2},
+		},
+		"the switch does not begin if nobody can stop it": {
+			state(formed, members(3), noQuorum, with(2, silent, nodeDown, rejoins), with(0, gone), with(1, gone), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), forcing(2)),
+			unstoppable(state(formed, members(3), noQuorum, with(2, silent, nodeDown, forced), with(0, gone), with(1, gone), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), forcing(2))),
+		},
+	}.run(t)
+}

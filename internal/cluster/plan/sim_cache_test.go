@@ -101,3 +101,19 @@ func TestAnOldCacheSeesEtcdAsItIs(t *testing.T) {
 		t.Errorf("size %d, voters %+v", s.Spec.Size, s.Voters())
 	}
 }
+
+// TestAnOldCacheLetsNoSeedTakeOver: it shows Pods of the time before the old members ran again.
+func TestAnOldCacheLetsNoSeedTakeOver(t *testing.T) {
+	seed := condition{"serving", serves}
+	request := func(s plan.State) plan.State { s.Request = request(restoreUID); return s }
+	old := model.From(request(restoring(true, v1beta2.RestoreSwitching, []condition{missing, missing, missing}, seed))).Snapshot()
+	w := model.From(request(restoring(true, v1beta2.RestoreSwitching, []condition{ready, ready, missing}, seed)))
+	s := w.ObserveThrough(old)
+	step, adopts := plan.Plan(s).(plan.AdoptSeed)
+	if !adopts {
+		t.Fatalf("the step is %+v", plan.Plan(s))
+	}
+	if behind := w.DoThrough(old, s, step); behind != "Pod "+s.Members[0].Name && behind != "Pod "+s.Members[1].Name || len(w.Violations) > 0 {
+		t.Errorf("behind by %q; %v", behind, w.Violations)
+	}
+}

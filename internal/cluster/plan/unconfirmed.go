@@ -31,13 +31,18 @@ func (s State) oldVoters() int {
 	return s.knownVoters()
 }
 
-// haveQuorum returns whether these members of the old cluster could acknowledge writes among themselves. A survivor of a
-// lost quorum is a quorum of its own.
+// haveQuorum returns whether these members of the old cluster could acknowledge writes among themselves.
 func (s State) haveQuorum(members []Member) bool {
 	voters := s.fewestVoters()
-	alone := slices.ContainsFunc(members, func(m Member) bool { return m.Start == StartForce })
+	alone := slices.ContainsFunc(members, s.mayBeAlone)
 	running := len(members) + s.foreignVoters()
 	return running > 0 && (voters == 0 || alone || running >= etcd.Quorum(voters))
+}
+
+// mayBeAlone returns whether a member may be a quorum of its own: it is the survivor of a lost quorum. The recorded voters are
+// those from before, until a quorum answers that it is alone. Its Pod may have no flag any more, because a restore took that off.
+func (s State) mayBeAlone(m Member) bool {
+	return m.Start == StartForce || (s.forcing() && m.Name == s.Recovery.Member)
 }
 
 // unstoppable waits for a person if the operator could not stop the old cluster: the members that nobody can stop are a
@@ -88,6 +93,25 @@ func oldMemberStops(s State) Step {
 		}
 	}
 	return s.waitUntilGone(running[0], v1beta2.ReasonRestoring, "The node of member "+running[0].Name+" has not confirmed that it stopped. Then the seed takes over.")
+}
+
+// RunsBeside returns an old member that is in the way of a step which lets the seed replace the old members. The State has the Pods as a
+// read past the cache shows them.
+func (s State) RunsBeside(step Step) (member string, runs bool) {
+	old := s.where(func(m Member) bool { return m.Incarnation != s.Restore.Incarnation && m.Pod != PodNone })
+	if len(old) == 0 {
+		return "", false
+	}
+	switch step.(type) {
+	case BeginSwitch:
+		return old[0].Name, unstoppable(s) != nil
+	case AdoptSeed:
+		if i := slices.IndexFunc(old, func(m Member) bool { return m.Pod != PodDeleting }); i >= 0 {
+			return old[i].Name, true
+		}
+		return old[0].Name, oldMemberStops(s) != nil
+	}
+	return "", false
 }
 
 func (s State) waitForOld(m Member) Step {

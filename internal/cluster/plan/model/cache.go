@@ -90,6 +90,7 @@ func (w *World) behind(c Cache, s plan.State, step plan.Step) string {
 		if !reflect.DeepEqual(c.cluster, w.Cluster) {
 			return "status" // all that the step does is to write it
 		}
+		return w.behindOld(s, step)
 	case plan.ApplyServices, plan.CreateMembers:
 		if c.services.ClientIncarnation != w.Services.ClientIncarnation || c.services.ClientClusterID != w.Services.ClientClusterID {
 			return "Service"
@@ -152,6 +153,19 @@ func (w *World) behindRemoval(step plan.RemoveMember) string {
 func (w *World) behindStop(s plan.State, name string) string {
 	if p := w.pod(name); p != nil && p.state == plan.PodRunning && s.NotRunning(name) {
 		return "Pod " + name
+	}
+	return ""
+}
+
+// behindOld: old members run, which the seed replaces.
+func (w *World) behindOld(s plan.State, step plan.Step) string {
+	switch step.(type) {
+	case plan.BeginSwitch, plan.AdoptSeed:
+		live := w.Observe()
+		live.MembershipKnown = s.MembershipKnown
+		if name, runs := live.RunsBeside(step); runs {
+			return "Pod " + name
+		}
 	}
 	return ""
 }
