@@ -66,3 +66,33 @@ func TestDataInAPodIsKeptWhileTheSpecAsksForVolumes(t *testing.T) {
 		},
 	}.run(t)
 }
+
+// ontoPods: the members have their data on volumes, and the spec asks for emptyDir by now.
+func ontoPods(s *State) {
+	s.Spec.Pod = &v1beta2.PodPolicy{EmptyDir: &corev1.EmptyDirVolumeSource{}}
+	for i := range s.Members {
+		s.Members[i].Outdated = true
+	}
+}
+
+// A user added spec.pod.emptyDir and corrected a container beside etcd. The next Pod of a member has no volume, so a member
+// that is stopped never runs again with its data. The operator stopped the only member.
+func TestAMemberThatMovesIntoItsPodIsReplacedAndNotRestarted(t *testing.T) {
+	silentFor := func(m *Member) { pod(PodRunning)(m); unreadyFor(2 * time.Minute)(m) }
+	planTests{
+		"the only member, with a container beside etcd that fails": {
+			state(formed, members(1), size(1), ontoPods, with(0, besideFails(time.Hour))), AddLearner{Name: nameOf(1), PeerURL: peerURLOf(1)},
+		},
+		"one of three, with a container beside etcd that fails": {
+			state(formed, members(3), ontoPods, with(1, besideFails(time.Hour))), AddLearner{Name: nameOf(3), PeerURL: peerURLOf(3)},
+		},
+		"a member that does not serve is not restarted": {
+			state(formed, members(3), ontoPods, with(1, silentFor)),
+			Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + nameOf(1) + " does not serve: its Pod is not ready."},
+		},
+		"a member whose file system waits for a Pod is not restarted": {
+			state(formed, members(1), size(1), ontoPods, noQuorum, with(0, silentFor, fileSystemPending(2*time.Minute, time.Hour))),
+			Wait{Reason: v1beta2.ReasonMemberDown, Message: "No quorum answers. Members that hold data are running or starting: " + nameOf(0) + "."},
+		},
+	}.run(t)
+}

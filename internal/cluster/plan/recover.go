@@ -52,6 +52,9 @@ func forceNewCluster(s State) Step {
 	case !ok || (survivor.Pod == PodNone && survivor.Volume != VolumePresent):
 		return CancelRecovery{Message: "The volume of survivor " + s.Recovery.Member + " does not exist."}
 	}
+	if !s.Durable() {
+		return keepsSurvivor(survivor)
+	}
 	if step := fence(s, func(m Member) bool { return m.Name == survivor.Name }); step != nil {
 		return step
 	}
@@ -141,6 +144,8 @@ func dropFlag(s State) Step {
 		case m.Start != StartForce || m.Pod == PodNone:
 		case m.Pod == PodDeleting:
 			return s.waitUntilGone(m, v1beta2.ReasonRecovering, "Member "+m.Name+" is restarting without --force-new-cluster.")
+		case !s.Durable():
+			return keepsSurvivor(m)
 		case m.Volume != VolumePresent && m.Pod == PodRunning:
 			return losesSurvivor(m)
 		default:
@@ -148,6 +153,16 @@ func dropFlag(s State) Step {
 		}
 	}
 	return nil
+}
+
+// keepsSurvivor waits if the next Pod of a survivor would be without its data.
+func keepsSurvivor(m Member) Step {
+	return Wait{
+		Reason: v1beta2.ReasonRecovering,
+		Message: "The recovery must restart survivor " + m.Name + " with the data on its volume, but spec.pod.emptyDir asks for Pods without volumes. " +
+			"The operator stops no Pod. Remove spec.pod.emptyDir until the recovery is complete.",
+		Stalled: true,
+	}
 }
 
 func losesSurvivor(m Member) Step {

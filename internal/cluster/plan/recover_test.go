@@ -231,6 +231,12 @@ func TestPlanRecoveryForces(t *testing.T) {
 		"deletes the volumes of the others at size": {
 			lost(alone(0), growing, with(0, voter), size(1), with(1, volume(VolumePresent)), keeping(0)), DeleteVolume{Name: nameOf(1), Reason: v1beta2.ReasonScaling},
 		},
+		"does not start it without its volume": {
+			lost(ontoPods), keepsSurvivor(Member{Name: nameOf(0)}),
+		},
+		"does not stop it if the next Pod would be without its volume": {
+			lost(alone(0), growing, ontoPods), keepsSurvivor(Member{Name: nameOf(0)}),
+		},
 		"is complete then": {
 			lost(alone(0), growing, with(0, voter), size(1)), CompleteRecovery{},
 		},

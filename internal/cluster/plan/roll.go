@@ -71,7 +71,7 @@ func (s State) stale(m Member) Step {
 const recreateGrace = time.Minute
 
 // recreateUnhealthy recreates the Pod of a member that does not serve and differs from the spec: the change may be what
-// corrects it. No data is lost, because the volume is kept.
+// corrects it. No data is lost, because the next Pod has the same volume.
 func recreateUnhealthy(s State) Step {
 	if !s.MembershipKnown {
 		return nil
@@ -79,7 +79,7 @@ func recreateUnhealthy(s State) Step {
 	image, grace := s.ImageFor(s.Incarnation), max(recreateGrace, s.electionGrace())
 	for _, m := range s.membership() {
 		down := !m.Serving && (m.Pod == PodStarting || m.Pod == PodRunning) && s.unreadyFor(m, grace)
-		if !down || m.Learner || m.Volume != VolumePresent || (m.PodImage == image && !m.Outdated) {
+		if !down || m.Learner || !s.keepsData(m) || (m.PodImage == image && !m.Outdated) {
 			continue
 		}
 		return DeletePod{Name: m.Name, Reason: v1beta2.ReasonSettling, Message: "it does not serve and differs from the spec"}
@@ -98,7 +98,7 @@ func (s State) recreateBeside(image string) Step {
 	for _, m := range s.membership() {
 		differs := m.PodImage != image || (m.Outdated && m.Resize == ResizeNone)
 		switch {
-		case !m.Serving || m.Learner || m.Volume != VolumePresent || !differs || !s.besideFor(m, recreateGrace):
+		case !m.Serving || m.Learner || !s.keepsData(m) || !differs || !s.besideFor(m, recreateGrace):
 		case m.Leader:
 			leader = &m
 		default:

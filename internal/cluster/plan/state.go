@@ -269,7 +269,10 @@ func (s State) Durable() bool { return s.Spec.Pod == nil || s.Spec.Pod.EmptyDir 
 // inPod says whether the data of a member is lost with its Pod. The spec decides only about Pods that are yet to be created.
 func (s State) inPod(m Member) bool { return m.DataInPod || !s.Durable() }
 
-// DataInPods says whether that is so of any current member.
+// keepsData says whether the next Pod of a member has its data: it is on a volume, and the spec still asks for volumes.
+func (s State) keepsData(m Member) bool { return m.Volume == VolumePresent && !s.inPod(m) }
+
+// DataInPods says whether the data of any current member is lost with its Pod.
 func (s State) DataInPods() bool { return !s.Durable() || slices.ContainsFunc(s.Current(), s.inPod) }
 
 // Formed says whether the cluster has ever come to life. A formed cluster is never bootstrapped again.
