@@ -42,12 +42,13 @@ func (b *bench) refuseOtherEvents(links []archive.Link, target archive.Target) {
 	b.Error("no segment has a revision with several events and a key that is written again")
 }
 
-// shadowed returns the index of a put in a revision with other events, whose key has another event later. It is -1 if there is
-// none.
+// shadowed returns the index of a put in a revision with other events, whose key is put again later. That put has the version by which
+// the loss is found. It is -1 if there is none. The loss of a put before a deletion of its key is found only by the hash of the data.
 func shadowed(events []*mvccpb.Event) int {
 	for i, e := range events[:max(0, len(events)-1)] {
-		again := func(n *mvccpb.Event) bool { return bytes.Equal(n.Kv.Key, e.Kv.Key) }
-		if e.Type == mvccpb.Event_PUT && events[i+1].Kv.ModRevision == e.Kv.ModRevision && slices.ContainsFunc(events[i+1:], again) {
+		next := slices.IndexFunc(events[i+1:], func(n *mvccpb.Event) bool { return bytes.Equal(n.Kv.Key, e.Kv.Key) })
+		putAgain := next >= 0 && events[i+1+next].Type == mvccpb.Event_PUT
+		if e.Type == mvccpb.Event_PUT && events[i+1].Kv.ModRevision == e.Kv.ModRevision && putAgain {
 			return i
 		}
 	}
