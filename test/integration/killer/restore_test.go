@@ -29,6 +29,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/integration/killer"
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
+	"github.com/etcd-suite/etcd-operator/test/integration/sweep"
 )
 
 // TestRestoreCompletesOrChangesNothingIfTheOperatorsAreKilledAtEveryCall kills cluster-operator and restore-operator
@@ -116,7 +117,7 @@ func (b *bench) refusing(r *v1beta2.EtcdRestore) {
 	if failed := meta.FindStatusCondition(r.Status.Conditions, v1beta2.ConditionFailed); failed.Reason != v1beta2.ReasonRestoreRefused {
 		b.Errorf("the restore failed with %s: %s", failed.Reason, failed.Message)
 	}
-	if chain.Kills() == 0 {
+	if chain.Kills() == 0 && sweep.All() {
 		b.Error("restore-operator was never killed, so the test tested nothing")
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/test/integration/killer"
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
+	"github.com/etcd-suite/etcd-operator/test/integration/sweep"
 )
 
 // TestARestoreByASignedURLCompletesIfTheOperatorsAreKilledAtEveryCall names no Secret: restore-operator reads the snapshot
@@ -69,7 +70,7 @@ func (b *bench) failing(r *v1beta2.EtcdRestore, always func()) {
 		always()
 		return b.is(r, v1beta2.ConditionFailed)
 	})
-	if chain.Kills() == 0 {
+	if chain.Kills() == 0 && sweep.All() {
 		b.Error("restore-operator was never killed, so the test tested nothing")
 	}
 }
