@@ -141,6 +141,30 @@ type ClusterRecoveryStatus struct {
 	// Time at which the survivor was chosen.
 	// +optional
 	StartedAt *metav1.Time `json:"startedAt,omitempty"`
+	// Time from which the survivor may have run with --force-new-cluster. The operator sets it before the first such start.
+	// +optional
+	ForcedAt *metav1.Time `json:"forcedAt,omitempty"`
+	// Recovery before this one, if it had changed the cluster. It is the last recovery again if this one is cancelled.
+	// +optional
+	Earlier *EarlierRecovery `json:"earlier,omitempty"`
+}
+
+// EarlierRecovery is a recovery from a lost quorum that another one followed.
+type EarlierRecovery struct {
+	// Step that it had reached: Growing or Complete.
+	Step RecoveryStep `json:"step"`
+	// Name of its survivor.
+	Member string `json:"member"`
+	// Revision that the survivor served as a cluster of one.
+	// +optional
+	Revision int64 `json:"revision,omitempty"`
+	// Names of all voters before it, including the survivor.
+	// +optional
+	// +listType=atomic
+	Voters []string `json:"voters,omitempty"`
+	// Time at which the survivor was chosen.
+	// +optional
+	StartedAt *metav1.Time `json:"startedAt,omitempty"`
 }
 
 // PastRecovery identifies a recovery from a lost quorum.

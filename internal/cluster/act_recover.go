@@ -28,7 +28,7 @@ func (r *Reconciler) confirmForce(ctx context.Context, v *view, step plan.Create
 		return fmt.Errorf("read EtcdCluster %s: %w", v.Name, err)
 	}
 	recovery := cluster.Status.Recovery
-	if cluster.UID != v.UID || recovery == nil || recovery.Step != v1beta2.RecoveryForcing || recovery.Member != step.Name {
+	if cluster.UID != v.UID || recovery == nil || recovery.Step != v1beta2.RecoveryForcing || recovery.ForcedAt == nil || recovery.Member != step.Name {
 		return fmt.Errorf("restart member %s with --force-new-cluster: %w", step.Name, errNoLongerForced)
 	}
 	var pods corev1.PodList

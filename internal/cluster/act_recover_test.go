@@ -27,16 +27,18 @@ func TestTheFlagIsUsedOnlyWhereTheAPIStillSaysSo(t *testing.T) {
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "EtcdCluster", Name: "example", UID: "uid-" + "example", Controller: ptr.To(owner != "")}},
 		}}
 	}
+	at := metav1.Now()
 	tests := map[string]struct {
 		recovery *v1beta2.ClusterRecoveryStatus
 		pod      *corev1.Pod
 		want     error
 	}{
-		"it is still to be done":       {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "m"}, podOf("m", "us"), nil},
-		"somebody else's Pod is there": {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "m"}, podOf("x", ""), nil},
-		"another member is there":      {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "m"}, podOf("x", "us"), errNotAlone},
+		"it is still to be done":       {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "m", ForcedAt: &at}, podOf("m", "us"), nil},
+		"somebody else's Pod is there": {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "m", ForcedAt: &at}, podOf("x", ""), nil},
+		"another member is there":      {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "m", ForcedAt: &at}, podOf("x", "us"), errNotAlone},
 		"it was done":                  {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryGrowing, Member: "m"}, podOf("m", "us"), errNoLongerForced},
 		"another was chosen since":     {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "x"}, podOf("m", "us"), errNoLongerForced},
+		"the flag is not recorded":     {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "m"}, podOf("m", "us"), errNoLongerForced},
 		"it was called off":            {nil, podOf("m", "us"), errNoLongerForced},
 	}
 	for name, test := range tests {

@@ -61,3 +61,24 @@ func TestANegativeCountOfFailuresDoesNotPanic(t *testing.T) {
 	s.PodFailures = []v1beta2.PodFailure{{Name: nameOf(1), Count: -1}}
 	Plan(s)
 }
+
+// On a node under pressure, the operator removed and added a learner on emptyDir as fast as the kubelet evicted its Pod.
+func TestALearnerWhoseDataIsEvictedIsReplacedAfterABackoff(t *testing.T) {
+	evicted := func(s *State) {
+		s.PodFailures = []v1beta2.PodFailure{{Name: nameOf(3), Count: 5, LastTime: metav1.NewTime(noon.Add(-time.Second))}}
+	}
+	s := state(formed, members(3), ephemeral, size(4), with(3, learner, pod(PodEnded)), evicted)
+	s.Members[3].PodImage = s.ImageFor(1)
+	wait, is := Plan(s).(Wait)
+	if !is || wait.Reason != v1beta2.ReasonPodFailing || !wait.Stalled {
+		t.Errorf("Plan returned %+v, want to wait for the next attempt", Plan(s))
+	}
+	s.Now = noon.Add(time.Hour)
+	if _, is := Plan(s).(Wait); is {
+		t.Errorf("Plan returned %+v after the backoff", Plan(s))
+	}
+	removed := state(formed, members(3), ephemeral, evicted, func(s *State) { s.Asked.Replace = []string{nameOf(0)} })
+	if len(removed.podFailures(Done{}, nil)) != 1 {
+		t.Error("the failures are forgotten between two learners that replace a member")
+	}
+}

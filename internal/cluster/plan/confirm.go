@@ -42,14 +42,16 @@ func Outdated(planned, live *v1beta2.EtcdCluster) string {
 		}
 		return string(c.Status.Restore.UID), c.Status.Restore.Step
 	}
-	recovery := func(c *v1beta2.EtcdCluster) v1beta2.RecoveryStep {
+	recovery := func(c *v1beta2.EtcdCluster) (member string, step v1beta2.RecoveryStep, forced bool) {
 		if c.Status.Recovery == nil {
-			return ""
+			return "", "", false
 		}
-		return c.Status.Recovery.Step
+		return c.Status.Recovery.Member, c.Status.Recovery.Step, c.Status.Recovery.ForcedAt != nil
 	}
 	plannedRestore, plannedStep := restore(planned)
 	liveRestore, liveStep := restore(live)
+	plannedMember, plannedRecovery, plannedForced := recovery(planned)
+	liveMember, liveRecovery, liveForced := recovery(live)
 	switch {
 	case live.UID != planned.UID:
 		return "metadata.uid"
@@ -63,7 +65,7 @@ func Outdated(planned, live *v1beta2.EtcdCluster) string {
 		return "status.clusterID"
 	case liveRestore != plannedRestore || liveStep != plannedStep:
 		return "status.restore"
-	case recovery(live) != recovery(planned):
+	case liveMember != plannedMember || liveRecovery != plannedRecovery || liveForced != plannedForced:
 		return "status.recovery"
 	case !reflect.DeepEqual(NewAsked(live.Annotations), NewAsked(planned.Annotations)):
 		return "metadata.annotations"

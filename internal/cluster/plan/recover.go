@@ -19,6 +19,9 @@ import (
 //	 volumes    kept ────────────────────────────────────────────────────────────────────────────────▶ those of others deleted
 //	 step       │ (none)         │ Forcing                                     │ Growing                            │ Complete
 //
+// The flag is recorded before the survivor starts with it. From then on the survivor may be a cluster of its own, whatever its
+// Pod says later, and the recovery is cancelled only if the survivor's data is lost or a quorum of others answers.
+//
 // The choice is the one thing that cannot be observed again once the others have stopped: the status keeps it. A Pod
 // with the flag says so itself, and is made again without it before anything else is done, whatever the status says.
 
@@ -44,13 +47,13 @@ func forceNewCluster(s State) Step {
 	flagged := survivor.Start == StartForce && survivor.Pod != PodNone
 	switch {
 	case !flagged && (s.MembershipKnown || s.Guarded()):
-		return CancelRecovery{Message: "A quorum answers. Nothing was changed."}
+		return CancelRecovery{Message: "A quorum answers." + s.whatRecoveryChanged()}
 	case !flagged && s.unreachable():
-		return CancelRecovery{Message: "The Pods of a quorum are ready. Nothing was changed."}
-	case !flagged && !s.Spec.ForcesNewCluster():
-		return CancelRecovery{Message: "spec.recovery.quorumLoss no longer allows it. Nothing was changed."}
+		return CancelRecovery{Message: "The Pods of a quorum are ready." + s.whatRecoveryChanged()}
+	case !s.maybeForced(survivor) && !s.Spec.ForcesNewCluster():
+		return CancelRecovery{Message: "spec.recovery.quorumLoss no longer allows it." + s.whatRecoveryChanged()}
 	case !ok || (survivor.Pod == PodNone && survivor.Volume != VolumePresent):
-		return CancelRecovery{Message: "The volume of survivor " + s.Recovery.Member + " does not exist."}
+		return CancelRecovery{Message: "The volume of survivor " + s.Recovery.Member + " does not exist." + s.whatRecoveryChanged()}
 	}
 	if !s.Durable() {
 		return keepsSurvivor(survivor)
@@ -61,16 +64,39 @@ func forceNewCluster(s State) Step {
 	return s.forceSurvivor(survivor)
 }
 
+// maybeForced returns whether a member may be a cluster of its own, because it runs or may have run with --force-new-cluster.
+func (s State) maybeForced(m Member) bool {
+	recorded := s.forcing() && s.Recovery.ForcedAt != nil && s.Recovery.Member == m.Name
+	return recorded || (m.Start == StartForce && m.Pod != PodNone)
+}
+
+// whatRecoveryChanged ends the message of a recovery that is cancelled.
+func (s State) whatRecoveryChanged() string {
+	if s.Recovery.ForcedAt == nil {
+		return " Nothing was changed."
+	}
+	return " Survivor " + s.Recovery.Member + " may have run with --force-new-cluster."
+}
+
 // forcedBefore records that the survivor is all of the membership, although it runs without the flag: a restore began after it had
 // started with the flag, and took that off.
 func (s State) forcedBefore() Step {
 	if !s.forcing() || !s.MembershipKnown {
 		return nil
 	}
-	if m, ok := s.member(s.Recovery.Member); ok && m.Start != StartForce && m.Serving && s.alone(m) {
+	if m, ok := s.member(s.Recovery.Member); ok && m.Start != StartForce && m.Serving && (s.alone(m) || s.withoutEarlierVoters(m)) {
 		return RecordForced{Revision: m.Revision}
 	}
 	return nil
+}
+
+// withoutEarlierVoters returns whether the survivor votes, and none of the other voters from before is a member any more. Others may
+// have been added since.
+func (s State) withoutEarlierVoters(survivor Member) bool {
+	if s.Recovery.ForcedAt == nil || len(s.Recovery.Voters) < 2 || survivor.Learner || !survivor.InMembership {
+		return false
+	}
+	return !slices.ContainsFunc(s.membership(), func(m Member) bool { return m.Name != survivor.Name && slices.Contains(s.Recovery.Voters, m.Name) })
 }
 
 // CancelRecovery records that the survivor was not restarted, or is lost.
@@ -92,6 +118,8 @@ func (s State) forceSurvivor(m Member) Step {
 		return s.waitForAttempt([]Member{m})
 	case m.Pod == PodDeleting:
 		return s.waitUntilGone(m, v1beta2.ReasonRecovering, "Survivor "+m.Name+" is restarting with --force-new-cluster.")
+	case m.Pod == PodNone && s.Recovery.ForcedAt == nil:
+		return RecordForcing{Member: m.Name}
 	case m.Pod == PodNone:
 		return CreateMember{Name: m.Name, Incarnation: m.Incarnation, Start: StartForce}
 	case m.Volume != VolumePresent && m.Pod == PodRunning:
@@ -108,6 +136,17 @@ func (s State) forceSurvivor(m Member) Step {
 		return Wait{Reason: v1beta2.ReasonRecovering, Message: "Survivor " + m.Name + " is restarting with --force-new-cluster.", Stalled: s.unreadyFor(m, startGrace)}
 	}
 	return RecordForced{Revision: m.Revision}
+}
+
+// RecordForcing records that the survivor is about to start with --force-new-cluster.
+type RecordForcing struct{ Member string }
+
+func (step RecordForcing) describe(State) planning.Description {
+	return planning.Description{
+		Reason:  v1beta2.ReasonRecovering,
+		Message: "Survivor " + step.Member + " is about to start with --force-new-cluster.",
+		Requeue: requeueSoon,
+	}
 }
 
 // waitForSurvivorsPermission: the survivor serves alone, and refuses the operator, which cannot prove it.

@@ -29,6 +29,12 @@ func forcing(i int) change {
 	}
 }
 
+// flagRecorded: the survivor may have run with the flag.
+func flagRecorded(s *State) {
+	at := metav1.NewTime(noon)
+	s.Recovery.ForcedAt = &at
+}
+
 func forced(m *Member) { m.Start = StartForce; m.InService = false }
 
 // alone: the i-th member is the membership, and serves.
@@ -162,8 +168,11 @@ func TestPlanRecoveryForces(t *testing.T) {
 		"waits until it has stopped": {
 			lost(with(0, pod(PodDeleting))), restarting,
 		},
+		"records the flag before it starts it": {
+			lost(with(0, withoutPod)), RecordForcing{Member: nameOf(0)},
+		},
 		"starts it with the flag": {
-			lost(with(0, withoutPod)), CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartForce},
+			lost(with(0, withoutPod), flagRecorded), CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartForce},
 		},
 		"waits until it serves": {
 			lost(with(0, forced)), restarting,
@@ -181,7 +190,7 @@ func TestPlanRecoveryForces(t *testing.T) {
 		"goes on though the cluster was still growing from a restore": {
 			lost(func(s *State) {
 				s.Restore = &v1beta2.ClusterRestoreStatus{Name: "back", Step: v1beta2.RestoreGrowing, Incarnation: 1}
-			}, with(0, withoutPod),
+			}, with(0, withoutPod), flagRecorded,
 				func(s *State) { s.Services.ClientRestoreUID = "" }),
 			CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartForce},
 		},
@@ -194,8 +203,20 @@ func TestPlanRecoveryForces(t *testing.T) {
 		"goes through with it when the consent is withdrawn too late": {
 			lost(alone(0), grace(time.Minute)), RecordForced{Revision: 17},
 		},
+		"goes through with it when the survivor lost the flag to a restore, and the consent is withdrawn": {
+			lost(flagRecorded, with(0, withoutPod), grace(time.Minute)), CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartForce},
+		},
+		"does not say that nothing was changed once the flag may have been used": {
+			lost(flagRecorded, with(0, gone)), CancelRecovery{Message: "The volume of survivor " + nameOf(0) + " does not exist. Survivor " + nameOf(0) + " may have run with --force-new-cluster."},
+		},
+		"takes a survivor for the cluster that has company by now": {
+			lost(flagRecorded, alone(0), with(0, voter), func(s *State) {
+				s.Recovery.Voters = []string{nameOf(0), nameOf(1), nameOf(2)}
+				s.ForeignMembers = []ForeignMember{{ID: 9, Name: "guest", Learner: true}}
+			}), RecordForced{Revision: 17},
+		},
 		"goes back to the start when the survivor is lost": {
-			lost(with(0, gone)), CancelRecovery{Message: "The volume of survivor " + nameOf(0) + " does not exist."},
+			lost(with(0, gone)), CancelRecovery{Message: "The volume of survivor " + nameOf(0) + " does not exist. Nothing was changed."},
 		},
 		"lets go of a volume that is being deleted under a survivor that cannot start": {
 			lost(with(0, blockedBy(v1beta2.ReasonPodFailing), forced, volume(VolumeDeleting))), again,
@@ -283,22 +304,45 @@ func TestTheLastRecoveryIsKeptByARestoreAndByARecoveryThatIsCancelled(t *testing
 			Recovery: &v1beta2.ClusterRecoveryStatus{Step: step, Member: member, StartedAt: &started}, LastRecovery: &v1beta2.PastRecovery{Member: "earlier"},
 		}
 	}
+	withFlag := func(s v1beta2.EtcdClusterStatus) v1beta2.EtcdClusterStatus {
+		s.Recovery.ForcedAt = &started
+		return s
+	}
 	restore := BeginRestore{}
 	for name, test := range map[string]struct {
 		status v1beta2.EtcdClusterStatus
 		step   Step
 		want   string
 	}{
-		"a restore after a recovery":                {in(v1beta2.RecoveryComplete, "m"), restore, "m"},
-		"a restore while the survivor is restarted": {in(v1beta2.RecoveryForcing, "m"), restore, "m"},
-		"a restore without a recovery before it":    {v1beta2.EtcdClusterStatus{LastRecovery: &v1beta2.PastRecovery{Member: "earlier"}}, restore, "earlier"},
-		"a recovery that has its survivor":          {in(v1beta2.RecoveryForcing, "m"), RecordForced{}, "m"},
-		"another recovery, which may be cancelled":  {in(v1beta2.RecoveryComplete, "m"), BeginRecovery{Member: "n"}, "m"},
-		"a recovery that was cancelled":             {in(v1beta2.RecoveryForcing, "n"), CancelRecovery{}, "earlier"},
+		"a restore after a recovery":                                          {in(v1beta2.RecoveryComplete, "m"), restore, "m"},
+		"a restore while the survivor is restarted":                           {in(v1beta2.RecoveryForcing, "m"), restore, "m"},
+		"a restore without a recovery before it":                              {v1beta2.EtcdClusterStatus{LastRecovery: &v1beta2.PastRecovery{Member: "earlier"}}, restore, "earlier"},
+		"a recovery that has its survivor":                                    {in(v1beta2.RecoveryForcing, "m"), RecordForced{}, "m"},
+		"another recovery, which may be cancelled":                            {in(v1beta2.RecoveryComplete, "m"), BeginRecovery{Member: "n"}, "m"},
+		"one that is cancelled after its survivor may have run with the flag": {withFlag(in(v1beta2.RecoveryForcing, "n")), CancelRecovery{}, "n"},
+		"a recovery that was cancelled":                                       {in(v1beta2.RecoveryForcing, "n"), CancelRecovery{}, "earlier"},
 	} {
 		recordFacts(&test.status, State{Now: noon}, test.step)
 		if got := test.status.LastRecovery; got == nil || got.Member != test.want {
 			t.Errorf("%s: the last recovery is %+v, want that from %s", name, got, test.want)
 		}
+	}
+}
+
+// The volumes that the first recovery replaced were deleted at once instead of being kept, because a second one was cancelled.
+func TestARecoveryThatIsCancelledLeavesTheOneBeforeIt(t *testing.T) {
+	s := state(formed, members(3), forcing(0), growing, flagRecorded)
+	s.Recovery.Voters, s.Recovery.Revision = []string{nameOf(0), nameOf(5)}, 17
+	status := v1beta2.EtcdClusterStatus{Recovery: s.Recovery.DeepCopy()}
+	recordFacts(&status, s, BeginRecovery{Member: nameOf(1)})
+	s.Recovery = status.Recovery.DeepCopy()
+	recordFacts(&status, s, CancelRecovery{})
+	got := status.Recovery
+	if got == nil || got.Step != v1beta2.RecoveryGrowing || got.Member != nameOf(0) || got.Revision != 17 || got.Earlier != nil {
+		t.Fatalf("the status has %+v, want the recovery from %s", got, nameOf(0))
+	}
+	s.Recovery = got
+	if !s.setsAside(Member{Name: nameOf(5), Incarnation: 1}) {
+		t.Error("the volume of a voter from before the first recovery is not set aside")
 	}
 }

@@ -120,10 +120,32 @@ func recordBegunRestore(status *v1beta2.EtcdClusterStatus, step BeginRestore) {
 }
 
 // rememberRecovery keeps which recovery was the last one, before the status has another one or none. While the survivor is restarted with
-// --force-new-cluster, it may already have accepted writes. A recovery that is cancelled has changed nothing, and is not remembered.
+// --force-new-cluster, it may already have accepted writes. A recovery that is cancelled before that has changed nothing, and is not
+// remembered.
 func rememberRecovery(status *v1beta2.EtcdClusterStatus) {
 	if r := status.Recovery; r != nil && r.StartedAt != nil {
 		status.LastRecovery = &v1beta2.PastRecovery{Member: r.Member, StartedAt: *r.StartedAt}
+	}
+}
+
+// asEarlier is what another recovery keeps of the one before it, nil for none.
+func asEarlier(r *v1beta2.ClusterRecoveryStatus) *v1beta2.EarlierRecovery {
+	if r == nil || r.Step == v1beta2.RecoveryForcing {
+		return nil
+	}
+	return &v1beta2.EarlierRecovery{Step: r.Step, Member: r.Member, Revision: r.Revision, Voters: slices.Clone(r.Voters), StartedAt: r.StartedAt.DeepCopy()}
+}
+
+// earlierRecovery is what the status reports again when a recovery is cancelled. The volumes that the earlier one replaced are still
+// to be set aside.
+func earlierRecovery(cancelled *v1beta2.ClusterRecoveryStatus) *v1beta2.ClusterRecoveryStatus {
+	if cancelled == nil || cancelled.Earlier == nil {
+		return nil
+	}
+	e := cancelled.Earlier
+	return &v1beta2.ClusterRecoveryStatus{
+		Step: e.Step, Member: e.Member, Revision: e.Revision, Voters: e.Voters, StartedAt: e.StartedAt,
+		Message: fmt.Sprintf("The cluster continued from member %s at revision %d. A later recovery was cancelled.", e.Member, e.Revision),
 	}
 }
 
@@ -136,13 +158,19 @@ func recordRecovery(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 			Step: v1beta2.RecoveryForcing, Member: step.Member, RaftIndex: int64(step.RaftIndex), RaftTerm: int64(step.RaftTerm),
 			Voters: s.votersBefore(), StartedAt: ptr.To(metav1.NewTime(s.Now)),
 			Message: "The other members stop, and survivor " + step.Member + " is restarted once with --force-new-cluster.",
+			Earlier: asEarlier(s.Recovery),
 		}
 	case RecordForced:
 		rememberRecovery(status)
-		status.Recovery.Step, status.Recovery.Revision = v1beta2.RecoveryGrowing, step.Revision
+		status.Recovery.Step, status.Recovery.Revision, status.Recovery.Earlier = v1beta2.RecoveryGrowing, step.Revision, nil
 		status.Recovery.Message = fmt.Sprintf("Survivor %s serves alone at revision %d. The cluster is growing to %d members.", status.Recovery.Member, step.Revision, s.Spec.Size)
+	case RecordForcing:
+		status.Recovery.ForcedAt = ptr.To(metav1.NewTime(s.Now))
 	case CancelRecovery:
-		status.Recovery = nil
+		if status.Recovery != nil && status.Recovery.ForcedAt != nil {
+			rememberRecovery(status)
+		}
+		status.Recovery = earlierRecovery(status.Recovery)
 	case CompleteRecovery:
 		status.Recovery.Step = v1beta2.RecoveryComplete
 		status.Recovery.Message = fmt.Sprintf("The cluster recovered from member %s at revision %d.", status.Recovery.Member, status.Recovery.Revision)

@@ -194,7 +194,7 @@ func (w *World) unready(p *pod) {
 // forcing is what the operator reads past its cache before it starts a Pod with --force-new-cluster.
 func (w *World) forcing(name string) bool {
 	recovery := w.Cluster.Status.Recovery
-	return recovery != nil && recovery.Step == v1beta2.RecoveryForcing && recovery.Member == name && w.company(name) == ""
+	return recovery != nil && recovery.Step == v1beta2.RecoveryForcing && recovery.ForcedAt != nil && recovery.Member == name && w.company(name) == ""
 }
 
 var errStale = errors.New("the recovery is at another step by now")

@@ -86,7 +86,7 @@ func (w *World) behind(c Cache, s plan.State, step plan.Step) string {
 		return w.behindRemoval(step)
 	case plan.BeginBootstrap, plan.BeginRemoval, plan.RecordFormed, plan.RecordPromotion, plan.RecordVersionChange, plan.EndDefragmentation,
 		plan.BeginRestore, plan.BeginSwitch, plan.AdoptSeed, plan.CompleteRestore, plan.FailRestore,
-		plan.BeginRecovery, plan.RecordForced, plan.CancelRecovery, plan.CompleteRecovery:
+		plan.BeginRecovery, plan.RecordForcing, plan.RecordForced, plan.CancelRecovery, plan.CompleteRecovery:
 		if !reflect.DeepEqual(c.cluster, w.Cluster) {
 			return "status" // all that the step does is to write it
 		}
