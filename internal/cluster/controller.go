@@ -272,8 +272,8 @@ func (v *view) withoutRefusals(step plan.Step, actErr error) (plan.Step, error) 
 func (r *Reconciler) report(ctx context.Context, v *view, step plan.Step, actErr error) (changed bool, err error) {
 	after := v.cluster.DeepCopy()
 	after.Status = plan.NewStatus(v.State, step, actErr, v.cluster.Status, v.cluster.Generation)
-	if v.skipped != nil {
-		plan.NoteRefused(&after.Status, v.cluster.Status, v.skipped, v.cluster.Generation, v.Now)
+	if refused := v.refusals(); refused != nil {
+		plan.NoteRefused(&after.Status, v.cluster.Status, refused, v.cluster.Generation, v.Now)
 	}
 	r.metrics.reported(v.State, after.Status)
 	if v.saysLater(step, actErr) {
@@ -291,8 +291,8 @@ func (r *Reconciler) report(ctx context.Context, v *view, step plan.Step, actErr
 		return false, err
 	}
 	kube.PublishEvents(r.Events, after, plan.Events(v.State, step, actErr, changed))
-	if v.skipped != nil {
-		kube.PublishEvents(r.Events, after, plan.Events(v.State, plan.Done{}, v.skipped, changed))
+	if refused := v.refusals(); refused != nil {
+		kube.PublishEvents(r.Events, after, plan.Events(v.State, plan.Done{}, refused, changed))
 	}
 	return changed, nil
 }

@@ -163,7 +163,7 @@ func (h *healthChecks) fail(cluster client.ObjectKey, now time.Time) {
 // healthAddresses are those of the members of a cluster whose health says all that matters until the next full look. They are
 // empty if the cluster is not as its spec asks, or if a member has etcd 3.4.
 func (v *view) healthAddresses(step plan.Step) []string {
-	if _, done := step.(plan.Done); !done || v.ClusterID == "" || v.skipped != nil || v.remembered {
+	if _, done := step.(plan.Done); !done || v.ClusterID == "" || v.refusals() != nil || v.remembered {
 		return nil
 	}
 	var addresses []string

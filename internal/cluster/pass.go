@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,6 +15,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
 // planAndAct carries out the first step that the plan returns. If the API server refuses the object of that step for good,
@@ -26,8 +29,12 @@ func (r *Reconciler) planAndAct(ctx context.Context, v *view) (plan.Step, error)
 		if err == nil {
 			v.known.repeats.Did(v.State, step, v.cluster.Generation, v.Now)
 		}
-		if err == nil || !skippable(v, rule, err) {
+		if err == nil || !skippable(v, rule, step, err) {
 			return step, err
+		}
+		if v.DeletesStopped(step) && !errors.Is(err, errForeign) {
+			v.Held = append(slices.Clone(v.Held), v.known.repeats.Refused(v.State, step, planning.Shorten(err.Error(), 300)))
+			continue
 		}
 		v.Refuse(step)
 		if v.skipped == nil {
@@ -37,14 +44,31 @@ func (r *Reconciler) planAndAct(ctx context.Context, v *view) (plan.Step, error)
 }
 
 // skippable reports whether later rules are asked after an error of a rule.
-func skippable(v *view, rule string, err error) bool {
-	return !errors.Is(err, errBehind) && plan.Independent(v.State, rule) && (objectRefused(err) || plan.Unconditional(rule))
+func skippable(v *view, rule string, step plan.Step, err error) bool {
+	return !errors.Is(err, errBehind) && plan.Independent(v.State, rule, step) && (objectRefused(err) || plan.Unconditional(rule))
 }
 
 // objectRefused reports whether an error is about one object, and the same call fails until somebody acts.
 func objectRefused(err error) bool {
 	var dry *refusal
-	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsAlreadyExists(err) || errors.Is(err, errForeign) || errors.As(err, &dry)
+	return apierrors.IsForbidden(err) || byWebhook(err) || apierrors.IsInvalid(err) || apierrors.IsAlreadyExists(err) || errors.Is(err, errForeign) || errors.As(err, &dry)
+}
+
+// byWebhook reports whether an admission webhook refused a call, or could not be called. It chooses the code of its answer, and
+// the API server takes 400 if the webhook names none.
+func byWebhook(err error) bool { return err != nil && strings.Contains(err.Error(), `webhook "`) }
+
+// refusals returns what the API server refused and the rest of the plan did not depend on: in this pass, or the deletion of a
+// stopped Pod that is held.
+func (v *view) refusals() error {
+	stop := v.RefusedStop()
+	switch {
+	case stop == "":
+		return v.skipped
+	case v.skipped == nil:
+		return errors.New(stop)
+	}
+	return fmt.Errorf("%s. %w", stop, v.skipped)
 }
 
 // unsaid is how long the status may lack what the operator does while a cluster starts.
@@ -56,7 +80,7 @@ const unsaid = 10 * time.Second
 // starts until its status first says that a quorum serves.
 func (v *view) saysLater(step plan.Step, actErr error) bool {
 	started := v.ClusterID != "" && v.cluster.Status.Phase != v1beta2.ClusterPhaseCreating
-	if v.known == nil || started || actErr != nil || v.skipped != nil || v.cluster.Status.ObservedGeneration != v.cluster.Generation ||
+	if v.known == nil || started || actErr != nil || v.refusals() != nil || v.cluster.Status.ObservedGeneration != v.cluster.Generation ||
 		v.known.reported.IsZero() || v.Now.Sub(v.known.reported) >= unsaid {
 		return false
 	}

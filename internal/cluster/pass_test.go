@@ -75,10 +75,10 @@ func TestNoErrorOfARuleThatProtectsDataStopsTheRepairs(t *testing.T) {
 	for rule, want := range map[string]bool{
 		"setRetention": true, "requestGrowth": true, "renewCertificates": true, "restoreLabels": true, "applyBudget": false, "scaleUp": false,
 	} {
-		if got := skippable(v, rule, slow); got != want {
+		if got := skippable(v, rule, plan.Done{}, slow); got != want {
 			t.Errorf("after a timeout of %s, later rules are asked: %t, want %t", rule, got, want)
 		}
-		if skippable(v, rule, errBehind) {
+		if skippable(v, rule, plan.Done{}, errBehind) {
 			t.Errorf("later rules are asked although the cache is behind for %s", rule)
 		}
 	}

@@ -329,7 +329,7 @@ func TestAResizeThatAQuotaRefusesStopsNothingElseAndBeginsAnewLater(t *testing.T
 			return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, pod.Name, errText("exceeded quota: q, requested: requests.memory=1Gi, used: requests.memory=3Gi, limited: requests.memory=3Gi"))
 		},
 	})
-	if err := r.act(t.Context(), v, plan.ResizePod{Name: pod.Name}); !skippable(v, "resizePods", err) {
+	if err := r.act(t.Context(), v, plan.ResizePod{Name: pod.Name}); !skippable(v, "resizePods", plan.Done{}, err) {
 		t.Errorf("the pass ends with %v", err)
 	}
 	v.Now = noon.Add(time.Hour)

@@ -143,7 +143,7 @@ func TestTheClientServiceFollowsARestoreThoughItsSettingsAreRefused(t *testing.T
 	refuseService(t, r, "PreferSameZone")
 	v.ClusterID, v.Incarnation = seedID, 2
 	err := r.act(t.Context(), v, plan.ApplyServices{Incarnation: 2, ClusterID: seedID, RestoreUID: "uid-back"})
-	if !skippable(v, "applyServices", err) || !strings.Contains(err.Error(), "spec.service") {
+	if !skippable(v, "applyServices", plan.ApplyServices{}, err) || !strings.Contains(err.Error(), "spec.service") {
 		t.Errorf("the refusal is reported as %v", err)
 	}
 	service := clientServiceOf(t, r.Client)
@@ -165,7 +165,7 @@ func TestAClusterFormsThoughTheSettingsOfItsClientServiceAreRefused(t *testing.T
 	if err := r.observeServices(t.Context(), v); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.act(t.Context(), v, plan.ApplyServices{}); !skippable(v, "applyServices", err) {
+	if err := r.act(t.Context(), v, plan.ApplyServices{}); !skippable(v, "applyServices", plan.ApplyServices{}, err) {
 		t.Errorf("the cluster does not form: %v", err)
 	}
 }

@@ -8,7 +8,9 @@ func removeFailedSeed(s State) Step {
 		switch {
 		case !s.failedSeed(m):
 		case m.Pod != PodNone && m.Pod != PodDeleting:
-			return DeletePod{Name: m.Name, Reason: v1beta2.ReasonRestoring, Message: "its restore failed"}
+			if remove := (DeletePod{Name: m.Name, Reason: v1beta2.ReasonRestoring, Message: "its restore failed"}); s.may(remove) {
+				return remove
+			}
 		case m.Pod == PodNone && (m.Volume == VolumePresent || m.Volume == VolumeLost):
 			return DeleteVolume{Name: m.Name, Reason: v1beta2.ReasonRestoring}
 		}

@@ -26,6 +26,8 @@ type Held struct {
 	Step  string
 	Times int
 	Until time.Time
+	// Refused is why the API server refused to delete the object of the stopped Pod. Both are empty for any other step.
+	Refused, Pod string
 }
 
 // Repeats remembers which steps that set an object to wanted content were carried out, and how often in a row. Its zero
@@ -33,6 +35,8 @@ type Held struct {
 type Repeats struct {
 	generation int64
 	steps      map[string]repeat
+	// stops by the names of Pods.
+	stops map[string]refusedStop
 }
 
 type repeat struct {
@@ -43,6 +47,9 @@ type repeat struct {
 
 // Did records a step that was carried out on a state, for a generation of the spec.
 func (r *Repeats) Did(s State, step Step, generation int64, now time.Time) {
+	if create, is := step.(CreateMember); is {
+		delete(r.stops, create.Name)
+	}
 	object := repeatedObject(s, step)
 	if object == "" {
 		return
@@ -76,10 +83,10 @@ func (r *Repeats) Forget(step Step) {
 
 // Held returns the steps that are not to be repeated now.
 func (r *Repeats) Held(generation int64, now time.Time) []Held {
+	held := r.heldStops(now)
 	if r.generation != generation {
-		return nil
+		return held
 	}
-	var held []Held
 	for _, did := range r.steps {
 		if until := did.last.Add(holdFor); did.times >= repeatsBeforeHold && now.Before(until) {
 			held = append(held, Held{Step: did.step, Times: did.times, Until: until})
@@ -105,6 +112,9 @@ func repeatedObject(s State, step Step) string {
 
 // repeatKey words a step. ApplyServices is about two objects, and is another step if the other one has to be corrected.
 func repeatKey(s State, step Step) string {
+	if s.DeletesStopped(step) {
+		return "the stopped Pod " + stoppedPod(step)
+	}
 	return fmt.Sprintf("%T %+v%s", step, step, s.differing(step))
 }
 
@@ -157,7 +167,10 @@ func waitForHeld(s State, step Step, h Held) Step {
 
 // Choose plans without steps that are held or were refused. It returns the name of the rule that decided.
 func Choose(s State) (Step, string) {
-	skip := func(_ string, step Step) bool { return !s.may(step) }
+	skip := func(rule string, step Step) bool {
+		h, is := s.held(step)
+		return is && (h.Refused == "" || Independent(s, rule, step))
+	}
 	step, name := planning.FirstExcept(Rules, s, Step(nil), skip)
 	if step == nil {
 		return firstHeld(s), ""

@@ -49,16 +49,17 @@ func hibernate(s State) Step {
 	return Hibernating{Message: message}
 }
 
-// nextToStop is a member that runs, the leader after all others.
+// nextToStop is a member that runs, the leader after all others. A Pod that has ended comes last: if the API server refuses to
+// delete it, the members have stopped.
 func (s State) nextToStop() (last Member, found bool) {
 	for _, m := range s.Members {
-		if m.Pod == PodNone || m.Pod == PodDeleting {
-			continue
-		}
-		if !m.Leader {
+		switch {
+		case m.Pod == PodNone, m.Pod == PodDeleting, found && m.Pod == PodEnded:
+		case !m.Leader && m.Pod != PodEnded:
 			return m, true
+		case !found || last.Pod == PodEnded:
+			last, found = m, true
 		}
-		last, found = m, true
 	}
 	return last, found
 }

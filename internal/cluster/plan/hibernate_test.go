@@ -24,6 +24,12 @@ func TestPlanHibernate(t *testing.T) {
 		"stops the leader last": {
 			state(formed, members(3), hibernating, with(1, pod(PodDeleting)), with(2, pod(PodDeleting))), stopFor(0),
 		},
+		"stops the members that run before it deletes a Pod that has ended": {
+			state(formed, members(3), hibernating, with(1, pod(PodEnded))), stopFor(2),
+		},
+		"deletes a Pod that has ended last": {
+			state(formed, members(3), hibernating, with(0, withoutPod), with(1, pod(PodEnded)), with(2, withoutPod)), stopFor(1),
+		},
 		"replaces a member first whose volume goes with its Pod": {
 			state(formed, members(3), hibernating, with(1, volume(VolumeDeleting))),
 			AddLearner{Name: nameOf(3), PeerURL: peerURLOf(3)},

@@ -14,8 +14,11 @@ import (
 // not at what the step should have done.
 var independentRules = []string{
 	"setRetention", "requestGrowth", "renewCertificates", "restoreLabels",
-	"loadCertificates", "applyBudget", "recreateBlocked", "startMember", "addToService", "relabelPods", "resizePods", "prepareMembers", "deleteOldVolumes", "growVolumes",
+	"loadCertificates", "applyBudget", "recreateBlocked", "deleteStopped", "startMember", "addToService", "relabelPods", "resizePods", "prepareMembers", "deleteOldVolumes", "growVolumes",
 }
+
+// stoppedRules are independent if their step only deletes the object of a Pod that has stopped.
+var stoppedRules = []string{"removeFailedSeed", "removeOrphanPods"}
 
 // unconditionalRules stand before the repairs. Whatever error one of them ends with, the repairs must not wait for it.
 var unconditionalRules = []string{"setRetention", "requestGrowth", "renewCertificates", "restoreLabels"}
@@ -23,11 +26,12 @@ var unconditionalRules = []string{"setRetention", "requestGrowth", "renewCertifi
 // Unconditional reports whether later rules are asked after any error of a rule.
 func Unconditional(rule string) bool { return slices.Contains(unconditionalRules, rule) }
 
-// Independent reports whether the plan may go on without the step of a rule. A cluster that has not formed needs its
+// Independent reports whether the plan may go on without a step of a rule. A cluster that has not formed needs its
 // Services first, but not the settings of the client Service.
-func Independent(s State, rule string) bool {
+func Independent(s State, rule string, step Step) bool {
 	services := s.Formed() || (s.Services.HeadlessCurrent && s.Services.ClientExists)
-	return slices.Contains(independentRules, rule) || (rule == "applyServices" && services)
+	stopped := slices.Contains(stoppedRules, rule) && s.DeletesStopped(step)
+	return stopped || slices.Contains(independentRules, rule) || (rule == "applyServices" && services)
 }
 
 // Acts reports whether a step has an effect, and does not only report or wait.

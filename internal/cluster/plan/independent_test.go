@@ -10,7 +10,7 @@ func TestAClusterShrinksThoughItsBudgetIsRefused(t *testing.T) {
 	s := state(formed, members(3), size(2))
 	s.Budget = Budget{}
 	step, rule := Choose(s)
-	if rule != "applyBudget" || !Independent(s, rule) {
+	if rule != "applyBudget" || !Independent(s, rule, step) {
 		t.Fatalf("the plan is %+v by %s", step, rule)
 	}
 	s.Refuse(step)
@@ -22,12 +22,12 @@ func TestAClusterShrinksThoughItsBudgetIsRefused(t *testing.T) {
 }
 
 func TestIndependentRulesAreRules(t *testing.T) {
-	for _, name := range independentRules {
+	for _, name := range slices.Concat(independentRules, stoppedRules) {
 		if !slices.Contains(RuleNames(), name) {
 			t.Errorf("there is no rule %s", name)
 		}
 	}
-	if Independent(state(func(s *State) { s.Services = Services{} }), "applyServices") {
+	if Independent(state(func(s *State) { s.Services = Services{} }), "applyServices", ApplyServices{}) {
 		t.Error("a cluster forms without its Services")
 	}
 }

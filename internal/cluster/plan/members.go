@@ -145,7 +145,9 @@ func removeOrphanPods(s State) Step {
 			if m.Waits {
 				cause = "etcd has not added it, and this Pod is no longer needed: the spec has changed, or its volume is being deleted"
 			}
-			return DeletePod{Name: m.Name, Reason: v1beta2.ReasonScaling, Message: cause}
+			if remove := (DeletePod{Name: m.Name, Reason: v1beta2.ReasonScaling, Message: cause}); s.may(remove) {
+				return remove
+			}
 		}
 	}
 	return nil

@@ -24,7 +24,7 @@ func TestAnAdmissionThatRemovesLabelsDoesNotStopTheRecreationOfAPod(t *testing.T
 	if create, ok := Plan(s).(CreateMember); !ok || create.Name != nameOf(1) {
 		t.Errorf("Plan returned %+v, want the Pod of %s", Plan(s), nameOf(1))
 	}
-	if !Independent(s, "restoreLabels") || !Unconditional("restoreLabels") {
+	if !Independent(s, "restoreLabels", Plan(s)) || !Unconditional("restoreLabels") {
 		t.Error("an error of restoreLabels stops the repairs")
 	}
 }

@@ -1,0 +1,124 @@
+package cluster
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+)
+
+// denied is the answer of the API server if a webhook refuses a call and names no code.
+var denied = &apierrors.StatusError{ErrStatus: metav1.Status{
+	Status: metav1.StatusFailure, Code: http.StatusBadRequest, Message: `admission webhook "pods.example.com" denied the request: stopped Pods are kept`,
+}}
+
+// refusesDeletions counts the deletions of Pods that a webhook refuses.
+func refusesDeletions(r *Reconciler, n *int) {
+	r.Client = interceptor.NewClient(r.Client.(client.WithWatch), interceptor.Funcs{
+		Delete: func(ctx context.Context, c client.WithWatch, object client.Object, options ...client.DeleteOption) error {
+			if _, is := object.(*corev1.Pod); !is {
+				return c.Delete(ctx, object, options...)
+			}
+			*n++
+			return denied
+		},
+	})
+}
+
+// A webhook forbids the deletion of Pods that have stopped. No other rule was asked after that.
+func TestAStoppedPodThatMayNotBeDeletedStopsNoOtherRepair(t *testing.T) {
+	ended := func(s *plan.State, m plan.Member) {
+		m.Pod, m.Answers, m.Serving, m.PodReady, m.Volume = plan.PodEnded, false, false, false, plan.VolumePresent
+		s.Members[1] = m
+	}
+	aside := func(s *plan.State, incarnation int32) {
+		s.Members = append(s.Members, s.Members[1])
+		s.Members[3].Name = nameOf(3)
+		ended(s, plan.Member{Name: nameOf(1), Incarnation: incarnation})
+	}
+	deleted := metav1.Now()
+	relabels := plan.RelabelPod{Name: nameOf(2)}
+	for name, test := range map[string]struct {
+		change  func(*plan.State)
+		deleted *metav1.Time
+		want    plan.Step
+	}{
+		"the Pod of a member has ended": {change: func(s *plan.State) { ended(s, s.Members[1]) }, want: relabels},
+		"the Pod of a member has stopped, and its object is still there": {change: func(s *plan.State) {
+			ended(s, s.Members[1])
+			s.Members[1].Pod, s.Members[1].Stopped = plan.PodDeleting, true
+		}, deleted: &deleted, want: relabels},
+		"the Pod of a failed seed has ended": {change: func(s *plan.State) { aside(s, 2) }, want: relabels},
+		"the Pod of a removed member has ended": {change: func(s *plan.State) {
+			aside(s, 1)
+			s.Members[2].Relabel = false
+			s.Members = append(s.Members, plan.Member{Name: nameOf(4), Incarnation: 1, Volume: plan.VolumePresent})
+		}, want: plan.DeleteVolume{Name: nameOf(4), Reason: v1beta2.ReasonScaling}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := &corev1.Pod{ObjectMeta: controlled("uid-example", nameOf(1), nil), Status: corev1.PodStatus{Phase: corev1.PodFailed}}
+			pod.DeletionTimestamp = test.deleted
+			pod.Finalizers = []string{"example.com/held"}
+			other := &corev1.Pod{ObjectMeta: controlled("uid-example", nameOf(2), nil)}
+			r, v := beside(t, pod, other)
+			attempts := 0
+			refusesDeletions(r, &attempts)
+			v.known = &remembered{}
+			pass := func(at time.Duration) plan.Step {
+				v.State, v.skipped = state(formed, members(3)), nil
+				v.Now = v.Now.Add(at)
+				v.Members[2].Relabel = true
+				test.change(&v.State)
+				v.Held = v.known.repeats.Held(1, v.Now)
+				step, err := r.planAndAct(t.Context(), v)
+				if err != nil {
+					t.Fatalf("the pass ended with %v", err)
+				}
+				return step
+			}
+			if step := pass(0); step != test.want || attempts != 1 {
+				t.Fatalf("after %d attempts to delete the Pod, the operator did %+v", attempts, step)
+			}
+			for _, next := range []struct {
+				at   time.Duration
+				want int
+			}{{9 * time.Second, 1}, {10 * time.Second, 2}, {29 * time.Second, 2}, {30 * time.Second, 3}, {69 * time.Second, 3}} {
+				if pass(next.at); attempts != next.want {
+					t.Errorf("%d attempts to delete the Pod within %s, want %d", attempts, next.at, next.want)
+				}
+				checkRefusedStop(t, v)
+			}
+		})
+	}
+}
+
+// checkRefusedStop checks what the status says between two attempts.
+func checkRefusedStop(t *testing.T, v *view) {
+	t.Helper()
+	refused := v.refusals()
+	if refused == nil {
+		t.Fatal("the status does not name the refusal")
+	}
+	var status v1beta2.EtcdClusterStatus
+	plan.NoteRefused(&status, v1beta2.EtcdClusterStatus{}, refused, 1, v.Now)
+	ready := meta.FindStatusCondition(status.Conditions, v1beta2.ConditionReady)
+	for _, want := range []string{nameOf(1), "stopped Pods are kept", "tries again at 2", "Exempt the Pods"} {
+		if ready.Status != metav1.ConditionFalse || !strings.Contains(ready.Message, want) {
+			t.Errorf("Ready is %s: %q, want %q", ready.Status, ready.Message, want)
+		}
+	}
+	if v.healthAddresses(plan.Done{}) != nil {
+		t.Error("the next look at the cluster comes late")
+	}
+}
