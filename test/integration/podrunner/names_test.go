@@ -10,7 +10,7 @@ import (
 // would never form.
 func TestARangeOfAddressesWithAnOpenSocketIsNotUsed(t *testing.T) {
 	const left = 243
-	listener, err := net.Listen("tcp4", "127.77.243.12:0") //nolint:noctx // a test
+	listener, err := net.Listen("tcp4", "127.77.243.12:0")
 	if err != nil {
 		t.Fatal(err)
 	}
