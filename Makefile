@@ -29,8 +29,9 @@ GENERATED  := api $(CRDS) docs/api.md docs/reference.md
 # Programs that the tests run against. Each is built once and kept in the user's cache.
 INTEGRATION_PROGRAMS := kubernetes etcd-3.4 etcd-3.5 etcd-3.6 etcd-3.7 versitygw fake-gcs azurite helm
 CHART_PROGRAMS       := kubernetes etcd-3.6 helm
-E2E_PROGRAMS         := kubernetes etcd-3.4 etcd-3.5 etcd-3.6 etcd-3.7 containerd cni coredns local-path helm versitygw fake-gcs cert-manager
-DEMO_PROGRAMS        := kubernetes etcd-3.6 containerd cni coredns local-path helm versitygw
+E2E_PROGRAMS         := kubernetes etcd-3.4 etcd-3.5 etcd-3.6 etcd-3.7 containerd cni coredns directories helm versitygw fake-gcs cert-manager
+DEMO_PROGRAMS        := kubernetes etcd-3.6 containerd cni coredns directories helm versitygw
+BENCH_PROGRAMS       := $(DEMO_PROGRAMS) local-path
 
 ##@ Try it
 
@@ -214,7 +215,7 @@ bench-slow-save: deps ## Measure a save on a slow disk (root, cgroup v1); BENCH_
 
 .PHONY: bench-ready
 bench-ready: deps ## Measure the time until clusters are ready, grow, heal and are restored, and compare it with StatefulSets (local Kubernetes, or from KUBECONFIG); BENCH=Ready BENCH_ROUNDS=5 BENCH_RESTORES=10
-	@$(LOCALKUBE) build $(DEMO_PROGRAMS)
+	@$(LOCALKUBE) build $(BENCH_PROGRAMS)
 	TEST_BIN="$(TEST_BIN)" go test -run '^$$' -bench '$(or $(BENCH),Ready)' -benchtime 1x -v -timeout 60m ./test/bench/ready/
 
 .PHONY: bench-scale

@@ -42,7 +42,7 @@ type demo struct {
 }
 
 func (d *demo) kubernetes(ctx context.Context) (err error) {
-	d.stack, err = stack.Open(ctx, os.Stdout, "kubernetes", "containerd", "coredns", "local-path", "etcd-3.6", "cni", "helm", "versitygw")
+	d.stack, err = stack.Open(ctx, os.Stdout, "kubernetes", "containerd", "coredns", "directories", "etcd-3.6", "cni", "helm", "versitygw")
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ var suite struct {
 }
 
 // programs lists the program modules that the tests need. make e2e builds them.
-var programs = []string{"kubernetes", "containerd", "coredns", "local-path", "etcd-3.6", "cni", "helm", "versitygw", "fake-gcs", "cert-manager", "etcd-3.4", "etcd-3.5", "etcd-3.7"}
+var programs = []string{"kubernetes", "containerd", "coredns", "directories", "etcd-3.6", "cni", "helm", "versitygw", "fake-gcs", "cert-manager", "etcd-3.4", "etcd-3.5", "etcd-3.7"}
 
 func TestMain(m *testing.M) {
 	if os.Getenv("TEST_BIN") == "" {

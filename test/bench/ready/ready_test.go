@@ -11,8 +11,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -30,7 +32,7 @@ const (
 )
 
 // programs lists the program modules that the benchmark needs.
-var programs = []string{"kubernetes", "containerd", "coredns", "local-path", "etcd-3.6", "cni", "helm"}
+var programs = []string{"kubernetes", "containerd", "coredns", "directories", "local-path", "etcd-3.6", "cni", "helm"}
 
 // BenchmarkReady compares the time from creation to three Ready members with that of a StatefulSet. The StatefulSet has
 // the same image, probes and volumes, and also starts all Pods at once. Both are measured with the same polls.
@@ -69,7 +71,29 @@ func installed(b *testing.B, names ...string) *stack.Stack {
 	if err := suite.Install(b.Context()); err != nil {
 		b.Fatal(err)
 	}
+	if suite.Local != nil {
+		makeDefault(b, suite.Client, "local-path", true)
+		makeDefault(b, suite.Client, "standard", false)
+	}
 	return suite
+}
+
+// makeDefault makes a StorageClass the default or not, until the benchmark ends. In most clusters a volume takes seconds, but
+// those of the default class of the local Kubernetes are there at once.
+func makeDefault(b *testing.B, c client.Client, name string, is bool) {
+	b.Helper()
+	set := func(ctx context.Context, is bool) error {
+		patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{"storageclass.kubernetes.io/is-default-class":"%t"}}}`, is))
+		return c.Patch(ctx, &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: name}}, patch)
+	}
+	if err := set(b.Context(), is); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := set(context.WithoutCancel(b.Context()), !is); err != nil {
+			b.Error(err)
+		}
+	})
 }
 
 func rounds(b *testing.B) int {

@@ -34,7 +34,7 @@ func (c *Cluster) controlPrograms() []program {
 // of the API server. They start when it is ready.
 func (c *Cluster) controlClients() []program {
 	pki := c.layout.pki
-	return []program{
+	clients := []program{
 		{name: "kube-controller-manager", args: []string{"kube-controller-manager", "--kubeconfig=" + pki("controller-manager.kubeconfig"),
 			"--leader-elect=false", "--use-service-account-credentials=true", "--kube-api-qps=300", "--kube-api-burst=600", "--cert-dir=" + c.layout.control("certs"),
 			"--service-account-private-key-file=" + pki("sa.key"), "--root-ca-file=" + pki("ca.crt"),
@@ -43,14 +43,25 @@ func (c *Cluster) controlClients() []program {
 			"--node-monitor-period=2s", "--node-monitor-grace-period=20s"}},
 		{name: "kube-scheduler", args: []string{"kube-scheduler", "--kubeconfig=" + pki("scheduler.kubeconfig"), "--leader-elect=false",
 			"--kube-api-qps=300", "--kube-api-burst=600", "--cert-dir=" + c.layout.control("certs")}},
-		{name: "local-path-provisioner", args: []string{"local-path-provisioner", "start", "--kubeconfig=" + pki("local-path.kubeconfig"),
-			"--config=" + c.layout.control("local-path.json"), "--helper-pod-file=" + c.layout.control("helper-pod.yaml"),
-			"--namespace=kube-system", "--helper-image=" + shellImage, "--worker-threads=16"}},
+		{name: "directory-provisioner", args: []string{"directory-provisioner", "--kubeconfig=" + pki("directories.kubeconfig"),
+			"--disks=" + filepath.Join(c.layout.state, "%s", "volumes"), "--path=" + volumesPath}},
 	}
+	// Only benchmarks use this one, and build it.
+	if _, err := os.Stat(filepath.Join(c.bin, localPath)); err == nil {
+		clients = append(clients, program{name: localPath, args: []string{localPath, "start", "--kubeconfig=" + pki("local-path.kubeconfig"),
+			"--config=" + c.layout.control("local-path.json"), "--helper-pod-file=" + c.layout.control("helper-pod.yaml"),
+			"--namespace=kube-system", "--helper-image=" + shellImage, "--worker-threads=16"}})
+	}
+	return clients
 }
 
+const (
+	localPath   = "local-path-provisioner"
+	volumesPath = "/var/lib/volumes" // of a node's disk for volumes, on the node
+)
+
 // startControl starts the control plane, calls ready when the API server is ready,
-// and creates DNS and the StorageClass.
+// and creates DNS and the StorageClasses.
 func (c *Cluster) startControl(ctx context.Context, ready func()) error {
 	if err := c.cgroups.make(control); err != nil {
 		return err
@@ -108,7 +119,7 @@ func firstEnded(programs []*running) error {
 	return nil
 }
 
-// applyAddons creates DNS and the StorageClass.
+// applyAddons creates DNS and the StorageClasses.
 func (c *Cluster) applyAddons(ctx context.Context) error {
 	addons, err := render("addons.yaml", c.parameters(0))
 	if err != nil {
@@ -117,7 +128,7 @@ func (c *Cluster) applyAddons(ctx context.Context) error {
 	_, err = execute(ctx, string(addons), filepath.Join(c.bin, "kubectl"), "--kubeconfig", c.Kubeconfig(), "--cache-dir", c.layout.control("cache"),
 		"apply", "--server-side", "--filename", "-")
 	if err != nil {
-		return fmt.Errorf("create DNS and the StorageClass: %w", err)
+		return fmt.Errorf("create DNS and the StorageClasses: %w", err)
 	}
 	return nil
 }
@@ -126,7 +137,7 @@ func (c *Cluster) applyAddons(ctx context.Context) error {
 func (c *Cluster) makeDirectories() error {
 	dirs := []string{c.layout.log(""), c.layout.control("tmp"), c.layout.control("volume-plugins")}
 	for _, n := range c.nodes() {
-		for _, dir := range []string{"lib/local-path", "lib/containerd", "log", "cni", "sysctl", "volumes"} {
+		for _, dir := range []string{"lib/volumes", "lib/containerd", "log", "cni", "sysctl", "volumes"} {
 			dirs = append(dirs, c.layout.node(n, dir))
 		}
 	}

@@ -128,6 +128,7 @@ func identities(nodes []node) map[string]identity {
 		"controller-manager": {user: "system:kube-controller-manager"},
 		"scheduler":          {user: "system:kube-scheduler"},
 		"proxy":              {user: "system:kube-proxy"},
+		"directories":        {user: "directory-provisioner", group: "system:masters"},
 		"local-path":         {user: "local-path-provisioner", group: "system:masters"},
 		"apiserver-kubelet":  {user: "apiserver-kubelet", group: "system:masters"},
 		"apiserver": {user: "kube-apiserver", names: []string{"localhost", "kubernetes", "kubernetes.default",

@@ -57,15 +57,16 @@ func Modules() []Module {
 		{Name: "coredns", Cold: 2 * time.Minute, Plain: true, ForUp: true, Programs: []Program{
 			{"localkube/coredns", "coredns"},
 		}},
-		{Name: "local-path", Cold: 2 * time.Minute, Plain: true, ForUp: true, Programs: []Program{
-			{"github.com/rancher/local-path-provisioner", "local-path-provisioner"},
-		}},
+		{Name: "directories", Cold: time.Minute, Plain: true, ForUp: true, Programs: []Program{{"localkube/directories", "directory-provisioner"}}},
 		etcd("3.6", true),
 		{Name: "cni", Cold: 5 * time.Second, Plain: true, Folder: "cni", ForUp: true, Programs: []Program{
 			{"github.com/containernetworking/plugins/plugins/ipam/host-local", "host-local"},
 			{"github.com/containernetworking/plugins/plugins/main/loopback", "loopback"},
 			{"github.com/containernetworking/plugins/plugins/main/ptp", "ptp"},
 			{"github.com/containernetworking/plugins/plugins/meta/portmap", "portmap"},
+		}},
+		{Name: "local-path", Cold: 2 * time.Minute, Plain: true, Programs: []Program{
+			{"github.com/rancher/local-path-provisioner", "local-path-provisioner"},
 		}},
 		{Name: "helm", Cold: 3 * time.Minute, Plain: true, Programs: []Program{{"helm.sh/helm/v4/cmd/helm", "helm"}}},
 		{Name: "versitygw", Cold: 90 * time.Second, Plain: true, Programs: []Program{{"github.com/versity/versitygw/cmd/versitygw", "versitygw"}}},

@@ -95,7 +95,7 @@ func TestSelect(t *testing.T) {
 	cases := map[string]struct {
 		names, want []string
 	}{
-		"selects what the local Kubernetes needs if no module is named": {nil, []string{"kubernetes", "containerd", "coredns", "local-path", "etcd-3.6", "cni"}},
+		"selects what the local Kubernetes needs if no module is named": {nil, []string{"kubernetes", "containerd", "coredns", "directories", "etcd-3.6", "cni"}},
 		"selects the named modules in the order of the table":           {[]string{"etcd-3.5", "helm"}, []string{"helm", "etcd-3.5"}},
 	}
 	for name, c := range cases {

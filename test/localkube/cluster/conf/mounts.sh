@@ -4,7 +4,7 @@ mount -t tmpfs -o mode=755 lk-run /run
 mkdir /run/lock
 mount --bind {{.Dir}}/lib /var/lib
 mount --bind {{.Dir}}/log /var/log
-mount --bind {{.Dir}}/volumes /var/lib/local-path
+mount --bind {{.Dir}}/volumes /var/lib/volumes
 # The kubelet would set these for the whole machine. These files already have its
 # values, so it does not change the machine's.
 for s in {{.Dir}}/sysctl/*; do mount --bind "$s" "/proc/sys/$(basename "$s" | tr . /)"; done
