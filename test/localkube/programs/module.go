@@ -63,7 +63,6 @@ func Modules() []Module {
 			{"github.com/containernetworking/plugins/plugins/ipam/host-local", "host-local"},
 			{"github.com/containernetworking/plugins/plugins/main/loopback", "loopback"},
 			{"github.com/containernetworking/plugins/plugins/main/ptp", "ptp"},
-			{"github.com/containernetworking/plugins/plugins/meta/portmap", "portmap"},
 		}},
 		{Name: "local-path", Cold: 2 * time.Minute, Plain: true, Programs: []Program{
 			{"github.com/rancher/local-path-provisioner", "local-path-provisioner"},
