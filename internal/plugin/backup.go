@@ -65,7 +65,7 @@ func isSeries(b v1beta2.EtcdBackup) bool {
 func BackupLike(like v1beta2.EtcdBackup, cluster string, now time.Time) v1beta2.EtcdBackup {
 	spec := *like.Spec.DeepCopy()
 	policy := spec.BackupPolicy
-	spec.BackupPolicy, spec.Drill, spec.CopyTo, spec.FinalSnapshot = nil, nil, nil, false
+	spec.BackupPolicy, spec.Drill, spec.CopyTo, spec.Continuous, spec.FinalSnapshot = nil, nil, nil, nil, false
 	spec.TTLSecondsAfterFinished, spec.DeletionPolicy = nil, ""
 	if policy != nil && (policy.TimeoutInSecond != 0 || policy.MaxBytesPerSecond != 0) {
 		spec.BackupPolicy = &v1beta2.BackupPolicy{TimeoutInSecond: policy.TimeoutInSecond, MaxBytesPerSecond: policy.MaxBytesPerSecond}

@@ -30,6 +30,20 @@ func TestOneShotBackupIsBesideTheFolderOfTheSeries(t *testing.T) {
 	}
 }
 
+// The API refuses each of these fields without a schedule.
+func TestOneShotBackupHasNoFieldOfASeries(t *testing.T) {
+	series := healthy().Backups[0]
+	series.Spec.Drill, series.Spec.CopyTo = &v1beta2.DrillPolicy{}, &v1beta2.CopyTarget{}
+	series.Spec.Continuous, series.Spec.FinalSnapshot = &v1beta2.ContinuousArchive{}, true
+	got := BackupLike(series, "example", now).Spec
+	if got.Drill != nil || got.CopyTo != nil || got.Continuous != nil || got.FinalSnapshot {
+		t.Errorf("%+v", got)
+	}
+	if series.Spec.Continuous == nil {
+		t.Error("the series was changed")
+	}
+}
+
 func TestBackupWithoutASeriesAsksForALocation(t *testing.T) {
 	if _, err := Series("example", "", nil); err == nil || !strings.Contains(err.Error(), "--storage") {
 		t.Errorf("%v", err)
