@@ -10,8 +10,8 @@ const (
 	ConditionProgressing = "Progressing"
 	// ConditionDegraded (EtcdCluster) means that a member is missing or does not answer.
 	ConditionDegraded = "Degraded"
-	// ConditionStalled means that the operator cannot continue until the user acts; the message says how. kstatus
-	// reads it as Failed.
+	// ConditionStalled means that the operator cannot continue until the user acts; the message explains how.
+	// kstatus reads it as Failed.
 	ConditionStalled = "Stalled"
 	// ConditionRunning (EtcdBackup) means that a snapshot is being taken.
 	ConditionRunning = "Running"
@@ -29,8 +29,8 @@ const (
 	ConditionRestoring = "Restoring"
 	// ConditionComplete (EtcdBackup, EtcdRestore) means that the work is done and verified.
 	ConditionComplete = "Complete"
-	// ConditionFailed (EtcdBackup, EtcdRestore) means that the work ended without success; the message says what to
-	// do.
+	// ConditionFailed (EtcdBackup, EtcdRestore) means that the work ended without success; the message explains what
+	// to do.
 	ConditionFailed = "Failed"
 )
 
@@ -38,7 +38,7 @@ const (
 const (
 	// ReasonReady means that the cluster has the size, version and settings of its spec, and every member serves.
 	ReasonReady = "Ready"
-	// ReasonPaused means that spec.paused is true and the operator changes nothing.
+	// ReasonPaused means that spec.paused is true and the operator changes no member.
 	ReasonPaused = "Paused"
 	// ReasonDeleting means that the EtcdCluster is being deleted with its Pods, volumes and Services.
 	ReasonDeleting = "Deleting"
@@ -97,8 +97,7 @@ const (
 	// ReasonVersionNotAdvised means that the cluster is ready, and runs a release of etcd that can damage data or that
 	// this suite is not tested with.
 	ReasonVersionNotAdvised = "VersionNotAdvised"
-	// ReasonNotOurs means that Pods, volumes or Secrets with the cluster's names exist that this operator did not
-	// create.
+	// ReasonNotOurs means that objects with the names or labels of the cluster do not belong to it.
 	ReasonNotOurs = "NotOurs"
 	// ReasonContradiction means that the status or the client Service contradicts what the members show.
 	ReasonContradiction = "Contradiction"
@@ -107,8 +106,7 @@ const (
 	// ReasonChangedByOthers means that something else reverses what the operator sets on a Service, a
 	// PodDisruptionBudget, a Pod or a volume.
 	ReasonChangedByOthers = "ChangedByOthers"
-	// ReasonCacheBehind means that what the operator sees has been older than what the API server holds for more than a
-	// minute.
+	// ReasonCacheBehind means that the cache of the operator has been older than the API server for more than a minute.
 	ReasonCacheBehind = "CacheBehind"
 	// ReasonReconcileError means that a call to Kubernetes or etcd failed and is retried.
 	ReasonReconcileError = "ReconcileError"
@@ -175,13 +173,13 @@ const (
 	ReasonArchiveCorrupt = "ArchiveCorrupt"
 	// ReasonArchiveNotSupported means that the version of etcd cannot be archived.
 	ReasonArchiveNotSupported = "ArchiveNotSupported"
-	// ReasonArchiveStopped means that spec.continuous was removed, and that the archive is still in the store.
+	// ReasonArchiveStopped means that spec.continuous was removed or the spec is invalid, and the archive is still in the store.
 	ReasonArchiveStopped = "ArchiveStopped"
 	// ReasonRemovingSnapshots means that the snapshots of a deleted EtcdBackup with deletionPolicy Delete are being
 	// removed.
 	ReasonRemovingSnapshots = "RemovingSnapshots"
-	// ReasonComplete means that the snapshot is stored and verified, or that the cluster serves the restored data at
-	// full size.
+	// ReasonComplete means that the snapshot is stored and verified, or the cluster serves the restored data at full
+	// size.
 	ReasonComplete = "Complete"
 	// ReasonRetrying means that an attempt failed for a cause without a reason of its own, and another one follows.
 	ReasonRetrying = "Retrying"
@@ -216,7 +214,7 @@ const (
 	ReasonSnapshotTooNew = "SnapshotTooNew"
 	// ReasonBackupNotFound means that the EtcdBackup in the spec does not exist in this namespace.
 	ReasonBackupNotFound = "BackupNotFound"
-	// ReasonDeadlineExceeded means that an attempt took longer than backupPolicy.timeoutInSecond, or that restore-operator needed
+	// ReasonDeadlineExceeded means that an attempt took longer than backupPolicy.timeoutInSecond, or restore-operator needed
 	// too long to read a snapshot.
 	ReasonDeadlineExceeded = "DeadlineExceeded"
 	// ReasonVerifying means that a snapshot is being read from the store and verified.
@@ -233,12 +231,12 @@ const (
 	ReasonGrowing = "Growing"
 	// ReasonSeedFailed means that the first restored member failed and the old cluster serves as before.
 	ReasonSeedFailed = "SeedFailed"
-	// ReasonQueued means that another EtcdRestore of the same cluster runs first, or that restore-operator reads the snapshots of
+	// ReasonQueued means that another EtcdRestore of the same cluster runs first, or restore-operator reads the snapshots of
 	// other EtcdRestores.
 	ReasonQueued = "Queued"
-	// ReasonDryRun means that the snapshot is verified, and that nothing was changed because spec.dryRun is true.
+	// ReasonDryRun means that the snapshot is verified, and nothing was changed because spec.dryRun is true.
 	ReasonDryRun = "DryRun"
-	// ReasonRestoreRefused means that the restore was carried out before, or that spec.replaces names another cluster ID.
+	// ReasonRestoreRefused means that the restore was carried out before, or spec.replaces names another cluster ID.
 	ReasonRestoreRefused = "RestoreRefused"
 	// ReasonVolumeTooSmall means that the members' volumes are smaller than twice the snapshot.
 	ReasonVolumeTooSmall = "VolumeTooSmall"

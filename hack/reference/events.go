@@ -24,10 +24,10 @@ var meanings = map[string]string{
 	"DrillFailed":            "A restore test of a snapshot failed.",
 	"DrillPassed":            "A restore test of a snapshot passed.",
 	"Expired":                "A finished EtcdBackup is deleted after ttlSecondsAfterFinished.",
-	"FencingMember":          "The operator removes a member, because an annotation asks for it.",
+	"FencingMember":          "The operator takes a member out of the client Service, because an annotation asks for it.",
 	"FinalSnapshotMissed":    "The last snapshot before the deletion of an EtcdBackup could not be taken.",
 	"ForgettingAuthority":    "The operator removes a replaced CA from the Secrets of members.",
-	"ForgettingPod":          "The operator deletes the Pod of a member that is removed.",
+	"ForgettingPod":          "The operator deletes by force the Pod of a member that was removed, because its node does not confirm that the Pod stopped.",
 	"GrowingVolume":          "The operator requests a larger volume.",
 	"KeepingVolume":          "The operator marks a volume so that it outlives the EtcdCluster.",
 	"MakingAuthority":        "The operator creates the CA of a cluster.",
@@ -58,7 +58,7 @@ var meanings = map[string]string{
 	"StoppingMember":         "The operator deletes the Pod of a member.",
 	"TimelineBegun":          "The archive begins a new history, because the cluster was restored, recovered or replaced.",
 	"VersionChangePrepared":  "The data of the members is ready for another version of etcd.",
-	"WithdrawingLearner":     "The operator removes a new member that does not vote yet.",
+	"WithdrawingLearner":     "The operator takes a new member out of the client Service, because it does not vote yet.",
 	"WritingCertificates":    "The operator writes certificates into Secrets.",
 }
 

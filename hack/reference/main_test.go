@@ -1,8 +1,10 @@
 package main
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -22,6 +24,48 @@ func TestTheReferenceListsAllMetricsReasonsEventsFlagsAndValues(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Errorf("docs/reference.md is out of date (-want +got), run make generate:\n%s", diff)
+	}
+}
+
+// Metrics that are registered apart from the others were missing on the page.
+func TestTheReferenceListsEachMetricOfTheSource(t *testing.T) {
+	found, err := metrics()
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]bool{}
+	for _, m := range found {
+		listed[m.name] = true
+	}
+	name := regexp.MustCompile(`"(etcd_operator_\w+)"`)
+	err = filepath.WalkDir(filepath.Join(root, "internal"), func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, match := range name.FindAllStringSubmatch(string(text), -1) {
+			if !listed[match[1]] {
+				t.Errorf("%s has the metric %s, which docs/reference.md does not list", path, match[1])
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAMeaningBeginsWithACapitalUnlessItBeginsWithAName(t *testing.T) {
+	for meaning, want := range map[string]string{
+		"means that a member is down.":             "A member is down.",
+		"means that spec.paused is true.":          "spec.paused is true.",
+		"means that etcd refuses writes.":          "etcd refuses writes.",
+		"means that cert-manager is missing.":      "cert-manager is missing.",
+		"(EtcdBackup) means that a snapshot runs.": "EtcdBackup: a snapshot runs.",
+	} {
+		if got := sentence(meaning); got != want {
+			t.Errorf("%q becomes %q, want %q", meaning, got, want)
+		}
 	}
 }
 

@@ -57,10 +57,16 @@ func sentence(meaning string) string {
 		about, meaning = kinds[1:]+": ", rest
 	}
 	meaning = strings.TrimPrefix(meaning, "means that ")
-	if about == "" {
+	first, _, _ := strings.Cut(meaning, " ")
+	if about == "" && !isName(first) {
 		return strings.ToUpper(meaning[:1]) + meaning[1:]
 	}
 	return about + meaning
+}
+
+// isName returns whether a word keeps its lower case at the start of a sentence: a field of a spec, or the name of a program.
+func isName(word string) bool {
+	return word == "etcd" || strings.ContainsAny(strings.TrimSuffix(word, "."), ".-")
 }
 
 // announcers are the functions whose second argument is the reason of an event.

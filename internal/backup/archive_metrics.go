@@ -35,7 +35,7 @@ func newArchiveMetrics(registry prometheus.Registerer) (*archiveMetrics, error) 
 		}, object),
 		bytes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "etcd_operator_archive_bytes_total",
-			Help: "Size of these objects in bytes.",
+			Help: "Size of the objects with changes that the operator has stored in the continuous archive, in bytes.",
 		}, object),
 	}
 	for _, c := range []prometheus.Collector{m.lag, m.gaps, m.segments, m.bytes} {

@@ -33,7 +33,8 @@ type metrics struct {
 // RegisterMetrics registers the metrics without a controller, for the reference.
 func RegisterMetrics(registry prometheus.Registerer) error {
 	_, err := newMetrics(registry)
-	return errors.Join(err, watchSpool(registry, nil), watchQueue(registry, nil, laneSnapshot))
+	_, archiveErr := newArchiveMetrics(registry)
+	return errors.Join(err, archiveErr, watchSpool(registry, nil), watchQueue(registry, nil, laneSnapshot))
 }
 
 func newMetrics(registry prometheus.Registerer) (*metrics, error) {
