@@ -11,8 +11,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="duration(has(self.electionTimeout) ? self.electionTimeout : '1s').getMilliseconds() >= 5 * duration(has(self.heartbeatInterval) ? self.heartbeatInterval : '100ms').getMilliseconds()",message="electionTimeout (default 1s) must be at least five times heartbeatInterval (default 100ms), as etcd requires: raise electionTimeout, or lower heartbeatInterval"
 type EtcdPolicy struct {
 	// Space quota: the size that a member's database file may have, in bytes, at least 16Mi. A full file stops all
-	// writes. It cannot exceed the member's volume, which also needs about a quarter more and 1 GiB for logs. Default:
-	// 2Gi.
+	// writes. The volume must hold at least the quota, and should hold a quarter more and 1 GiB for logs. Default: 2Gi.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).compareTo(quantity('16Mi')) >= 0",message="quotaBackendBytes must be whole bytes, at least 16Mi: write for example 4Gi"
 	QuotaBackendBytes *resource.Quantity `json:"quotaBackendBytes,omitempty"`

@@ -69,8 +69,7 @@ type BackupPolicy struct {
 	StartingDeadlineSeconds *int64 `json:"startingDeadlineSeconds,omitempty"`
 	// Rules for keeping snapshots of a series. A snapshot is kept if any rule keeps it. The operator removes
 	// those that no rule keeps after each snapshot, but never the newest one. While the series is suspended, it does so at
-	// most once an hour. Hours, days, weeks and months are those of
-	// timeZone. Default: maxBackups alone decides.
+	// most once an hour. Hours, days, weeks and months are those of timeZone. Default: maxBackups alone decides.
 	// +optional
 	Retention *Retention `json:"retention,omitempty"`
 }

@@ -67,15 +67,16 @@ type EtcdRestoreSpec struct {
 	// for old manifests, and the status then reports StorageNotSupported. Write either this or etcdBackup.
 	// +optional
 	BackupStorageType StorageType `json:"backupStorageType,omitempty"`
-	// EtcdBackup whose snapshot to restore. The restore uses its store and its Secret. It takes the newest snapshot,
-	// unless etcdBackup.snapshot or select says otherwise. Write either this or backupStorageType.
+	// EtcdBackup whose snapshot to restore. The restore uses its store and its Secret. Without etcdBackup.snapshot and
+	// select, it restores the newest snapshot. Write either this or backupStorageType.
 	// +optional
 	EtcdBackup *BackupReference `json:"etcdBackup,omitempty"`
 	// Restores the newest snapshot that matches. An empty block matches every snapshot. With backupStorageType, the
 	// path is then a folder, "<bucket>/<folder>". With etcdBackup, the operator searches the folder of its series.
 	// Snapshots without a manifest, and those that failed a restore test, are ignored. If the folder holds snapshots of
 	// several clusters, the restore fails with SnapshotAmbiguous. Clusters of one name with several EtcdCluster UIDs are
-	// several clusters, unless one of them is the EtcdCluster to restore or that of the EtcdBackup. Default: the path names one object.
+	// several clusters, unless one of them is the EtcdCluster to restore or that of the EtcdBackup. Default: the path names
+	// one object.
 	// +optional
 	Select *SnapshotSelector `json:"select,omitempty"`
 	// Seconds after which a complete EtcdRestore is deleted, and one with dryRun that has ended. Other failed ones are
@@ -179,7 +180,7 @@ type EtcdRestoreStatus struct {
 	// Snapshot that was verified. cluster-operator starts a restore only if its Verified condition is True.
 	// +optional
 	Snapshot *Snapshot `json:"snapshot,omitempty"`
-	// Point that was made from the continuous archive. It is absent if a snapshot is restored.
+	// Point of the continuous archive that is restored. It is absent if a snapshot of the cluster is restored.
 	// +optional
 	PointInTime *PointInTimeStatus `json:"pointInTime,omitempty"`
 	// Location of the verified object and how to reach it.

@@ -15,8 +15,7 @@ type PodPolicy struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(key, key != 'app' && !key.startsWith('etcd_') && !key.startsWith('etcd.database.coreos.com/'))",message="the label keys app, etcd_* and etcd.database.coreos.com/* are reserved for the operator: choose other keys"
 	Labels map[string]string `json:"labels,omitempty"`
 	// Annotations to add to every Pod, at most 64. The keys etcd.version and etcd.database.coreos.com/* are reserved for
-	// the operator. A change does
-	// not restart members, except of the key kubectl.kubernetes.io/restartedAt, which restarts them one at a time.
+	// the operator. A change does not restart members, except of the key kubectl.kubernetes.io/restartedAt, which restarts them one at a time.
 	// Default: none.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
@@ -74,7 +73,8 @@ type PodPolicy struct {
 	// +kubebuilder:validation:Maximum=3600
 	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty"`
 	// Containers to run beside etcd in every Pod, at most 8, as in a Pod. Such a container shares the Pod's network, and
-	// its readiness counts for the client Service. The name etcd is reserved. A change restarts members. Default: none.
+	// its readiness counts for the client Service. The names etcd and restore are reserved. A change restarts members.
+	// Default: none.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -82,7 +82,7 @@ type PodPolicy struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(c, !(c.name in ['etcd', 'restore']))",message="the container names etcd and restore are reserved for the operator: choose another name"
 	Containers []corev1.Container `json:"containers,omitempty"`
 	// Containers to run before etcd in every Pod, at most 8, as in a Pod. With restartPolicy: Always such a container runs
-	// on beside etcd. The name restore is reserved. A change restarts members. Default: none.
+	// on beside etcd. The names etcd and restore are reserved. A change restarts members. Default: none.
 	// +optional
 	// +listType=map
 	// +listMapKey=name

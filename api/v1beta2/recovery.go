@@ -35,8 +35,8 @@ type RecoveryPolicy struct {
 	// +kubebuilder:validation:MaxLength=24
 	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}h)?([0-9]{1,7}m)?([0-9]{1,9}s)?$`
 	ForeignMemberGrace *metav1.Duration `json:"foreignMemberGrace,omitempty"`
-	// How long the volumes with the data from before are kept after a restore or a recovery from a lost quorum. They are
-	// listed in status.replacedVolumes. The value 0s deletes them as soon as the cluster has its size. Default: 24h.
+	// How long the operator keeps the volumes with the earlier data after a restore or a recovery from a lost quorum.
+	// status.replacedVolumes lists them. The value 0s deletes them as soon as the cluster has its size. Default: 24h.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MinLength=2
@@ -60,7 +60,7 @@ func (s *EtcdClusterSpec) KeepReplacedVolumes() time.Duration {
 type ReplacedVolume struct {
 	// Name of the PersistentVolumeClaim.
 	Name string `json:"name"`
-	// Time after which the operator deletes it, if the cluster is well then.
+	// Time after which the operator deletes it, if the cluster is healthy then.
 	KeptUntil metav1.Time `json:"keptUntil"`
 }
 

@@ -15,8 +15,9 @@ type TLSPolicy struct {
 	// +optional
 	Managed *ManagedTLS `json:"managed,omitempty"`
 	// Certificates that cert-manager issues and renews, and that the operator passes to the members. The operator
-	// creates the Certificates <cluster>-peer, -server, -client and -operator. The issuer must write its CA
-	// into ca.crt of the Secrets. CA, Vault and Venafi issuers do that. SelfSigned and ACME issuers do not.
+	// creates the Certificates <cluster>-peer, -server, -client and -operator. The issuer must write one
+	// CA for all of them into ca.crt of the Secrets. CA, Vault and Venafi issuers do that. SelfSigned and ACME issuers do
+	// not.
 	// +optional
 	CertManager *CertManagerTLS `json:"certManager,omitempty"`
 }
