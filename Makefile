@@ -135,7 +135,7 @@ killer: deps ## Kill the operators at every call, and the members, and check tha
 	TEST_BIN="$(TEST_BIN)" go test -count=1 -v -timeout 40m ./test/integration/killer/
 
 .PHONY: record
-record: deps ## Record the metrics of a cluster's life anew, which test/alerts replays through the alerts and the dashboards
+record: deps ## Record the metrics of a cluster in a real run, which test/alerts replays through the alerts and the dashboards
 	@$(LOCALKUBE) build kubernetes etcd-3.5 etcd-3.6
 	TEST_BIN="$(TEST_BIN)" go test -tags record -count=1 -v -timeout 20m -run TestRecordMetrics ./test/integration/killer/ -killer.record=$(CURDIR)/test/alerts/testdata/recording.gz
 
