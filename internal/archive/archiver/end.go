@@ -18,6 +18,8 @@ const (
 	stopTimeout = 10 * time.Second
 	// lastAuthTimeout limits the last reading of the auth revision. An archiver that is stopped usually leaves members that answer.
 	lastAuthTimeout = time.Second
+	// rereadTimeout limits how long a watch may return nothing that shows whether etcd still has the changes.
+	rereadTimeout = 5 * time.Second
 )
 
 // end stores what the session has received, and ends its uploads. If the cluster is lost, the spool may have the only copy of the last
@@ -69,7 +71,7 @@ func (s *session) flush(ctx context.Context) error {
 	return s.seal(ctx)
 }
 
-// drainLimit returns a context that ends when there is no reason any more to wait for the store: the members still have all changes, or the
+// drainLimit returns a context that ends when there is no reason any more to wait for the store: the members still return all changes, or the
 // archiver was stopped and the time for that is over.
 func (s *session) drainLimit(ctx context.Context) (context.Context, context.CancelFunc) {
 	limited, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -118,7 +120,25 @@ func (s *session) inCluster(ctx context.Context) bool {
 	if err != nil || head.ClusterID != s.a.clusterID || head.Revision < s.chain.Last {
 		return false
 	}
-	return s.a.SameHistory == nil || s.a.SameHistory(ctx) == nil
+	if s.a.SameHistory != nil && s.a.SameHistory(ctx) != nil {
+		return false
+	}
+	return s.readable(ctx)
+}
+
+// readable opens the watch that the next session would open. If etcd was compacted beyond what is stored, the spool has the only copy of the
+// changes in between.
+func (s *session) readable(ctx context.Context) bool {
+	limited, cancel := context.WithTimeout(ctx, rereadTimeout)
+	defer cancel()
+	stream, err := s.a.Cluster.Watch(limited, s.a.Status().Stored.Revision)
+	for err == nil {
+		var r Response
+		if r, err = stream.Receive(); err == nil && (r.Compacted > 0 || len(r.Events) > 0) {
+			return r.Compacted == 0
+		}
+	}
+	return limited.Err() == nil // the next session reports any other error
 }
 
 // seal closes the open segment, of which all revisions are complete, and hands it to the uploader.

@@ -3,6 +3,7 @@ package archiver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -196,6 +197,58 @@ func TestWhatWaitsForTheStoreIsKeptWhenTheClusterHasAnotherHistory(t *testing.T)
 	down.Store(false)
 	b.await("store it later", func() bool { return a.Status().Stored.Revision == 3 })
 	_ = stop()
+}
+
+// etcd may be compacted while changes wait for the store. If a watch is lost then, no session can read them again, although the members have
+// as many revisions: a gap was recorded, and changes that only the spool had were thrown away.
+func TestWhatEtcdHasCompactedIsKeptUntilTheStoreHasIt(t *testing.T) {
+	b := newBench(t)
+	m := b.mortal()
+	var down atomic.Bool
+	b.store.put = func(_ string, put func() error) error {
+		if down.Load() {
+			return errors.New("the store is down")
+		}
+		return put()
+	}
+	a, stop := b.start(func(o *Options) { o.Cluster = reconnecting{m} })
+	b.await("begin", func() bool { return a.Status().Timeline == 1 })
+	down.Store(true)
+	for i := range 4 {
+		b.put(fmt.Sprint(i), "a")
+	}
+	b.await("try to store", func() bool { return a.Status().Received.Revision == 5 && a.Status().StoreError != nil })
+	b.change(func() { b.compacted = 4 })
+	close(m.dead)
+	b.await("ask the members, again and again", func() bool { return m.asked.Load() >= 3 })
+	down.Store(false)
+	b.await("store it later", func() bool { return a.Status().Stored.Revision == 5 || a.Status().Gaps > 0 })
+	_ = stop()
+	if gaps := a.Status().Gaps; gaps > 0 {
+		t.Errorf("%d gaps, bases: %q", gaps, b.reasons())
+	}
+	b.wantEvents()
+}
+
+// reconnecting loses the watch that is open, and can open another one.
+type reconnecting struct{ mortal }
+
+func (r reconnecting) Head(ctx context.Context) (Head, error) {
+	if r.lost() != nil {
+		r.asked.Add(1)
+	}
+	return r.cluster.Head(ctx)
+}
+
+func (r reconnecting) AuthRevision(ctx context.Context) (uint64, error) {
+	return r.cluster.AuthRevision(ctx)
+}
+
+func (r reconnecting) Watch(ctx context.Context, from int64) (Stream, error) {
+	if r.lost() != nil {
+		return r.cluster.Watch(ctx, from)
+	}
+	return r.mortal.Watch(ctx, from)
 }
 
 // watchOnly loses its watches only.
