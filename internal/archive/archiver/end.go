@@ -31,7 +31,9 @@ func (s *session) end(ctx context.Context, err error) error {
 		if stored := s.flush(ctx); stored != nil {
 			return stored
 		}
-		if stored := s.uploads.finish(ctx); stored != nil {
+		limited, cancel := s.stopLimit(ctx)
+		defer cancel()
+		if stored := s.uploads.finish(limited); stored != nil {
 			return stored
 		}
 		if errors.Is(err, errReplaced) {
@@ -87,10 +89,7 @@ func (s *session) drainLimit(ctx context.Context) (context.Context, context.Canc
 				return
 			case <-ctx.Done():
 				timer.Stop()
-				s.drainRecovered(ctx, limited)
-				stopped, end := context.WithTimeout(limited, stopTimeout)
-				defer end()
-				<-stopped.Done()
+				s.drainStopped(ctx, limited)
 				return
 			}
 			if s.inCluster(ctx) {
@@ -100,6 +99,28 @@ func (s *session) drainLimit(ctx context.Context) (context.Context, context.Canc
 		}
 	}()
 	return limited, cancel
+}
+
+// stopLimit returns a context that ends when the archiver was stopped and the time for its uploads is over.
+func (s *session) stopLimit(ctx context.Context) (context.Context, context.CancelFunc) {
+	limited, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	go func() {
+		defer cancel()
+		select {
+		case <-ctx.Done():
+			s.drainStopped(ctx, limited)
+		case <-limited.Done():
+		}
+	}()
+	return limited, cancel
+}
+
+// drainStopped waits until limited ends, or the time for the uploads of a stopped archiver is over.
+func (s *session) drainStopped(ctx, limited context.Context) {
+	s.drainRecovered(ctx, limited)
+	stopped, end := context.WithTimeout(limited, stopTimeout)
+	defer end()
+	<-stopped.Done()
 }
 
 // drainRecovered waits until limited or Hurry ends, if the archiver was stopped because its cluster is recovered from a lost quorum. The
@@ -114,7 +135,7 @@ func (s *session) drainRecovered(ctx, limited context.Context) {
 	}
 }
 
-// inCluster reports whether the members have all revisions that were received.
+// inCluster reports whether the members still return all revisions that were received and are not stored.
 func (s *session) inCluster(ctx context.Context) bool {
 	head, err := s.a.Cluster.Head(ctx)
 	if err != nil || head.ClusterID != s.a.clusterID || head.Revision < s.chain.Last {

@@ -251,6 +251,64 @@ func (r reconnecting) Watch(ctx context.Context, from int64) (Stream, error) {
 	return r.mortal.Watch(ctx, from)
 }
 
+// The cluster does not have these changes any more. An archiver that was stopped just then threw them away at once: an upgrade of the
+// operator during a failure of the store was enough.
+func TestWhatOnlyTheSpoolHasIsStoredWhenTheArchiverIsStopped(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*bench)
+		cause  error
+	}{
+		"after a compaction":               {func(b *bench) { b.change(func() { b.compacted = 10 }) }, nil},
+		"after a restore":                  {func(b *bench) { b.change(func() { b.id++ }); b.put("of another cluster", "a") }, nil},
+		"before a recovery from lost data": {func(b *bench) { b.change(func() { b.compacted = 10 }) }, ErrRecovery},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			var down atomic.Bool
+			b.store.put = func(_ string, put func() error) error {
+				if down.Load() {
+					return errors.New("the store is down")
+				}
+				return put()
+			}
+			ctx, stop := context.WithCancelCause(t.Context())
+			a := New(Options{
+				Cluster: b.cluster, Store: b.store, Root: root, Dir: t.TempDir(), Now: time.Now, MaxLag: time.Hour,
+				RetryMin: time.Millisecond, RetryMax: time.Millisecond, Hurry: make(chan struct{}),
+				TakeBase: func(ctx context.Context, reason string) (Base, error) {
+					if ctx.Err() != nil {
+						return Base{}, context.Cause(ctx)
+					}
+					return b.takeBase(ctx, reason)
+				},
+			})
+			ended := make(chan error, 1)
+			go func() { ended <- a.Run(ctx) }()
+			b.await("begin", func() bool { return a.Status().Timeline == 1 })
+			b.put("1", "a")
+			b.await("receive", func() bool { return a.Status().Received.Revision == 2 })
+			down.Store(true)
+			test.change(b)
+			b.await("try to store", func() bool { return a.Status().StoreError != nil })
+			stop(test.cause)
+			wait := time.Second
+			if test.cause != nil {
+				wait += stopTimeout
+			}
+			select {
+			case <-ended:
+				t.Fatal("the archiver has thrown away a change that only it has")
+			case <-time.After(wait):
+			}
+			down.Store(false)
+			<-ended
+			if links := b.histories()[0].Links; len(links) != 1 || links[0].Header.Last != 2 {
+				t.Errorf("the archive has the links %+v, want one up to revision 2", links)
+			}
+		})
+	}
+}
+
 // watchOnly loses its watches only.
 type watchOnly struct{ mortal }
 
