@@ -228,6 +228,25 @@ func TestARecoveryIsKnownAfterARestoreHasFailed(t *testing.T) {
 	}
 }
 
+// A second recovery is cancelled after its survivor ran alone, and the status of the cluster has the first one again. The cluster may have the
+// history of the second survivor: its archiver would continue the timeline of the first one.
+func TestARecoveryThatWasCancelledTooLateIsTheLastOne(t *testing.T) {
+	first, second := metav1.NewTime(t0), metav1.NewTime(t0.Add(time.Hour))
+	cluster := &v1beta2.EtcdCluster{}
+	cluster.Status.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryComplete, Member: "m", StartedAt: &first}
+	cluster.Status.LastRecovery = &v1beta2.PastRecovery{Member: "m", StartedAt: first}
+	before := clusterOf(cluster)
+	cluster.Status.LastRecovery = &v1beta2.PastRecovery{Member: "n", StartedAt: second}
+	if after := clusterOf(cluster); after.Recovery == before.Recovery || after.Recovering {
+		t.Errorf("after the cancelled recovery, the last one is %q", after.Recovery)
+	}
+	third := metav1.NewTime(t0.Add(-time.Hour)) // by a clock that is behind
+	cluster.Status.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "o", StartedAt: &third}
+	if now := clusterOf(cluster); !now.Recovering || now.Recovery != recoveryID("o", third) {
+		t.Errorf("while the third recovery is under way, the last one is %q", now.Recovery)
+	}
+}
+
 func TestAnArchiverOfOtherEndpointsStartsAgain(t *testing.T) {
 	of := func(urls ...string) archiveSpec {
 		s := archivingState(t)
