@@ -172,6 +172,8 @@ func TestAnArchiverOnAnOldCacheDoesNotContinueOverARecovery(t *testing.T) {
 		"of the recovered cluster":            {of("x", clusterOf(found).Recovery), answer{}, true},
 		"without quorum, which is no base":    {of("x", ""), answer{NotServing: errMembers}, true},
 		"of no archive":                       {jobSpec{Namespace: "ns", Cluster: "x", ClusterUID: "1"}, answer{}, true},
+		// Another EtcdBackup may archive the cluster into the folder of the series.
+		"that was queued before the recovery, of another series": {jobSpec{Namespace: "ns", Cluster: "x", ClusterUID: "1", Series: true}, answer{}, false},
 	} {
 		sent := &sending{}
 		stream, _, err := job.ofHistory(test.spec, test.from, sent).Snapshot(t.Context())
