@@ -318,6 +318,33 @@ func TestAnArchiveBeginsBeforeTheRestoreTestOfItsSnapshot(t *testing.T) {
 	}
 }
 
+// With noQuorum: Mark, the snapshot that an archiver has asked for may be taken without a quorum. No replay begins with it. It answered each
+// later request with the same reason, too, so the changes after it could not be restored until the next scheduled snapshot.
+func TestASnapshotWithoutQuorumDoesNotAnswerTheArchiverTwice(t *testing.T) {
+	w := newWorld(t)
+	s := series(func(s *State) {
+		s.Spec.Continuous, s.Spec.NoQuorum = &v1beta2.ContinuousArchive{}, v1beta2.NoQuorumMark
+	})
+	s.Archive = &Archive{Want: "no snapshot reaches the revisions after 41"}
+	probe := w.probe
+	w.probe = func(ctx context.Context, urls []string, by access) []answer {
+		answers := probe(ctx, urls, by)
+		answers[0].NotServing = errMembers
+		return answers
+	}
+	if r := w.attempt(s); r.Failure != nil || !r.Snapshot.NoQuorum {
+		t.Fatalf("without quorum: %+v", r)
+	}
+	w.probe, w.now = probe, at(t0.Add(time.Minute))
+	if r := w.attempt(s); r.Failure != nil || r.Found || r.Snapshot.NoQuorum {
+		t.Errorf("with quorum, the archiver gets the snapshot that was taken without: %+v", r)
+	}
+	w.now = at(t0.Add(2 * time.Minute))
+	if r := w.attempt(s); r.Failure != nil || !r.Found || r.Snapshot.NoQuorum {
+		t.Errorf("the snapshot with quorum is taken twice: %+v", r)
+	}
+}
+
 // What a drained archiver stores is of the history that was lost, so nothing else has it. The next archiver reports it.
 func TestWhatADrainedArchiverHasStoredIsReported(t *testing.T) {
 	key := worker.Key{Object: types.NamespacedName{Namespace: "ns", Name: "b"}, UID: "1"}
