@@ -53,6 +53,29 @@ func TestAnArchiveThatStandsStillIsNotReportedAsComplete(t *testing.T) {
 	}
 }
 
+// A user has changed the path, and the new bucket does not accept the first snapshot. The status still named the ranges of the earlier folder,
+// which a restore from this EtcdBackup does not find.
+func TestAnArchiveInAnotherFolderIsNotReported(t *testing.T) {
+	s := archivingState(t)
+	s.Status = NewStatus(s, Scheduled{At: s.Now.Add(time.Hour)}, nil)
+	archived := s.Archive
+	s.Generation++
+	s.Spec.S3 = &v1beta2.S3Source{Path: "bucket/elsewhere"}
+	s.Target, s.Problem = target(s.Namespace, s.Name, s.Spec)
+	for _, view := range []*Archive{archived, {Idle: s.Now}, {Idle: s.Now, Want: "the archive begins"}, nil} {
+		s.Archive = view
+		s.Status = NewStatus(s, Wait{Reason: v1beta2.ReasonClusterNotAvailable}, nil)
+		c := conditionOf(s.Status.Conditions, v1beta2.ConditionArchiving)
+		if s.Status.Recoverable != nil || c.Status == metav1.ConditionTrue || strings.Contains(c.Message, "Revision 20") {
+			t.Errorf("with the view %+v, the status has %+v and the ranges %v", view, c, s.Status.Recoverable)
+		}
+	}
+	s.Archive = archived // a snapshot is in the new folder, and the status does not show it yet
+	if s.Status = NewStatus(s, Wait{Reason: v1beta2.ReasonClusterNotAvailable}, nil); len(s.Status.Recoverable) != 1 {
+		t.Errorf("the archive in the new folder has the ranges %v", s.Status.Recoverable)
+	}
+}
+
 // TestAnArchiverWhoseAttemptsTakeLongHasFailed has a store that does not answer: each attempt to begin takes longer than an archiver must run
 // to be called stable.
 func TestAnArchiverWhoseAttemptsTakeLongHasFailed(t *testing.T) {

@@ -3,6 +3,7 @@ package backup
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,6 +13,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
 
 // archiveInterval is the shortest time between two updates of the end of the archive in the status.
@@ -31,14 +33,28 @@ func (r *reporter) archive() {
 		}
 		return
 	}
-	a := r.s.Archive
-	if a != nil && a.Surveyed {
+	moved := r.s.movedArchive()
+	if moved && r.s.fresh() {
+		r.s.Archive = nil // it is the view of the archiver that the spec had before
+	}
+	switch a := r.s.Archive; {
+	case a != nil && a.Surveyed:
 		r.out.Recoverable = recoverable(r.out.Recoverable, a.Ranges, a.Begun)
+	case moved:
+		r.out.Recoverable = nil
 	}
 	status, reason, message := r.s.archiveCondition(r.out)
 	if reason != "" {
 		r.set(v1beta2.ConditionArchiving, status, reason, message)
 	}
+}
+
+// movedArchive returns whether the newest snapshot in the status is not in the folder of the spec. Then the archive that the status describes is
+// not there either: a user has changed the bucket, the path or the cluster.
+func (s State) movedArchive() bool {
+	newest := s.Status.Snapshot
+	series := snapshot.Series{Folder: s.Target.Key, Namespace: s.Namespace, Cluster: sourceName(s.Name, s.Spec)}
+	return newest != nil && s.Problem == nil && !strings.HasPrefix(newest.Path, s.Target.Bucket+"/"+series.Lives())
 }
 
 // notRunning are the reasons of Archiving while no archiver was to run.
@@ -83,7 +99,7 @@ func (s State) archiveStarting(out v1beta2.EtcdBackupStatus) (status metav1.Cond
 	case idle:
 		return metav1.ConditionFalse, v1beta2.ReasonArchiveStarting, fmt.Sprintf("Nothing has been archived since %s. The operator waits for the store, "+
 			"the members or space in its spool volume.", stamp(a.Idle)) + until(out.Recoverable)
-	case before != nil && !slices.Contains(notRunning, before.Reason):
+	case before != nil && !slices.Contains(notRunning, before.Reason) && !s.movedArchive():
 		return "", "", ""
 	}
 	return metav1.ConditionFalse, v1beta2.ReasonArchiveStarting, "The operator reads where the archive ends."
