@@ -168,9 +168,10 @@ func startless(timelines []archive.Timeline) string {
 	return fmt.Sprintf("These timelines of the archive have no start object, so nothing of them can be restored: %s.", strings.Trim(fmt.Sprint(timelines), "[]"))
 }
 
-// prune deletes some of the outdated objects, oldest first.
+// prune deletes some of the outdated objects, oldest first. What was found outdated before a test has failed is kept, too.
 func (k *keeper) prune(ctx context.Context) {
-	if k.job.now().Before(k.next) || k.current().job.Distrusted != nil {
+	o := k.current().job
+	if k.job.now().Before(k.next) || o.Distrusted != nil || o.Doubted && (o.Keep.Verify || o.Keep.Tests) {
 		return
 	}
 	for range min(deletionsPerLook, len(k.outdated)) {
