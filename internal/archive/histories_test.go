@@ -165,3 +165,29 @@ func TestLookListsNothingThatHasTooManyLinksForARestore(t *testing.T) {
 		}
 	}
 }
+
+// After a change of users, an idle cluster adds no link. Its later snapshots have the new users, and were not taken for bases of the end. When
+// retention had deleted the snapshots from before the change, the status said that nothing could be restored.
+func TestASnapshotAtTheEndReachesItAfterAChangeOfUsers(t *testing.T) {
+	changed := base(20, 500)
+	changed.AuthRevision++
+	for name, h := range map[string]*history{
+		"after a segment":               newHistory(1, base(10, 10)).segment(20),
+		"after the start of a timeline": newHistory(1, base(20, 20)),
+	} {
+		survey, err := Look(t.Context(), storing(h.History), root, []Base{changed}, 10)
+		if err != nil || !survey.Covered || !survey.Covers(changed) || len(survey.Ranges) != 1 || survey.Ranges[0].To != changed.Point {
+			t.Errorf("%s: ranges %v, covered %t, error %v, want the range of the snapshot", name, survey.Ranges, survey.Covered, err)
+		}
+		for _, target := range []Target{{Revision: 20}, {Time: at(500)}} {
+			if c, err := Find(t.Context(), storing(h.History), root, []Base{changed}, Progress{}, target); err != nil || c.Base.Key != changed.Key {
+				t.Errorf("%s, %s: base %q, error %v", name, target, c.Base.Key, err)
+			}
+		}
+	}
+	h := newHistory(1, base(10, 10)).segment(20).segment(30, 2, 2)
+	survey, err := Look(t.Context(), storing(h.History), root, []Base{base(10, 10), changed}, 10)
+	if err != nil || len(survey.Ranges) != 2 || survey.Ranges[0].From.Revision != 10 || survey.Ranges[1].From.Revision != 20 {
+		t.Errorf("after the next segment: ranges %v, error %v, want one before and one after the change", survey.Ranges, err)
+	}
+}

@@ -88,11 +88,14 @@ type end struct {
 	to       Point
 	unbroken int64
 	auth     uint64
+	last     bool // of its timeline
 }
 
-// follows reports whether a replay from a base reaches the end.
+// follows reports whether a replay from a base reaches the end. If users or roles have changed since the last link, a base at that revision
+// has the change and needs no link.
 func (e end) follows(b Base) bool {
-	return b.Point.Revision >= e.unbroken && b.Point.Revision <= e.to.Revision && b.AuthRevision == e.auth
+	within := b.Point.Revision >= e.unbroken && b.Point.Revision <= e.to.Revision
+	return within && (b.AuthRevision == e.auth || e.last && b.Point.Revision == e.to.Revision)
 }
 
 func (t *tracer) trace(ctx context.Context, limit int) error {
@@ -104,6 +107,7 @@ func (t *tracer) trace(ctx context.Context, limit int) error {
 		}
 		at = endOf(h)
 	}
+	at.last = true
 	t.end = at
 	for first := true; ; first = false {
 		ranges, complete, err := t.reach(ctx, at)
@@ -138,7 +142,11 @@ func (t *tracer) reach(ctx context.Context, at end) (ranges []Range, complete bo
 	bases := slices.DeleteFunc(slices.Clone(t.bases), func(b Base) bool { return !at.follows(b) })
 	for i, b := range bases {
 		if !complete {
-			ranges = append([]Range{{Timeline: t.start.Timeline, From: b.Point, To: at.to}}, ranges...)
+			to := at.to
+			if b.Point.Revision == to.Revision && b.Point.At.After(to.At) {
+				to = b.Point
+			}
+			ranges = append([]Range{{Timeline: t.start.Timeline, From: b.Point, To: to}}, ranges...)
 		}
 		next := at.to.Revision
 		if i+1 < len(bases) {
