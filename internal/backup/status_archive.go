@@ -39,7 +39,7 @@ func (r *reporter) archive() {
 	}
 	switch a := r.s.Archive; {
 	case a != nil && a.Surveyed:
-		r.out.Recoverable = recoverable(r.out.Recoverable, a.Ranges, a.Begun)
+		r.out.Recoverable = recoverable(r.out.Recoverable, a.Ranges, a.Begun, r.s.Now)
 	case moved:
 		r.out.Recoverable = nil
 	}
@@ -154,8 +154,8 @@ func remarks(message string, a Archive) string {
 
 // recoverable returns the ranges for the status. If only the end of the last one has moved, and by less than a minute, it
 // keeps what was reported, so that the status is written at most once a minute. If the archiver does not run, the cluster may be
-// lost, so the exact end is reported.
-func recoverable(before []v1beta2.RecoverableRange, ranges []archive.Range, running bool) []v1beta2.RecoverableRange {
+// lost, so the exact end is reported. So is an end in the future, from a clock that was ahead: its time does not move until then.
+func recoverable(before []v1beta2.RecoverableRange, ranges []archive.Range, running bool, now time.Time) []v1beta2.RecoverableRange {
 	after := make([]v1beta2.RecoverableRange, 0, len(ranges))
 	for _, r := range ranges {
 		after = append(after, v1beta2.RecoverableRange{From: pointOf(r.From), To: pointOf(r.To), Timeline: int64(r.Timeline)})
@@ -164,7 +164,8 @@ func recoverable(before []v1beta2.RecoverableRange, ranges []archive.Range, runn
 		last := after[n-1]
 		last.To = before[n-1].To
 		moved := after[n-1].To.Time.Sub(before[n-1].To.Time.Time)
-		same := last.Timeline == before[n-1].Timeline && last.From.Revision == before[n-1].From.Revision && moved >= 0 && moved < archiveInterval
+		stands := moved == 0 && last.To.Time.After(now)
+		same := last.Timeline == before[n-1].Timeline && last.From.Revision == before[n-1].From.Revision && moved >= 0 && moved < archiveInterval && !stands
 		for i := range n - 1 {
 			same = same && after[i].Timeline == before[i].Timeline && after[i].From.Revision == before[i].From.Revision && after[i].To.Revision == before[i].To.Revision
 		}
@@ -181,7 +182,7 @@ func (s State) archiveReport() time.Duration {
 	if s.Archive == nil {
 		return archiveInterval
 	}
-	reported := recoverable(s.Status.Recoverable, s.Archive.Ranges, s.Archive.Begun)
+	reported := recoverable(s.Status.Recoverable, s.Archive.Ranges, s.Archive.Begun, s.Now)
 	if len(reported) == 0 {
 		return archiveInterval
 	}
