@@ -15,7 +15,7 @@ import (
 )
 
 // keeper looks after the archive of a running archiver: it finds out what can be restored, and deletes what no target in the
-// window needs. It only asks the store after a new snapshot, a gap, or a new timeline.
+// window needs. It only asks the store after a new snapshot, a failed restore test, a gap, or a new timeline.
 type keeper struct {
 	*archiving
 	job     *archiveJob

@@ -232,3 +232,32 @@ func TestAnArchiveIsLookedAtAgainAfterAnEtcdBackupWasDeleted(t *testing.T) {
 		t.Error("the status still lists what may have been deleted with another EtcdBackup")
 	}
 }
+
+// The archiver gets a base before its restore test. When the test failed, the status still listed the range of that base, which no restore
+// accepts, and no other base was asked for until the next snapshot.
+func TestTheArchiveIsSurveyedAgainAfterAFailedRestoreTest(t *testing.T) {
+	drill := func(path string, result v1beta2.DrillResult) *v1beta2.BackupDrill {
+		return &v1beta2.BackupDrill{Path: path, Result: result}
+	}
+	for name, test := range map[string]struct {
+		before, ended *v1beta2.BackupDrill
+		want          int
+	}{
+		"the first test failed":             {nil, drill("a", v1beta2.DrillFailed), 1},
+		"the test of the next one failed":   {drill("a", v1beta2.DrillFailed), drill("b", v1beta2.DrillFailed), 1},
+		"the same test failed again":        {drill("a", v1beta2.DrillFailed), drill("a", v1beta2.DrillFailed), 0},
+		"a snapshot passed after a bad one": {drill("a", v1beta2.DrillFailed), drill("a", v1beta2.DrillPassed), 1},
+		"a snapshot passed":                 {drill("a", v1beta2.DrillPassed), drill("b", v1beta2.DrillPassed), 0},
+		"there was no test":                 {drill("a", v1beta2.DrillFailed), nil, 0},
+	} {
+		s := archivingState(t)
+		s.Status.LastDrill = test.before
+		s.Attempt = &Attempt{Kind: KindDrill, Result: &Result{Drill: test.ended, Failure: &Failure{v1beta2.ReasonSnapshotCorrupt, "x"}}}
+		r, backup := newRig(t), object(s)
+		a := &archiving{news: make(chan struct{}, 1)}
+		r.archives.known[keyOf(backup)] = a
+		if r.settle(backup, s, Report{}); len(a.news) != test.want {
+			t.Errorf("%s: the archive is surveyed %d times, want %d", name, len(a.news), test.want)
+		}
+	}
+}
