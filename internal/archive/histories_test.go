@@ -191,3 +191,27 @@ func TestASnapshotAtTheEndReachesItAfterAChangeOfUsers(t *testing.T) {
 		t.Errorf("after the next segment: ranges %v, error %v, want one before and one after the change", survey.Ranges, err)
 	}
 }
+
+// The operator deletes the segments from before the window. Retention may keep older snapshots, for example one of each month. The status listed
+// the range from the oldest of them, although most of that range was deleted.
+func TestLookListsNothingWhoseSegmentsWereDeleted(t *testing.T) {
+	bases := []Base{base(10, 10), base(25, 25), base(30, 30), base(35, 35)}
+	for deleted, ranges := range []int{1, 1, 1, 0} { // the last segment is kept
+		h := newHistory(1, base(10, 10)).segment(20).segment(30).segment(40).segment(50)
+		h.Links = h.Links[deleted:]
+		store := storing(h.History)
+		survey, err := Look(t.Context(), store, root, bases, 10)
+		if err != nil || len(survey.Ranges) != ranges {
+			t.Errorf("%d segments were deleted: ranges %v, error %v", deleted, survey.Ranges, err)
+		}
+		for revision := int64(10); revision <= 50; revision++ {
+			_, err := Find(t.Context(), store, root, bases, Progress{}, Target{Revision: revision})
+			if within(survey.Ranges, 1, revision) && err != nil {
+				t.Errorf("%d segments were deleted: the range %v has revision %d, and a restore says: %v", deleted, survey.Ranges, revision, err)
+			}
+		}
+		if old := base(10, 10); deleted > 0 && survey.Covers(old) {
+			t.Errorf("%d segments were deleted: a replay from revision 10 reaches the end", deleted)
+		}
+	}
+}

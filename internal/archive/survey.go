@@ -57,7 +57,7 @@ func Look(ctx context.Context, store objstore.Store, root string, bases []Base, 
 			continue
 		}
 		next := s.Starts[i].next(s.Starts[i+1:])
-		t := tracer{store: store, root: root, names: s.Names[i], start: s.Starts[i], bases: s.Starts[i].own(next, bases)}
+		t := tracer{store: store, root: root, names: s.Names[i], start: s.Starts[i], bases: s.Names[i].unpruned(root, s.Starts[i].own(next, bases))}
 		if err := t.trace(ctx, limit-len(s.Ranges)); err != nil {
 			return s, err
 		}
@@ -68,6 +68,16 @@ func Look(ctx context.Context, store objstore.Store, root string, bases []Base, 
 	}
 	slices.Reverse(s.Ranges)
 	return s, nil
+}
+
+// unpruned returns the bases that a link of the timeline can follow. The links after an earlier one were deleted, because they were older than
+// the window. It changes bases.
+func (n Names) unpruned(root string, bases []Base) []Base {
+	if len(n.Links) == 0 {
+		return bases
+	}
+	first := firstOf(root, n.Links[0])
+	return slices.DeleteFunc(bases, func(b Base) bool { return b.Point.Revision < first-1 })
 }
 
 // tracer finds the ranges of one timeline, from its end to its start.
