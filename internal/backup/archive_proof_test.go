@@ -135,6 +135,25 @@ func TestNoSegmentIsDeletedAfterTheNewestSnapshotHasFailedItsTest(t *testing.T) 
 	}
 }
 
+// The status listed the points in deleted segments until the next snapshot. A store that keeps what it is told to delete must not be listed
+// again and again.
+func TestTheArchiveIsSurveyedAgainAfterADeletion(t *testing.T) {
+	w := newWorld(t)
+	k := &keeper{job: &archiveJob{job: w.job}, archiving: &archiving{}, store: w.store}
+	for range deletionsPerLook + 1 {
+		k.outdated = append(k.outdated, "segment")
+	}
+	for i, want := range []bool{false, true, false} {
+		if got := k.prune(t.Context()); got != want {
+			t.Errorf("deletion %d: the archive is surveyed again: %t, want %t", i+1, got, want)
+		}
+	}
+	k.outdated = []string{"segment"}
+	if k.prune(t.Context()) {
+		t.Error("the archive is surveyed again for the same snapshot")
+	}
+}
+
 func TestARefusedReplayIsNoFaultOfTheDisk(t *testing.T) {
 	if refutes(snapshot.ErrDisk) || refutes(nil) || !refutes(errDiverged) || !refutes(&archive.RevisionError{Revision: 3, Err: archive.ErrCorrupt}) {
 		t.Error("a full disk must not be told as a damaged archive, and a damaged archive must be told")
