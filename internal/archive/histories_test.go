@@ -165,3 +165,53 @@ func TestLookListsNothingThatHasTooManyLinksForARestore(t *testing.T) {
 		}
 	}
 }
+
+// After a change of users, an idle cluster adds no link. Its later snapshots have the new users, and were not taken for bases of the end. When
+// retention had deleted the snapshots from before the change, the status said that nothing could be restored.
+func TestASnapshotAtTheEndReachesItAfterAChangeOfUsers(t *testing.T) {
+	changed := base(20, 500)
+	changed.AuthRevision++
+	for name, h := range map[string]*history{
+		"after a segment":               newHistory(1, base(10, 10)).segment(20),
+		"after the start of a timeline": newHistory(1, base(20, 20)),
+	} {
+		survey, err := Look(t.Context(), storing(h.History), root, []Base{changed}, 10)
+		if err != nil || !survey.Covered || !survey.Covers(changed) || len(survey.Ranges) != 1 || survey.Ranges[0].To != changed.Point {
+			t.Errorf("%s: ranges %v, covered %t, error %v, want the range of the snapshot", name, survey.Ranges, survey.Covered, err)
+		}
+		for _, target := range []Target{{Revision: 20}, {Time: at(500)}} {
+			if c, err := Find(t.Context(), storing(h.History), root, []Base{changed}, Progress{}, target); err != nil || c.Base.Key != changed.Key {
+				t.Errorf("%s, %s: base %q, error %v", name, target, c.Base.Key, err)
+			}
+		}
+	}
+	h := newHistory(1, base(10, 10)).segment(20).segment(30, 2, 2)
+	survey, err := Look(t.Context(), storing(h.History), root, []Base{base(10, 10), changed}, 10)
+	if err != nil || len(survey.Ranges) != 2 || survey.Ranges[0].From.Revision != 10 || survey.Ranges[1].From.Revision != 20 {
+		t.Errorf("after the next segment: ranges %v, error %v, want one before and one after the change", survey.Ranges, err)
+	}
+}
+
+// The operator deletes the segments from before the window. Retention may keep older snapshots, for example one of each month. The status listed
+// the range from the oldest of them, although most of that range was deleted.
+func TestLookListsNothingWhoseSegmentsWereDeleted(t *testing.T) {
+	bases := []Base{base(10, 10), base(25, 25), base(30, 30), base(35, 35)}
+	for deleted, ranges := range []int{1, 1, 1, 0} { // the last segment is kept
+		h := newHistory(1, base(10, 10)).segment(20).segment(30).segment(40).segment(50)
+		h.Links = h.Links[deleted:]
+		store := storing(h.History)
+		survey, err := Look(t.Context(), store, root, bases, 10)
+		if err != nil || len(survey.Ranges) != ranges {
+			t.Errorf("%d segments were deleted: ranges %v, error %v", deleted, survey.Ranges, err)
+		}
+		for revision := int64(10); revision <= 50; revision++ {
+			_, err := Find(t.Context(), store, root, bases, Progress{}, Target{Revision: revision})
+			if within(survey.Ranges, 1, revision) && err != nil {
+				t.Errorf("%d segments were deleted: the range %v has revision %d, and a restore says: %v", deleted, survey.Ranges, revision, err)
+			}
+		}
+		if old := base(10, 10); deleted > 0 && survey.Covers(old) {
+			t.Errorf("%d segments were deleted: a replay from revision 10 reaches the end", deleted)
+		}
+	}
+}

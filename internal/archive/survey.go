@@ -57,7 +57,7 @@ func Look(ctx context.Context, store objstore.Store, root string, bases []Base, 
 			continue
 		}
 		next := s.Starts[i].next(s.Starts[i+1:])
-		t := tracer{store: store, root: root, names: s.Names[i], start: s.Starts[i], bases: s.Starts[i].own(next, bases)}
+		t := tracer{store: store, root: root, names: s.Names[i], start: s.Starts[i], bases: s.Names[i].unpruned(root, s.Starts[i].own(next, bases))}
 		if err := t.trace(ctx, limit-len(s.Ranges)); err != nil {
 			return s, err
 		}
@@ -68,6 +68,16 @@ func Look(ctx context.Context, store objstore.Store, root string, bases []Base, 
 	}
 	slices.Reverse(s.Ranges)
 	return s, nil
+}
+
+// unpruned returns the bases that a link of the timeline can follow. The links after an earlier one were deleted, because they were older than
+// the window. It changes bases.
+func (n Names) unpruned(root string, bases []Base) []Base {
+	if len(n.Links) == 0 {
+		return bases
+	}
+	first := firstOf(root, n.Links[0])
+	return slices.DeleteFunc(bases, func(b Base) bool { return b.Point.Revision < first-1 })
 }
 
 // tracer finds the ranges of one timeline, from its end to its start.
@@ -88,11 +98,14 @@ type end struct {
 	to       Point
 	unbroken int64
 	auth     uint64
+	last     bool // of its timeline
 }
 
-// follows reports whether a replay from a base reaches the end.
+// follows reports whether a replay from a base reaches the end. If users or roles have changed since the last link, a base at that revision
+// has the change and needs no link.
 func (e end) follows(b Base) bool {
-	return b.Point.Revision >= e.unbroken && b.Point.Revision <= e.to.Revision && b.AuthRevision == e.auth
+	within := b.Point.Revision >= e.unbroken && b.Point.Revision <= e.to.Revision
+	return within && (b.AuthRevision == e.auth || e.last && b.Point.Revision == e.to.Revision)
 }
 
 func (t *tracer) trace(ctx context.Context, limit int) error {
@@ -104,6 +117,7 @@ func (t *tracer) trace(ctx context.Context, limit int) error {
 		}
 		at = endOf(h)
 	}
+	at.last = true
 	t.end = at
 	for first := true; ; first = false {
 		ranges, complete, err := t.reach(ctx, at)
@@ -138,7 +152,11 @@ func (t *tracer) reach(ctx context.Context, at end) (ranges []Range, complete bo
 	bases := slices.DeleteFunc(slices.Clone(t.bases), func(b Base) bool { return !at.follows(b) })
 	for i, b := range bases {
 		if !complete {
-			ranges = append([]Range{{Timeline: t.start.Timeline, From: b.Point, To: at.to}}, ranges...)
+			to := at.to
+			if b.Point.Revision == to.Revision && b.Point.At.After(to.At) {
+				to = b.Point
+			}
+			ranges = append([]Range{{Timeline: t.start.Timeline, From: b.Point, To: to}}, ranges...)
 		}
 		next := at.to.Revision
 		if i+1 < len(bases) {

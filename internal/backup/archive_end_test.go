@@ -172,6 +172,8 @@ func TestAnArchiverOnAnOldCacheDoesNotContinueOverARecovery(t *testing.T) {
 		"of the recovered cluster":            {of("x", clusterOf(found).Recovery), answer{}, true},
 		"without quorum, which is no base":    {of("x", ""), answer{NotServing: errMembers}, true},
 		"of no archive":                       {jobSpec{Namespace: "ns", Cluster: "x", ClusterUID: "1"}, answer{}, true},
+		// Another EtcdBackup may archive the cluster into the folder of the series.
+		"that was queued before the recovery, of another series": {jobSpec{Namespace: "ns", Cluster: "x", ClusterUID: "1", Series: true}, answer{}, false},
 	} {
 		sent := &sending{}
 		stream, _, err := job.ofHistory(test.spec, test.from, sent).Snapshot(t.Context())
@@ -225,6 +227,25 @@ func TestARecoveryIsKnownAfterARestoreHasFailed(t *testing.T) {
 	found.Status.Recovery, found.Status.LastRecovery = nil, &v1beta2.PastRecovery{Member: "m", StartedAt: at}
 	if after := clusterOf(found); before.Recovery == "" || after.Recovery != before.Recovery || after.Recovering {
 		t.Errorf("the recovery is %q before the restore, and %q after it", before.Recovery, after.Recovery)
+	}
+}
+
+// A second recovery is cancelled after its survivor ran alone, and the status of the cluster has the first one again. The cluster may have the
+// history of the second survivor: its archiver would continue the timeline of the first one.
+func TestARecoveryThatWasCancelledTooLateIsTheLastOne(t *testing.T) {
+	first, second := metav1.NewTime(t0), metav1.NewTime(t0.Add(time.Hour))
+	cluster := &v1beta2.EtcdCluster{}
+	cluster.Status.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryComplete, Member: "m", StartedAt: &first}
+	cluster.Status.LastRecovery = &v1beta2.PastRecovery{Member: "m", StartedAt: first}
+	before := clusterOf(cluster)
+	cluster.Status.LastRecovery = &v1beta2.PastRecovery{Member: "n", StartedAt: second}
+	if after := clusterOf(cluster); after.Recovery == before.Recovery || after.Recovering {
+		t.Errorf("after the cancelled recovery, the last one is %q", after.Recovery)
+	}
+	third := metav1.NewTime(t0.Add(-time.Hour)) // by a clock that is behind
+	cluster.Status.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "o", StartedAt: &third}
+	if now := clusterOf(cluster); !now.Recovering || now.Recovery != recoveryID("o", third) {
+		t.Errorf("while the third recovery is under way, the last one is %q", now.Recovery)
 	}
 }
 
@@ -294,6 +315,33 @@ func TestAnArchiveBeginsBeforeTheRestoreTestOfItsSnapshot(t *testing.T) {
 	s.Archive.Want = ""
 	if w.job.attempt(t.Context(), jobSpecOf(s), &jobProgress{based: func(b archive.Base) { bases = append(bases, b) }}); len(bases) != 1 {
 		t.Errorf("an attempt for no archive gave the bases %+v", bases)
+	}
+}
+
+// With noQuorum: Mark, the snapshot that an archiver has asked for may be taken without a quorum. No replay begins with it. It answered each
+// later request with the same reason, too, so the changes after it could not be restored until the next scheduled snapshot.
+func TestASnapshotWithoutQuorumDoesNotAnswerTheArchiverTwice(t *testing.T) {
+	w := newWorld(t)
+	s := series(func(s *State) {
+		s.Spec.Continuous, s.Spec.NoQuorum = &v1beta2.ContinuousArchive{}, v1beta2.NoQuorumMark
+	})
+	s.Archive = &Archive{Want: "no snapshot reaches the revisions after 41"}
+	probe := w.probe
+	w.probe = func(ctx context.Context, urls []string, by access) []answer {
+		answers := probe(ctx, urls, by)
+		answers[0].NotServing = errMembers
+		return answers
+	}
+	if r := w.attempt(s); r.Failure != nil || !r.Snapshot.NoQuorum {
+		t.Fatalf("without quorum: %+v", r)
+	}
+	w.probe, w.now = probe, at(t0.Add(time.Minute))
+	if r := w.attempt(s); r.Failure != nil || r.Found || r.Snapshot.NoQuorum {
+		t.Errorf("with quorum, the archiver gets the snapshot that was taken without: %+v", r)
+	}
+	w.now = at(t0.Add(2 * time.Minute))
+	if r := w.attempt(s); r.Failure != nil || !r.Found || r.Snapshot.NoQuorum {
+		t.Errorf("the snapshot with quorum is taken twice: %+v", r)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // keeper looks after the archive of a running archiver: it finds out what can be restored, and deletes what no target in the
-// window needs. It only asks the store after a new snapshot, a gap, or a new timeline.
+// window needs. It only asks the store after a new snapshot, a failed restore test, a deletion, a gap, or a new timeline.
 type keeper struct {
 	*archiving
 	job     *archiveJob
@@ -37,6 +37,7 @@ type keeper struct {
 	asked    map[string]time.Time // by reason
 	seen     archiver.Status      // when the survey was made
 	window   time.Duration        // for which outdated was found
+	pruned   bool                 // all that was outdated after the last news is deleted
 }
 
 const (
@@ -76,14 +77,14 @@ func (k *keeper) run(ctx context.Context) {
 			}
 			k.before = status
 			k.limitLinks(ctx, status)
-			k.prune(ctx)
+			stale = k.prune(ctx) || stale
 		}
 		k.publish(status)
 		select {
 		case <-ctx.Done():
 			return
 		case <-k.news:
-			stale = true
+			stale, k.pruned = true, false
 		case <-tick.C:
 		}
 	}
@@ -168,21 +169,29 @@ func startless(timelines []archive.Timeline) string {
 	return fmt.Sprintf("These timelines of the archive have no start object, so nothing of them can be restored: %s.", strings.Trim(fmt.Sprint(timelines), "[]"))
 }
 
-// prune deletes some of the outdated objects, oldest first.
-func (k *keeper) prune(ctx context.Context) {
-	if k.job.now().Before(k.next) || k.current().job.Distrusted != nil {
-		return
+// prune deletes some of the outdated objects, oldest first. What was found outdated before a test has failed is kept, too. It returns whether
+// the ranges are to be looked at again, because all is deleted. It does so once after each news, because a store may keep what it has deleted.
+func (k *keeper) prune(ctx context.Context) bool {
+	o := k.current().job
+	if k.job.now().Before(k.next) || o.Distrusted != nil || o.Doubted && (o.Keep.Verify || o.Keep.Tests) {
+		return false
 	}
+	outdated := len(k.outdated)
 	for range min(deletionsPerLook, len(k.outdated)) {
 		if err := k.store.Delete(ctx, k.outdated[0]); err != nil {
 			if ctx.Err() == nil {
 				k.next = k.job.now().Add(keeperRetry)
 				k.update(func(v *Archive) { v.Unpruned = fmt.Sprintf("Old parts of the archive were not deleted: %v.", err) })
 			}
-			return
+			return false
 		}
 		k.outdated = k.outdated[1:]
 	}
+	if outdated == 0 || len(k.outdated) > 0 || k.pruned {
+		return false
+	}
+	k.pruned = true
+	return true
 }
 
 // askForBase asks for a snapshot, for example because the newest revisions cannot be restored without one. An archiver before this one

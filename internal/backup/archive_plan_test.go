@@ -127,6 +127,23 @@ func TestTheStatusShowsTheEndOfTheArchiveOnceAMinute(t *testing.T) {
 	}
 }
 
+// After a clock that was ahead by an hour, all changes have its last time until the right clock has reached it. The status showed the same
+// revision for that hour.
+func TestTheStatusShowsTheEndOfAnArchiveWhoseTimeStandsStill(t *testing.T) {
+	s := archivingState(t)
+	s.Archive.Ranges[0].To.At = s.Now.Add(time.Hour)
+	s.Status = NewStatus(s, Scheduled{At: s.Now.Add(time.Hour)}, nil)
+	for range 5 {
+		s.Now = s.Now.Add(s.soonest(0))
+		s.Archive.Ranges = []archive.Range{s.Archive.Ranges[0]}
+		s.Archive.Ranges[0].To.Revision += 3
+		s.Status = NewStatus(s, Scheduled{At: s.Status.NextTime.Time}, nil)
+		if got, want := s.Status.Recoverable[0].To.Revision, s.Archive.Ranges[0].To.Revision; got != want {
+			t.Fatalf("at %s the status shows revision %d, want %d", s.Now, got, want)
+		}
+	}
+}
+
 // Whoever loses a cluster restores to the end that the status shows. A pass that comes a moment too early must not double its age.
 func TestTheEndInTheStatusIsNeverOlderThanAMinuteAndTwiceTheLag(t *testing.T) {
 	for _, lag := range []time.Duration{time.Second, 5 * time.Second, 30 * time.Second} {

@@ -114,6 +114,46 @@ func TestNothingIsDeletedWhileTheArchiveIsNotProven(t *testing.T) {
 	}
 }
 
+// The operator finds outdated segments once after a snapshot, and deletes many of them for minutes. The restore test of the newest snapshot may
+// fail meanwhile.
+func TestNoSegmentIsDeletedAfterTheNewestSnapshotHasFailedItsTest(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*jobSpec)
+		left   int
+	}{
+		"it passed":                      {func(*jobSpec) {}, 0},
+		"it failed, with verify":         {func(o *jobSpec) { o.Doubted, o.Keep.Verify = true, true }, 1},
+		"it failed, with restore tests":  {func(o *jobSpec) { o.Doubted, o.Keep.Tests = true, true }, 1},
+		"it failed, and none are wanted": {func(o *jobSpec) { o.Doubted = true }, 0},
+	} {
+		w := newWorld(t)
+		k := &keeper{job: &archiveJob{job: w.job}, archiving: &archiving{}, store: w.store, outdated: []string{"segment"}}
+		test.change(&k.spec.job)
+		if k.prune(t.Context()); len(k.outdated) != test.left {
+			t.Errorf("%s: %d segments are left, want %d", name, len(k.outdated), test.left)
+		}
+	}
+}
+
+// The status listed the points in deleted segments until the next snapshot. A store that keeps what it is told to delete must not be listed
+// again and again.
+func TestTheArchiveIsSurveyedAgainAfterADeletion(t *testing.T) {
+	w := newWorld(t)
+	k := &keeper{job: &archiveJob{job: w.job}, archiving: &archiving{}, store: w.store}
+	for range deletionsPerLook + 1 {
+		k.outdated = append(k.outdated, "segment")
+	}
+	for i, want := range []bool{false, true, false} {
+		if got := k.prune(t.Context()); got != want {
+			t.Errorf("deletion %d: the archive is surveyed again: %t, want %t", i+1, got, want)
+		}
+	}
+	k.outdated = []string{"segment"}
+	if k.prune(t.Context()) {
+		t.Error("the archive is surveyed again for the same snapshot")
+	}
+}
+
 func TestARefusedReplayIsNoFaultOfTheDisk(t *testing.T) {
 	if refutes(snapshot.ErrDisk) || refutes(nil) || !refutes(errDiverged) || !refutes(&archive.RevisionError{Revision: 3, Err: archive.ErrCorrupt}) {
 		t.Error("a full disk must not be told as a damaged archive, and a damaged archive must be told")

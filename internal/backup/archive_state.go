@@ -89,6 +89,20 @@ func archiveOf(s State) *archiveSpec {
 // baseWanted returns whether the archiver needs a snapshot now.
 func (s State) baseWanted() bool { return s.Archive != nil && s.Archive.Want != "" && s.archived() }
 
+// rejudged returns whether a restore test has found a bad snapshot, or a good one after a bad one. Then the archive has other bases.
+func (s State) rejudged(drill *v1beta2.BackupDrill) bool {
+	before := s.Status.LastDrill
+	switch {
+	case drill == nil:
+		return false
+	case before == nil:
+		return drill.Result == v1beta2.DrillFailed
+	case drill.Result == v1beta2.DrillFailed:
+		return before.Result != drill.Result || before.Path != drill.Path
+	}
+	return before.Result == v1beta2.DrillFailed
+}
+
 // everArchived returns whether there may be an archive in the store.
 func (s State) everArchived() bool {
 	return s.Spec.Continuous != nil || conditionOf(s.Status.Conditions, v1beta2.ConditionArchiving) != nil

@@ -53,6 +53,29 @@ func TestAnArchiveThatStandsStillIsNotReportedAsComplete(t *testing.T) {
 	}
 }
 
+// A user has changed the path, and the new bucket does not accept the first snapshot. The status still named the ranges of the earlier folder,
+// which a restore from this EtcdBackup does not find.
+func TestAnArchiveInAnotherFolderIsNotReported(t *testing.T) {
+	s := archivingState(t)
+	s.Status = NewStatus(s, Scheduled{At: s.Now.Add(time.Hour)}, nil)
+	archived := s.Archive
+	s.Generation++
+	s.Spec.S3 = &v1beta2.S3Source{Path: "bucket/elsewhere"}
+	s.Target, s.Problem = target(s.Namespace, s.Name, s.Spec)
+	for _, view := range []*Archive{archived, {Idle: s.Now}, {Idle: s.Now, Want: "the archive begins"}, nil} {
+		s.Archive = view
+		s.Status = NewStatus(s, Wait{Reason: v1beta2.ReasonClusterNotAvailable}, nil)
+		c := conditionOf(s.Status.Conditions, v1beta2.ConditionArchiving)
+		if s.Status.Recoverable != nil || c.Status == metav1.ConditionTrue || strings.Contains(c.Message, "Revision 20") {
+			t.Errorf("with the view %+v, the status has %+v and the ranges %v", view, c, s.Status.Recoverable)
+		}
+	}
+	s.Archive = archived // a snapshot is in the new folder, and the status does not show it yet
+	if s.Status = NewStatus(s, Wait{Reason: v1beta2.ReasonClusterNotAvailable}, nil); len(s.Status.Recoverable) != 1 {
+		t.Errorf("the archive in the new folder has the ranges %v", s.Status.Recoverable)
+	}
+}
+
 // TestAnArchiverWhoseAttemptsTakeLongHasFailed has a store that does not answer: each attempt to begin takes longer than an archiver must run
 // to be called stable.
 func TestAnArchiverWhoseAttemptsTakeLongHasFailed(t *testing.T) {
@@ -207,5 +230,34 @@ func TestAnArchiveIsLookedAtAgainAfterAnEtcdBackupWasDeleted(t *testing.T) {
 	p.forgetOthers(types.NamespacedName{Namespace: "ns", Name: "c"}, "")
 	if len(p.known[key].news) != 1 {
 		t.Error("the status still lists what may have been deleted with another EtcdBackup")
+	}
+}
+
+// The archiver gets a base before its restore test. When the test failed, the status still listed the range of that base, which no restore
+// accepts, and no other base was asked for until the next snapshot.
+func TestTheArchiveIsSurveyedAgainAfterAFailedRestoreTest(t *testing.T) {
+	drill := func(path string, result v1beta2.DrillResult) *v1beta2.BackupDrill {
+		return &v1beta2.BackupDrill{Path: path, Result: result}
+	}
+	for name, test := range map[string]struct {
+		before, ended *v1beta2.BackupDrill
+		want          int
+	}{
+		"the first test failed":             {nil, drill("a", v1beta2.DrillFailed), 1},
+		"the test of the next one failed":   {drill("a", v1beta2.DrillFailed), drill("b", v1beta2.DrillFailed), 1},
+		"the same test failed again":        {drill("a", v1beta2.DrillFailed), drill("a", v1beta2.DrillFailed), 0},
+		"a snapshot passed after a bad one": {drill("a", v1beta2.DrillFailed), drill("a", v1beta2.DrillPassed), 1},
+		"a snapshot passed":                 {drill("a", v1beta2.DrillPassed), drill("b", v1beta2.DrillPassed), 0},
+		"there was no test":                 {drill("a", v1beta2.DrillFailed), nil, 0},
+	} {
+		s := archivingState(t)
+		s.Status.LastDrill = test.before
+		s.Attempt = &Attempt{Kind: KindDrill, Result: &Result{Drill: test.ended, Failure: &Failure{v1beta2.ReasonSnapshotCorrupt, "x"}}}
+		r, backup := newRig(t), object(s)
+		a := &archiving{news: make(chan struct{}, 1)}
+		r.archives.known[keyOf(backup)] = a
+		if r.settle(backup, s, Report{}); len(a.news) != test.want {
+			t.Errorf("%s: the archive is surveyed %d times, want %d", name, len(a.news), test.want)
+		}
 	}
 }

@@ -147,7 +147,7 @@ func (p *archives) give(key worker.Key, want string, base archive.Base) {
 	}
 }
 
-// taken tells the archiver of key that there is a new snapshot.
+// taken tells the archiver of key that there is a new snapshot, or another result of a restore test.
 func (p *archives) taken(key worker.Key) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

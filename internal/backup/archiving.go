@@ -16,7 +16,7 @@ type archiving struct {
 	hurry   context.CancelFunc // ends hurried, after which a stopped archiver does not wait for the store any more
 	hurried <-chan struct{}
 	notify  func()
-	// news has an element after each new snapshot.
+	// news has an element after each new snapshot, and after a restore test that has failed.
 	news chan struct{}
 	turn chan struct{} // held while a base snapshot is asked for
 	// stopped by its EtcdBackup, which still shows what it reports. archives.mu protects it.

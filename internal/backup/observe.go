@@ -96,7 +96,11 @@ func clusterOf(c *v1beta2.EtcdCluster) *Cluster {
 		out.Recovery = recoveryID(r.Member, r.StartedAt)
 	}
 	if r := c.Status.Recovery; r != nil && r.StartedAt != nil {
-		out.Recovery, out.Recovering = recoveryID(r.Member, *r.StartedAt), r.Step == v1beta2.RecoveryForcing
+		out.Recovering = r.Step == v1beta2.RecoveryForcing
+		// If a recovery is cancelled after its survivor may have run alone, the status has the one before it again.
+		if last := c.Status.LastRecovery; out.Recovering || last == nil || !r.StartedAt.Before(&last.StartedAt) {
+			out.Recovery = recoveryID(r.Member, *r.StartedAt)
+		}
 	}
 	for _, m := range c.Status.MemberStatuses {
 		if m.ClientURL != "" {

@@ -36,8 +36,9 @@ func (t *job) confirmRecovery(ctx context.Context, o jobSpec, expected string) e
 	return nil
 }
 
-// sameHistory is the source of a snapshot for a continuous archive. The manifest will say after which recovery the snapshot was taken: with
-// an earlier one it would be a base of the history that was lost. So the recovery is confirmed after the member has begun to send.
+// sameHistory is the source of a snapshot that may be a base of a continuous archive. The manifest will say after which recovery the snapshot
+// was taken: with an earlier one it would be a base of the history that was lost. So the recovery is confirmed after the member has begun to
+// send.
 type sameHistory struct {
 	snapshot.Source
 	confirm func(context.Context) error
@@ -55,9 +56,10 @@ func (s sameHistory) Snapshot(ctx context.Context) (io.ReadCloser, int64, error)
 	return stream, size, nil
 }
 
-// ofHistory returns the source of a snapshot. One without quorum is no base, so its history does not matter.
+// ofHistory returns the source of a snapshot. One without quorum is no base, so its history does not matter. Another EtcdBackup may archive the
+// cluster into the folder, so each snapshot of a series may be a base.
 func (t *job) ofHistory(o jobSpec, from answer, source snapshot.Source) snapshot.Source {
-	if !o.Archived || from.NotServing != nil {
+	if !o.Archived && !o.Series || from.NotServing != nil {
 		return source
 	}
 	return sameHistory{source, func(ctx context.Context) error { return t.confirmRecovery(ctx, o, o.Recovery) }}

@@ -3,6 +3,7 @@ package backup
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,6 +13,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
 
 // archiveInterval is the shortest time between two updates of the end of the archive in the status.
@@ -31,14 +33,28 @@ func (r *reporter) archive() {
 		}
 		return
 	}
-	a := r.s.Archive
-	if a != nil && a.Surveyed {
-		r.out.Recoverable = recoverable(r.out.Recoverable, a.Ranges, a.Begun)
+	moved := r.s.movedArchive()
+	if moved && r.s.fresh() {
+		r.s.Archive = nil // it is the view of the archiver that the spec had before
+	}
+	switch a := r.s.Archive; {
+	case a != nil && a.Surveyed:
+		r.out.Recoverable = recoverable(r.out.Recoverable, a.Ranges, a.Begun, r.s.Now)
+	case moved:
+		r.out.Recoverable = nil
 	}
 	status, reason, message := r.s.archiveCondition(r.out)
 	if reason != "" {
 		r.set(v1beta2.ConditionArchiving, status, reason, message)
 	}
+}
+
+// movedArchive returns whether the newest snapshot in the status is not in the folder of the spec. Then the archive that the status describes is
+// not there either: a user has changed the bucket, the path or the cluster.
+func (s State) movedArchive() bool {
+	newest := s.Status.Snapshot
+	series := snapshot.Series{Folder: s.Target.Key, Namespace: s.Namespace, Cluster: sourceName(s.Name, s.Spec)}
+	return newest != nil && s.Problem == nil && !strings.HasPrefix(newest.Path, s.Target.Bucket+"/"+series.Lives())
 }
 
 // notRunning are the reasons of Archiving while no archiver was to run.
@@ -83,7 +99,7 @@ func (s State) archiveStarting(out v1beta2.EtcdBackupStatus) (status metav1.Cond
 	case idle:
 		return metav1.ConditionFalse, v1beta2.ReasonArchiveStarting, fmt.Sprintf("Nothing has been archived since %s. The operator waits for the store, "+
 			"the members or space in its spool volume.", stamp(a.Idle)) + until(out.Recoverable)
-	case before != nil && !slices.Contains(notRunning, before.Reason):
+	case before != nil && !slices.Contains(notRunning, before.Reason) && !s.movedArchive():
 		return "", "", ""
 	}
 	return metav1.ConditionFalse, v1beta2.ReasonArchiveStarting, "The operator reads where the archive ends."
@@ -138,8 +154,8 @@ func remarks(message string, a Archive) string {
 
 // recoverable returns the ranges for the status. If only the end of the last one has moved, and by less than a minute, it
 // keeps what was reported, so that the status is written at most once a minute. If the archiver does not run, the cluster may be
-// lost, so the exact end is reported.
-func recoverable(before []v1beta2.RecoverableRange, ranges []archive.Range, running bool) []v1beta2.RecoverableRange {
+// lost, so the exact end is reported. So is an end in the future, from a clock that was ahead: its time does not move until then.
+func recoverable(before []v1beta2.RecoverableRange, ranges []archive.Range, running bool, now time.Time) []v1beta2.RecoverableRange {
 	after := make([]v1beta2.RecoverableRange, 0, len(ranges))
 	for _, r := range ranges {
 		after = append(after, v1beta2.RecoverableRange{From: pointOf(r.From), To: pointOf(r.To), Timeline: int64(r.Timeline)})
@@ -148,7 +164,8 @@ func recoverable(before []v1beta2.RecoverableRange, ranges []archive.Range, runn
 		last := after[n-1]
 		last.To = before[n-1].To
 		moved := after[n-1].To.Time.Sub(before[n-1].To.Time.Time)
-		same := last.Timeline == before[n-1].Timeline && last.From.Revision == before[n-1].From.Revision && moved >= 0 && moved < archiveInterval
+		stands := moved == 0 && last.To.Time.After(now)
+		same := last.Timeline == before[n-1].Timeline && last.From.Revision == before[n-1].From.Revision && moved >= 0 && moved < archiveInterval && !stands
 		for i := range n - 1 {
 			same = same && after[i].Timeline == before[i].Timeline && after[i].From.Revision == before[i].From.Revision && after[i].To.Revision == before[i].To.Revision
 		}
@@ -165,7 +182,7 @@ func (s State) archiveReport() time.Duration {
 	if s.Archive == nil {
 		return archiveInterval
 	}
-	reported := recoverable(s.Status.Recoverable, s.Archive.Ranges, s.Archive.Begun)
+	reported := recoverable(s.Status.Recoverable, s.Archive.Ranges, s.Archive.Begun, s.Now)
 	if len(reported) == 0 {
 		return archiveInterval
 	}

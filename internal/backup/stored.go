@@ -48,7 +48,7 @@ func (s stored) newest(ctx context.Context, o jobSpec, now time.Time, n int) ([]
 
 // satisfied returns the snapshot that makes another one unnecessary, or nil. For a request it is the snapshot that was
 // taken for it, otherwise the newest one if the next is not due yet. The result of its restore test does not matter: a
-// failed snapshot is replaced when the next one is due, and not before.
+// failed snapshot is replaced when the next one is due, and not before. One without quorum is no base of an archive.
 func (s *stored) satisfied(ctx context.Context, o jobSpec, attempt string, now time.Time) (*snapshot.Item, error) {
 	n := 1
 	if o.Request != "" {
@@ -64,7 +64,8 @@ func (s *stored) satisfied(ctx context.Context, o jobSpec, attempt string, now t
 		if o.Request == "" && young {
 			return &item, nil
 		}
-		taken := o.Request != "" && s.known[item.Key].Manifest.Attempt == attempt
+		m := s.known[item.Key].Manifest
+		taken := o.Request != "" && m.Attempt == attempt && (o.Base == "" || !m.NoQuorum)
 		if taken && (young || item.Verdict != snapshot.Failed) {
 			return &item, nil
 		}

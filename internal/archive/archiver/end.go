@@ -18,6 +18,8 @@ const (
 	stopTimeout = 10 * time.Second
 	// lastAuthTimeout limits the last reading of the auth revision. An archiver that is stopped usually leaves members that answer.
 	lastAuthTimeout = time.Second
+	// rereadTimeout limits how long a watch may return nothing that shows whether etcd still has the changes.
+	rereadTimeout = 5 * time.Second
 )
 
 // end stores what the session has received, and ends its uploads. If the cluster is lost, the spool may have the only copy of the last
@@ -29,7 +31,9 @@ func (s *session) end(ctx context.Context, err error) error {
 		if stored := s.flush(ctx); stored != nil {
 			return stored
 		}
-		if stored := s.uploads.finish(ctx); stored != nil {
+		limited, cancel := s.stopLimit(ctx)
+		defer cancel()
+		if stored := s.uploads.finish(limited); stored != nil {
 			return stored
 		}
 		if errors.Is(err, errReplaced) {
@@ -69,7 +73,7 @@ func (s *session) flush(ctx context.Context) error {
 	return s.seal(ctx)
 }
 
-// drainLimit returns a context that ends when there is no reason any more to wait for the store: the members still have all changes, or the
+// drainLimit returns a context that ends when there is no reason any more to wait for the store: the members still return all changes, or the
 // archiver was stopped and the time for that is over.
 func (s *session) drainLimit(ctx context.Context) (context.Context, context.CancelFunc) {
 	limited, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -85,10 +89,7 @@ func (s *session) drainLimit(ctx context.Context) (context.Context, context.Canc
 				return
 			case <-ctx.Done():
 				timer.Stop()
-				s.drainRecovered(ctx, limited)
-				stopped, end := context.WithTimeout(limited, stopTimeout)
-				defer end()
-				<-stopped.Done()
+				s.drainStopped(ctx, limited)
 				return
 			}
 			if s.inCluster(ctx) {
@@ -98,6 +99,28 @@ func (s *session) drainLimit(ctx context.Context) (context.Context, context.Canc
 		}
 	}()
 	return limited, cancel
+}
+
+// stopLimit returns a context that ends when the archiver was stopped and the time for its uploads is over.
+func (s *session) stopLimit(ctx context.Context) (context.Context, context.CancelFunc) {
+	limited, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	go func() {
+		defer cancel()
+		select {
+		case <-ctx.Done():
+			s.drainStopped(ctx, limited)
+		case <-limited.Done():
+		}
+	}()
+	return limited, cancel
+}
+
+// drainStopped waits until limited ends, or the time for the uploads of a stopped archiver is over.
+func (s *session) drainStopped(ctx, limited context.Context) {
+	s.drainRecovered(ctx, limited)
+	stopped, end := context.WithTimeout(limited, stopTimeout)
+	defer end()
+	<-stopped.Done()
 }
 
 // drainRecovered waits until limited or Hurry ends, if the archiver was stopped because its cluster is recovered from a lost quorum. The
@@ -112,13 +135,31 @@ func (s *session) drainRecovered(ctx, limited context.Context) {
 	}
 }
 
-// inCluster reports whether the members have all revisions that were received.
+// inCluster reports whether the members still return all revisions that were received and are not stored.
 func (s *session) inCluster(ctx context.Context) bool {
 	head, err := s.a.Cluster.Head(ctx)
 	if err != nil || head.ClusterID != s.a.clusterID || head.Revision < s.chain.Last {
 		return false
 	}
-	return s.a.SameHistory == nil || s.a.SameHistory(ctx) == nil
+	if s.a.SameHistory != nil && s.a.SameHistory(ctx) != nil {
+		return false
+	}
+	return s.readable(ctx)
+}
+
+// readable opens the watch that the next session would open. If etcd was compacted beyond what is stored, the spool has the only copy of the
+// changes in between.
+func (s *session) readable(ctx context.Context) bool {
+	limited, cancel := context.WithTimeout(ctx, rereadTimeout)
+	defer cancel()
+	stream, err := s.a.Cluster.Watch(limited, s.a.Status().Stored.Revision)
+	for err == nil {
+		var r Response
+		if r, err = stream.Receive(); err == nil && (r.Compacted > 0 || len(r.Events) > 0) {
+			return r.Compacted == 0
+		}
+	}
+	return limited.Err() == nil // the next session reports any other error
 }
 
 // seal closes the open segment, of which all revisions are complete, and hands it to the uploader.

@@ -3,6 +3,7 @@ package archiver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -196,6 +197,116 @@ func TestWhatWaitsForTheStoreIsKeptWhenTheClusterHasAnotherHistory(t *testing.T)
 	down.Store(false)
 	b.await("store it later", func() bool { return a.Status().Stored.Revision == 3 })
 	_ = stop()
+}
+
+// etcd may be compacted while changes wait for the store. If a watch is lost then, no session can read them again, although the members have
+// as many revisions: a gap was recorded, and changes that only the spool had were thrown away.
+func TestWhatEtcdHasCompactedIsKeptUntilTheStoreHasIt(t *testing.T) {
+	b := newBench(t)
+	m := b.mortal()
+	var down atomic.Bool
+	b.store.put = func(_ string, put func() error) error {
+		if down.Load() {
+			return errors.New("the store is down")
+		}
+		return put()
+	}
+	a, stop := b.start(func(o *Options) { o.Cluster = reconnecting{m} })
+	b.await("begin", func() bool { return a.Status().Timeline == 1 })
+	down.Store(true)
+	for i := range 4 {
+		b.put(fmt.Sprint(i), "a")
+	}
+	b.await("try to store", func() bool { return a.Status().Received.Revision == 5 && a.Status().StoreError != nil })
+	b.change(func() { b.compacted = 4 })
+	close(m.dead)
+	b.await("ask the members, again and again", func() bool { return m.asked.Load() >= 3 })
+	down.Store(false)
+	b.await("store it later", func() bool { return a.Status().Stored.Revision == 5 || a.Status().Gaps > 0 })
+	_ = stop()
+	if gaps := a.Status().Gaps; gaps > 0 {
+		t.Errorf("%d gaps, bases: %q", gaps, b.reasons())
+	}
+	b.wantEvents()
+}
+
+// reconnecting loses the watch that is open, and can open another one.
+type reconnecting struct{ mortal }
+
+func (r reconnecting) Head(ctx context.Context) (Head, error) {
+	if r.lost() != nil {
+		r.asked.Add(1)
+	}
+	return r.cluster.Head(ctx)
+}
+
+func (r reconnecting) AuthRevision(ctx context.Context) (uint64, error) {
+	return r.cluster.AuthRevision(ctx)
+}
+
+func (r reconnecting) Watch(ctx context.Context, from int64) (Stream, error) {
+	if r.lost() != nil {
+		return r.cluster.Watch(ctx, from)
+	}
+	return r.mortal.Watch(ctx, from)
+}
+
+// The cluster does not have these changes any more. An archiver that was stopped just then threw them away at once: an upgrade of the
+// operator during a failure of the store was enough.
+func TestWhatOnlyTheSpoolHasIsStoredWhenTheArchiverIsStopped(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*bench)
+		cause  error
+	}{
+		"after a compaction":               {func(b *bench) { b.change(func() { b.compacted = 10 }) }, nil},
+		"after a restore":                  {func(b *bench) { b.change(func() { b.id++ }); b.put("of another cluster", "a") }, nil},
+		"before a recovery from lost data": {func(b *bench) { b.change(func() { b.compacted = 10 }) }, ErrRecovery},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			var down atomic.Bool
+			b.store.put = func(_ string, put func() error) error {
+				if down.Load() {
+					return errors.New("the store is down")
+				}
+				return put()
+			}
+			ctx, stop := context.WithCancelCause(t.Context())
+			a := New(Options{
+				Cluster: b.cluster, Store: b.store, Root: root, Dir: t.TempDir(), Now: time.Now, MaxLag: time.Hour,
+				RetryMin: time.Millisecond, RetryMax: time.Millisecond, Hurry: make(chan struct{}),
+				TakeBase: func(ctx context.Context, reason string) (Base, error) {
+					if ctx.Err() != nil {
+						return Base{}, context.Cause(ctx)
+					}
+					return b.takeBase(ctx, reason)
+				},
+			})
+			ended := make(chan error, 1)
+			go func() { ended <- a.Run(ctx) }()
+			b.await("begin", func() bool { return a.Status().Timeline == 1 })
+			b.put("1", "a")
+			b.await("receive", func() bool { return a.Status().Received.Revision == 2 })
+			down.Store(true)
+			test.change(b)
+			b.await("try to store", func() bool { return a.Status().StoreError != nil })
+			stop(test.cause)
+			wait := time.Second
+			if test.cause != nil {
+				wait += stopTimeout
+			}
+			select {
+			case <-ended:
+				t.Fatal("the archiver has thrown away a change that only it has")
+			case <-time.After(wait):
+			}
+			down.Store(false)
+			<-ended
+			if links := b.histories()[0].Links; len(links) != 1 || links[0].Header.Last != 2 {
+				t.Errorf("the archive has the links %+v, want one up to revision 2", links)
+			}
+		})
+	}
 }
 
 // watchOnly loses its watches only.

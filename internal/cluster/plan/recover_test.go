@@ -308,6 +308,10 @@ func TestTheLastRecoveryIsKeptByARestoreAndByARecoveryThatIsCancelled(t *testing
 		s.Recovery.ForcedAt = &started
 		return s
 	}
+	followed := func(s v1beta2.EtcdClusterStatus) v1beta2.EtcdClusterStatus {
+		s.LastRecovery = &v1beta2.PastRecovery{Member: "n", StartedAt: metav1.NewTime(noon.Add(time.Hour))}
+		return s
+	}
 	restore := BeginRestore{}
 	for name, test := range map[string]struct {
 		status v1beta2.EtcdClusterStatus
@@ -321,6 +325,8 @@ func TestTheLastRecoveryIsKeptByARestoreAndByARecoveryThatIsCancelled(t *testing
 		"another recovery, which may be cancelled":                            {in(v1beta2.RecoveryComplete, "m"), BeginRecovery{Member: "n"}, "m"},
 		"one that is cancelled after its survivor may have run with the flag": {withFlag(in(v1beta2.RecoveryForcing, "n")), CancelRecovery{}, "n"},
 		"a recovery that was cancelled":                                       {in(v1beta2.RecoveryForcing, "n"), CancelRecovery{}, "earlier"},
+		"a restore after one that was cancelled too late":                     {followed(in(v1beta2.RecoveryComplete, "m")), restore, "n"},
+		"another recovery after one that was cancelled too late":              {followed(in(v1beta2.RecoveryComplete, "m")), BeginRecovery{Member: "o"}, "n"},
 	} {
 		recordFacts(&test.status, State{Now: noon}, test.step)
 		if got := test.status.LastRecovery; got == nil || got.Member != test.want {

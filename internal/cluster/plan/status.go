@@ -121,9 +121,13 @@ func recordBegunRestore(status *v1beta2.EtcdClusterStatus, step BeginRestore) {
 
 // rememberRecovery keeps which recovery was the last one, before the status has another one or none. While the survivor is restarted with
 // --force-new-cluster, it may already have accepted writes. A recovery that is cancelled before that has changed nothing, and is not
-// remembered.
+// remembered. One that the status has again after that does not replace a later one.
 func rememberRecovery(status *v1beta2.EtcdClusterStatus) {
-	if r := status.Recovery; r != nil && r.StartedAt != nil {
+	r, last := status.Recovery, status.LastRecovery
+	if r == nil || r.StartedAt == nil {
+		return
+	}
+	if r.Step == v1beta2.RecoveryForcing || last == nil || !r.StartedAt.Before(&last.StartedAt) {
 		status.LastRecovery = &v1beta2.PastRecovery{Member: r.Member, StartedAt: *r.StartedAt}
 	}
 }

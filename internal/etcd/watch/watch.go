@@ -9,6 +9,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -43,6 +44,9 @@ const (
 	requestTimeout = 10 * time.Second
 	// window is how many bytes a member may send before they are read. Fixed windows bound the memory.
 	window = 1 << 20
+	// maxMessage is that of etcd's client. A message is as large as the largest request that etcd accepts (--max-request-bytes). gRPC
+	// refuses more than 4 MiB by default, and each next watch would end at the same event.
+	maxMessage = math.MaxInt32
 )
 
 // Client is a connection to one cluster.
@@ -115,7 +119,7 @@ func (c *Client) TTL(ctx context.Context, lease int64) (int64, error) {
 
 // Watch opens a watch on all keys from a revision. It ends with ctx.
 func (c *Client) Watch(ctx context.Context, from int64) (archiver.Stream, error) {
-	messages, err := pb.NewWatchClient(c.client.ActiveConnection()).Watch(clientv3.WithRequireLeader(ctx))
+	messages, err := pb.NewWatchClient(c.client.ActiveConnection()).Watch(clientv3.WithRequireLeader(ctx), grpc.MaxCallRecvMsgSize(maxMessage))
 	if err != nil {
 		return nil, fmt.Errorf("open a watch: %w", err)
 	}

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"net"
@@ -21,6 +22,7 @@ type member struct {
 	pb.UnimplementedKVServer
 	pb.UnimplementedWatchServer
 	changes int64
+	size    int // of each value; 0 for 256
 }
 
 func (member) Range(context.Context, *pb.RangeRequest) (*pb.RangeResponse, error) {
@@ -32,9 +34,9 @@ func (m member) Watch(stream pb.Watch_WatchServer) error {
 	if err != nil {
 		return err
 	}
-	from := request.GetCreateRequest().StartRevision
+	from, size := request.GetCreateRequest().StartRevision, cmp.Or(m.size, 256)
 	for revision := from; revision < from+m.changes; revision++ {
-		event := &mvccpb.Event{Kv: &mvccpb.KeyValue{Key: []byte("key"), Value: make([]byte, 256), ModRevision: revision}}
+		event := &mvccpb.Event{Kv: &mvccpb.KeyValue{Key: []byte("key"), Value: make([]byte, size), ModRevision: revision}}
 		if err := stream.Send(&pb.WatchResponse{Header: &pb.ResponseHeader{ClusterId: 7}, Events: []*mvccpb.Event{event}}); err != nil {
 			return err
 		}
@@ -140,5 +142,28 @@ func TestAWatchReturnsAllChangesInOrderAndEndsAtOnce(t *testing.T) {
 				t.Error("the watch has not ended")
 			}
 		})
+	}
+}
+
+// A cluster may allow requests of up to 100 MiB. gRPC refuses messages of more than 4 MiB by default: each watch ended at the first large
+// value, and nothing was archived any more.
+func TestAWatchReturnsALargeValue(t *testing.T) {
+	const size = 9 << 20
+	address, _ := member{changes: 1, size: size}.serve(t, false)
+	client, err := Open(t.Context(), Options{Endpoints: []string{"http://" + address}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	stream, err := client.Watch(t.Context(), 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := stream.Receive()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := len(response.Events[0].Kv.Value); got != size {
+		t.Errorf("got a value of %d bytes, want %d", got, size)
 	}
 }
