@@ -128,6 +128,14 @@ func TestNoAlertFiresForAClusterThatIsAsItsUserWants(t *testing.T) {
 	}
 }
 
+func TestAProblemFiresOnlyTheAlertsThatNameIt(t *testing.T) {
+	for name, problem := range precise {
+		if fired := firing(t, with(problem.changes)); !slices.Equal(fired, problem.want) {
+			t.Errorf("%s: %v fire, want %v", name, fired, problem.want)
+		}
+	}
+}
+
 // constant is a series that has one value all the time.
 var constant = regexp.MustCompile(`^([\d.]+)x\d+$`)
 

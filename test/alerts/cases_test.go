@@ -76,11 +76,20 @@ var problems = map[string]map[string]string{
 	},
 	"EtcdBackupFailed":            {"etcd_operator_backup_failed" + backup: "1x45"},
 	"EtcdRestoreTestFailed":       {"etcd_operator_backup_last_restore_test_passed" + backup: "0x45"},
-	"EtcdRestoreFailed":           {`etcd_operator_restore_failed{namespace="ns",name="r",reason="SeedFailed"}`: "1x45"},
+	"EtcdRestoreFailed":           {`etcd_operator_restore_failed{namespace="ns",name="r",reason="SeedFailed",dry_run="false"}`: "1x45"},
+	"EtcdRestoreDryRunFailed":     {`etcd_operator_restore_failed{namespace="ns",name="r",reason="SnapshotCorrupt",dry_run="true"}`: "1x45"},
 	"EtcdBackupQueueTooLong":      {lane: "50x45"},
 	"EtcdOperatorDown":            {up: "1x5 _x40"},
 	"EtcdOperatorReconcileErrors": {failures: "0+60x45"},
 	"EtcdOperatorQueueTooLong":    {queue: "500x45"},
+}
+
+// precise are problems that must fire these alerts and no other.
+var precise = map[string]struct {
+	changes map[string]string
+	want    []string
+}{
+	"a dry run that failed has restored nothing, so it is only a warning": {problems["EtcdRestoreDryRunFailed"], []string{"EtcdRestoreDryRunFailed"}},
 }
 
 // quiet is what must make no alert fire.
