@@ -89,15 +89,19 @@ var precise = map[string]struct {
 	changes map[string]string
 	want    []string
 }{
+	"a paused cluster whose members are stopped: clients are not served, but the operator is to do nothing": {map[string]string{
+		"etcd_operator_cluster_paused" + cluster: "1x45", "etcd_operator_cluster_has_quorum" + cluster: "0x45",
+		"etcd_operator_cluster_degraded" + cluster: "1x45", "etcd_operator_cluster_stalled" + cluster: "1x45",
+		"etcd_operator_cluster_members_ready" + cluster: "0x45",
+	}, []string{"EtcdClusterNoQuorum"}},
 	"a dry run that failed has restored nothing, so it is only a warning": {problems["EtcdRestoreDryRunFailed"], []string{"EtcdRestoreDryRunFailed"}},
 }
 
 // quiet is what must make no alert fire.
 var quiet = map[string]map[string]string{
-	"a paused cluster whose members are stopped": {
-		"etcd_operator_cluster_paused" + cluster: "1x45", "etcd_operator_cluster_has_quorum" + cluster: "0x45",
-		"etcd_operator_cluster_degraded" + cluster: "1x45", "etcd_operator_cluster_stalled" + cluster: "1x45",
-		"etcd_operator_cluster_members_ready" + cluster: "0x45",
+	"a paused cluster of which a member is stopped": {
+		"etcd_operator_cluster_paused" + cluster: "1x45", "etcd_operator_cluster_degraded" + cluster: "1x45",
+		"etcd_operator_cluster_stalled" + cluster: "1x45", "etcd_operator_cluster_members_ready" + cluster: "2x45",
 	},
 	"a paused cluster whose members a network policy hides": {
 		"etcd_operator_cluster_paused" + cluster: "1x45", "etcd_operator_cluster_has_quorum" + cluster: "", "etcd_operator_cluster_degraded" + cluster: "",
