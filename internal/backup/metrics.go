@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -28,6 +29,8 @@ type metrics struct {
 	uncopied *prometheus.CounterVec
 
 	info, has, overdue, suspended, failed *prometheus.GaugeVec
+	copyState, copyOverdue                *prometheus.GaugeVec
+	archiving, maxLag, archiveProven      *prometheus.GaugeVec
 }
 
 // RegisterMetrics registers the metrics without a controller, for the reference.
@@ -59,13 +62,21 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 			"When the newest verified snapshot was taken, in Unix time. Its age is time() minus this value.", object...),
 		bytes:  gauge("etcd_operator_backup_newest_snapshot_bytes", "Size of the newest verified snapshot, in bytes.", object...),
 		drill:  gauge("etcd_operator_backup_last_restore_test_timestamp_seconds", "When the last restore test of a snapshot ended, in Unix time.", object...),
-		passed: gauge("etcd_operator_backup_last_restore_test_passed", "1 if the last restore test passed, 0 if it or the last proof of the continuous archive failed.", object...),
+		passed: gauge("etcd_operator_backup_last_restore_test_passed", "1 if the last restore test of a snapshot passed, else 0.", object...),
 		next:   gauge("etcd_operator_backup_next_timestamp_seconds", "When the next snapshot or attempt is due, in Unix time. 0 if none is due.", object...),
 		created: gauge("etcd_operator_backup_created_timestamp_seconds",
 			"When the EtcdBackup of a series was created, in Unix time. It stands for the newest snapshot while there is none.", object...),
 		copies: gauge("etcd_operator_backup_copy_newest_snapshot_timestamp_seconds",
 			"When the newest snapshot was taken that is in the second location, in Unix time.", object...),
-		failures: counter("etcd_operator_backup_failures_total", "Number of failed attempts, by the reason in the status."),
+		copyState: gauge("etcd_operator_backup_copied", "1 if the condition Copied is True, else 0. Absent without copyTo, and before the first attempt to copy.", object...),
+		copyOverdue: gauge("etcd_operator_backup_copy_overdue_timestamp_seconds",
+			"When the second location lacks two snapshots of a series, in Unix time. It moves with each new copy. Absent without a copy, and while the series is suspended.", object...),
+		archiving: gauge("etcd_operator_archive_archiving",
+			"1 if the condition Archiving is True, else 0. Absent while nothing is to be archived, for example without continuous or while the series is suspended.", object...),
+		maxLag: gauge("etcd_operator_archive_max_lag_seconds",
+			"continuous.maxLag, in seconds. Absent while nothing is to be archived, for example while the series is suspended.", object...),
+		archiveProven: gauge("etcd_operator_archive_last_proof_passed", "0 if the last proof of the continuous archive failed, else 1. Absent without continuous, and before the first proof.", object...),
+		failures:      counter("etcd_operator_backup_failures_total", "Number of failed attempts, by the reason in the status."),
 		uncopied: counter("etcd_operator_backup_copy_failures_total",
 			"Number of failed attempts to copy snapshots to the second location, by the reason in the status."),
 		duration: histogram("etcd_operator_backup_duration_seconds", "How long the attempts took that ended with a verified snapshot.",
@@ -86,7 +97,7 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 func (m *metrics) ofObjects() []prometheus.Collector {
 	return []prometheus.Collector{
 		m.newest, m.bytes, m.duration, m.failures, m.drill, m.passed, m.next, m.created, m.copies, m.uncopied,
-		m.info, m.has, m.overdue, m.suspended, m.failed,
+		m.info, m.has, m.overdue, m.suspended, m.failed, m.copyState, m.copyOverdue, m.archiving, m.maxLag, m.archiveProven,
 	}
 }
 
@@ -99,32 +110,80 @@ func (m *metrics) reported(s State, status v1beta2.EtcdBackupStatus) {
 	}
 	m.info.DeletePartialMatch(prometheus.Labels{"namespace": s.Namespace, "name": s.Name})
 	m.info.WithLabelValues(s.Namespace, s.Name, cluster).Set(1)
-	set := func(gauge *prometheus.GaugeVec, is bool) {
-		value := 0.0
-		if is {
-			value = 1
-		}
-		gauge.WithLabelValues(s.Namespace, s.Name).Set(value)
-	}
+	set := func(gauge *prometheus.GaugeVec, is bool) { setIf(gauge, s, true, number(is)) }
 	set(m.has, status.Snapshot != nil)
 	set(m.suspended, s.suspended())
 	set(m.failed, meta.IsStatusConditionTrue(status.Conditions, v1beta2.ConditionFailed))
-	if at := s.overdue(); at.IsZero() {
-		m.overdue.DeleteLabelValues(s.Namespace, s.Name)
-	} else {
-		m.overdue.WithLabelValues(s.Namespace, s.Name).Set(float64(at.Unix()))
+	setTime(m.overdue, s, s.overdue())
+	m.reportedCopies(s)
+	m.reportedArchive(s)
+}
+
+// reportedCopies updates what the alert about the second location depends on. s has the new status.
+func (m *metrics) reportedCopies(s State) {
+	newest, overdue := time.Time{}, time.Time{}
+	if c := s.Status.Copies; c != nil {
+		newest = takenAt(c.Newest)
 	}
+	if !newest.IsZero() {
+		overdue = s.overdueSince(newest)
+	}
+	setTime(m.copies, s, newest)
+	setTime(m.copyOverdue, s, overdue)
+	c := conditionOf(s.Status.Conditions, v1beta2.ConditionCopied)
+	setIf(m.copyState, s, c != nil, number(c != nil && c.Status == metav1.ConditionTrue))
+}
+
+// reportedArchive updates what the alerts about the continuous archive depend on. s has the new status.
+func (m *metrics) reportedArchive(s State) {
+	setIf(m.archiveProven, s, s.Spec.Continuous != nil && s.Status.LastArchiveProof != nil, number(s.distrusted() == nil))
+	if !s.archived() {
+		m.archiving.DeleteLabelValues(s.Namespace, s.Name)
+		m.maxLag.DeleteLabelValues(s.Namespace, s.Name)
+		return
+	}
+	setIf(m.archiving, s, true, number(meta.IsStatusConditionTrue(s.Status.Conditions, v1beta2.ConditionArchiving)))
+	setIf(m.maxLag, s, true, maxLag(s.Spec.Continuous).Seconds())
+}
+
+// setIf sets a gauge of an EtcdBackup, or deletes it if there is nothing to measure.
+func setIf(gauge *prometheus.GaugeVec, s State, is bool, value float64) {
+	if is {
+		gauge.WithLabelValues(s.Namespace, s.Name).Set(value)
+	} else {
+		gauge.DeleteLabelValues(s.Namespace, s.Name)
+	}
+}
+
+// setTime sets a gauge of an EtcdBackup to a time, or deletes it if the time is zero.
+func setTime(gauge *prometheus.GaugeVec, s State, at time.Time) {
+	setIf(gauge, s, !at.IsZero(), float64(at.Unix()))
+}
+
+func number(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// takenAt returns when a snapshot was taken. It is zero if that is not known.
+func takenAt(snapshot *v1beta2.Snapshot) time.Time {
+	if snapshot == nil {
+		return time.Time{}
+	}
+	at, err := time.Parse(time.RFC3339, snapshot.CreatedAt)
+	if err != nil {
+		return time.Time{}
+	}
+	return at
 }
 
 // proven updates the metrics of the newest snapshot from the status, which an earlier process may have written.
 func (m *metrics) proven(s State) {
 	if d := s.Status.LastDrill; d != nil {
 		m.drill.WithLabelValues(s.Namespace, s.Name).Set(float64(d.Time.Unix()))
-		passed := 0.0
-		if d.Result == v1beta2.DrillPassed && s.distrusted() == nil {
-			passed = 1
-		}
-		m.passed.WithLabelValues(s.Namespace, s.Name).Set(passed)
+		m.passed.WithLabelValues(s.Namespace, s.Name).Set(number(d.Result == v1beta2.DrillPassed))
 	}
 	if s.Series() {
 		next := 0.0
@@ -134,17 +193,12 @@ func (m *metrics) proven(s State) {
 		m.next.WithLabelValues(s.Namespace, s.Name).Set(next)
 		m.created.WithLabelValues(s.Namespace, s.Name).Set(float64(s.CreatedAt.Unix()))
 	}
-	if c := s.Status.Copies; c != nil && c.Newest != nil {
-		if at, err := time.Parse(time.RFC3339, c.Newest.CreatedAt); err == nil {
-			m.copies.WithLabelValues(s.Namespace, s.Name).Set(float64(at.Unix()))
-		}
-	}
 	snapshot := s.Status.Snapshot
 	if snapshot == nil {
 		return
 	}
 	m.bytes.WithLabelValues(s.Namespace, s.Name).Set(float64(snapshot.Size))
-	if at, err := time.Parse(time.RFC3339, snapshot.CreatedAt); err == nil {
+	if at := takenAt(snapshot); !at.IsZero() {
 		m.newest.WithLabelValues(s.Namespace, s.Name).Set(float64(at.Unix()))
 	}
 }

@@ -142,13 +142,18 @@ func (s State) turn() time.Time {
 // overdue returns when a series has missed two snapshots since its newest one, or since it was created. It is zero for a series that
 // is suspended, and for a single snapshot.
 func (s State) overdue() time.Time {
-	r, err := rhythm(s.Spec)
-	if err != nil || !s.Series() || s.suspended() {
-		return time.Time{}
-	}
 	since, found := s.newest()
 	if !found {
 		since = s.CreatedAt
+	}
+	return s.overdueSince(since)
+}
+
+// overdueSince returns when a series has missed two snapshots since a time.
+func (s State) overdueSince(since time.Time) time.Time {
+	r, err := rhythm(s.Spec)
+	if err != nil || !s.Series() || s.suspended() {
+		return time.Time{}
 	}
 	first := r.Next(since)
 	if first.IsZero() {

@@ -19,7 +19,7 @@ type metrics struct {
 	wanted, ready, quorum, lost, database, volume, replaced *gauges
 	leaderChanges, polls                                    *prometheus.CounterVec
 	// What an alert must know: why a cluster may be without members, and what a person must look at.
-	paused, hibernated, starting, progressing, stalled, degraded, alarms, expires, lifetime, reason *gauges
+	paused, hibernated, starting, restoring, progressing, stalled, degraded, alarms, expires, lifetime, reason *gauges
 	// writes to the Kubernetes API, of all EtcdClusters together.
 	writes *prometheus.CounterVec
 }
@@ -46,6 +46,7 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 		paused:        newGauges("etcd_operator_cluster_paused", "1 while spec.paused is true, else 0."),
 		hibernated:    newGauges("etcd_operator_cluster_hibernated", "1 while spec.hibernate is true, else 0."),
 		starting:      newGauges("etcd_operator_cluster_starting", "1 until a new cluster has formed, else 0."),
+		restoring:     newGauges("etcd_operator_cluster_restoring", "1 while an EtcdRestore replaces the data of the cluster, else 0."),
 		progressing:   newGauges("etcd_operator_cluster_progressing", "1 while the operator changes something, else 0."),
 		stalled:       newGauges("etcd_operator_cluster_stalled", "1 while the operator waits until a person acts, else 0."),
 		degraded:      newGauges("etcd_operator_cluster_degraded", "1 while a member is missing or does not serve, else 0. Absent while that is unknown."),
@@ -75,7 +76,7 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 func (m *metrics) gauges() []*gauges {
 	return []*gauges{
 		m.wanted, m.ready, m.quorum, m.lost, m.database, m.volume, m.replaced,
-		m.paused, m.hibernated, m.starting, m.progressing, m.stalled, m.degraded, m.alarms, m.expires, m.lifetime, m.reason,
+		m.paused, m.hibernated, m.starting, m.restoring, m.progressing, m.stalled, m.degraded, m.alarms, m.expires, m.lifetime, m.reason,
 	}
 }
 
@@ -107,6 +108,7 @@ func (m *metrics) sawSpec(s plan.State) {
 	m.paused.set(s.Namespace, s.Name, number(s.Spec.Paused))
 	m.hibernated.set(s.Namespace, s.Name, number(s.Spec.Hibernate))
 	m.starting.set(s.Namespace, s.Name, number(!s.Formed()))
+	m.restoring.set(s.Namespace, s.Name, number(s.Restoring()))
 	for _, kind := range []etcd.AlarmKind{etcd.AlarmNoSpace, etcd.AlarmCorrupt} {
 		m.alarms.setLabelled(s.Namespace, s.Name, string(kind), float64(len(s.Alarms(kind))))
 	}

@@ -47,6 +47,7 @@ etcd_operator_cluster_paused{name="example",namespace="ns"} 0
 etcd_operator_cluster_quorum_lost{name="example",namespace="ns"} 0
 etcd_operator_cluster_ready_reason{name="example",namespace="ns",reason="MemberDown"} 1
 etcd_operator_cluster_replaced_volumes{name="example",namespace="ns"} 2
+etcd_operator_cluster_restoring{name="example",namespace="ns"} 0
 etcd_operator_cluster_stalled{name="example",namespace="ns"} 0
 etcd_operator_cluster_starting{name="example",namespace="ns"} 0
 etcd_operator_cluster_volume_bytes{name="example",namespace="ns"} 8192
@@ -88,13 +89,14 @@ func TestWhyAClusterMayBeWithoutMembersIsAMetric(t *testing.T) {
 	}
 	s := state(initial(3), func(s *plan.State) {
 		s.Spec.Paused, s.Spec.Hibernate = true, true
+		s.Restore = &v1beta2.ClusterRestoreStatus{Step: v1beta2.RestoreSwitching}
 		s.Certificates.Expires, s.Certificates.Lifetime = time.Unix(1000, 0), time.Hour
 	})
 	m.saw(s, v1beta2.EtcdClusterStatus{})
 	m.reported(s, v1beta2.EtcdClusterStatus{Conditions: []metav1.Condition{
 		{Type: v1beta2.ConditionStalled, Status: metav1.ConditionTrue}, {Type: v1beta2.ConditionDegraded, Status: metav1.ConditionUnknown},
 	}})
-	for name, want := range map[*gauges]float64{m.paused: 1, m.hibernated: 1, m.starting: 1, m.stalled: 1, m.expires: 1000, m.lifetime: 3600} {
+	for name, want := range map[*gauges]float64{m.paused: 1, m.hibernated: 1, m.starting: 1, m.restoring: 1, m.stalled: 1, m.expires: 1000, m.lifetime: 3600} {
 		if got := testutil.ToFloat64(name); got != want {
 			t.Errorf("%v is %v, want %v", name.desc, got, want)
 		}

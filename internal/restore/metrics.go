@@ -2,6 +2,7 @@ package restore
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -45,8 +46,8 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 		}, []string{"namespace", "name", "reason"}),
 		failed: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "etcd_operator_restore_failed",
-			Help: "1 for each EtcdRestore that has failed, until it is deleted, by the reason in its status.",
-		}, []string{"namespace", "name", "reason"}),
+			Help: "1 for each EtcdRestore that has failed, until it is deleted, by the reason in its status. The label dry_run is true with spec.dryRun, else false.",
+		}, []string{"namespace", "name", "reason", "dry_run"}),
 	}
 	for _, c := range []prometheus.Collector{m.finished, m.duration, m.bytes, m.underWay, m.failed} {
 		if err := registry.Register(c); err != nil {
@@ -61,7 +62,7 @@ func (m *metrics) reported(before, after *v1beta2.EtcdRestore) {
 	m.forget(after.Namespace, after.Name)
 	reason := readyReason(after.Status)
 	if meta.IsStatusConditionTrue(after.Status.Conditions, v1beta2.ConditionFailed) {
-		m.failed.WithLabelValues(after.Namespace, after.Name, reason).Set(1)
+		m.failed.WithLabelValues(after.Namespace, after.Name, reason, strconv.FormatBool(after.Spec.DryRun)).Set(1)
 	}
 	if before.Status.Snapshot == nil && after.Status.Snapshot != nil {
 		m.bytes.Add(float64(after.Status.Snapshot.Size))

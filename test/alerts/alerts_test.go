@@ -128,6 +128,46 @@ func TestNoAlertFiresForAClusterThatIsAsItsUserWants(t *testing.T) {
 	}
 }
 
+func TestAProblemFiresOnlyTheAlertsThatNameIt(t *testing.T) {
+	for name, problem := range precise {
+		if fired := firing(t, with(problem.changes)); !slices.Equal(fired, problem.want) {
+			t.Errorf("%s: %v fire, want %v", name, fired, problem.want)
+		}
+	}
+}
+
+// Otherwise the quiet cases of unsafe would show nothing.
+func TestAnUnsafeBackupFiresAllAlertsOfTheSecondLocationAndTheArchive(t *testing.T) {
+	for late, changes := range map[string]map[string]string{"EtcdArchiveDelayed": unsafe, "EtcdArchiveFailed": but(map[string]string{archiveLag: ""})} {
+		want := []string{late, "EtcdArchiveGap", "EtcdArchiveProofFailed", "EtcdBackupNotCopied"}
+		if fired := firing(t, with(changes)); !slices.Equal(fired, want) {
+			t.Errorf("%v fire, want %v", fired, want)
+		}
+	}
+}
+
+func TestAGapIsReportedForADay(t *testing.T) {
+	changes := map[string]string{
+		ofBackup: "1x99", archiving: "1x99",
+		`etcd_operator_archive_gaps_total{namespace="ns",name="b",pod="a"}`: "0x4 1x5", // it restarts in the tenth hour
+		`etcd_operator_archive_gaps_total{namespace="ns",name="b",pod="b"}`: "_x10 0x88",
+	}
+	storage, engine := newStorage(t, changes, time.Hour), newEngine()
+	all := rules(t)
+	gap := all[slices.IndexFunc(all, func(r rulefmt.Rule) bool { return r.Alert == "EtcdArchiveGap" })]
+	for hour, want := range map[int]int{4: 0, 5: 1, 9: 1, 12: 1, 26: 1, 35: 0, 90: 0} {
+		query, err := engine.NewInstantQuery(t.Context(), storage, nil, gap.Expr, time.Unix(int64(hour)*3600, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		vector, err := query.Exec(t.Context()).Vector()
+		if err != nil || len(vector) != want {
+			t.Errorf("in hour %d %d alerts fire, want %d, error %v", hour, len(vector), want, err)
+		}
+		query.Close()
+	}
+}
+
 // constant is a series that has one value all the time.
 var constant = regexp.MustCompile(`^([\d.]+)x\d+$`)
 

@@ -1,5 +1,7 @@
 package alerts
 
+import "maps"
+
 // Series of one cluster "c" with one EtcdBackup "b" and one EtcdRestore. Runs begin at the time 0.
 const (
 	cluster  = `{namespace="ns",name="c"}`
@@ -12,6 +14,14 @@ const (
 	queue    = `workqueue_depth{name="cluster-operator"}`
 	lane     = `etcd_operator_backup_queue_length{lane="snapshot"}`
 	failures = `controller_runtime_reconcile_errors_total{controller="cluster-operator"}`
+	// Second location and continuous archive of the EtcdBackup.
+	copied        = "etcd_operator_backup_copied" + backup
+	copyOverdue   = "etcd_operator_backup_copy_overdue_timestamp_seconds" + backup
+	archiving     = "etcd_operator_archive_archiving" + backup
+	archiveLag    = "etcd_operator_archive_lag_seconds" + backup
+	archiveMaxLag = "etcd_operator_archive_max_lag_seconds" + backup
+	archiveGaps   = "etcd_operator_archive_gaps_total" + backup
+	archiveProof  = "etcd_operator_archive_last_proof_passed" + backup
 	// Buckets of a histogram: all below le="0.1" are fast.
 	fsync  = `etcd_disk_wal_fsync_duration_seconds_bucket{namespace="ns",etcd_cluster="c",pod="c-1",`
 	commit = `etcd_disk_backend_commit_duration_seconds_bucket{namespace="ns",etcd_cluster="c",pod="c-1",`
@@ -25,6 +35,7 @@ var healthy = map[string]string{
 	"etcd_operator_cluster_paused" + cluster:         "0x45",
 	"etcd_operator_cluster_hibernated" + cluster:     "0x45",
 	"etcd_operator_cluster_starting" + cluster:       "0x45",
+	"etcd_operator_cluster_restoring" + cluster:      "0x45",
 	"etcd_operator_cluster_progressing" + cluster:    "0x45",
 	"etcd_operator_cluster_stalled" + cluster:        "0x45",
 	"etcd_operator_cluster_degraded" + cluster:       "0x45",
@@ -46,9 +57,17 @@ var healthy = map[string]string{
 	ofBackup: "1x45",
 	"etcd_operator_backup_has_snapshot" + backup:              "1x45",
 	"etcd_operator_backup_overdue_timestamp_seconds" + backup: "86400x45",
+	"etcd_operator_backup_suspended" + backup:                 "0x45",
 	"etcd_operator_backup_failed" + backup:                    "0x45",
 	"etcd_operator_backup_last_restore_test_passed" + backup:  "1x45",
-	up: "1x45", queue: "0x45", lane: "0x45", failures: "0x45",
+	copied:        "1x45",
+	copyOverdue:   "86400x45",
+	archiving:     "1x45",
+	archiveLag:    "3x45",
+	archiveMaxLag: "5x45",
+	archiveGaps:   "0x45",
+	archiveProof:  "1x45",
+	up:            "1x45", queue: "0x45", lane: "0x45", failures: "0x45",
 }
 
 // problems are what must make each alert fire.
@@ -76,19 +95,59 @@ var problems = map[string]map[string]string{
 	},
 	"EtcdBackupFailed":            {"etcd_operator_backup_failed" + backup: "1x45"},
 	"EtcdRestoreTestFailed":       {"etcd_operator_backup_last_restore_test_passed" + backup: "0x45"},
-	"EtcdRestoreFailed":           {`etcd_operator_restore_failed{namespace="ns",name="r",reason="SeedFailed"}`: "1x45"},
+	"EtcdBackupNotCopied":         {copied: "0x45"},
+	"EtcdArchiveDelayed":          {archiveLag: "60x45", archiving: "0x45"},
+	"EtcdArchiveFailed":           {archiving: "0x45"},
+	"EtcdArchiveGap":              {archiveGaps: "0x10 1x34"},
+	"EtcdArchiveProofFailed":      {archiveProof: "0x45"},
+	"EtcdRestoreFailed":           {`etcd_operator_restore_failed{namespace="ns",name="r",reason="SeedFailed",dry_run="false"}`: "1x45"},
+	"EtcdRestoreDryRunFailed":     {`etcd_operator_restore_failed{namespace="ns",name="r",reason="SnapshotCorrupt",dry_run="true"}`: "1x45"},
 	"EtcdBackupQueueTooLong":      {lane: "50x45"},
 	"EtcdOperatorDown":            {up: "1x5 _x40"},
 	"EtcdOperatorReconcileErrors": {failures: "0+60x45"},
 	"EtcdOperatorQueueTooLong":    {queue: "500x45"},
 }
 
-// quiet is what must make no alert fire.
-var quiet = map[string]map[string]string{
-	"a paused cluster whose members are stopped": {
+// precise are problems that must fire these alerts and no other.
+var precise = map[string]struct {
+	changes map[string]string
+	want    []string
+}{
+	"a paused cluster whose members are stopped: clients are not served, but the operator is to do nothing": {map[string]string{
 		"etcd_operator_cluster_paused" + cluster: "1x45", "etcd_operator_cluster_has_quorum" + cluster: "0x45",
 		"etcd_operator_cluster_degraded" + cluster: "1x45", "etcd_operator_cluster_stalled" + cluster: "1x45",
 		"etcd_operator_cluster_members_ready" + cluster: "0x45",
+	}, []string{"EtcdClusterNoQuorum"}},
+	"a dry run that failed has restored nothing, so it is only a warning":    {problems["EtcdRestoreDryRunFailed"], []string{"EtcdRestoreDryRunFailed"}},
+	"a second location that never got a copy":                                {map[string]string{copied: "0x45", copyOverdue: ""}, []string{"EtcdBackupNotCopied"}},
+	"copies that wait for a worker, and have not failed":                     {map[string]string{copyOverdue: "600x45"}, []string{"EtcdBackupNotCopied"}},
+	"a series without new snapshots, so that there is nothing to copy":       {map[string]string{"etcd_operator_backup_overdue_timestamp_seconds" + backup: "600x45", copyOverdue: "600x45"}, []string{"EtcdBackupTooOld"}},
+	"an archive that is delayed":                                             {problems["EtcdArchiveDelayed"], []string{"EtcdArchiveDelayed"}},
+	"an archive that has stopped, so that its lag grows":                     {map[string]string{archiveLag: "60+60x45", archiving: "0x45"}, []string{"EtcdArchiveDelayed"}},
+	"an archive that never began":                                            {map[string]string{archiveLag: "", archiving: "0x45"}, []string{"EtcdArchiveFailed"}},
+	"an archive that is stored, but cannot be restored":                      {problems["EtcdArchiveFailed"], []string{"EtcdArchiveFailed"}},
+	"a gap after the operator was scraped":                                   {problems["EtcdArchiveGap"], []string{"EtcdArchiveGap"}},
+	"a gap right after the start of the operator, before it was scraped":     {map[string]string{archiveGaps: "_x10 1x34"}, []string{"EtcdArchiveGap"}},
+	"a proof that failed, while the snapshots of the series can be restored": {problems["EtcdArchiveProofFailed"], []string{"EtcdArchiveProofFailed"}},
+}
+
+// unsafe is an EtcdBackup all of whose alerts about the second location and the archive fire.
+var unsafe = map[string]string{
+	copied: "0x45", copyOverdue: "600x45", archiving: "0x45", archiveLag: "60x45", archiveGaps: "0x10 1x34", archiveProof: "0x45",
+}
+
+// but returns other changes than those of unsafe. An empty value removes a series.
+func but(changes map[string]string) map[string]string {
+	all := maps.Clone(unsafe)
+	maps.Copy(all, changes)
+	return all
+}
+
+// quiet is what must make no alert fire.
+var quiet = map[string]map[string]string{
+	"a paused cluster of which a member is stopped": {
+		"etcd_operator_cluster_paused" + cluster: "1x45", "etcd_operator_cluster_degraded" + cluster: "1x45",
+		"etcd_operator_cluster_stalled" + cluster: "1x45", "etcd_operator_cluster_members_ready" + cluster: "2x45",
 	},
 	"a paused cluster whose members a network policy hides": {
 		"etcd_operator_cluster_paused" + cluster: "1x45", "etcd_operator_cluster_has_quorum" + cluster: "", "etcd_operator_cluster_degraded" + cluster: "",
@@ -98,7 +157,22 @@ var quiet = map[string]map[string]string{
 		"etcd_operator_cluster_members_ready" + cluster: "0x45", "etcd_server_has_leader" + member: "1x5 0 0 _x38",
 		"etcd_operator_backup_overdue_timestamp_seconds" + backup: "600x45",
 	},
-	"a suspended series, which is never overdue": {"etcd_operator_backup_overdue_timestamp_seconds" + backup: ""},
+	"a suspended series with a second location and an archive": but(map[string]string{
+		"etcd_operator_backup_suspended" + backup: "1x45", "etcd_operator_backup_overdue_timestamp_seconds" + backup: "",
+		copyOverdue: "", archiving: "", archiveMaxLag: "",
+	}),
+	"a series of a hibernated cluster":                                      but(map[string]string{"etcd_operator_cluster_hibernated" + cluster: "1x45"}),
+	"an archive that never began, of a hibernated cluster":                  but(map[string]string{archiveLag: "", "etcd_operator_cluster_hibernated" + cluster: "1x45"}),
+	"a series of a cluster that is restored":                                but(map[string]string{"etcd_operator_cluster_restoring" + cluster: "1x45"}),
+	"an archive that never began, of a cluster that is restored":            but(map[string]string{archiveLag: "", "etcd_operator_cluster_restoring" + cluster: "1x45"}),
+	"a series of a cluster that starts":                                     but(map[string]string{"etcd_operator_cluster_starting" + cluster: "1x45"}),
+	"an archive that never began, of a cluster that starts":                 but(map[string]string{archiveLag: "", "etcd_operator_cluster_starting" + cluster: "1x45"}),
+	"an archive that never began, of a suspended series":                    {archiveLag: "", archiving: "0x45", "etcd_operator_backup_suspended" + backup: "1x45"},
+	"a series without copyTo and continuous":                                but(map[string]string{copied: "", copyOverdue: "", archiving: "", archiveMaxLag: "", archiveProof: ""}),
+	"an archive that is late by less than maxLag and the time of an upload": {archiveLag: "19x45"},
+	"an archive with a longer maxLag":                                       {archiveLag: "60x45", archiveMaxLag: "60x45"},
+	"an operator that restarts, so that its counters begin at 0":            {archiveGaps: "_x10 0x34"},
+	"a suspended series, which is never overdue":                            {"etcd_operator_backup_overdue_timestamp_seconds" + backup: ""},
 	"a starting cluster": {
 		"etcd_operator_cluster_starting" + cluster: "1x45", "etcd_operator_cluster_has_quorum" + cluster: "0x45",
 		"etcd_operator_cluster_progressing" + cluster: "1x45", "etcd_operator_cluster_members_ready" + cluster: "0x45",
