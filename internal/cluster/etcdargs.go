@@ -28,7 +28,7 @@ func etcdArgs(s plan.State, m plan.CreateMember) []string {
 		"--initial-cluster-token=" + s.Token(m.Incarnation),
 	}
 	if m.Start == plan.StartForce {
-		args = append(args, "--force-new-cluster=true")
+		args = append(args, forceFlag)
 	}
 	return slices.Concat(args, initialCluster(s, m), tlsArgs(s), corruptionChecks(s, m.Incarnation), etcdOptions(s))
 }
@@ -78,7 +78,10 @@ func joinPeers(s plan.State, member string) string {
 	return strings.Join(members, ",")
 }
 
-const initialClusterFlag = "--initial-cluster="
+const (
+	initialClusterFlag = "--initial-cluster="
+	forceFlag          = "--force-new-cluster=true"
+)
 
 // peersOf reads the names in a container's --initial-cluster, as Member.Peers has them. A Pod that waited has them in given.
 func peersOf(command []string, given string) string {

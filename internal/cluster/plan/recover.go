@@ -23,7 +23,7 @@ import (
 // Pod says later, and the recovery is cancelled only if the survivor's data is lost or a quorum of others answers.
 //
 // The choice is the one thing that cannot be observed again once the others have stopped: the status keeps it. A Pod
-// with the flag says so itself, and is made again without it before anything else is done, whatever the status says.
+// with the flag has it in its command, and is made again without it before anything else is done, whatever the status says.
 
 // forcing says whether a survivor was chosen that does not serve alone yet.
 func (s State) forcing() bool {
