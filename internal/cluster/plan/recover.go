@@ -20,7 +20,8 @@ import (
 //	 step       │ (none)         │ Forcing                                     │ Growing                            │ Complete
 //
 // The flag is recorded before the survivor starts with it. From then on the survivor may be a cluster of its own, whatever its
-// Pod says later, and the recovery is cancelled only if the survivor's data is lost or a quorum of others answers.
+// Pod says later, and the recovery is cancelled only if the survivor's data is lost or a quorum of others answers. If etcd's
+// authentication refuses the operator, it cannot tell such a quorum from the survivor alone, so it waits.
 //
 // The choice is the one thing that cannot be observed again once the others have stopped: the status keeps it. A Pod
 // with the flag has it in its command, and is made again without it before anything else is done, whatever the status says.
@@ -46,6 +47,8 @@ func forceNewCluster(s State) Step {
 	survivor, ok := s.member(s.Recovery.Member)
 	flagged := survivor.Start == StartForce && survivor.Pod != PodNone
 	switch {
+	case !flagged && s.Guarded() && survivor.Guarded && s.maybeForced(survivor):
+		return s.waitForPermission() // the quorum behind the survivor may be itself alone
 	case !flagged && (s.MembershipKnown || s.Guarded()):
 		return CancelRecovery{Message: "A quorum answers." + s.whatRecoveryChanged()}
 	case !flagged && s.unreachable():
