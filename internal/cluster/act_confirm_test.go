@@ -130,6 +130,7 @@ func TestTheSeedTakesOverOnlyIfNoOldMemberRunsPastTheCache(t *testing.T) {
 	stopped := func(pod *corev1.Pod) { stopping(pod); pod.Status.Phase = corev1.PodSucceeded }
 	overdue := func(pod *corev1.Pod) { stopping(pod); pod.DeletionTimestamp = &metav1.Time{Time: noon.Add(-time.Hour)} }
 	unlabelled := func(pod *corev1.Pod) { pod.Labels = nil }
+	ended := func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodFailed }
 	seed := &corev1.Pod{ObjectMeta: controlled("uid-example", seedName, nil), Status: corev1.PodStatus{Phase: corev1.PodRunning}}
 	for name, test := range map[string]struct {
 		live   []client.Object
@@ -140,6 +141,7 @@ func TestTheSeedTakesOverOnlyIfNoOldMemberRunsPastTheCache(t *testing.T) {
 		"one of three is stopping":             {[]client.Object{seed, old(0, stopping)}, plan.AdoptSeed{}, false},
 		"two of three are stopping":            {[]client.Object{seed, old(0, stopping), old(1, stopping)}, plan.AdoptSeed{}, true},
 		"two of three have stopped":            {[]client.Object{seed, old(0, stopped), old(1, stopped)}, plan.AdoptSeed{}, false},
+		"one has ended":                        {[]client.Object{seed, old(0, stopping), old(1, ended)}, plan.AdoptSeed{}, false},
 		"one has yet to be stopped":            {[]client.Object{seed, old(2)}, plan.AdoptSeed{}, true},
 		"one without labels":                   {[]client.Object{seed, old(2, unlabelled)}, plan.AdoptSeed{}, true},
 		"they are what the switch stops":       {[]client.Object{seed, old(0), old(1), old(2)}, plan.BeginSwitch{}, false},

@@ -254,6 +254,13 @@ func TestPlanRestoreSwitching(t *testing.T) {
 			state(formed, members(3), stopped, with(2, pod(PodDeleting), func(m *Member) { m.Stopped = true }), switching, asked, aSeed(serving)),
 			AdoptSeed{ClusterID: seedID, Incarnation: 2},
 		},
+		"does not wait for the object of a Pod that has ended and may not be deleted": {
+			state(formed, members(3), stopped, with(1, pod(PodEnded)), refusedToDelete(1), switching, asked, aSeed(serving)),
+			AdoptSeed{ClusterID: seedID, Incarnation: 2},
+		},
+		"stops the others beside such a Pod": {
+			state(formed, members(3), with(1, pod(PodEnded)), refusedToDelete(1), switching, asked, aSeed(serving)), StopMembers{Except: 2},
+		},
 		"lets the old members go on when a lost seed finds no host": {
 			state(formed, members(3), stopped, switching, asked, aSeed(serving, blockedBy(v1beta2.ReasonPodUnschedulable), unreadySince(16*time.Minute))),
 			FailRestore{Message: "Seed " + seedName + " has not started for 15m0s: why." + oldContinue},
@@ -391,6 +398,14 @@ func overdue(m *Member) {
 }
 
 func nodeDown(m *Member) { m.NodeSilent = true }
+
+// refusedToDelete: the API server refuses to delete the object of the i-th member's Pod, which has ended.
+func refusedToDelete(i int) change {
+	return func(s *State) {
+		var repeats Repeats
+		s.Held = append(s.Held, repeats.Refused(*s, DeletePod{Name: nameOf(i)}, "a webhook"))
+	}
+}
 
 func unreadySince(ago time.Duration) func(*Member) {
 	return func(m *Member) { m.PodReady, m.UnreadySince = false, noon.Add(-ago) }
