@@ -160,6 +160,33 @@ func TestTheSeedTakesOverOnlyIfNoOldMemberRunsPastTheCache(t *testing.T) {
 	}
 }
 
+// Two of five members had no Pod, and the nodes of two others did not answer. The read past the cache counted a quorum of the three Pods
+// instead of the five voters, so the restore never went on, and the status said that the cache was behind.
+func TestAMemberWithoutAPodCountsAsAVoterBeforeASwitch(t *testing.T) {
+	silent := corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{
+		{Type: corev1.PodReady, Status: corev1.ConditionFalse}, {Type: corev1.ContainersReady, Status: corev1.ConditionTrue},
+	}}
+	for name, test := range map[string]struct {
+		silent int
+		behind bool
+	}{"two of five": {2, false}, "three of five": {3, true}} {
+		pods := []client.Object{&v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "back", UID: "uid-back"}}}
+		s := state(formed, members(5), with(3, gone), with(4, gone), restored(v1beta2.RestoreSeeding), asked)
+		for i := range 3 {
+			pod := &corev1.Pod{ObjectMeta: controlled("uid-example", nameOf(i), nil), Status: corev1.PodStatus{Phase: corev1.PodRunning}}
+			if i < test.silent {
+				pod.Status = silent
+			}
+			pods = append(pods, pod)
+		}
+		r, v := beside(t, pods...)
+		v.State = s
+		if err := r.confirmOld(t.Context(), v, plan.BeginSwitch{}); errors.Is(err, errBehind) != test.behind || !test.behind && err != nil {
+			t.Errorf("the nodes of %s are silent: %v", name, err)
+		}
+	}
+}
+
 // An old cache showed a cluster that had yet to form. Its Service was turned away from the members, and forgot their ID.
 func TestAServiceThatSelectsTheMembersIsNotChangedOnAnOldCache(t *testing.T) {
 	r, v := beside(t)
