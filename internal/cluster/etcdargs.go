@@ -33,9 +33,10 @@ func etcdArgs(s plan.State, m plan.CreateMember) []string {
 	return slices.Concat(args, initialCluster(s, m), tlsArgs(s), corruptionChecks(s, m.Incarnation), etcdOptions(s))
 }
 
-// withoutFlags leaves out variables whose option a flag sets: etcd refuses to start with both, also with equal values.
+// withoutFlags leaves out variables whose option a flag sets: etcd refuses to start with both, also with equal values. It also leaves out
+// the variable that would make each member a cluster of its own, which an EtcdCluster may have from before the API refused it.
 func withoutFlags(env []corev1.EnvVar, args []string) []corev1.EnvVar {
-	set := map[string]bool{}
+	set := map[string]bool{"ETCD_FORCE_NEW_CLUSTER": true}
 	for _, arg := range args {
 		flag, _, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
 		set["ETCD_"+strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))] = true
