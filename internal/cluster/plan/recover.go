@@ -44,7 +44,21 @@ func forceNewCluster(s State) Step {
 	if !s.forcing() || s.overruled() {
 		return dropFlag(s)
 	}
-	survivor, ok := s.member(s.Recovery.Member)
+	survivor, exists := s.member(s.Recovery.Member)
+	if step := s.recoveryEnds(survivor, exists); step != nil {
+		return step
+	}
+	if !s.Durable() {
+		return keepsSurvivor(survivor)
+	}
+	if step := fence(s, func(m Member) bool { return m.Name == survivor.Name }); step != nil {
+		return step
+	}
+	return s.forceSurvivor(survivor)
+}
+
+// recoveryEnds cancels a recovery that is not allowed any more, not needed, or not possible. It waits if that cannot be known.
+func (s State) recoveryEnds(survivor Member, exists bool) Step {
 	flagged := survivor.Start == StartForce && survivor.Pod != PodNone
 	switch {
 	case !flagged && s.Guarded() && survivor.Guarded && s.maybeForced(survivor):
@@ -55,16 +69,12 @@ func forceNewCluster(s State) Step {
 		return CancelRecovery{Message: "The Pods of a quorum are ready." + s.whatRecoveryChanged()}
 	case !s.maybeForced(survivor) && !s.Spec.ForcesNewCluster():
 		return CancelRecovery{Message: "spec.recovery.quorumLoss no longer allows it." + s.whatRecoveryChanged()}
-	case !ok || (survivor.Pod == PodNone && survivor.Volume != VolumePresent):
+	case !s.maybeForced(survivor) && len(s.unseenVoters()) > 0:
+		return CancelRecovery{Message: "Annotation " + v1beta2.AnnotationRemoveForeign + " no longer names member " + s.unseenVoters()[0].label() + ", which may have newer data." + s.whatRecoveryChanged()}
+	case !exists || (survivor.Pod == PodNone && survivor.Volume != VolumePresent):
 		return CancelRecovery{Message: "The volume of survivor " + s.Recovery.Member + " does not exist." + s.whatRecoveryChanged()}
 	}
-	if !s.Durable() {
-		return keepsSurvivor(survivor)
-	}
-	if step := fence(s, func(m Member) bool { return m.Name == survivor.Name }); step != nil {
-		return step
-	}
-	return s.forceSurvivor(survivor)
+	return nil
 }
 
 // maybeForced returns whether a member may be a cluster of its own, because it runs or may have run with --force-new-cluster.

@@ -206,6 +206,15 @@ func TestPlanRecoveryForces(t *testing.T) {
 		"goes back to the start when the consent is withdrawn in time": {
 			lost(grace(time.Minute)), CancelRecovery{Message: "spec.recovery.quorumLoss no longer allows it. Nothing was changed."},
 		},
+		"goes back to the start when the consent to go on without a foreign voter is withdrawn in time": {
+			lost(guest()), CancelRecovery{Message: "Annotation " + v1beta2.AnnotationRemoveForeign + " no longer names member " + guestLabel + ", which may have newer data. Nothing was changed."},
+		},
+		"goes on without a foreign voter while that consent stands": {
+			lost(guest(), mayGo), again,
+		},
+		"goes through with it when that consent is withdrawn too late": {
+			lost(guest(), flagRecorded, with(0, withoutPod)), CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartForce},
+		},
 		"goes through with it when the consent is withdrawn too late": {
 			lost(alone(0), grace(time.Minute)), RecordForced{Revision: 17},
 		},
