@@ -45,14 +45,17 @@ func TestNothingIsDestroyedOnAnOldCache(t *testing.T) {
 			plan.DeleteVolume{Name: old}, plan.StopMembers{Except: 2}, plan.DeletePod{Name: old}, plan.ForceDeletePod{Name: old},
 			plan.RemoveMember{Name: old}, plan.BeginSwitch{}, plan.AdoptSeed{}, plan.ApplyServices{Incarnation: 1, ClusterID: oldID},
 			plan.AddLearner{Name: nameOf(3)}, plan.PromoteLearner{Name: old}, plan.MoveLeader{From: old},
+			plan.CompactHistory{Revision: 7}, plan.KeepVolume{Name: old},
 		} {
 			err := r.confirm(t.Context(), v, step)
 			if change == nil && err != nil || change != nil && !errors.Is(err, errBehind) {
 				t.Errorf("%s: %T: %v", name, step, err)
 			}
 		}
-		if err := r.confirm(t.Context(), v, plan.AddToService{Name: old}); err != nil {
-			t.Errorf("%s: a step that can be undone is held up: %v", name, err)
+		for _, step := range []plan.Step{plan.AddToService{Name: old}, plan.KeepVolume{Name: old, Keep: true}} {
+			if err := r.confirm(t.Context(), v, step); err != nil {
+				t.Errorf("%s: %T, which can be undone, is held up: %v", name, step, err)
+			}
 		}
 	}
 }
