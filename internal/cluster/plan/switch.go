@@ -90,6 +90,8 @@ func (s State) seedServes() Step {
 		return FailRestore{Message: "The seed does not start, and EtcdRestore " + s.Restore.Name + " was deleted." + oldContinue}
 	case seed.seedFailed():
 		return FailRestore{Message: planning.Sentence("The seed was lost, and could not be restored again: ", seed.Seed.Message) + oldContinue}
+	case s.backsOff(seed):
+		return s.waitForAttempt([]Member{seed})
 	case seed.Pod == PodBlocked:
 		return Wait{Reason: seed.PodReason, Message: planning.Sentence("Seed "+seed.Name+" does not run: ", seed.PodMessage) + " The restore continues when it serves.", Stalled: true}
 	case !seed.Serving:
