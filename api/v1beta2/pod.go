@@ -103,11 +103,12 @@ type PodPolicy struct {
 	Resources corev1.ResourceRequirements `json:"resources,omitempty"`
 	// Environment variables of the etcd container. Variables named ETCD_* set options of etcd. If the operator sets
 	// the same option as a flag, it leaves the variable out. ETCD_WAL_DIR is refused: the log of a member is always on the
-	// volume of its data. Default: none.
+	// volume of its data. ETCD_FORCE_NEW_CLUSTER is refused: it makes each member a cluster of its own. Default: none.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:XValidation:rule="self.all(e, e.name != 'ETCD_WAL_DIR')",message="ETCD_WAL_DIR cannot move the log of a member. A member that starts without its log can lose confirmed writes. Remove the variable from a new cluster. Restore a snapshot of an old one into a new EtcdCluster"
+	// +kubebuilder:validation:XValidation:rule="self.all(e, e.name != 'ETCD_FORCE_NEW_CLUSTER')",message="ETCD_FORCE_NEW_CLUSTER makes each member a cluster of its own, and confirmed writes are lost. Remove the variable. After a lost quorum, set recovery.quorumLoss to ForceNewCluster"
 	EtcdEnv []corev1.EnvVar `json:"etcdEnv,omitempty"`
 	// Specification of every member's PersistentVolumeClaim. If resources.requests.storage is raised, the operator
 	// grows the volumes of running members, provided that their StorageClass allows expansion. A volume cannot shrink.

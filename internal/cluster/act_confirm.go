@@ -53,17 +53,20 @@ func (r *Reconciler) confirmOld(ctx context.Context, v *view, step plan.Step) er
 	}
 	live := v.State
 	live.Members = nil
+	for _, m := range v.Members { // one without a Pod counts among the voters
+		live.Members = append(live.Members, plan.Member{Name: m.Name, Incarnation: m.Incarnation, InMembership: m.InMembership, Learner: m.Learner})
+	}
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		if !v.owns(pod) {
 			continue
 		}
-		m := plan.Member{Name: pod.Name, Incarnation: incarnationOf(v.State, pod)}
-		observePod(&m, pod, v.Now)
-		if cached, is := v.Member(pod.Name); is {
-			m.InMembership, m.Learner = cached.InMembership, cached.Learner
+		at := slices.IndexFunc(live.Members, func(m plan.Member) bool { return m.Name == pod.Name })
+		if at < 0 {
+			at = len(live.Members)
+			live.Members = append(live.Members, plan.Member{Name: pod.Name, Incarnation: incarnationOf(v.State, pod)})
 		}
-		live.Members = append(live.Members, m)
+		observePod(&live.Members[at], pod, v.Now)
 	}
 	if name, runs := live.RunsBeside(step); runs {
 		return fmt.Errorf("the old member %s may run beside the seed: %w", name, errBehind)

@@ -45,14 +45,17 @@ func TestNothingIsDestroyedOnAnOldCache(t *testing.T) {
 			plan.DeleteVolume{Name: old}, plan.StopMembers{Except: 2}, plan.DeletePod{Name: old}, plan.ForceDeletePod{Name: old},
 			plan.RemoveMember{Name: old}, plan.BeginSwitch{}, plan.AdoptSeed{}, plan.ApplyServices{Incarnation: 1, ClusterID: oldID},
 			plan.AddLearner{Name: nameOf(3)}, plan.PromoteLearner{Name: old}, plan.MoveLeader{From: old},
+			plan.CompactHistory{Revision: 7}, plan.KeepVolume{Name: old},
 		} {
 			err := r.confirm(t.Context(), v, step)
 			if change == nil && err != nil || change != nil && !errors.Is(err, errBehind) {
 				t.Errorf("%s: %T: %v", name, step, err)
 			}
 		}
-		if err := r.confirm(t.Context(), v, plan.AddToService{Name: old}); err != nil {
-			t.Errorf("%s: a step that can be undone is held up: %v", name, err)
+		for _, step := range []plan.Step{plan.AddToService{Name: old}, plan.KeepVolume{Name: old, Keep: true}} {
+			if err := r.confirm(t.Context(), v, step); err != nil {
+				t.Errorf("%s: %T, which can be undone, is held up: %v", name, step, err)
+			}
 		}
 	}
 }
@@ -130,6 +133,7 @@ func TestTheSeedTakesOverOnlyIfNoOldMemberRunsPastTheCache(t *testing.T) {
 	stopped := func(pod *corev1.Pod) { stopping(pod); pod.Status.Phase = corev1.PodSucceeded }
 	overdue := func(pod *corev1.Pod) { stopping(pod); pod.DeletionTimestamp = &metav1.Time{Time: noon.Add(-time.Hour)} }
 	unlabelled := func(pod *corev1.Pod) { pod.Labels = nil }
+	ended := func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodFailed }
 	seed := &corev1.Pod{ObjectMeta: controlled("uid-example", seedName, nil), Status: corev1.PodStatus{Phase: corev1.PodRunning}}
 	for name, test := range map[string]struct {
 		live   []client.Object
@@ -140,6 +144,7 @@ func TestTheSeedTakesOverOnlyIfNoOldMemberRunsPastTheCache(t *testing.T) {
 		"one of three is stopping":             {[]client.Object{seed, old(0, stopping)}, plan.AdoptSeed{}, false},
 		"two of three are stopping":            {[]client.Object{seed, old(0, stopping), old(1, stopping)}, plan.AdoptSeed{}, true},
 		"two of three have stopped":            {[]client.Object{seed, old(0, stopped), old(1, stopped)}, plan.AdoptSeed{}, false},
+		"one has ended":                        {[]client.Object{seed, old(0, stopping), old(1, ended)}, plan.AdoptSeed{}, false},
 		"one has yet to be stopped":            {[]client.Object{seed, old(2)}, plan.AdoptSeed{}, true},
 		"one without labels":                   {[]client.Object{seed, old(2, unlabelled)}, plan.AdoptSeed{}, true},
 		"they are what the switch stops":       {[]client.Object{seed, old(0), old(1), old(2)}, plan.BeginSwitch{}, false},
@@ -154,6 +159,33 @@ func TestTheSeedTakesOverOnlyIfNoOldMemberRunsPastTheCache(t *testing.T) {
 		v.Members = []plan.Member{{Name: seedName, Incarnation: 2, Pod: plan.PodRunning, Serving: true}} // what the cache shows
 		if err := r.act(t.Context(), v, test.step); errors.Is(err, errBehind) != test.behind || !test.behind && err != nil {
 			t.Errorf("%s: %T: %v", name, test.step, err)
+		}
+	}
+}
+
+// Two of five members had no Pod, and the nodes of two others did not answer. The read past the cache counted a quorum of the three Pods
+// instead of the five voters, so the restore never went on, and the status said that the cache was behind.
+func TestAMemberWithoutAPodCountsAsAVoterBeforeASwitch(t *testing.T) {
+	silent := corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{
+		{Type: corev1.PodReady, Status: corev1.ConditionFalse}, {Type: corev1.ContainersReady, Status: corev1.ConditionTrue},
+	}}
+	for name, test := range map[string]struct {
+		silent int
+		behind bool
+	}{"two of five": {2, false}, "three of five": {3, true}} {
+		pods := []client.Object{&v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "back", UID: "uid-back"}}}
+		s := state(formed, members(5), with(3, gone), with(4, gone), restored(v1beta2.RestoreSeeding), asked)
+		for i := range 3 {
+			pod := &corev1.Pod{ObjectMeta: controlled("uid-example", nameOf(i), nil), Status: corev1.PodStatus{Phase: corev1.PodRunning}}
+			if i < test.silent {
+				pod.Status = silent
+			}
+			pods = append(pods, pod)
+		}
+		r, v := beside(t, pods...)
+		v.State = s
+		if err := r.confirmOld(t.Context(), v, plan.BeginSwitch{}); errors.Is(err, errBehind) != test.behind || !test.behind && err != nil {
+			t.Errorf("the nodes of %s are silent: %v", name, err)
 		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 // wantedLabels are those that a Pod or volume of a member always has.
 func (v *view) wantedLabels(object client.Object) map[string]string {
 	labels := memberLabels(v.State, object.GetName(), incarnationOf(v.State, object))
-	if object.GetAnnotations()[annotationStart] == string(plan.StartForce) {
+	if pod, isPod := object.(*corev1.Pod); isPod && startOf(pod) == plan.StartForce {
 		delete(labels, v1beta2.LabelApp) // no Service selects it
 	}
 	return labels

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
@@ -52,6 +53,29 @@ func TestTheFlagIsUsedOnlyWhereTheAPIStillSaysSo(t *testing.T) {
 		}
 		if err := r.confirmForce(t.Context(), v, plan.CreateMember{Name: "m", Start: plan.StartRejoin}); err != nil {
 			t.Errorf("%s, without the flag: %v", name, err)
+		}
+	}
+}
+
+// A tool removed the annotations of the survivor's Pod. The operator took the Pod for one without the flag, let the client Service select
+// it, and added members. When etcd restarted in place, it removed them, and they continued as another cluster.
+func TestAPodWithTheFlagIsSeenWithoutItsAnnotations(t *testing.T) {
+	s := state(formed, members(3), noQuorum, with(0, withoutPod), with(1, gone), with(2, gone), consenting, forcing(0))
+	for name, start := range map[string]plan.Start{"with the flag": plan.StartForce, "without it": plan.StartRejoin} {
+		pod := newPod(s, plan.CreateMember{Name: nameOf(0), Incarnation: 1, Start: start}, "")
+		r, v := beside(t, pod)
+		if err := controllerutil.SetControllerReference(v.cluster, pod, r.Client.Scheme()); err != nil {
+			t.Fatal(err)
+		}
+		pod.Annotations = nil
+		var m plan.Member
+		observePod(&m, pod, noon)
+		if flagged := start == plan.StartForce; (m.Start == plan.StartForce) != flagged {
+			t.Errorf("%s: the Pod is seen to start with %q", name, m.Start)
+		}
+		v.State = s
+		if v.unlabelled(pod) {
+			t.Errorf("%s: a Service is to select the Pod with %v", name, v.wantedLabels(pod))
 		}
 	}
 }

@@ -28,14 +28,15 @@ func etcdArgs(s plan.State, m plan.CreateMember) []string {
 		"--initial-cluster-token=" + s.Token(m.Incarnation),
 	}
 	if m.Start == plan.StartForce {
-		args = append(args, "--force-new-cluster=true")
+		args = append(args, forceFlag)
 	}
 	return slices.Concat(args, initialCluster(s, m), tlsArgs(s), corruptionChecks(s, m.Incarnation), etcdOptions(s))
 }
 
-// withoutFlags leaves out variables whose option a flag sets: etcd refuses to start with both, also with equal values.
+// withoutFlags leaves out variables whose option a flag sets: etcd refuses to start with both, also with equal values. It also leaves out
+// the variable that would make each member a cluster of its own, which an EtcdCluster may have from before the API refused it.
 func withoutFlags(env []corev1.EnvVar, args []string) []corev1.EnvVar {
-	set := map[string]bool{}
+	set := map[string]bool{"ETCD_FORCE_NEW_CLUSTER": true}
 	for _, arg := range args {
 		flag, _, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
 		set["ETCD_"+strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))] = true
@@ -78,7 +79,10 @@ func joinPeers(s plan.State, member string) string {
 	return strings.Join(members, ",")
 }
 
-const initialClusterFlag = "--initial-cluster="
+const (
+	initialClusterFlag = "--initial-cluster="
+	forceFlag          = "--force-new-cluster=true"
+)
 
 // peersOf reads the names in a container's --initial-cluster, as Member.Peers has them. A Pod that waited has them in given.
 func peersOf(command []string, given string) string {

@@ -69,6 +69,7 @@ func TestNoVariableSetsAnOptionThatAFlagSets(t *testing.T) {
 	for name, test := range map[string]struct{ env, want []corev1.EnvVar }{
 		"the gates that the docs advise":     {[]corev1.EnvVar{gates, other}, []corev1.EnvVar{other}},
 		"the name and the directory of data": {[]corev1.EnvVar{{Name: "ETCD_NAME", Value: "x"}, {Name: "ETCD_DATA_DIR"}, other}, []corev1.EnvVar{other}},
+		"a cluster of its own":               {[]corev1.EnvVar{{Name: "ETCD_FORCE_NEW_CLUSTER", Value: "true"}, other}, []corev1.EnvVar{other}},
 		"gates that no flag sets":            {[]corev1.EnvVar{elsewhere}, []corev1.EnvVar{elsewhere}},
 		"nothing":                            {nil, nil},
 	} {

@@ -106,7 +106,7 @@ func volumeOf(volume *corev1.PersistentVolumeClaim) plan.VolumeState {
 func observePod(m *plan.Member, pod *corev1.Pod, now time.Time) {
 	m.Node, m.Zone = pod.Spec.NodeName, pod.Labels[corev1.LabelTopologyZone]
 	m.InService, m.PodCreated = pod.Labels[labelVoter] == "true", pod.CreationTimestamp.Time
-	m.Start = plan.Start(pod.Annotations[annotationStart])
+	m.Start = startOf(pod)
 	m.Waits, m.AddressSince = waits(pod), addressSince(pod)
 	m.Trust, m.Loaded = pod.Annotations[annotationTrust], pod.Annotations[annotationLoaded]
 	for _, c := range pod.Spec.Containers {
@@ -145,6 +145,17 @@ func observePod(m *plan.Member, pod *corev1.Pod, now time.Time) {
 	for _, c := range pod.Status.ContainerStatuses {
 		m.Corrupt = m.Corrupt || (c.Name == plan.EtcdContainer && m.Pod == plan.PodBlocked && plan.SaysCorrupt(c))
 	}
+}
+
+// startOf is how a Pod's etcd comes up. A Pod can lose its annotations, and its command cannot change. A Pod whose flag is not seen would
+// keep it: if etcd restarts in place, it removes the members that were added since, while these continue without it.
+func startOf(pod *corev1.Pod) plan.Start {
+	for _, c := range pod.Spec.Containers {
+		if c.Name == plan.EtcdContainer && slices.Contains(c.Command, forceFlag) {
+			return plan.StartForce
+		}
+	}
+	return plan.Start(pod.Annotations[annotationStart])
 }
 
 // hasStopped returns whether the kubelet of a Pod that is being deleted has confirmed that nothing of it runs any more.

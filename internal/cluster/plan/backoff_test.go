@@ -62,6 +62,40 @@ func TestANegativeCountOfFailuresDoesNotPanic(t *testing.T) {
 	Plan(s)
 }
 
+// Each learner answered before the kubelet evicted its Pod, and that ended the backoff.
+func TestALearnerThatIsEvictedWheneverItAnswersIsReplacedLessAndLessOften(t *testing.T) {
+	var failures []v1beta2.PodFailure
+	now, added := noon, 0
+	pass := func(is ...func(*Member)) Step {
+		changes := []change{formed, members(3), size(4)}
+		if len(is) > 0 {
+			changes = append(changes, with(3, is...))
+		}
+		s := state(append(changes, ephemeral)...)
+		s.Now, s.PodFailures = now, failures
+		step := Plan(s)
+		failures = NewStatus(s, step, nil, v1beta2.EtcdClusterStatus{}, 1).PodFailures
+		now = now.Add(time.Second)
+		return step
+	}
+	for now.Before(noon.Add(time.Hour)) {
+		if step, adds := pass().(AddLearner); !adds {
+			t.Fatalf("the plan is %T %+v, want another learner", step, step)
+		}
+		added++
+		pass(learner)
+		for deleted := false; !deleted; {
+			_, deleted = pass(learner, pod(PodEnded)).(DeletePod)
+		}
+		if step, removes := pass(learner, gone).(RemoveMember); !removes {
+			t.Fatalf("the plan is %+v, want the learner removed", step)
+		}
+	}
+	if added > 30 {
+		t.Errorf("%d learners were added within an hour, want the pauses between them to grow to %s", added, lastAttempt)
+	}
+}
+
 // On a node under pressure, the operator removed and added a learner on emptyDir as fast as the kubelet evicted its Pod.
 func TestALearnerWhoseDataIsEvictedIsReplacedAfterABackoff(t *testing.T) {
 	evicted := func(s *State) {
@@ -76,6 +110,10 @@ func TestALearnerWhoseDataIsEvictedIsReplacedAfterABackoff(t *testing.T) {
 	s.Now = noon.Add(time.Hour)
 	if _, is := Plan(s).(Wait); is {
 		t.Errorf("Plan returned %+v after the backoff", Plan(s))
+	}
+	s.Now, s.Spec.Size = noon, 3
+	if _, is := Plan(s).(RemoveMember); !is {
+		t.Errorf("Plan returned %+v, want to remove the learner at once if the cluster does not need it any more", Plan(s))
 	}
 	removed := state(formed, members(3), ephemeral, evicted, func(s *State) { s.Asked.Replace = []string{nameOf(0)} })
 	if len(removed.podFailures(Done{}, nil)) != 1 {

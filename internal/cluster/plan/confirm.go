@@ -8,13 +8,16 @@ import (
 
 // Irreversible reports whether a step destroys something, stops a member, leads clients elsewhere, lets a cluster form, or changes who
 // is a member, votes or leads.
-// A volume that is created for a cluster that has begun to form would let a member start again without its data. Such a step is taken
-// only if a read past the cache shows the EtcdCluster that it was planned on: a new leader's cache can be hours old.
+// A volume that is created for a cluster that has begun to form would let a member start again without its data. A volume that is not
+// to be kept is deleted with its EtcdCluster. Such a step is taken only if a read past the cache shows the EtcdCluster that it was
+// planned on: a new leader's cache can be hours old.
 func (s State) Irreversible(step Step) bool {
 	switch step := step.(type) {
 	case RemoveMember, DeleteVolume, StopMembers, DeletePod, BeginSwitch, AdoptSeed, CreateVolumes, CreateMembers, RestoreLabels,
-		AddLearner, PromoteLearner, MoveLeader:
+		AddLearner, PromoteLearner, MoveLeader, CompactHistory:
 		return true
+	case KeepVolume:
+		return !step.Keep
 	case ForceDeletePod:
 		return !step.Stopped
 	case CreateMember:

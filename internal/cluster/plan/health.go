@@ -25,11 +25,7 @@ func waitUntilHealthy(s State) Step {
 		switch {
 		case s.Formed() && !m.InMembership:
 		case m.Learner:
-			wait := Wait{Reason: v1beta2.ReasonScaling, Message: "Member " + m.Name + " is catching up with the leader."}
-			if m.Released() {
-				wait.Requeue = requeueAddress
-			}
-			return wait
+			return s.waitForLearner(m)
 		case m.Pod == PodDeleting:
 			return s.waitUntilGone(m, v1beta2.ReasonMemberDown, "Member "+m.Name+" is stopping.")
 		case m.Serving && m.Pod == PodRunning && m.PodReady:
@@ -48,6 +44,19 @@ func waitUntilHealthy(s State) Step {
 		}
 	}
 	return s.waitForGate(current)
+}
+
+// waitForLearner waits until a learner has caught up, or until its Pod may start etcd.
+func (s State) waitForLearner(m Member) Step {
+	release := ReleaseMember{Name: m.Name}
+	if h, is := s.held(release); is && h.Times > 0 {
+		return waitForHeld(s, release, h)
+	}
+	wait := Wait{Reason: v1beta2.ReasonScaling, Message: "Member " + m.Name + " is catching up with the leader."}
+	if m.Released() {
+		wait.Requeue = requeueAddress
+	}
+	return wait
 }
 
 // waitForBeside reports a container beside etcd that is not ready. The Service does not lead to that Pod. A member that is

@@ -49,6 +49,7 @@ type repeat struct {
 func (r *Repeats) Did(s State, step Step, generation int64, now time.Time) {
 	if create, is := step.(CreateMember); is {
 		delete(r.stops, create.Name)
+		delete(r.steps, objectKey(ReleaseMember{Name: create.Name})) // another Pod
 	}
 	object := repeatedObject(s, step)
 	if object == "" {
@@ -102,7 +103,7 @@ func repeatedObject(s State, step Step) string {
 		return fmt.Sprintf("%T%s", step, s.differing(step))
 	case ApplyBudget:
 		return fmt.Sprintf("%T", step)
-	case AddToService, RemoveFromService, RelabelPod, ResizePod, RestoreLabels, LoadCertificates, KeepVolume, ResizeVolume:
+	case AddToService, RemoveFromService, ReleaseMember, RelabelPod, ResizePod, RestoreLabels, LoadCertificates, KeepVolume, ResizeVolume:
 		return objectKey(step)
 	case SetAsideVolume:
 		return fmt.Sprintf("%T %s", step, step.Name)

@@ -70,3 +70,14 @@ func TestWhatTheUserChangesIsNeverHeld(t *testing.T) {
 		t.Errorf("a deleted Service is held: %+v", held)
 	}
 }
+
+func TestTheDeletionOfAStoppedPodIsNotHeldForHoursIfTheClockWasAhead(t *testing.T) {
+	var repeats Repeats
+	s := state(formed, members(3), with(1, pod(PodEnded)))
+	repeats.Refused(s, DeletePod{Name: nameOf(1)}, "why")
+	for at, want := range map[time.Duration]int{0: 1, -time.Hour: 0} {
+		if held := repeats.Held(0, noon.Add(at)); len(held) != want {
+			t.Errorf("%s after the refusal, %d deletions are held, want %d", at, len(held), want)
+		}
+	}
+}

@@ -20,10 +20,11 @@ import (
 //	 step       │ (none)         │ Forcing                                     │ Growing                            │ Complete
 //
 // The flag is recorded before the survivor starts with it. From then on the survivor may be a cluster of its own, whatever its
-// Pod says later, and the recovery is cancelled only if the survivor's data is lost or a quorum of others answers.
+// Pod says later, and the recovery is cancelled only if the survivor's data is lost or a quorum of others answers. If etcd's
+// authentication refuses the operator, it cannot tell such a quorum from the survivor alone, so it waits.
 //
 // The choice is the one thing that cannot be observed again once the others have stopped: the status keeps it. A Pod
-// with the flag says so itself, and is made again without it before anything else is done, whatever the status says.
+// with the flag has it in its command, and is made again without it before anything else is done, whatever the status says.
 
 // forcing says whether a survivor was chosen that does not serve alone yet.
 func (s State) forcing() bool {
@@ -43,17 +44,9 @@ func forceNewCluster(s State) Step {
 	if !s.forcing() || s.overruled() {
 		return dropFlag(s)
 	}
-	survivor, ok := s.member(s.Recovery.Member)
-	flagged := survivor.Start == StartForce && survivor.Pod != PodNone
-	switch {
-	case !flagged && (s.MembershipKnown || s.Guarded()):
-		return CancelRecovery{Message: "A quorum answers." + s.whatRecoveryChanged()}
-	case !flagged && s.unreachable():
-		return CancelRecovery{Message: "The Pods of a quorum are ready." + s.whatRecoveryChanged()}
-	case !s.maybeForced(survivor) && !s.Spec.ForcesNewCluster():
-		return CancelRecovery{Message: "spec.recovery.quorumLoss no longer allows it." + s.whatRecoveryChanged()}
-	case !ok || (survivor.Pod == PodNone && survivor.Volume != VolumePresent):
-		return CancelRecovery{Message: "The volume of survivor " + s.Recovery.Member + " does not exist." + s.whatRecoveryChanged()}
+	survivor, exists := s.member(s.Recovery.Member)
+	if step := s.recoveryEnds(survivor, exists); step != nil {
+		return step
 	}
 	if !s.Durable() {
 		return keepsSurvivor(survivor)
@@ -62,6 +55,26 @@ func forceNewCluster(s State) Step {
 		return step
 	}
 	return s.forceSurvivor(survivor)
+}
+
+// recoveryEnds cancels a recovery that is not allowed any more, not needed, or not possible. It waits if that cannot be known.
+func (s State) recoveryEnds(survivor Member, exists bool) Step {
+	flagged := survivor.Start == StartForce && survivor.Pod != PodNone
+	switch {
+	case !flagged && s.Guarded() && survivor.Guarded && s.maybeForced(survivor):
+		return s.waitForPermission() // the quorum behind the survivor may be itself alone
+	case !flagged && (s.MembershipKnown || s.Guarded()):
+		return CancelRecovery{Message: "A quorum answers." + s.whatRecoveryChanged()}
+	case !flagged && s.unreachable():
+		return CancelRecovery{Message: "The Pods of a quorum are ready." + s.whatRecoveryChanged()}
+	case !s.maybeForced(survivor) && !s.Spec.ForcesNewCluster():
+		return CancelRecovery{Message: "spec.recovery.quorumLoss no longer allows it." + s.whatRecoveryChanged()}
+	case !s.maybeForced(survivor) && len(s.unseenVoters()) > 0:
+		return CancelRecovery{Message: "Annotation " + v1beta2.AnnotationRemoveForeign + " no longer names member " + s.unseenVoters()[0].label() + ", which may have newer data." + s.whatRecoveryChanged()}
+	case !exists || (survivor.Pod == PodNone && survivor.Volume != VolumePresent):
+		return CancelRecovery{Message: "The volume of survivor " + s.Recovery.Member + " does not exist." + s.whatRecoveryChanged()}
+	}
+	return nil
 }
 
 // maybeForced returns whether a member may be a cluster of its own, because it runs or may have run with --force-new-cluster.

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
 // consenting: the spec lets the cluster go on from one survivor.
@@ -36,6 +37,11 @@ func flagRecorded(s *State) {
 }
 
 func forced(m *Member) { m.Start = StartForce; m.InService = false }
+
+// guarded: a quorum stands behind the member, and etcd's authentication refuses the operator.
+func guarded(m *Member) {
+	m.Answers, m.PodReady, m.InService, m.Guarded, m.Refusal = false, true, true, true, etcd.RefusedUnknown
+}
 
 // alone: the i-th member is the membership, and serves.
 func alone(i int) change {
@@ -200,11 +206,29 @@ func TestPlanRecoveryForces(t *testing.T) {
 		"goes back to the start when the consent is withdrawn in time": {
 			lost(grace(time.Minute)), CancelRecovery{Message: "spec.recovery.quorumLoss no longer allows it. Nothing was changed."},
 		},
+		"goes back to the start when the consent to go on without a foreign voter is withdrawn in time": {
+			lost(guest()), CancelRecovery{Message: "Annotation " + v1beta2.AnnotationRemoveForeign + " no longer names member " + guestLabel + ", which may have newer data. Nothing was changed."},
+		},
+		"goes on without a foreign voter while that consent stands": {
+			lost(guest(), mayGo), again,
+		},
+		"goes through with it when that consent is withdrawn too late": {
+			lost(guest(), flagRecorded, with(0, withoutPod)), CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartForce},
+		},
 		"goes through with it when the consent is withdrawn too late": {
 			lost(alone(0), grace(time.Minute)), RecordForced{Revision: 17},
 		},
 		"goes through with it when the survivor lost the flag to a restore, and the consent is withdrawn": {
 			lost(flagRecorded, with(0, withoutPod), grace(time.Minute)), CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartForce},
+		},
+		"waits for permission if the quorum that refuses the operator may be the survivor alone": {
+			lost(flagRecorded, with(0, guarded)), lost(with(0, guarded)).waitForPermission(),
+		},
+		"is cancelled if only another member has a quorum behind it": {
+			lost(flagRecorded, with(1, onVolume, guarded)), CancelRecovery{Message: "A quorum answers. Survivor " + nameOf(0) + " may have run with --force-new-cluster."},
+		},
+		"is cancelled if a quorum refuses the operator before the flag was used": {
+			lost(with(0, guarded)), CancelRecovery{Message: "A quorum answers. Nothing was changed."},
 		},
 		"does not say that nothing was changed once the flag may have been used": {
 			lost(flagRecorded, with(0, gone)), CancelRecovery{Message: "The volume of survivor " + nameOf(0) + " does not exist. Survivor " + nameOf(0) + " may have run with --force-new-cluster."},

@@ -61,7 +61,7 @@ func (r *Repeats) Refused(s State, step Step, why string) Held {
 func (r *Repeats) heldStops(now time.Time) []Held {
 	var held []Held
 	for _, stop := range r.stops {
-		if now.Before(stop.held.Until) {
+		if left := stop.held.Until.Sub(now); left > 0 && left <= lastRefusal { // not for hours, if the clock was ahead
 			held = append(held, stop.held)
 		}
 	}

@@ -114,7 +114,7 @@ func replaceLost(s State) Step {
 	})
 	for _, m := range lost {
 		if m.Learner {
-			if wait := s.waitForAttempt([]Member{m}); wait != nil {
+			if wait := s.waitForAttempt([]Member{m}); wait != nil && s.surplus() <= len(s.leavingMembers()) {
 				return wait // its Pod was evicted with its data, and so may be the next one
 			}
 			return RemoveMember{ID: m.ID, Name: m.Name, Cause: cmp.Or(s.leavingCause(m), m.wrong())}

@@ -110,7 +110,7 @@ func seeding(s State) Step {
 	case seed.Refusal != etcd.NotRefused:
 		return s.saveBeforeRefusal(seed)
 	case !seed.Serving || !seed.PodReady:
-		return Wait{Reason: v1beta2.ReasonRestoring, Message: "Seed " + seed.Name + " is being restored. The members continue to serve."}
+		return s.waitForSeed(seed)
 	}
 	if why := s.seedBehind(seed); why != "" {
 		return FailRestore{Message: why + " The cluster was not changed."}
@@ -122,6 +122,14 @@ func seeding(s State) Step {
 		return step
 	}
 	return BeginSwitch{ClusterID: seed.ClusterID.String(), Revision: seed.Revision}
+}
+
+// waitForSeed waits until a seed serves, or until its Pod is created again after it failed.
+func (s State) waitForSeed(seed Member) Step {
+	if wait := s.waitForAttempt([]Member{seed}); wait != nil {
+		return wait
+	}
+	return Wait{Reason: v1beta2.ReasonRestoring, Message: "Seed " + seed.Name + " is being restored. The members continue to serve."}
 }
 
 // seedBehind returns why the revision of a seed that serves is too low; empty if it is not.
@@ -147,6 +155,9 @@ const (
 	imageGrace = 5 * time.Minute
 	// seedGrace is how long a seed may be kept from starting by anything else: hosts may be on their way.
 	seedGrace = 15 * time.Minute
+	// maxSeedPods is how many Pods of a seed may fail in a row, because a node rejects or evicts them. With the pauses between them, that
+	// takes longer than seedGrace.
+	maxSeedPods = 12
 	// seedBase and seedRate limit the whole restore of a seed: an hour, and the time for its bytes at 1 MiB a second.
 	seedBase = time.Hour
 	seedRate = 1 << 20
@@ -169,6 +180,8 @@ func (s State) seedStuck(seed Member) string {
 	switch {
 	case s.overdue(seed):
 		return "The node of seed " + seed.Name + " does not confirm that its Pod has stopped."
+	case seed.Pod == PodEnded && s.podFailure(seed.Name).Count+1 >= maxSeedPods:
+		return planning.Sentence(fmt.Sprintf("The Pod of seed %s failed %d times in a row: ", seed.Name, maxSeedPods), seed.PodMessage)
 	case seed.Pod == PodBlocked && s.unreadyFor(seed, grace):
 		return planning.Sentence(fmt.Sprintf("Seed %s has not started for %s: ", seed.Name, grace), seed.PodMessage)
 	case seed.Pod == PodRunning && !ready && seed.Seed != nil && !seed.Seed.DoneAt.IsZero() && s.Now.Sub(seed.Seed.DoneAt) > startGrace && s.unreadyFor(seed, startGrace):

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
@@ -124,6 +126,13 @@ func TestPlanRestoreSeeding(t *testing.T) {
 		"waits while the seed is restored": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, pod(PodStarting))),
 			wait("Seed " + seedName + " is being restored. The members continue to serve."),
+		},
+		"reports a seed whose Pod fails again and again": {
+			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, rejectedSeed), seedFailures(3)), rejected(4),
+		},
+		"removes a seed whose Pod fails for too long": {
+			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, rejectedSeed), seedFailures(11)),
+			FailRestore{Message: "The Pod of seed " + seedName + " failed 12 times in a row: OutOfcpu. The operator removes the seed. The cluster was not changed."},
 		},
 		"names what keeps the seed from starting": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, blockedBy(v1beta2.ReasonPodUnschedulable))),
@@ -253,6 +262,20 @@ func TestPlanRestoreSwitching(t *testing.T) {
 		"does not wait for the objects of Pods that have stopped": {
 			state(formed, members(3), stopped, with(2, pod(PodDeleting), func(m *Member) { m.Stopped = true }), switching, asked, aSeed(serving)),
 			AdoptSeed{ClusterID: seedID, Incarnation: 2},
+		},
+		"does not wait for the object of a Pod that has ended and may not be deleted": {
+			state(formed, members(3), stopped, with(1, pod(PodEnded)), refusedToDelete(1), switching, asked, aSeed(serving)),
+			AdoptSeed{ClusterID: seedID, Incarnation: 2},
+		},
+		"stops the others beside such a Pod": {
+			state(formed, members(3), with(1, pod(PodEnded)), refusedToDelete(1), switching, asked, aSeed(serving)), StopMembers{Except: 2},
+		},
+		"reports a lost seed whose Pod fails again and again": {
+			state(formed, members(3), stopped, switching, asked, aSeed(serving, rejectedSeed), seedFailures(3)), rejected(4),
+		},
+		"lets the old members go on when the Pod of a lost seed fails for too long": {
+			state(formed, members(3), stopped, switching, asked, aSeed(serving, rejectedSeed), seedFailures(11)),
+			FailRestore{Message: "The Pod of seed " + seedName + " failed 12 times in a row: OutOfcpu." + oldContinue},
 		},
 		"lets the old members go on when a lost seed finds no host": {
 			state(formed, members(3), stopped, switching, asked, aSeed(serving, blockedBy(v1beta2.ReasonPodUnschedulable), unreadySince(16*time.Minute))),
@@ -391,6 +414,33 @@ func overdue(m *Member) {
 }
 
 func nodeDown(m *Member) { m.NodeSilent = true }
+
+// rejectedSeed: the seed's node had no room for it.
+func rejectedSeed(m *Member) {
+	pod(PodEnded)(m)
+	m.PodMessage = "OutOfcpu"
+}
+
+// seedFailures: so many Pods of the seed failed before, the last one just now.
+func seedFailures(n int32) change {
+	return func(s *State) {
+		s.PodFailures = []v1beta2.PodFailure{{Name: seedName, Count: n, LastTime: metav1.NewTime(noon)}}
+	}
+}
+
+// rejected waits before the Pod of a seed is created again.
+func rejected(times int) Step {
+	s := state(restored(v1beta2.RestoreSeeding), aSeed(serving, rejectedSeed), seedFailures(int32(times-1)))
+	return s.waitForAttempt(s.Members)
+}
+
+// refusedToDelete: the API server refuses to delete the object of the i-th member's Pod, which has ended.
+func refusedToDelete(i int) change {
+	return func(s *State) {
+		var repeats Repeats
+		s.Held = append(s.Held, repeats.Refused(*s, DeletePod{Name: nameOf(i)}, "a webhook"))
+	}
+}
 
 func unreadySince(ago time.Duration) func(*Member) {
 	return func(m *Member) { m.PodReady, m.UnreadySince = false, noon.Add(-ago) }

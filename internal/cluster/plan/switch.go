@@ -47,11 +47,11 @@ func (step AdoptSeed) describe(s State) planning.Description {
 }
 
 // switching stops the old members, and then the seed is the cluster. As long as they run, they stop only for a seed
-// that serves.
+// that serves. A Pod that has ended is no reason to wait: if the API server refuses to delete its object, clients would wait, too.
 func switching(s State) Step {
 	notYet := s.seedServes()
 	for _, m := range s.Members {
-		if m.Incarnation == s.Restore.Incarnation || m.Pod == PodNone || m.Pod == PodDeleting {
+		if m.Incarnation == s.Restore.Incarnation || m.Pod == PodNone || m.Pod == PodDeleting || m.Pod == PodEnded {
 			continue
 		}
 		if notYet != nil {
@@ -90,6 +90,8 @@ func (s State) seedServes() Step {
 		return FailRestore{Message: "The seed does not start, and EtcdRestore " + s.Restore.Name + " was deleted." + oldContinue}
 	case seed.seedFailed():
 		return FailRestore{Message: planning.Sentence("The seed was lost, and could not be restored again: ", seed.Seed.Message) + oldContinue}
+	case s.backsOff(seed):
+		return s.waitForAttempt([]Member{seed})
 	case seed.Pod == PodBlocked:
 		return Wait{Reason: seed.PodReason, Message: planning.Sentence("Seed "+seed.Name+" does not run: ", seed.PodMessage) + " The restore continues when it serves.", Stalled: true}
 	case !seed.Serving:

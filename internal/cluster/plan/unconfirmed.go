@@ -98,7 +98,9 @@ func oldMemberStops(s State) Step {
 // RunsBeside returns an old member that is in the way of a step which lets the seed replace the old members. The State has the Pods as a
 // read past the cache shows them.
 func (s State) RunsBeside(step Step) (member string, runs bool) {
-	old := s.where(func(m Member) bool { return m.Incarnation != s.Restore.Incarnation && m.Pod != PodNone })
+	old := s.where(func(m Member) bool {
+		return m.Incarnation != s.Restore.Incarnation && m.Pod != PodNone && m.Pod != PodEnded
+	})
 	if len(old) == 0 {
 		return "", false
 	}

@@ -29,6 +29,35 @@ func TestAnAdmissionThatRemovesLabelsDoesNotStopTheRecreationOfAPod(t *testing.T
 	}
 }
 
+// A webhook drops the annotation that lets a new member's Pod start etcd. The operator wrote it ten times a second, and no rule after that
+// was asked.
+func TestAPodThatCannotBeReleasedDoesNotStopTheRepairs(t *testing.T) {
+	waits := state(formed, members(3), with(3, ahead, addressed, addedAhead), size(4))
+	var repeats Repeats
+	for range repeatsBeforeHold {
+		release, ok := Plan(waits).(ReleaseMember)
+		if !ok {
+			t.Fatalf("Plan returned %+v, want the Pod to be released", Plan(waits))
+		}
+		repeats.Did(waits, release, 1, noon)
+	}
+	waits.Held = repeats.Held(1, noon)
+	if wait, ok := Plan(waits).(Wait); !ok || wait.Reason != v1beta2.ReasonChangedByOthers || !wait.Stalled {
+		t.Errorf("Plan returned %+v, want to report what reverses the change", Plan(waits))
+	}
+	waits.Members[1].InService = false
+	if step, ok := Plan(waits).(AddToService); !ok {
+		t.Errorf("Plan returned %+v, want another repair", step)
+	}
+	repeats.Did(waits, CreateMember{Name: nameOf(3)}, 1, noon)
+	if held := repeats.Held(1, noon); len(held) > 0 {
+		t.Errorf("held for another Pod: %+v", held)
+	}
+	if !Independent(waits, "releaseMember", ReleaseMember{Name: nameOf(3)}) {
+		t.Error("a release that the API server refuses stops the repairs")
+	}
+}
+
 func TestAReplayedRecoveryStopsNoMemberWhileAQuorumAnswers(t *testing.T) {
 	s := state(formed, members(3), consenting, forcing(1))
 	if _, ok := Plan(s).(CancelRecovery); !ok {
