@@ -27,7 +27,6 @@ const brokenConnections = 1
 // and reads meanwhile. The cluster starts with 3.4, because 3.6 and 3.7 would panic on its raft log, and it holds too
 // little data for a raft snapshot.
 func TestClusterServesDuringEveryUpgradeAndPodChange(t *testing.T) {
-	t.Parallel()
 	n := begin(t)
 	n.apply(`
 apiVersion: etcd.database.coreos.com/v1beta2
