@@ -117,9 +117,11 @@ func (s *stage) load(rate int, length time.Duration) round {
 	var group sync.WaitGroup
 	took := make([][]time.Duration, writers)
 	began, cpu := time.Now(), measure.CPU(s.etcd.Members[0].PID())
+	spacing := time.Second / time.Duration(rate)
 	for w := range writers {
 		group.Go(func() {
-			took[w], err = write(s.Context(), kv, w, time.Second*writers/time.Duration(rate), length)
+			time.Sleep(time.Duration(w) * spacing) // otherwise all of them would write at the same time, and wait for each other
+			took[w], err = write(s.Context(), kv, w, writers*spacing, length)
 			if err != nil {
 				s.Error(err)
 			}
