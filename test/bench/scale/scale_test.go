@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,6 +49,9 @@ func BenchmarkScale(b *testing.B) {
 		{"creation", r.create}, {"idle", r.idle}, {"restart", r.restart}, {"hang", r.hang}, {"unrelated objects", r.unrelated}, {"node loss", r.loseNode},
 	}
 	for _, phase := range phases {
+		if asked := os.Getenv("BENCH_PHASES"); asked != "" && phase.name != "creation" && !slices.Contains(strings.Split(asked, ","), phase.name) {
+			continue
+		}
 		busy := startBusy()
 		phase.run()
 		if others := busy.others(); others > othersLimit {
