@@ -26,6 +26,9 @@ CRD_REF_DOCS   := go tool -modfile=hack/tools/crd-ref-docs.mod crd-ref-docs
 CRDS       := charts/etcd-operator/files/crds
 GENERATED  := api $(CRDS) docs/api.md docs/reference.md
 
+# Modules of their own, so that the operators depend on none of their libraries.
+MODULES    := hack/release hack/site test/oldest
+
 # Programs that the tests run against. Each is built once and kept in the user's cache.
 INTEGRATION_PROGRAMS := kubernetes etcd-3.4 etcd-3.5 etcd-3.6 etcd-3.7 versitygw fake-gcs azurite helm
 CHART_PROGRAMS       := kubernetes etcd-3.6 helm
@@ -181,7 +184,12 @@ e2e-long: deps ## Run the tests of the installed suite that take long, such as f
 .PHONY: readme
 readme: deps ## Run the commands of README.md and docs/install.md on a fresh local Kubernetes. It deletes a running one, unless README_RUNNING=1
 	@$(LOCALKUBE) build $(DEMO_PROGRAMS)
-	TEST_BIN="$(TEST_BIN)" README_RUNNING="$(README_RUNNING)" go test -count=1 -v -timeout 30m -run Documentation ./test/readme/run/
+	TEST_BIN="$(TEST_BIN)" README_RUNNING="$(README_RUNNING)" README_SESSION="$(README_SESSION)" go test -count=1 -v -timeout 30m -run Documentation ./test/readme/run/
+
+.PHONY: session
+session: ## Run the commands of the README, and draw the terminal session into docs/images
+	@session=$$(mktemp) && trap 'rm -f "$$session"' EXIT && $(MAKE) readme README_SESSION="$$session" \
+		&& go tool -modfile=hack/tools/freeze.mod freeze --language ansi --config hack/tools/freeze.json --output docs/images/session.svg "$$session"
 
 .PHONY: disasters
 disasters: deps ## Cause each disaster of docs/disaster-recovery.md on a fresh local Kubernetes, and run the commands of the page. It deletes a running one; DISASTERS=node,region causes only these
@@ -219,7 +227,7 @@ bench-ready: deps ## Measure the time until clusters are ready, grow, heal and a
 	TEST_BIN="$(TEST_BIN)" go test -run '^$$' -bench '$(or $(BENCH),Ready)' -benchtime 1x -v -timeout 60m ./test/bench/ready/
 
 .PHONY: bench-scale
-bench-scale: deps ## Measure cluster-operator with many clusters, faked members and a real kube-apiserver; BENCH_N=100 BENCH_TLS=1 BENCH_FORCE=1 (on a busy machine)
+bench-scale: deps ## Measure cluster-operator with many clusters, faked members and a real kube-apiserver; BENCH_N=100 BENCH_TLS=1 BENCH_PHASES=idle,restart BENCH_FORCE=1 (on a busy machine)
 	@$(LOCALKUBE) build kubernetes etcd-3.6
 	TEST_BIN="$(TEST_BIN)" go test -run '^$$' -bench Scale -benchtime 1x -v -timeout 90m ./test/bench/scale/
 
@@ -236,7 +244,7 @@ bench: bench-ready bench-seed bench-save ## Run all benchmarks, each with a base
 .PHONY: lint
 lint: prose ## Run the linters, of code and of prose
 	$(GOLANGCI_LINT) run ./...
-	for module in hack/release hack/site test/oldest test/alerts; do \
+	for module in $(MODULES) test/alerts; do \
 		(cd $$module && go tool -modfile=../../hack/tools/golangci-lint.mod golangci-lint run --config ../../.golangci.yml ./...); done
 
 .PHONY: prose
@@ -246,8 +254,8 @@ prose: deps ## Check texts against plain English; PROSE="docs chart api messages
 .PHONY: verify
 verify: generate ## Fail if generated files or go.mod are out of date
 	go mod tidy
-	for module in hack/release hack/site test/oldest; do (cd $$module && go mod tidy); done
-	@git diff --exit-code -- $(GENERATED) go.mod go.sum hack/release hack/site test/oldest || { echo "generated files or go.mod are out of date: run make generate and go mod tidy, and commit the result"; exit 1; }
+	for module in $(MODULES); do (cd $$module && go mod tidy); done
+	@git diff --exit-code -- $(GENERATED) go.mod go.sum $(MODULES) || { echo "generated files or go.mod are out of date: run make generate and go mod tidy, and commit the result"; exit 1; }
 	@test -z "$$(git ls-files --others --exclude-standard -- $(GENERATED))" || { echo "generated files are not committed: add them to the commit"; exit 1; }
 	@! go list -deps ./cmd/cluster-operator | grep -E 'aws-sdk-go|cloud.google.com/go/storage|Azure/azure-sdk-for-go|go.etcd.io/etcd/etcdutl' || { echo "cluster-operator must not link an object store SDK or etcdutl: remove the import"; exit 1; }
 

@@ -36,6 +36,8 @@ type reader struct {
 	dir  string // a copy of the repository
 	home string // the kubeconfig, and programs that are built for the test
 	env  []string
+	// session is what a terminal shows of the commands that use the suite.
+	session strings.Builder
 	// fresh is false if README_RUNNING is set. The test then uses a running local Kubernetes and removes only its namespace.
 	fresh bool
 }
@@ -119,9 +121,23 @@ func (r *reader) run(file, name string) string {
 		for _, rule := range rules {
 			r.t.Logf("%s: %q is replaced by %q: %s", file, rule.Command, rule.By, rule.Why)
 		}
-		last = r.command(command)
+		if last = r.command(command); name == "use" {
+			r.shown(line, last)
+		}
 	}
 	return last
+}
+
+// show runs a command that only the session needs.
+func (r *reader) show(line string) {
+	r.t.Helper()
+	r.shown(line, r.command(line))
+}
+
+func (r *reader) shown(line, output string) {
+	const prompt, plain = "\x1b[1;32m$\x1b[0m \x1b[1m", "\x1b[0m"
+	line, _, _ = strings.Cut(line, "#")
+	r.session.WriteString(prompt + strings.TrimSpace(line) + plain + "\n" + output + "\n")
 }
 
 // command runs one command in the copy of the repository and returns what it prints to its standard output.

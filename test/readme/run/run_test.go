@@ -32,6 +32,13 @@ func TestTheCommandsOfTheDocumentationWork(t *testing.T) {
 	if path := r.command("kubectl get etcdbackup/example --output jsonpath={.spec.s3.path}"); !strings.HasPrefix(path, "my-bucket/") {
 		t.Errorf("the snapshot is in %s, so the test did not use another bucket", path)
 	}
+	if picture := os.Getenv("README_SESSION"); picture != "" {
+		r.command("go build -o " + r.home + "/kubectl-etcd ./cmd/kubectl-etcd")
+		r.show("kubectl etcd status example")
+		if err := os.WriteFile(picture, []byte(r.session.String()), 0o644); err != nil { //nolint:gosec // a picture for everybody
+			t.Fatal(err)
+		}
+	}
 
 	members := r.members()
 	if len(strings.Fields(members)) != 3 {
