@@ -86,7 +86,8 @@ type EtcdRestoreSpec struct {
 	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
 	// Number added to the revision of the snapshot. If the cluster has had a higher revision than the snapshot, the
 	// difference is added too. All revisions before the result are marked as compacted, so no watcher or cache can be
-	// ahead of the restored data. The value 0 turns all of this off. Default: 1000000000.
+	// ahead of the restored data. If clients write more revisions during the restore, it fails. The value 0 turns all of this
+	// off. Default: 1000000000.
 	// +optional
 	// +kubebuilder:default=1000000000
 	// +kubebuilder:validation:Minimum=0

@@ -134,11 +134,12 @@ func (s State) waitForSeed(seed Member) Step {
 
 // seedBehind returns why the revision of a seed that serves is too low; empty if it is not.
 func (s State) seedBehind(seed Member) string {
+	highest := s.highestRevision() // also of what clients have written since the restore began
 	switch {
 	case seed.Revision < s.Request.Revision:
 		return fmt.Sprintf("The seed holds revision %d, but the snapshot holds revision %d.", seed.Revision, s.Request.Revision)
-	case s.Restore.RevisionBump > 0 && seed.Revision <= s.Restore.RevisionBefore:
-		return fmt.Sprintf("The seed holds revision %d, but the cluster has had revision %d, so clients would read older revisions.", seed.Revision, s.Restore.RevisionBefore)
+	case s.Restore.RevisionBump > 0 && seed.Revision <= highest:
+		return fmt.Sprintf("The seed holds revision %d, but the cluster has had revision %d, so clients would read older revisions. Apply another EtcdRestore with a larger spec.revisionBump.", seed.Revision, highest)
 	}
 	return ""
 }

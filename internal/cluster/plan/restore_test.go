@@ -158,7 +158,13 @@ func TestPlanRestoreSeeding(t *testing.T) {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), func(s *State) {
 				s.Restore.RevisionBefore, s.Restore.RevisionBump = 1000000042, 1
 			}),
-			FailRestore{Message: "The seed holds revision 1000000042, but the cluster has had revision 1000000042, so clients would read older revisions. The cluster was not changed."},
+			FailRestore{Message: "The seed holds revision 1000000042, but the cluster has had revision 1000000042, so clients would read older revisions. Apply another EtcdRestore with a larger spec.revisionBump. The cluster was not changed."},
+		},
+		"gives up when clients have written more during the restore than the revision was raised": {
+			state(formed, members(3), with(1, func(m *Member) { m.Revision = 1000000050 }), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), func(s *State) {
+				s.Restore.RevisionBefore, s.Restore.RevisionBump = 1000000000, 42
+			}),
+			FailRestore{Message: "The seed holds revision 1000000042, but the cluster has had revision 1000000050, so clients would read older revisions. Apply another EtcdRestore with a larger spec.revisionBump. The cluster was not changed."},
 		},
 		"gives up when the seed's image is missing for long": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, blockedBy(v1beta2.ReasonImageUnavailable), unreadySince(6*time.Minute))),
