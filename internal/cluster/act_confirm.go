@@ -71,6 +71,9 @@ func (r *Reconciler) confirmOld(ctx context.Context, v *view, step plan.Step) er
 	if name, runs := live.RunsBeside(step); runs {
 		return fmt.Errorf("the old member %s may run beside the seed: %w", name, errBehind)
 	}
+	if _, is := step.(plan.BeginSwitch); is {
+		return r.rehearseStops(ctx, v, pods.Items)
+	}
 	return nil
 }
 

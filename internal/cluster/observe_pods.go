@@ -73,7 +73,7 @@ func (r *Reconciler) observeMembers(ctx context.Context, v *view) error {
 // mistakable reports whether Services and budgets of the cluster select the Pod of something else, such as a member that
 // an earlier EtcdCluster of the same name left.
 func mistakable(v *view, pod *corev1.Pod) bool {
-	ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+	ended := hasEnded(pod)
 	return !ended && pod.Labels[v1beta2.LabelApp] == v1beta2.AppName && pod.Labels[v1beta2.LabelCluster] == v.Name
 }
 
@@ -160,7 +160,12 @@ func startOf(pod *corev1.Pod) plan.Start {
 
 // hasStopped returns whether the kubelet of a Pod that is being deleted has confirmed that nothing of it runs any more.
 func hasStopped(pod *corev1.Pod) bool {
-	return pod.DeletionTimestamp != nil && (pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded)
+	return pod.DeletionTimestamp != nil && hasEnded(pod)
+}
+
+// hasEnded reports whether the containers of a Pod have ended for good.
+func hasEnded(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
 }
 
 // startupBudget is how long the startup probe of etcd lets it take, while that probe has not succeeded; 0 afterwards.

@@ -84,6 +84,26 @@ func (r *Reconciler) rehearse(ctx context.Context, v *view, member string, start
 	return v.known.refused.err
 }
 
+// rehearseStops deletes the Pods of the old members in a dry run, before a restore switches to its seed. If the API server refused to
+// delete one of them after the others have stopped, neither the old members nor the seed would serve.
+func (r *Reconciler) rehearseStops(ctx context.Context, v *view, pods []corev1.Pod) error {
+	for i := range pods {
+		pod := &pods[i]
+		if !v.owns(pod) || incarnationOf(v.State, pod) == v.Restore.Incarnation || !pod.DeletionTimestamp.IsZero() || hasEnded(pod) {
+			continue
+		}
+		said, err := refusedBy(client.IgnoreNotFound(r.Client.Delete(ctx, pod, client.DryRunAll, client.Preconditions{UID: &pod.UID})))
+		if err != nil {
+			return wrap("delete in a dry run", pod, err)
+		}
+		if said != "" {
+			return &refusal{"The API server refuses to delete Pod " + pod.Name + ": " + said + ". So the restore does not switch to its seed, and the members serve as before. " +
+				"Correct the webhook or policy that refuses it. The operator tries again every 30 s."}
+		}
+	}
+	return nil
+}
+
 // againStale reports whether a Pod as admission would make it had to be recreated at once.
 func (v *view) againStale(pod *corev1.Pod, create plan.CreateMember) bool {
 	var m plan.Member
