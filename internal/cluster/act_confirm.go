@@ -19,9 +19,9 @@ import (
 // errBehind is for a step that was planned on a cache that was behind. Nothing was done, and the next pass plans again.
 var errBehind = errors.New("the API server has a newer state")
 
-// confirm reads past the cache, before an irreversible step, whether the EtcdCluster is still what the step was planned on.
+// confirm reads past the cache, before a step that needs it, whether the EtcdCluster is still what the step was planned on.
 func (r *Reconciler) confirm(ctx context.Context, v *view, step plan.Step) error {
-	if !v.Irreversible(step) {
+	if !v.Current(step) {
 		return nil
 	}
 	var live v1beta2.EtcdCluster

@@ -56,13 +56,13 @@ func (s *Seeder) Seed(ctx context.Context, r seed.Request) (err error) {
 		return err
 	}
 	defer release()
+	staging := filepath.Join(volume, stagingName)
+	if err := os.RemoveAll(staging); err != nil { // also if an earlier run was killed after it had completed the data directory
+		return fmt.Errorf("remove the files of an earlier run: %w: %w", source.ErrDisk, err)
+	}
 	if _, err := os.Stat(filepath.Join(r.DataDir, "member")); err == nil {
 		s.Log.Info("the data directory is complete already; nothing to do", "dataDir", r.DataDir)
 		return nil
-	}
-	staging := filepath.Join(volume, stagingName)
-	if err := os.RemoveAll(staging); err != nil {
-		return fmt.Errorf("remove the files of an earlier run: %w: %w", source.ErrDisk, err)
 	}
 	if err := os.Mkdir(staging, 0o700); err != nil {
 		return fmt.Errorf("create a staging directory on the volume: %w: %w", source.ErrDisk, err)

@@ -176,6 +176,24 @@ func TestSeedKeepsACompleteDataDirectory(t *testing.T) {
 	}
 }
 
+// A seed that was killed just after it had moved its data into place left the whole snapshot on the volume of the member.
+func TestSeedRemovesTheSnapshotOfARunThatWasKilledAtTheEnd(t *testing.T) {
+	f := given(t)
+	if err := f.run(t); err != nil {
+		t.Fatal(err)
+	}
+	left := filepath.Join(f.volume, stagingName, "snapshot.db")
+	if err := errors.Join(os.Mkdir(filepath.Dir(left), 0o700), os.WriteFile(left, []byte("snapshot"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.run(t); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Dir(left)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the files of the killed run are still on the volume: %v", err)
+	}
+}
+
 // Defect 12 of coreos/etcd-operator: the bytes were not checked before a restore.
 func TestSeedRejectsAnObjectThatIsNotTheVerifiedOne(t *testing.T) {
 	rewrite := func(change func([]byte) []byte) func(*testing.T, *fixture) {

@@ -28,6 +28,13 @@ func (s State) Irreversible(step Step) bool {
 	return false
 }
 
+// Current reports whether a step is taken only on the newest EtcdCluster: if it is irreversible, or starts a member. A member of an earlier
+// incarnation that starts again would serve old data beside the restored cluster.
+func (s State) Current(step Step) bool {
+	_, starts := step.(CreateMember)
+	return starts || s.Irreversible(step)
+}
+
 // NotRunning reports whether a member's Pod was seen as one that cannot run, or has yet to. Before such a Pod is deleted, a
 // read past the cache must show that it does not run: on an old cache its member may serve by now, or lead. A Pod that was
 // seen to run is deleted although it may not be ready, or a member that hangs would never be restarted.
