@@ -21,7 +21,7 @@ var errBehind = errors.New("the API server has a newer state")
 
 // confirm reads past the cache, before a step that needs it, whether the EtcdCluster is still what the step was planned on.
 func (r *Reconciler) confirm(ctx context.Context, v *view, step plan.Step) error {
-	if !v.Current(step) {
+	if !v.Confirmed(step) {
 		return nil
 	}
 	var live v1beta2.EtcdCluster

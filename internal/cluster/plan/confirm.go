@@ -28,9 +28,9 @@ func (s State) Irreversible(step Step) bool {
 	return false
 }
 
-// Current reports whether a step is taken only on the newest EtcdCluster: if it is irreversible, or starts a member. A member of an earlier
+// Confirmed reports whether a step is taken only on the newest EtcdCluster: if it is irreversible, or starts a member. A member of an earlier
 // incarnation that starts again would serve old data beside the restored cluster.
-func (s State) Current(step Step) bool {
+func (s State) Confirmed(step Step) bool {
 	_, starts := step.(CreateMember)
 	return starts || s.Irreversible(step)
 }

@@ -78,7 +78,7 @@ func (w *World) doCached(c Cache, s plan.State, step plan.Step) (plan.Step, erro
 
 // behind is what act_confirm.go reads past the cache, and the precondition of each deletion.
 func (w *World) behind(c Cache, s plan.State, step plan.Step) string {
-	if changed := w.behindSpec(c); changed != "" && s.Current(step) {
+	if changed := w.behindSpec(c); changed != "" && s.Confirmed(step) {
 		return changed
 	}
 	switch step := step.(type) {
