@@ -121,7 +121,7 @@ unit: deps ## Run the unit tests with the race detector, in random order
 	CGO_ENABLED=1 go test -race -short -shuffle=on -timeout 30m -skip '$(SIMULATIONS)' ./internal/cluster/plan/
 
 .PHONY: simulate
-simulate: ## Run a million steps of the planner in random worlds, which make unit does with few; SIM_SEED=n repeats a failed run
+simulate: ## Run a million steps of the planner in random worlds, which make unit does with few; SIM_SEED=n repeats a failed run, and SIM_WORLD=n only its world n of each kind
 	SIM_SEED=$(or $(SIM_SEED),random) go test -count=1 -v -run TestRandomFaults ./internal/cluster/plan
 
 .PHONY: integration

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -77,5 +79,37 @@ func TestConsentToRemoveForeignVotersAllowsARecoveryAfterTheElection(t *testing.
 		with(0, knows(42, 3), unreadyFor(2*startGrace)), with(1, knows(41, 3), unreadyFor(2*startGrace)))
 	if step, begins := Plan(s).(BeginRecovery); !begins || step.Member != nameOf(0) {
 		t.Errorf("the plan is %+v", Plan(s))
+	}
+}
+
+// To restore an old snapshot beside members that serve would lose what clients have written since.
+func TestForeignVotersThatAreAQuorumByThemselvesAreNamedBeforeAnyRestore(t *testing.T) {
+	// 1 own voter and 2 foreign ones, which run outside of Kubernetes.
+	guests := state(formed, members(1), noQuorum, guest(), guest(func(m *ForeignMember) { m.ID = 0xf01 }))
+	withoutMembers := func(s *State) { s.Members = nil }
+	consents := func(s *State) { s.Asked.RemoveForeign = []string{guestID.String(), etcd.ID(0xf01).String()} }
+	blocked := with(0, blockedBy(v1beta2.ReasonPodFailing), unreadyFor(2*startGrace))
+	for name, test := range map[string]struct {
+		reason  string
+		changes []change
+	}{
+		"its own voter is lost":                         {v1beta2.ReasonQuorumLost, []change{withoutMembers}},
+		"its own voter is lost, and the user agrees":    {v1beta2.ReasonQuorumLost, []change{withoutMembers, consents}},
+		"its own voter cannot run":                      {v1beta2.ReasonPodFailing, []change{blocked}},
+		"its own voter cannot run, and the user agrees": {v1beta2.ReasonQuorumLost, []change{blocked, consents, consenting}},
+		"its own voter has no leader":                   {v1beta2.ReasonQuorumLost, []change{with(0, knows(42, 3), unreadyFor(2*startGrace))}},
+	} {
+		s := guests
+		s.Members = slices.Clone(guests.Members)
+		for _, c := range test.changes {
+			c(&s)
+		}
+		wait, is := Plan(s).(Wait)
+		if !is || wait.Reason != test.reason || !wait.Stalled {
+			t.Errorf("%s: %+v", name, Plan(s))
+		}
+		if strings.Contains(wait.Message, "accepts no writes") || !strings.Contains(wait.Message, guestID.String()) || !strings.Contains(wait.Message, etcd.ID(0xf01).String()) {
+			t.Errorf("%s: the message does not name the members that may serve: %s", name, wait.Message)
+		}
 	}
 }

@@ -121,7 +121,7 @@ func (s State) impact() string {
 	case s.MembershipKnown:
 		return fmt.Sprintf("Quorum holds (%d of %d).", v.Healthy, v.Total)
 	}
-	return "No quorum answers, so etcd accepts no writes."
+	return s.unlessForeignQuorum("No quorum answers, so etcd accepts no writes.")
 }
 
 // cause says why a member does not serve, as a clause.

@@ -39,8 +39,8 @@ func waitForQuorum(s State) Step {
 	if s.membersHaveHadTheirTime(holders) {
 		return Wait{
 			Reason: v1beta2.ReasonQuorumLost,
-			Message: "Quorum is lost, and etcd accepts no writes. The members that have data did not form a quorum in time: " + unanswered(s.Current()) +
-				". The operator removes nothing. Recover these members. " + s.waysOnWithData(),
+			Message: s.unlessForeignQuorum("Quorum is lost, and etcd accepts no writes. The members that have data did not form a quorum in time: " + unanswered(s.Current()) +
+				". The operator removes nothing. Recover these members. " + s.waysOnWithData()),
 			Stalled: true,
 		}
 	}

@@ -258,7 +258,7 @@ func (step BeginRecovery) describe(State) planning.Description {
 // lostQuorum: too few voters hold data ever to agree again. Without consent nothing is changed. With it, all that
 // hold data are asked, and the one that knows most is chosen.
 func (s State) lostQuorum(holders []Member, known int) Step {
-	lost := fmt.Sprintf("Quorum is lost: %d of %d voters have their data, and %d are needed. etcd accepts no writes.", len(holders), known, etcd.Quorum(known))
+	lost := s.unlessForeignQuorum(fmt.Sprintf("Quorum is lost: %d of %d voters have their data, and %d are needed. etcd accepts no writes.", len(holders), known, etcd.Quorum(known)))
 	if !s.Spec.ForcesNewCluster() || slices.ContainsFunc(holders, s.inPod) || len(holders) == 0 {
 		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: lost + " The operator removes nothing. " + s.wayOut(holders), Stalled: true}
 	}

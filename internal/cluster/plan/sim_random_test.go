@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"reflect"
@@ -48,13 +49,22 @@ func simSeed() uint64 {
 	return 1
 }
 
+// simWorlds returns the numbers of the first world to run and of the one after the last: all, or only that of SIM_WORLD.
+func simWorlds() (first, end uint64) {
+	if given, err := strconv.ParseUint(os.Getenv("SIM_WORLD"), 10, 64); err == nil {
+		return given, given + 1
+	}
+	return 0, math.MaxUint64
+}
+
 // worlds says which faults are added to all others.
 type worlds struct{ crowded, estranged, resizing, moving bool }
 
 func randomWorlds(t *testing.T, wanted int, of worlds) {
 	seed := simSeed()
 	t.Logf("SIM_SEED=%d", seed)
-	steps, number, ends, kinds := 0, uint64(0), map[string]int{}, map[reflect.Type]int{}
+	number, end := simWorlds()
+	first, steps, ends, kinds := number, 0, map[string]int{}, map[reflect.Type]int{}
 	planner := func(s plan.State) plan.Step {
 		step := plan.Plan(s)
 		kinds[reflect.TypeOf(step)]++
@@ -63,7 +73,7 @@ func randomWorlds(t *testing.T, wanted int, of worlds) {
 	if testing.Short() {
 		wanted /= 20
 	}
-	for ; steps < wanted && !t.Failed(); number++ {
+	for ; steps < wanted && number < end && !t.Failed(); number++ {
 		w, o, said := live(planner, seed, number, of)
 		steps += said + o.Passes
 		ends[fmt.Sprintf("%T %s", o.Last, plan.Describe(plan.State{}, o.Last).Reason)]++
@@ -72,7 +82,7 @@ func randomWorlds(t *testing.T, wanted int, of worlds) {
 			retell(t, seed, number, of)
 		}
 	}
-	t.Logf("%d steps in %d worlds, which ended so: %v; steps planned: %v", steps, number, ends, kinds)
+	t.Logf("%d steps in %d worlds, which ended so: %v; steps planned: %v", steps, number-first, ends, kinds)
 }
 
 // live is the life of one world: faults, then none.

@@ -191,3 +191,36 @@ func TestASwitchBesideAQuorumOfOldMembersIsCaught(t *testing.T) {
 		}
 	}
 }
+
+// TestASeedWhosePersistentVolumeIsLostEndsItsRestore: the operator gives it up after 15 minutes, and the old members serve.
+func TestASeedWhosePersistentVolumeIsLostEndsItsRestore(t *testing.T) {
+	w := model.New(3, true)
+	w.Run(plan.Plan)
+	w.Restores = []model.Restore{{UID: restoreUID, Verified: true, Revision: proven}}
+	for created := false; !created; {
+		_, step := w.Pass(plan.Plan)
+		_, created = step.(plan.CreateMember)
+	}
+	w.LoseVolume(3)
+	if o := w.Run(plan.Plan); o.Last != plan.Step(plan.Done{}) || !w.Restores[0].Failed || len(w.Violations) > 0 {
+		t.Errorf("it ends with %+v, %v\n%s", o.Last, w.Violations, trace(o))
+	}
+}
+
+// TestASeedThatHoldsTooLittleNeverBecomesTheCluster: no client writes to a seed, so the operator sees that also if it was down
+// for some time (SIM_SEED=1, world 999).
+func TestASeedThatHoldsTooLittleNeverBecomesTheCluster(t *testing.T) {
+	w := model.New(3, true)
+	w.Run(plan.Plan)
+	w.Restores = []model.Restore{{UID: restoreUID, Verified: true, Revision: proven, Seed: model.FateTooOld}}
+	for created := false; !created; {
+		_, step := w.Pass(plan.Plan)
+		_, created = step.(plan.CreateMember)
+	}
+	for range 100 {
+		w.Second()
+	}
+	if o := w.Run(plan.Plan); o.Last != plan.Step(plan.Done{}) || !w.Restores[0].Failed || len(w.Violations) > 0 {
+		t.Errorf("it ends with %+v, %v\n%s", o.Last, w.Violations, trace(o))
+	}
+}

@@ -267,13 +267,39 @@ func changeFate(w *World, r *rand.Rand) string {
 // loseStatus loses what the operator wrote. The client Service remembers the cluster's ID; losing both at once is
 // more than one fault, and so is losing it between two lives that have no volumes, or before the cluster has formed.
 func loseStatus(w *World, _ *rand.Rand) string {
-	between := !w.durable() && w.Cluster.Status.Restore != nil
-	if w.Services.ClientClusterID != w.Cluster.Status.ClusterID || w.formed() == nil || between {
+	if w.Services.ClientClusterID != w.Cluster.Status.ClusterID || w.formed() == nil || w.betweenLives() {
 		return ""
 	}
 	w.Cluster.Status = v1beta2.EtcdClusterStatus{ObservedGeneration: -1}
 	w.statusLost = true
 	return "lose the status"
+}
+
+// betweenLives says whether a restore is recorded, and the members that it replaces have no volumes, or lost the quorum that
+// they had without them.
+func (w *World) betweenLives() bool {
+	restore := w.Cluster.Status.Restore
+	switch {
+	case restore == nil:
+		return false
+	case !w.durable():
+		return true
+	}
+	return w.Moving && restore.Step == v1beta2.RestoreSwitching && !w.safeQuorum(w.formed())
+}
+
+// safeQuorum says whether enough voters have data that is not about to go.
+func (w *World) safeQuorum(l *life) bool {
+	v := etcd.Voters{}
+	for _, e := range l.entries {
+		if !e.learner {
+			v.Total++
+			if w.safe(l, e) {
+				v.Healthy++
+			}
+		}
+	}
+	return v.HasQuorum()
 }
 
 func loseServices(w *World, _ *rand.Rand) string {

@@ -79,9 +79,14 @@ func (w *World) tickLife(l *life) (moved bool) {
 		}
 	}
 	moved = w.tickVersion(l) || moved
-	w.write(l)
+	if w.hasClients(l) {
+		w.write(l)
+	}
 	return moved
 }
+
+// hasClients says whether clients write to a life: none is led to the seed of a restore before it becomes the cluster.
+func (w *World) hasClients(l *life) bool { return l.restore == "" || l.adopted }
 
 // write acknowledges one write of a client: the leader and enough others have it, and the rest may lag.
 func (w *World) write(l *life) {

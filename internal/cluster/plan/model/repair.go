@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
@@ -78,8 +79,20 @@ func (w *World) forPerson(wait plan.Wait) bool {
 		return true
 	case v1beta2.ReasonRecovering:
 		return w.losesSurvivor()
+	case v1beta2.ReasonQuorumLost:
+		return w.namesForeignQuorum(wait.Message)
 	}
 	return false
+}
+
+// namesForeignQuorum says whether a message names all foreign voters, which are the quorum: no voter is left that the
+// operator could ask to change the membership.
+func (w *World) namesForeignQuorum(message string) bool {
+	l := w.formed()
+	if l == nil || l.leader == 0 || w.ownVoters(l).Healthy > 0 {
+		return false
+	}
+	return !slices.ContainsFunc(l.entries, func(e entry) bool { return e.foreign && !e.learner && !strings.Contains(message, e.id.String()) })
 }
 
 // losesSurvivor says whether the one survivor's volume is being deleted, which only a person may give up.

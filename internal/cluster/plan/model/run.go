@@ -68,7 +68,8 @@ type Outcome struct {
 const (
 	// maxPasses bounds a run: from nothing to seven members by way of a restore takes fewer than a hundred.
 	maxPasses = 400
-	// patience is how many passes in which nothing moves are enough to say that nothing will.
+	// patience is how many passes in which nothing moves are enough to say that nothing will. Each takes 150 s, so a wait lasts
+	// longer than the 15 minutes after which the operator gives up a seed.
 	patience = 6
 )
 
@@ -105,15 +106,13 @@ func (w *World) Run(planner Planner) Outcome {
 	return o
 }
 
-// enough: done is done at once, and a person is asked for after a moment; a wait may yet turn into something.
+// enough: done is done at once; a wait may yet turn into something, also one that asks for a person.
 func enough(step plan.Step, still int) bool {
-	switch step := step.(type) {
+	switch step.(type) {
 	case plan.Done, plan.Hibernating, plan.VolumeMayFill, plan.VersionNotAdvised:
 		return true
-	case plan.Wait:
-		return (step.Stalled && still > 3) || still > patience
 	}
-	return still > 3
+	return still > patience
 }
 
 // checkEnd holds the end of a run against invariant 6: done, or a state that says what a person must do.
