@@ -27,7 +27,7 @@ CRDS       := charts/etcd-operator/files/crds
 GENERATED  := api $(CRDS) docs/api.md docs/reference.md
 
 # Modules of their own, so that the operators depend on none of their libraries.
-MODULES    := hack/release hack/site test/oldest
+MODULES    := hack/plot hack/release hack/site test/oldest
 
 # Programs that the tests run against. Each is built once and kept in the user's cache.
 INTEGRATION_PROGRAMS := kubernetes etcd-3.4 etcd-3.5 etcd-3.6 etcd-3.7 versitygw fake-gcs azurite helm
@@ -148,8 +148,9 @@ record-faults: ## Record the faults that tests cause, and write what kubectl etc
 	go test -count=1 ./test/faults/ -update
 
 .PHONY: pictures
-pictures: ## Draw the dashboards with the recorded metrics, into docs/images
+pictures: ## Draw the dashboards with the recorded metrics, and the table of docs/performance.md, into docs/images
 	cd test/alerts && go test -count=1 -run TestEachPanelShowsARealRun . -pictures
+	cd hack/plot && go run . ../../docs/performance.md ../../docs/images/scale.svg
 
 .PHONY: campaign
 campaign: deps ## Kill backup-operator at random while it archives etcd 3.5, 3.6 and 3.7, and compare what is restored; CAMPAIGN_ROUNDS=3 CAMPAIGN_SECONDS=60 CAMPAIGN_SEED=n repeats the choices of a round
@@ -170,6 +171,7 @@ chart: ## Run the tests of the chart (also against the oldest Kubernetes), rende
 	cd test/oldest && TEST_BIN="$(TEST_BIN)" go test -shuffle=on ./...
 	cd test/alerts && go test -shuffle=on ./...
 	cd hack/site && go test -shuffle=on ./...
+	cd hack/plot && go test -shuffle=on ./...
 
 .PHONY: e2e
 e2e: deps ## Run the tests of the installed suite on a real Kubernetes (local, or from KUBECONFIG)
