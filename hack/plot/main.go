@@ -130,6 +130,7 @@ func (t table) draw() (*vgsvg.Canvas, error) {
 		if err := plotutil.AddLinePoints(p, lines...); err != nil {
 			return nil, err
 		}
+		p.X.Max *= 1.2 // room for the last label
 		p.Draw(draw.Crop(whole, width*vg.Length(i), -width*vg.Length(len(panels)-1-i), 0, 0))
 	}
 	return svg, nil
