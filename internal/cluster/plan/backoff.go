@@ -69,7 +69,7 @@ func (s State) waitForAttempt(members []Member) Step {
 // podFailures returns what is to be recorded after a step: one failure more for a Pod that is recreated because it failed,
 // and none for a member that serves or is gone. A Pod that waits may be all that there is of a member, and it is created again
 // while the cluster lacks members. So is a learner that replaces a member. A learner that keeps its data in its Pod copies all data
-// anew after each failure, so it has to get its vote first.
+// from the beginning after each failure, so it has to get its vote first.
 func (s State) podFailures(step Step, actErr error) []v1beta2.PodFailure {
 	failures := slices.DeleteFunc(slices.Clone(s.PodFailures), func(f v1beta2.PodFailure) bool {
 		m, there := s.member(f.Name)

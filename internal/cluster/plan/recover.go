@@ -24,7 +24,7 @@ import (
 // authentication refuses the operator, it cannot tell such a quorum from the survivor alone, so it waits.
 //
 // The choice is the one thing that cannot be observed again once the others have stopped: the status keeps it. A Pod
-// with the flag has it in its command, and is made again without it before anything else is done, whatever the status says.
+// with the flag has it in its command, and is recreated without it before anything else is done, whatever the status says.
 
 // forcing says whether a survivor was chosen that does not serve alone yet.
 func (s State) forcing() bool {
