@@ -209,7 +209,7 @@ func TestPlanRecoveryForces(t *testing.T) {
 		"goes back to the start when the consent to go on without a foreign voter is withdrawn in time": {
 			lost(guest()), CancelRecovery{Message: "Annotation " + v1beta2.AnnotationRemoveForeign + " no longer names member " + guestLabel + ", which may have newer data. Nothing was changed."},
 		},
-		"goes on without a foreign voter while that consent stands": {
+		"continues without a foreign voter while that consent stands": {
 			lost(guest(), mayGo), again,
 		},
 		"goes through with it when that consent is withdrawn too late": {

@@ -427,7 +427,7 @@ func rejectedSeed(m *Member) {
 	m.PodMessage = "OutOfcpu"
 }
 
-// seedFailures: so many Pods of the seed failed before, the last one just now.
+// seedFailures: N Pods of the seed failed before, the last one at noon.
 func seedFailures(n int32) change {
 	return func(s *State) {
 		s.PodFailures = []v1beta2.PodFailure{{Name: seedName, Count: n, LastTime: metav1.NewTime(noon)}}
