@@ -52,7 +52,7 @@ func (r *Reconciler) act(ctx context.Context, v *view, step plan.Step) error {
 	case plan.Done, plan.Idle, plan.Wait, plan.AwaitResize, plan.Hibernating, plan.VolumeMayFill, plan.VersionNotAdvised:
 		return nil // there is nothing to do
 	case plan.BeginBootstrap, plan.BeginRemoval, plan.RecordFormed, plan.RecordPromotion, plan.RecordVersionChange, plan.EndDefragmentation,
-		plan.BeginRestore, plan.AwaitSafetySnapshot, plan.BeginSwitch, plan.AdoptSeed, plan.CompleteRestore, plan.FailRestore,
+		plan.BeginRestore, plan.AwaitSafetySnapshot, plan.BeginSwitch, plan.ReturnToSeeding, plan.AdoptSeed, plan.CompleteRestore, plan.FailRestore,
 		plan.BeginRecovery, plan.RecordForcing, plan.RecordForced, plan.CancelRecovery, plan.CompleteRecovery:
 		return nil // the effect is in the status
 	default:

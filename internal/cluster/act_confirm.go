@@ -68,8 +68,8 @@ func (r *Reconciler) confirmOld(ctx context.Context, v *view, step plan.Step) er
 		}
 		observePod(&live.Members[at], pod, v.Now)
 	}
-	if name, runs := live.RunsBeside(step); runs {
-		return fmt.Errorf("the old member %s may run beside the seed: %w", name, errBehind)
+	if why := live.InTheWay(step); why != "" {
+		return fmt.Errorf("%s: %w", why, errBehind)
 	}
 	if _, is := step.(plan.BeginSwitch); is {
 		return r.rehearseStops(ctx, v, pods.Items)
@@ -109,7 +109,7 @@ func (r *Reconciler) confirmData(ctx context.Context, v *view, step plan.Step) e
 		if step.Unresponsive() || step.DataGone() {
 			return r.confirmNotReady(ctx, v, step.Name)
 		}
-	case plan.BeginSwitch, plan.AdoptSeed:
+	case plan.BeginSwitch, plan.ReturnToSeeding, plan.AdoptSeed:
 		return r.confirmOld(ctx, v, step)
 	case plan.BeginRecovery:
 		return r.confirmLost(ctx, v)

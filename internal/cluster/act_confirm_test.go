@@ -129,7 +129,9 @@ func TestNoSwitchBeginsForARestoreThatIsDeleted(t *testing.T) {
 func TestTheSeedTakesOverOnlyIfNoOldMemberRunsPastTheCache(t *testing.T) {
 	now := metav1.NewTime(noon)
 	old := func(i int, changes ...func(*corev1.Pod)) client.Object {
-		pod := &corev1.Pod{ObjectMeta: controlled("uid-example", nameOf(i), nil), Status: corev1.PodStatus{Phase: corev1.PodRunning}}
+		pod := &corev1.Pod{ObjectMeta: controlled("uid-example", nameOf(i), nil), Status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{
+			Name: plan.EtcdContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
+		}}}}
 		for _, change := range changes {
 			change(pod)
 		}
@@ -151,8 +153,12 @@ func TestTheSeedTakesOverOnlyIfNoOldMemberRunsPastTheCache(t *testing.T) {
 		"two of three are stopping":            {[]client.Object{seed, old(0, stopping), old(1, stopping)}, plan.AdoptSeed{}, true},
 		"two of three have stopped":            {[]client.Object{seed, old(0, stopped), old(1, stopped)}, plan.AdoptSeed{}, false},
 		"one has ended":                        {[]client.Object{seed, old(0, stopping), old(1, ended)}, plan.AdoptSeed{}, false},
-		"one has yet to be stopped":            {[]client.Object{seed, old(2)}, plan.AdoptSeed{}, true},
-		"one without labels":                   {[]client.Object{seed, old(2, unlabelled)}, plan.AdoptSeed{}, true},
+		"two have yet to be stopped":           {[]client.Object{seed, old(1), old(2)}, plan.AdoptSeed{}, true},
+		"one is stopping, one has yet to":      {[]client.Object{seed, old(1, stopping), old(2)}, plan.AdoptSeed{}, true},
+		"two without labels":                   {[]client.Object{seed, old(1), old(2, unlabelled)}, plan.AdoptSeed{}, true},
+		"one that is refused is no quorum":     {[]client.Object{seed, old(2)}, plan.AdoptSeed{}, false},
+		"a quorum runs, so it may go back":     {[]client.Object{seed, old(1), old(2)}, plan.ReturnToSeeding{}, false},
+		"it is stopping, so it may not":        {[]client.Object{seed, old(0), old(1, stopping), old(2, stopping)}, plan.ReturnToSeeding{}, true},
 		"they are what the switch stops":       {[]client.Object{seed, old(0), old(1), old(2)}, plan.BeginSwitch{}, false},
 		"the node of one is silent":            {[]client.Object{seed, old(0, overdue), old(1), old(2)}, plan.BeginSwitch{}, false},
 		"the nodes of two of three are silent": {[]client.Object{seed, old(0, overdue), old(1, overdue)}, plan.BeginSwitch{}, true},

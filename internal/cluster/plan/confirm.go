@@ -13,7 +13,7 @@ import (
 // planned on: a new leader's cache can be hours old.
 func (s State) Irreversible(step Step) bool {
 	switch step := step.(type) {
-	case RemoveMember, DeleteVolume, StopMembers, DeletePod, BeginSwitch, AdoptSeed, CreateVolumes, CreateMembers, RestoreLabels,
+	case RemoveMember, DeleteVolume, StopMembers, DeletePod, BeginSwitch, ReturnToSeeding, AdoptSeed, CreateVolumes, CreateMembers, RestoreLabels,
 		AddLearner, PromoteLearner, MoveLeader, CompactHistory:
 		return true
 	case KeepVolume:

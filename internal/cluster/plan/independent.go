@@ -14,11 +14,11 @@ import (
 // not at what the step should have done.
 var independentRules = []string{
 	"setRetention", "requestGrowth", "renewCertificates", "restoreLabels",
-	"loadCertificates", "applyBudget", "recreateBlocked", "deleteStopped", "startMember", "releaseMember", "addToService", "relabelPods", "resizePods", "prepareMembers", "deleteOldVolumes", "growVolumes",
+	"loadCertificates", "applyBudget", "recreateBlocked", "deleteStopped", "startMember", "releaseMember", "addToService", "relabelPods", "removeOrphanPods", "resizePods", "prepareMembers", "deleteOldVolumes", "growVolumes",
 }
 
 // stoppedRules are independent if their step only deletes the object of a Pod that has stopped.
-var stoppedRules = []string{"removeFailedSeed", "removeOrphanPods"}
+var stoppedRules = []string{"removeFailedSeed"}
 
 // unconditionalRules stand before the repairs. Whatever error one of them ends with, the repairs must not wait for it.
 var unconditionalRules = []string{"setRetention", "requestGrowth", "renewCertificates", "restoreLabels"}

@@ -3,6 +3,8 @@ package plan
 import (
 	"slices"
 	"testing"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
 // A quota refused the PodDisruptionBudget, and with it the removal of a member that would have made room for it.
@@ -18,6 +20,28 @@ func TestAClusterShrinksThoughItsBudgetIsRefused(t *testing.T) {
 		t.Errorf("without the budget the plan is %+v", step)
 	} else if _, removes := step.(RemoveMember); !removes {
 		t.Errorf("without the budget the plan is %+v, want a member removed", step)
+	}
+}
+
+// An API server that refuses to delete the Pod of an old member, which runs on after a restore, would keep the restored cluster at one
+// member. One failure of that member's node would then lose the data.
+func TestARestoredClusterGrowsBesideAnOldMemberThatMayNotBeDeleted(t *testing.T) {
+	s := state(formed, members(3), stopped, with(2, pod(PodRunning)), restored(v1beta2.RestoreGrowing), asked, aSeed(serving, inSeedMembership))
+	s.MembershipKnown = true
+	for i := range 3 {
+		with(i, removed)(&s)
+	}
+	step, rule := Choose(s)
+	if budget, is := step.(ApplyBudget); is {
+		s.Refuse(budget)
+		step, rule = Choose(s)
+	}
+	if _, deletes := step.(DeletePod); !deletes || !Independent(s, rule, step) {
+		t.Fatalf("the plan is %+v by %s", step, rule)
+	}
+	s.Refuse(step)
+	if create, grows := Plan(s).(CreateMember); !grows || create.Incarnation != 2 {
+		t.Errorf("without that the plan is %+v", Plan(s))
 	}
 }
 

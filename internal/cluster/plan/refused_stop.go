@@ -81,3 +81,8 @@ func (s State) RefusedStop() string {
 	}
 	return ""
 }
+
+// stopRefused reports whether the API server refused to delete the object of a member's stopped Pod.
+func (s State) stopRefused(member string) bool {
+	return slices.ContainsFunc(s.Held, func(h Held) bool { return h.Pod == member && h.Refused != "" })
+}

@@ -59,6 +59,15 @@ func serving(m *Member) {
 	m.ClusterID, m.ID, m.Revision = 0xbb, 77, 1000000042
 }
 
+// keptInPod ends the message about a seed that has the only data that is left, in its Pod.
+var keptInPod = " Too few of the old members have their data for a quorum, so the operator keeps the seed. Its data is in Pod " + seedName + ". If you delete the Pod, this data is lost."
+
+// refusedSeed: the API server refused to delete the object of the seed's Pod, which has ended.
+func refusedSeed(s *State) {
+	var repeats Repeats
+	s.Held = append(s.Held, repeats.Refused(*s, DeletePod{Name: seedName}, "a webhook"))
+}
+
 func failed(s Seed) func(*Member) {
 	return func(m *Member) {
 		serving(m)
@@ -291,8 +300,37 @@ func TestPlanRestoreSwitching(t *testing.T) {
 			state(formed, members(3), ephemeral, stopped, switching, asked, aSeed(serving, blockedBy(v1beta2.ReasonPodUnschedulable), unreadySince(16*time.Minute))),
 			Wait{
 				Reason:  v1beta2.ReasonRestoring,
-				Message: "Seed " + seedName + " has not started for 15m0s: why. No data of the old members is left, so the operator keeps the seed. Delete Pod " + seedName + " to start it again.", Stalled: true,
+				Message: "Seed " + seedName + " has not started for 15m0s: why." + keptInPod, Stalled: true,
 			},
+		},
+		"goes on beside a member that the API server refuses to stop, if it cannot be a quorum": {
+			state(formed, members(3), stopped, with(2, pod(PodRunning)), switching, asked, aSeed(serving)), AdoptSeed{ClusterID: seedID, Incarnation: 2},
+		},
+		"stops both of two that are left: they are a quorum": {
+			state(formed, members(3), stopped, with(1, pod(PodRunning)), with(2, pod(PodDeleting)), switching, asked, aSeed(serving)), StopMembers{Except: 2},
+		},
+		"stops the only member": {
+			state(formed, members(1), size(1), switching, asked, aSeed(serving)), StopMembers{Except: 2},
+		},
+		"keeps a seed that does not start, although its EtcdRestore is deleted, if the old members had their data in their Pods": {
+			state(formed, members(3), ephemeral, stopped, switching, aSeed(serving, blockedBy(v1beta2.ReasonPodFailing))),
+			Wait{Reason: v1beta2.ReasonRestoring, Message: "The seed does not start, and EtcdRestore back was deleted." + keptInPod, Stalled: true},
+		},
+		"keeps it if one of three old volumes is left, which is no quorum": {
+			state(formed, members(3), stopped, with(1, gone), with(2, gone), switching, aSeed(serving, blockedBy(v1beta2.ReasonPodFailing))),
+			Wait{
+				Reason: v1beta2.ReasonRestoring, Stalled: true,
+				Message: "The seed does not start, and EtcdRestore back was deleted. Too few of the old members have their data for a quorum, so the operator keeps the seed. To start it again, delete Pod " +
+					seedName + ". To give up its data, delete the PersistentVolumeClaim of that name, too.",
+			},
+		},
+		"does not promise that old members continue that have no data": {
+			state(formed, members(3), ephemeral, stopped, switching),
+			FailRestore{Message: "The seed was lost, and EtcdRestore back was deleted. Too few of the old members have their data for a quorum. Create an EtcdRestore with another name."},
+		},
+		"lets the old members go on when the ended Pod of a lost seed may not be deleted for too long": {
+			state(formed, members(3), stopped, switching, asked, aSeed(serving, rejectedSeed, unreadySince(16*time.Minute)), refusedSeed),
+			FailRestore{Message: "The Pod of seed " + seedName + " has ended, and has not been replaced for 15m0s: OutOfcpu. The API server refuses to delete it." + oldContinue},
 		},
 		"does not wait for one old member whose node is dead": {
 			state(formed, members(3), stopped, with(2, overdue), switching, asked, aSeed(serving)),
@@ -341,6 +379,15 @@ func TestPlanRestoreSwitching(t *testing.T) {
 			state(formed, members(3), stopped, restored(v1beta2.RestoreFailed), asked), CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartRejoin},
 		},
 	}.run(t)
+}
+
+// Without this, a restore that fails before its volume is seen hands its incarnation to the next one. The next seed then finds the
+// data of the first, and serves the wrong snapshot.
+func TestTwoRestoresNeverShareAnIncarnation(t *testing.T) {
+	s := state(formed, members(3), restored(v1beta2.RestoreFailed), askedAnother)
+	if begin, is := Plan(s).(BeginRestore); !is || begin.Restore.Incarnation != 3 {
+		t.Errorf("got %+v, want a restore into incarnation 3", Plan(s))
+	}
 }
 
 func TestPlanRestoreGrowing(t *testing.T) {

@@ -1,11 +1,15 @@
 package plan
 
 // highestRevision returns the highest revision that the cluster is known to have had: what its members report now, and
-// what earlier restores and recoveries recorded. A restore goes above it, because clients may have seen it.
+// what earlier restores and recoveries recorded. A restore goes above it, because clients may have seen it. No client has seen
+// the seed of a restore that has not switched to it.
 func (s State) highestRevision() int64 {
 	var highest int64
 	if s.Restore != nil {
-		highest = max(s.Restore.Revision, s.Restore.RevisionBefore)
+		highest = s.Restore.RevisionBefore
+		if !s.switching() {
+			highest = max(highest, s.Restore.Revision)
+		}
 	}
 	if s.Recovery != nil {
 		highest = max(highest, s.Recovery.Revision)

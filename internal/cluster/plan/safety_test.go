@@ -92,6 +92,57 @@ func TestASwitchNeedsASafetySnapshotThatIsRecent(t *testing.T) {
 	}
 }
 
+// Without this, a cluster that is paused after the switch was recorded loses the writes of the whole pause: the old members acknowledge
+// them, and nothing saves them before the members stop.
+func TestASwitchThatWasHeldUpIsCheckedAgain(t *testing.T) {
+	held := func(changes ...change) State {
+		s := state(formed, members(3), restored(v1beta2.RestoreSwitching), asked, aSeed(serving))
+		s.Request.Safety = v1beta2.SafetySnapshotRequired
+		for _, c := range changes {
+			c(&s)
+		}
+		return s
+	}
+	saved := func(ago time.Duration) change {
+		return func(s *State) {
+			at := metav1.Time{Time: noon.Add(-ago)}
+			s.Restore.SeedReadyTime = &at
+			s.Request.Saved = &v1beta2.SafetySnapshotStatus{Result: v1beta2.SafetySnapshotTaken, Path: "b/k", Revision: 42, Time: at}
+		}
+	}
+	overtaken := func(s *State) {
+		s.Restore.RevisionBump = 10
+		s.Members[0].Revision = 1000000042
+	}
+	stop := StopMembers{Except: 2}
+	for name, test := range map[string]struct {
+		state State
+		want  Step
+	}{
+		"stops the members at once":                             {held(saved(time.Minute)), stop},
+		"not if the safety snapshot is of hours ago":            {held(saved(3 * time.Hour)), ReturnToSeeding{}},
+		"not if clients have reached the seed's revision":       {held(saved(time.Minute), overtaken), ReturnToSeeding{}},
+		"goes on if a quorum was stopped already":               {held(saved(3*time.Hour), with(0, pod(PodDeleting)), with(1, pod(PodDeleting))), stop},
+		"returns beside a member that was down before":          {held(saved(3*time.Hour), with(0, withoutPod)), ReturnToSeeding{}},
+		"goes on if its EtcdRestore is deleted: it is too late": {held(saved(3*time.Hour), func(s *State) { s.Request = nil }), stop},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, Plan(test.state)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+	s := held(saved(3 * time.Hour))
+	s.Restore = NewStatus(s, ReturnToSeeding{}, nil, v1beta2.EtcdClusterStatus{Restore: s.Restore}, 1).Restore
+	if step, is := Plan(s).(AwaitSafetySnapshot); !is {
+		t.Errorf("after it has returned, the operator does not ask for another safety snapshot: %+v", step)
+	}
+	s.Request.Safety = ""
+	if step, is := Plan(s).(BeginSwitch); !is {
+		t.Errorf("the seed is compared with its own revision: %+v", step)
+	}
+}
+
 func TestTheStatusRemembersTheSafetySnapshotAfterItsRestoreIsDeleted(t *testing.T) {
 	s := state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving))
 	s.Request.Saved = &v1beta2.SafetySnapshotStatus{Result: v1beta2.SafetySnapshotTaken, Path: "b/k"}

@@ -50,9 +50,9 @@ func (s State) seedRefusal(why string, retry time.Duration) Step {
 	}
 	const correct = " Correct spec.pod of the EtcdCluster, or the quota or policy that the answer names."
 	switch {
-	case s.switching() && !s.requested():
+	case s.switching() && s.oldMayContinue() && !s.requested():
 		return FailRestore{Message: planning.Sentence(refused+", and EtcdRestore "+s.Restore.Name+" was deleted: ", why) + unchanged}
-	case s.oldDataLost():
+	case s.oldDataLost(), s.switching() && !s.oldMayContinue():
 		return Wait{
 			Reason: v1beta2.ReasonPodRefused, Stalled: true, Requeue: retry,
 			Message: planning.Sentence(refused+": ", why) + " " + clients + correct + fmt.Sprintf(" The operator tries again every %s.", retry),

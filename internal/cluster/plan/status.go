@@ -63,39 +63,12 @@ func recordFacts(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 		status.RemovingMember = step.Voter
 	case RecordFormed:
 		status.ClusterID, status.Incarnation = step.ClusterID, step.Incarnation
-	case BeginRestore:
-		recordBegunRestore(status, step)
-	case AwaitSafetySnapshot:
-		status.Restore.SeedReadyTime, status.Restore.Message = ptr.To(metav1.NewTime(s.Now).Rfc3339Copy()), awaitsSafetySnapshot
-	case BeginSwitch:
-		if s.Request != nil && s.Request.Saved != nil {
-			status.Restore.SafetySnapshot = s.Request.Saved.Path
-		}
-		status.Restore.Step = v1beta2.RestoreSwitching
-		status.Restore.ClusterID, status.Restore.Revision = step.ClusterID, step.Revision
-		status.Restore.Message = "The seed serves the snapshot. The old members stop, and then the client Service selects the seed."
-	case AdoptSeed:
-		status.ClusterID, status.Incarnation, status.VersionChange = step.ClusterID, step.Incarnation, nil
-		status.PromotingMember, status.RemovingMember, status.ForeignMembers = "", "", nil
-		status.Recovery = nil // it was about the members before
-		status.Restore.Step = v1beta2.RestoreGrowing
-		rememberRestore(status, s)
-		status.Restore.Message = fmt.Sprintf("The restored data is served. The cluster is growing to %d members.", s.Spec.Size) + s.tooLate()
-		if seed, ok := s.seed(); ok {
-			status.CurrentVersion = seed.Version
-			status.MemberStatuses = []v1beta2.MemberStatus{{Name: seed.Name, Role: v1beta2.MemberVoter}}
-		}
-	case CompleteRestore:
-		status.Restore.Step = v1beta2.RestoreComplete
-		status.Restore.Message = "The restored cluster serves at its full size." + s.tooLate()
-	case FailRestore:
-		status.Restore.Step = v1beta2.RestoreFailed
-		status.Restore.Message = step.Message
 	case Wait:
 		if s.Restoring() {
 			status.Restore.Message = step.Message
 		}
 	default:
+		recordRestore(status, s, step)
 		recordRecovery(status, s, step)
 	}
 }

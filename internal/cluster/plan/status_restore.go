@@ -1,9 +1,11 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
@@ -64,4 +66,41 @@ func rememberRestore(status *v1beta2.EtcdClusterStatus, s State) {
 		SafetySnapshot: s.Restore.SafetySnapshot,
 	})
 	status.PastRestores = past[max(0, len(past)-v1beta2.MaxPastRestores):]
+}
+
+// recordRestore keeps what the steps of a restore made true.
+func recordRestore(status *v1beta2.EtcdClusterStatus, s State, step Step) {
+	switch step := step.(type) {
+	case BeginRestore:
+		recordBegunRestore(status, step)
+	case AwaitSafetySnapshot:
+		status.Restore.SeedReadyTime, status.Restore.Message = ptr.To(metav1.NewTime(s.Now).Rfc3339Copy()), awaitsSafetySnapshot
+	case BeginSwitch:
+		if s.Request != nil && s.Request.Saved != nil {
+			status.Restore.SafetySnapshot = s.Request.Saved.Path
+		}
+		status.Restore.Step = v1beta2.RestoreSwitching
+		status.Restore.ClusterID, status.Restore.Revision = step.ClusterID, step.Revision
+		status.Restore.Message = "The seed serves the snapshot. The old members stop, and then the client Service selects the seed."
+	case ReturnToSeeding:
+		status.Restore.Step, status.Restore.Message = v1beta2.RestoreSeeding, step.describe(s).Message
+		status.Restore.ClusterID, status.Restore.Revision = "", 0
+	case AdoptSeed:
+		status.ClusterID, status.Incarnation, status.VersionChange = step.ClusterID, step.Incarnation, nil
+		status.PromotingMember, status.RemovingMember, status.ForeignMembers = "", "", nil
+		status.Recovery = nil // it was about the members before
+		status.Restore.Step = v1beta2.RestoreGrowing
+		rememberRestore(status, s)
+		status.Restore.Message = fmt.Sprintf("The restored data is served. The cluster is growing to %d members.", s.Spec.Size) + s.tooLate()
+		if seed, ok := s.seed(); ok {
+			status.CurrentVersion = seed.Version
+			status.MemberStatuses = []v1beta2.MemberStatus{{Name: seed.Name, Role: v1beta2.MemberVoter}}
+		}
+	case CompleteRestore:
+		status.Restore.Step = v1beta2.RestoreComplete
+		status.Restore.Message = "The restored cluster serves at its full size." + s.tooLate()
+	case FailRestore:
+		status.Restore.Step = v1beta2.RestoreFailed
+		status.Restore.Message = step.Message
+	}
 }

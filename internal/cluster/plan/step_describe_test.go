@@ -69,7 +69,7 @@ func TestEvents(t *testing.T) {
 var everyStep = []Step{
 	AwaitSafetySnapshot{},
 	AddLearner{Name: "m"}, AddToService{Name: "m"}, AdoptSeed{}, ApplyBudget{}, ApplyServices{}, AwaitResize{Message: "grows"}, BeginBootstrap{},
-	AwaitSafetySnapshot{}, BeginRemoval{Voter: "m", Name: "m"}, BeginRecovery{Member: "m"}, BeginRestore{}, BeginSwitch{}, CancelDowngrade{}, CancelRecovery{}, CompactHistory{}, CompleteRecovery{},
+	AwaitSafetySnapshot{}, BeginRemoval{Voter: "m", Name: "m"}, BeginRecovery{Member: "m"}, BeginRestore{}, BeginSwitch{}, ReturnToSeeding{}, CancelDowngrade{}, CancelRecovery{}, CompactHistory{}, CompleteRecovery{},
 	CompleteRestore{}, CreateCA{}, CreateMember{Name: "m"}, CreateMembers{}, CreateVolumes{}, DefragmentMember{Name: "m", Reason: v1beta2.ReasonDefragmenting},
 	DeletePod{Name: "m", Reason: v1beta2.ReasonScaling}, DeleteVolume{Name: "m", Reason: v1beta2.ReasonScaling}, DisarmAlarm{Reason: v1beta2.ReasonNoSpace}, Done{},
 	EnableDowngrade{}, EndDefragmentation{}, EndDefragmentation{Late: true}, FailRestore{Message: seedFailed}, ForceDeletePod{Name: "m"}, ForceDeletePod{Name: "m", Stopped: true},

@@ -7,7 +7,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
-// BeginSwitch records that the seed is proven. From here there is no way back.
+// BeginSwitch records that the seed is proven. From here, the old members stop.
 type BeginSwitch struct {
 	ClusterID string
 	Revision  int64
@@ -46,20 +46,17 @@ func (step AdoptSeed) describe(s State) planning.Description {
 	}, "RestoreSwitched", cluster)
 }
 
-// switching stops the old members, and then the seed is the cluster. As long as they run, they stop only for a seed
-// that serves. A Pod that has ended is no reason to wait: if the API server refuses to delete its object, clients would wait, too.
+// switching stops the old members, and then the seed is the cluster. As long as they can be a quorum, they stop only for a seed
+// that serves.
 func switching(s State) Step {
-	notYet := s.seedServes()
-	for _, m := range s.Members {
-		if m.Incarnation == s.Restore.Incarnation || m.Pod == PodNone || m.Pod == PodDeleting || m.Pod == PodEnded {
-			continue
-		}
-		if notYet != nil {
-			return notYet
-		}
+	if step := s.reconsider(); step != nil {
+		return step
+	}
+	notYet, run := s.seedServes(), s.oldRun()
+	if run && notYet == nil {
 		return StopMembers{Except: s.Restore.Incarnation}
 	}
-	if step := oldMemberStops(s); step != nil {
+	if step := oldMemberStops(s); !run && step != nil {
 		return step
 	}
 	if notYet != nil {
@@ -68,8 +65,23 @@ func switching(s State) Step {
 	return AdoptSeed{ClusterID: s.Restore.ClusterID, Incarnation: s.Restore.Incarnation}
 }
 
-// oldContinue ends the message of a restore that fails while it switches.
-const oldContinue = " The old members continue with their data."
+// oldRun reports whether old members must be asked to stop before the seed takes over. A Pod that has ended is no reason to wait: if
+// the API server refuses to delete its object, clients would wait, too. Neither are voters that are too few for a quorum: they
+// acknowledge no write. The API server may have deleted the others, and then refuse these. They are deleted after the switch.
+func (s State) oldRun() bool {
+	var voters []Member
+	asked := true
+	for _, m := range s.Members {
+		switch {
+		case m.Incarnation == s.Restore.Incarnation || m.Pod == PodNone || m.Pod == PodEnded || m.Stopped:
+		case !s.mayVote(m) && m.Pod != PodDeleting:
+			return true
+		case s.mayVote(m):
+			voters, asked = append(voters, m), asked && m.Pod == PodDeleting
+		}
+	}
+	return !asked && s.haveQuorum(voters)
+}
 
 // seedServes says nothing when the proven seed serves. If its data is lost all the same, it is restored once more,
 // and if that cannot be, the old members go on, on their volumes.
@@ -77,19 +89,14 @@ func (s State) seedServes() Step {
 	seed, _ := s.seed()
 	why := s.seedStuck(seed)
 	switch {
-	case why != "" && s.oldDataLost():
-		return Wait{
-			Reason: v1beta2.ReasonRestoring, Stalled: true,
-			Message: why + " No data of the old members is left, so the operator keeps the seed. Delete Pod " + seed.Name + " to start it again.",
-		}
 	case why != "":
-		return FailRestore{Message: why + oldContinue}
+		return s.keepSeed(seed, why)
 	case seed.Pod == PodNone || seed.Pod == PodDeleting:
 		return s.recreateSeed(seed)
 	case seed.Pod == PodBlocked && !s.requested():
-		return FailRestore{Message: "The seed does not start, and EtcdRestore " + s.Restore.Name + " was deleted." + oldContinue}
+		return s.keepSeed(seed, "The seed does not start, and EtcdRestore "+s.Restore.Name+" was deleted.")
 	case seed.seedFailed():
-		return FailRestore{Message: planning.Sentence("The seed was lost, and could not be restored again: ", seed.Seed.Message) + oldContinue}
+		return s.failSwitch(planning.Sentence("The seed was lost, and could not be restored again: ", seed.Seed.Message))
 	case s.backsOff(seed):
 		return s.waitForAttempt([]Member{seed})
 	case seed.Pod == PodBlocked:
@@ -97,7 +104,7 @@ func (s State) seedServes() Step {
 	case !seed.Serving:
 		return Wait{Reason: v1beta2.ReasonRestoring, Message: planning.Sentence("Seed "+seed.Name+" does not serve: ", seed.cause())}
 	case seed.Revision < s.Restore.Revision:
-		return FailRestore{Message: fmt.Sprintf("The seed was lost. After another restore it holds revision %d instead of %d."+oldContinue, seed.Revision, s.Restore.Revision)}
+		return s.keepSeed(seed, fmt.Sprintf("The seed was lost. After another restore it holds revision %d instead of %d.", seed.Revision, s.Restore.Revision))
 	}
 	return nil
 }
@@ -112,7 +119,7 @@ func (s State) recreateSeed(seed Member) Step {
 		create.Start = StartRejoin
 		return create
 	case !s.requested():
-		return FailRestore{Message: "The seed was lost, and EtcdRestore " + s.Restore.Name + " was deleted." + oldContinue}
+		return s.failSwitch("The seed was lost, and EtcdRestore " + s.Restore.Name + " was deleted.")
 	case seed.Volume == VolumeNone && s.Durable() && s.NoStorageClass:
 		return noStorageClass()
 	}

@@ -95,25 +95,28 @@ func oldMemberStops(s State) Step {
 	return s.waitUntilGone(running[0], v1beta2.ReasonRestoring, "The node of member "+running[0].Name+" has not confirmed that it stopped. Then the seed takes over.")
 }
 
-// RunsBeside returns an old member that is in the way of a step which lets the seed replace the old members. The State has the Pods as a
-// read past the cache shows them.
-func (s State) RunsBeside(step Step) (member string, runs bool) {
+// InTheWay says which old member is in the way of a step that lets the seed replace the old members, or that returns to the time before
+// they stopped; empty if none is. The State has the Pods as a read past the cache shows them.
+func (s State) InTheWay(step Step) string {
 	old := s.where(func(m Member) bool {
 		return m.Incarnation != s.Restore.Incarnation && m.Pod != PodNone && m.Pod != PodEnded
 	})
-	if len(old) == 0 {
-		return "", false
-	}
+	beside := func(m Member) string { return "the old member " + m.Name + " may run beside the seed" }
 	switch step.(type) {
-	case BeginSwitch:
-		return old[0].Name, unstoppable(s) != nil
-	case AdoptSeed:
-		if i := slices.IndexFunc(old, func(m Member) bool { return m.Pod != PodDeleting }); i >= 0 {
-			return old[i].Name, true
+	case ReturnToSeeding:
+		if !s.oldQuorumRuns() {
+			return "the old members stop"
 		}
-		return old[0].Name, oldMemberStops(s) != nil
+	case BeginSwitch:
+		if len(old) > 0 && unstoppable(s) != nil {
+			return beside(old[0])
+		}
+	case AdoptSeed:
+		if len(old) > 0 && (s.oldRun() || oldMemberStops(s) != nil) {
+			return beside(old[0])
+		}
 	}
-	return "", false
+	return ""
 }
 
 func (s State) waitForOld(m Member) Step {

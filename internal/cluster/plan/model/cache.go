@@ -85,7 +85,7 @@ func (w *World) behind(c Cache, s plan.State, step plan.Step) string {
 	case plan.RemoveMember:
 		return w.behindRemoval(step)
 	case plan.BeginBootstrap, plan.BeginRemoval, plan.RecordFormed, plan.RecordPromotion, plan.RecordVersionChange, plan.EndDefragmentation,
-		plan.BeginRestore, plan.BeginSwitch, plan.AdoptSeed, plan.CompleteRestore, plan.FailRestore,
+		plan.BeginRestore, plan.BeginSwitch, plan.ReturnToSeeding, plan.AdoptSeed, plan.CompleteRestore, plan.FailRestore,
 		plan.BeginRecovery, plan.RecordForcing, plan.RecordForced, plan.CancelRecovery, plan.CompleteRecovery:
 		if !reflect.DeepEqual(c.cluster, w.Cluster) {
 			return "status" // all that the step does is to write it
@@ -160,12 +160,10 @@ func (w *World) behindStop(s plan.State, name string) string {
 // behindOld: old members run, which the seed replaces.
 func (w *World) behindOld(s plan.State, step plan.Step) string {
 	switch step.(type) {
-	case plan.BeginSwitch, plan.AdoptSeed:
+	case plan.BeginSwitch, plan.ReturnToSeeding, plan.AdoptSeed:
 		live := w.Observe()
 		live.MembershipKnown = s.MembershipKnown
-		if name, runs := live.RunsBeside(step); runs {
-			return "Pod " + name
-		}
+		return live.InTheWay(step)
 	}
 	return ""
 }
