@@ -52,7 +52,7 @@ func (s State) seedRefusal(why string, retry time.Duration) Step {
 	switch {
 	case s.switching() && !s.requested():
 		return FailRestore{Message: planning.Sentence(refused+", and EtcdRestore "+s.Restore.Name+" was deleted: ", why) + unchanged}
-	case s.oldDataLost():
+	case s.oldDataLost() || (s.switching() && s.oldLacksQuorum()):
 		return Wait{
 			Reason: v1beta2.ReasonPodRefused, Stalled: true, Requeue: retry,
 			Message: planning.Sentence(refused+": ", why) + " " + clients + correct + fmt.Sprintf(" The operator tries again every %s.", retry),
@@ -76,6 +76,21 @@ func (s State) oldStopped() bool {
 // their Pods, or had lost it before.
 func (s State) oldDataLost() bool {
 	return s.Formed() && !slices.ContainsFunc(s.Members, func(m Member) bool { return m.Incarnation < s.Restore.Incarnation && s.HoldsData(m) })
+}
+
+// oldLacksQuorum reports whether too few voters of a formed cluster that a restore replaces keep their data to form a quorum again.
+// Voters with their data in their Pods lose it when the operator stops them, and a learner's data is no way back.
+func (s State) oldLacksQuorum() bool {
+	return s.Formed() && !s.haveQuorum(s.oldHolders())
+}
+
+// oldHolders returns the voters of the cluster that a restore replaces that keep their data.
+func (s State) oldHolders() []Member {
+	return s.where(func(m Member) bool {
+		voted := len(s.KnownVoters) == 0 || slices.Contains(s.KnownVoters, m.Name)
+		going := s.inPod(m) && m.Pod == PodDeleting
+		return s.mayVote(m) && voted && s.HoldsData(m) && !going
+	})
 }
 
 // forgetSeedRefusal drops the record when the seed has a Pod, or the restore has gone on.

@@ -82,6 +82,12 @@ func (s State) seedServes() Step {
 			Reason: v1beta2.ReasonRestoring, Stalled: true,
 			Message: why + " No data of the old members is left, so the operator keeps the seed. Delete Pod " + seed.Name + " to start it again.",
 		}
+	case why != "" && s.requested() && s.oldLacksQuorum():
+		return Wait{
+			Reason: v1beta2.ReasonRestoring, Stalled: true,
+			Message: fmt.Sprintf("%s Only %d of %d voters of the old cluster have their data, so the operator keeps the seed. Delete Pod %s to start it again. To give the seed up, delete EtcdRestore %s.",
+				why, len(s.oldHolders()), s.oldVoters(), seed.Name, s.Restore.Name),
+		}
 	case why != "":
 		return FailRestore{Message: why + oldContinue}
 	case seed.Pod == PodNone || seed.Pod == PodDeleting:
