@@ -122,7 +122,7 @@ unit: deps ## Run the unit tests with the race detector, in random order
 
 .PHONY: simulate
 simulate: ## Run a million steps of the planner in random worlds, which make unit does with few; SIM_SEED=n repeats a failed run, and SIM_WORLD=n only its world n of each kind
-	SIM_SEED=$(or $(SIM_SEED),random) go test -count=1 -v -run TestRandomFaults ./internal/cluster/plan
+	SIM_SEED=$(or $(SIM_SEED),random) go test -count=1 -v -timeout 30m -run TestRandomFaults ./internal/cluster/plan
 
 .PHONY: integration
 integration: deps ## Run the tests against a real kube-apiserver, real etcd, a real S3 server, and emulators of GCS and Azure

@@ -37,14 +37,20 @@ func waitForQuorum(s State) Step {
 		return s.waitUntilGone(holders[i], "", "")
 	}
 	if s.membersHaveHadTheirTime(holders) {
-		return Wait{
-			Reason: v1beta2.ReasonQuorumLost,
-			Message: s.unlessForeignQuorum("Quorum is lost, and etcd accepts no writes. The members that have data did not form a quorum in time: " + unanswered(s.Current()) +
-				". The operator removes nothing. Recover these members. " + s.waysOnWithData()),
-			Stalled: true,
-		}
+		return s.noQuorumInTime(holders)
 	}
 	return Wait{Reason: v1beta2.ReasonMemberDown, Message: planning.Sentence("No quorum answers. Members that hold data are running or starting: ", unanswered(s.Current()))}
+}
+
+// noQuorumInTime reports that the members with data formed no quorum in time. If no member has data, it reports that instead: the
+// status was lost, too, so the operator does not know how many voters there were.
+func (s State) noQuorumInTime(holders []Member) Step {
+	lost := "Quorum is lost, and etcd accepts no writes. The members that have data did not form a quorum in time: " + unanswered(s.Current()) +
+		". The operator removes nothing. Recover these members. " + s.waysOnWithData()
+	if len(holders) == 0 {
+		lost = "Quorum is lost: no member that the operator created has its data. etcd accepts no writes. The operator removes nothing. " + s.wayOut(nil)
+	}
+	return Wait{Reason: v1beta2.ReasonQuorumLost, Message: s.unlessForeignQuorum(lost), Stalled: true}
 }
 
 // waysOnWithData is the way out where the data is there, and its members cannot be brought back.

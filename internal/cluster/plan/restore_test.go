@@ -60,7 +60,7 @@ func serving(m *Member) {
 }
 
 // keptInPod ends the message about a seed that has the only data that is left, in its Pod.
-var keptInPod = " Too few of the old members have their data for a quorum, so the operator keeps the seed. Its data is in Pod " + seedName + ". If you delete the Pod, this data is lost."
+var keptInPod = " No voter of the old cluster has its data, so the operator keeps the seed. Its data is in Pod " + seedName + ". If you delete the Pod, this data is lost."
 
 // refusedSeed: the API server refused to delete the object of the seed's Pod, which has ended.
 func refusedSeed(s *State) {
@@ -320,13 +320,13 @@ func TestPlanRestoreSwitching(t *testing.T) {
 			state(formed, members(3), stopped, with(1, gone), with(2, gone), switching, aSeed(serving, blockedBy(v1beta2.ReasonPodFailing))),
 			Wait{
 				Reason: v1beta2.ReasonRestoring, Stalled: true,
-				Message: "The seed does not start, and EtcdRestore back was deleted. Too few of the old members have their data for a quorum, so the operator keeps the seed. To start it again, delete Pod " +
+				Message: "The seed does not start, and EtcdRestore back was deleted. Only 1 of 3 voters of the old cluster have their data, so the operator keeps the seed. To start it again, delete Pod " +
 					seedName + ". To give up its data, delete the PersistentVolumeClaim of that name, too.",
 			},
 		},
 		"does not promise that old members continue that have no data": {
 			state(formed, members(3), ephemeral, stopped, switching),
-			FailRestore{Message: "The seed was lost, and EtcdRestore back was deleted. Too few of the old members have their data for a quorum. Create an EtcdRestore with another name."},
+			FailRestore{Message: "The seed was lost, and EtcdRestore back was deleted. No voter of the old cluster has its data. Create an EtcdRestore with another name."},
 		},
 		"lets the old members go on when the ended Pod of a lost seed may not be deleted for too long": {
 			state(formed, members(3), stopped, switching, asked, aSeed(serving, rejectedSeed, unreadySince(16*time.Minute)), refusedSeed),

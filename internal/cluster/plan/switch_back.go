@@ -1,6 +1,9 @@
 package plan
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
@@ -39,10 +42,19 @@ func (s State) oldQuorumRuns() bool {
 	return s.haveQuorum(s.where(func(m Member) bool { return s.mayVote(m) && m.Pod == PodRunning }))
 }
 
-// oldMayContinue reports whether enough of the old members have their data for a quorum. A cluster that has never formed has no data.
+// oldMayContinue reports whether enough of the old voters have their data for a quorum. A cluster that has never formed has no data.
 func (s State) oldMayContinue() bool {
-	holders := s.where(func(m Member) bool { return s.mayVote(m) && s.HoldsData(m) })
-	return !s.Formed() || len(holders) >= etcd.Quorum(max(1, s.oldVoters()))
+	return !s.Formed() || len(s.oldHolders()) >= etcd.Quorum(max(1, s.oldVoters()))
+}
+
+// oldHolders returns the voters of the cluster that a restore replaces that keep their data. Voters with their data in their Pods lose it
+// when the operator stops them, and a learner's data is no way back.
+func (s State) oldHolders() []Member {
+	return s.where(func(m Member) bool {
+		voted := len(s.KnownVoters) == 0 || slices.Contains(s.KnownVoters, m.Name)
+		going := s.inPod(m) && m.Pod == PodDeleting
+		return s.mayVote(m) && voted && s.HoldsData(m) && !going
+	})
 }
 
 // failSwitch ends a restore whose seed has no data to keep.
@@ -50,7 +62,7 @@ func (s State) failSwitch(why string) Step {
 	if s.oldMayContinue() {
 		return FailRestore{Message: why + oldContinue}
 	}
-	return FailRestore{Message: why + " Too few of the old members have their data for a quorum. Create an EtcdRestore with another name."}
+	return FailRestore{Message: why + s.fewHolders() + ". Create an EtcdRestore with another name."}
 }
 
 // oldContinue ends the message of a restore that fails while it switches.
@@ -66,9 +78,18 @@ func (s State) keepSeed(seed Member, why string) Step {
 
 // seedIsKept says why the operator keeps a seed, and what a person can do.
 func (s State) seedIsKept(seed Member) string {
-	const kept = " Too few of the old members have their data for a quorum, so the operator keeps the seed."
+	kept := s.fewHolders() + ", so the operator keeps the seed."
 	if s.inPod(seed) {
 		return kept + " Its data is in Pod " + seed.Name + ". If you delete the Pod, this data is lost."
 	}
 	return kept + " To start it again, delete Pod " + seed.Name + ". To give up its data, delete the PersistentVolumeClaim of that name, too."
+}
+
+// fewHolders says how many of the old voters have their data.
+func (s State) fewHolders() string {
+	have, voters := len(s.oldHolders()), s.oldVoters()
+	if have == 0 || voters == 0 {
+		return " No voter of the old cluster has its data"
+	}
+	return fmt.Sprintf(" Only %d of %d voters of the old cluster have their data", have, voters)
 }

@@ -22,13 +22,14 @@ func drain(w *World, r *rand.Rand) string {
 	if w.Gentle && w.losing() {
 		return ""
 	}
-	w.stop(p.name)
+	name := p.name // a Pod that has ended is deleted at once, and p is another one then
+	w.stop(name)
 	after := w.voters(l)
 	small := !w.Observe().DataInPods() && before.Total <= 2 && min(w.budgetSize, w.Cluster.Spec.Size) <= 2
 	if before.HasQuorum() && !after.HasQuorum() && !small && l.accused == 0 && w.downForeign(l) == 0 { // nobody is served with that alarm on
-		w.violate(QuorumIsKept, "a drain that the PodDisruptionBudget allows takes %s and leaves %d of %d voters", p.name, after.Healthy, after.Total)
+		w.violate(QuorumIsKept, "a drain that the PodDisruptionBudget allows takes %s and leaves %d of %d voters", name, after.Healthy, after.Total)
 	}
-	return "drain " + p.name
+	return "drain " + name
 }
 
 // mayEvict is what the eviction API asks of the PodDisruptionBudget.

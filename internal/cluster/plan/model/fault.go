@@ -113,15 +113,16 @@ func (w *World) anyPod(r *rand.Rand) *pod {
 	return &w.pods[r.IntN(len(w.pods))]
 }
 
-// onPod does something to a random Pod.
+// onPod does something to a random Pod. If do stops a Pod that has ended, p is another Pod afterwards.
 func onPod(what string, do func(*World, *pod)) fault {
 	return func(w *World, r *rand.Rand) string {
 		p := w.anyPod(r)
 		if p == nil || (p.inPod && !w.spare(p.name)) || (w.Gentle && w.losing()) {
 			return ""
 		}
+		name := p.name
 		do(w, p)
-		return what + " " + p.name
+		return what + " " + name
 	}
 }
 
@@ -149,8 +150,11 @@ var (
 	hang     = onPod("hang", func(_ *World, p *pod) { p.hung = true })
 	restart  = onPod("recover", func(_ *World, p *pod) { p.hung, p.broken, p.stuck = false, false, false })
 	loseHost = onPod("lose the node of", func(w *World, p *pod) {
-		w.stop(p.name)
-		p.stuck = true
+		name := p.name
+		w.stop(name)
+		if left := w.pod(name); left != nil {
+			left.stuck = true
+		}
 	})
 )
 
@@ -172,11 +176,12 @@ func loseMember(w *World, r *rand.Rand) string {
 	if p == nil || !w.spare(p.name) {
 		return ""
 	}
-	w.stop(p.name)
-	if v := w.volume(p.name); v != nil {
+	name := p.name // a Pod that has ended is deleted at once, and p is another one then
+	w.stop(name)
+	if v := w.volume(name); v != nil {
 		v.deleting = true
 	}
-	return "lose " + p.name
+	return "lose " + name
 }
 
 // moveToVolumes removes spec.pod.emptyDir, so that members on volumes replace those with their data in their Pods.

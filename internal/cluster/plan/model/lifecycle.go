@@ -64,7 +64,8 @@ func (w *World) FillVolumes() {
 
 const noSpaceLeft = "no space left on device"
 
-// checkSleep: a Pod is stopped for hibernation when that is asked for, and the leader after all others.
+// checkSleep: a Pod is stopped for hibernation when that is asked for, and the leader after all others. Nothing runs in a Pod that has
+// ended, so the leader does not wait until its object is deleted: the API server may refuse that.
 func (w *World) checkSleep(l *life, p *pod) {
 	if !w.Cluster.Spec.Hibernate || !w.durable() {
 		w.violate(QuorumIsKept, "%s is stopped to hibernate, but spec.hibernate is false", p.name)
@@ -73,7 +74,7 @@ func (w *World) checkSleep(l *life, p *pod) {
 		return
 	}
 	for _, other := range w.pods {
-		if other.name != p.name && other.state != plan.PodDeleting && other.incarnation == p.incarnation {
+		if other.name != p.name && other.state != plan.PodDeleting && other.state != plan.PodEnded && other.incarnation == p.incarnation {
 			w.violate(LeaderLast, "the leader %s is stopped before %s", p.name, other.name)
 			return
 		}

@@ -110,7 +110,8 @@ func (w *World) runsAnotherMinor() bool {
 }
 
 // couldRecover says whether the consent is there and a voter to go on from, and nothing is in the way of it: a volume
-// that is about to go with its Pod, or corrupt data, which nobody but a person gives up.
+// that is about to go with its Pod, or corrupt data, which nobody but a person gives up. Data in a Pod is lost if the Pod restarts with
+// --force-new-cluster, so the operator continues from no such voter, although the spec asks for volumes by now.
 func (w *World) couldRecover(l *life) bool {
 	if !w.Cluster.Spec.ForcesNewCluster() || w.losing() || len(plan.NewState(&w.Cluster).KnownVoters) == 0 {
 		return false // how many voters there were is lost with the status
@@ -124,13 +125,19 @@ func (w *World) couldRecover(l *life) bool {
 			given++
 		case d == nil:
 			given++
-		case d.corrupt || d.cluster != l.id || d.member != e.id:
+		case d.corrupt || d.cluster != l.id || d.member != e.id || w.inPod(e.name):
 			return false
 		default:
 			survivors++
 		}
 	}
 	return survivors > 0 && given > survivors
+}
+
+// inPod says whether a member's data is lost with its Pod.
+func (w *World) inPod(name string) bool {
+	p := w.pod(name)
+	return p != nil && p.inPod
 }
 
 // couldHaveQuorum says whether enough voters still have their data.
