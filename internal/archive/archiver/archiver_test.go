@@ -538,7 +538,7 @@ func TestEachRecoveryFromALostQuorumBeginsATimeline(t *testing.T) {
 	for _, run := range []struct {
 		recovery string
 		timeline archive.Timeline
-	}{{"", 1}, {"of Monday", 2}, {"of Monday", 2}, {"", 2}, {"of Tuesday", 3}} {
+	}{{"", 1}, {"of Monday", 2}, {"of Monday", 2}, {"of Tuesday", 3}, {"of Tuesday", 3}} {
 		a, stop := b.start(func(o *Options) { o.Recovery = run.recovery })
 		b.await(fmt.Sprintf("continue timeline %d after the recovery %q", run.timeline, run.recovery), func() bool { return a.Status().Timeline == run.timeline })
 		b.put("key", "a")
@@ -549,6 +549,19 @@ func TestEachRecoveryFromALostQuorumBeginsATimeline(t *testing.T) {
 		t.Errorf("bases: %q", got)
 	}
 	b.wantEvents()
+}
+
+// The status of an EtcdCluster may be lost, and with it the last recovery. Snapshots that name no recovery are not bases of a timeline that names
+// one.
+func TestATimelineBeginsIfItsRecoveryIsNotKnownAnyMore(t *testing.T) {
+	b := newBench(t)
+	b.archived(1, func(o *Options) { o.Recovery = "of Monday" })
+	a, stop := b.start()
+	b.await("begin timeline 2", func() bool { return a.Status().Timeline == 2 })
+	_ = stop()
+	if got := b.reasons(); len(got) != 2 || !strings.HasSuffix(got[1], reasonForgotten) {
+		t.Errorf("bases: %q", got)
+	}
 }
 
 func TestAChangeOfUsersTakesABase(t *testing.T) {

@@ -39,7 +39,9 @@ func (a *Archiver) resume(ctx context.Context) (archive.Chain, error) {
 		return chain, fmt.Errorf("%w: the cluster ID of timeline %d: %w", archive.ErrCorrupt, start.Timeline, err)
 	case id != head.ClusterID:
 		return chain, a.begin(ctx, newest.Timeline+1, reasonCluster)
-	case a.Recovery != "" && a.Recovery != start.Recovery:
+	case a.Recovery != start.Recovery && a.Recovery == "":
+		return chain, a.begin(ctx, newest.Timeline+1, reasonForgotten)
+	case a.Recovery != start.Recovery:
 		return chain, a.begin(ctx, newest.Timeline+1, reasonRecovery)
 	case head.Revision < chain.Last:
 		return chain, a.begin(ctx, newest.Timeline+1, reasonBehind)
