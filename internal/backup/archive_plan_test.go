@@ -224,16 +224,21 @@ func TestLostChangesAndNewTimelinesAreEvents(t *testing.T) {
 	before := v1beta2.EtcdBackupStatus{Recoverable: []v1beta2.RecoverableRange{at(1, 10, 20)}}
 	for name, test := range map[string]struct {
 		after []v1beta2.RecoverableRange
+		lost  archive.Timeline
 		want  string
 	}{
-		"it grows":        {[]v1beta2.RecoverableRange{at(1, 10, 30)}, ""},
-		"it is pruned":    {[]v1beta2.RecoverableRange{at(1, 15, 30)}, ""},
-		"a gap":           {[]v1beta2.RecoverableRange{at(1, 10, 20), at(1, 40, 41)}, "ChangesLost"},
-		"a new timeline":  {[]v1beta2.RecoverableRange{at(1, 10, 20), at(2, 5, 6)}, "TimelineBegun"},
-		"nothing is left": {nil, ""},
+		"it grows":        {[]v1beta2.RecoverableRange{at(1, 10, 30)}, 0, ""},
+		"it is pruned":    {[]v1beta2.RecoverableRange{at(1, 15, 30)}, 0, ""},
+		"a gap":           {[]v1beta2.RecoverableRange{at(1, 10, 20), at(1, 40, 41)}, 0, "ChangesLost"},
+		"a new timeline":  {[]v1beta2.RecoverableRange{at(1, 10, 20), at(2, 5, 6)}, 0, "TimelineBegun"},
+		"a later one":     {[]v1beta2.RecoverableRange{at(1, 10, 20), at(2, 40, 41)}, 0, "TimelineBegun"},
+		"nothing is left": {nil, 0, ""},
+
+		"a timeline after a loss":        {[]v1beta2.RecoverableRange{at(1, 10, 20), at(2, 40, 41)}, 2, "ChangesLostTimelineBegun"},
+		"a timeline after another one's": {[]v1beta2.RecoverableRange{at(2, 30, 35), at(3, 40, 41)}, 2, "TimelineBegun"},
 	} {
 		got := ""
-		for _, e := range archiveEvents(before, v1beta2.EtcdBackupStatus{Recoverable: test.after}) {
+		for _, e := range archiveEvents(before, v1beta2.EtcdBackupStatus{Recoverable: test.after}, &Archive{Ranges: []archive.Range{{Timeline: test.lost, Lost: true}}}) {
 			got += e.Reason
 		}
 		if got != test.want {

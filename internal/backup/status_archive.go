@@ -196,17 +196,26 @@ func pointOf(p archive.Point) v1beta2.RecoverablePoint {
 
 const actionArchive = "Archive"
 
+// lost reports whether changes before a timeline are lost, see archive.Start.
+func (a Archive) lost(timeline int64) bool {
+	return slices.ContainsFunc(a.Ranges, func(r archive.Range) bool { return int64(r.Timeline) == timeline && r.Lost })
+}
+
 // archiveEvents reports lost changes, new timelines, and an archive that stops or continues.
-func archiveEvents(before, after v1beta2.EtcdBackupStatus) (events []planning.Event) {
+func archiveEvents(before, after v1beta2.EtcdBackupStatus, view *Archive) (events []planning.Event) {
 	if n, m := len(before.Recoverable), len(after.Recoverable); n > 0 && m > 0 {
 		was, is := before.Recoverable[n-1], after.Recoverable[m-1]
-		switch {
-		case is.Timeline > was.Timeline:
-			events = append(events, newEvent(corev1.EventTypeNormal, "TimelineBegun", actionArchive, fmt.Sprintf(
-				"Timeline %d begins at revision %d: the cluster has another history than before.", is.Timeline, is.From.Revision)))
-		case is.Timeline == was.Timeline && is.From.Revision > was.To.Revision:
+		lost := is.Timeline == was.Timeline || view != nil && view.lost(is.Timeline)
+		if lost && is.From.Revision > was.To.Revision {
 			events = append(events, newEvent(corev1.EventTypeWarning, "ChangesLost", actionArchive, fmt.Sprintf(
 				"The changes between revision %d and revision %d cannot be restored, because they are not in the archive.", was.To.Revision, is.From.Revision)))
+		}
+		if is.Timeline > was.Timeline {
+			why := "the cluster has another history than before."
+			if lost {
+				why = "etcd does not return all of the last archived revision any more, so the archive cannot continue after it."
+			}
+			events = append(events, newEvent(corev1.EventTypeNormal, "TimelineBegun", actionArchive, fmt.Sprintf("Timeline %d begins at revision %d: %s", is.Timeline, is.From.Revision, why)))
 		}
 	}
 	was, is := conditionOf(before.Conditions, v1beta2.ConditionArchiving), conditionOf(after.Conditions, v1beta2.ConditionArchiving)

@@ -123,6 +123,7 @@ const (
 	reasonForgotten = "the recovery from a lost quorum that the timeline before names is not known any more"
 	reasonBehind    = "the cluster has fewer revisions than the archive: it was recovered from older data"
 	reasonDiverged  = "the newest archived revision has other events in the cluster: it was recovered from other data"
+	reasonPartly    = "etcd has compacted a part of the newest archived revision, or the cluster was recovered from other data"
 	reasonNoStart   = "the timeline before has no start object"
 	reasonAuth      = "users or roles have changed"
 )
