@@ -178,6 +178,9 @@ func TestTheStatusOfTheArchiveSaysWhatIsWrong(t *testing.T) {
 		"one failure is usual":    {func(s *State) { s.Archive.Failures, s.Archive.Failure = 1, &Failure{"X", "y"} }, v1beta2.ReasonArchiving, ""},
 		"a failure that lasts":    {func(s *State) { s.Archive.Failures, s.Archive.Failure = 2, &Failure{"X", "y."} }, "X", "y."},
 		"a suspended series":      {func(s *State) { s.Spec.BackupPolicy.Suspend = true }, v1beta2.ReasonSuspended, "suspend"},
+		"a bad base":              {func(s *State) { s.Archive.Replace = s.Now.Add(time.Minute) }, v1beta2.ReasonArchiving, "another one at 2"},
+		"a bad base, to replace":  {func(s *State) { s.Archive.Replace, s.Archive.Want = s.Now, "x" }, v1beta2.ReasonArchiving, "another one now"},
+		"no good base":            {func(s *State) { s.Archive.Covered, s.Archive.Replace = false, s.Now.Add(time.Minute) }, v1beta2.ReasonArchiveIncomplete, "another one at 2"},
 		"old parts that are left": {func(s *State) { s.Archive.Unpruned = "Old parts." }, v1beta2.ReasonArchiving, "Old parts."},
 	} {
 		s := archivingState(t, test.change)

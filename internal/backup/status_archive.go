@@ -79,6 +79,9 @@ func (s State) archiveCondition(out v1beta2.EtcdBackupStatus) (status metav1.Con
 		return metav1.ConditionFalse, v1beta2.ReasonArchiveStarting, a.Unpruned + " Changes are stored, but the operator does not know yet what can be restored."
 	case !a.Surveyed:
 		return s.archiveStarting(out)
+	case !a.Covered && a.Replace.After(s.Now):
+		return metav1.ConditionFalse, v1beta2.ReasonArchiveIncomplete,
+			"The newest changes are archived, but they cannot be restored before the next snapshot." + replaced(*a) + until(out.Recoverable)
 	case !a.Covered:
 		return metav1.ConditionFalse, v1beta2.ReasonArchiveIncomplete,
 			"The newest changes are archived, but they cannot be restored before the next snapshot. The operator takes one now." + until(out.Recoverable)
@@ -143,7 +146,20 @@ func delayedArchive(a Archive, ranges []v1beta2.RecoverableRange) string {
 	return message + " Check the store, the network, the load of backup-operator, and whether a member of etcd is slow."
 }
 
+// replaced reports when the operator replaces a newest snapshot that failed its restore test. It is empty if that has passed, or was not tested.
+func replaced(a Archive) string {
+	if a.Replace.IsZero() {
+		return ""
+	}
+	when := "now"
+	if a.Want == "" {
+		when = "at " + stamp(a.Replace)
+	}
+	return " The newest snapshot failed its restore test, so it does not prove the archive. The operator takes another one " + when + "."
+}
+
 func remarks(message string, a Archive) string {
+	message += replaced(a)
 	for _, remark := range []string{a.Unpruned, a.Advice} {
 		if remark != "" {
 			message += " " + remark
