@@ -41,6 +41,9 @@ type Start struct {
 	Auth uint64 `json:"auth"`
 	// Reason is why the timeline begins.
 	Reason string `json:"reason"`
+	// Lost means that the archive does not have the revisions between the end of the timeline before and the base, although the cluster may
+	// have the same history: etcd was compacted to that end.
+	Lost bool `json:"lost,omitempty"`
 	// Writer identifies who began the timeline, for example by the UID of an EtcdBackup.
 	Writer string `json:"writer,omitempty"`
 	// Recovery is the last recovery from a lost quorum that the cluster had then. A later one begins another timeline.

@@ -6,13 +6,19 @@ import (
 )
 
 // has reports whether a base can be of the timeline. Another timeline may have the same cluster ID and the same revisions: after the
-// recovery of a lost quorum, or if members with the same addresses began with empty disks. Then the time of the base decides, together
-// with that of the next timeline. A user may take a snapshot after a recovery, before the new
-// timeline has its base. Base.Recovery says that it is not of the old timeline.
+// recovery of a lost quorum, or if members with the same addresses began with empty disks. The base and the timeline must name the same
+// recovery. A base that names none is of the history before, even if a clock that was ahead says otherwise. Only the base that began the
+// timeline may name none: an operator that was killed has stored it. If the recovery is the same, the time of the base decides, together
+// with that of the next timeline.
 func (s Start) has(b Base) bool {
-	if b.Recovery != "" && b.Recovery != s.Recovery {
+	if b.Recovery != s.Recovery && (b.Recovery != "" || !s.began(b)) {
 		return false
 	}
+	return s.mayHave(b)
+}
+
+// mayHave is has without the recovery.
+func (s Start) mayHave(b Base) bool {
 	return b.ClusterID == s.ClusterID && b.Point.Revision >= s.Base.Revision && (!b.Point.At.Before(s.Base.At) || s.began(b))
 }
 

@@ -68,6 +68,40 @@ func TestASnapshotBetweenARecoveryAndItsTimelineIsNotOfTheOldHistory(t *testing.
 	}
 }
 
+// TestASnapshotByAClockThatWasAheadIsNotOfTheRecoveredHistory has a snapshot from before a recovery, by a clock that was ahead. The survivor was
+// behind it, so the recovered cluster repeats its revisions with other changes. A replay from it mixed both histories.
+func TestASnapshotByAClockThatWasAheadIsNotOfTheRecoveredHistory(t *testing.T) {
+	begun, later, ahead := base(50, 200), base(65, 215), base(75, 230)
+	begun.Key, later.Key, ahead.Key, later.Recovery = "begun", "later", "ahead", "of Monday"
+	first, second := newHistory(1, base(10, 10)).segment(100), newHistory(2, begun)
+	second.shift, second.Start.Recovery = 150, "of Monday"
+	second.chain = second.Start.Chain()
+	second.segment(60).segment(70).segment(80).segment(90)
+	both, bases := []History{first.History, second.History}, []Base{base(10, 10), begun, later, ahead}
+	store := storing(both...)
+	for name, target := range map[string]Target{"a revision": {Revision: 85}, "a time": {Time: at(235)}} {
+		for kind, choose := range map[string]func() (Choice, error){
+			"Select": func() (Choice, error) { return Select(both, bases, target) },
+			"Find":   func() (Choice, error) { return Find(t.Context(), store, root, bases, Progress{}, target) },
+		} {
+			if c, err := choose(); err != nil || c.Base.Key != later.Key || c.Timeline != 2 {
+				t.Errorf("%s, %s: the replay begins with %s of timeline %d, want %s of 2; error %v", kind, name, c.Base.Key, c.Timeline, later.Key, err)
+			}
+		}
+	}
+	survey, err := Look(t.Context(), store, root, []Base{begun}, 10)
+	if err != nil || !survey.Covered {
+		t.Errorf("without its recovery, the base that began the timeline is none of it: %v, error %v", survey.Ranges, err)
+	}
+	names, starts := namesOf(both)
+	if keys := Outdated(root, names, starts, ahead); len(keys) > 0 {
+		t.Errorf("for a snapshot that may be of either history, %q would be deleted", keys)
+	}
+	if keys := Outdated(root, names, starts, later); len(keys) != 3 {
+		t.Errorf("for a snapshot of the second history, %q would be deleted, want the first timeline and one segment", keys)
+	}
+}
+
 // TestTheSnapshotThatBeganATimelineIsItsOwn has one whose time is not in its manifest: the store's time is earlier than that of the start.
 func TestTheSnapshotThatBeganATimelineIsItsOwn(t *testing.T) {
 	begun := base(10, 10)

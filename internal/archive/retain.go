@@ -26,7 +26,11 @@ func Outdated(root string, all []Names, starts []Start, b Base) []string {
 // timelineOf returns the index of the timeline whose history has the base, or -1.
 func timelineOf(root string, all []Names, starts []Start, b Base) int {
 	for i := len(all) - 1; i >= 0; i-- {
-		if !starts[i].has(b) {
+		switch {
+		case starts[i].has(b):
+		case b.Recovery == "" && starts[i].mayHave(b):
+			return -1 // it is of this timeline, or of one before the recovery
+		default:
 			continue
 		}
 		links := all[i].Links

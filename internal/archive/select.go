@@ -51,6 +51,8 @@ type Choice struct {
 type Range struct {
 	Timeline Timeline
 	From, To Point
+	// Lost is that of the timeline, see Start.
+	Lost bool
 }
 
 // Refusal means that a target cannot be restored.
@@ -95,7 +97,7 @@ func Recoverable(histories []History, bases []Base) []Range {
 				}
 				continue
 			}
-			ranges = append(ranges, Range{Timeline: h.Start.Timeline, From: s.base.Point, To: s.to})
+			ranges = append(ranges, Range{Timeline: h.Start.Timeline, From: s.base.Point, To: s.to, Lost: h.Start.Lost})
 		}
 	}
 	return ranges

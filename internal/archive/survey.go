@@ -156,7 +156,7 @@ func (t *tracer) reach(ctx context.Context, at end) (ranges []Range, complete bo
 			if b.Point.Revision == to.Revision && b.Point.At.After(to.At) {
 				to = b.Point
 			}
-			ranges = append([]Range{{Timeline: t.start.Timeline, From: b.Point, To: to}}, ranges...)
+			ranges = append([]Range{{Timeline: t.start.Timeline, From: b.Point, To: to, Lost: t.start.Lost}}, ranges...)
 		}
 		next := at.to.Revision
 		if i+1 < len(bases) {

@@ -6,9 +6,24 @@ import (
 	"fmt"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
+	"github.com/etcd-suite/etcd-operator/internal/etcd/watch"
 )
 
 var errMembers = errors.New("the members of etcd")
+
+// openMembers connects to members. It fails if they refuse an archiver, which lists the whole archive in the store as soon as it starts: each
+// retry would list it again.
+func openMembers(ctx, limited context.Context, o watch.Options) (*watch.Client, error) {
+	cluster, err := watch.Open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := cluster.Permitted(limited); err != nil {
+		cluster.Close()
+		return nil, ofMembers(err)
+	}
+	return cluster, nil
+}
 
 // members marks the errors of a cluster, so that they are not taken for those of the store.
 type members struct{ archiver.Cluster }

@@ -37,7 +37,10 @@ type keeper struct {
 	asked    map[string]time.Time // by reason
 	seen     archiver.Status      // when the survey was made
 	window   time.Duration        // for which outdated was found
-	pruned   bool                 // all that was outdated after the last news is deleted
+	spoilt   spoilt
+	// replaceAt is when another snapshot replaces the spoilt ones; zero if there are none.
+	replaceAt time.Time
+	pruned    bool // all that was outdated after the last news is deleted
 }
 
 const (
@@ -60,6 +63,7 @@ type shape struct {
 	ranges                           int
 	timeline                         archive.Timeline
 	reached                          int64 // the newest base that a range reaches: a proof may be due
+	replace                          time.Time
 }
 
 func (k *keeper) run(ctx context.Context) {
@@ -77,6 +81,7 @@ func (k *keeper) run(ctx context.Context) {
 			}
 			k.before = status
 			k.limitLinks(ctx, status)
+			k.replaceSpoilt(ctx)
 			stale = k.prune(ctx) || stale
 		}
 		k.publish(status)
@@ -127,7 +132,10 @@ func (k *keeper) look(ctx context.Context) bool {
 			k.base = max(k.base, b.Point.Revision)
 		}
 	}
-	k.cover(ctx, o, bases)
+	k.findSpoilt(o, index)
+	if k.spoilt.count == 0 {
+		k.cover(ctx, o, bases)
+	}
 	return true
 }
 
@@ -232,6 +240,7 @@ func (k *keeper) publish(status archiver.Status) {
 	begun := status.Timeline > 0 && !status.Blocked
 	k.mu.Lock()
 	v := &k.view
+	v.Replace = k.replaceAt
 	v.Begun, v.Surveyed, v.Covered, v.Ranges, v.Delayed, v.StoreError, v.Advice = begun, k.surveyed, covered, ranges, delayed, "", k.advice
 	if status.StoreError != nil {
 		v.StoreError = status.StoreError.Error()
@@ -252,7 +261,7 @@ func (k *keeper) publish(status archiver.Status) {
 	if n := len(ranges); n > 0 && ranges[n-1].To.Revision >= k.base {
 		reached = k.base
 	}
-	next := shape{begun, covered, delayed > 0, failing, unpruned, len(ranges), status.Timeline, reached}
+	next := shape{begun, covered, delayed > 0, failing, unpruned, len(ranges), status.Timeline, reached, k.replaceAt}
 	if next != k.shape {
 		k.shape = next
 		k.notify()

@@ -178,6 +178,9 @@ func TestTheStatusOfTheArchiveSaysWhatIsWrong(t *testing.T) {
 		"one failure is usual":    {func(s *State) { s.Archive.Failures, s.Archive.Failure = 1, &Failure{"X", "y"} }, v1beta2.ReasonArchiving, ""},
 		"a failure that lasts":    {func(s *State) { s.Archive.Failures, s.Archive.Failure = 2, &Failure{"X", "y."} }, "X", "y."},
 		"a suspended series":      {func(s *State) { s.Spec.BackupPolicy.Suspend = true }, v1beta2.ReasonSuspended, "suspend"},
+		"a bad base":              {func(s *State) { s.Archive.Replace = s.Now.Add(time.Minute) }, v1beta2.ReasonArchiving, "another one at 2"},
+		"a bad base, to replace":  {func(s *State) { s.Archive.Replace, s.Archive.Want = s.Now, "x" }, v1beta2.ReasonArchiving, "another one now"},
+		"no good base":            {func(s *State) { s.Archive.Covered, s.Archive.Replace = false, s.Now.Add(time.Minute) }, v1beta2.ReasonArchiveIncomplete, "another one at 2"},
 		"old parts that are left": {func(s *State) { s.Archive.Unpruned = "Old parts." }, v1beta2.ReasonArchiving, "Old parts."},
 	} {
 		s := archivingState(t, test.change)
@@ -224,16 +227,21 @@ func TestLostChangesAndNewTimelinesAreEvents(t *testing.T) {
 	before := v1beta2.EtcdBackupStatus{Recoverable: []v1beta2.RecoverableRange{at(1, 10, 20)}}
 	for name, test := range map[string]struct {
 		after []v1beta2.RecoverableRange
+		lost  archive.Timeline
 		want  string
 	}{
-		"it grows":        {[]v1beta2.RecoverableRange{at(1, 10, 30)}, ""},
-		"it is pruned":    {[]v1beta2.RecoverableRange{at(1, 15, 30)}, ""},
-		"a gap":           {[]v1beta2.RecoverableRange{at(1, 10, 20), at(1, 40, 41)}, "ChangesLost"},
-		"a new timeline":  {[]v1beta2.RecoverableRange{at(1, 10, 20), at(2, 5, 6)}, "TimelineBegun"},
-		"nothing is left": {nil, ""},
+		"it grows":        {[]v1beta2.RecoverableRange{at(1, 10, 30)}, 0, ""},
+		"it is pruned":    {[]v1beta2.RecoverableRange{at(1, 15, 30)}, 0, ""},
+		"a gap":           {[]v1beta2.RecoverableRange{at(1, 10, 20), at(1, 40, 41)}, 0, "ChangesLost"},
+		"a new timeline":  {[]v1beta2.RecoverableRange{at(1, 10, 20), at(2, 5, 6)}, 0, "TimelineBegun"},
+		"a later one":     {[]v1beta2.RecoverableRange{at(1, 10, 20), at(2, 40, 41)}, 0, "TimelineBegun"},
+		"nothing is left": {nil, 0, ""},
+
+		"a timeline after a loss":        {[]v1beta2.RecoverableRange{at(1, 10, 20), at(2, 40, 41)}, 2, "ChangesLostTimelineBegun"},
+		"a timeline after another one's": {[]v1beta2.RecoverableRange{at(2, 30, 35), at(3, 40, 41)}, 2, "TimelineBegun"},
 	} {
 		got := ""
-		for _, e := range archiveEvents(before, v1beta2.EtcdBackupStatus{Recoverable: test.after}) {
+		for _, e := range archiveEvents(before, v1beta2.EtcdBackupStatus{Recoverable: test.after}, &Archive{Ranges: []archive.Range{{Timeline: test.lost, Lost: true}}}) {
 			got += e.Reason
 		}
 		if got != test.want {

@@ -169,7 +169,7 @@ func (t *archiveJob) prepare(ctx context.Context, spec archiveSpec) (cluster *wa
 		trim := func(key string) string { return strings.TrimRight(string(data[key]), "\r\n") }
 		options.User, options.Password = trim(v1beta2.AuthUsernameKey), trim(v1beta2.AuthPasswordKey)
 	}
-	cluster, err = watch.Open(ctx, options)
+	cluster, err = openMembers(ctx, limited, options)
 	return cluster, store, advice, err
 }
 

@@ -27,6 +27,8 @@ type Archive struct {
 	// StoreError is why.
 	Delayed    time.Duration
 	StoreError string
+	// Replace is when the operator replaces the newest snapshot, because it failed its restore test; zero if it did not.
+	Replace time.Time
 	// Failures in a row, the last one, and when the archiver starts again. Failure is nil while the archiver runs.
 	Failures int32
 	Failure  *Failure

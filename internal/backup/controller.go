@@ -229,7 +229,7 @@ func (r *Reconciler) report(ctx context.Context, backup *v1beta2.EtcdBackup, s S
 	r.metrics.reported(s, after.Status)
 	changed, err := kube.PatchStatus(ctx, r.client, backup, after)
 	if changed && err == nil {
-		kube.PublishEvents(r.events, backup, archiveEvents(*before, after.Status))
+		kube.PublishEvents(r.events, backup, archiveEvents(*before, after.Status, s.Archive))
 	}
 	return changed, err
 }

@@ -79,6 +79,9 @@ func (s State) archiveCondition(out v1beta2.EtcdBackupStatus) (status metav1.Con
 		return metav1.ConditionFalse, v1beta2.ReasonArchiveStarting, a.Unpruned + " Changes are stored, but the operator does not know yet what can be restored."
 	case !a.Surveyed:
 		return s.archiveStarting(out)
+	case !a.Covered && a.Replace.After(s.Now):
+		return metav1.ConditionFalse, v1beta2.ReasonArchiveIncomplete,
+			"The newest changes are archived, but they cannot be restored before the next snapshot." + replaced(*a) + until(out.Recoverable)
 	case !a.Covered:
 		return metav1.ConditionFalse, v1beta2.ReasonArchiveIncomplete,
 			"The newest changes are archived, but they cannot be restored before the next snapshot. The operator takes one now." + until(out.Recoverable)
@@ -143,7 +146,20 @@ func delayedArchive(a Archive, ranges []v1beta2.RecoverableRange) string {
 	return message + " Check the store, the network, the load of backup-operator, and whether a member of etcd is slow."
 }
 
+// replaced reports when the operator replaces a newest snapshot that failed its restore test. It is empty if that has passed, or was not tested.
+func replaced(a Archive) string {
+	if a.Replace.IsZero() {
+		return ""
+	}
+	when := "now"
+	if a.Want == "" {
+		when = "at " + stamp(a.Replace)
+	}
+	return " The newest snapshot failed its restore test, so it does not prove the archive. The operator takes another one " + when + "."
+}
+
 func remarks(message string, a Archive) string {
+	message += replaced(a)
 	for _, remark := range []string{a.Unpruned, a.Advice} {
 		if remark != "" {
 			message += " " + remark
@@ -196,17 +212,26 @@ func pointOf(p archive.Point) v1beta2.RecoverablePoint {
 
 const actionArchive = "Archive"
 
+// lost reports whether changes before a timeline are lost, see archive.Start.
+func (a Archive) lost(timeline int64) bool {
+	return slices.ContainsFunc(a.Ranges, func(r archive.Range) bool { return int64(r.Timeline) == timeline && r.Lost })
+}
+
 // archiveEvents reports lost changes, new timelines, and an archive that stops or continues.
-func archiveEvents(before, after v1beta2.EtcdBackupStatus) (events []planning.Event) {
+func archiveEvents(before, after v1beta2.EtcdBackupStatus, view *Archive) (events []planning.Event) {
 	if n, m := len(before.Recoverable), len(after.Recoverable); n > 0 && m > 0 {
 		was, is := before.Recoverable[n-1], after.Recoverable[m-1]
-		switch {
-		case is.Timeline > was.Timeline:
-			events = append(events, newEvent(corev1.EventTypeNormal, "TimelineBegun", actionArchive, fmt.Sprintf(
-				"Timeline %d begins at revision %d: the cluster has another history than before.", is.Timeline, is.From.Revision)))
-		case is.Timeline == was.Timeline && is.From.Revision > was.To.Revision:
+		lost := is.Timeline == was.Timeline || view != nil && view.lost(is.Timeline)
+		if lost && is.From.Revision > was.To.Revision {
 			events = append(events, newEvent(corev1.EventTypeWarning, "ChangesLost", actionArchive, fmt.Sprintf(
 				"The changes between revision %d and revision %d cannot be restored, because they are not in the archive.", was.To.Revision, is.From.Revision)))
+		}
+		if is.Timeline > was.Timeline {
+			why := "the cluster has another history than before."
+			if lost {
+				why = "etcd does not return all of the last archived revision any more, so the archive cannot continue after it."
+			}
+			events = append(events, newEvent(corev1.EventTypeNormal, "TimelineBegun", actionArchive, fmt.Sprintf("Timeline %d begins at revision %d: %s", is.Timeline, is.From.Revision, why)))
 		}
 	}
 	was, is := conditionOf(before.Conditions, v1beta2.ConditionArchiving), conditionOf(after.Conditions, v1beta2.ConditionArchiving)

@@ -117,13 +117,15 @@ func (o Options) withDefaults() Options {
 
 // The reasons for a base.
 const (
-	reasonFirst    = "the archive begins"
-	reasonCluster  = "the cluster has another ID: it was restored or recreated"
-	reasonRecovery = "the cluster was recovered from a lost quorum"
-	reasonBehind   = "the cluster has fewer revisions than the archive: it was recovered from older data"
-	reasonDiverged = "the newest archived revision has other events in the cluster: it was recovered from other data"
-	reasonNoStart  = "the timeline before has no start object"
-	reasonAuth     = "users or roles have changed"
+	reasonFirst     = "the archive begins"
+	reasonCluster   = "the cluster has another ID: it was restored or recreated"
+	reasonRecovery  = "the cluster was recovered from a lost quorum"
+	reasonForgotten = "the recovery from a lost quorum that the timeline before names is not known any more"
+	reasonBehind    = "the cluster has fewer revisions than the archive: it was recovered from older data"
+	reasonDiverged  = "the newest archived revision has other events in the cluster: it was recovered from other data"
+	reasonPartly    = "etcd has compacted a part of the newest archived revision, or the cluster was recovered from other data"
+	reasonNoStart   = "the timeline before has no start object"
+	reasonAuth      = "users or roles have changed"
 )
 
 // ErrFenced means that another archiver has extended the chain. What this one had spooled is in etcd, or the other has it.

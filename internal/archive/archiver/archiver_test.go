@@ -523,8 +523,8 @@ func TestANewHistoryBeginsATimeline(t *testing.T) {
 			b.put("after", "a")
 			b.await("store", func() bool { return a.Status().Stored.Revision == b.last() })
 			_ = stop()
-			if got := b.reasons(); len(got) != 2 || !strings.HasSuffix(got[1], test.reason) {
-				t.Errorf("bases: %q, want %q", got, test.reason)
+			if got := b.reasons(); len(got) != 2 || !strings.HasSuffix(got[1], test.reason) || b.histories()[1].Start.Lost {
+				t.Errorf("bases: %q, want %q without lost changes", got, test.reason)
 			}
 			b.wantEvents()
 		})
@@ -538,7 +538,7 @@ func TestEachRecoveryFromALostQuorumBeginsATimeline(t *testing.T) {
 	for _, run := range []struct {
 		recovery string
 		timeline archive.Timeline
-	}{{"", 1}, {"of Monday", 2}, {"of Monday", 2}, {"", 2}, {"of Tuesday", 3}} {
+	}{{"", 1}, {"of Monday", 2}, {"of Monday", 2}, {"of Tuesday", 3}, {"of Tuesday", 3}} {
 		a, stop := b.start(func(o *Options) { o.Recovery = run.recovery })
 		b.await(fmt.Sprintf("continue timeline %d after the recovery %q", run.timeline, run.recovery), func() bool { return a.Status().Timeline == run.timeline })
 		b.put("key", "a")
@@ -549,6 +549,19 @@ func TestEachRecoveryFromALostQuorumBeginsATimeline(t *testing.T) {
 		t.Errorf("bases: %q", got)
 	}
 	b.wantEvents()
+}
+
+// The status of an EtcdCluster may be lost, and with it the last recovery. Snapshots that name no recovery are not bases of a timeline that names
+// one.
+func TestATimelineBeginsIfItsRecoveryIsNotKnownAnyMore(t *testing.T) {
+	b := newBench(t)
+	b.archived(1, func(o *Options) { o.Recovery = "of Monday" })
+	a, stop := b.start()
+	b.await("begin timeline 2", func() bool { return a.Status().Timeline == 2 })
+	_ = stop()
+	if got := b.reasons(); len(got) != 2 || !strings.HasSuffix(got[1], reasonForgotten) {
+		t.Errorf("bases: %q", got)
+	}
 }
 
 func TestAChangeOfUsersTakesABase(t *testing.T) {
@@ -748,6 +761,40 @@ func TestACompactedDeletionIsNoOtherHistory(t *testing.T) {
 	if got := b.histories(); len(got) != 1 {
 		t.Errorf("%d timelines, bases: %q", len(got), b.reasons())
 	}
+}
+
+// TestARevisionThatEtcdHasCompactedInPartIsReportedAsLost compacts etcd to the last archived revision, which has a deletion and a put. etcd
+// returns only the put. A timeline began then, and the changes before its snapshot were missing without a word.
+func TestARevisionThatEtcdHasCompactedInPartIsReportedAsLost(t *testing.T) {
+	b := newBench(t)
+	b.archived(1)
+	a, stop := b.start()
+	b.await("begin", func() bool { return a.Status().Timeline == 1 })
+	b.change(func() {
+		for _, kind := range []mvccpb.Event_EventType{mvccpb.Event_DELETE, mvccpb.Event_PUT} {
+			key := []byte(kind.String())
+			b.cluster.events = append(b.cluster.events, &mvccpb.Event{Type: kind, Kv: &mvccpb.KeyValue{Key: key, ModRevision: 2, CreateRevision: 2, Version: 1}})
+		}
+	})
+	b.await("store the revision", func() bool { return a.Status().Stored.Revision == 2 })
+	_ = stop()
+	b.change(func() { b.compacted = 2 })
+	b.put("1", "a")
+	b.put("2", "a")
+	a, stop = b.start()
+	b.await("begin a timeline", func() bool { return a.Status().Timeline == 2 })
+	b.put("3", "a")
+	b.await("store", func() bool { return a.Status().Stored.Revision == b.last() })
+	gaps := a.Status().Gaps
+	_ = stop()
+	histories := b.histories()
+	if gaps != 1 || len(histories) != 2 || !histories[1].Start.Lost {
+		t.Errorf("%d gaps, want 1; bases: %q", gaps, b.reasons())
+	}
+	if ranges := archive.Recoverable(histories, b.bases); len(ranges) != 2 || ranges[0].Lost || !ranges[1].Lost {
+		t.Errorf("the ranges are %+v, want that of the second timeline to name the loss", ranges)
+	}
+	b.wantEvents()
 }
 
 // gapStored is closed when a gap is recorded.

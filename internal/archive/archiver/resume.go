@@ -39,7 +39,9 @@ func (a *Archiver) resume(ctx context.Context) (archive.Chain, error) {
 		return chain, fmt.Errorf("%w: the cluster ID of timeline %d: %w", archive.ErrCorrupt, start.Timeline, err)
 	case id != head.ClusterID:
 		return chain, a.begin(ctx, newest.Timeline+1, reasonCluster)
-	case a.Recovery != "" && a.Recovery != start.Recovery:
+	case a.Recovery != start.Recovery && a.Recovery == "":
+		return chain, a.begin(ctx, newest.Timeline+1, reasonForgotten)
+	case a.Recovery != start.Recovery:
 		return chain, a.begin(ctx, newest.Timeline+1, reasonRecovery)
 	case head.Revision < chain.Last:
 		return chain, a.begin(ctx, newest.Timeline+1, reasonBehind)
@@ -72,9 +74,13 @@ func (a *Archiver) begin(ctx context.Context, t archive.Timeline, reason string)
 	}
 	start := archive.NewStart(t, base.ClusterID, base.archived(), reason)
 	start.Writer, start.Recovery = a.Writer, a.Recovery
+	start.Lost = reason == reasonPartly && base.Revision > a.Status().Stored.Revision
 	err = a.Store.Put(ctx, archive.StartKey(a.Root, t), objstore.NewMetadata(start.Encode()))
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("begin timeline %d: %w", t, err)
+	}
+	if err == nil && start.Lost {
+		a.update(func(s *Status) { s.Gaps++ })
 	}
 	return errAgain
 }
@@ -113,4 +119,20 @@ func (a *Archiver) gap(ctx context.Context, chain archive.Chain, compacted int64
 	}
 	a.update(func(s *Status) { s.Gaps++ })
 	return errAgain
+}
+
+// compactedThere reports whether etcd is compacted to the last archived revision. Then it may return that revision in part: older versions
+// delete its deletions (etcd issue 18089), or leave them out of a watch that begins there (19179).
+func (s *session) compactedThere(ctx context.Context) (bool, error) {
+	limited, cancel := context.WithTimeout(ctx, rereadTimeout)
+	defer cancel()
+	stream, err := s.a.Cluster.Watch(limited, s.begun-1)
+	for err == nil {
+		var r Response
+		if r, err = stream.Receive(); err == nil && (r.Compacted > 0 || len(r.Events) > 0) {
+			s.a.compacted = max(s.a.compacted, r.Compacted)
+			return r.Compacted > 0, nil
+		}
+	}
+	return false, fmt.Errorf("read the revision before the last archived one (%d): %w", s.begun, err)
 }

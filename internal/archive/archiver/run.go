@@ -244,6 +244,13 @@ func (s *session) verified(ctx context.Context) error {
 		s.a.compacted = max(s.a.compacted, s.begun)
 		return errCompacted
 	}
+	partly, err := s.compactedThere(ctx)
+	if err != nil {
+		return err
+	}
+	if partly {
+		return s.a.begin(ctx, s.chain.Timeline+1, reasonPartly)
+	}
 	return s.a.begin(ctx, s.chain.Timeline+1, reasonDiverged)
 }
 

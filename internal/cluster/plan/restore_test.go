@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -520,6 +521,20 @@ func TestTheStatusSaysHowFarARestoreIs(t *testing.T) {
 				t.Errorf("%d %%, want %d %%", got, test.want)
 			}
 		})
+	}
+}
+
+// backup-operator stops its archiver if the status lists no client URL, and gives it 10 seconds for what the store does not have yet. So the
+// status must have the URL of the seed as soon as it has its cluster ID.
+func TestTheAdoptedSeedIsRecordedWithItsClientURL(t *testing.T) {
+	for name, old := range map[string]func(*State){"with the old members": members(3), "after the loss of all of them": func(*State) {}} {
+		s := state(formed, old, stopped, restored(v1beta2.RestoreSwitching), aSeed(serving), asked)
+		seed, _ := s.seed()
+		status := NewStatus(s, AdoptSeed{ClusterID: seedID, Incarnation: 2}, nil, v1beta2.EtcdClusterStatus{}, 1)
+		i := slices.IndexFunc(status.MemberStatuses, func(m v1beta2.MemberStatus) bool { return m.Name == seed.Name })
+		if i < 0 || status.MemberStatuses[i].ClientURL != s.ClientURL(seed.Name) {
+			t.Errorf("%s: the status has %+v, want %s", name, status.MemberStatuses, s.ClientURL(seed.Name))
+		}
 	}
 }
 

@@ -94,7 +94,7 @@ func recordRestore(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 		status.Restore.Message = fmt.Sprintf("The restored data is served. The cluster is growing to %d members.", s.Spec.Size) + s.tooLate()
 		if seed, ok := s.seed(); ok {
 			status.CurrentVersion = seed.Version
-			status.MemberStatuses = []v1beta2.MemberStatus{{Name: seed.Name, Role: v1beta2.MemberVoter}}
+			status.MemberStatuses = []v1beta2.MemberStatus{{Name: seed.Name, Role: v1beta2.MemberVoter, ClientURL: s.ClientURL(seed.Name)}}
 		}
 	case CompleteRestore:
 		status.Restore.Step = v1beta2.RestoreComplete

@@ -131,6 +131,24 @@ func (c *Client) Watch(ctx context.Context, from int64) (archiver.Stream, error)
 	return &stream{messages}, nil
 }
 
+// Permitted fails if the members refuse what an archiver reads: the revision, the auth revision, and a watch on all keys.
+func (c *Client) Permitted(ctx context.Context) error {
+	if _, err := c.Head(ctx); err != nil {
+		return err
+	}
+	if _, err := c.AuthRevision(ctx); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	stream, err := c.Watch(ctx, 0)
+	if err != nil {
+		return err
+	}
+	_, err = stream.Receive() // a member answers the request itself, before any change
+	return err
+}
+
 type stream struct{ messages pb.Watch_WatchClient }
 
 // Receive returns the next response.

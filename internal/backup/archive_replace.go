@@ -1,0 +1,68 @@
+package backup
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+)
+
+// spoilt are the newest snapshots of an archive, if they failed their restore tests. The archive has no proof until a snapshot passes.
+type spoilt struct {
+	count  int32
+	newest string // its key
+}
+
+// spoiltOf counts the newest snapshots of an EtcdBackup that failed, up to one that did not. A snapshot whose manifest was not read ends the count,
+// and a cluster with another ID does not count.
+func spoiltOf(o jobSpec, clusterID string, index snapshot.Index, known snapshot.Known) (s spoilt) {
+	for _, item := range index.Items {
+		reading, read := known[item.Key]
+		if read && (reading.Manifest.Backup != o.Name || reading.Manifest.Cluster.ID != clusterID) {
+			continue
+		}
+		if !read || item.Verdict != snapshot.Failed {
+			break
+		}
+		if s.count++; s.count == 1 {
+			s.newest = item.Key
+		}
+	}
+	return s
+}
+
+// follow returns when the next snapshot replaces them. It is zero if there is nothing to replace. The first one is replaced at once, and later
+// ones after 1 min, doubled after each one, at most 6 h. That counts from when they were seen, because the clock of the store may differ.
+func (s spoilt) follow(before spoilt, due, now time.Time) time.Time {
+	switch {
+	case s.count == 0:
+		return time.Time{}
+	case s.newest == before.newest && !due.IsZero():
+		return due
+	case s.count == 1:
+		return now
+	}
+	return now.Add(testDelay(s.count - 1))
+}
+
+// findSpoilt finds the snapshots to replace, and when that is due.
+func (k *keeper) findSpoilt(o jobSpec, index snapshot.Index) {
+	found := spoilt{}
+	if n := len(k.survey.Starts); n > 0 {
+		found = spoiltOf(o, k.survey.Starts[n-1].ClusterID, index, k.known)
+	}
+	now := k.job.now()
+	k.replaceAt = found.follow(k.spoilt, k.replaceAt, now)
+	if latest := now.Add(askAgain); !k.survey.Covered && k.replaceAt.After(latest) {
+		k.replaceAt = latest // the newest changes cannot be restored until then
+	}
+	k.spoilt = found
+}
+
+// replaceSpoilt asks for a snapshot when it is due. The reason names the snapshot that it replaces, so it is asked for once.
+func (k *keeper) replaceSpoilt(ctx context.Context) {
+	if now := k.job.now(); k.spoilt.count > 0 && !now.Before(k.replaceAt) {
+		k.askForBase(ctx, fmt.Sprintf("snapshot %s failed its restore test (%d in a row)", k.spoilt.newest, k.spoilt.count))
+	}
+}
