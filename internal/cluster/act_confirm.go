@@ -117,6 +117,8 @@ func (r *Reconciler) confirmData(ctx context.Context, v *view, step plan.Step) e
 		return r.confirmService(ctx, v)
 	case plan.DeletePod:
 		return r.confirmNotRunning(ctx, v, step.Name)
+	case plan.DeleteVolume:
+		return r.confirmOver(ctx, v, step.Name)
 	case plan.CreateMember:
 		if step.Waits {
 			return r.confirmUnused(ctx, v, step.Name)

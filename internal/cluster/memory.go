@@ -23,6 +23,7 @@ type remembered struct {
 	// refused is the newest refusal of a dry run of a Pod, and volume that of a volume.
 	refused lastRefusal
 	volume  volumeRehearsal
+	clock   serverClock
 	logins  logins
 	// changed is when the operator last did something or changed the status.
 	changed time.Time

@@ -51,7 +51,7 @@ func skippable(v *view, rule string, step plan.Step, err error) bool {
 // objectRefused reports whether an error is about one object, and the same call fails until somebody acts.
 func objectRefused(err error) bool {
 	var dry *refusal
-	return apierrors.IsForbidden(err) || byWebhook(err) || apierrors.IsInvalid(err) || apierrors.IsAlreadyExists(err) || errors.Is(err, errForeign) || errors.As(err, &dry)
+	return apierrors.IsForbidden(err) || byWebhook(err) || apierrors.IsInvalid(err) || apierrors.IsAlreadyExists(err) || errors.Is(err, errForeign) || errors.Is(err, errKept) || errors.As(err, &dry)
 }
 
 // byWebhook reports whether an admission webhook refused a call, or could not be called. It chooses the code of its answer, and

@@ -14,7 +14,7 @@ import (
 // not at what the step should have done.
 var independentRules = []string{
 	"setRetention", "requestGrowth", "renewCertificates", "restoreLabels",
-	"loadCertificates", "applyBudget", "recreateBlocked", "deleteStopped", "startMember", "releaseMember", "addToService", "relabelPods", "resizePods", "prepareMembers", "deleteOldVolumes", "growVolumes",
+	"loadCertificates", "applyBudget", "recreateBlocked", "deleteStopped", "startMember", "releaseMember", "addToService", "relabelPods", "resizePods", "prepareMembers", "deleteOldVolumes", "deleteSetAside", "growVolumes",
 }
 
 // stoppedRules are independent if their step only deletes the object of a Pod that has stopped.
