@@ -33,7 +33,7 @@ func (r *Reconciler) planAndAct(ctx context.Context, v *view) (plan.Step, error)
 			return step, err
 		}
 		if v.DeletesStopped(step) && !errors.Is(err, errForeign) {
-			v.Held = append(slices.Clone(v.Held), v.known.repeats.Refused(v.State, step, planning.Shorten(err.Error(), 300)))
+			v.Held = append(slices.Clone(v.Held), v.known.repeats.Refused(v.State, step, planning.Shorten(err.Error(), maxQuote)))
 			continue
 		}
 		v.Refuse(step)
