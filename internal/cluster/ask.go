@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -274,9 +273,6 @@ func (r *Reconciler) createMissing(ctx context.Context, v *view) error {
 		return nil
 	}
 	err := r.act(ctx, v, step)
-	if errors.Is(err, errBehind) {
-		return nil // the next pass plans again
-	}
 	if err == nil {
 		v.known.repeats.Did(v.State, step, v.cluster.Generation, v.Now)
 		kube.PublishEvents(r.Events, v.cluster, plan.Events(v.State, step, nil, false))

@@ -1,7 +1,9 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -12,7 +14,10 @@ import (
 
 // endPending ends a pass whose members have yet to answer.
 func (r *Reconciler) endPending(ctx context.Context, v *view) (ctrl.Result, error) {
-	if err := r.createMissing(ctx, v); err != nil {
+	switch err := r.createMissing(ctx, v); {
+	case errors.Is(err, errBehind):
+		return r.foundBehind(ctx, v, err)
+	case err != nil:
 		return handOver(), err
 	}
 	return handOver(), r.foundUnanswered(ctx, v)
@@ -47,5 +52,5 @@ func (known *remembered) unansweredMembers() string {
 		}
 	}
 	slices.Sort(names)
-	return strings.Join(names, ", ")
+	return cmp.Or(strings.Join(names, ", "), "all of them")
 }

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"crypto/tls"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -71,5 +73,33 @@ func TestAPassWithAnswersEndsTheReportOfMembersThatDoNotAnswer(t *testing.T) {
 	var live v1beta2.EtcdCluster
 	if err := r.Client.Get(t.Context(), client.ObjectKeyFromObject(v.cluster), &live); err != nil || len(live.Status.Conditions) > 0 {
 		t.Errorf("the conditions are %+v, error %v", live.Status.Conditions, err)
+	}
+}
+
+// Two members hung, and the Pod of the third was missing. The cache stayed behind, so the Pod was not created, and the status said nothing.
+func TestACacheThatStaysBehindWhileMembersHangIsReported(t *testing.T) {
+	r, v := beside(t)
+	r.Events = events.NewFakeRecorder(9)
+	r.APIReader = interceptor.NewClient(r.Client.(client.WithWatch), interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+			defer func() { object.SetGeneration(v.cluster.Generation + 1) }()
+			return c.Get(ctx, key, object, options...)
+		},
+	})
+	v.State = state(formed, members(3), with(2, withoutPod))
+	v.KnownVoters = []string{nameOf(0), nameOf(1), nameOf(2)}
+	v.Namespace, v.Name = "ns", "example"
+	for range 2 {
+		if _, err := r.endPending(t.Context(), v); err != nil {
+			t.Fatal(err)
+		}
+		v.Now = v.Now.Add(behindGrace)
+	}
+	var got v1beta2.EtcdCluster
+	if err := r.Client.Get(t.Context(), client.ObjectKeyFromObject(v.cluster), &got); err != nil {
+		t.Fatal(err)
+	}
+	if ready := meta.FindStatusCondition(got.Status.Conditions, v1beta2.ConditionReady); ready == nil || ready.Reason != v1beta2.ReasonCacheBehind {
+		t.Errorf("the condition Ready is %+v", ready)
 	}
 }
