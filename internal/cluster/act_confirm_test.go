@@ -214,4 +214,3 @@ func besideOnly(t *testing.T, r *Reconciler, cluster *v1beta2.EtcdCluster) clien
 	cluster.ResourceVersion = ""
 	return fake.NewClientBuilder().WithScheme(r.Client.Scheme()).WithObjects(cluster).Build()
 }
-

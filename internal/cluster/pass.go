@@ -45,7 +45,13 @@ func (r *Reconciler) planAndAct(ctx context.Context, v *view) (plan.Step, error)
 
 // skippable reports whether later rules are asked after an error of a rule.
 func skippable(v *view, rule string, step plan.Step, err error) bool {
-	return !errors.Is(err, errBehind) && plan.Independent(v.State, rule, step) && (objectRefused(err) || plan.Unconditional(rule))
+	if errors.Is(err, errBehind) {
+		return false
+	}
+	if plan.FencesStopped(v.State, step) {
+		return objectRefused(err) && !errors.Is(err, errForeign)
+	}
+	return plan.Independent(v.State, rule, step) && (objectRefused(err) || plan.Unconditional(rule))
 }
 
 // objectRefused reports whether an error is about one object, and the same call fails until somebody acts.
