@@ -47,17 +47,17 @@ func (r *Reconciler) confirm(ctx context.Context, v *view, step plan.Step) error
 // confirmOld reads past the cache the Pods of the members that a seed replaces. It fails if they may acknowledge writes beside the
 // seed. An old cache may show that they do not run.
 func (r *Reconciler) confirmOld(ctx context.Context, v *view, step plan.Step) error {
-	var pods corev1.PodList
-	if err := r.APIReader.List(ctx, &pods, client.InNamespace(v.Namespace)); err != nil { // all: a Pod can lose its labels
-		return fmt.Errorf("list Pods of EtcdCluster %s: %w", v.Name, err)
+	pods, err := r.livePods(ctx, v)
+	if err != nil {
+		return err
 	}
 	live := v.State
 	live.Members = nil
 	for _, m := range v.Members { // one without a Pod counts among the voters
 		live.Members = append(live.Members, plan.Member{Name: m.Name, Incarnation: m.Incarnation, InMembership: m.InMembership, Learner: m.Learner})
 	}
-	for i := range pods.Items {
-		pod := &pods.Items[i]
+	for i := range pods {
+		pod := &pods[i]
 		if !v.owns(pod) {
 			continue
 		}
@@ -72,7 +72,7 @@ func (r *Reconciler) confirmOld(ctx context.Context, v *view, step plan.Step) er
 		return fmt.Errorf("%s: %w", why, errBehind)
 	}
 	if _, is := step.(plan.BeginSwitch); is {
-		return r.rehearseStops(ctx, v, pods.Items)
+		return r.rehearseStops(ctx, v, pods)
 	}
 	return nil
 }
@@ -109,6 +109,8 @@ func (r *Reconciler) confirmData(ctx context.Context, v *view, step plan.Step) e
 		if step.Unresponsive() || step.DataGone() {
 			return r.confirmNotReady(ctx, v, step.Name)
 		}
+	case plan.AwaitSafetySnapshot:
+		return r.confirmStoppable(ctx, v)
 	case plan.BeginSwitch, plan.ReturnToSeeding, plan.AdoptSeed:
 		return r.confirmOld(ctx, v, step)
 	case plan.BeginRecovery:
@@ -117,6 +119,8 @@ func (r *Reconciler) confirmData(ctx context.Context, v *view, step plan.Step) e
 		return r.confirmService(ctx, v)
 	case plan.DeletePod:
 		return r.confirmNotRunning(ctx, v, step.Name)
+	case plan.DeleteVolume:
+		return r.confirmOver(ctx, v, step.Name)
 	case plan.CreateMember:
 		if step.Waits {
 			return r.confirmUnused(ctx, v, step.Name)

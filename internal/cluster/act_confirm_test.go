@@ -1,20 +1,14 @@
 package cluster
 
 import (
-	"context"
 	"errors"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
@@ -225,50 +219,4 @@ func besideOnly(t *testing.T, r *Reconciler, cluster *v1beta2.EtcdCluster) clien
 	t.Helper()
 	cluster.ResourceVersion = ""
 	return fake.NewClientBuilder().WithScheme(r.Client.Scheme()).WithObjects(cluster).Build()
-}
-
-// A webhook refused to delete one of the old members when the others had stopped. Neither they nor the seed served.
-func TestARestoreStopsNoMemberIfOneOfThemCannotBeDeleted(t *testing.T) {
-	refused := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, nameOf(1), errors.New("a policy protects it"))
-	for name, test := range map[string]struct {
-		answer error
-		ended  bool
-		says   string
-	}{
-		"a policy":                        {answer: refused, says: "a policy protects it"},
-		"a policy, but the Pod has ended": {answer: refused, ended: true},
-		"a webhook without dry runs":      {answer: apierrors.NewBadRequest(`admission webhook "x" does not support dry run`)},
-		"nothing":                         {},
-	} {
-		var pods []client.Object
-		for i := range 3 {
-			pods = append(pods, &corev1.Pod{ObjectMeta: controlled("uid-example", nameOf(i), nil), Status: corev1.PodStatus{Phase: corev1.PodRunning}})
-		}
-		if test.ended {
-			pods[1].(*corev1.Pod).Status.Phase = corev1.PodFailed
-		}
-		r, v := beside(t, pods...)
-		v.State = state(formed, members(3), restored(v1beta2.RestoreSeeding), asked)
-		deleted := 0
-		r.Client = interceptor.NewClient(r.Client.(client.WithWatch), interceptor.Funcs{
-			Delete: func(ctx context.Context, c client.WithWatch, object client.Object, options ...client.DeleteOption) error {
-				if !slices.Contains(options, client.DeleteOption(client.DryRunAll)) {
-					deleted++
-				}
-				if object.GetName() == nameOf(1) {
-					return test.answer
-				}
-				return c.Delete(ctx, object, options...)
-			},
-		})
-		err := r.confirmOld(t.Context(), v, plan.BeginSwitch{})
-		step, is := refusedStep(err)
-		if is != (test.says != "") || !is && err != nil || deleted > 0 {
-			t.Errorf("%s refuses the deletion: %v, %d Pods deleted", name, err, deleted)
-			continue
-		}
-		if is && !strings.Contains(step.(plan.Wait).Message, test.says) {
-			t.Errorf("%s refuses the deletion: reported as %+v", name, step)
-		}
-	}
 }

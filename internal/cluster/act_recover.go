@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,7 +19,7 @@ var (
 )
 
 // confirmForce reads past the cache. It returns an error unless the recovery is still at its first step and the survivor
-// is alone: on a cluster that has grown again the flag would remove the other members.
+// is alone: on a cluster that has grown again the flag would remove the other members. A Pod that has ended cannot run again.
 func (r *Reconciler) confirmForce(ctx context.Context, v *view, step plan.CreateMember) error {
 	if step.Start != plan.StartForce {
 		return nil
@@ -31,14 +32,21 @@ func (r *Reconciler) confirmForce(ctx context.Context, v *view, step plan.Create
 	if cluster.UID != v.UID || recovery == nil || recovery.Step != v1beta2.RecoveryForcing || recovery.ForcedAt == nil || recovery.Member != step.Name {
 		return fmt.Errorf("restart member %s with --force-new-cluster: %w", step.Name, errNoLongerForced)
 	}
-	var pods corev1.PodList
-	if err := r.APIReader.List(ctx, &pods, client.InNamespace(v.Namespace)); err != nil { // all: a Pod can lose its labels
-		return fmt.Errorf("list Pods of EtcdCluster %s: %w", v.Name, err)
+	pods, err := r.livePods(ctx, v)
+	if err != nil {
+		return err
 	}
-	for i := range pods.Items {
-		if pod := &pods.Items[i]; pod.Name != step.Name && v.owns(pod) {
+	for i := range pods {
+		if pod := &pods[i]; pod.Name != step.Name && v.owns(pod) && !provenEnded(pod) {
 			return fmt.Errorf("restart member %s with --force-new-cluster: %s: %w", step.Name, pod.Name, errNotAlone)
 		}
 	}
 	return nil
+}
+
+// provenEnded reports whether all containers of a Pod have ended for good, as its kubelet has seen. If its node does not exist, the garbage
+// collector of Kubernetes sets the phase, and a process may still run there.
+func provenEnded(pod *corev1.Pod) bool {
+	runs := func(c corev1.ContainerStatus) bool { return c.State.Terminated == nil }
+	return hasEnded(pod) && len(pod.Status.ContainerStatuses) > 0 && !slices.ContainsFunc(pod.Status.ContainerStatuses, runs)
 }

@@ -37,6 +37,8 @@ func TestTheFlagIsUsedOnlyWhereTheAPIStillSaysSo(t *testing.T) {
 		"it is still to be done":       {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "m", ForcedAt: &at}, podOf("m", "us"), nil},
 		"somebody else's Pod is there": {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "m", ForcedAt: &at}, podOf("x", ""), nil},
 		"another member is there":      {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "m", ForcedAt: &at}, podOf("x", "us"), errNotAlone},
+		"the Pod of another has ended": {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "m", ForcedAt: &at}, ended(podOf("x", "us"), false), nil},
+		"its node was deleted":         {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "m", ForcedAt: &at}, ended(podOf("x", "us"), true), errNotAlone},
 		"it was done":                  {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryGrowing, Member: "m"}, podOf("m", "us"), errNoLongerForced},
 		"another was chosen since":     {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "x"}, podOf("m", "us"), errNoLongerForced},
 		"the flag is not recorded":     {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "m"}, podOf("m", "us"), errNoLongerForced},
@@ -55,6 +57,18 @@ func TestTheFlagIsUsedOnlyWhereTheAPIStillSaysSo(t *testing.T) {
 			t.Errorf("%s, without the flag: %v", name, err)
 		}
 	}
+}
+
+// ended: the kubelet reported that the containers of a Pod have ended, or only the garbage collector of Kubernetes set its phase, because
+// its node does not exist. A process may still run there.
+func ended(pod *corev1.Pod, running bool) *corev1.Pod {
+	pod.Status = corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{{Name: plan.EtcdContainer}}}
+	if running {
+		pod.Status.ContainerStatuses[0].State.Running = &corev1.ContainerStateRunning{}
+	} else {
+		pod.Status.ContainerStatuses[0].State.Terminated = &corev1.ContainerStateTerminated{}
+	}
+	return pod
 }
 
 // A tool removed the annotations of the survivor's Pod. The operator took the Pod for one without the flag, let the client Service select

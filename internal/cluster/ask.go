@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -52,6 +51,7 @@ type question struct {
 	done     chan struct{}
 	answer   answer
 	hung     bool
+	asked    time.Time
 	answered time.Time
 	// used: a pass has planned on the answer.
 	used bool
@@ -99,7 +99,7 @@ func (q *question) isDone() bool {
 // start asks a member. A question apart wakes the cluster only if the member answers again. Any other one does so if a pass ended
 // without the answer. An answer that was used must start no pass: on a busy machine each would be slow and start the next.
 func (r *Reconciler) start(v *view, member string, apart bool) *question {
-	q := &question{address: v.addresses[member], done: make(chan struct{})}
+	q := &question{address: v.addresses[member], done: make(chan struct{}), asked: time.Now()}
 	name := metav1.ObjectMeta{Namespace: v.Namespace, Name: v.Name}
 	to := r.reach(v, member)
 	go func() {
@@ -143,18 +143,27 @@ func (r *Reconciler) questionFor(v *view, member string) *question {
 	case q == nil || q.address != v.addresses[member]:
 	case !q.isDone() || (!q.used && time.Since(q.answered) < freshness):
 		return q.take()
-	case q.hung && !q.used && known.awaited():
+	case q.hung && !q.used && v.awaited:
 		return q.take()
-	case q.hung && r.wake != nil:
+	case q.hung && q.used && r.wake != nil:
 		return r.askApart(v, member, q)
-	case !q.used:
-		v.patient = true
+	case !q.used: // this pass came too late for it, and the next one may, too
+		v.patience = max(v.patience, q.patience())
 	}
 	if known.questions == nil {
 		known.questions = map[string]*question{}
 	}
 	known.questions[member] = r.start(v, member, false)
 	return known.questions[member]
+}
+
+// patience is how long a pass waits for a question that is asked again because its answer came too long before the pass. It is longer
+// than a look at a member that hangs takes only if this member took longer the last time: a ready one that checks a password slowly.
+func (q *question) patience() time.Duration {
+	if q.answered.Sub(q.asked) > askTimeout+grace {
+		return 2*askTimeout + passwordTimeout + grace // as long as askPatiently takes at most
+	}
+	return askTimeout + grace
 }
 
 // awaited reports whether a member that was asked has yet to answer, or just did. Members that hang take different times, and the
@@ -191,8 +200,8 @@ func (r *Reconciler) askApart(v *view, member string, last *question) *question 
 // sends covers the entry by which the member makes itself known.
 func pauseAfter(waited time.Duration) time.Duration { return min(waited/patience, slowest) }
 
-// await waits for the answers. Without a listener for those that come later, it waits for all. So does a patient pass.
-func (r *Reconciler) await(ctx context.Context, asked []*question, patient bool) bool {
+// await waits for the answers. Without a listener for those that come later, it waits for all. A pass with patience waits that long for all.
+func (r *Reconciler) await(ctx context.Context, asked []*question, patience time.Duration) bool {
 	arrived, stop := make(chan bool, len(asked)), make(chan struct{})
 	defer close(stop)
 	for _, q := range asked {
@@ -209,8 +218,8 @@ func (r *Reconciler) await(ctx context.Context, asked []*question, patient bool)
 	switch {
 	case r.wake == nil:
 		limit.Stop()
-	case patient:
-		limit.Reset(askTimeout + grace)
+	case patience > 0:
+		limit.Reset(patience)
 	}
 	serving, quorum := 0, etcd.Quorum(len(asked))
 	for range asked {
@@ -219,7 +228,7 @@ func (r *Reconciler) await(ctx context.Context, asked []*question, patient bool)
 			if serves {
 				serving++
 			}
-			if serves && serving == quorum && r.wake != nil && !patient {
+			if serves && serving == quorum && r.wake != nil && patience == 0 {
 				limit.Reset(grace)
 			}
 		case <-limit.C:
@@ -264,9 +273,6 @@ func (r *Reconciler) createMissing(ctx context.Context, v *view) error {
 		return nil
 	}
 	err := r.act(ctx, v, step)
-	if errors.Is(err, errBehind) {
-		return nil // the next pass plans again
-	}
 	if err == nil {
 		v.known.repeats.Did(v.State, step, v.cluster.Generation, v.Now)
 		kube.PublishEvents(r.Events, v.cluster, plan.Events(v.State, step, nil, false))

@@ -251,7 +251,7 @@ func TestTheAnswersOfMembersThatHangForDifferentTimesAreUsedTogether(t *testing.
 	t.Parallel()
 	a := newAsking(t)
 	hung := func(after time.Duration) *question {
-		q := &question{address: "192.0.2.1", done: make(chan struct{}), hung: true, answered: time.Now().Add(-after), answer: answer{err: errors.New("no answer")}}
+		q := &question{address: "192.0.2.1", done: make(chan struct{}), hung: true, used: after > 10*time.Second, answered: time.Now().Add(-after), answer: answer{err: errors.New("no answer")}}
 		close(q.done)
 		return q
 	}
@@ -260,8 +260,12 @@ func TestTheAnswersOfMembersThatHangForDifferentTimesAreUsedTogether(t *testing.
 	if !complete || v.remembered {
 		t.Errorf("complete: %t, remembered: %t, expected that the pass uses both answers", complete, v.remembered)
 	}
-	a.known.questions = map[string]*question{nameOf(0): hung(10 * time.Second), nameOf(1): hung(10 * time.Second)}
+	a.known.questions = map[string]*question{nameOf(0): hung(11 * time.Second), nameOf(1): hung(11 * time.Second)}
 	if v, _, _ := a.pass(t); !v.remembered {
 		t.Error("answers that are old are used as if the members had just been asked")
+	}
+	a.known.questions = map[string]*question{nameOf(0): hung(10 * time.Second), nameOf(1): hung(10 * time.Second)}
+	if v, _, _ := a.pass(t); v.remembered || !v.Members[0].Serving || !v.Members[1].Serving {
+		t.Errorf("answers that are old, and that no pass has used, are used: %+v", v.Members[:2])
 	}
 }

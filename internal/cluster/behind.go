@@ -16,17 +16,18 @@ import (
 )
 
 const (
-	// behindGrace is how long the cache may be behind before the status reports it.
+	// behindGrace is how long all passes may take no step before the status reports it.
 	behindGrace = time.Minute
 	// lastBehind is the longest pause between two passes that find the cache behind. The first is plan.RequeueConflict.
 	lastBehind = 30 * time.Second
 )
 
-// behind counts the passes in a row that found the cache behind the API server. Its zero value is ready to use.
+// behind counts the passes in a row that took no step, because the cache was behind the API server or members did not answer in time.
+// Its zero value is ready to use.
 type behind struct {
 	since  time.Time
 	passes int
-	// what was newer in the API server when the status reported it.
+	// what was newer in the API server, or which members did not answer, when the status reported it.
 	what string
 }
 
@@ -54,17 +55,16 @@ func (r *Reconciler) foundBehind(ctx context.Context, v *view, what error) (ctrl
 	if b.what == "" {
 		b.what = strings.TrimSuffix(what.Error(), ": "+errBehind.Error())
 	}
-	return again, r.reportBehind(ctx, v, *b)
+	return again, r.reportWait(ctx, v, plan.CacheBehind(b.what, b.since))
 }
 
-// reportBehind writes into the live EtcdCluster, because the cached one may be what is behind.
-func (r *Reconciler) reportBehind(ctx context.Context, v *view, b behind) error {
+// reportWait writes why passes take no step into the live EtcdCluster, because the cached one may be behind.
+func (r *Reconciler) reportWait(ctx context.Context, v *view, wait plan.Wait) error {
 	var live v1beta2.EtcdCluster
 	if err := r.APIReader.Get(ctx, client.ObjectKeyFromObject(v.cluster), &live); err != nil {
 		return client.IgnoreNotFound(err)
 	}
 	after := live.DeepCopy()
-	wait := plan.CacheBehind(b.what, b.since)
 	plan.NoteBehind(&after.Status, wait, live.Generation, v.Now)
 	changed, err := kube.PatchStatus(ctx, r.Client, &live, after)
 	if apierrors.IsConflict(err) {

@@ -202,7 +202,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, r.reportUnread(ctx, &cluster, fmt.Errorf("observe EtcdCluster %s: %w", request, err))
 	}
 	if v.pending {
-		return handOver(), r.createMissing(ctx, v)
+		return r.endPending(ctx, v)
 	}
 	r.metrics.saw(v.State, cluster.Status)
 	step, actErr := r.planAndAct(ctx, v)
@@ -211,8 +211,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		r.brake.end(request.NamespacedName)
 	}
 	if errors.Is(actErr, errRemembered) {
-		return v.known.askAgain(), nil
+		return r.endRemembered(ctx, v)
 	}
+	v.known.unanswered = behind{}
 	if errors.Is(actErr, errBehind) {
 		return r.foundBehind(ctx, v, actErr)
 	}

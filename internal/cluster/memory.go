@@ -23,13 +23,16 @@ type remembered struct {
 	// refused is the newest refusal of a dry run of a Pod, and volume that of a volume.
 	refused lastRefusal
 	volume  volumeRehearsal
+	clock   serverClock
 	logins  logins
 	// changed is when the operator last did something or changed the status.
 	changed time.Time
 	// reported is when the operator last wrote the status.
 	reported time.Time
 	behind   behind
-	kept     keptReads
+	// unanswered counts the passes in a row that ended without the answers of members.
+	unanswered behind
+	kept       keptReads
 	// questions to members by name that are open, and the last ones of members that hang.
 	questions map[string]*question
 	// published is since when addresses of Pods that wait were seen in the headless Service, by member name and address.

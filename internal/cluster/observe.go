@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -41,9 +42,11 @@ type view struct {
 	pending bool
 	// remembered: the State has what a member that hangs answered to an earlier pass.
 	remembered bool
-	// patient: the pass waits for all members, because it came too late to use the answers that an earlier pass had asked for. Otherwise
-	// each pass would ask again while many clusters wait for their turn, and none would have all answers.
-	patient bool
+	// patience is how long the pass waits for all members, because it came too late to use the answers that an earlier pass had asked
+	// for. Otherwise each pass could ask again and end before the answers arrive. 0 for a pass that came in time.
+	patience time.Duration
+	// awaited: when the pass began, a member had yet to answer an earlier pass, or just had.
+	awaited bool
 	// skipped is the first refusal of an object that the rest of the plan did not depend on.
 	skipped error
 }

@@ -63,6 +63,7 @@ type answer struct {
 // observeEtcd asks every member with an address, side by side. It returns false if some have yet to answer.
 func (r *Reconciler) observeEtcd(ctx context.Context, v *view) bool {
 	answers, asked := make([]answer, len(v.Members)), map[int]*question{}
+	v.awaited = v.known.awaited()
 	for i, m := range v.Members {
 		if v.addresses[m.Name] == "" || (m.Pod != plan.PodRunning && !m.Released()) {
 			answers[i].err = errNoAddress
@@ -70,7 +71,7 @@ func (r *Reconciler) observeEtcd(ctx context.Context, v *view) bool {
 		}
 		asked[i] = r.questionFor(v, m.Name)
 	}
-	if questions := slices.Collect(maps.Values(asked)); !r.await(ctx, questions, v.patient) {
+	if questions := slices.Collect(maps.Values(asked)); !r.await(ctx, questions, v.patience) {
 		r.leave(v, questions)
 		return false
 	}

@@ -40,6 +40,8 @@ type slowLogin struct {
 	tries atomic.Int32
 	// never: it does not check it in that time either.
 	never bool
+	// takes is how long it checks it then.
+	takes time.Duration
 }
 
 func (m speaking) Status(ctx context.Context) (etcd.Status, error) {
@@ -59,6 +61,7 @@ func (m speaking) Login(ctx context.Context) error {
 		<-ctx.Done()
 		return ctx.Err()
 	}
+	time.Sleep(m.login.takes)
 	m.login.done.Store(true)
 	return nil
 }

@@ -33,7 +33,7 @@ func (r *Reconciler) planAndAct(ctx context.Context, v *view) (plan.Step, error)
 			return step, err
 		}
 		if v.DeletesStopped(step) && !errors.Is(err, errForeign) {
-			v.Held = append(slices.Clone(v.Held), v.known.repeats.Refused(v.State, step, planning.Shorten(err.Error(), 300)))
+			v.Held = append(slices.Clone(v.Held), v.known.repeats.Refused(v.State, step, planning.Shorten(err.Error(), maxQuote)))
 			continue
 		}
 		v.Refuse(step)
@@ -45,13 +45,19 @@ func (r *Reconciler) planAndAct(ctx context.Context, v *view) (plan.Step, error)
 
 // skippable reports whether later rules are asked after an error of a rule.
 func skippable(v *view, rule string, step plan.Step, err error) bool {
-	return !errors.Is(err, errBehind) && plan.Independent(v.State, rule, step) && (objectRefused(err) || plan.Unconditional(rule))
+	if errors.Is(err, errBehind) {
+		return false
+	}
+	if plan.FencesStopped(v.State, step) {
+		return objectRefused(err) && !errors.Is(err, errForeign)
+	}
+	return plan.Independent(v.State, rule, step) && (objectRefused(err) || plan.Unconditional(rule))
 }
 
 // objectRefused reports whether an error is about one object, and the same call fails until somebody acts.
 func objectRefused(err error) bool {
 	var dry *refusal
-	return apierrors.IsForbidden(err) || byWebhook(err) || apierrors.IsInvalid(err) || apierrors.IsAlreadyExists(err) || errors.Is(err, errForeign) || errors.As(err, &dry)
+	return apierrors.IsForbidden(err) || byWebhook(err) || apierrors.IsInvalid(err) || apierrors.IsAlreadyExists(err) || errors.Is(err, errForeign) || errors.Is(err, errKept) || errors.As(err, &dry)
 }
 
 // byWebhook reports whether an admission webhook refused a call, or could not be called. It chooses the code of its answer, and

@@ -14,6 +14,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
 // rehearsalName ends the name of an object that exists in a dry run only. Names of members never end like this: their
@@ -22,6 +23,9 @@ const rehearsalName = "-rehearsal"
 
 // rehearseAgain is how long a refusal counts for the same spec. A Pod that changes more often causes no more dry runs.
 const rehearseAgain = 30 * time.Second
+
+// maxQuote is how many bytes of an answer of the API server a message quotes.
+const maxQuote = 300
 
 // refusal says that a dry run found a reason not to carry out a step. Nothing was changed.
 type refusal struct{ message string }
@@ -84,20 +88,39 @@ func (r *Reconciler) rehearse(ctx context.Context, v *view, member string, start
 	return v.known.refused.err
 }
 
-// rehearseStops deletes the Pods of the old members in a dry run, before a restore switches to its seed. If the API server refused to
-// delete one of them after the others have stopped, neither the old members nor the seed would serve.
+// livePods reads past the cache all Pods of the namespace: a Pod can lose its labels.
+func (r *Reconciler) livePods(ctx context.Context, v *view) ([]corev1.Pod, error) {
+	var pods corev1.PodList
+	if err := r.APIReader.List(ctx, &pods, client.InNamespace(v.Namespace)); err != nil {
+		return nil, fmt.Errorf("list Pods of EtcdCluster %s: %w", v.Name, err)
+	}
+	return pods.Items, nil
+}
+
+// confirmStoppable fails if the switch would be refused by now. A safety snapshot would be too old when the refusal ends, and each one is
+// a full copy of the data.
+func (r *Reconciler) confirmStoppable(ctx context.Context, v *view) error {
+	pods, err := r.livePods(ctx, v)
+	if err != nil {
+		return err
+	}
+	return r.rehearseStops(ctx, v, pods)
+}
+
+// rehearseStops deletes the Pods of the old members in a dry run, with the options of stopMembers, before a restore switches to its seed.
+// If the API server refused to delete one of them after the others have stopped, neither the old members nor the seed would serve.
 func (r *Reconciler) rehearseStops(ctx context.Context, v *view, pods []corev1.Pod) error {
 	for i := range pods {
 		pod := &pods[i]
 		if !v.owns(pod) || incarnationOf(v.State, pod) == v.Restore.Incarnation || !pod.DeletionTimestamp.IsZero() || hasEnded(pod) {
 			continue
 		}
-		said, err := refusedBy(client.IgnoreNotFound(r.Client.Delete(ctx, pod, client.DryRunAll, client.Preconditions{UID: &pod.UID})))
+		said, err := refusedBy(client.IgnoreNotFound(r.Client.Delete(ctx, pod, client.DryRunAll, client.GracePeriodSeconds(stopGrace), client.Preconditions{UID: &pod.UID})))
 		if err != nil {
 			return wrap("delete in a dry run", pod, err)
 		}
 		if said != "" {
-			return &refusal{"The API server refuses to delete Pod " + pod.Name + ": " + said + ". So the restore does not switch to its seed, and the members serve as before. " +
+			return &refusal{"The API server refuses to delete Pod " + pod.Name + ": " + planning.Shorten(said, maxQuote) + ". So the restore does not switch to its seed, and the members serve as before. " +
 				"Correct the webhook or policy that refuses it. The operator tries again every 30 s."}
 		}
 	}

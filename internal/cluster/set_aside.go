@@ -15,8 +15,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 )
 
-// setAsideVolume gives a volume another label, so that it is no member's any more, and notes the time. Who owns it does
-// not change.
+// setAsideVolume gives a volume another label, so that it is no member's any more, and notes the time of the API server. If that refuses
+// to answer, it notes the operator's. Who owns the volume does not change.
 func (r *Reconciler) setAsideVolume(ctx context.Context, v *view, step plan.SetAsideVolume) error {
 	volume := &corev1.PersistentVolumeClaim{}
 	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: step.Name}, volume); err != nil {
@@ -25,10 +25,17 @@ func (r *Reconciler) setAsideVolume(ctx context.Context, v *view, step plan.SetA
 	if !v.owns(volume) {
 		return fmt.Errorf("PersistentVolumeClaim %s belongs to something else, so it is not changed", step.Name)
 	}
+	now, problem, err := r.serverTime(ctx, v)
+	if err != nil {
+		return err
+	}
+	if problem != "" {
+		now = v.Now
+	}
 	before := volume.DeepCopy()
 	delete(volume.Labels, v1beta2.LabelCluster)
 	metav1.SetMetaDataLabel(&volume.ObjectMeta, v1beta2.LabelReplacedOf, v.Name)
-	metav1.SetMetaDataAnnotation(&volume.ObjectMeta, v1beta2.AnnotationReplacedAt, v.Now.UTC().Format(time.RFC3339))
+	metav1.SetMetaDataAnnotation(&volume.ObjectMeta, v1beta2.AnnotationReplacedAt, now.UTC().Format(time.RFC3339))
 	return wrap("patch", volume, r.Client.Patch(ctx, volume, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})))
 }
 

@@ -1,14 +1,21 @@
 package cluster
 
 import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
@@ -38,7 +45,7 @@ func TestAVolumeThatIsSetAsideIsNoMembersVolumeAnyMore(t *testing.T) {
 	labelled := volume("labelled") // a person set the label on several volumes at once
 	labelled.Labels[v1beta2.LabelReplacedOf] = "example"
 	api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(cluster.DeepCopy(), volume("old"), volume("new"), labelled, foreign).Build()
-	r := &Reconciler{Client: api, APIReader: api}
+	r := &Reconciler{Client: withClock(api, now, nil), APIReader: api}
 	if err := r.act(t.Context(), look(), plan.SetAsideVolume{Name: "old"}); err != nil {
 		t.Fatal(err)
 	}
@@ -66,10 +73,80 @@ func TestAVolumeThatIsSetAsideIsNoMembersVolumeAnyMore(t *testing.T) {
 			t.Errorf("set aside are %+v, error %v, want kept: %t", v.SetAside, err, keep)
 		}
 	}
+	now = now.Add(24 * time.Hour)
+	r.Client, v.Now = withClock(api, now, nil), now
 	if err := r.act(t.Context(), v, plan.DeleteVolume{Name: "old"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := api.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "old"}, &corev1.PersistentVolumeClaim{}); client.IgnoreNotFound(err) != nil || err == nil {
 		t.Errorf("the volume is not deleted: %v", err)
 	}
+}
+
+// The operator's clock stepped ahead by a day. It deleted all volumes with the data from before a restore an hour after it had set them
+// aside.
+func TestAVolumeThatIsSetAsideIsKeptByTheClockOfTheAPIServer(t *testing.T) {
+	const day = 24 * time.Hour
+	for name, test := range map[string]struct {
+		ahead, passed time.Duration // of the operator's clock, and until the deletion
+		refused       error
+		deleted       bool
+		says          string
+	}{
+		"both clocks are right":           {passed: day, deleted: true},
+		"the clocks differ by a second":   {ahead: time.Second, passed: day - time.Second, deleted: true},
+		"the operator's is a day ahead":   {ahead: day, passed: time.Hour, says: "24h0m0s behind"},
+		"it is ahead, and a day passed":   {ahead: day, passed: day, deleted: true},
+		"a policy refuses the comparison": {passed: day, refused: apierrors.NewForbidden(schema.GroupResource{Resource: "poddisruptionbudgets"}, "x", errors.New("a policy")), says: "a policy"},
+	} {
+		aside := &corev1.PersistentVolumeClaim{ObjectMeta: controlled("uid-example", "old", map[string]string{v1beta2.LabelReplacedOf: "example"})}
+		aside.Annotations = map[string]string{v1beta2.AnnotationReplacedAt: noon.Format(time.RFC3339)}
+		r, v := beside(t, aside)
+		r.Client = withClock(r.Client, noon.Add(test.passed), test.refused)
+		v.State = state(formed, members(3))
+		v.Now = noon.Add(test.passed + test.ahead)
+		if err := r.observeSetAside(t.Context(), v); err != nil {
+			t.Fatal(err)
+		}
+		step, err := r.planAndAct(t.Context(), v)
+		gone := apierrors.IsNotFound(r.Client.Get(t.Context(), client.ObjectKeyFromObject(aside), &corev1.PersistentVolumeClaim{}))
+		if gone != test.deleted || err != nil {
+			t.Errorf("%s: deleted: %t, error %v", name, gone, err)
+		}
+		if refused := v.refusals(); (refused != nil) != (test.says != "") || refused != nil && !strings.Contains(refused.Error(), test.says) {
+			t.Errorf("%s: the status says %v", name, refused)
+		}
+		if _, done := step.(plan.Done); done == test.deleted {
+			t.Errorf("%s: the step is %+v", name, step)
+		}
+	}
+}
+
+// The operator's clock was a day behind when it set a volume aside, and was corrected. It deleted the volume at once.
+func TestAVolumeIsSetAsideAtTheTimeOfTheAPIServer(t *testing.T) {
+	for name, refused := range map[string]error{"it answers": nil, "it refuses": apierrors.NewForbidden(schema.GroupResource{}, "x", errors.New("a policy"))} {
+		old := &corev1.PersistentVolumeClaim{ObjectMeta: controlled("uid-example", "old", nil)}
+		r, v := beside(t, old)
+		r.Client = withClock(r.Client, noon, refused)
+		v.Now = noon.Add(-24 * time.Hour)
+		if err := r.act(t.Context(), v, plan.SetAsideVolume{Name: "old"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.observeSetAside(t.Context(), v); err != nil || len(v.SetAside) != 1 {
+			t.Fatalf("set aside are %+v, error %v", v.SetAside, err)
+		}
+		if since := v.SetAside[0].Since; since.Equal(noon) != (refused == nil) {
+			t.Errorf("%s: the volume is set aside since %s", name, since)
+		}
+	}
+}
+
+// withClock is an API server with a clock, which may refuse dry runs.
+func withClock(c client.Client, now time.Time, refused error) client.Client {
+	return interceptor.NewClient(c.(client.WithWatch), interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, object client.Object, options ...client.CreateOption) error {
+			object.SetCreationTimestamp(metav1.NewTime(now))
+			return cmp.Or(refused, c.Create(ctx, object, options...))
+		},
+	})
 }

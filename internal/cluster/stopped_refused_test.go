@@ -122,3 +122,39 @@ func checkRefusedStop(t *testing.T, v *view) {
 		t.Error("the next look at the cluster comes late")
 	}
 }
+
+// The Pod of another member had ended, and a webhook refused its deletion. The recovery waited for it although that Pod cannot run again,
+// and the status showed progress.
+func TestAStoppedPodWithoutDataThatMayNotBeDeletedStopsNoRecovery(t *testing.T) {
+	for name, test := range map[string]struct {
+		volume plan.VolumeState
+		want   plan.Step
+	}{
+		"it has no data": {plan.VolumeNone, plan.CreateMember{Name: nameOf(0), Incarnation: 1, Start: plan.StartForce}},
+		"it has data":    {plan.VolumePresent, plan.Wait{}},
+	} {
+		r, v := beside(t, ended(&corev1.Pod{ObjectMeta: controlled("uid-example", nameOf(1), nil)}, false))
+		at := metav1.NewTime(noon)
+		v.cluster.Spec.Recovery = &v1beta2.RecoveryPolicy{QuorumLoss: v1beta2.QuorumLossForceNewCluster}
+		v.cluster.Status.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: nameOf(0), ForcedAt: &at}
+		if err := r.Client.Status().Update(t.Context(), v.cluster); err != nil {
+			t.Fatal(err)
+		}
+		attempts := 0
+		refusesDeletions(r, &attempts)
+		v.State = state(formed, members(3), noQuorum, with(0, withoutPod), with(1, gone), with(2, gone), consenting, forcing(0))
+		v.Members[1].Pod, v.Members[1].Volume, v.Recovery.ForcedAt = plan.PodEnded, test.volume, &at
+		v.UID = "uid-example"
+		step, err := r.planAndAct(t.Context(), v)
+		if err != nil || attempts != 1 || v.RefusedStop() == "" {
+			t.Errorf("%s: error %v, %d attempts, the status says %q", name, err, attempts, v.RefusedStop())
+		}
+		if wait, is := step.(plan.Wait); is != (test.volume == plan.VolumePresent) || is && (!wait.Stalled || !strings.Contains(wait.Message, nameOf(1))) || !is && step != test.want {
+			t.Errorf("%s: the step is %+v, want %+v", name, step, test.want)
+		}
+		v.Held = v.known.repeats.Held(1, v.Now.Add(time.Second))
+		if _, err := r.planAndAct(t.Context(), v); err != nil || attempts != 1 {
+			t.Errorf("%s: the next pass: error %v, %d attempts", name, err, attempts)
+		}
+	}
+}

@@ -21,6 +21,16 @@ func CacheBehind(what string, since time.Time) Wait {
 	}
 }
 
+// MembersUnanswered is what the status says while every pass ends because members hang or answer too late.
+func MembersUnanswered(members string, since time.Time) Wait {
+	return Wait{
+		Reason: v1beta2.ReasonMemberDown,
+		Message: fmt.Sprintf("The operator has had no complete answer from the members since %s. These members hang or answer late: %s. The operator neither heals nor changes this cluster until all of them have answered. "+
+			"If this takes more than 5 minutes, check the CPU, the disks and the network of these members and of the operator.", since.UTC().Format(time.RFC3339), members),
+		Stalled: true,
+	}
+}
+
 // NoteBehind writes such a wait into a status. All else that is known stays as it is.
 func NoteBehind(status *v1beta2.EtcdClusterStatus, wait Wait, generation int64, now time.Time) {
 	status.Reason = wait.Message

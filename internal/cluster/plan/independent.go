@@ -14,7 +14,8 @@ import (
 // not at what the step should have done.
 var independentRules = []string{
 	"setRetention", "requestGrowth", "renewCertificates", "restoreLabels",
-	"loadCertificates", "applyBudget", "recreateBlocked", "deleteStopped", "startMember", "releaseMember", "addToService", "relabelPods", "removeOrphanPods", "resizePods", "prepareMembers", "deleteOldVolumes", "growVolumes",
+	"loadCertificates", "applyBudget", "recreateBlocked", "deleteStopped", "startMember", "releaseMember", "addToService", "relabelPods",
+	"removeOrphanPods", "resizePods", "prepareMembers", "deleteOldVolumes", "deleteSetAside", "growVolumes",
 }
 
 // stoppedRules are independent if their step only deletes the object of a Pod that has stopped.

@@ -226,21 +226,6 @@ func losesSurvivor(m Member) Step {
 	}
 }
 
-// fence stops the Pods of all members but those that keep returns true for, and waits until each is proven gone.
-func fence(s State, keep func(Member) bool) Step {
-	for _, m := range s.Members {
-		if !keep(m) && m.Pod != PodNone && m.Pod != PodDeleting {
-			return DeletePod{Name: m.Name, Reason: v1beta2.ReasonRecovering, Message: "only the survivor may run while it restarts with --force-new-cluster"}
-		}
-	}
-	for _, m := range s.Members {
-		if !keep(m) && m.Pod == PodDeleting {
-			return s.waitUntilGone(m, v1beta2.ReasonRecovering, "Member "+m.Name+" is stopping. Then the survivor continues alone.")
-		}
-	}
-	return nil
-}
-
 // BeginRecovery records the survivor that the cluster goes on from.
 type BeginRecovery struct {
 	Member              string

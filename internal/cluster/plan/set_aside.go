@@ -45,8 +45,9 @@ func deleteSetAside(s State) Step {
 		return nil
 	}
 	for _, v := range s.SetAside {
-		if !v.Deleting && !s.Now.Before(s.keptUntil(v)) {
-			return DeleteVolume{Name: v.Name, Reason: v1beta2.ReasonScaling}
+		step := DeleteVolume{Name: v.Name, Reason: v1beta2.ReasonScaling}
+		if !v.Deleting && !s.Now.Before(s.keptUntil(v)) && s.may(step) {
+			return step
 		}
 	}
 	return nil
@@ -59,3 +60,21 @@ func (s State) leadsClients() bool {
 }
 
 func (s State) keptUntil(v SetAside) time.Time { return v.Since.Add(s.Spec.KeepReplacedVolumes()) }
+
+// clockTolerance is how far the clocks of the operator and the API server may differ before that matters.
+const clockTolerance = time.Minute
+
+// KeptUntil returns until when a volume that was set aside is kept; false for any other volume.
+func (s State) KeptUntil(name string) (time.Time, bool) {
+	i := slices.IndexFunc(s.SetAside, func(v SetAside) bool { return v.Name == name })
+	if i < 0 {
+		return time.Time{}, false
+	}
+	return s.keptUntil(s.SetAside[i]), true
+}
+
+// StillKept reports whether the time of a volume that was set aside is not over by another clock than the operator's.
+func (s State) StillKept(name string, now time.Time) bool {
+	until, is := s.KeptUntil(name)
+	return is && now.Add(clockTolerance).Before(until)
+}

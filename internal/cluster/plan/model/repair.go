@@ -86,13 +86,17 @@ func (w *World) forPerson(wait plan.Wait) bool {
 }
 
 // namesForeignQuorum says whether a message names all foreign voters, which are the quorum: no voter is left that the
-// operator could ask to change the membership.
+// operator could ask to change the membership, or could start with its data.
 func (w *World) namesForeignQuorum(message string) bool {
 	l := w.formed()
 	if l == nil || l.leader == 0 || w.ownVoters(l).Healthy > 0 {
 		return false
 	}
-	return !slices.ContainsFunc(l.entries, func(e entry) bool { return e.foreign && !e.learner && !strings.Contains(message, e.id.String()) })
+	return !slices.ContainsFunc(l.entries, func(e entry) bool {
+		d := w.dataOf(e.name)
+		could := !e.foreign && d != nil && d.cluster == l.id && d.member == e.id && !d.corrupt
+		return !e.learner && (could || (e.foreign && !strings.Contains(message, e.id.String())))
+	})
 }
 
 // losesSurvivor says whether the one survivor's volume is being deleted, which only a person may give up.

@@ -1,0 +1,68 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+)
+
+// clockKept is how long a comparison with the clock of the API server is used.
+const clockKept = 30 * time.Second
+
+// errKept is for a volume whose time is not over by the clock of the API server.
+var errKept = errors.New("the operator does not delete it")
+
+// serverClock is how far the clock of the API server is ahead of the operator's, when that was read, and why it could not be read.
+type serverClock struct {
+	ahead   time.Duration
+	at      time.Time
+	problem string
+}
+
+// serverTime returns the time of the API server. It creates a PodDisruptionBudget in a dry run: the API server answers with the time of
+// creation. problem is why it refuses to.
+func (r *Reconciler) serverTime(ctx context.Context, v *view) (now time.Time, problem string, err error) {
+	last := &v.known.clock
+	if age := v.Now.Sub(last.at); last.at.IsZero() || age < 0 || age >= clockKept {
+		budget := disruptionBudget(v.State, plan.ApplyBudget{Incarnation: v.Incarnation, MinAvailable: 1})
+		budget.Name = v.Name + rehearsalName
+		answer := r.Client.Create(ctx, budget, client.DryRunAll)
+		said, err := refusedBy(answer)
+		if err != nil {
+			return time.Time{}, "", wrap("create in a dry run", budget, err)
+		}
+		created := budget.CreationTimestamp.Time
+		if said == "" && (answer != nil || created.IsZero()) {
+			said = "its answer to a dry run has no time"
+		}
+		*last = serverClock{ahead: created.Sub(v.Now), at: v.Now, problem: said}
+	}
+	return v.Now.Add(last.ahead), last.problem, nil
+}
+
+// confirmOver fails if the time of a volume that was set aside is not over by the clock of the API server. If the operator's clock is
+// wrong by a day, it would delete the only copy of the data from before a restore.
+func (r *Reconciler) confirmOver(ctx context.Context, v *view, name string) error {
+	until, is := v.KeptUntil(name)
+	if !is {
+		return nil
+	}
+	now, problem, err := r.serverTime(ctx, v)
+	if err != nil {
+		return err
+	}
+	const what = "PersistentVolumeClaim %s has the data from before a restore or recovery: "
+	switch {
+	case problem != "":
+		return fmt.Errorf(what+"%w, because it cannot compare its clock with that of the API server: %s", name, errKept, problem)
+	case v.StillKept(name, now):
+		return fmt.Errorf(what+"%w before %s by the clock of the API server, which is %s behind the operator's. Correct the clock that is wrong",
+			name, errKept, until.UTC().Format(time.RFC3339), v.Now.Sub(now).Truncate(time.Second))
+	}
+	return nil
+}

@@ -1,0 +1,47 @@
+package plan
+
+import "github.com/etcd-suite/etcd-operator/api/v1beta2"
+
+// fence stops the Pods of all members but those that keep returns true for, and waits until each is proven gone. A Pod that has ended
+// cannot run again. If the API server refuses to delete its object, the recovery goes on without that, unless the member has data.
+func fence(s State, keep func(Member) bool) Step {
+	var refused Step
+	for _, m := range s.Members {
+		stop := fenceStop(m)
+		switch {
+		case keep(m) || m.Pod == PodNone || m.Pod == PodDeleting:
+		case m.Pod != PodEnded || s.may(stop):
+			return stop
+		case s.HoldsData(m) && refused == nil:
+			refused = waitForRefusedStop(m)
+		}
+	}
+	for _, m := range s.Members {
+		if !keep(m) && m.Pod == PodDeleting {
+			return s.waitUntilGone(m, v1beta2.ReasonRecovering, "Member "+m.Name+" is stopping. Then the survivor continues alone.")
+		}
+	}
+	return refused
+}
+
+// fenceStop stops a member before the survivor continues alone.
+func fenceStop(m Member) DeletePod {
+	return DeletePod{Name: m.Name, Reason: v1beta2.ReasonRecovering, Message: "only the survivor may run while it restarts with --force-new-cluster"}
+}
+
+// waitForRefusedStop reports that a recovery waits for an object that the API server refuses to delete.
+func waitForRefusedStop(m Member) Step {
+	return Wait{
+		Reason: v1beta2.ReasonRecovering, Stalled: true, Requeue: firstRefusal,
+		Message: "The API server refuses to delete Pod " + m.Name + ", which has stopped. Its member has data, so the survivor does not continue alone before the Pod is deleted. " +
+			"Exempt the Pods of this cluster from what refuses it, or delete the Pod.",
+	}
+}
+
+// FencesStopped reports whether a step of a recovery deletes the object of a Pod that has ended. If the API server refuses that, the plan
+// has another step.
+func FencesStopped(s State, step Step) bool {
+	stop, is := step.(DeletePod)
+	m, exists := s.member(stop.Name)
+	return is && exists && m.Pod == PodEnded && stop == fenceStop(m)
+}
