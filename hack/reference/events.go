@@ -44,6 +44,7 @@ var meanings = map[string]string{
 	"ReplacingAuthority":     "The operator replaces the CA of a cluster.",
 	"RestoreComplete":        "The restored cluster serves at its full size.",
 	"RestoreFailed":          "A restore failed, and the old members serve as before.",
+	"RestoreSeedingAgain":    "A restore was held up before its switch, so the operator checks the restored member and the safety snapshot again.",
 	"RestoreStarted":         "The cluster has begun a restore.",
 	"RestoreSwitched":        "Clients are served by the restored cluster.",
 	"RestoreSwitching":       "The old members stop, and the client Service changes to the restored member.",

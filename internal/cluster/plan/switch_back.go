@@ -21,7 +21,7 @@ func (ReturnToSeeding) describe(State) planning.Description {
 		Message: "The old members have served since the switch was recorded, so the operator does not stop them yet. " +
 			"It checks the seed and the safety snapshot again.",
 		Requeue: requeueSoon,
-	}, "RestoreSeeding", cluster)
+	}, "RestoreSeedingAgain", cluster)
 }
 
 // reconsider returns to Seeding if the old members have served since the switch was recorded, because the cluster was paused or the
