@@ -61,7 +61,7 @@ func (m speaking) Login(ctx context.Context) error {
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	time.Sleep(m.login.takes)
+	<-time.After(m.login.takes)
 	m.login.done.Store(true)
 	return nil
 }
