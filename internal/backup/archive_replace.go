@@ -15,10 +15,13 @@ type spoilt struct {
 }
 
 // spoiltOf counts the newest snapshots of an EtcdBackup that failed, up to one that did not. A snapshot whose manifest was not read ends the count,
-// and a cluster with another ID does not count.
-func spoiltOf(o jobSpec, clusterID string, index snapshot.Index, known snapshot.Known) (s spoilt) {
+// and a cluster with another ID does not count. Neither does one from the future, which a clock that was ahead has named.
+func spoiltOf(o jobSpec, clusterID string, index snapshot.Index, known snapshot.Known, now time.Time) (s spoilt) {
 	for _, item := range index.Items {
 		reading, read := known[item.Key]
+		if item.Future(now) {
+			continue
+		}
 		if read && (reading.Manifest.Backup != o.Name || reading.Manifest.Cluster.ID != clusterID) {
 			continue
 		}
@@ -48,11 +51,10 @@ func (s spoilt) follow(before spoilt, due, now time.Time) time.Time {
 
 // findSpoilt finds the snapshots to replace, and when that is due.
 func (k *keeper) findSpoilt(o jobSpec, index snapshot.Index) {
-	found := spoilt{}
+	found, now := spoilt{}, k.job.now()
 	if n := len(k.survey.Starts); n > 0 {
-		found = spoiltOf(o, k.survey.Starts[n-1].ClusterID, index, k.known)
+		found = spoiltOf(o, k.survey.Starts[n-1].ClusterID, index, k.known, now)
 	}
-	now := k.job.now()
 	k.replaceAt = found.follow(k.spoilt, k.replaceAt, now)
 	if latest := now.Add(askAgain); !k.survey.Covered && k.replaceAt.After(latest) {
 		k.replaceAt = latest // the newest changes cannot be restored until then

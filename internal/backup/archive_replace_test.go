@@ -56,6 +56,12 @@ func TestEachSnapshotOfAnArchiveThatFailsItsTestIsReplacedWithABackoff(t *testin
 		}
 		k.findSpoilt(o, index)
 	}
+	now = t0.Add(24 * time.Hour) // a clock that is ahead
+	take(5, snapshot.Failed)
+	now = t0
+	if look(); !k.replaceAt.IsZero() {
+		t.Errorf("a failed snapshot from tomorrow is replaced at %s, although the newest one passed", k.replaceAt)
+	}
 	for i, pause := range []time.Duration{0, time.Minute, 2 * time.Minute, 4 * time.Minute} {
 		now = now.Add(time.Second)
 		take(int64(6+i), snapshot.Failed)
