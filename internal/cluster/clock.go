@@ -9,10 +9,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
 // clockKept is how long a comparison with the clock of the API server is used.
-const clockKept = 30 * time.Second
+const clockKept = 5 * time.Minute
 
 // errKept is for a volume whose time is not over by the clock of the API server.
 var errKept = errors.New("the operator does not delete it")
@@ -37,7 +38,11 @@ func (r *Reconciler) serverTime(ctx context.Context, v *view) (now time.Time, pr
 			return time.Time{}, "", wrap("create in a dry run", budget, err)
 		}
 		created := budget.CreationTimestamp.Time
-		if said == "" && (answer != nil || created.IsZero()) {
+		switch {
+		case said != "":
+		case answer != nil: // a quota, or a webhook that cannot take part in a dry run
+			said = planning.Shorten(answer.Error(), maxQuote)
+		case created.IsZero():
 			said = "its answer to a dry run has no time"
 		}
 		*last = serverClock{ahead: created.Sub(v.Now), at: v.Now, problem: said}
@@ -61,8 +66,8 @@ func (r *Reconciler) confirmOver(ctx context.Context, v *view, name string) erro
 	case problem != "":
 		return fmt.Errorf(what+"%w, because it cannot compare its clock with that of the API server: %s", name, errKept, problem)
 	case v.StillKept(name, now):
-		return fmt.Errorf(what+"%w before %s by the clock of the API server, which is %s behind the operator's. Correct the clock that is wrong",
-			name, errKept, until.UTC().Format(time.RFC3339), v.Now.Sub(now).Truncate(time.Second))
+		return fmt.Errorf(what+"%w before %s by the clock of the API server, which is behind the operator's. Correct the clock that is wrong",
+			name, errKept, until.UTC().Format(time.RFC3339))
 	}
 	return nil
 }
