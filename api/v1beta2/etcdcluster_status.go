@@ -239,7 +239,8 @@ type PodFailure struct {
 // +kubebuilder:validation:Enum=Seeding;Switching;Growing;Complete;Failed
 type RestoreStep string
 
-// The steps of a restore, in order. The old members serve until Seeding ends. A restore that is Switching cannot be undone.
+// The steps of a restore, in order. The old members serve until Seeding ends. A restore returns from Switching to Seeding if it was held
+// up while a quorum of the old members ran. Then it can still be cancelled.
 const (
 	// RestoreSeeding means that a seed of the next incarnation is restored and verified while the old members serve.
 	RestoreSeeding RestoreStep = "Seeding"
@@ -249,7 +250,7 @@ const (
 	RestoreGrowing RestoreStep = "Growing"
 	// RestoreComplete means that the cluster has spec.size members, and the old volumes are deleted.
 	RestoreComplete RestoreStep = "Complete"
-	// RestoreFailed means that the seed failed and was removed. The old cluster was not changed.
+	// RestoreFailed means that the seed failed and was removed. The message says whether the old members continue.
 	RestoreFailed RestoreStep = "Failed"
 )
 
@@ -276,7 +277,7 @@ type ClusterRestoreStatus struct {
 	// ID of the etcd cluster that the restore replaces. It is empty if there was none.
 	// +optional
 	ClusterIDBefore string `json:"clusterIDBefore,omitempty"`
-	// ID of the restored etcd cluster. It is set once the seed has answered.
+	// ID of the restored etcd cluster. It is set when the switch begins.
 	// +optional
 	ClusterID string `json:"clusterID,omitempty"`
 	// Revision of the restored cluster when its seed was verified.
@@ -296,6 +297,10 @@ type ClusterRestoreStatus struct {
 	// follow within 30 minutes, the operator sets the time again, and the safety snapshot is taken again.
 	// +optional
 	SeedReadyTime *metav1.Time `json:"seedReadyTime,omitempty"`
+	// Number of times that the restore returned from Switching to Seeding, because it was held up before the old members
+	// stopped. The restore fails instead of the third time.
+	// +optional
+	Returns int32 `json:"returns,omitempty"`
 	// Time since which the API server refuses the Pod or the volume of the seed. If it does so for 15 minutes, the restore
 	// fails. It is absent while the seed has a Pod.
 	// +optional

@@ -9,8 +9,8 @@ import (
 // The operator verifies the snapshot before it changes anything. The old members serve until the first restored member
 // answers. A restore runs once, and its spec cannot change. To try again, create an EtcdRestore with another name.
 //
-// If a cluster has several EtcdRestores, it runs them one at a time, oldest first. If you delete an EtcdRestore before
-// its switch, the operator undoes the restore. If you delete it later, the restore continues.
+// If a cluster has several EtcdRestores, it runs them one at a time, oldest first. If you delete an EtcdRestore while
+// a quorum of the old members runs, the operator undoes the restore. If you delete it later, the restore continues.
 //
 // The cluster remembers the last 20 restores that it carried out. It refuses an EtcdRestore with the same name and spec
 // as one of them, for example one that a GitOps tool created again. To repeat a restore, set replaces.

@@ -138,6 +138,7 @@ func observePod(m *plan.Member, pod *corev1.Pod, now time.Time) {
 		m.Stopped = hasStopped(pod)
 		m.Held = ptr.Deref(pod.DeletionGracePeriodSeconds, 1) == 0
 	}
+	m.Terminated = provenEnded(pod)
 	m.StartupBudget = startupBudget(pod)
 	m.NodeSilent = nodeSilent(pod)
 	m.Seed = seedOf(pod)

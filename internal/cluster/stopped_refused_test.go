@@ -143,7 +143,7 @@ func TestAStoppedPodWithoutDataThatMayNotBeDeletedStopsNoRecovery(t *testing.T) 
 		attempts := 0
 		refusesDeletions(r, &attempts)
 		v.State = state(formed, members(3), noQuorum, with(0, withoutPod), with(1, gone), with(2, gone), consenting, forcing(0))
-		v.Members[1].Pod, v.Members[1].Volume, v.Recovery.ForcedAt = plan.PodEnded, test.volume, &at
+		v.Members[1].Pod, v.Members[1].Terminated, v.Members[1].Volume, v.Recovery.ForcedAt = plan.PodEnded, true, test.volume, &at
 		v.UID = "uid-example"
 		step, err := r.planAndAct(t.Context(), v)
 		if err != nil || attempts != 1 || v.RefusedStop() == "" {

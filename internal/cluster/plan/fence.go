@@ -3,7 +3,8 @@ package plan
 import "github.com/etcd-suite/etcd-operator/api/v1beta2"
 
 // fence stops the Pods of all members but those that keep returns true for, and waits until each is proven gone. A Pod that has ended
-// cannot run again. If the API server refuses to delete its object, the recovery goes on without that, unless the member has data.
+// cannot run again. If the API server refuses to delete its object, the recovery continues beside it, provided that the member has no data
+// and its kubelet has reported that nothing of it runs.
 func fence(s State, keep func(Member) bool) Step {
 	var refused Step
 	for _, m := range s.Members {
@@ -12,7 +13,7 @@ func fence(s State, keep func(Member) bool) Step {
 		case keep(m) || m.Pod == PodNone || m.Pod == PodDeleting:
 		case m.Pod != PodEnded || s.may(stop):
 			return stop
-		case s.HoldsData(m) && refused == nil:
+		case (s.HoldsData(m) || !m.Terminated) && refused == nil:
 			refused = waitForRefusedStop(m)
 		}
 	}
@@ -31,9 +32,13 @@ func fenceStop(m Member) DeletePod {
 
 // waitForRefusedStop reports that a recovery waits for an object that the API server refuses to delete.
 func waitForRefusedStop(m Member) Step {
+	why := "Its member has data"
+	if !m.Terminated {
+		why = "No kubelet has reported that its containers have ended"
+	}
 	return Wait{
 		Reason: v1beta2.ReasonRecovering, Stalled: true, Requeue: firstRefusal,
-		Message: "The API server refuses to delete Pod " + m.Name + ", which has stopped. Its member has data, so the survivor does not continue alone before the Pod is deleted. " +
+		Message: "The API server refuses to delete Pod " + m.Name + ", which has stopped. " + why + ", so the survivor does not continue alone before the Pod is deleted. " +
 			"Exempt the Pods of this cluster from what refuses it, or delete the Pod.",
 	}
 }

@@ -78,6 +78,9 @@ type Member struct {
 	GoneBy time.Time
 	// Stopped: such a Pod's host has confirmed that nothing of it runs any more or will again; only the object is left.
 	Stopped bool
+	// Terminated: the kubelet has reported that all containers of a Pod have ended for good. A Pod that a node rejected has none, and
+	// one whose node is gone may have been given its final phase by Kubernetes.
+	Terminated bool
 	// Held: Kubernetes does not wait for the kubelet any more. A finalizer of another party keeps the object.
 	Held bool
 	// Node that the Pod runs on, and Zone of that node; empty if not known.

@@ -61,7 +61,17 @@ func serving(m *Member) {
 }
 
 // keptInPod ends the message about a seed that has the only data that is left, in its Pod.
-var keptInPod = " No voter of the old cluster has its data, so the operator keeps the seed. Its data is in Pod " + seedName + ". If you delete the Pod, this data is lost."
+const keptInPod = " No voter of the old cluster has its data, so the operator keeps the seed."
+
+// aLearner runs, and the record of the voters does not have it.
+func aLearner(s *State) {
+	s.Members = append(s.Members, Member{Name: nameOf(3), Incarnation: 1, Pod: PodRunning, Volume: VolumePresent})
+}
+
+// anEarlierOne is a Pod that was left of an incarnation before the old members.
+func anEarlierOne(s *State) {
+	s.Members = append(s.Members, Member{Name: nameOf(4), Pod: PodRunning, Volume: VolumePresent})
+}
 
 // refusedSeed: the API server refused to delete the object of the seed's Pod, which has ended.
 func refusedSeed(s *State) {
@@ -252,8 +262,17 @@ func TestPlanRestoreSwitching(t *testing.T) {
 		"stops the old members": {
 			state(formed, members(3), switching, asked, aSeed(serving)), StopMembers{Except: 2},
 		},
-		"stops them though the EtcdRestore is deleted midway": {
-			state(formed, members(3), switching, aSeed(serving)), StopMembers{Except: 2},
+		"stops the last one though the EtcdRestore is deleted midway": {
+			state(formed, members(3), with(0, pod(PodDeleting)), with(1, pod(PodDeleting)), switching, aSeed(serving)), StopMembers{Except: 2},
+		},
+		"stops none if the EtcdRestore is deleted before one has stopped": {
+			state(formed, members(3), switching, aSeed(serving)), ReturnToSeeding{},
+		},
+		"goes on beside a leader and a learner that the API server refuses to stop": {
+			state(formed, members(3), stopped, with(2, pod(PodRunning)), aLearner, switching, asked, aSeed(serving)), AdoptSeed{ClusterID: seedID, Incarnation: 2},
+		},
+		"goes on beside a Pod of an earlier incarnation that the API server refuses to delete": {
+			state(formed, members(3), stopped, anEarlierOne, switching, asked, aSeed(serving)), AdoptSeed{ClusterID: seedID, Incarnation: 2},
 		},
 		"stops none while the seed does not serve": {
 			state(formed, members(3), switching, asked, aSeed(serving, silent)),
@@ -301,7 +320,7 @@ func TestPlanRestoreSwitching(t *testing.T) {
 			state(formed, members(3), ephemeral, stopped, switching, asked, aSeed(serving, blockedBy(v1beta2.ReasonPodUnschedulable), unreadySince(16*time.Minute))),
 			Wait{
 				Reason:  v1beta2.ReasonRestoring,
-				Message: "Seed " + seedName + " has not started for 15m0s: why." + keptInPod, Stalled: true,
+				Message: "Seed " + seedName + " has not started for 15m0s: why." + keptInPod + " To restore it again from the snapshot, delete Pod " + seedName + ".", Stalled: true,
 			},
 		},
 		"goes on beside a member that the API server refuses to stop, if it cannot be a quorum": {
@@ -315,7 +334,7 @@ func TestPlanRestoreSwitching(t *testing.T) {
 		},
 		"keeps a seed that does not start, although its EtcdRestore is deleted, if the old members had their data in their Pods": {
 			state(formed, members(3), ephemeral, stopped, switching, aSeed(serving, blockedBy(v1beta2.ReasonPodFailing))),
-			Wait{Reason: v1beta2.ReasonRestoring, Message: "The seed does not start, and EtcdRestore back was deleted." + keptInPod, Stalled: true},
+			Wait{Reason: v1beta2.ReasonRestoring, Message: "The seed does not start, and EtcdRestore back was deleted." + keptInPod + " If Pod " + seedName + " has started, it has data. This data is lost if you delete the Pod.", Stalled: true},
 		},
 		"keeps it if one of three old volumes is left, which is no quorum": {
 			state(formed, members(3), stopped, with(1, gone), with(2, gone), switching, aSeed(serving, blockedBy(v1beta2.ReasonPodFailing))),

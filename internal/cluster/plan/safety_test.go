@@ -114,17 +114,19 @@ func TestASwitchThatWasHeldUpIsCheckedAgain(t *testing.T) {
 		s.Restore.RevisionBump = 10
 		s.Members[0].Revision = 1000000042
 	}
-	stop := StopMembers{Except: 2}
+	stop, couldNotStop := StopMembers{Except: 2}, FailRestore{Message: "The old members could not be stopped, although Kubernetes had accepted that in a dry run. They serve. " +
+		"Exempt the Pods of this cluster from the webhook or policy that refuses to delete them. Then create an EtcdRestore with another name."}
 	for name, test := range map[string]struct {
 		state State
 		want  Step
 	}{
-		"stops the members at once":                             {held(saved(time.Minute)), stop},
-		"not if the safety snapshot is of hours ago":            {held(saved(3 * time.Hour)), ReturnToSeeding{}},
-		"not if clients have reached the seed's revision":       {held(saved(time.Minute), overtaken), ReturnToSeeding{}},
-		"goes on if a quorum was stopped already":               {held(saved(3*time.Hour), with(0, pod(PodDeleting)), with(1, pod(PodDeleting))), stop},
-		"returns beside a member that was down before":          {held(saved(3*time.Hour), with(0, withoutPod)), ReturnToSeeding{}},
-		"goes on if its EtcdRestore is deleted: it is too late": {held(saved(3*time.Hour), func(s *State) { s.Request = nil }), stop},
+		"stops the members at once":                           {held(saved(time.Minute)), stop},
+		"not if the safety snapshot is of hours ago":          {held(saved(3 * time.Hour)), ReturnToSeeding{}},
+		"not if clients have reached the seed's revision":     {held(saved(time.Minute), overtaken), ReturnToSeeding{}},
+		"goes on if a quorum was stopped already":             {held(saved(3*time.Hour), with(0, pod(PodDeleting)), with(1, pod(PodDeleting))), stop},
+		"returns beside a member that was down before":        {held(saved(3*time.Hour), with(0, withoutPod)), ReturnToSeeding{}},
+		"returns if its EtcdRestore is deleted, to end there": {held(saved(time.Minute), func(s *State) { s.Request = nil }), ReturnToSeeding{}},
+		"gives up if it was held up three times":              {held(saved(3*time.Hour), func(s *State) { s.Restore.Returns = 2 }), couldNotStop},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, Plan(test.state)); diff != "" {
@@ -136,6 +138,14 @@ func TestASwitchThatWasHeldUpIsCheckedAgain(t *testing.T) {
 	s.Restore = NewStatus(s, ReturnToSeeding{}, nil, v1beta2.EtcdClusterStatus{Restore: s.Restore}, 1).Restore
 	if step, is := Plan(s).(AwaitSafetySnapshot); !is {
 		t.Errorf("after it has returned, the operator does not ask for another safety snapshot: %+v", step)
+	}
+	if s.Restore.Returns != 1 {
+		t.Errorf("it has returned %d times", s.Restore.Returns)
+	}
+	gone := s
+	gone.Request = nil
+	if step, is := Plan(gone).(FailRestore); !is {
+		t.Errorf("a restore that was deleted before the members stopped goes on: %+v", step)
 	}
 	s.Request.Safety = ""
 	if step, is := Plan(s).(BeginSwitch); !is {

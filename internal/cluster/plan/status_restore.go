@@ -85,6 +85,7 @@ func recordRestore(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 	case ReturnToSeeding:
 		status.Restore.Step, status.Restore.Message = v1beta2.RestoreSeeding, step.describe(s).Message
 		status.Restore.ClusterID, status.Restore.Revision = "", 0
+		status.Restore.Returns++
 	case AdoptSeed:
 		status.ClusterID, status.Incarnation, status.VersionChange = step.ClusterID, step.Incarnation, nil
 		status.PromotingMember, status.RemovingMember, status.ForeignMembers = "", "", nil

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
@@ -69,22 +70,20 @@ func switching(s State) Step {
 // the API server refuses to delete its object, clients would wait, too. Neither are voters that are too few for a quorum: they
 // acknowledge no write. The API server may have deleted the others, and then refuse these. They are deleted after the switch.
 func (s State) oldRun() bool {
-	var voters []Member
-	asked := true
-	for _, m := range s.Members {
-		switch {
-		case m.Incarnation == s.Restore.Incarnation || m.Pod == PodNone || m.Pod == PodEnded || m.Stopped:
-		case !s.mayVote(m) && m.Pod != PodDeleting:
-			return true
-		case s.mayVote(m):
-			voters, asked = append(voters, m), asked && m.Pod == PodDeleting
-		}
-	}
+	voters := s.oldRunning()
+	asked := !slices.ContainsFunc(voters, func(m Member) bool { return m.Pod != PodDeleting })
 	return !asked && s.haveQuorum(voters)
 }
 
-// seedServes says nothing when the proven seed serves. If its data is lost all the same, it is restored once more,
-// and if that cannot be, the old members go on, on their volumes.
+// oldRunning returns the voters of the old cluster whose Pods may run.
+func (s State) oldRunning() []Member {
+	return s.where(func(m Member) bool {
+		return s.isOldVoter(m) && m.Pod != PodNone && m.Pod != PodEnded && !m.Stopped
+	})
+}
+
+// seedServes returns nil if the proven seed serves. If its data is lost, it is restored again. If that is not possible, the old members
+// continue with their data.
 func (s State) seedServes() Step {
 	seed, _ := s.seed()
 	why := s.seedStuck(seed)

@@ -9,8 +9,11 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
-// A switch goes back as long as a quorum of the old members serves, and it ends if the seed is lost and the old members can continue. If they
-// cannot, the seed may have the only data that is left, so the operator keeps it.
+// A switch returns to its seed as long as a quorum of the old members runs. It ends if the seed is lost and the old members can continue.
+// If they cannot, the seed may have the only data that is left, so the operator keeps it.
+
+// maxReturns is how often a switch returns to its seed. If something refuses to stop the old members, each return costs a safety snapshot.
+const maxReturns = 2
 
 // ReturnToSeeding records that the old members continue to serve until the seed and the safety snapshot were checked again.
 type ReturnToSeeding struct{}
@@ -24,15 +27,21 @@ func (ReturnToSeeding) describe(State) planning.Description {
 	}, "RestoreSeedingAgain", cluster)
 }
 
-// reconsider returns to Seeding if the old members have served since the switch was recorded, because the cluster was paused or the
-// operator did not run: the safety snapshot lacks their writes, or the seed's revision is too low by now.
+// reconsider returns to Seeding if a quorum of the old members has served since the switch was recorded, because the cluster was paused
+// or the operator did not run. Then the safety snapshot lacks their writes, or the seed's revision is too low by now. It also returns if
+// the EtcdRestore was deleted: that cancels the restore.
 func (s State) reconsider() Step {
 	seed, _ := s.seed()
-	if !s.requested() || !s.MembershipKnown || !seed.Serving || !s.oldQuorumRuns() {
+	switch {
+	case !s.MembershipKnown || !s.oldQuorumRuns():
 		return nil
-	}
-	if s.seedBehind(seed) == "" && s.safetySnapshot() == nil {
+	case !s.requested():
+		return ReturnToSeeding{}
+	case !seed.Serving || (s.seedBehind(seed) == "" && s.safetySnapshot() == nil):
 		return nil
+	case s.Restore.Returns >= maxReturns:
+		return FailRestore{Message: "The old members could not be stopped, although Kubernetes had accepted that in a dry run. They serve. " +
+			"Exempt the Pods of this cluster from the webhook or policy that refuses to delete them. Then create an EtcdRestore with another name."}
 	}
 	return ReturnToSeeding{}
 }
@@ -51,10 +60,15 @@ func (s State) oldMayContinue() bool {
 // when the operator stops them, and a learner's data is no way back.
 func (s State) oldHolders() []Member {
 	return s.where(func(m Member) bool {
-		voted := len(s.KnownVoters) == 0 || slices.Contains(s.KnownVoters, m.Name)
 		going := s.inPod(m) && m.Pod == PodDeleting
-		return s.mayVote(m) && voted && s.HoldsData(m) && !going
+		return s.isOldVoter(m) && s.HoldsData(m) && !going
 	})
+}
+
+// isOldVoter returns whether a member may be a voter of the cluster that a restore replaces. The record of the voters has each of them
+// before it votes.
+func (s State) isOldVoter(m Member) bool {
+	return s.mayVote(m) && (len(s.KnownVoters) == 0 || slices.Contains(s.KnownVoters, m.Name))
 }
 
 // failSwitch ends a restore whose seed has no data to keep.
@@ -73,16 +87,20 @@ func (s State) keepSeed(seed Member, why string) Step {
 	if s.oldMayContinue() {
 		return FailRestore{Message: why + oldContinue}
 	}
-	return Wait{Reason: v1beta2.ReasonRestoring, Stalled: true, Message: why + s.seedIsKept(seed)}
+	return Wait{Reason: v1beta2.ReasonRestoring, Stalled: true, Message: why + s.fewHolders() + ", so the operator keeps the seed." + s.seedIsKept(seed)}
 }
 
-// seedIsKept says why the operator keeps a seed, and what a person can do.
+// seedIsKept says what a person can do with a seed that is kept.
 func (s State) seedIsKept(seed Member) string {
-	kept := s.fewHolders() + ", so the operator keeps the seed."
-	if s.inPod(seed) {
-		return kept + " Its data is in Pod " + seed.Name + ". If you delete the Pod, this data is lost."
+	switch {
+	case seed.Pod == PodDeleting:
+		return " Make sure that its node is off. Then delete Pod " + seed.Name + " with --force --grace-period=0."
+	case s.inPod(seed) && s.requested():
+		return " To restore it again from the snapshot, delete Pod " + seed.Name + "."
+	case s.inPod(seed):
+		return " If Pod " + seed.Name + " has started, it has data. This data is lost if you delete the Pod."
 	}
-	return kept + " To start it again, delete Pod " + seed.Name + ". To give up its data, delete the PersistentVolumeClaim of that name, too."
+	return " To start it again, delete Pod " + seed.Name + ". To give up its data, delete the PersistentVolumeClaim of that name, too."
 }
 
 // fewHolders says how many of the old voters have their data.

@@ -78,7 +78,7 @@ func oldMemberStops(s State) Step {
 	for _, m := range s.Members {
 		switch {
 		case m.Incarnation == s.Restore.Incarnation || m.Pod != PodDeleting || m.Stopped:
-		case s.mayVote(m):
+		case s.isOldVoter(m):
 			running = append(running, m)
 		case !s.unconfirmed(m):
 			return s.waitForOld(m)
@@ -112,7 +112,10 @@ func (s State) InTheWay(step Step) string {
 			return beside(old[0])
 		}
 	case AdoptSeed:
-		if len(old) > 0 && (s.oldRun() || oldMemberStops(s) != nil) {
+		if voters := s.oldRunning(); s.oldRun() {
+			return beside(voters[0])
+		}
+		if len(old) > 0 && oldMemberStops(s) != nil {
 			return beside(old[0])
 		}
 	}

@@ -94,6 +94,7 @@ func (w *World) observePod(p *pod, m *plan.Member) {
 	if p.state == plan.PodDeleting {
 		m.GoneBy, m.Stopped = w.at(p.goneBy), p.ended
 	}
+	m.Terminated = p.state == plan.PodEnded
 	m.NodeSilent = p.stuck
 	m.Zone = fmt.Sprintf("zone-%d", p.zone)
 	if p.start == plan.StartSeed {
