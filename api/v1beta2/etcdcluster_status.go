@@ -298,7 +298,7 @@ type ClusterRestoreStatus struct {
 	// +optional
 	SeedReadyTime *metav1.Time `json:"seedReadyTime,omitempty"`
 	// Number of times that the restore returned from Switching to Seeding, because it was held up before the old members
-	// stopped. The restore fails instead of the third time.
+	// stopped. After the third time the restore fails.
 	// +optional
 	Returns int32 `json:"returns,omitempty"`
 	// Time since which the API server refuses the Pod or the volume of the seed. If it does so for 15 minutes, the restore

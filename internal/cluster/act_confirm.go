@@ -77,23 +77,6 @@ func (r *Reconciler) confirmOld(ctx context.Context, v *view, step plan.Step) er
 	return nil
 }
 
-// confirmRestore reads past the cache whether the EtcdRestore still exists. If a user deletes it before the switch, the
-// restore is undone, and the cache may not show that yet.
-func (r *Reconciler) confirmRestore(ctx context.Context, v *view) error {
-	var live v1beta2.EtcdRestore
-	err := r.APIReader.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: v.Request.Name}, &live)
-	if apierrors.IsNotFound(err) {
-		return fmt.Errorf("EtcdRestore %s is deleted: %w", v.Request.Name, errBehind)
-	}
-	if err != nil {
-		return fmt.Errorf("read EtcdRestore %s: %w", v.Request.Name, err)
-	}
-	if live.UID != v.Request.UID || !live.DeletionTimestamp.IsZero() {
-		return fmt.Errorf("EtcdRestore %s is deleted, or another one has its name: %w", live.Name, errBehind)
-	}
-	return nil
-}
-
 // confirmData reads past the cache whether data that a step takes to be missing is missing: of a member that is to be
 // removed for that, and of one that is to be added under a new name. It also reads whether a Pod that is to be deleted
 // because it cannot run runs by now, whether old members run beside a seed, and what the client Service selects: if the status is
@@ -109,10 +92,6 @@ func (r *Reconciler) confirmData(ctx context.Context, v *view, step plan.Step) e
 		if step.Unresponsive() || step.DataGone() {
 			return r.confirmNotReady(ctx, v, step.Name)
 		}
-	case plan.AwaitSafetySnapshot:
-		return r.confirmStoppable(ctx, v)
-	case plan.BeginSwitch, plan.ReturnToSeeding, plan.AdoptSeed:
-		return r.confirmOld(ctx, v, step)
 	case plan.BeginRecovery:
 		return r.confirmLost(ctx, v)
 	case plan.ApplyServices, plan.CreateMembers:
@@ -134,7 +113,7 @@ func (r *Reconciler) confirmData(ctx context.Context, v *view, step plan.Step) e
 		}
 		return r.confirmFree(ctx, v, &corev1.Pod{}, step.Name)
 	}
-	return nil
+	return r.confirmStepOfRestore(ctx, v, step)
 }
 
 // confirmNotReady fails if the Pod of a member that is to be removed because it does not serve is ready. An old cache may

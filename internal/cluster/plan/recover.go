@@ -33,7 +33,7 @@ func (s State) forcing() bool {
 
 // overruled says whether an EtcdRestore was made since, which goes on from a snapshot instead.
 func (s State) overruled() bool {
-	return s.step() == v1beta2.RestoreSeeding || s.switching() || (s.Request != nil && !s.requested() && !s.tooNew(s.Request.StorageVersion))
+	return s.step() == v1beta2.RestoreSeeding || s.switching() || (s.Request != nil && !s.Requested() && !s.tooNew(s.Request.StorageVersion))
 }
 
 // forceNewCluster restarts the chosen survivor with the flag, alone.

@@ -45,7 +45,7 @@ func restore(s State) Step {
 	case v1beta2.RestoreSwitching:
 		return switching(s)
 	}
-	if s.Request == nil || s.requested() || s.tooNew(s.Request.StorageVersion) {
+	if s.Request == nil || s.Requested() || s.tooNew(s.Request.StorageVersion) {
 		return nil
 	}
 	last := max(s.Incarnation, FirstIncarnation)
@@ -80,13 +80,13 @@ func (step BeginRestore) describe(State) planning.Description {
 	}, "RestoreStarted", cluster)
 }
 
-// requested says whether the restore that was taken up last is still asked for.
-func (s State) requested() bool {
+// Requested reports whether the restore that was taken up last is still asked for.
+func (s State) Requested() bool {
 	return s.Request != nil && s.Restore != nil && s.Request.UID == s.Restore.UID
 }
 
 func seeding(s State) Step {
-	if !s.requested() {
+	if !s.Requested() {
 		return FailRestore{Message: "EtcdRestore " + s.Restore.Name + " was deleted before the seed took over. The cluster was not changed."}
 	}
 	seed, _ := s.seed()
@@ -111,16 +111,24 @@ func seeding(s State) Step {
 	case !seed.Serving || !seed.PodReady:
 		return s.waitForSeed(seed)
 	}
+	if step := s.beforeSwitch(seed); step != nil {
+		return step
+	}
+	return BeginSwitch{ClusterID: seed.ClusterID.String(), Revision: seed.Revision}
+}
+
+// beforeSwitch returns what must happen before a seed that serves may take over; nil for nothing.
+func (s State) beforeSwitch(seed Member) Step {
 	if why := s.seedBehind(seed); why != "" {
 		return FailRestore{Message: why + " The cluster was not changed."}
+	}
+	if why := s.heldUp(); why != "" {
+		return FailRestore{Message: why}
 	}
 	if step := unstoppable(s); step != nil {
 		return step
 	}
-	if step := s.safetySnapshot(); step != nil {
-		return step
-	}
-	return BeginSwitch{ClusterID: seed.ClusterID.String(), Revision: seed.Revision}
+	return s.safetySnapshot()
 }
 
 // waitForSeed waits until a seed serves, or until its Pod is created again after it failed.
@@ -174,6 +182,8 @@ func completeRestore(s State) Step {
 			return ForceDeletePod{Name: m.Name}
 		case m.Incarnation < s.Incarnation && m.Pod == PodDeleting:
 			return s.waitUntilGone(m, v1beta2.ReasonRestoring, "The Pod of old member "+m.Name+" is being deleted.")
+		case m.Incarnation < s.Incarnation && growing && m.Pod != PodNone:
+			return Wait{Reason: v1beta2.ReasonRestoring, Message: "The Pod of old member " + m.Name + " has yet to be deleted."}
 		case m.Incarnation < s.Incarnation && growing:
 			return Wait{Reason: v1beta2.ReasonRestoring, Message: "The volume of old member " + m.Name + " is being deleted."}
 		}

@@ -68,6 +68,14 @@ func aLearner(s *State) {
 	s.Members = append(s.Members, Member{Name: nameOf(3), Incarnation: 1, Pod: PodRunning, Volume: VolumePresent})
 }
 
+// promoted: somebody has given a learner its vote, and the record of the voters does not have it.
+func promoted(s *State) {
+	m := Member{Name: nameOf(2), Incarnation: 1}
+	onVolume(&m)
+	voter(&m)
+	s.Members = append(s.Members, m)
+}
+
 // anEarlierOne is a Pod that was left of an incarnation before the old members.
 func anEarlierOne(s *State) {
 	s.Members = append(s.Members, Member{Name: nameOf(4), Pod: PodRunning, Volume: VolumePresent})
@@ -270,6 +278,12 @@ func TestPlanRestoreSwitching(t *testing.T) {
 		},
 		"goes on beside a leader and a learner that the API server refuses to stop": {
 			state(formed, members(3), stopped, with(2, pod(PodRunning)), aLearner, switching, asked, aSeed(serving)), AdoptSeed{ClusterID: seedID, Incarnation: 2},
+		},
+		"stops a voter and a learner that somebody has promoted: they are a quorum": {
+			state(formed, members(2), size(2), with(1, withoutPod), promoted, switching, asked, aSeed(serving)), StopMembers{Except: 2},
+		},
+		"does not adopt beside such a learner while no quorum answers": {
+			state(formed, members(2), size(2), with(1, withoutPod), promoted, noQuorum, switching, asked, aSeed(serving)), StopMembers{Except: 2},
 		},
 		"goes on beside a Pod of an earlier incarnation that the API server refuses to delete": {
 			state(formed, members(3), stopped, anEarlierOne, switching, asked, aSeed(serving)), AdoptSeed{ClusterID: seedID, Incarnation: 2},

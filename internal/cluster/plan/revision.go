@@ -32,7 +32,7 @@ func (s State) bumpOf(request RestoreRequest) int64 {
 // SeedRevisionBump returns the number that the seed adds to the revision of the snapshot. It was computed when the
 // restore began, so that a seed that is restored again has the same revisions.
 func (s State) SeedRevisionBump() int64 {
-	if s.Restore != nil && s.Restore.RevisionBump > 0 && s.requested() {
+	if s.Restore != nil && s.Restore.RevisionBump > 0 && s.Requested() {
 		return s.Restore.RevisionBump
 	}
 	return s.Request.RevisionBump

@@ -114,19 +114,32 @@ func TestASwitchThatWasHeldUpIsCheckedAgain(t *testing.T) {
 		s.Restore.RevisionBump = 10
 		s.Members[0].Revision = 1000000042
 	}
-	stop, couldNotStop := StopMembers{Except: 2}, FailRestore{Message: "The old members could not be stopped, although Kubernetes had accepted that in a dry run. They serve. " +
-		"Exempt the Pods of this cluster from the webhook or policy that refuses to delete them. Then create an EtcdRestore with another name."}
+	stop := StopMembers{Except: 2}
+	unanswered := func(m *Member) { m.Answers, m.Serving, m.SilentSince = false, false, noon.Add(-time.Minute) }
+	each := func(what func(*Member)) change {
+		return func(s *State) {
+			s.MembershipKnown = false
+			for i := range 3 {
+				what(&s.Members[i])
+			}
+		}
+	}
+	unreached, lostQuorum := each(unanswered), each(func(m *Member) { unanswered(m); m.PodReady = false })
+	refusing := each(func(m *Member) { m.Serving, m.Guarded = false, true })
 	for name, test := range map[string]struct {
 		state State
 		want  Step
 	}{
-		"stops the members at once":                           {held(saved(time.Minute)), stop},
-		"not if the safety snapshot is of hours ago":          {held(saved(3 * time.Hour)), ReturnToSeeding{}},
-		"not if clients have reached the seed's revision":     {held(saved(time.Minute), overtaken), ReturnToSeeding{}},
-		"goes on if a quorum was stopped already":             {held(saved(3*time.Hour), with(0, pod(PodDeleting)), with(1, pod(PodDeleting))), stop},
-		"returns beside a member that was down before":        {held(saved(3*time.Hour), with(0, withoutPod)), ReturnToSeeding{}},
-		"returns if its EtcdRestore is deleted, to end there": {held(saved(time.Minute), func(s *State) { s.Request = nil }), ReturnToSeeding{}},
-		"gives up if it was held up three times":              {held(saved(3*time.Hour), func(s *State) { s.Restore.Returns = 2 }), couldNotStop},
+		"stops the members at once":                            {held(saved(time.Minute)), stop},
+		"not if the safety snapshot is of hours ago":           {held(saved(3 * time.Hour)), ReturnToSeeding{}},
+		"not if clients have reached the seed's revision":      {held(saved(time.Minute), overtaken), ReturnToSeeding{}},
+		"goes on if a quorum was stopped already":              {held(saved(3*time.Hour), with(0, pod(PodDeleting)), with(1, pod(PodDeleting))), stop},
+		"returns beside a member that was down before":         {held(saved(3*time.Hour), with(0, withoutPod)), ReturnToSeeding{}},
+		"returns if its EtcdRestore is deleted, to end there":  {held(saved(time.Minute), func(s *State) { s.Request = nil }), ReturnToSeeding{}},
+		"returns a third time, to end there":                   {held(saved(3*time.Hour), func(s *State) { s.Restore.Returns = 2 }), ReturnToSeeding{}},
+		"returns if no quorum answers, but its Pods are ready": {held(saved(3*time.Hour), unreached), ReturnToSeeding{}},
+		"returns if authentication refuses the operator":       {held(saved(3*time.Hour), refusing), ReturnToSeeding{}},
+		"goes on if the quorum is lost":                        {held(saved(3*time.Hour), lostQuorum), stop},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, Plan(test.state)); diff != "" {
@@ -142,6 +155,15 @@ func TestASwitchThatWasHeldUpIsCheckedAgain(t *testing.T) {
 	if s.Restore.Returns != 1 {
 		t.Errorf("it has returned %d times", s.Restore.Returns)
 	}
+	s.Restore.Returns = 3
+	if fail, is := Plan(s).(FailRestore); !is || !strings.Contains(fail.Message, "held up 3 times") {
+		t.Errorf("a switch that is held up again and again goes on: %+v", Plan(s))
+	}
+	s.Restore.RevisionBump, s.Members[0].Revision = 10, 1000000042
+	if fail, is := Plan(s).(FailRestore); !is || !strings.Contains(fail.Message, "larger spec.revisionBump") {
+		t.Errorf("the advice for a seed that was overtaken is hidden: %+v", Plan(s))
+	}
+	s.Restore.RevisionBump, s.Restore.Returns = 0, 1
 	gone := s
 	gone.Request = nil
 	if step, is := Plan(gone).(FailRestore); !is {

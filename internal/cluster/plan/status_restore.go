@@ -37,7 +37,7 @@ func setPercent(restore *v1beta2.ClusterRestoreStatus, s State) {
 
 // tooLate tells whoever deleted the EtcdRestore after the switch had begun that this undid nothing.
 func (s State) tooLate() string {
-	if s.Restore == nil || s.requested() {
+	if s.Restore == nil || s.Requested() {
 		return ""
 	}
 	return " EtcdRestore " + s.Restore.Name + " was deleted after the switch had begun, too late to undo it."
@@ -58,7 +58,7 @@ func (s State) replacedVolumes() []v1beta2.ReplacedVolume {
 func rememberRestore(status *v1beta2.EtcdClusterStatus, s State) {
 	past := slices.DeleteFunc(status.PastRestores, func(p v1beta2.PastRestore) bool { return p.UID == s.Restore.UID })
 	created := s.Restore.CreationTime
-	if created == nil && s.requested() { // an earlier operator began it
+	if created == nil && s.Requested() { // an earlier operator began it
 		created = s.Request.created()
 	}
 	past = append(past, v1beta2.PastRestore{

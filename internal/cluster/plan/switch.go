@@ -78,7 +78,7 @@ func (s State) oldRun() bool {
 // oldRunning returns the voters of the old cluster whose Pods may run.
 func (s State) oldRunning() []Member {
 	return s.where(func(m Member) bool {
-		return s.isOldVoter(m) && m.Pod != PodNone && m.Pod != PodEnded && !m.Stopped
+		return s.mayVote(m) && m.Pod != PodNone && m.Pod != PodEnded && !m.Stopped
 	})
 }
 
@@ -92,7 +92,7 @@ func (s State) seedServes() Step {
 		return s.keepSeed(seed, why)
 	case seed.Pod == PodNone || seed.Pod == PodDeleting:
 		return s.recreateSeed(seed)
-	case seed.Pod == PodBlocked && !s.requested():
+	case seed.Pod == PodBlocked && !s.Requested():
 		return s.keepSeed(seed, "The seed does not start, and EtcdRestore "+s.Restore.Name+" was deleted.")
 	case seed.seedFailed():
 		return s.failSwitch(planning.Sentence("The seed was lost, and could not be restored again: ", seed.Seed.Message))
@@ -114,10 +114,10 @@ func (s State) recreateSeed(seed Member) Step {
 	switch {
 	case seed.Pod == PodDeleting || seed.Volume == VolumeDeleting:
 		return s.waitUntilGone(seed, v1beta2.ReasonRestoring, "Seed "+seed.Name+" is being recreated.")
-	case seed.Volume == VolumePresent && !s.requested():
+	case seed.Volume == VolumePresent && !s.Requested():
 		create.Start = StartRejoin
 		return create
-	case !s.requested():
+	case !s.Requested():
 		return s.failSwitch("The seed was lost, and EtcdRestore " + s.Restore.Name + " was deleted.")
 	case seed.Volume == VolumeNone && s.Durable() && s.NoStorageClass:
 		return noStorageClass()

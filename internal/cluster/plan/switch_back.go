@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
@@ -12,7 +11,8 @@ import (
 // A switch returns to its seed as long as a quorum of the old members runs. It ends if the seed is lost and the old members can continue.
 // If they cannot, the seed may have the only data that is left, so the operator keeps it.
 
-// maxReturns is how often a switch returns to its seed. If something refuses to stop the old members, each return costs a safety snapshot.
+// maxReturns is how often a switch returns to its seed and continues. If something refuses to stop the old members, each return costs a
+// safety snapshot.
 const maxReturns = 2
 
 // ReturnToSeeding records that the old members continue to serve until the seed and the safety snapshot were checked again.
@@ -27,23 +27,28 @@ func (ReturnToSeeding) describe(State) planning.Description {
 	}, "RestoreSeedingAgain", cluster)
 }
 
-// reconsider returns to Seeding if a quorum of the old members has served since the switch was recorded, because the cluster was paused
+// reconsider returns to Seeding if a quorum of the old members may have served since the switch was recorded, because the cluster was paused
 // or the operator did not run. Then the safety snapshot lacks their writes, or the seed's revision is too low by now. It also returns if
 // the EtcdRestore was deleted: that cancels the restore.
 func (s State) reconsider() Step {
 	seed, _ := s.seed()
-	switch {
-	case !s.MembershipKnown || !s.oldQuorumRuns():
+	unknown, _ := s.QuorumUnknown()
+	if serves := s.MembershipKnown || s.Guarded() || unknown; !serves || !s.oldQuorumRuns() {
 		return nil
-	case !s.requested():
-		return ReturnToSeeding{}
-	case !seed.Serving || (s.seedBehind(seed) == "" && s.safetySnapshot() == nil):
+	}
+	if s.Requested() && (!seed.Serving || (s.seedBehind(seed) == "" && s.safetySnapshot() == nil)) {
 		return nil
-	case s.Restore.Returns >= maxReturns:
-		return FailRestore{Message: "The old members could not be stopped, although Kubernetes had accepted that in a dry run. They serve. " +
-			"Exempt the Pods of this cluster from the webhook or policy that refuses to delete them. Then create an EtcdRestore with another name."}
 	}
 	return ReturnToSeeding{}
+}
+
+// heldUp ends a restore whose switch was held up too often; empty if it was not.
+func (s State) heldUp() string {
+	if s.Restore.Returns <= maxReturns {
+		return ""
+	}
+	return fmt.Sprintf("The switch was held up %d times, and the old members serve. The cluster was paused, the operator did not run, or something refuses to delete the Pods of the old members. "+
+		"Correct that, for example exempt these Pods from a webhook. Then create an EtcdRestore with another name.", s.Restore.Returns)
 }
 
 // oldQuorumRuns reports whether a quorum of the old voters runs, and none of it was asked to stop.
@@ -61,14 +66,8 @@ func (s State) oldMayContinue() bool {
 func (s State) oldHolders() []Member {
 	return s.where(func(m Member) bool {
 		going := s.inPod(m) && m.Pod == PodDeleting
-		return s.isOldVoter(m) && s.HoldsData(m) && !going
+		return s.mayVote(m) && !s.unrecorded(m) && s.HoldsData(m) && !going
 	})
-}
-
-// isOldVoter returns whether a member may be a voter of the cluster that a restore replaces. The record of the voters has each of them
-// before it votes.
-func (s State) isOldVoter(m Member) bool {
-	return s.mayVote(m) && (len(s.KnownVoters) == 0 || slices.Contains(s.KnownVoters, m.Name))
 }
 
 // failSwitch ends a restore whose seed has no data to keep.
@@ -95,7 +94,7 @@ func (s State) seedIsKept(seed Member) string {
 	switch {
 	case seed.Pod == PodDeleting:
 		return " Make sure that its node is off. Then delete Pod " + seed.Name + " with --force --grace-period=0."
-	case s.inPod(seed) && s.requested():
+	case s.inPod(seed) && s.Requested():
 		return " To restore it again from the snapshot, delete Pod " + seed.Name + "."
 	case s.inPod(seed):
 		return " If Pod " + seed.Name + " has started, it has data. This data is lost if you delete the Pod."

@@ -31,12 +31,25 @@ func (s State) oldVoters() int {
 	return s.knownVoters()
 }
 
-// haveQuorum returns whether these members of the old cluster could acknowledge writes among themselves.
+// haveQuorum returns whether these members of the old cluster could acknowledge writes among themselves. A member that the record of
+// the voters does not have may be a learner, or somebody may have promoted it: it counts among the members and among the voters.
 func (s State) haveQuorum(members []Member) bool {
 	voters := s.fewestVoters()
 	alone := slices.ContainsFunc(members, s.mayBeAlone)
 	running := len(members) + s.foreignVoters()
+	if voters > 0 {
+		for _, m := range members {
+			if s.unrecorded(m) {
+				voters++
+			}
+		}
+	}
 	return running > 0 && (voters == 0 || alone || running >= etcd.Quorum(voters))
+}
+
+// unrecorded returns whether no quorum answers, and a member is not in the record of the voters.
+func (s State) unrecorded(m Member) bool {
+	return !s.MembershipKnown && len(s.KnownVoters) > 0 && !slices.Contains(s.KnownVoters, m.Name)
 }
 
 // mayBeAlone returns whether a member may be a quorum of its own: it is the survivor of a lost quorum. The recorded voters are
@@ -78,7 +91,7 @@ func oldMemberStops(s State) Step {
 	for _, m := range s.Members {
 		switch {
 		case m.Incarnation == s.Restore.Incarnation || m.Pod != PodDeleting || m.Stopped:
-		case s.isOldVoter(m):
+		case s.mayVote(m):
 			running = append(running, m)
 		case !s.unconfirmed(m):
 			return s.waitForOld(m)
