@@ -138,12 +138,13 @@ func (n *namespaced) fill(etcd *clientv3.Client) {
 	n.Fatal("etcd accepted 200 writes of 512 KiB, although its quota is 16 MiB")
 }
 
-// scales sets a size and waits for a number of Pods.
+// scales sets a size and waits for a number of Pods. If the number is below the size, there may be more: new Pods are created side by
+// side, and a look may miss the time at which there are fewer.
 func (n *namespaced) scales(cluster string, size, pods int) {
 	n.Helper()
 	n.kubectl("scale", "etcdcluster/"+cluster, fmt.Sprintf("--replicas=%d", size))
 	n.eventually(fmt.Sprintf("%d Pods", pods), func(context.Context) error {
-		if found := len(n.pods(cluster)); found != pods {
+		if found := len(n.pods(cluster)); found < pods || found > max(pods, size) {
 			return fmt.Errorf("%d Pods exist", found)
 		}
 		return nil
