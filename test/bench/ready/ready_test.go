@@ -2,7 +2,6 @@ package ready
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -183,30 +182,6 @@ func readyPods(b *testing.B, c client.Client, namespace string, wanted int, obje
 func isReady(pod corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	})
-}
-
-func newNamespace(b *testing.B, c client.Client) string {
-	b.Helper()
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "bench-"}}
-	if err := c.Create(b.Context(), namespace); err != nil {
-		b.Fatal(err)
-	}
-	return namespace.Name
-}
-
-// dropNamespace waits until the namespace is deleted, so that its deletion does not slow down the next measurement.
-func dropNamespace(b *testing.B, c client.Client, name string) {
-	b.Helper()
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	if err := c.Delete(b.Context(), namespace); err != nil {
-		b.Fatal(err)
-	}
-	await(b, "the namespace is deleted", func(ctx context.Context) error {
-		if err := c.Get(ctx, client.ObjectKeyFromObject(namespace), namespace); err != nil {
-			return client.IgnoreNotFound(err)
-		}
-		return errors.New("it still exists")
 	})
 }
 
