@@ -84,7 +84,21 @@ func bootstrap(s State) Step {
 	if wait := s.blocked(kept); wait != nil {
 		return wait
 	}
-	return Wait{Reason: v1beta2.ReasonCreating, Message: planning.Sentence("The members are starting. These do not serve yet: ", unanswered(kept))}
+	return s.waitUntilFormed(kept)
+}
+
+// waitUntilFormed waits for the first member that serves. If none does for long, the operator says so and deletes nothing: a
+// cluster that lost its status and its client Service looks like a new one, and has data.
+func (s State) waitUntilFormed(members []Member) Step {
+	if slices.ContainsFunc(members, func(m Member) bool { return !s.unreadyFor(m, startGrace) }) {
+		return Wait{Reason: v1beta2.ReasonCreating, Message: planning.Sentence("The members are starting. These do not serve yet: ", unanswered(members))}
+	}
+	return Wait{
+		Reason: v1beta2.ReasonCreating, Stalled: true,
+		Message: planning.Sentence("The cluster has not formed. These members have not served for more than "+startGrace.String()+": ", unanswered(members)) +
+			" Read the log of a member's Pod, and correct what it names. If a new cluster logs \"no leader\" and nothing else is wrong, etcd was killed before its first entry. " +
+			"Such a cluster has no data: delete the EtcdCluster and create it again.",
+	}
 }
 
 // beginBootstrap creates the volumes and records that they exist. If a Pod exists already, so did the volumes, and the

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"testing"
+	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
@@ -50,6 +51,17 @@ func TestPlanBirth(t *testing.T) {
 		"makes no volume anew that a member lost after it could have voted": {
 			state(initial(3), begun, with(0, started), with(1, started), with(2, gone)),
 			Wait{Reason: v1beta2.ReasonCreating, Message: "The members are starting. These do not serve yet: " + nameOf(0) + ", " + nameOf(1) + "."},
+		},
+		// etcd that is killed before its first entry never serves again as the only member. Nothing else tells a person.
+		"asks for help when no member of a new cluster has served for long": {
+			state(initial(1), size(1), begun, with(0, started, pod(PodRunning), unreadyFor(startGrace+time.Second))),
+			Wait{Reason: v1beta2.ReasonCreating, Stalled: true, Message: "The cluster has not formed. These members have not served for more than 5m0s: " + nameOf(0) + ". " +
+				"Read the log of a member's Pod, and correct what it names. If a new cluster logs \"no leader\" and nothing else is wrong, etcd was killed before its first entry. " +
+				"Such a cluster has no data: delete the EtcdCluster and create it again."},
+		},
+		"waits for a member that has not had its time": {
+			state(initial(3), begun, with(0, started, pod(PodRunning), unreadyFor(2*startGrace)), with(1, started, pod(PodRunning), unreadyFor(2*startGrace)), with(2, started, pod(PodRunning), unreadyFor(startGrace))),
+			Wait{Reason: v1beta2.ReasonCreating, Message: "The members are starting. These do not serve yet: " + nameOf(0) + ", " + nameOf(1) + ", " + nameOf(2) + "."},
 		},
 		"says that it cannot form when too many volumes were lost": {
 			state(initial(3), begun, with(0, started), with(1, gone), with(2, gone)),
