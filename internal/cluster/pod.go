@@ -39,7 +39,7 @@ const (
 	annotationLoaded = v1beta2.Group + "/certificates"
 	// nonRoot is the user of every container without a security context of the user's.
 	nonRoot int64 = 65532
-	// farewell is for how many seconds a member that is asked to stop goes on serving: in that time the client Service
+	// farewell is for how many seconds a member that is asked to stop continues to serve: in that time the client Service
 	// ceases to lead to it, so that a client which loses it then is not led back to it, to wait for its next try.
 	farewell int64 = 3
 )

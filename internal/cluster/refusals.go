@@ -9,7 +9,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 )
 
-// refusals remembers which larger volumes Kubernetes refused, so that the operator goes on with other work and does not
+// refusals remembers which larger volumes Kubernetes refused, so that the operator continues with other work and does not
 // ask for the same again at once. After a restart of the operator it asks once more. The zero value is ready for use.
 type refusals struct {
 	mutex sync.Mutex

@@ -305,7 +305,7 @@ func TestTheVerdictOnTheLastResizeDoesNotCountForTheNewOne(t *testing.T) {
 	}
 }
 
-// A kubelet that enforces no CPU quota goes on to report the limit from before.
+// A kubelet that enforces no CPU quota continues to report the limit from before.
 func TestACPULimitThatTheKubeletDoesNotReportIsTakenForDoneAfterAMinute(t *testing.T) {
 	s := state(formed, members(3), withResources(list("cpu=1"), list("cpu=2")))
 	pod := runningFor(s)

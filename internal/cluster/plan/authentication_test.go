@@ -163,7 +163,7 @@ func TestClientsOfANewClusterAreNotRoot(t *testing.T) {
 	}
 }
 
-// While cert-manager does not issue the operator's certificate, all goes on with that of clients.
+// While cert-manager does not issue the operator's certificate, the operator continues with that of clients.
 func TestACertificateThatCertManagerHasNotIssuedForTheOperatorHoldsNothingUp(t *testing.T) {
 	w := earlier(t, &v1beta2.TLSPolicy{CertManager: &v1beta2.CertManagerTLS{ClientCommonName: "shop"}})
 	w.follow()

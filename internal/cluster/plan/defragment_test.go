@@ -59,7 +59,7 @@ func TestPlanDefragmentation(t *testing.T) {
 		"makes a run when it is due": {
 			state(formed, members(3), database(10, 10), nightly(24*time.Hour)), next(1),
 		},
-		"goes on with it": {
+		"continues with it": {
 			state(formed, members(3), database(10, 10), nightly(24*time.Hour), defragmentedAgo(1, time.Hour)), next(2),
 		},
 		"has the leader hand over last": {

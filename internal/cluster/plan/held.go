@@ -128,7 +128,7 @@ func (s State) differing(step Step) string {
 	return fmt.Sprintf(", current: %t, %t", headless, forClients)
 }
 
-// Refuse keeps the plan from returning a step again in this pass, because it failed. The rule that returned it goes on to
+// Refuse keeps the plan from returning a step again in this pass, because it failed. The rule that returned it continues to
 // its next object.
 func (s *State) Refuse(step Step) {
 	s.Held = append(slices.Clone(s.Held), Held{Step: repeatKey(*s, step), Until: s.Now.Add(holdFor)})

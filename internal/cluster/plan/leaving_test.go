@@ -170,7 +170,7 @@ func TestPlanReplaceStaleVersion(t *testing.T) {
 		"adds a member of 3.7 then": {
 			state(formed, members(3), up, data("3.6.0", ""), preparedFor("3.7", v1beta2.VersionChangeReady), ephemeral), add,
 		},
-		"goes on when one runs 3.7": {
+		"continues when one runs 3.7": {
 			state(formed, members(3), up, data("3.6.0", ""), with(1, withImage("3.7.3")), ephemeral), add,
 		},
 		"goes back half way up": {

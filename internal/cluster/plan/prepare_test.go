@@ -73,7 +73,7 @@ func TestPlanPrepare(t *testing.T) {
 		"rolls to 3.7 then": {
 			state(formed, members(3), up, data("3.6.0", ""), preparedFor("3.7", v1beta2.VersionChangeReady)), stop(1, "3.7.3"),
 		},
-		"goes on when one runs 3.7 and the status was lost": {
+		"continues when one runs 3.7 and the status was lost": {
 			state(formed, members(3), up, data("3.6.0", ""), with(1, withImage("3.7.3"))), stop(2, "3.7.3"),
 		},
 		"calls a preparation off when the user does": {

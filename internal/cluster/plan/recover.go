@@ -31,7 +31,7 @@ func (s State) forcing() bool {
 	return s.Recovery != nil && s.Recovery.Step == v1beta2.RecoveryForcing
 }
 
-// overruled says whether an EtcdRestore was made since, which goes on from a snapshot instead.
+// overruled says whether an EtcdRestore was made since, which continues from a snapshot instead.
 func (s State) overruled() bool {
 	return s.step() == v1beta2.RestoreSeeding || s.switching() || (s.Request != nil && !s.Requested() && !s.tooNew(s.Request.StorageVersion))
 }
@@ -226,7 +226,7 @@ func losesSurvivor(m Member) Step {
 	}
 }
 
-// BeginRecovery records the survivor that the cluster goes on from.
+// BeginRecovery records the survivor that the cluster continues from.
 type BeginRecovery struct {
 	Member              string
 	RaftIndex, RaftTerm uint64
@@ -272,7 +272,7 @@ func (s State) lostQuorum(holders []Member, known int) Step {
 	return BeginRecovery{Member: survivor.Name, RaftIndex: survivor.RaftIndex, RaftTerm: survivor.RaftTerm}
 }
 
-// waitForForeignElection gives an election its time before the operator goes on without foreign voters, although the user
+// waitForForeignElection gives an election its time before the operator continues without foreign voters, although the user
 // consents: together with them the members that hold data may be a quorum.
 func (s State) waitForForeignElection(holders []Member, lost string) Step {
 	if s.foreignVoters() == 0 || !slices.ContainsFunc(holders, func(m Member) bool { return !s.unreadyFor(m, startGrace) }) {

@@ -73,16 +73,16 @@ func TestPlanRecoveryChooses(t *testing.T) {
 		return s
 	}
 	planTests{
-		"goes on from the only survivor": {
+		"continues from the only survivor": {
 			changed(lostTwo, with(0, knows(42, 3))), BeginRecovery{Member: nameOf(0), RaftIndex: 42, RaftTerm: 3},
 		},
-		"goes on from the one that knows most to be committed": {
+		"continues from the one that knows most to be committed": {
 			five(with(0, knows(41, 3)), with(1, knows(42, 3))), BeginRecovery{Member: nameOf(1), RaftIndex: 42, RaftTerm: 3},
 		},
-		"goes on from the one that knows most, whoever was a vain candidate later": {
+		"continues from the one that knows most, whoever was a vain candidate later": {
 			five(with(0, knows(42, 3)), with(1, knows(41, 9))), BeginRecovery{Member: nameOf(0), RaftIndex: 42, RaftTerm: 3},
 		},
-		"goes on from the one of the later term when both know as much": {
+		"continues from the one of the later term when both know as much": {
 			five(with(0, knows(42, 3)), with(1, knows(42, 4))), BeginRecovery{Member: nameOf(1), RaftIndex: 42, RaftTerm: 4},
 		},
 		"takes nobody before all that hold data were heard": {
@@ -134,7 +134,7 @@ func TestPlanRecoveryChooses(t *testing.T) {
 				Stalled: true,
 			},
 		},
-		"goes on from a snapshot instead when there is an EtcdRestore": {
+		"continues from a snapshot instead when there is an EtcdRestore": {
 			changed(lostTwo, with(0, knows(42, 3)), asked), begins("back", "uid-back"),
 		},
 	}.run(t)
@@ -193,7 +193,7 @@ func TestPlanRecoveryForces(t *testing.T) {
 		"waits while it serves, and others are still members": {
 			lost(alone(0), with(1, func(m *Member) { m.InMembership = true })), restarting,
 		},
-		"goes on though the cluster was still growing from a restore": {
+		"continues though the cluster was still growing from a restore": {
 			lost(func(s *State) {
 				s.Restore = &v1beta2.ClusterRestoreStatus{Name: "back", Step: v1beta2.RestoreGrowing, Incarnation: 1}
 			}, with(0, withoutPod), flagRecorded,

@@ -276,7 +276,7 @@ func TestPlanRestoreSwitching(t *testing.T) {
 		"stops none if the EtcdRestore is deleted before one has stopped": {
 			state(formed, members(3), switching, aSeed(serving)), ReturnToSeeding{},
 		},
-		"goes on beside a leader and a learner that the API server refuses to stop": {
+		"continues beside a leader and a learner that the API server refuses to stop": {
 			state(formed, members(3), stopped, with(2, pod(PodRunning)), aLearner, switching, asked, aSeed(serving)), AdoptSeed{ClusterID: seedID, Incarnation: 2},
 		},
 		"stops a voter and a learner that somebody has promoted: they are a quorum": {
@@ -285,7 +285,7 @@ func TestPlanRestoreSwitching(t *testing.T) {
 		"does not adopt beside such a learner while no quorum answers": {
 			state(formed, members(2), size(2), with(1, withoutPod), promoted, noQuorum, switching, asked, aSeed(serving)), StopMembers{Except: 2},
 		},
-		"goes on beside a Pod of an earlier incarnation that the API server refuses to delete": {
+		"continues beside a Pod of an earlier incarnation that the API server refuses to delete": {
 			state(formed, members(3), stopped, anEarlierOne, switching, asked, aSeed(serving)), AdoptSeed{ClusterID: seedID, Incarnation: 2},
 		},
 		"stops none while the seed does not serve": {
@@ -337,7 +337,7 @@ func TestPlanRestoreSwitching(t *testing.T) {
 				Message: "Seed " + seedName + " has not started for 15m0s: why." + keptInPod + " To restore it again from the snapshot, delete Pod " + seedName + ".", Stalled: true,
 			},
 		},
-		"goes on beside a member that the API server refuses to stop, if it cannot be a quorum": {
+		"continues beside a member that the API server refuses to stop, if it cannot be a quorum": {
 			state(formed, members(3), stopped, with(2, pod(PodRunning)), switching, asked, aSeed(serving)), AdoptSeed{ClusterID: seedID, Incarnation: 2},
 		},
 		"stops both of two that are left: they are a quorum": {

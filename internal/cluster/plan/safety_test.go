@@ -133,13 +133,13 @@ func TestASwitchThatWasHeldUpIsCheckedAgain(t *testing.T) {
 		"stops the members at once":                            {held(saved(time.Minute)), stop},
 		"not if the safety snapshot is of hours ago":           {held(saved(3 * time.Hour)), ReturnToSeeding{}},
 		"not if clients have reached the seed's revision":      {held(saved(time.Minute), overtaken), ReturnToSeeding{}},
-		"goes on if a quorum was stopped already":              {held(saved(3*time.Hour), with(0, pod(PodDeleting)), with(1, pod(PodDeleting))), stop},
+		"continues if a quorum was stopped already":              {held(saved(3*time.Hour), with(0, pod(PodDeleting)), with(1, pod(PodDeleting))), stop},
 		"returns beside a member that was down before":         {held(saved(3*time.Hour), with(0, withoutPod)), ReturnToSeeding{}},
 		"returns if its EtcdRestore is deleted, to end there":  {held(saved(time.Minute), func(s *State) { s.Request = nil }), ReturnToSeeding{}},
 		"returns a third time, to end there":                   {held(saved(3*time.Hour), func(s *State) { s.Restore.Returns = 2 }), ReturnToSeeding{}},
 		"returns if no quorum answers, but its Pods are ready": {held(saved(3*time.Hour), unreached), ReturnToSeeding{}},
 		"returns if authentication refuses the operator":       {held(saved(3*time.Hour), refusing), ReturnToSeeding{}},
-		"goes on if the quorum is lost":                        {held(saved(3*time.Hour), lostQuorum), stop},
+		"continues if the quorum is lost":                        {held(saved(3*time.Hour), lostQuorum), stop},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, Plan(test.state)); diff != "" {
@@ -157,7 +157,7 @@ func TestASwitchThatWasHeldUpIsCheckedAgain(t *testing.T) {
 	}
 	s.Restore.Returns = 3
 	if fail, is := Plan(s).(FailRestore); !is || !strings.Contains(fail.Message, "held up 3 times") {
-		t.Errorf("a switch that is held up again and again goes on: %+v", Plan(s))
+		t.Errorf("a switch that is held up again and again continues: %+v", Plan(s))
 	}
 	s.Restore.RevisionBump, s.Members[0].Revision = 10, 1000000042
 	if fail, is := Plan(s).(FailRestore); !is || !strings.Contains(fail.Message, "larger spec.revisionBump") {
@@ -167,7 +167,7 @@ func TestASwitchThatWasHeldUpIsCheckedAgain(t *testing.T) {
 	gone := s
 	gone.Request = nil
 	if step, is := Plan(gone).(FailRestore); !is {
-		t.Errorf("a restore that was deleted before the members stopped goes on: %+v", step)
+		t.Errorf("a restore that was deleted before the members stopped continues: %+v", step)
 	}
 	s.Request.Safety = ""
 	if step, is := Plan(s).(BeginSwitch); !is {

@@ -159,7 +159,7 @@ func TestPlanSpace(t *testing.T) {
 			state(formed, members(3), full, database(100, 40), with(2, pod(PodStarting))),
 			Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(2) + " is starting."},
 		},
-		"goes on with all else meanwhile": {
+		"continues with all else meanwhile": {
 			state(formed, members(3), size(1), full, database(100, 95)), RemoveMember{ID: 3, Name: nameOf(2)},
 		},
 	}.run(t)

@@ -73,7 +73,7 @@ func recordFacts(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 	}
 }
 
-// votersBefore are the voters that a recovery goes on without, and its survivor. If an earlier recovery had not ended, the volumes of
+// votersBefore are the voters that a recovery continues without, and its survivor. If an earlier recovery had not ended, the volumes of
 // its voters have data from before, too.
 func (s State) votersBefore() []string {
 	voters := slices.Clone(s.KnownVoters)

@@ -8,7 +8,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
-// A switch returns to its seed as long as a quorum of the old members runs. It ends if the seed is lost and the old members can continue.
+// A switch may return to its seed while a quorum of the old members runs. It ends if the seed is lost and the old members can continue.
 // If they cannot, the seed may have the only data that is left, so the operator keeps it.
 
 // maxReturns is how often a switch returns to its seed and continues. If something refuses to stop the old members, each return costs a

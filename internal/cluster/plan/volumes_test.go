@@ -49,7 +49,7 @@ func TestPlanVolumes(t *testing.T) {
 			state(formed, members(2), size(2), volumesOf("16Gi"), with(0, holds(16, 8)), with(1, holds(8, 8))),
 			AwaitResize{Message: "Volume " + nameOf(0) + " is growing from 8Gi to 16Gi."},
 		},
-		"goes on with the next": {
+		"continues with the next": {
 			state(formed, members(2), size(2), volumesOf("16Gi"), with(0, holds(16, 16)), with(1, holds(8, 8))),
 			ResizeVolume{Name: nameOf(1), Size: "16Gi"},
 		},
