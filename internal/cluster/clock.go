@@ -29,7 +29,8 @@ type serverClock struct {
 // creation. problem is why it refuses to.
 func (r *Reconciler) serverTime(ctx context.Context, v *view) (now time.Time, problem string, err error) {
 	last := &v.known.clock
-	if age := v.Now.Sub(last.at); last.at.IsZero() || age < 0 || age >= clockKept {
+	now = v.Now.Round(0) // without the monotonic reading, which does not show that the clock was set
+	if age := now.Sub(last.at); last.at.IsZero() || age < 0 || age >= clockKept {
 		budget := disruptionBudget(v.State, plan.ApplyBudget{Incarnation: v.Incarnation, MinAvailable: 1})
 		budget.Name = v.Name + rehearsalName
 		answer := r.Client.Create(ctx, budget, client.DryRunAll)
@@ -45,9 +46,9 @@ func (r *Reconciler) serverTime(ctx context.Context, v *view) (now time.Time, pr
 		case created.IsZero():
 			said = "its answer to a dry run has no time"
 		}
-		*last = serverClock{ahead: created.Sub(v.Now), at: v.Now, problem: said}
+		*last = serverClock{ahead: created.Sub(now), at: now, problem: said}
 	}
-	return v.Now.Add(last.ahead), last.problem, nil
+	return now.Add(last.ahead), last.problem, nil
 }
 
 // confirmOver fails if the time of a volume that was set aside is not over by the clock of the API server. If the operator's clock is

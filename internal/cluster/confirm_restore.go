@@ -15,6 +15,10 @@ import (
 // confirmStepOfRestore reads past the cache what the steps of a restore depend on.
 func (r *Reconciler) confirmStepOfRestore(ctx context.Context, v *view, step plan.Step) error {
 	switch step.(type) {
+	case plan.StopMembers:
+		if v.Restoring() && v.Requested() {
+			return r.confirmRestore(ctx, v)
+		}
 	case plan.AwaitSafetySnapshot:
 		return r.confirmStoppable(ctx, v)
 	case plan.ReturnToSeeding:
@@ -33,34 +37,41 @@ func (r *Reconciler) confirmStepOfRestore(ctx context.Context, v *view, step pla
 // confirmRestore reads past the cache whether the EtcdRestore still exists. If a user deletes it before the switch, the
 // restore is undone, and the cache may not show that yet.
 func (r *Reconciler) confirmRestore(ctx context.Context, v *view) error {
-	exists, err := r.restoreExists(ctx, v, v.Request.Name, v.Request.UID)
-	if err == nil && !exists {
+	live, err := r.liveRestore(ctx, v, v.Request.Name, v.Request.UID)
+	if err == nil && live == nil {
 		return fmt.Errorf("EtcdRestore %s is deleted, or another one has its name: %w", v.Request.Name, errBehind)
 	}
 	return err
 }
 
-// confirmCancelled fails if the plan takes the EtcdRestore under way for deleted, and it exists. The cache of a new leader may lack it.
+// confirmCancelled fails if the plan takes the EtcdRestore under way for deleted or ended, and it is not. The cache of a new leader may
+// lack it. If it has only lost its status, the plan waits until it is verified again.
 func (r *Reconciler) confirmCancelled(ctx context.Context, v *view) error {
 	if v.Restore == nil || v.Requested() {
 		return nil
 	}
-	exists, err := r.restoreExists(ctx, v, v.Restore.Name, v.Restore.UID)
-	if err == nil && exists {
-		return fmt.Errorf("EtcdRestore %s is not deleted: %w", v.Restore.Name, errBehind)
+	live, err := r.liveRestore(ctx, v, v.Restore.Name, v.Restore.UID)
+	if err != nil || live == nil || plan.Ended(live) {
+		return err
 	}
-	return err
+	if plan.Verified(live) || !v.RestoreUnverified {
+		return fmt.Errorf("EtcdRestore %s is neither deleted nor ended: %w", v.Restore.Name, errBehind)
+	}
+	return nil
 }
 
-// restoreExists reads past the cache whether an EtcdRestore exists that is not being deleted.
-func (r *Reconciler) restoreExists(ctx context.Context, v *view, name string, uid types.UID) (bool, error) {
+// liveRestore reads an EtcdRestore past the cache. It returns nil if that does not exist or is being deleted.
+func (r *Reconciler) liveRestore(ctx context.Context, v *view, name string, uid types.UID) (*v1beta2.EtcdRestore, error) {
 	var live v1beta2.EtcdRestore
 	err := r.APIReader.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: name}, &live)
 	if apierrors.IsNotFound(err) {
-		return false, nil
+		return nil, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("read EtcdRestore %s: %w", name, err)
+		return nil, fmt.Errorf("read EtcdRestore %s: %w", name, err)
 	}
-	return live.UID == uid && live.DeletionTimestamp.IsZero(), nil
+	if live.UID != uid || !live.DeletionTimestamp.IsZero() {
+		return nil, nil
+	}
+	return &live, nil
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -22,17 +24,31 @@ func TestARestoreIsNotCancelledOnAnOldCache(t *testing.T) {
 		}
 		return r
 	}
+	with := func(kinds ...string) client.Object {
+		r := &v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "back", UID: "uid-back"}}
+		for _, kind := range kinds {
+			r.Status.Conditions = append(r.Status.Conditions, metav1.Condition{Type: kind, Status: metav1.ConditionTrue})
+		}
+		r.Status.Snapshot, r.Status.Source = &v1beta2.Snapshot{}, &v1beta2.RestoreSource{}
+		return r
+	}
 	for name, test := range map[string]struct {
-		live   []client.Object
-		behind bool
+		live       []client.Object
+		unverified bool // as the cache shows it
+		behind     bool
 	}{
-		"it exists":                  {[]client.Object{restore("uid-back", false)}, true},
-		"it is being deleted":        {[]client.Object{restore("uid-back", true)}, false},
-		"another one has its name":   {[]client.Object{restore("uid-other", false)}, false},
-		"it does not exist any more": {nil, false},
+		"it exists":                  {[]client.Object{restore("uid-back", false)}, false, true},
+		"it is verified":             {[]client.Object{with(v1beta2.ConditionVerified)}, false, true},
+		"it is verified again":       {[]client.Object{with(v1beta2.ConditionVerified)}, true, true},
+		"it has lost its status":     {[]client.Object{with()}, true, false},
+		"it has failed":              {[]client.Object{with(v1beta2.ConditionVerified, v1beta2.ConditionFailed)}, false, false},
+		"it is being deleted":        {[]client.Object{restore("uid-back", true)}, false, false},
+		"another one has its name":   {[]client.Object{restore("uid-other", false)}, false, false},
+		"it does not exist any more": {nil, false, false},
 	} {
 		for _, step := range []plan.Step{plan.FailRestore{}, plan.ReturnToSeeding{}} {
 			r, v := beside(t, test.live...)
+			v.RestoreUnverified = test.unverified
 			v.Restore = &v1beta2.ClusterRestoreStatus{Name: "back", UID: "uid-back", Step: v1beta2.RestoreSwitching, Incarnation: 2}
 			if err := r.confirmCancelled(t.Context(), v); errors.Is(err, errBehind) != test.behind || !test.behind && err != nil {
 				t.Errorf("%s: %T: %v", name, step, err)
@@ -40,6 +56,31 @@ func TestARestoreIsNotCancelledOnAnOldCache(t *testing.T) {
 			if err := r.act(t.Context(), v, step); test.behind && !errors.Is(err, errBehind) {
 				t.Errorf("%s: %T is taken", name, step)
 			}
+		}
+	}
+}
+
+// A user paused the cluster in the switch, deleted the EtcdRestore and continued. The cache showed the deletion late, so the operator
+// stopped the members: the writes since the safety snapshot were lost.
+func TestNoMemberIsStoppedForARestoreThatWasDeleted(t *testing.T) {
+	for name, exists := range map[string]bool{"it exists": true, "it was deleted": false} {
+		pod := &corev1.Pod{ObjectMeta: controlled("uid-example", "m", nil)}
+		objects := []client.Object{pod}
+		if exists {
+			objects = append(objects, &v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "back", UID: "uid-back"}})
+		}
+		r, v := beside(t, objects...)
+		v.Restore = &v1beta2.ClusterRestoreStatus{Name: "back", UID: "uid-back", Step: v1beta2.RestoreSwitching, Incarnation: 2}
+		v.cluster.Status.Restore = v.Restore
+		if err := r.Client.Status().Update(t.Context(), v.cluster); err != nil {
+			t.Fatal(err)
+		}
+		v.Request = &plan.RestoreRequest{Name: "back", UID: "uid-back"}
+		v.Members = []plan.Member{{Name: "m", Incarnation: 1, Pod: plan.PodRunning}}
+		err := r.act(t.Context(), v, plan.StopMembers{Except: 2})
+		stopped := apierrors.IsNotFound(r.Client.Get(t.Context(), client.ObjectKeyFromObject(pod), pod))
+		if stopped != exists || errors.Is(err, errBehind) == exists {
+			t.Errorf("%s: stopped %t, error %v", name, stopped, err)
 		}
 	}
 }

@@ -123,6 +123,20 @@ func TestAVolumeThatIsSetAsideIsKeptByTheClockOfTheAPIServer(t *testing.T) {
 	}
 }
 
+// The operator's clock was set a day ahead between two comparisons. The time since the last one was taken from the monotonic clock, which
+// does not show that, so the operator deleted the only copy of the data.
+func TestTheComparisonOfClocksSeesThatTheClockWasSet(t *testing.T) {
+	r, v := beside(t)
+	v.Now = time.Now()
+	r.Client = withClock(r.Client, v.Now, nil)
+	if _, _, err := r.serverTime(t.Context(), v); err != nil {
+		t.Fatal(err)
+	}
+	if at := v.known.clock.at; at != at.Round(0) {
+		t.Errorf("the time of the comparison has a reading of the monotonic clock: %v", at)
+	}
+}
+
 // The operator's clock was a day behind when it set a volume aside, and was corrected. It deleted the volume at once.
 func TestAVolumeIsSetAsideAtTheTimeOfTheAPIServer(t *testing.T) {
 	for name, refused := range map[string]error{"it answers": nil, "it refuses": apierrors.NewForbidden(schema.GroupResource{}, "x", errors.New("a policy"))} {

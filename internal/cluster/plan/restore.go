@@ -86,8 +86,11 @@ func (s State) Requested() bool {
 }
 
 func seeding(s State) Step {
-	if !s.Requested() {
-		return FailRestore{Message: "EtcdRestore " + s.Restore.Name + " was deleted before the seed took over. The cluster was not changed."}
+	switch {
+	case s.RestoreUnverified:
+		return s.waitForVerification()
+	case !s.Requested():
+		return FailRestore{Message: s.notRequested() + " The seed had not taken over, so the cluster was not changed."}
 	}
 	seed, _ := s.seed()
 	if why := s.seedStuck(seed); why != "" {
@@ -115,6 +118,22 @@ func seeding(s State) Step {
 		return step
 	}
 	return BeginSwitch{ClusterID: seed.ClusterID.String(), Revision: seed.Revision}
+}
+
+// notRequested says why the restore under way is not asked for any more.
+func (s State) notRequested() string {
+	switch {
+	case s.RestoreFailed:
+		return "EtcdRestore " + s.Restore.Name + " has failed."
+	case s.RestoreUnverified:
+		return "EtcdRestore " + s.Restore.Name + " is not verified any more."
+	}
+	return "EtcdRestore " + s.Restore.Name + " was deleted."
+}
+
+// waitForVerification waits until restore-operator has verified an EtcdRestore under way again, because its status was lost.
+func (s State) waitForVerification() Step {
+	return Wait{Reason: v1beta2.ReasonRestoring, Message: "EtcdRestore " + s.Restore.Name + " has lost its status. The restore continues when restore-operator has verified it again. The members continue to serve."}
 }
 
 // beforeSwitch returns what must happen before a seed that serves may take over; nil for nothing.

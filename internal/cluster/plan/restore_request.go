@@ -29,7 +29,9 @@ func (s *State) ChooseRestore(restores []v1beta2.EtcdRestore) {
 		if s.RestorePending == "" || failed {
 			s.RestorePending = restore.Name
 		}
-		switch verified := isTrue(restore, v1beta2.ConditionVerified) && restore.Status.Snapshot != nil && restore.Status.Source != nil; {
+		switch verified := Verified(restore); {
+		case underWay && (failed || !verified):
+			s.RestoreFailed, s.RestoreUnverified = failed, !failed
 		case failed || !verified:
 		case underWay:
 			s.Request = requestOf(restore)
@@ -41,6 +43,16 @@ func (s *State) ChooseRestore(restores []v1beta2.EtcdRestore) {
 	if next != nil {
 		s.Request = requestOf(next)
 	}
+}
+
+// Verified returns whether restore-operator has verified an EtcdRestore.
+func Verified(restore *v1beta2.EtcdRestore) bool {
+	return isTrue(restore, v1beta2.ConditionVerified) && restore.Status.Snapshot != nil && restore.Status.Source != nil
+}
+
+// Ended returns whether an EtcdRestore has failed or is complete.
+func Ended(restore *v1beta2.EtcdRestore) bool {
+	return isTrue(restore, v1beta2.ConditionFailed) || isTrue(restore, v1beta2.ConditionComplete)
 }
 
 // refuses returns whether the cluster does not begin a restore, because it was carried out before. restore-operator

@@ -64,6 +64,26 @@ func TestOneRestoreIsTakenUpAtATimeTheOldestFirst(t *testing.T) {
 	}
 }
 
+// An EtcdRestore under way that has failed is not waited for, and the status does not say that it was deleted.
+func TestARestoreUnderWayThatIsNotAskedForSaysWhy(t *testing.T) {
+	unproven := func(r *v1beta2.EtcdRestore) { r.Status.Conditions = nil }
+	for name, test := range map[string]struct {
+		restores           []v1beta2.EtcdRestore
+		failed, unverified bool
+	}{
+		"it is verified":         {[]v1beta2.EtcdRestore{restoreOf("back", 0)}, false, false},
+		"it has failed":          {[]v1beta2.EtcdRestore{restoreOf("back", 0, withCondition(v1beta2.ConditionFailed))}, true, false},
+		"it has lost its status": {[]v1beta2.EtcdRestore{restoreOf("back", 0, unproven)}, false, true},
+		"it was deleted":         {nil, false, false},
+		"another one has failed": {[]v1beta2.EtcdRestore{restoreOf("other", 0, withCondition(v1beta2.ConditionFailed))}, false, false},
+	} {
+		s := State{Name: "example", Restore: &v1beta2.ClusterRestoreStatus{UID: "uid-back"}}
+		if s.ChooseRestore(test.restores); s.RestoreFailed != test.failed || s.RestoreUnverified != test.unverified {
+			t.Errorf("%s: failed %t, unverified %t", name, s.RestoreFailed, s.RestoreUnverified)
+		}
+	}
+}
+
 // Defect 10 of coreos/etcd-operator, and the reason that a bad snapshot cost the cluster: it was deleted first.
 func TestNothingIsStoppedOrDeletedBeforeTheSeedIsProven(t *testing.T) {
 	for name, seed := range map[string]change{

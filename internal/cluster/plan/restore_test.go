@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
 const (
@@ -236,7 +238,19 @@ func TestPlanRestoreSeeding(t *testing.T) {
 		},
 		"gives up when the EtcdRestore is deleted": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), aSeed(serving)),
-			FailRestore{Message: "EtcdRestore back was deleted before the seed took over. The cluster was not changed."},
+			FailRestore{Message: "EtcdRestore back was deleted. The seed had not taken over, so the cluster was not changed."},
+		},
+		"ends if its EtcdRestore has failed": {
+			state(formed, members(3), restored(v1beta2.RestoreSeeding), aSeed(serving), func(s *State) { s.RestoreFailed = true }),
+			FailRestore{Message: "EtcdRestore back has failed. The seed had not taken over, so the cluster was not changed."},
+		},
+		"waits if its EtcdRestore has lost its status": {
+			state(formed, members(3), restored(v1beta2.RestoreSeeding), aSeed(serving), func(s *State) { s.RestoreUnverified = true }),
+			Wait{Reason: v1beta2.ReasonRestoring, Message: "EtcdRestore back has lost its status. The restore continues when restore-operator has verified it again. The members continue to serve."},
+		},
+		"asks a person while Pods on silent nodes may be a quorum, and does not count Pods in which no etcd runs": {
+			state(formed, members(3), noQuorum, voters(1), with(0, gone), with(1, ahead, nodeDown), with(2, ahead, nodeDown), restored(v1beta2.RestoreSeeding), asked, aSeed(serving)),
+			BeginSwitch{ClusterID: seedID, Revision: 1000000042},
 		},
 		"switches when the seed is proven": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving)), BeginSwitch{ClusterID: seedID, Revision: 1000000042},
@@ -281,6 +295,20 @@ func TestPlanRestoreSwitching(t *testing.T) {
 		},
 		"stops a voter and a learner that somebody has promoted: they are a quorum": {
 			state(formed, members(2), size(2), with(1, withoutPod), promoted, switching, asked, aSeed(serving)), StopMembers{Except: 2},
+		},
+		"adopts beside Pods that wait until their member is added: no etcd runs in them": {
+			state(formed, members(5), size(5), noQuorum, voters(3), with(0, withoutPod), with(1, withoutPod), with(3, ahead), with(4, ahead), switching, asked, aSeed(serving)),
+			AdoptSeed{ClusterID: seedID, Incarnation: 2},
+		},
+		"stops none if the operator cannot stop a quorum: others were added after the switch was recorded": {
+			state(formed, members(1), size(1), foreignVoters(2), switching, asked, aSeed(serving)), ReturnToSeeding{},
+		},
+		"does not adopt beside a quorum of voters that the operator did not add": {
+			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), with(0, withoutPod), switching, asked, aSeed(serving)), foreignQuorum,
+		},
+		"lets the old members go on beside them if the EtcdRestore is deleted": {
+			state(formed, members(3), noQuorum, voters(3), foreignVoters(4), stopped, switching, aSeed(serving)),
+			FailRestore{Message: "EtcdRestore back was deleted. The operator did not add 4 of the old voters, and they may accept writes. Only 3 of 7 voters of the old cluster have their data. Create an EtcdRestore with another name."},
 		},
 		"does not adopt beside such a learner while no quorum answers": {
 			state(formed, members(2), size(2), with(1, withoutPod), promoted, noQuorum, switching, asked, aSeed(serving)), StopMembers{Except: 2},
@@ -630,4 +658,44 @@ func TestASwitchWaitsForASurvivorWhoseFlagWasTakenOff(t *testing.T) {
 			unstoppable(state(formed, members(3), noQuorum, with(2, silent, nodeDown, forced), with(0, gone), with(1, gone), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), forcing(2))),
 		},
 	}.run(t)
+}
+
+// voters: the record has the first n members as voters.
+func voters(n int) change {
+	return func(s *State) {
+		s.KnownVoters = nil
+		for i := range n {
+			s.KnownVoters = append(s.KnownVoters, nameOf(i))
+		}
+	}
+}
+
+// foreignVoters: somebody added n voters.
+func foreignVoters(n int) change {
+	return func(s *State) {
+		for i := range n {
+			s.ForeignMembers = append(s.ForeignMembers, ForeignMember{ID: etcd.ID(100 + i)})
+		}
+	}
+}
+
+// foreignQuorum asks a person to stop two foreign voters beside one of the operator.
+var foreignQuorum = Wait{
+	Reason: v1beta2.ReasonForeignMember, Stalled: true,
+	Message: "The seed of EtcdRestore back serves. The operator did not add 2 of 3 old voters, so it cannot stop them. They may still accept writes, so the restore does not continue. " +
+		"Stop or remove them: etcdctl member remove. To cancel, delete the EtcdRestore.",
+}
+
+// The answer of old members from just before the switch put them into the status again. If the seed did not answer in the next pass, the
+// status said that quorum is lost, and the seed had no vote.
+func TestTheStatusListsOnlyTheSeedWhenItTakesOver(t *testing.T) {
+	s := state(formed, members(3), restored(v1beta2.RestoreSwitching), asked, aSeed(serving))
+	status := NewStatus(s, AdoptSeed{ClusterID: seedID, Incarnation: 2}, nil, v1beta2.EtcdClusterStatus{Restore: s.Restore}, 1)
+	if len(status.MemberStatuses) != 1 || status.MemberStatuses[0].Name != seedName {
+		t.Errorf("the status lists %+v", status.MemberStatuses)
+	}
+	status = NewStatus(s, AdoptSeed{ClusterID: seedID, Incarnation: 2}, errors.New("refused"), v1beta2.EtcdClusterStatus{Restore: s.Restore}, 1)
+	if len(status.MemberStatuses) != 3 {
+		t.Errorf("after an error the status lists %+v", status.MemberStatuses)
+	}
 }

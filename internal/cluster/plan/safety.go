@@ -23,7 +23,7 @@ const safetyAge = 2 * v1beta2.SafetySnapshotLimit
 
 // safetySnapshot waits until the safety snapshot of a formed cluster is taken, or restore-operator reports that it cannot
 // be. The wait has a limit, because restore-operator may not run. While the cluster was paused or the seed was lost, the
-// members acknowledged writes: a snapshot from before that is taken again.
+// members acknowledged writes: a snapshot from before that is taken again, also if the first could not be taken.
 func (s State) safetySnapshot() Step {
 	if s.Request.Safety == "" || !s.Formed() {
 		return nil
@@ -43,12 +43,13 @@ func (s State) safetySnapshot() Step {
 		return Wait{Reason: v1beta2.ReasonRestoring, Message: awaitsSafetySnapshot, Requeue: min(left, requeueStarting)}
 	case required:
 		return FailRestore{Message: fmt.Sprintf("The safety snapshot is required and was not taken within %s. Check that restore-operator is running. The cluster was not changed.", v1beta2.SafetySnapshotLimit)}
+	case s.Now.Sub(s.Restore.SeedReadyTime.Time) > safetyAge:
+		return AwaitSafetySnapshot{}
 	}
 	return nil
 }
 
-// safetyIsOld returns whether the safety snapshot lacks the writes of too long a time.
+// safetyIsOld returns whether the safety snapshot lacks the writes of too long a time, or could not be taken so long ago.
 func (s State) safetyIsOld() bool {
-	saved := s.Request.Saved
-	return saved.Result == v1beta2.SafetySnapshotTaken && s.Now.Sub(saved.Time.Time) > safetyAge
+	return s.Now.Sub(s.Request.Saved.Time.Time) > safetyAge
 }

@@ -46,7 +46,8 @@ func TestTheOldDataIsSavedBeforeTheSwitch(t *testing.T) {
 		"waits for it":                                    {given(ifPossible, readySince(time.Minute)), wait},
 		"switches when it is taken":                       {given(required, readySince(time.Minute), saved("Taken")), toSwitch},
 		"switches if it is not possible":                  {given(ifPossible, readySince(time.Minute), saved("NotTaken")), toSwitch},
-		"switches if restore-operator does not answer":    {given(ifPossible, readySince(time.Hour)), toSwitch},
+		"switches if restore-operator does not answer":    {given(ifPossible, readySince(16*time.Minute)), toSwitch},
+		"asks again if that was long ago":                 {given(ifPossible, readySince(time.Hour)), AwaitSafetySnapshot{}},
 		"fails if it is required and not possible":        {given(required, readySince(time.Minute), saved("NotTaken")), FailRestore{Message: "The safety snapshot is required and could not be taken: no quorum. The cluster was not changed."}},
 		"needs none if the spec skips it":                 {given(""), toSwitch},
 		"is not asked for it again by an earlier restore": {given(ifPossible, saved("Taken")), toSwitch},
@@ -124,28 +125,48 @@ func TestASwitchThatWasHeldUpIsCheckedAgain(t *testing.T) {
 			}
 		}
 	}
+	ifPossible := func(asked time.Duration, saved *v1beta2.SafetySnapshotStatus) change {
+		return func(s *State) {
+			at := metav1.Time{Time: noon.Add(-asked)}
+			s.Restore.SeedReadyTime = &at
+			s.Request.Safety, s.Request.Saved = v1beta2.SafetySnapshotIfPossible, saved
+		}
+	}
+	notTaken := func(ago time.Duration) *v1beta2.SafetySnapshotStatus {
+		return &v1beta2.SafetySnapshotStatus{Result: v1beta2.SafetySnapshotNotTaken, Time: metav1.Time{Time: noon.Add(-ago)}}
+	}
 	unreached, lostQuorum := each(unanswered), each(func(m *Member) { unanswered(m); m.PodReady = false })
 	refusing := each(func(m *Member) { m.Serving, m.Guarded = false, true })
 	for name, test := range map[string]struct {
 		state State
 		want  Step
 	}{
-		"stops the members at once":                            {held(saved(time.Minute)), stop},
-		"not if the safety snapshot is of hours ago":           {held(saved(3 * time.Hour)), ReturnToSeeding{}},
-		"not if clients have reached the seed's revision":      {held(saved(time.Minute), overtaken), ReturnToSeeding{}},
-		"continues if a quorum was stopped already":              {held(saved(3*time.Hour), with(0, pod(PodDeleting)), with(1, pod(PodDeleting))), stop},
-		"returns beside a member that was down before":         {held(saved(3*time.Hour), with(0, withoutPod)), ReturnToSeeding{}},
-		"returns if its EtcdRestore is deleted, to end there":  {held(saved(time.Minute), func(s *State) { s.Request = nil }), ReturnToSeeding{}},
-		"returns a third time, to end there":                   {held(saved(3*time.Hour), func(s *State) { s.Restore.Returns = 2 }), ReturnToSeeding{}},
-		"returns if no quorum answers, but its Pods are ready": {held(saved(3*time.Hour), unreached), ReturnToSeeding{}},
-		"returns if authentication refuses the operator":       {held(saved(3*time.Hour), refusing), ReturnToSeeding{}},
-		"continues if the quorum is lost":                        {held(saved(3*time.Hour), lostQuorum), stop},
+		"stops the members if no safety snapshot was possible just before": {held(ifPossible(20*time.Minute, nil)), stop},
+		"not if that was hours ago":                                        {held(ifPossible(3*time.Hour, nil)), ReturnToSeeding{}},
+		"stops them if one could not be taken just before":                 {held(ifPossible(20*time.Minute, notTaken(time.Minute))), stop},
+		"not if it could not be taken hours ago":                           {held(ifPossible(3*time.Hour, notTaken(3*time.Hour))), ReturnToSeeding{}},
+		"stops the members at once":                                        {held(saved(time.Minute)), stop},
+		"not if the safety snapshot is of hours ago":                       {held(saved(3 * time.Hour)), ReturnToSeeding{}},
+		"not if clients have reached the seed's revision":                  {held(saved(time.Minute), overtaken), ReturnToSeeding{}},
+		"continues if a quorum was stopped already":                        {held(saved(3*time.Hour), with(0, pod(PodDeleting)), with(1, pod(PodDeleting))), stop},
+		"returns beside a member that was down before":                     {held(saved(3*time.Hour), with(0, withoutPod)), ReturnToSeeding{}},
+		"returns if its EtcdRestore is deleted, to end there":              {held(saved(time.Minute), func(s *State) { s.Request = nil }), ReturnToSeeding{}},
+		"returns a third time, to end there":                               {held(saved(3*time.Hour), func(s *State) { s.Restore.Returns = 2 }), ReturnToSeeding{}},
+		"returns if no quorum answers, but its Pods are ready":             {held(saved(3*time.Hour), unreached), ReturnToSeeding{}},
+		"returns if authentication refuses the operator":                   {held(saved(3*time.Hour), refusing), ReturnToSeeding{}},
+		"continues if the quorum is lost":                                  {held(saved(3*time.Hour), lostQuorum), stop},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, Plan(test.state)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+	for name, s := range map[string]State{"no answer": held(ifPossible(3*time.Hour, nil)), "not taken": held(ifPossible(3*time.Hour, notTaken(3*time.Hour)))} {
+		s.Restore.Step = v1beta2.RestoreSeeding
+		if step, is := Plan(s).(AwaitSafetySnapshot); !is {
+			t.Errorf("%s: after a pause of hours the operator does not ask for a safety snapshot again: %+v", name, step)
+		}
 	}
 	s := held(saved(3 * time.Hour))
 	s.Restore = NewStatus(s, ReturnToSeeding{}, nil, v1beta2.EtcdClusterStatus{Restore: s.Restore}, 1).Restore

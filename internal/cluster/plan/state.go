@@ -36,6 +36,10 @@ type State struct {
 	PastRestores []v1beta2.PastRestore
 	// Recovery is the recovery from a lost quorum that was begun last, nil when there was none.
 	Recovery *v1beta2.ClusterRecoveryStatus
+	// RestoreUnverified: the EtcdRestore under way exists and is neither verified nor failed. Its status was lost.
+	RestoreUnverified bool
+	// RestoreFailed: the EtcdRestore under way exists and has failed.
+	RestoreFailed bool
 	// Request is the verified EtcdRestore to take up or being worked on, nil when there is none.
 	Request *RestoreRequest
 	// RestorePending names an EtcdRestore of this cluster that is neither finished nor verified yet.

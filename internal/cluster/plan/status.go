@@ -35,7 +35,7 @@ func NewStatus(s State, step Step, actErr error, before v1beta2.EtcdClusterStatu
 		setPercent(status.Restore, s)
 	}
 	forgetSeedRefusal(status.Restore, s)
-	if !s.Deleting {
+	if _, adopts := step.(AdoptSeed); !s.Deleting && !(adopts && actErr == nil) { // then the seed is the only member
 		setMembers(&status, s)
 	}
 	if actErr == nil {

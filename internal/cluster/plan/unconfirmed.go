@@ -18,9 +18,9 @@ func (s State) unconfirmed(m Member) bool {
 	return m.Pod != PodNone && m.Pod != PodEnded && !m.Stopped && (m.NodeSilent || s.overdue(m))
 }
 
-// mayVote returns whether a member may be a voter of the cluster that a restore replaces.
+// mayVote returns whether a member may be a voter of the cluster that a restore replaces. In a Pod that waits, no etcd runs.
 func (s State) mayVote(m Member) bool {
-	return m.Incarnation == max(s.Incarnation, FirstIncarnation) && (!s.MembershipKnown || (m.InMembership && !m.Learner))
+	return m.Incarnation == max(s.Incarnation, FirstIncarnation) && !m.Waits && (!s.MembershipKnown || (m.InMembership && !m.Learner))
 }
 
 // oldVoters returns how many voters that cluster has, and 0 if that is not known.
@@ -85,7 +85,8 @@ func unstoppable(s State) Step {
 }
 
 // oldMemberStops waits until the old members that may run are too few for a quorum. All have been asked to stop. A member that
-// has requests in flight, and lost its quorum, takes two seconds for that, and clients would wait for it.
+// has requests in flight, and lost its quorum, takes two seconds for that, and clients would wait for it. Voters that the operator did
+// not add may be a quorum without them, and it cannot stop those.
 func oldMemberStops(s State) Step {
 	var running []Member
 	for _, m := range s.Members {
@@ -97,8 +98,13 @@ func oldMemberStops(s State) Step {
 			return s.waitForOld(m)
 		}
 	}
-	if len(running) == 0 || !s.haveQuorum(running) {
+	switch {
+	case !s.haveQuorum(running):
 		return nil
+	case len(running) == 0 && !s.Requested():
+		return s.failSwitch(fmt.Sprintf("%s The operator did not add %d of the old voters, and they may accept writes.", s.notRequested(), s.foreignVoters()))
+	case len(running) == 0:
+		return unstoppable(s)
 	}
 	for _, m := range running {
 		if !s.unconfirmed(m) {
@@ -128,8 +134,11 @@ func (s State) InTheWay(step Step) string {
 		if voters := s.oldRunning(); s.oldRun() {
 			return beside(voters[0])
 		}
-		if len(old) > 0 && oldMemberStops(s) != nil {
+		switch stops := oldMemberStops(s); {
+		case stops != nil && len(old) > 0:
 			return beside(old[0])
+		case stops != nil:
+			return "voters that the operator did not add may run beside the seed"
 		}
 	}
 	return ""

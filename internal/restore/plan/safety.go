@@ -99,7 +99,7 @@ func (s State) SafetyRecorded() bool {
 	switch {
 	case saved == nil:
 		return false
-	case saved.Result != v1beta2.SafetySnapshotTaken || progress == nil || progress.Step != v1beta2.RestoreSeeding:
+	case progress == nil || progress.Step != v1beta2.RestoreSeeding:
 		return true
 	}
 	return !saved.Time.Before(progress.SeedReadyTime)
@@ -109,7 +109,8 @@ func (s State) SafetyRecorded() bool {
 // must not cost the old data, so the operator waits. It does not wait if the store refuses to write, or if the cluster has no
 // quorum and so serves no client. An earlier snapshot remains in the status: cluster-operator ends the wait then.
 func (s State) givesUpSafety(ready metav1.Time) bool {
-	if s.Restore.Spec.SafetySnapshotPolicy() == v1beta2.SafetySnapshotRequired || s.Restore.Status.SafetySnapshot != nil {
+	earlier := s.Restore.Status.SafetySnapshot
+	if s.Restore.Spec.SafetySnapshotPolicy() == v1beta2.SafetySnapshotRequired || earlier != nil && earlier.Result == v1beta2.SafetySnapshotTaken {
 		return false
 	}
 	return s.Safety.Refused || !s.Now.Before(ready.Add(safetyPatience)) || meta.IsStatusConditionFalse(s.Cluster.Status.Conditions, v1beta2.ConditionAvailable)
@@ -134,7 +135,11 @@ func oldDataIsNotSaved(s State) Step {
 		}
 	case ProofFailed:
 		if s.givesUpSafety(*progress.SeedReadyTime) {
-			return RecordSafety{*progress, s.notTaken(s.Safety.Message)}
+			failed := s.notTaken(s.Safety.Message)
+			if failed.Time.Before(progress.SeedReadyTime) { // the clocks differ
+				failed.Time = *progress.SeedReadyTime
+			}
+			return RecordSafety{*progress, failed}
 		}
 		step.Failure = s.Safety.Message
 		step.Start = !s.Now.Before(s.Safety.Ended.Add(safetyPause))

@@ -42,10 +42,18 @@ func TestTheOldDataIsSavedWhenTheSeedIsReady(t *testing.T) {
 	ready := metav1.NewTime(now.Add(-time.Minute)).Rfc3339Copy()
 	at := metav1.NewTime(now).Rfc3339Copy()
 	notTaken := v1beta2.SafetySnapshotStatus{Result: v1beta2.SafetySnapshotNotTaken, Time: at, Message: "no quorum"}
+	earlierNotTaken := func(s *State) {
+		s.Restore.Status.SafetySnapshot = &v1beta2.SafetySnapshotStatus{Result: v1beta2.SafetySnapshotNotTaken, Time: metav1.NewTime(now.Add(-time.Hour))}
+	}
+	future := *given(seedReady, readyFor(-time.Minute)).Cluster.Status.Restore
+	notTakenLater := v1beta2.SafetySnapshotStatus{Result: v1beta2.SafetySnapshotNotTaken, Time: *future.SeedReadyTime, Message: "no quorum"}
 	for name, test := range map[string]struct {
 		state State
 		want  Step
 	}{
+		"tries again if it could not be taken, and is asked to":         {given(seedReady, earlierNotTaken), SaveOldData{Start: true, Cluster: cluster, Requeue: progressInterval}},
+		"gives up again after that":                                     {given(seedReady, earlierNotTaken, failed, readyFor(5*time.Minute)), RecordSafety{after, notTaken}},
+		"records a failure after the time at which it was asked for it": {given(seedReady, failed, unavailable, readyFor(-time.Minute)), RecordSafety{future, notTakenLater}},
 		"starts": {given(seedReady), SaveOldData{Start: true, Cluster: cluster, Requeue: progressInterval}},
 		"waits":  {given(seedReady, withSafety(Safety{Progress: ProofRunning})), SaveOldData{Cluster: cluster, Requeue: progressInterval}},
 		"records the snapshot": {
