@@ -47,8 +47,8 @@ type SafetySnapshotStatus struct {
 	// Revision of the old cluster in the snapshot.
 	// +optional
 	Revision int64 `json:"revision,omitempty"`
-	// Time at which the operator began to take the snapshot, or at which it decided to continue without one. The snapshot
-	// has every write that etcd had acknowledged by then.
+	// Time at which the operator began to take the snapshot. The snapshot has every write that etcd had acknowledged by
+	// then. If none was taken, it is the time at which cluster-operator asked for one.
 	Time metav1.Time `json:"time"`
 	// Why there is no snapshot. It is empty if there is one.
 	// +optional

@@ -49,6 +49,13 @@ func waits(pod *corev1.Pod) bool {
 	})
 }
 
+// ran reports whether the container of etcd has been created in a Pod.
+func ran(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
+		return c.Name == plan.EtcdContainer && (c.ContainerID != "" || c.RestartCount > 0 || c.State.Running != nil || c.State.Terminated != nil || c.LastTerminationState.Terminated != nil)
+	})
+}
+
 func fromAnnotation(name, annotation string) corev1.EnvVar {
 	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{
 		FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.annotations['" + annotation + "']"},

@@ -47,6 +47,28 @@ func TestAReleasedPodHasTheMembershipAndItsVolumeIsUsed(t *testing.T) {
 	}
 }
 
+// A tool took an annotation away from a Pod whose etcd runs. The Pod counted as one in which no etcd runs, so a restore switched beside it.
+func TestAPodThatRanIsToldFromOneThatWaits(t *testing.T) {
+	for name, test := range map[string]struct {
+		status []corev1.ContainerStatus
+		ran    bool
+	}{
+		"the kubelet has not reported":  {nil, false},
+		"its container is not created":  {[]corev1.ContainerStatus{{Name: plan.EtcdContainer, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CreateContainerConfigError"}}}}, false},
+		"another container runs":        {[]corev1.ContainerStatus{{Name: "beside", ContainerID: "containerd://1"}}, false},
+		"it runs":                       {[]corev1.ContainerStatus{{Name: plan.EtcdContainer, ContainerID: "containerd://1", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}, true},
+		"it ended and is created again": {[]corev1.ContainerStatus{{Name: plan.EtcdContainer, LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}}}, true},
+		"it has been restarted by then": {[]corev1.ContainerStatus{{Name: plan.EtcdContainer, RestartCount: 1}}, true},
+		"it has ended":                  {[]corev1.ContainerStatus{{Name: plan.EtcdContainer, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}}}, true},
+	} {
+		m := plan.Member{}
+		observePod(&m, &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: test.status}}, noon)
+		if m.Ran != test.ran {
+			t.Errorf("%s: ran %t", name, m.Ran)
+		}
+	}
+}
+
 // On an old cache the name was free: its member was removed long ago, and its volume has its data.
 func TestNoPodIsCreatedAheadOnAVolumeThatEtcdMayHaveUsed(t *testing.T) {
 	for name, test := range map[string]struct {

@@ -107,7 +107,7 @@ func observePod(m *plan.Member, pod *corev1.Pod, now time.Time) {
 	m.Node, m.Zone = pod.Spec.NodeName, pod.Labels[corev1.LabelTopologyZone]
 	m.InService, m.PodCreated = pod.Labels[labelVoter] == "true", pod.CreationTimestamp.Time
 	m.Start = startOf(pod)
-	m.Waits, m.AddressSince = waits(pod), addressSince(pod)
+	m.Waits, m.Ran, m.AddressSince = waits(pod), ran(pod), addressSince(pod)
 	m.Trust, m.Loaded = pod.Annotations[annotationTrust], pod.Annotations[annotationLoaded]
 	for _, c := range pod.Spec.Containers {
 		if c.Name == plan.EtcdContainer {

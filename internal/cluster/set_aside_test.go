@@ -170,7 +170,7 @@ func withClock(c client.Client, now time.Time, refused error) client.Client {
 // it, so the operator wrote the status and an event twice a minute until the clock was corrected.
 func TestTheMessageAboutAClockThatIsAheadStaysTheSame(t *testing.T) {
 	said := map[string]bool{}
-	for _, fraction := range []time.Duration{100 * time.Millisecond, 900 * time.Millisecond} {
+	for _, fraction := range []time.Duration{100 * time.Millisecond, 600 * time.Millisecond, 1400 * time.Millisecond} {
 		aside := &corev1.PersistentVolumeClaim{ObjectMeta: controlled("uid-example", "old", map[string]string{v1beta2.LabelReplacedOf: "example"})}
 		aside.Annotations = map[string]string{v1beta2.AnnotationReplacedAt: noon.Format(time.RFC3339)}
 		r, v := beside(t, aside)

@@ -22,7 +22,7 @@ const (
 	// publishing is how long Kubernetes may take until the name of a Pod that has an address resolves, if the operator cannot see
 	// whether the address is published. The time of the address has whole seconds, so this is between one and two seconds.
 	publishing = 2 * time.Second
-	// requeueAddress is the interval while the name of a Pod with an address is about to resolve, or its etcd is about to start.
+	// requeueAddress is the interval while the name of a Pod with an address is about to resolve, or a learner is about to vote.
 	requeueAddress = 100 * time.Millisecond
 )
 

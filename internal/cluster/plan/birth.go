@@ -90,6 +90,9 @@ func bootstrap(s State) Step {
 // waitUntilFormed waits for the first member that serves. If none does for long, the operator says so and deletes nothing: a
 // cluster that lost its status and its client Service looks like a new one, and has data.
 func (s State) waitUntilFormed(members []Member) Step {
+	if len(members) == 0 {
+		return Wait{Reason: v1beta2.ReasonCreating, Message: "The members are starting."}
+	}
 	if slices.ContainsFunc(members, func(m Member) bool { return !s.unreadyFor(m, startGrace) }) {
 		return Wait{Reason: v1beta2.ReasonCreating, Message: planning.Sentence("The members are starting. These do not serve yet: ", unanswered(members))}
 	}

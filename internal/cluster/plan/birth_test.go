@@ -59,6 +59,10 @@ func TestPlanBirth(t *testing.T) {
 				"Read the log of a member's Pod, and correct what it names. If a new cluster logs \"no leader\" and nothing else is wrong, etcd was killed before its first entry. " +
 				"Such a cluster has no data: delete the EtcdCluster and create it again."},
 		},
+		"does not ask for help at once while ended Pods may not be deleted": {
+			state(ephemeral, initial(3), ephemeral, begun, with(0, pod(PodEnded)), with(1, pod(PodEnded)), with(2, pod(PodEnded)), refusedToDelete(0), refusedToDelete(1), refusedToDelete(2)),
+			Wait{Reason: v1beta2.ReasonCreating, Message: "The members are starting."},
+		},
 		"waits for a member that has not had its time": {
 			state(initial(3), begun, with(0, started, pod(PodRunning), unreadyFor(2*startGrace)), with(1, started, pod(PodRunning), unreadyFor(2*startGrace)), with(2, started, pod(PodRunning), unreadyFor(startGrace))),
 			Wait{Reason: v1beta2.ReasonCreating, Message: "The members are starting. These do not serve yet: " + nameOf(0) + ", " + nameOf(1) + ", " + nameOf(2) + "."},

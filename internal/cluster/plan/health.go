@@ -46,17 +46,14 @@ func waitUntilHealthy(s State) Step {
 	return s.waitForGate(current)
 }
 
-// waitForLearner waits until a learner has caught up, or until its Pod may start etcd.
+// waitForLearner waits until a learner has caught up, or until its Pod may start etcd. No watch reports that. The interval grows with
+// the time that it waits.
 func (s State) waitForLearner(m Member) Step {
 	release := ReleaseMember{Name: m.Name}
 	if h, is := s.held(release); is && h.Times > 0 {
 		return waitForHeld(s, release, h)
 	}
-	wait := Wait{Reason: v1beta2.ReasonScaling, Message: "Member " + m.Name + " is catching up with the leader."}
-	if m.Released() {
-		wait.Requeue = requeueAddress
-	}
-	return wait
+	return Wait{Reason: v1beta2.ReasonScaling, Message: "Member " + m.Name + " is catching up with the leader.", Requeue: requeueAddress}
 }
 
 // waitForBeside reports a container beside etcd that is not ready. The Service does not lead to that Pod. A member that is

@@ -71,7 +71,7 @@ func TestPlanReplaceStale(t *testing.T) {
 		},
 		"removes nobody while the learner is catching up": {
 			state(formed, members(3), allOutdated, with(3, learner, pod(PodStarting)), ephemeral),
-			Wait{Reason: v1beta2.ReasonScaling, Message: "Member " + nameOf(3) + " is catching up with the leader."},
+			Wait{Reason: v1beta2.ReasonScaling, Requeue: requeueAddress, Message: "Member " + nameOf(3) + " is catching up with the leader."},
 		},
 		"removes the newest of those that are not as asked for when there is one more that is": {
 			state(formed, members(4), allOutdated, with(3, upToDate), ephemeral), remove(2),

@@ -227,7 +227,7 @@ func TestPlanScale(t *testing.T) {
 		},
 		"waits for a learner that is catching up": {
 			state(formed, members(3), with(3, learner, pod(PodStarting)), size(5)),
-			Wait{Reason: v1beta2.ReasonScaling, Message: "Member " + nameOf(3) + " is catching up with the leader."},
+			Wait{Reason: v1beta2.ReasonScaling, Requeue: requeueAddress, Message: "Member " + nameOf(3) + " is catching up with the leader."},
 		},
 		"promotes a learner that answers": {
 			state(formed, members(3), with(3, learner), promoting(3), size(4)), PromoteLearner{ID: 4, Name: nameOf(3)},

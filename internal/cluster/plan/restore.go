@@ -86,10 +86,7 @@ func (s State) Requested() bool {
 }
 
 func seeding(s State) Step {
-	switch {
-	case s.RestoreUnverified:
-		return s.waitForVerification()
-	case !s.Requested():
+	if !s.Requested() {
 		return FailRestore{Message: s.notRequested() + " The seed had not taken over, so the cluster was not changed."}
 	}
 	seed, _ := s.seed()
@@ -120,20 +117,18 @@ func seeding(s State) Step {
 	return BeginSwitch{ClusterID: seed.ClusterID.String(), Revision: seed.Revision}
 }
 
+// cancelled reports whether the restore under way was deleted or has ended. One that has lost its status is verified again.
+func (s State) cancelled() bool { return !s.Requested() && !s.RestoreUnverified }
+
 // notRequested says why the restore under way is not asked for any more.
 func (s State) notRequested() string {
 	switch {
 	case s.RestoreFailed:
 		return "EtcdRestore " + s.Restore.Name + " has failed."
 	case s.RestoreUnverified:
-		return "EtcdRestore " + s.Restore.Name + " is not verified any more."
+		return "EtcdRestore " + s.Restore.Name + " has lost its status."
 	}
 	return "EtcdRestore " + s.Restore.Name + " was deleted."
-}
-
-// waitForVerification waits until restore-operator has verified an EtcdRestore under way again, because its status was lost.
-func (s State) waitForVerification() Step {
-	return Wait{Reason: v1beta2.ReasonRestoring, Message: "EtcdRestore " + s.Restore.Name + " has lost its status. The restore continues when restore-operator has verified it again. The members continue to serve."}
 }
 
 // beforeSwitch returns what must happen before a seed that serves may take over; nil for nothing.

@@ -244,11 +244,11 @@ func TestPlanRestoreSeeding(t *testing.T) {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), aSeed(serving), func(s *State) { s.RestoreFailed = true }),
 			FailRestore{Message: "EtcdRestore back has failed. The seed had not taken over, so the cluster was not changed."},
 		},
-		"waits if its EtcdRestore has lost its status": {
-			state(formed, members(3), restored(v1beta2.RestoreSeeding), aSeed(serving), func(s *State) { s.RestoreUnverified = true }),
-			Wait{Reason: v1beta2.ReasonRestoring, Message: "EtcdRestore back has lost its status. The restore continues when restore-operator has verified it again. The members continue to serve."},
+		"ends if its EtcdRestore has lost its status": {
+			state(formed, members(3), restored(v1beta2.RestoreSeeding), aSeed(serving), unverified),
+			FailRestore{Message: "EtcdRestore back has lost its status. The seed had not taken over, so the cluster was not changed."},
 		},
-		"asks a person while Pods on silent nodes may be a quorum, and does not count Pods in which no etcd runs": {
+		"does not count Pods on silent nodes in which no etcd runs": {
 			state(formed, members(3), noQuorum, voters(1), with(0, gone), with(1, ahead, nodeDown), with(2, ahead, nodeDown), restored(v1beta2.RestoreSeeding), asked, aSeed(serving)),
 			BeginSwitch{ClusterID: seedID, Revision: 1000000042},
 		},
@@ -300,15 +300,49 @@ func TestPlanRestoreSwitching(t *testing.T) {
 			state(formed, members(5), size(5), noQuorum, voters(3), with(0, withoutPod), with(1, withoutPod), with(3, ahead), with(4, ahead), switching, asked, aSeed(serving)),
 			AdoptSeed{ClusterID: seedID, Incarnation: 2},
 		},
+		"stops old members that run although their Pods have lost the annotation that they were added": {
+			state(formed, members(3), noQuorum, voters(3), with(0, lostAnnotation), with(1, lostAnnotation), switching, asked, aSeed(serving)), StopMembers{Except: 2},
+		},
+		"does not wait for the end of a Pod in which no etcd has run": {
+			state(formed, members(3), noQuorum, voters(2), stopped, with(2, ahead, func(m *Member) { m.Pod = PodDeleting }), switching, asked, aSeed(serving)),
+			AdoptSeed{ClusterID: seedID, Incarnation: 2},
+		},
 		"stops none if the operator cannot stop a quorum: others were added after the switch was recorded": {
 			state(formed, members(1), size(1), foreignVoters(2), switching, asked, aSeed(serving)), ReturnToSeeding{},
 		},
 		"does not adopt beside a quorum of voters that the operator did not add": {
-			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), with(0, withoutPod), switching, asked, aSeed(serving)), foreignQuorum,
+			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), with(0, withoutPod), switching, asked, aSeed(serving)),
+			Wait{
+				Reason: v1beta2.ReasonForeignMember, Stalled: true,
+				Message: "The operator did not add 2 of 3 old voters, so it cannot stop them. They may still accept writes, so seed " + seedName + " does not take over. The old members have stopped, so clients wait. " +
+					"Stop those voters. Then annotate the EtcdCluster with etcd.database.coreos.com/remove-foreign-members=0000000000000064,0000000000000065. To return to the old members, delete EtcdRestore back.",
+			},
 		},
-		"lets the old members go on beside them if the EtcdRestore is deleted": {
+		"adopts if a person says that they have stopped": {
+			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), with(0, withoutPod), switching, asked, aSeed(serving), func(s *State) { s.Asked.RemoveForeign = []string{"64", "65"} }),
+			AdoptSeed{ClusterID: seedID, Incarnation: 2},
+		},
+		"restores a lost seed again beside them": {
+			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), with(0, withoutPod), switching, asked), CreateMember{Name: seedName, Incarnation: 2, Start: StartSeed},
+		},
+		"keeps the seed beside them if the EtcdRestore is deleted and the old members are no quorum": {
 			state(formed, members(3), noQuorum, voters(3), foreignVoters(4), stopped, switching, aSeed(serving)),
-			FailRestore{Message: "EtcdRestore back was deleted. The operator did not add 4 of the old voters, and they may accept writes. Only 3 of 7 voters of the old cluster have their data. Create an EtcdRestore with another name."},
+			Wait{
+				Reason: v1beta2.ReasonRestoring, Stalled: true,
+				Message: "EtcdRestore back was deleted. The operator did not add 4 of 7 old voters, so it cannot stop them. They may still accept writes. Only 3 of 7 voters of the old cluster have their data, so the operator keeps the seed. " +
+					"To start it again, delete Pod " + seedName + ". To give up its data, delete the PersistentVolumeClaim of that name, too.",
+			},
+		},
+		"waits for a lost seed while its EtcdRestore has lost its status": {
+			state(formed, members(3), ephemeral, stopped, switching, unverified),
+			Wait{
+				Reason: v1beta2.ReasonRestoring, Stalled: true,
+				Message: "The seed was lost. EtcdRestore back has lost its status. The operator restores the seed again when restore-operator has verified it. To return to the old members, delete the EtcdRestore.",
+			},
+		},
+		"keeps a blocked seed meanwhile": {
+			state(formed, members(3), stopped, switching, unverified, aSeed(serving, blockedBy(v1beta2.ReasonPodFailing))),
+			Wait{Reason: v1beta2.ReasonPodFailing, Stalled: true, Message: "Seed " + seedName + " does not run: why. The restore continues when it serves."},
 		},
 		"does not adopt beside such a learner while no quorum answers": {
 			state(formed, members(2), size(2), with(1, withoutPod), promoted, noQuorum, switching, asked, aSeed(serving)), StopMembers{Except: 2},
@@ -376,19 +410,19 @@ func TestPlanRestoreSwitching(t *testing.T) {
 		},
 		"keeps a seed that does not start, although its EtcdRestore is deleted, if the old members had their data in their Pods": {
 			state(formed, members(3), ephemeral, stopped, switching, aSeed(serving, blockedBy(v1beta2.ReasonPodFailing))),
-			Wait{Reason: v1beta2.ReasonRestoring, Message: "The seed does not start, and EtcdRestore back was deleted." + keptInPod + " If Pod " + seedName + " has started, it has data. This data is lost if you delete the Pod.", Stalled: true},
+			Wait{Reason: v1beta2.ReasonRestoring, Message: "The seed does not start. EtcdRestore back was deleted." + keptInPod + " If Pod " + seedName + " has started, it has data. This data is lost if you delete the Pod.", Stalled: true},
 		},
 		"keeps it if one of three old volumes is left, which is no quorum": {
 			state(formed, members(3), stopped, with(1, gone), with(2, gone), switching, aSeed(serving, blockedBy(v1beta2.ReasonPodFailing))),
 			Wait{
 				Reason: v1beta2.ReasonRestoring, Stalled: true,
-				Message: "The seed does not start, and EtcdRestore back was deleted. Only 1 of 3 voters of the old cluster have their data, so the operator keeps the seed. To start it again, delete Pod " +
+				Message: "The seed does not start. EtcdRestore back was deleted. Only 1 of 3 voters of the old cluster have their data, so the operator keeps the seed. To start it again, delete Pod " +
 					seedName + ". To give up its data, delete the PersistentVolumeClaim of that name, too.",
 			},
 		},
 		"does not promise that old members continue that have no data": {
 			state(formed, members(3), ephemeral, stopped, switching),
-			FailRestore{Message: "The seed was lost, and EtcdRestore back was deleted. No voter of the old cluster has its data. Create an EtcdRestore with another name."},
+			FailRestore{Message: "The seed was lost. EtcdRestore back was deleted. No voter of the old cluster has its data. Create an EtcdRestore with another name."},
 		},
 		"lets the old members go on when the ended Pod of a lost seed may not be deleted for too long": {
 			state(formed, members(3), stopped, switching, asked, aSeed(serving, rejectedSeed, unreadySince(16*time.Minute)), refusedSeed),
@@ -427,11 +461,11 @@ func TestPlanRestoreSwitching(t *testing.T) {
 			FailRestore{Message: "The seed was lost, and could not be restored again: " + seedFailed + "." + oldContinue},
 		},
 		"lets the old members go on when a lost seed has no EtcdRestore any more": {
-			state(formed, members(3), stopped, switching), FailRestore{Message: "The seed was lost, and EtcdRestore back was deleted." + oldContinue},
+			state(formed, members(3), stopped, switching), FailRestore{Message: "The seed was lost. EtcdRestore back was deleted." + oldContinue},
 		},
 		"lets the old members go on when the seed does not start and its EtcdRestore is deleted": {
 			state(formed, members(3), stopped, switching, aSeed(serving, blockedBy(v1beta2.ReasonPodFailing))),
-			FailRestore{Message: "The seed does not start, and EtcdRestore back was deleted." + oldContinue},
+			FailRestore{Message: "The seed does not start. EtcdRestore back was deleted." + oldContinue},
 		},
 		"lets the old members go on when the seed now holds less than was proven": {
 			state(formed, members(3), stopped, switching, asked, aSeed(serving, func(m *Member) { m.Revision = 42 })),
@@ -679,20 +713,19 @@ func foreignVoters(n int) change {
 	}
 }
 
-// foreignQuorum asks a person to stop two foreign voters beside one of the operator.
-var foreignQuorum = Wait{
-	Reason: v1beta2.ReasonForeignMember, Stalled: true,
-	Message: "The seed of EtcdRestore back serves. The operator did not add 2 of 3 old voters, so it cannot stop them. They may still accept writes, so the restore does not continue. " +
-		"Stop or remove them: etcdctl member remove. To cancel, delete the EtcdRestore.",
-}
+// unverified: the EtcdRestore under way has lost its status.
+func unverified(s *State) { s.RestoreUnverified = true }
+
+// lostAnnotation: a tool took the annotation away that the member of a Pod was added.
+func lostAnnotation(m *Member) { m.Waits, m.Ran = true, true }
 
 // The answer of old members from just before the switch put them into the status again. If the seed did not answer in the next pass, the
 // status said that quorum is lost, and the seed had no vote.
 func TestTheStatusListsOnlyTheSeedWhenItTakesOver(t *testing.T) {
 	s := state(formed, members(3), restored(v1beta2.RestoreSwitching), asked, aSeed(serving))
 	status := NewStatus(s, AdoptSeed{ClusterID: seedID, Incarnation: 2}, nil, v1beta2.EtcdClusterStatus{Restore: s.Restore}, 1)
-	if len(status.MemberStatuses) != 1 || status.MemberStatuses[0].Name != seedName {
-		t.Errorf("the status lists %+v", status.MemberStatuses)
+	if len(status.MemberStatuses) != 1 || status.MemberStatuses[0].Name != seedName || status.ReadyMembers != "1/3" || len(status.Members.Ready) != 1 {
+		t.Errorf("the status lists %+v, %+v ready", status.MemberStatuses, status.ReadyMembers)
 	}
 	status = NewStatus(s, AdoptSeed{ClusterID: seedID, Incarnation: 2}, errors.New("refused"), v1beta2.EtcdClusterStatus{Restore: s.Restore}, 1)
 	if len(status.MemberStatuses) != 3 {

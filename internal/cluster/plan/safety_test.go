@@ -115,6 +115,7 @@ func TestASwitchThatWasHeldUpIsCheckedAgain(t *testing.T) {
 		s.Restore.RevisionBump = 10
 		s.Members[0].Revision = 1000000042
 	}
+	recorded := func(s *State) { s.Restore.RevisionBump, s.Restore.Revision = 10, 1000000042 }
 	stop := StopMembers{Except: 2}
 	unanswered := func(m *Member) { m.Answers, m.Serving, m.SilentSince = false, false, noon.Add(-time.Minute) }
 	each := func(what func(*Member)) change {
@@ -148,6 +149,7 @@ func TestASwitchThatWasHeldUpIsCheckedAgain(t *testing.T) {
 		"stops the members at once":                                        {held(saved(time.Minute)), stop},
 		"not if the safety snapshot is of hours ago":                       {held(saved(3 * time.Hour)), ReturnToSeeding{}},
 		"not if clients have reached the seed's revision":                  {held(saved(time.Minute), overtaken), ReturnToSeeding{}},
+		"does not compare the seed with its own revision":                  {held(saved(time.Minute), recorded), stop},
 		"continues if a quorum was stopped already":                        {held(saved(3*time.Hour), with(0, pod(PodDeleting)), with(1, pod(PodDeleting))), stop},
 		"returns beside a member that was down before":                     {held(saved(3*time.Hour), with(0, withoutPod)), ReturnToSeeding{}},
 		"returns if its EtcdRestore is deleted, to end there":              {held(saved(time.Minute), func(s *State) { s.Request = nil }), ReturnToSeeding{}},
@@ -192,7 +194,7 @@ func TestASwitchThatWasHeldUpIsCheckedAgain(t *testing.T) {
 	}
 	s.Request.Safety = ""
 	if step, is := Plan(s).(BeginSwitch); !is {
-		t.Errorf("the seed is compared with its own revision: %+v", step)
+		t.Errorf("a restore without a safety snapshot does not switch again: %+v", step)
 	}
 }
 

@@ -50,8 +50,8 @@ func (s State) seedRefusal(why string, retry time.Duration) Step {
 	}
 	const correct = " Correct spec.pod of the EtcdCluster, or the quota or policy that the answer names."
 	switch {
-	case s.switching() && s.oldMayContinue() && !s.Requested():
-		return FailRestore{Message: planning.Sentence(refused+", and EtcdRestore "+s.Restore.Name+" was deleted: ", why) + unchanged}
+	case s.switching() && s.oldMayContinue() && s.cancelled():
+		return FailRestore{Message: planning.Sentence(s.notRequested()+" "+refused+": ", why) + unchanged}
 	case s.oldDataLost(), s.switching() && !s.oldMayContinue():
 		return Wait{
 			Reason: v1beta2.ReasonPodRefused, Stalled: true, Requeue: retry,

@@ -35,8 +35,8 @@ func NewStatus(s State, step Step, actErr error, before v1beta2.EtcdClusterStatu
 		setPercent(status.Restore, s)
 	}
 	forgetSeedRefusal(status.Restore, s)
-	if _, adopts := step.(AdoptSeed); !s.Deleting && !(adopts && actErr == nil) { // then the seed is the only member
-		setMembers(&status, s)
+	if !s.Deleting {
+		setMembers(&status, s.after(step, actErr))
 	}
 	if actErr == nil {
 		RecordSpace(&status, s, step)
@@ -44,6 +44,17 @@ func NewStatus(s State, step Step, actErr error, before v1beta2.EtcdClusterStatu
 	}
 	setConditions(&status, s, step, actErr, generation)
 	return status
+}
+
+// after returns what a step made of the members: when the seed takes over, it is the only one.
+func (s State) after(step Step, actErr error) State {
+	if adopted, is := step.(AdoptSeed); is && actErr == nil {
+		s.ClusterID, s.Incarnation, s.MembershipKnown = adopted.ClusterID, adopted.Incarnation, false
+		if seed, ok := s.seed(); ok {
+			s.KnownVersion = seed.Version
+		}
+	}
+	return s
 }
 
 // recordFacts keeps what a step made true and nobody could observe later.

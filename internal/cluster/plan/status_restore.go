@@ -35,12 +35,12 @@ func setPercent(restore *v1beta2.ClusterRestoreStatus, s State) {
 	}
 }
 
-// tooLate tells whoever deleted the EtcdRestore after the switch had begun that this undid nothing.
+// tooLate says that the end of the EtcdRestore after the switch had begun undid nothing.
 func (s State) tooLate() string {
-	if s.Restore == nil || s.Requested() {
+	if s.Restore == nil || !s.cancelled() {
 		return ""
 	}
-	return " EtcdRestore " + s.Restore.Name + " was deleted after the switch had begun, too late to undo it."
+	return " " + s.notRequested() + " That was after the switch had begun, too late to undo it."
 }
 
 // replacedVolumes reports the volumes that were set aside, and when they are deleted.

@@ -63,6 +63,10 @@ func switching(s State) Step {
 	if notYet != nil {
 		return notYet
 	}
+	seed, _ := s.seed()
+	if step := foreignQuorum(s, seed); step != nil {
+		return step
+	}
 	return AdoptSeed{ClusterID: s.Restore.ClusterID, Incarnation: s.Restore.Incarnation}
 }
 
@@ -92,8 +96,8 @@ func (s State) seedServes() Step {
 		return s.keepSeed(seed, why)
 	case seed.Pod == PodNone || seed.Pod == PodDeleting:
 		return s.recreateSeed(seed)
-	case seed.Pod == PodBlocked && !s.Requested():
-		return s.keepSeed(seed, "The seed does not start, and EtcdRestore "+s.Restore.Name+" was deleted.")
+	case seed.Pod == PodBlocked && s.cancelled():
+		return s.keepSeed(seed, "The seed does not start. "+s.notRequested())
 	case seed.seedFailed():
 		return s.failSwitch(planning.Sentence("The seed was lost, and could not be restored again: ", seed.Seed.Message))
 	case s.backsOff(seed):
@@ -117,8 +121,13 @@ func (s State) recreateSeed(seed Member) Step {
 	case seed.Volume == VolumePresent && !s.Requested():
 		create.Start = StartRejoin
 		return create
+	case s.cancelled():
+		return s.failSwitch("The seed was lost. " + s.notRequested())
 	case !s.Requested():
-		return s.failSwitch("The seed was lost, and EtcdRestore " + s.Restore.Name + " was deleted.")
+		return Wait{
+			Reason: v1beta2.ReasonRestoring, Stalled: true,
+			Message: "The seed was lost. " + s.notRequested() + " The operator restores the seed again when restore-operator has verified it. To return to the old members, delete the EtcdRestore.",
+		}
 	case seed.Volume == VolumeNone && s.Durable() && s.NoStorageClass:
 		return noStorageClass()
 	}

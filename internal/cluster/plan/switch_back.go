@@ -47,7 +47,7 @@ func (s State) heldUp() string {
 	if s.Restore.Returns <= maxReturns {
 		return ""
 	}
-	return fmt.Sprintf("The switch was held up %d times, and the old members serve. The cluster was paused, the operator did not run, or something refuses to delete the Pods of the old members. "+
+	return fmt.Sprintf("The switch was held up %d times, and the old members serve. The cluster was paused, the operator did not run, or it cannot stop the old members. "+
 		"Correct that, for example exempt these Pods from a webhook. Then create an EtcdRestore with another name.", s.Restore.Returns)
 }
 

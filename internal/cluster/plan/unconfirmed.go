@@ -18,10 +18,13 @@ func (s State) unconfirmed(m Member) bool {
 	return m.Pod != PodNone && m.Pod != PodEnded && !m.Stopped && (m.NodeSilent || s.overdue(m))
 }
 
-// mayVote returns whether a member may be a voter of the cluster that a restore replaces. In a Pod that waits, no etcd runs.
+// mayVote returns whether a member may be a voter of the cluster that a restore replaces.
 func (s State) mayVote(m Member) bool {
-	return m.Incarnation == max(s.Incarnation, FirstIncarnation) && !m.Waits && (!s.MembershipKnown || (m.InMembership && !m.Learner))
+	return m.Incarnation == max(s.Incarnation, FirstIncarnation) && !m.neverRan() && (!s.MembershipKnown || (m.InMembership && !m.Learner))
 }
+
+// neverRan returns whether no etcd has run in a Pod, because it waits until its member is added.
+func (m Member) neverRan() bool { return m.Waits && !m.Ran }
 
 // oldVoters returns how many voters that cluster has, and 0 if that is not known.
 func (s State) oldVoters() int {
@@ -85,26 +88,20 @@ func unstoppable(s State) Step {
 }
 
 // oldMemberStops waits until the old members that may run are too few for a quorum. All have been asked to stop. A member that
-// has requests in flight, and lost its quorum, takes two seconds for that, and clients would wait for it. Voters that the operator did
-// not add may be a quorum without them, and it cannot stop those.
+// has requests in flight, and lost its quorum, takes two seconds for that, and clients would wait for it.
 func oldMemberStops(s State) Step {
 	var running []Member
 	for _, m := range s.Members {
 		switch {
-		case m.Incarnation == s.Restore.Incarnation || m.Pod != PodDeleting || m.Stopped:
+		case m.Incarnation == s.Restore.Incarnation || m.Pod != PodDeleting || m.Stopped || m.neverRan():
 		case s.mayVote(m):
 			running = append(running, m)
 		case !s.unconfirmed(m):
 			return s.waitForOld(m)
 		}
 	}
-	switch {
-	case !s.haveQuorum(running):
+	if len(running) == 0 || !s.haveQuorum(running) {
 		return nil
-	case len(running) == 0 && !s.Requested():
-		return s.failSwitch(fmt.Sprintf("%s The operator did not add %d of the old voters, and they may accept writes.", s.notRequested(), s.foreignVoters()))
-	case len(running) == 0:
-		return unstoppable(s)
 	}
 	for _, m := range running {
 		if !s.unconfirmed(m) {
@@ -112,6 +109,30 @@ func oldMemberStops(s State) Step {
 		}
 	}
 	return s.waitUntilGone(running[0], v1beta2.ReasonRestoring, "The node of member "+running[0].Name+" has not confirmed that it stopped. Then the seed takes over.")
+}
+
+// foreignQuorum stops a switch if voters that the operator did not add may be a quorum without its own members. It cannot stop them, and
+// sees none of them any more. It believes a person who names them in an annotation.
+func foreignQuorum(s State, seed Member) Step {
+	others := s.unseenVoters()
+	trusting := s
+	trusting.ForeignMembers = others
+	if len(others) == 0 || !trusting.haveQuorum(nil) {
+		return nil
+	}
+	may := fmt.Sprintf("The operator did not add %d of %d old voters, so it cannot stop them. They may still accept writes", len(others), s.oldVoters())
+	if s.cancelled() {
+		return s.keepSeed(seed, s.notRequested()+" "+may+".")
+	}
+	ids := make([]string, len(others))
+	for i, m := range others {
+		ids[i] = m.ID.String()
+	}
+	return Wait{
+		Reason: v1beta2.ReasonForeignMember, Stalled: true,
+		Message: fmt.Sprintf("%s, so seed %s does not take over. The old members have stopped, so clients wait. Stop those voters. Then annotate the EtcdCluster with %s=%s. To return to the old members, delete EtcdRestore %s.",
+			may, seed.Name, v1beta2.AnnotationRemoveForeign, strings.Join(ids, ","), s.Restore.Name),
+	}
 }
 
 // InTheWay says which old member is in the way of a step that lets the seed replace the old members, or that returns to the time before
@@ -134,10 +155,10 @@ func (s State) InTheWay(step Step) string {
 		if voters := s.oldRunning(); s.oldRun() {
 			return beside(voters[0])
 		}
-		switch stops := oldMemberStops(s); {
-		case stops != nil && len(old) > 0:
+		if len(old) > 0 && oldMemberStops(s) != nil {
 			return beside(old[0])
-		case stops != nil:
+		}
+		if seed, _ := s.seed(); foreignQuorum(s, seed) != nil {
 			return "voters that the operator did not add may run beside the seed"
 		}
 	}

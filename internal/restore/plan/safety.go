@@ -135,11 +135,7 @@ func oldDataIsNotSaved(s State) Step {
 		}
 	case ProofFailed:
 		if s.givesUpSafety(*progress.SeedReadyTime) {
-			failed := s.notTaken(s.Safety.Message)
-			if failed.Time.Before(progress.SeedReadyTime) { // the clocks differ
-				failed.Time = *progress.SeedReadyTime
-			}
-			return RecordSafety{*progress, failed}
+			return RecordSafety{*progress, s.notTaken(s.Safety.Message, progress.SeedReadyTime)}
 		}
 		step.Failure = s.Safety.Message
 		step.Start = !s.Now.Before(s.Safety.Ended.Add(safetyPause))
@@ -150,10 +146,12 @@ func oldDataIsNotSaved(s State) Step {
 	return step
 }
 
-func (s State) notTaken(why string) v1beta2.SafetySnapshotStatus {
-	return v1beta2.SafetySnapshotStatus{
-		Result: v1beta2.SafetySnapshotNotTaken, Time: metav1.NewTime(s.Now).Rfc3339Copy(), Message: planning.Shorten(why, planning.MaxNote),
+func (s State) notTaken(why string, asked *metav1.Time) v1beta2.SafetySnapshotStatus {
+	at := metav1.NewTime(s.Now).Rfc3339Copy()
+	if asked != nil {
+		at = *asked
 	}
+	return v1beta2.SafetySnapshotStatus{Result: v1beta2.SafetySnapshotNotTaken, Time: at, Message: planning.Shorten(why, planning.MaxNote)}
 }
 
 // switchedUnsaved records that the cluster was switched while the safety snapshot was still open.
@@ -166,7 +164,7 @@ func (r report) switchedUnsaved(s State, c v1beta2.ClusterRestoreStatus) {
 	if c.SeedReadyTime == nil {
 		why = "The present cluster-operator did not wait for it. Upgrade it."
 	}
-	missed := s.notTaken(why)
+	missed := s.notTaken(why, c.SeedReadyTime)
 	r.status.SafetySnapshot = &missed
 }
 

@@ -40,8 +40,9 @@ func TestTheOldDataIsSavedWhenTheSeedIsReady(t *testing.T) {
 	after := *given(seedReady, readyFor(5*time.Minute)).Cluster.Status.Restore
 	done := Safety{Progress: ProofDone, Path: "b/k", Revision: 42, Time: now.Add(-time.Minute)}
 	ready := metav1.NewTime(now.Add(-time.Minute)).Rfc3339Copy()
-	at := metav1.NewTime(now).Rfc3339Copy()
+	at := metav1.NewTime(now.Add(-5 * time.Minute)).Rfc3339Copy()
 	notTaken := v1beta2.SafetySnapshotStatus{Result: v1beta2.SafetySnapshotNotTaken, Time: at, Message: "no quorum"}
+	notTakenAtOnce := v1beta2.SafetySnapshotStatus{Result: v1beta2.SafetySnapshotNotTaken, Time: ready, Message: "no quorum"}
 	earlierNotTaken := func(s *State) {
 		s.Restore.Status.SafetySnapshot = &v1beta2.SafetySnapshotStatus{Result: v1beta2.SafetySnapshotNotTaken, Time: metav1.NewTime(now.Add(-time.Hour))}
 	}
@@ -51,9 +52,9 @@ func TestTheOldDataIsSavedWhenTheSeedIsReady(t *testing.T) {
 		state State
 		want  Step
 	}{
-		"tries again if it could not be taken, and is asked to":         {given(seedReady, earlierNotTaken), SaveOldData{Start: true, Cluster: cluster, Requeue: progressInterval}},
-		"gives up again after that":                                     {given(seedReady, earlierNotTaken, failed, readyFor(5*time.Minute)), RecordSafety{after, notTaken}},
-		"records a failure after the time at which it was asked for it": {given(seedReady, failed, unavailable, readyFor(-time.Minute)), RecordSafety{future, notTakenLater}},
+		"tries again if it could not be taken, and is asked to":      {given(seedReady, earlierNotTaken), SaveOldData{Start: true, Cluster: cluster, Requeue: progressInterval}},
+		"gives up again after that":                                  {given(seedReady, earlierNotTaken, failed, readyFor(5*time.Minute)), RecordSafety{after, notTaken}},
+		"records a failure at the time at which it was asked for it": {given(seedReady, failed, unavailable, readyFor(-time.Minute)), RecordSafety{future, notTakenLater}},
 		"starts": {given(seedReady), SaveOldData{Start: true, Cluster: cluster, Requeue: progressInterval}},
 		"waits":  {given(seedReady, withSafety(Safety{Progress: ProofRunning})), SaveOldData{Cluster: cluster, Requeue: progressInterval}},
 		"records the snapshot": {
@@ -61,15 +62,15 @@ func TestTheOldDataIsSavedWhenTheSeedIsReady(t *testing.T) {
 			RecordSafety{cluster, v1beta2.SafetySnapshotStatus{Result: v1beta2.SafetySnapshotTaken, Path: "b/k", Revision: 42, Time: ready}},
 		},
 		"records why there is none":               {given(seedReady, failed, readyFor(5*time.Minute)), RecordSafety{after, notTaken}},
-		"a restore of a dead cluster waits less":  {given(seedReady, failed, unavailable), RecordSafety{cluster, notTaken}},
-		"a store that refuses it ends the wait":   {given(seedReady, failed, func(s *State) { s.Safety.Refused = true }), RecordSafety{cluster, notTaken}},
+		"a restore of a dead cluster waits less":  {given(seedReady, failed, unavailable), RecordSafety{cluster, notTakenAtOnce}},
+		"a store that refuses it ends the wait":   {given(seedReady, failed, func(s *State) { s.Safety.Refused = true }), RecordSafety{cluster, notTakenAtOnce}},
 		"takes another one when it is asked to":   {given(seedReady, before), SaveOldData{Start: true, Cluster: cluster, Requeue: progressInterval}},
 		"does not record the one from before":     {given(seedReady, before, withSafety(Safety{Progress: ProofDone, Time: now.Add(-time.Hour)})), SaveOldData{Start: true, Cluster: cluster, Requeue: progressInterval}},
 		"records the other one":                   {given(seedReady, before, withSafety(done)), RecordSafety{cluster, v1beta2.SafetySnapshotStatus{Result: v1beta2.SafetySnapshotTaken, Path: "b/k", Revision: 42, Time: ready}}},
 		"keeps the one from before if that fails": {given(seedReady, before, failed, readyFor(5*time.Minute)), SaveOldData{Cluster: after, Failure: "no quorum", Requeue: progressInterval}},
 		"waits before it tries a required one":    {given(seedReady, failed, withPolicy("Required")), SaveOldData{Cluster: cluster, Failure: "no quorum", Requeue: progressInterval}},
 		"tries a required one again after that":   {given(seedReady, failedBefore, withPolicy("Required")), SaveOldData{Start: true, Cluster: cluster, Failure: "no quorum", Requeue: progressInterval}},
-		"does not take a second one":              {given(seedReady, func(s *State) { s.Restore.Status.SafetySnapshot = &notTaken }), Follow{cluster}},
+		"does not take a second one":              {given(seedReady, func(s *State) { s.Restore.Status.SafetySnapshot = &notTakenAtOnce }), Follow{cluster}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, next(test.state)); diff != "" {
@@ -118,6 +119,10 @@ func TestTheStatusReportsWhatBecameOfTheSafetySnapshot(t *testing.T) {
 			saved := NewStatus(s, next(s), nil).SafetySnapshot
 			if (saved != nil) != (test.says != "") || saved != nil && !strings.Contains(saved.Message, test.says) {
 				t.Errorf("%+v", saved)
+			}
+			// A later time would hide from cluster-operator for how long the switch was held up.
+			if asked := s.Cluster.Status.Restore.SeedReadyTime; saved != nil && asked != nil && !saved.Time.Equal(asked) {
+				t.Errorf("the time is %s, not that at which it was asked for, %s", saved.Time, asked)
 			}
 		})
 	}
