@@ -12,13 +12,11 @@ func (s *State) ChooseRestore(restores []v1beta2.EtcdRestore) {
 	var next *v1beta2.EtcdRestore
 	for i := range restores {
 		restore := &restores[i]
-		if restore.Spec.EtcdCluster.Name == s.Name {
-			s.learnHash(restore)
-		}
-		if restore.Spec.EtcdCluster.Name != s.Name || !restore.DeletionTimestamp.IsZero() || isTrue(restore, v1beta2.ConditionComplete) {
+		if restore.Spec.EtcdCluster.Name != s.Name {
 			continue
 		}
-		if restore.Spec.DryRun || s.refuses(restore) {
+		s.learnHash(restore)
+		if !s.open(restore) {
 			continue
 		}
 		failed := isTrue(restore, v1beta2.ConditionFailed)
@@ -43,6 +41,11 @@ func (s *State) ChooseRestore(restores []v1beta2.EtcdRestore) {
 	if next != nil {
 		s.Request = requestOf(next)
 	}
+}
+
+// open returns whether there is something to do for an EtcdRestore of the cluster.
+func (s *State) open(restore *v1beta2.EtcdRestore) bool {
+	return restore.DeletionTimestamp.IsZero() && !isTrue(restore, v1beta2.ConditionComplete) && !restore.Spec.DryRun && !s.refuses(restore)
 }
 
 // Verified returns whether restore-operator has verified an EtcdRestore.
