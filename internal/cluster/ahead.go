@@ -49,10 +49,10 @@ func waits(pod *corev1.Pod) bool {
 	})
 }
 
-// ran reports whether the container of etcd has been created in a Pod.
+// ran reports whether the container of etcd has run in a Pod.
 func ran(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
-		return c.Name == plan.EtcdContainer && (c.ContainerID != "" || c.RestartCount > 0 || c.State.Running != nil || c.State.Terminated != nil || c.LastTerminationState.Terminated != nil)
+		return c.Name == plan.EtcdContainer && (c.RestartCount > 0 || c.State.Running != nil || c.State.Terminated != nil || c.LastTerminationState.Terminated != nil)
 	})
 }
 

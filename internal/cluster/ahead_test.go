@@ -54,8 +54,9 @@ func TestAPodThatRanIsToldFromOneThatWaits(t *testing.T) {
 		ran    bool
 	}{
 		"the kubelet has not reported":  {nil, false},
+		"its container is created":      {[]corev1.ContainerStatus{{Name: plan.EtcdContainer, ContainerID: "containerd://1", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}}}, false},
 		"its container is not created":  {[]corev1.ContainerStatus{{Name: plan.EtcdContainer, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CreateContainerConfigError"}}}}, false},
-		"another container runs":        {[]corev1.ContainerStatus{{Name: "beside", ContainerID: "containerd://1"}}, false},
+		"another container runs":        {[]corev1.ContainerStatus{{Name: "beside", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}, false},
 		"it runs":                       {[]corev1.ContainerStatus{{Name: plan.EtcdContainer, ContainerID: "containerd://1", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}, true},
 		"it ended and is created again": {[]corev1.ContainerStatus{{Name: plan.EtcdContainer, LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}}}, true},
 		"it has been restarted by then": {[]corev1.ContainerStatus{{Name: plan.EtcdContainer, RestartCount: 1}}, true},

@@ -16,8 +16,8 @@ import (
 func (r *Reconciler) confirmStepOfRestore(ctx context.Context, v *view, step plan.Step) error {
 	switch step.(type) {
 	case plan.StopMembers:
-		if v.Restoring() && v.Requested() {
-			return r.confirmRestore(ctx, v)
+		if v.Restoring() && !v.Cancelled() {
+			return r.confirmExists(ctx, v, v.Restore.Name, v.Restore.UID)
 		}
 	case plan.AwaitSafetySnapshot:
 		return r.confirmStoppable(ctx, v)
@@ -37,9 +37,13 @@ func (r *Reconciler) confirmStepOfRestore(ctx context.Context, v *view, step pla
 // confirmRestore reads past the cache whether the EtcdRestore still exists. If a user deletes it before the switch, the
 // restore is undone, and the cache may not show that yet.
 func (r *Reconciler) confirmRestore(ctx context.Context, v *view) error {
-	live, err := r.liveRestore(ctx, v, v.Request.Name, v.Request.UID)
+	return r.confirmExists(ctx, v, v.Request.Name, v.Request.UID)
+}
+
+func (r *Reconciler) confirmExists(ctx context.Context, v *view, name string, uid types.UID) error {
+	live, err := r.liveRestore(ctx, v, name, uid)
 	if err == nil && live == nil {
-		return fmt.Errorf("EtcdRestore %s is deleted, or another one has its name: %w", v.Request.Name, errBehind)
+		return fmt.Errorf("EtcdRestore %s is deleted, or another one has its name: %w", name, errBehind)
 	}
 	return err
 }

@@ -95,6 +95,19 @@ func TestAPassSeesTheSameInACachedPodAsInTheWholePod(t *testing.T) {
 	}
 }
 
+// A tool took the annotation about the start away. The cached Pod did not show the flag any more, so the client Service selected a survivor
+// that had lost its membership, and a restore took it for one of three voters.
+func TestACachedPodShowsThatEtcdWasForcedToStartAlone(t *testing.T) {
+	pod := newPod(state(formed, members(3)), plan.CreateMember{Name: nameOf(0), Incarnation: 1, Start: plan.StartForce}, seedImage)
+	delete(pod.Annotations, annotationStart)
+	if _, err := strip(pod); err != nil {
+		t.Fatal(err)
+	}
+	if start := startOf(pod); start != plan.StartForce {
+		t.Errorf("the start is %v", start)
+	}
+}
+
 // A Pod of an earlier release has no note of what it was made for, so all of it is compared with the spec.
 func TestThePodOfAnEarlierReleaseIsCachedAsAWhole(t *testing.T) {
 	s := state(formed, members(3))

@@ -116,3 +116,15 @@ func TestNoPreparedMemberIsAddedWhileAVoterDoesNotServe(t *testing.T) {
 		t.Errorf("step %+v", step)
 	}
 }
+
+// A tool took the annotation away from a Pod with its data in it. The operator said that no voter had its data, and could delete it.
+func TestAMemberThatRanHasDataAlthoughItsPodSeemsToWait(t *testing.T) {
+	s := state(formed, members(3), ephemeral, with(0, lostAnnotation))
+	if !s.HoldsData(s.Members[0]) {
+		t.Error("it counts as without data")
+	}
+	s.Members[0].Ran = false
+	if s.HoldsData(s.Members[0]) {
+		t.Error("a Pod in which no etcd has run counts as one with data")
+	}
+}

@@ -77,7 +77,10 @@ func (s State) saveBeforeRefusal(seed Member) Step {
 	}
 	// One that is there is not renewed while a person corrects the Secret. The switch asks for its age.
 	step := s.safetySnapshot()
-	if _, fails := step.(FailRestore); fails || step != nil && s.Request.Saved == nil {
+	_, fails := step.(FailRestore)
+	_, asks := step.(AwaitSafetySnapshot)
+	again := asks && s.Restore.SeedReadyTime != nil
+	if fails || step != nil && s.Request.Saved == nil && !again {
 		return step
 	}
 	return s.refusedSeed(seed)

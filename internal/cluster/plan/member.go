@@ -97,7 +97,7 @@ type Member struct {
 	Start Start
 	// Waits: the Pod starts etcd only after the operator has released it, and that has not happened yet.
 	Waits bool
-	// Ran: the container of etcd has been created in this Pod. A Pod that ran and seems to wait has lost an annotation.
+	// Ran: the container of etcd has run in this Pod. A Pod that ran and seems to wait has lost an annotation.
 	Ran bool
 	// AddressSince is since when the Pod has an address; zero without one.
 	AddressSince time.Time

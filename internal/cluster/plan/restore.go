@@ -117,8 +117,8 @@ func seeding(s State) Step {
 	return BeginSwitch{ClusterID: seed.ClusterID.String(), Revision: seed.Revision}
 }
 
-// cancelled reports whether the restore under way was deleted or has ended. One that has lost its status is verified again.
-func (s State) cancelled() bool { return !s.Requested() && !s.RestoreUnverified }
+// Cancelled reports whether the restore under way was deleted or has ended. One that has lost its status is verified again.
+func (s State) Cancelled() bool { return !s.Requested() && !s.RestoreUnverified }
 
 // notRequested says why the restore under way is not asked for any more.
 func (s State) notRequested() string {

@@ -248,6 +248,18 @@ func TestPlanRestoreSeeding(t *testing.T) {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), aSeed(serving), unverified),
 			FailRestore{Message: "EtcdRestore back has lost its status. The seed had not taken over, so the cluster was not changed."},
 		},
+		"begins the switch beside foreign voters if a person says that they have stopped": {
+			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), with(0, gone), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), func(s *State) { s.Asked.RemoveForeign = []string{"64", "65"} }),
+			BeginSwitch{ClusterID: seedID, Revision: 1000000042},
+		},
+		"does not believe the annotation while a quorum answers": {
+			state(formed, members(1), size(1), foreignVoters(2), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), func(s *State) { s.Asked.RemoveForeign = []string{"64", "65"} }),
+			Wait{Reason: v1beta2.ReasonForeignMember, Stalled: true, Message: "The seed of EtcdRestore back serves. The operator did not add 2 of 3 old voters, so it cannot stop them. They may still accept writes, so the restore does not continue. Stop or remove them: etcdctl member remove. To cancel, delete the EtcdRestore."},
+		},
+		"names the Pod on a silent node if the foreign voters are no quorum without it": {
+			state(formed, members(3), noQuorum, voters(3), foreignVoters(2), with(0, gone), with(1, gone), with(2, nodeDown), restored(v1beta2.RestoreSeeding), asked, aSeed(serving)),
+			Wait{Reason: v1beta2.ReasonPodFailing, Stalled: true, Message: "The seed of EtcdRestore back serves, but the nodes of 1 of 5 old members do not answer: " + nameOf(2) + ". The members may still accept writes, so the restore does not continue. The old members that answer continue to serve. Make sure that these nodes are off, then delete the Pods with --force --grace-period=0. To cancel, delete the EtcdRestore."},
+		},
 		"does not count Pods on silent nodes in which no etcd runs": {
 			state(formed, members(3), noQuorum, voters(1), with(0, gone), with(1, ahead, nodeDown), with(2, ahead, nodeDown), restored(v1beta2.RestoreSeeding), asked, aSeed(serving)),
 			BeginSwitch{ClusterID: seedID, Revision: 1000000042},
@@ -315,7 +327,16 @@ func TestPlanRestoreSwitching(t *testing.T) {
 			Wait{
 				Reason: v1beta2.ReasonForeignMember, Stalled: true,
 				Message: "The operator did not add 2 of 3 old voters, so it cannot stop them. They may still accept writes, so seed " + seedName + " does not take over. The old members have stopped, so clients wait. " +
-					"Stop those voters. Then annotate the EtcdCluster with etcd.database.coreos.com/remove-foreign-members=0000000000000064,0000000000000065. To return to the old members, delete EtcdRestore back.",
+					"Stop them. Then annotate the EtcdCluster with etcd.database.coreos.com/remove-foreign-members=0000000000000064,0000000000000065. To return to the old members, delete EtcdRestore back, then Pod " + seedName + ", and the PersistentVolumeClaim of that name.",
+			},
+		},
+		"names all of them for the annotation, if it has some": {
+			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(4), with(0, withoutPod), switching, asked, aSeed(serving), func(s *State) { s.Asked.RemoveForeign = []string{"64", "65"} }),
+			Wait{
+				Reason: v1beta2.ReasonForeignMember, Stalled: true,
+				Message: "The operator did not add 2 of 5 old voters, so it cannot stop them. They may still accept writes, so seed " + seedName + " does not take over. The old members have stopped, so clients wait. " +
+					"Stop them. Then annotate the EtcdCluster with etcd.database.coreos.com/remove-foreign-members=0000000000000064,0000000000000065,0000000000000066,0000000000000067. To return to the old members, delete EtcdRestore back, then Pod " +
+					seedName + ", and the PersistentVolumeClaim of that name.",
 			},
 		},
 		"adopts if a person says that they have stopped": {
@@ -328,13 +349,34 @@ func TestPlanRestoreSwitching(t *testing.T) {
 		"keeps the seed beside them if the EtcdRestore is deleted and the old members are no quorum": {
 			state(formed, members(3), noQuorum, voters(3), foreignVoters(4), stopped, switching, aSeed(serving)),
 			Wait{
+				Reason: v1beta2.ReasonForeignMember, Stalled: true,
+				Message: "The operator did not add 4 of 7 old voters, so it cannot stop them. They may still accept writes, so seed " + seedName + " does not take over. The old members have stopped, so clients wait. " +
+					"Stop them. Then annotate the EtcdCluster with etcd.database.coreos.com/remove-foreign-members=0000000000000064,0000000000000065,0000000000000066,0000000000000067. To return to the old members, delete Pod " + seedName + ", and the PersistentVolumeClaim of that name.",
+			},
+		},
+		"returns to the old members if the seed is deleted then": {
+			state(formed, members(3), noQuorum, voters(3), foreignVoters(4), stopped, switching),
+			FailRestore{Message: "The seed was lost. EtcdRestore back was deleted. Only 3 of 7 voters of the old cluster have their data. Create an EtcdRestore with another name."},
+		},
+		"stops none while the EtcdRestore has lost its status": {
+			state(formed, members(3), switching, unverified, aSeed(serving)),
+			Wait{
 				Reason: v1beta2.ReasonRestoring, Stalled: true,
-				Message: "EtcdRestore back was deleted. The operator did not add 4 of 7 old voters, so it cannot stop them. They may still accept writes. Only 3 of 7 voters of the old cluster have their data, so the operator keeps the seed. " +
-					"To start it again, delete Pod " + seedName + ". To give up its data, delete the PersistentVolumeClaim of that name, too.",
+				Message: "EtcdRestore back has lost its status. The operator stops no member until restore-operator has verified it again. To cancel, delete the EtcdRestore.",
+			},
+		},
+		"stops none if the EtcdRestore is deleted while the members do not answer": {
+			state(formed, members(3), noQuorum, switching, aSeed(serving)), ReturnToSeeding{},
+		},
+		"does not promise that old members continue whose data was in their Pods": {
+			state(formed, members(3), ephemeral, stopped, switching, unverified),
+			Wait{
+				Reason: v1beta2.ReasonRestoring, Stalled: true,
+				Message: "The seed was lost. EtcdRestore back has lost its status. The operator restores the seed again when restore-operator has verified it. No voter of the old cluster has its data.",
 			},
 		},
 		"waits for a lost seed while its EtcdRestore has lost its status": {
-			state(formed, members(3), ephemeral, stopped, switching, unverified),
+			state(formed, members(3), stopped, switching, unverified),
 			Wait{
 				Reason: v1beta2.ReasonRestoring, Stalled: true,
 				Message: "The seed was lost. EtcdRestore back has lost its status. The operator restores the seed again when restore-operator has verified it. To return to the old members, delete the EtcdRestore.",

@@ -3,6 +3,9 @@ package plan
 import (
 	"strings"
 	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
@@ -18,6 +21,11 @@ func TestTheSafetySnapshotIsTakenBeforeThePasswordOfTheSnapshotIsAskedFor(t *tes
 	s := state(formed, members(3), user, restored(v1beta2.RestoreSeeding), request, aSeed(serving, deniedBy(etcd.RefusedPassword)))
 	if _, asks := Plan(s).(AwaitSafetySnapshot); !asks {
 		t.Fatalf("the plan is %+v", Plan(s))
+	}
+	asked := metav1.NewTime(noon.Add(-3 * time.Hour))
+	s.Restore.SeedReadyTime = &asked // and nothing came of it
+	if wait, _ := Plan(s).(Wait); wait.Reason != v1beta2.ReasonEtcdAccessDenied {
+		t.Errorf("the operator asks for it again and again: %+v", Plan(s))
 	}
 	s.Request.Saved = &v1beta2.SafetySnapshotStatus{Result: v1beta2.SafetySnapshotTaken}
 	wait, _ := Plan(s).(Wait)

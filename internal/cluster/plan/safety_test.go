@@ -212,3 +212,13 @@ func TestTheStatusRemembersTheSafetySnapshotAfterItsRestoreIsDeleted(t *testing.
 		t.Errorf("the past restores are %+v", past)
 	}
 }
+
+// The EtcdRestore lost its status, and a later safety snapshot could not be taken. The status forgot where the copy of the old data is.
+func TestTheStatusKeepsThePathOfTheSafetySnapshot(t *testing.T) {
+	s := state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving))
+	s.Restore.SafetySnapshot = "b/k"
+	s.Request.Saved = &v1beta2.SafetySnapshotStatus{Result: v1beta2.SafetySnapshotNotTaken}
+	if got := NewStatus(s, BeginSwitch{ClusterID: seedID}, nil, v1beta2.EtcdClusterStatus{}, 1).Restore.SafetySnapshot; got != "b/k" {
+		t.Errorf("the path is %q", got)
+	}
+}

@@ -50,7 +50,7 @@ func (s State) seedRefusal(why string, retry time.Duration) Step {
 	}
 	const correct = " Correct spec.pod of the EtcdCluster, or the quota or policy that the answer names."
 	switch {
-	case s.switching() && s.oldMayContinue() && s.cancelled():
+	case s.switching() && s.oldMayContinue() && s.Cancelled():
 		return FailRestore{Message: planning.Sentence(s.notRequested()+" "+refused+": ", why) + unchanged}
 	case s.oldDataLost(), s.switching() && !s.oldMayContinue():
 		return Wait{

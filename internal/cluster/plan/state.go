@@ -327,7 +327,7 @@ func (s State) Voters() etcd.Voters {
 func (s State) HoldsData(m Member) bool {
 	placed := m.Pod == PodStarting || (m.Pod == PodBlocked && m.PodReason != v1beta2.ReasonPodUnschedulable)
 	switch {
-	case m.VolumeUnused && (m.Waits || m.Pod == PodNone), m.Waits && s.inPod(m):
+	case m.VolumeUnused && (m.neverRan() || m.Pod == PodNone), m.neverRan() && s.inPod(m):
 		return false
 	case s.inPod(m):
 		return m.Pod != PodNone && m.Pod != PodEnded

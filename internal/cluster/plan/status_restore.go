@@ -37,7 +37,7 @@ func setPercent(restore *v1beta2.ClusterRestoreStatus, s State) {
 
 // tooLate says that the end of the EtcdRestore after the switch had begun undid nothing.
 func (s State) tooLate() string {
-	if s.Restore == nil || !s.cancelled() {
+	if s.Restore == nil || !s.Cancelled() {
 		return ""
 	}
 	return " " + s.notRequested() + " That was after the switch had begun, too late to undo it."
@@ -76,7 +76,7 @@ func recordRestore(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 	case AwaitSafetySnapshot:
 		status.Restore.SeedReadyTime, status.Restore.Message = ptr.To(metav1.NewTime(s.Now).Rfc3339Copy()), awaitsSafetySnapshot
 	case BeginSwitch:
-		if s.Request != nil && s.Request.Saved != nil {
+		if s.Request != nil && s.Request.Saved != nil && s.Request.Saved.Path != "" {
 			status.Restore.SafetySnapshot = s.Request.Saved.Path
 		}
 		status.Restore.Step = v1beta2.RestoreSwitching

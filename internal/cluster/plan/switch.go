@@ -96,7 +96,7 @@ func (s State) seedServes() Step {
 		return s.keepSeed(seed, why)
 	case seed.Pod == PodNone || seed.Pod == PodDeleting:
 		return s.recreateSeed(seed)
-	case seed.Pod == PodBlocked && s.cancelled():
+	case seed.Pod == PodBlocked && s.Cancelled():
 		return s.keepSeed(seed, "The seed does not start. "+s.notRequested())
 	case seed.seedFailed():
 		return s.failSwitch(planning.Sentence("The seed was lost, and could not be restored again: ", seed.Seed.Message))
@@ -112,6 +112,14 @@ func (s State) seedServes() Step {
 	return nil
 }
 
+// orReturn says how to give the restore up, if the old members can continue.
+func (s State) orReturn() string {
+	if s.oldMayContinue() {
+		return " To return to the old members, delete the EtcdRestore."
+	}
+	return s.fewHolders() + "."
+}
+
 // recreateSeed makes the Pod of a proven seed again, on its volume where that is still there.
 func (s State) recreateSeed(seed Member) Step {
 	create := CreateMember{Name: seed.Name, Incarnation: s.Restore.Incarnation, Start: StartSeed}
@@ -121,12 +129,12 @@ func (s State) recreateSeed(seed Member) Step {
 	case seed.Volume == VolumePresent && !s.Requested():
 		create.Start = StartRejoin
 		return create
-	case s.cancelled():
+	case s.Cancelled():
 		return s.failSwitch("The seed was lost. " + s.notRequested())
 	case !s.Requested():
 		return Wait{
 			Reason: v1beta2.ReasonRestoring, Stalled: true,
-			Message: "The seed was lost. " + s.notRequested() + " The operator restores the seed again when restore-operator has verified it. To return to the old members, delete the EtcdRestore.",
+			Message: "The seed was lost. " + s.notRequested() + " The operator restores the seed again when restore-operator has verified it." + s.orReturn(),
 		}
 	case seed.Volume == VolumeNone && s.Durable() && s.NoStorageClass:
 		return noStorageClass()

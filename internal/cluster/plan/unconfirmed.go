@@ -65,14 +65,14 @@ func (s State) mayBeAlone(m Member) bool {
 // quorum of it.
 func unstoppable(s State) Step {
 	unconfirmed := s.where(func(m Member) bool { return s.mayVote(m) && s.unconfirmed(m) })
-	if !s.haveQuorum(unconfirmed) {
+	trusting := s.trusting()
+	switch {
+	case !trusting.haveQuorum(unconfirmed):
 		return nil
-	}
-	if n := s.foreignVoters(); n > 0 {
+	case trusting.haveQuorum(nil):
 		return Wait{
 			Reason: v1beta2.ReasonForeignMember, Stalled: true,
-			Message: fmt.Sprintf("The seed of EtcdRestore %s serves. The operator did not add %d of %d old voters, so it cannot stop them. They may still accept writes, so the restore does not continue. Stop or remove them: etcdctl member remove. To cancel, delete the EtcdRestore.",
-				s.Restore.Name, n, s.oldVoters()),
+			Message: fmt.Sprintf("The seed of EtcdRestore %s serves. %s, so the restore does not continue. %s To cancel, delete the EtcdRestore.", s.Restore.Name, trusting.mayWrite(s.oldVoters()), s.howToStop()),
 		}
 	}
 	of := ""
@@ -112,27 +112,51 @@ func oldMemberStops(s State) Step {
 }
 
 // foreignQuorum stops a switch if voters that the operator did not add may be a quorum without its own members. It cannot stop them, and
-// sees none of them any more. It believes a person who names them in an annotation.
+// sees none of them any more.
 func foreignQuorum(s State, seed Member) Step {
-	others := s.unseenVoters()
-	trusting := s
-	trusting.ForeignMembers = others
-	if len(others) == 0 || !trusting.haveQuorum(nil) {
+	trusting := s.trusting()
+	if !trusting.haveQuorum(nil) {
 		return nil
 	}
-	may := fmt.Sprintf("The operator did not add %d of %d old voters, so it cannot stop them. They may still accept writes", len(others), s.oldVoters())
-	if s.cancelled() {
-		return s.keepSeed(seed, s.notRequested()+" "+may+".")
+	back := fmt.Sprintf("delete EtcdRestore %s, then Pod %s", s.Restore.Name, seed.Name)
+	if s.Cancelled() {
+		back = "delete Pod " + seed.Name
 	}
-	ids := make([]string, len(others))
-	for i, m := range others {
-		ids[i] = m.ID.String()
+	if !s.inPod(seed) {
+		back += ", and the PersistentVolumeClaim of that name"
 	}
 	return Wait{
 		Reason: v1beta2.ReasonForeignMember, Stalled: true,
-		Message: fmt.Sprintf("%s, so seed %s does not take over. The old members have stopped, so clients wait. Stop those voters. Then annotate the EtcdCluster with %s=%s. To return to the old members, delete EtcdRestore %s.",
-			may, seed.Name, v1beta2.AnnotationRemoveForeign, strings.Join(ids, ","), s.Restore.Name),
+		Message: fmt.Sprintf("%s, so seed %s does not take over. The old members have stopped, so clients wait. %s To return to the old members, %s.", trusting.mayWrite(s.oldVoters()), seed.Name, s.howToStop(), back),
 	}
+}
+
+// trusting returns the State without the foreign voters that have stopped, as a person says in an annotation. While a quorum answers, it
+// tells the membership, and nobody has to be believed.
+func (s State) trusting() State {
+	if !s.MembershipKnown {
+		s.ForeignMembers = slices.DeleteFunc(slices.Clone(s.ForeignMembers), func(m ForeignMember) bool { return !m.Learner && s.removalAsked(m) })
+	}
+	return s
+}
+
+// mayWrite says that foreign voters may still serve, as the beginning of a sentence.
+func (s State) mayWrite(voters int) string {
+	return fmt.Sprintf("The operator did not add %d of %d old voters, so it cannot stop them. They may still accept writes", s.foreignVoters(), voters)
+}
+
+// howToStop says what a person does about foreign voters.
+func (s State) howToStop() string {
+	if s.MembershipKnown {
+		return "Stop or remove them: etcdctl member remove."
+	}
+	var ids []string
+	for _, m := range s.ForeignMembers {
+		if !m.Learner {
+			ids = append(ids, m.ID.String())
+		}
+	}
+	return fmt.Sprintf("Stop them. Then annotate the EtcdCluster with %s=%s.", v1beta2.AnnotationRemoveForeign, strings.Join(ids, ","))
 }
 
 // InTheWay says which old member is in the way of a step that lets the seed replace the old members, or that returns to the time before

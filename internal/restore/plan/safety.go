@@ -164,8 +164,11 @@ func (r report) switchedUnsaved(s State, c v1beta2.ClusterRestoreStatus) {
 	if c.SeedReadyTime == nil {
 		why = "The present cluster-operator did not wait for it. Upgrade it."
 	}
-	missed := s.notTaken(why, c.SeedReadyTime)
-	r.status.SafetySnapshot = &missed
+	saved := s.notTaken(why, c.SeedReadyTime)
+	if c.SafetySnapshot != "" { // this status was lost
+		saved = v1beta2.SafetySnapshotStatus{Result: v1beta2.SafetySnapshotTaken, Path: c.SafetySnapshot, Time: saved.Time}
+	}
+	r.status.SafetySnapshot = &saved
 }
 
 // SafetyOrder returns what an attempt to save the old cluster needs.

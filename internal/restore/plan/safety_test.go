@@ -156,3 +156,13 @@ func TestASafetySnapshotIsEncryptedAsTheSnapshotsOfItsEtcdBackup(t *testing.T) {
 		t.Errorf("of an object that is encrypted: %+v", o)
 	}
 }
+
+// The EtcdRestore lost its status after the switch. The new one said that there is no copy of the old data, although there is one.
+func TestASafetySnapshotThatWasTakenIsNotDenied(t *testing.T) {
+	s := given(seedReady)
+	s.Cluster.Status.Restore.Step, s.Cluster.Status.Restore.SafetySnapshot = v1beta2.RestoreSwitching, "b/k"
+	saved := NewStatus(s, next(s), nil).SafetySnapshot
+	if saved == nil || saved.Result != v1beta2.SafetySnapshotTaken || saved.Path != "b/k" || saved.Message != "" {
+		t.Errorf("the status says %+v", saved)
+	}
+}
