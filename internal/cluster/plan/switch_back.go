@@ -34,8 +34,9 @@ func (s State) reconsider() Step {
 	seed, _ := s.seed()
 	unknown, _ := s.QuorumUnknown()
 	serves := s.MembershipKnown || s.Guarded() || unknown
+	cancelled := s.Cancelled() && len(s.oldRunning()) > 0
 	switch {
-	case !s.oldQuorumRuns() || !serves && !(s.Cancelled() && len(s.oldRunning()) > 0):
+	case !s.oldQuorumRuns() || !serves && !cancelled:
 		return nil
 	case s.RestoreUnverified:
 		return Wait{Reason: v1beta2.ReasonRestoring, Stalled: true, Message: s.notRequested() + " The operator stops no member until restore-operator has verified it again. To cancel, delete the EtcdRestore."}
