@@ -49,7 +49,7 @@ func (r *Reconciler) confirmExists(ctx context.Context, v *view, name string, ui
 }
 
 // confirmCancelled fails if the plan takes the EtcdRestore under way for deleted or ended, and it is not. The cache of a new leader may
-// lack it. If it has only lost its status, the plan waits until it is verified again.
+// lack it. One that has lost its status ends a restore in Seeding, if the cache shows that, too.
 func (r *Reconciler) confirmCancelled(ctx context.Context, v *view) error {
 	if v.Restore == nil || v.Requested() {
 		return nil

@@ -79,7 +79,7 @@ func TestPlanRecoveryChooses(t *testing.T) {
 		"continues from the one that knows most to be committed": {
 			five(with(0, knows(41, 3)), with(1, knows(42, 3))), BeginRecovery{Member: nameOf(1), RaftIndex: 42, RaftTerm: 3},
 		},
-		"continues from the one that knows most, whoever was a vain candidate later": {
+		"continues from the one that knows most, although another one stood for election later": {
 			five(with(0, knows(42, 3)), with(1, knows(41, 9))), BeginRecovery{Member: nameOf(0), RaftIndex: 42, RaftTerm: 3},
 		},
 		"continues from the one of the later term when both know as much": {

@@ -365,6 +365,16 @@ func TestPlanRestoreSwitching(t *testing.T) {
 				Message: "EtcdRestore back has lost its status. The operator stops no member until restore-operator has verified it again. To cancel, delete the EtcdRestore.",
 			},
 		},
+		"stops none that does not answer meanwhile": {
+			state(formed, members(3), noQuorum, switching, unverified, aSeed(serving)),
+			Wait{
+				Reason: v1beta2.ReasonRestoring, Stalled: true,
+				Message: "EtcdRestore back has lost its status. The operator stops no member until restore-operator has verified it again. To cancel, delete the EtcdRestore.",
+			},
+		},
+		"stops the last one meanwhile, if the others have stopped": {
+			state(formed, members(3), with(0, pod(PodDeleting)), with(1, pod(PodDeleting)), switching, unverified, aSeed(serving)), StopMembers{Except: 2},
+		},
 		"stops none if the EtcdRestore is deleted while the members do not answer": {
 			state(formed, members(3), noQuorum, switching, aSeed(serving)), ReturnToSeeding{},
 		},

@@ -63,8 +63,7 @@ func switching(s State) Step {
 	if notYet != nil {
 		return notYet
 	}
-	seed, _ := s.seed()
-	if step := foreignQuorum(s, seed); step != nil {
+	if step := foreignQuorum(s); step != nil {
 		return step
 	}
 	return AdoptSeed{ClusterID: s.Restore.ClusterID, Incarnation: s.Restore.Incarnation}

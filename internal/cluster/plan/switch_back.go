@@ -29,14 +29,14 @@ func (ReturnToSeeding) describe(State) planning.Description {
 
 // reconsider returns to Seeding if a quorum of the old members may have served since the switch was recorded, because the cluster was paused
 // or the operator did not run. Then the safety snapshot lacks their writes, the seed's revision is too low by now, or the operator cannot
-// stop a quorum any more. It also returns if the EtcdRestore was deleted, although the members do not answer: that cancels the restore.
+// stop a quorum any more. It also returns if the EtcdRestore was deleted: that cancels the restore, also if the members do not answer.
 func (s State) reconsider() Step {
 	seed, _ := s.seed()
 	unknown, _ := s.QuorumUnknown()
 	serves := s.MembershipKnown || s.Guarded() || unknown
-	cancelled := s.Cancelled() && len(s.oldRunning()) > 0
+	kept := !s.Requested() && len(s.oldRunning()) > 0
 	switch {
-	case !s.oldQuorumRuns() || !serves && !cancelled:
+	case !s.oldQuorumRuns() || !serves && !kept:
 		return nil
 	case s.RestoreUnverified:
 		return Wait{Reason: v1beta2.ReasonRestoring, Stalled: true, Message: s.notRequested() + " The operator stops no member until restore-operator has verified it again. To cancel, delete the EtcdRestore."}

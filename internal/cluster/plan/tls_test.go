@@ -29,7 +29,7 @@ func TestPlanCertificates(t *testing.T) {
 		"replaces an authority before it ends": {
 			state(formed, members(3), managed, certs(func(c *Certificates) { c.CA.ReplaceCause = "of age" })), ReplaceCA{Cause: "of age"},
 		},
-		"continues with the members when the authority's Secret is spoilt, and says so": {
+		"continues with the members when the authority's Secret is damaged, and says so": {
 			state(formed, members(3), managed, with(1, withoutPod), certs(func(c *Certificates) { c.CA.Broken = "Secret x" })),
 			CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin},
 		},

@@ -113,7 +113,8 @@ func oldMemberStops(s State) Step {
 
 // foreignQuorum stops a switch if voters that the operator did not add may be a quorum without its own members. It cannot stop them, and
 // sees none of them any more.
-func foreignQuorum(s State, seed Member) Step {
+func foreignQuorum(s State) Step {
+	seed, _ := s.seed()
 	trusting := s.trusting()
 	if !trusting.haveQuorum(nil) {
 		return nil
@@ -131,8 +132,8 @@ func foreignQuorum(s State, seed Member) Step {
 	}
 }
 
-// trusting returns the State without the foreign voters that have stopped, as a person says in an annotation. While a quorum answers, it
-// tells the membership, and nobody has to be believed.
+// trusting returns the State without the foreign voters that have stopped, as a person says in an annotation. While a quorum answers, the
+// membership is known, and the annotation does not count.
 func (s State) trusting() State {
 	if !s.MembershipKnown {
 		s.ForeignMembers = slices.DeleteFunc(slices.Clone(s.ForeignMembers), func(m ForeignMember) bool { return !m.Learner && s.removalAsked(m) })
@@ -182,7 +183,7 @@ func (s State) InTheWay(step Step) string {
 		if len(old) > 0 && oldMemberStops(s) != nil {
 			return beside(old[0])
 		}
-		if seed, _ := s.seed(); foreignQuorum(s, seed) != nil {
+		if foreignQuorum(s) != nil {
 			return "voters that the operator did not add may run beside the seed"
 		}
 	}
