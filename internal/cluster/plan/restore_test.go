@@ -249,12 +249,25 @@ func TestPlanRestoreSeeding(t *testing.T) {
 			FailRestore{Message: "EtcdRestore back has lost its status. The seed had not taken over, so the cluster was not changed."},
 		},
 		"begins the switch beside foreign voters if a person says that they have stopped": {
-			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), with(0, gone), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), func(s *State) { s.Asked.RemoveForeign = []string{"64", "65"} }),
+			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), with(0, gone), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), removable),
+			BeginSwitch{ClusterID: seedID, Revision: 1000000042},
+		},
+		"does not believe it while members may have served a moment ago": {
+			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), removable), removeThem,
+		},
+		"does not believe it while authentication refuses the operator": {
+			state(formed, members(1), size(1), refuses, voters(1), foreignVoters(2), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), removable), removeThem,
+		},
+		"does not believe it while nobody answers the operator, but the Pods are ready": {
+			state(formed, members(1), size(1), unreached, voters(1), foreignVoters(2), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), removable), removeThem,
+		},
+		"believes it when they have been down for long": {
+			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), with(0, unreadyFor(2*startGrace)), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), removable),
 			BeginSwitch{ClusterID: seedID, Revision: 1000000042},
 		},
 		"does not believe the annotation while a quorum answers": {
-			state(formed, members(1), size(1), foreignVoters(2), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), func(s *State) { s.Asked.RemoveForeign = []string{"64", "65"} }),
-			Wait{Reason: v1beta2.ReasonForeignMember, Stalled: true, Message: "The seed of EtcdRestore back serves. The operator did not add 2 of 3 old voters, so it cannot stop them. They may still accept writes, so the restore does not continue. Stop or remove them: etcdctl member remove. To cancel, delete the EtcdRestore."},
+			state(formed, members(1), size(1), foreignVoters(2), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), removable),
+			removeThem,
 		},
 		"names the Pod on a silent node if the foreign voters are no quorum without it": {
 			state(formed, members(3), noQuorum, voters(3), foreignVoters(2), with(0, gone), with(1, gone), with(2, nodeDown), restored(v1beta2.RestoreSeeding), asked, aSeed(serving)),
@@ -331,7 +344,7 @@ func TestPlanRestoreSwitching(t *testing.T) {
 			},
 		},
 		"names all of them for the annotation, if it has some": {
-			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(4), with(0, withoutPod), switching, asked, aSeed(serving), func(s *State) { s.Asked.RemoveForeign = []string{"64", "65"} }),
+			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(4), with(0, withoutPod), switching, asked, aSeed(serving), removable),
 			Wait{
 				Reason: v1beta2.ReasonForeignMember, Stalled: true,
 				Message: "The operator did not add 2 of 5 old voters, so it cannot stop them. They may still accept writes, so seed " + seedName + " does not take over. The old members have stopped, so clients wait. " +
@@ -340,8 +353,16 @@ func TestPlanRestoreSwitching(t *testing.T) {
 			},
 		},
 		"adopts if a person says that they have stopped": {
-			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), with(0, withoutPod), switching, asked, aSeed(serving), func(s *State) { s.Asked.RemoveForeign = []string{"64", "65"} }),
+			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), with(0, withoutPod), switching, asked, aSeed(serving), removable),
 			AdoptSeed{ClusterID: seedID, Incarnation: 2},
+		},
+		"does not believe it if a quorum has answered just before": {
+			state(formed, members(1), size(1), voters(1), foreignVoters(2), with(0, withoutPod), switching, asked, aSeed(serving), removable),
+			Wait{
+				Reason: v1beta2.ReasonForeignMember, Stalled: true,
+				Message: "The operator did not add 2 of 3 old voters, so it cannot stop them. They may still accept writes, so seed " + seedName + " does not take over. The old members have stopped, so clients wait. " +
+					"Stop or remove them: etcdctl member remove. To return to the old members, delete EtcdRestore back, then Pod " + seedName + ", and the PersistentVolumeClaim of that name.",
+			},
 		},
 		"restores a lost seed again beside them": {
 			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), with(0, withoutPod), switching, asked), CreateMember{Name: seedName, Incarnation: 2, Start: StartSeed},
@@ -358,14 +379,10 @@ func TestPlanRestoreSwitching(t *testing.T) {
 			state(formed, members(3), noQuorum, voters(3), foreignVoters(4), stopped, switching),
 			FailRestore{Message: "The seed was lost. EtcdRestore back was deleted. Only 3 of 7 voters of the old cluster have their data. Create an EtcdRestore with another name."},
 		},
-		"stops none while the EtcdRestore has lost its status": {
-			state(formed, members(3), switching, unverified, aSeed(serving)),
-			Wait{
-				Reason: v1beta2.ReasonRestoring, Stalled: true,
-				Message: "EtcdRestore back has lost its status. The operator stops no member until restore-operator has verified it again. To cancel, delete the EtcdRestore.",
-			},
+		"ends the restore if the EtcdRestore has lost its status and a quorum serves: later its writes would be lost": {
+			state(formed, members(3), switching, unverified, aSeed(serving)), ReturnToSeeding{},
 		},
-		"stops none that does not answer meanwhile": {
+		"stops none that does not serve while the EtcdRestore has lost its status": {
 			state(formed, members(3), noQuorum, switching, unverified, aSeed(serving)),
 			Wait{
 				Reason: v1beta2.ReasonRestoring, Stalled: true,
@@ -374,6 +391,17 @@ func TestPlanRestoreSwitching(t *testing.T) {
 		},
 		"stops the last one meanwhile, if the others have stopped": {
 			state(formed, members(3), with(0, pod(PodDeleting)), with(1, pod(PodDeleting)), switching, unverified, aSeed(serving)), StopMembers{Except: 2},
+		},
+		"stops none if the EtcdRestore is deleted while the members start again and again": {
+			state(formed, members(3), noQuorum, with(0, blockedBy(v1beta2.ReasonPodFailing)), with(1, pod(PodStarting)), switching, aSeed(serving)), ReturnToSeeding{},
+		},
+		"does not return to foreign voters alone": {
+			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), with(0, pod(PodDeleting)), switching, aSeed(serving)),
+			Wait{Reason: v1beta2.ReasonRestoring, Message: "Member " + nameOf(0) + " is stopping. Then the seed takes over."},
+		},
+		"does not wait for a silent node because of foreign voters that have stopped": {
+			state(formed, members(3), noQuorum, voters(3), foreignVoters(2), stopped, with(2, pod(PodDeleting), nodeDown), switching, asked, aSeed(serving), removable),
+			AdoptSeed{ClusterID: seedID, Incarnation: 2},
 		},
 		"stops none if the EtcdRestore is deleted while the members do not answer": {
 			state(formed, members(3), noQuorum, switching, aSeed(serving)), ReturnToSeeding{},
@@ -763,6 +791,32 @@ func foreignVoters(n int) change {
 			s.ForeignMembers = append(s.ForeignMembers, ForeignMember{ID: etcd.ID(100 + i)})
 		}
 	}
+}
+
+// removable: a person has consented to remove the first two foreign voters.
+func removable(s *State) { s.Asked.RemoveForeign = []string{"64", "65"} }
+
+// refuses: the members serve, and authentication refuses the operator.
+func refuses(s *State) {
+	s.MembershipKnown = false
+	for i := range s.Members {
+		s.Members[i].Serving, s.Members[i].Guarded = false, true
+	}
+}
+
+// unreached: the Pods of the members are ready, and none answers the operator.
+func unreached(s *State) {
+	s.MembershipKnown = false
+	for i := range s.Members {
+		s.Members[i].Answers, s.Members[i].Serving, s.Members[i].SilentSince = false, false, noon.Add(-time.Minute)
+	}
+}
+
+// removeThem asks a person to stop two foreign voters before the switch.
+var removeThem = Wait{
+	Reason: v1beta2.ReasonForeignMember, Stalled: true,
+	Message: "The seed of EtcdRestore back serves. The operator did not add 2 of 3 old voters, so it cannot stop them. They may still accept writes, so the restore does not continue. " +
+		"Stop or remove them: etcdctl member remove. To cancel, delete the EtcdRestore.",
 }
 
 // unverified: the EtcdRestore under way has lost its status.

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
@@ -29,16 +30,16 @@ func (ReturnToSeeding) describe(State) planning.Description {
 
 // reconsider returns to Seeding if a quorum of the old members may have served since the switch was recorded, because the cluster was paused
 // or the operator did not run. Then the safety snapshot lacks their writes, the seed's revision is too low by now, or the operator cannot
-// stop a quorum any more. It also returns if the EtcdRestore was deleted: that cancels the restore, also if the members do not answer.
+// stop a quorum any more. It also returns if the EtcdRestore was deleted: that cancels the restore, also if the members do not answer. If
+// it has lost its status, a quorum that serves ends the restore, too: its writes would be lost later. One that does not serve waits.
 func (s State) reconsider() Step {
 	seed, _ := s.seed()
 	unknown, _ := s.QuorumUnknown()
 	serves := s.MembershipKnown || s.Guarded() || unknown
-	kept := !s.Requested() && len(s.oldRunning()) > 0
 	switch {
-	case !s.oldQuorumRuns() || !serves && !kept:
+	case !s.oldQuorumRuns() || !serves && s.Requested():
 		return nil
-	case s.RestoreUnverified:
+	case s.RestoreUnverified && !serves:
 		return Wait{Reason: v1beta2.ReasonRestoring, Stalled: true, Message: s.notRequested() + " The operator stops no member until restore-operator has verified it again. To cancel, delete the EtcdRestore."}
 	case s.Requested() && (!seed.Serving || (s.seedBehind(seed) == "" && s.safetySnapshot() == nil && unstoppable(s) == nil)):
 		return nil
@@ -55,9 +56,13 @@ func (s State) heldUp() string {
 		"Correct that, for example exempt these Pods from a webhook. Then create an EtcdRestore with another name.", s.Restore.Returns)
 }
 
-// oldQuorumRuns reports whether a quorum of the old voters runs, and none of it was asked to stop.
+// oldQuorumRuns reports whether a quorum of the old voters runs, and none of it was asked to stop. A restore that is not asked for any more
+// leaves voters alone that may start again, too. Foreign voters alone are no reason to return.
 func (s State) oldQuorumRuns() bool {
-	return s.haveQuorum(s.where(func(m Member) bool { return s.mayVote(m) && m.Pod == PodRunning }))
+	running := slices.DeleteFunc(s.oldRunning(), func(m Member) bool {
+		return m.Pod == PodDeleting || m.Pod != PodRunning && s.Requested()
+	})
+	return len(running) > 0 && s.haveQuorum(running)
 }
 
 // oldMayContinue reports whether enough of the old voters have their data for a quorum. A cluster that has never formed has no data.

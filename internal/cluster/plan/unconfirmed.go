@@ -100,7 +100,7 @@ func oldMemberStops(s State) Step {
 			return s.waitForOld(m)
 		}
 	}
-	if len(running) == 0 || !s.haveQuorum(running) {
+	if len(running) == 0 || !s.trusting().haveQuorum(running) {
 		return nil
 	}
 	for _, m := range running {
@@ -132,13 +132,19 @@ func foreignQuorum(s State) Step {
 	}
 }
 
-// trusting returns the State without the foreign voters that have stopped, as a person says in an annotation. While a quorum answers, the
-// membership is known, and the annotation does not count.
+// trusting returns the State without the foreign voters that have stopped, as a person says in an annotation.
 func (s State) trusting() State {
-	if !s.MembershipKnown {
+	if s.quorumIsLost() {
 		s.ForeignMembers = slices.DeleteFunc(slices.Clone(s.ForeignMembers), func(m ForeignMember) bool { return !m.Learner && s.removalAsked(m) })
 	}
 	return s
+}
+
+// quorumIsLost returns whether no quorum can have served for some minutes. The annotation is also the consent to remove foreign voters
+// that run, so it does not say that they have stopped while a quorum may serve that the operator cannot ask.
+func (s State) quorumIsLost() bool {
+	mayServe := func(m Member) bool { return m.Pod != PodDeleting && !s.unreadyFor(m, startGrace) }
+	return !s.MembershipKnown && !slices.ContainsFunc(s.oldRunning(), mayServe)
 }
 
 // mayWrite says that foreign voters may still serve, as the beginning of a sentence.
@@ -148,7 +154,7 @@ func (s State) mayWrite(voters int) string {
 
 // howToStop says what a person does about foreign voters.
 func (s State) howToStop() string {
-	if s.MembershipKnown {
+	if !s.quorumIsLost() {
 		return "Stop or remove them: etcdctl member remove."
 	}
 	var ids []string

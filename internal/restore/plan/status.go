@@ -64,6 +64,9 @@ func (r report) step(s State, step Step) {
 		r.status.Percent, r.status.Choice = 100, step.ChosenBecause
 		r.status.Source, r.status.Snapshot, r.status.PointInTime, r.status.SignedURL = &step.Source, &step.Snapshot, step.Point, step.SignedURL
 		r.status.Reason = ""
+		if cluster := s.progress(); cluster != nil { // the status was lost in the middle of the restore
+			r.switchedUnsaved(s, *cluster)
+		}
 		r.open(d)
 	case Proved:
 		r.proved(step, d)
