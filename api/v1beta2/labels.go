@@ -36,7 +36,7 @@ const (
 	AnnotationReplacedAt = Group + "/replaced-at"
 	// AnnotationRemoveForeign holds, on an EtcdCluster, IDs or names of foreign members with commas between. The operator
 	// did not add them, and may remove them. If no quorum has served for 5 minutes, it also
-	// says that these members have stopped for good: a recovery and a restore continue without them.
+	// says that these members have stopped for good. A recovery and a restore then continue without them.
 	AnnotationRemoveForeign = Group + "/remove-foreign-members"
 	// AnnotationReplace holds, on an EtcdCluster, the names of members with commas between. For each the operator adds a
 	// member, and then removes the named one.

@@ -61,13 +61,7 @@ func (r report) step(s State, step Step) {
 		}
 		r.open(d)
 	case Accept:
-		r.status.Percent, r.status.Choice = 100, step.ChosenBecause
-		r.status.Source, r.status.Snapshot, r.status.PointInTime, r.status.SignedURL = &step.Source, &step.Snapshot, step.Point, step.SignedURL
-		r.status.Reason = ""
-		if cluster := s.progress(); cluster != nil { // the status was lost in the middle of the restore
-			r.switchedUnsaved(s, *cluster)
-		}
-		r.open(d)
+		r.accepted(s, step, d)
 	case Proved:
 		r.proved(step, d)
 	case Follow:
@@ -92,6 +86,17 @@ func (r report) step(s State, step Step) {
 		r.status.ClusterID = ""
 		r.fail(d)
 	}
+}
+
+// accepted reports a verified snapshot. If the status was lost in the middle of the restore, it also reports the safety snapshot again.
+func (r report) accepted(s State, step Accept, d planning.Description) {
+	r.status.Percent, r.status.Choice = 100, step.ChosenBecause
+	r.status.Source, r.status.Snapshot, r.status.PointInTime, r.status.SignedURL = &step.Source, &step.Snapshot, step.Point, step.SignedURL
+	r.status.Reason = ""
+	if cluster := s.progress(); cluster != nil {
+		r.switchedUnsaved(s, *cluster)
+	}
+	r.open(d)
 }
 
 func (r report) verifying(s State, d planning.Description) {
