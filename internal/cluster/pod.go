@@ -41,7 +41,7 @@ const (
 	nonRoot int64 = 65532
 	// farewell is for how many seconds a member that is asked to stop continues to serve: in that time the client Service
 	// ceases to lead to it, so that a client which loses it then is not led back to it, to wait for its next try.
-	farewell int64 = 3
+	farewell int64 = 1
 )
 
 // newPod is the Pod of a member. seedImage is the image of restore-operator, for StartSeed.
