@@ -35,9 +35,11 @@ const (
 	// AnnotationReplacedAt holds the time, in RFC 3339, at which such a volume was replaced.
 	AnnotationReplacedAt = Group + "/replaced-at"
 	// AnnotationRemoveForeign holds, on an EtcdCluster, IDs or names of foreign members with commas between. The operator
-	// did not add them, and may remove them. If no quorum has served for 5 minutes, it also
-	// says that these members have stopped for good. A recovery and a restore then continue without them.
+	// did not add them, and may remove them. If no quorum has served for 5 minutes, a recovery may continue without them.
 	AnnotationRemoveForeign = Group + "/remove-foreign-members"
+	// AnnotationStoppedForeign holds, on an EtcdCluster, IDs or names of foreign members with commas between. It says that
+	// these members have stopped, and will not start again. A restore then replaces the cluster without waiting for them.
+	AnnotationStoppedForeign = Group + "/stopped-foreign-members"
 	// AnnotationReplace holds, on an EtcdCluster, the names of members with commas between. For each the operator adds a
 	// member, and then removes the named one.
 	AnnotationReplace = Group + "/replace-members"

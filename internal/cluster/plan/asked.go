@@ -17,6 +17,8 @@ import (
 type Asked struct {
 	// RemoveForeign are names or IDs of foreign members that may be removed.
 	RemoveForeign []string
+	// StoppedForeign are names or IDs of foreign members that have stopped, as a person says.
+	StoppedForeign []string
 	// Replace are members that another one replaces. MoveLeader are those that should not lead. Fence are those that the
 	// client Service does not select, and that are not replaced.
 	Replace, MoveLeader, Fence []string
@@ -25,10 +27,11 @@ type Asked struct {
 // NewAsked reads the annotations of an EtcdCluster.
 func NewAsked(annotations map[string]string) Asked {
 	return Asked{
-		RemoveForeign: names(annotations[v1beta2.AnnotationRemoveForeign]),
-		Replace:       names(annotations[v1beta2.AnnotationReplace]),
-		MoveLeader:    names(annotations[v1beta2.AnnotationMoveLeader]),
-		Fence:         names(annotations[v1beta2.AnnotationFence]),
+		RemoveForeign:  names(annotations[v1beta2.AnnotationRemoveForeign]),
+		StoppedForeign: names(annotations[v1beta2.AnnotationStoppedForeign]),
+		Replace:        names(annotations[v1beta2.AnnotationReplace]),
+		MoveLeader:     names(annotations[v1beta2.AnnotationMoveLeader]),
+		Fence:          names(annotations[v1beta2.AnnotationFence]),
 	}
 }
 

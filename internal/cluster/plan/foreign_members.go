@@ -155,11 +155,14 @@ func (s State) unseenVoters() []ForeignMember {
 	return slices.DeleteFunc(slices.Clone(s.ForeignMembers), func(m ForeignMember) bool { return m.Learner || s.removalAsked(m) })
 }
 
-// removalAsked reports whether the annotation names a foreign member, by its ID or its name.
-func (s State) removalAsked(m ForeignMember) bool {
-	return slices.ContainsFunc(s.Asked.RemoveForeign, func(asked string) bool {
-		id, err := etcd.ParseID(asked)
-		return (err == nil && id == m.ID) || (m.Name != "" && asked == m.Name)
+// removalAsked reports whether an annotation consents to the removal of a foreign member.
+func (s State) removalAsked(m ForeignMember) bool { return m.in(s.Asked.RemoveForeign) }
+
+// in reports whether an annotation names a foreign member, by its ID or its name.
+func (m ForeignMember) in(named []string) bool {
+	return slices.ContainsFunc(named, func(name string) bool {
+		id, err := etcd.ParseID(name)
+		return (err == nil && id == m.ID) || (m.Name != "" && name == m.Name)
 	})
 }
 

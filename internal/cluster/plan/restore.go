@@ -87,7 +87,7 @@ func (s State) Requested() bool {
 
 func seeding(s State) Step {
 	if !s.Requested() {
-		return FailRestore{Message: s.notRequested() + " The seed had not taken over, so the cluster was not changed."}
+		return FailRestore{Message: s.notRequested() + " The seed had not taken over." + oldContinue + s.another()}
 	}
 	seed, _ := s.seed()
 	if why := s.seedStuck(seed); why != "" {
@@ -129,6 +129,14 @@ func (s State) notRequested() string {
 		return "EtcdRestore " + s.Restore.Name + " has lost its status."
 	}
 	return "EtcdRestore " + s.Restore.Name + " was deleted."
+}
+
+// another says what to do about a restore that ended although nobody deleted its EtcdRestore.
+func (s State) another() string {
+	if s.RestoreFailed || s.RestoreUnverified {
+		return " Create an EtcdRestore with another name."
+	}
+	return ""
 }
 
 // beforeSwitch returns what must happen before a seed that serves may take over; nil for nothing.

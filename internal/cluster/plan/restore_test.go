@@ -238,36 +238,35 @@ func TestPlanRestoreSeeding(t *testing.T) {
 		},
 		"gives up when the EtcdRestore is deleted": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), aSeed(serving)),
-			FailRestore{Message: "EtcdRestore back was deleted. The seed had not taken over, so the cluster was not changed."},
+			FailRestore{Message: "EtcdRestore back was deleted. The seed had not taken over." + oldContinue},
 		},
 		"ends if its EtcdRestore has failed": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), aSeed(serving), func(s *State) { s.RestoreFailed = true }),
-			FailRestore{Message: "EtcdRestore back has failed. The seed had not taken over, so the cluster was not changed."},
+			FailRestore{Message: "EtcdRestore back has failed. The seed had not taken over." + oldContinue + " Create an EtcdRestore with another name."},
 		},
 		"ends if its EtcdRestore has lost its status": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), aSeed(serving), unverified),
-			FailRestore{Message: "EtcdRestore back has lost its status. The seed had not taken over, so the cluster was not changed."},
+			FailRestore{Message: "EtcdRestore back has lost its status. The seed had not taken over." + oldContinue + " Create an EtcdRestore with another name."},
 		},
 		"begins the switch beside foreign voters if a person says that they have stopped": {
-			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), with(0, gone), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), removable),
+			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), foreignStopped),
 			BeginSwitch{ClusterID: seedID, Revision: 1000000042},
 		},
-		"does not believe it while members may have served a moment ago": {
-			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), removable), removeThem,
+		"does not believe it while a quorum answers": {
+			state(formed, members(1), size(1), foreignVoters(2), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), foreignStopped), removeThem,
 		},
-		"does not believe it while authentication refuses the operator": {
-			state(formed, members(1), size(1), refuses, voters(1), foreignVoters(2), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), removable), removeThem,
+		"does not believe it while authentication refuses the operator: a quorum needs them": {
+			state(formed, members(1), size(1), refuses, voters(1), foreignVoters(2), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), foreignStopped), stopThem,
 		},
-		"does not believe it while nobody answers the operator, but the Pods are ready": {
-			state(formed, members(1), size(1), unreached, voters(1), foreignVoters(2), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), removable), removeThem,
+		"does not take the consent to remove foreign voters for that: they may run": {
+			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), with(0, gone), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), removable), stopThem,
 		},
-		"believes it when they have been down for long": {
-			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), with(0, unreadyFor(2*startGrace)), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), removable),
-			BeginSwitch{ClusterID: seedID, Revision: 1000000042},
+		"nor while the operator's own member is deleted": {
+			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), with(0, pod(PodDeleting)), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), removable), stopThem,
 		},
-		"does not believe the annotation while a quorum answers": {
-			state(formed, members(1), size(1), foreignVoters(2), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), removable),
-			removeThem,
+		"nor if its members were not ready for long: the others of a quorum may be on a silent node": {
+			state(formed, members(2), size(2), noQuorum, voters(2), foreignVoters(2), with(0, nodeDown, unreadyFor(2*startGrace)), with(1, unreadyFor(2*startGrace)), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), removable),
+			Wait{Reason: v1beta2.ReasonPodFailing, Stalled: true, Message: "The seed of EtcdRestore back serves, but the nodes of 1 of 4 old members do not answer: " + nameOf(0) + ". The members may still accept writes, so the restore does not continue. The old members that answer continue to serve. Make sure that these nodes are off, then delete the Pods with --force --grace-period=0. To cancel, delete the EtcdRestore."},
 		},
 		"names the Pod on a silent node if the foreign voters are no quorum without it": {
 			state(formed, members(3), noQuorum, voters(3), foreignVoters(2), with(0, gone), with(1, gone), with(2, nodeDown), restored(v1beta2.RestoreSeeding), asked, aSeed(serving)),
@@ -340,28 +339,32 @@ func TestPlanRestoreSwitching(t *testing.T) {
 			Wait{
 				Reason: v1beta2.ReasonForeignMember, Stalled: true,
 				Message: "The operator did not add 2 of 3 old voters, so it cannot stop them. They may still accept writes, so seed " + seedName + " does not take over. The old members have stopped, so clients wait. " +
-					"Stop them. Then annotate the EtcdCluster with etcd.database.coreos.com/remove-foreign-members=0000000000000064,0000000000000065. To return to the old members, delete EtcdRestore back, then Pod " + seedName + ", and the PersistentVolumeClaim of that name.",
+					"Stop them. Then annotate the EtcdCluster with etcd.database.coreos.com/stopped-foreign-members=0000000000000064,0000000000000065. To return to the old members, delete EtcdRestore back, then Pod " + seedName + ", and the PersistentVolumeClaim of that name.",
 			},
 		},
 		"names all of them for the annotation, if it has some": {
-			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(4), with(0, withoutPod), switching, asked, aSeed(serving), removable),
+			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(4), with(0, withoutPod), switching, asked, aSeed(serving), foreignStopped),
 			Wait{
 				Reason: v1beta2.ReasonForeignMember, Stalled: true,
 				Message: "The operator did not add 2 of 5 old voters, so it cannot stop them. They may still accept writes, so seed " + seedName + " does not take over. The old members have stopped, so clients wait. " +
-					"Stop them. Then annotate the EtcdCluster with etcd.database.coreos.com/remove-foreign-members=0000000000000064,0000000000000065,0000000000000066,0000000000000067. To return to the old members, delete EtcdRestore back, then Pod " +
+					"Stop them. Then annotate the EtcdCluster with etcd.database.coreos.com/stopped-foreign-members=0000000000000064,0000000000000065,0000000000000066,0000000000000067. To return to the old members, delete EtcdRestore back, then Pod " +
 					seedName + ", and the PersistentVolumeClaim of that name.",
 			},
 		},
 		"adopts if a person says that they have stopped": {
-			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), with(0, withoutPod), switching, asked, aSeed(serving), removable),
+			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), with(0, withoutPod), switching, asked, aSeed(serving), foreignStopped),
 			AdoptSeed{ClusterID: seedID, Incarnation: 2},
 		},
+		"does not take the consent to remove foreign voters for that: the last member may serve with them": {
+			state(formed, members(2), noQuorum, voters(2), foreignVoters(2), with(0, hasEnded), with(1, pod(PodDeleting)), switching, asked, aSeed(serving), removable),
+			Wait{Reason: v1beta2.ReasonRestoring, Message: "Member " + nameOf(1) + " is stopping. Then the seed takes over."},
+		},
 		"does not believe it if a quorum has answered just before": {
-			state(formed, members(1), size(1), voters(1), foreignVoters(2), with(0, withoutPod), switching, asked, aSeed(serving), removable),
+			state(formed, members(1), size(1), voters(1), foreignVoters(2), with(0, withoutPod), switching, asked, aSeed(serving), foreignStopped),
 			Wait{
 				Reason: v1beta2.ReasonForeignMember, Stalled: true,
 				Message: "The operator did not add 2 of 3 old voters, so it cannot stop them. They may still accept writes, so seed " + seedName + " does not take over. The old members have stopped, so clients wait. " +
-					"Stop or remove them: etcdctl member remove. To return to the old members, delete EtcdRestore back, then Pod " + seedName + ", and the PersistentVolumeClaim of that name.",
+					"Remove them with etcdctl member remove. Or stop them, and then annotate the EtcdCluster with etcd.database.coreos.com/stopped-foreign-members=0000000000000064,0000000000000065. To return to the old members, delete EtcdRestore back, then Pod " + seedName + ", and the PersistentVolumeClaim of that name.",
 			},
 		},
 		"restores a lost seed again beside them": {
@@ -372,7 +375,7 @@ func TestPlanRestoreSwitching(t *testing.T) {
 			Wait{
 				Reason: v1beta2.ReasonForeignMember, Stalled: true,
 				Message: "The operator did not add 4 of 7 old voters, so it cannot stop them. They may still accept writes, so seed " + seedName + " does not take over. The old members have stopped, so clients wait. " +
-					"Stop them. Then annotate the EtcdCluster with etcd.database.coreos.com/remove-foreign-members=0000000000000064,0000000000000065,0000000000000066,0000000000000067. To return to the old members, delete Pod " + seedName + ", and the PersistentVolumeClaim of that name.",
+					"Stop them. Then annotate the EtcdCluster with etcd.database.coreos.com/stopped-foreign-members=0000000000000064,0000000000000065,0000000000000066,0000000000000067. To return to the old members, delete Pod " + seedName + ", and the PersistentVolumeClaim of that name.",
 			},
 		},
 		"returns to the old members if the seed is deleted then": {
@@ -400,7 +403,7 @@ func TestPlanRestoreSwitching(t *testing.T) {
 			Wait{Reason: v1beta2.ReasonRestoring, Message: "Member " + nameOf(0) + " is stopping. Then the seed takes over."},
 		},
 		"does not wait for a silent node because of foreign voters that have stopped": {
-			state(formed, members(3), noQuorum, voters(3), foreignVoters(2), stopped, with(2, pod(PodDeleting), nodeDown), switching, asked, aSeed(serving), removable),
+			state(formed, members(3), noQuorum, voters(3), foreignVoters(2), stopped, with(2, pod(PodDeleting), nodeDown), switching, asked, aSeed(serving), foreignStopped),
 			AdoptSeed{ClusterID: seedID, Incarnation: 2},
 		},
 		"stops none if the EtcdRestore is deleted while the members do not answer": {
@@ -796,6 +799,12 @@ func foreignVoters(n int) change {
 // removable: a person has consented to remove the first two foreign voters.
 func removable(s *State) { s.Asked.RemoveForeign = []string{"64", "65"} }
 
+// foreignStopped: a person says that the first two foreign voters have stopped.
+func foreignStopped(s *State) { s.Asked.StoppedForeign = []string{"64", "65"} }
+
+// hasEnded: the kubelet has reported that nothing of the Pod runs any more.
+func hasEnded(m *Member) { m.Pod, m.Stopped, m.Answers, m.Serving = PodDeleting, true, false, false }
+
 // refuses: the members serve, and authentication refuses the operator.
 func refuses(s *State) {
 	s.MembershipKnown = false
@@ -812,11 +821,15 @@ func unreached(s *State) {
 	}
 }
 
-// removeThem asks a person to stop two foreign voters before the switch.
-var removeThem = Wait{
-	Reason: v1beta2.ReasonForeignMember, Stalled: true,
-	Message: "The seed of EtcdRestore back serves. The operator did not add 2 of 3 old voters, so it cannot stop them. They may still accept writes, so the restore does not continue. " +
-		"Stop or remove them: etcdctl member remove. To cancel, delete the EtcdRestore.",
+// removeThem asks a person to stop two foreign voters before the switch, while a quorum answers. stopThem does so if none does.
+var removeThem, stopThem = askAbout("Remove them with etcdctl member remove. Or stop them, and then annotate"), askAbout("Stop them. Then annotate")
+
+func askAbout(how string) Wait {
+	return Wait{
+		Reason: v1beta2.ReasonForeignMember, Stalled: true,
+		Message: "The seed of EtcdRestore back serves. The operator did not add 2 of 3 old voters, so it cannot stop them. They may still accept writes, so the restore does not continue. " +
+			how + " the EtcdCluster with etcd.database.coreos.com/stopped-foreign-members=0000000000000064,0000000000000065. To cancel, delete the EtcdRestore.",
+	}
 }
 
 // unverified: the EtcdRestore under way has lost its status.
@@ -824,6 +837,19 @@ func unverified(s *State) { s.RestoreUnverified = true }
 
 // lostAnnotation: a tool took the annotation away that the member of a Pod was added.
 func lostAnnotation(m *Member) { m.Waits, m.Ran = true, true }
+
+// Without this, a person waits for a restore that has ended.
+func TestAReturnToSeedingSaysWhetherTheRestoreContinues(t *testing.T) {
+	for want, s := range map[string]State{
+		"It checks the seed and the safety snapshot again.":       state(formed, restored(v1beta2.RestoreSwitching), asked),
+		"EtcdRestore back was deleted. The restore ends.":         state(formed, restored(v1beta2.RestoreSwitching)),
+		"EtcdRestore back has lost its status. The restore ends.": state(formed, restored(v1beta2.RestoreSwitching), unverified),
+	} {
+		if said := Describe(s, ReturnToSeeding{}).Message; !strings.HasSuffix(said, want) {
+			t.Errorf("%q does not end with %q", said, want)
+		}
+	}
+}
 
 // The answer of old members from just before the switch put them into the status again. If the seed did not answer in the next pass, the
 // status said that quorum is lost, and the seed had no vote.

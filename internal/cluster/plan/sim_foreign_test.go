@@ -2,6 +2,8 @@ package plan_test
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,4 +52,53 @@ func TestTheSimulationFindsAForeignMemberThatIsRemovedWithoutConsent(t *testing.
 	if len(w.Violations) == 0 || !strings.HasPrefix(w.Violations[0], "invariant 10") {
 		t.Errorf("violations are %q", w.Violations)
 	}
+}
+
+// Members that somebody else runs acknowledge writes beside a seed if they are a quorum, alone or with one of the operator's that has yet
+// to stop. The consent to remove them is given as soon as the restore has begun, and at each pass a Pod or its node is lost.
+func TestNoRestoreTakesOverBesideForeignMembersThatMayRun(t *testing.T) {
+	t.Parallel()
+	losses := map[string]func(*model.World){
+		"nothing":  func(*model.World) {},
+		"a Pod":    (*model.World).StopFirst,
+		"a node":   (*model.World).LoseFirst,
+		"all Pods": (*model.World).StopPods,
+	}
+	for size := 1; size <= 3; size++ {
+		for foreign := 1; foreign <= 2; foreign++ {
+			for lost, lose := range losses {
+				for at := range 12 * 4 {
+					w := besideForeign(t, size, foreign)
+					w.Chance(rand.New(rand.NewPCG(uint64(at), 0)))
+					w.Restores = append(w.Restores, model.Restore{UID: restoreUID, Verified: true, Revision: proven})
+					for range at % 12 {
+						w.Pass(plan.Plan)
+						w.Tick()
+						w.ConsentToForeign()
+					}
+					lose(w)
+					if o := w.Run(plan.Plan); slices.ContainsFunc(w.Violations, forks) {
+						t.Fatalf("%d members and %d others, pass %d, loss of %s: %q\n%s", size, foreign, at, lost, w.Violations, trace(o))
+					}
+				}
+			}
+		}
+	}
+}
+
+// forks reports whether a violation is that two clusters acknowledge writes.
+func forks(violation string) bool { return strings.HasPrefix(violation, "invariant 0") }
+
+// besideForeign is a cluster beside whose members so many foreign ones vote.
+func besideForeign(t *testing.T, size, foreign int) *model.World {
+	t.Helper()
+	w := model.New(size, true)
+	for range foreign {
+		w.Run(plan.Plan)
+		if !w.AddForeign() || !w.PromoteForeign() {
+			t.Fatal("etcd refuses the foreign member")
+		}
+	}
+	w.Run(plan.Plan)
+	return w
 }

@@ -19,11 +19,14 @@ const maxReturns = 2
 // ReturnToSeeding records that the old members continue to serve until the seed and the safety snapshot were checked again.
 type ReturnToSeeding struct{}
 
-func (ReturnToSeeding) describe(State) planning.Description {
+func (ReturnToSeeding) describe(s State) planning.Description {
+	next := "It checks the seed and the safety snapshot again."
+	if s.Restore != nil && !s.Requested() {
+		next = s.notRequested() + " The restore ends."
+	}
 	return announced(planning.Description{
-		Reason: v1beta2.ReasonRestoring,
-		Message: "The old members have served since the switch was recorded, so the operator does not stop them yet. " +
-			"It checks the seed and the safety snapshot again.",
+		Reason:  v1beta2.ReasonRestoring,
+		Message: "The old members have served since the switch was recorded, so the operator does not stop them yet. " + next,
 		Requeue: requeueSoon,
 	}, "RestoreSeedingAgain", cluster)
 }

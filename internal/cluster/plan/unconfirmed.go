@@ -132,19 +132,14 @@ func foreignQuorum(s State) Step {
 	}
 }
 
-// trusting returns the State without the foreign voters that have stopped, as a person says in an annotation.
+// trusting returns the State without the foreign voters that have stopped, as a person says in an annotation. The consent to remove
+// foreign voters is no such statement: they may run. While a quorum serves, the statement is not needed if the operator's own members
+// are that quorum. If they are not, it is not true, or not any more.
 func (s State) trusting() State {
-	if s.quorumIsLost() {
-		s.ForeignMembers = slices.DeleteFunc(slices.Clone(s.ForeignMembers), func(m ForeignMember) bool { return !m.Learner && s.removalAsked(m) })
+	if !s.MembershipKnown && !s.Guarded() {
+		s.ForeignMembers = slices.DeleteFunc(slices.Clone(s.ForeignMembers), func(m ForeignMember) bool { return !m.Learner && m.in(s.Asked.StoppedForeign) })
 	}
 	return s
-}
-
-// quorumIsLost returns whether no quorum can have served for some minutes. The annotation is also the consent to remove foreign voters
-// that run, so it does not say that they have stopped while a quorum may serve that the operator cannot ask.
-func (s State) quorumIsLost() bool {
-	mayServe := func(m Member) bool { return m.Pod != PodDeleting && !s.unreadyFor(m, startGrace) }
-	return !s.MembershipKnown && !slices.ContainsFunc(s.oldRunning(), mayServe)
 }
 
 // mayWrite says that foreign voters may still serve, as the beginning of a sentence.
@@ -154,16 +149,17 @@ func (s State) mayWrite(voters int) string {
 
 // howToStop says what a person does about foreign voters.
 func (s State) howToStop() string {
-	if !s.quorumIsLost() {
-		return "Stop or remove them: etcdctl member remove."
-	}
 	var ids []string
 	for _, m := range s.ForeignMembers {
 		if !m.Learner {
 			ids = append(ids, m.ID.String())
 		}
 	}
-	return fmt.Sprintf("Stop them. Then annotate the EtcdCluster with %s=%s.", v1beta2.AnnotationRemoveForeign, strings.Join(ids, ","))
+	annotate := fmt.Sprintf("annotate the EtcdCluster with %s=%s.", v1beta2.AnnotationStoppedForeign, strings.Join(ids, ","))
+	if s.MembershipKnown {
+		return "Remove them with etcdctl member remove. Or stop them, and then " + annotate
+	}
+	return "Stop them. Then " + annotate
 }
 
 // InTheWay says which old member is in the way of a step that lets the seed replace the old members, or that returns to the time before

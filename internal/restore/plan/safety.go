@@ -157,7 +157,8 @@ func (s State) notTaken(why string, asked *metav1.Time) v1beta2.SafetySnapshotSt
 // switchedUnsaved records that the cluster was switched while the safety snapshot was still open.
 func (r report) switchedUnsaved(s State, c v1beta2.ClusterRestoreStatus) {
 	wanted := s.Restore.Spec.SafetySnapshotPolicy() != v1beta2.SafetySnapshotSkip && c.ClusterIDBefore != ""
-	if !wanted || c.Step == v1beta2.RestoreSeeding || r.status.SafetySnapshot != nil {
+	notSwitched := c.Step == v1beta2.RestoreSeeding || c.Step == v1beta2.RestoreFailed && c.SafetySnapshot == ""
+	if !wanted || notSwitched || r.status.SafetySnapshot != nil {
 		return
 	}
 	why := "It was not taken within " + v1beta2.SafetySnapshotLimit.String() + ", and the restore continued."

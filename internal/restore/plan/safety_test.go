@@ -168,3 +168,15 @@ func TestASafetySnapshotThatWasTakenIsNotDenied(t *testing.T) {
 		}
 	}
 }
+
+// A person who reads that the restore continued without a safety snapshot looks for data in a cluster that was never switched.
+func TestARestoreThatFailedBeforeItsSwitchSaysNothingOfASafetySnapshot(t *testing.T) {
+	s := given(seedReady)
+	s.Cluster.Status.Restore.Step = v1beta2.RestoreFailed
+	for _, ready := range []*metav1.Time{s.Cluster.Status.Restore.SeedReadyTime, nil} {
+		s.Cluster.Status.Restore.SeedReadyTime = ready
+		if saved := NewStatus(s, Accept{}, nil).SafetySnapshot; saved != nil {
+			t.Errorf("with a seed that was ready at %v the status says %+v", ready, saved)
+		}
+	}
+}

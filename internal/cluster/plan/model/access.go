@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
@@ -52,6 +53,27 @@ func (w *World) LoseVolume(pod int) {
 
 // StopPod deletes a Pod.
 func (w *World) StopPod(pod int) { w.stop(w.pods[pod].name) }
+
+// StopPods deletes all Pods.
+func (w *World) StopPods() {
+	for _, p := range slices.Clone(w.pods) {
+		w.stop(p.name)
+	}
+}
+
+// StopFirst deletes the first Pod, if there is one.
+func (w *World) StopFirst() {
+	if len(w.pods) > 0 {
+		w.StopPod(0)
+	}
+}
+
+// LoseFirst loses the node of the first Pod, if there is one.
+func (w *World) LoseFirst() {
+	if len(w.pods) > 0 {
+		w.LoseNode(0)
+	}
+}
 
 // BadEnv changes spec.pod.etcdEnv to what etcd refuses to start with.
 func (w *World) BadEnv() { badTemplate(w, nil) }

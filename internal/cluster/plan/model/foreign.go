@@ -16,7 +16,7 @@ import (
 const maxForeign = 2
 
 // foreignFaults are what a person does with members of their own.
-var foreignFaults = []fault{addForeign, addForeign, promoteForeign, promoteForeign, stopForeign, takeForeignAway, consentToRemoval}
+var foreignFaults = []fault{addForeign, addForeign, promoteForeign, promoteForeign, stopForeign, stopForeign, sayStopped, takeForeignAway, consentToRemoval}
 
 // doToForeign does one of them.
 func doToForeign(w *World, r *rand.Rand) string {
@@ -118,6 +118,9 @@ func stopForeign(w *World, r *rand.Rand) string {
 		return ""
 	}
 	e.down = !e.down
+	if !e.down {
+		w.annotate(v1beta2.AnnotationStoppedForeign, "") // or the person would lie
+	}
 	return fmt.Sprintf("%s is down: %v", e.name, e.down)
 }
 
@@ -142,6 +145,20 @@ func consentToRemoval(w *World, r *rand.Rand) string {
 	}
 	w.ConsentToForeign()
 	return "consent to the removal of foreign members"
+}
+
+// sayStopped annotates the EtcdCluster with the foreign members that have stopped.
+func sayStopped(w *World, _ *rand.Rand) string {
+	stopped := ""
+	for _, l := range w.incarnations {
+		for _, e := range l.entries {
+			if e.foreign && e.down {
+				stopped += e.id.String() + ","
+			}
+		}
+	}
+	w.annotate(v1beta2.AnnotationStoppedForeign, stopped)
+	return "a person says which foreign members have stopped"
 }
 
 // consentedTo says whether the user lets the operator remove a foreign member.

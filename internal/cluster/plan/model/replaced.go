@@ -19,6 +19,9 @@ func (w *World) checkReplacedLives(incarnation int32) {
 				continue
 			}
 			v.Total++
+			if e.foreign && !e.down {
+				v.Healthy++
+			}
 			if p := w.pod(e.name); p != nil && p.state != plan.PodEnded && !p.ended && w.running(p) != nil {
 				v.Healthy++
 			}
