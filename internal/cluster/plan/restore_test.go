@@ -813,14 +813,6 @@ func refuses(s *State) {
 	}
 }
 
-// unreached: the Pods of the members are ready, and none answers the operator.
-func unreached(s *State) {
-	s.MembershipKnown = false
-	for i := range s.Members {
-		s.Members[i].Answers, s.Members[i].Serving, s.Members[i].SilentSince = false, false, noon.Add(-time.Minute)
-	}
-}
-
 // removeThem asks a person to stop two foreign voters before the switch, while a quorum answers. stopThem does so if none does.
 var removeThem, stopThem = askAbout("Remove them with etcdctl member remove. Or stop them, and then annotate"), askAbout("Stop them. Then annotate")
 

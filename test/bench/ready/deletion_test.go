@@ -3,7 +3,9 @@ package ready
 import (
 	"context"
 	"errors"
+	"net"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -19,16 +21,20 @@ import (
 // deletions is what happened when Pods of one set of members were deleted, one after the other.
 type deletions struct {
 	healed, gaps []time.Duration
-	failed       int
+	// absent is how long the member of the Pod did not serve.
+	absent []time.Duration
+	failed int
 }
 
 func (d *deletions) add(more deletions) {
-	d.healed, d.gaps, d.failed = append(d.healed, more.healed...), append(d.gaps, more.gaps...), d.failed+more.failed
+	d.healed, d.gaps, d.absent = append(d.healed, more.healed...), append(d.gaps, more.gaps...), append(d.absent, more.absent...)
+	d.failed += more.failed
 }
 
 // BenchmarkReadyAfterDeletion measures the time from the deletion of a Pod until all three are Ready again, of an
 // EtcdCluster and of a StatefulSet. Each round deletes each of the three Pods. A client writes through a Service meanwhile,
-// and the benchmark reports its longest gaps and its failed writes, too.
+// and the benchmark reports its longest gaps and its failed writes, too. On the local Kubernetes it asks the member at its Pod, and
+// reports for how long it did not serve.
 func BenchmarkReadyAfterDeletion(b *testing.B) {
 	suite := installed(b, programs...)
 	var floor, cluster deletions
@@ -40,12 +46,15 @@ func BenchmarkReadyAfterDeletion(b *testing.B) {
 			}
 			all.add(which(b, suite))
 		}
-		b.Logf("round %d: StatefulSet %s, gaps %s; EtcdCluster %s, gaps %s", round, last(floor.healed), last(floor.gaps), last(cluster.healed), last(cluster.gaps))
+		b.Logf("round %d: StatefulSet %s, without the member %s, gaps %s; EtcdCluster %s, without the member %s, gaps %s", round,
+			last(floor.healed), last(floor.absent), last(floor.gaps), last(cluster.healed), last(cluster.absent), last(cluster.gaps))
 	}
 	b.Logf("failed writes: StatefulSet %d, EtcdCluster %d", floor.failed, cluster.failed)
 	b.ReportMetric(measure.Median(floor.healed).Seconds(), "s/statefulset")
 	b.ReportMetric(measure.Median(cluster.healed).Seconds(), "s/cluster")
 	b.ReportMetric(measure.Median(cluster.healed).Seconds()/measure.Median(floor.healed).Seconds(), "cluster/statefulset")
+	b.ReportMetric(measure.Median(floor.absent).Seconds(), "s/absent-statefulset")
+	b.ReportMetric(measure.Median(cluster.absent).Seconds(), "s/absent-cluster")
 	b.ReportMetric(measure.Median(floor.gaps).Seconds(), "s/gap-statefulset")
 	b.ReportMetric(measure.Median(cluster.gaps).Seconds(), "s/gap-cluster")
 	b.ReportMetric(slices.Max(floor.gaps).Seconds(), "s/longest-statefulset")
@@ -54,23 +63,21 @@ func BenchmarkReadyAfterDeletion(b *testing.B) {
 }
 
 // last returns the times of the last round.
-func last(times []time.Duration) []time.Duration {
-	var rounded []time.Duration
-	for _, t := range times[len(times)-size:] {
-		rounded = append(rounded, t.Round(10*time.Millisecond))
-	}
-	return rounded
-}
+func last(times []time.Duration) []time.Duration { return rounded(times[len(times)-size:]) }
 
 func deletionsOfStatefulSet(b *testing.B, suite *stack.Stack) deletions {
 	b.Helper()
 	namespace := newNamespace(b, suite.Client)
 	defer dropNamespace(b, suite.Client, namespace)
-	forClients := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "bare-client"}, Spec: corev1.ServiceSpec{
-		Selector: map[string]string{"app": "bare"}, Ports: []corev1.ServicePort{{Name: "client", Port: v1beta2.ClientPort}},
-	}}
-	readyPods(b, suite.Client, namespace, size, append(statefulSet(namespace, "bare", size), forClients)...)
+	readyPods(b, suite.Client, namespace, size, append(statefulSet(namespace, "bare", size), serviceOf(namespace, "bare"))...)
 	return deleteEach(b, suite, namespace, "bare")
+}
+
+// serviceOf returns the Service for the clients of a StatefulSet.
+func serviceOf(namespace, name string) *corev1.Service {
+	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name + "-client"}, Spec: corev1.ServiceSpec{
+		Selector: map[string]string{"app": name}, Ports: []corev1.ServicePort{{Name: "client", Port: v1beta2.ClientPort}},
+	}}
 }
 
 func deletionsOfCluster(b *testing.B, suite *stack.Stack) deletions {
@@ -101,12 +108,25 @@ func deleteEach(b *testing.B, suite *stack.Stack, namespace, name string) (saw d
 		b.Fatal(err)
 	}
 	for i := range pods.Items {
-		writer := startWriter(ctx, etcd)
+		writer, member := startWriter(ctx, etcd), startAsking(ctx, memberOf(suite, &pods.Items[i]))
 		saw.healed = append(saw.healed, healTime(b, suite.Client, &pods.Items[i], len(pods.Items)))
 		writer.stop()
+		member.stop()
 		saw.gaps, saw.failed = append(saw.gaps, writer.gap.length()), saw.failed+writer.failed
+		saw.absent = append(saw.absent, member.gap.length())
 	}
 	return saw
+}
+
+// memberOf returns where the member of a Pod tells whether it serves, now or in the next Pod of that name.
+func memberOf(suite *stack.Stack, pod *corev1.Pod) func(context.Context) string {
+	return func(ctx context.Context) string {
+		var now corev1.Pod
+		if err := suite.Client.Get(ctx, client.ObjectKeyFromObject(pod), &now); err != nil || now.Status.PodIP == "" {
+			return ""
+		}
+		return net.JoinHostPort(now.Status.PodIP, strconv.Itoa(int(v1beta2.MetricsPort)))
+	}
 }
 
 // healTime deletes a Pod and returns the time until so many Pods are Ready and it is none of them.

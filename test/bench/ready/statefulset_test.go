@@ -17,6 +17,11 @@ import (
 
 // statefulSet returns a StatefulSet of etcd members without an operator, and its Service.
 func statefulSet(namespace, name string, size int) []client.Object {
+	return statefulSetOf(namespace, name, size, new(v1beta2.EtcdClusterSpec).Image())
+}
+
+// statefulSetOf returns a StatefulSet with an image of etcd, and its Service.
+func statefulSetOf(namespace, name string, size int, image string) []client.Object {
 	labels := map[string]string{"app": name}
 	host := func(i int) string { return fmt.Sprintf("%s-%d.%s.%s.svc", name, i, name, namespace) }
 	var initial []string
@@ -27,7 +32,6 @@ func statefulSet(namespace, name string, size int) []client.Object {
 	probe := func(path string) corev1.ProbeHandler {
 		return corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path, Port: intstr.FromInt32(v1beta2.MetricsPort)}}
 	}
-	spec := v1beta2.EtcdClusterSpec{}
 	meta := metav1.ObjectMeta{Namespace: namespace, Name: name}
 	return []client.Object{
 		&corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{
@@ -45,7 +49,7 @@ func statefulSet(namespace, name string, size int) []client.Object {
 						RunAsNonRoot: ptr.To(true), RunAsUser: ptr.To[int64](65532), RunAsGroup: ptr.To[int64](65532), FSGroup: ptr.To[int64](65532),
 					},
 					Containers: []corev1.Container{{
-						Name: "etcd", Image: spec.Image(),
+						Name: "etcd", Image: image,
 						Env: []corev1.EnvVar{{Name: "POD", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}}},
 						Command: []string{
 							"/usr/local/bin/etcd", "--name=$(POD)", "--data-dir=/var/etcd/data",

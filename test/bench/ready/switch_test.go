@@ -26,9 +26,14 @@ type newcomer struct {
 }
 
 func startNewcomer(ctx context.Context, address string) *newcomer {
+	return startAsking(ctx, func(context.Context) string { return address })
+}
+
+// startAsking asks whoever has the address at the time. The address is empty if nobody has one.
+func startAsking(ctx context.Context, address func(context.Context) string) *newcomer {
 	ctx, cancel := context.WithCancel(ctx)
 	n := &newcomer{end: cancel}
-	n.ended.Go(func() { n.run(ctx, "http://"+address+"/health") })
+	n.ended.Go(func() { n.run(ctx, address) })
 	return n
 }
 
@@ -37,14 +42,14 @@ func (n *newcomer) stop() {
 	n.ended.Wait()
 }
 
-func (n *newcomer) run(ctx context.Context, url string) {
+func (n *newcomer) run(ctx context.Context, address func(context.Context) string) {
 	const pause, limit = 20 * time.Millisecond, 250 * time.Millisecond
 	anew := &http.Client{Timeout: limit, Transport: &http.Transport{DisableKeepAlives: true, DialContext: new(net.Dialer).DialContext}}
 	tick := time.NewTicker(pause)
 	defer tick.Stop()
 	last := time.Now()
 	for ctx.Err() == nil {
-		if healthy(ctx, anew, url) {
+		if at := address(ctx); at != "" && healthy(ctx, anew, "http://"+at+"/health") {
 			now := time.Now()
 			if now.Sub(last) > n.gap.length() {
 				n.gap = gap{last, now}

@@ -23,6 +23,8 @@ type writer struct {
 	// One goroutine writes these fields; they are read after it ended.
 	writes, failed int
 	gap            gap
+	// latencies are those of the acknowledged writes.
+	latencies []time.Duration
 }
 
 // gap is a time without an acknowledged write.
@@ -50,6 +52,7 @@ func (w *writer) run(ctx context.Context, etcd *clientv3.Client) {
 	last := time.Now()
 	for ctx.Err() == nil {
 		limited, cancel := context.WithTimeout(ctx, writeLimit)
+		began := time.Now()
 		_, err := etcd.Put(limited, fmt.Sprintf("writer/%d", w.writes), "value")
 		cancel()
 		if ctx.Err() != nil {
@@ -64,6 +67,7 @@ func (w *writer) run(ctx context.Context, etcd *clientv3.Client) {
 				w.gap = gap{last, now}
 			}
 			last = now
+			w.latencies = append(w.latencies, now.Sub(began))
 		}
 		select {
 		case <-ctx.Done():
