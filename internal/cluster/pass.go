@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -75,6 +76,15 @@ func (v *view) refusals() error {
 		return errors.New(stop)
 	}
 	return fmt.Errorf("%s. %w", stop, v.skipped)
+}
+
+// inEndingNamespace returns a wait if the API server creates nothing because the namespace is being deleted. Kubernetes deletes the
+// EtcdCluster, too, so this is no error.
+func (v *view) inEndingNamespace(actErr error) (plan.Step, bool) {
+	if !apierrors.HasStatusCause(errors.Join(actErr, v.skipped), corev1.NamespaceTerminatingCause) {
+		return nil, false
+	}
+	return plan.Wait{Reason: v1beta2.ReasonDeleting, Message: "Namespace " + v.Namespace + " is being deleted, so Kubernetes creates no objects in it."}, true
 }
 
 // unsaid is how long the status may lack what the operator does while a cluster starts.

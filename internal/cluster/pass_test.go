@@ -25,6 +25,24 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 )
 
+// Each deletion of a namespace filled the log with errors, and a person looks for what is wrong.
+func TestAnEndingNamespaceIsNoError(t *testing.T) {
+	ending := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, nameOf(1), errText("unable to create new content in namespace ns because it is being terminated"))
+	ending.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+	for name, test := range map[string]struct{ act, skipped, want error }{
+		"the step failed":        {act: ending},
+		"another step failed":    {skipped: ending},
+		"a quota is another one": {act: errText("exceeded quota"), want: errText("exceeded quota")},
+	} {
+		v := &view{State: state(formed, members(3)), known: &remembered{}, skipped: test.skipped}
+		step, err := v.withoutRefusals(plan.CreateMember{Name: nameOf(1)}, test.act)
+		wait, waits := step.(plan.Wait)
+		if !errors.Is(err, test.want) || v.skipped != nil || waits != (test.want == nil) || waits && wait.Reason != v1beta2.ReasonDeleting {
+			t.Errorf("%s: %+v, %v, skipped %v", name, step, err, v.skipped)
+		}
+	}
+}
+
 // A quota that refuses the PodDisruptionBudget must not keep a member from its clients.
 func TestAnObjectThatIsRefusedDoesNotStopIndependentRepairs(t *testing.T) {
 	scheme, err := operator.Scheme()
