@@ -35,10 +35,11 @@ const (
 	// AnnotationReplacedAt holds the time, in RFC 3339, at which such a volume was replaced.
 	AnnotationReplacedAt = Group + "/replaced-at"
 	// AnnotationRemoveForeign holds, on an EtcdCluster, IDs or names of foreign members with commas between. The operator
-	// did not add them, and may remove them. If no quorum has served for 5 minutes, a recovery may continue without them.
+	// did not add them, and may remove them. If they are too few for a quorum, a recovery from a lost quorum may continue
+	// without them.
 	AnnotationRemoveForeign = Group + "/remove-foreign-members"
-	// AnnotationStoppedForeign holds, on an EtcdCluster, IDs or names of foreign members with commas between. It says that
-	// these members have stopped, and will not start again. A restore then replaces the cluster without waiting for them.
+	// AnnotationStoppedForeign holds, on an EtcdCluster, IDs of foreign members with commas between. It says that these
+	// members have stopped, and will not start again. A recovery and a restore then continue without them.
 	AnnotationStoppedForeign = Group + "/stopped-foreign-members"
 	// AnnotationReplace holds, on an EtcdCluster, the names of members with commas between. For each the operator adds a
 	// member, and then removes the named one.

@@ -196,6 +196,24 @@ func TestAMemberWithoutAPodCountsAsAVoterBeforeASwitch(t *testing.T) {
 	}
 }
 
+// A member that refuses the operator proves a quorum, and it needs voters of which a person says that they have stopped. The read past the
+// cache has no answers of members, so it believed the person.
+func TestTheReadPastTheCacheDoesNotBelieveWhatAMemberContradicts(t *testing.T) {
+	for _, guarded := range []bool{true, false} {
+		voter := controlled("uid-example", nameOf(0), nil)
+		voter.Labels = map[string]string{labelVoter: "true", v1beta2.LabelIncarnation: "1"}
+		r, v := beside(t, &corev1.Pod{ObjectMeta: voter, Status: corev1.PodStatus{Phase: corev1.PodRunning}},
+			&v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "back", UID: "uid-back"}})
+		v.State = state(formed, members(1), restored(v1beta2.RestoreSeeding), asked)
+		v.MembershipKnown, v.KnownVoters = false, []string{nameOf(0)}
+		v.ForeignMembers, v.Asked.StoppedForeign = []plan.ForeignMember{{ID: 100}, {ID: 101}}, []string{"64", "65"}
+		v.Members[0].Guarded, v.Members[0].Serving, v.Members[0].Answers = guarded, false, true
+		if err := r.confirmOld(t.Context(), v, plan.BeginSwitch{}); errors.Is(err, errBehind) != guarded {
+			t.Errorf("a member refuses the operator: %v, and the switch: %v", guarded, err)
+		}
+	}
+}
+
 // An old cache showed a cluster that had yet to form. Its Service was turned away from the members, and forgot their ID.
 func TestAServiceThatSelectsTheMembersIsNotChangedOnAnOldCache(t *testing.T) {
 	r, v := beside(t)

@@ -17,7 +17,7 @@ import (
 type Asked struct {
 	// RemoveForeign are names or IDs of foreign members that may be removed.
 	RemoveForeign []string
-	// StoppedForeign are names or IDs of foreign members that have stopped, as a person says.
+	// StoppedForeign are IDs of foreign members that have stopped, as a person says.
 	StoppedForeign []string
 	// Replace are members that another one replaces. MoveLeader are those that should not lead. Fence are those that the
 	// client Service does not select, and that are not replaced.

@@ -150,19 +150,29 @@ func (s State) unlessForeignQuorum(lost string) string {
 }
 
 // unseenVoters are the foreign voters that may hold data, and that the user did not consent to go on without. A grace period
-// is no such consent: while no quorum answers the operator, foreign voters that it cannot reach may serve clients.
+// is no such consent: while no quorum answers the operator, foreign voters that it cannot reach may serve clients. If they can be a
+// quorum by themselves, the consent to remove them is none either. Only the statement is that they have stopped.
 func (s State) unseenVoters() []ForeignMember {
-	return slices.DeleteFunc(slices.Clone(s.ForeignMembers), func(m ForeignMember) bool { return m.Learner || s.removalAsked(m) })
+	few := s.foreignVoters() < etcd.Quorum(s.knownVoters())
+	return slices.DeleteFunc(slices.Clone(s.ForeignMembers), func(m ForeignMember) bool {
+		return m.Learner || s.saidStopped(m) || few && s.removalAsked(m)
+	})
 }
 
-// removalAsked reports whether an annotation consents to the removal of a foreign member.
-func (s State) removalAsked(m ForeignMember) bool { return m.in(s.Asked.RemoveForeign) }
+// saidStopped reports whether an annotation says that a foreign member has stopped. It must name its ID: several members can have the
+// same name, also one that somebody adds later.
+func (s State) saidStopped(m ForeignMember) bool {
+	return slices.ContainsFunc(s.Asked.StoppedForeign, func(said string) bool {
+		id, err := etcd.ParseID(said)
+		return err == nil && id == m.ID
+	})
+}
 
-// in reports whether an annotation names a foreign member, by its ID or its name.
-func (m ForeignMember) in(named []string) bool {
-	return slices.ContainsFunc(named, func(name string) bool {
-		id, err := etcd.ParseID(name)
-		return (err == nil && id == m.ID) || (m.Name != "" && name == m.Name)
+// removalAsked reports whether an annotation consents to the removal of a foreign member, by its ID or its name.
+func (s State) removalAsked(m ForeignMember) bool {
+	return slices.ContainsFunc(s.Asked.RemoveForeign, func(asked string) bool {
+		id, err := etcd.ParseID(asked)
+		return (err == nil && id == m.ID) || (m.Name != "" && asked == m.Name)
 	})
 }
 

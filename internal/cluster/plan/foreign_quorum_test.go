@@ -87,17 +87,17 @@ func TestForeignVotersThatAreAQuorumByThemselvesAreNamedBeforeAnyRestore(t *test
 	// 1 own voter and 2 foreign ones, which run outside of Kubernetes.
 	guests := state(formed, members(1), noQuorum, guest(), guest(func(m *ForeignMember) { m.ID = 0xf01 }))
 	withoutMembers := func(s *State) { s.Members = nil }
-	consents := func(s *State) { s.Asked.RemoveForeign = []string{guestID.String(), etcd.ID(0xf01).String()} }
+	says := func(s *State) { s.Asked.StoppedForeign = []string{guestID.String(), etcd.ID(0xf01).String()} }
 	blocked := with(0, blockedBy(v1beta2.ReasonPodFailing), unreadyFor(2*startGrace))
 	for name, test := range map[string]struct {
 		reason  string
 		changes []change
 	}{
-		"its own voter is lost":                         {v1beta2.ReasonQuorumLost, []change{withoutMembers}},
-		"its own voter is lost, and the user agrees":    {v1beta2.ReasonQuorumLost, []change{withoutMembers, consents}},
-		"its own voter cannot run":                      {v1beta2.ReasonPodFailing, []change{blocked}},
-		"its own voter cannot run, and the user agrees": {v1beta2.ReasonQuorumLost, []change{blocked, consents, consenting}},
-		"its own voter has no leader":                   {v1beta2.ReasonQuorumLost, []change{with(0, knows(42, 3), unreadyFor(2*startGrace))}},
+		"its own voter is lost":                           {v1beta2.ReasonQuorumLost, []change{withoutMembers}},
+		"its own voter is lost, and they have stopped":    {v1beta2.ReasonQuorumLost, []change{withoutMembers, says}},
+		"its own voter cannot run":                        {v1beta2.ReasonPodFailing, []change{blocked}},
+		"its own voter cannot run, and they have stopped": {v1beta2.ReasonQuorumLost, []change{blocked, says, consenting}},
+		"its own voter has no leader":                     {v1beta2.ReasonQuorumLost, []change{with(0, knows(42, 3), unreadyFor(2*startGrace))}},
 	} {
 		s := guests
 		s.Members = slices.Clone(guests.Members)
@@ -111,5 +111,19 @@ func TestForeignVotersThatAreAQuorumByThemselvesAreNamedBeforeAnyRestore(t *test
 		if strings.Contains(wait.Message, "accepts no writes") || !strings.Contains(wait.Message, guestID.String()) || !strings.Contains(wait.Message, etcd.ID(0xf01).String()) {
 			t.Errorf("%s: the message does not name the members that may serve: %s", name, wait.Message)
 		}
+	}
+}
+
+// The consent to remove foreign voters may stand for months, because the operator cannot remove them. When the network between them and
+// Kubernetes fails, they are a quorum and serve on.
+func TestConsentToRemoveAQuorumIsNoConsentToASecondCluster(t *testing.T) {
+	lost := func(asked change) State {
+		return state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), consenting, with(0, knows(42, 3), unreadyFor(2*startGrace)), asked)
+	}
+	if step, begins := Plan(lost(removable)).(BeginRecovery); begins {
+		t.Errorf("two of three voters may serve, and the operator begins %+v", step)
+	}
+	if step, begins := Plan(lost(foreignStopped)).(BeginRecovery); !begins {
+		t.Errorf("the others have stopped, and the plan is %+v", step)
 	}
 }

@@ -70,7 +70,7 @@ func (s State) recoveryEnds(survivor Member, exists bool) Step {
 	case !s.maybeForced(survivor) && !s.Spec.ForcesNewCluster():
 		return CancelRecovery{Message: "spec.recovery.quorumLoss no longer allows it." + s.whatRecoveryChanged()}
 	case !s.maybeForced(survivor) && len(s.unseenVoters()) > 0:
-		return CancelRecovery{Message: "Annotation " + v1beta2.AnnotationRemoveForeign + " no longer names member " + s.unseenVoters()[0].label() + ", which may have newer data." + s.whatRecoveryChanged()}
+		return CancelRecovery{Message: "No annotation says any more that member " + s.unseenVoters()[0].label() + " has stopped. It may have newer data." + s.whatRecoveryChanged()}
 	case !exists || (survivor.Pod == PodNone && survivor.Volume != VolumePresent):
 		return CancelRecovery{Message: "The volume of survivor " + s.Recovery.Member + " does not exist." + s.whatRecoveryChanged()}
 	}
@@ -251,7 +251,7 @@ func (s State) lostQuorum(holders []Member, known int) Step {
 		return Wait{
 			Reason: v1beta2.ReasonQuorumLost, Stalled: true,
 			Message: lost + " The operator did not add member " + unseen[0].label() + ", and cannot see whether it has newer data. " +
-				"To continue without it, annotate the EtcdCluster with " + v1beta2.AnnotationRemoveForeign + "=" + unseen[0].ID.String() + ".",
+				"To continue without it, stop it for good. Then annotate the EtcdCluster with " + v1beta2.AnnotationStoppedForeign + "=" + unseen[0].ID.String() + ".",
 		}
 	}
 	if wait := s.waitForForeignElection(holders, lost); wait != nil {

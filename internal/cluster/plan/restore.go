@@ -87,7 +87,7 @@ func (s State) Requested() bool {
 
 func seeding(s State) Step {
 	if !s.Requested() {
-		return FailRestore{Message: s.notRequested() + " The seed had not taken over." + oldContinue + s.another()}
+		return FailRestore{Message: s.notRequested() + " The seed had not taken over" + s.unchanged() + s.another()}
 	}
 	seed, _ := s.seed()
 	if why := s.seedStuck(seed); why != "" {
@@ -129,6 +129,14 @@ func (s State) notRequested() string {
 		return "EtcdRestore " + s.Restore.Name + " has lost its status."
 	}
 	return "EtcdRestore " + s.Restore.Name + " was deleted."
+}
+
+// unchanged ends the sentence that a seed had not taken over. If the members have no data, or too few have it, nothing continues.
+func (s State) unchanged() string {
+	if s.Formed() && s.oldMayContinue() {
+		return "." + oldContinue
+	}
+	return ", so the cluster was not changed."
 }
 
 // another says what to do about a restore that ended although nobody deleted its EtcdRestore.

@@ -244,6 +244,13 @@ func TestPlanRestoreSeeding(t *testing.T) {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), aSeed(serving), func(s *State) { s.RestoreFailed = true }),
 			FailRestore{Message: "EtcdRestore back has failed. The seed had not taken over." + oldContinue + " Create an EtcdRestore with another name."},
 		},
+		"does not say that members continue if there are none": {
+			state(restored(v1beta2.RestoreSeeding), aSeed(serving)), FailRestore{Message: "EtcdRestore back was deleted. The seed had not taken over, so the cluster was not changed."},
+		},
+		"does not say that members continue whose data is lost": {
+			state(formed, members(3), noQuorum, with(0, gone), with(1, gone), with(2, gone), restored(v1beta2.RestoreSeeding), aSeed(serving)),
+			FailRestore{Message: "EtcdRestore back was deleted. The seed had not taken over, so the cluster was not changed."},
+		},
 		"ends if its EtcdRestore has lost its status": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), aSeed(serving), unverified),
 			FailRestore{Message: "EtcdRestore back has lost its status. The seed had not taken over." + oldContinue + " Create an EtcdRestore with another name."},
@@ -256,7 +263,14 @@ func TestPlanRestoreSeeding(t *testing.T) {
 			state(formed, members(1), size(1), foreignVoters(2), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), foreignStopped), removeThem,
 		},
 		"does not believe it while authentication refuses the operator: a quorum needs them": {
-			state(formed, members(1), size(1), refuses, voters(1), foreignVoters(2), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), foreignStopped), stopThem,
+			state(formed, members(1), size(1), refuses, voters(1), foreignVoters(2), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), foreignStopped),
+			askAbout("A quorum serves, and the operator cannot see whether they were removed. Authentication is on in etcd, and it refuses the operator: it has no user. Set spec.auth.operatorSecret to a Secret with the keys username and password of a user with the role root."),
+		},
+		"does not believe it while nobody answers the operator, but the Pods are ready": {
+			state(formed, members(1), size(1), unreached, voters(1), foreignVoters(2), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), foreignStopped), stopThem,
+		},
+		"does not believe it of members that it names, because several can have the same name": {
+			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), namedDefault), stopThem,
 		},
 		"does not take the consent to remove foreign voters for that: they may run": {
 			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), with(0, gone), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), removable), stopThem,
@@ -364,7 +378,7 @@ func TestPlanRestoreSwitching(t *testing.T) {
 			Wait{
 				Reason: v1beta2.ReasonForeignMember, Stalled: true,
 				Message: "The operator did not add 2 of 3 old voters, so it cannot stop them. They may still accept writes, so seed " + seedName + " does not take over. The old members have stopped, so clients wait. " +
-					"Remove them with etcdctl member remove. Or stop them, and then annotate the EtcdCluster with etcd.database.coreos.com/stopped-foreign-members=0000000000000064,0000000000000065. To return to the old members, delete EtcdRestore back, then Pod " + seedName + ", and the PersistentVolumeClaim of that name.",
+					"Remove them with etcdctl member remove, those that have stopped first. To return to the old members, delete EtcdRestore back, then Pod " + seedName + ", and the PersistentVolumeClaim of that name.",
 			},
 		},
 		"restores a lost seed again beside them": {
@@ -802,6 +816,14 @@ func removable(s *State) { s.Asked.RemoveForeign = []string{"64", "65"} }
 // foreignStopped: a person says that the first two foreign voters have stopped.
 func foreignStopped(s *State) { s.Asked.StoppedForeign = []string{"64", "65"} }
 
+// namedDefault: two foreign voters have etcd's default name, and a person says that one of that name has stopped.
+func namedDefault(s *State) {
+	for i := range s.ForeignMembers {
+		s.ForeignMembers[i].Name = "default"
+	}
+	s.Asked.StoppedForeign = []string{"default"}
+}
+
 // hasEnded: the kubelet has reported that nothing of the Pod runs any more.
 func hasEnded(m *Member) { m.Pod, m.Stopped, m.Answers, m.Serving = PodDeleting, true, false, false }
 
@@ -813,14 +835,25 @@ func refuses(s *State) {
 	}
 }
 
-// removeThem asks a person to stop two foreign voters before the switch, while a quorum answers. stopThem does so if none does.
-var removeThem, stopThem = askAbout("Remove them with etcdctl member remove. Or stop them, and then annotate"), askAbout("Stop them. Then annotate")
+// removeThem asks a person to remove two foreign voters before the switch, while a quorum answers. stopThem asks to stop them if none does.
+var (
+	removeThem = askAbout("Remove them with etcdctl member remove, those that have stopped first.")
+	stopThem   = askAbout("Stop them. Then annotate the EtcdCluster with etcd.database.coreos.com/stopped-foreign-members=0000000000000064,0000000000000065.")
+)
 
 func askAbout(how string) Wait {
 	return Wait{
 		Reason: v1beta2.ReasonForeignMember, Stalled: true,
 		Message: "The seed of EtcdRestore back serves. The operator did not add 2 of 3 old voters, so it cannot stop them. They may still accept writes, so the restore does not continue. " +
-			how + " the EtcdCluster with etcd.database.coreos.com/stopped-foreign-members=0000000000000064,0000000000000065. To cancel, delete the EtcdRestore.",
+			how + " To cancel, delete the EtcdRestore.",
+	}
+}
+
+// unreached: the Pods of the members are ready, and none answers the operator.
+func unreached(s *State) {
+	s.MembershipKnown = false
+	for i := range s.Members {
+		s.Members[i].Answers, s.Members[i].Serving, s.Members[i].SilentSince = false, false, noon.Add(-time.Minute)
 	}
 }
 

@@ -133,11 +133,10 @@ func foreignQuorum(s State) Step {
 }
 
 // trusting returns the State without the foreign voters that have stopped, as a person says in an annotation. The consent to remove
-// foreign voters is no such statement: they may run. While a quorum serves, the statement is not needed if the operator's own members
-// are that quorum. If they are not, it is not true, or not any more.
+// foreign voters is no such statement: they may run. A quorum that serves contradicts the statement, or does not need it.
 func (s State) trusting() State {
-	if !s.MembershipKnown && !s.Guarded() {
-		s.ForeignMembers = slices.DeleteFunc(slices.Clone(s.ForeignMembers), func(m ForeignMember) bool { return !m.Learner && m.in(s.Asked.StoppedForeign) })
+	if unknown, _ := s.QuorumUnknown(); !unknown && !s.MembershipKnown && !s.Guarded() {
+		s.ForeignMembers = slices.DeleteFunc(slices.Clone(s.ForeignMembers), func(m ForeignMember) bool { return !m.Learner && s.saidStopped(m) })
 	}
 	return s
 }
@@ -155,11 +154,14 @@ func (s State) howToStop() string {
 			ids = append(ids, m.ID.String())
 		}
 	}
-	annotate := fmt.Sprintf("annotate the EtcdCluster with %s=%s.", v1beta2.AnnotationStoppedForeign, strings.Join(ids, ","))
-	if s.MembershipKnown {
-		return "Remove them with etcdctl member remove. Or stop them, and then " + annotate
+	switch {
+	case s.MembershipKnown:
+		return "Remove them with etcdctl member remove, those that have stopped first."
+	case s.Guarded():
+		refusal := s.refusal(s.Incarnation)
+		return "A quorum serves, and the operator cannot see whether they were removed. " + s.whyRefused(refusal) + " " + s.howToPermit(refusal)
 	}
-	return "Stop them. Then " + annotate
+	return fmt.Sprintf("Stop them. Then annotate the EtcdCluster with %s=%s.", v1beta2.AnnotationStoppedForeign, strings.Join(ids, ","))
 }
 
 // InTheWay says which old member is in the way of a step that lets the seed replace the old members, or that returns to the time before
