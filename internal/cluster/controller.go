@@ -245,10 +245,7 @@ func (r *Reconciler) forget(cluster client.ObjectKey) {
 
 // withoutRefusals makes a wait of a step that was refused.
 func (v *view) withoutRefusals(step plan.Step, actErr error) (plan.Step, error) {
-	if wait, is := v.inEndingNamespace(actErr); is {
-		v.skipped = nil
-		return wait, nil
-	}
+	step, actErr = v.inEndingNamespace(step, actErr)
 	if errors.Is(actErr, etcd.ErrNotYet) {
 		// etcd says "later": that is waiting, not failing.
 		described := plan.Describe(v.State, step)

@@ -78,13 +78,18 @@ func (v *view) refusals() error {
 	return fmt.Errorf("%s. %w", stop, v.skipped)
 }
 
-// inEndingNamespace returns a wait if the API server creates nothing because the namespace is being deleted. Kubernetes deletes the
-// EtcdCluster, too, so this is no error.
-func (v *view) inEndingNamespace(actErr error) (plan.Step, bool) {
-	if !apierrors.HasStatusCause(errors.Join(actErr, v.skipped), corev1.NamespaceTerminatingCause) {
-		return nil, false
+// inEndingNamespace makes a wait of a step that failed because its namespace is being deleted: Kubernetes creates nothing in it, and deletes
+// the EtcdCluster, too. A step that was carried out stands.
+func (v *view) inEndingNamespace(step plan.Step, actErr error) (plan.Step, error) {
+	ending := func(err error) bool { return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) }
+	skipped := ending(v.skipped)
+	if skipped {
+		v.skipped = nil
 	}
-	return plan.Wait{Reason: v1beta2.ReasonDeleting, Message: "Namespace " + v.Namespace + " is being deleted, so Kubernetes creates no objects in it."}, true
+	if ending(actErr) || skipped && actErr == nil && !plan.Acts(step) {
+		return plan.Wait{Reason: v1beta2.ReasonDeleting, Message: "Namespace " + v.Namespace + " is being deleted, so Kubernetes creates no objects in it."}, nil
+	}
+	return step, actErr
 }
 
 // unsaid is how long the status may lack what the operator does while a cluster starts.

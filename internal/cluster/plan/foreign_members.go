@@ -132,42 +132,6 @@ func (s State) knownVoters() int {
 	return len(s.KnownVoters) + s.foreignVoters()
 }
 
-// unlessForeignQuorum returns lost, which reports a lost quorum. If the foreign voters are a quorum by themselves, it returns
-// what the operator knows instead: they may serve clients, and have data that no snapshot has.
-func (s State) unlessForeignQuorum(lost string) string {
-	known := s.knownVoters()
-	if known == 0 || s.foreignVoters() < etcd.Quorum(known) {
-		return lost
-	}
-	labels := []string{}
-	for _, m := range s.ForeignMembers {
-		if !m.Learner {
-			labels = append(labels, m.label())
-		}
-	}
-	return "No quorum answers the operator. Members that it did not add are a quorum by themselves, and may serve clients: " + strings.Join(labels, ", ") +
-		". To keep their data, save it with an EtcdBackup by etcdEndpoints, and apply an EtcdRestore of that snapshot."
-}
-
-// unseenVoters are the foreign voters that may hold data, and that the user did not consent to go on without. A grace period
-// is no such consent: while no quorum answers the operator, foreign voters that it cannot reach may serve clients. If they can be a
-// quorum by themselves, the consent to remove them is none either. Only the statement is that they have stopped.
-func (s State) unseenVoters() []ForeignMember {
-	few := s.foreignVoters() < etcd.Quorum(s.knownVoters())
-	return slices.DeleteFunc(slices.Clone(s.ForeignMembers), func(m ForeignMember) bool {
-		return m.Learner || s.saidStopped(m) || few && s.removalAsked(m)
-	})
-}
-
-// saidStopped reports whether an annotation says that a foreign member has stopped. It must name its ID: several members can have the
-// same name, also one that somebody adds later.
-func (s State) saidStopped(m ForeignMember) bool {
-	return slices.ContainsFunc(s.Asked.StoppedForeign, func(said string) bool {
-		id, err := etcd.ParseID(said)
-		return err == nil && id == m.ID
-	})
-}
-
 // removalAsked reports whether an annotation consents to the removal of a foreign member, by its ID or its name.
 func (s State) removalAsked(m ForeignMember) bool {
 	return slices.ContainsFunc(s.Asked.RemoveForeign, func(asked string) bool {

@@ -87,17 +87,14 @@ func TestForeignVotersThatAreAQuorumByThemselvesAreNamedBeforeAnyRestore(t *test
 	// 1 own voter and 2 foreign ones, which run outside of Kubernetes.
 	guests := state(formed, members(1), noQuorum, guest(), guest(func(m *ForeignMember) { m.ID = 0xf01 }))
 	withoutMembers := func(s *State) { s.Members = nil }
-	says := func(s *State) { s.Asked.StoppedForeign = []string{guestID.String(), etcd.ID(0xf01).String()} }
 	blocked := with(0, blockedBy(v1beta2.ReasonPodFailing), unreadyFor(2*startGrace))
 	for name, test := range map[string]struct {
 		reason  string
 		changes []change
 	}{
-		"its own voter is lost":                           {v1beta2.ReasonQuorumLost, []change{withoutMembers}},
-		"its own voter is lost, and they have stopped":    {v1beta2.ReasonQuorumLost, []change{withoutMembers, says}},
-		"its own voter cannot run":                        {v1beta2.ReasonPodFailing, []change{blocked}},
-		"its own voter cannot run, and they have stopped": {v1beta2.ReasonQuorumLost, []change{blocked, says, consenting}},
-		"its own voter has no leader":                     {v1beta2.ReasonQuorumLost, []change{with(0, knows(42, 3), unreadyFor(2*startGrace))}},
+		"its own voter is lost":       {v1beta2.ReasonQuorumLost, []change{withoutMembers}},
+		"its own voter cannot run":    {v1beta2.ReasonPodFailing, []change{blocked}},
+		"its own voter has no leader": {v1beta2.ReasonQuorumLost, []change{with(0, knows(42, 3), unreadyFor(2*startGrace))}},
 	} {
 		s := guests
 		s.Members = slices.Clone(guests.Members)
@@ -117,13 +114,49 @@ func TestForeignVotersThatAreAQuorumByThemselvesAreNamedBeforeAnyRestore(t *test
 // The consent to remove foreign voters may stand for months, because the operator cannot remove them. When the network between them and
 // Kubernetes fails, they are a quorum and serve on.
 func TestConsentToRemoveAQuorumIsNoConsentToASecondCluster(t *testing.T) {
-	lost := func(asked change) State {
-		return state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), consenting, with(0, knows(42, 3), unreadyFor(2*startGrace)), asked)
+	oneOwn := []change{formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), consenting, with(0, knows(42, 3), unreadyFor(2*startGrace))}
+	twoOwn := []change{formed, members(2), size(1), noQuorum, voters(2), foreignVoters(2), consenting, with(0, knows(42, 3), unreadyFor(2*startGrace)), with(1, gone)}
+	learner := func(s *State) { s.ForeignMembers[1].Learner = true }
+	learnerAlone := func(s *State) { s.ForeignMembers = []ForeignMember{{ID: 100, Learner: true}} }
+	for name, test := range map[string]struct {
+		changes []change
+		begins  bool
+	}{
+		"they are a quorum":                             {append(oneOwn, removable), false},
+		"they have stopped":                             {append(oneOwn, foreignStopped), true},
+		"one has stopped, the other is no quorum":       {append(oneOwn, removable, func(s *State) { s.Asked.StoppedForeign = []string{"64"} }), true},
+		"one has stopped, and nothing is said of one":   {append(oneOwn, func(s *State) { s.Asked.StoppedForeign = []string{"64"} }), false},
+		"they are a quorum if one of own has no vote":   {append(twoOwn, removable, func(s *State) { s.Promoting = nameOf(1) }), false},
+		"they are a quorum if one of own was removed":   {append(twoOwn, removable, func(s *State) { s.Removing = nameOf(1) }), false},
+		"both own vote, so they are no quorum":          {append(twoOwn, removable), true},
+		"with a promoted learner they are none of four": {append(twoOwn, learner, removable), true},
+		"a learner needs no consent":                    {append(twoOwn, learnerAlone), true},
+		"they are a quorum if the learner is promoted":  {append(oneOwn, learner, removable), false},
+		"the learner has stopped":                       {append(oneOwn, learner, removable, func(s *State) { s.Asked.StoppedForeign = []string{"65"} }), true},
+	} {
+		step := Plan(state(test.changes...))
+		if _, begins := step.(BeginRecovery); begins != test.begins {
+			t.Errorf("%s: the plan is %+v", name, step)
+		}
 	}
-	if step, begins := Plan(lost(removable)).(BeginRecovery); begins {
-		t.Errorf("two of three voters may serve, and the operator begins %+v", step)
+}
+
+// A person who reads one ID after the other writes each into the annotation, and the next replaces the one before.
+func TestTheStatusNamesAllForeignMembersForTheStatement(t *testing.T) {
+	both := v1beta2.AnnotationStoppedForeign + "=0000000000000064,0000000000000065."
+	quorum := state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), consenting, with(0, knows(42, 3), unreadyFor(2*startGrace)))
+	few := state(formed, members(5), size(5), noQuorum, voters(5), foreignVoters(2), consenting, with(1, gone), with(2, gone), with(3, gone), with(4, gone), with(0, unreadyFor(2*startGrace)))
+	for name, s := range map[string]State{"they are a quorum": quorum, "they are none": few} {
+		for _, said := range [][]string{nil, {"64"}} {
+			s.Asked.StoppedForeign = said
+			wait, is := Plan(s).(Wait)
+			if !is || !strings.HasSuffix(wait.Message, "Stop them for good. Then annotate the EtcdCluster with "+both) && said == nil || !strings.Contains(wait.Message, "0000000000000065") {
+				t.Errorf("%s, %q is said: %+v", name, said, Plan(s))
+			}
+		}
 	}
-	if step, begins := Plan(lost(foreignStopped)).(BeginRecovery); !begins {
-		t.Errorf("the others have stopped, and the plan is %+v", step)
+	quorum.Asked.StoppedForeign, quorum.Spec.Recovery = []string{"64", "65"}, nil
+	if wait, is := Plan(quorum).(Wait); !is || strings.Contains(wait.Message, "may be a quorum") {
+		t.Errorf("after the statement the status still says that they may serve: %+v", wait)
 	}
 }

@@ -50,6 +50,9 @@ func (s State) noQuorumInTime(holders []Member) Step {
 	if len(holders) == 0 {
 		lost = "Quorum is lost: no member that the operator created has its data. etcd accepts no writes. The operator removes nothing. " + s.wayOut(nil)
 	}
+	if unseen := s.unseenVoters(); len(unseen) > 0 {
+		lost += " The operator did not add " + labels(unseen) + ". If they are lost: " + s.sayStopped()
+	}
 	return Wait{Reason: v1beta2.ReasonQuorumLost, Message: s.unlessForeignQuorum(lost), Stalled: true}
 }
 

@@ -70,7 +70,7 @@ func (s State) recoveryEnds(survivor Member, exists bool) Step {
 	case !s.maybeForced(survivor) && !s.Spec.ForcesNewCluster():
 		return CancelRecovery{Message: "spec.recovery.quorumLoss no longer allows it." + s.whatRecoveryChanged()}
 	case !s.maybeForced(survivor) && len(s.unseenVoters()) > 0:
-		return CancelRecovery{Message: "No annotation says any more that member " + s.unseenVoters()[0].label() + " has stopped. It may have newer data." + s.whatRecoveryChanged()}
+		return CancelRecovery{Message: "The annotations do not let it continue any more without members that the operator did not add: " + labels(s.unseenVoters()) + ". They may have newer data." + s.whatRecoveryChanged()}
 	case !exists || (survivor.Pod == PodNone && survivor.Volume != VolumePresent):
 		return CancelRecovery{Message: "The volume of survivor " + s.Recovery.Member + " does not exist." + s.whatRecoveryChanged()}
 	}
@@ -250,8 +250,7 @@ func (s State) lostQuorum(holders []Member, known int) Step {
 	if unseen := s.unseenVoters(); len(unseen) > 0 {
 		return Wait{
 			Reason: v1beta2.ReasonQuorumLost, Stalled: true,
-			Message: lost + " The operator did not add member " + unseen[0].label() + ", and cannot see whether it has newer data. " +
-				"To continue without it, stop it for good. Then annotate the EtcdCluster with " + v1beta2.AnnotationStoppedForeign + "=" + unseen[0].ID.String() + ".",
+			Message: lost + " The operator cannot see whether members that it did not add have newer data: " + labels(unseen) + ". To continue without them: " + s.sayStopped(),
 		}
 	}
 	if wait := s.waitForForeignElection(holders, lost); wait != nil {

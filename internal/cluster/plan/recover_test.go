@@ -207,7 +207,7 @@ func TestPlanRecoveryForces(t *testing.T) {
 			lost(grace(time.Minute)), CancelRecovery{Message: "spec.recovery.quorumLoss no longer allows it. Nothing was changed."},
 		},
 		"goes back to the start when the consent to go on without a foreign voter is withdrawn in time": {
-			lost(guest()), CancelRecovery{Message: "No annotation says any more that member " + guestLabel + " has stopped. It may have newer data. Nothing was changed."},
+			lost(guest()), CancelRecovery{Message: "The annotations do not let it continue any more without members that the operator did not add: " + guestLabel + ". They may have newer data. Nothing was changed."},
 		},
 		"continues without a foreign voter while that consent stands": {
 			lost(guest(), mayGo), again,

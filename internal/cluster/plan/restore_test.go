@@ -275,6 +275,14 @@ func TestPlanRestoreSeeding(t *testing.T) {
 		"does not take the consent to remove foreign voters for that: they may run": {
 			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), with(0, gone), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), removable), stopThem,
 		},
+		"counts a learner that somebody may promote": {
+			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), with(0, gone), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), func(s *State) { s.ForeignMembers[1].Learner = true }),
+			Wait{
+				Reason: v1beta2.ReasonForeignMember, Stalled: true,
+				Message: "The seed of EtcdRestore back serves. The operator did not add 2 of 3 old members that vote or may vote, so it cannot stop them. They may still accept writes, so the restore does not continue. " +
+					"Stop them for good. Then annotate the EtcdCluster with etcd.database.coreos.com/stopped-foreign-members=0000000000000064,0000000000000065. To cancel, delete the EtcdRestore.",
+			},
+		},
 		"nor while the operator's own member is deleted": {
 			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), with(0, pod(PodDeleting)), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), removable), stopThem,
 		},
@@ -353,7 +361,7 @@ func TestPlanRestoreSwitching(t *testing.T) {
 			Wait{
 				Reason: v1beta2.ReasonForeignMember, Stalled: true,
 				Message: "The operator did not add 2 of 3 old voters, so it cannot stop them. They may still accept writes, so seed " + seedName + " does not take over. The old members have stopped, so clients wait. " +
-					"Stop them. Then annotate the EtcdCluster with etcd.database.coreos.com/stopped-foreign-members=0000000000000064,0000000000000065. To return to the old members, delete EtcdRestore back, then Pod " + seedName + ", and the PersistentVolumeClaim of that name.",
+					"Stop them for good. Then annotate the EtcdCluster with etcd.database.coreos.com/stopped-foreign-members=0000000000000064,0000000000000065. To return to the old members, delete EtcdRestore back, then Pod " + seedName + ", and the PersistentVolumeClaim of that name.",
 			},
 		},
 		"names all of them for the annotation, if it has some": {
@@ -361,7 +369,7 @@ func TestPlanRestoreSwitching(t *testing.T) {
 			Wait{
 				Reason: v1beta2.ReasonForeignMember, Stalled: true,
 				Message: "The operator did not add 2 of 5 old voters, so it cannot stop them. They may still accept writes, so seed " + seedName + " does not take over. The old members have stopped, so clients wait. " +
-					"Stop them. Then annotate the EtcdCluster with etcd.database.coreos.com/stopped-foreign-members=0000000000000064,0000000000000065,0000000000000066,0000000000000067. To return to the old members, delete EtcdRestore back, then Pod " +
+					"Stop them for good. Then annotate the EtcdCluster with etcd.database.coreos.com/stopped-foreign-members=0000000000000064,0000000000000065,0000000000000066,0000000000000067. To return to the old members, delete EtcdRestore back, then Pod " +
 					seedName + ", and the PersistentVolumeClaim of that name.",
 			},
 		},
@@ -389,7 +397,7 @@ func TestPlanRestoreSwitching(t *testing.T) {
 			Wait{
 				Reason: v1beta2.ReasonForeignMember, Stalled: true,
 				Message: "The operator did not add 4 of 7 old voters, so it cannot stop them. They may still accept writes, so seed " + seedName + " does not take over. The old members have stopped, so clients wait. " +
-					"Stop them. Then annotate the EtcdCluster with etcd.database.coreos.com/stopped-foreign-members=0000000000000064,0000000000000065,0000000000000066,0000000000000067. To return to the old members, delete Pod " + seedName + ", and the PersistentVolumeClaim of that name.",
+					"Stop them for good. Then annotate the EtcdCluster with etcd.database.coreos.com/stopped-foreign-members=0000000000000064,0000000000000065,0000000000000066,0000000000000067. To return to the old members, delete Pod " + seedName + ", and the PersistentVolumeClaim of that name.",
 			},
 		},
 		"returns to the old members if the seed is deleted then": {
@@ -418,6 +426,10 @@ func TestPlanRestoreSwitching(t *testing.T) {
 		},
 		"does not wait for a silent node because of foreign voters that have stopped": {
 			state(formed, members(3), noQuorum, voters(3), foreignVoters(2), stopped, with(2, pod(PodDeleting), nodeDown), switching, asked, aSeed(serving), foreignStopped),
+			AdoptSeed{ClusterID: seedID, Incarnation: 2},
+		},
+		"does not wait for one of three beside a learner that somebody may have promoted: two of four are no quorum": {
+			state(formed, members(3), noQuorum, voters(3), foreignVoters(1), stopped, with(2, pod(PodDeleting)), switching, asked, aSeed(serving), func(s *State) { s.ForeignMembers[0].Learner = true }),
 			AdoptSeed{ClusterID: seedID, Incarnation: 2},
 		},
 		"stops none if the EtcdRestore is deleted while the members do not answer": {
@@ -838,7 +850,7 @@ func refuses(s *State) {
 // removeThem asks a person to remove two foreign voters before the switch, while a quorum answers. stopThem asks to stop them if none does.
 var (
 	removeThem = askAbout("Remove them with etcdctl member remove, those that have stopped first.")
-	stopThem   = askAbout("Stop them. Then annotate the EtcdCluster with etcd.database.coreos.com/stopped-foreign-members=0000000000000064,0000000000000065.")
+	stopThem   = askAbout("Stop them for good. Then annotate the EtcdCluster with etcd.database.coreos.com/stopped-foreign-members=0000000000000064,0000000000000065.")
 )
 
 func askAbout(how string) Wait {

@@ -35,12 +35,14 @@ func (s State) oldVoters() int {
 }
 
 // haveQuorum returns whether these members of the old cluster could acknowledge writes among themselves. A member that the record of
-// the voters does not have may be a learner, or somebody may have promoted it: it counts among the members and among the voters.
+// the voters does not have may be a learner, or somebody may have promoted it: it counts among the members and among the voters. So does
+// a foreign learner.
 func (s State) haveQuorum(members []Member) bool {
 	voters := s.fewestVoters()
 	alone := slices.ContainsFunc(members, s.mayBeAlone)
-	running := len(members) + s.foreignVoters()
+	running := len(members) + len(s.ForeignMembers)
 	if voters > 0 {
+		voters += s.foreignLearners()
 		for _, m := range members {
 			if s.unrecorded(m) {
 				voters++
@@ -132,28 +134,26 @@ func foreignQuorum(s State) Step {
 	}
 }
 
-// trusting returns the State without the foreign voters that have stopped, as a person says in an annotation. The consent to remove
-// foreign voters is no such statement: they may run. A quorum that serves contradicts the statement, or does not need it.
+// trusting returns the State without the foreign members that have stopped, as a person says in an annotation. The consent to remove
+// them is no such statement: they may run. A quorum that serves contradicts the statement, or does not need it.
 func (s State) trusting() State {
 	if unknown, _ := s.QuorumUnknown(); !unknown && !s.MembershipKnown && !s.Guarded() {
-		s.ForeignMembers = slices.DeleteFunc(slices.Clone(s.ForeignMembers), func(m ForeignMember) bool { return !m.Learner && s.saidStopped(m) })
+		s.ForeignMembers = s.maybeServing()
 	}
 	return s
 }
 
-// mayWrite says that foreign voters may still serve, as the beginning of a sentence.
+// mayWrite says that foreign members may still serve, as the beginning of a sentence.
 func (s State) mayWrite(voters int) string {
-	return fmt.Sprintf("The operator did not add %d of %d old voters, so it cannot stop them. They may still accept writes", s.foreignVoters(), voters)
+	of := "voters"
+	if s.foreignLearners() > 0 {
+		of = "members that vote or may vote"
+	}
+	return fmt.Sprintf("The operator did not add %d of %d old %s, so it cannot stop them. They may still accept writes", len(s.ForeignMembers), voters+s.foreignLearners(), of)
 }
 
-// howToStop says what a person does about foreign voters.
+// howToStop says what a person does about foreign members.
 func (s State) howToStop() string {
-	var ids []string
-	for _, m := range s.ForeignMembers {
-		if !m.Learner {
-			ids = append(ids, m.ID.String())
-		}
-	}
 	switch {
 	case s.MembershipKnown:
 		return "Remove them with etcdctl member remove, those that have stopped first."
@@ -161,7 +161,7 @@ func (s State) howToStop() string {
 		refusal := s.refusal(s.Incarnation)
 		return "A quorum serves, and the operator cannot see whether they were removed. " + s.whyRefused(refusal) + " " + s.howToPermit(refusal)
 	}
-	return fmt.Sprintf("Stop them. Then annotate the EtcdCluster with %s=%s.", v1beta2.AnnotationStoppedForeign, strings.Join(ids, ","))
+	return s.sayStopped()
 }
 
 // InTheWay says which old member is in the way of a step that lets the seed replace the old members, or that returns to the time before
