@@ -122,17 +122,21 @@ func TestConsentToRemoveAQuorumIsNoConsentToASecondCluster(t *testing.T) {
 		changes []change
 		begins  bool
 	}{
-		"they are a quorum":                             {append(oneOwn, removable), false},
-		"they have stopped":                             {append(oneOwn, foreignStopped), true},
-		"one has stopped, the other is no quorum":       {append(oneOwn, removable, func(s *State) { s.Asked.StoppedForeign = []string{"64"} }), true},
-		"one has stopped, and nothing is said of one":   {append(oneOwn, func(s *State) { s.Asked.StoppedForeign = []string{"64"} }), false},
-		"they are a quorum if one of own has no vote":   {append(twoOwn, removable, func(s *State) { s.Promoting = nameOf(1) }), false},
-		"they are a quorum if one of own was removed":   {append(twoOwn, removable, func(s *State) { s.Removing = nameOf(1) }), false},
-		"both own vote, so they are no quorum":          {append(twoOwn, removable), true},
-		"with a promoted learner they are none of four": {append(twoOwn, learner, removable), true},
-		"a learner needs no consent":                    {append(twoOwn, learnerAlone), true},
-		"they are a quorum if the learner is promoted":  {append(oneOwn, learner, removable), false},
-		"the learner has stopped":                       {append(oneOwn, learner, removable, func(s *State) { s.Asked.StoppedForeign = []string{"65"} }), true},
+		"they are a quorum":                                      {append(oneOwn, removable), false},
+		"they have stopped":                                      {append(oneOwn, foreignStopped), true},
+		"one has stopped, the other is no quorum":                {append(oneOwn, removable, func(s *State) { s.Asked.StoppedForeign = []string{"64"} }), true},
+		"one has stopped, and nothing is said of one":            {append(oneOwn, func(s *State) { s.Asked.StoppedForeign = []string{"64"} }), false},
+		"they are a quorum if one of own has no vote":            {append(twoOwn, removable, func(s *State) { s.Promoting = nameOf(1) }), false},
+		"they are a quorum if one of own was removed":            {append(twoOwn, removable, func(s *State) { s.Removing = nameOf(1) }), false},
+		"both own vote, so they are no quorum":                   {append(twoOwn, removable), true},
+		"with a promoted learner they are none of four":          {append(twoOwn, learner, removable), true},
+		"a learner needs no consent if it completes none":        {[]change{formed, members(3), noQuorum, consenting, learnerAlone, with(0, knows(42, 3), unreadyFor(2*startGrace)), with(1, gone), with(2, gone)}, true},
+		"a learner that somebody may promote completes a quorum": {append(twoOwn, learnerAlone), false},
+		"with the consent to remove it, it does not":             {append(twoOwn, learnerAlone, removable), true},
+		"it may be elected at any moment":                        {append(twoOwn, learnerAlone, removable, with(0, unreadyFor(time.Second))), false},
+		"a voter that may be removed is no quorum with another":  {append(twoOwn, removable, func(s *State) { s.Removing = etcd.ID(100).String() }), true},
+		"they are a quorum if the learner is promoted":           {append(oneOwn, learner, removable), false},
+		"the learner has stopped":                                {append(oneOwn, learner, removable, func(s *State) { s.Asked.StoppedForeign = []string{"65"} }), true},
 	} {
 		step := Plan(state(test.changes...))
 		if _, begins := step.(BeginRecovery); begins != test.begins {
@@ -154,6 +158,10 @@ func TestTheStatusNamesAllForeignMembersForTheStatement(t *testing.T) {
 				t.Errorf("%s, %q is said: %+v", name, said, Plan(s))
 			}
 		}
+	}
+	useless := state(formed, members(3), noQuorum, foreignVoters(1), with(0, unreadyFor(2*startGrace)), with(1, unreadyFor(2*startGrace)), with(2, unreadyFor(2*startGrace)))
+	if wait, is := Plan(useless).(Wait); !is || strings.Contains(wait.Message, v1beta2.AnnotationStoppedForeign) {
+		t.Errorf("all own voters have their data, and the status asks for a statement that changes nothing: %+v", wait)
 	}
 	quorum.Asked.StoppedForeign, quorum.Spec.Recovery = []string{"64", "65"}, nil
 	if wait, is := Plan(quorum).(Wait); !is || strings.Contains(wait.Message, "may be a quorum") {

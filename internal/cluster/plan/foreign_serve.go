@@ -28,34 +28,42 @@ func (s State) saidStopped(m ForeignMember) bool {
 // foreignLearners counts foreign members without a vote. Somebody may have promoted them since a quorum last answered.
 func (s State) foreignLearners() int { return len(s.ForeignMembers) - s.foreignVoters() }
 
-// mayBeQuorum returns whether foreign members may be a quorum by themselves. One of the recorded voters may have no vote, and each learner
-// may have one by now.
-func (s State) mayBeQuorum(foreign []ForeignMember) bool {
+// votersBeside returns the smallest number of voters if all these foreign members vote. One of the recorded voters may have no vote, and
+// each learner may have one by now.
+func (s State) votersBeside(foreign []ForeignMember) int {
 	voters := s.fewestVoters()
+	doubted, doubts := s.doubtedVoter()
 	for _, m := range foreign {
-		if m.Learner {
+		if m.Learner || !s.MembershipKnown && doubts && m.ID.String() == doubted {
 			voters++
 		}
 	}
-	return len(foreign) > 0 && len(foreign) >= etcd.Quorum(max(voters, 0))
+	return voters
+}
+
+// mayBeQuorum returns whether foreign members may be a quorum, together with so many of the operator's own.
+func (s State) mayBeQuorum(foreign []ForeignMember, own int) bool {
+	return len(foreign) > 0 && len(foreign)+own >= etcd.Quorum(max(s.votersBeside(foreign), 0))
 }
 
 // unseenVoters are the foreign members that may vote and hold data, and that the user did not consent to go on without. A grace period
 // is no such consent: while no quorum answers the operator, foreign voters that it cannot reach may serve clients. If they may be a
-// quorum by themselves, the consent to remove them is none either. Only the statement is that they have stopped.
+// quorum by themselves, the consent to remove them is none either. Only the statement is that they have stopped. A learner counts if it
+// would complete a quorum of the members with data.
 func (s State) unseenVoters() []ForeignMember {
 	serving := s.maybeServing()
-	if s.mayBeQuorum(serving) {
+	if s.mayBeQuorum(serving, 0) {
 		return serving
 	}
-	return slices.DeleteFunc(serving, func(m ForeignMember) bool { return m.Learner || s.removalAsked(m) })
+	completes := s.mayBeQuorum(serving, len(s.holders()))
+	return slices.DeleteFunc(serving, func(m ForeignMember) bool { return m.Learner && !completes || s.removalAsked(m) })
 }
 
 // unlessForeignQuorum returns lost, which reports a lost quorum. If the foreign members may be a quorum by themselves, it returns
 // what the operator knows instead: they may serve clients, and have data that no snapshot has.
 func (s State) unlessForeignQuorum(lost string) string {
 	serving := s.maybeServing()
-	if s.knownVoters() == 0 || !s.mayBeQuorum(serving) {
+	if s.knownVoters() == 0 || !s.mayBeQuorum(serving, 0) {
 		return lost
 	}
 	return "No quorum answers the operator. Members that it did not add may be a quorum by themselves, and serve clients: " + labels(serving) +

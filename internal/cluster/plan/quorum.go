@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
@@ -20,12 +21,9 @@ func waitForQuorum(s State) Step {
 	if s.unreachable() {
 		return s.waitUntilReachable()
 	}
-	known := s.knownVoters()
-	holders := s.where(func(m Member) bool {
-		return m.Incarnation == s.Incarnation && s.HoldsData(m) && (known == 0 || slices.Contains(s.KnownVoters, m.Name))
-	})
+	holders := s.holders()
 	if s.tooFew(holders) {
-		return s.lostQuorum(holders, known)
+		return s.lostQuorum(holders, s.knownVoters())
 	}
 	if wait := s.waitForAttempt(s.Current()); wait != nil {
 		return wait
@@ -42,6 +40,13 @@ func waitForQuorum(s State) Step {
 	return Wait{Reason: v1beta2.ReasonMemberDown, Message: planning.Sentence("No quorum answers. Members that hold data are running or starting: ", unanswered(s.Current()))}
 }
 
+// holders returns the voters of the record that have their data.
+func (s State) holders() []Member {
+	return s.where(func(m Member) bool {
+		return m.Incarnation == s.Incarnation && s.HoldsData(m) && (s.knownVoters() == 0 || slices.Contains(s.KnownVoters, m.Name))
+	})
+}
+
 // noQuorumInTime reports that the members with data formed no quorum in time. If no member has data, it reports that instead: the
 // status was lost, too, so the operator does not know how many voters there were.
 func (s State) noQuorumInTime(holders []Member) Step {
@@ -50,7 +55,7 @@ func (s State) noQuorumInTime(holders []Member) Step {
 	if len(holders) == 0 {
 		lost = "Quorum is lost: no member that the operator created has its data. etcd accepts no writes. The operator removes nothing. " + s.wayOut(nil)
 	}
-	if unseen := s.unseenVoters(); len(unseen) > 0 {
+	if unseen := s.unseenVoters(); len(unseen) > 0 && len(holders) < etcd.Quorum(s.knownVoters()) { // or the statement changes nothing
 		lost += " The operator did not add " + labels(unseen) + ". If they are lost: " + s.sayStopped()
 	}
 	return Wait{Reason: v1beta2.ReasonQuorumLost, Message: s.unlessForeignQuorum(lost), Stalled: true}

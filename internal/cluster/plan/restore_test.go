@@ -432,6 +432,10 @@ func TestPlanRestoreSwitching(t *testing.T) {
 			state(formed, members(3), noQuorum, voters(3), foreignVoters(1), stopped, with(2, pod(PodDeleting)), switching, asked, aSeed(serving), func(s *State) { s.ForeignMembers[0].Learner = true }),
 			AdoptSeed{ClusterID: seedID, Incarnation: 2},
 		},
+		"adopts beside one that the API server refuses to stop, if the learner that would complete a quorum has stopped": {
+			state(formed, members(2), size(2), noQuorum, voters(2), foreignVoters(1), with(1, hasEnded), switching, asked, aSeed(serving), foreignStopped, func(s *State) { s.ForeignMembers[0].Learner = true }),
+			AdoptSeed{ClusterID: seedID, Incarnation: 2},
+		},
 		"stops none if the EtcdRestore is deleted while the members do not answer": {
 			state(formed, members(3), noQuorum, switching, aSeed(serving)), ReturnToSeeding{},
 		},

@@ -75,7 +75,7 @@ func switching(s State) Step {
 func (s State) oldRun() bool {
 	voters := s.oldRunning()
 	asked := !slices.ContainsFunc(voters, func(m Member) bool { return m.Pod != PodDeleting })
-	return !asked && s.haveQuorum(voters)
+	return !asked && s.trusting().haveQuorum(voters)
 }
 
 // oldRunning returns the voters of the old cluster whose Pods may run.

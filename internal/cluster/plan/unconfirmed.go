@@ -38,11 +38,11 @@ func (s State) oldVoters() int {
 // the voters does not have may be a learner, or somebody may have promoted it: it counts among the members and among the voters. So does
 // a foreign learner.
 func (s State) haveQuorum(members []Member) bool {
-	voters := s.fewestVoters()
+	voters := 0 // not known
 	alone := slices.ContainsFunc(members, s.mayBeAlone)
 	running := len(members) + len(s.ForeignMembers)
-	if voters > 0 {
-		voters += s.foreignLearners()
+	if s.oldVoters() > 0 {
+		voters = s.votersBeside(s.ForeignMembers)
 		for _, m := range members {
 			if s.unrecorded(m) {
 				voters++
