@@ -111,7 +111,7 @@ long: ## Run what make test leaves out: all points of each sweep, end-to-end tes
 	$(MAKE) e2e-long
 
 # SIMULATIONS are the tests of the planner that take long.
-SIMULATIONS = Settles$$|BreakNothing$$|NobodyIs$$|SaysWhatToDo$$|OfYears$$|DoesNotTrust$$|ChangeAMinute$$
+SIMULATIONS = Settles$$|BreakNothing$$|NobodyIs$$|SaysWhatToDo$$|OfYears$$|DoesNotTrust$$|ChangeAMinute$$|ThatMayRun$$
 
 .PHONY: unit
 unit: deps ## Run the unit tests with the race detector, in random order

@@ -58,6 +58,10 @@ func TestTheSimulationFindsAForeignMemberThatIsRemovedWithoutConsent(t *testing.
 // to stop. The consent to remove them is given as soon as the restore has begun, and at each pass a Pod or its node is lost.
 func TestNoRestoreTakesOverBesideForeignMembersThatMayRun(t *testing.T) {
 	t.Parallel()
+	rounds := 4
+	if testing.Short() {
+		rounds = 1
+	}
 	losses := map[string]func(*model.World){
 		"nothing":  func(*model.World) {},
 		"a Pod":    (*model.World).StopFirst,
@@ -67,7 +71,7 @@ func TestNoRestoreTakesOverBesideForeignMembersThatMayRun(t *testing.T) {
 	for size := 1; size <= 3; size++ {
 		for foreign := 1; foreign <= 2; foreign++ {
 			for lost, lose := range losses {
-				for at := range 12 * 4 {
+				for at := range rounds * 12 {
 					w := besideForeign(t, size, foreign)
 					w.Chance(rand.New(rand.NewPCG(uint64(at), 0)))
 					w.Restores = append(w.Restores, model.Restore{UID: restoreUID, Verified: true, Revision: proven})
