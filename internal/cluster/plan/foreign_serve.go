@@ -11,7 +11,7 @@ import (
 // While no quorum answers the operator, foreign members may be one and serve clients that the operator cannot see. What it does with the
 // cluster then could lose their writes, so a person must say that they have stopped.
 
-// maybeServing returns the foreign members of which nobody says that they have stopped.
+// maybeServing returns the foreign members that may run: no annotation says that they have stopped.
 func (s State) maybeServing() []ForeignMember {
 	return slices.DeleteFunc(slices.Clone(s.ForeignMembers), s.saidStopped)
 }
@@ -41,7 +41,7 @@ func (s State) votersBeside(foreign []ForeignMember) int {
 	return voters
 }
 
-// mayBeQuorum returns whether foreign members may be a quorum, together with so many of the operator's own.
+// mayBeQuorum returns whether these foreign members and a number of the operator's own members may be a quorum.
 func (s State) mayBeQuorum(foreign []ForeignMember, own int) bool {
 	return len(foreign) > 0 && len(foreign)+own >= etcd.Quorum(max(s.votersBeside(foreign), 0))
 }

@@ -87,7 +87,7 @@ func (s State) Requested() bool {
 
 func seeding(s State) Step {
 	if !s.Requested() {
-		return FailRestore{Message: s.notRequested() + " The seed had not taken over" + s.unchanged() + s.another()}
+		return FailRestore{Message: s.notRequested() + " The seed had not taken over" + s.unchanged() + s.useAnotherName()}
 	}
 	seed, _ := s.seed()
 	if why := s.seedStuck(seed); why != "" {
@@ -139,8 +139,8 @@ func (s State) unchanged() string {
 	return ", so the cluster was not changed."
 }
 
-// another says what to do about a restore that ended although nobody deleted its EtcdRestore.
-func (s State) another() string {
+// useAnotherName returns the advice for an EtcdRestore that failed or lost its status. It is empty for one that was deleted.
+func (s State) useAnotherName() string {
 	if s.RestoreFailed || s.RestoreUnverified {
 		return " Create an EtcdRestore with another name."
 	}

@@ -64,8 +64,8 @@ func TestNoRestoreTakesOverBesideForeignMembersThatMayRun(t *testing.T) {
 	}
 	losses := map[string]func(*model.World){
 		"nothing":  func(*model.World) {},
-		"a Pod":    (*model.World).StopFirst,
-		"a node":   (*model.World).LoseFirst,
+		"a Pod":    func(w *model.World) { w.StopPod(0) },
+		"a node":   func(w *model.World) { w.LoseNode(0) },
 		"all Pods": (*model.World).StopPods,
 	}
 	for size := 1; size <= 3; size++ {
@@ -93,7 +93,7 @@ func TestNoRestoreTakesOverBesideForeignMembersThatMayRun(t *testing.T) {
 // forks reports whether a violation is that two clusters acknowledge writes.
 func forks(violation string) bool { return strings.HasPrefix(violation, "invariant 0") }
 
-// besideForeign is a cluster beside whose members so many foreign ones vote.
+// besideForeign returns a cluster of a size, to which somebody else has added a number of voters.
 func besideForeign(t *testing.T, size, foreign int) *model.World {
 	t.Helper()
 	w := model.New(size, true)

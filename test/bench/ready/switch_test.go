@@ -29,7 +29,7 @@ func startNewcomer(ctx context.Context, address string) *newcomer {
 	return startAsking(ctx, func(context.Context) string { return address })
 }
 
-// startAsking asks whoever has the address at the time. The address is empty if nobody has one.
+// startAsking reads the address before each request, and sends none while it is empty.
 func startAsking(ctx context.Context, address func(context.Context) string) *newcomer {
 	ctx, cancel := context.WithCancel(ctx)
 	n := &newcomer{end: cancel}

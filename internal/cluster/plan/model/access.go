@@ -39,8 +39,11 @@ func loseVolume(w *World, r *rand.Rand) string {
 	return "lose the PersistentVolume of " + v.name
 }
 
-// LoseNode loses the node of a Pod: Kubernetes deletes the Pod, and nobody confirms that it stopped.
+// LoseNode loses the node of a Pod, if there is one: Kubernetes deletes the Pod, and nobody confirms that it stopped.
 func (w *World) LoseNode(pod int) {
+	if pod >= len(w.pods) {
+		return
+	}
 	w.pods[pod].stuck = true
 	w.stop(w.pods[pod].name)
 }
@@ -51,27 +54,17 @@ func (w *World) LoseVolume(pod int) {
 	w.stop(w.pods[pod].name)
 }
 
-// StopPod deletes a Pod.
-func (w *World) StopPod(pod int) { w.stop(w.pods[pod].name) }
+// StopPod deletes a Pod, if there is one.
+func (w *World) StopPod(pod int) {
+	if pod < len(w.pods) {
+		w.stop(w.pods[pod].name)
+	}
+}
 
 // StopPods deletes all Pods.
 func (w *World) StopPods() {
 	for _, p := range slices.Clone(w.pods) {
 		w.stop(p.name)
-	}
-}
-
-// StopFirst deletes the first Pod, if there is one.
-func (w *World) StopFirst() {
-	if len(w.pods) > 0 {
-		w.StopPod(0)
-	}
-}
-
-// LoseFirst loses the node of the first Pod, if there is one.
-func (w *World) LoseFirst() {
-	if len(w.pods) > 0 {
-		w.LoseNode(0)
 	}
 }
 
