@@ -131,6 +131,7 @@ func TestConsentToRemoveAQuorumIsNoConsentToASecondCluster(t *testing.T) {
 		"both own vote, so they are no quorum":                   {append(twoOwn, removable), true},
 		"with a promoted learner they are none of four":          {append(twoOwn, learner, removable), true},
 		"a learner needs no consent if it completes none":        {[]change{formed, members(3), noQuorum, consenting, learnerAlone, with(0, knows(42, 3), unreadyFor(2*startGrace)), with(1, gone), with(2, gone)}, true},
+		"nor does it delay a recovery then":                      {[]change{formed, members(3), noQuorum, consenting, learnerAlone, with(0, knows(42, 3), unreadyFor(time.Second)), with(1, gone), with(2, gone)}, true},
 		"a learner that somebody may promote completes a quorum": {append(twoOwn, learnerAlone), false},
 		"with the consent to remove it, it does not":             {append(twoOwn, learnerAlone, removable), true},
 		"it may be elected at any moment":                        {append(twoOwn, learnerAlone, removable, with(0, unreadyFor(time.Second))), false},
@@ -162,6 +163,10 @@ func TestTheStatusNamesAllForeignMembersForTheStatement(t *testing.T) {
 	useless := state(formed, members(3), noQuorum, foreignVoters(1), with(0, unreadyFor(2*startGrace)), with(1, unreadyFor(2*startGrace)), with(2, unreadyFor(2*startGrace)))
 	if wait, is := Plan(useless).(Wait); !is || strings.Contains(wait.Message, v1beta2.AnnotationStoppedForeign) {
 		t.Errorf("all own voters have their data, and the status asks for a statement that changes nothing: %+v", wait)
+	}
+	doubted := state(formed, members(3), noQuorum, consenting, foreignVoters(1), with(0, unreadyFor(2*startGrace)), with(1, unreadyFor(2*startGrace)), with(2, gone), func(s *State) { s.Removing = etcd.ID(100).String() })
+	if wait, is := Plan(doubted).(Wait); !is || strings.Contains(wait.Message, v1beta2.AnnotationStoppedForeign) {
+		t.Errorf("two own voters may be a quorum of three, and the status asks for a statement that changes nothing: %+v", wait)
 	}
 	quorum.Asked.StoppedForeign, quorum.Spec.Recovery = []string{"64", "65"}, nil
 	if wait, is := Plan(quorum).(Wait); !is || strings.Contains(wait.Message, "may be a quorum") {

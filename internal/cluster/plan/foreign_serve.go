@@ -25,6 +25,15 @@ func (s State) saidStopped(m ForeignMember) bool {
 	})
 }
 
+// withAllStopped returns the State as it is after the statement that all foreign members have stopped.
+func (s State) withAllStopped() State {
+	s.Asked.StoppedForeign = nil
+	for _, m := range s.ForeignMembers {
+		s.Asked.StoppedForeign = append(s.Asked.StoppedForeign, m.ID.String())
+	}
+	return s
+}
+
 // foreignLearners counts foreign members without a vote. Somebody may have promoted them since a quorum last answered.
 func (s State) foreignLearners() int { return len(s.ForeignMembers) - s.foreignVoters() }
 

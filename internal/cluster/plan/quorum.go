@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
@@ -55,7 +54,8 @@ func (s State) noQuorumInTime(holders []Member) Step {
 	if len(holders) == 0 {
 		lost = "Quorum is lost: no member that the operator created has its data. etcd accepts no writes. The operator removes nothing. " + s.wayOut(nil)
 	}
-	if unseen := s.unseenVoters(); len(unseen) > 0 && len(holders) < etcd.Quorum(s.knownVoters()) { // or the statement changes nothing
+	helps := len(holders) == 0 || s.withAllStopped().tooFew(holders)
+	if unseen := s.unseenVoters(); len(unseen) > 0 && helps {
 		lost += " The operator did not add " + labels(unseen) + ". If they are lost: " + s.sayStopped()
 	}
 	return Wait{Reason: v1beta2.ReasonQuorumLost, Message: s.unlessForeignQuorum(lost), Stalled: true}

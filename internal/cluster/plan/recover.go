@@ -274,7 +274,8 @@ func (s State) lostQuorum(holders []Member, known int) Step {
 // waitForForeignElection gives an election its time before the operator continues without foreign voters, although the user
 // consents: together with them the members that hold data may be a quorum.
 func (s State) waitForForeignElection(holders []Member, lost string) Step {
-	if len(s.ForeignMembers) == 0 || !slices.ContainsFunc(holders, func(m Member) bool { return !s.unreadyFor(m, startGrace) }) {
+	completes := s.foreignVoters() > 0 || s.mayBeQuorum(s.ForeignMembers, len(holders))
+	if !completes || !slices.ContainsFunc(holders, func(m Member) bool { return !s.unreadyFor(m, startGrace) }) {
 		return nil
 	}
 	return Wait{
