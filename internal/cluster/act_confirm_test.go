@@ -45,7 +45,7 @@ func TestNothingIsDestroyedOnAnOldCache(t *testing.T) {
 			plan.DeleteVolume{Name: old}, plan.StopMembers{Except: 2}, plan.CreateMember{Name: old, Incarnation: 1, Start: plan.StartRejoin}, plan.DeletePod{Name: old}, plan.ForceDeletePod{Name: old},
 			plan.RemoveMember{Name: old}, plan.BeginSwitch{}, plan.AdoptSeed{}, plan.ApplyServices{Incarnation: 1, ClusterID: oldID},
 			plan.AddLearner{Name: nameOf(3)}, plan.PromoteLearner{Name: old}, plan.MoveLeader{From: old},
-			plan.CompactHistory{Revision: 7}, plan.KeepVolume{Name: old},
+			plan.CompactHistory{Revision: 7}, plan.KeepVolume{Name: old}, plan.SetAsideVolume{Name: old},
 		} {
 			err := r.confirm(t.Context(), v, step)
 			if change == nil && err != nil || change != nil && !errors.Is(err, errBehind) {

@@ -28,11 +28,15 @@ func (s State) Irreversible(step Step) bool {
 	return false
 }
 
-// Confirmed reports whether a step is taken only on the newest EtcdCluster: if it is irreversible, or starts a member. A member of an earlier
-// incarnation that starts again would serve old data beside the restored cluster.
+// Confirmed reports whether a step is taken only on the newest EtcdCluster: if it is irreversible, starts a member, or sets a volume aside. A
+// member of an earlier incarnation that starts again would serve old data beside the restored cluster. A volume that is set aside is
+// deleted a day later, and the spec may ask for more members by now.
 func (s State) Confirmed(step Step) bool {
-	_, starts := step.(CreateMember)
-	return starts || s.Irreversible(step)
+	switch step.(type) {
+	case CreateMember, SetAsideVolume:
+		return true
+	}
+	return s.Irreversible(step)
 }
 
 // NotRunning reports whether a member's Pod was seen as one that cannot run, or has yet to. Before such a Pod is deleted, a
