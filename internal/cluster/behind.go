@@ -6,6 +6,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -20,6 +21,8 @@ const (
 	behindGrace = time.Minute
 	// lastBehind is the longest pause between two passes that find the cache behind. The first is plan.RequeueConflict.
 	lastBehind = 30 * time.Second
+	// unseenLimit is how long passes wait until the cache has seen the operator's own status.
+	unseenLimit = time.Second
 )
 
 // behind counts the passes in a row that took no step, because the cache was behind the API server or members did not answer in time.
@@ -41,6 +44,16 @@ func (b *behind) found(now time.Time) time.Duration {
 		return min(plan.RequeueConflict<<doublings, lastBehind)
 	}
 	return lastBehind
+}
+
+// unseen returns whether the cache has yet to see the status that the operator wrote last. A pass would plan on the old one, and its own
+// status would be a conflict. If the watch hangs, that must not keep the operator from what members need, so this ends after unseenLimit.
+func (known *remembered) unseen(cluster *v1beta2.EtcdCluster, now time.Time) bool {
+	if known.wrote == "" || now.Sub(known.reported) >= unseenLimit {
+		return false
+	}
+	order, err := resourceversion.CompareResourceVersion(cluster.ResourceVersion, known.wrote)
+	return err == nil && order < 0
 }
 
 // foundBehind ends a pass that found the cache behind. A watch mostly ends that within a second. If it lasts, the status

@@ -99,3 +99,29 @@ func TestACacheThatStaysBehindIsReportedAfterAMinute(t *testing.T) {
 		t.Errorf("%d writes of the status and %d events in %d passes, want one of each in at most 35", *writes, len(recorder.Events), passes)
 	}
 }
+
+// A pass that begins before the cache has seen the last status writes nothing that lasts: the API server refuses its status. But if the
+// watch of EtcdClusters hangs, a deleted Pod must get a successor all the same.
+func TestAPassWaitsForASecondUntilTheCacheHasSeenTheOwnStatus(t *testing.T) {
+	wrote := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		written, cached string
+		after           time.Duration
+		unseen          bool
+	}{
+		"no status was written":              {"", "8", 0, false},
+		"the cache has an older EtcdCluster": {"9", "8", 20 * time.Millisecond, true},
+		"the cache has that status":          {"9", "9", 20 * time.Millisecond, false},
+		"the cache has a newer EtcdCluster":  {"9", "10", 20 * time.Millisecond, false},
+		"the watch hangs":                    {"9", "8", time.Second, false},
+		"the version is not a number":        {"9", "x", 20 * time.Millisecond, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			known := remembered{wrote: c.written, reported: wrote}
+			cluster := &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{ResourceVersion: c.cached}}
+			if unseen := known.unseen(cluster, wrote.Add(c.after)); unseen != c.unseen {
+				t.Errorf("unseen is %t, want %t", unseen, c.unseen)
+			}
+		})
+	}
+}

@@ -197,6 +197,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
+	known := r.memory.of(request.NamespacedName, cluster.UID)
+	if known.unseen(&cluster, r.Now()) {
+		return ctrl.Result{RequeueAfter: known.behind.found(r.Now()), Priority: &urgent}, nil
+	}
 	v, err := r.observe(ctx, &cluster)
 	if err != nil {
 		return ctrl.Result{}, r.reportUnread(ctx, &cluster, fmt.Errorf("observe EtcdCluster %s: %w", request, err))
@@ -230,8 +234,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if v.skipped != nil && !plan.Acts(step) {
 		return ctrl.Result{}, v.skipped
 	}
-	acted, interval := plan.Acts(step), r.nextLook(v, step, plan.Describe(v.State, step).Requeue)
-	return again(interval, acted, v.ClusterID != "", v.known.waited(acted || changed, v.Now)), nil
+	acted, requeue := plan.Acts(step), plan.Describe(v.State, step).Requeue
+	waited := v.known.waited(acted || changed || v.known.nearer(requeue), v.Now)
+	return again(r.nextLook(v, step, requeue), acted, v.ClusterID != "", waited), nil
 }
 
 // forget drops what is kept of an EtcdCluster that does not exist any more.
@@ -284,7 +289,7 @@ func (r *Reconciler) report(ctx context.Context, v *view, step plan.Step, actErr
 	}
 	changed, err = kube.PatchStatus(ctx, r.Client, v.cluster, after)
 	if changed && v.known != nil {
-		v.known.reported = v.Now
+		v.known.reported, v.known.wrote = r.Now(), after.ResourceVersion
 	}
 	if apierrors.IsConflict(err) && actErr == nil {
 		return false, cmp.Or(r.remember(ctx, v, step), err)

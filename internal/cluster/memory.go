@@ -27,8 +27,11 @@ type remembered struct {
 	logins  logins
 	// changed is when the operator last did something or changed the status.
 	changed time.Time
-	// reported is when the operator last wrote the status.
+	// requeue is when the plan asked for the next look in the last pass.
+	requeue time.Duration
+	// reported is when the operator last wrote the status, and wrote the resource version that this gave the EtcdCluster.
 	reported time.Time
+	wrote    string
 	behind   behind
 	// unanswered counts the passes in a row that ended without the answers of members.
 	unanswered behind

@@ -68,6 +68,13 @@ func (known *remembered) waited(changed bool, now time.Time) time.Duration {
 	return now.Sub(known.changed)
 }
 
+// nearer returns whether the plan asks for the next look sooner than in the last pass: what an EtcdCluster waits for is near.
+func (known *remembered) nearer(requeue time.Duration) bool {
+	last := known.requeue
+	known.requeue = requeue
+	return requeue < last
+}
+
 // isUnbegun says whether no pass has reported on an EtcdCluster yet.
 func isUnbegun(object client.Object) bool {
 	cluster, ok := object.(*v1beta2.EtcdCluster)

@@ -61,6 +61,19 @@ func TestTheWaitBeginsAnewWithEveryChange(t *testing.T) {
 	}
 }
 
+// A member that waited for its volume for a minute would be added 6 s after it has its address.
+func TestTheWaitBeginsAnewWhenItsEndIsNear(t *testing.T) {
+	var known remembered
+	for i, c := range []struct {
+		requeue time.Duration
+		nearer  bool
+	}{{500 * time.Millisecond, false}, {500 * time.Millisecond, false}, {100 * time.Millisecond, true}, {100 * time.Millisecond, false}, {500 * time.Millisecond, false}} {
+		if nearer := known.nearer(c.requeue); nearer != c.nearer {
+			t.Errorf("look %d after %s: nearer is %t, want %t", i, c.requeue, nearer, c.nearer)
+		}
+	}
+}
+
 // A thousand that were created at once were all Ready late, because each got its first step before any got its second.
 func TestAClusterThatWasBegunComesBeforeThoseThatWereNot(t *testing.T) {
 	queue := priorityqueue.New[reconcile.Request]("test")

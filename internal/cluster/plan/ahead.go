@@ -61,6 +61,11 @@ func (s State) resolves(m Member) bool {
 	return published || s.WaitedToBePublished(m)
 }
 
+// resolvesSoon returns whether a member can be added as soon as the name of its Pod resolves, which no watch reports.
+func (s State) resolvesSoon() bool {
+	return s.addsAhead() && slices.ContainsFunc(s.waiting(), func(m Member) bool { return !m.AddressSince.IsZero() && !s.resolves(m) })
+}
+
 // WaitedToBePublished returns whether a Pod has had its address for so long that its name resolves.
 func (s State) WaitedToBePublished(m Member) bool {
 	return !m.AddressSince.IsZero() && s.Now.Sub(m.AddressSince) >= publishing

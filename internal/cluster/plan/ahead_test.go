@@ -68,6 +68,14 @@ func TestPlanAhead(t *testing.T) {
 		"adds the next member when the one before serves and its Pod is not ready yet": {
 			state(formed, members(4), with(3, func(m *Member) { m.PodReady, m.UnreadySince, m.InService = false, noon, true }), with(4, ahead, addressed), size(5)), add(4),
 		},
+		"looks often until a name resolves while the Pod of the member before is not ready": {
+			state(formed, members(4), with(3, func(m *Member) { m.PodReady, m.UnreadySince, m.InService = false, noon, true }), with(4, ahead, justAddressed), size(5)),
+			Wait{Reason: v1beta2.ReasonMemberDown, Requeue: requeueAddress, Message: "Member " + nameOf(3) + " does not serve: its Pod is not ready."},
+		},
+		"looks seldom while the Pod of the next member has no address": {
+			state(formed, members(4), with(3, func(m *Member) { m.PodReady, m.UnreadySince, m.InService = false, noon, true }), with(4, ahead), size(5)),
+			Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + nameOf(3) + " does not serve: its Pod is not ready."},
+		},
 		"creates a lost Pod again with its unused volume":         {state(formed, members(3), with(3, ahead), with(4, unused), size(5)), create(4)},
 		"never starts on its own a member that was not added":     {state(formed, members(3), noQuorum, with(0, withoutPod), with(3, unused), size(5)), CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartRejoin}},
 		"removes a Pod that waits if the size is lowered":         {state(formed, members(3), with(3, ahead, addressed), size(3)), DeletePod{Name: nameOf(3), Reason: v1beta2.ReasonScaling, Message: notNeeded}},

@@ -9,8 +9,18 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
-// waitUntilHealthy allows one change at a time, and none while a member is unhealthy.
+// waitUntilHealthy allows one change at a time, and none while a member is unhealthy. Only addPrepared does not wait for that, so
+// the next look is soon if a name is about to resolve.
 func waitUntilHealthy(s State) Step {
+	step := s.waitForHealth()
+	if wait, is := step.(Wait); is && !wait.Stalled && wait.Requeue == 0 && s.resolvesSoon() {
+		wait.Requeue = requeueAddress
+		return wait
+	}
+	return step
+}
+
+func (s State) waitForHealth() Step {
 	current := slices.DeleteFunc(slices.Clone(s.Current()), s.unadded) // waitForPrepared reports them
 	if wait := s.replacementUnschedulable(); wait != nil {
 		return wait

@@ -50,14 +50,12 @@ func Events(s State, step Step, actErr error, statusChanged bool) []planning.Eve
 }
 
 const (
-	// requeueSoon follows a step that was carried out: the next may be due when the cache has seen this one.
-	requeueSoon = 100 * time.Millisecond
-	// requeueAtOnce follows a step that clients wait for. If the cache has not seen it, the next pass finds out.
-	requeueAtOnce = 20 * time.Millisecond
+	// requeueSoon follows a step that was carried out. If the cache has not seen it, the next pass finds out.
+	requeueSoon = 20 * time.Millisecond
 	// requeueStarting is the interval while members start, which no watch reports.
 	requeueStarting = 500 * time.Millisecond
-	// RequeueConflict gives the cache time to catch up.
-	RequeueConflict = 100 * time.Millisecond
+	// RequeueConflict gives the cache time to catch up. It doubles with each pass that finds the cache behind.
+	RequeueConflict = 20 * time.Millisecond
 	// requeueStalled is the interval of a cluster that waits for a person. What the person does mostly comes with a
 	// watch event.
 	requeueStalled = 30 * time.Second

@@ -43,7 +43,7 @@ func (step AdoptSeed) describe(s State) planning.Description {
 	return announced(planning.Description{
 		Reason:  v1beta2.ReasonRestoring,
 		Message: "The old members acknowledge no more writes. The restored cluster has the ID " + step.ClusterID + "." + s.tooLate(),
-		Requeue: requeueAtOnce,
+		Requeue: requeueSoon,
 	}, "RestoreSwitched", cluster)
 }
 

@@ -36,10 +36,10 @@ func Setting(b *testing.B, name string, otherwise int) int {
 	return n
 }
 
-// Median returns the median of one or more times.
+// Median returns the median of one or more times. Of an even number, it is the mean of the two in the middle.
 func Median(of []time.Duration) time.Duration {
 	sorted := slices.Sorted(slices.Values(of))
-	return sorted[len(sorted)/2]
+	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }
 
 // S3 starts an S3 server with one empty bucket.
