@@ -21,7 +21,7 @@ const (
 	behindGrace = time.Minute
 	// lastBehind is the longest pause between two passes that find the cache behind. The first is plan.RequeueConflict.
 	lastBehind = 30 * time.Second
-	// unseenLimit is how long passes wait until the cache has seen the operator's own status.
+	// unseenLimit is how long passes wait for the operator's own status.
 	unseenLimit = time.Second
 )
 
@@ -46,14 +46,32 @@ func (b *behind) found(now time.Time) time.Duration {
 	return lastBehind
 }
 
-// unseen returns whether the cache has yet to see the status that the operator wrote last. A pass would plan on the old one, and its own
-// status would be a conflict. If the watch hangs, that must not keep the operator from what members need, so this ends after unseenLimit.
-func (known *remembered) unseen(cluster *v1beta2.EtcdCluster, now time.Time) bool {
-	if known.wrote == "" || now.Sub(known.reported) >= unseenLimit {
-		return false
+// ownStatus is a status that the operator wrote at the end of a pass that did not fail: when, and the resource version that this gave the
+// EtcdCluster. A pass that failed is left to the back-off of its queue.
+type ownStatus struct {
+	at      time.Time
+	version string
+}
+
+// noteStatus notes a status that was written.
+func (r *Reconciler) noteStatus(v *view, after *v1beta2.EtcdCluster) {
+	if v.known != nil {
+		v.known.wrote = ownStatus{at: r.Now(), version: after.ResourceVersion}
 	}
-	order, err := resourceversion.CompareResourceVersion(cluster.ResourceVersion, known.wrote)
-	return err == nil && order < 0
+}
+
+// untilSeen is how long a pass has to wait until the cache has seen the operator's own status. The pass would plan on the old one, and the
+// status of that pass would be a conflict. The pause doubles. If the watch hangs, that must not keep the operator from what members need,
+// so the wait ends after unseenLimit. The result is 0 or less if the pass need not wait.
+func (known *remembered) untilSeen(cluster *v1beta2.EtcdCluster, now time.Time) time.Duration {
+	passed := now.Sub(known.wrote.at)
+	if known.wrote.version == "" || passed < 0 {
+		return 0
+	}
+	if order, err := resourceversion.CompareResourceVersion(cluster.ResourceVersion, known.wrote.version); err != nil || order >= 0 {
+		return 0
+	}
+	return min(max(passed, plan.RequeueConflict), unseenLimit-passed)
 }
 
 // foundBehind ends a pass that found the cache behind. A watch mostly ends that within a second. If it lasts, the status

@@ -106,22 +106,76 @@ func TestAPassWaitsForASecondUntilTheCacheHasSeenTheOwnStatus(t *testing.T) {
 	wrote := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for name, c := range map[string]struct {
 		written, cached string
-		after           time.Duration
-		unseen          bool
+		after, pause    time.Duration
 	}{
-		"no status was written":              {"", "8", 0, false},
-		"the cache has an older EtcdCluster": {"9", "8", 20 * time.Millisecond, true},
-		"the cache has that status":          {"9", "9", 20 * time.Millisecond, false},
-		"the cache has a newer EtcdCluster":  {"9", "10", 20 * time.Millisecond, false},
-		"the watch hangs":                    {"9", "8", time.Second, false},
-		"the version is not a number":        {"9", "x", 20 * time.Millisecond, false},
+		"no status was written":              {"", "8", 0, 0},
+		"the cache has an older EtcdCluster": {"9", "8", time.Millisecond, 20 * time.Millisecond},
+		"the cache is still behind":          {"9", "8", 300 * time.Millisecond, 300 * time.Millisecond},
+		"the second is nearly over":          {"9", "8", 900 * time.Millisecond, 100 * time.Millisecond},
+		"the cache has that status":          {"9", "9", time.Millisecond, 0},
+		"the cache has a newer EtcdCluster":  {"9", "10", time.Millisecond, 0},
+		"the watch hangs":                    {"9", "8", time.Second, 0},
+		"the watch has hung for long":        {"9", "8", time.Minute, 0},
+		"the clock was set back":             {"9", "8", -time.Hour, 0},
+		"the version is not a number":        {"9", "x", time.Millisecond, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			known := remembered{wrote: c.written, reported: wrote}
+			known := remembered{wrote: ownStatus{at: wrote, version: c.written}}
 			cluster := &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{ResourceVersion: c.cached}}
-			if unseen := known.unseen(cluster, wrote.Add(c.after)); unseen != c.unseen {
-				t.Errorf("unseen is %t, want %t", unseen, c.unseen)
+			if pause := max(known.untilSeen(cluster, wrote.Add(c.after)), 0); pause != c.pause {
+				t.Errorf("waits for %s, want %s", pause, c.pause)
 			}
 		})
+	}
+}
+
+func TestAReconcilerDoesNothingUntilItsCacheHasItsOwnStatus(t *testing.T) {
+	r, live, _, writes := lagging(t)
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	r.Now = func() time.Time { return now }
+	request := ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "ns", Name: "example"}}
+	known := r.memory.of(request.NamespacedName, "uid-example")
+	known.wrote = ownStatus{at: now, version: "999999"}
+	pods := func() int {
+		var list corev1.PodList
+		if err := live.List(t.Context(), &list); err != nil {
+			t.Fatal(err)
+		}
+		return len(list.Items)
+	}
+	for range 20 {
+		result, err := r.Reconcile(t.Context(), request)
+		if err != nil || result.RequeueAfter <= 0 || *writes != 0 || pods() != 0 {
+			t.Fatalf("the next pass comes after %s, %d writes, error %v", result.RequeueAfter, *writes, err)
+		}
+		if now = now.Add(result.RequeueAfter); now.Sub(known.wrote.at) == unseenLimit {
+			break
+		}
+	}
+	if now.Sub(known.wrote.at) != unseenLimit {
+		t.Errorf("waits for more than %s", unseenLimit)
+	}
+	if known.behind.passes != 0 {
+		t.Error("the status would say that the cache is behind")
+	}
+	if _, err := r.Reconcile(t.Context(), request); err != nil || known.behind.passes == 0 {
+		t.Errorf("after that, no pass planned: %v", err)
+	}
+}
+
+// Otherwise the passes of a cluster whose cache is slow would never wait.
+func TestAPassNotesTheStatusThatItWrote(t *testing.T) {
+	r, live, _, _ := lagging(t)
+	r.Client = countedClient{Client: live, writes: r.metrics.writes}
+	key := client.ObjectKey{Namespace: "ns", Name: "example"}
+	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil {
+		t.Fatal(err)
+	}
+	var cluster v1beta2.EtcdCluster
+	if err := live.Get(t.Context(), key, &cluster); err != nil {
+		t.Fatal(err)
+	}
+	if wrote := r.memory.of(key, cluster.UID).wrote.version; wrote != cluster.ResourceVersion {
+		t.Errorf("noted version %q, want %q", wrote, cluster.ResourceVersion)
 	}
 }

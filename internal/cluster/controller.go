@@ -197,9 +197,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	known := r.memory.of(request.NamespacedName, cluster.UID)
-	if known.unseen(&cluster, r.Now()) {
-		return ctrl.Result{RequeueAfter: known.behind.found(r.Now()), Priority: &urgent}, nil
+	if pause := r.memory.of(request.NamespacedName, cluster.UID).untilSeen(&cluster, r.Now()); pause > 0 {
+		return ctrl.Result{RequeueAfter: pause}, nil
 	}
 	v, err := r.observe(ctx, &cluster)
 	if err != nil {
@@ -235,8 +234,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, v.skipped
 	}
 	acted, requeue := plan.Acts(step), plan.Describe(v.State, step).Requeue
-	waited := v.known.waited(acted || changed || v.known.nearer(requeue), v.Now)
-	return again(r.nextLook(v, step, requeue), acted, v.ClusterID != "", waited), nil
+	nearer := v.known.nearer(requeue)
+	waited := v.known.waited(acted || changed || nearer, v.Now)
+	return again(r.nextLook(v, step, v.known.repeated(step, requeue)), acted, v.ClusterID != "", waited), nil
 }
 
 // forget drops what is kept of an EtcdCluster that does not exist any more.
@@ -289,7 +289,10 @@ func (r *Reconciler) report(ctx context.Context, v *view, step plan.Step, actErr
 	}
 	changed, err = kube.PatchStatus(ctx, r.Client, v.cluster, after)
 	if changed && v.known != nil {
-		v.known.reported, v.known.wrote = r.Now(), after.ResourceVersion
+		v.known.reported = v.Now
+	}
+	if changed && actErr == nil && v.skipped == nil {
+		r.noteStatus(v, after)
 	}
 	if apierrors.IsConflict(err) && actErr == nil {
 		return false, cmp.Or(r.remember(ctx, v, step), err)
@@ -322,6 +325,7 @@ func (r *Reconciler) remember(ctx context.Context, v *view, step plan.Step) erro
 		if _, err := kube.PatchStatus(ctx, r.Client, &newest, after); err != nil {
 			return err
 		}
+		r.noteStatus(v, after)
 		kube.PublishEvents(r.Events, after, plan.Events(v.State, step, nil, true))
 		return nil
 	})

@@ -29,9 +29,12 @@ type remembered struct {
 	changed time.Time
 	// requeue is when the plan asked for the next look in the last pass.
 	requeue time.Duration
-	// reported is when the operator last wrote the status, and wrote the resource version that this gave the EtcdCluster.
+	// acted is the step that the last pass carried out, and again how often the passes before it had carried it out in a row.
+	acted plan.Step
+	again int
+	// reported is when the operator last wrote the status.
 	reported time.Time
-	wrote    string
+	wrote    ownStatus
 	behind   behind
 	// unanswered counts the passes in a row that ended without the answers of members.
 	unanswered behind

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"reflect"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -15,11 +16,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 )
 
 const (
 	// slowest is the longest interval to which looks at a cluster that waits are spread.
 	slowest = 10 * time.Second
+	// firstRepeat is the pause after a step that was carried out twice in a row. It doubles so many times, to 6.4 s.
+	firstRepeat   = 200 * time.Millisecond
+	repeatsDouble = 5
 	// patience is which part of the time that a cluster has waited may pass before the next look.
 	patience = 10
 	// jitter is by which part an interval of looks varies, so that clusters that started together do not stay together.
@@ -73,6 +78,21 @@ func (known *remembered) nearer(requeue time.Duration) bool {
 	last := known.requeue
 	known.requeue = requeue
 	return requeue < last
+}
+
+// repeated returns the pause after a step. It doubles each time that the same step is carried out again: the cache is far behind then, or
+// something reverses the step, or keeps an object that is to be deleted.
+func (known *remembered) repeated(step plan.Step, requeue time.Duration) time.Duration {
+	switch {
+	case !plan.Acts(step):
+		known.acted, known.again = nil, 0
+		return requeue
+	case !reflect.DeepEqual(step, known.acted):
+		known.acted, known.again = step, 0
+		return requeue
+	}
+	known.again++
+	return max(requeue, firstRepeat<<min(known.again-1, repeatsDouble))
 }
 
 // isUnbegun says whether no pass has reported on an EtcdCluster yet.

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 )
 
 // After the loss of a node, every cluster with a member on it waits for that member. If each were looked at twice a second
@@ -71,6 +72,36 @@ func TestTheWaitBeginsAnewWhenItsEndIsNear(t *testing.T) {
 		if nearer := known.nearer(c.requeue); nearer != c.nearer {
 			t.Errorf("look %d after %s: nearer is %t, want %t", i, c.requeue, nearer, c.nearer)
 		}
+	}
+}
+
+// A Pod that a finalizer keeps would be deleted fifty times in a second. A step that a slow cache hides would soon be held for ten minutes.
+func TestAStepThatIsCarriedOutAgainWaitsLongerEachTime(t *testing.T) {
+	var known remembered
+	const soon = 20 * time.Millisecond
+	remove := plan.ForceDeletePod{Name: "example-1"}
+	for i, c := range []struct {
+		step plan.Step
+		want time.Duration
+	}{
+		{remove, soon},
+		{remove, firstRepeat},
+		{remove, 2 * firstRepeat},
+		{plan.ForceDeletePod{Name: "example-2"}, soon},
+		{remove, soon},
+		{remove, firstRepeat},
+		{plan.Wait{}, soon},
+		{remove, soon},
+	} {
+		if pause := known.repeated(c.step, soon); pause != c.want {
+			t.Errorf("step %d: the next pass comes after %s, want %s", i, pause, c.want)
+		}
+	}
+	for range 20 {
+		known.repeated(remove, soon)
+	}
+	if pause := known.repeated(remove, soon); pause != firstRepeat<<repeatsDouble || pause >= slowest {
+		t.Errorf("the longest pause is %s", pause)
 	}
 }
 

@@ -76,6 +76,12 @@ func TestPlanAhead(t *testing.T) {
 			state(formed, members(4), with(3, func(m *Member) { m.PodReady, m.UnreadySince, m.InService = false, noon, true }), with(4, ahead), size(5)),
 			Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + nameOf(3) + " does not serve: its Pod is not ready."},
 		},
+		"does not report a held release of a member that was released since": {
+			state(formed, members(3), with(3, ahead, addressed, addedAhead, func(m *Member) { m.Waits = false }), with(4, ahead, addressed), size(5), func(s *State) {
+				s.Held = []Held{{Step: repeatKey(*s, ReleaseMember{Name: nameOf(3)}), Times: 3, Until: noon.Add(time.Minute)}}
+			}),
+			Wait{Reason: v1beta2.ReasonScaling, Requeue: requeueAddress, Message: "Member " + nameOf(3) + " is catching up with the leader."},
+		},
 		"creates a lost Pod again with its unused volume":         {state(formed, members(3), with(3, ahead), with(4, unused), size(5)), create(4)},
 		"never starts on its own a member that was not added":     {state(formed, members(3), noQuorum, with(0, withoutPod), with(3, unused), size(5)), CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartRejoin}},
 		"removes a Pod that waits if the size is lowered":         {state(formed, members(3), with(3, ahead, addressed), size(3)), DeletePod{Name: nameOf(3), Reason: v1beta2.ReasonScaling, Message: notNeeded}},

@@ -30,7 +30,7 @@ func (s State) Irreversible(step Step) bool {
 
 // Confirmed reports whether a step is taken only on the newest EtcdCluster: if it is irreversible, starts a member, or sets a volume aside. A
 // member of an earlier incarnation that starts again would serve old data beside the restored cluster. A volume that is set aside is
-// deleted a day later, and the spec may ask for more members by now.
+// deleted some time later, and the spec may ask for more members by now.
 func (s State) Confirmed(step Step) bool {
 	switch step.(type) {
 	case CreateMember, SetAsideVolume:

@@ -60,7 +60,7 @@ func (s State) waitForHealth() Step {
 // the time that it waits.
 func (s State) waitForLearner(m Member) Step {
 	release := ReleaseMember{Name: m.Name}
-	if h, is := s.held(release); is && h.Times > 0 {
+	if h, is := s.held(release); is && h.Times > 0 && m.Waits {
 		return waitForHeld(s, release, h)
 	}
 	return Wait{Reason: v1beta2.ReasonScaling, Message: "Member " + m.Name + " is catching up with the leader.", Requeue: requeueAddress}

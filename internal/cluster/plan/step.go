@@ -50,7 +50,8 @@ func Events(s State, step Step, actErr error, statusChanged bool) []planning.Eve
 }
 
 const (
-	// requeueSoon follows a step that was carried out. If the cache has not seen it, the next pass finds out.
+	// requeueSoon follows a step that was carried out. If the cache has not seen it, the next pass finds out, or carries out the same step
+	// again and waits longer.
 	requeueSoon = 20 * time.Millisecond
 	// requeueStarting is the interval while members start, which no watch reports.
 	requeueStarting = 500 * time.Millisecond
