@@ -15,8 +15,10 @@ import (
 // electionTimeout is etcd's default, and the goal for the longest time without a response.
 const electionTimeout = time.Second
 
-// requestLimit is the timeout of a request, including the client's own retries.
-const requestLimit = 10 * time.Second
+// requestLimit is the timeout of a request, including the client's own retries. gRPC needs 12 s to notice that a connected member hangs: it
+// pings after 10 s at the earliest, and stack.Etcd sets 2 s for the answer. A shorter limit would let the next request fail, too, on the
+// same connection.
+const requestLimit = 15 * time.Second
 
 // traffic is a client that writes and reads during a test, one request at a time. Each write has a new key.
 type traffic struct {
