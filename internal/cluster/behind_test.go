@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 )
 
@@ -177,5 +179,44 @@ func TestAPassNotesTheStatusThatItWrote(t *testing.T) {
 	}
 	if wrote := r.memory.of(key, cluster.UID).wrote.version; wrote != cluster.ResourceVersion {
 		t.Errorf("noted version %q, want %q", wrote, cluster.ResourceVersion)
+	}
+}
+
+// Otherwise each failure would be forgotten before the next one, and a pass that fails would be tried again hundreds of times a second.
+func TestAPassThatFailedIsLeftToItsBackOff(t *testing.T) {
+	for name, c := range map[string]struct {
+		actErr, skipped error
+		noted           bool
+	}{
+		"it did its step":            {nil, nil, true},
+		"its step failed":            {errors.New("refused"), nil, false},
+		"an object of it is refused": {nil, errors.New("refused"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := state(formed, members(3))
+			r, cluster := recorded(t, s, v1beta2.EtcdClusterStatus{})
+			r.Events, r.Now = events.NewFakeRecorder(9), time.Now
+			v := &view{State: s, cluster: cluster, known: &remembered{}, skipped: c.skipped}
+			if _, err := r.report(t.Context(), v, plan.DeletePod{Name: nameOf(0)}, c.actErr); err != nil {
+				t.Fatal(err)
+			}
+			if noted := v.known.wrote.version != ""; noted != c.noted {
+				t.Errorf("noted is %t, want %t", noted, c.noted)
+			}
+		})
+	}
+}
+
+// Otherwise the status would say that the cache has been behind all the time in which members did not answer.
+func TestAPassWithoutAnswersIsNoneThatFoundTheCacheBehind(t *testing.T) {
+	s := state(formed, members(3))
+	r, cluster := recorded(t, s, v1beta2.EtcdClusterStatus{})
+	v := &view{State: s, cluster: cluster, known: &remembered{}}
+	v.known.behind.found(s.Now.Add(-time.Hour))
+	if err := r.foundUnanswered(t.Context(), v); err != nil {
+		t.Fatal(err)
+	}
+	if v.known.behind.passes != 0 {
+		t.Error("the pass counts as one that found the cache behind")
 	}
 }
