@@ -22,7 +22,7 @@ import (
 const (
 	// slowest is the longest interval to which looks at a cluster that waits are spread.
 	slowest = 10 * time.Second
-	// firstRepeat is the pause after a step that was carried out twice in a row. It doubles so many times, to 6.4 s.
+	// firstRepeat is the pause after a step that was carried out twice in a row. Each further time it doubles, up to repeatsDouble times: 6.4 s.
 	firstRepeat   = 200 * time.Millisecond
 	repeatsDouble = 5
 	// patience is which part of the time that a cluster has waited may pass before the next look.
