@@ -15,10 +15,13 @@ import (
 // electionTimeout is etcd's default, and the goal for the longest time without a response.
 const electionTimeout = time.Second
 
-// requestLimit is the timeout of a request, including the client's own retries. gRPC needs 12 s to notice that a connected member hangs: it
-// pings after 10 s at the earliest, and stack.Etcd sets 2 s for the answer. A shorter limit would let the next request fail, too, on the
-// same connection.
-const requestLimit = 15 * time.Second
+const (
+	// requestLimit is how long a request may take, including the client's own retries. A slower one counts as failed.
+	requestLimit = 10 * time.Second
+	// requestTimeout is when the client gives up a request. gRPC needs 12 s to notice that a connected member hangs: it pings after 10 s at
+	// the earliest, and stack.Etcd sets 2 s for the answer. A client that gives up before that sends its next request to the same member.
+	requestTimeout = 15 * time.Second
+)
 
 // traffic is a client that writes and reads during a test, one request at a time. Each write has a new key.
 type traffic struct {
@@ -94,10 +97,14 @@ func (t *traffic) run(ctx context.Context) {
 }
 
 func (t *traffic) request(ctx context.Context, ask func(context.Context) error) bool {
-	limited, cancel := context.WithTimeout(ctx, requestLimit)
+	limited, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	t.requests++
+	began := time.Now()
 	err := ask(limited)
+	if took := time.Since(began); err == nil && took > requestLimit {
+		err = fmt.Errorf("it took %s", took.Round(time.Millisecond))
+	}
 	if err != nil && ctx.Err() == nil {
 		t.failures = append(t.failures, err.Error())
 		if time.Since(t.failedAt) > electionTimeout {
