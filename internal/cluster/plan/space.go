@@ -32,7 +32,8 @@ const (
 	// compactPause between two compactions, while users delete keys to make room. compactGrace is how long members
 	// may take to free what was forgotten, and compactBegin how long it takes at least until that shows.
 	compactPause, compactGrace, compactBegin = 20 * time.Second, 30 * time.Second, 3 * time.Second
-	// defragmentPause is the interval between defragmentations of a member, if the last one did not make room.
+	// defragmentPause is the interval between defragmentations of a member, if the last one did not make room. A member may
+	// be defragmented sooner if history was compacted since.
 	defragmentPause = 2 * time.Minute
 )
 
@@ -57,7 +58,8 @@ func reclaimSpace(s State) Step {
 		return nil
 	}
 	return s.defragmentNext(v1beta2.ReasonNoSpace, func(m Member) bool {
-		return !s.fits(m, m.DBSize, roomInFile) && s.Now.Sub(s.Defragmented[m.Name]) > defragmentPause
+		since := s.Now.Sub(s.Defragmented[m.Name])
+		return !s.fits(m, m.DBSize, roomInFile) && (since > defragmentPause || s.compactedFor(since))
 	})
 }
 

@@ -141,6 +141,17 @@ func TestPlanSpace(t *testing.T) {
 				Message: "The space quota is used up, and etcd refuses writes. The database of member " + nameOf(0) + " has 100Mi, of which 79Mi are in use. Defragmentation alone does not make room. Set spec.noSpace.action to Compact, " + raise + " Reads and deletions still work.",
 			},
 		},
+		"defragments again at once if history was compacted since": {
+			state(formed, members(3), full, database(100, 95), compacted(4000, 31*time.Second), defragmentedAgo(1, time.Minute), defragmentedAgo(2, time.Minute)),
+			DefragmentMember{Name: nameOf(1), Reason: v1beta2.ReasonNoSpace},
+		},
+		"and if the compaction was before, it does not": {
+			state(formed, members(3), full, database(100, 79), compacted(4000, time.Minute), defragmentedAgo(0, 50*time.Second), defragmentedAgo(1, 50*time.Second), defragmentedAgo(2, 50*time.Second)),
+			Wait{
+				Reason: v1beta2.ReasonNoSpace, Stalled: true,
+				Message: "The space quota is used up, and etcd refuses writes. The database of member " + nameOf(0) + " has 100Mi, of which 79Mi are in use. Compacting all but 1000 revisions does not make room. Delete keys, or lower spec.noSpace.keepRevisions (0 frees deleted keys at once), " + raise + " Reads and deletions still work.",
+			},
+		},
 		"knows the quota of the spec where members do not tell theirs": {
 			state(formed, members(3), quotaEnv("104857600"), full, database(90, 50), func(s *State) {
 				for i := range s.Members {

@@ -58,9 +58,17 @@ func TestFullClusterAcceptsWritesAgainWithoutDataLoss(t *testing.T) {
 	b.step("a user deletes keys", func(b *bench) {
 		b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.NoSpace.KeepRevisions = ptr.To[int64](0) })
 		b.callAnyMember("kv/deleterange", map[string]any{"key": []byte("large-"), "range_end": []byte("large.")})
-		b.operate(&killer.Count{}, "free space", b.writable)
+		count := &killer.Count{}
+		b.operate(count, "free space", b.writable)
+		calls := strings.Join(count.Changes(), "\n")
+		if !strings.Contains(calls, "Maintenance/Defragment at ") {
+			b.Errorf("the operator defragmented no member:\n%s", calls)
+		}
 		for _, m := range b.cluster.Status.MemberStatuses {
-			if m.DefragmentedAt == nil {
+			if m.DBSize > smallQuota*9/10 {
+				b.Errorf("the database of member %s still has %d bytes", m.Name, m.DBSize)
+			}
+			if m.DefragmentedAt == nil && strings.Contains(calls, "Maintenance/Defragment at "+m.Name) {
 				b.Errorf("the status does not report that member %s was defragmented", m.Name)
 			}
 		}
