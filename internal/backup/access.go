@@ -95,7 +95,7 @@ func howToPermit(refusal etcd.Refusal) string {
 	case etcd.RefusedPassword:
 		return "Correct the user name and the password in the Secret that " + secret + " names."
 	case etcd.RefusedRole:
-		return "Give the user the role root in etcd: etcdctl user grant-role <user> root"
+		return "Give the user the role root in etcd (etcdctl user grant-role <user> root)."
 	}
 	return "Set " + secret + " to a Secret with the keys username and password of a user with the role root."
 }

@@ -118,13 +118,13 @@ func (s State) howToPermit(refusal etcd.Refusal) string {
 	case s.Authentication.Problem != "", refusal == etcd.RefusedPassword:
 		return "Correct Secret " + secret + "."
 	case refusal == etcd.RefusedRole && s.Authentication.User != "":
-		return fmt.Sprintf("Run: etcdctl user grant-role %s root", s.Authentication.User)
+		return fmt.Sprintf("Give that user the role root (etcdctl user grant-role %s root).", s.Authentication.User)
 	case secret == "" && s.Spec.TLS.SecureClient():
 		return "Give that user the role root. Or set spec.auth.operatorSecret to a Secret with the keys username and password of a user with the role root."
 	case secret == "":
 		return "Set spec.auth.operatorSecret to a Secret with the keys username and password of a user with the role root."
 	}
-	return "Correct Secret " + secret + ", or turn authentication off: etcdctl auth disable"
+	return "Correct Secret " + secret + ", or turn authentication off (etcdctl auth disable)."
 }
 
 func (s State) operatorUser() string {
