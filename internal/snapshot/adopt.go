@@ -10,6 +10,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/spool"
 )
 
 // committed looks for the manifest. If it is from the same attempt, the snapshot is saved already. Any other manifest is
@@ -56,11 +57,11 @@ func (r Request) exists(ctx context.Context) (bool, error) {
 //   - it was written after the first try began,
 //   - it lists a member of this cluster.
 //
-// adopt then writes the manifest. For an encrypted object, the draft of the earlier try takes the place of these checks.
+// adopt then writes the manifest. A draft of the earlier try takes the place of these checks, and has the whole manifest.
 // Any other object is foreign: adopt neither replaces it nor writes a manifest.
 //
-// sent is what this try has uploaded, if anything. An object with the same bytes is that upload, because no two
-// snapshots are equal.
+// sent is what this try has uploaded, if anything. An object with the same bytes is that upload, or that of another
+// EtcdBackup in the same second. The one that writes its manifest first owns it.
 func (r Request) adopt(ctx context.Context, sent facts) (Saved, error) {
 	object, err := r.stat(ctx)
 	if err != nil {
@@ -74,10 +75,15 @@ func (r Request) adopt(ctx context.Context, sent facts) (Saved, error) {
 	switch {
 	case errors.Is(err, ErrIdentity):
 		return r.adoptUnread(ctx, f.object)
+	case errors.Is(err, spool.ErrTooSmall):
+		return Saved{}, r.taken(fmt.Sprintf("it has no manifest and %d bytes, and the operator cannot check it: %v", object.Size, err))
 	case errors.Is(err, dbfile.ErrCorrupt), errors.Is(err, dbfile.ErrNoTrailer):
 		return Saved{}, r.taken("it is not a snapshot: " + err.Error())
 	case err != nil:
 		return Saved{}, err
+	}
+	if m, found, err := r.drafted(ctx, f.object); err != nil || found {
+		return r.commitFound(ctx, m, err)
 	}
 	if why := r.foreign(object, f); why != "" {
 		return Saved{}, r.taken(why)
@@ -93,10 +99,15 @@ func (r Request) foreign(object objstore.Object, f facts) string {
 	// Stores report whole seconds.
 	case object.ModTime.Before(r.Since.Truncate(time.Second)):
 		return "it has no manifest and was written at " + object.ModTime.UTC().Format(time.RFC3339) + ", before this backup was requested"
-	case !slices.ContainsFunc(r.MemberIDs, func(id uint64) bool { return slices.Contains(f.MemberIDs, id) }):
+	case !r.listsMember(f):
 		return "it has no manifest and is a snapshot of another cluster"
 	}
 	return ""
+}
+
+// listsMember reports whether the snapshot lists a member of the cluster.
+func (r Request) listsMember(f facts) bool {
+	return slices.ContainsFunc(r.MemberIDs, func(id uint64) bool { return slices.Contains(f.MemberIDs, id) })
 }
 
 // taken returns the error for a key that a foreign object uses.
@@ -126,15 +137,15 @@ func (r Request) readBack(ctx context.Context) (facts, error) {
 		return facts{}, err
 	}
 	defer share.Release()
-	spool, err := newSpool(r.SpoolDir)
+	file, err := newSpool(r.SpoolDir)
 	if err != nil {
 		return facts{}, err
 	}
-	defer discard(spool)
+	defer discard(file)
 	body, err := r.Store.Get(ctx, r.Key)
 	if err != nil {
 		return facts{}, err
 	}
 	defer body.Close()
-	return download(body, spool, reading{unread: true})
+	return download(body, file, reading{unread: true, grow: share.Grow})
 }

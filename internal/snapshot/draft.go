@@ -15,7 +15,7 @@ import (
 // manifest is written. If the process is killed in between, the draft tells who has written the object:
 //   - In a series, FindLeftovers deletes only objects with a draft of the same EtcdBackup.
 //   - If the key is the same in every try, the next try recognises an encrypted object, although it cannot decrypt it. It
-//     recognises a plain object without a draft.
+//     also sees that a plain object was taken without a quorum. It recognises other plain objects without a draft.
 
 // The name of a draft is the object's key, draftMark and the first 16 hex digits of the object's SHA-256. The drafts of
 // two tries have different names, because age encrypts the same content differently each time.
@@ -54,7 +54,7 @@ func ofDraft(key, name string) bool {
 
 // drafts reports whether the request writes drafts.
 func (r Request) drafts() bool {
-	return r.Attempt != "" && (!r.Again || r.Encoder.Encoding().Encryption != "")
+	return r.Attempt != "" && (!r.Again || r.NoQuorum || r.Encoder.Encoding().Encryption != "")
 }
 
 // draft writes the draft of a verified object that is about to be completed.
@@ -77,21 +77,36 @@ func (r Request) draft(ctx context.Context, f facts) error {
 // adoptUnread commits an object that cannot be decrypted here, if a draft of the same attempt has the SHA-256 and size of
 // the object.
 func (r Request) adoptUnread(ctx context.Context, there object) (Saved, error) {
-	const why = "it has no manifest and is encrypted"
-	name, fits := draftKey(r.Key, there.SHA256)
-	if !r.Again || !r.drafts() || !fits {
-		return Saved{}, r.taken(why)
+	m, found, err := r.drafted(ctx, there)
+	if err == nil && !found {
+		err = r.taken("it has no manifest and is encrypted")
 	}
-	m, err := readManifestAt(ctx, r.Store, name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), errors.Is(err, ErrManifest), errors.Is(err, ErrNewerFormat):
-		return Saved{}, r.taken(why)
-	case err != nil:
+	return r.commitFound(ctx, m, err)
+}
+
+// commitFound commits an object of an earlier try by the manifest of its draft.
+func (r Request) commitFound(ctx context.Context, m Manifest, err error) (Saved, error) {
+	if err != nil {
 		return Saved{}, err
-	case m.Attempt != r.Attempt || m.SHA256 != there.SHA256 || m.Size != there.Size:
-		return Saved{}, r.taken(why)
 	}
 	return r.commit(ctx, Saved{Manifest: m, Found: true})
+}
+
+// drafted returns the manifest of the object in the draft of an earlier try of the same attempt. found is false without such
+// a draft.
+func (r Request) drafted(ctx context.Context, there object) (m Manifest, found bool, err error) {
+	name, fits := draftKey(r.Key, there.SHA256)
+	if !r.Again || r.Attempt == "" || !fits {
+		return Manifest{}, false, nil
+	}
+	m, err = readManifestAt(ctx, r.Store, name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), errors.Is(err, ErrManifest), errors.Is(err, ErrNewerFormat):
+		return Manifest{}, false, nil
+	case err != nil:
+		return Manifest{}, false, err
+	}
+	return m, m.Attempt == r.Attempt && m.SHA256 == there.SHA256 && m.Size == there.Size, nil
 }
 
 // dropDrafts deletes the drafts of a saved snapshot. Without the permission to list or delete, they are kept: they are
@@ -100,7 +115,7 @@ func (r Request) adoptUnread(ctx context.Context, there object) (Saved, error) {
 // In a series, each try has its own key and so one draft. If it cannot be deleted, the snapshot is still good, and a later run
 // deletes the draft as a leftover.
 func (r Request) dropDrafts(ctx context.Context, saved Manifest) error {
-	if !r.drafts() {
+	if !r.drafts() && !saved.NoQuorum {
 		return nil
 	}
 	if !r.Again {

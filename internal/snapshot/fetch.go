@@ -82,6 +82,8 @@ type reading struct {
 	sha256     string    // of the object that was verified before; may be empty
 	identities []byte
 	unread     bool // compute the SHA-256 even of an object that cannot be decrypted
+	// grow reserves space in the spool for an object whose size is not known before; may be nil
+	grow func(bytes, written int64) error
 }
 
 func fetch(ctx context.Context, store objstore.Getter, key, dir string, known reading) (Fetched, error) {
@@ -150,7 +152,7 @@ func download(body io.Reader, file *os.File, known reading) (facts, error) {
 		plain = io.LimitReader(plain, size+1)
 	}
 	p := newProof(plain, file)
-	p.again = known.sha256 != ""
+	p.again, p.grow = known.sha256 != "", known.grow
 	err = drain(p)
 	corrupt := errors.Is(err, dbfile.ErrCorrupt) || errors.Is(err, dbfile.ErrNoTrailer)
 	if err == nil || corrupt {

@@ -201,8 +201,12 @@ func (r Request) sent(p *proof, body io.Reader) facts {
 	return f
 }
 
-// judge rejects a snapshot that is older than the cluster.
+// judge rejects a snapshot of another cluster, for example if the address has another one behind it meanwhile, and one that is
+// older than the cluster.
 func (r Request) judge(f facts) error {
+	if len(r.MemberIDs) > 0 && len(f.MemberIDs) > 0 && !r.listsMember(f) {
+		return fmt.Errorf("%w: the snapshot lists no member of cluster %s", ErrSource, r.Cluster.ID)
+	}
 	if f.Revision < r.MinRevision {
 		return fmt.Errorf("%w: the snapshot has revision %d and the cluster had %d", ErrStale, f.Revision, r.MinRevision)
 	}
@@ -245,8 +249,9 @@ func (r Request) manifest(f facts, at time.Time) Manifest {
 	return m
 }
 
-// commit writes the manifest. If there is one already, it must describe the same object: another process has written it,
-// or this one has and the store's answer was lost.
+// commit writes the manifest. If there is one already, it must be of the same attempt and describe the same object: another
+// process has written it, or this one has and the store's answer was lost. A manifest of another attempt belongs to another
+// EtcdBackup, which deletes the snapshot by its own retention.
 func (r Request) commit(ctx context.Context, saved Saved) (Saved, error) {
 	content, err := saved.Manifest.Encode()
 	if err != nil {
@@ -262,6 +267,9 @@ func (r Request) commit(ctx context.Context, saved Saved) (Saved, error) {
 	}
 	if there.SHA256 != saved.Manifest.SHA256 {
 		return Saved{}, err
+	}
+	if there.Attempt != saved.Manifest.Attempt {
+		return Saved{}, r.taken("a snapshot of " + there.CreatedAt.Format(time.RFC3339) + " has this key")
 	}
 	saved.Manifest = there
 	return saved, nil

@@ -1,0 +1,126 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"github.com/etcd-suite/etcd-operator/internal/dbfile/dbfiletest"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/spool"
+)
+
+// hooked calls before, or refuses a write, at the beginning of each Put.
+type hooked struct {
+	objstore.Store
+	before func(key string) error
+	read   *int64
+}
+
+func (h hooked) Put(ctx context.Context, key string, body io.Reader) error {
+	if h.before != nil {
+		if err := h.before(key); err != nil {
+			return err
+		}
+	}
+	return h.Store.Put(ctx, key, body)
+}
+
+func (h hooked) Get(ctx context.Context, key string) (io.ReadCloser, error) {
+	body, err := h.Store.Get(ctx, key)
+	if err != nil || h.read == nil {
+		return body, err
+	}
+	return &countingBody{ReadCloser: body, progress: func(n int64) { *h.read = n }}, nil
+}
+
+// Two EtcdBackups of a cluster may share a folder. If they take the same revision in the same second, both have the same key and the same
+// bytes. If the snapshot counted for both, the retention of the first one would delete the snapshot of the second one.
+func TestASnapshotBelongsToOneEtcdBackupOnly(t *testing.T) {
+	content := dbfiletest.New(t, member).Put(30, 200).Snapshot()
+	for name, at := range map[string]string{"the other one finishes before the object": key, "the other one finishes before the manifest": ManifestKey(key)} {
+		t.Run(name, func(t *testing.T) {
+			store := newBucket(t)
+			first := request(t, store, content, func(r *Request) { r.Attempt, r.Backup = "uid-a/1", "hourly" })
+			second := request(t, nil, content, func(r *Request) { r.Attempt, r.Backup = "uid-b/1", "monthly" })
+			ran := false
+			second.Store = hooked{Store: store, before: func(k string) error {
+				if k != at || ran {
+					return nil
+				}
+				ran = true
+				_, err := Save(t.Context(), first)
+				if at == ManifestKey(key) && errors.Is(err, fs.ErrExist) {
+					return nil // the object is that of the second one
+				}
+				return err
+			}}
+			saved, err := Save(t.Context(), second)
+			m, readErr := readManifest(t.Context(), store, key)
+			if readErr != nil {
+				t.Fatal(readErr)
+			}
+			if err == nil && (saved.Manifest.Backup != "monthly" || m.Backup != "monthly") {
+				t.Errorf("the EtcdBackup monthly reports a snapshot whose manifest names %s", m.Backup)
+			}
+			if err != nil && (!errors.Is(err, fs.ErrExist) || m.Backup != "hourly") {
+				t.Errorf("the manifest names %s, and the second Save failed with %v", m.Backup, err)
+			}
+		})
+	}
+}
+
+// A snapshot that was taken without a quorum may lack acknowledged writes. A restore must not take it for a complete one.
+func TestASnapshotWithoutQuorumKeepsItsMarkIfTheManifestWasNotWritten(t *testing.T) {
+	store := newBucket(t)
+	content := database(t, member, 30)
+	broken := hooked{Store: store, before: func(k string) error {
+		if strings.HasSuffix(k, ".json") && !IsDraft(k) {
+			return errors.New("503")
+		}
+		return nil
+	}}
+	first := request(t, broken, content, func(r *Request) { r.NoQuorum, r.Again = true, true })
+	if _, err := Save(t.Context(), first); err == nil {
+		t.Fatal("the manifest was written")
+	}
+	saved, err := Save(t.Context(), request(t, store, content, func(r *Request) { r.Again = true }))
+	if err != nil || !saved.Found || !saved.Manifest.NoQuorum {
+		t.Errorf("found %v, NoQuorum %v, error %v", saved.Found, saved.Manifest.NoQuorum, err)
+	}
+	for _, name := range store.keys() {
+		if IsDraft(name) {
+			t.Errorf("the draft %s is left", name)
+		}
+	}
+}
+
+// The address of a cluster may lead to another cluster by the time the stream begins. Its data must not be stored under the first one's name.
+func TestSaveRejectsTheSnapshotOfAnotherCluster(t *testing.T) {
+	store := newBucket(t)
+	_, err := Save(t.Context(), request(t, store, database(t, otherMember, 30), func(r *Request) { r.MemberIDs = []uint64{member} }))
+	if !errors.Is(err, ErrSource) || len(store.keys()) > 0 {
+		t.Errorf("error %v, objects %q", err, store.keys())
+	}
+	if _, err = Save(t.Context(), request(t, store, database(t, otherMember, 30), func(r *Request) { r.MemberIDs = nil })); err != nil {
+		t.Errorf("without known members: %v", err)
+	}
+}
+
+// An object of any size may be in place of a one-shot. If its check filled the disk of the node, the kubelet would evict the operator, and
+// all other attempts would fail.
+func TestTheCheckOfAForeignObjectKeepsTheLimitOfTheSpool(t *testing.T) {
+	const mib = 1 << 20
+	store, read := newBucket(t), int64(0)
+	store.put(key, make([]byte, 64*mib))
+	dir := t.TempDir()
+	_, err := Save(t.Context(), request(t, hooked{Store: store, read: &read}, database(t, member, 10), func(r *Request) {
+		r.SpoolDir, r.Spool, r.Expected = dir, spool.New(dir, spool.Options{Limit: 16 * mib}), mib
+	}))
+	if !errors.Is(err, fs.ErrExist) || read > 20*mib {
+		t.Errorf("%d MiB were read with a limit of 16 MiB, and the error is %v", read/mib, err)
+	}
+}
