@@ -14,7 +14,7 @@ import (
 // An EtcdCluster may name a Secret before authentication is turned on, so a wrong or missing one must not stop backups.
 func TestAWrongSecretOfAnEtcdClusterStopsNoBackup(t *testing.T) {
 	incomplete := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "login"}, Data: map[string][]byte{v1beta2.AuthUsernameKey: []byte("root")}}
-	for name, secrets := range map[string][]*corev1.Secret{"missing": nil, "without a password": {incomplete}} {
+	for name, secrets := range map[string][]*corev1.Secret{"a missing Secret": nil, "a Secret without a password": {incomplete}} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, secrets...)
 			s := one(func(s *State) {

@@ -85,19 +85,19 @@ func TestAChangeInTheSecondOfItsBaseCanBeRestored(t *testing.T) {
 	}
 }
 
-// The archiver of a recovered cluster may have the only copy of changes that wait for the store. It continues beside the next one, until
-// the process ends, or the spec is another one.
+// The archiver of a recovered cluster may have the only copy of changes that wait for the store. It continues beside the next archiver
+// until the process ends or the spec changes.
 func TestAnArchiverOfARecoveredClusterStoresWhatItHas(t *testing.T) {
 	key := worker.Key{Object: types.NamespacedName{Namespace: "ns", Name: "b"}, UID: "1"}
 	for name, test := range map[string]struct {
 		end  func(*archives)
 		ends bool
 	}{
-		"the next archiver":    {func(p *archives) { p.set(key, &archiveSpec{recovery: "of Monday"}) }, false},
-		"another spec":         {func(p *archives) { p.set(key, &archiveSpec{recovery: "of Monday", maxLag: time.Hour}) }, true},
-		"no archive any more":  {func(p *archives) { p.set(key, nil) }, true},
-		"a deleted EtcdBackup": {func(p *archives) { p.forgetOthers(key.Object, "2") }, true},
-		"the end of the process": {func(p *archives) {
+		"the next archiver starts":               {func(p *archives) { p.set(key, &archiveSpec{recovery: "of Monday"}) }, false},
+		"the spec changes":                       {func(p *archives) { p.set(key, &archiveSpec{recovery: "of Monday", maxLag: time.Hour}) }, true},
+		"the spec no longer asks for an archive": {func(p *archives) { p.set(key, nil) }, true},
+		"the EtcdBackup is deleted":              {func(p *archives) { p.forgetOthers(key.Object, "2") }, true},
+		"the process ends": {func(p *archives) {
 			ctx, end := context.WithCancel(t.Context())
 			end()
 			_ = p.Run(ctx)
@@ -145,7 +145,7 @@ func TestASnapshotNamesTheRecoveryUnlessOneIsUnderWay(t *testing.T) {
 	}
 }
 
-// The cache may not show a recovery yet when the survivor serves already. An archiver that began then could mix two histories.
+// The cache may not show a recovery yet when the survivor already serves. An archiver that began then could mix two histories.
 func TestAnArchiverOnAnOldCacheDoesNotContinueOverARecovery(t *testing.T) {
 	at := metav1.NewTime(t0)
 	found := &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x"}}
@@ -162,7 +162,7 @@ func TestAnArchiverOnAnOldCacheDoesNotContinueOverARecovery(t *testing.T) {
 			t.Errorf("an archiver %s: %v", name, err)
 		}
 	}
-	// A snapshot that was queued before the recovery would be a base of the history that was lost, with changes of the other one.
+	// A snapshot that was queued before the recovery would be a base of the lost history, with changes of the new one.
 	for name, test := range map[string]struct {
 		spec   jobSpec
 		from   answer
@@ -171,7 +171,7 @@ func TestAnArchiverOnAnOldCacheDoesNotContinueOverARecovery(t *testing.T) {
 		"that was queued before the recovery": {of("x", ""), answer{}, false},
 		"of the recovered cluster":            {of("x", clusterOf(found).Recovery), answer{}, true},
 		"without quorum, which is no base":    {of("x", ""), answer{NotServing: errMembers}, true},
-		"of no archive":                       {jobSpec{Namespace: "ns", Cluster: "x", ClusterUID: "1"}, answer{}, true},
+		"of a one-shot without an archive":    {jobSpec{Namespace: "ns", Cluster: "x", ClusterUID: "1"}, answer{}, true},
 		// Another EtcdBackup may archive the cluster into the folder of the series.
 		"that was queued before the recovery, of another series": {jobSpec{Namespace: "ns", Cluster: "x", ClusterUID: "1", Series: true}, answer{}, false},
 	} {
@@ -190,8 +190,8 @@ func (s *sending) Snapshot(context.Context) (io.ReadCloser, int64, error) { retu
 func (s *sending) Read([]byte) (int, error)                               { return 0, io.EOF }
 func (s *sending) Close() error                                           { s.closed = true; return nil }
 
-// The status of the cluster may show a recovery for the first time when its survivor serves already: the pass that would have seen the step
-// Forcing came too late. What waits for the store is then as precious.
+// The status of the cluster may show a recovery for the first time when its survivor already serves, because no pass saw the step Forcing.
+// The archiver must then also keep the changes that wait for the store.
 func TestAnArchiverWhoseRecoveryWasMissedStoresWhatItHas(t *testing.T) {
 	key := worker.Key{Object: types.NamespacedName{Namespace: "ns", Name: "b"}, UID: "1"}
 	causes, hurried := make(chan error, 2), make(chan struct{})
@@ -318,8 +318,8 @@ func TestAnArchiveBeginsBeforeTheRestoreTestOfItsSnapshot(t *testing.T) {
 	}
 }
 
-// With noQuorum: Mark, the snapshot that an archiver has asked for may be taken without a quorum. No replay begins with it. It answered each
-// later request with the same reason, too, so the changes after it could not be restored until the next scheduled snapshot.
+// With noQuorum: Mark, the snapshot that an archiver has asked for may be taken without a quorum. No replay begins with it. It also
+// satisfied each later request with the same reason, so the changes after it could not be restored until the next scheduled snapshot.
 func TestASnapshotWithoutQuorumDoesNotAnswerTheArchiverTwice(t *testing.T) {
 	w := newWorld(t)
 	s := series(func(s *State) {
@@ -345,7 +345,7 @@ func TestASnapshotWithoutQuorumDoesNotAnswerTheArchiverTwice(t *testing.T) {
 	}
 }
 
-// What a drained archiver stores is of the history that was lost, so nothing else has it. The next archiver reports it.
+// A drained archiver stores changes of the lost history, which exist nowhere else. The next archiver reports them.
 func TestWhatADrainedArchiverHasStoredIsReported(t *testing.T) {
 	key := worker.Key{Object: types.NamespacedName{Namespace: "ns", Name: "b"}, UID: "1"}
 	stored := make(chan struct{})

@@ -81,7 +81,7 @@ func (l *listings) List(ctx context.Context, prefix string) iter.Seq2[objstore.O
 	return l.Store.List(ctx, prefix)
 }
 
-// An archive may have a hundred thousand objects, and the archiver starts again every few seconds. Each start listed all of them, although the
+// An archive may have a hundred thousand objects, and the archiver restarts every few seconds. Each start listed all of them, although the
 // user of the operator lacked a permission.
 func TestAnArchiverThatTheMembersRefuseDoesNotListTheArchive(t *testing.T) {
 	metrics, err := newArchiveMetrics(prometheus.NewRegistry())

@@ -50,12 +50,12 @@ func TestAnArchiveThatNeedsABaseTakesASnapshotAtOnce(t *testing.T) {
 		state State
 		want  Step
 	}{
-		"no base is wanted, so the next snapshot is not due": {archivingState(t), nil},
-		"a base is wanted":                     {archivingState(t, wants("a gap")), TakeSnapshot{Number: 1, Base: "a gap"}},
-		"a user's request comes first":         {archivingState(t, wants("a gap"), func(s *State) { s.Request = "now" }), TakeSnapshot{Number: 1}},
-		"a suspended series takes none":        {archivingState(t, wants("a gap"), suspend), nil},
-		"an archive that the spec has no more": {archivingState(t, wants("a gap"), func(s *State) { s.Spec.Continuous = nil }), nil},
-		"the finalizer comes first":            {archivingState(t, wants("a gap"), func(s *State) { s.Spec.DeletionPolicy = v1beta2.DeletionDelete }), Hold{}},
+		"takes no snapshot if the archive needs no base":                    {archivingState(t), nil},
+		"takes a snapshot if the archive needs a base":                      {archivingState(t, wants("a gap")), TakeSnapshot{Number: 1, Base: "a gap"}},
+		"takes the snapshot that a user requested first":                    {archivingState(t, wants("a gap"), func(s *State) { s.Request = "now" }), TakeSnapshot{Number: 1}},
+		"takes no snapshot of a suspended series":                           {archivingState(t, wants("a gap"), suspend), nil},
+		"takes no snapshot for an archive that the spec no longer asks for": {archivingState(t, wants("a gap"), func(s *State) { s.Spec.Continuous = nil }), nil},
+		"sets the finalizer first":                                          {archivingState(t, wants("a gap"), func(s *State) { s.Spec.DeletionPolicy = v1beta2.DeletionDelete }), Hold{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			step, rule := Plan(test.state)
@@ -87,17 +87,17 @@ func TestAnArchiverRunsOnlyWhileTheSpecAsksForIt(t *testing.T) {
 		change func(*State)
 		want   bool
 	}{
-		"as asked":              {func(*State) {}, true},
-		"without continuous":    {func(s *State) { s.Spec.Continuous = nil }, false},
-		"while suspended":       {func(s *State) { s.Spec.BackupPolicy.Suspend = true }, false},
-		"while deleted":         {func(s *State) { s.Deleting = true }, false},
-		"with an invalid spec":  {func(s *State) { s.Problem = invalid("x") }, false},
-		"before the finalizer":  {func(s *State) { s.Spec.DeletionPolicy = v1beta2.DeletionDelete }, false},
-		"with the finalizer":    {func(s *State) { s.Spec.DeletionPolicy, s.Held = v1beta2.DeletionDelete, true }, true},
-		"without its cluster":   {func(s *State) { s.Spec.EtcdEndpoints, s.Spec.EtcdCluster = nil, &v1beta2.ClusterReference{Name: "x"} }, false},
-		"of a cluster":          {func(s *State) { inCluster(s, false) }, true},
-		"while it hibernates":   {func(s *State) { inCluster(s, true) }, false},
-		"for a single snapshot": {func(s *State) { s.Spec.BackupPolicy = nil }, false},
+		"the spec asks for an archive":     {func(*State) {}, true},
+		"without continuous":               {func(s *State) { s.Spec.Continuous = nil }, false},
+		"while the series is suspended":    {func(s *State) { s.Spec.BackupPolicy.Suspend = true }, false},
+		"while the EtcdBackup is deleted":  {func(s *State) { s.Deleting = true }, false},
+		"with an invalid spec":             {func(s *State) { s.Problem = invalid("x") }, false},
+		"before the finalizer is set":      {func(s *State) { s.Spec.DeletionPolicy = v1beta2.DeletionDelete }, false},
+		"after the finalizer was set":      {func(s *State) { s.Spec.DeletionPolicy, s.Held = v1beta2.DeletionDelete, true }, true},
+		"without its EtcdCluster":          {func(s *State) { s.Spec.EtcdEndpoints, s.Spec.EtcdCluster = nil, &v1beta2.ClusterReference{Name: "x"} }, false},
+		"with an EtcdCluster":              {func(s *State) { inCluster(s, false) }, true},
+		"while the EtcdCluster hibernates": {func(s *State) { inCluster(s, true) }, false},
+		"for a one-shot":                   {func(s *State) { s.Spec.BackupPolicy = nil }, false},
 	} {
 		s := archivingState(t, test.change)
 		if got := archiveOf(s) != nil; got != test.want {
@@ -127,8 +127,8 @@ func TestTheStatusShowsTheEndOfTheArchiveOnceAMinute(t *testing.T) {
 	}
 }
 
-// After a clock that was ahead by an hour, all changes have its last time until the right clock has reached it. The status showed the same
-// revision for that hour.
+// If a clock was ahead by an hour, all changes get its last time until the right clock has reached it. The status showed the same revision
+// for that hour.
 func TestTheStatusShowsTheEndOfAnArchiveWhoseTimeStandsStill(t *testing.T) {
 	s := archivingState(t)
 	s.Archive.Ranges[0].To.At = s.Now.Add(time.Hour)
@@ -144,7 +144,8 @@ func TestTheStatusShowsTheEndOfAnArchiveWhoseTimeStandsStill(t *testing.T) {
 	}
 }
 
-// Whoever loses a cluster restores to the end that the status shows. A pass that comes a moment too early must not double its age.
+// A user who loses a cluster restores to the end that the status shows. A pass that comes slightly too early must not double its
+// age.
 func TestTheEndInTheStatusIsNeverOlderThanAMinuteAndTwiceTheLag(t *testing.T) {
 	for _, lag := range []time.Duration{time.Second, 5 * time.Second, 30 * time.Second} {
 		s := archivingState(t)
@@ -170,18 +171,18 @@ func TestTheStatusOfTheArchiveSaysWhatIsWrong(t *testing.T) {
 		reason string
 		text   string
 	}{
-		"all is archived":         {func(*State) {}, v1beta2.ReasonArchiving, "Revision 20"},
-		"the first base":          {func(s *State) { s.Archive = &Archive{Want: "the archive begins"} }, v1beta2.ReasonArchiveStarting, "the archive begins"},
-		"no archiver yet":         {func(s *State) { s.Archive = nil }, v1beta2.ReasonArchiveStarting, ""},
-		"a store that fails":      {func(s *State) { s.Archive.Delayed, s.Archive.StoreError = time.Minute, "503" }, v1beta2.ReasonArchiveDelayed, "503"},
-		"no base":                 {func(s *State) { s.Archive.Covered = false }, v1beta2.ReasonArchiveIncomplete, "next snapshot"},
-		"one failure is usual":    {func(s *State) { s.Archive.Failures, s.Archive.Failure = 1, &Failure{"X", "y"} }, v1beta2.ReasonArchiving, ""},
-		"a failure that lasts":    {func(s *State) { s.Archive.Failures, s.Archive.Failure = 2, &Failure{"X", "y."} }, "X", "y."},
-		"a suspended series":      {func(s *State) { s.Spec.BackupPolicy.Suspend = true }, v1beta2.ReasonSuspended, "suspend"},
-		"a bad base":              {func(s *State) { s.Archive.Replace = s.Now.Add(time.Minute) }, v1beta2.ReasonArchiving, "another one at 2"},
-		"a bad base, to replace":  {func(s *State) { s.Archive.Replace, s.Archive.Want = s.Now, "x" }, v1beta2.ReasonArchiving, "another one now"},
-		"no good base":            {func(s *State) { s.Archive.Covered, s.Archive.Replace = false, s.Now.Add(time.Minute) }, v1beta2.ReasonArchiveIncomplete, "another one at 2"},
-		"old parts that are left": {func(s *State) { s.Archive.Unpruned = "Old parts." }, v1beta2.ReasonArchiving, "Old parts."},
+		"all changes are archived":                                    {func(*State) {}, v1beta2.ReasonArchiving, "Revision 20"},
+		"the archive waits for its first base":                        {func(s *State) { s.Archive = &Archive{Want: "the archive begins"} }, v1beta2.ReasonArchiveStarting, "the archive begins"},
+		"no archiver runs yet":                                        {func(s *State) { s.Archive = nil }, v1beta2.ReasonArchiveStarting, ""},
+		"the store fails":                                             {func(s *State) { s.Archive.Delayed, s.Archive.StoreError = time.Minute, "503" }, v1beta2.ReasonArchiveDelayed, "503"},
+		"no snapshot is a base":                                       {func(s *State) { s.Archive.Covered = false }, v1beta2.ReasonArchiveIncomplete, "next snapshot"},
+		"a single failure is not reported":                            {func(s *State) { s.Archive.Failures, s.Archive.Failure = 1, &Failure{"X", "y"} }, v1beta2.ReasonArchiving, ""},
+		"a repeated failure is reported":                              {func(s *State) { s.Archive.Failures, s.Archive.Failure = 2, &Failure{"X", "y."} }, "X", "y."},
+		"the series is suspended":                                     {func(s *State) { s.Spec.BackupPolicy.Suspend = true }, v1beta2.ReasonSuspended, "suspend"},
+		"a base failed its test and is replaced in a minute":          {func(s *State) { s.Archive.Replace = s.Now.Add(time.Minute) }, v1beta2.ReasonArchiving, "another one at 2"},
+		"a base failed its test and is replaced now":                  {func(s *State) { s.Archive.Replace, s.Archive.Want = s.Now, "x" }, v1beta2.ReasonArchiving, "another one now"},
+		"no base passed its test, and a new one is taken in a minute": {func(s *State) { s.Archive.Covered, s.Archive.Replace = false, s.Now.Add(time.Minute) }, v1beta2.ReasonArchiveIncomplete, "another one at 2"},
+		"old parts could not be deleted":                              {func(s *State) { s.Archive.Unpruned = "Old parts." }, v1beta2.ReasonArchiving, "Old parts."},
 	} {
 		s := archivingState(t, test.change)
 		out := NewStatus(s, Scheduled{At: s.Now.Add(time.Hour)}, nil)
@@ -230,15 +231,15 @@ func TestLostChangesAndNewTimelinesAreEvents(t *testing.T) {
 		lost  archive.Timeline
 		want  string
 	}{
-		"it grows":        {[]v1beta2.RecoverableRange{at(1, 10, 30)}, 0, ""},
-		"it is pruned":    {[]v1beta2.RecoverableRange{at(1, 15, 30)}, 0, ""},
-		"a gap":           {[]v1beta2.RecoverableRange{at(1, 10, 20), at(1, 40, 41)}, 0, "ChangesLost"},
-		"a new timeline":  {[]v1beta2.RecoverableRange{at(1, 10, 20), at(2, 5, 6)}, 0, "TimelineBegun"},
-		"a later one":     {[]v1beta2.RecoverableRange{at(1, 10, 20), at(2, 40, 41)}, 0, "TimelineBegun"},
-		"nothing is left": {nil, 0, ""},
+		"the range grows":                       {[]v1beta2.RecoverableRange{at(1, 10, 30)}, 0, ""},
+		"the range is pruned":                   {[]v1beta2.RecoverableRange{at(1, 15, 30)}, 0, ""},
+		"a gap begins a new range":              {[]v1beta2.RecoverableRange{at(1, 10, 20), at(1, 40, 41)}, 0, "ChangesLost"},
+		"a new timeline with earlier revisions": {[]v1beta2.RecoverableRange{at(1, 10, 20), at(2, 5, 6)}, 0, "TimelineBegun"},
+		"a new timeline with later revisions":   {[]v1beta2.RecoverableRange{at(1, 10, 20), at(2, 40, 41)}, 0, "TimelineBegun"},
+		"no range is left":                      {nil, 0, ""},
 
-		"a timeline after a loss":        {[]v1beta2.RecoverableRange{at(1, 10, 20), at(2, 40, 41)}, 2, "ChangesLostTimelineBegun"},
-		"a timeline after another one's": {[]v1beta2.RecoverableRange{at(2, 30, 35), at(3, 40, 41)}, 2, "TimelineBegun"},
+		"a new timeline after lost changes":                 {[]v1beta2.RecoverableRange{at(1, 10, 20), at(2, 40, 41)}, 2, "ChangesLostTimelineBegun"},
+		"a second new timeline after one with lost changes": {[]v1beta2.RecoverableRange{at(2, 30, 35), at(3, 40, 41)}, 2, "TimelineBegun"},
 	} {
 		got := ""
 		for _, e := range archiveEvents(before, v1beta2.EtcdBackupStatus{Recoverable: test.after}, &Archive{Ranges: []archive.Range{{Timeline: test.lost, Lost: true}}}) {
@@ -281,7 +282,8 @@ func TestAHibernatedClusterIsNoFailureOfItsArchive(t *testing.T) {
 	}
 }
 
-// With pauses of up to a minute, a cluster that was resumed or got its quorum back was not archived for up to a minute.
+// The archiver paused for up to a minute. A cluster that was resumed or got its quorum back was not archived during the
+// pause.
 func TestAnArchiverComesBackSoonAfterItsMembers(t *testing.T) {
 	lost, store := ofMembers(errors.New("unavailable")), errors.New("503")
 	for failures := int32(1); failures < 100; failures++ {

@@ -22,7 +22,7 @@ func provenUpTo(path string, result v1beta2.ProofResult) func(*State) {
 	}
 }
 
-// Without it a user learns on the day of the restore that the archive is damaged.
+// Without this proof, a user detects a damaged archive only when a restore fails.
 func TestEachSnapshotOfAnArchivedSeriesProvesTheArchive(t *testing.T) {
 	newest := archivingState(t).Status.Snapshot.Path
 	failedTest := func(s *State) {
@@ -37,18 +37,18 @@ func TestEachSnapshotOfAnArchivedSeriesProvesTheArchive(t *testing.T) {
 		state State
 		want  Step
 	}{
-		"the archive was never proven":                      {archivingState(t, later), Drill{Number: 1, Path: newest}},
-		"it was proven up to the snapshot before":           {archivingState(t, later, provenUpTo("before", v1beta2.ProofPassed)), Drill{Number: 1, Path: newest}},
-		"it failed up to the snapshot before":               {archivingState(t, later, provenUpTo("before", v1beta2.ProofFailed)), Drill{Number: 1, Path: newest}},
-		"it was proven up to the newest":                    {archivingState(t, later, provenUpTo(newest, v1beta2.ProofPassed)), nil},
-		"it failed up to the newest":                        {archivingState(t, later, provenUpTo(newest, v1beta2.ProofFailed)), nil},
-		"there is no earlier snapshot in the range":         {archivingState(t, func(s *State) { s.Status.Snapshot.Revision = 10 }), nil},
-		"the changes before the snapshot are not yet there": {archivingState(t, func(s *State) { s.Status.Snapshot.Revision = 21 }), nil},
-		"the newest snapshot failed its own test":           {archivingState(t, later, failedTest), nil},
-		"the archiver has not read the archive":             {archivingState(t, later, func(s *State) { s.Archive.Surveyed = false }), nil},
-		"a snapshot is due":                                 {archivingState(t, later, wants("a gap")), TakeSnapshot{Number: 1, Base: "a gap"}},
-		"the last attempt could not be carried out":         {archivingState(t, later, tried(time.Minute)), nil},
-		"the next attempt is due":                           {archivingState(t, later, tried(0)), Drill{Number: 4, Path: newest}},
+		"the archive was never proven":                         {archivingState(t, later), Drill{Number: 1, Path: newest}},
+		"the archive was proven up to the previous snapshot":   {archivingState(t, later, provenUpTo("before", v1beta2.ProofPassed)), Drill{Number: 1, Path: newest}},
+		"the proof up to the previous snapshot failed":         {archivingState(t, later, provenUpTo("before", v1beta2.ProofFailed)), Drill{Number: 1, Path: newest}},
+		"the archive was proven up to the newest snapshot":     {archivingState(t, later, provenUpTo(newest, v1beta2.ProofPassed)), nil},
+		"the proof up to the newest snapshot failed":           {archivingState(t, later, provenUpTo(newest, v1beta2.ProofFailed)), nil},
+		"there is no earlier snapshot in the range":            {archivingState(t, func(s *State) { s.Status.Snapshot.Revision = 10 }), nil},
+		"the changes before the snapshot are not archived yet": {archivingState(t, func(s *State) { s.Status.Snapshot.Revision = 21 }), nil},
+		"the newest snapshot failed its own test":              {archivingState(t, later, failedTest), nil},
+		"the archiver has not read the archive":                {archivingState(t, later, func(s *State) { s.Archive.Surveyed = false }), nil},
+		"a snapshot is due":                                    {archivingState(t, later, wants("a gap")), TakeSnapshot{Number: 1, Base: "a gap"}},
+		"the last attempt could not be carried out":            {archivingState(t, later, tried(time.Minute)), nil},
+		"the next attempt is due":                              {archivingState(t, later, tried(0)), Drill{Number: 4, Path: newest}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			step, rule := Plan(test.state)
@@ -86,7 +86,7 @@ func TestAFailedProofIsReportedUntilOnePasses(t *testing.T) {
 	}
 }
 
-// What is damaged may be recoverable only from what retention would delete.
+// A damaged range may be recoverable only from the objects that retention would delete.
 func TestNothingIsDeletedWhileTheArchiveIsNotProven(t *testing.T) {
 	w := newWorld(t)
 	s := series(func(s *State) {
@@ -114,17 +114,17 @@ func TestNothingIsDeletedWhileTheArchiveIsNotProven(t *testing.T) {
 	}
 }
 
-// The operator finds outdated segments once after a snapshot, and deletes many of them for minutes. The restore test of the newest snapshot may
-// fail meanwhile.
+// After a snapshot, the operator lists the outdated segments once. It may take minutes to delete them. The restore test of the newest snapshot
+// may fail during that time.
 func TestNoSegmentIsDeletedAfterTheNewestSnapshotHasFailedItsTest(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*jobSpec)
 		left   int
 	}{
-		"it passed":                      {func(*jobSpec) {}, 0},
-		"it failed, with verify":         {func(o *jobSpec) { o.Doubted, o.Keep.Verify = true, true }, 1},
-		"it failed, with restore tests":  {func(o *jobSpec) { o.Doubted, o.Keep.Tests = true, true }, 1},
-		"it failed, and none are wanted": {func(o *jobSpec) { o.Doubted = true }, 0},
+		"the test passed": {func(*jobSpec) {}, 0},
+		"the test failed, and the spec verifies each snapshot": {func(o *jobSpec) { o.Doubted, o.Keep.Verify = true, true }, 1},
+		"the test failed, and the spec has restore tests":      {func(o *jobSpec) { o.Doubted, o.Keep.Tests = true, true }, 1},
+		"the test failed, and the spec asks for no tests":      {func(o *jobSpec) { o.Doubted = true }, 0},
 	} {
 		w := newWorld(t)
 		k := &keeper{job: &archiveJob{job: w.job}, archiving: &archiving{}, store: w.store, outdated: []string{"segment"}}
@@ -135,8 +135,8 @@ func TestNoSegmentIsDeletedAfterTheNewestSnapshotHasFailedItsTest(t *testing.T) 
 	}
 }
 
-// The status listed the points in deleted segments until the next snapshot. A store that keeps what it is told to delete must not be listed
-// again and again.
+// The status listed the points in deleted segments until the next snapshot. A store that keeps deleted objects must not be listed again and
+// again.
 func TestTheArchiveIsSurveyedAgainAfterADeletion(t *testing.T) {
 	w := newWorld(t)
 	k := &keeper{job: &archiveJob{job: w.job}, archiving: &archiving{}, store: w.store}
@@ -160,7 +160,8 @@ func TestARefusedReplayIsNoFaultOfTheDisk(t *testing.T) {
 	}
 }
 
-// After a gap, a restore, or without an identity, the next proof would pass from another snapshot, and retention would delete the rest.
+// After a gap or a restore, or without an identity, the next proof would start at another snapshot and pass. Retention would then
+// delete the rest.
 func TestAFailedProofIsNotForgottenWhileItsSnapshotExists(t *testing.T) {
 	w := newWorld(t)
 	s := series(func(s *State) { s.Spec.Continuous = &v1beta2.ContinuousArchive{} })

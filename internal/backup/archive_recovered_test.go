@@ -60,7 +60,7 @@ func (o *outage) Put(ctx context.Context, key string, body io.Reader) error {
 }
 
 // TestARunningArchiverWaitsForTheStoreAfterARecoveryThatWasMissed has a running archiver, a store that is down, and a pass that sees another
-// recovery without its step Forcing. The change that waits may be in no member any more.
+// recovery without its step Forcing. The waiting change may be missing in all members.
 func TestARunningArchiverWaitsForTheStoreAfterARecoveryThatWasMissed(t *testing.T) {
 	bubble(t, "while the store is down for an hour", func(t *testing.T) {
 		disk, err := file.Open(t.TempDir())

@@ -10,8 +10,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
 
-// A snapshot that replaces a failed one may fail, too. It was not replaced before the next one of the schedule, for example a day later. The
-// archive had no proof in that time.
+// A snapshot that replaces a failed one may also fail. It was not replaced until the next scheduled snapshot, for example a day later. The
+// archive had no proof during that time.
 func TestEachSnapshotOfAnArchiveThatFailsItsTestIsReplacedWithABackoff(t *testing.T) {
 	w := newWorld(t)
 	now := t0

@@ -32,14 +32,14 @@ func TestAnArchiveThatStandsStillIsNotReportedAsComplete(t *testing.T) {
 		reason  string
 		text    string
 	}{
-		"the operator has just started": {func(now time.Time) *Archive { return &Archive{Idle: now.Add(-time.Second)} }, v1beta2.ReasonArchiving, "Revision 20"},
-		"it waits for a minute":         {func(now time.Time) *Archive { return &Archive{Idle: now.Add(-time.Minute)} }, v1beta2.ReasonArchiveStarting, "since"},
-		"one attempt took a minute": {func(now time.Time) *Archive {
+		"the operator has just started":        {func(now time.Time) *Archive { return &Archive{Idle: now.Add(-time.Second)} }, v1beta2.ReasonArchiving, "Revision 20"},
+		"the archiver has waited for a minute": {func(now time.Time) *Archive { return &Archive{Idle: now.Add(-time.Minute)} }, v1beta2.ReasonArchiveStarting, "since"},
+		"one failed attempt took a minute": {func(now time.Time) *Archive {
 			return &Archive{Idle: now.Add(-time.Minute), Failures: 1, Failure: &Failure{"X", "y."}}
 		}, "X", "y."},
-		"uploads fail before it was read": {func(time.Time) *Archive { return &Archive{Begun: true, Delayed: time.Hour} }, v1beta2.ReasonArchiveDelayed, ""},
-		"it cannot be read":               {func(time.Time) *Archive { return &Archive{Begun: true, Unpruned: unread} }, v1beta2.ReasonArchiveStarting, unread},
-		"a part of it is damaged": {func(time.Time) *Archive {
+		"uploads fail before the archive was read": {func(time.Time) *Archive { return &Archive{Begun: true, Delayed: time.Hour} }, v1beta2.ReasonArchiveDelayed, ""},
+		"the archive cannot be read":               {func(time.Time) *Archive { return &Archive{Begun: true, Unpruned: unread} }, v1beta2.ReasonArchiveStarting, unread},
+		"a part of the archive is damaged": {func(time.Time) *Archive {
 			return &Archive{Begun: true, Surveyed: true, Covered: true, Corrupt: true, Unpruned: unread}
 		}, v1beta2.ReasonArchiveCorrupt, unread},
 	} {
@@ -114,13 +114,13 @@ func TestAnArchiverThatExtendsALostTimelineEnds(t *testing.T) {
 		now    archiver.Status
 		want   error
 	}{
-		"it extends the newest":              {archive.Survey{Names: survey.Names[:1]}, archiver.Status{Timeline: 1}, nil},
-		"another one has begun the next":     {archive.Survey{Names: survey.Names}, archiver.Status{Timeline: 1}, archiver.ErrFenced},
-		"it begins the next itself":          {archive.Survey{Names: survey.Names}, archiver.Status{Timeline: 1, Blocked: true}, nil},
-		"it has begun one since":             {archive.Survey{Names: survey.Names[:1]}, archiver.Status{Timeline: 2}, nil},
-		"the start of its timeline was lost": {survey, archiver.Status{Timeline: 2}, archive.ErrCorrupt},
-		"the start of an older one was lost": {archive.Survey{Names: survey.Names, Startless: []archive.Timeline{1}}, archiver.Status{Timeline: 2}, nil},
-		"all of the archive was moved away":  {archive.Survey{}, archiver.Status{Timeline: 2}, nil},
+		"the archiver extends the newest timeline":                     {archive.Survey{Names: survey.Names[:1]}, archiver.Status{Timeline: 1}, nil},
+		"another archiver has begun the next timeline":                 {archive.Survey{Names: survey.Names}, archiver.Status{Timeline: 1}, archiver.ErrFenced},
+		"the archiver begins the next timeline itself":                 {archive.Survey{Names: survey.Names}, archiver.Status{Timeline: 1, Blocked: true}, nil},
+		"the archiver has begun a timeline since the archive was read": {archive.Survey{Names: survey.Names[:1]}, archiver.Status{Timeline: 2}, nil},
+		"the start of the archiver's timeline was lost":                {survey, archiver.Status{Timeline: 2}, archive.ErrCorrupt},
+		"the start of an older timeline was lost":                      {archive.Survey{Names: survey.Names, Startless: []archive.Timeline{1}}, archiver.Status{Timeline: 2}, nil},
+		"the whole archive was moved away":                             {archive.Survey{}, archiver.Status{Timeline: 2}, nil},
 	} {
 		if err := astray(test.survey, test.now); !errors.Is(err, test.want) {
 			t.Errorf("%s: %v, want %v", name, err, test.want)
@@ -179,12 +179,12 @@ func TestTheArchiveOfADeletedEtcdBackupIsKeptForTheOneThatContinuesIt(t *testing
 		change func(*v1beta2.EtcdBackup)
 		kept   bool
 	}{
-		"another one continues it":   {func(*v1beta2.EtcdBackup) {}, true},
-		"another folder":             {func(b *v1beta2.EtcdBackup) { b.Spec.S3.Path = "bucket/elsewhere" }, false},
-		"another one has no archive": {func(b *v1beta2.EtcdBackup) { b.Spec.Continuous = nil }, false},
-		"another cluster":            {func(b *v1beta2.EtcdBackup) { b.Spec.EtcdCluster.Name = "y" }, false},
-		"the same one, not yet gone": {func(b *v1beta2.EtcdBackup) { b.UID = "u" }, false},
-		"another one in a namespace": {func(b *v1beta2.EtcdBackup) { b.Namespace = "other" }, false},
+		"another EtcdBackup continues the archive":     {func(*v1beta2.EtcdBackup) {}, true},
+		"the other EtcdBackup uses another folder":     {func(b *v1beta2.EtcdBackup) { b.Spec.S3.Path = "bucket/elsewhere" }, false},
+		"the other EtcdBackup has no archive":          {func(b *v1beta2.EtcdBackup) { b.Spec.Continuous = nil }, false},
+		"the other EtcdBackup saves another cluster":   {func(b *v1beta2.EtcdBackup) { b.Spec.EtcdCluster.Name = "y" }, false},
+		"the other EtcdBackup is the deleted one":      {func(b *v1beta2.EtcdBackup) { b.UID = "u" }, false},
+		"the other EtcdBackup is in another namespace": {func(b *v1beta2.EtcdBackup) { b.Namespace = "other" }, false},
 	} {
 		s := archivingState(t)
 		inCluster(&s, false)
@@ -233,8 +233,8 @@ func TestAnArchiveIsLookedAtAgainAfterAnEtcdBackupWasDeleted(t *testing.T) {
 	}
 }
 
-// The archiver gets a base before its restore test. When the test failed, the status still listed the range of that base, which no restore
-// accepts, and no other base was asked for until the next snapshot.
+// The archiver gets a base before its restore test. After the test had failed, the status still listed the range of that base, which no
+// restore accepts. The archiver asked for no other base until the next snapshot.
 func TestTheArchiveIsSurveyedAgainAfterAFailedRestoreTest(t *testing.T) {
 	drill := func(path string, result v1beta2.DrillResult) *v1beta2.BackupDrill {
 		return &v1beta2.BackupDrill{Path: path, Result: result}
@@ -243,12 +243,12 @@ func TestTheArchiveIsSurveyedAgainAfterAFailedRestoreTest(t *testing.T) {
 		before, ended *v1beta2.BackupDrill
 		want          int
 	}{
-		"the first test failed":             {nil, drill("a", v1beta2.DrillFailed), 1},
-		"the test of the next one failed":   {drill("a", v1beta2.DrillFailed), drill("b", v1beta2.DrillFailed), 1},
-		"the same test failed again":        {drill("a", v1beta2.DrillFailed), drill("a", v1beta2.DrillFailed), 0},
-		"a snapshot passed after a bad one": {drill("a", v1beta2.DrillFailed), drill("a", v1beta2.DrillPassed), 1},
-		"a snapshot passed":                 {drill("a", v1beta2.DrillPassed), drill("b", v1beta2.DrillPassed), 0},
-		"there was no test":                 {drill("a", v1beta2.DrillFailed), nil, 0},
+		"the first test failed":                      {nil, drill("a", v1beta2.DrillFailed), 1},
+		"the test of the next snapshot failed":       {drill("a", v1beta2.DrillFailed), drill("b", v1beta2.DrillFailed), 1},
+		"the test of the same snapshot failed again": {drill("a", v1beta2.DrillFailed), drill("a", v1beta2.DrillFailed), 0},
+		"a snapshot passed after it had failed":      {drill("a", v1beta2.DrillFailed), drill("a", v1beta2.DrillPassed), 1},
+		"a snapshot passed":                          {drill("a", v1beta2.DrillPassed), drill("b", v1beta2.DrillPassed), 0},
+		"there was no test":                          {drill("a", v1beta2.DrillFailed), nil, 0},
 	} {
 		s := archivingState(t)
 		s.Status.LastDrill = test.before

@@ -31,9 +31,9 @@ type world struct {
 	t     *testing.T
 	store objstore.Store
 	mu    sync.Mutex // several attempts may run at the same time
-	// saves are the requests for a snapshot that came.
+	// saves are the snapshot requests that were made.
 	saves []snapshot.Request
-	// opened is where a store was asked for last.
+	// opened is the access of the store that was opened last.
 	opened connect.Access
 	// content is the number of keys in each snapshot.
 	content int64
@@ -82,7 +82,7 @@ func (w *world) saved(ctx context.Context, r snapshot.Request) (snapshot.Saved, 
 	return snapshot.Saved{Manifest: m}, err
 }
 
-// attempt makes one for a State.
+// attempt runs one attempt for a State.
 func (w *world) attempt(s State) Result {
 	w.t.Helper()
 	return w.job.attempt(w.t.Context(), jobSpecOf(s), &jobProgress{})
@@ -189,7 +189,7 @@ func TestAnAttemptSavesOneSnapshot(t *testing.T) {
 	})
 }
 
-// Defect 2: maxBackups removed what came first by name, whatever that was.
+// Defect 2: maxBackups deleted the objects whose names came first, also foreign ones.
 func TestRetentionKeepsTheNewestSnapshots(t *testing.T) {
 	hours := func(w *world, n int, state State) (last Result) {
 		for i := range n {
@@ -220,7 +220,7 @@ func TestRetentionKeepsTheNewestSnapshots(t *testing.T) {
 			t.Errorf("%+v", last)
 		}
 	})
-	t.Run("older snapshots are deleted after a found snapshot too", func(t *testing.T) {
+	t.Run("older snapshots are also deleted if the attempt finds a snapshot", func(t *testing.T) {
 		w := newWorld(t)
 		hours(w, 2, series())
 		if r := w.attempt(series(keep(1))); !r.Found || r.Pruned != 1 {
@@ -254,18 +254,18 @@ func TestAnAttemptFailsWithTheReasonOf(t *testing.T) {
 		"a missing TLS Secret":           {func(*world) {}, one(func(s *State) { s.Spec.ClientTLSSecret = "tls" }), "SecretMissing", "create Secret tls in namespace ns"},
 		"a missing Secret with the user": {func(*world) {}, one(func(s *State) { s.Spec.ClientAuthSecret = "login" }), "SecretMissing", "create Secret login in namespace ns"},
 		"a user without the role root":   {failing(errors.Join(snapshot.ErrSource, rpctypes.ErrPermissionDenied)), one(), "EtcdAccessDenied", "grant-role"},
-		"no user, and authentication on": {func(w *world) {
+		"no user while authentication is on": {func(w *world) {
 			w.probe = func(context.Context, []string, access) []answer { return []answer{member("a", 41, refuses)} }
 		}, one(), "EtcdAccessDenied", "Set clientAuthSecret"},
 		"a Secret that opens no store":  {func(w *world) { w.open = noStore }, one(), "AccessDenied", "the Secret has no credentials"},
-		"a bucket that is not there":    {failing(objstore.ErrNoBucket), one(), "BucketNotFound", "Create the bucket bucket"},
+		"a missing bucket":              {failing(objstore.ErrNoBucket), one(), "BucketNotFound", "Create the bucket bucket"},
 		"a store that refuses":          {failing(fs.ErrPermission), one(), "AccessDenied", "the operator's own identity"},
 		"an object that exists":         {failing(fs.ErrExist), one(), "ObjectExists", "never overwrites an object"},
 		"a stream that breaks":          {failing(snapshot.ErrSource), one(), "EndpointUnreachable", "Check the member"},
 		"a member that lags behind":     {failing(snapshot.ErrStale), one(), "Retrying", "lags behind"},
 		"a spool that is full":          {failing(snapshot.ErrDisk), one(), "Retrying", "room for the database"},
 		"a spool that is too small":     {failing(spool.ErrTooSmall), one(), "SpoolTooSmall", "backupOperator.spool.sizeLimit"},
-		"a snapshot that is not whole":  {failing(dbfile.ErrCorrupt), one(), "SnapshotCorrupt", "stored no snapshot"},
+		"an incomplete snapshot":        {failing(dbfile.ErrCorrupt), one(), "SnapshotCorrupt", "stored no snapshot"},
 		"a snapshot without a trailer":  {failing(dbfile.ErrNoTrailer), one(), "SnapshotCorrupt", "stored no snapshot"},
 		"a store that does not answer":  {failing(errors.New("connection reset")), one(), "StoreUnreachable", "connection reset"},
 		"a store that answers too late": {func(w *world) { w.save = tooLate }, one(hasOneSecond), "DeadlineExceeded", "Raise backupPolicy.timeoutInSecond"},

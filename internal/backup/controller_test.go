@@ -82,7 +82,7 @@ func (r *rig) patch(ctx context.Context, c client.Client, sub string, object cli
 	return c.SubResource(sub).Patch(ctx, object, patch, options...)
 }
 
-// pass makes one, and lets what it has started end.
+// pass runs one pass, and waits for the attempt that it starts.
 func (r *rig) pass() reconcile.Result {
 	r.t.Helper()
 	result, err := r.Reconcile(r.t.Context(), request)
@@ -102,7 +102,7 @@ func (r *rig) backup() *v1beta2.EtcdBackup {
 	return &b
 }
 
-// isReady says whether Ready is true in the API.
+// isReady reports whether Ready is true in the API.
 func (r *rig) isReady() bool {
 	return meta.IsStatusConditionTrue(r.backup().Status.Conditions, v1beta2.ConditionReady)
 }
@@ -114,7 +114,7 @@ func object(s State) *v1beta2.EtcdBackup {
 	}
 }
 
-// bubble runs a test in which time passes only when all wait.
+// bubble runs a test in which time passes only when all goroutines wait.
 func bubble(t *testing.T, name string, test func(*testing.T)) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
@@ -132,7 +132,7 @@ func TestReconcile(t *testing.T) {
 			t.Errorf("event %q", e)
 		}
 	})
-	bubble(t, "a result whose status could not be written is not lost, and no second attempt made", func(t *testing.T) {
+	bubble(t, "a result is kept and no second attempt starts if the status cannot be written", func(t *testing.T) {
 		r := newRig(t, object(one()))
 		r.pass()
 		r.patchErr = apierrors.NewConflict(v1beta2.GroupVersion.WithResource("etcdbackups").GroupResource(), "b", errors.New("stale"))
@@ -181,7 +181,7 @@ func TestReconcile(t *testing.T) {
 			t.Errorf("%d attempts\n%s", r.begun, picture(r.backup().Status))
 		}
 	})
-	// Defect 23: a deleted EtcdBackup left a goroutine behind that went on for ever.
+	// Defect 23: a deleted EtcdBackup left a goroutine that ran forever.
 	bubble(t, "deleting an EtcdBackup ends its attempt", func(t *testing.T) {
 		r := newRig(t, object(one()))
 		ended := false
@@ -199,7 +199,7 @@ func TestReconcile(t *testing.T) {
 			t.Errorf("the attempt ended: %v", ended)
 		}
 	})
-	bubble(t, "an attempt of a deleted EtcdBackup is none of its namesake's", func(t *testing.T) {
+	bubble(t, "an attempt of a deleted EtcdBackup does not count for a new one of that name", func(t *testing.T) {
 		r := newRig(t, object(one()))
 		ended := false
 		r.ends = func(ctx context.Context) Result {
@@ -222,7 +222,7 @@ func TestReconcile(t *testing.T) {
 		}
 		r.attempts.forgetOthers(request.NamespacedName, "")
 	})
-	bubble(t, "the finalizer of the archived operator goes, also where nothing is deleted", func(t *testing.T) {
+	bubble(t, "the finalizer of the archived operator is removed although nothing is deleted", func(t *testing.T) {
 		held := object(series())
 		held.Finalizers = []string{finalizer, "somebody.else/s"}
 		r := newRig(t, held)
@@ -235,7 +235,7 @@ func TestReconcile(t *testing.T) {
 			t.Errorf("%d attempts", r.begun)
 		}
 	})
-	// Defect 4: a loop went on without a pause after its end.
+	// Defect 4: a loop continued without a pause after its end.
 	bubble(t, "a series sleeps until its next snapshot is due", func(t *testing.T) {
 		r := newRig(t, object(series()))
 		r.ends = func(context.Context) Result {
@@ -269,7 +269,7 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("labels %q after the object is gone", got)
 		}
 	})
-	bubble(t, "a series that never had a snapshot can be alerted on", func(t *testing.T) {
+	bubble(t, "a series that never had a snapshot has the metrics for an alert", func(t *testing.T) {
 		r := newRig(t, object(series()))
 		r.ends = func(context.Context) Result {
 			return Result{EndedAt: time.Now(), Failure: &Failure{v1beta2.ReasonAccessDenied, "denied"}}
@@ -288,7 +288,7 @@ func TestMetrics(t *testing.T) {
 			t.Error("there is no metric to compare with")
 		}
 	})
-	bubble(t, "no series of a deleted EtcdBackup is left", func(t *testing.T) {
+	bubble(t, "no metric of a deleted EtcdBackup is left", func(t *testing.T) {
 		r := newRig(t, object(series(proven(time.Minute))))
 		r.now = at(t0)
 		r.pass()
@@ -321,7 +321,7 @@ func TestMetrics(t *testing.T) {
 			t.Error("an alert would fire for a suspended series")
 		}
 	})
-	bubble(t, "the newest snapshot is known again after a restart", func(t *testing.T) {
+	bubble(t, "the metric of the newest snapshot exists again after a restart", func(t *testing.T) {
 		r := newRig(t, object(series(proven(time.Minute))))
 		r.now = at(t0)
 		r.pass()
@@ -346,7 +346,7 @@ func (r *rig) value(name string) float64 {
 	return -1
 }
 
-// labels of the first series of a metric, empty where there is none.
+// labels of the first series of a metric, empty if there is none.
 func (r *rig) labels(name string) string {
 	r.t.Helper()
 	families, err := r.registry.Gather()
@@ -374,7 +374,7 @@ func TestWatches(t *testing.T) {
 		return c
 	}
 	same := cluster(func(*v1beta2.EtcdClusterStatus) {})
-	t.Run("a cluster matters to those that name it", func(t *testing.T) {
+	t.Run("a cluster starts a pass only for EtcdBackups that name it", func(t *testing.T) {
 		named, other := object(one(of(nil))), object(one())
 		other.Name = "other"
 		r := newRig(t, named, other)
@@ -386,13 +386,13 @@ func TestWatches(t *testing.T) {
 		after *v1beta2.EtcdCluster
 		want  bool
 	}{
-		"that it has become available matters": {cluster(func(s *v1beta2.EtcdClusterStatus) {
+		"a cluster that becomes available starts a pass": {cluster(func(s *v1beta2.EtcdClusterStatus) {
 			s.Conditions = []metav1.Condition{{Type: v1beta2.ConditionAvailable, Status: metav1.ConditionTrue}}
 		}), true},
-		"that a member was added matters": {cluster(func(s *v1beta2.EtcdClusterStatus) {
+		"an added member starts a pass": {cluster(func(s *v1beta2.EtcdClusterStatus) {
 			s.MemberStatuses = append(s.MemberStatuses, v1beta2.MemberStatus{Name: "m1", ClientURL: "http://m1:2379"})
 		}), true},
-		"that a database has grown does not": {cluster(func(s *v1beta2.EtcdClusterStatus) { s.MemberStatuses[0].DBSize = 2 }), false},
+		"a larger database starts no pass": {cluster(func(s *v1beta2.EtcdClusterStatus) { s.MemberStatuses[0].DBSize = 2 }), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := clusterChanged().Update(event.UpdateEvent{ObjectOld: same, ObjectNew: test.after}); got != test.want {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
@@ -85,7 +86,8 @@ func copyTarget(namespace, name string, spec v1beta2.EtcdBackupSpec, first stora
 	if err := checkSeries(l.Key, namespace, name, spec); err != nil {
 		return storage.Location{}, invalid("copyTo: path: %v. Write another path.", err)
 	}
-	if l.Provider == first.Provider && l.Endpoint == first.Endpoint && l.Path() == first.Path() {
+	same := func(a, b string) bool { return strings.EqualFold(strings.TrimRight(a, "/"), strings.TrimRight(b, "/")) }
+	if l.Provider == first.Provider && same(l.Endpoint, first.Endpoint) && l.Path() == first.Path() {
 		return storage.Location{}, invalid("copyTo is the first location, so there is no copy. Write another bucket or folder.")
 	}
 	return l, nil

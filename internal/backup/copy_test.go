@@ -46,22 +46,22 @@ func TestTheNextStepOfACopy(t *testing.T) {
 		state State
 		want  Step
 	}{
-		"copies the first snapshot":                             {series(taken, copies), Copy{Number: 1}},
-		"copies nothing without a snapshot":                     {series(copies), TakeSnapshot{Number: 1}},
-		"copies nothing if the newest is there":                 {series(taken, copies, copiedAt("a", stamp(t0.Add(-time.Minute)), time.Second)), scheduled},
-		"copies nothing that the second location does not keep": {series(taken, copies, copiedAt("b", "", time.Second)), scheduled},
-		"copies a newer snapshot":                               {series(taken, copies, copiedAt("b", "", time.Hour)), Copy{Number: 1}},
-		"copies again after a change of the spec":               {series(taken, copies, copiedAt("a", stamp(t0.Add(-time.Minute)), time.Second), edited), Copy{Number: 1}},
-		"waits after a failed copy, and the series goes on":     {series(taken, copies, failed(3, time.Minute)), scheduled},
-		"repeats a failed copy":                                 {series(taken, copies, failed(3, 0)), Copy{Number: 4}},
-		"takes a snapshot while a copy runs":                    {series(proven(2*time.Hour), copies, func(s *State) { s.Copy = &Attempt{Kind: KindCopy, Generation: 1, Number: 1} }), TakeSnapshot{Number: 1}},
-		"reports a copy while a snapshot is taken":              {series(taken, copies, attempt(Attempt{Generation: 1}), func(s *State) { s.Copy = &Attempt{Kind: KindCopy, Generation: 1, Result: &Result{}} }), ReportCopy{}},
-		"stops a copy of an old spec":                           {series(taken, copies, func(s *State) { s.Copy = &Attempt{Kind: KindCopy, Generation: 0} }), CancelCopy{}},
-		"a second location that is wrong stops nothing":         {series(taken, copies, func(s *State) { s.CopyProblem = &Failure{"InvalidSpec", "Wrong."} }), scheduled},
-		"a copy is stopped if the series is deleted":            {series(taken, copies, deletes, held, deleted, func(s *State) { s.Copy = &Attempt{Kind: KindCopy, Generation: 1} }), CancelCopy{}},
-		"copies the rest of a long series":                      {series(taken, copies, copiedAt("a", stamp(t0.Add(-time.Minute)), time.Second), func(s *State) { s.Status.Copies.Missing = 5 }), Copy{Number: 1}},
-		"a final copy delays the deletion for 10 minutes":       {series(taken, copies, finally(11*time.Minute), func(s *State) { s.Status.HandledRequest = s.Request }), Release{}},
-		"the final snapshot is copied, too":                     {series(taken, copies, finally(time.Minute), func(s *State) { s.Status.HandledRequest = s.Request }), Copy{Number: 1}},
+		"copies the first snapshot":                                                {series(taken, copies), Copy{Number: 1}},
+		"copies nothing without a snapshot":                                        {series(copies), TakeSnapshot{Number: 1}},
+		"copies nothing if the second location has the newest snapshot":            {series(taken, copies, copiedAt("a", stamp(t0.Add(-time.Minute)), time.Second)), scheduled},
+		"copies nothing if the last copy did not keep the newest snapshot":         {series(taken, copies, copiedAt("b", "", time.Second)), scheduled},
+		"copies a newer snapshot":                                                  {series(taken, copies, copiedAt("b", "", time.Hour)), Copy{Number: 1}},
+		"copies again after a change of the spec":                                  {series(taken, copies, copiedAt("a", stamp(t0.Add(-time.Minute)), time.Second), edited), Copy{Number: 1}},
+		"waits after a failed copy while the series continues":                     {series(taken, copies, failed(3, time.Minute)), scheduled},
+		"repeats a failed copy":                                                    {series(taken, copies, failed(3, 0)), Copy{Number: 4}},
+		"takes a snapshot while a copy runs":                                       {series(proven(2*time.Hour), copies, func(s *State) { s.Copy = &Attempt{Kind: KindCopy, Generation: 1, Number: 1} }), TakeSnapshot{Number: 1}},
+		"reports a copy while a snapshot is taken":                                 {series(taken, copies, attempt(Attempt{Generation: 1}), func(s *State) { s.Copy = &Attempt{Kind: KindCopy, Generation: 1, Result: &Result{}} }), ReportCopy{}},
+		"stops a copy of an old spec":                                              {series(taken, copies, func(s *State) { s.Copy = &Attempt{Kind: KindCopy, Generation: 0} }), CancelCopy{}},
+		"continues the series if the second location is invalid":                   {series(taken, copies, func(s *State) { s.CopyProblem = &Failure{"InvalidSpec", "Wrong."} }), scheduled},
+		"a copy is stopped if the series is deleted":                               {series(taken, copies, deletes, held, deleted, func(s *State) { s.Copy = &Attempt{Kind: KindCopy, Generation: 1} }), CancelCopy{}},
+		"copies the rest of a long series":                                         {series(taken, copies, copiedAt("a", stamp(t0.Add(-time.Minute)), time.Second), func(s *State) { s.Status.Copies.Missing = 5 }), Copy{Number: 1}},
+		"releases the series after 10 minutes if the final snapshot is not copied": {series(taken, copies, finally(11*time.Minute), func(s *State) { s.Status.HandledRequest = s.Request }), Release{}},
+		"copies the final snapshot":                                                {series(taken, copies, finally(time.Minute), func(s *State) { s.Status.HandledRequest = s.Request }), Copy{Number: 1}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -78,9 +78,9 @@ func TestTheNextStepOfACopy(t *testing.T) {
 // A user who reads "Copied" deletes the first bucket.
 func TestACopyIsNotCalledCompleteWithoutTheNewestSnapshot(t *testing.T) {
 	for name, test := range map[string]struct{ kept, want string }{
-		"the newest is there":         {"a", "The second location has the newest snapshot."},
-		"the newest was left out":     {"b", "The second location does not have the newest snapshot: it is newer than the copy, cannot be read, or is not kept there."},
-		"the location is still empty": {"", "The second location does not have the newest snapshot: it is newer than the copy, cannot be read, or is not kept there."},
+		"the newest snapshot was copied":   {"a", "The second location has the newest snapshot."},
+		"the newest snapshot was left out": {"b", "The second location does not have the newest snapshot: it is newer than the copy, cannot be read, or is not kept there."},
+		"the location is still empty":      {"", "The second location does not have the newest snapshot: it is newer than the copy, cannot be read, or is not kept there."},
 	} {
 		s := series(proven(time.Minute), ofKnownCluster, copies)
 		s.Status.Snapshot.SHA256 = "a"
@@ -95,7 +95,7 @@ func TestACopyIsNotCalledCompleteWithoutTheNewestSnapshot(t *testing.T) {
 	}
 }
 
-// An alert about a second location that is behind is built on it.
+// The alert about a second location that is behind uses this value.
 func TestTheStatusSaysHowFarTheSecondLocationIsBehind(t *testing.T) {
 	s := series(proven(time.Minute), ofKnownCluster, copies, copiedAt("b", stamp(t0.Add(-61*time.Minute)), time.Hour))
 	s.Status.Snapshot.CreatedAt = stamp(t0.Add(-time.Minute))

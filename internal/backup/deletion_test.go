@@ -179,7 +179,7 @@ func TestAPurgeTouchesNoUploadOfOthers(t *testing.T) {
 		return w.job.attempt(t.Context(), o, &jobProgress{})
 	}
 	uploaded := seriesFolder + "20260102T110000Z-00000000000000000009.db"
-	t.Run("of an EtcdBackup of the same name in another Kubernetes", func(t *testing.T) {
+	t.Run("keeps uploads of an EtcdBackup of the same name in another Kubernetes", func(t *testing.T) {
 		w := newWorld(t)
 		w.attempt(series())
 		w.now = at(t0.Add(time.Hour))
@@ -195,7 +195,7 @@ func TestAPurgeTouchesNoUploadOfOthers(t *testing.T) {
 			t.Errorf("the other's object exists: %v, aborted %q, result %+v", slices.Contains(w.keys(), uploaded), aborted, r)
 		}
 	})
-	t.Run("of another EtcdBackup that has no snapshot yet", func(t *testing.T) {
+	t.Run("keeps uploads of another EtcdBackup that has no snapshot yet", func(t *testing.T) {
 		w := newWorld(t)
 		w.attempt(series())
 		var aborted []string

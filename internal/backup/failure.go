@@ -48,6 +48,8 @@ func explain(err error, o jobSpec, expired bool) (reason, advice string) {
 		return v1beta2.ReasonRetrying, "This is a bug. Please report it with the stack trace from the operator's log."
 	case errors.Is(err, fs.ErrExist):
 		return v1beta2.ReasonObjectExists, "The operator never overwrites an object."
+	case o.Kind == KindCopy && errors.Is(err, snapshot.ErrCopySource) && errors.Is(err, dbfile.ErrCorrupt):
+		return v1beta2.ReasonSnapshotCorrupt, "The object in the first location is damaged, and the other snapshots are copied. Delete the object and its manifest from the first location."
 	case errors.Is(err, dbfile.ErrCorrupt), errors.Is(err, dbfile.ErrNoTrailer):
 		return v1beta2.ReasonSnapshotCorrupt, "The operator stored no snapshot. Compare the members with etcdutl hashkv, and check the disk of the member that sent the snapshot."
 	case expired:

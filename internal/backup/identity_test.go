@@ -21,12 +21,12 @@ func TestANamespaceWithoutASecretCannotUseTheOperatorsIdentityUnlessAllowed(t *t
 		state   State
 		refused bool
 	}{
-		"by default":                         {nil, one(), false},
-		"if all are allowed":                 {operator.Namespaces{"*"}, one(), false},
-		"if it is allowed":                   {operator.Namespaces{"other", "ns"}, one(), false},
-		"not if another one is":              {operator.Namespaces{"other"}, one(), true},
-		"not if none is":                     {operator.Namespaces{}, one(), true},
-		"not by a Secret without credential": {operator.Namespaces{}, one(named), true},
+		"is allowed by default":                             {nil, one(), false},
+		"is allowed if the list has *":                      {operator.Namespaces{"*"}, one(), false},
+		"is allowed if the list has the namespace":          {operator.Namespaces{"other", "ns"}, one(), false},
+		"is refused if the list has only another namespace": {operator.Namespaces{"other"}, one(), true},
+		"is refused if the list is empty":                   {operator.Namespaces{}, one(), true},
+		"is refused for a Secret without credentials":       {operator.Namespaces{}, one(named), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, ca)

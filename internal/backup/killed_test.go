@@ -34,7 +34,7 @@ import (
 
 var errKilled = errors.New("killed")
 
-// life of an operator: it ends at a call of its store, or a write to the API, by number.
+// life is one run of an operator. It ends at a call to its store or a write to the API, which is chosen by number.
 type life struct {
 	at   int // 0 is never
 	when string
@@ -50,7 +50,7 @@ const (
 	diesAfter  = "after"
 )
 
-// call counts one, and says whether it may be made, and whether it is the last.
+// call counts a call. It reports whether the call may be made, and whether it is the last.
 func (l *life) call() (last bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -64,7 +64,7 @@ func (l *life) call() (last bool, err error) {
 	return l.calls == l.at, nil
 }
 
-// end ends the life after its last call is done, so that nothing changes any more once it is over.
+// end ends the life after its last call, so that nothing changes afterwards.
 func (l *life) end(last bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,7 +77,7 @@ func (l *life) over() bool {
 	return l.dead
 }
 
-// do makes a call that is done or not.
+// do makes a call if the life is not over.
 func (l *life) do(call func() error) error {
 	last, err := l.call()
 	if err != nil {
@@ -214,7 +214,7 @@ func (a *afterlife) operator(l *life) *Reconciler {
 	}
 }
 
-// live lets an operator work, while time passes as it asks for, until done says so or the life is over.
+// live runs an operator until done returns true or the life is over. Time passes as the operator requests.
 func (a *afterlife) live(l *life, done func() bool) {
 	a.t.Helper()
 	r := a.operator(l)
@@ -237,7 +237,7 @@ func (a *afterlife) live(l *life, done func() bool) {
 	a.t.Fatal("the operator does not come to an end")
 }
 
-// await waits for the end of an attempt, and says whether there was one.
+// await waits for the end of an attempt, and reports whether there was one.
 func (a *afterlife) await(r *Reconciler, l *life) bool {
 	found := false
 	for !l.over() {
@@ -264,7 +264,7 @@ func (a *afterlife) backup() *v1beta2.EtcdBackup {
 	return &b
 }
 
-// listed are the snapshots in the bucket, each of which must be whole.
+// listed are the snapshots in the bucket, each of which must be complete.
 func (a *afterlife) listed() []snapshot.Entry {
 	a.t.Helper()
 	listing, err := snapshot.List(a.t.Context(), a.store, "")
@@ -316,7 +316,7 @@ func (a *afterlife) age() {
 	}
 }
 
-// everyDeath runs a scenario with a death at each of its calls, in each way or in those that are named.
+// everyDeath runs a scenario and ends the operator at each of its calls, in each way or only in the given ways.
 func everyDeath(t *testing.T, scenario func(*testing.T, *life), ways ...string) {
 	whole := &life{}
 	scenario(t, whole)

@@ -16,7 +16,7 @@ import (
 
 const unfinished = seriesFolder + "20260102T110000Z-00000000000000000009.db"
 
-// leaves puts what an operator leaves if it is killed between an object and its manifest: the object, and its draft.
+// leaves stores what remains if an operator is killed between an object and its manifest: the object and its draft.
 func (w *world) leaves(key, uid string) (draft string) {
 	w.t.Helper()
 	digits := "0123456789abcdef"
@@ -44,15 +44,15 @@ func (w *world) purges(s State) Result {
 	return w.job.attempt(w.t.Context(), o, &jobProgress{})
 }
 
-// The folder is shared with an operator in another Kubernetes, which has written its first object and not yet the manifest.
+// The folder is shared with an operator in another Kubernetes, which has written its first object but not the manifest yet.
 func TestAPurgeKeepsObjectsThatMayBeOfAnotherOperator(t *testing.T) {
 	for name, leave := range map[string]func(*world){
-		"without a draft": func(w *world) {
+		"an object without a draft": func(w *world) {
 			if err := w.store.Put(w.t.Context(), unfinished, strings.NewReader("data")); err != nil {
 				w.t.Fatal(err)
 			}
 		},
-		"with the draft of another": func(w *world) { w.leaves(unfinished, "other") },
+		"an object with the draft of another EtcdBackup": func(w *world) { w.leaves(unfinished, "other") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -84,7 +84,8 @@ func TestAPurgeDeletesWhatItsOwnKilledOperatorLeft(t *testing.T) {
 	}
 }
 
-// A person or a replication has lost the manifests. Their number does not tell leftovers from snapshots.
+// A person or a replication has lost the manifests. Even if many manifests are missing, the objects may be snapshots
+// and not leftovers.
 func TestAnOldSnapshotWithoutItsManifestIsKept(t *testing.T) {
 	w := newWorld(t)
 	present := time.Now()

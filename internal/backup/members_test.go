@@ -46,11 +46,11 @@ func TestTheSnapshotIsTakenFromTheBestVoter(t *testing.T) {
 		cluster string
 		want    string
 	}{
-		"takes the only member, though it leads":             {[]answer{member("a", 5, leads)}, "", "a"},
+		"takes the only member although it is the leader":    {[]answer{member("a", 5, leads)}, "", "a"},
 		"prefers a follower to the leader":                   {[]answer{member("a", 9, leads), member("bb", 5)}, "", "bb"},
 		"takes the voter with the highest revision":          {[]answer{member("a", 5), member("bb", 7), member("ccc", 6)}, "", "bb"},
 		"takes the first of two equal voters":                {[]answer{member("bb", 5), member("a", 5)}, "", "a"},
-		"one endpoint that is down is no failure":            {[]answer{member("a", 9, isDown), member("bb", 5)}, "", "bb"},
+		"takes a member if another endpoint is down":         {[]answer{member("a", 9, isDown), member("bb", 5)}, "", "bb"},
 		"takes no learner":                                   {[]answer{member("a", 9, learns), member("bb", 5, leads)}, "", "bb"},
 		"takes no member without a quorum":                   {[]answer{member("a", 9, noQuorum), member("bb", 5, leads)}, "", "bb"},
 		"takes no member whose data differs from the others": {[]answer{member("a", 9, isCorrupt), member("bb", 5, leads, seesCorrupt)}, "", "bb"},

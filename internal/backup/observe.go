@@ -115,9 +115,14 @@ func recoveryID(member string, started metav1.Time) string {
 }
 
 // secretProblem returns which of the Secrets that an attempt needs is missing. Only the attempt reads their contents,
-// which are never part of the State.
+// which are never part of the State. An EtcdCluster may name a Secret with a user while authentication is off, so that one may be
+// missing.
 func (r *Reconciler) secretProblem(ctx context.Context, s State) (string, error) {
-	for _, name := range []string{s.Target.Secret, s.tlsSecret(), s.authSecret()} {
+	names := []string{s.Target.Secret, s.tlsSecret()}
+	if s.Spec.EtcdCluster == nil {
+		names = append(names, s.authSecret())
+	}
+	for _, name := range names {
 		_, err := kube.SecretData(ctx, r.live, s.Namespace, name)
 		if errors.Is(err, kube.ErrSecretMissing) {
 			return err.Error(), nil

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
@@ -88,8 +89,10 @@ func (s State) copyTurn() time.Time {
 		return s.Now
 	case c.Attempts > 0:
 		return s.copyRetry(c)
-	case c.LastAttemptTime.After(s.Now.Add(skew)):
-		return s.Now // by a clock that was ahead
+	case s.ahead(c.LastAttemptTime):
+		return s.Now
+	case s.ahead(s.Status.LastPruneTime), s.ahead(s.Status.LastSuccessDate) && !copied(c, newest):
+		return c.LastAttemptTime.Add(lastDelay) // it is not known whether there is something to do
 	case c.Missing > 0 || s.Status.LastPruneTime != nil && s.Status.LastPruneTime.After(c.LastAttemptTime.Time):
 		return s.Now
 	case copied(c, newest) || s.Status.LastSuccessDate == nil || s.Status.LastSuccessDate.Time.Before(c.LastAttemptTime.Time):
@@ -97,6 +100,10 @@ func (s State) copyTurn() time.Time {
 	}
 	return s.Now
 }
+
+// ahead returns whether a time in the status comes from a clock that was ahead. Without a pause, what it makes due would be repeated until the
+// clock has reached it.
+func (s State) ahead(at *metav1.Time) bool { return at != nil && at.After(s.Now.Add(skew)) }
 
 // copyRetry returns when a failed copy is repeated. An attempt without a result counts as failed. A time that is later than
 // the longest pause comes from a clock that was ahead, and does not count.

@@ -138,8 +138,11 @@ func backupIsBeingDeleted(s State) Step {
 	if !s.Held {
 		return Idle{}
 	}
-	if s.Spec.DeletionPolicy != v1beta2.DeletionDelete || s.Problem != nil {
+	if s.Spec.DeletionPolicy != v1beta2.DeletionDelete {
 		return Release{}
+	}
+	if s.Problem != nil {
+		return Release{Cause: "The operator cannot delete them, because the spec is invalid: " + s.Problem.Message}
 	}
 	return purge(s)
 }

@@ -85,6 +85,9 @@ func stopped(n int32, ago time.Duration) change {
 func of(c *Cluster) change {
 	return func(s *State) {
 		s.Spec.EtcdEndpoints, s.Spec.EtcdCluster, s.Cluster = nil, &v1beta2.ClusterReference{Name: "etcd"}, c
+		if newest := s.Status.Snapshot; newest != nil {
+			newest.Path = strings.Replace(newest.Path, "/ns/b/", "/ns/etcd/", 1)
+		}
 	}
 }
 
@@ -121,7 +124,7 @@ func TestTheNextStep(t *testing.T) {
 		"takes the snapshot of an EtcdCluster that is available":   {one(of(available())), TakeSnapshot{Number: 1}},
 		"watches an attempt that runs":                             {one(running), Watch{}},
 		"reports an attempt that ended":                            {one(ended), Report{}},
-		"reports before it takes another":                          {series(proven(2*time.Hour), ended), Report{}},
+		"reports an attempt before it takes another snapshot":      {series(proven(2*time.Hour), ended), Report{}},
 		"a complete one-shot does nothing more":                    {one(condition("Complete", "Complete", 1)), Finished{Complete: true}},
 		"a one-shot whose object existed stays failed":             {one(condition("Failed", "ObjectExists", 1)), Finished{}},
 		"a one-shot with a corrupt snapshot stays failed":          {one(condition("Failed", "SnapshotCorrupt", 1)), Finished{}},
@@ -136,14 +139,14 @@ func TestTheNextStep(t *testing.T) {
 		"a series that moved to another folder starts at once": {series(proven(time.Minute), func(s *State) {
 			s.Spec.S3 = &v1beta2.S3Source{Path: "bucket/elsewhere"}
 		}), TakeSnapshot{Number: 1}},
-		"a series does not need its cluster until a snapshot is due":     {series(proven(time.Minute), of(nil)), Scheduled{At: t0.Add(59 * time.Minute)}},
-		"waits after a failed attempt until the next is due":             {one(failedTries(2, 7*time.Second)), Backoff{At: t0.Add(7 * time.Second)}},
-		"tries again when it is due":                                     {one(failedTries(2, 0)), TakeSnapshot{Number: 3}},
-		"tries a failed snapshot of a series again before the next one":  {series(proven(90*time.Minute), failedTries(1, 0)), TakeSnapshot{Number: 2}},
-		"tries at once after an edit, whatever failed before":            {one(failedTries(7, 5*time.Minute), edited), TakeSnapshot{Number: 1}},
-		"an attempt during which the operator stopped counts as failed":  {one(stopped(1, time.Second)), Backoff{At: t0.Add(4 * time.Second), Interrupted: true}},
-		"also in a series that has succeeded before":                     {series(proven(2*time.Hour), stopped(1, time.Second)), Backoff{At: t0.Add(4 * time.Second), Interrupted: true}},
-		"tries again after an attempt during which the operator stopped": {one(stopped(1, time.Minute)), TakeSnapshot{Number: 2}},
+		"a series does not need its cluster until a snapshot is due":                {series(proven(time.Minute), of(nil)), Scheduled{At: t0.Add(59 * time.Minute)}},
+		"waits after a failed attempt until the next is due":                        {one(failedTries(2, 7*time.Second)), Backoff{At: t0.Add(7 * time.Second)}},
+		"repeats an attempt when it is due":                                         {one(failedTries(2, 0)), TakeSnapshot{Number: 3}},
+		"repeats a failed snapshot of a series before the next one is due":          {series(proven(90*time.Minute), failedTries(1, 0)), TakeSnapshot{Number: 2}},
+		"repeats an attempt at once after a change of the spec":                     {one(failedTries(7, 5*time.Minute), edited), TakeSnapshot{Number: 1}},
+		"an attempt during which the operator stopped counts as failed":             {one(stopped(1, time.Second)), Backoff{At: t0.Add(4 * time.Second), Interrupted: true}},
+		"an attempt of a series during which the operator stopped counts as failed": {series(proven(2*time.Hour), stopped(1, time.Second)), Backoff{At: t0.Add(4 * time.Second), Interrupted: true}},
+		"repeats an attempt during which the operator stopped":                      {one(stopped(1, time.Minute)), TakeSnapshot{Number: 2}},
 		"waits for a Secret": {one(secretMissing), Wait{Reason: "SecretMissing", Message: "The operator cannot take the snapshot: create Secret aws.", Requeue: secretInterval}},
 		"refuses an invalid spec before it checks anything else":             {one(oss, secretMissing), Refuse{Reason: "StorageNotSupported", Message: problemOf(oss)}},
 		"stops the attempt of an old spec":                                   {one(running, edited), Cancel{}},
@@ -239,11 +242,11 @@ func TestThePauseAfterFailedAttemptsDoublesUpToFiveMinutes(t *testing.T) {
 		failed int32
 		want   time.Duration
 	}{
-		"five seconds after the first":  {1, 5 * time.Second},
-		"twice that after the second":   {2, 10 * time.Second},
-		"80 s after the fifth":          {5, 80 * time.Second},
-		"five minutes and never longer": {7, 5 * time.Minute},
-		"also after very many":          {1 << 30, 5 * time.Minute},
+		"5 s after the first failure":         {1, 5 * time.Second},
+		"10 s after the second failure":       {2, 10 * time.Second},
+		"80 s after the fifth failure":        {5, 80 * time.Second},
+		"5 minutes after the seventh failure": {7, 5 * time.Minute},
+		"5 minutes after very many failures":  {1 << 30, 5 * time.Minute},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -259,13 +262,13 @@ func TestEachStepIsRequeuedWhenItIsDue(t *testing.T) {
 		step Step
 		want time.Duration
 	}{
-		"requeues when the next attempt is due":           {Backoff{At: t0.Add(7 * time.Second)}, 7 * time.Second},
-		"requeues when the next snapshot is due":          {Scheduled{At: t0.Add(time.Hour)}, time.Hour},
-		"requeues at once if the snapshot is due already": {Scheduled{At: t0.Add(-time.Second)}, atOnce},
-		"leaves a cluster to the watch":                   {Wait{Reason: "ClusterNotFound"}, 0},
-		"requeues while a Secret is missing":              {Wait{Reason: "SecretMissing", Requeue: secretInterval}, secretInterval},
-		"does not requeue a finished one-shot":            {Finished{Complete: true}, 0},
-		"does not requeue a refused one-shot":             {Refuse{}, 0},
+		"requeues when the next attempt is due":                 {Backoff{At: t0.Add(7 * time.Second)}, 7 * time.Second},
+		"requeues when the next snapshot is due":                {Scheduled{At: t0.Add(time.Hour)}, time.Hour},
+		"requeues at once if the snapshot is due already":       {Scheduled{At: t0.Add(-time.Second)}, atOnce},
+		"does not requeue for an EtcdCluster, which is watched": {Wait{Reason: "ClusterNotFound"}, 0},
+		"requeues while a Secret is missing":                    {Wait{Reason: "SecretMissing", Requeue: secretInterval}, secretInterval},
+		"does not requeue a finished one-shot":                  {Finished{Complete: true}, 0},
+		"does not requeue a refused one-shot":                   {Refuse{}, 0},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

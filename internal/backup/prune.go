@@ -2,7 +2,9 @@ package backup
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"strconv"
 	"time"
 
@@ -40,23 +42,39 @@ func (t *job) pruneSuspended(ctx context.Context, o jobSpec, progress *jobProgre
 }
 
 // measureAhead returns how far this clock is ahead of the store's. It writes a small object beside the series and deletes it
-// again. A clock that is ahead would delete the whole history of keepWithin, so nothing is deleted if this fails.
+// again. A clock that is ahead would delete the whole history of keepWithin, so nothing is deleted if this fails. A bucket may
+// keep every object for a time. So each object has a name of its own, and a later run deletes what this one may not.
 func measureAhead(ctx context.Context, store objstore.Store, series snapshot.Series, uid types.UID, now func() time.Time) (*time.Duration, error) {
 	const doing = "compare the clock with that of the store, before old snapshots are deleted: %w"
-	name := series.Prefix() + "clock-" + string(uid)
-	err := store.Delete(ctx, name) // an operator that was killed may have left it
-	if err == nil {
-		err = store.Put(ctx, name, objstore.NewMetadata([]byte("backup-operator compares its clock with that of the store.\n")))
-	}
-	if err != nil {
+	prefix := series.Prefix() + "clock-" + string(uid)
+	name := prefix + now().UTC().Format("-20060102T150405.000000000Z")
+	if err := store.Put(ctx, name, objstore.NewMetadata([]byte("backup-operator compares its clock with that of the store.\n"))); err != nil {
 		return nil, fmt.Errorf(doing, err)
 	}
 	ahead := aheadOf(ctx, store, name, now())
-	if err = store.Delete(ctx, name); err == nil && ahead == nil {
+	err := deleteClocks(ctx, store, prefix)
+	if err == nil && ahead == nil {
 		err = fmt.Errorf("the store does not list the new object %s", name)
 	}
 	if err != nil {
 		return nil, fmt.Errorf(doing, err)
 	}
 	return ahead, nil
+}
+
+// deleteClocks deletes the objects of measureAhead, also those of an operator that was killed.
+func deleteClocks(ctx context.Context, store objstore.Store, prefix string) error {
+	var names []string
+	for object, err := range store.List(ctx, prefix) {
+		if err != nil {
+			return err
+		}
+		names = append(names, object.Key)
+	}
+	for _, name := range names {
+		if err := store.Delete(ctx, name); err != nil && !errors.Is(err, fs.ErrPermission) {
+			return err
+		}
+	}
+	return nil
 }

@@ -38,8 +38,8 @@ func TestThePruningOfASuspendedSeriesKeepsItReady(t *testing.T) {
 		result Result
 		want   metav1.ConditionStatus
 	}{
-		"after a success": {Result{Kept: kept, Pruned: 2}, metav1.ConditionTrue},
-		"after a failure": {Result{Failure: &Failure{"StoreUnreachable", "No answer."}}, metav1.ConditionFalse},
+		"after a successful deletion": {Result{Kept: kept, Pruned: 2}, metav1.ConditionTrue},
+		"after a failed deletion":     {Result{Failure: &Failure{"StoreUnreachable", "No answer."}}, metav1.ConditionFalse},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := series(asks...)
@@ -66,7 +66,7 @@ func TestThePruningOfASuspendedSeriesKeepsItReady(t *testing.T) {
 }
 
 func TestADeletedSeriesIsKeptUntilItsFinalSnapshotIsTaken(t *testing.T) {
-	for name, fails := range map[string]bool{"and released then": false, "or ten minutes have passed": true} {
+	for name, fails := range map[string]bool{"is released after the final snapshot": false, "is released after ten minutes without a final snapshot": true} {
 		bubble(t, name, func(t *testing.T) {
 			b := object(series(proven(time.Minute), func(s *State) { s.Spec.FinalSnapshot = true }))
 			b.Finalizers = []string{v1beta2.FinalizerSnapshots}

@@ -95,8 +95,8 @@ func TestAnAttemptThatNeverRanIsNotCounted(t *testing.T) {
 		full bool
 		want Step
 	}{
-		"a queued attempt is queued again at once":   {true, TakeSnapshot{Number: 1}},
-		"an attempt that began counts and is paused": {false, Backoff{At: t0.Add(firstDelay), Interrupted: true}},
+		"a queued attempt is queued again at once":                    {true, TakeSnapshot{Number: 1}},
+		"an attempt that began is counted and repeated after a pause": {false, Backoff{At: t0.Add(firstDelay), Interrupted: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := series(func(s *State) { s.Full = test.full })

@@ -35,7 +35,7 @@ func newStream(t *testing.T, first string) *stream {
 }
 
 func TestASnapshotStreamEnds(t *testing.T) {
-	t.Run("if the member sends no data", func(t *testing.T) {
+	t.Run("ends if the member sends no data", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newStream(t, "bytes")
 			defer s.Close()
@@ -48,7 +48,7 @@ func TestASnapshotStreamEnds(t *testing.T) {
 			}
 		})
 	})
-	t.Run("but not if the store is slow", func(t *testing.T) {
+	t.Run("continues if the store is slow", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newStream(t, "bytes")
 			defer s.Close()
@@ -60,7 +60,7 @@ func TestASnapshotStreamEnds(t *testing.T) {
 			}
 		})
 	})
-	t.Run("without the error of a stall if the attempt is cancelled", func(t *testing.T) {
+	t.Run("ends without errStalled if the attempt is cancelled", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newStream(t, "")
 			time.AfterFunc(time.Second, func() { s.cancel(context.Canceled) })

@@ -67,9 +67,9 @@ func TestARestoreTestReservesTwiceTheDatabase(t *testing.T) {
 
 func TestOptionsThatDoNotFitEachOtherAreRefused(t *testing.T) {
 	for name, o := range map[string]Options{
-		"a spool without room for one snapshot": {SpoolLimit: 1 << 20, MaxConcurrent: 1},
-		"a whole disk that is left free":        {SpoolKeepFree: 100, MaxConcurrent: 1},
-		"no snapshot at a time":                 {},
+		"a spool without room for one snapshot":  {SpoolLimit: 1 << 20, MaxConcurrent: 1},
+		"a spool that keeps the whole disk free": {SpoolKeepFree: 100, MaxConcurrent: 1},
+		"a limit of no concurrent snapshots":     {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o.SpoolDir, o.Metrics = t.TempDir(), prometheus.NewRegistry()

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
 )
 
@@ -201,7 +202,8 @@ func (s State) neverRan() bool {
 }
 
 // newest returns when the newest snapshot of the series was taken, and false if there is none. It ignores a snapshot in
-// another folder, which belongs to another series, and a time in the future, which comes from a wrong clock.
+// another folder or of another cluster, which belongs to another series, and a time in the future, which comes from a wrong
+// clock.
 func (s State) newest() (time.Time, bool) {
 	at, found := s.lastTaken()
 	return at, found && !at.After(s.Now.Add(skew))
@@ -210,12 +212,17 @@ func (s State) newest() (time.Time, bool) {
 // skew is how much the clocks of two machines may differ.
 const skew = time.Minute
 
+// lives returns the prefix of the keys of the series, of all incarnations of its cluster.
+func (s State) lives() string {
+	return snapshot.Series{Folder: s.Target.Key, Namespace: s.Namespace, Cluster: sourceName(s.Name, s.Spec)}.Lives()
+}
+
 func (s State) lastTaken() (time.Time, bool) {
-	snapshot := s.Status.Snapshot
-	if snapshot == nil || !strings.HasPrefix(snapshot.Path, s.Target.Path()+"/") {
+	newest := s.Status.Snapshot
+	if newest == nil || !strings.HasPrefix(newest.Path, s.Target.Bucket+"/"+s.lives()) {
 		return time.Time{}, false
 	}
-	if at, err := time.Parse(time.RFC3339, snapshot.CreatedAt); err == nil {
+	if at, err := time.Parse(time.RFC3339, newest.CreatedAt); err == nil {
 		return at.Truncate(time.Second), true // with the precision of nextTime in the status
 	}
 	if s.Status.LastSuccessDate == nil {

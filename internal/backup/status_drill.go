@@ -94,6 +94,7 @@ func (r *reporter) tested(d *v1beta2.BackupDrill) {
 	result := *d
 	result.Time = *second(d.Time.Time)
 	r.out.LastDrill = &result
+	r.show(result)
 	if d.Result == v1beta2.DrillPassed {
 		r.set(v1beta2.ConditionVerified, metav1.ConditionTrue, v1beta2.ReasonVerified, d.Message)
 		return
@@ -101,9 +102,26 @@ func (r *reporter) tested(d *v1beta2.BackupDrill) {
 	r.set(v1beta2.ConditionVerified, metav1.ConditionFalse, v1beta2.ReasonSnapshotCorrupt, unusable(*d))
 }
 
-// failTestedSnapshot makes Ready false while the last snapshot that was tested cannot be restored.
+// show gives the snapshot in the status the result of its last test.
+func (r *reporter) show(d v1beta2.BackupDrill) {
+	if s := r.out.Snapshot; s != nil && s.Path == d.Path {
+		s.RestoreTest = d.Result
+	}
+	for i := range r.out.Snapshots {
+		if r.out.Snapshots[i].Path == d.Path {
+			r.out.Snapshots[i].RestoreTest = d.Result
+		}
+	}
+}
+
+// failTestedSnapshot makes Ready false while the last snapshot that was tested cannot be restored. If no other test follows, that counts until
+// there is a newer snapshot.
 func (r *reporter) failTestedSnapshot() {
 	d := r.out.LastDrill
+	tests := r.s.Spec.Drill != nil || r.s.Spec.Verify == v1beta2.VerifyRestore
+	if d != nil && !tests && r.out.Snapshot != nil && r.out.Snapshot.Path != d.Path {
+		return
+	}
 	if d != nil && d.Result == v1beta2.DrillFailed && meta.IsStatusConditionTrue(r.out.Conditions, v1beta2.ConditionReady) {
 		r.ready(metav1.ConditionFalse, v1beta2.ReasonSnapshotCorrupt, unusable(*d))
 	}

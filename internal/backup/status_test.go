@@ -16,7 +16,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
-// picture is a status in few lines: each condition as "Type=Status Reason", and the fields beside them.
+// picture is a status in few lines: each condition as "Type=Status Reason", and further fields.
 func picture(s v1beta2.EtcdBackupStatus) string {
 	var lines []string
 	for _, c := range s.Conditions {
@@ -115,7 +115,7 @@ Running=False ObjectExists
 Stalled=True ObjectExists
 succeeded=false attempts=1 began=09:59:57
 `},
-		"a series goes on even then": {series(ended(1, Result{Failure: exists})), Report{}, nil, `
+		"a series continues although the object exists": {series(ended(1, Result{Failure: exists})), Report{}, nil, `
 Complete=False ObjectExists
 Failed=False ObjectExists
 Ready=False ObjectExists
@@ -275,10 +275,10 @@ func TestProgressIsOneSentence(t *testing.T) {
 		progress Progress
 		want     string
 	}{
-		"while it waits for a worker":            {Progress{}, "The attempt is queued. It starts when a worker of the operator is free."},
-		"with what it does":                      {Progress{Stage: "reading"}, "The operator is reading."},
-		"with the bytes and the total":           {Progress{Stage: "streaming", Bytes: 3 << 19, About: 40 << 20}, "The operator is streaming: 1.5 MiB of about 40.0 MiB."},
-		"with the bytes if the total is unknown": {Progress{Stage: "streaming", Bytes: 1 << 20}, "The operator is streaming: 1.0 MiB."},
+		"a queued attempt":                           {Progress{}, "The attempt is queued. It starts when a worker of the operator is free."},
+		"an attempt with a stage":                    {Progress{Stage: "reading"}, "The operator is reading."},
+		"an attempt with bytes and a total":          {Progress{Stage: "streaming", Bytes: 3 << 19, About: 40 << 20}, "The operator is streaming: 1.5 MiB of about 40.0 MiB."},
+		"an attempt with bytes and an unknown total": {Progress{Stage: "streaming", Bytes: 1 << 20}, "The operator is streaming: 1.0 MiB."},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -302,13 +302,13 @@ func TestTheEventsOfEachStep(t *testing.T) {
 		"warns about a failure": {one(ended(2, Result{Failure: &Failure{"AccessDenied", "denied"}})), Report{}, []planning.Event{
 			{Type: "Warning", Reason: "AccessDenied", Action: "TakeSnapshot", Note: "Attempt 2 to take a snapshot failed. denied"},
 		}},
-		"reports a failed deletion besides the snapshot": {series(ended(1, Result{Snapshot: snapshotAt("b/k", t0), Pruned: 1, PruneProblem: "locked"})), Report{}, []planning.Event{
+		"reports a snapshot and a failed deletion": {series(ended(1, Result{Snapshot: snapshotAt("b/k", t0), Pruned: 1, PruneProblem: "locked"})), Report{}, []planning.Event{
 			{Type: "Normal", Reason: "SnapshotTaken", Action: "TakeSnapshot", Note: "Snapshot b/k holds revision 42, with 7 keys and 4096 bytes. It took 3s."},
 			{Type: "Normal", Reason: "SnapshotsRemoved", Action: "RemoveSnapshots", Note: "The operator deleted old snapshots: 1."},
 			{Type: "Warning", Reason: "RemoveFailed", Action: "RemoveSnapshots", Note: "locked"},
 		}},
-		"warns about an invalid spec": {one(), Refuse{Reason: "InvalidSpec", Message: "m"}, []planning.Event{{Type: "Warning", Reason: "InvalidSpec", Action: "Validate", Note: "m"}}},
-		"waiting is no event":         {one(), Wait{Reason: "SecretMissing"}, nil},
+		"warns about an invalid spec":       {one(), Refuse{Reason: "InvalidSpec", Message: "m"}, []planning.Event{{Type: "Warning", Reason: "InvalidSpec", Action: "Validate", Note: "m"}}},
+		"publishes no event while it waits": {one(), Wait{Reason: "SecretMissing"}, nil},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -3,6 +3,7 @@ package backup
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
@@ -49,6 +50,9 @@ func (s stored) newest(ctx context.Context, o jobSpec, now time.Time, n int) ([]
 // satisfied returns the snapshot that makes another one unnecessary, or nil. For a request it is the snapshot that was
 // taken for it, otherwise the newest one if the next is not due yet. The result of its restore test does not matter: a
 // failed snapshot is replaced when the next one is due, and not before. One without quorum is no base of an archive.
+//
+// A user may ask twice with the same words. So a snapshot is not the one of this request if the status reports a newer one:
+// the operator handles a request before it takes any other snapshot.
 func (s *stored) satisfied(ctx context.Context, o jobSpec, attempt string, now time.Time) (*snapshot.Item, error) {
 	n := 1
 	if o.Request != "" {
@@ -60,17 +64,31 @@ func (s *stored) satisfied(ctx context.Context, o jobSpec, attempt string, now t
 	}
 	s.previous = items[0].Time
 	for _, item := range items {
-		young := spread(o.Rhythm, o.Rhythm.Next(item.Time), o.UID, o.Jitter).After(now)
+		young := spread(o.Rhythm, o.Rhythm.Next(savedAt(item)), o.UID, o.Jitter).After(now)
 		if o.Request == "" && young {
 			return &item, nil
 		}
 		m := s.known[item.Key].Manifest
-		taken := o.Request != "" && m.Attempt == attempt && (o.Base == "" || !m.NoQuorum)
+		taken := o.Request != "" && m.Attempt == attempt && (o.Base == "" || !m.NoQuorum) && !s.reportedNewer(o, item)
 		if taken && (young || item.Verdict != snapshot.Failed) {
 			return &item, nil
 		}
 	}
 	return nil, nil
+}
+
+// savedAt returns when a snapshot was saved. The time in its key comes from a clock that was ahead if the store received the object before.
+func savedAt(item snapshot.Item) time.Time {
+	if stored := item.Stored; !stored.IsZero() && stored.Before(item.Time) {
+		return stored
+	}
+	return item.Time
+}
+
+// reportedNewer returns whether the status reports a newer snapshot of the series than the item.
+func (s *stored) reportedNewer(o jobSpec, item snapshot.Item) bool {
+	at, err := time.Parse(time.RFC3339, o.Newest.CreatedAt)
+	return err == nil && item.Time.Before(at) && strings.HasPrefix(o.Newest.Path, o.Target.Bucket+"/"+s.series.Prefix())
 }
 
 // add adds the snapshot that was just saved.

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"time"
 
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
 
@@ -36,10 +38,17 @@ func (t *job) take(ctx context.Context, o jobSpec, progress *jobProgress) (Resul
 		return t.takeNext(ctx, o, o.seriesOf(member.Status.ClusterID), request, progress)
 	}
 	result, err := t.takeOne(ctx, o, request)
-	if err != nil || result.Snapshot.Path == o.Proven {
+	if err != nil || result.Found && result.Snapshot.Path == o.Proven && passed(ctx, store, request.Key, *result.Snapshot) {
 		return result, err
 	}
 	return t.verify(ctx, o, store, result, progress)
+}
+
+// passed returns whether the store has the verdict that exactly this object has passed its restore test. The same path may be in
+// another store than the one that was tested.
+func passed(ctx context.Context, store objstore.Store, key string, s v1beta2.Snapshot) bool {
+	v, err := snapshot.ReadVerdict(ctx, store, key, snapshot.Passed)
+	return err == nil && v.SHA256 == s.SHA256
 }
 
 // takeOne takes the snapshot of a one-shot.

@@ -9,8 +9,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
 
-// FuzzPath: whatever a user writes is taken literally, for a one-shot and for a series, or refused with a reason and
-// a message that says what to write.
+// FuzzPath checks that any path is used literally, or is refused with a reason and a message with the correction. It
+// tests one-shots and series.
 func FuzzPath(f *testing.F) {
 	for _, path := range []string{
 		"bucket/key", "bucket/folder/key.db", "my.bucket_1/a b/%d%s%n/100%.db", "bucket/größe/日本/e\u0301.db", "bucket/🙂 .db",

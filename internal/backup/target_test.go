@@ -24,11 +24,11 @@ func TestTarget(t *testing.T) {
 		want storage.Location
 	}{
 		"takes a path literally": {s3At("my-bucket/a b/%d%s/ü+&=.db"), storage.Location{Provider: "S3", Bucket: "my-bucket", Key: "a b/%d%s/ü+&=.db"}},
-		"takes all that S3 has": {v1beta2.EtcdBackupSpec{
+		"takes all fields of the block s3": {v1beta2.EtcdBackupSpec{
 			EtcdEndpoints: []string{"https://etcd.example.com:2379"}, StorageType: v1beta2.StorageS3,
 			Storage: v1beta2.Storage{S3: &v1beta2.S3Source{Path: "b/k", AWSSecret: "aws", Endpoint: "http://s3:7070", Region: "eu-1", ForcePathStyle: true}},
 		}, storage.Location{Provider: "S3", Bucket: "b", Key: "k", Secret: "aws", Endpoint: "http://s3:7070", Region: "eu-1", ForcePathStyle: true}},
-		"takes all that GCS has": {v1beta2.EtcdBackupSpec{
+		"takes all fields of the block gcs": {v1beta2.EtcdBackupSpec{
 			EtcdCluster: &v1beta2.ClusterReference{Name: "c"}, StorageType: v1beta2.StorageGCS,
 			Storage: v1beta2.Storage{GCS: &v1beta2.GCSSource{Path: "b/k", GCPSecret: "gcp", Endpoint: "http://gcs:4443"}},
 		}, storage.Location{Provider: "GCS", Bucket: "b", Key: "k", Secret: "gcp", Endpoint: "http://gcs:4443"}},
@@ -65,21 +65,21 @@ func TestTargetRefuses(t *testing.T) {
 		"a path without a key":                  {s3At("bucket"), "InvalidSpec", `"<bucket>/<key>"`},
 		"a URL in place of a path":              {s3At("s3://bucket/key"), "InvalidSpec", "the bucket's name may have"},
 		"a folder above the bucket":             {s3At("b/../other/k"), "InvalidSpec", `".."`},
-		"a dot that stores read apart":          {s3At("b/a/./k"), "InvalidSpec", `"."`},
+		"a dot as a path element":               {s3At("b/a/./k"), "InvalidSpec", `"."`},
 		"a folder without a name":               {s3At("b/a//k"), "InvalidSpec", "empty"},
 		"a one-shot that names a folder":        {s3At("b/a/"), "InvalidSpec", `"<bucket>/<key>"`},
 		"a control character":                   {s3At("b/a\nb"), "InvalidSpec", "control character"},
-		"a key that is no UTF-8":                {s3At("b/\xff"), "InvalidSpec", "UTF-8"},
+		"a key that is not UTF-8":               {s3At("b/\xff"), "InvalidSpec", "UTF-8"},
 		"a key that is too long":                {s3At("b/" + strings.Repeat("k", 1024)), "InvalidSpec", "1024 bytes"},
 		"a series whose keys would be too long": {with(func(s *v1beta2.EtcdBackupSpec) { s.S3.Path = "b/" + strings.Repeat("k", 980); s.BackupPolicy = hourly }), "InvalidSpec", "at most"},
 		"S3 without its block":                  {with(func(s *v1beta2.EtcdBackupSpec) { s.S3 = nil }), "InvalidSpec", "the block s3"},
-		"Alibaba":                               {with(func(s *v1beta2.EtcdBackupSpec) { s.StorageType = "OSS" }), "StorageNotSupported", "s3.endpoint"},
+		"storageType OSS":                       {with(func(s *v1beta2.EtcdBackupSpec) { s.StorageType = "OSS" }), "StorageNotSupported", "s3.endpoint"},
 		"no source":                             {endpoints(), "InvalidSpec", "etcdCluster.name or etcdEndpoints"},
-		"a socket of the operator's own":        {endpoints("unix:///run/etcd.sock"), "InvalidSpec", "https://host:2379"},
+		"a Unix socket as endpoint":             {endpoints("unix:///run/etcd.sock"), "InvalidSpec", "https://host:2379"},
 		"an endpoint without a host":            {endpoints("http://:2379"), "InvalidSpec", "https://host:2379"},
 		"an endpoint with a path":               {endpoints("http://a:2379/v3"), "InvalidSpec", "https://host:2379"},
-		"an endpoint that is no URL":            {endpoints("http://a b"), "InvalidSpec", "https://host:2379"},
-		"a store's endpoint that is no URL":     {with(func(s *v1beta2.EtcdBackupSpec) { s.S3.Endpoint = "minio:9000" }), "InvalidSpec", "https://host"},
+		"an endpoint that is not a URL":         {endpoints("http://a b"), "InvalidSpec", "https://host:2379"},
+		"a store's endpoint that is not a URL":  {with(func(s *v1beta2.EtcdBackupSpec) { s.S3.Endpoint = "minio:9000" }), "InvalidSpec", "https://host"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -96,9 +96,9 @@ func TestTargetRefuses(t *testing.T) {
 
 func TestNoPasswordIsRepeated(t *testing.T) {
 	for name, spec := range map[string]v1beta2.EtcdBackupSpec{
-		"in an endpoint of etcd":  {EtcdEndpoints: []string{"https://root:hunter2@etcd:2379"}, StorageType: "S3", Storage: s3At("b/k").Storage},
-		"in a URL that is broken": {EtcdEndpoints: []string{"https://root:hunter2@etcd:port"}, StorageType: "S3", Storage: s3At("b/k").Storage},
-		"in a store's endpoint": {EtcdEndpoints: []string{"https://etcd:2379"}, StorageType: "S3", Storage: v1beta2.Storage{
+		"a password in an endpoint of etcd": {EtcdEndpoints: []string{"https://root:hunter2@etcd:2379"}, StorageType: "S3", Storage: s3At("b/k").Storage},
+		"a password in an invalid URL":      {EtcdEndpoints: []string{"https://root:hunter2@etcd:port"}, StorageType: "S3", Storage: s3At("b/k").Storage},
+		"a password in a store's endpoint": {EtcdEndpoints: []string{"https://etcd:2379"}, StorageType: "S3", Storage: v1beta2.Storage{
 			S3: &v1beta2.S3Source{Path: "b/k", Endpoint: "https://root:hunter2@s3:9000"},
 		}},
 	} {

@@ -22,7 +22,7 @@ import (
 )
 
 func TestARestoreTestIsCountedBeforeItStarts(t *testing.T) {
-	bubble(t, "in the status", func(t *testing.T) {
+	bubble(t, "the status counts the test before it starts", func(t *testing.T) {
 		r := newRig(t, object(series(proven(time.Minute), drillsAt("* * * * *"))))
 		r.now = at(t0)
 		counted := int32(0)
@@ -35,7 +35,7 @@ func TestARestoreTestIsCountedBeforeItStarts(t *testing.T) {
 			t.Errorf("%d tests began, and %d were counted at the start", r.begun, counted)
 		}
 	})
-	bubble(t, "and it does not start if the status cannot be written", func(t *testing.T) {
+	bubble(t, "the test does not start if the status cannot be written", func(t *testing.T) {
 		r := newRig(t, object(series(proven(time.Minute), drillsAt("* * * * *"))))
 		r.now = at(t0)
 		r.patchErr = errors.New("the API server is down")
@@ -120,11 +120,11 @@ func TestMemoryOfTheOperatorIsDividedBetweenItAndItsRestoreTests(t *testing.T) {
 		each, left           int64
 		notice               bool
 	}{
-		"both fit":              {2048, 1, 1024, 1024, 1024, false},
-		"the tests get less":    {1024, 2, 512, 384, 256, true},
-		"too little for any":    {300, 1, 512, 0, 300, true},
-		"tests without a limit": {1024, 1, 0, 0, 1024, false},
-		"an operator with much": {1 << 20, 1, 512, 512, 1<<20 - 512, false},
+		"the operator and its tests have enough memory": {2048, 1, 1024, 1024, 1024, false},
+		"the tests get less memory than requested":      {1024, 2, 512, 384, 256, true},
+		"there is too little memory for any test":       {300, 1, 512, 0, 300, true},
+		"tests without a limit":                         {1024, 1, 0, 0, 1024, false},
+		"the operator has much memory":                  {1 << 20, 1, 512, 512, 1<<20 - 512, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			limit := setMemoryLimit(t, test.total*mib)
@@ -148,7 +148,7 @@ func setMemoryLimit(t *testing.T, bytes int64) (read func() int64) {
 }
 
 // A process that cannot be started, because the node has no process or no file descriptor left, says nothing about the
-// snapshot. Without this, a good snapshot is condemned for good, and restores pass it over.
+// snapshot. Without this, a good snapshot is marked as failed permanently, and restores skip it.
 func TestAChildThatCannotBeStartedCondemnsNoSnapshot(t *testing.T) {
 	for name, try := range map[string]func(context.Context, dbfile.Trial) (dbfile.KVHash, error){
 		"the node has no process left": func(context.Context, dbfile.Trial) (dbfile.KVHash, error) {
@@ -191,8 +191,8 @@ func TestAChildThatCannotBeStartedCondemnsNoSnapshot(t *testing.T) {
 	}
 }
 
-// The docs promise that a restore test that cannot be carried out is repeated after 1 minute, and that the pause doubles up to
-// 6 hours. Without this, the operator downloads the whole snapshot every 5 minutes, forever.
+// The docs promise that a restore test that cannot be carried out is repeated after 1 minute. The pause then doubles up to 6
+// hours. Without this, the operator downloads the whole snapshot every 5 minutes, forever.
 func TestAVerificationThatCannotBeCarriedOutIsNotRepeatedEveryFiveMinutes(t *testing.T) {
 	s := series(verifies, proven(2*time.Hour))
 	s.Attempt = &Attempt{Generation: 1, Number: 40, StartedAt: t0, Result: &Result{EndedAt: t0, Failure: &Failure{v1beta2.ReasonRestoreTestTooLarge, "too large"}}}

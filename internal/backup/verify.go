@@ -102,13 +102,22 @@ func (t *job) prove(ctx context.Context, o jobSpec, store objstore.Store, newest
 		return nil, dbfile.KVHash{}, err
 	}
 	defer done()
+	key := strings.TrimPrefix(newest.Path, o.Target.Bucket+"/")
+	manifest, err := snapshot.ManifestOf(ctx, store, key)
+	if err != nil {
+		return nil, dbfile.KVHash{}, err
+	}
+	history := ""
+	if manifest != nil {
+		history = manifest.Recovery
+	}
 	stage := "reading back " + newest.Path
 	found, err := t.drill(ctx, snapshot.RestoreTestRequest{
-		Store: store, Key: strings.TrimPrefix(newest.Path, o.Target.Bucket+"/"), ScratchDir: t.spool.Dir(),
+		Store: store, Key: key, ScratchDir: t.spool.Dir(),
 		Spool: patientSpool{t.spool, progress, stage}, Expected: max(newest.Size, newest.PlainSize),
 		Identities: connect.Identity(secret), Progress: progress.passing(stage, newest.Size),
 		Try: t.tests.try, MemoryLimit: t.tests.memory,
-		Live: &live{job: t, urls: o.URLs, by: by, clusterID: newest.ClusterID},
+		Live: &live{job: t, spec: o, by: by, clusterID: newest.ClusterID, history: history},
 	})
 	drill := &v1beta2.BackupDrill{
 		Path: newest.Path, Result: v1beta2.DrillPassed, Time: metav1.Time{Time: t.now()},
@@ -144,6 +153,9 @@ func (o jobSpec) record(ctx context.Context, store objstore.Store, d v1beta2.Bac
 
 // condemns returns whether the error of a restore test means that the snapshot is unusable.
 func condemns(err error) bool {
+	if errors.Is(err, snapshot.ErrNotTested) {
+		return false
+	}
 	for _, kind := range []error{dbfile.ErrCorrupt, dbfile.ErrNoTrailer, snapshot.ErrUnrestorable, snapshot.ErrDiffers, fs.ErrNotExist} {
 		if errors.Is(err, kind) && !errors.Is(err, snapshot.ErrDisk) {
 			return true
@@ -155,16 +167,19 @@ func condemns(err error) bool {
 // live reads the hash of the snapshot's cluster.
 type live struct {
 	*job
-	urls      []string
+	spec      jobSpec
 	by        access
 	clusterID string
+	// history is the last recovery from a lost quorum before the snapshot.
+	history string
 }
 
 // HashKV returns the hash of the first member that can compute it. A cluster with another ID, for example after a
-// restore, has another history, so it cannot be compared.
+// restore, has another history, so it cannot be compared. A recovery from a lost quorum keeps the ID, and may lack the last writes of the
+// snapshot.
 func (l *live) HashKV(ctx context.Context, revision int64) (uint32, int64, error) {
 	var errs []error
-	for _, a := range l.probe(ctx, l.urls, l.by) {
+	for _, a := range l.probe(ctx, l.spec.URLs, l.by) {
 		switch {
 		case a.Err != nil:
 			errs = append(errs, a.Err)
@@ -175,7 +190,7 @@ func (l *live) HashKV(ctx context.Context, revision int64) (uint32, int64, error
 		default:
 			hash, compacted, err := l.hash(ctx, a.URL, l.by, revision)
 			if err == nil {
-				return hash, compacted, nil
+				return hash, compacted, l.sameHistory(ctx)
 			}
 			errs = append(errs, err)
 		}
@@ -184,6 +199,15 @@ func (l *live) HashKV(ctx context.Context, revision int64) (uint32, int64, error
 		errs = append(errs, errors.New("the status lists no member of the cluster"))
 	}
 	return 0, 0, errors.Join(errs...)
+}
+
+// sameHistory returns an error if the cluster has recovered from a lost quorum since the snapshot, or if that is not known. It is called after
+// the hash was read.
+func (l *live) sameHistory(ctx context.Context) error {
+	if err := l.confirmRecovery(ctx, l.spec, l.history); err != nil {
+		return fmt.Errorf("the snapshot may be from before a recovery from a lost quorum: %w", err)
+	}
+	return nil
 }
 
 // hashOf reads the hash of one member.

@@ -246,7 +246,7 @@ func TestDeletionPolicyDeleteDeletesTheSnapshots(t *testing.T) {
 			t.Errorf("the last one leaves %q: %+v", w.keys(), r)
 		}
 	})
-	t.Run("deletes the snapshot of a one-shot, and no older object", func(t *testing.T) {
+	t.Run("deletes the snapshot of a one-shot, and no other object", func(t *testing.T) {
 		w := newWorld(t)
 		if err := w.store.Put(t.Context(), "dir/snap.db.old", strings.NewReader("mine")); err != nil {
 			t.Fatal(err)

@@ -68,7 +68,7 @@ func Copy(ctx context.Context, r CopyRequest) (Copied, error) {
 	if err != nil {
 		return Copied{}, err
 	}
-	var damaged error
+	damaged := r.unread(from, manifests)
 	for _, item := range missing {
 		key, m := r.keyOf(item.Key), manifests[item.Key].Manifest
 		if err := r.copyOne(ctx, item.Key, m); err != nil {
@@ -126,6 +126,21 @@ func (r CopyRequest) missing(ctx context.Context, from, to Index) (missing []Ite
 			ErrCopySource, foreign, read)
 	}
 	return nil, known, 0, nil // the second location would keep none of them
+}
+
+// unread returns the error of a manifest that the first location did not deliver: that snapshot may have to be copied. Access may be
+// refused for good to a single object, for example an archived one. If it is the newest, the copies would be out of date.
+func (r CopyRequest) unread(from Index, known Known) error {
+	for i, item := range from.Items {
+		reading, read := known[item.Key]
+		if !read || reading.missing() || reading.storeError() == nil {
+			continue
+		}
+		if i == 0 || !errors.Is(reading.Err, fs.ErrPermission) {
+			return fmt.Errorf("%w: %w", ErrCopySource, reading.Err)
+		}
+	}
+	return nil
 }
 
 // candidates returns the snapshots that are not in the second location, newest first.

@@ -20,7 +20,11 @@ func reserve(ctx context.Context, s Spool, bytes int64) (*spool.Share, error) {
 	if s == nil {
 		return nil, nil
 	}
-	return s.Reserve(ctx, bytes)
+	share, err := s.Reserve(ctx, bytes)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = diskError(err) // the directory is missing, and not an object of the store
+	}
+	return share, err
 }
 
 // The names in a spool directory: a snapshot that is being saved or read back, a fetched snapshot, and the directory of a

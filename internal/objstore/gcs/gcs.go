@@ -297,7 +297,7 @@ func (s *Store) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[objstore.Object, error] {
 	return func(yield func(objstore.Object, error) bool) {
 		query := &storage.Query{Prefix: prefix}
-		if err := query.SetAttrSelection([]string{"Name", "Size", "Updated"}); err != nil {
+		if err := query.SetAttrSelection([]string{"Name", "Size", "Created"}); err != nil {
 			yield(objstore.Object{}, s.wrap(ctx, "list", prefix, err))
 			return
 		}
@@ -311,7 +311,7 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[objstore.Obje
 				yield(objstore.Object{}, s.wrap(ctx, "list", prefix, err))
 				return
 			}
-			if !yield(objstore.Object{Key: attrs.Name, Size: attrs.Size, ModTime: attrs.Updated}, nil) {
+			if !yield(objstore.Object{Key: attrs.Name, Size: attrs.Size, ModTime: attrs.Created}, nil) {
 				return
 			}
 		}
