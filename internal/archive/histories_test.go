@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestAReplayNeverBeginsWithASnapshotOfAnotherHistory has two timelines with one cluster ID, as after the recovery of a lost quorum, or
-// after members with the same addresses began with empty disks. Both have the revisions 50 to 100, and snapshots of them.
+// TestAReplayNeverBeginsWithASnapshotOfAnotherHistory has two timelines with one cluster ID. That happens after the recovery of a lost
+// quorum, or if members with the same addresses begin with empty disks. Both have the revisions 50 to 100, and snapshots of them.
 func TestAReplayNeverBeginsWithASnapshotOfAnotherHistory(t *testing.T) {
 	first := newHistory(1, base(10, 10)).segment(100)
 	second := newHistory(2, base(50, 200))
@@ -26,11 +26,11 @@ func TestAReplayNeverBeginsWithASnapshotOfAnotherHistory(t *testing.T) {
 		timeline Timeline
 		base     string
 	}{
-		"a revision of the second":             {Target{Revision: 65}, 2, "base-50-second"},
-		"a revision after its second snapshot": {Target{Revision: 80}, 2, "base-70-second"},
-		"a time of the second":                 {Target{Time: at(213)}, 2, "base-50-second"},
-		"a revision that only the first has":   {Target{Revision: 95}, 1, "base-80"},
-		"a time of the first":                  {Target{Time: at(75)}, 1, "base-60"},
+		"a revision of the second timeline":                           {Target{Revision: 65}, 2, "base-50-second"},
+		"a revision after the second snapshot of the second timeline": {Target{Revision: 80}, 2, "base-70-second"},
+		"a time in the second timeline":                               {Target{Time: at(213)}, 2, "base-50-second"},
+		"a revision that only the first timeline has":                 {Target{Revision: 95}, 1, "base-80"},
+		"a time in the first timeline":                                {Target{Time: at(75)}, 1, "base-60"},
 	} {
 		for kind, choose := range map[string]func() (Choice, error){
 			"Select": func() (Choice, error) { return Select(both, bases, test.target) },
@@ -69,7 +69,7 @@ func TestASnapshotBetweenARecoveryAndItsTimelineIsNotOfTheOldHistory(t *testing.
 }
 
 // TestASnapshotByAClockThatWasAheadIsNotOfTheRecoveredHistory has a snapshot from before a recovery, by a clock that was ahead. The survivor was
-// behind it, so the recovered cluster repeats its revisions with other changes. A replay from it mixed both histories.
+// behind the snapshot, so the recovered cluster repeated its revisions with other changes. A replay from the snapshot mixed both histories.
 func TestASnapshotByAClockThatWasAheadIsNotOfTheRecoveredHistory(t *testing.T) {
 	begun, later, ahead := base(50, 200), base(65, 215), base(75, 230)
 	begun.Key, later.Key, ahead.Key, later.Recovery = "begun", "later", "ahead", "of Monday"
@@ -102,7 +102,8 @@ func TestASnapshotByAClockThatWasAheadIsNotOfTheRecoveredHistory(t *testing.T) {
 	}
 }
 
-// TestTheSnapshotThatBeganATimelineIsItsOwn has one whose time is not in its manifest: the store's time is earlier than that of the start.
+// TestTheSnapshotThatBeganATimelineIsItsOwn has a snapshot whose manifest has no time. The store's time is earlier than that of the start
+// object.
 func TestTheSnapshotThatBeganATimelineIsItsOwn(t *testing.T) {
 	begun := base(10, 10)
 	h := newHistory(1, begun).segment(20)
@@ -124,10 +125,10 @@ func TestLookCountsTheLinksAfterTheNewestBase(t *testing.T) {
 		bases []Base
 		want  int
 	}{
-		"only the first":        {[]Base{base(10, 10)}, 4},
-		"one within a segment":  {[]Base{base(10, 10), base(25, 25)}, 2},
-		"one at the end of one": {[]Base{base(10, 10), base(40, 40)}, 1},
-		"none":                  {nil, 4},
+		"only the base at the start":     {[]Base{base(10, 10)}, 4},
+		"a base within a segment":        {[]Base{base(10, 10), base(25, 25)}, 2},
+		"a base at the end of a segment": {[]Base{base(10, 10), base(40, 40)}, 1},
+		"no base":                        {nil, 4},
 	} {
 		survey, err := Look(t.Context(), storing(h.History), root, test.bases, 10)
 		if err != nil || survey.Following != test.want {
@@ -136,8 +137,9 @@ func TestLookCountsTheLinksAfterTheNewestBase(t *testing.T) {
 	}
 }
 
-// TestAnotherClusterInBetweenDoesNotJoinTwoHistories has a timeline of another cluster between two of one cluster ID: endpoints that were
-// wrong for an hour, or a second Kubernetes that uses the folder. The cluster was recovered from older data in that hour.
+// TestAnotherClusterInBetweenDoesNotJoinTwoHistories has a timeline of another cluster between two of one cluster ID. The cause may be
+// endpoints that were wrong for an hour, or a second Kubernetes that uses the folder. The cluster was recovered from older data in that
+// hour.
 func TestAnotherClusterInBetweenDoesNotJoinTwoHistories(t *testing.T) {
 	first := newHistory(1, base(10, 10)).segment(100)
 	other := base(7, 150)
@@ -164,7 +166,7 @@ func TestAnotherClusterInBetweenDoesNotJoinTwoHistories(t *testing.T) {
 	}
 }
 
-// The status listed points that each restore refuses, because snapshots had failed for a day.
+// The status listed points that every restore refused, because snapshots had failed for a day.
 func TestLookListsNothingThatHasTooManyLinksForARestore(t *testing.T) {
 	h := newHistory(1, base(10, 10))
 	for range MaxLinks + 50 {
@@ -176,9 +178,9 @@ func TestLookListsNothingThatHasTooManyLinksForARestore(t *testing.T) {
 		covered bool
 		ranges  int
 	}{
-		"the last snapshot is too old": {[]Base{first}, false, 1},
-		"a snapshot came too late":     {[]Base{first, base(end-5, int(end)-5)}, true, 2},
-		"a snapshot came in time":      {[]Base{first, base(end-100, int(end)-100)}, true, 1},
+		"the last snapshot is too old":  {[]Base{first}, false, 1},
+		"a snapshot was taken too late": {[]Base{first, base(end-5, int(end)-5)}, true, 2},
+		"a snapshot was taken in time":  {[]Base{first, base(end-100, int(end)-100)}, true, 1},
 	} {
 		survey, err := Look(t.Context(), store, root, test.bases, 10)
 		if err != nil || survey.Covered != test.covered || len(survey.Ranges) != test.ranges {
@@ -200,14 +202,14 @@ func TestLookListsNothingThatHasTooManyLinksForARestore(t *testing.T) {
 	}
 }
 
-// After a change of users, an idle cluster adds no link. Its later snapshots have the new users, and were not taken for bases of the end. When
-// retention had deleted the snapshots from before the change, the status said that nothing could be restored.
+// After a change of users, an idle cluster adds no link. Its later snapshots have the new users, so they did not count as bases for the end of
+// the archive. After retention had deleted the earlier snapshots, the status reported that nothing could be restored.
 func TestASnapshotAtTheEndReachesItAfterAChangeOfUsers(t *testing.T) {
 	changed := base(20, 500)
 	changed.AuthRevision++
 	for name, h := range map[string]*history{
-		"after a segment":               newHistory(1, base(10, 10)).segment(20),
-		"after the start of a timeline": newHistory(1, base(20, 20)),
+		"the snapshot follows a segment":               newHistory(1, base(10, 10)).segment(20),
+		"the snapshot follows the start of a timeline": newHistory(1, base(20, 20)),
 	} {
 		survey, err := Look(t.Context(), storing(h.History), root, []Base{changed}, 10)
 		if err != nil || !survey.Covered || !survey.Covers(changed) || len(survey.Ranges) != 1 || survey.Ranges[0].To != changed.Point {

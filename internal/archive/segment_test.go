@@ -170,10 +170,10 @@ func TestEachDamageOfASegmentIsFound(t *testing.T) {
 
 func TestWriterRefusesRevisionsThatAreSkippedOrRepeated(t *testing.T) {
 	for name, events := range map[string][]*mvccpb.Event{
-		"the first is missing":  {put(11, "a", "")},
-		"the first is too old":  {put(9, "a", "")},
-		"one is skipped":        {put(10, "a", ""), put(12, "a", "")},
-		"one is repeated later": {put(10, "a", ""), put(11, "a", ""), put(10, "a", "")},
+		"the first revision is missing": {put(11, "a", "")},
+		"the first revision is too old": {put(9, "a", "")},
+		"a revision is skipped":         {put(10, "a", ""), put(12, "a", "")},
+		"a revision is repeated later":  {put(10, "a", ""), put(11, "a", ""), put(10, "a", "")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := NewWriter(io.Discard, begin(9).Chain(), 1)
@@ -258,11 +258,11 @@ func TestFollowRefusesLinksOfAnotherChain(t *testing.T) {
 	foreign := o.store(t, other.Chain(), Encoder{}, put(10, "a", ""))
 	forged := o.store(t, Chain{Timeline: 1, Last: 10, Hash: strings.Repeat("0", 64), At: noon}, Encoder{}, put(11, "b", ""))
 	for name, links := range map[string][]Link{
-		"of another timeline": {foreign},
-		"missing":             {two},
-		"swapped":             {two, one},
-		"doubled":             {one, one},
-		"replaced":            {one, forged},
+		"a segment of another timeline": {foreign},
+		"a missing segment":             {two},
+		"two swapped segments":          {two, one},
+		"a segment that occurs twice":   {one, one},
+		"a replaced segment":            {one, forged},
 	} {
 		t.Run(name, func(t *testing.T) {
 			chain, err := start.Chain(), error(nil)

@@ -74,19 +74,19 @@ func TestSelectFindsTheNewestBaseAndTheSegmentsUpToTheTarget(t *testing.T) {
 		reached    int64
 		resolution time.Duration
 	}{
-		"a base itself":                   {Target{Revision: 10}, 10, 0, 10, 0},
-		"within the first segment":        {Target{Revision: 12}, 10, 1, 12, 0},
-		"the end of a segment":            {Target{Revision: 20}, 10, 1, 20, 0},
-		"the beginning of a segment":      {Target{Revision: 21}, 10, 2, 21, 0},
-		"before the second base":          {Target{Revision: 24}, 10, 2, 24, 0},
-		"the second base":                 {Target{Revision: 25}, 25, 0, 25, 0},
-		"after the second base":           {Target{Revision: 26}, 25, 1, 26, 0},
-		"the newest revision":             {Target{Revision: 40}, 25, 2, 40, 0},
-		"a time at a revision":            {Target{Time: at(22)}, 10, 2, 22, time.Second},
-		"a time between two revisions":    {Target{Time: at(22).Add(time.Millisecond)}, 10, 2, 22, time.Second},
-		"a time before the next segment":  {Target{Time: at(30).Add(time.Millisecond)}, 25, 1, 30, time.Second},
-		"the time of the newest revision": {Target{Time: at(40)}, 25, 2, 40, 0},
-		"the time of the first base":      {Target{Time: at(10)}, 10, 0, 10, time.Second},
+		"a base itself":                       {Target{Revision: 10}, 10, 0, 10, 0},
+		"a revision within the first segment": {Target{Revision: 12}, 10, 1, 12, 0},
+		"the last revision of a segment":      {Target{Revision: 20}, 10, 1, 20, 0},
+		"the first revision of a segment":     {Target{Revision: 21}, 10, 2, 21, 0},
+		"a revision before the second base":   {Target{Revision: 24}, 10, 2, 24, 0},
+		"the revision of the second base":     {Target{Revision: 25}, 25, 0, 25, 0},
+		"a revision after the second base":    {Target{Revision: 26}, 25, 1, 26, 0},
+		"the newest revision":                 {Target{Revision: 40}, 25, 2, 40, 0},
+		"a time at a revision":                {Target{Time: at(22)}, 10, 2, 22, time.Second},
+		"a time between two revisions":        {Target{Time: at(22).Add(time.Millisecond)}, 10, 2, 22, time.Second},
+		"a time before the next segment":      {Target{Time: at(30).Add(time.Millisecond)}, 25, 1, 30, time.Second},
+		"the time of the newest revision":     {Target{Time: at(40)}, 25, 2, 40, 0},
+		"the time of the first base":          {Target{Time: at(10)}, 10, 0, 10, time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, err := Select([]History{one.History}, bases, test.target)
@@ -115,16 +115,16 @@ func TestSelectRefusesWhatIsLostAndNamesTheNearestPoints(t *testing.T) {
 		before, after int64
 		reason        string
 	}{
-		"a revision in a gap":     {gap, []Base{base(10, 10), base(30, 30)}, Target{Revision: 25}, 20, 30, "were lost: etcd was compacted"},
-		"a time in a gap":         {gap, []Base{base(10, 10), base(30, 30)}, Target{Time: at(25)}, 20, 30, ""},
-		"after a change of users": {auth, []Base{base(10, 10), second}, Target{Revision: 25}, 20, 33, "users or roles"},
-		"before the next base":    {auth, []Base{base(10, 10), second}, Target{Revision: 32}, 20, 33, ""},
-		"a missing segment":       {missing, []Base{base(10, 10)}, Target{Revision: 25}, 20, 0, "the revisions 21 to 30 of timeline 1 are missing"},
-		"after a missing segment": {missing, []Base{base(10, 10)}, Target{Revision: 35}, 20, 0, ""},
-		"before the archive":      {gap, []Base{base(10, 10)}, Target{Revision: 9}, 0, 10, ""},
-		"after the archive":       {gap, []Base{base(10, 10), base(30, 30)}, Target{Revision: 41}, 40, 0, ""},
-		"a time after it":         {gap, []Base{base(10, 10), base(30, 30)}, Target{Time: at(41)}, 40, 0, ""},
-		"without a base":          {gap, nil, Target{Revision: 15}, 0, 0, ""},
+		"a revision in a gap":                                 {gap, []Base{base(10, 10), base(30, 30)}, Target{Revision: 25}, 20, 30, "were lost: etcd was compacted"},
+		"a time in a gap":                                     {gap, []Base{base(10, 10), base(30, 30)}, Target{Time: at(25)}, 20, 30, ""},
+		"a revision after a change of users":                  {auth, []Base{base(10, 10), second}, Target{Revision: 25}, 20, 33, "users or roles"},
+		"a revision before the first base with the new users": {auth, []Base{base(10, 10), second}, Target{Revision: 32}, 20, 33, ""},
+		"a revision in a missing segment":                     {missing, []Base{base(10, 10)}, Target{Revision: 25}, 20, 0, "the revisions 21 to 30 of timeline 1 are missing"},
+		"a revision after a missing segment":                  {missing, []Base{base(10, 10)}, Target{Revision: 35}, 20, 0, ""},
+		"a revision before the archive":                       {gap, []Base{base(10, 10)}, Target{Revision: 9}, 0, 10, ""},
+		"a revision after the archive":                        {gap, []Base{base(10, 10), base(30, 30)}, Target{Revision: 41}, 40, 0, ""},
+		"a time after the archive":                            {gap, []Base{base(10, 10), base(30, 30)}, Target{Time: at(41)}, 40, 0, ""},
+		"a revision of an archive without a base":             {gap, nil, Target{Revision: 15}, 0, 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, err := Select([]History{test.history.History}, test.bases, test.target)
@@ -176,10 +176,10 @@ func TestSelectUsesTheTimelineOfTheTime(t *testing.T) {
 		timeline Timeline
 		revision int64
 	}{
-		"a time in the first":                        {Target{Time: at(35)}, 1, 35},
-		"a time in the second":                       {Target{Time: at(60)}, 2, 30},
-		"a revision that both have is of the newest": {Target{Revision: 30}, 2, 30},
-		"a revision that only the first has":         {Target{Revision: 15}, 1, 15},
+		"a time in the first timeline":                              {Target{Time: at(35)}, 1, 35},
+		"a time in the second timeline":                             {Target{Time: at(60)}, 2, 30},
+		"selects the newest timeline for a revision that both have": {Target{Revision: 30}, 2, 30},
+		"a revision that only the first timeline has":               {Target{Revision: 15}, 1, 15},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, err := Select(both, []Base{other, restored}, test.target)
@@ -219,8 +219,8 @@ func TestProgressOfAnIdleClusterExtendsTheLastPoint(t *testing.T) {
 	}
 }
 
-// random returns a random archive: segments, gaps, changes of users, several timelines, and bases of which some are of no
-// use.
+// random returns a random archive with segments, gaps, changes of users, several timelines and bases. Some bases are
+// useless.
 func random(r *rand.Rand) (histories []History, bases []Base) {
 	seconds := 0
 	for t := range Timeline(1 + r.IntN(3)) {
@@ -380,7 +380,7 @@ func TestOutdatedDeletesNothingForABaseOfAnotherHistory(t *testing.T) {
 	foreign := base(25, 25)
 	foreign.ClusterID = "0000000000000def"
 	for name, b := range map[string]Base{
-		"another cluster": foreign, "before the timeline": base(25, 5), "after what is archived": base(50, 50), "in the last segment": base(35, 35),
+		"a base of another cluster": foreign, "a base before the timeline": base(25, 5), "a base after the end of the archive": base(50, 50), "a base in the last segment": base(35, 35),
 	} {
 		if keys := Outdated(root, names, starts, b); len(keys) > 0 {
 			t.Errorf("%s: %q would be deleted", name, keys)

@@ -19,7 +19,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 )
 
-// beside is a Reconciler in a namespace that holds EtcdCluster example and the given objects, and what it observes first.
+// beside returns a Reconciler in a namespace with EtcdCluster example and the given objects, and its first view.
 func beside(t *testing.T, objects ...client.Object) (*Reconciler, *view) {
 	t.Helper()
 	scheme, err := operator.Scheme()

@@ -18,15 +18,15 @@ import (
 func TestNothingIsDestroyedOnAnOldCache(t *testing.T) {
 	old := nameOf(0)
 	for name, change := range map[string]func(*v1beta2.EtcdCluster){
-		"it was paused":           func(c *v1beta2.EtcdCluster) { c.Generation++ },
-		"it was restored":         func(c *v1beta2.EtcdCluster) { c.Status.Incarnation, c.Status.ClusterID = 2, seedID },
-		"its restore has gone on": func(c *v1beta2.EtcdCluster) { c.Status.Restore = &v1beta2.ClusterRestoreStatus{UID: "uid-back"} },
-		"its recovery has gone on": func(c *v1beta2.EtcdCluster) {
+		"the spec has changed":     func(c *v1beta2.EtcdCluster) { c.Generation++ },
+		"the cluster was restored": func(c *v1beta2.EtcdCluster) { c.Status.Incarnation, c.Status.ClusterID = 2, seedID },
+		"the restore has advanced": func(c *v1beta2.EtcdCluster) { c.Status.Restore = &v1beta2.ClusterRestoreStatus{UID: "uid-back"} },
+		"the recovery has advanced": func(c *v1beta2.EtcdCluster) {
 			c.Status.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing}
 		},
-		"another one has taken over":  func(c *v1beta2.EtcdCluster) { c.UID = "uid-later" },
-		"it is of another operator":   func(c *v1beta2.EtcdCluster) { c.Labels = map[string]string{v1beta2.LabelShard: "b"} },
-		"its members are found there": nil,
+		"another EtcdCluster has the name":            func(c *v1beta2.EtcdCluster) { c.UID = "uid-later" },
+		"the EtcdCluster belongs to another operator": func(c *v1beta2.EtcdCluster) { c.Labels = map[string]string{v1beta2.LabelShard: "b"} },
+		"the cache is current":                        nil,
 	} {
 		back := &v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "back", UID: "uid-back"}}
 		r, v := beside(t, back, &corev1.PersistentVolumeClaim{ObjectMeta: controlled("uid-example", old, nil)}, &corev1.Pod{ObjectMeta: controlled("uid-example", old, nil)})
@@ -60,7 +60,7 @@ func TestNothingIsDestroyedOnAnOldCache(t *testing.T) {
 	}
 }
 
-// On an old cache a Pod was blocked that leads by now. A Pod that runs without being ready is stopped.
+// An old cache showed a Pod as blocked that is the leader by now. A Pod that runs without being ready is stopped.
 func TestAPodIsStoppedForBeingBlockedOnlyIfItDoesNotRun(t *testing.T) {
 	running := corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
 		Name: plan.EtcdContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
@@ -73,11 +73,11 @@ func TestAPodIsStoppedForBeingBlockedOnlyIfItDoesNotRun(t *testing.T) {
 		live   corev1.PodStatus
 		stops  bool
 	}{
-		"blocked, and runs by now":  {plan.PodBlocked, running, false},
-		"ended, and runs by now":    {plan.PodEnded, running, false},
-		"starting, and runs by now": {plan.PodStarting, running, false},
-		"still blocked":             {plan.PodBlocked, waiting, true},
-		"running, but not ready":    {plan.PodRunning, running, true},
+		"a Pod that the cache shows as blocked runs":  {plan.PodBlocked, running, false},
+		"a Pod that the cache shows as ended runs":    {plan.PodEnded, running, false},
+		"a Pod that the cache shows as starting runs": {plan.PodStarting, running, false},
+		"the Pod is still blocked":                    {plan.PodBlocked, waiting, true},
+		"the Pod runs and is not ready":               {plan.PodRunning, running, true},
 	} {
 		r, v := beside(t, &corev1.Pod{ObjectMeta: controlled("uid-example", nameOf(0), nil), Status: test.live})
 		v.Members = []plan.Member{{Name: nameOf(0), Incarnation: 1, Pod: test.cached}}
@@ -98,9 +98,9 @@ func TestNoSwitchBeginsForARestoreThatIsDeleted(t *testing.T) {
 		live   *v1beta2.EtcdRestore
 		begins bool
 	}{
-		"it exists":                {back, true},
-		"it is deleted":            {nil, false},
-		"another one has its name": {another, false},
+		"the EtcdRestore exists":           {back, true},
+		"the EtcdRestore is deleted":       {nil, false},
+		"another EtcdRestore has its name": {another, false},
 	} {
 		r, v := beside(t)
 		v.cluster.Status.Restore = &v1beta2.ClusterRestoreStatus{Name: "back", UID: "uid-back", Step: v1beta2.RestoreSeeding}
@@ -142,21 +142,21 @@ func TestTheSeedTakesOverOnlyIfNoOldMemberRunsPastTheCache(t *testing.T) {
 		step   plan.Step
 		behind bool
 	}{
-		"no old member has a Pod":              {[]client.Object{seed}, plan.AdoptSeed{}, false},
-		"one of three is stopping":             {[]client.Object{seed, old(0, stopping)}, plan.AdoptSeed{}, false},
-		"two of three are stopping":            {[]client.Object{seed, old(0, stopping), old(1, stopping)}, plan.AdoptSeed{}, true},
-		"two of three have stopped":            {[]client.Object{seed, old(0, stopped), old(1, stopped)}, plan.AdoptSeed{}, false},
-		"one has ended":                        {[]client.Object{seed, old(0, stopping), old(1, ended)}, plan.AdoptSeed{}, false},
-		"two have yet to be stopped":           {[]client.Object{seed, old(1), old(2)}, plan.AdoptSeed{}, true},
-		"one is stopping, one has yet to":      {[]client.Object{seed, old(1, stopping), old(2)}, plan.AdoptSeed{}, true},
-		"two without labels":                   {[]client.Object{seed, old(1), old(2, unlabelled)}, plan.AdoptSeed{}, true},
-		"one that is refused is no quorum":     {[]client.Object{seed, old(2)}, plan.AdoptSeed{}, false},
-		"a quorum runs, so it may go back":     {[]client.Object{seed, old(1), old(2)}, plan.ReturnToSeeding{}, false},
-		"it is stopping, so it may not":        {[]client.Object{seed, old(0), old(1, stopping), old(2, stopping)}, plan.ReturnToSeeding{}, true},
-		"they are what the switch stops":       {[]client.Object{seed, old(0), old(1), old(2)}, plan.BeginSwitch{}, false},
-		"the node of one is silent":            {[]client.Object{seed, old(0, overdue), old(1), old(2)}, plan.BeginSwitch{}, false},
-		"the nodes of two of three are silent": {[]client.Object{seed, old(0, overdue), old(1, overdue)}, plan.BeginSwitch{}, true},
-		"no old member is left":                {[]client.Object{seed}, plan.BeginSwitch{}, false},
+		"no old member has a Pod":                                             {[]client.Object{seed}, plan.AdoptSeed{}, false},
+		"one of three old members is stopping":                                {[]client.Object{seed, old(0, stopping)}, plan.AdoptSeed{}, false},
+		"two of three old members are stopping":                               {[]client.Object{seed, old(0, stopping), old(1, stopping)}, plan.AdoptSeed{}, true},
+		"two of three old members have stopped":                               {[]client.Object{seed, old(0, stopped), old(1, stopped)}, plan.AdoptSeed{}, false},
+		"one old member is stopping, and another one has ended":               {[]client.Object{seed, old(0, stopping), old(1, ended)}, plan.AdoptSeed{}, false},
+		"two old members run":                                                 {[]client.Object{seed, old(1), old(2)}, plan.AdoptSeed{}, true},
+		"one old member is stopping, and another one runs":                    {[]client.Object{seed, old(1, stopping), old(2)}, plan.AdoptSeed{}, true},
+		"two old members run, one of them without labels":                     {[]client.Object{seed, old(1), old(2, unlabelled)}, plan.AdoptSeed{}, true},
+		"one of three old members runs, which is no quorum":                   {[]client.Object{seed, old(2)}, plan.AdoptSeed{}, false},
+		"a quorum runs, so the restore may return to seeding":                 {[]client.Object{seed, old(1), old(2)}, plan.ReturnToSeeding{}, false},
+		"two of three are stopping, so the restore may not return to seeding": {[]client.Object{seed, old(0), old(1, stopping), old(2, stopping)}, plan.ReturnToSeeding{}, true},
+		"all old members run when the switch begins":                          {[]client.Object{seed, old(0), old(1), old(2)}, plan.BeginSwitch{}, false},
+		"the node of one old member does not answer":                          {[]client.Object{seed, old(0, overdue), old(1), old(2)}, plan.BeginSwitch{}, false},
+		"the nodes of two of three old members do not answer":                 {[]client.Object{seed, old(0, overdue), old(1, overdue)}, plan.BeginSwitch{}, true},
+		"no old member is left":                                               {[]client.Object{seed}, plan.BeginSwitch{}, false},
 	} {
 		r, v := beside(t, append(test.live, &v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "back", UID: "uid-back"}})...)
 		v.Restore = &v1beta2.ClusterRestoreStatus{Name: "back", UID: "uid-back", Step: v1beta2.RestoreSwitching, Incarnation: 2}
@@ -170,7 +170,7 @@ func TestTheSeedTakesOverOnlyIfNoOldMemberRunsPastTheCache(t *testing.T) {
 }
 
 // Two of five members had no Pod, and the nodes of two others did not answer. The read past the cache counted a quorum of the three Pods
-// instead of the five voters, so the restore never went on, and the status said that the cache was behind.
+// instead of the five voters. So the restore never continued, and the status reported that the cache was behind.
 func TestAMemberWithoutAPodCountsAsAVoterBeforeASwitch(t *testing.T) {
 	silent := corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{
 		{Type: corev1.PodReady, Status: corev1.ConditionFalse}, {Type: corev1.ContainersReady, Status: corev1.ConditionTrue},
@@ -196,8 +196,8 @@ func TestAMemberWithoutAPodCountsAsAVoterBeforeASwitch(t *testing.T) {
 	}
 }
 
-// A member that refuses the operator proves a quorum, and it needs voters of which a person says that they have stopped. The read past the
-// cache has no answers of members, so it believed the person.
+// A member that refuses the operator's request has a quorum, so voters that a person has reported as stopped must run. The read past the
+// cache has no answers of members, so it trusted the person.
 func TestTheReadPastTheCacheDoesNotBelieveWhatAMemberContradicts(t *testing.T) {
 	for _, guarded := range []bool{true, false} {
 		voter := controlled("uid-example", nameOf(0), nil)
@@ -214,7 +214,8 @@ func TestTheReadPastTheCacheDoesNotBelieveWhatAMemberContradicts(t *testing.T) {
 	}
 }
 
-// An old cache showed a cluster that had yet to form. Its Service was turned away from the members, and forgot their ID.
+// An old cache showed a cluster that had not formed yet. The operator changed its client Service to select no member,
+// and removed the cluster ID.
 func TestAServiceThatSelectsTheMembersIsNotChangedOnAnOldCache(t *testing.T) {
 	r, v := beside(t)
 	formed := plan.ApplyServices{Incarnation: 1, ClusterID: oldID}

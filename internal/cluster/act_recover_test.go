@@ -15,8 +15,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 )
 
-// A process that was paused for an hour still believes what it last saw. With the flag it would drop the members that
-// the cluster has got since.
+// A process that was paused for an hour acts on an old state. With the flag, it would remove the members that the
+// cluster has added since.
 func TestTheFlagIsUsedOnlyWhereTheAPIStillSaysSo(t *testing.T) {
 	scheme, err := operator.Scheme()
 	if err != nil {
@@ -34,15 +34,15 @@ func TestTheFlagIsUsedOnlyWhereTheAPIStillSaysSo(t *testing.T) {
 		pod      *corev1.Pod
 		want     error
 	}{
-		"it is still to be done":       {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "m", ForcedAt: &at}, podOf("m", "us"), nil},
-		"somebody else's Pod is there": {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "m", ForcedAt: &at}, podOf("x", ""), nil},
-		"another member is there":      {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "m", ForcedAt: &at}, podOf("x", "us"), errNotAlone},
-		"the Pod of another has ended": {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "m", ForcedAt: &at}, ended(podOf("x", "us"), false), nil},
-		"its node was deleted":         {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "m", ForcedAt: &at}, ended(podOf("x", "us"), true), errNotAlone},
-		"it was done":                  {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryGrowing, Member: "m"}, podOf("m", "us"), errNoLongerForced},
-		"another was chosen since":     {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "x"}, podOf("m", "us"), errNoLongerForced},
-		"the flag is not recorded":     {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "m"}, podOf("m", "us"), errNoLongerForced},
-		"it was called off":            {nil, podOf("m", "us"), errNoLongerForced},
+		"the recovery still needs the flag":            {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "m", ForcedAt: &at}, podOf("m", "us"), nil},
+		"a foreign Pod exists":                         {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "m", ForcedAt: &at}, podOf("x", ""), nil},
+		"the Pod of another member exists":             {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "m", ForcedAt: &at}, podOf("x", "us"), errNotAlone},
+		"the Pod of another member has ended":          {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "m", ForcedAt: &at}, ended(podOf("x", "us"), false), nil},
+		"the node of another member's Pod was deleted": {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "m", ForcedAt: &at}, ended(podOf("x", "us"), true), errNotAlone},
+		"the recovery no longer needs the flag":        {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryGrowing, Member: "m"}, podOf("m", "us"), errNoLongerForced},
+		"another survivor was chosen since":            {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "x"}, podOf("m", "us"), errNoLongerForced},
+		"the flag is not recorded":                     {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "m"}, podOf("m", "us"), errNoLongerForced},
+		"the recovery was cancelled":                   {nil, podOf("m", "us"), errNoLongerForced},
 	}
 	for name, test := range tests {
 		cluster := &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "example", UID: "uid-example"}}
@@ -59,8 +59,8 @@ func TestTheFlagIsUsedOnlyWhereTheAPIStillSaysSo(t *testing.T) {
 	}
 }
 
-// ended: the kubelet reported that the containers of a Pod have ended, or only the garbage collector of Kubernetes set its phase, because
-// its node does not exist. A process may still run there.
+// ended: the kubelet reported that the containers of a Pod have ended. If its node was deleted, only the garbage collector of Kubernetes
+// set its phase. A process may still run there.
 func ended(pod *corev1.Pod, running bool) *corev1.Pod {
 	pod.Status = corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{{Name: plan.EtcdContainer}}}
 	if running {
@@ -71,11 +71,11 @@ func ended(pod *corev1.Pod, running bool) *corev1.Pod {
 	return pod
 }
 
-// A tool removed the annotations of the survivor's Pod. The operator took the Pod for one without the flag, let the client Service select
-// it, and added members. When etcd restarted in place, it removed them, and they continued as another cluster.
+// A tool removed the annotations of the survivor's Pod. The operator treated the Pod as one without the flag, let the client Service
+// select it, and added members. When etcd restarted in place, it removed them, and they continued as another cluster.
 func TestAPodWithTheFlagIsSeenWithoutItsAnnotations(t *testing.T) {
 	s := state(formed, members(3), noQuorum, with(0, withoutPod), with(1, gone), with(2, gone), consenting, forcing(0))
-	for name, start := range map[string]plan.Start{"with the flag": plan.StartForce, "without it": plan.StartRejoin} {
+	for name, start := range map[string]plan.Start{"the Pod has the flag": plan.StartForce, "the Pod does not have the flag": plan.StartRejoin} {
 		pod := newPod(s, plan.CreateMember{Name: nameOf(0), Incarnation: 1, Start: start}, "")
 		r, v := beside(t, pod)
 		if err := controllerutil.SetControllerReference(v.cluster, pod, r.Client.Scheme()); err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 )
 
-// Clients of a restored cluster waited two seconds for a leader that was looking for a successor among the stopping.
+// Clients of a restored cluster waited two seconds for a leader that searched a successor among the stopping members.
 func TestOfMembersThatAllStopTheLeaderIsTheLast(t *testing.T) {
 	scheme, err := operator.Scheme()
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 )
 
-// A webhook that rewrites images, for a mirror or to pin a digest, must not have every member restarted without end.
+// A webhook may rewrite images for a mirror or to pin a digest. It must not cause endless restarts of all members.
 func TestAMemberWhoseImageAdmissionRewroteIsNotRestarted(t *testing.T) {
 	s := state(formed, members(3))
 	pod := newPod(s, plan.CreateMember{Name: nameOf(0), Incarnation: 1, Start: plan.StartRejoin}, "")

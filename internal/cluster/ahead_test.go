@@ -47,20 +47,20 @@ func TestAReleasedPodHasTheMembershipAndItsVolumeIsUsed(t *testing.T) {
 	}
 }
 
-// A tool took an annotation away from a Pod whose etcd runs. The Pod counted as one in which no etcd runs, so a restore switched beside it.
+// A tool removed an annotation from a Pod whose etcd runs. The Pod counted as one without etcd, so a restore switched while that etcd ran.
 func TestAPodThatRanIsToldFromOneThatWaits(t *testing.T) {
 	for name, test := range map[string]struct {
 		status []corev1.ContainerStatus
 		ran    bool
 	}{
-		"the kubelet has not reported":  {nil, false},
-		"its container is created":      {[]corev1.ContainerStatus{{Name: plan.EtcdContainer, ContainerID: "containerd://1", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}}}, false},
-		"its container is not created":  {[]corev1.ContainerStatus{{Name: plan.EtcdContainer, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CreateContainerConfigError"}}}}, false},
-		"another container runs":        {[]corev1.ContainerStatus{{Name: "beside", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}, false},
-		"it runs":                       {[]corev1.ContainerStatus{{Name: plan.EtcdContainer, ContainerID: "containerd://1", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}, true},
-		"it ended and is created again": {[]corev1.ContainerStatus{{Name: plan.EtcdContainer, LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}}}, true},
-		"it has been restarted by then": {[]corev1.ContainerStatus{{Name: plan.EtcdContainer, RestartCount: 1}}, true},
-		"it has ended":                  {[]corev1.ContainerStatus{{Name: plan.EtcdContainer, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}}}, true},
+		"the kubelet has not reported":                         {nil, false},
+		"the container of etcd is created but has not started": {[]corev1.ContainerStatus{{Name: plan.EtcdContainer, ContainerID: "containerd://1", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}}}, false},
+		"the container of etcd cannot be created":              {[]corev1.ContainerStatus{{Name: plan.EtcdContainer, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CreateContainerConfigError"}}}}, false},
+		"only another container runs":                          {[]corev1.ContainerStatus{{Name: "beside", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}, false},
+		"etcd runs":                                            {[]corev1.ContainerStatus{{Name: plan.EtcdContainer, ContainerID: "containerd://1", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}, true},
+		"etcd has ended and its container is recreated":        {[]corev1.ContainerStatus{{Name: plan.EtcdContainer, LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}}}, true},
+		"etcd was restarted":                                   {[]corev1.ContainerStatus{{Name: plan.EtcdContainer, RestartCount: 1}}, true},
+		"etcd has ended":                                       {[]corev1.ContainerStatus{{Name: plan.EtcdContainer, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}}}, true},
 	} {
 		m := plan.Member{}
 		observePod(&m, &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: test.status}}, noon)
@@ -70,15 +70,15 @@ func TestAPodThatRanIsToldFromOneThatWaits(t *testing.T) {
 	}
 }
 
-// On an old cache the name was free: its member was removed long ago, and its volume has its data.
+// An old cache showed the name as free. Its member was removed long ago, but the volume still has data.
 func TestNoPodIsCreatedAheadOnAVolumeThatEtcdMayHaveUsed(t *testing.T) {
 	for name, test := range map[string]struct {
 		annotations map[string]string
 		behind      bool
 	}{
-		"of a removed member":         {nil, true},
-		"of a Pod that was lost":      {map[string]string{annotationUnused: "true"}, false},
-		"of a member that was joined": {map[string]string{annotationInitialCluster: "a"}, true},
+		"the volume of a removed member":         {nil, true},
+		"the volume of a Pod that was lost":      {map[string]string{annotationUnused: "true"}, false},
+		"the volume of a member that has joined": {map[string]string{annotationInitialCluster: "a"}, true},
 	} {
 		volume := &corev1.PersistentVolumeClaim{ObjectMeta: controlled("uid-example", aheadName, nil)}
 		volume.Annotations = test.annotations
@@ -94,7 +94,7 @@ func TestAMemberIsNotAddedIfItsPodNoLongerWaits(t *testing.T) {
 	for name, test := range map[string]struct {
 		added  string
 		behind bool
-	}{"it waits": {"", false}, "it was released": {wholeVolume, true}} {
+	}{"the Pod waits": {"", false}, "the Pod was released": {wholeVolume, true}} {
 		pod := &corev1.Pod{ObjectMeta: controlled("uid-example", aheadName, nil), Spec: newPod(state(formed, members(3)), createAhead(), "").Spec}
 		pod.Annotations = map[string]string{annotationAdded: test.added}
 		r, v := beside(t, pod)
@@ -105,7 +105,8 @@ func TestAMemberIsNotAddedIfItsPodNoLongerWaits(t *testing.T) {
 	}
 }
 
-// A member that joins without waiting may use a volume that was made ahead. It must not count as unused afterwards.
+// A member that joins without waiting may use a volume that was created ahead. The volume must not count as unused
+// afterwards.
 func TestAVolumeCountsAsUsedOnceItsMemberJoins(t *testing.T) {
 	volume := &corev1.PersistentVolumeClaim{ObjectMeta: controlled("uid-example", aheadName, nil)}
 	volume.Annotations = map[string]string{annotationUnused: "true"}

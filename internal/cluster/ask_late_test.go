@@ -19,8 +19,8 @@ func (a *asking) late(t *testing.T) {
 	}
 }
 
-// A thousand clusters answered within a second instead of half of one. Each pass came too late to use the answers and asked again, so
-// no pass of any cluster ever had all answers.
+// The members of a thousand clusters answered within a second instead of half a second. Each pass came too late to use the answers
+// and asked again, so no pass of any cluster ever had all answers.
 func TestAPassThatComesTooLateForTheAnswersWaitsForNewOnes(t *testing.T) {
 	t.Parallel()
 	a := newAsking(t)
@@ -37,8 +37,8 @@ func TestAPassThatComesTooLateForTheAnswersWaitsForNewOnes(t *testing.T) {
 	}
 }
 
-// A member hung, and the turn of its cluster always came over 5 s later. Each step was planned on an answer that was too old, so it was
-// not taken, and the next pass ended before the member had answered again. The status said nothing.
+// A member hung, and the turn of its cluster always came over 5 s later. Each step was planned with an answer that was too old, so the
+// operator did not take it. The next pass ended before the member had answered again. The status did not report that.
 func TestAPassThatComesTooLateAsksAMemberThatHungAgain(t *testing.T) {
 	for name, hangs := range map[string][]int{"the first member": {0}, "the second member": {1}, "two members": {0, 2}, "all members": {0, 1, 2}} {
 		t.Run(name, func(t *testing.T) {

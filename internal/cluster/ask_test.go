@@ -75,7 +75,7 @@ func (a *asking) hang(name string, hangs bool) {
 	a.hangs[name] = hangs
 }
 
-// silent runs passes until the member that hangs is known to.
+// silent runs passes until the operator has recorded that the member hangs.
 func (a *asking) silent(t *testing.T, name string) {
 	t.Helper()
 	a.hang(name, true)
@@ -199,20 +199,20 @@ func TestAnAnswerOfAnEarlierPodIsNotUsed(t *testing.T) {
 	}
 }
 
-// The Pod was created when the last member gave up its read, after 2 seconds.
+// The operator created the Pod only after the last member's read had timed out, after 2 seconds.
 func TestADeletedPodIsReplacedWhileTheOtherMembersHang(t *testing.T) {
 	for name, c := range map[string]struct {
 		change  func(*view)
 		created bool
 	}{
-		"two hang and the Pod of the third is deleted": {change: func(v *view) { v.Members[2].Pod = plan.PodNone }, created: true},
-		"all three hang": {change: func(*view) {}},
-		"it was removed from the cluster": {change: func(v *view) {
+		"two members hang, and the Pod of the third one is deleted": {change: func(v *view) { v.Members[2].Pod = plan.PodNone }, created: true},
+		"all three members hang":                                    {change: func(*view) {}},
+		"the third member was removed from the cluster": {change: func(v *view) {
 			v.Members[2].Pod, v.KnownVoters = plan.PodNone, v.KnownVoters[:2]
 		}},
-		"its volume is gone too":     {change: func(v *view) { v.Members[2].Pod, v.Members[2].Volume = plan.PodNone, plan.VolumeNone }},
-		"the cluster has not formed": {change: func(v *view) { v.Members[2].Pod, v.ClusterID = plan.PodNone, "" }},
-		"it is paused":               {change: func(v *view) { v.Members[2].Pod, v.Spec.Paused = plan.PodNone, true }},
+		"the Pod and the volume of the third member are missing": {change: func(v *view) { v.Members[2].Pod, v.Members[2].Volume = plan.PodNone, plan.VolumeNone }},
+		"the cluster has not formed":                             {change: func(v *view) { v.Members[2].Pod, v.ClusterID = plan.PodNone, "" }},
+		"the cluster is paused":                                  {change: func(v *view) { v.Members[2].Pod, v.Spec.Paused = plan.PodNone, true }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -245,8 +245,8 @@ func TestADeletedPodIsReplacedWhileTheOtherMembersHang(t *testing.T) {
 	}
 }
 
-// One member hangs for 2 seconds, and the password check of another one for 12. Without this, the first one's answer was too
-// old when the second one answered, no step was ever based on both, and no lost member was replaced.
+// One member hangs for 2 seconds, and the password check of another one takes 12 seconds. The first answer was too old when
+// the second one arrived. So no step was based on both answers, and no lost member was replaced.
 func TestTheAnswersOfMembersThatHangForDifferentTimesAreUsedTogether(t *testing.T) {
 	t.Parallel()
 	a := newAsking(t)

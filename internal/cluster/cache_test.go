@@ -20,14 +20,14 @@ func TestTheCacheHoldsOnlyTheNameOfAnUnrelatedPod(t *testing.T) {
 		meta metav1.ObjectMeta
 		ours bool
 	}{
-		"of a ReplicaSet":                      {metav1.ObjectMeta{Name: "web-5d4f8-bcdfg", OwnerReferences: owner}, false},
-		"of a ReplicaSet, with such a name":    {metav1.ObjectMeta{Name: member, OwnerReferences: owner}, false},
-		"a volume of a StatefulSet":            {metav1.ObjectMeta{Name: "data-web-0"}, false},
-		"of an EtcdCluster, without labels":    {controlled("uid", "any", nil), true},
-		"without owner and labels":             {metav1.ObjectMeta{Name: member}, true},
-		"with only the label":                  {metav1.ObjectMeta{Name: "old-0000", Labels: map[string]string{v1beta2.LabelCluster: "old"}}, true},
-		"a volume that outlives its cluster":   {metav1.ObjectMeta{Name: "x", Annotations: map[string]string{v1beta2.AnnotationClusterUID: "uid"}}, true},
-		"a volume that a restore has replaced": {metav1.ObjectMeta{Name: "x", Labels: map[string]string{v1beta2.LabelReplacedOf: "old"}}, true},
+		"an object of a ReplicaSet":                                {metav1.ObjectMeta{Name: "web-5d4f8-bcdfg", OwnerReferences: owner}, false},
+		"an object of a ReplicaSet with the name of a member":      {metav1.ObjectMeta{Name: member, OwnerReferences: owner}, false},
+		"a volume of a StatefulSet":                                {metav1.ObjectMeta{Name: "data-web-0"}, false},
+		"an object of an EtcdCluster without labels":               {controlled("uid", "any", nil), true},
+		"an object with a member's name, without owner and labels": {metav1.ObjectMeta{Name: member}, true},
+		"an object with only the label of a cluster":               {metav1.ObjectMeta{Name: "old-0000", Labels: map[string]string{v1beta2.LabelCluster: "old"}}, true},
+		"a volume that outlives its cluster":                       {metav1.ObjectMeta{Name: "x", Annotations: map[string]string{v1beta2.AnnotationClusterUID: "uid"}}, true},
+		"a volume that a restore has replaced":                     {metav1.ObjectMeta{Name: "x", Labels: map[string]string{v1beta2.LabelReplacedOf: "old"}}, true},
 	} {
 		of.meta.Namespace = "ns"
 		for _, object := range []client.Object{&corev1.Pod{ObjectMeta: of.meta}, &corev1.PersistentVolumeClaim{ObjectMeta: of.meta}} {

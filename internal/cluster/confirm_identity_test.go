@@ -32,8 +32,8 @@ func (c changing) AddVoter(context.Context, string) (err error)    { *c.changes+
 func (c changing) Members(context.Context) ([]etcd.Member, error)  { return nil, nil }
 func (c changing) Serving(context.Context) error                   { return nil }
 
-// The Pod of the member was deleted after it had answered, and the address was that of another etcd. The history of that one was
-// compacted.
+// The Pod of the member was deleted after it had answered, and another etcd got its address. The operator compacted the history
+// of that etcd.
 func TestNoStepChangesAnEtcdThatHasGotTheAddressOfAMember(t *testing.T) {
 	member := state(formed, members(3)).Members[0]
 	for name, c := range map[string]struct {

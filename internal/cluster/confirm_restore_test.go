@@ -14,8 +14,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 )
 
-// The cache of a new leader did not have the EtcdRestore yet. The operator took it for deleted, ended the restore and removed the seed. A
-// user who needed the restored data had to begin again.
+// The cache of a new leader did not have the EtcdRestore yet. The operator treated it as deleted, ended the restore and removed the seed.
+// A user who needed the restored data had to start again.
 func TestARestoreIsNotCancelledOnAnOldCache(t *testing.T) {
 	restore := func(uid types.UID, deleting bool) client.Object {
 		r := &v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "back", UID: uid}}
@@ -37,14 +37,14 @@ func TestARestoreIsNotCancelledOnAnOldCache(t *testing.T) {
 		unverified bool // as the cache shows it
 		behind     bool
 	}{
-		"it exists":                  {[]client.Object{restore("uid-back", false)}, false, true},
-		"it is verified":             {[]client.Object{with(v1beta2.ConditionVerified)}, false, true},
-		"it is verified again":       {[]client.Object{with(v1beta2.ConditionVerified)}, true, true},
-		"it has lost its status":     {[]client.Object{with()}, true, false},
-		"it has failed":              {[]client.Object{with(v1beta2.ConditionVerified, v1beta2.ConditionFailed)}, false, false},
-		"it is being deleted":        {[]client.Object{restore("uid-back", true)}, false, false},
-		"another one has its name":   {[]client.Object{restore("uid-other", false)}, false, false},
-		"it does not exist any more": {nil, false, false},
+		"the EtcdRestore exists":                            {[]client.Object{restore("uid-back", false)}, false, true},
+		"the EtcdRestore is verified":                       {[]client.Object{with(v1beta2.ConditionVerified)}, false, true},
+		"the EtcdRestore is verified, but not in the cache": {[]client.Object{with(v1beta2.ConditionVerified)}, true, true},
+		"the EtcdRestore has lost its conditions":           {[]client.Object{with()}, true, false},
+		"the EtcdRestore has failed":                        {[]client.Object{with(v1beta2.ConditionVerified, v1beta2.ConditionFailed)}, false, false},
+		"the EtcdRestore is being deleted":                  {[]client.Object{restore("uid-back", true)}, false, false},
+		"another EtcdRestore has its name":                  {[]client.Object{restore("uid-other", false)}, false, false},
+		"the EtcdRestore does not exist any more":           {nil, false, false},
 	} {
 		for _, step := range []plan.Step{plan.FailRestore{}, plan.ReturnToSeeding{}} {
 			r, v := beside(t, test.live...)
@@ -60,10 +60,10 @@ func TestARestoreIsNotCancelledOnAnOldCache(t *testing.T) {
 	}
 }
 
-// A user paused the cluster in the switch, deleted the EtcdRestore and continued. The cache showed the deletion late, so the operator
-// stopped the members: the writes since the safety snapshot were lost.
+// A user paused the cluster during the switch, deleted the EtcdRestore and continued. The cache showed the deletion late, so the
+// operator stopped the members: the writes since the safety snapshot were lost.
 func TestNoMemberIsStoppedForARestoreThatWasDeleted(t *testing.T) {
-	for name, exists := range map[string]bool{"it exists": true, "it was deleted": false} {
+	for name, exists := range map[string]bool{"the EtcdRestore exists": true, "the EtcdRestore was deleted": false} {
 		pod := &corev1.Pod{ObjectMeta: controlled("uid-example", "m", nil)}
 		objects := []client.Object{pod}
 		if exists {

@@ -23,7 +23,7 @@ import (
 // eventLimit is how long client-go may take to send an event.
 const eventLimit = 30 * time.Second
 
-// sink is where client-go sends events to, and those that it counts as one with an earlier event.
+// sink receives the events of client-go, also those that client-go counts as repetitions of an earlier event.
 type sink struct {
 	events.EventSink
 	arrived chan *eventsv1.Event
@@ -38,7 +38,7 @@ func (s sink) Patch(ctx context.Context, event *eventsv1.Event, _ []byte) (*even
 	return s.Create(ctx, event)
 }
 
-// next is the words of an event, and what it is related to.
+// next returns the note of the next event and the name of its related object.
 func (s sink) next(t *testing.T) string {
 	t.Helper()
 	select {
@@ -53,9 +53,9 @@ func (s sink) next(t *testing.T) string {
 	}
 }
 
-// Whoever reads the events later has to find what was done to each member, and each warning in its own words: client-go
-// counts as one with the first what has the same reason and action and is about the same version of the same object. So
-// an event goes out after the status that it comes with, and is about that.
+// A reader of the events must find each action on each member, and each warning with its own text. client-go merges
+// events that have the same reason and action and are about the same version of an object. So the operator sends an
+// event after it has written the status, and the event is about that version.
 func TestEveryMemberAndEveryWarningIsToldOfInAnEventOfItsOwn(t *testing.T) {
 	s := state(formed, members(3))
 	r, object := recorded(t, s, v1beta2.EtcdClusterStatus{})
@@ -98,8 +98,8 @@ func TestEveryMemberAndEveryWarningIsToldOfInAnEventOfItsOwn(t *testing.T) {
 	}
 }
 
-// A pass that decided on a cache that was behind must not overwrite the newer status; but that a member was defragmented
-// is told by the status alone. Lost was the time, and the event with it.
+// A pass that used an old cache must not overwrite the newer status. But only the status records that a member was
+// defragmented. The time of the defragmentation and its event were lost.
 func TestADefragmentationIsRememberedThoughTheCacheWasBehind(t *testing.T) {
 	s := state(formed, members(3))
 	r, behind := recorded(t, s, v1beta2.EtcdClusterStatus{MemberStatuses: []v1beta2.MemberStatus{{Name: nameOf(0)}, {Name: nameOf(1)}}})
@@ -131,7 +131,7 @@ func TestADefragmentationIsRememberedThoughTheCacheWasBehind(t *testing.T) {
 	}
 }
 
-// recorded is a Reconciler beside an API server that has the EtcdCluster of s, and that object as it was read there.
+// recorded returns a Reconciler with an API server that has the EtcdCluster of s, and that object as it was read there.
 func recorded(t *testing.T, s plan.State, status v1beta2.EtcdClusterStatus) (*Reconciler, *v1beta2.EtcdCluster) {
 	t.Helper()
 	scheme := runtime.NewScheme()

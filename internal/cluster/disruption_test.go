@@ -22,9 +22,9 @@ func TestTheUsersSpreadReplacesTheDefault(t *testing.T) {
 		policy v1beta2.PodPolicy
 		want   []string
 	}{
-		"zones and hosts": {want: []string{corev1.LabelTopologyZone, corev1.LabelHostname}},
-		"their own":       {policy: v1beta2.PodPolicy{TopologySpreadConstraints: mine}, want: []string{"rack"}},
-		"their affinity":  {policy: v1beta2.PodPolicy{Affinity: &corev1.Affinity{}}},
+		"members spread over zones and nodes by default": {want: []string{corev1.LabelTopologyZone, corev1.LabelHostname}},
+		"the user's constraints replace the default":     {policy: v1beta2.PodPolicy{TopologySpreadConstraints: mine}, want: []string{"rack"}},
+		"the user's affinity replaces the default":       {policy: v1beta2.PodPolicy{Affinity: &corev1.Affinity{}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := topologySpread(state(policy(test.policy)))

@@ -25,16 +25,16 @@ func TestMembersCheckTheirDataAsTheirVersionCan(t *testing.T) {
 		env     change
 		want    []string
 	}{
-		"3.4":                             {"3.4.23", env(), nil},
-		"3.5 before the check was right":  {"3.5.4", env(), nil},
-		"3.5":                             {"3.5.35", env(), []string{initial, compaction}},
-		"3.5, and the spec says no":       {"3.5.35", env("ETCD_EXPERIMENTAL_INITIAL_CORRUPT_CHECK", "false"), []string{compaction}},
-		"3.6":                             {"3.6.16", env(), []string{"--feature-gates=InitialCorruptCheck=true,CompactHashCheck=true"}},
-		"3.6, and the spec has gates":     {"3.6.16", env("ETCD_FEATURE_GATES", "LeaseCheckpoint=true"), []string{"--feature-gates=LeaseCheckpoint=true,InitialCorruptCheck=true,CompactHashCheck=true"}},
-		"3.6, and the spec says no":       {"3.6.16", env("ETCD_FEATURE_GATES", "InitialCorruptCheck=false"), []string{"--feature-gates=InitialCorruptCheck=false,CompactHashCheck=true"}},
-		"3.6, with the words of 3.5":      {"3.6.16", env("ETCD_EXPERIMENTAL_INITIAL_CORRUPT_CHECK", "true"), nil},
-		"3.7, and a release candidate":    {"3.7.0-rc.1", env(), []string{"--feature-gates=InitialCorruptCheck=true,CompactHashCheck=true"}},
-		"3.6, whose gates are not known:": {"3.6.16", policy(v1beta2.PodPolicy{EtcdEnv: []corev1.EnvVar{{Name: "ETCD_FEATURE_GATES", ValueFrom: &corev1.EnvVarSource{}}}}), nil},
+		"3.4":                          {"3.4.23", env(), nil},
+		"3.5.4, whose check is faulty": {"3.5.4", env(), nil},
+		"3.5":                          {"3.5.35", env(), []string{initial, compaction}},
+		"3.5, and the spec turns the initial check off": {"3.5.35", env("ETCD_EXPERIMENTAL_INITIAL_CORRUPT_CHECK", "false"), []string{compaction}},
+		"3.6": {"3.6.16", env(), []string{"--feature-gates=InitialCorruptCheck=true,CompactHashCheck=true"}},
+		"3.6, and the spec sets another feature gate":         {"3.6.16", env("ETCD_FEATURE_GATES", "LeaseCheckpoint=true"), []string{"--feature-gates=LeaseCheckpoint=true,InitialCorruptCheck=true,CompactHashCheck=true"}},
+		"3.6, and the spec turns the initial check off":       {"3.6.16", env("ETCD_FEATURE_GATES", "InitialCorruptCheck=false"), []string{"--feature-gates=InitialCorruptCheck=false,CompactHashCheck=true"}},
+		"3.6, and the spec sets the variable of 3.5":          {"3.6.16", env("ETCD_EXPERIMENTAL_INITIAL_CORRUPT_CHECK", "true"), nil},
+		"a release candidate of 3.7":                          {"3.7.0-rc.1", env(), []string{"--feature-gates=InitialCorruptCheck=true,CompactHashCheck=true"}},
+		"3.6, and the feature gates come from another object": {"3.6.16", policy(v1beta2.PodPolicy{EtcdEnv: []corev1.EnvVar{{Name: "ETCD_FEATURE_GATES", ValueFrom: &corev1.EnvVarSource{}}}}), nil},
 	} {
 		s := state(ofVersion(test.version), test.env)
 		if got := corruptionChecks(s, 1); !slices.Equal(got, test.want) {
@@ -43,7 +43,7 @@ func TestMembersCheckTheirDataAsTheirVersionCan(t *testing.T) {
 	}
 }
 
-// A Pod that an earlier release made without the checks is what the spec asks for.
+// A Pod that an earlier release created without the checks still matches the spec.
 func TestNoMemberRestartsForTheChecks(t *testing.T) {
 	s := state(formed, members(3))
 	pod := newPod(s, plan.CreateMember{Name: nameOf(0), Incarnation: 1, Start: plan.StartRejoin}, "")
@@ -67,11 +67,11 @@ func TestNoVariableSetsAnOptionThatAFlagSets(t *testing.T) {
 	elsewhere := corev1.EnvVar{Name: "ETCD_FEATURE_GATES", ValueFrom: &corev1.EnvVarSource{}}
 	other := corev1.EnvVar{Name: "ETCD_MAX_TXN_OPS", Value: "512"}
 	for name, test := range map[string]struct{ env, want []corev1.EnvVar }{
-		"the gates that the docs advise":     {[]corev1.EnvVar{gates, other}, []corev1.EnvVar{other}},
-		"the name and the directory of data": {[]corev1.EnvVar{{Name: "ETCD_NAME", Value: "x"}, {Name: "ETCD_DATA_DIR"}, other}, []corev1.EnvVar{other}},
-		"a cluster of its own":               {[]corev1.EnvVar{{Name: "ETCD_FORCE_NEW_CLUSTER", Value: "true"}, other}, []corev1.EnvVar{other}},
-		"gates that no flag sets":            {[]corev1.EnvVar{elsewhere}, []corev1.EnvVar{elsewhere}},
-		"nothing":                            {nil, nil},
+		"the feature gates that the docs recommend": {[]corev1.EnvVar{gates, other}, []corev1.EnvVar{other}},
+		"the name and the data directory":           {[]corev1.EnvVar{{Name: "ETCD_NAME", Value: "x"}, {Name: "ETCD_DATA_DIR"}, other}, []corev1.EnvVar{other}},
+		"the variable ETCD_FORCE_NEW_CLUSTER":       {[]corev1.EnvVar{{Name: "ETCD_FORCE_NEW_CLUSTER", Value: "true"}, other}, []corev1.EnvVar{other}},
+		"feature gates that no flag sets":           {[]corev1.EnvVar{elsewhere}, []corev1.EnvVar{elsewhere}},
+		"no variables":                              {nil, nil},
 	} {
 		s := state(policy(v1beta2.PodPolicy{EtcdEnv: test.env}))
 		pod := newPod(s, plan.CreateMember{Name: nameOf(0), Incarnation: 1, Start: plan.StartNew, InitialSize: 3}, "")
@@ -81,7 +81,7 @@ func TestNoVariableSetsAnOptionThatAFlagSets(t *testing.T) {
 	}
 }
 
-// A Pod of an earlier release has the variable, with a note of what it was made for or without one.
+// A Pod of an earlier release has the variable, with or without a note of the spec that it was created for.
 func TestNoMemberRestartsForAVariableThatIsLeftOut(t *testing.T) {
 	env := []corev1.EnvVar{{Name: "ETCD_FEATURE_GATES", Value: "CompactHashCheck=false"}}
 	s := state(formed, members(3), policy(v1beta2.PodPolicy{EtcdEnv: env}))

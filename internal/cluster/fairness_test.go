@@ -24,7 +24,7 @@ func newFair(t *testing.T) *fairQueue {
 	return queue
 }
 
-// turnOf is how many requests come before one.
+// turnOf returns how many requests come before the given one.
 func turnOf(t *testing.T, queue *fairQueue, want reconcile.Request) int {
 	t.Helper()
 	for n := range 1000 {
@@ -39,7 +39,7 @@ func turnOf(t *testing.T, queue *fairQueue, want reconcile.Request) int {
 }
 
 func TestANamespaceWithMuchWorkDoesNotDelayTheClusterOfAnother(t *testing.T) {
-	for name, priority := range map[string]*int{"work": &urgent, "members start": &starting, "new clusters": &unbegun, "looks after a restart": &look, "events": nil} {
+	for name, priority := range map[string]*int{"work": &urgent, "members start": &starting, "new clusters": &unbegun, "probes after a restart": &look, "events": nil} {
 		t.Run(name, func(t *testing.T) {
 			queue := newFair(t)
 			for n := range 500 {
@@ -117,10 +117,11 @@ func TestWorkThatIsDoneNoLongerDelaysItsNamespace(t *testing.T) {
 	}
 }
 
-// Clusters of other namespaces were being created, one in each. They always had work, so those of the large namespace had no turn.
+// Clusters of other namespaces were being created, one in each. They always had work, so the clusters of the large namespace never
+// had a turn.
 func TestNamespacesWithLittleWorkDoNotStopOneWithMuch(t *testing.T) {
 	for name, options := range map[string]priorityqueue.AddOpts{
-		"work": {Priority: &urgent}, "looks": {Priority: &look}, "work that was delayed": {Priority: &urgent, After: time.Millisecond},
+		"work": {Priority: &urgent}, "looks": {Priority: &look}, "delayed work": {Priority: &urgent, After: time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			queue := newFair(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 )
 
-// After a restore a user deletes the Secret of the store. Then the node of the former seed boots again, and mounts all volumes
-// of the Pod.
+// After a restore a user deletes the Secret of the store. Then the node of the former seed reboots, and mounts all volumes of
+// the Pod.
 func TestTheCredentialsOfASeedAreNoReasonNotToStartAgain(t *testing.T) {
 	s := state(formed, members(3), restored(v1beta2.RestoreSeeding), fromBucket)
 	pod := newPod(s, plan.CreateMember{Name: seedName, Incarnation: 2, Start: plan.StartSeed}, "seed")
@@ -23,7 +23,7 @@ func TestTheCredentialsOfASeedAreNoReasonNotToStartAgain(t *testing.T) {
 	}
 }
 
-// formerSeed is a Pod that an earlier release made, and that has yet to start again.
+// formerSeed returns a Pod that an earlier release created and that has not restarted yet.
 func formerSeed(s plan.State, changes ...func(*corev1.Pod)) *corev1.Pod {
 	pod := newPod(s, plan.CreateMember{Name: seedName, Incarnation: 2, Start: plan.StartSeed}, "seed")
 	pod.Namespace, pod.OwnerReferences = "ns", controlled("uid-example", pod.Name, nil).OwnerReferences
@@ -49,10 +49,10 @@ func TestAFormerSeedWhoseSecretIsDeletedIsRecreatedWithoutIt(t *testing.T) {
 		incarnation int32
 		recreated   bool
 	}{
-		"the Secret is deleted":                {nil, nil, 2, true},
-		"the Secret exists":                    {nil, []client.Object{secret}, 2, false},
-		"the Pod runs":                         {[]func(*corev1.Pod){runs}, nil, 2, false},
-		"the restore has yet to read the data": {nil, nil, 1, false},
+		"the Secret is deleted":                 {nil, nil, 2, true},
+		"the Secret exists":                     {nil, []client.Object{secret}, 2, false},
+		"the Pod runs":                          {[]func(*corev1.Pod){runs}, nil, 2, false},
+		"the restore has not read the data yet": {nil, nil, 1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			seeding := state(formed, members(3), restored(v1beta2.RestoreSeeding), fromBucket)

@@ -20,7 +20,8 @@ import (
 
 var aCluster = client.ObjectKey{Namespace: "ns", Name: "example"}
 
-// A full look at a thousand clusters comes seldom. What protects data must be noticed as fast as with few.
+// With a thousand clusters, full looks are rare. The operator must detect dangers to the data as fast as with few
+// clusters.
 func TestAMemberThatIsNotHealthyStartsAFullLookAtOnce(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -76,7 +77,7 @@ func TestNoHealthIsCheckedWhileAClusterIsLookedAt(t *testing.T) {
 	}
 }
 
-// A network policy may keep the operator from the port.
+// A network policy may block the operator's access to the port.
 func TestHealthChecksThatFailForNoReasonEndForTenMinutes(t *testing.T) {
 	h := newHealthChecks(nil, func(metav1.ObjectMeta) {})
 	resume := func(after time.Duration) bool {
@@ -119,9 +120,9 @@ func TestOnlyClustersWithNothingToDoAreCheckedBetweenLooks(t *testing.T) {
 		t.Fatalf("the addresses are %v", got)
 	}
 	for name, change := range map[string]func(*view) plan.Step{
-		"it waits":                        func(*view) plan.Step { return plan.Wait{} },
+		"the operator waits":              func(*view) plan.Step { return plan.Wait{} },
 		"the operator acts":               func(*view) plan.Step { return plan.ApplyServices{} },
-		"it has not formed":               func(v *view) plan.Step { v.ClusterID = ""; return plan.Done{} },
+		"the cluster has not formed":      func(v *view) plan.Step { v.ClusterID = ""; return plan.Done{} },
 		"an object is refused":            func(v *view) plan.Step { v.skipped = errors.New("x"); return plan.Done{} },
 		"an answer is of an earlier look": func(v *view) plan.Step { v.remembered = true; return plan.Done{} },
 		"a member has etcd 3.4":           func(v *view) plan.Step { v.Members[1].Version = "3.4.37"; return plan.Done{} },

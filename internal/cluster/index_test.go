@@ -71,9 +71,9 @@ func TestPodsAndVolumesOfOthersAreNoMembers(t *testing.T) {
 	users := map[string]string{v1beta2.LabelCluster: "example"}
 	labels := map[string]string{v1beta2.LabelCluster: "example", v1beta2.LabelApp: "etcd"}
 	for name, object := range map[string]metav1.ObjectMeta{
-		"of an earlier cluster":                  controlled("uid-earlier", first, labels),
-		"orphaned by an earlier cluster":         {Namespace: "ns", Name: plan.State{Name: "example", UID: "uid-earlier"}.InitialNames(1, 1)[0], Labels: labels},
-		"of the user, with a name that is alike": {Namespace: "ns", Name: "example-backup", Labels: users},
+		"an object of an earlier cluster":           controlled("uid-earlier", first, labels),
+		"an orphan of an earlier cluster":           {Namespace: "ns", Name: plan.State{Name: "example", UID: "uid-earlier"}.InitialNames(1, 1)[0], Labels: labels},
+		"an object of the user with a similar name": {Namespace: "ns", Name: "example-backup", Labels: users},
 	} {
 		r, v := besideIndexed(t, &corev1.Pod{ObjectMeta: object}, &corev1.PersistentVolumeClaim{ObjectMeta: object})
 		if err := r.observeMembers(t.Context(), v); err != nil {
@@ -104,16 +104,16 @@ func TestDataIsNotCalledGoneAndNoNameIsReusedWhileTheVolumeExists(t *testing.T) 
 		step   plan.Step
 		want   error
 	}{
-		"the volume exists":                      {&corev1.PersistentVolumeClaim{ObjectMeta: controlled("uid-example", name, nil)}, gone, errBehind},
-		"the volume of another has its name":     {&corev1.PersistentVolumeClaim{ObjectMeta: controlled("uid-other", name, nil)}, gone, errForeign},
-		"the Pod is ready, with data of its own": {&corev1.Pod{ObjectMeta: controlled("uid-example", name, nil), Status: ready}, gone, errBehind},
-		"the volume of a lost voter exists":      {&corev1.PersistentVolumeClaim{ObjectMeta: controlled("uid-example", name, nil)}, plan.BeginRecovery{Member: "other"}, errBehind},
-		"a lost voter's volume is deleted":       {&corev1.PersistentVolumeClaim{ObjectMeta: leaving(controlled("uid-example", name, nil))}, plan.BeginRecovery{Member: "other"}, nil},
-		"the name's volume exists":               {&corev1.PersistentVolumeClaim{ObjectMeta: controlled("uid-example", name, nil)}, added, errBehind},
-		"the name's volume is being deleted":     {&corev1.PersistentVolumeClaim{ObjectMeta: leaving(controlled("uid-example", name, nil))}, added, errBehind},
-		"the volume is being deleted":            {&corev1.PersistentVolumeClaim{ObjectMeta: leaving(controlled("uid-example", name, nil))}, gone, nil},
-		"the name's Pod exists":                  {&corev1.Pod{ObjectMeta: controlled("uid-example", name, nil)}, added, errBehind},
-		"nothing exists but another's objects":   {&corev1.Pod{ObjectMeta: controlled("uid-other", "other", nil)}, added, nil},
+		"the volume exists":                                         {&corev1.PersistentVolumeClaim{ObjectMeta: controlled("uid-example", name, nil)}, gone, errBehind},
+		"the volume of another cluster has the name":                {&corev1.PersistentVolumeClaim{ObjectMeta: controlled("uid-other", name, nil)}, gone, errForeign},
+		"the Pod is ready, so it has data":                          {&corev1.Pod{ObjectMeta: controlled("uid-example", name, nil), Status: ready}, gone, errBehind},
+		"the volume of a lost voter exists":                         {&corev1.PersistentVolumeClaim{ObjectMeta: controlled("uid-example", name, nil)}, plan.BeginRecovery{Member: "other"}, errBehind},
+		"the volume of a lost voter is being deleted":               {&corev1.PersistentVolumeClaim{ObjectMeta: leaving(controlled("uid-example", name, nil))}, plan.BeginRecovery{Member: "other"}, nil},
+		"a volume with the name of the new member exists":           {&corev1.PersistentVolumeClaim{ObjectMeta: controlled("uid-example", name, nil)}, added, errBehind},
+		"a volume with the name of the new member is being deleted": {&corev1.PersistentVolumeClaim{ObjectMeta: leaving(controlled("uid-example", name, nil))}, added, errBehind},
+		"the volume is being deleted":                               {&corev1.PersistentVolumeClaim{ObjectMeta: leaving(controlled("uid-example", name, nil))}, gone, nil},
+		"a Pod with the name of the new member exists":              {&corev1.Pod{ObjectMeta: controlled("uid-example", name, nil)}, added, errBehind},
+		"only objects of another cluster exist":                     {&corev1.Pod{ObjectMeta: controlled("uid-other", "other", nil)}, added, nil},
 	} {
 		r, v := beside(t, test.object)
 		v.KnownVoters = []string{name}

@@ -17,7 +17,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
 
-// budget is a limiter that accepts as many reads, and no more in the time of a test.
+// budget returns a limiter that accepts that many reads during a test.
 func budget(reads int) *rate.Limiter { return rate.NewLimiter(0, reads) }
 
 // countedReads counts reads of an API server.
@@ -71,19 +71,19 @@ func TestSecretsAreReadAgainWhenSomethingSuggestsAChange(t *testing.T) {
 		step   plan.Step
 		err    error
 	}{
-		"the spec changed":           {before: func(v *view) { v.cluster.Generation = 2 }},
-		"an annotation changed":      {before: func(v *view) { v.cluster.Annotations = map[string]string{"a": "b"} }},
-		"a renewal is due":           {before: func(v *view) { v.Now = noon.Add(601 * time.Hour) }},
-		"the operator acted":         {step: plan.WriteCertificates{}},
-		"the operator failed":        {err: errors.New("x")},
-		"a Secret is wrong":          {before: func(v *view) { v.SecretProblem = "x" }},
-		"a member refuses":           {before: func(v *view) { v.Now, v.Members[0].Answers = noon.Add(startingReads), false }},
-		"a Pod starts":               {before: func(v *view) { v.Now, v.Members[0].Pod = noon.Add(startingReads), plan.PodStarting }},
-		"the operator made Pods":     {before: func(v *view) { v.Now = noon.Add(startingReads) }, step: plan.CreateMembers{}},
-		"a certificate is missing":   {before: func(v *view) { v.Certificates.Missing = true }},
-		"cert-manager issues one":    {before: func(v *view) { v.Certificates.Unissued = "x" }},
-		"the user of etcd is wrong":  {before: func(v *view) { v.Authentication.Problem = "x" }},
-		"members get another CA now": {before: func(v *view) { v.Certificates.Superseded = true }},
+		"the spec changed":                       {before: func(v *view) { v.cluster.Generation = 2 }},
+		"an annotation changed":                  {before: func(v *view) { v.cluster.Annotations = map[string]string{"a": "b"} }},
+		"a renewal is due":                       {before: func(v *view) { v.Now = noon.Add(601 * time.Hour) }},
+		"the operator acted":                     {step: plan.WriteCertificates{}},
+		"the operator failed":                    {err: errors.New("x")},
+		"a Secret is wrong":                      {before: func(v *view) { v.SecretProblem = "x" }},
+		"a member does not answer":               {before: func(v *view) { v.Now, v.Members[0].Answers = noon.Add(startingReads), false }},
+		"a Pod starts":                           {before: func(v *view) { v.Now, v.Members[0].Pod = noon.Add(startingReads), plan.PodStarting }},
+		"the operator created Pods":              {before: func(v *view) { v.Now = noon.Add(startingReads) }, step: plan.CreateMembers{}},
+		"a certificate is missing":               {before: func(v *view) { v.Certificates.Missing = true }},
+		"cert-manager issues one":                {before: func(v *view) { v.Certificates.Unissued = "x" }},
+		"the etcd user of the operator is wrong": {before: func(v *view) { v.Authentication.Problem = "x" }},
+		"the members get another CA":             {before: func(v *view) { v.Certificates.Superseded = true }},
 	} {
 		counted, pass := readOnce(t, budget(0))
 		pass(func(*view) {}).doubt(plan.Done{}, nil)
@@ -112,7 +112,8 @@ func TestAClusterThatStartsDoesNotReadItsSecretsInEveryPass(t *testing.T) {
 	}
 }
 
-// judgedTwice are the views of two passes over a cluster with certificates of the operator. Between them something happens.
+// judgedTwice returns the views of two passes over a cluster with the operator's certificates. It calls between after the
+// first pass.
 func judgedTwice(t *testing.T, between func(r *Reconciler, v *view)) (first, second *view) {
 	t.Helper()
 	s := state(formed, members(3), func(s *plan.State) { s.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}} }, secure)
@@ -161,9 +162,9 @@ func TestCertificatesThatDidNotChangeAreJudgedOnce(t *testing.T) {
 
 func TestCertificatesAreJudgedAgain(t *testing.T) {
 	for name, between := range map[string]func(r *Reconciler, v *view){
-		"the operator wrote some": func(_ *Reconciler, v *view) { v.doubt(plan.WriteCertificates{}, nil) },
-		"ten minutes passed":      func(_ *Reconciler, v *view) { v.Now = noon.Add(judged) },
-		"the spec changed":        func(_ *Reconciler, v *view) { v.known.kept.generation-- },
+		"the operator wrote certificates": func(_ *Reconciler, v *view) { v.doubt(plan.WriteCertificates{}, nil) },
+		"ten minutes passed":              func(_ *Reconciler, v *view) { v.Now = noon.Add(judged) },
+		"the spec changed":                func(_ *Reconciler, v *view) { v.known.kept.generation-- },
 	} {
 		first, second := judgedTwice(t, between)
 		if second.tls == nil || second.tls == first.tls {
@@ -172,7 +173,7 @@ func TestCertificatesAreJudgedAgain(t *testing.T) {
 	}
 }
 
-// A pass whose members have yet to answer ends before it doubts what it read.
+// A pass with members that have not answered yet ends before it marks its reads as doubtful.
 func TestWhatIsWrongWithASecretIsNotForgottenWhileMembersHang(t *testing.T) {
 	r, v := beside(t)
 	r.rereads = budget(0)

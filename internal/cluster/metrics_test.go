@@ -144,12 +144,12 @@ func TestALostQuorumIsAMetric(t *testing.T) {
 		state plan.State
 		want  float64
 	}{
-		"held":                                 {state(formed, members(3), with(1, silent)), 0},
-		"members are down":                     {state(formed, members(3), noQuorum, with(1, pod(plan.PodStarting)), with(2, pod(plan.PodStarting))), 0},
-		"volumes are gone":                     {state(formed, members(3), noQuorum, with(1, gone), with(2, gone)), 1},
-		"a survivor is about to be chosen":     {state(formed, members(3), noQuorum, with(0, knows(1, 1)), with(1, gone), with(2, gone), consenting), 1},
-		"a survivor is restarted":              {state(formed, members(3), noQuorum, with(1, gone), with(2, gone), consenting, forcing(0)), 1},
-		"not formed, so there is none to lose": {state(initial(3)), 0},
+		"one of three members does not answer":            {state(formed, members(3), with(1, silent)), 0},
+		"members are down, but their volumes exist":       {state(formed, members(3), noQuorum, with(1, pod(plan.PodStarting)), with(2, pod(plan.PodStarting))), 0},
+		"the volumes of two of three members are missing": {state(formed, members(3), noQuorum, with(1, gone), with(2, gone)), 1},
+		"a survivor is about to be chosen":                {state(formed, members(3), noQuorum, with(0, knows(1, 1)), with(1, gone), with(2, gone), consenting), 1},
+		"a survivor is restarted":                         {state(formed, members(3), noQuorum, with(1, gone), with(2, gone), consenting, forcing(0)), 1},
+		"the cluster has not formed":                      {state(initial(3)), 0},
 	} {
 		m, err := newMetrics(nil)
 		if err != nil {

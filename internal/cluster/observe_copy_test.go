@@ -11,14 +11,14 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 )
 
-// A user wrote the claim of a member out, changed its name and applied it, to have a copy of the data. Labels, annotations and the owner came
-// along. After a hibernation the operator started a member on the copy: a second etcd with the identity and the vote of the first. Else it
-// deleted the copy.
+// A user exported the claim of a member, changed its name and applied it, to get a copy of the data. The copy had the labels, annotations and
+// owner of the original. After a hibernation, the operator started a member on the copy: a second etcd with the identity and the vote of the
+// first. Otherwise it deleted the copy.
 func TestACopyOfAMembersVolumeIsLeftAlone(t *testing.T) {
 	s := state(formed)
 	for name, change := range map[string]func(original, replica *corev1.PersistentVolumeClaim){
-		"as it is": func(_, _ *corev1.PersistentVolumeClaim) {},
-		"kept, without owner": func(original, replica *corev1.PersistentVolumeClaim) {
+		"a copy with its owner": func(_, _ *corev1.PersistentVolumeClaim) {},
+		"a copy without owner of a volume that is kept": func(original, replica *corev1.PersistentVolumeClaim) {
 			original.OwnerReferences, replica.OwnerReferences = nil, nil
 		},
 	} {
@@ -62,8 +62,8 @@ func TestACopyOfAVolumeThatWasSetAsideIsLeftAlone(t *testing.T) {
 	}
 }
 
-// The Pod of a learner that ends once was taken for one of an earlier membership and deleted, again and again: etcd takes one entry for
-// each peer URL of a member.
+// etcd takes one entry for each peer URL of a member. The operator read several entries as an earlier membership. So it deleted the Pod
+// of a learner again and again after the Pod had ended once.
 func TestAForeignMemberWithTwoPeerURLsIsNamedOnce(t *testing.T) {
 	s := state(formed, members(3), func(s *plan.State) {
 		s.ForeignMembers = []plan.ForeignMember{{ID: 0xf00, PeerURLs: []string{"http://10.0.0.5:2380", "http://10.1.0.5:2380"}}}

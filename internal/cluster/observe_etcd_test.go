@@ -19,7 +19,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
-// speaking is a member that says what it is given. What it is not asked in a test it cannot.
+// speaking is a member that returns the given answers. It does not implement the other calls.
 type speaking struct {
 	Etcd
 	status     etcd.Status
@@ -34,13 +34,13 @@ type speaking struct {
 	silent     bool          // it accepts connections and answers nothing
 }
 
-// slowLogin is a member that needs more time to check a password than a look gives it.
+// slowLogin is a member that needs more time to check a password than a look allows.
 type slowLogin struct {
 	done  atomic.Bool
 	tries atomic.Int32
-	// never: it does not check it in that time either.
+	// never: the member never finishes the check.
 	never bool
-	// takes is how long it checks it then.
+	// takes is how long the check takes.
 	takes time.Duration
 }
 
@@ -82,13 +82,13 @@ func (m speaking) HashKV(context.Context, int64) (hash uint32, compacted int64, 
 	return m.hash, 30, nil
 }
 
-// heard is the State of three members that run, as they say it themselves.
+// heard returns the State of three running members, according to their own answers.
 func heard(t *testing.T, say func(i int, m *speaking)) plan.State {
 	t.Helper()
 	return heardOf(t, state(formed), say)
 }
 
-// heardOf is heard of a cluster of which the status has as much as in before.
+// heardOf is like heard, for a cluster with the recorded state before.
 func heardOf(t *testing.T, before plan.State, say func(i int, m *speaking)) plan.State {
 	t.Helper()
 	counted, err := newMetrics(nil)
@@ -143,8 +143,8 @@ func TestAMemberWithoutAQuorumIsNotWaitedForToCheckAPassword(t *testing.T) {
 	}
 }
 
-// TestAMemberThatAcceptsConnectionsAndAnswersNothingIsKnownByItsMetrics: etcd is like that after a restart without a quorum. Before, the
-// status took all of the time, and a recovery of the lost quorum waited forever for the index of that member.
+// TestAMemberThatAcceptsConnectionsAndAnswersNothingIsKnownByItsMetrics: etcd behaves like that after a restart without a quorum. The
+// request for the status took all of the time, so a recovery of the lost quorum waited forever for the index of that member.
 func TestAMemberThatAcceptsConnectionsAndAnswersNothingIsKnownByItsMetrics(t *testing.T) {
 	s := heard(t, func(_ int, m *speaking) { m.silent = true })
 	for _, m := range s.Members {
@@ -175,7 +175,7 @@ func TestAClusterWithAuthenticationIsKnownToServe(t *testing.T) {
 	}
 }
 
-// Since etcd 3.6.9 a member does not even tell its status and the membership to whom it does not know.
+// Since etcd 3.6.9, a member does not even return its status and the membership to clients that it cannot authenticate.
 func TestAClusterThatTellsTheOperatorNothingForLackOfPermissionIsAvailable(t *testing.T) {
 	s := heard(t, func(_ int, m *speaking) { m.guards, m.refuses = rpctypes.ErrUserEmpty, rpctypes.ErrUserEmpty })
 	step := plan.Plan(s)
@@ -204,7 +204,7 @@ func TestAMembersSilenceIsMeasuredFromItsFirstPass(t *testing.T) {
 	}
 }
 
-// With a CORRUPT alarm on, etcd refuses the read that shows that a quorum stands behind a member.
+// With a CORRUPT alarm on, etcd refuses the read that shows that a member has a quorum.
 func TestAMemberWithOtherDataIsReplacedThoughEtcdRefusesToServe(t *testing.T) {
 	s := heard(t, func(i int, m *speaking) {
 		m.refuses = fmt.Errorf("linearizable read: %w", etcd.ErrCorrupt)
@@ -220,7 +220,7 @@ func TestAMemberWithOtherDataIsReplacedThoughEtcdRefusesToServe(t *testing.T) {
 	}
 }
 
-// A database that is as large as its quota has etcd refuse writes, and says so by an alarm only.
+// If a database is as large as its quota, etcd refuses writes. Only an alarm reports that.
 func TestAUsedUpQuotaIsSeen(t *testing.T) {
 	s := heard(t, func(_ int, m *speaking) {
 		m.status.Errors = []string{"memberID:1 alarm:NOSPACE "}
@@ -232,7 +232,8 @@ func TestAUsedUpQuotaIsSeen(t *testing.T) {
 	}
 }
 
-// A password is checked with a quorum. Without one, the operator still learns from the metrics which member is the newest.
+// etcd checks a password with a quorum. Without a quorum, the operator still reads from the metrics which member is the
+// newest.
 func TestAMemberWithoutQuorumThatKnowsNoTokenOfTheOperatorIsAskedForItsMetrics(t *testing.T) {
 	s := heardOf(t, state(formed), func(_ int, m *speaking) { m.guards, m.hangs = rpctypes.ErrUserEmpty, true })
 	for _, m := range s.Members {

@@ -52,8 +52,8 @@ func TestAFalsifiedClusterIDIsCorrectedByTheMembers(t *testing.T) {
 	}
 }
 
-// A node with two members booted again. For some seconds Kubernetes showed the old addresses, of which each was that of the other
-// member by then. Without a quorum, the member with older data counted as the one that knows most.
+// A node with two members rebooted, and the members exchanged their addresses. For some seconds, Kubernetes showed the old
+// addresses. Without a quorum, the member with older data counted as the most advanced one.
 func TestAMemberWithoutAQuorumThatAnswersAtTheAddressOfAnotherDoesNotCount(t *testing.T) {
 	before := state(formed, members(3))
 	ids := map[string]etcd.ID{}
@@ -69,11 +69,11 @@ func TestAMemberWithoutAQuorumThatAnswersAtTheAddressOfAnotherDoesNotCount(t *te
 		"the member itself":                             {ids, before.Members[0].ID, false, true},
 		"the second member at the address of the first": {ids, before.Members[1].ID, false, false},
 		"a member that got another ID since":            {ids, 99, false, true},
-		"IDs are not known":                             {nil, before.Members[1].ID, false, true},
+		"the member IDs are not known":                  {nil, before.Members[1].ID, false, true},
 		"metrics of another member":                     {ids, 0, true, false},
 		"metrics of another cluster":                    {map[string]etcd.ID{nameOf(0): 99}, 0, true, false},
 		"metrics of the member itself":                  {map[string]etcd.ID{nameOf(0): 2}, 0, true, true},
-		"metrics, and IDs are not known":                {nil, 0, true, true},
+		"metrics if the member IDs are not known":       {nil, 0, true, true},
 	} {
 		s := heardOf(t, state(formed, func(s *plan.State) { s.KnownIDs = c.known }), func(i int, m *speaking) {
 			m.refuses, m.status.RaftIndex = etcd.ErrNotYet, 7

@@ -25,10 +25,10 @@ func TestANameCountsAsPublishedOnlyWithTheAddressOfItsPod(t *testing.T) {
 		slice     *discoveryv1.EndpointSlice
 		published bool
 	}{
-		"its address":                {addressIn("example", "10.0.0.1"), true},
-		"that of an earlier Pod":     {addressIn("example", "10.0.0.2"), false},
-		"in the Service for clients": {addressIn("example-client", "10.0.0.1"), false},
-		"in that of another namespace": {func() *discoveryv1.EndpointSlice {
+		"the address of the Pod":            {addressIn("example", "10.0.0.1"), true},
+		"the address of an earlier Pod":     {addressIn("example", "10.0.0.2"), false},
+		"the address in the client Service": {addressIn("example-client", "10.0.0.1"), false},
+		"the address in the Service of another namespace": {func() *discoveryv1.EndpointSlice {
 			s := addressIn("example", "10.0.0.1")
 			s.Namespace = "other"
 			return s
@@ -74,7 +74,7 @@ func waitsWithAddress(v *view, since time.Time) {
 func TestAReleasedMemberThatAnswersRunsBeforeItsKubeletReportsIt(t *testing.T) {
 	for name, test := range map[string]struct {
 		waits, answers bool
-	}{"it was released": {false, true}, "it still waits": {true, false}} {
+	}{"the member was released": {false, true}, "the member still waits": {true, false}} {
 		released := plan.Member{Pod: plan.PodStarting, Start: plan.StartJoin, Waits: test.waits, AddressSince: noon}
 		if released.Released() != test.answers {
 			t.Errorf("%s: asked %t, expected %t", name, released.Released(), test.answers)

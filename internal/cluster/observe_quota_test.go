@@ -20,12 +20,12 @@ func TestTheQuotaOfAMemberIsReadFromItsPod(t *testing.T) {
 		env  []corev1.EnvVar
 		want int64
 	}{
-		"a flag":                   {args: []string{"--quota-backend-bytes=104857600"}, want: 100 << 20},
-		"a variable":               {env: variable("104857600"), want: 100 << 20},
-		"no quota":                 {env: variable("-1"), want: -1},
-		"the default":              {want: etcd.DefaultQuota},
-		"the default, written":     {env: variable("0"), want: etcd.DefaultQuota},
-		"a variable from a Secret": {env: []corev1.EnvVar{{Name: "ETCD_QUOTA_BACKEND_BYTES", ValueFrom: &corev1.EnvVarSource{}}}, want: 0},
+		"a flag":                    {args: []string{"--quota-backend-bytes=104857600"}, want: 100 << 20},
+		"a variable":                {env: variable("104857600"), want: 100 << 20},
+		"no quota":                  {env: variable("-1"), want: -1},
+		"the default":               {want: etcd.DefaultQuota},
+		"the default, written as 0": {env: variable("0"), want: etcd.DefaultQuota},
+		"a variable from a Secret":  {env: []corev1.EnvVar{{Name: "ETCD_QUOTA_BACKEND_BYTES", ValueFrom: &corev1.EnvVarSource{}}}, want: 0},
 	} {
 		pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: plan.EtcdContainer, Command: append([]string{"etcd"}, test.args...), Env: test.env}}}}
 		var m plan.Member

@@ -13,8 +13,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 )
 
-// What Kubernetes says of a volume that was asked to grow decides whether the next one is touched, and whether the user
-// is told that there is no more.
+// What Kubernetes reports about a growing volume decides whether the operator grows the next one. It also decides
+// whether the status reports that there is no more space.
 func TestWhatAVolumeHoldsAndWhatItsDriverSaysIsSeen(t *testing.T) {
 	const grows = true
 	for name, test := range map[string]struct {
@@ -22,12 +22,12 @@ func TestWhatAVolumeHoldsAndWhatItsDriverSaysIsSeen(t *testing.T) {
 		status corev1.ClaimResourceStatus
 		want   plan.Member
 	}{
-		"it holds what was asked for":  {!grows, "", plan.Member{VolumeSize: 16 * gi, VolumeCapacity: 16 * gi}},
-		"it has yet to grow":           {grows, "", plan.Member{VolumeSize: 16 * gi, VolumeCapacity: 8 * gi}},
-		"its driver is at it":          {grows, corev1.PersistentVolumeClaimControllerResizeInProgress, plan.Member{VolumeSize: 16 * gi, VolumeCapacity: 8 * gi}},
-		"its host has yet to":          {grows, corev1.PersistentVolumeClaimNodeResizePending, plan.Member{VolumeSize: 16 * gi, VolumeCapacity: 8 * gi}},
-		"its driver has not as much":   {grows, corev1.PersistentVolumeClaimControllerResizeInfeasible, plan.Member{VolumeSize: 16 * gi, VolumeCapacity: 8 * gi, VolumeProblem: "ControllerResizeInfeasible"}},
-		"its host cannot take as much": {grows, corev1.PersistentVolumeClaimNodeResizeInfeasible, plan.Member{VolumeSize: 16 * gi, VolumeCapacity: 8 * gi, VolumeProblem: "NodeResizeInfeasible"}},
+		"the volume has the requested size":              {!grows, "", plan.Member{VolumeSize: 16 * gi, VolumeCapacity: 16 * gi}},
+		"the volume has not grown yet":                   {grows, "", plan.Member{VolumeSize: 16 * gi, VolumeCapacity: 8 * gi}},
+		"the driver is growing the volume":               {grows, corev1.PersistentVolumeClaimControllerResizeInProgress, plan.Member{VolumeSize: 16 * gi, VolumeCapacity: 8 * gi}},
+		"the node has not grown the volume yet":          {grows, corev1.PersistentVolumeClaimNodeResizePending, plan.Member{VolumeSize: 16 * gi, VolumeCapacity: 8 * gi}},
+		"the driver cannot grow the volume to that size": {grows, corev1.PersistentVolumeClaimControllerResizeInfeasible, plan.Member{VolumeSize: 16 * gi, VolumeCapacity: 8 * gi, VolumeProblem: "ControllerResizeInfeasible"}},
+		"the node cannot grow the volume to that size":   {grows, corev1.PersistentVolumeClaimNodeResizeInfeasible, plan.Member{VolumeSize: 16 * gi, VolumeCapacity: 8 * gi, VolumeProblem: "NodeResizeInfeasible"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Controller: ptr.To(true)}}}}
@@ -64,9 +64,9 @@ func TestAVolumeThatNeedsARestartOrIsLostIsSeen(t *testing.T) {
 		since time.Time
 		state plan.VolumeState
 	}{
-		"its file system grows with the next Pod": {pending, since.Time, plan.VolumePresent},
-		"its file system has grown":               {done, time.Time{}, plan.VolumePresent},
-		"its PersistentVolume is gone":            {lost, time.Time{}, plan.VolumeLost},
+		"the file system grows with the next Pod": {pending, since.Time, plan.VolumePresent},
+		"the file system has grown":               {done, time.Time{}, plan.VolumePresent},
+		"the PersistentVolume is missing":         {lost, time.Time{}, plan.VolumeLost},
 	} {
 		var m plan.Member
 		observeVolume(&m, test.claim)

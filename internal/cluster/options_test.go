@@ -68,21 +68,21 @@ func TestWhatOfTheNewFieldsRestartsMembers(t *testing.T) {
 		was, is  change
 		restarts bool
 	}{
-		"an empty spec.etcd":            {none, options(v1beta2.EtcdPolicy{}), false},
-		"an empty spec.image":           {none, image(v1beta2.ImagePolicy{}), false},
-		"the image, compared by itself": {none, image(v1beta2.ImagePolicy{Repository: "mirror/etcd", Tag: "{version}"}), false},
-		"a pull policy":                 {none, image(v1beta2.ImagePolicy{PullPolicy: corev1.PullAlways}), true},
-		"an option of etcd":             {none, withOptions, true},
-		"a quota in another notation":   {options(v1beta2.EtcdPolicy{QuotaBackendBytes: ptr.To(resource.MustParse("4Gi"))}), options(v1beta2.EtcdPolicy{QuotaBackendBytes: ptr.To(resource.MustParse("4294967296"))}), false},
-		"a container":                   {none, withContainers, true},
-		"a runtime class":               {none, policy(v1beta2.PodPolicy{RuntimeClassName: ptr.To("kata")}), true},
-		"a scheduler":                   {none, policy(v1beta2.PodPolicy{SchedulerName: "mine"}), true},
-		"users of the Pod's own":        {none, policy(v1beta2.PodPolicy{HostUsers: ptr.To(false)}), true},
-		"a grace period":                {none, policy(v1beta2.PodPolicy{TerminationGracePeriodSeconds: ptr.To(int64(60))}), true},
-		"a volume beside that of etcd":  {none, policy(v1beta2.PodPolicy{Volumes: []v1beta2.PodVolume{{Name: "a", EmptyDir: &corev1.EmptyDirVolumeSource{}}}}), true},
-		"the Service":                   {none, withService(fullService), false},
-		"an init container":             {none, policy(v1beta2.PodPolicy{InitContainers: []corev1.Container{{Name: "a", Image: "b"}}}), true},
-		"a command of such a container": {policy(v1beta2.PodPolicy{Containers: []corev1.Container{{Name: "a", Image: "b"}}}), policy(v1beta2.PodPolicy{Containers: []corev1.Container{{Name: "a", Image: "b", Command: []string{"c"}}}}), true},
+		"an empty spec.etcd":                          {none, options(v1beta2.EtcdPolicy{}), false},
+		"an empty spec.image":                         {none, image(v1beta2.ImagePolicy{}), false},
+		"another image, which is compared separately": {none, image(v1beta2.ImagePolicy{Repository: "mirror/etcd", Tag: "{version}"}), false},
+		"a pull policy":                               {none, image(v1beta2.ImagePolicy{PullPolicy: corev1.PullAlways}), true},
+		"an option of etcd":                           {none, withOptions, true},
+		"a quota in another notation":                 {options(v1beta2.EtcdPolicy{QuotaBackendBytes: ptr.To(resource.MustParse("4Gi"))}), options(v1beta2.EtcdPolicy{QuotaBackendBytes: ptr.To(resource.MustParse("4294967296"))}), false},
+		"an additional container":                     {none, withContainers, true},
+		"a runtime class":                             {none, policy(v1beta2.PodPolicy{RuntimeClassName: ptr.To("kata")}), true},
+		"a scheduler":                                 {none, policy(v1beta2.PodPolicy{SchedulerName: "mine"}), true},
+		"a user namespace of the Pod":                 {none, policy(v1beta2.PodPolicy{HostUsers: ptr.To(false)}), true},
+		"a grace period":                              {none, policy(v1beta2.PodPolicy{TerminationGracePeriodSeconds: ptr.To(int64(60))}), true},
+		"a volume beside that of etcd":                {none, policy(v1beta2.PodPolicy{Volumes: []v1beta2.PodVolume{{Name: "a", EmptyDir: &corev1.EmptyDirVolumeSource{}}}}), true},
+		"the Service":                                 {none, withService(fullService), false},
+		"an init container":                           {none, policy(v1beta2.PodPolicy{InitContainers: []corev1.Container{{Name: "a", Image: "b"}}}), true},
+		"the command of an additional container":      {policy(v1beta2.PodPolicy{Containers: []corev1.Container{{Name: "a", Image: "b"}}}), policy(v1beta2.PodPolicy{Containers: []corev1.Container{{Name: "a", Image: "b", Command: []string{"c"}}}}), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			was, is := state(formed, members(3), test.was), state(formed, members(3), test.is)

@@ -25,7 +25,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 )
 
-// Each deletion of a namespace filled the log with errors, and a person looks for what is wrong.
+// Each deletion of a namespace filled the log with errors, so a person searched for a fault that did not exist.
 func TestAnEndingNamespaceIsNoError(t *testing.T) {
 	ending := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, nameOf(1), errText("unable to create new content in namespace ns because it is being terminated"))
 	ending.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
@@ -36,10 +36,10 @@ func TestAnEndingNamespaceIsNoError(t *testing.T) {
 		want         plan.Step
 		fails        bool
 	}{
-		"the step failed":                      {plan.CreateMember{Name: nameOf(1)}, ending, nil, waits, false},
-		"another step failed":                  {plan.Done{}, nil, ending, waits, false},
-		"another failed, and this was done":    {plan.RemoveMember{Name: nameOf(1)}, nil, ending, plan.RemoveMember{Name: nameOf(1)}, false},
-		"another failed, and this failed, too": {plan.RemoveMember{Name: nameOf(1)}, errText("exceeded quota"), ending, plan.RemoveMember{Name: nameOf(1)}, true},
+		"the step failed":                                             {plan.CreateMember{Name: nameOf(1)}, ending, nil, waits, false},
+		"another step failed":                                         {plan.Done{}, nil, ending, waits, false},
+		"another step failed, and this one succeeded":                 {plan.RemoveMember{Name: nameOf(1)}, nil, ending, plan.RemoveMember{Name: nameOf(1)}, false},
+		"another step failed, and this one failed for another reason": {plan.RemoveMember{Name: nameOf(1)}, errText("exceeded quota"), ending, plan.RemoveMember{Name: nameOf(1)}, true},
 	} {
 		v := &view{State: state(formed, members(3)), known: &remembered{}, skipped: test.skipped}
 		step, err := v.withoutRefusals(test.step, test.act)
@@ -152,14 +152,14 @@ func TestTheStepsOfAStartAreReportedTogether(t *testing.T) {
 		err    error
 		later  bool
 	}{
-		"a step of the start":                  {step: plan.ApplyServices{}, later: true},
-		"the first one":                        {step: plan.ApplyServices{}, change: func(v *view) { v.known.reported = time.Time{} }},
-		"one after a long time without report": {step: plan.ApplyServices{}, change: func(v *view) { v.Now = noon.Add(unsaid) }},
-		"one that failed":                      {step: plan.ApplyServices{}, err: errors.New("x")},
-		"one of several that was refused":      {step: plan.ApplyServices{}, change: func(v *view) { v.skipped = errors.New("x") }},
-		"a new spec":                           {step: plan.ApplyServices{}, change: func(v *view) { v.cluster.Generation = 2 }},
-		"what nothing else records":            {step: plan.BeginBootstrap{}},
-		"a wait":                               {step: plan.Wait{}},
+		"a step of the start":                       {step: plan.ApplyServices{}, later: true},
+		"the first step":                            {step: plan.ApplyServices{}, change: func(v *view) { v.known.reported = time.Time{} }},
+		"a step after a long time without a report": {step: plan.ApplyServices{}, change: func(v *view) { v.Now = noon.Add(unsaid) }},
+		"a step that failed":                        {step: plan.ApplyServices{}, err: errors.New("x")},
+		"a step after an object was refused":        {step: plan.ApplyServices{}, change: func(v *view) { v.skipped = errors.New("x") }},
+		"a step for a new spec":                     {step: plan.ApplyServices{}, change: func(v *view) { v.cluster.Generation = 2 }},
+		"a step that only the status records":       {step: plan.BeginBootstrap{}},
+		"a wait":                                    {step: plan.Wait{}},
 		"a cluster that has just formed": {step: plan.ApplyServices{}, change: func(v *view) {
 			v.ClusterID, v.cluster.Status.Phase = "1", v1beta2.ClusterPhaseCreating
 		}, later: true},

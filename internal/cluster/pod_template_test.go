@@ -22,16 +22,16 @@ func fullPolicy() v1beta2.PodPolicy {
 	return p
 }
 
-// TestNoReleaseRestartsMembers pins the hashes: another release of the operator, or of Kubernetes' types, that
-// makes others of the same spec would restart every member of every cluster.
+// TestNoReleaseRestartsMembers pins the hashes. If a release of the operator or of Kubernetes' types changed them, it
+// would restart every member of every cluster.
 func TestNoReleaseRestartsMembers(t *testing.T) {
 	tests := map[string]struct {
 		state plan.State
 		want  string
 	}{
-		"nothing asked for": {state(), "1-44136fa355b3678a"},
-		"everything":        {state(policy(fullPolicy())), "1-65f39f6caa5844d6"},
-		"TLS":               {state(withTLS), "1-afc21caf679b9db8"},
+		"an empty policy": {state(), "1-44136fa355b3678a"},
+		"everything":      {state(policy(fullPolicy())), "1-65f39f6caa5844d6"},
+		"TLS":             {state(withTLS), "1-afc21caf679b9db8"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -61,7 +61,7 @@ func TestWhatRestartsMembers(t *testing.T) {
 		"labels":                        {func(p *v1beta2.PodPolicy) { p.Labels["team"] = "data" }, false},
 		"annotations":                   {func(p *v1beta2.PodPolicy) { p.Annotations = nil }, false},
 		"the volume":                    {func(p *v1beta2.PodPolicy) { p.PersistentVolumeClaimSpec = nil }, false},
-		"what has no effect":            {func(p *v1beta2.PodPolicy) { p.BusyboxImage, p.DNSTimeoutInSecond = "", 0 }, false},
+		"fields without an effect":      {func(p *v1beta2.PodPolicy) { p.BusyboxImage, p.DNSTimeoutInSecond = "", 0 }, false},
 		"the order of pull secrets": {func(p *v1beta2.PodPolicy) {
 			p.ImagePullSecrets[0], p.ImagePullSecrets[1] = p.ImagePullSecrets[1], p.ImagePullSecrets[0]
 		}, false},
@@ -81,7 +81,8 @@ func TestWhatRestartsMembers(t *testing.T) {
 	}
 }
 
-// unmarked is a Pod as releases before the note made it, with what API server and admission fill in.
+// unmarked returns a Pod as releases before the note created it, with the fields that the API server and admission fill
+// in.
 func unmarked(t *testing.T, name string) *corev1.Pod {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join("testdata", "unmarked-"+name+".yaml"))
@@ -109,14 +110,14 @@ func TestMembersOfEarlierReleasesAreNotRestarted(t *testing.T) {
 		state   plan.State
 		matches bool
 	}{
-		"a plain one":                          {"rejoin", state(formed, members(3)), true},
-		"one with the old policy":              {"policy", state(policy(everyField)), true},
-		"one with TLS":                         {"tls", state(formed, members(3), withTLS), true},
-		"but one without what is asked for is": {"rejoin", state(formed, members(3), toxic), false},
-		"and one with what is not":             {"policy", state(), false},
-		"and one whose Secrets have changed":   {"rejoin", state(formed, members(3), withTLS), false},
-		"and one without TLS that it had":      {"tls", state(formed, members(3)), false},
-		"and one with other environment": {"policy", state(policy(func() v1beta2.PodPolicy {
+		"matches a Pod without a policy":                                 {"rejoin", state(formed, members(3)), true},
+		"matches a Pod with the policy of the archived operator":         {"policy", state(policy(everyField)), true},
+		"matches a Pod with TLS":                                         {"tls", state(formed, members(3), withTLS), true},
+		"does not match a Pod without the tolerations of the spec":       {"rejoin", state(formed, members(3), toxic), false},
+		"does not match a Pod with a policy that the spec does not have": {"policy", state(), false},
+		"does not match a Pod without TLS if the spec has TLS":           {"rejoin", state(formed, members(3), withTLS), false},
+		"does not match a Pod with TLS if the spec has no TLS":           {"tls", state(formed, members(3)), false},
+		"does not match a Pod with other environment variables": {"policy", state(policy(func() v1beta2.PodPolicy {
 			p := *everyField.DeepCopy()
 			p.EtcdEnv = nil
 			return p
@@ -141,9 +142,9 @@ func TestMarkedPodsAreComparedByTheirNote(t *testing.T) {
 		state             plan.State
 		outdated, relabel bool
 	}{
-		"as it was made":      {state(policy(everyField)), false, false},
-		"other labels":        {state(policy(relabelled)), false, true},
-		"nothing asked of it": {state(), true, true},
+		"the spec has not changed":        {state(policy(everyField)), false, false},
+		"the spec has other labels":       {state(policy(relabelled)), false, true},
+		"the spec has no policy any more": {state(), true, true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

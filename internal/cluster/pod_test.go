@@ -184,8 +184,8 @@ func sourceOf(t *testing.T, v corev1.Volume) string {
 	return "nothing"
 }
 
-// The archived operator's seed was always on an emptyDir, whatever the spec said, so that the restored data was lost
-// with its first Pod.
+// The archived operator always put the seed on an emptyDir, regardless of the spec. The restored data was lost with the
+// first Pod.
 func TestTheSeedIsAsDurableAsTheOthers(t *testing.T) {
 	s := state(formed, members(3), restored(v1beta2.RestoreSeeding), asked)
 	created := newPod(s, plan.CreateMember{Name: seedName, Incarnation: 2, Start: plan.StartSeed}, "image")

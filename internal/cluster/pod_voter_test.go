@@ -11,7 +11,8 @@ func TestALearnerThatRestartsWithoutAQuorumIsNotInTheClientService(t *testing.T)
 	s := state(formed, members(3))
 	s.MembershipKnown = false
 	name := s.InitialNames(1, 4)[3]
-	// What observe knows of a learner whose Pod is gone while no quorum answers: its volume. KnownVoters has the others.
+	// While no quorum answers, observe finds only the volume of a learner whose Pod is missing. KnownVoters has the other
+	// members.
 	s.Members = append(s.Members, plan.Member{Name: name, Incarnation: 1, Volume: plan.VolumePresent})
 	step := plan.Plan(s)
 	create, is := step.(plan.CreateMember)

@@ -19,10 +19,10 @@ func TestARefusedVolumeIsNotAskedForAgainAtOnce(t *testing.T) {
 		after  time.Duration
 		want   string
 	}{
-		"the same size":     {volume, "16Gi", time.Minute, "exceeded quota"},
-		"another size":      {volume, "12Gi", time.Minute, ""},
-		"another volume":    {client.ObjectKey{Namespace: "ns", Name: "other"}, "16Gi", time.Minute, ""},
-		"exactly the limit": {volume, "16Gi", plan.RefusalKept, "exceeded quota"},
+		"the same size":                       {volume, "16Gi", time.Minute, "exceeded quota"},
+		"another size":                        {volume, "12Gi", time.Minute, ""},
+		"another volume":                      {client.ObjectKey{Namespace: "ns", Name: "other"}, "16Gi", time.Minute, ""},
+		"the same size, exactly at the limit": {volume, "16Gi", plan.RefusalKept, "exceeded quota"},
 	} {
 		if got := r.of(test.volume, test.size, noon.Add(test.after)); got != test.want {
 			t.Errorf("%s: refused because %q, want %q", name, got, test.want)

@@ -40,7 +40,7 @@ func TestARestoreStopsNoMemberIfOneOfThemCannotBeDeleted(t *testing.T) {
 		r, v := beside(t, pods...)
 		v.State = state(formed, members(3), restored(v1beta2.RestoreSeeding), asked)
 		deleted := refusesStop(r, test.answer, func([]client.DeleteOption) bool { return true })
-		// Without the first one, restore-operator would save another full copy every 30 minutes, as long as the deletion is refused.
+		// Without the first check, restore-operator would save another full copy every 30 minutes while the deletion is refused.
 		for _, planned := range []plan.Step{plan.AwaitSafetySnapshot{}, plan.BeginSwitch{}} {
 			err := r.confirmData(t.Context(), v, planned)
 			step, is := refusedStep(err)
@@ -55,8 +55,8 @@ func TestARestoreStopsNoMemberIfOneOfThemCannotBeDeleted(t *testing.T) {
 	}
 }
 
-// refusesStop is an API server that answers so if the Pod of the second member is deleted with options that it refuses. It counts the
-// Pods that are deleted.
+// refusesStop makes the API server return answer if the Pod of the second member is deleted with options for which refuses is true.
+// It counts the deleted Pods.
 func refusesStop(r *Reconciler, answer error, refuses func([]client.DeleteOption) bool) (deleted *int) {
 	deleted = new(int)
 	r.Client = interceptor.NewClient(r.Client.(client.WithWatch), interceptor.Funcs{

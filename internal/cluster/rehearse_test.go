@@ -78,14 +78,14 @@ func TestNoMemberIsStoppedForAPodThatCannotReplaceIt(t *testing.T) {
 				return apierrors.NewForbidden(pods, o.GetName(), errText(`error looking up service account ns/x: serviceaccount "x" not found`))
 			}, false, `serviceaccount "x" not found`,
 		},
-		"an invalid Pod":            {func(client.Object) error { return apierrors.NewBadRequest("maxSkew must not be zero") }, false, "maxSkew must not be zero"},
-		"a webhook that takes away": {func(o client.Object) error { o.SetAnnotations(nil); return nil }, false, "An admission webhook changes the Pods"},
-		"an API server that fails":  {func(client.Object) error { return apierrors.NewInternalError(errText("no webhook")) }, false, ""},
+		"an invalid Pod":                     {func(client.Object) error { return apierrors.NewBadRequest("maxSkew must not be zero") }, false, "maxSkew must not be zero"},
+		"a webhook that removes annotations": {func(o client.Object) error { o.SetAnnotations(nil); return nil }, false, "An admission webhook changes the Pods"},
+		"an API server that fails":           {func(client.Object) error { return apierrors.NewInternalError(errText("no webhook")) }, false, ""},
 		"a webhook that rewrites images": {func(o client.Object) error {
 			o.(*corev1.Pod).Spec.Containers[0].Image = "mirror.example/etcd"
 			return nil
 		}, true, ""},
-		"a quota, which the deletion frees": {func(o client.Object) error {
+		"a quota that the deletion frees": {func(o client.Object) error {
 			return apierrors.NewForbidden(pods, o.GetName(), errText("exceeded quota: pods=3"))
 		}, true, ""},
 		"a webhook without dry runs": {func(client.Object) error {
@@ -113,19 +113,19 @@ func TestNoMemberIsStoppedForAPodThatCannotReplaceIt(t *testing.T) {
 	}
 }
 
-// A quota counts the Pod that is to be stopped. Only what is left after the stop decides.
+// A quota counts the Pod that is to be stopped. Only the room that is left after the stop decides.
 func TestAMemberIsStoppedIfTheQuotaHasRoomForItsPodAfterwards(t *testing.T) {
 	for name, test := range map[string]struct {
 		quota string
 		gone  bool
 	}{
-		"full, but sufficient":                  {"requested: pods=1, used: pods=3, limited: pods=3", true},
-		"lowered to 0":                          {"requested: pods=1, used: pods=3, limited: pods=0", false},
-		"lowered by one":                        {"requested: pods=1, used: pods=3, limited: pods=2", false},
-		"enough CPU is freed":                   {"requested: requests.cpu=500m, used: requests.cpu=1500m, limited: requests.cpu=1500m", true},
+		"the quota is full, but sufficient":     {"requested: pods=1, used: pods=3, limited: pods=3", true},
+		"the quota was lowered to 0":            {"requested: pods=1, used: pods=3, limited: pods=0", false},
+		"the quota was lowered by one":          {"requested: pods=1, used: pods=3, limited: pods=2", false},
+		"the stop frees enough CPU":             {"requested: requests.cpu=500m, used: requests.cpu=1500m, limited: requests.cpu=1500m", true},
 		"the new spec asks for more CPU":        {"requested: requests.cpu=900m, used: requests.cpu=1500m, limited: requests.cpu=1500m", false},
 		"one of two resources does not suffice": {"requested: limits.memory=2Gi,pods=1, used: limits.memory=3Gi,pods=3, limited: limits.memory=3Gi,pods=3", false},
-		"worded differently":                    {"requested: pods, used: many", true},
+		"the message has another form":          {"requested: pods, used: many", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			on := newRehearsal(t, func(o client.Object) error {
@@ -218,7 +218,7 @@ func TestNoMemberRestartsForUserNamespacesThatKubernetesDoesNotHave(t *testing.T
 	}
 }
 
-// Without this, the first members of a cluster run as users of the node, and the spec says that they do not.
+// Without this, the first members of a cluster run as users of the node, although the spec forbids it.
 func TestAClusterDoesNotStartWithoutTheUserNamespacesThatItAsksFor(t *testing.T) {
 	on := newRehearsal(t, func(o client.Object) error {
 		if pod, is := o.(*corev1.Pod); is {

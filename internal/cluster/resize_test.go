@@ -70,22 +70,22 @@ func TestWhichChangesAreMadeInTheRunningPod(t *testing.T) {
 		outdated bool
 		resize   plan.ResizeState
 	}{
-		"more memory":                         {gib, two, nil, true, plan.ResizeWanted},
-		"memory for the first time":           {none, two, nil, true, plan.ResizeWanted},
-		"limits without requests":             {withResources(nil, list("memory=1Gi", "cpu=1")), withResources(nil, list("memory=1Gi", "cpu=2")), nil, true, plan.ResizeWanted},
-		"a limit and another request":         {withResources(list("cpu=1"), list("cpu=1", "memory=1Gi")), withResources(list("cpu=1"), list("cpu=2", "memory=1Gi")), nil, true, plan.ResizeWanted},
-		"a Pod to which a LimitRange adds":    {gib, two, []func(*corev1.Pod){func(p *corev1.Pod) { p.Spec.Containers[0].Resources.Limits = list("cpu=4", "memory=8Gi") }}, true, plan.ResizeWanted},
-		"memory and the environment":          {gib, policy(v1beta2.PodPolicy{Resources: corev1.ResourceRequirements{Requests: list("memory=2Gi")}, EtcdEnv: []corev1.EnvVar{{Name: "A"}}}), nil, true, plan.ResizeNone},
-		"nothing":                             {two, two, nil, false, plan.ResizeNone},
-		"a member that does not run":          {gib, two, []func(*corev1.Pod){func(p *corev1.Pod) { p.Status.ContainerStatuses = nil }}, true, plan.ResizeNone},
-		"a resize that was noted and no more": {gib, two, []func(*corev1.Pod){noted(now)}, true, plan.ResizeWanted},
-		"one that the kubelet has yet to see": {gib, two, []func(*corev1.Pod){noted(now), accepted}, true, plan.ResizeUnderWay},
-		"one that is deferred":                {gib, two, []func(*corev1.Pod){noted(now), accepted, condition(corev1.PodResizePending, corev1.PodReasonDeferred)}, true, plan.ResizeUnderWay},
-		"one that no node can carry out":      {gib, two, []func(*corev1.Pod){noted(earlier), accepted, condition(corev1.PodResizePending, corev1.PodReasonInfeasible)}, true, plan.ResizeNone},
-		"one that the API server refused":     {gib, two, []func(*corev1.Pod){noted(resize{Template: target, At: noon, Refused: "no"})}, true, plan.ResizeNone},
-		"another one than was refused":        {gib, two, []func(*corev1.Pod){noted(resize{Template: "other", At: noon, Refused: "no"})}, true, plan.ResizeWanted},
-		"one that is not allowed now":         {gib, two, []func(*corev1.Pod){noted(resize{Template: target, At: noon.Add(-time.Hour), Forbidden: "quota"})}, true, plan.ResizeWanted},
-		"one that takes too long":             {gib, two, []func(*corev1.Pod){noted(resize{Template: target, At: noon.Add(-time.Hour)}), accepted}, true, plan.ResizeNone},
+		"more memory":                                       {gib, two, nil, true, plan.ResizeWanted},
+		"memory for the first time":                         {none, two, nil, true, plan.ResizeWanted},
+		"limits without requests":                           {withResources(nil, list("memory=1Gi", "cpu=1")), withResources(nil, list("memory=1Gi", "cpu=2")), nil, true, plan.ResizeWanted},
+		"a higher CPU limit beside an unchanged request":    {withResources(list("cpu=1"), list("cpu=1", "memory=1Gi")), withResources(list("cpu=1"), list("cpu=2", "memory=1Gi")), nil, true, plan.ResizeWanted},
+		"more memory for a Pod with limits of a LimitRange": {gib, two, []func(*corev1.Pod){func(p *corev1.Pod) { p.Spec.Containers[0].Resources.Limits = list("cpu=4", "memory=8Gi") }}, true, plan.ResizeWanted},
+		"more memory and another variable":                  {gib, policy(v1beta2.PodPolicy{Resources: corev1.ResourceRequirements{Requests: list("memory=2Gi")}, EtcdEnv: []corev1.EnvVar{{Name: "A"}}}), nil, true, plan.ResizeNone},
+		"no change":                                         {two, two, nil, false, plan.ResizeNone},
+		"a member that does not run":                        {gib, two, []func(*corev1.Pod){func(p *corev1.Pod) { p.Status.ContainerStatuses = nil }}, true, plan.ResizeNone},
+		"a resize that was only noted":                      {gib, two, []func(*corev1.Pod){noted(now)}, true, plan.ResizeWanted},
+		"a resize that the kubelet has not seen yet":        {gib, two, []func(*corev1.Pod){noted(now), accepted}, true, plan.ResizeUnderWay},
+		"a resize that is deferred":                         {gib, two, []func(*corev1.Pod){noted(now), accepted, condition(corev1.PodResizePending, corev1.PodReasonDeferred)}, true, plan.ResizeUnderWay},
+		"a resize that is infeasible on the node":           {gib, two, []func(*corev1.Pod){noted(earlier), accepted, condition(corev1.PodResizePending, corev1.PodReasonInfeasible)}, true, plan.ResizeNone},
+		"a resize that the API server refused":              {gib, two, []func(*corev1.Pod){noted(resize{Template: target, At: noon, Refused: "no"})}, true, plan.ResizeNone},
+		"another resize than the refused one":               {gib, two, []func(*corev1.Pod){noted(resize{Template: "other", At: noon, Refused: "no"})}, true, plan.ResizeWanted},
+		"a resize that was forbidden an hour ago":           {gib, two, []func(*corev1.Pod){noted(resize{Template: target, At: noon.Add(-time.Hour), Forbidden: "quota"})}, true, plan.ResizeWanted},
+		"a resize that is not done after an hour":           {gib, two, []func(*corev1.Pod){noted(resize{Template: target, At: noon.Add(-time.Hour)}), accepted}, true, plan.ResizeNone},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pod := runningFor(state(formed, members(3), test.was))
@@ -106,7 +106,7 @@ func TestWhichChangesAreMadeInTheRunningPod(t *testing.T) {
 
 func TestAResizedPodGetsTheNoteOfANewOne(t *testing.T) {
 	s := state(formed, members(3), withResources(list("memory=2Gi"), nil))
-	for name, at := range map[string]time.Time{"in time": noon, "while the operator was down for an hour": noon.Add(-time.Hour)} {
+	for name, at := range map[string]time.Time{"the resize ends in time": noon, "the resize ends while the operator is down for an hour": noon.Add(-time.Hour)} {
 		t.Run(name, func(t *testing.T) {
 			pod := runningFor(s)
 			pod.Annotations[annotationTemplate] = template(state(formed, members(3), withResources(list("memory=1Gi"), nil)))
@@ -143,11 +143,11 @@ func TestARefusalToResizeIsNotedOnThePod(t *testing.T) {
 		refused   bool
 		forbidden bool
 	}{
-		"accepted":                      {nil, true, false, false},
-		"no such subresource":           {apierrors.NewNotFound(pods, "example"), true, true, false},
-		"no right to it":                {apierrors.NewForbidden(pods, "example", nil), true, false, true},
-		"a QoS class that would change": {apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "example", nil), true, true, false},
-		"a server that is busy":         {apierrors.NewTooManyRequests("later", 1), true, false, false},
+		"the API server accepts the resize": {nil, true, false, false},
+		"the subresource does not exist":    {apierrors.NewNotFound(pods, "example"), true, true, false},
+		"the operator lacks the permission": {apierrors.NewForbidden(pods, "example", nil), true, false, true},
+		"the QoS class would change":        {apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "example", nil), true, true, false},
+		"the API server is busy":            {apierrors.NewTooManyRequests("later", 1), true, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := state(formed, members(3), withResources(list("memory=1Gi"), nil))
@@ -238,7 +238,7 @@ func TestAResizeThatIsTakenBackIsTakenBackInThePod(t *testing.T) {
 	}
 }
 
-// The note of a resize that is done says nothing about what others did to the Pod since.
+// The note of a finished resize does not record what others did to the Pod since.
 func TestNoMemberRestartsForTheNoteOfAnEarlierResize(t *testing.T) {
 	s := state(formed, members(3), withResources(list("memory=2Gi"), nil))
 	for name, asked := range map[string]resize{
@@ -258,13 +258,13 @@ func TestNoMemberRestartsForTheNoteOfAnEarlierResize(t *testing.T) {
 func TestAMemberRestartsForARequestThatIsRemoved(t *testing.T) {
 	claims := policy(v1beta2.PodPolicy{Resources: corev1.ResourceRequirements{Requests: list("memory=1Gi"), Claims: []corev1.ResourceClaim{{Name: "x"}}}})
 	for name, test := range map[string]struct{ was, is change }{
-		"one of two requests":       {withResources(list("cpu=4", "memory=1Gi"), nil), withResources(list("memory=1Gi"), nil)},
-		"all requests":              {withResources(list("cpu=4"), nil), none},
-		"a request beside a limit":  {withResources(list("memory=1Gi"), list("memory=2Gi")), withResources(nil, list("memory=2Gi"))},
-		"a limit":                   {withResources(list("memory=1Gi"), list("memory=2Gi")), withResources(list("memory=1Gi"), nil)},
-		"a claim that is added":     {withResources(list("memory=1Gi"), nil), claims},
-		"a claim that is removed":   {claims, withResources(list("memory=1Gi"), nil)},
-		"one of two, and the other": {withResources(list("cpu=4", "memory=1Gi"), nil), withResources(list("memory=2Gi"), nil)},
+		"one of two requests is removed":                            {withResources(list("cpu=4", "memory=1Gi"), nil), withResources(list("memory=1Gi"), nil)},
+		"all requests are removed":                                  {withResources(list("cpu=4"), nil), none},
+		"a request is removed, and its limit is kept":               {withResources(list("memory=1Gi"), list("memory=2Gi")), withResources(nil, list("memory=2Gi"))},
+		"a limit is removed":                                        {withResources(list("memory=1Gi"), list("memory=2Gi")), withResources(list("memory=1Gi"), nil)},
+		"a claim is added":                                          {withResources(list("memory=1Gi"), nil), claims},
+		"a claim is removed":                                        {claims, withResources(list("memory=1Gi"), nil)},
+		"one of two requests is removed, and the other one changes": {withResources(list("cpu=4", "memory=1Gi"), nil), withResources(list("memory=2Gi"), nil)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pod := runningFor(state(formed, members(3), test.was))
@@ -289,7 +289,8 @@ func TestAResizeIsDoneThoughALimitRangeAddsLimits(t *testing.T) {
 	}
 }
 
-// Kubelets of 1.33 do not say which resize a condition is about: it may be the last one, which asked for too much.
+// Kubelets of 1.33 do not report which resize a condition is about. It may be the previous one, which asked for too
+// much.
 func TestTheVerdictOnTheLastResizeDoesNotCountForTheNewOne(t *testing.T) {
 	s := state(formed, members(3), withResources(list("memory=2Gi"), nil))
 	pod := runningFor(state(formed, members(3), withResources(list("memory=1Gi"), nil)))
@@ -317,7 +318,8 @@ func TestACPULimitThatTheKubeletDoesNotReportIsTakenForDoneAfterAMinute(t *testi
 	}
 }
 
-// A quota is raised some day. Until then the other rules must go on, and no member restarts because time has passed.
+// A quota may be raised later. Until then, the other rules must continue, and no member restarts because time has
+// passed.
 func TestAResizeThatAQuotaRefusesStopsNothingElseAndBeginsAnewLater(t *testing.T) {
 	pod := runningFor(state(formed, members(3), withResources(list("memory=1Gi"), nil)))
 	pod.Namespace, pod.OwnerReferences = "ns", controlled("uid-example", pod.Name, nil).OwnerReferences

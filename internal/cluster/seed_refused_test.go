@@ -46,7 +46,7 @@ func newRefusedSeed(t *testing.T, create func(client.Object) error) *refusedSeed
 	return on
 }
 
-// pass does one pass some time after the first, as an operator does that has just started.
+// pass runs one pass some time after the first, as an operator that has just started.
 func (on *refusedSeed) pass(t *testing.T, after time.Duration) (plan.Step, *v1beta2.EtcdClusterStatus, error) {
 	t.Helper()
 	v := &view{State: on.s, cluster: on.cluster, known: &remembered{}}
@@ -67,12 +67,12 @@ func TestARestoreWhoseSeedIsRefusedSaysSoAndFailsAfter15Minutes(t *testing.T) {
 		volume  bool
 		says    string
 	}{
-		"a quota":                  {refuses: apierrors.NewForbidden(pods, seedName, errText("exceeded quota: compute, requested: pods=1, used: pods=3, limited: pods=3")), says: "exceeded quota: compute"},
-		"a quota of volumes":       {refuses: apierrors.NewForbidden(pods, seedName, errText("exceeded quota: disks")), volume: true, says: "exceeded quota: disks"},
-		"an admission webhook":     {refuses: apierrors.NewBadRequest(`admission webhook "policy" denied the request: no`), says: "denied the request"},
-		"a webhook that is down":   {refuses: apierrors.NewInternalError(errText(`failed calling webhook "policy"`)), says: `failed calling webhook "policy"`},
-		"a Pod that is not valid":  {refuses: apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Pod").GroupKind(), seedName, nil), says: "is invalid"},
-		"an object of another one": {refuses: errForeign, says: "does not belong to this EtcdCluster"},
+		"a quota":                          {refuses: apierrors.NewForbidden(pods, seedName, errText("exceeded quota: compute, requested: pods=1, used: pods=3, limited: pods=3")), says: "exceeded quota: compute"},
+		"a quota of volumes":               {refuses: apierrors.NewForbidden(pods, seedName, errText("exceeded quota: disks")), volume: true, says: "exceeded quota: disks"},
+		"an admission webhook":             {refuses: apierrors.NewBadRequest(`admission webhook "policy" denied the request: no`), says: "denied the request"},
+		"a webhook that is down":           {refuses: apierrors.NewInternalError(errText(`failed calling webhook "policy"`)), says: `failed calling webhook "policy"`},
+		"an invalid Pod":                   {refuses: apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Pod").GroupKind(), seedName, nil), says: "is invalid"},
+		"an object of another EtcdCluster": {refuses: errForeign, says: "does not belong to this EtcdCluster"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			on := newRefusedSeed(t, func(object client.Object) error {

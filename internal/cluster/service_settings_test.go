@@ -47,12 +47,12 @@ func TestTheClientServiceIsComparedWithWhatTheSpecAsked(t *testing.T) {
 		want, have *corev1.Service
 		same       bool
 	}{
-		"with what others filled in":      {full, filled, true},
-		"after both IP families were set": {full, both, true},
-		"after somebody changed the type": {full, changed, false},
-		"after spec.service was removed":  {bare, filled, false},
-		"before spec.service was applied": {full, bare, false},
-		"without spec.service":            {bare, bare, true},
+		"others filled in fields":          {full, filled, true},
+		"both IP families were set":        {full, both, true},
+		"a person changed the type":        {full, changed, false},
+		"spec.service was removed":         {bare, filled, false},
+		"spec.service was not applied yet": {full, bare, false},
+		"there is no spec.service":         {bare, bare, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if same := sameService(test.want, test.have); same != test.same {
@@ -170,7 +170,7 @@ func TestAClusterFormsThoughTheSettingsOfItsClientServiceAreRefused(t *testing.T
 	}
 }
 
-// refuseService has the API server refuse to apply what contains a word.
+// refuseService makes the API server refuse to apply an object that contains a word.
 func refuseService(t *testing.T, r *Reconciler, word string) {
 	t.Helper()
 	watch, ok := r.Client.(client.WithWatch)
@@ -201,7 +201,7 @@ func TestAFieldThatKubernetesDropsIsNotSetAgain(t *testing.T) {
 	}
 }
 
-// Kubernetes 1.30 drops trafficDistribution. Without this, the status is Ready, and users do not learn that the setting has no effect.
+// Kubernetes 1.30 drops trafficDistribution. Without this, the status is Ready, and nothing reports that the setting has no effect.
 func TestASettingOfTheClientServiceThatKubernetesDropsIsReported(t *testing.T) {
 	r, v := beside(t)
 	v.ClusterID, v.Incarnation, v.Spec.Service = oldID, 1, &v1beta2.ServicePolicy{TrafficDistribution: ptr.To("PreferClose")}

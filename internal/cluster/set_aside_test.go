@@ -93,12 +93,12 @@ func TestAVolumeThatIsSetAsideIsKeptByTheClockOfTheAPIServer(t *testing.T) {
 		deleted       bool
 		says          string
 	}{
-		"both clocks are right":           {passed: day, deleted: true},
-		"the clocks differ by a second":   {ahead: time.Second, passed: day - time.Second, deleted: true},
-		"the operator's is a day ahead":   {ahead: day, passed: time.Hour, says: "is behind the operator's"},
-		"it is ahead, and a day passed":   {ahead: day, passed: day, deleted: true},
-		"a policy refuses the comparison": {passed: day, refused: apierrors.NewForbidden(schema.GroupResource{Resource: "poddisruptionbudgets"}, "x", errors.New("a policy")), says: "a policy"},
-		"a quota refuses it":              {passed: day, refused: apierrors.NewForbidden(schema.GroupResource{Resource: "poddisruptionbudgets"}, "x", errors.New("exceeded quota: budgets")), says: "exceeded quota: budgets"},
+		"both clocks are right":                                     {passed: day, deleted: true},
+		"the clocks differ by a second":                             {ahead: time.Second, passed: day - time.Second, deleted: true},
+		"the operator's clock is a day ahead":                       {ahead: day, passed: time.Hour, says: "is behind the operator's"},
+		"the operator's clock is a day ahead, and a day has passed": {ahead: day, passed: day, deleted: true},
+		"a policy refuses the comparison":                           {passed: day, refused: apierrors.NewForbidden(schema.GroupResource{Resource: "poddisruptionbudgets"}, "x", errors.New("a policy")), says: "a policy"},
+		"a quota refuses the comparison":                            {passed: day, refused: apierrors.NewForbidden(schema.GroupResource{Resource: "poddisruptionbudgets"}, "x", errors.New("exceeded quota: budgets")), says: "exceeded quota: budgets"},
 	} {
 		aside := &corev1.PersistentVolumeClaim{ObjectMeta: controlled("uid-example", "old", map[string]string{v1beta2.LabelReplacedOf: "example"})}
 		aside.Annotations = map[string]string{v1beta2.AnnotationReplacedAt: noon.Format(time.RFC3339)}
@@ -123,8 +123,8 @@ func TestAVolumeThatIsSetAsideIsKeptByTheClockOfTheAPIServer(t *testing.T) {
 	}
 }
 
-// The operator's clock was set a day ahead between two comparisons. The time since the last one was taken from the monotonic clock, which
-// does not show that, so the operator deleted the only copy of the data.
+// The operator's clock was set a day ahead between two comparisons. The monotonic clock, which measured the time since the last
+// comparison, does not show that. So the operator deleted the only copy of the data.
 func TestTheComparisonOfClocksSeesThatTheClockWasSet(t *testing.T) {
 	r, v := beside(t)
 	v.Now = time.Now()
@@ -139,7 +139,7 @@ func TestTheComparisonOfClocksSeesThatTheClockWasSet(t *testing.T) {
 
 // The operator's clock was a day behind when it set a volume aside, and was corrected. It deleted the volume at once.
 func TestAVolumeIsSetAsideAtTheTimeOfTheAPIServer(t *testing.T) {
-	for name, refused := range map[string]error{"it answers": nil, "it refuses": apierrors.NewForbidden(schema.GroupResource{}, "x", errors.New("a policy"))} {
+	for name, refused := range map[string]error{"the API server compares the clocks": nil, "the API server refuses the comparison": apierrors.NewForbidden(schema.GroupResource{}, "x", errors.New("a policy"))} {
 		old := &corev1.PersistentVolumeClaim{ObjectMeta: controlled("uid-example", "old", nil)}
 		r, v := beside(t, old)
 		r.Client = withClock(r.Client, noon, refused)
@@ -166,8 +166,8 @@ func withClock(c client.Client, now time.Time, refused error) client.Client {
 	})
 }
 
-// The difference between two clocks that whole seconds are read from changes by a second from one comparison to the next. The message named
-// it, so the operator wrote the status and an event twice a minute until the clock was corrected.
+// Both clocks are read in whole seconds, so their difference changes by a second between comparisons. The message named the difference. So
+// the operator wrote the status and an event twice a minute until the clock was corrected.
 func TestTheMessageAboutAClockThatIsAheadStaysTheSame(t *testing.T) {
 	said := map[string]bool{}
 	for _, fraction := range []time.Duration{100 * time.Millisecond, 600 * time.Millisecond, 1400 * time.Millisecond} {

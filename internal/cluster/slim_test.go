@@ -95,8 +95,8 @@ func TestAPassSeesTheSameInACachedPodAsInTheWholePod(t *testing.T) {
 	}
 }
 
-// A tool took the annotation about the start away. The cached Pod did not show the flag any more, so the client Service selected a survivor
-// that had lost its membership, and a restore took it for one of three voters.
+// A tool removed the annotation about the start, so the cached Pod did not show the flag any more. The client Service selected a survivor
+// that had lost its membership. A restore counted it as one of three voters.
 func TestACachedPodShowsThatEtcdWasForcedToStartAlone(t *testing.T) {
 	pod := newPod(state(formed, members(3)), plan.CreateMember{Name: nameOf(0), Incarnation: 1, Start: plan.StartForce}, seedImage)
 	delete(pod.Annotations, annotationStart)
@@ -108,7 +108,7 @@ func TestACachedPodShowsThatEtcdWasForcedToStartAlone(t *testing.T) {
 	}
 }
 
-// A Pod of an earlier release has no note of what it was made for, so all of it is compared with the spec.
+// A Pod of an earlier release has no note of the spec that it was created for, so all of it is compared with the spec.
 func TestThePodOfAnEarlierReleaseIsCachedAsAWhole(t *testing.T) {
 	s := state(formed, members(3))
 	pod := newPod(s, plan.CreateMember{Name: nameOf(0), Incarnation: 1, Start: plan.StartRejoin}, seedImage)

@@ -12,7 +12,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 )
 
-// etcd answers nobody while it reads its database at the start, and while it is defragmented.
+// etcd does not answer while it reads its database at the start, and while it is defragmented.
 func TestTheKubeletLetsAMemberReadTheLargestDatabaseOnASlowDisk(t *testing.T) {
 	const slow = 8 << 20 // bytes a second
 	quota := func(bytes string) func(*plan.State) {
@@ -24,14 +24,14 @@ func TestTheKubeletLetsAMemberReadTheLargestDatabaseOnASlowDisk(t *testing.T) {
 		change func(*plan.State)
 		size   int64
 	}{
-		"the default quota":         {func(*plan.State) {}, 2 << 30},
-		"a quota of 8 GiB":          {quota("8589934592"), 8 << 30},
-		"no quota, so all of 8 GiB": {quota("-1"), 8 << 30},
-		"a quota from another object, so all that a volume holds": {func(s *plan.State) {
+		"the default quota":             {func(*plan.State) {}, 2 << 30},
+		"a quota of 8 GiB":              {quota("8589934592"), 8 << 30},
+		"no quota on a volume of 8 GiB": {quota("-1"), 8 << 30},
+		"a quota from another object on a volume of 100 GiB": {func(s *plan.State) {
 			quota("")(s)
 			s.Members[1].VolumeCapacity = 100 << 30
 		}, 100 << 30},
-		"no quota and no volume, so what etcd recommends at most": {func(s *plan.State) {
+		"no quota and no volume, so the maximum that etcd recommends": {func(s *plan.State) {
 			quota("-1")(s)
 			s.Spec.Pod.EmptyDir = &corev1.EmptyDirVolumeSource{}
 		}, 8 << 30},
@@ -39,8 +39,8 @@ func TestTheKubeletLetsAMemberReadTheLargestDatabaseOnASlowDisk(t *testing.T) {
 			quota("-1")(s)
 			s.Spec.Pod.EmptyDir = &corev1.EmptyDirVolumeSource{SizeLimit: resource.NewQuantity(20<<30, resource.BinarySI)}
 		}, 20 << 30},
-		"what members had before all of them stopped": {func(s *plan.State) { s.KnownDBSize = 7 << 30 }, 7 << 30},
-		"what a member has":                           {func(s *plan.State) { s.Members[0].DBSize = 5 << 30 }, 5 << 30},
+		"the size of the database before all members stopped": {func(s *plan.State) { s.KnownDBSize = 7 << 30 }, 7 << 30},
+		"the size of a member's database":                     {func(s *plan.State) { s.Members[0].DBSize = 5 << 30 }, 5 << 30},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := state(formed, members(3))
@@ -62,10 +62,10 @@ func TestAMemberHasItsStartupBudgetUntilItsStartupProbeSucceeds(t *testing.T) {
 		status corev1.ContainerStatus
 		want   time.Duration
 	}{
-		"it is starting":                    {corev1.ContainerStatus{State: running, Started: ptr.To(false)}, 90 * time.Second},
-		"it has started":                    {corev1.ContainerStatus{State: running, Started: ptr.To(true)}, 0},
-		"its kubelet does not say":          {corev1.ContainerStatus{State: running}, 0},
-		"it has ended and waits to restart": {corev1.ContainerStatus{Started: ptr.To(false)}, 0},
+		"etcd is starting":                         {corev1.ContainerStatus{State: running, Started: ptr.To(false)}, 90 * time.Second},
+		"etcd has started":                         {corev1.ContainerStatus{State: running, Started: ptr.To(true)}, 0},
+		"the kubelet does not report it":           {corev1.ContainerStatus{State: running}, 0},
+		"etcd has ended and waits for its restart": {corev1.ContainerStatus{Started: ptr.To(false)}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			probe := &corev1.Probe{PeriodSeconds: 3, FailureThreshold: 30}

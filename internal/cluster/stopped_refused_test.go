@@ -36,7 +36,7 @@ func refusesDeletions(r *Reconciler, n *int) {
 	})
 }
 
-// A webhook forbids the deletion of Pods that have stopped. No other rule was asked after that.
+// A webhook forbids the deletion of Pods that have stopped. No other rule ran after that.
 func TestAStoppedPodThatMayNotBeDeletedStopsNoOtherRepair(t *testing.T) {
 	ended := func(s *plan.State, m plan.Member) {
 		m.Pod, m.Answers, m.Serving, m.PodReady, m.Volume = plan.PodEnded, false, false, false, plan.VolumePresent
@@ -130,8 +130,8 @@ func TestAStoppedPodWithoutDataThatMayNotBeDeletedStopsNoRecovery(t *testing.T) 
 		volume plan.VolumeState
 		want   plan.Step
 	}{
-		"it has no data": {plan.VolumeNone, plan.CreateMember{Name: nameOf(0), Incarnation: 1, Start: plan.StartForce}},
-		"it has data":    {plan.VolumePresent, plan.Wait{}},
+		"the stopped member has no data": {plan.VolumeNone, plan.CreateMember{Name: nameOf(0), Incarnation: 1, Start: plan.StartForce}},
+		"the stopped member has data":    {plan.VolumePresent, plan.Wait{}},
 	} {
 		r, v := beside(t, ended(&corev1.Pod{ObjectMeta: controlled("uid-example", nameOf(1), nil)}, false))
 		at := metav1.NewTime(noon)

@@ -22,11 +22,11 @@ func TestOnlyAPodThatHasStoppedIsDeletedWithoutItsKubelet(t *testing.T) {
 		phase   corev1.PodPhase
 		gone    bool
 	}{
-		"it has stopped":                   {&deleted, corev1.PodSucceeded, true},
-		"its containers failed":            {&deleted, corev1.PodFailed, true},
-		"its containers may run":           {&deleted, corev1.PodRunning, false},
-		"another Pod has its name":         {nil, corev1.PodRunning, false},
-		"another Pod of its name is ended": {nil, corev1.PodFailed, false},
+		"the Pod has stopped":                 {&deleted, corev1.PodSucceeded, true},
+		"the containers of the Pod failed":    {&deleted, corev1.PodFailed, true},
+		"the containers of the Pod may run":   {&deleted, corev1.PodRunning, false},
+		"another Pod with the name runs":      {nil, corev1.PodRunning, false},
+		"another Pod with the name has ended": {nil, corev1.PodFailed, false},
 	} {
 		pod := &corev1.Pod{ObjectMeta: controlled("uid-example", nameOf(1), nil), Status: corev1.PodStatus{Phase: test.phase}}
 		pod.DeletionTimestamp = test.deleted
@@ -54,7 +54,7 @@ func TestAFinalizerOfOthersIsRecognisedAfterTheDeletion(t *testing.T) {
 	for name, test := range map[string]struct {
 		grace *int64
 		held  bool
-	}{"the kubelet is waited for": {ptr.To[int64](30), false}, "only the finalizer is left": {ptr.To[int64](0), true}} {
+	}{"the kubelet has not confirmed the end": {ptr.To[int64](30), false}, "only the finalizer is left": {ptr.To[int64](0), true}} {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &now, DeletionGracePeriodSeconds: test.grace}, Status: corev1.PodStatus{Phase: corev1.PodFailed}}
 		var m plan.Member
 		observePod(&m, pod, now.Time)
@@ -64,7 +64,7 @@ func TestAFinalizerOfOthersIsRecognisedAfterTheDeletion(t *testing.T) {
 	}
 }
 
-// deletions counts them.
+// deletions counts the deletions of objects.
 type deletions struct {
 	client.Client
 	n int

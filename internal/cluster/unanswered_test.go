@@ -20,7 +20,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
-// All passes of a cluster ended before a member had answered, and its status said nothing.
+// All passes of a cluster ended before a member had answered, and its status did not report that.
 func TestMembersThatDoNotAnswerForAMinuteAreReported(t *testing.T) {
 	t.Parallel()
 	pod := &corev1.Pod{ObjectMeta: controlled("uid-example", nameOf(0), map[string]string{v1beta2.LabelCluster: "example"})}
@@ -76,7 +76,8 @@ func TestAPassWithAnswersEndsTheReportOfMembersThatDoNotAnswer(t *testing.T) {
 	}
 }
 
-// Two members hung, and the Pod of the third was missing. The cache stayed behind, so the Pod was not created, and the status said nothing.
+// Two members hung, and the Pod of the third was missing. The cache stayed behind, so the Pod was not created, and the status did not
+// report that.
 func TestACacheThatStaysBehindWhileMembersHangIsReported(t *testing.T) {
 	r, v := beside(t)
 	r.Events = events.NewFakeRecorder(9)

@@ -36,12 +36,12 @@ func TestANodeThatDoesNotAnswerIsRecognised(t *testing.T) {
 		want              bool
 		reason            string
 	}{
-		"the member serves":                       {corev1.PodRunning, corev1.ConditionTrue, corev1.ConditionTrue, true, false, ""},
-		"the kubelet says that it is not ready":   {corev1.PodRunning, corev1.ConditionFalse, corev1.ConditionFalse, false, false, ""},
-		"Kubernetes says so in the node's place":  {corev1.PodRunning, corev1.ConditionFalse, corev1.ConditionTrue, true, true, ""},
-		"a readiness gate is not True":            {corev1.PodRunning, corev1.ConditionFalse, corev1.ConditionTrue, true, false, "ReadinessGatesNotReady"},
-		"the Pod had ended before the node broke": {corev1.PodFailed, corev1.ConditionFalse, corev1.ConditionTrue, true, false, ""},
-		"the kubelet says that etcd has ended":    {corev1.PodRunning, corev1.ConditionFalse, corev1.ConditionTrue, false, false, ""},
+		"the member serves":                                               {corev1.PodRunning, corev1.ConditionTrue, corev1.ConditionTrue, true, false, ""},
+		"the kubelet reports that the Pod is not ready":                   {corev1.PodRunning, corev1.ConditionFalse, corev1.ConditionFalse, false, false, ""},
+		"Kubernetes sets the Pod to not ready because the node is silent": {corev1.PodRunning, corev1.ConditionFalse, corev1.ConditionTrue, true, true, ""},
+		"a readiness gate is not True":                                    {corev1.PodRunning, corev1.ConditionFalse, corev1.ConditionTrue, true, false, "ReadinessGatesNotReady"},
+		"the Pod had ended before the node broke":                         {corev1.PodFailed, corev1.ConditionFalse, corev1.ConditionTrue, true, false, ""},
+		"the kubelet reports that etcd has ended":                         {corev1.PodRunning, corev1.ConditionFalse, corev1.ConditionTrue, false, false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var m plan.Member
@@ -67,7 +67,7 @@ func TestAMemberWithAClosedReadinessGateIsReplacedOnlyIfItDoesNotServe(t *testin
 		silent time.Duration
 		want   plan.Step
 	}{
-		{"it serves", -1, plan.Wait{}}, {"one read failed", 0, plan.Wait{}}, {"no read succeeds", 6 * time.Minute, plan.RemoveMember{}},
+		{"the member serves", -1, plan.Wait{}}, {"one read failed", 0, plan.Wait{}}, {"no read succeeds", 6 * time.Minute, plan.RemoveMember{}},
 	} {
 		s := state(formed, members(3))
 		s.Members[1].Serving = test.silent < 0

@@ -10,7 +10,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
-// The words that states are built of, as in package plan: state(formed, members(3), with(1, silent)).
+// These functions build states, as in package plan: state(formed, members(3), with(1, silent)).
 
 const (
 	oldID  = "00000000000000aa"
@@ -22,7 +22,7 @@ var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
 type change func(*plan.State)
 
-// state is an EtcdCluster of three that was just made, changed by each of changes in turn.
+// state returns a new EtcdCluster of three members, to which each of changes was applied in turn.
 func state(changes ...change) plan.State {
 	s := plan.State{
 		Now: noon, Namespace: "ns", Name: "example", UID: "uid-example",
@@ -44,7 +44,7 @@ func servicesFor(incarnation int32, clusterID string) change {
 	}
 }
 
-// formed: the cluster has come to life.
+// formed: the cluster has formed.
 func formed(s *plan.State) {
 	s.ClusterID, s.Incarnation, s.KnownVersion = oldID, 1, "3.6.16"
 	servicesFor(1, oldID)(s)
@@ -67,7 +67,7 @@ func withTLS(s *plan.State) {
 	secure(s)
 }
 
-// secure: the members run with TLS and with what the Secrets hold.
+// secure: the members run with TLS and use the current content of the Secrets.
 func secure(s *plan.State) {
 	for i := range s.Members {
 		m := &s.Members[i]
@@ -76,7 +76,7 @@ func secure(s *plan.State) {
 	}
 }
 
-// members are n that serve and vote; the first leads.
+// members adds n voters that serve. The first one is the leader.
 func members(n int) change {
 	return func(s *plan.State) {
 		s.MembershipKnown = true
@@ -112,7 +112,7 @@ func with(i int, changes ...func(*plan.Member)) change {
 	}
 }
 
-// initial are n members of a cluster that has not formed: volumes and nothing else.
+// initial adds n members of a cluster that has not formed. They have only volumes.
 func initial(n int) change {
 	return func(s *plan.State) {
 		for ordinal := range n {
@@ -123,10 +123,10 @@ func initial(n int) change {
 	}
 }
 
-// begun: the volumes of the initial members had all been made.
+// begun: all volumes of the initial members were created.
 func begun(s *plan.State) { s.Incarnation = 1 }
 
-// noQuorum: nobody serves, and nobody tells the membership.
+// noQuorum: no member serves, and no member returns the membership.
 func noQuorum(s *plan.State) {
 	s.MembershipKnown = false
 	for i := range s.Members {
@@ -145,21 +145,21 @@ func withoutPod(m *plan.Member) {
 	m.Pod, m.PodImage, m.InService = plan.PodNone, "", false
 }
 
-// gone: Pod and volume, but not the entry in the membership.
+// gone: the Pod and the volume are missing, and the membership still has the member.
 func gone(m *plan.Member) {
 	withoutPod(m)
 	m.Volume = plan.VolumeNone
 }
 
-// justAdded: a learner that is in the membership and nowhere else.
+// justAdded: a learner that exists only in the membership.
 func justAdded(m *plan.Member) { m.InMembership, m.Learner = true, true }
 
-// nameOf the i-th member of the first incarnation.
+// nameOf returns the name of the i-th member of the first incarnation.
 func nameOf(i int) string { return memberName(1, i) }
 
 func policy(p v1beta2.PodPolicy) change { return func(s *plan.State) { s.Spec.Pod = &p } }
 
-// restored: a restore has got as far as step, into incarnation 2.
+// restored: a restore into incarnation 2 has reached step.
 func restored(step v1beta2.RestoreStep) change {
 	return func(s *plan.State) {
 		s.Restore = &v1beta2.ClusterRestoreStatus{Name: "back", UID: "uid-back", Step: step, Incarnation: 2, ClusterIDBefore: s.ClusterID}
@@ -175,7 +175,7 @@ func restored(step v1beta2.RestoreStep) change {
 	}
 }
 
-// asked: EtcdRestore back is verified and there.
+// asked: EtcdRestore back exists and is verified.
 func asked(s *plan.State) {
 	s.Request = &plan.RestoreRequest{Name: "back", UID: "uid-back", Revision: 42}
 }
@@ -183,19 +183,19 @@ func asked(s *plan.State) {
 // seedName is the name of the first member of the incarnation that the restore makes.
 var seedName = memberName(2, 0)
 
-// consenting: the spec lets the cluster go on from one survivor.
+// consenting: the spec consents that the cluster continues from one survivor.
 func consenting(s *plan.State) {
 	s.Spec.Recovery = &v1beta2.RecoveryPolicy{QuorumLoss: v1beta2.QuorumLossForceNewCluster}
 }
 
-// knows: the member answers without a quorum, and knows so much.
+// knows: the member answers without a quorum, with this raft index and term.
 func knows(index, term uint64) func(*plan.Member) {
 	return func(m *plan.Member) {
 		m.Answers, m.ClusterID, m.RaftIndex, m.RaftTerm = true, 0xaa, index, term
 	}
 }
 
-// forcing: the i-th member was chosen.
+// forcing: the i-th member was chosen as the survivor.
 func forcing(i int) change {
 	return func(s *plan.State) {
 		s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: nameOf(i), RaftIndex: 42}

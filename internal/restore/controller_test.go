@@ -105,7 +105,7 @@ func (b *bench) pass() reconcile.Result {
 	return result
 }
 
-// read does the pass that starts the reading, and waits until its end has put the restore into the queue.
+// read makes the pass that starts the read of the snapshot, and waits until the end of the read requeues the restore.
 func (b *bench) read() {
 	b.Helper()
 	b.pass()
@@ -242,7 +242,7 @@ func TestEachFailureHasItsReason(t *testing.T) {
 			}
 		})
 	}
-	t.Run("ArchiveCorrupt, tried again if a listed segment was deleted", func(t *testing.T) {
+	t.Run("retries ArchiveCorrupt if a listed segment was deleted", func(t *testing.T) {
 		b := newBench(t, func(context.Context, Asked) (Found, error) {
 			return Found{}, &archive.RevisionError{Revision: 9, Key: "k", Err: fs.ErrNotExist}
 		}, interceptor.Funcs{}, theCluster(), awsSecret())
@@ -252,7 +252,7 @@ func TestEachFailureHasItsReason(t *testing.T) {
 			t.Error("the restore has ended")
 		}
 	})
-	t.Run("AccessDenied, with the folder that must be writable", func(t *testing.T) {
+	t.Run("AccessDenied names the folder that must be writable", func(t *testing.T) {
 		b := newBench(t, func(context.Context, Asked) (Found, error) {
 			return Found{}, fmt.Errorf("%w: %w", errPointTarget, fs.ErrPermission)
 		}, interceptor.Funcs{}, theCluster(), awsSecret())
@@ -262,7 +262,7 @@ func TestEachFailureHasItsReason(t *testing.T) {
 			t.Errorf("the reason is %s", restore.Status.Reason)
 		}
 	})
-	t.Run("SecretMissing, without a request to the store", func(t *testing.T) {
+	t.Run("SecretMissing is reported without a request to the store", func(t *testing.T) {
 		b := newBench(t, good, interceptor.Funcs{}, theCluster())
 		b.read()
 		b.pass()
@@ -395,7 +395,7 @@ func TestTheStatusShowsTheProgressOfAReading(t *testing.T) {
 	close(end)
 }
 
-// An operator that is killed after the save, and before the status, saves again under the same key and the same mark.
+// If the operator is killed after the save and before it writes the status, it saves again under the same key and mark.
 func TestTheSafetySnapshotHasTheSameKeyAfterTheOperatorWasKilled(t *testing.T) {
 	cluster := theCluster()
 	orders := make(chan plan.SafetyOrder, 2)
@@ -477,7 +477,7 @@ func TestTheStatusHasTheTimeAtWhichTheSafetySnapshotWasTaken(t *testing.T) {
 	}
 }
 
-// occupy starts readings of EtcdRestores of one namespace from a store that sends a byte now and then.
+// occupy starts reads for EtcdRestores of one namespace that never end, as from a store that sends a byte now and then.
 func (b *bench) occupy(namespace string, names ...string) {
 	b.Helper()
 	if err := b.r.proofs.Source().Start(b.Context(), b.queue); err != nil {
@@ -490,7 +490,7 @@ func (b *bench) occupy(namespace string, names ...string) {
 	}
 }
 
-// Without this, a tenant with two slow stores delays the restores of all others for as long as it likes.
+// Without this limit, a tenant with two slow stores delays the restores of all other tenants without end.
 func TestOneNamespaceDoesNotBlockTheRestoresOfAllOthers(t *testing.T) {
 	b := newBench(t, good, interceptor.Funcs{}, theCluster(), awsSecret())
 	b.r.proofs = worker.NewFair[plan.Proof](2)
@@ -502,7 +502,7 @@ func TestOneNamespaceDoesNotBlockTheRestoresOfAllOthers(t *testing.T) {
 	}
 }
 
-// Without this, the status of a restore that has to wait says that the operator is reading its snapshot.
+// Without this, the status of a restore that has to wait reports that the operator is reading its snapshot.
 func TestARestoreThatWaitsForOthersIsShownAsQueued(t *testing.T) {
 	b := newBench(t, good, interceptor.Funcs{}, theCluster(), awsSecret())
 	b.r.proofs = worker.NewFair[plan.Proof](1)

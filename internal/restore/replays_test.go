@@ -12,10 +12,10 @@ func TestAReplayGetsTheMemoryThatTheOperatorDoesNotNeed(t *testing.T) {
 		asked, replay, operator int64
 		noticed                 bool
 	}{
-		"it fits":     {512 * mib, 512 * mib, 512 * mib, false},
-		"too much":    {2048 * mib, 768 * mib, 256 * mib, true},
-		"no limit":    {0, 0, 1024 * mib, false},
-		"all of rest": {768 * mib, 768 * mib, 256 * mib, false},
+		"the requested memory fits":                                      {512 * mib, 512 * mib, 512 * mib, false},
+		"the requested memory is too much":                               {2048 * mib, 768 * mib, 256 * mib, true},
+		"the replay has no limit":                                        {0, 0, 1024 * mib, false},
+		"the replay requests all memory that the operator does not need": {768 * mib, 768 * mib, 256 * mib, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := debug.SetMemoryLimit(1024 * mib)

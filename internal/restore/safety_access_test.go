@@ -11,7 +11,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
 )
 
-// While authentication is off, a wrong or missing Secret of the user must not cost the safety snapshot.
+// While authentication is off, a wrong or missing Secret of the user must not prevent the safety snapshot.
 func TestASafetySnapshotNeedsNoUserWhileAuthenticationIsOff(t *testing.T) {
 	by, err := accessOf(plan.SafetyOrder{AuthSecret: "login"}, SafetySecrets{}, nil)
 	if err != nil || by.login != nil {

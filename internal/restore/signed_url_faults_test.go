@@ -19,7 +19,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 )
 
-// renewed does a pass and, if it renews the URL, waits until that has ended.
+// renewed does a pass and, if it renews the URL, waits until the renewal has ended.
 func (b *bench) renewed() {
 	b.Helper()
 	b.pass()
@@ -153,7 +153,7 @@ func TestAFaultOfTheAPIServerDoesNotSayThatNoSecretIsNamed(t *testing.T) {
 	}
 }
 
-// The identity is exchanged between the proof and the signature.
+// The Secret loses its credentials between the proof and the signature.
 func TestASecretThatLosesItsCredentialsGetsNoURLOfTheOperator(t *testing.T) {
 	secret := awsSecret()
 	var b *bench

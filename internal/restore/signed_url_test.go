@@ -124,8 +124,8 @@ func TestNoURLIsSignedIfTheSecretHasCredentialsOrNothingIsRestored(t *testing.T)
 		secret *corev1.Secret
 		change func(*v1beta2.EtcdRestore)
 	}{
-		"with credentials": {awsSecret(), func(*v1beta2.EtcdRestore) {}},
-		"in a dry run":     {ownIdentity(), func(r *v1beta2.EtcdRestore) { r.Spec.DryRun = true }},
+		"the Secret has credentials": {awsSecret(), func(*v1beta2.EtcdRestore) {}},
+		"the restore is a dry run":   {ownIdentity(), func(r *v1beta2.EtcdRestore) { r.Spec.DryRun = true }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, good, interceptor.Funcs{}, theCluster(), test.secret)
@@ -155,9 +155,9 @@ func TestARestoreWithoutASignedURLSaysWhoReads(t *testing.T) {
 		foreign bool
 		says    string
 	}{
-		"if the identity may not sign":     {refuses: errors.New("403: signBlob"), says: "signBlob"},
-		"if the operator may not write it": {hooks: forbidden, says: "no right"},
-		"if a foreign Secret has its name": {foreign: true, says: "belongs to another object"},
+		"the identity may not sign":              {refuses: errors.New("403: signBlob"), says: "signBlob"},
+		"the operator may not create the Secret": {hooks: forbidden, says: "no right"},
+		"a foreign Secret has the name":          {foreign: true, says: "belongs to another object"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			objects := []client.Object{theCluster(), ownIdentity()}
@@ -213,10 +213,10 @@ func TestANamespaceWithoutASecretCannotUseTheOperatorsIdentityUnlessAllowed(t *t
 		secret  *corev1.Secret
 		refused bool
 	}{
-		"by default":                     {nil, ownIdentity(), false},
-		"if it is allowed":               {operator.Namespaces{"ns"}, ownIdentity(), false},
-		"not if another one is":          {operator.Namespaces{"other"}, ownIdentity(), true},
-		"but always its own credentials": {operator.Namespaces{}, awsSecret(), false},
+		"is allowed by default":                                     {nil, ownIdentity(), false},
+		"is allowed if the list has the namespace":                  {operator.Namespaces{"ns"}, ownIdentity(), false},
+		"is refused if the list has only another namespace":         {operator.Namespaces{"other"}, ownIdentity(), true},
+		"allows the namespace's own credentials with an empty list": {operator.Namespaces{}, awsSecret(), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, good, interceptor.Funcs{}, theCluster(), test.secret)

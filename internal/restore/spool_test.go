@@ -16,7 +16,7 @@ import (
 )
 
 // Two large restores and their safety snapshots fill the emptyDir of the operator. Without a budget, the kubelet evicts the
-// Pod, and every restore starts again.
+// Pod, and every restore starts from the beginning.
 func TestReadingsAndSafetySnapshotsShareOneBudget(t *testing.T) {
 	const mib = 1 << 20
 	bucket := t.TempDir()
@@ -79,7 +79,7 @@ func TestTheSafetySnapshotWaitsForNoLargeProof(t *testing.T) {
 	share.Release()
 }
 
-// Without this, a store that sends a byte now and then keeps a worker forever.
+// Without this, a store that sends a byte now and then occupies a worker forever.
 func TestAReadingThatTakesTooLongEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, limit := limitReading(t.Context())
@@ -96,7 +96,8 @@ func TestAReadingThatTakesTooLongEnds(t *testing.T) {
 	}
 }
 
-// etcd reports the alarm of each member in the status of all. Without this, the copy of the old data may be the damaged one.
+// Each member reports the alarms of all members. Without this order, the safety snapshot may be taken from the corrupt
+// member.
 func TestTheSafetySnapshotIsTakenFromACorruptMemberLast(t *testing.T) {
 	s := etcd.Status{MemberID: 10, Errors: []string{"memberID:11 alarm:CORRUPT ", "memberID:10 alarm:NOSPACE "}}
 	if s.Corrupt() {

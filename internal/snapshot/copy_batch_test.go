@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A series is older than its copyTo, and holds more than one run copies.
+// A series is older than its copyTo and has more snapshots than one run copies.
 func TestALongSeriesIsCopiedInSeveralRuns(t *testing.T) {
 	from, to := newBucket(t), newBucket(t)
 	for minute := range copyBatch + 20 {
@@ -94,7 +94,8 @@ func TestADamagedSnapshotDoesNotStopTheCopiesOfOlderOnes(t *testing.T) {
 	}
 }
 
-// A folder with more snapshots of others than one run reads is reported. The copy would repeat at once without end otherwise.
+// A folder with more foreign snapshots than one run reads is reported. Otherwise the operator would repeat the copy at once,
+// without end.
 func TestAFolderFullOfSnapshotsOfOthersIsReported(t *testing.T) {
 	from, to := newBucket(t), newBucket(t)
 	mine := from.place(0, "")
@@ -109,7 +110,7 @@ func TestAFolderFullOfSnapshotsOfOthersIsReported(t *testing.T) {
 	}
 }
 
-// The clock of an operator was ahead. Such a snapshot would count as the newest copy for as long.
+// The clock of an operator was ahead. A snapshot from the future would count as the newest copy until that time.
 func TestASnapshotFromTheFutureIsNotCopied(t *testing.T) {
 	from, to := newBucket(t), newBucket(t)
 	from.place(3*24*60, "")
@@ -151,7 +152,7 @@ func (l lossy) Put(ctx context.Context, key string, body io.Reader) error {
 	return l.bucket.Put(ctx, key, bytes.NewReader(content[:len(content)-1]))
 }
 
-// A store, or a proxy before it, loses bytes. A restore would find that out on the day it is needed.
+// A store, or a proxy before it, loses bytes. Without this check, only a restore would detect the loss.
 func TestACopyThatLostBytesIsNotCommitted(t *testing.T) {
 	from, to := newBucket(t), newBucket(t)
 	from.place(1, "")

@@ -102,9 +102,9 @@ func TestASnapshotIsCopiedOnlyAfterItsRestoreTestIfTheSpecAsksForOne(t *testing.
 
 func TestASnapshotThatDiffersFromItsManifestIsNotCopied(t *testing.T) {
 	for name, damage := range map[string]func([]byte) []byte{
-		"a changed byte": func(b []byte) []byte { b[7] ^= 1; return b },
-		"a short object": func(b []byte) []byte { return b[:len(b)-1] },
-		"a long object":  func(b []byte) []byte { return append(b, 0) },
+		"a changed byte":                    func(b []byte) []byte { b[7] ^= 1; return b },
+		"a truncated object":                func(b []byte) []byte { return b[:len(b)-1] },
+		"an object with an additional byte": func(b []byte) []byte { return append(b, 0) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			from, to := newBucket(t), newBucket(t)

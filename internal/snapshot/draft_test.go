@@ -60,9 +60,9 @@ func TestEncryptedObjectIsOnlyAdoptedWithItsDraft(t *testing.T) {
 		"the draft is missing":            {leave: func(b bucket, draft string, _ []byte) { b.remove(draft) }},
 		"the draft is of another attempt": {again: func(r *Request) { r.Attempt = "another" }},
 		"the request has no attempt":      {again: func(r *Request) { r.Attempt = "" }},
-		"the key is one of a series":      {again: func(r *Request) { r.Again = false }},
+		"the key is that of a series":     {again: func(r *Request) { r.Again = false }},
 		"the draft is not a manifest":     {leave: func(b bucket, draft string, _ []byte) { b.remove(draft); b.put(draft, []byte("mine")) }},
-		"the object is another":           {leave: func(b bucket, _ string, _ []byte) { b.remove(key); b.put(key, []byte(ageMagic+"of somebody")) }},
+		"another object has the key":      {leave: func(b bucket, _ string, _ []byte) { b.remove(key); b.put(key, []byte(ageMagic+"of somebody")) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := newBucket(t)

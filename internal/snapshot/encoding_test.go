@@ -122,19 +122,19 @@ func TestFetchRejectsDamagedEncodedObjects(t *testing.T) {
 		headless   bool
 		want       error
 	}{
-		"no identity":                                    {encoder: Encoder{Recipients: []string{alice}}, want: ErrIdentity},
-		"another's identity":                             {encoder: Encoder{Recipients: []string{alice}}, identities: mallory, want: ErrIdentity},
-		"an invalid identity":                            {encoder: Encoder{Recipients: []string{alice}}, identities: []byte("hunter2"), want: ErrIdentity},
-		"a cut ciphertext":                               {encoder: Encoder{Recipients: []string{alice}}, identities: aliceKey, change: cut, want: dbfile.ErrCorrupt},
-		"a flipped bit in a ciphertext":                  {encoder: Encoder{Recipients: []string{alice}}, identities: aliceKey, change: flip, want: dbfile.ErrCorrupt},
-		"a ciphertext that the manifest does not state":  {encoder: Encoder{Recipients: []string{alice}}, identities: aliceKey, change: flip, headless: true, want: dbfile.ErrCorrupt},
-		"two ciphertexts":                                {encoder: Encoder{Recipients: []string{alice}}, identities: aliceKey, change: more, headless: true, want: dbfile.ErrCorrupt},
-		"a cut compression":                              {encoder: Encoder{Compression: Zstd}, change: cut, want: dbfile.ErrCorrupt},
-		"a flipped bit in a compression":                 {encoder: Encoder{Compression: Zstd}, change: flip, want: dbfile.ErrCorrupt},
-		"a compression that the manifest does not state": {encoder: Encoder{Compression: Zstd}, change: cut, headless: true, want: dbfile.ErrCorrupt},
-		"a plain object in place of an encoded one":      {encoder: Encoder{Compression: Zstd}, change: func([]byte) []byte { return content }, want: dbfile.ErrCorrupt},
-		"two compressions behind one another":            {encoder: Encoder{Compression: Zstd}, change: more, headless: true, want: dbfile.ErrNoTrailer},
-		"something else under the same recipe":           {encoder: Encoder{Compression: Zstd}, change: func([]byte) []byte { return []byte(zstdMagic + "nonsense") }, headless: true, want: dbfile.ErrCorrupt},
+		"no identity":                                      {encoder: Encoder{Recipients: []string{alice}}, want: ErrIdentity},
+		"the identity of another recipient":                {encoder: Encoder{Recipients: []string{alice}}, identities: mallory, want: ErrIdentity},
+		"an invalid identity":                              {encoder: Encoder{Recipients: []string{alice}}, identities: []byte("hunter2"), want: ErrIdentity},
+		"a truncated ciphertext":                           {encoder: Encoder{Recipients: []string{alice}}, identities: aliceKey, change: cut, want: dbfile.ErrCorrupt},
+		"a flipped bit in a ciphertext":                    {encoder: Encoder{Recipients: []string{alice}}, identities: aliceKey, change: flip, want: dbfile.ErrCorrupt},
+		"a flipped bit in a ciphertext without a manifest": {encoder: Encoder{Recipients: []string{alice}}, identities: aliceKey, change: flip, headless: true, want: dbfile.ErrCorrupt},
+		"two concatenated ciphertexts without a manifest":  {encoder: Encoder{Recipients: []string{alice}}, identities: aliceKey, change: more, headless: true, want: dbfile.ErrCorrupt},
+		"a truncated zstd stream":                          {encoder: Encoder{Compression: Zstd}, change: cut, want: dbfile.ErrCorrupt},
+		"a flipped bit in a zstd stream":                   {encoder: Encoder{Compression: Zstd}, change: flip, want: dbfile.ErrCorrupt},
+		"a truncated zstd stream without a manifest":       {encoder: Encoder{Compression: Zstd}, change: cut, headless: true, want: dbfile.ErrCorrupt},
+		"a plain object in place of an encoded one":        {encoder: Encoder{Compression: Zstd}, change: func([]byte) []byte { return content }, want: dbfile.ErrCorrupt},
+		"two concatenated zstd streams without a manifest": {encoder: Encoder{Compression: Zstd}, change: more, headless: true, want: dbfile.ErrNoTrailer},
+		"invalid data after the magic number of zstd":      {encoder: Encoder{Compression: Zstd}, change: func([]byte) []byte { return []byte(zstdMagic + "nonsense") }, headless: true, want: dbfile.ErrCorrupt},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := newBucket(t)
@@ -191,14 +191,14 @@ func TestSaveOfAnEncodedObjectHandlesFailures(t *testing.T) {
 	alice, _ := keyPair(t)
 	content := database(t, member, 300)
 	for _, encoder := range []Encoder{{Compression: Zstd}, {Recipients: []string{alice}}} {
-		t.Run(encoder.Encoding().Suffix()+": a bad stream becomes no object", func(t *testing.T) {
+		t.Run(encoder.Encoding().Suffix()+": stores no object if the stream is invalid", func(t *testing.T) {
 			store := newBucket(t)
 			_, err := Save(t.Context(), request(t, store, content[:len(content)-512], func(r *Request) { r.Encoder = encoder }))
 			if !errors.Is(err, dbfile.ErrCorrupt) && !errors.Is(err, dbfile.ErrNoTrailer) || len(store.keys()) != 0 {
 				t.Errorf("error %v, and the store holds %q", err, store.keys())
 			}
 		})
-		t.Run(encoder.Encoding().Suffix()+": a lost answer is found again", func(t *testing.T) {
+		t.Run(encoder.Encoding().Suffix()+": finds its object if the answer of the store was lost", func(t *testing.T) {
 			store := newBucket(t)
 			saved, err := Save(t.Context(), request(t, forgetful{store, key}, content, func(r *Request) { r.Encoder, r.Attempt = encoder, "" }))
 			if err != nil || saved.Found || saved.Manifest.Encoding() != encoder.Encoding() {

@@ -96,7 +96,7 @@ func TestFetchReturnsTheVerifiedSnapshot(t *testing.T) {
 			}
 		})
 	}
-	t.Run("but rejects an incremental snapshot", func(t *testing.T) {
+	t.Run("rejects an incremental snapshot", func(t *testing.T) {
 		store := newBucket(t)
 		store.put("v2/Incr-00000302-00000400-1700000000.gz", compressed(t, []byte(`[{"etcdEvent":{}}]`), func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) }))
 		_ = wantRefused(t, store, "v2/Incr-00000302-00000400-1700000000.gz", dbfile.ErrNoTrailer, "use the full snapshot")
@@ -154,16 +154,16 @@ func TestFetchRejects(t *testing.T) {
 		want   error
 		text   string
 	}{
-		"a flipped bit":                   {object: flipped, want: dbfile.ErrCorrupt},
-		"a truncated object":              {object: content[:len(content)-4096], want: dbfile.ErrCorrupt, text: "manifest"},
-		"an object with additional bytes": {object: append(bytes.Clone(content), content...), want: dbfile.ErrCorrupt, text: "manifest"},
-		"an empty object":                 {object: []byte{}, want: dbfile.ErrCorrupt},
-		"another sound snapshot":          {object: other, want: dbfile.ErrCorrupt, text: "manifest"},
-		"a manifest of another revision":  {edit: [2]string{`"revision": 301`, `"revision": 302`}, want: dbfile.ErrCorrupt, text: "302"},
-		"a manifest of another object":    {edit: [2]string{`"sha256": "`, `"sha256": "` + strings.Repeat("0", 64) + `", "was": "`}, want: dbfile.ErrCorrupt, text: "SHA-256"},
-		"a manifest of a newer format":    {edit: [2]string{`"formatVersion": 1`, `"formatVersion": 2`}, want: ErrNewerFormat},
-		"an object compressed otherwise":  {edit: [2]string{`"hash"`, `"compression": "lz9", "hash"`}, want: ErrNewerFormat, text: "lz9"},
-		"an object encrypted otherwise":   {edit: [2]string{`"hash"`, `"encryption": "rot13", "hash"`}, want: ErrNewerFormat, text: "rot13"},
+		"a flipped bit":                          {object: flipped, want: dbfile.ErrCorrupt},
+		"a truncated object":                     {object: content[:len(content)-4096], want: dbfile.ErrCorrupt, text: "manifest"},
+		"an object with additional bytes":        {object: append(bytes.Clone(content), content...), want: dbfile.ErrCorrupt, text: "manifest"},
+		"an empty object":                        {object: []byte{}, want: dbfile.ErrCorrupt},
+		"another valid snapshot":                 {object: other, want: dbfile.ErrCorrupt, text: "manifest"},
+		"a manifest of another revision":         {edit: [2]string{`"revision": 301`, `"revision": 302`}, want: dbfile.ErrCorrupt, text: "302"},
+		"a manifest of another object":           {edit: [2]string{`"sha256": "`, `"sha256": "` + strings.Repeat("0", 64) + `", "was": "`}, want: dbfile.ErrCorrupt, text: "SHA-256"},
+		"a manifest of a newer format":           {edit: [2]string{`"formatVersion": 1`, `"formatVersion": 2`}, want: ErrNewerFormat},
+		"an unknown compression in the manifest": {edit: [2]string{`"hash"`, `"compression": "lz9", "hash"`}, want: ErrNewerFormat, text: "lz9"},
+		"an unknown encryption in the manifest":  {edit: [2]string{`"hash"`, `"encryption": "rot13", "hash"`}, want: ErrNewerFormat, text: "rot13"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := newBucket(t)
@@ -202,7 +202,7 @@ func TestFetchRejects(t *testing.T) {
 		store.put(key, content[:len(content)-32])
 		_ = wantRefused(t, store, key, dbfile.ErrNoTrailer, "member/snap/db")
 	})
-	t.Run("a denied access", func(t *testing.T) {
+	t.Run("a denied request", func(t *testing.T) {
 		_ = wantRefused(t, secretive{newBucket(t)}, key, fs.ErrPermission, key)
 	})
 	t.Run("an interrupted download, with the store's error", func(t *testing.T) {

@@ -57,13 +57,13 @@ func TestPrefixMatchesOnlyItsOwnSeries(t *testing.T) {
 
 func TestParseKeyAcceptsOnlyKeysOfASeries(t *testing.T) {
 	for name, want := range map[string]SeriesKey{
-		"with a folder":                    {Series{"f", "ns", "c", 1}, noon, 42, Encoding{}},
-		"compressed":                       {Series{"f", "ns", "c", 1}, noon, 42, Encoding{Compression: Zstd}},
-		"encrypted":                        {Series{"f", "ns", "c", 1}, noon, 42, Encoding{Encryption: Age}},
-		"compressed and encrypted":         {Series{"f", "ns", "c", 1}, noon, 42, Encoding{Zstd, Age}},
-		"without a folder":                 {Series{"", "ns", "c", 1<<64 - 1}, noon, 0, Encoding{}},
-		"with a folder of several parts":   {Series{"a/b c/%d/ü", "ns", "c", 7}, noon, 1 << 62, Encoding{}},
-		"with a folder that looks like it": {Series{"ns/c/0000000000000001", "ns", "c", 1}, noon, 42, Encoding{}},
+		"a key with a folder":                                  {Series{"f", "ns", "c", 1}, noon, 42, Encoding{}},
+		"a key of a compressed snapshot":                       {Series{"f", "ns", "c", 1}, noon, 42, Encoding{Compression: Zstd}},
+		"a key of an encrypted snapshot":                       {Series{"f", "ns", "c", 1}, noon, 42, Encoding{Encryption: Age}},
+		"a key of a compressed and encrypted snapshot":         {Series{"f", "ns", "c", 1}, noon, 42, Encoding{Zstd, Age}},
+		"a key without a folder":                               {Series{"", "ns", "c", 1<<64 - 1}, noon, 0, Encoding{}},
+		"a key with a folder of several path elements":         {Series{"a/b c/%d/ü", "ns", "c", 7}, noon, 1 << 62, Encoding{}},
+		"a key with a folder that looks like that of a series": {Series{"ns/c/0000000000000001", "ns", "c", 1}, noon, 42, Encoding{}},
 	} {
 		t.Run("inverts "+name, func(t *testing.T) {
 			got, ok := ParseKey(want.EncodedKey(want.Time, want.Revision, want.Encoding))
@@ -80,27 +80,27 @@ func TestParseKeyAcceptsOnlyKeysOfASeries(t *testing.T) {
 		t.Fatalf("%q is not taken", good)
 	}
 	for name, key := range map[string]string{
-		"a manifest":                       good + ".json",
-		"a one-shot":                       "f/snapshot.db",
-		"a name of the archived operator":  "f/etcd.backup_v42_2026-11-21-12:00:00",
-		"a name with more after it":        good + ".bak",
-		"an encryption before compression": good + ".age.zst",
-		"an unknown compression":           good + ".gz",
-		"a revision of another width":      "f/ns/c/0000000000000001/20261121T120000Z-42.db",
-		"a revision with a sign":           "f/ns/c/0000000000000001/20261121T120000Z-+0000000000000000042.db",
-		"a revision beyond 63 bits":        "f/ns/c/0000000000000001/20261121T120000Z-99999999999999999999.db",
-		"an invalid time":                  "f/ns/c/0000000000000001/20261321T120000Z-00000000000000000042.db",
-		"a time with a fraction":           "f/ns/c/0000000000000001/20261121T120000.5Z-00000000000000000042.db",
-		"a cluster ID in capitals":         "f/ns/c/000000000000000A/20261121T120000Z-00000000000000000042.db",
-		"a cluster ID of another width":    "f/ns/c/1/20261121T120000Z-00000000000000000042.db",
-		"no cluster":                       "ns/0000000000000001/20261121T120000Z-00000000000000000042.db",
-		"an empty cluster":                 "f/ns//0000000000000001/20261121T120000Z-00000000000000000042.db",
-		"a slash before it":                "/" + good,
-		"nothing":                          "",
-		"nothing but the end":              "20261121T120000Z-00000000000000000042.db",
-		"an ending in another case":        "f/ns/c/0000000000000001/20261121T120000Z-00000000000000000042.DB",
-		"two revisions":                    "f/ns/c/0000000000000001/20261121T120000Z-00000000000000000042-1.db",
-		"a key above the maximum length":   strings.Repeat("f", 1000) + "/" + good,
+		"a manifest":                      good + ".json",
+		"a one-shot":                      "f/snapshot.db",
+		"a name of the archived operator": "f/etcd.backup_v42_2026-11-21-12:00:00",
+		"a further suffix":                good + ".bak",
+		"the encryption suffix before the compression suffix": good + ".age.zst",
+		"an unknown compression":                              good + ".gz",
+		"a revision without leading zeros":                    "f/ns/c/0000000000000001/20261121T120000Z-42.db",
+		"a revision with a sign":                              "f/ns/c/0000000000000001/20261121T120000Z-+0000000000000000042.db",
+		"a revision beyond 63 bits":                           "f/ns/c/0000000000000001/20261121T120000Z-99999999999999999999.db",
+		"an invalid time":                                     "f/ns/c/0000000000000001/20261321T120000Z-00000000000000000042.db",
+		"a time with a fraction":                              "f/ns/c/0000000000000001/20261121T120000.5Z-00000000000000000042.db",
+		"a cluster ID in upper case":                          "f/ns/c/000000000000000A/20261121T120000Z-00000000000000000042.db",
+		"a cluster ID without leading zeros":                  "f/ns/c/1/20261121T120000Z-00000000000000000042.db",
+		"a key without a cluster name":                        "ns/0000000000000001/20261121T120000Z-00000000000000000042.db",
+		"an empty cluster name":                               "f/ns//0000000000000001/20261121T120000Z-00000000000000000042.db",
+		"a slash at the start":                                "/" + good,
+		"an empty key":                                        "",
+		"a file name without a folder":                        "20261121T120000Z-00000000000000000042.db",
+		"a suffix in upper case":                              "f/ns/c/0000000000000001/20261121T120000Z-00000000000000000042.DB",
+		"two revisions":                                       "f/ns/c/0000000000000001/20261121T120000Z-00000000000000000042-1.db",
+		"a key above the maximum length":                      strings.Repeat("f", 1000) + "/" + good,
 	} {
 		t.Run("rejects "+name, func(t *testing.T) {
 			if got, ok := ParseKey(key); ok {
@@ -112,13 +112,13 @@ func TestParseKeyAcceptsOnlyKeysOfASeries(t *testing.T) {
 
 func TestCheckKeyRejectsInvalidKeys(t *testing.T) {
 	for name, key := range map[string]string{
-		"a plain one":             "snapshot.db",
-		"percent signs":           "a/100%/%d%s%n.db", // the archived operator used the path as a format
-		"spaces and unicode":      "my backups/größe/日本.db",
-		"dots inside of parts":    "a/..b/c../...",
-		"an ending of its own":    "a/etcd.backup",
-		"the longest one":         strings.Repeat("x", 1019),
-		"something like a series": "f/ns/c/0000000000000001/20261121T120000Z-00000000000000000042.db",
+		"a plain key":               "snapshot.db",
+		"percent signs":             "a/100%/%d%s%n.db", // the archived operator used the path as a format
+		"spaces and unicode":        "my backups/größe/日本.db",
+		"dots within path elements": "a/..b/c../...",
+		"another suffix":            "a/etcd.backup",
+		"the longest key":           strings.Repeat("x", 1019),
+		"a key of a series":         "f/ns/c/0000000000000001/20261121T120000Z-00000000000000000042.db",
 	} {
 		t.Run("accepts "+name, func(t *testing.T) {
 			if err := CheckKey(key); err != nil {
@@ -127,12 +127,12 @@ func TestCheckKeyRejectsInvalidKeys(t *testing.T) {
 		})
 	}
 	for name, key := range map[string]string{
-		"nothing":                    "",
-		"a slash before it":          "/a",
-		"a slash after it":           "a/",
-		"an empty part":              "a//b",
-		"a way up":                   "a/../b",
-		"a dot":                      "./a",
+		"an empty key":               "",
+		"a slash at the start":       "/a",
+		"a slash at the end":         "a/",
+		"an empty path element":      "a//b",
+		"two dots as a path element": "a/../b",
+		"a dot as a path element":    "./a",
 		"a control character":        "a\nb",
 		"a zero byte":                "a\x00b",
 		"broken UTF-8":               "a\xff",

@@ -70,7 +70,8 @@ func TestOnlyOldObjectsWithADraftOfTheirOwnAreLeftovers(t *testing.T) {
 	}
 }
 
-// A process is killed at each call to the store. Whatever it leaves, its EtcdBackup recognises later, and no other does.
+// A process is killed at each call to the store. Its EtcdBackup recognises the leftover objects later, and no other
+// EtcdBackup does.
 func TestASaveThatWasKilledLeavesNothingWithoutAWriter(t *testing.T) {
 	content := database(t, member, 30)
 	inSeries := func(r *Request) { r.Key, r.Attempt = ours.Key(noon, 30), "uid/0000000000000001" }

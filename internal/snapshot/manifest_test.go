@@ -68,19 +68,19 @@ func TestDecodeManifestChecksFormatAndFields(t *testing.T) {
 		}
 	})
 	for name, content := range map[string]string{
-		"nothing":             ``,
-		"no JSON":             `snapshot`,
-		"other JSON":          `{"kind": "Pod"}`,
-		"a list":              `[1]`,
-		"null":                `null`,
-		"two of them":         string(good) + string(good),
-		"half of one":         string(good[:len(good)/2]),
-		"no format":           strings.Replace(string(good), `"formatVersion": 1`, `"formatVersion": 0`, 1),
-		"no size":             strings.Replace(string(good), `"size": 20512`, `"size": 0`, 1),
-		"a negative revision": strings.Replace(string(good), `"revision": 42`, `"revision": -1`, 1),
-		"a short sum":         strings.Replace(string(good), `abab`, `ab`, 1),
-		"a sum of letters":    strings.Replace(string(good), `abab`, `xyab`, 1),
-		"no time":             strings.Replace(string(good), `"createdAt"`, `"created"`, 1),
+		"empty content":                      ``,
+		"content that is not JSON":           `snapshot`,
+		"JSON of another object":             `{"kind": "Pod"}`,
+		"a list":                             `[1]`,
+		"null":                               `null`,
+		"two manifests":                      string(good) + string(good),
+		"half of a manifest":                 string(good[:len(good)/2]),
+		"a format version of 0":              strings.Replace(string(good), `"formatVersion": 1`, `"formatVersion": 0`, 1),
+		"a size of 0":                        strings.Replace(string(good), `"size": 20512`, `"size": 0`, 1),
+		"a negative revision":                strings.Replace(string(good), `"revision": 42`, `"revision": -1`, 1),
+		"a short checksum":                   strings.Replace(string(good), `abab`, `ab`, 1),
+		"a checksum that is not hexadecimal": strings.Replace(string(good), `abab`, `xyab`, 1),
+		"a missing time":                     strings.Replace(string(good), `"createdAt"`, `"created"`, 1),
 	} {
 		t.Run("rejects "+name, func(t *testing.T) {
 			if _, err := DecodeManifest([]byte(content)); !errors.Is(err, ErrManifest) {
@@ -92,9 +92,9 @@ func TestDecodeManifestChecksFormatAndFields(t *testing.T) {
 
 func TestEncodeRejectsAnInvalidManifest(t *testing.T) {
 	for name, change := range map[string]func(*Manifest){
-		"without a size": func(m *Manifest) { m.Size = 0 },
-		"without a sum":  func(m *Manifest) { m.SHA256 = "" },
-		"without a time": func(m *Manifest) { m.CreatedAt = time.Time{} },
+		"without a size":     func(m *Manifest) { m.Size = 0 },
+		"without a checksum": func(m *Manifest) { m.SHA256 = "" },
+		"without a time":     func(m *Manifest) { m.CreatedAt = time.Time{} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := manifest(change).Encode(); err == nil {

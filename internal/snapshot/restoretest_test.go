@@ -43,17 +43,17 @@ func TestRestoreTestComparesTheRestoredDataWithTheCluster(t *testing.T) {
 		why      string
 		want     error
 	}{
-		"the hashes are equal":                           {live: &cluster{hash: hash}, compared: true},
-		"the cluster was compacted after the snapshot":   {live: &cluster{hash: compacted, compacted: 310}, compared: true},
-		"the object is encrypted":                        {live: &cluster{hash: hash}, encoder: Encoder{Zstd, []string{alice}}, compared: true},
-		"the hashes differ":                              {live: &cluster{hash: hash + 1}, want: ErrDiffers},
-		"the hashes differ after a compaction":           {live: &cluster{hash: hash, compacted: 310}, want: ErrDiffers},
-		"the revision is compacted":                      {live: &cluster{err: errors.New("required revision has been compacted")}, why: "compacted"},
-		"the hash is of a later compaction":              {live: &cluster{hash: hash, compacted: 400}, why: "compacted to revision 400"},
-		"the cluster does not answer":                    {live: &cluster{err: errors.New("connection refused")}, why: "refused"},
-		"there is no cluster":                            {why: "no cluster"},
-		"the comparison fails":                           {live: &cluster{err: errors.New("x")}, why: "x"},
-		"the comparison fails and there is a compaction": {live: &cluster{hash: 1, compacted: 310, err: errors.New("x")}, why: "x"},
+		"the hashes are equal":                               {live: &cluster{hash: hash}, compared: true},
+		"the cluster was compacted after the snapshot":       {live: &cluster{hash: compacted, compacted: 310}, compared: true},
+		"the object is encrypted":                            {live: &cluster{hash: hash}, encoder: Encoder{Zstd, []string{alice}}, compared: true},
+		"the hashes differ":                                  {live: &cluster{hash: hash + 1}, want: ErrDiffers},
+		"the hashes differ after a compaction":               {live: &cluster{hash: hash, compacted: 310}, want: ErrDiffers},
+		"the revision is compacted":                          {live: &cluster{err: errors.New("required revision has been compacted")}, why: "compacted"},
+		"the hash is of a later compaction":                  {live: &cluster{hash: hash, compacted: 400}, why: "compacted to revision 400"},
+		"the cluster does not answer":                        {live: &cluster{err: errors.New("connection refused")}, why: "refused"},
+		"there is no cluster":                                {why: "no cluster"},
+		"the comparison fails":                               {live: &cluster{err: errors.New("x")}, why: "x"},
+		"the comparison fails and the cluster was compacted": {live: &cluster{hash: 1, compacted: 310, err: errors.New("x")}, why: "x"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store, dir := newBucket(t), t.TempDir()

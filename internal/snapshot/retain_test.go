@@ -98,14 +98,14 @@ func TestRetainDeletesTheOldestSnapshotsOfItsSeries(t *testing.T) {
 		"keeps the newest although its revision gains a digit":       {snapshots: []Entry{entry(ours, 1, 9), entry(ours, 2, 10)}, keep: 1, want: []Entry{entry(ours, 1, 9)}},
 		"keeps the newest although the revision went back":           {snapshots: []Entry{entry(ours, 1, 900), entry(ours, 2, 5)}, keep: 1, want: []Entry{entry(ours, 1, 900)}},
 		"keeps all below the limit":                                  {snapshots: []Entry{entry(ours, 1, 1)}, keep: 5},
-		"never removes the last one":                                 {snapshots: []Entry{entry(ours, 1, 1)}, keep: 1},
+		"never deletes the last snapshot":                            {snapshots: []Entry{entry(ours, 1, 1)}, keep: 1},
 		"ignores a negative limit":                                   {snapshots: []Entry{entry(ours, 1, 1), entry(ours, 2, 2)}, keep: -1},
 		"keeps snapshots of an earlier incarnation":                  {snapshots: []Entry{entry(reborn, 0, 9), entry(reborn, 1, 10), entry(ours, 2, 1)}, keep: 1},
 		"does not count snapshots of an earlier incarnation":         {snapshots: []Entry{entry(reborn, 5, 9), entry(ours, 1, 1), entry(ours, 2, 2)}, keep: 1, want: []Entry{entry(ours, 1, 1)}},
 		"keeps snapshots of a cluster with a longer name":            {snapshots: []Entry{entry(Series{"f", "ns", "example-2", 1}, 0, 1), entry(ours, 1, 1)}, keep: 1},
 		"keeps snapshots in another folder":                          {snapshots: []Entry{entry(Series{"g", "ns", "example", 1}, 0, 1), entry(ours, 1, 1)}, keep: 1},
 		"keeps snapshots of another namespace":                       {snapshots: []Entry{entry(Series{"f", "prod", "example", 1}, 0, 1), entry(ours, 1, 1)}, keep: 1},
-		"keeps foreign names":                                        {snapshots: []Entry{oneShot, entry(ours, 1, 1)}, keep: 1},
+		"keeps objects with foreign names":                           {snapshots: []Entry{oneShot, entry(ours, 1, 1)}, keep: 1},
 		"keeps snapshots whose manifest names another cluster":       {snapshots: []Entry{foreignID, entry(ours, 1, 1)}, keep: 1},
 		"completes a partial deletion":                               {snapshots: []Entry{entry(ours, 2, 2)}, headless: []Entry{entry(ours, 1, 1)}, keep: 5, manifests: []Entry{entry(ours, 1, 1)}},
 		"completes a partial deletion even if all are kept":          {headless: []Entry{entry(ours, 1, 1)}, manifests: []Entry{entry(ours, 1, 1)}},
@@ -171,7 +171,7 @@ func TestRetainKeepsSnapshotsByAgeAndPeriod(t *testing.T) {
 		"weeks begin on Monday":                   {Policy{Weekly: 2}, []string{"2026-11-16 10:00", "2026-11-15 10:00", "2026-11-09 10:00", "2026-11-08 10:00"}, []string{"2026-11-16 10:00", "2026-11-15 10:00"}},
 		"months are calendar months":              {Policy{Monthly: 2}, []string{"2026-03-01 00:00", "2026-02-28 23:00", "2026-02-01 00:00", "2026-01-31 00:00"}, []string{"2026-03-01 00:00", "2026-02-28 23:00"}},
 		"a snapshot is kept if any rule keeps it": {Policy{MaxBackups: 1, Daily: 2}, []string{"2026-11-21 10:00", "2026-11-21 09:00", "2026-11-20 09:00", "2026-11-19 09:00"}, []string{"2026-11-21 10:00", "2026-11-20 09:00"}},
-		"a number is a rule too":                  {Policy{MaxBackups: 2, Monthly: 1}, []string{"2026-11-21 10:00", "2026-11-20 10:00", "2026-11-19 09:00"}, []string{"2026-11-21 10:00", "2026-11-20 10:00"}},
+		"maxBackups is a rule of its own":         {Policy{MaxBackups: 2, Monthly: 1}, []string{"2026-11-21 10:00", "2026-11-20 10:00", "2026-11-19 09:00"}, []string{"2026-11-21 10:00", "2026-11-20 10:00"}},
 		"keeps all without a rule":                {Policy{}, []string{"2026-11-21 10:00", "2016-11-20 10:00"}, []string{"2026-11-21 10:00", "2016-11-20 10:00"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -197,7 +197,7 @@ func TestRetainKeepsSnapshotsByAgeAndPeriod(t *testing.T) {
 func TestRetainKeepsTheNewestGoodSnapshot(t *testing.T) {
 	good, marked, suspect := entry(ours, 1, 1), entry(ours, 2, 2), entry(ours, 3, 3)
 	marked.Manifest.NoQuorum = true
-	t.Run("of a member with quorum", func(t *testing.T) {
+	t.Run("keeps the newest snapshot of a member with quorum", func(t *testing.T) {
 		newest := entry(ours, 3, 3)
 		newest.Manifest.NoQuorum = true
 		got := retained(t, ours, Listing{Snapshots: []Entry{newest, marked, good, entry(ours, 0, 1)}}, Policy{MaxBackups: 1})
@@ -206,7 +206,7 @@ func TestRetainKeepsTheNewestGoodSnapshot(t *testing.T) {
 			t.Errorf("deletes (-want +got):\n%s", diff)
 		}
 	})
-	t.Run("that did not fail its restore test", func(t *testing.T) {
+	t.Run("keeps the newest snapshot that did not fail its restore test", func(t *testing.T) {
 		suspect.Verdict = Failed
 		got := retained(t, ours, Listing{Snapshots: []Entry{suspect, good}}, Policy{MaxBackups: 1})
 		if len(got) > 0 {

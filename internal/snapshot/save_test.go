@@ -81,16 +81,16 @@ func TestSaveStoresNothingIfTheSnapshotIsInvalid(t *testing.T) {
 		change func(*Request)
 		want   error
 	}{
-		"a flipped bit":                   {func(r *Request) { r.Source = &source{content: flipped} }, dbfile.ErrCorrupt},
-		"a stream that ends early":        {func(r *Request) { r.Source = &source{content: good[:len(good)-4096]} }, dbfile.ErrCorrupt},
-		"a stream without its trailer":    {func(r *Request) { r.Source = &source{content: good[:len(good)-32]} }, dbfile.ErrNoTrailer},
-		"an empty stream":                 {func(r *Request) { r.Source = &source{} }, dbfile.ErrNoTrailer},
-		"a stream that breaks":            {func(r *Request) { r.Source = &source{content: good[:9000], err: broken} }, broken},
-		"a stream that breaks at its end": {func(r *Request) { r.Source = &source{content: good, err: broken} }, ErrSource},
-		"a member that refuses":           {func(r *Request) { r.Source = &source{refuse: broken} }, ErrSource},
-		"a member that is behind":         {func(r *Request) { r.MinRevision = 302 }, ErrStale},
-		"a spool that is not there":       {func(r *Request) { r.SpoolDir = "/does/not/exist" }, ErrDisk},
-		"a sound trailer over a broken tree": {func(r *Request) {
+		"a flipped bit":                         {func(r *Request) { r.Source = &source{content: flipped} }, dbfile.ErrCorrupt},
+		"a stream that ends early":              {func(r *Request) { r.Source = &source{content: good[:len(good)-4096]} }, dbfile.ErrCorrupt},
+		"a stream without its trailer":          {func(r *Request) { r.Source = &source{content: good[:len(good)-32]} }, dbfile.ErrNoTrailer},
+		"an empty stream":                       {func(r *Request) { r.Source = &source{} }, dbfile.ErrNoTrailer},
+		"a stream that breaks":                  {func(r *Request) { r.Source = &source{content: good[:9000], err: broken} }, broken},
+		"a stream that breaks at its end":       {func(r *Request) { r.Source = &source{content: good, err: broken} }, ErrSource},
+		"a member that refuses":                 {func(r *Request) { r.Source = &source{refuse: broken} }, ErrSource},
+		"a member that is behind":               {func(r *Request) { r.MinRevision = 302 }, ErrStale},
+		"a spool directory that does not exist": {func(r *Request) { r.SpoolDir = "/does/not/exist" }, ErrDisk},
+		"a valid trailer after a corrupt tree": {func(r *Request) {
 			bad := bytes.Clone(good[:len(good)-32])
 			for i := 2 * 4096; i < len(bad); i += 4096 {
 				bad[i] ^= 1
@@ -178,20 +178,20 @@ func TestSaveNeverChangesForeignObjects(t *testing.T) {
 		return encoded
 	}
 	for name, prepare := range map[string]func(bucket, *Request){
-		"a foreign file":                                func(b bucket, _ *Request) { b.put(key, []byte("my thesis")) },
-		"an empty file":                                 func(b bucket, _ *Request) { b.put(key, nil) },
-		"a snapshot of another cluster":                 func(b bucket, _ *Request) { b.put(key, foreign) },
-		"a snapshot from before the request":            func(b bucket, _ *Request) { b.put(key, earlier); b.age(key, time.Hour) },
-		"half a snapshot":                               func(b bucket, _ *Request) { b.put(key, earlier[:len(earlier)/2]) },
-		"a snapshot with a manifest of another attempt": func(b bucket, _ *Request) { b.put(key, earlier); b.put(key+".json", committed("attempt-0")) },
-		"a snapshot with a manifest without an attempt": func(b bucket, _ *Request) { b.put(key, earlier); b.put(key+".json", committed("")) },
-		"a foreign manifest without its object":         func(b bucket, _ *Request) { b.put(key+".json", committed("attempt-0")) },
-		"our manifest without its object":               func(b bucket, _ *Request) { b.put(key+".json", committed("attempt-1")) },
-		"a foreign file in place of the manifest":       func(b bucket, _ *Request) { b.put(key+".json", []byte("{}")) },
-		"a manifest of a newer version":                 func(b bucket, _ *Request) { b.put(key+".json", []byte(`{"formatVersion":9}`)) },
-		"a new snapshot, request without an attempt":    func(b bucket, r *Request) { b.put(key, earlier); r.Attempt = "" },
-		"a new snapshot, request without a start time":  func(b bucket, r *Request) { b.put(key, earlier); r.Since = time.Time{} },
-		"a new snapshot, request without member IDs": func(b bucket, r *Request) {
+		"a foreign file":                                  func(b bucket, _ *Request) { b.put(key, []byte("my thesis")) },
+		"an empty file":                                   func(b bucket, _ *Request) { b.put(key, nil) },
+		"a snapshot of another cluster":                   func(b bucket, _ *Request) { b.put(key, foreign) },
+		"a snapshot from before the request":              func(b bucket, _ *Request) { b.put(key, earlier); b.age(key, time.Hour) },
+		"half a snapshot":                                 func(b bucket, _ *Request) { b.put(key, earlier[:len(earlier)/2]) },
+		"a snapshot with a manifest of another attempt":   func(b bucket, _ *Request) { b.put(key, earlier); b.put(key+".json", committed("attempt-0")) },
+		"a snapshot with a manifest without an attempt":   func(b bucket, _ *Request) { b.put(key, earlier); b.put(key+".json", committed("")) },
+		"a foreign manifest without its object":           func(b bucket, _ *Request) { b.put(key+".json", committed("attempt-0")) },
+		"our manifest without its object":                 func(b bucket, _ *Request) { b.put(key+".json", committed("attempt-1")) },
+		"a foreign file in place of the manifest":         func(b bucket, _ *Request) { b.put(key+".json", []byte("{}")) },
+		"a manifest of a newer version":                   func(b bucket, _ *Request) { b.put(key+".json", []byte(`{"formatVersion":9}`)) },
+		"a new snapshot if the request has no attempt":    func(b bucket, r *Request) { b.put(key, earlier); r.Attempt = "" },
+		"a new snapshot if the request has no start time": func(b bucket, r *Request) { b.put(key, earlier); r.Since = time.Time{} },
+		"a new snapshot if the request has no member IDs": func(b bucket, r *Request) {
 			b.put(key, earlier)
 			r.MemberIDs = nil
 		},

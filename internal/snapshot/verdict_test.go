@@ -46,7 +46,7 @@ func TestAVerdictIsListedWithItsSnapshotAndIsNoSnapshot(t *testing.T) {
 
 func TestAVerdictThatCannotBeReadNeverCountsAsPassed(t *testing.T) {
 	for name, object := range map[string]string{
-		"of an unknown result": "verdict-maybe", "of no result": "verdict-", "with another suffix": "verdict-passed.json", "in capitals": "verdict-PASSED",
+		"a verdict with an unknown result": "verdict-maybe", "a verdict without a result": "verdict-", "a verdict with another suffix": "verdict-passed.json", "a verdict in upper case": "verdict-PASSED",
 	} {
 		t.Run(name, func(t *testing.T) {
 			store, e := newBucket(t), entry(ours, 1, 1)
@@ -57,7 +57,7 @@ func TestAVerdictThatCannotBeReadNeverCountsAsPassed(t *testing.T) {
 			}
 		})
 	}
-	t.Run("of an earlier object under the same key", func(t *testing.T) {
+	t.Run("a verdict of an earlier object under the same key", func(t *testing.T) {
 		store, e := newBucket(t), entry(ours, 1, 1)
 		if err := WriteVerdict(t.Context(), store, e.Key, Verdict{Result: Passed}); err != nil {
 			t.Fatal(err)
@@ -68,7 +68,7 @@ func TestAVerdictThatCannotBeReadNeverCountsAsPassed(t *testing.T) {
 			t.Errorf("verdict %q", got.Verdict)
 		}
 	})
-	t.Run("if both results are there", func(t *testing.T) {
+	t.Run("counts as failed if both results exist", func(t *testing.T) {
 		store, e := newBucket(t), entry(ours, 1, 1)
 		store.commit(e)
 		store.put(VerdictKey(e.Key, Failed), []byte("{}"))
@@ -138,18 +138,18 @@ func TestRetentionRespectsVerdicts(t *testing.T) {
 		policy   Policy
 		kept     string // 1 is kept
 	}{
-		"deletes nothing while the newest test failed":                 {"pppf", Policy{MaxBackups: 1, Verify: true}, "1111"},
-		"deletes nothing while the newest snapshot is not verified":    {"ppp-", Policy{MaxBackups: 1, Verify: true}, "1111"},
-		"deletes by the rules once the newest passed":                  {"pfpp", Policy{MaxBackups: 2, Verify: true}, "0011"},
-		"lets no failed snapshot take the place of another":            {"ppfp", Policy{MaxBackups: 2, Verify: true}, "0111"},
-		"without verification the manifest counts":                     {"p---", Policy{MaxBackups: 2}, "0011"},
-		"without verification a failed snapshot is no good one":        {"--f", Policy{MaxBackups: 1}, "011"},
-		"with tests it keeps the newest that passed one":               {"pp--", Policy{MaxBackups: 1, Tests: true}, "0101"},
-		"with tests it deletes nothing after one failed":               {"ppf-", Policy{MaxBackups: 1, Tests: true}, "1111"},
-		"a test that nobody asked for any more holds nothing":          {"-f--", Policy{MaxBackups: 1}, "0001"},
-		"verification that was just switched on deletes by the rules":  {"---p", Policy{MaxBackups: 2, Verify: true}, "0011"},
-		"a snapshot that was saved is kept although it is not newest":  {"----", Policy{MaxBackups: 1, Saved: entry(ours, 1, 1).Key}, "0101"},
-		"a snapshot from the future does not count and is not deleted": {"---F", Policy{MaxBackups: 1}, "0011"},
+		"deletes nothing while the newest snapshot failed its test":            {"pppf", Policy{MaxBackups: 1, Verify: true}, "1111"},
+		"deletes nothing while the newest snapshot is not verified":            {"ppp-", Policy{MaxBackups: 1, Verify: true}, "1111"},
+		"deletes by the rules if the newest snapshot passed its test":          {"pfpp", Policy{MaxBackups: 2, Verify: true}, "0011"},
+		"does not count a failed snapshot for maxBackups":                      {"ppfp", Policy{MaxBackups: 2, Verify: true}, "0111"},
+		"needs only the manifest if the spec asks for no tests":                {"p---", Policy{MaxBackups: 2}, "0011"},
+		"does not count a failed snapshot if the spec asks for no tests":       {"--f", Policy{MaxBackups: 1}, "011"},
+		"keeps the newest snapshot that passed if the spec has restore tests":  {"pp--", Policy{MaxBackups: 1, Tests: true}, "0101"},
+		"deletes nothing after a failed test if the spec has restore tests":    {"ppf-", Policy{MaxBackups: 1, Tests: true}, "1111"},
+		"an old failed test keeps no snapshot if the spec asks for no tests":   {"-f--", Policy{MaxBackups: 1}, "0001"},
+		"deletes by the rules if verification was just turned on":              {"---p", Policy{MaxBackups: 2, Verify: true}, "0011"},
+		"keeps the snapshot that was just saved although it is not the newest": {"----", Policy{MaxBackups: 1, Saved: entry(ours, 1, 1).Key}, "0101"},
+		"a snapshot from the future does not count and is not deleted":         {"---F", Policy{MaxBackups: 1}, "0011"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var l Listing
@@ -194,13 +194,13 @@ func TestALongSeriesCostsNoMoreRequestsThanAShortOne(t *testing.T) {
 		policy Policy
 		limit  int
 	}{
-		"without retention":             {Policy{}, 0},
-		"with a number":                 {Policy{MaxBackups: 7}, 7 + 2 + deleteBatch},
-		"with a number and tests":       {Policy{MaxBackups: 7, Verify: true, Tests: true}, 7 + 2},
-		"by periods":                    {Policy{Hourly: 24, Daily: 14, Monthly: 12}, 60 + 10 + deleteBatch},
-		"by age, if all are young":      {Policy{Within: 100 * 365 * day}, 2},
-		"in a folder that others write": {Policy{MaxBackups: 3, Backup: "other"}, 64 + foreignBatch + 2*deleteBatch},
-		"of a foreign folder":           {Policy{MaxBackups: 3, Backup: "nobody"}, 2*foreignBatch + deleteBatch},
+		"without retention":                               {Policy{}, 0},
+		"with maxBackups":                                 {Policy{MaxBackups: 7}, 7 + 2 + deleteBatch},
+		"with maxBackups and restore tests":               {Policy{MaxBackups: 7, Verify: true, Tests: true}, 7 + 2},
+		"with periods":                                    {Policy{Hourly: 24, Daily: 14, Monthly: 12}, 60 + 10 + deleteBatch},
+		"with keepWithin, if all snapshots are young":     {Policy{Within: 100 * 365 * day}, 2},
+		"in a folder in which most snapshots are foreign": {Policy{MaxBackups: 3, Backup: "other"}, 64 + foreignBatch + 2*deleteBatch},
+		"in a folder in which all snapshots are foreign":  {Policy{MaxBackups: 3, Backup: "nobody"}, 2*foreignBatch + deleteBatch},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.policy.Now = noon.Add(many * time.Minute)
@@ -241,8 +241,8 @@ func TestManyUndeletableSnapshotsDoNotStandInTheWayOfOthers(t *testing.T) {
 	t.Error("it is never deleted")
 }
 
-// Credentials that may not delete protect the snapshots from whoever steals them. A store answers a deletion with a
-// refusal then, even if there is no such object.
+// Credentials without the permission to delete protect the snapshots if the credentials are stolen. The store then
+// refuses each deletion, even if the object does not exist.
 func TestAVerdictIsWrittenWithCredentialsThatMayNotDelete(t *testing.T) {
 	store, e := newBucket(t), entry(ours, 1, 1)
 	store.commit(e)

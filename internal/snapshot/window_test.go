@@ -41,15 +41,15 @@ func TestAnArchiveKeepsTheSnapshotsOfItsWindowAndTheGoodOneBefore(t *testing.T) 
 		oldest   int // the oldest hour that is kept, of 10
 		base     bool
 	}{
-		"no archive":                       {untestedAll, Policy{MaxBackups: 2}, 8, false},
-		"three hours":                      {untestedAll, Policy{MaxBackups: 2, Window: 3 * time.Hour}, 6, true},
-		"a rule that keeps more":           {untestedAll, Policy{MaxBackups: 5, Window: 3 * time.Hour}, 5, true},
-		"a failed snapshot is no base":     {failed(6, 5), Policy{MaxBackups: 2, Window: 3 * time.Hour}, 4, true},
-		"none is older than the window":    {untestedAll, Policy{MaxBackups: 2, Window: 24 * time.Hour}, 0, false},
-		"none has passed a test":           {untestedAll, Policy{MaxBackups: 2, Window: 3 * time.Hour, Tests: true}, 0, false},
-		"only a tested one is a base":      {func(h int) Result { return map[int]Result{2: Passed, 9: Passed}[h] }, Policy{MaxBackups: 2, Window: 3 * time.Hour, Tests: true}, 2, true},
-		"nothing, while the newest failed": {func(h int) Result { return map[int]Result{2: Passed, 9: Failed}[h] }, Policy{MaxBackups: 2, Window: 3 * time.Hour, Tests: true}, 0, false},
-		"all tested":                       {func(int) Result { return Passed }, Policy{MaxBackups: 2, Window: 3 * time.Hour, Verify: true}, 6, true},
+		"no archive":                                                {untestedAll, Policy{MaxBackups: 2}, 8, false},
+		"a window of three hours":                                   {untestedAll, Policy{MaxBackups: 2, Window: 3 * time.Hour}, 6, true},
+		"a rule that keeps more":                                    {untestedAll, Policy{MaxBackups: 5, Window: 3 * time.Hour}, 5, true},
+		"a failed snapshot is no base":                              {failed(6, 5), Policy{MaxBackups: 2, Window: 3 * time.Hour}, 4, true},
+		"no snapshot is older than the window":                      {untestedAll, Policy{MaxBackups: 2, Window: 24 * time.Hour}, 0, false},
+		"no snapshot has passed a test":                             {untestedAll, Policy{MaxBackups: 2, Window: 3 * time.Hour, Tests: true}, 0, false},
+		"only a tested snapshot is a base":                          {func(h int) Result { return map[int]Result{2: Passed, 9: Passed}[h] }, Policy{MaxBackups: 2, Window: 3 * time.Hour, Tests: true}, 2, true},
+		"deletes nothing while the newest snapshot failed its test": {func(h int) Result { return map[int]Result{2: Passed, 9: Failed}[h] }, Policy{MaxBackups: 2, Window: 3 * time.Hour, Tests: true}, 0, false},
+		"all snapshots are tested":                                  {func(int) Result { return Passed }, Policy{MaxBackups: 2, Window: 3 * time.Hour, Verify: true}, 6, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l, index, known := hourly(10, test.verdicts)

@@ -40,20 +40,20 @@ func TestABSStore(t *testing.T) {
 	}
 	objstoretest.Run(t, func(t *testing.T) objstore.Store { return open(t, location(t)) })
 
-	t.Run("without its container", func(t *testing.T) {
+	t.Run("reports a missing container", func(t *testing.T) {
 		objstoretest.RunNoBucket(t, open(t, absLocation(server, "absent-container")), "absent-container")
 	})
-	t.Run("with a wrong key", func(t *testing.T) {
+	t.Run("reports a wrong key", func(t *testing.T) {
 		l := location(t)
 		l.Data["storage-key"] = []byte("d3Jvbmc=")
 		objstoretest.RunDenied(t, open(t, l), l.Bucket, "d3Jvbmc=")
 	})
-	t.Run("with no server at the endpoint", func(t *testing.T) {
+	t.Run("reports a server that does not listen", func(t *testing.T) {
 		l := absLocation(server, "container")
 		l.Endpoint = servers.PeerURL(t) + "/" + server.Account
 		objstoretest.RunUnreachable(t, open(t, l), l.Endpoint)
 	})
-	t.Run("stores nothing when a block changed on its way", func(t *testing.T) {
+	t.Run("stores nothing if a block changed in transit", func(t *testing.T) {
 		l := location(t)
 		direct := open(t, l)
 		proxy := servers.NewFaulty(t, server.URL, func(n int, r *http.Request) servers.Fault {
@@ -73,8 +73,8 @@ func TestABSStore(t *testing.T) {
 	})
 }
 
-// TestABSBackupAndRestore goes all the way of a snapshot: backup-operator saves it, restore-operator proves it, and the seed
-// fills a data directory with it.
+// TestABSBackupAndRestore follows a snapshot: backup-operator saves it, restore-operator proves it, and the seed fills a
+// data directory with it.
 func TestABSBackupAndRestore(t *testing.T) {
 	t.Parallel()
 	server := servers.Azurite(t)
@@ -114,7 +114,7 @@ func TestABSBackupAndRestore(t *testing.T) {
 	}
 }
 
-// seedOf is what the seed reads of the arguments that cluster-operator writes for a proven restore.
+// seedOf returns the request that the seed parses from the arguments of cluster-operator for a verified restore.
 func seedOf(t *testing.T, restore *v1beta2.EtcdRestore) seed.Request {
 	t.Helper()
 	proven := restore.Status.Snapshot

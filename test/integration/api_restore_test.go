@@ -19,53 +19,53 @@ const (
 func TestInvalidEtcdRestoreIsRefused(t *testing.T) {
 	const to = "etcdCluster: {name: example}"
 	runRefused(t, "EtcdRestore", map[string]refused{
-		"no spec":                               {spec: "", want: "spec: Required value"},
-		"an option for writing":                 {spec: "{" + to + ", backupStorageType: S3, s3: {path: b/k, storageClass: STANDARD}}", want: "spec: storageClass, objectLock, tags and kmsKeyName apply only to writing: move them to an EtcdBackup"},
-		"an option of GCS for writing":          {spec: "{" + to + ", backupStorageType: GCS, gcs: {path: b/k, storageClass: NEARLINE}}", want: "spec: storageClass, objectLock, tags and kmsKeyName apply only to writing: move them to an EtcdBackup"},
-		"no cluster":                            {spec: "{backupStorageType: S3, s3: {path: b/k}}", want: "spec.etcdCluster: Required value"},
-		"a cluster without a name":              {spec: "{etcdCluster: {}, backupStorageType: S3, s3: {path: b/k}}", want: "spec.etcdCluster.name: Required value"},
-		"no source":                             {spec: "{" + to + "}", want: wantSource},
-		"two sources":                           {spec: "{" + to + ", etcdBackup: {name: b}, backupStorageType: S3, s3: {path: b/k}}", want: wantSource},
-		"an unknown storage type":               {spec: "{" + to + ", backupStorageType: Azure, s3: {path: b/k}}", want: "spec.backupStorageType: " + wantType},
-		"an empty storage type":                 {spec: "{" + to + `, backupStorageType: "", s3: {path: b/k}}`, want: "spec.backupStorageType: " + wantType},
-		"S3 without its block":                  {spec: "{" + to + ", backupStorageType: S3}", want: `spec: backupStorageType S3 requires an s3 block: write s3.path: "<bucket>/<key>"`},
-		"GCS without its block":                 {spec: "{" + to + ", backupStorageType: GCS}", want: `spec: backupStorageType GCS requires a gcs block: write gcs.path: "<bucket>/<key>"`},
-		"ABS without its block":                 {spec: "{" + to + ", backupStorageType: ABS}", want: `spec: backupStorageType ABS requires an abs block: write abs.path: "<container>/<key>"`},
-		"S3 with a gcs block, too":              {spec: "{" + to + ", backupStorageType: S3, s3: {path: b/k}, gcs: {path: b/k}}", want: wantOneSource},
-		"GCS with an s3 block, too":             {spec: "{" + to + ", backupStorageType: GCS, s3: {path: b/k}, gcs: {path: b/k}}", want: wantOneSource},
-		"S3 with an abs block, too":             {spec: "{" + to + ", backupStorageType: S3, s3: {path: b/k}, abs: {path: b/k, absSecret: s}}", want: wantOneSource},
-		"S3 with an oss block, too":             {spec: "{" + to + ", backupStorageType: S3, s3: {path: b/k}, oss: {path: b/k}}", want: wantOneSource},
-		"an EtcdBackup with a block of its own": {spec: "{" + to + ", etcdBackup: {name: b}, s3: {path: b/k}}", want: wantOneSource},
-		"an EtcdBackup without a name":          {spec: "{" + to + ", etcdBackup: {}}", want: "spec.etcdBackup.name: Required value"},
-		"an EtcdBackup with an empty name":      {spec: "{" + to + `, etcdBackup: {name: ""}}`, want: "spec.etcdBackup.name: in body should be at least 1 chars long"},
-		"an EtcdBackup name that cannot be":     {spec: "{" + to + ", etcdBackup: {name: " + strings.Repeat("a", 254) + "}}", want: "spec.etcdBackup.name: may not be more than 253 bytes"},
-		"a negative bump":                       {spec: "{" + to + ", etcdBackup: {name: b}, revisionBump: -1}", want: "spec.revisionBump" + wantMin0},
-		"a bump beyond 10^12":                   {spec: "{" + to + ", etcdBackup: {name: b}, revisionBump: 1000000000001}", want: "spec.revisionBump: in body should be less than or equal to 1000000000000"},
-		"a named snapshot and a choice":         {spec: "{" + to + ", etcdBackup: {name: b, snapshot: s.db}, select: {}}", want: "spec: etcdBackup.snapshot names one snapshot and select chooses one: remove one of the two"},
-		"a snapshot without a name":             {spec: "{" + to + `, etcdBackup: {name: b, snapshot: ""}}`, want: "spec.etcdBackup.snapshot: in body should be at least 1 chars long"},
-		"a cluster ID that is none":             {spec: "{" + to + `, etcdBackup: {name: b}, select: {clusterID: "00000000000000AA"}}`, want: "spec.select.clusterID: clusterID must be 16 hex digits: copy it from status.clusterID of an EtcdCluster"},
-		"a time that is none":                   {spec: "{" + to + `, etcdBackup: {name: b}, select: {before: yesterday}}`, want: "spec.select.before: in body must be of type date-time: \"yesterday\""},
-		"a snapshot's time and a point":         {spec: "{" + to + `, etcdBackup: {name: b}, select: {before: "2026-11-22T09:14:03Z", revision: 7}}`, want: "spec.select: before chooses a snapshot, and revision and time choose a point of the continuous archive: write only one of the three"},
-		"a replaced cluster ID that is none":    {spec: "{" + to + `, etcdBackup: {name: b}, replaces: "0xaa"}`, want: "spec.replaces: replaces must be 16 hex digits: copy it from status.clusterID of the EtcdCluster"},
-		"a negative time to live":               {spec: "{" + to + ", etcdBackup: {name: b}, ttlSecondsAfterFinished: -1}", want: "spec.ttlSecondsAfterFinished" + wantMin0},
+		"no spec": {spec: "", want: "spec: Required value"},
+		"an S3 option that applies only to writes": {spec: "{" + to + ", backupStorageType: S3, s3: {path: b/k, storageClass: STANDARD}}", want: "spec: storageClass, objectLock, tags and kmsKeyName apply only to writing: move them to an EtcdBackup"},
+		"a GCS option that applies only to writes": {spec: "{" + to + ", backupStorageType: GCS, gcs: {path: b/k, storageClass: NEARLINE}}", want: "spec: storageClass, objectLock, tags and kmsKeyName apply only to writing: move them to an EtcdBackup"},
+		"no cluster":                                {spec: "{backupStorageType: S3, s3: {path: b/k}}", want: "spec.etcdCluster: Required value"},
+		"a cluster without a name":                  {spec: "{etcdCluster: {}, backupStorageType: S3, s3: {path: b/k}}", want: "spec.etcdCluster.name: Required value"},
+		"no source":                                 {spec: "{" + to + "}", want: wantSource},
+		"two sources":                               {spec: "{" + to + ", etcdBackup: {name: b}, backupStorageType: S3, s3: {path: b/k}}", want: wantSource},
+		"an unknown storage type":                   {spec: "{" + to + ", backupStorageType: Azure, s3: {path: b/k}}", want: "spec.backupStorageType: " + wantType},
+		"an empty storage type":                     {spec: "{" + to + `, backupStorageType: "", s3: {path: b/k}}`, want: "spec.backupStorageType: " + wantType},
+		"S3 without its block":                      {spec: "{" + to + ", backupStorageType: S3}", want: `spec: backupStorageType S3 requires an s3 block: write s3.path: "<bucket>/<key>"`},
+		"GCS without its block":                     {spec: "{" + to + ", backupStorageType: GCS}", want: `spec: backupStorageType GCS requires a gcs block: write gcs.path: "<bucket>/<key>"`},
+		"ABS without its block":                     {spec: "{" + to + ", backupStorageType: ABS}", want: `spec: backupStorageType ABS requires an abs block: write abs.path: "<container>/<key>"`},
+		"S3 with an additional gcs block":           {spec: "{" + to + ", backupStorageType: S3, s3: {path: b/k}, gcs: {path: b/k}}", want: wantOneSource},
+		"GCS with an additional s3 block":           {spec: "{" + to + ", backupStorageType: GCS, s3: {path: b/k}, gcs: {path: b/k}}", want: wantOneSource},
+		"S3 with an additional abs block":           {spec: "{" + to + ", backupStorageType: S3, s3: {path: b/k}, abs: {path: b/k, absSecret: s}}", want: wantOneSource},
+		"S3 with an additional oss block":           {spec: "{" + to + ", backupStorageType: S3, s3: {path: b/k}, oss: {path: b/k}}", want: wantOneSource},
+		"an EtcdBackup with an additional s3 block": {spec: "{" + to + ", etcdBackup: {name: b}, s3: {path: b/k}}", want: wantOneSource},
+		"an EtcdBackup without a name":              {spec: "{" + to + ", etcdBackup: {}}", want: "spec.etcdBackup.name: Required value"},
+		"an EtcdBackup with an empty name":          {spec: "{" + to + `, etcdBackup: {name: ""}}`, want: "spec.etcdBackup.name: in body should be at least 1 chars long"},
+		"an EtcdBackup name that is too long":       {spec: "{" + to + ", etcdBackup: {name: " + strings.Repeat("a", 254) + "}}", want: "spec.etcdBackup.name: may not be more than 253 bytes"},
+		"a negative revisionBump":                   {spec: "{" + to + ", etcdBackup: {name: b}, revisionBump: -1}", want: "spec.revisionBump" + wantMin0},
+		"a revisionBump above 10^12":                {spec: "{" + to + ", etcdBackup: {name: b}, revisionBump: 1000000000001}", want: "spec.revisionBump: in body should be less than or equal to 1000000000000"},
+		"a named snapshot and select":               {spec: "{" + to + ", etcdBackup: {name: b, snapshot: s.db}, select: {}}", want: "spec: etcdBackup.snapshot names one snapshot and select chooses one: remove one of the two"},
+		"an empty snapshot name":                    {spec: "{" + to + `, etcdBackup: {name: b, snapshot: ""}}`, want: "spec.etcdBackup.snapshot: in body should be at least 1 chars long"},
+		"an invalid cluster ID":                     {spec: "{" + to + `, etcdBackup: {name: b}, select: {clusterID: "00000000000000AA"}}`, want: "spec.select.clusterID: clusterID must be 16 hex digits: copy it from status.clusterID of an EtcdCluster"},
+		"an invalid time":                           {spec: "{" + to + `, etcdBackup: {name: b}, select: {before: yesterday}}`, want: "spec.select.before: in body must be of type date-time: \"yesterday\""},
+		"before and revision in one select":         {spec: "{" + to + `, etcdBackup: {name: b}, select: {before: "2026-11-22T09:14:03Z", revision: 7}}`, want: "spec.select: before chooses a snapshot, and revision and time choose a point of the continuous archive: write only one of the three"},
+		"an invalid cluster ID in replaces":         {spec: "{" + to + `, etcdBackup: {name: b}, replaces: "0xaa"}`, want: "spec.replaces: replaces must be 16 hex digits: copy it from status.clusterID of the EtcdCluster"},
+		"a negative time to live":                   {spec: "{" + to + ", etcdBackup: {name: b}, ttlSecondsAfterFinished: -1}", want: "spec.ttlSecondsAfterFinished" + wantMin0},
 	})
 }
 
 func TestValidEtcdRestoreIsAccepted(t *testing.T) {
 	const to = "etcdCluster: {name: example}"
 	runAccepted(t, "EtcdRestore", map[string]accepted{
-		"S3":                            {spec: "{" + to + ", backupStorageType: S3, s3: {path: b/k}}"},
-		"GCS":                           {spec: "{" + to + ", backupStorageType: GCS, gcs: {path: b/k}}"},
-		"an EtcdBackup":                 {spec: "{" + to + ", etcdBackup: {name: b}}"},
-		"the newest below a folder":     {spec: "{" + to + ", backupStorageType: S3, s3: {path: b/folder/}, select: {}}"},
-		"the newest before a time":      {spec: "{" + to + `, etcdBackup: {name: b}, select: {before: "2026-01-02T03:04:05+02:00", clusterID: "00000000000000aa"}}`},
-		"a named snapshot":              {spec: "{" + to + ", etcdBackup: {name: b, snapshot: 20260102T030405Z-00000000000000000021.db}}"},
-		"a time to live":                {spec: "{" + to + ", etcdBackup: {name: b}, ttlSecondsAfterFinished: 0}"},
-		"no bump":                       {spec: "{" + to + ", etcdBackup: {name: b}, revisionBump: 0}"},
-		"a bump of 10^12":               {spec: "{" + to + ", etcdBackup: {name: b}, revisionBump: 1000000000000}"},
-		"another name than the cluster": {name: "second.try", spec: "{" + to + ", etcdBackup: {name: b}}"},
-		"ABS":                           {spec: "{" + to + ", backupStorageType: ABS, abs: {path: b/k, absSecret: s}}"},
-		"OSS, to be told in the status": {spec: "{" + to + ", backupStorageType: OSS, oss: {path: b/k, ossSecret: s}}"},
+		"S3":                                 {spec: "{" + to + ", backupStorageType: S3, s3: {path: b/k}}"},
+		"GCS":                                {spec: "{" + to + ", backupStorageType: GCS, gcs: {path: b/k}}"},
+		"an EtcdBackup":                      {spec: "{" + to + ", etcdBackup: {name: b}}"},
+		"the newest snapshot below a folder": {spec: "{" + to + ", backupStorageType: S3, s3: {path: b/folder/}, select: {}}"},
+		"the newest snapshot before a time":  {spec: "{" + to + `, etcdBackup: {name: b}, select: {before: "2026-01-02T03:04:05+02:00", clusterID: "00000000000000aa"}}`},
+		"a named snapshot":                   {spec: "{" + to + ", etcdBackup: {name: b, snapshot: 20260102T030405Z-00000000000000000021.db}}"},
+		"a time to live":                     {spec: "{" + to + ", etcdBackup: {name: b}, ttlSecondsAfterFinished: 0}"},
+		"a revisionBump of 0":                {spec: "{" + to + ", etcdBackup: {name: b}, revisionBump: 0}"},
+		"a revisionBump of 10^12":            {spec: "{" + to + ", etcdBackup: {name: b}, revisionBump: 1000000000000}"},
+		"a name that differs from that of the cluster": {name: "second.try", spec: "{" + to + ", etcdBackup: {name: b}}"},
+		"ABS": {spec: "{" + to + ", backupStorageType: ABS, abs: {path: b/k, absSecret: s}}"},
+		"OSS, which the operator refuses in the status": {spec: "{" + to + ", backupStorageType: OSS, oss: {path: b/k, ossSecret: s}}"},
 	})
 }
 
@@ -78,7 +78,7 @@ func TestEtcdRestoreSpecIsImmutable(t *testing.T) {
 		"another path": func(restore *unstructured.Unstructured) error {
 			return unstructured.SetNestedField(restore.Object, "b/other", "spec", "s3", "path")
 		},
-		"another bump": func(restore *unstructured.Unstructured) error {
+		"another revisionBump": func(restore *unstructured.Unstructured) error {
 			return unstructured.SetNestedField(restore.Object, int64(1), "spec", "revisionBump")
 		},
 		"a Secret": func(restore *unstructured.Unstructured) error {

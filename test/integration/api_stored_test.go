@@ -29,13 +29,13 @@ func TestObjectsStoredWithoutASchemaStayUsable(t *testing.T) {
 	}
 	unchanged := func(map[string]any) {}
 
-	t.Run("they keep their status", func(t *testing.T) {
+	t.Run("stored objects keep their status", func(t *testing.T) {
 		cluster := stored(t, unchanged)
 		if cluster.Status.Phase != v1beta2.ClusterPhaseRunning || len(cluster.Status.Members.Ready) != 2 || len(cluster.Status.Conditions) != 2 {
 			t.Errorf("the status lost stored fields:\n%s", kubetest.YAML(cluster))
 		}
 	})
-	t.Run("the operator can write their status, and a user can then scale them", func(t *testing.T) {
+	t.Run("the operator can write the status, and a user can then scale the cluster", func(t *testing.T) {
 		cluster := stored(t, unchanged)
 		before := cluster.DeepCopy()
 		cluster.Status.ObservedGeneration = cluster.Generation
@@ -49,13 +49,13 @@ func TestObjectsStoredWithoutASchemaStayUsable(t *testing.T) {
 		}
 		kubetest.MustKubectl(t, "", "scale", "etcd/"+cluster.Name, "--replicas=5", "-n", cluster.Namespace)
 	})
-	t.Run("their missing fields get defaults", func(t *testing.T) {
+	t.Run("missing fields get defaults", func(t *testing.T) {
 		cluster := stored(t, func(spec map[string]any) { delete(spec, "version") })
 		if cluster.Spec.Version != v1beta2.DefaultVersion {
 			t.Errorf("version is %q, want %q", cluster.Spec.Version, v1beta2.DefaultVersion)
 		}
 	})
-	t.Run("if their size is invalid, the status can be written, and a change of the size is refused", func(t *testing.T) {
+	t.Run("with an invalid size, the status can be written, and a change of the size is refused", func(t *testing.T) {
 		cluster := stored(t, func(spec map[string]any) { spec["size"] = int64(0) })
 		before := cluster.DeepCopy()
 		cluster.Status = v1beta2.EtcdClusterStatus{ObservedGeneration: cluster.Generation}

@@ -49,7 +49,7 @@ func (b *backupBench) lastSegment(folder string) (key string, content []byte) {
 	return key, content
 }
 
-// proveArchive damages a segment. Without the proof, a user would learn of it on the day of the restore.
+// proveArchive damages a segment. Without the proof, a user would detect the damage only during a restore.
 func proveArchive(b *backupBench, series *v1beta2.EtcdBackup, put func(int) int64) {
 	store := open(b.T, b.bucket)
 	before := series.Status.Snapshot.Path

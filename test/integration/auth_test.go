@@ -84,7 +84,7 @@ func TestAUserWithAPasswordMayDoEverythingWithAuthenticationOnAndOff(t *testing.
 			}
 			may("while authentication is on")
 
-			// A learner gives no token, and does not know those from before its start.
+			// A learner issues no token, and does not accept tokens from before its start.
 			peerURL := servers.PeerURL(t)
 			eventually(t, "a learner is added", func(ctx context.Context) error { return keeper.AddLearner(ctx, peerURL) })
 			learner := askAs(t, cluster.Join(t, minor, peerURL), login)
@@ -100,7 +100,7 @@ func TestAUserWithAPasswordMayDoEverythingWithAuthenticationOnAndOff(t *testing.
 			first.AwaitHealthy()
 			eventually(t, "the restarted member answers", func(ctx context.Context) error { _, err := keeper.Status(ctx); return err })
 
-			// The other member knows the token, and needs no quorum to check it.
+			// The other member has the token, and needs no quorum to check it.
 			eventually(t, "both members know the token", func(ctx context.Context) error { _, err := learner.Status(ctx); return err })
 			first.Stop()
 			if _, err := learner.Status(t.Context()); err != nil {
@@ -114,7 +114,8 @@ func TestAUserWithAPasswordMayDoEverythingWithAuthenticationOnAndOff(t *testing.
 	}
 }
 
-// TestMembersThatCheckManyPasswordsAtOnceAnswerAllOfThem: bcrypt is slow by design, and that is no loss of the quorum.
+// TestMembersThatCheckManyPasswordsAtOnceAnswerAllOfThem: bcrypt is slow by design, and a slow login does not mean that
+// the quorum is lost.
 func TestMembersThatCheckManyPasswordsAtOnceAnswerAllOfThem(t *testing.T) {
 	cluster := servers.Etcd(t, servers.EtcdOptions{Size: 3, Args: []string{"--bcrypt-cost=10"}})
 	withUsers(t, cluster.Members[0])

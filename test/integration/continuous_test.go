@@ -84,7 +84,7 @@ func TestContinuousArchive(t *testing.T) {
 	series.Spec.Continuous = &v1beta2.ContinuousArchive{MaxLag: "1s"}
 	series.Spec.Compression, series.Spec.DeletionPolicy = v1beta2.CompressionZstd, v1beta2.DeletionDelete
 
-	b.in("takes a base at once, although no snapshot is due, and archives what follows", func(b *backupBench) {
+	b.in("takes a base at once, although no snapshot is due, and archives the next changes", func(b *backupBench) {
 		kubetest.Create(b, series)
 		kubetest.AwaitCondition(b, series, backupConditions, v1beta2.ConditionArchiving, metav1.ConditionTrue, v1beta2.ReasonArchiving)
 		b.archivedTo(series, 11)
@@ -117,7 +117,7 @@ func TestContinuousArchive(t *testing.T) {
 			b.Errorf("the status was written within a minute, from %+v to %+v", written.Status.Recoverable, after.Status.Recoverable)
 		}
 	})
-	b.in("a restarted operator continues the same timeline from what the store has", func(b *backupBench) {
+	b.in("a restarted operator continues the same timeline at the end of the stored archive", func(b *backupBench) {
 		b.stop()
 		revision := put(20)
 		b.start()
@@ -156,8 +156,8 @@ func TestContinuousArchive(t *testing.T) {
 			return nil
 		})
 	})
-	b.in("each snapshot proves the archive since the one before, and damage is reported", func(b *backupBench) { proveArchive(b, series, put) })
-	b.in("nothing of the archive is taken for a snapshot", func(b *backupBench) {
+	b.in("each snapshot proves the archive since the previous one, and damage is reported", func(b *backupBench) { proveArchive(b, series, put) })
+	b.in("no object of the archive counts as a snapshot", func(b *backupBench) {
 		for _, key := range b.keys("") {
 			if strings.HasPrefix(key, "continuous-archive/") == strings.HasPrefix(key, "pit/") {
 				b.Errorf("the key %s is in no folder that it should be in", key)

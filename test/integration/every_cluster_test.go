@@ -97,7 +97,8 @@ func TestEveryMemberWithResourcesIsAdmittedUnderAResourceQuota(t *testing.T) {
 	}
 }
 
-// giveResources sets those of etcd and of the seed, which spec.pod.resources sets; a unit test of internal/cluster compares.
+// giveResources sets the resources of etcd and of the seed, as spec.pod.resources does. A unit test of internal/cluster
+// compares them.
 func giveResources(pod *corev1.Pod, resources corev1.ResourceRequirements) {
 	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range containers {

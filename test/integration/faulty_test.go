@@ -66,7 +66,7 @@ func TestStoresTolerateOneFaultyRequest(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			t.Run("a round trip succeeds whichever request breaks", func(t *testing.T) {
+			t.Run("a round trip succeeds if any one of its requests breaks", func(t *testing.T) {
 				var group errgroup.Group
 				group.SetLimit(8) // most round trips wait for a retry
 				for _, fault := range servers.Passing {

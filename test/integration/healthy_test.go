@@ -22,7 +22,7 @@ func healthOf(ctx context.Context, url string) error {
 	return etcd.Healthy(ctx, strings.TrimPrefix(url, "http://"))
 }
 
-// isHealthy and isNot wait until a member says so, and the cause has words in it.
+// isHealthy and isNot wait until a member reports that, isNot with a cause that contains the given words.
 func isHealthy(t *testing.T, what, url string) {
 	t.Helper()
 	eventually(t, what+" is healthy", func(ctx context.Context) error { return healthOf(ctx, url) })

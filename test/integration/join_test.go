@@ -52,8 +52,8 @@ func TestNewMemberOf37JoinsOnlyAfterTheRaftLogOf35IsCleared(t *testing.T) {
 	eventually(t, "a member of 3.7 becomes a voter", func(ctx context.Context) error { return promoteIn(ctx, leads) })
 }
 
-// Members without volumes cannot be downgraded by a minor version, because a member of the older version cannot join:
-// neither before the downgrade is enabled nor afterwards.
+// Members without volumes cannot be downgraded by a minor version, because a member of the older version cannot join.
+// It cannot join before the downgrade is enabled, and not afterwards.
 func TestMembersOfAnOlderMinorVersionCannotJoin(t *testing.T) {
 	t.Parallel()
 	cluster := servers.Etcd(t, servers.EtcdOptions{Minor: "3.6"})

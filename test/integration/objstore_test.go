@@ -44,8 +44,8 @@ func TestS3StoreHandlesFailuresAndCredentials(t *testing.T) {
 		first func(*http.Request)
 		want  int // number of requests
 	}{
-		"sends a body of known size in one request":                           {func(*http.Request) {}, 2},
-		"sends it again in parts if a byte changed in transit of one request": {changeByte, 7},
+		"sends a body of known size in one request":                             {func(*http.Request) {}, 2},
+		"resends the body in parts if a byte of the request changed in transit": {changeByte, 7},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := location(t)

@@ -39,8 +39,8 @@ func TestEtcdDoesNotStartWithAVariableAndAFlagOfTheSameOption(t *testing.T) {
 	}
 }
 
-// The operator reads the quota of a member before 3.6 from its Pod, and disarms no alarm while a member runs with a quota that
-// is used up, because of this behaviour of etcd.
+// Because of this behaviour of etcd, the operator reads the quota of a member before 3.6 from its Pod. It disarms no alarm
+// while the quota of a running member is used up.
 func TestEtcd35ReportsNoQuotaAndRaisesTheAlarmAgainWithoutRoom(t *testing.T) {
 	t.Parallel()
 	member := servers.Etcd(t, servers.EtcdOptions{Minor: "3.5", Args: []string{"--quota-backend-bytes=100000"}}).Members[0]

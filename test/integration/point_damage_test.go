@@ -64,7 +64,8 @@ func (p *pointBench) refusesDamage(last int64) {
 	p.replace(links[2].Key, next)
 }
 
-// damages returns what a segment may have become, by the name of the damage; nil if it is missing. next is the segment after it.
+// damages returns the damaged contents of a segment by the name of the damage. nil means that the segment is missing. next is
+// the segment that follows.
 func damages(original, next []byte) map[string][]byte {
 	flipped := func(at int) []byte {
 		content := bytes.Clone(original)
@@ -97,14 +98,14 @@ func (p *pointBench) refuses(name string, first, last int64) {
 	if r.Status.CompletionTime == nil || r.Status.Snapshot != nil || !strings.Contains(r.Status.Reason, "revision") || !strings.Contains(r.Status.Reason, "not changed") {
 		p.Errorf("%s: %+v", name, r.Status)
 	}
-	// A damage of the records may be found at a later revision.
+	// Damage to the records may be detected at a later revision.
 	if name != missingSegment && name != "bit-of-a-record" && name != "truncated-records" && !strings.Contains(r.Status.Reason, fmt.Sprintf("revision %d", first)) {
 		p.Errorf("%s: the reason names another revision than %d: %s", name, first, r.Status.Reason)
 	}
 	p.Logf("%s: %s", name, r.Status.Reason)
 }
 
-// restoresOnlyWhatThereIs tries a sound archive that ends with a revision.
+// restoresOnlyWhatThereIs tries an undamaged archive that ends with a revision.
 func (p *pointBench) restoresOnlyWhatThereIs(last int64) {
 	p.Helper()
 	tried := &v1beta2.EtcdRestore{

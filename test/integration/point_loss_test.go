@@ -22,7 +22,7 @@ import (
 // maxLag is that of a pointBench.
 const maxLag = time.Second
 
-// An uplink leads to the store until it is cut. It records the longest write.
+// An uplink forwards requests to the store until it is cut. It records the longest write.
 type uplink struct {
 	*httptest.Server
 	cut     atomic.Bool
@@ -48,7 +48,7 @@ func newUplink(t *testing.T, target string) *uplink {
 	return u
 }
 
-// A diary is what clients know of their writes.
+// A diary records what clients know of their writes.
 type diary struct {
 	mu    sync.Mutex
 	acked map[string]time.Time
@@ -57,7 +57,7 @@ type diary struct {
 }
 
 const (
-	// busy is how late timers are on a machine that cannot keep any promise about time.
+	// busy is the delay of timers above which a machine cannot keep any promise about time.
 	busy = 50 * time.Millisecond
 	// attempts is how often a machine may be busy.
 	attempts = 3
@@ -91,7 +91,8 @@ func (d *diary) keep(ctx context.Context, p *pointBench, writer int) {
 	}
 }
 
-// lose lets clients write, and takes all members with their data and the way to the store from them at a random moment.
+// lose lets clients write. At a random time, it cuts the connection to the store, and removes all members with their
+// data.
 func (d *diary) lose(p *pointBench, u *uplink) (lost time.Time) {
 	p.Helper()
 	ctx, stop := context.WithCancel(p.Context())

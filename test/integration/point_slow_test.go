@@ -32,8 +32,8 @@ func (p *pointBench) flood() (revision int64) {
 	return revision
 }
 
-// If this fails, a store that is down for a while makes the archive hang, or it hides which changes are lost. The archiver stops reading
-// when its spool is full. Then its watch is behind, and etcd cancels it at the next compaction.
+// If this fails, a short outage of the store makes the archive hang, or hides which changes are lost. The archiver stops reading when
+// its spool is full. Then its watch is behind, and etcd cancels it at the next compaction.
 func TestASlowWatchThatEtcdCancelsLeavesAGapThatTheStatusShows(t *testing.T) {
 	for _, minor := range []string{"3.5", "3.7"} {
 		t.Run("etcd "+minor, func(t *testing.T) {

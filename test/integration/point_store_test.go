@@ -38,7 +38,7 @@ func TestAPointOfAClusterWithUsersIsRestoredFromGCS(t *testing.T) {
 		minor, secret string
 		identity      *age.X25519Identity
 	}{
-		"with a Secret, encrypted":           {"3.5", "restoring", identity},
+		"with a Secret and encryption":       {"3.5", "restoring", identity},
 		"with the identity of the operators": {"3.6", "", nil},
 	} {
 		t.Run(name, func(t *testing.T) {

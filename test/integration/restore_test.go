@@ -190,7 +190,7 @@ func TestRestoreVerifiesTheSnapshotAndFollowsTheCluster(t *testing.T) {
 	cluster := b.cluster("example", "3.6.16")
 	good := b.put("good.db", content)
 
-	t.Run("verifies a snapshot of etcdctl, and is Complete only after the cluster is", func(t *testing.T) {
+	t.Run("verifies a snapshot of etcdctl, and is Complete only after the cluster is Complete", func(t *testing.T) {
 		r := b.restore("good", good)
 		kubetest.Create(t, r)
 		b.await(r, v1beta2.ReasonVerified)
@@ -247,7 +247,7 @@ func TestRestoreVerifiesTheSnapshotAndFollowsTheCluster(t *testing.T) {
 		}
 	})
 
-	t.Run("fails for good if the seed fails", func(t *testing.T) {
+	t.Run("fails permanently if the seed fails", func(t *testing.T) {
 		r := b.restore("seed-failed", good)
 		kubetest.Create(t, r)
 		b.await(r, v1beta2.ReasonVerified)
@@ -419,7 +419,7 @@ func TestRestoreOfAnInvalidSnapshotFailsBeforeTheClusterChanges(t *testing.T) {
 			}
 		})
 	}
-	t.Run("none of them changes the cluster", func(t *testing.T) {
+	t.Run("no failed restore changes the cluster", func(t *testing.T) {
 		var now v1beta2.EtcdCluster
 		if err := kubetest.Client(t).Get(t.Context(), client.ObjectKeyFromObject(cluster), &now); err != nil {
 			t.Fatal(err)

@@ -304,7 +304,7 @@ func TestSeedRefusesDamagedSnapshotsAndSurvivesOutages(t *testing.T) {
 	good := saveByEtcdctl(t, "3.6", cluster)
 	b.put(t, "good.db", good)
 
-	t.Run("an object that changed after its verification is refused for good", func(t *testing.T) {
+	t.Run("an object that changed after its verification is refused permanently", func(t *testing.T) {
 		flipped := bytes.Clone(good)
 		flipped[len(flipped)/2] ^= 1
 		b.put(t, "flipped.db", flipped)
@@ -322,7 +322,7 @@ func TestSeedRefusesDamagedSnapshotsAndSurvivesOutages(t *testing.T) {
 	})
 
 	// Defect 12 of coreos/etcd-operator: it restored snapshots without verification.
-	t.Run("a snapshot with a flipped bit or a truncated one is never restored", b.refusesDamagedSnapshots)
+	t.Run("a snapshot that is truncated or has a flipped bit is never restored", b.refusesDamagedSnapshots)
 
 	t.Run("a store that restarts during the download is retried", func(t *testing.T) {
 		r := b.request(t, "good.db", b.volume(t))

@@ -392,8 +392,9 @@ func TestTheSecondOfTwoArchiversIsFenced(t *testing.T) {
 	b.wantEvents()
 }
 
-// TestAnArchiverThatStillRunsIsNoOlderHistory lets another archiver store a change while this one looks where the archive ends: the process
-// before may still run. A timeline would begin, and the changes before its snapshot could not be restored one by one.
+// TestAnArchiverThatStillRunsIsNoOlderHistory lets another archiver store a change while this one looks for the end of the archive: the
+// previous process may still run. Without the check, a new timeline would begin. The changes before its snapshot could not be restored one
+// by one.
 func TestAnArchiverThatStillRunsIsNoOlderHistory(t *testing.T) {
 	b := newBench(t)
 	first, stopFirst := b.start()
@@ -531,8 +532,8 @@ func TestANewHistoryBeginsATimeline(t *testing.T) {
 	}
 }
 
-// A recovered cluster keeps its ID, and may have the archive's last revision and last change, although the ones before differ. Without
-// this, the archive would mix two histories.
+// A recovered cluster keeps its ID, and may have the archive's last revision and last change, although earlier changes differ. Without
+// a new timeline, the archive would mix two histories.
 func TestEachRecoveryFromALostQuorumBeginsATimeline(t *testing.T) {
 	b := newBench(t)
 	for _, run := range []struct {
@@ -741,8 +742,8 @@ func TestADeletionAtTheCompactedRevisionIsNotMissed(t *testing.T) {
 	}
 }
 
-// TestACompactedDeletionIsNoOtherHistory compacts etcd to the last archived revision, which is a deletion. A timeline began then, and the
-// changes before its snapshot were missing without a word.
+// TestACompactedDeletionIsNoOtherHistory compacts etcd to the last archived revision, which is a deletion. The archiver began a new
+// timeline, and did not report that the changes before its snapshot were missing.
 func TestACompactedDeletionIsNoOtherHistory(t *testing.T) {
 	b := newBench(t)
 	b.archived(1)
@@ -764,7 +765,7 @@ func TestACompactedDeletionIsNoOtherHistory(t *testing.T) {
 }
 
 // TestARevisionThatEtcdHasCompactedInPartIsReportedAsLost compacts etcd to the last archived revision, which has a deletion and a put. etcd
-// returns only the put. A timeline began then, and the changes before its snapshot were missing without a word.
+// returns only the put. The archiver began a new timeline, and did not report that the changes before its snapshot were missing.
 func TestARevisionThatEtcdHasCompactedInPartIsReportedAsLost(t *testing.T) {
 	b := newBench(t)
 	b.archived(1)

@@ -13,7 +13,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 )
 
-// mortal is a cluster whose members can be stopped for good.
+// mortal is a cluster whose members can be stopped permanently.
 type mortal struct {
 	*cluster
 	dead  chan struct{}
@@ -114,7 +114,8 @@ func TestWhatWaitsForTheStoreIsKeptWhenTheClusterIsLost(t *testing.T) {
 	b.wantEvents()
 }
 
-// A recovered cluster may have other changes at the same revisions, so the spool may have the only copy of what waits for the store.
+// A recovered cluster may have other changes at the same revisions. So the spool may have the only copy of the changes that wait for
+// the store.
 func TestWhatWaitsForTheStoreIsKeptWhenTheClusterIsRecovered(t *testing.T) {
 	b := newBench(t)
 	var down atomic.Bool
@@ -174,7 +175,7 @@ func TestWhatTheClusterStillHasIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// The survivor of a lost quorum may have as many revisions again, but other ones, before this archiver is told of the recovery.
+// The survivor of a lost quorum may reach the same revision with other changes before the recovery reaches this archiver.
 func TestWhatWaitsForTheStoreIsKeptWhenTheClusterHasAnotherHistory(t *testing.T) {
 	b := newBench(t)
 	m := b.mortal()
@@ -199,8 +200,8 @@ func TestWhatWaitsForTheStoreIsKeptWhenTheClusterHasAnotherHistory(t *testing.T)
 	_ = stop()
 }
 
-// etcd may be compacted while changes wait for the store. If a watch is lost then, no session can read them again, although the members have
-// as many revisions: a gap was recorded, and changes that only the spool had were thrown away.
+// etcd may be compacted while changes wait for the store. If a watch is lost then, no session can read them again, although the members are
+// not behind. The archiver recorded a gap and discarded the changes that only the spool had.
 func TestWhatEtcdHasCompactedIsKeptUntilTheStoreHasIt(t *testing.T) {
 	b := newBench(t)
 	m := b.mortal()
@@ -251,16 +252,16 @@ func (r reconnecting) Watch(ctx context.Context, from int64) (Stream, error) {
 	return r.mortal.Watch(ctx, from)
 }
 
-// The cluster does not have these changes any more. An archiver that was stopped just then threw them away at once: an upgrade of the
-// operator during a failure of the store was enough.
+// The cluster does not have these changes any more. An archiver that was stopped at that time discarded them immediately. An upgrade
+// of the operator during a failure of the store was enough.
 func TestWhatOnlyTheSpoolHasIsStoredWhenTheArchiverIsStopped(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*bench)
 		cause  error
 	}{
-		"after a compaction":               {func(b *bench) { b.change(func() { b.compacted = 10 }) }, nil},
-		"after a restore":                  {func(b *bench) { b.change(func() { b.id++ }); b.put("of another cluster", "a") }, nil},
-		"before a recovery from lost data": {func(b *bench) { b.change(func() { b.compacted = 10 }) }, ErrRecovery},
+		"etcd was compacted":                     {func(b *bench) { b.change(func() { b.compacted = 10 }) }, nil},
+		"the cluster was restored":               {func(b *bench) { b.change(func() { b.id++ }); b.put("of another cluster", "a") }, nil},
+		"the cluster lost data and is recovered": {func(b *bench) { b.change(func() { b.compacted = 10 }) }, ErrRecovery},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
@@ -309,7 +310,7 @@ func TestWhatOnlyTheSpoolHasIsStoredWhenTheArchiverIsStopped(t *testing.T) {
 	}
 }
 
-// watchOnly loses its watches only.
+// watchOnly loses only its watches.
 type watchOnly struct{ mortal }
 
 func (w watchOnly) Head(ctx context.Context) (Head, error) { return w.cluster.Head(ctx) }
@@ -411,7 +412,7 @@ func TestASkippedRevisionIsNoDamageOfTheArchive(t *testing.T) {
 	}
 }
 
-// mute is a cluster that does not say what its auth revision is, once a flag is set.
+// mute is a cluster that stops reporting its auth revision once a flag is set.
 type mute struct {
 	*cluster
 	silent *atomic.Bool
@@ -443,7 +444,7 @@ func TestAnUnknownAuthRevisionIsNoChangeOfUsers(t *testing.T) {
 }
 
 // TestAChangeOfUsersBeforeTheLastSegmentIsRecorded stops the archiver between a change of users and the next cut, as an upgrade of the
-// operator may. A restore of the changes after it would bring the earlier users back, and nothing would say so.
+// operator may. A restore of the later changes would bring the earlier users back without a warning.
 func TestAChangeOfUsersBeforeTheLastSegmentIsRecorded(t *testing.T) {
 	b := newBench(t)
 	a, stop := b.start(func(o *Options) { o.MaxLag = time.Hour })

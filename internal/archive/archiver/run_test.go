@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// A change has an age when it is received. If that did not count, a write older than maxLag could be lost.
+// A change already has an age when the archiver receives it. If that did not count, a write older than maxLag could be
+// lost.
 func TestASegmentIsSealedBeforeItsFirstChangeIsAsOldAsMaxLag(t *testing.T) {
 	for _, maxLag := range []time.Duration{time.Second, 5 * time.Second, time.Minute} {
 		a := New(Options{MaxLag: maxLag})

@@ -87,20 +87,20 @@ func TestTheChildRefusesADamagedSegmentWithItsRevision(t *testing.T) {
 		o.store[key] = content
 	}
 	for name, change := range map[string]func(o *ordered, key string){
-		"truncated":            func(o *ordered, key string) { o.store[key] = o.store[key][:len(o.store[key])-20] },
-		"truncated header":     func(o *ordered, key string) { o.store[key] = o.store[key][:30] },
-		"a bit of the records": func(o *ordered, key string) { flip(o, key, -40) },
-		"a bit of the header":  func(o *ordered, key string) { flip(o, key, 60) },
-		"another segment":      func(o *ordered, key string) { o.store[key] = o.store[o.order.Links[2].Key] },
-		"left out":             func(o *ordered, _ string) { o.order.Links = slices.Delete(o.order.Links, 1, 2) },
-		"there twice":          func(o *ordered, _ string) { o.order.Links = slices.Insert(o.order.Links, 1, o.order.Links[1]) },
-		"in the wrong order":   func(o *ordered, _ string) { l := o.order.Links; l[1], l[2] = l[2], l[1] },
-		"of another timeline": func(o *ordered, key string) {
+		"a truncated segment":             func(o *ordered, key string) { o.store[key] = o.store[key][:len(o.store[key])-20] },
+		"a truncated header":              func(o *ordered, key string) { o.store[key] = o.store[key][:30] },
+		"a flipped bit in the records":    func(o *ordered, key string) { flip(o, key, -40) },
+		"a flipped bit in the header":     func(o *ordered, key string) { flip(o, key, 60) },
+		"the content of another segment":  func(o *ordered, key string) { o.store[key] = o.store[o.order.Links[2].Key] },
+		"a segment that is left out":      func(o *ordered, _ string) { o.order.Links = slices.Delete(o.order.Links, 1, 2) },
+		"a segment that is listed twice":  func(o *ordered, _ string) { o.order.Links = slices.Insert(o.order.Links, 1, o.order.Links[1]) },
+		"two segments in the wrong order": func(o *ordered, _ string) { l := o.order.Links; l[1], l[2] = l[2], l[1] },
+		"a segment of another timeline": func(o *ordered, key string) {
 			other := store{}
 			_, keys := other.write(o.t, o.events, 2, 0)
 			o.store[key] = other[keys[1]]
 		},
-		"replaced since the choice": func(o *ordered, _ string) { o.order.Links[1].Header = o.order.Links[0].Header },
+		"a segment that was replaced after it was chosen": func(o *ordered, _ string) { o.order.Links[1].Header = o.order.Links[0].Header },
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := newOrdered(t)

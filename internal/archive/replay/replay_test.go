@@ -294,38 +294,38 @@ func TestReplayRefusesEachPlantedFault(t *testing.T) {
 		"a put of a key that is deleted next is lost": func(store, []string) (*store, []string) {
 			return o.rewritten(slices.Delete(slices.Clone(o.events), deletedNext, deletedNext+1), 0)
 		},
-		"a put is there twice": func(store, []string) (*store, []string) {
+		"a put occurs twice": func(store, []string) (*store, []string) {
 			return o.rewritten(slices.Insert(slices.Clone(o.events), several, o.events[several]), 0)
 		},
-		"a deletion is there twice": func(store, []string) (*store, []string) {
+		"a deletion occurs twice": func(store, []string) (*store, []string) {
 			return o.rewritten(slices.Insert(slices.Clone(o.events), deletion, o.events[deletion]), 0)
 		},
-		"users have changed":   func(store, []string) (*store, []string) { return o.rewritten(o.events, 9) },
-		"segments are swapped": func(s store, keys []string) (*store, []string) { return &s, []string{keys[1], keys[0], keys[2]} },
-		"contents are swapped": func(s store, keys []string) (*store, []string) {
+		"users have changed":       func(store, []string) (*store, []string) { return o.rewritten(o.events, 9) },
+		"two segments are swapped": func(s store, keys []string) (*store, []string) { return &s, []string{keys[1], keys[0], keys[2]} },
+		"the contents of two segments are swapped": func(s store, keys []string) (*store, []string) {
 			s[keys[0]], s[keys[1]] = s[keys[1]], s[keys[0]]
 			return &s, keys
 		},
-		"one is missing": func(s store, keys []string) (*store, []string) { return &s, slices.Delete(slices.Clone(keys), 1, 2) },
-		"one is there twice": func(s store, keys []string) (*store, []string) {
+		"a segment is missing": func(s store, keys []string) (*store, []string) { return &s, slices.Delete(slices.Clone(keys), 1, 2) },
+		"a segment is listed twice": func(s store, keys []string) (*store, []string) {
 			return &s, slices.Insert(slices.Clone(keys), 1, keys[0])
 		},
-		"the last is missing": func(s store, keys []string) (*store, []string) { return &s, keys[:len(keys)-1] },
-		"one is deleted":      func(s store, keys []string) (*store, []string) { delete(s, keys[1]); return &s, keys },
-		"one is truncated": func(s store, keys []string) (*store, []string) {
+		"the last segment is missing":         func(s store, keys []string) (*store, []string) { return &s, keys[:len(keys)-1] },
+		"a segment is deleted from the store": func(s store, keys []string) (*store, []string) { delete(s, keys[1]); return &s, keys },
+		"a segment is truncated": func(s store, keys []string) (*store, []string) {
 			s[keys[1]] = s[keys[1]][:len(s[keys[1]])*3/4]
 			return &s, keys
 		},
-		"one is empty":      func(s store, keys []string) (*store, []string) { s[keys[1]] = nil; return &s, keys },
-		"a bit is flipped":  func(s store, keys []string) (*store, []string) { s[keys[1]][len(s[keys[1]])*3/4] ^= 4; return &s, keys },
-		"a bit of a header": func(s store, keys []string) (*store, []string) { s[keys[1]][30] ^= 1; return &s, keys },
-		"one of another chain": func(s store, keys []string) (*store, []string) {
+		"a segment is empty":            func(s store, keys []string) (*store, []string) { s[keys[1]] = nil; return &s, keys },
+		"a bit of a segment is flipped": func(s store, keys []string) (*store, []string) { s[keys[1]][len(s[keys[1]])*3/4] ^= 4; return &s, keys },
+		"a bit of a header is flipped":  func(s store, keys []string) (*store, []string) { s[keys[1]][30] ^= 1; return &s, keys },
+		"a segment has the content of another chain": func(s store, keys []string) (*store, []string) {
 			other := store{}
 			_, foreign := other.write(t, o.events, 2, 0)
 			s[keys[1]] = other[foreign[1]]
 			return &s, keys
 		},
-		"another timeline": func(s store, keys []string) (*store, []string) {
+		"a segment of another timeline is listed": func(s store, keys []string) (*store, []string) {
 			_, foreign := s.write(t, o.events, 2, 0)
 			return &s, []string{keys[0], foreign[1], keys[2]}
 		},

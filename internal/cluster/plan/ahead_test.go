@@ -7,7 +7,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// ahead is a member whose Pod waits until it is added.
+// ahead is a member whose Pod waits until etcd has added it.
 func ahead(m *Member) {
 	*m = Member{Name: m.Name, Incarnation: 1, Volume: VolumePresent, VolumeUnused: true, Pod: PodStarting, PodImage: (&v1beta2.EtcdClusterSpec{}).Image(), Start: StartJoin, Waits: true, PodCreated: noon, UnreadySince: noon}
 }
@@ -18,15 +18,15 @@ func addressed(m *Member) { m.AddressSince = noon.Add(-publishing) }
 // justAddressed: its name may not resolve yet.
 func justAddressed(m *Member) { m.AddressSince = noon.Add(-publishing + time.Millisecond) }
 
-// published: its address has been in the headless Service for so long.
+// published: the headless Service has had its address for the given time.
 func published(ago time.Duration) func(*Member) {
 	return func(m *Member) { m.AddressSince, m.PublishedSince = noon, noon.Add(-ago) }
 }
 
-// released: etcd has added the member, and its Pod still waits.
+// addedAhead: etcd has added the member, and its Pod still waits.
 func addedAhead(m *Member) { m.InMembership, m.Learner, m.ID = true, true, 4 }
 
-// unused: the Pod was lost before its member was added.
+// unused: the Pod was lost before etcd added its member.
 func unused(m *Member) {
 	*m = Member{Name: m.Name, Incarnation: 1, Volume: VolumePresent, VolumeUnused: true}
 }
@@ -46,49 +46,49 @@ const notNeeded = "etcd has not added it, and this Pod is no longer needed: the 
 func TestPlanAhead(t *testing.T) {
 	planTests{
 		"creates the Pod of the first of two missing members before it is added": {state(formed, members(3), size(5)), create(3)},
-		"creates the Pod of the second beside it":                                {state(formed, members(3), with(3, ahead), size(5)), create(4)},
-		"adds a single missing member before its Pod":                            {state(formed, members(3), size(4)), add(3)},
+		"creates the Pod of the second missing member while the first one waits": {state(formed, members(3), with(3, ahead), size(5)), create(4)},
+		"adds a single missing member before it creates its Pod":                 {state(formed, members(3), size(4)), add(3)},
 		"adds no member whose Pod has no address":                                {state(formed, members(3), with(3, ahead), with(4, ahead), size(5)), waitsFor(nameOf(3) + ", " + nameOf(4))},
 		"adds no member whose name may not resolve yet": {
 			state(formed, members(3), with(3, ahead, justAddressed), with(4, ahead), size(5)),
 			Wait{Reason: v1beta2.ReasonScaling, Requeue: requeueAddress, Message: waitsFor(nameOf(3) + ", " + nameOf(4)).Message},
 		},
-		"adds no member whose address was published just now": {
+		"adds no member whose address was published less than 200 ms ago": {
 			state(formed, members(3), with(3, ahead, published(spreading-time.Millisecond)), with(4, ahead), size(5)),
 			Wait{Reason: v1beta2.ReasonScaling, Requeue: requeueAddress, Message: waitsFor(nameOf(3) + ", " + nameOf(4)).Message},
 		},
-		"adds a member whose address is published":       {state(formed, members(3), with(3, ahead, published(spreading)), with(4, ahead), size(5)), add(3)},
-		"adds the first member whose name resolves":      {state(formed, members(3), with(3, ahead, addressed), with(4, ahead, addressed), size(5)), add(3)},
-		"adds the other member if one finds no node":     {state(formed, members(3), with(3, ahead, blockedBy(v1beta2.ReasonPodUnschedulable)), with(4, ahead, addressed), size(5)), add(4)},
-		"lets a Pod start etcd when its member is added": {state(formed, members(3), with(3, ahead, addressed, addedAhead), with(4, ahead, addressed), size(5)), ReleaseMember{Name: nameOf(3)}},
-		"looks often until a released member answers": {
+		"adds a member whose address was published 200 ms ago":   {state(formed, members(3), with(3, ahead, published(spreading)), with(4, ahead), size(5)), add(3)},
+		"adds the first of two members whose names resolve":      {state(formed, members(3), with(3, ahead, addressed), with(4, ahead, addressed), size(5)), add(3)},
+		"adds the other member if one Pod cannot be scheduled":   {state(formed, members(3), with(3, ahead, blockedBy(v1beta2.ReasonPodUnschedulable)), with(4, ahead, addressed), size(5)), add(4)},
+		"lets a waiting Pod start etcd once its member is added": {state(formed, members(3), with(3, ahead, addressed, addedAhead), with(4, ahead, addressed), size(5)), ReleaseMember{Name: nameOf(3)}},
+		"checks every 100 ms until a released member answers": {
 			state(formed, members(3), with(3, ahead, addressed, addedAhead, func(m *Member) { m.Waits = false }), with(4, ahead, addressed), size(5)),
 			Wait{Reason: v1beta2.ReasonScaling, Requeue: requeueAddress, Message: "Member " + nameOf(3) + " is catching up with the leader."},
 		},
-		"adds the next member when the one before serves and its Pod is not ready yet": {
+		"adds the next member if the previous one serves and its Pod is not ready yet": {
 			state(formed, members(4), with(3, func(m *Member) { m.PodReady, m.UnreadySince, m.InService = false, noon, true }), with(4, ahead, addressed), size(5)), add(4),
 		},
-		"looks often until a name resolves while the Pod of the member before is not ready": {
+		"checks every 100 ms until a name resolves while the previous member's Pod is not ready": {
 			state(formed, members(4), with(3, func(m *Member) { m.PodReady, m.UnreadySince, m.InService = false, noon, true }), with(4, ahead, justAddressed), size(5)),
 			Wait{Reason: v1beta2.ReasonMemberDown, Requeue: requeueAddress, Message: "Member " + nameOf(3) + " does not serve: its Pod is not ready."},
 		},
-		"looks seldom while the Pod of the next member has no address": {
+		"does not check more often while the next member's Pod has no address": {
 			state(formed, members(4), with(3, func(m *Member) { m.PodReady, m.UnreadySince, m.InService = false, noon, true }), with(4, ahead), size(5)),
 			Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + nameOf(3) + " does not serve: its Pod is not ready."},
 		},
-		"does not report a held release of a member that was released since": {
+		"does not report a held release once the member is released": {
 			state(formed, members(3), with(3, ahead, addressed, addedAhead, func(m *Member) { m.Waits = false }), with(4, ahead, addressed), size(5), func(s *State) {
 				s.Held = []Held{{Step: repeatKey(*s, ReleaseMember{Name: nameOf(3)}), Times: 3, Until: noon.Add(time.Minute)}}
 			}),
 			Wait{Reason: v1beta2.ReasonScaling, Requeue: requeueAddress, Message: "Member " + nameOf(3) + " is catching up with the leader."},
 		},
-		"creates a lost Pod again with its unused volume":         {state(formed, members(3), with(3, ahead), with(4, unused), size(5)), create(4)},
-		"never starts on its own a member that was not added":     {state(formed, members(3), noQuorum, with(0, withoutPod), with(3, unused), size(5)), CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartRejoin}},
-		"removes a Pod that waits if the size is lowered":         {state(formed, members(3), with(3, ahead, addressed), size(3)), DeletePod{Name: nameOf(3), Reason: v1beta2.ReasonScaling, Message: notNeeded}},
-		"removes a Pod that waits if another image is asked for":  {state(formed, members(3), with(3, ahead, func(m *Member) { m.PodImage = "old" }), with(4, ahead), size(5)), DeletePod{Name: nameOf(3), Reason: v1beta2.ReasonScaling, Message: notNeeded}},
-		"removes a Pod that waits if its volume is being deleted": {state(formed, members(3), with(3, ahead, addressed, volume(VolumeDeleting)), with(4, ahead), size(5)), DeletePod{Name: nameOf(3), Reason: v1beta2.ReasonScaling, Message: notNeeded}},
-		"removes a Pod that waits if its volume is lost":          {state(formed, members(3), with(3, ahead, addressed, volume(VolumeLost)), with(4, ahead), size(5)), DeletePod{Name: nameOf(3), Reason: v1beta2.ReasonScaling, Message: notNeeded}},
-		"creates no Pod ahead beside a voter that does not serve": {state(formed, members(3), with(1, pod(PodStarting), func(m *Member) { m.Answers, m.Serving, m.PodReady, m.UnreadySince = false, false, false, noon }), size(5)), Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(1) + " is starting."}},
+		"recreates a lost Pod with its unused volume":                          {state(formed, members(3), with(3, ahead), with(4, unused), size(5)), create(4)},
+		"starts a voter, not a member that was never added, if quorum is lost": {state(formed, members(3), noQuorum, with(0, withoutPod), with(3, unused), size(5)), CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartRejoin}},
+		"deletes a waiting Pod if spec.size is lowered":                        {state(formed, members(3), with(3, ahead, addressed), size(3)), DeletePod{Name: nameOf(3), Reason: v1beta2.ReasonScaling, Message: notNeeded}},
+		"deletes a waiting Pod if the spec asks for another image":             {state(formed, members(3), with(3, ahead, func(m *Member) { m.PodImage = "old" }), with(4, ahead), size(5)), DeletePod{Name: nameOf(3), Reason: v1beta2.ReasonScaling, Message: notNeeded}},
+		"deletes a waiting Pod if its volume is being deleted":                 {state(formed, members(3), with(3, ahead, addressed, volume(VolumeDeleting)), with(4, ahead), size(5)), DeletePod{Name: nameOf(3), Reason: v1beta2.ReasonScaling, Message: notNeeded}},
+		"deletes a waiting Pod if its volume is lost":                          {state(formed, members(3), with(3, ahead, addressed, volume(VolumeLost)), with(4, ahead), size(5)), DeletePod{Name: nameOf(3), Reason: v1beta2.ReasonScaling, Message: notNeeded}},
+		"creates no Pod ahead while a voter does not serve":                    {state(formed, members(3), with(1, pod(PodStarting), func(m *Member) { m.Answers, m.Serving, m.PodReady, m.UnreadySince = false, false, false, noon }), size(5)), Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(1) + " is starting."}},
 	}.run(t)
 }
 
@@ -131,7 +131,8 @@ func TestNoPreparedMemberIsAddedWhileAVoterDoesNotServe(t *testing.T) {
 	}
 }
 
-// A tool took the annotation away from a Pod with its data in it. The operator said that no voter had its data, and could delete it.
+// A tool removed the annotation from a Pod that holds data. The operator then reported that no voter has its data, and could
+// delete it.
 func TestAMemberThatRanHasDataAlthoughItsPodSeemsToWait(t *testing.T) {
 	s := state(formed, members(3), ephemeral, with(0, lostAnnotation))
 	if !s.HoldsData(s.Members[0]) {

@@ -7,7 +7,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// etcdctl prints IDs without leading zeros. A person would copy one, and nothing would happen.
+// etcdctl prints IDs without leading zeros. If a person copies such an ID, the operator must find the member.
 func TestAForeignMemberIsNamedByItsIDAsEtcdctlPrintsIt(t *testing.T) {
 	s := state(formed, members(3), guest(withoutVote), func(s *State) { s.Asked.RemoveForeign = []string{"f00"} })
 	if _, removes := Plan(s).(RemoveMember); !removes {
@@ -15,7 +15,7 @@ func TestAForeignMemberIsNamedByItsIDAsEtcdctlPrintsIt(t *testing.T) {
 	}
 }
 
-// YAML has values of several lines. The operator would ignore their names without a word.
+// A YAML value can have several lines. Without this, the operator silently ignores the names in it.
 func TestNamesMayBeOnLinesOfTheirOwn(t *testing.T) {
 	if got := NewAsked(map[string]string{v1beta2.AnnotationFence: "a,\nb\n"}).Fence; !slices.Equal(got, []string{"a", "b"}) {
 		t.Errorf("names are %q", got)

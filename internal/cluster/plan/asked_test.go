@@ -11,19 +11,19 @@ func asks(a Asked) change { return func(s *State) { s.Asked = a } }
 
 func outOfService(m *Member) { m.InService = false }
 
-// TestPlanAsked: annotations ask for something about one member.
+// TestPlanAsked: a user requests a change of named members with an annotation.
 func TestPlanAsked(t *testing.T) {
 	replace := asks(Asked{Replace: []string{nameOf(1)}})
 	fence := asks(Asked{Fence: []string{nameOf(1)}})
 	const cause = "annotation etcd.database.coreos.com/replace-members asks for it"
 	planTests{
-		"adds a member before it removes one that is to be replaced": {
+		"adds a member before it removes one that the annotation replaces": {
 			state(formed, members(3), replace), AddLearner{Name: nameOf(3), PeerURL: peerURLOf(3)},
 		},
-		"removes it once the other one votes": {
+		"removes a member that the annotation replaces once the new one votes": {
 			state(formed, members(4), replace), RemoveMember{ID: 2, Name: nameOf(1), Cause: cause},
 		},
-		"moves leadership from it first": {
+		"moves leadership from a member that the annotation replaces before it removes it": {
 			state(formed, members(4), asks(Asked{Replace: []string{nameOf(0)}})), MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
 		},
 		"replaces no member while another one is down": {
@@ -32,16 +32,16 @@ func TestPlanAsked(t *testing.T) {
 		"ignores a name that no member has": {
 			state(formed, members(3), asks(Asked{Replace: []string{"x"}, Fence: []string{"x"}, MoveLeader: []string{"x"}})), Done{},
 		},
-		"gives no new member a name that an annotation has": {
+		"gives no new member a name that the annotation contains": {
 			state(formed, members(2), asks(Asked{Replace: []string{nameOf(2)}})), AddLearner{Name: nameOf(3), PeerURL: peerURLOf(3)},
 		},
-		"moves leadership from a member that should not lead": {
+		"moves leadership to a member that the annotation does not name": {
 			state(formed, members(3), asks(Asked{MoveLeader: []string{nameOf(0), nameOf(1)}})), MoveLeader{From: nameOf(0), To: 3, Name: nameOf(2)},
 		},
-		"leaves leadership with another member": {
+		"moves no leadership if the annotation does not name the leader": {
 			state(formed, members(3), asks(Asked{MoveLeader: []string{nameOf(1)}})), Done{},
 		},
-		"refuses to move leadership if nobody else may lead": {
+		"refuses to move leadership from the only member": {
 			state(formed, members(1), size(1), asks(Asked{MoveLeader: []string{nameOf(0)}})),
 			Wait{
 				Reason: v1beta2.ReasonRequestRefused, Stalled: true, Requeue: requeueForeign,
@@ -49,7 +49,7 @@ func TestPlanAsked(t *testing.T) {
 					"Remove a name from the annotation, or raise spec.size. The members serve as before.",
 			},
 		},
-		"moves leadership to no member that should not lead either": {
+		"refuses to move leadership if the annotation names all voters": {
 			state(formed, members(3), asks(Asked{MoveLeader: []string{nameOf(0), nameOf(1), nameOf(2)}})),
 			Wait{
 				Reason: v1beta2.ReasonRequestRefused, Stalled: true, Requeue: requeueForeign,
@@ -57,13 +57,13 @@ func TestPlanAsked(t *testing.T) {
 					"Remove a name from the annotation, or raise spec.size. The members serve as before.",
 			},
 		},
-		"takes a fenced member out of the client Service": {
+		"removes a fenced member from the client Service": {
 			state(formed, members(3), fence), RemoveFromService{Name: nameOf(1)},
 		},
-		"does not put it back": {
+		"does not add a fenced member to the client Service": {
 			state(formed, members(3), with(1, outOfService), fence), Done{},
 		},
-		"puts it back when the annotation is removed": {
+		"adds a member to the client Service when its fence is removed": {
 			state(formed, members(3), with(1, outOfService)), AddToService{Name: nameOf(1)},
 		},
 		"moves leadership from a fenced member": {
@@ -73,7 +73,7 @@ func TestPlanAsked(t *testing.T) {
 			state(formed, members(3), with(1, pod(PodRunning), outOfService, unreadyFor(startGrace/2)), fence),
 			Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + nameOf(1) + " does not serve: its Pod is not ready."},
 		},
-		"does not replace a fenced member because an annotation asks for that, too": {
+		"does not replace a fenced member that the replace annotation names": {
 			state(formed, members(3), with(1, outOfService), asks(Asked{Fence: []string{nameOf(1)}, Replace: []string{nameOf(1)}})), Done{},
 		},
 		"refuses to fence more members than quorum allows": {

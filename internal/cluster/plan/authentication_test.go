@@ -14,7 +14,7 @@ func deniedBy(refusal etcd.Refusal) func(*Member) {
 	return func(m *Member) { m.Refusal = refusal }
 }
 
-// blind is a cluster of etcd 3.6.9 or later, which tells nothing to users that it does not know.
+// blind is a cluster of etcd 3.6.9 or later, which refuses all requests of an unknown user.
 func blind(refusal etcd.Refusal) change {
 	return func(s *State) {
 		noQuorum(s)
@@ -68,7 +68,7 @@ func TestAnOperatorWithoutPermissionReportsWhatIsMissing(t *testing.T) {
 
 func TestWhatNeedsNoPermissionOfEtcdIsDoneWithoutIt(t *testing.T) {
 	planTests{
-		"a Pod is recreated": {
+		"recreates a missing Pod": {
 			state(formed, members(3), with(0, deniedBy(etcd.RefusedUnknown)), with(1, withoutPod)), CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin},
 		},
 	}.run(t)
@@ -81,7 +81,7 @@ func TestAWrongAuthSecretIsReportedWhileAuthenticationIsOff(t *testing.T) {
 	}
 }
 
-// A switch to it could not be undone, and the operator could not add a member.
+// The switch to such a seed could not be undone, and the operator could not add a member.
 func TestClientsAreNotSwitchedToASeedThatRefusesTheOperator(t *testing.T) {
 	s := state(formed, members(3), user, restored(v1beta2.RestoreSeeding), asked, aSeed(serving, deniedBy(etcd.RefusedPassword)))
 	wait, waits := Plan(s).(Wait)
@@ -90,7 +90,7 @@ func TestClientsAreNotSwitchedToASeedThatRefusesTheOperator(t *testing.T) {
 	}
 }
 
-// earlier is a cluster of a release whose operators shared the clients' certificate.
+// earlier is a cluster of an earlier release, whose operator used the clients' certificate.
 func earlier(t *testing.T, tls *v1beta2.TLSPolicy) *rotation {
 	w := newRotation(t, 1, tls)
 	w.s.ClientName = rootUser
@@ -142,7 +142,7 @@ func TestTheOperatorOfAnEarlierReleasesClusterGetsACertificateAndClientsKeepRoot
 	w.report()
 }
 
-// follow sets what observe reads of the Secrets, and settles. Members must not be restarted for it.
+// follow sets what observe reads from the Secrets, and follows the plan until it is done. No member may be restarted for that.
 func (w *rotation) follow() {
 	w.Helper()
 	w.s.ClientName = w.m.ClientName(w.s)
@@ -163,7 +163,7 @@ func TestClientsOfANewClusterAreNotRoot(t *testing.T) {
 	}
 }
 
-// While cert-manager does not issue the operator's certificate, the operator continues with that of clients.
+// Until cert-manager issues the operator's certificate, the operator uses the clients' certificate.
 func TestACertificateThatCertManagerHasNotIssuedForTheOperatorHoldsNothingUp(t *testing.T) {
 	w := earlier(t, &v1beta2.TLSPolicy{CertManager: &v1beta2.CertManagerTLS{ClientCommonName: "shop"}})
 	w.follow()

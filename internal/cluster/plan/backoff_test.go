@@ -50,7 +50,7 @@ func TestACorrectedSpecIsTriedAtOnceOnAPodThatFailed(t *testing.T) {
 	}
 }
 
-// Anybody who may write the status could stop the operator for one cluster.
+// Without this, a user who may write the status can stop the operator for that cluster.
 func TestANegativeCountOfFailuresDoesNotPanic(t *testing.T) {
 	defer func() {
 		if why := recover(); why != nil {
@@ -62,7 +62,7 @@ func TestANegativeCountOfFailuresDoesNotPanic(t *testing.T) {
 	Plan(s)
 }
 
-// Each learner answered before the kubelet evicted its Pod, and that ended the backoff.
+// Each learner answered before the kubelet evicted its Pod. The answer reset the backoff.
 func TestALearnerThatIsEvictedWheneverItAnswersIsReplacedLessAndLessOften(t *testing.T) {
 	var failures []v1beta2.PodFailure
 	now, added := noon, 0

@@ -9,13 +9,13 @@ import (
 func TestLostLabelsArePutBackFirst(t *testing.T) {
 	unlabelled := func(m *Member) { m.Unlabelled = true }
 	planTests{
-		"of a Pod, though no quorum answers": {
+		"restores the labels of a Pod even if no quorum answers": {
 			state(formed, members(3), noQuorum, with(1, unlabelled)), RestoreLabels{Name: nameOf(1)},
 		},
-		"of a volume": {
+		"restores the labels of a volume before it starts the member": {
 			state(formed, members(3), with(2, withoutPod, func(m *Member) { m.VolumeUnlabelled = true })), RestoreLabels{Name: nameOf(2), Volume: true},
 		},
-		"but not of a Pod that is being deleted": {
+		"does not restore the labels of a Pod that is being deleted": {
 			state(formed, members(3), with(1, unlabelled, pod(PodDeleting))),
 			Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + nameOf(1) + " is stopping."},
 		},
@@ -23,7 +23,7 @@ func TestLostLabelsArePutBackFirst(t *testing.T) {
 }
 
 func TestTheIncarnationOfAMemberIsInItsName(t *testing.T) {
-	s := state(formed, func(s *State) { s.Incarnation = 2_000_000_000 }) // whatever the status holds
+	s := state(formed, func(s *State) { s.Incarnation = 2_000_000_000 }) // the status may hold any number
 	for name, want := range map[string]int32{
 		nameOf(0): 1, memberName("example", "uid-example", 7, 5): 7,
 		memberName("example", "uid-earlier", 1, 0): 0, "example-backup": 0, "": 0,

@@ -14,24 +14,24 @@ func TestPlanReplacesLostMembersOfFewClustersAtATime(t *testing.T) {
 	}
 	corrupt := func(m *Member) { m.Corrupt = true }
 	planTests{
-		"waits with a member on a lost node": {state(formed, members(3), with(1, pod(PodDeleting), unreadyFor(time.Hour)), held), wait(isDead)},
-		"waits with a member without data":   {state(formed, members(3), with(1, withoutPod, volume(VolumeLost)), held), wait(LostData)},
-		"replaces corrupt data at once":      {state(formed, members(3), with(1, corrupt), held), RemoveMember{ID: 2, Name: nameOf(1), Cause: CorruptData}},
-		"creates a Pod at once":              {state(formed, members(3), with(1, withoutPod), held), CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin}},
+		"does not replace a member on a lost node yet": {state(formed, members(3), with(1, pod(PodDeleting), unreadyFor(time.Hour)), held), wait(isDead)},
+		"does not replace a member without data yet":   {state(formed, members(3), with(1, withoutPod, volume(VolumeLost)), held), wait(LostData)},
+		"replaces a member with corrupt data at once":  {state(formed, members(3), with(1, corrupt), held), RemoveMember{ID: 2, Name: nameOf(1), Cause: CorruptData}},
+		"recreates a missing Pod at once":              {state(formed, members(3), with(1, withoutPod), held), CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin}},
 	}.run(t)
 }
 
 func TestAClusterThatIsWholeAgainReplacesNoLostMember(t *testing.T) {
-	old := func(s *State) { s.Asked.Fence = []string{nameOf(0), nameOf(1), nameOf(2)} } // a person should correct this
+	old := func(s *State) { s.Asked.Fence = []string{nameOf(0), nameOf(1), nameOf(2)} } // the operator refuses this, and reports it
 	whole := state(formed, members(3), old)
 	if _, done := Plan(whole).(Done); done || !whole.Whole() {
 		t.Errorf("done: %t, whole: %t, expected that it is whole although something is reported", done, whole.Whole())
 	}
 	for name, s := range map[string]State{
-		"one member less": state(formed, members(3), with(2, removed)),
-		"a learner":       state(formed, members(3), with(2, learner)),
-		"a silent member": state(formed, members(3), with(2, func(m *Member) { m.Serving = false })),
-		"no quorum":       state(formed, members(3), noQuorum),
+		"one of three members removed": state(formed, members(3), with(2, removed)),
+		"a learner":                    state(formed, members(3), with(2, learner)),
+		"a silent member":              state(formed, members(3), with(2, func(m *Member) { m.Serving = false })),
+		"no quorum":                    state(formed, members(3), noQuorum),
 	} {
 		if s.Whole() {
 			t.Errorf("%s: the cluster is taken to be whole", name)

@@ -15,7 +15,7 @@ func TestClientsOfAnEarlierReleaseKeepRootIfTheirSecretIsDeleted(t *testing.T) {
 	if got := w.commonName("client"); got != rootUser {
 		t.Fatalf("the common name is %s", got)
 	}
-	delete(w.m.HandedOut, "client") // a person deletes the Secret to have it issued again; authentication is on
+	delete(w.m.HandedOut, "client") // a person deletes the Secret so that the operator reissues it; authentication is on
 	w.s.ClientName = w.m.ClientName(w.s)
 	w.judge()
 	w.act(issueCertificates(w.s))
@@ -24,7 +24,7 @@ func TestClientsOfAnEarlierReleaseKeepRootIfTheirSecretIsDeleted(t *testing.T) {
 	}
 }
 
-// The operator may be killed after it wrote another name to some Secrets only. Clients must not become root by that: root
+// The operator may be killed after it wrote another name to only some of the Secrets. Clients must not become root then: root
 // may read and change everything.
 func TestClientsBecomeRootOnlyIfAllSecretsAgree(t *testing.T) {
 	w := earlier(t, managedFor(time.Hour))
@@ -36,7 +36,7 @@ func TestClientsBecomeRootOnlyIfAllSecretsAgree(t *testing.T) {
 	}
 }
 
-// The Secret of a user keeps its content, and the operator neither waits for its own certificate nor writes it.
+// The operator does not change a Secret that belongs to a user. It neither writes its own certificate nor waits for it.
 func TestACertificateWhoseSecretAnotherOwnerHasIsNotIssued(t *testing.T) {
 	w := earlier(t, managedFor(time.Hour))
 	w.m.Taken = "Secret example-operator-tls"

@@ -11,19 +11,19 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
-// accused: the alarm is on for the members with these IDs, 0 for none in particular.
+// accused: a CORRUPT alarm is on for each of these member IDs. ID 0 means that the alarm names no member.
 func accused(ids ...etcd.ID) change {
 	return func(s *State) {
 		for i := range s.Members {
 			for _, id := range ids {
 				s.Members[i].Alarms = append(s.Members[i].Alarms, etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: id})
 			}
-			s.Members[i].PodReady = false // as /readyz says with that alarm on
+			s.Members[i].PodReady = false // /readyz fails while that alarm is on
 		}
 	}
 }
 
-// hashing gives each member in turn a hash; empty for unknown.
+// hashing gives each member in turn a hash. An empty string means that the hash is unknown.
 func hashing(hashes ...string) change {
 	return func(s *State) {
 		for i, hash := range hashes {
@@ -40,68 +40,68 @@ func TestPlanCorruptAlarm(t *testing.T) {
 		return Wait{Reason: v1beta2.ReasonDataCorrupt, Message: refuses + text, Stalled: true, Requeue: requeueUnclear}
 	}
 	planTests{
-		"removes the member that etcd says is corrupt, where a quorum has other data": {
+		"removes the member that the alarm names if a quorum has other data": {
 			state(formed, members(3), accused(2), hashing("a", "b", "a")), RemoveMember{ID: 2, Name: nameOf(1), Cause: CorruptData},
 		},
-		"has it hand over first if it leads": {
+		"moves leadership before it removes a corrupt leader": {
 			state(formed, members(3), accused(1), hashing("b", "a", "a")), MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
 		},
-		"disarms the alarm when that member is gone": {
+		"disarms the alarm once the member that it names is removed": {
 			state(formed, members(3), accused(77), hashing("a", "a", "a")),
 			DisarmAlarm{Alarm: etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: 77}, Reason: v1beta2.ReasonDataCorrupt},
 		},
-		"disarms it before another takes its place, for nobody is served until then": {
+		"disarms the alarm before it adds a member, because etcd refuses requests until then": {
 			state(formed, members(2), accused(77), hashing("a", "a")),
 			DisarmAlarm{Alarm: etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: 77}, Reason: v1beta2.ReasonDataCorrupt},
 		},
-		"does not disarm it while those that are left differ": {
+		"does not disarm the alarm of a removed member while the remaining members differ": {
 			state(formed, members(2), size(2), accused(77), hashing("a", "b")),
 			doubt("No quorum of voters is known to have the same data (" + nameOf(0) + ": a; " + nameOf(1) + ": b)." + ways),
 		},
-		"removes the member that a quorum says is corrupt, where etcd could not say who": {
+		"removes the member that differs from a quorum if the alarm names no member": {
 			state(formed, members(3), accused(0), hashing("a", "b", "a")), RemoveMember{ID: 2, Name: nameOf(1), Cause: CorruptData},
 		},
-		"touches nobody when etcd says both that it cannot tell and that it is another": {
+		"changes no member if a second alarm names a member that agrees with the quorum": {
 			state(formed, members(3), accused(0, 3), hashing("a", "b", "a")),
 			doubt("Member " + nameOf(1) + " has other data than a quorum, but the alarm names another member." + ways),
 		},
-		"disarms the alarm that is about nobody once all have the same data": {
+		"disarms an alarm that names no member once all members have the same data": {
 			state(formed, members(2), accused(0), hashing("a", "a")),
 			DisarmAlarm{Alarm: etcd.Alarm{Kind: etcd.AlarmCorrupt}, Reason: v1beta2.ReasonDataCorrupt},
 		},
-		"does not disarm it while the data of one is not known": {
+		"does not disarm an alarm that names no member while one hash is unknown": {
 			state(formed, members(3), accused(0), hashing("a", "a", "")),
 			doubt("The voters that answer have the same data. The operator changes nothing. If you trust that data, disarm the alarm: etcdctl alarm disarm. Otherwise restore a snapshot with an EtcdRestore."),
 		},
-		"removes the member whose etcd ends because its data differs from that of a quorum": {
+		"removes a member whose etcd exits because its data differs from a quorum's": {
 			state(formed, members(3), with(1, blockedBy(v1beta2.ReasonPodFailing), damaged), accused(2), hashing("a", "", "a")),
 			RemoveMember{ID: 2, Name: nameOf(1), Cause: CorruptData},
 		},
-		"keeps it while no quorum is known to have the same data": {
+		"keeps a member whose etcd exits while no quorum is known to have the same data": {
 			state(formed, members(3), with(1, blockedBy(v1beta2.ReasonPodFailing), damaged), accused(2), hashing("a", "", "b")),
 			doubt("No quorum of voters is known to have the same data (" + nameOf(0) + ": a; " + nameOf(1) + ": no hash; " + nameOf(2) + ": b)." + ways),
 		},
-		"touches nobody when the leader accuses those that agree": {
+		"changes no member if the leader accuses members that agree": {
 			state(formed, members(3), accused(2, 3), hashing("b", "a", "a")),
 			doubt("Member " + nameOf(0) + " has other data than a quorum, but the alarm names another member." + ways),
 		},
-		"touches nobody when all differ": {
+		"changes no member if the data of all three members differs": {
 			state(formed, members(3), accused(2), hashing("a", "b", "c")),
 			doubt("No quorum of voters is known to have the same data (" + nameOf(0) + ": a; " + nameOf(1) + ": b; " + nameOf(2) + ": c)." + ways),
 		},
-		"touches nobody of two that differ": {
+		"changes no member if the data of two members differs": {
 			state(formed, members(2), size(2), accused(2), hashing("a", "b")),
 			doubt("No quorum of voters is known to have the same data (" + nameOf(0) + ": a; " + nameOf(1) + ": b)." + ways),
 		},
-		"touches nobody whose data is not known": {
+		"changes no member if the hash of the accused member is unknown": {
 			state(formed, members(3), accused(2), hashing("a", "", "a")),
 			doubt("The voters that answer have the same data. The operator changes nothing. If you trust that data, disarm the alarm: etcdctl alarm disarm. Otherwise restore a snapshot with an EtcdRestore."),
 		},
-		"touches nobody when all have the same data": {
+		"changes no member if all members have the same data": {
 			state(formed, members(3), accused(2), hashing("a", "a", "a")),
 			doubt("The voters that answer have the same data. The operator changes nothing. If you trust that data, disarm the alarm: etcdctl alarm disarm. Otherwise restore a snapshot with an EtcdRestore."),
 		},
-		"takes back a learner that cannot start before it removes the corrupt member": {
+		"removes a learner that cannot start before it removes the corrupt member": {
 			state(formed, members(3), with(3, justAdded, blockedBy(v1beta2.ReasonPodUnschedulable), joining(4)), size(4), accused(2), hashing("a", "b", "a")),
 			RemoveMember{ID: 4, Name: nameOf(3), Cause: makesWay},
 		},

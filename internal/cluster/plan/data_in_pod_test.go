@@ -9,7 +9,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// inPods: the members have their data in their Pods, and the spec asks for volumes by now.
+// inPods: the members have their data in their Pods, and the spec now asks for volumes.
 func inPods(s *State) {
 	for i := range s.Members {
 		m := &s.Members[i]
@@ -17,14 +17,14 @@ func inPods(s *State) {
 	}
 }
 
-// ending: its container ends again and again.
+// ending: its container exits repeatedly.
 func ending(m *Member) {
 	pod(PodBlocked)(m)
 	m.PodReason, m.PodMessage = v1beta2.ReasonPodFailing, "why"
 }
 
-// A user removed spec.pod.emptyDir. While the data is moved onto volumes, a Pod that does not run for a moment still has all
-// data. The operator deleted such Pods, also if all of them ended again and again, and all data was lost.
+// A user removed spec.pod.emptyDir. While the operator moves the data to volumes, a Pod that briefly does not run still has its
+// data. The operator deleted such Pods, even if all of them exited repeatedly, and all data was lost.
 func TestDataInAPodIsKeptWhileTheSpecAsksForVolumes(t *testing.T) {
 	starting, long := pod(PodStarting), unreadyFor(time.Hour)
 	all := nameOf(0) + ", " + nameOf(1) + ", " + nameOf(2)
@@ -32,22 +32,22 @@ func TestDataInAPodIsKeptWhileTheSpecAsksForVolumes(t *testing.T) {
 		"a member on a volume is added first": {
 			state(formed, members(3), inPods), AddLearner{Name: nameOf(3), PeerURL: peerURLOf(3)},
 		},
-		"a Pod that ends again and again is kept": {
+		"a Pod that exits repeatedly is kept": {
 			state(formed, members(3), inPods, with(1, ending)),
 			Wait{Reason: v1beta2.ReasonPodFailing, Message: "Member " + nameOf(1) + " does not run: why. Quorum holds (2 of 3).", Stalled: true},
 		},
-		"all Pods that end again and again are kept": {
+		"all Pods that exit repeatedly are kept": {
 			state(formed, members(3), inPods, noQuorum, with(0, ending), with(1, ending), with(2, ending)),
 			Wait{Reason: v1beta2.ReasonPodFailing, Message: "Member " + nameOf(0) + " does not run: why. No quorum answers, so etcd accepts no writes.", Stalled: true},
 		},
-		"a member whose container starts again is not removed": {
+		"a member whose container restarts is not removed": {
 			state(formed, members(3), inPods, with(1, starting)), Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(1) + " is starting."},
 		},
-		"quorum is not lost because all containers start again": {
+		"quorum is not reported as lost while all containers restart": {
 			state(formed, members(3), inPods, noQuorum, with(0, starting), with(1, starting), with(2, starting)),
 			Wait{Reason: v1beta2.ReasonMemberDown, Message: "No quorum answers. Members that hold data are running or starting: " + all + "."},
 		},
-		"no Pod is stopped to continue from another member": {
+		"no Pod is restarted with --force-new-cluster": {
 			state(formed, members(3), inPods, noQuorum, consenting, with(0, starting), with(1, gone), with(2, gone)),
 			Wait{Reason: v1beta2.ReasonQuorumLost, Message: "Quorum is lost: 1 of 3 voters have their data, and 2 are needed. etcd accepts no writes. The operator removes nothing. To continue from a snapshot, apply an EtcdRestore.", Stalled: true},
 		},
@@ -55,11 +55,11 @@ func TestDataInAPodIsKeptWhileTheSpecAsksForVolumes(t *testing.T) {
 			state(formed, members(3), inPods, with(1, ending), func(s *State) { s.Spec.Hibernate = true }),
 			Wait{Reason: v1beta2.ReasonPodFailing, Message: "Member " + nameOf(1) + " does not run: why. Quorum holds (2 of 3).", Stalled: true},
 		},
-		"the way back to data on volumes is named": {
+		"the status names the way back to the data on volumes": {
 			state(formed, members(3), noQuorum, func(s *State) { s.Spec.Pod = &v1beta2.PodPolicy{EmptyDir: &corev1.EmptyDirVolumeSource{}} }, with(0, withoutPod), with(1, withoutPod), with(2, withoutPod)),
 			Wait{Reason: v1beta2.ReasonQuorumLost, Message: "Quorum is lost: 0 of 3 voters have their data, and 2 are needed. etcd accepts no writes. The operator removes nothing. 3 members have their data on volumes. To start them, remove spec.pod.emptyDir. To continue from a snapshot, apply an EtcdRestore.", Stalled: true},
 		},
-		"no Pod is stopped for another CA": {
+		"no Pod is restarted for another CA": {
 			state(formed, members(3), inPods, managed, noQuorum, certs(func(c *Certificates) { c.Trust = "new" }), with(0, silent, long), with(1, silent, long), with(2, silent, long)),
 			Wait{Reason: v1beta2.ReasonQuorumLost, Message: "Quorum is lost, and etcd accepts no writes. The members that have data did not form a quorum in time: " + all +
 				". The operator removes nothing. Recover these members. Their data is in the Pods, and a restart would delete it. Put the previous CA back into the TLS Secrets. To continue from a snapshot, apply an EtcdRestore.", Stalled: true},
@@ -67,7 +67,7 @@ func TestDataInAPodIsKeptWhileTheSpecAsksForVolumes(t *testing.T) {
 	}.run(t)
 }
 
-// ontoPods: the members have their data on volumes, and the spec asks for emptyDir by now.
+// ontoPods: the members have their data on volumes, and the spec now asks for emptyDir.
 func ontoPods(s *State) {
 	s.Spec.Pod = &v1beta2.PodPolicy{EmptyDir: &corev1.EmptyDirVolumeSource{}}
 	for i := range s.Members {
@@ -80,17 +80,17 @@ func ontoPods(s *State) {
 func TestAMemberThatMovesIntoItsPodIsReplacedAndNotRestarted(t *testing.T) {
 	silentFor := func(m *Member) { pod(PodRunning)(m); unreadyFor(2 * time.Minute)(m) }
 	planTests{
-		"the only member, with a container beside etcd that fails": {
+		"the only member is replaced if a container beside etcd fails": {
 			state(formed, members(1), size(1), ontoPods, with(0, besideFails(time.Hour))), AddLearner{Name: nameOf(1), PeerURL: peerURLOf(1)},
 		},
-		"one of three, with a container beside etcd that fails": {
+		"one of three members is replaced if a container beside etcd fails": {
 			state(formed, members(3), ontoPods, with(1, besideFails(time.Hour))), AddLearner{Name: nameOf(3), PeerURL: peerURLOf(3)},
 		},
 		"a member that does not serve is not restarted": {
 			state(formed, members(3), ontoPods, with(1, silentFor)),
 			Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + nameOf(1) + " does not serve: its Pod is not ready."},
 		},
-		"a member whose file system waits for a Pod is not restarted": {
+		"a member whose file system needs a new Pod to grow is not restarted": {
 			state(formed, members(1), size(1), ontoPods, noQuorum, with(0, silentFor, fileSystemPending(2*time.Minute, time.Hour))),
 			Wait{Reason: v1beta2.ReasonMemberDown, Message: "No quorum answers. Members that hold data are running or starting: " + nameOf(0) + "."},
 		},

@@ -15,7 +15,7 @@ func defragmentation(p v1beta2.DefragmentationPolicy) change {
 	return func(s *State) { s.Spec.Defragmentation = &p }
 }
 
-// nightly defragmentation at three, last done so long before now, which is noon.
+// nightly is a defragmentation at 3:00 in Berlin. Its last run was due the given time before noon, which is now.
 func nightly(ago time.Duration) change {
 	return func(s *State) {
 		s.Spec.Defragmentation = &v1beta2.DefragmentationPolicy{Schedule: "0 3 * * *", TimeZone: "Europe/Berlin"}
@@ -36,62 +36,62 @@ func TestPlanDefragmentation(t *testing.T) {
 		return DefragmentMember{Name: nameOf(i), Reason: v1beta2.ReasonDefragmenting}
 	}
 	planTests{
-		"does nothing unasked": {state(formed, members(3), database(1000, 10)), Done{}},
-		"defragments a member whose file is free by half": {
+		"does nothing if the spec does not ask for defragmentation": {state(formed, members(3), database(1000, 10)), Done{}},
+		"defragments a member if half of its database file is free": {
 			state(formed, members(3), half, database(100, 75), with(2, uses(100, 49))), next(2),
 		},
-		"the leader after all others": {
+		"defragments a follower before the leader": {
 			state(formed, members(3), half, database(200, 99)), next(1),
 		},
-		"and not before it handed over": {
+		"moves leadership before it defragments the leader": {
 			state(formed, members(3), half, database(100, 75), with(0, uses(100, 49))), MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
 		},
-		"leaves small files alone": {state(formed, members(3), half, database(99, 1)), Done{}},
-		"looks at smaller ones where the spec asks for that": {
+		"does not defragment files smaller than 100 MiB by default": {state(formed, members(3), half, database(99, 1)), Done{}},
+		"defragments smaller files if minimumSize allows it": {
 			state(formed, members(3), defragmentation(v1beta2.DefragmentationPolicy{FreePercent: ptr.To[int32](50), MinimumSize: ptr.To(resource.MustParse("64Mi"))}), database(99, 1)), next(1),
 		},
-		"does not so more than once an hour": {
+		"does not defragment a member more than once an hour": {
 			state(formed, members(3), half, database(100, 75), with(2, uses(100, 49)), defragmentedAgo(2, 59*time.Minute)), Done{},
 		},
-		"makes no run of a schedule that it sees for the first time": {
+		"starts no run when it first reads a schedule": {
 			state(formed, members(3), database(10, 10), defragmentation(v1beta2.DefragmentationPolicy{Schedule: "* * * * *"})), Done{},
 		},
-		"makes a run when it is due": {
+		"starts a run when it is due": {
 			state(formed, members(3), database(10, 10), nightly(24*time.Hour)), next(1),
 		},
-		"continues with it": {
+		"continues a run with the next member": {
 			state(formed, members(3), database(10, 10), nightly(24*time.Hour), defragmentedAgo(1, time.Hour)), next(2),
 		},
-		"has the leader hand over last": {
+		"moves leadership once all followers are defragmented": {
 			state(formed, members(3), database(10, 10), nightly(24*time.Hour), defragmentedAgo(1, time.Hour), defragmentedAgo(2, time.Hour)),
 			MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
 		},
-		"ends it when all members are through": {
+		"ends a run once all members are defragmented": {
 			state(formed, members(3), database(10, 10), nightly(24*time.Hour), defragmentedAgo(0, time.Hour), defragmentedAgo(1, time.Hour), defragmentedAgo(2, time.Hour)),
 			EndDefragmentation{Due: three},
 		},
-		"makes one run of many that were missed": {
+		"makes up for several missed runs with one run": {
 			state(formed, members(3), database(10, 10), nightly(240*time.Hour), defragmentedAgo(0, time.Hour), defragmentedAgo(1, time.Hour), defragmentedAgo(2, time.Hour)),
 			EndDefragmentation{Due: three},
 		},
-		"is done until the next one is due": {
+		"does nothing until the next run is due": {
 			state(formed, members(3), database(10, 10), nightly(noon.Sub(three))), Done{},
 		},
-		"leaves a run out that is too late": {
+		"skips a run that is later than startingDeadlineSeconds": {
 			state(formed, members(3), database(10, 10), nightly(24*time.Hour), lateAfter(3600)), EndDefragmentation{Due: three, Late: true},
 		},
-		"waits while a member is down": {
+		"waits while a member is starting": {
 			state(formed, members(3), database(10, 10), nightly(24*time.Hour), with(2, pod(PodStarting))),
 			Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(2) + " is starting."},
 		},
-		"scales first": {
+		"removes a surplus member before it starts a run": {
 			state(formed, members(3), size(2), database(10, 10), nightly(24*time.Hour)), RemoveMember{ID: 3, Name: nameOf(2)},
 		},
-		"rolls first": {
+		"rolls out an image before it starts a run": {
 			state(formed, members(3), database(10, 10), nightly(24*time.Hour), with(2, withImage("3.6.15"))),
 			DeletePod{Name: nameOf(2), Reason: v1beta2.ReasonUpgrading, Message: "it must run image quay.io/coreos/etcd:v3.6.16"},
 		},
-		"says what is wrong with a schedule": {
+		"reports what is wrong with a schedule": {
 			state(formed, members(3), database(10, 10), defragmentation(v1beta2.DefragmentationPolicy{Schedule: "0 3 31 2 *"})),
 			Wait{Reason: v1beta2.ReasonInvalidSpec, Message: `spec.defragmentation is invalid: schedule "0 3 31 2 *" is never due: there is no such date. No scheduled run starts until you correct it. The members continue to serve.`, Stalled: true, Requeue: requeueSettled},
 		},
@@ -116,7 +116,7 @@ func TestTheStatusSaysWhenAMemberWasDefragmented(t *testing.T) {
 			t.Errorf("%s: %v", m.Name, m.DefragmentedAt)
 		}
 	}
-	s.Members[1].ID = 77 // another of the same name
+	s.Members[1].ID = 77 // another member with the same name
 	if other := NewStatus(s, Done{}, nil, again, 1); other.MemberStatuses[1].DefragmentedAt != nil {
 		t.Error("a new member has the time of the one before")
 	}

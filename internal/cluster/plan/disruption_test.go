@@ -8,41 +8,41 @@ func budgeted(b Budget) change { return func(s *State) { s.Budget = b } }
 
 func TestPlanDisruption(t *testing.T) {
 	planTests{
-		"has drains leave a quorum of three": {
+		"lets a drain take one of three": {
 			state(formed, members(3), budgeted(Budget{Exists: true})), ApplyBudget{Incarnation: 1, MinAvailable: 2},
 		},
 		"lets a drain take two of five": {
 			state(formed, members(5), size(5), budgeted(budgetOf(4))), ApplyBudget{Incarnation: 1, MinAvailable: 3},
 		},
-		"lets a drain take the only member, which comes back on its volume": {
+		"lets a drain take the only member, because its volume keeps the data": {
 			state(formed, members(1), size(1), budgeted(budgetOf(1))), ApplyBudget{Incarnation: 1, MinAvailable: 0},
 		},
 		"lets a drain take one of two": {
 			state(formed, members(2), size(2), budgeted(budgetOf(2))), ApplyBudget{Incarnation: 1, MinAvailable: 1},
 		},
-		"holds a drain up that would take the only copy of the data along": {
+		"blocks a drain that would delete the only copy of the data": {
 			state(formed, members(1), size(1), ephemeral, budgeted(budgetOf(0))), ApplyBudget{Incarnation: 1, MinAvailable: 1},
 		},
-		"holds a drain up while one of three is yet to be replaced": {
+		"blocks drains while one of three members is missing": {
 			state(formed, members(2), budgeted(budgetOf(1))), ApplyBudget{Incarnation: 1, MinAvailable: 2},
 		},
-		"counts a learner before it gets its vote": {
+		"counts a learner as a voter before it gets its vote": {
 			state(formed, members(3), size(4), with(3, learner), budgeted(budgetOf(2))), ApplyBudget{Incarnation: 1, MinAvailable: 3},
 		},
-		"does not let a learner that does not start hold a drain up": {
+		"does not count a learner that does not start": {
 			state(formed, members(3), size(4), with(3, justAdded, pod(PodStarting), volume(VolumePresent)), budgeted(budgetOf(3))),
 			ApplyBudget{Incarnation: 1, MinAvailable: 2},
 		},
-		"does not count the Pod of a removed member for a voter": {
+		"does not count the Pod of a removed member as a voter": {
 			state(formed, members(4), with(3, removed), budgeted(budgetOf(2))), ApplyBudget{Incarnation: 1, MinAvailable: 3},
 		},
-		"puts right what somebody changed": {
+		"corrects a budget that another client changed": {
 			state(formed, members(3), budgeted(Budget{Exists: true, Incarnation: 1, MinAvailable: 2})), ApplyBudget{Incarnation: 1, MinAvailable: 2},
 		},
-		"leaves the field to a budget of the user's, for two for one Pod block every drain": {
+		"deletes its budget beside a user's, because two budgets for one Pod block every drain": {
 			state(formed, members(3), budgeted(Budget{Exists: true, Current: true, Other: "mine"})), WithdrawBudget{Other: "mine"},
 		},
-		"makes none beside the user's": {
+		"creates no budget beside the user's": {
 			state(formed, members(3), budgeted(Budget{Other: "mine"})), Done{},
 		},
 	}.run(t)
@@ -50,7 +50,7 @@ func TestPlanDisruption(t *testing.T) {
 
 // A PodDisruptionBudget that counts a learner as a voter lets a drain take the quorum.
 func TestADrainLeavesAQuorumBesideALearnerThatTheServiceSelects(t *testing.T) {
-	// The Pod of a learner was made while no quorum answered, so it has the label of a voter. It does not answer the operator.
+	// The Pod of a learner was created while no quorum answered, so it has the label of a voter. It does not answer the operator.
 	s := state(formed, members(3), size(4), with(3, learner, func(m *Member) { m.InService, m.PodReady, m.Answers = true, true, false }))
 	selected := 0
 	for _, m := range s.Members {

@@ -6,12 +6,12 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
-// Seams for the tests of the outer package, which can use the model world.
+// These exports are for the tests in package plan_test, which can use the simulated world of package model.
 
-// Decide is what a rule of the plan does.
+// Decide is the decision of a rule: it returns a step, or nil.
 type Decide = func(State) Step
 
-// allRules in order, without their groups.
+// allRules returns the rules in order, without their groups.
 func allRules() []rule {
 	var all []rule
 	for _, g := range Rules {
@@ -20,7 +20,7 @@ func allRules() []rule {
 	return all
 }
 
-// RuleNames in order.
+// RuleNames returns the names of the rules in order.
 func RuleNames() []string {
 	var names []string
 	for _, r := range allRules() {
@@ -29,10 +29,10 @@ func RuleNames() []string {
 	return names
 }
 
-// Change of the rules.
+// Change is a change of the list of rules.
 type Change func([]rule) []rule
 
-// PlanWith plans by the rules after one change of them.
+// PlanWith returns a plan that uses the changed rules.
 func PlanWith(change Change) func(State) Step {
 	changed := []group{{Rules: change(allRules())}}
 	return func(s State) Step {
@@ -41,14 +41,14 @@ func PlanWith(change Change) func(State) Step {
 	}
 }
 
-// Without leaves a rule out.
+// Without removes a rule.
 func Without(name string) Change {
 	return func(all []rule) []rule {
 		return slices.DeleteFunc(all, func(r rule) bool { return r.Name == name })
 	}
 }
 
-// Before asks one rule before another.
+// Before moves a rule to the place before another one.
 func Before(name, other string) Change {
 	return func(all []rule) []rule {
 		i := slices.IndexFunc(all, func(r rule) bool { return r.Name == name })
@@ -59,7 +59,7 @@ func Before(name, other string) Change {
 	}
 }
 
-// Instead asks another rule in a rule's place.
+// Instead replaces the decision of a rule.
 func Instead(name string, decide Decide) Change {
 	return func(all []rule) []rule {
 		i := slices.IndexFunc(all, func(r rule) bool { return r.Name == name })
@@ -68,7 +68,7 @@ func Instead(name string, decide Decide) Change {
 	}
 }
 
-// Then makes another change after this one.
+// Then applies another change after this one.
 func (c Change) Then(next Change) Change {
 	return func(all []rule) []rule { return next(c(all)) }
 }

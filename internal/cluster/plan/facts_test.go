@@ -17,14 +17,14 @@ func TestTheMembersOutrankTheStatus(t *testing.T) {
 		state State
 		want  int32
 	}{
-		"both agree": {state(formed, members(3)), 1},
-		"the status has an incarnation that never was": {state(formed, members(3), incarnation(7)), 1},
-		"the same without a client Service":            {state(formed, members(3), incarnation(7), servicesFor(0, "")), 1},
-		"the same without members":                     {state(formed, incarnation(7)), 1},
-		"the status lost the incarnation":              {state(formed, members(3), incarnation(0)), 1},
-		"an old status was put back after a restore":   {state(formed, members(3), seedThere, servicesFor(2, seedID)), 2},
-		"the seed was just adopted":                    {state(formed, members(3), seedThere, incarnation(2)), 2},
-		"the seed was just adopted and lost its Pod":   {state(formed, members(3), restored(v1beta2.RestoreGrowing), servicesFor(1, oldID)), 2},
+		"the members and the status agree":                                   {state(formed, members(3)), 1},
+		"the status has an incarnation that never existed":                   {state(formed, members(3), incarnation(7)), 1},
+		"the status has a wrong incarnation, and there is no client Service": {state(formed, members(3), incarnation(7), servicesFor(0, "")), 1},
+		"the status has a wrong incarnation, and there are no members":       {state(formed, incarnation(7)), 1},
+		"the status lost the incarnation":                                    {state(formed, members(3), incarnation(0)), 1},
+		"an old status was put back after a restore":                         {state(formed, members(3), seedThere, servicesFor(2, seedID)), 2},
+		"the seed was just adopted":                                          {state(formed, members(3), seedThere, incarnation(2)), 2},
+		"the seed was just adopted and lost its Pod":                         {state(formed, members(3), restored(v1beta2.RestoreGrowing), servicesFor(1, oldID)), 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := test.state.Incarnation

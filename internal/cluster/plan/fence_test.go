@@ -17,12 +17,12 @@ func TestARecoveryGoesOnWithoutTheDeletionOfAStoppedPodOnlyIfItsMemberHasNoData(
 	}
 	ended := func(m *Member) { m.Pod, m.Terminated = PodEnded, true }
 	planTests{
-		"its deletion is tried":                              {lost(with(1, ended)), fenceStop(Member{Name: nameOf(1)})},
-		"it is refused, and the member has none":             {lost(with(1, ended), refusedFence(1)), start},
-		"it is refused, and the member has data":             {lost(with(1, ended, volume(VolumePresent)), refusedFence(1)), waitForRefusedStop(Member{Name: nameOf(1), Terminated: true})},
-		"it is refused, and no kubelet has reported its end": {lost(with(1, pod(PodEnded)), refusedFence(1)), waitForRefusedStop(Member{Name: nameOf(1)})},
-		"another Pod runs":                                   {lost(with(1, ended), refusedFence(1), with(2, pod(PodRunning))), fenceStop(Member{Name: nameOf(2)})},
-		"the Pod of the survivor has ended, too":             {lost(with(0, pod(PodEnded)), with(1, ended), refusedFence(1)), DeletePod{Name: nameOf(0), Reason: "Recovering", Message: "it must start once with --force-new-cluster"}},
-		"a Pod that was refused runs again by now":           {lost(with(1, ended), refusedFence(1), with(1, pod(PodRunning))), fenceStop(Member{Name: nameOf(1)})},
+		"deletes the stopped Pod first":                                                   {lost(with(1, ended)), fenceStop(Member{Name: nameOf(1)})},
+		"starts the survivor if the deletion is refused and the member has no data":       {lost(with(1, ended), refusedFence(1)), start},
+		"waits if the deletion is refused and the member has data":                        {lost(with(1, ended, volume(VolumePresent)), refusedFence(1)), waitForRefusedStop(Member{Name: nameOf(1), Terminated: true})},
+		"waits if the deletion is refused and no kubelet has reported that the Pod ended": {lost(with(1, pod(PodEnded)), refusedFence(1)), waitForRefusedStop(Member{Name: nameOf(1)})},
+		"stops another Pod that runs if the deletion is refused":                          {lost(with(1, ended), refusedFence(1), with(2, pod(PodRunning))), fenceStop(Member{Name: nameOf(2)})},
+		"deletes the ended Pod of the survivor if the other deletion is refused":          {lost(with(0, pod(PodEnded)), with(1, ended), refusedFence(1)), DeletePod{Name: nameOf(0), Reason: "Recovering", Message: "it must start once with --force-new-cluster"}},
+		"stops a Pod that runs again after its deletion was refused":                      {lost(with(1, ended), refusedFence(1), with(1, pod(PodRunning))), fenceStop(Member{Name: nameOf(1)})},
 	}.run(t)
 }

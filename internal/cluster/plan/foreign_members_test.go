@@ -14,7 +14,7 @@ import (
 
 const guestID = etcd.ID(0xf00)
 
-// guest is a foreign member that was seen an hour ago.
+// guest is a foreign member that the operator first saw an hour ago.
 func guest(changes ...func(*ForeignMember)) change {
 	return func(s *State) {
 		m := ForeignMember{ID: guestID, Name: "guest", PeerURLs: []string{"http://10.0.0.5:2380"}, Since: noon.Add(-time.Hour)}
@@ -25,10 +25,10 @@ func guest(changes ...func(*ForeignMember)) change {
 	}
 }
 
-// promoting: the i-th member was recorded as one that is given its vote.
+// promoting: the status records that the operator promotes the i-th member.
 func promoting(i int) change { return func(s *State) { s.Promoting = nameOf(i) } }
 
-// removing: the i-th member was recorded as one that is being removed.
+// removing: the status records that the operator removes the i-th member.
 func removing(i int) change { return func(s *State) { s.Removing = nameOf(i) } }
 
 func withoutVote(m *ForeignMember) { m.Learner = true }
@@ -55,7 +55,7 @@ const voterStays = "Member " + guestLabel + " is in the cluster, and the operato
 	"It votes: quorum is 3 of 4 voters, and the operator runs 3 of them. Until it is removed, the operator restarts a member only if quorum holds, and does not change the minor version of etcd. " +
 	"If a migration is under way, end it first. To have the operator remove the member, annotate the EtcdCluster with etcd.database.coreos.com/remove-foreign-members=0000000000000f00."
 
-// TestPlanForeignMembers: what a person added to the membership is not the operator's to run or to remove.
+// TestPlanForeignMembers: the operator does not run a member that a person added, and removes it only with consent.
 func TestPlanForeignMembers(t *testing.T) {
 	stays := func(message string) Step {
 		return Wait{Reason: v1beta2.ReasonForeignMember, Message: message, Stalled: true, Requeue: requeueForeign}
@@ -73,13 +73,13 @@ func TestPlanForeignMembers(t *testing.T) {
 		"removes a foreign voter by consent": {
 			state(formed, members(3), guest(), mayGo), removesGuest(),
 		},
-		"removes it by its name, too": {
+		"removes a foreign member that the annotation names by its name": {
 			state(formed, members(3), guest(), func(s *State) { s.Asked.RemoveForeign = []string{"guest"} }), removesGuest(),
 		},
-		"removes it after the grace period of the spec": {
+		"removes a foreign member after the grace period of the spec": {
 			state(formed, members(3), guest(), graceForForeign(time.Hour)), removesGuest(),
 		},
-		"keeps it until the grace period ends": {
+		"keeps a foreign member until the grace period ends": {
 			state(formed, members(3), guest(), graceForForeign(2*time.Hour)),
 			stays(voterStays + " The operator removes it at 2026-03-04T13:00:00Z, because spec.recovery.foreignMemberGrace allows it."),
 		},
@@ -87,23 +87,23 @@ func TestPlanForeignMembers(t *testing.T) {
 			state(formed, members(3), with(2, withoutPod), guest(), guest(func(m *ForeignMember) { m.ID = 0xf01 }), mayGo),
 			CreateMember{Name: nameOf(2), Incarnation: 1, Start: StartRejoin},
 		},
-		"recreates a Pod of its own beside a foreign learner": {
+		"recreates the Pod of its own member beside a foreign learner": {
 			state(formed, members(3), with(1, withoutPod), guest(withoutVote)), CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin},
 		},
-		"gives a foreign learner no vote": {
+		"reports a foreign learner without a name by its ID and peer URL": {
 			state(formed, members(3), guest(withoutVote, func(m *ForeignMember) { m.Name = "" })),
 			stays(strings.ReplaceAll(learnerStays, "guest, ", "")),
 		},
-		"replaces no member whose data is lost while etcd accepts no new one": {
+		"replaces no member whose data is lost beside a foreign learner": {
 			state(formed, members(3), with(1, gone), guest(withoutVote)), stays(learnerStays),
 		},
 		"replaces a member whose data is lost beside a foreign voter": {
 			state(formed, members(5), size(5), with(1, gone), guest()), RemoveMember{ID: 2, Name: nameOf(1), Cause: LostData},
 		},
-		"grows beside a foreign voter": {
+		"scales up beside a foreign voter": {
 			state(formed, members(3), size(5), guest()), create(3),
 		},
-		"adds nobody beside a foreign learner": {
+		"adds no member beside a foreign learner": {
 			state(formed, members(3), size(5), guest(withoutVote)), stays(learnerStays),
 		},
 		"removes no member of its own to make up for a foreign voter": {
@@ -112,19 +112,19 @@ func TestPlanForeignMembers(t *testing.T) {
 		"restarts no member if the foreign voter may be down": {
 			state(formed, members(3), allOutdated, guest()), stays(voterStays),
 		},
-		"restarts members that are not needed for quorum": {
+		"restarts a member if quorum holds without it and the foreign voter": {
 			state(formed, members(5), size(5), allOutdated, guest()),
 			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonRolling, Message: "spec.pod or spec.TLS has changed"},
 		},
-		"changes no minor version": {
+		"changes no minor version beside a foreign member": {
 			state(formed, members(5), size(5), ofVersion("3.7.3"), guest()),
 			Wait{Reason: v1beta2.ReasonVersionNotSupported, Stalled: true, Message: "Member " + guestLabel + " is in the cluster, and the operator did not add it and cannot see its version. " +
 				"A change to 3.7 waits until it is removed. The members keep their version until then."},
 		},
-		"lets drains leave a quorum without the foreign voter": {
+		"lets drains leave a quorum even if the foreign voter is down": {
 			state(formed, members(3), guest(), func(s *State) { s.Budget = budgetOf(2) }), ApplyBudget{Incarnation: 1, MinAvailable: 3},
 		},
-		"takes no quorum for lost that a foreign voter may complete": {
+		"does not report quorum as lost if a foreign voter may complete it": {
 			state(formed, members(3), noQuorum, consenting, with(0, gone), with(1, withoutPod), guest()),
 			CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin},
 		},
@@ -137,16 +137,16 @@ func TestAForeignMemberIsNeverTakenForAMember(t *testing.T) {
 		entry   etcd.Member
 		foreign bool
 	}{
-		"a member with a Pod":                {etcd.Member{Name: nameOf(0), PeerURLs: []string{peerURLOf(0)}}, false},
-		"a member that lost Pod and volume":  {etcd.Member{Name: nameOf(2), PeerURLs: []string{peerURLOf(2)}}, false},
-		"a learner that has not started":     {etcd.Member{PeerURLs: []string{peerURLOf(2)}, Learner: true}, false},
-		"one with another cluster domain":    {etcd.Member{Name: nameOf(2), PeerURLs: []string{"https://" + nameOf(2) + ".example.ns.svc.corp:2380"}}, false},
-		"a learner of another":               {etcd.Member{PeerURLs: []string{"http://10.0.0.5:2380"}, Learner: true}, true},
-		"one with the name of another's Pod": {etcd.Member{Name: "web-0", PeerURLs: []string{"http://web-0.web.ns.svc:2380"}}, true},
-		"a member's name at another address": {etcd.Member{Name: nameOf(2), PeerURLs: []string{"http://10.0.0.5:2380"}}, true},
-		"one of an EtcdCluster of that name": {etcd.Member{Name: State{Name: "example", UID: "other"}.InitialNames(1, 1)[0]}, true},
-		"one that has neither name nor URLs": {etcd.Member{}, true},
-		"a member of a later incarnation":    {etcd.Member{Name: State{Name: "example", UID: "uid-example"}.InitialNames(2, 1)[0]}, true},
+		"a member with a Pod":                                           {etcd.Member{Name: nameOf(0), PeerURLs: []string{peerURLOf(0)}}, false},
+		"a member that lost Pod and volume":                             {etcd.Member{Name: nameOf(2), PeerURLs: []string{peerURLOf(2)}}, false},
+		"a learner that has not started":                                {etcd.Member{PeerURLs: []string{peerURLOf(2)}, Learner: true}, false},
+		"a member with another cluster domain":                          {etcd.Member{Name: nameOf(2), PeerURLs: []string{"https://" + nameOf(2) + ".example.ns.svc.corp:2380"}}, false},
+		"a learner that the operator did not add":                       {etcd.Member{PeerURLs: []string{"http://10.0.0.5:2380"}, Learner: true}, true},
+		"a member with the name of an unrelated Pod":                    {etcd.Member{Name: "web-0", PeerURLs: []string{"http://web-0.web.ns.svc:2380"}}, true},
+		"a member's name with another peer URL":                         {etcd.Member{Name: nameOf(2), PeerURLs: []string{"http://10.0.0.5:2380"}}, true},
+		"a member of an EtcdCluster with the same name and another UID": {etcd.Member{Name: State{Name: "example", UID: "other"}.InitialNames(1, 1)[0]}, true},
+		"a member with neither name nor URLs":                           {etcd.Member{}, true},
+		"a member of a later incarnation":                               {etcd.Member{Name: State{Name: "example", UID: "uid-example"}.InitialNames(2, 1)[0]}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := named(2)
@@ -194,8 +194,8 @@ func TestConsentThatWasWithdrawnIsSeenBeforeAMemberIsRemoved(t *testing.T) {
 	}
 }
 
-// TestAVoteIsRecordedBeforeItIsGiven: if the operator ends right after it gave a vote, and quorum is lost then, the number
-// of known voters is that of etcd.
+// TestAVoteIsRecordedBeforeItIsGiven: the operator may be killed right after a promotion, and quorum may then be lost. The
+// status must still have as many known voters as etcd.
 func TestAVoteIsRecordedBeforeItIsGiven(t *testing.T) {
 	s := state(formed, members(3), size(4), with(3, learner))
 	first := Plan(s)
@@ -229,8 +229,8 @@ func TestAMemberThatIsAboutToVoteMakesNoLostQuorum(t *testing.T) {
 	}{
 		"two of three hold data, and the fourth is lost": {state(formed, members(3), promoting(3), last), 2, false},
 		"one of three holds data":                        {state(formed, members(3), promoting(3), last), 1, true},
-		"two of four that all vote":                      {state(formed, members(3), last), 2, true},
-		"nothing is known":                               {state(formed), 0, false},
+		"two of four voters hold data":                   {state(formed, members(3), last), 2, true},
+		"no voters are known":                            {state(formed), 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := test.state.tooFew(test.state.Members[:test.holders]); got != test.lost {

@@ -6,7 +6,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
-// entries are what etcd says of the first n members.
+// entries are the entries of the first n members in etcd's membership.
 func entries(n int) []etcd.Member {
 	var all []etcd.Member
 	for i := range n {
@@ -30,8 +30,7 @@ func TestAForeignVoterWithTheNameOfAMemberIsCounted(t *testing.T) {
 	}
 }
 
-// Somebody may start a member with a copied command line. The operator must not give it a vote in place of its own
-// member.
+// A person may start a member with a copied command line. The operator must not promote that member instead of its own.
 func TestAForeignLearnerWithTheNameOfAMemberGetsNoVote(t *testing.T) {
 	s := state(formed, members(3), promoting(0))
 	s.Enroll(append(entries(3), etcd.Member{ID: guestID, Name: nameOf(0), PeerURLs: []string{"http://10.0.0.5:2380"}, ClientURLs: []string{"x"}, Learner: true}))

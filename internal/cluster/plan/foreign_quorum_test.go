@@ -13,8 +13,8 @@ import (
 // Foreign voters that the operator cannot reach may serve clients. A second cluster beside them would take writes that
 // are lost when a person ends one of the two.
 func TestAGracePeriodForForeignMembersIsNoConsentToASecondCluster(t *testing.T) {
-	// 3 own voters have all their data, and 4 foreign ones run outside of Kubernetes. The network between them fails: the
-	// foreign ones are a quorum of 7 and serve on.
+	// 3 own voters have all their data, and 4 foreign voters run outside of Kubernetes. The network between them fails: the
+	// foreign voters are a quorum of 7 and continue to serve.
 	s := state(formed, members(3), noQuorum, graceForForeign(time.Hour), func(s *State) {
 		s.Spec.Recovery.QuorumLoss = v1beta2.QuorumLossForceNewCluster
 		for i := range 4 {
@@ -43,10 +43,10 @@ func TestAGracePeriodForForeignMembersIsNoConsentToASecondCluster(t *testing.T) 
 	t.Logf("%v, then %+v", did, Plan(s))
 }
 
-// A leader election takes seconds, and no write is lost by it. A recovery in that time would lose what its survivor
-// does not have.
+// A leader election takes seconds and loses no write. A recovery in that time would lose the writes that its survivor does
+// not have.
 func TestConsentToRemoveForeignVotersGivesAnElectionItsTime(t *testing.T) {
-	// 3 own voters and 2 foreign ones that run; own member 2 lost its data; an election is under way.
+	// 3 own and 2 foreign voters. The foreign voters run, own member 2 has lost its data, and an election is under way.
 	second := guest(func(m *ForeignMember) { m.ID = 0xf01 })
 	s := state(formed, members(3), noQuorum, consenting, with(2, gone), guest(), second,
 		func(s *State) { s.Asked.RemoveForeign = []string{guestID.String(), etcd.ID(0xf01).String()} },
@@ -56,9 +56,9 @@ func TestConsentToRemoveForeignVotersGivesAnElectionItsTime(t *testing.T) {
 	}
 }
 
-// The status would report an outage to a person whose clients are served.
+// Without this, the status reports an outage although clients are served.
 func TestReadyPodsProveAQuorumThatNeedsForeignVoters(t *testing.T) {
-	// The operator cannot reach its 3 members for a moment: the Pods are ready. 3 foreign voters run.
+	// The operator briefly cannot reach its 3 members, but their Pods are ready. 3 foreign voters run.
 	s := state(formed, members(3), noQuorum, func(s *State) {
 		for i := range 3 {
 			guest(func(m *ForeignMember) { m.ID += etcd.ID(i) })(s)
@@ -72,7 +72,7 @@ func TestReadyPodsProveAQuorumThatNeedsForeignVoters(t *testing.T) {
 	}
 }
 
-// The consent must work in the end: foreign voters that are lost for good would keep the cluster down.
+// The consent must take effect after the election. Otherwise foreign voters that are lost for good keep the cluster down.
 func TestConsentToRemoveForeignVotersAllowsARecoveryAfterTheElection(t *testing.T) {
 	s := state(formed, members(3), noQuorum, consenting, with(2, gone), guest(), guest(func(m *ForeignMember) { m.ID = 0xf01 }),
 		func(s *State) { s.Asked.RemoveForeign = []string{guestID.String(), "f01"} },
@@ -82,7 +82,7 @@ func TestConsentToRemoveForeignVotersAllowsARecoveryAfterTheElection(t *testing.
 	}
 }
 
-// To restore an old snapshot beside members that serve would lose what clients have written since.
+// If members still serve, the restore of an old snapshot loses what clients have written since.
 func TestForeignVotersThatAreAQuorumByThemselvesAreNamedBeforeAnyRestore(t *testing.T) {
 	// 1 own voter and 2 foreign ones, which run outside of Kubernetes.
 	guests := state(formed, members(1), noQuorum, guest(), guest(func(m *ForeignMember) { m.ID = 0xf01 }))
@@ -92,9 +92,9 @@ func TestForeignVotersThatAreAQuorumByThemselvesAreNamedBeforeAnyRestore(t *test
 		reason  string
 		changes []change
 	}{
-		"its own voter is lost":       {v1beta2.ReasonQuorumLost, []change{withoutMembers}},
-		"its own voter cannot run":    {v1beta2.ReasonPodFailing, []change{blocked}},
-		"its own voter has no leader": {v1beta2.ReasonQuorumLost, []change{with(0, knows(42, 3), unreadyFor(2*startGrace))}},
+		"the operator's own voter is lost":       {v1beta2.ReasonQuorumLost, []change{withoutMembers}},
+		"the operator's own voter cannot run":    {v1beta2.ReasonPodFailing, []change{blocked}},
+		"the operator's own voter has no leader": {v1beta2.ReasonQuorumLost, []change{with(0, knows(42, 3), unreadyFor(2*startGrace))}},
 	} {
 		s := guests
 		s.Members = slices.Clone(guests.Members)
@@ -111,8 +111,8 @@ func TestForeignVotersThatAreAQuorumByThemselvesAreNamedBeforeAnyRestore(t *test
 	}
 }
 
-// The consent to remove foreign voters may stand for months, because the operator cannot remove them. When the network between them and
-// Kubernetes fails, they are a quorum and serve on.
+// The consent to remove foreign voters may stand for months, because the operator cannot remove them. If the network between
+// them and Kubernetes fails, they are a quorum and continue to serve.
 func TestConsentToRemoveAQuorumIsNoConsentToASecondCluster(t *testing.T) {
 	oneOwn := []change{formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), consenting, with(0, knows(42, 3), unreadyFor(2*startGrace))}
 	twoOwn := []change{formed, members(2), size(1), noQuorum, voters(2), foreignVoters(2), consenting, with(0, knows(42, 3), unreadyFor(2*startGrace)), with(1, gone)}
@@ -122,22 +122,22 @@ func TestConsentToRemoveAQuorumIsNoConsentToASecondCluster(t *testing.T) {
 		changes []change
 		begins  bool
 	}{
-		"they are a quorum":                                      {append(oneOwn, removable), false},
-		"they have stopped":                                      {append(oneOwn, foreignStopped), true},
-		"one has stopped, the other is no quorum":                {append(oneOwn, removable, func(s *State) { s.Asked.StoppedForeign = []string{"64"} }), true},
-		"one has stopped, and nothing is said of one":            {append(oneOwn, func(s *State) { s.Asked.StoppedForeign = []string{"64"} }), false},
-		"they are a quorum if one of own has no vote":            {append(twoOwn, removable, func(s *State) { s.Promoting = nameOf(1) }), false},
-		"they are a quorum if one of own was removed":            {append(twoOwn, removable, func(s *State) { s.Removing = nameOf(1) }), false},
-		"both own vote, so they are no quorum":                   {append(twoOwn, removable), true},
-		"with a promoted learner they are none of four":          {append(twoOwn, learner, removable), true},
-		"a learner needs no consent if it completes none":        {[]change{formed, members(3), noQuorum, consenting, learnerAlone, with(0, knows(42, 3), unreadyFor(2*startGrace)), with(1, gone), with(2, gone)}, true},
-		"nor does it delay a recovery then":                      {[]change{formed, members(3), noQuorum, consenting, learnerAlone, with(0, knows(42, 3), unreadyFor(time.Second)), with(1, gone), with(2, gone)}, true},
-		"a learner that somebody may promote completes a quorum": {append(twoOwn, learnerAlone), false},
-		"with the consent to remove it, it does not":             {append(twoOwn, learnerAlone, removable), true},
-		"it may be elected at any moment":                        {append(twoOwn, learnerAlone, removable, with(0, unreadyFor(time.Second))), false},
-		"a voter that may be removed is no quorum with another":  {append(twoOwn, removable, func(s *State) { s.Removing = etcd.ID(100).String() }), true},
-		"they are a quorum if the learner is promoted":           {append(oneOwn, learner, removable), false},
-		"the learner has stopped":                                {append(oneOwn, learner, removable, func(s *State) { s.Asked.StoppedForeign = []string{"65"} }), true},
+		"the foreign voters are a quorum":                                                  {append(oneOwn, removable), false},
+		"the statement names both foreign voters":                                          {append(oneOwn, foreignStopped), true},
+		"the statement names one foreign voter, and the other one is no quorum":            {append(oneOwn, removable, func(s *State) { s.Asked.StoppedForeign = []string{"64"} }), true},
+		"the statement names one foreign voter, and there is no consent for the other one": {append(oneOwn, func(s *State) { s.Asked.StoppedForeign = []string{"64"} }), false},
+		"the foreign voters are a quorum if one of two own members may not vote yet":       {append(twoOwn, removable, func(s *State) { s.Promoting = nameOf(1) }), false},
+		"the foreign voters are a quorum if one of two own members may be removed already": {append(twoOwn, removable, func(s *State) { s.Removing = nameOf(1) }), false},
+		"the foreign voters are no quorum beside two own voters":                           {append(twoOwn, removable), true},
+		"the foreign members are no quorum of four, even if the learner is promoted":       {append(twoOwn, learner, removable), true},
+		"a foreign learner needs no consent if it completes no quorum":                     {[]change{formed, members(3), noQuorum, consenting, learnerAlone, with(0, knows(42, 3), unreadyFor(2*startGrace)), with(1, gone), with(2, gone)}, true},
+		"a foreign learner does not delay a recovery if it completes no quorum":            {[]change{formed, members(3), noQuorum, consenting, learnerAlone, with(0, knows(42, 3), unreadyFor(time.Second)), with(1, gone), with(2, gone)}, true},
+		"a foreign learner completes a quorum if a person promotes it":                     {append(twoOwn, learnerAlone), false},
+		"a foreign learner does not block a recovery after consent to its removal":         {append(twoOwn, learnerAlone, removable), true},
+		"a quorum with the foreign learner may still elect a leader":                       {append(twoOwn, learnerAlone, removable, with(0, unreadyFor(time.Second))), false},
+		"the foreign voters are no quorum if one of them may be removed already":           {append(twoOwn, removable, func(s *State) { s.Removing = etcd.ID(100).String() }), true},
+		"the foreign members are a quorum if the learner is promoted":                      {append(oneOwn, learner, removable), false},
+		"the statement names the foreign learner":                                          {append(oneOwn, learner, removable, func(s *State) { s.Asked.StoppedForeign = []string{"65"} }), true},
 	} {
 		step := Plan(state(test.changes...))
 		if _, begins := step.(BeginRecovery); begins != test.begins {
@@ -146,12 +146,12 @@ func TestConsentToRemoveAQuorumIsNoConsentToASecondCluster(t *testing.T) {
 	}
 }
 
-// A person who reads one ID after the other writes each into the annotation, and the next replaces the one before.
+// If the status named one ID at a time, a person would write each into the annotation, and overwrite the previous one.
 func TestTheStatusNamesAllForeignMembersForTheStatement(t *testing.T) {
 	both := v1beta2.AnnotationStoppedForeign + "=0000000000000064,0000000000000065."
 	quorum := state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), consenting, with(0, knows(42, 3), unreadyFor(2*startGrace)))
 	few := state(formed, members(5), size(5), noQuorum, voters(5), foreignVoters(2), consenting, with(1, gone), with(2, gone), with(3, gone), with(4, gone), with(0, unreadyFor(2*startGrace)))
-	for name, s := range map[string]State{"they are a quorum": quorum, "they are none": few} {
+	for name, s := range map[string]State{"the foreign voters are a quorum": quorum, "the foreign voters are no quorum": few} {
 		for _, said := range [][]string{nil, {"64"}} {
 			s.Asked.StoppedForeign = said
 			wait, is := Plan(s).(Wait)

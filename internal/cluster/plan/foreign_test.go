@@ -6,7 +6,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// foreign: an object with a name that the cluster needs belongs to something else.
+// foreign: objects with names that the cluster needs belong to another owner.
 func foreign(objects ...ForeignObject) change {
 	return func(s *State) {
 		s.Foreign = objects
@@ -29,13 +29,13 @@ func TestObjectsOfOthersAreNotTakenOver(t *testing.T) {
 	withoutBudget := reported
 	withoutBudget.Message = "PodDisruptionBudget example exists and does not belong to this EtcdCluster. The operator does not change it, and continues to manage the members. Clients and drains do not find the cluster by that name. Delete or rename the object."
 	planTests{
-		"a cluster is not started behind the Service of another": {state(foreign(client)), refused},
-		"a restore does not start one either":                    {state(foreign(client), asked), refused},
-		"a Service that is being deleted is waited for": {
+		"a cluster does not start if its client Service belongs to another owner":           {state(foreign(client)), refused},
+		"a restore does not start a cluster if its client Service belongs to another owner": {state(foreign(client), asked), refused},
+		"the operator waits for the deletion of an earlier cluster's Service": {
 			state(foreign(leaving)),
 			Wait{Reason: v1beta2.ReasonCreating, Message: "Service example belongs to an earlier EtcdCluster. The operator waits until Kubernetes has deleted it."},
 		},
-		"a cluster is not started beside members that an earlier one left": {
+		"a cluster does not start beside a Pod of an earlier cluster": {
 			state(func(s *State) { s.Foreign = []ForeignObject{left} }),
 			Wait{
 				Reason: v1beta2.ReasonNotOurs,
@@ -44,13 +44,13 @@ func TestObjectsOfOthersAreNotTakenOver(t *testing.T) {
 				Stalled: true, Requeue: requeueForeign,
 			},
 		},
-		"a formed cluster is not disturbed by them":       {state(formed, members(3), func(s *State) { s.Foreign = []ForeignObject{left} }), Done{}},
-		"a formed cluster reports the Service of another": {state(formed, members(3), foreign(client)), reported},
-		"a formed cluster is healed first":                {state(formed, members(3), with(1, withoutPod), foreign(client)), CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin}},
-		"a budget of another keeps no cluster from being born": {
+		"a formed cluster ignores a Pod of an earlier cluster":                          {state(formed, members(3), func(s *State) { s.Foreign = []ForeignObject{left} }), Done{}},
+		"a formed cluster reports a client Service of another owner":                    {state(formed, members(3), foreign(client)), reported},
+		"a formed cluster recreates a Pod before it reports a Service of another owner": {state(formed, members(3), with(1, withoutPod), foreign(client)), CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin}},
+		"a new cluster starts beside a PodDisruptionBudget of another owner": {
 			state(func(s *State) { s.Foreign = []ForeignObject{budget} }), CreateVolumes{Incarnation: 1, Size: 3},
 		},
-		"a budget of another is not changed": {
+		"a PodDisruptionBudget of another owner is reported and not changed": {
 			state(formed, members(3), func(s *State) { s.Foreign = []ForeignObject{budget} }, func(s *State) { s.Spec.Paused = false }), withoutBudget,
 		},
 	}.run(t)
@@ -72,10 +72,10 @@ func TestServicesSelectByUIDOnceEveryPodHasIt(t *testing.T) {
 	without := serving
 	without.WithoutUID = true
 	planTests{
-		"Pods are labelled first":         {state(formed, members(3), earlier, with(0, unlabelled), with(2, unlabelled)), RestoreLabels{Name: nameOf(0)}},
-		"then the Services follow":        {state(formed, members(3), earlier), serving},
-		"they keep the UID from then on":  {state(formed, members(3), with(1, unlabelled)), RestoreLabels{Name: nameOf(1)}},
-		"lost Services do not run ahead":  {state(formed, members(3), with(1, unlabelled), func(s *State) { s.Services = Services{} }), without},
-		"a Pod that stops is not awaited": {state(formed, members(3), earlier, with(1, unlabelled, pod(PodDeleting))), serving},
+		"Pods get the UID before Services select by it":                     {state(formed, members(3), earlier, with(0, unlabelled), with(2, unlabelled)), RestoreLabels{Name: nameOf(0)}},
+		"Services select by UID once every Pod has it":                      {state(formed, members(3), earlier), serving},
+		"Services that select by UID still do so if a Pod loses its labels": {state(formed, members(3), with(1, unlabelled)), RestoreLabels{Name: nameOf(1)}},
+		"recreated Services do not select by UID while a Pod lacks it":      {state(formed, members(3), with(1, unlabelled), func(s *State) { s.Services = Services{} }), without},
+		"Services do not wait for the UID of a Pod that is stopping":        {state(formed, members(3), earlier, with(1, unlabelled, pod(PodDeleting))), serving},
 	}.run(t)
 }

@@ -26,35 +26,35 @@ func TestACorrectedContainerBesideEtcdIsRolledOut(t *testing.T) {
 			state(formed, members(3), with(1, besideFails(time.Hour), outdated)),
 			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonSettling, Message: again},
 		},
-		"before one that is ready": {
+		"restarts a member whose container is not ready before a ready one": {
 			state(formed, members(3), with(1, outdated), with(2, besideFails(time.Hour), outdated)),
 			DeletePod{Name: nameOf(2), Reason: v1beta2.ReasonSettling, Message: again},
 		},
-		"the leader last": {
+		"restarts the leader last": {
 			state(formed, members(3), with(0, besideFails(time.Hour), outdated), with(2, besideFails(time.Hour), outdated)),
 			DeletePod{Name: nameOf(2), Reason: v1beta2.ReasonSettling, Message: again},
 		},
-		"after it has handed over": {
+		"moves leadership before it restarts the leader": {
 			state(formed, members(3), with(0, besideFails(time.Hour), outdated)),
 			MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
 		},
-		"the only member": {
+		"restarts the only member": {
 			state(formed, members(1), size(1), with(0, besideFails(time.Hour), outdated)),
 			DeletePod{Name: nameOf(0), Reason: v1beta2.ReasonSettling, Message: again},
 		},
-		"no member while another one does not serve": {
+		"restarts no member while another one does not serve": {
 			state(formed, members(3), with(1, besideFails(time.Hour), outdated), with(2, pod(PodStarting))),
 			Wait{Reason: v1beta2.ReasonMemberDown, Message: besideMessage(1), Stalled: true},
 		},
-		"a member without a volume by another one": {
+		"replaces a member without a volume instead of restarting it": {
 			state(formed, members(3), ephemeral, with(1, besideFails(time.Hour), outdated)),
 			AddLearner{Name: nameOf(3), PeerURL: peerURLOf(3)},
 		},
-		"no member as the spec asks for it": {
+		"restarts no member that matches the spec": {
 			state(formed, members(3), with(1, besideFails(time.Hour))),
 			Wait{Reason: v1beta2.ReasonMemberDown, Message: besideMessage(1), Stalled: true},
 		},
-		"waits a minute for a new Pod": {
+		"waits a minute before it restarts a member": {
 			state(formed, members(3), with(1, besideFails(time.Second), outdated)),
 			Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + nameOf(1) + " serves, but its Pod is not ready: container agent is not ready."},
 		},

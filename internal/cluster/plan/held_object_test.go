@@ -8,7 +8,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// perObject are rules with one step for each of several objects, and states in which two objects need it.
+// perObject has the rules that change one object per step, each with a state in which two objects need the step.
 var perObject = map[string][]change{
 	"setRetention":     {formed, members(3), retained},
 	"requestGrowth":    {formed, members(3), small2},
@@ -91,10 +91,10 @@ func TestVolumesThatAreSetAsideAreRetainedToo(t *testing.T) {
 	}
 	given := func(s *State) { s.SetAside[0].Kept = true }
 	planTests{
-		"they outlive the EtcdCluster":                     {state(formed, members(3), aside(old, time.Hour), keepsAll), KeepVolume{Name: old, Keep: true}},
-		"they outlive it while it is paused, too":          {state(formed, members(3), aside(old, time.Hour), keepsAll, func(s *State) { s.Spec.Paused = true }), KeepVolume{Name: old, Keep: true}},
-		"nothing is done twice":                            {state(formed, members(3), aside(old, time.Hour), keepsAll, given), Done{}},
-		"they are deleted with it if the spec asks for it": {state(formed, members(3), aside(old, time.Hour), given), KeepVolume{Name: old}},
-		"they are deleted when their time is over":         {state(formed, members(3), aside(old, 24*time.Hour), keepsAll, given), DeleteVolume{Name: old, Reason: v1beta2.ReasonScaling}},
+		"volumes that are set aside outlive the EtcdCluster":                         {state(formed, members(3), aside(old, time.Hour), keepsAll), KeepVolume{Name: old, Keep: true}},
+		"volumes that are set aside outlive a paused EtcdCluster":                    {state(formed, members(3), aside(old, time.Hour), keepsAll, func(s *State) { s.Spec.Paused = true }), KeepVolume{Name: old, Keep: true}},
+		"a volume that is already kept is not changed":                               {state(formed, members(3), aside(old, time.Hour), keepsAll, given), Done{}},
+		"volumes that are set aside are no longer kept without spec.volumeRetention": {state(formed, members(3), aside(old, time.Hour), given), KeepVolume{Name: old}},
+		"volumes that are set aside are deleted after 24 hours":                      {state(formed, members(3), aside(old, 24*time.Hour), keepsAll, given), DeleteVolume{Name: old, Reason: v1beta2.ReasonScaling}},
 	}.run(t)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// An admission webhook that changes the Services must not make the operator write them without end, nor keep it from
-// looking after the members.
+// If an admission webhook changes the Services, the operator must not write them in an endless loop. It must still manage the
+// members.
 func TestAServiceThatAdmissionChangesIsWrittenAtMostFourTimesInTenMinutes(t *testing.T) {
 	var repeats Repeats
 	s := state(formed, members(3), func(s *State) { s.Services.HeadlessCurrent = false })

@@ -24,44 +24,44 @@ func TestPlanHibernate(t *testing.T) {
 		"stops the leader last": {
 			state(formed, members(3), hibernating, with(1, pod(PodDeleting)), with(2, pod(PodDeleting))), stopFor(0),
 		},
-		"stops the members that run before it deletes a Pod that has ended": {
+		"stops running members before it deletes a Pod that has ended": {
 			state(formed, members(3), hibernating, with(1, pod(PodEnded))), stopFor(2),
 		},
-		"deletes a Pod that has ended last": {
+		"deletes a Pod that has ended after the others have stopped": {
 			state(formed, members(3), hibernating, with(0, withoutPod), with(1, pod(PodEnded)), with(2, withoutPod)), stopFor(1),
 		},
-		"replaces a member first whose volume goes with its Pod": {
+		"replaces a member whose volume is being deleted before it hibernates": {
 			state(formed, members(3), hibernating, with(1, volume(VolumeDeleting))),
 			AddLearner{Name: nameOf(3), PeerURL: peerURLOf(3)},
 		},
-		"waits until all have stopped": {
+		"waits until all members have stopped": {
 			state(formed, members(2), hibernating, with(0, pod(PodDeleting)), with(1, withoutPod)),
 			Wait{Reason: v1beta2.ReasonHibernating, Message: "Member " + nameOf(0) + " is stopping."},
 		},
-		"asks a person where a host does not confirm it": {
+		"asks a person if a node does not confirm that the Pod has stopped": {
 			state(formed, members(1), hibernating, with(0, pod(PodDeleting), func(m *Member) { m.GoneBy = noon.Add(-time.Hour) })),
 			Wait{Reason: v1beta2.ReasonPodFailing, Message: stillRuns(nameOf(0)), Stalled: true},
 		},
-		"keeps the volumes of a cluster that hibernates when it is deleted": {
+		"retains the volumes of a hibernated cluster": {
 			state(append(sleeping, retained)...), KeepVolume{Name: nameOf(0), Keep: true},
 		},
-		"is asleep, and has lost no quorum": {state(sleeping...), asleep},
-		"sleeps without its Secrets": {
+		"is hibernated without Pods, and reports no lost quorum": {state(sleeping...), asleep},
+		"is hibernated even if a Secret is missing": {
 			state(append(sleeping, func(s *State) { s.SecretProblem = "Secret tls is not there" })...), asleep,
 		},
-		"takes up no restore in its sleep, and says so": {
+		"starts no restore while hibernated, and reports that": {
 			state(append(sleeping, asked, func(s *State) { s.RestorePending = "monday" })...),
 			Hibernating{Message: asleep.Message + " EtcdRestore monday starts after that."},
 		},
-		"ends a restore before it sleeps": {
+		"finishes a restore in progress before it hibernates": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, hibernating),
 			CreateMember{Name: seedName, Incarnation: 2, Start: StartSeed},
 		},
-		"refuses to sleep with emptyDir": {
+		"refuses to hibernate with emptyDir": {
 			state(formed, members(3), ephemeral, hibernating),
 			Wait{Reason: v1beta2.ReasonInvalidSpec, Message: "With spec.pod.emptyDir all data is lost when all Pods stop. The operator stops none of them. Set spec.hibernate to false.", Stalled: true},
 		},
-		"does not stop what it did not make": {
+		"does not stop members that it did not create": {
 			state(members(3), servicesFor(0, ""), hibernating),
 			Wait{
 				Reason: v1beta2.ReasonNotOurs,
@@ -70,11 +70,11 @@ func TestPlanHibernate(t *testing.T) {
 				Stalled: true,
 			},
 		},
-		"starts the members on their data when it wakes up": {
+		"starts the members on their volumes once spec.hibernate is false": {
 			state(append(sleeping, func(s *State) { s.Spec.Hibernate = false })...),
 			CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartRejoin},
 		},
-		"sleeps before it was ever born": {state(hibernating), asleep},
+		"hibernates before the cluster has formed": {state(hibernating), asleep},
 	}.run(t)
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// A quota refused the PodDisruptionBudget, and with it the removal of a member that would have made room for it.
+// A quota refused the PodDisruptionBudget. That blocked the removal of a member, although the removal would have freed quota.
 func TestAClusterShrinksThoughItsBudgetIsRefused(t *testing.T) {
 	s := state(formed, members(3), size(2))
 	s.Budget = Budget{}
@@ -23,8 +23,8 @@ func TestAClusterShrinksThoughItsBudgetIsRefused(t *testing.T) {
 	}
 }
 
-// An API server that refuses to delete the Pod of an old member, which runs on after a restore, would keep the restored cluster at one
-// member. One failure of that member's node would then lose the data.
+// After a restore, the API server may refuse to delete the Pod of an old member that still runs. If that kept the restored
+// cluster at one member, one node failure could lose the data.
 func TestARestoredClusterGrowsBesideAnOldMemberThatMayNotBeDeleted(t *testing.T) {
 	s := state(formed, members(3), stopped, with(2, pod(PodRunning)), restored(v1beta2.RestoreGrowing), asked, aSeed(serving, inSeedMembership))
 	s.MembershipKnown = true

@@ -7,7 +7,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// copying: the learner has been seen for so long, and has applied so much of a log of 1000 entries.
+// copying: the learner was first seen the given time ago, and has applied the given number of 1000 entries of the log.
 func copying(since time.Duration, applied int64) func(*Member) {
 	return func(m *Member) {
 		learner(m)
@@ -39,39 +39,39 @@ func TestALearnerDoesNotHoldUpTheClusterWithoutEnd(t *testing.T) {
 	large := func(m *Member) { m.DBSize = 6 << 30 } // 25.6 minutes at 4 MiB/s
 	promote := PromoteLearner{ID: 4, Name: nameOf(3)}
 	planTests{
-		"it has its time": {
+		"a learner that is behind is kept for 10 minutes": {
 			state(formed, members(3), with(0, wrote(1000)), with(3, copying(10*time.Minute, 10)), size(4), promoting(3)), promote,
 		},
-		"it is removed when it has had its time": {
+		"a learner that is behind after more than 10 minutes is removed": {
 			state(formed, members(3), with(0, wrote(1000)), with(3, copying(11*time.Minute, 10)), size(4)),
 			RemoveMember{ID: 4, Name: nameOf(3), Cause: "it has not caught up with the leader within 10m", TooSlow: true},
 		},
-		"it has more time for a large database": {
+		"a learner has more time for a large database": {
 			state(formed, members(3), with(0, wrote(1000), large), with(3, copying(25*time.Minute, 10)), size(4), promoting(3)), promote,
 		},
-		"a large database gives it no time without end": {
+		"a learner is removed if its time for a large database is over": {
 			state(formed, members(3), with(0, wrote(1000), large), with(3, copying(26*time.Minute, 10)), size(4)),
 			RemoveMember{ID: 4, Name: nameOf(3), Cause: "it has not caught up with the leader within 25m", TooSlow: true},
 		},
-		"it is promoted when it has caught up, however long that took": {
+		"a learner that has caught up is promoted, even after an hour": {
 			state(formed, members(3), with(0, wrote(1000)), with(3, copying(time.Hour, 950)), size(4), promoting(3)), promote,
 		},
-		"it is removed when it runs and never answers": {
+		"a learner that runs and never answers is removed": {
 			state(formed, members(3), with(0, wrote(1000)), with(3, copying(time.Hour, 950), func(m *Member) { m.Answers = false }), size(4)),
 			RemoveMember{ID: 4, Name: nameOf(3), Cause: "it has not caught up with the leader within 10m", TooSlow: true},
 		},
-		"after three of them a person is asked, and the next one waits": {
+		"after three failed learners, the operator asks a person and pauses": {
 			state(formed, members(2), failures(3, time.Minute)),
 			Wait{
 				Reason: v1beta2.ReasonLearnerTooSlow, Stalled: true, Requeue: requeueSettled,
 				Message: "3 new members in a row did not catch up with the leader within 10m, and the operator removed them. 2 of 3 members vote. Check the disks and the network of the nodes, and lower the rate of writes. The operator adds the next member at 2026-03-04T12:29:00Z.",
 			},
 		},
-		"the next one is added after a pause":      {state(formed, members(2), failures(3, 30*time.Minute)), AddLearner{Name: nameOf(2), PeerURL: peerURLOf(2)}},
-		"two of them are no reason to wait":        {state(formed, members(2), failures(2, time.Minute)), AddLearner{Name: nameOf(2), PeerURL: peerURLOf(2)}},
-		"a cluster at size waits for no learner":   {state(formed, members(3), failures(5, time.Minute)), Done{}},
-		"the pause after a hundred of them is 8 h": {state(formed, members(2), failures(100, 8*time.Hour)), AddLearner{Name: nameOf(2), PeerURL: peerURLOf(2)}},
-		"it is not given up because it cannot start": {
+		"the next learner is added after a pause of 30 minutes":   {state(formed, members(2), failures(3, 30*time.Minute)), AddLearner{Name: nameOf(2), PeerURL: peerURLOf(2)}},
+		"two failed learners cause no pause":                      {state(formed, members(2), failures(2, time.Minute)), AddLearner{Name: nameOf(2), PeerURL: peerURLOf(2)}},
+		"a cluster that has its size does not wait for a learner": {state(formed, members(3), failures(5, time.Minute)), Done{}},
+		"the pause after 100 failed learners is 8 hours":          {state(formed, members(2), failures(100, 8*time.Hour)), AddLearner{Name: nameOf(2), PeerURL: peerURLOf(2)}},
+		"a learner that cannot be scheduled is not removed": {
 			state(formed, members(3), with(3, justAdded, blockedBy(v1beta2.ReasonPodUnschedulable), joining(4), func(m *Member) { m.SilentSince = noon.Add(-time.Hour) }), size(4)),
 			Wait{Reason: v1beta2.ReasonPodUnschedulable, Message: "Member " + nameOf(3) + " does not run: why. Quorum holds (3 of 3).", Stalled: true},
 		},

@@ -14,7 +14,7 @@ const (
 	takesPlace = ". It replaces member "
 )
 
-// allOutdated: spec.pod or spec.TLS asks for other Pods.
+// allOutdated: spec.pod or spec.TLS has changed, so every Pod is outdated.
 func allOutdated(s *State) {
 	for i := range s.Members {
 		s.Members[i].Outdated = true
@@ -23,7 +23,7 @@ func allOutdated(s *State) {
 
 func upToDate(m *Member) { m.Outdated = false }
 
-// secureOnly: members talk TLS, whatever they trust.
+// secureOnly: the members use TLS, and keep the CA that they trust.
 func secureOnly(s *State) {
 	for i := range s.Members {
 		s.Members[i].SecurePeer, s.Members[i].SecureClient = true, true
@@ -34,7 +34,7 @@ func leads(m *Member) { m.Leader = true }
 
 func follows(m *Member) { m.Leader = false }
 
-// unplaced: no host takes its Pod.
+// unplaced: its Pod fits on no node.
 func unplaced(m *Member) {
 	justAdded(m)
 	blockedBy(v1beta2.ReasonPodUnschedulable)(m)
@@ -42,7 +42,7 @@ func unplaced(m *Member) {
 	joining(4)(m)
 }
 
-// TestPlanReplaceStale: members whose data is in their Pod are never stopped to be made again.
+// TestPlanReplaceStale: if the data of a member is in its Pod, the operator replaces the member and does not recreate the Pod.
 func TestPlanReplaceStale(t *testing.T) {
 	old := everyImage("3.6.15")
 	add := func(i int) Step { return AddLearner{Name: nameOf(i), PeerURL: peerURLOf(i)} }
@@ -50,93 +50,93 @@ func TestPlanReplaceStale(t *testing.T) {
 		return RemoveMember{ID: state(members(5)).Members[i].ID, Name: nameOf(i), Cause: PodRecreated}
 	}
 	planTests{
-		"adds a learner before a member goes that spec.pod asks another Pod of": {
+		"adds a learner before it removes a member with an outdated Pod": {
 			state(formed, members(3), with(2, outdated), ephemeral), add(3),
 		},
-		"adds one for another image, too": {
+		"adds a learner to replace members with another image": {
 			state(formed, members(3), old, ephemeral), add(3),
 		},
-		"and for another repository": {
+		"adds a learner to replace members with an image of another repository": {
 			state(formed, members(3), ephemeral, func(s *State) { s.Spec.Repository = "mirror/etcd" }), add(3),
 		},
-		"and for other authorities": {
+		"adds a learner to replace a member that trusts the former CA": {
 			state(formed, members(3), managed, with(1, func(m *Member) { m.Trust = "former" }), ephemeral),
 			AddLearner{Name: nameOf(3), PeerURL: "https" + strings.TrimPrefix(peerURLOf(3), "http")},
 		},
-		"does so at size one": {
+		"adds a learner to replace the only member": {
 			state(size(1), formed, members(1), old, ephemeral), add(1),
 		},
-		"gives the learner its vote before anybody goes": {
+		"promotes the learner before it removes a member": {
 			state(formed, members(3), allOutdated, with(3, learner), promoting(3), ephemeral), PromoteLearner{ID: 4, Name: nameOf(3)},
 		},
-		"removes nobody while the learner is catching up": {
+		"removes no member while the learner is catching up": {
 			state(formed, members(3), allOutdated, with(3, learner, pod(PodStarting)), ephemeral),
 			Wait{Reason: v1beta2.ReasonScaling, Requeue: requeueAddress, Message: "Member " + nameOf(3) + " is catching up with the leader."},
 		},
-		"removes the newest of those that are not as asked for when there is one more that is": {
+		"removes the newest outdated member once an up-to-date one has been added": {
 			state(formed, members(4), allOutdated, with(3, upToDate), ephemeral), remove(2),
 		},
-		"keeps the leader for last, and moves leadership only once": {
+		"removes an outdated follower before the outdated leader": {
 			state(formed, members(4), allOutdated, with(2, upToDate), with(3, upToDate), ephemeral), remove(1),
 		},
-		"moves leadership to one that stays before the leader goes": {
+		"moves leadership to an up-to-date member before it removes the leader": {
 			state(formed, members(4), with(0, outdated), ephemeral), MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
 		},
-		"removes the former leader": {
+		"removes the former leader after leadership has moved": {
 			state(formed, members(4), with(0, outdated, follows), with(1, leads), ephemeral), remove(0),
 		},
-		"goes from two back to one": {
+		"removes the former leader to return from two members to one": {
 			state(size(1), formed, members(2), with(0, outdated, follows), with(1, leads), ephemeral), remove(0),
 		},
-		"adds the next when the first is gone": {
+		"adds the next learner once the first outdated member is removed": {
 			state(formed, members(3), allOutdated, with(1, upToDate), ephemeral), add(3),
 		},
-		"adds nobody while a member is down": {
+		"adds no member while another one is starting": {
 			state(formed, members(3), allOutdated, with(1, pod(PodStarting)), ephemeral),
 			Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(1) + " is starting."},
 		},
-		"removes the learner that was made for what is no longer asked for": {
+		"removes a learner that is outdated": {
 			state(formed, members(3), allOutdated, with(3, learner, outdated), ephemeral), remove(3),
 		},
-		"takes the learner back when the change is": {
+		"removes the learner if the change of the spec is undone": {
 			state(formed, members(3), with(3, learner), ephemeral), RemoveMember{ID: 4, Name: nameOf(3)},
 		},
-		"grows and replaces at once": {
+		"adds a learner if it must both scale up and replace members": {
 			state(size(4), formed, members(3), allOutdated, ephemeral), add(3),
 		},
-		"lets those go first that are not as asked for when it shrinks": {
+		"removes an outdated member first if it scales down": {
 			state(formed, members(5), with(1, outdated), ephemeral), remove(1),
 		},
-		"says which host a learner lacks that is to take a member's place": {
+		"reports that the replacement of an outdated member cannot be scheduled": {
 			state(formed, members(3), with(1, outdated), with(3, unplaced), ephemeral),
 			Wait{Reason: v1beta2.ReasonPodUnschedulable, Stalled: true, Message: "Member " + nameOf(3) + " cannot be scheduled: " + noHost + takesPlace + nameOf(1) +
 				", because its Pod must be recreated and its data would be deleted with it. Quorum holds (3 of 3). Until then all members need a node of their own. Add a node, or undo the change in the spec."},
 		},
-		"says it of a member whose volume is being deleted, too": {
+		"reports that the replacement for a deleted volume cannot be scheduled": {
 			state(formed, members(3), with(1, volume(VolumeDeleting)), with(3, unplaced)),
 			Wait{Reason: v1beta2.ReasonPodUnschedulable, Stalled: true, Message: "Member " + nameOf(3) + " cannot be scheduled: " + noHost + takesPlace + nameOf(1) +
 				", because its volume is being deleted. Quorum holds (3 of 3). Until then all members need a node of their own. Add a node."},
 		},
-		"replaces one whose image cannot be had any more when another is asked for": {
+		"replaces a member whose image cannot be pulled if the spec asks for another image": {
 			state(formed, members(3), with(1, blockedBy(v1beta2.ReasonImageUnavailable), unreadyFor(time.Hour)), ephemeral, func(s *State) { s.Spec.Repository = "mirror/etcd" }),
 			RemoveMember{ID: 2, Name: nameOf(1), Cause: isDead},
 		},
-		"brings members to a volume that had none": {
+		"moves members from emptyDir to volumes": {
 			state(formed, members(3), allOutdated, ephemeral, func(s *State) { s.Spec.Pod = nil }), add(3),
 		},
-		"does so before they sleep": {
+		"moves members from emptyDir to volumes before it hibernates": {
 			state(formed, members(3), allOutdated, ephemeral, func(s *State) { s.Spec.Pod, s.Spec.Hibernate = nil, true }), add(3),
 		},
-		"lets no drain take the only member while its data is on the way to a volume": {
+		"lets no drain take the only member before its data is on a volume": {
 			state(size(1), formed, members(1), allOutdated, ephemeral, func(s *State) { s.Spec.Pod, s.Budget = nil, budgetOf(0) }),
 			ApplyBudget{Incarnation: 1, MinAvailable: 1},
 		},
-		"restarts nobody for other authorities without a quorum, and says what to put back": {
+		"restarts no member for another CA without quorum, and asks for the previous CA": {
 			state(formed, managed, members(1), size(1), noQuorum, with(0, unreadyFor(time.Hour), func(m *Member) { m.Trust, m.Loaded = "former", "certificates" }), ephemeral, secureOnly),
 			Wait{Reason: v1beta2.ReasonQuorumLost, Stalled: true, Message: "Quorum is lost, and etcd accepts no writes. The members that have data did not form a quorum in time: " + nameOf(0) +
 				". The operator removes nothing. Recover these members. Their data is in the Pods, and a restart would delete it. Put the previous CA back into the TLS Secrets. To continue from a snapshot, apply an EtcdRestore."},
 		},
-		"takes members from their volumes": {
+		"moves members from volumes to emptyDir": {
 			state(formed, members(3), ephemeral, func(s *State) {
 				allOutdated(s)
 				for i := range s.Members {
@@ -147,39 +147,39 @@ func TestPlanReplaceStale(t *testing.T) {
 	}.run(t)
 }
 
-// TestPlanReplaceStaleVersion: the rules about versions are those of members on volumes.
+// TestPlanReplaceStaleVersion: the rules about versions are the same as for members on volumes.
 func TestPlanReplaceStaleVersion(t *testing.T) {
 	up, down := ofVersion("3.7.3"), ofVersion("3.5.35")
 	add := AddLearner{Name: nameOf(3), PeerURL: peerURLOf(3)}
 	planTests{
-		"replaces nobody by a version that is refused": {
+		"replaces no member if the version is refused": {
 			state(formed, members(3), ofVersion("3.8.0"), ephemeral),
 			Wait{Reason: v1beta2.ReasonVersionNotSupported, Message: "etcd is upgraded one minor version at a time. Set spec.version to the newest 3.7 before 3.8.0. The members keep their version until then.", Stalled: true},
 		},
-		"nor for another spec.pod before that is settled": {
+		"replaces no member for a changed spec.pod while the version is refused": {
 			state(formed, members(3), allOutdated, ofVersion("3.8.0"), ephemeral),
 			Wait{Reason: v1beta2.ReasonVersionNotSupported, Message: "etcd is upgraded one minor version at a time. Set spec.version to the newest 3.7 before 3.8.0. The members keep their version until then.", Stalled: true},
 		},
-		"prepares for 3.7 before a member of it joins": {
+		"prepares the data before a member with 3.7 joins": {
 			state(formed, members(3), up, data("3.6.0", ""), ephemeral), RecordVersionChange{To: "3.7", Step: v1beta2.VersionChangePreparing, Index: 40},
 		},
-		"does not call the preparation off for those that are to be replaced after it": {
+		"does not cancel the preparation, although members must be replaced after it": {
 			state(formed, members(3), up, data("3.5.0", "3.5.0"), preparedFor("3.7", v1beta2.VersionChangePreparing), ephemeral),
 			RecordVersionChange{To: "3.7", Step: v1beta2.VersionChangeSnapshotted, Index: 40},
 		},
-		"adds a member of 3.7 then": {
+		"adds a member with 3.7 once the data is ready": {
 			state(formed, members(3), up, data("3.6.0", ""), preparedFor("3.7", v1beta2.VersionChangeReady), ephemeral), add,
 		},
-		"continues when one runs 3.7": {
+		"continues the upgrade if one member runs 3.7": {
 			state(formed, members(3), up, data("3.6.0", ""), with(1, withImage("3.7.3")), ephemeral), add,
 		},
-		"goes back half way up": {
+		"returns to 3.5 if one member already runs 3.6": {
 			state(formed, members(3), everyImage("3.5.35"), down, with(1, withImage("3.6.16")), ephemeral), add,
 		},
-		"refuses to go down a minor version, for nobody could join": {
+		"refuses a downgrade to an older minor version, because no member could join": {
 			state(formed, members(3), down, data("3.6.0", ""), ephemeral), Wait{Reason: v1beta2.ReasonVersionNotSupported, Message: noWayDown, Stalled: true},
 		},
-		"and calls a way down off that was begun": {
+		"cancels a downgrade that has begun": {
 			state(formed, members(3), down, data("3.5.0", "3.5.0"), ephemeral), CancelDowngrade{From: "3.5"},
 		},
 	}.run(t)
@@ -190,10 +190,10 @@ func TestANewMemberGetsTheVersionThatIsReplacedTo(t *testing.T) {
 		state State
 		want  string
 	}{
-		"the one that is asked for":       {state(formed, members(3), ofVersion("3.6.17"), with(3, justAdded), ephemeral), "3.6.17"},
-		"not one that is not prepared":    {state(formed, members(3), ofVersion("3.7.3"), with(3, justAdded), ephemeral), "3.6.16"},
-		"one that is":                     {state(formed, members(3), ofVersion("3.7.3"), preparedFor("3.7", v1beta2.VersionChangeReady), with(3, justAdded), ephemeral), "3.7.3"},
-		"not one that nobody can join on": {state(formed, members(3), ofVersion("3.5.35"), with(3, justAdded), ephemeral), "3.6.16"},
+		"the version of the spec":                                {state(formed, members(3), ofVersion("3.6.17"), with(3, justAdded), ephemeral), "3.6.17"},
+		"the old version before the data is prepared":            {state(formed, members(3), ofVersion("3.7.3"), with(3, justAdded), ephemeral), "3.6.16"},
+		"the version of the spec once the data is prepared":      {state(formed, members(3), ofVersion("3.7.3"), preparedFor("3.7", v1beta2.VersionChangeReady), with(3, justAdded), ephemeral), "3.7.3"},
+		"the old version if no member can join with the new one": {state(formed, members(3), ofVersion("3.5.35"), with(3, justAdded), ephemeral), "3.6.16"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -8,21 +8,21 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// TestPlanABadSpecCostsNoMemberItsPlace: a change of the spec that cannot work, for example of pod.etcdEnv, makes the member
-// fail that gets it first.
+// TestPlanABadSpecCostsNoMemberItsPlace: if a change of the spec cannot work, for example of pod.etcdEnv, the first member that
+// gets it fails.
 func TestPlanABadSpecCostsNoMemberItsPlace(t *testing.T) {
 	failing := func(m *Member) { blockedBy(v1beta2.ReasonPodFailing)(m); unreadyFor(time.Hour)(m) }
 	const advice = " The members that serve run with an earlier spec, so the operator neither replaces this one nor restarts the others. Correct the spec, or undo the change."
 	planTests{
-		"keeps a member that fails with a spec that no other one has": {
+		"keeps a failing member if the others run with an earlier spec": {
 			state(formed, members(3), allOutdated, with(1, failing, upToDate)),
 			Wait{Reason: v1beta2.ReasonPodFailing, Message: "Member " + nameOf(1) + " does not run: why. Quorum holds (2 of 3)." + advice, Stalled: true},
 		},
-		"restarts it when the change is undone": {
+		"restarts a failing member when the change is undone": {
 			state(formed, members(3), with(1, failing, outdated)),
 			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonSettling, Message: "spec.pod or spec.TLS has changed"},
 		},
-		"replaces a member that fails with the spec that the others run with": {
+		"replaces a failing member if the others run with the same spec": {
 			state(formed, members(3), with(1, failing)), RemoveMember{ID: 2, Name: nameOf(1), Cause: "it has not served for 5m"},
 		},
 	}.run(t)
@@ -32,13 +32,13 @@ func TestPlanABadSpecCostsNoMemberItsPlace(t *testing.T) {
 func TestPlanAVolumeInPhaseLostHasNoData(t *testing.T) {
 	lost := volume(VolumeLost)
 	planTests{
-		"replaces a member that cannot start": {
+		"replaces a member without a Pod whose volume is lost": {
 			state(formed, members(3), with(1, withoutPod, lost)), RemoveMember{ID: 2, Name: nameOf(1), Cause: LostData},
 		},
-		"adds a member before one goes that still runs": {
+		"adds a member before it removes one that still runs": {
 			state(formed, members(3), with(1, lost)), AddLearner{Name: nameOf(3), PeerURL: peerURLOf(3)},
 		},
-		"deletes the volume of a removed member": {
+		"deletes the lost volume of a removed member": {
 			state(formed, members(3), with(3, lost)), DeleteVolume{Name: nameOf(3), Reason: v1beta2.ReasonScaling},
 		},
 	}.run(t)
@@ -81,10 +81,10 @@ func TestCertificatesNameTheDomainOfTheKubernetesCluster(t *testing.T) {
 	for name, test := range map[string]struct {
 		spec, detected, host, certified string
 	}{
-		"nothing is known":                   {"", "", "", ".cluster.local"},
-		"the operator's Pod has another one": {"", "corp.example", "", ".corp.example"},
-		"the spec has one":                   {".corp.example", "other", ".corp.example", ".corp.example"},
-		"the spec has one without a dot":     {"corp.example.", "", ".corp.example", ".corp.example"},
+		"no domain is known":                          {"", "", "", ".cluster.local"},
+		"the operator's Pod has another domain":       {"", "corp.example", "", ".corp.example"},
+		"the spec has a domain with a leading dot":    {".corp.example", "other", ".corp.example", ".corp.example"},
+		"the spec has a domain without a leading dot": {"corp.example.", "", ".corp.example", ".corp.example"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := state(policy(v1beta2.PodPolicy{ClusterDomain: test.spec}))
@@ -106,7 +106,7 @@ func TestAStartingMemberSaysWhatKeepsItFromStarting(t *testing.T) {
 	}
 }
 
-// A simulated restore waited without end for a failed seed whose PersistentVolume was deleted (SIM_SEED=1, world 212).
+// A simulated restore waited forever for a failed seed whose PersistentVolume was deleted (SIM_SEED=1, world 212).
 func TestTheLostVolumeOfAFailedSeedIsDeleted(t *testing.T) {
 	s := state(formed, members(3), restored(v1beta2.RestoreFailed), func(s *State) {
 		s.Members = append(s.Members, Member{Name: seedName, Incarnation: 2, Volume: VolumeLost})

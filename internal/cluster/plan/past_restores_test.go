@@ -19,7 +19,7 @@ func replacing(id string) func(*v1beta2.EtcdRestore) {
 	return func(r *v1beta2.EtcdRestore) { r.Spec.Replaces = id }
 }
 
-// An EtcdRestore that GitOps or Velero created again once rolled a cluster back without a question.
+// GitOps or Velero may recreate an EtcdRestore. Such an object once rolled a cluster back without consent.
 func TestARestoreThatWasCarriedOutIsNotRepeatedByAccident(t *testing.T) {
 	other := func(r *v1beta2.EtcdRestore) {
 		r.Spec.EtcdBackup = &v1beta2.BackupReference{Name: "nightly", Snapshot: "other"}
@@ -31,16 +31,16 @@ func TestARestoreThatWasCarriedOutIsNotRepeatedByAccident(t *testing.T) {
 		state   State
 		taken   bool
 	}{
-		"the same one again is refused":                         {restoreOf("back", time.Hour, recreated), state(formed), false},
-		"also if it is the same object, and lost its status":    {restoreOf("back", time.Hour), state(formed), false},
-		"also with another time to live":                        {restoreOf("back", time.Hour, recreated, shorter), state(formed), false},
-		"a dry run is not carried out":                          {restoreOf("forth", time.Hour, dryRun), state(formed), false},
-		"one of another name is carried out":                    {restoreOf("forth", time.Hour), state(formed), true},
-		"one of another spec is carried out":                    {restoreOf("back", time.Hour, recreated, other), state(formed), true},
-		"the same one again is carried out with consent":        {restoreOf("back", time.Hour, recreated, replacing(oldID)), state(formed), true},
-		"consent to replace an earlier cluster is refused":      {restoreOf("back", time.Hour, recreated, replacing(seedID)), state(formed), false},
-		"any name is refused if it replaces an earlier cluster": {restoreOf("forth", time.Hour, replacing(seedID)), state(formed), false},
-		"a new cluster has forgotten it, and starts from it":    {restoreOf("back", time.Hour, recreated, replacing(seedID)), state(), true},
+		"a recreated EtcdRestore is refused":                                           {restoreOf("back", time.Hour, recreated), state(formed), false},
+		"the same EtcdRestore is refused if it lost its status":                        {restoreOf("back", time.Hour), state(formed), false},
+		"the same EtcdRestore is refused with another TTL":                             {restoreOf("back", time.Hour, recreated, shorter), state(formed), false},
+		"a dry run is not carried out":                                                 {restoreOf("forth", time.Hour, dryRun), state(formed), false},
+		"an EtcdRestore with another name is carried out":                              {restoreOf("forth", time.Hour), state(formed), true},
+		"an EtcdRestore with another spec is carried out":                              {restoreOf("back", time.Hour, recreated, other), state(formed), true},
+		"a recreated EtcdRestore is carried out with consent":                          {restoreOf("back", time.Hour, recreated, replacing(oldID)), state(formed), true},
+		"consent that names an earlier cluster ID is refused":                          {restoreOf("back", time.Hour, recreated, replacing(seedID)), state(formed), false},
+		"a new name is refused if its consent names an earlier cluster ID":             {restoreOf("forth", time.Hour, replacing(seedID)), state(formed), false},
+		"a new cluster starts from an EtcdRestore that an earlier cluster carried out": {restoreOf("back", time.Hour, recreated, replacing(seedID)), state(), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := test.state
@@ -69,13 +69,13 @@ func TestARestoreThatALaterOneHasReplacedIsNotBegun(t *testing.T) {
 		past    v1beta2.PastRestore
 		taken   bool
 	}{
-		"an older one is refused":                                       {restoreOf("wrong", 4*day), later, false},
-		"an older one with consent is carried out":                      {restoreOf("wrong", 4*day, replacing(oldID)), later, true},
-		"one that was created while the other was under way is next":    {restoreOf("next", 60*time.Hour), later, true},
-		"a newer one is carried out":                                    {restoreOf("next", day), later, true},
-		"an older one is refused after an upgrade":                      {restoreOf("wrong", 4*day), withoutTime, false},
-		"a newer one is carried out after an upgrade":                   {restoreOf("next", day), withoutTime, true},
-		"the end of the other counts if its creation time is not known": {restoreOf("next", 60*time.Hour), withoutTime, false},
+		"an older EtcdRestore is refused":                                         {restoreOf("wrong", 4*day), later, false},
+		"an older EtcdRestore with consent is carried out":                        {restoreOf("wrong", 4*day, replacing(oldID)), later, true},
+		"an EtcdRestore that was created during the other restore is carried out": {restoreOf("next", 60*time.Hour), later, true},
+		"a newer EtcdRestore is carried out":                                      {restoreOf("next", day), later, true},
+		"an older EtcdRestore is refused after an upgrade":                        {restoreOf("wrong", 4*day), withoutTime, false},
+		"a newer EtcdRestore is carried out after an upgrade":                     {restoreOf("next", day), withoutTime, true},
+		"the end of the other restore counts if its creation time is unknown":     {restoreOf("next", 60*time.Hour), withoutTime, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := state(formed, members(3))
@@ -152,7 +152,7 @@ func TestTheStatusRemembersTheLastTwentyRestoresThatWereCarriedOut(t *testing.T)
 	}
 }
 
-// An earlier release began or finished a restore and recorded no spec. GitOps created the EtcdRestore again after the upgrade.
+// An earlier release began or finished a restore and recorded no spec. GitOps recreated the EtcdRestore after the upgrade.
 func TestARestoreOfAnEarlierReleaseIsNotRepeatedByAccident(t *testing.T) {
 	for _, step := range []v1beta2.RestoreStep{v1beta2.RestoreGrowing, v1beta2.RestoreComplete} {
 		earlier := state(formed, restored(step))
@@ -163,9 +163,9 @@ func TestARestoreOfAnEarlierReleaseIsNotRepeatedByAccident(t *testing.T) {
 			restore v1beta2.EtcdRestore
 			taken   bool
 		}{
-			"the same one again is refused":            {restoreOf("back", time.Hour, recreated), false},
-			"one of another name is carried out":       {restoreOf("forth", time.Hour, recreated), true},
-			"with consent the same one is carried out": {restoreOf("back", time.Hour, recreated, replacing(oldID)), true},
+			"a recreated EtcdRestore is refused":                  {restoreOf("back", time.Hour, recreated), false},
+			"an EtcdRestore with another name is carried out":     {restoreOf("forth", time.Hour, recreated), true},
+			"a recreated EtcdRestore is carried out with consent": {restoreOf("back", time.Hour, recreated, replacing(oldID)), true},
 		} {
 			s := NewState(cluster)
 			s.Now = noon

@@ -13,28 +13,28 @@ func at(zones string) change {
 
 func onNode(node string) func(*Member) { return func(m *Member) { m.Node = node } }
 
-// TestPlanSpread: the member whose removal improves the spread is the one that a smaller cluster does without.
+// TestPlanSpread: if the cluster scales down, the operator removes the member whose removal improves the spread most.
 func TestPlanSpread(t *testing.T) {
 	remove := func(i int) Step {
 		return RemoveMember{ID: state(members(5)).Members[i].ID, Name: nameOf(i)}
 	}
 	planTests{
-		"removes a member of the zone that has the most": {
+		"removes a member of the zone that has the most members": {
 			state(formed, members(4), at("abbc")), remove(2),
 		},
-		"removes the newest of equals": {
+		"removes the newest member if several removals are equally good": {
 			state(formed, members(5), at("aabbc"), size(4)), remove(3),
 		},
-		"removes the newest if the zones are not known": {
+		"removes the newest member if the zones are unknown": {
 			state(formed, members(4)), remove(3),
 		},
-		"removes one that shares a node": {
+		"removes a member that shares a node": {
 			state(formed, members(4), at("aaaa"), with(1, onNode("x")), with(2, onNode("x"))), remove(2),
 		},
-		"keeps the leader if another one in its zone can go": {
+		"keeps the leader if another member in its zone can be removed": {
 			state(formed, members(4), at("bbac"), size(3)), remove(1),
 		},
-		"removes one that does not serve first": {
+		"removes a member that does not serve, even if another zone has more members": {
 			state(formed, members(5), at("abbbc"), with(4, pod(PodRunning)), size(4)), remove(4),
 		},
 	}.run(t)
@@ -46,11 +46,11 @@ func TestAReplacementPrefersTheZoneThatWouldBeEmpty(t *testing.T) {
 		state State
 		want  string
 	}{
-		"the one that leaves is alone in its zone": {state(formed, members(3), at("abc"), replace), "b"},
-		"another one stays in the zone":            {state(formed, members(3), at("abb"), replace), ""},
-		"nobody leaves":                            {state(formed, members(3), at("abc")), ""},
-		"the zones are not known":                  {state(formed, members(3), replace), ""},
-		"a volume that is deleted leaves its zone": {state(formed, members(3), at("abc"), with(2, volume(VolumeDeleting))), "c"},
+		"the leaving member is alone in its zone":                {state(formed, members(3), at("abc"), replace), "b"},
+		"another member remains in the zone":                     {state(formed, members(3), at("abb"), replace), ""},
+		"no member leaves":                                       {state(formed, members(3), at("abc")), ""},
+		"the zones are unknown":                                  {state(formed, members(3), replace), ""},
+		"a member whose volume is being deleted leaves its zone": {state(formed, members(3), at("abc"), with(2, volume(VolumeDeleting))), "c"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := test.state.PreferredZone(nameOf(3)); got != test.want {

@@ -9,13 +9,14 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// planTests by sentences.
+// planTests has a state for each case, by the name of the case, and the step that the plan must return.
 type planTests map[string]struct {
 	state State
 	want  Step
 }
 
-// run expects a removal where it was recorded in the pass before.
+// run compares the plan of each state with the wanted step. A removal is planned only if the previous pass recorded it, so run
+// sets that record first.
 func (tests planTests) run(t *testing.T) {
 	t.Helper()
 	for name, test := range tests {
@@ -34,7 +35,7 @@ const pausedMessage = "spec.paused is true, so the operator changes no member. I
 
 func TestPlanGeneral(t *testing.T) {
 	planTests{
-		"is done when the cluster is as asked for": {
+		"does nothing if the cluster matches its spec": {
 			state(formed, members(3)), Done{},
 		},
 		"does nothing while the cluster is being deleted": {
@@ -45,36 +46,36 @@ func TestPlanGeneral(t *testing.T) {
 			state(formed, members(3), with(0, gone), func(s *State) { s.Spec.Paused = true }),
 			Idle{Reason: v1beta2.ReasonPaused, Message: pausedMessage},
 		},
-		"keeps the volumes of a paused cluster when it is deleted": {
+		"retains the volumes of a paused cluster": {
 			state(formed, members(3), retained, func(s *State) { s.Spec.Paused = true }), KeepVolume{Name: nameOf(0), Keep: true},
 		},
-		"gives no volume up while paused": {
+		"does not release a retained volume while paused": {
 			state(formed, members(3), with(0, kept), func(s *State) { s.Spec.Paused = true }),
 			Idle{Reason: v1beta2.ReasonPaused, Message: pausedMessage},
 		},
-		"keeps the volumes of a cluster whose Secret is missing when it is deleted": {
+		"retains the volumes of a cluster whose Secret is missing": {
 			state(formed, members(3), retained, func(s *State) { s.SecretProblem = "Secret tls is not there" }), KeepVolume{Name: nameOf(0), Keep: true},
 		},
-		"renews the certificates of a paused cluster before they run out": {
+		"renews the certificates of a paused cluster before they expire": {
 			state(formed, members(3), managed, certs(due), func(s *State) { s.Spec.Paused = true }), WriteCertificates{Cause: "it runs out"},
 		},
-		"names the Secret that is missing": {
+		"reports the Secret that is missing": {
 			state(func(s *State) { s.SecretProblem = "Secret tls does not exist." }),
 			Wait{Reason: v1beta2.ReasonSecretMissing, Message: "Secret tls does not exist. Until it is corrected, the operator changes nothing. Members that run continue to serve.", Stalled: true},
 		},
-		"makes the Services first, and leads clients to nobody": {
+		"creates the Services first, and they select no member": {
 			state(func(s *State) { s.Services = Services{} }), ApplyServices{},
 		},
-		"leads clients to a cluster once it has formed": {
+		"lets the client Service select members once the cluster has formed": {
 			state(formed, servicesFor(0, ""), members(3)), ApplyServices{Incarnation: 1, ClusterID: oldID},
 		},
-		"makes the Services anew when somebody changed them": {
+		"corrects the Services if another client changed them": {
 			state(formed, members(3), func(s *State) { s.Services.HeadlessCurrent = false }), ApplyServices{Incarnation: 1, ClusterID: oldID},
 		},
-		"recognises a cluster whose status was lost by its Service": {
+		"recognises a cluster by its Service if the status was lost": {
 			state(members(3), servicesFor(1, oldID), (*State).RecogniseFormed), Done{},
 		},
-		"touches nothing of members that it did not make": {
+		"changes nothing of members that it did not create": {
 			state(members(3), servicesFor(0, "")),
 			Wait{
 				Reason: v1beta2.ReasonNotOurs,
@@ -86,7 +87,7 @@ func TestPlanGeneral(t *testing.T) {
 	}.run(t)
 }
 
-// TestPlanOrder pins the order of the rules: each pair with the reason why the first is asked before the second.
+// TestPlanOrder fixes the order of the rules. Each pair has the reason why the first rule comes before the second.
 func TestPlanOrder(t *testing.T) {
 	pairs := []struct{ first, second, because string }{
 		{"deleting", "paused", "deletion works while paused"},

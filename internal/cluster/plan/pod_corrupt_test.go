@@ -17,22 +17,22 @@ func ended(restarts int32, code int32, message string) corev1.ContainerStatus {
 
 const walDamaged = `{"level":"fatal","ts":"2026-11-21T08:25:03Z","caller":"storage/util.go:95","msg":"failed to open WAL","error":"walpb: crc mismatch"}`
 
-// The messages are those of etcd 3.6.16 with random bytes in its files, as the kubelet keeps them: the last 2 KiB.
+// The messages are from etcd 3.6.16 with random bytes in its files. The kubelet keeps the last 2 KiB of a message.
 func TestAMemberIsCorruptWhenEtcdSaysSoAgainAndAgain(t *testing.T) {
 	tests := map[string]struct {
 		status corev1.ContainerStatus
 		want   bool
 	}{
-		"its log is damaged":                {ended(3, 1, walDamaged), true},
-		"its database cannot be opened":     {ended(5, 2, "go.etcd.io/etcd/server/v3/storage.newBackend({{0x7fffe077a9a2, 0x1}\n\t.../backend.go:55 +0x39b"), true},
-		"its database is cut off":           {ended(5, 2, "go.etcd.io/bbolt.(*DB).freepages.func2()\n\tgo.etcd.io/bbolt@v1.4.3/db.go:1246"), true},
-		"its data differs from the others'": {ended(3, 1, `{"level":"fatal","msg":"x","error":"failed to find data: found data inconsistency with peers"}`), true},
-		"it said so once":                   {ended(1, 1, walDamaged), false},
-		"its disk is full":                  {ended(9, 2, "panic: write: no space left on device\nstorage.newBackend("), false},
-		"a flag is wrong":                   {ended(9, 1, `{"level":"fatal","msg":"failed to verify flags","error":"unknown flag"}`), false},
-		"its peers do not know it":          {ended(9, 1, `{"level":"fatal","msg":"discovery failed","error":"member count is unequal"}`), false},
-		"it ended well":                     {ended(9, 0, walDamaged), false},
-		"it has not ended":                  {corev1.ContainerStatus{Name: EtcdContainer}, false},
+		"its WAL is damaged":                              {ended(3, 1, walDamaged), true},
+		"its database cannot be opened":                   {ended(5, 2, "go.etcd.io/etcd/server/v3/storage.newBackend({{0x7fffe077a9a2, 0x1}\n\t.../backend.go:55 +0x39b"), true},
+		"its database is truncated":                       {ended(5, 2, "go.etcd.io/bbolt.(*DB).freepages.func2()\n\tgo.etcd.io/bbolt@v1.4.3/db.go:1246"), true},
+		"its data differs from that of the other members": {ended(3, 1, `{"level":"fatal","msg":"x","error":"failed to find data: found data inconsistency with peers"}`), true},
+		"it reported a damaged WAL only once":             {ended(1, 1, walDamaged), false},
+		"its disk is full":                                {ended(9, 2, "panic: write: no space left on device\nstorage.newBackend("), false},
+		"a flag is wrong":                                 {ended(9, 1, `{"level":"fatal","msg":"failed to verify flags","error":"unknown flag"}`), false},
+		"its initial cluster differs from the membership": {ended(9, 1, `{"level":"fatal","msg":"discovery failed","error":"member count is unequal"}`), false},
+		"it exited with code 0":                           {ended(9, 0, walDamaged), false},
+		"it has not exited":                               {corev1.ContainerStatus{Name: EtcdContainer}, false},
 	}
 	for name, test := range tests {
 		if got := SaysCorrupt(test.status); got != test.want {

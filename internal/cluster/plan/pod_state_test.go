@@ -7,8 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// The kubelet changes the reason with every attempt. If the status changed with it, one image that is missing would cause a
-// write and an event every few minutes, all night.
+// The kubelet changes the reason with every attempt. If the status changed with it, one missing image would cause a write and
+// an event every few minutes.
 func TestAMissingImageHasOneMessageWhileTheKubeletTries(t *testing.T) {
 	message := func(waiting string) string {
 		pod := &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{

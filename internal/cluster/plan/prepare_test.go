@@ -8,7 +8,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// data is of a version, on every member, and may be on its way down to another.
+// data gives every member a storage version, and the target version of a downgrade in progress.
 func data(storage, downgrade string) change {
 	return func(s *State) {
 		for i := range s.Members {
@@ -38,82 +38,82 @@ func TestPlanPrepare(t *testing.T) {
 	}
 	late := func(m *Member) { m.AppliedIndex = 39 }
 	planTests{
-		"has every member take a raft snapshot before 3.7 reads its log": {
+		"enables a downgrade, so that every member takes a raft snapshot before 3.7 reads its log": {
 			state(formed, members(3), up, data("3.6.0", ""), preparedFor("3.7", v1beta2.VersionChangePreparing)), EnableDowngrade{To: "3.5.0", For: "3.7"},
 		},
-		"keeps that it begins with that": {
+		"records that the preparation for 3.7 begins": {
 			state(formed, members(3), up, data("3.6.0", "")), RecordVersionChange{To: "3.7", Step: v1beta2.VersionChangePreparing, Index: 40},
 		},
-		"waits with that until an earlier change is through": {
+		"waits until an earlier version change is finished": {
 			state(formed, members(3), up, data("3.6.0", ""), with(1, func(m *Member) { m.StorageVersion = "3.5.0" })),
 			preparing("3.7.3", "finishing the change to 3.6", nameOf(1)),
 		},
-		"waits for the last member's snapshot": {
+		"waits for the raft snapshot of the last member": {
 			state(formed, members(3), up, data("3.5.0", "3.5.0"), preparedFor("3.7", v1beta2.VersionChangePreparing), with(2, func(m *Member) { m.StorageVersion = "3.6.0" })),
 			preparing("3.7.3", "converting the data to 3.5", nameOf(2)),
 		},
-		"keeps that the snapshots are there, and how far the log was": {
+		"records that the raft snapshots exist, and the index of the log": {
 			state(formed, members(3), up, data("3.5.0", "3.5.0"), preparedFor("3.7", v1beta2.VersionChangePreparing)), RecordVersionChange{To: "3.7", Step: v1beta2.VersionChangeSnapshotted, Index: 40},
 		},
-		"takes the cluster's version back up then": {
+		"cancels the downgrade once the raft snapshots are recorded": {
 			state(formed, members(3), up, data("3.5.0", "3.5.0"), preparedFor("3.7", v1beta2.VersionChangeSnapshotted)), CancelDowngrade{From: "3.5"},
 		},
-		"waits until it is there on every member": {
+		"waits until every member is back at cluster version 3.6": {
 			state(formed, members(3), up, data("3.6.0", ""), preparedFor("3.7", v1beta2.VersionChangeSnapshotted), with(0, func(m *Member) { m.StorageVersion = "3.5.0" })),
 			preparing("3.7.3", "returning to cluster version 3.6", nameOf(0)),
 		},
-		"does not take a member that lags for one that has its snapshot": {
+		"waits for a member that has not applied the log up to the recorded index": {
 			state(formed, members(3), up, data("3.6.0", ""), preparedFor("3.7", v1beta2.VersionChangeSnapshotted), with(1, late)),
 			preparing("3.7.3", "returning to cluster version 3.6", nameOf(1)),
 		},
-		"keeps that the data is ready": {
+		"records that the data is ready for 3.7": {
 			state(formed, members(3), up, data("3.6.0", ""), preparedFor("3.7", v1beta2.VersionChangeSnapshotted)),
 			RecordVersionChange{To: "3.7", Step: v1beta2.VersionChangeReady, Index: 40},
 		},
-		"rolls to 3.7 then": {
+		"rolls to 3.7 once the data is ready": {
 			state(formed, members(3), up, data("3.6.0", ""), preparedFor("3.7", v1beta2.VersionChangeReady)), stop(1, "3.7.3"),
 		},
-		"continues when one runs 3.7 and the status was lost": {
+		"continues the roll if one member runs 3.7 and the status was lost": {
 			state(formed, members(3), up, data("3.6.0", ""), with(1, withImage("3.7.3"))), stop(2, "3.7.3"),
 		},
-		"calls a preparation off when the user does": {
+		"cancels a preparation if the spec asks for the old version again": {
 			state(formed, members(3), data("3.5.0", "3.5.0")), CancelDowngrade{From: "3.5"},
 		},
-		"brings the data down before a member runs an older minor": {
+		"enables a downgrade of the data before a member runs an older minor version": {
 			state(formed, members(3), down, data("3.6.0", ""), preparedFor("3.5", v1beta2.VersionChangePreparing)), EnableDowngrade{To: "3.5.0", For: "3.5"},
 		},
-		"stops nobody before it is down": {
+		"stops no member before the data is converted to 3.5": {
 			state(formed, members(3), down, data("3.6.0", "3.5.0"), preparedFor("3.5", v1beta2.VersionChangePreparing)), preparing("3.5.35", "converting the data to 3.5", nameOf(0)+", "+nameOf(1)+", "+nameOf(2)),
 		},
-		"keeps that it is": {
+		"records that the data is ready for 3.5": {
 			state(formed, members(3), down, data("3.5.0", "3.5.0"), preparedFor("3.5", v1beta2.VersionChangePreparing)), RecordVersionChange{To: "3.5", Step: v1beta2.VersionChangeReady, Index: 40},
 		},
-		"rolls down then": {
+		"rolls to 3.5 once the data is ready": {
 			state(formed, members(3), down, data("3.5.0", "3.5.0"), preparedFor("3.5", v1beta2.VersionChangeReady)), stop(1, "3.5.35"),
 		},
-		"does it again when somebody cancelled it": {
+		"prepares the data again if another client cancelled the downgrade": {
 			state(formed, members(3), down, data("3.6.0", ""), preparedFor("3.5", v1beta2.VersionChangeReady)), RecordVersionChange{To: "3.5", Step: v1beta2.VersionChangePreparing, Index: 40},
 		},
-		"takes back that it is ready before it calls off the way down": {
+		"takes back the record that the data is ready before it cancels the downgrade": {
 			state(formed, size(4), members(3), down, data("3.5.0", "3.5.0"), preparedFor("3.5", v1beta2.VersionChangeReady)), RecordVersionChange{To: "3.5", Step: v1beta2.VersionChangePreparing, Index: 40},
 		},
-		"ends the way down itself where no member says whether it has ended": {
+		"cancels the downgrade itself if no member reports whether it has ended": {
 			state(formed, members(3), down, everyImage("3.5.35"), preparedFor("3.5", v1beta2.VersionChangePreparing)), CancelDowngrade{From: "3.5"},
 		},
-		"goes back up half way down": {
+		"cancels a downgrade if the spec asks for 3.6 again and one member runs 3.5": {
 			state(formed, members(3), ofVersion("3.6.16"), data("3.5.0", "3.5.0"), with(1, running("3.5.35"))), CancelDowngrade{From: "3.5"},
 		},
-		"brings the lower one up again then": {
+		"rolls the member on 3.5 to 3.6 once the downgrade is cancelled": {
 			state(formed, members(3), ofVersion("3.6.16"), data("3.5.0", ""), with(1, running("3.5.35"))), stop(1, "3.6.16"),
 		},
-		"goes back half way up": {
+		"rolls the member on 3.6 back to 3.5 if the spec asks for 3.5 again": {
 			state(formed, members(3), everyImage("3.5.35"), down, data("", ""), with(1, withImage("3.6.16"), func(m *Member) { m.StorageVersion = "3.5.0" })), stop(1, "3.5.35"),
 		},
-		"waits for data that is not down half way back": {
+		"waits for the data of the member on 3.6 before it rolls it back to 3.5": {
 			state(formed, members(3), everyImage("3.5.35"), down, data("", ""), with(1, running("3.6.16"))),
 			Wait{Reason: v1beta2.ReasonUpgrading, Message: "The data of member " + nameOf(1) + " is still at 3.6. etcd is converting it to 3.5."},
 		},
-		"calls it off for a member that is to join": {
+		"cancels a downgrade before it adds a member": {
 			state(formed, size(4), members(3), down, data("3.6.0", "3.5.0")), CancelDowngrade{From: "3.5"},
 		},
 	}.run(t)
@@ -125,11 +125,11 @@ func TestPreparationsAreForgotten(t *testing.T) {
 		state State
 		kept  bool
 	}{
-		"not while members are rolled":          {state(formed, members(3), ofVersion("3.7.3"), ready, with(1, withImage("3.7.3"))), true},
-		"when all members are there":            {state(formed, members(3), everyImage("3.7.3"), ofVersion("3.7.3"), ready), false},
-		"when the spec asks for something else": {state(formed, members(3), ready), false},
-		"not before etcd has left it":           {state(formed, members(3), data("3.5.0", "3.5.0"), ready), true},
-		"not while nobody answers":              {state(formed, members(3), ready, noQuorum, with(0, silent), with(1, silent), with(2, silent)), true},
+		"the record is kept while members are rolled":                {state(formed, members(3), ofVersion("3.7.3"), ready, with(1, withImage("3.7.3"))), true},
+		"the record is removed once all members run the new version": {state(formed, members(3), everyImage("3.7.3"), ofVersion("3.7.3"), ready), false},
+		"the record is removed if the spec asks for another version": {state(formed, members(3), ready), false},
+		"the record is kept while etcd has a downgrade in progress":  {state(formed, members(3), data("3.5.0", "3.5.0"), ready), true},
+		"the record is kept while no member answers":                 {state(formed, members(3), ready, noQuorum, with(0, silent), with(1, silent), with(2, silent)), true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -38,7 +38,7 @@ var protecting = []struct {
 	{"drains are bounded", "applyBudget", false, func(s *State) { s.Budget.MinAvailable++ }, ApplyBudget{}},
 }
 
-// waitingStates are those in which the plan waits, or does nothing else.
+// waitingStates are states in which the plan waits or does nothing.
 var waitingStates = []struct {
 	name    string
 	exempt  bool
@@ -57,8 +57,8 @@ var waitingStates = []struct {
 	{"a recovery is under way", false, []change{formed, members(3), noQuorum, with(1, gone), with(2, gone), consenting, forcing(0)}},
 }
 
-// TestWhatProtectsDataRunsInEveryState builds each state and looks whether each rule acts in it. What it finds is the table
-// in ARCHITECTURE.md: run the test with -update to write it.
+// TestWhatProtectsDataRunsInEveryState builds each state and checks whether each rule acts in it. The result is the table
+// in ARCHITECTURE.md. Run the test with -update to write it.
 func TestWhatProtectsDataRunsInEveryState(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| state |")
@@ -82,7 +82,7 @@ func TestWhatProtectsDataRunsInEveryState(t *testing.T) {
 	compareTable(t, "../../../ARCHITECTURE.md", table.String())
 }
 
-// compareTable holds the text between the markers of a document against a table, or writes it there.
+// compareTable compares the text between the markers of a document with a table, or writes the table there.
 func compareTable(t *testing.T, path, table string) {
 	t.Helper()
 	const begin, end = "<!-- protection: begin -->\n", "<!-- protection: end -->"

@@ -8,7 +8,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
-// A member with the lost data may come back between the choice of a survivor and its restart. Clients are served then,
+// A member with the lost data may recover between the choice of a survivor and its restart. The cluster then serves clients,
 // and a restart of the survivor alone would lose writes.
 func TestAQuorumThatIsBackAndRefusesTheOperatorIsNotStopped(t *testing.T) {
 	s := state(formed, members(3), user, blind(etcd.RefusedPassword), consenting, forcing(0))
@@ -17,7 +17,7 @@ func TestAQuorumThatIsBackAndRefusesTheOperatorIsNotStopped(t *testing.T) {
 	}
 }
 
-// No client is served until the operator may read the survivor. The status must name the password as the cause.
+// The cluster serves no client until the operator may read the survivor. The status must name the password as the cause.
 func TestASurvivorThatRefusesTheOperatorIsReported(t *testing.T) {
 	s := state(formed, members(3), user, noQuorum, consenting, forcing(0), with(1, gone), with(2, gone), with(0, forced, func(m *Member) {
 		m.Answers, m.PodReady, m.Guarded, m.Refusal, m.UnreadySince = false, true, true, etcd.RefusedPassword, time.Time{}
@@ -35,8 +35,8 @@ func TestASurvivorThatRefusesTheOperatorIsReported(t *testing.T) {
 	}
 }
 
-// The operator may lose its way to the members between the choice of a survivor and its restart. Ready Pods prove that clients
-// are served.
+// The operator may lose its connection to the members between the choice of a survivor and its restart. Ready Pods prove that
+// the members serve clients.
 func TestAQuorumOfReadyPodsIsNotStopped(t *testing.T) {
 	s := state(formed, members(3), noQuorum, consenting, forcing(0))
 	for i := range s.Members {

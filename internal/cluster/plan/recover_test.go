@@ -11,26 +11,26 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
-// consenting: the spec lets the cluster go on from one survivor.
+// consenting: the spec lets the cluster continue from one survivor.
 func consenting(s *State) {
 	s.Spec.Recovery = &v1beta2.RecoveryPolicy{QuorumLoss: v1beta2.QuorumLossForceNewCluster}
 }
 
-// knows: the member answers without a quorum, and knows so much.
+// knows: the member answers without a quorum, and reports this Raft index and term.
 func knows(index, term uint64) func(*Member) {
 	return func(m *Member) {
 		m.Answers, m.ClusterID, m.RaftIndex, m.RaftTerm = true, 0xaa, index, term
 	}
 }
 
-// forcing: the i-th member was chosen.
+// forcing: the operator has chosen the i-th member as the survivor.
 func forcing(i int) change {
 	return func(s *State) {
 		s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: nameOf(i), RaftIndex: 42}
 	}
 }
 
-// flagRecorded: the survivor may have run with the flag.
+// flagRecorded: the status records that the survivor may have run with --force-new-cluster.
 func flagRecorded(s *State) {
 	at := metav1.NewTime(noon)
 	s.Recovery.ForcedAt = &at
@@ -38,12 +38,12 @@ func flagRecorded(s *State) {
 
 func forced(m *Member) { m.Start = StartForce; m.InService = false }
 
-// guarded: a quorum stands behind the member, and etcd's authentication refuses the operator.
+// guarded: the member reaches a quorum, and etcd's authentication refuses the operator.
 func guarded(m *Member) {
 	m.Answers, m.PodReady, m.InService, m.Guarded, m.Refusal = false, true, true, true, etcd.RefusedUnknown
 }
 
-// alone: the i-th member is the membership, and serves.
+// alone: the i-th member serves alone with --force-new-cluster.
 func alone(i int) change {
 	return func(s *State) {
 		s.MembershipKnown = true
@@ -76,43 +76,43 @@ func TestPlanRecoveryChooses(t *testing.T) {
 		"continues from the only survivor": {
 			changed(lostTwo, with(0, knows(42, 3))), BeginRecovery{Member: nameOf(0), RaftIndex: 42, RaftTerm: 3},
 		},
-		"continues from the one that knows most to be committed": {
+		"chooses the survivor with the highest Raft index": {
 			five(with(0, knows(41, 3)), with(1, knows(42, 3))), BeginRecovery{Member: nameOf(1), RaftIndex: 42, RaftTerm: 3},
 		},
-		"continues from the one that knows most, although another one stood for election later": {
+		"prefers a higher Raft index to a later term": {
 			five(with(0, knows(42, 3)), with(1, knows(41, 9))), BeginRecovery{Member: nameOf(0), RaftIndex: 42, RaftTerm: 3},
 		},
-		"continues from the one of the later term when both know as much": {
+		"chooses the survivor with the later term if the Raft indexes are equal": {
 			five(with(0, knows(42, 3)), with(1, knows(42, 4))), BeginRecovery{Member: nameOf(1), RaftIndex: 42, RaftTerm: 4},
 		},
-		"takes nobody before all that hold data were heard": {
+		"chooses no survivor until all members that hold data have answered": {
 			five(with(0, knows(42, 3))),
 			Wait{Reason: v1beta2.ReasonQuorumLost, Message: two + " Member " + nameOf(1) + " holds data, but has not answered yet." + compared, Requeue: requeueUnasked},
 		},
-		"hears by its metrics one that was restarted and serves nothing else, once it has read its data": {
+		"uses the Raft index in the metrics of a member that has not answered for 1 min": {
 			five(with(0, knows(41, 3)), with(1, silent, unreadyFor(time.Minute), func(m *Member) { m.RaftIndex = 42 })),
 			BeginRecovery{Member: nameOf(1), RaftIndex: 42},
 		},
-		"does not hear it while it may be reading": {
+		"ignores the Raft index of a member that started 1 s ago: it may still read its data": {
 			five(with(0, knows(41, 3)), with(1, silent, unreadyFor(time.Second), func(m *Member) { m.RaftIndex = 2 })),
 			Wait{Reason: v1beta2.ReasonQuorumLost, Message: two + " Member " + nameOf(1) + " holds data, but has not answered yet." + compared, Requeue: requeueUnasked},
 		},
-		"names a survivor that cannot run to be heard": {
+		"reports a survivor whose Pod cannot run, so that the operator cannot compare it": {
 			five(with(0, knows(42, 3)), with(1, blockedBy(v1beta2.ReasonPodUnschedulable))),
 			Wait{Reason: v1beta2.ReasonQuorumLost, Message: two + " Member " + nameOf(1) + " holds data, but does not run: why." + compared, Stalled: true},
 		},
-		"starts a survivor that does not run": {
+		"creates the Pod of a survivor that has none": {
 			five(with(0, knows(42, 3)), with(1, withoutPod)), CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin},
 		},
-		"stops a lost member's Pod first": {
+		"stops the Pod of a lost member before it chooses the survivor": {
 			changed(lostTwo, with(0, knows(42, 3)), with(1, func(m *Member) { m.Pod = PodStarting })),
 			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonRecovering, Message: "only the survivor may run while it restarts with --force-new-cluster"},
 		},
-		"does not believe that a Pod is gone whose host does not confirm it": {
+		"asks a person if a node does not confirm that the Pod of a lost member has stopped": {
 			changed(lostTwo, with(0, knows(42, 3)), with(1, pod(PodDeleting), func(m *Member) { m.GoneBy = noon.Add(-time.Minute) })),
 			Wait{Reason: v1beta2.ReasonPodFailing, Message: stillRuns(nameOf(1)), Stalled: true},
 		},
-		"saves a survivor first whose volume is about to go": {
+		"asks a person to save the data of a survivor whose volume is being deleted": {
 			changed(lostTwo, with(0, knows(42, 3), volume(VolumeDeleting))),
 			Wait{
 				Reason: v1beta2.ReasonRecovering,
@@ -121,11 +121,11 @@ func TestPlanRecoveryChooses(t *testing.T) {
 				Stalled: true,
 			},
 		},
-		"has nobody to go on from when all data is gone": {
+		"asks for an EtcdRestore if no voter has data": {
 			state(formed, members(3), noQuorum, with(0, gone), with(1, gone), with(2, gone), consenting),
 			Wait{Reason: v1beta2.ReasonQuorumLost, Message: "Quorum is lost: 0 of 3 voters have their data, and 2 are needed. etcd accepts no writes. The operator removes nothing. To continue from a snapshot, apply an EtcdRestore.", Stalled: true},
 		},
-		"forces nothing while enough voters have their data, however long they are down": {
+		"forces no new cluster if enough voters have data, even if they are down for 1 h": {
 			state(formed, members(3), noQuorum, with(0, unreadyFor(time.Hour)), with(1, unreadyFor(time.Hour)), with(2, gone), consenting),
 			Wait{
 				Reason: v1beta2.ReasonQuorumLost,
@@ -134,7 +134,7 @@ func TestPlanRecoveryChooses(t *testing.T) {
 				Stalled: true,
 			},
 		},
-		"continues from a snapshot instead when there is an EtcdRestore": {
+		"starts the restore instead if there is an EtcdRestore": {
 			changed(lostTwo, with(0, knows(42, 3)), asked), begins("back", "uid-back"),
 		},
 	}.run(t)
@@ -155,140 +155,140 @@ func TestPlanRecoveryForces(t *testing.T) {
 	without := DeletePod{Name: nameOf(0), Reason: v1beta2.ReasonRecovering, Message: "it must start without --force-new-cluster"}
 	restarting := Wait{Reason: v1beta2.ReasonRecovering, Message: "Survivor " + nameOf(0) + " is restarting with --force-new-cluster."}
 	planTests{
-		"stops other survivors first": {
+		"stops the other survivors first": {
 			lost(with(1, onVolume)), DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonRecovering, Message: "only the survivor may run while it restarts with --force-new-cluster"},
 		},
-		"waits until they are proven gone": {
+		"waits until the other survivors have stopped": {
 			lost(with(1, onVolume, pod(PodDeleting))), Wait{Reason: v1beta2.ReasonRecovering, Message: "Member " + nameOf(1) + " is stopping. Then the survivor continues alone."},
 		},
-		"asks a person when a host does not confirm it": {
+		"asks a person if a node does not confirm that another survivor has stopped": {
 			lost(with(1, onVolume, pod(PodDeleting), func(m *Member) { m.GoneBy = noon.Add(-time.Minute) })),
 			Wait{Reason: v1beta2.ReasonPodFailing, Message: stillRuns(nameOf(1)), Stalled: true},
 		},
-		"does not start other survivors again": {
+		"does not restart the other survivors": {
 			lost(with(1, volume(VolumePresent))), again,
 		},
-		"stops the survivor to start it with the flag": {
+		"stops the survivor to restart it with the flag": {
 			lost(), again,
 		},
-		"waits until it has stopped": {
+		"waits until the survivor has stopped": {
 			lost(with(0, pod(PodDeleting))), restarting,
 		},
-		"records the flag before it starts it": {
+		"records the flag before it starts the survivor with it": {
 			lost(with(0, withoutPod)), RecordForcing{Member: nameOf(0)},
 		},
-		"starts it with the flag": {
+		"starts the survivor with the flag after the flag is recorded": {
 			lost(with(0, withoutPod), flagRecorded), CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartForce},
 		},
-		"waits until it serves": {
+		"waits until the survivor with the flag serves": {
 			lost(with(0, forced)), restarting,
 		},
-		"makes it again with a corrected image": {
+		"recreates the survivor with a corrected image": {
 			lost(with(0, forced, blockedBy(v1beta2.ReasonImageUnavailable), withImage("3.6.15"), func(m *Member) { m.Start = StartForce })), again,
 		},
-		"says why it does not start": {
+		"reports why the survivor does not start": {
 			lost(with(0, blockedBy(v1beta2.ReasonPodFailing), forced)),
 			Wait{Reason: v1beta2.ReasonPodFailing, Message: "Survivor " + nameOf(0) + " does not run: why. To give it up, delete its PersistentVolumeClaim. To continue from a snapshot, apply an EtcdRestore.", Stalled: true},
 		},
-		"waits while it serves, and others are still members": {
+		"waits while the survivor serves, but the membership still has other members": {
 			lost(alone(0), with(1, func(m *Member) { m.InMembership = true })), restarting,
 		},
-		"continues though the cluster was still growing from a restore": {
+		"continues if the cluster was still growing from a restore": {
 			lost(func(s *State) {
 				s.Restore = &v1beta2.ClusterRestoreStatus{Name: "back", Step: v1beta2.RestoreGrowing, Incarnation: 1}
 			}, with(0, withoutPod), flagRecorded,
 				func(s *State) { s.Services.ClientRestoreUID = "" }),
 			CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartForce},
 		},
-		"records that it serves alone": {
+		"records that the survivor serves alone": {
 			lost(alone(0)), RecordForced{Revision: 17},
 		},
-		"goes back to the start when the consent is withdrawn in time": {
+		"is cancelled if the consent is withdrawn before the flag is recorded": {
 			lost(grace(time.Minute)), CancelRecovery{Message: "spec.recovery.quorumLoss no longer allows it. Nothing was changed."},
 		},
-		"goes back to the start when the consent to go on without a foreign voter is withdrawn in time": {
+		"is cancelled if the consent to continue without a foreign voter is withdrawn in time": {
 			lost(guest()), CancelRecovery{Message: "The annotations do not let it continue any more without members that the operator did not add: " + guestLabel + ". They may have newer data. Nothing was changed."},
 		},
-		"continues without a foreign voter while that consent stands": {
+		"continues without a foreign voter if an annotation consents to that": {
 			lost(guest(), mayGo), again,
 		},
-		"goes through with it when that consent is withdrawn too late": {
+		"continues if the consent about a foreign voter is withdrawn after the flag is recorded": {
 			lost(guest(), flagRecorded, with(0, withoutPod)), CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartForce},
 		},
-		"goes through with it when the consent is withdrawn too late": {
+		"continues if the consent is withdrawn after the survivor serves alone": {
 			lost(alone(0), grace(time.Minute)), RecordForced{Revision: 17},
 		},
-		"goes through with it when the survivor lost the flag to a restore, and the consent is withdrawn": {
+		"continues if the consent is withdrawn after the flag is recorded, and no Pod has it": {
 			lost(flagRecorded, with(0, withoutPod), grace(time.Minute)), CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartForce},
 		},
 		"waits for permission if the quorum that refuses the operator may be the survivor alone": {
 			lost(flagRecorded, with(0, guarded)), lost(with(0, guarded)).waitForPermission(),
 		},
-		"is cancelled if only another member has a quorum behind it": {
+		"is cancelled if only another member reaches a quorum": {
 			lost(flagRecorded, with(1, onVolume, guarded)), CancelRecovery{Message: "A quorum answers. Survivor " + nameOf(0) + " may have run with --force-new-cluster."},
 		},
-		"is cancelled if a quorum refuses the operator before the flag was used": {
+		"is cancelled if a quorum refuses the operator before the flag is recorded": {
 			lost(with(0, guarded)), CancelRecovery{Message: "A quorum answers. Nothing was changed."},
 		},
-		"does not say that nothing was changed once the flag may have been used": {
+		"does not report that nothing was changed if the flag may have been used": {
 			lost(flagRecorded, with(0, gone)), CancelRecovery{Message: "The volume of survivor " + nameOf(0) + " does not exist. Survivor " + nameOf(0) + " may have run with --force-new-cluster."},
 		},
-		"takes a survivor for the cluster that has company by now": {
+		"records that the survivor serves if a foreign learner was added to it": {
 			lost(flagRecorded, alone(0), with(0, voter), func(s *State) {
 				s.Recovery.Voters = []string{nameOf(0), nameOf(1), nameOf(2)}
 				s.ForeignMembers = []ForeignMember{{ID: 9, Name: "guest", Learner: true}}
 			}), RecordForced{Revision: 17},
 		},
-		"goes back to the start when the survivor is lost": {
+		"is cancelled if the survivor is lost": {
 			lost(with(0, gone)), CancelRecovery{Message: "The volume of survivor " + nameOf(0) + " does not exist. Nothing was changed."},
 		},
-		"lets go of a volume that is being deleted under a survivor that cannot start": {
+		"stops a survivor that cannot start if its volume is being deleted": {
 			lost(with(0, blockedBy(v1beta2.ReasonPodFailing), forced, volume(VolumeDeleting))), again,
 		},
-		"makes way for an EtcdRestore, and takes the flag off": {
+		"removes the flag before it starts an EtcdRestore": {
 			lost(asked, with(0, forced)), without,
 		},
-		"makes way for an EtcdRestore": {
+		"starts an EtcdRestore instead of the recovery": {
 			lost(asked), begins("back", "uid-back"),
 		},
-		"takes the flag off before anything else": {
+		"removes the flag before the cluster grows": {
 			lost(alone(0), growing), without,
 		},
-		"takes the flag off though the status was lost": {
+		"removes the flag if the status was lost": {
 			lost(alone(0), lostStatus), without,
 		},
-		"takes the flag off of one that does not start": {
+		"removes the flag of a member that does not start if the status was lost": {
 			lost(with(0, blockedBy(v1beta2.ReasonPodFailing), forced), lostStatus), without,
 		},
-		"waits until it has stopped with the flag": {
+		"waits until the survivor with the flag has stopped": {
 			lost(with(0, pod(PodDeleting), forced), growing),
 			Wait{Reason: v1beta2.ReasonRecovering, Message: "Member " + nameOf(0) + " is restarting without --force-new-cluster."},
 		},
-		"starts it without the flag": {
+		"restarts the survivor without the flag": {
 			lost(with(0, withoutPod), growing), CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartRejoin},
 		},
 		"grows by learners": {
 			lost(alone(0), growing, with(0, voter)), create(3),
 		},
-		"leads no client to a member with the flag": {
+		"adds no member with the flag to the client Service": {
 			lost(alone(0), with(0, func(m *Member) { m.InService = false })), RecordForced{Revision: 17},
 		},
-		"deletes the volumes of the others at size": {
+		"deletes the volumes of lost members when the cluster has its size": {
 			lost(alone(0), growing, with(0, voter), size(1), with(1, volume(VolumePresent)), keeping(0)), DeleteVolume{Name: nameOf(1), Reason: v1beta2.ReasonScaling},
 		},
-		"does not start it without its volume": {
+		"does not stop the survivor to force it if its next Pod would be without its volume": {
 			lost(ontoPods), keepsSurvivor(Member{Name: nameOf(0)}),
 		},
-		"does not stop it if the next Pod would be without its volume": {
+		"does not stop it to remove the flag if its next Pod would be without its volume": {
 			lost(alone(0), growing, ontoPods), keepsSurvivor(Member{Name: nameOf(0)}),
 		},
-		"is complete then": {
+		"is complete when the survivor is healthy and the cluster has its size": {
 			lost(alone(0), growing, with(0, voter), size(1)), CompleteRecovery{},
 		},
 	}.run(t)
 }
 
-// growing: the survivor served alone.
+// growing: the survivor has served alone, and the cluster grows from it.
 func growing(s *State) { s.Recovery.Step = v1beta2.RecoveryGrowing }
 
 func TestARecoveryIsToldInTheStatus(t *testing.T) {
@@ -342,15 +342,15 @@ func TestTheLastRecoveryIsKeptByARestoreAndByARecoveryThatIsCancelled(t *testing
 		step   Step
 		want   string
 	}{
-		"a restore after a recovery":                                          {in(v1beta2.RecoveryComplete, "m"), restore, "m"},
-		"a restore while the survivor is restarted":                           {in(v1beta2.RecoveryForcing, "m"), restore, "m"},
-		"a restore without a recovery before it":                              {v1beta2.EtcdClusterStatus{LastRecovery: &v1beta2.PastRecovery{Member: "earlier"}}, restore, "earlier"},
-		"a recovery that has its survivor":                                    {in(v1beta2.RecoveryForcing, "m"), RecordForced{}, "m"},
-		"another recovery, which may be cancelled":                            {in(v1beta2.RecoveryComplete, "m"), BeginRecovery{Member: "n"}, "m"},
-		"one that is cancelled after its survivor may have run with the flag": {withFlag(in(v1beta2.RecoveryForcing, "n")), CancelRecovery{}, "n"},
-		"a recovery that was cancelled":                                       {in(v1beta2.RecoveryForcing, "n"), CancelRecovery{}, "earlier"},
-		"a restore after one that was cancelled too late":                     {followed(in(v1beta2.RecoveryComplete, "m")), restore, "n"},
-		"another recovery after one that was cancelled too late":              {followed(in(v1beta2.RecoveryComplete, "m")), BeginRecovery{Member: "o"}, "n"},
+		"a restore after a recovery":                                                 {in(v1beta2.RecoveryComplete, "m"), restore, "m"},
+		"a restore while the survivor is restarted":                                  {in(v1beta2.RecoveryForcing, "m"), restore, "m"},
+		"a restore without a recovery before it":                                     {v1beta2.EtcdClusterStatus{LastRecovery: &v1beta2.PastRecovery{Member: "earlier"}}, restore, "earlier"},
+		"a recovery whose survivor serves":                                           {in(v1beta2.RecoveryForcing, "m"), RecordForced{}, "m"},
+		"a second recovery, which may be cancelled":                                  {in(v1beta2.RecoveryComplete, "m"), BeginRecovery{Member: "n"}, "m"},
+		"a recovery that is cancelled after its survivor may have run with the flag": {withFlag(in(v1beta2.RecoveryForcing, "n")), CancelRecovery{}, "n"},
+		"a recovery that is cancelled before the flag is recorded":                   {in(v1beta2.RecoveryForcing, "n"), CancelRecovery{}, "earlier"},
+		"a restore after a recovery that was cancelled too late":                     {followed(in(v1beta2.RecoveryComplete, "m")), restore, "n"},
+		"a second recovery after one that was cancelled too late":                    {followed(in(v1beta2.RecoveryComplete, "m")), BeginRecovery{Member: "o"}, "n"},
 	} {
 		recordFacts(&test.status, State{Now: noon}, test.step)
 		if got := test.status.LastRecovery; got == nil || got.Member != test.want {
@@ -359,7 +359,8 @@ func TestTheLastRecoveryIsKeptByARestoreAndByARecoveryThatIsCancelled(t *testing
 	}
 }
 
-// The volumes that the first recovery replaced were deleted at once instead of being kept, because a second one was cancelled.
+// The operator deleted the volumes that the first recovery replaced at once instead of keeping them, because a second one was
+// cancelled.
 func TestARecoveryThatIsCancelledLeavesTheOneBeforeIt(t *testing.T) {
 	s := state(formed, members(3), forcing(0), growing, flagRecorded)
 	s.Recovery.Voters, s.Recovery.Revision = []string{nameOf(0), nameOf(5)}, 17

@@ -8,7 +8,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
-// The operator ended between the removal and the record of it. A quorum of those that are left may still form.
+// If the operator is killed between a removal and its record, the remaining voters may still form a quorum.
 func TestAVoterThatMayBeRemovedMakesNoLostQuorum(t *testing.T) {
 	foreign := func(s *State) { s.Removing = guestID.String() }
 	for name, test := range map[string]struct {
@@ -16,12 +16,12 @@ func TestAVoterThatMayBeRemovedMakesNoLostQuorum(t *testing.T) {
 		holders int
 		lost    bool
 	}{
-		"two of three hold data, and the fourth was being removed":  {state(formed, members(4), noQuorum, removing(3)), 2, false},
-		"one of three holds data, and the fourth was being removed": {state(formed, members(4), noQuorum, removing(3)), 1, true},
-		"two of four, and none was being removed":                   {state(formed, members(4), noQuorum), 2, true},
-		"two of three, and a foreign voter was being removed":       {state(formed, members(3), noQuorum, guest(), mayGo, foreign), 2, false},
-		"one of three, and a foreign voter was being removed":       {state(formed, members(3), noQuorum, guest(), mayGo, foreign), 1, true},
-		"one of three and the foreign one that has to go":           {state(formed, members(3), noQuorum, guest(), foreign), 1, true},
+		"two of three hold data, and the fourth was being removed":                       {state(formed, members(4), noQuorum, removing(3)), 2, false},
+		"one of three holds data, and the fourth was being removed":                      {state(formed, members(4), noQuorum, removing(3)), 1, true},
+		"two of four hold data, and none was being removed":                              {state(formed, members(4), noQuorum), 2, true},
+		"two of three hold data, and a foreign voter was being removed":                  {state(formed, members(3), noQuorum, guest(), mayGo, foreign), 2, false},
+		"one of three holds data, and a foreign voter was being removed":                 {state(formed, members(3), noQuorum, guest(), mayGo, foreign), 1, true},
+		"one of three holds data, and a foreign voter was being removed without consent": {state(formed, members(3), noQuorum, guest(), foreign), 1, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := test.state.tooFew(test.state.Members[:test.holders]); got != test.lost {
@@ -31,8 +31,8 @@ func TestAVoterThatMayBeRemovedMakesNoLostQuorum(t *testing.T) {
 	}
 }
 
-// The operator ends right after etcd removed the fourth member. Then the third loses its data, and no quorum answers for a
-// moment. The user consents to a recovery, and the first two are a quorum.
+// The operator is killed right after etcd has removed the fourth member. Then the third loses its data, and no quorum answers
+// yet. The user consents to a recovery, and the first two are a quorum.
 func TestAnOperatorThatEndsAfterARemovalForcesNoNewCluster(t *testing.T) {
 	s := state(formed, members(4), size(3))
 	before := NewStatus(s, Wait{}, nil, v1beta2.EtcdClusterStatus{}, 1)
@@ -70,12 +70,12 @@ func TestARemovalIsRecordedUntilAQuorumAnswersWithoutTheMember(t *testing.T) {
 		err   error
 		want  string
 	}{
-		"etcd does not answer":        {s, removal, errors.New("no answer"), nameOf(3)},
-		"etcd says not yet":           {s, Wait{Reason: v1beta2.ReasonScaling}, nil, nameOf(3)},
-		"no quorum answers":           {state(formed, members(4), noQuorum, removing(3)), Wait{}, nil, nameOf(3)},
-		"it is removed":               {s, removal, nil, ""},
-		"a quorum answers without it": {state(formed, members(3), removing(3)), Done{}, nil, ""},
-		"the user changed their mind": {state(formed, members(4), removing(3), size(4)), Done{}, nil, ""},
+		"etcd does not answer":                            {s, removal, errors.New("no answer"), nameOf(3)},
+		"the operator waits before it removes the member": {s, Wait{Reason: v1beta2.ReasonScaling}, nil, nameOf(3)},
+		"no quorum answers":                               {state(formed, members(4), noQuorum, removing(3)), Wait{}, nil, nameOf(3)},
+		"the member is removed":                           {s, removal, nil, ""},
+		"a quorum answers without the member":             {state(formed, members(3), removing(3)), Done{}, nil, ""},
+		"the user sets the size back to 4":                {state(formed, members(4), removing(3), size(4)), Done{}, nil, ""},
 	} {
 		if got := NewStatus(test.state, test.step, test.err, status, 1).RemovingMember; got != test.want {
 			t.Errorf("%s: %q is recorded, want %q", name, got, test.want)
@@ -83,7 +83,7 @@ func TestARemovalIsRecordedUntilAQuorumAnswersWithoutTheMember(t *testing.T) {
 	}
 }
 
-// A restore must not take a quorum on silent nodes for too few.
+// A restore must detect that members on silent nodes may be a quorum.
 func TestAMemberThatMayBeRemovedMakesNoQuorumLarger(t *testing.T) {
 	s := state(formed, members(4), noQuorum, removing(3))
 	if !s.haveQuorum(s.Members[:2]) {
@@ -91,7 +91,7 @@ func TestAMemberThatMayBeRemovedMakesNoQuorumLarger(t *testing.T) {
 	}
 }
 
-// What a member tells of itself outranks the status, which anybody with the right to do so can edit.
+// The ID that a member reports outranks the status, because users can edit the status.
 func TestARecordedIDDoesNotOutrankWhatTheMemberTells(t *testing.T) {
 	s := state(formed, members(3))
 	s.KnownIDs = map[string]etcd.ID{nameOf(2): 9}
@@ -112,25 +112,25 @@ func TestARemovedForeignVoterIsTakenOffTheRecordAtOnce(t *testing.T) {
 	}
 }
 
-// A person changed the peer URL of a member with etcdctl, and the member is down. A grace period for foreign members must not
-// remove it.
+// A person changed the peer URL of a member with etcdctl, and the member is down. The operator must not remove it after the
+// grace period for foreign members.
 func TestAMemberWithAnotherPeerURLIsRecognisedByItsRecordedID(t *testing.T) {
 	first := state(formed, members(3))
 	status := NewStatus(first, Done{}, nil, v1beta2.EtcdClusterStatus{}, 1)
 	silentQuorum := NewState(&v1beta2.EtcdCluster{Status: status})
 	silentQuorum.Members = []Member{{Name: nameOf(0), Incarnation: 1}, {Name: nameOf(1), Incarnation: 1}, {Name: nameOf(2), Incarnation: 1}}
-	status = NewStatus(silentQuorum, Wait{}, nil, status, 1) // nobody answered meanwhile
+	status = NewStatus(silentQuorum, Wait{}, nil, status, 1) // no member answers in this pass
 
 	const moved = "http://10.9.9.9:2380"
 	for name, test := range map[string]struct {
 		entry   etcd.Member
 		foreign bool
 	}{
-		"a member that told its name":    {etcd.Member{ID: 3, Name: nameOf(2), PeerURLs: []string{moved}}, false},
-		"one that has not started yet":   {etcd.Member{ID: 3, PeerURLs: []string{moved}}, false},
-		"another member with its name":   {etcd.Member{ID: 9, Name: nameOf(2), PeerURLs: []string{moved}}, true},
-		"another name under a known ID":  {etcd.Member{ID: 3, Name: "guest", PeerURLs: []string{moved}}, true},
-		"a member that nobody knows yet": {etcd.Member{ID: 9, PeerURLs: []string{moved}}, true},
+		"a member that reports its name":         {etcd.Member{ID: 3, Name: nameOf(2), PeerURLs: []string{moved}}, false},
+		"a member that has not started yet":      {etcd.Member{ID: 3, PeerURLs: []string{moved}}, false},
+		"another ID with the same name":          {etcd.Member{ID: 9, Name: nameOf(2), PeerURLs: []string{moved}}, true},
+		"another name with the recorded ID":      {etcd.Member{ID: 3, Name: "guest", PeerURLs: []string{moved}}, true},
+		"a member that the status does not have": {etcd.Member{ID: 9, PeerURLs: []string{moved}}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := state(formed, members(3), graceForForeign(1), with(2, gone))

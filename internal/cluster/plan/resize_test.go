@@ -15,33 +15,33 @@ func TestPlanResize(t *testing.T) {
 	underWay := "The node of member " + nameOf(1) + " is changing its CPU and memory."
 	rest := " All members serve. If that takes more than 10m0s, the operator restarts the member."
 	planTests{
-		"resizes a running Pod and restarts nobody": {
+		"resizes a running Pod and restarts no member": {
 			state(formed, members(3), with(1, resizing(ResizeWanted)), with(2, resizing(ResizeWanted))), ResizePod{Name: nameOf(1)},
 		},
-		"resizes the leader last": {
+		"resizes a follower before the leader": {
 			state(formed, members(3), with(0, resizing(ResizeWanted)), with(2, resizing(ResizeWanted))), ResizePod{Name: nameOf(2)},
 		},
-		"and then the leader, which need not hand over": {
+		"resizes the leader without a transfer of leadership": {
 			state(formed, members(3), with(0, resizing(ResizeWanted))), ResizePod{Name: nameOf(0)},
 		},
-		"resizes one at a time": {
+		"resizes one Pod at a time": {
 			state(formed, members(3), with(1, resizing(ResizeUnderWay)), with(2, resizing(ResizeWanted))),
 			Wait{Reason: v1beta2.ReasonResizingPod, Message: underWay + rest, Requeue: requeueSettled},
 		},
-		"says what the node says": {
+		"reports why the node has not resized the Pod yet": {
 			state(formed, members(3), with(1, resizing(ResizeUnderWay), func(m *Member) { m.ResizeMessage = "not enough memory" })),
 			Wait{Reason: v1beta2.ReasonResizingPod, Message: underWay + " Kubernetes reports: not enough memory." + rest, Requeue: requeueSettled},
 		},
 		"restarts a member whose Pod cannot be resized": {
 			state(formed, members(3), with(1, resizing(ResizeNone))), DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonRolling, Message: "spec.pod or spec.TLS has changed"},
 		},
-		"replaces no member without a volume for more memory": {
+		"resizes a Pod in place if its data is in the Pod": {
 			state(formed, members(3), ephemeral, with(1, resizing(ResizeWanted))), ResizePod{Name: nameOf(1)},
 		},
-		"resizes while another version is refused": {
+		"resizes a Pod while spec.version is refused": {
 			state(formed, members(3), ofVersion("3.9.0"), with(1, resizing(ResizeWanted))), ResizePod{Name: nameOf(1)},
 		},
-		"restarts a member that does not serve: more memory may be what it lacks": {
+		"restarts a member that does not serve instead of resizing its Pod": {
 			state(formed, members(3), with(1, silent, resizing(ResizeWanted), unreadyFor(2*time.Minute))),
 			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonSettling, Message: "it does not serve and differs from the spec"},
 		},

@@ -10,7 +10,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// restoreOf is a verified EtcdRestore of the cluster example, so old.
+// restoreOf returns a verified EtcdRestore of cluster example with an age.
 func restoreOf(name string, age time.Duration, changes ...func(*v1beta2.EtcdRestore)) v1beta2.EtcdRestore {
 	r := v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name), CreationTimestamp: metav1.NewTime(noon.Add(-age))}}
 	r.Spec.EtcdCluster.Name = "example"
@@ -28,7 +28,7 @@ func withCondition(kind string) func(*v1beta2.EtcdRestore) {
 	}
 }
 
-// The order is restore-operator's as well, which tells those that wait what they wait for.
+// restore-operator uses the same order when it reports to an EtcdRestore which other one it waits for.
 func TestOneRestoreIsTakenUpAtATimeTheOldestFirst(t *testing.T) {
 	unproven := func(r *v1beta2.EtcdRestore) { r.Status.Conditions = nil }
 	deleted := func(r *v1beta2.EtcdRestore) { r.DeletionTimestamp = &metav1.Time{Time: noon} }
@@ -39,13 +39,13 @@ func TestOneRestoreIsTakenUpAtATimeTheOldestFirst(t *testing.T) {
 		underWay types.UID
 		want     string
 	}{
-		"the oldest":                       {[]v1beta2.EtcdRestore{older, younger}, "", "older"},
-		"the one under way, whichever age": {[]v1beta2.EtcdRestore{older, younger}, "uid-younger", "younger"},
-		"the next when one is complete":    {[]v1beta2.EtcdRestore{restoreOf("older", time.Hour, withCondition(v1beta2.ConditionComplete)), younger}, "uid-older", "younger"},
-		"the next when one has failed":     {[]v1beta2.EtcdRestore{restoreOf("older", time.Hour, withCondition(v1beta2.ConditionFailed)), younger}, "uid-older", "younger"},
-		"none that is not proven":          {[]v1beta2.EtcdRestore{restoreOf("older", time.Hour, unproven), younger}, "", "younger"},
-		"none that is being deleted":       {[]v1beta2.EtcdRestore{restoreOf("older", time.Hour, deleted), younger}, "", "younger"},
-		"none of another cluster":          {[]v1beta2.EtcdRestore{restoreOf("older", time.Hour, elsewhere)}, "", ""},
+		"chooses the oldest one":                                   {[]v1beta2.EtcdRestore{older, younger}, "", "older"},
+		"continues the one under way even if another one is older": {[]v1beta2.EtcdRestore{older, younger}, "uid-younger", "younger"},
+		"chooses the next one if the first is complete":            {[]v1beta2.EtcdRestore{restoreOf("older", time.Hour, withCondition(v1beta2.ConditionComplete)), younger}, "uid-older", "younger"},
+		"chooses the next one if the first has failed":             {[]v1beta2.EtcdRestore{restoreOf("older", time.Hour, withCondition(v1beta2.ConditionFailed)), younger}, "uid-older", "younger"},
+		"ignores one that is not verified":                         {[]v1beta2.EtcdRestore{restoreOf("older", time.Hour, unproven), younger}, "", "younger"},
+		"ignores one that is being deleted":                        {[]v1beta2.EtcdRestore{restoreOf("older", time.Hour, deleted), younger}, "", "younger"},
+		"ignores one of another cluster":                           {[]v1beta2.EtcdRestore{restoreOf("older", time.Hour, elsewhere)}, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := State{Name: "example"}
@@ -64,7 +64,7 @@ func TestOneRestoreIsTakenUpAtATimeTheOldestFirst(t *testing.T) {
 	}
 }
 
-// An EtcdRestore under way that has failed is not waited for, and the status does not say that it was deleted.
+// The operator does not wait for an EtcdRestore that has failed, and does not report that it was deleted.
 func TestARestoreUnderWayThatIsNotAskedForSaysWhy(t *testing.T) {
 	unproven := func(r *v1beta2.EtcdRestore) { r.Status.Conditions = nil }
 	for name, test := range map[string]struct {
@@ -84,14 +84,14 @@ func TestARestoreUnderWayThatIsNotAskedForSaysWhy(t *testing.T) {
 	}
 }
 
-// Defect 10 of coreos/etcd-operator, and the reason that a bad snapshot cost the cluster: it was deleted first.
+// This was defect 10 of coreos/etcd-operator: it deleted the cluster before it read the snapshot, so a bad snapshot lost all data.
 func TestNothingIsStoppedOrDeletedBeforeTheSeedIsProven(t *testing.T) {
 	for name, seed := range map[string]change{
-		"no seed":         func(*State) {},
-		"a volume of it":  aSeed(volume(VolumePresent)),
-		"one that starts": aSeed(serving, pod(PodStarting), silent),
-		"one that fails":  aSeed(failed(Seed{Failures: 2, Message: seedFailed})),
-		"one with less":   aSeed(serving, func(m *Member) { m.Revision = 41 }),
+		"no seed":                     func(*State) {},
+		"a seed with only its volume": aSeed(volume(VolumePresent)),
+		"a seed that starts":          aSeed(serving, pod(PodStarting), silent),
+		"a seed that fails":           aSeed(failed(Seed{Failures: 2, Message: seedFailed})),
+		"a seed with a lower revision than the snapshot": aSeed(serving, func(m *Member) { m.Revision = 41 }),
 	} {
 		t.Run(name, func(t *testing.T) {
 			switch step := Plan(state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, seed)).(type) {

@@ -18,7 +18,7 @@ const (
 	seedRemoved = " The operator removes the seed. The cluster was not changed."
 )
 
-// restored: a restore has got as far as step, into incarnation 2.
+// restored: a restore into incarnation 2 has reached a step.
 func restored(step v1beta2.RestoreStep) change {
 	return func(s *State) {
 		s.Restore = &v1beta2.ClusterRestoreStatus{Name: "back", UID: "uid-back", Step: step, Incarnation: 2, ClusterIDBefore: s.ClusterID}
@@ -34,14 +34,14 @@ func restored(step v1beta2.RestoreStep) change {
 	}
 }
 
-// asked: EtcdRestore back is verified and there.
+// asked: EtcdRestore back exists and is verified.
 func asked(s *State) { s.Request = &RestoreRequest{Name: "back", UID: "uid-back", Revision: 42} }
 
 func askedAnother(s *State) {
 	s.Request = &RestoreRequest{Name: "again", UID: "uid-again", Revision: 42}
 }
 
-// seedName is the name of the first member of the incarnation that the restore makes.
+// seedName is the name of the first member of the incarnation that the restore creates.
 var seedName = memberName("example", "uid-example", 2, 0)
 
 func aSeed(changes ...func(*Member)) change {
@@ -54,7 +54,7 @@ func aSeed(changes ...func(*Member)) change {
 	}
 }
 
-// serving is a seed that is proven.
+// serving: the seed serves, and its data is proven.
 func serving(m *Member) {
 	onVolume(m)
 	m.Start, m.Seed = StartSeed, &Seed{}
@@ -62,15 +62,15 @@ func serving(m *Member) {
 	m.ClusterID, m.ID, m.Revision = 0xbb, 77, 1000000042
 }
 
-// keptInPod ends the message about a seed that has the only data that is left, in its Pod.
+// keptInPod ends the message about a seed whose Pod has the only data that is left.
 const keptInPod = " No voter of the old cluster has its data, so the operator keeps the seed."
 
-// aLearner runs, and the record of the voters does not have it.
+// aLearner adds a learner that runs, and that the record of the voters does not have.
 func aLearner(s *State) {
 	s.Members = append(s.Members, Member{Name: nameOf(3), Incarnation: 1, Pod: PodRunning, Volume: VolumePresent})
 }
 
-// promoted: somebody has given a learner its vote, and the record of the voters does not have it.
+// promoted: another party has promoted a learner, and the record of the voters does not have it.
 func promoted(s *State) {
 	m := Member{Name: nameOf(2), Incarnation: 1}
 	onVolume(&m)
@@ -78,7 +78,7 @@ func promoted(s *State) {
 	s.Members = append(s.Members, m)
 }
 
-// anEarlierOne is a Pod that was left of an incarnation before the old members.
+// anEarlierOne adds a leftover Pod of the incarnation before the old members.
 func anEarlierOne(s *State) {
 	s.Members = append(s.Members, Member{Name: nameOf(4), Pod: PodRunning, Volume: VolumePresent})
 }
@@ -97,7 +97,7 @@ func failed(s Seed) func(*Member) {
 	}
 }
 
-// stopped: the Pods of the old members are gone.
+// stopped: the Pods of the old members are deleted.
 func stopped(s *State) {
 	for i := range s.Members {
 		if s.Members[i].Incarnation == 1 {
@@ -107,7 +107,7 @@ func stopped(s *State) {
 	s.MembershipKnown = false
 }
 
-// inSeedMembership: the seed is the cluster, and says so.
+// inSeedMembership: the seed is the leader of its own cluster, and reports the membership.
 func inSeedMembership(m *Member) { m.InMembership, m.Started, m.Leader = true, true, true }
 
 func TestPlanRestoreSeeding(t *testing.T) {
@@ -119,37 +119,37 @@ func TestPlanRestoreSeeding(t *testing.T) {
 		}}
 	}
 	planTests{
-		"takes up a verified restore": {
+		"starts a verified restore": {
 			state(formed, members(3), asked), begin(oldID),
 		},
-		"takes it up with quorum lost": {
+		"starts a restore if quorum is lost": {
 			state(formed, members(3), noQuorum, with(0, gone), with(1, gone), asked), begin(oldID),
 		},
-		"takes it up where no cluster has formed, as its second incarnation": {
+		"starts a restore as incarnation 2 if no cluster has formed": {
 			state(asked, func(s *State) { s.RestorePending = "back" }), begin(""),
 		},
-		"takes up no restore twice": {
+		"does not start a failed restore again": {
 			state(formed, members(3), restored(v1beta2.RestoreFailed), asked), Done{},
 		},
-		"makes the seed beside the old members": {
+		"creates the seed beside the old members": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked), CreateMember{Name: seedName, Incarnation: 2, Start: StartSeed},
 		},
-		"makes it again on the volume of a seed whose Pod is gone": {
+		"recreates the Pod of a seed on its volume": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(volume(VolumePresent))),
 			CreateMember{Name: seedName, Incarnation: 2, Start: StartSeed},
 		},
-		"makes an old member again meanwhile": {
+		"recreates an old member before it creates the seed": {
 			state(formed, members(3), with(1, withoutPod), restored(v1beta2.RestoreSeeding), asked),
 			CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin},
 		},
-		"waits until what is left of an earlier seed is gone": {
+		"waits until the volume of an earlier seed is deleted": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(volume(VolumeDeleting))), wait("An earlier seed is being removed."),
 		},
 		"stops a seed whose volume is being deleted": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, volume(VolumeDeleting))),
 			DeletePod{Name: seedName, Reason: v1beta2.ReasonRestoring, Message: "its volume is being deleted, and the seed must be restored again"},
 		},
-		"names both ways out without a default StorageClass": {
+		"reports both fixes if there is no default StorageClass": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, noClass),
 			Wait{Reason: v1beta2.ReasonNoStorageClass, Message: noClassMessage, Stalled: true},
 		},
@@ -160,122 +160,122 @@ func TestPlanRestoreSeeding(t *testing.T) {
 		"reports a seed whose Pod fails again and again": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, rejectedSeed), seedFailures(3)), rejected(4),
 		},
-		"removes a seed whose Pod fails for too long": {
+		"fails if the Pod of the seed has failed 12 times in a row": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, rejectedSeed), seedFailures(11)),
 			FailRestore{Message: "The Pod of seed " + seedName + " failed 12 times in a row: OutOfcpu. The operator removes the seed. The cluster was not changed."},
 		},
-		"names what keeps the seed from starting": {
+		"reports why the seed does not start": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, blockedBy(v1beta2.ReasonPodUnschedulable))),
 			Wait{Reason: v1beta2.ReasonPodUnschedulable, Message: "Seed " + seedName + " does not run: why. The members continue to serve.", Stalled: true},
 		},
-		"gives up when the seed says that it is hopeless": {
+		"fails if the seed reports that a retry cannot help": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(failed(Seed{Failures: 1, Hopeless: true, Message: seedFailed}))),
 			FailRestore{Message: "The seed could not be restored: " + seedFailed + ". The cluster was not changed."},
 		},
-		"gives up when the seed failed three times": {
+		"fails if the seed has failed 3 times": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(failed(Seed{Failures: 3, Message: seedFailed}))),
 			FailRestore{Message: "The seed could not be restored: " + seedFailed + ". The cluster was not changed."},
 		},
-		"lets it try again before": {
+		"lets the seed try again after 2 failures": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(failed(Seed{Failures: 2, Message: seedFailed}))),
 			wait("Seed " + seedName + " is being restored. The members continue to serve."),
 		},
-		"gives up when the seed holds less than was proven": {
+		"fails if the seed has a lower revision than the snapshot": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, func(m *Member) { m.Revision = 41 })),
 			FailRestore{Message: "The seed holds revision 41, but the snapshot holds revision 42. The cluster was not changed."},
 		},
-		"gives up when the revision of the seed is not above what the cluster has had": {
+		"fails if the revision of the seed is not above all revisions of the cluster": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), func(s *State) {
 				s.Restore.RevisionBefore, s.Restore.RevisionBump = 1000000042, 1
 			}),
 			FailRestore{Message: "The seed holds revision 1000000042, but the cluster has had revision 1000000042, so clients would read older revisions. Apply another EtcdRestore with a larger spec.revisionBump. The cluster was not changed."},
 		},
-		"gives up when clients have written more during the restore than the revision was raised": {
+		"fails if clients wrote past the revision of the seed during the restore": {
 			state(formed, members(3), with(1, func(m *Member) { m.Revision = 1000000050 }), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), func(s *State) {
 				s.Restore.RevisionBefore, s.Restore.RevisionBump = 1000000000, 42
 			}),
 			FailRestore{Message: "The seed holds revision 1000000042, but the cluster has had revision 1000000050, so clients would read older revisions. Apply another EtcdRestore with a larger spec.revisionBump. The cluster was not changed."},
 		},
-		"gives up when the seed's image is missing for long": {
+		"fails if the image of the seed is unavailable for more than 5 min": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, blockedBy(v1beta2.ReasonImageUnavailable), unreadySince(6*time.Minute))),
 			FailRestore{Message: "Seed " + seedName + " has not started for 5m0s: why." + seedRemoved},
 		},
-		"waits for hosts longer than for images": {
+		"still waits if no node can run the seed for 6 min": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, blockedBy(v1beta2.ReasonPodUnschedulable), unreadySince(6*time.Minute))),
 			Wait{Reason: v1beta2.ReasonPodUnschedulable, Message: "Seed " + seedName + " does not run: why. The members continue to serve.", Stalled: true},
 		},
-		"and not for ever": {
+		"fails if no node can run the seed for more than 15 min": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, blockedBy(v1beta2.ReasonPodUnschedulable), unreadySince(16*time.Minute))),
 			FailRestore{Message: "Seed " + seedName + " has not started for 15m0s: why." + seedRemoved},
 		},
-		"gives up when the seed's host is gone": {
+		"fails if the node of the seed does not confirm that its Pod has stopped": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, pod(PodDeleting), func(m *Member) { m.GoneBy = noon.Add(-time.Minute) })),
 			FailRestore{Message: "The node of seed " + seedName + " does not confirm that its Pod has stopped." + seedRemoved},
 		},
-		"gives up when the seed's etcd never serves": {
+		"fails if the seed does not serve within 5 min after its data was restored": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, silent, unreadySince(time.Hour), func(m *Member) { m.Seed = &Seed{DoneAt: noon.Add(-6 * time.Minute)} })),
 			FailRestore{Message: "Seed " + seedName + " was restored, but has not served for 5m0s: its Pod is not ready." + seedRemoved},
 		},
-		"gives up when the seed answers and its Pod is never ready": {
+		"fails if the seed answers, but its Pod is not ready within 5 min": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, unreadySince(time.Hour), func(m *Member) { m.PodReady, m.Seed = false, &Seed{DoneAt: noon.Add(-6 * time.Minute)} })),
 			FailRestore{Message: "Seed " + seedName + " was restored, but has not served for 5m0s: its Pod is not ready." + seedRemoved},
 		},
-		"gives up when the download or the restore hangs": {
+		"fails if a small snapshot is not restored within 1 h": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, pod(PodStarting), silent, unreadySince(2*time.Hour))),
 			FailRestore{Message: "Seed " + seedName + " has not become ready for 1h0m0s. That is too long for this snapshot." + seedRemoved},
 		},
-		"gives a large snapshot more time": {
+		"still waits if a snapshot of 8 GiB is not restored within 2 h": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, pod(PodStarting), silent, unreadySince(2*time.Hour)), func(s *State) { s.Request.Size = 8 << 30 }),
 			wait("Seed " + seedName + " is being restored. The members continue to serve."),
 		},
-		"does not give up while a large snapshot is restored": {
+		"waits up to 1 h until a small snapshot is restored": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, pod(PodStarting), silent, unreadySince(time.Hour))),
 			wait("Seed " + seedName + " is being restored. The members continue to serve."),
 		},
-		"says what is left of a failed seed whose host is gone": {
+		"reports the Pod of a failed seed if its node does not confirm that it has stopped": {
 			state(formed, members(3), restored(v1beta2.RestoreFailed), aSeed(serving, pod(PodDeleting), func(m *Member) { m.GoneBy = noon.Add(-time.Minute) })),
 			Wait{Reason: v1beta2.ReasonPodFailing, Message: stillRuns(seedName), Stalled: true},
 		},
-		"gives up when the EtcdRestore is deleted": {
+		"fails if the EtcdRestore is deleted": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), aSeed(serving)),
 			FailRestore{Message: "EtcdRestore back was deleted. The seed had not taken over." + oldContinue},
 		},
-		"ends if its EtcdRestore has failed": {
+		"fails if its EtcdRestore has failed": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), aSeed(serving), func(s *State) { s.RestoreFailed = true }),
 			FailRestore{Message: "EtcdRestore back has failed. The seed had not taken over." + oldContinue + " Create an EtcdRestore with another name."},
 		},
-		"does not say that members continue if there are none": {
+		"does not report that members continue if there are none": {
 			state(restored(v1beta2.RestoreSeeding), aSeed(serving)), FailRestore{Message: "EtcdRestore back was deleted. The seed had not taken over, so the cluster was not changed."},
 		},
-		"does not say that members continue whose data is lost": {
+		"does not report that members continue if their data is lost": {
 			state(formed, members(3), noQuorum, with(0, gone), with(1, gone), with(2, gone), restored(v1beta2.RestoreSeeding), aSeed(serving)),
 			FailRestore{Message: "EtcdRestore back was deleted. The seed had not taken over, so the cluster was not changed."},
 		},
-		"ends if its EtcdRestore has lost its status": {
+		"fails if its EtcdRestore has lost its status": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), aSeed(serving), unverified),
 			FailRestore{Message: "EtcdRestore back has lost its status. The seed had not taken over." + oldContinue + " Create an EtcdRestore with another name."},
 		},
-		"begins the switch beside foreign voters if a person says that they have stopped": {
+		"begins the switch beside foreign voters if an annotation states that they have stopped": {
 			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), foreignStopped),
 			BeginSwitch{ClusterID: seedID, Revision: 1000000042},
 		},
-		"does not believe it while a quorum answers": {
+		"ignores the annotation stopped-foreign-members while a quorum answers": {
 			state(formed, members(1), size(1), foreignVoters(2), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), foreignStopped), removeThem,
 		},
-		"does not believe it while authentication refuses the operator: a quorum needs them": {
+		"ignores stopped-foreign-members while authentication refuses the operator": {
 			state(formed, members(1), size(1), refuses, voters(1), foreignVoters(2), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), foreignStopped),
 			askAbout("A quorum serves, and the operator cannot see whether they were removed. Authentication is on in etcd, and it refuses the operator: it has no user. Set spec.auth.operatorSecret to a Secret with the keys username and password of a user with the role root."),
 		},
-		"does not believe it while nobody answers the operator, but the Pods are ready": {
+		"ignores stopped-foreign-members if no member answers, but the Pods are ready": {
 			state(formed, members(1), size(1), unreached, voters(1), foreignVoters(2), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), foreignStopped), stopThem,
 		},
-		"does not believe it of members that it names, because several can have the same name": {
+		"ignores names in stopped-foreign-members, because several members can have one name": {
 			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), namedDefault), stopThem,
 		},
-		"does not take the consent to remove foreign voters for that: they may run": {
+		"does not treat the consent to remove foreign voters as a statement that they stopped": {
 			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), with(0, gone), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), removable), stopThem,
 		},
-		"counts a learner that somebody may promote": {
+		"counts a foreign learner that another party may promote": {
 			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), with(0, gone), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), func(s *State) { s.ForeignMembers[1].Learner = true }),
 			Wait{
 				Reason: v1beta2.ReasonForeignMember, Stalled: true,
@@ -283,14 +283,14 @@ func TestPlanRestoreSeeding(t *testing.T) {
 					"Stop them for good. Then annotate the EtcdCluster with etcd.database.coreos.com/stopped-foreign-members=0000000000000064,0000000000000065. To cancel, delete the EtcdRestore.",
 			},
 		},
-		"nor while the operator's own member is deleted": {
+		"asks a person to stop foreign voters while its own member is being deleted": {
 			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), with(0, pod(PodDeleting)), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), removable), stopThem,
 		},
-		"nor if its members were not ready for long: the others of a quorum may be on a silent node": {
+		"waits for a silent node if its member and the foreign voters may be a quorum": {
 			state(formed, members(2), size(2), noQuorum, voters(2), foreignVoters(2), with(0, nodeDown, unreadyFor(2*startGrace)), with(1, unreadyFor(2*startGrace)), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), removable),
 			Wait{Reason: v1beta2.ReasonPodFailing, Stalled: true, Message: "The seed of EtcdRestore back serves, but the nodes of 1 of 4 old members do not answer: " + nameOf(0) + ". The members may still accept writes, so the restore does not continue. The old members that answer continue to serve. Make sure that these nodes are off, then delete the Pods with --force --grace-period=0. To cancel, delete the EtcdRestore."},
 		},
-		"names the Pod on a silent node if the foreign voters are no quorum without it": {
+		"names the member on a silent node if the foreign voters are no quorum without it": {
 			state(formed, members(3), noQuorum, voters(3), foreignVoters(2), with(0, gone), with(1, gone), with(2, nodeDown), restored(v1beta2.RestoreSeeding), asked, aSeed(serving)),
 			Wait{Reason: v1beta2.ReasonPodFailing, Stalled: true, Message: "The seed of EtcdRestore back serves, but the nodes of 1 of 5 old members do not answer: " + nameOf(2) + ". The members may still accept writes, so the restore does not continue. The old members that answer continue to serve. Make sure that these nodes are off, then delete the Pods with --force --grace-period=0. To cancel, delete the EtcdRestore."},
 		},
@@ -298,26 +298,26 @@ func TestPlanRestoreSeeding(t *testing.T) {
 			state(formed, members(3), noQuorum, voters(1), with(0, gone), with(1, ahead, nodeDown), with(2, ahead, nodeDown), restored(v1beta2.RestoreSeeding), asked, aSeed(serving)),
 			BeginSwitch{ClusterID: seedID, Revision: 1000000042},
 		},
-		"switches when the seed is proven": {
+		"begins the switch when the seed is proven": {
 			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving)), BeginSwitch{ClusterID: seedID, Revision: 1000000042},
 		},
-		"switches when one node of three is dead, because that member alone acknowledges nothing": {
+		"begins the switch if one node of three is dead: one member is no quorum": {
 			state(formed, members(3), with(2, silent, nodeDown), restored(v1beta2.RestoreSeeding), asked, aSeed(serving)),
 			BeginSwitch{ClusterID: seedID, Revision: 1000000042},
 		},
-		"lets the old members serve when two nodes of three are dead": {
+		"does not begin the switch if two nodes of three are dead": {
 			state(formed, members(3), noQuorum, with(1, silent, nodeDown), with(2, overdue), restored(v1beta2.RestoreSeeding), asked, aSeed(serving)),
 			Wait{Reason: v1beta2.ReasonPodFailing, Message: "The seed of EtcdRestore back serves, but the nodes of 2 of 3 old members do not answer: " + nameOf(1) + ", " + nameOf(2) +
 				". The members may still accept writes, so the restore does not continue. The old members that answer continue to serve. Make sure that these nodes are off, then delete the Pods with --force --grace-period=0. To cancel, delete the EtcdRestore.", Stalled: true},
 		},
-		"removes the Pod of a seed that failed": {
+		"deletes the Pod of a failed seed": {
 			state(formed, members(3), restored(v1beta2.RestoreFailed), aSeed(serving)),
 			DeletePod{Name: seedName, Reason: v1beta2.ReasonRestoring, Message: "its restore failed"},
 		},
-		"removes its volume after that": {
+		"deletes the volume of a failed seed that has no Pod": {
 			state(formed, members(3), restored(v1beta2.RestoreFailed), aSeed(volume(VolumePresent))), DeleteVolume{Name: seedName, Reason: v1beta2.ReasonRestoring},
 		},
-		"keeps the volume of a later life while no quorum proves that it never was": {
+		"keeps the volume of a later incarnation while no quorum answers": {
 			state(formed, members(3), noQuorum, aSeed(volume(VolumePresent)), with(0, pod(PodStarting))),
 			Wait{Reason: v1beta2.ReasonMemberDown, Message: "No quorum answers. Members that hold data are running or starting: " + nameOf(0) + ", " + nameOf(1) + ", " + nameOf(2) + "."},
 		},
@@ -330,33 +330,33 @@ func TestPlanRestoreSwitching(t *testing.T) {
 		"stops the old members": {
 			state(formed, members(3), switching, asked, aSeed(serving)), StopMembers{Except: 2},
 		},
-		"stops the last one though the EtcdRestore is deleted midway": {
+		"stops the last old member if the EtcdRestore is deleted while the others stop": {
 			state(formed, members(3), with(0, pod(PodDeleting)), with(1, pod(PodDeleting)), switching, aSeed(serving)), StopMembers{Except: 2},
 		},
-		"stops none if the EtcdRestore is deleted before one has stopped": {
+		"returns to seeding if the EtcdRestore is deleted before a member has stopped": {
 			state(formed, members(3), switching, aSeed(serving)), ReturnToSeeding{},
 		},
-		"continues beside a leader and a learner that the API server refuses to stop": {
+		"adopts the seed beside one running voter of three and a learner: they are no quorum": {
 			state(formed, members(3), stopped, with(2, pod(PodRunning)), aLearner, switching, asked, aSeed(serving)), AdoptSeed{ClusterID: seedID, Incarnation: 2},
 		},
-		"stops a voter and a learner that somebody has promoted: they are a quorum": {
+		"stops a voter and a learner that another party has promoted: they are a quorum": {
 			state(formed, members(2), size(2), with(1, withoutPod), promoted, switching, asked, aSeed(serving)), StopMembers{Except: 2},
 		},
-		"adopts beside Pods that wait until their member is added: no etcd runs in them": {
+		"adopts the seed beside Pods that wait until their members are added: no etcd runs there": {
 			state(formed, members(5), size(5), noQuorum, voters(3), with(0, withoutPod), with(1, withoutPod), with(3, ahead), with(4, ahead), switching, asked, aSeed(serving)),
 			AdoptSeed{ClusterID: seedID, Incarnation: 2},
 		},
-		"stops old members that run although their Pods have lost the annotation that they were added": {
+		"stops running old members whose Pods have lost the annotation that they were added": {
 			state(formed, members(3), noQuorum, voters(3), with(0, lostAnnotation), with(1, lostAnnotation), switching, asked, aSeed(serving)), StopMembers{Except: 2},
 		},
-		"does not wait for the end of a Pod in which no etcd has run": {
+		"does not wait until a Pod has stopped in which no etcd has run": {
 			state(formed, members(3), noQuorum, voters(2), stopped, with(2, ahead, func(m *Member) { m.Pod = PodDeleting }), switching, asked, aSeed(serving)),
 			AdoptSeed{ClusterID: seedID, Incarnation: 2},
 		},
-		"stops none if the operator cannot stop a quorum: others were added after the switch was recorded": {
+		"returns to seeding if foreign voters are a quorum that it cannot stop": {
 			state(formed, members(1), size(1), foreignVoters(2), switching, asked, aSeed(serving)), ReturnToSeeding{},
 		},
-		"does not adopt beside a quorum of voters that the operator did not add": {
+		"does not adopt the seed beside a quorum of foreign voters": {
 			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), with(0, withoutPod), switching, asked, aSeed(serving)),
 			Wait{
 				Reason: v1beta2.ReasonForeignMember, Stalled: true,
@@ -364,7 +364,7 @@ func TestPlanRestoreSwitching(t *testing.T) {
 					"Stop them for good. Then annotate the EtcdCluster with etcd.database.coreos.com/stopped-foreign-members=0000000000000064,0000000000000065. To return to the old members, delete EtcdRestore back, then Pod " + seedName + ", and the PersistentVolumeClaim of that name.",
 			},
 		},
-		"names all of them for the annotation, if it has some": {
+		"names all foreign voters for the annotation if it lists only some of them": {
 			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(4), with(0, withoutPod), switching, asked, aSeed(serving), foreignStopped),
 			Wait{
 				Reason: v1beta2.ReasonForeignMember, Stalled: true,
@@ -373,15 +373,15 @@ func TestPlanRestoreSwitching(t *testing.T) {
 					seedName + ", and the PersistentVolumeClaim of that name.",
 			},
 		},
-		"adopts if a person says that they have stopped": {
+		"adopts the seed if an annotation states that the foreign voters have stopped": {
 			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), with(0, withoutPod), switching, asked, aSeed(serving), foreignStopped),
 			AdoptSeed{ClusterID: seedID, Incarnation: 2},
 		},
-		"does not take the consent to remove foreign voters for that: the last member may serve with them": {
+		"waits for the last member beside foreign voters, even with the consent to remove them": {
 			state(formed, members(2), noQuorum, voters(2), foreignVoters(2), with(0, hasEnded), with(1, pod(PodDeleting)), switching, asked, aSeed(serving), removable),
 			Wait{Reason: v1beta2.ReasonRestoring, Message: "Member " + nameOf(1) + " is stopping. Then the seed takes over."},
 		},
-		"does not believe it if a quorum has answered just before": {
+		"does not accept that foreign voters have stopped if a quorum answers": {
 			state(formed, members(1), size(1), voters(1), foreignVoters(2), with(0, withoutPod), switching, asked, aSeed(serving), foreignStopped),
 			Wait{
 				Reason: v1beta2.ReasonForeignMember, Stalled: true,
@@ -389,10 +389,10 @@ func TestPlanRestoreSwitching(t *testing.T) {
 					"Remove them with etcdctl member remove, those that have stopped first. To return to the old members, delete EtcdRestore back, then Pod " + seedName + ", and the PersistentVolumeClaim of that name.",
 			},
 		},
-		"restores a lost seed again beside them": {
+		"recreates a lost seed beside foreign voters": {
 			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), with(0, withoutPod), switching, asked), CreateMember{Name: seedName, Incarnation: 2, Start: StartSeed},
 		},
-		"keeps the seed beside them if the EtcdRestore is deleted and the old members are no quorum": {
+		"keeps the seed if the EtcdRestore is deleted, but 3 of 7 old voters are no quorum": {
 			state(formed, members(3), noQuorum, voters(3), foreignVoters(4), stopped, switching, aSeed(serving)),
 			Wait{
 				Reason: v1beta2.ReasonForeignMember, Stalled: true,
@@ -400,86 +400,86 @@ func TestPlanRestoreSwitching(t *testing.T) {
 					"Stop them for good. Then annotate the EtcdCluster with etcd.database.coreos.com/stopped-foreign-members=0000000000000064,0000000000000065,0000000000000066,0000000000000067. To return to the old members, delete Pod " + seedName + ", and the PersistentVolumeClaim of that name.",
 			},
 		},
-		"returns to the old members if the seed is deleted then": {
+		"fails if the EtcdRestore and the seed are deleted, but 3 of 7 old voters are no quorum": {
 			state(formed, members(3), noQuorum, voters(3), foreignVoters(4), stopped, switching),
 			FailRestore{Message: "The seed was lost. EtcdRestore back was deleted. Only 3 of 7 voters of the old cluster have their data. Create an EtcdRestore with another name."},
 		},
-		"ends the restore if the EtcdRestore has lost its status and a quorum serves: later its writes would be lost": {
+		"returns to seeding if the EtcdRestore has lost its status and a quorum serves": {
 			state(formed, members(3), switching, unverified, aSeed(serving)), ReturnToSeeding{},
 		},
-		"stops none that does not serve while the EtcdRestore has lost its status": {
+		"stops no member while the EtcdRestore has lost its status and no quorum serves": {
 			state(formed, members(3), noQuorum, switching, unverified, aSeed(serving)),
 			Wait{
 				Reason: v1beta2.ReasonRestoring, Stalled: true,
 				Message: "EtcdRestore back has lost its status. The operator stops no member until restore-operator has verified it again. To cancel, delete the EtcdRestore.",
 			},
 		},
-		"stops the last one meanwhile, if the others have stopped": {
+		"stops the last old member if the EtcdRestore has lost its status while the others stop": {
 			state(formed, members(3), with(0, pod(PodDeleting)), with(1, pod(PodDeleting)), switching, unverified, aSeed(serving)), StopMembers{Except: 2},
 		},
-		"stops none if the EtcdRestore is deleted while the members start again and again": {
+		"returns to seeding if the EtcdRestore is deleted while the members restart repeatedly": {
 			state(formed, members(3), noQuorum, with(0, blockedBy(v1beta2.ReasonPodFailing)), with(1, pod(PodStarting)), switching, aSeed(serving)), ReturnToSeeding{},
 		},
-		"does not return to foreign voters alone": {
+		"does not return to seeding if only foreign voters remain": {
 			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), with(0, pod(PodDeleting)), switching, aSeed(serving)),
 			Wait{Reason: v1beta2.ReasonRestoring, Message: "Member " + nameOf(0) + " is stopping. Then the seed takes over."},
 		},
-		"does not wait for a silent node because of foreign voters that have stopped": {
+		"adopts the seed beside a silent node if the foreign voters have stopped": {
 			state(formed, members(3), noQuorum, voters(3), foreignVoters(2), stopped, with(2, pod(PodDeleting), nodeDown), switching, asked, aSeed(serving), foreignStopped),
 			AdoptSeed{ClusterID: seedID, Incarnation: 2},
 		},
-		"does not wait for one of three beside a learner that somebody may have promoted: two of four are no quorum": {
+		"does not wait for one of three beside a foreign learner: two of four are no quorum": {
 			state(formed, members(3), noQuorum, voters(3), foreignVoters(1), stopped, with(2, pod(PodDeleting)), switching, asked, aSeed(serving), func(s *State) { s.ForeignMembers[0].Learner = true }),
 			AdoptSeed{ClusterID: seedID, Incarnation: 2},
 		},
-		"adopts beside one that the API server refuses to stop, if the learner that would complete a quorum has stopped": {
+		"adopts the seed beside one running voter of two if the foreign learner has stopped": {
 			state(formed, members(2), size(2), noQuorum, voters(2), foreignVoters(1), with(1, hasEnded), switching, asked, aSeed(serving), foreignStopped, func(s *State) { s.ForeignMembers[0].Learner = true }),
 			AdoptSeed{ClusterID: seedID, Incarnation: 2},
 		},
-		"stops none if the EtcdRestore is deleted while the members do not answer": {
+		"returns to seeding if the EtcdRestore is deleted while no quorum answers": {
 			state(formed, members(3), noQuorum, switching, aSeed(serving)), ReturnToSeeding{},
 		},
-		"does not promise that old members continue whose data was in their Pods": {
+		"does not offer to return to old members whose data was in their Pods": {
 			state(formed, members(3), ephemeral, stopped, switching, unverified),
 			Wait{
 				Reason: v1beta2.ReasonRestoring, Stalled: true,
 				Message: "The seed was lost. EtcdRestore back has lost its status. The operator restores the seed again when restore-operator has verified it. No voter of the old cluster has its data.",
 			},
 		},
-		"waits for a lost seed while its EtcdRestore has lost its status": {
+		"waits to restore a lost seed again while its EtcdRestore has lost its status": {
 			state(formed, members(3), stopped, switching, unverified),
 			Wait{
 				Reason: v1beta2.ReasonRestoring, Stalled: true,
 				Message: "The seed was lost. EtcdRestore back has lost its status. The operator restores the seed again when restore-operator has verified it. To return to the old members, delete the EtcdRestore.",
 			},
 		},
-		"keeps a blocked seed meanwhile": {
+		"keeps a blocked seed while its EtcdRestore has lost its status": {
 			state(formed, members(3), stopped, switching, unverified, aSeed(serving, blockedBy(v1beta2.ReasonPodFailing))),
 			Wait{Reason: v1beta2.ReasonPodFailing, Stalled: true, Message: "Seed " + seedName + " does not run: why. The restore continues when it serves."},
 		},
-		"does not adopt beside such a learner while no quorum answers": {
+		"stops a voter and a promoted learner while no quorum answers": {
 			state(formed, members(2), size(2), with(1, withoutPod), promoted, noQuorum, switching, asked, aSeed(serving)), StopMembers{Except: 2},
 		},
-		"continues beside a Pod of an earlier incarnation that the API server refuses to delete": {
+		"adopts the seed beside a running Pod of an earlier incarnation": {
 			state(formed, members(3), stopped, anEarlierOne, switching, asked, aSeed(serving)), AdoptSeed{ClusterID: seedID, Incarnation: 2},
 		},
-		"stops none while the seed does not serve": {
+		"stops no member while the seed does not serve": {
 			state(formed, members(3), switching, asked, aSeed(serving, silent)),
 			Wait{Reason: v1beta2.ReasonRestoring, Message: "Seed " + seedName + " does not serve: its Pod is not ready."},
 		},
-		"waits while two of three may run: they are a quorum": {
+		"waits while two of three old members may run: they are a quorum": {
 			state(formed, members(3), stopped, with(1, pod(PodDeleting)), with(2, pod(PodDeleting)), switching, asked, aSeed(serving)),
 			Wait{Reason: v1beta2.ReasonRestoring, Message: "Member " + nameOf(1) + " is stopping. Then the seed takes over."},
 		},
-		"does not wait for the last of three: alone it acknowledges nothing": {
+		"does not wait for the last of three old members: one is no quorum": {
 			state(formed, members(3), stopped, with(2, pod(PodDeleting)), switching, asked, aSeed(serving)),
 			AdoptSeed{ClusterID: seedID, Incarnation: 2},
 		},
-		"waits for one that may run beside one whose node is dead": {
+		"waits for a member that may run beside a member whose node is dead": {
 			state(formed, members(3), stopped, with(1, overdue), with(2, pod(PodDeleting)), switching, asked, aSeed(serving)),
 			Wait{Reason: v1beta2.ReasonRestoring, Message: "Member " + nameOf(2) + " is stopping. Then the seed takes over."},
 		},
-		"waits for the only member": {
+		"waits until the only member has stopped": {
 			state(formed, members(1), size(1), stopped, with(0, pod(PodDeleting)), switching, asked, aSeed(serving)),
 			Wait{Reason: v1beta2.ReasonRestoring, Message: "Member " + nameOf(0) + " is stopping. Then the seed takes over."},
 		},
@@ -487,21 +487,21 @@ func TestPlanRestoreSwitching(t *testing.T) {
 			state(formed, members(3), stopped, with(2, pod(PodDeleting), func(m *Member) { m.Stopped = true }), switching, asked, aSeed(serving)),
 			AdoptSeed{ClusterID: seedID, Incarnation: 2},
 		},
-		"does not wait for the object of a Pod that has ended and may not be deleted": {
+		"does not wait for the object of an ended Pod that the API server refuses to delete": {
 			state(formed, members(3), stopped, with(1, pod(PodEnded)), refusedToDelete(1), switching, asked, aSeed(serving)),
 			AdoptSeed{ClusterID: seedID, Incarnation: 2},
 		},
-		"stops the others beside such a Pod": {
+		"stops the others beside an ended Pod that the API server refuses to delete": {
 			state(formed, members(3), with(1, pod(PodEnded)), refusedToDelete(1), switching, asked, aSeed(serving)), StopMembers{Except: 2},
 		},
 		"reports a lost seed whose Pod fails again and again": {
 			state(formed, members(3), stopped, switching, asked, aSeed(serving, rejectedSeed), seedFailures(3)), rejected(4),
 		},
-		"lets the old members go on when the Pod of a lost seed fails for too long": {
+		"returns to the old members if the Pod of a lost seed has failed 12 times in a row": {
 			state(formed, members(3), stopped, switching, asked, aSeed(serving, rejectedSeed), seedFailures(11)),
 			FailRestore{Message: "The Pod of seed " + seedName + " failed 12 times in a row: OutOfcpu." + oldContinue},
 		},
-		"lets the old members go on when a lost seed finds no host": {
+		"returns to the old members if no node can run a lost seed for more than 15 min": {
 			state(formed, members(3), stopped, switching, asked, aSeed(serving, blockedBy(v1beta2.ReasonPodUnschedulable), unreadySince(16*time.Minute))),
 			FailRestore{Message: "Seed " + seedName + " has not started for 15m0s: why." + oldContinue},
 		},
@@ -512,20 +512,20 @@ func TestPlanRestoreSwitching(t *testing.T) {
 				Message: "Seed " + seedName + " has not started for 15m0s: why." + keptInPod + " To restore it again from the snapshot, delete Pod " + seedName + ".", Stalled: true,
 			},
 		},
-		"continues beside a member that the API server refuses to stop, if it cannot be a quorum": {
+		"adopts the seed beside one running member of three: it is no quorum": {
 			state(formed, members(3), stopped, with(2, pod(PodRunning)), switching, asked, aSeed(serving)), AdoptSeed{ClusterID: seedID, Incarnation: 2},
 		},
-		"stops both of two that are left: they are a quorum": {
+		"stops two of three old members: they are a quorum": {
 			state(formed, members(3), stopped, with(1, pod(PodRunning)), with(2, pod(PodDeleting)), switching, asked, aSeed(serving)), StopMembers{Except: 2},
 		},
 		"stops the only member": {
 			state(formed, members(1), size(1), switching, asked, aSeed(serving)), StopMembers{Except: 2},
 		},
-		"keeps a seed that does not start, although its EtcdRestore is deleted, if the old members had their data in their Pods": {
+		"keeps a seed that does not start if its EtcdRestore is deleted and old data was in Pods": {
 			state(formed, members(3), ephemeral, stopped, switching, aSeed(serving, blockedBy(v1beta2.ReasonPodFailing))),
 			Wait{Reason: v1beta2.ReasonRestoring, Message: "The seed does not start. EtcdRestore back was deleted." + keptInPod + " If Pod " + seedName + " has started, it has data. This data is lost if you delete the Pod.", Stalled: true},
 		},
-		"keeps it if one of three old volumes is left, which is no quorum": {
+		"keeps a seed that does not start if only one of three old volumes is left": {
 			state(formed, members(3), stopped, with(1, gone), with(2, gone), switching, aSeed(serving, blockedBy(v1beta2.ReasonPodFailing))),
 			Wait{
 				Reason: v1beta2.ReasonRestoring, Stalled: true,
@@ -533,11 +533,11 @@ func TestPlanRestoreSwitching(t *testing.T) {
 					seedName + ". To give up its data, delete the PersistentVolumeClaim of that name, too.",
 			},
 		},
-		"does not promise that old members continue that have no data": {
+		"does not report that old members continue if they have no data": {
 			state(formed, members(3), ephemeral, stopped, switching),
 			FailRestore{Message: "The seed was lost. EtcdRestore back was deleted. No voter of the old cluster has its data. Create an EtcdRestore with another name."},
 		},
-		"lets the old members go on when the ended Pod of a lost seed may not be deleted for too long": {
+		"returns to the old members if the ended Pod of a lost seed cannot be deleted for 16 min": {
 			state(formed, members(3), stopped, switching, asked, aSeed(serving, rejectedSeed, unreadySince(16*time.Minute)), refusedSeed),
 			FailRestore{Message: "The Pod of seed " + seedName + " has ended, and has not been replaced for 15m0s: OutOfcpu. The API server refuses to delete it." + oldContinue},
 		},
@@ -545,53 +545,53 @@ func TestPlanRestoreSwitching(t *testing.T) {
 			state(formed, members(3), stopped, with(2, overdue), switching, asked, aSeed(serving)),
 			AdoptSeed{ClusterID: seedID, Incarnation: 2},
 		},
-		"does not wait for one whose node was known to be dead before it was stopped": {
+		"does not wait for one old member whose node was dead before the member was stopped": {
 			state(formed, members(3), stopped, with(2, pod(PodDeleting), nodeDown), switching, asked, aSeed(serving)),
 			AdoptSeed{ClusterID: seedID, Incarnation: 2},
 		},
-		"asks a person when the nodes of two old members are dead: they are a quorum": {
+		"asks a person if the nodes of two old members are dead: they are a quorum": {
 			state(formed, members(3), stopped, with(1, overdue), with(2, overdue), switching, asked, aSeed(serving)),
 			Wait{Reason: v1beta2.ReasonPodFailing, Message: stillRuns(nameOf(1)), Stalled: true},
 		},
-		"waits for every old member if the number of old voters is not known": {
+		"waits for every old member if the old voters are not recorded": {
 			state(formed, members(3), stopped, func(s *State) { s.KnownVoters = nil }, with(2, overdue), switching, asked, aSeed(serving)),
 			Wait{Reason: v1beta2.ReasonPodFailing, Message: stillRuns(nameOf(2)), Stalled: true},
 		},
-		"starts no old member again": {
+		"restarts no old member when the seed takes over": {
 			state(formed, members(3), stopped, switching, asked, aSeed(serving)), AdoptSeed{ClusterID: seedID, Incarnation: 2},
 		},
-		"starts the seed again on its volume when its EtcdRestore is deleted": {
+		"restarts the seed on its volume if its EtcdRestore is deleted": {
 			state(formed, members(3), stopped, switching, aSeed(volume(VolumePresent))), CreateMember{Name: seedName, Incarnation: 2, Start: StartRejoin},
 		},
-		"starts the seed again on its volume, or restores it anew": {
+		"recreates the Pod of a seed with its init container if its EtcdRestore exists": {
 			state(formed, members(3), stopped, switching, asked, aSeed(volume(VolumePresent))), CreateMember{Name: seedName, Incarnation: 2, Start: StartSeed},
 		},
-		"restores a seed anew that was lost": {
+		"restores a lost seed again": {
 			state(formed, members(3), stopped, switching, asked), CreateMember{Name: seedName, Incarnation: 2, Start: StartSeed},
 		},
-		"lets the old members go on when a lost seed cannot be restored again": {
+		"returns to the old members if a lost seed cannot be restored again": {
 			state(formed, members(3), stopped, switching, asked, aSeed(failed(Seed{Failures: 1, Hopeless: true, Message: seedFailed}))),
 			FailRestore{Message: "The seed was lost, and could not be restored again: " + seedFailed + "." + oldContinue},
 		},
-		"lets the old members go on when a lost seed has no EtcdRestore any more": {
+		"returns to the old members if the EtcdRestore of a lost seed is deleted": {
 			state(formed, members(3), stopped, switching), FailRestore{Message: "The seed was lost. EtcdRestore back was deleted." + oldContinue},
 		},
-		"lets the old members go on when the seed does not start and its EtcdRestore is deleted": {
+		"returns to the old members if the seed does not start and its EtcdRestore is deleted": {
 			state(formed, members(3), stopped, switching, aSeed(serving, blockedBy(v1beta2.ReasonPodFailing))),
 			FailRestore{Message: "The seed does not start. EtcdRestore back was deleted." + oldContinue},
 		},
-		"lets the old members go on when the seed now holds less than was proven": {
+		"returns to the old members if the seed has a lower revision than was proven": {
 			state(formed, members(3), stopped, switching, asked, aSeed(serving, func(m *Member) { m.Revision = 42 })),
 			FailRestore{Message: "The seed was lost. After another restore it holds revision 42 instead of 1000000042." + oldContinue},
 		},
-		"starts the old members again after that": {
+		"restarts the old members after the restore has failed": {
 			state(formed, members(3), stopped, restored(v1beta2.RestoreFailed), asked), CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartRejoin},
 		},
 	}.run(t)
 }
 
-// Without this, a restore that fails before its volume is seen hands its incarnation to the next one. The next seed then finds the
-// data of the first, and serves the wrong snapshot.
+// Without this, a restore that fails before its volume is detected gives its incarnation to the next one. The next seed then finds
+// the data of the first, and serves the wrong snapshot.
 func TestTwoRestoresNeverShareAnIncarnation(t *testing.T) {
 	s := state(formed, members(3), restored(v1beta2.RestoreFailed), askedAnother)
 	if begin, is := Plan(s).(BeginRestore); !is || begin.Restore.Incarnation != 3 {
@@ -604,7 +604,7 @@ func TestPlanRestoreGrowing(t *testing.T) {
 	knows := func(s *State) { s.MembershipKnown = true }
 	next := memberName("example", "uid-example", 2, 1)
 	planTests{
-		"leads clients to the seed first": {
+		"first lets the client Service select the seed": {
 			state(formed, members(3), stopped, growing, servicesFor(1, oldID), knows, aSeed(serving, inSeedMembership)),
 			ApplyServices{Incarnation: 2, ClusterID: seedID, RestoreUID: "uid-back"},
 		},
@@ -612,54 +612,54 @@ func TestPlanRestoreGrowing(t *testing.T) {
 			state(formed, members(3), stopped, growing, asked, knows, with(0, removed), with(1, removed), with(2, removed), aSeed(serving, inSeedMembership)),
 			CreateMember{Name: next, Incarnation: 2, Start: StartJoin, Waits: true},
 		},
-		"makes the seed's Pod again at size, without the credentials": {
+		"recreates the seed's Pod without the credentials when the cluster has its size": {
 			state(size(1), formed, members(3), stopped, growing, asked, knows, with(0, removed), with(1, removed), with(2, removed), aSeed(serving, inSeedMembership)),
 			DeletePod{Name: seedName, Reason: v1beta2.ReasonRestoring, Message: "it must run without the init container that restored it"},
 		},
-		"replaces the seed at size, where its data is in the Pod that has the credentials": {
+		"replaces the seed at size if its data is in the Pod that has the credentials": {
 			state(size(1), formed, growing, asked, knows, aSeed(serving, inSeedMembership), ephemeral),
 			AddLearner{Name: next, PeerURL: "http://" + next + ".example.ns.svc:2380"},
 		},
-		"sets the old volumes aside then, for a day": {
+		"sets the old volumes aside when the cluster has its size": {
 			state(size(1), formed, members(3), stopped, growing, asked, knows, with(0, removed), with(1, removed), with(2, removed), aSeed(serving, inSeedMembership, rejoined)),
 			SetAsideVolume{Name: nameOf(0)},
 		},
-		"deletes the old volumes then if the spec does not keep them": {
+		"deletes the old volumes at size if the spec does not keep them": {
 			state(size(1), formed, members(3), stopped, growing, asked, knows, with(0, removed), with(1, removed), with(2, removed), aSeed(serving, inSeedMembership, rejoined), keeping(0)),
 			DeleteVolume{Name: nameOf(0), Reason: v1beta2.ReasonScaling},
 		},
-		"waits until they are gone": {
+		"waits until the old volumes are deleted": {
 			state(size(1), formed, members(1), stopped, growing, asked, knows, with(0, removed, volume(VolumeDeleting)), aSeed(serving, inSeedMembership, rejoined)),
 			Wait{Reason: v1beta2.ReasonRestoring, Message: "The volume of old member " + nameOf(0) + " is being deleted."},
 		},
-		"deletes the Pod of an old member by force when its node is dead and the cluster is whole": {
+		"force-deletes the Pod of an old member on a dead node when the cluster is healthy": {
 			state(size(1), formed, members(1), stopped, growing, asked, knows, with(0, removed, overdue), aSeed(serving, inSeedMembership, rejoined)),
 			ForceDeletePod{Name: nameOf(0)},
 		},
-		"is complete then": {
+		"is complete when the cluster is healthy and has nothing of the old members": {
 			state(size(1), formed, growing, asked, knows, aSeed(serving, inSeedMembership, rejoined)), CompleteRestore{},
 		},
-		"is done after that, and leaves the seed of an earlier release alone": {
+		"does not recreate the seed of an earlier release after the restore is complete": {
 			state(size(1), formed, restored(v1beta2.RestoreComplete), asked, knows, aSeed(serving, inSeedMembership)), Done{},
 		},
-		"does not run the same EtcdRestore again when the status was lost, but ends it": {
+		"completes the same EtcdRestore if the status was lost, and does not run it again": {
 			state(size(1), formed, growing, asked, knows, aSeed(serving, inSeedMembership, rejoined), lostStatus), CompleteRestore{},
 		},
-		"runs another EtcdRestore when the status was lost": {
+		"runs another EtcdRestore if the status was lost": {
 			state(size(1), formed, growing, askedAnother, knows, aSeed(serving, inSeedMembership), lostStatus),
 			BeginRestore{Restore: v1beta2.ClusterRestoreStatus{
 				Name: "again", UID: "uid-again", Step: v1beta2.RestoreSeeding, Message: "The operator is restoring a seed. The members continue to serve.",
 				Incarnation: 3, ClusterIDBefore: seedID, RevisionBefore: 1000000042,
 			}},
 		},
-		"keeps on the Service which EtcdRestore made the cluster while another is worked on": {
+		"keeps the UID of the earlier EtcdRestore on the Service while another one is under way": {
 			state(size(1), formed, growing, askedAnother, knows, aSeed(serving, inSeedMembership), func(s *State) {
 				s.Services.HeadlessCurrent = false
 				s.Restore = &v1beta2.ClusterRestoreStatus{UID: "uid-again", Step: v1beta2.RestoreSeeding, Incarnation: 3}
 			}),
 			ApplyServices{Incarnation: 2, ClusterID: seedID, RestoreUID: "uid-back"},
 		},
-		"begins another restore when the first is deleted before the cluster is at size": {
+		"begins another restore if the first is deleted before the cluster has its size": {
 			state(size(1), formed, growing, askedAnother, aSeed()),
 			BeginRestore{Restore: v1beta2.ClusterRestoreStatus{
 				Name: "again", UID: "uid-again", Step: v1beta2.RestoreSeeding, Message: "The operator is restoring a seed. The members continue to serve.",
@@ -669,7 +669,7 @@ func TestPlanRestoreGrowing(t *testing.T) {
 	}.run(t)
 }
 
-// overdue: its Pod was to be gone a minute ago, and its node does not confirm that.
+// overdue: its Pod should have stopped a minute ago, and its node does not confirm that.
 func overdue(m *Member) {
 	pod(PodDeleting)(m)
 	m.GoneBy = noon.Add(-time.Minute)
@@ -690,7 +690,7 @@ func seedFailures(n int32) change {
 	}
 }
 
-// rejected waits before the Pod of a seed is created again.
+// rejected returns the wait before the Pod of a seed is recreated.
 func rejected(times int) Step {
 	s := state(restored(v1beta2.RestoreSeeding), aSeed(serving, rejectedSeed), seedFailures(int32(times-1)))
 	return s.waitForAttempt(s.Members)
@@ -717,11 +717,11 @@ func TestTheStatusSaysHowFarARestoreIs(t *testing.T) {
 		before int32
 		want   int32
 	}{
-		"in steps of five":             {seeding(Seed{Percent: 48}), 0, 45},
-		"never back":                   {seeding(Seed{}), 45, 45},
-		"at the end of the download":   {seeding(Seed{DoneAt: noon}), 45, 100},
-		"by the members that grow":     {state(restored(v1beta2.RestoreGrowing), aSeed(serving, inSeedMembership)), 100, 33},
-		"at the switch it is all done": {state(formed, members(3), restored(v1beta2.RestoreSwitching), aSeed(serving)), 45, 100},
+		"rounds down to steps of 5 %":                              {seeding(Seed{Percent: 48}), 0, 45},
+		"never decreases":                                          {seeding(Seed{}), 45, 45},
+		"reports 100 % at the end of the download":                 {seeding(Seed{DoneAt: noon}), 45, 100},
+		"reports the share of the members while the cluster grows": {state(restored(v1beta2.RestoreGrowing), aSeed(serving, inSeedMembership)), 100, 33},
+		"reports 100 % at the switch":                              {state(formed, members(3), restored(v1beta2.RestoreSwitching), aSeed(serving)), 45, 100},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.state.Restore.Percent = test.before
@@ -732,10 +732,10 @@ func TestTheStatusSaysHowFarARestoreIs(t *testing.T) {
 	}
 }
 
-// backup-operator stops its archiver if the status lists no client URL, and gives it 10 seconds for what the store does not have yet. So the
-// status must have the URL of the seed as soon as it has its cluster ID.
+// backup-operator stops its archiver if the status lists no client URL, and gives it 10 seconds to upload the rest. So the status
+// must have the URL of the seed as soon as it has its cluster ID.
 func TestTheAdoptedSeedIsRecordedWithItsClientURL(t *testing.T) {
-	for name, old := range map[string]func(*State){"with the old members": members(3), "after the loss of all of them": func(*State) {}} {
+	for name, old := range map[string]func(*State){"with the old members": members(3), "after the loss of all old members": func(*State) {}} {
 		s := state(formed, old, stopped, restored(v1beta2.RestoreSwitching), aSeed(serving), asked)
 		seed, _ := s.seed()
 		status := NewStatus(s, AdoptSeed{ClusterID: seedID, Incarnation: 2}, nil, v1beta2.EtcdClusterStatus{}, 1)
@@ -761,13 +761,13 @@ func TestARestoreThatIsDeletedTooLateSaysSo(t *testing.T) {
 	}
 }
 
-// lostStatus: all that the operator wrote is gone, and the client Service is not.
+// lostStatus: the status is lost, and the client Service still exists.
 func lostStatus(s *State) {
 	s.ClusterID, s.Incarnation, s.Restore, s.Recovery = "", 0, nil, nil
 	s.RecogniseFormed()
 }
 
-// rejoined: its Pod was made again.
+// rejoined: its Pod was recreated.
 func rejoined(m *Member) { m.Start, m.Seed = StartRejoin, nil }
 
 // A survivor that was restarted with --force-new-cluster acknowledges writes alone.
@@ -779,7 +779,7 @@ func TestASwitchWaitsForASurvivorThatWasForced(t *testing.T) {
 	}
 }
 
-// A restore began before the operator had seen that the survivor served alone, and took the flag off. The record still had three
+// A restore began before the operator had detected that the survivor served alone, and removed the flag. The record still had three
 // voters, so the seed took over while the survivor acknowledged writes.
 func TestASwitchWaitsForASurvivorWhoseFlagWasTakenOff(t *testing.T) {
 	rejoins := func(m *Member) { m.Start = StartRejoin }
@@ -788,19 +788,19 @@ func TestASwitchWaitsForASurvivorWhoseFlagWasTakenOff(t *testing.T) {
 		return s
 	}
 	planTests{
-		"it is a quorum of its cluster of one": {
+		"waits for the survivor: it is a quorum of its cluster of one": {
 			switching(forcing(2)), Wait{Reason: v1beta2.ReasonRestoring, Message: "Member " + nameOf(2) + " is stopping. Then the seed takes over."},
 		},
-		"a person is asked if its node does not answer": {
+		"asks a person if the node of the survivor does not confirm that it has stopped": {
 			switching(forcing(2), with(2, overdue)), Wait{Reason: v1beta2.ReasonPodFailing, Message: stillRuns(nameOf(2)), Stalled: true},
 		},
-		"another member is none": {
+		"does not wait for a member that is not the survivor": {
 			switching(forcing(1)), AdoptSeed{ClusterID: seedID, Incarnation: 2},
 		},
-		"a survivor of long ago is a voter like the others": {
+		"does not wait for the survivor of a complete recovery": {
 			switching(forcing(2), func(s *State) { s.Recovery.Step = v1beta2.RecoveryComplete }), AdoptSeed{ClusterID: seedID, Incarnation: 2},
 		},
-		"the switch does not begin if nobody can stop it": {
+		"does not begin the switch if the survivor is on a silent node": {
 			state(formed, members(3), noQuorum, with(2, silent, nodeDown, rejoins), with(0, gone), with(1, gone), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), forcing(2)),
 			unstoppable(state(formed, members(3), noQuorum, with(2, silent, nodeDown, forced), with(0, gone), with(1, gone), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), forcing(2))),
 		},
@@ -817,7 +817,7 @@ func voters(n int) change {
 	}
 }
 
-// foreignVoters: somebody added n voters.
+// foreignVoters: another party added n voters.
 func foreignVoters(n int) change {
 	return func(s *State) {
 		for i := range n {
@@ -829,10 +829,10 @@ func foreignVoters(n int) change {
 // removable: a person has consented to remove the first two foreign voters.
 func removable(s *State) { s.Asked.RemoveForeign = []string{"64", "65"} }
 
-// foreignStopped: a person says that the first two foreign voters have stopped.
+// foreignStopped: an annotation states that the first two foreign voters have stopped.
 func foreignStopped(s *State) { s.Asked.StoppedForeign = []string{"64", "65"} }
 
-// namedDefault: two foreign voters have etcd's default name, and a person says that one of that name has stopped.
+// namedDefault: two foreign voters have etcd's default name, and an annotation states that one of that name has stopped.
 func namedDefault(s *State) {
 	for i := range s.ForeignMembers {
 		s.ForeignMembers[i].Name = "default"
@@ -851,7 +851,8 @@ func refuses(s *State) {
 	}
 }
 
-// removeThem asks a person to remove two foreign voters before the switch, while a quorum answers. stopThem asks to stop them if none does.
+// removeThem asks a person to remove two foreign voters before the switch, while a quorum answers. If no quorum answers, stopThem
+// asks a person to stop them.
 var (
 	removeThem = askAbout("Remove them with etcdctl member remove, those that have stopped first.")
 	stopThem   = askAbout("Stop them for good. Then annotate the EtcdCluster with etcd.database.coreos.com/stopped-foreign-members=0000000000000064,0000000000000065.")
@@ -865,7 +866,7 @@ func askAbout(how string) Wait {
 	}
 }
 
-// unreached: the Pods of the members are ready, and none answers the operator.
+// unreached: the Pods of the members are ready, and no member answers the operator.
 func unreached(s *State) {
 	s.MembershipKnown = false
 	for i := range s.Members {
@@ -876,7 +877,7 @@ func unreached(s *State) {
 // unverified: the EtcdRestore under way has lost its status.
 func unverified(s *State) { s.RestoreUnverified = true }
 
-// lostAnnotation: a tool took the annotation away that the member of a Pod was added.
+// lostAnnotation: a tool removed the annotation of a Pod that its member was added.
 func lostAnnotation(m *Member) { m.Waits, m.Ran = true, true }
 
 // Without this, a person waits for a restore that has ended.
@@ -892,8 +893,8 @@ func TestAReturnToSeedingSaysWhetherTheRestoreContinues(t *testing.T) {
 	}
 }
 
-// The answer of old members from just before the switch put them into the status again. If the seed did not answer in the next pass, the
-// status said that quorum is lost, and the seed had no vote.
+// An answer of old members from just before the switch put them back into the status. If the seed did not answer in the next pass, the
+// status reported a lost quorum and a seed without a vote.
 func TestTheStatusListsOnlyTheSeedWhenItTakesOver(t *testing.T) {
 	s := state(formed, members(3), restored(v1beta2.RestoreSwitching), asked, aSeed(serving))
 	status := NewStatus(s, AdoptSeed{ClusterID: seedID, Incarnation: 2}, nil, v1beta2.EtcdClusterStatus{Restore: s.Restore}, 1)

@@ -32,21 +32,21 @@ func TestEveryRestoreEndsAboveAllRevisionsThatTheClusterHad(t *testing.T) {
 		"a snapshot that is newer than the cluster is raised by the bump alone": {
 			state(formed, members(3), with(1, atRevision(7)), asked, bumpBy(bump)), 7, bump,
 		},
-		"a second restore goes above the first, even if no member answers": {
+		"a second restore exceeds the revision of the first, even if no member answers": {
 			state(formed, restoredTo(bump+701), asked, bumpBy(bump)), bump + 701, bump + bump + 659,
 		},
-		"a restore after a failed one remembers what was before that": {
+		"a restore after a failed one uses the revision that the failed one recorded": {
 			state(formed, func(s *State) {
 				s.Restore = &v1beta2.ClusterRestoreStatus{UID: "uid-first", Step: v1beta2.RestoreFailed, RevisionBefore: bump + 701}
 			}, asked, bumpBy(bump)), bump + 701, bump + bump + 659,
 		},
-		"a restore after a recovery goes above it, even if no member answers": {
+		"a restore after a recovery exceeds its revision, even if no member answers": {
 			state(formed, func(s *State) {
 				s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryComplete, Revision: bump + 701}
 			}, asked, bumpBy(bump)), bump + 701, bump + bump + 659,
 		},
-		"a small bump is enough":   {state(formed, members(3), with(1, atRevision(701)), asked, bumpBy(1)), 701, 660},
-		"a bump of 0 adds nothing": {state(formed, members(3), with(1, atRevision(701)), asked), 701, 0},
+		"a bump of 1 still exceeds the revision of the cluster": {state(formed, members(3), with(1, atRevision(701)), asked, bumpBy(1)), 701, 660},
+		"a bump of 0 adds nothing":                              {state(formed, members(3), with(1, atRevision(701)), asked), 701, 0},
 		"a new cluster gets the bump alone": {
 			state(asked, bumpBy(bump)), 0, bump,
 		},

@@ -18,11 +18,11 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
 
-// seeds of random lives.
+// seeds is the number of random runs of a test.
 const seeds uint64 = 12
 
-// rotation is a world of Secrets, members and one client, with real certificates, in which the plan is followed. A
-// member trusts what its Secret held when it started, and shows what the kubelet brought last.
+// rotation simulates Secrets, members and one client with real certificates, and carries out the steps of the plan. A
+// member trusts the CAs that its Secret had when it started, and shows the certificates that the kubelet wrote last.
 type rotation struct {
 	*testing.T
 	r       *rand.Rand
@@ -30,19 +30,19 @@ type rotation struct {
 	m       Material
 	members []*loaded
 	client  loaded // trusts and shows what the client's Secret held when it looked last
-	// issuer of cert-manager; nil where the authority is the cluster's own.
+	// issuer of cert-manager; nil if the cluster has its own CA.
 	issuer *pki.CA
-	// crash is how many writes the operator still does before it is killed; -1 for never.
+	// crash is the number of writes until the operator is killed; -1 for never.
 	crash int
 	plan  func(State) Step
 	wrong string
 	story []string
-	// lookIn is in how many minutes the client looks at its Secret again.
+	// lookIn is the number of minutes until the client reads its Secret again.
 	lookIn   int
 	verdicts map[string]verdict
 }
 
-// loaded is what a process read: authorities at its start, and certificates later.
+// loaded is what a process has read: CAs at its start, and certificates later.
 type loaded struct {
 	trusts, peerTrusts pki.Bundle
 	server, peer       []byte
@@ -83,7 +83,7 @@ func (w *rotation) newIssuer() {
 	w.issuer = authority
 }
 
-// issue is what cert-manager does when certificates are to be renewed.
+// issue renews certificates as cert-manager does.
 func (w *rotation) issue(names ...string) {
 	if w.m.Issued == nil {
 		w.m.Issued = map[string]*Secret{}
@@ -100,10 +100,10 @@ func (w *rotation) issue(names ...string) {
 	}
 }
 
-// judge is what observe sees.
+// judge updates the state as observe does.
 func (w *rotation) judge() {
 	w.s.Certificates = w.m.Judge(w.s, Certificates{Requested: true})
-	w.s.MembershipKnown = w.r.IntN(4) > 0 // else nobody answers in time
+	w.s.MembershipKnown = w.r.IntN(4) > 0 // else no member answers in time
 	for i := range w.s.Members {
 		m, l := &w.s.Members[i], w.members[i]
 		m.SecurePeer, m.SecureClient = true, true
@@ -117,7 +117,7 @@ func (w *rotation) judge() {
 	}
 }
 
-// start is a member that starts: it reads everything.
+// start starts a member, which reads all its files.
 func (w *rotation) start(i int) {
 	l := w.members[i]
 	l.trusts = pki.ParseBundle(w.m.HandedOut["server"].Get(v1beta2.ServerCAKey))
@@ -126,19 +126,19 @@ func (w *rotation) start(i int) {
 	w.load(i)
 }
 
-// load is a kubelet that brings certificates.
+// load gives a member the present certificates, as its kubelet does.
 func (w *rotation) load(i int) {
 	w.members[i].server = w.m.HandedOut["server"].Get(v1beta2.ServerCertKey)
 	w.members[i].peer = w.m.HandedOut["peer"].Get(v1beta2.PeerCertKey)
 }
 
-// look is the client that reads its Secret.
+// look lets the client read its Secret.
 func (w *rotation) look() {
 	held := w.m.HandedOut["client"]
 	w.client = loaded{trusts: pki.ParseBundle(held.Get(v1beta2.ClientCAKey)), server: held.Get(v1beta2.ClientCertKey)}
 }
 
-// act does a step as the operator does it, or a part of it.
+// act carries out a step as the operator does, or a part of it if the operator is killed.
 func (w *rotation) act(step Step) {
 	switch step := step.(type) {
 	case CreateCA, ReplaceCA:
@@ -198,7 +198,7 @@ func (w *rotation) act(step Step) {
 	}
 }
 
-// tick lets time go on: members come up, kubelets look.
+// tick advances the time: members start to serve, and kubelets write certificates.
 func (w *rotation) tick(minutes int) {
 	w.s.Now = w.s.Now.Add(time.Duration(minutes) * time.Minute)
 	for i, l := range w.members {
@@ -214,7 +214,7 @@ func (w *rotation) tick(minutes int) {
 	w.check()
 }
 
-// check: everybody who is up trusts everybody's certificate.
+// check verifies that the running members, the client and the operator trust each other's certificates.
 func (w *rotation) check() {
 	for i, l := range w.members {
 		if l.down > 0 {
@@ -248,7 +248,7 @@ func (w *rotation) trusted(what string, trusts pki.Bundle, cert []byte) {
 	}
 }
 
-// verdict on a certificate, whatever the time, and its end.
+// verdict is the result of a verification, whatever the time, and the end of the certificate.
 type verdict struct {
 	err error
 	end time.Time
@@ -267,7 +267,7 @@ func verify(trusts pki.Bundle, cert []byte) verdict {
 	return verdict{err, leaf.NotAfter}
 }
 
-// settle follows the plan until it is done, with nothing left of the old.
+// settle carries out the plan until it is done and no old CA or certificate is left.
 func (w *rotation) settle() {
 	for range 1000 {
 		w.judge()
@@ -302,8 +302,8 @@ func managedFor(overlap time.Duration) *v1beta2.TLSPolicy {
 	return &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{CAOverlap: &metav1.Duration{Duration: overlap}}}
 }
 
-// TestARotationNeverShowsACertificateThatSomebodyDoesNotTrust replaces the authority with the operator killed before
-// each of its writes, kubelets and clients that look when they like, and members that take their time.
+// TestARotationNeverShowsACertificateThatSomebodyDoesNotTrust replaces the CA. The operator is killed before random writes,
+// kubelets and clients read at random times, and members start slowly.
 func TestARotationNeverShowsACertificateThatSomebodyDoesNotTrust(t *testing.T) {
 	for seed := range seeds {
 		t.Run(strconv.Itoa(int(seed)), func(t *testing.T) {
@@ -350,7 +350,7 @@ func TestARotationOfCertManagersIssuerNeverShowsACertificateThatSomebodyDoesNotT
 	}
 }
 
-// TestCertificatesOfYears lives through ten years of renewals, an authority's end among them.
+// TestCertificatesOfYears runs twelve years of renewals, in which the CA is replaced once.
 func TestCertificatesOfYears(t *testing.T) {
 	w := newRotation(t, 1, managedFor(time.Hour))
 	authorities := map[string]bool{}
@@ -389,7 +389,7 @@ func TestALostAuthorityIsReplacedAndWhatItSignedStaysTrusted(t *testing.T) {
 // TestThePlantedBugsOfRotation shows that the checks above can fail.
 func TestThePlantedBugsOfRotation(t *testing.T) {
 	bugs := map[string]Change{
-		"members are stopped whenever nobody answers": Instead("restartForNewCA", func(s State) Step {
+		"members are stopped whenever no quorum answers": Instead("restartForNewCA", func(s State) Step {
 			for _, m := range s.Members {
 				if !s.MembershipKnown && s.trustsOldCA(m) {
 					return DeletePod{Name: m.Name}
@@ -397,18 +397,18 @@ func TestThePlantedBugsOfRotation(t *testing.T) {
 			}
 			return nil
 		}),
-		"members are not restarted with the new authority": Instead("rollMembers", func(State) Step { return nil }),
-		"new certificates before all members trust them": Instead("waitUntilHealthy", func(s State) Step {
+		"members are not restarted for the new CA": Instead("rollMembers", func(State) Step { return nil }),
+		"certificates of the new CA are issued before all members trust it": Instead("waitUntilHealthy", func(s State) Step {
 			s.Certificates.SwitchAfter = time.Time{}
 			return rotateCA(s)
 		}),
-		"the old authority goes while it is in use": Instead("rotateCA", func(s State) Step {
+		"the old CA is dropped while it is in use": Instead("rotateCA", func(s State) Step {
 			if s.Certificates.Superseded {
 				return WriteCertificates{Drop: true}
 			}
 			return rotateCA(s)
 		}),
-		"clients get no time": Instead("rotateCA", func(s State) Step {
+		"clients get no time to load the new CA": Instead("rotateCA", func(s State) Step {
 			s.Certificates.SwitchAfter, s.Certificates.DropAfter = time.Time{}, time.Time{}
 			return rotateCA(s)
 		}),

@@ -11,8 +11,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
-// A person who corrects the Secret for the seed takes away the access to the present members. The safety snapshot would
-// be skipped, and writes since the snapshot would be lost.
+// If a person corrects the Secret for the seed, the operator loses access to the present members. It would then skip the
+// safety snapshot and lose the writes since the snapshot.
 func TestTheSafetySnapshotIsTakenBeforeThePasswordOfTheSnapshotIsAskedFor(t *testing.T) {
 	request := func(s *State) {
 		asked(s)
@@ -23,7 +23,7 @@ func TestTheSafetySnapshotIsTakenBeforeThePasswordOfTheSnapshotIsAskedFor(t *tes
 		t.Fatalf("the plan is %+v", Plan(s))
 	}
 	asked := metav1.NewTime(noon.Add(-3 * time.Hour))
-	s.Restore.SeedReadyTime = &asked // and nothing came of it
+	s.Restore.SeedReadyTime = &asked // and no safety snapshot was taken
 	if wait, _ := Plan(s).(Wait); wait.Reason != v1beta2.ReasonEtcdAccessDenied {
 		t.Errorf("the operator asks for it again and again: %+v", Plan(s))
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// Until the switch the old members serve, and what they acknowledge would only be left in volumes that are deleted.
+// The old members serve until the switch. Without a safety snapshot, their last writes exist only in volumes that are deleted
+// later.
 func TestTheOldDataIsSavedBeforeTheSwitch(t *testing.T) {
 	given := func(policy v1beta2.SafetySnapshotPolicy, changes ...change) State {
 		s := state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving))
@@ -42,19 +43,19 @@ func TestTheOldDataIsSavedBeforeTheSwitch(t *testing.T) {
 		state State
 		want  Step
 	}{
-		"asks for it when the seed is ready":              {given(ifPossible), AwaitSafetySnapshot{}},
-		"waits for it":                                    {given(ifPossible, readySince(time.Minute)), wait},
-		"switches when it is taken":                       {given(required, readySince(time.Minute), saved("Taken")), toSwitch},
-		"switches if it is not possible":                  {given(ifPossible, readySince(time.Minute), saved("NotTaken")), toSwitch},
-		"switches if restore-operator does not answer":    {given(ifPossible, readySince(16*time.Minute)), toSwitch},
-		"asks again if that was long ago":                 {given(ifPossible, readySince(time.Hour)), AwaitSafetySnapshot{}},
-		"fails if it is required and not possible":        {given(required, readySince(time.Minute), saved("NotTaken")), FailRestore{Message: "The safety snapshot is required and could not be taken: no quorum. The cluster was not changed."}},
-		"needs none if the spec skips it":                 {given(""), toSwitch},
-		"is not asked for it again by an earlier restore": {given(ifPossible, saved("Taken")), toSwitch},
-		"asks again if it has become old":                 {given(required, readySince(3*time.Hour), savedBefore(3*time.Hour)), AwaitSafetySnapshot{}},
-		"waits for the new one":                           {given(required, readySince(time.Minute), savedBefore(3*time.Hour)), wait},
-		"switches when the new one is taken":              {given(required, readySince(14*time.Minute), savedBefore(14*time.Minute)), toSwitch},
-		"switches with an old one if no new one comes":    {given(ifPossible, readySince(16*time.Minute), savedBefore(3*time.Hour)), toSwitch},
+		"requests a safety snapshot when the seed is ready":                               {given(ifPossible), AwaitSafetySnapshot{}},
+		"waits until the safety snapshot is taken":                                        {given(ifPossible, readySince(time.Minute)), wait},
+		"begins the switch when the safety snapshot is taken":                             {given(required, readySince(time.Minute), saved("Taken")), toSwitch},
+		"begins the switch if an optional safety snapshot could not be taken":             {given(ifPossible, readySince(time.Minute), saved("NotTaken")), toSwitch},
+		"begins the switch if restore-operator does not answer for 15 min":                {given(ifPossible, readySince(16*time.Minute)), toSwitch},
+		"requests a safety snapshot again if the request is 1 h old":                      {given(ifPossible, readySince(time.Hour)), AwaitSafetySnapshot{}},
+		"fails if a required safety snapshot could not be taken":                          {given(required, readySince(time.Minute), saved("NotTaken")), FailRestore{Message: "The safety snapshot is required and could not be taken: no quorum. The cluster was not changed."}},
+		"begins the switch without a safety snapshot if the spec skips it":                {given(""), toSwitch},
+		"begins the switch with a safety snapshot whose request is not recorded":          {given(ifPossible, saved("Taken")), toSwitch},
+		"requests another safety snapshot if the last one is 3 h old":                     {given(required, readySince(3*time.Hour), savedBefore(3*time.Hour)), AwaitSafetySnapshot{}},
+		"waits for another safety snapshot if the last one is 3 h old":                    {given(required, readySince(time.Minute), savedBefore(3*time.Hour)), wait},
+		"begins the switch with a safety snapshot that is 14 min old":                     {given(required, readySince(14*time.Minute), savedBefore(14*time.Minute)), toSwitch},
+		"begins the switch with an old safety snapshot if no new one is taken for 15 min": {given(ifPossible, readySince(16*time.Minute), savedBefore(3*time.Hour)), toSwitch},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, Plan(test.state)); diff != "" {
@@ -72,8 +73,8 @@ func TestTheOldDataIsSavedBeforeTheSwitch(t *testing.T) {
 	}
 }
 
-// Without this, a restore whose safety snapshot is "Required" stops the members hours after it was taken, for example
-// because the cluster was paused, and the writes of these hours are lost.
+// Without this, a restore can stop the members hours after its required safety snapshot, for example because the cluster was
+// paused. The writes of these hours are then lost.
 func TestASwitchNeedsASafetySnapshotThatIsRecent(t *testing.T) {
 	s := state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving))
 	s.Request.Safety = v1beta2.SafetySnapshotRequired
@@ -93,8 +94,8 @@ func TestASwitchNeedsASafetySnapshotThatIsRecent(t *testing.T) {
 	}
 }
 
-// Without this, a cluster that is paused after the switch was recorded loses the writes of the whole pause: the old members acknowledge
-// them, and nothing saves them before the members stop.
+// Without this, a cluster that is paused after the switch was recorded loses the writes of the pause. The old members acknowledge
+// them, and no snapshot saves them before the members stop.
 func TestASwitchThatWasHeldUpIsCheckedAgain(t *testing.T) {
 	held := func(changes ...change) State {
 		s := state(formed, members(3), restored(v1beta2.RestoreSwitching), asked, aSeed(serving))
@@ -142,21 +143,21 @@ func TestASwitchThatWasHeldUpIsCheckedAgain(t *testing.T) {
 		state State
 		want  Step
 	}{
-		"stops the members if no safety snapshot was possible just before": {held(ifPossible(20*time.Minute, nil)), stop},
-		"not if that was hours ago":                                        {held(ifPossible(3*time.Hour, nil)), ReturnToSeeding{}},
-		"stops them if one could not be taken just before":                 {held(ifPossible(20*time.Minute, notTaken(time.Minute))), stop},
-		"not if it could not be taken hours ago":                           {held(ifPossible(3*time.Hour, notTaken(3*time.Hour))), ReturnToSeeding{}},
-		"stops the members at once":                                        {held(saved(time.Minute)), stop},
-		"not if the safety snapshot is of hours ago":                       {held(saved(3 * time.Hour)), ReturnToSeeding{}},
-		"not if clients have reached the seed's revision":                  {held(saved(time.Minute), overtaken), ReturnToSeeding{}},
-		"does not compare the seed with its own revision":                  {held(saved(time.Minute), recorded), stop},
-		"continues if a quorum was stopped already":                        {held(saved(3*time.Hour), with(0, pod(PodDeleting)), with(1, pod(PodDeleting))), stop},
-		"returns beside a member that was down before":                     {held(saved(3*time.Hour), with(0, withoutPod)), ReturnToSeeding{}},
-		"returns if its EtcdRestore is deleted, to end there":              {held(saved(time.Minute), func(s *State) { s.Request = nil }), ReturnToSeeding{}},
-		"returns a third time, to end there":                               {held(saved(3*time.Hour), func(s *State) { s.Restore.Returns = 2 }), ReturnToSeeding{}},
-		"returns if no quorum answers, but its Pods are ready":             {held(saved(3*time.Hour), unreached), ReturnToSeeding{}},
-		"returns if authentication refuses the operator":                   {held(saved(3*time.Hour), refusing), ReturnToSeeding{}},
-		"continues if the quorum is lost":                                  {held(saved(3*time.Hour), lostQuorum), stop},
+		"stops the members if restore-operator has not answered for 20 min":           {held(ifPossible(20*time.Minute, nil)), stop},
+		"returns to seeding if restore-operator has not answered for 3 h":             {held(ifPossible(3*time.Hour, nil)), ReturnToSeeding{}},
+		"stops the members if a safety snapshot could not be taken 1 min ago":         {held(ifPossible(20*time.Minute, notTaken(time.Minute))), stop},
+		"returns to seeding if a safety snapshot could not be taken 3 h ago":          {held(ifPossible(3*time.Hour, notTaken(3*time.Hour))), ReturnToSeeding{}},
+		"stops the members if the safety snapshot is 1 min old":                       {held(saved(time.Minute)), stop},
+		"returns to seeding if the safety snapshot is 3 h old":                        {held(saved(3 * time.Hour)), ReturnToSeeding{}},
+		"returns to seeding if clients have reached the revision of the seed":         {held(saved(time.Minute), overtaken), ReturnToSeeding{}},
+		"does not compare the seed with its own revision":                             {held(saved(time.Minute), recorded), stop},
+		"stops the others if a quorum is already stopping":                            {held(saved(3*time.Hour), with(0, pod(PodDeleting)), with(1, pod(PodDeleting))), stop},
+		"returns to seeding if only one of three members has no Pod":                  {held(saved(3*time.Hour), with(0, withoutPod)), ReturnToSeeding{}},
+		"returns to seeding if its EtcdRestore is deleted":                            {held(saved(time.Minute), func(s *State) { s.Request = nil }), ReturnToSeeding{}},
+		"returns to seeding a third time":                                             {held(saved(3*time.Hour), func(s *State) { s.Restore.Returns = 2 }), ReturnToSeeding{}},
+		"returns to seeding if no member answers, but the Pods are ready":             {held(saved(3*time.Hour), unreached), ReturnToSeeding{}},
+		"returns to seeding if authentication refuses the operator":                   {held(saved(3*time.Hour), refusing), ReturnToSeeding{}},
+		"stops the members if quorum is lost, even if the safety snapshot is 3 h old": {held(saved(3*time.Hour), lostQuorum), stop},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, Plan(test.state)); diff != "" {
@@ -213,7 +214,8 @@ func TestTheStatusRemembersTheSafetySnapshotAfterItsRestoreIsDeleted(t *testing.
 	}
 }
 
-// The EtcdRestore lost its status, and a later safety snapshot could not be taken. The status forgot where the copy of the old data is.
+// The EtcdRestore lost its status, and a later safety snapshot could not be taken. The status then lost the path of the copy of the
+// old data.
 func TestTheStatusKeepsThePathOfTheSafetySnapshot(t *testing.T) {
 	s := state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving))
 	s.Restore.SafetySnapshot = "b/k"

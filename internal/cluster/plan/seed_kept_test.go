@@ -31,14 +31,14 @@ func TestASeedIsKeptIfTooFewOldVotersHaveTheirData(t *testing.T) {
 		"one voter of three is on a volume": {
 			state(formed, members(3), stopped, with(0, gone), with(1, gone), switching, asked, stuck), keeps(one),
 		},
-		"two voters of three are on volumes, and continue": {
+		"two voters of three are on volumes, so they continue": {
 			state(formed, members(3), stopped, with(0, gone), switching, asked, stuck),
 			FailRestore{Message: "Seed " + seedName + " has not started for 15m0s: why." + oldContinue},
 		},
 		"the last data is in a Pod that is being deleted on a dead node": {
 			state(formed, members(3), inPods, stopped, with(2, overdue), switching, asked, stuck), keeps(none),
 		},
-		"the EtcdRestore is deleted, which gives up no data": {
+		"the EtcdRestore is deleted, and one voter of three is on a volume": {
 			state(formed, members(3), stopped, with(0, gone), with(1, gone), switching, stuck), keeps(one),
 		},
 	}.run(t)

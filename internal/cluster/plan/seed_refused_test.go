@@ -26,15 +26,15 @@ func TestARefusedSeedEndsTheRestoreOnlyIfTheOldDataIsLeft(t *testing.T) {
 		fails bool
 		says  string
 	}{
-		"seeding: waits":                          {state(formed, members(3), restored(v1beta2.RestoreSeeding), asked), false, "The members continue to serve."},
-		"seeding: waits for just under 15m":       {state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, refusedFor(seedGrace-time.Second)), false, "The restore fails at"},
-		"seeding: fails after 15m":                {state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, refusedFor(seedGrace)), true, "The cluster was not changed. Correct spec.pod"},
-		"a clock that was ahead is not believed":  {state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, refusedFor(-time.Hour)), false, "The members continue to serve."},
-		"switching: waits while old members run":  {state(formed, members(3), restored(v1beta2.RestoreSwitching), asked), false, "The old members serve until the seed does."},
-		"switching: waits after they stopped":     {state(formed, members(3), restored(v1beta2.RestoreSwitching), asked, stopped), false, "so clients wait."},
-		"switching: the old volumes serve again":  {state(formed, members(3), restored(v1beta2.RestoreSwitching), asked, stopped, refusedFor(seedGrace)), true, "The old members continue with their data."},
-		"switching: ends at once if it is undone": {state(formed, members(3), restored(v1beta2.RestoreSwitching), deleted, stopped), true, "EtcdRestore back was deleted"},
-		"switching: waits if no old data is left": {state(formed, ephemeral, members(3), restored(v1beta2.RestoreSwitching), asked, stopped, refusedFor(seedGrace)), false, "so clients wait."},
+		"seeding: waits":                                         {state(formed, members(3), restored(v1beta2.RestoreSeeding), asked), false, "The members continue to serve."},
+		"seeding: waits for just under 15m":                      {state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, refusedFor(seedGrace-time.Second)), false, "The restore fails at"},
+		"seeding: fails after 15m":                               {state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, refusedFor(seedGrace)), true, "The cluster was not changed. Correct spec.pod"},
+		"seeding: ignores a first refusal that is in the future": {state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, refusedFor(-time.Hour)), false, "The members continue to serve."},
+		"switching: waits while the old members run":             {state(formed, members(3), restored(v1beta2.RestoreSwitching), asked), false, "The old members serve until the seed does."},
+		"switching: waits after the old members have stopped":    {state(formed, members(3), restored(v1beta2.RestoreSwitching), asked, stopped), false, "so clients wait."},
+		"switching: fails after 15m if the old data is left":     {state(formed, members(3), restored(v1beta2.RestoreSwitching), asked, stopped, refusedFor(seedGrace)), true, "The old members continue with their data."},
+		"switching: fails at once if the EtcdRestore is deleted": {state(formed, members(3), restored(v1beta2.RestoreSwitching), deleted, stopped), true, "EtcdRestore back was deleted"},
+		"switching: waits if no old data is left":                {state(formed, ephemeral, members(3), restored(v1beta2.RestoreSwitching), asked, stopped, refusedFor(seedGrace)), false, "so clients wait."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			step := test.state.RefuseSeed("exceeded quota: compute", 30*time.Second)

@@ -10,7 +10,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// keeping replaced volumes so long.
+// keeping: the spec keeps replaced volumes for that long.
 func keeping(d time.Duration) change {
 	return func(s *State) {
 		if s.Spec.Recovery == nil {
@@ -20,7 +20,7 @@ func keeping(d time.Duration) change {
 	}
 }
 
-// aside: a volume was set aside so long ago.
+// aside: a volume was set aside that long ago.
 func aside(name string, ago time.Duration) change {
 	return func(s *State) { s.SetAside = append(s.SetAside, SetAside{Name: name, Since: noon.Add(-ago)}) }
 }
@@ -31,14 +31,14 @@ func TestVolumesThatARestoreReplacedAreKeptForADay(t *testing.T) {
 		s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryGrowing, Member: nameOf(0), Voters: []string{nameOf(0), nameOf(3)}}
 	}
 	planTests{
-		"nothing waits for them":                       {state(formed, members(3), aside(old, time.Hour)), Done{}},
-		"they are deleted after that":                  {state(formed, members(3), aside(old, 24*time.Hour)), DeleteVolume{Name: old, Reason: v1beta2.ReasonScaling}},
-		"they are deleted when the spec asks for it":   {state(formed, members(3), aside(old, time.Hour), keeping(time.Minute)), DeleteVolume{Name: old, Reason: v1beta2.ReasonScaling}},
-		"they are kept while the cluster is not well":  {state(formed, members(3), aside(old, 48*time.Hour), with(1, pod(PodStarting))), Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(1) + " is starting."}},
-		"those of a recovery are set aside":            {state(formed, members(3), recovered, with(3, volume(VolumePresent))), SetAsideVolume{Name: nameOf(3)}},
-		"one without its label is set aside again":     {state(formed, members(3), with(3, volume(VolumePresent), func(m *Member) { m.WasSetAside = true })), SetAsideVolume{Name: nameOf(3)}},
-		"that of a member that was removed is deleted": {state(formed, members(3), with(3, volume(VolumePresent))), DeleteVolume{Name: nameOf(3), Reason: v1beta2.ReasonScaling}},
-		"a new member does not get the name of one":    {state(formed, members(2), aside(nameOf(2), time.Hour)), AddLearner{Name: nameOf(3), PeerURL: peerURLOf(3)}},
+		"keeps a volume that was set aside 1 h ago":                                  {state(formed, members(3), aside(old, time.Hour)), Done{}},
+		"deletes a volume that was set aside 24 h ago":                               {state(formed, members(3), aside(old, 24*time.Hour)), DeleteVolume{Name: old, Reason: v1beta2.ReasonScaling}},
+		"deletes a volume that was set aside 1 h ago if the spec keeps it for 1 min": {state(formed, members(3), aside(old, time.Hour), keeping(time.Minute)), DeleteVolume{Name: old, Reason: v1beta2.ReasonScaling}},
+		"keeps a volume that was set aside 48 h ago while a member is starting":      {state(formed, members(3), aside(old, 48*time.Hour), with(1, pod(PodStarting))), Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(1) + " is starting."}},
+		"sets aside the volume of a voter that a recovery replaced":                  {state(formed, members(3), recovered, with(3, volume(VolumePresent))), SetAsideVolume{Name: nameOf(3)}},
+		"sets aside a volume again that has lost its label":                          {state(formed, members(3), with(3, volume(VolumePresent), func(m *Member) { m.WasSetAside = true })), SetAsideVolume{Name: nameOf(3)}},
+		"deletes the volume of a removed member":                                     {state(formed, members(3), with(3, volume(VolumePresent))), DeleteVolume{Name: nameOf(3), Reason: v1beta2.ReasonScaling}},
+		"does not give a new member the name of a volume that is set aside":          {state(formed, members(2), aside(nameOf(2), time.Hour)), AddLearner{Name: nameOf(3), PeerURL: peerURLOf(3)}},
 	}.run(t)
 	s := state(formed, members(3), aside(old, time.Hour))
 	s.SetAside = append(s.SetAside, SetAside{Name: "gone", Deleting: true})
@@ -48,7 +48,8 @@ func TestVolumesThatARestoreReplacedAreKeptForADay(t *testing.T) {
 	}
 }
 
-// Storage that dies lost quorum a second time while the cluster grew again. The volumes from before the first time were deleted at once.
+// Failing storage lost the quorum a second time while the cluster grew again. The operator deleted the volumes from before the first
+// loss at once.
 func TestVolumesFromBeforeARecoveryAreKeptIfQuorumIsLostAgain(t *testing.T) {
 	s := state(formed, members(3), noQuorum, with(0, knows(42, 3)), with(1, gone), with(2, gone), with(3, volume(VolumePresent)), consenting, func(s *State) {
 		s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryGrowing, Member: nameOf(0), Voters: []string{nameOf(0), nameOf(3)}}
@@ -63,7 +64,7 @@ func TestVolumesFromBeforeARecoveryAreKeptIfQuorumIsLostAgain(t *testing.T) {
 	}
 }
 
-// The message would name data from before the recovery, which a person then looks for in vain.
+// The message would name data from before the recovery, which a person would not find.
 func TestAVolumeFromAfterARecoveryIsNotSetAside(t *testing.T) {
 	s := state(formed, members(3), with(3, volume(VolumePresent)), func(s *State) {
 		// Member 3 was lost in a recovery a year ago. A new member got its free name, and was replaced today.
@@ -81,7 +82,7 @@ func TestAVolumeThatAWebhookDoesNotLetBeSetAsideIsHeld(t *testing.T) {
 		s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryGrowing, Member: nameOf(0), Voters: []string{nameOf(0), nameOf(3)}}
 	})
 	writes := 0
-	for range 600 { // a webhook strips the label: the volume stays as it was
+	for range 600 { // a webhook removes the label, so the volume does not change
 		s.Held = repeats.Held(1, s.Now)
 		step := Plan(s)
 		if _, is := step.(SetAsideVolume); is {

@@ -9,7 +9,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
 )
 
-// While the operator cannot ask a cluster that serves, it changes nothing and says so. Afterwards it continues.
+// If the operator cannot read a cluster that serves, it changes nothing and reports that. When it can read it again, it continues.
 func TestAClusterThatTheOperatorCannotAskIsLeftAlone(t *testing.T) {
 	for name, test := range map[string]struct {
 		shut   func(*model.World)

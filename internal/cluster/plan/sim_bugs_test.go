@@ -15,20 +15,20 @@ var noImage = condition{"no image", func(m *plan.Member) {
 	m.PodReason = v1beta2.ReasonImageUnavailable
 }}
 
-// TestPlantedBugsAreCaught plants a bug for each invariant in the rules, and shows that the simulation notices.
+// TestPlantedBugsAreCaught plants bugs in the rules, each against one invariant, and shows that the simulation detects them.
 func TestPlantedBugsAreCaught(t *testing.T) {
 	tests := map[string]struct {
 		bug     plan.Change
 		size    int
 		members []condition
 		durable bool
-		// consent to go on from one survivor; lag: the members know the less the later their name comes.
+		// consent to continue from one survivor; lag: a member with a later name has a lower Raft index.
 		consent, lag bool
 		version      string
 		invariant    string
 		hibernate    bool
 	}{
-		"1: a learner is added while another is": {
+		"1: a learner is added while there is another one": {
 			bug: plan.Before("scaleUp", "promoteLearner"), size: 5, members: []condition{ready, ready, ready, learner}, durable: true, invariant: "1",
 		},
 		"1: a member is removed while another is added": {
@@ -38,7 +38,7 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 		"2: a member is stopped while another is down": {
 			bug: plan.Before("rollMembers", "waitUntilHealthy"), size: 4, members: []condition{ready, ready, outdatedReady, crashing}, durable: true, invariant: "2",
 		},
-		"2: a healthy member is removed where an unhealthy one should be": {
+		"2: a healthy member is removed instead of an unhealthy one": {
 			bug:  plan.Instead("scaleDown", removeAnyHealthy),
 			size: 3, members: []condition{ready, ready, ready, crashing, crashing}, durable: true, invariant: "2",
 		},
@@ -46,77 +46,77 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 			bug:  plan.Instead("bootstrap", bootstrapAgain),
 			size: 3, members: []condition{lost, lost, lost}, durable: true, invariant: "3",
 		},
-		"3: a member comes back under its old identity without its data": {
+		"3: a member restarts under its old identity without its data": {
 			bug:  plan.Instead("startMember", startAnyhow),
 			size: 3, members: []condition{ready, ready, lost}, durable: true, invariant: "3",
 		},
-		"4: a volume is deleted before the cluster is whole": {
+		"4: a volume is deleted before the cluster is healthy": {
 			bug:  plan.Before("deleteOldVolumes", "waitUntilHealthy"),
 			size: 3, members: []condition{ready, ready, unschedulable, removedVolume}, durable: true, invariant: "4",
 		},
-		"4: a Pod is deleted that holds the only copy of its data": {
+		"4: a Pod with the only copy of its data is deleted": {
 			bug:  plan.Instead("recreateBlocked", deleteBlocked),
 			size: 3, members: []condition{ready, ready, noImage}, durable: false, invariant: "4",
 		},
 		"5: a member is added without quorum": {
 			bug: plan.Without("waitForQuorum"), size: 3, members: []condition{ready, lost, lost}, durable: true, invariant: "5",
 		},
-		"5: a survivor goes on alone without consent": {
+		"5: a survivor continues alone without consent": {
 			bug: plan.Instead("waitForQuorum", forceAnyhow), size: 3, members: []condition{hung, lost, lost}, durable: true, invariant: "5",
 		},
-		"5: a survivor goes on alone though a quorum has its data": {
+		"5: a survivor continues alone although a quorum has its data": {
 			bug: plan.Instead("waitForQuorum", forceAnyhow), consent: true, size: 3, members: []condition{missing, crashing, crashing}, durable: true, invariant: "5",
 		},
-		"5: a survivor goes on alone while others run on": {
+		"5: a survivor continues alone while other members run": {
 			bug: plan.Instead("forceNewCluster", forceUnfenced), consent: true, size: 5, members: []condition{missing, missing, lost, lost, lost}, durable: true, invariant: "5",
 		},
-		"4: the cluster goes on from the survivor that knows less": {
+		"4: the cluster continues from the survivor with the lower Raft index": {
 			bug: plan.Instead("waitForQuorum", forceLast), consent: true, size: 5, members: []condition{missing, missing, lost, lost, lost}, durable: true, invariant: "4", lag: true,
 		},
-		"6: the flag is never taken off": {
+		"6: the flag is never removed": {
 			bug: plan.Instead("forceNewCluster", forceForever), consent: true, size: 3, members: []condition{missing, lost, lost}, durable: true, invariant: "6",
 		},
-		"3: the Pod of a member is forgotten that may still vote": {
+		"3: the Pod of a member that may still vote is force-deleted": {
 			bug: plan.Before("waitForRemovedPods", "applyBudget").Then(plan.Instead("waitForRemovedPods", forgetAny)), size: 3, members: []condition{ready, ready, deleting}, durable: true, invariant: "3",
 		},
-		"3: the object of a Pod is deleted that may run": {
+		"3: the object of a Pod that may run is deleted": {
 			bug: plan.Before("deleteStopped", "applyBudget").Then(plan.Instead("deleteStopped", forgetRunning)), size: 3, members: []condition{ready, ready, deleting}, durable: true, invariant: "3",
 		},
-		"6: a learner never gets its vote": {
+		"6: a learner is never promoted": {
 			bug: plan.Without("promoteLearner"), size: 4, members: []condition{ready, ready, ready, learner}, durable: true, invariant: "6",
 		},
-		"6: a Pod is deleted and made again without end": {
+		"6: a Pod is recreated without end": {
 			bug:  plan.Instead("recreateBlocked", deleteBlocked),
 			size: 3, members: []condition{ready, ready, noImage}, durable: true, invariant: "6",
 		},
-		"6: done is said too early": {
+		"6: Done is returned before the cluster has its size": {
 			bug: plan.Without("scaleUp"), size: 3, members: []condition{ready, ready}, durable: true, invariant: "6",
 		},
-		"7: the leader is put to sleep first": {
+		"7: the leader is stopped first for a hibernation": {
 			bug:  plan.Instead("hibernate", sleepAny),
 			size: 3, members: []condition{ready, ready, ready}, durable: true, invariant: "7", hibernate: true,
 		},
-		"6: the cluster says that it sleeps and runs": {
+		"6: a hibernation is reported while the members run": {
 			bug:  plan.Instead("hibernate", sayAsleep),
 			size: 3, members: []condition{ready, ready, ready}, durable: true, invariant: "6", hibernate: true,
 		},
-		"6: done is said while drains may take quorum": {
+		"6: Done is returned while drains may take quorum": {
 			bug:  plan.Instead("applyBudget", allowAll),
 			size: 3, members: []condition{ready, ready, ready}, durable: true, invariant: "6",
 		},
-		"8: a member is started on what cannot read its raft log": {
+		"8: a member is started on a version that cannot read its raft log": {
 			bug:  plan.Instead("prepareVersionChange", readyAtOnce),
 			size: 3, members: []condition{ready, ready, ready}, durable: true, version: "3.7.3", invariant: "8",
 		},
-		"8: a member joins on what cannot read the leader's raft log": {
+		"8: a member joins on a version that cannot read the leader's raft log": {
 			bug:  plan.Instead("prepareVersionChange", readyAtOnce),
 			size: 3, members: []condition{ready, ready, ready}, durable: false, version: "3.7.3", invariant: "8",
 		},
-		"4: a member with its data in its Pod goes before another has taken its place": {
+		"4: a member with its data in its Pod is removed before another one has replaced it": {
 			bug:  plan.Before("scaleDown", "recreateBlocked").Then(plan.Instead("scaleDown", removeStale)),
 			size: 3, members: []condition{outdatedReady, outdatedReady, outdatedReady}, durable: false, invariant: "4",
 		},
-		"4: its Pod is made again as if the data stayed": {
+		"4: the Pod of a member is recreated although its data is in the Pod": {
 			bug:  plan.Before("rollMembers", "recreateBlocked").Then(plan.Instead("rollMembers", stopStale)),
 			size: 3, members: []condition{outdatedReady, outdatedReady, outdatedReady}, durable: false, invariant: "4",
 		},
@@ -233,7 +233,7 @@ func rollAny(s plan.State) plan.Step {
 	return nil
 }
 
-// moveAny takes the first one, and has it hand over where it leads.
+// moveAny restarts the first stale member. If that member leads, it moves leadership first.
 func moveAny(s plan.State) plan.Step {
 	members := s.Current()
 	for i, m := range members {
@@ -253,7 +253,7 @@ func consent() *v1beta2.RecoveryPolicy {
 	return &v1beta2.RecoveryPolicy{QuorumLoss: v1beta2.QuorumLossForceNewCluster}
 }
 
-// forceAnyhow asks neither for consent nor who has data.
+// forceAnyhow checks neither the consent nor which members have data.
 func forceAnyhow(s plan.State) plan.Step {
 	if s.MembershipKnown || s.Recovery != nil {
 		return nil
@@ -261,7 +261,7 @@ func forceAnyhow(s plan.State) plan.Step {
 	return plan.BeginRecovery{Member: s.Members[0].Name}
 }
 
-// forceLast chooses by name.
+// forceLast chooses the survivor with the last name.
 func forceLast(s plan.State) plan.Step {
 	if s.MembershipKnown || s.Recovery != nil {
 		return nil
@@ -275,7 +275,7 @@ func forceLast(s plan.State) plan.Step {
 	return plan.BeginRecovery{Member: last}
 }
 
-// forceUnfenced stops nobody but the survivor.
+// forceUnfenced stops only the survivor.
 func forceUnfenced(s plan.State) plan.Step {
 	if s.Recovery == nil || s.Recovery.Step != v1beta2.RecoveryForcing || s.MembershipKnown {
 		return nil
@@ -292,7 +292,7 @@ func forceUnfenced(s plan.State) plan.Step {
 	return nil
 }
 
-// forceForever records what happened, and leaves the Pod as it is.
+// forceForever records that the survivor serves alone, and never removes the flag from its Pod.
 func forceForever(s plan.State) plan.Step {
 	if s.Recovery == nil || s.Recovery.Step != v1beta2.RecoveryForcing {
 		return nil
@@ -340,7 +340,7 @@ func allowAll(s plan.State) plan.Step {
 	return plan.ApplyBudget{Incarnation: s.Incarnation}
 }
 
-// isStale says whether a member runs another image than the spec asks for.
+// isStale reports whether a member runs another image than the spec asks for.
 func isStale(s plan.State, m plan.Member) bool {
 	return m.InMembership && m.PodImage != s.Spec.Image()
 }
@@ -363,7 +363,7 @@ func stopStale(s plan.State) plan.Step {
 	return nil
 }
 
-// moveFirst hands leadership over as soon as there is one more that could have it.
+// moveFirst moves leadership as soon as one new member can lead.
 func moveFirst(s plan.State) plan.Step {
 	if len(s.Members) <= s.Spec.Size {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
 )
 
-// TestAnOldCacheStopsNoMember: a new leader's cache shows a spec that was changed since.
+// TestAnOldCacheStopsNoMember: the cache of a replica that has just become leader shows a spec that has changed since.
 func TestAnOldCacheStopsNoMember(t *testing.T) {
 	w := model.New(3, true)
 	w.Run(plan.Plan)
@@ -25,7 +25,7 @@ func TestAnOldCacheStopsNoMember(t *testing.T) {
 	}
 }
 
-// TestAnOldCacheRemovesNoMember: it shows a Pod that was not ready for long, and is ready by now.
+// TestAnOldCacheRemovesNoMember: the cache shows a Pod that was not ready for 5 minutes. The Pod is ready by now.
 func TestAnOldCacheRemovesNoMember(t *testing.T) {
 	w := model.New(3, true)
 	w.Run(plan.Plan)
@@ -37,7 +37,7 @@ func TestAnOldCacheRemovesNoMember(t *testing.T) {
 	}
 }
 
-// TestAnOldCacheStopsNoPodThatRunsByNow: it shows a Pod that does not run, and its member may lead by now (SIM_SEED=1,
+// TestAnOldCacheStopsNoPodThatRunsByNow: the cache shows a Pod that does not run. Its member may lead by now (SIM_SEED=1,
 // world 784).
 func TestAnOldCacheStopsNoPodThatRunsByNow(t *testing.T) {
 	w := model.From(formed(3, true, []condition{ready, ready, starting}))
@@ -53,8 +53,8 @@ func TestAnOldCacheStopsNoPodThatRunsByNow(t *testing.T) {
 	}
 }
 
-// TestAnOldCacheCreatesNoVolumes: it shows a cluster that has yet to form. A member that had voted, and lost its volume, would
-// start again without its data (SIM_SEED=2, world 276).
+// TestAnOldCacheCreatesNoVolumes: the cache shows a cluster that has not formed. A member that had voted and lost its volume would
+// restart without its data (SIM_SEED=2, world 276).
 func TestAnOldCacheCreatesNoVolumes(t *testing.T) {
 	w := model.New(3, true)
 	for range 9 {
@@ -74,7 +74,7 @@ func TestAnOldCacheCreatesNoVolumes(t *testing.T) {
 	t.Error("no volumes were created")
 }
 
-// TestAnOldCacheTakesNoServiceFromClients: it shows a cluster that has yet to form (SIM_SEED=2, world 689).
+// TestAnOldCacheTakesNoServiceFromClients: the cache shows a cluster that has not formed (SIM_SEED=2, world 689).
 func TestAnOldCacheTakesNoServiceFromClients(t *testing.T) {
 	w := model.New(3, true)
 	old := w.Snapshot()
@@ -89,7 +89,7 @@ func TestAnOldCacheTakesNoServiceFromClients(t *testing.T) {
 	}
 }
 
-// TestAnOldCacheSeesEtcdAsItIs: members are asked, and not read from the cache.
+// TestAnOldCacheSeesEtcdAsItIs: the operator reads the membership from etcd, and not from the cache.
 func TestAnOldCacheSeesEtcdAsItIs(t *testing.T) {
 	w := model.New(3, true)
 	w.Run(plan.Plan)
@@ -102,7 +102,7 @@ func TestAnOldCacheSeesEtcdAsItIs(t *testing.T) {
 	}
 }
 
-// TestAnOldCacheLetsNoSeedTakeOver: it shows Pods of the time before the old members ran again.
+// TestAnOldCacheLetsNoSeedTakeOver: the cache shows the Pods from before the old members were restarted.
 func TestAnOldCacheLetsNoSeedTakeOver(t *testing.T) {
 	seed := condition{"serving", serves}
 	request := func(s plan.State) plan.State { s.Request = request(restoreUID); return s }

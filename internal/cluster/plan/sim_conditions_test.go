@@ -17,7 +17,7 @@ const (
 
 func image(version string) string { return v1beta2.DefaultRepository + ":v" + version }
 
-// condition is one way in which a member of a formed cluster may be found.
+// condition is a state that a member of a formed cluster may be in.
 type condition struct {
 	name string
 	set  func(*plan.Member)
@@ -69,7 +69,7 @@ var (
 		has(m, plan.PodBlocked)
 		m.Volume, m.PodReason = plan.VolumeNone, v1beta2.ReasonPodUnschedulable
 	}}
-	losing = condition{"losing", func(m *plan.Member) {
+	losing = condition{"volume being deleted", func(m *plan.Member) {
 		votes(m)
 		m.Volume = plan.VolumeDeleting
 	}}
@@ -104,12 +104,12 @@ var (
 		votes(m)
 		m.Learner = true
 	}}
-	losingReady = condition{"losing, ready", func(m *plan.Member) {
+	losingReady = condition{"ready, volume being deleted", func(m *plan.Member) {
 		votes(m)
 		runs(m)
 		m.Volume = plan.VolumeDeleting
 	}}
-	learnerLosing = condition{"learner, losing", func(m *plan.Member) {
+	learnerLosing = condition{"learner, volume being deleted", func(m *plan.Member) {
 		votes(m)
 		runs(m)
 		m.Volume = plan.VolumeDeleting
@@ -118,7 +118,7 @@ var (
 	removed = condition{"removed", func(m *plan.Member) {
 		has(m, plan.PodRunning)
 	}}
-	removedVolume = condition{"removed, volume", func(m *plan.Member) {
+	removedVolume = condition{"removed, volume left", func(m *plan.Member) {
 		m.Volume = plan.VolumePresent
 	}}
 )
@@ -136,7 +136,7 @@ func runs(m *plan.Member) {
 
 func (c condition) learns() bool { return strings.HasPrefix(c.name, "learner") }
 
-// formed is a State of a cluster that has formed, with members in the conditions given.
+// formed returns the State of a cluster that has formed, with members in the given conditions.
 func formed(size int, durable bool, conditions []condition) plan.State {
 	const clusterID = etcd.ID(0xabc)
 	s := plan.State{
@@ -172,7 +172,7 @@ func formed(size int, durable bool, conditions []condition) plan.State {
 	return s
 }
 
-// multisets calls each with every multiset of n of the conditions.
+// multisets calls each with every multiset of n conditions.
 func multisets(all []condition, n int, each func([]condition)) {
 	chosen := make([]condition, n)
 	var choose func(at, from int)

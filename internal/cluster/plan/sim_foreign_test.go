@@ -12,7 +12,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
 )
 
-// TestAClusterIsWholeAgainAfterForeignMembersWereRemovedByConsent adds a learner, or a voter, to clusters of each size.
+// TestAClusterIsWholeAgainAfterForeignMembersWereRemovedByConsent adds a foreign learner or voter to clusters of each size.
 func TestAClusterIsWholeAgainAfterForeignMembersWereRemovedByConsent(t *testing.T) {
 	for size := 1; size <= 5; size++ {
 		for _, votes := range []bool{false, true} {
@@ -54,8 +54,9 @@ func TestTheSimulationFindsAForeignMemberThatIsRemovedWithoutConsent(t *testing.
 	}
 }
 
-// Members that somebody else runs acknowledge writes beside a seed if they are a quorum, alone or with one of the operator's that has yet
-// to stop. The consent to remove them is given as soon as the restore has begun, and at each pass a Pod or its node is lost.
+// If foreign members are a quorum, alone or with an old member that has not stopped, they acknowledge writes beside a seed. The user
+// consents to remove them as soon as the restore has begun. Each world loses nothing, a Pod, a node or all Pods
+// at another pass.
 func TestNoRestoreTakesOverBesideForeignMembersThatMayRun(t *testing.T) {
 	t.Parallel()
 	rounds := 4
@@ -93,7 +94,7 @@ func TestNoRestoreTakesOverBesideForeignMembersThatMayRun(t *testing.T) {
 // forks reports whether a violation is that two clusters acknowledge writes.
 func forks(violation string) bool { return strings.HasPrefix(violation, "invariant 0") }
 
-// besideForeign returns a cluster of a size, to which somebody else has added a number of voters.
+// besideForeign returns a cluster of a size, to which another party has added a number of voters.
 func besideForeign(t *testing.T, size, foreign int) *model.World {
 	t.Helper()
 	w := model.New(size, true)

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// randomSteps in all, and stepsWithFaults in one life of a world before it is left alone.
+	// randomSteps is the number of steps in all. stepsWithFaults is the number in one world before its faults end.
 	randomSteps     = 1_000_000
 	stepsWithFaults = 300
 )
@@ -26,19 +26,19 @@ func TestRandomFaultsBreakNothing(t *testing.T) {
 	randomWorlds(t, randomSteps, worlds{})
 }
 
-// TestRandomFaultsOfFullClustersBreakNothing adds used up quotas and corruption to all other faults.
+// TestRandomFaultsOfFullClustersBreakNothing adds used-up quotas and corruption to all other faults.
 func TestRandomFaultsOfFullClustersBreakNothing(t *testing.T) {
 	t.Parallel()
 	randomWorlds(t, randomSteps/10, worlds{crowded: true})
 }
 
-// TestRandomFaultsWhileDataIsMovedOntoVolumesBreakNothing removes emptyDir from the spec among all other faults.
+// TestRandomFaultsWhileDataIsMovedOntoVolumesBreakNothing adds the removal of emptyDir from the spec to all other faults.
 func TestRandomFaultsWhileDataIsMovedOntoVolumesBreakNothing(t *testing.T) {
 	t.Parallel()
 	randomWorlds(t, randomSteps/5, worlds{moving: true})
 }
 
-// simSeed is the same for everybody, so that a build fails for what it changed; make simulate looks at other worlds.
+// simSeed is the same in every build, so that a build fails only because of its own change. make simulate runs other worlds.
 func simSeed() uint64 {
 	if os.Getenv("SIM_SEED") == "random" {
 		return rand.Uint64()
@@ -57,7 +57,7 @@ func simWorlds() (first, end uint64) {
 	return 0, math.MaxUint64
 }
 
-// worlds says which faults are added to all others.
+// worlds selects the faults that are added to all others.
 type worlds struct{ crowded, estranged, resizing, moving bool }
 
 func randomWorlds(t *testing.T, wanted int, of worlds) {
@@ -85,7 +85,7 @@ func randomWorlds(t *testing.T, wanted int, of worlds) {
 	t.Logf("%d steps in %d worlds, which ended so: %v; steps planned: %v", steps, number-first, ends, kinds)
 }
 
-// live is the life of one world: faults, then none.
+// live runs one world, first with faults and then without.
 func live(planner model.Planner, seed, number uint64, of worlds, logf ...func(string, ...any)) (*model.World, model.Outcome, int) {
 	r := rand.New(rand.NewPCG(seed, number))
 	w := model.New(1+r.IntN(7), r.IntN(4) > 0 && !of.moving)
@@ -125,7 +125,7 @@ func live(planner model.Planner, seed, number uint64, of worlds, logf ...func(st
 	return w, o, steps
 }
 
-// brief is what of a State most often explains a Step.
+// brief returns the parts of a State that most often explain a Step.
 func brief(s plan.State) string {
 	line := fmt.Sprintf("%d of %s, known %s", s.Spec.Size, s.Spec.EtcdVersion(), s.KnownVersion)
 	if c := s.VersionChange; c != nil {
@@ -141,7 +141,7 @@ func brief(s plan.State) string {
 	return line
 }
 
-// retell logs the end of a world's life.
+// retell runs a world again, and logs its last steps.
 func retell(t *testing.T, seed, number uint64, of worlds) {
 	t.Helper()
 	var lines []string

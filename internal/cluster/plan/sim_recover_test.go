@@ -17,12 +17,12 @@ var corrupt = condition{"corrupt", func(m *plan.Member) {
 	m.PodReason, m.Corrupt = v1beta2.ReasonPodFailing, true
 }}
 
-// wrecks are the conditions that members of a cluster may be in that has lost its quorum.
+// wrecks are the possible conditions of the members of a cluster that has lost its quorum.
 var wrecks = []condition{
 	missing, starting, deleting, ended, hung, unschedulable, corrupt, lost, lostWithPod, losing, learnerAdded, removedVolume,
 }
 
-// TestEveryLostQuorumSettles with and without consent. Where nothing is in the way, consent brings the cluster back.
+// TestEveryLostQuorumSettles starts with and without consent. If the conditions are recoverable, consent recovers the cluster.
 func TestEveryLostQuorumSettles(t *testing.T) {
 	t.Parallel()
 	count := tally{t: t}
@@ -51,7 +51,7 @@ func TestEveryLostQuorumSettles(t *testing.T) {
 	count.tell()
 }
 
-// recoverable: some voter has data, and none of those that have is in trouble.
+// recoverable reports whether a voter has data, and all members are in conditions from which consent must recover the cluster.
 func recoverable(conditions []condition) bool {
 	fine := []string{missing.name, starting.name, deleting.name, lost.name, lostWithPod.name}
 	holds := false
@@ -64,7 +64,7 @@ func recoverable(conditions []condition) bool {
 	return holds
 }
 
-// survivors are the ways in which a chosen survivor may be found.
+// survivors are the possible conditions of a chosen survivor.
 var survivors = []condition{
 	missing, starting, deleting, ended, unschedulable, corrupt, losing, lost,
 	{"with the flag, starting", flagged(starting)},
@@ -82,14 +82,14 @@ func flagged(c condition) func(*plan.Member) {
 	}
 }
 
-// TestEveryRecoveryMidwaySettles from each half-way point, with the status and without it, with the consent and withdrawn.
+// TestEveryRecoveryMidwaySettles starts at each half-way point, with and without the status, and with and without the consent.
 func TestEveryRecoveryMidwaySettles(t *testing.T) {
 	t.Parallel()
 	count := tally{t: t}
 	for _, survivor := range survivors {
 		others := []condition{lost, missing, losing, starting, deleting}
 		if strings.HasPrefix(survivor.name, "with the flag") {
-			others = others[:3] // they were gone before
+			others = others[:3] // they had stopped before
 		}
 		for _, other := range others {
 			for _, consents := range []bool{false, true} {
@@ -116,7 +116,7 @@ func TestEveryRecoveryMidwaySettles(t *testing.T) {
 func TestARestoreThatFailsDoesNotHideARecovery(t *testing.T) {
 	for name, begun := range map[string]func(plan.State) bool{
 		"before the others have stopped": func(s plan.State) bool { return s.Recovery != nil },
-		"when the survivor runs alone": func(s plan.State) bool {
+		"while the survivor runs with the flag": func(s plan.State) bool {
 			return slices.ContainsFunc(s.Members, func(m plan.Member) bool { return m.Start == plan.StartForce && m.Pod == plan.PodRunning })
 		},
 		"while the cluster grows": func(s plan.State) bool { return s.Recovery != nil && s.Recovery.Step == v1beta2.RecoveryGrowing },

@@ -13,11 +13,11 @@ func TestARunningPodIsRestartedOnlyIfItCannotBeResized(t *testing.T) {
 		fate     model.ResizeFate
 		restarts int
 	}{
-		"the nodes carry it out":         {model.ResizeCarriedOut, 0},
-		"the nodes wait for room":        {model.ResizeDeferred, 3},
-		"no node can ever carry it out":  {model.ResizeInfeasible, 3},
-		"the kubelets report nothing":    {model.ResizeLost, 3},
-		"the API server never allows it": {model.ResizeRefused, 3},
+		"the nodes resize the Pods":            {model.ResizeCarriedOut, 0},
+		"the nodes wait for room":              {model.ResizeDeferred, 3},
+		"no node can ever resize a Pod":        {model.ResizeInfeasible, 3},
+		"the kubelets report nothing":          {model.ResizeLost, 3},
+		"the API server never allows a resize": {model.ResizeRefused, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := model.New(3, true)
@@ -70,7 +70,7 @@ func isResize(step plan.Step) bool {
 	return is
 }
 
-// TestRandomFaultsWithResizesBreakNothing adds changes of CPU and memory, with all that can become of them, to all other faults.
+// TestRandomFaultsWithResizesBreakNothing adds changes of CPU and memory, with each possible result, to all other faults.
 func TestRandomFaultsWithResizesBreakNothing(t *testing.T) {
 	t.Parallel()
 	randomWorlds(t, randomSteps/10, worlds{resizing: true})

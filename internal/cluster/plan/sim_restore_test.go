@@ -20,24 +20,24 @@ const (
 	proven      = 1000 // revision of the snapshot
 )
 
-// seeds are the ways in which the seed of a restore may be found.
+// seeds are the possible conditions of the seed of a restore.
 var seeds = []condition{
 	{"no seed", func(*plan.Member) {}},
-	{"volume", func(m *plan.Member) { m.Volume = plan.VolumePresent }},
+	{"volume only", func(m *plan.Member) { m.Volume = plan.VolumePresent }},
 	{"starting", func(m *plan.Member) { has(m, plan.PodStarting) }},
 	{"serving", serves},
-	{"serving too little", func(m *plan.Member) {
+	{"serving a lower revision than the snapshot", func(m *plan.Member) {
 		serves(m)
 		m.Revision = proven - 1
 	}},
-	{"serving, volume going", func(m *plan.Member) {
+	{"serving, volume being deleted", func(m *plan.Member) {
 		serves(m)
 		m.Volume = plan.VolumeDeleting
 	}},
-	{"volume going", func(m *plan.Member) { m.Volume = plan.VolumeDeleting }},
+	{"volume being deleted", func(m *plan.Member) { m.Volume = plan.VolumeDeleting }},
 	{"stopping", func(m *plan.Member) { has(m, plan.PodDeleting) }},
 	{"evicted", func(m *plan.Member) { has(m, plan.PodEnded) }},
-	{"no host", func(m *plan.Member) {
+	{"no node", func(m *plan.Member) {
 		has(m, plan.PodBlocked)
 		m.PodReason = v1beta2.ReasonPodUnschedulable
 	}},
@@ -45,11 +45,11 @@ var seeds = []condition{
 		has(m, plan.PodBlocked)
 		m.Volume, m.PodReason = plan.VolumeNone, v1beta2.ReasonPodUnschedulable
 	}},
-	{"failed thrice", func(m *plan.Member) {
+	{"failed 3 times", func(m *plan.Member) {
 		has(m, plan.PodStarting)
 		m.Seed = &plan.Seed{Failures: 3, Message: "the store does not answer"}
 	}},
-	{"hopeless", func(m *plan.Member) {
+	{"failed, and a retry cannot help", func(m *plan.Member) {
 		has(m, plan.PodStarting)
 		m.Seed = &plan.Seed{Failures: 1, Hopeless: true, Message: "the object does not exist"}
 	}},
@@ -60,10 +60,10 @@ func serves(m *plan.Member) {
 	m.Revision, m.ClusterID, m.ID, m.Started = proven, seedCluster, 77, true
 }
 
-// olds are the clusters that a restore may find.
+// olds are the possible conditions of the old members.
 var olds = map[string][]condition{
 	"none":            nil,
-	"well":            {ready, ready, ready},
+	"healthy":         {ready, ready, ready},
 	"quorum lost":     {ready, lost, lost},
 	"stopping":        {deleting, deleting, missing},
 	"all lost":        {lost},
@@ -71,7 +71,7 @@ var olds = map[string][]condition{
 	"already stopped": {missing, missing, missing},
 }
 
-// requests are what may have become of the EtcdRestore.
+// requests are the possible states of the EtcdRestore.
 var requests = map[string]func(*plan.State){
 	"asked for": func(s *plan.State) { s.Request = request(restoreUID) },
 	"deleted":   func(*plan.State) {},
@@ -111,7 +111,7 @@ func TestEveryRestoreSettles(t *testing.T) {
 	count.tell()
 }
 
-// restoring is a State in which a restore has got as far as step.
+// restoring returns a State in which a restore has reached a step.
 func restoring(durable bool, step v1beta2.RestoreStep, conditions []condition, seed condition) plan.State {
 	s := formed(3, durable, conditions)
 	if conditions == nil {
@@ -146,8 +146,8 @@ func restoring(durable bool, step v1beta2.RestoreStep, conditions []condition, s
 	return s
 }
 
-// TestARestoreOfAClusterWithDeadNodesEndsOrTouchesNothing restores clusters of which some nodes are dead. Without a
-// quorum on dead nodes the restore completes. With one, the old members that serve are never stopped.
+// TestARestoreOfAClusterWithDeadNodesEndsOrTouchesNothing restores clusters with some dead nodes. If the dead nodes have no
+// quorum, the restore completes. Otherwise the operator never stops the old members that serve.
 func TestARestoreOfAClusterWithDeadNodesEndsOrTouchesNothing(t *testing.T) {
 	for size := 1; size <= 5; size++ {
 		for dead := range size + 1 {
@@ -181,7 +181,7 @@ func TestASwitchBesideAQuorumOfOldMembersIsCaught(t *testing.T) {
 	for name, test := range map[string]struct {
 		old    []condition
 		caught bool
-	}{"two may run": {[]condition{deleting, deleting, missing}, true}, "one may run": {[]condition{deleting, missing, missing}, false}} {
+	}{"two of three may run": {[]condition{deleting, deleting, missing}, true}, "one of three may run": {[]condition{deleting, missing, missing}, false}} {
 		s := restoring(true, v1beta2.RestoreSwitching, test.old, condition{"serving", serves})
 		s.Request = request(restoreUID)
 		w := model.From(s)
@@ -192,7 +192,7 @@ func TestASwitchBesideAQuorumOfOldMembersIsCaught(t *testing.T) {
 	}
 }
 
-// TestASeedWhosePersistentVolumeIsLostEndsItsRestore: the operator gives it up after 15 minutes, and the old members serve.
+// TestASeedWhosePersistentVolumeIsLostEndsItsRestore: the restore fails after 15 minutes, and the old members serve.
 func TestASeedWhosePersistentVolumeIsLostEndsItsRestore(t *testing.T) {
 	w := model.New(3, true)
 	w.Run(plan.Plan)
@@ -207,8 +207,8 @@ func TestASeedWhosePersistentVolumeIsLostEndsItsRestore(t *testing.T) {
 	}
 }
 
-// TestASeedThatHoldsTooLittleNeverBecomesTheCluster: no client writes to a seed, so the operator sees that also if it was down
-// for some time (SIM_SEED=1, world 999).
+// TestASeedThatHoldsTooLittleNeverBecomesTheCluster: no client writes to a seed, so the operator still detects its low revision
+// if it was down for 100 seconds (SIM_SEED=1, world 999).
 func TestASeedThatHoldsTooLittleNeverBecomesTheCluster(t *testing.T) {
 	w := model.New(3, true)
 	w.Run(plan.Plan)

@@ -19,7 +19,8 @@ const (
 	quotaSize = 100 * mib
 )
 
-// crowded is a condition whose database takes so many MiB of a quota of 100; half of what is in use is history.
+// crowded returns a condition with a database file and a size in use, in MiB, and a quota of 100 MiB. Half of what is in use is
+// history.
 func crowded(c condition, file, used int64) condition {
 	return condition{fmt.Sprintf("%s, %d/%d MiB", c.name, used, file), func(m *plan.Member) {
 		c.set(m)
@@ -89,7 +90,7 @@ func TestEveryFullClusterBefore36GetsTheQuotaOfItsSpec(t *testing.T) {
 	}
 }
 
-// accusedOf is a condition with a CORRUPT alarm on for the first member.
+// accusedOf returns a condition with a hash and a CORRUPT alarm for the first member.
 func accusedOf(c condition, hash string) condition {
 	return condition{c.name + ", " + hash, func(m *plan.Member) {
 		c.set(m)
@@ -98,7 +99,7 @@ func accusedOf(c condition, hash string) condition {
 	}}
 }
 
-// TestEveryCorruptMemberIsReplacedOrNobodyIs starts with every mixture of members with data that differs.
+// TestEveryCorruptMemberIsReplacedOrNobodyIs starts with every mixture of members whose data differs.
 func TestEveryCorruptMemberIsReplacedOrNobodyIs(t *testing.T) {
 	t.Parallel()
 	count := tally{t: t}
@@ -121,7 +122,7 @@ func TestEveryCorruptMemberIsReplacedOrNobodyIs(t *testing.T) {
 	}
 }
 
-// removeAccused believes the alarm.
+// removeAccused removes the member that an alarm names.
 func removeAccused(s plan.State) plan.Step {
 	for _, m := range s.Current() {
 		for _, alarm := range m.Alarms {
@@ -133,7 +134,7 @@ func removeAccused(s plan.State) plan.Step {
 	return disarmAtOnce(s)
 }
 
-// defragmentAny takes the first one, whoever leads or is down.
+// defragmentAny defragments the first member with free space, even if it leads or another one is down.
 func defragmentAny(s plan.State) plan.Step {
 	for _, m := range s.Current() {
 		if m.Serving && m.DBSize > m.DBSizeInUse {
@@ -143,7 +144,7 @@ func defragmentAny(s plan.State) plan.Step {
 	return nil
 }
 
-// moveCrowded takes the first one, and has it hand over where it leads.
+// moveCrowded defragments the first member with free space. If that member leads, it moves leadership first.
 func moveCrowded(s plan.State) plan.Step {
 	members := s.Current()
 	for i, m := range members {
@@ -180,22 +181,22 @@ func TestPlantedBugsAboutSpaceAreCaught(t *testing.T) {
 		"1: a member is defragmented while another is added": {
 			plan.Before("reclaimSpace", "promoteLearner").Then(plan.Instead("reclaimSpace", defragmentAny)), []condition{crowded(ready, 100, 40), crowded(ready, 100, 40), crowded(learner, 100, 40)}, "1",
 		},
-		"7: the leader is defragmented before it handed over": {
+		"7: the leader is defragmented before leadership moves": {
 			plan.Instead("reclaimSpace", defragmentAny), slices.Repeat([]condition{crowded(ready, 100, 40)}, 3), "7",
 		},
 		"7: leadership moves before the others are defragmented": {
 			plan.Instead("reclaimSpace", moveCrowded), slices.Repeat([]condition{crowded(ready, 100, 40)}, 3), "7",
 		},
-		"9: the alarm is disarmed where there is no room": {
+		"9: the alarm is disarmed although there is no room": {
 			plan.Instead("reclaimSpace", disarmAtOnce), slices.Repeat([]condition{crowded(ready, 100, 95)}, 3), "9",
 		},
-		"4: the member is removed that the alarm is about, whose data is right": {
+		"4: the member that the alarm names is removed although its data is right": {
 			plan.Instead("corruptAlarm", removeAccused), []condition{accusedOf(ready, "right"), accusedOf(ready, "wrong"), accusedOf(ready, "right")}, "4",
 		},
-		"9: the alarm is disarmed, and the data differs": {
+		"9: the alarm is disarmed although the data differs": {
 			plan.Instead("corruptAlarm", disarmAtOnce), []condition{accusedOf(ready, "wrong"), accusedOf(ready, "right"), accusedOf(ready, "right")}, "9",
 		},
-		"6: the alarm stays on where there is room": {
+		"6: the alarm remains on although there is room": {
 			plan.Without("reclaimSpace").Then(plan.Without("outOfSpace")), slices.Repeat([]condition{crowded(ready, 60, 60)}, 3), "6",
 		},
 	} {

@@ -9,8 +9,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
 )
 
-// TestMembersWithoutVolumesAreAllReplaced takes clusters of every size through a change of version, and one on the way
-// of which some members are there already. It ends done, with every member made anew and leadership moved once.
+// TestMembersWithoutVolumesAreAllReplaced changes the version of clusters of every size, of which some members already run the
+// new one. Each run ends with Done, every other member is replaced, and leadership moves at most once.
 func TestMembersWithoutVolumesAreAllReplaced(t *testing.T) {
 	for _, version := range []string{"3.6.17", "3.7.3"} {
 		for size := 1; size <= 5; size++ {
@@ -31,7 +31,7 @@ func TestMembersWithoutVolumesAreAllReplaced(t *testing.T) {
 	}
 }
 
-// replacesAll runs a world to its end, where stale members have been replaced and nobody else.
+// replacesAll runs a world to its end, and checks that only the stale members were replaced.
 func replacesAll(t *testing.T, s plan.State, stale int) {
 	t.Helper()
 	w := model.From(s)

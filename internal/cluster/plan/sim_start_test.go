@@ -28,7 +28,7 @@ const (
 	mostNewborns = 5
 )
 
-// tally runs worlds to their end and counts.
+// tally runs worlds to their end and counts how they end.
 type tally struct {
 	t              *testing.T
 	starts, passes int
@@ -36,7 +36,7 @@ type tally struct {
 	ends           map[string]int
 }
 
-// maxFailures are told; more would say the same.
+// maxFailures is the number of failures that are logged. More would add nothing.
 const maxFailures = 20
 
 func (c *tally) run(w *model.World, words string) model.Outcome {
@@ -106,7 +106,7 @@ func TestEtcdWithoutLearnersGrows(t *testing.T) {
 	}
 }
 
-// leaders are the members that may lead: each one that serves in small clusters, and any one in larger ones.
+// leaders returns the members that may lead: each one that serves in a small cluster. -1 leaves the choice to the model.
 func leaders(conditions []condition) []int {
 	able := []int{-1}
 	for i, c := range conditions {
@@ -122,19 +122,19 @@ func leaders(conditions []condition) []int {
 	return able
 }
 
-// newborn is one way in which an initial member of a cluster may be found that has not formed.
+// newborns are the possible conditions of an initial member of a cluster that has not formed.
 var newborns = []condition{
 	{"nothing", func(*plan.Member) {}},
-	{"volume", func(m *plan.Member) { m.Volume = plan.VolumePresent }},
+	{"volume only", func(m *plan.Member) { m.Volume = plan.VolumePresent }},
 	{"starting", func(m *plan.Member) { has(m, plan.PodStarting) }},
 	{"running", runs},
 	{"stopping", func(m *plan.Member) { has(m, plan.PodDeleting) }},
-	{"no host", func(m *plan.Member) {
+	{"no node", func(m *plan.Member) {
 		has(m, plan.PodBlocked)
 		m.PodReason = v1beta2.ReasonPodUnschedulable
 	}},
-	{"ran, has its volume", func(m *plan.Member) { m.Started, m.Volume = true, plan.VolumePresent }},
-	{"ran, volume going", func(m *plan.Member) { m.Started, m.Volume = true, plan.VolumeDeleting }},
+	{"ran, volume left", func(m *plan.Member) { m.Started, m.Volume = true, plan.VolumePresent }},
+	{"ran, volume being deleted", func(m *plan.Member) { m.Started, m.Volume = true, plan.VolumeDeleting }},
 	{"ran, lost", func(m *plan.Member) { m.Started = true }},
 }
 
@@ -157,7 +157,7 @@ func TestEveryBirthSettles(t *testing.T) {
 	count.tell()
 }
 
-// unborn is a State of a cluster that has not formed. Where a member ran, the volumes had all been made before.
+// unborn returns the State of a cluster that has not formed. If a member has run, all volumes were created before.
 func unborn(size int, durable bool, conditions []condition) plan.State {
 	s := formed(size, durable, nil)
 	s.ClusterID, s.Incarnation, s.KnownVersion, s.MembershipKnown = "", 0, "", false

@@ -9,9 +9,9 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
 )
 
-// TestEveryWayBetweenVersionsSettles starts half way of every change between minor versions: any number of members
-// on the upper one, the data on its way down or not, and every note of how far that is, true or not. It ends where
-// the spec asks, or in a refusal that names the path.
+// TestEveryWayBetweenVersionsSettles starts halfway through every change between minor versions. Any number of members run the
+// upper version, and the recorded progress of the change is any value, also a wrong one. Each run ends as the spec asks, or with
+// a refusal that names the path.
 func TestEveryWayBetweenVersionsSettles(t *testing.T) {
 	t.Parallel()
 	count := tally{t: t}
@@ -29,7 +29,7 @@ func TestEveryWayBetweenVersionsSettles(t *testing.T) {
 					for _, note := range notes {
 						for _, wanted := range versions {
 							if note != nil && note.Step == v1beta2.VersionChangeReady && note.To == "3.5" && lower < 1 {
-								continue // nobody ever prepares that
+								continue // the operator never prepares that
 							}
 							for _, durable := range []bool{true, false} {
 								s := between(size, raised, durable, versions[lower], versions[upper])
@@ -45,7 +45,7 @@ func TestEveryWayBetweenVersionsSettles(t *testing.T) {
 	count.tell()
 }
 
-// between is a cluster some of whose members run another version than the rest.
+// between returns a cluster in which some members run another version than the rest.
 func between(size, raised int, durable bool, lower, upper string) plan.State {
 	conditions := make([]condition, size)
 	for i := range conditions {

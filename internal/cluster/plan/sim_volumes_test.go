@@ -11,8 +11,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
 )
 
-// TestAClusterWhoseVolumesAreFullComesBackWhenTheSpecAsksForLargerOnes: volumes of the same size fill together, so all
-// members end, and no quorum is left.
+// TestAClusterWhoseVolumesAreFullComesBackWhenTheSpecAsksForLargerOnes: volumes of the same size become full at the same
+// time, so all members end, and quorum is lost.
 func TestAClusterWhoseVolumesAreFullComesBackWhenTheSpecAsksForLargerOnes(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{1, 3, 5} {

@@ -12,7 +12,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
 )
 
-// writesIn lets a world go on for a time, and counts the steps in it that write.
+// writesIn runs a world for a time, and counts the steps that write.
 func writesIn(w *model.World, d time.Duration) (writes int, last plan.Step) {
 	s, step := w.Pass(plan.Plan)
 	for until := s.Now.Add(d); s.Now.Before(until); s, step = w.Pass(plan.Plan) {
@@ -27,7 +27,7 @@ func writesIn(w *model.World, d time.Duration) (writes int, last plan.Step) {
 	return writes, last
 }
 
-// A fault that lasts must not have the operator write without end: after an hour it writes at most once a minute.
+// During a lasting fault, the operator must not write without end. After an hour it writes at most once a minute.
 func TestNoFaultMakesTheOperatorWriteMoreThanOnceAMinute(t *testing.T) {
 	for number := 0; ; number++ {
 		for _, durable := range []bool{true, false} {
@@ -45,7 +45,7 @@ func TestNoFaultMakesTheOperatorWriteMoreThanOnceAMinute(t *testing.T) {
 	}
 }
 
-// changesIn lets a world go on for a time, second by second, and counts the steps that change an object, and the changes of
+// changesIn runs a world for a time with a pass in each second. It counts the steps that change an object, and the changes of
 // the status.
 func changesIn(w *model.World, d time.Duration) (steps, statuses int, last plan.Step) {
 	for range int(d / time.Second) {
@@ -62,7 +62,7 @@ func changesIn(w *model.World, d time.Duration) (steps, statuses int, last plan.
 	return steps, statuses, last
 }
 
-// Tick lets time fly if nothing moves, which hides a loop that writes without effect. Here each second has a pass.
+// Tick skips time if nothing changes, which hides a loop that writes without effect. Here each second has a pass.
 func TestALastingFaultCausesAtMostOneChangeAMinute(t *testing.T) {
 	for name, fault := range map[string]struct {
 		begin  func(*model.World)
@@ -94,7 +94,7 @@ func TestALastingFaultCausesAtMostOneChangeAMinute(t *testing.T) {
 	}
 }
 
-// A kubelet that rejects Pods (OutOfcpu, TopologyAffinity) had them recreated every second.
+// If a kubelet rejected Pods (OutOfcpu, TopologyAffinity), the operator recreated them every second.
 func TestAPodThatNodesRejectIsRecreatedLessAndLessOften(t *testing.T) {
 	for _, size := range []int{1, 3, 7} {
 		for _, durable := range []bool{true, false} {
@@ -120,8 +120,8 @@ func TestAPodThatNodesRejectIsRecreatedLessAndLessOften(t *testing.T) {
 	}
 }
 
-// A Pod that waits until its member is added is all that there is of the member if its data is in its Pod. Its failures were forgotten
-// with each Pod, and the operator created it again every second.
+// If data is in Pods, a Pod that waits until its member is added is the only object of that member. The count of its failures was
+// lost with each Pod, and the operator recreated it every second.
 func TestAPodThatWaitsAndIsRejectedIsRecreatedLessAndLessOften(t *testing.T) {
 	for _, durable := range []bool{true, false} {
 		w := model.New(1, durable)

@@ -17,7 +17,7 @@ import (
 
 const mi = int64(1) << 20
 
-// database of every member: its file and what is in use of it, in MiB, of a quota of 100, at revision 5000.
+// database gives every member a database file and a size in use, in MiB, a quota of 100 MiB, and revision 5000.
 func database(file, used int64) change {
 	return func(s *State) {
 		for i := range s.Members {
@@ -30,14 +30,14 @@ func uses(file, used int64) func(*Member) {
 	return func(m *Member) { m.DBSize, m.DBSizeInUse, m.DBQuota, m.Revision = file*mi, used*mi, 100*mi, 5000 }
 }
 
-// full: the alarm is on, raised for the second member.
+// full: a NOSPACE alarm is on for the second member.
 func full(s *State) {
 	for i := range s.Members {
 		s.Members[i].Alarms = []etcd.Alarm{{Kind: etcd.AlarmNoSpace, Member: 2}}
 	}
 }
 
-// compacted to a revision so long ago.
+// compacted: the operator compacted to a revision that long ago.
 func compacted(revision int64, ago time.Duration) change {
 	return func(s *State) {
 		s.Space = &v1beta2.SpaceStatus{CompactedRevision: revision, CompactedAt: ptr.To(metav1.NewTime(s.Now.Add(-ago)))}
@@ -70,71 +70,71 @@ func TestPlanSpace(t *testing.T) {
 	const raise, raiseEnv = "or raise spec.etcd.quotaBackendBytes.", "or raise ETCD_QUOTA_BACKEND_BYTES in spec.pod.etcdEnv."
 	freeing := Wait{Reason: v1beta2.ReasonNoSpace, Message: "The space quota is used up, and etcd refuses writes. The members are freeing the compacted history."}
 	planTests{
-		"forgets all but a thousand revisions when the space quota is used up": {
+		"compacts all but 1000 revisions if the space quota is used up": {
 			state(formed, members(3), full, database(100, 95)), CompactHistory{Revision: 4000},
 		},
-		"forgets what the member that is behind no longer needs": {
+		"keeps 1000 revisions below the lowest revision of all members": {
 			state(formed, members(3), full, database(100, 95), with(2, func(m *Member) { m.Revision = 4500 })), CompactHistory{Revision: 3500},
 		},
-		"keeps as many revisions as the spec says": {
+		"compacts all history if keepRevisions is 0": {
 			state(formed, members(3), full, database(100, 95), onNoSpace(v1beta2.NoSpaceCompact, 0)), CompactHistory{Revision: 5000},
 		},
-		"forgets nothing where the free space is enough": {
+		"defragments without a compaction if the free space is enough": {
 			state(formed, members(3), full, database(100, 40)), DefragmentMember{Name: nameOf(1), Reason: v1beta2.ReasonNoSpace},
 		},
-		"gives the members time to free what was forgotten": {
+		"waits up to 30 s until the members have freed the compacted history": {
 			state(formed, members(3), full, database(100, 95), compacted(4000, 10*time.Second)), freeing,
 		},
-		"takes no half freed space for all that there is": {
+		"waits at least 3 s after a compaction before it defragments": {
 			state(formed, members(3), full, database(100, 79), compacted(4000, time.Second)), freeing,
 		},
-		"then defragments one member": {
+		"defragments a follower when the compacted history is freed": {
 			state(formed, members(3), full, database(100, 60), compacted(4000, 4*time.Second)), DefragmentMember{Name: nameOf(1), Reason: v1beta2.ReasonNoSpace},
 		},
-		"tries one that says all is still in use, for etcd counts that when it writes next, and it refuses to": {
+		"defragments one member if it still reports all space as in use 1 min after a compaction": {
 			state(formed, members(3), full, database(100, 95), compacted(4000, time.Minute)), DefragmentMember{Name: nameOf(1), Reason: v1beta2.ReasonNoSpace},
 		},
-		"and the others, when that gave room": {
+		"defragments the other members if the first defragmentation made room": {
 			state(formed, members(3), full, database(100, 95), compacted(4000, time.Minute), with(1, uses(20, 20)), defragmentedAgo(1, time.Second)),
 			DefragmentMember{Name: nameOf(2), Reason: v1beta2.ReasonNoSpace},
 		},
-		"and the next": {
+		"defragments the second follower when the first has room": {
 			state(formed, members(3), full, database(100, 60), compacted(4000, 5*time.Second), with(1, uses(60, 60)), defragmentedAgo(1, time.Second)),
 			DefragmentMember{Name: nameOf(2), Reason: v1beta2.ReasonNoSpace},
 		},
-		"has the leader hand over before it is its turn": {
+		"moves leadership before it defragments the leader": {
 			state(formed, members(3), full, database(60, 60), with(0, uses(100, 60)), compacted(4000, 5*time.Second)),
 			MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
 		},
-		"defragments the only member there is": {
+		"defragments the only member": {
 			state(formed, members(1), size(1), full, database(100, 60), compacted(4000, 5*time.Second)), DefragmentMember{Name: nameOf(0), Reason: v1beta2.ReasonNoSpace},
 		},
 		"disarms the alarm when all members have room": {
 			state(formed, members(3), full, database(60, 60)), disarm,
 		},
-		"says what to do when forgetting gives no room": {
+		"reports a used-up quota if a compaction and a defragmentation made no room": {
 			state(formed, members(3), full, database(100, 95), compacted(4000, time.Hour), defragmentedAgo(1, time.Minute)),
 			stuck("Compacting all but 1000 revisions does not make room. Delete keys, or lower spec.noSpace.keepRevisions (0 frees deleted keys at once), " + raise),
 		},
-		"says so too where there is less history than is kept": {
+		"reports a used-up quota if the history is shorter than keepRevisions": {
 			state(formed, members(3), full, database(100, 95), onNoSpace(v1beta2.NoSpaceCompact, 5000)),
 			stuck("Compacting all but 5000 revisions does not make room. Delete keys, or lower spec.noSpace.keepRevisions (0 frees deleted keys at once), " + raise),
 		},
-		"looks again when keys were deleted since": {
+		"compacts again if the revision has grown since the last compaction": {
 			state(formed, members(3), full, database(100, 95), compacted(3900, 2*time.Minute)), CompactHistory{Revision: 4000},
 		},
-		"but not at once again": {
+		"does not compact again within 20 s": {
 			state(formed, members(3), full, database(100, 95), compacted(3900, 15*time.Second)), freeing,
 		},
-		"forgets nothing unasked": {
+		"compacts nothing if spec.noSpace.action is Defragment": {
 			state(formed, members(3), full, database(100, 95), onNoSpace(v1beta2.NoSpaceDefragment, 0)),
 			stuck("Defragmentation alone does not make room. Set spec.noSpace.action to Compact, " + raise),
 		},
-		"touches nothing where the spec says wait": {
+		"changes nothing if spec.noSpace.action is Wait": {
 			state(formed, members(3), full, database(100, 95), onNoSpace(v1beta2.NoSpaceWait, 0)),
 			stuck("Set spec.noSpace.action to Compact, " + raise + " You can also compact, defragment and disarm the alarm yourself."),
 		},
-		"does not defragment again what that did not help": {
+		"does not defragment a member again within 2 min if that made no room": {
 			state(formed, members(1), size(1), full, database(100, 79), onNoSpace(v1beta2.NoSpaceDefragment, 0), defragmentedAgo(0, time.Minute)),
 			Wait{
 				Reason: v1beta2.ReasonNoSpace, Stalled: true,
@@ -145,32 +145,32 @@ func TestPlanSpace(t *testing.T) {
 			state(formed, members(3), full, database(100, 95), compacted(4000, 31*time.Second), defragmentedAgo(1, time.Minute), defragmentedAgo(2, time.Minute)),
 			DefragmentMember{Name: nameOf(1), Reason: v1beta2.ReasonNoSpace},
 		},
-		"and if the compaction was before, it does not": {
+		"does not defragment again within 2 min if history was compacted before": {
 			state(formed, members(3), full, database(100, 79), compacted(4000, time.Minute), defragmentedAgo(0, 50*time.Second), defragmentedAgo(1, 50*time.Second), defragmentedAgo(2, 50*time.Second)),
 			Wait{
 				Reason: v1beta2.ReasonNoSpace, Stalled: true,
 				Message: "The space quota is used up, and etcd refuses writes. The database of member " + nameOf(0) + " has 100Mi, of which 79Mi are in use. Compacting all but 1000 revisions does not make room. Delete keys, or lower spec.noSpace.keepRevisions (0 frees deleted keys at once), " + raise + " Reads and deletions still work.",
 			},
 		},
-		"knows the quota of the spec where members do not tell theirs": {
+		"uses the quota of the spec if the members do not report theirs": {
 			state(formed, members(3), quotaEnv("104857600"), full, database(90, 50), func(s *State) {
 				for i := range s.Members {
 					s.Members[i].DBQuota = 0
 				}
 			}), disarm,
 		},
-		"guesses no quota that the spec takes from elsewhere": {
+		"does not guess a quota that the spec takes from another source": {
 			state(formed, members(1), size(1), quotaEnv(""), full, database(95, 95), compacted(4000, time.Hour), defragmentedAgo(0, time.Minute), with(0, func(m *Member) { m.DBQuota = 0 })),
 			Wait{
 				Reason: v1beta2.ReasonNoSpace, Stalled: true,
 				Message: "The space quota is used up, and etcd refuses writes. The database of member " + nameOf(0) + " has 95Mi, of which 95Mi are in use. Compacting all but 1000 revisions does not make room. Delete keys, or lower spec.noSpace.keepRevisions (0 frees deleted keys at once), " + raiseEnv + " Reads and deletions still work.",
 			},
 		},
-		"touches no member while another is down": {
+		"defragments no member while another one is starting": {
 			state(formed, members(3), full, database(100, 40), with(2, pod(PodStarting))),
 			Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(2) + " is starting."},
 		},
-		"continues with all else meanwhile": {
+		"scales down while the space quota is used up": {
 			state(formed, members(3), size(1), full, database(100, 95)), RemoveMember{ID: 3, Name: nameOf(2)},
 		},
 	}.run(t)
@@ -192,7 +192,7 @@ func TestWhatWasForgottenIsRememberedAsLongAsTheAlarmIsOn(t *testing.T) {
 	}
 }
 
-// The operator may wait 8 hours before it adds the next member. etcd must not refuse all writes for as long.
+// The operator may wait 8 hours before it adds the next member. etcd must not refuse all writes for that time.
 func TestSpaceIsReclaimedWhileNoMemberCanBeAdded(t *testing.T) {
 	full := func(s *State) {
 		for i := range s.Members {
@@ -206,9 +206,9 @@ func TestSpaceIsReclaimedWhileNoMemberCanBeAdded(t *testing.T) {
 		t.Fatalf("with all members the plan is %+v", Plan(s))
 	}
 	for name, s := range map[string]State{
-		"two of three vote, and the operator pauses for 8 h": state(formed, members(2), full, failures(7, time.Minute)),
-		"a replacement that an annotation asks for":          state(formed, members(3), full, failures(7, time.Minute), asks(Asked{Replace: []string{nameOf(1)}})),
-		"there is no StorageClass":                           state(formed, members(2), full, noClass),
+		"there are two of three voters, and the operator adds no member for 8 h":        state(formed, members(2), full, failures(7, time.Minute)),
+		"an annotation asks for a replacement, and the operator adds no member for 8 h": state(formed, members(3), full, failures(7, time.Minute), asks(Asked{Replace: []string{nameOf(1)}})),
+		"there is no StorageClass": state(formed, members(2), full, noClass),
 	} {
 		if wait, waits := Plan(s).(Wait); waits {
 			t.Errorf("%s: etcd refuses all writes, and the operator waits: %s: %s", name, wait.Reason, wait.Message)
@@ -216,7 +216,7 @@ func TestSpaceIsReclaimedWhileNoMemberCanBeAdded(t *testing.T) {
 	}
 }
 
-// A person whose writes fail would correct a Secret or a fence, and never learn of the space quota.
+// Otherwise a person whose writes fail corrects a Secret or a fence, and never reads of the space quota.
 func TestTheStatusSaysThatWritesAreRefusedWhateverTheOperatorWaitsFor(t *testing.T) {
 	full := func(s *State) {
 		for i := range s.Members {
@@ -226,11 +226,11 @@ func TestTheStatusSaysThatWritesAreRefusedWhateverTheOperatorWaitsFor(t *testing
 		s.Spec.NoSpace = &v1beta2.NoSpacePolicy{Action: v1beta2.NoSpaceWait}
 	}
 	for name, c := range map[string]change{
-		"a Secret for authentication that is off":       func(s *State) { s.Authentication.Problem = "Secret x is missing." },
-		"a foreign learner":                             guest(withoutVote),
-		"a fence that is refused":                       asks(Asked{Fence: []string{nameOf(0), nameOf(1)}}),
-		"nothing else":                                  func(*State) {},
-		"a user that lacks the role root (one refusal)": with(1, deniedBy(etcd.RefusedRole)),
+		"a missing Secret for authentication, which is off": func(s *State) { s.Authentication.Problem = "Secret x is missing." },
+		"a foreign learner":              guest(withoutVote),
+		"a fence that would take quorum": asks(Asked{Fence: []string{nameOf(0), nameOf(1)}}),
+		"no other problem":               func(*State) {},
+		"a member that refuses the operator: its user lacks the role root": with(1, deniedBy(etcd.RefusedRole)),
 	} {
 		s := state(formed, members(3), full, c, with(0, outOfService))
 		s.Members[0].InService = !slices.Contains(s.Asked.Fence, nameOf(0))
@@ -246,13 +246,13 @@ func TestTheStatusSaysThatWritesAreRefusedWhateverTheOperatorWaitsFor(t *testing
 	}
 }
 
-// Members of 3.5 do not report their quota, and run with 100Mi until they are restarted. If the alarm were disarmed before,
-// the next write would raise it, again and again, and no member would ever be restarted.
+// Members of 3.5 do not report their quota, and run with 100Mi until they are restarted. If the operator disarmed the alarm
+// before that, the next write would raise it again, and no member would ever be restarted.
 func TestARaisedQuotaIsRolledOutBeforeTheAlarmIsDisarmed(t *testing.T) {
 	q := resource.MustParse("200Mi")
 	for name, raise := range map[string]change{
-		"spec.etcd":  func(s *State) { s.Spec.Etcd = &v1beta2.EtcdPolicy{QuotaBackendBytes: &q} },
-		"a variable": quotaEnv("209715200"),
+		"spec.etcd": func(s *State) { s.Spec.Etcd = &v1beta2.EtcdPolicy{QuotaBackendBytes: &q} },
+		"ETCD_QUOTA_BACKEND_BYTES in spec.pod.etcdEnv": quotaEnv("209715200"),
 	} {
 		s := state(formed, members(3), ofVersion("3.5.29"), database(100, 95), full, raise, compacted(4000, time.Hour), defragmentedAgo(0, time.Minute))
 		for i := range s.Members {
@@ -272,7 +272,7 @@ func TestARaisedQuotaIsRolledOutBeforeTheAlarmIsDisarmed(t *testing.T) {
 	}
 }
 
-// A member that starts with a quota below what is in use raises the alarm for all, with its first write.
+// If a member starts with a quota below its size in use, its first write raises the alarm for all members.
 func TestNoMemberIsRestartedWithAQuotaBelowWhatIsInUse(t *testing.T) {
 	q := resource.MustParse("50Mi")
 	s := state(formed, members(3), database(100, 80), with(2, outdated), func(s *State) { s.Spec.Etcd = &v1beta2.EtcdPolicy{QuotaBackendBytes: &q} })
@@ -281,9 +281,9 @@ func TestNoMemberIsRestartedWithAQuotaBelowWhatIsInUse(t *testing.T) {
 		t.Errorf("the plan is %+v", Plan(s))
 	}
 	for name, c := range map[string]change{
-		"less is in use":       database(100, 40),
-		"the quota is as ever": func(s *State) { q := resource.MustParse("100Mi"); s.Spec.Etcd.QuotaBackendBytes = &q },
-		"the quota is raised":  func(s *State) { q := resource.MustParse("1Gi"); s.Spec.Etcd.QuotaBackendBytes = &q },
+		"less is in use":                      database(100, 40),
+		"the spec asks for the present quota": func(s *State) { q := resource.MustParse("100Mi"); s.Spec.Etcd.QuotaBackendBytes = &q },
+		"the quota is raised":                 func(s *State) { q := resource.MustParse("1Gi"); s.Spec.Etcd.QuotaBackendBytes = &q },
 	} {
 		s := s
 		s.Members, s.Spec.Etcd = slices.Clone(s.Members), s.Spec.Etcd.DeepCopy()

@@ -11,12 +11,12 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// report is the first status of a cluster, as Plan and NewStatus make it.
+// report returns the next status of a cluster, as Plan and NewStatus compute it.
 func report(s State, before v1beta2.EtcdClusterStatus) v1beta2.EtcdClusterStatus {
 	return NewStatus(s, Plan(s), nil, before, 7)
 }
 
-// words are the conditions as type: status reason.
+// words returns the status and the reason of each condition, by its type.
 func words(status v1beta2.EtcdClusterStatus) map[string]string {
 	said := map[string]string{}
 	for _, c := range status.Conditions {
@@ -33,7 +33,7 @@ func TestConditions(t *testing.T) {
 		want  map[string]string
 		phase v1beta2.ClusterPhase
 	}{
-		"a cluster that is as asked for": {
+		"a cluster that is as its spec asks": {
 			state: state(formed, members(3)), phase: v1beta2.ClusterPhaseRunning,
 			want: map[string]string{"Ready": "True Ready", "Available": "True Ready", "Progressing": "False Ready", "Degraded": "False Ready", "Stalled": "False Ready"},
 		},
@@ -41,7 +41,7 @@ func TestConditions(t *testing.T) {
 			state: state(), phase: v1beta2.ClusterPhaseCreating,
 			want: map[string]string{"Ready": "False Creating", "Available": "False Creating", "Progressing": "True Creating", "Degraded": "False Ready", "Stalled": "False Creating"},
 		},
-		"a cluster that cannot be formed without a person": {
+		"a cluster that cannot form without a default StorageClass": {
 			state: state(noClass), phase: v1beta2.ClusterPhaseFailed,
 			want: map[string]string{"Ready": "False NoStorageClass", "Available": "False NoStorageClass", "Progressing": "False NoStorageClass", "Degraded": "False Ready", "Stalled": "True NoStorageClass"},
 		},
@@ -65,7 +65,7 @@ func TestConditions(t *testing.T) {
 			state: state(formed, members(3), cutOff), phase: v1beta2.ClusterPhaseRunning,
 			want: map[string]string{"Ready": "False MembersUnreachable", "Available": "Unknown MembersUnreachable", "Progressing": "True MembersUnreachable", "Degraded": "Unknown MembersUnreachable", "Stalled": "False MembersUnreachable"},
 		},
-		"the operator has not reached them for a minute": {
+		"the operator has not reached members with ready Pods for 1 h": {
 			state: state(formed, members(3), cutOff, silentFor(time.Hour)), phase: v1beta2.ClusterPhaseFailed,
 			want: map[string]string{"Ready": "False MembersUnreachable", "Available": "Unknown MembersUnreachable", "Progressing": "False MembersUnreachable", "Degraded": "Unknown MembersUnreachable", "Stalled": "True MembersUnreachable"},
 		},
@@ -81,7 +81,7 @@ func TestConditions(t *testing.T) {
 			state: state(formed, members(3), with(1, func(m *Member) { m.Serving, m.Answers, m.SilentSince = false, false, noon.Add(-time.Second) })), phase: v1beta2.ClusterPhaseRunning,
 			want: map[string]string{"Ready": "False MemberDown", "Available": "True Ready", "Progressing": "True MemberDown", "Degraded": "False Ready", "Stalled": "False MemberDown"},
 		},
-		"no quorum stands behind members that answer": {
+		"members answer, but no member reaches a quorum": {
 			state: state(formed, members(3), cutOff, func(s *State) {
 				for i := range s.Members {
 					s.Members[i].Answers = true
@@ -155,7 +155,7 @@ func TestStatusKeepsTheOldFields(t *testing.T) {
 	}
 }
 
-// TestStatusIsStable: where nothing changed, nothing is written.
+// TestStatusIsStable: if nothing changed, the status is the same, so the operator does not write it.
 func TestStatusIsStable(t *testing.T) {
 	states := map[string]State{
 		"done":        state(formed, members(3)),
@@ -179,7 +179,7 @@ func TestStatusIsStable(t *testing.T) {
 
 func TestStatusRemembers(t *testing.T) {
 	well := report(state(formed, members(3)), v1beta2.EtcdClusterStatus{})
-	t.Run("the voters while there is no quorum to ask, though nothing is left of them", func(t *testing.T) {
+	t.Run("keeps the voters while no quorum answers, even if they have no objects", func(t *testing.T) {
 		lost := state(formed, members(3), noQuorum, with(1, gone), with(2, gone))
 		lost.Members = lost.Members[:1]
 		status := well
@@ -191,19 +191,19 @@ func TestStatusRemembers(t *testing.T) {
 			t.Errorf("%d voters are remembered, want 3: %+v", got, status.MemberStatuses)
 		}
 	})
-	t.Run("no voter that the membership does not have any more", func(t *testing.T) {
+	t.Run("drops a voter that the membership no longer has", func(t *testing.T) {
 		cluster := &v1beta2.EtcdCluster{Status: report(state(formed, members(2)), well)}
 		if got := len(NewState(cluster).KnownVoters); got != 2 {
 			t.Errorf("%d voters are remembered, want 2", got)
 		}
 	})
-	t.Run("the version while nobody answers", func(t *testing.T) {
+	t.Run("keeps the version while no member reports one", func(t *testing.T) {
 		status := report(state(formed, members(3), noQuorum, everyImage("")), well)
 		if status.CurrentVersion != "3.6.16" {
 			t.Errorf("current version %q, want 3.6.16", status.CurrentVersion)
 		}
 	})
-	t.Run("when a condition changed, and not when it was looked at", func(t *testing.T) {
+	t.Run("keeps the time at which a condition changed", func(t *testing.T) {
 		later := state(formed, members(3), func(s *State) { s.Now = noon.Add(time.Hour) })
 		for _, c := range report(later, well).Conditions {
 			if !c.LastTransitionTime.Time.Equal(noon) {
@@ -211,14 +211,14 @@ func TestStatusRemembers(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a database size until it differs by a tenth", func(t *testing.T) {
+	t.Run("keeps a database size until it differs by 10 %", func(t *testing.T) {
 		for now, want := range map[int64]int64{1000: 1000, 1099: 1000, 1200: 1200, 0: 1000} {
 			if got := steady(1000, now); got != want {
 				t.Errorf("steady(1000, %d) = %d, want %d", now, got, want)
 			}
 		}
 	})
-	t.Run("no condition of the archived operator", func(t *testing.T) {
+	t.Run("drops a condition of the archived operator", func(t *testing.T) {
 		before := v1beta2.EtcdClusterStatus{Conditions: []metav1.Condition{{Type: "Scaling", Status: metav1.ConditionTrue}}}
 		if said := words(report(state(formed, members(3)), before)); said["Scaling"] != "" {
 			t.Errorf("conditions: %v", said)
@@ -238,29 +238,29 @@ func TestStatusRecords(t *testing.T) {
 		check  func(v1beta2.EtcdClusterStatus) any
 		want   any
 	}{
-		"that the volumes are there": {
+		"records the incarnation when the volumes exist": {
 			BeginBootstrap{Incarnation: 1}, state(initial(3)), v1beta2.EtcdClusterStatus{},
 			func(s v1beta2.EtcdClusterStatus) any { return s.Incarnation }, int32(1),
 		},
-		"the ID of a cluster that formed": {
+		"records the ID of a cluster that has formed": {
 			RecordFormed{ClusterID: oldID, Incarnation: 1}, state(initial(3), begun), v1beta2.EtcdClusterStatus{},
 			func(s v1beta2.EtcdClusterStatus) any { return s.ClusterID }, oldID,
 		},
-		"that a restore is taken up": {
+		"records that a restore has started": {
 			Plan(state(formed, members(3), asked)), state(formed, members(3), asked), v1beta2.EtcdClusterStatus{},
 			func(s v1beta2.EtcdClusterStatus) any { return s.Restore.Step }, v1beta2.RestoreSeeding,
 		},
-		"what is waited for": {
+		"records what a restore waits for": {
 			Wait{Message: "for this"}, state(formed, members(3), restored(v1beta2.RestoreSwitching)), restore(v1beta2.RestoreSwitching),
 			func(s v1beta2.EtcdClusterStatus) any { return s.Restore.Message }, "for this",
 		},
-		"what the seed has proven": {
+		"records the cluster ID and the revision of a proven seed": {
 			BeginSwitch{ClusterID: seedID, Revision: 43}, state(formed, members(3), restored(v1beta2.RestoreSeeding)), restore(v1beta2.RestoreSeeding),
 			func(s v1beta2.EtcdClusterStatus) any {
 				return []any{s.Restore.Step, s.Restore.ClusterID, s.Restore.Revision}
 			}, []any{v1beta2.RestoreSwitching, seedID, int64(43)},
 		},
-		"that the seed is the cluster, its version and its one voter": {
+		"records that the seed is the cluster, with its version and its only voter": {
 			AdoptSeed{ClusterID: seedID, Incarnation: 2},
 			state(formed, members(3), stopped, restored(v1beta2.RestoreSwitching), aSeed(serving, withImage("3.7.1"))), restore(v1beta2.RestoreSwitching),
 			func(s v1beta2.EtcdClusterStatus) any {
@@ -268,11 +268,11 @@ func TestStatusRecords(t *testing.T) {
 				return []any{s.Restore.Step, s.ClusterID, s.Incarnation, s.CurrentVersion, voters}
 			}, []any{v1beta2.RestoreGrowing, seedStatus.ClusterID, seedStatus.Incarnation, "3.7.1", []string{seedName}},
 		},
-		"that a restore is complete": {
+		"records that a restore is complete": {
 			CompleteRestore{}, state(formed, restored(v1beta2.RestoreGrowing)), restore(v1beta2.RestoreGrowing),
 			func(s v1beta2.EtcdClusterStatus) any { return s.Restore.Step }, v1beta2.RestoreComplete,
 		},
-		"why a restore failed": {
+		"records why a restore failed": {
 			FailRestore{Message: seedFailed}, state(formed, members(3), restored(v1beta2.RestoreSeeding)), restore(v1beta2.RestoreSeeding),
 			func(s v1beta2.EtcdClusterStatus) any { return []any{s.Restore.Step, s.Restore.Message} }, []any{v1beta2.RestoreFailed, seedFailed},
 		},
@@ -291,7 +291,7 @@ func TestStatusRecords(t *testing.T) {
 	}
 }
 
-// safely is what check says, or nothing where there is no restore to look at.
+// safely returns what check returns, with an empty restore if the status has none.
 func safely(check func(v1beta2.EtcdClusterStatus) any, s v1beta2.EtcdClusterStatus) any {
 	if s.Restore == nil {
 		s.Restore = &v1beta2.ClusterRestoreStatus{}
@@ -299,8 +299,8 @@ func safely(check func(v1beta2.EtcdClusterStatus) any, s v1beta2.EtcdClusterStat
 	return check(s)
 }
 
-// Member 2 was removed, and then nobody answered. The restore took member 0, alone on a silent node, for 1 of 2 voters: too
-// few to acknowledge writes (SIM_SEED=1, world 869).
+// Member 1 was removed, and then no member answered. The restore counted member 0, alone on a silent node, as 1 of 2 voters,
+// which is too few to acknowledge writes (SIM_SEED=1, world 869).
 func TestARemovedVoterIsTakenOffTheRecordAtOnce(t *testing.T) {
 	s := state(formed, members(2), size(1))
 	removal := RemoveMember{ID: s.Members[1].ID, Name: s.Members[1].Name}

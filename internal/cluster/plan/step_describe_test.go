@@ -65,7 +65,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// everyStep is one of each type, named m if it is about one member or volume.
+// everyStep has a step of each type. A step about one member or volume names it m.
 var everyStep = []Step{
 	AwaitSafetySnapshot{},
 	AddLearner{Name: "m"}, AddToService{Name: "m"}, AdoptSeed{}, ApplyBudget{}, ApplyServices{}, AwaitResize{Message: "grows"}, BeginBootstrap{},

@@ -24,11 +24,11 @@ func silentFor(d time.Duration) change {
 
 func TestNothingIsReplacedOrForcedWhileTheOperatorCannotReachTheMembers(t *testing.T) {
 	for name, s := range map[string]State{
-		"all are ready":                             state(formed, members(3), cutOff, silentFor(time.Hour)),
-		"one has lost its volume":                   state(formed, members(3), cutOff, silentFor(time.Hour), with(2, gone)),
-		"a lost quorum may be forced":               state(formed, members(3), cutOff, silentFor(time.Hour), with(2, gone), consenting),
-		"more voters are known than members exist":  state(formed, members(3), cutOff, silentFor(time.Hour), func(s *State) { s.KnownVoters = append(s.KnownVoters[:2:2], "x") }, consenting),
-		"the spec asks for another version already": state(formed, members(3), cutOff, silentFor(time.Hour), ofVersion("3.6.17")),
+		"all Pods are ready":             state(formed, members(3), cutOff, silentFor(time.Hour)),
+		"one member has lost its volume": state(formed, members(3), cutOff, silentFor(time.Hour), with(2, gone)),
+		"one member has lost its volume, and the spec consents to a recovery":             state(formed, members(3), cutOff, silentFor(time.Hour), with(2, gone), consenting),
+		"the record has a voter that does not exist, and the spec consents to a recovery": state(formed, members(3), cutOff, silentFor(time.Hour), func(s *State) { s.KnownVoters = append(s.KnownVoters[:2:2], "x") }, consenting),
+		"the spec asks for another version":                                               state(formed, members(3), cutOff, silentFor(time.Hour), ofVersion("3.6.17")),
 	} {
 		if step, waits := Plan(s).(Wait); !waits {
 			t.Errorf("%s: the step is %#v", name, Plan(s))

@@ -60,7 +60,8 @@ func TestTheStatusCountsReadyMembers(t *testing.T) {
 	}
 }
 
-// Advice has no effect. Otherwise an object that the API server refuses is not reported while there is advice.
+// A step with advice changes nothing. Otherwise the operator does not report an object that the API server refuses while there
+// is advice.
 func TestAdviceHidesNothingElse(t *testing.T) {
 	for _, step := range []Step{VersionNotAdvised{}, VolumeMayFill{}} {
 		if Acts(step) {

@@ -41,7 +41,8 @@ func testedMinors(t *testing.T) []string {
 	return found
 }
 
-// flawedReleases are the releases from one flaw's first to the last before its fix, flaws in a row taken together.
+// flawedReleases returns the first release of each flaw, and the last one before its fix. If a flaw begins where another one is
+// fixed, both count as one.
 func flawedReleases(t *testing.T) []string {
 	t.Helper()
 	var first, last []string

@@ -24,7 +24,7 @@ func holds(asked, capacity int64) func(*Member) {
 
 func refused(m *Member) { m.VolumeRefused = "exceeded quota" }
 
-// fileSystemPending: the volume has waited for a Pod for so long, and the Pod has been there for so long.
+// fileSystemPending: the file system has waited for a new Pod since that long ago, and the Pod was created that long ago.
 func fileSystemPending(since, pod time.Duration) func(*Member) {
 	return func(m *Member) {
 		m.FileSystemPendingSince, m.PodCreated = noon.Add(-since), noon.Add(-pod)
@@ -45,18 +45,18 @@ func TestPlanVolumes(t *testing.T) {
 			state(formed, members(2), size(2), volumesOf("16Gi"), with(0, holds(8, 8)), with(1, holds(8, 8))),
 			ResizeVolume{Name: nameOf(0), Size: "16Gi"},
 		},
-		"waits until it has grown before it touches the next": {
+		"waits until one volume has grown before it grows the next": {
 			state(formed, members(2), size(2), volumesOf("16Gi"), with(0, holds(16, 8)), with(1, holds(8, 8))),
 			AwaitResize{Message: "Volume " + nameOf(0) + " is growing from 8Gi to 16Gi."},
 		},
-		"continues with the next": {
+		"grows the next volume when the first has grown": {
 			state(formed, members(2), size(2), volumesOf("16Gi"), with(0, holds(16, 16)), with(1, holds(8, 8))),
 			ResizeVolume{Name: nameOf(1), Size: "16Gi"},
 		},
-		"is done when all have grown, be it more than was asked for": {
+		"is done if every volume has at least the size of the spec": {
 			state(formed, members(2), size(2), volumesOf("16Gi"), with(0, holds(16, 16)), with(1, holds(20, 20))), Done{},
 		},
-		"says what to do where the class does not let it": {
+		"reports what to do if the StorageClass does not let a volume grow": {
 			state(formed, members(1), size(1), volumesOf("16Gi"), with(0, holds(8, 8), fixed)),
 			Wait{
 				Reason:  v1beta2.ReasonVolumeCannotGrow,
@@ -64,7 +64,7 @@ func TestPlanVolumes(t *testing.T) {
 				Stalled: true, Requeue: requeueSettled,
 			},
 		},
-		"says what the driver says": {
+		"reports the problem of the driver": {
 			state(formed, members(1), size(1), volumesOf("16Gi"), with(0, holds(16, 8), infeasible)),
 			Wait{
 				Reason:  v1beta2.ReasonVolumeCannotGrow,
@@ -72,20 +72,20 @@ func TestPlanVolumes(t *testing.T) {
 				Stalled: true, Requeue: requeueSettled,
 			},
 		},
-		"is done when no more is asked for, though a volume was asked for what its driver has not": {
+		"is done if the spec asks for the old size after the driver could not provide more": {
 			state(formed, members(1), size(1), volumesOf("8Gi"), with(0, holds(16, 8), infeasible)), Done{},
 		},
-		"asks for less where the driver has not what was asked for": {
+		"requests a smaller volume if the driver cannot provide the requested size": {
 			state(formed, members(1), size(1), volumesOf("12Gi"), with(0, holds(16, 8), infeasible)), ResizeVolume{Name: nameOf(0), Size: "12Gi"},
 		},
-		"does not ask for less while the driver is at it": {
+		"does not request a smaller volume while the driver is growing it": {
 			state(formed, members(1), size(1), volumesOf("12Gi"), with(0, holds(16, 8))), AwaitResize{Message: "Volume " + nameOf(0) + " is growing from 8Gi to 16Gi."},
 		},
 		"grows a volume while another member starts": {
 			state(formed, members(3), volumesOf("16Gi"), with(0, holds(8, 8)), with(1, pod(PodStarting))),
 			ResizeVolume{Name: nameOf(0), Size: "16Gi"},
 		},
-		"grows the volumes of members that cannot start, without waiting for one after the other": {
+		"grows the next volume before the first has grown if the members cannot start": {
 			state(formed, members(3), noQuorum, volumesOf("16Gi"), with(0, holds(16, 8), blockedBy(v1beta2.ReasonPodFailing)), with(1, holds(8, 8), blockedBy(v1beta2.ReasonPodFailing))),
 			ResizeVolume{Name: nameOf(1), Size: "16Gi"},
 		},
@@ -93,19 +93,19 @@ func TestPlanVolumes(t *testing.T) {
 			state(formed, members(3), volumesOf("16Gi"), with(0, holds(8, 8)), func(s *State) { s.Spec.Paused = true }),
 			ResizeVolume{Name: nameOf(0), Size: "16Gi"},
 		},
-		"does not ask for a volume to grow that is not bound yet": {
+		"does not grow a volume that is not bound yet": {
 			state(formed, members(3), volumesOf("16Gi"), with(0, holds(8, 0), pod(PodStarting))),
 			Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(0) + " is starting."},
 		},
-		"does not grow volumes of members that it did not make": {
+		"does not grow volumes of members that it did not create": {
 			state(members(3), servicesFor(0, ""), volumesOf("16Gi"), with(0, holds(8, 8))),
 			foreignMembers(state(members(3), servicesFor(0, ""))),
 		},
-		"heals a cluster whose larger volumes Kubernetes refuses": {
+		"recreates a member while Kubernetes refuses to grow a volume": {
 			state(formed, members(3), volumesOf("16Gi"), with(0, holds(8, 8), refused), with(1, withoutPod)),
 			CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin},
 		},
-		"says what Kubernetes refuses": {
+		"reports that Kubernetes refuses to grow a volume": {
 			state(formed, members(1), size(1), volumesOf("16Gi"), with(0, holds(8, 8), refused)),
 			Wait{
 				Reason:  v1beta2.ReasonVolumeCannotGrow,
@@ -113,11 +113,11 @@ func TestPlanVolumes(t *testing.T) {
 				Stalled: true, Requeue: requeueSettled,
 			},
 		},
-		"restarts a member that cannot start until its file system grows with a new Pod": {
+		"restarts a member that cannot start if its file system grows only with a new Pod": {
 			state(formed, members(3), noQuorum, volumesOf("16Gi"), with(0, holds(16, 8), blockedBy(v1beta2.ReasonPodFailing), unreadyFor(time.Hour), fileSystemPending(2*time.Minute, time.Hour))),
 			DeletePod{Name: nameOf(0), Reason: v1beta2.ReasonResizingVolume, Message: "it does not serve, and the file system of its larger volume grows when its Pod restarts"},
 		},
-		"does not restart it again and again": {
+		"does not restart a member again whose Pod is newer than the pending growth": {
 			state(formed, members(3), volumesOf("16Gi"), with(0, holds(16, 8), blockedBy(v1beta2.ReasonPodFailing), unreadyFor(2*time.Minute), fileSystemPending(5*time.Minute, 2*time.Minute))),
 			Wait{Reason: v1beta2.ReasonPodFailing, Message: "Member " + nameOf(0) + " does not run: why. Quorum holds (2 of 3).", Stalled: true},
 		},
@@ -129,13 +129,13 @@ func TestPlanVolumes(t *testing.T) {
 			state(formed, members(1), size(1), volumesOf("8Gi"), with(0, holds(8, 8), func(m *Member) { m.DBSize, m.DBQuota = 7*gi+1, 16*gi })),
 			VolumeMayFill{Name: nameOf(0), Message: "Volume " + nameOf(0) + " of 8Gi is nearly full: the database has more than half of it, and the logs of etcd need about 1Gi. A member whose volume is full cannot start. Raise spec.pod.persistentVolumeClaimSpec.resources.requests.storage."},
 		},
-		"lets volumes outlive the EtcdCluster": {
+		"marks a volume to outlive the EtcdCluster if the spec retains volumes": {
 			state(formed, members(3), retained, with(0, kept)), KeepVolume{Name: nameOf(1), Keep: true},
 		},
-		"lets them go with it again": {
+		"lets a volume be deleted with the EtcdCluster if the spec does not retain volumes": {
 			state(formed, members(3), with(2, kept)), KeepVolume{Name: nameOf(2)},
 		},
-		"lets them outlive it while quorum is lost": {
+		"marks a volume to outlive the EtcdCluster while quorum is lost": {
 			state(formed, members(3), retained, noQuorum), KeepVolume{Name: nameOf(0), Keep: true},
 		},
 	}.run(t)

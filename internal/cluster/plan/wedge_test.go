@@ -9,7 +9,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// The tests of this file are sequences of events that an independent reader found. Each once lost data, or stopped repairs.
+// The tests of this file are sequences of events that an independent reviewer found. Each once lost data, or stopped repairs.
 
 func TestAnAdmissionThatRemovesLabelsDoesNotStopTheRecreationOfAPod(t *testing.T) {
 	s := state(formed, members(3), with(0, func(m *Member) { m.Unlabelled = true }), with(1, withoutPod))
@@ -29,8 +29,8 @@ func TestAnAdmissionThatRemovesLabelsDoesNotStopTheRecreationOfAPod(t *testing.T
 	}
 }
 
-// A webhook drops the annotation that lets a new member's Pod start etcd. The operator wrote it ten times a second, and no rule after that
-// was asked.
+// A webhook drops the annotation that lets a new member's Pod start etcd. The operator wrote it ten times a second, and no later rule
+// ran.
 func TestAPodThatCannotBeReleasedDoesNotStopTheRepairs(t *testing.T) {
 	waits := state(formed, members(3), with(3, ahead, addressed, addedAhead), size(4))
 	var repeats Repeats

@@ -12,7 +12,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
-// The words that states are built of: state(formed, members(3), with(1, down)).
+// The functions that build states: state(formed, members(3), with(1, gone)).
 
 const (
 	oldID  = "00000000000000aa"
@@ -23,7 +23,7 @@ var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
 type change func(*State)
 
-// state is an EtcdCluster of three that was just made, changed by each of changes in turn.
+// state returns the State of a new EtcdCluster of size 3, after each of the changes in turn.
 func state(changes ...change) State {
 	s := State{
 		Now: noon, Namespace: "ns", Name: "example", UID: "uid-example",
@@ -40,7 +40,7 @@ func state(changes ...change) State {
 	return s
 }
 
-// budgetOf the first incarnation, as it should be but perhaps for the number.
+// budgetOf returns the budget of the first incarnation. Only its number may be wrong.
 func budgetOf(minAvailable int) Budget {
 	return Budget{Exists: true, Current: true, Incarnation: 1, MinAvailable: minAvailable}
 }
@@ -51,7 +51,7 @@ func servicesFor(incarnation int32, clusterID string) change {
 	}
 }
 
-// formed: the cluster has come to life.
+// formed: the cluster has formed.
 func formed(s *State) {
 	s.ClusterID, s.Incarnation, s.KnownVersion = oldID, 1, "3.6.16"
 	servicesFor(1, oldID)(s)
@@ -84,21 +84,21 @@ func withTLS(s *State) {
 	secure(s)
 }
 
-// managed: the operator issues the certificates, and all is settled.
+// managed: the operator has issued the certificates, and all members use them.
 func managed(s *State) {
 	s.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}}
 	s.Certificates = Certificates{Trust: "trust", Loaded: "certificates", CA: CertificateAuthority{Exists: true}}
 	secure(s)
 }
 
-// fromCertManager: cert-manager issues them, and all is settled.
+// fromCertManager: cert-manager has issued the certificates, and all members use them.
 func fromCertManager(s *State) {
 	managed(s)
 	s.Spec.TLS = &v1beta2.TLSPolicy{CertManager: &v1beta2.CertManagerTLS{IssuerRef: v1beta2.IssuerRef{Name: "issuer"}}}
 	s.Certificates.CA, s.Certificates.Requested = CertificateAuthority{}, true
 }
 
-// secure: the members run with TLS and with what the Secrets hold.
+// secure: the members run with TLS and with the contents of the Secrets.
 func secure(s *State) {
 	for i := range s.Members {
 		m := &s.Members[i]
@@ -109,7 +109,7 @@ func secure(s *State) {
 
 func certs(set func(*Certificates)) change { return func(s *State) { set(&s.Certificates) } }
 
-// members are n that serve and vote; the first leads.
+// members adds n voters that serve. The first one leads.
 func members(n int) change {
 	return func(s *State) {
 		s.MembershipKnown = true
@@ -145,7 +145,7 @@ func with(i int, changes ...func(*Member)) change {
 	}
 }
 
-// initial are n members of a cluster that has not formed: volumes and nothing else.
+// initial adds n members of a cluster that has not formed. They have only volumes.
 func initial(n int) change {
 	return func(s *State) {
 		for ordinal := range n {
@@ -156,10 +156,10 @@ func initial(n int) change {
 	}
 }
 
-// begun: the volumes of the initial members had all been made.
+// begun: all volumes of the initial members were created.
 func begun(s *State) { s.Incarnation = 1 }
 
-// noQuorum: nobody serves, and nobody tells the membership.
+// noQuorum: no member serves, and no member reports the membership.
 func noQuorum(s *State) {
 	s.MembershipKnown = false
 	for i := range s.Members {
@@ -178,7 +178,7 @@ func withoutPod(m *Member) {
 	m.Pod, m.PodImage, m.InService = PodNone, "", false
 }
 
-// gone: Pod and volume, but not the entry in the membership.
+// gone: the member has neither Pod nor volume, and its entry in the membership is kept.
 func gone(m *Member) {
 	withoutPod(m)
 	m.Volume = VolumeNone
@@ -211,16 +211,16 @@ func withImage(v string) func(*Member) {
 	return func(m *Member) { m.PodImage, m.Version = "quay.io/coreos/etcd:v"+v, v }
 }
 
-// learner that runs and has not been promoted.
+// learner: the member is a learner that runs and has not been promoted.
 func learner(m *Member) {
 	voter(m)
 	m.Learner, m.Serving, m.PodReady, m.InService, m.Start = true, false, false, false, StartJoin
 }
 
-// justAdded: a learner that is in the membership and nowhere else.
+// justAdded: the member is a learner that is only in the membership.
 func justAdded(m *Member) { m.InMembership, m.Learner = true, true }
 
-// joining: its Pod was made for a membership of the first n.
+// joining: its Pod was created for a membership of the first n.
 func joining(n int) func(*Member) {
 	return func(m *Member) {
 		var names []string
@@ -238,7 +238,7 @@ func removed(m *Member) {
 	m.InMembership, m.Started = false, false
 }
 
-// nameOf the i-th member of the first incarnation.
+// nameOf returns the name of the i-th member of the first incarnation.
 func nameOf(i int) string { return memberName("example", "uid-example", 1, i) }
 
 func peerURLOf(i int) string { return "http://" + nameOf(i) + ".example.ns.svc:2380" }

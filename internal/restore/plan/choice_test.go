@@ -46,15 +46,15 @@ func TestTheSelectorDecidesWhichSnapshotIsRead(t *testing.T) {
 		state State
 		want  Step
 	}{
-		"the newest below a folder": {
+		"the newest snapshot below a folder": {
 			given(withStorage("S3", s3("b/daily")), selecting(v1beta2.SnapshotSelector{})),
 			Verify{Source: below("daily/"), Choice: source.Choice{Folder: true}},
 		},
-		"the newest below a folder with a slash at its end": {
+		"the newest snapshot below a folder with a slash at its end": {
 			given(withStorage("S3", s3("b/daily/")), selecting(v1beta2.SnapshotSelector{})),
 			Verify{Source: below("daily/"), Choice: source.Choice{Folder: true}},
 		},
-		"the newest of a bucket": {
+		"the newest snapshot of a bucket": {
 			given(withStorage("S3", s3("b")), selecting(v1beta2.SnapshotSelector{})),
 			Verify{Source: below(""), Choice: source.Choice{Folder: true}},
 		},
@@ -76,35 +76,35 @@ func TestTheSelectorDecidesWhichSnapshotIsRead(t *testing.T) {
 				},
 			},
 		},
-		"the newest before a time, of one cluster ID": {
+		"the newest snapshot of one cluster ID before a time": {
 			given(withStorage("S3", s3("b/daily")), selecting(v1beta2.SnapshotSelector{Before: &at, ClusterID: "00000000000000aa"})),
 			Verify{Source: below("daily/"), Choice: source.Choice{Folder: true, Before: "2026-01-02T03:04:05Z", ClusterID: "00000000000000aa"}},
 		},
-		"the newest of an EtcdBackup before a time, of any incarnation of the cluster": {
+		"the newest snapshot of an EtcdBackup before a time, of any incarnation": {
 			given(givenBackup(backupOf("S3", s3("b/daily"), newest)), selecting(v1beta2.SnapshotSelector{Before: &at})),
 			Verify{Source: below("daily/ns/example/"), Choice: source.Choice{Folder: true, Before: "2026-01-02T03:04:05Z"}},
 		},
-		"the newest of an EtcdBackup, or another one if that does not exist any more": {
+		"the newest snapshot of an EtcdBackup, or another one if it is missing": {
 			given(givenBackup(backupOf("S3", s3("b/daily"), newest))),
 			Verify{Source: below(strings.TrimPrefix(newest, "b/")), Choice: source.Choice{Fallback: "daily/ns/example/"}},
 		},
-		"the newest of an EtcdBackup of the cluster to restore, and of no other cluster with its name": {
+		"the newest snapshot of the cluster to restore, and of no other cluster with its name": {
 			given(givenBackup(backupOf("S3", s3("b/daily"), newest)), saves("example", "00000000000000aa")),
 			Verify{Source: below(strings.TrimPrefix(newest, "b/")), Choice: source.Choice{Fallback: "daily/ns/example/", UID: "uid", Prefer: "00000000000000aa"}},
 		},
-		"the newest of an EtcdBackup of another cluster": {
+		"the newest snapshot of an EtcdBackup of another cluster": {
 			given(givenBackup(backupOf("S3", s3("b/daily"), newest)), saves("source", "00000000000000aa"), selecting(v1beta2.SnapshotSelector{IncludeNoQuorum: true})),
 			Verify{Source: below("daily/ns/example/"), Choice: source.Choice{Folder: true, NoQuorum: true, Prefer: "00000000000000aa"}},
 		},
-		"the newest below a folder, of the cluster to restore if there are several": {
+		"the newest snapshot of the cluster to restore if a folder has several clusters": {
 			given(withStorage("S3", s3("b/daily")), selecting(v1beta2.SnapshotSelector{}), func(s *State) { s.Cluster.UID = "uid" }),
 			Verify{Source: below("daily/"), Choice: source.Choice{Folder: true, UID: "uid"}},
 		},
-		"a named one of an EtcdBackup": {
+		"a named snapshot of an EtcdBackup": {
 			given(givenBackup(backupOf("S3", s3("b/daily"), newest)), named("20260101T030405Z-00000000000000000020.db")),
 			Verify{Source: below("daily/ns/example/"), Choice: source.Choice{Folder: true, Name: "20260101T030405Z-00000000000000000020.db"}},
 		},
-		"the newest of an EtcdBackup whose status was lost": {
+		"the newest snapshot of an EtcdBackup whose status was lost": {
 			given(givenBackup(backupOf("S3", s3("b/daily"), "")), selecting(v1beta2.SnapshotSelector{}), ofCluster),
 			Verify{Source: below("daily/ns/source/"), Choice: source.Choice{Folder: true}},
 		},
@@ -153,14 +153,14 @@ func TestAFinishedRestoreIsDeletedWhenItsTimeToLiveIsOver(t *testing.T) {
 		state State
 		want  Step
 	}{
-		"is kept before that": {given(ended(20*time.Second, true), formed), Done{Requeue: 40 * time.Second}},
-		"is deleted then":     {given(ended(time.Minute, true), formed), Expire{}},
-		"is kept if it failed, because GitOps would repeat it": {given(ended(time.Hour, false), formed), Done{}},
-		"is deleted after a dry run that failed":               {given(ended(time.Hour, false), formed, func(s *State) { s.Restore.Spec.DryRun = true }), Expire{}},
-		"is deleted with a cluster that does not exist":        {given(ended(time.Hour, true), withoutCluster), Expire{}},
-		"is kept until its cluster is created and has formed":  {given(ended(time.Hour, false), withoutCluster), Done{}},
-		"is kept if its cluster would start empty without it":  {given(ended(time.Hour, false)), Done{}},
-		"is kept without a time to live":                       {given(ended(time.Hour, true), func(s *State) { s.Restore.Spec.TTLSecondsAfterFinished = nil }), Done{}},
+		"is kept until its time to live is over":                            {given(ended(20*time.Second, true), formed), Done{Requeue: 40 * time.Second}},
+		"is deleted when its time to live is over":                          {given(ended(time.Minute, true), formed), Expire{}},
+		"is kept if it failed, because GitOps would repeat it":              {given(ended(time.Hour, false), formed), Done{}},
+		"is deleted after a dry run that failed":                            {given(ended(time.Hour, false), formed, func(s *State) { s.Restore.Spec.DryRun = true }), Expire{}},
+		"is deleted if it succeeded and its cluster does not exist":         {given(ended(time.Hour, true), withoutCluster), Expire{}},
+		"is kept if it failed and its cluster does not exist":               {given(ended(time.Hour, false), withoutCluster), Done{}},
+		"is kept if it failed and its cluster would start empty without it": {given(ended(time.Hour, false)), Done{}},
+		"is kept without a time to live":                                    {given(ended(time.Hour, true), func(s *State) { s.Restore.Spec.TTLSecondsAfterFinished = nil }), Done{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, next(test.state)); diff != "" {
@@ -175,7 +175,7 @@ func TestARestoreFailsIfTheVolumesAreTooSmall(t *testing.T) {
 	large.Size = 5 << 30
 	proof := Proof{Progress: ProofDone, Source: theSource, Snapshot: large}
 	proven := func(s *State) { withProven(s); s.Restore.Status.Snapshot.Size = large.Size }
-	for name, state := range map[string]State{"before it was accepted": given(withProof(proof)), "after it was accepted": given(proven)} {
+	for name, state := range map[string]State{"before the snapshot is accepted": given(withProof(proof)), "after the snapshot is accepted": given(proven)} {
 		fail, ok := next(state).(Fail)
 		if !ok || fail.Reason != v1beta2.ReasonVolumeTooSmall || !strings.Contains(fail.Message, "8192 MiB") || !strings.Contains(fail.Message, "10241 MiB") {
 			t.Errorf("%s: %#v", name, next(state))
@@ -207,17 +207,17 @@ func TestTheOldestVerifiedRestoreOfAClusterIsFirst(t *testing.T) {
 		busy   *v1beta2.ClusterRestoreStatus
 		want   string
 	}{
-		"alone":                                       {nil, nil, ""},
-		"after an older one":                          {[]v1beta2.EtcdRestore{restore("older", time.Hour)}, nil, "older"},
-		"before a younger one":                        {[]v1beta2.EtcdRestore{restore("younger", time.Second)}, nil, ""},
-		"after an older name of the same age":         {[]v1beta2.EtcdRestore{restore("another", time.Minute)}, nil, "another"},
-		"before one that is not verified":             {[]v1beta2.EtcdRestore{restore("older", time.Hour, unproven)}, nil, ""},
-		"before one that has finished":                {[]v1beta2.EtcdRestore{restore("older", time.Hour, finished)}, nil, ""},
-		"before one that is being deleted":            {[]v1beta2.EtcdRestore{restore("older", time.Hour, deleted)}, nil, ""},
-		"before one of another cluster":               {[]v1beta2.EtcdRestore{restore("older", time.Hour, elsewhere)}, nil, ""},
-		"after the one in progress":                   {[]v1beta2.EtcdRestore{restore("younger", time.Second)}, &v1beta2.ClusterRestoreStatus{Name: "younger", UID: "uid-younger", Step: v1beta2.RestoreSwitching}, "younger"},
-		"after the cluster's last restore has failed": {nil, &v1beta2.ClusterRestoreStatus{Name: "gone", UID: "uid-gone", Step: v1beta2.RestoreFailed}, ""},
-		"if it is in progress itself":                 {nil, &v1beta2.ClusterRestoreStatus{Name: "mine", UID: "uid-mine", Step: v1beta2.RestoreSeeding}, ""},
+		"is first if there is no other restore":                        {nil, nil, ""},
+		"comes after an older restore":                                 {[]v1beta2.EtcdRestore{restore("older", time.Hour)}, nil, "older"},
+		"comes before a younger restore":                               {[]v1beta2.EtcdRestore{restore("younger", time.Second)}, nil, ""},
+		"comes after a restore of the same age whose name sorts first": {[]v1beta2.EtcdRestore{restore("another", time.Minute)}, nil, "another"},
+		"comes before an older restore that is not verified":           {[]v1beta2.EtcdRestore{restore("older", time.Hour, unproven)}, nil, ""},
+		"comes before an older restore that has finished":              {[]v1beta2.EtcdRestore{restore("older", time.Hour, finished)}, nil, ""},
+		"comes before an older restore that is being deleted":          {[]v1beta2.EtcdRestore{restore("older", time.Hour, deleted)}, nil, ""},
+		"comes before an older restore of another cluster":             {[]v1beta2.EtcdRestore{restore("older", time.Hour, elsewhere)}, nil, ""},
+		"comes after a younger restore that is in progress":            {[]v1beta2.EtcdRestore{restore("younger", time.Second)}, &v1beta2.ClusterRestoreStatus{Name: "younger", UID: "uid-younger", Step: v1beta2.RestoreSwitching}, "younger"},
+		"is first after the cluster's last restore has failed":         {nil, &v1beta2.ClusterRestoreStatus{Name: "gone", UID: "uid-gone", Step: v1beta2.RestoreFailed}, ""},
+		"is first if it is in progress itself":                         {nil, &v1beta2.ClusterRestoreStatus{Name: "mine", UID: "uid-mine", Step: v1beta2.RestoreSeeding}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cluster := &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "example"}}

@@ -137,7 +137,7 @@ func TestTheSourceIsReadBeforeAnythingElse(t *testing.T) {
 	}
 }
 
-// Defect 19 of coreos/etcd-operator: a failure was final, never tried again.
+// Defect 19 of coreos/etcd-operator: a failure was final and never retried.
 func TestThePauseAfterATemporaryFailureDoublesUpToFiveMinutes(t *testing.T) {
 	var got []time.Duration
 	for attempts := range int32(10) {
@@ -176,10 +176,10 @@ func TestTheRestoreFollowsTheReportOfTheCluster(t *testing.T) {
 		reason string
 		says   string
 	}{
-		"waits for a cluster":                 {given(withProven, withoutCluster), v1beta2.ReasonWaitingForCluster, "no EtcdCluster example"},
-		"waits until cluster-operator starts": {given(withProven), v1beta2.ReasonVerified, "has not started the restore"},
-		"reports that the cluster is paused":  {given(withProven, func(s *State) { s.Cluster.Spec.Paused = true }), v1beta2.ReasonVerified, "spec.paused"},
-		"reports that the cluster hibernates": {given(withProven, func(s *State) { s.Cluster.Spec.Hibernate = true }), v1beta2.ReasonVerified, "spec.hibernate"},
+		"waits for a cluster that does not exist": {given(withProven, withoutCluster), v1beta2.ReasonWaitingForCluster, "no EtcdCluster example"},
+		"waits until cluster-operator starts":     {given(withProven), v1beta2.ReasonVerified, "has not started the restore"},
+		"reports that the cluster is paused":      {given(withProven, func(s *State) { s.Cluster.Spec.Paused = true }), v1beta2.ReasonVerified, "spec.paused"},
+		"reports that the cluster hibernates":     {given(withProven, func(s *State) { s.Cluster.Spec.Hibernate = true }), v1beta2.ReasonVerified, "spec.hibernate"},
 		"reports what the cluster waits for": {given(withProven, func(s *State) {
 			s.Cluster.Status.Conditions = []metav1.Condition{{Type: v1beta2.ConditionStalled, Status: metav1.ConditionTrue, Reason: "SecretMissing", Message: "there is no Secret tls"}}
 		}), v1beta2.ReasonVerified, "needs your help (SecretMissing): there is no Secret tls"},
@@ -235,9 +235,9 @@ func TestARestoreFailsIfTheSnapshotIsNewerThanTheCluster(t *testing.T) {
 		"3.6 into the default version": {with("3.6.0", ""), "", false},
 		"3.5 into 3.5":                 {with("", "3.5.9"), "3.5.35", false},
 		"3.5 into 3.4":                 {with("", "3.5.9"), "3.4.1", true},
-		"a member of 3.6 that still has the format of 3.5 into 3.5": {with("", "3.6.16"), "3.5.35", false},
-		"a minor version of two digits":                             {with("3.10.0", ""), "3.9.0", true},
-		"a snapshot of an unknown version":                          {with("", ""), "3.4.1", false},
+		"3.6 with the storage format of 3.5 into 3.5": {with("", "3.6.16"), "3.5.35", false},
+		"a minor version of two digits":               {with("3.10.0", ""), "3.9.0", true},
+		"a snapshot of an unknown version":            {with("", ""), "3.4.1", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			proof := Proof{Progress: ProofDone, Source: theSource, Snapshot: test.snapshot, Format: formatOf(test.snapshot)}
@@ -260,9 +260,9 @@ func TestTheSourceIsOneExactObject(t *testing.T) {
 		state State
 		want  Step
 	}{
-		"in GCS":                         {given(withStorage("GCS", gcs)), Verify{Source: v1beta2.RestoreSource{StorageType: "GCS", Bucket: "b", Key: "k", Secret: "gcp", Endpoint: "http://gcs"}}},
-		"with slashes in its key":        {given(withStorage("S3", s3("b//k/l"))), Verify{Source: v1beta2.RestoreSource{StorageType: "S3", Bucket: "b", Key: "/k/l"}}},
-		"of the newest of an EtcdBackup": {given(givenBackup(backupOf("GCS", gcs, "b/k/new.db"))), Verify{Source: v1beta2.RestoreSource{StorageType: "GCS", Bucket: "b", Key: "k/new.db", Secret: "gcp", Endpoint: "http://gcs"}}},
+		"an object in GCS":                     {given(withStorage("GCS", gcs)), Verify{Source: v1beta2.RestoreSource{StorageType: "GCS", Bucket: "b", Key: "k", Secret: "gcp", Endpoint: "http://gcs"}}},
+		"a key with slashes":                   {given(withStorage("S3", s3("b//k/l"))), Verify{Source: v1beta2.RestoreSource{StorageType: "S3", Bucket: "b", Key: "/k/l"}}},
+		"the newest snapshot of an EtcdBackup": {given(givenBackup(backupOf("GCS", gcs, "b/k/new.db"))), Verify{Source: v1beta2.RestoreSource{StorageType: "GCS", Bucket: "b", Key: "k/new.db", Secret: "gcp", Endpoint: "http://gcs"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, next(test.state)); diff != "" {
@@ -276,14 +276,14 @@ func TestTheSourceIsOneExactObject(t *testing.T) {
 		reason string
 		says   string
 	}{
-		"without a key":                      {given(withStorage("S3", s3("bucket"))), v1beta2.ReasonInvalidSpec, `"bucket"`},
-		"with a folder for a key":            {given(withStorage("S3", s3("bucket/folder/"))), v1beta2.ReasonInvalidSpec, "add select: {}"},
-		"with a password in its endpoint":    {given(withEndpoint("http://u:very-secret@s3")), v1beta2.ReasonInvalidSpec, "without user"},
-		"without an s3 block":                {given(withStorage("S3", v1beta2.Storage{})), v1beta2.ReasonInvalidSpec, "block s3"},
-		"without anything":                   {given(withStorage("", v1beta2.Storage{})), v1beta2.ReasonStorageNotSupported, "Write S3, GCS or ABS"},
-		"in OSS":                             {given(withStorage("OSS", v1beta2.Storage{})), v1beta2.ReasonStorageNotSupported, "S3 protocol"},
-		"of an EtcdBackup in OSS":            {given(givenBackup(backupOf("OSS", v1beta2.Storage{}, ""))), v1beta2.ReasonStorageNotSupported, "EtcdBackup nightly"},
-		"of an EtcdBackup without its block": {given(givenBackup(backupOf("S3", v1beta2.Storage{}, "b/k"))), v1beta2.ReasonInvalidSpec, "block s3"},
+		"without a key":                         {given(withStorage("S3", s3("bucket"))), v1beta2.ReasonInvalidSpec, `"bucket"`},
+		"with a folder in place of a key":       {given(withStorage("S3", s3("bucket/folder/"))), v1beta2.ReasonInvalidSpec, "add select: {}"},
+		"with a password in its endpoint":       {given(withEndpoint("http://u:very-secret@s3")), v1beta2.ReasonInvalidSpec, "without user"},
+		"without an s3 block":                   {given(withStorage("S3", v1beta2.Storage{})), v1beta2.ReasonInvalidSpec, "block s3"},
+		"without a storage type":                {given(withStorage("", v1beta2.Storage{})), v1beta2.ReasonStorageNotSupported, "Write S3, GCS or ABS"},
+		"with storage in OSS":                   {given(withStorage("OSS", v1beta2.Storage{})), v1beta2.ReasonStorageNotSupported, "S3 protocol"},
+		"for an EtcdBackup in OSS":              {given(givenBackup(backupOf("OSS", v1beta2.Storage{}, ""))), v1beta2.ReasonStorageNotSupported, "EtcdBackup nightly"},
+		"for an EtcdBackup without an s3 block": {given(givenBackup(backupOf("S3", v1beta2.Storage{}, "b/k"))), v1beta2.ReasonInvalidSpec, "block s3"},
 	} {
 		t.Run("fails "+name, func(t *testing.T) {
 			fail, ok := next(test.state).(Fail)

@@ -25,11 +25,11 @@ func TestARestoreThatTheClusterCarriedOutFailsBeforeItsSnapshotIsRead(t *testing
 		state State
 		says  []string
 	}{
-		"the same one again":                   {given(withPast), []string{"2026-03-04T05:06:07Z", `spec.replaces: "00000000000000bb"`}},
-		"the same object without its status":   {given(withPast, func(s *State) { s.Restore.UID = "uid-first" }), []string{"2026-03-04T05:06:07Z"}},
-		"the same one again, verified":         {given(withPast, withProven), []string{"2026-03-04T05:06:07Z", `spec.replaces: "00000000000000bb"`}},
-		"one that replaces an earlier cluster": {given(withPast, withReplaces("00000000000000aa")), []string{"spec.replaces is 00000000000000aa", `spec.replaces: "00000000000000bb"`}},
-		"one that the earlier operator tried":  {given(func(s *State) { s.Restore.Status.Reason = "no such object" }), []string{"no such object. EtcdCluster example was not changed"}},
+		"the same restore a second time":                   {given(withPast), []string{"2026-03-04T05:06:07Z", `spec.replaces: "00000000000000bb"`}},
+		"the same EtcdRestore without its status":          {given(withPast, func(s *State) { s.Restore.UID = "uid-first" }), []string{"2026-03-04T05:06:07Z"}},
+		"the same restore a second time, already verified": {given(withPast, withProven), []string{"2026-03-04T05:06:07Z", `spec.replaces: "00000000000000bb"`}},
+		"a restore that replaces an earlier cluster":       {given(withPast, withReplaces("00000000000000aa")), []string{"spec.replaces is 00000000000000aa", `spec.replaces: "00000000000000bb"`}},
+		"a restore that coreos/etcd-operator tried":        {given(func(s *State) { s.Restore.Status.Reason = "no such object" }), []string{"no such object. EtcdCluster example was not changed"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fail, is := next(test.state).(Fail)

@@ -52,25 +52,25 @@ func TestTheOldDataIsSavedWhenTheSeedIsReady(t *testing.T) {
 		state State
 		want  Step
 	}{
-		"tries again if it could not be taken, and is asked to":      {given(seedReady, earlierNotTaken), SaveOldData{Start: true, Cluster: cluster, Requeue: progressInterval}},
-		"gives up again after that":                                  {given(seedReady, earlierNotTaken, failed, readyFor(5*time.Minute)), RecordSafety{after, notTaken}},
-		"records a failure at the time at which it was asked for it": {given(seedReady, failed, unavailable, readyFor(-time.Minute)), RecordSafety{future, notTakenLater}},
-		"starts": {given(seedReady), SaveOldData{Start: true, Cluster: cluster, Requeue: progressInterval}},
-		"waits":  {given(seedReady, withSafety(Safety{Progress: ProofRunning})), SaveOldData{Cluster: cluster, Requeue: progressInterval}},
-		"records the snapshot": {
+		"retries a safety snapshot that was not taken if cluster-operator asks again": {given(seedReady, earlierNotTaken), SaveOldData{Start: true, Cluster: cluster, Requeue: progressInterval}},
+		"gives up a retried safety snapshot after 5 minutes":                          {given(seedReady, earlierNotTaken, failed, readyFor(5*time.Minute)), RecordSafety{after, notTaken}},
+		"records a failure with the time of the request":                              {given(seedReady, failed, unavailable, readyFor(-time.Minute)), RecordSafety{future, notTakenLater}},
+		"starts the safety snapshot":                                                  {given(seedReady), SaveOldData{Start: true, Cluster: cluster, Requeue: progressInterval}},
+		"waits while the safety snapshot is taken":                                    {given(seedReady, withSafety(Safety{Progress: ProofRunning})), SaveOldData{Cluster: cluster, Requeue: progressInterval}},
+		"records the safety snapshot": {
 			given(seedReady, withSafety(done)),
 			RecordSafety{cluster, v1beta2.SafetySnapshotStatus{Result: v1beta2.SafetySnapshotTaken, Path: "b/k", Revision: 42, Time: ready}},
 		},
-		"records why there is none":               {given(seedReady, failed, readyFor(5*time.Minute)), RecordSafety{after, notTaken}},
-		"a restore of a dead cluster waits less":  {given(seedReady, failed, unavailable), RecordSafety{cluster, notTakenAtOnce}},
-		"a store that refuses it ends the wait":   {given(seedReady, failed, func(s *State) { s.Safety.Refused = true }), RecordSafety{cluster, notTakenAtOnce}},
-		"takes another one when it is asked to":   {given(seedReady, before), SaveOldData{Start: true, Cluster: cluster, Requeue: progressInterval}},
-		"does not record the one from before":     {given(seedReady, before, withSafety(Safety{Progress: ProofDone, Time: now.Add(-time.Hour)})), SaveOldData{Start: true, Cluster: cluster, Requeue: progressInterval}},
-		"records the other one":                   {given(seedReady, before, withSafety(done)), RecordSafety{cluster, v1beta2.SafetySnapshotStatus{Result: v1beta2.SafetySnapshotTaken, Path: "b/k", Revision: 42, Time: ready}}},
-		"keeps the one from before if that fails": {given(seedReady, before, failed, readyFor(5*time.Minute)), SaveOldData{Cluster: after, Failure: "no quorum", Requeue: progressInterval}},
-		"waits before it tries a required one":    {given(seedReady, failed, withPolicy("Required")), SaveOldData{Cluster: cluster, Failure: "no quorum", Requeue: progressInterval}},
-		"tries a required one again after that":   {given(seedReady, failedBefore, withPolicy("Required")), SaveOldData{Start: true, Cluster: cluster, Failure: "no quorum", Requeue: progressInterval}},
-		"does not take a second one":              {given(seedReady, func(s *State) { s.Restore.Status.SafetySnapshot = &notTakenAtOnce }), Follow{cluster}},
+		"records why no safety snapshot was taken":                           {given(seedReady, failed, readyFor(5*time.Minute)), RecordSafety{after, notTaken}},
+		"gives up after the first failure if the cluster is not available":   {given(seedReady, failed, unavailable), RecordSafety{cluster, notTakenAtOnce}},
+		"gives up after the first failure if the store refuses the snapshot": {given(seedReady, failed, func(s *State) { s.Safety.Refused = true }), RecordSafety{cluster, notTakenAtOnce}},
+		"takes another safety snapshot if cluster-operator asks again":       {given(seedReady, before), SaveOldData{Start: true, Cluster: cluster, Requeue: progressInterval}},
+		"does not record a snapshot from before the request":                 {given(seedReady, before, withSafety(Safety{Progress: ProofDone, Time: now.Add(-time.Hour)})), SaveOldData{Start: true, Cluster: cluster, Requeue: progressInterval}},
+		"records the second safety snapshot":                                 {given(seedReady, before, withSafety(done)), RecordSafety{cluster, v1beta2.SafetySnapshotStatus{Result: v1beta2.SafetySnapshotTaken, Path: "b/k", Revision: 42, Time: ready}}},
+		"keeps the first safety snapshot if the second one fails":            {given(seedReady, before, failed, readyFor(5*time.Minute)), SaveOldData{Cluster: after, Failure: "no quorum", Requeue: progressInterval}},
+		"waits before it retries a required safety snapshot":                 {given(seedReady, failed, withPolicy("Required")), SaveOldData{Cluster: cluster, Failure: "no quorum", Requeue: progressInterval}},
+		"retries a required safety snapshot after the pause":                 {given(seedReady, failedBefore, withPolicy("Required")), SaveOldData{Start: true, Cluster: cluster, Failure: "no quorum", Requeue: progressInterval}},
+		"takes no second safety snapshot after it recorded a failure":        {given(seedReady, func(s *State) { s.Restore.Status.SafetySnapshot = &notTakenAtOnce }), Follow{cluster}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, next(test.state)); diff != "" {
@@ -80,8 +80,8 @@ func TestTheOldDataIsSavedWhenTheSeedIsReady(t *testing.T) {
 	}
 }
 
-// An election, a reset connection or one 503 of the store. Without this, the default policy replaces the present data
-// without a copy, although cluster-operator would wait for 14 minutes more.
+// The cause may be an election, a reset connection or one 503 of the store. Without the retry, the default policy
+// replaces the present data without a copy, although cluster-operator would wait for 14 minutes more.
 func TestOneFailedAttemptDoesNotGiveUpTheSafetySnapshot(t *testing.T) {
 	s := given(seedReady, withSafety(Safety{Progress: ProofFailed, Message: "no voter has a quorum: etcdserver: leader changed", Ended: now.Add(-time.Second)}))
 	if step, is := next(s).(RecordSafety); is {
@@ -157,7 +157,8 @@ func TestASafetySnapshotIsEncryptedAsTheSnapshotsOfItsEtcdBackup(t *testing.T) {
 	}
 }
 
-// The EtcdRestore lost its status after the switch. The new one said that there is no copy of the old data, although there is one.
+// The EtcdRestore lost its status after the switch. The new status reported that there is no copy of the old data, although there
+// is one.
 func TestASafetySnapshotThatWasTakenIsNotDenied(t *testing.T) {
 	s := given(seedReady)
 	s.Cluster.Status.Restore.Step, s.Cluster.Status.Restore.SafetySnapshot = v1beta2.RestoreSwitching, "b/k"

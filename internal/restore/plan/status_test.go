@@ -26,9 +26,9 @@ func short(status v1beta2.EtcdRestoreStatus) map[string]string {
 
 func TestEveryConditionIsSetFromTheFirstPassOn(t *testing.T) {
 	for name, step := range map[string]Step{
-		"when the source is bad": Fail{v1beta2.ReasonInvalidSpec, "why"},
-		"when it is being read":  Verify{Source: theSource},
-		"when it must wait":      Wait{Reason: v1beta2.ReasonBackupNotFound, Message: "why"},
+		"when the source is bad":        Fail{v1beta2.ReasonInvalidSpec, "why"},
+		"when the source is being read": Verify{Source: theSource},
+		"when the restore must wait":    Wait{Reason: v1beta2.ReasonBackupNotFound, Message: "why"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := given()
@@ -87,7 +87,7 @@ func TestTheConditionsOfEachStep(t *testing.T) {
 			"Ready": "False/Seeding", "Verified": "True/Verified", "Restoring": "True/Seeding",
 			"Complete": "False/Seeding", "Failed": "False/Seeding", "Stalled": "False/Seeding",
 		}},
-		"while it grows": {Follow{*progress(v1beta2.RestoreGrowing)}, map[string]string{
+		"while the cluster grows": {Follow{*progress(v1beta2.RestoreGrowing)}, map[string]string{
 			"Ready": "False/Growing", "Verified": "True/Verified", "Restoring": "True/Growing",
 			"Complete": "False/Growing", "Failed": "False/Growing", "Stalled": "False/Growing",
 		}},
@@ -99,7 +99,7 @@ func TestTheConditionsOfEachStep(t *testing.T) {
 			"Ready": "False/SeedFailed", "Verified": "True/Verified", "Restoring": "False/SeedFailed",
 			"Complete": "False/SeedFailed", "Failed": "True/SeedFailed", "Stalled": "True/SeedFailed",
 		}},
-		"while it waits for a cluster": {Wait{Reason: v1beta2.ReasonWaitingForCluster}, map[string]string{
+		"while the restore waits for a cluster": {Wait{Reason: v1beta2.ReasonWaitingForCluster}, map[string]string{
 			"Ready": "False/WaitingForCluster", "Verified": "True/Verified", "Restoring": "False/Pending",
 			"Complete": "False/Pending", "Failed": "False/WaitingForCluster", "Stalled": "False/WaitingForCluster",
 		}},
@@ -116,7 +116,7 @@ func TestTheConditionsOfEachStep(t *testing.T) {
 func TestSucceededIsFalseUntilTheClusterIsRestored(t *testing.T) {
 	for name, step := range map[string]Step{
 		"when the snapshot is verified": Accept{Source: theSource, Snapshot: theSnapshot},
-		"while it waits":                Wait{Reason: v1beta2.ReasonVerified},
+		"while the restore waits":       Wait{Reason: v1beta2.ReasonVerified},
 		"while the seed is restored":    Follow{*progress(v1beta2.RestoreSeeding)},
 		"while the cluster switches":    Follow{*progress(v1beta2.RestoreSwitching)},
 		"while the cluster grows":       Follow{*progress(v1beta2.RestoreGrowing)},
@@ -133,7 +133,7 @@ func TestSucceededIsFalseUntilTheClusterIsRestored(t *testing.T) {
 			}
 		})
 	}
-	t.Run("and true then", func(t *testing.T) {
+	t.Run("is true when the cluster is restored", func(t *testing.T) {
 		status := NewStatus(given(withProven), Complete{*progress(v1beta2.RestoreComplete)}, nil)
 		if !status.Succeeded || status.Reason != "" || status.CompletionTime == nil || !status.CompletionTime.Time.Equal(now) {
 			t.Errorf("got %+v", status)
@@ -149,9 +149,9 @@ func TestTheOldFieldReasonHasTheFailure(t *testing.T) {
 		step Step
 		want string
 	}{
-		"when it failed":                      {Fail{v1beta2.ReasonSnapshotCorrupt, "why"}, "why"},
+		"has the message of a final failure":  {Fail{v1beta2.ReasonSnapshotCorrupt, "why"}, "why"},
 		"after a temporary failure":           {Wait{v1beta2.ReasonStoreUnreachable, "why", true, 0}, "why"},
-		"is empty while it waits":             {Wait{Reason: v1beta2.ReasonWaitingForCluster, Message: "for what"}, ""},
+		"is empty while the restore waits":    {Wait{Reason: v1beta2.ReasonWaitingForCluster, Message: "for what"}, ""},
 		"is empty when the restore continues": {Follow{*progress(v1beta2.RestoreSeeding)}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -187,9 +187,9 @@ func TestARetryKeepsTheConditionOfTheFailedAttempt(t *testing.T) {
 
 func TestTheStatusDoesNotChangeIfNothingHasChanged(t *testing.T) {
 	for name, step := range map[string]Step{
-		"while it reads":   Verifying{},
-		"while it waits":   Wait{Reason: v1beta2.ReasonWaitingForCluster, Message: "for what"},
-		"while it follows": Follow{*progress(v1beta2.RestoreGrowing)},
+		"while the snapshot is read":            Verifying{},
+		"while the restore waits":               Wait{Reason: v1beta2.ReasonWaitingForCluster, Message: "for what"},
+		"while the restore follows the cluster": Follow{*progress(v1beta2.RestoreGrowing)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := given(withProven)
@@ -227,14 +227,14 @@ func TestAnEventIsPublishedWhenTheReasonChanges(t *testing.T) {
 		step  Step
 		want  []planning.Event
 	}{
-		"for the first reason":                 {given(), Wait{Reason: "Queued", Message: "m"}, event("Normal", "Queued", "m")},
-		"for another reason":                   {given(ready("Verifying", "")), Follow{seeding}, event("Normal", "Seeding", "what the cluster says")},
-		"as a warning for a temporary failure": {given(ready("Verifying", "")), Wait{Reason: "AccessDenied", Message: "m", Failure: true}, event("Warning", "AccessDenied", "m")},
-		"as a warning for a failure":           {given(ready("Verifying", "")), Fail{"SnapshotCorrupt", "m"}, event("Warning", "SnapshotCorrupt", "m")},
-		"but not for another message":          {given(ready("Seeding", "")), Follow{seeding}, nil},
-		"but not for a retry":                  {given(ready("AccessDenied", "why")), Verify{Source: theSource}, nil},
-		"but not for a finished restore":       {given(), Done{}, nil},
-		"but not for an expired restore":       {given(), Expire{}, nil},
+		"an event for the first reason":        {given(), Wait{Reason: "Queued", Message: "m"}, event("Normal", "Queued", "m")},
+		"an event for a new reason":            {given(ready("Verifying", "")), Follow{seeding}, event("Normal", "Seeding", "what the cluster says")},
+		"a warning for a temporary failure":    {given(ready("Verifying", "")), Wait{Reason: "AccessDenied", Message: "m", Failure: true}, event("Warning", "AccessDenied", "m")},
+		"a warning for a final failure":        {given(ready("Verifying", "")), Fail{"SnapshotCorrupt", "m"}, event("Warning", "SnapshotCorrupt", "m")},
+		"no event if only the message changes": {given(ready("Seeding", "")), Follow{seeding}, nil},
+		"no event for a retry":                 {given(ready("AccessDenied", "why")), Verify{Source: theSource}, nil},
+		"no event for a finished restore":      {given(), Done{}, nil},
+		"no event for an expired restore":      {given(), Expire{}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, Describe(test.state, test.step).Events); diff != "" {
