@@ -3,6 +3,7 @@ package archive
 import (
 	"cmp"
 	"slices"
+	"time"
 )
 
 // has reports whether a base can be of the timeline. Another timeline may have the same cluster ID and the same revisions: after the
@@ -29,6 +30,20 @@ func (s Start) hasAny(bases []Base) bool {
 
 // began reports whether the timeline begins with this base.
 func (s Start) began(b Base) bool { return s.BaseKey != "" && b.Key == s.BaseKey }
+
+// maxSkew is how far the member that sends a snapshot may lag behind the one that the archiver watches, with the difference of two clocks.
+const maxSkew = time.Minute
+
+// foreign reports whether a base is of another history than the timeline, by the first link that goes on after it: the archiver had received a
+// later revision well before the member began to send the base. Somebody has replaced the data of the cluster in between, by an older state. The
+// base that began the timeline is never foreign.
+func (s Start) foreign(b Base, after Header) bool {
+	first := slices.IndexFunc(after.Points, func(p Point) bool { return p.Revision > b.Point.Revision })
+	if first < 0 || after.Gap() || b.Point.Revision <= s.Base.Revision || s.began(b) {
+		return false
+	}
+	return after.Points[first].At.Before(b.Point.At.Add(-maxSkew))
+}
 
 // next returns the first of the later timelines that has the same cluster ID, and nil if there is none.
 func (s Start) next(later []Start) *Start {

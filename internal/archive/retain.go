@@ -4,14 +4,18 @@ package archive
 // each deletion is a complete archive. It decides by keys alone, because each link ends before the next one begins. The last
 // link of a timeline is kept, because the archiver continues from it.
 //
-// starts are those of the timelines, in the same order. Nothing is deleted if the base is not surely in a timeline.
+// starts are those of the timelines, in the same order. Nothing is deleted if the base is not surely in a timeline. A timeline that
+// another EtcdBackup wrote for another cluster is kept: its window is not known here.
 func Outdated(root string, all []Names, starts []Start, b Base) []string {
 	at := timelineOf(root, all, starts, b)
 	if at < 0 {
 		return nil
 	}
 	var keys []string
-	for _, names := range all[:at] {
+	for i, names := range all[:at] {
+		if names.Started && starts[i].Writer != starts[at].Writer && starts[i].ClusterID != starts[at].ClusterID {
+			continue
+		}
 		keys = append(append(keys, names.Links...), StartKey(root, names.Timeline))
 	}
 	for i, key := range all[at].Links {

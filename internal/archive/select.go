@@ -207,6 +207,9 @@ func (h History) span(b Base) (span, bool) {
 			chain, s.chain = next, next
 			continue
 		}
+		if len(s.links) == 0 && h.Start.foreign(b, l.Header) {
+			return s, false
+		}
 		if l.Header.Gap() || l.Header.AuthFrom != b.AuthRevision || l.Header.AuthTo != b.AuthRevision {
 			return s, known
 		}

@@ -35,6 +35,17 @@ func (s Survey) Covers(b Base) bool {
 	return s.end.follows(b) && slices.ContainsFunc(s.bases, func(own Base) bool { return own.Key == b.Key })
 }
 
+// NewestBase returns the revision of the newest base of that timeline. Without one it is that with which the timeline begins.
+func (s Survey) NewestBase() int64 {
+	if n := len(s.bases); n > 0 {
+		return s.bases[n-1].Point.Revision
+	}
+	if n := len(s.Starts); n > 0 {
+		return s.Starts[n-1].Base.Revision
+	}
+	return 0
+}
+
 // Look lists an archive and reads the headers that its ranges need: about two for each range.
 func Look(ctx context.Context, store objstore.Store, root string, bases []Base, limit int) (Survey, error) {
 	var s Survey

@@ -56,6 +56,7 @@ func (w *Writer) Add(event *mvccpb.Event, at time.Time) error {
 	default:
 		return fmt.Errorf("%w: etcd sent revision %d after %d", ErrOrder, revision, w.header.Last)
 	}
+	at = at.Round(0)           // points have no monotonic clock, so that a clock that is set back shows
 	if at.Before(w.chain.At) { // the clock of this node is behind that of the archiver before
 		at = w.chain.At
 	}

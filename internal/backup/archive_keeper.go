@@ -32,7 +32,7 @@ type keeper struct {
 	counted  archiver.Status // in the metrics
 	next     time.Time       // when a failed survey or deletion is repeated
 	outdated []string
-	base     int64 // revision of the newest base
+	base     int64 // revision of the newest base of the timeline
 	shape    shape
 	asked    map[string]time.Time // by reason
 	seen     archiver.Status      // when the survey was made
@@ -126,12 +126,8 @@ func (k *keeper) look(ctx context.Context) bool {
 	}
 	k.survey, k.surveyed = survey, true
 	k.update(func(v *Archive) { v.Unpruned, v.Corrupt = startless(survey.Startless), false })
-	k.outdated, k.base = outdatedBy(o, k.survey, index, k.known), 0
-	for _, b := range bases {
-		if n := len(k.survey.Starts); n > 0 && b.ClusterID == k.survey.Starts[n-1].ClusterID {
-			k.base = max(k.base, b.Point.Revision)
-		}
-	}
+	o.Keep.Now = k.job.now() // a snapshot from the future is no base
+	k.outdated, k.base = outdatedBy(o, k.survey, index, k.known), k.survey.NewestBase()
 	k.findSpoilt(o, index)
 	if k.spoilt.count == 0 {
 		k.cover(ctx, o, bases)

@@ -8,14 +8,24 @@ func (v *view) window(kept []bool) {
 	if v.policy.Window <= 0 {
 		return
 	}
-	last := v.base()
+	base := v.base()
 	for i := range kept {
-		kept[i] = kept[i] || last < 0 || i <= last
+		kept[i] = kept[i] || base < 0 || v.items[i].Stored.IsZero() || !v.items[i].since().Before(v.items[base].since())
 	}
 }
 
-// base returns the index of the newest good item that is older than the window. It returns -1 if there is none. All times are
-// those of the store, so a wrong clock of the operator deletes nothing.
+// since returns from when on a snapshot is a base: by the clock of the store, and by that of the operator if that was ahead. A clock that was
+// ahead for one snapshot must not make an earlier one look unneeded.
+func (i Item) since() time.Time {
+	if i.Time.After(i.Stored) {
+		return i.Time
+	}
+	return i.Stored
+}
+
+// base returns the index of the newest good item that is older than the window. It returns -1 if there is none. The age is that by the clock
+// of the store, so a wrong clock of the operator deletes nothing. An item whose manifest is not known counts as good: it is kept, so that its
+// manifest is read next.
 func (v *view) base() int {
 	var newest time.Time
 	for _, item := range v.items {
@@ -23,13 +33,18 @@ func (v *view) base() int {
 			newest = item.Stored
 		}
 	}
+	base := -1
 	for i, item := range v.items {
-		old := !item.Stored.IsZero() && newest.Sub(item.Stored) >= v.policy.Window
-		if old && item.Verdict != Failed && (item.Verdict == Passed || !v.policy.Verify && !v.policy.Tests) {
-			return i
+		old := !item.Stored.IsZero() && newest.Sub(item.since()) >= v.policy.Window
+		good := item.Verdict == Passed || item.Verdict != Failed && !v.policy.Verify && !v.policy.Tests
+		if m, _ := v.manifest(i); !old || !good || m.NoQuorum {
+			continue
+		}
+		if base < 0 || item.since().After(v.items[base].since()) {
+			base = i
 		}
 	}
-	return -1
+	return base
 }
 
 // Base returns the snapshot before which a continuous archive may be deleted. It returns false if nothing may be deleted.

@@ -108,3 +108,64 @@ func TestRetentionNeverDeletesTheBaseOfALaterDecision(t *testing.T) {
 		}
 	}
 }
+
+// A snapshot without quorum is no base of a restore. If it took the place of the good one before it, no point between the two could be restored.
+func TestASnapshotWithoutQuorumIsNotTheGoodOneBeforeTheWindow(t *testing.T) {
+	l, index, known := hourly(10, untestedAll)
+	l.Snapshots[6].Manifest.NoQuorum = true
+	known[l.Snapshots[6].Key] = Reading{Manifest: l.Snapshots[6].Manifest}
+	p := Policy{MaxBackups: 2, Window: 3 * time.Hour, Now: noon.Add(24 * time.Hour)}
+	unread := Known{}
+	for d := Decide(ours, index, unread, p); len(d.Need) > 0; d = Decide(ours, index, unread, p) {
+		for _, item := range d.Need {
+			unread[item.Key] = known[item.Key]
+		}
+	}
+	for name, known := range map[string]Known{"all manifests are known": known, "manifests are read when they are needed": unread} {
+		d := Decide(ours, index, known, p)
+		if slices.Contains(d.Delete, l.Snapshots[5].Key) || slices.Contains(d.Delete, l.Snapshots[6].Key) || !slices.Contains(d.Delete, l.Snapshots[4].Key) {
+			t.Errorf("%s: deleted are %q", name, d.Delete)
+		}
+	}
+	if item, found := p.Base(ours, index, known); !found || item.Key != l.Snapshots[5].Key {
+		t.Errorf("the archive is kept from %s, found %v", item.Key, found)
+	}
+}
+
+// One snapshot by a clock that was ahead must not make the retention delete snapshots of the window.
+func TestASnapshotByAClockThatWasAheadDoesNotShortenTheWindow(t *testing.T) {
+	var l Listing
+	known := Known{}
+	stored := map[string]time.Time{}
+	for hour := range 40 {
+		e := entry(ours, 60*hour, int64(hour+1))
+		if hour == 10 {
+			e = entry(ours, 60*(hour+3)+1, int64(hour+1))
+		}
+		stored[e.Key] = noon.Add(time.Duration(hour) * time.Hour)
+		l.Snapshots = append(l.Snapshots, e)
+		known[e.Key] = Reading{Manifest: e.Manifest}
+	}
+	for now := 30; now < 40; now++ {
+		part := Listing{Snapshots: l.Snapshots[:now+1]}
+		index := indexOf(part)
+		for i := range index.Items {
+			index.Items[i].Stored = stored[index.Items[i].Key]
+		}
+		d := Decide(ours, index, known, Policy{MaxBackups: 2, Window: 24 * time.Hour, Now: noon.Add(time.Duration(now) * time.Hour)})
+		reached := false
+		for hour, e := range part.Snapshots {
+			deleted := slices.Contains(d.Delete, e.Key)
+			if now-hour <= 24 && deleted {
+				t.Errorf("in hour %d the snapshot of hour %d is deleted", now, hour)
+			}
+			reached = reached || !deleted && hour <= now-24 && hour != 10
+		}
+		if !reached {
+			t.Errorf("in hour %d no snapshot is left from which the begin of the window can be reached", now)
+		}
+		if now == 39 && len(d.Delete) == 0 {
+			t.Error("nothing is deleted")
+		}
+	}
+}

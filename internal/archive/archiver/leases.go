@@ -26,6 +26,7 @@ type leases struct {
 
 	mu      sync.Mutex
 	found   []archive.Lease // since the last segment
+	failed  []int64         // that could not be read since the last segment
 	unknown int64
 }
 
@@ -65,17 +66,24 @@ func (l *leases) read(ctx context.Context, id int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err != nil {
-		l.unknown++
+		if l.unknown++; !errors.Is(err, ErrNoLease) {
+			l.failed = append(l.failed, id)
+		}
 		return
 	}
 	l.found = append(l.found, archive.Lease{ID: id, TTL: ttl})
 }
 
-// take waits for all that are being read, and returns those since the last call.
+// take waits for all that are being read, and returns those since the last call. A lease that could not be read, for example during an
+// election, is read again when it is seen again.
 func (l *leases) take() (found []archive.Lease, unknown int64) {
 	l.group.Wait()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	found, l.found = l.found, nil
+	for _, id := range l.failed {
+		delete(l.seen, id)
+	}
+	l.failed = nil
 	return found, l.unknown
 }
