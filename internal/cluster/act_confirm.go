@@ -38,8 +38,13 @@ func (r *Reconciler) confirm(ctx context.Context, v *view, step plan.Step) error
 	if changed := plan.Outdated(v.cluster, &live); changed != "" {
 		return fmt.Errorf("%s of EtcdCluster %s has changed: %w", changed, v.Name, errBehind)
 	}
-	if _, is := step.(plan.BeginSwitch); is {
+	switch step := step.(type) {
+	case plan.BeginSwitch:
 		return r.confirmRestore(ctx, v)
+	case plan.DefragmentMember:
+		if plan.DefragmentedSince(v.cluster, &live, step.Name) {
+			return fmt.Errorf("member %s was defragmented: %w", step.Name, errBehind)
+		}
 	}
 	return nil
 }

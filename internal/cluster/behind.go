@@ -28,17 +28,18 @@ const (
 // behind counts the passes in a row that took no step, because the cache was behind the API server or members did not answer in time.
 // Its zero value is ready to use.
 type behind struct {
-	since  time.Time
-	passes int
+	since, last time.Time
+	passes      int
 	// what was newer in the API server, or which members did not answer, when the status reported it.
 	what string
 }
 
 // found counts a pass, and returns the pause until the next one. It doubles each time.
 func (b *behind) found(now time.Time) time.Duration {
-	if b.passes == 0 {
-		b.since = now
+	if b.passes == 0 || now.Sub(b.last) > behindGrace { // passes in between ended for another cause
+		*b = behind{since: now}
 	}
+	b.last = now
 	b.passes++
 	if doublings := b.passes - 1; doublings < 10 {
 		return min(plan.RequeueConflict<<doublings, lastBehind)

@@ -213,10 +213,31 @@ func TestAPassWithoutAnswersIsNoneThatFoundTheCacheBehind(t *testing.T) {
 	r, cluster := recorded(t, s, v1beta2.EtcdClusterStatus{})
 	v := &view{State: s, cluster: cluster, known: &remembered{}}
 	v.known.behind.found(s.Now.Add(-time.Hour))
-	if err := r.foundUnanswered(t.Context(), v); err != nil {
+	if _, err := r.foundBehind(t.Context(), v, errBehind); err != nil || v.known.behind.since != s.Now {
+		t.Errorf("the cache counts as behind since %s, error %v", v.known.behind.since, err)
+	}
+}
+
+// The cache lags and a member hangs: passes end for one cause and then for the other. The status must report that nothing is done.
+func TestPassesThatEndForTwoCausesAreReported(t *testing.T) {
+	r, v := beside(t)
+	r.Events = events.NewFakeRecorder(99)
+	v.known.questions = map[string]*question{}
+	for begin := v.Now; v.Now.Sub(begin) < 2*behindGrace; v.Now = v.Now.Add(2200 * time.Millisecond) {
+		v.known.unanswered = behind{} // members have answered, and the step is confirmed
+		if _, err := r.foundBehind(t.Context(), v, errBehind); err != nil {
+			t.Fatal(err)
+		}
+		v.Now = v.Now.Add(20 * time.Millisecond)
+		if err := r.foundUnanswered(t.Context(), v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var live v1beta2.EtcdCluster
+	if err := r.Client.Get(t.Context(), client.ObjectKeyFromObject(v.cluster), &live); err != nil {
 		t.Fatal(err)
 	}
-	if v.known.behind.passes != 0 {
-		t.Error("the pass counts as one that found the cache behind")
+	if ready := meta.FindStatusCondition(live.Status.Conditions, v1beta2.ConditionReady); ready == nil || ready.Reason != v1beta2.ReasonCacheBehind {
+		t.Errorf("after two minutes without a step, the condition Ready is %+v", ready)
 	}
 }

@@ -32,7 +32,6 @@ func (r *Reconciler) endRemembered(ctx context.Context, v *view) (ctrl.Result, e
 // foundUnanswered ends a pass that took no step because members hang or answer too late. The next pass mostly has their answers. If all
 // passes of a minute end like this, the status reports it: nothing else would show why the operator does nothing.
 func (r *Reconciler) foundUnanswered(ctx context.Context, v *view) error {
-	v.known.behind = behind{}
 	u := &v.known.unanswered
 	u.found(v.Now)
 	if v.Now.Sub(u.since) < behindGrace {

@@ -28,12 +28,12 @@ func (s State) Irreversible(step Step) bool {
 	return false
 }
 
-// Confirmed reports whether a step is taken only on the newest EtcdCluster: if it is irreversible, starts a member, or sets a volume aside. A
-// member of an earlier incarnation that starts again would serve old data beside the restored cluster. A volume that is set aside is
-// deleted some time later, and the spec may ask for more members by now.
+// Confirmed reports whether a step is taken only on the newest EtcdCluster: if it is irreversible, starts a member, sets a volume aside, or keeps
+// a member from answering. A member of an earlier incarnation that starts again would serve old data beside the restored cluster. A volume that
+// is set aside is deleted some time later, and the spec may ask for more members by now.
 func (s State) Confirmed(step Step) bool {
 	switch step.(type) {
-	case CreateMember, SetAsideVolume:
+	case CreateMember, SetAsideVolume, DefragmentMember:
 		return true
 	}
 	return s.Irreversible(step)
@@ -45,6 +45,12 @@ func (s State) Confirmed(step Step) bool {
 func (s State) NotRunning(name string) bool {
 	m, _ := s.member(name)
 	return m.Pod == PodBlocked || m.Pod == PodEnded || m.Pod == PodStarting
+}
+
+// DefragmentedSince reports whether a member was defragmented since the EtcdCluster was planned on. While its watch hangs, the operator
+// would defragment it in each pass.
+func DefragmentedSince(planned, live *v1beta2.EtcdCluster, name string) bool {
+	return !defragmented(live.Status.MemberStatuses)[name].Equal(defragmented(planned.Status.MemberStatuses)[name])
 }
 
 // Outdated names what of an EtcdCluster has changed since it was planned on; empty if nothing has that an irreversible

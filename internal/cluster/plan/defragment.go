@@ -31,7 +31,7 @@ func defragment(s State) Step {
 	return s.defragmentNext(v1beta2.ReasonDefragmenting, func(m Member) bool {
 		free := m.DBSize - m.DBSizeInUse
 		return m.DBSizeInUse > 0 && m.DBSize >= policy.SmallestFile() && free*100 >= m.DBSize*int64(*policy.FreePercent) &&
-			s.Now.Sub(s.Defragmented[m.Name]) >= freePause
+			s.Now.Sub(s.defragmentedAt(m.Name)) >= freePause
 	})
 }
 
@@ -52,7 +52,7 @@ func (s State) defragmentScheduled(policy *v1beta2.DefragmentationPolicy) Step {
 	if late := policy.StartingDeadlineSeconds; late != nil && s.Now.Sub(due) > time.Duration(*late)*time.Second {
 		return EndDefragmentation{Due: due, Late: true}
 	}
-	if step := s.defragmentNext(v1beta2.ReasonDefragmenting, func(m Member) bool { return s.Defragmented[m.Name].Before(due) }); step != nil {
+	if step := s.defragmentNext(v1beta2.ReasonDefragmenting, func(m Member) bool { return s.defragmentedAt(m.Name).Before(due) }); step != nil {
 		return step
 	}
 	return EndDefragmentation{Due: due}
@@ -152,6 +152,14 @@ func defragmented(members []v1beta2.MemberStatus) map[string]time.Time {
 		at[m.Name] = m.DefragmentedAt.Time
 	}
 	return at
+}
+
+// defragmentedAt returns when a member was defragmented last. A time in the future comes from a clock that was ahead, and does not count.
+func (s State) defragmentedAt(name string) time.Time {
+	if at := s.Defragmented[name]; !at.After(s.Now) {
+		return at
+	}
+	return time.Time{}
 }
 
 // keepDefragmented carries the time over to the same member.

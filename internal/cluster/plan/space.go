@@ -32,9 +32,9 @@ const (
 	// compactPause between two compactions, while users delete keys to make room. compactGrace is how long members
 	// may take to free what was forgotten, and compactBegin how long it takes at least until that shows.
 	compactPause, compactGrace, compactBegin = 20 * time.Second, 30 * time.Second, 3 * time.Second
-	// defragmentPause is the interval between defragmentations of a member, if the last one did not make room. A member may
-	// be defragmented sooner if history was compacted since.
-	defragmentPause = 2 * time.Minute
+	// defragmentPause is the interval between defragmentations of a member, if the last one did not make room. It is
+	// defragmentAgain if history was compacted since.
+	defragmentPause, defragmentAgain = 2 * time.Minute, time.Minute
 )
 
 // reclaimSpace makes room if the space quota is used up, as far as the spec allows. If it cannot, it returns nil. When this
@@ -47,20 +47,34 @@ func reclaimSpace(s State) Step {
 	if !slices.ContainsFunc(s.membership(), func(m Member) bool { return !s.fits(m, m.DBSize, roomInFile) }) {
 		return DisarmAlarm{Alarm: alarms[0], Reason: v1beta2.ReasonNoSpace}
 	}
+	if _, compacted := s.compactedAt(); compacted && !s.untried() && s.quotaIsRaised() {
+		return nil // the restart with the new quota makes room
+	}
 	if revision, due := s.compaction(); due {
 		return CompactHistory{Revision: revision}
 	}
-	crowded := slices.ContainsFunc(s.membership(), func(m Member) bool { return !s.fits(m, m.DBSizeInUse, roomInUse) })
+	crowded := s.crowded()
 	if s.compactedFor(compactBegin) || (crowded && s.compactedFor(compactGrace)) {
 		return Wait{Reason: v1beta2.ReasonNoSpace, Message: "The space quota is used up, and etcd refuses writes. The members are freeing the compacted history."}
 	}
 	if crowded && !s.untried() {
 		return nil
 	}
-	return s.defragmentNext(v1beta2.ReasonNoSpace, func(m Member) bool {
-		since := s.Now.Sub(s.Defragmented[m.Name])
-		return !s.fits(m, m.DBSize, roomInFile) && (since > defragmentPause || s.compactedFor(since))
-	})
+	return s.defragmentNext(v1beta2.ReasonNoSpace, s.needsRoom)
+}
+
+// crowded reports whether a member says that too much of its quota is in use.
+func (s State) crowded() bool {
+	return slices.ContainsFunc(s.membership(), func(m Member) bool { return !s.fits(m, m.DBSizeInUse, roomInUse) })
+}
+
+// needsRoom reports whether a member is to be defragmented, because its file is too large and its last defragmentation was before the pause.
+func (s State) needsRoom(m Member) bool {
+	if s.fits(m, m.DBSize, roomInFile) {
+		return false
+	}
+	since := s.Now.Sub(s.defragmentedAt(m.Name))
+	return since > defragmentPause || since > defragmentAgain && s.compactedFor(since)
 }
 
 // CompactHistory has etcd forget what was before a revision.
@@ -145,15 +159,29 @@ func (s State) quotaTooLow() Step {
 // untried says whether no member has been defragmented since the last compaction without making room. The size in use does
 // not show it: etcd updates it with the next write, which it refuses. Only a defragmentation shows it.
 func (s State) untried() bool {
-	if s.Space == nil || s.Space.CompactedAt == nil {
+	at, compacted := s.compactedAt()
+	if !compacted {
 		return false
 	}
 	return !slices.ContainsFunc(s.membership(), func(m Member) bool {
-		return s.Defragmented[m.Name].After(s.Space.CompactedAt.Time) && !s.fits(m, m.DBSize, roomInFile)
+		return s.defragmentedAt(m.Name).After(at) && !s.fits(m, m.DBSize, roomInFile)
 	})
 }
 
-// compaction is the revision to compact to, and whether that is due.
+// compactedAt returns when the last compaction was. A time in the future comes from a clock that was ahead. It counts as so long ago that members
+// have freed what was forgotten.
+func (s State) compactedAt() (at time.Time, compacted bool) {
+	if s.Space == nil || s.Space.CompactedAt == nil {
+		return time.Time{}, false
+	}
+	if at = s.Space.CompactedAt.Time; at.After(s.Now) {
+		at = s.Now.Add(-compactGrace)
+	}
+	return at, true
+}
+
+// compaction is the revision to compact to, and whether that is due. It is not while it is unknown whether the last one made room: keys that are
+// deleted slowly would otherwise put the defragmentation off for ever.
 func (s State) compaction() (revision int64, due bool) {
 	members := s.membership()
 	needed := slices.ContainsFunc(members, func(m Member) bool { return !s.fits(m, m.DBSizeInUse, compactFrom) })
@@ -162,7 +190,7 @@ func (s State) compaction() (revision int64, due bool) {
 	}
 	oldest := slices.MinFunc(members, func(a, b Member) int { return int(a.Revision - b.Revision) })
 	revision = oldest.Revision - s.Spec.KeepRevisions()
-	if revision <= 0 || s.compactedFor(compactPause) {
+	if revision <= 0 || s.compactedFor(compactPause) || s.crowded() && s.untried() {
 		return 0, false
 	}
 	return revision, s.Space == nil || revision > s.Space.CompactedRevision
@@ -170,7 +198,8 @@ func (s State) compaction() (revision int64, due bool) {
 
 // compactedFor says whether the last compaction is no longer ago than a time.
 func (s State) compactedFor(d time.Duration) bool {
-	return s.Space != nil && s.Space.CompactedAt != nil && s.Now.Sub(s.Space.CompactedAt.Time) < d
+	at, compacted := s.compactedAt()
+	return compacted && s.Now.Sub(at) < d
 }
 
 // fits says whether so many bytes of a member's database take at most a part of its quota, in percent. If the
@@ -213,6 +242,12 @@ func (s State) askedQuota() int64 {
 		}
 	}
 	return etcd.DefaultQuota
+}
+
+// quotaIsRaised reports whether a member has yet to be restarted with a larger quota.
+func (s State) quotaIsRaised() bool {
+	asked := s.askedQuota()
+	return slices.ContainsFunc(s.membership(), func(m Member) bool { return m.Outdated && s.quotaOf(m) > 0 && s.quotaOf(m) < asked })
 }
 
 // quotaField names the field of the spec that sets the quota, or that can set it.

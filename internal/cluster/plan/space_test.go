@@ -121,7 +121,7 @@ func TestPlanSpace(t *testing.T) {
 			stuck("Compacting all but 5000 revisions does not make room. Delete keys, or lower spec.noSpace.keepRevisions (0 frees deleted keys at once), " + raise),
 		},
 		"compacts again if the revision has grown since the last compaction": {
-			state(formed, members(3), full, database(100, 95), compacted(3900, 2*time.Minute)), CompactHistory{Revision: 4000},
+			state(formed, members(3), full, database(100, 95), compacted(3900, 2*time.Minute), defragmentedAgo(1, time.Minute)), CompactHistory{Revision: 4000},
 		},
 		"does not compact again within 20 s": {
 			state(formed, members(3), full, database(100, 95), compacted(3900, 15*time.Second)), freeing,
@@ -142,7 +142,7 @@ func TestPlanSpace(t *testing.T) {
 			},
 		},
 		"defragments again at once if history was compacted since": {
-			state(formed, members(3), full, database(100, 95), compacted(4000, 31*time.Second), defragmentedAgo(1, time.Minute), defragmentedAgo(2, time.Minute)),
+			state(formed, members(3), full, database(100, 95), compacted(4000, 31*time.Second), defragmentedAgo(1, 61*time.Second), defragmentedAgo(2, 61*time.Second)),
 			DefragmentMember{Name: nameOf(1), Reason: v1beta2.ReasonNoSpace},
 		},
 		"does not defragment again within 2 min if history was compacted before": {

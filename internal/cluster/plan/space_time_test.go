@@ -1,0 +1,128 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// spaceRun plans once a second for a cluster whose space quota is used up, and records what the operator records. Times have the precision of
+// the API.
+type spaceRun struct {
+	State
+	deleteEvery time.Duration // keys are deleted so often; 0 is never
+	defragment  func(*Member)
+	counts      map[string]int
+}
+
+// until runs until a step ends it, and returns after how long. It returns limit if none does.
+func (r *spaceRun) until(limit time.Duration, ends func(Step) bool) time.Duration {
+	r.counts = map[string]int{}
+	for begin := r.Now; r.Now.Sub(begin) < limit; r.Now = r.Now.Add(time.Second) {
+		passed := r.Now.Sub(begin)
+		if r.deleteEvery > 0 && passed%r.deleteEvery == 0 {
+			for i := range r.Members {
+				r.Members[i].Revision++
+			}
+		}
+		step := Plan(r.State)
+		if ends(step) {
+			return passed
+		}
+		r.take(step)
+	}
+	return limit
+}
+
+func (r *spaceRun) take(step Step) {
+	now := r.Now.Truncate(time.Second)
+	switch step := step.(type) {
+	case CompactHistory:
+		r.Space = &v1beta2.SpaceStatus{CompactedRevision: step.Revision, CompactedAt: ptr.To(metav1.NewTime(now))}
+	case DefragmentMember:
+		r.counts[step.Name]++
+		if r.Defragmented == nil {
+			r.Defragmented = map[string]time.Time{}
+		}
+		r.Defragmented[step.Name] = now
+		for i := range r.Members {
+			if r.Members[i].Name == step.Name {
+				r.defragment(&r.Members[i])
+			}
+		}
+	case MoveLeader:
+		for i := range r.Members {
+			r.Members[i].Leader = r.Members[i].ID == step.To
+		}
+	}
+}
+
+func disarms(step Step) bool { _, is := step.(DisarmAlarm); return is }
+
+func helps(m *Member) { m.DBSize = m.DBSizeInUse + mi }
+
+func helpsLittle(m *Member) { m.DBSize = 96 * mi }
+
+// While writes are refused, every second counts. Neither keys that are deleted one by one nor a clock that was ahead may put off what makes room.
+func TestSpaceIsReclaimedWithinMinutes(t *testing.T) {
+	for name, c := range map[string]spaceRun{
+		"nobody deletes keys":                   {State: state(formed, members(3), full, database(100, 85)), defragment: helps},
+		"keys are deleted one by one":           {State: state(formed, members(3), full, database(100, 85)), deleteEvery: 10 * time.Second, defragment: helps},
+		"the last compaction is in the future":  {State: state(formed, members(3), full, database(100, 60), compacted(4000, -time.Hour)), defragment: helps},
+		"so are the last defragmentations":      {State: state(formed, members(3), full, database(100, 60), compacted(3000, time.Hour), defragmentedAgo(0, -time.Hour), defragmentedAgo(1, -time.Hour), defragmentedAgo(2, -time.Hour)), defragment: helps},
+		"the compaction of a crowded one is so": {State: state(formed, members(3), full, database(100, 85), compacted(4000, -time.Hour)), defragment: helps},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if after := c.until(time.Hour, disarms); after > 3*time.Minute {
+				t.Errorf("the alarm is disarmed after %s", after)
+			}
+		})
+	}
+}
+
+// The message advises to raise the quota. While keys are deleted one by one, the members must be restarted with it nevertheless.
+func TestARaisedQuotaIsAppliedWhileKeysAreDeleted(t *testing.T) {
+	raised := func(s *State) {
+		s.Spec.Pod = &v1beta2.PodPolicy{}
+		quotaEnv("209715200")(s)
+		for i := range s.Members {
+			s.Members[i].Outdated = true
+		}
+	}
+	r := spaceRun{State: state(formed, members(3), full, database(100, 95), raised), deleteEvery: 10 * time.Second, defragment: helpsLittle}
+	after := r.until(time.Hour, func(step Step) bool { _, is := step.(DeletePod); return is })
+	if after > 3*time.Minute {
+		t.Errorf("the first member is restarted after %s", after)
+	}
+}
+
+// A member does not answer while it is defragmented. If that does not make room, it must not be repeated all the time, and not always at the same
+// member.
+func TestDefragmentationsThatDoNotHelpAreRare(t *testing.T) {
+	unknown := func(s *State) {
+		for i := range s.Members {
+			s.Members[i].DBQuota, s.Members[i].PodQuota = 0, ptr.To(int64(0))
+		}
+	}
+	for name, c := range map[string]spaceRun{
+		"the files stay large":   {State: state(formed, members(3), full, database(100, 78)), deleteEvery: 5 * time.Second, defragment: helpsLittle},
+		"the quota is unknown":   {State: state(formed, members(3), full, database(100, 20), unknown), deleteEvery: 40 * time.Second, defragment: helps},
+		"the keys use it up":     {State: state(formed, members(3), full, database(100, 95)), deleteEvery: 5 * time.Second, defragment: helpsLittle},
+		"and nobody deletes any": {State: state(formed, members(3), full, database(100, 95)), defragment: helpsLittle},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.until(30*time.Minute, disarms)
+			most, all := 0, 0
+			for _, n := range c.counts {
+				most, all = max(most, n), all+n
+			}
+			if most > 30 || all > 10 && most > all*2/3 {
+				t.Errorf("defragmentations in 30 minutes: %v", c.counts)
+			}
+		})
+	}
+}
