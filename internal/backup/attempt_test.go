@@ -20,6 +20,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/file"
+	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
@@ -45,7 +46,11 @@ func newWorld(t *testing.T, secrets ...*corev1.Secret) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := fake.NewClientBuilder()
+	scheme, err := operator.Scheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := fake.NewClientBuilder().WithScheme(scheme)
 	for _, s := range secrets {
 		known = known.WithObjects(s)
 	}

@@ -41,7 +41,12 @@ func (t *job) tidy(ctx context.Context, o jobSpec, s stored, saved string, resul
 	}
 	decision, err := snapshot.Retain(ctx, s.store, s.series, s.index, s.known, keep)
 	result.blame(o, err)
-	deleted, err := prune(ctx, s.store, decision.Delete)
+	unneeded, restored, err := t.unneeded(ctx, o, decision.Delete)
+	result.blame(o, err)
+	if restored != "" {
+		decision.Notices = append(decision.Notices, restored)
+	}
+	deleted, err := prune(ctx, s.store, unneeded)
 	result.blame(o, err)
 	result.Pruned, result.Kept = len(deleted), t.kept(ctx, o, s, deleted)
 	if result.PruneProblem == "" && len(decision.Notices) > 0 {
@@ -183,11 +188,18 @@ func (t *job) purgeFrom(ctx context.Context, o jobSpec, store objstore.Store) (R
 	if err != nil {
 		return Result{}, err
 	}
-	deleted, err := prune(ctx, store, snapshot.Written(listing, o.mark()))
+	unneeded, restored, err := t.unneeded(ctx, o, snapshot.Written(listing, o.mark()))
+	if err != nil {
+		return Result{}, err
+	}
+	deleted, err := prune(ctx, store, unneeded)
 	if err != nil {
 		return Result{}, err
 	}
 	removed := Result{Pruned: len(deleted)}
+	if restored != "" {
+		return removed, fail(v1beta2.ReasonRemovingSnapshots, restored+" The operator deletes it when the EtcdRestore has ended.")
+	}
 	for name, err := range listing.Unreadable {
 		if !errors.Is(err, snapshot.ErrManifest) && !errors.Is(err, snapshot.ErrNewerFormat) {
 			return removed, fmt.Errorf("read the manifest %s, which may be of this EtcdBackup: %w", name, err)

@@ -69,7 +69,7 @@ func TestEachOperatorHasExactlyTheRightsThatItNeeds(t *testing.T) {
 		},
 		backupOperator: {
 			"etcdbackups: delete get list watch patch", "etcdbackups/status: patch",
-			"etcdclusters: get list watch",
+			"etcdclusters: get list watch", "etcdrestores: list",
 		},
 		restoreOperator: {
 			"etcdrestores: get list watch delete", "etcdrestores/status: patch",

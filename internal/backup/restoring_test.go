@@ -1,0 +1,89 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// restoreOf returns an EtcdRestore that has verified a snapshot.
+func restoreOf(namespace, bucket, key, ended string) *v1beta2.EtcdRestore {
+	r := &v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "rescue"}}
+	r.Status.Source = &v1beta2.RestoreSource{StorageType: v1beta2.StorageS3, Bucket: bucket, Key: key}
+	if ended != "" {
+		r.Status.Conditions = []metav1.Condition{{Type: ended, Status: metav1.ConditionTrue}}
+	}
+	return r
+}
+
+// A restore waits, for example because the cluster is paused. If the retention deleted its snapshot, the data that the user wants back would be
+// gone.
+func TestTheSnapshotOfARestoreThatHasNotEndedIsKept(t *testing.T) {
+	refuses := errors.New("refused")
+	for name, c := range map[string]struct {
+		restore func(key string) *v1beta2.EtcdRestore
+		list    error
+		kept    bool
+	}{
+		"it waits":                       {func(key string) *v1beta2.EtcdRestore { return restoreOf("ns", "bucket", key, "") }, nil, true},
+		"it is complete":                 {func(key string) *v1beta2.EtcdRestore { return restoreOf("ns", "bucket", key, "Complete") }, nil, false},
+		"it has failed":                  {func(key string) *v1beta2.EtcdRestore { return restoreOf("ns", "bucket", key, "Failed") }, nil, false},
+		"it restores from another one":   {func(string) *v1beta2.EtcdRestore { return restoreOf("ns", "bucket", "other.db", "") }, nil, false},
+		"it is in another namespace":     {func(key string) *v1beta2.EtcdRestore { return restoreOf("other", "bucket", key, "") }, nil, false},
+		"it restores from another store": {func(key string) *v1beta2.EtcdRestore { return restoreOf("ns", "another", key, "") }, nil, false},
+		"the list is refused":            {func(key string) *v1beta2.EtcdRestore { return restoreOf("ns", "bucket", key, "Failed") }, refuses, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			s := series(keep(1))
+			first := w.attempt(s)
+			if first.Failure != nil {
+				t.Fatal(first.Failure)
+			}
+			key := strings.TrimPrefix(first.Snapshot.Path, "bucket/")
+			api := apiWith(t, c.restore(key)).(client.WithWatch)
+			w.secrets = interceptor.NewClient(api, interceptor.Funcs{List: func(ctx context.Context, under client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+				if c.list != nil {
+					return c.list
+				}
+				return under.List(ctx, list, options...)
+			}})
+			w.now = at(t0.Add(time.Hour))
+			r := w.attempt(s)
+			if kept := slices.Contains(w.keys(), key); r.Failure != nil || kept != c.kept {
+				t.Errorf("kept %v, failure %v, problem %q", kept, r.Failure, r.PruneProblem)
+			}
+			if c.kept != (r.PruneReason == v1beta2.ReasonSnapshotsKept) {
+				t.Errorf("the reason is %q: %s", r.PruneReason, r.PruneProblem)
+			}
+		})
+	}
+}
+
+// With deletionPolicy Delete, the EtcdBackup waits until the restore has ended, or gives up after its limit and leaves the snapshot.
+func TestADeletedEtcdBackupKeepsTheSnapshotOfARestore(t *testing.T) {
+	w := newWorld(t)
+	s := series()
+	r := w.attempt(s)
+	if r.Failure != nil {
+		t.Fatal(r.Failure)
+	}
+	w.secrets = apiWith(t, restoreOf("ns", "bucket", strings.TrimPrefix(r.Snapshot.Path, "bucket/"), ""))
+	o := jobSpecOf(s)
+	o.Kind = KindPurge
+	if purged := w.job.attempt(t.Context(), o, &jobProgress{}); purged.Failure == nil || !strings.Contains(purged.Failure.Message, "rescue") {
+		t.Errorf("the failure is %v", purged.Failure)
+	}
+	if !slices.Contains(w.keys(), strings.TrimPrefix(r.Snapshot.Path, "bucket/")) {
+		t.Error("the snapshot is deleted")
+	}
+}
