@@ -36,7 +36,11 @@ func waitForQuorum(s State) Step {
 	if s.membersHaveHadTheirTime(holders) {
 		return s.noQuorumInTime(holders)
 	}
-	return Wait{Reason: v1beta2.ReasonMemberDown, Message: planning.Sentence("No quorum answers. Members that hold data are running or starting: ", unanswered(s.Current()))}
+	message := "No quorum answers."
+	if names := unanswered(holders); names != "" {
+		message += planning.Sentence(" Members that hold data are running or starting: ", names)
+	}
+	return Wait{Reason: v1beta2.ReasonMemberDown, Message: message}
 }
 
 // holders returns the voters of the record that have their data.
@@ -49,7 +53,7 @@ func (s State) holders() []Member {
 // noQuorumInTime reports that the members with data formed no quorum in time. If no member has data, it reports that instead: the
 // status was lost, too, so the operator does not know how many voters there were.
 func (s State) noQuorumInTime(holders []Member) Step {
-	lost := "Quorum is lost, and etcd accepts no writes. The members that have data did not form a quorum in time: " + unanswered(s.Current()) +
+	lost := "Quorum is lost, and etcd accepts no writes. The members that have data did not form a quorum in time: " + unanswered(holders) +
 		". The operator removes nothing. Recover these members. " + s.waysOnWithData()
 	if len(holders) == 0 {
 		lost = "Quorum is lost: no member that the operator created has its data. etcd accepts no writes. The operator removes nothing. " + s.wayOut(nil)

@@ -129,7 +129,7 @@ func TestPlanRecoveryChooses(t *testing.T) {
 			state(formed, members(3), noQuorum, with(0, unreadyFor(time.Hour)), with(1, unreadyFor(time.Hour)), with(2, gone), consenting),
 			Wait{
 				Reason: v1beta2.ReasonQuorumLost,
-				Message: "Quorum is lost, and etcd accepts no writes. The members that have data did not form a quorum in time: " + nameOf(0) + ", " + nameOf(1) + ", " + nameOf(2) +
+				Message: "Quorum is lost, and etcd accepts no writes. The members that have data did not form a quorum in time: " + nameOf(0) + ", " + nameOf(1) +
 					". The operator removes nothing. Recover these members. If some of them are lost for good, delete their PersistentVolumeClaims. To continue from a snapshot, apply an EtcdRestore.",
 				Stalled: true,
 			},
