@@ -88,10 +88,10 @@ func (r Release) events(s State) []planning.Event {
 			"The operator deleted the snapshots of the first location: %d. Those of the second location are still there. %s %s", r.Removed, s.CopyProblem.Message, r.Left)))}
 	case r.Left != "":
 		return []planning.Event{newEvent(corev1.EventTypeWarning, "SnapshotsLeft", actionPrune,
-			fmt.Sprintf("The operator deleted all snapshots of the EtcdBackup: %d. %s", r.Removed, r.Left))}
+			fmt.Sprintf("The operator deleted the snapshots of the EtcdBackup under %s: %d. %s", s.Target.Path(), r.Removed, r.Left))}
 	case r.Removed > 0:
 		return []planning.Event{newEvent(corev1.EventTypeNormal, "SnapshotsRemoved", actionPrune,
-			fmt.Sprintf("The operator deleted all snapshots of the EtcdBackup: %d.", r.Removed))}
+			fmt.Sprintf("The operator deleted the snapshots of the EtcdBackup under %s: %d.", s.Target.Path(), r.Removed))}
 	}
 	return nil
 }

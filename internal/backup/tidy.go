@@ -180,11 +180,11 @@ func (t *job) purgeLocation(ctx context.Context, o jobSpec) (Result, error) {
 
 func (t *job) purgeFrom(ctx context.Context, o jobSpec, store objstore.Store) (Result, error) {
 	series := snapshot.Series{Folder: o.Target.Key, Namespace: o.Namespace, Cluster: o.Cluster}
-	prefix := o.Target.Key
+	prefix, list := o.Target.Key, snapshot.ListObject
 	if o.Series {
-		prefix = series.Lives()
+		prefix, list = series.Lives(), snapshot.List
 	}
-	listing, err := snapshot.List(ctx, store, prefix)
+	listing, err := list(ctx, store, prefix)
 	if err != nil {
 		return Result{}, err
 	}

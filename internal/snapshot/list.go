@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"slices"
+	"strings"
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
@@ -56,6 +58,31 @@ func List(ctx context.Context, store objstore.Store, prefix string) (Listing, er
 	}
 	listing.sort()
 	return listing, nil
+}
+
+// ListObject is List for one object. It reads no manifest of another object whose key begins in the same way.
+func ListObject(ctx context.Context, store objstore.Store, key string) (Listing, error) {
+	return List(ctx, oneObject{store, key}, key)
+}
+
+// oneObject lists only an object, and the names that belong to it.
+type oneObject struct {
+	objstore.Store
+	key string
+}
+
+// List yields what the store lists, without other objects.
+func (o oneObject) List(ctx context.Context, prefix string) iter.Seq2[objstore.Object, error] {
+	return func(yield func(objstore.Object, error) bool) {
+		for object, err := range o.Store.List(ctx, prefix) {
+			if err == nil && object.Key != o.key && !strings.HasPrefix(object.Key, o.key+".") {
+				continue
+			}
+			if !yield(object, err) {
+				return
+			}
+		}
+	}
 }
 
 // add adds a manifest to the listing, and returns the store's error if there is one.
