@@ -89,13 +89,21 @@ func (s State) copyTurn() time.Time {
 		return s.Now
 	case c.Attempts > 0:
 		return s.copyRetry(c)
+	}
+	return s.nextCopy(c, newest)
+}
+
+// nextCopy returns when a copy follows one that did not fail.
+func (s State) nextCopy(c *v1beta2.BackupCopies, newest *v1beta2.Snapshot) time.Time {
+	pruned, taken := s.Status.LastPruneTime, s.Status.LastSuccessDate
+	switch {
 	case s.ahead(c.LastAttemptTime):
 		return s.Now
-	case s.ahead(s.Status.LastPruneTime), s.ahead(s.Status.LastSuccessDate) && !copied(c, newest):
+	case s.ahead(pruned), s.ahead(taken) && !copied(c, newest):
 		return c.LastAttemptTime.Add(lastDelay) // it is not known whether there is something to do
-	case c.Missing > 0 || s.Status.LastPruneTime != nil && s.Status.LastPruneTime.After(c.LastAttemptTime.Time):
+	case c.Missing > 0 || pruned != nil && pruned.After(c.LastAttemptTime.Time):
 		return s.Now
-	case copied(c, newest) || s.Status.LastSuccessDate == nil || s.Status.LastSuccessDate.Time.Before(c.LastAttemptTime.Time):
+	case copied(c, newest) || taken == nil || taken.Time.Before(c.LastAttemptTime.Time):
 		return time.Time{} // the newest snapshot is there, or the second location does not keep it
 	}
 	return s.Now
