@@ -17,7 +17,7 @@ func TestASnapshotAfterARestoreFromAnOlderCopyIsNoBaseOfTheHistoryBefore(t *test
 	second.shift = 9020 - 1610 + 1
 	second.segment(1650)
 	between := base(1600, 9010)
-	between.Key = "of-the-second-history"
+	between.Key, between.Captured = "of-the-second-history", true
 	bases := []Base{base(1, 1), base(1500, 1500), base(2000, 2000), between, base(1610, 9020)}
 	histories := []History{first.History, second.History}
 	for revision, from := range map[int64]int64{1550: 1500, 1600: 1500, 1605: 1500, 1700: 1500, 1999: 1500, 2500: 2000} {
@@ -34,13 +34,26 @@ func TestASnapshotAfterARestoreFromAnOlderCopyIsNoBaseOfTheHistoryBefore(t *test
 
 // A base is needed even if its member lagged a little behind, and the one that began the timeline always is.
 func TestABaseOfTheSameHistoryStaysABase(t *testing.T) {
-	lagging := newHistory(1, base(1, 1)).segment(100).segment(300)
-	found, err := Find(t.Context(), storing(lagging.History), root, []Base{base(1, 1), base(150, 200)}, Progress{}, Target{Revision: 250})
-	if err != nil || found.Base.Point.Revision != 150 {
-		t.Errorf("a member that lagged by 50 s: base at %d, error %v", found.Base.Point.Revision, err)
+	first := newHistory(1, base(1, 1)).segment(100).segment(300)
+	next := newHistory(2, base(400, 400))
+	for name, c := range map[string]struct {
+		at        int
+		captured  bool
+		histories []History
+	}{
+		"its member lagged by 50 s":                        {200, true, []History{first.History, next.History}},
+		"the store received it long after it was captured": {350, false, []History{first.History, next.History}},
+		"a clock was wrong, and no timeline followed":      {350, true, []History{first.History}},
+	} {
+		b := base(150, c.at)
+		b.Captured = c.captured
+		found, err := Find(t.Context(), storing(c.histories...), root, []Base{base(1, 1), b, base(400, 400)}, Progress{}, Target{Revision: 250})
+		if err != nil || found.Base.Point.Revision != 150 {
+			t.Errorf("%s: base at %d, error %v", name, found.Base.Point.Revision, err)
+		}
 	}
 	ahead := newHistory(1, base(1, 9000)).segment(100)
-	if found, err = Find(t.Context(), storing(ahead.History), root, []Base{base(1, 9000)}, Progress{}, Target{Revision: 50}); err != nil || found.Base.Point.Revision != 1 {
+	if found, err := Find(t.Context(), storing(ahead.History), root, []Base{base(1, 9000)}, Progress{}, Target{Revision: 50}); err != nil || found.Base.Point.Revision != 1 {
 		t.Errorf("a timeline that began by a clock that was ahead: base at %d, error %v", found.Base.Point.Revision, err)
 	}
 }

@@ -35,11 +35,12 @@ func (s Start) began(b Base) bool { return s.BaseKey != "" && b.Key == s.BaseKey
 const maxSkew = time.Minute
 
 // foreign reports whether a base is of another history than the timeline, by the first link that goes on after it: the archiver had received a
-// later revision well before the member began to send the base. Somebody has replaced the data of the cluster in between, by an older state. The
-// base that began the timeline is never foreign.
-func (s Start) foreign(b Base, after Header) bool {
+// later revision well before the member began to send the base. Somebody has replaced the data of the cluster in between, by an older state, and
+// the archiver has begun the next timeline for that. Without a next timeline, or if the time of the base is not known, only a clock was wrong.
+// The base that began the timeline is never foreign.
+func (s Start) foreign(next *Start, b Base, after Header) bool {
 	first := slices.IndexFunc(after.Points, func(p Point) bool { return p.Revision > b.Point.Revision })
-	if first < 0 || after.Gap() || b.Point.Revision <= s.Base.Revision || s.began(b) {
+	if first < 0 || next == nil || !b.Captured || after.Gap() || b.Point.Revision <= s.Base.Revision || s.began(b) {
 		return false
 	}
 	return after.Points[first].At.Before(b.Point.At.Add(-maxSkew))

@@ -13,6 +13,8 @@ type Base struct {
 	ClusterID string // 16 hex digits
 	// Point is the revision in the snapshot's database, and a time before which that revision was written.
 	Point Point
+	// Captured means that Point has the time at which the member began to send, and not a later one.
+	Captured bool
 	// AuthRevision in the snapshot's database.
 	AuthRevision uint64
 	// Recovery is that of the cluster when the snapshot was taken, see Start.Recovery. It is empty if there was none, or if that is not known.
@@ -207,7 +209,7 @@ func (h History) span(b Base) (span, bool) {
 			chain, s.chain = next, next
 			continue
 		}
-		if len(s.links) == 0 && h.Start.foreign(b, l.Header) {
+		if len(s.links) == 0 && h.Start.foreign(h.next, b, l.Header) {
 			return s, false
 		}
 		if l.Header.Gap() || l.Header.AuthFrom != b.AuthRevision || l.Header.AuthTo != b.AuthRevision {

@@ -264,3 +264,16 @@ func TestADamagedObjectInTheFirstLocationIsNotBlamedOnTheMembers(t *testing.T) {
 		t.Error(f.Message)
 	}
 }
+
+// The status has a snapshot by a clock that was ahead. Each retry of a request would take another snapshot if that one counted as newer.
+func TestASnapshotInTheFutureRepeatsNoRequest(t *testing.T) {
+	w := newWorld(t)
+	s := series(func(s *State) {
+		s.Request = "now"
+		s.Status.Snapshot = &v1beta2.Snapshot{Path: "bucket/dir/snap.db/ns/b/0000000000000001/x.db", CreatedAt: stamp(t0.Add(5 * time.Hour))}
+	})
+	first := w.attempt(s)
+	if r := w.attempt(s); first.Failure != nil || !r.Found || r.Snapshot.Path != first.Snapshot.Path {
+		t.Errorf("the second attempt took %s, the first %s, failure %v", r.Snapshot.Path, first.Snapshot.Path, first.Failure)
+	}
+}

@@ -69,7 +69,7 @@ func (s *stored) satisfied(ctx context.Context, o jobSpec, attempt string, now t
 			return &item, nil
 		}
 		m := s.known[item.Key].Manifest
-		taken := o.Request != "" && m.Attempt == attempt && (o.Base == "" || !m.NoQuorum) && !s.reportedNewer(o, item)
+		taken := o.Request != "" && m.Attempt == attempt && (o.Base == "" || !m.NoQuorum) && !s.reportedNewer(o, item, now)
 		if taken && (young || item.Verdict != snapshot.Failed) {
 			return &item, nil
 		}
@@ -77,18 +77,19 @@ func (s *stored) satisfied(ctx context.Context, o jobSpec, attempt string, now t
 	return nil, nil
 }
 
-// savedAt returns when a snapshot was saved. The time in its key comes from a clock that was ahead if the store received the object before.
+// savedAt returns when a snapshot was saved. The time in its key comes from a clock that was ahead if the store received the object well before.
 func savedAt(item snapshot.Item) time.Time {
-	if stored := item.Stored; !stored.IsZero() && stored.Before(item.Time) {
+	if stored := item.Stored; !stored.IsZero() && stored.Add(snapshot.Skew).Before(item.Time) {
 		return stored
 	}
 	return item.Time
 }
 
-// reportedNewer returns whether the status reports a newer snapshot of the series than the item.
-func (s *stored) reportedNewer(o jobSpec, item snapshot.Item) bool {
+// reportedNewer returns whether the status reports a newer snapshot of the series than the item. A time in the future comes from a clock that was
+// ahead, and does not count.
+func (s *stored) reportedNewer(o jobSpec, item snapshot.Item, now time.Time) bool {
 	at, err := time.Parse(time.RFC3339, o.Newest.CreatedAt)
-	return err == nil && item.Time.Before(at) && strings.HasPrefix(o.Newest.Path, o.Target.Bucket+"/"+s.series.Prefix())
+	return err == nil && !at.After(now.Add(skew)) && item.Time.Before(at) && strings.HasPrefix(o.Newest.Path, o.Target.Bucket+"/"+s.series.Prefix())
 }
 
 // add adds the snapshot that was just saved.

@@ -168,9 +168,12 @@ func (t *job) purgeLocation(ctx context.Context, o jobSpec) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	removed, err := t.purgeFrom(ctx, o, store)
+	removed, held, err := t.purgeFrom(ctx, o, store)
 	if err == nil && o.Archived {
 		err = t.purgeArchive(ctx, o, store, &removed)
+	}
+	if err == nil && held != "" {
+		err = fail(v1beta2.ReasonRemovingSnapshots, fmt.Sprintf("%s The operator waits for the end of the restore, up to %s after the deletion.", held, purgeLimit))
 	}
 	if errors.Is(err, objstore.ErrNoBucket) {
 		return Result{}, nil // without a bucket there are no snapshots
@@ -178,7 +181,8 @@ func (t *job) purgeLocation(ctx context.Context, o jobSpec) (Result, error) {
 	return removed, err
 }
 
-func (t *job) purgeFrom(ctx context.Context, o jobSpec, store objstore.Store) (Result, error) {
+// purgeFrom deletes what it may. held says which snapshot is kept for an EtcdRestore; empty if none is.
+func (t *job) purgeFrom(ctx context.Context, o jobSpec, store objstore.Store) (removed Result, held string, err error) {
 	series := snapshot.Series{Folder: o.Target.Key, Namespace: o.Namespace, Cluster: o.Cluster}
 	prefix, list := o.Target.Key, snapshot.ListObject
 	if o.Series {
@@ -186,34 +190,32 @@ func (t *job) purgeFrom(ctx context.Context, o jobSpec, store objstore.Store) (R
 	}
 	listing, err := list(ctx, store, prefix)
 	if err != nil {
-		return Result{}, err
+		return Result{}, "", err
 	}
-	unneeded, restored, err := t.unneeded(ctx, o, snapshot.Written(listing, o.mark()))
+	unneeded, held, err := t.unneeded(ctx, o, snapshot.Written(listing, o.mark()))
 	if err != nil {
-		return Result{}, err
+		return Result{}, "", err
 	}
 	deleted, err := prune(ctx, store, unneeded)
 	if err != nil {
-		return Result{}, err
+		return Result{}, "", err
 	}
-	removed := Result{Pruned: len(deleted)}
-	if restored != "" {
-		return removed, fail(v1beta2.ReasonRemovingSnapshots, restored+" The operator deletes it when the EtcdRestore has ended.")
-	}
+	removed.Pruned = len(deleted)
 	for name, err := range listing.Unreadable {
 		if !errors.Is(err, snapshot.ErrManifest) && !errors.Is(err, snapshot.ErrNewerFormat) {
-			return removed, fmt.Errorf("read the manifest %s, which may be of this EtcdBackup: %w", name, err)
+			return removed, held, fmt.Errorf("read the manifest %s, which may be of this EtcdBackup: %w", name, err)
 		}
 	}
 	if !o.Series {
 		if err := snapshot.DropDrafts(ctx, store, o.Target.Key, o.mark()); err != nil {
-			return removed, err
+			return removed, held, err
 		}
-		return removed, sweepUploads(ctx, store, prefix, func(key string, started time.Time) bool {
+		return removed, held, sweepUploads(ctx, store, prefix, func(key string, started time.Time) bool {
 			return key == o.Target.Key && !started.Before(o.Since.Truncate(time.Second))
 		})
 	}
-	return t.purgeLeftovers(ctx, o, store, series, removed)
+	removed, err = t.purgeLeftovers(ctx, o, store, series, removed)
+	return removed, held, err
 }
 
 // purgeLeftovers deletes what killed operators of this EtcdBackup left. It fails while some of that is too young: the upload may

@@ -10,7 +10,7 @@ func (v *view) window(kept []bool) {
 	}
 	base := v.base()
 	for i := range kept {
-		kept[i] = kept[i] || base < 0 || v.items[i].Stored.IsZero() || !v.items[i].since().Before(v.items[base].since())
+		kept[i] = kept[i] || base < 0 || i <= base || v.items[i].Stored.IsZero() || !v.items[i].since().Before(v.items[base].since())
 	}
 }
 

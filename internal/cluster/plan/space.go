@@ -35,6 +35,9 @@ const (
 	// defragmentPause is the interval between defragmentations of a member, if the last one did not make room. It is
 	// defragmentAgain if history was compacted since.
 	defragmentPause, defragmentAgain = 2 * time.Minute, time.Minute
+	// raiseGrace is how long after a compaction a restart with a larger quota may begin, if the compaction did not make room. After that, the
+	// operator compacts again: something may keep it from restarting members.
+	raiseGrace = 5 * time.Minute
 )
 
 // reclaimSpace makes room if the space quota is used up, as far as the spec allows. If it cannot, it returns nil. When this
@@ -47,7 +50,7 @@ func reclaimSpace(s State) Step {
 	if !slices.ContainsFunc(s.membership(), func(m Member) bool { return !s.fits(m, m.DBSize, roomInFile) }) {
 		return DisarmAlarm{Alarm: alarms[0], Reason: v1beta2.ReasonNoSpace}
 	}
-	if _, compacted := s.compactedAt(); compacted && !s.untried() && s.quotaIsRaised() {
+	if s.compactedFor(raiseGrace) && !s.untried() && s.quotaIsRaised() {
 		return nil // the restart with the new quota makes room
 	}
 	if revision, due := s.compaction(); due {

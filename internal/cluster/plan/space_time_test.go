@@ -126,3 +126,24 @@ func TestDefragmentationsThatDoNotHelpAreRare(t *testing.T) {
 		})
 	}
 }
+
+// The spec raises the quota, and something else in it keeps the operator from restarting members. A user who then deletes keys must get room.
+func TestSpaceIsReclaimedIfARaisedQuotaCannotBeApplied(t *testing.T) {
+	refused := func(s *State) {
+		quotaEnv("209715200")(s)
+		s.Spec.Version = "3.9.0"
+		for i := range s.Members {
+			s.Members[i].Outdated = true
+		}
+	}
+	r := spaceRun{State: state(formed, members(3), full, database(100, 95), refused), deleteEvery: 10 * time.Second, defragment: helpsLittle}
+	r.until(2*time.Minute, disarms)
+	first := r.Space.CompactedRevision
+	r.until(10*time.Minute, func(step Step) bool {
+		again, is := step.(CompactHistory)
+		return is && again.Revision > first
+	})
+	if step, is := Plan(r.State).(CompactHistory); !is {
+		t.Errorf("after 10 minutes the step is %+v", step)
+	}
+}
