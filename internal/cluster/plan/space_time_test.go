@@ -70,7 +70,7 @@ func helpsLittle(m *Member) { m.DBSize = 96 * mi }
 // While writes are refused, every second counts. Neither keys that are deleted one by one nor a clock that was ahead may put off what makes room.
 func TestSpaceIsReclaimedWithinMinutes(t *testing.T) {
 	for name, c := range map[string]spaceRun{
-		"nobody deletes keys":                   {State: state(formed, members(3), full, database(100, 85)), defragment: helps},
+		"no keys are deleted":                   {State: state(formed, members(3), full, database(100, 85)), defragment: helps},
 		"keys are deleted one by one":           {State: state(formed, members(3), full, database(100, 85)), deleteEvery: 10 * time.Second, defragment: helps},
 		"the last compaction is in the future":  {State: state(formed, members(3), full, database(100, 60), compacted(4000, -time.Hour)), defragment: helps},
 		"so are the last defragmentations":      {State: state(formed, members(3), full, database(100, 60), compacted(3000, time.Hour), defragmentedAgo(0, -time.Hour), defragmentedAgo(1, -time.Hour), defragmentedAgo(2, -time.Hour)), defragment: helps},
@@ -109,10 +109,10 @@ func TestDefragmentationsThatDoNotHelpAreRare(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]spaceRun{
-		"the files stay large":   {State: state(formed, members(3), full, database(100, 78)), deleteEvery: 5 * time.Second, defragment: helpsLittle},
-		"the quota is unknown":   {State: state(formed, members(3), full, database(100, 20), unknown), deleteEvery: 40 * time.Second, defragment: helps},
-		"the keys use it up":     {State: state(formed, members(3), full, database(100, 95)), deleteEvery: 5 * time.Second, defragment: helpsLittle},
-		"and nobody deletes any": {State: state(formed, members(3), full, database(100, 95)), defragment: helpsLittle},
+		"the files stay large":      {State: state(formed, members(3), full, database(100, 78)), deleteEvery: 5 * time.Second, defragment: helpsLittle},
+		"the quota is unknown":      {State: state(formed, members(3), full, database(100, 20), unknown), deleteEvery: 40 * time.Second, defragment: helps},
+		"the keys use it up":        {State: state(formed, members(3), full, database(100, 95)), deleteEvery: 5 * time.Second, defragment: helpsLittle},
+		"the keys stay as they are": {State: state(formed, members(3), full, database(100, 95)), defragment: helpsLittle},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.until(30*time.Minute, disarms)
