@@ -34,10 +34,10 @@ func (s Start) began(b Base) bool { return s.BaseKey != "" && b.Key == s.BaseKey
 // maxSkew is how far the member that sends a snapshot may lag behind the one that the archiver watches, with the difference of two clocks.
 const maxSkew = time.Minute
 
-// foreign reports whether a base is of another history than the timeline, by the first link that goes on after it: the archiver had received a
-// later revision well before the member began to send the base. Somebody has replaced the data of the cluster in between, by an older state, and
-// the archiver has begun the next timeline for that. Without a next timeline, or if the time of the base is not known, only a clock was wrong.
-// The base that began the timeline is never foreign.
+// foreign reports whether a base is of another history than the timeline. after is the first link with a later revision. If the archiver received
+// that revision well before the member began to send the base, somebody has replaced the data of the cluster by an older state in between. The
+// archiver begins the next timeline for that. Without a next timeline, only a clock was wrong. If the time of the capture is not known, and for
+// the base that began the timeline, the result is false.
 func (s Start) foreign(next *Start, b Base, after Header) bool {
 	first := slices.IndexFunc(after.Points, func(p Point) bool { return p.Revision > b.Point.Revision })
 	if first < 0 || next == nil || !b.Captured || after.Gap() || b.Point.Revision <= s.Base.Revision || s.began(b) {

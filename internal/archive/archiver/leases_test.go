@@ -19,7 +19,7 @@ func (e *electing) TTL(context.Context, int64) (int64, error) {
 	return 60, nil
 }
 
-// During an election no TTL can be read. If the lease was never read again, a restore would give it an hour, for as long as the archiver runs.
+// During an election etcd returns no TTL. If the archiver did not read the lease again, a restore would give it an hour.
 func TestALeaseThatCouldNotBeReadIsReadAgain(t *testing.T) {
 	cluster := &electing{}
 	l := newLeases(cluster)
