@@ -77,7 +77,7 @@ func (b *bench) defaultStorageClass() {
 // outdated objects.
 func (b *bench) operator(life *killer.Life) *cluster.Reconciler {
 	b.Helper()
-	c := life.Client(b.client)
+	c := life.Client(b.client, b.client)
 	read, err := newCached(c)
 	if err != nil {
 		b.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -71,5 +72,5 @@ func (b *bench) runManager(life *killer.Life) {
 				return etcd.Open(endpoint, config, life.Dial(endpoint.URL)...)
 			},
 		})
-	}, life.Client)
+	}, func(c client.WithWatch) client.WithWatch { return life.Client(c, b.client) })
 }

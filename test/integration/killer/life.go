@@ -119,8 +119,9 @@ func (l *Life) kill(at string) {
 }
 
 // Client wraps c for the operator. Every write is a Call. Reads and dry runs are not, because a kill at a read equals a kill after
-// the previous call.
-func (l *Life) Client(c client.WithWatch) client.WithWatch {
+// the previous call. live reads without a cache: a cache lags behind a write, so it would not show that the write had an
+// effect.
+func (l *Life) Client(c client.WithWatch, live client.Client) client.WithWatch {
 	return interceptor.NewClient(c, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
 			return l.read(func() error { return c.Get(ctx, key, object, opts...) })
@@ -132,34 +133,34 @@ func (l *Life) Client(c client.WithWatch) client.WithWatch {
 			if slices.Contains(opts, client.CreateOption(client.DryRunAll)) {
 				return l.read(func() error { return c.Create(ctx, object, opts...) })
 			}
-			return l.write(ctx, c, "create", object, func() error { return c.Create(ctx, object, opts...) })
+			return l.write(ctx, live, "create", object, func() error { return c.Create(ctx, object, opts...) })
 		},
 		Update: func(ctx context.Context, c client.WithWatch, object client.Object, opts ...client.UpdateOption) error {
-			return l.write(ctx, c, "update", object, func() error { return c.Update(ctx, object, opts...) })
+			return l.write(ctx, live, "update", object, func() error { return c.Update(ctx, object, opts...) })
 		},
 		Patch: func(ctx context.Context, c client.WithWatch, object client.Object, patch client.Patch, opts ...client.PatchOption) error {
-			return l.write(ctx, c, "patch", object, func() error { return c.Patch(ctx, object, patch, opts...) }, patch)
+			return l.write(ctx, live, "patch", object, func() error { return c.Patch(ctx, object, patch, opts...) }, patch)
 		},
 		Delete: func(ctx context.Context, c client.WithWatch, object client.Object, opts ...client.DeleteOption) error {
-			return l.write(ctx, c, "delete", object, func() error { return c.Delete(ctx, object, opts...) })
+			return l.write(ctx, live, "delete", object, func() error { return c.Delete(ctx, object, opts...) })
 		},
 		DeleteAllOf: func(ctx context.Context, c client.WithWatch, object client.Object, opts ...client.DeleteAllOfOption) error {
-			return l.write(ctx, c, "delete all", object, func() error { return c.DeleteAllOf(ctx, object, opts...) })
+			return l.write(ctx, live, "delete all", object, func() error { return c.DeleteAllOf(ctx, object, opts...) })
 		},
 		Apply: func(ctx context.Context, c client.WithWatch, object runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
-			return l.apply(ctx, c, "apply", object, func() error { return c.Apply(ctx, object, opts...) })
+			return l.apply(ctx, live, "apply", object, func() error { return c.Apply(ctx, object, opts...) })
 		},
 		SubResourceCreate: func(ctx context.Context, c client.Client, sub string, object, content client.Object, opts ...client.SubResourceCreateOption) error {
-			return l.write(ctx, c, "create "+sub+" of", object, func() error { return c.SubResource(sub).Create(ctx, object, content, opts...) })
+			return l.write(ctx, live, "create "+sub+" of", object, func() error { return c.SubResource(sub).Create(ctx, object, content, opts...) })
 		},
 		SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, object client.Object, opts ...client.SubResourceUpdateOption) error {
-			return l.write(ctx, c, "update "+sub+" of", object, func() error { return c.SubResource(sub).Update(ctx, object, opts...) })
+			return l.write(ctx, live, "update "+sub+" of", object, func() error { return c.SubResource(sub).Update(ctx, object, opts...) })
 		},
 		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, object client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
-			return l.write(ctx, c, "patch "+sub+" of", object, func() error { return c.SubResource(sub).Patch(ctx, object, patch, opts...) }, patch)
+			return l.write(ctx, live, "patch "+sub+" of", object, func() error { return c.SubResource(sub).Patch(ctx, object, patch, opts...) }, patch)
 		},
 		SubResourceApply: func(ctx context.Context, c client.Client, sub string, object runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption) error {
-			return l.apply(ctx, c, "apply "+sub+" of", object, func() error { return c.SubResource(sub).Apply(ctx, object, opts...) })
+			return l.apply(ctx, live, "apply "+sub+" of", object, func() error { return c.SubResource(sub).Apply(ctx, object, opts...) })
 		},
 	})
 }
@@ -172,9 +173,9 @@ func (l *Life) read(do func() error) error {
 }
 
 // write makes a call and compares the object's versions to detect whether it had an effect.
-func (l *Life) write(ctx context.Context, c client.Client, verb string, object client.Object, do func() error, patch ...client.Patch) error {
-	before := version(ctx, c, object)
-	call := Call{Name: fmt.Sprintf("%s %s %s", verb, kindOf(c, object).Kind, object.GetName()), Effect: true}
+func (l *Life) write(ctx context.Context, live client.Client, verb string, object client.Object, do func() error, patch ...client.Patch) error {
+	before := version(ctx, live, object)
+	call := Call{Name: fmt.Sprintf("%s %s %s", verb, kindOf(live, object).Kind, object.GetName()), Effect: true}
 	for _, p := range patch {
 		content, _ := p.Data(object)
 		call.Content += string(figures.ReplaceAll(content, nil))
@@ -182,13 +183,13 @@ func (l *Life) write(ctx context.Context, c client.Client, verb string, object c
 	if _, is := object.(*corev1.Secret); is && verb == "update" {
 		call.Content = verb
 	}
-	return l.callWithEffect(call, do, func(error) bool { return version(context.WithoutCancel(ctx), c, object) != before })
+	return l.callWithEffect(call, do, func(error) bool { return version(context.WithoutCancel(ctx), live, object) != before })
 }
 
 // apply is write for apply configurations. If the object is unknown, it assumes that the call had an effect.
-func (l *Life) apply(ctx context.Context, c client.Client, verb string, applied runtime.ApplyConfiguration, do func() error) error {
+func (l *Life) apply(ctx context.Context, live client.Client, verb string, applied runtime.ApplyConfiguration, do func() error) error {
 	if object, ok := applied.(client.Object); ok {
-		return l.write(ctx, c, verb, object, do)
+		return l.write(ctx, live, verb, object, do)
 	}
 	return l.call(Call{Name: fmt.Sprintf("%s %T", verb, applied), Effect: true}, do)
 }

@@ -198,7 +198,7 @@ func (o *restoreOperator) restart() {
 			options = o.b.withIdentity(options)
 		}
 		return restore.Setup(mgr, options)
-	}, o.life.Client)
+	}, func(c client.WithWatch) client.WithWatch { return o.life.Client(c, o.b.client) })
 }
 
 // addressOf returns the address of the Pod behind a member's URL, because this process does not use the DNS of the Pods.
