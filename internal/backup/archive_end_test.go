@@ -119,12 +119,16 @@ func TestAnArchiverOfARecoveredClusterStoresWhatItHas(t *testing.T) {
 				t.Errorf("the archiver is stopped with %v", cause)
 			}
 			test.end(p)
+			patience := 100 * time.Millisecond
+			if test.ends {
+				patience = 10 * time.Second
+			}
 			select {
 			case <-hurried:
 				if !test.ends {
 					t.Error("the archiver was told to end")
 				}
-			case <-time.After(100 * time.Millisecond):
+			case <-time.After(patience):
 				if test.ends {
 					t.Error("the archiver was not told to end")
 				}

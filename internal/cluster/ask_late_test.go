@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -23,18 +24,20 @@ func (a *asking) late(t *testing.T) {
 // and asked again, so no pass of any cluster ever had all answers.
 func TestAPassThatComesTooLateForTheAnswersWaitsForNewOnes(t *testing.T) {
 	t.Parallel()
-	a := newAsking(t)
-	a.takes = 2 * longestWait
-	if _, complete, _ := a.pass(t); complete {
-		t.Fatal("the first pass waited for all answers")
-	}
-	a.late(t)
-	if v, complete, _ := a.pass(t); !complete || !v.Members[0].Serving {
-		t.Fatal("the second pass has no answers either")
-	}
-	if _, complete, _ := a.pass(t); complete {
-		t.Error("a pass that is not late waits, too")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		a := newAsking(t)
+		a.takes = 2 * longestWait
+		if _, complete, _ := a.pass(t); complete {
+			t.Fatal("the first pass waited for all answers")
+		}
+		a.late(t)
+		if v, complete, _ := a.pass(t); !complete || !v.Members[0].Serving {
+			t.Fatal("the second pass has no answers either")
+		}
+		if _, complete, _ := a.pass(t); complete {
+			t.Error("a pass that is not late waits, too")
+		}
+	})
 }
 
 // A member hung, and the turn of its cluster always came over 5 s later. Each step was planned with an answer that was too old, so the
@@ -43,21 +46,23 @@ func TestAPassThatComesTooLateAsksAMemberThatHungAgain(t *testing.T) {
 	for name, hangs := range map[string][]int{"the first member": {0}, "the second member": {1}, "two members": {0, 2}, "all members": {0, 1, 2}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := newAsking(t)
-			for _, i := range hangs {
-				a.hang(nameOf(i), true)
-			}
-			if _, complete, _ := a.pass(t); complete {
-				t.Fatal("the first pass waited for all answers")
-			}
-			a.late(t)
-			v, complete, took := a.pass(t)
-			if !complete || v.remembered || took < askTimeout {
-				t.Errorf("complete: %t, remembered: %t, took %s, expected that all members were asked again", complete, v.remembered, took)
-			}
-			if v, _, took := a.pass(t); took > longestWait || !v.remembered {
-				t.Errorf("the next pass took %s, remembered: %t, expected that it does not wait for members that hang", took, v.remembered)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				a := newAsking(t)
+				for _, i := range hangs {
+					a.hang(nameOf(i), true)
+				}
+				if _, complete, _ := a.pass(t); complete {
+					t.Fatal("the first pass waited for all answers")
+				}
+				a.late(t)
+				v, complete, took := a.pass(t)
+				if !complete || v.remembered || took < askTimeout {
+					t.Errorf("complete: %t, remembered: %t, took %s, expected that all members were asked again", complete, v.remembered, took)
+				}
+				if v, _, took := a.pass(t); took > longestWait || !v.remembered {
+					t.Errorf("the next pass took %s, remembered: %t, expected that it does not wait for members that hang", took, v.remembered)
+				}
+			})
 		})
 	}
 }
@@ -65,17 +70,19 @@ func TestAPassThatComesTooLateAsksAMemberThatHungAgain(t *testing.T) {
 // A ready member checked the operator's password for 10 s. A late pass waited for only 2 s, and the next one came too late again.
 func TestALatePassWaitsForAMemberThatTookLongerToCheckAPassword(t *testing.T) {
 	t.Parallel()
-	a := newAsking(t)
-	if _, complete, _ := a.pass(t); !complete {
-		t.Fatal("the members did not answer")
-	}
-	a.login = &slowLogin{takes: askTimeout + longestWait}
-	if _, complete, _ := a.pass(t); complete {
-		t.Fatal("a pass that is not late waited for the password check")
-	}
-	a.late(t)
-	a.login.done.Store(false) // the token has expired meanwhile
-	if v, complete, _ := a.pass(t); !complete || !v.Members[1].Serving {
-		t.Errorf("complete: %t, member: %+v, expected that the pass waited for the password check", complete, v.Members[1])
-	}
+	synctest.Test(t, func(t *testing.T) {
+		a := newAsking(t)
+		if _, complete, _ := a.pass(t); !complete {
+			t.Fatal("the members did not answer")
+		}
+		a.login = &slowLogin{takes: askTimeout + longestWait}
+		if _, complete, _ := a.pass(t); complete {
+			t.Fatal("a pass that is not late waited for the password check")
+		}
+		a.late(t)
+		a.login.done.Store(false) // the token has expired meanwhile
+		if v, complete, _ := a.pass(t); !complete || !v.Members[1].Serving {
+			t.Errorf("complete: %t, member: %+v, expected that the pass waited for the password check", complete, v.Members[1])
+		}
+	})
 }

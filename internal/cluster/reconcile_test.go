@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -154,31 +155,34 @@ func TestAPassInBetweenEndsTheTimeThatTheCacheWasBehind(t *testing.T) {
 // The status of a cluster with a member that was silent twice in a minute, for a moment, would report that nothing was done in that time.
 func TestAPassInBetweenEndsTheTimeThatMembersWereSilent(t *testing.T) {
 	t.Parallel()
-	pod := &corev1.Pod{ObjectMeta: controlled("uid-example", nameOf(0), map[string]string{v1beta2.LabelCluster: "example"})}
-	pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "192.0.2.1", ContainerStatuses: []corev1.ContainerStatus{{
-		Name: "etcd", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
-	}}}
-	p := newPasses(t, pod)
-	var silent atomic.Bool
-	p.Dial = func(etcd.Endpoint, *tls.Config) (Etcd, error) { return speaking{silent: silent.Load()}, nil }
-	silent.Store(true)
-	p.pass()
-	p.now = noon.Add(behindGrace / 2)
-	silent.Store(false)
-	answers := func() bool { q := p.known().questions[nameOf(0)]; return q == nil || q.isDone() && !q.hung }
-	for p.pass(); p.ready() == nil || !answers(); p.pass() {
-		select {
-		case <-p.wake: // the member answered, or the question took too long
-		case <-time.After(50 * time.Millisecond):
+	synctest.Test(t, func(t *testing.T) {
+		pod := &corev1.Pod{ObjectMeta: controlled("uid-example", nameOf(0), map[string]string{v1beta2.LabelCluster: "example"})}
+		pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "192.0.2.1", ContainerStatuses: []corev1.ContainerStatus{{
+			Name: "etcd", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
+		}}}
+		p := newPasses(t, pod)
+		var silent atomic.Bool
+		p.Dial = func(etcd.Endpoint, *tls.Config) (Etcd, error) { return speaking{silent: silent.Load()}, nil }
+		silent.Store(true)
+		p.pass()
+		p.now = noon.Add(behindGrace / 2)
+		silent.Store(false)
+		answers := func() bool { q := p.known().questions[nameOf(0)]; return q == nil || q.isDone() && !q.hung }
+		for p.pass(); p.ready() == nil || !answers(); p.pass() {
+			select {
+			case <-p.wake: // the member answered, or the question took too long
+			case <-time.After(50 * time.Millisecond):
+			}
 		}
-	}
-	p.now = noon.Add(behindGrace)
-	silent.Store(true)
-	p.pass()
-	if p.known().unanswered.passes != 1 {
-		t.Errorf("%d passes in a row count as unanswered, want 1", p.known().unanswered.passes)
-	}
-	if is := p.ready(); strings.Contains(is.Message, "no complete answer") {
-		t.Errorf("the status reports: %s", is.Message)
-	}
+		p.now = noon.Add(behindGrace)
+		silent.Store(true)
+		p.pass()
+		if p.known().unanswered.passes != 1 {
+			t.Errorf("%d passes in a row count as unanswered, want 1", p.known().unanswered.passes)
+		}
+		if is := p.ready(); strings.Contains(is.Message, "no complete answer") {
+			t.Errorf("the status reports: %s", is.Message)
+		}
+		time.Sleep(time.Minute) // by the clock of the test: all questions end
+	})
 }

@@ -51,8 +51,8 @@ func TestWhatAMemberHasNotReceivedIsReportedAsLag(t *testing.T) {
 			if busy { // one more change arrives before the member falls behind
 				b.put("2", "a")
 			}
-			written := time.Now()
 			b.put("3", "a")
+			written := time.Now()
 			b.await("report the lag", func() bool { return a.Status().Lag(time.Now()) > 200*time.Millisecond })
 			if s := a.Status(); s.Progress.At.After(written.Add(50*time.Millisecond)) || s.Safe.After(written.Add(50*time.Millisecond)) {
 				t.Errorf("the status says that all is stored up to %s and %s, but a change of %s is not", s.Progress.At, s.Safe, written)
