@@ -118,7 +118,9 @@ func install(ctx context.Context, packages []string) error {
 }
 
 func apt(ctx context.Context, args ...string) error {
-	cmd := exec.CommandContext(ctx, "apt-get", args...)
+	// A stalled download ends, and is tried again.
+	patience := []string{"-o", "Acquire::http::Timeout=30", "-o", "Acquire::Retries=3"}
+	cmd := exec.CommandContext(ctx, "apt-get", append(patience, args...)...)
 	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("apt-get %s: %w\n%s", strings.Join(args, " "), err, out)
