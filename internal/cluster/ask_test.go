@@ -35,7 +35,7 @@ func newAsking(t *testing.T) *asking {
 		t.Fatal(err)
 	}
 	a := &asking{hangs: map[string]bool{}, dials: map[string]int{}, known: &remembered{}}
-	t.Cleanup(func() { time.Sleep(time.Minute) }) // by the clock of the test: all questions end
+	t.Cleanup(func() { <-time.After(time.Minute) }) // by the clock of the test: all questions end
 	s := state(formed, members(3))
 	var membership []etcd.Member
 	for _, m := range s.Members {

@@ -183,6 +183,6 @@ func TestAPassInBetweenEndsTheTimeThatMembersWereSilent(t *testing.T) {
 		if is := p.ready(); strings.Contains(is.Message, "no complete answer") {
 			t.Errorf("the status reports: %s", is.Message)
 		}
-		time.Sleep(time.Minute) // by the clock of the test: all questions end
+		<-time.After(time.Minute) // by the clock of the test: all questions end
 	})
 }

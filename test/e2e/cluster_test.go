@@ -204,7 +204,7 @@ func TestDeletedClusterLeavesNoObjectsBehind(t *testing.T) {
 	n.ready("three")
 }
 
-// slow is a cluster that takes at least 5 seconds to elect its first leader.
+// slow is a cluster that takes at least 10 seconds to elect its first leader.
 const slow = `
 apiVersion: etcd.database.coreos.com/v1beta2
 kind: EtcdCluster
@@ -214,7 +214,7 @@ spec:
   version: "3.6.16"
   pod:
     etcdEnv:
-    - {name: ETCD_ELECTION_TIMEOUT, value: "5000"}
+    - {name: ETCD_ELECTION_TIMEOUT, value: "10000"}
     - {name: ETCD_INITIAL_ELECTION_TICK_ADVANCE, value: "false"}
 `
 

@@ -14,6 +14,8 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 )
 
 const (
@@ -40,7 +42,9 @@ func (n *namespaced) replacesACorruptMember(cluster string) {
 	members, victim := memberIDs(n.cluster(cluster)), n.follower(cluster)
 	traffic := n.traffic(cluster, nil)
 	n.eventually("member "+victim+" returns a corrupt value", func(ctx context.Context) error {
-		n.damage(victim)
+		if err := n.damage(victim); err != nil {
+			return err // it may have found the damage, and start again
+		}
 		value, err := n.valueIn(ctx, cluster, victim)
 		if err == nil && value == preciousValue {
 			return errors.New("it still returns the written value")
@@ -51,10 +55,10 @@ func (n *namespaced) replacesACorruptMember(cluster string) {
 	n.compact(etcd)
 	n.eventually("etcd raises the CORRUPT alarm", func(ctx context.Context) error {
 		response, err := etcd.AlarmList(ctx)
-		if err == nil && len(response.Alarms) == 0 {
-			return errors.New("no alarm is raised")
+		if err != nil || len(response.Alarms) > 0 || n.removedAsCorrupt(ctx, victim) {
+			return err
 		}
-		return err
+		return errors.New("no alarm is raised")
 	})
 	n.replaced(cluster, members, victim)
 	n.Logf("silent corruption: the member is replaced after %s", time.Since(began).Round(time.Second))
@@ -66,28 +70,38 @@ func (n *namespaced) replacesACorruptMember(cluster string) {
 	n.membersAgree(cluster, etcd)
 }
 
+// removedAsCorrupt returns whether an event says so. The operator removes a member that runs for this cause only because
+// of an alarm, and soon disarms the alarm.
+func (n *namespaced) removedAsCorrupt(ctx context.Context, member string) bool {
+	events, err := suite.Kubectl(ctx, "-n", n.name, "get", "events", "--field-selector=reason=ReplacingMember", "-o", "custom-columns=:.message", "--no-headers")
+	return err == nil && strings.Contains(events, member+", because "+plan.CorruptData)
+}
+
 // damage changes one byte of each copy of the precious value in the database of a running member. etcd maps the file
 // into memory, so it reads the changed byte.
-func (n *namespaced) damage(member string) {
-	n.Helper()
-	path := filepath.Join("/proc", strconv.Itoa(n.process(member)), "root/var/etcd/data/member/snap/db")
+func (n *namespaced) damage(member string) error {
+	process, err := processOf(member)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join("/proc", strconv.Itoa(process), "root/var/etcd/data/member/snap/db")
 	content, err := os.ReadFile(path)
 	if err != nil {
-		n.Fatal(err)
+		return err
 	}
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
-		n.Fatal(err)
+		return err
 	}
 	defer file.Close()
 	for at := 0; ; at++ {
 		next := bytes.Index(content[at:], []byte(preciousValue))
 		if next < 0 {
-			return
+			return nil
 		}
 		at += next
 		if _, err := file.WriteAt([]byte("P"), int64(at)); err != nil {
-			n.Fatal(err)
+			return err
 		}
 	}
 }
@@ -154,8 +168,11 @@ func (n *namespaced) membersAgree(cluster string, etcd *clientv3.Client) {
 				return err
 			}
 			value, err := n.valueIn(ctx, cluster, name)
+			if err != nil {
+				return err
+			}
 			hashes = append(hashes, fmt.Sprintf("%08x, %s is %s", hash.Hash, precious, value))
-			return err
+			return nil
 		})
 	}
 	slices.Sort(hashes)

@@ -45,7 +45,7 @@ func TestDrainNeverBreaksQuorum(t *testing.T) {
 		_, err := drain(ctx, first, "30s")
 		return err
 	})
-	if output, err := drain(t.Context(), second, "3s"); err == nil || !strings.Contains(err.Error()+output, "disruption budget") {
+	if output, err := drain(t.Context(), second, "10s"); err == nil || !strings.Contains(err.Error()+output, "disruption budget") {
 		t.Errorf("the disruption budget does not block the drain of a second node, which breaks quorum: %v\n%s", err, output)
 	}
 	uncordon(second)

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -33,8 +34,8 @@ func (n *namespaced) defragments(cluster string) {
 	})
 	largest := map[string]int64{}
 	n.eventually("the status reports large databases", func(context.Context) error { return n.large(cluster, largest) })
-	led := n.leader(cluster)
 	traffic := n.traffic(cluster, nil)
+	led := n.compacted(cluster)
 	n.patch(cluster, `{"spec":{"defragmentation":{"freePercent":30,"minimumSize":"1Mi"}}}`)
 	n.eventually("all members are defragmented", func(context.Context) error { return n.smaller(cluster) })
 	after := n.ready(cluster)
@@ -117,14 +118,30 @@ func (n *namespaced) catchesUpOnAMissedRun(cluster string) {
 	traffic.stop("a scheduled defragmentation").outagesAtMost(n, leaderMoves)
 }
 
-// leader returns the name of the leader.
-func (n *namespaced) leader(cluster string) string {
+// compacted waits until no database uses the space of the removed history, which etcd counts as free after later writes. It returns the name of the leader.
+func (n *namespaced) compacted(cluster string) (leader string) {
 	n.Helper()
-	for _, m := range n.cluster(cluster).Status.MemberStatuses {
-		if m.Role == v1beta2.MemberLeader {
-			return m.Name
+	n.eventually("no database uses the space of the removed history", func(ctx context.Context) error {
+		for name := range n.pods(cluster) {
+			etcd, err := n.member(cluster, name)
+			if err != nil {
+				return err
+			}
+			status, err := etcd.Status(ctx, etcd.Endpoints()[0])
+			_ = etcd.Close()
+			switch {
+			case err != nil:
+				return err
+			case status.DbSizeInUse > historyWrites*historyWriteSize/2:
+				return fmt.Errorf("the database of member %s uses %d bytes", name, status.DbSizeInUse)
+			case status.Leader == status.Header.MemberId:
+				leader = name
+			}
 		}
-	}
-	n.Fatalf("the status of %s reports no leader", cluster)
-	return ""
+		if leader == "" {
+			return errors.New("no member leads")
+		}
+		return nil
+	})
+	return leader
 }

@@ -144,23 +144,25 @@ func (n *namespaced) replaced(name string, before map[string]string, victim stri
 // process returns the ID of a member's etcd process on this machine.
 func (n *namespaced) process(member string) int {
 	n.Helper()
-	commands, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	id, err := processOf(member)
 	if err != nil {
 		n.Fatal(err)
 	}
+	return id
+}
+
+func processOf(member string) (int, error) {
+	commands, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		return 0, err
+	}
 	for _, path := range commands {
 		command, err := os.ReadFile(path)
-		if err != nil || !bytes.Contains(command, []byte("--name="+member+"\x00")) {
-			continue
+		if err == nil && bytes.Contains(command, []byte("--name="+member+"\x00")) {
+			return strconv.Atoi(filepath.Base(filepath.Dir(path)))
 		}
-		id, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		if err != nil {
-			n.Fatal(err)
-		}
-		return id
 	}
-	n.Fatalf("member %s has no process on this machine", member)
-	return 0
+	return 0, fmt.Errorf("member %s has no process on this machine", member)
 }
 
 func (n *namespaced) signal(process int, signal syscall.Signal) {
@@ -217,9 +219,12 @@ func TestLostQuorumIsForcedOnlyWithConsent(t *testing.T) {
 			lost = append(lost, m.Name)
 		}
 	}
+	// kubectl deletes one object after another. Between two, the operator would replace the first member.
+	n.patch("broken", `{"spec":{"paused":true}}`)
+	says(n, &v1beta2.EtcdCluster{}, "broken", v1beta2.ConditionReady, v1beta2.ReasonPaused)
+	n.kubectl("delete", "pvc/"+lost[0], "pvc/"+lost[1], "pod/"+lost[0], "pod/"+lost[1])
 	began := time.Now()
-	// In one command: between two, the operator would replace the first member.
-	n.kubectl("delete", "--wait=false", "pvc/"+lost[0], "pvc/"+lost[1], "pod/"+lost[0], "pod/"+lost[1])
+	n.patch("broken", `{"spec":{"paused":false}}`)
 	says(n, &v1beta2.EtcdCluster{}, "broken", v1beta2.ConditionStalled, v1beta2.ReasonQuorumLost, "ForceNewCluster", "EtcdRestore")
 	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("the operator reported the lost quorum after %s, the limit is 30s", took)

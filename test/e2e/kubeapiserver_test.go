@@ -18,12 +18,14 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	listers "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
@@ -122,6 +124,9 @@ func (a *apiserver) write(names ...string) {
 		a.n.eventuallyQuiet(func(ctx context.Context) error {
 			object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"e2e": "true"}}}
 			_, err := a.client.CoreV1().ConfigMaps("default").Create(ctx, object, metav1.CreateOptions{})
+			if apierrors.IsAlreadyExists(err) {
+				return nil // an earlier try had no answer in time, and was carried out
+			}
 			return err
 		})
 	}
@@ -130,7 +135,7 @@ func (a *apiserver) write(names ...string) {
 func (a *apiserver) remove(name string) {
 	a.n.Helper()
 	a.n.eventuallyQuiet(func(ctx context.Context) error {
-		return a.client.CoreV1().ConfigMaps("default").Delete(ctx, name, metav1.DeleteOptions{})
+		return client.IgnoreNotFound(a.client.CoreV1().ConfigMaps("default").Delete(ctx, name, metav1.DeleteOptions{})) // see write
 	})
 }
 

@@ -128,7 +128,7 @@ func TestClusterAppliedBeforeItsRestoreIsNeverServedEmpty(t *testing.T) {
 	t.Parallel()
 	n := begin(t)
 	_, path := n.saved()
-	n.apply(strings.NewReplacer("{name: three}", "{name: copy}", "size: 3", "size: 1").Replace(three), s3Restore("copy", "copy", path))
+	n.apply(strings.NewReplacer("{name: three}", "{name: copy}", "size: 3", "size: 1").Replace(three) + "---" + s3Restore("copy", "copy", path))
 	restore := becomes(n, &v1beta2.EtcdRestore{}, "copy", v1beta2.ConditionComplete)
 	if restore.Status.ClusterIDBefore != "" {
 		t.Errorf("cluster %s existed before the restore: the operator started it empty", restore.Status.ClusterIDBefore)
