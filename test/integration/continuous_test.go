@@ -199,7 +199,7 @@ func TestContinuousArchiveOfAClusterWithUsers(t *testing.T) {
 	etcd.Members[0].AddUser(t, "root", "secret", true)
 	etcd.Members[0].Put(t, "key", "value")
 	etcd.Members[0].EnableAuth(t)
-	kv, err := clientv3.New(clientv3.Config{Endpoints: etcd.Endpoints(), DialTimeout: 3 * time.Second, Username: "root", Password: "secret", Logger: zap.NewNop()})
+	kv, err := clientv3.New(clientv3.Config{Endpoints: etcd.Endpoints(), DialTimeout: time.Minute, Username: "root", Password: "secret", Logger: zap.NewNop()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,7 +74,7 @@ func (p *pointBench) hasUsers(file, minor string) {
 	}
 	member := servers.EtcdFromDataDir(p.T, minor, dir, "m0", peer, token)
 	for _, user := range []string{"root", ""} {
-		config := clientv3.Config{Endpoints: []string{member.ClientURL}, DialTimeout: 3 * time.Second, Logger: zap.NewNop(), Username: user}
+		config := clientv3.Config{Endpoints: []string{member.ClientURL}, DialTimeout: time.Minute, Logger: zap.NewNop(), Username: user}
 		if user != "" {
 			config.Password = "secret"
 		}

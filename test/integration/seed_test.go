@@ -329,6 +329,7 @@ func TestSeedRefusesDamagedSnapshotsAndSurvivesOutages(t *testing.T) {
 		cmd, said := b.start(t, r, "fetching")
 		b.server.Stop()
 		b.server.Start()
+		b.server.AwaitHTTP(b.server.Endpoint)
 		if err := cmd.Wait(); err != nil {
 			t.Fatalf("%v\n%s", err, said)
 		}
@@ -340,6 +341,7 @@ func TestSeedRefusesDamagedSnapshotsAndSurvivesOutages(t *testing.T) {
 		b.server.Stop()
 		cmd, said := b.start(t, r, "trying again")
 		b.server.Start()
+		b.server.AwaitHTTP(b.server.Endpoint)
 		if err := cmd.Wait(); err != nil {
 			t.Fatalf("%v\n%s", err, said)
 		}

@@ -36,6 +36,7 @@ type Options struct {
 // Done is one snapshot that is complete in the store.
 type Done struct {
 	Namespace int // in Shares
+	Backup    client.ObjectKey
 	Time      time.Time
 }
 
@@ -102,8 +103,9 @@ func (f *Fleet) request(_ int, r *http.Request) servers.Fault {
 		return servers.Served
 	}
 	for i, namespace := range f.namespaces {
-		if strings.HasSuffix(r.URL.Path, ".db.json") && strings.Contains(r.URL.Path, "/"+namespace+"/") {
-			f.done = append(f.done, Done{i, time.Now()})
+		if _, below, is := strings.Cut(r.URL.Path, "/"+namespace+"/"); is && strings.HasSuffix(below, ".db.json") {
+			name, _, _ := strings.Cut(below, "/")
+			f.done = append(f.done, Done{i, client.ObjectKey{Namespace: namespace, Name: name}, time.Now()})
 		}
 	}
 	if f.options.Slow > 0 && strings.HasSuffix(r.URL.Path, ".db") {

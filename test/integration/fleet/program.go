@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -19,6 +18,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
+	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
 
 // Program is a running operator.
@@ -85,12 +85,7 @@ func kubeconfig(t testing.TB, dir string) string {
 // run starts an operator with more flags. It ends with the test.
 func run(t testing.TB, program, kubeconfig, logFile string, flags ...string) *Program {
 	t.Helper()
-	free, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	metrics := free.Addr().String()
-	_ = free.Close()
+	metrics := servers.FreeAddress(t)
 	log, err := os.OpenFile(logFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		t.Fatal(err)

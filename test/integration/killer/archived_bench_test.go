@@ -261,16 +261,12 @@ func (a *archived) restore(choice source.Choice) (path string, point source.Poin
 }
 
 // stopped waits until Archiving is not True.
-func (a *archived) stopped() (c metav1.Condition) {
+func (a *archived) stopped(reason string) {
 	a.Helper()
-	kubetest.Await(a, a.series, "report that nothing is archived", func(s *v1beta2.EtcdBackup) bool {
+	kubetest.Await(a, a.series, "report that nothing is archived: "+reason, func(s *v1beta2.EtcdBackup) bool {
 		found := meta.FindStatusCondition(s.Status.Conditions, v1beta2.ConditionArchiving)
-		if found != nil {
-			c = *found
-		}
-		return found != nil && found.Status != metav1.ConditionTrue
+		return found != nil && found.Status != metav1.ConditionTrue && found.Reason == reason
 	})
-	return c
 }
 
 // refuses checks that a lost revision is refused with points that can be restored.

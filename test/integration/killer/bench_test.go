@@ -135,6 +135,18 @@ func (b *bench) isReady() error {
 	return nil
 }
 
+// awaitReady waits longer than tests do for one step, because a change may start all members.
+func (b *bench) awaitReady() {
+	b.Helper()
+	deadline := time.Now().Add(converge)
+	for b.isReady() != nil {
+		if time.Now().After(deadline) {
+			b.Fatalf("the cluster is not Ready after %s: %v\n%s", converge, b.isReady(), b.dump())
+		}
+		pause(b.Context(), 200*time.Millisecond)
+	}
+}
+
 // change applies a change of the spec.
 func (b *bench) change(change func(*v1beta2.EtcdClusterSpec)) {
 	b.Helper()
@@ -221,7 +233,7 @@ func (b *bench) leftAlone() {
 		for range passes {
 			result, err := r.Reconcile(b.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(b.cluster)})
 			if err != nil || result.RequeueAfter < healthyPeriod {
-				b.Errorf("a pass on a healthy cluster asks for the next one after %s, expected at least %s; error %v", result.RequeueAfter, healthyPeriod, err)
+				return fmt.Errorf("a pass asks for the next one after %s, expected at least %s; error %w", result.RequeueAfter, healthyPeriod, err)
 			}
 		}
 		if writes := count.Writes(); len(writes) > 0 {

@@ -2,6 +2,7 @@ package killer_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -102,19 +104,23 @@ func (b *bench) ask(pod corev1.Pod, do func(*etcd.Client) error) error {
 func (b *bench) leader() (leader v1beta2.MemberStatus) {
 	b.Helper()
 	kubetest.Eventually(b, "a member is the leader", func(ctx context.Context) error {
+		last := errors.New("no member reports that it is the leader")
 		for _, pod := range b.list() {
 			err := b.ask(pod, func(member *etcd.Client) error {
-				status, err := member.Status(ctx)
+				soon, cancel := context.WithTimeout(ctx, 2*time.Second) // a frozen member never answers
+				defer cancel()
+				status, err := member.Status(soon)
 				if err == nil && status.Leader() {
 					leader = v1beta2.MemberStatus{Name: pod.Name, ID: status.MemberID.String()}
 				}
 				return err
 			})
-			if err != nil || leader.Name != "" {
-				return err
+			if leader.Name != "" {
+				return nil
 			}
+			last = cmp.Or(err, last)
 		}
-		return errors.New("no member reports that it is the leader")
+		return last
 	})
 	return leader
 }

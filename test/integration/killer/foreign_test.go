@@ -1,6 +1,7 @@
 package killer_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -88,29 +89,25 @@ func TestForeignMembersAreReportedAndRemovedOnlyByConsent(t *testing.T) {
 }
 
 // addForeign adds a member that never starts, and returns its ID.
-func (b *bench) addForeign(peerURL string, learner bool) string {
+func (b *bench) addForeign(peerURL string, learner bool) (id string) {
 	b.Helper()
 	// etcd refuses a voter for 5 seconds after it promoted one.
 	kubetest.Eventually(b, "etcd adds the member", func(ctx context.Context) error {
-		err := errors.New("the client Service selects no ready member")
-		for _, pod := range b.traffic.selected(ctx) {
-			if err = b.traffic.post(ctx, pod, "cluster/member/add", map[string]any{"peerURLs": []string{peerURL}, "isLearner": learner}, nil); err == nil {
+		members, err := b.traffic.members() // an earlier try may have had no answer in time, and was carried out
+		for _, m := range members {
+			if slices.Contains(m.PeerURLs, peerURL) {
+				id = m.id()
 				return nil
 			}
 		}
-		return err
-	})
-	members, err := b.traffic.members()
-	if err != nil {
-		b.Fatal(err)
-	}
-	for _, m := range members {
-		if slices.Contains(m.PeerURLs, peerURL) {
-			return m.id()
+		for _, pod := range b.traffic.selected(ctx) {
+			if err = b.traffic.post(ctx, pod, "cluster/member/add", map[string]any{"peerURLs": []string{peerURL}, "isLearner": learner}, nil); err == nil {
+				break
+			}
 		}
-	}
-	b.Fatalf("etcd has no member with the peer URL %s: %+v", peerURL, members)
-	return ""
+		return cmp.Or(err, errors.New("the member list does not have it yet"))
+	})
+	return id
 }
 
 // mustHave fails the test if a member is not in the membership.

@@ -32,7 +32,7 @@ func TestHealthyClustersAreOnlyPolledAndNeverWritten(t *testing.T) {
 	life := killer.NewLife(t.Context(), &count)
 	b.runManager(life)
 	kubetest.Create(t, b.cluster)
-	kubetest.Eventually(t, "the cluster is Ready", func(context.Context) error { return b.isReady() })
+	b.awaitReady()
 	// The operator still processes the last watch events of the cluster's creation.
 	kubetest.Eventually(t, "the operator makes no calls for 2 seconds", func(ctx context.Context) error {
 		count.Reset()

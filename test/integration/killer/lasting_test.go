@@ -95,7 +95,7 @@ func (f lastingFault) run(t *testing.T) {
 	b.runManager(life)
 	kubetest.Create(t, b.cluster)
 	if f.ready != nil {
-		kubetest.Eventually(t, "the cluster is Ready", func(context.Context) error { return b.isReady() })
+		b.awaitReady()
 		f.ready(b)
 	}
 	kubetest.Eventually(t, "the fault is reported, and writes become few", func(ctx context.Context) error {

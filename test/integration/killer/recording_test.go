@@ -69,18 +69,6 @@ func TestRecordMetrics(t *testing.T) {
 	pause(t.Context(), 45*time.Second)
 }
 
-// awaitReady waits longer than other tests do for one step, because a step may restart all members.
-func (b *bench) awaitReady() {
-	b.Helper()
-	deadline := time.Now().Add(converge)
-	for b.isReady() != nil {
-		if time.Now().After(deadline) {
-			b.Fatalf("the cluster is not Ready after %s: %v\n%s", converge, b.isReady(), b.dump())
-		}
-		pause(b.Context(), 200*time.Millisecond)
-	}
-}
-
 // runRecorded runs cluster-operator in a manager with its metrics.
 func (b *bench) runRecorded(r *tape) {
 	b.Helper()

@@ -42,6 +42,7 @@ func TestRestoreCompletesOrChangesNothingIfTheOperatorsAreKilledAtEveryCall(t *t
 	kubetest.Create(t, b.cluster, store.secret(b.cluster.Namespace))
 	stop := b.traffic.run()
 	b.operate(&killer.Count{}, "form a cluster", b.isReady)
+	b.traffic.awaitWrite()
 	stop()
 	b.traffic.check()
 	saved := b.contents()

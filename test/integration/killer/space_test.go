@@ -1,6 +1,7 @@
 package killer_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -84,15 +85,17 @@ var filling = strings.Repeat("x", 512<<10)
 // fill writes until etcd refuses, and returns the number of accepted writes.
 func (b *bench) fill(key func(i int) string) int {
 	b.Helper()
-	for i := range 10_000 {
+	accepted := 0
+	for range 10_000 {
 		for _, pod := range b.traffic.selected(b.Context()) {
-			err := b.traffic.post(b.Context(), pod, "kv/put", map[string]any{"key": []byte(key(i)), "value": []byte(filling)}, nil)
+			err := b.traffic.post(b.Context(), pod, "kv/put", map[string]any{"key": []byte(key(accepted)), "value": []byte(filling)}, nil)
 			if err == nil {
+				accepted++
 				break
 			}
 			if strings.Contains(err.Error(), "space exceeded") {
-				b.Logf("the quota is used up after %d writes", i)
-				return i
+				b.Logf("the quota is used up after %d writes", accepted)
+				return accepted
 			}
 		}
 	}
@@ -102,13 +105,18 @@ func (b *bench) fill(key func(i int) string) int {
 
 func (b *bench) callAnyMember(method string, request any) {
 	b.Helper()
-	err := errors.New("the client Service selects no ready member")
-	for _, pod := range b.traffic.selected(b.Context()) {
-		if err = b.traffic.post(b.Context(), pod, method, request, nil); err == nil {
-			return
+	kubetest.Eventually(b, "a ready member carries out "+method, func(ctx context.Context) error {
+		err := errors.New("the client Service selects no ready member")
+		for _, pod := range b.traffic.selected(ctx) {
+			if err = b.traffic.post(ctx, pod, method, request, nil); err == nil {
+				return nil
+			}
+			if !strings.HasPrefix(method, "kv/") { // a second time would be refused
+				b.Fatal(err)
+			}
 		}
-	}
-	b.Fatal(err)
+		return err
+	})
 }
 
 // writable returns no error if the cluster is Ready and accepts writes.

@@ -26,7 +26,7 @@ const (
 func Azurite(t testing.TB) *AzuriteServer {
 	t.Helper()
 	program := Program(t, "azurite-blob")
-	address := freeAddresses(t, 1)[0]
+	address := FreeAddress(t)
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		t.Fatalf("split %s: %v", address, err)
@@ -37,7 +37,7 @@ func Azurite(t testing.TB) *AzuriteServer {
 	s.Process = newProcess(t, "azurite", program, nil,
 		"--blobHost", host, "--blobPort", port, "--location", t.TempDir(), "--silent", "--skipApiVersionCheck")
 	s.Start()
-	s.awaitHTTP(s.Endpoint)
+	s.AwaitHTTP(s.Endpoint)
 	return s
 }
 

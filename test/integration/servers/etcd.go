@@ -2,6 +2,7 @@ package servers
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"io"
 	"net/http"
@@ -43,14 +44,13 @@ func Etcd(t testing.TB, opts EtcdOptions) *EtcdCluster {
 		opts.Size = 1
 	}
 	program := EtcdProgram(t, opts.Minor)
-	addresses := freeAddresses(t, 2*opts.Size)
-	cluster := &EtcdCluster{Token: "test-" + filepath.Base(t.TempDir()) + "-" + addresses[0]}
+	cluster := &EtcdCluster{Token: "test-" + rand.Text()}
 	var initial []string
 	for i := range opts.Size {
 		member := &EtcdMember{
 			Name:      fmt.Sprintf("m%d", i),
-			ClientURL: "http://" + addresses[2*i],
-			PeerURL:   "http://" + addresses[2*i+1],
+			ClientURL: "http://" + FreeAddress(t),
+			PeerURL:   "http://" + FreeAddress(t),
 			DataDir:   filepath.Join(t.TempDir(), "data"),
 		}
 		cluster.Members = append(cluster.Members, member)
@@ -72,7 +72,7 @@ func EtcdFromDataDir(t testing.TB, minor, dataDir, name, peerURL, token string) 
 	t.Helper()
 	member := &EtcdMember{
 		Name: name, PeerURL: peerURL, DataDir: dataDir,
-		ClientURL: "http://" + freeAddresses(t, 1)[0],
+		ClientURL: "http://" + FreeAddress(t),
 	}
 	member.Process = member.process(t, EtcdProgram(t, minor), token, name+"="+peerURL, nil)
 	member.Start()
@@ -83,7 +83,7 @@ func EtcdFromDataDir(t testing.TB, minor, dataDir, name, peerURL, token string) 
 // PeerURL returns a loopback peer URL with a free port.
 func PeerURL(t testing.TB) string {
 	t.Helper()
-	return "http://" + freeAddresses(t, 1)[0]
+	return "http://" + FreeAddress(t)
 }
 
 // Endpoints returns the client URLs of all members.
@@ -153,7 +153,7 @@ func (c *EtcdCluster) Join(t testing.TB, minor, peerURL string) *EtcdMember {
 	t.Helper()
 	member := &EtcdMember{
 		Name:      fmt.Sprintf("m%d", len(c.Members)),
-		ClientURL: "http://" + freeAddresses(t, 1)[0],
+		ClientURL: "http://" + FreeAddress(t),
 		PeerURL:   peerURL,
 		DataDir:   filepath.Join(t.TempDir(), "data"),
 	}

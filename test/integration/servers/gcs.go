@@ -21,7 +21,7 @@ type GCSServer struct {
 func GCS(t testing.TB) *GCSServer {
 	t.Helper()
 	program := Program(t, "fake-gcs-server")
-	address := freeAddresses(t, 1)[0]
+	address := FreeAddress(t)
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		t.Fatalf("split %s: %v", address, err)
@@ -31,7 +31,7 @@ func GCS(t testing.TB) *GCSServer {
 		"-backend", "memory", "-scheme", "http", "-host", host, "-port", port,
 		"-public-host", address, "-external-url", "http://"+address)
 	s.Start()
-	s.awaitHTTP(s.Endpoint + "b?project=test")
+	s.AwaitHTTP(s.Endpoint + "b?project=test")
 	return s
 }
 

@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -102,9 +104,9 @@ func (p *Process) end(sig syscall.Signal) {
 	p.cmd = nil
 }
 
-// awaitHTTP waits for any response from url. It fails the test if the server ends
+// AwaitHTTP waits for any response from url. It fails the test if the server ends
 // or does not respond.
-func (p *Process) awaitHTTP(url string) {
+func (p *Process) AwaitHTTP(url string) {
 	p.t.Helper()
 	p.await("respond at "+url, func(ctx context.Context) error {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
@@ -151,19 +153,29 @@ func (p *Process) tail() []byte {
 	return bytes.TrimSpace(log)
 }
 
-// freeAddresses returns n different loopback addresses that were just free. Another
-// test may still take one before the server listens on it, but that is unlikely.
-func freeAddresses(t testing.TB, n int) []string {
+const (
+	// firstPort and ports are a range from which the kernel gives no ports by default. A server listens on its port only
+	// after some time, and the kernel would give that port to others meanwhile.
+	firstPort, ports = 12000, 18000
+	// portsOfProcess is the distance between the first ports of test binaries that run at the same time.
+	portsOfProcess = 997
+)
+
+var portsGiven atomic.Int32
+
+// FreeAddress returns a loopback address on which nothing listens. It returns each only once.
+func FreeAddress(t testing.TB) string {
 	t.Helper()
-	addresses := make([]string, n)
-	for i := range addresses {
+	for range ports {
+		port := firstPort + (os.Getpid()*portsOfProcess+int(portsGiven.Add(1)))%ports
+		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 		var config net.ListenConfig
-		listener, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatalf("find a free port: %v", err)
+		listener, err := config.Listen(t.Context(), "tcp", address)
+		if err == nil {
+			_ = listener.Close()
+			return address
 		}
-		defer func() { _ = listener.Close() }() // closed at the end, so that no address is returned twice
-		addresses[i] = listener.Addr().String()
 	}
-	return addresses
+	t.Fatal("no port is free")
+	return ""
 }

@@ -21,7 +21,7 @@ type S3Server struct {
 func S3(t testing.TB) *S3Server {
 	t.Helper()
 	program := Program(t, "versitygw")
-	address := freeAddresses(t, 1)[0]
+	address := FreeAddress(t)
 	s := &S3Server{
 		Endpoint:  "http://" + address,
 		AccessKey: "test-access-key",
@@ -33,7 +33,7 @@ func S3(t testing.TB) *S3Server {
 		[]string{"ROOT_ACCESS_KEY=" + s.AccessKey, "ROOT_SECRET_KEY=" + s.SecretKey},
 		"--port", address, "--region", s.Region, "posix", s.dir)
 	s.Start()
-	s.awaitHTTP(s.Endpoint)
+	s.AwaitHTTP(s.Endpoint)
 	return s
 }
 
