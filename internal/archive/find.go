@@ -55,11 +55,12 @@ func Find(ctx context.Context, store objstore.Store, root string, bases []Base, 
 			f.progress = &progress.Point
 		}
 		f.bases = start.own(next, bases)
-		h, found, err := f.find(ctx)
+		h, from, found, err := f.find(ctx)
 		if err != nil {
 			return Choice{}, err
 		}
-		if choice, ok := h.choose(bases, target); found && ok {
+		if found {
+			choice, _ := h.choose([]Base{from}, target)
 			return choice, nil
 		}
 		seen = append([]History{h}, seen...)
@@ -89,34 +90,34 @@ type finder struct {
 
 // find returns the part of the timeline from the base to the target. found is false if no base reaches the target. Then the
 // part goes up to the next base.
-func (f *finder) find(ctx context.Context) (h History, found bool, err error) {
+func (f *finder) find(ctx context.Context) (h History, from Base, found bool, err error) {
 	next := sort.Search(len(f.bases), func(i int) bool { return !f.reaches(f.bases[i]) })
 	for _, b := range slices.Backward(f.bases[:next]) {
 		from := f.holding(b.Point.Revision)
 		to, err := f.end(ctx, from)
 		if err != nil {
-			return h, false, err
+			return h, Base{}, false, err
 		}
 		if h, err = f.part(ctx, from, to); err != nil {
-			return h, false, err
+			return h, Base{}, false, err
 		}
 		if _, ok := h.choose([]Base{b}, f.target); ok {
-			return h, true, nil
+			return h, b, true, nil
 		}
 		if _, known := h.span(b); known {
 			break // a gap or a change of users is in between, so an older base does not reach the target either
 		}
 	}
 	if next == len(f.bases) {
-		return h, false, nil
+		return h, Base{}, false, nil
 	}
 	to := f.holding(f.bases[next].Point.Revision)
-	from := to
+	first := to
 	if next > 0 {
-		from = f.holding(f.bases[next-1].Point.Revision)
+		first = f.holding(f.bases[next-1].Point.Revision)
 	}
-	h, err = f.part(ctx, from, to)
-	return h, false, err
+	h, err = f.part(ctx, first, to)
+	return h, Base{}, false, err
 }
 
 // reaches reports whether a base is not after the target.
@@ -133,7 +134,11 @@ func (f *finder) holding(revision int64) int {
 // end returns the index of the link with the target. A time is in the first link that ends after it.
 func (f *finder) end(ctx context.Context, from int) (int, error) {
 	if f.target.Revision > 0 {
-		return f.holding(f.target.Revision), nil
+		to := f.holding(f.target.Revision)
+		if to == from { // the next link may show that the base is of another history
+			to = f.holding(f.target.Revision + 1)
+		}
+		return to, nil
 	}
 	var failed error
 	found := sort.Search(len(f.keys)-from, func(i int) bool {

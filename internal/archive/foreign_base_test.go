@@ -32,6 +32,52 @@ func TestASnapshotAfterARestoreFromAnOlderCopyIsNoBaseOfTheHistoryBefore(t *test
 	}
 }
 
+// The archiver did not begin a timeline for the second history: the series was suspended or the archive was turned off, or it had a gap later.
+func TestASnapshotOfAnotherHistoryIsNoBaseAlthoughNoTimelineFollowed(t *testing.T) {
+	first := newHistory(1, base(1, 1)).segment(1500).segment(2000)
+	between := base(1600, 9010)
+	between.Key, between.Captured, between.Stored = "of-the-second-history", true, at(9011)
+	later := newHistory(1, base(1, 1)).segment(1500).segment(2000)
+	behind := base(5000, 20000)
+	behind.Captured = true
+	later.gap(behind)
+	for name, histories := range map[string][]History{"no timeline followed": {first.History}, "a gap followed": {later.History}} {
+		found, err := Find(t.Context(), storing(histories...), root, []Base{base(1, 1), base(1500, 1500), between, behind}, Progress{}, Target{Revision: 1700})
+		if err != nil || found.Base.Point.Revision != 1500 {
+			t.Errorf("%s: base at %d, error %v", name, found.Base.Point.Revision, err)
+		}
+	}
+}
+
+// Nothing is replayed on a base at the target, so no link after it was read.
+func TestASnapshotOfAnotherHistoryAtTheTargetIsNoBase(t *testing.T) {
+	first := newHistory(1, base(1, 1)).segment(1500).segment(1600).segment(2000)
+	second := newHistory(2, base(1610, 9020))
+	second.shift = 9020 - 1610 + 1
+	second.segment(1650)
+	between := base(1600, 9010)
+	between.Key, between.Captured = "of-the-second-history", true
+	bases := []Base{base(1, 1), base(1500, 1500), between, base(1610, 9020)}
+	found, err := Find(t.Context(), storing(first.History, second.History), root, bases, Progress{}, Target{Revision: 1600})
+	if err != nil || found.Base.Point.Revision != 1500 {
+		t.Errorf("base at %d, error %v", found.Base.Point.Revision, err)
+	}
+}
+
+// The status listed a range that ended before it began, and a restore of a revision in it was refused.
+func TestARangeDoesNotBeginWithASnapshotOfAnotherHistory(t *testing.T) {
+	first := newHistory(1, base(1, 1)).segment(1500).segment(2000)
+	second := newHistory(2, base(1610, 9020))
+	second.shift = 9020 - 1610 + 1
+	second.segment(1650)
+	between := base(1600, 9010)
+	between.Captured = true
+	survey, err := Look(t.Context(), storing(first.History, second.History), root, []Base{between, base(1610, 9020)}, 16)
+	if err != nil || len(survey.Ranges) != 1 || survey.Ranges[0].Timeline != 2 {
+		t.Errorf("the ranges are %+v, error %v", survey.Ranges, err)
+	}
+}
+
 // A base is needed even if its member lagged a little behind, and the one that began the timeline always is.
 func TestABaseOfTheSameHistoryStaysABase(t *testing.T) {
 	first := newHistory(1, base(1, 1)).segment(100).segment(300)
@@ -47,6 +93,9 @@ func TestABaseOfTheSameHistoryStaysABase(t *testing.T) {
 	} {
 		b := base(150, c.at)
 		b.Captured = c.captured
+		if c.at == 350 {
+			b.Stored = at(150)
+		}
 		found, err := Find(t.Context(), storing(c.histories...), root, []Base{base(1, 1), b, base(400, 400)}, Progress{}, Target{Revision: 250})
 		if err != nil || found.Base.Point.Revision != 150 {
 			t.Errorf("%s: base at %d, error %v", name, found.Base.Point.Revision, err)

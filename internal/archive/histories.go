@@ -36,14 +36,18 @@ const maxSkew = time.Minute
 
 // foreign reports whether a base is of another history than the timeline. after is the first link with a later revision. If the archiver received
 // that revision well before the member began to send the base, somebody has replaced the data of the cluster by an older state in between. The
-// archiver begins the next timeline for that. Without a next timeline, only a clock was wrong. If the time of the capture is not known, and for
-// the base that began the timeline, the result is false.
-func (s Start) foreign(next *Start, b Base, after Header) bool {
+// clock of the operator may have been ahead when the base was taken, so the time at which the store received it counts if it is earlier. If the
+// time of the capture is not known, and for the base that began the timeline, the result is false.
+func (s Start) foreign(b Base, after Header) bool {
 	first := slices.IndexFunc(after.Points, func(p Point) bool { return p.Revision > b.Point.Revision })
-	if first < 0 || next == nil || !b.Captured || after.Gap() || b.Point.Revision <= s.Base.Revision || s.began(b) {
+	if first < 0 || !b.Captured || after.Gap() || b.Point.Revision <= s.Base.Revision || s.began(b) {
 		return false
 	}
-	return after.Points[first].At.Before(b.Point.At.Add(-maxSkew))
+	at := b.Point.At
+	if !b.Stored.IsZero() && b.Stored.Before(at) {
+		at = b.Stored
+	}
+	return after.Points[first].At.Before(at.Add(-maxSkew))
 }
 
 // next returns the first of the later timelines that has the same cluster ID, and nil if there is none.

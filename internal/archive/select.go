@@ -15,6 +15,8 @@ type Base struct {
 	Point Point
 	// Captured means that Point has the time at which the member began to send, and not a later one.
 	Captured bool
+	// Stored is when the store received it, by the clock of the store. It is zero if that is not known.
+	Stored time.Time
 	// AuthRevision in the snapshot's database.
 	AuthRevision uint64
 	// Recovery is that of the cluster when the snapshot was taken, see Start.Recovery. It is empty if there was none, or if that is not known.
@@ -209,7 +211,7 @@ func (h History) span(b Base) (span, bool) {
 			chain, s.chain = next, next
 			continue
 		}
-		if len(s.links) == 0 && h.Start.foreign(h.next, b, l.Header) {
+		if len(s.links) == 0 && h.Start.foreign(b, l.Header) {
 			return s, false
 		}
 		if l.Header.Gap() || l.Header.AuthFrom != b.AuthRevision || l.Header.AuthTo != b.AuthRevision {

@@ -127,6 +127,7 @@ func (t *tracer) trace(ctx context.Context, limit int) error {
 			return err
 		}
 		at = endOf(h)
+		t.bases = slices.DeleteFunc(t.bases, func(b Base) bool { return t.start.foreign(b, h) })
 	}
 	at.last = true
 	t.end = at

@@ -56,7 +56,7 @@ func baseOf(key string, m snapshot.Manifest, stored time.Time) archive.Base {
 		at = stored
 	}
 	return archive.Base{
-		Key: key, ClusterID: m.Cluster.ID, AuthRevision: m.AuthRevision, Recovery: m.Recovery, Captured: !m.CapturedAt.IsZero(),
+		Key: key, ClusterID: m.Cluster.ID, AuthRevision: m.AuthRevision, Recovery: m.Recovery, Captured: !m.CapturedAt.IsZero(), Stored: stored,
 		Point: archive.Point{Revision: max(m.Revision, emptyRevision), At: at.UTC()},
 	}
 }

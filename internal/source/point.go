@@ -192,7 +192,7 @@ func baseOf(item snapshot.Item, m snapshot.Manifest) archive.Base {
 		at = item.Stored
 	}
 	return archive.Base{
-		Key: item.Key, ClusterID: m.Cluster.ID, AuthRevision: m.AuthRevision, Recovery: m.Recovery, Captured: !m.CapturedAt.IsZero(),
+		Key: item.Key, ClusterID: m.Cluster.ID, AuthRevision: m.AuthRevision, Recovery: m.Recovery, Captured: !m.CapturedAt.IsZero(), Stored: item.Stored,
 		Point: archive.Point{Revision: max(m.Revision, 1), At: at.UTC()}, // an empty database has revision 1
 	}
 }
