@@ -75,8 +75,10 @@ func (r Request) adopt(ctx context.Context, sent facts) (Saved, error) {
 	switch {
 	case errors.Is(err, ErrIdentity):
 		return r.adoptUnread(ctx, f.object)
-	case errors.Is(err, spool.ErrTooSmall):
+	case errors.Is(err, spool.ErrTooSmall) && (r.Attempt == "" || object.ModTime.Before(r.Since.Truncate(time.Second))):
 		return Saved{}, r.taken(fmt.Sprintf("it has no manifest and %d bytes, and the operator cannot check it: %v", object.Size, err))
+	case errors.Is(err, spool.ErrTooSmall):
+		return Saved{}, fmt.Errorf("check the object of %d bytes at the path of the snapshot, which has no manifest: %w", object.Size, err)
 	case errors.Is(err, dbfile.ErrCorrupt), errors.Is(err, dbfile.ErrNoTrailer):
 		return Saved{}, r.taken("it is not a snapshot: " + err.Error())
 	case err != nil:

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/dbfile/dbfiletest"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
@@ -114,13 +115,53 @@ func TestSaveRejectsTheSnapshotOfAnotherCluster(t *testing.T) {
 // all other attempts would fail.
 func TestTheCheckOfAForeignObjectKeepsTheLimitOfTheSpool(t *testing.T) {
 	const mib = 1 << 20
-	store, read := newBucket(t), int64(0)
-	store.put(key, make([]byte, 64*mib))
+	for name, c := range map[string]struct {
+		change func(*Request)
+		exists bool
+	}{
+		"it may be of an earlier try, so the operator tries again": {func(*Request) {}, false},
+		"it is older than the EtcdBackup":                          {func(r *Request) { r.Since = time.Now().Add(time.Hour) }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store, read := newBucket(t), int64(0)
+			store.put(key, make([]byte, 64*mib))
+			dir := t.TempDir()
+			_, err := Save(t.Context(), request(t, hooked{Store: store, read: &read}, database(t, member, 10), func(r *Request) {
+				r.SpoolDir, r.Spool, r.Expected = dir, spool.New(dir, spool.Options{Limit: 16 * mib}), mib
+				c.change(r)
+			}))
+			if errors.Is(err, fs.ErrExist) != c.exists || errors.Is(err, spool.ErrTooSmall) == c.exists || read > 20*mib {
+				t.Errorf("%d MiB were read with a limit of 16 MiB, and the error is %v", read/mib, err)
+			}
+		})
+	}
+}
+
+// The operator was evicted after the upload and before the manifest. The disk of the node is still short. A one-shot ended for good, although
+// its complete snapshot was in the store.
+func TestASnapshotWithoutManifestIsCheckedAgainWhenTheDiskHasRoom(t *testing.T) {
+	store := newBucket(t)
+	content := database(t, member, 3000)
+	broken := hooked{Store: store, before: func(name string) error {
+		if strings.HasSuffix(name, ".json") && !IsDraft(name) {
+			return errors.New("the operator was killed")
+		}
+		return nil
+	}}
+	if _, err := Save(t.Context(), request(t, broken, content, func(r *Request) { r.Again = true })); err == nil {
+		t.Fatal("the manifest was written")
+	}
 	dir := t.TempDir()
-	_, err := Save(t.Context(), request(t, hooked{Store: store, read: &read}, database(t, member, 10), func(r *Request) {
-		r.SpoolDir, r.Spool, r.Expected = dir, spool.New(dir, spool.Options{Limit: 16 * mib}), mib
-	}))
-	if !errors.Is(err, fs.ErrExist) || read > 20*mib {
-		t.Errorf("%d MiB were read with a limit of 16 MiB, and the error is %v", read/mib, err)
+	again := func(options spool.Options) error {
+		_, err := Save(t.Context(), request(t, store, content, func(r *Request) {
+			r.Again, r.SpoolDir, r.Spool, r.Expected = true, dir, spool.New(dir, options), int64(len(content))
+		}))
+		return err
+	}
+	if err := again(spool.Options{KeepFree: 100}); errors.Is(err, fs.ErrExist) || !errors.Is(err, spool.ErrTooSmall) {
+		t.Errorf("with a short disk: %v", err)
+	}
+	if err := again(spool.Options{}); err != nil {
+		t.Errorf("with a disk that has room: %v", err)
 	}
 }
