@@ -50,7 +50,7 @@ func reclaimSpace(s State) Step {
 	if !slices.ContainsFunc(s.membership(), func(m Member) bool { return !s.fits(m, m.DBSize, roomInFile) }) {
 		return DisarmAlarm{Alarm: alarms[0], Reason: v1beta2.ReasonNoSpace}
 	}
-	if s.compactedFor(raiseGrace) && !s.untried() && s.quotaIsRaised() {
+	if s.compactedFor(raiseGrace) && !s.Space.CompactedAt.After(s.Now) && !s.untried() && s.quotaIsRaised() {
 		return nil // the restart with the new quota makes room
 	}
 	if revision, due := s.compaction(); due {

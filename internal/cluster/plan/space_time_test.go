@@ -147,3 +147,29 @@ func TestSpaceIsReclaimedIfARaisedQuotaCannotBeApplied(t *testing.T) {
 		t.Errorf("after 10 minutes the step is %+v", step)
 	}
 }
+
+// The last compaction was recorded by a clock that was days ahead, too. No compaction was due until that time, and members were defragmented twice
+// a minute.
+func TestSpaceIsReclaimedIfTheLastCompactionIsInTheFutureAndARaisedQuotaCannotBeApplied(t *testing.T) {
+	refused := func(s *State) {
+		quotaEnv("209715200")(s)
+		s.Spec.Version = "3.9.0"
+		for i := range s.Members {
+			s.Members[i].Outdated = true
+		}
+	}
+	r := spaceRun{State: state(formed, members(3), full, database(100, 95), compacted(3000, -24*time.Hour), refused), deleteEvery: 10 * time.Second, defragment: helpsLittle}
+	compactions, defragmentations := 0, 0
+	r.until(time.Hour, func(step Step) bool {
+		switch step.(type) {
+		case CompactHistory:
+			compactions++
+		case DefragmentMember:
+			defragmentations++
+		}
+		return false
+	})
+	if compactions < 2 || defragmentations > 30 {
+		t.Errorf("%d compactions and %d defragmentations in an hour", compactions, defragmentations)
+	}
+}
