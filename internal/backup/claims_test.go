@@ -202,10 +202,14 @@ func TestAMissingUserOfAnEtcdClusterStopsNoBackup(t *testing.T) {
 }
 
 // lockedBucket has a retention policy: it deletes no object before its time.
-type lockedBucket struct{ objstore.Store }
+type lockedBucket struct {
+	objstore.Store
+	refused *int
+}
 
 func (b lockedBucket) Delete(ctx context.Context, key string) error {
 	if strings.Contains(key, "/clock-") {
+		*b.refused++
 		return objstore.Mark(errors.New("403: the object is under a retention policy"), fs.ErrPermission)
 	}
 	return b.Store.Delete(ctx, key)
@@ -220,7 +224,7 @@ func TestASuspendedSeriesIsPrunedInABucketWithARetentionPolicy(t *testing.T) {
 		w.now = at(t0.Add(time.Duration(h) * time.Hour))
 		s.Status.Snapshot = w.attempt(s).Snapshot
 	}
-	w.store = lockedBucket{w.store}
+	w.store = lockedBucket{w.store, new(int)}
 	s = series(suspends, keep(1), func(n *State) { n.Status.Snapshot = s.Status.Snapshot })
 	for h := range 2 {
 		w.now = at(t0.Add(time.Duration(5+h) * time.Hour))
@@ -228,6 +232,22 @@ func TestASuspendedSeriesIsPrunedInABucketWithARetentionPolicy(t *testing.T) {
 		o.Kind = KindPrune
 		if r := w.job.attempt(t.Context(), o, &jobProgress{}); r.Failure != nil || len(r.Kept) != 1 {
 			t.Errorf("run %d: kept %d snapshots, failure %v", h, len(r.Kept), r.Failure)
+		}
+	}
+}
+
+// Each run leaves one object more. With a retention period of a year, a run would send thousands of requests in vain.
+func TestObjectsOfTheClockThatTheStoreKeepsAreNotAllTriedAgain(t *testing.T) {
+	refused := 0
+	store := lockedBucket{newWorld(t).store, &refused}
+	for i := range 3 * refusals {
+		refused = 0
+		now := func() time.Time { return t0.Add(time.Duration(i) * time.Hour) }
+		if _, err := measureAhead(t.Context(), store, snapshot.Series{Folder: "folder", Namespace: "ns", Cluster: "example"}, "uid", now); err != nil {
+			t.Fatal(err)
+		}
+		if refused > refusals {
+			t.Fatalf("run %d sent %d requests in vain, the limit is %d", i, refused, refusals)
 		}
 	}
 }

@@ -88,6 +88,9 @@ func (s State) failure(a Attempt, f Failure) string {
 	switch {
 	case a.Kind == KindDrill:
 		return fmt.Sprintf("The restore test could not run. %s The next attempt is due at %s.", f.Message, stamp(a.Result.EndedAt.Add(testDelay(a.Number))))
+	case a.waitsForRestore():
+		return fmt.Sprintf("%s The operator waits for the end of the restore, and looks again at %s. At %s it stops waiting, and the snapshot remains in the store.",
+			f.Message, next, stamp(s.Now.Add(s.left(purgeLimit))))
 	case a.Kind == KindPurge:
 		return fmt.Sprintf("The snapshots were not deleted. %s The next attempt is due at %s. "+
 			"At %s it stops trying, and the snapshots remain in the store. To keep them now, write deletionPolicy: Retain.",
@@ -96,6 +99,11 @@ func (s State) failure(a Attempt, f Failure) string {
 		return f.Message
 	}
 	return fmt.Sprintf("%s This was attempt %d. The next attempt is due at %s.", f.Message, a.Number, next)
+}
+
+// waitsForRestore returns whether only a snapshot is left to be deleted that an EtcdRestore needs.
+func (a Attempt) waitsForRestore() bool {
+	return a.Kind == KindPurge && a.Result.Failure.Reason == v1beta2.ReasonRemovingSnapshots
 }
 
 // ends returns whether the failure ends the EtcdBackup.

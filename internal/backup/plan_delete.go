@@ -20,10 +20,10 @@ type (
 	Hold struct{}
 	// Release removes that finalizer. Removed is how many snapshots were deleted. Cause is why they were not, and Missed why
 	// the final snapshot was not taken, if the operator has given up.
-	// Left is which objects are kept, because they may not be of this EtcdBackup.
+	// Left is which objects are kept, because they may not be of this EtcdBackup. Waited is which snapshot an EtcdRestore still needs.
 	Release struct {
-		Removed             int
-		Cause, Missed, Left string
+		Removed                     int
+		Cause, Missed, Left, Waited string
 	}
 	// Purge starts to delete all snapshots that the EtcdBackup has written.
 	Purge struct{ Number int32 }
@@ -80,9 +80,12 @@ func (r Release) events(s State) []planning.Event {
 	case r.Missed != "":
 		return []planning.Event{newEvent(corev1.EventTypeWarning, "FinalSnapshotMissed", actionSnapshot, fmt.Sprintf(
 			"The EtcdBackup is deleted without a final snapshot. %s The older snapshots under %s are kept.", r.Missed, s.Target.Path()))}
+	case r.Waited != "":
+		return []planning.Event{newEvent(corev1.EventTypeWarning, "SnapshotsLeft", actionPrune, fmt.Sprintf(
+			"%s The operator has waited for %s, and does not delete it any more. Delete it when the restore has ended.", r.Waited, purgeLimit))}
 	case r.Cause != "":
 		return []planning.Event{newEvent(corev1.EventTypeWarning, "SnapshotsLeft", actionPrune, fmt.Sprintf(
-			"The snapshots under %s are still in the store. %s If you do not need them, delete them yourself.", s.Target.Path(), r.Cause))}
+			"Snapshots under %s are still in the store. %s If you do not need them, delete them yourself.", s.Target.Path(), r.Cause))}
 	case s.Spec.CopyTo != nil && s.CopyProblem != nil:
 		return []planning.Event{newEvent(corev1.EventTypeWarning, "SnapshotsLeft", actionPrune, strings.TrimSpace(fmt.Sprintf(
 			"The operator deleted the snapshots of the first location: %d. Those of the second location are still there. %s %s", r.Removed, s.CopyProblem.Message, r.Left)))}
@@ -156,6 +159,8 @@ func purge(s State) Step {
 		return Watch{}
 	case s.Attempt != nil && s.Attempt.Result.Failure == nil:
 		return Release{Removed: s.Attempt.Result.Pruned, Left: s.Attempt.Result.PruneProblem}
+	case s.Attempt != nil && over && s.Attempt.waitsForRestore():
+		return Release{Waited: s.Attempt.Result.Failure.Message}
 	case s.Attempt != nil && over:
 		return Release{Cause: s.Attempt.Result.Failure.Message}
 	case s.Attempt != nil:

@@ -71,9 +71,17 @@ func deleteClocks(ctx context.Context, store objstore.Store, prefix string) erro
 		}
 		names = append(names, object.Key)
 	}
+	refused := 0
 	for _, name := range names {
-		if err := store.Delete(ctx, name); err != nil && !errors.Is(err, fs.ErrPermission) {
+		err := store.Delete(ctx, name)
+		if err != nil && !errors.Is(err, fs.ErrPermission) {
 			return err
+		}
+		if err != nil {
+			refused++
+		}
+		if refused == refusals {
+			break
 		}
 	}
 	return nil

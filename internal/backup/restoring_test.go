@@ -69,21 +69,43 @@ func TestTheSnapshotOfARestoreThatHasNotEndedIsKept(t *testing.T) {
 	}
 }
 
-// With deletionPolicy Delete, the EtcdBackup waits until the restore has ended, or gives up after its limit and leaves the snapshot.
+// With deletionPolicy Delete, the EtcdBackup waits until the restore has ended, or gives up after its limit and leaves the snapshot. Then its last
+// event must not advise to delete what the restore needs, nor say that all snapshots are left.
 func TestADeletedEtcdBackupKeepsTheSnapshotOfARestore(t *testing.T) {
 	w := newWorld(t)
 	s := series()
+	w.attempt(s)
+	w.now = at(t0.Add(time.Hour))
 	r := w.attempt(s)
 	if r.Failure != nil {
 		t.Fatal(r.Failure)
 	}
-	w.secrets = apiWith(t, restoreOf("ns", "bucket", strings.TrimPrefix(r.Snapshot.Path, "bucket/"), ""))
+	key := strings.TrimPrefix(r.Snapshot.Path, "bucket/")
+	w.secrets = apiWith(t, restoreOf("ns", "bucket", key, ""))
 	o := jobSpecOf(s)
 	o.Kind = KindPurge
-	if purged := w.job.attempt(t.Context(), o, &jobProgress{}); purged.Failure == nil || !strings.Contains(purged.Failure.Message, "rescue") {
+	purged := w.job.attempt(t.Context(), o, &jobProgress{})
+	if purged.Failure == nil || !strings.Contains(purged.Failure.Message, "rescue") {
 		t.Errorf("the failure is %v", purged.Failure)
 	}
-	if !slices.Contains(w.keys(), strings.TrimPrefix(r.Snapshot.Path, "bucket/")) {
-		t.Error("the snapshot is deleted")
+	if left := w.keys(); !slices.Equal(left, []string{key, key + ".json"}) {
+		t.Errorf("these objects are left: %q", left)
+	}
+	s.Deleting, s.Held, s.Spec.DeletionPolicy = true, true, v1beta2.DeletionDelete
+	purged.EndedAt = s.Now
+	s.Attempt = &Attempt{Kind: KindPurge, Generation: s.Generation, Number: 1, StartedAt: s.Now, Result: &purged}
+	for after, want := range map[time.Duration]string{
+		time.Minute:              "because EtcdRestore rescue restores it. The other snapshots are deleted. The operator waits for the end of the restore",
+		purgeLimit + time.Minute: "The operator has waited for 10m0s, and does not delete it any more. Delete it when the restore has ended.",
+	} {
+		s.DeletedAt, s.DeletingFor = s.Now.Add(-after), after
+		step, _ := Plan(s)
+		says := step.describe(s).Message
+		for _, event := range step.describe(s).Events {
+			says += event.Note
+		}
+		if !strings.Contains(says, want) || strings.Contains(says, "not deleted") || strings.Contains(says, "still in the store") {
+			t.Errorf("%s after the deletion, %T says: %s", after, step, says)
+		}
 	}
 }

@@ -70,7 +70,8 @@ func (s *stored) satisfied(ctx context.Context, o jobSpec, attempt string, now t
 		}
 		m := s.known[item.Key].Manifest
 		taken := o.Request != "" && m.Attempt == attempt && (o.Base == "" || !m.NoQuorum) && !s.reportedNewer(o, item, now)
-		if taken && (young || item.Verdict != snapshot.Failed) {
+		untested := o.Verify && item.Verdict == ""
+		if taken && (young || item.Verdict != snapshot.Failed && !untested) {
 			return &item, nil
 		}
 	}

@@ -173,7 +173,7 @@ func (t *job) purgeLocation(ctx context.Context, o jobSpec) (Result, error) {
 		err = t.purgeArchive(ctx, o, store, &removed)
 	}
 	if err == nil && held != "" {
-		err = fail(v1beta2.ReasonRemovingSnapshots, fmt.Sprintf("%s The operator waits for the end of the restore, up to %s after the deletion.", held, purgeLimit))
+		err = fail(v1beta2.ReasonRemovingSnapshots, held+" The other snapshots are deleted.")
 	}
 	if errors.Is(err, objstore.ErrNoBucket) {
 		return Result{}, nil // without a bucket there are no snapshots

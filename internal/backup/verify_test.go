@@ -177,6 +177,36 @@ func TestTheAnnotationAsksForOneSnapshot(t *testing.T) {
 	})
 }
 
+// The node has too little memory for the test. The snapshot that was asked for was accepted at each later attempt, so the schedule took no more.
+func TestARequestWhoseSnapshotCannotBeTestedDoesNotStopTheSchedule(t *testing.T) {
+	w := newWorld(t)
+	w.drill = func(context.Context, snapshot.RestoreTestRequest) (snapshot.RestoreTestResult, error) {
+		return snapshot.RestoreTestResult{}, fmt.Errorf("test: %w", dbfile.ErrMemory)
+	}
+	s := series(func(s *State) {
+		s.Spec.BackupPolicy.Schedule, s.Spec.BackupPolicy.BackupIntervalInSecond = "0 * * * *", 0
+		s.Spec.Verify, s.Request = v1beta2.VerifyRestore, "now"
+	})
+	const hours = 6
+	for s.Now = t0; s.Now.Before(t0.Add(hours * time.Hour)); s.Now = s.Now.Add(time.Minute) {
+		w.now = at(s.Now)
+		step, _ := Plan(s)
+		s.Status = NewStatus(s, step, nil)
+		take, is := step.(TakeSnapshot)
+		if !is {
+			continue
+		}
+		o := jobSpecOf(s)
+		result := w.job.attempt(t.Context(), o, &jobProgress{})
+		s.Attempt = &Attempt{Request: o.Request, Generation: s.Generation, Number: take.Number, StartedAt: s.Now, Result: &result}
+		step, _ = Plan(s)
+		s.Status, s.Attempt = NewStatus(s, step, nil), nil
+	}
+	if len(w.saves) < hours-1 {
+		t.Errorf("%d snapshots were taken in %d hours", len(w.saves), hours)
+	}
+}
+
 func TestTwoSchedulesInOneFolderDoNotCollide(t *testing.T) {
 	w := newWorld(t)
 	by := func(name string, changes ...change) State {
