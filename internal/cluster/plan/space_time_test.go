@@ -127,16 +127,18 @@ func TestDefragmentationsThatDoNotHelpAreRare(t *testing.T) {
 	}
 }
 
+// raisedInVain raises the quota in a spec that keeps the operator from restarting members.
+func raisedInVain(s *State) {
+	quotaEnv("209715200")(s)
+	s.Spec.Version = "3.9.0"
+	for i := range s.Members {
+		s.Members[i].Outdated = true
+	}
+}
+
 // The spec raises the quota, and something else in it keeps the operator from restarting members. A user who then deletes keys must get room.
 func TestSpaceIsReclaimedIfARaisedQuotaCannotBeApplied(t *testing.T) {
-	refused := func(s *State) {
-		quotaEnv("209715200")(s)
-		s.Spec.Version = "3.9.0"
-		for i := range s.Members {
-			s.Members[i].Outdated = true
-		}
-	}
-	r := spaceRun{State: state(formed, members(3), full, database(100, 95), refused), deleteEvery: 10 * time.Second, defragment: helpsLittle}
+	r := spaceRun{State: state(formed, members(3), full, database(100, 95), raisedInVain), deleteEvery: 10 * time.Second, defragment: helpsLittle}
 	r.until(2*time.Minute, disarms)
 	first := r.Space.CompactedRevision
 	r.until(10*time.Minute, func(step Step) bool {
@@ -151,14 +153,7 @@ func TestSpaceIsReclaimedIfARaisedQuotaCannotBeApplied(t *testing.T) {
 // The last compaction was recorded by a clock that was days ahead, too. No compaction was due until that time, and members were defragmented twice
 // a minute.
 func TestSpaceIsReclaimedIfTheLastCompactionIsInTheFutureAndARaisedQuotaCannotBeApplied(t *testing.T) {
-	refused := func(s *State) {
-		quotaEnv("209715200")(s)
-		s.Spec.Version = "3.9.0"
-		for i := range s.Members {
-			s.Members[i].Outdated = true
-		}
-	}
-	r := spaceRun{State: state(formed, members(3), full, database(100, 95), compacted(3000, -24*time.Hour), refused), deleteEvery: 10 * time.Second, defragment: helpsLittle}
+	r := spaceRun{State: state(formed, members(3), full, database(100, 95), compacted(3000, -24*time.Hour), raisedInVain), deleteEvery: 10 * time.Second, defragment: helpsLittle}
 	compactions, defragmentations := 0, 0
 	r.until(time.Hour, func(step Step) bool {
 		switch step.(type) {
