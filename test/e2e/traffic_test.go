@@ -36,7 +36,6 @@ type traffic struct {
 	requests     int
 	failures     []string
 	outages      int
-	broken       int
 	failedAt     time.Time
 	longest      time.Duration
 }
@@ -108,9 +107,6 @@ func (t *traffic) request(ctx context.Context, ask func(context.Context) error) 
 	}
 	if err != nil && ctx.Err() == nil {
 		t.failures = append(t.failures, err.Error())
-		if strings.Contains(err.Error(), "error reading from server: EOF") {
-			t.broken++
-		}
 		if time.Since(t.failedAt) > electionTimeout {
 			t.outages++
 		}
@@ -123,7 +119,6 @@ func (t *traffic) request(ctx context.Context, ask func(context.Context) error) 
 type measured struct {
 	requests, failed int
 	outages          int // failures less than an election timeout apart count as one outage
-	broken           int // failures because a member closed the connection without an answer
 	longest          time.Duration
 }
 
@@ -132,7 +127,7 @@ func (t *traffic) stop(during string) measured {
 	t.n.Helper()
 	t.end()
 	t.kept(len(t.acknowledged))
-	saw := measured{requests: t.requests, failed: len(t.failures), outages: t.outages, broken: t.broken, longest: t.longest.Round(time.Millisecond)}
+	saw := measured{requests: t.requests, failed: len(t.failures), outages: t.outages, longest: t.longest.Round(time.Millisecond)}
 	t.n.Logf("traffic during %s: %d requests, %d failed in %d outages, longest gap %s (goal %s)", during, saw.requests, saw.failed, saw.outages, saw.longest, electionTimeout)
 	if len(t.failures) > 0 {
 		t.n.Logf("failed requests: %s", strings.Join(t.failures[:min(5, len(t.failures))], "; "))
